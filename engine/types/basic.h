@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstdint>
+
+// The smallest words that all layers share.
+namespace perennial {
+
+// A job's number, from 1. Never used twice in the life of a data directory (P3).
+using JobId = uint64_t;
+// A tube's number on disk and in memory. Freed numbers are given out again, lowest first.
+using TubeId = uint32_t;
+// A connection's number, from 1, never used twice in one process. 0 is nobody.
+using ConnId = uint64_t;
+// The number of a batch of transitions, from 1. Never resets in the life of a data directory.
+using BatchIndex = uint64_t;
+// Nanoseconds: a point in time since the epoch, or a duration. Signed, so that differences are
+// safe.
+using Nanos = int64_t;
+
+inline constexpr Nanos nanos_per_ms = 1'000'000;
+inline constexpr Nanos nanos_per_second = 1'000'000'000;
+
+// protocol.txt, "Tubes": a name is at most 200 bytes.
+inline constexpr uint32_t tube_name_bytes_max = 200;
+// A ready job of a priority below this is urgent in the statistics. protocol.txt, "stats".
+inline constexpr uint32_t urgent_priority_limit = 1024;
+
+enum class JobState : uint8_t { Ready, Reserved, Delayed, Buried };
+
+}  // namespace perennial

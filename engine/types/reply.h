@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "engine/types/basic.h"
+#include "engine/types/stats.h"
+
+// What a client is answered. Exactly one Reply belongs to each Command but quit, in the order of
+// the commands of one connection. wire turns it into bytes.
+namespace perennial {
+
+// The replies that are one fixed line.
+enum class Word : uint8_t {
+  Deleted,
+  Released,
+  Buried,
+  Touched,
+  Kicked,  // kick-job's. kick's has a count: KickedCount.
+  Paused,
+  NotFound,
+  NotIgnored,
+  TimedOut,
+  DeadlineSoon,
+  Draining,
+  ExpectedCrlf,
+  JobTooBig,
+  OutOfMemory,
+  InternalError,
+  BadFormat,
+  UnknownCommand,
+};
+
+struct Inserted {
+  JobId id;
+};
+// "BURIED <id>", beanstalkd's answer to a put that it could not queue. This server never sends it;
+// its clients must understand it.
+struct InsertedBuried {
+  JobId id;
+};
+struct Using {
+  std::string tube;
+};
+struct Watching {
+  uint64_t count;
+};
+struct KickedCount {
+  uint64_t count;
+};
+// RESERVED or FOUND, and the body of that job. The body is found by id: the engine never has its
+// bytes.
+struct JobReply {
+  enum class Kind : uint8_t { Reserved, Found };
+  Kind kind;
+  JobId id;
+  uint32_t body_bytes;
+};
+struct TubeNames {
+  std::vector<std::string> names;
+};
+
+// The large ones are boxed, so that the small ones, which are nearly all, move cheaply.
+using Reply = std::variant<Word, Inserted, InsertedBuried, Using, Watching, KickedCount, JobReply,
+                           std::unique_ptr<TubeNames>, std::unique_ptr<JobStats>,
+                           std::unique_ptr<TubeStats>, std::unique_ptr<EngineStats>>;
+
+}  // namespace perennial
