@@ -1,0 +1,177 @@
+#include "wire/client.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tests/wire/describe.h"
+#include "wire/format.h"
+
+// What the client's side writes, the server's side reads, and the other way round.
+namespace perennial::wire {
+namespace {
+
+struct CommandCase {
+  Command command;
+  std::string body;
+  std::string want;
+};
+
+TEST(Client, CommandsAreReadByTheServer) {
+  const std::vector<CommandCase> cases = {
+      {Put{1, 2, 3, 5}, "a\r\nbc", "put 1 2 3 5\r\na\r\nbc\r\n"},
+      {Put{0, 0, 0, 0}, "", "put 0 0 0 0\r\n\r\n"},
+      {Use{"t"}, "", "use t\r\n"},
+      {Reserve{}, "", "reserve\r\n"},
+      {ReserveWithTimeout{2147483647}, "", "reserve-with-timeout 2147483647\r\n"},
+      {ReserveJob{5}, "", "reserve-job 5\r\n"},
+      {Delete{UINT64_MAX}, "", "delete 18446744073709551615\r\n"},
+      {Release{1, 2, 3}, "", "release 1 2 3\r\n"},
+      {Bury{1, 2}, "", "bury 1 2\r\n"},
+      {Touch{1}, "", "touch 1\r\n"},
+      {Watch{"t"}, "", "watch t\r\n"},
+      {Ignore{"t"}, "", "ignore t\r\n"},
+      {Peek{1}, "", "peek 1\r\n"},
+      {PeekReady{}, "", "peek-ready\r\n"},
+      {PeekDelayed{}, "", "peek-delayed\r\n"},
+      {PeekBuried{}, "", "peek-buried\r\n"},
+      {Kick{4294967295}, "", "kick 4294967295\r\n"},
+      {KickJob{1}, "", "kick-job 1\r\n"},
+      {StatsJob{1}, "", "stats-job 1\r\n"},
+      {StatsTube{"t"}, "", "stats-tube t\r\n"},
+      {Stats{}, "", "stats\r\n"},
+      {ListTubes{}, "", "list-tubes\r\n"},
+      {ListTubeUsed{}, "", "list-tube-used\r\n"},
+      {ListTubesWatched{}, "", "list-tubes-watched\r\n"},
+      {PauseTube{"t", 9}, "", "pause-tube t 9\r\n"},
+      {Quit{}, "", "quit\r\n"},
+  };
+  EXPECT_EQ(cases.size(), 26u);  // All 25 commands, put twice.
+  for (const CommandCase& each : cases) {
+    std::string bytes;
+    append_command(bytes, each.command, each.body);
+    EXPECT_EQ(bytes, each.want);
+    EXPECT_EQ(describe_all({bytes}), std::vector<std::string>{describe(each.command, each.body)});
+  }
+}
+
+std::string describe_reply(const ClientReply& reply) {
+  using Kind = ClientReply::Kind;
+  const std::string id = std::to_string(reply.id);
+  switch (reply.kind) {
+    case Kind::Word:
+      return "word " + std::to_string(static_cast<int>(reply.word));
+    case Kind::Inserted:
+      return "inserted " + id;
+    case Kind::InsertedBuried:
+      return "buried " + id;
+    case Kind::Using:
+      return "using " + reply.text;
+    case Kind::Watching:
+      return "watching " + std::to_string(reply.count);
+    case Kind::Kicked:
+      return "kicked " + std::to_string(reply.count);
+    case Kind::Reserved:
+      return "reserved " + id + " " + reply.text;
+    case Kind::Found:
+      return "found " + id + " " + reply.text;
+    case Kind::Ok:
+      return "ok " + reply.text;
+  }
+  return "?";
+}
+
+// All replies in these pieces, then the message of the status if it went bad.
+std::vector<std::string> read_all(const std::vector<std::string_view>& pieces,
+                                  uint64_t payload_bytes_max = 1000) {
+  std::vector<std::string> replies;
+  ReplyParser parser(payload_bytes_max);
+  for (std::string_view rest : pieces) {
+    while (!rest.empty()) {
+      const ReplyStep step = parser.feed({rest.data(), rest.size()});
+      rest.remove_prefix(step.consumed);
+      if (step.reply) replies.push_back(describe_reply(*step.reply));
+      if (!step.status.ok()) {
+        replies.push_back("error");
+        return replies;
+      }
+    }
+  }
+  return replies;
+}
+
+TEST(Client, RepliesOfTheServerAreRead) {
+  std::string bytes;
+  std::vector<std::string> want;
+  for (int word = 0; word <= static_cast<int>(Word::UnknownCommand); ++word) {
+    append_reply(bytes, static_cast<Word>(word));
+    want.push_back("word " + std::to_string(word));
+  }
+  append_reply(bytes, Inserted{UINT64_MAX});
+  append_reply(bytes, InsertedBuried{6});
+  append_reply(bytes, Using{std::string(200, 'u')});
+  append_reply(bytes, Watching{3});
+  append_reply(bytes, KickedCount{4});
+  append_job(bytes, {JobReply::Kind::Reserved, 9, 6}, "a\r\nb\r\n");
+  append_job(bytes, {JobReply::Kind::Found, 10, 0}, "");
+  append_reply(bytes, std::make_unique<TubeNames>(TubeNames{{"default", "x"}}));
+  want.insert(want.end(), {"inserted 18446744073709551615", "buried 6",
+                           "using " + std::string(200, 'u'), "watching 3", "kicked 4",
+                           "reserved 9 a\r\nb\r\n", "found 10 ", "ok ---\n- default\n- x\n"});
+  EXPECT_EQ(read_all({bytes}), want);
+  const std::string_view view = bytes;
+  for (size_t cut = 1; cut < view.size(); ++cut) {
+    ASSERT_EQ(read_all({view.substr(0, cut), view.substr(cut)}), want) << "cut at " << cut;
+  }
+}
+
+struct GarbageCase {
+  std::string name;
+  std::string bytes;
+};
+
+class GarbageTest : public testing::TestWithParam<GarbageCase> {};
+
+TEST_P(GarbageTest, IsAnError) {
+  EXPECT_EQ(read_all({GetParam().bytes}, 10), std::vector<std::string>{"error"});
+}
+
+TEST(Client, SaysWhatIsWrong) {
+  ReplyParser parser;
+  const std::string_view bytes = "HTTP/1.1 400 Bad Request\r\n";
+  const ReplyStep step = parser.feed({bytes.data(), bytes.size()});
+  ASSERT_FALSE(step.status.ok());
+  EXPECT_NE(step.status.message().find("HTTP/1.1 400"), std::string::npos) << step.status.message();
+}
+
+TEST(Client, PayloadAtItsLimitIsRead) {
+  EXPECT_EQ(read_all({"FOUND 1 10\r\n0123456789\r\n"}, 10),
+            std::vector<std::string>{"found 1 0123456789"});
+}
+
+std::string case_name(const testing::TestParamInfo<GarbageCase>& info) {
+  return info.param.name;
+}
+INSTANTIATE_TEST_SUITE_P(
+    Client, GarbageTest,
+    testing::Values(
+        GarbageCase{"Empty", "\r\n"}, GarbageCase{"Unknown", "HELLO\r\n"},
+        GarbageCase{"LowerCase", "deleted\r\n"}, GarbageCase{"TrailingSpace", "DELETED \r\n"},
+        GarbageCase{"UnknownWithNumber", "HELLO 1\r\n"}, GarbageCase{"NoNumber", "INSERTED\r\n"},
+        GarbageCase{"EmptyNumber", "INSERTED \r\n"}, GarbageCase{"Negative", "INSERTED -1\r\n"},
+        GarbageCase{"NumberTooLarge", "INSERTED 18446744073709551616\r\n"},
+        GarbageCase{"NumberAndJunk", "WATCHING 1x\r\n"}, GarbageCase{"NoTube", "USING \r\n"},
+        GarbageCase{"JobWithoutSize", "RESERVED 1\r\n"},
+        GarbageCase{"JobWithEmptySize", "RESERVED 1 \r\n"},
+        GarbageCase{"JobWithThree", "FOUND 1 2 3\r\n"},
+        GarbageCase{"JobWithBadId", "FOUND x 2\r\n"},
+        GarbageCase{"BodyWithoutCrlf", "FOUND 1 2\r\nabxx"},
+        GarbageCase{"PayloadOnePastLimit", "FOUND 1 11\r\n"},
+        GarbageCase{"PayloadPast64", "OK 18446744073709551615\r\n"},
+        GarbageCase{"LineWithoutEnd", std::string(300, 'x')}),
+    case_name);
+
+}  // namespace
+}  // namespace perennial::wire

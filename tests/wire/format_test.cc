@@ -1,0 +1,74 @@
+#include "wire/format.h"
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace perennial::wire {
+namespace {
+
+std::string format(const Reply& reply) {
+  std::string out = "before|";
+  append_reply(out, reply);
+  EXPECT_TRUE(out.starts_with("before|"));
+  return out.substr(7);
+}
+
+TEST(Format, Words) {
+  const std::vector<std::pair<Word, std::string>> cases = {
+      {Word::Deleted, "DELETED\r\n"},
+      {Word::Released, "RELEASED\r\n"},
+      {Word::Buried, "BURIED\r\n"},
+      {Word::Touched, "TOUCHED\r\n"},
+      {Word::Kicked, "KICKED\r\n"},
+      {Word::Paused, "PAUSED\r\n"},
+      {Word::NotFound, "NOT_FOUND\r\n"},
+      {Word::NotIgnored, "NOT_IGNORED\r\n"},
+      {Word::TimedOut, "TIMED_OUT\r\n"},
+      {Word::DeadlineSoon, "DEADLINE_SOON\r\n"},
+      {Word::Draining, "DRAINING\r\n"},
+      {Word::ExpectedCrlf, "EXPECTED_CRLF\r\n"},
+      {Word::JobTooBig, "JOB_TOO_BIG\r\n"},
+      {Word::OutOfMemory, "OUT_OF_MEMORY\r\n"},
+      {Word::InternalError, "INTERNAL_ERROR\r\n"},
+      {Word::BadFormat, "BAD_FORMAT\r\n"},
+      {Word::UnknownCommand, "UNKNOWN_COMMAND\r\n"},
+  };
+  for (const auto& [word, want] : cases) EXPECT_EQ(format(word), want);
+}
+
+TEST(Format, NumbersAndNames) {
+  const std::string longest(200, 'n');
+  EXPECT_EQ(format(Inserted{1}), "INSERTED 1\r\n");
+  EXPECT_EQ(format(Inserted{UINT64_MAX}), "INSERTED 18446744073709551615\r\n");
+  EXPECT_EQ(format(InsertedBuried{7}), "BURIED 7\r\n");
+  EXPECT_EQ(format(Using{"default"}), "USING default\r\n");
+  EXPECT_EQ(format(Using{longest}), "USING " + longest + "\r\n");
+  EXPECT_EQ(format(Watching{2}), "WATCHING 2\r\n");
+  EXPECT_EQ(format(KickedCount{0}), "KICKED 0\r\n");
+}
+
+std::string names(std::vector<std::string> tubes) {
+  return format(std::make_unique<TubeNames>(TubeNames{std::move(tubes)}));
+}
+
+TEST(Format, TubeNamesAreNeverQuoted) {
+  EXPECT_EQ(names({}), "OK 4\r\n---\n\r\n");
+  EXPECT_EQ(names({"default"}), "OK 14\r\n---\n- default\n\r\n");
+  EXPECT_EQ(names({"default", "$a"}), "OK 19\r\n---\n- default\n- $a\n\r\n");
+}
+
+TEST(Format, JobWithBody) {
+  std::string out = "before|";
+  append_job(out, {JobReply::Kind::Reserved, 9, 4}, "a\r\nb");
+  EXPECT_EQ(out, "before|RESERVED 9 4\r\na\r\nb\r\n");
+  out.clear();
+  append_job(out, {JobReply::Kind::Found, 18446744073709551615u, 0}, "");
+  EXPECT_EQ(out, "FOUND 18446744073709551615 0\r\n\r\n");
+}
+
+}  // namespace
+}  // namespace perennial::wire

@@ -1,0 +1,174 @@
+#include "wire/parser.h"
+
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tests/wire/describe.h"
+
+// Lines and bodies among each other: framing, sizes, and what is swallowed.
+namespace perennial::wire {
+namespace {
+
+using Commands = std::vector<std::string>;
+
+constexpr uint32_t job_bytes_max = 10;
+
+struct StreamCase {
+  std::string name;
+  std::string bytes;
+  Commands want;
+};
+
+// An unknown command of this many bytes with its CRLF.
+std::string line_of(size_t bytes) {
+  return std::string(bytes - 2, 'x') + "\r\n";
+}
+
+const std::vector<StreamCase> streams = {
+    {"Put", "put 1 2 3 5\r\nhello\r\n", {"put pri=1 delay=2 ttr=3 body=hello"}},
+    {"PutLargestNumbers",
+     "put 4294967295 4294967295 4294967295 1\r\nx\r\n",
+     {"put pri=4294967295 delay=4294967295 ttr=4294967295 body=x"}},
+    {"PutSpacesAndZeros",
+     "put   01   02   03   002\r\nhi\r\n",
+     {"put pri=1 delay=2 ttr=3 body=hi"}},
+    {"PutEmptyBody", "put 0 0 0 0\r\n\r\n", {"put pri=0 delay=0 ttr=0 body="}},
+    {"PutBodyAtLimit",
+     "put 0 0 1 10\r\n0123456789\r\n",
+     {"put pri=0 delay=0 ttr=1 body=0123456789"}},
+    {"PutBodyPastLimit", "put 0 0 1 11\r\n01234567890\r\nstats\r\n", {"put-too-big", "stats"}},
+    {"PutTooBigWithJunk",
+     "put 0 0 1 11 junk\r\n01234567890\r\nstats\r\n",
+     {"put-too-big", "stats"}},
+    {"PutTooBigWithoutCrlf", "put 0 0 1 11\r\n01234567890xxstats\r\n", {"put-too-big", "stats"}},
+    {"PutJunkLeavesBody",
+     "put 0 0 1 5 x\r\nstats\r\nquit\r\n",
+     {"put-trailing-junk", "stats", "quit"}},
+    {"PutBadNumberLeavesBody", "put 0 0 z 5\r\nstats\r\nquit\r\n", {"bad", "stats", "quit"}},
+    {"PutBodyHoldsCrlf",
+     "put 0 0 1 6\r\na\r\nb\r\n\r\n",
+     {"put pri=0 delay=0 ttr=1 body=a\r\nb\r\n"}},
+    {"PutNoCrlf", "put 0 0 1 2\r\nabcdstats\r\n", {"put-no-crlf", "stats"}},
+    {"PutNoLf", "put 0 0 1 2\r\nab\rxstats\r\n", {"put-no-crlf", "stats"}},
+    {"PutNoCr", "put 0 0 1 2\r\nabx\nstats\r\n", {"put-no-crlf", "stats"}},
+    {"PutLfCr", "put 0 0 1 2\r\nab\n\rstats\r\n", {"put-no-crlf", "stats"}},
+    {"PutAfterNoCrlf",
+     "put 0 0 1 2\r\nabcdput 0 0 1 2\r\nef\r\n",
+     {"put-no-crlf", "put pri=0 delay=0 ttr=1 body=ef"}},
+    {"Pipeline", "use a\r\nwatch b\r\nstats\r\n", {"use a", "watch b", "stats"}},
+    {"LineAtLimit", line_of(224), {"unknown"}},
+    {"LineOnePastLimit", line_of(225) + "stats\r\n", {"bad", "stats"}},
+    {"LineTwoPastLimit", line_of(226) + "stats\r\n", {"bad", "stats"}},
+    {"LineTwiceLimit", line_of(448) + "stats\r\n", {"bad", "stats"}},
+    {"LineTwiceLimitAndOne", line_of(449) + "stats\r\n", {"bad", "stats"}},
+    {"LineVeryLong", line_of(100'000) + "stats\r\n", {"bad", "stats"}},
+    {"LineLongWithNul", std::string(300, '\0') + "\r\nstats\r\n", {"bad", "stats"}},
+    {"LineLongWithBareCrAndLf", std::string(300, '\r') + "\n\nstats\r\n", {"bad", "unknown"}},
+    {"LineLongOfPut", "put " + std::string(300, ' ') + "0 0 1 5\r\nstats\r\n", {"bad", "stats"}},
+    {"BareCrDoesNotStall", "pe\rek 1\r\nstats\r\n", {"unknown", "stats"}},
+    {"TwoCr", "stats\r\r\nstats\r\n", {"bad", "stats"}},
+    {"BareLfEndsNothing", "stats\nstats\r\nstats\r\n", {"bad", "stats"}},
+    {"EmptyLines", "\r\n\r\n", {"unknown", "unknown"}},
+    {"IncompleteLine", "stat", {}},
+    {"IncompleteCrlf", "stats\r", {}},
+    {"IncompleteBody", "put 0 0 1 5\r\nhel", {}},
+    {"IncompleteBodyCrlf", "put 0 0 1 5\r\nhello\r", {}},
+};
+
+class StreamTest : public testing::TestWithParam<StreamCase> {};
+
+TEST_P(StreamTest, InOnePiece) {
+  EXPECT_EQ(describe_all({GetParam().bytes}, job_bytes_max), GetParam().want);
+}
+
+TEST_P(StreamTest, ByteByByte) {
+  std::vector<std::string_view> bytes;
+  for (size_t i = 0; i < GetParam().bytes.size(); ++i) {
+    bytes.push_back(std::string_view(GetParam().bytes).substr(i, 1));
+  }
+  EXPECT_EQ(describe_all(bytes, job_bytes_max), GetParam().want);
+}
+
+TEST_P(StreamTest, CutAnywhere) {
+  const std::string_view bytes = GetParam().bytes;
+  for (size_t cut = 1; cut < std::min<size_t>(bytes.size(), 600); ++cut) {
+    ASSERT_EQ(describe_all({bytes.substr(0, cut), bytes.substr(cut)}, job_bytes_max),
+              GetParam().want)
+        << "cut at " << cut;
+  }
+}
+
+std::string case_name(const testing::TestParamInfo<StreamCase>& info) {
+  return info.param.name;
+}
+INSTANTIATE_TEST_SUITE_P(Parser, StreamTest, testing::ValuesIn(streams), case_name);
+
+Step feed(Parser& parser, std::string_view bytes) {
+  return parser.feed({bytes.data(), bytes.size()});
+}
+
+TEST(Parser, StopsAfterTheFirstCommand) {
+  Parser parser(job_bytes_max);
+  const Step step = feed(parser, "stats\r\nquit\r\n");
+  EXPECT_EQ(step.consumed, 7u);
+  ASSERT_TRUE(step.command);
+  EXPECT_EQ(describe(*step.command), "stats");
+}
+
+// Design P10: a client that announces a gigabyte and sends nothing costs nothing.
+TEST(Parser, TakesNoMemoryForABodyThatHasNotCome) {
+  Parser parser(1u << 30);
+  const size_t before = parser.held_bytes();
+  EXPECT_FALSE(feed(parser, "put 0 0 1 1073741824\r\n").command);
+  EXPECT_EQ(parser.held_bytes(), before);
+  EXPECT_FALSE(feed(parser, "x").command);
+  EXPECT_LE(parser.held_bytes(), before + 64 * 1024);
+}
+
+TEST(Parser, HoldsNothingOfWhatIsTooBig) {
+  Parser parser(job_bytes_max);
+  const size_t before = parser.held_bytes();
+  EXPECT_FALSE(feed(parser, "put 0 0 1 4294967295\r\n").command);
+  const std::string chunk(1 << 20, 'x');
+  const uint64_t total = uint64_t{4294967295} + 2;
+  for (uint64_t sent = chunk.size(); sent < total; sent += chunk.size()) {
+    ASSERT_FALSE(feed(parser, chunk).command);
+  }
+  EXPECT_EQ(parser.held_bytes(), before);
+  const Step last = feed(parser, chunk);
+  ASSERT_TRUE(last.command);
+  EXPECT_EQ(describe(*last.command), "put-too-big");
+  EXPECT_EQ(last.consumed, total % chunk.size());
+}
+
+TEST(Parser, HoldsNothingOfALongLine) {
+  Parser parser(job_bytes_max);
+  EXPECT_FALSE(feed(parser, std::string(1 << 20, 'x')).command);
+  EXPECT_FALSE(feed(parser, std::string(1 << 20, 'y')).command);
+  EXPECT_LE(parser.held_bytes(), 2 * line_bytes_max);
+}
+
+TEST(Parser, GivesUpTheBodyWithItsCommand) {
+  Parser parser(1u << 20);
+  const size_t before = parser.held_bytes();
+  const std::string bytes = "put 0 0 1 100000\r\n" + std::string(100'000, 'b') + "\r\n";
+  const Step step = feed(parser, bytes);
+  ASSERT_TRUE(step.command);
+  EXPECT_EQ(step.body.size(), 100'000u);
+  EXPECT_EQ(parser.held_bytes(), before);
+}
+
+TEST(Parser, GivesUpABodyWithoutCrlf) {
+  Parser parser(1u << 20);
+  const size_t before = parser.held_bytes();
+  const std::string bytes = "put 0 0 1 100000\r\n" + std::string(100'002, 'b');
+  const Step step = feed(parser, bytes);
+  ASSERT_TRUE(step.command);
+  EXPECT_EQ(step.body.size(), 0u);
+  EXPECT_EQ(parser.held_bytes(), before);
+}
+
+}  // namespace
+}  // namespace perennial::wire

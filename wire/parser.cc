@@ -1,0 +1,102 @@
+#include "wire/parser.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/types/check.h"
+#include "wire/command_line.h"
+
+namespace perennial::wire {
+
+Step Parser::feed(std::span<const char> bytes) {
+  CHECK(!bytes.empty());
+  Step step;
+  std::string_view rest(bytes.data(), bytes.size());
+  while (!rest.empty() && !step.command) {
+    switch (reading_) {
+      case Reading::Line:
+        read_line(rest, step);
+        break;
+      case Reading::Body:
+        read_body(rest);
+        break;
+      case Reading::BodyEnd:
+        read_body_end(rest, step);
+        break;
+      case Reading::TooBig:
+        skip_too_big(rest, step);
+        break;
+    }
+  }
+  step.consumed = bytes.size() - rest.size();
+  return step;
+}
+
+void Parser::read_line(std::string_view& rest, Step& step) {
+  const LineReader::Got got = lines_.take(rest);
+  if (got == LineReader::Got::Nothing) return;
+  const std::string_view line = lines_.line();
+  const bool whole = got == LineReader::Got::Line;
+  if (!whole || line.find('\0') != std::string_view::npos) {
+    step.command = Malformed{Malformed::Kind::BadFormat};
+  } else if (line.starts_with(put_prefix)) {
+    begin_put(line.substr(put_prefix.size()), step);
+  } else {
+    step.command = parse_command_line(line);
+  }
+}
+
+// The order of these checks is beanstalkd's, and clients can see it: a body that is too big is
+// swallowed even when its line has trailing junk; that of any other bad line is not.
+void Parser::begin_put(std::string_view args, Step& step) {
+  const std::optional<PutLine> line = parse_put_line(args);
+  if (!line) {
+    step.command = Malformed{Malformed::Kind::BadFormat};
+  } else if (line->put.body_bytes > job_bytes_max_) {
+    too_big_left_ = uint64_t{line->put.body_bytes} + 2;
+    reading_ = Reading::TooBig;
+  } else if (line->trailing_junk) {
+    step.command = PutTrailingJunk{};
+  } else {
+    put_ = line->put;
+    reading_ = Reading::Body;
+  }
+}
+
+void Parser::read_body(std::string_view& rest) {
+  const size_t taken = std::min(rest.size(), put_.body_bytes - body_.size());
+  body_.append({rest.data(), taken}, put_.body_bytes);
+  rest.remove_prefix(taken);
+  if (body_.size() < put_.body_bytes) return;
+  crlf_seen_ = 0;
+  crlf_good_ = true;
+  reading_ = Reading::BodyEnd;
+}
+
+void Parser::read_body_end(std::string_view& rest, Step& step) {
+  while (!rest.empty() && crlf_seen_ < 2) {
+    crlf_good_ = crlf_good_ && rest.front() == (crlf_seen_ == 0 ? '\r' : '\n');
+    ++crlf_seen_;
+    rest.remove_prefix(1);
+  }
+  if (crlf_seen_ < 2) return;
+  reading_ = Reading::Line;
+  Body body = std::exchange(body_, Body());
+  if (crlf_good_) {
+    step.command = put_;
+    step.body = std::move(body);
+  } else {
+    step.command = PutNoCrlf{};
+  }
+}
+
+void Parser::skip_too_big(std::string_view& rest, Step& step) {
+  const size_t skipped = static_cast<size_t>(std::min<uint64_t>(rest.size(), too_big_left_));
+  rest.remove_prefix(skipped);
+  too_big_left_ -= skipped;
+  if (too_big_left_ > 0) return;
+  reading_ = Reading::Line;
+  step.command = PutTooBig{};
+}
+
+}  // namespace perennial::wire

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "engine/types/body.h"
+#include "engine/types/command.h"
+#include "wire/line.h"
+
+namespace perennial::wire {
+
+// What one call of Parser::feed made of its input.
+struct Step {
+  size_t consumed = 0;             // A prefix of the input; all of it when there is no command.
+  std::optional<Command> command;  // None: more bytes are needed.
+  Body body;                       // With a Put only.
+};
+
+// Turns the bytes of one connection into commands. It knows no socket, and gives the same commands
+// however the bytes are split. Owns the line and the body that are incomplete, nothing else. Never
+// fails: bytes that are no command are a command that says so.
+class Parser {
+ public:
+  // `job_bytes_max`: the largest body accepted, in bytes without the CRLF; at most 1 GiB.
+  explicit Parser(uint32_t job_bytes_max) : job_bytes_max_(job_bytes_max) {}
+
+  // Takes bytes up to the end of the first command, or all of them.
+  // REQUIRES: bytes is not empty.
+  Step feed(std::span<const char> bytes);
+
+  // The bytes of memory held for what is incomplete.
+  size_t held_bytes() const { return lines_.held_bytes() + body_.capacity(); }
+
+ private:
+  // What the next byte belongs to.
+  enum class Reading : uint8_t { Line, Body, BodyEnd, TooBig };
+
+  void read_line(std::string_view& rest, Step& step);
+  void begin_put(std::string_view args, Step& step);
+  void read_body(std::string_view& rest);
+  void read_body_end(std::string_view& rest, Step& step);
+  void skip_too_big(std::string_view& rest, Step& step);
+
+  uint32_t job_bytes_max_;
+  Reading reading_ = Reading::Line;
+  bool crlf_good_ = false;     // With BodyEnd: no wrong byte yet.
+  uint8_t crlf_seen_ = 0;      // With BodyEnd: bytes of the CRLF that came, right or wrong.
+  uint64_t too_big_left_ = 0;  // With TooBig: bytes still to drop. Counted, never stored.
+  Put put_{};                  // With Body and BodyEnd.
+  Body body_;
+  LineReader lines_;
+};
+
+}  // namespace perennial::wire
