@@ -1,0 +1,142 @@
+// Counts everything again from scratch. Slow, and only for tests.
+
+#include "engine/engine.h"
+
+namespace perennial::engine {
+
+const JobHeap& Engine::heap_of(const Job& job) const {
+  const Tube& tube = tube_of(job.tube);
+  switch (job.state) {
+    case JobState::Ready:
+      return tube.ready;
+    case JobState::Delayed:
+      return tube.delayed;
+    case JobState::Buried:
+      return tube.buried;
+    case JobState::Reserved:
+      break;
+  }
+  return conns_.at(job.holder)->reserved;
+}
+
+Image Engine::image() const {
+  Image image;
+  image.id_limit = id_limit_;
+  const auto add = [&image](const JobHeap& heap) {
+    for (size_t i = 0; i < heap.size(); ++i) {
+      const Job& job = *heap.entry(i).item;
+      image.jobs.emplace(job.id, to_row(job));
+    }
+  };
+  for (const Tube* tube : tube_list_) {
+    add(tube->ready);
+    add(tube->delayed);
+    add(tube->buried);
+    if (tube->stored) image.tubes.emplace(tube->id, tube->name);
+    if (tube->paused()) image.pauses[tube->id] = {tube->pause, tube->pause_until};
+  }
+  for (const auto& [id, conn] : conns_) add(conn->reserved);
+  return image;
+}
+
+void Engine::check() const {
+  check_jobs();
+  check_tubes();
+  check_conns();
+}
+
+void Engine::check_jobs() const {
+  const Image all = image();
+  CHECK(all.jobs.size() == jobs_.size());
+  StateCounts counts;
+  for (const auto& [id, row] : all.jobs) {
+    const Job* const job = *jobs_.find(id);
+    CHECK(job->id == id);
+    CHECK(heap_of(*job).holds(*job));
+    CHECK(id < next_id_);
+    CHECK(job->state == JobState::Reserved || job->holder == 0);
+    CHECK(job->state != JobState::Ready || job->order == 0);
+    CHECK(job->state != JobState::Buried || job->order < next_bury_order_);
+    counts.ready += job->state == JobState::Ready;
+    counts.urgent += job->state == JobState::Ready && job->priority < urgent_priority_limit;
+    counts.reserved += job->state == JobState::Reserved;
+    counts.delayed += job->state == JobState::Delayed;
+    counts.buried += job->state == JobState::Buried;
+  }
+  CHECK(counts.ready == counts_.ready);
+  CHECK(counts.urgent == counts_.urgent);
+  CHECK(counts.reserved == counts_.reserved);
+  CHECK(counts.delayed == counts_.delayed);
+  CHECK(counts.buried == counts_.buried);
+}
+
+void Engine::check_tubes() const {
+  size_t tubes_delayed = 0;
+  size_t tubes_paused = 0;
+  size_t reserved = 0;
+  size_t urgent = 0;
+  for (size_t i = 0; i < tube_list_.size(); ++i) {
+    const Tube& tube = *tube_list_[i];
+    CHECK(tube.list_index == i);
+    CHECK(&tube_of(tube.id) == &tube);
+    CHECK(tubes_by_name_.at(tube.name) == &tube);
+    CHECK(tube.id == 0 || tube.referenced());
+    CHECK(tube.stored || tube.job_count() == 0);
+    CHECK(tube.stored || !tube.paused());
+    CHECK(tube.paused() || tube.ready.empty() || tube.waiting.empty());
+    tube.ready.check();
+    tube.delayed.check();
+    tube.buried.check();
+    tubes_delayed += !tube.delayed.empty();
+    tubes_paused += tube.paused();
+    reserved += tube.reserved_count;
+    urgent += tube.urgent_count;
+  }
+  CHECK(tubes_by_name_.size() == tube_list_.size());
+  CHECK(tubes_by_delay_.size() == tubes_delayed);
+  CHECK(tubes_by_pause_.size() == tubes_paused);
+  CHECK(tube_list_.size() + free_tube_ids_.size() == tubes_.size());
+  CHECK(reserved == counts_.reserved);
+  CHECK(urgent == counts_.urgent);
+  tubes_by_delay_.check();
+  tubes_by_pause_.check();
+}
+
+void Engine::check_conns() const {
+  uint64_t open = 0;
+  uint64_t producers = 0;
+  uint64_t workers = 0;
+  uint64_t waiting = 0;
+  absl::flat_hash_map<TubeId, uint64_t> used;
+  absl::flat_hash_map<TubeId, uint64_t> watched;
+  absl::flat_hash_map<TubeId, uint64_t> waited;
+  for (const auto& [id, conn] : conns_) {
+    CHECK(conn->id == id);
+    conn->reserved.check();
+    const bool timed = !conn->closing && (!conn->reserved.empty() || conn->wait_until);
+    CHECK(timed == (conn->deadline_index != not_in_heap));
+    if (conn->closing) continue;
+    ++open;
+    ++used[conn->used];
+    producers += conn->producer;
+    workers += conn->worker;
+    waiting += conn->waiting;
+    for (const WatchLink& link : conn->watched) {
+      CHECK(link.conn == conn.get());
+      CHECK(++watched[link.tube] > 0);
+      waited[link.tube] += conn->waiting;
+    }
+  }
+  CHECK(open == connections_);
+  CHECK(producers == producers_);
+  CHECK(workers == workers_);
+  CHECK(waiting == waiting_);
+  for (const Tube* tube : tube_list_) {
+    CHECK(tube->using_count == used[tube->id]);
+    CHECK(tube->watching_count == watched[tube->id]);
+    CHECK(tube->waiting.size() == waited[tube->id]);
+  }
+  conns_by_deadline_.check();
+}
+
+}  // namespace perennial::engine

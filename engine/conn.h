@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "engine/job.h"
+#include "engine/tube.h"
+
+namespace perennial::engine {
+
+// A kick that moves more jobs than one turn may, and goes on in the next.
+struct KickLeft {
+  bool buried;         // Which jobs it kicks, decided at its start.
+  uint32_t remaining;  // Of the bound that the client gave.
+  uint64_t kicked = 0;
+};
+
+// A connection as the engine sees it. It waits for at most one job at a time.
+struct Conn {
+  ConnId id = 0;
+  TubeId used = 0;
+  // In the order of protocol.txt's "list-tubes-watched" as beanstalkd keeps it: by insertion, and
+  // the last one takes the place of one that is ignored. Does not change while the connection
+  // waits.
+  std::vector<WatchLink> watched;
+  JobHeap reserved;  // By deadline, then id.
+  bool producer = false;
+  bool worker = false;
+  bool half_closed = false;
+  bool closing = false;  // Closed, with reservations left to be given back.
+
+  bool waiting = false;
+  std::optional<Nanos> wait_until;  // Of a waiting connection; none: for ever.
+
+  std::optional<KickLeft> kick;
+
+  uint32_t deadline_index = not_in_heap;  // Its place in the engine's heap of connections.
+};
+
+}  // namespace perennial::engine

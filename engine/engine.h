@@ -1,0 +1,204 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <queue>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "engine/conn.h"
+#include "engine/heap.h"
+#include "engine/image.h"
+#include "engine/input.h"
+#include "engine/job_pool.h"
+#include "engine/tube.h"
+#include "engine/types/id_map.h"
+#include "engine/types/status.h"
+
+namespace perennial::engine {
+
+// The job-state machine: every rule of the protocol about jobs, tubes and connections, and nothing
+// else. It has no clock, thread, file, socket or chance in it: the same inputs give the same
+// outputs.
+//
+// Owns all jobs, tubes and connections, as it knows them. Never holds the bytes of a body.
+//
+// Invariants: a job is in exactly one heap, that of its state. No tube that is not paused has both
+// a ready job and a waiting connection. The cost of an input grows with the logarithm of what there
+// is, with the tubes that its own connection watches, and with the jobs it moves, which are at most
+// moves_per_turn_max.
+class Engine {
+ public:
+  explicit Engine(const Limits& limits);
+  ~Engine();
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+
+  // Decides. Appends to `out`. REQUIRES: now is not before that of any input before; a connection
+  // is Opened before, and not after it is Closed; none has two commands unanswered; no Quit.
+  void apply(const Input& input, Output& out);
+
+  // When a Tick is due; none while nothing waits for time. A time in the past: at once.
+  std::optional<Nanos> next_deadline() const;
+
+  // ---- Start. Before the first apply(): all tubes, then pauses and jobs in any order, then
+  // finish_restore(). Each is refused with Corruption when it contradicts what was there before.
+  Status restore_tube(TubeId tube, std::string_view name);
+  Status restore_pause(const TubePaused& pause, Nanos now);
+  // A reserved job stays reserved, by nobody, until the Ticks after finish_restore() make it ready.
+  Status restore_job(const JobRow& row, Nanos now);
+  // `next_id`: no id at or above it was ever given out. Ends the tubes that hold no job: a restart
+  // counts as every client leaving.
+  Status finish_restore(JobId next_id, Output& out);
+
+  // ---- What it holds.
+  JobId next_id() const { return next_id_; }
+  size_t job_count() const { return jobs_.size(); }
+  StateCounts state_counts() const { return counts_; }
+  uint64_t jobs_damaged() const { return jobs_damaged_; }
+  // About, in bytes.
+  size_t memory_bytes() const;
+  Image image() const;
+  // Recounts everything from scratch and stops the process at the first difference. For tests.
+  void check() const;
+
+ private:
+  struct Visitor;
+
+  // -- One function per event and per command; commands that answer are given their connection.
+  void on_opened(ConnId conn);
+  void on_closed(Conn& conn);
+  void on_half_closed(Conn& conn);
+  void on_tick();
+  void on_damaged(JobId id);
+  void on_put(Conn& conn, const Put& put);
+  void on_reserve(Conn& conn, std::optional<uint32_t> timeout_s);
+  void on_reserve_job(Conn& conn, JobId id);
+  void on_delete(Conn& conn, JobId id);
+  void on_release(Conn& conn, const Release& release);
+  void on_bury(Conn& conn, const Bury& bury);
+  void on_touch(Conn& conn, JobId id);
+  void on_kick(Conn& conn, uint32_t bound);
+  void on_kick_job(Conn& conn, JobId id);
+  void on_use(Conn& conn, const std::string& name);
+  void on_watch(Conn& conn, const std::string& name);
+  void on_ignore(Conn& conn, const std::string& name);
+  void on_pause_tube(Conn& conn, const PauseTube& pause);
+  void on_peek(Conn& conn, const Job* job);
+  void on_stats_job(Conn& conn, JobId id);
+  void on_stats_tube(Conn& conn, const std::string& name);
+  void on_stats(Conn& conn);
+  void on_list_tubes(Conn& conn);
+  void on_list_tubes_watched(Conn& conn);
+
+  // -- Jobs.
+  Job* find_job(JobId id);
+  // The job, if this connection holds it.
+  Job* find_reserved(const Conn& conn, JobId id);
+  // The one place that edits heaps, counters and transitions of a job that is there. `order`
+  // becomes the job's: a deadline, a bury sequence, or 0.
+  void move(Job& job, JobState to, uint64_t order, bool promised);
+  void move_to_ready(Job& job, bool promised);
+  void bury(Job& job, bool promised);
+  void leave(Job& job);
+  void enter(Job& job);
+  void count(const Job& job, int64_t by);
+  JobId take_id();
+  void reserve(Conn& conn, Job& job);
+  // Gives the ready job on top to the connection that has waited longest: hand_out() if the tube
+  // has both and is not paused, serve() without asking.
+  void hand_out(Tube& tube);
+  void serve(Tube& tube);
+  bool turn_is_over() const { return moves_ >= limits_.moves_per_turn_max; }
+
+  // -- Connections.
+  Conn& conn_of(ConnId id);
+  void start_waiting(Conn& conn, std::optional<Nanos> until);
+  void stop_waiting(Conn& conn);
+  // Puts the connection's next deadline into the heap of connections.
+  void schedule(Conn& conn);
+  bool deadline_soon(const Conn& conn) const;
+  Job* best_ready(const Conn& conn);
+  void go_on_kicking(Conn& conn);
+  void go_on_closing(Conn& conn);
+  void set_using(Conn& conn, Tube& tube);
+  void add_watch(Conn& conn, Tube& tube);
+
+  // -- Tubes.
+  Tube& tube_of(TubeId id) { return *tubes_[id]; }
+  const Tube& tube_of(TubeId id) const { return *tubes_[id]; }
+  Tube* find_tube(std::string_view name);
+  // The tube of that name, made if need be; none when there are too many.
+  Tube* take_tube(std::string_view name);
+  Tube& make_tube(TubeId id, std::string_view name);
+  TubeId take_tube_id();
+  // Gives it a row, if it has none.
+  void store_tube(Tube& tube);
+  // Ends it, if nothing refers to it any more.
+  void end_if_unused(Tube& tube);
+  void end_pause(Tube& tube);
+  void schedule_delayed(Tube& tube);
+
+  // -- Tick, in its order.
+  void tick_delayed();
+  void tick_pauses();
+  void tick_conns();
+  void tick_conn(Conn& conn);
+  void tick_left_over();
+
+  void answer(const Conn& conn, Reply reply);
+
+  // -- For check().
+  void check_jobs() const;
+  void check_tubes() const;
+  void check_conns() const;
+  const JobHeap& heap_of(const Job& job) const;
+
+  const Limits limits_;
+
+  JobPool pool_;
+  IdMap<Job*> jobs_;
+  JobId next_id_ = 1;
+  JobId id_limit_ = 1;  // The last NextIdRaised.
+  uint64_t next_bury_order_ = 1;
+
+  std::vector<std::unique_ptr<Tube>> tubes_;  // By id; freed ids are empty.
+  std::priority_queue<TubeId, std::vector<TubeId>, std::greater<>> free_tube_ids_;
+  absl::flat_hash_map<std::string_view, Tube*>
+      tubes_by_name_;  // The views are of the tubes' own names.
+  // protocol.txt, "list-tubes", in beanstalkd's order: by creation, and the last one takes the
+  // place of one that ends.
+  std::vector<Tube*> tube_list_;
+  IndexedHeap<Tube, &Tube::delayed_index> tubes_by_delay_;  // Their soonest delayed job.
+  IndexedHeap<Tube, &Tube::pause_index> tubes_by_pause_;    // The ends of their pauses.
+
+  absl::flat_hash_map<ConnId, std::unique_ptr<Conn>> conns_;
+  IndexedHeap<Conn, &Conn::deadline_index> conns_by_deadline_;
+  // What did not fit into a turn, oldest first: connections that kick, or that are closing.
+  std::vector<ConnId> left_over_;
+
+  bool draining_ = false;
+  StateCounts counts_;
+  CommandCounts commands_;
+  uint64_t job_timeouts_ = 0;
+  uint64_t total_jobs_ = 0;
+  uint64_t connections_ = 0;
+  uint64_t producers_ = 0;
+  uint64_t workers_ = 0;
+  uint64_t waiting_ = 0;
+  uint64_t total_connections_ = 0;
+  uint64_t jobs_damaged_ = 0;
+
+  // Of the input being applied.
+  Nanos now_ = 0;
+  bool room_ = true;
+  uint32_t moves_ = 0;
+  Output* out_ = nullptr;
+};
+
+}  // namespace perennial::engine

@@ -1,0 +1,38 @@
+#pragma once
+
+#include "engine/heap.h"
+#include "engine/types/basic.h"
+#include "engine/types/transition.h"
+
+namespace perennial::engine {
+
+// A job in memory: 80 bytes, without its body. It is in exactly one heap, the one of its state.
+struct Job {
+  JobId id = 0;
+  Nanos created = 0;
+  // Delayed and reserved: the deadline. Buried: the bury sequence. Ready: 0.
+  uint64_t order = 0;
+  ConnId holder = 0;  // Reserved: whose. Otherwise 0.
+  TubeId tube = 0;
+  uint32_t priority = 0;
+  uint32_t delay_s = 0;
+  uint32_t ttr_s = 0;
+  uint32_t body_bytes = 0;
+  uint32_t reserves = 0;
+  uint32_t timeouts = 0;
+  uint32_t releases = 0;
+  uint32_t buries = 0;
+  uint32_t kicks = 0;
+  uint32_t heap_index = not_in_heap;
+  JobState state = JobState::Ready;
+};
+static_assert(sizeof(Job) == 80);
+
+using JobHeap = IndexedHeap<Job, &Job::heap_index>;
+
+// Between memory and the row that is kept. A reservation's deadline and holder end with the
+// process.
+JobRow to_row(const Job& job);
+Job from_row(const JobRow& row);
+
+}  // namespace perennial::engine

@@ -1,0 +1,174 @@
+// Reserving, waiting for a job, and the connections that do.
+
+#include <algorithm>
+
+#include "engine/engine.h"
+
+namespace perennial::engine {
+namespace {
+
+// protocol.txt, "reserve": DEADLINE_SOON is answered in the last second of a reservation.
+constexpr Nanos safety_margin = nanos_per_second;
+
+}  // namespace
+
+Conn& Engine::conn_of(ConnId id) {
+  const auto found = conns_.find(id);
+  CHECK(found != conns_.end());
+  return *found->second;
+}
+
+void Engine::on_opened(ConnId id) {
+  CHECK(id != 0);
+  auto conn = std::make_unique<Conn>();
+  conn->id = id;
+  Tube& tube = tube_of(0);
+  ++tube.using_count;
+  add_watch(*conn, tube);
+  CHECK(conns_.emplace(id, std::move(conn)).second);
+  ++connections_;
+  ++total_connections_;
+}
+
+void Engine::on_half_closed(Conn& conn) {
+  conn.half_closed = true;
+  if (!conn.waiting) return;
+  stop_waiting(conn);
+  answer(conn, Word::TimedOut);
+}
+
+void Engine::on_closed(Conn& conn) {
+  if (conn.waiting) stop_waiting(conn);
+  --connections_;
+  producers_ -= conn.producer ? 1 : 0;
+  workers_ -= conn.worker ? 1 : 0;
+  // A kick in progress ends where it is; its connection is among the left over ones already.
+  const bool listed = conn.kick.has_value();
+  conn.kick.reset();
+  conn.closing = true;
+  schedule(conn);
+  // The first, then the others from the last: the order in which beanstalkd leaves them, which
+  // shows in the order of list-tubes when several end.
+  if (!conn.watched.empty()) std::reverse(conn.watched.begin() + 1, conn.watched.end());
+  for (const WatchLink& link : conn.watched) {
+    Tube& tube = tube_of(link.tube);
+    --tube.watching_count;
+    end_if_unused(tube);
+  }
+  conn.watched.clear();
+  Tube& used = tube_of(conn.used);
+  --used.using_count;
+  end_if_unused(used);
+  if (!listed) go_on_closing(conn);
+}
+
+// A reservation ends with its connection: protocol.txt, "reserve"; no counter of the job tells of
+// it.
+void Engine::go_on_closing(Conn& conn) {
+  while (!conn.reserved.empty()) {
+    if (turn_is_over()) return left_over_.push_back(conn.id);
+    move_to_ready(*conn.reserved.top().item, false);
+  }
+  conns_.erase(conn.id);
+}
+
+void Engine::on_reserve(Conn& conn, std::optional<uint32_t> timeout_s) {
+  if (!conn.worker) {
+    conn.worker = true;
+    ++workers_;
+  }
+  if (conn.reserved.size() >= limits_.reserved_max) return answer(conn, Word::OutOfMemory);
+  // A ready job comes before DEADLINE_SOON: beanstalkd's code, not its protocol.txt.
+  if (Job* const job = best_ready(conn)) {
+    reserve(conn, *job);
+    return answer(conn, JobReply{JobReply::Kind::Reserved, job->id, job->body_bytes});
+  }
+  if (deadline_soon(conn)) return answer(conn, Word::DeadlineSoon);
+  if (conn.half_closed || timeout_s == 0u) return answer(conn, Word::TimedOut);
+  std::optional<Nanos> until;
+  if (timeout_s) until = now_ + static_cast<Nanos>(*timeout_s) * nanos_per_second;
+  start_waiting(conn, until);
+}
+
+void Engine::on_reserve_job(Conn& conn, JobId id) {
+  Job* const job = find_job(id);
+  if (job == nullptr || job->state == JobState::Reserved) return answer(conn, Word::NotFound);
+  if (conn.reserved.size() >= limits_.reserved_max) return answer(conn, Word::OutOfMemory);
+  if (!conn.worker) {
+    conn.worker = true;
+    ++workers_;
+  }
+  reserve(conn, *job);
+  answer(conn, JobReply{JobReply::Kind::Reserved, job->id, job->body_bytes});
+}
+
+void Engine::reserve(Conn& conn, Job& job) {
+  ++job.reserves;
+  job.holder = conn.id;
+  const Nanos deadline = now_ + static_cast<Nanos>(job.ttr_s) * nanos_per_second;
+  move(job, JobState::Reserved, static_cast<uint64_t>(deadline), false);
+}
+
+Job* Engine::best_ready(const Conn& conn) {
+  const JobHeap::Entry* best = nullptr;
+  for (const WatchLink& link : conn.watched) {
+    const Tube& tube = tube_of(link.tube);
+    if (tube.paused() || tube.ready.empty()) continue;
+    const JobHeap::Entry& top = tube.ready.top();
+    if (best == nullptr || top.before(*best)) best = &top;
+  }
+  return best != nullptr ? best->item : nullptr;
+}
+
+void Engine::hand_out(Tube& tube) {
+  if (!tube.paused() && !tube.ready.empty() && !tube.waiting.empty()) serve(tube);
+}
+
+void Engine::serve(Tube& tube) {
+  Conn& conn = tube.waiting.longest();
+  Job& job = *tube.ready.top().item;
+  stop_waiting(conn);
+  reserve(conn, job);
+  answer(conn, JobReply{JobReply::Kind::Reserved, job.id, job.body_bytes});
+}
+
+void Engine::start_waiting(Conn& conn, std::optional<Nanos> until) {
+  conn.waiting = true;
+  conn.wait_until = until;
+  for (WatchLink& link : conn.watched) tube_of(link.tube).waiting.push_back(link);
+  ++waiting_;
+  schedule(conn);
+}
+
+void Engine::stop_waiting(Conn& conn) {
+  conn.waiting = false;
+  conn.wait_until.reset();
+  for (WatchLink& link : conn.watched) tube_of(link.tube).waiting.remove(link);
+  --waiting_;
+  schedule(conn);
+}
+
+bool Engine::deadline_soon(const Conn& conn) const {
+  if (conn.reserved.empty()) return false;
+  return now_ >= static_cast<Nanos>(conn.reserved.top().key) - safety_margin;
+}
+
+void Engine::schedule(Conn& conn) {
+  std::optional<Nanos> at;
+  if (!conn.closing) {
+    if (!conn.reserved.empty()) {
+      at = static_cast<Nanos>(conn.reserved.top().key) - (conn.waiting ? safety_margin : 0);
+    }
+    if (conn.wait_until) at = at ? std::min(*at, *conn.wait_until) : *conn.wait_until;
+  }
+  const bool listed = conn.deadline_index != not_in_heap;
+  if (!at) {
+    if (listed) conns_by_deadline_.remove(conn);
+    return;
+  }
+  const auto key = static_cast<uint64_t>(std::max<Nanos>(*at, 0));
+  if (listed) return conns_by_deadline_.update(key, conn.id, conn);
+  conns_by_deadline_.push(key, conn.id, conn);
+}
+
+}  // namespace perennial::engine

@@ -1,0 +1,104 @@
+// From what was stored back to the state machine. What a crash interrupted leaves as ordinary
+// transitions.
+
+#include <algorithm>
+#include <string>
+
+#include "engine/engine.h"
+
+namespace perennial::engine {
+namespace {
+
+// Tube ids are handed out lowest first, so one above this was never handed out.
+constexpr TubeId tube_id_limit = 1u << 26;
+constexpr ConnId nobody = 0;
+
+Status corrupt(std::string message) {
+  return {StatusCode::Corruption, std::move(message)};
+}
+
+}  // namespace
+
+Status Engine::restore_tube(TubeId id, std::string_view name) {
+  const std::string what = "tube " + std::to_string(id) + " named \"" + std::string(name) + "\"";
+  if (id >= tube_id_limit) return corrupt(what + " has a number out of range");
+  if ((id == 0) != (name == "default")) return corrupt(what + ": number 0 is that of default");
+  if (id == 0) {
+    tube_of(0).stored = true;
+    return {};
+  }
+  if (find_tube(name) != nullptr) return corrupt(what + " is there under another number, too");
+  if (id >= tubes_.size()) tubes_.resize(id + 1);
+  if (tubes_[id] != nullptr) return corrupt(what + " has the number of another tube");
+  make_tube(id, name).stored = true;
+  return {};
+}
+
+Status Engine::restore_pause(const TubePaused& pause, Nanos now) {
+  if (pause.tube >= tubes_.size() || tubes_[pause.tube] == nullptr) {
+    return corrupt("a pause of tube " + std::to_string(pause.tube) + ", which is not there");
+  }
+  Tube& tube = tube_of(pause.tube);
+  if (tube.paused()) return corrupt("two pauses of tube " + tube.name);
+  if (pause.pause < 1) return corrupt("a pause of tube " + tube.name + " without a length");
+  tube.pause = pause.pause;
+  // A clock that was set back must not make a pause longer than it was asked to be.
+  tube.pause_until = std::clamp<Nanos>(pause.until, 0, now + pause.pause);
+  tubes_by_pause_.push(static_cast<uint64_t>(tube.pause_until), tube.id, tube);
+  return {};
+}
+
+Status Engine::restore_job(const JobRow& row, Nanos now) {
+  const std::string what = "job " + std::to_string(row.id);
+  if (row.id == 0) return corrupt(what + " is no job's number");
+  if (row.tube >= tubes_.size() || tubes_[row.tube] == nullptr) {
+    return corrupt(what + " is in tube " + std::to_string(row.tube) + ", which is not there");
+  }
+  if (find_job(row.id) != nullptr) return corrupt(what + " is in two states");
+
+  Job job = from_row(row);
+  if (row.state == JobState::Delayed) {
+    // Likewise with a delay.
+    const Nanos longest = now + static_cast<Nanos>(row.delay_s) * nanos_per_second;
+    job.order = std::min(row.order, static_cast<uint64_t>(longest));
+  }
+  if (row.state == JobState::Buried) next_bury_order_ = std::max(next_bury_order_, row.order + 1);
+  if (row.state == JobState::Reserved && !conns_.contains(nobody)) {
+    auto conn = std::make_unique<Conn>();
+    conn->closing = true;
+    conns_.emplace(nobody, std::move(conn));
+    left_over_.push_back(nobody);
+  }
+  Job* const kept = pool_.take(job);
+  jobs_.insert(row.id, kept);
+  enter(*kept);
+  ++tube_of(row.tube).total_jobs;
+  ++total_jobs_;
+  next_id_ = std::max(next_id_, row.id + 1);
+  return {};
+}
+
+Status Engine::finish_restore(JobId next_id, Output& out) {
+  if (next_id < next_id_) {
+    return corrupt("the next id is " + std::to_string(next_id) + ", but job " +
+                   std::to_string(next_id_ - 1) + " is there");
+  }
+  next_id_ = next_id;
+  id_limit_ = next_id;
+  for (TubeId id = 1; id < tubes_.size(); ++id) {
+    if (tubes_[id] == nullptr) free_tube_ids_.push(id);
+  }
+  out_ = &out;
+  // From the last one, so that none is passed over when it takes the place of one that ends.
+  for (size_t i = tube_list_.size(); i > 0; --i) end_if_unused(*tube_list_[i - 1]);
+  out_ = nullptr;
+  // After a start list-tubes goes by number, whatever ended.
+  std::sort(tube_list_.begin(), tube_list_.end(),
+            [](const Tube* a, const Tube* b) { return a->id < b->id; });
+  for (size_t i = 0; i < tube_list_.size(); ++i) {
+    tube_list_[i]->list_index = static_cast<uint32_t>(i);
+  }
+  return {};
+}
+
+}  // namespace perennial::engine

@@ -1,0 +1,88 @@
+// What clients may ask: statistics, listings, peeks.
+
+#include <utility>
+
+#include "engine/engine.h"
+
+namespace perennial::engine {
+
+void Engine::on_peek(Conn& conn, const Job* job) {
+  if (job == nullptr) return answer(conn, Word::NotFound);
+  answer(conn, JobReply{JobReply::Kind::Found, job->id, job->body_bytes});
+}
+
+void Engine::on_stats_job(Conn& conn, JobId id) {
+  const Job* const job = find_job(id);
+  if (job == nullptr) return answer(conn, Word::NotFound);
+  const bool timed = job->state == JobState::Delayed || job->state == JobState::Reserved;
+  auto stats = std::make_unique<JobStats>();
+  *stats = {.id = job->id,
+            .tube = tube_of(job->tube).name,
+            .state = job->state,
+            .priority = job->priority,
+            .age = now_ - job->created,
+            .delay_s = job->delay_s,
+            .ttr_s = job->ttr_s,
+            .time_left = timed ? static_cast<Nanos>(job->order) - now_ : 0,
+            .reserves = job->reserves,
+            .timeouts = job->timeouts,
+            .releases = job->releases,
+            .buries = job->buries,
+            .kicks = job->kicks};
+  answer(conn, std::move(stats));
+}
+
+void Engine::on_stats_tube(Conn& conn, const std::string& name) {
+  const Tube* const tube = find_tube(name);
+  if (tube == nullptr) return answer(conn, Word::NotFound);
+  auto stats = std::make_unique<TubeStats>();
+  *stats = {.name = tube->name,
+            .jobs = {.urgent = tube->urgent_count,
+                     .ready = tube->ready.size(),
+                     .reserved = tube->reserved_count,
+                     .delayed = tube->delayed.size(),
+                     .buried = tube->buried.size()},
+            .total_jobs = tube->total_jobs,
+            .using_count = tube->using_count,
+            .watching_count = tube->watching_count,
+            .waiting_count = tube->waiting.size(),
+            .cmd_delete = tube->cmd_delete,
+            .cmd_pause_tube = tube->cmd_pause_tube,
+            .pause = tube->pause,
+            .pause_time_left = tube->paused() ? tube->pause_until - now_ : 0,
+            .next_ready_age = tube->ready.empty() ? 0 : now_ - tube->ready.top().item->created};
+  answer(conn, std::move(stats));
+}
+
+void Engine::on_stats(Conn& conn) {
+  auto stats = std::make_unique<EngineStats>();
+  *stats = {.jobs = counts_,
+            .commands = commands_,
+            .job_timeouts = job_timeouts_,
+            .total_jobs = total_jobs_,
+            .tubes = tube_list_.size(),
+            .connections = connections_,
+            .producers = producers_,
+            .workers = workers_,
+            .waiting = waiting_,
+            .total_connections = total_connections_,
+            .jobs_damaged = jobs_damaged_,
+            .draining = draining_};
+  answer(conn, std::move(stats));
+}
+
+void Engine::on_list_tubes(Conn& conn) {
+  auto names = std::make_unique<TubeNames>();
+  names->names.reserve(tube_list_.size());
+  for (const Tube* tube : tube_list_) names->names.push_back(tube->name);
+  answer(conn, std::move(names));
+}
+
+void Engine::on_list_tubes_watched(Conn& conn) {
+  auto names = std::make_unique<TubeNames>();
+  names->names.reserve(conn.watched.size());
+  for (const WatchLink& link : conn.watched) names->names.push_back(tube_of(link.tube).name);
+  answer(conn, std::move(names));
+}
+
+}  // namespace perennial::engine

@@ -1,0 +1,78 @@
+// What time does, in this order: delayed jobs, paused tubes, connections, and what earlier turns
+// left over.
+
+#include <utility>
+
+#include "engine/engine.h"
+
+namespace perennial::engine {
+
+void Engine::on_tick() {
+  tick_delayed();
+  tick_pauses();
+  tick_conns();
+  tick_left_over();
+}
+
+void Engine::tick_delayed() {
+  while (!turn_is_over() && !tubes_by_delay_.empty()) {
+    const auto& soonest = tubes_by_delay_.top();
+    if (static_cast<Nanos>(soonest.key) > now_) return;
+    move_to_ready(*soonest.item->delayed.top().item, false);
+  }
+}
+
+void Engine::tick_pauses() {
+  while (!turn_is_over() && !tubes_by_pause_.empty()) {
+    const auto& first = tubes_by_pause_.top();
+    if (static_cast<Nanos>(first.key) > now_) return;
+    Tube& tube = *first.item;
+    // The pause ends when nobody waits for what is ready, so that no job slips by between two
+    // turns.
+    while (!tube.ready.empty() && !tube.waiting.empty()) {
+      if (turn_is_over()) return;
+      serve(tube);
+    }
+    end_pause(tube);
+  }
+}
+
+void Engine::tick_conns() {
+  while (!turn_is_over() && !conns_by_deadline_.empty()) {
+    const auto& first = conns_by_deadline_.top();
+    if (static_cast<Nanos>(first.key) > now_) return;
+    tick_conn(*first.item);
+  }
+}
+
+void Engine::tick_conn(Conn& conn) {
+  if (conn.waiting) {
+    // protocol.txt, "reserve": while it waits, DEADLINE_SOON comes a second before the reservation
+    // ends.
+    const Word word = deadline_soon(conn) ? Word::DeadlineSoon : Word::TimedOut;
+    stop_waiting(conn);
+    answer(conn, word);
+  }
+  while (!turn_is_over() && !conn.reserved.empty()) {
+    Job& job = *conn.reserved.top().item;
+    if (static_cast<Nanos>(job.order) > now_) return;
+    ++job.timeouts;
+    ++job_timeouts_;
+    move_to_ready(job, false);
+  }
+}
+
+void Engine::tick_left_over() {
+  const std::vector<ConnId> left = std::exchange(left_over_, {});
+  for (const ConnId id : left) {
+    Conn& conn = conn_of(id);
+    // Each of them puts itself back if it does not come to its end.
+    if (conn.closing) {
+      go_on_closing(conn);
+    } else {
+      go_on_kicking(conn);
+    }
+  }
+}
+
+}  // namespace perennial::engine

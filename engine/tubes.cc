@@ -1,0 +1,150 @@
+// Tubes: made by use and watch, ended with the last job, user and watcher, paused.
+
+#include "engine/engine.h"
+
+namespace perennial::engine {
+
+Tube* Engine::find_tube(std::string_view name) {
+  const auto found = tubes_by_name_.find(name);
+  return found != tubes_by_name_.end() ? found->second : nullptr;
+}
+
+Tube* Engine::take_tube(std::string_view name) {
+  if (Tube* const tube = find_tube(name)) return tube;
+  if (tube_list_.size() >= limits_.tubes_max) return nullptr;
+  return &make_tube(take_tube_id(), name);
+}
+
+TubeId Engine::take_tube_id() {
+  if (free_tube_ids_.empty()) {
+    tubes_.emplace_back();
+    return static_cast<TubeId>(tubes_.size() - 1);
+  }
+  const TubeId id = free_tube_ids_.top();
+  free_tube_ids_.pop();
+  return id;
+}
+
+Tube& Engine::make_tube(TubeId id, std::string_view name) {
+  CHECK(tubes_[id] == nullptr);
+  tubes_[id] = std::make_unique<Tube>();
+  Tube& tube = *tubes_[id];
+  tube.id = id;
+  tube.name = name;
+  tube.list_index = static_cast<uint32_t>(tube_list_.size());
+  tube_list_.push_back(&tube);
+  tubes_by_name_.emplace(tube.name, &tube);
+  return tube;
+}
+
+void Engine::store_tube(Tube& tube) {
+  if (tube.stored) return;
+  tube.stored = true;
+  out_->transitions.emplace_back(TubeStored{tube.id, tube.name});
+}
+
+void Engine::end_if_unused(Tube& tube) {
+  // protocol.txt, "Tubes": the tube named default is always there.
+  if (tube.id == 0 || tube.referenced()) return;
+  if (tube.stored) out_->transitions.emplace_back(TubeEnded{tube.id});
+  if (tube.paused()) tubes_by_pause_.remove(tube);
+  tubes_by_name_.erase(tube.name);
+  Tube* const last = tube_list_.back();
+  tube_list_[tube.list_index] = last;
+  last->list_index = tube.list_index;
+  tube_list_.pop_back();
+  const TubeId id = tube.id;
+  tubes_[id].reset();
+  free_tube_ids_.push(id);
+}
+
+void Engine::schedule_delayed(Tube& tube) {
+  const bool listed = tube.delayed_index != not_in_heap;
+  if (tube.delayed.empty()) {
+    if (listed) tubes_by_delay_.remove(tube);
+    return;
+  }
+  const JobHeap::Entry& soonest = tube.delayed.top();
+  if (listed) return tubes_by_delay_.update(soonest.key, soonest.tie, tube);
+  tubes_by_delay_.push(soonest.key, soonest.tie, tube);
+}
+
+void Engine::set_using(Conn& conn, Tube& tube) {
+  Tube& old = tube_of(conn.used);
+  ++tube.using_count;
+  conn.used = tube.id;
+  --old.using_count;
+  end_if_unused(old);
+}
+
+void Engine::add_watch(Conn& conn, Tube& tube) {
+  conn.watched.push_back({.tube = tube.id, .conn = &conn});
+  ++tube.watching_count;
+}
+
+void Engine::on_use(Conn& conn, const std::string& name) {
+  Tube* const tube = take_tube(name);
+  if (tube == nullptr) return answer(conn, Word::OutOfMemory);
+  set_using(conn, *tube);
+  answer(conn, Using{name});
+}
+
+void Engine::on_watch(Conn& conn, const std::string& name) {
+  Tube* tube = find_tube(name);
+  const auto watches = [&conn](const Tube* wanted) {
+    for (const WatchLink& link : conn.watched) {
+      if (link.tube == wanted->id) return true;
+    }
+    return false;
+  };
+  if (tube == nullptr || !watches(tube)) {
+    if (conn.watched.size() >= limits_.watched_max) return answer(conn, Word::OutOfMemory);
+    tube = take_tube(name);
+    if (tube == nullptr) return answer(conn, Word::OutOfMemory);
+    add_watch(conn, *tube);
+  }
+  answer(conn, Watching{conn.watched.size()});
+}
+
+void Engine::on_ignore(Conn& conn, const std::string& name) {
+  Tube* const tube = find_tube(name);
+  for (WatchLink& link : conn.watched) {
+    if (tube == nullptr || link.tube != tube->id) continue;
+    if (conn.watched.size() == 1) return answer(conn, Word::NotIgnored);
+    link = conn.watched.back();
+    conn.watched.pop_back();
+    --tube->watching_count;
+    end_if_unused(*tube);
+    break;
+  }
+  answer(conn, Watching{conn.watched.size()});
+}
+
+void Engine::on_pause_tube(Conn& conn, const PauseTube& command) {
+  Tube* const tube = find_tube(command.tube);
+  if (tube == nullptr) return answer(conn, Word::NotFound);
+  ++tube->cmd_pause_tube;
+  // As beanstalkd does: 0 is the shortest pause, whose end wakes those who wait.
+  const Nanos asked = static_cast<Nanos>(command.delay_s) * nanos_per_second;
+  const bool was_paused = tube->paused();
+  tube->pause = asked > 0 ? asked : 1;
+  tube->pause_until = now_ + tube->pause;
+  const auto key = static_cast<uint64_t>(tube->pause_until);
+  if (was_paused) {
+    tubes_by_pause_.update(key, tube->id, *tube);
+  } else {
+    tubes_by_pause_.push(key, tube->id, *tube);
+  }
+  store_tube(*tube);
+  out_->transitions.emplace_back(TubePaused{tube->id, tube->pause, tube->pause_until});
+  answer(conn, Word::Paused);
+}
+
+void Engine::end_pause(Tube& tube) {
+  tubes_by_pause_.remove(tube);
+  tube.pause = 0;
+  tube.pause_until = 0;
+  out_->transitions.emplace_back(PauseEnded{tube.id});
+}
+
+}  // namespace perennial::engine

@@ -1,0 +1,145 @@
+// No input moves more jobs than a turn may, what is left is due at once, and in the end all of it
+// happened.
+
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "engine/engine.h"
+
+namespace perennial::engine {
+namespace {
+
+constexpr Nanos start = 1'700'000'000 * nanos_per_second;
+constexpr uint32_t moves_max = 3;
+constexpr JobId jobs = 20;
+
+class Turns : public testing::Test {
+ protected:
+  Turns() : engine_({.moves_per_turn_max = moves_max}) {
+    open(1);
+    open(2);
+  }
+
+  void open(ConnId conn) { apply(conn, Opened{}); }
+  void put_jobs(uint32_t delay_s = 0) {
+    for (JobId i = 0; i < jobs; ++i) apply(1, Command{Put{0, delay_s, 60, 1}});
+  }
+  void reserve_jobs(ConnId conn) {
+    for (JobId i = 0; i < jobs; ++i) apply(conn, Command{Reserve{}});
+  }
+
+  // Applies one input and returns how many jobs it moved.
+  size_t apply(ConnId conn, Event event) {
+    output_.clear();
+    engine_.apply({.now = now_, .conn = conn, .event = std::move(event)}, output_);
+    engine_.check();
+    size_t moves = 0;
+    for (const Transition& transition : output_.transitions) {
+      moves += std::holds_alternative<JobMoved>(transition);
+    }
+    return moves;
+  }
+
+  // Ticks until nothing is due; no turn may be too long. Returns the moves of all.
+  size_t tick_until_done() {
+    size_t moves = 0;
+    while (engine_.next_deadline() && *engine_.next_deadline() <= now_) {
+      const size_t turn = apply(0, Tick{});
+      // A job that becomes ready and is handed out at once counts twice.
+      EXPECT_LE(turn, moves_max + 1);
+      moves += turn;
+      if (!output_.replies.empty()) last_reply_ = std::move(output_.replies.back().reply);
+    }
+    return moves;
+  }
+
+  Engine engine_;
+  Nanos now_ = start;
+  Output output_;
+  Reply last_reply_ = Word::NotFound;
+};
+
+TEST_F(Turns, DelaysEndInSteps) {
+  put_jobs(5);
+  now_ += 5 * nanos_per_second;
+  EXPECT_EQ(tick_until_done(), jobs);
+  EXPECT_EQ(engine_.state_counts().ready, jobs);
+}
+
+TEST_F(Turns, ReservationsRunOutInSteps) {
+  put_jobs();
+  reserve_jobs(2);
+  now_ += 60 * nanos_per_second;
+  EXPECT_EQ(tick_until_done(), jobs);
+  EXPECT_EQ(engine_.state_counts().ready, jobs);
+}
+
+TEST_F(Turns, AClosedConnectionGivesBackInSteps) {
+  put_jobs();
+  reserve_jobs(2);
+  const size_t first = apply(2, Closed{});
+  EXPECT_EQ(first, moves_max);
+  EXPECT_EQ(first + tick_until_done(), jobs);
+  EXPECT_EQ(engine_.state_counts().ready, jobs);
+}
+
+TEST_F(Turns, AKickAnswersWhenItIsDone) {
+  put_jobs(100);
+  const size_t first = apply(1, Command{Kick{UINT32_MAX}});
+  EXPECT_EQ(first, moves_max);
+  EXPECT_TRUE(output_.replies.empty());
+  EXPECT_EQ(first + tick_until_done(), jobs);
+  ASSERT_TRUE(std::holds_alternative<KickedCount>(last_reply_));
+  EXPECT_EQ(std::get<KickedCount>(last_reply_).count, jobs);
+}
+
+TEST_F(Turns, AKickEndsWithItsConnection) {
+  put_jobs(100);
+  apply(1, Command{Kick{UINT32_MAX}});
+  apply(1, Closed{});
+  tick_until_done();
+  EXPECT_EQ(engine_.state_counts().ready, moves_max);
+  EXPECT_EQ(engine_.state_counts().delayed, jobs - moves_max);
+}
+
+TEST_F(Turns, AKickWithinATurnAnswersAtOnce) {
+  put_jobs(100);
+  apply(1, Command{Kick{moves_max}});
+  ASSERT_EQ(output_.replies.size(), 1u);
+  EXPECT_EQ(std::get<KickedCount>(output_.replies[0].reply).count, moves_max);
+}
+
+TEST_F(Turns, APauseEndsInStepsAndLetsNothingSlipBy) {
+  apply(1, Command{PauseTube{"default", 5}});
+  put_jobs();
+  for (ConnId conn = 10; conn < 10 + jobs; ++conn) {
+    open(conn);
+    apply(conn, Command{Reserve{}});
+  }
+  now_ += 5 * nanos_per_second;
+  EXPECT_EQ(tick_until_done(), jobs);
+  EXPECT_EQ(engine_.state_counts().reserved, jobs);
+}
+
+TEST_F(Turns, ARestartGivesBackInSteps) {
+  put_jobs();
+  reserve_jobs(2);
+  const Image image = engine_.image();
+  Engine restarted({.moves_per_turn_max = moves_max});
+  for (const auto& [id, name] : image.tubes) ASSERT_TRUE(restarted.restore_tube(id, name).ok());
+  for (const auto& [id, row] : image.jobs) ASSERT_TRUE(restarted.restore_job(row, now_).ok());
+  ASSERT_TRUE(restarted.finish_restore(image.id_limit, output_).ok());
+  EXPECT_EQ(restarted.state_counts().reserved, jobs);
+  int turns = 0;
+  for (; restarted.next_deadline() && *restarted.next_deadline() <= now_; ++turns) {
+    restarted.apply({.now = now_, .event = Tick{}}, output_);
+    restarted.check();
+  }
+  EXPECT_EQ(restarted.state_counts().ready, jobs);
+  EXPECT_EQ(turns, static_cast<int>((jobs + moves_max - 1) / moves_max));
+}
+
+}  // namespace
+}  // namespace perennial::engine
