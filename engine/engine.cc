@@ -37,6 +37,7 @@ struct Engine::Visitor {
   }
   void operator()(const PutNoCrlf&) const {
     ++counts().put;
+    engine.make_producer(conn());
     engine.take_id();
     answer(Word::ExpectedCrlf);
   }

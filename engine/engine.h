@@ -108,6 +108,7 @@ class Engine {
   void leave(Job& job);
   void enter(Job& job);
   void count(const Job& job, int64_t by);
+  void make_producer(Conn& conn);
   JobId take_id();
   void reserve(Conn& conn, Job& job);
   // Gives the ready job on top to the connection that has waited longest: hand_out() if the tube

@@ -28,11 +28,14 @@ JobId Engine::take_id() {
   return next_id_++;
 }
 
+void Engine::make_producer(Conn& conn) {
+  if (conn.producer) return;
+  conn.producer = true;
+  ++producers_;
+}
+
 void Engine::on_put(Conn& conn, const Put& put) {
-  if (!conn.producer) {
-    conn.producer = true;
-    ++producers_;
-  }
+  make_producer(conn);
   // What is refused from here on costs an id, as in beanstalkd, whose jobs have theirs from the
   // header on.
   const JobId id = take_id();

@@ -124,11 +124,12 @@ void Engine::on_pause_tube(Conn& conn, const PauseTube& command) {
   Tube* const tube = find_tube(command.tube);
   if (tube == nullptr) return answer(conn, Word::NotFound);
   ++tube->cmd_pause_tube;
-  // As beanstalkd does: 0 is the shortest pause, whose end wakes those who wait.
+  // As in beanstalkd 0 is the shortest pause: it takes the place of a longer one, and its end, at
+  // once, wakes those who wait.
   const Nanos asked = static_cast<Nanos>(command.delay_s) * nanos_per_second;
   const bool was_paused = tube->paused();
   tube->pause = asked > 0 ? asked : 1;
-  tube->pause_until = now_ + tube->pause;
+  tube->pause_until = now_ + asked;
   const auto key = static_cast<uint64_t>(tube->pause_until);
   if (was_paused) {
     tubes_by_pause_.update(key, tube->id, *tube);
@@ -138,6 +139,7 @@ void Engine::on_pause_tube(Conn& conn, const PauseTube& command) {
   store_tube(*tube);
   out_->transitions.emplace_back(TubePaused{tube->id, tube->pause, tube->pause_until});
   answer(conn, Word::Paused);
+  if (asked == 0) tick_pauses();
 }
 
 void Engine::end_pause(Tube& tube) {

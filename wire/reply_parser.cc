@@ -13,7 +13,7 @@ namespace {
 using Kind = ClientReply::Kind;
 
 // A payload of up to this gets its whole room at once, a larger one as it arrives.
-constexpr uint64_t room_at_once_bytes = 64 * 1024;
+constexpr uint64_t room_at_once_bytes = uint64_t{64} * 1024;
 
 Status garbage(std::string_view what, std::string_view line) {
   constexpr size_t shown_bytes_max = 60;
