@@ -1,0 +1,80 @@
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "engine/types/basic.h"
+#include "engine/types/stats.h"
+#include "store/batch.h"
+#include "store/housekeeper.h"
+#include "store/recent.h"
+#include "store/store.h"
+
+namespace perennial::store {
+
+// The only writer of a store that serves: one thread that takes one batch at a time. While it
+// writes and syncs, the loop fills the next one; that is the group commit. It decides nothing: it
+// writes what it gets, in order, and says how far history is safe. After a failure it says nothing
+// any more, and takes nothing.
+class Committer {
+ public:
+  // Since the last collect().
+  struct Done {
+    BatchIndex answerable = 0;   // Replies tagged up to here may leave, in this mode of durability.
+    BatchIndex durable = 0;      // The disk has everything up to here.
+    std::vector<Batch> batches;  // Those written. Their bodies need to stay no longer.
+    StoreFacts facts;
+  };
+
+  // `wake` is called on the committer's thread whenever collect() has news.
+  Committer(Store& store, std::function<void()> wake);
+  Committer(const Committer&) = delete;
+  Committer& operator=(const Committer&) = delete;
+  ~Committer() { stop(); }
+
+  // The loop thread's side. A batch is handed over sealed, when there is no other: REQUIRES:
+  // idle().
+  bool idle() const { return idle_.load(std::memory_order_acquire); }
+  void submit(Batch&& batch);
+  Done collect();
+  // Writes what was submitted, makes everything durable, and ends the thread.
+  void stop();
+
+ private:
+  void run();
+  void commit(Batch batch);
+  void sync();
+  bool sync_is_due() const;
+  bool must_sync(const Batch& batch) const;
+  void publish(Batch batch);
+  void refresh_facts();
+
+  Store& store_;  // Outlives this.
+  const std::function<void()> wake_;
+  std::atomic<bool> idle_ = true;
+
+  // The committer thread's own.
+  BatchIndex written_;
+  BatchIndex synced_;
+  Nanos sync_due_ = 0;  // While written_ is ahead of synced_, in the mode Interval.
+  Nanos facts_due_ = 0;
+  StoreFacts facts_;
+  Recent sync_us_;
+  Recent batch_jobs_;
+
+  std::mutex mutex_;  // Guards what passes between the two threads.
+  std::condition_variable changed_;
+  std::optional<Batch> submitted_;
+  Done done_;
+  bool stopping_ = false;
+
+  Housekeeper housekeeper_;
+  std::thread thread_;
+};
+
+}  // namespace perennial::store

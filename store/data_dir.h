@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "engine/types/status.h"
+
+namespace perennial::store {
+
+// The directory that holds everything: makes it, locks it, and refuses what is not ours. It holds
+// `lock`, `db/`, `ballast` and `checkpoints/`; design.md section 3. Knows nothing of what is in
+// db/. Movable; the lock is held for as long as the object lives.
+class DataDir {
+ public:
+  // Makes the directory if there is none, and takes its lock. Fails with Locked, with Io where
+  // permission is missing, and with Corruption where the directory is somebody else's.
+  static Result<DataDir> open(const std::string& path);
+
+  DataDir(DataDir&& other) noexcept;
+  DataDir& operator=(DataDir&&) = delete;
+  ~DataDir();
+
+  // Whether there is a database yet. Without one it is made at new_db_path(), and then published
+  // under its own name, so that a crash leaves none rather than half of one.
+  bool has_db() const;
+  std::string db_path() const { return path_ + "/db"; }
+  std::string new_db_path() const { return path_ + "/db.new"; }
+  // Makes an empty directory at new_db_path(), whatever a crash left there.
+  Status begin_new_db();
+  Status publish_new_db();
+
+ private:
+  DataDir(std::string path, int lock_file) : path_(std::move(path)), lock_file_(lock_file) {}
+
+  std::string path_;
+  int lock_file_;
+};
+
+// Makes the entries of a directory durable: what was created, renamed and deleted in it.
+Status sync_dir(const std::string& path);
+
+// A failed call of the operating system: NoSpace for a full disk or quota, otherwise Io.
+Status from_errno(int error, const std::string& doing);
+
+}  // namespace perennial::store

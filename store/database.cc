@@ -1,0 +1,106 @@
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "store/rocks_status.h"
+#include "store/store_impl.h"
+#include "store/tuning.h"
+
+namespace perennial::store {
+namespace {
+
+// A file or a family that is not there is damage, in a database that is.
+Status opening_status(const rocksdb::Status& status) {
+  Status out = from_rocksdb(status);
+  const bool is_damage = status.IsInvalidArgument() || status.IsPathNotFound() ||
+                         status.IsNotFound() || status.IsNotSupported();
+  if (out.ok() || !is_damage) return out;
+  return {StatusCode::Corruption, out.message()};
+}
+
+// Only a newer version has families that we do not know.
+Status check_families(const std::string& path, const rocksdb::DBOptions& db) {
+  std::vector<std::string> names;
+  if (const auto listed = rocksdb::DB::ListColumnFamilies(db, path, &names); !listed.ok()) {
+    return opening_status(listed);
+  }
+  for (const std::string& name : names) {
+    if (std::ranges::find(family_names, name) != family_names.end()) continue;
+    return {StatusCode::Unsupported,
+            fmt::format("it has a family {}, which only a newer version knows", name)};
+  }
+  return {};
+}
+
+std::vector<rocksdb::ColumnFamilyDescriptor> descriptors() {
+  std::vector<rocksdb::ColumnFamilyDescriptor> out;
+  for (size_t place = 0; place < family_count; ++place) {
+    out.emplace_back(std::string(family_names[place]), family_options(static_cast<Family>(place)));
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<Database> Database::open(const std::string& path, const Options& options, Failure& failure) {
+  const rocksdb::DBOptions how =
+      db_options(options, make_logger(options.events), make_listener(failure));
+  if (Status known = check_families(path, how); !known.ok()) return known;
+  return open_with(how, path, descriptors());
+}
+
+// The families are made one after the other: where DB::Open makes them itself and fails at one of
+// them, 7.8 aborts the process.
+Result<Database> Database::create(const std::string& path, const Options& options,
+                                  Failure& failure) {
+  rocksdb::DBOptions how = db_options(options, make_logger(options.events), make_listener(failure));
+  how.create_if_missing = how.error_if_exists = true;
+  std::vector<rocksdb::ColumnFamilyDescriptor> families = descriptors();
+  Result<Database> database = open_with(how, path, {families.front()});
+  if (!database.ok()) return database;
+  families.erase(families.begin());
+  std::vector<rocksdb::ColumnFamilyHandle*> made;
+  const auto status = database->db_->CreateColumnFamilies(families, &made);
+  database->families_.insert(database->families_.end(), made.begin(), made.end());
+  if (!status.ok()) return from_rocksdb(status);
+  return database;
+}
+
+Result<Database> Database::open_with(const rocksdb::DBOptions& how, const std::string& path,
+                                     const std::vector<rocksdb::ColumnFamilyDescriptor>& families) {
+  Database database;
+  rocksdb::DB* opened = nullptr;
+  const auto status = rocksdb::DB::Open(how, path, families, &database.families_, &opened);
+  database.db_.reset(opened);
+  if (!status.ok()) return opening_status(status);
+  return database;
+}
+
+Result<TableCounts> Database::count_tables(Family which) const {
+  rocksdb::TablePropertiesCollection tables;
+  const auto asked = db_->GetPropertiesOfAllTables(family(which), &tables);
+  if (!asked.ok()) return from_rocksdb(asked);
+  TableCounts out;
+  for (const auto& [name, table] : tables) {
+    out.puts += table->num_entries - table->num_deletions;
+    out.tombstones += table->num_deletions;
+    out.bytes += table->data_size;
+  }
+  return out;
+}
+
+Database::~Database() {
+  ignore(close(), "whoever cares has closed it before");
+}
+
+Status Database::close() {
+  if (db_ == nullptr) return {};
+  for (rocksdb::ColumnFamilyHandle* family : families_)
+    must(db_->DestroyColumnFamilyHandle(family));
+  families_.clear();
+  const Status closed = from_rocksdb(db_->Close());
+  db_.reset();
+  return closed;
+}
+
+}  // namespace perennial::store

@@ -1,0 +1,104 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "engine/types/basic.h"
+#include "engine/types/status.h"
+#include "engine/types/transition.h"
+
+// The only home of numbers that reach the disk. Never renumber, never reuse: a retired value stays
+// as a comment. README.md draws every key and value; tests/store/format_test.cc pins the values.
+//
+// Keys are big-endian, so that they sort; numbers in values are little-endian. Values start with a
+// format byte, save bodies, which start with their hash. Unused bytes are zero, and are checked.
+// One validator per record serves twice: before writing a failure is a CHECK, after reading it is
+// Corruption that names the family and the key.
+namespace perennial::store {
+
+// Raised by every change that an older program would misread. migrations/ holds the steps.
+inline constexpr uint32_t format_version = 1;
+// The first byte of every value but bodies, whose shape belongs to the format version.
+inline constexpr uint8_t row_format = 1;
+
+// A column family. These numbers are places in arrays, never on disk: there it is the name.
+enum class Family : uint8_t { Meta, Ready, Reserved, Delayed, Buried, Bodies };
+inline constexpr size_t family_count = 6;
+inline constexpr std::array<std::string_view, family_count> family_names = {
+    "default",  // meta: RocksDB's own first family, which cannot be named.
+    "ready",   "reserved", "delayed", "buried", "bodies"};
+inline constexpr std::array<JobState, 4> job_states = {JobState::Ready, JobState::Reserved,
+                                                       JobState::Delayed, JobState::Buried};
+// Those with a row for each job.
+inline constexpr std::array<Family, 5> job_families = {
+    Family::Ready, Family::Reserved, Family::Delayed, Family::Buried, Family::Bodies};
+Family family_of(JobState state);
+constexpr size_t place_of(Family family) {
+  return static_cast<size_t>(family);
+}
+// The name as people know it: "meta", "ready" and so on.
+std::string_view name_of(Family family);
+
+// The first byte of a key in meta.
+enum class MetaTag : char {
+  Commit = 'c',
+  FormatVersion = 'f',
+  NextId = 'n',
+  Pause = 'p',  // And the tube's number.
+  Tube = 't',   // And the tube's number.
+};
+
+// Which batch was the last, and what was known of history when it was built.
+struct CommitRow {
+  uint64_t epoch = 0;  // One more at each open.
+  BatchIndex index = 0;
+  BatchIndex known_durable = 0;
+  Nanos now = 0;
+
+  bool operator==(const CommitRow&) const = default;
+};
+
+template <size_t bytes>
+using Bytes = std::array<char, bytes>;
+
+template <size_t bytes>
+std::string_view view(const Bytes<bytes>& value) {
+  return {value.data(), bytes};
+}
+
+// Keys.
+Bytes<8> job_key(JobId id);
+Result<JobId> decode_job_key(Family family, std::string_view key);
+Bytes<1> meta_key(MetaTag tag);
+Bytes<5> tube_key(MetaTag tag, TubeId tube);
+Result<TubeId> decode_tube_key(std::string_view key);
+
+// Values of the four state families. REQUIRES: the row is valid.
+Bytes<64> encode(const JobRow& row);
+Result<JobRow> decode_job(JobState state, std::string_view key, std::string_view value);
+
+// Values of meta. REQUIRES: likewise.
+Bytes<8> encode_format_version(uint32_t version);
+Bytes<40> encode(const CommitRow& row);
+Bytes<16> encode_next_id(JobId next_id);
+std::string encode(const TubeStored& tube);
+Bytes<24> encode(const TubePaused& pause);
+Result<uint32_t> decode_format_version(std::string_view value);
+Result<CommitRow> decode_commit(std::string_view value);
+Result<JobId> decode_next_id(std::string_view value);
+Result<TubeStored> decode_tube(std::string_view key, std::string_view value);
+Result<TubePaused> decode_pause(std::string_view key, std::string_view value);
+
+// A body's value is this, and then the bytes as the client sent them.
+Bytes<8> body_hash(JobId id, std::string_view body);
+// The body in a stored value.
+Result<std::string_view> decode_body(JobId id, std::string_view value);
+
+// "family, key 0011aabb: what is wrong".
+Status damaged(Family family, std::string_view key, std::string_view what);
+
+}  // namespace perennial::store

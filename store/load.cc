@@ -1,0 +1,168 @@
+#include <array>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <absl/container/flat_hash_set.h>
+#include <fmt/format.h>
+
+#include "store/family_scan.h"
+#include "store/rocks_status.h"
+#include "store/store_impl.h"
+
+// Bringing everything back at a start. P5, P9.
+namespace perennial::store {
+namespace {
+
+struct Loaded {
+  absl::flat_hash_set<TubeId> tubes;
+  std::vector<TubePaused> pauses;
+  std::array<uint64_t, job_states.size()> jobs = {};
+};
+
+// One row of meta. The rows of the store itself were read at open.
+Status load_meta_row(std::string_view key, std::string_view value, const LoadSink& sink,
+                     Loaded& loaded) {
+  switch (static_cast<MetaTag>(key.empty() ? '\0' : key[0])) {
+    case MetaTag::Commit:
+    case MetaTag::FormatVersion:
+    case MetaTag::NextId:
+      return key.size() == 1 ? Status() : damaged(Family::Meta, key, "key of the wrong length");
+    case MetaTag::Pause: {
+      const Result<TubePaused> pause = decode_pause(key, value);
+      if (!pause.ok()) return pause.status();
+      loaded.pauses.push_back(*pause);
+      return {};
+    }
+    case MetaTag::Tube: {
+      const Result<TubeStored> tube = decode_tube(key, value);
+      if (!tube.ok()) return tube.status();
+      loaded.tubes.insert(tube->tube);
+      return sink.tube(tube->tube, tube->name);
+    }
+  }
+  return damaged(Family::Meta, key, "unknown key");
+}
+
+Status load_pauses(const LoadSink& sink, const Loaded& loaded) {
+  for (const TubePaused& pause : loaded.pauses) {
+    if (!loaded.tubes.contains(pause.tube)) {
+      return damaged(Family::Meta, view(tube_key(MetaTag::Pause, pause.tube)),
+                     "a pause without its tube");
+    }
+    if (Status taken = sink.pause(pause); !taken.ok()) return taken;
+  }
+  return {};
+}
+
+Status load_meta(const Database& db, const LoadSink& sink, Loaded& loaded) {
+  const std::unique_ptr<rocksdb::Iterator> at(db->NewIterator({}, db.family(Family::Meta)));
+  for (at->SeekToFirst(); at->Valid(); at->Next()) {
+    Status row = load_meta_row(view(at->key()), view(at->value()), sink, loaded);
+    if (!row.ok()) return row;
+  }
+  if (!at->status().ok()) return from_rocksdb(at->status());
+  return load_pauses(sink, loaded);  // Their keys sort before those of their tubes.
+}
+
+// The four scans, taken together as one in id order.
+class JobMerge {
+ public:
+  explicit JobMerge(const Database& db) {
+    for (size_t i = 0; i < scans_.size(); ++i) {
+      scans_[i] = std::make_unique<FamilyScan>(db, job_states[i]);
+    }
+  }
+
+  // The next row, or null at the end. An id in two states, or a scan that failed, ends it early.
+  const JobRow* next() {
+    if (lowest_ != nullptr) lowest_->pop();
+    lowest_ = nullptr;
+    const JobRow* row = nullptr;
+    for (const auto& scan : scans_) {
+      const JobRow* const candidate = scan->peek();
+      if (candidate == nullptr && !scan->status().ok()) return fail(scan->status());
+      if (candidate == nullptr || (row != nullptr && row->id < candidate->id)) continue;
+      if (row != nullptr && row->id == candidate->id) return fail(in_two_states(*row, *candidate));
+      row = candidate;
+      lowest_ = scan.get();
+    }
+    return row;
+  }
+  const Status& status() const { return status_; }
+
+ private:
+  static Status in_two_states(const JobRow& one, const JobRow& other) {
+    return damaged(family_of(one.state), view(job_key(one.id)),
+                   fmt::format("the job is also in {}", name_of(family_of(other.state))));
+  }
+  const JobRow* fail(Status status) {
+    status_ = std::move(status);
+    return nullptr;
+  }
+
+  std::array<std::unique_ptr<FamilyScan>, job_states.size()> scans_;
+  FamilyScan* lowest_ = nullptr;  // The scan that the last row came from.
+  Status status_;
+};
+
+// Whether a family gave as many rows as its tables account for. This finds a scan that was cut
+// short by a read error (notes/rocksdb.md 7, #11782), and jobs and bodies that do not pair off,
+// without reading a body.
+Status check_count(Family family, uint64_t found, uint64_t accounted) {
+  if (found == accounted) return {};
+  return {StatusCode::Corruption, fmt::format("{} holds {} rows by the account of its tables, and "
+                                              "{} jobs belong to it",
+                                              name_of(family), accounted, found)};
+}
+
+Status check_counts(const std::array<uint64_t, family_count>& accounted, const Loaded& loaded) {
+  uint64_t all = 0;
+  for (const JobState state : job_states) {
+    const uint64_t found = loaded.jobs[static_cast<size_t>(state)];
+    all += found;
+    const Family family = family_of(state);
+    Status same = check_count(family, found, accounted[place_of(family)]);
+    if (!same.ok()) return same;
+  }
+  return check_count(Family::Bodies, all, accounted[place_of(Family::Bodies)]);
+}
+
+Status load_jobs(const Database& db, const LoadSink& sink, Loaded& loaded) {
+  JobMerge jobs(db);
+  while (const JobRow* row = jobs.next()) {
+    if (!loaded.tubes.contains(row->tube)) {
+      return damaged(family_of(row->state), view(job_key(row->id)), "the job's tube is missing");
+    }
+    ++loaded.jobs[static_cast<size_t>(row->state)];
+    if (Status taken = sink.job(*row); !taken.ok()) return taken;
+  }
+  return jobs.status();
+}
+
+}  // namespace
+
+Status Store::load(const LoadSink& sink) {
+  const Nanos begun = impl_->options.steady_clock();
+  const std::string doing = "load data directory " + impl_->options.data_dir;
+  Loaded loaded;
+  if (Status meta = load_meta(*impl_->db, sink, loaded); !meta.ok()) {
+    return std::move(meta).with(doing);
+  }
+  if (Status jobs = load_jobs(*impl_->db, sink, loaded); !jobs.ok()) {
+    return std::move(jobs).with(doing);
+  }
+  std::array<uint64_t, family_count> rows = {};
+  for (const Family family : job_families) rows[place_of(family)] = impl_->rows_of(family);
+  if (Status same = check_counts(rows, loaded); !same.ok()) return std::move(same).with(doing);
+  const auto count = [&](JobState state) { return loaded.jobs[static_cast<size_t>(state)]; };
+  impl_->inform(
+      "store.load",
+      fmt::format("ready={} reserved={} delayed={} buried={} tubes={} pauses={} took_ms={}",
+                  count(JobState::Ready), count(JobState::Reserved), count(JobState::Delayed),
+                  count(JobState::Buried), loaded.tubes.size(), loaded.pauses.size(),
+                  (impl_->options.steady_clock() - begun) / nanos_per_ms));
+  return {};
+}
+
+}  // namespace perennial::store

@@ -1,0 +1,98 @@
+#include "store/observer.h"
+
+#include <array>
+#include <cstdarg>
+#include <cstdio>
+#include <string>
+#include <string_view>
+
+#include <fmt/format.h>
+#include <rocksdb/env.h>
+#include <rocksdb/listener.h>
+
+#include "store/rocks_status.h"
+
+namespace perennial::store {
+namespace {
+
+// One line in double quotes, as logfmt wants it.
+std::string quoted(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    out += c == '\n' || c == '\r' ? ' ' : c;
+  }
+  return out + '"';
+}
+
+class EventLogger : public rocksdb::Logger {
+ public:
+  explicit EventLogger(const Events& events)
+      : Logger(rocksdb::InfoLogLevel::WARN_LEVEL), events_(events) {}
+
+  void LogHeader(const char* /*format*/, va_list /*arguments*/) override {}
+
+  using Logger::Logv;
+  void Logv(rocksdb::InfoLogLevel level, const char* format, va_list arguments) override {
+    if (level < rocksdb::InfoLogLevel::WARN_LEVEL || level >= rocksdb::InfoLogLevel::HEADER_LEVEL) {
+      return;
+    }
+    if (!events_.info) return;
+    std::array<char, 1024> text = {};
+    std::vsnprintf(text.data(), text.size(), format, arguments);
+    const bool is_warning = level == rocksdb::InfoLogLevel::WARN_LEVEL;
+    events_.info("store.rocksdb",
+                 fmt::format("severity={} message={}", is_warning ? "warning" : "error",
+                             quoted(text.data())));
+  }
+
+ private:
+  const Events& events_;  // The store's, which outlives its database.
+};
+
+class FailureListener : public rocksdb::EventListener {
+ public:
+  explicit FailureListener(Failure& failure) : failure_(failure) {}
+
+  void OnBackgroundError(rocksdb::BackgroundErrorReason /*reason*/,
+                         rocksdb::Status* error) override {
+    failure_.fail(from_rocksdb(*error).with("in the background"));
+  }
+  void OnErrorRecoveryBegin(rocksdb::BackgroundErrorReason /*reason*/, rocksdb::Status /*error*/,
+                            bool* auto_recovery) override {
+    // It can leave a database that does not open. notes/rocksdb.md 4.3.
+    *auto_recovery = false;
+  }
+
+ private:
+  Failure& failure_;  // The store's, which outlives its database.
+};
+
+}  // namespace
+
+void Failure::fail(const Status& status) {
+  bool report = false;
+  {
+    const std::lock_guard lock(mutex_);
+    if (failed_.exchange(true, std::memory_order_acq_rel)) return;
+    early_ = status;
+    report = armed_;
+  }
+  if (report && events_.fatal) events_.fatal(status);
+}
+
+Status Failure::arm() {
+  const std::lock_guard lock(mutex_);
+  armed_ = true;
+  return early_;
+}
+
+std::shared_ptr<rocksdb::Logger> make_logger(const Events& events) {
+  return std::make_shared<EventLogger>(events);
+}
+
+std::shared_ptr<rocksdb::EventListener> make_listener(Failure& failure) {
+  return std::make_shared<FailureListener>(failure);
+}
+
+}  // namespace perennial::store

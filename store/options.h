@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "engine/types/basic.h"
+#include "engine/types/status.h"
+
+namespace rocksdb {
+class Env;
+}  // namespace rocksdb
+
+// How a store is opened. Core, cmd and the tools fill this in; only tests set `env`.
+namespace perennial::store {
+
+// When a reply may leave. design.md section 2, "Modes".
+enum class Durability : uint8_t {
+  Commit,    // When the disk has its batch.
+  Interval,  // When the kernel has its batch; the disk follows within sync_interval_ms.
+  Never,     // When the kernel has its batch; the disk follows when the kernel likes.
+};
+
+// The word for it in the configuration, in logs and in stats.
+constexpr std::string_view durability_name(Durability durability) {
+  switch (durability) {
+    case Durability::Commit:
+      return "commit";
+    case Durability::Interval:
+      return "interval";
+    case Durability::Never:
+      return "never";
+  }
+  return "unknown";
+}
+
+// What the store has to say, besides its results. Called from any thread.
+struct Events {
+  // One logfmt event: `at` is its name, `fields` the rest of the line.
+  std::function<void(std::string_view at, std::string_view fields)> info = {};
+  // A write, a sync or something in the background failed. Called once at most; the process must
+  // end without answering anything more. Never returns in the server; may return in tests.
+  std::function<void(const Status&)> fatal = {};
+};
+
+struct Options {
+  std::string data_dir = {};
+  Durability durability = Durability::Commit;
+  uint32_t sync_interval_ms = 50;
+  // Past this much log RocksDB flushes what the oldest log file holds. Bounds the time of a start.
+  uint64_t log_bytes_max = 64ULL << 20;
+  // A start with less free room than this is refused.
+  uint64_t open_bytes_min = 64ULL << 20;
+  // For measuring and for the sync interval; the steady clock of the machine if empty.
+  std::function<Nanos()> steady_clock = {};
+  // The file system to run on, the machine's if null. It must outlive the store.
+  rocksdb::Env* env = nullptr;
+  Events events = {};
+};
+
+}  // namespace perennial::store

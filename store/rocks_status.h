@@ -1,0 +1,14 @@
+#pragma once
+
+#include "engine/types/status.h"
+
+namespace rocksdb {
+class Status;
+}  // namespace rocksdb
+
+namespace perennial::store {
+
+// The one place where what RocksDB says becomes a Status.
+Status from_rocksdb(const rocksdb::Status& status);
+
+}  // namespace perennial::store

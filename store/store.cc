@@ -1,0 +1,228 @@
+#include "store/store.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include <fmt/format.h>
+#include <rocksdb/env.h>
+#include <sys/stat.h>
+
+#include "store/rocks_status.h"
+#include "store/store_impl.h"
+
+namespace perennial::store {
+namespace {
+
+Nanos machine_clock() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+// RocksDB cannot open on a full disk without harm, so room is looked for first.
+Status check_room(const Options& options) {
+  rocksdb::Env* const env = options.env != nullptr ? options.env : rocksdb::Env::Default();
+  uint64_t free_bytes = 0;
+  if (const auto asked = env->GetFreeSpace(options.data_dir, &free_bytes); !asked.ok()) {
+    return from_rocksdb(asked).with("ask for free room");
+  }
+  if (free_bytes >= options.open_bytes_min) return {};
+  return {StatusCode::NoSpace, fmt::format("{} bytes are free, and a start needs {}", free_bytes,
+                                           options.open_bytes_min)};
+}
+
+// What every database holds from its first moment, so that a missing row is damage.
+Status write_first_rows(Database& db) {
+  rocksdb::WriteBatch writes;
+  rocksdb::ColumnFamilyHandle* const meta = db.family(Family::Meta);
+  const auto add = [&](MetaTag tag, std::string_view value) {
+    must(writes.Put(meta, slice(view(meta_key(tag))), slice(value)));
+  };
+  add(MetaTag::FormatVersion, view(encode_format_version(format_version)));
+  add(MetaTag::Commit, view(encode(CommitRow())));
+  add(MetaTag::NextId, view(encode_next_id(1)));
+  rocksdb::WriteOptions synced;
+  synced.sync = true;
+  return from_rocksdb(db->Write(synced, &writes));
+}
+
+Status create_db(DataDir& dir, const Options& options, Failure& failure) {
+  if (dir.has_db()) return {};
+  if (Status begun = dir.begin_new_db(); !begun.ok()) return begun;
+  Result<Database> db = Database::create(dir.new_db_path(), options, failure);
+  if (!db.ok()) return db.take_status();
+  if (Status written = write_first_rows(*db); !written.ok()) return written;
+  if (Status closed = db->close(); !closed.ok()) return closed;
+  return dir.publish_new_db();
+}
+
+Result<std::string> read_row(const Database& db, MetaTag tag) {
+  std::string value;
+  const auto key = meta_key(tag);
+  const auto got = db->Get({}, db.family(Family::Meta), slice(view(key)), &value);
+  if (got.IsNotFound()) return damaged(Family::Meta, view(key), "the row is missing");
+  if (!got.ok()) return from_rocksdb(got);
+  return value;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Store>> Store::open(Options options) {
+  // RocksDB makes its files with the process's own mask, from then on.
+  ::umask(0077);
+  if (!options.steady_clock) options.steady_clock = machine_clock;
+  const Nanos begun = options.steady_clock();
+  const std::string path = options.data_dir;
+  const std::string doing = "open data directory " + path;
+  Result<DataDir> dir = DataDir::open(path);
+  if (!dir.ok()) return dir.take_status();
+  auto impl = std::make_unique<Impl>(std::move(options), dir.take());
+  if (Status opened = impl->open(); !opened.ok()) return std::move(opened).with(doing);
+  const Opening& found = impl->opening;
+  impl->inform("store.open",
+               fmt::format("format={} epoch={} index={} next_id={} took_ms={}", format_version,
+                           found.epoch, found.last_index, found.next_id,
+                           (impl->options.steady_clock() - begun) / nanos_per_ms));
+  return std::unique_ptr<Store>(new Store(std::move(impl)));
+}
+
+Status Store::Impl::open() {
+  if (Status room = check_room(options); !room.ok()) return room;
+  if (Status created = create_db(dir, options, failure); !created.ok()) return created;
+  Result<Database> opened = Database::open(dir.db_path(), options, failure);
+  if (!opened.ok()) return opened.take_status();
+  db = std::make_unique<Database>(opened.take());
+  if (Status read = read_meta(); !read.ok()) return read;
+  if (Status found = raise_next_id_above_jobs(); !found.ok()) return found;
+  if (Status counted = count_rows(); !counted.ok()) return counted;
+  if (Status begun = begin_epoch(); !begun.ok()) return begun;
+  return failure.arm();
+}
+
+Status Store::Impl::read_meta() {
+  Result<std::string> row = read_row(*db, MetaTag::FormatVersion);
+  if (!row.ok()) return row.take_status();
+  const Result<uint32_t> version = decode_format_version(*row);
+  if (!version.ok()) return version.status();
+  if (*version != format_version) {
+    return {StatusCode::Unsupported,
+            fmt::format("its format is {}, and this program knows {}", *version, format_version)};
+  }
+  row = read_row(*db, MetaTag::Commit);
+  if (!row.ok()) return row.take_status();
+  const Result<CommitRow> commit = decode_commit(*row);
+  if (!commit.ok()) return commit.status();
+  row = read_row(*db, MetaTag::NextId);
+  if (!row.ok()) return row.take_status();
+  const Result<JobId> next_id = decode_next_id(*row);
+  if (!next_id.ok()) return next_id.status();
+  last = *commit;
+  opening = {
+      .epoch = last.epoch + 1, .last_index = last.index, .last_now = last.now, .next_id = *next_id};
+  return {};
+}
+
+Status Store::Impl::raise_next_id_above_jobs() {
+  for (const JobState state : job_states) {
+    const std::unique_ptr<rocksdb::Iterator> row((*db)->NewIterator({}, db->family(state)));
+    row->SeekToLast();
+    if (!row->status().ok()) return from_rocksdb(row->status());
+    if (!row->Valid()) continue;
+    const Result<JobId> id = decode_job_key(family_of(state), view(row->key()));
+    if (!id.ok()) return id.status();
+    opening.next_id = std::max(opening.next_id, *id + 1);
+  }
+  return {};
+}
+
+// Exact here, because what was in the log is in tables by now.
+Status Store::Impl::count_rows() {
+  for (const Family family : job_families) {
+    const Result<TableCounts> tables = db->count_tables(family);
+    if (!tables.ok()) return tables.status();
+    rows[place_of(family)] = tables->rows();
+  }
+  return {};
+}
+
+// Everything that recovery found is durable by now: RocksDB has flushed what it replayed.
+Status Store::Impl::begin_epoch() {
+  last.epoch = opening.epoch;
+  last.known_durable = last.index;
+  writes.Clear();
+  add_commit_row();
+  return write(true);
+}
+
+void Store::Impl::inform(std::string_view at, std::string_view fields) const {
+  if (options.events.info) options.events.info(at, fields);
+}
+
+Status Store::Impl::settle(const rocksdb::Status& status, std::string_view doing) {
+  Status out = from_rocksdb(status).with(doing);
+  if (!out.ok()) failure.fail(out);
+  return out;
+}
+
+Store::Store(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Store::~Store() = default;
+
+const Options& Store::options() const {
+  return impl_->options;
+}
+const Opening& Store::opening() const {
+  return impl_->opening;
+}
+bool Store::failed() const {
+  return impl_->failure.failed();
+}
+uint64_t Store::bytes_written() const {
+  return impl_->bytes_written.load(std::memory_order_relaxed);
+}
+LogFiles Store::log_files() const {
+  return list_log_files(impl_->dir.db_path());
+}
+
+Snapshot Store::snapshot() const {
+  return Snapshot(**impl_->db);
+}
+
+Result<Body> Store::read_body(JobId id, const Snapshot& snapshot) const {
+  rocksdb::ReadOptions options;
+  options.snapshot = snapshot.at_;
+  rocksdb::PinnableSlice value;
+  const auto key = job_key(id);
+  const Database& db = *impl_->db;
+  const auto got = db->Get(options, db.family(Family::Bodies), slice(view(key)), &value);
+  if (!got.ok()) return from_rocksdb(got).with(fmt::format("read the body of job {}", id));
+  Result<std::string_view> body = decode_body(id, view(value));
+  if (!body.ok()) return body.take_status();
+  return Body(*body);
+}
+
+Status Store::close(JobId next_id) {
+  Impl& impl = *impl_;
+  CHECK(next_id >= impl.opening.next_id);
+  impl.last.known_durable = impl.last.index;
+  impl.writes.Clear();
+  impl.add_meta(MetaTag::NextId, view(encode_next_id(next_id)));
+  impl.add_commit_row();
+  if (Status written = impl.write(true); !written.ok()) return written;
+  if (Status flushed = flush(); !flushed.ok()) return flushed;
+  return impl.db->close();
+}
+
+Snapshot::Snapshot(rocksdb::DB& db) : db_(&db), at_(db.GetSnapshot()) {}
+Snapshot::Snapshot(Snapshot&& other) noexcept
+    : db_(other.db_), at_(std::exchange(other.at_, nullptr)) {}
+Snapshot& Snapshot::operator=(Snapshot&& other) noexcept {
+  std::swap(db_, other.db_);
+  std::swap(at_, other.at_);
+  return *this;
+}
+Snapshot::~Snapshot() {
+  if (at_ != nullptr) db_->ReleaseSnapshot(at_);
+}
+
+}  // namespace perennial::store

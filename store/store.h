@@ -1,0 +1,106 @@
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string_view>
+
+#include "engine/types/basic.h"
+#include "engine/types/body.h"
+#include "engine/types/status.h"
+#include "engine/types/transition.h"
+#include "store/batch.h"
+#include "store/log_files.h"
+#include "store/options.h"
+
+namespace rocksdb {
+class DB;
+class Snapshot;
+}  // namespace rocksdb
+
+namespace perennial::store {
+
+// What recovery found.
+struct Opening {
+  uint64_t epoch = 0;  // Of this open; one more than that of the open before.
+  BatchIndex last_index = 0;
+  Nanos last_now = 0;  // The engine's time in the last batch.
+  JobId next_id = 1;   // No id from here on was ever used.
+};
+
+// Where load() puts what it reads. Each may refuse, which ends the load.
+struct LoadSink {
+  std::function<Status(TubeId, std::string_view name)> tube;
+  std::function<Status(const TubePaused&)> pause;
+  std::function<Status(const JobRow&)> job;
+};
+
+// The content of the store at one moment. Movable; ends before its store does.
+class Snapshot {
+ public:
+  Snapshot(Snapshot&& other) noexcept;
+  Snapshot& operator=(Snapshot&& other) noexcept;
+  ~Snapshot();
+
+ private:
+  friend class Store;
+  explicit Snapshot(rocksdb::DB& db);
+
+  rocksdb::DB* db_;
+  const rocksdb::Snapshot* at_;
+};
+
+// One data directory, open. Maps transitions to rows and back and decides nothing. Writes come from
+// one thread, which is the committer's while the server runs. A write that fails is final: the
+// fatal event is sent, and every later write is refused.
+class Store {
+ public:
+  // Makes the directory if there is none, locks it, recovers it and counts the epoch up.
+  // Locked: somebody has it. NoSpace: the disk is full. Io: it cannot be read or written.
+  // Corruption: it is damaged, or not ours. Unsupported: a newer version made it.
+  static Result<std::unique_ptr<Store>> open(Options options);
+  // Without close() it is left as a crash would leave it.
+  ~Store();
+
+  const Options& options() const;
+  const Opening& opening() const;
+
+  // Gives back tubes, then pauses, then jobs, each by number. Calls the sink on the calling thread,
+  // while other threads scan ahead. Refuses what does not fit together, but reads no body.
+  // REQUIRES: nothing was written since open().
+  Status load(const LoadSink& sink);
+
+  // Writes a sealed batch whole, and a batch that is already in not at all. Unless `sync`, only the
+  // kernel has it afterwards. REQUIRES: its index is at most one more than the last one's.
+  Status write(const Batch& batch, bool sync);
+  // Makes durable what was written without.
+  Status sync();
+
+  // Any thread may take one, and read under it. NotFound: there was no such body. Corruption: it is
+  // not what was written. Io: the disk did not give it.
+  Snapshot snapshot() const;
+  Result<Body> read_body(JobId id, const Snapshot& snapshot) const;
+
+  // Ends cleanly: stores the exact next id, flushes everything, so that the next start has no log
+  // to replay, and closes. Nothing else may be called afterwards.
+  Status close(JobId next_id);
+
+  // Housekeeping, from any thread.
+  bool failed() const;
+  uint64_t bytes_written() const;
+  LogFiles log_files() const;
+  Status flush();
+  // Compacts each family of at least `bytes_min` that is mostly tombstones and what they end, until
+  // `cancelled`.
+  Status compact_tombstones(std::atomic<bool>& cancelled, uint64_t bytes_min = 4 << 20);
+
+ private:
+  struct Impl;
+  explicit Store(std::unique_ptr<Impl> impl);
+
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace perennial::store

@@ -1,0 +1,109 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <rocksdb/db.h>
+#include <rocksdb/write_batch.h>
+
+#include "engine/types/check.h"
+#include "store/data_dir.h"
+#include "store/format.h"
+#include "store/observer.h"
+#include "store/store.h"
+
+// What a Store is made of. Included by store's own files only.
+namespace perennial::store {
+
+// What the tables of a family hold, by their own account.
+struct TableCounts {
+  uint64_t puts = 0;
+  uint64_t tombstones = 0;
+  uint64_t bytes = 0;
+
+  // By the rules of SingleDelete each tombstone still waits for exactly one put.
+  uint64_t rows() const { return puts - std::min(puts, tombstones); }
+};
+
+// An open RocksDB and its families. Closes in the right order.
+class Database {
+ public:
+  static Result<Database> open(const std::string& path, const Options& options, Failure& failure);
+  static Result<Database> create(const std::string& path, const Options& options, Failure& failure);
+  Database(Database&&) noexcept = default;
+  Database& operator=(Database&&) = delete;
+  ~Database();
+
+  rocksdb::DB& operator*() const { return *db_; }
+  rocksdb::DB* operator->() const { return db_.get(); }
+  rocksdb::ColumnFamilyHandle* family(Family family) const { return families_[place_of(family)]; }
+  rocksdb::ColumnFamilyHandle* family(JobState state) const { return family(family_of(state)); }
+  Result<TableCounts> count_tables(Family family) const;
+  // Lets go of the families, closes, and says how that went.
+  Status close();
+
+ private:
+  Database() = default;
+  static Result<Database> open_with(const rocksdb::DBOptions& how, const std::string& path,
+                                    const std::vector<rocksdb::ColumnFamilyDescriptor>& families);
+
+  std::unique_ptr<rocksdb::DB> db_;
+  std::vector<rocksdb::ColumnFamilyHandle*> families_;  // In the order of Family.
+};
+
+struct Store::Impl {
+  Impl(Options given, DataDir locked)
+      : options(std::move(given)), dir(std::move(locked)), failure(options.events) {}
+
+  // The steps of open().
+  Status open();
+  Status read_meta();
+  Status raise_next_id_above_jobs();
+  Status count_rows();
+  Status begin_epoch();
+
+  // Adds to `writes`, and writes them. A failure is latched.
+  void add_job(const JobEffect& job);
+  void put_row(Family family, const rocksdb::SliceParts& key, const rocksdb::SliceParts& value);
+  void remove_row(Family family, std::string_view key);
+  void add_meta(MetaTag tag, std::string_view value);
+  void add_commit_row();
+  Status write(bool sync);
+  // Turns what RocksDB said of a write into a Status, and latches a failure.
+  Status settle(const rocksdb::Status& status, std::string_view doing);
+  uint64_t rows_of(Family family) const { return rows[place_of(family)].load(); }
+  void inform(std::string_view at, std::string_view fields) const;
+
+  Options options;
+  DataDir dir;
+  Failure failure;
+  std::unique_ptr<Database> db;
+  Opening opening;
+  // How many rows each family of jobs has: by the account of its tables at open, and by ours since.
+  // The writing thread's to change.
+  std::array<std::atomic<uint64_t>, family_count> rows = {};
+  CommitRow last;              // The last commit row written. The writing thread's.
+  rocksdb::WriteBatch writes;  // Kept for its memory. The writing thread's.
+  std::atomic<uint64_t> bytes_written = 0;
+};
+
+inline rocksdb::Slice slice(std::string_view bytes) {
+  return {bytes.data(), bytes.size()};
+}
+inline std::string_view view(const rocksdb::Slice& bytes) {
+  return {bytes.data(), bytes.size()};
+}
+
+// For calls that can only fail through a mistake of ours.
+inline void must(const rocksdb::Status& status) {
+  CHECK(status.ok());
+}
+
+}  // namespace perennial::store

@@ -1,0 +1,103 @@
+#include "store/tuning.h"
+
+#include <utility>
+
+#include <rocksdb/cache.h>
+#include <rocksdb/env.h>
+#include <rocksdb/memtablerep.h>
+#include <rocksdb/table.h>
+
+#include "store/tombstones.h"
+
+namespace perennial::store {
+namespace {
+
+constexpr size_t kib = 1 << 10;
+constexpr size_t mib = 1 << 20;
+
+rocksdb::BlockBasedTableOptions table_options(size_t cache_bytes) {
+  rocksdb::BlockBasedTableOptions table;
+  table.block_size = 16 * kib;
+  table.format_version = 5;
+  table.checksum = rocksdb::kXXH3;
+  if (cache_bytes > 0) table.block_cache = rocksdb::NewLRUCache(cache_bytes);
+  table.no_block_cache = cache_bytes == 0;
+  return table;
+}
+
+// Never read while serving, so the memtable needs no order and the tables no cache and no filter.
+void set_up_state_family(rocksdb::ColumnFamilyOptions& family) {
+  family.memtable_factory = std::make_shared<rocksdb::VectorRepFactory>();
+  family.write_buffer_size = 16 * mib;
+  family.compression = rocksdb::kNoCompression;
+  family.level0_file_num_compaction_trigger = 2;
+  family.target_file_size_base = 16 * mib;
+  family.max_bytes_for_level_base = 64 * mib;
+  family.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table_options(0)));
+}
+
+void set_up_bodies(rocksdb::ColumnFamilyOptions& family) {
+  family.write_buffer_size = 32 * mib;
+  family.compression = rocksdb::kLZ4Compression;
+  family.target_file_size_base = 64 * mib;
+  family.max_bytes_for_level_base = 256 * mib;
+  family.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table_options(32 * mib)));
+}
+
+void set_up_meta(rocksdb::ColumnFamilyOptions& family) {
+  family.write_buffer_size = 32 * mib;
+  family.compression = rocksdb::kNoCompression;
+  family.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table_options(1 * mib)));
+}
+
+void never_stall(rocksdb::ColumnFamilyOptions& family) {
+  // A stall would hold up every answer, and 7.8.3 can hang after a stop: notes/rocksdb.md 3.2.
+  family.level0_slowdown_writes_trigger = 40;
+  family.level0_stop_writes_trigger = 80;
+  family.soft_pending_compaction_bytes_limit = 0;
+  family.hard_pending_compaction_bytes_limit = 0;
+}
+
+}  // namespace
+
+rocksdb::DBOptions db_options(const Options& options, std::shared_ptr<rocksdb::Logger> logger,
+                              std::shared_ptr<rocksdb::EventListener> listener) {
+  rocksdb::DBOptions db;
+  if (options.env != nullptr) db.env = options.env;
+  db.info_log = std::move(logger);
+  db.info_log_level = rocksdb::InfoLogLevel::WARN_LEVEL;
+  db.listeners = {std::move(listener)};
+  // The strict mode: damage in the middle of the log is refused, not skipped.
+  db.wal_recovery_mode = rocksdb::WALRecoveryMode::kTolerateCorruptedTailRecords;
+  db.max_total_wal_size = options.log_bytes_max;
+  db.log_readahead_size = 2 * mib;
+  db.db_write_buffer_size = 192 * mib;
+  db.allow_fallocate = false;                  // Else an idle queue holds 145 MB.
+  db.allow_concurrent_memtable_write = false;  // There is one writer, and vectors forbid it.
+  db.max_background_jobs = 2;
+  db.max_manifest_file_size = 64 * mib;
+  db.skip_stats_update_on_db_open = true;
+  db.bytes_per_sync = 1 * mib;  // A table's sync is spread out, so that it delays no log's.
+  db.strict_bytes_per_sync = true;
+  db.fail_if_options_file_error = true;
+  db.max_bgerror_resume_count = 0;
+  return db;
+}
+
+rocksdb::ColumnFamilyOptions family_options(Family which) {
+  rocksdb::ColumnFamilyOptions family;
+  family.max_write_buffer_number = 4;
+  family.level_compaction_dynamic_level_bytes = true;
+  family.table_properties_collector_factories = {make_tombstone_collector_factory()};
+  never_stall(family);
+  if (which == Family::Meta) {
+    set_up_meta(family);
+  } else if (which == Family::Bodies) {
+    set_up_bodies(family);
+  } else {
+    set_up_state_family(family);
+  }
+  return family;
+}
+
+}  // namespace perennial::store

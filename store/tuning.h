@@ -1,0 +1,19 @@
+#pragma once
+
+#include <memory>
+
+#include <rocksdb/options.h>
+
+#include "store/format.h"
+#include "store/options.h"
+
+// How RocksDB is set up: the reasons are design.md section 3, "Options", and notes/rocksdb.md.
+// Included by store's own files only.
+namespace perennial::store {
+
+rocksdb::DBOptions db_options(const Options& options, std::shared_ptr<rocksdb::Logger> logger,
+                              std::shared_ptr<rocksdb::EventListener> listener);
+
+rocksdb::ColumnFamilyOptions family_options(Family family);
+
+}  // namespace perennial::store

@@ -1,0 +1,116 @@
+#include <array>
+
+#include "store/rocks_status.h"
+#include "store/store_impl.h"
+
+// How transitions become rows.
+namespace perennial::store {
+namespace {
+
+// Above this a batch's memory is given back after it was written.
+constexpr size_t kept_bytes_max = 16 << 20;
+
+// Puts the writes to meta into the batch. Delete, never SingleDelete: rows there are overwritten.
+struct MetaWriter {
+  rocksdb::WriteBatch& writes;
+  rocksdb::ColumnFamilyHandle* meta;
+
+  void put(std::string_view key, std::string_view value) const {
+    must(writes.Put(meta, slice(key), slice(value)));
+  }
+  void remove(MetaTag tag, TubeId tube) const {
+    must(writes.Delete(meta, slice(view(tube_key(tag, tube)))));
+  }
+
+  void operator()(const TubeStored& stored) const {
+    put(view(tube_key(MetaTag::Tube, stored.tube)), encode(stored));
+  }
+  void operator()(const TubeEnded& ended) const {
+    remove(MetaTag::Tube, ended.tube);
+    remove(MetaTag::Pause, ended.tube);
+  }
+  void operator()(const TubePaused& paused) const {
+    put(view(tube_key(MetaTag::Pause, paused.tube)), view(encode(paused)));
+  }
+  void operator()(const PauseEnded& ended) const { remove(MetaTag::Pause, ended.tube); }
+  void operator()(const NextIdRaised& raised) const {
+    put(view(meta_key(MetaTag::NextId)), view(encode_next_id(raised.next_id)));
+  }
+};
+
+}  // namespace
+
+// Within one family, too, it is SingleDelete and then Put: a Put over a Put would let the older one
+// come back after the next SingleDelete. notes/rocksdb.md 2.3.
+void Store::Impl::add_job(const JobEffect& job) {
+  const auto key = job_key(job.id);
+  const rocksdb::Slice key_part = slice(view(key));
+  const rocksdb::SliceParts key_parts(&key_part, 1);
+  if (job.before) remove_row(family_of(*job.before), view(key));
+  if (job.after) {
+    CHECK(job.after->id == job.id);
+    const auto row = encode(*job.after);
+    const rocksdb::Slice row_part = slice(view(row));
+    put_row(family_of(job.after->state), key_parts, {&row_part, 1});
+  }
+  if (!job.before && job.after) {
+    CHECK(job.body.size() == job.after->body_bytes);
+    const auto hash = body_hash(job.id, job.body);
+    // Joined inside the batch, without a copy of the body before that.
+    const std::array<rocksdb::Slice, 2> parts = {slice(view(hash)), slice(job.body)};
+    put_row(Family::Bodies, key_parts, {parts.data(), parts.size()});
+  }
+  if (job.before && !job.after) remove_row(Family::Bodies, view(key));
+}
+
+void Store::Impl::put_row(Family family, const rocksdb::SliceParts& key,
+                          const rocksdb::SliceParts& value) {
+  must(writes.Put(db->family(family), key, value));
+  ++rows[place_of(family)];
+}
+
+void Store::Impl::remove_row(Family family, std::string_view key) {
+  must(writes.SingleDelete(db->family(family), slice(key)));
+  --rows[place_of(family)];
+}
+
+void Store::Impl::add_meta(MetaTag tag, std::string_view value) {
+  must(writes.Put(db->family(Family::Meta), slice(view(meta_key(tag))), slice(value)));
+}
+
+void Store::Impl::add_commit_row() {
+  add_meta(MetaTag::Commit, view(encode(last)));
+}
+
+Status Store::Impl::write(bool sync) {
+  if (failure.failed()) return {StatusCode::Io, "the store has failed before"};
+  rocksdb::WriteOptions how;
+  how.sync = sync;
+  const Status written = settle((*db)->Write(how, &writes), "write a batch");
+  bytes_written.fetch_add(writes.GetDataSize(), std::memory_order_relaxed);
+  if (writes.GetDataSize() > kept_bytes_max) writes = rocksdb::WriteBatch();
+  return written;
+}
+
+Status Store::write(const Batch& batch, bool sync) {
+  Impl& impl = *impl_;
+  if (batch.index() <= impl.last.index) return {};
+  CHECK(batch.index() == impl.last.index + 1);
+  impl.last = {.epoch = impl.opening.epoch,
+               .index = batch.index(),
+               .known_durable = batch.known_durable(),
+               .now = batch.now()};
+  impl.writes.Clear();
+  for (const JobEffect& job : batch.jobs()) impl.add_job(job);
+  const MetaWriter meta = {.writes = impl.writes, .meta = impl.db->family(Family::Meta)};
+  for (const MetaEffect& effect : batch.metas()) std::visit(meta, effect);
+  impl.add_commit_row();
+  return impl.write(sync);
+}
+
+Status Store::sync() {
+  if (impl_->failure.failed()) return {StatusCode::Io, "the store has failed before"};
+  return impl_->settle((*impl_->db)->SyncWAL(), "sync the log");
+}
+
+}  // namespace perennial::store
