@@ -1,0 +1,161 @@
+// Core's other half: batches to the committer, replies out, and what the loop asks.
+
+#include <algorithm>
+#include <utility>
+
+#include "cmd/perenniald/core/connection.h"
+#include "cmd/perenniald/core/core.h"
+#include "engine/types/check.h"
+
+namespace perennial::core {
+namespace {
+
+// A batch is written whole or not at all, and replayed whole at a start: past this many operations
+// it closes.
+constexpr size_t batch_operations_max = 20'000;
+
+}  // namespace
+
+bool Core::open_is_full() const {
+  return open_.bytes() >= options_.batch_bytes_max || open_.operations() >= batch_operations_max;
+}
+
+void Core::seal_open(Nanos now) {
+  open_.seal(open_index_, durable_, now);
+  pending_sizes_.emplace_back(open_index_, open_.bytes());
+  sealed_.push_back(std::move(open_));
+  ++open_index_;
+  if (spare_.empty()) {
+    open_ = store::Batch();
+  } else {
+    open_ = std::move(spare_.back());
+    spare_.pop_back();
+  }
+}
+
+bool Core::has_batch() const {
+  return !sealed_.empty() || !open_.empty();
+}
+
+bool Core::batch_due(Nanos now) const {
+  if (!sealed_.empty()) return true;
+  if (open_.empty()) return false;
+  return open_.promised() || open_is_full() || now - open_since_ >= options_.sync_idle;
+}
+
+store::Batch Core::take_batch(Nanos now) {
+  CHECK(has_batch());
+  // A read sees the database of the turn that decided its reply; this batch may delete what it
+  // reads.
+  CHECK(reads_.empty());
+  if (sealed_.empty()) seal_open(now);
+  store::Batch batch = std::move(sealed_.front());
+  sealed_.pop_front();
+  return batch;
+}
+
+void Core::recycle(store::Batch&& batch) {
+  constexpr size_t spare_max = 4;
+  if (spare_.size() == spare_max) return;
+  batch.clear();
+  spare_.push_back(std::move(batch));
+}
+
+void Core::on_durable(BatchIndex answerable, BatchIndex durable, Nanos now) {
+  CHECK(durable <= answerable);
+  CHECK(answerable < open_index_);
+  durable_ = std::max(durable_, durable);
+  if (answerable <= answerable_) return;
+  answerable_ = answerable;
+  bodies_.unpin(answerable);
+  while (!pending_sizes_.empty() && pending_sizes_.front().first <= answerable) {
+    pending_bytes_ -= pending_sizes_.front().second;
+    pending_sizes_.pop_front();
+  }
+  while (!holders_.empty() && holders_.front().after <= answerable) {
+    for (const ConnId id : holders_.front().conns) {
+      Connection* const conn = find(id);
+      if (conn == nullptr) continue;
+      conn->outbox.release(answerable);
+      after_progress(*conn);
+    }
+    holders_.pop_front();
+  }
+  resume_held_puts(now);
+  run_released(now);
+}
+
+void Core::on_written(ConnId id, size_t bytes, Nanos now) {
+  Connection* const conn = find(id);
+  CHECK(conn != nullptr);
+  conn->outbox.consume(bytes);
+  after_progress(*conn);
+  run_released(now);
+}
+
+// Something of this connection has left or may leave: it may be able to go on.
+void Core::after_progress(Connection& conn) {
+  touch(conn);
+  if (conn.backlog_bytes() > 0 && conn.may_run(options_.output_bytes_max)) {
+    released_.push_back(conn.id);
+  }
+}
+
+void Core::touch(Connection& conn) {
+  if (conn.changed) return;
+  conn.changed = true;
+  changed_.push_back(conn.id);
+}
+
+std::vector<BodyRead> Core::take_reads() {
+  return std::exchange(reads_, {});
+}
+
+void Core::take_changed(std::vector<ConnId>& changed) {
+  changed.clear();
+  changed.swap(changed_);
+  for (const ConnId id : changed) {
+    if (Connection* const conn = find(id)) conn->changed = false;
+  }
+}
+
+std::string_view Core::output(ConnId id) const {
+  const Connection* const conn = find(id);
+  return conn != nullptr ? conn->outbox.ready() : std::string_view();
+}
+
+std::string Core::take_output(ConnId id) {
+  Connection* const conn = find(id);
+  CHECK(conn != nullptr);
+  return conn->outbox.take_ready();
+}
+
+bool Core::reading(ConnId id) const {
+  const Connection* const conn = find(id);
+  if (conn == nullptr || conn->at_end || conn->quitting || conn->held_put) return false;
+  // Behind an unanswered command a little is read on, so that a client that vanished is noticed.
+  return conn->backlog_bytes() < options_.pipeline_bytes_max &&
+         conn->outbox.bytes() < options_.output_bytes_max;
+}
+
+bool Core::finished(ConnId id) const {
+  const Connection* const conn = find(id);
+  if (conn == nullptr) return false;
+  const bool all_run = conn->quitting || (conn->at_end && conn->backlog_bytes() == 0);
+  return all_run && !conn->unanswered && conn->outbox.empty();
+}
+
+std::optional<Nanos> Core::next_deadline() const {
+  std::optional<Nanos> next = engine_.next_deadline();
+  if (!open_.empty()) {
+    const Nanos due = open_since_ + options_.sync_idle;
+    next = next ? std::min(*next, due) : due;
+  }
+  return next;
+}
+
+bool Core::quiet() const {
+  return !has_batch() && answerable_ + 1 == open_index_;
+}
+
+}  // namespace perennial::core

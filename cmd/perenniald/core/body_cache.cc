@@ -1,0 +1,58 @@
+#include "cmd/perenniald/core/body_cache.h"
+
+#include <iterator>
+#include <utility>
+
+namespace perennial::core {
+namespace {
+
+// What keeping a body costs besides its bytes, about.
+constexpr size_t entry_bytes = 96;
+
+}  // namespace
+
+std::string_view BodyCache::insert(JobId id, Body body, BatchIndex batch) {
+  bytes_ += body.capacity() + entry_bytes;
+  entries_.push_back({id, batch, std::move(body)});
+  by_id_.insert(id, std::prev(entries_.end()));
+  shrink();
+  return entries_.back().body.view();
+}
+
+void BodyCache::erase(JobId id, BatchIndex open_batch) {
+  const auto* const found = by_id_.find(id);
+  if (found == nullptr) return;
+  const auto entry = *found;
+  by_id_.erase(id);
+  if (entry->batch > written_) {
+    erased_.push_back({id, open_batch, std::move(entry->body)});
+  } else {
+    bytes_ -= entry->body.capacity() + entry_bytes;
+  }
+  entries_.erase(entry);
+}
+
+void BodyCache::unpin(BatchIndex written) {
+  written_ = written;
+  while (!erased_.empty() && erased_.front().batch <= written) {
+    bytes_ -= erased_.front().body.capacity() + entry_bytes;
+    erased_.pop_front();
+  }
+  shrink();
+}
+
+void BodyCache::shrink() {
+  while (bytes_ > bytes_max_ && !entries_.empty() && entries_.front().batch <= written_) {
+    bytes_ -= entries_.front().body.capacity() + entry_bytes;
+    by_id_.erase(entries_.front().id);
+    entries_.pop_front();
+  }
+}
+
+std::optional<std::string_view> BodyCache::find(JobId id) const {
+  const auto* const found = by_id_.find(id);
+  if (found == nullptr) return std::nullopt;
+  return (*found)->body.view();
+}
+
+}  // namespace perennial::core

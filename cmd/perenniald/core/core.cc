@@ -1,0 +1,266 @@
+#include "cmd/perenniald/core/core.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "cmd/perenniald/core/connection.h"
+#include "engine/types/check.h"
+
+namespace perennial::core {
+
+Core::Core(Options options)
+    : options_(std::move(options)), engine_(options_.engine), bodies_(options_.body_cache_bytes) {}
+
+Core::~Core() = default;
+
+void Core::resume(BatchIndex last_index, JobId next_id, Nanos now) {
+  open_index_ = last_index + 1;
+  last_promised_ = answerable_ = durable_ = last_index;
+  bodies_.unpin(last_index);
+  output_.clear();
+  const Status restored = engine_.finish_restore(next_id, output_);
+  CHECK(restored.ok());
+  absorb_transitions({}, now);
+}
+
+bool Core::settled(Nanos now) const {
+  const std::optional<Nanos> next = engine_.next_deadline();
+  return !next || *next > now;
+}
+
+Core::Connection* Core::find(ConnId conn) const {
+  const auto found = connections_.find(conn);
+  return found != connections_.end() ? found->second.get() : nullptr;
+}
+
+// What is due happens before what is asked, as in beanstalkd: a timer may be a little late.
+void Core::catch_up(Nanos now) {
+  if (now == caught_up_) return;
+  caught_up_ = now;
+  if (settled(now)) return;
+  apply({.now = now, .room = room(), .event = engine::Tick{}}, {});
+}
+
+void Core::on_open(ConnId conn, Nanos now) {
+  catch_up(now);
+  CHECK(connections_.emplace(conn, std::make_unique<Connection>(conn, options_.job_bytes_max))
+            .second);
+  apply({.now = now, .conn = conn, .room = room(), .event = engine::Opened{}}, {});
+}
+
+void Core::on_bytes(ConnId id, std::span<const char> bytes, Nanos now) {
+  Connection* const conn = find(id);
+  CHECK(conn != nullptr);
+  catch_up(now);
+  if (conn->backlog_bytes() > 0) {
+    conn->backlog.append(bytes.data(), bytes.size());
+    run_backlog(*conn, now);
+  } else {
+    run(*conn, bytes, now);
+  }
+  run_released(now);
+}
+
+void Core::on_eof(ConnId id, Nanos now) {
+  Connection* const conn = find(id);
+  CHECK(conn != nullptr);
+  catch_up(now);
+  conn->at_end = true;
+  touch(*conn);
+  apply({.now = now, .conn = id, .room = room(), .event = engine::HalfClosed{}}, {});
+  run_released(now);
+}
+
+void Core::on_close(ConnId id, Nanos now) {
+  catch_up(now);
+  CHECK(connections_.erase(id) == 1);
+  apply({.now = now, .conn = id, .room = room(), .event = engine::Closed{}}, {});
+  run_released(now);
+}
+
+void Core::on_timer(Nanos now) {
+  caught_up_ = now;
+  apply({.now = now, .room = room(), .event = engine::Tick{}}, {});
+  run_released(now);
+}
+
+void Core::on_drain(Nanos now) {
+  apply({.now = now, .room = room(), .event = engine::Drain{}}, {});
+}
+
+void Core::on_room(bool room) {
+  disk_has_room_ = room;
+}
+
+bool Core::room() const {
+  return disk_has_room_ &&
+         (options_.memory_bytes_max == 0 || memory_bytes() < options_.memory_bytes_max);
+}
+
+size_t Core::memory_bytes() const {
+  return engine_.memory_bytes() + bodies_.bytes() + connections_.size() * sizeof(Connection);
+}
+
+uint64_t Core::jobs_damaged() const {
+  return engine_.jobs_damaged();
+}
+
+// ---- Bytes to commands.
+
+void Core::run(Connection& conn, std::span<const char> bytes, Nanos now) {
+  while (!bytes.empty() && conn.may_run(options_.output_bytes_max)) {
+    wire::Step step = conn.parser.feed(bytes);
+    bytes = bytes.subspan(step.consumed);
+    if (step.command) handle(conn, std::move(*step.command), std::move(step.body), now);
+  }
+  if (!bytes.empty() && !conn.quitting) conn.backlog.append(bytes.data(), bytes.size());
+  touch(conn);
+}
+
+void Core::run_backlog(Connection& conn, Nanos now) {
+  // The parser is given the backlog itself: nothing is added to it before run() returns.
+  const std::string backlog = std::exchange(conn.backlog, {});
+  const size_t at = std::exchange(conn.backlog_at, 0);
+  run(conn, std::span(backlog).subspan(at), now);
+}
+
+void Core::run_released(Nanos now) {
+  while (!released_.empty()) {
+    const std::vector<ConnId> released = std::exchange(released_, {});
+    for (const ConnId id : released) {
+      Connection* const conn = find(id);
+      if (conn != nullptr && conn->backlog_bytes() > 0) run_backlog(*conn, now);
+    }
+  }
+}
+
+void Core::handle(Connection& conn, Command&& command, Body&& body, Nanos now) {
+  if (std::holds_alternative<Quit>(command)) {
+    conn.quitting = true;
+    return;
+  }
+  conn.unanswered = true;
+  if (const Put* const put = std::get_if<Put>(&command)) {
+    if (pending_bytes_ > options_.pending_bytes_max) {
+      conn.held_put.emplace(*put, std::move(body));
+      held_puts_.push_back(conn.id);
+      return;
+    }
+  }
+  apply({.now = now, .conn = conn.id, .room = room(), .event = std::move(command)},
+        std::move(body));
+}
+
+void Core::resume_held_puts(Nanos now) {
+  while (!held_puts_.empty() && pending_bytes_ <= options_.pending_bytes_max) {
+    Connection* const conn = find(held_puts_.front());
+    held_puts_.pop_front();
+    if (conn == nullptr) continue;
+    auto [put, body] = std::move(*conn->held_put);
+    conn->held_put.reset();
+    apply({.now = now, .conn = conn->id, .room = room(), .event = Command{put}}, std::move(body));
+  }
+}
+
+// ---- Commands to batches and replies.
+
+void Core::apply(engine::Input&& input, Body&& body) {
+  output_.clear();
+  engine_.apply(input, output_);
+  absorb_transitions(std::move(body), input.now);
+  absorb_replies();
+}
+
+void Core::absorb_transitions(Body&& body, Nanos now) {
+  if (output_.transitions.empty()) return;
+  // A batch takes all of an input or nothing, so that a tube's row and its first job stay together.
+  if (!open_.empty() &&
+      (open_is_full() || open_.bytes() + body.size() > options_.batch_bytes_max)) {
+    seal_open(now);
+  }
+  if (open_.empty()) open_since_ = now;
+  const size_t bytes_before = open_.bytes();
+  for (const Transition& transition : output_.transitions) {
+    std::string_view view;
+    if (const auto* const moved = std::get_if<JobMoved>(&transition)) {
+      if (!moved->before) view = bodies_.insert(moved->id, std::move(body), open_index_);
+      if (!moved->after) bodies_.erase(moved->id, open_index_);
+    }
+    open_.add(transition, view);
+  }
+  pending_bytes_ += open_.bytes() - bytes_before;
+  if (open_.promised()) last_promised_ = open_index_;
+}
+
+void Core::absorb_replies() {
+  for (const engine::ConnReply& reply : output_.replies) {
+    Connection* const conn = find(reply.conn);
+    CHECK(conn != nullptr);
+    conn->unanswered = false;
+    answer(*conn, reply.reply);
+    if (conn->backlog_bytes() > 0) released_.push_back(conn->id);
+    touch(*conn);
+  }
+}
+
+void Core::answer(Connection& conn, const Reply& reply) {
+  const BatchIndex after = last_promised_ > answerable_ ? last_promised_ : answerable_;
+  if (const auto* const job = std::get_if<JobReply>(&reply)) return answer_job(conn, *job, after);
+  scratch_.clear();
+  if (const auto* const stats = std::get_if<std::unique_ptr<EngineStats>>(&reply)) {
+    wire::append_stats(scratch_, **stats, options_.process_facts(), options_.store_facts());
+  } else {
+    wire::append_reply(scratch_, reply);
+  }
+  conn.outbox.push(after, scratch_);
+  hold(conn, after);
+}
+
+void Core::answer_job(Connection& conn, const JobReply& reply, BatchIndex after) {
+  const std::optional<std::string_view> body = bodies_.find(reply.id);
+  if (body) {
+    scratch_.clear();
+    wire::append_job(scratch_, reply, *body);
+    conn.outbox.push(after, scratch_);
+    return hold(conn, after);
+  }
+  constexpr size_t head_bytes = 64;
+  const uint64_t slot = conn.outbox.open_slot(after, reply.body_bytes + head_bytes);
+  reads_.push_back({++last_read_, reply.id});
+  reading_.emplace(last_read_, Reading{conn.id, slot, reply});
+  hold(conn, after);
+}
+
+void Core::hold(Connection& conn, BatchIndex after) {
+  if (after <= answerable_) return conn.outbox.release(answerable_);
+  if (conn.listed_for == after) return;
+  conn.listed_for = after;
+  if (holders_.empty() || holders_.back().after != after) holders_.push_back({after, {}});
+  holders_.back().conns.push_back(conn.id);
+}
+
+void Core::on_body(uint64_t read, Result<Body> body, Nanos now) {
+  const auto found = reading_.find(read);
+  CHECK(found != reading_.end());
+  const Reading reading = found->second;
+  reading_.erase(found);
+  const bool whole = body.ok() && body->size() == reading.reply.body_bytes;
+  Connection* const conn = find(reading.conn);
+  if (conn != nullptr) {
+    std::string bytes;
+    if (whole) {
+      wire::append_job(bytes, reading.reply, body->view());
+    } else {
+      wire::append_reply(bytes, Word::InternalError);
+    }
+    conn->outbox.fill_slot(reading.slot, std::move(bytes));
+    conn->outbox.release(answerable_);
+    after_progress(*conn);
+  }
+  if (!whole) {
+    apply({.now = now, .room = room(), .event = engine::Damaged{reading.reply.id}}, {});
+  }
+  run_released(now);
+}
+
+}  // namespace perennial::core

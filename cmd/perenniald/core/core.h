@@ -1,0 +1,184 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "cmd/perenniald/core/body_cache.h"
+#include "cmd/perenniald/core/outbox.h"
+#include "engine/engine.h"
+#include "engine/types/status.h"
+#include "store/batch.h"
+#include "wire/format.h"
+#include "wire/parser.h"
+
+namespace perennial::core {
+
+// All in bytes but the last. Their meaning, and what is past each: design, "Limits".
+struct Options {
+  engine::Limits engine = {};
+  uint32_t job_bytes_max = 65'535;
+  size_t pipeline_bytes_max = 64 << 10;
+  size_t output_bytes_max = 4 << 20;
+  size_t pending_bytes_max = 64 << 20;
+  size_t batch_bytes_max = 4 << 20;
+  size_t body_cache_bytes = 64 << 20;
+  size_t memory_bytes_max = 0;  // 0: none.
+  // How long transitions that nobody was promised may wait for company before they are written.
+  Nanos sync_idle = 100 * nanos_per_ms;
+  // Asked when a client asks for stats.
+  std::function<ProcessFacts()> process_facts = {};
+  std::function<StoreFacts()> store_facts = {};
+};
+
+// A body that a reply waits for and that is not in memory.
+struct BodyRead {
+  uint64_t read;  // Its number, for on_body.
+  JobId job;
+};
+
+// Joins parser, engine, outboxes and the open batch, without a socket, a clock or a thread: whoever
+// owns the loop feeds it what happened and carries away what it made. Everything happens on one
+// thread.
+//
+// One turn of the loop is any number of on_... calls, and then, in this order:
+//   take_reads()    read each body as the database is now: a later batch may delete it;
+//   take_batch()    if the committer is idle and batch_due(): hand it over;
+//   take_changed()  for each connection there: write output(), then see reading() and finished();
+//   next_deadline() arm the timer: on_timer() is due then.
+//
+// Invariants: a reply leaves in the order of the commands of its connection, and not before every
+// batch that it could tell of is answerable; a command behind an unanswered one of its connection
+// is not run.
+class Core {
+ public:
+  explicit Core(Options options);
+  ~Core();
+
+  // ---- Start. The store restores tubes, pauses and jobs into the engine; then resume() goes on
+  // from the index of the last batch on disk. Until settled(), serve nobody: on_timer() brings what
+  // a crash left (reserved jobs become ready) up to date in steps.
+  engine::Engine& engine() { return engine_; }
+  void resume(BatchIndex last_index, JobId next_id, Nanos now);
+  bool settled(Nanos now) const;
+
+  // ---- What happened. `now` never goes back.
+  void on_open(ConnId conn, Nanos now);
+  void on_bytes(ConnId conn, std::span<const char> bytes, Nanos now);
+  // The client will send nothing more. What it has sent is still run and answered.
+  void on_eof(ConnId conn, Nanos now);
+  // The connection is gone. Nothing of it is used after this.
+  void on_close(ConnId conn, Nanos now);
+  void on_timer(Nanos now);
+  void on_drain(Nanos now);
+  // Whether the disk has room for more jobs.
+  void on_room(bool room);
+  // Every batch up to `answerable` may be spoken of; every batch up to `durable` is synced. Batches
+  // that have been written come back with recycle().
+  void on_durable(BatchIndex answerable, BatchIndex durable, Nanos now);
+  void recycle(store::Batch&& batch);
+  // The body of a read, or why there is none: NotFound or Corruption. (An I/O error ends the
+  // process; it must not come here.)
+  void on_body(uint64_t read, Result<Body> body, Nanos now);
+  // The first `bytes` of output(), or bytes given out by take_output(), have left.
+  void on_written(ConnId conn, size_t bytes, Nanos now);
+
+  // ---- What to do.
+  std::vector<BodyRead> take_reads();
+  // Whether a batch should go to the committer now, if that is idle.
+  bool batch_due(Nanos now) const;
+  // The next batch, sealed. REQUIRES: there is one (has_batch()), and no read is left to take.
+  store::Batch take_batch(Nanos now);
+  bool has_batch() const;
+  // The connections that may have output, or should be read again or no longer, or closed. Each
+  // once.
+  void take_changed(std::vector<ConnId>& changed);
+  // Bytes that may leave now. Valid until the next call for this connection.
+  std::string_view output(ConnId conn) const;
+  // The same, given away: for a write that goes on after this turn.
+  std::string take_output(ConnId conn);
+  // Whether to read from this connection.
+  bool reading(ConnId conn) const;
+  // Whether all that it will ever be answered has left: close it (and call on_close).
+  bool finished(ConnId conn) const;
+  // When on_timer() is due. None: no time is waited for.
+  std::optional<Nanos> next_deadline() const;
+
+  // Whether anything is held for batches that are not answerable yet.
+  bool quiet() const;
+  uint64_t jobs_damaged() const;
+  size_t memory_bytes() const;
+
+ private:
+  struct Connection;
+
+  void catch_up(Nanos now);
+  // Runs commands from `bytes` until one must wait; keeps the rest.
+  void run(Connection& conn, std::span<const char> bytes, Nanos now);
+  void run_backlog(Connection& conn, Nanos now);
+  void run_released(Nanos now);
+  void handle(Connection& conn, Command&& command, Body&& body, Nanos now);
+  void apply(engine::Input&& input, Body&& body);
+  void absorb_transitions(Body&& body, Nanos now);
+  void absorb_replies();
+  void answer(Connection& conn, const Reply& reply);
+  void answer_job(Connection& conn, const JobReply& reply, BatchIndex after);
+  void hold(Connection& conn, BatchIndex after);
+  void resume_held_puts(Nanos now);
+  void seal_open(Nanos now);
+  bool open_is_full() const;
+  bool room() const;
+  void touch(Connection& conn);
+  void after_progress(Connection& conn);
+  Connection* find(ConnId conn) const;
+
+  const Options options_;
+  engine::Engine engine_;
+  engine::Output output_;
+  absl::flat_hash_map<ConnId, std::unique_ptr<Connection>> connections_;
+  BodyCache bodies_;
+  bool disk_has_room_ = true;
+  Nanos caught_up_ = 0;  // The turn in which what was due was last looked at.
+
+  // Batches: one open, some sealed and waiting for the committer.
+  store::Batch open_;
+  BatchIndex open_index_ = 1;
+  Nanos open_since_ = 0;
+  std::deque<store::Batch> sealed_;
+  std::vector<store::Batch> spare_;
+  BatchIndex last_promised_ = 0;  // The newest batch that holds a promised transition.
+  BatchIndex answerable_ = 0;
+  BatchIndex durable_ = 0;
+  size_t pending_bytes_ = 0;  // Of batches that are not answerable yet, the open one among them.
+  std::deque<std::pair<BatchIndex, size_t>> pending_sizes_;
+
+  // Which connections hold replies for which batch, oldest batch first.
+  struct Holders {
+    BatchIndex after;
+    std::vector<ConnId> conns;
+  };
+  std::deque<Holders> holders_;
+
+  std::vector<ConnId> changed_;
+  std::vector<ConnId> released_;  // Answered while something of theirs was still to be run.
+  std::deque<ConnId> held_puts_;  // In the order in which they came.
+  std::vector<BodyRead> reads_;
+  struct Reading {
+    ConnId conn;
+    uint64_t slot;
+    JobReply reply;
+  };
+  absl::flat_hash_map<uint64_t, Reading> reading_;
+  uint64_t last_read_ = 0;
+  std::string scratch_;
+};
+
+}  // namespace perennial::core

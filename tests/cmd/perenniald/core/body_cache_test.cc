@@ -1,0 +1,65 @@
+#include "cmd/perenniald/core/body_cache.h"
+
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace perennial::core {
+namespace {
+
+Body body_of(size_t bytes) {
+  return Body(std::string(bytes, 'x'));
+}
+
+TEST(BodyCache, PinsBodiesUntilTheirBatchIsWritten) {
+  BodyCache cache(0);
+  cache.insert(1, Body("one"), 1);
+  cache.insert(2, Body("two"), 2);
+  EXPECT_EQ(cache.find(1), "one");
+  cache.unpin(1);
+  EXPECT_EQ(cache.find(1), std::nullopt);
+  EXPECT_EQ(cache.find(2), "two");
+  cache.unpin(2);
+  EXPECT_EQ(cache.find(2), std::nullopt);
+  EXPECT_EQ(cache.bytes(), 0u);
+}
+
+TEST(BodyCache, KeepsTheNewestThatFit) {
+  BodyCache cache(3000);
+  for (JobId id = 1; id <= 10; ++id) cache.insert(id, body_of(900), id);
+  cache.unpin(10);
+  EXPECT_LE(cache.bytes(), 3000u);
+  EXPECT_FALSE(cache.find(7).has_value());
+  EXPECT_TRUE(cache.find(8).has_value());
+  EXPECT_TRUE(cache.find(10).has_value());
+}
+
+TEST(BodyCache, KeepsTheBytesOfAnErasedBodyUntilItsBatchIsWritten) {
+  BodyCache cache(1 << 20);
+  const std::string_view bytes = cache.insert(1, Body("still here"), 1);
+  cache.erase(1, 2);
+  EXPECT_EQ(cache.find(1), std::nullopt);
+  EXPECT_EQ(bytes, "still here");  // The committer may read it; a sanitizer would see it freed.
+  EXPECT_GT(cache.bytes(), 0u);
+  cache.unpin(1);
+  cache.unpin(2);
+  EXPECT_EQ(cache.bytes(), 0u);
+}
+
+TEST(BodyCache, ForgetsAnErasedBodyAtOnceWhenItIsWritten) {
+  BodyCache cache(1 << 20);
+  cache.insert(1, Body("x"), 1);
+  cache.unpin(1);
+  cache.erase(1, 2);
+  EXPECT_EQ(cache.bytes(), 0u);
+  cache.erase(1, 2);  // Not there: nothing happens.
+}
+
+TEST(BodyCache, HoldsEmptyBodies) {
+  BodyCache cache(1 << 20);
+  cache.insert(1, Body(), 1);
+  EXPECT_EQ(cache.find(1), "");
+}
+
+}  // namespace
+}  // namespace perennial::core

@@ -1,0 +1,208 @@
+// What transcripts cannot say: which bytes are read, which batches are made, and limits counted in
+// bytes.
+
+#include "cmd/perenniald/core/core.h"
+
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "tests/support/core_harness.h"
+
+namespace perennial::core {
+namespace {
+
+using support::CoreHarness;
+
+std::string put(size_t bytes) {
+  return "put 0 0 60 " + std::to_string(bytes) + "\r\n" + std::string(bytes, 'x') + "\r\n";
+}
+
+std::string times(int count, const std::string& text) {
+  std::string all;
+  for (int i = 0; i < count; ++i) all += text;
+  return all;
+}
+
+TEST(Pipeline, IsReadOnALittleBehindAWaitingReserve) {
+  CoreHarness harness({.pipeline_bytes_max = 100});
+  const ConnId conn = harness.open();
+  harness.send(conn, "reserve\r\n");
+  EXPECT_TRUE(harness.reading(conn));
+  harness.send(conn, std::string(99, ' '));
+  EXPECT_TRUE(harness.reading(conn));
+  harness.send(conn, " ");
+  EXPECT_FALSE(harness.reading(conn));
+  // When the reserve is answered, what was read is run and reading goes on.
+  const ConnId other = harness.open();
+  harness.send(other, put(1));
+  EXPECT_EQ(harness.receive(conn), "RESERVED 1 1\r\nx\r\n");
+  EXPECT_TRUE(harness.reading(conn));
+}
+
+TEST(Output, StopsReadingAndRunningWhenAClientDoesNotRead) {
+  CoreHarness harness({.output_bytes_max = 50});
+  const ConnId conn = harness.open();
+  harness.set_clients_reading(false);
+  harness.send(conn, times(10, "list-tube-used\r\n"));  // 15 bytes a reply.
+  EXPECT_FALSE(harness.reading(conn));
+  EXPECT_EQ(harness.core().output(conn), times(4, "USING default\r\n"));
+  harness.set_clients_reading(true);
+  harness.core().on_written(conn, 15, harness.now());
+  EXPECT_EQ(harness.receive(conn), times(9, "USING default\r\n"));
+  EXPECT_TRUE(harness.reading(conn));
+}
+
+TEST(Pending, HoldsPutsAndNothingElsePastItsLimit) {
+  CoreHarness harness({.pending_bytes_max = 1000});
+  const ConnId producer = harness.open();
+  const ConnId other = harness.open();
+  harness.set_committing(false);
+  harness.send(producer, put(2000) + put(10));
+  EXPECT_FALSE(harness.reading(producer));
+  EXPECT_EQ(harness.core().engine().job_count(), 1u);
+  harness.send(other, "delete 1\r\n");
+  EXPECT_EQ(harness.core().engine().job_count(), 0u);
+  EXPECT_TRUE(harness.reading(other));
+  harness.set_committing(true);
+  harness.commit();
+  EXPECT_EQ(harness.receive(producer), "INSERTED 1\r\nINSERTED 2\r\n");
+  EXPECT_EQ(harness.receive(other), "DELETED\r\n");
+  EXPECT_TRUE(harness.reading(producer));
+}
+
+TEST(Pending, AHeldPutGoesWithItsConnection) {
+  CoreHarness harness({.pending_bytes_max = 1000});
+  const ConnId producer = harness.open();
+  harness.set_committing(false);
+  harness.send(producer, put(2000) + put(10));
+  harness.close(producer);
+  harness.commit();
+  EXPECT_EQ(harness.core().engine().job_count(), 1u);
+}
+
+TEST(Batches, AreCutByBytes) {
+  CoreHarness harness({.batch_bytes_max = 10'000});
+  const ConnId conn = harness.open();
+  harness.set_committing(false);
+  harness.send(conn, times(10, put(3000)));
+  int batches = 0;
+  size_t jobs = 0;
+  while (harness.core().has_batch()) {
+    const store::Batch batch = harness.core().take_batch(harness.now());
+    EXPECT_LE(batch.bytes(), 10'000u);
+    EXPECT_EQ(batch.index(), static_cast<BatchIndex>(++batches));
+    jobs += batch.jobs().size();
+  }
+  EXPECT_EQ(jobs, 10u);
+  EXPECT_GE(batches, 4);
+}
+
+TEST(Batches, ALargerJobTravelsAlone) {
+  CoreHarness harness({.job_bytes_max = 1 << 20, .batch_bytes_max = 10'000});
+  const ConnId conn = harness.open();
+  harness.set_committing(false);
+  harness.send(conn, put(10) + put(50'000) + put(10));
+  std::vector<size_t> sizes;
+  while (harness.core().has_batch()) {
+    sizes.push_back(harness.core().take_batch(harness.now()).jobs().size());
+  }
+  EXPECT_EQ(sizes, (std::vector<size_t>{1, 1, 1}));
+}
+
+TEST(Batches, WaitForAPromiseOrForTheIdleTime) {
+  CoreHarness harness;
+  const ConnId conn = harness.open();
+  harness.send(conn, put(1));
+  harness.set_committing(false);
+  harness.send(conn, "reserve\r\n");
+  EXPECT_EQ(harness.receive(conn), "INSERTED 1\r\nRESERVED 1 1\r\nx\r\n");
+  EXPECT_TRUE(harness.core().has_batch());
+  EXPECT_FALSE(harness.core().batch_due(harness.now()));
+  EXPECT_TRUE(harness.core().batch_due(harness.now() + 100 * nanos_per_ms));
+  EXPECT_EQ(harness.core().next_deadline(), harness.now() + 100 * nanos_per_ms);
+  harness.send(conn, "release 1 0 0\r\n");
+  EXPECT_TRUE(harness.core().batch_due(harness.now()));
+}
+
+TEST(Batches, WriteNothingOfAJobThatCameAndWent) {
+  CoreHarness harness;
+  const ConnId conn = harness.open();
+  harness.set_committing(false);
+  harness.send(conn, put(1) + "reserve\r\ndelete 1\r\n");
+  const store::Batch batch = harness.core().take_batch(harness.now());
+  ASSERT_EQ(batch.jobs().size(), 1u);
+  EXPECT_FALSE(batch.jobs()[0].before.has_value());
+  EXPECT_FALSE(batch.jobs()[0].after.has_value());
+}
+
+TEST(Memory, RefusesPutsPastItsLimitAndTakesThemAgain) {
+  CoreHarness probe;
+  const size_t empty = probe.core().memory_bytes();
+  CoreHarness harness({.memory_bytes_max = empty + 300'000});
+  const ConnId conn = harness.open();
+  JobId last = 0;
+  std::string reply;
+  do {
+    harness.send(conn, put(10'000));
+    reply = harness.receive(conn);
+    ++last;
+  } while (reply.starts_with("INSERTED") && last < 1000);
+  EXPECT_EQ(reply, "OUT_OF_MEMORY\r\n");
+  EXPECT_GT(last, 10u);
+  for (JobId id = 1; id < last; ++id) harness.send(conn, "delete " + std::to_string(id) + "\r\n");
+  harness.receive(conn);
+  harness.send(conn, put(10'000));
+  EXPECT_EQ(harness.receive(conn), "INSERTED " + std::to_string(last + 1) + "\r\n");
+}
+
+TEST(Time, WhatIsDueHappensBeforeWhatIsAsked) {
+  CoreHarness harness;
+  const ConnId conn = harness.open();
+  harness.send(conn, put(1) + "pause-tube default 0\r\n");
+  harness.receive(conn);
+  harness.skip(1);
+  harness.send(conn, "reserve-with-timeout 0\r\n");
+  EXPECT_EQ(harness.receive(conn), "RESERVED 1 1\r\nx\r\n");
+}
+
+TEST(Quit, AnswersWhatIsHeldAndDropsWhatFollows) {
+  CoreHarness harness;
+  const ConnId conn = harness.open();
+  harness.set_committing(false);
+  harness.send(conn, put(1) + "quit\r\n" + put(1));
+  EXPECT_FALSE(harness.closed_by_server(conn));
+  harness.set_committing(true);
+  EXPECT_EQ(harness.receive(conn), "INSERTED 1\r\n");
+  EXPECT_TRUE(harness.closed_by_server(conn));
+  EXPECT_EQ(harness.core().engine().job_count(), 1u);
+}
+
+TEST(Damage, AReadForAClosedConnectionStillBuriesTheJob) {
+  CoreHarness harness({.body_cache_bytes = 0});
+  const ConnId conn = harness.open();
+  harness.send(conn, put(1));
+  harness.receive(conn);
+  harness.core().on_bytes(conn, std::string_view("peek 1\r\n"), harness.now());
+  const std::vector<BodyRead> reads = harness.core().take_reads();
+  ASSERT_EQ(reads.size(), 1u);
+  harness.close(conn);
+  harness.core().on_body(reads[0].read, Status(StatusCode::Corruption, "test"), harness.now());
+  EXPECT_EQ(harness.core().engine().state_counts().buried, 1u);
+  EXPECT_EQ(harness.core().jobs_damaged(), 1u);
+}
+
+TEST(Damage, ABodyOfTheWrongSizeIsDamaged) {
+  CoreHarness harness({.body_cache_bytes = 0});
+  const ConnId conn = harness.open();
+  harness.send(conn, put(5));
+  harness.receive(conn);
+  harness.core().on_bytes(conn, std::string_view("peek 1\r\n"), harness.now());
+  const std::vector<BodyRead> reads = harness.core().take_reads();
+  ASSERT_EQ(reads.size(), 1u);
+  harness.core().on_body(reads[0].read, Body("four"), harness.now());
+  EXPECT_EQ(harness.receive(conn), "INTERNAL_ERROR\r\n");
+}
+
+}  // namespace
+}  // namespace perennial::core

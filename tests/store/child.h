@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstddef>
+#include <cstring>
+#include <functional>
+#include <string>
+#include <vector>
+
+// Runs part of a test in a forked child, so that it may crash. What it sends before that arrives.
+// The parent must never have run RocksDB: its threads do not come along.
+namespace perennial::store {
+
+// Where a child sends its reports.
+class Pipe {
+ public:
+  explicit Pipe(int file) : file_(file) {}
+
+  // At once and whole, so that no crash takes it back or cuts it.
+  template <typename Report>
+  void send(const Report& report) const {
+    send_bytes(&report, sizeof report);
+  }
+  void send_bytes(const void* bytes, size_t count) const;
+
+ private:
+  int file_;
+};
+
+struct ChildEnd {
+  int signal = 0;  // That ended it, or 0.
+  int exit_code = 0;
+  std::string sent;
+
+  // REQUIRES: it sent nothing else.
+  template <typename Report>
+  std::vector<Report> reports() const {
+    std::vector<Report> out(sent.size() / sizeof(Report));
+    if (!out.empty()) std::memcpy(out.data(), sent.data(), out.size() * sizeof(Report));
+    return out;
+  }
+};
+
+// A child that returns from `body` exits with 0, without destructors of static objects.
+ChildEnd run_child(const std::function<void(const Pipe&)>& body);
+
+}  // namespace perennial::store

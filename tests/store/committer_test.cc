@@ -1,0 +1,266 @@
+#include "store/committer.h"
+
+#include <condition_variable>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <rocksdb/env.h>
+
+#include "tests/store/seed.h"
+#include "tests/store/temp_dir.h"
+#include "tests/store/world.h"
+#include "tests/support/fault_fs.h"
+
+namespace perennial::store {
+namespace {
+
+using support::Call;
+using support::FaultFs;
+
+// A number that other threads raise, and that can be waited for.
+class Counter {
+ public:
+  void add() {
+    {
+      const std::lock_guard lock(mutex_);
+      ++value_;
+    }
+    changed_.notify_all();
+  }
+  void wait_for(int value) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return value_ >= value; });
+  }
+  int value() {
+    const std::lock_guard lock(mutex_);
+    return value_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  int value_ = 0;
+};
+
+// A store on a file system whose syncs of logs can be held up or failed, and its committer.
+class CommitterTest : public testing::Test {
+ protected:
+  void start(Durability durability, uint32_t sync_interval_ms = 3'600'000) {
+    Options options;
+    options.data_dir = dir_.data_dir();
+    options.durability = durability;
+    options.sync_interval_ms = sync_interval_ms;
+    options.env = env_.get();
+    options.events.fatal = [this](const Status& status) {
+      fatal_ = status;
+      fatals_.add();
+    };
+    Result<std::unique_ptr<Store>> store = Store::open(options);
+    ASSERT_TRUE(store.ok()) << store.status().message();
+    store_ = store.take();
+    fs_->set_sync_hook([this](const std::string& path) {
+      if (!path.ends_with(".log")) return;
+      log_syncs_.add();
+      syncs_allowed_.wait_for(log_syncs_.value());
+    });
+    committer_ = std::make_unique<Committer>(*store_, [this] { wakes_.add(); });
+  }
+
+  void allow_syncs(int count) {
+    for (int i = 0; i < count; ++i) syncs_allowed_.add();
+  }
+
+  // One batch that puts one job, or that raises the next id.
+  void submit(Transition transition) {
+    Batch batch;
+    batch.add(std::move(transition));
+    batch.seal(next_index_, next_index_ - 1, 1);
+    ++next_index_;
+    committer_->submit(std::move(batch));
+  }
+  void submit_tube() { submit(TubeStored{.tube = 1, .name = "mail"}); }
+
+  const TempDir dir_;
+  const std::shared_ptr<FaultFs> fs_ = std::make_shared<FaultFs>(rocksdb::FileSystem::Default());
+  const std::unique_ptr<rocksdb::Env> env_ = rocksdb::NewCompositeEnv(fs_);
+  Counter log_syncs_;
+  Counter syncs_allowed_;
+  Counter wakes_;
+  Counter fatals_;
+  Status fatal_;  // Read once fatals_ has counted it.
+  BatchIndex next_index_ = 1;
+  std::unique_ptr<Store> store_;
+  std::unique_ptr<Committer> committer_;
+};
+
+// P1.
+TEST_F(CommitterTest, CommitAnswersAfterTheSync) {
+  start(Durability::Commit);
+  submit_tube();
+  log_syncs_.wait_for(1);  // And is held up there.
+  EXPECT_FALSE(committer_->idle());
+  EXPECT_EQ(committer_->collect().answerable, 0U);
+  EXPECT_EQ(wakes_.value(), 0);
+  allow_syncs(1);
+  wakes_.wait_for(1);
+  EXPECT_TRUE(committer_->idle());
+  const Committer::Done done = committer_->collect();
+  EXPECT_EQ(done.answerable, 1U);
+  EXPECT_EQ(done.durable, 1U);
+  EXPECT_EQ(done.batches.size(), 1U);
+  EXPECT_EQ(committer_->collect().batches.size(), 0U);
+}
+
+TEST_F(CommitterTest, IntervalAnswersBeforeTheSync) {
+  start(Durability::Interval);
+  submit_tube();
+  wakes_.wait_for(1);
+  const Committer::Done done = committer_->collect();
+  EXPECT_EQ(done.answerable, 1U);
+  EXPECT_EQ(done.durable, 0U);
+  EXPECT_EQ(log_syncs_.value(), 0);
+  allow_syncs(1);
+  committer_->stop();  // The last sync.
+  EXPECT_EQ(committer_->collect().durable, 1U);
+  EXPECT_EQ(log_syncs_.value(), 1);
+}
+
+TEST_F(CommitterTest, IntervalSyncsWhenIdleToo) {
+  start(Durability::Interval, 1);
+  submit_tube();
+  wakes_.wait_for(1);
+  log_syncs_.wait_for(1);  // Nothing else is submitted.
+  allow_syncs(1);
+  committer_->stop();
+  EXPECT_EQ(committer_->collect().durable, 1U);
+  EXPECT_EQ(log_syncs_.value(), 1);
+}
+
+TEST_F(CommitterTest, NeverSyncsOnlyAtTheEnd) {
+  start(Durability::Never);
+  for (int i = 1; i <= 5; ++i) {
+    submit_tube();
+    wakes_.wait_for(i);
+  }
+  EXPECT_EQ(committer_->collect().answerable, 5U);
+  EXPECT_EQ(committer_->collect().durable, 0U);
+  EXPECT_EQ(log_syncs_.value(), 0);
+  allow_syncs(1);
+  committer_->stop();
+  EXPECT_EQ(committer_->collect().durable, 5U);
+}
+
+// P3: in every mode an id is shown only after its block is on disk.
+TEST_F(CommitterTest, TheNextIdIsSyncedInEveryMode) {
+  start(Durability::Never);
+  submit(NextIdRaised{.next_id = 1000});
+  log_syncs_.wait_for(1);
+  EXPECT_EQ(committer_->collect().answerable, 0U);
+  allow_syncs(1);
+  wakes_.wait_for(1);
+  EXPECT_EQ(committer_->collect().durable, 1U);
+}
+
+// P4.
+struct FailureCase {
+  const char* name;
+  Durability durability;
+  Call call;
+};
+
+class CommitterFailure : public CommitterTest, public testing::WithParamInterface<FailureCase> {};
+
+TEST_P(CommitterFailure, IsToldOnceAndNothingIsAnsweredAnyMore) {
+  start(GetParam().durability, 1);
+  allow_syncs(1000);
+  fs_->fail_all(GetParam().call, rocksdb::IOStatus::IOError("injected"));
+  submit_tube();
+  fatals_.wait_for(1);
+  committer_->stop();
+  const bool answers_early =
+      GetParam().call == Call::Sync && GetParam().durability != Durability::Commit;
+  EXPECT_EQ(committer_->collect().answerable, answers_early ? 1U : 0U);
+  EXPECT_EQ(committer_->collect().durable, 0U);
+  EXPECT_EQ(fatal_.code(), StatusCode::Io) << fatal_.message();
+  EXPECT_TRUE(store_->failed());
+  Batch batch;
+  batch.add(TubeStored{.tube = 2, .name = "more"});
+  batch.seal(2, 0, 1);
+  EXPECT_FALSE(store_->write(batch, true).ok());
+  EXPECT_EQ(fatals_.value(), 1);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Committer, CommitterFailure,
+    testing::Values(FailureCase{"CommitSync", Durability::Commit, Call::Sync},
+                    FailureCase{"CommitAppend", Durability::Commit, Call::Append},
+                    FailureCase{"IntervalSync", Durability::Interval, Call::Sync},
+                    FailureCase{"IntervalAppend", Durability::Interval, Call::Append}),
+    [](const auto& one) { return one.param.name; });
+
+TEST_F(CommitterTest, AFullDiskIsTold) {
+  start(Durability::Commit);
+  allow_syncs(1000);
+  fs_->fail_all(Call::Append, rocksdb::IOStatus::NoSpace("injected"));
+  submit_tube();
+  fatals_.wait_for(1);
+  EXPECT_EQ(fatal_.code(), StatusCode::NoSpace) << fatal_.message();
+}
+
+// A flush fails on one of RocksDB's own threads.
+TEST_F(CommitterTest, ABackgroundErrorEndsIt) {
+  start(Durability::Commit);
+  allow_syncs(1000);
+  submit_tube();
+  wakes_.wait_for(1);
+  fs_->fail_all(Call::Create, rocksdb::IOStatus::IOError("injected"));
+  EXPECT_FALSE(store_->flush().ok());
+  fatals_.wait_for(1);
+  EXPECT_TRUE(store_->failed());
+  EXPECT_EQ(fatals_.value(), 1);
+}
+
+TEST_F(CommitterTest, PublishesItsFacts) {
+  start(Durability::Interval);
+  submit_tube();
+  wakes_.wait_for(1);
+  const StoreFacts facts = committer_->collect().facts;
+  EXPECT_EQ(facts.durability, "interval");
+  EXPECT_EQ(facts.state, "ok");
+  EXPECT_EQ(facts.records_written, 1U);
+  EXPECT_EQ(facts.log_bytes_max, 64U << 20);
+  EXPECT_GT(facts.log_oldest_index, 0U);
+  EXPECT_GE(facts.log_current_index, facts.log_oldest_index);
+  allow_syncs(1);
+}
+
+// Double-buffered, as the loop does it: a batch is made while another is written.
+TEST_F(CommitterTest, CommitsAHistory) {
+  std::printf("seed %llu\n", static_cast<unsigned long long>(seed()));
+  start(Durability::Commit);
+  allow_syncs(1000);
+  World world(seed());
+  std::vector<Batch> free(2);
+  for (int i = 0; i < 200; ++i) {
+    Batch batch = std::move(free.back());
+    free.pop_back();
+    world.next(batch, 20);
+    wakes_.wait_for(i);
+    Committer::Done done = committer_->collect();
+    ASSERT_EQ(done.answerable, world.index() - 1);
+    for (Batch& used : done.batches) free.push_back(std::move(used));
+    committer_->submit(std::move(batch));
+  }
+  committer_->stop();
+  committer_.reset();
+  EXPECT_EQ(difference(*store_, world.image()), "");
+}
+
+}  // namespace
+}  // namespace perennial::store

@@ -1,0 +1,239 @@
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <rocksdb/db.h>
+#include <rocksdb/env.h>
+
+#include "engine/types/check.h"
+#include "store/format.h"
+#include "store/store.h"
+#include "tests/store/temp_dir.h"
+#include "tests/store/world.h"
+#include "tests/support/fault_fs.h"
+
+// P9: what is damaged does not open, and the message says what it is.
+namespace perennial::store {
+namespace {
+
+// The database as RocksDB sees it, for doing to it what a store never does.
+class RawDb {
+ public:
+  explicit RawDb(const std::string& data_dir) {
+    const std::string path = data_dir + "/db";
+    std::vector<std::string> names;
+    CHECK(rocksdb::DB::ListColumnFamilies({}, path, &names).ok());
+    std::vector<rocksdb::ColumnFamilyDescriptor> families;
+    for (const std::string& name : names) {
+      families.emplace_back(name, rocksdb::ColumnFamilyOptions());
+    }
+    rocksdb::DB* db = nullptr;
+    CHECK(rocksdb::DB::Open({}, path, families, &families_, &db).ok());
+    db_.reset(db);
+  }
+  ~RawDb() {
+    for (rocksdb::ColumnFamilyHandle* family : families_) {
+      CHECK(db_->DestroyColumnFamilyHandle(family).ok());
+    }
+  }
+
+  void put(Family family, std::string_view key, std::string_view value) {
+    CHECK(db_->Put({}, find(family), slice(key), slice(value)).ok());
+  }
+  void single_delete(Family family, std::string_view key) {
+    CHECK(db_->SingleDelete({}, find(family), slice(key)).ok());
+  }
+  void remove(Family family, std::string_view key) {
+    CHECK(db_->Delete({}, find(family), slice(key)).ok());
+  }
+  void add_family(const std::string& name) {
+    rocksdb::ColumnFamilyHandle* family = nullptr;
+    CHECK(db_->CreateColumnFamily({}, name, &family).ok());
+    families_.push_back(family);
+  }
+
+ private:
+  static rocksdb::Slice slice(std::string_view bytes) { return {bytes.data(), bytes.size()}; }
+  rocksdb::ColumnFamilyHandle* find(Family family) {
+    for (rocksdb::ColumnFamilyHandle* handle : families_) {
+      if (handle->GetName() == family_names[place_of(family)]) return handle;
+    }
+    CHECK(!"a family that is not there");
+    return nullptr;
+  }
+
+  std::unique_ptr<rocksdb::DB> db_;
+  std::vector<rocksdb::ColumnFamilyHandle*> families_;
+};
+
+// Job 1 in tube 1, with the body "hello".
+void make_store(const std::string& path) {
+  const auto store = Store::open({.data_dir = path});
+  ASSERT_TRUE(store.ok());
+  Batch batch;
+  batch.add(TubeStored{.tube = 1, .name = "mail"});
+  const JobRow row = {.id = 1, .tube = 1, .ttr_s = 1, .body_bytes = 5};
+  batch.add(JobMoved{.id = 1, .before = {}, .after = row, .promised = true}, "hello");
+  batch.seal(1, 0, 1);
+  ASSERT_TRUE((*store)->write(batch, true).ok());
+}
+
+// Opens, loads, and says what was wrong.
+Status visit(const std::string& path) {
+  Result<std::unique_ptr<Store>> store = Store::open({.data_dir = path});
+  if (!store.ok()) return store.take_status();
+  Result<Image> image = read_image(**store);
+  return image.ok() ? Status() : image.take_status();
+}
+
+struct DamageCase {
+  const char* name;
+  std::function<void(RawDb&)> damage;
+  StatusCode want;
+  const char* message;  // A part of it.
+};
+
+void PrintTo(const DamageCase& damage, std::ostream* out) {
+  *out << damage.name;
+}
+
+class Damage : public testing::TestWithParam<DamageCase> {};
+
+TEST_P(Damage, IsRefused) {
+  const TempDir dir;
+  make_store(dir.data_dir());
+  ASSERT_TRUE(visit(dir.data_dir()).ok());
+  {
+    RawDb db(dir.data_dir());
+    GetParam().damage(db);
+  }
+  const Status status = visit(dir.data_dir());
+  EXPECT_EQ(status.code(), GetParam().want) << status.message();
+  EXPECT_NE(status.message().find(GetParam().message), std::string::npos) << status.message();
+}
+
+const Bytes<8> key_one = job_key(1);
+const Bytes<8> key_two = job_key(2);
+const JobRow row_two = {.id = 2, .tube = 1, .ttr_s = 1};
+
+INSTANTIATE_TEST_SUITE_P(
+    Store, Damage,
+    testing::Values(
+        DamageCase{"NewerFormat",
+                   [](RawDb& db) {
+                     db.put(Family::Meta, "f", view(encode_format_version(format_version + 1)));
+                   },
+                   StatusCode::Unsupported, "its format is 2, and this program knows 1"},
+        DamageCase{"UnknownFamily", [](RawDb& db) { db.add_family("tags"); },
+                   StatusCode::Unsupported, "it has a family tags"},
+        DamageCase{"NoFormatVersion", [](RawDb& db) { db.remove(Family::Meta, "f"); },
+                   StatusCode::Corruption, "meta, key 66: the row is missing"},
+        DamageCase{"NoCommitRow", [](RawDb& db) { db.remove(Family::Meta, "c"); },
+                   StatusCode::Corruption, "meta, key 63: the row is missing"},
+        DamageCase{"NoNextId", [](RawDb& db) { db.remove(Family::Meta, "n"); },
+                   StatusCode::Corruption, "meta, key 6e: the row is missing"},
+        DamageCase{"BadCommitRow", [](RawDb& db) { db.put(Family::Meta, "c", "?"); },
+                   StatusCode::Corruption, "meta, key 63: wrong length"},
+        DamageCase{"UnknownMetaKey", [](RawDb& db) { db.put(Family::Meta, "z", "?"); },
+                   StatusCode::Corruption, "meta, key 7a: unknown key"},
+        DamageCase{"LongMetaKey", [](RawDb& db) { db.put(Family::Meta, "cc", "?"); },
+                   StatusCode::Corruption, "meta, key 6363: key of the wrong length"},
+        DamageCase{"BadRow", [](RawDb& db) { db.put(Family::Delayed, view(key_two), "?"); },
+                   StatusCode::Corruption, "delayed, key 0000000000000002: wrong length"},
+        DamageCase{"TwoStates",
+                   [](RawDb& db) {
+                     const JobRow row = {.id = 1, .tube = 1, .ttr_s = 1};
+                     db.put(Family::Reserved, view(key_one), view(encode(row)));
+                   },
+                   StatusCode::Corruption, "key 0000000000000001: the job is also in"},
+        DamageCase{"JobWithoutTube",
+                   [](RawDb& db) {
+                     const JobRow row = {.id = 2, .tube = 9, .ttr_s = 1};
+                     db.put(Family::Ready, view(key_two), view(encode(row)));
+                   },
+                   StatusCode::Corruption, "key 0000000000000002: the job's tube is missing"},
+        DamageCase{"PauseWithoutTube",
+                   [](RawDb& db) {
+                     db.put(Family::Meta, view(tube_key(MetaTag::Pause, 9)),
+                            view(encode(TubePaused{.tube = 9, .pause = 1, .until = 1})));
+                   },
+                   StatusCode::Corruption, "meta, key 7000000009: a pause without its tube"},
+        DamageCase{"JobWithoutBody",
+                   [](RawDb& db) { db.put(Family::Ready, view(key_two), view(encode(row_two))); },
+                   StatusCode::Corruption, "bodies holds 1 rows by the account of its tables"},
+        DamageCase{"BodyWithoutJob",
+                   [](RawDb& db) { db.single_delete(Family::Ready, view(key_one)); },
+                   StatusCode::Corruption, "bodies holds 1 rows by the account of its tables"}),
+    [](const auto& one) { return one.param.name; });
+
+TEST(Damage, ABodyWithTheWrongHashIsFoundWhenItIsRead) {
+  const TempDir dir;
+  make_store(dir.data_dir());
+  {
+    RawDb db(dir.data_dir());
+    db.single_delete(Family::Bodies, view(key_one));
+    db.put(Family::Bodies, view(key_one), "12345678hello");
+  }
+  const auto store = Store::open({.data_dir = dir.data_dir()});
+  ASSERT_TRUE(store.ok());
+  ASSERT_TRUE(read_image(**store).ok());
+  const Result<Body> body = (*store)->read_body(1, (*store)->snapshot());
+  ASSERT_FALSE(body.ok());
+  EXPECT_EQ(body.status().code(), StatusCode::Corruption);
+  EXPECT_EQ(body.status().message(),
+            "bodies, key 0000000000000001: the hash does not fit the body");
+}
+
+// Not damage: the disk did not give what may well be there.
+TEST(Damage, AReadErrorIsTold) {
+  const TempDir dir;
+  make_store(dir.data_dir());
+  ASSERT_TRUE(visit(dir.data_dir()).ok());
+  const auto fs = std::make_shared<support::FaultFs>(rocksdb::FileSystem::Default());
+  const std::unique_ptr<rocksdb::Env> env = rocksdb::NewCompositeEnv(fs);
+  const auto store = Store::open({.data_dir = dir.data_dir(), .env = env.get()});
+  ASSERT_TRUE(store.ok());
+  fs->fail_all(support::Call::Read, rocksdb::IOStatus::IOError("injected"));
+  EXPECT_EQ((*store)->read_body(1, (*store)->snapshot()).status().code(), StatusCode::Io);
+  EXPECT_EQ(read_image(**store).status().code(), StatusCode::Io);
+}
+
+// Files that are gone or cut.
+struct LossCase {
+  const char* name;
+  const char* suffix;  // Of the files in db/ that are lost.
+};
+
+void PrintTo(const LossCase& loss, std::ostream* out) {
+  *out << loss.name;
+}
+
+class Loss : public testing::TestWithParam<LossCase> {};
+
+TEST_P(Loss, IsRefused) {
+  const TempDir dir;
+  make_store(dir.data_dir());
+  ASSERT_TRUE(visit(dir.data_dir()).ok());  // Which turns the log into tables.
+  int lost = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(dir.data_dir() + "/db")) {
+    const std::string name = entry.path().filename();
+    const bool is_match = name.ends_with(GetParam().suffix) || name.starts_with(GetParam().suffix);
+    if (is_match && std::filesystem::remove(entry.path())) ++lost;
+  }
+  ASSERT_GT(lost, 0);
+  const Status status = visit(dir.data_dir());
+  EXPECT_EQ(status.code(), StatusCode::Corruption) << status.message();
+}
+
+INSTANTIATE_TEST_SUITE_P(Store, Loss,
+                         testing::Values(LossCase{"Tables", ".sst"}, LossCase{"Current", "CURRENT"},
+                                         LossCase{"Manifest", "MANIFEST"}),
+                         [](const auto& one) { return one.param.name; });
+
+}  // namespace
+}  // namespace perennial::store

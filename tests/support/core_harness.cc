@@ -1,0 +1,157 @@
+#include "tests/support/core_harness.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/types/check.h"
+
+namespace perennial::support {
+namespace {
+
+// A day in 2023; any would do.
+constexpr Nanos first_now = 1'700'000'000 * nanos_per_second;
+
+core::Options with_facts(core::Options options) {
+  if (!options.process_facts) options.process_facts = [] { return ProcessFacts{}; };
+  if (!options.store_facts) options.store_facts = [] { return StoreFacts{}; };
+  return options;
+}
+
+}  // namespace
+
+CoreHarness::CoreHarness(core::Options options)
+    : options_(with_facts(std::move(options))), now_(first_now) {
+  start();
+}
+
+CoreHarness::~CoreHarness() = default;
+
+void CoreHarness::start() {
+  core_ = std::make_unique<core::Core>(options_);
+  now_ = std::max(now_, store_.last_now());
+  const engine::Image& image = store_.image();
+  engine::Engine& engine = core_->engine();
+  for (const auto& [id, name] : image.tubes) CHECK(engine.restore_tube(id, name).ok());
+  for (const auto& [id, pause] : image.pauses) {
+    CHECK(engine.restore_pause({id, pause.first, pause.second}, now_).ok());
+  }
+  for (const auto& [id, row] : image.jobs) CHECK(engine.restore_job(row, now_).ok());
+  core_->resume(store_.last_index(), image.id_limit, now_);
+  while (!core_->settled(now_)) core_->on_timer(now_);
+  pump();
+}
+
+ConnId CoreHarness::open() {
+  open_.insert(++last_conn_);
+  core_->on_open(last_conn_, now_);
+  pump();
+  return last_conn_;
+}
+
+void CoreHarness::send(ConnId conn, std::string_view bytes) {
+  if (bytes.empty() || !open_.contains(conn)) return;
+  core_->on_bytes(conn, bytes, now_);
+  pump();
+}
+
+void CoreHarness::end(ConnId conn) {
+  if (!open_.contains(conn)) return;
+  core_->on_eof(conn, now_);
+  pump();
+}
+
+void CoreHarness::close(ConnId conn) {
+  if (open_.erase(conn) == 0) return;
+  core_->on_close(conn, now_);
+  pump();
+}
+
+std::string CoreHarness::receive(ConnId conn) {
+  pump();
+  return std::exchange(received_[conn], {});
+}
+
+void CoreHarness::advance(Nanos by) {
+  const Nanos end = now_ + by;
+  pump();
+  for (std::optional<Nanos> next = core_->next_deadline(); next && *next <= end;
+       next = core_->next_deadline()) {
+    now_ = std::max(now_, *next);
+    core_->on_timer(now_);
+    pump();
+    if (!committing_ && core_->batch_due(now_)) break;
+  }
+  now_ = end;
+  core_->on_timer(now_);
+  pump();
+}
+
+void CoreHarness::commit() {
+  serve_reads();
+  while (core_->has_batch()) commit_one();
+  pump();
+}
+
+void CoreHarness::commit_one() {
+  store::Batch batch = core_->take_batch(now_);
+  store_.write(batch);
+  store_.sync();
+  core_->on_durable(batch.index(), batch.index(), now_);
+  core_->recycle(std::move(batch));
+  serve_reads();
+}
+
+void CoreHarness::crash() {
+  store_.lose_unsynced();
+  open_.clear();
+  core_.reset();
+  start();
+}
+
+void CoreHarness::restart() {
+  commit();
+  store_.set_next_id(core_->engine().next_id());
+  open_.clear();
+  core_.reset();
+  start();
+}
+
+void CoreHarness::pump() {
+  for (bool again = true; again;) {
+    serve_reads();
+    if (committing_ && core_->batch_due(now_)) commit_one();
+    again = deliver() || (committing_ && core_->batch_due(now_));
+  }
+}
+
+void CoreHarness::serve_reads() {
+  for (const core::BodyRead& read : core_->take_reads()) {
+    const std::optional<std::string> body = store_.body(read.job);
+    if (!body || damaged_.contains(read.job)) {
+      core_->on_body(read.read, Status(StatusCode::Corruption, "damaged by the test"), now_);
+    } else {
+      core_->on_body(read.read, Body(*body), now_);
+    }
+  }
+}
+
+// Carries output to the clients. Returns whether anything came of it.
+bool CoreHarness::deliver() {
+  std::vector<ConnId> changed;
+  core_->take_changed(changed);
+  for (const ConnId conn : changed) {
+    if (!open_.contains(conn)) continue;
+    const std::string_view output = core_->output(conn);
+    if (clients_reading_ && !output.empty()) {
+      received_[conn].append(output);
+      core_->on_written(conn, output.size(), now_);
+    }
+    if (!core_->finished(conn)) continue;
+    open_.erase(conn);
+    closed_.insert(conn);
+    core_->on_close(conn, now_);
+  }
+  return !changed.empty();
+}
+
+}  // namespace perennial::support

@@ -1,0 +1,122 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <shared_mutex>
+#include <string>
+
+#include <rocksdb/file_system.h>
+
+// A file system that fails on request, and that forgets on request what was never synced. Lies on
+// top of a real one and under RocksDB: rocksdb::NewCompositeEnv(fault_fs). Every method may be
+// called from any thread.
+namespace perennial::support {
+
+// The kinds of calls that can be counted and failed.
+enum class Call : uint8_t { Create, Append, Sync, Close, Rename, Delete, DirSync, Open, Read };
+inline constexpr size_t call_kinds = 9;
+
+// How far a file has come. Its sizes, in bytes.
+struct FileState {
+  uint64_t written = 0;
+  uint64_t synced = 0;
+};
+
+class FaultFs : public rocksdb::FileSystemWrapper {
+ public:
+  explicit FaultFs(const std::shared_ptr<rocksdb::FileSystem>& base);
+
+  // Fails the n-th call from now on, counted from 0: of one kind, or of those that write. Later
+  // calls succeed again.
+  void fail_nth(uint64_t n, rocksdb::IOStatus status, std::optional<Call> only = std::nullopt);
+  // Whether the fault above was met.
+  bool fired() const;
+  // Fails every call of one kind from now on.
+  void fail_all(Call kind, rocksdb::IOStatus status);
+  uint64_t count(Call kind) const;
+  // Runs once, before the n-th call from now on that writes: lose_power(), or the end of the
+  // process.
+  void before_nth(uint64_t n, std::function<void()> action);
+  // Runs before each sync of a file, on the thread that syncs.
+  void set_sync_hook(std::function<void(const std::string& path)> hook);
+  // What GetFreeSpace says, in place of the truth.
+  void set_free_bytes(uint64_t bytes);
+
+  // The power goes: from here on every call fails, and each file ends where it was last synced.
+  void lose_power();
+
+  const char* Name() const override { return "perennial.FaultFs"; }
+  static const char* kClassName() { return "perennial.FaultFs"; }
+
+  // For the files that this file system hands out. Makes a call, unless it is to fail. The power
+  // does not go in the middle of one.
+  template <typename Function>
+  rocksdb::IOStatus call(Call kind, const Function& function) {
+    run_action(kind);
+    const std::shared_lock power(power_);
+    const rocksdb::IOStatus status = enter(kind);
+    return status.ok() ? function() : status;
+  }
+  void run_sync_hook(const std::string& path);
+  // Changes a file's state under the lock.
+  void update(FileState& file, const std::function<void(FileState&)>& change);
+
+  rocksdb::IOStatus NewSequentialFile(const std::string& path, const rocksdb::FileOptions& options,
+                                      std::unique_ptr<rocksdb::FSSequentialFile>* file,
+                                      rocksdb::IODebugContext* debug) override;
+  rocksdb::IOStatus NewRandomAccessFile(const std::string& path,
+                                        const rocksdb::FileOptions& options,
+                                        std::unique_ptr<rocksdb::FSRandomAccessFile>* file,
+                                        rocksdb::IODebugContext* debug) override;
+  rocksdb::IOStatus NewWritableFile(const std::string& path, const rocksdb::FileOptions& options,
+                                    std::unique_ptr<rocksdb::FSWritableFile>* file,
+                                    rocksdb::IODebugContext* debug) override;
+  rocksdb::IOStatus ReopenWritableFile(const std::string& path, const rocksdb::FileOptions& options,
+                                       std::unique_ptr<rocksdb::FSWritableFile>* file,
+                                       rocksdb::IODebugContext* debug) override;
+  rocksdb::IOStatus NewDirectory(const std::string& path, const rocksdb::IOOptions& options,
+                                 std::unique_ptr<rocksdb::FSDirectory>* dir,
+                                 rocksdb::IODebugContext* debug) override;
+  rocksdb::IOStatus DeleteFile(const std::string& path, const rocksdb::IOOptions& options,
+                               rocksdb::IODebugContext* debug) override;
+  rocksdb::IOStatus RenameFile(const std::string& from, const std::string& to,
+                               const rocksdb::IOOptions& options,
+                               rocksdb::IODebugContext* debug) override;
+  rocksdb::IOStatus LinkFile(const std::string& from, const std::string& to,
+                             const rocksdb::IOOptions& options,
+                             rocksdb::IODebugContext* debug) override;
+  rocksdb::IOStatus GetFreeSpace(const std::string& path, const rocksdb::IOOptions& options,
+                                 uint64_t* bytes, rocksdb::IODebugContext* debug) override;
+
+ private:
+  struct Fault {
+    uint64_t calls_left;
+    rocksdb::IOStatus status;
+    std::optional<Call> only;
+  };
+
+  void run_action(Call kind);
+  // Counts a call and says whether it may go on.
+  rocksdb::IOStatus enter(Call kind);
+  std::shared_ptr<FileState> track(const std::string& path, uint64_t bytes);
+
+  std::shared_mutex power_;   // Held by each call, and alone by lose_power().
+  mutable std::mutex mutex_;  // Guards what is below: RocksDB's threads come from all sides.
+  std::map<std::string, std::shared_ptr<FileState>> files_;  // By path; those written through us.
+  std::array<uint64_t, call_kinds> counts_ = {};
+  std::array<std::optional<rocksdb::IOStatus>, call_kinds> failing_;
+  std::optional<Fault> fault_;
+  bool fired_ = false;
+  uint64_t action_calls_left_ = 0;
+  std::function<void()> action_;
+  bool has_power_ = true;
+  std::optional<uint64_t> free_bytes_;
+  std::function<void(const std::string&)> sync_hook_;
+};
+
+}  // namespace perennial::support
