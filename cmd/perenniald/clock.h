@@ -1,0 +1,69 @@
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+
+#include "engine/types/basic.h"
+
+namespace perennial::perenniald {
+
+// The time of the loop: the wall clock at the start plus steady time since, so that it never goes
+// back and a stepped clock fires nothing. It is read once per turn, by whatever asks first, and
+// stands still until end_turn(). The only clock of the server.
+class TurnClock {
+ public:
+  TurnClock() : wall_start_(wall()), steady_start_(steady()) {}
+
+  // Makes time go on from `now` where the wall clock is behind it, and returns the time. REQUIRES:
+  // now() has not been asked yet.
+  Nanos start_from(Nanos now) {
+    wall_start_ = std::max(wall_start_, now);
+    return wall_start_ + steady() - steady_start_;
+  }
+
+  Nanos now() {
+    if (!turn_start_) turn_start_ = steady();
+    return wall_start_ + *turn_start_ - steady_start_;
+  }
+
+  // How long since the start.
+  Nanos uptime() { return now() - wall_start_; }
+
+  // The loop is about to block.
+  void end_turn() {
+    if (!turn_start_) return;
+    const Nanos end = steady();
+    if (end - window_start_ > window) {
+      window_start_ = end;
+      lag_before_ = lag_;
+      lag_ = 0;
+    }
+    lag_ = std::max(lag_, end - *turn_start_);
+    turn_start_.reset();
+  }
+
+  // The longest turn of the last seconds: how long a client may have waited for the loop.
+  Nanos lag() const { return std::max(lag_, lag_before_); }
+
+ private:
+  static constexpr Nanos window = 5 * nanos_per_second;
+
+  static Nanos wall() {
+    const auto time = std::chrono::system_clock::now().time_since_epoch();
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(time).count();
+  }
+  static Nanos steady() {
+    const auto time = std::chrono::steady_clock::now().time_since_epoch();
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(time).count();
+  }
+
+  Nanos wall_start_;
+  Nanos steady_start_;
+  std::optional<Nanos> turn_start_;
+  Nanos window_start_ = 0;
+  Nanos lag_ = 0;
+  Nanos lag_before_ = 0;
+};
+
+}  // namespace perennial::perenniald

@@ -1,0 +1,91 @@
+#include <set>
+#include <string>
+#include <string_view>
+
+#include <fmt/format.h>
+#include <yaml-cpp/yaml.h>
+
+#include "cmd/perenniald/config.h"
+
+// The only file that knows yaml-cpp. Its exceptions stop here.
+namespace perennial::perenniald {
+namespace {
+
+struct Reader {
+  Config& config;
+  std::string_view name;
+  Problems problems;
+  std::set<std::string> seen;
+
+  void problem(const YAML::Mark& mark, std::string_view what) {
+    problems.push_back(fmt::format("{}:{}: {}", name, mark.line + 1, what));
+  }
+  void read(const YAML::Node& root);
+  void read_key(const YAML::Node& key, const YAML::Node& value);
+  void read_addresses(const ConfigField& field, const YAML::Node& value);
+  void set(const ConfigField& field, const YAML::Node& value);
+};
+
+void Reader::read(const YAML::Node& root) {
+  if (root.IsNull()) return;  // A file of nothing but comments.
+  if (!root.IsMap()) return problem(root.Mark(), "expected lines of the form 'key: value'");
+  for (const auto& entry : root) read_key(entry.first, entry.second);
+}
+
+void Reader::read_key(const YAML::Node& key, const YAML::Node& value) {
+  if (!key.IsScalar()) return problem(key.Mark(), "expected the name of a setting");
+  const std::string& text = key.Scalar();
+  if (!seen.insert(text).second) return problem(key.Mark(), fmt::format("{}: set twice", text));
+  for (const ConfigField& field : config_fields()) {
+    if (field.key != text) continue;
+    return field.unit == ConfigUnit::Addresses ? read_addresses(field, value) : set(field, value);
+  }
+  problem(key.Mark(), fmt::format("{}: there is no such setting (--print-config shows all)", text));
+}
+
+void Reader::read_addresses(const ConfigField& field, const YAML::Node& value) {
+  config.listen.clear();
+  if (value.IsNull()) return;
+  if (value.IsScalar()) return set(field, value);
+  if (!value.IsSequence()) {
+    return problem(value.Mark(),
+                   fmt::format("{}: expected an address or a list of them", field.key));
+  }
+  for (const YAML::Node& address : value) set(field, address);
+}
+
+void Reader::set(const ConfigField& field, const YAML::Node& value) {
+  if (!value.IsScalar()) {
+    return problem(value.Mark(), fmt::format("{}: expected one value", field.key));
+  }
+  const Status status = set_config(config, field, value.Scalar());
+  if (!status.ok()) problem(value.Mark(), fmt::format("{}: {}", field.key, status.message()));
+}
+
+}  // namespace
+
+Problems read_config(Config& config, std::string_view yaml, std::string_view name) {
+  Reader reader{config, name, {}, {}};
+  try {
+    reader.read(YAML::Load(std::string(yaml)));
+  } catch (const YAML::Exception& error) {
+    reader.problem(error.mark, error.msg);
+  }
+  return std::move(reader.problems);
+}
+
+std::string print_config(const Config& config) {
+  std::string out;
+  for (const ConfigField& field : config_fields()) {
+    YAML::Emitter value;
+    if (field.unit == ConfigUnit::Addresses) {
+      value << YAML::Flow << config.listen;
+    } else {
+      value << config_text(config, field);
+    }
+    out += fmt::format("# {}\n{}: {}\n", field.help, field.key, value.c_str());
+  }
+  return out;
+}
+
+}  // namespace perennial::perenniald

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+
+// The server's log: one logfmt line per event on standard error, from any thread.
+//   level=info at=store.recovered jobs=120 took_ms=8
+namespace perennial::perenniald {
+
+enum class Level : uint8_t { Debug, Info, Warning, Error };
+
+struct Field {
+  std::string_view key;
+  std::string value;
+};
+
+// 0 shows Info and above, 1 and more show Debug too.
+void set_log_verbosity(uint64_t verbosity);
+
+void log(Level level, std::string_view at, std::initializer_list<Field> fields);
+// The same with fields that are logfmt already.
+void log_fields(Level level, std::string_view at, std::string_view fields);
+
+// The value as logfmt wants it: quoted and escaped where it holds anything but plain characters.
+std::string logfmt_value(std::string_view value);
+
+}  // namespace perennial::perenniald

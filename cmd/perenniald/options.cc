@@ -1,0 +1,43 @@
+#include "cmd/perenniald/options.h"
+
+#include "cmd/perenniald/failure.h"
+#include "cmd/perenniald/log.h"
+
+namespace perennial::perenniald {
+
+core::Options core_options(const Config& config) {
+  core::Options options;
+  options.engine.jobs_max = config.jobs_max;
+  options.engine.tubes_max = static_cast<uint32_t>(config.tubes_max);
+  options.engine.watched_max = static_cast<uint32_t>(config.watched_max);
+  options.engine.reserved_max = static_cast<uint32_t>(config.reserved_max);
+  options.engine.moves_per_turn_max = static_cast<uint32_t>(config.moves_per_turn_max);
+  options.job_bytes_max = static_cast<uint32_t>(config.job_bytes_max);
+  options.pipeline_bytes_max = config.pipeline_bytes_max;
+  options.output_bytes_max = config.output_bytes_max;
+  options.pending_bytes_max = config.pending_bytes_max;
+  options.batch_bytes_max = config.batch_bytes_max;
+  options.body_cache_bytes = config.body_cache_bytes;
+  options.memory_bytes_max = config.memory_bytes_max;
+  options.sync_idle = static_cast<Nanos>(config.sync_idle_ms) * nanos_per_ms;
+  return options;
+}
+
+store::Options store_options(const Config& config, const std::atomic<bool>& serving) {
+  store::Options options;
+  options.data_dir = config.data_dir;
+  options.durability = config.durability;
+  options.sync_interval_ms = static_cast<uint32_t>(config.sync_interval_ms);
+  options.log_bytes_max = config.log_bytes_max;
+  options.open_bytes_min = config.open_bytes_min;
+  options.events.info = [](std::string_view at, std::string_view fields) {
+    // What a load found is in store.recovered, once.
+    log_fields(at == "store.load" ? Level::Debug : Level::Info, at, fields);
+  };
+  options.events.fatal = [&serving](const Status& status) {
+    end_process(serving ? running_failure(status) : open_failure(status));
+  };
+  return options;
+}
+
+}  // namespace perennial::perenniald

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <atomic>
+
+#include "cmd/perenniald/config.h"
+#include "cmd/perenniald/core/core.h"
+#include "store/options.h"
+
+// What the layers below are given of the configuration.
+namespace perennial::perenniald {
+
+core::Options core_options(const Config& config);
+// `serving` says which exit code a failure has; it outlives the store.
+store::Options store_options(const Config& config, const std::atomic<bool>& serving);
+
+}  // namespace perennial::perenniald

@@ -1,0 +1,64 @@
+#include "cmd/perenniald/process.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "engine/types/check.h"
+
+namespace perennial::perenniald {
+namespace {
+
+// RocksDB, sockets to listen at, the log and libuv's own.
+constexpr uint64_t own_files = 64;
+constexpr uint64_t descriptors_highest = 1ull << 24;
+
+Nanos to_nanos(const timeval& time) {
+  return time.tv_sec * nanos_per_second + time.tv_usec * (nanos_per_ms / 1000);
+}
+
+uint64_t random_number() {
+  uint64_t number = 0;
+  CHECK(getrandom(&number, sizeof number, 0) == sizeof number);
+  return number;
+}
+
+}  // namespace
+
+ProcessFacts fixed_process_facts(uint64_t job_bytes_max) {
+  ProcessFacts facts;
+  facts.job_bytes_max = job_bytes_max;
+  facts.pid = getpid();
+  facts.version = PERENNIAL_VERSION;
+  facts.instance_id = fmt::format("{:016x}", random_number());
+  utsname host{};
+  CHECK(uname(&host) == 0);
+  facts.hostname = host.nodename;
+  facts.os = host.version;
+  facts.platform = host.machine;
+  return facts;
+}
+
+void add_usage(ProcessFacts& facts) {
+  rusage usage{};
+  CHECK(getrusage(RUSAGE_SELF, &usage) == 0);
+  facts.user_time = to_nanos(usage.ru_utime);
+  facts.system_time = to_nanos(usage.ru_stime);
+}
+
+uint64_t connection_room(uint64_t wanted) {
+  rlimit limit{};
+  CHECK(getrlimit(RLIMIT_NOFILE, &limit) == 0);
+  const rlim_t had = limit.rlim_cur;
+  limit.rlim_cur = limit.rlim_max;
+  if (setrlimit(RLIMIT_NOFILE, &limit) != 0) limit.rlim_cur = had;
+  const uint64_t descriptors = std::min<uint64_t>(limit.rlim_cur, descriptors_highest);
+  const uint64_t room = descriptors > own_files ? descriptors - own_files : 1;
+  return wanted == 0 ? room : std::min(wanted, room);
+}
+
+}  // namespace perennial::perenniald

@@ -1,0 +1,138 @@
+#include "cmd/perenniald/server.h"
+
+#include <csignal>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "cmd/perenniald/failure.h"
+#include "cmd/perenniald/log.h"
+#include "cmd/perenniald/options.h"
+#include "cmd/perenniald/process.h"
+#include "cmd/perenniald/systemd.h"
+#include "engine/types/check.h"
+
+// What a turn of the loop does. How the server starts and ends is in server_phases.cc.
+namespace perennial::perenniald {
+namespace {
+
+template <typename Handle>
+Server& server_of(Handle* handle) {
+  return *static_cast<Server*>(handle->data);
+}
+
+}  // namespace
+
+Server::Loop::Loop() {
+  CHECK(uv_loop_init(this) == 0);
+}
+Server::Loop::~Loop() {
+  CHECK(uv_loop_close(this) == 0);
+}
+
+Server::Server(const Config& config, std::vector<BoundSocket> sockets)
+    : config_(config),
+      process_facts_(fixed_process_facts(config.job_bytes_max)),
+      connections_max_(connection_room(config.connections_max)),
+      core_(make_core_options()),
+      connections_(loop_, core_, clock_, [this] { acceptor_.on_room(); }),
+      acceptor_(loop_, std::move(sockets),
+                {.has_room = [this] { return connections_.count() < connections_max_; },
+                 .accepted = [this](int fd, bool is_unix) { connections_.open(fd, is_unix); }}),
+      body_reads_(loop_, core_, clock_) {
+  start_handles();
+}
+
+core::Options Server::make_core_options() {
+  core::Options options = core_options(config_);
+  options.process_facts = [this] {
+    add_usage(process_facts_);
+    process_facts_.uptime = clock_.uptime();
+    process_facts_.loop_lag_us = static_cast<uint64_t>(clock_.lag()) / 1000;
+    return process_facts_;
+  };
+  options.store_facts = [this] { return store_facts_; };
+  return options;
+}
+
+void Server::start_handles() {
+  CHECK(uv_prepare_init(&loop_, &prepare_) == 0);
+  CHECK(uv_timer_init(&loop_, &timer_) == 0);
+  CHECK(uv_timer_init(&loop_, &phase_timer_) == 0);
+  const auto committed = [](uv_async_t* handle) { server_of(handle).on_committed(); };
+  CHECK(uv_async_init(&loop_, &committed_, committed) == 0);
+  const auto recovered = [](uv_async_t* handle) { server_of(handle).on_recovered(); };
+  CHECK(uv_async_init(&loop_, &recovered_, recovered) == 0);
+  prepare_.data = timer_.data = phase_timer_.data = committed_.data = recovered_.data = this;
+  const auto prepare = [](uv_prepare_t* handle) { server_of(handle).on_prepare(); };
+  CHECK(uv_prepare_start(&prepare_, prepare) == 0);
+  constexpr int numbers[] = {SIGTERM, SIGINT, SIGUSR1};
+  const auto signalled = [](uv_signal_t* handle, int number) {
+    server_of(handle).on_signal(number);
+  };
+  for (size_t i = 0; i < std::size(numbers); ++i) {
+    CHECK(uv_signal_init(&loop_, &signals_[i]) == 0);
+    signals_[i].data = this;
+    CHECK(uv_signal_start(&signals_[i], signalled, numbers[i]) == 0);
+  }
+}
+
+void Server::on_prepare() {
+  // Until then core and the clock belong to the recovery's thread.
+  if (phase_ == Phase::Recovering || committer_ == nullptr) return;
+  if (phase_ == Phase::Settling && core_.settled(clock_.now())) begin_serving();
+  carry();
+  if (phase_ == Phase::Stopping && all_answered()) return end();
+  arm_timer();
+  clock_.end_turn();
+}
+
+// Once more for as long as anything changed: output that has left can let commands run that waited
+// for room, and those make reads, batches and output of their own.
+void Server::carry() {
+  do {
+    for (const core::BodyRead& read : core_.take_reads()) body_reads_.start(*store_, read);
+    hand_over();
+    core_.take_changed(changed_);
+    for (const ConnId id : changed_) connections_.service(id);
+  } while (!changed_.empty());
+}
+
+void Server::hand_over() {
+  if (!committer_->idle()) return;
+  const Nanos now = clock_.now();
+  const bool due = phase_ == Phase::Stopping ? core_.has_batch() : core_.batch_due(now);
+  if (due) committer_->submit(core_.take_batch(now));
+}
+
+// A timer that is armed too early is left as it is: it fires, finds nothing due, and is armed
+// again. Deadlines mostly move away, so that this saves most of the arming.
+void Server::arm_timer() {
+  if (phase_ == Phase::Stopping) return;
+  // While the committer is busy no batch can be handed over, however long it is due.
+  const std::optional<Nanos> next =
+      committer_->idle() ? core_.next_deadline() : core_.engine().next_deadline();
+  if (!next || (armed_ && *armed_ <= *next)) return;
+  armed_ = next;
+  const Nanos left = *next - clock_.now();
+  // libuv counts whole milliseconds and rounds down; up to one too late is better than a busy wait.
+  const uint64_t left_ms = left <= 0 ? 0 : static_cast<uint64_t>(left / nanos_per_ms) + 1;
+  uv_update_time(&loop_);
+  const auto fired = [](uv_timer_t* handle) { server_of(handle).on_timer(); };
+  CHECK(uv_timer_start(&timer_, fired, left_ms, 0) == 0);
+}
+
+void Server::on_timer() {
+  armed_.reset();
+  if (phase_ != Phase::Stopping) core_.on_timer(clock_.now());
+}
+
+void Server::on_committed() {
+  if (committer_ == nullptr) return;
+  store::Committer::Done done = committer_->collect();
+  store_facts_ = std::move(done.facts);
+  core_.on_durable(done.answerable, done.durable, clock_.now());
+  for (store::Batch& batch : done.batches) core_.recycle(std::move(batch));
+}
+
+}  // namespace perennial::perenniald

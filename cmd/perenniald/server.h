@@ -1,0 +1,99 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include <uv.h>
+
+#include "cmd/perenniald/acceptor.h"
+#include "cmd/perenniald/body_reads.h"
+#include "cmd/perenniald/clock.h"
+#include "cmd/perenniald/config.h"
+#include "cmd/perenniald/connections.h"
+#include "cmd/perenniald/core/core.h"
+#include "cmd/perenniald/recovery.h"
+#include "cmd/perenniald/sockets.h"
+#include "store/committer.h"
+
+namespace perennial::perenniald {
+
+// The loop: it carries bytes, batches, bodies, signals and the time between core and the world, and
+// decides only when the process starts to serve and when it ends.
+//
+// It goes through its phases in order, and may leave out some: the store is recovered on a thread
+// of its own; what a crash left is settled; clients are served; and, once asked to stop, what was
+// accepted is committed and answered before the store is closed.
+//
+// One turn: callbacks tell core what happened; then, just before the loop blocks, on_prepare
+// carries away what core made of it: reads of bodies, one batch, output, and the next deadline.
+// (Not uv_check: timer callbacks run after it, and their work would wait out the poll.)
+class Server {
+ public:
+  Server(const Config& config, std::vector<BoundSocket> sockets);
+
+  // Serves until a signal ends it. Returns the exit code.
+  int run();
+
+ private:
+  enum class Phase : uint8_t { Recovering, Settling, Serving, Stopping, Ended };
+  struct Loop : uv_loop_t {
+    Loop();
+    ~Loop();
+  };
+
+  // -- Start and end.
+  core::Options make_core_options();
+  void start_handles();
+  void on_recovered();
+  void begin_serving();
+  void begin_stop(std::string_view why);
+  bool all_answered() const;
+  void end();
+  int close_store();
+
+  // -- One turn.
+  void on_prepare();
+  void carry();
+  void hand_over();
+  void arm_timer();
+  void on_timer();
+  void on_phase_timer();
+  void on_committed();
+  void on_signal(int number);
+
+  const Config config_;
+  TurnClock clock_;
+  Loop loop_;
+  uv_prepare_t prepare_;
+  uv_timer_t timer_;  // For core's next deadline.
+  uv_timer_t
+      phase_timer_;  // Recovering: word to the service manager. Stopping: the end of patience.
+  uv_async_t committed_;
+  uv_async_t recovered_;
+  uv_signal_t signals_[3];
+
+  Phase phase_ = Phase::Recovering;
+  std::atomic<bool> serving_ = false;  // Whether a failure of the store is one of a running server.
+  bool drain_ = false;                 // Asked for before there was anything to drain.
+  bool patient_ = true;                // Stopping: wait for clients to take their answers.
+  int exit_code_ = 0;
+  std::optional<Nanos> armed_;  // When timer_ fires.
+  std::vector<ConnId> changed_;
+
+  ProcessFacts process_facts_;
+  StoreFacts store_facts_;
+  const uint64_t connections_max_;
+  core::Core core_;
+  Connections connections_;
+  Acceptor acceptor_;
+  BodyReads body_reads_;
+  std::unique_ptr<store::Store> store_;
+  std::unique_ptr<store::Committer> committer_;
+  std::optional<Recovery> recovery_;
+};
+
+}  // namespace perennial::perenniald

@@ -1,0 +1,152 @@
+#include <csignal>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "cmd/common/exit_codes.h"
+#include "cmd/perenniald/failure.h"
+#include "cmd/perenniald/log.h"
+#include "cmd/perenniald/options.h"
+#include "cmd/perenniald/server.h"
+#include "cmd/perenniald/systemd.h"
+#include "engine/types/check.h"
+
+// How the server starts and ends. What it does in between is in server.cc.
+namespace perennial::perenniald {
+namespace {
+
+// How often, while recovering, the service manager hears that it goes on, and for how long it may
+// then hear nothing.
+constexpr uint64_t progress_ms = 5'000;
+constexpr const char* progress =
+    "EXTEND_TIMEOUT_USEC=30000000\nSTATUS=Recovering the data directory";
+// How long a stop waits for clients that do not take their answers.
+constexpr uint64_t patience_ms = 2'000;
+
+std::string text(uint64_t number) {
+  return fmt::format("{}", number);
+}
+
+}  // namespace
+
+int Server::run() {
+  if (config_.connections_max > connections_max_) {
+    log(Level::Warning, "connections_max",
+        {{"asked", text(config_.connections_max)}, {"using", text(connections_max_)}});
+  }
+  const auto fired = [](uv_timer_t* handle) {
+    static_cast<Server*>(handle->data)->on_phase_timer();
+  };
+  CHECK(uv_timer_start(&phase_timer_, fired, 0, progress_ms) == 0);
+  recovery_.emplace(store_options(config_, serving_), core_.engine(), clock_,
+                    [this] { uv_async_send(&recovered_); });
+  uv_run(&loop_, UV_RUN_DEFAULT);
+  return close_store();
+}
+
+void Server::on_phase_timer() {
+  if (phase_ == Phase::Stopping) {
+    patient_ = false;
+  } else {
+    notify_manager(progress);
+  }
+}
+
+void Server::on_recovered() {
+  std::optional<Recovery::Found> found = recovery_->take();
+  if (recovery_->failure()) exit_code_ = report(*recovery_->failure());
+  if (!found) return end();
+  log(Level::Info, "store.recovered",
+      {{"ready", text(found->jobs.ready)},
+       {"reserved", text(found->jobs.reserved)},
+       {"delayed", text(found->jobs.delayed)},
+       {"buried", text(found->jobs.buried)},
+       {"tubes", text(found->tubes)},
+       {"took_ms", text(static_cast<uint64_t>(found->took / nanos_per_ms))}});
+  store_ = std::move(found->store);
+  const store::Opening& opening = store_->opening();
+  committer_ = std::make_unique<store::Committer>(*store_, [this] { uv_async_send(&committed_); });
+  store_facts_ = committer_->collect().facts;
+  serving_ = true;
+  phase_ = Phase::Settling;
+  core_.resume(opening.last_index, opening.next_id, clock_.now());
+  if (drain_) core_.on_drain(clock_.now());
+}
+
+void Server::begin_serving() {
+  uv_timer_stop(&phase_timer_);
+  phase_ = Phase::Serving;
+  if (Status status = acceptor_.listen(); !status.ok()) {
+    exit_code_ = report({common::exit_address, "listen", status.message()});
+    return begin_stop("listen");
+  }
+  for (const std::string& name : acceptor_.names()) log(Level::Info, "listen", {{"address", name}});
+  notify_manager("READY=1\nSTATUS=Serving");
+}
+
+void Server::on_signal(int number) {
+  if (number == SIGUSR1) {
+    log(Level::Info, "drain", {});
+    drain_ = true;
+    if (committer_ != nullptr) core_.on_drain(clock_.now());
+    return;
+  }
+  switch (phase_) {
+    case Phase::Recovering:
+      log(Level::Info, "stop", {{"why", strsignal(number)}});
+      return recovery_->cancel();
+    case Phase::Settling:
+    case Phase::Serving:
+      return begin_stop(strsignal(number));
+    case Phase::Stopping:
+    case Phase::Ended:
+      patient_ = false;  // Asked twice.
+  }
+}
+
+void Server::begin_stop(std::string_view why) {
+  log(Level::Info, "stop",
+      {{"why", std::string(why)}, {"connections", text(connections_.count())}});
+  notify_manager("STOPPING=1\nSTATUS=Stopping");
+  phase_ = Phase::Stopping;
+  acceptor_.close();
+  connections_.stop_reading();
+  const auto fired = [](uv_timer_t* handle) {
+    static_cast<Server*>(handle->data)->on_phase_timer();
+  };
+  CHECK(uv_timer_start(&phase_timer_, fired, patience_ms, 0) == 0);
+}
+
+bool Server::all_answered() const {
+  return core_.quiet() && committer_->idle() && !body_reads_.busy() &&
+         !(patient_ && connections_.writing());
+}
+
+// Closes everything that is open in the loop, which ends it.
+void Server::end() {
+  phase_ = Phase::Ended;
+  if (committer_ != nullptr) committer_->stop();
+  connections_.close_all();
+  acceptor_.close();
+  const auto close = [](auto& handle) {
+    uv_close(reinterpret_cast<uv_handle_t*>(&handle), nullptr);
+  };
+  close(prepare_);
+  close(timer_);
+  close(phase_timer_);
+  close(committed_);
+  close(recovered_);
+  for (uv_signal_t& signal : signals_) close(signal);
+}
+
+int Server::close_store() {
+  if (store_ == nullptr) return exit_code_;
+  committer_.reset();
+  if (Status status = store_->close(core_.engine().next_id()); !status.ok()) {
+    return report(running_failure(status));
+  }
+  log(Level::Info, "stopped", {{"jobs", text(core_.engine().job_count())}});
+  return exit_code_;
+}
+
+}  // namespace perennial::perenniald

@@ -1,0 +1,182 @@
+#include "cmd/perenniald/config.h"
+
+#include <fstream>
+#include <string>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "cmd/common/units.h"
+
+namespace perennial::perenniald {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+bool is_number(const ConfigField& field) {
+  return field.unit == ConfigUnit::Count || field.unit == ConfigUnit::Bytes;
+}
+
+Problems read(Config& config, const std::string& yaml) {
+  return read_config(config, yaml, "f");
+}
+
+// Every setting as text, under its key.
+std::string all_of(const Config& config) {
+  std::string text;
+  for (const ConfigField& field : config_fields()) {
+    text += fmt::format("{}={}\n", field.key, config_text(config, field));
+  }
+  return text;
+}
+
+TEST(Config, EachNumberIsTakenAtItsBoundsAndNotPastThem) {
+  for (const ConfigField& field : config_fields()) {
+    if (!is_number(field)) continue;
+    for (const uint64_t value : {field.lowest, field.highest}) {
+      Config config = default_config();
+      EXPECT_THAT(read(config, fmt::format("{}: {}", field.key, value)), IsEmpty());
+      EXPECT_EQ(config.*std::get<uint64_t Config::*>(field.member), value) << field.key;
+    }
+    const std::string past = fmt::format("{}", field.highest + 1);
+    const std::string below = field.lowest == 0 ? "-1" : fmt::format("{}", field.lowest - 1);
+    for (const std::string& value : {past, below}) {
+      Config config = default_config();
+      EXPECT_THAT(read(config, fmt::format("\n{}: {}", field.key, value)),
+                  ElementsAre(testing::AllOf(
+                      HasSubstr(fmt::format("f:2: {}: '{}' is not a ", field.key, value)),
+                      HasSubstr(" from "), HasSubstr(" to "))));
+      EXPECT_EQ(all_of(config), all_of(default_config()));
+    }
+  }
+}
+
+TEST(Config, OtherKindsAreTakenAndRefused) {
+  struct Case {
+    std::string yaml;
+    std::string problem;  // Empty: none.
+  };
+  const Case cases[] = {
+      {"port: 0", ""},
+      {"port: 65535", ""},
+      {"port: http", ""},
+      {"port: 65536", "f:1: port: '65536' is no port"},
+      {"port: no-such-service", "f:1: port: 'no-such-service' is no port"},
+      {"durability: commit", ""},
+      {"durability: interval", ""},
+      {"durability: never", ""},
+      {"durability: always", "f:1: durability: 'always' is not one of commit, interval, never"},
+      {"listen: 127.0.0.1", ""},
+      {"listen: [127.0.0.1, 'unix:/run/p', '[::1]:80']", ""},
+      {"listen:", ""},
+      {"listen: [127.0.0.1,\n  a/b]", "f:2: listen: 'a/b' is no address"},
+      {"listen: {a: b}", "f:1: listen: expected an address or a list"},
+      {"listen: [[a]]", "f:1: listen: expected one value"},
+      {"data_dir: ''", "f:1: data_dir: must not be empty"},
+      {"data_dir: /a b", ""},
+      {"data_dir: [a]", "f:1: data_dir: expected one value"},
+      {"user: ''", ""},
+      {"user: queue", ""},
+      {"job_bytes_max: 1MiB", ""},
+      {"job_bytes_max: 1.5MiB",
+       "f:1: job_bytes_max: '1.5MiB' is not a number of bytes from 1 to 1GiB"},
+      {"jobs_max: 1MiB", "f:1: jobs_max: '1MiB' is not a whole number from 0 to "},
+      {"jobs_max:", "f:1: jobs_max: expected one value"},
+      {"", ""},
+      {"# nothing", ""},
+      {"[a, b]", "f:1: expected lines of the form"},
+      {"just words", "f:1: expected lines of the form"},
+      {"a: b: c", "f:1: "},
+      {"port: 1\n  user: [", "f:2: "},
+      {"[1]: 2", "f:1: expected the name of a setting"},
+      {"port: 1\nport: 2", "f:2: port: set twice"},
+  };
+  for (const Case& c : cases) {
+    Config config = default_config();
+    const Problems problems = read(config, c.yaml);
+    if (c.problem.empty()) {
+      EXPECT_THAT(problems, IsEmpty()) << c.yaml;
+    } else {
+      EXPECT_THAT(problems, ElementsAre(HasSubstr(c.problem))) << c.yaml;
+    }
+  }
+}
+
+TEST(Config, EveryProblemIsReportedWithItsLine) {
+  Config config = default_config();
+  EXPECT_THAT(
+      read(config, "prot: 1\njobs_max: x\nverbosity: 1\nverbosity: 9\nmax: 2\n"),
+      ElementsAre(HasSubstr("f:1: prot: there is no such setting"),
+                  HasSubstr("f:2: jobs_max: 'x' is not"), HasSubstr("f:4: verbosity: set twice"),
+                  HasSubstr("f:5: max: there is no such setting")));
+}
+
+TEST(Config, WhatIsPrintedReadsAsTheSame) {
+  Config config = default_config();
+  ASSERT_THAT(read(config,
+                   "listen: ['unix:/run/p', '[::1]:80']\nport: 1\nuser: 'yes'\n"
+                   "data_dir: '#1: a \"b\"'\ndurability: interval\njobs_max: 5\n"
+                   "job_bytes_max: 3MiB\noutput_bytes_max: 70001\n"),
+              IsEmpty());
+  Config again = default_config();
+  ASSERT_THAT(read(again, print_config(config)), IsEmpty());
+  EXPECT_EQ(all_of(again), all_of(config));
+  EXPECT_NE(all_of(again), all_of(default_config()));
+}
+
+TEST(Config, TheFileInEtcShowsEveryDefault) {
+  std::ifstream file(CONFIG_FILE);
+  std::vector<std::string> settings;
+  bool comment_above = false;
+  for (std::string line; std::getline(file, line);) {
+    if (line.empty() || line.starts_with('#')) {
+      comment_above = !line.empty();
+      continue;
+    }
+    // reserved_max shares the comment of its neighbour.
+    EXPECT_TRUE(comment_above || line.starts_with("reserved_max")) << line;
+    comment_above = false;
+    settings.push_back(line);
+  }
+  std::vector<std::string> defaults;
+  const std::string printed = print_config(default_config());
+  for (size_t at = 0; at < printed.size();) {
+    const size_t end = printed.find('\n', at);
+    if (printed[at] != '#') defaults.push_back(printed.substr(at, end - at));
+    at = end + 1;
+  }
+  EXPECT_EQ(settings, defaults);
+  Config config{};
+  EXPECT_THAT(read_config_file(config, CONFIG_FILE), IsEmpty());
+  EXPECT_EQ(all_of(config), all_of(default_config()));
+}
+
+TEST(Config, DefaultsAreThoseOfTheDesign) {
+  const Config config = default_config();
+  EXPECT_EQ(config.data_dir, "perennial-data");
+  EXPECT_EQ(config.port, 11300);
+  EXPECT_THAT(config.listen, IsEmpty());
+  EXPECT_EQ(config.durability, store::Durability::Commit);
+  EXPECT_EQ(config.job_bytes_max, 65'535u);
+  EXPECT_EQ(config.tubes_max, 1'000'000u);
+  EXPECT_EQ(config.watched_max, 100'000u);
+  EXPECT_EQ(config.reserved_max, 100'000u);
+  EXPECT_EQ(config.pipeline_bytes_max, 64u << 10);
+  EXPECT_EQ(config.output_bytes_max, 4u << 20);
+  EXPECT_EQ(config.moves_per_turn_max, 10'000u);
+  EXPECT_EQ(config.jobs_max + config.memory_bytes_max + config.connections_max, 0u);
+}
+
+TEST(Config, AFileThatCannotBeReadIsAProblem) {
+  for (const std::string path : {"/no/such/file", "/"}) {
+    Config config = default_config();
+    EXPECT_THAT(read_config_file(config, path), ElementsAre(HasSubstr(path + ": cannot be read")));
+  }
+}
+
+}  // namespace
+}  // namespace perennial::perenniald

@@ -1,0 +1,60 @@
+// A disk that fails while the server runs: no answer for what is not saved, its own exit code, and
+// a restart that has everything that was answered.
+
+#include <string>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include "tests/cmd/launch.h"
+#include "tests/support/server_process.h"
+
+namespace perennial::support {
+namespace {
+
+using testing::HasSubstr;
+
+ClientSocket connect_when_up(const Launch& server, const std::string& address) {
+  for (;;) {
+    Result<ClientSocket> client = ClientSocket::connect(address);
+    if (client.ok()) return client.take();
+    CHECK(kill(server.pid(), 0) == 0);
+    usleep(1'000);  // It does not listen yet.
+  }
+}
+
+TEST(Failure, AWriteThatFailsEndsWith74AndLosesNothingAnswered) {
+  TempDir dir;
+  const std::string address = "unix:" + dir.path() + "/s";
+  const std::vector<std::string> flags = {"-b", "data", "-l", "unix:s"};
+  const std::string body(10'000, 'x');
+  const std::string put = fmt::format("put 0 0 60 {}\r\n{}\r\n", body.size(), body);
+  int answered = 0;
+  {
+    // No file may grow past 2 MiB, and a write past that fails instead of killing.
+    Launch server(dir.path(), {.flags = flags, .shell = "trap '' XFSZ; ulimit -f 4096"});
+    ClientSocket client = connect_when_up(server, address);
+    for (;; ++answered) {
+      ASSERT_LT(answered, 1'000);
+      const Result<std::string> reply = client.ask(put);
+      if (!reply.ok()) break;
+      ASSERT_EQ(*reply, fmt::format("INSERTED {}\r\n", answered + 1));
+    }
+    EXPECT_EQ(server.wait().code, 74) << server.stderr_text();
+    EXPECT_THAT(server.stderr_text(), HasSubstr("level=error at=store.failed exit=74 error="));
+  }
+  EXPECT_GT(answered, 100);
+  Launch server(dir.path(), {.flags = flags});
+  ClientSocket client = connect_when_up(server, address);
+  const std::string found = fmt::format("FOUND {} {}\r\n{}\r\n", answered, body.size(), body);
+  EXPECT_TRUE(client.ask(fmt::format("peek {}\r\n", answered)).take() == found);
+  EXPECT_THAT(server.stderr_text(),
+              testing::AnyOf(HasSubstr(fmt::format("ready={} ", answered)),
+                             HasSubstr(fmt::format("ready={} ", answered + 1))));
+}
+
+}  // namespace
+}  // namespace perennial::support

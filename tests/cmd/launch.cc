@@ -1,0 +1,86 @@
+#include "tests/cmd/launch.h"
+
+#include <fstream>
+#include <sstream>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "engine/types/check.h"
+
+namespace perennial::support {
+namespace {
+
+// The shell keeps its number when the server takes its place, as LISTEN_PID wants it.
+std::string script(const Launch::Setup& setup) {
+  std::string text = setup.shell.empty() ? "" : setup.shell + "\n";
+  for (const auto& [name, value] : setup.variables) {
+    text += fmt::format("export {}='{}'\n", name, value);
+  }
+  if (!setup.sockets.empty()) {
+    text += fmt::format("export LISTEN_PID=$$ LISTEN_FDS={}\n", setup.sockets.size());
+  }
+  return text + "exec \"$0\" \"$@\"";
+}
+
+[[noreturn]] void become(char* const* words, const std::vector<int>& sockets, const char* dir) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  bool ready = chdir(dir) == 0;
+  const int err = open("stderr", O_WRONLY | O_CREAT | O_APPEND, 0600);
+  ready = ready && dup2(err, STDERR_FILENO) >= 0;
+  // First out of the way of the numbers that they are to have.
+  constexpr int away = 100;
+  for (size_t i = 0; i < sockets.size(); ++i) {
+    ready = ready && dup2(sockets[i], away + static_cast<int>(i)) >= 0;
+  }
+  for (size_t i = 0; i < sockets.size(); ++i) {
+    const int number = static_cast<int>(i);
+    ready = ready && dup2(away + number, 3 + number) >= 0 && close(away + number) == 0;
+  }
+  if (ready) execv("/bin/sh", words);
+  _exit(126);
+}
+
+}  // namespace
+
+Launch::Launch(const std::string& dir, const Setup& setup) : dir_(dir) {
+  std::vector<std::string> words = {"sh", "-c", script(setup), program_path(Program::Perenniald)};
+  words.insert(words.end(), setup.flags.begin(), setup.flags.end());
+  std::vector<char*> pointers;
+  for (std::string& word : words) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  pid_ = fork();
+  CHECK(pid_ >= 0);
+  if (pid_ == 0) become(pointers.data(), setup.sockets, dir_.c_str());
+}
+
+Launch::~Launch() {
+  if (pid_ <= 0) return;
+  signal(SIGKILL);
+  wait();
+}
+
+void Launch::signal(int number) {
+  CHECK(kill(pid_, number) == 0);
+}
+
+Ended Launch::wait() {
+  int status = 0;
+  CHECK(waitpid(pid_, &status, 0) == pid_);
+  pid_ = -1;
+  return Ended{.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1,
+               .signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0};
+}
+
+std::string Launch::stderr_text() const {
+  std::ifstream file(dir_ + "/stderr");
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+}  // namespace perennial::support

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include <sys/types.h>
+
+#include "tests/support/server_process.h"
+
+namespace perennial::support {
+
+// perenniald as a service manager or a shell starts it: with descriptors passed, with variables set
+// and with limits. Ended with SIGKILL at the latest when this object goes.
+class Launch {
+ public:
+  struct Setup {
+    std::vector<std::string> flags;
+    std::vector<int> sockets = {};  // Become descriptors 3, 4 and so on.
+    std::map<std::string, std::string> variables =
+        {};                  // LISTEN_PID and LISTEN_FDS come by themselves.
+    std::string shell = {};  // Commands before the server takes over.
+  };
+  // `dir`: where it is started and where its standard error goes.
+  Launch(const std::string& dir, const Setup& setup);
+  ~Launch();
+  Launch(const Launch&) = delete;
+  Launch& operator=(const Launch&) = delete;
+
+  pid_t pid() const { return pid_; }
+  void signal(int number);
+  // Waits for its end, which must come by itself or have been asked for.
+  Ended wait();
+  std::string stderr_text() const;
+
+ private:
+  std::string dir_;
+  pid_t pid_ = -1;
+};
+
+}  // namespace perennial::support

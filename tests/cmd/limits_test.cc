@@ -1,0 +1,74 @@
+// Limits of connections: past them clients wait, and nobody is turned away.
+
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/cmd/launch.h"
+#include "tests/support/server_process.h"
+
+namespace perennial::support {
+namespace {
+
+constexpr int short_ms = 200;
+constexpr const char* question = "list-tube-used\r\n";
+constexpr const char* answer = "USING default\r\n";
+
+TEST(ConnectionsMax, AtTheLimitAreServedAndOnePastItWaits) {
+  ServerProcess server({.flags = {"--config", "perennial.yaml"}});
+  std::ofstream(server.dir() + "/perennial.yaml") << "connections_max: 3\n";
+  ASSERT_TRUE(server.start().ok()) << server.stderr_text();
+  std::vector<ClientSocket> inside;
+  for (int i = 0; i < 3; ++i) {
+    inside.push_back(server.connect());
+    ASSERT_EQ(inside.back().ask(question).take(), answer);
+  }
+  ClientSocket waiting = server.connect();
+  EXPECT_EQ(waiting.ask(question, short_ms).status().code(), StatusCode::NotFound);
+  inside.pop_back();
+  EXPECT_EQ(waiting.read_reply().take(), answer);
+  EXPECT_EQ(inside.back().ask(question).take(), answer);
+}
+
+TEST(ConnectionsMax, FollowsTheLimitOfFileDescriptors) {
+  TempDir dir;
+  const std::string address = "unix:" + dir.path() + "/s";
+  Launch server(dir.path(), {.flags = {"-b", "data", "-l", "unix:s"}, .shell = "ulimit -n 74"});
+  std::vector<ClientSocket> clients;
+  while (clients.size() < 20) {
+    Result<ClientSocket> client = ClientSocket::connect(address);
+    if (client.ok()) {
+      clients.push_back(client.take());
+      continue;
+    }
+    ASSERT_EQ(kill(server.pid(), 0), 0) << server.stderr_text();
+    usleep(1'000);  // It does not listen yet.
+  }
+  for (ClientSocket& client : clients) ASSERT_TRUE(client.send(question).ok());
+  // 74 less 64 are inside, and the others follow as these leave.
+  for (size_t i = 0; i < 10; ++i) EXPECT_EQ(clients[i].read_reply().take(), answer) << i;
+  EXPECT_EQ(clients[10].read_reply(short_ms).status().code(), StatusCode::NotFound);
+  clients.erase(clients.begin(), clients.begin() + 10);
+  for (ClientSocket& client : clients) EXPECT_EQ(client.read_reply().take(), answer);
+  server.signal(SIGTERM);
+  EXPECT_EQ(server.wait().code, 0) << server.stderr_text();
+}
+
+TEST(ConnectionsMax, MoreThanThereAreDescriptorsIsLowered) {
+  TempDir dir;
+  Launch server(dir.path(), {.flags = {"-b", "data", "-l", "unix:s", "--config", "perennial.yaml"},
+                             .shell = "echo 'connections_max: 100' >perennial.yaml; ulimit -n 74"});
+  while (!ClientSocket::connect("unix:" + dir.path() + "/s").ok()) {
+    ASSERT_EQ(kill(server.pid(), 0), 0) << server.stderr_text();
+    usleep(1'000);
+  }
+  EXPECT_THAT(server.stderr_text(),
+              testing::HasSubstr("level=warning at=connections_max asked=100 using=10"));
+}
+
+}  // namespace
+}  // namespace perennial::support

@@ -1,0 +1,120 @@
+#include "cmd/perenniald/sockets.h"
+
+#include <fstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+#include "tests/support/temp_dir.h"
+
+namespace perennial::perenniald {
+namespace {
+
+using testing::HasSubstr;
+
+Result<std::vector<BoundSocket>> bind_at(const std::vector<std::string>& texts) {
+  std::vector<common::Address> addresses;
+  for (const std::string& text : texts) {
+    Result<common::Address> address = common::parse_address(text, 0);
+    CHECK(address.ok());
+    addresses.push_back(address.take());
+  }
+  return bind_sockets(addresses, 0);
+}
+
+std::string error_at(const std::string& text) {
+  const Result<std::vector<BoundSocket>> sockets = bind_at({text});
+  return sockets.ok() ? "" : sockets.status().message();
+}
+
+bool exists(const std::string& path) {
+  struct stat info {};
+  return lstat(path.c_str(), &info) == 0;
+}
+
+TEST(Sockets, EveryAddressIsBoundAndNamed) {
+  support::TempDir dir;
+  const std::string path = dir.path() + "/s";
+  Result<std::vector<BoundSocket>> sockets =
+      bind_at({"127.0.0.1:0", "127.0.0.2:0", "unix:" + path});
+  ASSERT_TRUE(sockets.ok()) << sockets.status().message();
+  ASSERT_EQ(sockets->size(), 3u);
+  EXPECT_THAT((*sockets)[0].name(), testing::MatchesRegex("127\\.0\\.0\\.1:[1-9][0-9]*"));
+  EXPECT_THAT((*sockets)[1].name(), testing::MatchesRegex("127\\.0\\.0\\.2:[1-9][0-9]*"));
+  EXPECT_EQ((*sockets)[2].name(), "unix:" + path);
+  for (BoundSocket& socket : *sockets) EXPECT_TRUE(socket.listen().ok());
+}
+
+TEST(Sockets, ATakenPortIsNoticed) {
+  Result<std::vector<BoundSocket>> first = bind_at({"127.0.0.1:0"});
+  ASSERT_TRUE(first.ok());
+  ASSERT_TRUE((*first)[0].listen().ok());
+  EXPECT_THAT(error_at((*first)[0].name()), HasSubstr("Address already in use"));
+}
+
+// Both may bind while nobody listens; then the first to listen has it.
+TEST(Sockets, APortThatIsTakenMeanwhileIsNoticed) {
+  Result<std::vector<BoundSocket>> first = bind_at({"127.0.0.1:0"});
+  ASSERT_TRUE(first.ok());
+  Result<std::vector<BoundSocket>> second = bind_at({(*first)[0].name()});
+  ASSERT_TRUE(second.ok());
+  ASSERT_TRUE((*first)[0].listen().ok());
+  const Status status = (*second)[0].listen();
+  ASSERT_FALSE(status.ok());
+  EXPECT_THAT(status.message(), HasSubstr("Address already in use"));
+}
+
+TEST(Sockets, AnAddressOfAnotherMachineIsRefused) {
+  EXPECT_THAT(error_at("203.0.113.1:0"), HasSubstr("203.0.113.1:0"));
+}
+
+TEST(Sockets, ASocketFileGoesWithItsSocket) {
+  support::TempDir dir;
+  const std::string path = dir.path() + "/s";
+  {
+    const auto sockets = bind_at({"unix:" + path});
+    ASSERT_TRUE(sockets.ok());
+    EXPECT_TRUE(exists(path));
+  }
+  EXPECT_FALSE(exists(path));
+}
+
+TEST(Sockets, ALeftOverSocketFileIsReplacedAndOneInUseIsNot) {
+  support::TempDir dir;
+  const std::string text = "unix:" + dir.path() + "/s";
+  Result<std::vector<BoundSocket>> first = bind_at({text});
+  ASSERT_TRUE(first.ok());
+  ASSERT_TRUE((*first)[0].listen().ok());
+  EXPECT_THAT(error_at(text), HasSubstr("another server answers there"));
+  // Nobody accepts there any more, but the file is still there: as after kill -9.
+  ASSERT_EQ(shutdown((*first)[0].fd(), SHUT_RDWR), 0);
+  Result<std::vector<BoundSocket>> second = bind_at({text});
+  ASSERT_TRUE(second.ok()) << second.status().message();
+  // The first must not take the second's file with it.
+  first->clear();
+  EXPECT_TRUE(exists(dir.path() + "/s"));
+}
+
+TEST(Sockets, AnyOtherFileStays) {
+  support::TempDir dir;
+  const std::string path = dir.path() + "/s";
+  std::ofstream(path) << "text";
+  EXPECT_THAT(error_at("unix:" + path), HasSubstr("no socket"));
+  EXPECT_TRUE(exists(path));
+  EXPECT_THAT(error_at("unix:" + dir.path() + "/no/such"), HasSubstr("No such file"));
+}
+
+TEST(Sockets, WithoutAnAddressBothFamiliesAreServed) {
+  Result<std::vector<BoundSocket>> sockets = bind_sockets({}, 0);
+  ASSERT_TRUE(sockets.ok()) << sockets.status().message();
+  ASSERT_EQ(sockets->size(), 1u);
+  EXPECT_THAT((*sockets)[0].name(), testing::MatchesRegex("(\\[::\\]|0\\.0\\.0\\.0):[1-9][0-9]*"));
+}
+
+}  // namespace
+}  // namespace perennial::perenniald

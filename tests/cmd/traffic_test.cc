@@ -1,0 +1,181 @@
+// What the loop carries: bytes in any amount, several addresses, clients that stop sending, reading
+// or being there.
+
+#include <algorithm>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/resource.h>
+
+#include "tests/support/server_process.h"
+
+namespace perennial::support {
+namespace {
+
+using testing::HasSubstr;
+
+std::string put(const std::string& body) {
+  return fmt::format("put 0 0 60 {}\r\n{}\r\n", body.size(), body);
+}
+
+TEST(Traffic, EveryAddressServesTheSameJobs) {
+  ServerProcess server({.flags = {"-l", "unix:other", "-l", "127.0.0.2"}});
+  ASSERT_TRUE(server.start().ok()) << server.stderr_text();
+  const std::string port = server.address().substr(server.address().rfind(':'));
+  EXPECT_EQ(server.connect().ask(put("a")).take(), "INSERTED 1\r\n");
+  for (const std::string& address : {"unix:" + server.dir() + "/other", "127.0.0.2" + port}) {
+    Result<ClientSocket> client = ClientSocket::connect(address);
+    ASSERT_TRUE(client.ok()) << address;
+    EXPECT_EQ(client->ask("peek 1\r\n").take(), "FOUND 1 1\r\na\r\n");
+  }
+}
+
+TEST(Traffic, ALeftOverSocketFileIsReplaced) {
+  ServerProcess server({.unix_socket = true});
+  ASSERT_TRUE(server.start().ok()) << server.stderr_text();
+  ASSERT_TRUE(server.kill_now().ok());
+  std::ifstream left(server.dir() + "/socket");
+  ASSERT_TRUE(server.start().ok()) << server.stderr_text();
+  EXPECT_EQ(server.connect().ask("list-tube-used\r\n").take(), "USING default\r\n");
+}
+
+TEST(Traffic, BodiesOfMegabytesGoThrough) {
+  ServerProcess server({.flags = {"-z", "8MiB"}});
+  ASSERT_TRUE(server.start().ok()) << server.stderr_text();
+  ClientSocket client = server.connect();
+  std::string body(8 << 20, 'x');
+  for (size_t i = 0; i < body.size(); i += 1'000) body[i] = static_cast<char>('a' + i % 26);
+  EXPECT_EQ(client.ask(put(body)).take(), "INSERTED 1\r\n");
+  EXPECT_EQ(client.ask("peek 1\r\n").take(),
+            fmt::format("FOUND 1 {}\r\n{}\r\n", body.size(), body));
+  EXPECT_EQ(client.ask(put(body + "x")).take(), "JOB_TOO_BIG\r\n");
+  ASSERT_TRUE(server.kill_now().ok());
+  ASSERT_TRUE(server.start().ok()) << server.stderr_text();
+  client = server.connect();
+  EXPECT_EQ(client.ask("reserve\r\n").take(),
+            fmt::format("RESERVED 1 {}\r\n{}\r\n", body.size(), body));
+}
+
+TEST(Traffic, AClientThatReadsLateGetsEverythingInOrder) {
+  ServerProcess server({.flags = {"--config", "perennial.yaml"}});
+  // Small limits, so that the server stops reading, and goes on, many times.
+  std::ofstream(server.dir() + "/perennial.yaml")
+      << "output_bytes_max: 64KiB\npipeline_bytes_max: 1KiB\n";
+  ASSERT_TRUE(server.start().ok()) << server.stderr_text();
+  ClientSocket client = server.connect();
+  const std::string body(60'000, 'x');
+  ASSERT_EQ(client.ask(put(body)).take(), "INSERTED 1\r\n");
+  std::string commands;
+  std::string answers;
+  for (int i = 0; i < 500; ++i) {
+    commands += "peek 1\r\nlist-tube-used\r\n";
+    answers += fmt::format("FOUND 1 {}\r\n{}\r\nUSING default\r\n", body.size(), body);
+  }
+  ASSERT_TRUE(client.send(commands).ok());
+  // Another one is served meanwhile.
+  EXPECT_EQ(server.connect().ask("list-tubes-watched\r\n").take(), "OK 14\r\n---\n- default\n\r\n");
+  EXPECT_TRUE(client.read_bytes(answers.size()).take() == answers);
+  EXPECT_EQ(client.ask("list-tube-used\r\n").take(), "USING default\r\n");
+}
+
+TEST(Traffic, BodiesThatAreNotInMemoryAreReadBack) {
+  ServerProcess server({.flags = {"--config", "perennial.yaml"}});
+  std::ofstream(server.dir() + "/perennial.yaml") << "body_cache_bytes: 0\n";
+  ASSERT_TRUE(server.start().ok()) << server.stderr_text();
+  ClientSocket client = server.connect();
+  std::string peeks;
+  std::string found;
+  for (int id = 1; id <= 300; ++id) {
+    const std::string body(static_cast<size_t>(id), static_cast<char>('a' + id % 26));
+    ASSERT_EQ(client.ask(put(body)).take(), fmt::format("INSERTED {}\r\n", id));
+    peeks += fmt::format("peek {}\r\n", id);
+    found += fmt::format("FOUND {} {}\r\n{}\r\n", id, id, body);
+  }
+  ASSERT_TRUE(client.send(peeks).ok());
+  EXPECT_EQ(client.read_bytes(found.size()).take(), found);
+}
+
+TEST(Traffic, QuitEndsAfterWhatCameBeforeIsAnswered) {
+  ServerProcess server;
+  ASSERT_TRUE(server.start().ok()) << server.stderr_text();
+  ClientSocket client = server.connect();
+  ASSERT_TRUE(client.send(put("a") + "delete 1\r\nquit\r\n").ok());
+  EXPECT_EQ(client.read_to_end().take(), "INSERTED 1\r\nDELETED\r\n");
+}
+
+TEST(Traffic, AfterAHalfCloseAllIsAnswered) {
+  ServerProcess server;
+  ASSERT_TRUE(server.start().ok()) << server.stderr_text();
+  ClientSocket client = server.connect();
+  ASSERT_TRUE(
+      client.send(put("a") + "use b\r\n" + put("c") + "reserve\r\nreserve\r\nuse d\r\n").ok());
+  client.shutdown_write();
+  EXPECT_EQ(client.read_to_end().take(),
+            "INSERTED 1\r\nUSING b\r\nINSERTED 2\r\nRESERVED 1 1\r\na\r\nTIMED_OUT\r\nUSING d\r\n");
+}
+
+TEST(Traffic, AClientThatVanishesHurtsNobodyAndGivesItsJobsBack) {
+  ServerProcess server({.flags = {"-z", "1MiB"}});
+  ASSERT_TRUE(server.start().ok()) << server.stderr_text();
+  ClientSocket other = server.connect();
+  ASSERT_EQ(other.ask(put(std::string(1 << 20, 'x'))).take(), "INSERTED 1\r\n");
+  for (int i = 0; i < 20; ++i) {
+    ClientSocket client = server.connect();
+    ASSERT_EQ(client.ask("reserve\r\n", 5'000).take().substr(0, 11), "RESERVED 1 ");
+    std::string peeks;
+    for (int j = 0; j < 10; ++j) peeks += "peek 1\r\n";
+    ASSERT_TRUE(client.send(peeks).ok());
+    client.close();  // With unread bytes: the server meets a reset in the middle of its writes.
+  }
+  EXPECT_EQ(other.ask("reserve-with-timeout 5\r\n").take().substr(0, 11), "RESERVED 1 ");
+}
+
+TEST(Traffic, AWaitingClientIsServedByAnother) {
+  ServerProcess server;
+  ASSERT_TRUE(server.start().ok()) << server.stderr_text();
+  ClientSocket worker = server.connect();
+  ASSERT_TRUE(worker.send("reserve\r\n").ok());
+  EXPECT_EQ(server.connect().ask(put("a")).take(), "INSERTED 1\r\n");
+  EXPECT_EQ(worker.read_reply().take(), "RESERVED 1 1\r\na\r\n");
+}
+
+TEST(Traffic, TimePasses) {
+  ServerProcess server;
+  ASSERT_TRUE(server.start().ok()) << server.stderr_text();
+  ClientSocket client = server.connect();
+  EXPECT_EQ(client.ask("reserve-with-timeout 1\r\n").take(), "TIMED_OUT\r\n");
+  EXPECT_EQ(client.ask("put 0 1 1 1\r\na\r\n").take(), "INSERTED 1\r\n");
+  EXPECT_EQ(client.ask("reserve\r\n").take(), "RESERVED 1 1\r\na\r\n");
+  ClientSocket other = server.connect();
+  EXPECT_EQ(other.ask("reserve\r\n").take(), "RESERVED 1 1\r\na\r\n");
+}
+
+// A server that nothing is asked of does nothing, also while it holds transitions that wait for
+// company.
+TEST(Traffic, AnIdleServerSleeps) {
+  ServerProcess server;
+  ASSERT_TRUE(server.start().ok()) << server.stderr_text();
+  ClientSocket client = server.connect();
+  ASSERT_EQ(client.ask(put("a")).take(), "INSERTED 1\r\n");
+  ASSERT_EQ(client.ask("reserve\r\n").take(), "RESERVED 1 1\r\na\r\n");
+  const auto used_ticks = [&] {
+    std::ifstream file(fmt::format("/proc/{}/stat", server.pid()));
+    std::string word;
+    uint64_t user = 0;
+    uint64_t system = 0;
+    for (int i = 1; i < 14; ++i) file >> word;
+    file >> user >> system;
+    return user + system;
+  };
+  const uint64_t before = used_ticks();
+  EXPECT_EQ(client.ask("reserve-with-timeout 2\r\n").take(), "TIMED_OUT\r\n");
+  EXPECT_LT(used_ticks() - before, 50u);  // Of two hundred.
+}
+
+}  // namespace
+}  // namespace perennial::support

@@ -1,0 +1,74 @@
+# Which folder may include which, and which library: house style, "Layers". Prints every other edge.
+
+BEGIN {
+  # Ours, besides its own.
+  own["engine/types"] = ""
+  own["engine"] = "engine/types"
+  own["wire"] = "engine/types"
+  own["store"] = "engine/types"
+  own["migrations"] = "store engine/types"
+  own["cmd/common"] = "engine/types"
+  own["cmd/perenniald/core"] = "engine wire store engine/types"
+  own["cmd/perenniald"] = "cmd/common cmd/perenniald/core engine wire store engine/types"
+  own["cmd/perennial"] = "cmd/common migrations store engine wire engine/types"
+  own["tests"] = "*"
+  # Theirs.
+  lib["engine/types"] = ""
+  lib["engine"] = "absl"
+  lib["wire"] = "fmt"
+  lib["store"] = "rocksdb xxhash.h fmt absl"
+  lib["migrations"] = "rocksdb xxhash.h fmt"
+  lib["cmd/common"] = "fmt"
+  lib["cmd/perenniald/core"] = "fmt absl"
+  lib["cmd/perenniald"] = "fmt absl uv.h yaml-cpp CLI spdlog systemd"
+  lib["cmd/perennial"] = "fmt absl uv.h CLI nlohmann"
+  lib["tests"] = "*"
+  # Slow to compile, or wanted in one place only: one file per program.
+  set(once, "CLI yaml-cpp spdlog systemd")
+  set(known, "absl fmt rocksdb xxhash.h uv.h yaml-cpp CLI nlohmann spdlog systemd gtest gmock benchmark")
+}
+
+function set(into, list, words, i, count) {
+  count = split(list, words, " ")
+  for (i = 1; i <= count; i++) into[words[i]] = 1
+}
+
+# The folder of the table that holds the path: the longest.
+function layer(path, name, best) {
+  best = ""
+  for (name in own) {
+    if (index(path, name "/") == 1 && length(name) > length(best)) best = name
+  }
+  return best
+}
+
+function allowed(list, name, words, i, count) {
+  if (list == "*") return 1
+  count = split(list, words, " ")
+  for (i = 1; i <= count; i++) if (words[i] == name) return 1
+  return 0
+}
+
+# Some libraries are written in quotes.
+/^[ \t]*#[ \t]*include[ \t]+["<]/ {
+  split($0, part, /[<>"]/)
+  from = layer(FILENAME)
+  to = layer(part[2])
+  split(part[2], name, "/")
+  if (from == "") print FILENAME ":" FNR ": in no folder that may hold code"
+  else if (name[1] in known) check_library(from, name[1], part[2])
+  else if ($0 !~ /"/) next  # The language's or the system's.
+  else if (to == "") print FILENAME ":" FNR ": \"" part[2] "\" is not written from the root"
+  else if (from != to && !allowed(own[from], to))
+    print FILENAME ":" FNR ": " from " may not include " part[2]
+}
+
+function check_library(from, library, header, key) {
+  if (!allowed(lib[from], library))
+    print FILENAME ":" FNR ": " from " may not include <" header ">"
+  if (!(library in once) || from == "tests") return
+  key = from " " library
+  if (key in first && first[key] != FILENAME)
+    print FILENAME ":" FNR ": " library " is included by " first[key] " already"
+  first[key] = FILENAME
+}

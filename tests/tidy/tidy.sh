@@ -1,0 +1,58 @@
+#!/usr/bin/env bash
+# tests/tidy/tidy.sh [ROOT]: what no compiler checks. Says every problem in a line, and fails if there is one.
+set -euo pipefail
+root=${1:-$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)}
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+cd "$root"
+# Our own files with one of these endings.
+files() {
+  local names=() ending
+  for ending in "$@"; do names+=(-o -name "*.$ending"); done
+  find . \( -path './.git' -o -path './build*' -o -name node_modules -o -path './perennial-data' \) \
+    -prune -o -type f \( "${names[@]:1}" \) -print | sed 's|^\./||' | sort
+}
+
+check_includes() {
+  files h cc | xargs -r awk -f "$here/includes.awk"
+}
+
+check_words() {
+  local pattern='\<(FIXME|TODO|XXX)\>|#if 0'
+  # A comment that is a statement, not a sentence.
+  pattern+='|^[[:space:]]*//[[:space:]]*(return|const|auto|if|for|while)[[:space:]].*[;{]$'
+  pattern+='|^[[:space:]]*//[[:space:]]*[A-Za-z_][A-Za-z0-9_:.>-]*\([^ ]*\);$'
+  pattern+='|^[[:space:]]*//[[:space:]]*(#include|\})'
+  files h cc | xargs -r grep -nE "$pattern" /dev/null |
+    sed 's/$/  (left-over)/' || true # None is found: as it should be.
+}
+
+check_format() {
+  local program
+  program=$(command -v clang-format-14 || command -v clang-format) ||
+    { echo 'clang-format is not installed'; return; }
+  files h cc | xargs -r "$program" --dry-run -Werror 2>&1 | grep -E 'error:' |
+    sed 's/error: .*/not as clang-format has it/' || true # Likewise.
+}
+
+check_top_level() {
+  local name
+  for name in $(find . -mindepth 1 -maxdepth 1 -printf '%f\n' | sort); do
+    case $name in
+      CMakeLists.txt | cmd | engine | wire | store | migrations | tests | etc | README.md | LICENSE) ;;
+      .git | .ci | .clang-format | .clang-tidy | .gitignore) ;;
+      build | build-* | perennial-data) ;; # Not in the repository: .gitignore names them.
+      *) echo "$name: not a name for the top of the tree (design, \"Folders\")" ;;
+    esac
+  done
+}
+
+check_readmes() {
+  local folder
+  for folder in . engine wire store migrations tests; do
+    [[ ! -d $folder || -f $folder/README.md ]] || echo "$folder/README.md: missing"
+  done
+}
+
+found=$(check_includes; check_words; check_format; check_top_level; check_readmes)
+[[ -z $found ]] || { sed 's/^/tidy: /' <<<"$found"; exit 1; }
+echo 'tidy: nothing found'

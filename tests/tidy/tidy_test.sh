@@ -1,0 +1,68 @@
+#!/usr/bin/env bash
+# tests/tidy/tidy_test.sh: tidy.sh finds what it is for, in trees that have one problem each.
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+tree=$(mktemp -d)
+trap 'rm -rf "$tree"' EXIT
+failures=0
+
+# A tree without problems.
+plant() {
+  rm -rf "${tree:?}"/*
+  mkdir -p "$tree"/{engine/types,wire,store,tests,cmd/perenniald/core,cmd/common}
+  touch "$tree"/{README.md,engine/README.md,wire/README.md,store/README.md,tests/README.md}
+  cp "$here/../../.clang-format" "$tree/"
+  write engine/types/job.h '#include <string>'
+  write tests/any_test.cc '#include <gtest/gtest.h>' '' '#include "cmd/perenniald/core/core.h"'
+  write cmd/perenniald/flags.cc '#include <CLI/CLI.hpp>' '' '#include "cmd/perenniald/core/core.h"'
+}
+
+# write PATH LINE...
+write() {
+  local path=$1
+  shift
+  printf '%s\n' "$@" >"$tree/$path"
+}
+
+# expect NAME PATTERN: tidy.sh fails and says so; with "clean" it passes.
+expect() {
+  local output code=0
+  output=$("$here/tidy.sh" "$tree" 2>&1) || code=$?
+  if [[ $2 == clean && $code -eq 0 ]]; then return; fi
+  if [[ $2 != clean && $code -ne 0 ]] && grep -qE "$2" <<<"$output"; then return; fi
+  printf 'FAILED %s: exit %s\n%s\n' "$1" "$code" "$output"
+  failures=$((failures + 1))
+}
+
+plant; expect 'a clean tree' clean
+plant; write engine/a.cc '#include "store/store.h"'
+expect 'an edge upwards' 'engine/a.cc:1: engine may not include store/store.h'
+plant; write engine/types/a.h '#include "engine/engine.h"'
+expect 'types include engine' 'engine/types may not include'
+plant; write cmd/perenniald/core/a.cc '#include <uv.h>'
+expect 'core includes libuv' 'core may not include <uv.h>'
+plant; write wire/a.cc '#include <rocksdb/db.h>'
+expect 'wire includes RocksDB' 'wire may not include <rocksdb/db.h>'
+plant; write store/a.cc '#include "batch.h"'
+expect 'an include from beside' 'not written from the root'
+plant; write cmd/perenniald/a.cc '#include <CLI/CLI.hpp>'
+expect 'CLI11 twice' 'CLI is included by'
+plant; write engine/a.cc '// FIXME: later.'
+expect 'a FIXME' 'engine/a.cc:1:// FIXME'
+plant; write engine/a.cc '// return job;'
+expect 'a commented-out return' 'left-over'
+plant; write engine/a.cc '// heap.push(job);'
+expect 'a commented-out call' 'left-over'
+plant; write engine/a.cc '// It moves the job; see below.' '// A call: f(x) is one;'
+expect 'sentences' clean
+plant; write engine/a.cc 'int  a ;'
+expect 'bad format' 'engine/a.cc:1'
+plant; touch "$tree/NOTES"
+expect 'a stray file' 'NOTES: not a name'
+plant; mkdir "$tree/util"
+expect 'a stray folder' 'util: not a name'
+plant; rm "$tree/store/README.md"
+expect 'a missing README' 'store/README.md: missing'
+
+echo "$failures failures"
+[[ $failures -eq 0 ]]

@@ -1,0 +1,68 @@
+#include "tests/transcripts/socket_driver.h"
+
+#include <chrono>
+#include <thread>
+#include <utility>
+
+#include <gtest/gtest.h>
+
+namespace perennial::transcripts {
+
+SocketDriver::SocketDriver(const support::ServerProcess& server)
+    : server_(server), control_(server.connect()) {}
+
+support::ClientSocket& SocketDriver::socket(const std::string& client) {
+  const auto found = sockets_.find(client);
+  if (found != sockets_.end()) return found->second;
+  return sockets_.emplace(client, server_.connect()).first->second;
+}
+
+// Both servers look at their sockets in the order in which bytes arrived, so the answer to a
+// question that was asked later says that all before it has been seen.
+void SocketDriver::settle() {
+  const Result<std::string> answer = control_.ask("list-tube-used\r\n");
+  EXPECT_TRUE(answer.ok());
+}
+
+void SocketDriver::send(const std::string& client, const std::string& bytes) {
+  EXPECT_TRUE(socket(client).send(bytes).ok());
+  settle();
+}
+
+void SocketDriver::end(const std::string& client) {
+  socket(client).shutdown_write();
+  settle();
+}
+
+void SocketDriver::close(const std::string& client) {
+  sockets_.erase(client);
+  settle();
+}
+
+std::optional<std::string> SocketDriver::receive(const std::string& client) {
+  // Nothing is waited for that has not been asked: a reply that is due needs at most a sync, and
+  // the servers have seen everything. "nothing" is the only line that waits this long.
+  constexpr int nothing_ms = 300;
+  Result<std::string> reply = socket(client).read_reply(nothing_ms);
+  if (!reply.ok()) return std::nullopt;
+  return reply.take();
+}
+
+bool SocketDriver::closed(const std::string& client) {
+  const Result<std::string> rest = socket(client).read_to_end();
+  return rest.ok() && rest->empty();
+}
+
+void SocketDriver::advance(Nanos by) {
+  std::this_thread::sleep_for(std::chrono::nanoseconds(by));
+}
+
+void SocketDriver::set(const std::string& setting, int64_t /*value*/) {
+  ADD_FAILURE() << "only on core: " << setting;
+}
+
+void SocketDriver::act(const Line& line) {
+  ADD_FAILURE() << "only on core: " << line.text;
+}
+
+}  // namespace perennial::transcripts
