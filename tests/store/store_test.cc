@@ -118,7 +118,6 @@ TEST(Store, SkipsABatchThatItHasAlready) {
 }
 
 TEST(StoreDeathTest, RefusesABatchThatLeavesAGap) {
-  testing::FLAGS_gtest_death_test_style = "threadsafe";
   const TempDir dir;
   const auto store = open(options_for(dir));
   Batch batch;

@@ -47,7 +47,7 @@ class FaultWritableFile : public rocksdb::FSWritableFileOwnerWrapper {
   }
   IOStatus Truncate(uint64_t bytes, const IOOptions& options, IODebugContext* debug) override {
     return fs_.call(Call::Append, [&] {
-      const IOStatus status = target()->Truncate(bytes, options, debug);
+      IOStatus status = target()->Truncate(bytes, options, debug);
       if (status.ok())
         fs_.update(*state_, [bytes](FileState& file) {
           file = {.written = bytes, .synced = std::min(file.synced, bytes)};
@@ -70,7 +70,7 @@ class FaultWritableFile : public rocksdb::FSWritableFileOwnerWrapper {
   template <typename Write>
   IOStatus append(const Slice& data, const Write& write) {
     return fs_.call(Call::Append, [&] {
-      const IOStatus status = write();
+      IOStatus status = write();
       if (status.ok()) {
         fs_.update(*state_, [&data](FileState& file) { file.written += data.size(); });
       }
@@ -83,7 +83,7 @@ class FaultWritableFile : public rocksdb::FSWritableFileOwnerWrapper {
     return fs_.call(Call::Sync, [&] {
       uint64_t reached = 0;  // What is appended during the sync may not be part of it.
       fs_.update(*state_, [&reached](FileState& file) { reached = file.written; });
-      const IOStatus status = do_sync();
+      IOStatus status = do_sync();
       if (status.ok()) fs_.update(*state_, [reached](FileState& file) { file.synced = reached; });
       return status;
     });
@@ -240,7 +240,7 @@ IOStatus FaultFs::NewSequentialFile(const std::string& path, const FileOptions& 
 IOStatus FaultFs::NewRandomAccessFile(const std::string& path, const FileOptions& options,
                                       std::unique_ptr<rocksdb::FSRandomAccessFile>* file,
                                       IODebugContext* debug) {
-  const IOStatus status =
+  IOStatus status =
       call(Call::Open, [&] { return target()->NewRandomAccessFile(path, options, file, debug); });
   if (status.ok()) *file = std::make_unique<FaultReadFile>(std::move(*file), *this);
   return status;
@@ -249,7 +249,7 @@ IOStatus FaultFs::NewRandomAccessFile(const std::string& path, const FileOptions
 IOStatus FaultFs::NewWritableFile(const std::string& path, const FileOptions& options,
                                   std::unique_ptr<rocksdb::FSWritableFile>* file,
                                   IODebugContext* debug) {
-  const IOStatus status =
+  IOStatus status =
       call(Call::Create, [&] { return target()->NewWritableFile(path, options, file, debug); });
   if (!status.ok()) return status;
   *file = std::make_unique<FaultWritableFile>(std::move(*file), *this, path, track(path, 0));
@@ -259,11 +259,11 @@ IOStatus FaultFs::NewWritableFile(const std::string& path, const FileOptions& op
 IOStatus FaultFs::ReopenWritableFile(const std::string& path, const FileOptions& options,
                                      std::unique_ptr<rocksdb::FSWritableFile>* file,
                                      IODebugContext* debug) {
-  const IOStatus status =
+  IOStatus status =
       call(Call::Create, [&] { return target()->ReopenWritableFile(path, options, file, debug); });
   if (!status.ok()) return status;
   uint64_t bytes = 0;  // Of the file itself: the object's own count starts at 0 here, too.
-  const IOStatus sized = target()->GetFileSize(path, options.io_options, &bytes, debug);
+  IOStatus sized = target()->GetFileSize(path, options.io_options, &bytes, debug);
   if (!sized.ok()) return sized;
   *file = std::make_unique<FaultWritableFile>(std::move(*file), *this, path, track(path, bytes));
   return status;
@@ -271,7 +271,7 @@ IOStatus FaultFs::ReopenWritableFile(const std::string& path, const FileOptions&
 
 IOStatus FaultFs::NewDirectory(const std::string& path, const IOOptions& options,
                                std::unique_ptr<rocksdb::FSDirectory>* dir, IODebugContext* debug) {
-  const IOStatus status =
+  IOStatus status =
       call(Call::Open, [&] { return target()->NewDirectory(path, options, dir, debug); });
   if (status.ok()) *dir = std::make_unique<FaultDirectory>(std::move(*dir), *this);
   return status;
@@ -280,7 +280,7 @@ IOStatus FaultFs::NewDirectory(const std::string& path, const IOOptions& options
 IOStatus FaultFs::DeleteFile(const std::string& path, const IOOptions& options,
                              IODebugContext* debug) {
   return call(Call::Delete, [&] {
-    const IOStatus status = target()->DeleteFile(path, options, debug);
+    IOStatus status = target()->DeleteFile(path, options, debug);
     const std::lock_guard lock(mutex_);
     if (status.ok()) files_.erase(path);
     return status;
@@ -290,7 +290,7 @@ IOStatus FaultFs::DeleteFile(const std::string& path, const IOOptions& options,
 IOStatus FaultFs::RenameFile(const std::string& from, const std::string& to,
                              const IOOptions& options, IODebugContext* debug) {
   return call(Call::Rename, [&] {
-    const IOStatus status = target()->RenameFile(from, to, options, debug);
+    IOStatus status = target()->RenameFile(from, to, options, debug);
     const std::lock_guard lock(mutex_);
     if (!status.ok() || !files_.contains(from)) return status;
     files_[to] = std::move(files_.at(from));
@@ -302,7 +302,7 @@ IOStatus FaultFs::RenameFile(const std::string& from, const std::string& to,
 IOStatus FaultFs::LinkFile(const std::string& from, const std::string& to, const IOOptions& options,
                            IODebugContext* debug) {
   return call(Call::Create, [&] {
-    const IOStatus status = target()->LinkFile(from, to, options, debug);
+    IOStatus status = target()->LinkFile(from, to, options, debug);
     const std::lock_guard lock(mutex_);
     if (status.ok() && files_.contains(from)) files_[to] = files_.at(from);
     return status;

@@ -51,7 +51,6 @@ class FaultFs : public rocksdb::FileSystemWrapper {
   void lose_power();
 
   const char* Name() const override { return "perennial.FaultFs"; }
-  static const char* kClassName() { return "perennial.FaultFs"; }
 
   // For the files that this file system hands out. Makes a call, unless it is to fail. The power
   // does not go in the middle of one.
@@ -59,7 +58,7 @@ class FaultFs : public rocksdb::FileSystemWrapper {
   rocksdb::IOStatus call(Call kind, const Function& function) {
     run_action(kind);
     const std::shared_lock power(power_);
-    const rocksdb::IOStatus status = enter(kind);
+    rocksdb::IOStatus status = enter(kind);
     return status.ok() ? function() : status;
   }
   void run_sync_hook(const std::string& path);

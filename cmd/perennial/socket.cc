@@ -1,0 +1,61 @@
+#include "cmd/perennial/socket.h"
+
+#include <cerrno>
+#include <cstring>
+#include <string>
+
+#include <fmt/format.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+namespace perennial::bench {
+namespace {
+
+Result<Socket> connect_unix(const std::string& path) {
+  sockaddr_un to{};
+  to.sun_family = AF_UNIX;
+  if (path.size() >= sizeof to.sun_path)
+    return Status(StatusCode::InvalidArgument, fmt::format("{}: the path is too long", path));
+  path.copy(to.sun_path, path.size());
+  Socket socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (::connect(socket.fd(), reinterpret_cast<const sockaddr*>(&to), sizeof to) != 0)
+    return system_error("connect");
+  return socket;
+}
+
+Result<Socket> connect_first(const addrinfo* found) {
+  for (; found != nullptr; found = found->ai_next) {
+    Socket socket(::socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    if (::connect(socket.fd(), found->ai_addr, found->ai_addrlen) != 0) continue;
+    const int on = 1;
+    ::setsockopt(socket.fd(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    return socket;
+  }
+  return system_error("connect");
+}
+
+}  // namespace
+
+Result<Socket> connect_to(const common::Address& address) {
+  if (address.kind == common::Address::Kind::Unix) return connect_unix(address.path);
+  addrinfo wanted{};
+  wanted.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  const std::string host = address.host.empty() ? "localhost" : address.host;
+  const int failed =
+      ::getaddrinfo(host.c_str(), std::to_string(address.port).c_str(), &wanted, &found);
+  if (failed != 0)
+    return Status(StatusCode::NotFound, fmt::format("{}: {}", host, ::gai_strerror(failed)));
+  Result<Socket> socket = connect_first(found);
+  ::freeaddrinfo(found);
+  return socket;
+}
+
+Status system_error(const char* doing) {
+  return Status(StatusCode::Io, fmt::format("{}: {}", doing, std::strerror(errno)));
+}
+
+}  // namespace perennial::bench

@@ -1,0 +1,128 @@
+// Kills a real server under load, again and again, and checks after each restart that nothing that
+// was acknowledged is lost (P1, P2, P3).
+//
+//   crash_test [--kills N] [--seed N]
+//
+// The load is random from the seed; where the kill falls is not. A failure prints the seed and all
+// that is known about the job. With BEANSTALKD in the environment, --beanstalkd runs the same
+// against it: it fails, because a released job's priority is not in its log.
+
+#include <charconv>
+#include <string_view>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <gtest/gtest.h>
+
+#include "tests/crash/checker.h"
+#include "tests/crash/load.h"
+
+namespace perennial::crash {
+namespace {
+
+struct Settings {
+  int kills = 20;
+  uint64_t seed = std::random_device()();
+  support::Program program = support::Program::Perenniald;
+};
+Settings settings;
+
+struct CrashCase {
+  const char* name;
+  std::vector<std::string> flags;
+  int one_kill_in;  // The looser modes are run for a part of the kills.
+};
+
+void PrintTo(const CrashCase& mode, std::ostream* out) {
+  *out << mode.name;
+}
+
+class Crash : public testing::TestWithParam<CrashCase> {};
+
+uint32_t between(std::minstd_rand& random, uint32_t low, uint32_t high) {
+  return low + static_cast<uint32_t>(random() % (high - low));
+}
+
+// Kills the server while it recovers, now and then, and starts it once more.
+Status restart(support::ServerProcess& server, std::minstd_rand& random) {
+  const bool kill_early = random() % 4 == 0;
+  if (kill_early) {
+    const int early_ms = static_cast<int>(between(random, 1, 60));
+    const bool ended_by_itself = server.start_and_wait(early_ms).ok();
+    if (ended_by_itself && server.ended().code != support::address_in_use_code)
+      return Status(StatusCode::Io, "ended while starting: " + server.stderr_text());
+    if (!ended_by_itself)
+      if (Result<support::Ended> end = server.kill_now(); !end.ok()) return end.take_status();
+  }
+  return server.start();
+}
+
+Status kill_once(support::ServerProcess& server, Load& load, Checker& checker,
+                 std::minstd_rand& random) {
+  if (Status s = load.open(server); !s.ok()) return std::move(s).with("open the load");
+  Status loaded = load.run_for(static_cast<int>(between(random, 20, 700)));
+  if (!loaded.ok()) return std::move(loaded).with("under load");
+  if (Result<support::Ended> end = server.kill_now(); !end.ok()) return end.take_status();
+  if (Status s = load.settle(); !s.ok()) return std::move(s).with("replies before the kill");
+  if (Status s = restart(server, random); !s.ok()) return std::move(s).with("restart");
+  return checker.check(server).with("after the crash");
+}
+
+TEST_P(Crash, LosesNothingAcknowledged) {
+  const int kills = std::max(1, settings.kills / GetParam().one_kill_in);
+  fmt::print("seed {} kills {} mode {}\n", settings.seed, kills, GetParam().name);
+  std::minstd_rand random(static_cast<uint32_t>(settings.seed));
+  support::ServerProcess server({.program = settings.program, .flags = GetParam().flags});
+  Ledger ledger(settings.seed);
+  Load load(ledger, random);
+  Checker checker(ledger, settings.program == support::Program::Perenniald);
+  const Status started = server.start();
+  ASSERT_TRUE(started.ok()) << started.message();
+  for (int kill = 1; kill <= kills; ++kill) {
+    const Status s = kill_once(server, load, checker, random);
+    ASSERT_TRUE(s.ok()) << "seed " << settings.seed << ", kill " << kill << ": " << s.message()
+                        << "\nserver said:\n"
+                        << server.stderr_text();
+  }
+  fmt::print("{} jobs sent, {} there at the end; acknowledged of each verb: {}\n",
+             ledger.jobs().size(), checker.found(), fmt::join(load.done(), " "));
+  // A verb that is never carried out would be tested by nobody.
+  for (size_t done : load.done()) EXPECT_GT(done, 0U);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Mode, Crash,
+    testing::Values(CrashCase{.name = "Commit", .flags = {"-f", "0"}, .one_kill_in = 1},
+                    CrashCase{.name = "Interval", .flags = {"-f", "50"}, .one_kill_in = 4},
+                    CrashCase{.name = "Never", .flags = {"-F"}, .one_kill_in = 4}),
+    [](const testing::TestParamInfo<CrashCase>& param) { return param.param.name; });
+
+bool read_number(std::string_view text, auto& out) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+bool read_arguments(int count, char** words) {
+  for (int i = 1; i < count; ++i) {
+    const std::string_view word = words[i];
+    const std::string_view value = i + 1 < count ? words[i + 1] : "";
+    const bool taken = (word == "--kills" && read_number(value, settings.kills)) ||
+                       (word == "--seed" && read_number(value, settings.seed));
+    if (taken) ++i;
+    if (word == "--beanstalkd") settings.program = support::Program::Beanstalkd;
+    if (!taken && word != "--beanstalkd") return false;
+  }
+  return true;
+}
+
+}  // namespace
+}  // namespace perennial::crash
+
+int main(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  if (!perennial::crash::read_arguments(argc, argv)) {
+    fmt::print(stderr, "usage: crash_test [--kills N] [--seed N] [--beanstalkd]\n");
+    return 2;
+  }
+  return RUN_ALL_TESTS();
+}
