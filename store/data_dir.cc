@@ -127,7 +127,7 @@ Status DataDir::publish_new_db() {
 Status sync_dir(const std::string& path) {
   const int dir = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (dir < 0) return from_errno(errno, "open directory " + path);
-  const Status synced = ::fsync(dir) == 0 ? Status() : from_errno(errno, "sync directory " + path);
+  Status synced = ::fsync(dir) == 0 ? Status() : from_errno(errno, "sync directory " + path);
   ::close(dir);
   return synced;
 }

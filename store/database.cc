@@ -98,7 +98,7 @@ Status Database::close() {
   for (rocksdb::ColumnFamilyHandle* family : families_)
     must(db_->DestroyColumnFamilyHandle(family));
   families_.clear();
-  const Status closed = from_rocksdb(db_->Close());
+  Status closed = from_rocksdb(db_->Close());
   db_.reset();
   return closed;
 }

@@ -86,7 +86,7 @@ Status Store::Impl::write(bool sync) {
   if (failure.failed()) return {StatusCode::Io, "the store has failed before"};
   rocksdb::WriteOptions how;
   how.sync = sync;
-  const Status written = settle((*db)->Write(how, &writes), "write a batch");
+  Status written = settle((*db)->Write(how, &writes), "write a batch");
   bytes_written.fetch_add(writes.GetDataSize(), std::memory_order_relaxed);
   if (writes.GetDataSize() > kept_bytes_max) writes = rocksdb::WriteBatch();
   return written;
