@@ -3,7 +3,7 @@
 #include "store/rocks_status.h"
 #include "store/store_impl.h"
 
-// Giving disk back. design.md section 3, "Options", and P8.
+// Giving disk back: P8.
 namespace perennial::store {
 namespace {
 

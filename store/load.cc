@@ -107,7 +107,7 @@ class JobMerge {
 };
 
 // Whether a family gave as many rows as its tables account for. This finds a scan that was cut
-// short by a read error (notes/rocksdb.md 7, #11782), and jobs and bodies that do not pair off,
+// short by a read error (RocksDB pull request 11782), and jobs and bodies that do not pair off,
 // without reading a body.
 Status check_count(Family family, uint64_t found, uint64_t accounted) {
   if (found == accounted) return {};

@@ -60,7 +60,7 @@ class FailureListener : public rocksdb::EventListener {
   }
   void OnErrorRecoveryBegin(rocksdb::BackgroundErrorReason /*reason*/, rocksdb::Status /*error*/,
                             bool* auto_recovery) override {
-    // It can leave a database that does not open. notes/rocksdb.md 4.3.
+    // It can leave a database that does not open: RocksDB issues 7784 and 11643.
     *auto_recovery = false;
   }
 

@@ -15,7 +15,7 @@ class Env;
 // How a store is opened. Core, cmd and the tools fill this in; only tests set `env`.
 namespace perennial::store {
 
-// When a reply may leave. design.md section 2, "Modes".
+// When a reply may leave: README.md at the top, "Promises".
 enum class Durability : uint8_t {
   Commit,    // When the disk has its batch.
   Interval,  // When the kernel has its batch; the disk follows within sync_interval_ms.

@@ -51,7 +51,7 @@ void set_up_meta(rocksdb::ColumnFamilyOptions& family) {
 }
 
 void never_stall(rocksdb::ColumnFamilyOptions& family) {
-  // A stall would hold up every answer, and 7.8.3 can hang after a stop: notes/rocksdb.md 3.2.
+  // A stall would hold up every answer, and 7.8.3 can hang after a stop: RocksDB issue 10257.
   family.level0_slowdown_writes_trigger = 40;
   family.level0_stop_writes_trigger = 80;
   family.soft_pending_compaction_bytes_limit = 0;

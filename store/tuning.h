@@ -7,7 +7,7 @@
 #include "store/format.h"
 #include "store/options.h"
 
-// How RocksDB is set up: the reasons are design.md section 3, "Options", and notes/rocksdb.md.
+// How RocksDB is set up: README.md gives the reasons.
 // Included by store's own files only.
 namespace perennial::store {
 

@@ -41,7 +41,7 @@ struct MetaWriter {
 }  // namespace
 
 // Within one family, too, it is SingleDelete and then Put: a Put over a Put would let the older one
-// come back after the next SingleDelete. notes/rocksdb.md 2.3.
+// come back after the next SingleDelete. RocksDB wiki, "Single Delete".
 void Store::Impl::add_job(const JobEffect& job) {
   const auto key = job_key(job.id);
   const rocksdb::Slice key_part = slice(view(key));

@@ -1,6 +1,6 @@
 #pragma once
 
-// What the programs tell their supervisor by the way they end. design.md, "Programs".
+// What the programs tell their supervisor by the way they end: README.md, "Limits".
 namespace perennial::common {
 
 inline constexpr int exit_clean = 0;

@@ -1,18 +1,14 @@
 #pragma once
 
 #include <cstdint>
-#include <random>
 
 namespace perennial::oracle {
 
-// What the command line of this test sets.
-struct Options {
-  uint64_t seed = std::random_device()();
-  uint64_t commands = 20'000;
-};
+inline constexpr uint64_t commands_default = 20'000;
 
-inline Options& options() {
-  static Options value;
+// How many random commands are compared; --commands sets it.
+inline uint64_t& commands() {
+  static uint64_t value = commands_default;
   return value;
 }
 

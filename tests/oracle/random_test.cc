@@ -12,6 +12,7 @@
 #include "tests/oracle/generator.h"
 #include "tests/oracle/options.h"
 #include "tests/oracle/server.h"
+#include "tests/support/seed.h"
 
 // Random commands on both servers at once, each reply compared. See main.cc for how to run it, and
 // generator.h for what is left out.
@@ -55,17 +56,15 @@ void expect_all_replies(const Tally& tally) {
 }
 
 TEST(Oracle, RandomCommandsAreAnsweredAlike) {
-  std::printf("seed %llu\n", static_cast<unsigned long long>(options().seed));
-  std::fflush(stdout);
   const Pair servers = start_both();
   ASSERT_TRUE(servers.ours);
   Duel duel(servers.theirs->port(), servers.ours->port(), Generator::conns);
-  Generator generator(options().seed);
+  Generator generator(support::seed());
   Tally tally;
-  while (generator.commands() < options().commands) {
+  while (generator.commands() < commands()) {
     const Step step = generator.next(duel.waiting());
     const auto replies = duel.run(step);
-    ASSERT_TRUE(replies) << "seed " << options().seed << ", command " << generator.commands()
+    ASSERT_TRUE(replies) << "seed " << support::seed() << ", command " << generator.commands()
                          << "\n"
                          << duel.report() << "log of perenniald:\n"
                          << servers.ours->log();
@@ -75,7 +74,7 @@ TEST(Oracle, RandomCommandsAreAnsweredAlike) {
   for (const auto& [word, times] : tally) {
     std::printf("%s %llu\n", word.c_str(), static_cast<unsigned long long>(times));
   }
-  if (options().commands >= Options().commands) expect_all_replies(tally);
+  if (commands() >= commands_default) expect_all_replies(tally);
 }
 
 Step exchange(std::string bytes, size_t replies) {

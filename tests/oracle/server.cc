@@ -29,14 +29,16 @@ using std::chrono::steady_clock;
 constexpr auto start_time_max = std::chrono::seconds(20);
 constexpr auto stop_time_max = std::chrono::seconds(10);
 
-// Where the program is: named by the environment, or, ours only, beside this test.
+// Where the program is: named by the environment, or beside this test, where tests/run unpacks
+// theirs.
 Result<std::string> program(Server::Kind kind) {
   const bool ours = kind == Server::Kind::Perenniald;
   const char* const variable = ours ? "PERENNIALD" : "BEANSTALKD";
   const char* const named = std::getenv(variable);
   std::string path = named != nullptr ? named : "";
-  if (path.empty() && ours) {
-    path = std::filesystem::read_symlink("/proc/self/exe").parent_path() / "perenniald";
+  if (path.empty()) {
+    const auto beside = std::filesystem::read_symlink("/proc/self/exe").parent_path();
+    path = beside / (ours ? "perenniald" : "beanstalkd/usr/bin/beanstalkd");
   }
   if (path.empty() || access(path.c_str(), X_OK) != 0) {
     return Status(StatusCode::NotFound,

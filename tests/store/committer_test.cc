@@ -1,7 +1,6 @@
 #include "store/committer.h"
 
 #include <condition_variable>
-#include <cstdio>
 #include <filesystem>
 #include <memory>
 #include <mutex>
@@ -12,10 +11,10 @@
 #include <gtest/gtest.h>
 #include <rocksdb/env.h>
 
-#include "tests/store/seed.h"
 #include "tests/store/temp_dir.h"
 #include "tests/store/world.h"
 #include "tests/support/fault_fs.h"
+#include "tests/support/seed.h"
 
 namespace perennial::store {
 namespace {
@@ -242,10 +241,9 @@ TEST_F(CommitterTest, PublishesItsFacts) {
 
 // Double-buffered, as the loop does it: a batch is made while another is written.
 TEST_F(CommitterTest, CommitsAHistory) {
-  std::printf("seed %llu\n", static_cast<unsigned long long>(seed()));
   start(Durability::Commit);
   allow_syncs(1000);
-  World world(seed());
+  World world(support::seed());
   std::vector<Batch> free(2);
   for (int i = 0; i < 200; ++i) {
     Batch batch = std::move(free.back());

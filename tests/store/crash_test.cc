@@ -1,4 +1,3 @@
-#include <cstdio>
 #include <random>
 #include <string>
 
@@ -6,9 +5,9 @@
 #include <unistd.h>
 
 #include "tests/store/lives.h"
-#include "tests/store/seed.h"
 #include "tests/store/temp_dir.h"
 #include "tests/store/world.h"
+#include "tests/support/seed.h"
 
 // P1, P2, P3: a store ends at any moment, and what was answered is there at the next start.
 namespace perennial::store {
@@ -37,8 +36,7 @@ void plan(support::FaultFs& fs, End end, uint64_t calls) {
 }
 
 TEST_P(Crash, KeepsWhatWasAnswered) {
-  std::printf("seed %llu\n", static_cast<unsigned long long>(seed()));
-  std::mt19937_64 random(seed());
+  std::mt19937_64 random(support::seed());
   for (int queue = 0; queue < 3; ++queue) {
     const TempDir dir;
     World world(random());

@@ -6,9 +6,9 @@
 #include <rocksdb/io_status.h>
 
 #include "tests/store/lives.h"
-#include "tests/store/seed.h"
 #include "tests/store/temp_dir.h"
 #include "tests/store/world.h"
+#include "tests/support/seed.h"
 
 // P4: whatever file call fails, the process ends before it answers for work that is not saved, and
 // the next start finds what was answered.
@@ -29,7 +29,7 @@ class NthFault : public testing::TestWithParam<FaultCase> {};
 // One life in which the n-th call fails. Says what is wrong, and whether the fault was met.
 std::string run_with_fault_at(uint64_t n, const rocksdb::IOStatus& status, bool& fired) {
   const TempDir dir;
-  World world(seed());
+  World world(support::seed());
   const Life life = {.data_dir = dir.data_dir(),
                      .durability = Durability::Commit,
                      .batches = 12,

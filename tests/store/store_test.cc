@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstdio>
 #include <filesystem>
 #include <memory>
 #include <set>
@@ -10,9 +9,9 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/store/seed.h"
 #include "tests/store/temp_dir.h"
 #include "tests/store/world.h"
+#include "tests/support/seed.h"
 
 namespace perennial::store {
 namespace {
@@ -66,10 +65,9 @@ TEST(Store, EveryOpenIsAnEpoch) {
 
 // Histories of many batches over several lives of the store, closed cleanly or not.
 TEST(Store, HoldsWhatTheModelHolds) {
-  std::printf("seed %llu\n", static_cast<unsigned long long>(seed()));
   for (uint64_t round = 0; round < 4; ++round) {
     const TempDir dir;
-    World world(seed() + round);
+    World world(support::seed() + round);
     for (int life = 0; life < 5; ++life) {
       auto store = open(options_for(dir));
       ASSERT_EQ(difference(*store, world.image()), "") << "round " << round << " life " << life;
@@ -89,7 +87,7 @@ TEST(Store, HoldsWhatTheModelHolds) {
 // With everything flushed and compacted in between, so that tables and tombstones meet.
 TEST(Store, HoldsWhatTheModelHoldsThroughCompactions) {
   const TempDir dir;
-  World world(seed());
+  World world(support::seed());
   auto store = open(options_for(dir));
   std::atomic<bool> cancelled = false;
   for (int round = 0; round < 12; ++round) {

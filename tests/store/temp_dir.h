@@ -2,22 +2,17 @@
 
 #include <string>
 
+#include "tests/support/temp_dir.h"
+
 namespace perennial::store {
 
 // A directory in memory, removed at the end. A name below it is a data directory that is not there
 // yet.
-class TempDir {
+class TempDir : public support::TempDir {
  public:
-  TempDir();
-  TempDir(const TempDir&) = delete;
-  TempDir& operator=(const TempDir&) = delete;
-  ~TempDir();
+  TempDir() : support::TempDir("/dev/shm") {}
 
-  const std::string& path() const { return path_; }
-  std::string data_dir() const { return path_ + "/data"; }
-
- private:
-  std::string path_;
+  std::string data_dir() const { return path() + "/data"; }
 };
 
 void write_file(const std::string& path, const std::string& content);

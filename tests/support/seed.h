@@ -8,23 +8,25 @@
 
 namespace perennial::support {
 
-// The seed of a random test: --seed N on the command line, else drawn. Printed, so that a failure
-// can be run again.
-inline uint64_t take_seed(int argc, char** argv) {
-  uint64_t seed = std::random_device{}();
-  for (int i = 1; i + 1 < argc; ++i) {
-    if (std::string_view(argv[i]) == "--seed") seed = std::strtoull(argv[i + 1], nullptr, 10);
-  }
-  std::cout << "seed " << seed << " (run again with --seed " << seed << ")\n";
-  return seed;
-}
-
 // The value behind `name` on the command line, or `otherwise`.
 inline uint64_t take_number(int argc, char** argv, std::string_view name, uint64_t otherwise) {
   for (int i = 1; i + 1 < argc; ++i) {
     if (std::string_view(argv[i]) == name) return std::strtoull(argv[i + 1], nullptr, 10);
   }
   return otherwise;
+}
+
+// The seed of every random test of a binary.
+inline uint64_t& seed() {
+  static uint64_t value = std::random_device{}();
+  return value;
+}
+
+// For main(): --seed N sets the seed, else it is drawn. Printed, so that a failure can be run
+// again.
+inline void take_seed(int argc, char** argv) {
+  seed() = take_number(argc, argv, "--seed", seed());
+  std::cout << "seed " << seed() << " (run again with --seed " << seed() << ")\n";
 }
 
 }  // namespace perennial::support

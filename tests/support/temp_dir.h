@@ -10,12 +10,12 @@
 
 namespace perennial::support {
 
-// A new directory under TMPDIR or /tmp. Removes it and all its content at the end.
+// A new directory, under TMPDIR or /tmp if not told otherwise. Removes it and all its content at
+// the end.
 class TempDir {
  public:
-  TempDir() {
-    const char* root = ::getenv("TMPDIR");
-    path_ = std::string(root != nullptr ? root : "/tmp") + "/perennial-test-XXXXXX";
+  explicit TempDir(const std::string& root = default_root())
+      : path_(root + "/perennial-test-XXXXXX") {
     CHECK(::mkdtemp(path_.data()) != nullptr);
   }
   ~TempDir() {
@@ -28,6 +28,11 @@ class TempDir {
   const std::string& path() const { return path_; }
 
  private:
+  static std::string default_root() {
+    const char* const root = ::getenv("TMPDIR");
+    return root != nullptr ? root : "/tmp";
+  }
+
   std::string path_;
 };
 

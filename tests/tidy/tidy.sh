@@ -41,7 +41,7 @@ check_top_level() {
       CMakeLists.txt | cmd | engine | wire | store | migrations | tests | etc | README.md | LICENSE) ;;
       .git | .ci | .clang-format | .clang-tidy | .gitignore) ;;
       build | build-* | perennial-data) ;; # Not in the repository: .gitignore names them.
-      *) echo "$name: not a name for the top of the tree (design, \"Folders\")" ;;
+      *) echo "$name: not a name for the top of the tree (README.md, \"The way through\")" ;;
     esac
   done
 }

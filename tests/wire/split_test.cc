@@ -1,12 +1,11 @@
-#include <cstdio>
 #include <random>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "tests/support/seed.h"
 #include "tests/wire/describe.h"
-#include "tests/wire/seed.h"
 
 // The same bytes give the same commands however they are cut.
 namespace perennial::wire {
@@ -70,8 +69,7 @@ std::vector<std::string_view> cut_randomly(Random& random, std::string_view byte
 }
 
 TEST(Split, EveryPositionGivesTheSameCommands) {
-  std::printf("seed %llu\n", static_cast<unsigned long long>(seed()));
-  Random random(seed());
+  Random random(support::seed());
   for (int round = 0; round < 20; ++round) {
     const std::string bytes = conversation(random, 10);
     const std::vector<std::string> want = describe_all({bytes}, job_bytes_max);
@@ -84,8 +82,7 @@ TEST(Split, EveryPositionGivesTheSameCommands) {
 }
 
 TEST(Split, RandomPiecesGiveTheSameCommands) {
-  std::printf("seed %llu\n", static_cast<unsigned long long>(seed()));
-  Random random(seed());
+  Random random(support::seed());
   for (int round = 0; round < 2000; ++round) {
     const std::string bytes = conversation(random, 1 + below(random, 40));
     const std::vector<std::string> want = describe_all({bytes}, job_bytes_max);

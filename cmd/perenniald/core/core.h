@@ -22,7 +22,7 @@
 
 namespace perennial::core {
 
-// All in bytes but the last. Their meaning, and what is past each: design, "Limits".
+// All in bytes but the last. Their meaning, and what is past each: README.md, "Limits".
 struct Options {
   engine::Limits engine = {};
   uint32_t job_bytes_max = 65'535;
