@@ -24,7 +24,7 @@ Status send_all(const Socket& socket, std::string_view bytes) {
 }
 
 Status read_lines(const Socket& socket, size_t lines) {
-  std::array<char, 16 * 1024> input;
+  std::array<char, size_t{16} * 1024> input;
   while (lines > 0) {
     const ssize_t got = ::recv(socket.fd(), input.data(), input.size(), 0);
     if (got <= 0) return system_error("recv");

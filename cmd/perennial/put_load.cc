@@ -15,9 +15,9 @@
 namespace perennial::bench {
 namespace {
 
-constexpr size_t input_bytes = 64 * 1024;
-constexpr size_t send_bytes =
-    64 * 1024;  // At least so many go into one system call, when they are due.
+constexpr size_t input_bytes = size_t{64} * 1024;
+// At least so many go into one system call, when they are due.
+constexpr size_t send_bytes = size_t{64} * 1024;
 constexpr int events_max = 256;
 constexpr int silence_ms_max = 30'000;
 

@@ -64,7 +64,7 @@ std::string describe_options(const PutOptions& options) {
   std::string text =
       fmt::format("options  put, {} connections, {} in flight each, {} byte bodies, {} s",
                   options.connections, options.in_flight, options.body_bytes, options.seconds);
-  if (options.against.size() > 1) text += fmt::format(" x {} rounds in turn", options.rounds);
+  if (!options.against.empty()) text += fmt::format(" x {} rounds in turn", options.rounds);
   if (options.tubes > 0) text += fmt::format(", {} tubes with a job each", options.tubes);
   if (options.idle > 0) text += fmt::format(", {} idle connections", options.idle);
   return text + fmt::format("\nseed     {}\n", options.seed);

@@ -130,6 +130,7 @@ void ServerProcess::spawn() {
   CHECK(!running());
   std::vector<std::string> words = arguments();
   std::vector<char*> pointers;
+  pointers.reserve(words.size() + 1);
   for (std::string& word : words) pointers.push_back(word.data());
   pointers.push_back(nullptr);
   const std::string stderr_path = dir() + "/stderr";
