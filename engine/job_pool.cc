@@ -51,9 +51,9 @@ Job* JobPool::take(const Job& job) {
 }
 
 void JobPool::release(Job* job) {
-  // Chunks are aligned to their size, so the chunk of a job is found by masking its address.
-  auto* const chunk =
-      reinterpret_cast<Chunk*>(reinterpret_cast<uintptr_t>(job) & ~(uintptr_t{chunk_bytes} - 1));
+  // Chunks are aligned to their size, so the chunk of a job is found from its address.
+  const uintptr_t offset = reinterpret_cast<uintptr_t>(job) % chunk_bytes;
+  auto* const chunk = reinterpret_cast<Chunk*>(reinterpret_cast<char*>(job) - offset);
   auto* const slot = reinterpret_cast<Chunk::Slot*>(job);
   const bool was_full = chunk->full();
   if (was_full) unlink(chunk);

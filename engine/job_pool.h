@@ -22,7 +22,7 @@ class JobPool {
   size_t bytes() const { return chunk_count_ * chunk_bytes; }
 
  private:
-  static constexpr size_t chunk_bytes = 64 * 1024;
+  static constexpr size_t chunk_bytes = size_t{64} << 10;
   struct Chunk;
 
   void link(Chunk* chunk);

@@ -10,7 +10,7 @@ namespace perennial {
 namespace {
 
 // Up to this a body gets its whole size at once.
-constexpr size_t whole_bytes_max = 64 * 1024;
+constexpr size_t whole_bytes_max = size_t{64} << 10;
 
 size_t grown(size_t needed, size_t capacity, size_t expected) {
   if (expected <= whole_bytes_max) return expected;

@@ -141,5 +141,22 @@ TEST(Model, SameRepliesAndSameState) {
   }
 }
 
+// What goes into which batch shows in no reply, and neither does when it was committed.
+TEST(Model, RepliesDoNotDependOnBatches) {
+  constexpr uint64_t traces = 30;
+  constexpr int steps = 500;
+  const uint64_t first = support::seed();
+  for (uint64_t seed = first; seed != first + traces; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Trace small(seed, 1);
+    Trace large(seed, 1000);
+    for (int i = 0; i < steps && !testing::Test::HasFatalFailure(); ++i) {
+      small.step();
+      large.step();
+      ASSERT_EQ(small.replies(), large.replies()) << "step " << i;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace perennial::model

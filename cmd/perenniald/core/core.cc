@@ -183,7 +183,10 @@ void Core::absorb_transitions(Body&& body, Nanos now) {
   for (const Transition& transition : output_.transitions) {
     std::string_view view;
     if (const auto* const moved = std::get_if<JobMoved>(&transition)) {
-      if (!moved->before) view = bodies_.insert(moved->id, std::move(body), open_index_);
+      // At most one job comes with an input, and the body is its.
+      if (!moved->before) {
+        view = bodies_.insert(moved->id, std::exchange(body, Body()), open_index_);
+      }
       if (!moved->after) bodies_.erase(moved->id, open_index_);
     }
     open_.add(transition, view);
