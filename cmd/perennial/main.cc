@@ -4,6 +4,7 @@
 
 #include "cmd/common/exit_codes.h"
 #include "cmd/perennial/bench_put.h"
+#include "cmd/perennial/import_binlog.h"
 
 namespace perennial {
 namespace {
@@ -40,6 +41,25 @@ void add_bench_put(CLI::App& bench, bench::PutOptions& options) {
   put->add_option("--dir", options.dir, "Where their directories go; TMPDIR or /tmp if not given");
 }
 
+CLI::App* add_import_binlog(CLI::App& app, tool::ImportOptions& options) {
+  CLI::App* import = app.add_subcommand("import-binlog",
+                                        "Bring the jobs of a beanstalkd into a new data directory");
+  import->footer(
+      "Stop beanstalkd first; its directory is only read, so that you can go back to it. Example:\n"
+      "  perennial import-binlog --from /var/lib/beanstalkd --to /var/lib/perennial\n"
+      "  perenniald -b /var/lib/perennial\n"
+      "Ids, tubes, priorities, delays, counters and the order of buried jobs are kept. Reserved\n"
+      "jobs become ready, as when beanstalkd starts again.");
+  import->add_option("--from", options.from, "The directory that beanstalkd was given with -b")
+      ->required();
+  import->add_option("--to", options.to, "The data directory to make; it must not be there yet");
+  import->add_flag("--dry-run", options.dry_run, "Read and report, and write nothing");
+  import->add_flag("--skip-damaged", options.skip_damaged,
+                   "Go on where a file is damaged, without what stands behind the damage");
+  import->add_flag("--json", options.json, "Report as JSON");
+  return import;
+}
+
 int report(const Status& status) {
   if (status.ok()) return common::exit_clean;
   std::fprintf(stderr, "perennial: %s\n", status.message().c_str());
@@ -56,12 +76,18 @@ int run(int argc, char** argv) {
   bench->require_subcommand(1);
   bench::PutOptions put;
   add_bench_put(*bench, put);
+  tool::ImportOptions import;
+  CLI::App* const import_binlog = add_import_binlog(app, import);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? common::exit_clean : common::exit_tool_usage;
   }
-  return report(bench::bench_put(put));
+  if (!import_binlog->parsed()) return report(bench::bench_put(put));
+  if (!import.dry_run && import.to.empty()) {
+    return report({StatusCode::InvalidArgument, "import-binlog: --to is required, or --dry-run"});
+  }
+  return report(tool::import_binlog(import).with("import-binlog"));
 }
 
 }  // namespace perennial

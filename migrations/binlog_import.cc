@@ -1,0 +1,233 @@
+#include "migrations/binlog_import.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "store/batch.h"
+#include "store/data_dir.h"
+#include "store/store.h"
+
+namespace perennial::migrations {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t batch_bytes_max = 4 << 20;
+
+// The number in "binlog.12", as beanstalkd writes it; none for any other name.
+std::optional<uint64_t> file_number(std::string_view name) {
+  constexpr std::string_view prefix = "binlog.";
+  if (!name.starts_with(prefix)) return std::nullopt;
+  name.remove_prefix(prefix.size());
+  uint64_t number = 0;
+  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
+  const bool whole = error == std::errc() && end == name.data() + name.size();
+  if (!whole || number == 0 || name.starts_with('0')) return std::nullopt;
+  return number;
+}
+
+// Writes jobs in batches, as the server would have.
+class Writer {
+ public:
+  Writer(store::Store& store, Nanos now)
+      : store_(store), now_(now), index_(store.opening().last_index) {}
+
+  Status add(const Transition& transition, std::string_view body = {}) {
+    batch_.add(transition, body);
+    if (batch_.bytes() < batch_bytes_max) return {};
+    return flush(false);
+  }
+  Status flush(bool sync) {
+    if (!batch_.empty()) {
+      batch_.seal(++index_, store_.opening().last_index, now_);
+      if (Status written = store_.write(batch_, sync); !written.ok()) return written;
+      batch_.clear();
+    }
+    return sync ? store_.sync() : Status();
+  }
+
+ private:
+  store::Store& store_;
+  const Nanos now_;
+  BatchIndex index_;
+  store::Batch batch_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Binlog>> Binlog::open(const std::string& dir) {
+  std::unique_ptr<Binlog> binlog(new Binlog(dir));
+  if (Status found = binlog->find_files(); !found.ok()) return found;
+  if (Status locked = binlog->lock(); !locked.ok()) return locked;
+  return binlog;
+}
+
+Binlog::~Binlog() {
+  if (lock_ >= 0) ::close(lock_);
+}
+
+Status Binlog::find_files() {
+  std::map<uint64_t, std::string> paths;
+  std::error_code error;
+  for (fs::directory_iterator entry(dir_, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const std::optional<uint64_t> number = file_number(entry->path().filename().native());
+    if (number) paths[*number] = entry->path();
+  }
+  if (error) return {StatusCode::Io, "read directory " + dir_ + ": " + error.message()};
+  if (paths.empty()) return {StatusCode::NotFound, "there is no binlog of beanstalkd in " + dir_};
+  for (const auto& [number, path] : paths) {
+    Result<std::unique_ptr<BinlogFile>> file = BinlogFile::open(path);
+    if (!file.ok()) return file.take_status();
+    files_.push_back(file.take());
+  }
+  return {};
+}
+
+// beanstalkd locks the file for writing; a lock for reading excludes it as well, and needs no right
+// to write.
+Status Binlog::lock() {
+  const std::string path = dir_ + "/lock";
+  lock_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (lock_ < 0 && errno == ENOENT) return {};  // It makes the file before anything else.
+  if (lock_ < 0) return {StatusCode::Io, "open " + path + ": " + std::strerror(errno)};
+  struct flock lock {};
+  lock.l_type = F_RDLCK;
+  lock.l_whence = SEEK_SET;
+  if (::fcntl(lock_, F_SETLK, &lock) == 0) return {};
+  if (errno != EACCES && errno != EAGAIN) {
+    return {StatusCode::Io, "lock " + path + ": " + std::strerror(errno)};
+  }
+  return {StatusCode::Locked, "a beanstalkd is using " + dir_ + ": stop it first"};
+}
+
+void Binlog::replay(Nanos now) {
+  for (const std::unique_ptr<BinlogFile>& file : files_) replay_file(*file);
+  settle(now);
+}
+
+void Binlog::replay_file(BinlogFile& file) {
+  ++summary_.files;
+  for (BinlogRecord record; file.next(record);) {
+    ++summary_.records;
+    replay_record(record);
+  }
+  const std::string where = file.path() + " at byte " + std::to_string(file.offset());
+  if (file.end() == BinlogFile::End::Torn) summary_.torn.push_back(where);
+  if (file.end() == BinlogFile::End::Damaged) {
+    summary_.damaged.push_back(where + ": " + file.problem());
+  }
+}
+
+void Binlog::replay_record(const BinlogRecord& record) {
+  using State = BinlogRecord::State;
+  // Also of jobs that are gone: an id is not used again.
+  highest_id_ = std::max(highest_id_, record.row.id);
+  if (record.state == State::Deleted) {
+    jobs_.erase(record.row.id);
+    return;
+  }
+  if (!record.full && !jobs_.contains(record.row.id)) {
+    ++summary_.orphans;
+    return;
+  }
+  Job& job = jobs_[record.row.id];
+  const uint32_t body_bytes = record.full ? record.row.body_bytes : job.row.body_bytes;
+  const bool was_buried = job.row.state == JobState::Buried && !job.tube.empty();
+  const uint64_t bury_order = job.row.order;
+  job.row = record.row;
+  job.row.body_bytes = body_bytes;
+  if (record.full) {
+    job.tube = record.tube;
+    job.body = record.body;
+  }
+  job.row.state = JobState::Ready;  // Also what was reserved: nobody holds it any more.
+  if (record.state == State::Delayed) {
+    job.row.state = JobState::Delayed;
+    job.row.order = static_cast<uint64_t>(record.deadline);
+  }
+  if (record.state == State::Buried) {
+    job.row.state = JobState::Buried;
+    // A full record of a job that is known is its copy into a newer file: it was not buried anew.
+    job.row.order = record.full && was_buried ? bury_order : next_bury_++;
+  }
+}
+
+// A delay that ended is not in the log: beanstalkd, too, finds out by the clock.
+void Binlog::settle(Nanos now) {
+  std::unordered_map<std::string_view, uint64_t> tubes;
+  for (auto& [id, job] : jobs_) {
+    if (job.row.state == JobState::Delayed && job.row.order <= static_cast<uint64_t>(now)) {
+      job.row.state = JobState::Ready;
+      job.row.order = 0;
+    }
+    summary_.jobs.ready += job.row.state == JobState::Ready;
+    summary_.jobs.delayed += job.row.state == JobState::Delayed;
+    summary_.jobs.buried += job.row.state == JobState::Buried;
+    summary_.body_bytes += job.row.body_bytes;
+    ++tubes[job.tube];
+  }
+  summary_.tubes = tubes.size();
+  summary_.next_id = highest_id_ + 1;
+}
+
+Status Binlog::write_to(const std::string& dir, Nanos now) const {
+  std::error_code error;
+  if (fs::exists(dir, error)) {
+    return {StatusCode::InvalidArgument, dir + " is there already: name a directory that is not"};
+  }
+  const std::string building = dir + ".importing";
+  fs::remove_all(building, error);
+  Result<std::unique_ptr<store::Store>> store = store::Store::open({.data_dir = building});
+  if (!store.ok()) return store.take_status();
+
+  if (Status written = write_jobs(**store, now); !written.ok()) return written;
+  if (Status closed = (*store)->close(summary_.next_id); !closed.ok()) return closed;
+  store->reset();
+  if (::rename(building.c_str(), dir.c_str()) != 0) {
+    return {StatusCode::Io, "rename " + building + ": " + std::strerror(errno)};
+  }
+  const std::string parent = fs::absolute(dir).lexically_normal().parent_path();
+  return store::sync_dir(parent);
+}
+
+Status Binlog::write_jobs(store::Store& store, Nanos now) const {
+  std::vector<JobId> ids;
+  ids.reserve(jobs_.size());
+  for (const auto& [id, job] : jobs_) ids.push_back(id);
+  std::sort(ids.begin(), ids.end());
+
+  Writer writer(store, now);
+  if (Status raised = writer.add(NextIdRaised{summary_.next_id}); !raised.ok()) return raised;
+  std::unordered_map<std::string_view, TubeId> tubes;
+  TubeId next_tube = 1;
+  for (const JobId id : ids) {
+    const Job& job = jobs_.at(id);
+    JobRow row = job.row;
+    const auto tube = tubes.find(job.tube);
+    if (tube != tubes.end()) {
+      row.tube = tube->second;
+    } else {
+      // The server's own rule: default is number 0.
+      row.tube = job.tube == "default" ? 0 : next_tube++;
+      tubes.emplace(job.tube, row.tube);
+      Status stored = writer.add(TubeStored{row.tube, std::string(job.tube)});
+      if (!stored.ok()) return stored;
+    }
+    Status added = writer.add(JobMoved{id, std::nullopt, row, true}, job.body);
+    if (!added.ok()) return added;
+  }
+  return writer.flush(true);
+}
+
+}  // namespace perennial::migrations

@@ -1,0 +1,150 @@
+// A binlog that a real beanstalkd wrote under load, with compaction, several files and a kill -9 at
+// the end, is imported; what perenniald then says of each job is what beanstalkd says of it after a
+// restart of its own.
+
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <random>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "cmd/perennial/import_binlog.h"
+#include "engine/types/basic.h"
+#include "tests/support/seed.h"
+#include "tests/support/server_process.h"
+
+namespace perennial::tool {
+namespace {
+
+namespace fs = std::filesystem;
+using support::ClientSocket;
+using support::Program;
+using support::ServerProcess;
+
+constexpr int commands = 6000;
+
+class Load {
+ public:
+  explicit Load(ClientSocket& client) : client_(client), random_(support::seed()) {}
+
+  // Keeps few jobs, so that old files empty and beanstalkd moves what is left in them.
+  void run() {
+    ask("watch a\r\n");
+    ask("watch b\r\n");
+    for (int i = 0; i < commands; ++i) ask(command());
+  }
+  JobId last_id() const { return last_id_; }
+
+ private:
+  uint32_t below(uint32_t bound) { return static_cast<uint32_t>(random_() % bound); }
+  JobId some_id() { return last_id_ < 60 ? 1 : last_id_ - below(60); }
+  uint32_t delay() { return below(3) == 0 ? 10'000 + below(1000) : 0; }
+
+  std::string command() {
+    switch (below(12)) {
+      case 0:
+        return fmt::format("use {}\r\n", std::vector<std::string>{"default", "a", "b"}[below(3)]);
+      case 1:
+      case 2:
+      case 3: {
+        const std::string body(below(400), static_cast<char>('a' + below(26)));
+        return fmt::format("put {} {} {} {}\r\n{}\r\n", below(5000), delay(), 1000 + below(9),
+                           body.size(), body);
+      }
+      case 4:
+        return "reserve-with-timeout 0\r\n";
+      case 5:
+        return fmt::format("release {} {} {}\r\n", held(), below(5000), 10'000 + below(1000));
+      case 6:
+        return fmt::format("bury {} {}\r\n", held(), below(5000));
+      case 7:
+        return fmt::format("kick {}\r\n", below(3));
+      default:
+        return fmt::format("delete {}\r\n", some_id());
+    }
+  }
+  JobId held() {
+    return held_.empty() ? some_id() : held_[below(static_cast<uint32_t>(held_.size()))];
+  }
+
+  void ask(const std::string& line) {
+    const Result<std::string> reply = client_.ask(line);
+    ASSERT_TRUE(reply.ok()) << reply.status().message();
+    unsigned long long id = 0;
+    if (std::sscanf(reply->c_str(), "INSERTED %llu", &id) == 1) last_id_ = id;
+    if (std::sscanf(reply->c_str(), "RESERVED %llu", &id) == 1) held_.push_back(id);
+  }
+
+  ClientSocket& client_;
+  std::mt19937_64 random_;
+  std::vector<JobId> held_;
+  JobId last_id_ = 0;
+};
+
+// What a server says of a job, without what differs by design: the age and the time left, the
+// quotes of 1.13, and `buries`, which beanstalkd counts up for each buried job when it starts.
+std::string describe(ClientSocket& client, JobId id) {
+  const Result<std::string> stats = client.ask(fmt::format("stats-job {}\r\n", id));
+  const Result<std::string> body = client.ask(fmt::format("peek {}\r\n", id));
+  if (!stats.ok() || !body.ok()) return "no answer";
+  std::string out;
+  std::string rest = *stats;
+  for (size_t end = rest.find('\n'); end != std::string::npos; end = rest.find('\n')) {
+    std::string line = rest.substr(0, end);
+    rest.erase(0, end + 1);
+    std::erase(line, '"');
+    const std::string key = line.substr(0, line.find(':'));
+    const bool differs = key == "age" || key == "time-left" || key == "buries" || key == "file" ||
+                         line.starts_with("OK ");
+    if (!differs) out += line + "\n";
+  }
+  return out + *body;
+}
+
+TEST(ImportBinlog, GivesWhatBeanstalkdSaysAfterARestart) {
+  if (support::program_path(Program::Beanstalkd).empty()) {
+    FAIL() << "set BEANSTALKD to the path of Debian's beanstalkd 1.12";
+  }
+  ServerProcess theirs({.program = Program::Beanstalkd, .flags = {"-s", "20480", "-f", "0"}});
+  ASSERT_TRUE(theirs.start().ok());
+  JobId last_id = 0;
+  {
+    ClientSocket client = theirs.connect();
+    Load load(client);
+    load.run();
+    last_id = load.last_id();
+  }
+  ASSERT_TRUE(theirs.kill_now().ok());
+  const std::string copy = theirs.dir() + "/copy";
+  fs::copy(theirs.data_dir(), copy);
+  size_t files = 0;
+  for (const auto& entry : fs::directory_iterator(copy)) {
+    files += entry.path().filename().string().starts_with("binlog.");
+  }
+  EXPECT_GT(files, 2u);
+
+  ServerProcess ours;
+  const Status imported = import_binlog({.from = copy, .to = ours.data_dir(), .json = true});
+  ASSERT_TRUE(imported.ok()) << imported.message();
+  ASSERT_TRUE(theirs.start().ok());
+  const Status started = ours.start();
+  ASSERT_TRUE(started.ok()) << started.message();
+  ClientSocket their_client = theirs.connect();
+  ClientSocket our_client = ours.connect();
+  size_t jobs = 0;
+  for (JobId id = 1; id <= last_id; ++id) {
+    const std::string wanted = describe(their_client, id);
+    jobs += wanted.find("FOUND") != std::string::npos;
+    ASSERT_EQ(describe(our_client, id), wanted) << "seed " << support::seed();
+  }
+  EXPECT_GT(jobs, 50u);
+  const Result<std::string> next = our_client.ask("put 0 0 1 0\r\n\r\n");
+  EXPECT_EQ(*next, fmt::format("INSERTED {}\r\n", last_id + 1));
+}
+
+}  // namespace
+}  // namespace perennial::tool
