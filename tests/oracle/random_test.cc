@@ -27,9 +27,9 @@ struct Pair {
 // Both servers; none if one did not start, which has then failed the test.
 Pair start_both() {
   Result<std::unique_ptr<Server>> theirs =
-      Server::start(Server::Kind::Beanstalkd, Generator::job_bytes_max);
+      start_server(support::Program::Beanstalkd, Generator::job_bytes_max);
   Result<std::unique_ptr<Server>> ours =
-      Server::start(Server::Kind::Perenniald, Generator::job_bytes_max);
+      start_server(support::Program::Perenniald, Generator::job_bytes_max);
   if (!theirs.ok()) ADD_FAILURE() << theirs.status().message();
   if (!ours.ok()) ADD_FAILURE() << ours.status().message();
   if (!theirs.ok() || !ours.ok()) return {};
@@ -58,7 +58,7 @@ void expect_all_replies(const Tally& tally) {
 TEST(Oracle, RandomCommandsAreAnsweredAlike) {
   const Pair servers = start_both();
   ASSERT_TRUE(servers.ours);
-  Duel duel(servers.theirs->port(), servers.ours->port(), Generator::conns);
+  Duel duel(port_of(*servers.theirs), port_of(*servers.ours), Generator::conns);
   Generator generator(support::seed());
   Tally tally;
   while (generator.commands() < commands()) {
@@ -67,7 +67,7 @@ TEST(Oracle, RandomCommandsAreAnsweredAlike) {
     ASSERT_TRUE(replies) << "seed " << support::seed() << ", command " << generator.commands()
                          << "\n"
                          << duel.report() << "log of perenniald:\n"
-                         << servers.ours->log();
+                         << servers.ours->stderr_text();
     generator.learn(step, *replies);
     count(*replies, tally);
   }
@@ -93,11 +93,11 @@ void await_draining(uint16_t port) {
 TEST(Oracle, DrainingIsAnsweredAlike) {
   const Pair servers = start_both();
   ASSERT_TRUE(servers.ours);
-  Duel duel(servers.theirs->port(), servers.ours->port(), 1);
+  Duel duel(port_of(*servers.theirs), port_of(*servers.ours), 1);
   ASSERT_TRUE(duel.run(exchange("put 0 0 1000 1\r\na\r\n", 1))) << duel.report();
-  for (const Server* server : {servers.theirs.get(), servers.ours.get()}) {
-    ASSERT_EQ(kill(server->pid(), SIGUSR1), 0);
-    await_draining(server->port());
+  for (Server* server : {servers.theirs.get(), servers.ours.get()}) {
+    server->signal(SIGUSR1);
+    await_draining(port_of(*server));
   }
   const Step steps[] = {
       exchange("put 0 0 1000 1\r\nb\r\n", 1),

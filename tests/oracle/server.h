@@ -2,41 +2,18 @@
 
 #include <cstdint>
 #include <memory>
-#include <string>
-#include <vector>
-
-#include <sys/types.h>
 
 #include "engine/types/status.h"
+#include "tests/support/server_process.h"
 
 namespace perennial::oracle {
 
-// One server process, on a free port of 127.0.0.1 and in a temporary directory of its own. Both go
-// with it: the process is ended by its pid, the directory is removed.
-class Server {
- public:
-  enum class Kind : uint8_t { Beanstalkd, Perenniald };
+using Server = support::ServerProcess;
 
-  // Starts it and waits until it accepts connections.
-  static Result<std::unique_ptr<Server>> start(Kind kind, uint32_t job_bytes_max);
-  ~Server();
-  Server(const Server&) = delete;
-  Server& operator=(const Server&) = delete;
+// Starts one on a free port. beanstalkd keeps no log, perenniald its data directory.
+Result<std::unique_ptr<Server>> start_server(support::Program program, uint32_t job_bytes_max);
 
-  uint16_t port() const { return port_; }
-  pid_t pid() const { return pid_; }
-  // What it has written to its standard output and error, for the report of a failure.
-  std::string log() const;
-
- private:
-  Server() = default;
-  Status spawn(const std::vector<std::string>& command);
-  Status await_listening();
-  bool running();
-
-  std::string directory_;
-  pid_t pid_ = -1;
-  uint16_t port_ = 0;
-};
+// The port of 127.0.0.1 that it listens at.
+uint16_t port_of(const Server& server);
 
 }  // namespace perennial::oracle

@@ -131,8 +131,8 @@ struct Outcome {
   }
 };
 
-std::unique_ptr<Server> started(Server::Kind kind) {
-  Result<std::unique_ptr<Server>> server = Server::start(kind, 65'535);
+std::unique_ptr<Server> started(support::Program kind) {
+  Result<std::unique_ptr<Server>> server = start_server(kind, 65'535);
   if (server.ok()) return server.take();
   ADD_FAILURE() << server.status().message();
   return nullptr;
@@ -142,13 +142,13 @@ std::unique_ptr<Server> started(Server::Kind kind) {
 std::vector<Outcome> play_all(const std::vector<Script>& all, uint16_t our_port) {
   std::vector<std::unique_ptr<Server>> servers;
   for (size_t i = 0; i < all.size(); ++i) {
-    servers.push_back(started(Server::Kind::Beanstalkd));
+    servers.push_back(started(support::Program::Beanstalkd));
     if (servers.back() == nullptr) return std::vector<Outcome>(all.size());
   }
   std::vector<std::future<std::vector<Event>>> theirs;
   std::vector<std::future<std::vector<Event>>> ours;
   for (size_t i = 0; i < all.size(); ++i) {
-    theirs.push_back(std::async(std::launch::async, play, std::cref(all[i]), servers[i]->port()));
+    theirs.push_back(std::async(std::launch::async, play, std::cref(all[i]), port_of(*servers[i])));
     ours.push_back(std::async(std::launch::async, play, std::cref(all[i]), our_port));
   }
   std::vector<Outcome> outcomes;
@@ -157,9 +157,9 @@ std::vector<Outcome> play_all(const std::vector<Script>& all, uint16_t our_port)
 }
 
 TEST(Oracle, TimePassesAlike) {
-  const std::unique_ptr<Server> ours = started(Server::Kind::Perenniald);
+  const std::unique_ptr<Server> ours = started(support::Program::Perenniald);
   ASSERT_TRUE(ours);
-  const std::vector<Outcome> first = play_all(scripts, ours->port());
+  const std::vector<Outcome> first = play_all(scripts, port_of(*ours));
   std::vector<Script> again;
   std::vector<Outcome> unlike;
   for (size_t i = 0; i < scripts.size(); ++i) {
@@ -170,7 +170,7 @@ TEST(Oracle, TimePassesAlike) {
   }
   // A machine that was busy for a moment must not fail the test; a server that is wrong is wrong
   // again.
-  const std::vector<Outcome> second = play_all(again, ours->port());
+  const std::vector<Outcome> second = play_all(again, port_of(*ours));
   for (size_t i = 0; i < again.size(); ++i) {
     const std::string both = again[i].name + "\nfirst run\n" + unlike[i].describe() +
                              "second run\n" + second[i].describe();
@@ -182,12 +182,12 @@ TEST(Oracle, TimePassesAlike) {
 // beanstalkd has never fixed this: after DEADLINE_SOON and a touch its reservation never expires
 // (its issues 262 and 380). Ours must, so this is for ours alone.
 TEST(Perenniald, ReservationExpiresAfterDeadlineSoonAndTouch) {
-  const std::unique_ptr<Server> ours = started(Server::Kind::Perenniald);
+  const std::unique_ptr<Server> ours = started(support::Program::Perenniald);
   ASSERT_TRUE(ours);
   const Script script{"expires",
                       {"a> put 0 0 3 | x", "a> reserve", "at 1000", "a> reserve-with-timeout 2",
                        "a> touch $1", "b> reserve-with-timeout 10", "b> stats-job $1"}};
-  const std::vector<Event> events = play(script, ours->port());
+  const std::vector<Event> events = play(script, port_of(*ours));
   ASSERT_EQ(events.size(), 6u);
   EXPECT_EQ(events[2].text, "a< \"DEADLINE_SOON\\r\\n\"") << describe(events);
   EXPECT_NEAR(static_cast<double>(events[2].at_ms), 2000, 300) << describe(events);

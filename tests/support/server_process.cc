@@ -176,8 +176,9 @@ Status ServerProcess::wait_until_accepting() {
 std::string program_path(Program program) {
   const char* named = ::getenv(program == Program::Perenniald ? "PERENNIALD" : "BEANSTALKD");
   if (named != nullptr) return named;
-  if (program == Program::Beanstalkd) return {};
-  return std::filesystem::read_symlink("/proc/self/exe").replace_filename("perenniald").string();
+  const bool ours = program == Program::Perenniald;
+  const char* const beside = ours ? "perenniald" : "beanstalkd/usr/bin/beanstalkd";
+  return std::filesystem::read_symlink("/proc/self/exe").replace_filename(beside).string();
 }
 
 }  // namespace perennial::support

@@ -82,8 +82,8 @@ class ServerProcess {
   Ended ended_;
 };
 
-// perenniald: environment PERENNIALD, else next to the running test. beanstalkd: environment
-// BEANSTALKD, else empty.
+// Environment PERENNIALD or BEANSTALKD, else where the build and tests/run put them, beside the
+// running test. Whether there is a program, start() finds out.
 std::string program_path(Program program);
 
 }  // namespace perennial::support

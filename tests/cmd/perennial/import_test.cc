@@ -106,11 +106,9 @@ std::string describe(ClientSocket& client, JobId id) {
 }
 
 TEST(ImportBinlog, GivesWhatBeanstalkdSaysAfterARestart) {
-  if (support::program_path(Program::Beanstalkd).empty()) {
-    FAIL() << "set BEANSTALKD to the path of Debian's beanstalkd 1.12";
-  }
   ServerProcess theirs({.program = Program::Beanstalkd, .flags = {"-s", "20480", "-f", "0"}});
-  ASSERT_TRUE(theirs.start().ok());
+  const Status found = theirs.start();
+  ASSERT_TRUE(found.ok()) << found.message();
   JobId last_id = 0;
   {
     ClientSocket client = theirs.connect();
