@@ -11,6 +11,21 @@ namespace {
 
 // How often the costlier figures are worked out anew.
 constexpr Nanos facts_interval = nanos_per_second;
+// How often the free room is read, at least; and after how much that was written.
+constexpr Nanos look_interval = nanos_per_second;
+constexpr uint64_t look_bytes = 16 << 20;
+
+// Counts up at both ends of a piece of work.
+class Working {
+ public:
+  explicit Working(std::atomic<uint64_t>& progress) : progress_(progress) { ++progress_; }
+  ~Working() { ++progress_; }
+  Working(const Working&) = delete;
+  Working& operator=(const Working&) = delete;
+
+ private:
+  std::atomic<uint64_t>& progress_;
+};
 
 }  // namespace
 
@@ -22,10 +37,11 @@ Committer::Committer(Store& store, std::function<void()> wake)
       housekeeper_(store) {
   facts_.log_bytes_max = store.options().log_bytes_max;
   facts_.durability = durability_name(store.options().durability);
-  facts_.state = "ok";
+  facts_.state = room_state_name(store.room());
   done_.answerable = done_.durable = written_;
   refresh_facts();
   done_.facts = facts_;
+  done_.room = store.room() == RoomState::Ok;
   housekeeper_.start();
   thread_ = std::thread([this] { run(); });
 }
@@ -47,7 +63,8 @@ Committer::Done Committer::collect() {
   Done news = {.answerable = done_.answerable,
                .durable = done_.durable,
                .batches = std::exchange(done_.batches, {}),
-               .facts = done_.facts};
+               .facts = done_.facts,
+               .room = done_.room};
   return news;
 }
 
@@ -63,24 +80,19 @@ void Committer::stop() {
 
 void Committer::run() {
   std::unique_lock lock(mutex_);
-  while (!store_.failed()) {
+  while (!store_.failed() && (submitted_ || !stopping_)) {
     if (submitted_) {
       Batch batch = *std::exchange(submitted_, std::nullopt);
       lock.unlock();
       commit(std::move(batch));
       lock.lock();
-    } else if (stopping_) {
-      break;
-    } else if (written_ == synced_ || store_.options().durability != Durability::Interval) {
-      changed_.wait(lock, [this] { return submitted_ || stopping_; });
     } else {
-      const Nanos left = std::max<Nanos>(sync_due_ - store_.options().steady_clock(), 0);
-      changed_.wait_for(lock, std::chrono::nanoseconds(left),
-                        [this] { return submitted_ || stopping_; });
+      wait(lock);
     }
-    if (sync_is_due()) {
+    if (sync_is_due() || look_is_due()) {
       lock.unlock();
-      sync();
+      if (sync_is_due()) sync();
+      if (look_is_due()) look_at_room();
       lock.lock();
     }
   }
@@ -88,11 +100,21 @@ void Committer::run() {
   if (written_ > synced_) sync();
 }
 
+void Committer::wait(std::unique_lock<std::mutex>& lock) {
+  Nanos left = look_interval;
+  if (written_ > synced_ && store_.options().durability == Durability::Interval) {
+    left = std::clamp<Nanos>(sync_due_ - store_.options().steady_clock(), 0, left);
+  }
+  changed_.wait_for(lock, std::chrono::nanoseconds(left),
+                    [this] { return submitted_ || stopping_; });
+}
+
 bool Committer::must_sync(const Batch& batch) const {
   return batch.must_sync() || store_.options().durability == Durability::Commit;
 }
 
 void Committer::commit(Batch batch) {
+  const Working working(progress_);
   const Nanos begun = store_.options().steady_clock();
   const bool with_sync = must_sync(batch);
   if (!store_.write(batch, with_sync).ok()) return;  // The store has reported it.
@@ -115,12 +137,36 @@ bool Committer::sync_is_due() const {
 }
 
 void Committer::sync() {
+  const Working working(progress_);
   const Nanos begun = store_.options().steady_clock();
   if (!store_.sync().ok()) return;  // The store has reported it.
   synced_ = written_;
   sync_us_.add(static_cast<uint64_t>(store_.options().steady_clock() - begun) / 1000);
   const std::lock_guard lock(mutex_);
   done_.durable = synced_;
+}
+
+// On a small disk after less, so that the low-water mark is not overrun.
+bool Committer::look_is_due() const {
+  const Options& options = store_.options();
+  const uint64_t bytes =
+      options.low_water_bytes == 0 ? look_bytes : std::min(look_bytes, options.low_water_bytes / 8);
+  return options.steady_clock() >= look_due_ || store_.bytes_written() - looked_at_bytes_ >= bytes;
+}
+
+void Committer::look_at_room() {
+  const Working working(progress_);
+  look_due_ = store_.options().steady_clock() + look_interval;
+  looked_at_bytes_ = store_.bytes_written();
+  const RoomState before = store_.room();
+  if (!store_.look_at_room().ok() || store_.room() == before) return;
+  facts_.state = room_state_name(store_.room());
+  {
+    const std::lock_guard lock(mutex_);
+    done_.facts.state = facts_.state;
+    done_.room = store_.room() == RoomState::Ok;
+  }
+  wake_();
 }
 
 void Committer::publish(Batch batch) {

@@ -29,6 +29,7 @@ class Committer {
     BatchIndex durable = 0;      // The disk has everything up to here.
     std::vector<Batch> batches;  // Those written. Their bodies need to stay no longer.
     StoreFacts facts;
+    bool room = true;  // Whether the disk has room for more jobs.
   };
 
   // `wake` is called on the committer's thread whenever collect() has news.
@@ -42,27 +43,38 @@ class Committer {
   bool idle() const { return idle_.load(std::memory_order_acquire); }
   void submit(Batch&& batch);
   Done collect();
+  // For a watchdog, from any thread: whether there is work that has not ended, and a number that
+  // changes whenever some begins or ends.
+  bool busy() const { return !idle() || progress() % 2 == 1; }
+  uint64_t progress() const { return progress_.load(std::memory_order_relaxed); }
   // Writes what was submitted, makes everything durable, and ends the thread.
   void stop();
 
  private:
   void run();
+  // Until there is something to do, or to look at.
+  void wait(std::unique_lock<std::mutex>& lock);
   void commit(Batch batch);
   void sync();
   bool sync_is_due() const;
   bool must_sync(const Batch& batch) const;
   void publish(Batch batch);
+  bool look_is_due() const;
+  void look_at_room();
   void refresh_facts();
 
   Store& store_;  // Outlives this.
   const std::function<void()> wake_;
   std::atomic<bool> idle_ = true;
+  std::atomic<uint64_t> progress_ = 0;  // Odd while it works.
 
   // The committer thread's own.
   BatchIndex written_;
   BatchIndex synced_;
   Nanos sync_due_ = 0;  // While written_ is ahead of synced_, in the mode Interval.
   Nanos facts_due_ = 0;
+  Nanos look_due_ = 0;
+  uint64_t looked_at_bytes_ = 0;  // How much had been written at the last look.
   StoreFacts facts_;
   Recent sync_us_;
   Recent batch_jobs_;

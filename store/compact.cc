@@ -7,10 +7,10 @@
 namespace perennial::store {
 namespace {
 
-// More of what is on disk has ended than lives. The tombstones may still be in memory: a few of
-// them can end large bodies.
-bool is_mostly_garbage(const TableCounts& tables, uint64_t rows) {
-  return tables.puts + tables.tombstones > 2 * rows;
+// More of what is on disk has ended than lives; while room is scarce, any part that counts. The
+// tombstones may still be in memory: a few of them can end large bodies.
+bool is_worth_compacting(const TableCounts& tables, uint64_t rows, bool is_scarce) {
+  return tables.puts + tables.tombstones > (is_scarce ? rows + rows / 16 : 2 * rows);
 }
 
 }  // namespace
@@ -30,12 +30,14 @@ Status Store::compact_tombstones(std::atomic<bool>& cancelled, uint64_t bytes_mi
     if (cancelled) return {};
     const Result<TableCounts> tables = db.count_tables(family);
     if (!tables.ok()) return tables.status();
-    if (tables->bytes < bytes_min || !is_mostly_garbage(*tables, impl_->rows_of(family))) continue;
+    if (tables->bytes < bytes_min && !is_scarce()) continue;
+    if (!is_worth_compacting(*tables, impl_->rows_of(family), is_scarce())) continue;
     rocksdb::CompactRangeOptions options;
     options.canceled = &cancelled;
     // It flushes the family first.
     const auto compacted = db->CompactRange(options, db.family(family), nullptr, nullptr);
     if (compacted.IsIncomplete()) return {};  // Cancelled, or held up by one of RocksDB's own.
+    if (compacted.IsCompactionTooLarge()) continue;  // There is no room for it now.
     if (Status settled = impl_->settle(compacted, "compact"); !settled.ok()) return settled;
     impl_->inform("store.compact", fmt::format("family={}", name_of(family)));
   }

@@ -124,6 +124,31 @@ Status DataDir::publish_new_db() {
   return sync_dir(path_);
 }
 
+uint64_t DataDir::ballast_bytes() const {
+  std::error_code error;
+  const uint64_t bytes = fs::file_size(ballast_path(), error);
+  return error ? 0 : bytes;
+}
+
+Status DataDir::make_ballast(uint64_t bytes) const {
+  const std::string name = ballast_path();
+  const int file = ::open(name.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  if (file < 0) return from_errno(errno, "make " + name);
+  // The blocks themselves, not a hole.
+  const int error = ::posix_fallocate(file, 0, static_cast<off_t>(bytes));
+  ::close(file);
+  if (error == 0) return sync_dir(path_);
+  ignore(remove_ballast(), "there is a failure to report already");
+  return from_errno(error, "make " + name);
+}
+
+// Synced, because some file systems give the room only then.
+Status DataDir::remove_ballast() const {
+  const std::string name = ballast_path();
+  if (::unlink(name.c_str()) != 0 && errno != ENOENT) return from_errno(errno, "remove " + name);
+  return sync_dir(path_);
+}
+
 Status sync_dir(const std::string& path) {
   const int dir = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (dir < 0) return from_errno(errno, "open directory " + path);

@@ -24,13 +24,21 @@ class DataDir {
   // Whether there is a database yet. Without one it is made at new_db_path(), and then published
   // under its own name, so that a crash leaves none rather than half of one.
   bool has_db() const;
+  const std::string& path() const { return path_; }
   std::string db_path() const { return path_ + "/db"; }
   std::string new_db_path() const { return path_ + "/db.new"; }
   // Makes an empty directory at new_db_path(), whatever a crash left there.
   Status begin_new_db();
   Status publish_new_db();
 
+  // The ballast: a file that holds nothing but room. How much, or 0 without one.
+  uint64_t ballast_bytes() const;
+  // Makes it anew. A failure leaves none.
+  Status make_ballast(uint64_t bytes) const;
+  Status remove_ballast() const;
+
  private:
+  std::string ballast_path() const { return path_ + "/ballast"; }
   DataDir(std::string path, int lock_file) : path_(std::move(path)), lock_file_(lock_file) {}
 
   std::string path_;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "store/file_system.h"
 #include "store/rocks_status.h"
 #include "store/store_impl.h"
 #include "store/tuning.h"
@@ -32,10 +33,20 @@ Status check_families(const std::string& path, const rocksdb::DBOptions& db) {
   return {};
 }
 
-std::vector<rocksdb::ColumnFamilyDescriptor> descriptors() {
+// RocksDB checks two things against the space allowed: that tables stay below it, where it fails
+// for good, and that a compaction with its buffer does, where the compaction waits. Only the second
+// is wanted: this much is added to both the space and the buffer.
+constexpr uint64_t unlimited_bytes = 1ULL << 50;
+
+void allow_space(rocksdb::SstFileManager& files, uint64_t free_bytes) {
+  files.SetMaxAllowedSpaceUsage(unlimited_bytes + files.GetTotalSize() + free_bytes);
+}
+
+std::vector<rocksdb::ColumnFamilyDescriptor> descriptors(const Options& options) {
   std::vector<rocksdb::ColumnFamilyDescriptor> out;
   for (size_t place = 0; place < family_count; ++place) {
-    out.emplace_back(std::string(family_names[place]), family_options(static_cast<Family>(place)));
+    out.emplace_back(std::string(family_names[place]),
+                     family_options(static_cast<Family>(place), options));
   }
   return out;
 }
@@ -43,21 +54,48 @@ std::vector<rocksdb::ColumnFamilyDescriptor> descriptors() {
 }  // namespace
 
 Result<Database> Database::open(const std::string& path, const Options& options, Failure& failure) {
-  const rocksdb::DBOptions how =
-      db_options(options, make_logger(options.events), make_listener(failure));
+  std::unique_ptr<rocksdb::Env> env = make_log_env(options.env);
+  rocksdb::DBOptions how = db_options(options, make_logger(options.events), make_listener(failure));
+  how.env = env.get();
+  how.sst_file_manager.reset(rocksdb::NewSstFileManager(how.env, how.info_log));
+  how.sst_file_manager->SetCompactionBufferSize(unlimited_bytes + compaction_leaves_bytes(options));
+  const Result<uint64_t> free_bytes = free_bytes_of(path, options);
+  if (!free_bytes.ok()) return free_bytes.status();
+  allow_space(*how.sst_file_manager, *free_bytes);
+  Result<Database> database = open_with(how, path, descriptors(options));
+  if (database.ok()) database->env_ = std::move(env);
+  return database;
+}
+
+Result<Database> Database::open_tables(const std::string& path, const Options& options,
+                                       Failure& failure) {
+  std::unique_ptr<rocksdb::Env> env = make_logless_env(options.env);
+  rocksdb::DBOptions how = db_options(options, make_logger(options.events), make_listener(failure));
+  how.env = env.get();
   if (Status known = check_families(path, how); !known.ok()) return known;
-  return open_with(how, path, descriptors());
+  const std::vector<rocksdb::ColumnFamilyDescriptor> all = descriptors(options);
+  Database database;
+  rocksdb::DB* opened = nullptr;
+  const auto status =
+      rocksdb::DB::OpenForReadOnly(how, path, {all.front()}, &database.families_, &opened);
+  database.db_.reset(opened);
+  if (!status.ok()) return opening_status(status);
+  database.env_ = std::move(env);
+  return database;
 }
 
 // The families are made one after the other: where DB::Open makes them itself and fails at one of
 // them, 7.8 aborts the process.
 Result<Database> Database::create(const std::string& path, const Options& options,
                                   Failure& failure) {
+  std::unique_ptr<rocksdb::Env> env = make_log_env(options.env);
   rocksdb::DBOptions how = db_options(options, make_logger(options.events), make_listener(failure));
+  how.env = env.get();
   how.create_if_missing = how.error_if_exists = true;
-  std::vector<rocksdb::ColumnFamilyDescriptor> families = descriptors();
+  std::vector<rocksdb::ColumnFamilyDescriptor> families = descriptors(options);
   Result<Database> database = open_with(how, path, {families.front()});
   if (!database.ok()) return database;
+  database->env_ = std::move(env);
   families.erase(families.begin());
   std::vector<rocksdb::ColumnFamilyHandle*> made;
   const auto status = database->db_->CreateColumnFamilies(families, &made);
@@ -69,6 +107,7 @@ Result<Database> Database::create(const std::string& path, const Options& option
 Result<Database> Database::open_with(const rocksdb::DBOptions& how, const std::string& path,
                                      const std::vector<rocksdb::ColumnFamilyDescriptor>& families) {
   Database database;
+  database.files_ = how.sst_file_manager;
   rocksdb::DB* opened = nullptr;
   const auto status = rocksdb::DB::Open(how, path, families, &database.families_, &opened);
   database.db_.reset(opened);
@@ -87,6 +126,10 @@ Result<TableCounts> Database::count_tables(Family which) const {
     out.bytes += table->data_size;
   }
   return out;
+}
+
+void Database::limit_compactions(uint64_t free_bytes) const {
+  allow_space(*files_, free_bytes);
 }
 
 Database::~Database() {

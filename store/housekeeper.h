@@ -25,8 +25,8 @@ class Housekeeper {
   // Breaks off what it is at.
   void stop();
 
-  // Notes the log files, and tidies up if it is time. REQUIRES: no thread was started, or this is
-  // it.
+  // Notes the log files, makes the ballast, and tidies up if it is time. REQUIRES: no thread was
+  // started, or this is it.
   void look(Nanos now);
 
   // The oldest and the newest log file at the last look.
@@ -35,10 +35,13 @@ class Housekeeper {
 
  private:
   void run();
+  void note_logs(const LogFiles& logs);
+  bool is_time(Nanos now, uint64_t written);
   void tidy(const LogFiles& logs);
 
   Store& store_;  // Outlives this.
   Nanos quiet_since_ = 0;
+  Nanos tidied_at_ = 0;
   uint64_t quiet_from_bytes_ = 0;
   uint64_t tidied_bytes_ = 0;  // How much had been written when it last tidied up.
   std::atomic<uint64_t> oldest_index_ = 0;

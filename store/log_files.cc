@@ -11,7 +11,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The number in "000012.log", or 0 for any other file.
+}  // namespace
+
 uint64_t log_index_of(std::string_view name) {
   constexpr std::string_view suffix = ".log";
   if (!name.ends_with(suffix)) return 0;
@@ -20,8 +21,6 @@ uint64_t log_index_of(std::string_view name) {
   const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), index);
   return error == std::errc() && end == name.data() + name.size() ? index : 0;
 }
-
-}  // namespace
 
 LogFiles list_log_files(const std::string& db_path) {
   LogFiles found;

@@ -40,6 +40,9 @@ class EventLogger : public rocksdb::Logger {
     if (!events_.info) return;
     std::array<char, 1024> text = {};
     std::vsnprintf(text.data(), text.size(), format, arguments);
+    // Said each second for as long as a compaction has to wait for room, which is no error.
+    if (std::string_view(text.data()).find("Compaction too large") != std::string_view::npos)
+      return;
     const bool is_warning = level == rocksdb::InfoLogLevel::WARN_LEVEL;
     events_.info("store.rocksdb",
                  fmt::format("severity={} message={}", is_warning ? "warning" : "error",

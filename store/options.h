@@ -35,6 +35,12 @@ constexpr std::string_view durability_name(Durability durability) {
   return "unknown";
 }
 
+// What a start does with a log that is not whole. README.md, "The start".
+enum class Recover : uint8_t {
+  Strict,       // Cuts an end that was never acknowledged, and refuses anything else.
+  PointInTime,  // Cuts at the first damage, whatever is lost.
+};
+
 // What the store has to say, besides its results. Called from any thread.
 struct Events {
   // One logfmt event: `at` is its name, `fields` the rest of the line.
@@ -44,14 +50,25 @@ struct Events {
   std::function<void(const Status&)> fatal = {};
 };
 
+// For a size in bytes: what suits the disk that holds the data directory. room.h.
+inline constexpr uint64_t derived = ~uint64_t{0};
+
 struct Options {
   std::string data_dir = {};
   Durability durability = Durability::Commit;
   uint32_t sync_interval_ms = 50;
   // Past this much log RocksDB flushes what the oldest log file holds. Bounds the time of a start.
+  // Less on a small disk, as is the next.
   uint64_t log_bytes_max = 64ULL << 20;
+  // About how much one compaction of bodies reads and writes anew.
+  uint64_t compaction_bytes_max = 256ULL << 20;
+  // With less free room than this put is refused; 0: never.
+  uint64_t low_water_bytes = 0;
+  // Room kept in a file and given up when less than half the low-water mark is free; 0: none.
+  uint64_t ballast_bytes = 0;
   // A start with less free room than this is refused.
-  uint64_t open_bytes_min = 64ULL << 20;
+  uint64_t open_bytes_min = derived;
+  Recover recover = Recover::Strict;
   // For measuring and for the sync interval; the steady clock of the machine if empty.
   std::function<Nanos()> steady_clock = {};
   // The file system to run on, the machine's if null. It must outlive the store.

@@ -8,6 +8,7 @@
 #include <rocksdb/env.h>
 #include <sys/stat.h>
 
+#include "store/log_recovery.h"
 #include "store/rocks_status.h"
 #include "store/store_impl.h"
 
@@ -20,18 +21,6 @@ Nanos machine_clock() {
       .count();
 }
 
-// RocksDB cannot open on a full disk without harm, so room is looked for first.
-Status check_room(const Options& options) {
-  rocksdb::Env* const env = options.env != nullptr ? options.env : rocksdb::Env::Default();
-  uint64_t free_bytes = 0;
-  if (const auto asked = env->GetFreeSpace(options.data_dir, &free_bytes); !asked.ok()) {
-    return from_rocksdb(asked).with("ask for free room");
-  }
-  if (free_bytes >= options.open_bytes_min) return {};
-  return {StatusCode::NoSpace, fmt::format("{} bytes are free, and a start needs {}", free_bytes,
-                                           options.open_bytes_min)};
-}
-
 // What every database holds from its first moment, so that a missing row is damage.
 Status write_first_rows(Database& db) {
   rocksdb::WriteBatch writes;
@@ -39,8 +28,8 @@ Status write_first_rows(Database& db) {
   const auto add = [&](MetaTag tag, std::string_view value) {
     must(writes.Put(meta, slice(view(meta_key(tag))), slice(value)));
   };
-  add(MetaTag::FormatVersion, view(encode_format_version(format_version)));
   add(MetaTag::Commit, view(encode(CommitRow())));
+  add(MetaTag::FormatVersion, view(encode_format_version(format_version)));
   add(MetaTag::NextId, view(encode_next_id(1)));
   rocksdb::WriteOptions synced;
   synced.sync = true;
@@ -66,6 +55,32 @@ Result<std::string> read_row(const Database& db, MetaTag tag) {
   return value;
 }
 
+Status check_version(const Database& db) {
+  const Result<std::string> row = read_row(db, MetaTag::FormatVersion);
+  if (!row.ok()) return row.status();
+  const Result<uint32_t> version = decode_format_version(*row);
+  if (!version.ok()) return version.status();
+  if (*version == format_version) return {};
+  return {StatusCode::Unsupported,
+          fmt::format("its format is {}, and this program knows {}", *version, format_version)};
+}
+
+Result<CommitRow> read_commit(const Database& db) {
+  const Result<std::string> row = read_row(db, MetaTag::Commit);
+  return row.ok() ? decode_commit(*row) : row.status();
+}
+
+// The commit row in the tables; none in a database of which nothing was ever flushed.
+Result<std::optional<CommitRow>> read_flushed(const Database& tables) {
+  const Result<TableCounts> meta = tables.count_tables(Family::Meta);
+  if (!meta.ok()) return meta.status();
+  if (meta->puts == 0) return std::optional<CommitRow>();
+  if (Status known = check_version(tables); !known.ok()) return known;
+  const Result<CommitRow> commit = read_commit(tables);
+  if (!commit.ok()) return commit.status();
+  return std::optional(*commit);
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Store>> Store::open(Options options) {
@@ -88,32 +103,58 @@ Result<std::unique_ptr<Store>> Store::open(Options options) {
 }
 
 Status Store::Impl::open() {
-  if (Status room = check_room(options); !room.ok()) return room;
+  if (Status prepared = prepare_room(); !prepared.ok()) return prepared;
   if (Status created = create_db(dir, options, failure); !created.ok()) return created;
+  const Result<std::optional<CommitRow>> kept = recover();
+  if (!kept.ok()) return kept.status();
   Result<Database> opened = Database::open(dir.db_path(), options, failure);
   if (!opened.ok()) return opened.take_status();
   db = std::make_unique<Database>(opened.take());
   if (Status read = read_meta(); !read.ok()) return read;
+  if (Status same = check_recovered(*kept); !same.ok()) return same;
   if (Status found = raise_next_id_above_jobs(); !found.ok()) return found;
   if (Status counted = count_rows(); !counted.ok()) return counted;
   if (Status begun = begin_epoch(); !begun.ok()) return begun;
+  if (Status looked = look_at_room(); !looked.ok()) return looked;
   return failure.arm();
 }
 
+Status Store::Impl::prepare_room() {
+  const Result<uint64_t> disk_bytes = disk_bytes_of(dir.path());
+  if (!disk_bytes.ok()) return disk_bytes.status();
+  fit_to_disk(options, *disk_bytes);
+  room.emplace(dir, options);
+  return room->make_room_for_start();
+}
+
+Status Store::Impl::look_at_room() {
+  if (Status looked = room->look(); !looked.ok()) return looked;
+  db->limit_compactions(room->free_bytes());
+  return {};
+}
+
+// What the log and the tables promise, before RocksDB has touched either.
+Result<std::optional<CommitRow>> Store::Impl::recover() {
+  Result<Database> tables = Database::open_tables(dir.db_path(), options, failure);
+  if (!tables.ok()) return tables.take_status();
+  Result<std::optional<CommitRow>> flushed = read_flushed(*tables);
+  if (!flushed.ok()) return flushed;
+  if (Status closed = tables->close(); !closed.ok()) return closed;
+  return recover_log(dir.db_path(), *flushed, options);
+}
+
+Status Store::Impl::check_recovered(const std::optional<CommitRow>& kept) const {
+  if (kept && last == *kept) return {};
+  return {StatusCode::Corruption,
+          fmt::format("the database ends with commit {} of epoch {}, and its log with {} of {}",
+                      last.index, last.epoch, kept ? kept->index : 0, kept ? kept->epoch : 0)};
+}
+
 Status Store::Impl::read_meta() {
-  Result<std::string> row = read_row(*db, MetaTag::FormatVersion);
-  if (!row.ok()) return row.take_status();
-  const Result<uint32_t> version = decode_format_version(*row);
-  if (!version.ok()) return version.status();
-  if (*version != format_version) {
-    return {StatusCode::Unsupported,
-            fmt::format("its format is {}, and this program knows {}", *version, format_version)};
-  }
-  row = read_row(*db, MetaTag::Commit);
-  if (!row.ok()) return row.take_status();
-  const Result<CommitRow> commit = decode_commit(*row);
+  if (Status known = check_version(*db); !known.ok()) return known;
+  const Result<CommitRow> commit = read_commit(*db);
   if (!commit.ok()) return commit.status();
-  row = read_row(*db, MetaTag::NextId);
+  Result<std::string> row = read_row(*db, MetaTag::NextId);
   if (!row.ok()) return row.take_status();
   const Result<JobId> next_id = decode_next_id(*row);
   if (!next_id.ok()) return next_id.status();
@@ -180,6 +221,20 @@ bool Store::failed() const {
 uint64_t Store::bytes_written() const {
   return impl_->bytes_written.load(std::memory_order_relaxed);
 }
+RoomState Store::room() const {
+  return impl_->room->state();
+}
+bool Store::is_scarce() const {
+  return impl_->room->is_scarce();
+}
+void Store::make_ballast() {
+  impl_->room->make_ballast();
+}
+Status Store::look_at_room() {
+  Status looked = impl_->look_at_room();
+  if (!looked.ok()) impl_->failure.fail(looked);
+  return looked;
+}
 LogFiles Store::log_files() const {
   return list_log_files(impl_->dir.db_path());
 }
@@ -206,10 +261,16 @@ Status Store::close(JobId next_id) {
   CHECK(next_id >= impl.opening.next_id);
   impl.last.known_durable = impl.last.index;
   impl.writes.Clear();
-  impl.add_meta(MetaTag::NextId, view(encode_next_id(next_id)));
   impl.add_commit_row();
+  impl.add_meta(MetaTag::NextId, view(encode_next_id(next_id)));
   if (Status written = impl.write(true); !written.ok()) return written;
   if (Status flushed = flush(); !flushed.ok()) return flushed;
+  // So that the log is not empty: it bears witness against tables that were lost. This row must not
+  // look like one that opens an epoch, which says that everything is durable.
+  impl.last.known_durable = impl.last.index - std::min<BatchIndex>(impl.last.index, 1);
+  impl.writes.Clear();
+  impl.add_commit_row();
+  if (Status written = impl.write(true); !written.ok()) return written;
   return impl.db->close();
 }
 

@@ -14,6 +14,7 @@
 #include "store/batch.h"
 #include "store/log_files.h"
 #include "store/options.h"
+#include "store/room.h"
 
 namespace rocksdb {
 class DB;
@@ -78,22 +79,30 @@ class Store {
   // Makes durable what was written without.
   Status sync();
 
+  // Reads how much room there is, and gives up the ballast if it must. By the thread that writes.
+  Status look_at_room();
+
   // Any thread may take one, and read under it. NotFound: there was no such body. Corruption: it is
   // not what was written. Io: the disk did not give it.
   Snapshot snapshot() const;
   Result<Body> read_body(JobId id, const Snapshot& snapshot) const;
 
-  // Ends cleanly: stores the exact next id, flushes everything, so that the next start has no log
-  // to replay, and closes. Nothing else may be called afterwards.
+  // Ends cleanly: stores the exact next id, flushes everything, so that the next start has next to
+  // no log to replay, and closes. Nothing else may be called afterwards.
   Status close(JobId next_id);
 
   // Housekeeping, from any thread.
   bool failed() const;
   uint64_t bytes_written() const;
   LogFiles log_files() const;
+  RoomState room() const;
+  // room.h.
+  bool is_scarce() const;
+  // Makes the ballast if it is missing and there is ample room for it. By one thread at a time.
+  void make_ballast();
   Status flush();
   // Compacts each family of at least `bytes_min` that is mostly tombstones and what they end, until
-  // `cancelled`.
+  // `cancelled`; while room is scarce, smaller ones and those with fewer tombstones, too.
   Status compact_tombstones(std::atomic<bool>& cancelled, uint64_t bytes_min = 4 << 20);
 
  private:

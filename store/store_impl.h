@@ -5,18 +5,22 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include <rocksdb/db.h>
+#include <rocksdb/env.h>
+#include <rocksdb/sst_file_manager.h>
 #include <rocksdb/write_batch.h>
 
 #include "engine/types/check.h"
 #include "store/data_dir.h"
 #include "store/format.h"
 #include "store/observer.h"
+#include "store/room.h"
 #include "store/store.h"
 
 // What a Store is made of. Included by store's own files only.
@@ -36,6 +40,9 @@ struct TableCounts {
 class Database {
  public:
   static Result<Database> open(const std::string& path, const Options& options, Failure& failure);
+  // Only what is in the tables of meta, as if there were no log. Only to be read.
+  static Result<Database> open_tables(const std::string& path, const Options& options,
+                                      Failure& failure);
   static Result<Database> create(const std::string& path, const Options& options, Failure& failure);
   Database(Database&&) noexcept = default;
   Database& operator=(Database&&) = delete;
@@ -46,6 +53,9 @@ class Database {
   rocksdb::ColumnFamilyHandle* family(Family family) const { return families_[place_of(family)]; }
   rocksdb::ColumnFamilyHandle* family(JobState state) const { return family(family_of(state)); }
   Result<TableCounts> count_tables(Family family) const;
+  // From here on no compaction starts that would leave too little of this:
+  // compaction_leaves_bytes().
+  void limit_compactions(uint64_t free_bytes) const;
   // Lets go of the families, closes, and says how that went.
   Status close();
 
@@ -54,6 +64,8 @@ class Database {
   static Result<Database> open_with(const rocksdb::DBOptions& how, const std::string& path,
                                     const std::vector<rocksdb::ColumnFamilyDescriptor>& families);
 
+  std::unique_ptr<rocksdb::Env> env_;  // Before all that uses it.
+  std::shared_ptr<rocksdb::SstFileManager> files_;
   std::unique_ptr<rocksdb::DB> db_;
   std::vector<rocksdb::ColumnFamilyHandle*> families_;  // In the order of Family.
 };
@@ -64,6 +76,9 @@ struct Store::Impl {
 
   // The steps of open().
   Status open();
+  Status prepare_room();
+  Result<std::optional<CommitRow>> recover();
+  Status check_recovered(const std::optional<CommitRow>& kept) const;
   Status read_meta();
   Status raise_next_id_above_jobs();
   Status count_rows();
@@ -76,6 +91,7 @@ struct Store::Impl {
   void add_meta(MetaTag tag, std::string_view value);
   void add_commit_row();
   Status write(bool sync);
+  Status look_at_room();
   // Turns what RocksDB said of a write into a Status, and latches a failure.
   Status settle(const rocksdb::Status& status, std::string_view doing);
   uint64_t rows_of(Family family) const { return rows[place_of(family)].load(); }
@@ -84,12 +100,14 @@ struct Store::Impl {
   Options options;
   DataDir dir;
   Failure failure;
+  std::optional<Room> room;  // From the first step of open() on.
   std::unique_ptr<Database> db;
   Opening opening;
   // How many rows each family of jobs has: by the account of its tables at open, and by ours since.
   // The writing thread's to change.
   std::array<std::atomic<uint64_t>, family_count> rows = {};
   CommitRow last;              // The last commit row written. The writing thread's.
+  BatchIndex durable = 0;      // The disk has everything up to here. The writing thread's.
   rocksdb::WriteBatch writes;  // Kept for its memory. The writing thread's.
   std::atomic<uint64_t> bytes_written = 0;
 };

@@ -26,21 +26,23 @@ rocksdb::BlockBasedTableOptions table_options(size_t cache_bytes) {
 }
 
 // Never read while serving, so the memtable needs no order and the tables no cache and no filter.
-void set_up_state_family(rocksdb::ColumnFamilyOptions& family) {
+void set_up_state_family(rocksdb::ColumnFamilyOptions& family, uint64_t compaction_bytes_max) {
   family.memtable_factory = std::make_shared<rocksdb::VectorRepFactory>();
   family.write_buffer_size = 16 * mib;
   family.compression = rocksdb::kNoCompression;
   family.level0_file_num_compaction_trigger = 2;
-  family.target_file_size_base = 16 * mib;
-  family.max_bytes_for_level_base = 64 * mib;
+  family.target_file_size_base = compaction_bytes_max / 16;
+  family.max_bytes_for_level_base = compaction_bytes_max / 4;
+  family.max_compaction_bytes = compaction_bytes_max;
   family.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table_options(0)));
 }
 
-void set_up_bodies(rocksdb::ColumnFamilyOptions& family) {
+void set_up_bodies(rocksdb::ColumnFamilyOptions& family, uint64_t compaction_bytes_max) {
   family.write_buffer_size = 32 * mib;
   family.compression = rocksdb::kLZ4Compression;
-  family.target_file_size_base = 64 * mib;
-  family.max_bytes_for_level_base = 256 * mib;
+  family.target_file_size_base = compaction_bytes_max / 4;
+  family.max_bytes_for_level_base = compaction_bytes_max;
+  family.max_compaction_bytes = compaction_bytes_max;
   family.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table_options(32 * mib)));
 }
 
@@ -84,7 +86,7 @@ rocksdb::DBOptions db_options(const Options& options, std::shared_ptr<rocksdb::L
   return db;
 }
 
-rocksdb::ColumnFamilyOptions family_options(Family which) {
+rocksdb::ColumnFamilyOptions family_options(Family which, const Options& options) {
   rocksdb::ColumnFamilyOptions family;
   family.max_write_buffer_number = 4;
   family.level_compaction_dynamic_level_bytes = true;
@@ -93,9 +95,9 @@ rocksdb::ColumnFamilyOptions family_options(Family which) {
   if (which == Family::Meta) {
     set_up_meta(family);
   } else if (which == Family::Bodies) {
-    set_up_bodies(family);
+    set_up_bodies(family, options.compaction_bytes_max);
   } else {
-    set_up_state_family(family);
+    set_up_state_family(family, options.compaction_bytes_max);
   }
   return family;
 }

@@ -14,6 +14,6 @@ namespace perennial::store {
 rocksdb::DBOptions db_options(const Options& options, std::shared_ptr<rocksdb::Logger> logger,
                               std::shared_ptr<rocksdb::EventListener> listener);
 
-rocksdb::ColumnFamilyOptions family_options(Family family);
+rocksdb::ColumnFamilyOptions family_options(Family family, const Options& options);
 
 }  // namespace perennial::store

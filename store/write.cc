@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 
 #include "store/rocks_status.h"
@@ -89,6 +90,7 @@ Status Store::Impl::write(bool sync) {
   Status written = settle((*db)->Write(how, &writes), "write a batch");
   bytes_written.fetch_add(writes.GetDataSize(), std::memory_order_relaxed);
   if (writes.GetDataSize() > kept_bytes_max) writes = rocksdb::WriteBatch();
+  if (sync && written.ok()) durable = last.index;
   return written;
 }
 
@@ -98,19 +100,21 @@ Status Store::write(const Batch& batch, bool sync) {
   CHECK(batch.index() == impl.last.index + 1);
   impl.last = {.epoch = impl.opening.epoch,
                .index = batch.index(),
-               .known_durable = batch.known_durable(),
+               .known_durable = std::max(batch.known_durable(), impl.durable),
                .now = batch.now()};
   impl.writes.Clear();
+  impl.add_commit_row();  // First: a start reads it, even where the rest is not complete.
   for (const JobEffect& job : batch.jobs()) impl.add_job(job);
   const MetaWriter meta = {.writes = impl.writes, .meta = impl.db->family(Family::Meta)};
   for (const MetaEffect& effect : batch.metas()) std::visit(meta, effect);
-  impl.add_commit_row();
   return impl.write(sync);
 }
 
 Status Store::sync() {
   if (impl_->failure.failed()) return {StatusCode::Io, "the store has failed before"};
-  return impl_->settle((*impl_->db)->SyncWAL(), "sync the log");
+  Status synced = impl_->settle((*impl_->db)->SyncWAL(), "sync the log");
+  if (synced.ok()) impl_->durable = impl_->last.index;
+  return synced;
 }
 
 }  // namespace perennial::store

@@ -36,8 +36,13 @@ struct Config {
   uint64_t moves_per_turn_max;
   uint64_t body_cache_bytes;
   uint64_t log_bytes_max;
+  uint64_t low_water_bytes;
+  uint64_t ballast_bytes;
   uint64_t open_bytes_min;
+  uint64_t stall_seconds_max;
   uint64_t verbosity;
+  // A flag only, and no setting: one that stays in a file would hide the next damage.
+  store::Recover recover;
 };
 
 using ConfigMember = std::variant<uint64_t Config::*, uint16_t Config::*, std::string Config::*,

@@ -23,7 +23,7 @@ constexpr std::string_view footer =
 
 // The command line as it came, before anything has been checked.
 struct Raw {
-  std::string data_dir, port, user, job_bytes_max, sync_ms, log_file_bytes, config;
+  std::string data_dir, port, user, job_bytes_max, sync_ms, log_file_bytes, config, recover;
   std::vector<std::string> listen;
   bool never = false, compact = false, no_compact = false;
   bool version = false, print_config = false, check_config = false;
@@ -64,6 +64,12 @@ void define_settings(CLI::App& app, Raw& raw) {
 }
 
 void define_actions(CLI::App& app, Raw& raw) {
+  app.add_option(
+         "--recover", raw.recover,
+         "With point-in-time: cut a damaged log at its damage, and lose what is behind. Copy "
+         "the directory first")
+      ->type_name("HOW")
+      ->check(CLI::IsMember({"point-in-time"}));
   app.add_flag("-V,--verbose", raw.verbosity, "Log more; repeatable");
   app.add_flag("--print-config", raw.print_config,
                "Print all settings as they would be used, and stop");
@@ -119,6 +125,7 @@ void apply(const CLI::App& app, const Raw& raw, Invocation& out, Problems& probl
   if (given("-p")) set(config, problems, "-p", "port", raw.port);
   if (given("-u")) set(config, problems, "-u", "user", raw.user);
   if (given("-z")) apply_job_bytes(raw.job_bytes_max, config, problems, out.warnings);
+  if (given("--recover")) config.recover = store::Recover::PointInTime;
   if (given("-l")) config.listen.clear();
   for (const std::string& address : raw.listen) set(config, problems, "-l", "listen", address);
   apply_durability(app, raw, config, problems);

@@ -4,6 +4,16 @@
 #include "cmd/perenniald/log.h"
 
 namespace perennial::perenniald {
+namespace {
+
+Level level_of(std::string_view at, std::string_view fields) {
+  if (at == "store.load") return Level::Debug;  // What it found is in store.recovered, once.
+  if (at == "store.log_forced") return Level::Warning;
+  const bool is_scarce = at == "store.room" && !fields.starts_with("state=ok ");
+  return is_scarce ? Level::Warning : Level::Info;
+}
+
+}  // namespace
 
 core::Options core_options(const Config& config) {
   core::Options options;
@@ -29,10 +39,13 @@ store::Options store_options(const Config& config, const std::atomic<bool>& serv
   options.durability = config.durability;
   options.sync_interval_ms = static_cast<uint32_t>(config.sync_interval_ms);
   options.log_bytes_max = config.log_bytes_max;
-  options.open_bytes_min = config.open_bytes_min;
+  options.recover = config.recover;
+  const auto or_derived = [](uint64_t bytes) { return bytes == 0 ? store::derived : bytes; };
+  options.low_water_bytes = or_derived(config.low_water_bytes);
+  options.ballast_bytes = or_derived(config.ballast_bytes);
+  options.open_bytes_min = or_derived(config.open_bytes_min);
   options.events.info = [](std::string_view at, std::string_view fields) {
-    // What a load found is in store.recovered, once.
-    log_fields(at == "store.load" ? Level::Debug : Level::Info, at, fields);
+    log_fields(level_of(at, fields), at, fields);
   };
   options.events.fatal = [&serving](const Status& status) {
     end_process(serving ? running_failure(status) : open_failure(status));

@@ -17,6 +17,7 @@
 #include "cmd/perenniald/core/core.h"
 #include "cmd/perenniald/recovery.h"
 #include "cmd/perenniald/sockets.h"
+#include "cmd/perenniald/watchdog.h"
 #include "store/committer.h"
 
 namespace perennial::perenniald {
@@ -49,6 +50,7 @@ class Server {
   core::Options make_core_options();
   void start_handles();
   void on_recovered();
+  void start_watchdog();
   void begin_serving();
   void begin_stop(std::string_view why);
   bool all_answered() const;
@@ -93,6 +95,7 @@ class Server {
   BodyReads body_reads_;
   std::unique_ptr<store::Store> store_;
   std::unique_ptr<store::Committer> committer_;
+  std::unique_ptr<Watchdog> watchdog_;  // Of the committer.
   std::optional<Recovery> recovery_;
 };
 

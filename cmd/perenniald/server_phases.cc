@@ -66,11 +66,29 @@ void Server::on_recovered() {
   store_ = std::move(found->store);
   const store::Opening& opening = store_->opening();
   committer_ = std::make_unique<store::Committer>(*store_, [this] { uv_async_send(&committed_); });
-  store_facts_ = committer_->collect().facts;
+  const store::Committer::Done opened = committer_->collect();
+  store_facts_ = opened.facts;
+  core_.on_room(opened.room);
   serving_ = true;
+  start_watchdog();
   phase_ = Phase::Settling;
   core_.resume(opening.last_index, opening.next_id, clock_.now());
   if (drain_) core_.on_drain(clock_.now());
+}
+
+void Server::start_watchdog() {
+  const uint64_t seconds = config_.stall_seconds_max;
+  if (seconds == 0) return;
+  const auto look = [this] {
+    return WorkSeen{.busy = committer_->busy(), .progress = committer_->progress()};
+  };
+  const auto stalled = [seconds] {
+    end_process(
+        {common::exit_stalled, "store.stalled",
+         fmt::format("a write or a sync has not ended for {} s (stall_seconds_max)", seconds)});
+  };
+  watchdog_ =
+      std::make_unique<Watchdog>(static_cast<Nanos>(seconds) * nanos_per_second, look, stalled);
 }
 
 void Server::begin_serving() {
@@ -141,6 +159,7 @@ void Server::end() {
 
 int Server::close_store() {
   if (store_ == nullptr) return exit_code_;
+  watchdog_.reset();
   committer_.reset();
   if (Status status = store_->close(core_.engine().next_id()); !status.ok()) {
     return report(running_failure(status));

@@ -59,6 +59,13 @@ TEST(Flags, HaveLongForms) {
   EXPECT_EQ(config.job_bytes_max, 1u << 20);
 }
 
+TEST(Flags, OnlyAFlagLosesWhatIsBehindDamage) {
+  EXPECT_EQ(accepted({}).recover, store::Recover::Strict);
+  EXPECT_EQ(accepted({"--recover=point-in-time"}).recover, store::Recover::PointInTime);
+  EXPECT_THAT(parse({"--recover=anything"}).err, HasSubstr("--recover: anything not in"));
+  EXPECT_THAT(print_config(default_config()), testing::Not(HasSubstr("recover:")));
+}
+
 TEST(Flags, TheLastOfOneCounts) {
   EXPECT_EQ(accepted({"-p", "1", "-p", "2"}).port, 2);
   EXPECT_EQ(accepted({"-b", "a", "-bb"}).data_dir, "b");

@@ -260,5 +260,19 @@ TEST_F(CommitterTest, CommitsAHistory) {
   EXPECT_EQ(difference(*store_, world.image()), "");
 }
 
+// What a watchdog sees.
+TEST_F(CommitterTest, ASyncThatHangsIsWorkWithoutProgress) {
+  start(Durability::Commit);
+  submit_tube();
+  log_syncs_.wait_for(1);  // And is held up there.
+  EXPECT_TRUE(committer_->busy());
+  const uint64_t progress = committer_->progress();
+  allow_syncs(1);
+  wakes_.wait_for(1);
+  committer_->stop();
+  EXPECT_FALSE(committer_->busy());
+  EXPECT_GT(committer_->progress(), progress);
+}
+
 }  // namespace
 }  // namespace perennial::store

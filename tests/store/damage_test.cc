@@ -37,6 +37,8 @@ class RawDb {
     db_.reset(db);
   }
   ~RawDb() {
+    // So that what was done is in tables: the log holds only what a store writes.
+    CHECK(db_->Flush({}, families_).ok());
     for (rocksdb::ColumnFamilyHandle* family : families_) {
       CHECK(db_->DestroyColumnFamilyHandle(family).ok());
     }

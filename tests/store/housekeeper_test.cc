@@ -9,9 +9,11 @@
 #include <thread>
 
 #include <gtest/gtest.h>
+#include <rocksdb/env.h>
 
 #include "store/store.h"
 #include "tests/store/temp_dir.h"
+#include "tests/support/fault_fs.h"
 
 // P8: disk is given back.
 namespace perennial::store {
@@ -65,12 +67,23 @@ class HousekeeperTest : public testing::Test {
   void SetUp() override {
     Options options = {.data_dir = dir_.data_dir()};
     options.steady_clock = [] { return Nanos{0}; };
+    options.low_water_bytes = 1 << 30;
+    options.env = env_.get();
+    fs_->set_free_bytes(2ULL << 30);
     Result<std::unique_ptr<Store>> store = Store::open(options);
     ASSERT_TRUE(store.ok());
     store_ = store.take();
   }
 
+  void look_with_free(uint64_t bytes) {
+    fs_->set_free_bytes(bytes);
+    ASSERT_TRUE(store_->look_at_room().ok());
+  }
+
   const TempDir dir_;
+  const std::shared_ptr<support::FaultFs> fs_ =
+      std::make_shared<support::FaultFs>(rocksdb::FileSystem::Default());
+  const std::unique_ptr<rocksdb::Env> env_ = rocksdb::NewCompositeEnv(fs_);
   const std::string bodies_ = noise(jobs * body_bytes / 8);
   std::unique_ptr<Store> store_;
 };
@@ -109,6 +122,33 @@ TEST_F(HousekeeperTest, WaitsWhileMuchIsWritten) {
   EXPECT_GT(store_->log_files().bytes, 20U << 20);
   housekeeper.look(10 * nanos_per_second);
   EXPECT_LT(store_->log_files().bytes, 1U << 20);
+}
+
+// Else nothing would ever be given back on a disk that is always in use.
+TEST_F(HousekeeperTest, WhileRoomIsScarceItDoesNotWait) {
+  put_all(*store_, bodies_);
+  look_with_free((1 << 30) - 1);
+  Housekeeper housekeeper(*store_);
+  housekeeper.look(4 * nanos_per_second);
+  EXPECT_GT(store_->log_files().bytes, 20U << 20);
+  delete_all(*store_);
+  housekeeper.look(6 * nanos_per_second);
+  EXPECT_LT(bytes_in(dir_.data_dir()), 4U << 20);
+}
+
+// A compaction needs room itself. Without that it waits, which is no failure.
+TEST_F(HousekeeperTest, ACompactionWaitsForRoom) {
+  put_all(*store_, bodies_);
+  ASSERT_TRUE(store_->flush().ok());
+  delete_all(*store_);
+  std::atomic<bool> cancelled = false;
+  look_with_free(compaction_leaves_bytes(store_->options()) + (10 << 20));
+  EXPECT_TRUE(store_->compact_tombstones(cancelled).ok());
+  EXPECT_GT(bytes_in(dir_.data_dir()), 20U << 20);
+  look_with_free(compaction_leaves_bytes(store_->options()) + (40 << 20));
+  EXPECT_TRUE(store_->compact_tombstones(cancelled).ok());
+  EXPECT_LT(bytes_in(dir_.data_dir()), 4U << 20);
+  EXPECT_FALSE(store_->failed());
 }
 
 TEST_F(HousekeeperTest, AShortLogMayStay) {

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <random>
 #include <utility>
 
+#include <fcntl.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include "engine/types/check.h"
@@ -19,7 +22,15 @@ using rocksdb::IOStatus;
 using rocksdb::Slice;
 
 bool is_write(Call kind) {
-  return kind != Call::Open && kind != Call::Read;
+  return kind != Call::Open && kind != Call::Read && kind != Call::FreeSpace;
+}
+
+constexpr std::array<const char*, call_kinds> call_names = {
+    "create", "append", "sync",     "fsync", "range-sync", "close",
+    "rename", "delete", "dir-sync", "open",  "read",       "free-space"};
+
+std::string dir_of(const std::string& path) {
+  return path.substr(0, path.rfind('/'));
 }
 
 class FaultWritableFile : public rocksdb::FSWritableFileOwnerWrapper {
@@ -32,11 +43,12 @@ class FaultWritableFile : public rocksdb::FSWritableFileOwnerWrapper {
         state_(std::move(state)) {}
 
   IOStatus Append(const Slice& data, const IOOptions& options, IODebugContext* debug) override {
-    return append(data, [&] { return target()->Append(data, options, debug); });
+    return append(data, options, debug, [&] { return target()->Append(data, options, debug); });
   }
   IOStatus Append(const Slice& data, const IOOptions& options, const DataVerificationInfo& info,
                   IODebugContext* debug) override {
-    return append(data, [&] { return target()->Append(data, options, info, debug); });
+    return append(data, options, debug,
+                  [&] { return target()->Append(data, options, info, debug); });
   }
   IOStatus PositionedAppend(const Slice&, uint64_t, const IOOptions&, IODebugContext*) override {
     return IOStatus::NotSupported("direct writes are not tracked");
@@ -46,7 +58,7 @@ class FaultWritableFile : public rocksdb::FSWritableFileOwnerWrapper {
     return IOStatus::NotSupported("direct writes are not tracked");
   }
   IOStatus Truncate(uint64_t bytes, const IOOptions& options, IODebugContext* debug) override {
-    return fs_.call(Call::Append, [&] {
+    return fs_.call(Call::Append, path_, bytes, [&] {
       IOStatus status = target()->Truncate(bytes, options, debug);
       if (status.ok())
         fs_.update(*state_, [bytes](FileState& file) {
@@ -56,31 +68,43 @@ class FaultWritableFile : public rocksdb::FSWritableFileOwnerWrapper {
     });
   }
   IOStatus Close(const IOOptions& options, IODebugContext* debug) override {
-    return fs_.call(Call::Close, [&] { return target()->Close(options, debug); });
+    return fs_.call(Call::Close, path_, 0, [&] { return target()->Close(options, debug); });
   }
   IOStatus Sync(const IOOptions& options, IODebugContext* debug) override {
-    return sync([&] { return target()->Sync(options, debug); });
+    return sync(Call::Sync, [&] { return target()->Sync(options, debug); });
   }
   IOStatus Fsync(const IOOptions& options, IODebugContext* debug) override {
-    return sync([&] { return target()->Fsync(options, debug); });
+    return sync(Call::Fsync, [&] { return target()->Fsync(options, debug); });
   }
-  // RangeSync, which the wrapper passes on, starts writing back and promises nothing.
+  // Starts writing back and promises nothing.
+  IOStatus RangeSync(uint64_t offset, uint64_t bytes, const IOOptions& options,
+                     IODebugContext* debug) override {
+    return fs_.call(Call::RangeSync, path_, bytes,
+                    [&] { return target()->RangeSync(offset, bytes, options, debug); });
+  }
 
  private:
   template <typename Write>
-  IOStatus append(const Slice& data, const Write& write) {
-    return fs_.call(Call::Append, [&] {
-      IOStatus status = write();
-      if (status.ok()) {
+  IOStatus append(const Slice& data, const IOOptions& options, IODebugContext* debug,
+                  const Write& write) {
+    IOStatus status = fs_.call(Call::Append, path_, data.size(), [&] {
+      IOStatus written = write();
+      if (written.ok()) {
         fs_.update(*state_, [&data](FileState& file) { file.written += data.size(); });
       }
-      return status;
+      return written;
     });
+    const uint64_t part = status.ok() ? 0 : fs_.part_of(data.size());
+    if (part > 0 && target()->Append(Slice(data.data(), part), options, debug).ok()) {
+      fs_.update(*state_, [part](FileState& file) { file.written += part; });
+    }
+    return status;
   }
   template <typename Sync>
-  IOStatus sync(const Sync& do_sync) {
+  IOStatus sync(Call kind, const Sync& do_sync) {
     fs_.run_sync_hook(path_);
-    return fs_.call(Call::Sync, [&] {
+    return fs_.call(kind, path_, 0, [&] {
+      if (fs_.sync_is_a_lie(path_)) return IOStatus::OK();
       uint64_t reached = 0;  // What is appended during the sync may not be part of it.
       fs_.update(*state_, [&reached](FileState& file) { reached = file.written; });
       IOStatus status = do_sync();
@@ -96,53 +120,116 @@ class FaultWritableFile : public rocksdb::FSWritableFileOwnerWrapper {
 
 class FaultReadFile : public rocksdb::FSRandomAccessFileOwnerWrapper {
  public:
-  FaultReadFile(std::unique_ptr<rocksdb::FSRandomAccessFile>&& file, FaultFs& fs)
-      : FSRandomAccessFileOwnerWrapper(std::move(file)), fs_(fs) {}
+  FaultReadFile(std::unique_ptr<rocksdb::FSRandomAccessFile>&& file, FaultFs& fs, std::string path)
+      : FSRandomAccessFileOwnerWrapper(std::move(file)), fs_(fs), path_(std::move(path)) {}
 
   IOStatus Read(uint64_t offset, size_t bytes, const IOOptions& options, Slice* result,
                 char* scratch, IODebugContext* debug) const override {
-    return fs_.call(Call::Read, [&] {
+    return fs_.call(Call::Read, path_, bytes, [&] {
       return FSRandomAccessFileOwnerWrapper::Read(offset, bytes, options, result, scratch, debug);
     });
   }
   IOStatus MultiRead(rocksdb::FSReadRequest* requests, size_t count, const IOOptions& options,
                      IODebugContext* debug) override {
-    return fs_.call(Call::Read, [&] {
+    return fs_.call(Call::Read, path_, count, [&] {
       return FSRandomAccessFileOwnerWrapper::MultiRead(requests, count, options, debug);
     });
   }
 
  private:
   FaultFs& fs_;
+  const std::string path_;
 };
 
-class FaultDirectory : public rocksdb::FSDirectoryWrapper {
+class FaultSequentialFile : public rocksdb::FSSequentialFileOwnerWrapper {
  public:
-  FaultDirectory(std::unique_ptr<rocksdb::FSDirectory>&& dir, FaultFs& fs)
-      : FSDirectoryWrapper(std::move(dir)), fs_(fs) {}
+  FaultSequentialFile(std::unique_ptr<rocksdb::FSSequentialFile>&& file, FaultFs& fs,
+                      std::string path)
+      : FSSequentialFileOwnerWrapper(std::move(file)), fs_(fs), path_(std::move(path)) {}
 
-  IOStatus Fsync(const IOOptions& options, IODebugContext* debug) override {
-    return fs_.call(Call::DirSync, [&] { return FSDirectoryWrapper::Fsync(options, debug); });
-  }
-  IOStatus FsyncWithDirOptions(const IOOptions& options, IODebugContext* debug,
-                               const rocksdb::DirFsyncOptions& dir_options) override {
-    return fs_.call(Call::DirSync, [&] {
-      return FSDirectoryWrapper::FsyncWithDirOptions(options, debug, dir_options);
+  IOStatus Read(size_t bytes, const IOOptions& options, Slice* result, char* scratch,
+                IODebugContext* debug) override {
+    return fs_.call(Call::Read, path_, bytes, [&] {
+      return FSSequentialFileOwnerWrapper::Read(bytes, options, result, scratch, debug);
     });
   }
 
  private:
   FaultFs& fs_;
+  const std::string path_;
+};
+
+class FaultDirectory : public rocksdb::FSDirectoryWrapper {
+ public:
+  FaultDirectory(std::unique_ptr<rocksdb::FSDirectory>&& dir, FaultFs& fs, std::string path)
+      : FSDirectoryWrapper(std::move(dir)), fs_(fs), path_(std::move(path)) {}
+
+  IOStatus Fsync(const IOOptions& options, IODebugContext* debug) override {
+    return sync([&] { return FSDirectoryWrapper::Fsync(options, debug); });
+  }
+  IOStatus FsyncWithDirOptions(const IOOptions& options, IODebugContext* debug,
+                               const rocksdb::DirFsyncOptions& dir_options) override {
+    return sync(
+        [&] { return FSDirectoryWrapper::FsyncWithDirOptions(options, debug, dir_options); });
+  }
+
+ private:
+  template <typename Sync>
+  IOStatus sync(const Sync& do_sync) {
+    return fs_.call(Call::DirSync, path_, 0, [&] {
+      IOStatus status = do_sync();
+      if (status.ok()) fs_.entries_synced(path_);
+      return status;
+    });
+  }
+
+  FaultFs& fs_;
+  const std::string path_;
 };
 
 }  // namespace
 
 FaultFs::FaultFs(const std::shared_ptr<rocksdb::FileSystem>& base) : FileSystemWrapper(base) {}
 
-void FaultFs::fail_nth(uint64_t n, IOStatus status, std::optional<Call> only) {
+FaultFs::~FaultFs() {
+  if (trace_file_ >= 0) ::close(trace_file_);
+}
+
+void FaultFs::fail_nth(uint64_t n, IOStatus status, std::optional<Call> only, bool writes_part) {
   const std::lock_guard lock(mutex_);
-  fault_.emplace(Fault{.calls_left = n, .status = std::move(status), .only = only});
+  fault_.emplace(Fault{
+      .calls_left = n, .status = std::move(status), .only = only, .writes_part = writes_part});
   fired_ = false;
+}
+
+uint64_t FaultFs::part_of(uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(part_is_due_, false) ? bytes / 2 : 0;
+}
+
+void FaultFs::lie_about_syncs(std::string suffix) {
+  const std::lock_guard lock(mutex_);
+  lies_about_ = std::move(suffix);
+}
+
+bool FaultFs::sync_is_a_lie(const std::string& path) const {
+  const std::lock_guard lock(mutex_);
+  return lies_about_ && path.ends_with(*lies_about_);
+}
+
+void FaultFs::trace_to(const std::string& path) {
+  const std::lock_guard lock(mutex_);
+  trace_file_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+  CHECK(trace_file_ >= 0);
+}
+
+void FaultFs::trace(Call kind, const std::string& path, uint64_t bytes, const IOStatus& status) {
+  const std::lock_guard lock(mutex_);
+  if (trace_file_ < 0) return;
+  const std::string line =
+      fmt::format("{} {} {} {} {}\n", ++trace_lines_, call_names[static_cast<size_t>(kind)],
+                  path.substr(path.rfind('/') + 1), bytes, status.ok() ? "ok" : status.ToString());
+  CHECK(::write(trace_file_, line.data(), line.size()) == static_cast<ssize_t>(line.size()));
 }
 
 bool FaultFs::fired() const {
@@ -170,15 +257,53 @@ void FaultFs::set_free_bytes(uint64_t bytes) {
   free_bytes_ = bytes;
 }
 
-void FaultFs::lose_power() {
+void FaultFs::forget_entries(std::string path) {
+  const std::lock_guard lock(mutex_);
+  graves_ = std::move(path);
+}
+
+std::string FaultFs::bury(const std::string& path) {
+  if (graves_.empty()) return {};
+  std::string grave = fmt::format("{}/{}", graves_, ++last_grave_);
+  return ::link(path.c_str(), grave.c_str()) == 0 ? grave : std::string();
+}
+
+void FaultFs::changed(Entry entry) {
+  if (!graves_.empty()) unsynced_entries_[dir_of(entry.path)].push_back(std::move(entry));
+}
+
+void FaultFs::entries_synced(const std::string& dir) {
+  const std::lock_guard lock(mutex_);
+  const auto found = unsynced_entries_.find(dir);
+  if (found == unsynced_entries_.end()) return;
+  for (const Entry& entry : found->second) {
+    if (!entry.grave.empty()) ::unlink(entry.grave.c_str());
+  }
+  unsynced_entries_.erase(found);
+}
+
+// What cannot be undone is in a directory that was renamed past us, as that of a new database is,
+// and synced.
+void FaultFs::undo(const Entry& entry) {
+  if (entry.kind == Call::Create) ::unlink(entry.path.c_str());
+  if (entry.kind == Call::Rename) ::rename(entry.path.c_str(), entry.from.c_str());
+  if (!entry.grave.empty()) ::rename(entry.grave.c_str(), entry.path.c_str());
+}
+
+void FaultFs::lose_power(Loss loss, uint64_t seed) {
   const std::unique_lock power(power_);
   const std::lock_guard lock(mutex_);
   has_power_ = false;
+  std::mt19937_64 random(seed);
   for (const auto& [path, file] : files_) {
-    if (file->written == file->synced) continue;
-    const int cut = ::truncate(path.c_str(), static_cast<off_t>(file->synced));
-    // A whole directory may have been renamed past us, as a new database is.
-    CHECK(cut == 0 || errno == ENOENT);
+    lose_bytes(path, file->synced, file->written, loss, random);
+  }
+  for (auto& [dir, entries] : unsynced_entries_) {
+    const size_t kept = loss == Loss::Whole ? 0 : random() % (entries.size() + 1);
+    while (entries.size() > kept) {
+      undo(entries.back());
+      entries.pop_back();
+    }
   }
 }
 
@@ -191,6 +316,7 @@ IOStatus FaultFs::enter(Call kind) {
   if (fault_->only ? *fault_->only != kind : !is_write(kind)) return IOStatus::OK();
   if (fault_->calls_left-- > 0) return IOStatus::OK();
   fired_ = true;
+  part_is_due_ = fault_->writes_part && kind == Call::Append;
   return std::exchange(fault_, std::nullopt)->status;
 }
 
@@ -234,23 +360,32 @@ std::shared_ptr<FileState> FaultFs::track(const std::string& path, uint64_t byte
 IOStatus FaultFs::NewSequentialFile(const std::string& path, const FileOptions& options,
                                     std::unique_ptr<rocksdb::FSSequentialFile>* file,
                                     IODebugContext* debug) {
-  return call(Call::Open, [&] { return target()->NewSequentialFile(path, options, file, debug); });
+  IOStatus status = call(Call::Open, path, 0,
+                         [&] { return target()->NewSequentialFile(path, options, file, debug); });
+  if (status.ok()) *file = std::make_unique<FaultSequentialFile>(std::move(*file), *this, path);
+  return status;
 }
 
 IOStatus FaultFs::NewRandomAccessFile(const std::string& path, const FileOptions& options,
                                       std::unique_ptr<rocksdb::FSRandomAccessFile>* file,
                                       IODebugContext* debug) {
-  IOStatus status =
-      call(Call::Open, [&] { return target()->NewRandomAccessFile(path, options, file, debug); });
-  if (status.ok()) *file = std::make_unique<FaultReadFile>(std::move(*file), *this);
+  IOStatus status = call(Call::Open, path, 0,
+                         [&] { return target()->NewRandomAccessFile(path, options, file, debug); });
+  if (status.ok()) *file = std::make_unique<FaultReadFile>(std::move(*file), *this, path);
   return status;
 }
 
 IOStatus FaultFs::NewWritableFile(const std::string& path, const FileOptions& options,
                                   std::unique_ptr<rocksdb::FSWritableFile>* file,
                                   IODebugContext* debug) {
-  IOStatus status =
-      call(Call::Create, [&] { return target()->NewWritableFile(path, options, file, debug); });
+  IOStatus status = call(Call::Create, path, 0, [&] {
+    const std::lock_guard lock(mutex_);
+    // A file that is there is emptied in place: its entry does not change.
+    const bool is_new = ::access(path.c_str(), F_OK) != 0;
+    IOStatus made = target()->NewWritableFile(path, options, file, debug);
+    if (made.ok() && is_new) changed({.kind = Call::Create, .path = path});
+    return made;
+  });
   if (!status.ok()) return status;
   *file = std::make_unique<FaultWritableFile>(std::move(*file), *this, path, track(path, 0));
   return status;
@@ -259,8 +394,8 @@ IOStatus FaultFs::NewWritableFile(const std::string& path, const FileOptions& op
 IOStatus FaultFs::ReopenWritableFile(const std::string& path, const FileOptions& options,
                                      std::unique_ptr<rocksdb::FSWritableFile>* file,
                                      IODebugContext* debug) {
-  IOStatus status =
-      call(Call::Create, [&] { return target()->ReopenWritableFile(path, options, file, debug); });
+  IOStatus status = call(Call::Create, path, 0,
+                         [&] { return target()->ReopenWritableFile(path, options, file, debug); });
   if (!status.ok()) return status;
   uint64_t bytes = 0;  // Of the file itself: the object's own count starts at 0 here, too.
   IOStatus sized = target()->GetFileSize(path, options.io_options, &bytes, debug);
@@ -272,27 +407,33 @@ IOStatus FaultFs::ReopenWritableFile(const std::string& path, const FileOptions&
 IOStatus FaultFs::NewDirectory(const std::string& path, const IOOptions& options,
                                std::unique_ptr<rocksdb::FSDirectory>* dir, IODebugContext* debug) {
   IOStatus status =
-      call(Call::Open, [&] { return target()->NewDirectory(path, options, dir, debug); });
-  if (status.ok()) *dir = std::make_unique<FaultDirectory>(std::move(*dir), *this);
+      call(Call::Open, path, 0, [&] { return target()->NewDirectory(path, options, dir, debug); });
+  if (status.ok()) *dir = std::make_unique<FaultDirectory>(std::move(*dir), *this, path);
   return status;
 }
 
 IOStatus FaultFs::DeleteFile(const std::string& path, const IOOptions& options,
                              IODebugContext* debug) {
-  return call(Call::Delete, [&] {
-    IOStatus status = target()->DeleteFile(path, options, debug);
+  return call(Call::Delete, path, 0, [&] {
     const std::lock_guard lock(mutex_);
-    if (status.ok()) files_.erase(path);
+    const std::string grave = bury(path);
+    IOStatus status = target()->DeleteFile(path, options, debug);
+    if (!status.ok()) return status;
+    files_.erase(path);
+    changed({.kind = Call::Delete, .path = path, .grave = grave});
     return status;
   });
 }
 
 IOStatus FaultFs::RenameFile(const std::string& from, const std::string& to,
                              const IOOptions& options, IODebugContext* debug) {
-  return call(Call::Rename, [&] {
-    IOStatus status = target()->RenameFile(from, to, options, debug);
+  return call(Call::Rename, to, 0, [&] {
     const std::lock_guard lock(mutex_);
-    if (!status.ok() || !files_.contains(from)) return status;
+    const std::string grave = bury(to);
+    IOStatus status = target()->RenameFile(from, to, options, debug);
+    if (!status.ok()) return status;
+    changed({.kind = Call::Rename, .path = to, .from = from, .grave = grave});
+    if (!files_.contains(from)) return status;
     files_[to] = std::move(files_.at(from));
     files_.erase(from);
     return status;
@@ -301,24 +442,24 @@ IOStatus FaultFs::RenameFile(const std::string& from, const std::string& to,
 
 IOStatus FaultFs::LinkFile(const std::string& from, const std::string& to, const IOOptions& options,
                            IODebugContext* debug) {
-  return call(Call::Create, [&] {
+  return call(Call::Create, to, 0, [&] {
     IOStatus status = target()->LinkFile(from, to, options, debug);
     const std::lock_guard lock(mutex_);
-    if (status.ok() && files_.contains(from)) files_[to] = files_.at(from);
+    if (!status.ok()) return status;
+    changed({.kind = Call::Create, .path = to});
+    if (files_.contains(from)) files_[to] = files_.at(from);
     return status;
   });
 }
 
 IOStatus FaultFs::GetFreeSpace(const std::string& path, const IOOptions& options, uint64_t* bytes,
                                IODebugContext* debug) {
-  {
+  return call(Call::FreeSpace, path, 0, [&] {
     const std::lock_guard lock(mutex_);
-    if (free_bytes_) {
-      *bytes = *free_bytes_;
-      return IOStatus::OK();
-    }
-  }
-  return target()->GetFreeSpace(path, options, bytes, debug);
+    if (!free_bytes_) return target()->GetFreeSpace(path, options, bytes, debug);
+    *bytes = *free_bytes_;
+    return IOStatus::OK();
+  });
 }
 
 }  // namespace perennial::support

@@ -9,8 +9,11 @@
 #include <optional>
 #include <shared_mutex>
 #include <string>
+#include <vector>
 
 #include <rocksdb/file_system.h>
+
+#include "tests/support/power_loss.h"
 
 // A file system that fails on request, and that forgets on request what was never synced. Lies on
 // top of a real one and under RocksDB: rocksdb::NewCompositeEnv(fault_fs). Every method may be
@@ -18,8 +21,21 @@
 namespace perennial::support {
 
 // The kinds of calls that can be counted and failed.
-enum class Call : uint8_t { Create, Append, Sync, Close, Rename, Delete, DirSync, Open, Read };
-inline constexpr size_t call_kinds = 9;
+enum class Call : uint8_t {
+  Create,
+  Append,
+  Sync,
+  Fsync,
+  RangeSync,
+  Close,
+  Rename,
+  Delete,
+  DirSync,
+  Open,
+  Read,
+  FreeSpace
+};
+inline constexpr size_t call_kinds = 12;
 
 // How far a file has come. Its sizes, in bytes.
 struct FileState {
@@ -30,10 +46,12 @@ struct FileState {
 class FaultFs : public rocksdb::FileSystemWrapper {
  public:
   explicit FaultFs(const std::shared_ptr<rocksdb::FileSystem>& base);
+  ~FaultFs() override;
 
   // Fails the n-th call from now on, counted from 0: of one kind, or of those that write. Later
-  // calls succeed again.
-  void fail_nth(uint64_t n, rocksdb::IOStatus status, std::optional<Call> only = std::nullopt);
+  // calls succeed again. `writes_part`: if it is to append bytes, half of them are written first.
+  void fail_nth(uint64_t n, rocksdb::IOStatus status, std::optional<Call> only = std::nullopt,
+                bool writes_part = false);
   // Whether the fault above was met.
   bool fired() const;
   // Fails every call of one kind from now on.
@@ -47,20 +65,37 @@ class FaultFs : public rocksdb::FileSystemWrapper {
   // What GetFreeSpace says, in place of the truth.
   void set_free_bytes(uint64_t bytes);
 
-  // The power goes: from here on every call fails, and each file ends where it was last synced.
-  void lose_power();
+  // Syncs of files with this end of their name say that all is well, and do nothing.
+  void lie_about_syncs(std::string suffix);
+  // From here on, creations, renames and deletions whose directory was not synced are undone when
+  // the power goes. `path`: an empty directory on the same disk for what is deleted meanwhile.
+  void forget_entries(std::string path);
+  // Appends a line for each call to this file: its number, kind, file, bytes and outcome. It is
+  // complete whenever the process ends.
+  void trace_to(const std::string& path);
+
+  // The power goes: from here on every call fails, and each file ends where it was last synced, or
+  // with what else is left of it, drawn from the seed.
+  void lose_power(Loss loss = Loss::Whole, uint64_t seed = 0);
 
   const char* Name() const override { return "perennial.FaultFs"; }
 
   // For the files that this file system hands out. Makes a call, unless it is to fail. The power
   // does not go in the middle of one.
   template <typename Function>
-  rocksdb::IOStatus call(Call kind, const Function& function) {
+  rocksdb::IOStatus call(Call kind, const std::string& path, uint64_t bytes,
+                         const Function& function) {
     run_action(kind);
     const std::shared_lock power(power_);
     rocksdb::IOStatus status = enter(kind);
-    return status.ok() ? function() : status;
+    if (status.ok()) status = function();
+    trace(kind, path, bytes, status);
+    return status;
   }
+  // After a call() to append failed: how many of these bytes are to be written all the same.
+  uint64_t part_of(uint64_t bytes);
+  bool sync_is_a_lie(const std::string& path) const;
+  void entries_synced(const std::string& dir);
   void run_sync_hook(const std::string& path);
   // Changes a file's state under the lock.
   void update(FileState& file, const std::function<void(FileState&)>& change);
@@ -97,12 +132,25 @@ class FaultFs : public rocksdb::FileSystemWrapper {
     uint64_t calls_left;
     rocksdb::IOStatus status;
     std::optional<Call> only;
+    bool writes_part;
+  };
+  // A change of a directory that was not synced. Of its members, those that it needs.
+  struct Entry {
+    Call kind;         // Create, Rename or Delete.
+    std::string path;  // Rename: the new one.
+    std::string from = {};
+    std::string grave = {};  // Where the file that was at `path` lies, if there was one.
   };
 
   void run_action(Call kind);
   // Counts a call and says whether it may go on.
   rocksdb::IOStatus enter(Call kind);
   std::shared_ptr<FileState> track(const std::string& path, uint64_t bytes);
+  void trace(Call kind, const std::string& path, uint64_t bytes, const rocksdb::IOStatus& status);
+  // Under the lock: makes a second link to what is at `path`. Returns it, or nothing.
+  std::string bury(const std::string& path);
+  void changed(Entry entry);
+  void undo(const Entry& entry);
 
   std::shared_mutex power_;   // Held by each call, and alone by lose_power().
   mutable std::mutex mutex_;  // Guards what is below: RocksDB's threads come from all sides.
@@ -114,6 +162,13 @@ class FaultFs : public rocksdb::FileSystemWrapper {
   uint64_t action_calls_left_ = 0;
   std::function<void()> action_;
   bool has_power_ = true;
+  bool part_is_due_ = false;
+  std::optional<std::string> lies_about_;
+  std::string graves_;  // Empty: entries are never forgotten.
+  uint64_t last_grave_ = 0;
+  std::map<std::string, std::vector<Entry>> unsynced_entries_;  // By directory.
+  int trace_file_ = -1;
+  uint64_t trace_lines_ = 0;
   std::optional<uint64_t> free_bytes_;
   std::function<void(const std::string&)> sync_hook_;
 };

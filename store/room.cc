@@ -1,0 +1,139 @@
+#include "store/room.h"
+
+#include <algorithm>
+#include <cerrno>
+
+#include <fmt/format.h>
+#include <rocksdb/env.h>
+#include <sys/statvfs.h>
+
+#include "store/log_files.h"
+#include "store/rocks_status.h"
+
+namespace perennial::store {
+namespace {
+
+constexpr uint64_t mib = 1 << 20;
+
+void derive(uint64_t& bytes, uint64_t from_disk) {
+  if (bytes == derived) bytes = from_disk;
+}
+
+}  // namespace
+
+std::string_view room_state_name(RoomState state) {
+  switch (state) {
+    case RoomState::Ok:
+      return "ok";
+    case RoomState::LowSpace:
+      return "low-space";
+    case RoomState::NoBallast:
+      return "no-ballast";
+  }
+  return "unknown";
+}
+
+void fit_to_disk(Options& options, uint64_t disk_bytes) {
+  // Twice the log bound and a large compaction.
+  derive(options.low_water_bytes, std::min(640 * mib, disk_bytes / 4));
+  derive(options.ballast_bytes, std::min(2 * options.log_bytes_max, disk_bytes / 8));
+  derive(options.open_bytes_min, std::clamp(disk_bytes / 64, 2 * mib, 64 * mib));
+  options.log_bytes_max = std::min(options.log_bytes_max, std::max(2 * mib, disk_bytes / 32));
+  options.compaction_bytes_max =
+      std::min(options.compaction_bytes_max, std::max(2 * mib, disk_bytes / 32));
+}
+
+uint64_t start_bytes(const Options& options, uint64_t log_bytes) {
+  return std::max(options.open_bytes_min, log_bytes + log_bytes / 4);
+}
+
+uint64_t compaction_leaves_bytes(const Options& options) {
+  return start_bytes(options, options.log_bytes_max) + options.log_bytes_max;
+}
+
+Result<uint64_t> disk_bytes_of(const std::string& path) {
+  struct statvfs disk = {};
+  if (::statvfs(path.c_str(), &disk) != 0) return from_errno(errno, "ask for the disk's size");
+  return uint64_t{disk.f_blocks} * disk.f_frsize;
+}
+
+Result<uint64_t> free_bytes_of(const std::string& path, const Options& options) {
+  rocksdb::Env* const env = options.env != nullptr ? options.env : rocksdb::Env::Default();
+  uint64_t free_bytes = 0;
+  if (const auto asked = env->GetFreeSpace(path, &free_bytes); !asked.ok()) {
+    return from_rocksdb(asked).with("ask for free room");
+  }
+  return free_bytes;
+}
+
+Room::Room(DataDir& dir, const Options& options)
+    : dir_(dir),
+      options_(options),
+      limits_{.low_water_bytes = options.low_water_bytes, .ballast_bytes = options.ballast_bytes},
+      has_ballast_(dir.ballast_bytes() > 0) {}
+
+// RocksDB cannot open on a full disk without harm, so room is looked for first.
+Status Room::make_room_for_start() {
+  const uint64_t needed = start_bytes(options_, list_log_files(dir_.db_path()).bytes);
+  Result<uint64_t> free_bytes = free_bytes_of(dir_.path(), options_);
+  // A ballast of another size is from another configuration, or was not finished.
+  const bool misfits = limits_.ballast_bytes > 0 && dir_.ballast_bytes() != limits_.ballast_bytes;
+  if (free_bytes.ok() && has_ballast_ && (*free_bytes < needed || misfits)) {
+    if (Status released = release_ballast(); !released.ok()) return released;
+    free_bytes = free_bytes_of(dir_.path(), options_);
+  }
+  if (!free_bytes.ok()) return free_bytes.take_status();
+  free_bytes_.store(*free_bytes, std::memory_order_relaxed);
+  if (*free_bytes >= needed) return {};
+  return {StatusCode::NoSpace,
+          fmt::format("{} bytes are free, and a start needs {}", *free_bytes, needed)};
+}
+
+Status Room::look() {
+  Result<uint64_t> free_bytes = free_bytes_of(dir_.path(), options_);
+  if (!free_bytes.ok()) return free_bytes.take_status();
+  if (has_ballast_ && limits_.needs_ballast(*free_bytes)) {
+    if (Status released = release_ballast(); !released.ok()) return released;
+    free_bytes = free_bytes_of(dir_.path(), options_);
+    if (!free_bytes.ok()) return free_bytes.take_status();
+  }
+  free_bytes_.store(*free_bytes, std::memory_order_relaxed);
+  const RoomState before = state();
+  RoomState now = RoomState::Ok;
+  if (limits_.refuses_puts(before != RoomState::Ok, *free_bytes)) {
+    const bool gave_up = limits_.ballast_bytes > 0 && !has_ballast_;
+    now = gave_up ? RoomState::NoBallast : RoomState::LowSpace;
+  }
+  if (now == before) return {};
+  state_.store(now, std::memory_order_relaxed);
+  inform("store.room", fmt::format("state={} free_bytes={} low_water_bytes={}",
+                                   room_state_name(now), *free_bytes, limits_.low_water_bytes));
+  return {};
+}
+
+void Room::make_ballast() {
+  if (has_ballast_ || cannot_make_ || limits_.ballast_bytes == 0) return;
+  const Result<uint64_t> free_bytes = free_bytes_of(dir_.path(), options_);
+  if (!free_bytes.ok() || !limits_.affords_ballast(*free_bytes)) return;
+  const Status made = dir_.make_ballast(limits_.ballast_bytes);
+  if (made.ok()) {
+    has_ballast_ = true;
+    return inform("store.ballast", fmt::format("made_bytes={}", limits_.ballast_bytes));
+  }
+  cannot_make_ = true;
+  inform("store.ballast", fmt::format("made_bytes=0 error=\"{}\"", made.message()));
+}
+
+Status Room::release_ballast() {
+  const uint64_t bytes = dir_.ballast_bytes();
+  if (Status removed = dir_.remove_ballast(); !removed.ok()) return removed;
+  has_ballast_ = false;
+  inform("store.ballast", fmt::format("released_bytes={}", bytes));
+  return {};
+}
+
+void Room::inform(std::string_view at, std::string_view fields) const {
+  if (options_.events.info) options_.events.info(at, fields);
+}
+
+}  // namespace perennial::store

@@ -1,0 +1,114 @@
+// A disk that does not answer ends the server; a server that was stopped is not taken for one.
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include "tests/cmd/launch.h"
+#include "tests/support/server_process.h"
+
+namespace perennial::support {
+namespace {
+
+using testing::HasSubstr;
+
+const std::vector<std::string> flags = {"-b", "data", "-l", "unix:s", "--config", "config"};
+
+class Stall : public testing::Test {
+ protected:
+  void configure(int stall_seconds_max) {
+    std::ofstream(dir_.path() + "/config")
+        << fmt::format("stall_seconds_max: {}\n", stall_seconds_max);
+  }
+  Launch::Setup with_slow_syncs(const std::string& delay_ms) const {
+    return {.flags = flags,
+            .variables = {{"LD_PRELOAD", SLOW_SYNC},
+                          {"SLOW_SYNC_MS", delay_ms},
+                          {"SLOW_SYNC_IF", dir_.path() + "/slow"}}};
+  }
+  void slow_down() const { std::ofstream(dir_.path() + "/slow") << ""; }
+  void speed_up() const { std::filesystem::remove(dir_.path() + "/slow"); }
+
+  ClientSocket connect(const Launch& server) const {
+    for (;;) {
+      Result<ClientSocket> client = ClientSocket::connect("unix:" + dir_.path() + "/s");
+      if (client.ok()) return client.take();
+      CHECK(kill(server.pid(), 0) == 0);
+      usleep(1'000);  // It does not listen yet.
+    }
+  }
+
+  const TempDir dir_;
+};
+
+TEST_F(Stall, ASyncThatHangsEndsWith70AndNoAnswer) {
+  configure(1);
+  {
+    Launch server(dir_.path(), with_slow_syncs("600000"));
+    ClientSocket client = connect(server);
+    ASSERT_EQ(client.ask("put 0 0 60 1\r\na\r\n").take(), "INSERTED 1\r\n");
+    slow_down();
+    EXPECT_EQ(client.ask("put 0 0 60 1\r\nb\r\n").status().code(), StatusCode::Io);
+    EXPECT_EQ(server.wait().code, 70) << server.stderr_text();
+    EXPECT_THAT(server.stderr_text(),
+                HasSubstr("level=error at=store.stalled exit=70 error=\"a write or a sync has not "
+                          "ended for 1 s (stall_seconds_max)\"\n"));
+  }
+  Launch server(dir_.path(), {.flags = flags});
+  EXPECT_EQ(connect(server).ask("peek 1\r\n").take(), "FOUND 1 1\r\na\r\n");
+}
+
+TEST_F(Stall, WithoutALimitASyncMayTakeItsTime) {
+  configure(0);
+  Launch server(dir_.path(), with_slow_syncs("1500"));
+  ClientSocket client = connect(server);
+  slow_down();
+  EXPECT_EQ(client.ask("put 0 0 60 1\r\na\r\n").take(), "INSERTED 1\r\n");
+}
+
+// Stopped while a sync is under way, longer than one may take. STOP_SECONDS makes it longer still.
+TEST_F(Stall, AStoppedServerIsNotAccused) {
+  const char* const wanted = ::getenv("STOP_SECONDS");
+  const int stop_s = wanted != nullptr ? std::atoi(wanted) : 3;
+  constexpr int puts = 2'000;
+  configure(2);
+  Launch server(dir_.path(), with_slow_syncs("20"));
+  ClientSocket client = connect(server);
+  slow_down();
+  // One at a time, so that there are many syncs, each of which is there to be stopped in.
+  std::thread load([&client] {
+    for (int i = 1; i <= 100; ++i) {
+      EXPECT_EQ(client.ask("put 0 0 60 1\r\na\r\n", 120'000).take(),
+                fmt::format("INSERTED {}\r\n", i));
+    }
+  });
+  for (int stops = 0; stops < 2; ++stops) {
+    usleep(500'000);
+    server.signal(SIGSTOP);
+    sleep(static_cast<unsigned>(stop_s));
+    server.signal(SIGCONT);
+  }
+  load.join();
+  speed_up();
+  std::string many;
+  for (int i = 0; i < puts; ++i) many += "put 0 0 60 1\r\nb\r\n";
+  ASSERT_TRUE(client.send(many).ok());
+  for (int i = 1; i <= puts; ++i) {
+    ASSERT_EQ(client.read_reply().take(), fmt::format("INSERTED {}\r\n", 100 + i));
+  }
+  EXPECT_THAT(client.ask("stats\r\n").take(), HasSubstr("\ncurrent-jobs-ready: 2100\n"));
+  server.signal(SIGTERM);
+  EXPECT_EQ(server.wait().code, 0) << server.stderr_text();
+}
+
+}  // namespace
+}  // namespace perennial::support

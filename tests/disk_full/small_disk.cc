@@ -1,0 +1,69 @@
+#include "tests/disk_full/small_disk.h"
+
+#include <algorithm>
+#include <fstream>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "engine/types/check.h"
+
+namespace perennial::disk_full {
+namespace {
+
+// Becomes root of a user namespace, whose only user this is.
+bool become_own_root() {
+  const uid_t user = ::getuid();
+  const gid_t group = ::getgid();
+  if (::unshare(CLONE_NEWUSER) != 0) return false;
+  std::ofstream("/proc/self/setgroups") << "deny";
+  std::ofstream("/proc/self/uid_map") << fmt::format("0 {} 1", user);
+  std::ofstream("/proc/self/gid_map") << fmt::format("0 {} 1", group);
+  return ::geteuid() == 0;
+}
+
+}  // namespace
+
+bool enter_own_mounts() {
+  if (::geteuid() != 0 && !become_own_root()) return false;
+  if (::unshare(CLONE_NEWNS) != 0) return false;
+  return ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0;
+}
+
+SmallDisk::SmallDisk(uint64_t bytes) {
+  const std::string options = fmt::format("size={},mode=0700", bytes);
+  CHECK(::mount("perennial", path().c_str(), "tmpfs", 0, options.c_str()) == 0);
+}
+
+SmallDisk::~SmallDisk() {
+  CHECK(::umount2(path().c_str(), MNT_DETACH) == 0);
+}
+
+uint64_t SmallDisk::free_bytes() const {
+  struct statvfs disk = {};
+  CHECK(::statvfs(path().c_str(), &disk) == 0);
+  return uint64_t{disk.f_bavail} * disk.f_frsize;
+}
+
+void SmallDisk::fill() const {
+  const int file = ::open(foreign_path().c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+  CHECK(file >= 0);
+  struct stat before = {};
+  CHECK(::fstat(file, &before) == 0);
+  // The server takes and gives room meanwhile: less and less of what there was is tried.
+  for (uint64_t bytes = free_bytes(); bytes > 0; bytes = std::min(bytes / 2, free_bytes())) {
+    if (::posix_fallocate(file, before.st_size, static_cast<off_t>(bytes)) == 0) break;
+  }
+  ::close(file);
+}
+
+void SmallDisk::clear() const {
+  CHECK(::unlink(foreign_path().c_str()) == 0);
+}
+
+}  // namespace perennial::disk_full

@@ -1,0 +1,91 @@
+#include <map>
+#include <random>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tests/flip/positions.h"
+#include "tests/flip/specimen.h"
+#include "tests/flip/verdict.h"
+#include "tests/store/temp_dir.h"
+#include "tests/support/seed.h"
+
+// P9: whichever byte of a data directory is flipped, it is refused, or nothing is missing.
+namespace perennial::store {
+namespace {
+
+// A byte of one file, and the bits of it that change.
+struct Flip {
+  const SpecimenFile* file;
+  size_t offset;
+  uint8_t bits;
+};
+
+// How often a kind is chosen: the logs and the tables hold the jobs.
+int weight_of(const std::string& kind) {
+  if (kind == "log" || kind == "table") return 6;
+  return kind == "MANIFEST" ? 4 : 1;
+}
+
+Flip draw(const Specimen& specimen, std::mt19937_64& random) {
+  std::map<std::string, std::vector<const SpecimenFile*>> files;
+  for (const SpecimenFile& file : specimen.files) {
+    if (file.bytes > 0) files[kind_of(file.name)].push_back(&file);
+  }
+  std::vector<std::string> urn;
+  for (const auto& [kind, of_kind] : files) urn.insert(urn.end(), weight_of(kind), kind);
+  const auto& chosen = files[urn[random() % urn.size()]];
+  const SpecimenFile* const file = chosen[random() % chosen.size()];
+  return {.file = file,
+          .offset = random() % file->bytes,
+          .bits = static_cast<uint8_t>(1U << random() % 8)};
+}
+
+bool is_good(const Specimen& specimen, const Flip& flip, const Judgement& found) {
+  switch (found.verdict) {
+    case Verdict::Whole:
+    case Verdict::Refused:
+      return true;
+    case Verdict::BodyDamaged:
+      return kind_of(flip.file->name) == "table";
+    case Verdict::LastDropped:
+      return flip.file->name == specimen.newest_log();
+    case Verdict::Shorter:
+    case Verdict::Wrong:
+      return false;
+  }
+  return false;
+}
+
+void flip_bytes(Stop stop, uint64_t count, const char* title) {
+  std::mt19937_64 random(support::seed());
+  const TempDir dir;
+  const Specimen specimen = make_specimen(dir.data_dir(), stop, random());
+  Tally tally;
+  for (uint64_t n = 0; n < count; ++n) {
+    const Flip flip = draw(specimen, random);
+    const std::string copy = dir.path() + "/copy";
+    copy_specimen(specimen, copy);
+    std::string content = read_file(copy + "/" + flip.file->name);
+    content[flip.offset] = static_cast<char>(content[flip.offset] ^ flip.bits);
+    replace_file(copy + "/" + flip.file->name, content);
+    const Judgement found = judge(specimen, copy);
+    tally.add(kind_of(flip.file->name), found.verdict);
+    ASSERT_TRUE(is_good(specimen, flip, found))
+        << name_of(found.verdict) << ": " << flip.file->name << " byte " << flip.offset << " bits "
+        << int{flip.bits} << ": " << found.message;
+  }
+  tally.print(title);
+}
+
+TEST(Flip, OfAByteAfterAKillIsRefusedOrLosesNothing) {
+  flip_bytes(Stop::Killed, positions() - positions() / 4, "flipped after a kill");
+}
+
+TEST(Flip, OfAByteAfterACleanStopIsRefusedOrLosesNothing) {
+  flip_bytes(Stop::Clean, positions() / 4, "flipped after a clean stop");
+}
+
+}  // namespace
+}  // namespace perennial::store

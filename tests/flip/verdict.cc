@@ -1,0 +1,140 @@
+#include "tests/flip/verdict.h"
+
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <utility>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "tests/store/child.h"
+
+namespace perennial::store {
+namespace {
+
+constexpr int exit_failed = 7;  // The fatal event came: the server would end with its message.
+
+struct Report {
+  bool is_open = false;
+  bool is_done = false;
+  Verdict verdict = Verdict::Wrong;
+  BatchIndex index = 0;
+  bool was_cut = false;
+};
+
+// "first_dropped=7" and so on.
+std::string dropped_field(BatchIndex index) {
+  return fmt::format("first_dropped={} ", index);
+}
+
+// Bodies are checked when they are read: each must be right, or told to be damaged.
+Verdict judge_bodies(const Store& store, const Image& image, std::string& message) {
+  const Snapshot snapshot = store.snapshot();
+  Verdict verdict = Verdict::Whole;
+  for (const auto& [id, row] : image.jobs) {
+    const Result<Body> body = store.read_body(id, snapshot);
+    if (body.ok() && body->view() == body_of(id)) continue;
+    message = body.ok() ? fmt::format("body of job {} is another", id) : body.status().message();
+    if (body.ok() || body.status().code() != StatusCode::Corruption) return Verdict::Wrong;
+    verdict = Verdict::BodyDamaged;
+  }
+  return verdict;
+}
+
+Verdict judge_open(Store& store, const Specimen& specimen, const std::string& events,
+                   std::string& message) {
+  const Result<Image> found = read_image(store);
+  if (!found.ok()) {
+    message = found.status().message();
+    return Verdict::Refused;
+  }
+  const BatchIndex last = specimen.world.index();
+  const BatchIndex index = store.opening().last_index;
+  message = fmt::format("{} of {} batches", index, last);
+  if (index > last) return Verdict::Wrong;
+  const World world = specimen.world_at(index);
+  if (*found != world.image()) return Verdict::Wrong;
+  if (store.opening().next_id < world.next_id()) return Verdict::Wrong;
+  const Verdict bodies = judge_bodies(store, world.image(), message);
+  if (index == last || bodies != Verdict::Whole) return bodies;
+  const bool is_told = events.find(dropped_field(last)) != std::string::npos && index + 1 == last;
+  return is_told ? Verdict::LastDropped : Verdict::Shorter;
+}
+
+void visit(const Specimen& specimen, const std::string& path, const Pipe& pipe) {
+  Report report;
+  std::string events;
+  Options options = {.data_dir = path};
+  options.events.info = [&](std::string_view at, std::string_view fields) {
+    if (at == "store.log_cut") events += std::string(fields) + " ";
+  };
+  options.events.fatal = [](const Status&) { ::_exit(exit_failed); };
+  Result<std::unique_ptr<Store>> store = Store::open(options);
+  report.is_open = true;
+  pipe.send(report);
+  std::string message = store.ok() ? "" : store.status().message();
+  report.verdict = store.ok() ? judge_open(**store, specimen, events, message) : Verdict::Refused;
+  report.index = store.ok() ? (*store)->opening().last_index : 0;
+  report.was_cut = !events.empty();
+  report.is_done = true;
+  pipe.send(report);
+  pipe.send_bytes(message.data(), message.size());
+  ::_exit(0);
+}
+
+}  // namespace
+
+const char* name_of(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::Whole:
+      return "whole";
+    case Verdict::Refused:
+      return "refused";
+    case Verdict::BodyDamaged:
+      return "body damaged";
+    case Verdict::LastDropped:
+      return "last dropped";
+    case Verdict::Shorter:
+      return "shorter";
+    case Verdict::Wrong:
+      return "WRONG";
+  }
+  return "";
+}
+
+Judgement judge(const Specimen& specimen, const std::string& path) {
+  const ChildEnd end = run_child([&](const Pipe& pipe) { visit(specimen, path, pipe); });
+  Judgement out;
+  Report report;
+  const size_t reports = end.sent.size() < 2 * sizeof report ? end.sent.size() / sizeof report : 2;
+  if (reports > 0) {
+    std::memcpy(&report, end.sent.data() + (reports - 1) * sizeof report, sizeof report);
+  }
+  // RocksDB has places in DB::Open that abort on an error: as good as refusing.
+  if (end.signal == SIGABRT && !report.is_open) return {.verdict = Verdict::Refused};
+  if (end.exit_code == exit_failed) return {.verdict = Verdict::Refused};
+  if (end.signal != 0 || !report.is_done) {
+    out.message = fmt::format("signal {}, exit code {}", end.signal, end.exit_code);
+    return out;
+  }
+  out.verdict = report.verdict;
+  out.index = report.index;
+  out.was_cut = report.was_cut;
+  out.message = end.sent.substr(2 * sizeof report);
+  return out;
+}
+
+void Tally::print(const char* title) const {
+  std::printf("%s:\n", title);
+  for (const auto& [kind, verdicts] : counts_) {
+    std::printf("  %-9s", kind.c_str());
+    for (const auto& [verdict, count] : verdicts) {
+      std::printf("  %s %d", name_of(verdict), count);
+    }
+    std::printf("\n");
+  }
+}
+
+}  // namespace perennial::store

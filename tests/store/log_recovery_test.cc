@@ -1,0 +1,115 @@
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "engine/types/check.h"
+#include "store/store.h"
+#include "tests/store/temp_dir.h"
+#include "tests/store/world.h"
+#include "tests/support/seed.h"
+
+// P9: what a start says of a damaged log, and what it does when it is told to go on.
+namespace perennial::store {
+namespace {
+
+constexpr BatchIndex batches = 30;
+
+// A store that was killed, with all its batches in one log file.
+class LogRecovery : public testing::Test {
+ protected:
+  LogRecovery() {
+    const auto store = Store::open({.data_dir = dir_.data_dir()});
+    CHECK(store.ok());
+    for (World world = begin_; world.index() < batches;) {
+      Batch batch;
+      world.next(batch, 20);
+      CHECK((*store)->write(batch, true).ok());
+    }
+  }
+
+  std::string log_path() const {
+    std::string newest;
+    for (const auto& entry : std::filesystem::directory_iterator(dir_.data_dir() + "/db")) {
+      if (entry.path().extension() == ".log") newest = std::max(newest, entry.path().string());
+    }
+    return newest;
+  }
+  void damage_log_in_the_middle() const {
+    std::ifstream file(log_path(), std::ios::binary);
+    std::string content{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+    content[content.size() / 2] = static_cast<char>(content[content.size() / 2] ^ 1);
+    write_file(log_path(), content);
+  }
+  Result<std::unique_ptr<Store>> open(Recover recover) {
+    Options options = {.data_dir = dir_.data_dir(), .recover = recover};
+    options.events.info = [this](std::string_view at, std::string_view fields) {
+      if (at.starts_with("store.log_")) {
+        events_ += std::string(at) + " " + std::string(fields) + "\n";
+      }
+    };
+    return Store::open(options);
+  }
+
+  const TempDir dir_;
+  const World begin_{support::seed()};
+  std::string events_;
+};
+
+TEST_F(LogRecovery, RefusesDamageAndSaysWhatToDo) {
+  damage_log_in_the_middle();
+  const auto store = open(Recover::Strict);
+  ASSERT_FALSE(store.ok());
+  EXPECT_EQ(store.status().code(), StatusCode::Corruption);
+  for (const char* part :
+       {".log at byte ", "its checksum is wrong", "commits ", "to 30 could be lost",
+        "restore a checkpoint", "copy the directory, and start with --recover=point-in-time"}) {
+    EXPECT_NE(store.status().message().find(part), std::string::npos)
+        << part << ": " << store.status().message();
+  }
+  EXPECT_EQ(events_, "");
+  EXPECT_FALSE(open(Recover::Strict).ok()) << "the refusal has changed something";
+}
+
+TEST_F(LogRecovery, CutsAtTheDamageWhenTold) {
+  damage_log_in_the_middle();
+  {
+    auto store = open(Recover::PointInTime);
+    ASSERT_TRUE(store.ok()) << store.status().message();
+    World world = begin_;
+    Batch batch;
+    while (world.index() < (*store)->opening().last_index) world.next(batch, 20);
+    EXPECT_GT(world.index(), 0U);
+    EXPECT_LT(world.index(), batches);
+    EXPECT_EQ(difference(**store, world.image()), "");
+  }
+  EXPECT_NE(events_.find("store.log_forced message=\"the log is damaged in "), std::string::npos);
+  EXPECT_NE(events_.find("store.log_cut file="), std::string::npos);
+  EXPECT_TRUE(open(Recover::Strict).ok()) << "the cut is not whole";
+}
+
+TEST_F(LogRecovery, CutsATornEndByItselfAndSaysWhere) {
+  std::filesystem::resize_file(log_path(), std::filesystem::file_size(log_path()) - 1);
+  const auto store = open(Recover::Strict);
+  ASSERT_TRUE(store.ok()) << store.status().message();
+  EXPECT_EQ((*store)->opening().last_index, batches - 1);
+  EXPECT_NE(events_.find("last_kept=29 first_dropped=30 reason=\"the file ends in the middle"),
+            std::string::npos)
+      << events_;
+}
+
+TEST_F(LogRecovery, MissesTheNewestLogFile) {
+  std::filesystem::remove(log_path());
+  const auto store = open(Recover::Strict);
+  ASSERT_FALSE(store.ok());
+  EXPECT_EQ(store.status().code(), StatusCode::Corruption);
+  EXPECT_NE(store.status().message().find("is missing, which was the newest"), std::string::npos)
+      << store.status().message();
+}
+
+}  // namespace
+}  // namespace perennial::store

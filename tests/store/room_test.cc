@@ -1,0 +1,254 @@
+#include "store/room.h"
+
+#include <condition_variable>
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <ostream>
+#include <string>
+#include <utility>
+
+#include <gtest/gtest.h>
+#include <rocksdb/env.h>
+#include <sys/stat.h>
+
+#include "store/committer.h"
+#include "store/store.h"
+#include "tests/store/temp_dir.h"
+#include "tests/support/fault_fs.h"
+
+namespace perennial::store {
+namespace {
+
+constexpr uint64_t mib = 1 << 20;
+constexpr uint64_t gib = 1 << 30;
+
+struct DiskCase {
+  const char* name;
+  uint64_t disk_bytes;
+  uint64_t low_water_bytes;
+  uint64_t ballast_bytes;
+  uint64_t open_bytes_min;
+  uint64_t log_bytes_max;
+  uint64_t compaction_bytes_max;
+};
+
+void PrintTo(const DiskCase& disk, std::ostream* out) {
+  *out << disk.name;
+}
+
+class FitTest : public testing::TestWithParam<DiskCase> {};
+
+TEST_P(FitTest, SizesFollowTheDisk) {
+  const DiskCase& want = GetParam();
+  Options options = {.low_water_bytes = derived, .ballast_bytes = derived};
+  fit_to_disk(options, want.disk_bytes);
+  EXPECT_EQ(options.low_water_bytes, want.low_water_bytes);
+  EXPECT_EQ(options.ballast_bytes, want.ballast_bytes);
+  EXPECT_EQ(options.open_bytes_min, want.open_bytes_min);
+  EXPECT_EQ(options.log_bytes_max, want.log_bytes_max);
+  EXPECT_EQ(options.compaction_bytes_max, want.compaction_bytes_max);
+  // A start with nothing free lives on the ballast alone, and rewrites the log there.
+  EXPECT_GE(options.ballast_bytes, start_bytes(options, options.log_bytes_max));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Room, FitTest,
+    testing::Values(
+        DiskCase{"Large", 1000 * gib, 640 * mib, 128 * mib, 64 * mib, 64 * mib, 256 * mib},
+        DiskCase{"EightGiB", 8 * gib, 640 * mib, 128 * mib, 64 * mib, 64 * mib, 256 * mib},
+        DiskCase{"TwoGiB", 2 * gib, 512 * mib, 128 * mib, 32 * mib, 64 * mib, 64 * mib},
+        DiskCase{"HalfAGiB", 512 * mib, 128 * mib, 64 * mib, 8 * mib, 16 * mib, 16 * mib},
+        DiskCase{"Small", 64 * mib, 16 * mib, 8 * mib, 2 * mib, 2 * mib, 2 * mib},
+        DiskCase{"Tiny", 32 * mib, 8 * mib, 4 * mib, 2 * mib, 2 * mib, 2 * mib}),
+    [](const auto& disk) { return std::string(disk.param.name); });
+
+TEST(Fit, WhatIsSetStays) {
+  Options options = {.log_bytes_max = 8 * mib,
+                     .compaction_bytes_max = 64 * mib,
+                     .low_water_bytes = 5,
+                     .ballast_bytes = 0,
+                     .open_bytes_min = 7};
+  fit_to_disk(options, 1000 * gib);
+  EXPECT_EQ(options.log_bytes_max, 8 * mib);
+  EXPECT_EQ(options.compaction_bytes_max, 64 * mib);
+  EXPECT_EQ(options.low_water_bytes, 5U);
+  EXPECT_EQ(options.ballast_bytes, 0U);
+  EXPECT_EQ(options.open_bytes_min, 7U);
+}
+
+TEST(RoomLimits, KeepTheirDistance) {
+  constexpr RoomLimits limits = {.low_water_bytes = 400, .ballast_bytes = 100};
+  EXPECT_FALSE(limits.refuses_puts(false, 400));
+  EXPECT_TRUE(limits.refuses_puts(false, 399));
+  EXPECT_TRUE(limits.refuses_puts(true, 499));
+  EXPECT_FALSE(limits.refuses_puts(true, 500));
+  EXPECT_FALSE(limits.needs_ballast(200));
+  EXPECT_TRUE(limits.needs_ballast(199));
+  EXPECT_FALSE(limits.affords_ballast(599));
+  EXPECT_TRUE(limits.affords_ballast(600));
+}
+
+// A store on a disk with as much room as is said.
+class RoomTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    options_.data_dir = dir_.data_dir();
+    options_.low_water_bytes = 400;
+    options_.ballast_bytes = 100;
+    options_.open_bytes_min = 50;
+    options_.env = env_.get();
+    options_.events.info = [this](std::string_view at, std::string_view fields) {
+      const std::lock_guard lock(mutex_);
+      if (at == "store.room" || at == "store.ballast") said_ += std::string(fields) + "\n";
+    };
+    set_free(1000);
+  }
+
+  void set_free(uint64_t bytes) { fs_->set_free_bytes(bytes); }
+  void open() {
+    Result<std::unique_ptr<Store>> store = Store::open(options_);
+    ASSERT_TRUE(store.ok()) << store.status().message();
+    store_ = store.take();
+  }
+  RoomState look_with(uint64_t free_bytes) {
+    set_free(free_bytes);
+    EXPECT_TRUE(store_->look_at_room().ok());
+    return store_->room();
+  }
+  // Since the last call.
+  std::string said() {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(said_, "");
+  }
+  std::string ballast() const { return dir_.data_dir() + "/ballast"; }
+  bool has_ballast() const { return std::filesystem::exists(ballast()); }
+
+  const TempDir dir_;
+  const std::shared_ptr<support::FaultFs> fs_ =
+      std::make_shared<support::FaultFs>(rocksdb::FileSystem::Default());
+  const std::unique_ptr<rocksdb::Env> env_ = rocksdb::NewCompositeEnv(fs_);
+  Options options_;
+  std::mutex mutex_;  // Events come from any thread.
+  std::string said_;
+  std::unique_ptr<Store> store_;
+};
+
+TEST_F(RoomTest, EachChangeIsSaidOnce) {
+  open();
+  EXPECT_EQ(look_with(400), RoomState::Ok);
+  EXPECT_EQ(said(), "");
+  EXPECT_EQ(look_with(399), RoomState::NoBallast);  // None was made yet.
+  EXPECT_EQ(said(), "state=no-ballast free_bytes=399 low_water_bytes=400\n");
+  EXPECT_EQ(look_with(450), RoomState::NoBallast);
+  EXPECT_EQ(said(), "");
+  EXPECT_EQ(look_with(500), RoomState::Ok);
+  EXPECT_EQ(said(), "state=ok free_bytes=500 low_water_bytes=400\n");
+  EXPECT_EQ(look_with(400), RoomState::Ok);
+  EXPECT_EQ(said(), "");
+}
+
+TEST_F(RoomTest, TheBallastIsMadeGivenUpAndMadeAgain) {
+  open();
+  set_free(599);
+  store_->make_ballast();
+  EXPECT_FALSE(has_ballast());
+  EXPECT_TRUE(store_->is_scarce());
+  set_free(600);
+  store_->make_ballast();
+  EXPECT_EQ(said(), "made_bytes=100\n");
+  EXPECT_FALSE(store_->is_scarce());
+  struct stat made = {};
+  ASSERT_EQ(::stat(ballast().c_str(), &made), 0);
+  EXPECT_EQ(made.st_size, 100);
+  EXPECT_GT(made.st_blocks, 0);  // Room, and not a hole.
+  EXPECT_EQ(made.st_mode & 0777, 0600U);
+
+  EXPECT_EQ(look_with(200), RoomState::LowSpace);
+  EXPECT_TRUE(has_ballast());
+  EXPECT_EQ(said(), "state=low-space free_bytes=200 low_water_bytes=400\n");
+  EXPECT_EQ(look_with(199), RoomState::NoBallast);
+  EXPECT_FALSE(has_ballast());
+  EXPECT_EQ(said(), "released_bytes=100\nstate=no-ballast free_bytes=199 low_water_bytes=400\n");
+  EXPECT_EQ(look_with(600), RoomState::Ok);
+  store_->make_ballast();
+  EXPECT_TRUE(has_ballast());
+}
+
+TEST_F(RoomTest, ABallastThatCannotBeMadeIsSaidOnce) {
+  open();
+  std::filesystem::create_directories(ballast() + "/in the way");
+  store_->make_ballast();
+  EXPECT_NE(said().find("made_bytes=0 error=\"make "), std::string::npos);
+  store_->make_ballast();
+  EXPECT_EQ(said(), "");
+  EXPECT_FALSE(store_->is_scarce());
+}
+
+TEST_F(RoomTest, AStartGivesUpTheBallastBeforeItIsRefused) {
+  open();
+  store_->make_ballast();
+  store_.reset();
+  said();
+  set_free(49);
+  const auto refused = Store::open(options_);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.status().code(), StatusCode::NoSpace);
+  EXPECT_NE(refused.status().message().find("49 bytes are free, and a start needs"),
+            std::string::npos)
+      << refused.status().message();
+  EXPECT_EQ(said(), "released_bytes=100\n");
+  EXPECT_FALSE(has_ballast());
+}
+
+TEST_F(RoomTest, ABallastOfAnotherSizeIsMadeAnew) {
+  open();
+  store_->make_ballast();
+  store_.reset();
+  options_.ballast_bytes = 200;
+  open();
+  store_->make_ballast();
+  EXPECT_EQ(std::filesystem::file_size(ballast()), 200U);
+}
+
+// What is low at the start is low from the start.
+TEST_F(RoomTest, IsKnownAfterTheOpen) {
+  set_free(399);
+  open();
+  EXPECT_NE(store_->room(), RoomState::Ok);
+  Committer committer(*store_, [] {});
+  const Committer::Done news = committer.collect();
+  EXPECT_FALSE(news.room);
+  EXPECT_EQ(news.facts.state, "no-ballast");
+}
+
+TEST_F(RoomTest, TheCommitterWakesTheLoop) {
+  open();
+  store_->make_ballast();
+  std::mutex mutex;
+  std::condition_variable changed;
+  int wakes = 0;
+  Committer committer(*store_, [&] {
+    const std::lock_guard lock(mutex);
+    ++wakes;
+    changed.notify_all();
+  });
+  const auto wait_for = [&](int count) {
+    std::unique_lock lock(mutex);
+    changed.wait(lock, [&] { return wakes >= count; });
+  };
+  EXPECT_TRUE(committer.collect().room);
+  EXPECT_EQ(committer.collect().facts.state, "ok");
+  // Nothing is written: it looks every second all the same.
+  set_free(399);
+  wait_for(1);
+  EXPECT_FALSE(committer.collect().room);
+  EXPECT_EQ(committer.collect().facts.state, "low-space");
+  set_free(500);
+  wait_for(2);
+  EXPECT_TRUE(committer.collect().room);
+  EXPECT_EQ(committer.collect().facts.state, "ok");
+}
+
+}  // namespace
+}  // namespace perennial::store
