@@ -1,0 +1,231 @@
+#include "tests/simulation/checker.h"
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+#include <fmt/format.h>
+
+#include "engine/types/check.h"
+
+namespace perennial::simulation {
+namespace {
+
+// The job that a command names, if it names one by its id.
+template <typename Named>
+JobId id_of(const Named& command) {
+  if constexpr (requires { command.id; }) {
+    return command.id;
+  } else {
+    return 0;
+  }
+}
+
+// Names no job, and may take one.
+bool is_wide(const Command& command) {
+  return std::holds_alternative<Reserve>(command) ||
+         std::holds_alternative<ReserveWithTimeout>(command) ||
+         std::holds_alternative<Kick>(command);
+}
+
+// May wait for long, so that nobody can wait for it.
+bool is_reserve(const Command& command) {
+  return is_wide(command) && !std::holds_alternative<Kick>(command);
+}
+
+}  // namespace
+
+Checker::Checker(bool told_is_durable)
+    : told_is_durable_(told_is_durable),
+      is_open_([this](ConnId conn) { return conns_.contains(conn); }) {}
+
+void Checker::opened(ConnId conn) {
+  ++next_op_;
+  CHECK(conns_.try_emplace(conn).second);
+}
+
+void Checker::sent(ConnId id, std::string_view bytes, Nanos now) {
+  now_ = now;
+  Conn& conn = conns_.at(id);
+  for (std::span<const char> rest = bytes; !rest.empty();) {
+    wire::Step step = conn.parser.feed(rest);
+    rest = rest.subspan(step.consumed);
+    if (step.command) on_command(id, conn, std::move(*step.command), step.body.view(), now);
+  }
+}
+
+void Checker::on_command(ConnId id, Conn& conn, Command&& command, std::string_view body,
+                         Nanos now) {
+  if (std::holds_alternative<Quit>(command)) return;
+  if (const Use* const use = std::get_if<Use>(&command)) conn.tube = use->tube;
+  const OpId place = next_op_++;
+  Op& op = ops_[place];
+  op = {.id = place,
+        .conn = id,
+        .sent = now,
+        .command = std::move(command),
+        .tube = conn.tube,
+        .quiet = op_count_ == 0};
+  conn.unanswered.push_back(place);
+  if (!is_reserve(op.command)) ++op_count_;
+  if (is_wide(op.command)) wide_.push_back(&op);
+  if (const Put* const put = std::get_if<Put>(&op.command)) return on_put(op, *put, body);
+  if (const PauseTube* const pause = std::get_if<PauseTube>(&op.command)) {
+    Pause& kept = pauses_[pause->tube].emplace_back();
+    kept = {
+        .delay = static_cast<Nanos>(pause->delay_s) * nanos_per_second, .sent = now, .op = place};
+    for (const Job& job : jobs_) {
+      const bool stays = job.beliefs.tube() == pause->tube && job.beliefs.surely_exists();
+      if (stays) kept.witnesses.push_back(job.serial);
+    }
+  }
+  const JobId named = std::visit([](const auto& one) { return id_of(one); }, op.command);
+  if (Job* const job = find(named)) {
+    op.serial = job->serial;
+    job->beliefs.sent(op);
+  }
+}
+
+void Checker::on_put(Op& op, const Put& put, std::string_view body) {
+  op.serial = jobs_.size();
+  Job& job = jobs_.emplace_back(Job{
+      .serial = op.serial, .body = std::string(body), .beliefs = JobBeliefs(put.ttr_s, op.tube)});
+  if (!told_is_durable_) job.beliefs.keep_past();
+  job.beliefs.sent(op);
+  ++unknown_;
+  CHECK(by_body_.emplace(job.body, &job).second);
+}
+
+void Checker::received(ConnId id, std::string_view bytes, Nanos now) {
+  now_ = now;
+  Conn& conn = conns_.at(id);
+  for (std::span<const char> rest = bytes; !rest.empty() && problem_.empty();) {
+    wire::ReplyStep step = conn.replies.feed(rest);
+    if (!step.status.ok()) return contradict(step.status.message());
+    rest = rest.subspan(step.consumed);
+    if (step.reply) on_reply(conn, *step.reply, now);
+  }
+}
+
+void Checker::on_reply(Conn& conn, const wire::ClientReply& reply, Nanos now) {
+  now_ = now;
+  if (conn.unanswered.empty()) return contradict("an answer to nothing: " + reply.text);
+  const auto found = ops_.find(conn.unanswered.front());
+  conn.unanswered.pop_front();
+  const Op& op = found->second;
+  ++told_;
+  answer(op, reply);
+  if (!is_reserve(op.command)) --op_count_;
+  std::erase(wide_, &op);
+  ops_.erase(found);
+}
+
+void Checker::finish(const Op& op) {
+  if (Job* const job = job_of(op)) return job->beliefs.finish(op, moment());
+  if (!is_wide(op.command)) return;
+  for (Job& job : jobs_) {
+    if (job.gone_at == never_gone) job.beliefs.finish(op, moment());
+  }
+}
+
+void Checker::closed(ConnId id, Nanos now) {
+  now_ = now;
+  ++next_op_;
+  const Conn& conn = conns_.at(id);
+  for (const OpId place : conn.unanswered) finish(ops_.at(place));
+  for (const OpId place : conn.unanswered) {
+    const auto op = ops_.find(place);
+    if (!is_reserve(op->second.command)) --op_count_;
+    std::erase(wide_, &op->second);
+    ops_.erase(op);
+  }
+  conns_.erase(id);
+}
+
+void Checker::crashed(bool loses_unsynced, Nanos now) {
+  now_ = now;
+  ++next_op_;
+  for (Job& job : jobs_) {
+    job.beliefs.crash(loses_unsynced, moment());
+    if (job.beliefs.surely_gone()) continue;
+    job.gone_at = never_gone;
+    note(job, "the server ended");
+  }
+  if (loses_unsynced) pauses_.clear();
+  wide_.clear();
+  ops_.clear();
+  conns_.clear();
+  op_count_ = 0;
+}
+
+void Checker::all_durable() {
+  if (told_is_durable_) return;
+  for (Job& job : jobs_) job.beliefs.all_durable();
+}
+
+uint64_t Checker::given_up_count() const {
+  return static_cast<uint64_t>(
+      std::ranges::count_if(jobs_, [](const Job& job) { return job.beliefs.given_up(); }));
+}
+
+Checker::Job* Checker::find(JobId id) {
+  const auto found = by_id_.find(id);
+  return found == by_id_.end() ? nullptr : found->second;
+}
+
+bool Checker::surely_gone(JobId id) const {
+  return by_id_.at(id)->gone_at != never_gone;
+}
+
+bool Checker::is_waiting_for_job(ConnId conn) const {
+  const std::deque<OpId>& unanswered = conns_.at(conn).unanswered;
+  return !unanswered.empty() && is_reserve(ops_.at(unanswered.front()).command);
+}
+
+std::vector<ConnId> Checker::conns() const {
+  std::vector<ConnId> out;
+  for (const auto& [id, conn] : conns_) out.push_back(id);
+  return out;
+}
+
+Checker::Job* Checker::identify(const wire::ClientReply& reply) {
+  const auto found = by_body_.find(reply.text);
+  if (found == by_body_.end()) {
+    contradict(fmt::format("job {} comes from nowhere: nobody sent its body", reply.id));
+    return nullptr;
+  }
+  return learn_id(*found->second, reply.id) ? found->second : nullptr;
+}
+
+bool Checker::learn_id(Job& job, JobId id) {
+  if (job.id == id) return true;
+  if (job.id != 0) {
+    contradict(job, fmt::format("has a second id {}", id));
+  } else if (!by_id_.emplace(id, &job).second) {
+    contradict(job, fmt::format("was given id {}, which job {} had", id, by_id_.at(id)->serial));
+  } else {
+    job.id = id;
+    ids_.push_back(id);
+    ids_end_ = std::max(ids_end_, id + 1);
+    --unknown_;
+    return true;
+  }
+  return false;
+}
+
+void Checker::note(Job& job, std::string line) {
+  job.story.push_back(fmt::format("{}: {}", now_, std::move(line)));
+}
+
+void Checker::contradict(std::string what) {
+  if (problem_.empty()) problem_ = std::move(what);
+}
+
+void Checker::contradict(const Job& job, std::string_view what) {
+  std::string text = fmt::format("job {} (id {}) {}\n  believed:", job.serial, job.id, what);
+  for (const Belief& belief : job.beliefs.beliefs()) text += " " + describe(belief);
+  for (const std::string& line : job.story) text += "\n  " + line;
+  contradict(std::move(text));
+}
+
+}  // namespace perennial::simulation

@@ -1,0 +1,308 @@
+// Checker's other half: what each answer says.
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+#include <fmt/format.h>
+
+#include "tests/crash/ledger.h"
+#include "tests/simulation/checker.h"
+#include "wire/words.h"
+
+namespace perennial::simulation {
+namespace {
+
+using Kind = wire::ClientReply::Kind;
+
+std::string text_of(const Op& op) {
+  std::string text;
+  std::visit(
+      [&](const auto& command) {
+        using Asked = std::decay_t<decltype(command)>;
+        if constexpr (std::is_same_v<Asked, Put>) {
+          text = fmt::format("put {} {} {} in {}", command.priority, command.delay_s, command.ttr_s,
+                             op.tube);
+        } else if constexpr (std::is_same_v<Asked, Malformed> || std::is_same_v<Asked, PutTooBig> ||
+                             std::is_same_v<Asked, PutTrailingJunk> ||
+                             std::is_same_v<Asked, PutNoCrlf>) {
+          text = "a refused line";
+        } else {
+          wire::append_command(text, command);
+          text.resize(text.size() - 2);
+        }
+      },
+      op.command);
+  return fmt::format("client {} at {}: {}", op.conn, op.sent, text);
+}
+
+std::string text_of(const wire::ClientReply& reply) {
+  switch (reply.kind) {
+    case Kind::Word:
+      return std::string(wire::text_of(reply.word));
+    case Kind::Inserted:
+      return fmt::format("INSERTED {}", reply.id);
+    case Kind::Reserved:
+      return fmt::format("RESERVED {}", reply.id);
+    case Kind::Found:
+      return fmt::format("FOUND {}", reply.id);
+    case Kind::Kicked:
+      return fmt::format("KICKED {}", reply.count);
+    default:
+      return reply.text;
+  }
+}
+
+// What a command that names a job is told when it worked.
+bool is_success(const Command& command, const wire::ClientReply& reply) {
+  if (std::holds_alternative<Delete>(command)) return reply.is(Word::Deleted);
+  if (std::holds_alternative<Release>(command)) return reply.is(Word::Released);
+  if (std::holds_alternative<Bury>(command)) return reply.is(Word::Buried);
+  if (std::holds_alternative<Touch>(command)) return reply.is(Word::Touched);
+  if (std::holds_alternative<KickJob>(command)) return reply.is(Word::Kicked);
+  if (std::holds_alternative<ReserveJob>(command)) return reply.kind == Kind::Reserved;
+  if (std::holds_alternative<Peek>(command)) return reply.kind == Kind::Found;
+  return std::holds_alternative<StatsJob>(command) && reply.kind == Kind::Ok;
+}
+
+JobState state_of(std::string_view name) {
+  for (const JobState state : {JobState::Reserved, JobState::Delayed, JobState::Buried}) {
+    if (crash::state_name(state) == name) return state;
+  }
+  return JobState::Ready;
+}
+
+bool keeps_holding(const Command& command) {
+  return std::holds_alternative<Touch>(command) || std::holds_alternative<Peek>(command) ||
+         std::holds_alternative<StatsJob>(command) || std::holds_alternative<ReserveJob>(command);
+}
+
+}  // namespace
+
+struct Checker::Answer {
+  Checker& checker;
+  const Op& op;
+  const wire::ClientReply& reply;
+
+  void named() const { checker.answer_named(op, reply, {}); }
+  void operator()(const Put&) const { checker.answer_put(op, reply); }
+  void operator()(const Delete&) const { named(); }
+  void operator()(const Release&) const { named(); }
+  void operator()(const Bury&) const { named(); }
+  void operator()(const Touch&) const { named(); }
+  void operator()(const KickJob&) const { named(); }
+  void operator()(const StatsJob&) const { named(); }
+  void operator()(const Peek&) const { checker.answer_body(op, reply); }
+  void operator()(const ReserveJob&) const { checker.answer_body(op, reply); }
+  void operator()(const Reserve&) const { checker.answer_reserve(op, reply); }
+  void operator()(const ReserveWithTimeout&) const { checker.answer_reserve(op, reply); }
+  void operator()(const Kick&) const { checker.answer_kick(op); }
+  void operator()(const PeekReady&) const { checker.answer_peek(op, reply); }
+  void operator()(const PeekDelayed&) const { checker.answer_peek(op, reply); }
+  void operator()(const PeekBuried&) const { checker.answer_peek(op, reply); }
+  void operator()(const Stats&) const { checker.answer_stats(op, reply); }
+  void operator()(const PauseTube&) const { checker.answer_pause(op, reply); }
+  void operator()(const StatsTube&) const { checker.answer_stats_tube(op, reply); }
+  template <typename Other>
+  void operator()(const Other&) const {}
+};
+
+void Checker::answer(const Op& op, const wire::ClientReply& reply) {
+  if (reply.is(Word::InternalError)) return contradict("INTERNAL_ERROR to " + text_of(op));
+  std::visit(Answer{*this, op, reply}, op.command);
+}
+
+void Checker::told(Job& job, const Op& op, const Effect& effect, const wire::ClientReply& reply) {
+  note(job, fmt::format("{}, answered {}", text_of(op), text_of(reply)));
+  std::vector<Belief> before = job.beliefs.settled(moment());
+  if (job.beliefs.told(op, effect, moment())) {
+    if (job.beliefs.surely_gone()) job.gone_at = std::min(job.gone_at, next_op_);
+    return;
+  }
+  std::string text = fmt::format("cannot be answered {}; believed before:", text_of(reply));
+  for (const Belief& belief : before) text += " " + describe(belief);
+  contradict(job, text);
+}
+
+void Checker::answer_put(const Op& op, const wire::ClientReply& reply) {
+  Job& job = *job_of(op);
+  const bool inserted = reply.kind == Kind::Inserted;
+  if (inserted && !learn_id(job, reply.id)) return;
+  if (!inserted && job.id == 0) --unknown_;
+  told(job, op, {.done = inserted}, reply);
+}
+
+void Checker::answer_named(const Op& op, const wire::ClientReply& reply, Effect effect) {
+  effect.done = is_success(op.command, reply);
+  if (!effect.done && !reply.is(Word::NotFound))
+    return contradict(fmt::format("{} to {}", text_of(reply), text_of(op)));
+  Job* const job = job_of(op);
+  if (job == nullptr) {
+    if (effect.done) contradict("an answer about a job from nowhere: " + text_of(op));
+    return;
+  }
+  const bool is_stats = effect.done && std::holds_alternative<StatsJob>(op.command);
+  if (is_stats) {
+    effect.state = state_of(crash::yaml_value(reply.text, "state"));
+    effect.priority = static_cast<uint32_t>(crash::yaml_number(reply.text, "pri"));
+  }
+  const bool is_quiet_now = is_quiet(op);
+  told(*job, op, effect, reply);
+  if (is_stats && is_quiet_now) narrow_by_stats_job(op, reply, *job);
+  if (!(effect.done && keeps_holding(op.command))) std::erase(conns_.at(op.conn).held, job->id);
+}
+
+void Checker::narrow_by_stats_job(const Op& op, const wire::ClientReply& reply, Job& job) {
+  if (op.sent != now_ || !problem_.empty()) return;
+  if (crash::yaml_value(reply.text, "tube") != job.beliefs.tube())
+    return contradict(job, "is in another tube");
+  const Nanos left =
+      static_cast<Nanos>(crash::yaml_number(reply.text, "time-left", 0)) * nanos_per_second;
+  const bool fits = job.beliefs.keep([&](const Belief& belief) {
+    if (belief.state != JobState::Delayed) return true;
+    // Whole seconds are told, rounded down.
+    const bool not_before = now_ + left + nanos_per_second > belief.due.from;
+    return not_before && (belief.due.to == never || now_ + left <= belief.due.to);
+  });
+  if (!fits) contradict(job, fmt::format("has a delay that nobody gave it: {}", reply.text));
+}
+
+void Checker::answer_body(const Op& op, const wire::ClientReply& reply) {
+  const bool has_body = reply.kind == Kind::Found || reply.kind == Kind::Reserved;
+  Op now_known = op;
+  if (has_body) {
+    Job* const job = identify(reply);
+    if (job == nullptr) return;
+    if (op.serial == Op::no_job) {
+      // An id that nobody knew when this was sent: that of an unanswered put.
+      now_known.serial = job->serial;
+      job->beliefs.sent(now_known);
+    } else if (job->serial != op.serial) {
+      return contradict(*job, "was asked for by the id of another");
+    }
+    if (reply.kind == Kind::Reserved) conns_.at(op.conn).held.push_back(job->id);
+  }
+  answer_named(now_known, reply, {});
+}
+
+void Checker::answer_reserve(const Op& op, const wire::ClientReply& reply) {
+  Job* taken = nullptr;
+  if (reply.kind == Kind::Reserved) {
+    taken = identify(reply);
+    if (taken == nullptr) return;
+    if (taken->gone_at <= op.id) return contradict(*taken, "came back to " + text_of(op));
+    told(*taken, op, {.done = true}, reply);
+    conns_.at(op.conn).held.push_back(taken->id);
+  } else if (!reply.is(Word::TimedOut) && !reply.is(Word::DeadlineSoon)) {
+    return contradict(fmt::format("{} to {}", text_of(reply), text_of(op)));
+  }
+  for (Job& job : jobs_) {
+    if (&job == taken || job.gone_at != never_gone || !problem_.empty()) continue;
+    if (!job.beliefs.not_taken(op, moment()))
+      contradict(job, "was reserved by nobody, and could not be had: " + text_of(op));
+  }
+}
+
+void Checker::answer_kick(const Op& op) {
+  finish(op);
+}
+
+// Which job comes first can be judged only if nothing else went on; that there is such a job,
+// always.
+void Checker::answer_peek(const Op& op, const wire::ClientReply& reply) {
+  if (reply.kind != Kind::Found) return;
+  Job* const first = identify(reply);
+  if (first == nullptr) return;
+  note(*first, fmt::format("{}, answered {}", text_of(op), text_of(reply)));
+  if (first->gone_at <= op.id) return contradict(*first, "came back to " + text_of(op));
+  if (!is_quiet(op) || op.sent != now_) return;
+  const JobState state = std::holds_alternative<PeekReady>(op.command)    ? JobState::Ready
+                         : std::holds_alternative<PeekBuried>(op.command) ? JobState::Buried
+                                                                          : JobState::Delayed;
+  first->beliefs.settled(moment());
+  const std::vector<Belief> before = first->beliefs.beliefs();
+  const bool is_possible = first->beliefs.keep(
+      [state](const Belief& belief) { return belief.exists && belief.state == state; });
+  if (!is_possible) {
+    return contradict(*first, "cannot be shown by " + text_of(op) + ": " + describe(before[0]));
+  }
+  if (state != JobState::Delayed) check_order(*first, state);
+}
+
+// Nothing that is surely in this state and tube may surely come before the one that is first.
+void Checker::check_order(Job& first, JobState state) {
+  const auto& first_beliefs = first.beliefs.beliefs();
+  for (Job& other : jobs_) {
+    if (&other == &first || other.gone_at != never_gone || other.id == 0) continue;
+    if (other.beliefs.tube() != first.beliefs.tube()) continue;
+    const auto& beliefs = other.beliefs.settled(moment());
+    const bool surely_before = std::ranges::all_of(beliefs, [&](const Belief& belief) {
+      if (!belief.exists || belief.state != state) return false;
+      return std::ranges::all_of(first_beliefs, [&](const Belief& shown) {
+        if (state == JobState::Buried) return belief.buried.to <= shown.buried.from;
+        return std::pair(belief.priority, other.id) < std::pair(shown.priority, first.id);
+      });
+    });
+    if (surely_before)
+      return contradict(other, fmt::format("should come before job {} (id {}): {}", first.serial,
+                                           first.id, describe(first_beliefs[0])));
+  }
+}
+
+void Checker::answer_stats(const Op& op, const wire::ClientReply& reply) {
+  if (!is_quiet(op) || op.sent != now_) return;
+  std::array<std::pair<uint64_t, uint64_t>, 4> bounds{};  // Lowest and highest count, by state.
+  for (Job& job : jobs_) {
+    if (job.gone_at != never_gone) continue;
+    const auto& beliefs = job.beliefs.settled(moment());
+    for (size_t state = 0; state < bounds.size(); ++state) {
+      const auto is_in = [state](const Belief& belief) {
+        return belief.exists && static_cast<size_t>(belief.state) == state;
+      };
+      bounds[state].first += std::ranges::all_of(beliefs, is_in) ? 1 : 0;
+      bounds[state].second += std::ranges::any_of(beliefs, is_in) ? 1 : 0;
+    }
+  }
+  for (size_t state = 0; state < bounds.size(); ++state) {
+    const std::string key =
+        fmt::format("current-jobs-{}", crash::state_name(static_cast<JobState>(state)));
+    const uint64_t count = crash::yaml_number(reply.text, key);
+    if (bounds[state].first <= count && count <= bounds[state].second) continue;
+    return contradict(fmt::format("states do not add up: {} is {}, and between {} and {} can be",
+                                  key, count, bounds[state].first, bounds[state].second));
+  }
+}
+
+void Checker::answer_pause(const Op& op, const wire::ClientReply& reply) {
+  std::vector<Pause>& pauses = pauses_[std::get<PauseTube>(op.command).tube];
+  if (!reply.is(Word::Paused)) {
+    std::erase_if(pauses, [&op](const Pause& pause) { return pause.op == op.id; });
+    return;
+  }
+  // What was sent before and is unanswered may still come; what was answered is over.
+  std::erase_if(pauses, [&op](const Pause& pause) { return pause.told != 0 && pause.op < op.id; });
+  for (Pause& pause : pauses) {
+    if (pause.op == op.id) pause.told = now_;
+  }
+}
+
+// A pause lives as long as its tube, and a tube at least as long as a job in it.
+void Checker::answer_stats_tube(const Op& op, const wire::ClientReply& reply) {
+  if (reply.kind != Kind::Ok || !is_quiet(op) || op.sent != now_) return;
+  const auto found = pauses_.find(std::get<StatsTube>(op.command).tube);
+  if (found == pauses_.end() || found->second.size() != 1) return;
+  const Pause& pause = found->second.front();
+  if (pause.told == 0 || std::ranges::none_of(pause.witnesses, [this](size_t serial) {
+        return jobs_[serial].beliefs.surely_exists();
+      }))
+    return;
+  const Nanos left =
+      static_cast<Nanos>(crash::yaml_number(reply.text, "pause-time-left", 0)) * nanos_per_second;
+  const Nanos from = std::max<Nanos>(pause.sent + pause.delay - now_, 0);
+  const Nanos to = std::max<Nanos>(pause.told + pause.delay - now_, 0);
+  if (left + nanos_per_second > from && left <= to) return;
+  contradict(fmt::format("tube {} is paused for {} more, and should be for {} to {}", found->first,
+                         left, from, to));
+}
+
+}  // namespace perennial::simulation

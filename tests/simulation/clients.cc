@@ -1,0 +1,151 @@
+#include "tests/simulation/clients.h"
+
+#include <algorithm>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "wire/client.h"
+
+namespace perennial::simulation {
+namespace {
+
+// Of each kind of command, in the order of Clients::command. The first are never switched off.
+constexpr std::array<uint32_t, 20> usual_weights = {30, 22, 14, 10, 10, 3, 4, 4, 6, 5,
+                                                    4,  3,  4,  3,  3,  3, 5, 2, 2, 1};
+constexpr size_t always_on = 5;
+constexpr std::array<std::string_view, 3> tubes = {"default", "north", "south"};
+// Not an id that a put may be given meanwhile.
+constexpr JobId nobodys_id = 1'000'000'000;
+// How many ids that are gone are looked at once more.
+constexpr size_t gone_audited = 30;
+
+}  // namespace
+
+Clients::Clients(uint64_t seed) : random_(seed), salt_(random_()) {
+  for (size_t kind = 0; kind < kinds; ++kind) {
+    const bool off = kind >= always_on && below(5) == 0;
+    weights_[kind] = off ? 0 : static_cast<uint32_t>(usual_weights[kind] * (1 + below(4)));
+  }
+}
+
+std::string Clients::next(const Checker& checker, ConnId conn) {
+  std::string bytes;
+  std::string body;
+  const Command chosen = command(checker, conn, body);
+  wire::append_command(bytes, chosen, body);
+  return bytes;
+}
+
+Command Clients::command(const Checker& checker, ConnId conn, std::string& body) {
+  uint32_t all = 0;
+  for (const uint32_t weight : weights_) all += weight;
+  uint64_t drawn = below(all);
+  size_t kind = 0;
+  while (drawn >= weights_[kind]) drawn -= weights_[kind++];
+  const JobId held = held_id(checker, conn);
+  const auto priority = static_cast<uint32_t>(below(4));
+  switch (kind) {
+    case 0: {
+      Put one{};
+      body = put(checker, one);
+      return one;
+    }
+    case 1:
+      return ReserveWithTimeout{.timeout_s = static_cast<uint32_t>(below(3) == 0 ? below(5) : 0)};
+    case 2:
+      return Delete{below(4) == 0 ? any_id(checker) : held};
+    case 3:
+      return Release{.id = held, .priority = priority, .delay_s = delay()};
+    case 4:
+      return Bury{.id = held, .priority = priority};
+    case 5:
+      return Reserve{};
+    case 6:
+      return ReserveJob{any_id(checker)};
+    case 7:
+      return Kick{static_cast<uint32_t>(1 + below(3))};
+    case 8:
+      return KickJob{any_id(checker)};
+    case 9:
+      return Touch{held};
+    case 10:
+      return Peek{any_id(checker)};
+    case 11:
+      return PeekReady{};
+    case 12:
+      return PeekBuried{};
+    case 13:
+      return PeekDelayed{};
+    case 14:
+      return StatsJob{any_id(checker)};
+    case 15:
+      return PauseTube{.tube = tube(), .delay_s = delay()};
+    case 16:
+      return Use{tube()};
+    case 17:
+      return Watch{tube()};
+    case 18:
+      return Stats{};
+    default:
+      return Ignore{tube()};
+  }
+}
+
+std::string Clients::put(const Checker& checker, Put& put) {
+  std::string body = fmt::format("{:x}:{}:", salt_, checker.job_count());
+  if (below(3) == 0) body.append(below(below(8) == 0 ? 3000 : 120), 'x');
+  put = {.priority = static_cast<uint32_t>(below(4)),
+         .delay_s = below(4) == 0 ? delay() : 0,
+         .ttr_s = static_cast<uint32_t>(below(3) == 0 ? 1 + below(3) : 1000),
+         .body_bytes = static_cast<uint32_t>(body.size())};
+  return body;
+}
+
+// Mostly one of the latest, which are mostly there.
+JobId Clients::any_id(const Checker& checker) {
+  const std::vector<JobId>& ids = checker.ids();
+  if (ids.empty()) return nobodys_id;
+  const size_t count = below(4) == 0 ? ids.size() : std::min<size_t>(ids.size(), 12);
+  return ids[ids.size() - 1 - below(count)];
+}
+
+JobId Clients::held_id(const Checker& checker, ConnId conn) {
+  const std::vector<JobId>& held = checker.held_by(conn);
+  if (held.empty() || below(20) == 0) return any_id(checker);
+  return held[held.size() - 1 - below(std::min<size_t>(held.size(), 3))];
+}
+
+std::string Clients::tube() {
+  return std::string(tubes[below(tubes.size())]);
+}
+
+uint32_t Clients::delay() {
+  constexpr std::array<uint32_t, 5> delays = {0, 0, 1, 3, 1000};
+  return delays[below(delays.size())];
+}
+
+std::vector<std::string> Clients::audit(const Checker& checker) {
+  std::vector<std::string> out;
+  const std::vector<JobId>& ids = checker.ids();
+  for (size_t i = 0; i < ids.size(); ++i) {
+    const bool is_gone = checker.surely_gone(ids[i]);
+    if (is_gone && i + gone_audited < ids.size()) continue;
+    out.push_back(fmt::format("peek {}\r\n", ids[i]));
+    if (!is_gone) out.push_back(fmt::format("stats-job {}\r\n", ids[i]));
+  }
+  // What unanswered puts may have left, and one more.
+  const JobId from = ids.empty() ? 1 : *std::ranges::max_element(ids) + 1;
+  for (JobId id = from; id <= checker.ids_end(); ++id)
+    out.push_back(fmt::format("peek {}\r\n", id));
+  out.emplace_back("stats\r\n");
+  for (const std::string_view name : tubes) {
+    out.push_back(fmt::format("stats-tube {}\r\n", name));
+    out.push_back(fmt::format("use {}\r\n", name));
+    out.emplace_back("peek-ready\r\n");
+    out.emplace_back("peek-buried\r\n");
+  }
+  return out;
+}
+
+}  // namespace perennial::simulation

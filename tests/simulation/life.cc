@@ -1,0 +1,120 @@
+#include "tests/simulation/life.h"
+
+#include <algorithm>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace perennial::simulation {
+namespace {
+
+constexpr size_t conns_max = 6;
+constexpr size_t unanswered_max = 4;  // Per connection.
+
+struct Party {
+  Server& server;
+  History& history;
+  Clients& clients;
+  std::mt19937_64& random;
+  ConnId& last_conn;
+
+  uint64_t below(uint64_t bound) { return random() % bound; }
+  bool is_over() const { return !history.problem().empty() || !server.failure().ok(); }
+  ConnId open() {
+    server.open(++last_conn);
+    return last_conn;
+  }
+  ConnId any_conn() {
+    const std::vector<ConnId> conns = history.checker().conns();
+    return conns.empty() ? open() : conns[below(conns.size())];
+  }
+  // Several commands at once, at times.
+  void send() {
+    const ConnId conn = any_conn();
+    // One that waits for a job may be sent more, but seldom: it would only pile up. What may be
+    // true of a job grows with what is unanswered.
+    const Checker& checker = history.checker();
+    if (checker.is_waiting_for_job(conn) && below(5) > 0) return;
+    if (checker.unanswered(conn) >= unanswered_max) return server.finish_commit();
+    const uint64_t count = below(5) == 0 ? 3 : 1;
+    for (uint64_t i = 0; i < count && !is_over(); ++i) {
+      server.send(conn, clients.next(history.checker(), conn));
+    }
+  }
+  void come_or_go() {
+    const size_t count = history.checker().conns().size();
+    if (count < 2 || (count < conns_max && below(2) == 0)) {
+      open();
+    } else {
+      server.close(any_conn());
+    }
+  }
+  void pass_time() {
+    constexpr std::array<Nanos, 6> durations = {1, 10, 150, 1000, 3000, 30'000};
+    const bool for_long = below(40) == 0;
+    server.advance((for_long ? 1'000'000 : durations[below(durations.size())]) * nanos_per_ms);
+  }
+  void audit() {
+    const ConnId conn = open();
+    for (const std::string& line : clients.audit(history.checker())) {
+      server.send(conn, line);
+      server.settle();
+      if (is_over()) return;
+    }
+    server.close(conn);
+  }
+  void step() {
+    const uint64_t drawn = below(100);
+    if (drawn < 55) return send();
+    if (drawn < 70) return server.begin_commit();
+    if (drawn < 88) return server.finish_commit();
+    if (drawn < 91) return server.look();
+    if (drawn < 97) return pass_time();
+    come_or_go();
+  }
+};
+
+}  // namespace
+
+void Figures::add(const Figures& other) {
+  runs += other.runs;
+  kills += other.kills;
+  power_cuts += other.power_cuts;
+  clean_restarts += other.clean_restarts;
+  faults += other.faults;
+  refused += other.refused;
+  answers += other.answers;
+  batches += other.batches;
+  given_up += other.given_up;
+}
+
+void Figures::print(const char* name) const {
+  fmt::print(
+      "{}: {} runs, {} kills, {} power cuts, {} clean restarts, {} faults injected, {} answers "
+      "checked, {} batches, {} refused, {} jobs not followed\n",
+      name, runs, kills, power_cuts, clean_restarts, faults, answers, batches, refused, given_up);
+}
+
+core::Options draw_options(std::mt19937_64& random) {
+  core::Options options;
+  options.engine.moves_per_turn_max = random() % 3 == 0 ? 1 + random() % 4 : 10'000;
+  options.engine.id_block = static_cast<uint32_t>(1 + random() % 60);
+  options.body_cache_bytes = random() % 2 == 0 ? random() % 1000 : 64 << 20;
+  options.batch_bytes_max = random() % 3 == 0 ? 300 + random() % 3000 : 4 << 20;
+  options.pending_bytes_max = random() % 4 == 0 ? 500 + random() % 3000 : 64 << 20;
+  return options;
+}
+
+void live(Server& server, History& history, Clients& clients, std::mt19937_64& random, int steps,
+          ConnId& conn) {
+  Party party{.server = server,
+              .history = history,
+              .clients = clients,
+              .random = random,
+              .last_conn = conn};
+  party.audit();
+  for (int i = 0; i < 3 && !party.is_over(); ++i) party.open();
+  for (int i = 0; i < steps && !party.is_over(); ++i) party.step();
+}
+
+}  // namespace perennial::simulation

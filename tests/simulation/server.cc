@@ -1,0 +1,208 @@
+#include "tests/simulation/server.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "engine/types/check.h"
+
+namespace perennial::simulation {
+namespace {
+
+core::Options with_facts(core::Options options) {
+  options.process_facts = [] { return ProcessFacts{}; };
+  options.store_facts = [] { return StoreFacts{}; };
+  return options;
+}
+
+}  // namespace
+
+Server::Server(core::Options options, Disk& disk, History& history, Nanos now)
+    : disk_(disk),
+      history_(history),
+      core_(std::make_unique<core::Core>(with_facts(std::move(options)))),
+      now_(now) {
+  deliver_ = [this](ConnId conn, std::string_view bytes) {
+    history_.add(
+        {.kind = Event::Kind::Received, .conn = conn, .now = now_, .bytes = std::string(bytes)});
+  };
+}
+
+Status Server::start() {
+  Result<Disk::Found> found = disk_.open();
+  if (!found.ok()) return found.take_status();
+  history_.add({.kind = Event::Kind::Found,
+                .now = now_,
+                .index = found->opening.last_index,
+                .bytes = text_of(found->image)});
+  restore(*found);
+  while (!core_->settled(now_)) core_->on_timer(now_);
+  pump();
+  return {};
+}
+
+void Server::restore(const Disk::Found& found) {
+  now_ = std::max(now_, found.opening.last_now);
+  engine::Engine& engine = core_->engine();
+  for (const auto& [id, name] : found.image.tubes) CHECK(engine.restore_tube(id, name).ok());
+  for (const auto& [id, pause] : found.image.pauses) {
+    CHECK(engine.restore_pause({id, pause.first, pause.second}, now_).ok());
+  }
+  for (const auto& [id, row] : found.image.jobs) CHECK(engine.restore_job(row, now_).ok());
+  image_ = found.image;
+  answerable_ = durable_ = told_durable_ = found.opening.last_index;
+  core_->resume(found.opening.last_index, found.opening.next_id, now_);
+}
+
+void Server::open(ConnId conn) {
+  open_.insert(conn);
+  history_.add({.kind = Event::Kind::Opened, .conn = conn, .now = now_});
+  core_->on_open(conn, now_);
+  pump();
+}
+
+void Server::send(ConnId conn, std::string_view bytes) {
+  history_.add({.kind = Event::Kind::Sent, .conn = conn, .now = now_, .bytes = std::string(bytes)});
+  core_->on_bytes(conn, bytes, now_);
+  pump();
+}
+
+void Server::close(ConnId conn) {
+  CHECK(open_.erase(conn) == 1);
+  history_.add({.kind = Event::Kind::Closed, .conn = conn, .now = now_});
+  core_->on_close(conn, now_);
+  pump();
+}
+
+void Server::advance(Nanos by) {
+  const Nanos end = now_ + by;
+  for (std::optional<Nanos> next = core_->next_deadline(); next && *next <= end;
+       next = core_->next_deadline()) {
+    now_ = std::max(now_, *next);
+    core_->on_timer(now_);
+    pump();
+    // A batch that waits for company and is not handed over stays due.
+    if (core_->batch_due(now_)) break;
+  }
+  now_ = end;
+  core_->on_timer(now_);
+  pump();
+}
+
+void Server::begin_commit() {
+  if (committing_ || !core_->batch_due(now_)) return;
+  serve_reads();
+  store::Batch batch = core_->take_batch(now_);
+  fold(batch);
+  ++batches_;
+  history_.add(
+      {.kind = Event::Kind::Batch, .now = now_, .index = batch.index(), .bytes = text_of(image_)});
+  disk_.submit(std::move(batch));
+  committing_ = true;
+}
+
+// What the batch leads to, by its own account: net effects, applied in any order.
+void Server::fold(const store::Batch& batch) {
+  for (const store::MetaEffect& meta : batch.metas()) {
+    if (const auto* const ended = std::get_if<TubeEnded>(&meta)) {
+      image_.tubes.erase(ended->tube);
+      image_.pauses.erase(ended->tube);
+    } else if (!std::holds_alternative<NextIdRaised>(meta)) {
+      std::visit([this](const auto& one) { engine::fold(image_, Transition(one)); }, meta);
+    }
+  }
+  for (const store::JobEffect& effect : batch.jobs()) {
+    if (effect.after) {
+      image_.jobs[effect.id] = *effect.after;
+    } else {
+      image_.jobs.erase(effect.id);
+    }
+  }
+}
+
+void Server::finish_commit() {
+  if (!committing_) return;
+  take(disk_.finish());
+  committing_ = false;
+  pump();
+  check_memory();
+}
+
+void Server::look() {
+  take(disk_.look());
+  pump();
+}
+
+void Server::take(Disk::Done done) {
+  // Before anything is answered, so that the history knows what may be lost.
+  if (done.durable > durable_) {
+    durable_ = done.durable;
+    history_.add({.kind = Event::Kind::Durable, .now = now_, .index = durable_});
+  }
+  answerable_ = std::max(answerable_, done.answerable);
+  core_->on_durable(answerable_, std::min(durable_, answerable_), now_);
+  for (store::Batch& batch : done.batches) core_->recycle(std::move(batch));
+  if (durable_ == answerable_ && told_durable_ != durable_) {
+    told_durable_ = durable_;
+    history_.add({.kind = Event::Kind::ToldDurable, .now = now_});
+  }
+}
+
+// When nothing is on its way, what the engine holds is what was handed over.
+void Server::check_memory() {
+  if (core_->has_batch()) return;
+  const std::string memory = text_of(core_->engine().image());
+  if (memory == history_.last_image()) return;
+  history_.add({.kind = Event::Kind::Problem,
+                .now = now_,
+                .bytes = "the batches do not lead to what the engine holds:\n" +
+                         history_.last_image() + "----\n" + memory});
+}
+
+void Server::settle() {
+  for (bool again = true; again;) {
+    finish_commit();
+    begin_commit();
+    again = committing_;
+  }
+}
+
+Status Server::stop() {
+  settle();
+  now_ += nanos_per_second;  // What waits for company has waited long enough.
+  core_->on_timer(now_);
+  pump();
+  settle();
+  return disk_.close(core_->engine().next_id());
+}
+
+void Server::pump() {
+  do {
+    serve_reads();
+  } while (deliver());
+}
+
+void Server::serve_reads() {
+  for (const core::BodyRead& read : core_->take_reads()) {
+    Result<Body> body = disk_.body(read.job);
+    const bool is_io = !body.ok() && body.status().code() == StatusCode::Io;
+    if (is_io) failure_ = body.status();
+    if (is_io) return;
+    core_->on_body(read.read, std::move(body), now_);
+  }
+}
+
+bool Server::deliver() {
+  std::vector<ConnId> changed;
+  core_->take_changed(changed);
+  for (const ConnId conn : changed) {
+    if (!open_.contains(conn)) continue;
+    const std::string output(core_->output(conn));
+    if (output.empty()) continue;
+    core_->on_written(conn, output.size(), now_);
+    deliver_(conn, output);
+  }
+  return !changed.empty();
+}
+
+}  // namespace perennial::simulation

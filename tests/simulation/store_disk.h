@@ -1,0 +1,35 @@
+#pragma once
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+
+#include "store/committer.h"
+#include "tests/simulation/disk.h"
+
+namespace perennial::simulation {
+
+// The real store and its committer. A failure is the fatal event of the options.
+class StoreDisk : public Disk {
+ public:
+  explicit StoreDisk(store::Options options) : options_(std::move(options)) {}
+
+  Result<Found> open() override;
+  void submit(store::Batch&& batch) override;
+  Done finish() override;
+  Done look() override;
+  Result<Body> body(JobId id) override;
+  Status close(JobId next_id) override;
+
+ private:
+  void wake();
+
+  const store::Options options_;
+  std::unique_ptr<store::Store> store_;
+  std::mutex mutex_;  // The committer's thread wakes, the server's waits.
+  std::condition_variable woken_;
+  bool is_awake_ = false;
+  std::unique_ptr<store::Committer> committer_;
+};
+
+}  // namespace perennial::simulation

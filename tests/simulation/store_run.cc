@@ -1,0 +1,267 @@
+#include "tests/simulation/store_run.h"
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <sstream>
+
+#include <fmt/format.h>
+#include <rocksdb/env.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "tests/simulation/store_disk.h"
+#include "tests/store/child.h"
+#include "tests/store/temp_dir.h"
+#include "tests/support/fault_fs.h"
+
+namespace perennial::simulation {
+namespace {
+
+using support::Call;
+using support::FaultFs;
+using support::Loss;
+
+// A day in 2023; any would do.
+constexpr Nanos first_now = 1'700'000'000 * nanos_per_second;
+constexpr int lives = 4;
+constexpr int exit_failed = 7;
+
+// What a child cannot say by itself when it ends.
+struct Board {
+  std::atomic<bool> power_lost = false;
+  std::atomic<bool> killed = false;
+  std::atomic<bool> fault_met = false;
+};
+
+// How a life is to end. At which call, counted from the start.
+struct End {
+  enum class Kind : uint8_t { PowerCut, Kill, Fault, Stop } kind = Kind::Stop;
+  uint64_t calls = 0;
+  Loss loss = Loss::Whole;
+  uint64_t seed = 0;
+  rocksdb::IOStatus status = {};
+  std::optional<Call> only = {};
+  bool writes_part = false;
+};
+
+rocksdb::IOStatus draw_status(std::mt19937_64& random) {
+  switch (random() % 3) {
+    case 0:
+      return rocksdb::IOStatus::NoSpace("injected", "ENOSPC");
+    case 1:
+      return rocksdb::IOStatus::NoSpace("injected", "EDQUOT");
+    default:
+      return rocksdb::IOStatus::IOError("injected", "EIO");
+  }
+}
+
+End draw_end(std::mt19937_64& random) {
+  End end;
+  const uint64_t drawn = random() % 10;
+  end.kind = drawn < 5   ? End::Kind::PowerCut
+             : drawn < 6 ? End::Kind::Kill
+             : drawn < 9 ? End::Kind::Fault
+                         : End::Kind::Stop;
+  end.calls = random() % (random() % 3 == 0 ? 80 : 220);
+  end.loss = static_cast<Loss>(random() % 3);
+  end.seed = random();
+  end.status = draw_status(random);
+  end.writes_part = random() % 2 == 0;
+  if (random() % 2 == 0) {
+    constexpr std::array<Call, 9> kinds = {Call::Create, Call::Append, Call::Sync,
+                                           Call::Rename, Call::Delete, Call::DirSync,
+                                           Call::Read,   Call::Close,  Call::FreeSpace};
+    end.only = kinds[random() % kinds.size()];
+    end.calls %= *end.only == Call::Append || *end.only == Call::Sync ? 120 : 12;
+  }
+  return end;
+}
+
+void prepare(FaultFs& fs, const End& end, Board& board) {
+  switch (end.kind) {
+    case End::Kind::PowerCut:
+      return fs.before_nth(end.calls, [&fs, &end, &board] {
+        board.power_lost = true;  // First, because other threads end the process when calls fail.
+        fs.lose_power(end.loss, end.seed);
+      });
+    case End::Kind::Kill:
+      return fs.before_nth(end.calls, [&board] {
+        board.killed = true;
+        ::_exit(0);
+      });
+    case End::Kind::Fault:
+      return fs.fail_nth(end.calls, end.status, end.only, end.writes_part);
+    case End::Kind::Stop:
+      return;
+  }
+}
+
+// A data directory, and everything around it that outlives a process.
+class Machine {
+ public:
+  explicit Machine(const StoreRun& plan)
+      : plan_(plan), history_(plan.durability == store::Durability::Commit) {
+    std::filesystem::create_directory(graves_);
+    void* const shared =
+        ::mmap(nullptr, sizeof(Board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    CHECK(shared != MAP_FAILED);
+    board_ = new (shared) Board;
+  }
+  ~Machine() { ::munmap(board_, sizeof(Board)); }
+  Machine(const Machine&) = delete;
+  Machine& operator=(const Machine&) = delete;
+
+  // One process. Returns what is wrong.
+  std::string live(uint64_t seed, const End& end, Figures& figures) {
+    new (board_) Board;
+    std::filesystem::remove(trace_);
+    const store::ChildEnd child =
+        store::run_child([&](const store::Pipe& pipe) { serve(seed, end, pipe); });
+    bool opened = false;
+    for (const Event& event : decode_events(child.sent)) {
+      now_ = std::max(now_, event.now);
+      if (event.kind == Event::Kind::Opened) conn_ = event.conn;
+      if (event.kind == Event::Kind::Batch) ++figures.batches;
+      opened = opened || event.kind == Event::Kind::Found;
+      history_.add(event);
+    }
+    count(figures, child);
+    history_.crashed(board_->power_lost && plan_.durability != store::Durability::Commit, now_);
+    lost_power_ = lost_power_ || board_->power_lost;
+    std::string problem = judge(child, opened);
+    return problem.empty() ? problem : problem + "\n" + last_calls();
+  }
+
+  // RocksDB does not open with a wrong checksum at the end of its MANIFEST, even where a power cut
+  // left what was never synced. Nothing is lost then, and nothing can go on; it is counted.
+  bool is_refused(const std::string& problem) const {
+    const std::string first = problem.substr(0, problem.find('\n'));
+    return lost_power_ && first.find("Corruption") != std::string::npos &&
+           first.find("MANIFEST-") != std::string::npos;
+  }
+  uint64_t given_up() { return history_.checker().given_up_count(); }
+  uint64_t answers() { return history_.checker().told_count(); }
+
+ private:
+  [[noreturn]] void fail(const store::Pipe& pipe, FaultFs& fs, const std::string& why) {
+    board_->fault_met = fs.fired();
+    // Without a reason from outside, it is a bug.
+    if (!board_->fault_met && !board_->power_lost) {
+      const std::string bytes =
+          encode({.kind = Event::Kind::Problem, .now = now_, .bytes = "it failed unasked: " + why});
+      pipe.send_bytes(bytes.data(), bytes.size());
+    }
+    ::_exit(exit_failed);
+  }
+
+  void serve(uint64_t seed, const End& end, const store::Pipe& pipe) {
+    history_.set_sink([&pipe](const Event& event) {
+      const std::string bytes = encode(event);
+      pipe.send_bytes(bytes.data(), bytes.size());
+    });
+    std::mt19937_64 random(seed);
+    const auto fs = std::make_shared<FaultFs>(rocksdb::FileSystem::Default());
+    const std::unique_ptr<rocksdb::Env> env = rocksdb::NewCompositeEnv(fs);
+    fs->trace_to(trace_);
+    fs->forget_entries(graves_);
+    if (plan_.disk_lies) fs->lie_about_syncs(".log");
+    prepare(*fs, end, *board_);
+    store::Options options{.data_dir = dir_.data_dir(),
+                           .durability = plan_.durability,
+                           .sync_interval_ms = 1,
+                           .log_bytes_max = 16 << 10,  // So that tables are written all the time.
+                           .env = env.get()};
+    options.events.fatal = [&](const Status& why) { fail(pipe, *fs, why.message()); };
+    StoreDisk disk(options);
+    Server server(draw_options(random), disk, history_, now_);
+    if (const Status started = server.start(); !started.ok()) {
+      fail(pipe, *fs, started.message());
+    }
+    Clients clients(random());
+    simulation::live(server, history_, clients, random, 30 + static_cast<int>(random() % 150),
+                     conn_);
+    if (!server.failure().ok()) fail(pipe, *fs, server.failure().message());
+    if (!history_.problem().empty()) ::_exit(0);
+    finish(server, *fs, end, random, pipe);
+  }
+
+  // Its end did not come by itself.
+  void finish(Server& server, FaultFs& fs, const End& end, std::mt19937_64& random,
+              const store::Pipe& pipe) {
+    board_->fault_met = fs.fired();
+    if (end.kind == End::Kind::PowerCut && random() % 2 == 0) {
+      board_->power_lost = true;
+      fs.lose_power(end.loss, end.seed);
+    } else if (end.kind != End::Kind::Stop && random() % 2 == 0) {
+      board_->killed = true;
+    } else if (const Status stopped = server.stop(); !stopped.ok()) {
+      fail(pipe, fs, stopped.message());
+    }
+    ::_exit(0);
+  }
+
+  void count(Figures& figures, const store::ChildEnd& child) const {
+    figures.faults += board_->fault_met ? 1 : 0;
+    figures.power_cuts += board_->power_lost ? 1 : 0;
+    const bool is_kill = board_->killed || child.exit_code == exit_failed;
+    figures.kills += is_kill && !board_->power_lost ? 1 : 0;
+    figures.clean_restarts += !is_kill && !board_->power_lost ? 1 : 0;
+  }
+
+  std::string judge(const store::ChildEnd& child, bool opened) const {
+    if (!history_.problem().empty()) return history_.problem();
+    // RocksDB has places in DB::Open that abort on an error: as good as refusing.
+    const bool may_abort = !opened && child.signal == SIGABRT;
+    if (child.signal != 0 && !may_abort) return fmt::format("ended by signal {}", child.signal);
+    return "";
+  }
+
+  std::string last_calls() const {
+    std::ifstream file(trace_);
+    std::deque<std::string> lines;
+    for (std::string line; std::getline(file, line);) {
+      lines.push_back(line);
+      if (lines.size() > 60) lines.pop_front();
+    }
+    std::string text = "the last file calls:\n";
+    for (const std::string& line : lines) text += "  " + line + "\n";
+    return text;
+  }
+
+  const StoreRun plan_;
+  const store::TempDir dir_;
+  const std::string graves_ = dir_.path() + "/graves";
+  const std::string trace_ = dir_.path() + "/trace";
+  History history_;
+  Board* board_;
+  Nanos now_ = first_now;
+  ConnId conn_ = 0;
+  bool lost_power_ = false;
+};
+
+}  // namespace
+
+std::string run(const StoreRun& plan, Figures& figures) {
+  std::mt19937_64 random(plan.seed);
+  Machine machine(plan);
+  ++figures.runs;
+  for (int life = 0; life <= lives; ++life) {
+    const End end = life == lives ? End{} : draw_end(random);
+    std::string problem = machine.live(random(), end, figures);
+    if (machine.is_refused(problem)) {
+      ++figures.refused;
+      break;
+    }
+    if (!problem.empty()) return fmt::format("life {}: {}", life, problem);
+  }
+  figures.given_up += machine.given_up();
+  figures.answers += machine.answers();
+  return "";
+}
+
+}  // namespace perennial::simulation

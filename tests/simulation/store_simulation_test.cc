@@ -1,0 +1,56 @@
+// P1 to P4 on the real store, over a file system that fails, forgets and tears.
+
+#include <gtest/gtest.h>
+
+#include "tests/simulation/settings.h"
+#include "tests/simulation/store_run.h"
+#include "tests/support/seed.h"
+
+namespace perennial::simulation {
+namespace {
+
+using store::Durability;
+
+struct ModeCase {
+  const char* name;
+  Durability durability;
+};
+
+void PrintTo(const ModeCase& mode, std::ostream* out) {
+  *out << mode.name;
+}
+
+class StoreSimulation : public testing::TestWithParam<ModeCase> {};
+
+TEST_P(StoreSimulation, P1ToP4HoldWhateverFails) {
+  Figures figures;
+  Budget budget(settings().store_seconds, 3);
+  for (uint64_t seed = support::seed(); budget.next(); ++seed) {
+    const std::string problem =
+        run(StoreRun{.seed = seed, .durability = GetParam().durability}, figures);
+    ASSERT_EQ(problem, "") << "run it again with --runs 1 --seed " << seed;
+  }
+  figures.print(GetParam().name);
+  EXPECT_GT(figures.answers, 0U);
+}
+
+INSTANTIATE_TEST_SUITE_P(Simulation, StoreSimulation,
+                         testing::Values(ModeCase{"Commit", Durability::Commit},
+                                         ModeCase{"Interval", Durability::Interval},
+                                         ModeCase{"Never", Durability::Never}),
+                         [](const auto& one) { return one.param.name; });
+
+// A disk that says that it has synced and has not: the answer was given before the sync.
+TEST(PlantedBugInStore, AnswersBeforeSyncIsFound) {
+  Figures figures;
+  std::string problem;
+  for (uint64_t seed = support::seed(); problem.empty() && figures.runs < 60; ++seed) {
+    problem = run(StoreRun{.seed = seed, .disk_lies = true}, figures);
+  }
+  ASSERT_NE(problem, "");
+  std::cout << "found in run " << figures.runs << ": " << problem.substr(0, problem.find('\n'))
+            << '\n';
+}
+
+}  // namespace
+}  // namespace perennial::simulation
