@@ -76,18 +76,6 @@ struct Party {
 
 }  // namespace
 
-void Figures::add(const Figures& other) {
-  runs += other.runs;
-  kills += other.kills;
-  power_cuts += other.power_cuts;
-  clean_restarts += other.clean_restarts;
-  faults += other.faults;
-  refused += other.refused;
-  answers += other.answers;
-  batches += other.batches;
-  given_up += other.given_up;
-}
-
 void Figures::print(const char* name) const {
   fmt::print(
       "{}: {} runs, {} kills, {} power cuts, {} clean restarts, {} faults injected, {} answers "

@@ -21,7 +21,6 @@ struct Figures {
   uint64_t batches = 0;
   uint64_t given_up = 0;  // Jobs that the checker lost track of.
 
-  void add(const Figures& other);
   void print(const char* name) const;
 };
 

@@ -106,7 +106,6 @@ class Machine {
  public:
   explicit Machine(const StoreRun& plan)
       : plan_(plan), history_(plan.durability == store::Durability::Commit) {
-    std::filesystem::create_directory(graves_);
     void* const shared =
         ::mmap(nullptr, sizeof(Board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     CHECK(shared != MAP_FAILED);
@@ -120,6 +119,9 @@ class Machine {
   std::string live(uint64_t seed, const End& end, Figures& figures) {
     new (board_) Board;
     std::filesystem::remove(trace_);
+    // What the last process had deleted is gone for good, or back.
+    std::filesystem::remove_all(graves_);
+    std::filesystem::create_directory(graves_);
     const store::ChildEnd child =
         store::run_child([&](const store::Pipe& pipe) { serve(seed, end, pipe); });
     bool opened = false;
@@ -141,8 +143,9 @@ class Machine {
   // left what was never synced. Nothing is lost then, and nothing can go on; it is counted.
   bool is_refused(const std::string& problem) const {
     const std::string first = problem.substr(0, problem.find('\n'));
-    return lost_power_ && first.find("Corruption") != std::string::npos &&
-           first.find("MANIFEST-") != std::string::npos;
+    const bool is_damage = first.find("Corruption") != std::string::npos ||
+                           first.find("is damaged at byte") != std::string::npos;
+    return lost_power_ && is_damage && first.find("MANIFEST-") != std::string::npos;
   }
   uint64_t given_up() { return history_.checker().given_up_count(); }
   uint64_t answers() { return history_.checker().told_count(); }

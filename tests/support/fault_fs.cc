@@ -265,7 +265,9 @@ void FaultFs::forget_entries(std::string path) {
 std::string FaultFs::bury(const std::string& path) {
   if (graves_.empty()) return {};
   std::string grave = fmt::format("{}/{}", graves_, ++last_grave_);
-  return ::link(path.c_str(), grave.c_str()) == 0 ? grave : std::string();
+  if (::link(path.c_str(), grave.c_str()) == 0) return grave;
+  CHECK(errno == ENOENT);  // There is nothing at `path`.
+  return {};
 }
 
 void FaultFs::changed(Entry entry) {
