@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/simulation/model_run.h"
+#include "tests/simulation/modes.h"
 #include "tests/simulation/settings.h"
 #include "tests/support/seed.h"
 
@@ -11,15 +12,6 @@ namespace perennial::simulation {
 namespace {
 
 using store::Durability;
-
-struct ModeCase {
-  const char* name;
-  Durability durability;
-};
-
-void PrintTo(const ModeCase& mode, std::ostream* out) {
-  *out << mode.name;
-}
 
 class ModelSimulation : public testing::TestWithParam<ModeCase> {};
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/simulation/modes.h"
 #include "tests/simulation/settings.h"
 #include "tests/simulation/store_run.h"
 #include "tests/support/seed.h"
@@ -10,15 +11,6 @@ namespace perennial::simulation {
 namespace {
 
 using store::Durability;
-
-struct ModeCase {
-  const char* name;
-  Durability durability;
-};
-
-void PrintTo(const ModeCase& mode, std::ostream* out) {
-  *out << mode.name;
-}
 
 class StoreSimulation : public testing::TestWithParam<ModeCase> {};
 
