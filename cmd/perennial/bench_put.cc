@@ -104,4 +104,69 @@ Status measure_put(const common::Address& server, const PutOptions& options, Put
   return {};
 }
 
+tool::Command bench_put_command(PutOptions& options) {
+  constexpr uint64_t count_max = 1'000'000;
+  return {
+      .name = "bench put",
+      .summary = "Put jobs as fast as the server answers",
+      .about = "Without options it runs the workload that the README quotes, after half a second "
+               "that is not measured. With --against it starts each server itself, fresh in a "
+               "directory of its own, and they take turns.",
+      .examples =
+          "  perennial bench put --server 127.0.0.1:11300 --seconds 10\n"
+          "  perennial bench put --against 'ours=perenniald -l 127.0.0.1 -p {port} -b {dir}/data' "
+          "\\\n"
+          "      --against 'theirs=beanstalkd -l 127.0.0.1 -p {port} -b {dir} -f 0'\n",
+      .flags =
+          {
+              {"--server", "ADDR", "A running server: HOST:PORT or unix:PATH", &options.server},
+              {.name = "--connections",
+               .value = "N",
+               .help = "How many put at once",
+               .target = &options.connections,
+               .lowest = 1,
+               .highest = count_max},
+              {.name = "--in-flight",
+               .value = "N",
+               .help = "Unanswered puts on each",
+               .target = &options.in_flight,
+               .lowest = 1,
+               .highest = count_max},
+              {.name = "--body-bytes",
+               .value = "BYTES",
+               .help = "Size of a body",
+               .target = &options.body_bytes,
+               .highest = uint64_t{1} << 30},
+              {.name = "--seconds",
+               .value = "SECONDS",
+               .help = "How long to measure",
+               .target = &options.seconds,
+               .highest = 86'400},
+              {.name = "--tubes",
+               .value = "N",
+               .help = "First put one job into each of so many tubes",
+               .target = &options.tubes,
+               .highest = count_max},
+              {.name = "--idle",
+               .value = "N",
+               .help = "First open so many connections that say nothing",
+               .target = &options.idle,
+               .highest = count_max},
+              {"--seed", "N", "Of the bytes in the bodies", &options.seed},
+              {"--against", "NAME=COMMAND",
+               "Start this server, with {dir} and {port} filled in; may be given again",
+               &options.against},
+              {.name = "--rounds",
+               .value = "N",
+               .help = "How often each server of --against takes its turn",
+               .target = &options.rounds,
+               .lowest = 1,
+               .highest = count_max},
+              {"--dir", "DIR", "Where their directories go; TMPDIR or /tmp if not given",
+               &options.dir},
+          },
+      .run = [&options] { return bench_put(options); },
+  };
+}
+
 }  // namespace perennial::bench

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cmd/common/address.h"
+#include "cmd/perennial/command.h"
 #include "cmd/perennial/latencies.h"
 #include "engine/types/status.h"
 
@@ -36,6 +37,7 @@ struct PutResult {
 
 // Measures and prints; the Status is for what stopped it.
 Status bench_put(const PutOptions& options);
+tool::Command bench_put_command(PutOptions& options);
 
 // One round against a server that runs. Adds to `result`.
 Status measure_put(const common::Address& server, const PutOptions& options, PutResult& result);

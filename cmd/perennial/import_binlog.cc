@@ -57,6 +57,9 @@ void print_table(const migrations::BinlogSummary& summary) {
 }  // namespace
 
 Status import_binlog(const ImportOptions& options) {
+  if (!options.dry_run && options.to.empty()) {
+    return {StatusCode::InvalidArgument, "--to is required, or --dry-run"};
+  }
   Result<std::unique_ptr<migrations::Binlog>> binlog = migrations::Binlog::open(options.from);
   if (!binlog.ok()) return binlog.take_status();
   const Nanos now = wall_clock();
@@ -73,6 +76,32 @@ Status import_binlog(const ImportOptions& options) {
   }
   if (options.dry_run) return {};
   return (*binlog)->write_to(options.to, now);
+}
+
+Command import_binlog_command(ImportOptions& options) {
+  return {
+      .name = "import-binlog",
+      .summary = "Bring the jobs of a beanstalkd into a new data directory",
+      .about = "Reads the binlog of beanstalkd, versions 5 and 7. Ids, tubes, priorities, delays, "
+               "counters and the order of buried jobs are kept. Reserved jobs become ready, as "
+               "when beanstalkd starts again.\n\n"
+               "Stop beanstalkd first. Its directory is only read, so that you can go back to it.",
+      .examples = "  perennial import-binlog --from /var/lib/beanstalkd --to /var/lib/perennial\n"
+                  "  perenniald -b /var/lib/perennial\n",
+      .flags =
+          {
+              {"--from", "DIR", "The directory that beanstalkd was given with -b", &options.from,
+               true},
+              {"--to", "DIR", "The data directory to make; it must not be there yet",
+               &options.to},
+              {"--dry-run", "", "Read and report, and write nothing", &options.dry_run},
+              {"--skip-damaged", "",
+               "Go on where a file is damaged, without what stands behind the damage",
+               &options.skip_damaged},
+              {"--json", "", "Report as JSON", &options.json},
+          },
+      .run = [&options] { return import_binlog(options); },
+  };
 }
 
 }  // namespace perennial::tool

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "cmd/perennial/command.h"
 #include "engine/types/status.h"
 
 namespace perennial::tool {
@@ -17,5 +18,6 @@ struct ImportOptions {
 // perennial import-binlog: the jobs of a beanstalkd, into a new data directory. Prints what there
 // was to standard output. Never writes in the directory it reads from.
 Status import_binlog(const ImportOptions& options);
+Command import_binlog_command(ImportOptions& options);
 
 }  // namespace perennial::tool

@@ -1,0 +1,112 @@
+#include "cmd/perennial/cli.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+
+#include <CLI/CLI.hpp>
+
+#include "cmd/common/exit_codes.h"
+
+namespace perennial::tool {
+namespace {
+
+struct AddFlag {
+  CLI::App& app;
+  const Flag& flag;
+
+  CLI::Option* operator()(bool* target) const {
+    return app.add_flag(flag.name, *target, flag.help);
+  }
+  CLI::Option* operator()(std::string* target) const {
+    CLI::Option* const option = app.add_option(flag.name, *target, flag.help);
+    option->type_name(flag.value);
+    if (!target->empty()) option->capture_default_str();
+    if (!flag.choices.empty()) option->check(CLI::IsMember(flag.choices));
+    return option;
+  }
+  CLI::Option* operator()(std::vector<std::string>* target) const {
+    CLI::Option* const option = app.add_option(flag.name, *target, flag.help);
+    option->type_name(flag.value);
+    if (flag.name.starts_with('-')) option->allow_extra_args(false);
+    return option;
+  }
+  CLI::Option* operator()(std::optional<uint64_t>* target) const {
+    return app.add_option(flag.name, *target, flag.help)->type_name(flag.value);
+  }
+  template <typename Number>
+  CLI::Option* operator()(Number* target) const {
+    CLI::Option* const option = app.add_option(flag.name, *target, flag.help);
+    option->type_name(flag.value)->capture_default_str();
+    if (flag.lowest != 0 || flag.highest != ~uint64_t{0}) {
+      option->check(CLI::Range(flag.lowest, flag.highest));
+    }
+    return option;
+  }
+  CLI::Option* operator()(double* target) const {
+    CLI::Option* const option = app.add_option(flag.name, *target, flag.help);
+    option->type_name(flag.value)->capture_default_str();
+    const auto lowest = static_cast<double>(flag.lowest);
+    return option->check(CLI::Range(lowest, static_cast<double>(flag.highest)));
+  }
+};
+
+CLI::App* add_command(CLI::App& parent, const std::string& name, const Command& command) {
+  CLI::App* const app = parent.add_subcommand(name, command.summary + "\n\n" + command.about);
+  for (const Flag& flag : command.flags) {
+    std::visit(AddFlag{*app, flag}, flag.target)->required(flag.required);
+  }
+  if (!command.examples.empty()) app->footer("Examples:\n" + command.examples);
+  return app;
+}
+
+int report(const Command& command, const Status& status) {
+  if (status.ok()) return common::exit_clean;
+  std::fprintf(stderr, "perennial %s: %s\n", command.name.c_str(), status.message().c_str());
+  return status.code() == StatusCode::InvalidArgument ? common::exit_tool_usage
+                                                      : common::exit_failed;
+}
+
+// In the list of commands each is a line, whatever its own help says besides.
+class Formatter : public CLI::Formatter {
+ public:
+  std::string make_subcommand(const CLI::App* sub) const override {
+    const std::string about = sub->get_description();
+    std::string line = "  " + sub->get_name();
+    line.resize(std::max<size_t>(line.size() + 2, 20), ' ');
+    return line + about.substr(0, about.find('\n')) + "\n";
+  }
+};
+
+}  // namespace
+
+int run_command_line(const std::vector<Command>& commands, const std::vector<Group>& groups,
+                     int argc, char** argv) {
+  CLI::App app("The operator's tool of perennial, the work queue");
+  app.formatter(std::make_shared<Formatter>());
+  app.require_subcommand(1);
+  for (const Group& group : groups) {
+    app.add_subcommand(group.name, group.summary)->require_subcommand(1);
+  }
+  std::vector<CLI::App*> apps;
+  for (const Command& command : commands) {
+    const size_t space = command.name.find(' ');
+    CLI::App& parent = space == std::string::npos
+                           ? app
+                           : *app.get_subcommand(command.name.substr(0, space));
+    const std::string name =
+        space == std::string::npos ? command.name : command.name.substr(space + 1);
+    apps.push_back(add_command(parent, name, command));
+  }
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? common::exit_clean : common::exit_tool_usage;
+  }
+  for (size_t place = 0; place < apps.size(); ++place) {
+    if (apps[place]->parsed()) return report(commands[place], commands[place].run());
+  }
+  return common::exit_tool_usage;
+}
+
+}  // namespace perennial::tool

@@ -1,0 +1,15 @@
+#pragma once
+
+#include <vector>
+
+#include "cmd/perennial/command.h"
+#include "cmd/perennial/commands.h"
+
+namespace perennial::tool {
+
+// Reads the command line by the table of commands, runs the one that it names, and says what went
+// wrong on standard error. Returns the exit code: 0 done, 1 failed, 2 bad usage.
+int run_command_line(const std::vector<Command>& commands, const std::vector<Group>& groups,
+                     int argc, char** argv);
+
+}  // namespace perennial::tool

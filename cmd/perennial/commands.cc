@@ -1,0 +1,18 @@
+#include "cmd/perennial/commands.h"
+
+namespace perennial::tool {
+
+std::vector<Command> all_commands(AllOptions& options) {
+  return {
+      import_binlog_command(options.import_binlog),
+      bench::bench_put_command(options.bench_put),
+  };
+}
+
+std::vector<Group> all_groups() {
+  return {
+      {"bench", "Measure a server that speaks the protocol"},
+  };
+}
+
+}  // namespace perennial::tool
