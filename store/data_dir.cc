@@ -37,9 +37,12 @@ Status not_ours(const std::string& path, const std::string& name) {
           fmt::format("{} is not a data directory of perennial: it holds {}", path, name)};
 }
 
+// A checkpoint may be read, but serving from it would change it.
+enum class Use : uint8_t { Serve, Read };
+
 // Refuses a directory with anything in it that is not ours. beanstalkd's binlog is named first,
 // because there is a way on from it.
-Status classify(const std::string& path) {
+Status classify(const std::string& path, Use use) {
   std::error_code error;
   std::string foreign;
   bool has_db = false;
@@ -48,6 +51,11 @@ Status classify(const std::string& path) {
        entry.increment(error)) {
     const std::string name = entry->path().filename();
     if (is_binlog(name)) return not_ours(path, name);
+    if (name == "manifest.json") {
+      if (use == Use::Read) continue;
+      return {StatusCode::Corruption,
+              path + " is a checkpoint: make a data directory of it with perennial restore"};
+    }
     if (!is_ours(name) && (foreign.empty() || name < foreign)) foreign = name;
     if (name == "db") has_db = true;
     if (name == "ballast" || name == "checkpoints") needs_db = name;
@@ -93,7 +101,7 @@ Result<DataDir> DataDir::open(const std::string& raw_path) {
   const std::string path = without_trailing_slashes(raw_path);
   if (Status made = make_dir(path); !made.ok()) return made;
   // Before the lock file is made: what is not ours must not be touched.
-  if (Status ours = classify(path); !ours.ok()) return ours;
+  if (Status ours = classify(path, Use::Serve); !ours.ok()) return ours;
   Result<int> lock_file = take_lock(path);
   if (!lock_file.ok()) return lock_file.take_status();
   return DataDir(path, *lock_file);
@@ -147,6 +155,34 @@ Status DataDir::remove_ballast() const {
   const std::string name = ballast_path();
   if (::unlink(name.c_str()) != 0 && errno != ENOENT) return from_errno(errno, "remove " + name);
   return sync_dir(path_);
+}
+
+Result<ReadLock> ReadLock::take(const std::string& path) {
+  std::error_code error;
+  const fs::file_status there = fs::status(path, error);
+  if (!fs::exists(there)) return Status(StatusCode::NotFound, path + " is not there");
+  if (!fs::is_directory(there)) return Status(StatusCode::NotFound, path + " is no directory");
+  if (Status ours = classify(path, Use::Read); !ours.ok()) return ours;
+  if (!fs::exists(path + "/db", error)) {
+    return Status(StatusCode::Corruption,
+                  path + " is not a data directory of perennial: it holds no db");
+  }
+  const std::string name = path + "/lock";
+  const int file = ::open(name.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0 && errno == ENOENT) return ReadLock(-1);
+  if (file < 0) return from_errno(errno, "open " + name);
+  if (::flock(file, LOCK_SH | LOCK_NB) == 0) return ReadLock(file);
+  const int problem = errno;
+  ::close(file);
+  if (problem != EWOULDBLOCK) return from_errno(problem, "lock " + name);
+  return Status(StatusCode::Locked,
+                fmt::format("a server uses {}: read a checkpoint of it instead (perennial "
+                            "checkpoint create), or give --server",
+                            path));
+}
+
+ReadLock::~ReadLock() {
+  if (file_ >= 0) ::close(file_);
 }
 
 Status sync_dir(const std::string& path) {

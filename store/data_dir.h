@@ -45,6 +45,23 @@ class DataDir {
   int lock_file_;
 };
 
+// Keeps servers out of a directory that is only read, and lets other readers in. Makes nothing: a
+// checkpoint has no lock file and needs none. Movable.
+class ReadLock {
+ public:
+  // NotFound: there is no such directory. Corruption: it holds no database of ours. Locked: a
+  // server has it open.
+  static Result<ReadLock> take(const std::string& path);
+  ReadLock(ReadLock&& other) noexcept : file_(std::exchange(other.file_, -1)) {}
+  ReadLock& operator=(ReadLock&&) = delete;
+  ~ReadLock();
+
+ private:
+  explicit ReadLock(int file) : file_(file) {}
+
+  int file_;  // -1: there is nothing to lock.
+};
+
 // Makes the entries of a directory durable: what was created, renamed and deleted in it.
 Status sync_dir(const std::string& path);
 

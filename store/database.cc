@@ -69,15 +69,25 @@ Result<Database> Database::open(const std::string& path, const Options& options,
 
 Result<Database> Database::open_tables(const std::string& path, const Options& options,
                                        Failure& failure) {
-  std::unique_ptr<rocksdb::Env> env = make_logless_env(options.env);
+  return open_read_only(path, options, failure, make_logless_env(options.env), 1);
+}
+
+Result<Database> Database::open_to_read(const std::string& path, const Options& options,
+                                        Failure& failure) {
+  return open_read_only(path, options, failure, nullptr, family_count);
+}
+
+Result<Database> Database::open_read_only(const std::string& path, const Options& options,
+                                          Failure& failure, std::unique_ptr<rocksdb::Env> env,
+                                          size_t families) {
   rocksdb::DBOptions how = db_options(options, make_logger(options.events), make_listener(failure));
-  how.env = env.get();
+  if (env != nullptr) how.env = env.get();
   if (Status known = check_families(path, how); !known.ok()) return known;
-  const std::vector<rocksdb::ColumnFamilyDescriptor> all = descriptors(options);
+  std::vector<rocksdb::ColumnFamilyDescriptor> wanted = descriptors(options);
+  wanted.resize(families);
   Database database;
   rocksdb::DB* opened = nullptr;
-  const auto status =
-      rocksdb::DB::OpenForReadOnly(how, path, {all.front()}, &database.families_, &opened);
+  const auto status = rocksdb::DB::OpenForReadOnly(how, path, wanted, &database.families_, &opened);
   database.db_.reset(opened);
   if (!status.ok()) return opening_status(status);
   database.env_ = std::move(env);

@@ -1,3 +1,5 @@
+#include "store/load.h"
+
 #include <array>
 #include <memory>
 #include <string>
@@ -13,12 +15,6 @@
 // Bringing everything back at a start. P5, P9.
 namespace perennial::store {
 namespace {
-
-struct Loaded {
-  absl::flat_hash_set<TubeId> tubes;
-  std::vector<TubePaused> pauses;
-  std::array<uint64_t, job_states.size()> jobs = {};
-};
 
 // One row of meta. The rows of the store itself were read at open.
 Status load_meta_row(std::string_view key, std::string_view value, const LoadSink& sink,
@@ -142,19 +138,21 @@ Status load_jobs(const Database& db, const LoadSink& sink, Loaded& loaded) {
 
 }  // namespace
 
+Status load_rows(const Database& db, const LoadSink& sink, Loaded& loaded) {
+  if (Status meta = load_meta(db, sink, loaded); !meta.ok()) return meta;
+  return load_jobs(db, sink, loaded);
+}
+
 Status Store::load(const LoadSink& sink) {
   const Nanos begun = impl_->options.steady_clock();
   const std::string doing = "load data directory " + impl_->options.data_dir;
   Loaded loaded;
-  if (Status meta = load_meta(*impl_->db, sink, loaded); !meta.ok()) {
-    return std::move(meta).with(doing);
+  if (Status rows = load_rows(*impl_->db, sink, loaded); !rows.ok()) {
+    return std::move(rows).with(doing);
   }
-  if (Status jobs = load_jobs(*impl_->db, sink, loaded); !jobs.ok()) {
-    return std::move(jobs).with(doing);
-  }
-  std::array<uint64_t, family_count> rows = {};
-  for (const Family family : job_families) rows[place_of(family)] = impl_->rows_of(family);
-  if (Status same = check_counts(rows, loaded); !same.ok()) return std::move(same).with(doing);
+  std::array<uint64_t, family_count> counts = {};
+  for (const Family family : job_families) counts[place_of(family)] = impl_->rows_of(family);
+  if (Status same = check_counts(counts, loaded); !same.ok()) return std::move(same).with(doing);
   const auto count = [&](JobState state) { return loaded.jobs[static_cast<size_t>(state)]; };
   impl_->inform(
       "store.load",

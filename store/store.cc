@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "store/log_recovery.h"
+#include "store/meta_rows.h"
 #include "store/rocks_status.h"
 #include "store/store_impl.h"
 
@@ -44,30 +45,6 @@ Status create_db(DataDir& dir, const Options& options, Failure& failure) {
   if (Status written = write_first_rows(*db); !written.ok()) return written;
   if (Status closed = db->close(); !closed.ok()) return closed;
   return dir.publish_new_db();
-}
-
-Result<std::string> read_row(const Database& db, MetaTag tag) {
-  std::string value;
-  const auto key = meta_key(tag);
-  const auto got = db->Get({}, db.family(Family::Meta), slice(view(key)), &value);
-  if (got.IsNotFound()) return damaged(Family::Meta, view(key), "the row is missing");
-  if (!got.ok()) return from_rocksdb(got);
-  return value;
-}
-
-Status check_version(const Database& db) {
-  const Result<std::string> row = read_row(db, MetaTag::FormatVersion);
-  if (!row.ok()) return row.status();
-  const Result<uint32_t> version = decode_format_version(*row);
-  if (!version.ok()) return version.status();
-  if (*version == format_version) return {};
-  return {StatusCode::Unsupported,
-          fmt::format("its format is {}, and this program knows {}", *version, format_version)};
-}
-
-Result<CommitRow> read_commit(const Database& db) {
-  const Result<std::string> row = read_row(db, MetaTag::Commit);
-  return row.ok() ? decode_commit(*row) : row.status();
 }
 
 // The commit row in the tables; none in a database of which nothing was ever flushed.
@@ -154,9 +131,7 @@ Status Store::Impl::read_meta() {
   if (Status known = check_version(*db); !known.ok()) return known;
   const Result<CommitRow> commit = read_commit(*db);
   if (!commit.ok()) return commit.status();
-  Result<std::string> row = read_row(*db, MetaTag::NextId);
-  if (!row.ok()) return row.take_status();
-  const Result<JobId> next_id = decode_next_id(*row);
+  const Result<JobId> next_id = read_next_id(*db);
   if (!next_id.ok()) return next_id.status();
   last = *commit;
   opening = {

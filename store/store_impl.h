@@ -43,6 +43,9 @@ class Database {
   // Only what is in the tables of meta, as if there were no log. Only to be read.
   static Result<Database> open_tables(const std::string& path, const Options& options,
                                       Failure& failure);
+  // Everything, the log included. Only to be read; writes nothing, and cuts nothing.
+  static Result<Database> open_to_read(const std::string& path, const Options& options,
+                                       Failure& failure);
   static Result<Database> create(const std::string& path, const Options& options, Failure& failure);
   Database(Database&&) noexcept = default;
   Database& operator=(Database&&) = delete;
@@ -61,6 +64,10 @@ class Database {
 
  private:
   Database() = default;
+  // The first so many families.
+  static Result<Database> open_read_only(const std::string& path, const Options& options,
+                                         Failure& failure, std::unique_ptr<rocksdb::Env> env,
+                                         size_t families);
   static Result<Database> open_with(const rocksdb::DBOptions& how, const std::string& path,
                                     const std::vector<rocksdb::ColumnFamilyDescriptor>& families);
 

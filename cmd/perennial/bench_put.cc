@@ -109,9 +109,10 @@ tool::Command bench_put_command(PutOptions& options) {
   return {
       .name = "bench put",
       .summary = "Put jobs as fast as the server answers",
-      .about = "Without options it runs the workload that the README quotes, after half a second "
-               "that is not measured. With --against it starts each server itself, fresh in a "
-               "directory of its own, and they take turns.",
+      .about =
+          "Without options it runs the workload that the README quotes, after half a second "
+          "that is not measured. With --against it starts each server itself, fresh in a "
+          "directory of its own, and they take turns.",
       .examples =
           "  perennial bench put --server 127.0.0.1:11300 --seconds 10\n"
           "  perennial bench put --against 'ours=perenniald -l 127.0.0.1 -p {port} -b {dir}/data' "

@@ -91,9 +91,8 @@ int run_command_line(const std::vector<Command>& commands, const std::vector<Gro
   std::vector<CLI::App*> apps;
   for (const Command& command : commands) {
     const size_t space = command.name.find(' ');
-    CLI::App& parent = space == std::string::npos
-                           ? app
-                           : *app.get_subcommand(command.name.substr(0, space));
+    CLI::App& parent =
+        space == std::string::npos ? app : *app.get_subcommand(command.name.substr(0, space));
     const std::string name =
         space == std::string::npos ? command.name : command.name.substr(space + 1);
     apps.push_back(add_command(parent, name, command));

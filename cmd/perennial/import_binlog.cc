@@ -82,18 +82,19 @@ Command import_binlog_command(ImportOptions& options) {
   return {
       .name = "import-binlog",
       .summary = "Bring the jobs of a beanstalkd into a new data directory",
-      .about = "Reads the binlog of beanstalkd, versions 5 and 7. Ids, tubes, priorities, delays, "
-               "counters and the order of buried jobs are kept. Reserved jobs become ready, as "
-               "when beanstalkd starts again.\n\n"
-               "Stop beanstalkd first. Its directory is only read, so that you can go back to it.",
-      .examples = "  perennial import-binlog --from /var/lib/beanstalkd --to /var/lib/perennial\n"
-                  "  perenniald -b /var/lib/perennial\n",
+      .about =
+          "Reads the binlog of beanstalkd, versions 5 and 7. Ids, tubes, priorities, delays, "
+          "counters and the order of buried jobs are kept. Reserved jobs become ready, as "
+          "when beanstalkd starts again.\n\n"
+          "Stop beanstalkd first. Its directory is only read, so that you can go back to it.",
+      .examples =
+          "  perennial import-binlog --from /var/lib/beanstalkd --to /var/lib/perennial\n"
+          "  perenniald -b /var/lib/perennial\n",
       .flags =
           {
               {"--from", "DIR", "The directory that beanstalkd was given with -b", &options.from,
                true},
-              {"--to", "DIR", "The data directory to make; it must not be there yet",
-               &options.to},
+              {"--to", "DIR", "The data directory to make; it must not be there yet", &options.to},
               {"--dry-run", "", "Read and report, and write nothing", &options.dry_run},
               {"--skip-damaged", "",
                "Go on where a file is damaged, without what stands behind the damage",
