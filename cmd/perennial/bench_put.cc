@@ -85,7 +85,7 @@ Status bench_put(const PutOptions& options) {
 Status measure_put(const common::Address& server, const PutOptions& options, PutResult& result) {
   if (options.tubes > 0)
     if (Status s = fill_tubes(server, options); !s.ok()) return std::move(s).with("fill tubes");
-  Result<std::vector<Socket>> idle = open_idle(server, options.idle);
+  Result<std::vector<common::Socket>> idle = open_idle(server, options.idle);
   if (!idle.ok()) return idle.take_status();
   PutLoad load(options);
   if (Status s = load.open(server); !s.ok()) return s;

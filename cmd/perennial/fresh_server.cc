@@ -18,8 +18,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cmd/common/socket.h"
 #include "cmd/perennial/put_load.h"
-#include "cmd/perennial/socket.h"
 
 namespace perennial::bench {
 namespace {
@@ -29,7 +29,7 @@ constexpr int end_ms_max = 60'000;
 constexpr int look_ms = 5;
 
 bool port_is_free(uint16_t port) {
-  const Socket socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const common::Socket socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in here{};
   here.sin_family = AF_INET;
   here.sin_port = htons(port);
@@ -59,7 +59,8 @@ Result<std::unique_ptr<FreshServer>> FreshServer::start(const std::string& comma
                                                         const std::string& parent_dir) {
   std::unique_ptr<FreshServer> server(new FreshServer);
   std::string dir = parent_dir + "/perennial-bench-XXXXXX";
-  if (::mkdtemp(dir.data()) == nullptr) return std::move(system_error("mkdtemp")).with(parent_dir);
+  if (::mkdtemp(dir.data()) == nullptr)
+    return std::move(common::system_error("mkdtemp")).with(parent_dir);
   server->dir_ = dir;
   const uint16_t port = pick_port();
   server->address_.host = "127.0.0.1";
@@ -95,11 +96,11 @@ void FreshServer::spawn(const std::string& command) {
 }
 
 Status FreshServer::wait_until_accepting() {
-  if (pid_ < 0) return system_error("fork");
+  if (pid_ < 0) return common::system_error("fork");
   const Nanos limit = now_nanos() + start_time_max;
   while (now_nanos() < limit) {
     if (ended(look_ms)) return Status(StatusCode::Io, "the server ended: " + errors());
-    if (connect_to(address_).ok()) return {};
+    if (common::connect_to(address_).ok()) return {};
   }
   return Status(StatusCode::Io, "the server does not accept: " + errors());
 }

@@ -14,20 +14,20 @@ namespace {
 
 constexpr uint32_t tubes_per_round = 100;
 
-Status send_all(const Socket& socket, std::string_view bytes) {
+Status send_all(const common::Socket& socket, std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t sent = ::send(socket.fd(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
-    if (sent < 0) return system_error("send");
+    if (sent < 0) return common::system_error("send");
     bytes.remove_prefix(static_cast<size_t>(sent));
   }
   return {};
 }
 
-Status read_lines(const Socket& socket, size_t lines) {
+Status read_lines(const common::Socket& socket, size_t lines) {
   std::array<char, size_t{16} * 1024> input;
   while (lines > 0) {
     const ssize_t got = ::recv(socket.fd(), input.data(), input.size(), 0);
-    if (got <= 0) return system_error("recv");
+    if (got <= 0) return common::system_error("recv");
     const std::string_view text(input.data(), static_cast<size_t>(got));
     lines -= std::min<size_t>(lines, static_cast<size_t>(std::ranges::count(text, '\n')));
   }
@@ -37,7 +37,7 @@ Status read_lines(const Socket& socket, size_t lines) {
 }  // namespace
 
 Status fill_tubes(const common::Address& server, const PutOptions& options) {
-  Result<Socket> socket = connect_to(server);
+  Result<common::Socket> socket = common::connect_to(server);
   if (!socket.ok()) return socket.take_status();
   const std::string body(options.body_bytes, 'x');
   for (uint32_t first = 0; first < options.tubes; first += tubes_per_round) {
@@ -51,10 +51,10 @@ Status fill_tubes(const common::Address& server, const PutOptions& options) {
   return {};
 }
 
-Result<std::vector<Socket>> open_idle(const common::Address& server, uint32_t count) {
-  std::vector<Socket> idle;
+Result<std::vector<common::Socket>> open_idle(const common::Address& server, uint32_t count) {
+  std::vector<common::Socket> idle;
   for (uint32_t i = 0; i < count; ++i) {
-    Result<Socket> socket = connect_to(server);
+    Result<common::Socket> socket = common::connect_to(server);
     if (!socket.ok()) return std::move(socket.take_status()).with(fmt::format("idle {}", i));
     idle.push_back(socket.take());
   }

@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "cmd/common/socket.h"
 #include "cmd/perennial/bench_put.h"
-#include "cmd/perennial/socket.h"
 
 namespace perennial::bench {
 
@@ -12,7 +12,7 @@ namespace perennial::bench {
 Status fill_tubes(const common::Address& server, const PutOptions& options);
 
 // Connections that say nothing; they last as long as what this returns.
-Result<std::vector<Socket>> open_idle(const common::Address& server, uint32_t count);
+Result<std::vector<common::Socket>> open_idle(const common::Address& server, uint32_t count);
 
 // Raises this process's limit of open files to what it is allowed.
 void allow_many_files();

@@ -60,10 +60,10 @@ PutLoad::~PutLoad() {
 
 Status PutLoad::open(const common::Address& server) {
   epoll_ = ::epoll_create1(EPOLL_CLOEXEC);
-  if (epoll_ < 0) return system_error("epoll_create");
+  if (epoll_ < 0) return common::system_error("epoll_create");
   connections_.resize(options_.connections);
   for (Connection& connection : connections_) {
-    Result<Socket> socket = connect_to(server);
+    Result<common::Socket> socket = common::connect_to(server);
     if (!socket.ok()) return socket.take_status();
     connection.socket = socket.take();
     connection.sent_at.resize(options_.in_flight);
@@ -71,7 +71,7 @@ Status PutLoad::open(const common::Address& server) {
     // Edge-triggered, so that it is told once for all what to wait for.
     epoll_event event{.events = EPOLLIN | EPOLLOUT | EPOLLET, .data = {.ptr = &connection}};
     if (::epoll_ctl(epoll_, EPOLL_CTL_ADD, connection.socket.fd(), &event) != 0)
-      return system_error("epoll_ctl");
+      return common::system_error("epoll_ctl");
   }
   for (Connection& connection : connections_) {
     std::ranges::fill(connection.sent_at, now_nanos());
@@ -86,7 +86,7 @@ Status PutLoad::run_for(Nanos duration, Latencies& latencies) {
   std::array<epoll_event, events_max> events;
   while (now_nanos() < end) {
     const int ready = ::epoll_wait(epoll_, events.data(), events_max, silence_ms_max);
-    if (ready < 0 && errno != EINTR) return system_error("epoll_wait");
+    if (ready < 0 && errno != EINTR) return common::system_error("epoll_wait");
     if (ready == 0) return Status(StatusCode::Io, "the server has stopped answering");
     for (int i = 0; i < ready; ++i) {
       const epoll_event& event = events[static_cast<size_t>(i)];
@@ -104,7 +104,7 @@ Status PutLoad::on_readable(Connection& connection, Latencies& latencies) {
   for (;;) {
     const ssize_t got = ::recv(connection.socket.fd(), input_.data(), input_.size(), 0);
     if (got < 0 && errno == EAGAIN) return {};
-    if (got < 0) return system_error("recv");
+    if (got < 0) return common::system_error("recv");
     if (got == 0) return Status(StatusCode::Io, "the server closed a connection");
     const Nanos now = now_nanos();
     const char* at = input_.data();
@@ -132,7 +132,7 @@ Status PutLoad::send(Connection& connection) {
     const ssize_t sent =
         ::send(connection.socket.fd(), puts_.data() + connection.put_offset, here, MSG_NOSIGNAL);
     if (sent < 0 && errno == EAGAIN) return {};
-    if (sent < 0) return system_error("send");
+    if (sent < 0) return common::system_error("send");
     connection.unsent_bytes -= static_cast<uint64_t>(sent);
     connection.put_offset = (connection.put_offset + static_cast<size_t>(sent)) % put_bytes_;
   }

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "cmd/common/socket.h"
 #include "cmd/perennial/bench_put.h"
-#include "cmd/perennial/socket.h"
 
 namespace perennial::bench {
 
@@ -25,7 +25,7 @@ class PutLoad {
 
  private:
   struct Connection {
-    Socket socket;
+    common::Socket socket;
     uint64_t unsent_bytes = 0;  // Asked for and not yet taken by the kernel.
     size_t put_offset = 0;      // Where in a put the next byte to send is.
     bool in_line = false;       // The reply being read has begun.

@@ -31,7 +31,7 @@ std::string processor() {
 // The median time of appending a page and fdatasync, in a file that is removed at once.
 std::string describe_disk(const std::string& dir) {
   std::string path = dir + "/perennial-bench-XXXXXX";
-  const Socket file(::mkstemp(path.data()));
+  const common::Socket file(::mkstemp(path.data()));
   if (file.fd() < 0) return {};
   ::unlink(path.c_str());
   const std::string page(sync_bytes, 'x');

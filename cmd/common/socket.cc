@@ -1,4 +1,4 @@
-#include "cmd/perennial/socket.h"
+#include "cmd/common/socket.h"
 
 #include <cerrno>
 #include <cstring>
@@ -11,7 +11,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-namespace perennial::bench {
+namespace perennial::common {
 namespace {
 
 Result<Socket> connect_unix(const std::string& path) {
@@ -39,8 +39,8 @@ Result<Socket> connect_first(const addrinfo* found) {
 
 }  // namespace
 
-Result<Socket> connect_to(const common::Address& address) {
-  if (address.kind == common::Address::Kind::Unix) return connect_unix(address.path);
+Result<Socket> connect_to(const Address& address) {
+  if (address.kind == Address::Kind::Unix) return connect_unix(address.path);
   addrinfo wanted{};
   wanted.ai_socktype = SOCK_STREAM;
   addrinfo* found = nullptr;
@@ -58,4 +58,4 @@ Status system_error(const char* doing) {
   return Status(StatusCode::Io, fmt::format("{}: {}", doing, std::strerror(errno)));
 }
 
-}  // namespace perennial::bench
+}  // namespace perennial::common

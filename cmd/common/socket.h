@@ -7,7 +7,7 @@
 #include "cmd/common/address.h"
 #include "engine/types/status.h"
 
-namespace perennial::bench {
+namespace perennial::common {
 
 // A descriptor that is closed with its owner.
 class Socket {
@@ -28,9 +28,9 @@ class Socket {
 };
 
 // A blocking connection, without delay of small packets.
-Result<Socket> connect_to(const common::Address& address);
+Result<Socket> connect_to(const Address& address);
 
-// The number and the text of errno, with what was being done.
+// The text of errno, with what was being done.
 Status system_error(const char* doing);
 
-}  // namespace perennial::bench
+}  // namespace perennial::common

@@ -1,0 +1,87 @@
+#include "cmd/perennial/server_connection.h"
+
+#include <array>
+#include <cerrno>
+
+#include <fmt/format.h>
+#include <sys/socket.h>
+
+#include "cmd/common/address.h"
+#include "wire/words.h"
+
+namespace perennial::tool {
+
+Result<ServerConnection> ServerConnection::open(const std::string& text) {
+  const Result<common::Address> address = common::parse_address(text, common::default_port);
+  if (!address.ok()) return address.status();
+  Result<common::Socket> socket = common::connect_to(*address);
+  if (!socket.ok()) return socket.take_status().with(text);
+  return ServerConnection(socket.take());
+}
+
+void ServerConnection::add(const Command& command, std::string_view body) {
+  wire::append_command(output_, command, body);
+}
+
+Status ServerConnection::send() {
+  for (size_t sent = 0; sent < output_.size();) {
+    const ssize_t count =
+        ::send(socket_.fd(), output_.data() + sent, output_.size() - sent, MSG_NOSIGNAL);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return common::system_error("send to the server");
+    sent += static_cast<size_t>(count);
+  }
+  output_.clear();
+  return {};
+}
+
+Result<wire::ClientReply> ServerConnection::receive() {
+  if (Status sent = send(); !sent.ok()) return sent;
+  for (;;) {
+    while (input_at_ < input_.size()) {
+      wire::ReplyStep step = parser_.feed(std::span(input_).subspan(input_at_));
+      input_at_ += step.consumed;
+      if (!step.status.ok()) return std::move(step.status);
+      if (step.reply) return std::move(*step.reply);
+    }
+    std::array<char, 64 << 10> bytes;
+    const ssize_t count = ::recv(socket_.fd(), bytes.data(), bytes.size(), 0);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return common::system_error("receive from the server");
+    if (count == 0) return Status(StatusCode::Io, "the server closed the connection");
+    input_.assign(bytes.data(), static_cast<size_t>(count));
+    input_at_ = 0;
+  }
+}
+
+Result<wire::ClientReply> ServerConnection::ask(const Command& command, std::string_view body) {
+  add(command, body);
+  return receive();
+}
+
+std::string describe(const wire::ClientReply& reply) {
+  using Kind = wire::ClientReply::Kind;
+  switch (reply.kind) {
+    case Kind::Word:
+      return std::string(wire::text_of(reply.word));
+    case Kind::Inserted:
+      return fmt::format("INSERTED {}", reply.id);
+    case Kind::InsertedBuried:
+      return fmt::format("BURIED {}", reply.id);
+    case Kind::Using:
+      return "USING " + reply.text;
+    case Kind::Watching:
+      return fmt::format("WATCHING {}", reply.count);
+    case Kind::Kicked:
+      return fmt::format("KICKED {}", reply.count);
+    case Kind::Reserved:
+      return fmt::format("RESERVED {} {}", reply.id, reply.text.size());
+    case Kind::Found:
+      return fmt::format("FOUND {} {}", reply.id, reply.text.size());
+    case Kind::Ok:
+      return fmt::format("OK {}", reply.text.size());
+  }
+  return "an unknown reply";
+}
+
+}  // namespace perennial::tool
