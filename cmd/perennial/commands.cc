@@ -6,6 +6,8 @@ std::vector<Command> all_commands(AllOptions& options) {
   return {
       import_binlog_command(options.import_binlog),
       bench::bench_put_command(options.bench_put),
+      manual_command(options.manual),
+      completions_command(options.completions),
   };
 }
 

@@ -4,7 +4,9 @@
 
 #include "cmd/perennial/bench_put.h"
 #include "cmd/perennial/command.h"
+#include "cmd/perennial/completions.h"
 #include "cmd/perennial/import_binlog.h"
+#include "cmd/perennial/manual.h"
 
 namespace perennial::tool {
 
@@ -12,16 +14,13 @@ namespace perennial::tool {
 struct AllOptions {
   ImportOptions import_binlog;
   bench::PutOptions bench_put;
+  ManualOptions manual;
+  CompletionsOptions completions;
 };
 
 // Every subcommand, in the order in which --help lists them.
 std::vector<Command> all_commands(AllOptions& options);
 
-// What the groups of subcommands are for: "bench" of "bench put".
-struct Group {
-  std::string name;
-  std::string summary;
-};
 std::vector<Group> all_groups();
 
 }  // namespace perennial::tool
