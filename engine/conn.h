@@ -12,6 +12,7 @@ namespace perennial::engine {
 // A kick that moves more jobs than one turn may, and goes on in the next.
 struct KickLeft {
   bool buried;         // Which jobs it kicks, decided at its start.
+  uint64_t order_end;  // With buried: those from here on were buried after its start.
   uint32_t remaining;  // Of the bound that the client gave.
   uint64_t kicked = 0;
 };

@@ -131,8 +131,12 @@ void Engine::on_damaged(JobId id) {
 // protocol.txt, "kick": if there are any buried jobs it only kicks buried jobs, otherwise delayed
 // ones.
 void Engine::on_kick(Conn& conn, uint32_t bound) {
-  const bool buried = !tube_of(conn.used).buried.empty();
-  conn.kick = KickLeft{.buried = buried, .remaining = bound};
+  const Tube& tube = tube_of(conn.used);
+  const bool buried = !tube.buried.empty();
+  const size_t count = buried ? tube.buried.size() : tube.delayed.size();
+  conn.kick = KickLeft{.buried = buried,
+                       .order_end = next_bury_order_,
+                       .remaining = static_cast<uint32_t>(std::min<size_t>(bound, count))};
   go_on_kicking(conn);
 }
 
@@ -143,6 +147,7 @@ void Engine::go_on_kicking(Conn& conn) {
   while (kick.remaining > 0 && !heap.empty()) {
     if (turn_is_over()) return left_over_.push_back(conn.id);
     Job& job = *heap.top().item;
+    if (kick.buried && job.order >= kick.order_end) break;  // Kicked, and buried again meanwhile.
     ++job.kicks;
     ++kick.kicked;
     --kick.remaining;

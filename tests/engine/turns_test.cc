@@ -104,6 +104,20 @@ TEST_F(Turns, AKickEndsWithItsConnection) {
   EXPECT_EQ(engine_.state_counts().delayed, jobs - moves_max);
 }
 
+TEST_F(Turns, AKickDoesNotMeetAJobTwice) {
+  put_jobs();
+  reserve_jobs(2);
+  for (JobId id = 1; id <= jobs; ++id) apply(2, Command{Bury{id, 0}});
+  EXPECT_EQ(apply(1, Command{Kick{UINT32_MAX}}), moves_max);
+  apply(2, Command{ReserveJob{1}});
+  apply(2, Command{Bury{1, 0}});
+  tick_until_done();
+  ASSERT_TRUE(std::holds_alternative<KickedCount>(last_reply_));
+  EXPECT_EQ(std::get<KickedCount>(last_reply_).count, jobs);
+  EXPECT_EQ(engine_.state_counts().buried, 1U);
+  EXPECT_EQ(engine_.state_counts().ready, jobs - 1);
+}
+
 TEST_F(Turns, AKickWithinATurnAnswersAtOnce) {
   put_jobs(100);
   apply(1, Command{Kick{moves_max}});
