@@ -7,6 +7,7 @@
 
 #include <rocksdb/file_system.h>
 
+#include "store/log_file.h"
 #include "store/log_files.h"
 
 namespace perennial::store {
@@ -39,7 +40,11 @@ class LogFileSystem : public rocksdb::FileSystemWrapper {
     // Only now: a mark without its log would be taken for a loss. Should a power cut take the new
     // mark, the old one is still true.
     if (status.ok()) status = move_mark(directory, log_index_of(name), options, debug);
-    if (!status.ok()) file->reset();
+    if (!status.ok()) {
+      file->reset();
+    } else {
+      *file = std::make_unique<LogFile>(std::move(*file));
+    }
     return status;
   }
 

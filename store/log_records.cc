@@ -38,13 +38,24 @@ Result<bool> LogReader::next(LogRecord& record) {
     Result<Piece> found = peek();
     if (!found.ok()) return found.take_status();
     const Piece piece = *found;
-    const bool goes_on = piece.kind == Kind::Middle || piece.kind == Kind::Last;
+    if (piece.is_zeros) {  // The end of the log, unless something follows.
+      if (!zeros_begin_) zeros_begin_ = buffer_begin_ + piece.begin;
+      position_ = piece.end;
+      continue;
+    }
+    const bool goes_on = !zeros_begin_ && (piece.kind == Kind::Middle || piece.kind == Kind::Last);
     if (has_begun && !goes_on) {  // What comes instead is left for the next call.
       record.problem = piece.problem.empty() ? "it is not complete" : piece.problem;
       record.ends_with_file = piece.kind == Kind::End || piece.ends_with_file;
       return true;
     }
     if (piece.kind == Kind::End) return false;
+    if (zeros_begin_) {
+      record.begin = *std::exchange(zeros_begin_, std::nullopt);
+      record.end = buffer_begin_ + piece.begin;
+      record.problem = "zeros are where it should be";
+      return true;
+    }
     if (!has_begun) record.begin = buffer_begin_ + piece.begin;
     take(piece, record);
     if (goes_on && !has_begun) {
@@ -100,14 +111,16 @@ LogReader::Piece LogReader::piece_at(size_t at, size_t block_end) const {
     return {
         .kind = static_cast<Kind>(buffer_[at + 6]), .begin = at, .end = at + header_bytes + length};
   }
+  if (all_zero(std::string_view(buffer_).substr(at, block_end - at))) {
+    return {.kind = Kind::Damage, .begin = at, .end = block_end, .is_zeros = true};
+  }
   const bool has_header = block_end - at >= header_bytes;
   const size_t room = has_header ? block_end - at - header_bytes : 0;
   const bool is_long = has_header && get<uint16_t>(buffer_, at + 4) > room;
   const bool is_last_block = block_end != end_of_block(at);
   // A record whose length alone is wrong was written whole.
   const bool is_short = !has_header || (is_long && !checksum_fits(at, room));
-  const bool is_zero = all_zero(std::string_view(buffer_).substr(at, block_end - at));
-  if (!is_last_block || !(is_short || is_zero)) {
+  if (!is_last_block || !is_short) {
     return damage_at(at, block_end, is_long ? "its length is wrong" : "its checksum is wrong");
   }
   Piece piece = damage_at(at, block_end, "the file ends in the middle of it");

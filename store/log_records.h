@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -27,7 +28,7 @@ struct LogRecord {
 };
 
 // Reads one file from its beginning to its end, through damage: after it, it goes on with the next
-// piece whose checksum is right.
+// piece whose checksum is right. Zeros up to the end of the file are its end: LogFile.
 class LogReader {
  public:
   // Keeps up to `head_bytes_max` of each record.
@@ -45,6 +46,7 @@ class LogReader {
     size_t end = 0;
     std::string_view problem = {};
     bool ends_with_file = false;
+    bool is_zeros = false;  // Damage that is the rest of a block, and nothing but zeros.
   };
 
   Status fill();
@@ -59,7 +61,8 @@ class LogReader {
   const size_t head_bytes_max_;
   const std::shared_ptr<rocksdb::FileChecksumGenFactory> checksums_;
   std::string head_;
-  std::string buffer_;  // Whole blocks, save at the end of the file.
+  std::string buffer_;                   // Whole blocks, save at the end of the file.
+  std::optional<uint64_t> zeros_begin_;  // Of zeros that were passed over, in the file.
   uint64_t buffer_begin_ = 0;
   size_t buffer_bytes_ = 0;
   size_t position_ = 0;  // In the buffer.

@@ -50,19 +50,24 @@ class FaultWritableFile : public rocksdb::FSWritableFileOwnerWrapper {
     return append(data, options, debug,
                   [&] { return target()->Append(data, options, info, debug); });
   }
-  IOStatus PositionedAppend(const Slice&, uint64_t, const IOOptions&, IODebugContext*) override {
-    return IOStatus::NotSupported("direct writes are not tracked");
+  IOStatus PositionedAppend(const Slice& data, uint64_t offset, const IOOptions& options,
+                            IODebugContext* debug) override {
+    IOStatus status = fs_.call(Call::Append, path_, data.size(),
+                               [&] { return overwrite(data, offset, options, debug); });
+    const uint64_t part = status.ok() ? 0 : fs_.part_of(data.size());
+    if (part > 0) CHECK(overwrite(Slice(data.data(), part), offset, options, debug).ok());
+    return status;
   }
-  IOStatus PositionedAppend(const Slice&, uint64_t, const IOOptions&, const DataVerificationInfo&,
-                            IODebugContext*) override {
-    return IOStatus::NotSupported("direct writes are not tracked");
+  IOStatus PositionedAppend(const Slice& data, uint64_t offset, const IOOptions& options,
+                            const DataVerificationInfo& /*info*/, IODebugContext* debug) override {
+    return PositionedAppend(data, offset, options, debug);
   }
   IOStatus Truncate(uint64_t bytes, const IOOptions& options, IODebugContext* debug) override {
     return fs_.call(Call::Append, path_, bytes, [&] {
       IOStatus status = target()->Truncate(bytes, options, debug);
       if (status.ok())
         fs_.update(*state_, [bytes](FileState& file) {
-          file = {.written = bytes, .synced = std::min(file.synced, bytes)};
+          file = {.written = bytes, .synced = std::min(file.synced, bytes), .overwrites = {}};
         });
       return status;
     });
@@ -100,15 +105,49 @@ class FaultWritableFile : public rocksdb::FSWritableFileOwnerWrapper {
     }
     return status;
   }
+  // Remembers what a power cut may bring back.
+  IOStatus overwrite(const Slice& data, uint64_t offset, const IOOptions& options,
+                     IODebugContext* debug) {
+    uint64_t synced = 0;
+    fs_.update(*state_, [&synced](FileState& file) { synced = file.synced; });
+    Overwrite undo{.offset = offset,
+                   .before = read_at(offset, std::min(offset + data.size(), synced))};
+    IOStatus status = target()->PositionedAppend(data, offset, options, debug);
+    if (!status.ok()) return status;
+    fs_.update(*state_, [&](FileState& file) {
+      file.written = std::max(file.written, offset + data.size());
+      if (!undo.before.empty()) file.overwrites.push_back(std::move(undo));
+    });
+    return status;
+  }
+  std::string read_at(uint64_t begin, uint64_t end) const {
+    if (begin >= end) return {};
+    std::string bytes(end - begin, '\0');
+    const int file = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);
+    CHECK(file >= 0);
+    CHECK(::pread(file, bytes.data(), bytes.size(), static_cast<off_t>(begin)) ==
+          static_cast<ssize_t>(bytes.size()));
+    ::close(file);
+    return bytes;
+  }
   template <typename Sync>
   IOStatus sync(Call kind, const Sync& do_sync) {
     fs_.run_sync_hook(path_);
     return fs_.call(kind, path_, 0, [&] {
       if (fs_.sync_is_a_lie(path_)) return IOStatus::OK();
-      uint64_t reached = 0;  // What is appended during the sync may not be part of it.
-      fs_.update(*state_, [&reached](FileState& file) { reached = file.written; });
+      uint64_t reached = 0;  // What is written during the sync may not be part of it.
+      ptrdiff_t kept = 0;
+      fs_.update(*state_, [&](FileState& file) {
+        reached = file.written;
+        kept = static_cast<ptrdiff_t>(file.overwrites.size());
+      });
       IOStatus status = do_sync();
-      if (status.ok()) fs_.update(*state_, [reached](FileState& file) { file.synced = reached; });
+      if (status.ok()) {
+        fs_.update(*state_, [reached, kept](FileState& file) {
+          file.synced = reached;
+          file.overwrites.erase(file.overwrites.begin(), file.overwrites.begin() + kept);
+        });
+      }
       return status;
     });
   }
@@ -298,6 +337,7 @@ void FaultFs::lose_power(Loss loss, uint64_t seed) {
   has_power_ = false;
   std::mt19937_64 random(seed);
   for (const auto& [path, file] : files_) {
+    lose_overwrites(path, file->overwrites, loss, random);
     lose_bytes(path, file->synced, file->written, loss, random);
   }
   for (auto& [dir, entries] : unsynced_entries_) {

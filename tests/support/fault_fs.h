@@ -41,6 +41,7 @@ inline constexpr size_t call_kinds = 12;
 struct FileState {
   uint64_t written = 0;
   uint64_t synced = 0;
+  std::vector<Overwrite> overwrites = {};  // Since the last sync, of bytes below `synced`.
 };
 
 class FaultFs : public rocksdb::FileSystemWrapper {

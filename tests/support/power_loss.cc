@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <map>
+#include <string_view>
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -37,7 +39,54 @@ void tear(const std::string& path, uint64_t synced, uint64_t end, std::mt19937_6
   ::close(file);
 }
 
+void write_at(int file, std::string_view bytes, uint64_t offset) {
+  CHECK(::pwrite(file, bytes.data(), bytes.size(), static_cast<off_t>(offset)) ==
+        static_cast<ssize_t>(bytes.size()));
+}
+
+// Of each sector that was written over, all of it, what was there, or garbage. Where several writes
+// met in one, the first of them knows best what was there.
+void tear_overwrites(int file, const std::vector<Overwrite>& overwrites, std::mt19937_64& random) {
+  std::map<uint64_t, uint64_t> drawn;
+  for (auto write = overwrites.rbegin(); write != overwrites.rend(); ++write) {
+    const uint64_t end = write->offset + write->before.size();
+    for (uint64_t from = write->offset; from < end;) {
+      const uint64_t sector = from / sector_bytes;
+      const uint64_t to = std::min(end, (sector + 1) * sector_bytes);
+      const uint64_t fate = drawn.try_emplace(sector, random() % 4).first->second;
+      std::string before = write->before.substr(from - write->offset, to - from);
+      if (fate == 3) {
+        for (char& byte : before) byte = static_cast<char>(random());
+      }
+      if (fate >= 2) write_at(file, before, from);
+      from = to;
+    }
+  }
+}
+
 }  // namespace
+
+void lose_overwrites(const std::string& path, const std::vector<Overwrite>& overwrites, Loss loss,
+                     std::mt19937_64& random) {
+  if (overwrites.empty()) return;
+  const int file = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+  if (file < 0 && errno == ENOENT) return;
+  CHECK(file >= 0);
+  if (loss == Loss::Torn) {
+    tear_overwrites(file, overwrites, random);
+  } else {
+    const size_t kept = loss == Loss::Whole ? 0 : random() % (overwrites.size() + 1);
+    for (size_t i = overwrites.size(); i-- > kept;) {
+      write_at(file, overwrites[i].before, overwrites[i].offset);
+    }
+    if (kept > 0) {  // The last one that was kept, only in part.
+      const Overwrite& last = overwrites[kept - 1];
+      const uint64_t part = random() % (last.before.size() + 1);
+      write_at(file, std::string_view(last.before).substr(part), last.offset + part);
+    }
+  }
+  ::close(file);
+}
 
 void lose_bytes(const std::string& path, uint64_t synced, uint64_t written, Loss loss,
                 std::mt19937_64& random) {

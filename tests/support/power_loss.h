@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <random>
 #include <string>
+#include <vector>
 
 // What a power cut does to one file.
 namespace perennial::support {
@@ -14,6 +15,16 @@ enum class Loss : uint8_t {
   Prefix,  // A part, up to some point.
   Torn,    // Of bytes, some sectors of 512; the others are zero or garbage. Of entries, a prefix.
 };
+
+// A write over bytes that were there, which a power cut may bring back.
+struct Overwrite {
+  uint64_t offset = 0;
+  std::string before;
+};
+
+// Brings back what is lost of these writes, which came in this order and were not synced.
+void lose_overwrites(const std::string& path, const std::vector<Overwrite>& overwrites, Loss loss,
+                     std::mt19937_64& random);
 
 // Takes from the file what is lost of the bytes between `synced` and `written`. A file that is not
 // there is left alone: its directory may have been renamed, as that of a new database is.

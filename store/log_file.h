@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include <rocksdb/file_system.h>
+
+// Included by store's own files only.
+namespace perennial::store {
+
+// A log file that lies a little ahead of the log, filled with zeros. A sync of bytes that overwrite
+// others has only them to write; a sync of a file that has grown writes its size and its blocks'
+// places, too, one after the other, on some file systems through a journal. Zeros are written only
+// while many syncs share their cost; where each sync brings much, the file just grows.
+//
+// What is ahead is cut off when the file is closed. After a crash it is there, and a log that ends
+// in zeros is whole.
+class LogFile : public rocksdb::FSWritableFileOwnerWrapper {
+ public:
+  // How much is filled at once, and how many syncs must share that.
+  static constexpr uint64_t fill_bytes = 256 << 10;
+  static constexpr uint64_t syncs_per_fill_min = 8;
+
+  // Takes over a file that is empty.
+  using FSWritableFileOwnerWrapper::FSWritableFileOwnerWrapper;
+
+  rocksdb::IOStatus Append(const rocksdb::Slice& data, const rocksdb::IOOptions& options,
+                           rocksdb::IODebugContext* debug) override;
+  rocksdb::IOStatus Append(const rocksdb::Slice& data, const rocksdb::IOOptions& options,
+                           const rocksdb::DataVerificationInfo& info,
+                           rocksdb::IODebugContext* debug) override;
+  rocksdb::IOStatus Truncate(uint64_t bytes, const rocksdb::IOOptions& options,
+                             rocksdb::IODebugContext* debug) override;
+  rocksdb::IOStatus Sync(const rocksdb::IOOptions& options,
+                         rocksdb::IODebugContext* debug) override;
+  rocksdb::IOStatus Fsync(const rocksdb::IOOptions& options,
+                          rocksdb::IODebugContext* debug) override;
+  rocksdb::IOStatus Close(const rocksdb::IOOptions& options,
+                          rocksdb::IODebugContext* debug) override;
+  // Of the log, without what is ahead.
+  uint64_t GetFileSize(const rocksdb::IOOptions& options, rocksdb::IODebugContext* debug) override;
+
+ private:
+  rocksdb::IOStatus appended(uint64_t bytes, const rocksdb::IOOptions& options,
+                             rocksdb::IODebugContext* debug);
+  // Whether zeros are worth their cost, as the last stretch of so many bytes went.
+  bool is_worth_filling();
+  rocksdb::IOStatus fill(const rocksdb::IOOptions& options, rocksdb::IODebugContext* debug);
+
+  uint64_t end_ = 0;     // Of the log.
+  uint64_t filled_ = 0;  // Of the file; never below end_.
+  bool filling_ = true;
+  uint64_t stretch_begin_ = 0;
+  uint64_t stretch_syncs_ = 0;
+};
+
+}  // namespace perennial::store

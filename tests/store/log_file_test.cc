@@ -1,0 +1,129 @@
+#include "store/log_file.h"
+
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <sstream>
+#include <string>
+
+#include <gtest/gtest.h>
+#include <rocksdb/env.h>
+
+#include "engine/types/check.h"
+#include "tests/store/temp_dir.h"
+#include "tests/support/fault_fs.h"
+
+namespace perennial::store {
+namespace {
+
+using rocksdb::IOStatus;
+
+std::string read_file(const std::string& path) {
+  std::ostringstream content;
+  content << std::ifstream(path, std::ios::binary).rdbuf();
+  return content.str();
+}
+
+class LogFileTest : public testing::Test {
+ protected:
+  LogFileTest() {
+    std::unique_ptr<rocksdb::FSWritableFile> file;
+    CHECK(fs_->NewWritableFile(path_, {}, &file, nullptr).ok());
+    log_ = std::make_unique<LogFile>(std::move(file));
+  }
+
+  IOStatus append(size_t bytes) {
+    const std::string data(bytes, static_cast<char>('a' + appends_++ % 26));
+    IOStatus status = log_->Append(data, {}, nullptr);
+    if (status.ok()) want_ += data;
+    return status;
+  }
+  void append_and_sync(size_t bytes, int times) {
+    for (int i = 0; i < times; ++i) {
+      ASSERT_TRUE(append(bytes).ok());
+      ASSERT_TRUE(log_->Sync({}, nullptr).ok());
+    }
+  }
+  uint64_t bytes_ahead() const { return std::filesystem::file_size(path_) - want_.size(); }
+  // The log, and nothing but zeros behind it.
+  void check_content() const {
+    const std::string content = read_file(path_);
+    ASSERT_GE(content.size(), want_.size());
+    EXPECT_TRUE(content.starts_with(want_));
+    EXPECT_EQ(content.find_first_not_of('\0', want_.size()), std::string::npos);
+    EXPECT_EQ(log_->GetFileSize({}, nullptr), want_.size());
+  }
+
+  const TempDir dir_;
+  const std::string path_ = dir_.path() + "/000001.log";
+  const std::shared_ptr<support::FaultFs> fs_ =
+      std::make_shared<support::FaultFs>(rocksdb::Env::Default()->GetFileSystem());
+  std::unique_ptr<LogFile> log_;
+  std::string want_;
+  int appends_ = 0;
+};
+
+TEST_F(LogFileTest, LiesAheadOfTheLog) {
+  append_and_sync(100, 1);
+  EXPECT_EQ(bytes_ahead(), LogFile::fill_bytes);
+  append_and_sync(100, 100);
+  EXPECT_EQ(bytes_ahead(), LogFile::fill_bytes - 100 * 100);
+  check_content();
+}
+
+TEST_F(LogFileTest, IsFilledAgainWhenTheLogHasComeUp) {
+  append_and_sync(1'000, 1'000);
+  EXPECT_GT(bytes_ahead(), 0);
+  EXPECT_LE(bytes_ahead(), LogFile::fill_bytes);
+  check_content();
+}
+
+TEST_F(LogFileTest, EndsWithTheLogOnceClosed) {
+  append_and_sync(100, 3);
+  ASSERT_TRUE(log_->Close({}, nullptr).ok());
+  EXPECT_EQ(bytes_ahead(), 0);
+  check_content();
+}
+
+TEST_F(LogFileTest, GrowsWhereSyncsAreFew) {
+  for (int i = 0; i < 64; ++i) ASSERT_TRUE(append(64 << 10).ok());
+  EXPECT_EQ(bytes_ahead(), 0);
+  append_and_sync(64 << 10, 64);
+  EXPECT_EQ(bytes_ahead(), 0);
+  check_content();
+}
+
+TEST_F(LogFileTest, IsFilledOnceSyncsAreManyAgain) {
+  for (int i = 0; i < 64; ++i) ASSERT_TRUE(append(64 << 10).ok());
+  append_and_sync(4 << 10, 200);
+  EXPECT_GT(bytes_ahead(), 0);
+  check_content();
+}
+
+TEST_F(LogFileTest, GoesOnWithoutRoomForZeros) {
+  fs_->fail_nth(1, IOStatus::NoSpace("full"), support::Call::Append, true);
+  append_and_sync(100, 1);
+  EXPECT_TRUE(fs_->fired());
+  EXPECT_EQ(bytes_ahead(), 0);
+  append_and_sync(100, 10);
+  check_content();
+}
+
+TEST_F(LogFileTest, ReportsAnyOtherFailureToWriteZeros) {
+  fs_->fail_nth(1, IOStatus::IOError("broken"), support::Call::Append);
+  EXPECT_TRUE(append(100).IsIOError());
+}
+
+// What was synced stays; of the rest either bytes or the zeros before them.
+TEST_F(LogFileTest, LosesNothingSyncedWithThePower) {
+  append_and_sync(600, 5);
+  const std::string synced = want_;
+  ASSERT_TRUE(append(5'000).ok());
+  fs_->lose_power(support::Loss::Whole);
+  const std::string content = read_file(path_);
+  EXPECT_TRUE(content.starts_with(synced));
+  EXPECT_EQ(content.find_first_not_of('\0', synced.size()), std::string::npos);
+}
+
+}  // namespace
+}  // namespace perennial::store
