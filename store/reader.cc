@@ -30,8 +30,15 @@ struct Reader::Impl {
 };
 
 struct Reader::Bodies::Impl {
+  explicit Impl(const Database& database) : db(database) {}
+
+  void go_to(std::string_view key);
+  Status find(JobId id);
+
+  const Database& db;  // The reader's, which outlives this.
   std::unique_ptr<rocksdb::Iterator> at;
-  bool begun = false;
+  rocksdb::PinnableSlice got;
+  std::string_view value;  // Of the row that was asked for; empty if it cannot be had.
 };
 
 Result<std::unique_ptr<Reader>> Reader::open(Options options) {
@@ -96,7 +103,7 @@ Reader::Bodies Reader::bodies() const {
   rocksdb::ReadOptions options;
   options.fill_cache = false;
   options.readahead_size = 2 << 20;
-  auto bodies = std::make_unique<Bodies::Impl>();
+  auto bodies = std::make_unique<Bodies::Impl>(*impl_->db);
   bodies->at.reset((*impl_->db)->NewIterator(options, impl_->db->family(Family::Bodies)));
   return Bodies(std::move(bodies));
 }
@@ -105,27 +112,45 @@ Reader::Bodies::Bodies(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Reader::Bodies::Bodies(Bodies&&) noexcept = default;
 Reader::Bodies::~Bodies() = default;
 
-// Steps to a neighbour and seeks to one far away.
 Result<std::string_view> Reader::Bodies::read(JobId id) {
-  rocksdb::Iterator& at = *impl_->at;
-  const auto key = job_key(id);
-  constexpr int steps_max = 8;
-  for (int step = 0; impl_->begun && step < steps_max && at.Valid(); ++step) {
-    if (store::view(at.key()) >= view(key)) break;
-    at.Next();
-  }
-  if (!impl_->begun || (at.Valid() && store::view(at.key()) < view(key))) at.Seek(slice(view(key)));
-  impl_->begun = true;
-  if (!at.status().ok()) return from_rocksdb(at.status());
-  if (!at.Valid() || store::view(at.key()) != view(key)) {
-    return store::damaged(Family::Bodies, view(key), "the body is missing");
-  }
-  return decode_body(id, store::view(at.value()));
+  if (Status found = impl_->find(id); !found.ok()) return found;
+  return decode_body(id, impl_->value);
 }
 
 std::string_view Reader::Bodies::damaged() const {
-  const std::string_view value = store::view(impl_->at->value());
-  return value.substr(std::min<size_t>(value.size(), 8));
+  return impl_->value.substr(std::min<size_t>(impl_->value.size(), sizeof(uint64_t)));
+}
+
+// Steps to a neighbour and seeks to one far away.
+void Reader::Bodies::Impl::go_to(std::string_view key) {
+  constexpr int steps_max = 8;
+  for (int step = 0; step < steps_max && at->Valid(); ++step) {
+    if (view(at->key()) >= key) return;
+    at->Next();
+  }
+  at->Seek(slice(key));
+}
+
+// Where a table is damaged the iterator fails for rows of other tables, too: they are got one by
+// one.
+Status Reader::Bodies::Impl::find(JobId id) {
+  const auto key = job_key(id);
+  value = {};
+  go_to(view(key));
+  if (at->Valid() && view(at->key()) == view(key)) {
+    value = view(at->value());
+    return {};
+  }
+  if (at->status().ok()) {
+    return {StatusCode::NotFound,
+            store::damaged(Family::Bodies, view(key), "the body is missing").message()};
+  }
+  if (!at->status().IsCorruption()) return from_rocksdb(at->status());
+  got.Reset();
+  const auto asked = db->Get({}, db.family(Family::Bodies), slice(view(key)), &got);
+  if (!asked.ok()) return from_rocksdb(asked).with(fmt::format("read the body of job {}", id));
+  value = view(got);
+  return {};
 }
 
 }  // namespace perennial::store
