@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/format.h>
 #include <rocksdb/iterator.h>
 
 #include "store/data_dir.h"
 #include "store/load.h"
 #include "store/meta_rows.h"
+#include "store/recovery.h"
 #include "store/rocks_status.h"
 #include "store/store_impl.h"
 
@@ -15,6 +17,9 @@ namespace perennial::store {
 
 struct Reader::Impl {
   explicit Impl(Options given) : options(std::move(given)), failure(options.events) {}
+
+  Status open();
+  void tell_cuts(const Judgement& judgement) const;
 
   Options options;
   std::unique_ptr<ReadLock> lock;
@@ -25,8 +30,15 @@ struct Reader::Impl {
 };
 
 struct Reader::Bodies::Impl {
+  explicit Impl(const Database& database) : db(database) {}
+
+  void go_to(std::string_view key);
+  Status find(JobId id);
+
+  const Database& db;  // The reader's, which outlives this.
   std::unique_ptr<rocksdb::Iterator> at;
-  bool begun = false;
+  rocksdb::PinnableSlice got;
+  std::string_view value;  // Of the row that was asked for; empty if it cannot be had.
 };
 
 Result<std::unique_ptr<Reader>> Reader::open(Options options) {
@@ -35,21 +47,41 @@ Result<std::unique_ptr<Reader>> Reader::open(Options options) {
   Result<ReadLock> lock = ReadLock::take(impl->options.path);
   if (!lock.ok()) return lock.take_status();
   impl->lock = std::make_unique<ReadLock>(lock.take());
-  store::Options how;
-  how.events = impl->options.events;
-  how.env = impl->options.env;
-  how.recover = impl->options.recover;
-  Result<Database> db = Database::open_to_read(impl->options.path + "/db", how, impl->failure);
-  if (!db.ok()) return db.take_status().with(doing);
-  impl->db = std::make_unique<Database>(db.take());
-  if (Status known = check_version(*impl->db); !known.ok()) return std::move(known).with(doing);
-  const Result<CommitRow> commit = read_commit(*impl->db);
-  if (!commit.ok()) return Status(commit.status()).with(doing);
-  const Result<JobId> next_id = read_next_id(*impl->db);
-  if (!next_id.ok()) return Status(next_id.status()).with(doing);
-  impl->commit = *commit;
-  impl->next_id = *next_id;
+  if (Status opened = impl->open(); !opened.ok()) return std::move(opened).with(doing);
   return std::unique_ptr<Reader>(new Reader(std::move(impl)));
+}
+
+// As a start does, but what a start would cut is only left out.
+Status Reader::Impl::open() {
+  const std::string db_path = options.path + "/db";
+  store::Options how;
+  how.events = options.events;
+  how.env = options.env;
+  how.recover = options.recover;
+  const Result<Judgement> judgement = judge(db_path, how, failure);
+  if (!judgement.ok()) return judgement.status();
+  tell_cuts(*judgement);
+  Result<Database> view = open_view(db_path, how, failure, *judgement);
+  if (!view.ok()) return view.take_status();
+  db = std::make_unique<Database>(view.take());
+  const Result<CommitRow> last = read_commit(*db);
+  if (!last.ok()) return last.status();
+  const Result<JobId> found = find_next_id(*db);
+  if (!found.ok()) return found.status();
+  commit = *last;
+  next_id = *found;
+  return {};
+}
+
+void Reader::Impl::tell_cuts(const Judgement& judgement) const {
+  if (!options.events.info) return;
+  if (judgement.manifest_cut) {
+    options.events.info("store.manifest_would_cut", judgement.manifest_cut->fields);
+  }
+  for (const std::string& loss : judgement.log.losses) {
+    options.events.info("store.log_would_force", fmt::format("message=\"{}\"", loss));
+  }
+  if (judgement.log.cut) options.events.info("store.log_would_cut", judgement.log.cut->fields);
 }
 
 Reader::Reader(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -71,7 +103,7 @@ Reader::Bodies Reader::bodies() const {
   rocksdb::ReadOptions options;
   options.fill_cache = false;
   options.readahead_size = 2 << 20;
-  auto bodies = std::make_unique<Bodies::Impl>();
+  auto bodies = std::make_unique<Bodies::Impl>(*impl_->db);
   bodies->at.reset((*impl_->db)->NewIterator(options, impl_->db->family(Family::Bodies)));
   return Bodies(std::move(bodies));
 }
@@ -80,27 +112,45 @@ Reader::Bodies::Bodies(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Reader::Bodies::Bodies(Bodies&&) noexcept = default;
 Reader::Bodies::~Bodies() = default;
 
-// Steps to a neighbour and seeks to one far away.
 Result<std::string_view> Reader::Bodies::read(JobId id) {
-  rocksdb::Iterator& at = *impl_->at;
-  const auto key = job_key(id);
-  constexpr int steps_max = 8;
-  for (int step = 0; impl_->begun && step < steps_max && at.Valid(); ++step) {
-    if (store::view(at.key()) >= view(key)) break;
-    at.Next();
-  }
-  if (!impl_->begun || (at.Valid() && store::view(at.key()) < view(key))) at.Seek(slice(view(key)));
-  impl_->begun = true;
-  if (!at.status().ok()) return from_rocksdb(at.status());
-  if (!at.Valid() || store::view(at.key()) != view(key)) {
-    return store::damaged(Family::Bodies, view(key), "the body is missing");
-  }
-  return decode_body(id, store::view(at.value()));
+  if (Status found = impl_->find(id); !found.ok()) return found;
+  return decode_body(id, impl_->value);
 }
 
 std::string_view Reader::Bodies::damaged() const {
-  const std::string_view value = store::view(impl_->at->value());
-  return value.substr(std::min<size_t>(value.size(), 8));
+  return impl_->value.substr(std::min<size_t>(impl_->value.size(), sizeof(uint64_t)));
+}
+
+// Steps to a neighbour and seeks to one far away.
+void Reader::Bodies::Impl::go_to(std::string_view key) {
+  constexpr int steps_max = 8;
+  for (int step = 0; step < steps_max && at->Valid(); ++step) {
+    if (view(at->key()) >= key) return;
+    at->Next();
+  }
+  at->Seek(slice(key));
+}
+
+// Where a table is damaged the iterator fails for rows of other tables, too: they are got one by
+// one.
+Status Reader::Bodies::Impl::find(JobId id) {
+  const auto key = job_key(id);
+  value = {};
+  go_to(view(key));
+  if (at->Valid() && view(at->key()) == view(key)) {
+    value = view(at->value());
+    return {};
+  }
+  if (at->status().ok()) {
+    return {StatusCode::NotFound,
+            store::damaged(Family::Bodies, view(key), "the body is missing").message()};
+  }
+  if (!at->status().IsCorruption()) return from_rocksdb(at->status());
+  got.Reset();
+  const auto asked = db->Get({}, db.family(Family::Bodies), slice(view(key)), &got);
+  if (!asked.ok()) return from_rocksdb(asked).with(fmt::format("read the body of job {}", id));
+  value = view(got);
+  return {};
 }
 
 }  // namespace perennial::store
