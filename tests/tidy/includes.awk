@@ -16,7 +16,7 @@ BEGIN {
   lib["engine/types"] = ""
   lib["engine"] = "absl"
   lib["wire"] = "fmt"
-  lib["store"] = "rocksdb xxhash.h fmt absl"
+  lib["store"] = "rocksdb xxhash.h fmt absl nlohmann"
   lib["migrations"] = "rocksdb xxhash.h fmt"
   lib["cmd/common"] = "fmt"
   lib["cmd/perenniald/core"] = "fmt absl"
