@@ -82,8 +82,7 @@ class Completion {
     Status done = tree_.write(path_ + "/" + std::string(manifest_name), render(manifest_));
     if (done.ok()) done = tree_.sync_dir(db_path());
     if (done.ok()) done = tree_.sync_dir(path_);
-    if (done.ok()) done = tree_.rename(path_, to);
-    if (done.ok()) done = tree_.sync_dir(cut_.dir);
+    if (done.ok()) done = tree_.publish(path_, to);
     return done;
   }
 

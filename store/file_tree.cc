@@ -137,6 +137,13 @@ Status FileTree::sync_dir(const std::string& path) const {
   return outcome(status, "sync directory", path);
 }
 
+Status FileTree::publish(const std::string& from, const std::string& to) const {
+  if (Status renamed = rename(from, to); !renamed.ok()) return renamed;
+  Status synced = sync_dir(parent_of(to));
+  if (!synced.ok()) ignore(rename(to, from), "there is a failure to report already");
+  return synced;
+}
+
 Status FileTree::remove(const std::string& path) const {
   // A link is removed, and not what it points to.
   std::error_code gone;

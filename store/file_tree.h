@@ -48,6 +48,8 @@ class FileTree {
   Status link(const std::string& from, const std::string& to) const;
   Status rename(const std::string& from, const std::string& to) const;
   Status sync_dir(const std::string& path) const;
+  // Renames, durably. After a failure it has its old name, unless the disk refuses that, too.
+  Status publish(const std::string& from, const std::string& to) const;
   // With all that is in it. What is not there is gone already.
   Status remove(const std::string& path) const;
 

@@ -108,8 +108,7 @@ class Restoration {
       if (Status moved = move_next_id(); !moved.ok()) return moved;
     }
     Status done = tree_.sync_dir(temporary_);
-    if (done.ok()) done = tree_.rename(temporary_, to_);
-    if (done.ok()) done = tree_.sync_dir(parent_of(to_));
+    if (done.ok()) done = tree_.publish(temporary_, to_);
     return done;
   }
 
