@@ -4,6 +4,10 @@ namespace perennial::tool {
 
 std::vector<Command> all_commands(AllOptions& options) {
   return {
+      checkpoint_list_command(options.checkpoint_list),
+      checkpoint_verify_command(options.checkpoint_verify),
+      checkpoint_prune_command(options.checkpoint_prune),
+      restore_command(options.restore),
       import_binlog_command(options.import_binlog),
       bench::bench_put_command(options.bench_put),
   };
@@ -11,6 +15,7 @@ std::vector<Command> all_commands(AllOptions& options) {
 
 std::vector<Group> all_groups() {
   return {
+      {"checkpoint", "Checkpoints: verified copies of a data directory"},
       {"bench", "Measure a server that speaks the protocol"},
   };
 }

@@ -3,13 +3,19 @@
 #include <vector>
 
 #include "cmd/perennial/bench_put.h"
+#include "cmd/perennial/checkpoint_offline.h"
 #include "cmd/perennial/command.h"
 #include "cmd/perennial/import_binlog.h"
+#include "cmd/perennial/restore.h"
 
 namespace perennial::tool {
 
 // The options of every subcommand, for as long as the program runs.
 struct AllOptions {
+  CheckpointListOptions checkpoint_list;
+  CheckpointVerifyOptions checkpoint_verify;
+  CheckpointPruneOptions checkpoint_prune;
+  RestoreOptions restore;
   ImportOptions import_binlog;
   bench::PutOptions bench_put;
 };
