@@ -299,9 +299,9 @@ Command checkpoint_prune_command(CheckpointPruneOptions& options) {
       .examples =
           "  perennial checkpoint prune --data-dir /var/lib/perennial --keep 7\n"
           "  perennial checkpoint prune --dir /srv/checkpoints --keep 24\n",
-      .flags =
-          with({{"--keep", "N", "How many to keep, at least 1", &options.keep, true, {}, 1}},
-               with(place_flags(options.place), {{"--json", "", "Report as JSON", &options.json}})),
+      .flags = with(
+          {{"--keep", "N", "How many to keep, at least 1", &options.keep, true, {}, 1, 1'000'000}},
+          with(place_flags(options.place), {{"--json", "", "Report as JSON", &options.json}})),
       .run = [&options] { return checkpoint_prune(options); },
   };
 }
