@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -68,20 +69,21 @@ Result<Database> Database::open(const std::string& path, const Options& options,
 }
 
 Result<Database> Database::open_tables(const std::string& path, const Options& options,
-                                       Failure& failure) {
-  return open_read_only(path, options, failure, make_logless_env(options.env), 1);
+                                       Failure& failure, View view) {
+  view.has_logs = false;
+  return open_read_only(path, options, failure, std::move(view), 1);
 }
 
 Result<Database> Database::open_to_read(const std::string& path, const Options& options,
-                                        Failure& failure) {
-  return open_read_only(path, options, failure, nullptr, family_count);
+                                        Failure& failure, View view) {
+  return open_read_only(path, options, failure, std::move(view), family_count);
 }
 
 Result<Database> Database::open_read_only(const std::string& path, const Options& options,
-                                          Failure& failure, std::unique_ptr<rocksdb::Env> env,
-                                          size_t families) {
+                                          Failure& failure, View view, size_t families) {
+  std::unique_ptr<rocksdb::Env> env = make_view_env(options.env, std::move(view));
   rocksdb::DBOptions how = db_options(options, make_logger(options.events), make_listener(failure));
-  if (env != nullptr) how.env = env.get();
+  how.env = env.get();
   if (Status known = check_families(path, how); !known.ok()) return known;
   std::vector<rocksdb::ColumnFamilyDescriptor> wanted = descriptors(options);
   wanted.resize(families);

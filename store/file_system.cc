@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
 #include <rocksdb/file_system.h>
 
 #include "store/log_files.h"
@@ -23,6 +24,30 @@ std::string_view name_of(std::string_view path) {
   return path.substr(path.rfind('/') + 1);
 }
 
+// The mark's name; empty where there is none.
+IOStatus find_mark(rocksdb::FileSystem& fs, const std::string& db_path, std::string& mark) {
+  std::vector<std::string> names;
+  IOStatus status = fs.GetChildren(db_path, {}, &names, nullptr);
+  const auto is_mark = [](const std::string& name) { return log_mark_of(name) != 0; };
+  const auto found = std::ranges::find_if(names, is_mark);
+  mark = found == names.end() ? "" : *found;
+  return status;
+}
+
+std::string mark_path(const std::string& db_path, uint64_t number) {
+  return fmt::format("{}/{}{}", db_path, mark_prefix, number);
+}
+
+IOStatus set_mark(rocksdb::FileSystem& fs, const std::string& db_path, uint64_t number) {
+  std::string old;
+  IOStatus status = find_mark(fs, db_path, old);
+  if (!status.ok()) return status;
+  if (!old.empty()) return move_log_mark(fs, db_path, number);
+  std::unique_ptr<rocksdb::FSWritableFile> mark;
+  status = fs.NewWritableFile(mark_path(db_path, number), {}, &mark, nullptr);
+  return status.ok() ? mark->Close({}, nullptr) : status;
+}
+
 class LogFileSystem : public rocksdb::FileSystemWrapper {
  public:
   using FileSystemWrapper::FileSystemWrapper;
@@ -34,11 +59,11 @@ class LogFileSystem : public rocksdb::FileSystemWrapper {
     IOStatus status = target()->NewWritableFile(path, options, file, debug);
     const std::string_view name = name_of(path);
     if (!status.ok() || log_index_of(name) == 0) return status;
-    const std::string directory(path, 0, path.size() - name.size());
+    const std::string directory(path, 0, path.size() - name.size() - 1);
     status = sync_names(directory, options.io_options, debug);
     // Only now: a mark without its log would be taken for a loss. Should a power cut take the new
     // mark, the old one is still true.
-    if (status.ok()) status = move_mark(directory, log_index_of(name), options, debug);
+    if (status.ok()) status = set_mark(*target(), directory, log_index_of(name));
     if (!status.ok()) file->reset();
     return status;
   }
@@ -48,35 +73,6 @@ class LogFileSystem : public rocksdb::FileSystemWrapper {
     std::unique_ptr<rocksdb::FSDirectory> directory;
     IOStatus status = target()->NewDirectory(path, options, &directory, debug);
     return status.ok() ? directory->Fsync(options, debug) : status;
-  }
-
-  IOStatus move_mark(const std::string& directory, uint64_t number, const FileOptions& options,
-                     IODebugContext* debug) {
-    const std::string to = directory + std::string(mark_prefix) + std::to_string(number);
-    std::vector<std::string> names;
-    IOStatus status = target()->GetChildren(directory, options.io_options, &names, debug);
-    if (!status.ok()) return status;
-    const auto old =
-        std::ranges::find_if(names, [](const std::string& name) { return log_mark_of(name) != 0; });
-    if (old != names.end()) {
-      return target()->RenameFile(directory + *old, to, options.io_options, debug);
-    }
-    std::unique_ptr<rocksdb::FSWritableFile> mark;
-    status = target()->NewWritableFile(to, options, &mark, debug);
-    return status.ok() ? mark->Close(options.io_options, debug) : status;
-  }
-};
-
-class LoglessFileSystem : public rocksdb::FileSystemWrapper {
- public:
-  using FileSystemWrapper::FileSystemWrapper;
-  const char* Name() const override { return "perennial.LoglessFileSystem"; }
-
-  IOStatus GetChildren(const std::string& path, const IOOptions& options,
-                       std::vector<std::string>* names, IODebugContext* debug) override {
-    IOStatus status = target()->GetChildren(path, options, names, debug);
-    std::erase_if(*names, [](const std::string& name) { return log_index_of(name) != 0; });
-    return status;
   }
 };
 
@@ -91,12 +87,15 @@ uint64_t log_mark_of(std::string_view name) {
   return log_index_of(std::string(name.substr(mark_prefix.size())) + ".log");
 }
 
-std::unique_ptr<rocksdb::Env> make_log_env(rocksdb::Env* base) {
-  return rocksdb::NewCompositeEnv(std::make_shared<LogFileSystem>(files_of(base)));
+IOStatus move_log_mark(rocksdb::FileSystem& fs, const std::string& db_path, uint64_t number) {
+  std::string old;
+  IOStatus status = find_mark(fs, db_path, old);
+  if (!status.ok() || old.empty() || log_mark_of(old) == number) return status;
+  return fs.RenameFile(db_path + "/" + old, mark_path(db_path, number), {}, nullptr);
 }
 
-std::unique_ptr<rocksdb::Env> make_logless_env(rocksdb::Env* base) {
-  return rocksdb::NewCompositeEnv(std::make_shared<LoglessFileSystem>(files_of(base)));
+std::unique_ptr<rocksdb::Env> make_log_env(rocksdb::Env* base) {
+  return rocksdb::NewCompositeEnv(std::make_shared<LogFileSystem>(files_of(base)));
 }
 
 }  // namespace perennial::store

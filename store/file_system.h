@@ -1,10 +1,14 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <set>
+#include <string>
 #include <string_view>
 
 #include <rocksdb/env.h>
+#include <rocksdb/file_system.h>
 
 // File systems to put between RocksDB and the disk. Included by store's own files only.
 namespace perennial::store {
@@ -19,7 +23,19 @@ std::unique_ptr<rocksdb::Env> make_log_env(rocksdb::Env* base);
 // The number in the mark's name, or 0 for any other file.
 uint64_t log_mark_of(std::string_view name);
 
-// In this one there are no log files, so that the tables can be read alone.
-std::unique_ptr<rocksdb::Env> make_logless_env(rocksdb::Env* base);
+// Gives the mark in a database's directory another number; a copy has none, and gets none.
+rocksdb::IOStatus move_log_mark(rocksdb::FileSystem& fs, const std::string& db_path,
+                                uint64_t number);
+
+// What is shown of a database's directory that is only read.
+struct View {
+  bool has_logs = true;  // Whether there are any log files.
+  // Files that end earlier than they do, and those that are not there; by name.
+  std::map<std::string, uint64_t> ends = {};
+  std::set<std::string> hidden = {};
+};
+
+// In this one the directory is as the view says, and nothing can be changed.
+std::unique_ptr<rocksdb::Env> make_view_env(rocksdb::Env* base, View view);
 
 }  // namespace perennial::store

@@ -1,22 +1,42 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
+
+#include <rocksdb/file_system.h>
 
 #include "engine/types/status.h"
 #include "store/format.h"
+#include "store/manifest.h"
 #include "store/options.h"
 
-// The decision about the log at a start: README.md, "The start". Included by store's own files
-// only.
+// What a start makes of the log: README.md, "The start". Only judges, and changes nothing. Included
+// by store's own files only.
 namespace perennial::store {
 
-// Reads the log of a database before it is opened. A log whose end was never acknowledged is cut
-// there, with one event. Everything else that is not whole is refused, unless the options say that
-// it is to be cut, too. `flushed` is the commit row that the tables alone hold, if they hold one.
-// Returns the commit row that the database will have once it is open, likewise.
-Result<std::optional<CommitRow>> recover_log(const std::string& db_path,
-                                             const std::optional<CommitRow>& flushed,
-                                             const Options& options);
+// Where a log ends that is not whole.
+struct LogCut {
+  std::string file;
+  uint64_t offset = 0;
+  std::vector<std::string> later_files;  // They go.
+  std::string fields;                    // Of the event that tells of it.
+};
+
+struct LogJudgement {
+  // The commit row that the database will have once it is open; none if it is not whole.
+  std::optional<CommitRow> last;
+  std::optional<LogCut> cut;
+  // What is lost that was on disk, where the options accept that.
+  std::vector<std::string> losses;
+};
+
+// Judges the log of a database before it is opened. A log whose end was never acknowledged is to be
+// cut there. Everything else that is not whole is refused, unless it is to be cut, too. `flushed`
+// is the commit row that the tables alone hold, if they hold one.
+Result<LogJudgement> judge_log(rocksdb::FileSystem& fs, const std::string& db_path,
+                               const Manifest& manifest, const std::optional<CommitRow>& flushed,
+                               Recover recover);
 
 }  // namespace perennial::store

@@ -62,7 +62,7 @@ class LogScan {
 
  private:
   std::string problem_of(const LogRecord& record, const std::optional<CommitRow>& row) const;
-  std::string joining_problem(const CommitRow& row) const;
+  std::string joining_problem(const LogRecord& record, const CommitRow& row) const;
   void accept(const LogRecord& record, const std::optional<CommitRow>& row, size_t file);
   void break_off(size_t file, uint64_t offset, std::string problem);
   void witness(const CommitRow& row);
@@ -80,16 +80,30 @@ bool is_empty_batch(const LogRecord& record) {
   return record.head.size() >= batch_header_bytes && get<uint32_t>(record.head, 8) == 0;
 }
 
+// Only such a row says that all before it is durable, or the one that begins a clean stop: that has
+// the next id beside it.
+bool opens_epoch(const LogRecord& record, const CommitRow& row) {
+  return row.known_durable == row.index && get<uint32_t>(record.head, 8) == 1;
+}
+
 void LogScan::take(const LogRecord& record, size_t file) {
   const std::optional<CommitRow> row = commit_row(record.head);
   if (!history_.damage) {
-    std::string problem = problem_of(record, row);
+    // RocksDB begins a file only when the one before it holds something.
+    const bool lacks_first = start_.needs_first_file && file > 0 && !next_sequence_;
+    std::string problem =
+        lacks_first ? "it is empty, and a later file is not" : problem_of(record, row);
     if (problem.empty()) return accept(record, row, file);
-    break_off(file, record.begin, std::move(problem));
+    if (lacks_first) {
+      break_off(0, 0, std::move(problem));
+    } else {
+      break_off(file, record.begin, std::move(problem));
+    }
     // A whole record that does not join what was flushed: what lay between is gone. Or one that no
     // version of ours known here has written: it was not torn, and is not ours to drop.
     const bool is_foreign = !row && record.is_whole() && !is_empty_batch(record);
-    history_.damage->lost_durable = is_foreign || (row && record.is_whole() && !has_row_);
+    const bool has_gap = row && record.is_whole() && !has_row_ && !lacks_first;
+    history_.damage->lost_durable = is_foreign || has_gap;
   }
   if (row) witness(*row);
 }
@@ -100,7 +114,7 @@ std::string LogScan::problem_of(const LogRecord& record,
   if (record.head.size() < batch_header_bytes) return "it is no batch";
   if (!row && !is_empty_batch(record)) return "it has no commit row";
   if (row && !has_row_) {
-    std::string problem = joining_problem(*row);
+    std::string problem = joining_problem(record, *row);
     if (!problem.empty()) return problem;
   } else if (row && !follows(*row, *history_.last)) {
     return fmt::format("it is {}, where {} was the last", name_place(*row),
@@ -112,7 +126,7 @@ std::string LogScan::problem_of(const LogRecord& record,
 }
 
 // What is wrong with the log's first row: it may be older than what was flushed, or be the next.
-std::string LogScan::joining_problem(const CommitRow& row) const {
+std::string LogScan::joining_problem(const LogRecord& record, const CommitRow& row) const {
   if (!start_.flushed) {
     const bool is_first = place(row) == place(CommitRow());
     return is_first ? "" : "the log does not begin at the beginning, and the tables are empty";
@@ -120,8 +134,7 @@ std::string LogScan::joining_problem(const CommitRow& row) const {
   const CommitRow& flushed = *start_.flushed;
   const bool is_older = place(row) <= place(flushed);
   const bool joins = is_older || follows(row, flushed);
-  // Only the row that opens an epoch says that all before it is durable, or the one that closes it.
-  const bool may_begin = !start_.needs_epoch_begin || row.known_durable == row.index;
+  const bool may_begin = !start_.needs_epoch_begin || opens_epoch(record, row);
   if (joins && may_begin) return {};
   return fmt::format("the log begins with {}, and the tables end with {}", name_place(row),
                      name_place(flushed));

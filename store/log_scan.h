@@ -27,6 +27,9 @@ struct LogStart {
   // Whether the oldest log file must be the first of its epoch, because all before it were
   // replayed.
   bool needs_epoch_begin = false;
+  // Whether the oldest log file must hold a record if a later one does, because it is known that it
+  // did.
+  bool needs_first_file = false;
 };
 
 // A place where history is broken.

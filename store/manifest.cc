@@ -1,126 +1,101 @@
 #include "store/manifest.h"
 
 #include <algorithm>
+#include <limits>
 #include <memory>
-#include <optional>
-#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "store/log_records.h"
+#include "store/manifest_edit.h"
 #include "store/rocks_status.h"
 
 namespace perennial::store {
 namespace {
 
-// More than the numbers at the beginning of a record can take.
-constexpr size_t head_bytes_max = 512;
-
-// The tags of RocksDB's db/version_edit.h that come before any table. They never change.
-enum class Tag : uint32_t {
-  Comparator = 1,
-  LogNumber = 2,
-  NextFileNumber = 3,
-  LastSequence = 4,
-  PrevLogNumber = 9,
-  MinLogNumberToKeep = 10,
-  MaxColumnFamily = 203,
-  DbId = 8193,
-};
-
-// Takes a variable-length number off the front of `bytes`.
-std::optional<uint64_t> take_number(std::string_view& bytes) {
-  uint64_t number = 0;
-  for (unsigned shift = 0; shift < 64 && !bytes.empty(); shift += 7) {
-    const auto byte = static_cast<uint8_t>(bytes.front());
-    bytes.remove_prefix(1);
-    number |= static_cast<uint64_t>(byte & 0x7f) << shift;
-    if (byte < 0x80) return number;
-  }
-  return std::nullopt;
-}
-
-void apply(Tag tag, uint64_t number, ManifestLogs& logs) {
-  if (tag == Tag::LogNumber) {
-    logs.named.push_back(number);
-    logs.named_max = std::max(logs.named_max, number);
-  } else if (tag == Tag::NextFileNumber) {
-    logs.next_file = std::max(logs.next_file, number);
-  } else if (tag == Tag::MinLogNumberToKeep) {
-    logs.needed_from = std::max(logs.needed_from, number);
-  }
-}
-
-// Up to the first tag that is not a number: what we look for comes before it.
-void apply(std::string_view edit, ManifestLogs& logs) {
-  while (const std::optional<uint64_t> raw = take_number(edit)) {
-    const auto tag = static_cast<Tag>(*raw);
-    switch (tag) {
-      case Tag::Comparator:
-      case Tag::DbId: {
-        const std::optional<uint64_t> length = take_number(edit);
-        if (!length || *length > edit.size()) return;
-        edit.remove_prefix(*length);
-        break;
-      }
-      case Tag::LogNumber:
-      case Tag::NextFileNumber:
-      case Tag::LastSequence:
-      case Tag::PrevLogNumber:
-      case Tag::MinLogNumberToKeep:
-      case Tag::MaxColumnFamily: {
-        const std::optional<uint64_t> number = take_number(edit);
-        if (!number) return;
-        apply(tag, *number, logs);
-        break;
-      }
-      default:
-        return;
-    }
-  }
-}
-
-Status damaged_at(const std::string& name, const LogRecord& record) {
-  return {StatusCode::Corruption, fmt::format("{} is damaged at byte {}: {}; restore a checkpoint",
-                                              name, record.begin, record.problem)};
+// A file that is not there is damage, in a database that is.
+Status reading_status(const rocksdb::Status& status, const std::string& name) {
+  if (!status.IsNotFound() && !status.IsPathNotFound()) return from_rocksdb(status);
+  return {StatusCode::Corruption, name + " is missing; restore a checkpoint"};
 }
 
 // CURRENT holds the name and a line's end.
 Result<std::string> manifest_name(rocksdb::FileSystem& fs, const std::string& db_path) {
   std::string name;
   const auto read = rocksdb::ReadFileToString(&fs, db_path + "/CURRENT", &name);
-  if (!read.ok()) return from_rocksdb(read);
+  if (!read.ok()) return reading_status(read, "CURRENT");
   if (name.starts_with("MANIFEST-") && name.ends_with('\n')) return name.substr(0, name.size() - 1);
   return Status(StatusCode::Corruption, "CURRENT names no MANIFEST; restore a checkpoint");
 }
 
-}  // namespace
+// Numbers only grow: RocksDB, too, ignores a lower one.
+void raise(std::optional<uint64_t>& number, uint64_t to) {
+  number = std::max(number.value_or(0), to);
+}
 
-Result<ManifestLogs> read_manifest(rocksdb::FileSystem& fs, const std::string& db_path) {
-  Result<std::string> name = manifest_name(fs, db_path);
-  if (!name.ok()) return name.take_status();
-  ManifestLogs logs;
-  logs.name = name.take();
-  std::unique_ptr<rocksdb::FSSequentialFile> file;
-  const auto opened = fs.NewSequentialFile(db_path + "/" + logs.name, {}, &file, nullptr);
-  if (!opened.ok()) return from_rocksdb(opened);
-  LogReader reader(std::move(file), head_bytes_max);
+void apply(const ManifestEdit& edit, Manifest& manifest) {
+  if (edit.drops_family) {
+    manifest.flushed_to.erase(edit.family);
+    return;
+  }
+  std::optional<uint64_t>& flushed_to = manifest.flushed_to[edit.family];
+  if (edit.log) raise(flushed_to, *edit.log);
+  manifest.min_log = std::max(manifest.min_log, edit.min_log.value_or(0));
+  manifest.next_file = std::max(manifest.next_file, edit.next_file.value_or(0));
+}
+
+Status read_records(LogReader& reader, Manifest& manifest) {
   LogRecord record;
-  std::optional<Status> damage;  // Harmless if nothing follows: an edit that was never complete.
+  uint64_t end = 0;  // Of the last whole record before any damage.
   while (true) {
     const Result<bool> more = reader.next(record);
     if (!more.ok()) return more.status();
-    if (!*more) return logs;
-    if (damage) return *damage;
-    if (record.is_whole()) {
-      apply(record.head, logs);
-    } else if (record.ends_with_file) {
-      damage = damaged_at(logs.name, record);
-    } else {
-      return damaged_at(logs.name, record);
+    if (!*more) return {};
+    if (!record.is_whole() && !manifest.damage) {
+      manifest.damage =
+          ManifestDamage{.offset = end, .bytes = 0, .problem = std::string(record.problem)};
     }
+    if (manifest.damage) {
+      manifest.damage->bytes = record.end - manifest.damage->offset;
+      continue;
+    }
+    const std::optional<ManifestEdit> edit = decode_manifest_edit(record.head);
+    if (!edit) {
+      return {StatusCode::Unsupported,
+              fmt::format("{} has a record at byte {} that this version cannot read", manifest.name,
+                          record.begin)};
+    }
+    apply(*edit, manifest);
+    end = record.end;
   }
+}
+
+}  // namespace
+
+uint64_t Manifest::needed_from() const {
+  uint64_t lowest = std::numeric_limits<uint64_t>::max();
+  for (const auto& [family, log] : flushed_to) lowest = std::min(lowest, log.value_or(0));
+  return std::max(lowest, min_log);
+}
+
+uint64_t Manifest::named_max() const {
+  uint64_t highest = 0;
+  for (const auto& [family, log] : flushed_to) highest = std::max(highest, log.value_or(0));
+  return highest;
+}
+
+Result<Manifest> read_manifest(rocksdb::FileSystem& fs, const std::string& db_path) {
+  Result<std::string> name = manifest_name(fs, db_path);
+  if (!name.ok()) return name.take_status();
+  Manifest manifest;
+  manifest.name = name.take();
+  std::unique_ptr<rocksdb::FSSequentialFile> file;
+  const auto opened = fs.NewSequentialFile(db_path + "/" + manifest.name, {}, &file, nullptr);
+  if (!opened.ok()) return reading_status(opened, manifest.name);
+  LogReader reader(std::move(file), std::numeric_limits<size_t>::max());
+  if (Status read = read_records(reader, manifest); !read.ok()) return read;
+  return manifest;
 }
 
 }  // namespace perennial::store

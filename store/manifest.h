@@ -1,28 +1,43 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <map>
+#include <optional>
 #include <string>
-#include <vector>
 
 #include <rocksdb/file_system.h>
 
 #include "engine/types/status.h"
 
-// What RocksDB's MANIFEST says of log files. Included by store's own files only.
+// What RocksDB's MANIFEST says of families and log files. Included by store's own files only.
 namespace perennial::store {
+
+// Where a MANIFEST stops to be readable.
+struct ManifestDamage {
+  uint64_t offset = 0;  // The end of the last whole record before it.
+  uint64_t bytes = 0;   // From there to the end of the file.
+  std::string problem;
+};
 
 // Numbers of log files: of one that is there, or of none, where a start set it to one more than
 // that of the last log that it had replayed.
-struct ManifestLogs {
-  std::string name;             // Of the MANIFEST.
-  uint64_t needed_from = 0;     // RocksDB deletes no log from here on.
-  uint64_t named_max = 0;       // Log files below it were synced before it was named.
-  uint64_t next_file = 0;       // Every file that it knows is below.
-  std::vector<uint64_t> named;  // By each record that says up to where a family was flushed.
+struct Manifest {
+  std::string name;
+  uint64_t min_log = 0;    // RocksDB replays no log file below it.
+  uint64_t next_file = 0;  // Every file that it knows is below.
+  // By a family's number: what it holds of log files below this one is in its tables. None where no
+  // record says so.
+  std::map<uint32_t, std::optional<uint64_t>> flushed_to = {{0, std::nullopt}};
+  std::optional<ManifestDamage> damage;  // All else is what stands before it.
+
+  // RocksDB deletes no log from here on.
+  uint64_t needed_from() const;
+  // Log files below it were synced before it was named.
+  uint64_t named_max() const;
 };
 
-// Reads the MANIFEST that CURRENT names. Refuses one that is damaged before its end, which RocksDB
-// may take for the end: RocksDB drops without a word what follows a wrong length in the last block.
-Result<ManifestLogs> read_manifest(rocksdb::FileSystem& fs, const std::string& db_path);
+// Reads the MANIFEST that CURRENT names, up to its end or its first damage.
+Result<Manifest> read_manifest(rocksdb::FileSystem& fs, const std::string& db_path);
 
 }  // namespace perennial::store

@@ -12,6 +12,7 @@ class Database;
 // Unsupported: the format is not the one that this program reads and writes.
 Status check_version(const Database& db);
 Result<CommitRow> read_commit(const Database& db);
-Result<JobId> read_next_id(const Database& db);
+// That of the row, or one more than the highest id of any job, whichever is higher.
+Result<JobId> find_next_id(const Database& db);
 
 }  // namespace perennial::store

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/format.h>
 #include <rocksdb/iterator.h>
 
 #include "store/data_dir.h"
 #include "store/load.h"
 #include "store/meta_rows.h"
+#include "store/recovery.h"
 #include "store/rocks_status.h"
 #include "store/store_impl.h"
 
@@ -15,6 +17,9 @@ namespace perennial::store {
 
 struct Reader::Impl {
   explicit Impl(Options given) : options(std::move(given)), failure(options.events) {}
+
+  Status open();
+  void tell_cuts(const Judgement& judgement) const;
 
   Options options;
   std::unique_ptr<ReadLock> lock;
@@ -35,21 +40,41 @@ Result<std::unique_ptr<Reader>> Reader::open(Options options) {
   Result<ReadLock> lock = ReadLock::take(impl->options.path);
   if (!lock.ok()) return lock.take_status();
   impl->lock = std::make_unique<ReadLock>(lock.take());
-  store::Options how;
-  how.events = impl->options.events;
-  how.env = impl->options.env;
-  how.recover = impl->options.recover;
-  Result<Database> db = Database::open_to_read(impl->options.path + "/db", how, impl->failure);
-  if (!db.ok()) return db.take_status().with(doing);
-  impl->db = std::make_unique<Database>(db.take());
-  if (Status known = check_version(*impl->db); !known.ok()) return std::move(known).with(doing);
-  const Result<CommitRow> commit = read_commit(*impl->db);
-  if (!commit.ok()) return Status(commit.status()).with(doing);
-  const Result<JobId> next_id = read_next_id(*impl->db);
-  if (!next_id.ok()) return Status(next_id.status()).with(doing);
-  impl->commit = *commit;
-  impl->next_id = *next_id;
+  if (Status opened = impl->open(); !opened.ok()) return std::move(opened).with(doing);
   return std::unique_ptr<Reader>(new Reader(std::move(impl)));
+}
+
+// As a start does, but what a start would cut is only left out.
+Status Reader::Impl::open() {
+  const std::string db_path = options.path + "/db";
+  store::Options how;
+  how.events = options.events;
+  how.env = options.env;
+  how.recover = options.recover;
+  const Result<Judgement> judgement = judge(db_path, how, failure);
+  if (!judgement.ok()) return judgement.status();
+  tell_cuts(*judgement);
+  Result<Database> view = open_view(db_path, how, failure, *judgement);
+  if (!view.ok()) return view.take_status();
+  db = std::make_unique<Database>(view.take());
+  const Result<CommitRow> last = read_commit(*db);
+  if (!last.ok()) return last.status();
+  const Result<JobId> found = find_next_id(*db);
+  if (!found.ok()) return found.status();
+  commit = *last;
+  next_id = *found;
+  return {};
+}
+
+void Reader::Impl::tell_cuts(const Judgement& judgement) const {
+  if (!options.events.info) return;
+  if (judgement.manifest_cut) {
+    options.events.info("store.manifest_would_cut", judgement.manifest_cut->fields);
+  }
+  for (const std::string& loss : judgement.log.losses) {
+    options.events.info("store.log_would_force", fmt::format("message=\"{}\"", loss));
+  }
+  if (judgement.log.cut) options.events.info("store.log_would_cut", judgement.log.cut->fields);
 }
 
 Reader::Reader(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

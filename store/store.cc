@@ -8,7 +8,6 @@
 #include <rocksdb/env.h>
 #include <sys/stat.h>
 
-#include "store/log_recovery.h"
 #include "store/meta_rows.h"
 #include "store/rocks_status.h"
 #include "store/store_impl.h"
@@ -47,17 +46,6 @@ Status create_db(DataDir& dir, const Options& options, Failure& failure) {
   return dir.publish_new_db();
 }
 
-// The commit row in the tables; none in a database of which nothing was ever flushed.
-Result<std::optional<CommitRow>> read_flushed(const Database& tables) {
-  const Result<TableCounts> meta = tables.count_tables(Family::Meta);
-  if (!meta.ok()) return meta.status();
-  if (meta->puts == 0) return std::optional<CommitRow>();
-  if (Status known = check_version(tables); !known.ok()) return known;
-  const Result<CommitRow> commit = read_commit(tables);
-  if (!commit.ok()) return commit.status();
-  return std::optional(*commit);
-}
-
 }  // namespace
 
 Result<std::unique_ptr<Store>> Store::open(Options options) {
@@ -82,14 +70,13 @@ Result<std::unique_ptr<Store>> Store::open(Options options) {
 Status Store::Impl::open() {
   if (Status prepared = prepare_room(); !prepared.ok()) return prepared;
   if (Status created = create_db(dir, options, failure); !created.ok()) return created;
-  const Result<std::optional<CommitRow>> kept = recover();
-  if (!kept.ok()) return kept.status();
+  const Result<Judgement> judgement = recover();
+  if (!judgement.ok()) return judgement.status();
   Result<Database> opened = Database::open(dir.db_path(), options, failure);
   if (!opened.ok()) return opened.take_status();
   db = std::make_unique<Database>(opened.take());
   if (Status read = read_meta(); !read.ok()) return read;
-  if (Status same = check_recovered(*kept); !same.ok()) return same;
-  if (Status found = raise_next_id_above_jobs(); !found.ok()) return found;
+  if (Status same = check_last(last, *judgement); !same.ok()) return same;
   if (Status counted = count_rows(); !counted.ok()) return counted;
   if (Status begun = begin_epoch(); !begun.ok()) return begun;
   if (Status looked = look_at_room(); !looked.ok()) return looked;
@@ -110,45 +97,29 @@ Status Store::Impl::look_at_room() {
   return {};
 }
 
-// What the log and the tables promise, before RocksDB has touched either.
-Result<std::optional<CommitRow>> Store::Impl::recover() {
-  Result<Database> tables = Database::open_tables(dir.db_path(), options, failure);
-  if (!tables.ok()) return tables.take_status();
-  Result<std::optional<CommitRow>> flushed = read_flushed(*tables);
-  if (!flushed.ok()) return flushed;
-  if (Status closed = tables->close(); !closed.ok()) return closed;
-  return recover_log(dir.db_path(), *flushed, options);
-}
-
-Status Store::Impl::check_recovered(const std::optional<CommitRow>& kept) const {
-  if (kept && last == *kept) return {};
-  return {StatusCode::Corruption,
-          fmt::format("the database ends with commit {} of epoch {}, and its log with {} of {}",
-                      last.index, last.epoch, kept ? kept->index : 0, kept ? kept->epoch : 0)};
+// What the log and the tables promise, before RocksDB has touched either. A MANIFEST is cut only
+// when it has been seen that the database opens without its end.
+Result<Judgement> Store::Impl::recover() {
+  Result<Judgement> judgement = judge(dir.db_path(), options, failure);
+  if (!judgement.ok()) return judgement;
+  if (judgement->manifest_cut) {
+    Result<Database> view = open_view(dir.db_path(), options, failure, *judgement);
+    if (!view.ok()) return view.take_status();
+    if (Status closed = view->close(); !closed.ok()) return closed;
+  }
+  if (Status cut = make_cuts(dir.db_path(), options, *judgement); !cut.ok()) return cut;
+  return judgement;
 }
 
 Status Store::Impl::read_meta() {
   if (Status known = check_version(*db); !known.ok()) return known;
   const Result<CommitRow> commit = read_commit(*db);
   if (!commit.ok()) return commit.status();
-  const Result<JobId> next_id = read_next_id(*db);
+  const Result<JobId> next_id = find_next_id(*db);
   if (!next_id.ok()) return next_id.status();
   last = *commit;
   opening = {
       .epoch = last.epoch + 1, .last_index = last.index, .last_now = last.now, .next_id = *next_id};
-  return {};
-}
-
-Status Store::Impl::raise_next_id_above_jobs() {
-  for (const JobState state : job_states) {
-    const std::unique_ptr<rocksdb::Iterator> row((*db)->NewIterator({}, db->family(state)));
-    row->SeekToLast();
-    if (!row->status().ok()) return from_rocksdb(row->status());
-    if (!row->Valid()) continue;
-    const Result<JobId> id = decode_job_key(family_of(state), view(row->key()));
-    if (!id.ok()) return id.status();
-    opening.next_id = std::max(opening.next_id, *id + 1);
-  }
   return {};
 }
 

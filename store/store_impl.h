@@ -18,8 +18,10 @@
 
 #include "engine/types/check.h"
 #include "store/data_dir.h"
+#include "store/file_system.h"
 #include "store/format.h"
 #include "store/observer.h"
+#include "store/recovery.h"
 #include "store/room.h"
 #include "store/store.h"
 
@@ -40,12 +42,12 @@ struct TableCounts {
 class Database {
  public:
   static Result<Database> open(const std::string& path, const Options& options, Failure& failure);
-  // Only what is in the tables of meta, as if there were no log. Only to be read.
+  // Only what is in the tables of meta, as if there were no log. Writes nothing.
   static Result<Database> open_tables(const std::string& path, const Options& options,
-                                      Failure& failure);
-  // Everything, the log included. Only to be read; writes nothing, and cuts nothing.
+                                      Failure& failure, View view);
+  // Everything in the view, the log included. Writes nothing.
   static Result<Database> open_to_read(const std::string& path, const Options& options,
-                                       Failure& failure);
+                                       Failure& failure, View view);
   static Result<Database> create(const std::string& path, const Options& options, Failure& failure);
   Database(Database&&) noexcept = default;
   Database& operator=(Database&&) = delete;
@@ -66,8 +68,7 @@ class Database {
   Database() = default;
   // The first so many families.
   static Result<Database> open_read_only(const std::string& path, const Options& options,
-                                         Failure& failure, std::unique_ptr<rocksdb::Env> env,
-                                         size_t families);
+                                         Failure& failure, View view, size_t families);
   static Result<Database> open_with(const rocksdb::DBOptions& how, const std::string& path,
                                     const std::vector<rocksdb::ColumnFamilyDescriptor>& families);
 
@@ -84,10 +85,8 @@ struct Store::Impl {
   // The steps of open().
   Status open();
   Status prepare_room();
-  Result<std::optional<CommitRow>> recover();
-  Status check_recovered(const std::optional<CommitRow>& kept) const;
+  Result<Judgement> recover();
   Status read_meta();
-  Status raise_next_id_above_jobs();
   Status count_rows();
   Status begin_epoch();
 

@@ -79,8 +79,8 @@ struct Party {
 void Figures::print(const char* name) const {
   fmt::print(
       "{}: {} runs, {} kills, {} power cuts, {} clean restarts, {} faults injected, {} answers "
-      "checked, {} batches, {} refused, {} jobs not followed\n",
-      name, runs, kills, power_cuts, clean_restarts, faults, answers, batches, refused, given_up);
+      "checked, {} batches, {} jobs not followed\n",
+      name, runs, kills, power_cuts, clean_restarts, faults, answers, batches, given_up);
 }
 
 core::Options draw_options(std::mt19937_64& random) {

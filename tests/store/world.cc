@@ -17,22 +17,15 @@ Status misordered(std::string_view what) {
   return {StatusCode::InvalidArgument, fmt::format("{} out of order", what)};
 }
 
-std::string body_difference(const Store& store, JobId id, const Snapshot& snapshot) {
-  const Result<Body> body = store.read_body(id, snapshot);
-  if (!body.ok()) return fmt::format("body of job {}: {}", id, body.status().message());
-  return body->view() == body_of(id) ? "" : fmt::format("body of job {} is another", id);
+// What is wrong with the body that was read for a job.
+std::string body_problem(JobId id, const Status& status, std::string_view body) {
+  if (!status.ok()) return fmt::format("body of job {}: {}", id, status.message());
+  return body == body_of(id) ? "" : fmt::format("body of job {} is another", id);
 }
 
-}  // namespace
-
-std::string body_of(JobId id) {
-  const size_t bytes = id % 17 == 0 ? 20'000 : (id * 37) % 300;  // Empty ones, too.
-  std::string body(bytes, static_cast<char>('a' + id % 26));
-  if (bytes >= 8) body.replace(0, 8, view(job_key(id)));
-  return body;
-}
-
-Result<Image> read_image(Store& store) {
+// Takes what `load` gives; refuses a wrong order.
+template <typename Load>
+Result<Image> collect(const Load& load) {
   Image image;
   const auto tube = [&](TubeId id, std::string_view name) {
     if (!image.tubes.empty() && image.tubes.rbegin()->first >= id) return misordered("tube");
@@ -49,14 +42,11 @@ Result<Image> read_image(Store& store) {
     image.jobs[row.id] = row;
     return Status();
   };
-  if (Status loaded = store.load({.tube = tube, .pause = pause, .job = job}); !loaded.ok()) {
-    return loaded;
-  }
-  return image;
+  Status loaded = load(LoadSink{.tube = tube, .pause = pause, .job = job});
+  return loaded.ok() ? Result<Image>(std::move(image)) : Result<Image>(std::move(loaded));
 }
 
-std::string difference(Store& store, const Image& image) {
-  const Result<Image> found = read_image(store);
+std::string rows_difference(const Result<Image>& found, const Image& image) {
   if (!found.ok()) return found.status().message();
   if (found->tubes != image.tubes) return "the tubes differ";
   if (found->pauses != image.pauses) return "the pauses differ";
@@ -65,11 +55,48 @@ std::string difference(Store& store, const Image& image) {
     if (job == found->jobs.end()) return fmt::format("job {} is missing", id);
     if (job->second != row) return fmt::format("the row of job {} differs", id);
   }
-  if (found->jobs.size() != image.jobs.size()) return "there are jobs too many";
+  return found->jobs.size() == image.jobs.size() ? "" : "there are jobs too many";
+}
+
+}  // namespace
+
+std::string body_of(JobId id) {
+  const size_t bytes = id % 17 == 0 ? 20'000 : (id * 37) % 300;  // Empty ones, too.
+  std::string body(bytes, static_cast<char>('a' + id % 26));
+  if (bytes >= 8) body.replace(0, 8, view(job_key(id)));
+  return body;
+}
+
+Result<Image> read_image(Store& store) {
+  return collect([&store](const LoadSink& sink) { return store.load(sink); });
+}
+
+Result<Image> read_image(const Reader& reader) {
+  return collect([&reader](const LoadSink& sink) { return reader.load(sink); });
+}
+
+std::string difference(Store& store, const Image& image) {
+  std::string problem = rows_difference(read_image(store), image);
+  if (!problem.empty()) return problem;
   const Snapshot snapshot = store.snapshot();
   for (const auto& [id, row] : image.jobs) {
-    std::string body = body_difference(store, id, snapshot);
-    if (!body.empty()) return body;
+    const Result<Body> body = store.read_body(id, snapshot);
+    problem = body_problem(id, body.ok() ? Status() : body.status(),
+                           body.ok() ? body->view() : std::string_view());
+    if (!problem.empty()) return problem;
+  }
+  return "";
+}
+
+std::string difference(const Reader& reader, const Image& image) {
+  std::string problem = rows_difference(read_image(reader), image);
+  if (!problem.empty()) return problem;
+  Reader::Bodies bodies = reader.bodies();
+  for (const auto& [id, row] : image.jobs) {
+    const Result<std::string_view> body = bodies.read(id);
+    problem = body_problem(id, body.ok() ? Status() : body.status(),
+                           body.ok() ? *body : std::string_view());
+    if (!problem.empty()) return problem;
   }
   return "";
 }

@@ -9,6 +9,7 @@
 #include "engine/types/status.h"
 #include "engine/types/transition.h"
 #include "store/batch.h"
+#include "store/reader.h"
 #include "store/store.h"
 
 // A model of what a store holds, and a source of random histories that fit it.
@@ -28,8 +29,10 @@ std::string body_of(JobId id);
 
 // Takes the content of a store, in the order in which load() gives it; refuses a wrong order.
 Result<Image> read_image(Store& store);
+Result<Image> read_image(const Reader& reader);
 // What differs between a store and an image, its bodies included; nothing if they are the same.
 std::string difference(Store& store, const Image& image);
+std::string difference(const Reader& reader, const Image& image);
 
 // Makes one batch after the other. The same seed makes the same history. Copyable.
 class World {
@@ -45,6 +48,8 @@ class World {
   const Image& image() const { return image_; }
   BatchIndex index() const { return index_; }
   JobId next_id() const { return next_id_; }
+  // Ids below it are taken, and told to the store.
+  JobId mark() const { return mark_; }
   Nanos now() const { return now_; }
 
  private:

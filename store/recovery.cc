@@ -1,0 +1,167 @@
+#include "store/recovery.h"
+
+#include <memory>
+#include <utility>
+
+#include <fmt/format.h>
+#include <rocksdb/env.h>
+#include <rocksdb/file_system.h>
+
+#include "store/log_files.h"
+#include "store/manifest.h"
+#include "store/meta_rows.h"
+#include "store/rocks_status.h"
+#include "store/store_impl.h"
+
+namespace perennial::store {
+namespace {
+
+rocksdb::FileSystem& files_of(const Options& options) {
+  return *(options.env != nullptr ? options.env : rocksdb::Env::Default())->GetFileSystem();
+}
+
+// Any damage may be cut out if enough stands before it to tell what the log must hold: README.md.
+Status check_families(const Manifest& manifest) {
+  bool names_all = manifest.flushed_to.size() >= family_count;
+  for (const auto& [family, flushed_to] : manifest.flushed_to) {
+    names_all = names_all && flushed_to.has_value();
+  }
+  if (names_all) return {};
+  if (!manifest.damage) {
+    return {StatusCode::Corruption,
+            manifest.name + " is cut off: it does not name all families; restore a checkpoint"};
+  }
+  return {StatusCode::Corruption,
+          fmt::format("{} is damaged at byte {}: {}; restore a checkpoint", manifest.name,
+                      manifest.damage->offset, manifest.damage->problem)};
+}
+
+std::optional<ManifestCut> cut_of(const Manifest& manifest) {
+  if (!manifest.damage) return std::nullopt;
+  const ManifestDamage& damage = *manifest.damage;
+  return ManifestCut{
+      .file = manifest.name,
+      .offset = damage.offset,
+      .fields = fmt::format("file={} offset={} dropped_bytes={} reason=\"{}\"", manifest.name,
+                            damage.offset, damage.bytes, damage.problem)};
+}
+
+// The commit row in the tables; none in a database of which nothing was ever flushed.
+Result<std::optional<CommitRow>> read_flushed(const Database& tables) {
+  const Result<TableCounts> meta = tables.count_tables(Family::Meta);
+  if (!meta.ok()) return meta.status();
+  if (meta->puts == 0) return std::optional<CommitRow>();
+  if (Status known = check_version(tables); !known.ok()) return known;
+  const Result<CommitRow> commit = read_commit(tables);
+  if (!commit.ok()) return commit.status();
+  return std::optional(*commit);
+}
+
+Result<std::optional<CommitRow>> read_flushed(const std::string& db_path, const Options& options,
+                                              Failure& failure, const Judgement& judgement) {
+  Result<Database> tables = Database::open_tables(db_path, options, failure, judgement.view());
+  if (!tables.ok()) return tables.take_status();
+  Result<std::optional<CommitRow>> flushed = read_flushed(*tables);
+  if (!flushed.ok()) return flushed;
+  if (Status closed = tables->close(); !closed.ok()) return closed;
+  return flushed;
+}
+
+Status truncate(rocksdb::FileSystem& fs, const std::string& path, uint64_t bytes) {
+  std::unique_ptr<rocksdb::FSWritableFile> file;
+  rocksdb::IOStatus status = fs.ReopenWritableFile(path, {}, &file, nullptr);
+  if (status.ok()) status = file->Truncate(bytes, {}, nullptr);
+  if (status.ok()) status = file->Fsync({}, nullptr);
+  if (status.ok()) status = file->Close({}, nullptr);
+  return from_rocksdb(status);
+}
+
+Status sync_names(rocksdb::FileSystem& fs, const std::string& path) {
+  std::unique_ptr<rocksdb::FSDirectory> directory;
+  rocksdb::IOStatus status = fs.NewDirectory(path, {}, &directory, nullptr);
+  if (status.ok()) status = directory->Fsync({}, nullptr);
+  return from_rocksdb(status);
+}
+
+// The damaged file first: until it ends where history does, the ones behind it are the proof of it.
+// Then the mark, because a start that finds none of the file that it names takes it for lost.
+Status cut_log(rocksdb::FileSystem& fs, const std::string& db_path, const LogCut& cut) {
+  if (Status done = truncate(fs, db_path + "/" + cut.file, cut.offset); !done.ok()) return done;
+  if (cut.later_files.empty()) return {};
+  const auto moved = move_log_mark(fs, db_path, log_index_of(cut.file));
+  if (!moved.ok()) return from_rocksdb(moved);
+  if (Status synced = sync_names(fs, db_path); !synced.ok()) return synced;
+  for (const std::string& name : cut.later_files) {
+    const auto removed = fs.DeleteFile(db_path + "/" + name, {}, nullptr);
+    if (!removed.ok()) return from_rocksdb(removed);
+  }
+  return sync_names(fs, db_path);
+}
+
+void inform(const Options& options, std::string_view at, std::string_view fields) {
+  if (options.events.info) options.events.info(at, fields);
+}
+
+}  // namespace
+
+View Judgement::view() const {
+  View view;
+  if (manifest_cut) view.ends[manifest_cut->file] = manifest_cut->offset;
+  if (log.cut) {
+    view.ends[log.cut->file] = log.cut->offset;
+    view.hidden.insert(log.cut->later_files.begin(), log.cut->later_files.end());
+  }
+  return view;
+}
+
+Result<Judgement> judge(const std::string& db_path, const Options& options, Failure& failure) {
+  rocksdb::FileSystem& fs = files_of(options);
+  const Result<Manifest> manifest = read_manifest(fs, db_path);
+  if (!manifest.ok()) return manifest.status();
+  if (Status named = check_families(*manifest); !named.ok()) return named;
+  Judgement judgement = {.manifest_cut = cut_of(*manifest), .log = {}};
+  const Result<std::optional<CommitRow>> flushed =
+      read_flushed(db_path, options, failure, judgement);
+  if (!flushed.ok()) return flushed.status();
+  Result<LogJudgement> log = judge_log(fs, db_path, *manifest, *flushed, options.recover);
+  if (!log.ok()) return log.take_status();
+  judgement.log = log.take();
+  return judgement;
+}
+
+Result<Database> open_view(const std::string& db_path, const Options& options, Failure& failure,
+                           const Judgement& judgement) {
+  Result<Database> db = Database::open_to_read(db_path, options, failure, judgement.view());
+  if (!db.ok()) return db;
+  if (Status known = check_version(*db); !known.ok()) return known;
+  const Result<CommitRow> commit = read_commit(*db);
+  if (!commit.ok()) return commit.status();
+  if (Status same = check_last(*commit, judgement); !same.ok()) return same;
+  return db;
+}
+
+Status make_cuts(const std::string& db_path, const Options& options, const Judgement& judgement) {
+  rocksdb::FileSystem& fs = files_of(options);
+  for (const std::string& loss : judgement.log.losses) {
+    inform(options, "store.log_forced", fmt::format("message=\"{}\"", loss));
+  }
+  if (const auto& cut = judgement.manifest_cut) {
+    if (Status done = truncate(fs, db_path + "/" + cut->file, cut->offset); !done.ok()) return done;
+    inform(options, "store.manifest_cut", cut->fields);
+  }
+  if (const auto& cut = judgement.log.cut) {
+    if (Status done = cut_log(fs, db_path, *cut); !done.ok()) return done;
+    inform(options, "store.log_cut", cut->fields);
+  }
+  return {};
+}
+
+Status check_last(const CommitRow& found, const Judgement& judgement) {
+  const std::optional<CommitRow>& last = judgement.log.last;
+  if (last && found == *last) return {};
+  return {StatusCode::Corruption,
+          fmt::format("the database ends with commit {} of epoch {}, and its log with {} of {}",
+                      found.index, found.epoch, last ? last->index : 0, last ? last->epoch : 0)};
+}
+
+}  // namespace perennial::store

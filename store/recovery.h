@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "engine/types/status.h"
+#include "store/file_system.h"
+#include "store/format.h"
+#include "store/log_recovery.h"
+#include "store/options.h"
+
+// What a start makes of a database before RocksDB has touched it: README.md, "The start". First it
+// is judged, which changes nothing; what is to be cut is cut by a start, and a Reader leaves it out
+// of what it shows. Included by store's own files only.
+namespace perennial::store {
+
+class Database;
+class Failure;
+
+struct ManifestCut {
+  std::string file;
+  uint64_t offset = 0;
+  std::string fields;  // Of the event that tells of it.
+};
+
+struct Judgement {
+  std::optional<ManifestCut> manifest_cut;
+  LogJudgement log;
+
+  // The database as it is once all cuts are made.
+  View view() const;
+};
+
+// Fails, besides where it cannot be read, with Corruption where what was on disk is not there any
+// more, unless the options accept that, and with Unsupported for what a newer version has written.
+Result<Judgement> judge(const std::string& db_path, const Options& options, Failure& failure);
+
+// Opens the database only to be read, as it is once all cuts are made, and makes none.
+Result<Database> open_view(const std::string& db_path, const Options& options, Failure& failure,
+                           const Judgement& judgement);
+
+// Makes the cuts, durably, with an event for each.
+Status make_cuts(const std::string& db_path, const Options& options, const Judgement& judgement);
+
+// Whether a database that was opened ends with the commit row that was judged to be its last.
+Status check_last(const CommitRow& found, const Judgement& judgement);
+
+}  // namespace perennial::store

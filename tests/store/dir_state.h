@@ -1,0 +1,55 @@
+#pragma once
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <string>
+
+// What is in a directory, to see whether it was changed, and to change it.
+namespace perennial::store {
+
+struct FileBytes {
+  std::string content;
+  std::filesystem::file_time_type changed;
+
+  bool operator==(const FileBytes&) const = default;
+};
+
+inline std::string content_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+// Every file and directory below, by name; directories without content.
+inline std::map<std::string, FileBytes> state_of(const std::string& dir) {
+  std::map<std::string, FileBytes> out;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(dir)) {
+    const bool is_file = entry.is_regular_file();
+    out[entry.path()] = {.content = is_file ? content_of(entry.path()) : "",
+                         .changed = entry.last_write_time()};
+  }
+  return out;
+}
+
+// The newest file in a data directory's database whose name begins and ends so.
+inline std::string newest_file(const std::string& data_dir, const std::string& prefix,
+                               const std::string& suffix) {
+  std::string newest;
+  for (const auto& entry : std::filesystem::directory_iterator(data_dir + "/db")) {
+    const std::string name = entry.path().filename();
+    if (name.starts_with(prefix) && name.ends_with(suffix)) {
+      newest = std::max(newest, entry.path().string());
+    }
+  }
+  return newest;
+}
+inline std::string newest_log(const std::string& data_dir) {
+  return newest_file(data_dir, "", ".log");
+}
+inline std::string manifest_of(const std::string& data_dir) {
+  return newest_file(data_dir, "MANIFEST-", "");
+}
+
+}  // namespace perennial::store

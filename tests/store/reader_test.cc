@@ -1,0 +1,288 @@
+#include "store/reader.h"
+
+#include <filesystem>
+#include <functional>
+#include <ostream>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "engine/types/check.h"
+#include "tests/store/dir_state.h"
+#include "tests/store/raw_db.h"
+#include "tests/store/temp_dir.h"
+#include "tests/store/world.h"
+#include "tests/support/seed.h"
+
+// A directory that is opened only to be read: what a start would find, and nothing written.
+namespace perennial::store {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr BatchIndex batches = 30;
+
+void write_batches(Store& store, World& world, BatchIndex to) {
+  while (world.index() < to) {
+    Batch batch;
+    world.next(batch, 20);
+    CHECK(store.write(batch, true).ok());
+  }
+}
+
+// A store that was killed in its second life: half of it is in tables, half in its log.
+class ReaderTest : public testing::Test {
+ protected:
+  ReaderTest() {
+    open_and_write(batches / 2);
+    open_and_write(batches);
+  }
+
+  void open_and_write(BatchIndex to) {
+    const auto store = Store::open({.data_dir = data_dir_});
+    CHECK(store.ok());
+    world_.reopened((*store)->opening());
+    write_batches(**store, world_, to);
+  }
+  Result<std::unique_ptr<Reader>> open(Recover recover = Recover::Strict) {
+    Reader::Options options = {.path = data_dir_, .recover = recover};
+    options.events.info = [this](std::string_view at, std::string_view fields) {
+      events_ += std::string(at) + " " + std::string(fields) + "\n";
+    };
+    return Reader::open(options);
+  }
+  World world_at(BatchIndex index) const {
+    World world = begin_;
+    for (Batch batch; world.index() < index;) {
+      world.next(batch, 20);
+      if (world.index() == batches / 2) world.reopened({.next_id = mark_at_half()});
+    }
+    return world;
+  }
+  // The second life began with the mark of the first.
+  JobId mark_at_half() const {
+    World world = begin_;
+    for (Batch batch; world.index() < batches / 2;) world.next(batch, 20);
+    return world.mark();
+  }
+  void cut_file(const std::string& path, uint64_t bytes) const {
+    fs::resize_file(path, fs::file_size(path) - bytes);
+  }
+  void flip(const std::string& path, size_t from_end) const {
+    std::string content = content_of(path);
+    content[content.size() - from_end] = static_cast<char>(content[content.size() - from_end] ^ 1);
+    write_file(path, content);
+  }
+
+  const TempDir dir_;
+  const std::string data_dir_ = dir_.data_dir();
+  const World begin_{support::seed()};
+  World world_ = begin_;
+  std::string events_;
+};
+
+TEST_F(ReaderTest, HoldsWhatAStartFindsAndChangesNothing) {
+  const auto before = state_of(dir_.path());
+  CommitRow commit;
+  JobId next_id = 0;
+  {
+    const auto reader = open();
+    ASSERT_TRUE(reader.ok()) << reader.status().message();
+    EXPECT_EQ(difference(**reader, world_.image()), "");
+    EXPECT_EQ(difference(**reader, world_.image()), "") << "the second time";
+    commit = (*reader)->commit();
+    next_id = (*reader)->next_id();
+  }
+  EXPECT_TRUE(before == state_of(dir_.path()));
+  EXPECT_EQ(events_, "");
+  const auto store = Store::open({.data_dir = data_dir_});
+  ASSERT_TRUE(store.ok());
+  EXPECT_EQ((*store)->opening().last_index, commit.index);
+  EXPECT_EQ((*store)->opening().epoch, commit.epoch + 1);
+  EXPECT_EQ((*store)->opening().next_id, next_id);
+}
+
+TEST_F(ReaderTest, SeveralReadAtOnceAndKeepAServerOut) {
+  const auto one = open();
+  const auto other = open();
+  ASSERT_TRUE(one.ok());
+  ASSERT_TRUE(other.ok()) << other.status().message();
+  EXPECT_EQ(difference(**other, world_.image()), "");
+  EXPECT_EQ(Store::open({.data_dir = data_dir_}).status().code(), StatusCode::Locked);
+}
+
+TEST_F(ReaderTest, IsRefusedWhileAServerRuns) {
+  const auto store = Store::open({.data_dir = data_dir_});
+  ASSERT_TRUE(store.ok());
+  const auto reader = open();
+  ASSERT_FALSE(reader.ok());
+  EXPECT_EQ(reader.status().code(), StatusCode::Locked);
+  EXPECT_NE(reader.status().message().find("checkpoint"), std::string::npos)
+      << reader.status().message();
+}
+
+// It has neither a lock nor the mark of the newest log file.
+TEST_F(ReaderTest, TakesACheckpoint) {
+  fs::remove(data_dir_ + "/lock");
+  fs::remove(newest_file(data_dir_, "newest-log-", ""));
+  write_file(data_dir_ + "/manifest.json", "{}");
+  const auto before = state_of(dir_.path());
+  {
+    const auto reader = open();
+    ASSERT_TRUE(reader.ok()) << reader.status().message();
+    EXPECT_EQ(difference(**reader, world_.image()), "");
+  }
+  EXPECT_TRUE(before == state_of(dir_.path()));
+}
+
+TEST_F(ReaderTest, ShowsATornLogAsAStartWouldCutIt) {
+  cut_file(newest_log(data_dir_), 1);
+  const auto before = state_of(dir_.path());
+  {
+    const auto reader = open();
+    ASSERT_TRUE(reader.ok()) << reader.status().message();
+    EXPECT_EQ((*reader)->commit().index, batches - 1);
+    EXPECT_EQ(difference(**reader, world_at(batches - 1).image()), "");
+  }
+  EXPECT_TRUE(before == state_of(dir_.path()));
+  EXPECT_NE(events_.find("store.log_would_cut file="), std::string::npos) << events_;
+  EXPECT_NE(events_.find("last_kept=29 first_dropped=30 "), std::string::npos) << events_;
+}
+
+TEST_F(ReaderTest, RefusesADamagedLogInTheWordsOfAStart) {
+  flip(newest_log(data_dir_), fs::file_size(newest_log(data_dir_)) / 2);
+  const auto reader = open();
+  ASSERT_FALSE(reader.ok());
+  EXPECT_EQ(reader.status().code(), StatusCode::Corruption);
+  const auto store = Store::open({.data_dir = data_dir_});
+  ASSERT_FALSE(store.ok());
+  EXPECT_EQ(reader.status().message().substr(("read " + data_dir_).size()),
+            store.status().message().substr(("open data directory " + data_dir_).size()));
+}
+
+TEST_F(ReaderTest, ShowsADamagedLogUpToThereWhenTold) {
+  flip(newest_log(data_dir_), fs::file_size(newest_log(data_dir_)) / 2);
+  const auto before = state_of(dir_.path());
+  BatchIndex last = 0;
+  {
+    const auto reader = open(Recover::PointInTime);
+    ASSERT_TRUE(reader.ok()) << reader.status().message();
+    last = (*reader)->commit().index;
+    EXPECT_GE(last, batches / 2);
+    EXPECT_LT(last, batches);
+    EXPECT_EQ(difference(**reader, world_at(last).image()), "");
+  }
+  EXPECT_TRUE(before == state_of(dir_.path()));
+  EXPECT_NE(events_.find("store.log_would_force "), std::string::npos) << events_;
+  const auto store = Store::open({.data_dir = data_dir_, .recover = Recover::PointInTime});
+  ASSERT_TRUE(store.ok());
+  EXPECT_EQ((*store)->opening().last_index, last);
+}
+
+// An edit that a power cut kept from being synced: the log still has what it would have said.
+TEST_F(ReaderTest, ShowsATornManifestAsAStartWouldCutIt) {
+  const std::string content = content_of(manifest_of(data_dir_));
+  write_file(manifest_of(data_dir_), content + std::string(40, 'x'));
+  const auto before = state_of(dir_.path());
+  {
+    const auto reader = open();
+    ASSERT_TRUE(reader.ok()) << reader.status().message();
+    EXPECT_EQ(difference(**reader, world_.image()), "");
+  }
+  EXPECT_TRUE(before == state_of(dir_.path()));
+  EXPECT_NE(events_.find("store.manifest_would_cut file=MANIFEST-"), std::string::npos) << events_;
+}
+
+TEST_F(ReaderTest, TellsADamagedBodyAndGivesWhatIsThere) {
+  const TempDir dir;
+  make_store(dir.data_dir());
+  {
+    RawDb db(dir.data_dir());
+    db.single_delete(Family::Bodies, view(job_key(1)));
+    db.put(Family::Bodies, view(job_key(1)), "12345678hullo");
+  }
+  const auto reader = Reader::open({.path = dir.data_dir()});
+  ASSERT_TRUE(reader.ok()) << reader.status().message();
+  Reader::Bodies bodies = (*reader)->bodies();
+  const Result<std::string_view> body = bodies.read(1);
+  ASSERT_FALSE(body.ok());
+  EXPECT_EQ(body.status().code(), StatusCode::Corruption);
+  EXPECT_EQ(body.status().message(),
+            "bodies, key 0000000000000001: the hash does not fit the body");
+  EXPECT_EQ(bodies.damaged(), "hullo");
+}
+
+// Directories that hold nothing to read.
+struct RefusedCase {
+  const char* name;
+  std::function<void(const std::string& path)> make;
+  StatusCode want;
+  const char* message;  // A part of it.
+};
+
+void PrintTo(const RefusedCase& refused, std::ostream* out) {
+  *out << refused.name;
+}
+
+class ReaderRefuses : public testing::TestWithParam<RefusedCase> {};
+
+TEST_P(ReaderRefuses, AndTouchesNothing) {
+  const TempDir dir;
+  GetParam().make(dir.data_dir());
+  const auto before = state_of(dir.path());
+  const auto reader = Reader::open({.path = dir.data_dir()});
+  ASSERT_FALSE(reader.ok());
+  EXPECT_EQ(reader.status().code(), GetParam().want) << reader.status().message();
+  EXPECT_NE(reader.status().message().find(GetParam().message), std::string::npos)
+      << reader.status().message();
+  EXPECT_TRUE(before == state_of(dir.path()));
+}
+
+void make_file(const std::string& path, const std::string& name) {
+  fs::create_directories(path);
+  write_file(path + "/" + name, "something");
+}
+
+void remove_files(const std::string& path, const std::string& prefix) {
+  make_store(path);
+  fs::remove(newest_file(path, prefix, ""));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Store, ReaderRefuses,
+    testing::Values(
+        RefusedCase{"Missing", [](const std::string&) {}, StatusCode::NotFound, "is not there"},
+        RefusedCase{"File", [](const std::string& path) { write_file(path, "x"); },
+                    StatusCode::NotFound, "is no directory"},
+        RefusedCase{"Empty", [](const std::string& path) { fs::create_directories(path); },
+                    StatusCode::Corruption, "is not a data directory of perennial"},
+        RefusedCase{"SomebodyElses", [](const std::string& path) { make_file(path, "passwords"); },
+                    StatusCode::Corruption, "it holds passwords"},
+        RefusedCase{"Binlog", [](const std::string& path) { make_file(path, "binlog.1"); },
+                    StatusCode::Corruption, "perennial import-binlog"},
+        RefusedCase{"DatabaseGone", [](const std::string& path) { make_file(path, "ballast"); },
+                    StatusCode::Corruption, "its database is gone"},
+        RefusedCase{"EmptyDatabase",
+                    [](const std::string& path) { fs::create_directories(path + "/db"); },
+                    StatusCode::Corruption, "CURRENT is missing"},
+        RefusedCase{"NoCurrent", [](const std::string& path) { remove_files(path, "CURRENT"); },
+                    StatusCode::Corruption, "CURRENT is missing; restore a checkpoint"},
+        RefusedCase{"NoManifest", [](const std::string& path) { remove_files(path, "MANIFEST"); },
+                    StatusCode::Corruption, "is missing; restore a checkpoint"},
+        RefusedCase{"DamagedManifest",
+                    [](const std::string& path) {
+                      make_store(path);
+                      write_file(manifest_of(path), std::string(1000, 'x'));
+                    },
+                    StatusCode::Corruption, "is damaged at byte 0: "},
+        RefusedCase{"NewerFormat",
+                    [](const std::string& path) {
+                      make_store(path);
+                      RawDb(path).put(Family::Meta, "f",
+                                      view(encode_format_version(format_version + 1)));
+                    },
+                    StatusCode::Unsupported, "its format is 2, and this program knows 1"}),
+    [](const auto& one) { return one.param.name; });
+
+}  // namespace
+}  // namespace perennial::store
