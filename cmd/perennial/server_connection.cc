@@ -80,6 +80,8 @@ std::string describe(const wire::ClientReply& reply) {
       return fmt::format("FOUND {} {}", reply.id, reply.text.size());
     case Kind::Ok:
       return fmt::format("OK {}", reply.text.size());
+    case Kind::Failed:
+      return fmt::format("FAILED {}", reply.text.size());
   }
   return "an unknown reply";
 }

@@ -47,6 +47,7 @@ constexpr Row rows[] = {
     {"batch-jobs-mean", Rule::Ours},
     {"loop-lag-us", Rule::Ours},
     {"jobs-damaged", Rule::Ours},
+    {"checkpoint-age", Rule::Ours},
     {"next-ready-age", Rule::Ours},
 };
 

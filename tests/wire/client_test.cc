@@ -47,8 +47,9 @@ TEST(Client, CommandsAreReadByTheServer) {
       {ListTubesWatched{}, "", "list-tubes-watched\r\n"},
       {PauseTube{"t", 9}, "", "pause-tube t 9\r\n"},
       {Quit{}, "", "quit\r\n"},
+      {Checkpoint{}, "", "checkpoint\r\n"},
   };
-  EXPECT_EQ(cases.size(), 26u);  // All 25 commands, put twice.
+  EXPECT_EQ(cases.size(), 27u);  // All 26 commands, put twice.
   for (const CommandCase& each : cases) {
     std::string bytes;
     append_command(bytes, each.command, each.body);
@@ -79,6 +80,8 @@ std::string describe_reply(const ClientReply& reply) {
       return "found " + id + " " + reply.text;
     case Kind::Ok:
       return "ok " + reply.text;
+    case Kind::Failed:
+      return "failed " + reply.text;
   }
   return "?";
 }
@@ -117,9 +120,11 @@ TEST(Client, RepliesOfTheServerAreRead) {
   append_job(bytes, {JobReply::Kind::Reserved, 9, 6}, "a\r\nb\r\n");
   append_job(bytes, {JobReply::Kind::Found, 10, 0}, "");
   append_reply(bytes, std::make_unique<TubeNames>(TubeNames{{"default", "x"}}));
-  want.insert(want.end(), {"inserted 18446744073709551615", "buried 6",
-                           "using " + std::string(200, 'u'), "watching 3", "kicked 4",
-                           "reserved 9 a\r\nb\r\n", "found 10 ", "ok ---\n- default\n- x\n"});
+  append_reply(bytes, std::make_unique<CheckpointFailed>(CheckpointFailed{"no"}));
+  want.insert(want.end(),
+              {"inserted 18446744073709551615", "buried 6", "using " + std::string(200, 'u'),
+               "watching 3", "kicked 4", "reserved 9 a\r\nb\r\n", "found 10 ",
+               "ok ---\n- default\n- x\n", "failed ---\nreason: \"no\"\n"});
   EXPECT_EQ(read_all({bytes}), want);
   const std::string_view view = bytes;
   for (size_t cut = 1; cut < view.size(); ++cut) {
