@@ -63,6 +63,9 @@ void Core::on_checkpoint(const Reply& answer, Nanos now) {
 void Core::refuse_checkpoints(std::string reason, Nanos now) {
   checkpoints_.refused_because = std::move(reason);
   checkpoints_.wanted = false;
+  // One that was settled and not taken is not made any more.
+  if (checkpoints_.cut) checkpoints_.being_made = false;
+  checkpoints_.cut.reset();
   const Reply answer = failed(checkpoints_.refused_because);
   reply_to(std::exchange(checkpoints_.sharing, {}), answer);
   reply_to(std::exchange(checkpoints_.waiting, {}), answer);

@@ -90,6 +90,7 @@ class Core {
   void on_drain(Nanos now);
   // Whether the disk has room for more jobs.
   void on_room(bool room);
+  bool disk_has_room() const { return disk_has_room_; }
   // Every batch up to `answerable` may be spoken of; every batch up to `durable` is synced. Batches
   // that have been written come back with recycle().
   void on_durable(BatchIndex answerable, BatchIndex durable, Nanos now);
@@ -134,7 +135,8 @@ class Core {
   // What became of it: a CheckpointMade or CheckpointFailed for those who asked. REQUIRES: a cut
   // was taken, and this was not called since.
   void on_checkpoint(const Reply& answer, Nanos now);
-  // Answers all who wait for one with this failure, and from here on all who ask.
+  // Answers all who wait for one with this failure, and from here on all who ask. One whose cut was
+  // taken still ends with on_checkpoint().
   void refuse_checkpoints(std::string reason, Nanos now);
 
   // Whether anything is held for batches that are not answerable yet.
