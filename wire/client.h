@@ -70,4 +70,9 @@ class ReplyParser {
   LineReader lines_;
 };
 
+// What the documents say that checkpoint is answered with, Ok and Failed. None: the server is not a
+// perennial, or another version.
+std::optional<CheckpointMade> parse_checkpoint(std::string_view yaml);
+std::optional<CheckpointFailed> parse_checkpoint_failure(std::string_view yaml);
+
 }  // namespace perennial::wire

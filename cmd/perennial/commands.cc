@@ -4,6 +4,7 @@ namespace perennial::tool {
 
 std::vector<Command> all_commands(AllOptions& options) {
   return {
+      checkpoint_create_command(options.checkpoint_create),
       checkpoint_list_command(options.checkpoint_list),
       checkpoint_verify_command(options.checkpoint_verify),
       checkpoint_prune_command(options.checkpoint_prune),

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "cmd/perennial/bench_put.h"
+#include "cmd/perennial/checkpoint_create.h"
 #include "cmd/perennial/checkpoint_offline.h"
 #include "cmd/perennial/command.h"
 #include "cmd/perennial/import_binlog.h"
@@ -12,6 +13,7 @@ namespace perennial::tool {
 
 // The options of every subcommand, for as long as the program runs.
 struct AllOptions {
+  CheckpointCreateOptions checkpoint_create;
   CheckpointListOptions checkpoint_list;
   CheckpointVerifyOptions checkpoint_verify;
   CheckpointPruneOptions checkpoint_prune;

@@ -1,6 +1,7 @@
 #include "wire/client.h"
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -130,6 +131,41 @@ TEST(Client, RepliesOfTheServerAreRead) {
   for (size_t cut = 1; cut < view.size(); ++cut) {
     ASSERT_EQ(read_all({view.substr(0, cut), view.substr(cut)}), want) << "cut at " << cut;
   }
+}
+
+TEST(Client, CheckpointsAreReadAsTheyWereWritten) {
+  const std::string odd = "/a \"b\"\\c\n\x01\x7f: \xc3\xa9 \\x41";
+  std::string bytes;
+  append_reply(
+      bytes,
+      std::make_unique<CheckpointMade>(CheckpointMade{
+          .name = "n", .path = odd, .commit = UINT64_MAX, .jobs = 2, .bytes = 3, .took_ms = 4}));
+  const std::optional<CheckpointMade> made = parse_checkpoint(bytes);
+  ASSERT_TRUE(made);
+  EXPECT_EQ(made->name, "n");
+  EXPECT_EQ(made->path, odd);
+  EXPECT_EQ(made->commit, UINT64_MAX);
+  EXPECT_EQ(made->jobs, 2u);
+  EXPECT_EQ(made->bytes, 3u);
+  EXPECT_EQ(made->took_ms, 4u);
+  bytes.clear();
+  append_reply(bytes, std::make_unique<CheckpointFailed>(CheckpointFailed{odd}));
+  ASSERT_TRUE(parse_checkpoint_failure(bytes));
+  EXPECT_EQ(parse_checkpoint_failure(bytes)->reason, odd);
+}
+
+TEST(Client, WhatIsNoCheckpointIsNotReadAsOne) {
+  const std::string rest = "\njobs: 1\nbytes: 1\ntook-ms: 1\n";
+  EXPECT_TRUE(parse_checkpoint("---\nname: \"n\"\npath: \"p\"\ncommit: 1" + rest));
+  for (const char* start :
+       {"", "---\n", "---\nname: n\npath: \"p\"\ncommit: 1", "---\nname: \"n\"\ncommit: 1",
+        "---\nname: \"n\"\npath: \"\ncommit: 1", "---\nname: \"n\"\npath: \"\\x4\"\ncommit: 1",
+        "---\nname: \"n\"\npath: \"\\xzz\"\ncommit: 1",
+        "---\nname: \"n\"\npath: \"p\\\"\ncommit: 1", "---\nname: \"n\"\npath: \"p\"\ncommit: x",
+        "---\nname: \"n\"\npath: \"p\"\ncommit: -1"}) {
+    EXPECT_FALSE(parse_checkpoint(start + rest)) << start;
+  }
+  EXPECT_FALSE(parse_checkpoint_failure("---\nname: \"x\"\n"));
 }
 
 struct GarbageCase {
