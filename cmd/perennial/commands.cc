@@ -4,6 +4,7 @@ namespace perennial::tool {
 
 std::vector<Command> all_commands(AllOptions& options) {
   return {
+      dump_command(options.dump),
       import_binlog_command(options.import_binlog),
       bench::bench_put_command(options.bench_put),
   };

@@ -4,12 +4,14 @@
 
 #include "cmd/perennial/bench_put.h"
 #include "cmd/perennial/command.h"
+#include "cmd/perennial/dump.h"
 #include "cmd/perennial/import_binlog.h"
 
 namespace perennial::tool {
 
 // The options of every subcommand, for as long as the program runs.
 struct AllOptions {
+  DumpOptions dump;
   ImportOptions import_binlog;
   bench::PutOptions bench_put;
 };
