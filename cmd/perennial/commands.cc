@@ -5,6 +5,7 @@ namespace perennial::tool {
 std::vector<Command> all_commands(AllOptions& options) {
   return {
       dump_command(options.dump),
+      load_command(options.load),
       import_binlog_command(options.import_binlog),
       bench::bench_put_command(options.bench_put),
   };

@@ -6,12 +6,14 @@
 #include "cmd/perennial/command.h"
 #include "cmd/perennial/dump.h"
 #include "cmd/perennial/import_binlog.h"
+#include "cmd/perennial/load.h"
 
 namespace perennial::tool {
 
 // The options of every subcommand, for as long as the program runs.
 struct AllOptions {
   DumpOptions dump;
+  LoadOptions load;
   ImportOptions import_binlog;
   bench::PutOptions bench_put;
 };

@@ -1,5 +1,6 @@
 #include "cmd/perennial/text.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <string>
@@ -78,6 +79,10 @@ void add_base64(Output& out, std::string_view bytes) {
     out.add(piece);
   }
   out.add("\"");
+}
+
+bool from_base64(std::string_view text, std::string& bytes) {
+  return absl::Base64Unescape({text.data(), text.size()}, &bytes);
 }
 
 }  // namespace perennial::tool

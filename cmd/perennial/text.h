@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "cmd/perennial/output.h"
@@ -14,5 +15,7 @@ bool is_utf8(std::string_view bytes);
 void add_quoted(Output& out, std::string_view text);
 // In base64 and quotes.
 void add_base64(Output& out, std::string_view bytes);
+// False: it is not base64.
+bool from_base64(std::string_view text, std::string& bytes);
 
 }  // namespace perennial::tool
