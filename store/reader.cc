@@ -105,7 +105,7 @@ Reader::Bodies::Bodies(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Reader::Bodies::Bodies(Bodies&&) noexcept = default;
 Reader::Bodies::~Bodies() = default;
 
-// Steps to a neighbour and seeks to one far away.
+// Steps to a neighbour and seeks to one far away, or past a block that cannot be read.
 Result<std::string_view> Reader::Bodies::read(JobId id) {
   rocksdb::Iterator& at = *impl_->at;
   const auto key = job_key(id);
@@ -114,7 +114,8 @@ Result<std::string_view> Reader::Bodies::read(JobId id) {
     if (store::view(at.key()) >= view(key)) break;
     at.Next();
   }
-  if (!impl_->begun || (at.Valid() && store::view(at.key()) < view(key))) at.Seek(slice(view(key)));
+  const bool is_behind = at.Valid() && store::view(at.key()) < view(key);
+  if (!impl_->begun || is_behind || !at.status().ok()) at.Seek(slice(view(key)));
   impl_->begun = true;
   if (!at.status().ok()) return from_rocksdb(at.status());
   if (!at.Valid() || store::view(at.key()) != view(key)) {
@@ -124,6 +125,7 @@ Result<std::string_view> Reader::Bodies::read(JobId id) {
 }
 
 std::string_view Reader::Bodies::damaged() const {
+  if (!impl_->at->Valid()) return {};
   const std::string_view value = store::view(impl_->at->value());
   return value.substr(std::min<size_t>(value.size(), 8));
 }
