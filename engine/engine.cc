@@ -128,6 +128,7 @@ struct Engine::Visitor {
     engine.on_pause_tube(conn(), pause);
   }
   void operator()(const Quit&) const { CHECK(!"quit is core's"); }
+  void operator()(const Checkpoint&) const { CHECK(!"checkpoint is core's"); }
   void operator()(const Malformed& malformed) const {
     const bool bad = malformed.kind == Malformed::Kind::BadFormat;
     answer(bad ? Word::BadFormat : Word::UnknownCommand);

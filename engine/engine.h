@@ -40,7 +40,8 @@ class Engine {
   Engine& operator=(const Engine&) = delete;
 
   // Decides. Appends to `out`. REQUIRES: now is not before that of any input before; a connection
-  // is Opened before, and not after it is Closed; none has two commands unanswered; no Quit.
+  // is Opened before, and not after it is Closed; none has two commands unanswered; no Quit
+  // and no Checkpoint.
   void apply(const Input& input, Output& out);
 
   // When a Tick is due; none while nothing waits for time. A time in the past: at once.

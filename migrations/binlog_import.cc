@@ -13,16 +13,12 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "store/batch.h"
-#include "store/data_dir.h"
-#include "store/store.h"
+#include "store/builder.h"
 
 namespace perennial::migrations {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr size_t batch_bytes_max = 4 << 20;
 
 // The number in "binlog.12", as beanstalkd writes it; none for any other name.
 std::optional<uint64_t> file_number(std::string_view name) {
@@ -35,33 +31,6 @@ std::optional<uint64_t> file_number(std::string_view name) {
   if (!whole || number == 0 || name.starts_with('0')) return std::nullopt;
   return number;
 }
-
-// Writes jobs in batches, as the server would have.
-class Writer {
- public:
-  Writer(store::Store& store, Nanos now)
-      : store_(store), now_(now), index_(store.opening().last_index) {}
-
-  Status add(const Transition& transition, std::string_view body = {}) {
-    batch_.add(transition, body);
-    if (batch_.bytes() < batch_bytes_max) return {};
-    return flush(false);
-  }
-  Status flush(bool sync) {
-    if (!batch_.empty()) {
-      batch_.seal(++index_, store_.opening().last_index, now_);
-      if (Status written = store_.write(batch_, sync); !written.ok()) return written;
-      batch_.clear();
-    }
-    return sync ? store_.sync() : Status();
-  }
-
- private:
-  store::Store& store_;
-  const Nanos now_;
-  BatchIndex index_;
-  store::Batch batch_;
-};
 
 }  // namespace
 
@@ -186,48 +155,26 @@ Status Binlog::write_to(const std::string& dir, Nanos now) const {
   if (fs::exists(dir, error)) {
     return {StatusCode::InvalidArgument, dir + " is there already: name a directory that is not"};
   }
-  const std::string building = dir + ".importing";
-  fs::remove_all(building, error);
-  Result<std::unique_ptr<store::Store>> store = store::Store::open({.data_dir = building});
-  if (!store.ok()) return store.take_status();
-
-  if (Status written = write_jobs(**store, now); !written.ok()) return written;
-  if (Status closed = (*store)->close(summary_.next_id); !closed.ok()) return closed;
-  store->reset();
-  if (::rename(building.c_str(), dir.c_str()) != 0) {
-    return {StatusCode::Io, "rename " + building + ": " + std::strerror(errno)};
-  }
-  const std::string parent = fs::absolute(dir).lexically_normal().parent_path();
-  return store::sync_dir(parent);
+  Result<std::unique_ptr<store::Builder>> builder = store::Builder::begin({.path = dir});
+  if (!builder.ok()) return builder.take_status();
+  if (Status written = write_jobs(**builder); !written.ok()) return written;
+  return (*builder)->publish({.epoch = 1, .index = 1, .now = now}, summary_.next_id);
 }
 
-Status Binlog::write_jobs(store::Store& store, Nanos now) const {
+Status Binlog::write_jobs(store::Builder& builder) const {
   std::vector<JobId> ids;
   ids.reserve(jobs_.size());
   for (const auto& [id, job] : jobs_) ids.push_back(id);
   std::sort(ids.begin(), ids.end());
-
-  Writer writer(store, now);
-  if (Status raised = writer.add(NextIdRaised{summary_.next_id}); !raised.ok()) return raised;
-  std::unordered_map<std::string_view, TubeId> tubes;
-  TubeId next_tube = 1;
   for (const JobId id : ids) {
     const Job& job = jobs_.at(id);
+    const Result<TubeId> tube = builder.tube(job.tube);
+    if (!tube.ok()) return tube.status();
     JobRow row = job.row;
-    const auto tube = tubes.find(job.tube);
-    if (tube != tubes.end()) {
-      row.tube = tube->second;
-    } else {
-      // The server's own rule: default is number 0.
-      row.tube = job.tube == "default" ? 0 : next_tube++;
-      tubes.emplace(job.tube, row.tube);
-      Status stored = writer.add(TubeStored{row.tube, std::string(job.tube)});
-      if (!stored.ok()) return stored;
-    }
-    Status added = writer.add(JobMoved{id, std::nullopt, row, true}, job.body);
-    if (!added.ok()) return added;
+    row.tube = *tube;
+    if (Status added = builder.add_job(row, job.body); !added.ok()) return added;
   }
-  return writer.flush(true);
+  return {};
 }
 
 }  // namespace perennial::migrations

@@ -14,7 +14,7 @@
 #include "migrations/binlog_file.h"
 
 namespace perennial::store {
-class Store;
+class Builder;
 }  // namespace perennial::store
 
 namespace perennial::migrations {
@@ -65,7 +65,7 @@ class Binlog {
   void replay_file(BinlogFile& file);
   void replay_record(const BinlogRecord& record);
   void settle(Nanos now);
-  Status write_jobs(store::Store& store, Nanos now) const;
+  Status write_jobs(store::Builder& builder) const;
 
   const std::string dir_;
   int lock_ = -1;

@@ -47,13 +47,22 @@ Committer::Committer(Store& store, std::function<void()> wake)
 }
 
 void Committer::submit(Batch&& batch) {
-  CHECK(idle());
   CHECK(batch.index() != 0);
+  submit(submitted_, std::move(batch));
+}
+
+void Committer::submit_cut(std::string dir) {
+  submit(cut_dir_, std::move(dir));
+}
+
+template <typename Work>
+void Committer::submit(std::optional<Work>& place, Work&& work) {
+  CHECK(idle());
   idle_.store(false, std::memory_order_release);
   {
     const std::lock_guard lock(mutex_);
     CHECK(!stopping_);
-    submitted_.emplace(std::move(batch));
+    place.emplace(std::move(work));
   }
   changed_.notify_one();
 }
@@ -64,7 +73,8 @@ Committer::Done Committer::collect() {
                .durable = done_.durable,
                .batches = std::exchange(done_.batches, {}),
                .facts = done_.facts,
-               .room = done_.room};
+               .room = done_.room,
+               .cut = std::exchange(done_.cut, std::nullopt)};
   return news;
 }
 
@@ -80,12 +90,9 @@ void Committer::stop() {
 
 void Committer::run() {
   std::unique_lock lock(mutex_);
-  while (!store_.failed() && (submitted_ || !stopping_)) {
-    if (submitted_) {
-      Batch batch = *std::exchange(submitted_, std::nullopt);
-      lock.unlock();
-      commit(std::move(batch));
-      lock.lock();
+  while (!store_.failed() && (submitted_ || cut_dir_ || !stopping_)) {
+    if (submitted_ || cut_dir_) {
+      work(lock);
     } else {
       wait(lock);
     }
@@ -100,13 +107,22 @@ void Committer::run() {
   if (written_ > synced_) sync();
 }
 
+void Committer::work(std::unique_lock<std::mutex>& lock) {
+  std::optional<Batch> batch = std::exchange(submitted_, std::nullopt);
+  const std::optional<std::string> dir = std::exchange(cut_dir_, std::nullopt);
+  lock.unlock();
+  if (batch) commit(std::move(*batch));
+  if (dir) cut(*dir);
+  lock.lock();
+}
+
 void Committer::wait(std::unique_lock<std::mutex>& lock) {
   Nanos left = look_interval;
   if (written_ > synced_ && store_.options().durability == Durability::Interval) {
     left = std::clamp<Nanos>(sync_due_ - store_.options().steady_clock(), 0, left);
   }
   changed_.wait_for(lock, std::chrono::nanoseconds(left),
-                    [this] { return submitted_ || stopping_; });
+                    [this] { return submitted_ || cut_dir_ || stopping_; });
 }
 
 bool Committer::must_sync(const Batch& batch) const {
@@ -129,6 +145,22 @@ void Committer::commit(Batch batch) {
   facts_.records_written += batch.transitions();
   if (ended >= facts_due_) refresh_facts();
   publish(std::move(batch));
+}
+
+void Committer::cut(const std::string& dir) {
+  if (written_ > synced_) sync();
+  if (store_.failed()) return;  // The store has reported it.
+  const Working working(progress_);
+  const Nanos begun = store_.options().steady_clock();
+  Cut cut = {.status = store_.cut_checkpoint(dir)};
+  cut.took = store_.options().steady_clock() - begun;
+  {
+    const std::lock_guard lock(mutex_);
+    if (store_.failed()) return;
+    done_.cut = std::move(cut);
+  }
+  idle_.store(true, std::memory_order_release);
+  wake_();
 }
 
 bool Committer::sync_is_due() const {

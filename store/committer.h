@@ -5,6 +5,7 @@
 #include <functional>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -23,6 +24,11 @@ namespace perennial::store {
 // any more, and takes nothing.
 class Committer {
  public:
+  // What became of a cut.
+  struct Cut {
+    Status status;
+    Nanos took = 0;  // How long no batch could be written.
+  };
   // Since the last collect().
   struct Done {
     BatchIndex answerable = 0;   // Replies tagged up to here may leave, in this mode of durability.
@@ -30,6 +36,7 @@ class Committer {
     std::vector<Batch> batches;  // Those written. Their bodies need to stay no longer.
     StoreFacts facts;
     bool room = true;  // Whether the disk has room for more jobs.
+    std::optional<Cut> cut;
   };
 
   // `wake` is called on the committer's thread whenever collect() has news.
@@ -42,6 +49,10 @@ class Committer {
   // idle().
   bool idle() const { return idle_.load(std::memory_order_acquire); }
   void submit(Batch&& batch);
+  // Cuts a checkpoint, behind the last batch and before the next: checkpoint.h. Before that all is
+  // made durable, in every mode. Its failure is in Done, and the committer goes on, unless the
+  // store itself has failed. REQUIRES: idle().
+  void submit_cut(std::string dir);
   Done collect();
   // For a watchdog, from any thread: whether there is work that has not ended, and a number that
   // changes whenever some begins or ends.
@@ -51,10 +62,14 @@ class Committer {
   void stop();
 
  private:
+  template <typename Work>
+  void submit(std::optional<Work>& place, Work&& work);
   void run();
+  void work(std::unique_lock<std::mutex>& lock);
   // Until there is something to do, or to look at.
   void wait(std::unique_lock<std::mutex>& lock);
   void commit(Batch batch);
+  void cut(const std::string& dir);
   void sync();
   bool sync_is_due() const;
   bool must_sync(const Batch& batch) const;
@@ -82,6 +97,7 @@ class Committer {
   std::mutex mutex_;  // Guards what passes between the two threads.
   std::condition_variable changed_;
   std::optional<Batch> submitted_;
+  std::optional<std::string> cut_dir_;  // Never while there is a batch.
   Done done_;
   bool stopping_ = false;
 

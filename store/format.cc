@@ -16,7 +16,8 @@ constexpr size_t tube = 4, priority = 8, delay = 12, ttr = 16, body_bytes = 20, 
                  unused = 60, end = 64;
 }  // namespace job_at
 
-// The validator: what is wrong with a row, or nothing.
+}  // namespace
+
 std::string_view problem(const JobRow& row) {
   const bool ordered = row.state == JobState::Delayed || row.state == JobState::Buried;
   if (row.id == 0) return "job id is 0";
@@ -26,8 +27,6 @@ std::string_view problem(const JobRow& row) {
   if (row.state == JobState::Delayed && row.order > INT64_MAX) return "deadline out of range";
   return {};
 }
-
-}  // namespace
 
 Family family_of(JobState state) {
   switch (state) {

@@ -93,6 +93,13 @@ Result<JobId> decode_next_id(std::string_view value);
 Result<TubeStored> decode_tube(std::string_view key, std::string_view value);
 Result<TubePaused> decode_pause(std::string_view key, std::string_view value);
 
+// The validators: what is wrong with a record, or nothing. For whoever makes rows of what others
+// have written.
+std::string_view problem(const JobRow& row);
+std::string_view problem(const CommitRow& row);
+std::string_view problem(const TubeStored& tube);
+std::string_view problem(const TubePaused& pause);
+
 // A body's value is this, and then the bytes as the client sent them.
 Bytes<8> body_hash(JobId id, std::string_view body);
 // The body in a stored value.

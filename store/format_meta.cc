@@ -8,7 +8,16 @@
 namespace perennial::store {
 namespace {
 
-// The validators: what is wrong with a record, or nothing.
+std::string_view next_id_problem(JobId next_id) {
+  return next_id == 0 ? "next id is 0" : "";
+}
+
+Status damaged_meta(std::string_view key, std::string_view what) {
+  return damaged(Family::Meta, key, what);
+}
+
+}  // namespace
+
 std::string_view problem(const CommitRow& row) {
   if (row.known_durable > row.index) return "known durable beyond the last batch";
   if (row.now < 0) return "time before the epoch";
@@ -26,16 +35,6 @@ std::string_view problem(const TubePaused& pause) {
   if (pause.until < 0) return "pause ends before the epoch";
   return {};
 }
-
-std::string_view next_id_problem(JobId next_id) {
-  return next_id == 0 ? "next id is 0" : "";
-}
-
-Status damaged_meta(std::string_view key, std::string_view what) {
-  return damaged(Family::Meta, key, what);
-}
-
-}  // namespace
 
 Bytes<1> meta_key(MetaTag tag) {
   return {static_cast<char>(tag)};

@@ -25,6 +25,14 @@ std::string quoted(std::string_view text) {
   return out + '"';
 }
 
+// Warnings of RocksDB that warn of nothing.
+bool is_usual(std::string_view message) {
+  // Said each second for as long as a compaction has to wait for room.
+  if (message.find("Compaction too large") != std::string_view::npos) return true;
+  // Said twice for every checkpoint: it is what keeps its files while they are copied.
+  return message.find("File Deletions ") != std::string_view::npos;
+}
+
 class EventLogger : public rocksdb::Logger {
  public:
   explicit EventLogger(const Events& events)
@@ -40,9 +48,7 @@ class EventLogger : public rocksdb::Logger {
     if (!events_.info) return;
     std::array<char, 1024> text = {};
     std::vsnprintf(text.data(), text.size(), format, arguments);
-    // Said each second for as long as a compaction has to wait for room, which is no error.
-    if (std::string_view(text.data()).find("Compaction too large") != std::string_view::npos)
-      return;
+    if (is_usual(text.data())) return;
     const bool is_warning = level == rocksdb::InfoLogLevel::WARN_LEVEL;
     events_.info("store.rocksdb",
                  fmt::format("severity={} message={}", is_warning ? "warning" : "error",

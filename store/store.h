@@ -87,6 +87,11 @@ class Store {
   Snapshot snapshot() const;
   Result<Body> read_body(JobId id, const Snapshot& snapshot) const;
 
+  // Makes `dir` with a copy of the database in `dir`/db, as it is after the last batch:
+  // checkpoint.h. By the thread that writes. InvalidArgument: `dir` is on another file system, or
+  // is there. A failure leaves what remove_partial_checkpoints() removes.
+  Status cut_checkpoint(const std::string& dir);
+
   // Ends cleanly: stores the exact next id, flushes everything, so that the next start has next to
   // no log to replay, and closes. Nothing else may be called afterwards.
   Status close(JobId next_id);

@@ -61,6 +61,10 @@ struct Appender {
   void operator()(const ListTubesWatched&) const { line("list-tubes-watched"); }
   void operator()(const PauseTube& pause) const { line("pause-tube", pause.tube, pause.delay_s); }
   void operator()(const Quit&) const { line("quit"); }
+  void operator()(const Checkpoint& checkpoint) const {
+    CHECK(!checkpoint.trailing_junk);
+    line("checkpoint");
+  }
   void operator()(const PutTooBig&) const { refuse(); }
   void operator()(const PutTrailingJunk&) const { refuse(); }
   void operator()(const PutNoCrlf&) const { refuse(); }

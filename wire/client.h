@@ -17,7 +17,7 @@ namespace perennial::wire {
 
 // Appends the bytes that ask for this. `body` goes with a Put, whose body_bytes is its size, and
 // with nothing else. REQUIRES: `command` is none of the refused ones (PutTooBig, PutTrailingJunk,
-// PutNoCrlf, Malformed).
+// PutNoCrlf, Malformed, a Checkpoint with junk).
 void append_command(std::string& out, const Command& command, std::string_view body = {});
 
 // What a server answered. Which members mean something depends on `kind`.
@@ -32,6 +32,7 @@ struct ClientReply {
     Reserved,        // id, text: the body
     Found,           // likewise
     Ok,              // text: the YAML
+    Failed,          // text: the YAML, with the reason. Only checkpoint is answered so.
   };
   Kind kind = Kind::Word;
   Word word = Word::NotFound;
@@ -68,5 +69,10 @@ class ReplyParser {
   ClientReply reply_;                     // The one whose payload is being read.
   LineReader lines_;
 };
+
+// What the documents say that checkpoint is answered with, Ok and Failed. None: the server is not a
+// perennial, or another version.
+std::optional<CheckpointMade> parse_checkpoint(std::string_view yaml);
+std::optional<CheckpointFailed> parse_checkpoint_failure(std::string_view yaml);
 
 }  // namespace perennial::wire

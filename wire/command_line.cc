@@ -117,6 +117,11 @@ Command quit(std::string_view /*args*/) {
   return Quit{};
 }
 
+// What follows is looked at later: whether this client may know the command is not known here.
+Command checkpoint(std::string_view args) {
+  return Checkpoint{.trailing_junk = !args.empty()};
+}
+
 struct Row {
   std::string_view prefix;
   Command (*parse)(std::string_view args);  // Gets what follows the prefix.
@@ -149,6 +154,7 @@ constexpr Row rows[] = {
     {"list-tubes", bare<ListTubes>},
     {"quit", quit},
     {"pause-tube", pause_tube},
+    {"checkpoint", checkpoint},
 };
 
 }  // namespace

@@ -23,10 +23,37 @@ void append_counted(std::string& out, std::string_view word_and_space, uint64_t 
 }
 
 // protocol.txt, "stats-job": the count covers the document through its last LF, not the CRLF.
-void append_ok(std::string& out, std::string_view yaml) {
-  append_counted(out, "OK ", yaml.size());
+void append_yaml(std::string& out, std::string_view word_and_space, std::string_view yaml) {
+  append_counted(out, word_and_space, yaml.size());
   out += yaml;
   out += "\r\n";
+}
+
+void append_ok(std::string& out, std::string_view yaml) {
+  append_yaml(out, "OK ", yaml);
+}
+
+// A path or a message may hold anything; in double quotes, with escapes, it is one line of YAML.
+std::string quoted(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') {
+      out += '\\';
+      out += c;
+    } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
+      fmt::format_to(std::back_inserter(out), "\\x{:02x}", static_cast<unsigned char>(c));
+    } else {
+      out += c;
+    }
+  }
+  out += '"';
+  return out;
+}
+
+std::string checkpoint_yaml(const CheckpointMade& made) {
+  return fmt::format("---\nname: {}\npath: {}\ncommit: {}\njobs: {}\nbytes: {}\ntook-ms: {}\n",
+                     quoted(made.name), quoted(made.path), made.commit, made.jobs, made.bytes,
+                     made.took_ms);
 }
 
 std::string names_yaml(const TubeNames& tubes) {
@@ -68,6 +95,12 @@ struct Appender {
   }
   void operator()(const std::unique_ptr<EngineStats>& /*reply*/) const {
     CHECK(!"stats needs the facts of process and store");
+  }
+  void operator()(const std::unique_ptr<CheckpointMade>& reply) const {
+    append_ok(out, checkpoint_yaml(*reply));
+  }
+  void operator()(const std::unique_ptr<CheckpointFailed>& reply) const {
+    append_yaml(out, "FAILED ", fmt::format("---\nreason: {}\n", quoted(reply->reason)));
   }
 };
 

@@ -45,6 +45,7 @@ constexpr Row rows[] = {
     {"FOUND", Kind::Found},       {"OK", Kind::Ok},
     {"USING", Kind::Using},       {"WATCHING", Kind::Watching},
     {"KICKED", Kind::Kicked},     {"BURIED", Kind::InsertedBuried},
+    {"FAILED", Kind::Failed},
 };
 
 // Fills the reply from its arguments, and `payload_bytes` if one follows.
@@ -63,6 +64,7 @@ bool parse_arguments(std::string_view args, ClientReply& reply,
       reply.text = args;
       return !args.empty();
     case Kind::Ok:
+    case Kind::Failed:
       return parse(args, payload_bytes.emplace());
     case Kind::Reserved:
     case Kind::Found:

@@ -173,7 +173,8 @@ std::string server_yaml(const EngineStats& engine, const ProcessFacts& process,
       .add("batch-jobs-mean", fmt::format("{:.2f}", store.batch_jobs_mean))
       .add("loop-lag-us", process.loop_lag_us)
       .add("jobs-damaged", engine.jobs_damaged)
-      .add("connections-refused", process.connections_refused);
+      .add("connections-refused", process.connections_refused)
+      .add("checkpoint-age", process.checkpoint_age_s);
   return doc.take();
 }
 

@@ -4,6 +4,13 @@ namespace perennial::tool {
 
 std::vector<Command> all_commands(AllOptions& options) {
   return {
+      dump_command(options.dump),
+      load_command(options.load),
+      checkpoint_create_command(options.checkpoint_create),
+      checkpoint_list_command(options.checkpoint_list),
+      checkpoint_verify_command(options.checkpoint_verify),
+      checkpoint_prune_command(options.checkpoint_prune),
+      restore_command(options.restore),
       import_binlog_command(options.import_binlog),
       bench::bench_put_command(options.bench_put),
       manual_command(options.manual),
@@ -13,6 +20,7 @@ std::vector<Command> all_commands(AllOptions& options) {
 
 std::vector<Group> all_groups() {
   return {
+      {"checkpoint", "Checkpoints: verified copies of a data directory"},
       {"bench", "Measure a server that speaks the protocol"},
   };
 }

@@ -19,7 +19,7 @@ Result<ServerConnection> ServerConnection::open(const std::string& text) {
   return ServerConnection(socket.take());
 }
 
-void ServerConnection::add(const Command& command, std::string_view body) {
+void ServerConnection::add(const perennial::Command& command, std::string_view body) {
   wire::append_command(output_, command, body);
 }
 
@@ -54,7 +54,8 @@ Result<wire::ClientReply> ServerConnection::receive() {
   }
 }
 
-Result<wire::ClientReply> ServerConnection::ask(const Command& command, std::string_view body) {
+Result<wire::ClientReply> ServerConnection::ask(const perennial::Command& command,
+                                                std::string_view body) {
   add(command, body);
   return receive();
 }
@@ -80,6 +81,8 @@ std::string describe(const wire::ClientReply& reply) {
       return fmt::format("FOUND {} {}", reply.id, reply.text.size());
     case Kind::Ok:
       return fmt::format("OK {}", reply.text.size());
+    case Kind::Failed:
+      return fmt::format("FAILED {}", reply.text.size());
   }
   return "an unknown reply";
 }

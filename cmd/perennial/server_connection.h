@@ -19,12 +19,12 @@ class ServerConnection {
   static Result<ServerConnection> open(const std::string& address);
 
   // Queues a command; send() and receive() send what is queued.
-  void add(const Command& command, std::string_view body = {});
+  void add(const perennial::Command& command, std::string_view body = {});
   Status send();
   // The reply to the oldest command that has none yet. Io: the server is gone.
   Result<wire::ClientReply> receive();
   // One command and its reply. REQUIRES: no reply is outstanding.
-  Result<wire::ClientReply> ask(const Command& command, std::string_view body = {});
+  Result<wire::ClientReply> ask(const perennial::Command& command, std::string_view body = {});
 
  private:
   explicit ServerConnection(common::Socket socket) : socket_(std::move(socket)) {}

@@ -56,9 +56,12 @@ void Acceptor::on_client(uv_poll_t* poll, int /*status*/, int /*events*/) {
 void Acceptor::take_clients(const Door& door) {
   for (int taken = 0; taken < clients_per_turn; ++taken) {
     if (!hooks_.has_room()) return pause();
-    const int fd = accept4(door.fd, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    sockaddr_storage client{};
+    socklen_t length = sizeof client;
+    auto* const address = reinterpret_cast<sockaddr*>(&client);
+    const int fd = accept4(door.fd, address, &length, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (fd >= 0) {
-      hooks_.accepted(fd, door.is_unix);
+      hooks_.accepted({fd, door.is_unix, door.is_unix || is_local(client)});
     } else if (is_out_of_resources(errno)) {
       return pause_a_while(errno);
     } else if (errno == EAGAIN) {

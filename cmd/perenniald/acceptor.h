@@ -13,6 +13,13 @@
 
 namespace perennial::perenniald {
 
+// A client that has come in: a connected, non-blocking socket, which is the receiver's.
+struct AcceptedSocket {
+  int fd = -1;
+  bool is_unix = false;
+  bool is_local = false;  // The client is on this machine.
+};
+
 // Takes clients from the listening sockets, as many as there is room for. Past that they wait in
 // the kernel's queue until one has left. It calls accept itself and leaves that to no uv_listen,
 // because libuv closes waiting clients when descriptors run out.
@@ -20,7 +27,7 @@ class Acceptor {
  public:
   struct Hooks {
     std::function<bool()> has_room;
-    std::function<void(int fd, bool is_unix)> accepted;
+    std::function<void(const AcceptedSocket&)> accepted;
   };
   Acceptor(uv_loop_t& loop, std::vector<BoundSocket> sockets, Hooks hooks);
   ~Acceptor();

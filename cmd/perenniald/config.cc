@@ -20,6 +20,7 @@ constexpr uint64_t mib = 1ull << 20;
 constexpr uint64_t gib = 1ull << 30;
 constexpr uint64_t tib = 1ull << 40;
 constexpr uint64_t hour_ms = 3'600'000;
+constexpr uint64_t year_s = 366 * 86'400;
 constexpr uint64_t uint32_max = 0xffff'ffff;
 
 using Unit = ConfigUnit;
@@ -76,6 +77,14 @@ constexpr ConfigField fields[] = {
      "The free space without which it does not start. 0: 64MiB or a 64th of the disk."},
     {"stall_seconds_max", &Config::stall_seconds_max, Unit::Count, "30", 0, 86'400,
      "How long one write or sync may take before the process ends, with 70. 0: for ever."},
+    {"checkpoint_dir", &Config::checkpoint_dir, Unit::Text, "", 0, 4096,
+     "Where checkpoints go: on the data directory's file system. Empty: its 'checkpoints'."},
+    {"checkpoint_every_s", &Config::checkpoint_every_s, Unit::Count, "0", 0, year_s,
+     "Seconds from one scheduled checkpoint to the next. 0: only when a client asks."},
+    {"checkpoint_keep", &Config::checkpoint_keep, Unit::Count, "3", 0, 1'000'000,
+     "How many the schedule keeps: after each of its own the oldest go. 0: all."},
+    {"checkpoint_from", &Config::checkpoint_from, Unit::From, "local", 0, 0,
+     "Who may ask for one: local, clients on this machine; any, everyone."},
     {"verbosity", &Config::verbosity, Unit::Count, "0", 0, 3,
      "0: what an operator needs. 1 and more: every connection too."},
 };
@@ -109,6 +118,19 @@ Status set_durability(store::Durability& member, std::string_view text) {
     return {};
   }
   return bad(fmt::format("'{}' is not one of commit, interval, never", text));
+}
+
+std::string_view from_name(CheckpointFrom from) {
+  return from == CheckpointFrom::Local ? "local" : "any";
+}
+
+Status set_from(CheckpointFrom& member, std::string_view text) {
+  for (const CheckpointFrom value : {CheckpointFrom::Local, CheckpointFrom::Any}) {
+    if (text != from_name(value)) continue;
+    member = value;
+    return {};
+  }
+  return bad(fmt::format("'{}' is not one of local, any", text));
 }
 
 Status set_text(std::string& member, const ConfigField& field, std::string_view text) {
@@ -164,6 +186,8 @@ Status set_config(Config& config, const ConfigField& field, std::string_view tex
       return set_port(config.*std::get<uint16_t Config::*>(field.member), text);
     case Unit::Durability:
       return set_durability(config.*std::get<store::Durability Config::*>(field.member), text);
+    case Unit::From:
+      return set_from(config.*std::get<CheckpointFrom Config::*>(field.member), text);
     case Unit::Count:
     case Unit::Bytes:
       return set_number(config.*std::get<uint64_t Config::*>(field.member), field, text);
@@ -182,6 +206,8 @@ std::string config_text(const Config& config, const ConfigField& field) {
       return fmt::format("{}", config.port);
     case Unit::Durability:
       return std::string(store::durability_name(config.durability));
+    case Unit::From:
+      return std::string(from_name(config.checkpoint_from));
     case Unit::Count:
     case Unit::Bytes:
       return number_text(field, config.*std::get<uint64_t Config::*>(field.member));

@@ -14,6 +14,9 @@
 // etc/perennial.yaml go through it.
 namespace perennial::perenniald {
 
+// Whose command `checkpoint` is taken: that of clients on the same machine, or anyone's.
+enum class CheckpointFrom : uint8_t { Local, Any };
+
 struct Config {
   std::string data_dir;
   std::vector<std::string> listen;  // Each fits common::parse_address.
@@ -40,16 +43,21 @@ struct Config {
   uint64_t ballast_bytes;
   uint64_t open_bytes_min;
   uint64_t stall_seconds_max;
+  std::string checkpoint_dir;  // Empty: `checkpoints` in the data directory.
+  uint64_t checkpoint_every_s;
+  uint64_t checkpoint_keep;
+  CheckpointFrom checkpoint_from;
   uint64_t verbosity;
   // A flag only, and no setting: one that stays in a file would hide the next damage.
   store::Recover recover;
 };
 
 using ConfigMember = std::variant<uint64_t Config::*, uint16_t Config::*, std::string Config::*,
-                                  std::vector<std::string> Config::*, store::Durability Config::*>;
+                                  std::vector<std::string> Config::*, store::Durability Config::*,
+                                  CheckpointFrom Config::*>;
 
 // How a value is written, and with it what is accepted.
-enum class ConfigUnit : uint8_t { Text, Addresses, Port, Durability, Count, Bytes };
+enum class ConfigUnit : uint8_t { Text, Addresses, Port, Durability, From, Count, Bytes };
 
 struct ConfigField {
   std::string_view key;

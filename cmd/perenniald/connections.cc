@@ -39,11 +39,12 @@ struct Connections::Connection {
   bool closing = false;
 };
 
-Connections::Connections(uv_loop_t& loop, core::Core& core, TurnClock& clock,
+Connections::Connections(uv_loop_t& loop, core::Core& core, TurnClock& clock, bool trust_all,
                          std::function<void()> on_closed)
     : loop_(loop),
       core_(core),
       clock_(clock),
+      trust_all_(trust_all),
       on_closed_(std::move(on_closed)),
       buffer_(read_bytes) {}
 
@@ -51,20 +52,20 @@ Connections::~Connections() {
   CHECK(connections_.empty());
 }
 
-void Connections::open(int fd, bool is_unix) {
+void Connections::open(const AcceptedSocket& socket) {
   auto* const conn = new Connection{};
   conn->owner = this;
   conn->id = ++last_id_;
-  if (is_unix) {
+  if (socket.is_unix) {
     CHECK(uv_pipe_init(&loop_, &conn->pipe, 0) == 0);
-    CHECK(uv_pipe_open(&conn->pipe, fd) == 0);
+    CHECK(uv_pipe_open(&conn->pipe, socket.fd) == 0);
   } else {
     CHECK(uv_tcp_init(&loop_, &conn->tcp) == 0);
-    CHECK(uv_tcp_open(&conn->tcp, fd) == 0);
+    CHECK(uv_tcp_open(&conn->tcp, socket.fd) == 0);
   }
   conn->handle.data = conn;
   connections_.emplace(conn->id, conn);
-  core_.on_open(conn->id, clock_.now());
+  core_.on_open(conn->id, clock_.now(), socket.is_local || trust_all_);
   set_reading(*conn, !stopped_);
   log(Level::Debug, "conn.open", {{"conn", fmt::format("{}", conn->id)}});
 }

@@ -8,6 +8,7 @@
 #include <uv.h>
 
 #include "absl/container/flat_hash_map.h"
+#include "cmd/perenniald/acceptor.h"
 #include "cmd/perenniald/clock.h"
 #include "cmd/perenniald/core/core.h"
 
@@ -20,12 +21,14 @@ namespace perennial::perenniald {
 // time; it has at most one write under way; all reads share one buffer, which core never keeps.
 class Connections {
  public:
-  // All three outlive this. `on_closed` is called when a descriptor has become free.
-  Connections(uv_loop_t& loop, core::Core& core, TurnClock& clock, std::function<void()> on_closed);
+  // All three outlive this. Clients of other machines may ask for checkpoints only if `trust_all`.
+  // `on_closed` is called when a descriptor has become free.
+  Connections(uv_loop_t& loop, core::Core& core, TurnClock& clock, bool trust_all,
+              std::function<void()> on_closed);
   ~Connections();
 
-  // Takes over a connected, non-blocking socket.
-  void open(int fd, bool is_unix);
+  // Takes over the socket.
+  void open(const AcceptedSocket& socket);
   // Writes what may leave, and reads on, stops, or closes as core says. Unknown numbers are passed
   // over.
   void service(ConnId id);
@@ -56,6 +59,7 @@ class Connections {
   uv_loop_t& loop_;
   core::Core& core_;
   TurnClock& clock_;
+  const bool trust_all_;
   std::function<void()> on_closed_;
   absl::flat_hash_map<ConnId, Connection*> connections_;  // Each is freed by its close callback.
   std::vector<char> buffer_;

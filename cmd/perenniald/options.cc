@@ -1,5 +1,6 @@
 #include "cmd/perenniald/options.h"
 
+#include "cmd/perenniald/checkpoint_dir.h"
 #include "cmd/perenniald/failure.h"
 #include "cmd/perenniald/log.h"
 
@@ -31,6 +32,14 @@ core::Options core_options(const Config& config) {
   options.memory_bytes_max = config.memory_bytes_max;
   options.sync_idle = static_cast<Nanos>(config.sync_idle_ms) * nanos_per_ms;
   return options;
+}
+
+Checkpoints::Settings checkpoint_settings(const Config& config, const std::string& version) {
+  return {.dir = checkpoint_dir(config.checkpoint_dir, config.data_dir),
+          .data_dir = config.data_dir,
+          .server_version = version,
+          .every = static_cast<Nanos>(config.checkpoint_every_s) * nanos_per_second,
+          .keep = config.checkpoint_keep};
 }
 
 store::Options store_options(const Config& config, const std::atomic<bool>& serving) {

@@ -2,6 +2,7 @@
 
 #include <atomic>
 
+#include "cmd/perenniald/checkpoints.h"
 #include "cmd/perenniald/config.h"
 #include "cmd/perenniald/core/core.h"
 #include "store/options.h"
@@ -10,6 +11,7 @@
 namespace perennial::perenniald {
 
 core::Options core_options(const Config& config);
+Checkpoints::Settings checkpoint_settings(const Config& config, const std::string& version);
 // `serving` says which exit code a failure has; it outlives the store.
 store::Options store_options(const Config& config, const std::atomic<bool>& serving);
 

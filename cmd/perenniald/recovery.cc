@@ -3,24 +3,6 @@
 #include <utility>
 
 namespace perennial::perenniald {
-namespace {
-
-uint64_t& count_of(StateCounts& counts, JobState state) {
-  switch (state) {
-    case JobState::Ready:
-      return counts.ready;
-    case JobState::Reserved:
-      return counts.reserved;
-    case JobState::Delayed:
-      return counts.delayed;
-    case JobState::Buried:
-      return counts.buried;
-  }
-  CHECK(!"a state that is none");
-  return counts.ready;
-}
-
-}  // namespace
 
 Recovery::Recovery(store::Options options, engine::Engine& engine, TurnClock& clock,
                    std::function<void()> done)

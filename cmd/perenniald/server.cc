@@ -35,11 +35,13 @@ Server::Server(const Config& config, std::vector<BoundSocket> sockets)
       process_facts_(fixed_process_facts(config.job_bytes_max)),
       connections_max_(connection_room(config.connections_max)),
       core_(make_core_options()),
-      connections_(loop_, core_, clock_, [this] { acceptor_.on_room(); }),
+      connections_(loop_, core_, clock_, config.checkpoint_from == CheckpointFrom::Any,
+                   [this] { acceptor_.on_room(); }),
       acceptor_(loop_, std::move(sockets),
                 {.has_room = [this] { return connections_.count() < connections_max_; },
-                 .accepted = [this](int fd, bool is_unix) { connections_.open(fd, is_unix); }}),
-      body_reads_(loop_, core_, clock_) {
+                 .accepted = [this](const AcceptedSocket& socket) { connections_.open(socket); }}),
+      body_reads_(loop_, core_, clock_),
+      checkpoints_(loop_, core_, clock_, checkpoint_settings(config, process_facts_.version)) {
   start_handles();
 }
 
@@ -49,6 +51,7 @@ core::Options Server::make_core_options() {
     add_usage(process_facts_);
     process_facts_.uptime = clock_.uptime();
     process_facts_.loop_lag_us = static_cast<uint64_t>(clock_.lag()) / 1000;
+    process_facts_.checkpoint_age_s = checkpoints_.age_s();
     return process_facts_;
   };
   options.store_facts = [this] { return store_facts_; };
@@ -99,7 +102,7 @@ void Server::carry() {
 }
 
 void Server::hand_over() {
-  if (!committer_->idle()) return;
+  if (!committer_->idle() || checkpoints_.hand_over(*committer_)) return;
   const Nanos now = clock_.now();
   const bool due = phase_ == Phase::Stopping ? core_.has_batch() : core_.batch_due(now);
   if (due) committer_->submit(core_.take_batch(now));
@@ -134,6 +137,7 @@ void Server::on_committed() {
   core_.on_room(done.room);
   core_.on_durable(done.answerable, done.durable, clock_.now());
   for (store::Batch& batch : done.batches) core_.recycle(std::move(batch));
+  if (done.cut) checkpoints_.on_cut(*done.cut);
 }
 
 }  // namespace perennial::perenniald

@@ -11,6 +11,7 @@
 
 #include "cmd/perenniald/acceptor.h"
 #include "cmd/perenniald/body_reads.h"
+#include "cmd/perenniald/checkpoints.h"
 #include "cmd/perenniald/clock.h"
 #include "cmd/perenniald/config.h"
 #include "cmd/perenniald/connections.h"
@@ -28,6 +29,8 @@ namespace perennial::perenniald {
 // It goes through its phases in order, and may leave out some: the store is recovered on a thread
 // of its own; what a crash left is settled; clients are served; and, once asked to stop, what was
 // accepted is committed and answered before the store is closed.
+//
+// Checkpoints are made beside all that: checkpoints.h.
 //
 // One turn: callbacks tell core what happened; then, just before the loop blocks, on_prepare
 // carries away what core made of it: reads of bodies, one batch, output, and the next deadline.
@@ -93,6 +96,7 @@ class Server {
   Connections connections_;
   Acceptor acceptor_;
   BodyReads body_reads_;
+  Checkpoints checkpoints_;
   std::unique_ptr<store::Store> store_;
   std::unique_ptr<store::Committer> committer_;
   std::unique_ptr<Watchdog> watchdog_;  // Of the committer.

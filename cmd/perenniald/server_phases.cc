@@ -94,6 +94,10 @@ void Server::start_watchdog() {
 void Server::begin_serving() {
   uv_timer_stop(&phase_timer_);
   phase_ = Phase::Serving;
+  if (Status status = checkpoints_.open(); !status.ok()) {
+    exit_code_ = report({common::exit_usage, "checkpoint_dir", status.message()});
+    return begin_stop("checkpoint_dir");
+  }
   if (Status status = acceptor_.listen(); !status.ok()) {
     exit_code_ = report({common::exit_address, "listen", status.message()});
     return begin_stop("listen");
@@ -129,6 +133,7 @@ void Server::begin_stop(std::string_view why) {
   phase_ = Phase::Stopping;
   acceptor_.close();
   connections_.stop_reading();
+  checkpoints_.stop();
   const auto fired = [](uv_timer_t* handle) {
     static_cast<Server*>(handle->data)->on_phase_timer();
   };
@@ -144,6 +149,7 @@ bool Server::all_answered() const {
 void Server::end() {
   phase_ = Phase::Ended;
   if (committer_ != nullptr) committer_->stop();
+  checkpoints_.close();
   connections_.close_all();
   acceptor_.close();
   const auto close = [](auto& handle) {

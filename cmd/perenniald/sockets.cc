@@ -236,4 +236,16 @@ Result<Sockets> bind_sockets(const std::vector<common::Address>& addresses, uint
   return out;
 }
 
+bool is_local(const sockaddr_storage& client) {
+  if (client.ss_family == AF_UNIX) return true;
+  if (client.ss_family == AF_INET) {
+    const auto& v4 = reinterpret_cast<const sockaddr_in&>(client);
+    return ntohl(v4.sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
+  }
+  if (client.ss_family != AF_INET6) return false;
+  const in6_addr& v6 = reinterpret_cast<const sockaddr_in6&>(client).sin6_addr;
+  if (IN6_IS_ADDR_V4MAPPED(&v6)) return v6.s6_addr[12] == IN_LOOPBACKNET;
+  return IN6_IS_ADDR_LOOPBACK(&v6);
+}
+
 }  // namespace perennial::perenniald

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include <sys/socket.h>
 #include <sys/types.h>
 
 #include "cmd/common/address.h"
@@ -41,6 +42,9 @@ Result<std::vector<BoundSocket>> bind_sockets(const std::vector<common::Address>
 
 // Where a connected socket's other side is, as BoundSocket::name() writes it.
 std::string peer_name(int fd);
+// Whether a client at this address is on this machine: 127.0.0.0/8, also as IPv6 has it, ::1, or a
+// unix socket.
+bool is_local(const sockaddr_storage& client);
 
 // What every listening socket needs, also one from systemd. Clients inherit it.
 Status prepare_listener(int fd, bool is_unix);

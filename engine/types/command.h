@@ -86,6 +86,11 @@ struct PauseTube {
   uint32_t delay_s;
 };
 struct Quit {};
+// Not beanstalkd's: make a checkpoint. From a client that may not ask for one it is an unknown
+// command, whatever follows it on its line, so that nobody can tell.
+struct Checkpoint {
+  bool trailing_junk = false;  // Then it is a bad format, for those who may ask.
+};
 
 // A line that is no command: over-long, with a NUL byte, with a bad number or name, or unknown.
 struct Malformed {
@@ -97,6 +102,6 @@ using Command =
     std::variant<Put, PutTooBig, PutTrailingJunk, PutNoCrlf, Use, Reserve, ReserveWithTimeout,
                  ReserveJob, Delete, Release, Bury, Touch, Watch, Ignore, Peek, PeekReady,
                  PeekDelayed, PeekBuried, Kick, KickJob, StatsJob, StatsTube, Stats, ListTubes,
-                 ListTubeUsed, ListTubesWatched, PauseTube, Quit, Malformed>;
+                 ListTubeUsed, ListTubesWatched, PauseTube, Quit, Checkpoint, Malformed>;
 
 }  // namespace perennial

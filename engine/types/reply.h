@@ -63,9 +63,24 @@ struct TubeNames {
   std::vector<std::string> names;
 };
 
+// The answers to checkpoint. The first is "OK <bytes>" and YAML, the second "FAILED <bytes>" and
+// YAML; both are core's.
+struct CheckpointMade {
+  std::string name;
+  std::string path;       // Absolute.
+  BatchIndex commit = 0;  // The last batch that is in.
+  uint64_t jobs = 0;
+  uint64_t bytes = 0;    // Of all its files.
+  uint64_t took_ms = 0;  // From the cut until it was verified.
+};
+struct CheckpointFailed {
+  std::string reason;
+};
+
 // The large ones are boxed, so that the small ones, which are nearly all, move cheaply.
 using Reply = std::variant<Word, Inserted, InsertedBuried, Using, Watching, KickedCount, JobReply,
                            std::unique_ptr<TubeNames>, std::unique_ptr<JobStats>,
-                           std::unique_ptr<TubeStats>, std::unique_ptr<EngineStats>>;
+                           std::unique_ptr<TubeStats>, std::unique_ptr<EngineStats>,
+                           std::unique_ptr<CheckpointMade>, std::unique_ptr<CheckpointFailed>>;
 
 }  // namespace perennial

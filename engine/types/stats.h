@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "engine/types/basic.h"
+#include "engine/types/check.h"
 
 // The values behind the three statistics commands. The engine fills what it knows, core adds the
 // facts of the process and of the store, and wire/stats alone turns them into YAML.
@@ -34,7 +35,24 @@ struct StateCounts {
   uint64_t reserved = 0;
   uint64_t delayed = 0;
   uint64_t buried = 0;
+
+  bool operator==(const StateCounts&) const = default;
 };
+// The count of jobs in this state.
+inline uint64_t& count_of(StateCounts& counts, JobState state) {
+  switch (state) {
+    case JobState::Ready:
+      return counts.ready;
+    case JobState::Reserved:
+      return counts.reserved;
+    case JobState::Delayed:
+      return counts.delayed;
+    case JobState::Buried:
+      return counts.buried;
+  }
+  CHECK(!"a state that is none");
+  return counts.ready;
+}
 
 // stats-tube.
 struct TubeStats {
@@ -107,6 +125,8 @@ struct ProcessFacts {
   std::string platform;  // uname's machine.
   uint64_t loop_lag_us = 0;
   uint64_t connections_refused = 0;  // They spoke another protocol.
+  // Since the newest complete checkpoint was cut; -1 when there is none.
+  int64_t checkpoint_age_s = -1;
 };
 
 // The store's part of stats, published by the committer with each batch.

@@ -70,6 +70,12 @@ TEST(Config, OtherKindsAreTakenAndRefused) {
       {"durability: interval", ""},
       {"durability: never", ""},
       {"durability: always", "f:1: durability: 'always' is not one of commit, interval, never"},
+      {"checkpoint_from: local", ""},
+      {"checkpoint_from: any", ""},
+      {"checkpoint_from: all", "f:1: checkpoint_from: 'all' is not one of local, any"},
+      {"checkpoint_dir: ''", ""},
+      {"checkpoint_dir: /a b", ""},
+      {"checkpoint_every_s: 1h", "f:1: checkpoint_every_s: '1h' is not a whole number from 0 to "},
       {"listen: 127.0.0.1", ""},
       {"listen: [127.0.0.1, 'unix:/run/p', '[::1]:80']", ""},
       {"listen:", ""},
@@ -120,7 +126,8 @@ TEST(Config, WhatIsPrintedReadsAsTheSame) {
   ASSERT_THAT(read(config,
                    "listen: ['unix:/run/p', '[::1]:80']\nport: 1\nuser: 'yes'\n"
                    "data_dir: '#1: a \"b\"'\ndurability: interval\njobs_max: 5\n"
-                   "job_bytes_max: 3MiB\noutput_bytes_max: 70001\n"),
+                   "job_bytes_max: 3MiB\noutput_bytes_max: 70001\ncheckpoint_from: any\n"
+                   "checkpoint_dir: c\n"),
               IsEmpty());
   Config again = default_config();
   ASSERT_THAT(read(again, print_config(config)), IsEmpty());
@@ -168,6 +175,10 @@ TEST(Config, DefaultsAreThoseOfTheDesign) {
   EXPECT_EQ(config.pipeline_bytes_max, 64u << 10);
   EXPECT_EQ(config.output_bytes_max, 4u << 20);
   EXPECT_EQ(config.moves_per_turn_max, 10'000u);
+  EXPECT_EQ(config.checkpoint_dir, "");
+  EXPECT_EQ(config.checkpoint_every_s, 0u);
+  EXPECT_EQ(config.checkpoint_keep, 3u);
+  EXPECT_EQ(config.checkpoint_from, CheckpointFrom::Local);
   EXPECT_EQ(config.jobs_max + config.memory_bytes_max + config.connections_max, 0u);
 }
 

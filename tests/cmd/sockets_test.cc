@@ -5,8 +5,10 @@
 #include <utility>
 #include <vector>
 
+#include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 
@@ -48,6 +50,49 @@ TEST(Sockets, EveryAddressIsBoundAndNamed) {
   EXPECT_THAT((*sockets)[1].name(), testing::MatchesRegex("127\\.0\\.0\\.2:[1-9][0-9]*"));
   EXPECT_EQ((*sockets)[2].name(), "unix:" + path);
   for (BoundSocket& socket : *sockets) EXPECT_TRUE(socket.listen().ok());
+}
+
+struct LocalCase {
+  std::string address;  // A number, or "unix".
+  bool local;
+};
+
+TEST(Sockets, WhoIsOnThisMachine) {
+  const LocalCase cases[] = {
+      {"127.0.0.1", true},
+      {"127.255.255.254", true},
+      {"126.255.255.255", false},
+      {"128.0.0.0", false},
+      {"0.0.0.0", false},
+      {"10.0.0.1", false},
+      {"1.0.0.127", false},
+      {"::1", true},
+      {"::", false},
+      {"::2", false},
+      {"::ffff:127.0.0.1", true},
+      {"::ffff:127.9.9.9", true},
+      {"::ffff:10.0.0.1", false},
+      {"::127.0.0.1", false},
+      {"fe80::1", false},
+      {"7f00::1", false},
+      {"64:ff9b::127.0.0.1", false},
+      {"unix", true},
+  };
+  for (const LocalCase& each : cases) {
+    sockaddr_storage client{};
+    auto& v4 = reinterpret_cast<sockaddr_in&>(client);
+    auto& v6 = reinterpret_cast<sockaddr_in6&>(client);
+    if (each.address == "unix") {
+      client.ss_family = AF_UNIX;
+    } else if (inet_pton(AF_INET, each.address.c_str(), &v4.sin_addr) == 1) {
+      client.ss_family = AF_INET;
+    } else {
+      ASSERT_EQ(inet_pton(AF_INET6, each.address.c_str(), &v6.sin6_addr), 1) << each.address;
+      client.ss_family = AF_INET6;
+    }
+    EXPECT_EQ(is_local(client), each.local) << each.address;
+  }
+  EXPECT_FALSE(is_local(sockaddr_storage{}));
 }
 
 TEST(Sockets, ATakenPortIsNoticed) {

@@ -328,6 +328,7 @@ struct Naive::Apply {
     say(std::move(names));
   }
   void operator()(const Quit&) const { CHECK(!"quit is core's"); }
+  void operator()(const Checkpoint&) const { CHECK(!"checkpoint is core's"); }
   void operator()(const Malformed& malformed) const {
     say(malformed.kind == Malformed::Kind::BadFormat ? Word::BadFormat : Word::UnknownCommand);
   }

@@ -48,6 +48,7 @@ constexpr Row rows[] = {
     {"loop-lag-us", Rule::Ours},
     {"connections-refused", Rule::Ours},
     {"jobs-damaged", Rule::Ours},
+    {"checkpoint-age", Rule::Ours},
     {"next-ready-age", Rule::Ours},
 };
 

@@ -143,8 +143,8 @@ size_t reply_end(std::string_view bytes) {
   const size_t line = bytes.find("\r\n");
   if (line == std::string_view::npos) return 0;
   const std::string_view head = bytes.substr(0, line);
-  const bool carries =
-      head.starts_with("RESERVED ") || head.starts_with("FOUND ") || head.starts_with("OK ");
+  const bool carries = head.starts_with("RESERVED ") || head.starts_with("FOUND ") ||
+                       head.starts_with("OK ") || head.starts_with("FAILED ");
   if (!carries) return line + 2;
   const std::string_view digits = head.substr(head.rfind(' ') + 1);
   size_t body = 0;

@@ -41,9 +41,9 @@ void CoreHarness::start() {
   pump();
 }
 
-ConnId CoreHarness::open() {
+ConnId CoreHarness::open(bool may_checkpoint) {
   open_.insert(++last_conn_);
-  core_->on_open(last_conn_, now_);
+  core_->on_open(last_conn_, now_, may_checkpoint);
   pump();
   return last_conn_;
 }
@@ -88,7 +88,27 @@ void CoreHarness::advance(Nanos by) {
 
 void CoreHarness::commit() {
   serve_reads();
-  while (core_->has_batch()) commit_one();
+  take_cut();
+  while (core_->has_batch()) {
+    commit_one();
+    take_cut();
+  }
+  pump();
+}
+
+void CoreHarness::take_cut() {
+  core_->settle_cut(now_);
+  const std::optional<core::Cut> cut = core_->take_cut();
+  if (!cut) return;
+  CHECK(cut->index == store_.last_index());
+  StateCounts held;
+  for (const auto& entry : store_.image().jobs) ++count_of(held, entry.second.state);
+  CHECK(held == cut->jobs);
+  cuts_.push_back(*cut);
+}
+
+void CoreHarness::finish_checkpoint(const Reply& answer) {
+  core_->on_checkpoint(answer, now_);
   pump();
 }
 
@@ -119,6 +139,7 @@ void CoreHarness::restart() {
 void CoreHarness::pump() {
   for (bool again = true; again;) {
     serve_reads();
+    if (committing_) take_cut();
     if (committing_ && core_->batch_due(now_)) commit_one();
     again = deliver() || (committing_ && core_->batch_due(now_));
   }

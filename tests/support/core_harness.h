@@ -20,7 +20,7 @@ class CoreHarness {
   explicit CoreHarness(core::Options options = {});
   ~CoreHarness();
 
-  ConnId open();
+  ConnId open(bool may_checkpoint = false);
   void send(ConnId conn, std::string_view bytes);
   // The client sends nothing more.
   void end(ConnId conn);
@@ -53,6 +53,11 @@ class CoreHarness {
   void damage(JobId id) { damaged_.insert(id); }
   void set_room(bool room) { core_->on_room(room); }
 
+  // The cuts that were due, each taken between two commits and found to hold what the store holds.
+  const std::vector<core::Cut>& cuts() const { return cuts_; }
+  // What became of the checkpoint of the latest.
+  void finish_checkpoint(const Reply& answer);
+
   core::Core& core() { return *core_; }
   MemoryStore& store() { return store_; }
 
@@ -62,6 +67,7 @@ class CoreHarness {
  private:
   void start();
   void commit_one();
+  void take_cut();
   void serve_reads();
   bool deliver();
 
@@ -71,6 +77,7 @@ class CoreHarness {
   Nanos now_;
   ConnId last_conn_ = 0;
   bool committing_ = true;
+  std::vector<core::Cut> cuts_;
   bool clients_reading_ = true;
   std::set<ConnId> open_;
   std::set<ConnId> closed_;

@@ -16,16 +16,16 @@ BEGIN {
   lib["engine/types"] = ""
   lib["engine"] = "absl"
   lib["wire"] = "fmt"
-  lib["store"] = "rocksdb xxhash.h fmt absl"
+  lib["store"] = "rocksdb xxhash.h fmt absl nlohmann"
   lib["migrations"] = "rocksdb xxhash.h fmt"
   lib["cmd/common"] = "fmt"
   lib["cmd/perenniald/core"] = "fmt absl"
   lib["cmd/perenniald"] = "fmt absl uv.h yaml-cpp CLI spdlog systemd"
-  lib["cmd/perennial"] = "fmt absl uv.h CLI nlohmann"
+  lib["cmd/perennial"] = "fmt absl uv.h CLI nlohmann utf8.h"
   lib["tests"] = "*"
   # Slow to compile, or wanted in one place only: one file per program.
   set(once, "CLI yaml-cpp spdlog systemd")
-  set(known, "absl fmt rocksdb xxhash.h uv.h yaml-cpp CLI nlohmann spdlog systemd gtest gmock benchmark")
+  set(known, "absl fmt rocksdb xxhash.h uv.h yaml-cpp CLI nlohmann utf8.h spdlog systemd gtest gmock benchmark")
 }
 
 function set(into, list, words, i, count) {

@@ -1,6 +1,7 @@
 #include "wire/client.h"
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -47,8 +48,9 @@ TEST(Client, CommandsAreReadByTheServer) {
       {ListTubesWatched{}, "", "list-tubes-watched\r\n"},
       {PauseTube{"t", 9}, "", "pause-tube t 9\r\n"},
       {Quit{}, "", "quit\r\n"},
+      {Checkpoint{}, "", "checkpoint\r\n"},
   };
-  EXPECT_EQ(cases.size(), 26u);  // All 25 commands, put twice.
+  EXPECT_EQ(cases.size(), 27u);  // All 26 commands, put twice.
   for (const CommandCase& each : cases) {
     std::string bytes;
     append_command(bytes, each.command, each.body);
@@ -79,6 +81,8 @@ std::string describe_reply(const ClientReply& reply) {
       return "found " + id + " " + reply.text;
     case Kind::Ok:
       return "ok " + reply.text;
+    case Kind::Failed:
+      return "failed " + reply.text;
   }
   return "?";
 }
@@ -117,14 +121,51 @@ TEST(Client, RepliesOfTheServerAreRead) {
   append_job(bytes, {JobReply::Kind::Reserved, 9, 6}, "a\r\nb\r\n");
   append_job(bytes, {JobReply::Kind::Found, 10, 0}, "");
   append_reply(bytes, std::make_unique<TubeNames>(TubeNames{{"default", "x"}}));
-  want.insert(want.end(), {"inserted 18446744073709551615", "buried 6",
-                           "using " + std::string(200, 'u'), "watching 3", "kicked 4",
-                           "reserved 9 a\r\nb\r\n", "found 10 ", "ok ---\n- default\n- x\n"});
+  append_reply(bytes, std::make_unique<CheckpointFailed>(CheckpointFailed{"no"}));
+  want.insert(want.end(),
+              {"inserted 18446744073709551615", "buried 6", "using " + std::string(200, 'u'),
+               "watching 3", "kicked 4", "reserved 9 a\r\nb\r\n", "found 10 ",
+               "ok ---\n- default\n- x\n", "failed ---\nreason: \"no\"\n"});
   EXPECT_EQ(read_all({bytes}), want);
   const std::string_view view = bytes;
   for (size_t cut = 1; cut < view.size(); ++cut) {
     ASSERT_EQ(read_all({view.substr(0, cut), view.substr(cut)}), want) << "cut at " << cut;
   }
+}
+
+TEST(Client, CheckpointsAreReadAsTheyWereWritten) {
+  const std::string odd = "/a \"b\"\\c\n\x01\x7f: \xc3\xa9 \\x41";
+  std::string bytes;
+  append_reply(
+      bytes,
+      std::make_unique<CheckpointMade>(CheckpointMade{
+          .name = "n", .path = odd, .commit = UINT64_MAX, .jobs = 2, .bytes = 3, .took_ms = 4}));
+  const std::optional<CheckpointMade> made = parse_checkpoint(bytes);
+  ASSERT_TRUE(made);
+  EXPECT_EQ(made->name, "n");
+  EXPECT_EQ(made->path, odd);
+  EXPECT_EQ(made->commit, UINT64_MAX);
+  EXPECT_EQ(made->jobs, 2u);
+  EXPECT_EQ(made->bytes, 3u);
+  EXPECT_EQ(made->took_ms, 4u);
+  bytes.clear();
+  append_reply(bytes, std::make_unique<CheckpointFailed>(CheckpointFailed{odd}));
+  ASSERT_TRUE(parse_checkpoint_failure(bytes));
+  EXPECT_EQ(parse_checkpoint_failure(bytes)->reason, odd);
+}
+
+TEST(Client, WhatIsNoCheckpointIsNotReadAsOne) {
+  const std::string rest = "\njobs: 1\nbytes: 1\ntook-ms: 1\n";
+  EXPECT_TRUE(parse_checkpoint("---\nname: \"n\"\npath: \"p\"\ncommit: 1" + rest));
+  for (const char* start :
+       {"", "---\n", "---\nname: n\npath: \"p\"\ncommit: 1", "---\nname: \"n\"\ncommit: 1",
+        "---\nname: \"n\"\npath: \"\ncommit: 1", "---\nname: \"n\"\npath: \"\\x4\"\ncommit: 1",
+        "---\nname: \"n\"\npath: \"\\xzz\"\ncommit: 1",
+        "---\nname: \"n\"\npath: \"p\\\"\ncommit: 1", "---\nname: \"n\"\npath: \"p\"\ncommit: x",
+        "---\nname: \"n\"\npath: \"p\"\ncommit: -1"}) {
+    EXPECT_FALSE(parse_checkpoint(start + rest)) << start;
+  }
+  EXPECT_FALSE(parse_checkpoint_failure("---\nname: \"x\"\n"));
 }
 
 struct GarbageCase {

@@ -77,6 +77,7 @@ const std::vector<LineCase> good_lines = {
     {"Quit", "quit", "quit"},
     {"QuitLonger", "quitx", "quit"},
     {"QuitArguments", "quit now", "quit"},
+    {"Checkpoint", "checkpoint", "checkpoint"},
 };
 
 const std::vector<LineCase> bad_lines = {
@@ -185,6 +186,10 @@ const std::vector<LineCase> bad_lines = {
     {"PauseNoTube", "pause", "unknown"},
     {"Statistics", "statistics", "unknown"},
     {"Qui", "qui", "unknown"},
+    {"CheckpointSpace", "checkpoint ", "checkpoint-trailing-junk"},
+    {"CheckpointPath", "checkpoint /tmp/x", "checkpoint-trailing-junk"},
+    {"CheckpointLonger", "checkpoints", "checkpoint-trailing-junk"},
+    {"CheckpointShorter", "checkpoin", "unknown"},
     {"PutNothing", "put ", "bad"},
     {"PutThree", "put 0 0 1", "bad"},
     {"PutLetters", "put a b c d", "bad"},

@@ -53,6 +53,9 @@ struct Describer {
     return fmt::format("pause-tube {} delay={}", pause.tube, pause.delay_s);
   }
   std::string operator()(const Quit&) const { return "quit"; }
+  std::string operator()(const Checkpoint& checkpoint) const {
+    return checkpoint.trailing_junk ? "checkpoint-trailing-junk" : "checkpoint";
+  }
   std::string operator()(const Malformed& malformed) const {
     return malformed.kind == Malformed::Kind::BadFormat ? "bad" : "unknown";
   }

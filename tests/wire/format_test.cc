@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace perennial::wire {
@@ -59,6 +60,28 @@ TEST(Format, TubeNamesAreNeverQuoted) {
   EXPECT_EQ(names({}), "OK 4\r\n---\n\r\n");
   EXPECT_EQ(names({"default"}), "OK 14\r\n---\n- default\n\r\n");
   EXPECT_EQ(names({"default", "$a"}), "OK 19\r\n---\n- default\n- $a\n\r\n");
+}
+
+TEST(Format, Checkpoint) {
+  const auto made = [](std::string path) {
+    return format(std::make_unique<CheckpointMade>(CheckpointMade{.name = "2026-11-21",
+                                                                  .path = std::move(path),
+                                                                  .commit = 7,
+                                                                  .jobs = 3,
+                                                                  .bytes = 4096,
+                                                                  .took_ms = 12}));
+  };
+  EXPECT_EQ(made("/var/c"),
+            "OK 80\r\n---\nname: \"2026-11-21\"\npath: \"/var/c\"\ncommit: 7\njobs: 3\n"
+            "bytes: 4096\ntook-ms: 12\n\r\n");
+  // A directory may be called anything.
+  EXPECT_THAT(made("/a \"b\"\\\n\t: \xc3\xa9"),
+              testing::HasSubstr("path: \"/a \\\"b\\\"\\\\\\x0a\\x09: \xc3\xa9\"\n"));
+}
+
+TEST(Format, CheckpointFailed) {
+  EXPECT_EQ(format(std::make_unique<CheckpointFailed>(CheckpointFailed{"disk \"full\""})),
+            "FAILED 28\r\n---\nreason: \"disk \\\"full\\\"\"\n\r\n");
 }
 
 TEST(Format, JobWithBody) {

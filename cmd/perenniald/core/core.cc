@@ -41,10 +41,10 @@ void Core::catch_up(Nanos now) {
   apply({.now = now, .room = room(), .event = engine::Tick{}}, {});
 }
 
-void Core::on_open(ConnId conn, Nanos now) {
+void Core::on_open(ConnId conn, Nanos now, bool may_checkpoint) {
   catch_up(now);
-  CHECK(connections_.emplace(conn, std::make_unique<Connection>(conn, options_.job_bytes_max))
-            .second);
+  auto opened = std::make_unique<Connection>(conn, options_.job_bytes_max, may_checkpoint);
+  CHECK(connections_.emplace(conn, std::move(opened)).second);
   apply({.now = now, .conn = conn, .room = room(), .event = engine::Opened{}}, {});
 }
 
@@ -152,6 +152,9 @@ void Core::handle(Connection& conn, Command&& command, Body&& body, Nanos now) {
     return;
   }
   conn.unanswered = true;
+  if (const auto* const asked = std::get_if<Checkpoint>(&command)) {
+    return on_checkpoint_asked(conn, *asked, now);
+  }
   if (const Put* const put = std::get_if<Put>(&command)) {
     if (pending_bytes_ > options_.pending_bytes_max) {
       conn.held_put.emplace(*put, std::move(body));
@@ -211,11 +214,15 @@ void Core::absorb_replies() {
   for (const engine::ConnReply& reply : output_.replies) {
     Connection* const conn = find(reply.conn);
     CHECK(conn != nullptr);
-    conn->unanswered = false;
-    answer(*conn, reply.reply);
-    if (conn->backlog_bytes() > 0) released_.push_back(conn->id);
-    touch(*conn);
+    reply_to(*conn, reply.reply);
   }
+}
+
+void Core::reply_to(Connection& conn, const Reply& reply) {
+  conn.unanswered = false;
+  answer(conn, reply);
+  if (conn.backlog_bytes() > 0) released_.push_back(conn.id);
+  touch(conn);
 }
 
 void Core::answer(Connection& conn, const Reply& reply) {

@@ -45,13 +45,20 @@ struct BodyRead {
   JobId job;
 };
 
+// What a checkpoint holds: every batch up to this one, and so many jobs.
+struct Cut {
+  BatchIndex index = 0;
+  StateCounts jobs;  // `urgent` is 0: it is not on disk.
+};
+
 // Joins parser, engine, outboxes and the open batch, without a socket, a clock or a thread: whoever
 // owns the loop feeds it what happened and carries away what it made. Everything happens on one
 // thread.
 //
 // One turn of the loop is any number of on_... calls, and then, in this order:
 //   take_reads()    read each body as the database is now: a later batch may delete it;
-//   take_batch()    if the committer is idle and batch_due(): hand it over;
+//   take_cut()      if the committer is idle, after settle_cut(): hand it over;
+//   take_batch()    else, if the committer is idle and batch_due(): hand it over;
 //   take_changed()  for each connection there: write output(), then see reading() and finished();
 //   next_deadline() arm the timer: on_timer() is due then.
 //
@@ -71,7 +78,9 @@ class Core {
   bool settled(Nanos now) const;
 
   // ---- What happened. `now` never goes back.
-  void on_open(ConnId conn, Nanos now);
+  // `may_checkpoint`: whether this client may ask for checkpoints. To all others `checkpoint` is an
+  // unknown command.
+  void on_open(ConnId conn, Nanos now, bool may_checkpoint = false);
   void on_bytes(ConnId conn, std::span<const char> bytes, Nanos now);
   // The client will send nothing more. What it has sent is still run and answered.
   void on_eof(ConnId conn, Nanos now);
@@ -81,6 +90,7 @@ class Core {
   void on_drain(Nanos now);
   // Whether the disk has room for more jobs.
   void on_room(bool room);
+  bool disk_has_room() const { return disk_has_room_; }
   // Every batch up to `answerable` may be spoken of; every batch up to `durable` is synced. Batches
   // that have been written come back with recycle().
   void on_durable(BatchIndex answerable, BatchIndex durable, Nanos now);
@@ -114,6 +124,23 @@ class Core {
   // When on_timer() is due. None: no time is waited for.
   std::optional<Nanos> next_deadline() const;
 
+  // ---- Checkpoints. One is made at a time. Those who ask before it is settled what it holds share
+  // it; those who ask later share the next.
+  // Asks for one on nobody's behalf: the schedule's.
+  void want_checkpoint() { checkpoints_.wanted = true; }
+  // If one is wanted and none is being made, settles what it holds: all that has happened. From
+  // then on it counts as being made.
+  void settle_cut(Nanos now);
+  // The cut that is due between the last batch taken and the next. Given once. REQUIRES: the
+  // committer is idle, so that it has written the last batch taken.
+  std::optional<Cut> take_cut();
+  // What became of it: a CheckpointMade or CheckpointFailed for those who asked. REQUIRES: a cut
+  // was taken, and this was not called since.
+  void on_checkpoint(const Reply& answer, Nanos now);
+  // Answers all who wait for one with this failure, and from here on all who ask. One whose cut was
+  // taken still ends with on_checkpoint().
+  void refuse_checkpoints(std::string reason, Nanos now);
+
   // Whether anything is held for batches that are not answerable yet.
   bool quiet() const;
   uint64_t jobs_damaged() const;
@@ -136,6 +163,9 @@ class Core {
   void answer_job(Connection& conn, const JobReply& reply, BatchIndex after);
   void hold(Connection& conn, BatchIndex after);
   void resume_held_puts(Nanos now);
+  void on_checkpoint_asked(Connection& conn, const Checkpoint& asked, Nanos now);
+  void reply_to(Connection& conn, const Reply& reply);
+  void reply_to(std::vector<ConnId>&& conns, const Reply& reply);
   void seal_open(Nanos now);
   bool open_is_full() const;
   bool room() const;
@@ -169,6 +199,16 @@ class Core {
     std::vector<ConnId> conns;
   };
   std::deque<Holders> holders_;
+
+  struct Checkpoints {
+    bool wanted = false;
+    bool being_made = false;      // From settle_cut() to on_checkpoint().
+    std::optional<Cut> cut;       // Settled, and not yet taken.
+    std::vector<ConnId> waiting;  // They get the next.
+    std::vector<ConnId> sharing;  // They get the one that is being made.
+    std::string refused_because;  // Empty: they are not refused.
+  };
+  Checkpoints checkpoints_;
 
   std::vector<ConnId> changed_;
   std::vector<ConnId> released_;  // Answered while something of theirs was still to be run.

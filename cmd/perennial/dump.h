@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include <unistd.h>
+
+#include "cmd/perennial/command.h"
+#include "engine/types/basic.h"
+#include "engine/types/status.h"
+
+namespace perennial::tool {
+
+struct DumpOptions {
+  std::string data_dir = {};  // Or a checkpoint.
+  std::string format = "jsonl";
+  std::string tube = {};
+  std::string state = {};
+  std::optional<uint64_t> id = {};
+  std::optional<uint64_t> limit = {};
+  bool no_body = false;
+  bool summary = false;
+  bool json = false;  // The summary's.
+  bool recover_point_in_time = false;
+};
+
+// perennial dump: every job of a data directory that no server uses, or of a checkpoint, with all
+// its fields; dump_format.h. Writes to `fd`, and changes nothing. Corruption, after everything was
+// written: some bodies are not what they were.
+Status dump(const DumpOptions& options, int fd = STDOUT_FILENO);
+// The same of a directory that somebody else names; options.data_dir is not looked at.
+Status dump_directory(const std::string& path, const DumpOptions& options, int fd);
+Command dump_command(DumpOptions& options);
+
+}  // namespace perennial::tool

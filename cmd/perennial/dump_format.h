@@ -1,0 +1,114 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cmd/perennial/output.h"
+#include "engine/types/basic.h"
+#include "engine/types/transition.h"
+#include "store/format.h"
+
+// What a dump is. Lines of JSON, UTF-8, each one object:
+//
+//   {"format":"perennial-dump","version":1,"jobs":{"ready":1,"reserved":0,"delayed":0,"buried":1},
+//    "tubes":["default","mail"],"pauses":[{"tube":"mail","duration":N,"end":N}],"next_id":8,
+//    "commit":{"epoch":2,"index":40,"known_durable":39,"now":N}}
+//   {"id":3,"tube":"mail","state":"buried","pri":10,"delay":0,"ttr":60,"created":N,"bury_order":1,
+//    "reserves":1,"timeouts":0,"releases":0,"buries":1,"kicks":0,"bytes":5,"body":"hello"}
+//   {"jobs":2,"body_bytes":9,"xxh3_128":"0123..."}
+//
+// (each on a line of its own). The first names what is in the dump: how many jobs in each state,
+// every tube, and every pause, sorted by tube. "selection" is there if not everything was asked
+// for. Jobs come by id. A delayed one has "deadline", a buried one "bury_order". A body is "body"
+// if it is UTF-8 and "body_base64" if not; beside "body_damaged":true it is what is there in its
+// place, and with "body_missing":true there is none. The last line counts jobs and the bytes of
+// their bodies, and has the hash, as xxh128sum prints it, of every byte before that line.
+//
+// A time is nanoseconds since the epoch, and so is the duration of a pause; delay and ttr are
+// seconds. Numbers reach 2^64 - 1. Nothing depends on when the dump was made: the same directory
+// gives the same bytes. In YAML it is the same, a document for each line; load takes JSON only.
+//
+// Fields are only ever added together with a higher version.
+namespace perennial::tool {
+
+inline constexpr std::string_view dump_format_name = "perennial-dump";
+inline constexpr uint64_t dump_version = 1;
+
+// The word of the protocol for a state: "ready" and so on.
+std::string_view state_name(JobState state);
+std::optional<JobState> state_of(std::string_view name);
+
+struct DumpPause {
+  std::string tube;
+  Nanos duration = 0;
+  Nanos end = 0;
+};
+
+// What was asked for, if not everything.
+struct DumpSelection {
+  std::string tube = {};  // Empty: of all tubes.
+  std::optional<JobState> state = {};
+  std::optional<uint64_t> id = {};
+  std::optional<uint64_t> limit = {};
+  bool no_body = false;
+
+  bool is_everything() const { return tube.empty() && !state && !id && !limit && !no_body; }
+};
+
+struct DumpHeader {
+  std::array<uint64_t, store::job_states.size()> jobs = {};  // By state.
+  std::vector<std::string> tubes = {};                       // Sorted.
+  std::vector<DumpPause> pauses = {};                        // Sorted by tube.
+  JobId next_id = 1;
+  store::CommitRow commit = {};
+  DumpSelection selection = {};
+
+  uint64_t job_count() const;
+};
+
+struct DumpFooter {
+  uint64_t jobs = 0;
+  uint64_t body_bytes = 0;
+  std::string hash = {};
+};
+
+// A body on its way out.
+struct DumpBody {
+  enum class Kind : uint8_t { Whole, Damaged, Missing, NotAskedFor };
+  Kind kind = Kind::NotAskedFor;
+  std::string_view bytes = {};  // What is there, whole or not.
+};
+
+// Writes a dump. Its memory does not grow with bodies.
+class DumpWriter {
+ public:
+  enum class Syntax : uint8_t { Json, Yaml };
+  DumpWriter(Output& out, Syntax syntax) : out_(out), syntax_(syntax) {}
+
+  void header(const DumpHeader& header);
+  void job(const JobRow& row, std::string_view tube, const DumpBody& body);
+  // Counts what it has written itself.
+  void footer();
+
+ private:
+  void begin();
+  void end();
+  void key(std::string_view name);
+  void number(std::string_view name, uint64_t value);
+  void text(std::string_view name, std::string_view value);
+  void flag(std::string_view name);
+  void json(std::string_view name, const std::string& value);
+  void body(const DumpBody& body);
+
+  Output& out_;
+  const Syntax syntax_;
+  bool has_field_ = false;
+  uint64_t jobs_ = 0;
+  uint64_t body_bytes_ = 0;
+};
+
+}  // namespace perennial::tool

@@ -1,0 +1,86 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <uv.h>
+
+#include "cmd/perenniald/checkpoint_schedule.h"
+#include "cmd/perenniald/clock.h"
+#include "cmd/perenniald/core/core.h"
+#include "engine/types/status.h"
+#include "store/checkpoint.h"
+#include "store/committer.h"
+
+namespace perennial::perenniald {
+
+// Makes the checkpoints of a running server, one at a time: core says when one is wanted and what
+// it holds, the committer cuts it between two batches, and a thread of its own reads all of it,
+// verifies it and gives it its name, for as long as that takes. None that fails harms the server.
+class Checkpoints {
+ public:
+  struct Settings {
+    std::string dir;
+    std::string data_dir;
+    std::string server_version;
+    Nanos every = 0;  // 0: there is no schedule.
+    size_t keep = 0;  // 0: all.
+  };
+
+  // All outlive this.
+  Checkpoints(uv_loop_t& loop, core::Core& core, TurnClock& clock, Settings settings);
+
+  // Prepares the directory, clears it of what a crash left, and starts the schedule. A failure is
+  // one of the configuration. REQUIRES: the store is open.
+  Status open();
+  // Gives the committer what is to be cut now, if anything is. Returns whether it did. REQUIRES:
+  // the committer is idle.
+  bool hand_over(store::Committer& committer);
+  void on_cut(const store::Committer::Cut& cut);
+  // No more of them: those who wait are told so, and one that is being verified is given up.
+  void stop();
+  // Ends the thread, and closes what is open in the loop. Nothing may be called afterwards.
+  void close();
+
+  // Since the newest complete one was cut; -1 without one.
+  int64_t age_s() const { return schedule_.age_s(clock_.now()); }
+
+ private:
+  // The one that is being made.
+  struct Making {
+    store::CheckpointCut cut;
+    bool scheduled = false;
+    Nanos cut_took = 0;
+    Nanos took = 0;  // From the cut until it was verified.
+    std::optional<Result<store::CheckpointManifest>> result = {};
+    Result<std::vector<std::string>> pruned = std::vector<std::string>();
+  };
+  void complete();
+  void on_completed();
+  void report_success(const store::CheckpointManifest& manifest);
+  void report_pruned() const;
+  void fail(const Status& status);
+  void end_making(const Reply& answer);
+  void arm();
+  void on_due();
+
+  core::Core& core_;
+  TurnClock& clock_;
+  Settings settings_;
+  CheckpointSchedule schedule_;
+  bool open_ = false;
+  bool due_ = false;  // The schedule has asked, and that one is not being made yet.
+  uv_timer_t timer_;
+  uv_async_t completed_;
+  std::optional<Making> making_;  // The thread's, while that runs.
+  std::atomic<bool> cancelled_ = false;
+  std::thread thread_;
+};
+
+}  // namespace perennial::perenniald

@@ -1,0 +1,57 @@
+#include "cmd/perenniald/checkpoint_schedule.h"
+
+#include <gtest/gtest.h>
+
+namespace perennial::perenniald {
+namespace {
+
+constexpr Nanos second = nanos_per_second;
+
+TEST(CheckpointSchedule, WithoutAnIntervalNoneIsEverDue) {
+  CheckpointSchedule schedule(0);
+  EXPECT_FALSE(schedule.due());
+  schedule.made(5 * second, 6 * second);
+  schedule.failed(7 * second);
+  EXPECT_FALSE(schedule.due());
+  EXPECT_EQ(schedule.age_s(15 * second), 10);
+}
+
+TEST(CheckpointSchedule, TheFirstIsDueAtOnce) {
+  EXPECT_LE(*CheckpointSchedule(3600 * second).due(), 0);
+}
+
+TEST(CheckpointSchedule, TheNextIsDueAfterTheLastGoodOneWasCut) {
+  CheckpointSchedule schedule(3600 * second);
+  schedule.made(100 * second, 130 * second);
+  EXPECT_EQ(*schedule.due(), 3700 * second);
+}
+
+TEST(CheckpointSchedule, OneThatFailedIsTriedAgainSoon) {
+  CheckpointSchedule hourly(3600 * second);
+  hourly.made(100 * second, 100 * second);
+  hourly.failed(3700 * second);
+  EXPECT_EQ(*hourly.due(), 3760 * second);
+  CheckpointSchedule often(10 * second);
+  often.failed(100 * second);
+  EXPECT_EQ(*often.due(), 110 * second);
+}
+
+TEST(CheckpointSchedule, TheAgeIsThatOfTheNewestGoodOne) {
+  CheckpointSchedule schedule(0);
+  EXPECT_EQ(schedule.age_s(100 * second), -1);
+  schedule.made(100 * second, 105 * second);
+  schedule.failed(300 * second);
+  EXPECT_EQ(schedule.age_s(300 * second - 1), 199);
+  EXPECT_EQ(schedule.age_s(300 * second), 200);
+}
+
+// A clock that was put back must not keep the next one waiting until it has caught up.
+TEST(CheckpointSchedule, OneFromTheFutureIsAsGoodAsNow) {
+  CheckpointSchedule schedule(60 * second);
+  schedule.made(1'000'000 * second, 100 * second);
+  EXPECT_EQ(*schedule.due(), 160 * second);
+  EXPECT_EQ(schedule.age_s(101 * second), 1);
+}
+
+}  // namespace
+}  // namespace perennial::perenniald

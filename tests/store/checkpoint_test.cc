@@ -1,0 +1,99 @@
+#include "store/checkpoint.h"
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include "store/restore.h"
+#include "tests/store/checkpoint_maker.h"
+#include "tests/support/seed.h"
+
+namespace perennial::store {
+namespace {
+
+namespace fs = std::filesystem;
+
+TEST(Checkpoint, HasTheTimeInItsName) {
+  EXPECT_EQ(checkpoint_name(checkpoint_time), "2026-11-21T12-40-05.123Z");
+  EXPECT_EQ(checkpoint_name(0), "1970-01-01T00-00-00.000Z");
+}
+
+TEST(Checkpoint, SaysWhatIsInIt) {
+  CheckpointMaker maker(support::seed());
+  maker.write(30);
+  const Result<CheckpointManifest> made = maker.make();
+  ASSERT_TRUE(made.ok()) << made.status().message();
+  const Image& image = maker.world().image();
+  EXPECT_EQ(made->commit.index, maker.world().index());
+  EXPECT_EQ(made->job_count(), image.jobs.size());
+  EXPECT_EQ(made->tubes.size(), image.tubes.size());
+  EXPECT_GE(made->next_id, maker.world().next_id());
+  EXPECT_EQ(made->format, format_version);
+  uint64_t body_bytes = 0;
+  for (const auto& [id, row] : image.jobs) body_bytes += row.body_bytes;
+  for (const CheckpointTube& tube : made->tubes) body_bytes -= tube.body_bytes;
+  EXPECT_EQ(body_bytes, 0U);
+}
+
+TEST(Checkpoint, IsReadAsItWasMade) {
+  CheckpointMaker maker(support::seed());
+  maker.write(30);
+  const Result<CheckpointManifest> made = maker.make();
+  ASSERT_TRUE(made.ok()) << made.status().message();
+  uint64_t read = 0;
+  const Result<CheckpointManifest> verified =
+      verify_checkpoint(maker.path(), [&](uint64_t bytes) { read = bytes; });
+  ASSERT_TRUE(verified.ok()) << verified.status().message();
+  EXPECT_EQ(read, made->bytes());
+  EXPECT_EQ(verified->name, made->name);
+  EXPECT_EQ(verified->created, checkpoint_time);
+  EXPECT_EQ(verified->commit, made->commit);
+  EXPECT_EQ(verified->files, made->files);
+  EXPECT_EQ(verified->server_version, "0.1.0");
+}
+
+TEST(Checkpoint, StaysAsItIsWhileTheStoreGoesOn) {
+  CheckpointMaker maker(support::seed());
+  maker.write(10);
+  ASSERT_TRUE(maker.make().ok());
+  maker.write(30);
+  ASSERT_TRUE(maker.store().flush().ok());
+  const Result<CheckpointManifest> verified = verify_checkpoint(maker.path());
+  ASSERT_TRUE(verified.ok()) << verified.status().message();
+  EXPECT_EQ(verified->commit.index, 10U);
+}
+
+TEST(Checkpoint, IsForItsOwnerAlone) {
+  CheckpointMaker maker(support::seed());
+  maker.write(10);
+  ASSERT_TRUE(maker.make().ok());
+  for (const auto& entry : fs::recursive_directory_iterator(maker.path())) {
+    struct stat found = {};
+    ASSERT_EQ(::stat(entry.path().c_str(), &found), 0);
+    EXPECT_EQ(found.st_mode & 0777U, entry.is_directory() ? 0700U : 0600U) << entry.path();
+  }
+}
+
+TEST(Restore, HoldsExactlyWhatTheCheckpointHeld) {
+  CheckpointMaker maker(support::seed());
+  maker.write(30);
+  const Image image = maker.world().image();
+  const Result<CheckpointManifest> made = maker.make();
+  ASSERT_TRUE(made.ok()) << made.status().message();
+  maker.write(10);
+  const Restore how = {.from = maker.path(), .to = maker.dir() + "/restored"};
+  const Result<Restored> restored = restore_checkpoint(how);
+  ASSERT_TRUE(restored.ok()) << restored.status().message();
+  EXPECT_EQ(restored->next_id, made->next_id + 1'000'000);
+  Result<std::unique_ptr<Store>> store = Store::open({.data_dir = how.to});
+  ASSERT_TRUE(store.ok()) << store.status().message();
+  EXPECT_EQ(difference(**store, image), "");
+  EXPECT_EQ((*store)->opening().last_index, made->commit.index);
+  EXPECT_EQ((*store)->opening().next_id, restored->next_id);
+}
+
+}  // namespace
+}  // namespace perennial::store

@@ -1,0 +1,142 @@
+// Checkpoints that the committer cuts while it writes.
+
+#include <condition_variable>
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "store/checkpoint.h"
+#include "store/committer.h"
+#include "tests/store/temp_dir.h"
+#include "tests/store/world.h"
+#include "tests/support/seed.h"
+
+namespace perennial::store {
+namespace {
+
+using testing::HasSubstr;
+
+class CommitterCutTest : public testing::TestWithParam<Durability> {
+ protected:
+  void SetUp() override {
+    Options options;
+    options.data_dir = dir_.data_dir();
+    options.durability = GetParam();
+    options.sync_interval_ms = 3'600'000;
+    options.events.fatal = [](const Status& status) { ADD_FAILURE() << status.message(); };
+    Result<std::unique_ptr<Store>> store = Store::open(options);
+    ASSERT_TRUE(store.ok()) << store.status().message();
+    store_ = store.take();
+    committer_ = std::make_unique<Committer>(*store_, [this] {
+      const std::lock_guard lock(mutex_);
+      woken_.notify_all();
+    });
+    std::filesystem::create_directory(checkpoints());
+  }
+
+  std::string checkpoints() const { return dir_.path() + "/checkpoints"; }
+
+  void wait() {
+    std::unique_lock lock(mutex_);
+    woken_.wait(lock, [this] { return committer_->idle(); });
+  }
+  void write(int batches) {
+    for (int i = 0; i < batches; ++i) {
+      // Its bodies live while the next batch is made.
+      Batch batch;
+      world_.next(batch, 20);
+      wait();
+      committer_->submit(std::move(batch));
+    }
+    wait();
+  }
+  CheckpointCut next_cut() {
+    CheckpointCut cut = {.dir = checkpoints(),
+                         .name = checkpoint_name(nanos_per_second * ++cuts_),
+                         .server_version = "0.1.0",
+                         .index = world_.index(),
+                         .jobs = StateCounts()};
+    for (const auto& entry : world_.image().jobs) ++count_of(*cut.jobs, entry.second.state);
+    return cut;
+  }
+  Committer::Done cut(const std::string& path) {
+    committer_->submit_cut(path);
+    wait();
+    return committer_->collect();
+  }
+
+  const TempDir dir_;
+  World world_{support::seed()};
+  Nanos cuts_ = 0;
+  std::mutex mutex_;  // With woken_: that idle() may have changed.
+  std::condition_variable woken_;
+  std::unique_ptr<Store> store_;
+  std::unique_ptr<Committer> committer_;
+};
+
+TEST_P(CommitterCutTest, EachHoldsTheBatchesBeforeItAndNoneBehind) {
+  std::vector<CheckpointCut> cuts;
+  for (int i = 0; i < 4; ++i) {
+    write(15);
+    cuts.push_back(next_cut());
+    const Committer::Done done = cut(partial_path(cuts.back()));
+    ASSERT_TRUE(done.cut);
+    ASSERT_TRUE(done.cut->status.ok()) << done.cut->status.message();
+    EXPECT_GT(done.cut->took, 0);
+    // In every mode, because what is in a checkpoint must not be lost by what it was made of.
+    EXPECT_EQ(done.durable, world_.index());
+    EXPECT_FALSE(committer_->collect().cut) << "told once";
+  }
+  write(15);
+  for (const CheckpointCut& each : cuts) {
+    const Result<CheckpointManifest> manifest = complete_checkpoint(each);
+    ASSERT_TRUE(manifest.ok()) << manifest.status().message();
+    EXPECT_EQ(manifest->commit.index, each.index);
+    EXPECT_EQ(manifest->jobs, *each.jobs);
+  }
+}
+
+TEST_P(CommitterCutTest, ThatFailsHarmsNothing) {
+  write(5);
+  const std::string path = partial_path(next_cut());
+  std::filesystem::create_directory(path);
+  const Committer::Done failed = cut(path);
+  ASSERT_TRUE(failed.cut);
+  EXPECT_THAT(failed.cut->status.message(), HasSubstr("is there already"));
+  const Committer::Done nowhere = cut(dir_.path() + "/none/x.partial");
+  ASSERT_TRUE(nowhere.cut);
+  EXPECT_FALSE(nowhere.cut->status.ok());
+  EXPECT_FALSE(store_->failed());
+  write(5);
+  EXPECT_EQ(committer_->collect().answerable, world_.index());
+  EXPECT_TRUE(cut(partial_path(next_cut())).cut->status.ok());
+}
+
+TEST_P(CommitterCutTest, IsSeenAsWorkByTheWatchdogAndDoneBeforeAStop) {
+  write(1);
+  const uint64_t before = committer_->progress();
+  const CheckpointCut last = next_cut();
+  committer_->submit_cut(partial_path(last));
+  EXPECT_FALSE(committer_->idle() && committer_->progress() == before);
+  committer_->stop();
+  EXPECT_GE(committer_->progress(), before + 2);
+  EXPECT_FALSE(committer_->busy());
+  ASSERT_TRUE(committer_->collect().cut);
+  EXPECT_TRUE(std::filesystem::is_directory(partial_path(last) + "/db"));
+}
+
+std::string case_name(const testing::TestParamInfo<Durability>& info) {
+  return std::string(durability_name(info.param));
+}
+INSTANTIATE_TEST_SUITE_P(Modes, CommitterCutTest,
+                         testing::Values(Durability::Commit, Durability::Interval,
+                                         Durability::Never),
+                         case_name);
+
+}  // namespace
+}  // namespace perennial::store
