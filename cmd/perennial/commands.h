@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "cmd/perennial/bench_put.h"
+#include "cmd/perennial/check.h"
 #include "cmd/perennial/command.h"
 #include "cmd/perennial/dump.h"
 #include "cmd/perennial/import_binlog.h"
@@ -14,6 +15,7 @@ namespace perennial::tool {
 struct AllOptions {
   DumpOptions dump;
   LoadOptions load;
+  CheckOptions check;
   ImportOptions import_binlog;
   bench::PutOptions bench_put;
 };
