@@ -4,15 +4,13 @@
 #include <memory>
 #include <ostream>
 #include <string>
-#include <vector>
 
 #include <gtest/gtest.h>
-#include <rocksdb/db.h>
 #include <rocksdb/env.h>
 
-#include "engine/types/check.h"
 #include "store/format.h"
 #include "store/store.h"
+#include "tests/store/raw_db.h"
 #include "tests/store/temp_dir.h"
 #include "tests/store/world.h"
 #include "tests/support/fault_fs.h"
@@ -20,58 +18,6 @@
 // P9: what is damaged does not open, and the message says what it is.
 namespace perennial::store {
 namespace {
-
-// The database as RocksDB sees it, for doing to it what a store never does.
-class RawDb {
- public:
-  explicit RawDb(const std::string& data_dir) {
-    const std::string path = data_dir + "/db";
-    std::vector<std::string> names;
-    CHECK(rocksdb::DB::ListColumnFamilies({}, path, &names).ok());
-    std::vector<rocksdb::ColumnFamilyDescriptor> families;
-    for (const std::string& name : names) {
-      families.emplace_back(name, rocksdb::ColumnFamilyOptions());
-    }
-    rocksdb::DB* db = nullptr;
-    CHECK(rocksdb::DB::Open({}, path, families, &families_, &db).ok());
-    db_.reset(db);
-  }
-  ~RawDb() {
-    // So that what was done is in tables: the log holds only what a store writes.
-    CHECK(db_->Flush({}, families_).ok());
-    for (rocksdb::ColumnFamilyHandle* family : families_) {
-      CHECK(db_->DestroyColumnFamilyHandle(family).ok());
-    }
-  }
-
-  void put(Family family, std::string_view key, std::string_view value) {
-    CHECK(db_->Put({}, find(family), slice(key), slice(value)).ok());
-  }
-  void single_delete(Family family, std::string_view key) {
-    CHECK(db_->SingleDelete({}, find(family), slice(key)).ok());
-  }
-  void remove(Family family, std::string_view key) {
-    CHECK(db_->Delete({}, find(family), slice(key)).ok());
-  }
-  void add_family(const std::string& name) {
-    rocksdb::ColumnFamilyHandle* family = nullptr;
-    CHECK(db_->CreateColumnFamily({}, name, &family).ok());
-    families_.push_back(family);
-  }
-
- private:
-  static rocksdb::Slice slice(std::string_view bytes) { return {bytes.data(), bytes.size()}; }
-  rocksdb::ColumnFamilyHandle* find(Family family) {
-    for (rocksdb::ColumnFamilyHandle* handle : families_) {
-      if (handle->GetName() == family_names[place_of(family)]) return handle;
-    }
-    CHECK(!"a family that is not there");
-    return nullptr;
-  }
-
-  std::unique_ptr<rocksdb::DB> db_;
-  std::vector<rocksdb::ColumnFamilyHandle*> families_;
-};
 
 // Job 1 in tube 1, with the body "hello".
 void make_store(const std::string& path) {
