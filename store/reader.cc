@@ -94,7 +94,8 @@ Result<std::string_view> Reader::Bodies::read(JobId id) {
   impl_->begun = true;
   if (!at.status().ok()) return from_rocksdb(at.status());
   if (!at.Valid() || store::view(at.key()) != view(key)) {
-    return store::damaged(Family::Bodies, view(key), "the body is missing");
+    return Status(StatusCode::NotFound,
+                  store::damaged(Family::Bodies, view(key), "the body is missing").message());
   }
   return decode_body(id, store::view(at.value()));
 }
