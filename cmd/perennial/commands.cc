@@ -6,6 +6,7 @@ std::vector<Command> all_commands(AllOptions& options) {
   return {
       dump_command(options.dump),
       load_command(options.load),
+      check_command(options.check),
       checkpoint_create_command(options.checkpoint_create),
       checkpoint_list_command(options.checkpoint_list),
       checkpoint_verify_command(options.checkpoint_verify),

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "cmd/perennial/bench_put.h"
+#include "cmd/perennial/check.h"
 #include "cmd/perennial/checkpoint_create.h"
 #include "cmd/perennial/checkpoint_offline.h"
 #include "cmd/perennial/command.h"
@@ -19,6 +20,7 @@ namespace perennial::tool {
 struct AllOptions {
   DumpOptions dump;
   LoadOptions load;
+  CheckOptions check;
   CheckpointCreateOptions checkpoint_create;
   CheckpointListOptions checkpoint_list;
   CheckpointVerifyOptions checkpoint_verify;

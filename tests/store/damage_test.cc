@@ -4,7 +4,6 @@
 #include <memory>
 #include <ostream>
 #include <string>
-#include <vector>
 
 #include <gtest/gtest.h>
 #include <rocksdb/env.h>

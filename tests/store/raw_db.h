@@ -14,53 +14,24 @@
 
 namespace perennial::store {
 
-// The database as RocksDB sees it, for doing to it what a store never does.
+// The database of a data directory as RocksDB sees it, for doing to it what a store never does. At
+// the end everything is in tables: the log holds only what a store writes.
 class RawDb {
  public:
-  explicit RawDb(const std::string& data_dir) {
-    const std::string path = data_dir + "/db";
-    std::vector<std::string> names;
-    CHECK(rocksdb::DB::ListColumnFamilies({}, path, &names).ok());
-    std::vector<rocksdb::ColumnFamilyDescriptor> families;
-    for (const std::string& name : names) {
-      families.emplace_back(name, rocksdb::ColumnFamilyOptions());
-    }
-    rocksdb::DB* db = nullptr;
-    CHECK(rocksdb::DB::Open({}, path, families, &families_, &db).ok());
-    db_.reset(db);
-  }
-  ~RawDb() {
-    // So that what was done is in tables: the log holds only what a store writes.
-    CHECK(db_->Flush({}, families_).ok());
-    for (rocksdb::ColumnFamilyHandle* family : families_) {
-      CHECK(db_->DestroyColumnFamilyHandle(family).ok());
-    }
-  }
+  explicit RawDb(const std::string& data_dir);
+  ~RawDb();
+  RawDb(const RawDb&) = delete;
+  RawDb& operator=(const RawDb&) = delete;
 
-  void put(Family family, std::string_view key, std::string_view value) {
-    CHECK(db_->Put({}, find(family), slice(key), slice(value)).ok());
-  }
-  void single_delete(Family family, std::string_view key) {
-    CHECK(db_->SingleDelete({}, find(family), slice(key)).ok());
-  }
-  void remove(Family family, std::string_view key) {
-    CHECK(db_->Delete({}, find(family), slice(key)).ok());
-  }
-  void add_family(const std::string& name) {
-    rocksdb::ColumnFamilyHandle* family = nullptr;
-    CHECK(db_->CreateColumnFamily({}, name, &family).ok());
-    families_.push_back(family);
-  }
+  void put(Family family, std::string_view key, std::string_view value);
+  void single_delete(Family family, std::string_view key);
+  void remove(Family family, std::string_view key);
+  void add_family(const std::string& name);
+  // The path of a table file of the family.
+  std::string table_of(Family family);
 
  private:
-  static rocksdb::Slice slice(std::string_view bytes) { return {bytes.data(), bytes.size()}; }
-  rocksdb::ColumnFamilyHandle* find(Family family) {
-    for (rocksdb::ColumnFamilyHandle* handle : families_) {
-      if (handle->GetName() == family_names[place_of(family)]) return handle;
-    }
-    CHECK(!"a family that is not there");
-    return nullptr;
-  }
+  rocksdb::ColumnFamilyHandle* find(Family family);
 
   std::unique_ptr<rocksdb::DB> db_;
   std::vector<rocksdb::ColumnFamilyHandle*> families_;
