@@ -4,6 +4,15 @@ namespace perennial::tool {
 
 std::vector<Command> all_commands(AllOptions& options) {
   return {
+      stats_command(options.stats),
+      tubes_command(options.tubes),
+      put_command(options.put),
+      peek_command(options.peek),
+      kick_command(options.kick),
+      bury_command(options.bury),
+      delete_command(options.delete_jobs),
+      pause_command(options.pause),
+      drain_command(options.drain),
       import_binlog_command(options.import_binlog),
       bench::bench_put_command(options.bench_put),
   };

@@ -3,13 +3,31 @@
 #include <vector>
 
 #include "cmd/perennial/bench_put.h"
+#include "cmd/perennial/bury.h"
 #include "cmd/perennial/command.h"
+#include "cmd/perennial/delete.h"
+#include "cmd/perennial/drain.h"
 #include "cmd/perennial/import_binlog.h"
+#include "cmd/perennial/kick.h"
+#include "cmd/perennial/pause.h"
+#include "cmd/perennial/peek.h"
+#include "cmd/perennial/put.h"
+#include "cmd/perennial/stats.h"
+#include "cmd/perennial/tubes.h"
 
 namespace perennial::tool {
 
 // The options of every subcommand, for as long as the program runs.
 struct AllOptions {
+  StatsOptions stats;
+  TubesOptions tubes;
+  PutOptions put;
+  PeekOptions peek;
+  KickOptions kick;
+  BuryOptions bury;
+  DeleteOptions delete_jobs;
+  PauseOptions pause;
+  DrainOptions drain;
   ImportOptions import_binlog;
   bench::PutOptions bench_put;
 };

@@ -1,0 +1,100 @@
+#include "cmd/perennial/tubes_table.h"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "cmd/perennial/output.h"
+
+namespace perennial::tool {
+namespace {
+
+constexpr size_t name_columns_min = 12;
+constexpr std::string_view total_label = "total";
+
+struct Column {
+  std::string_view title;
+  std::string_view key;
+  bool duration = false;
+};
+constexpr std::array all_columns = {
+    Column{"READY", "current-jobs-ready"},     Column{"RESERVED", "current-jobs-reserved"},
+    Column{"DELAYED", "current-jobs-delayed"}, Column{"BURIED", "current-jobs-buried"},
+    Column{"WAIT", "current-waiting"},         Column{"USE", "current-using"},
+    Column{"WATCH", "current-watching"},       Column{"AGE", "next-ready-age", true},
+    Column{"PAUSE", "pause-time-left", true},
+};
+
+bool is_told(const std::vector<StatsReply>& tubes, const Column& column) {
+  return tubes.empty() || tubes.front().number(column.key).has_value();
+}
+
+// Short, so that a column of it stays narrow: "45s", "12m", "5h", "3d".
+std::string short_duration(uint64_t seconds) {
+  if (seconds == 0) return "-";
+  if (seconds < 120) return fmt::format("{}s", seconds);
+  if (seconds < 7200) return fmt::format("{}m", seconds / 60);
+  if (seconds < 172'800) return fmt::format("{}h", seconds / 3600);
+  return fmt::format("{}d", seconds / 86'400);
+}
+
+struct Cells {
+  std::string name;
+  std::vector<std::string> values;
+};
+
+Cells cells_of(const StatsReply& tube, const std::vector<Column>& columns) {
+  Cells cells{.name = printable(tube.text("name").value_or("?")), .values = {}};
+  for (const Column& column : columns) {
+    const uint64_t number = tube.count(column.key);
+    cells.values.push_back(column.duration ? short_duration(number) : with_commas(number));
+  }
+  return cells;
+}
+
+Cells totals_of(const std::vector<StatsReply>& tubes, const std::vector<Column>& columns) {
+  Cells cells{.name = fmt::format("{} ({} tubes)", total_label, with_commas(tubes.size())),
+              .values = {}};
+  for (const Column& column : columns) {
+    uint64_t sum = 0;
+    for (const StatsReply& tube : tubes) sum += tube.count(column.key);
+    cells.values.push_back(column.duration ? "" : with_commas(sum));
+  }
+  return cells;
+}
+
+}  // namespace
+
+std::string tubes_table(const std::vector<StatsReply>& tubes, size_t columns) {
+  std::vector<Column> shown;
+  std::ranges::copy_if(all_columns, std::back_inserter(shown),
+                       [&tubes](const Column& column) { return is_told(tubes, column); });
+  std::vector<Cells> lines{{.name = "TUBE", .values = {}}};
+  for (const Column& column : shown) lines.front().values.emplace_back(column.title);
+  for (const StatsReply& tube : tubes) lines.push_back(cells_of(tube, shown));
+  lines.push_back(totals_of(tubes, shown));
+
+  std::vector<size_t> widths(shown.size());
+  size_t name_columns = 0;
+  for (const Cells& line : lines) {
+    name_columns = std::max(name_columns, line.name.size());
+    for (size_t i = 0; i < widths.size(); ++i)
+      widths[i] = std::max(widths[i], line.values[i].size() + 1);
+  }
+  size_t rest = 0;
+  for (const size_t width : widths) rest += width;
+  const size_t room = columns > rest + name_columns_min ? columns - rest : name_columns_min;
+  name_columns = std::min(name_columns, room);
+
+  std::string out;
+  for (const Cells& line : lines) {
+    out += fmt::format("{:<{}}", cut(line.name, name_columns), name_columns);
+    for (size_t i = 0; i < widths.size(); ++i)
+      out += fmt::format("{:>{}}", line.values[i], widths[i]);
+    out += '\n';
+  }
+  return out;
+}
+
+}  // namespace perennial::tool
