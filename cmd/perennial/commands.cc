@@ -14,6 +14,7 @@ std::vector<Command> all_commands(AllOptions& options) {
       pause_command(options.pause),
       drain_command(options.drain),
       import_binlog_command(options.import_binlog),
+      export_beanstalkd_command(options.export_beanstalkd),
       bench::bench_put_command(options.bench_put),
   };
 }

@@ -7,6 +7,7 @@
 #include "cmd/perennial/command.h"
 #include "cmd/perennial/delete.h"
 #include "cmd/perennial/drain.h"
+#include "cmd/perennial/export_beanstalkd.h"
 #include "cmd/perennial/import_binlog.h"
 #include "cmd/perennial/kick.h"
 #include "cmd/perennial/pause.h"
@@ -29,6 +30,7 @@ struct AllOptions {
   PauseOptions pause;
   DrainOptions drain;
   ImportOptions import_binlog;
+  ExportOptions export_beanstalkd;
   bench::PutOptions bench_put;
 };
 
