@@ -6,6 +6,7 @@ std::vector<Command> all_commands(AllOptions& options) {
   return {
       stats_command(options.stats),
       tubes_command(options.tubes),
+      top_command(options.top),
       put_command(options.put),
       peek_command(options.peek),
       kick_command(options.kick),

@@ -14,6 +14,7 @@
 #include "cmd/perennial/peek.h"
 #include "cmd/perennial/put.h"
 #include "cmd/perennial/stats.h"
+#include "cmd/perennial/top.h"
 #include "cmd/perennial/tubes.h"
 
 namespace perennial::tool {
@@ -22,6 +23,7 @@ namespace perennial::tool {
 struct AllOptions {
   StatsOptions stats;
   TubesOptions tubes;
+  TopOptions top;
   PutOptions put;
   PeekOptions peek;
   KickOptions kick;

@@ -80,6 +80,19 @@ std::string duration_text(uint64_t seconds) {
   return two_units(seconds, day, "d", hour, "h");
 }
 
+std::string short_duration(uint64_t seconds) {
+  if (seconds == 0) return "-";
+  if (seconds < 2 * minute) return fmt::format("{}s", seconds);
+  if (seconds < 2 * hour) return fmt::format("{}m", seconds / minute);
+  if (seconds < 2 * day) return fmt::format("{}h", seconds / hour);
+  return fmt::format("{}d", seconds / day);
+}
+
+std::string short_count(uint64_t number) {
+  if (number < 1'000'000) return with_commas(number);
+  return fmt::format("{:.1f}M", static_cast<double>(number) / 1e6);
+}
+
 std::string latency_text(uint64_t microseconds) {
   if (microseconds < 1000) return fmt::format("{} us", microseconds);
   const double milliseconds = static_cast<double>(microseconds) / 1000;

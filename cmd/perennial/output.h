@@ -13,6 +13,10 @@ std::string with_commas(uint64_t number);
 std::string rate_text(double per_second);
 // Two units, the larger first: "12 s", "3 min 20 s", "5 h 3 min", "2 d 4 h".
 std::string duration_text(uint64_t seconds);
+// For columns of a table, at most 4 characters: "-" for none, "45s", "12m", "5h", "300d".
+std::string short_duration(uint64_t seconds);
+// Likewise at most 7: "999,999", "1.2M".
+std::string short_count(uint64_t number);
 // "850 us", "12.3 ms", "1.2 s".
 std::string latency_text(uint64_t microseconds);
 // At most `columns` characters, which is at least 1; what was cut off is shown as "~".

@@ -30,15 +30,6 @@ bool is_told(const std::vector<StatsReply>& tubes, const Column& column) {
   return tubes.empty() || tubes.front().number(column.key).has_value();
 }
 
-// Short, so that a column of it stays narrow: "45s", "12m", "5h", "3d".
-std::string short_duration(uint64_t seconds) {
-  if (seconds == 0) return "-";
-  if (seconds < 120) return fmt::format("{}s", seconds);
-  if (seconds < 7200) return fmt::format("{}m", seconds / 60);
-  if (seconds < 172'800) return fmt::format("{}h", seconds / 3600);
-  return fmt::format("{}d", seconds / 86'400);
-}
-
 struct Cells {
   std::string name;
   std::vector<std::string> values;
