@@ -140,7 +140,11 @@ Command top_command(TopOptions& options) {
       .flags =
           {
               server_flag(options.server),
-              {"--interval", "SECONDS", "Between two looks", &options.interval_s},
+              {.name = "--interval",
+               .value = "SECONDS",
+               .help = "Between two looks, at least 0.1",
+               .target = &options.interval_s,
+               .highest = static_cast<uint64_t>(interval_s_max)},
               {"--once", "", "Print one screen, of one interval, and end", &options.once},
           },
       .run = [&options] { return top(options); },

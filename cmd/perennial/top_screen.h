@@ -24,7 +24,7 @@ struct TopView {
   // The last two answers; null as long as there is none. Rates are told from both.
   const TopSample* before = nullptr;
   const TopSample* after = nullptr;
-  std::string trouble;  // Why there is no newer answer, if there is none.
+  std::string trouble = {};  // Why there is no newer answer, if there is none.
 };
 
 // What perennial top shows: at most `rows` lines of at most `columns` characters. Tubes in which
