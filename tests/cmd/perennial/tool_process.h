@@ -23,6 +23,7 @@ class ToolProcess {
   ToolProcess(const ToolProcess&) = delete;
   ToolProcess& operator=(const ToolProcess&) = delete;
 
+  pid_t pid() const { return pid_; }
   void signal(int number);
   // Waits for its end; a run of more than a minute is a CHECK.
   ToolRun wait();
