@@ -110,29 +110,32 @@ std::vector<TakenJob> ExportTube::without_refused(std::vector<TakenJob> jobs) {
 
 Status ExportTube::move(std::vector<TakenJob> jobs) {
   std::vector<Copy> copies;
-  Status put;
-  for (const TakenJob& job : jobs) {
-    add_put(job);
-    if (setup_.target.queued_bytes() < queued_bytes_max) continue;
-    if (put = setup_.target.send(); !put.ok()) break;
-  }
-  if (put.ok()) put = receive_puts(jobs, copies);
-  if (put.ok()) put = bury_copies(copies);
-  if (!put.ok()) {
+  Status copied = copy(jobs, copies);
+  if (!copied.ok()) {
     // Only what is surely there, and as it was, is deleted here.
-    const auto sure = [](const Copy& copy) { return copy.job->state != JobState::Buried; };
-    std::erase_if(copies, [&sure](const Copy& copy) { return !sure(copy); });
+    std::erase_if(copies, [](const Copy& one) { return one.job->state == JobState::Buried; });
     setup_.tally.possible_duplicates += jobs.size() - copies.size();
   }
   Status deleted = delete_originals(copies);
   for (TakenJob& job : jobs) {
-    const auto is_it = [&job](const Copy& copy) { return copy.job == &job; };
+    const auto is_it = [&job](const Copy& one) { return one.job == &job; };
     if (std::ranges::any_of(copies, is_it)) continue;
     job.body = {};
     held_.push_back(std::move(job));
   }
-  if (!put.ok()) return put;
+  if (!copied.ok()) return copied;
   return deleted.ok() ? std::exchange(ended_, Status()) : deleted;
+}
+
+// Adds those that the target has confirmed, even if it fails.
+Status ExportTube::copy(std::vector<TakenJob>& jobs, std::vector<Copy>& copies) {
+  for (const TakenJob& job : jobs) {
+    add_put(job);
+    if (setup_.target.queued_bytes() < queued_bytes_max) continue;
+    if (Status sent = setup_.target.send(); !sent.ok()) return sent;
+  }
+  if (Status put = receive_puts(jobs, copies); !put.ok()) return put;
+  return bury_copies(copies);
 }
 
 void ExportTube::add_put(const TakenJob& job) {
@@ -169,7 +172,7 @@ void ExportTube::refuse(TakenJob& job, const wire::ClientReply& reply) {
     ended_ = Status(StatusCode::NoSpace, reason);
 }
 
-Status ExportTube::bury_copies(std::vector<Copy>& copies) {
+Status ExportTube::bury_copies(const std::vector<Copy>& copies) {
   size_t asked = 0;
   for (const Copy& copy : copies) {
     if (copy.job->state != JobState::Buried) continue;

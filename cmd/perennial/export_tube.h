@@ -45,10 +45,11 @@ class ExportTube {
   Status walk(Walk how, JobState state);
   Status move(std::vector<TakenJob> jobs);
   std::vector<TakenJob> without_refused(std::vector<TakenJob> jobs);
+  Status copy(std::vector<TakenJob>& jobs, std::vector<Copy>& copies);
   void add_put(const TakenJob& job);
   Status receive_puts(std::vector<TakenJob>& jobs, std::vector<Copy>& copies);
   void refuse(TakenJob& job, const wire::ClientReply& reply);
-  Status bury_copies(std::vector<Copy>& copies);
+  Status bury_copies(const std::vector<Copy>& copies);
   Status delete_originals(const std::vector<Copy>& copies);
   Status delete_copies(const std::vector<Copy>& copies);
   Status count_left();

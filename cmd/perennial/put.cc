@@ -66,6 +66,7 @@ class Putter {
       }
       take(*reply);
     }
+    std::fflush(stdout);
     return ended_;
   }
 
@@ -107,9 +108,14 @@ class Putter {
   Status ended_;
 };
 
+// Before it waits for more input it settles what there is: a line that somebody types, or a log
+// that grows, is a job at once.
 Status put_lines(Putter& putter, std::istream& input) {
-  for (std::string line; std::getline(input, line);)
-    if (Status added = putter.add(line); !added.ok()) return added;
+  for (std::string line; std::getline(input, line);) {
+    Status added = putter.add(line);
+    if (added.ok() && input.rdbuf()->in_avail() <= 0) added = putter.settle();
+    if (!added.ok()) return added;
+  }
   if (Status settled = putter.settle(); !settled.ok()) return settled;
   if (putter.failures() == 0) return {};
   return {StatusCode::Io,

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
+#include <numeric>
 
 #include <fmt/format.h>
 
@@ -55,9 +57,7 @@ Cells totals_of(const std::vector<StatsReply>& tubes, const std::vector<Column>&
   return cells;
 }
 
-}  // namespace
-
-std::string tubes_table(const std::vector<StatsReply>& tubes, size_t columns) {
+std::vector<Cells> all_lines(const std::vector<StatsReply>& tubes) {
   std::vector<Column> shown;
   std::ranges::copy_if(all_columns, std::back_inserter(shown),
                        [&tubes](const Column& column) { return is_told(tubes, column); });
@@ -65,19 +65,34 @@ std::string tubes_table(const std::vector<StatsReply>& tubes, size_t columns) {
   for (const Column& column : shown) lines.front().values.emplace_back(column.title);
   for (const StatsReply& tube : tubes) lines.push_back(cells_of(tube, shown));
   lines.push_back(totals_of(tubes, shown));
+  return lines;
+}
 
-  std::vector<size_t> widths(shown.size());
-  size_t name_columns = 0;
+// Of each column, with a space before it.
+std::vector<size_t> widths_of(const std::vector<Cells>& lines) {
+  std::vector<size_t> widths(lines.front().values.size());
   for (const Cells& line : lines) {
-    name_columns = std::max(name_columns, line.name.size());
     for (size_t i = 0; i < widths.size(); ++i)
       widths[i] = std::max(widths[i], line.values[i].size() + 1);
   }
-  size_t rest = 0;
-  for (const size_t width : widths) rest += width;
-  const size_t room = columns > rest + name_columns_min ? columns - rest : name_columns_min;
-  name_columns = std::min(name_columns, room);
+  return widths;
+}
 
+// The longest name, or what the other columns leave.
+size_t name_columns_of(const std::vector<Cells>& lines, size_t columns, size_t others) {
+  size_t longest = 0;
+  for (const Cells& line : lines) longest = std::max(longest, line.name.size());
+  return std::min(longest,
+                  columns > others + name_columns_min ? columns - others : name_columns_min);
+}
+
+}  // namespace
+
+std::string tubes_table(const std::vector<StatsReply>& tubes, size_t columns) {
+  const std::vector<Cells> lines = all_lines(tubes);
+  const std::vector<size_t> widths = widths_of(lines);
+  const size_t others = std::accumulate(widths.begin(), widths.end(), size_t{0});
+  const size_t name_columns = name_columns_of(lines, columns, others);
   std::string out;
   for (const Cells& line : lines) {
     out += fmt::format("{:<{}}", cut(line.name, name_columns), name_columns);

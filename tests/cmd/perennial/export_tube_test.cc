@@ -129,5 +129,36 @@ TEST_F(ExportOfATube, LeavesBuriedJobsWhereTheyCannotBeBuriedThere) {
   EXPECT_EQ(state(1), "buried");
 }
 
+// A job whose body cannot be read stays here, and the others go on.
+TEST(ExportFromADamagedServer, LeavesWhatCannotBeTaken) {
+  const std::string stats = "---\nname: t\ncurrent-jobs-buried: 2\n";
+  const std::string tube = "OK " + std::to_string(stats.size()) + "\r\n" + stats + "\r\n";
+  ScriptedServer source(Turns{{"use t", "USING t\r\n"},
+                              {"watch t", "WATCHING 2\r\n"},
+                              {"list-tubes-watched", "OK 12\r\n---\n- t\n- d\n\r\n"},
+                              {"ignore d", "WATCHING 1\r\n"},
+                              {"stats-tube t", tube},
+                              {"reserve-with-timeout 0", "INTERNAL_ERROR\r\n"},
+                              {"peek-ready", "NOT_FOUND\r\n"},
+                              {"peek-delayed", "NOT_FOUND\r\n"},
+                              {"peek-buried", "INTERNAL_ERROR\r\n"},
+                              {"stats-tube t", tube}});
+  ScriptedServer target(Turns{{"use t", "USING t\r\n"}});
+  ServerConnection from = support::connect(source.address());
+  ServerConnection to = support::connect(target.address());
+  ExportTally tally;
+  const Status moved = ExportTube({.source = from,
+                                   .target = to,
+                                   .tube = "t",
+                                   .window_jobs = 1,
+                                   .tally = tally,
+                                   .stopped = [] { return false; },
+                                   .progress = [] {}})
+                           .run();
+  EXPECT_TRUE(moved.ok()) << moved.message();
+  EXPECT_EQ(source.heard(), "");
+  EXPECT_EQ(tally.left["could not be taken: the server here answered INTERNAL_ERROR"], 2U);
+}
+
 }  // namespace
 }  // namespace perennial::tool
