@@ -4,7 +4,9 @@
 #include <cerrno>
 
 #include <fmt/format.h>
+#include <netinet/in.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 
 #include "cmd/common/address.h"
 #include "wire/words.h"
@@ -16,7 +18,17 @@ Result<ServerConnection> ServerConnection::open(const std::string& text) {
   if (!address.ok()) return address.status();
   Result<common::Socket> socket = common::connect_to(*address);
   if (!socket.ok()) return socket.take_status().with(text);
-  return ServerConnection(socket.take());
+  return ServerConnection(text, socket.take());
+}
+
+Status ServerConnection::limit_silence(uint32_t milliseconds) {
+  const timeval limit{.tv_sec = milliseconds / 1000,
+                      .tv_usec = static_cast<suseconds_t>(milliseconds % 1000) * 1000};
+  for (const int which : {SO_RCVTIMEO, SO_SNDTIMEO}) {
+    if (::setsockopt(socket_.fd(), SOL_SOCKET, which, &limit, sizeof limit) != 0)
+      return failed("limit the wait for the server");
+  }
+  return {};
 }
 
 void ServerConnection::add(const perennial::Command& command, std::string_view body) {
@@ -28,7 +40,7 @@ Status ServerConnection::send() {
     const ssize_t count =
         ::send(socket_.fd(), output_.data() + sent, output_.size() - sent, MSG_NOSIGNAL);
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return common::system_error("send to the server");
+    if (count < 0) return failed("send");
     sent += static_cast<size_t>(count);
   }
   output_.clear();
@@ -41,14 +53,18 @@ Result<wire::ClientReply> ServerConnection::receive() {
     while (input_at_ < input_.size()) {
       wire::ReplyStep step = parser_.feed(std::span(input_).subspan(input_at_));
       input_at_ += step.consumed;
-      if (!step.status.ok()) return std::move(step.status);
+      if (!step.status.ok()) {
+        return Status(StatusCode::Io,
+                      fmt::format("{}: what answers there is no perennial or beanstalkd: {}",
+                                  address_, step.status.message()));
+      }
       if (step.reply) return std::move(*step.reply);
     }
     std::array<char, 64 << 10> bytes;
     const ssize_t count = ::recv(socket_.fd(), bytes.data(), bytes.size(), 0);
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return common::system_error("receive from the server");
-    if (count == 0) return Status(StatusCode::Io, "the server closed the connection");
+    if (count < 0) return failed("receive");
+    if (count == 0) return Status(StatusCode::Io, address_ + ": the server closed the connection");
     input_.assign(bytes.data(), static_cast<size_t>(count));
     input_at_ = 0;
   }
@@ -58,6 +74,24 @@ Result<wire::ClientReply> ServerConnection::ask(const perennial::Command& comman
                                                 std::string_view body) {
   add(command, body);
   return receive();
+}
+
+bool ServerConnection::is_local() const {
+  sockaddr_storage peer{};
+  socklen_t size = sizeof peer;
+  if (::getpeername(socket_.fd(), reinterpret_cast<sockaddr*>(&peer), &size) != 0) return false;
+  if (peer.ss_family == AF_UNIX) return true;
+  if (peer.ss_family == AF_INET) {
+    constexpr uint32_t loopback_network = 127;
+    return ntohl(reinterpret_cast<sockaddr_in&>(peer).sin_addr.s_addr) >> 24 == loopback_network;
+  }
+  const in6_addr& address = reinterpret_cast<sockaddr_in6&>(peer).sin6_addr;
+  return IN6_IS_ADDR_LOOPBACK(&address);
+}
+
+Status ServerConnection::failed(const char* doing) const {
+  if (errno == EAGAIN) return {StatusCode::Io, address_ + ": the server does not answer"};
+  return common::system_error(doing).with(address_);
 }
 
 std::string describe(const wire::ClientReply& reply) {

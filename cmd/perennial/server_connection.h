@@ -1,6 +1,6 @@
 #pragma once
 
-#include <deque>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -18,17 +18,32 @@ class ServerConnection {
   // HOST:PORT or unix:PATH. InvalidArgument: it is no address. Io and NotFound: nobody answers.
   static Result<ServerConnection> open(const std::string& address);
 
-  // Queues a command; send() and receive() send what is queued.
+  // A server that takes nothing, or says nothing, for so long is an error (Io). Before this is
+  // called there is no limit.
+  Status limit_silence(uint32_t milliseconds);
+
+  // Queues a command; send() and receive() send what is queued. A caller that queues commands with
+  // large replies receives some before it queues more: a server does not read on from a client
+  // that does not read.
   void add(const perennial::Command& command, std::string_view body = {});
+  size_t queued_bytes() const { return output_.size(); }
   Status send();
-  // The reply to the oldest command that has none yet. Io: the server is gone.
+  // The reply to the oldest command that has none yet. Io: the server is gone, or it is none that
+  // speaks the protocol.
   Result<wire::ClientReply> receive();
   // One command and its reply. REQUIRES: no reply is outstanding.
   Result<wire::ClientReply> ask(const perennial::Command& command, std::string_view body = {});
 
- private:
-  explicit ServerConnection(common::Socket socket) : socket_(std::move(socket)) {}
+  const std::string& address() const { return address_; }
+  // Whether the other end is on this machine: a unix socket or a loopback address.
+  bool is_local() const;
 
+ private:
+  ServerConnection(std::string address, common::Socket socket)
+      : address_(std::move(address)), socket_(std::move(socket)) {}
+  Status failed(const char* doing) const;
+
+  std::string address_;
   common::Socket socket_;
   wire::ReplyParser parser_;
   std::string output_;

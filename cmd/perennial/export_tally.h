@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "engine/types/basic.h"
+
+namespace perennial::tool {
+
+// What became of the jobs of an export.
+struct ExportTally {
+  struct States {
+    uint64_t ready = 0;
+    uint64_t delayed = 0;
+    uint64_t buried = 0;
+
+    uint64_t total() const { return ready + delayed + buried; }
+    uint64_t& of(JobState state) {
+      if (state == JobState::Buried) return buried;
+      return state == JobState::Delayed ? delayed : ready;
+    }
+  };
+
+  uint64_t tubes = 0;
+  States moved;
+  std::map<std::string, uint64_t> left;  // Jobs still here, by the reason.
+  uint64_t possible_duplicates = 0;      // Perhaps on both sides, because an answer did not come.
+  uint64_t not_buried = 0;               // Moved, but the other side did not bury it.
+  bool stopped = false;                  // By a signal, before the end.
+
+  uint64_t left_total() const;
+};
+
+std::string tally_table(const ExportTally& tally, bool dry_run);
+std::string tally_json(const ExportTally& tally, bool dry_run);
+
+}  // namespace perennial::tool

@@ -1,0 +1,170 @@
+// What the subcommands for a running server say when nothing runs there, or something else, or when
+// they are called in a way that makes no sense.
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "cmd/perennial/server_connection.h"
+#include "tests/cmd/perennial/canned_server.h"
+#include "tests/cmd/perennial/tool_process.h"
+#include "tests/support/temp_dir.h"
+
+namespace perennial::tool {
+namespace {
+
+using support::CannedServer;
+using support::ToolRun;
+using testing::HasSubstr;
+
+using Arguments = std::vector<std::string>;
+
+Arguments with(Arguments arguments, const Arguments& more) {
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return arguments;
+}
+
+const std::array subcommands = {
+    Arguments{"stats"},
+    Arguments{"tubes"},
+    Arguments{"top", "--once"},
+    Arguments{"put", "x"},
+    Arguments{"peek", "1"},
+    Arguments{"kick", "1"},
+    Arguments{"bury", "1"},
+    Arguments{"delete", "1"},
+    Arguments{"pause", "t", "1"},
+    Arguments{"drain"},
+    Arguments{"export-beanstalkd", "--to", "127.0.0.1:1"},
+};
+
+TEST(NoServer, IsSaidWithItsAddress) {
+  const support::TempDir dir;
+  const std::string address = "unix:" + dir.path() + "/none";
+  for (const Arguments& subcommand : subcommands) {
+    const ToolRun run = support::run_tool(with(subcommand, {"--server", address}));
+    EXPECT_EQ(run.code, 1) << subcommand.front();
+    EXPECT_EQ(run.out, "");
+    EXPECT_EQ(run.err, fmt::format("perennial {}: {}: connect: No such file or directory\n",
+                                   subcommand.front(), address));
+  }
+}
+
+TEST(SomethingElse, IsToldFromAServer) {
+  const CannedServer http("HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n");
+  for (const Arguments& subcommand : subcommands) {
+    const ToolRun run = support::run_tool(with(subcommand, {"--server", http.address()}));
+    EXPECT_EQ(run.code, 1) << subcommand.front();
+    // The export looks for both before it asks.
+    const bool is_export = subcommand.front() == "export-beanstalkd";
+    EXPECT_THAT(run.err, HasSubstr(is_export ? "connect"
+                                             : "what answers there is no perennial or beanstalkd"))
+        << subcommand.front();
+  }
+}
+
+TEST(SomethingElse, ThatSaysNothingIsGivenUp) {
+  const CannedServer silent("");
+  Result<ServerConnection> server = ServerConnection::open(silent.address());
+  ASSERT_TRUE(server.ok());
+  ASSERT_TRUE(server->limit_silence(50).ok());
+  const Result<wire::ClientReply> reply = server->ask(Stats{});
+  ASSERT_FALSE(reply.ok());
+  EXPECT_EQ(reply.status().message(), silent.address() + ": the server does not answer");
+}
+
+std::string stats_reply(const std::string& lines) {
+  const std::string document = "---\n" + lines;
+  return fmt::format("OK {}\r\n{}\r\n", document.size(), document);
+}
+
+std::string hostname() {
+  std::array<char, 256> name{};
+  ::gethostname(name.data(), name.size() - 1);
+  return name.data();
+}
+
+TEST(Drain, SignalsNoProcessThatIsNoServer) {
+  // This test's own number: a signal would end it.
+  const CannedServer liar(
+      stats_reply(fmt::format("pid: {}\ndraining: false\nhostname: {}\n", ::getpid(), hostname())));
+  const ToolRun run = support::run_tool({"drain", "--server", liar.address()});
+  EXPECT_EQ(run.code, 1);
+  EXPECT_THAT(run.err, HasSubstr("it may run in a container"));
+}
+
+TEST(Drain, SignalsNothingForAServerElsewhere) {
+  const CannedServer elsewhere(
+      stats_reply(fmt::format("pid: {}\ndraining: false\nhostname: elsewhere\n", ::getpid())));
+  const ToolRun run = support::run_tool({"drain", "--server", elsewhere.address()});
+  EXPECT_EQ(run.code, 1);
+  EXPECT_THAT(run.err, HasSubstr("is on another machine"));
+}
+
+struct UsageCase {
+  const char* name;
+  Arguments arguments;
+  const char* message;
+};
+void PrintTo(const UsageCase& usage, std::ostream* out) {
+  *out << usage.name;
+}
+
+class Usage : public testing::TestWithParam<UsageCase> {};
+
+// There is no server at that address: what is wrong is said without one.
+TEST_P(Usage, IsRefusedBeforeConnecting) {
+  const ToolRun run =
+      support::run_tool(with(GetParam().arguments, {"--server", "unix:/nonexistent/socket"}));
+  EXPECT_EQ(run.code, 2) << run.err;
+  EXPECT_THAT(run.err, HasSubstr(GetParam().message));
+  EXPECT_EQ(run.out, "");
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Tool, Usage,
+    testing::Values(
+        UsageCase{"TubeOfPut", {"put", "x", "--tube", "a b"}, "\"a b\" is no name of a tube"},
+        UsageCase{"TubeOfPeek", {"peek", "--ready", "--tube", "-x"}, "is no name of a tube"},
+        UsageCase{"TubeOfPause", {"pause", std::string(201, 'x'), "1"}, "is no name of a tube"},
+        UsageCase{"TubeOfStats", {"stats", "--tube", "\xc3\xa4"}, "is no name of a tube"},
+        UsageCase{"TubeOfKick", {"kick", "--tube", "*", "--count", "1"}, "is no name of a tube"},
+        UsageCase{"TubeOfExport",
+                  {"export-beanstalkd", "--to", "x:1", "--tube", "a,b"},
+                  "is no name of a tube"},
+        UsageCase{"IdZero", {"delete", "0"}, "\"0\" is no id of a job"},
+        UsageCase{"IdWord", {"bury", "1", "x"}, "\"x\" is no id of a job"},
+        UsageCase{"IdTooLarge", {"kick", "18446744073709551616"}, "is no id of a job"},
+        UsageCase{"NoId", {"delete"}, "ID"},
+        UsageCase{"KickNothing", {"kick"}, "give the ids of jobs, or --tube and --count"},
+        UsageCase{"KickBoth", {"kick", "1", "--tube", "t", "--count", "1"}, "give the ids"},
+        UsageCase{"KickTubeOnly", {"kick", "--tube", "t"}, "go together"},
+        UsageCase{"KickNone", {"kick", "--tube", "t", "--count", "0"}, "--count is from 1"},
+        UsageCase{"KickTooMany", {"kick", "--tube", "t", "--count", "4294967296"}, "--count is"},
+        UsageCase{"PeekNothing", {"peek"}, "say which job"},
+        UsageCase{"PeekTwo", {"peek", "1", "--ready"}, "say which job"},
+        UsageCase{"PeekTwoForms", {"peek", "1", "--body", "--json"}, "exclude each other"},
+        UsageCase{"PutTwoBodies", {"put", "a", "b"}, "more than one body"},
+        UsageCase{"PutBodyAndFile", {"put", "a", "--file", "b"}, "exclude each other"},
+        UsageCase{"PriTooLarge", {"put", "a", "--pri", "4294967296"}, "--pri"},
+        UsageCase{"PriNegative", {"put", "a", "--pri", "-1"}, "--pri"},
+        UsageCase{"BuryPri", {"bury", "1", "--pri", "4294967296"}, "--pri is from 0"},
+        UsageCase{"StatsBoth", {"stats", "--tube", "t", "--job", "1"}, "exclude each other"},
+        UsageCase{"Interval", {"top", "--interval", "0.01"}, "--interval is from 0.1"},
+        UsageCase{"Seconds", {"pause", "t", "x"}, "SECONDS"},
+        UsageCase{"ExportNowhere", {"export-beanstalkd"}, "--to is required"}),
+    [](const auto& param) { return param.param.name; });
+
+TEST(Usage, AnAddressThatIsNone) {
+  const ToolRun run = support::run_tool({"stats", "--server", "localhost:port:0"});
+  EXPECT_NE(run.code, 0);
+  EXPECT_EQ(support::run_tool({"stats", "--server", "localhost:99999"}).code, 2);
+}
+
+}  // namespace
+}  // namespace perennial::tool

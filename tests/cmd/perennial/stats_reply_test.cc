@@ -1,0 +1,91 @@
+#include "cmd/perennial/stats_reply.h"
+
+#include <gtest/gtest.h>
+
+#include "cmd/perennial/stats_table.h"
+
+namespace perennial::tool {
+namespace {
+
+constexpr std::string_view old_server =
+    "---\ncurrent-jobs-ready: 5\nversion: \"1.12\"\nrusage-utime: 0.001838\ndraining: false\n"
+    "id: 1234567890123456\nhostname: a: b\nos: #1 SMP x\nempty:\n";
+
+TEST(StatsReply, ReadsWhatIsNotYaml) {
+  const Result<StatsReply> stats = StatsReply::parse(old_server);
+  ASSERT_TRUE(stats.ok()) << stats.status().message();
+  EXPECT_EQ(stats->fields().size(), 8U);
+  EXPECT_EQ(stats->number("current-jobs-ready"), 5U);
+  EXPECT_EQ(stats->text("version"), "1.12");
+  EXPECT_EQ(stats->text("hostname"), "a: b");
+  EXPECT_EQ(stats->text("os"), "#1 SMP x");
+  EXPECT_EQ(stats->text("empty"), "");
+  EXPECT_EQ(stats->text("no-such-key"), std::nullopt);
+  EXPECT_EQ(stats->number("version"), std::nullopt);
+  EXPECT_EQ(stats->count("no-such-key"), 0U);
+}
+
+TEST(StatsReply, InJsonHasNumbersAsNumbersAndNamesAsText) {
+  const Result<StatsReply> stats = StatsReply::parse(old_server);
+  EXPECT_EQ(to_json(*stats),
+            "{\n  \"current-jobs-ready\": 5,\n  \"version\": \"1.12\",\n"
+            "  \"rusage-utime\": 0.001838,\n  \"draining\": false,\n"
+            "  \"id\": \"1234567890123456\",\n  \"hostname\": \"a: b\",\n"
+            "  \"os\": \"#1 SMP x\",\n  \"empty\": \"\"\n}");
+  const Result<StatsReply> job = StatsReply::parse("---\nid: 7\ntube: \"12\"\nstate: ready\n");
+  EXPECT_EQ(to_json(*job), "{\n  \"id\": 7,\n  \"tube\": \"12\",\n  \"state\": \"ready\"\n}");
+}
+
+struct BadCase {
+  const char* name;
+  std::string_view document;
+};
+void PrintTo(const BadCase& bad, std::ostream* out) {
+  *out << bad.name;
+}
+
+class BadStats : public testing::TestWithParam<BadCase> {};
+
+TEST_P(BadStats, AreAnErrorOfTheServer) {
+  const Result<StatsReply> stats = StatsReply::parse(GetParam().document);
+  ASSERT_FALSE(stats.ok());
+  EXPECT_EQ(stats.status().code(), StatusCode::Io);
+}
+
+INSTANTIATE_TEST_SUITE_P(StatsReply, BadStats,
+                         testing::Values(BadCase{"Empty", ""}, BadCase{"NoStart", "id: 1\n"},
+                                         BadCase{"StartOnly", "---"},
+                                         BadCase{"NoColon", "---\nid 1\n"},
+                                         BadCase{"NoKey", "---\n: 1\n"},
+                                         BadCase{"EmptyLine", "---\n\nid: 1\n"}),
+                         [](const auto& param) { return param.param.name; });
+
+TEST(TubeNames, AreALineEach) {
+  const auto names = parse_tube_names("---\n- default\n- a(b)\n");
+  ASSERT_TRUE(names.ok());
+  EXPECT_EQ(*names, (std::vector<std::string>{"default", "a(b)"}));
+  EXPECT_FALSE(parse_tube_names("---\ndefault\n").ok());
+}
+
+TEST(StatsTable, LeavesOutWhatTheServerDoesNotHave) {
+  const Result<StatsReply> stats = StatsReply::parse(old_server);
+  const std::string table = server_table(*stats);
+  EXPECT_NE(table.find("ready                   5\n"), std::string::npos) << table;
+  EXPECT_NE(table.find("draining                false\n"), std::string::npos) << table;
+  EXPECT_EQ(table.find("store"), std::string::npos) << table;
+  EXPECT_EQ(table.find("buried"), std::string::npos) << table;
+}
+
+TEST(StatsTable, SaysDurationsAndSizesInWords) {
+  const Result<StatsReply> stats = StatsReply::parse(
+      "---\nuptime: 93784\nmax-job-size: 65536\nsync-us-p99: 6377\ncurrent-jobs-ready: 1234567\n"
+      "store-state: low\x1bspace\n");
+  const std::string table = server_table(*stats);
+  for (const char* line : {"up                      1 d 2 h\n", "largest body            64KiB\n",
+                           "p99 of a sync           6.4 ms\n", "1,234,567\n", "low\\x1bspace\n"}) {
+    EXPECT_NE(table.find(line), std::string::npos) << line << " in\n" << table;
+  }
+}
+
+}  // namespace
+}  // namespace perennial::tool
