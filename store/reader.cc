@@ -19,7 +19,7 @@ struct Reader::Impl {
   explicit Impl(Options given) : options(std::move(given)), failure(options.events) {}
 
   Status open();
-  void tell_cuts(const Judgement& judgement) const;
+  void tell_cuts(const RecoveryPlan& plan) const;
 
   Options options;
   std::unique_ptr<ReadLock> lock;
@@ -58,10 +58,10 @@ Status Reader::Impl::open() {
   how.events = options.events;
   how.env = options.env;
   how.recover = options.recover;
-  const Result<Judgement> judgement = judge(db_path, how, failure);
-  if (!judgement.ok()) return judgement.status();
-  tell_cuts(*judgement);
-  Result<Database> view = open_view(db_path, how, failure, *judgement);
+  const Result<RecoveryPlan> plan = plan_recovery(db_path, how, failure);
+  if (!plan.ok()) return plan.status();
+  tell_cuts(*plan);
+  Result<Database> view = open_view(db_path, how, failure, *plan);
   if (!view.ok()) return view.take_status();
   db = std::make_unique<Database>(view.take());
   const Result<CommitRow> last = read_commit(*db);
@@ -73,15 +73,15 @@ Status Reader::Impl::open() {
   return {};
 }
 
-void Reader::Impl::tell_cuts(const Judgement& judgement) const {
+void Reader::Impl::tell_cuts(const RecoveryPlan& plan) const {
   if (!options.events.info) return;
-  if (judgement.manifest_cut) {
-    options.events.info("store.manifest_would_cut", judgement.manifest_cut->fields);
+  if (plan.manifest_cut) {
+    options.events.info("store.manifest_would_cut", plan.manifest_cut->fields);
   }
-  for (const std::string& loss : judgement.log.losses) {
+  for (const std::string& loss : plan.log.losses) {
     options.events.info("store.log_would_force", fmt::format("message=\"{}\"", loss));
   }
-  if (judgement.log.cut) options.events.info("store.log_would_cut", judgement.log.cut->fields);
+  if (plan.log.cut) options.events.info("store.log_would_cut", plan.log.cut->fields);
 }
 
 Reader::Reader(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

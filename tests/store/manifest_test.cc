@@ -18,14 +18,14 @@
 namespace perennial::store {
 namespace {
 
-// A store that was killed soon after a flush.
+// A store that was killed soon after a flush, or without one.
 class ManifestTest : public testing::Test {
  protected:
-  ManifestTest() {
+  explicit ManifestTest(BatchIndex flushed_at = 10) {
     const auto store = Store::open({.data_dir = dir_.data_dir()});
     CHECK(store.ok());
-    write_batches(**store, 10);
-    CHECK((*store)->flush().ok());
+    write_batches(**store, flushed_at);
+    if (flushed_at > 0) CHECK((*store)->flush().ok());
     write_batches(**store, 20);
     content_ = content_of(path());
   }
@@ -105,13 +105,41 @@ TEST_F(ManifestTest, IsRefusedWithoutAnEditThatWasReliedOn) {
     const auto before = state_of(dir_.data_dir());
     for (const Recover recover : {Recover::Strict, Recover::PointInTime}) {
       const std::string problem = visit(recover);
-      for (const char* part : {"MANIFEST-", " is damaged at byte ", "; and without its end ",
-                               "; restore a checkpoint"}) {
+      for (const char* part :
+           {"MANIFEST-", " is damaged at byte ",
+            "; and what stands before does not fit the log: ", "; restore a checkpoint"}) {
         EXPECT_NE(problem.find(part), std::string::npos) << problem;
       }
     }
     EXPECT_EQ(events_, "");
     EXPECT_TRUE(before == state_of(dir_.data_dir()));
+  }
+}
+
+// An open that has replayed the log writes one edit for each family, and then deletes the log. The
+// file that it begins fits to the first of them, too, which is that of meta.
+// Nothing has been flushed before, so that no compaction adds edits of its own.
+class ManifestAfterOpenTest : public ManifestTest {
+ protected:
+  ManifestAfterOpenTest() : ManifestTest(0) {
+    CHECK(Store::open({.data_dir = dir_.data_dir()}).ok());
+    content_ = content_of(path());
+  }
+};
+
+TEST_F(ManifestAfterOpenTest, IsRefusedWithoutAnEdit) {
+  const uint64_t needed = read().needed_from();
+  for (size_t from_end = 5; from_end < 600; from_end += 35) {
+    std::string content = content_;
+    content[content.size() - from_end] = static_cast<char>(content[content.size() - from_end] ^ 4);
+    write_file(path(), content);
+    ASSERT_TRUE(read().damage) << from_end;
+    const std::string problem = visit();
+    EXPECT_NE(problem.find(" is damaged at byte "), std::string::npos) << problem;
+    if (from_end > 40) continue;
+    EXPECT_NE(problem.find(" is cut off, or the log file with number " + std::to_string(needed)),
+              std::string::npos)
+        << problem;
   }
 }
 
@@ -132,7 +160,8 @@ TEST_F(ManifestTest, IsRefusedWhenNothingOfItIsWhole) {
     const std::string problem = visit();
     EXPECT_TRUE(problem.find(" is damaged at byte 0: ") != std::string::npos ||
                 problem.find(" is cut off: it does not name all families") != std::string::npos ||
-                problem.find("; and without its end ") != std::string::npos)
+                problem.find("; and what stands before does not fit the log: ") !=
+                    std::string::npos)
         << problem;
     EXPECT_EQ(content_of(path()), content);
   }

@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 using support::FaultFs;
 using support::Loss;
 
-const Judgement judgement = {
+const RecoveryPlan plan = {
     .manifest_cut = ManifestCut{.file = "MANIFEST-000009", .offset = 5, .fields = "manifest"},
     .log = {.last = {},
             .cut = LogCut{.file = "000010.log",
@@ -56,7 +56,7 @@ TEST(Recovery, CutsWhatWasJudgedAndSaysSo) {
   options.events.info = [&events](std::string_view at, std::string_view fields) {
     events += std::string(at) + " " + std::string(fields) + "\n";
   };
-  ASSERT_TRUE(make_cuts(db, options, judgement).ok());
+  ASSERT_TRUE(make_cuts(db, options, plan).ok());
   EXPECT_EQ(names_in(db),
             (std::vector<std::string>{"000010.log", "MANIFEST-000009", "newest-log-10"}));
   EXPECT_EQ(content_of(db + "/000010.log"), "0123456");
@@ -71,7 +71,7 @@ TEST(Recovery, MakesNoMarkWhereThereWasNone) {
   const TempDir dir;
   const std::string db = make_files(dir.path());
   fs::remove(db + "/newest-log-14");
-  ASSERT_TRUE(make_cuts(db, {}, judgement).ok());
+  ASSERT_TRUE(make_cuts(db, {}, plan).ok());
   EXPECT_EQ(names_in(db), (std::vector<std::string>{"000010.log", "MANIFEST-000009"}));
 }
 
@@ -89,7 +89,7 @@ TEST(Recovery, TheMarkNamesAFileThatIsThereWheneverThePowerGoes) {
       const std::unique_ptr<rocksdb::Env> env = rocksdb::NewCompositeEnv(faults);
       Options options;
       options.env = env.get();
-      is_done = make_cuts(db, options, judgement).ok();
+      is_done = make_cuts(db, options, plan).ok();
       ASSERT_LT(n, 30U) << "it never ends";
       const std::vector<std::string> names = names_in(db);
       const auto mark =
