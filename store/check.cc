@@ -11,7 +11,9 @@
 #include <rocksdb/sst_file_reader.h>
 
 #include "store/check_parts.h"
+#include "store/file_system.h"
 #include "store/reader.h"
+#include "store/recovery.h"
 #include "store/rocks_status.h"
 #include "store/store_impl.h"
 
@@ -37,6 +39,13 @@ Status open_once(const CheckOptions& options) {
   return reader.ok() ? Status() : reader.status();
 }
 
+// As a start would find it; and where a start would refuse, as far as RocksDB can read it.
+Result<Database> open_database(const std::string& db_path, const Options& how, Failure& failure) {
+  const Result<RecoveryPlan> plan = plan_recovery(db_path, how, failure);
+  if (plan.ok()) return open_view(db_path, how, failure, *plan);
+  return Database::open_to_read(db_path, how, failure, View());
+}
+
 Status check_rows(const CheckOptions& options, CheckSummary& summary, FaultList& faults) {
   const Result<ReadLock> lock = ReadLock::take(options.path);
   if (!lock.ok()) return lock.status();
@@ -44,7 +53,7 @@ Status check_rows(const CheckOptions& options, CheckSummary& summary, FaultList&
   how.events = options.events;
   how.env = options.env;
   Failure failure(how.events);
-  const Result<Database> db = Database::open_to_read(options.path + "/db", how, failure);
+  const Result<Database> db = open_database(options.path + "/db", how, failure);
   if (!db.ok()) return db.status();
   check_tables(*db, options, summary, faults);
   const MetaFacts meta = check_meta(*db, options, summary, faults);
