@@ -47,21 +47,25 @@ std::optional<ManifestCut> cut_of(const Manifest& manifest) {
 }
 
 // The commit row in the tables; none in a database of which nothing was ever flushed.
-Result<std::optional<CommitRow>> read_flushed(const Database& tables) {
+Result<std::optional<CommitRow>> read_flushed(const Database& tables, const Options& options,
+                                              bool& is_old) {
   const Result<TableCounts> meta = tables.count_tables(Family::Meta);
   if (!meta.ok()) return meta.status();
   if (meta->puts == 0) return std::optional<CommitRow>();
-  if (Status known = check_version(tables); !known.ok()) return known;
+  const Result<StoredFormat> found = read_format(tables);
+  if (!found.ok()) return found.status();
+  is_old = found->version < options.format || found->migration;
+  if (Status known = check_format(*found, options); !known.ok() && !is_old) return known;
   const Result<CommitRow> commit = read_commit(tables);
   if (!commit.ok()) return commit.status();
   return std::optional(*commit);
 }
 
 Result<std::optional<CommitRow>> read_flushed(const std::string& db_path, const Options& options,
-                                              Failure& failure, const Judgement& judgement) {
+                                              Failure& failure, Judgement& judgement) {
   Result<Database> tables = Database::open_tables(db_path, options, failure, judgement.view());
   if (!tables.ok()) return tables.take_status();
-  Result<std::optional<CommitRow>> flushed = read_flushed(*tables);
+  Result<std::optional<CommitRow>> flushed = read_flushed(*tables, options, judgement.is_old);
   if (!flushed.ok()) return flushed;
   if (Status closed = tables->close(); !closed.ok()) return closed;
   return flushed;
@@ -119,7 +123,7 @@ Result<Judgement> judge(const std::string& db_path, const Options& options, Fail
   const Result<Manifest> manifest = read_manifest(fs, db_path);
   if (!manifest.ok()) return manifest.status();
   if (Status named = check_families(*manifest); !named.ok()) return named;
-  Judgement judgement = {.manifest_cut = cut_of(*manifest), .log = {}};
+  Judgement judgement = {.manifest_cut = cut_of(*manifest), .is_old = false, .log = {}};
   const Result<std::optional<CommitRow>> flushed =
       read_flushed(db_path, options, failure, judgement);
   if (!flushed.ok()) return flushed.status();
@@ -133,7 +137,7 @@ Result<Database> open_view(const std::string& db_path, const Options& options, F
                            const Judgement& judgement) {
   Result<Database> db = Database::open_to_read(db_path, options, failure, judgement.view());
   if (!db.ok()) return db;
-  if (Status known = check_version(*db); !known.ok()) return known;
+  if (Status known = check_version(*db, options); !known.ok()) return known;
   const Result<CommitRow> commit = read_commit(*db);
   if (!commit.ok()) return commit.status();
   if (Status same = check_last(*commit, judgement); !same.ok()) return same;

@@ -6,6 +6,7 @@
 #include "cmd/perennial/checkpoint_offline.h"
 #include "cmd/perennial/command.h"
 #include "cmd/perennial/import_binlog.h"
+#include "cmd/perennial/migrate.h"
 #include "cmd/perennial/restore.h"
 
 namespace perennial::tool {
@@ -16,6 +17,7 @@ struct AllOptions {
   CheckpointVerifyOptions checkpoint_verify;
   CheckpointPruneOptions checkpoint_prune;
   RestoreOptions restore;
+  MigrateOptions migrate;
   ImportOptions import_binlog;
   bench::PutOptions bench_put;
 };
