@@ -50,6 +50,7 @@ Status check_rows(const CheckOptions& options, CheckSummary& summary, FaultList&
   const Result<ReadLock> lock = ReadLock::take(options.path);
   if (!lock.ok()) return lock.status();
   Options how;
+  how.data_dir = options.path;
   how.events = options.events;
   how.env = options.env;
   Failure failure(how.events);

@@ -9,10 +9,12 @@ bool is_table(std::string_view name) {
 }
 
 Status copy_database(const FileTree& tree, const std::string& from, const std::string& to,
-                     bool copy_tables) {
+                     bool copy_tables,
+                     const std::function<bool(const std::string& table)>& is_rubbish) {
   const Result<std::vector<std::string>> names = tree.list(from);
   if (!names.ok()) return names.status();
   for (const std::string& name : *names) {
+    if (is_rubbish && is_table(name) && is_rubbish(name)) continue;
     const std::string source = from + "/" + name;
     const std::string target = to + "/" + name;
     // A link may be refused for many reasons, another file system or another owner among them; what

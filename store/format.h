@@ -47,9 +47,18 @@ std::string_view name_of(Family family);
 enum class MetaTag : char {
   Commit = 'c',
   FormatVersion = 'f',
+  Migration = 'm',  // Only while the format is changed.
   NextId = 'n',
   Pause = 'p',  // And the tube's number.
   Tube = 't',   // And the tube's number.
+};
+
+// How far a migration has come: to which format, and what its step keeps for itself.
+struct MigrationRow {
+  uint32_t to = 0;
+  std::string progress;
+
+  bool operator==(const MigrationRow&) const = default;
 };
 
 // Which batch was the last, and what was known of history when it was built.
@@ -85,11 +94,13 @@ Result<JobRow> decode_job(JobState state, std::string_view key, std::string_view
 Bytes<8> encode_format_version(uint32_t version);
 Bytes<40> encode(const CommitRow& row);
 Bytes<16> encode_next_id(JobId next_id);
+std::string encode(const MigrationRow& row);
 std::string encode(const TubeStored& tube);
 Bytes<24> encode(const TubePaused& pause);
 Result<uint32_t> decode_format_version(std::string_view value);
 Result<CommitRow> decode_commit(std::string_view value);
 Result<JobId> decode_next_id(std::string_view value);
+Result<MigrationRow> decode_migration(std::string_view value);
 Result<TubeStored> decode_tube(std::string_view key, std::string_view value);
 Result<TubePaused> decode_pause(std::string_view key, std::string_view value);
 

@@ -106,6 +106,22 @@ Result<JobId> decode_next_id(std::string_view value) {
   return next_id;
 }
 
+std::string encode(const MigrationRow& row) {
+  CHECK(row.to > 0);
+  Bytes<8> value = {};
+  put(value.data(), row_format);
+  put(value.data() + 4, row.to);
+  return std::string(view(value)) + row.progress;
+}
+
+Result<MigrationRow> decode_migration(std::string_view value) {
+  const std::string_view head = value.substr(0, 8);
+  std::string_view wrong = shape_problem(head, 8, 4);
+  if (wrong.empty() && get<uint32_t>(head, 4) == 0) wrong = "it leads to no format";
+  if (!wrong.empty()) return damaged_meta(view(meta_key(MetaTag::Migration)), wrong);
+  return MigrationRow{.to = get<uint32_t>(head, 4), .progress = std::string(value.substr(8))};
+}
+
 std::string encode(const TubeStored& tube) {
   CHECK(problem(tube).empty());
   return static_cast<char>(row_format) + tube.name;

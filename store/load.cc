@@ -24,6 +24,8 @@ Status load_meta_row(std::string_view key, std::string_view value, const LoadSin
     case MetaTag::FormatVersion:
     case MetaTag::NextId:
       return key.size() == 1 ? Status() : damaged(Family::Meta, key, "key of the wrong length");
+    case MetaTag::Migration:
+      break;  // Refused before: check_version().
     case MetaTag::Pause: {
       const Result<TubePaused> pause = decode_pause(key, value);
       if (!pause.ok()) return pause.status();

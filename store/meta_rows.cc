@@ -32,14 +32,47 @@ Result<JobId> newest_job(const Database& db, JobState state) {
 
 }  // namespace
 
-Status check_version(const Database& db) {
+Result<StoredFormat> read_format(const Database& db) {
   const Result<std::string> row = read_row(db, MetaTag::FormatVersion);
   if (!row.ok()) return row.status();
   const Result<uint32_t> version = decode_format_version(*row);
   if (!version.ok()) return version.status();
-  if (*version == format_version) return {};
+  StoredFormat found = {.version = *version, .migration = {}};
+  std::string value;
+  const auto key = meta_key(MetaTag::Migration);
+  const auto got = db->Get({}, db.family(Family::Meta), slice(view(key)), &value);
+  if (got.IsNotFound()) return found;
+  if (!got.ok()) return from_rocksdb(got);
+  Result<MigrationRow> migration = decode_migration(value);
+  if (!migration.ok()) return migration.take_status();
+  found.migration = migration.take();
+  return found;
+}
+
+Status check_format(const StoredFormat& found, const Options& options) {
+  if (found.version > options.format) {
+    return {StatusCode::Unsupported,
+            fmt::format("its format is {}, which only a newer program reads: this one knows {}; "
+                        "start the newer one, or restore a checkpoint that was made before",
+                        found.version, options.format)};
+  }
+  if (options.takes_older) return {};
+  if (found.migration) {
+    return {StatusCode::Unsupported,
+            fmt::format("a migration of it to format {} was cut short: run perennial migrate "
+                        "--data-dir {}, which goes on where it stopped",
+                        found.migration->to, options.data_dir)};
+  }
+  if (found.version == options.format) return {};
   return {StatusCode::Unsupported,
-          fmt::format("its format is {}, and this program knows {}", *version, format_version)};
+          fmt::format("its format is {}, and this program reads and writes {}: run perennial "
+                      "migrate --data-dir {}, which takes a checkpoint first",
+                      found.version, options.format, options.data_dir)};
+}
+
+Status check_version(const Database& db, const Options& options) {
+  const Result<StoredFormat> found = read_format(db);
+  return found.ok() ? check_format(*found, options) : found.status();
 }
 
 Result<CommitRow> read_commit(const Database& db) {

@@ -1,7 +1,10 @@
 #pragma once
 
+#include <optional>
+
 #include "engine/types/status.h"
 #include "store/format.h"
+#include "store/options.h"
 
 // The rows of meta that every database has. Each function is given an open database, and says what
 // is wrong with the row if it cannot be had. Included by store's own files only.
@@ -9,8 +12,16 @@ namespace perennial::store {
 
 class Database;
 
-// Unsupported: the format is not the one that this program reads and writes.
-Status check_version(const Database& db);
+// What a database says of its format.
+struct StoredFormat {
+  uint32_t version = 0;
+  std::optional<MigrationRow> migration;  // If one was begun, and is not done.
+};
+Result<StoredFormat> read_format(const Database& db);
+// Unsupported: the format is not the one that the options want, which a newer program would read,
+// or a migration.
+Status check_format(const StoredFormat& found, const Options& options);
+Status check_version(const Database& db, const Options& options);
 Result<CommitRow> read_commit(const Database& db);
 // That of the row, or one more than the highest id of any job, whichever is higher.
 Result<JobId> find_next_id(const Database& db);

@@ -7,6 +7,7 @@
 
 #include "engine/types/basic.h"
 #include "engine/types/status.h"
+#include "store/format.h"
 
 namespace rocksdb {
 class Env;
@@ -69,6 +70,10 @@ struct Options {
   // A start with less free room than this is refused.
   uint64_t open_bytes_min = derived;
   Recover recover = Recover::Strict;
+  // The format on disk that the database must have. Migrations take older ones, too, and those that
+  // a migration was cut short in.
+  uint32_t format = format_version;
+  bool takes_older = false;
   // For measuring and for the sync interval; the steady clock of the machine if empty.
   std::function<Nanos()> steady_clock = {};
   // The file system to run on, the machine's if null. It must outlive the store.

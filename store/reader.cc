@@ -55,6 +55,7 @@ Result<std::unique_ptr<Reader>> Reader::open(Options options) {
 Status Reader::Impl::open() {
   const std::string db_path = options.path + "/db";
   store::Options how;
+  how.data_dir = options.path;
   how.events = options.events;
   how.env = options.env;
   how.recover = options.recover;

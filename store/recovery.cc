@@ -47,21 +47,25 @@ std::optional<ManifestCut> cut_of(const Manifest& manifest) {
 }
 
 // The commit row in the tables; none in a database of which nothing was ever flushed.
-Result<std::optional<CommitRow>> read_flushed(const Database& tables) {
+Result<std::optional<CommitRow>> read_flushed(const Database& tables, const Options& options,
+                                              bool& is_old) {
   const Result<TableCounts> meta = tables.count_tables(Family::Meta);
   if (!meta.ok()) return meta.status();
   if (meta->puts == 0) return std::optional<CommitRow>();
-  if (Status known = check_version(tables); !known.ok()) return known;
+  const Result<StoredFormat> found = read_format(tables);
+  if (!found.ok()) return found.status();
+  is_old = found->version < options.format || found->migration;
+  if (Status known = check_format(*found, options); !known.ok() && !is_old) return known;
   const Result<CommitRow> commit = read_commit(tables);
   if (!commit.ok()) return commit.status();
   return std::optional(*commit);
 }
 
 Result<std::optional<CommitRow>> read_flushed(const std::string& db_path, const Options& options,
-                                              Failure& failure, const RecoveryPlan& plan) {
+                                              Failure& failure, RecoveryPlan& plan) {
   Result<Database> tables = Database::open_tables(db_path, options, failure, plan.view());
   if (!tables.ok()) return tables.take_status();
-  Result<std::optional<CommitRow>> flushed = read_flushed(*tables);
+  Result<std::optional<CommitRow>> flushed = read_flushed(*tables, options, plan.is_old);
   if (!flushed.ok()) return flushed;
   if (Status closed = tables->close(); !closed.ok()) return closed;
   return flushed;
@@ -120,8 +124,9 @@ Result<RecoveryPlan> plan_recovery(const std::string& db_path, const Options& op
   const Result<Manifest> manifest = read_manifest(fs, db_path);
   if (!manifest.ok()) return manifest.status();
   if (Status named = check_families(*manifest); !named.ok()) return named;
-  RecoveryPlan plan = {.manifest_cut = cut_of(*manifest), .log = {}};
-  const Result<std::optional<CommitRow>> flushed = read_flushed(db_path, options, failure, plan);
+  RecoveryPlan plan = {.manifest_cut = cut_of(*manifest), .is_old = false, .log = {}};
+  const Result<std::optional<CommitRow>> flushed =
+      read_flushed(db_path, options, failure, plan);
   if (!flushed.ok()) return flushed.status();
   Result<LogJudgement> log = judge_log(fs, db_path, *manifest, *flushed, options.recover);
   if (!log.ok()) return log.take_status();
@@ -133,7 +138,7 @@ Result<Database> open_view(const std::string& db_path, const Options& options, F
                            const RecoveryPlan& plan) {
   Result<Database> db = Database::open_to_read(db_path, options, failure, plan.view());
   if (!db.ok()) return db;
-  if (Status known = check_version(*db); !known.ok()) return known;
+  if (Status known = check_version(*db, options); !known.ok()) return known;
   const Result<CommitRow> commit = read_commit(*db);
   if (!commit.ok()) return commit.status();
   if (Status same = check_last(*commit, plan); !same.ok()) return same;

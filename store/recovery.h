@@ -26,6 +26,9 @@ struct ManifestCut {
 
 struct RecoveryPlan {
   std::optional<ManifestCut> manifest_cut;
+  // Whether the tables alone have an older format, or a migration's that was cut short. The log may
+  // hold its end.
+  bool is_old = false;
   LogJudgement log;
 
   // The database as it is once all cuts are made.

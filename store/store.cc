@@ -98,11 +98,12 @@ Status Store::Impl::look_at_room() {
 }
 
 // What the log and the tables promise, before RocksDB has touched either. A MANIFEST is cut only
-// when it has been seen that the database opens without its end.
+// when it has been seen that the database opens without its end; and tables of another format are
+// opened only when it has been seen that the log completes a migration.
 Result<RecoveryPlan> Store::Impl::recover() {
   Result<RecoveryPlan> plan = plan_recovery(dir.db_path(), options, failure);
   if (!plan.ok()) return plan;
-  if (plan->manifest_cut) {
+  if (plan->manifest_cut || plan->is_old) {
     Result<Database> view = open_view(dir.db_path(), options, failure, *plan);
     if (!view.ok()) return view.take_status();
     if (Status closed = view->close(); !closed.ok()) return closed;
@@ -112,7 +113,7 @@ Result<RecoveryPlan> Store::Impl::recover() {
 }
 
 Status Store::Impl::read_meta() {
-  if (Status known = check_version(*db); !known.ok()) return known;
+  if (Status known = check_version(*db, options); !known.ok()) return known;
   const Result<CommitRow> commit = read_commit(*db);
   if (!commit.ok()) return commit.status();
   const Result<JobId> next_id = find_next_id(*db);

@@ -22,6 +22,7 @@ std::vector<Command> all_commands(AllOptions& options) {
       checkpoint_verify_command(options.checkpoint_verify),
       checkpoint_prune_command(options.checkpoint_prune),
       restore_command(options.restore),
+      migrate_command(options.migrate),
       import_binlog_command(options.import_binlog),
       export_beanstalkd_command(options.export_beanstalkd),
       bench::bench_put_command(options.bench_put),

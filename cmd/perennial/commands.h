@@ -17,6 +17,7 @@
 #include "cmd/perennial/kick.h"
 #include "cmd/perennial/load.h"
 #include "cmd/perennial/manual.h"
+#include "cmd/perennial/migrate.h"
 #include "cmd/perennial/pause.h"
 #include "cmd/perennial/peek.h"
 #include "cmd/perennial/put.h"
@@ -37,6 +38,7 @@ struct AllOptions {
   CheckpointVerifyOptions checkpoint_verify;
   CheckpointPruneOptions checkpoint_prune;
   RestoreOptions restore;
+  MigrateOptions migrate;
   StatsOptions stats;
   TubesOptions tubes;
   TopOptions top;

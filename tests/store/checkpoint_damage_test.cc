@@ -165,6 +165,10 @@ struct Mistake {
   const char* message;
 };
 
+void PrintTo(const Mistake& mistake, std::ostream* out) {
+  *out << mistake.name;
+}
+
 class MistakenCut : public testing::TestWithParam<Mistake> {};
 
 TEST_P(MistakenCut, IsRemovedWithAReason) {
@@ -203,7 +207,7 @@ INSTANTIATE_TEST_SUITE_P(
                 },
                 ".sst"},
         Mistake{"CancelledAtOnce", [](CheckpointCut& cut) { cancel_at(cut, 0); }, "cancelled"},
-        Mistake{"CancelledAmongTables", [](CheckpointCut& cut) { cancel_at(cut, 25); },
+        Mistake{"CancelledAmongFiles", [](CheckpointCut& cut) { cancel_at(cut, 10); },
                 "cancelled"}),
     [](const auto& one) { return one.param.name; });
 
@@ -300,6 +304,10 @@ struct Refusal {
   StatusCode code;
   const char* message;
 };
+
+void PrintTo(const Refusal& refusal, std::ostream* out) {
+  *out << refusal.name;
+}
 
 class RefusedRestore : public testing::TestWithParam<Refusal> {};
 

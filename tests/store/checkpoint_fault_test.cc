@@ -199,7 +199,7 @@ TEST_P(CheckpointFault, KilledAtAnyCall) {
 
 TEST_P(CheckpointFault, DiskFullAtAnyCall) {
   // RocksDB tries some calls again for a while, so that a run takes longer.
-  run_all(3,
+  run_all(5,
           [](FaultFs& fs, uint64_t n) { fs.fail_nth(n, rocksdb::IOStatus::NoSpace("injected")); });
 }
 

@@ -64,7 +64,7 @@ INSTANTIATE_TEST_SUITE_P(
                    [](RawDb& db) {
                      db.put(Family::Meta, "f", view(encode_format_version(format_version + 1)));
                    },
-                   StatusCode::Unsupported, "its format is 2, and this program knows 1"},
+                   StatusCode::Unsupported, "its format is 2, which only a newer program reads"},
         DamageCase{"UnknownFamily", [](RawDb& db) { db.add_family("tags"); },
                    StatusCode::Unsupported, "it has a family tags"},
         DamageCase{"NoFormatVersion", [](RawDb& db) { db.remove(Family::Meta, "f"); },

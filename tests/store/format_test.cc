@@ -62,6 +62,7 @@ INSTANTIATE_TEST_SUITE_P(
         PinCase{"CommitKey", text(view(meta_key(MetaTag::Commit))), "63"},
         PinCase{"FormatVersionKey", text(view(meta_key(MetaTag::FormatVersion))), "66"},
         PinCase{"NextIdKey", text(view(meta_key(MetaTag::NextId))), "6e"},
+        PinCase{"MigrationKey", text(view(meta_key(MetaTag::Migration))), "6d"},
         PinCase{"PauseKey", text(view(tube_key(MetaTag::Pause, 0x01020304))), "7001020304"},
         PinCase{"TubeKey", text(view(tube_key(MetaTag::Tube, 0x01020304))), "7401020304"},
         PinCase{"Job", text(view(encode(some_job()))),
@@ -72,6 +73,7 @@ INSTANTIATE_TEST_SUITE_P(
         PinCase{"Commit",
                 text(view(encode(CommitRow{.epoch = 2, .index = 5, .known_durable = 4, .now = 9}))),
                 "01000000000000000200000000000000050000000000000004000000000000000900000000000000"},
+        PinCase{"Migration", encode(MigrationRow{258, "ab"}), "01000000020100006162"},
         PinCase{"NextId", text(view(encode_next_id(258))), "01000000000000000201000000000000"},
         PinCase{"Tube", encode(TubeStored{.tube = 1, .name = "mail"}), "016d61696c"},
         PinCase{"Pause", text(view(encode(TubePaused{.tube = 1, .pause = 2, .until = 3}))),
@@ -92,6 +94,12 @@ TEST(Format, RecordsComeBack) {
   EXPECT_EQ(*decode_commit(view(encode(commit))), commit);
   EXPECT_EQ(*decode_next_id(view(encode_next_id(12))), 12U);
   EXPECT_EQ(*decode_format_version(view(encode_format_version(12))), 12U);
+  const MigrationRow migration = {.to = 2, .progress = "so far"};
+  EXPECT_EQ(*decode_migration(encode(migration)), migration);
+  for (const std::string& bad :
+       {std::string("\1\0\0", 3), std::string(8, '\1'), std::string(8, '\0')}) {
+    EXPECT_EQ(decode_migration(bad).status().code(), StatusCode::Corruption);
+  }
   const auto tube = decode_tube(view(tube_key(MetaTag::Tube, 9)), encode(TubeStored{9, "a"}));
   EXPECT_EQ(tube->tube, 9U);
   EXPECT_EQ(tube->name, "a");

@@ -281,7 +281,7 @@ INSTANTIATE_TEST_SUITE_P(
                       RawDb(path).put(Family::Meta, "f",
                                       view(encode_format_version(format_version + 1)));
                     },
-                    StatusCode::Unsupported, "its format is 2, and this program knows 1"}),
+                    StatusCode::Unsupported, "its format is 2, which only a newer program reads"}),
     [](const auto& one) { return one.param.name; });
 
 }  // namespace

@@ -1,0 +1,175 @@
+// A real server is killed, its data directory is copied as a checkpoint, and another server starts
+// on what is restored from that.
+
+#include "cmd/perennial/restore.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include "cmd/perennial/checkpoint_offline.h"
+#include "engine/types/check.h"
+#include "store/checkpoint.h"
+#include "store/raw_store.h"
+#include "tests/support/server_process.h"
+
+namespace perennial::tool {
+namespace {
+
+namespace fs = std::filesystem;
+using support::ClientSocket;
+using support::ServerProcess;
+
+constexpr Nanos now = 1'795'264'805'123'000'000;
+constexpr JobId jobs = 6;
+
+std::string ask(ClientSocket& client, const std::string& line) {
+  const Result<std::string> reply = client.ask(line);
+  return reply.ok() ? *reply : reply.status().message();
+}
+
+// Jobs in each state, of which the fourth is done.
+void fill(ServerProcess& server) {
+  ClientSocket client = server.connect();
+  for (JobId id = 1; id <= jobs; ++id) {
+    const std::string body = fmt::format("body of {}", id);
+    ask(client,
+        fmt::format("put {} {} 600 {}\r\n{}\r\n", id, id == 2 ? 100'000 : 0, body.size(), body));
+  }
+  EXPECT_EQ(ask(client, "reserve-job 3\r\n").substr(0, 10), "RESERVED 3");
+  EXPECT_EQ(ask(client, "bury 3 3\r\n"), "BURIED\r\n");
+  EXPECT_EQ(ask(client, "delete 4\r\n"), "DELETED\r\n");
+  EXPECT_EQ(ask(client, "reserve-job 5\r\n").substr(0, 10), "RESERVED 5");
+  EXPECT_EQ(ask(client, "pause-tube default 0\r\n"), "PAUSED\r\n");  // Commits all before it.
+}
+
+// What a server says of each job, the time aside.
+std::string describe(ServerProcess& server) {
+  ClientSocket client = server.connect();
+  std::string out;
+  for (JobId id = 1; id <= jobs; ++id) {
+    out += ask(client, fmt::format("peek {}\r\n", id));
+    std::string stats = ask(client, fmt::format("stats-job {}\r\n", id));
+    for (const std::string key : {"OK ", "age: ", "time-left: "}) {
+      const size_t at = stats.find(key);
+      if (at != std::string::npos) stats.erase(at, stats.find('\n', at) - at);
+    }
+    out += stats;
+  }
+  return out;
+}
+
+std::string make_checkpoint(const std::string& data_dir) {
+  auto store = store::RawStore::open({.data_dir = data_dir});
+  CHECK(store.ok());
+  const Result<std::string> path = (*store)->make_checkpoint(now, "0.1.0");
+  CHECK(path.ok());
+  return *path;
+}
+
+int run_tool(const std::string& arguments) {
+  const fs::path server = support::program_path(support::Program::Perenniald);
+  const std::string command =
+      (server.parent_path() / "perennial").string() + " " + arguments + " > /dev/null 2> /dev/null";
+  const int status = std::system(command.c_str());  // NOLINT: the arguments are ours.
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+class Restored : public testing::Test {
+ protected:
+  Restored() {
+    CHECK(before_.start().ok());
+    fill(before_);
+    CHECK(before_.kill_now().ok());
+    checkpoint_ = make_checkpoint(before_.data_dir());
+    CHECK(before_.start().ok());
+    wanted_ = describe(before_);
+  }
+
+  store::CheckpointManifest manifest() const {
+    const auto read = store::read_checkpoint(checkpoint_);
+    CHECK(read.ok());
+    return *read;
+  }
+  static std::string put(ServerProcess& server) {
+    ClientSocket client = server.connect();
+    return ask(client, "put 0 0 60 1\r\nx\r\n");
+  }
+
+  ServerProcess before_;
+  ServerProcess after_;
+  std::string checkpoint_;
+  std::string wanted_;
+};
+
+TEST_F(Restored, HasTheSameJobsAndLaterIds) {
+  const Status done = restore({.from = checkpoint_, .to = after_.data_dir()});
+  ASSERT_TRUE(done.ok()) << done.message();
+  const Status started = after_.start();
+  ASSERT_TRUE(started.ok()) << started.message();
+  EXPECT_EQ(describe(after_), wanted_);
+  EXPECT_EQ(manifest().job_count(), jobs - 1);
+  EXPECT_EQ(put(after_), fmt::format("INSERTED {}\r\n", manifest().next_id + 1'000'000));
+}
+
+TEST_F(Restored, HasTheSameNextIdWhereItIsExact) {
+  const Status done = restore({.from = checkpoint_, .to = after_.data_dir(), .exact = true});
+  ASSERT_TRUE(done.ok()) << done.message();
+  ASSERT_TRUE(after_.start().ok());
+  EXPECT_EQ(describe(after_), wanted_);
+  EXPECT_EQ(put(after_), fmt::format("INSERTED {}\r\n", manifest().next_id));
+}
+
+TEST_F(Restored, IsNothingWhereAByteWasChanged) {
+  const std::string path = checkpoint_ + "/db/" + manifest().files.front().name;
+  std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+  const auto byte = static_cast<char>(file.get());
+  file.seekp(0);
+  file.put(static_cast<char>(byte ^ 1));
+  file.close();
+  EXPECT_EQ(run_tool(fmt::format("restore --from {} --to {}", checkpoint_, after_.data_dir())), 1);
+  EXPECT_EQ(run_tool("checkpoint verify " + checkpoint_), 1);
+  EXPECT_FALSE(fs::exists(after_.data_dir()));
+  EXPECT_FALSE(fs::exists(after_.data_dir() + ".restoring"));
+}
+
+TEST_F(Restored, HasExitCodesForScripts) {
+  EXPECT_EQ(run_tool("checkpoint verify --json " + checkpoint_), 0);
+  EXPECT_EQ(run_tool("checkpoint list --data-dir " + before_.data_dir()), 0);
+  EXPECT_EQ(run_tool("checkpoint list"), 2);
+  EXPECT_EQ(
+      run_tool(fmt::format("restore --json --from {} --to {}", checkpoint_, after_.data_dir())), 0);
+  EXPECT_EQ(run_tool(fmt::format("restore --from {} --to {}", checkpoint_, after_.data_dir())), 2);
+  EXPECT_EQ(run_tool("restore --from /nowhere --to /nowhere/else"), 1);
+  EXPECT_EQ(run_tool("migrate --data-dir " + after_.data_dir()), 0);
+  EXPECT_EQ(run_tool("migrate --data-dir " + before_.data_dir()), 1);  // A server uses it.
+}
+
+// A half-made one may be the one that the server is making.
+TEST_F(Restored, IsPrunedWithCareWhileAServerRuns) {
+  const std::string dir = before_.data_dir() + "/checkpoints";
+  const std::string half_made = dir + "/2026-01-01T00-00-00.000Z.partial";
+  fs::create_directories(half_made + "/db");
+  CheckpointPruneOptions options = {.place = {.data_dir = before_.data_dir(), .dir = ""},
+                                    .keep = 1};
+  ASSERT_TRUE(checkpoint_prune(options).ok());
+  EXPECT_TRUE(fs::exists(half_made));
+  ASSERT_TRUE(before_.terminate().ok());
+  options.place = {.data_dir = "", .dir = dir};  // Nobody knows whose they are.
+  ASSERT_TRUE(checkpoint_prune(options).ok());
+  EXPECT_TRUE(fs::exists(half_made));
+  options.place = {.data_dir = before_.data_dir(), .dir = dir};
+  ASSERT_TRUE(checkpoint_prune(options).ok());
+  EXPECT_FALSE(fs::exists(half_made));
+  EXPECT_TRUE(store::verify_checkpoint(checkpoint_).ok());
+}
+
+}  // namespace
+}  // namespace perennial::tool

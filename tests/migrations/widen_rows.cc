@@ -1,0 +1,123 @@
+#include "tests/migrations/widen_rows.h"
+
+#include <array>
+#include <memory>
+#include <sstream>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+#include <rocksdb/db.h>
+#include <rocksdb/write_batch.h>
+
+#include "engine/types/check.h"
+
+namespace perennial::migrations {
+namespace {
+
+constexpr std::array<std::string_view, 4> families = {"ready", "reserved", "delayed", "buried"};
+constexpr size_t old_bytes = 64;
+constexpr size_t new_bytes = 72;
+constexpr int batch_rows = 2;
+
+// Frozen: what format 1 was, whatever the store reads today.
+Result<std::string> widen(std::string_view family, std::string_view row) {
+  if (row.size() != old_bytes || row[0] != 1) {
+    return Status(StatusCode::Corruption,
+                  fmt::format("{} holds a row that is no format 1", family));
+  }
+  std::string wide(row);
+  wide[0] = 2;
+  wide.resize(new_bytes, '\0');
+  return wide;
+}
+
+// One family, from the key after `last` on. The progress is the family and the key that was last.
+Status widen_family(Rewrite& rewrite, std::string_view name, std::string last) {
+  rocksdb::ColumnFamilyHandle* const family = rewrite.family(name);
+  while (true) {
+    const std::unique_ptr<rocksdb::Iterator> at(rewrite.db().NewIterator({}, family));
+    rocksdb::WriteBatch batch = rewrite.new_batch();
+    int rows = 0;
+    at->Seek(last);
+    if (at->Valid() && !last.empty() && at->key() == last) at->Next();
+    for (; at->Valid() && rows < batch_rows; at->Next(), ++rows) {
+      const Result<std::string> wide = widen(name, at->value().ToStringView());
+      if (!wide.ok()) return wide.status();
+      CHECK(batch.SingleDelete(family, at->key()).ok());
+      CHECK(batch.Put(family, at->key(), *wide).ok());
+      last = at->key().ToString();
+    }
+    if (!at->status().ok()) return {StatusCode::Io, at->status().ToString()};
+    if (rows == 0) return {};
+    Status done = rewrite.commit(batch, std::string(name) + ' ' + last);
+    if (!done.ok()) return done;
+  }
+}
+
+Status run(Rewrite& rewrite) {
+  const std::string progress = rewrite.progress();
+  const size_t space = progress.find(' ');
+  const std::string stopped_in = progress.substr(0, space);
+  bool is_reached = progress.empty();
+  for (const std::string_view family : families) {
+    const bool is_here = family == stopped_in;
+    is_reached = is_reached || is_here;
+    if (!is_reached) continue;
+    Status done = widen_family(rewrite, family, is_here ? progress.substr(space + 1) : "");
+    if (!done.ok()) return done;
+  }
+  return {};
+}
+
+std::string hex(const rocksdb::Slice& bytes) {
+  return bytes.ToString(true);
+}
+
+}  // namespace
+
+Step widen_rows_step() {
+  return {.from = 1, .to = 2, .name = "0002_widen_rows", .run = run};
+}
+
+std::string raw_rows(const std::string& data_dir) {
+  const std::string path = data_dir + "/db";
+  std::vector<std::string> names;
+  CHECK(rocksdb::DB::ListColumnFamilies({}, path, &names).ok());
+  std::vector<rocksdb::ColumnFamilyDescriptor> wanted;
+  for (const std::string& name : names) wanted.emplace_back(name, rocksdb::ColumnFamilyOptions());
+  std::vector<rocksdb::ColumnFamilyHandle*> handles;
+  rocksdb::DB* opened = nullptr;
+  CHECK(rocksdb::DB::OpenForReadOnly({}, path, wanted, &handles, &opened).ok());
+  const std::unique_ptr<rocksdb::DB> db(opened);
+  std::string out;
+  for (rocksdb::ColumnFamilyHandle* const family : handles) {
+    const std::unique_ptr<rocksdb::Iterator> at(db->NewIterator({}, family));
+    for (at->SeekToFirst(); at->Valid(); at->Next()) {
+      if (at->key() == "c") continue;
+      out += fmt::format("{} {} {}\n", family->GetName(), hex(at->key()), hex(at->value()));
+    }
+    CHECK(at->status().ok());
+  }
+  for (rocksdb::ColumnFamilyHandle* const family : handles) {
+    CHECK(db->DestroyColumnFamilyHandle(family).ok());
+  }
+  return out;
+}
+
+std::string widened(const std::string& rows) {
+  std::istringstream in(rows);
+  std::string out;
+  std::string family;
+  std::string key;
+  std::string value;
+  while (in >> family >> key >> value) {
+    const bool is_job = family != "default" && family != "bodies";
+    if (is_job) value = "02" + value.substr(2) + std::string(2 * (new_bytes - old_bytes), '0');
+    if (family == "default" && key == "66") value = "0100000002000000";
+    out += fmt::format("{} {} {}\n", family, key, value);
+  }
+  return out;
+}
+
+}  // namespace perennial::migrations
