@@ -35,7 +35,7 @@ LineReader::Got LineReader::take(std::string_view& rest) {
     held_.assign(window);
     return Got::Nothing;
   }
-  begin_drop(window.back());
+  begin_drop(window);
   return drop(rest);
 }
 
@@ -51,13 +51,15 @@ LineReader::Got LineReader::take_more(std::string_view& rest) {
   }
   rest.remove_prefix(held_.size() - before);
   if (held_.size() < line_bytes_max) return Got::Nothing;
-  begin_drop(held_.back());
+  begin_drop(held_);
   return drop(rest);
 }
 
-void LineReader::begin_drop(char last) {
+void LineReader::begin_drop(std::string_view line) {
+  constexpr size_t head_bytes = 8;
   too_long_ = true;
-  after_cr_ = last == '\r';
+  after_cr_ = line.back() == '\r';
+  dropped_head_ = line.substr(0, head_bytes);
   held_.clear();
 }
 

@@ -25,6 +25,9 @@ class LineReader {
   // bytes given to the last one are.
   std::string_view line() const { return line_; }
 
+  // The first bytes of the line that was dropped last, enough to know a header by.
+  std::string_view dropped_head() const { return dropped_head_; }
+
   // Whether the line that is incomplete is already known to be too long.
   bool too_long() const { return too_long_; }
   size_t held_bytes() const { return held_.capacity(); }
@@ -32,9 +35,10 @@ class LineReader {
  private:
   Got take_more(std::string_view& rest);
   Got drop(std::string_view& rest);
-  void begin_drop(char last);
+  void begin_drop(std::string_view line);
 
-  std::string held_;       // The beginning of a line, without a CRLF.
+  std::string held_;  // The beginning of a line, without a CRLF.
+  std::string dropped_head_;
   std::string_view line_;  // Into held_ or the caller's bytes.
   bool complete_ = false;  // held_ is the line that was got last; it goes at the next call.
   bool too_long_ = false;

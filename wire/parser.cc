@@ -12,7 +12,8 @@ Step Parser::feed(std::span<const char> bytes) {
   CHECK(!bytes.empty());
   Step step;
   std::string_view rest(bytes.data(), bytes.size());
-  while (!rest.empty() && !step.command) {
+  if (!first_.decided()) step.stranger = first_.take(rest);
+  while (!rest.empty() && !step.command && !step.stranger) {
     switch (reading_) {
       case Reading::Line:
         read_line(rest, step);
@@ -28,6 +29,7 @@ Step Parser::feed(std::span<const char> bytes) {
         break;
     }
   }
+  if (step.stranger) rest = {};
   step.consumed = bytes.size() - rest.size();
   return step;
 }
@@ -37,7 +39,9 @@ void Parser::read_line(std::string_view& rest, Step& step) {
   if (got == LineReader::Got::Nothing) return;
   const std::string_view line = lines_.line();
   const bool whole = got == LineReader::Got::Line;
-  if (!whole || line.find('\0') != std::string_view::npos) {
+  if (is_host_header(whole ? line : lines_.dropped_head())) {
+    step.stranger = Stranger::Http;
+  } else if (!whole || line.find('\0') != std::string_view::npos) {
     step.command = Malformed{Malformed::Kind::BadFormat};
   } else if (line.starts_with(put_prefix)) {
     begin_put(line.substr(put_prefix.size()), step);

@@ -9,6 +9,7 @@
 #include "engine/types/body.h"
 #include "engine/types/command.h"
 #include "wire/line.h"
+#include "wire/stranger.h"
 
 namespace perennial::wire {
 
@@ -17,6 +18,8 @@ struct Step {
   size_t consumed = 0;             // A prefix of the input; all of it when there is no command.
   std::optional<Command> command;  // None: more bytes are needed.
   Body body;                       // With a Put only.
+  // Instead of a command: this is no client. Close the connection, and feed nothing more of it.
+  std::optional<Stranger> stranger;
 };
 
 // Turns the bytes of one connection into commands. It knows no socket, and gives the same commands
@@ -52,6 +55,7 @@ class Parser {
   Put put_{};                  // With Body and BodyEnd.
   Body body_;
   LineReader lines_;
+  FirstBytes first_;
 };
 
 }  // namespace perennial::wire

@@ -172,7 +172,8 @@ std::string server_yaml(const EngineStats& engine, const ProcessFacts& process,
       .add("sync-us-p99", store.sync_us_p99)
       .add("batch-jobs-mean", fmt::format("{:.2f}", store.batch_jobs_mean))
       .add("loop-lag-us", process.loop_lag_us)
-      .add("jobs-damaged", engine.jobs_damaged);
+      .add("jobs-damaged", engine.jobs_damaged)
+      .add("connections-refused", process.connections_refused);
   return doc.take();
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <memory>
+#include <string_view>
 
 #include <CLI/CLI.hpp>
 
@@ -51,8 +52,35 @@ struct AddFlag {
   }
 };
 
+// CLI11 prints a text as it is: here it is broken into lines that fit a terminal.
+std::string wrapped(std::string_view text) {
+  constexpr size_t width = 80;
+  std::string out;
+  size_t column = 0;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find_first_of(" \n"), text.size());
+    if (column > 0 && column + 1 + end > width) {
+      out += '\n';
+      column = 0;
+    }
+    if (column > 0 && end > 0) {
+      out += ' ';
+      ++column;
+    }
+    out += text.substr(0, end);
+    column += end;
+    if (end < text.size() && text[end] == '\n') {
+      out += '\n';
+      column = 0;
+    }
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return out;
+}
+
 CLI::App* add_command(CLI::App& parent, const std::string& name, const Command& command) {
-  CLI::App* const app = parent.add_subcommand(name, command.summary + "\n\n" + command.about);
+  CLI::App* const app =
+      parent.add_subcommand(name, command.summary + "\n\n" + wrapped(command.about));
   for (const Flag& flag : command.flags) {
     std::visit(AddFlag{*app, flag}, flag.target)->required(flag.required);
   }

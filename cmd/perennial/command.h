@@ -42,4 +42,10 @@ struct Command {
   std::function<Status()> run;
 };
 
+// What a first word that several commands share is for: "checkpoint" of "checkpoint create".
+struct Group {
+  std::string name;
+  std::string summary;
+};
+
 }  // namespace perennial::tool

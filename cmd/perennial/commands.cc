@@ -17,6 +17,8 @@ std::vector<Command> all_commands(AllOptions& options) {
       import_binlog_command(options.import_binlog),
       export_beanstalkd_command(options.export_beanstalkd),
       bench::bench_put_command(options.bench_put),
+      manual_command(options.manual),
+      completions_command(options.completions),
   };
 }
 

@@ -5,11 +5,13 @@
 #include "cmd/perennial/bench_put.h"
 #include "cmd/perennial/bury.h"
 #include "cmd/perennial/command.h"
+#include "cmd/perennial/completions.h"
 #include "cmd/perennial/delete.h"
 #include "cmd/perennial/drain.h"
 #include "cmd/perennial/export_beanstalkd.h"
 #include "cmd/perennial/import_binlog.h"
 #include "cmd/perennial/kick.h"
+#include "cmd/perennial/manual.h"
 #include "cmd/perennial/pause.h"
 #include "cmd/perennial/peek.h"
 #include "cmd/perennial/put.h"
@@ -34,16 +36,13 @@ struct AllOptions {
   ImportOptions import_binlog;
   ExportOptions export_beanstalkd;
   bench::PutOptions bench_put;
+  ManualOptions manual;
+  CompletionsOptions completions;
 };
 
 // Every subcommand, in the order in which --help lists them.
 std::vector<Command> all_commands(AllOptions& options);
 
-// What the groups of subcommands are for: "bench" of "bench put".
-struct Group {
-  std::string name;
-  std::string summary;
-};
 std::vector<Group> all_groups();
 
 }  // namespace perennial::tool

@@ -7,12 +7,18 @@
 #include <fmt/format.h>
 
 #include "cmd/perenniald/log.h"
+#include "cmd/perenniald/sockets.h"
 #include "engine/types/check.h"
 
 namespace perennial::perenniald {
 namespace {
 
 constexpr size_t read_bytes = 64 << 10;
+
+std::string peer_of(const uv_handle_t& handle) {
+  uv_os_fd_t fd = -1;
+  return uv_fileno(&handle, &fd) == 0 ? peer_name(fd) : "?";
+}
 
 }  // namespace
 
@@ -69,7 +75,14 @@ void Connections::service(ConnId id) {
   Connection& conn = *found->second;
   if (!conn.writing && !write_out(conn)) return;
   set_reading(conn, !stopped_ && !conn.at_end && core_.reading(id));
-  if (!conn.writing && core_.finished(id)) close(conn);
+  if (conn.writing || !core_.finished(id)) return;
+  if (const std::optional<wire::Stranger> stranger = core_.stranger(id)) {
+    log(Level::Warning, "conn.refused",
+        {{"conn", fmt::format("{}", id)},
+         {"peer", peer_of(conn.handle)},
+         {"speaks", std::string(wire::stranger_name(*stranger))}});
+  }
+  close(conn);
 }
 
 // Tries at once: nearly always the kernel takes all of it, and there is nothing to wait for.

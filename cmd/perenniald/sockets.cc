@@ -151,6 +151,19 @@ Status bind_unix(const common::Address& address, Sockets& out) {
   return {};
 }
 
+std::string text_of(const sockaddr_storage& address, socklen_t length) {
+  if (address.ss_family == AF_UNIX) {
+    return fmt::format("unix:{}", reinterpret_cast<const sockaddr_un*>(&address)->sun_path);
+  }
+  char host[NI_MAXHOST];
+  char port[NI_MAXSERV];
+  if (getnameinfo(reinterpret_cast<const sockaddr*>(&address), length, host, sizeof host, port,
+                  sizeof port, NI_NUMERICHOST | NI_NUMERICSERV) != 0) {
+    return "?";
+  }
+  return fmt::format(fmt::runtime(std::strchr(host, ':') ? "[{}]:{}" : "{}:{}"), host, port);
+}
+
 }  // namespace
 
 BoundSocket::BoundSocket(int fd, bool is_unix, std::string path)
@@ -186,17 +199,14 @@ std::string BoundSocket::name() const {
   sockaddr_storage where{};
   socklen_t length = sizeof where;
   if (getsockname(fd_, reinterpret_cast<sockaddr*>(&where), &length) != 0) return "?";
-  if (is_unix_) {
-    const char* path = reinterpret_cast<const sockaddr_un*>(&where)->sun_path;
-    return fmt::format("unix:{}", path);
-  }
-  char host[NI_MAXHOST];
-  char port[NI_MAXSERV];
-  if (getnameinfo(reinterpret_cast<const sockaddr*>(&where), length, host, sizeof host, port,
-                  sizeof port, NI_NUMERICHOST | NI_NUMERICSERV) != 0) {
-    return "?";
-  }
-  return fmt::format(fmt::runtime(std::strchr(host, ':') ? "[{}]:{}" : "{}:{}"), host, port);
+  return text_of(where, length);
+}
+
+std::string peer_name(int fd) {
+  sockaddr_storage peer{};
+  socklen_t length = sizeof peer;
+  if (getpeername(fd, reinterpret_cast<sockaddr*>(&peer), &length) != 0) return "?";
+  return text_of(peer, length);
 }
 
 Status prepare_listener(int fd, bool is_unix) {

@@ -39,6 +39,9 @@ class BoundSocket {
 Result<std::vector<BoundSocket>> bind_sockets(const std::vector<common::Address>& addresses,
                                               uint16_t port);
 
+// Where a connected socket's other side is, as BoundSocket::name() writes it.
+std::string peer_name(int fd);
+
 // What every listening socket needs, also one from systemd. Clients inherit it.
 Status prepare_listener(int fd, bool is_unix);
 

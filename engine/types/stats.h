@@ -106,6 +106,7 @@ struct ProcessFacts {
   std::string os;        // uname's version.
   std::string platform;  // uname's machine.
   uint64_t loop_lag_us = 0;
+  uint64_t connections_refused = 0;  // They spoke another protocol.
 };
 
 // The store's part of stats, published by the committer with each batch.

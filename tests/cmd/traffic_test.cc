@@ -35,6 +35,30 @@ TEST(Traffic, EveryAddressServesTheSameJobs) {
   }
 }
 
+// What a web page can make a browser send to this port, and what a TLS client can be made to send.
+TEST(Traffic, OtherProtocolsRunNothing) {
+  ServerProcess server;
+  ASSERT_TRUE(server.start().ok()) << server.stderr_text();
+  const std::string body = put("evil");
+  for (const std::string& knock :
+       {fmt::format("POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {}\r\n\r\n{}",
+                    body.size(), body),
+        std::string("\x16\x03\x01\x02\r\n") + body, "use a\r\nHOST: b\r\n" + body}) {
+    ClientSocket client = server.connect();
+    ASSERT_TRUE(client.send(knock).ok());
+    const Result<std::string> answers = client.read_to_end();
+    // Closed with bytes unread, a connection may end in a reset.
+    if (answers.ok()) {
+      EXPECT_EQ(*answers, knock.starts_with("use") ? "USING a\r\n" : "");
+    }
+  }
+  const std::string stats = server.connect().ask("stats\r\n").take();
+  EXPECT_THAT(stats, HasSubstr("\ntotal-jobs: 0\n"));
+  EXPECT_THAT(stats, HasSubstr("\nconnections-refused: 3\n"));
+  EXPECT_THAT(server.stderr_text(), HasSubstr(" peer=127.0.0.1:"));
+  EXPECT_THAT(server.stderr_text(), HasSubstr("speaks=tls"));
+}
+
 TEST(Traffic, ALeftOverSocketFileIsReplaced) {
   ServerProcess server({.unix_socket = true});
   ASSERT_TRUE(server.start().ok()) << server.stderr_text();

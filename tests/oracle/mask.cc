@@ -46,6 +46,7 @@ constexpr Row rows[] = {
     {"sync-us-p99", Rule::Ours},
     {"batch-jobs-mean", Rule::Ours},
     {"loop-lag-us", Rule::Ours},
+    {"connections-refused", Rule::Ours},
     {"jobs-damaged", Rule::Ours},
     {"next-ready-age", Rule::Ours},
 };

@@ -75,6 +75,10 @@ std::vector<std::string> describe_all(const std::vector<std::string_view>& piece
       CHECK(step.consumed <= rest.size());
       CHECK(step.command || step.consumed == rest.size());
       rest.remove_prefix(step.consumed);
+      if (step.stranger) {
+        commands.emplace_back(stranger_name(*step.stranger));
+        return commands;
+      }
       if (step.command) commands.push_back(describe(*step.command, step.body.view()));
     }
   }

@@ -131,7 +131,8 @@ ProcessFacts some_process() {
           .hostname = "host.example",
           .os = "#1 SMP",
           .platform = "x86_64",
-          .loop_lag_us = 43};
+          .loop_lag_us = 43,
+          .connections_refused = 45};
 }
 
 StoreFacts some_store() {
@@ -160,7 +161,7 @@ constexpr const char* server_want =
     "binlog-records-written: 42\nbinlog-max-size: 67108864\ndraining: true\n"
     "id: 12e4500000000000\nhostname: \"host.example\"\nos: \"#1 SMP\"\nplatform: \"x86_64\"\n"
     "durability: commit\nstore-state: ok\nsync-us-p99: 250\nbatch-jobs-mean: 12.35\n"
-    "loop-lag-us: 43\njobs-damaged: 44\n";
+    "loop-lag-us: 43\njobs-damaged: 44\nconnections-refused: 45\n";
 
 TEST(Stats, Server) {
   EXPECT_EQ(server_yaml(some_engine(), some_process(), some_store()), server_want);

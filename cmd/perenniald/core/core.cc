@@ -111,10 +111,22 @@ void Core::run(Connection& conn, std::span<const char> bytes, Nanos now) {
   while (!bytes.empty() && conn.may_run(options_.output_bytes_max)) {
     wire::Step step = conn.parser.feed(bytes);
     bytes = bytes.subspan(step.consumed);
+    if (step.stranger) refuse(conn, *step.stranger);
     if (step.command) handle(conn, std::move(*step.command), std::move(step.body), now);
   }
   if (!bytes.empty() && !conn.quitting) conn.backlog.append(bytes.data(), bytes.size());
   touch(conn);
+}
+
+void Core::refuse(Connection& conn, wire::Stranger stranger) {
+  conn.stranger = stranger;
+  conn.quitting = true;
+  ++connections_refused_;
+}
+
+std::optional<wire::Stranger> Core::stranger(ConnId id) const {
+  const Connection* const conn = find(id);
+  return conn != nullptr ? conn->stranger : std::nullopt;
 }
 
 void Core::run_backlog(Connection& conn, Nanos now) {
@@ -211,7 +223,9 @@ void Core::answer(Connection& conn, const Reply& reply) {
   if (const auto* const job = std::get_if<JobReply>(&reply)) return answer_job(conn, *job, after);
   scratch_.clear();
   if (const auto* const stats = std::get_if<std::unique_ptr<EngineStats>>(&reply)) {
-    wire::append_stats(scratch_, **stats, options_.process_facts(), options_.store_facts());
+    ProcessFacts process = options_.process_facts();
+    process.connections_refused = connections_refused_;
+    wire::append_stats(scratch_, **stats, process, options_.store_facts());
   } else {
     wire::append_reply(scratch_, reply);
   }

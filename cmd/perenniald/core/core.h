@@ -109,6 +109,8 @@ class Core {
   bool reading(ConnId conn) const;
   // Whether all that it will ever be answered has left: close it (and call on_close).
   bool finished(ConnId conn) const;
+  // What other protocol it speaks, for the log, if that is why it is finished.
+  std::optional<wire::Stranger> stranger(ConnId conn) const;
   // When on_timer() is due. None: no time is waited for.
   std::optional<Nanos> next_deadline() const;
 
@@ -123,6 +125,7 @@ class Core {
   void catch_up(Nanos now);
   // Runs commands from `bytes` until one must wait; keeps the rest.
   void run(Connection& conn, std::span<const char> bytes, Nanos now);
+  void refuse(Connection& conn, wire::Stranger stranger);
   void run_backlog(Connection& conn, Nanos now);
   void run_released(Nanos now);
   void handle(Connection& conn, Command&& command, Body&& body, Nanos now);
@@ -178,6 +181,7 @@ class Core {
   };
   absl::flat_hash_map<uint64_t, Reading> reading_;
   uint64_t last_read_ = 0;
+  uint64_t connections_refused_ = 0;
   std::string scratch_;
 };
 

@@ -1,0 +1,236 @@
+#include "cmd/perennial/completions.h"
+
+#include <cstdio>
+#include <string_view>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "cmd/perennial/commands.h"
+
+namespace perennial::tool {
+namespace {
+
+bool is_argument(const Flag& flag) {
+  return !flag.name.starts_with('-');
+}
+
+// "-n,--lines" is two names.
+std::vector<std::string> names_of(const Flag& flag) {
+  std::vector<std::string> names;
+  std::string_view rest = flag.name;
+  while (!rest.empty()) {
+    const size_t end = std::min(rest.find(','), rest.size());
+    names.emplace_back(rest.substr(0, end));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return names;
+}
+
+std::string first_word(const std::string& name) {
+  return name.substr(0, name.find(' '));
+}
+
+// The commands that may come next: without a group the first words, with one the second words.
+struct Word {
+  std::string text;
+  std::string summary;
+};
+
+std::vector<Word> words_of(const std::vector<Command>& commands, const std::vector<Group>& groups,
+                           const std::string& group) {
+  std::vector<Word> words;
+  for (const Command& command : commands) {
+    const bool is_nested = command.name.find(' ') != std::string::npos;
+    if (group.empty() && !is_nested) words.push_back({command.name, command.summary});
+    if (!group.empty() && command.name.starts_with(group + " ")) {
+      words.push_back({command.name.substr(group.size() + 1), command.summary});
+    }
+  }
+  if (!group.empty()) return words;
+  for (const Group& each : groups) words.push_back({each.name, each.summary});
+  return words;
+}
+
+std::string joined(const std::vector<Word>& words) {
+  std::string out;
+  for (const Word& word : words) out += (out.empty() ? "" : " ") + word.text;
+  return out;
+}
+
+// What bash offers behind an option, or in the place of an argument.
+std::string bash_value(const Flag& flag) {
+  if (!flag.choices.empty()) {
+    return fmt::format("words='{}'", fmt::join(flag.choices, " "));
+  }
+  if (flag.value == "DIR") return "files=-d";
+  if (flag.value == "FILE") return "files=-f";
+  return "words=''";
+}
+
+std::string bash_command(const Command& command) {
+  std::string out = fmt::format("    '{}'*)\n      case $before in\n", command.name);
+  std::string options = "--help";
+  for (const Flag& flag : command.flags) {
+    if (is_argument(flag)) {
+      if (!flag.choices.empty()) options += fmt::format(" {}", fmt::join(flag.choices, " "));
+      continue;
+    }
+    const std::vector<std::string> names = names_of(flag);
+    options += fmt::format(" {}", fmt::join(names, " "));
+    if (flag.value.empty()) continue;
+    out += fmt::format("        {}) {} ;;\n", fmt::join(names, " | "), bash_value(flag));
+  }
+  out += fmt::format("        *)\n          words='{}'\n", options);
+  for (const Flag& flag : command.flags) {
+    if (!is_argument(flag) || (flag.value != "DIR" && flag.value != "FILE")) continue;
+    out += fmt::format("          [[ $word == -* ]] || {}\n", bash_value(flag));
+  }
+  return out + "          ;;\n      esac\n      ;;\n";
+}
+
+// In zsh's single quotes, with its own separators escaped.
+std::string zsh_text(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '\'') {
+      out += "'\\''";
+      continue;
+    }
+    if (c == '[' || c == ']' || c == ':' || c == '\\') out += '\\';
+    out += c;
+  }
+  return out;
+}
+
+std::string zsh_value(const Flag& flag) {
+  if (!flag.choices.empty()) return fmt::format("({})", fmt::join(flag.choices, " "));
+  if (flag.value == "DIR") return "_files -/";
+  if (flag.value == "FILE") return "_files";
+  return " ";
+}
+
+std::string zsh_command(const Command& command, std::string_view last_word) {
+  std::string out = fmt::format("    {})\n      _arguments '--help[Print the help]'", last_word);
+  for (const Flag& flag : command.flags) {
+    const bool repeats = std::holds_alternative<std::vector<std::string>*>(flag.target);
+    if (is_argument(flag)) {
+      out += fmt::format(" \\\n        '{}:{}:{}'", repeats ? "*" : "", zsh_text(flag.name),
+                         zsh_value(flag));
+      continue;
+    }
+    for (const std::string& name : names_of(flag)) {
+      out += fmt::format(" \\\n        '{}{}[{}]", repeats ? "*" : "", name, zsh_text(flag.help));
+      if (!flag.value.empty()) out += fmt::format(":{}:{}", zsh_text(flag.value), zsh_value(flag));
+      out += "'";
+    }
+  }
+  return out + "\n      ;;\n";
+}
+
+std::string zsh_words(const std::vector<Word>& words) {
+  std::string out = "  local -a commands=(\n";
+  for (const Word& word : words) {
+    out += fmt::format("    '{}:{}'\n", zsh_text(word.text), zsh_text(word.summary));
+  }
+  return out + "  )\n";
+}
+
+// One function for the tool, and one for each group: all look at the word in the same place.
+std::string zsh_function(const std::string& name, const std::vector<Command>& commands,
+                         const std::vector<Group>& groups, const std::string& group) {
+  std::string out = fmt::format("{}() {{\n{}", name, zsh_words(words_of(commands, groups, group)));
+  out +=
+      "  if (( CURRENT == 2 )); then\n    _describe -t commands command commands\n    return\n"
+      "  fi\n  shift words\n  (( CURRENT-- ))\n  case $words[1] in\n";
+  for (const Command& command : commands) {
+    const bool is_nested = command.name.find(' ') != std::string::npos;
+    if (group.empty() && !is_nested) out += zsh_command(command, command.name);
+    if (!group.empty() && first_word(command.name) == group && is_nested) {
+      out += zsh_command(command, command.name.substr(group.size() + 1));
+    }
+  }
+  if (group.empty()) {
+    for (const Group& each : groups) out += fmt::format("    {0}) _perennial_{0} ;;\n", each.name);
+  }
+  return out + "  esac\n}\n\n";
+}
+
+}  // namespace
+
+std::string bash_completions(const std::vector<Command>& commands,
+                             const std::vector<Group>& groups) {
+  std::string out = fmt::format(
+      "# Completions of perennial for bash. Made by: perennial completions bash\n\n"
+      "_perennial() {{\n"
+      "  local word=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD - 1]}}\n"
+      "  local command=\"${{COMP_WORDS[*]:1:COMP_CWORD - 1}} \" words='' files=''\n"
+      "  case $command in\n"
+      "    ' ') words='{}' ;;\n",
+      joined(words_of(commands, groups, "")));
+  for (const Group& group : groups) {
+    out += fmt::format("    '{} ') words='{}' ;;\n", group.name,
+                       joined(words_of(commands, groups, group.name)));
+  }
+  for (const Command& command : commands) {
+    Command spaced = command;
+    spaced.name += ' ';
+    out += bash_command(spaced);
+  }
+  out +=
+      "  esac\n"
+      "  if [[ -n $files ]]; then\n"
+      "    compopt -o filenames 2>/dev/null\n"
+      "    mapfile -t COMPREPLY < <(compgen \"$files\" -- \"$word\")\n"
+      "  else\n"
+      "    mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$word\")\n"
+      "  fi\n"
+      "}\n"
+      "complete -F _perennial perennial\n";
+  return out;
+}
+
+std::string zsh_completions(const std::vector<Command>& commands,
+                            const std::vector<Group>& groups) {
+  std::string out =
+      "#compdef perennial\n# Completions of perennial for zsh. Made by: perennial completions "
+      "zsh\n\n";
+  for (const Group& group : groups) {
+    out += zsh_function("_perennial_" + group.name, commands, groups, group.name);
+  }
+  out += zsh_function("_perennial", commands, groups, "");
+  return out + "_perennial \"$@\"\n";
+}
+
+Command completions_command(CompletionsOptions& options) {
+  return {
+      .name = "completions",
+      .summary = "Print the completions for a shell",
+      .about =
+          "Prints a file that lets the shell complete commands, options, directories and "
+          "files. The package installs both; without it put the output where your shell looks "
+          "for it.",
+      .examples =
+          "  perennial completions bash > ~/.local/share/bash-completion/completions/"
+          "perennial\n"
+          "  perennial completions zsh > ~/.zfunc/_perennial\n",
+      .flags = {{.name = "SHELL",
+                 .value = "",
+                 .help = "The shell",
+                 .target = &options.shell,
+                 .required = true,
+                 .choices = {"bash", "zsh"}}},
+      .run =
+          [&options] {
+            AllOptions all;
+            const std::vector<Command> commands = all_commands(all);
+            const bool bash = options.shell == "bash";
+            const std::string text = bash ? bash_completions(commands, all_groups())
+                                          : zsh_completions(commands, all_groups());
+            std::fputs(text.c_str(), stdout);
+            return Status();
+          },
+  };
+}
+
+}  // namespace perennial::tool
