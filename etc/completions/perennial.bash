@@ -4,14 +4,116 @@ _perennial() {
   local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
   local command="${COMP_WORDS[*]:1:COMP_CWORD - 1} " words='' files=''
   case $command in
-    ' ') words='import-binlog manual completions bench' ;;
+    ' ') words='stats tubes top put peek kick bury delete pause drain import-binlog export-beanstalkd manual completions bench' ;;
     'bench ') words='put' ;;
+    'stats '*)
+      case $before in
+        --server) words='' ;;
+        --tube) words='' ;;
+        --job) words='' ;;
+        *)
+          words='--help --server --tube --job --json'
+          ;;
+      esac
+      ;;
+    'tubes '*)
+      case $before in
+        --server) words='' ;;
+        *)
+          words='--help --server --json'
+          ;;
+      esac
+      ;;
+    'top '*)
+      case $before in
+        --server) words='' ;;
+        --interval) words='' ;;
+        *)
+          words='--help --server --interval --once'
+          ;;
+      esac
+      ;;
+    'put '*)
+      case $before in
+        --server) words='' ;;
+        --file) files=-f ;;
+        --tube) words='' ;;
+        --pri) words='' ;;
+        --delay) words='' ;;
+        --ttr) words='' ;;
+        *)
+          words='--help --server --file --tube --pri --delay --ttr --lines'
+          ;;
+      esac
+      ;;
+    'peek '*)
+      case $before in
+        --server) words='' ;;
+        --tube) words='' ;;
+        *)
+          words='--help --server --ready --delayed --buried --tube --body --json'
+          ;;
+      esac
+      ;;
+    'kick '*)
+      case $before in
+        --server) words='' ;;
+        --tube) words='' ;;
+        --count) words='' ;;
+        *)
+          words='--help --server --tube --count'
+          ;;
+      esac
+      ;;
+    'bury '*)
+      case $before in
+        --server) words='' ;;
+        --pri) words='' ;;
+        *)
+          words='--help --server --pri'
+          ;;
+      esac
+      ;;
+    'delete '*)
+      case $before in
+        --server) words='' ;;
+        *)
+          words='--help --server'
+          ;;
+      esac
+      ;;
+    'pause '*)
+      case $before in
+        --server) words='' ;;
+        *)
+          words='--help --server'
+          ;;
+      esac
+      ;;
+    'drain '*)
+      case $before in
+        --server) words='' ;;
+        *)
+          words='--help --server'
+          ;;
+      esac
+      ;;
     'import-binlog '*)
       case $before in
         --from) files=-d ;;
         --to) files=-d ;;
         *)
           words='--help --from --to --dry-run --skip-damaged --json'
+          ;;
+      esac
+      ;;
+    'export-beanstalkd '*)
+      case $before in
+        --server) words='' ;;
+        --to) words='' ;;
+        --tube) words='' ;;
+        *)
+          words='--help --server --to --tube --dry-run --json'
           ;;
       esac
       ;;
