@@ -18,7 +18,6 @@
 #include "cmd/perennial/load.h"
 #include "cmd/perennial/manual.h"
 #include "cmd/perennial/migrate.h"
-#include "cmd/perennial/manual.h"
 #include "cmd/perennial/pause.h"
 #include "cmd/perennial/peek.h"
 #include "cmd/perennial/put.h"

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "cmd/perennial/dump_format.h"
+#include "cmd/perennial/dump_server.h"
 #include "cmd/perennial/dump_table.h"
 #include "cmd/perennial/output.h"
 #include "cmd/perennial/progress.h"
@@ -125,6 +126,10 @@ Status write_summary(const Survey& survey, Output& out, bool json) {
 }  // namespace
 
 Status dump(const DumpOptions& options, int fd) {
+  if (options.data_dir.empty() == options.server.empty()) {
+    return {StatusCode::InvalidArgument, "either --data-dir or --server is required"};
+  }
+  if (!options.server.empty()) return dump_server(options, fd);
   return dump_directory(options.data_dir, options, fd);
 }
 
@@ -151,7 +156,9 @@ Command dump_command(DumpOptions& options) {
       .summary = "Show every job of a data directory or a checkpoint, with all its fields",
       .about =
           "Reads a data directory that no server uses, or a checkpoint, and changes nothing in it. "
-          "While a server runs, dump a checkpoint of it.\n\n"
+          "Of a running server it dumps a checkpoint, which --server asks for and removes again; "
+          "that "
+          "works on the server's machine and as its user.\n\n"
           "The default format, jsonl, is one job a line, in the order of ids, and can be given to "
           "perennial load. The first line says what is in it: \"jobs\" by state, \"tubes\", "
           "\"pauses\", \"next_id\", \"commit\", and \"selection\" if not everything was asked for. "
@@ -167,6 +174,7 @@ Command dump_command(DumpOptions& options) {
           "are there, or \"body_missing\". The dump goes on, warns, and ends with exit code 1.",
       .examples =
           "  perennial dump --data-dir /var/lib/perennial > jobs.jsonl\n"
+          "  perennial dump --server 127.0.0.1:11300 > jobs.jsonl\n"
           "  # What is in there? What is stuck?\n"
           "  perennial dump --data-dir /var/lib/perennial --summary\n"
           "  perennial dump --data-dir /var/lib/perennial --state buried --format table\n"
@@ -174,7 +182,9 @@ Command dump_command(DumpOptions& options) {
           "  perennial dump --data-dir /var/lib/perennial --id 12 | jq -rj 'select(.id).body'\n",
       .flags =
           {
-              {"--data-dir", "DIR", "The data directory, or a checkpoint", &options.data_dir, true},
+              {"--data-dir", "DIR", "The data directory, or a checkpoint", &options.data_dir},
+              {"--server", "ADDR", "A running server instead: HOST:PORT or unix:PATH",
+               &options.server},
               {"--format",
                "FORMAT",
                "How to write it",

@@ -14,6 +14,7 @@ namespace perennial::tool {
 
 struct DumpOptions {
   std::string data_dir = {};  // Or a checkpoint.
+  std::string server = {};    // Instead of a directory.
   std::string format = "jsonl";
   std::string tube = {};
   std::string state = {};
@@ -25,11 +26,12 @@ struct DumpOptions {
   bool recover_point_in_time = false;
 };
 
-// perennial dump: every job of a data directory that no server uses, or of a checkpoint, with all
-// its fields; dump_format.h. Writes to `fd`, and changes nothing. Corruption, after everything was
-// written: some bodies are not what they were.
+// perennial dump: every job of a data directory that no server uses, of a checkpoint or of a
+// running server, with all its fields; dump_format.h. Writes to `fd`, and changes nothing.
+// Corruption, after everything was written: some bodies are not what they were.
 Status dump(const DumpOptions& options, int fd = STDOUT_FILENO);
-// The same of a directory that somebody else names; options.data_dir is not looked at.
+// The same of a directory that somebody else names; options.data_dir and server are not
+// looked at.
 Status dump_directory(const std::string& path, const DumpOptions& options, int fd);
 Command dump_command(DumpOptions& options);
 
