@@ -44,6 +44,7 @@ void MetaCheck::row(std::string_view key, std::string_view value) {
     case MetaTag::Commit:
     case MetaTag::FormatVersion:
     case MetaTag::NextId:
+    case MetaTag::Migration:
       return fixed(tag, key, value);
     case MetaTag::Pause:
       return pause(key, value);
@@ -68,6 +69,10 @@ Status MetaCheck::decode_fixed(MetaTag tag, std::string_view value) {
   if (tag == MetaTag::FormatVersion) {
     const Result<uint32_t> version = decode_format_version(value);
     return version.ok() ? Status() : version.status();
+  }
+  if (tag == MetaTag::Migration) {
+    const Result<MigrationRow> migration = decode_migration(value);
+    return migration.ok() ? Status() : migration.status();
   }
   const Result<JobId> next_id = decode_next_id(value);
   if (!next_id.ok()) return next_id.status();
