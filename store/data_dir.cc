@@ -160,6 +160,7 @@ Status DataDir::remove_ballast() const {
 Result<ReadLock> ReadLock::take(const std::string& path) {
   std::error_code error;
   const fs::file_status there = fs::status(path, error);
+  if (!fs::status_known(there)) return from_errno(error.value(), "read " + path);
   if (!fs::exists(there)) return Status(StatusCode::NotFound, path + " is not there");
   if (!fs::is_directory(there)) return Status(StatusCode::NotFound, path + " is no directory");
   if (Status ours = classify(path, Use::Read); !ours.ok()) return ours;

@@ -115,7 +115,8 @@ Status LogRecovery::refuse_or_lose(std::string message) {
   if (manifest_.damage) {
     return {
         StatusCode::Corruption,
-        fmt::format("{} is damaged at byte {}: {}; and without its end {}; restore a checkpoint",
+        fmt::format("{} is damaged at byte {}: {}; and what stands before does not fit the log: "
+                    "{}; restore a checkpoint",
                     manifest_.name, manifest_.damage->offset, manifest_.damage->problem, message)};
   }
   if (recover_ == Recover::Strict) {

@@ -89,20 +89,20 @@ bool opens_epoch(const LogRecord& record, const CommitRow& row) {
 void LogScan::take(const LogRecord& record, size_t file) {
   const std::optional<CommitRow> row = commit_row(record.head);
   if (!history_.damage) {
-    // RocksDB begins a file only when the one before it holds something.
+    std::string problem = problem_of(record, row);
     const bool lacks_first = start_.needs_first_file && file > 0 && !next_sequence_;
-    std::string problem =
-        lacks_first ? "it is empty, and a later file is not" : problem_of(record, row);
-    if (problem.empty()) return accept(record, row, file);
+    const bool is_older = row && start_.flushed && place(*row) <= place(*start_.flushed);
+    if (problem.empty() && !(lacks_first && is_older)) return accept(record, row, file);
+    // RocksDB begins a file only when the one before it holds something.
     if (lacks_first) {
-      break_off(0, 0, std::move(problem));
+      break_off(0, 0, "it is empty, and a later file is not");
     } else {
       break_off(file, record.begin, std::move(problem));
     }
     // A whole record that does not join what was flushed: what lay between is gone. Or one that no
     // version of ours known here has written: it was not torn, and is not ours to drop.
     const bool is_foreign = !row && record.is_whole() && !is_empty_batch(record);
-    const bool has_gap = row && record.is_whole() && !has_row_ && !lacks_first;
+    const bool has_gap = row && record.is_whole() && !has_row_ && (is_older || !lacks_first);
     history_.damage->lost_durable = is_foreign || has_gap;
   }
   if (row) witness(*row);

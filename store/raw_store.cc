@@ -80,9 +80,9 @@ Status RawStore::Impl::look() {
   const Result<uint64_t> disk_bytes = disk_bytes_of(dir.path());
   if (!disk_bytes.ok()) return disk_bytes.status();
   fit_to_disk(options, *disk_bytes);
-  const Result<Judgement> judgement = judge(dir.db_path(), options, failure);
-  if (!judgement.ok()) return judgement.status();
-  Result<Database> view = open_view(dir.db_path(), options, failure, *judgement);
+  const Result<RecoveryPlan> plan = plan_recovery(dir.db_path(), options, failure);
+  if (!plan.ok()) return plan.status();
+  Result<Database> view = open_view(dir.db_path(), options, failure, *plan);
   if (!view.ok()) return view.take_status();
   Result<StoredFormat> found = read_format(*view);
   if (!found.ok()) return found.take_status();
@@ -132,15 +132,15 @@ Status RawStore::begin() {
 
 // As Store::open() does.
 Status RawStore::Impl::begin() {
-  const Result<Judgement> judgement = judge(dir.db_path(), options, failure);
-  if (!judgement.ok()) return judgement.status();
-  if (Status cut = make_cuts(dir.db_path(), options, *judgement); !cut.ok()) return cut;
+  const Result<RecoveryPlan> plan = plan_recovery(dir.db_path(), options, failure);
+  if (!plan.ok()) return plan.status();
+  if (Status cut = make_cuts(dir.db_path(), options, *plan); !cut.ok()) return cut;
   Result<Database> opened = Database::open(dir.db_path(), options, failure);
   if (!opened.ok()) return opened.take_status();
   db = std::make_unique<Database>(opened.take());
   const Result<CommitRow> commit = read_commit(*db);
   if (!commit.ok()) return commit.status();
-  if (Status same = check_last(*commit, *judgement); !same.ok()) return same;
+  if (Status same = check_last(*commit, *plan); !same.ok()) return same;
   last = *commit;
   return begin_epoch();
 }

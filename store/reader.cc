@@ -19,7 +19,7 @@ struct Reader::Impl {
   explicit Impl(Options given) : options(std::move(given)), failure(options.events) {}
 
   Status open();
-  void tell_cuts(const Judgement& judgement) const;
+  void tell_cuts(const RecoveryPlan& plan) const;
 
   Options options;
   std::unique_ptr<ReadLock> lock;
@@ -30,8 +30,15 @@ struct Reader::Impl {
 };
 
 struct Reader::Bodies::Impl {
+  explicit Impl(const Database& database) : db(database) {}
+
+  void go_to(std::string_view key);
+  Status find(JobId id);
+
+  const Database& db;  // The reader's, which outlives this.
   std::unique_ptr<rocksdb::Iterator> at;
-  bool begun = false;
+  rocksdb::PinnableSlice got;
+  std::string_view value;  // Of the row that was asked for; empty if it cannot be had.
 };
 
 Result<std::unique_ptr<Reader>> Reader::open(Options options) {
@@ -52,10 +59,10 @@ Status Reader::Impl::open() {
   how.events = options.events;
   how.env = options.env;
   how.recover = options.recover;
-  const Result<Judgement> judgement = judge(db_path, how, failure);
-  if (!judgement.ok()) return judgement.status();
-  tell_cuts(*judgement);
-  Result<Database> view = open_view(db_path, how, failure, *judgement);
+  const Result<RecoveryPlan> plan = plan_recovery(db_path, how, failure);
+  if (!plan.ok()) return plan.status();
+  tell_cuts(*plan);
+  Result<Database> view = open_view(db_path, how, failure, *plan);
   if (!view.ok()) return view.take_status();
   db = std::make_unique<Database>(view.take());
   const Result<CommitRow> last = read_commit(*db);
@@ -67,15 +74,15 @@ Status Reader::Impl::open() {
   return {};
 }
 
-void Reader::Impl::tell_cuts(const Judgement& judgement) const {
+void Reader::Impl::tell_cuts(const RecoveryPlan& plan) const {
   if (!options.events.info) return;
-  if (judgement.manifest_cut) {
-    options.events.info("store.manifest_would_cut", judgement.manifest_cut->fields);
+  if (plan.manifest_cut) {
+    options.events.info("store.manifest_would_cut", plan.manifest_cut->fields);
   }
-  for (const std::string& loss : judgement.log.losses) {
+  for (const std::string& loss : plan.log.losses) {
     options.events.info("store.log_would_force", fmt::format("message=\"{}\"", loss));
   }
-  if (judgement.log.cut) options.events.info("store.log_would_cut", judgement.log.cut->fields);
+  if (plan.log.cut) options.events.info("store.log_would_cut", plan.log.cut->fields);
 }
 
 Reader::Reader(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -97,7 +104,7 @@ Reader::Bodies Reader::bodies() const {
   rocksdb::ReadOptions options;
   options.fill_cache = false;
   options.readahead_size = 2 << 20;
-  auto bodies = std::make_unique<Bodies::Impl>();
+  auto bodies = std::make_unique<Bodies::Impl>(*impl_->db);
   bodies->at.reset((*impl_->db)->NewIterator(options, impl_->db->family(Family::Bodies)));
   return Bodies(std::move(bodies));
 }
@@ -106,27 +113,45 @@ Reader::Bodies::Bodies(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Reader::Bodies::Bodies(Bodies&&) noexcept = default;
 Reader::Bodies::~Bodies() = default;
 
-// Steps to a neighbour and seeks to one far away.
 Result<std::string_view> Reader::Bodies::read(JobId id) {
-  rocksdb::Iterator& at = *impl_->at;
-  const auto key = job_key(id);
-  constexpr int steps_max = 8;
-  for (int step = 0; impl_->begun && step < steps_max && at.Valid(); ++step) {
-    if (store::view(at.key()) >= view(key)) break;
-    at.Next();
-  }
-  if (!impl_->begun || (at.Valid() && store::view(at.key()) < view(key))) at.Seek(slice(view(key)));
-  impl_->begun = true;
-  if (!at.status().ok()) return from_rocksdb(at.status());
-  if (!at.Valid() || store::view(at.key()) != view(key)) {
-    return store::damaged(Family::Bodies, view(key), "the body is missing");
-  }
-  return decode_body(id, store::view(at.value()));
+  if (Status found = impl_->find(id); !found.ok()) return found;
+  return decode_body(id, impl_->value);
 }
 
 std::string_view Reader::Bodies::damaged() const {
-  const std::string_view value = store::view(impl_->at->value());
-  return value.substr(std::min<size_t>(value.size(), 8));
+  return impl_->value.substr(std::min<size_t>(impl_->value.size(), sizeof(uint64_t)));
+}
+
+// Steps to a neighbour and seeks to one far away.
+void Reader::Bodies::Impl::go_to(std::string_view key) {
+  constexpr int steps_max = 8;
+  for (int step = 0; step < steps_max && at->Valid(); ++step) {
+    if (view(at->key()) >= key) return;
+    at->Next();
+  }
+  at->Seek(slice(key));
+}
+
+// Where a table is damaged the iterator fails for rows of other tables, too: they are got one by
+// one.
+Status Reader::Bodies::Impl::find(JobId id) {
+  const auto key = job_key(id);
+  value = {};
+  go_to(view(key));
+  if (at->Valid() && view(at->key()) == view(key)) {
+    value = view(at->value());
+    return {};
+  }
+  if (at->status().ok()) {
+    return {StatusCode::NotFound,
+            store::damaged(Family::Bodies, view(key), "the body is missing").message()};
+  }
+  if (!at->status().IsCorruption()) return from_rocksdb(at->status());
+  got.Reset();
+  const auto asked = db->Get({}, db.family(Family::Bodies), slice(view(key)), &got);
+  if (!asked.ok()) return from_rocksdb(asked).with(fmt::format("read the body of job {}", id));
+  value = view(got);
+  return {};
 }
 
 }  // namespace perennial::store

@@ -45,7 +45,8 @@ class Reader {
     Bodies(Bodies&&) noexcept;
     ~Bodies();
     // The body, good until the next call. NotFound: there is none. Corruption: it is not what was
-    // written; damaged() has then what is there instead. REQUIRES: `id` is above the last one.
+    // written; damaged() has then what is there instead, or nothing where that cannot be read.
+    // REQUIRES: `id` is above the last one.
     Result<std::string_view> read(JobId id);
     std::string_view damaged() const;
 

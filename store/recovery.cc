@@ -22,7 +22,7 @@ rocksdb::FileSystem& files_of(const Options& options) {
 
 // Any damage may be cut out if enough stands before it to tell what the log must hold: README.md.
 Status check_families(const Manifest& manifest) {
-  bool names_all = manifest.flushed_to.size() >= family_count;
+  bool names_all = manifest.flushed_to.size() >= family_count && manifest.next_file != 0;
   for (const auto& [family, flushed_to] : manifest.flushed_to) {
     names_all = names_all && flushed_to.has_value();
   }
@@ -62,10 +62,10 @@ Result<std::optional<CommitRow>> read_flushed(const Database& tables, const Opti
 }
 
 Result<std::optional<CommitRow>> read_flushed(const std::string& db_path, const Options& options,
-                                              Failure& failure, Judgement& judgement) {
-  Result<Database> tables = Database::open_tables(db_path, options, failure, judgement.view());
+                                              Failure& failure, RecoveryPlan& plan) {
+  Result<Database> tables = Database::open_tables(db_path, options, failure, plan.view());
   if (!tables.ok()) return tables.take_status();
-  Result<std::optional<CommitRow>> flushed = read_flushed(*tables, options, judgement.is_old);
+  Result<std::optional<CommitRow>> flushed = read_flushed(*tables, options, plan.is_old);
   if (!flushed.ok()) return flushed;
   if (Status closed = tables->close(); !closed.ok()) return closed;
   return flushed;
@@ -108,7 +108,7 @@ void inform(const Options& options, std::string_view at, std::string_view fields
 
 }  // namespace
 
-View Judgement::view() const {
+View RecoveryPlan::view() const {
   View view;
   if (manifest_cut) view.ends[manifest_cut->file] = manifest_cut->offset;
   if (log.cut) {
@@ -118,50 +118,50 @@ View Judgement::view() const {
   return view;
 }
 
-Result<Judgement> judge(const std::string& db_path, const Options& options, Failure& failure) {
+Result<RecoveryPlan> plan_recovery(const std::string& db_path, const Options& options,
+                                   Failure& failure) {
   rocksdb::FileSystem& fs = files_of(options);
   const Result<Manifest> manifest = read_manifest(fs, db_path);
   if (!manifest.ok()) return manifest.status();
   if (Status named = check_families(*manifest); !named.ok()) return named;
-  Judgement judgement = {.manifest_cut = cut_of(*manifest), .is_old = false, .log = {}};
-  const Result<std::optional<CommitRow>> flushed =
-      read_flushed(db_path, options, failure, judgement);
+  RecoveryPlan plan = {.manifest_cut = cut_of(*manifest), .is_old = false, .log = {}};
+  const Result<std::optional<CommitRow>> flushed = read_flushed(db_path, options, failure, plan);
   if (!flushed.ok()) return flushed.status();
   Result<LogJudgement> log = judge_log(fs, db_path, *manifest, *flushed, options.recover);
   if (!log.ok()) return log.take_status();
-  judgement.log = log.take();
-  return judgement;
+  plan.log = log.take();
+  return plan;
 }
 
 Result<Database> open_view(const std::string& db_path, const Options& options, Failure& failure,
-                           const Judgement& judgement) {
-  Result<Database> db = Database::open_to_read(db_path, options, failure, judgement.view());
+                           const RecoveryPlan& plan) {
+  Result<Database> db = Database::open_to_read(db_path, options, failure, plan.view());
   if (!db.ok()) return db;
   if (Status known = check_version(*db, options); !known.ok()) return known;
   const Result<CommitRow> commit = read_commit(*db);
   if (!commit.ok()) return commit.status();
-  if (Status same = check_last(*commit, judgement); !same.ok()) return same;
+  if (Status same = check_last(*commit, plan); !same.ok()) return same;
   return db;
 }
 
-Status make_cuts(const std::string& db_path, const Options& options, const Judgement& judgement) {
+Status make_cuts(const std::string& db_path, const Options& options, const RecoveryPlan& plan) {
   rocksdb::FileSystem& fs = files_of(options);
-  for (const std::string& loss : judgement.log.losses) {
+  for (const std::string& loss : plan.log.losses) {
     inform(options, "store.log_forced", fmt::format("message=\"{}\"", loss));
   }
-  if (const auto& cut = judgement.manifest_cut) {
+  if (const auto& cut = plan.manifest_cut) {
     if (Status done = truncate(fs, db_path + "/" + cut->file, cut->offset); !done.ok()) return done;
     inform(options, "store.manifest_cut", cut->fields);
   }
-  if (const auto& cut = judgement.log.cut) {
+  if (const auto& cut = plan.log.cut) {
     if (Status done = cut_log(fs, db_path, *cut); !done.ok()) return done;
     inform(options, "store.log_cut", cut->fields);
   }
   return {};
 }
 
-Status check_last(const CommitRow& found, const Judgement& judgement) {
-  const std::optional<CommitRow>& last = judgement.log.last;
+Status check_last(const CommitRow& found, const RecoveryPlan& plan) {
+  const std::optional<CommitRow>& last = plan.log.last;
   if (last && found == *last) return {};
   return {StatusCode::Corruption,
           fmt::format("the database ends with commit {} of epoch {}, and its log with {} of {}",

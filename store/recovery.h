@@ -24,7 +24,7 @@ struct ManifestCut {
   std::string fields;  // Of the event that tells of it.
 };
 
-struct Judgement {
+struct RecoveryPlan {
   std::optional<ManifestCut> manifest_cut;
   // Whether the tables alone have an older format, or a migration's that was cut short. The log may
   // hold its end.
@@ -37,16 +37,17 @@ struct Judgement {
 
 // Fails, besides where it cannot be read, with Corruption where what was on disk is not there any
 // more, unless the options accept that, and with Unsupported for what a newer version has written.
-Result<Judgement> judge(const std::string& db_path, const Options& options, Failure& failure);
+Result<RecoveryPlan> plan_recovery(const std::string& db_path, const Options& options,
+                                   Failure& failure);
 
 // Opens the database only to be read, as it is once all cuts are made, and makes none.
 Result<Database> open_view(const std::string& db_path, const Options& options, Failure& failure,
-                           const Judgement& judgement);
+                           const RecoveryPlan& plan);
 
 // Makes the cuts, durably, with an event for each.
-Status make_cuts(const std::string& db_path, const Options& options, const Judgement& judgement);
+Status make_cuts(const std::string& db_path, const Options& options, const RecoveryPlan& plan);
 
 // Whether a database that was opened ends with the commit row that was judged to be its last.
-Status check_last(const CommitRow& found, const Judgement& judgement);
+Status check_last(const CommitRow& found, const RecoveryPlan& plan);
 
 }  // namespace perennial::store

@@ -70,13 +70,13 @@ Result<std::unique_ptr<Store>> Store::open(Options options) {
 Status Store::Impl::open() {
   if (Status prepared = prepare_room(); !prepared.ok()) return prepared;
   if (Status created = create_db(dir, options, failure); !created.ok()) return created;
-  const Result<Judgement> judgement = recover();
-  if (!judgement.ok()) return judgement.status();
+  const Result<RecoveryPlan> plan = recover();
+  if (!plan.ok()) return plan.status();
   Result<Database> opened = Database::open(dir.db_path(), options, failure);
   if (!opened.ok()) return opened.take_status();
   db = std::make_unique<Database>(opened.take());
   if (Status read = read_meta(); !read.ok()) return read;
-  if (Status same = check_last(last, *judgement); !same.ok()) return same;
+  if (Status same = check_last(last, *plan); !same.ok()) return same;
   if (Status counted = count_rows(); !counted.ok()) return counted;
   if (Status begun = begin_epoch(); !begun.ok()) return begun;
   if (Status looked = look_at_room(); !looked.ok()) return looked;
@@ -100,16 +100,16 @@ Status Store::Impl::look_at_room() {
 // What the log and the tables promise, before RocksDB has touched either. A MANIFEST is cut only
 // when it has been seen that the database opens without its end; and tables of another format are
 // opened only when it has been seen that the log completes a migration.
-Result<Judgement> Store::Impl::recover() {
-  Result<Judgement> judgement = judge(dir.db_path(), options, failure);
-  if (!judgement.ok()) return judgement;
-  if (judgement->manifest_cut || judgement->is_old) {
-    Result<Database> view = open_view(dir.db_path(), options, failure, *judgement);
+Result<RecoveryPlan> Store::Impl::recover() {
+  Result<RecoveryPlan> plan = plan_recovery(dir.db_path(), options, failure);
+  if (!plan.ok()) return plan;
+  if (plan->manifest_cut || plan->is_old) {
+    Result<Database> view = open_view(dir.db_path(), options, failure, *plan);
     if (!view.ok()) return view.take_status();
     if (Status closed = view->close(); !closed.ok()) return closed;
   }
-  if (Status cut = make_cuts(dir.db_path(), options, *judgement); !cut.ok()) return cut;
-  return judgement;
+  if (Status cut = make_cuts(dir.db_path(), options, *plan); !cut.ok()) return cut;
+  return plan;
 }
 
 Status Store::Impl::read_meta() {

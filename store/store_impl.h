@@ -85,7 +85,7 @@ struct Store::Impl {
   // The steps of open().
   Status open();
   Status prepare_room();
-  Result<Judgement> recover();
+  Result<RecoveryPlan> recover();
   Status read_meta();
   Status count_rows();
   Status begin_epoch();

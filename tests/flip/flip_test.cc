@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <map>
 #include <random>
 #include <string>
@@ -85,6 +86,42 @@ TEST(Flip, OfAByteAfterAKillIsRefusedOrLosesNothing) {
 
 TEST(Flip, OfAByteAfterACleanStopIsRefusedOrLosesNothing) {
   flip_bytes(Stop::Clean, positions() / 4, "flipped after a clean stop");
+}
+
+// Its last edits: a start may do without them only where the log proves that nothing is missing.
+void flip_end_of_manifest(Stop stop, const char* title) {
+  constexpr size_t bytes_from_end_max = 300;
+  std::mt19937_64 random(support::seed());
+  const TempDir dir;
+  const Specimen specimen = make_specimen(dir.data_dir(), stop, random());
+  const auto manifest = std::ranges::find(
+      specimen.files, "MANIFEST", [](const SpecimenFile& file) { return kind_of(file.name); });
+  ASSERT_NE(manifest, specimen.files.end());
+  Tally tally;
+  for (size_t n = 0; n < positions() / 4; ++n) {
+    // The last record first, byte by byte.
+    const size_t from_end = 1 + (n < 20 ? n : random() % bytes_from_end_max);
+    const std::string copy = dir.path() + "/copy";
+    copy_specimen(specimen, copy);
+    std::string content = read_file(copy + "/" + manifest->name);
+    ASSERT_GT(content.size(), from_end);
+    char& byte = content[content.size() - from_end];
+    byte = static_cast<char>(byte ^ (1U << random() % 8));
+    replace_file(copy + "/" + manifest->name, content);
+    const Judgement found = judge(specimen, copy);
+    tally.add("MANIFEST", found.verdict);
+    ASSERT_TRUE(found.verdict == Verdict::Whole || found.verdict == Verdict::Refused)
+        << name_of(found.verdict) << ": " << from_end << " from the end: " << found.message;
+  }
+  tally.print(title);
+}
+
+TEST(Flip, AtTheEndOfTheManifestAfterAKillIsRefusedOrLosesNothing) {
+  flip_end_of_manifest(Stop::Killed, "flipped after a kill");
+}
+
+TEST(Flip, AtTheEndOfTheManifestAfterACleanStopIsRefusedOrLosesNothing) {
+  flip_end_of_manifest(Stop::Clean, "flipped after a clean stop");
 }
 
 }  // namespace

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <filesystem>
 #include <functional>
 #include <random>
@@ -93,6 +94,23 @@ TEST_P(Loss, OfNothingWhereBytesFollowTheLog) {
       EXPECT_EQ(found.verdict, Verdict::Whole) << found.message;
       EXPECT_TRUE(found.was_cut) << bytes;
     }
+  }
+}
+
+// An edit that a power cut kept from being synced.
+TEST_P(Loss, OfNothingWhereBytesFollowTheManifest) {
+  const auto is_manifest = [](const SpecimenFile& file) {
+    return kind_of(file.name) == "MANIFEST";
+  };
+  const auto manifest = std::ranges::find_if(specimen_.files, is_manifest);
+  ASSERT_NE(manifest, specimen_.files.end());
+  const std::string name = "/" + manifest->name;
+  for (const size_t bytes : {1, 6, 7, 100, 8 << 10, 100 << 10}) {
+    const Judgement found = judge_after([&](const std::string& copy) {
+      replace_file(copy + name, read_file(copy + name) + garbage(random_, bytes));
+    });
+    EXPECT_EQ(found.verdict, Verdict::Whole) << found.message;
+    EXPECT_TRUE(found.was_cut) << bytes;
   }
 }
 

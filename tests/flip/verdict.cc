@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "tests/flip/seen.h"
 #include "tests/store/child.h"
 
 namespace perennial::store {
@@ -30,12 +31,14 @@ std::string dropped_field(BatchIndex index) {
 }
 
 // Bodies are checked when they are read: each must be right, or told to be damaged.
-Verdict judge_bodies(const Store& store, const Image& image, std::string& message) {
+Verdict judge_bodies(const Store& store, const Image& image, std::string& damaged,
+                     std::string& message) {
   const Snapshot snapshot = store.snapshot();
   Verdict verdict = Verdict::Whole;
   for (const auto& [id, row] : image.jobs) {
     const Result<Body> body = store.read_body(id, snapshot);
     if (body.ok() && body->view() == body_of(id)) continue;
+    damaged += fmt::format("{} ", id);
     message = body.ok() ? fmt::format("body of job {} is another", id) : body.status().message();
     if (body.ok() || body.status().code() != StatusCode::Corruption) return Verdict::Wrong;
     verdict = Verdict::BodyDamaged;
@@ -43,9 +46,8 @@ Verdict judge_bodies(const Store& store, const Image& image, std::string& messag
   return verdict;
 }
 
-Verdict judge_open(Store& store, const Specimen& specimen, const std::string& events,
-                   std::string& message) {
-  const Result<Image> found = read_image(store);
+Verdict judge_image(Store& store, const Specimen& specimen, const Result<Image>& found,
+                    const std::string& events, std::string& damaged, std::string& message) {
   if (!found.ok()) {
     message = found.status().message();
     return Verdict::Refused;
@@ -57,10 +59,29 @@ Verdict judge_open(Store& store, const Specimen& specimen, const std::string& ev
   const World world = specimen.world_at(index);
   if (*found != world.image()) return Verdict::Wrong;
   if (store.opening().next_id < world.next_id()) return Verdict::Wrong;
-  const Verdict bodies = judge_bodies(store, world.image(), message);
+  const Verdict bodies = judge_bodies(store, world.image(), damaged, message);
   if (index == last || bodies != Verdict::Whole) return bodies;
   const bool is_told = events.find(dropped_field(last)) != std::string::npos && index + 1 == last;
   return is_told ? Verdict::LastDropped : Verdict::Shorter;
+}
+
+Verdict judge_open(Store& store, const Specimen& specimen, const Seen& seen,
+                   const std::string& events, std::string& message) {
+  const Result<Image> found = read_image(store);
+  std::string damaged;  // The ids of bodies.
+  const Verdict verdict = judge_image(store, specimen, found, events, damaged, message);
+  const std::string other = difference(seen, store.opening(), found, damaged);
+  if (other.empty()) return verdict;
+  message = other;
+  return Verdict::Wrong;
+}
+
+Verdict judge_refused(const Status& refused, const Seen& seen, std::string& message) {
+  message = refused.message();
+  const std::string other = difference(seen, refused);
+  if (other.empty()) return Verdict::Refused;
+  message += "; " + other;
+  return Verdict::Wrong;
 }
 
 void visit(const Specimen& specimen, const std::string& path, const Pipe& pipe) {
@@ -68,14 +89,16 @@ void visit(const Specimen& specimen, const std::string& path, const Pipe& pipe) 
   std::string events;
   Options options = {.data_dir = path};
   options.events.info = [&](std::string_view at, std::string_view fields) {
-    if (at == "store.log_cut") events += std::string(fields) + " ";
+    if (at == "store.log_cut" || at == "store.manifest_cut") events += std::string(fields) + " ";
   };
   options.events.fatal = [](const Status&) { ::_exit(exit_failed); };
+  const Seen seen = look_at(path);
   Result<std::unique_ptr<Store>> store = Store::open(options);
   report.is_open = true;
   pipe.send(report);
-  std::string message = store.ok() ? "" : store.status().message();
-  report.verdict = store.ok() ? judge_open(**store, specimen, events, message) : Verdict::Refused;
+  std::string message;
+  report.verdict = store.ok() ? judge_open(**store, specimen, seen, events, message)
+                              : judge_refused(store.status(), seen, message);
   report.index = store.ok() ? (*store)->opening().last_index : 0;
   report.was_cut = !events.empty();
   report.is_done = true;

@@ -23,11 +23,12 @@ const char* name_of(Verdict verdict);
 struct Judgement {
   Verdict verdict = Verdict::Wrong;
   BatchIndex index = 0;  // Of the last batch found.
-  bool was_cut = false;  // There was an event that told where the log was cut.
+  bool was_cut = false;  // There was an event that told where something was cut.
   std::string message = {};
 };
 
-// Opens a damaged copy in a child, loads it and reads every body.
+// Opens a damaged copy in a child, loads it and reads every body; first with a Reader, which must
+// refuse when a start does, and otherwise find the same.
 Judgement judge(const Specimen& specimen, const std::string& path);
 
 // How often each verdict came, by kind of file.

@@ -36,6 +36,8 @@ struct Board {
   std::atomic<bool> power_lost = false;
   std::atomic<bool> killed = false;
   std::atomic<bool> fault_met = false;
+  std::atomic<uint64_t> logs_cut = 0;
+  std::atomic<uint64_t> manifests_cut = 0;
 };
 
 // How a life is to end. At which call, counted from the start.
@@ -170,6 +172,10 @@ class Machine {
                            .sync_interval_ms = 1,
                            .log_bytes_max = 16 << 10,  // So that tables are written all the time.
                            .env = env.get()};
+    options.events.info = [this](std::string_view at, std::string_view) {
+      if (at == "store.log_cut") ++board_->logs_cut;
+      if (at == "store.manifest_cut") ++board_->manifests_cut;
+    };
     options.events.fatal = [&](const Status& why) { fail(pipe, *fs, why.message()); };
     StoreDisk disk(options);
     Server server(draw_options(random), disk, history_, now_);
@@ -202,6 +208,8 @@ class Machine {
   void count(Figures& figures, const store::ChildEnd& child) const {
     figures.faults += board_->fault_met ? 1 : 0;
     figures.power_cuts += board_->power_lost ? 1 : 0;
+    figures.logs_cut += board_->logs_cut;
+    figures.manifests_cut += board_->manifests_cut;
     const bool is_kill = board_->killed || child.exit_code == exit_failed;
     figures.kills += is_kill && !board_->power_lost ? 1 : 0;
     figures.clean_restarts += !is_kill && !board_->power_lost ? 1 : 0;

@@ -2,6 +2,7 @@
 
 #include <condition_variable>
 #include <csignal>
+#include <filesystem>
 #include <memory>
 #include <mutex>
 #include <utility>
@@ -13,6 +14,8 @@
 
 #include "engine/types/check.h"
 #include "store/committer.h"
+#include "store/reader.h"
+#include "tests/store/dir_state.h"
 
 namespace perennial::store {
 namespace {
@@ -112,14 +115,54 @@ void advance(World& world, BatchIndex index) {
   while (world.index() < index) next_batch(world, batch);
 }
 
+namespace {
+
+// What a Reader has to say before a start changes anything.
+struct Read {
+  Opening opening;  // As a start would have it.
+  std::string problem;
+};
+
+Read read(const std::string& data_dir, World world) {
+  const auto before = state_of(data_dir);
+  Read out;
+  {
+    const Result<std::unique_ptr<Reader>> reader = Reader::open({.path = data_dir});
+    if (!reader.ok()) return {.opening = {}, .problem = reader.status().message()};
+    const CommitRow& commit = (*reader)->commit();
+    out.opening = {.epoch = commit.epoch + 1,
+                   .last_index = commit.index,
+                   .last_now = commit.now,
+                   .next_id = (*reader)->next_id()};
+    advance(world, commit.index);
+    out.problem = difference(**reader, world.image());
+  }
+  if (before != state_of(data_dir)) out.problem = "it has changed something";
+  return out;
+}
+
+std::string compare(const Read& read, const Opening& opening) {
+  if (!read.problem.empty()) return "the reader: " + read.problem;
+  const Opening& seen = read.opening;
+  const bool is_same = seen.epoch == opening.epoch && seen.last_index == opening.last_index &&
+                       seen.last_now == opening.last_now && seen.next_id == opening.next_id;
+  return is_same ? "" : fmt::format("the reader saw commit {}", seen.last_index);
+}
+
+}  // namespace
+
 Found examine(const std::string& data_dir, World world) {
   const ChildEnd end = run_child([&](const Pipe& pipe) {
+    // Killed before there was anything.
+    const bool is_new = !std::filesystem::exists(data_dir + "/db");
+    const Read seen = is_new ? Read() : read(data_dir, world);
     Result<std::unique_ptr<Store>> store = Store::open({.data_dir = data_dir});
     std::string problem = store.ok() ? "" : store.status().message();
     const Opening opening = store.ok() ? (*store)->opening() : Opening();
     if (store.ok()) {
       advance(world, opening.last_index);
       problem = difference(**store, world.image());
+      if (problem.empty() && !is_new) problem = compare(seen, opening);
     }
     pipe.send(opening);
     pipe.send_bytes(problem.data(), problem.size());

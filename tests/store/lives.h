@@ -38,7 +38,7 @@ ChildEnd live(const Life& life, const World& world);
 // What the child said last.
 Progress last_progress(const ChildEnd& end);
 
-// What a start finds after such a life.
+// What a start finds after such a life. Before it, a Reader must see the same, and change nothing.
 struct Found {
   BatchIndex index = 0;
   JobId next_id = 0;

@@ -43,6 +43,7 @@ struct ScanCase {
   std::string damage = {};  // "file:offset", and "!" if what was durable is lost.
   std::optional<CommitRow> flushed = CommitRow{.epoch = 2, .index = 10, .known_durable = 9};
   bool needs_epoch_begin = false;
+  bool needs_first_file = false;
 };
 
 void PrintTo(const ScanCase& scan, std::ostream* out) {
@@ -60,9 +61,10 @@ TEST_P(LogScan, FindsWhereHistoryEnds) {
   rocksdb::FileSystem& fs = *rocksdb::Env::Default()->GetFileSystem();
   const auto files = list_logs(fs, dir.path(), 8);
   ASSERT_TRUE(files.ok());
-  const auto found =
-      scan_logs(fs, dir.path(), *files,
-                {.flushed = given.flushed, .needs_epoch_begin = given.needs_epoch_begin});
+  const auto found = scan_logs(fs, dir.path(), *files,
+                               {.flushed = given.flushed,
+                                .needs_epoch_begin = given.needs_epoch_begin,
+                                .needs_first_file = given.needs_first_file});
   ASSERT_TRUE(found.ok());
   const CommitRow last = found->last.value_or(CommitRow());
   EXPECT_EQ(fmt::format("{}.{}", last.epoch, last.index), given.last);
@@ -180,7 +182,33 @@ INSTANTIATE_TEST_SUITE_P(
                  .files = {good(2, 11)},
                  .last = "2.10",
                  .damage = "0:0!",
-                 .needs_epoch_begin = true}),
+                 .needs_epoch_begin = true},
+        // What a clean stop writes first says, too, that all before it is durable.
+        ScanCase{.name = "TheFirstOfAStop",
+                 .files = {batch(55, 2, {.epoch = 2, .index = 10, .known_durable = 10})},
+                 .last = "2.10",
+                 .damage = "0:0!",
+                 .needs_epoch_begin = true},
+        // The oldest file held something, or there would be no later one.
+        ScanCase{.name = "TheFirstFileIsEmptyAndNothingIsMissing",
+                 .files = {"", good(2, 11)},
+                 .last = "2.11",
+                 .needs_first_file = true},
+        ScanCase{.name = "TheFirstFileWasNeverSynced",
+                 .files = {"", unsynced(2, 13)},
+                 .last = "2.10",
+                 .damage = "0:0",
+                 .needs_first_file = true},
+        ScanCase{.name = "TheFirstFileWasDurable",
+                 .files = {"", good(2, 13)},
+                 .last = "2.10",
+                 .damage = "0:0!",
+                 .needs_first_file = true},
+        ScanCase{.name = "TheFirstFileWasDurableAndOneFamilyFlushed",
+                 .files = {"", good(2, 9) + good(2, 10) + good(2, 11)},
+                 .last = "2.10",
+                 .damage = "0:0!",
+                 .needs_first_file = true}),
     [](const auto& one) { return one.param.name; });
 
 }  // namespace

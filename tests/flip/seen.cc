@@ -1,0 +1,72 @@
+#include "tests/flip/seen.h"
+
+#include <fmt/format.h>
+
+#include "store/reader.h"
+#include "tests/store/dir_state.h"
+
+namespace perennial::store {
+namespace {
+
+std::string read_bodies(const Reader& reader, const Image& image) {
+  std::string damaged;
+  Reader::Bodies bodies = reader.bodies();
+  for (const auto& [id, row] : image.jobs) {
+    const Result<std::string_view> body = bodies.read(id);
+    if (!body.ok() || *body != body_of(id)) damaged += fmt::format("{} ", id);
+  }
+  return damaged;
+}
+
+// A start says what it was doing, and to which directory; a reader likewise.
+std::string_view reason(std::string_view message) {
+  const size_t end = message.find(": ");
+  return end == std::string_view::npos ? message : message.substr(end + 2);
+}
+
+}  // namespace
+
+Seen look_at(const std::string& path) {
+  const auto before = state_of(path);
+  Seen seen;
+  {
+    const Result<std::unique_ptr<Reader>> reader = Reader::open({.path = path});
+    if (reader.ok()) {
+      seen.commit = (*reader)->commit();
+      seen.next_id = (*reader)->next_id();
+      seen.image = read_image(**reader);
+      if (seen.image.ok()) seen.damaged_bodies = read_bodies(**reader, *seen.image);
+    } else {
+      seen.opened = reader.status();
+    }
+  }
+  seen.has_changed = before != state_of(path);
+  return seen;
+}
+
+std::string difference(const Seen& seen, const Opening& opening, const Result<Image>& found,
+                       const std::string& damaged_bodies) {
+  if (seen.has_changed) return "the reader has changed the directory";
+  if (!seen.opened.ok()) return "only the reader refuses: " + seen.opened.message();
+  if (seen.commit.index != opening.last_index || seen.commit.epoch + 1 != opening.epoch) {
+    return fmt::format("the reader sees commit {}", seen.commit.index);
+  }
+  if (seen.next_id != opening.next_id) return fmt::format("the reader's next id {}", seen.next_id);
+  if (!seen.image.ok() && found.ok()) {
+    return "only the reader refuses: " + seen.image.status().message();
+  }
+  if (!seen.image.ok() || !found.ok()) return "";
+  if (*seen.image != *found) return "the reader sees other rows";
+  if (seen.damaged_bodies == damaged_bodies) return "";
+  return fmt::format("the reader finds damaged: {}; and the start: {}", seen.damaged_bodies,
+                     damaged_bodies);
+}
+
+std::string difference(const Seen& seen, const Status& refused) {
+  if (seen.has_changed) return "the reader has changed the directory";
+  if (seen.opened.ok()) return "only the start refuses: " + refused.message();
+  if (reason(seen.opened.message()) == reason(refused.message())) return "";
+  return "the reader refuses with: " + seen.opened.message();
+}
+
+}  // namespace perennial::store

@@ -1,0 +1,106 @@
+#include "store/recovery.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <rocksdb/env.h>
+
+#include "store/log_files.h"
+#include "tests/store/dir_state.h"
+#include "tests/store/temp_dir.h"
+#include "tests/support/fault_fs.h"
+
+// How a start cuts what it has judged, and what a crash in the middle of it leaves.
+namespace perennial::store {
+namespace {
+
+namespace fs = std::filesystem;
+using support::FaultFs;
+using support::Loss;
+
+const RecoveryPlan plan = {
+    .manifest_cut = ManifestCut{.file = "MANIFEST-000009", .offset = 5, .fields = "manifest"},
+    .log = {.last = {},
+            .cut = LogCut{.file = "000010.log",
+                          .offset = 7,
+                          .later_files = {"000012.log", "000014.log"},
+                          .fields = "log"},
+            .losses = {"something"}}};
+
+std::string make_files(const std::string& dir) {
+  const std::string db = dir + "/db";
+  fs::create_directories(db);
+  for (const char* name : {"000010.log", "000012.log", "000014.log", "MANIFEST-000009"}) {
+    write_file(db + "/" + name, "0123456789");
+  }
+  write_file(db + "/newest-log-14", "");
+  return db;
+}
+
+std::vector<std::string> names_in(const std::string& dir) {
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(dir)) names.push_back(entry.path().filename());
+  std::ranges::sort(names);
+  return names;
+}
+
+TEST(Recovery, CutsWhatWasJudgedAndSaysSo) {
+  const TempDir dir;
+  const std::string db = make_files(dir.path());
+  std::string events;
+  Options options;
+  options.events.info = [&events](std::string_view at, std::string_view fields) {
+    events += std::string(at) + " " + std::string(fields) + "\n";
+  };
+  ASSERT_TRUE(make_cuts(db, options, plan).ok());
+  EXPECT_EQ(names_in(db),
+            (std::vector<std::string>{"000010.log", "MANIFEST-000009", "newest-log-10"}));
+  EXPECT_EQ(content_of(db + "/000010.log"), "0123456");
+  EXPECT_EQ(content_of(db + "/MANIFEST-000009"), "01234");
+  EXPECT_EQ(events,
+            "store.log_forced message=\"something\"\nstore.manifest_cut manifest\n"
+            "store.log_cut log\n");
+}
+
+// A copy has no mark, and its log may be cut all the same.
+TEST(Recovery, MakesNoMarkWhereThereWasNone) {
+  const TempDir dir;
+  const std::string db = make_files(dir.path());
+  fs::remove(db + "/newest-log-14");
+  ASSERT_TRUE(make_cuts(db, {}, plan).ok());
+  EXPECT_EQ(names_in(db), (std::vector<std::string>{"000010.log", "MANIFEST-000009"}));
+}
+
+// Otherwise the next start would miss a file that this one has removed.
+TEST(Recovery, TheMarkNamesAFileThatIsThereWheneverThePowerGoes) {
+  for (const Loss loss : {Loss::Whole, Loss::Prefix, Loss::Torn}) {
+    bool is_done = false;
+    for (uint64_t n = 0; !is_done; ++n) {
+      const TempDir dir;
+      const std::string db = make_files(dir.path());
+      fs::create_directory(dir.path() + "/graves");
+      const auto faults = std::make_shared<FaultFs>(rocksdb::FileSystem::Default());
+      faults->forget_entries(dir.path() + "/graves");
+      faults->before_nth(n, [&] { faults->lose_power(loss, n); });
+      const std::unique_ptr<rocksdb::Env> env = rocksdb::NewCompositeEnv(faults);
+      Options options;
+      options.env = env.get();
+      is_done = make_cuts(db, options, plan).ok();
+      ASSERT_LT(n, 30U) << "it never ends";
+      const std::vector<std::string> names = names_in(db);
+      const auto mark =
+          std::ranges::find_if(names, [](const auto& name) { return log_mark_of(name) != 0; });
+      ASSERT_NE(mark, names.end());
+      EXPECT_TRUE(std::ranges::any_of(
+          names, [&](const auto& name) { return log_index_of(name) == log_mark_of(*mark); }))
+          << *mark << " at call " << n;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace perennial::store
