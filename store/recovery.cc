@@ -125,8 +125,7 @@ Result<RecoveryPlan> plan_recovery(const std::string& db_path, const Options& op
   if (!manifest.ok()) return manifest.status();
   if (Status named = check_families(*manifest); !named.ok()) return named;
   RecoveryPlan plan = {.manifest_cut = cut_of(*manifest), .is_old = false, .log = {}};
-  const Result<std::optional<CommitRow>> flushed =
-      read_flushed(db_path, options, failure, plan);
+  const Result<std::optional<CommitRow>> flushed = read_flushed(db_path, options, failure, plan);
   if (!flushed.ok()) return flushed.status();
   Result<LogJudgement> log = judge_log(fs, db_path, *manifest, *flushed, options.recover);
   if (!log.ok()) return log.take_status();
