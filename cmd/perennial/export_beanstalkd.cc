@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 
 #include "cmd/perennial/export_tube.h"
-#include "cmd/perennial/readable.h"
 #include "cmd/perennial/progress.h"
+#include "cmd/perennial/readable.h"
 #include "cmd/perennial/stop_signals.h"
 #include "cmd/perennial/tube_stats.h"
 

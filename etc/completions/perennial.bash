@@ -4,7 +4,8 @@ _perennial() {
   local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
   local command="${COMP_WORDS[*]:1:COMP_CWORD - 1} " words='' files=''
   case $command in
-    ' ') words='stats tubes top put peek kick bury delete pause drain import-binlog export-beanstalkd manual completions bench' ;;
+    ' ') words='stats tubes top put peek kick bury delete pause drain dump load check restore migrate import-binlog export-beanstalkd manual completions checkpoint bench' ;;
+    'checkpoint ') words='create list verify prune' ;;
     'bench ') words='put' ;;
     'stats '*)
       case $before in
@@ -95,6 +96,90 @@ _perennial() {
         --server) words='' ;;
         *)
           words='--help --server'
+          ;;
+      esac
+      ;;
+    'dump '*)
+      case $before in
+        --data-dir) files=-d ;;
+        --server) words='' ;;
+        --format) words='jsonl yaml table' ;;
+        --tube) words='' ;;
+        --state) words='ready reserved delayed buried' ;;
+        --id) words='' ;;
+        --limit) words='' ;;
+        *)
+          words='--help --data-dir --server --format --tube --state --id --limit --no-body --summary --json --recover-point-in-time'
+          ;;
+      esac
+      ;;
+    'load '*)
+      case $before in
+        --data-dir) files=-d ;;
+        --from) files=-f ;;
+        *)
+          words='--help --data-dir --from --skip-damaged --json'
+          ;;
+      esac
+      ;;
+    'check '*)
+      case $before in
+        --data-dir) files=-d ;;
+        --limit) words='' ;;
+        *)
+          words='--help --data-dir --deep --limit --json'
+          ;;
+      esac
+      ;;
+    'checkpoint create '*)
+      case $before in
+        --server) words='' ;;
+        *)
+          words='--help --server --json'
+          ;;
+      esac
+      ;;
+    'checkpoint list '*)
+      case $before in
+        --data-dir) files=-d ;;
+        --dir) files=-d ;;
+        *)
+          words='--help --data-dir --dir --json'
+          ;;
+      esac
+      ;;
+    'checkpoint verify '*)
+      case $before in
+        *)
+          words='--help --json'
+          [[ $word == -* ]] || files=-d
+          ;;
+      esac
+      ;;
+    'checkpoint prune '*)
+      case $before in
+        --keep) words='' ;;
+        --data-dir) files=-d ;;
+        --dir) files=-d ;;
+        *)
+          words='--help --keep --data-dir --dir --json'
+          ;;
+      esac
+      ;;
+    'restore '*)
+      case $before in
+        --from) files=-d ;;
+        --to) files=-d ;;
+        *)
+          words='--help --from --to --exact --copy --json'
+          ;;
+      esac
+      ;;
+    'migrate '*)
+      case $before in
+        --data-dir) files=-d ;;
+        *)
+          words='--help --data-dir --dry-run --json'
           ;;
       esac
       ;;

@@ -18,14 +18,14 @@ struct Core::Connection {
   const bool may_checkpoint;  // Whether `checkpoint` is a command for it.
   wire::Parser parser;
   Outbox outbox;
-  std::string backlog;        // Bytes that came while a command before them was unanswered.
-  size_t backlog_at = 0;      // The first of them that has not been parsed.
-  bool unanswered = false;    // A command is with the engine, or waits for a checkpoint.
-  bool at_end = false;        // The client will send nothing more.
-  bool quitting = false;      // quit was run: what follows it is not.
+  std::string backlog;      // Bytes that came while a command before them was unanswered.
+  size_t backlog_at = 0;    // The first of them that has not been parsed.
+  bool unanswered = false;  // A command is with the engine, or waits for a checkpoint.
+  bool at_end = false;      // The client will send nothing more.
+  bool quitting = false;    // quit was run: what follows it is not.
   std::optional<wire::Stranger> stranger;  // What it speaks, if that is another protocol.
-  bool changed = false;       // Listed in changed_.
-  BatchIndex listed_for = 0;  // The newest batch in holders_ under which it is listed.
+  bool changed = false;                    // Listed in changed_.
+  BatchIndex listed_for = 0;               // The newest batch in holders_ under which it is listed.
   std::optional<std::pair<Put, Body>> held_put;  // Waits until fewer bytes are pending.
 
   size_t backlog_bytes() const { return backlog.size() - backlog_at; }
