@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <optional>
+
 #include <fmt/format.h>
 
 #include "store/rocks_status.h"
@@ -13,7 +16,34 @@ bool is_worth_compacting(const TableCounts& tables, uint64_t rows, bool is_scarc
   return tables.puts + tables.tombstones > (is_scarce ? rows + rows / 16 : 2 * rows);
 }
 
+// What a compaction of all of it may leave to be written, by the average of its rows. Some bodies
+// are larger than others.
+uint64_t output_bytes_max(const TableCounts& tables, uint64_t rows) {
+  constexpr uint64_t margin = 4;
+  return tables.puts == 0 ? 0 : std::min(tables.bytes, tables.bytes / tables.puts * rows * margin);
+}
+
 }  // namespace
+
+// RocksDB reckons that a compaction writes as much as it reads, and holds it up where there is no
+// room for that. So on a full disk whose jobs have all been deleted nothing would ever be given
+// back: here as much is lent to a compaction as it will not write.
+class Store::Impl::Loan {
+ public:
+  Loan(Impl& impl, const TableCounts& tables, uint64_t rows) : impl_(impl) {
+    const uint64_t output = output_bytes_max(tables, rows);
+    const uint64_t free_bytes = impl.room->free_bytes();
+    if (output + compaction_leaves_bytes(impl.options) > free_bytes) return;
+    impl.lent_bytes = tables.bytes;
+    impl.db->limit_compactions(free_bytes + tables.bytes);
+  }
+  ~Loan() { impl_.lent_bytes = 0; }  // The limit follows at the next look at the room.
+  Loan(const Loan&) = delete;
+  Loan& operator=(const Loan&) = delete;
+
+ private:
+  Impl& impl_;
+};
 
 Status Store::flush() {
   rocksdb::FlushOptions options;
@@ -34,6 +64,8 @@ Status Store::compact_tombstones(std::atomic<bool>& cancelled, uint64_t bytes_mi
     if (!is_worth_compacting(*tables, impl_->rows_of(family), is_scarce())) continue;
     rocksdb::CompactRangeOptions options;
     options.canceled = &cancelled;
+    std::optional<Impl::Loan> loan;
+    if (is_scarce()) loan.emplace(*impl_, *tables, impl_->rows_of(family));
     // It flushes the family first.
     const auto compacted = db->CompactRange(options, db.family(family), nullptr, nullptr);
     if (compacted.IsIncomplete()) return {};  // Cancelled, or held up by one of RocksDB's own.

@@ -93,7 +93,7 @@ Status Store::Impl::prepare_room() {
 
 Status Store::Impl::look_at_room() {
   if (Status looked = room->look(); !looked.ok()) return looked;
-  db->limit_compactions(room->free_bytes());
+  db->limit_compactions(room->free_bytes() + lent_bytes);
   return {};
 }
 

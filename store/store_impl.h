@@ -82,6 +82,8 @@ struct Store::Impl {
   Impl(Options given, DataDir locked)
       : options(std::move(given)), dir(std::move(locked)), failure(options.events) {}
 
+  class Loan;  // compact.cc
+
   // The steps of open().
   Status open();
   Status prepare_room();
@@ -112,6 +114,8 @@ struct Store::Impl {
   // How many rows each family of jobs has: by the account of its tables at open, and by ours since.
   // The writing thread's to change.
   std::array<std::atomic<uint64_t>, family_count> rows = {};
+  // Room that a compaction is allowed and does not need: compact.cc.
+  std::atomic<uint64_t> lent_bytes = 0;
   CommitRow last;              // The last commit row written. The writing thread's.
   BatchIndex durable = 0;      // The disk has everything up to here. The writing thread's.
   rocksdb::WriteBatch writes;  // Kept for its memory. The writing thread's.
