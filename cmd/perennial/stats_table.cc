@@ -61,7 +61,8 @@ constexpr Row traffic_rows[] = {
 constexpr Row connection_rows[] = {
     {"current-connections", "open"},      {"current-producers", "producers"},
     {"current-workers", "workers"},       {"current-waiting", "workers waiting"},
-    {"total-connections", "open in all"}, {"current-tubes", "tubes"},
+    {"total-connections", "open in all"}, {"connections-refused", "of other protocols"},
+    {"current-tubes", "tubes"},
 };
 constexpr Row store_rows[] = {
     {"store-state", "state", Unit::Text},
