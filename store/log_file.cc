@@ -31,12 +31,14 @@ IOStatus LogFile::appended(uint64_t bytes, const IOOptions& options, IODebugCont
 
 bool LogFile::is_worth_filling() {
   const uint64_t bytes = end_ - stretch_begin_;
-  if (bytes >= fill_bytes) {
+  if (bytes < fill_bytes) {
+    filling_ = filling_ || stretch_syncs_ >= syncs_per_fill_min;
+  } else {
     filling_ = stretch_syncs_ * (fill_bytes / syncs_per_fill_min) >= bytes;
     stretch_begin_ = end_;
     stretch_syncs_ = 0;
   }
-  return filling_;
+  return filling_ && has_room_;
 }
 
 // A disk without room for zeros may have some for the log itself.
@@ -48,7 +50,7 @@ IOStatus LogFile::fill(const IOOptions& options, IODebugContext* debug) {
     return status;
   }
   if (!status.IsNoSpace()) return status;
-  filling_ = false;
+  has_room_ = false;
   return target()->Truncate(end_, options, debug);
 }
 
@@ -66,14 +68,6 @@ IOStatus LogFile::Sync(const IOOptions& options, IODebugContext* debug) {
 IOStatus LogFile::Fsync(const IOOptions& options, IODebugContext* debug) {
   ++stretch_syncs_;
   return target()->Fsync(options, debug);
-}
-
-IOStatus LogFile::Close(const IOOptions& options, IODebugContext* debug) {
-  if (filled_ > end_) {
-    IOStatus status = Truncate(end_, options, debug);
-    if (!status.ok()) return status;
-  }
-  return target()->Close(options, debug);
 }
 
 uint64_t LogFile::GetFileSize(const IOOptions& /*options*/, IODebugContext* /*debug*/) {

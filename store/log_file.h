@@ -11,10 +11,10 @@ namespace perennial::store {
 // A log file that lies a little ahead of the log, filled with zeros. A sync of bytes that overwrite
 // others has only them to write; a sync of a file that has grown writes its size and its blocks'
 // places, too, one after the other, on some file systems through a journal. Zeros are written only
-// while many syncs share their cost; where each sync brings much, the file just grows.
+// while many syncs share their cost; where there are few, or each brings much, the file just grows.
 //
-// What is ahead is cut off when the file is closed. After a crash it is there, and a log that ends
-// in zeros is whole.
+// What is ahead stays when the file is closed: by then a checkpoint may hold a link to it, and has
+// hashed it. A log that ends in zeros is whole.
 class LogFile : public rocksdb::FSWritableFileOwnerWrapper {
  public:
   // How much is filled at once, and how many syncs must share that.
@@ -35,8 +35,9 @@ class LogFile : public rocksdb::FSWritableFileOwnerWrapper {
                          rocksdb::IODebugContext* debug) override;
   rocksdb::IOStatus Fsync(const rocksdb::IOOptions& options,
                           rocksdb::IODebugContext* debug) override;
-  rocksdb::IOStatus Close(const rocksdb::IOOptions& options,
-                          rocksdb::IODebugContext* debug) override;
+  // Nothing: a file whose blocks were allocated ahead is cut to its last write when it is closed.
+  void PrepareWrite(size_t /*offset*/, size_t /*bytes*/, const rocksdb::IOOptions& /*options*/,
+                    rocksdb::IODebugContext* /*debug*/) override {}
   // Of the log, without what is ahead.
   uint64_t GetFileSize(const rocksdb::IOOptions& options, rocksdb::IODebugContext* debug) override;
 
@@ -49,7 +50,8 @@ class LogFile : public rocksdb::FSWritableFileOwnerWrapper {
 
   uint64_t end_ = 0;     // Of the log.
   uint64_t filled_ = 0;  // Of the file; never below end_.
-  bool filling_ = true;
+  bool filling_ = false;
+  bool has_room_ = true;  // Until there was none, once.
   uint64_t stretch_begin_ = 0;
   uint64_t stretch_syncs_ = 0;
 };

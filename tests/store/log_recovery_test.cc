@@ -42,7 +42,8 @@ class LogRecovery : public testing::Test {
   void damage_log_in_the_middle() const {
     std::ifstream file(log_path(), std::ios::binary);
     std::string content{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-    content[content.size() / 2] = static_cast<char>(content[content.size() / 2] ^ 1);
+    const size_t middle = log_end(log_path()) / 2;
+    content[middle] = static_cast<char>(content[middle] ^ 1);
     write_file(log_path(), content);
   }
   Result<std::unique_ptr<Store>> open(Recover recover) {
@@ -93,7 +94,7 @@ TEST_F(LogRecovery, CutsAtTheDamageWhenTold) {
 }
 
 TEST_F(LogRecovery, CutsATornEndByItselfAndSaysWhere) {
-  std::filesystem::resize_file(log_path(), std::filesystem::file_size(log_path()) - 1);
+  std::filesystem::resize_file(log_path(), log_end(log_path()) - 1);
   const auto store = open(Recover::Strict);
   ASSERT_TRUE(store.ok()) << store.status().message();
   EXPECT_EQ((*store)->opening().last_index, batches - 1);

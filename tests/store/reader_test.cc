@@ -66,7 +66,10 @@ class ReaderTest : public testing::Test {
     return world.mark();
   }
   void cut_file(const std::string& path, uint64_t bytes) const {
-    fs::resize_file(path, fs::file_size(path) - bytes);
+    fs::resize_file(path, log_end(path) - bytes);
+  }
+  void flip_middle(const std::string& log) const {
+    flip(log, fs::file_size(log) - log_end(log) / 2);
   }
   void flip(const std::string& path, size_t from_end) const {
     std::string content = content_of(path);
@@ -150,7 +153,7 @@ TEST_F(ReaderTest, ShowsATornLogAsAStartWouldCutIt) {
 }
 
 TEST_F(ReaderTest, RefusesADamagedLogInTheWordsOfAStart) {
-  flip(newest_log(data_dir_), fs::file_size(newest_log(data_dir_)) / 2);
+  flip_middle(newest_log(data_dir_));
   const auto reader = open();
   ASSERT_FALSE(reader.ok());
   EXPECT_EQ(reader.status().code(), StatusCode::Corruption);
@@ -161,7 +164,7 @@ TEST_F(ReaderTest, RefusesADamagedLogInTheWordsOfAStart) {
 }
 
 TEST_F(ReaderTest, ShowsADamagedLogUpToThereWhenTold) {
-  flip(newest_log(data_dir_), fs::file_size(newest_log(data_dir_)) / 2);
+  flip_middle(newest_log(data_dir_));
   const auto before = state_of(dir_.path());
   BatchIndex last = 0;
   {

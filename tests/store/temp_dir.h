@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "tests/support/temp_dir.h"
@@ -16,5 +17,8 @@ class TempDir : public support::TempDir {
 };
 
 void write_file(const std::string& path, const std::string& content);
+
+// About where a log ends that has zeros behind it: behind its last byte that is none.
+uint64_t log_end(const std::string& path);
 
 }  // namespace perennial::store
