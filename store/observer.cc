@@ -10,6 +10,7 @@
 #include <rocksdb/env.h>
 #include <rocksdb/listener.h>
 
+#include "engine/types/check.h"
 #include "store/rocks_status.h"
 
 namespace perennial::store {
@@ -83,17 +84,24 @@ void Failure::fail(const Status& status) {
   bool report = false;
   {
     const std::lock_guard lock(mutex_);
-    if (failed_.exchange(true, std::memory_order_acq_rel)) return;
-    early_ = status;
+    if (failed()) return;
+    first_ = status;
+    failed_.store(true, std::memory_order_release);
     report = armed_;
   }
   if (report && events_.fatal) events_.fatal(status);
 }
 
+Status Failure::refusal() {
+  const std::lock_guard lock(mutex_);
+  CHECK(failed());
+  return Status(first_).with("the store has failed before");
+}
+
 Status Failure::arm() {
   const std::lock_guard lock(mutex_);
   armed_ = true;
-  return early_;
+  return first_;
 }
 
 std::shared_ptr<rocksdb::Logger> make_logger(const Events& events) {

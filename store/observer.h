@@ -23,6 +23,9 @@ class Failure {
 
   void fail(const Status& status);
   bool failed() const { return failed_.load(std::memory_order_acquire); }
+  // Why nothing is done any more: "the store has failed before: " and the first failure.
+  // REQUIRES: failed().
+  Status refusal();
   // From here on the fatal event is sent. Returns what failed before, if anything did.
   Status arm();
 
@@ -30,7 +33,7 @@ class Failure {
   const Events& events_;  // The store's, which outlives this.
   std::atomic<bool> failed_ = false;
   std::mutex mutex_;  // RocksDB's threads may fail while the opening thread arms.
-  Status early_;
+  Status first_;
   bool armed_ = false;
 };
 

@@ -160,7 +160,7 @@ rocksdb::WriteBatch RawStore::Impl::new_batch() const {
 }
 
 Status RawStore::Impl::write(rocksdb::WriteBatch& batch) {
-  if (failure.failed()) return {StatusCode::Io, "the disk has failed before"};
+  if (failure.failed()) return failure.refusal();
   rocksdb::WriteOptions how;
   how.sync = true;
   return from_rocksdb((*db)->Write(how, &batch)).with("write a batch");

@@ -84,7 +84,7 @@ void Store::Impl::add_commit_row() {
 }
 
 Status Store::Impl::write(bool sync) {
-  if (failure.failed()) return {StatusCode::Io, "the store has failed before"};
+  if (failure.failed()) return failure.refusal();
   rocksdb::WriteOptions how;
   how.sync = sync;
   Status written = settle((*db)->Write(how, &writes), "write a batch");
@@ -111,7 +111,7 @@ Status Store::write(const Batch& batch, bool sync) {
 }
 
 Status Store::sync() {
-  if (impl_->failure.failed()) return {StatusCode::Io, "the store has failed before"};
+  if (impl_->failure.failed()) return impl_->failure.refusal();
   Status synced = impl_->settle((*impl_->db)->SyncWAL(), "sync the log");
   if (synced.ok()) impl_->durable = impl_->last.index;
   return synced;
