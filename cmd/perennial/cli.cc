@@ -78,7 +78,7 @@ std::string wrapped(std::string_view text) {
   return out;
 }
 
-CLI::App* add_command(CLI::App& parent, const std::string& name, const Command& command) {
+CLI::App* add_command(CLI::App& parent, const std::string& name, const Subcommand& command) {
   CLI::App* const app =
       parent.add_subcommand(name, command.summary + "\n\n" + wrapped(command.about));
   for (const Flag& flag : command.flags) {
@@ -88,7 +88,7 @@ CLI::App* add_command(CLI::App& parent, const std::string& name, const Command& 
   return app;
 }
 
-int report(const Command& command, const Status& status) {
+int report(const Subcommand& command, const Status& status) {
   if (status.ok()) return common::exit_clean;
   std::fprintf(stderr, "perennial %s: %s\n", command.name.c_str(), status.message().c_str());
   return status.code() == StatusCode::InvalidArgument ? common::exit_tool_usage
@@ -108,7 +108,7 @@ class Formatter : public CLI::Formatter {
 
 }  // namespace
 
-int run_command_line(const std::vector<Command>& commands, const std::vector<Group>& groups,
+int run_command_line(const std::vector<Subcommand>& commands, const std::vector<Group>& groups,
                      int argc, char** argv) {
   CLI::App app("The operator's tool of perennial, the work queue");
   app.formatter(std::make_shared<Formatter>());
@@ -117,7 +117,7 @@ int run_command_line(const std::vector<Command>& commands, const std::vector<Gro
     app.add_subcommand(group.name, group.summary)->require_subcommand(1);
   }
   std::vector<CLI::App*> apps;
-  for (const Command& command : commands) {
+  for (const Subcommand& command : commands) {
     const size_t space = command.name.find(' ');
     CLI::App& parent =
         space == std::string::npos ? app : *app.get_subcommand(command.name.substr(0, space));

@@ -2,14 +2,14 @@
 
 #include <vector>
 
-#include "cmd/perennial/command.h"
-#include "cmd/perennial/commands.h"
+#include "cmd/perennial/subcommand.h"
+#include "cmd/perennial/subcommands.h"
 
 namespace perennial::tool {
 
 // Reads the command line by the table of commands, runs the one that it names, and says what went
 // wrong on standard error. Returns the exit code: 0 done, 1 failed, 2 bad usage.
-int run_command_line(const std::vector<Command>& commands, const std::vector<Group>& groups,
+int run_command_line(const std::vector<Subcommand>& commands, const std::vector<Group>& groups,
                      int argc, char** argv);
 
 }  // namespace perennial::tool

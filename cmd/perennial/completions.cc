@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "cmd/perennial/commands.h"
+#include "cmd/perennial/subcommands.h"
 
 namespace perennial::tool {
 namespace {
@@ -37,10 +37,10 @@ struct Word {
   std::string summary;
 };
 
-std::vector<Word> words_of(const std::vector<Command>& commands, const std::vector<Group>& groups,
-                           const std::string& group) {
+std::vector<Word> words_of(const std::vector<Subcommand>& commands,
+                           const std::vector<Group>& groups, const std::string& group) {
   std::vector<Word> words;
-  for (const Command& command : commands) {
+  for (const Subcommand& command : commands) {
     const bool is_nested = command.name.find(' ') != std::string::npos;
     if (group.empty() && !is_nested) words.push_back({command.name, command.summary});
     if (!group.empty() && command.name.starts_with(group + " ")) {
@@ -68,7 +68,7 @@ std::string bash_value(const Flag& flag) {
   return "words=''";
 }
 
-std::string bash_command(const Command& command) {
+std::string bash_command(const Subcommand& command) {
   std::string out = fmt::format("    '{}'*)\n      case $before in\n", command.name);
   std::string options = "--help";
   for (const Flag& flag : command.flags) {
@@ -110,7 +110,7 @@ std::string zsh_value(const Flag& flag) {
   return " ";
 }
 
-std::string zsh_command(const Command& command, std::string_view last_word) {
+std::string zsh_command(const Subcommand& command, std::string_view last_word) {
   std::string out = fmt::format("    {})\n      _arguments '--help[Print the help]'", last_word);
   for (const Flag& flag : command.flags) {
     const bool repeats = std::holds_alternative<std::vector<std::string>*>(flag.target);
@@ -137,13 +137,13 @@ std::string zsh_words(const std::vector<Word>& words) {
 }
 
 // One function for the tool, and one for each group: all look at the word in the same place.
-std::string zsh_function(const std::string& name, const std::vector<Command>& commands,
+std::string zsh_function(const std::string& name, const std::vector<Subcommand>& commands,
                          const std::vector<Group>& groups, const std::string& group) {
   std::string out = fmt::format("{}() {{\n{}", name, zsh_words(words_of(commands, groups, group)));
   out +=
       "  if (( CURRENT == 2 )); then\n    _describe -t commands command commands\n    return\n"
       "  fi\n  shift words\n  (( CURRENT-- ))\n  case $words[1] in\n";
-  for (const Command& command : commands) {
+  for (const Subcommand& command : commands) {
     const bool is_nested = command.name.find(' ') != std::string::npos;
     if (group.empty() && !is_nested) out += zsh_command(command, command.name);
     if (!group.empty() && first_word(command.name) == group && is_nested) {
@@ -158,7 +158,7 @@ std::string zsh_function(const std::string& name, const std::vector<Command>& co
 
 }  // namespace
 
-std::string bash_completions(const std::vector<Command>& commands,
+std::string bash_completions(const std::vector<Subcommand>& commands,
                              const std::vector<Group>& groups) {
   std::string out = fmt::format(
       "# Completions of perennial for bash. Made by: perennial completions bash\n\n"
@@ -172,8 +172,8 @@ std::string bash_completions(const std::vector<Command>& commands,
     out += fmt::format("    '{} ') words='{}' ;;\n", group.name,
                        joined(words_of(commands, groups, group.name)));
   }
-  for (const Command& command : commands) {
-    Command spaced = command;
+  for (const Subcommand& command : commands) {
+    Subcommand spaced = command;
     spaced.name += ' ';
     out += bash_command(spaced);
   }
@@ -190,7 +190,7 @@ std::string bash_completions(const std::vector<Command>& commands,
   return out;
 }
 
-std::string zsh_completions(const std::vector<Command>& commands,
+std::string zsh_completions(const std::vector<Subcommand>& commands,
                             const std::vector<Group>& groups) {
   std::string out =
       "#compdef perennial\n# Completions of perennial for zsh. Made by: perennial completions "
@@ -202,7 +202,7 @@ std::string zsh_completions(const std::vector<Command>& commands,
   return out + "_perennial \"$@\"\n";
 }
 
-Command completions_command(CompletionsOptions& options) {
+Subcommand completions_command(CompletionsOptions& options) {
   return {
       .name = "completions",
       .summary = "Print the completions for a shell",
@@ -223,7 +223,7 @@ Command completions_command(CompletionsOptions& options) {
       .run =
           [&options] {
             AllOptions all;
-            const std::vector<Command> commands = all_commands(all);
+            const std::vector<Subcommand> commands = all_commands(all);
             const bool bash = options.shell == "bash";
             const std::string text = bash ? bash_completions(commands, all_groups())
                                           : zsh_completions(commands, all_groups());

@@ -3,20 +3,21 @@
 #include <string>
 #include <vector>
 
-#include "cmd/perennial/command.h"
+#include "cmd/perennial/subcommand.h"
 
 namespace perennial::tool {
 
 // What makes the shells complete commands, options and their values. Both are whole files, to be
 // put where the shell looks for them: etc/completions/.
-std::string bash_completions(const std::vector<Command>& commands,
+std::string bash_completions(const std::vector<Subcommand>& commands,
                              const std::vector<Group>& groups);
-std::string zsh_completions(const std::vector<Command>& commands, const std::vector<Group>& groups);
+std::string zsh_completions(const std::vector<Subcommand>& commands,
+                            const std::vector<Group>& groups);
 
 struct CompletionsOptions {
   std::string shell;
 };
 // perennial completions: prints one of the two.
-Command completions_command(CompletionsOptions& options);
+Subcommand completions_command(CompletionsOptions& options);
 
 }  // namespace perennial::tool

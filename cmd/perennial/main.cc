@@ -1,5 +1,5 @@
 #include "cmd/perennial/cli.h"
-#include "cmd/perennial/commands.h"
+#include "cmd/perennial/subcommands.h"
 
 int main(int argc, char** argv) {
   perennial::tool::AllOptions options;

@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "cmd/perennial/commands.h"
+#include "cmd/perennial/subcommands.h"
 
 namespace perennial::tool {
 namespace {
@@ -67,7 +67,7 @@ struct DefaultText {
   }
 };
 
-std::string synopsis(const Command& command) {
+std::string synopsis(const Subcommand& command) {
   std::string out = fmt::format(".B perennial {}\n", troff(command.name));
   bool has_options = false;
   for (const Flag& flag : command.flags) {
@@ -124,11 +124,11 @@ constexpr std::string_view exit_status =
 
 }  // namespace
 
-std::string manual_file(const Command& command) {
+std::string manual_file(const Subcommand& command) {
   return fmt::format("perennial-{}.1", with_dashes(command.name));
 }
 
-std::string manual_page(const Command& command) {
+std::string manual_page(const Subcommand& command) {
   const std::string name = "perennial-" + with_dashes(command.name);
   std::string out = title(name);
   out += fmt::format(".SH NAME\n{} \\- {}\n", troff(name), troff(command.summary));
@@ -144,7 +144,7 @@ std::string manual_page(const Command& command) {
   return out;
 }
 
-std::string manual_page(const std::vector<Command>& commands) {
+std::string manual_page(const std::vector<Subcommand>& commands) {
   std::string out = title("perennial");
   out += ".SH NAME\nperennial \\- the operator's tool of perenniald, the work queue\n";
   out += ".SH SYNOPSIS\n.B perennial\n\\fICOMMAND\\fR [\\fIOPTIONS\\fR] ...\n";
@@ -156,7 +156,7 @@ std::string manual_page(const std::vector<Command>& commands) {
       "it\n"
       "takes with \\fB\\-\\-help\\fR. Results go to standard output; everything else to standard\n"
       "error.\n.SH COMMANDS\n";
-  for (const Command& command : commands) {
+  for (const Subcommand& command : commands) {
     const std::string page = "perennial-" + with_dashes(command.name);
     out += fmt::format(".TP\n.BR {} (1)\n{}.\n", troff(page), troff(command.summary));
   }
@@ -169,9 +169,9 @@ namespace {
 
 Status print_manual(const ManualOptions& options) {
   AllOptions all;
-  const std::vector<Command> commands = all_commands(all);
+  const std::vector<Subcommand> commands = all_commands(all);
   const std::string wanted = fmt::format("{}", fmt::join(options.command, " "));
-  const auto found = std::ranges::find(commands, wanted, &Command::name);
+  const auto found = std::ranges::find(commands, wanted, &Subcommand::name);
   if (!wanted.empty() && found == commands.end()) {
     return {StatusCode::InvalidArgument, fmt::format("there is no command '{}'", wanted)};
   }
@@ -181,7 +181,7 @@ Status print_manual(const ManualOptions& options) {
 
 }  // namespace
 
-Command manual_command(ManualOptions& options) {
+Subcommand manual_command(ManualOptions& options) {
   return {
       .name = "manual",
       .summary = "Print a page of the manual",

@@ -3,22 +3,22 @@
 #include <string>
 #include <vector>
 
-#include "cmd/perennial/command.h"
+#include "cmd/perennial/subcommand.h"
 
 namespace perennial::tool {
 
 // The page of one subcommand for man(1), from the text of its --help: perennial-dump.1.
-std::string manual_page(const Command& command);
+std::string manual_page(const Subcommand& command);
 // The page of the tool itself, which lists them all: perennial.1.
-std::string manual_page(const std::vector<Command>& commands);
+std::string manual_page(const std::vector<Subcommand>& commands);
 
 // The file of a page: "perennial-checkpoint-create.1".
-std::string manual_file(const Command& command);
+std::string manual_file(const Subcommand& command);
 
 struct ManualOptions {
   std::vector<std::string> command;  // Its words; none: the tool itself.
 };
 // perennial manual: prints one.
-Command manual_command(ManualOptions& options);
+Subcommand manual_command(ManualOptions& options);
 
 }  // namespace perennial::tool

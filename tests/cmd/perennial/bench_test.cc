@@ -6,8 +6,8 @@
 
 #include <gtest/gtest.h>
 
-#include "cmd/perennial/bench_put.h"
-#include "cmd/perennial/report.h"
+#include "cmd/perennial/bench/bench_put.h"
+#include "cmd/perennial/bench/report.h"
 #include "tests/support/server_process.h"
 
 namespace perennial::bench {

@@ -1,4 +1,4 @@
-#include "cmd/perennial/check.h"
+#include "cmd/perennial/offline/check.h"
 
 #include <string>
 

@@ -1,6 +1,6 @@
 // What the tool makes of a running server's checkpoints.
 
-#include "cmd/perennial/checkpoint_create.h"
+#include "cmd/perennial/live/checkpoint_create.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -13,7 +13,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "cmd/perennial/dump.h"
+#include "cmd/perennial/offline/dump.h"
 #include "store/checkpoint.h"
 #include "tests/support/server_process.h"
 

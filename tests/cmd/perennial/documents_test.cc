@@ -13,9 +13,9 @@
 
 #include <gtest/gtest.h>
 
-#include "cmd/perennial/commands.h"
 #include "cmd/perennial/completions.h"
 #include "cmd/perennial/manual.h"
+#include "cmd/perennial/subcommands.h"
 
 namespace perennial::tool {
 namespace {
@@ -43,13 +43,13 @@ std::string output_of(const std::string& command) {
 class Documents : public testing::Test {
  protected:
   AllOptions options_;
-  const std::vector<Command> commands_ = all_commands(options_);
+  const std::vector<Subcommand> commands_ = all_commands(options_);
   const std::vector<Group> groups_ = all_groups();
 
   std::map<fs::path, std::string> expected() const {
     std::map<fs::path, std::string> files;
     files[etc / "man" / "perennial.1"] = manual_page(commands_);
-    for (const Command& command : commands_) {
+    for (const Subcommand& command : commands_) {
       files[etc / "man" / manual_file(command)] = manual_page(command);
     }
     files[etc / "completions" / "perennial.bash"] = bash_completions(commands_, groups_);
@@ -86,7 +86,7 @@ TEST_F(Documents, AreOfCommandsThatAreThere) {
 
 TEST_F(Documents, EveryCommandExplainsItself) {
   std::set<std::string> names;
-  for (const Command& command : commands_) {
+  for (const Subcommand& command : commands_) {
     SCOPED_TRACE(command.name);
     EXPECT_TRUE(names.insert(command.name).second);
     EXPECT_FALSE(command.summary.empty() || command.summary.ends_with('.'));

@@ -1,4 +1,4 @@
-#include "cmd/perennial/dump.h"
+#include "cmd/perennial/offline/dump.h"
 
 #include <filesystem>
 #include <fstream>
@@ -13,9 +13,9 @@
 #include <nlohmann/json.hpp>
 #include <yaml-cpp/yaml.h>
 
-#include "cmd/perennial/dump_parser.h"
-#include "cmd/perennial/dump_table.h"
-#include "cmd/perennial/load.h"
+#include "cmd/perennial/offline/dump_parser.h"
+#include "cmd/perennial/offline/dump_table.h"
+#include "cmd/perennial/offline/load.h"
 #include "store/builder.h"
 #include "store/store.h"
 #include "tests/cmd/perennial/capture.h"

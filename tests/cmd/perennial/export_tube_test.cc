@@ -1,6 +1,6 @@
 // The answers that no real server gives on request, in the middle of moving a tube.
 
-#include "cmd/perennial/export_tube.h"
+#include "cmd/perennial/live/export_tube.h"
 
 #include <memory>
 #include <string>

@@ -12,7 +12,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "cmd/perennial/import_binlog.h"
+#include "cmd/perennial/offline/import_binlog.h"
 #include "engine/types/basic.h"
 #include "tests/support/seed.h"
 #include "tests/support/server_process.h"

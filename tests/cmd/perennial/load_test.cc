@@ -1,4 +1,4 @@
-#include "cmd/perennial/load.h"
+#include "cmd/perennial/offline/load.h"
 
 #include <filesystem>
 #include <fstream>
@@ -11,7 +11,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "cmd/perennial/dump.h"
+#include "cmd/perennial/offline/dump.h"
 #include "store/hash.h"
 #include "tests/cmd/perennial/capture.h"
 #include "tests/support/seed.h"

@@ -1,7 +1,7 @@
 // A real server is killed, its data directory is copied as a checkpoint, and another server starts
 // on what is restored from that.
 
-#include "cmd/perennial/restore.h"
+#include "cmd/perennial/offline/restore.h"
 
 #include <cstdlib>
 #include <filesystem>
@@ -14,7 +14,7 @@
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
-#include "cmd/perennial/checkpoint_offline.h"
+#include "cmd/perennial/offline/checkpoint_offline.h"
 #include "engine/types/check.h"
 #include "store/checkpoint.h"
 #include "store/raw_store.h"

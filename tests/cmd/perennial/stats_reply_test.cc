@@ -1,8 +1,8 @@
-#include "cmd/perennial/stats_reply.h"
+#include "cmd/perennial/live/stats_reply.h"
 
 #include <gtest/gtest.h>
 
-#include "cmd/perennial/stats_table.h"
+#include "cmd/perennial/live/stats_table.h"
 
 namespace perennial::tool {
 namespace {

@@ -1,4 +1,4 @@
-#include "cmd/perennial/top_screen.h"
+#include "cmd/perennial/live/top_screen.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "cmd/perennial/tubes_table.h"
+#include "cmd/perennial/live/tubes_table.h"
 
 #include <algorithm>
 #include <sstream>

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cmd/perennial/live/live.h"
+#include "cmd/perennial/subcommand.h"
+
+namespace perennial::tool {
+
+struct DeleteOptions {
+  std::string server{default_server};
+  std::vector<std::string> ids;
+};
+
+// perennial delete: jobs by their ids.
+Status delete_jobs(const DeleteOptions& options);
+Subcommand delete_command(DeleteOptions& options);
+
+}  // namespace perennial::tool

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cmd/perennial/live/live.h"
+#include "cmd/perennial/subcommand.h"
+
+namespace perennial::tool {
+
+struct ExportOptions {
+  std::string server{default_server};
+  std::string to;
+  std::vector<std::string> tubes;  // None: all.
+  bool dry_run = false;
+  bool json = false;
+};
+
+// perennial export-beanstalkd: moves jobs to any server that speaks the protocol. Prints what was
+// moved and what was left; fails when anything was left.
+Status export_beanstalkd(const ExportOptions& options);
+Subcommand export_beanstalkd_command(ExportOptions& options);
+
+}  // namespace perennial::tool

@@ -1,0 +1,76 @@
+#include "cmd/perennial/live/kick.h"
+
+#include <fmt/format.h>
+
+#include "cmd/perennial/live/each_job.h"
+
+namespace perennial::tool {
+namespace {
+
+Status check(const KickOptions& options) {
+  const bool by_tube = !options.tube.empty() || options.count;
+  if (by_tube != options.ids.empty())
+    return {StatusCode::InvalidArgument, "give the ids of jobs, or --tube and --count"};
+  if (!by_tube) return {};
+  if (options.tube.empty() || !options.count)
+    return {StatusCode::InvalidArgument, "--tube and --count go together"};
+  if (*options.count == 0 || *options.count > u32_max)
+    return {StatusCode::InvalidArgument, fmt::format("--count is from 1 to {}", u32_max)};
+  return check_tube_name(options.tube);
+}
+
+Status kick_tube(ServerConnection& server, const KickOptions& options) {
+  if (Status used = use_tube(server, options.tube); !used.ok()) return used;
+  const Result<wire::ClientReply> reply = server.ask(Kick{static_cast<uint32_t>(*options.count)});
+  if (!reply.ok()) return reply.status();
+  if (reply->kind != wire::ClientReply::Kind::Kicked) return unexpected(*reply, "kick");
+  fmt::print("kicked {} jobs\n", reply->count);
+  return {};
+}
+
+}  // namespace
+
+Status kick(const KickOptions& options) {
+  if (Status checked = check(options); !checked.ok()) return checked;
+  const Result<std::vector<JobId>> ids = parse_ids(options.ids);
+  if (!ids.ok()) return ids.status();
+  Result<ServerConnection> server = open_server(options.server);
+  if (!server.ok()) return server.take_status();
+  if (ids->empty()) return kick_tube(*server, options);
+  return run_on_each(*server, *ids,
+                     {.subcommand = "kick",
+                      .done = "kicked",
+                      .command = [](JobId id) { return KickJob{id}; },
+                      .success = Word::Kicked,
+                      .reason =
+                          [](std::string_view state) {
+                            return fmt::format("is {}, neither buried nor delayed", state);
+                          }});
+}
+
+Subcommand kick_command(KickOptions& options) {
+  return {
+      .name = "kick",
+      .summary = "Make buried or delayed jobs ready again",
+      .about =
+          "By their ids, or the first ones of a tube. Of a tube that has buried jobs only those "
+          "are "
+          "kicked, in the order in which they were buried, even if they are fewer than --count; "
+          "else delayed ones, the first to be due first. Prints what was kicked.\n\n"
+          "Several ids are all tried; each that fails is a line on standard error, and the exit "
+          "code is then 1.",
+      .examples =
+          "  perennial kick 4711 4712\n"
+          "  perennial kick --tube mail --count 100\n",
+      .flags =
+          {
+              {"ID", "ID", "The numbers of the jobs", &options.ids},
+              server_flag(options.server),
+              {"--tube", "TUBE", "Jobs of this tube", &options.tube},
+              {"--count", "N", "At most so many", &options.count},
+          },
+      .run = [&options] { return kick(options); },
+  };
+}
+
+}  // namespace perennial::tool

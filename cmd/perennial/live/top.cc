@@ -1,0 +1,154 @@
+#include "cmd/perennial/live/top.h"
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "cmd/perennial/live/terminal.h"
+#include "cmd/perennial/live/top_sample.h"
+#include "cmd/perennial/live/top_screen.h"
+#include "cmd/perennial/stop_signals.h"
+
+namespace perennial::tool {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+constexpr double interval_s_min = 0.1;
+constexpr double interval_s_max = 3600;
+// So long the screen stands still for a server that says nothing.
+constexpr uint32_t silence_ms_max = 2000;
+// A signal is looked for so often.
+constexpr milliseconds wait_max{200};
+
+milliseconds interval_of(const TopOptions& options) {
+  return milliseconds(static_cast<int64_t>(options.interval_s * 1000));
+}
+
+// The server as it was when it was last asked, and before that. Connects anew when it must.
+class Watch {
+ public:
+  explicit Watch(std::string address) : address_(std::move(address)) {}
+
+  Status look() {
+    Status status = connect();
+    if (status.ok()) {
+      Result<TopSample> sample = take_sample(*server_);
+      if (sample.ok()) {
+        before_ = std::exchange(after_, sample.take());
+      } else {
+        status = sample.take_status();
+        server_.reset();  // Its replies may be half read.
+      }
+    }
+    trouble_ = status.message();
+    return status;
+  }
+
+  TopView view() const {
+    return {.address = address_,
+            .before = before_ ? &*before_ : nullptr,
+            .after = after_ ? &*after_ : nullptr,
+            .trouble = trouble_};
+  }
+
+ private:
+  Status connect() {
+    if (server_) return {};
+    Result<ServerConnection> server = ServerConnection::open(address_);
+    if (!server.ok()) return server.take_status();
+    if (Status limited = server->limit_silence(silence_ms_max); !limited.ok()) return limited;
+    server_.emplace(server.take());
+    return {};
+  }
+
+  std::string address_;
+  std::optional<ServerConnection> server_;
+  std::optional<TopSample> before_;
+  std::optional<TopSample> after_;
+  std::string trouble_;
+};
+
+Status print_once(Watch& watch, const TopOptions& options) {
+  if (Status first = watch.look(); !first.ok()) return first;
+  std::this_thread::sleep_for(interval_of(options));
+  if (Status second = watch.look(); !second.ok()) return second;
+  for (const ScreenLine& line : top_screen(watch.view(), {})) fmt::print("{}\n", line.text);
+  return {};
+}
+
+// True: somebody wants to leave.
+bool wait_until(Clock::time_point due, Watch& watch, Terminal& terminal, StopSignals& signals) {
+  for (;;) {
+    if (signals.stopped()) return true;
+    const auto left = std::chrono::ceil<milliseconds>(due - Clock::now());
+    if (left.count() <= 0) return false;
+    const Terminal::Key key = terminal.wait(static_cast<int>(std::min(left, wait_max).count()));
+    if (key == Terminal::Key::Quit) return true;
+    if (key == Terminal::Key::Resized) terminal.show(top_screen(watch.view(), terminal.size()));
+  }
+}
+
+Status show_always(Watch& watch, const TopOptions& options) {
+  // What is wrong from the beginning is told without taking the screen.
+  if (Status first = watch.look(); !first.ok()) return first;
+  StopSignals signals;
+  Result<std::unique_ptr<Terminal>> terminal = Terminal::open();
+  if (!terminal.ok()) return terminal.take_status();
+  for (;;) {
+    const Clock::time_point due = Clock::now() + interval_of(options);
+    (*terminal)->show(top_screen(watch.view(), (*terminal)->size()));
+    if (wait_until(due, watch, **terminal, signals)) return {};
+    ignore(watch.look(), "the screen says so, and the next look connects again");
+  }
+}
+
+}  // namespace
+
+Status top(const TopOptions& options) {
+  if (options.interval_s < interval_s_min || options.interval_s > interval_s_max) {
+    return {StatusCode::InvalidArgument,
+            fmt::format("--interval is from {} to {} seconds", interval_s_min, interval_s_max)};
+  }
+  Watch watch(options.server);
+  return options.once ? print_once(watch, options) : show_always(watch, options);
+}
+
+Subcommand top_command(TopOptions& options) {
+  return {
+      .name = "top",
+      .summary = "Watch a running server: rates, depths and the busiest tubes",
+      .about =
+          "The screen is for a terminal of 80 by 24 or more, and follows its size; q or Ctrl-C "
+          "leaves. A server that goes away is shown as such, and connected to again when it is "
+          "back.\n\n"
+          "'per s' are commands per second since the last look. 'next' is the oldest job that is "
+          "next in its tube: if it grows while workers wait, they watch other tubes or the tube is "
+          "paused; if it grows and none waits, there are too few. AGE is the same for each tube. "
+          "'store' and ages are told by perennial only.",
+      .examples =
+          "  perennial top\n"
+          "  perennial top --interval 0.5 --server unix:/run/perennial.sock\n"
+          "  # For a script or a ticket:\n"
+          "  perennial top --once\n",
+      .flags =
+          {
+              server_flag(options.server),
+              {.name = "--interval",
+               .value = "SECONDS",
+               .help = "Between two looks, at least 0.1",
+               .target = &options.interval_s,
+               .highest = static_cast<uint64_t>(interval_s_max)},
+              {"--once", "", "Print one screen, of one interval, and end", &options.once},
+          },
+      .run = [&options] { return top(options); },
+  };
+}
+
+}  // namespace perennial::tool

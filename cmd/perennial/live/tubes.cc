@@ -1,0 +1,69 @@
+#include "cmd/perennial/live/tubes.h"
+
+#include <cstdio>
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "cmd/perennial/live/tube_stats.h"
+#include "cmd/perennial/live/tubes_table.h"
+
+namespace perennial::tool {
+namespace {
+
+// Where nothing is to be fitted in, a pipe or a file, names are shown whole.
+size_t terminal_columns() {
+  winsize size{};
+  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return SIZE_MAX / 2;
+  return size.ws_col;
+}
+
+void print_json(const std::vector<StatsReply>& tubes) {
+  std::string out = "[";
+  for (const StatsReply& tube : tubes) {
+    out += out.size() == 1 ? "\n" : ",\n";
+    out += to_json(tube);
+  }
+  std::puts((out + "\n]").c_str());
+}
+
+}  // namespace
+
+Status tubes(const TubesOptions& options) {
+  Result<ServerConnection> server = open_server(options.server);
+  if (!server.ok()) return server.take_status();
+  const Result<std::vector<StatsReply>> all = ask_all_tubes(*server);
+  if (!all.ok()) return all.status();
+  if (options.json) {
+    print_json(*all);
+  } else {
+    std::fputs(tubes_table(*all, terminal_columns()).c_str(), stdout);
+  }
+  return {};
+}
+
+Subcommand tubes_command(TubesOptions& options) {
+  return {
+      .name = "tubes",
+      .summary = "List the tubes of a running server, a line each",
+      .about =
+          "Sorted by name, with a line of totals. READY to BURIED count jobs, WAIT workers that "
+          "wait for one, USE producers, WATCH workers. AGE is how long ago the ready job "
+          "was put that is next: if it grows while workers are there, they are too slow or stuck. "
+          "PAUSE is what is left of a pause. Only perennial tells AGE.\n\n"
+          "On a terminal long names are cut, which a '~' shows; elsewhere they are whole. With "
+          "--json every key is there, as the protocol names it.",
+      .examples =
+          "  perennial tubes\n"
+          "  # Tubes with buried jobs:\n"
+          "  perennial tubes --json | jq -r '.[] | select(.\"current-jobs-buried\" > 0) | .name'\n",
+      .flags =
+          {
+              server_flag(options.server),
+              {"--json", "", "All keys of all tubes, as JSON", &options.json},
+          },
+      .run = [&options] { return tubes(options); },
+  };
+}
+
+}  // namespace perennial::tool

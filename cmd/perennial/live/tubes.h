@@ -1,0 +1,19 @@
+#pragma once
+
+#include <string>
+
+#include "cmd/perennial/live/live.h"
+#include "cmd/perennial/subcommand.h"
+
+namespace perennial::tool {
+
+struct TubesOptions {
+  std::string server{default_server};
+  bool json = false;
+};
+
+// perennial tubes: a line for each tube of a running server.
+Status tubes(const TubesOptions& options);
+Subcommand tubes_command(TubesOptions& options);
+
+}  // namespace perennial::tool

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include <unistd.h>
+
+#include "cmd/perennial/subcommand.h"
+#include "engine/types/status.h"
+
+namespace perennial::tool {
+
+struct CheckOptions {
+  std::string data_dir = {};  // Or a checkpoint.
+  bool deep = false;
+  uint64_t limit = 1000;  // So many faults are shown.
+  bool json = false;
+};
+
+// perennial check: everything that is wrong in a data directory that no server uses, or in a
+// checkpoint. Says it on `fd`, and changes nothing. Corruption: there are faults.
+Status check(const CheckOptions& options, int fd = STDOUT_FILENO);
+Subcommand check_command(CheckOptions& options);
+
+}  // namespace perennial::tool

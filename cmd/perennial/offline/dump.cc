@@ -1,0 +1,219 @@
+#include "cmd/perennial/offline/dump.h"
+
+#include <chrono>
+#include <cstdio>
+#include <memory>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "cmd/perennial/offline/dump_format.h"
+#include "cmd/perennial/offline/dump_server.h"
+#include "cmd/perennial/offline/dump_table.h"
+#include "cmd/perennial/offline/survey.h"
+#include "cmd/perennial/output.h"
+#include "cmd/perennial/progress.h"
+#include "store/reader.h"
+
+namespace perennial::tool {
+namespace {
+
+Nanos wall_clock() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
+}
+
+Status check_options(const DumpOptions& options) {
+  if (!options.state.empty() && !state_of(options.state)) {
+    return {StatusCode::InvalidArgument,
+            options.state + " is no state: ready, reserved, delayed or buried"};
+  }
+  if (options.json && !options.summary) {
+    return {StatusCode::InvalidArgument, "--json goes with --summary; a dump is JSON by itself"};
+  }
+  if (options.format == "jsonl" || options.format == "yaml" || options.format == "table") return {};
+  return {StatusCode::InvalidArgument, options.format + " is no format: jsonl, yaml or table"};
+}
+
+DumpSelection selection_of(const DumpOptions& options) {
+  return {.tube = options.tube,
+          .state = state_of(options.state),
+          .id = options.id,
+          .limit = options.limit,
+          .no_body = options.no_body};
+}
+
+// The bodies of a dump, and what was wrong with them.
+class BodySource {
+ public:
+  BodySource(const store::Reader& reader, bool wanted) : wanted_(wanted) {
+    if (wanted) bodies_.emplace(reader.bodies());
+  }
+
+  // What there is of the body is no failure; a disk that does not give it is.
+  Result<DumpBody> read(const JobRow& row) {
+    if (!wanted_) return DumpBody();
+    Result<std::string_view> body = bodies_->read(row.id);
+    if (body.ok() && body->size() == row.body_bytes) {
+      return DumpBody{.kind = DumpBody::Kind::Whole, .bytes = *body};
+    }
+    if (body.ok()) return note(row, DumpBody::Kind::Damaged, "its size is another", *body);
+    const Status& status = body.status();
+    if (status.code() == StatusCode::NotFound) {
+      return note(row, DumpBody::Kind::Missing, status.message(), {});
+    }
+    if (status.code() != StatusCode::Corruption) return body.take_status();
+    return note(row, DumpBody::Kind::Damaged, status.message(), bodies_->damaged());
+  }
+
+  uint64_t bad() const { return bad_; }
+
+ private:
+  DumpBody note(const JobRow& row, DumpBody::Kind kind, std::string_view why,
+                std::string_view bytes) {
+    ++bad_;
+    fmt::print(stderr, "perennial dump: the body of job {} is {}: {}\n", row.id,
+               kind == DumpBody::Kind::Missing ? "missing" : "damaged", why);
+    return {.kind = kind, .bytes = bytes};
+  }
+
+  const bool wanted_;
+  std::optional<store::Reader::Bodies> bodies_;
+  uint64_t bad_ = 0;
+};
+
+// Gives each job to a writer, and ends as the dump is to end.
+template <typename Writer>
+Status write_jobs(const store::Reader& reader, const Survey& survey, Output& out, Writer& writer) {
+  BodySource bodies(reader, !survey.selection().no_body);
+  Progress progress("jobs dumped", survey.header(reader).job_count());
+  uint64_t done = 0;
+  Status written = survey.each_job(reader, [&](const JobRow& row, const std::string& tube) {
+    const Result<DumpBody> body = bodies.read(row);
+    if (!body.ok()) return body.status();
+    writer.job(row, tube, *body);
+    progress.at(++done);
+    return out.failed() ? out.finish() : Status();
+  });
+  if (!written.ok()) return written;
+  if constexpr (requires { writer.footer(); }) writer.footer();
+  if (Status finished = out.finish(); !finished.ok()) return finished;
+  if (bodies.bad() == 0) return {};
+  return {StatusCode::Corruption,
+          fmt::format("the dump is complete, but {} bodies are damaged or missing; perennial load "
+                      "takes it only with --skip-damaged",
+                      bodies.bad())};
+}
+
+Status write_records(const store::Reader& reader, const Survey& survey, Output& out,
+                     DumpWriter::Syntax syntax) {
+  DumpWriter writer(out, syntax);
+  writer.header(survey.header(reader));
+  return write_jobs(reader, survey, out, writer);
+}
+
+Status write_table(const store::Reader& reader, const Survey& survey, Output& out) {
+  DumpTable table(out, survey, wall_clock());
+  table.header();
+  return write_jobs(reader, survey, out, table);
+}
+
+Status write_summary(const Survey& survey, Output& out, bool json) {
+  json ? print_summary_json(out, survey, wall_clock()) : print_summary(out, survey, wall_clock());
+  return out.finish();
+}
+
+}  // namespace
+
+Status dump(const DumpOptions& options, int fd) {
+  if (options.data_dir.empty() == options.server.empty()) {
+    return {StatusCode::InvalidArgument, "either --data-dir or --server is required"};
+  }
+  if (!options.server.empty()) return dump_server(options, fd);
+  return dump_directory(options.data_dir, options, fd);
+}
+
+Status dump_directory(const std::string& path, const DumpOptions& options, int fd) {
+  if (Status sensible = check_options(options); !sensible.ok()) return sensible;
+  Result<std::unique_ptr<store::Reader>> reader =
+      store::Reader::open({.path = path,
+                           .recover = options.recover_point_in_time ? store::Recover::PointInTime
+                                                                    : store::Recover::Strict});
+  if (!reader.ok()) return reader.take_status();
+  const Result<Survey> survey = Survey::make(**reader, selection_of(options));
+  if (!survey.ok()) return survey.status();
+  Output out(fd);
+  if (options.summary) return write_summary(*survey, out, options.json);
+  if (options.format == "table") return write_table(**reader, *survey, out);
+  const auto syntax =
+      options.format == "yaml" ? DumpWriter::Syntax::Yaml : DumpWriter::Syntax::Json;
+  return write_records(**reader, *survey, out, syntax);
+}
+
+Subcommand dump_command(DumpOptions& options) {
+  return {
+      .name = "dump",
+      .summary = "Show every job of a data directory or a checkpoint, with all its fields",
+      .about =
+          "Reads a data directory that no server uses, or a checkpoint, and changes nothing in it. "
+          "Of a running server it dumps a checkpoint, which --server asks for and removes again; "
+          "that "
+          "works on the server's machine and as its user.\n\n"
+          "The default format, jsonl, is one job a line, in the order of ids, and can be given to "
+          "perennial load. The first line says what is in it: \"jobs\" by state, \"tubes\", "
+          "\"pauses\", \"next_id\", \"commit\", and \"selection\" if not everything was asked for. "
+          "A job is id, tube, state, pri, delay, ttr, created, deadline (delayed jobs only), "
+          "bury_order (buried jobs only), reserves, timeouts, releases, buries, kicks, bytes and "
+          "its body: \"body\" if that is UTF-8, otherwise \"body_base64\". Times are nanoseconds "
+          "since the epoch; delay and ttr are seconds. The last line has the number of jobs and a "
+          "hash of all bytes before it, so that a dump that is cut off is noticed. The same "
+          "directory gives the same bytes. --format yaml is the same in YAML, --format table is "
+          "for "
+          "reading.\n\n"
+          "A body that is not what was written is marked: \"body_damaged\" beside the bytes that "
+          "are there, or \"body_missing\". The dump goes on, warns, and ends with exit code 1.",
+      .examples =
+          "  perennial dump --data-dir /var/lib/perennial > jobs.jsonl\n"
+          "  perennial dump --server 127.0.0.1:11300 > jobs.jsonl\n"
+          "  # What is in there? What is stuck?\n"
+          "  perennial dump --data-dir /var/lib/perennial --summary\n"
+          "  perennial dump --data-dir /var/lib/perennial --state buried --format table\n"
+          "  # The body of one job, as it was put.\n"
+          "  perennial dump --data-dir /var/lib/perennial --id 12 | jq -rj 'select(.id).body'\n",
+      .flags =
+          {
+              {"--data-dir", "DIR", "The data directory, or a checkpoint", &options.data_dir},
+              {"--server", "ADDR", "A running server instead: HOST:PORT or unix:PATH",
+               &options.server},
+              {"--format",
+               "FORMAT",
+               "How to write it",
+               &options.format,
+               false,
+               {"jsonl", "yaml", "table"}},
+              {"--tube", "TUBE", "Only the jobs of this tube", &options.tube},
+              {"--state",
+               "STATE",
+               "Only the jobs in this state",
+               &options.state,
+               false,
+               {"ready", "reserved", "delayed", "buried"}},
+              {"--id", "ID", "Only this job", &options.id},
+              {"--limit", "COUNT", "Only the first so many of those", &options.limit},
+              {"--no-body", "", "Without bodies, which are then not read", &options.no_body},
+              {"--summary", "", "A line for each tube instead: jobs by state, bytes, oldest job",
+               &options.summary},
+              {"--json", "", "With --summary: as JSON", &options.json},
+              {"--recover-point-in-time", "",
+               "Where the log is damaged, show what is before the damage",
+               &options.recover_point_in_time},
+          },
+      .run =
+          [&options] {
+            ignore_closed_pipes();
+            return dump(options);
+          },
+  };
+}
+
+}  // namespace perennial::tool

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "cmd/perennial/offline/dump_format.h"
+#include "cmd/perennial/offline/survey.h"
+#include "cmd/perennial/output.h"
+#include "engine/types/basic.h"
+#include "engine/types/transition.h"
+
+// What a dump shows to a person. Only here does the clock matter.
+namespace perennial::tool {
+
+// "42s", "12m05s", "3h07m", "9d04h"; what is over is "0s".
+std::string short_duration(Nanos duration);
+
+// A line for each job, in columns.
+class DumpTable {
+ public:
+  DumpTable(Output& out, const Survey& survey, Nanos now);
+
+  void header();
+  void job(const JobRow& row, std::string_view tube, const DumpBody& body);
+
+ private:
+  Output& out_;
+  const Nanos now_;
+  const bool has_body_;
+  size_t id_width_;
+  size_t tube_width_;
+};
+
+// A line for each tube that has jobs or a pause, by name, and one of them all.
+void print_summary(Output& out, const Survey& survey, Nanos now);
+void print_summary_json(Output& out, const Survey& survey, Nanos now);
+
+}  // namespace perennial::tool

@@ -1,0 +1,108 @@
+#include "cmd/perennial/offline/import_binlog.h"
+
+#include <chrono>
+#include <cstdio>
+#include <memory>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "migrations/binlog_import.h"
+
+namespace perennial::tool {
+namespace {
+
+Nanos wall_clock() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
+}
+
+uint64_t job_count(const migrations::BinlogSummary& summary) {
+  return summary.jobs.ready + summary.jobs.delayed + summary.jobs.buried;
+}
+
+void print_json(const migrations::BinlogSummary& summary) {
+  const nlohmann::ordered_json out = {
+      {"files", summary.files},
+      {"records", summary.records},
+      {"records_without_job", summary.orphans},
+      {"jobs", job_count(summary)},
+      {"ready", summary.jobs.ready},
+      {"delayed", summary.jobs.delayed},
+      {"buried", summary.jobs.buried},
+      {"tubes", summary.tubes},
+      {"body_bytes", summary.body_bytes},
+      {"next_id", summary.next_id},
+      {"torn", summary.torn},
+      {"damaged", summary.damaged},
+  };
+  std::puts(out.dump(2).c_str());
+}
+
+void print_table(const migrations::BinlogSummary& summary) {
+  fmt::print("files read          {}\n", summary.files);
+  fmt::print("records read        {}\n", summary.records);
+  fmt::print("  of no known job   {}\n", summary.orphans);
+  fmt::print("jobs                {}\n", job_count(summary));
+  fmt::print("  ready             {}\n", summary.jobs.ready);
+  fmt::print("  delayed           {}\n", summary.jobs.delayed);
+  fmt::print("  buried            {}\n", summary.jobs.buried);
+  fmt::print("tubes               {}\n", summary.tubes);
+  fmt::print("bytes of bodies     {}\n", summary.body_bytes);
+  fmt::print("next id             {}\n", summary.next_id);
+  for (const std::string& where : summary.torn) fmt::print("cut off by a crash  {}\n", where);
+  for (const std::string& where : summary.damaged) fmt::print("not readable        {}\n", where);
+}
+
+}  // namespace
+
+Status import_binlog(const ImportOptions& options) {
+  if (!options.dry_run && options.to.empty()) {
+    return {StatusCode::InvalidArgument, "--to is required, or --dry-run"};
+  }
+  Result<std::unique_ptr<migrations::Binlog>> binlog = migrations::Binlog::open(options.from);
+  if (!binlog.ok()) return binlog.take_status();
+  const Nanos now = wall_clock();
+  (*binlog)->replay(now);
+  const migrations::BinlogSummary& summary = (*binlog)->summary();
+  options.json ? print_json(summary) : print_table(summary);
+  if (!summary.damaged.empty() && !options.skip_damaged) {
+    return {
+        StatusCode::Corruption,
+        fmt::format(
+            "{} of {} files are damaged, and nothing was written: what stands behind the damage "
+            "cannot be read; --skip-damaged goes on without it, as beanstalkd would",
+            summary.damaged.size(), summary.files)};
+  }
+  if (options.dry_run) return {};
+  return (*binlog)->write_to(options.to, now);
+}
+
+Subcommand import_binlog_command(ImportOptions& options) {
+  return {
+      .name = "import-binlog",
+      .summary = "Bring the jobs of a beanstalkd into a new data directory",
+      .about =
+          "Reads the binlog of beanstalkd, versions 5 and 7. Ids, tubes, priorities, delays, "
+          "counters and the order of buried jobs are kept. Reserved jobs become ready, as "
+          "when beanstalkd starts again.\n\n"
+          "Stop beanstalkd first. Its directory is only read, so that you can go back to it.",
+      .examples =
+          "  perennial import-binlog --from /var/lib/beanstalkd --to /var/lib/perennial\n"
+          "  perenniald -b /var/lib/perennial\n",
+      .flags =
+          {
+              {"--from", "DIR", "The directory that beanstalkd was given with -b", &options.from,
+               true},
+              {"--to", "DIR", "The data directory to make; it must not be there yet", &options.to},
+              {"--dry-run", "", "Read and report, and write nothing", &options.dry_run},
+              {"--skip-damaged", "",
+               "Go on where a file is damaged, without what stands behind the damage",
+               &options.skip_damaged},
+              {"--json", "", "Report as JSON", &options.json},
+          },
+      .run = [&options] { return import_binlog(options); },
+  };
+}
+
+}  // namespace perennial::tool

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <string>
+
+#include "cmd/perennial/subcommand.h"
+#include "engine/types/status.h"
+
+namespace perennial::tool {
+
+struct MigrateOptions {
+  std::string data_dir;
+  bool dry_run = false;
+  bool json = false;
+};
+
+// perennial migrate: a data directory to the format of this program. Prints what it did to standard
+// output.
+Status migrate(const MigrateOptions& options);
+Subcommand migrate_command(MigrateOptions& options);
+
+}  // namespace perennial::tool

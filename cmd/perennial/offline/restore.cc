@@ -1,0 +1,105 @@
+#include "cmd/perennial/offline/restore.h"
+
+#include <cstdio>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "cmd/perennial/progress.h"
+#include "store/restore.h"
+
+namespace perennial::tool {
+namespace {
+
+using store::CheckpointManifest;
+
+void print_json(const RestoreOptions& options, const store::Restored& restored) {
+  const CheckpointManifest& manifest = restored.manifest;
+  nlohmann::ordered_json out = {{"from", options.from},
+                                {"to", options.to},
+                                {"created_ns", manifest.created},
+                                {"format", manifest.format}};
+  if (manifest.has_counts) {
+    out["commit"] = manifest.commit.index;
+    out["jobs"] = manifest.job_count();
+    out["ready"] = manifest.jobs.ready;
+    out["reserved"] = manifest.jobs.reserved;
+    out["delayed"] = manifest.jobs.delayed;
+    out["buried"] = manifest.jobs.buried;
+    out["tubes"] = manifest.tubes.size();
+    out["next_id"] = restored.next_id;
+  }
+  std::puts(out.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace).c_str());
+}
+
+void print_counts(const store::Restored& restored, bool exact) {
+  const CheckpointManifest& manifest = restored.manifest;
+  fmt::print("commit     {}\n", manifest.commit.index);
+  fmt::print("jobs       {}\n", manifest.job_count());
+  fmt::print("  ready    {}\n", manifest.jobs.ready);
+  fmt::print("  reserved {}\n", manifest.jobs.reserved);
+  fmt::print("  delayed  {}\n", manifest.jobs.delayed);
+  fmt::print("  buried   {}\n", manifest.jobs.buried);
+  fmt::print("tubes      {}\n", manifest.tubes.size());
+  fmt::print("next id    {}{}\n", restored.next_id,
+             exact ? ", as in the checkpoint" : ", moved on from that of the checkpoint");
+}
+
+void print_table(const RestoreOptions& options, const store::Restored& restored) {
+  fmt::print("restored   {}\n", options.to);
+  if (restored.manifest.has_counts) print_counts(restored, options.exact);
+  fmt::print("\nStart a server on it: perenniald -b {}\n", options.to);
+  fmt::print(
+      "Jobs that were put after the checkpoint are not in it, and jobs that were done\n"
+      "after it are there again.\n");
+}
+
+}  // namespace
+
+Status restore(const RestoreOptions& options) {
+  const Result<CheckpointManifest> known = store::read_checkpoint(options.from);
+  if (!known.ok()) return known.status();
+  store::Restore how = {.from = options.from, .to = options.to, .copy = options.copy};
+  if (options.exact) how.skip_ids = 0;
+  Progress progress("bytes verified", known->bytes());
+  how.progress = [&](uint64_t bytes) { progress.look(bytes); };
+  const Result<store::Restored> restored = store::restore_checkpoint(how);
+  if (!restored.ok()) return restored.status();
+  options.json ? print_json(options, *restored) : print_table(options, *restored);
+  return {};
+}
+
+Subcommand restore_command(RestoreOptions& options) {
+  return {
+      .name = "restore",
+      .summary = "Make a data directory from a checkpoint",
+      .about =
+          "Verifies every byte of the checkpoint, makes a new data directory of it, and syncs it "
+          "before it gets its name. A checkpoint in which anything was changed is refused, and "
+          "then nothing of the new directory is left. The checkpoint stays as it is, also when "
+          "a server works on the new directory.\n\n"
+          "Jobs that were reserved when the checkpoint was made become ready. The next id is "
+          "moved on by 1,000,000, so that ids which were given out after the checkpoint are not "
+          "given out again for other jobs; --exact leaves it.\n\n"
+          "Run it as the user that the server runs as, because the files are that user's alone. "
+          "Tables are hard links where both are on one file system, which is fast and takes no "
+          "room; --copy makes the new directory independent of a disk that may go bad in one "
+          "place for both.",
+      .examples =
+          "  perennial checkpoint list --data-dir /var/lib/perennial\n"
+          "  systemctl stop perenniald\n"
+          "  mv /var/lib/perennial /var/lib/perennial.before\n"
+          "  perennial restore --to /var/lib/perennial \\\n"
+          "    --from /var/lib/perennial.before/checkpoints/2026-11-21T12-40-05.123Z\n"
+          "  systemctl start perenniald\n",
+      .flags = {{"--from", "DIR", "The checkpoint", &options.from, true},
+                {"--to", "DIR", "The data directory to make; it must not be there yet", &options.to,
+                 true},
+                {"--exact", "", "Leave the next id as it is in the checkpoint", &options.exact},
+                {"--copy", "", "Copy all files, where tables could be hard links", &options.copy},
+                {"--json", "", "Report as JSON", &options.json}},
+      .run = [&options] { return restore(options); },
+  };
+}
+
+}  // namespace perennial::tool

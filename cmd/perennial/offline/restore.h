@@ -1,0 +1,23 @@
+#pragma once
+
+#include <string>
+
+#include "cmd/perennial/subcommand.h"
+#include "engine/types/status.h"
+
+namespace perennial::tool {
+
+struct RestoreOptions {
+  std::string from;  // A checkpoint.
+  std::string to;    // A data directory that is not there yet.
+  bool exact = false;
+  bool copy = false;
+  bool json = false;
+};
+
+// perennial restore: a new data directory from a checkpoint. Prints what is in it to standard
+// output.
+Status restore(const RestoreOptions& options);
+Subcommand restore_command(RestoreOptions& options);
+
+}  // namespace perennial::tool

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <vector>
+
+#include "cmd/perennial/bench/bench_put.h"
+#include "cmd/perennial/completions.h"
+#include "cmd/perennial/live/bury.h"
+#include "cmd/perennial/live/checkpoint_create.h"
+#include "cmd/perennial/live/delete.h"
+#include "cmd/perennial/live/drain.h"
+#include "cmd/perennial/live/export_beanstalkd.h"
+#include "cmd/perennial/live/kick.h"
+#include "cmd/perennial/live/pause.h"
+#include "cmd/perennial/live/peek.h"
+#include "cmd/perennial/live/put.h"
+#include "cmd/perennial/live/stats.h"
+#include "cmd/perennial/live/top.h"
+#include "cmd/perennial/live/tubes.h"
+#include "cmd/perennial/manual.h"
+#include "cmd/perennial/offline/check.h"
+#include "cmd/perennial/offline/checkpoint_offline.h"
+#include "cmd/perennial/offline/dump.h"
+#include "cmd/perennial/offline/import_binlog.h"
+#include "cmd/perennial/offline/load.h"
+#include "cmd/perennial/offline/migrate.h"
+#include "cmd/perennial/offline/restore.h"
+#include "cmd/perennial/subcommand.h"
+
+namespace perennial::tool {
+
+// The options of every subcommand, for as long as the program runs.
+struct AllOptions {
+  DumpOptions dump;
+  LoadOptions load;
+  CheckOptions check;
+  CheckpointCreateOptions checkpoint_create;
+  CheckpointListOptions checkpoint_list;
+  CheckpointVerifyOptions checkpoint_verify;
+  CheckpointPruneOptions checkpoint_prune;
+  RestoreOptions restore;
+  MigrateOptions migrate;
+  StatsOptions stats;
+  TubesOptions tubes;
+  TopOptions top;
+  PutOptions put;
+  PeekOptions peek;
+  KickOptions kick;
+  BuryOptions bury;
+  DeleteOptions delete_jobs;
+  PauseOptions pause;
+  DrainOptions drain;
+  ImportOptions import_binlog;
+  ExportOptions export_beanstalkd;
+  bench::PutOptions bench_put;
+  ManualOptions manual;
+  CompletionsOptions completions;
+};
+
+// Every subcommand, in the order in which --help lists them.
+std::vector<Subcommand> all_commands(AllOptions& options);
+
+std::vector<Group> all_groups();
+
+}  // namespace perennial::tool
