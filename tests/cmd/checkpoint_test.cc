@@ -150,7 +150,9 @@ TEST_P(FromTest, AClientThatIsNotOnLoopback) {
   ServerProcess server({.flags = {"--config", "config", "-l", host + ":0"}});
   std::ofstream(server.dir() + "/config") << "checkpoint_from: " << GetParam().setting << "\n";
   ASSERT_TRUE(server.start().ok()) << server.stderr_text();
-  // The latest line is that of the address given last.
+  // A client is answered after the addresses were logged. The latest line is that of the address
+  // given last.
+  ASSERT_TRUE(server.connect().ask("list-tube-used\r\n").ok());
   const std::string log = server.stderr_text();
   const size_t at = log.find("address=" + host + ":");
   ASSERT_NE(at, std::string::npos) << log;
