@@ -14,6 +14,12 @@ constexpr Nanos facts_interval = nanos_per_second;
 // How often the free room is read, at least; and after how much that was written.
 constexpr Nanos look_interval = nanos_per_second;
 constexpr uint64_t look_bytes = 16 << 20;
+// A loop may wait for a sync itself after so many in a row that took no longer than this, with a
+// batch that is written in no time.
+constexpr Nanos quick_sync = nanos_per_ms;
+constexpr unsigned quick_syncs_min = 16;
+constexpr size_t quick_bytes_max = 64 << 10;
+constexpr size_t quick_operations_max = 200;
 
 // Counts up at both ends of a piece of work.
 class Working {
@@ -67,6 +73,16 @@ void Committer::submit(std::optional<Work>& place, Work&& work) {
   changed_.notify_one();
 }
 
+bool Committer::commit_here(Batch& batch) {
+  if (store_.options().durability != Durability::Commit) return false;
+  if (batch.bytes() > quick_bytes_max || batch.operations() > quick_operations_max) return false;
+  CHECK(idle());
+  const std::unique_lock writing(writing_, std::try_to_lock);  // It may be looking at the room.
+  if (!writing.owns_lock() || quick_syncs_ < quick_syncs_min || look_is_due()) return false;
+  commit(std::move(batch));
+  return true;
+}
+
 Committer::Done Committer::collect() {
   const std::lock_guard lock(mutex_);
   Done news = {.answerable = done_.answerable,
@@ -96,29 +112,41 @@ void Committer::run() {
     } else {
       wait(lock);
     }
-    if (sync_is_due() || look_is_due()) {
-      lock.unlock();
-      if (sync_is_due()) sync();
-      if (look_is_due()) look_at_room();
-      lock.lock();
-    }
+    lock.unlock();
+    sync_and_look();
+    lock.lock();
   }
   lock.unlock();
+  const std::lock_guard writing(writing_);
   if (written_ > synced_) sync();
+}
+
+void Committer::sync_and_look() {
+  const std::lock_guard writing(writing_);
+  if (sync_is_due()) sync();
+  if (look_is_due()) look_at_room();
 }
 
 void Committer::work(std::unique_lock<std::mutex>& lock) {
   std::optional<Batch> batch = std::exchange(submitted_, std::nullopt);
   const std::optional<std::string> dir = std::exchange(cut_dir_, std::nullopt);
   lock.unlock();
-  if (batch) commit(std::move(*batch));
-  if (dir) cut(*dir);
+  {
+    const std::lock_guard writing(writing_);
+    if (batch) commit(std::move(*batch));
+    if (dir) cut(*dir);
+  }
+  if (!store_.failed()) {  // Else nothing more is said, and it is never idle again.
+    idle_.store(true, std::memory_order_release);
+    wake_();
+  }
   lock.lock();
 }
 
 void Committer::wait(std::unique_lock<std::mutex>& lock) {
   Nanos left = look_interval;
-  if (written_ > synced_ && store_.options().durability == Durability::Interval) {
+  // Only in this mode is the thread alone with these figures.
+  if (store_.options().durability == Durability::Interval && written_ > synced_) {
     left = std::clamp<Nanos>(sync_due_ - store_.options().steady_clock(), 0, left);
   }
   changed_.wait_for(lock, std::chrono::nanoseconds(left),
@@ -139,7 +167,7 @@ void Committer::commit(Batch batch) {
   written_ = std::max(written_, batch.index());
   if (with_sync) {
     synced_ = written_;
-    sync_us_.add(static_cast<uint64_t>(ended - begun) / 1000);
+    note_sync(ended - begun);
   }
   batch_jobs_.add(batch.jobs().size());
   facts_.records_written += batch.transitions();
@@ -154,13 +182,9 @@ void Committer::cut(const std::string& dir) {
   const Nanos begun = store_.options().steady_clock();
   Cut cut = {.status = store_.cut_checkpoint(dir)};
   cut.took = store_.options().steady_clock() - begun;
-  {
-    const std::lock_guard lock(mutex_);
-    if (store_.failed()) return;
-    done_.cut = std::move(cut);
-  }
-  idle_.store(true, std::memory_order_release);
-  wake_();
+  const std::lock_guard lock(mutex_);
+  if (store_.failed()) return;
+  done_.cut = std::move(cut);
 }
 
 bool Committer::sync_is_due() const {
@@ -173,7 +197,7 @@ void Committer::sync() {
   const Nanos begun = store_.options().steady_clock();
   if (!store_.sync().ok()) return;  // The store has reported it.
   synced_ = written_;
-  sync_us_.add(static_cast<uint64_t>(store_.options().steady_clock() - begun) / 1000);
+  note_sync(store_.options().steady_clock() - begun);
   const std::lock_guard lock(mutex_);
   done_.durable = synced_;
 }
@@ -201,17 +225,18 @@ void Committer::look_at_room() {
   wake_();
 }
 
+void Committer::note_sync(Nanos took) {
+  sync_us_.add(static_cast<uint64_t>(took) / 1000);
+  quick_syncs_ = took <= quick_sync ? quick_syncs_ + 1 : 0;
+}
+
 void Committer::publish(Batch batch) {
-  {
-    const std::lock_guard lock(mutex_);
-    if (store_.failed()) return;  // In the background, meanwhile: then nothing may be answered.
-    done_.answerable = written_;
-    done_.durable = synced_;
-    done_.facts = facts_;
-    done_.batches.push_back(std::move(batch));
-  }
-  idle_.store(true, std::memory_order_release);
-  wake_();
+  const std::lock_guard lock(mutex_);
+  if (store_.failed()) return;  // In the background, meanwhile: then nothing may be answered.
+  done_.answerable = written_;
+  done_.durable = synced_;
+  done_.facts = facts_;
+  done_.batches.push_back(std::move(batch));
 }
 
 void Committer::refresh_facts() {

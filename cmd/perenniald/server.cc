@@ -105,7 +105,10 @@ void Server::hand_over() {
   if (!committer_->idle() || checkpoints_.hand_over(*committer_)) return;
   const Nanos now = clock_.now();
   const bool due = phase_ == Phase::Stopping ? core_.has_batch() : core_.batch_due(now);
-  if (due) committer_->submit(core_.take_batch(now));
+  if (!due) return;
+  store::Batch batch = core_.take_batch(now);
+  if (committer_->commit_here(batch)) return on_committed();
+  committer_->submit(std::move(batch));
 }
 
 // A timer that is armed too early is left as it is: it fires, finds nothing due, and is armed

@@ -1,0 +1,146 @@
+// Batches that are written on the loop's own thread: which, and when.
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include <gtest/gtest.h>
+#include <rocksdb/env.h>
+
+#include "store/committer.h"
+#include "tests/store/temp_dir.h"
+#include "tests/store/world.h"
+#include "tests/support/fault_fs.h"
+#include "tests/support/seed.h"
+
+namespace perennial::store {
+namespace {
+
+// The steady clock stands still but for what each sync of a log is said to take.
+class CommitHereTest : public testing::Test {
+ protected:
+  void start(Durability durability) {
+    Options options;
+    options.data_dir = dir_.data_dir();
+    options.durability = durability;
+    options.steady_clock = [this] { return now_.load(); };
+    options.env = env_.get();
+    options.events.fatal = [this](const Status&) { ++fatals_; };
+    Result<std::unique_ptr<Store>> store = Store::open(options);
+    ASSERT_TRUE(store.ok()) << store.status().message();
+    store_ = store.take();
+    fs_->set_sync_hook([this](const std::string& path) {
+      if (path.ends_with(".log")) now_ += sync_takes_.load();
+    });
+    committer_ = std::make_unique<Committer>(*store_, [this] {
+      ++wakes_;
+      wakes_.notify_all();
+    });
+  }
+
+  Batch next(int transitions = 5) {
+    Batch batch;
+    world_.next(batch, transitions);
+    return batch;
+  }
+  // By the thread, and waits for it.
+  void submit(Batch batch) {
+    const int before = wakes_;
+    committer_->submit(std::move(batch));
+    wakes_.wait(before);
+  }
+  void warm_up() {
+    for (int i = 0; i < 16; ++i) submit(next());
+  }
+  // Whether it was written here; if it was not, the thread writes it after that.
+  bool commit_here(Batch batch) {
+    const int before = wakes_;
+    if (!committer_->commit_here(batch)) {
+      EXPECT_EQ(batch.index(), world_.index()) << "it must be as it was";
+      submit(std::move(batch));
+      return false;
+    }
+    EXPECT_EQ(wakes_, before);
+    EXPECT_TRUE(committer_->idle());
+    EXPECT_EQ(committer_->collect().answerable, world_.index());
+    return true;
+  }
+
+  // Within a few: the thread may still be looking for what is due, and then one is its.
+  bool soon_commits_here() {
+    for (int i = 0; i < 100; ++i) {
+      if (commit_here(next())) return true;
+    }
+    return false;
+  }
+
+  const TempDir dir_;
+  const std::shared_ptr<support::FaultFs> fs_ =
+      std::make_shared<support::FaultFs>(rocksdb::FileSystem::Default());
+  const std::unique_ptr<rocksdb::Env> env_ = rocksdb::NewCompositeEnv(fs_);
+  World world_{support::seed()};
+  std::atomic<Nanos> now_ = nanos_per_second;
+  std::atomic<Nanos> sync_takes_ = 100'000;
+  std::atomic<int> wakes_ = 0;
+  std::atomic<int> fatals_ = 0;
+  std::unique_ptr<Store> store_;
+  std::unique_ptr<Committer> committer_;
+};
+
+TEST_F(CommitHereTest, OnlyAfterManyQuickSyncs) {
+  start(Durability::Commit);
+  for (int i = 0; i < 16; ++i) EXPECT_FALSE(commit_here(next())) << i;
+  EXPECT_TRUE(soon_commits_here());
+  for (int i = 0; i < 16; ++i) EXPECT_TRUE(commit_here(next())) << i;
+  committer_->stop();
+  EXPECT_EQ(committer_->collect().durable, world_.index());
+  EXPECT_EQ(difference(*store_, world_.image()), "");
+}
+
+TEST_F(CommitHereTest, OneSlowSyncEndsIt) {
+  start(Durability::Commit);
+  warm_up();
+  EXPECT_TRUE(soon_commits_here());
+  sync_takes_ = 2 * nanos_per_ms;
+  EXPECT_TRUE(commit_here(next()));
+  sync_takes_ = 100'000;
+  for (int i = 0; i < 16; ++i) EXPECT_FALSE(commit_here(next())) << i;
+  EXPECT_TRUE(soon_commits_here());
+}
+
+TEST_F(CommitHereTest, NoLargeBatch) {
+  start(Durability::Commit);
+  warm_up();
+  EXPECT_FALSE(commit_here(next(1000)));
+  EXPECT_TRUE(soon_commits_here());
+}
+
+// Once a second it looks how much room the disk has left.
+TEST_F(CommitHereTest, NotWhenTheThreadHasALookToTake) {
+  start(Durability::Commit);
+  warm_up();
+  now_ += nanos_per_second;
+  EXPECT_FALSE(commit_here(next()));
+  EXPECT_TRUE(soon_commits_here());
+}
+
+TEST_F(CommitHereTest, OnlyWhereAnswersWaitForASync) {
+  start(Durability::Interval);
+  for (int i = 0; i < 40; ++i) EXPECT_FALSE(commit_here(next())) << i;
+}
+
+TEST_F(CommitHereTest, AFailureIsToldAndNothingIsAnswered) {
+  start(Durability::Commit);
+  warm_up();
+  EXPECT_TRUE(soon_commits_here());
+  const BatchIndex before = committer_->collect().answerable;
+  fs_->fail_all(support::Call::Sync, rocksdb::IOStatus::IOError("injected"));
+  Batch batch = next();
+  EXPECT_TRUE(committer_->commit_here(batch));
+  EXPECT_EQ(fatals_, 1);
+  EXPECT_EQ(committer_->collect().answerable, before);
+}
+
+}  // namespace
+}  // namespace perennial::store
