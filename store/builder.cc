@@ -209,11 +209,7 @@ Status Builder::Impl::write(bool durably) {
 }
 
 Status Builder::Impl::flush() {
-  std::vector<rocksdb::ColumnFamilyHandle*> families;
-  for (size_t place = 0; place < family_count; ++place) {
-    families.push_back(db->family(static_cast<Family>(place)));
-  }
-  return from_rocksdb((*db)->Flush({}, families)).with("write to " + dir.path());
+  return from_rocksdb(db->flush()).with("write to " + dir.path());
 }
 
 void Builder::Impl::put(Family family, std::string_view key, std::string_view value) {

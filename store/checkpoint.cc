@@ -20,11 +20,6 @@ std::string counts_text(const StateCounts& jobs) {
                      jobs.reserved, jobs.delayed, jobs.buried);
 }
 
-bool same_counts(const StateCounts& a, const StateCounts& b) {
-  return a.ready == b.ready && a.reserved == b.reserved && a.delayed == b.delayed &&
-         a.buried == b.buried;
-}
-
 Status server_mistake(const std::string& what) {
   return {StatusCode::Corruption, what + ": this is a mistake of the server"};
 }
@@ -69,7 +64,7 @@ class Completion {
       return server_mistake(fmt::format("it ends with commit {}, and was cut after commit {}",
                                         manifest_.commit.index, cut_.index));
     }
-    if (!cut_.jobs || same_counts(manifest_.jobs, *cut_.jobs)) return {};
+    if (!cut_.jobs || manifest_.jobs == *cut_.jobs) return {};
     return server_mistake(fmt::format("it holds {}, and the server counted {}",
                                       counts_text(manifest_.jobs), counts_text(*cut_.jobs)));
   }

@@ -66,7 +66,7 @@ struct CheckpointCut {
   Nanos created = 0;
   std::string server_version = {};
   BatchIndex index = 0;                  // The last batch that is in.
-  std::optional<StateCounts> jobs = {};  // The engine's own count at that moment; `urgent` aside.
+  std::optional<StateCounts> jobs = {};  // The engine's own count at that moment; `urgent` is 0.
   // Of the database. With another one than this program's, files and checksums are all that is
   // checked.
   uint32_t format = format_version;

@@ -46,23 +46,9 @@ class RowCounter {
     if (++rows_ % rows_between_looks == 0 && cancelled_ && cancelled_()) return cancelled_status();
     CheckpointTube& tube = out_.tubes[places_.at(row.tube)];
     tube.body_bytes += row.body_bytes;
-    ++of(tube.jobs, row.state);
-    ++of(out_.jobs, row.state);
+    ++count_of(tube.jobs, row.state);
+    ++count_of(out_.jobs, row.state);
     return {};
-  }
-  static uint64_t& of(StateCounts& jobs, JobState state) {
-    switch (state) {
-      case JobState::Ready:
-        return jobs.ready;
-      case JobState::Reserved:
-        return jobs.reserved;
-      case JobState::Delayed:
-        return jobs.delayed;
-      case JobState::Buried:
-        return jobs.buried;
-    }
-    CHECK(!"a state that is none");
-    return jobs.ready;
   }
 
   const FileTree::Cancelled& cancelled_;

@@ -46,12 +46,7 @@ class Store::Impl::Loan {
 };
 
 Status Store::flush() {
-  rocksdb::FlushOptions options;
-  std::vector<rocksdb::ColumnFamilyHandle*> families;
-  for (size_t place = 0; place < family_count; ++place) {
-    families.push_back(impl_->db->family(static_cast<Family>(place)));
-  }
-  return impl_->settle((*impl_->db)->Flush(options, families), "flush");
+  return impl_->settle(impl_->db->flush(), "flush");
 }
 
 Status Store::compact_tombstones(std::atomic<bool>& cancelled, uint64_t bytes_min) {

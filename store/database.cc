@@ -127,6 +127,10 @@ Result<Database> Database::open_with(const rocksdb::DBOptions& how, const std::s
   return database;
 }
 
+rocksdb::Status Database::flush() const {
+  return db_->Flush({}, families_);
+}
+
 Result<TableCounts> Database::count_tables(Family which) const {
   rocksdb::TablePropertiesCollection tables;
   const auto asked = db_->GetPropertiesOfAllTables(family(which), &tables);

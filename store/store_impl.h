@@ -58,6 +58,8 @@ class Database {
   rocksdb::ColumnFamilyHandle* family(Family family) const { return families_[place_of(family)]; }
   rocksdb::ColumnFamilyHandle* family(JobState state) const { return family(family_of(state)); }
   Result<TableCounts> count_tables(Family family) const;
+  // Of every family at once.
+  rocksdb::Status flush() const;
   // From here on no compaction starts that would leave too little of this:
   // compaction_leaves_bytes().
   void limit_compactions(uint64_t free_bytes) const;

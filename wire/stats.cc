@@ -36,20 +36,6 @@ class Document {
   std::string text_ = "---\n";
 };
 
-std::string_view text_of(JobState state) {
-  switch (state) {
-    case JobState::Ready:
-      return "ready";
-    case JobState::Reserved:
-      return "reserved";
-    case JobState::Delayed:
-      return "delayed";
-    case JobState::Buried:
-      return "buried";
-  }
-  return "invalid";
-}
-
 void add_states(Document& doc, const StateCounts& jobs) {
   doc.add("current-jobs-urgent", jobs.urgent)
       .add("current-jobs-ready", jobs.ready)
@@ -126,7 +112,7 @@ std::string job_yaml(const JobStats& job) {
   Document doc;
   doc.add("id", job.id)
       .quoted("tube", job.tube)
-      .add("state", text_of(job.state))
+      .add("state", state_name(job.state))
       .add("pri", job.priority)
       .seconds("age", job.age)
       .add("delay", job.delay_s)

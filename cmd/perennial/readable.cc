@@ -1,10 +1,10 @@
 #include "cmd/perennial/readable.h"
 
 #include <algorithm>
-#include <array>
 #include <cstdio>
 
 #include <fmt/format.h>
+#include <utf8.h>
 
 namespace perennial::tool {
 namespace {
@@ -13,38 +13,29 @@ constexpr uint64_t minute = 60;
 constexpr uint64_t hour = 60 * minute;
 constexpr uint64_t day = 24 * hour;
 
-struct Lead {
-  unsigned char mask, bits;
-  size_t length;
-  char32_t lowest;  // A longer form of a lower character is not UTF-8.
-};
-constexpr std::array leads = {Lead{0x80, 0x00, 1, 0}, Lead{0xe0, 0xc0, 2, 0x80},
-                              Lead{0xf0, 0xe0, 3, 0x800}, Lead{0xf8, 0xf0, 4, 0x10000}};
-
-// How many bytes the character at the front has; 0 if there is none.
-size_t utf8_length(std::string_view bytes) {
-  const auto first = static_cast<unsigned char>(bytes.front());
-  for (const Lead& lead : leads) {
-    if ((first & lead.mask) != lead.bits) continue;
-    if (bytes.size() < lead.length) return 0;
-    char32_t character = first & static_cast<unsigned char>(~lead.mask);
-    for (size_t i = 1; i < lead.length; ++i) {
-      const auto next = static_cast<unsigned char>(bytes[i]);
-      if ((next & 0xc0) != 0x80) return 0;
-      character = character << 6 | (next & 0x3fU);
-    }
-    const bool surrogate = character >= 0xd800 && character <= 0xdfff;
-    return character < lead.lowest || character > 0x10ffff || surrogate ? 0 : lead.length;
-  }
-  return 0;
+// The control characters of ASCII, and those of Latin-1, which some terminals obey as well.
+bool is_control(uint32_t character) {
+  const bool is_space = character == '\n' || character == '\t';
+  return (character < 0x20 && !is_space) || (character >= 0x7f && character < 0xa0);
 }
 
-// The control characters of ASCII, and those of Latin-1, which some terminals obey as well.
-bool is_control(std::string_view character) {
-  const auto first = static_cast<unsigned char>(character.front());
-  if (character.size() == 1)
-    return (first < 0x20 && first != '\n' && first != '\t') || first == 127;
-  return first == 0xc2 && static_cast<unsigned char>(character[1]) < 0xa0;
+void add_escaped(std::string& out, std::string_view bytes) {
+  for (const char byte : bytes) out += fmt::format("\\x{:02x}", static_cast<unsigned char>(byte));
+}
+
+// REQUIRES: it is UTF-8.
+void add_printable(std::string& out, std::string_view text) {
+  while (!text.empty()) {
+    const char* after = text.data();
+    const uint32_t character = utf8::unchecked::next(after);
+    const auto length = static_cast<size_t>(after - text.data());
+    if (is_control(character)) {
+      add_escaped(out, text.substr(0, length));
+    } else {
+      out += text.substr(0, length);
+    }
+    text.remove_prefix(length);
+  }
 }
 
 std::string two_units(uint64_t seconds, uint64_t large, std::string_view large_name, uint64_t small,
@@ -108,15 +99,11 @@ std::string cut(std::string_view text, size_t columns) {
 std::string printable(std::string_view bytes) {
   std::string out;
   while (!bytes.empty()) {
-    const size_t length = utf8_length(bytes);
-    const std::string_view character = bytes.substr(0, std::max<size_t>(length, 1));
-    if (length == 0 || is_control(character)) {
-      for (const char byte : character)
-        out += fmt::format("\\x{:02x}", static_cast<unsigned char>(byte));
-    } else {
-      out += character;
-    }
-    bytes.remove_prefix(character.size());
+    const char* const end = bytes.data() + bytes.size();
+    const auto valid = static_cast<size_t>(utf8::find_invalid(bytes.data(), end) - bytes.data());
+    add_printable(out, bytes.substr(0, valid));
+    add_escaped(out, bytes.substr(valid, 1));
+    bytes.remove_prefix(std::min(valid + 1, bytes.size()));
   }
   return out;
 }

@@ -1,6 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
+
+#include "engine/types/check.h"
 
 // The smallest words that all layers share.
 namespace perennial {
@@ -26,5 +29,20 @@ inline constexpr uint32_t tube_name_bytes_max = 200;
 inline constexpr uint32_t urgent_priority_limit = 1024;
 
 enum class JobState : uint8_t { Ready, Reserved, Delayed, Buried };
+// The protocol's word for it.
+inline std::string_view state_name(JobState state) {
+  switch (state) {
+    case JobState::Ready:
+      return "ready";
+    case JobState::Reserved:
+      return "reserved";
+    case JobState::Delayed:
+      return "delayed";
+    case JobState::Buried:
+      return "buried";
+  }
+  CHECK(!"a state that is none");
+  return {};
+}
 
 }  // namespace perennial

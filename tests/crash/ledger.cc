@@ -83,12 +83,6 @@ std::string describe(const Outcome& outcome) {
                      outcome.delay_s);
 }
 
-std::string_view state_name(JobState state) {
-  static constexpr std::array<std::string_view, 4> names = {"ready", "reserved", "delayed",
-                                                            "buried"};
-  return names[static_cast<size_t>(state)];
-}
-
 uint64_t yaml_number(std::string_view yaml, std::string_view key, uint64_t missing) {
   const std::string_view text = yaml_value(yaml, key);
   std::from_chars(text.data(), text.data() + text.size(), missing);

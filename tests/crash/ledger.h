@@ -84,7 +84,6 @@ class Ledger {
 // A surprise, with all that is known about the job.
 Status surprise(const Job& job, std::string_view what);
 std::string describe(const Outcome& outcome);
-std::string_view state_name(JobState state);
 
 // The number after "key: " in the YAML of a stats reply; `missing` when it is not there.
 uint64_t yaml_number(std::string_view yaml, std::string_view key, uint64_t missing = ~uint64_t{0});

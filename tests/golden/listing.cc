@@ -29,20 +29,6 @@ std::string text_of(std::string_view bytes) {
   return out + "\"";
 }
 
-std::string_view state_name(JobState state) {
-  switch (state) {
-    case JobState::Ready:
-      return "ready";
-    case JobState::Reserved:
-      return "reserved";
-    case JobState::Delayed:
-      return "delayed";
-    case JobState::Buried:
-      return "buried";
-  }
-  return "";
-}
-
 std::string line_of(const JobRow& job, std::string_view body) {
   return fmt::format(
       "job {} {} tube={} priority={} delay={} ttr={} created={} order={} reserves={} timeouts={} "

@@ -67,7 +67,7 @@ bool is_success(const Command& command, const wire::ClientReply& reply) {
 
 JobState state_of(std::string_view name) {
   for (const JobState state : {JobState::Reserved, JobState::Delayed, JobState::Buried}) {
-    if (crash::state_name(state) == name) return state;
+    if (state_name(state) == name) return state;
   }
   return JobState::Ready;
 }
@@ -265,7 +265,7 @@ void Checker::answer_stats(const Op& op, const wire::ClientReply& reply) {
   }
   for (size_t state = 0; state < bounds.size(); ++state) {
     const std::string key =
-        fmt::format("current-jobs-{}", crash::state_name(static_cast<JobState>(state)));
+        fmt::format("current-jobs-{}", state_name(static_cast<JobState>(state)));
     const uint64_t count = crash::yaml_number(reply.text, key);
     if (bounds[state].first <= count && count <= bounds[state].second) continue;
     return contradict(fmt::format("states do not add up: {} is {}, and between {} and {} can be",

@@ -58,7 +58,7 @@ std::string text_of(const engine::Image& image) {
     fmt::format_to(out, "pause {} {} {}\n", id, pause.first, pause.second);
   for (const auto& [id, row] : image.jobs) {
     fmt::format_to(out, "job {} {} tube {} pri {} delay {} ttr {} created {} order {}", id,
-                   crash::state_name(row.state), row.tube, row.priority, row.delay_s, row.ttr_s,
+                   state_name(row.state), row.tube, row.priority, row.delay_s, row.ttr_s,
                    row.created, row.order);
     fmt::format_to(out, " counts {} {} {} {} {} bytes {}\n", row.reserves, row.timeouts,
                    row.releases, row.buries, row.kicks, row.body_bytes);

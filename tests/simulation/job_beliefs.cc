@@ -139,11 +139,10 @@ struct Apply {
 
 std::string describe(const Belief& belief) {
   if (!belief.exists) return "(none)";
-  std::string text = fmt::format("({} pri {}", crash::state_name(belief.state), belief.priority);
+  std::string text = fmt::format("({} pri {}", state_name(belief.state), belief.priority);
   if (belief.state == JobState::Reserved) text += fmt::format(" by {}", belief.holder);
   if (belief.state == JobState::Delayed) text += fmt::format(" until {}", belief.due.from);
-  if (belief.before != belief.state)
-    text += fmt::format(" before {}", crash::state_name(belief.before));
+  if (belief.before != belief.state) text += fmt::format(" before {}", state_name(belief.before));
   return text + ")";
 }
 

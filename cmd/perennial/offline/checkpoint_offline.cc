@@ -1,14 +1,15 @@
 #include "cmd/perennial/offline/checkpoint_offline.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <optional>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "cmd/perennial/offline/manifest_json.h"
 #include "cmd/perennial/progress.h"
+#include "cmd/perennial/wall_clock.h"
 #include "store/checkpoint.h"
 #include "store/data_dir.h"
 
@@ -18,11 +19,6 @@ namespace {
 using nlohmann::ordered_json;
 using store::CheckpointEntry;
 using store::CheckpointManifest;
-
-Nanos wall_clock() {
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
-}
 
 Result<std::string> dir_of(const CheckpointPlace& place) {
   if (!place.dir.empty()) return place.dir;
@@ -58,12 +54,7 @@ ordered_json manifest_json(const CheckpointManifest& manifest, Nanos now) {
   if (!manifest.has_counts) return out;
   out["commit"] = manifest.commit.index;
   out["next_id"] = manifest.next_id;
-  out["jobs"] = manifest.job_count();
-  out["ready"] = manifest.jobs.ready;
-  out["reserved"] = manifest.jobs.reserved;
-  out["delayed"] = manifest.jobs.delayed;
-  out["buried"] = manifest.jobs.buried;
-  out["tubes"] = manifest.tubes.size();
+  add_content(out, manifest);
   return out;
 }
 

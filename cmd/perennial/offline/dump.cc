@@ -1,6 +1,5 @@
 #include "cmd/perennial/offline/dump.h"
 
-#include <chrono>
 #include <cstdio>
 #include <memory>
 #include <optional>
@@ -13,15 +12,11 @@
 #include "cmd/perennial/offline/survey.h"
 #include "cmd/perennial/output.h"
 #include "cmd/perennial/progress.h"
+#include "cmd/perennial/wall_clock.h"
 #include "store/reader.h"
 
 namespace perennial::tool {
 namespace {
-
-Nanos wall_clock() {
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
-}
 
 Status check_options(const DumpOptions& options) {
   if (!options.state.empty() && !state_of(options.state)) {

@@ -12,9 +12,6 @@ namespace {
 
 using nlohmann::ordered_json;
 
-constexpr std::array<std::string_view, store::job_states.size()> state_names = {
-    "ready", "reserved", "delayed", "buried"};
-
 ordered_json jobs_json(const DumpHeader& header) {
   ordered_json out;
   for (const JobState state : store::job_states) {
@@ -49,10 +46,6 @@ ordered_json selection_json(const DumpSelection& selection) {
 }
 
 }  // namespace
-
-std::string_view state_name(JobState state) {
-  return state_names[static_cast<size_t>(state)];
-}
 
 std::optional<JobState> state_of(std::string_view name) {
   for (const JobState state : store::job_states) {

@@ -38,8 +38,7 @@ namespace perennial::tool {
 inline constexpr std::string_view dump_format_name = "perennial-dump";
 inline constexpr uint64_t dump_version = 1;
 
-// The word of the protocol for a state: "ready" and so on.
-std::string_view state_name(JobState state);
+// The opposite of state_name.
 std::optional<JobState> state_of(std::string_view name);
 
 struct DumpPause {

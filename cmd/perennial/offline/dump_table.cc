@@ -38,7 +38,7 @@ std::string body_text(const DumpBody& body) {
 
 std::string left_text(const JobRow& row, Nanos now) {
   if (row.state != JobState::Delayed) return "-";
-  return short_duration(static_cast<Nanos>(row.order) - now);
+  return table_duration(static_cast<Nanos>(row.order) - now);
 }
 
 // A tube, or all of them.
@@ -66,7 +66,7 @@ std::vector<SummaryLine> summary_lines(const Survey& survey) {
 }
 
 std::string age_text(const TubeTotals& totals, Nanos now) {
-  return totals.job_count() == 0 ? "-" : short_duration(now - totals.oldest);
+  return totals.job_count() == 0 ? "-" : table_duration(now - totals.oldest);
 }
 
 void print_line(Output& out, const SummaryLine& line, std::string_view name, size_t name_width,
@@ -76,7 +76,7 @@ void print_line(Output& out, const SummaryLine& line, std::string_view name, siz
   out.add_right(fmt::format(" {}", line.totals.bytes), 16);
   out.add_right(" " + age_text(line.totals, now), column);
   const auto& pause = line.totals.pause;
-  out.add_right(pause ? " " + short_duration(pause->until - now) : " -", column);
+  out.add_right(pause ? " " + table_duration(pause->until - now) : " -", column);
   out.add("\n");
 }
 
@@ -98,7 +98,7 @@ nlohmann::ordered_json line_json(const SummaryLine& line, Nanos now) {
 
 }  // namespace
 
-std::string short_duration(Nanos duration) {
+std::string table_duration(Nanos duration) {
   const int64_t seconds = std::max<Nanos>(duration, 0) / nanos_per_second;
   if (seconds < 60) return fmt::format("{}s", seconds);
   if (seconds < 3600) return fmt::format("{}m{:02}s", seconds / 60, seconds % 60);
@@ -133,7 +133,7 @@ void DumpTable::job(const JobRow& row, std::string_view tube, const DumpBody& bo
   const std::string counters = fmt::format("{}/{}/{}/{}/{}", row.reserves, row.timeouts,
                                            row.releases, row.buries, row.kicks);
   out_.add(fmt::format("  {:<8}  {:>10}  {:>6}  {:>6}  {:>9}s  {:>19}  {:>10}",
-                       state_name(row.state), row.priority, short_duration(now_ - row.created),
+                       state_name(row.state), row.priority, table_duration(now_ - row.created),
                        left_text(row, now_), row.ttr_s, counters, row.body_bytes));
   if (has_body_) {
     out_.add("  ");

@@ -13,7 +13,7 @@
 namespace perennial::tool {
 
 // "42s", "12m05s", "3h07m", "9d04h"; what is over is "0s".
-std::string short_duration(Nanos duration);
+std::string table_duration(Nanos duration);
 
 // A line for each job, in columns.
 class DumpTable {

@@ -1,21 +1,16 @@
 #include "cmd/perennial/offline/import_binlog.h"
 
-#include <chrono>
 #include <cstdio>
 #include <memory>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "cmd/perennial/wall_clock.h"
 #include "migrations/binlog_import.h"
 
 namespace perennial::tool {
 namespace {
-
-Nanos wall_clock() {
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
-}
 
 uint64_t job_count(const migrations::BinlogSummary& summary) {
   return summary.jobs.ready + summary.jobs.delayed + summary.jobs.buried;

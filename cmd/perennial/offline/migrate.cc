@@ -1,22 +1,17 @@
 #include "cmd/perennial/offline/migrate.h"
 
-#include <chrono>
 #include <cstdio>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "cmd/perennial/wall_clock.h"
 #include "migrations/steps.h"
 
 namespace perennial::tool {
 namespace {
 
 using migrations::Migrated;
-
-Nanos wall_clock() {
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
-}
 
 void print_json(const MigrateOptions& options, const Migrated& migrated) {
   const nlohmann::ordered_json out = {

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "cmd/perennial/offline/manifest_json.h"
 #include "cmd/perennial/progress.h"
 #include "store/restore.h"
 
@@ -21,12 +22,7 @@ void print_json(const RestoreOptions& options, const store::Restored& restored) 
                                 {"format", manifest.format}};
   if (manifest.has_counts) {
     out["commit"] = manifest.commit.index;
-    out["jobs"] = manifest.job_count();
-    out["ready"] = manifest.jobs.ready;
-    out["reserved"] = manifest.jobs.reserved;
-    out["delayed"] = manifest.jobs.delayed;
-    out["buried"] = manifest.jobs.buried;
-    out["tubes"] = manifest.tubes.size();
+    add_content(out, manifest);
     out["next_id"] = restored.next_id;
   }
   std::puts(out.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace).c_str());

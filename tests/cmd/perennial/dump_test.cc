@@ -372,7 +372,7 @@ TEST(Dump, DurationsAreShort) {
       {-5, "0s"},       {0, "0s"},       {59, "59s"},        {60, "1m00s"},
       {3599, "59m59s"}, {3600, "1h00m"}, {86'399, "23h59m"}, {86'400 * 400, "400d00h"}};
   for (const auto& [seconds, text] : cases) {
-    EXPECT_EQ(short_duration(seconds * nanos_per_second), text);
+    EXPECT_EQ(table_duration(seconds * nanos_per_second), text);
   }
 }
 
