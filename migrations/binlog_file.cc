@@ -122,8 +122,9 @@ bool BinlogFile::read_job(std::string_view job, BinlogRecord& record) {
   const auto with_crlf = get<int32_t>(job, at::body_bytes);
   const auto time = [&](size_t offset, Nanos most, Nanos& value) {
     const auto stored = get<Nanos>(job, offset);
+    if (stored < 0 || stored > most / unit) return false;
     value = stored * unit;
-    return stored >= 0 && stored <= most / unit;
+    return true;
   };
   Nanos delay = 0;
   Nanos ttr = 0;
