@@ -142,6 +142,12 @@ Status set_text(std::string& member, const ConfigField& field, std::string_view 
   return {};
 }
 
+// What could not be printed could not be taken back from there, and no path holds a NUL.
+Status check_text(std::string_view text) {
+  if (text.find('\0') != std::string_view::npos) return bad("must not hold a NUL byte");
+  return fits_yaml(text) ? Status() : bad("must be UTF-8 text");
+}
+
 Status set_port(uint16_t& member, std::string_view text) {
   Result<uint16_t> port = common::parse_port(text);
   if (!port.ok()) return port.take_status();
@@ -173,6 +179,7 @@ Config default_config() {
 }
 
 Status set_config(Config& config, const ConfigField& field, std::string_view text) {
+  if (Status status = check_text(text); !status.ok()) return status;
   switch (field.unit) {
     case Unit::Text:
       return set_text(config.*std::get<std::string Config::*>(field.member), field, text);

@@ -90,6 +90,9 @@ Problems read_config_file(Config& config, const std::string& path);
 // The configuration as a file that read_config reads as the same.
 std::string print_config(const Config& config);
 
+// Whether YAML, as print_config() writes it, gives this text back: it does if it is UTF-8.
+bool fits_yaml(std::string_view text);
+
 // The value of one key as it is written in the file.
 std::string config_text(const Config& config, const ConfigField& field);
 

@@ -74,6 +74,16 @@ Problems read_config(Config& config, std::string_view yaml, std::string_view nam
   return std::move(reader.problems);
 }
 
+bool fits_yaml(std::string_view text) {
+  YAML::Emitter value;
+  value << std::string(text);
+  try {
+    return YAML::Load(value.c_str()).Scalar() == text;
+  } catch (const YAML::Exception&) {
+    return false;
+  }
+}
+
 std::string print_config(const Config& config) {
   std::string out;
   for (const ConfigField& field : config_fields()) {
