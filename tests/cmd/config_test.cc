@@ -89,6 +89,7 @@ TEST(Config, OtherKindsAreTakenAndRefused) {
       {"data_dir: \"a\\0b\"", "f:1: data_dir: must not hold a NUL byte"},
       {"data_dir: a\xff", ""},
       {"data_dir: '#\xff'", "f:1: data_dir: must be UTF-8 text"},
+      {"listen: 'a,\xff'", "f:1: listen: must be UTF-8 text"},
       {"listen: [\"unix:\\0\"]", "f:1: listen: must not hold a NUL byte"},
       {"user: ''", ""},
       {"user: queue", ""},
