@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t block_bytes = 32 << 10;
 constexpr size_t header_bytes = 7;
-constexpr size_t file_bytes_max = 4 * block_bytes;
+constexpr size_t file_bytes_max = 9 * block_bytes;
 constexpr int steps_max = 64;
 constexpr size_t files_max = 8;
 
