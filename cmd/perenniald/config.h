@@ -47,6 +47,7 @@ struct Config {
   uint64_t checkpoint_every_s;
   uint64_t checkpoint_keep;
   CheckpointFrom checkpoint_from;
+  bool core_dumps;
   uint64_t verbosity;
   // A flag only, and no setting: one that stays in a file would hide the next damage.
   store::Recover recover;
@@ -54,10 +55,10 @@ struct Config {
 
 using ConfigMember = std::variant<uint64_t Config::*, uint16_t Config::*, std::string Config::*,
                                   std::vector<std::string> Config::*, store::Durability Config::*,
-                                  CheckpointFrom Config::*>;
+                                  CheckpointFrom Config::*, bool Config::*>;
 
 // How a value is written, and with it what is accepted.
-enum class ConfigUnit : uint8_t { Text, Addresses, Port, Durability, From, Count, Bytes };
+enum class ConfigUnit : uint8_t { Text, Addresses, Port, Durability, From, Switch, Count, Bytes };
 
 struct ConfigField {
   std::string_view key;
