@@ -23,6 +23,8 @@ constexpr size_t id = 0, priority = 8, delay = 16, ttr = 24, body_bytes = 32, cr
 }  // namespace at
 
 constexpr size_t version_bytes = 4;
+// beanstalkd counts ids up from 1. Far above, what comes after them would run out of numbers.
+constexpr JobId id_max = JobId{1} << 63;
 constexpr uint64_t body_bytes_max = uint64_t{1} << 30;
 constexpr Nanos nanos_per_micro = 1000;
 // Later than any clock should be: the year 2100. With the longest delay it still fits.
@@ -120,14 +122,17 @@ bool BinlogFile::read_job(std::string_view job, BinlogRecord& record) {
   const auto with_crlf = get<int32_t>(job, at::body_bytes);
   const auto time = [&](size_t offset, Nanos most, Nanos& value) {
     const auto stored = get<Nanos>(job, offset);
+    if (stored < 0 || stored > most / unit) return false;
     value = stored * unit;
-    return stored >= 0 && stored <= most / unit;
+    return true;
   };
   Nanos delay = 0;
   Nanos ttr = 0;
   JobRow& row = record.row;
   row.id = get<JobId>(job, at::id);
-  if (row.id == 0) return stop(End::Damaged, "job 0");
+  if (row.id == 0 || row.id > id_max) {
+    return stop(End::Damaged, "job " + std::to_string(row.id));
+  }
   if (state > 4) return stop(End::Damaged, "the unknown state " + std::to_string(state));
   if (with_crlf < 2 || static_cast<uint64_t>(with_crlf) > body_bytes_max + 2) {
     return stop(End::Damaged, "a body of " + std::to_string(with_crlf) + " bytes");

@@ -85,6 +85,8 @@ constexpr ConfigField fields[] = {
      "How many the schedule keeps: after each of its own the oldest go. 0: all."},
     {"checkpoint_from", &Config::checkpoint_from, Unit::From, "local", 0, 0,
      "Who may ask for one: local, clients on this machine; any, everyone."},
+    {"core_dumps", &Config::core_dumps, Unit::Switch, "false", 0, 0,
+     "Whether a crash may leave a core dump, which holds the bodies of jobs."},
     {"verbosity", &Config::verbosity, Unit::Count, "0", 0, 3,
      "0: what an operator needs. 1 and more: every connection too."},
 };
@@ -133,6 +135,12 @@ Status set_from(CheckpointFrom& member, std::string_view text) {
   return bad(fmt::format("'{}' is not one of local, any", text));
 }
 
+Status set_switch(bool& member, std::string_view text) {
+  if (text != "true" && text != "false") return bad(fmt::format("'{}' is not true or false", text));
+  member = text == "true";
+  return {};
+}
+
 Status set_text(std::string& member, const ConfigField& field, std::string_view text) {
   if (text.size() < field.lowest) return bad("must not be empty");
   if (text.size() > field.highest) {
@@ -140,6 +148,12 @@ Status set_text(std::string& member, const ConfigField& field, std::string_view 
   }
   member = text;
   return {};
+}
+
+// What could not be printed could not be taken back from there, and no path holds a NUL.
+Status check_text(std::string_view text) {
+  if (text.find('\0') != std::string_view::npos) return bad("must not hold a NUL byte");
+  return fits_yaml(text) ? Status() : bad("must be UTF-8 text");
 }
 
 Status set_port(uint16_t& member, std::string_view text) {
@@ -173,6 +187,7 @@ Config default_config() {
 }
 
 Status set_config(Config& config, const ConfigField& field, std::string_view text) {
+  if (Status status = check_text(text); !status.ok()) return status;
   switch (field.unit) {
     case Unit::Text:
       return set_text(config.*std::get<std::string Config::*>(field.member), field, text);
@@ -188,6 +203,8 @@ Status set_config(Config& config, const ConfigField& field, std::string_view tex
       return set_durability(config.*std::get<store::Durability Config::*>(field.member), text);
     case Unit::From:
       return set_from(config.*std::get<CheckpointFrom Config::*>(field.member), text);
+    case Unit::Switch:
+      return set_switch(config.*std::get<bool Config::*>(field.member), text);
     case Unit::Count:
     case Unit::Bytes:
       return set_number(config.*std::get<uint64_t Config::*>(field.member), field, text);
@@ -208,6 +225,8 @@ std::string config_text(const Config& config, const ConfigField& field) {
       return std::string(store::durability_name(config.durability));
     case Unit::From:
       return std::string(from_name(config.checkpoint_from));
+    case Unit::Switch:
+      return config.*std::get<bool Config::*>(field.member) ? "true" : "false";
     case Unit::Count:
     case Unit::Bytes:
       return number_text(field, config.*std::get<uint64_t Config::*>(field.member));

@@ -47,6 +47,7 @@ struct Config {
   uint64_t checkpoint_every_s;
   uint64_t checkpoint_keep;
   CheckpointFrom checkpoint_from;
+  bool core_dumps;
   uint64_t verbosity;
   // A flag only, and no setting: one that stays in a file would hide the next damage.
   store::Recover recover;
@@ -54,10 +55,10 @@ struct Config {
 
 using ConfigMember = std::variant<uint64_t Config::*, uint16_t Config::*, std::string Config::*,
                                   std::vector<std::string> Config::*, store::Durability Config::*,
-                                  CheckpointFrom Config::*>;
+                                  CheckpointFrom Config::*, bool Config::*>;
 
 // How a value is written, and with it what is accepted.
-enum class ConfigUnit : uint8_t { Text, Addresses, Port, Durability, From, Count, Bytes };
+enum class ConfigUnit : uint8_t { Text, Addresses, Port, Durability, From, Switch, Count, Bytes };
 
 struct ConfigField {
   std::string_view key;
@@ -89,6 +90,9 @@ Problems read_config_file(Config& config, const std::string& path);
 
 // The configuration as a file that read_config reads as the same.
 std::string print_config(const Config& config);
+
+// Whether YAML, as print_config() writes it, gives this text back: it does if it is UTF-8.
+bool fits_yaml(std::string_view text);
 
 // The value of one key as it is written in the file.
 std::string config_text(const Config& config, const ConfigField& field);

@@ -1,6 +1,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <fmt/format.h>
 #include <yaml-cpp/yaml.h>
@@ -72,6 +73,16 @@ Problems read_config(Config& config, std::string_view yaml, std::string_view nam
     reader.problem(error.mark, error.msg);
   }
   return std::move(reader.problems);
+}
+
+bool fits_yaml(std::string_view text) {
+  YAML::Emitter list;  // In a list more must be quoted, and quoting is what changes bytes.
+  list << YAML::Flow << std::vector{std::string(text)};
+  try {
+    return YAML::Load(list.c_str())[0].Scalar() == text;
+  } catch (const YAML::Exception&) {
+    return false;
+  }
 }
 
 std::string print_config(const Config& config) {

@@ -8,6 +8,7 @@
 #include "cmd/perenniald/failure.h"
 #include "cmd/perenniald/flags.h"
 #include "cmd/perenniald/log.h"
+#include "cmd/perenniald/process.h"
 #include "cmd/perenniald/server.h"
 #include "cmd/perenniald/systemd.h"
 #include "cmd/perenniald/user.h"
@@ -43,6 +44,7 @@ int serve(const Config& config) {
   if (!config.user.empty()) {
     if (const std::optional<Failure> failure = become_user(config.user)) return report(*failure);
   }
+  settle_core_dumps(config.core_dumps);
   Server server(config, sockets.take());
   return server.run();
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <fmt/format.h>
+#include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/utsname.h>
@@ -48,6 +49,14 @@ void add_usage(ProcessFacts& facts) {
   CHECK(getrusage(RUSAGE_SELF, &usage) == 0);
   facts.user_time = to_nanos(usage.ru_utime);
   facts.system_time = to_nanos(usage.ru_stime);
+}
+
+void settle_core_dumps(bool wanted) {
+  rlimit limit{};
+  CHECK(getrlimit(RLIMIT_CORE, &limit) == 0);
+  limit.rlim_cur = wanted ? limit.rlim_max : std::min<rlim_t>(1, limit.rlim_max);
+  CHECK(setrlimit(RLIMIT_CORE, &limit) == 0);
+  if (wanted) CHECK(prctl(PR_SET_DUMPABLE, 1) == 0);
 }
 
 uint64_t connection_room(uint64_t wanted) {

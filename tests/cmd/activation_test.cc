@@ -1,6 +1,7 @@
 // Sockets from the service manager, and what it is told.
 
 #include <csignal>
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -76,6 +77,31 @@ TEST(Activation, EverySocketServes) {
   EXPECT_EQ(server.wait().code, 0) << server.stderr_text();
   // It belongs to the service manager.
   EXPECT_EQ(access((dir.path() + "/s").c_str(), F_OK), 0);
+}
+
+// systemd's own program makes the sockets, and starts the server when the first client comes.
+TEST(Activation, BySystemdSocketActivate) {
+  if (std::system("command -v systemd-socket-activate >/dev/null") != 0) {
+    GTEST_SKIP() << "systemd-socket-activate is not installed";
+  }
+  TempDir dir;
+  const std::string first = fmt::format("127.0.0.1:{}", pick_port());
+  const std::string second = dir.path() + "/s";
+  Launch server(dir.path(),
+                {.flags = {"-b", "data"},
+                 .shell = fmt::format("exec systemd-socket-activate -l {} -l {} \"$0\" \"$@\"",
+                                      first, second)});
+  Result<ClientSocket> client = ClientSocket::connect(first);
+  while (!client.ok()) {
+    ASSERT_EQ(kill(server.pid(), 0), 0) << server.stderr_text();
+    usleep(1'000);  // It does not listen yet.
+    client = ClientSocket::connect(first);
+  }
+  EXPECT_EQ(client->ask("put 0 0 9 1\r\na\r\n", 30'000).take(), "INSERTED 1\r\n");
+  EXPECT_EQ(ask_at("unix:" + second, "peek 1\r\n"), "FOUND 1 1\r\na\r\n");
+  EXPECT_THAT(server.stderr_text(), Not(HasSubstr("level=warning")));
+  server.signal(SIGTERM);
+  EXPECT_EQ(server.wait().code, 0) << server.stderr_text();
 }
 
 TEST(Activation, WinsOverTheFlags) {

@@ -73,6 +73,10 @@ TEST(Config, OtherKindsAreTakenAndRefused) {
       {"checkpoint_from: local", ""},
       {"checkpoint_from: any", ""},
       {"checkpoint_from: all", "f:1: checkpoint_from: 'all' is not one of local, any"},
+      {"core_dumps: true", ""},
+      {"core_dumps: false", ""},
+      {"core_dumps: yes", "f:1: core_dumps: 'yes' is not true or false"},
+      {"core_dumps:", "f:1: core_dumps: expected one value"},
       {"checkpoint_dir: ''", ""},
       {"checkpoint_dir: /a b", ""},
       {"checkpoint_every_s: 1h", "f:1: checkpoint_every_s: '1h' is not a whole number from 0 to "},
@@ -85,6 +89,12 @@ TEST(Config, OtherKindsAreTakenAndRefused) {
       {"data_dir: ''", "f:1: data_dir: must not be empty"},
       {"data_dir: /a b", ""},
       {"data_dir: [a]", "f:1: data_dir: expected one value"},
+      {"data_dir: \"a\\tb\\u0085c\\n\"", ""},
+      {"data_dir: \"a\\0b\"", "f:1: data_dir: must not hold a NUL byte"},
+      {"data_dir: a\xff", ""},
+      {"data_dir: '#\xff'", "f:1: data_dir: must be UTF-8 text"},
+      {"listen: 'a,\xff'", "f:1: listen: must be UTF-8 text"},
+      {"listen: [\"unix:\\0\"]", "f:1: listen: must not hold a NUL byte"},
       {"user: ''", ""},
       {"user: queue", ""},
       {"job_bytes_max: 1MiB", ""},
@@ -127,7 +137,7 @@ TEST(Config, WhatIsPrintedReadsAsTheSame) {
                    "listen: ['unix:/run/p', '[::1]:80']\nport: 1\nuser: 'yes'\n"
                    "data_dir: '#1: a \"b\"'\ndurability: interval\njobs_max: 5\n"
                    "job_bytes_max: 3MiB\noutput_bytes_max: 70001\ncheckpoint_from: any\n"
-                   "checkpoint_dir: c\n"),
+                   "checkpoint_dir: c\ncore_dumps: true\n"),
               IsEmpty());
   Config again = default_config();
   ASSERT_THAT(read(again, print_config(config)), IsEmpty());
@@ -179,6 +189,7 @@ TEST(Config, DefaultsAreThoseOfTheDesign) {
   EXPECT_EQ(config.checkpoint_every_s, 0u);
   EXPECT_EQ(config.checkpoint_keep, 3u);
   EXPECT_EQ(config.checkpoint_from, CheckpointFrom::Local);
+  EXPECT_FALSE(config.core_dumps);
   EXPECT_EQ(config.jobs_max + config.memory_bytes_max + config.connections_max, 0u);
 }
 

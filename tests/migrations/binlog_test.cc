@@ -244,6 +244,7 @@ INSTANTIATE_TEST_SUITE_P(
         DamageCase{"NameWithSpace", {.id = 2, .tube = "a b"}, "wrong letter"},
         DamageCase{"NameWithDash", {.id = 2, .tube = "-a"}, "wrong letter"},
         DamageCase{"JobZero", {.id = 0, .tube = "t"}, "job 0"},
+        DamageCase{"HighestId", {.id = UINT64_MAX, .tube = "t"}, "job 18446744073709551615"},
         DamageCase{"UnknownState", {.id = 2, .state = 5, .tube = "t"}, "state 5"},
         DamageCase{"NoTtr", {.id = 2, .tube = "t", .ttr = 0}, "time out of range"},
         DamageCase{"NegativeDelay", {.id = 2, .tube = "t", .delay = -1}, "time out of range"},

@@ -69,6 +69,7 @@ class CoreHarness {
   void commit_one();
   void take_cut();
   void serve_reads();
+  void serve_read(const core::BodyRead& read);
   bool deliver();
 
   const core::Options options_;

@@ -37,16 +37,6 @@ bool port_is_free(uint16_t port) {
   return bound;
 }
 
-// Below the range that the kernel gives to clients: a connect to a free port in that range may be
-// given the same port as its source, and then succeeds by meeting itself.
-uint16_t pick_port() {
-  std::random_device random;
-  for (;;) {
-    const auto port = static_cast<uint16_t>(15'000 + random() % 17'000);
-    if (port_is_free(port)) return port;
-  }
-}
-
 // Between fork and exec, in a process that may have threads: system calls only.
 [[noreturn]] void become(char* const* arguments, const char* dir, const char* stderr_path) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -171,6 +161,16 @@ Status ServerProcess::wait_until_accepting() {
   }
   return Status(StatusCode::Io,
                 fmt::format("the server did not accept in time: {}", stderr_text()));
+}
+
+// Below the range that the kernel gives to clients: a connect to a free port in that range may be
+// given the same port as its source, and then succeeds by meeting itself.
+uint16_t pick_port() {
+  std::random_device random;
+  for (;;) {
+    const auto port = static_cast<uint16_t>(15'000 + random() % 17'000);
+    if (port_is_free(port)) return port;
+  }
 }
 
 std::string program_path(Program program) {

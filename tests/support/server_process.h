@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -81,6 +82,9 @@ class ServerProcess {
   int pidfd_ = -1;
   Ended ended_;
 };
+
+// A port of the loopback interface that is free, for now, and that no client's end will be given.
+uint16_t pick_port();
 
 // Environment PERENNIALD or BEANSTALKD, else where the build and tests/run put them, beside the
 // running test. Whether there is a program, start() finds out.

@@ -1,0 +1,202 @@
+#include "cmd/perenniald/core/core.h"
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "engine/types/check.h"
+#include "tests/fuzz/targets.h"
+#include "tests/support/core_harness.h"
+#include "wire/client.h"
+#include "wire/parser.h"
+
+namespace perennial::fuzz {
+namespace {
+
+constexpr uint32_t job_bytes_max = 40;
+constexpr size_t steps_max = 300;
+constexpr uint64_t advance_ms_max = 1'000'000'000;
+
+// Small ones, so that they are met.
+core::Options options(bool is_small) {
+  core::Options out;
+  out.job_bytes_max = job_bytes_max;
+  if (!is_small) return out;
+  out.engine = {.jobs_max = 12,
+                .tubes_max = 5,
+                .watched_max = 3,
+                .reserved_max = 3,
+                .moves_per_turn_max = 2,
+                .id_block = 2};
+  out.pipeline_bytes_max = 64;
+  out.output_bytes_max = 256;
+  out.pending_bytes_max = 600;
+  out.batch_bytes_max = 300;
+  out.body_cache_bytes = 50;
+  out.memory_bytes_max = 1 << 20;
+  return out;
+}
+
+// What a client has sent and has been answered.
+struct Client {
+  ConnId id = 0;
+  wire::Parser sent{job_bytes_max};
+  wire::ReplyParser answers;
+  size_t commands = 0;
+  size_t replies = 0;
+  bool is_stranger = false;
+
+  void count_commands(std::string_view bytes) {
+    while (!bytes.empty() && !is_stranger) {
+      const wire::Step step = sent.feed({bytes.data(), bytes.size()});
+      bytes.remove_prefix(step.consumed);
+      commands += step.command.has_value();
+      is_stranger = step.stranger.has_value();
+    }
+  }
+  void count_replies(std::string_view bytes) {
+    while (!bytes.empty()) {
+      const wire::ReplyStep step = answers.feed({bytes.data(), bytes.size()});
+      CHECK(step.status.ok());
+      bytes.remove_prefix(step.consumed);
+      replies += step.reply.has_value();
+    }
+  }
+};
+
+// One step a line; seeds are transcripts, rewritten.
+class Script {
+ public:
+  explicit Script(bool is_small) : harness_(options(is_small)) {}
+
+  void step(std::string_view line) {
+    if (line.empty()) return;
+    if ('a' <= line[0] && line[0] <= 'h') {
+      of_client(line[0], line.substr(1));
+    } else {
+      of_world(line[0], line.substr(1));
+    }
+    check();
+  }
+  // What is promised is in the store, and what the store has is what the engine has.
+  void finish() {
+    harness_.set_clients_reading(true);
+    // What one commit lets go on may need another.
+    do {
+      harness_.commit();
+    } while (harness_.core().has_batch());
+    check();
+    CHECK(harness_.core().engine().image() == harness_.store().image());
+  }
+
+ private:
+  // A line, bytes as they are, no more to come, or gone.
+  void of_client(char name, std::string_view what) {
+    Client& client = open(name);
+    if (what.starts_with(' ')) return send(client, std::string(what.substr(1)) + "\r\n");
+    if (what.starts_with('!')) return send(client, std::string(what.substr(1)));
+    if (what.starts_with('.')) return harness_.end(client.id);
+    if (!what.starts_with('x')) return;
+    harness_.close(client.id);
+    clients_.erase(name);
+  }
+  Client& open(char name) {
+    const auto found = clients_.find(name);
+    if (found != clients_.end()) {
+      if (!harness_.closed_by_server(found->second.id)) return found->second;
+      clients_.erase(found);
+    }
+    Client& client = clients_[name];
+    client.id = harness_.open(name == 'a');  // The first may ask for checkpoints.
+    return client;
+  }
+  void send(Client& client, const std::string& bytes) {
+    client.count_commands(bytes);
+    harness_.send(client.id, bytes);
+  }
+
+  void of_world(char what, std::string_view argument) {
+    switch (what) {
+      case 'T':
+        return harness_.advance(take_ms(argument));
+      case 'L':
+        return harness_.skip(take_ms(argument));
+      case 'H':
+        return harness_.set_committing(false);
+      case 'G':
+        return harness_.set_committing(true);
+      case 'C':
+        return harness_.commit();
+      case 'D':
+        return harness_.damage(number(argument));
+      case 'F':
+        return harness_.set_room(false);
+      case 'R':
+        return harness_.set_room(true);
+      case 'N':
+        return harness_.set_clients_reading(false);
+      case 'Y':
+        return harness_.set_clients_reading(true);
+      case 'Z':
+        return harness_.core().on_drain(harness_.now());
+      case 'W':
+        return harness_.core().want_checkpoint();
+      case 'M':
+        return finish_checkpoint();
+      case 'K':
+      case 'S':
+        return begin_anew(what == 'K');
+      default:
+        return;
+    }
+  }
+  void finish_checkpoint() {
+    if (harness_.cuts().size() == cuts_finished_) return;
+    cuts_finished_ = harness_.cuts().size();
+    harness_.finish_checkpoint(std::make_unique<CheckpointMade>());
+  }
+  void begin_anew(bool by_crash) {
+    clients_.clear();
+    by_crash ? harness_.crash() : harness_.restart();
+    cuts_finished_ = harness_.cuts().size();
+  }
+
+  void check() {
+    harness_.core().engine().check();
+    for (auto& [name, client] : clients_) {
+      client.count_replies(harness_.receive(client.id));
+      CHECK(client.replies <= client.commands);
+    }
+  }
+
+  static uint64_t number(std::string_view text) {
+    uint64_t out = 0;
+    std::from_chars(text.data(), text.data() + text.size(), out);
+    return out;
+  }
+  // steps_max of the longest stay far within the range of the clock.
+  static Nanos take_ms(std::string_view text) {
+    return static_cast<Nanos>(std::min(number(text), advance_ms_max)) * nanos_per_ms;
+  }
+
+  support::CoreHarness harness_;
+  std::map<char, Client> clients_;
+  size_t cuts_finished_ = 0;
+};
+
+}  // namespace
+
+// "small" in the first line makes every limit one that is soon met.
+void core(std::string_view input) {
+  Script script(input.starts_with("small\n"));
+  for (size_t steps = 0; steps < steps_max && !input.empty(); ++steps) {
+    const size_t end = std::min(input.find('\n'), input.size());
+    script.step(input.substr(0, end));
+    input.remove_prefix(std::min(end + 1, input.size()));
+  }
+  script.finish();
+}
+
+}  // namespace perennial::fuzz

@@ -1,0 +1,86 @@
+#include <string>
+#include <string_view>
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "cmd/perennial/offline/dump_format.h"
+#include "cmd/perennial/offline/dump_parser.h"
+#include "engine/types/check.h"
+#include "store/format.h"
+#include "tests/fuzz/targets.h"
+#include "wire/command_line.h"
+
+namespace perennial::fuzz {
+namespace {
+
+// What a writer of dumps writes.
+template <typename Write>
+std::string written(const Write& write) {
+  const int fd = memfd_create("dump", MFD_CLOEXEC);
+  CHECK(fd >= 0);
+  tool::Output out(fd);
+  tool::DumpWriter writer(out, tool::DumpWriter::Syntax::Json);
+  write(writer);
+  CHECK(out.finish().ok());
+  std::string text(static_cast<size_t>(lseek(fd, 0, SEEK_END)), '\0');
+  CHECK(pread(fd, text.data(), text.size(), 0) == static_cast<ssize_t>(text.size()));
+  close(fd);
+  CHECK(text.ends_with('\n'));
+  text.pop_back();
+  return text;
+}
+
+template <typename Value>
+bool parses(const Result<Value>& value) {
+  if (value.ok()) return true;
+  CHECK(!value.status().message().empty());
+  return false;
+}
+
+void check_header(std::string_view line) {
+  const Result<tool::DumpHeader> header = tool::parse_header(line);
+  if (!parses(header)) return;
+  CHECK(store::problem(header->commit).empty());
+  for (const std::string& name : header->tubes) CHECK(wire::is_tube_name(name));
+  const auto write = [](const tool::DumpHeader& what) {
+    return written([&](tool::DumpWriter& writer) { writer.header(what); });
+  };
+  const std::string text = write(*header);
+  const Result<tool::DumpHeader> again = tool::parse_header(text);
+  CHECK(again.ok());
+  CHECK(write(*again) == text);
+}
+
+void check_job(std::string_view line) {
+  const Result<tool::DumpJob> job = tool::parse_job(line);
+  if (!parses(job)) return;
+  CHECK(store::problem(job->row).empty());
+  CHECK(job->body_kind != tool::DumpBody::Kind::Whole || job->body.size() == job->row.body_bytes);
+  const std::string text = written([&](tool::DumpWriter& writer) {
+    writer.job(job->row, job->tube, {.kind = job->body_kind, .bytes = job->body});
+  });
+  const Result<tool::DumpJob> again = tool::parse_job(text);
+  CHECK(again.ok());
+  CHECK(again->row == job->row);
+  CHECK(again->tube == job->tube);
+  CHECK(again->body == job->body);
+  CHECK(again->body_kind == job->body_kind);
+}
+
+}  // namespace
+
+// Each line as each kind of line.
+void dump(std::string_view input) {
+  while (!input.empty()) {
+    const size_t end = std::min(input.find('\n'), input.size());
+    const std::string_view line = input.substr(0, end);
+    check_header(line);
+    check_job(line);
+    if (tool::is_footer(line)) parses(tool::parse_footer(line));
+    input.remove_prefix(std::min(end + 1, input.size()));
+  }
+}
+
+}  // namespace perennial::fuzz

@@ -1,0 +1,115 @@
+#!/usr/bin/env bash
+# tests/fuzz/run.sh [SECONDS] [TARGET...]: builds the fuzzers with Clang into build-fuzz/ and runs each
+# target (all, if none is named) for so many seconds, 600 if not told otherwise, two at a time.
+#
+# New inputs are kept in build-fuzz/corpus/TARGET, so that the next run goes on from there. What crashed,
+# took too long or too much memory is in build-fuzz/artifacts/; then it says how to repeat it, and fails.
+#
+#   tests/fuzz/run.sh --merge [TARGET...]    takes into tests/fuzz/corpus/TARGET those of the new inputs
+#                                            that reach what no other does.
+set -euo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+source "$root/etc/build.sh"
+folder=$root/build-fuzz
+corpora=$root/tests/fuzz/corpus
+all_targets=(binlog config core dump load log_scan manifest parser reply_parser rows)
+
+usage() {
+  echo "usage: tests/fuzz/run.sh [SECONDS | --merge] [TARGET...], targets are: ${all_targets[*]}" >&2
+  exit 2
+}
+
+main() {
+  local what=600 target
+  [[ ${1:-} =~ ^([1-9][0-9]*|--merge)$ ]] && { what=$1; shift; }
+  local targets=("$@")
+  [[ $# -gt 0 ]] || targets=("${all_targets[@]}")
+  for target in "${targets[@]}"; do
+    [[ " ${all_targets[*]} " == *" $target "* ]] || usage
+  done
+  build_fuzzers "${targets[@]}"
+  if [[ $what == --merge ]]; then
+    for target in "${targets[@]}"; do merge "$target"; done
+  else
+    fuzz_all "$what" "${targets[@]}"
+  fi
+}
+
+build_fuzzers() {
+  install_packages "${build_packages[@]}" libgtest-dev clang-14 libclang-rt-14-dev
+  configure "$folder" -DCMAKE_CXX_COMPILER=clang++-14 -DPERENNIAL_FUZZ=ON
+  build "$folder" "${@/#/fuzz_}"
+  mkdir -p "$folder/artifacts" "$folder/logs"
+}
+
+# fuzz_all SECONDS TARGET...
+fuzz_all() {
+  local seconds=$1 target failed=()
+  shift
+  export -f fuzz length_of
+  export folder corpora seconds
+  # A target that fails does not end the others.
+  printf '%s\n' "$@" | xargs -P2 -I{} bash -c 'fuzz {} "$seconds"' || true
+  for target in "$@"; do
+    # What libFuzzer says at its end, when nothing was found.
+    grep -q '^Done [0-9]* runs' "$folder/logs/$target" || failed+=("$target")
+  done
+  [[ ${#failed[@]} -eq 0 ]] && return
+  for target in "${failed[@]}"; do explain "$target"; done
+  exit 1
+}
+
+# The longest input of a target: what it takes to reach all of it, and no more.
+length_of() {
+  case $1 in
+    config | load) echo 2048 ;;
+    *) echo 4096 ;;
+  esac
+}
+
+# fuzz TARGET SECONDS
+fuzz() {
+  local target=$1 own=$folder/corpus/$1 words=() scratch
+  local dictionary=$corpora/../dictionaries/$1.dict
+  mkdir -p "$own"
+  # What a target writes goes to memory, where there is some.
+  scratch=$(mktemp -d -p "$([[ -w /dev/shm ]] && echo /dev/shm || echo "${TMPDIR:-/tmp}")")
+  [[ -f $dictionary ]] && words=("-dict=$dictionary")
+  echo "fuzz: $target for $2 s"
+  TMPDIR=$scratch "$folder/fuzz_$target" -max_total_time="$2" -max_len="$(length_of "$target")" \
+    -timeout=25 -rss_limit_mb=2048 -malloc_limit_mb=512 -print_final_stats=1 \
+    -entropic_scale_per_exec_time=1 \
+    -artifact_prefix="$folder/artifacts/$target-" "${words[@]}" "$own" "$corpora/$target" \
+    >"$folder/logs/$target" 2>&1 </dev/null || true
+  rm -rf "$scratch"
+  grep -E '^(Done|stat::number_of_executed_units)' "$folder/logs/$target" | sed "s/^/fuzz: $target: /" || true
+}
+
+explain() {
+  local artifact
+  echo "fuzz: $1 has failed: from $folder/logs/$1" >&2
+  grep -E 'level=fatal|ERROR: |runtime error|^SUMMARY|^ +#[0-9]' "$folder/logs/$1" | tail -n 30 >&2
+  artifact=$(sed -n 's/.*Test unit written to //p' "$folder/logs/$1" | tail -n 1)
+  echo "fuzz: repeat it with: $folder/fuzz_$1 ${artifact:-$corpora/$1/*}" >&2
+}
+
+# Inputs that were there stay, under their names; what joins them is named by its hash.
+merge() {
+  local new=$folder/merged/$1 file
+  rm -rf "$new"
+  mkdir -p "$new" "$folder/corpus/$1"
+  cp "$corpora/$1"/* "$new/"
+  "$folder/fuzz_$1" -merge=1 "$new" "$folder/corpus/$1" >"$folder/logs/$1.merge" 2>&1 </dev/null ||
+    { explain_merge "$1"; return 1; }
+  for file in "$new"/*; do
+    # Large ones cost more in every build than they find.
+    [[ $(stat -c %s "$file") -gt 1500 ]] || cp -n "$file" "$corpora/$1/"
+  done
+  echo "fuzz: $1: $(find "$corpora/$1" -type f | wc -l) inputs, $(du -sb "$corpora/$1" | cut -f1) bytes"
+}
+
+explain_merge() {
+  echo "fuzz: the corpora of $1 cannot be merged: see $folder/logs/$1.merge" >&2
+}
+
+main "$@"
