@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t gap = 2;          // Blanks between two columns.
 constexpr size_t label_width = 9;  // Of a line that labelled() makes.
-constexpr size_t name_width_min = 8;
+constexpr size_t words_width_min = 8;
 
 bool continues(char byte) {
   return (static_cast<unsigned char>(byte) & 0xC0) == 0x80;
@@ -55,8 +55,16 @@ std::vector<size_t> TextTable::widths() const {
     total += width + (i == 0 ? 0 : gap);
   }
   const size_t excess = total > text_columns_max ? total - text_columns_max : 0;
-  widths[0] -= std::min(excess, widths[0] - std::min(widths[0], name_width_min));
+  size_t& words = widths[widest_words(widths)];
+  words -= std::min(excess, words - std::min(words, words_width_min));
   return widths;
+}
+
+size_t TextTable::widest_words(const std::vector<size_t>& widths) const {
+  size_t widest = 0;
+  for (size_t i = 0; i < widths.size(); ++i)
+    if (columns_[i].left && widths[i] > widths[widest]) widest = i;
+  return widest;
 }
 
 std::string TextTable::line(const std::vector<std::string>& cells,

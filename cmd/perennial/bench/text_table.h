@@ -10,8 +10,8 @@ namespace perennial::bench {
 inline constexpr size_t text_columns_max = 120;
 
 // Rows of cells under a line of headings. Columns are as wide as their widest cell; if the whole
-// were wider than text_columns_max, the first column, which holds names, gives way: what is cut off
-// is shown as "~".
+// were wider than text_columns_max, the widest column of words gives way: what is cut off is shown
+// as "~".
 class TextTable {
  public:
   struct Column {
@@ -19,6 +19,7 @@ class TextTable {
     bool left = false;         // Words stand at the left, numbers at the right.
   };
 
+  // REQUIRES: the first one is of words.
   explicit TextTable(std::vector<Column> columns) : columns_(std::move(columns)) {}
 
   // REQUIRES: as many cells as there are columns.
@@ -28,6 +29,7 @@ class TextTable {
 
  private:
   std::vector<size_t> widths() const;
+  size_t widest_words(const std::vector<size_t>& widths) const;
   std::string line(const std::vector<std::string>& cells, const std::vector<size_t>& widths) const;
   std::vector<std::string> headings() const;
 
