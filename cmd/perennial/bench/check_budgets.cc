@@ -17,7 +17,7 @@ struct Verdict {
   std::string ours = "-";
   std::string theirs = "-";
   std::optional<double> ratio = {};
-  std::string limit = {};  // With its unit, where there is one.
+  std::string limit = {};  // Of a value, with its unit.
 };
 
 // The measurement that a budget speaks of; none when it was not run, or when there are several.
@@ -112,15 +112,13 @@ std::string_view word_of(Verdict::Kind kind) {
 }
 
 std::string work_of(const Budget& budget) {
-  std::string work = budget.workload;
-  if (budget.setting) work += " " + *budget.setting;
-  if (budget.operation) work += ": " + *budget.operation;
-  return work;
+  return budget.workload + (budget.setting ? " " + *budget.setting : "");
 }
 
 std::string bound_of(const Budget& budget, const Verdict& verdict) {
-  const std::string limit =
-      verdict.limit.empty() ? fmt::format("{:g}", budget.limit) : verdict.limit;
+  std::string limit = verdict.limit;
+  if (limit.empty())
+    limit = has_reference(budget) ? fmt::format("{:g}", budget.limit) : number_text(budget.limit);
   return (budget.bound == Budget::Bound::AtLeast ? ">= " : "<= ") + limit;
 }
 

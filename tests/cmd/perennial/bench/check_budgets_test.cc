@@ -95,7 +95,7 @@ INSTANTIATE_TEST_SUITE_P(
     Ratio, Checked,
     testing::Values(
         BudgetCase{"ThroughputMet", put_against("logged", at_least, 2), "throughput", true,
-                   "put 50x1: put throughput 200,000/s logged 100,000/s 2.00 >= 2 met\n"},
+                   "put 50x1 throughput 200,000/s logged 100,000/s 2.00 >= 2 met\n"},
         BudgetCase{"ThroughputMissed", put_against("logged", at_least, 2.001), "throughput", false,
                    " 2.00 >= 2.001 MISSED\n"},
         BudgetCase{"ThroughputAtMost", put_against("logged", at_most, 1.9), "throughput", false,
@@ -114,7 +114,7 @@ INSTANTIATE_TEST_SUITE_P(
 INSTANTIATE_TEST_SUITE_P(
     OtherSetting, Checked,
     testing::Values(BudgetCase{"Met", other_setting(at_least, 0.25), "throughput", true,
-                               " 200x1: put throughput 50,000/s 50x1 200,000/s 0.25 >= 0.25 met\n"},
+                               " 200x1 throughput 50,000/s 50x1 200,000/s 0.25 >= 0.25 met\n"},
                     BudgetCase{"Missed", other_setting(at_most, 1.3), "max", false,
                                " max 2,000 us 50x1 1,000 us 2.00 <= 1.3 MISSED\n"}),
     [](const testing::TestParamInfo<BudgetCase>& param) { return param.param.name; });
@@ -153,17 +153,15 @@ Budget of(Budget budget, const std::string& ours) {
 
 INSTANTIATE_TEST_SUITE_P(
     NotRun, Checked,
-    testing::Values(BudgetCase{"Workload",
-                               elsewhere(put_against("logged", at_least, 1), "cycle", "25+25"),
-                               "throughput", false,
-                               "A cycle 25+25: put throughput - logged - - >= 1 not run\n"},
-                    BudgetCase{"Setting",
-                               elsewhere(put_against("logged", at_least, 1), "put", "7x1"),
-                               "throughput", false, " not run\n"},
-                    BudgetCase{"Ours", of(put_against("logged", at_least, 1), "mine"), "throughput",
-                               false, " not run\n"},
-                    BudgetCase{"Theirs", put_against("synced", at_least, 1), "throughput", false,
-                               " - synced - - >= 1 not run\n"}),
+    testing::Values(
+        BudgetCase{"Workload", elsewhere(put_against("logged", at_least, 1), "cycle", "25+25"),
+                   "throughput", false, "A cycle 25+25 throughput - logged - - >= 1 not run\n"},
+        BudgetCase{"Setting", elsewhere(put_against("logged", at_least, 1), "put", "7x1"),
+                   "throughput", false, " not run\n"},
+        BudgetCase{"Ours", of(put_against("logged", at_least, 1), "mine"), "throughput", false,
+                   " not run\n"},
+        BudgetCase{"Theirs", put_against("synced", at_least, 1), "throughput", false,
+                   " - synced - - >= 1 not run\n"}),
     [](const testing::TestParamInfo<BudgetCase>& param) { return param.param.name; });
 
 INSTANTIATE_TEST_SUITE_P(
@@ -216,9 +214,9 @@ TEST(Verdicts, StandInATable) {
   bool all_met = false;
   EXPECT_EQ(
       verdicts_of(sample_report(), all_met),
-      R"(budget  work              measure          ours  against     theirs  ratio  bound   verdict
-A       put 50x1: put     throughput  200,000/s  logged   100,000/s   2.00  >= 0.5  met
-B       cycle 25+25: put  throughput          -  logged           -      -  >= 0.5  not run
+      R"(budget  work         measure          ours  against     theirs  ratio  bound   verdict
+A       put 50x1     throughput  200,000/s  logged   100,000/s   2.00  >= 0.5  met
+B       cycle 25+25  throughput          -  logged           -      -  >= 0.5  not run
 1 met, 0 missed, 0 unclear, 1 not run
 )");
 }
