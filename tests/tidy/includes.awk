@@ -21,7 +21,7 @@ BEGIN {
   lib["cmd/common"] = "fmt"
   lib["cmd/perenniald/core"] = "fmt absl"
   lib["cmd/perenniald"] = "fmt absl uv.h yaml-cpp CLI spdlog systemd"
-  lib["cmd/perennial"] = "fmt absl uv.h CLI nlohmann utf8.h"
+  lib["cmd/perennial"] = "fmt absl uv.h yaml-cpp CLI nlohmann utf8.h"
   lib["tests"] = "*"
   # Slow to compile, or wanted in one place only: one file per program.
   set(once, "CLI yaml-cpp spdlog systemd")

@@ -65,20 +65,37 @@ Status measure_contenders(const PutOptions& options, const std::string& dir,
   return {};
 }
 
+Report report_of(const PutOptions& options, const std::string& machine,
+                 const std::vector<PutResult>& results) {
+  Report report = {.machine = machine,
+                   .versions = {},
+                   .seed = options.seed,
+                   .seconds = options.seconds,
+                   .rounds = options.against.empty() ? 1 : options.rounds};
+  for (const PutResult& result : results)
+    report.measurements.push_back(
+        {.workload = "put",
+         .setting = fmt::format("{}x{}", options.connections, options.in_flight),
+         .server = result.name,
+         .operation = "put",
+         .latencies = result.latencies,
+         .per_second = result.puts_per_second,
+         .client_cpu = result.client_cpu});
+  return report;
+}
+
 }  // namespace
 
 Status bench_put(const PutOptions& options) {
   allow_many_files();
   const bool fresh = !options.against.empty();
   const std::string parent = options.dir.empty() ? default_parent_dir() : options.dir;
-  std::fputs(describe_machine(fresh ? parent : "").c_str(), stdout);
-  std::fputs(describe_options(options).c_str(), stdout);
-  std::fflush(stdout);
+  const std::string machine = describe_machine(fresh ? parent : "");
   std::vector<PutResult> results;
   Status s =
       fresh ? measure_contenders(options, parent, results) : measure_running(options, results);
   if (!s.ok()) return s;
-  std::fputs(format_table(results).c_str(), stdout);
+  std::fputs(format_table(report_of(options, machine, results)).c_str(), stdout);
   return {};
 }
 

@@ -1,9 +1,12 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 
 #include "engine/types/basic.h"
 
@@ -27,14 +30,15 @@ class Latencies {
     if (other.max_ > max_) max_ = other.max_;
   }
 
-  // The duration that this share of all (0 to 1) does not exceed. 0 when there is none.
+  // The shortest duration that at least this share of all (0 to 1) do not exceed, the nearest-rank
+  // percentile: of 1,000, at(0.999) is the 999th and not the longest. at(0) is the shortest. Of too
+  // few for a share to leave one out, it is the longest. 0 when there is none.
   Nanos at(double share) const {
-    const auto wanted = static_cast<uint64_t>(share * static_cast<double>(total_));
+    const uint64_t wanted = rank_of(share);
     uint64_t seen = 0;
     for (size_t bucket = 0; bucket < counts_.size(); ++bucket) {
       seen += counts_[bucket];
-      const bool reached = seen > wanted || (seen == total_ && total_ > 0);
-      if (reached) return static_cast<Nanos>(top_of(bucket) < max_ ? top_of(bucket) : max_);
+      if (seen >= wanted && total_ > 0) return static_cast<Nanos>(std::min(top_of(bucket), max_));
     }
     return 0;
   }
@@ -45,6 +49,14 @@ class Latencies {
  private:
   static constexpr unsigned bits = 6;  // 64 buckets to each doubling.
   static constexpr size_t per_doubling = size_t{1} << bits;
+
+  // From 1. The product is a little off (0.07 * 100 is more than 7), and must not reach the next
+  // rank by that.
+  uint64_t rank_of(double share) const {
+    constexpr double a_little_less = 1 - 4 * std::numeric_limits<double>::epsilon();
+    const double rank = std::ceil(share * static_cast<double>(total_) * a_little_less);
+    return std::clamp(static_cast<uint64_t>(rank), uint64_t{1}, std::max(total_, uint64_t{1}));
+  }
 
   static size_t bucket_of(uint64_t value) {
     if (value < per_doubling) return static_cast<size_t>(value);

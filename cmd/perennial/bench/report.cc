@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <span>
 #include <string_view>
 #include <thread>
 
@@ -12,14 +13,17 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "cmd/common/socket.h"
+#include "cmd/perennial/bench/measures.h"
+#include "cmd/perennial/bench/numbers.h"
 #include "cmd/perennial/bench/put_load.h"
+#include "cmd/perennial/bench/text_table.h"
 
 namespace perennial::bench {
 namespace {
 
 constexpr int syncs_count = 200;
 constexpr size_t sync_bytes = 4096;
-constexpr double busy_share = 0.9;  // Of one core: above this the client holds the server back.
 
 std::string processor() {
   std::ifstream file("/proc/cpuinfo");
@@ -46,6 +50,92 @@ std::string describe_disk(const std::string& dir) {
   return fmt::format(", fdatasync of 4 KiB in {} takes {} us", dir, times.at(0.5) / 1000);
 }
 
+using Servers = std::span<const Measurement>;  // Of one group: the first is what others compare to.
+
+std::string format_run(const Report& report) {
+  std::string text = labelled("machine", report.machine);
+  for (const std::string& version : report.versions) text += labelled("server", version);
+  if (!report.preload.empty()) text += labelled("preload", report.preload);
+  return text + labelled("run", fmt::format("{} s x {} {}, seed {}", report.seconds, report.rounds,
+                                            report.rounds == 1 ? "round" : "rounds", report.seed));
+}
+
+std::string percentile_text(const Latencies& latencies, double share) {
+  // A little is left for the rounding of 1 - 0.9.
+  const bool enough = static_cast<double>(latencies.total()) * (1 - share) > 0.999;
+  const bool told = share == 1 ? latencies.total() > 0 : enough;
+  return told ? number_text(static_cast<double>(latencies.at(share)) / nanos_per_us) : "-";
+}
+
+std::vector<std::string> rate_cells(const Measurement& measured, const Measurement& first) {
+  const Measure throughput;
+  const std::optional<double> rate = value_of(measured, throughput);
+  std::vector<std::string> cells = {measured.server, rate ? number_text(*rate) : "-"};
+  const auto range = std::ranges::minmax_element(measured.per_second);
+  cells.push_back(rate ? number_text(*range.min) + ".." + number_text(*range.max) : "-");
+  for (const Percentile& percentile : percentiles)
+    cells.push_back(percentile_text(measured.latencies, percentile.share));
+  cells.push_back(fmt::format("{:.0f}%", measured.client_cpu * 100));
+  cells.push_back(ratio_text(ratio(rate, value_of(first, throughput))));
+  return cells;
+}
+
+bool is_timed(const Measurement& measured) {
+  return !measured.per_second.empty() || measured.latencies.total() > 0;
+}
+
+std::string format_rates(const Servers& servers) {
+  if (std::ranges::none_of(servers, is_timed)) return {};
+  TextTable table({{.heading = "server", .left = true},
+                   {.heading = "per second"},
+                   {.heading = "lowest..highest"},
+                   {.heading = "p50 us"},
+                   {.heading = "p90 us"},
+                   {.heading = "p99 us"},
+                   {.heading = "p99.9 us"},
+                   {.heading = "max us"},
+                   {.heading = "client"},
+                   {.heading = "ratio"}});
+  for (const Measurement& measured : servers) table.add(rate_cells(measured, servers.front()));
+  return table.text();
+}
+
+// In the order in which they are first met.
+std::vector<std::string> figure_names(const Servers& servers) {
+  std::vector<std::string> names;
+  for (const Measurement& measured : servers)
+    for (const Figure& figure : measured.figures)
+      if (std::ranges::find(names, figure.name) == names.end()) names.push_back(figure.name);
+  return names;
+}
+
+std::string format_figures(const Servers& servers) {
+  const std::vector<std::string> names = figure_names(servers);
+  if (names.empty()) return {};
+  TextTable table({{.heading = "server", .left = true},
+                   {.heading = "figure", .left = true},
+                   {.heading = "value"},
+                   {.heading = "ratio"}});
+  for (const std::string& name : names)
+    for (const Measurement& measured : servers) {
+      const Measure figure = {.kind = Measure::Kind::Figure, .figure = name};
+      const std::optional<double> value = value_of(measured, figure);
+      table.add({measured.server, name, value ? value_text(measured, figure, *value) : "-",
+                 ratio_text(ratio(value, value_of(servers.front(), figure)))});
+    }
+  return table.text();
+}
+
+std::string format_warnings(const Servers& servers) {
+  std::string text;
+  for (const Measurement& measured : servers)
+    if (measured.client_cpu > client_share_max)
+      text += fmt::format(
+          "warning: {}: this client took {:.0f}% of a core; the server could have done more\n",
+          measured.server, measured.client_cpu * 100);
+  return text;
+}
+
 }  // namespace
 
 std::string describe_machine(const std::string& dir) {
@@ -55,47 +145,19 @@ std::string describe_machine(const std::string& dir) {
   ::sysinfo(&memory);
   const double gib =
       static_cast<double>(memory.totalram) * memory.mem_unit / (1024.0 * 1024 * 1024);
-  return fmt::format("machine  {}, {} cores, {:.1f} GiB, {} {}{}\n", processor(),
+  return fmt::format("{}, {} cores, {:.1f} GiB, {} {}{}", processor(),
                      std::thread::hardware_concurrency(), gib, system.sysname, system.release,
                      dir.empty() ? "" : describe_disk(dir));
 }
 
-std::string describe_options(const PutOptions& options) {
-  std::string text =
-      fmt::format("options  put, {} connections, {} in flight each, {} byte bodies, {} s",
-                  options.connections, options.in_flight, options.body_bytes, options.seconds);
-  if (!options.against.empty()) text += fmt::format(" x {} rounds in turn", options.rounds);
-  if (options.tubes > 0) text += fmt::format(", {} tubes with a job each", options.tubes);
-  if (options.idle > 0) text += fmt::format(", {} idle connections", options.idle);
-  return text + fmt::format("\nseed     {}\n", options.seed);
-}
-
-std::string format_table(const std::vector<PutResult>& results) {
-  std::string text =
-      fmt::format("\n{:<24} {:>9} {:>19} {:>8} {:>8} {:>8} {:>8} {:>7} {:>6}\n", "server", "puts/s",
-                  "lowest..highest", "p50 us", "p99 us", "p99.9 us", "max us", "client", "ratio");
-  const double first = median(results.front().puts_per_second);
-  bool client_was_busy = false;
-  for (const PutResult& result : results) {
-    const auto [low, high] = std::ranges::minmax(result.puts_per_second);
-    const Latencies& times = result.latencies;
-    const double middle = median(result.puts_per_second);
-    text += fmt::format("{:<24} {:>9.0f} {:>19} {:>8} {:>8} {:>8} {:>8} {:>6.0f}% {:>6.2f}\n",
-                        result.name, middle, fmt::format("{:.0f}..{:.0f}", low, high),
-                        times.at(0.5) / 1000, times.at(0.99) / 1000, times.at(0.999) / 1000,
-                        times.max() / 1000, result.client_cpu * 100, middle / first);
-    client_was_busy = client_was_busy || result.client_cpu > busy_share;
+std::string format_table(const Report& report) {
+  std::string text = format_run(report);
+  for (const Group& group : groups_of(report)) {
+    const Servers servers(report.measurements.data() + group.begin, group.end - group.begin);
+    text += "\n" + title_of(servers.front()) + "\n";
+    text += format_rates(servers) + format_figures(servers) + format_warnings(servers);
   }
-  if (client_was_busy)
-    text += "warning: this client was busy all the time; the server could have done more\n";
   return text;
-}
-
-double median(std::vector<double> values) {
-  std::ranges::sort(values);
-  const size_t middle = values.size() / 2;
-  const bool odd = values.size() % 2 == 1;
-  return odd ? values[middle] : (values[middle - 1] + values[middle]) / 2;
 }
 
 }  // namespace perennial::bench

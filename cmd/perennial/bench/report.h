@@ -1,21 +1,24 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
-#include "cmd/perennial/bench/bench_put.h"
+#include "cmd/perennial/bench/measurement.h"
 
 namespace perennial::bench {
 
 // Processor, cores, memory, kernel; and, of the disk that holds `dir`, what a small synced write
 // takes. An empty `dir`: nothing about a disk.
 std::string describe_machine(const std::string& dir);
-std::string describe_options(const PutOptions& options);
 
-// Throughput is the median of the rounds, latencies are those of all rounds together. The ratio is
-// to the first row.
-std::string format_table(const std::vector<PutResult>& results);
+// Of one core: above this the client holds the server back, and the table says so.
+inline constexpr double client_share_max = 0.9;
 
-double median(std::vector<double> values);
+// For people, at most 120 columns wide. First what was run, where and on what. Then a table for
+// each workload, setting and operation, with a line for each server: throughput as the median of
+// the rounds and their lowest and highest, latencies of all rounds together in microseconds, the
+// highest share of one core that the client took. Figures have a table of their own. The ratio is
+// to the first server: of throughput, more is better; of a figure, less. "-" stands for what was
+// not measured, or of what there was too little to tell (a p99.9 of fewer than a thousand).
+std::string format_table(const Report& report);
 
 }  // namespace perennial::bench

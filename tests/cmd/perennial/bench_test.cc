@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "cmd/perennial/bench/bench_put.h"
-#include "cmd/perennial/bench/report.h"
+#include "cmd/perennial/bench/measures.h"
 #include "tests/support/server_process.h"
 
 namespace perennial::bench {

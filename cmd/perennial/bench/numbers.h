@@ -1,0 +1,25 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "engine/types/basic.h"
+
+// Numbers of a bench as a person reads them.
+namespace perennial::bench {
+
+inline constexpr double nanos_per_us = 1000;
+
+// From 100 on a whole number with commas, "148,123"; below with three digits, "57.3" and "0.95".
+std::string number_text(double value);
+// A number in a unit of measurement.h: "bytes" becomes "64.0 MiB"; any other stands behind it.
+std::string with_unit(double value, std::string_view unit);
+// "1.04", "23.1", "612"; "-" for none.
+std::string ratio_text(std::optional<double> ratio);
+
+// For the ticks of an axis: "250k", "1.5M"; "20 us", "1 ms", "10 s".
+std::string short_number(double value);
+std::string short_duration(double nanos);
+
+}  // namespace perennial::bench

@@ -1,0 +1,58 @@
+#include <string>
+#include <utility>
+
+#include <benchmark/benchmark.h>
+
+#include "engine/types/check.h"
+#include "tests/bench/registry.h"
+#include "wire/format.h"
+
+namespace perennial::microbench {
+namespace {
+
+// A reply to each of these goes into one buffer before it is emptied, as in a turn of the loop.
+constexpr size_t replies_count = 64;
+
+template <typename Append>
+void append_many(benchmark::State& state, const Append& append) {
+  std::string out;
+  while (state.KeepRunningBatch(replies_count)) {
+    out.clear();
+    for (size_t i = 0; i < replies_count; ++i) append(out);
+    benchmark::DoNotOptimize(out.data());
+  }
+  CHECK(!out.empty());
+}
+
+template <typename Append>
+void add(const std::string& name, Append append) {
+  benchmark::RegisterBenchmark(("reply/" + name).c_str(), append_many<Append>, std::move(append));
+}
+
+JobStats job_stats() {
+  return {.id = 1'234'567, .tube = "mail", .priority = 1024, .age = 5 * nanos_per_second};
+}
+
+}  // namespace
+
+void register_replies() {
+  const auto fixed = [](std::string& out) { wire::append_reply(out, Word::Deleted); };
+  add("DELETED", fixed);
+  add("INSERTED", [](std::string& out) { wire::append_reply(out, Inserted{1'234'567}); });
+  add("KICKED", [](std::string& out) { wire::append_reply(out, KickedCount{100}); });
+  add("USING", [](std::string& out) { wire::append_reply(out, Using{"mail"}); });
+  for (const uint32_t bytes : {128U, 1024U, 65'536U})
+    add("RESERVED/" + std::to_string(bytes), [body = std::string(bytes, 'x')](std::string& out) {
+      const JobReply reply = {.kind = JobReply::Kind::Reserved,
+                              .id = 1'234'567,
+                              .body_bytes = static_cast<uint32_t>(body.size())};
+      wire::append_job(out, reply, body);
+    });
+  add("stats-job",
+      [](std::string& out) { wire::append_reply(out, std::make_unique<JobStats>(job_stats())); });
+  add("stats", [](std::string& out) {
+    wire::append_stats(out, EngineStats{}, ProcessFacts{}, StoreFacts{});
+  });
+}
+
+}  // namespace perennial::microbench
