@@ -47,6 +47,8 @@ struct Config {
   uint64_t checkpoint_every_s;
   uint64_t checkpoint_keep;
   CheckpointFrom checkpoint_from;
+  uint64_t tcp_keepalive_s;
+  uint64_t tcp_user_timeout_s;
   bool core_dumps;
   uint64_t verbosity;
   // A flag only, and no setting: one that stays in a file would hide the next damage.

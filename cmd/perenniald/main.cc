@@ -44,6 +44,11 @@ int serve(const Config& config) {
   if (!config.user.empty()) {
     if (const std::optional<Failure> failure = become_user(config.user)) return report(*failure);
   }
+  const Vanishing vanishing = {.keepalive_s = config.tcp_keepalive_s,
+                               .user_timeout_s = config.tcp_user_timeout_s};
+  if (Status set = set_vanishing(*sockets, vanishing); !set.ok()) {
+    return report({common::exit_address, "listen", set.message()});
+  }
   settle_core_dumps(config.core_dumps);
   Server server(config, sockets.take());
   return server.run();

@@ -1,5 +1,6 @@
 #include "cmd/perenniald/sockets.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <memory>
@@ -37,9 +38,12 @@ struct Attempt {
   const char* what = nullptr;
 };
 
+int set_number(int fd, int level, int option, int value) {
+  return setsockopt(fd, level, option, &value, sizeof value);
+}
+
 int set_on(int fd, int level, int option) {
-  const int on = 1;
-  return setsockopt(fd, level, option, &on, sizeof on);
+  return set_number(fd, level, option, 1);
 }
 
 // IPv6 takes IPv4 clients too where every interface is meant and nothing else binds IPv4.
@@ -215,8 +219,28 @@ Status prepare_listener(int fd, bool is_unix) {
     return failed("a socket", "O_NONBLOCK", errno);
   }
   if (is_unix) return {};
-  if (set_on(fd, SOL_SOCKET, SO_KEEPALIVE) != 0) return failed("a socket", "SO_KEEPALIVE", errno);
   if (set_on(fd, IPPROTO_TCP, TCP_NODELAY) != 0) return failed("a socket", "TCP_NODELAY", errno);
+  return {};
+}
+
+Status set_vanishing(const Sockets& sockets, const Vanishing& vanishing) {
+  constexpr int asks = 4;
+  const auto idle_s = static_cast<int>(vanishing.keepalive_s);
+  const auto patience_ms = static_cast<int>(vanishing.user_timeout_s * 1000);
+  for (const BoundSocket& socket : sockets) {
+    if (socket.is_unix()) continue;
+    const int fd = socket.fd();
+    const auto set = [fd](int level, int option, int value) {
+      return set_number(fd, level, option, value) == 0;
+    };
+    const bool done =
+        set(SOL_SOCKET, SO_KEEPALIVE, idle_s > 0 ? 1 : 0) &&
+        (idle_s == 0 || (set(IPPROTO_TCP, TCP_KEEPIDLE, idle_s) &&
+                         set(IPPROTO_TCP, TCP_KEEPINTVL, std::max(1, idle_s / asks)) &&
+                         set(IPPROTO_TCP, TCP_KEEPCNT, asks))) &&
+        set(IPPROTO_TCP, TCP_USER_TIMEOUT, patience_ms);
+    if (!done) return failed(socket.name(), "TCP keepalive and user timeout", errno);
+  }
   return {};
 }
 

@@ -46,6 +46,20 @@ std::string peer_name(int fd);
 // unix socket.
 bool is_local(const sockaddr_storage& client);
 
+// When a client that vanished without a word is taken for gone: its reservations go back then.
+struct Vanishing {
+  // Of silence, in seconds, after which it is asked, four times, a quarter of this apart: it is
+  // gone after twice the time. 0: never.
+  uint64_t keepalive_s = 0;
+  // For which bytes sent to it may stay unacknowledged, in seconds; then it takes the place of the
+  // four asks as well, and counts against a client that is there and reads nothing while its window
+  // is shut (tcp(7), TCP_USER_TIMEOUT). 0: as the system has it, mostly a quarter of an hour for
+  // bytes, and all the time that it wants for a client that reads nothing.
+  uint64_t user_timeout_s = 0;
+};
+// For all clients of these sockets; those of unix sockets cannot vanish. Io: the system refuses.
+Status set_vanishing(const std::vector<BoundSocket>& sockets, const Vanishing& vanishing);
+
 // What every listening socket needs, also one from systemd. Clients inherit it.
 Status prepare_listener(int fd, bool is_unix);
 
