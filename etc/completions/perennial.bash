@@ -213,12 +213,15 @@ _perennial() {
         --body-bytes) words='' ;;
         --jobs) words='' ;;
         --seed) words='' ;;
+        --json) files=-f ;;
+        --plot) words='' ;;
+        --check) files=-f ;;
         --connections) words='' ;;
         --in-flight) words='' ;;
         --tubes) words='' ;;
         --idle) words='' ;;
         *)
-          words='--help all put put-pipelined cycle cycle-deep latency mixed backlog tubes bodies memory restart disk custom --against --server --dir --preload --preload-us --seconds --rounds --body-bytes --jobs --seed --quick --list --connections --in-flight --tubes --idle'
+          words='--help all put put-pipelined cycle cycle-deep latency mixed backlog tubes bodies memory restart disk custom --against --server --dir --preload --preload-us --seconds --rounds --body-bytes --jobs --seed --quick --json --plot --check --list --connections --in-flight --tubes --idle'
           ;;
       esac
       ;;

@@ -8,9 +8,9 @@
 #include <unistd.h>
 
 #include "cmd/perennial/bench/contenders.h"
+#include "cmd/perennial/bench/deliver.h"
 #include "cmd/perennial/bench/machine.h"
 #include "cmd/perennial/bench/prepare.h"
-#include "cmd/perennial/bench/report.h"
 #include "cmd/perennial/bench/workloads.h"
 
 namespace perennial::bench {
@@ -148,10 +148,13 @@ Status bench(const BenchOptions& options) {
       fmt::print("{:<14} {}\n", workload.name, workload.does);
     return {};
   }
+  // Read first: nobody waits an hour to be told that a line of it is wrong.
+  Result<std::vector<Budget>> budgets = std::vector<Budget>();
+  if (!options.check.empty()) budgets = read_budgets(options.check);
+  if (!budgets.ok()) return budgets.take_status();
   const Result<Report> report = measure(options);
   if (!report.ok()) return report.status();
-  std::fputs(format_table(*report).c_str(), stdout);
-  return {};
+  return deliver(options, *budgets, *report);
 }
 
 }  // namespace perennial::bench

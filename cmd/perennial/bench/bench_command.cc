@@ -74,6 +74,11 @@ std::vector<Flag> run_flags(BenchOptions& options) {
       {"--seed", "N", "Of the bodies, and of what mixed draws", &options.seed},
       {"--quick", "", "One short round with few connections and jobs, to see that it works",
        &options.quick},
+      {"--json", "FILE", "Write the whole report as JSON; - is standard output", &options.json},
+      {"--plot", "FILE.svg", "Draw latency percentiles and throughput over time", &options.plot},
+      {"--check", "FILE",
+       "Compare with budgets (etc/bench-budgets.yaml); exit code 1 if one is missed",
+       &options.check},
       {"--list", "", "Only print the names of the workloads and what they do", &options.list},
       {"--connections", "N", "Of custom: how many put at once (default 50)", &options.connections},
       {"--in-flight", "N", "Of custom: unanswered puts on each (default 1)", &options.in_flight},
@@ -99,6 +104,14 @@ tool::Subcommand bench_command(BenchOptions& options) {
           "  # How they do when a job is worked on at once, and how quickly one starts.\n"
           "  perennial bench cycle restart --jobs 1000000 \\\n"
           "      --against 'ours=perenniald -l 127.0.0.1 -p {port} -b {dir}/data'\n"
+          "  # What this project promises, next to beanstalkd synced and not; for reports and "
+          "plots.\n"
+          "  perennial bench all --check etc/bench-budgets.yaml --json bench.json --plot bench.svg "
+          "\\\n"
+          "      --against 'ours=perenniald -l 127.0.0.1 -p {port} -b {dir}/data' \\\n"
+          "      --against 'synced=beanstalkd -l 127.0.0.1 -p {port} -b {dir} -f 0' \\\n"
+          "      --against 'logged=beanstalkd -l 127.0.0.1 -p {port} -b {dir}' \\\n"
+          "      --against 'memory=beanstalkd -l 127.0.0.1 -p {port}'\n"
           "  # A server on a test machine.\n"
           "  perennial bench latency --server queue.test:11300 --seconds 10\n"
           "  # One's own recipe.\n"

@@ -26,6 +26,10 @@ struct BenchOptions {
   bool quick = false;                   // Only whether it works.
   bool list = false;                    // Only say what there is.
 
+  std::string json = {};   // A file for the whole report; "-" is standard output.
+  std::string plot = {};   // A file for the drawing.
+  std::string check = {};  // A file of budgets that are to be met.
+
   // Of the workload `custom`.
   std::optional<uint64_t> connections = {};
   std::optional<uint64_t> in_flight = {};
