@@ -8,8 +8,6 @@ namespace {
 
 using tool::Flag;
 
-constexpr uint64_t count_max = 1'000'000;
-
 std::vector<std::string> workload_names() {
   std::vector<std::string> names = {std::string(all_name)};
   for (const Workload& workload : all_workloads()) names.emplace_back(workload.name);
@@ -24,7 +22,9 @@ std::string about() {
       "Otherwise it measures a running one. There it uses tubes of its own, but what was put stays "
       "there: do not do it to a server that is needed.\n\n"
       "Half a second before each round is not measured. Rates are the median of the rounds, "
-      "latencies those of all rounds together. A warning says when this client, and not a server, "
+      "latencies those of all rounds together. That of a cycle is from the put to the worker: "
+      "mostly the wait in a queue of at most 4,000 jobs, at which producers pause. A warning says "
+      "when this client, and not a server, "
       "was the limit.\n\n"
       "Workloads; without a name it is put, with --quick all of them:";
   for (const Workload& workload : all_workloads())

@@ -19,7 +19,8 @@ enum class Operation : uint8_t {
   Kick,
   Peek,
   ReserveDelete,  // From the reserve being sent to the delete being answered.
-  Cycle,          // A job's life. Timed from its put being sent to its coming to a worker, counted
+  Cycle,          // A job's life. Timed from its put being sent to its coming to a worker, which is
+                  // mostly its wait in the queue where producers are faster than workers; counted
                   // when it is deleted.
   All,            // Every request of a mixed load.
 };
