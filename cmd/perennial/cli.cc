@@ -30,6 +30,7 @@ struct AddFlag {
     CLI::Option* const option = app.add_option(flag.name, *target, flag.help);
     option->type_name(flag.value);
     if (flag.name.starts_with('-')) option->allow_extra_args(false);
+    if (!flag.choices.empty()) option->check(CLI::IsMember(flag.choices));
     return option;
   }
   CLI::Option* operator()(std::optional<uint64_t>* target) const {

@@ -25,7 +25,7 @@ std::vector<Subcommand> all_commands(AllOptions& options) {
       migrate_command(options.migrate),
       import_binlog_command(options.import_binlog),
       export_beanstalkd_command(options.export_beanstalkd),
-      bench::bench_put_command(options.bench_put),
+      bench::bench_command(options.bench),
       manual_command(options.manual),
       completions_command(options.completions),
   };
@@ -34,7 +34,6 @@ std::vector<Subcommand> all_commands(AllOptions& options) {
 std::vector<Group> all_groups() {
   return {
       {"checkpoint", "Checkpoints: verified copies of a data directory"},
-      {"bench", "Measure a server that speaks the protocol"},
   };
 }
 

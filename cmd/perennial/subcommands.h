@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "cmd/perennial/bench/bench_put.h"
+#include "cmd/perennial/bench/bench.h"
 #include "cmd/perennial/completions.h"
 #include "cmd/perennial/live/bury.h"
 #include "cmd/perennial/live/checkpoint_create.h"
@@ -51,7 +51,7 @@ struct AllOptions {
   DrainOptions drain;
   ImportOptions import_binlog;
   ExportOptions export_beanstalkd;
-  bench::PutOptions bench_put;
+  bench::BenchOptions bench;
   ManualOptions manual;
   CompletionsOptions completions;
 };

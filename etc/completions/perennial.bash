@@ -4,9 +4,8 @@ _perennial() {
   local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
   local command="${COMP_WORDS[*]:1:COMP_CWORD - 1} " words='' files=''
   case $command in
-    ' ') words='stats tubes top put peek kick bury delete pause drain dump load check restore migrate import-binlog export-beanstalkd manual completions checkpoint bench' ;;
+    ' ') words='stats tubes top put peek kick bury delete pause drain dump load check restore migrate import-binlog export-beanstalkd bench manual completions checkpoint' ;;
     'checkpoint ') words='create list verify prune' ;;
-    'bench ') words='put' ;;
     'stats '*)
       case $before in
         --server) words='' ;;
@@ -202,21 +201,27 @@ _perennial() {
           ;;
       esac
       ;;
-    'bench put '*)
+    'bench '*)
       case $before in
+        --against) words='' ;;
         --server) words='' ;;
+        --dir) files=-d ;;
+        --preload) files=-f ;;
+        --preload-us) words='' ;;
+        --seconds) words='' ;;
+        --rounds) words='' ;;
+        --body-bytes) words='' ;;
+        --jobs) words='' ;;
+        --seed) words='' ;;
+        --json) files=-f ;;
+        --plot) words='' ;;
+        --check) files=-f ;;
         --connections) words='' ;;
         --in-flight) words='' ;;
-        --body-bytes) words='' ;;
-        --seconds) words='' ;;
         --tubes) words='' ;;
         --idle) words='' ;;
-        --seed) words='' ;;
-        --against) words='' ;;
-        --rounds) words='' ;;
-        --dir) files=-d ;;
         *)
-          words='--help --server --connections --in-flight --body-bytes --seconds --tubes --idle --seed --against --rounds --dir'
+          words='--help all put put-pipelined cycle cycle-deep latency mixed backlog tubes bodies memory restart disk custom --against --server --dir --preload --preload-us --seconds --rounds --body-bytes --jobs --seed --quick --json --plot --check --list --connections --in-flight --tubes --idle'
           ;;
       esac
       ;;

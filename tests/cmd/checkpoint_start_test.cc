@@ -149,10 +149,10 @@ TEST(CheckpointStop, GivesUpTheOneThatIsBeingMadeAndSaysSo) {
   const TempDir dir;
   const std::string slow = dir.path() + "/slow";
   const std::string checkpoints = dir.path() + "/data/checkpoints";
-  Launch server(
-      dir.path(),
-      {.flags = {"-b", "data", "-l", "unix:s"},
-       .variables = {{"LD_PRELOAD", SLOW_SYNC}, {"SLOW_SYNC_MS", "150"}, {"SLOW_SYNC_IF", slow}}});
+  Launch server(dir.path(), {.flags = {"-b", "data", "-l", "unix:s"},
+                             .variables = {{"LD_PRELOAD", SLOW_SYNC},
+                                           {"SLOW_SYNC_US", "150000"},
+                                           {"SLOW_SYNC_IF", slow}}});
   Result<ClientSocket> client = Status(StatusCode::NotFound, "not yet");
   while (!client.ok()) {
     ASSERT_EQ(kill(server.pid(), 0), 0) << server.stderr_text();

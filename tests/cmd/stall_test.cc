@@ -29,10 +29,10 @@ class Stall : public testing::Test {
     std::ofstream(dir_.path() + "/config")
         << fmt::format("stall_seconds_max: {}\n", stall_seconds_max);
   }
-  Launch::Setup with_slow_syncs(const std::string& delay_ms) const {
+  Launch::Setup with_slow_syncs(const std::string& delay_us) const {
     return {.flags = flags,
             .variables = {{"LD_PRELOAD", SLOW_SYNC},
-                          {"SLOW_SYNC_MS", delay_ms},
+                          {"SLOW_SYNC_US", delay_us},
                           {"SLOW_SYNC_IF", dir_.path() + "/slow"}}};
   }
   void slow_down() const { std::ofstream(dir_.path() + "/slow") << ""; }
@@ -53,7 +53,7 @@ class Stall : public testing::Test {
 TEST_F(Stall, ASyncThatHangsEndsWith70AndNoAnswer) {
   configure(1);
   {
-    Launch server(dir_.path(), with_slow_syncs("600000"));
+    Launch server(dir_.path(), with_slow_syncs("600000000"));
     ClientSocket client = connect(server);
     ASSERT_EQ(client.ask("put 0 0 60 1\r\na\r\n").take(), "INSERTED 1\r\n");
     slow_down();
@@ -69,7 +69,7 @@ TEST_F(Stall, ASyncThatHangsEndsWith70AndNoAnswer) {
 
 TEST_F(Stall, WithoutALimitASyncMayTakeItsTime) {
   configure(0);
-  Launch server(dir_.path(), with_slow_syncs("1500"));
+  Launch server(dir_.path(), with_slow_syncs("1500000"));
   ClientSocket client = connect(server);
   slow_down();
   EXPECT_EQ(client.ask("put 0 0 60 1\r\na\r\n").take(), "INSERTED 1\r\n");
@@ -81,7 +81,7 @@ TEST_F(Stall, AStoppedServerIsNotAccused) {
   const int stop_s = wanted != nullptr ? std::atoi(wanted) : 3;
   constexpr int puts = 2'000;
   configure(2);
-  Launch server(dir_.path(), with_slow_syncs("20"));
+  Launch server(dir_.path(), with_slow_syncs("20000"));
   ClientSocket client = connect(server);
   slow_down();
   // One at a time, so that there are many syncs, each of which is there to be stopped in.

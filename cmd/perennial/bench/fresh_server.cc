@@ -15,18 +15,20 @@
 #include <stdlib.h>  // mkdtemp is POSIX, not C++.
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "cmd/common/socket.h"
-#include "cmd/perennial/bench/put_load.h"
+#include "cmd/perennial/bench/clock.h"
+#include "cmd/perennial/bench/stopping.h"
 
 namespace perennial::bench {
 namespace {
 
-constexpr Nanos start_time_max = 60 * nanos_per_second;
+constexpr Nanos start_time_max = 600 * nanos_per_second;  // Of ten million jobs, on any disk.
 constexpr int end_ms_max = 60'000;
-constexpr int look_ms = 5;
+constexpr int look_ms = 1;
 
 bool port_is_free(uint16_t port) {
   const common::Socket socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
@@ -55,18 +57,22 @@ std::string replace_all(std::string text, std::string_view from, std::string_vie
 
 }  // namespace
 
-Result<std::unique_ptr<FreshServer>> FreshServer::start(const std::string& command,
-                                                        const std::string& parent_dir) {
+Result<std::unique_ptr<FreshServer>> FreshServer::start(const Launch& launch,
+                                                        tool::StopSignals& signals) {
   std::unique_ptr<FreshServer> server(new FreshServer);
-  std::string dir = parent_dir + "/perennial-bench-XXXXXX";
+  std::string dir = launch.parent_dir + "/perennial-bench-XXXXXX";
   if (::mkdtemp(dir.data()) == nullptr)
-    return std::move(common::system_error("mkdtemp")).with(parent_dir);
+    return std::move(common::system_error("mkdtemp")).with(launch.parent_dir);
   server->dir_ = dir;
   const uint16_t port = pick_port();
   server->address_.host = "127.0.0.1";
   server->address_.port = port;
-  server->spawn(replace_all(replace_all(command, "{dir}", dir), "{port}", fmt::to_string(port)));
-  if (Status s = server->wait_until_accepting(); !s.ok()) return s;
+  server->line_ = "exec " + replace_all(replace_all(launch.command, "{dir}", dir), "{port}",
+                                        fmt::to_string(port));
+  server->preload_ = launch.preload;
+  server->preload_us_ = fmt::to_string(launch.preload_us);
+  server->spawn();
+  if (Status s = server->wait_until_answering(signals); !s.ok()) return s;
   return server;
 }
 
@@ -82,27 +88,59 @@ FreshServer::~FreshServer() {
   if (!dir_.empty()) std::filesystem::remove_all(dir_, failed);
 }
 
-void FreshServer::spawn(const std::string& command) {
-  const std::string line = "exec " + command;
-  const std::string log = dir_ + "/bench.log";
+Result<Nanos> FreshServer::kill_and_restart(tool::StopSignals& signals) {
+  ::kill(pid_, SIGKILL);
+  ::waitpid(pid_, nullptr, 0);
+  const Nanos begun = now_nanos();
+  spawn();
+  if (Status s = wait_until_answering(signals); !s.ok()) return s;
+  return now_nanos() - begun;
+}
+
+void FreshServer::spawn() {
   pid_ = ::fork();
-  if (pid_ != 0) return;
+  if (pid_ == 0) become_server();
+}
+
+void FreshServer::become_server() const {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  ::setpgid(0, 0);  // Ctrl-C is for the bench, which then ends its servers itself.
+  sigset_t none;
+  ::sigemptyset(&none);
+  ::pthread_sigmask(SIG_SETMASK, &none, nullptr);
+  const std::string log = dir_ + "/" + log_name;
   const int output = ::open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
   ::dup2(output, STDOUT_FILENO);
   ::dup2(output, STDERR_FILENO);
-  ::execl("/bin/sh", "sh", "-c", line.c_str(), nullptr);
+  if (!preload_.empty()) {
+    ::setenv("LD_PRELOAD", preload_.c_str(), 1);
+    ::setenv("SLOW_SYNC_US", preload_us_.c_str(), 1);
+  }
+  ::execl("/bin/sh", "sh", "-c", line_.c_str(), nullptr);
   ::_exit(127);
 }
 
-Status FreshServer::wait_until_accepting() {
+Status FreshServer::wait_until_answering(tool::StopSignals& signals) {
   if (pid_ < 0) return common::system_error("fork");
   const Nanos limit = now_nanos() + start_time_max;
   while (now_nanos() < limit) {
+    if (Status s = check_stop(signals); !s.ok()) return s;
     if (ended(look_ms)) return Status(StatusCode::Io, "the server ended: " + errors());
-    if (common::connect_to(address_).ok()) return {};
+    if (answers()) return {};
   }
-  return Status(StatusCode::Io, "the server does not accept: " + errors());
+  return Status(StatusCode::Io, "the server does not answer: " + errors());
+}
+
+// Whether it answers within a short time: it may accept long before it is ready.
+bool FreshServer::answers() const {
+  constexpr std::string_view question = "list-tube-used\r\n";
+  const Result<common::Socket> socket = common::connect_to(address_);
+  if (!socket.ok()) return false;
+  const timeval limit{.tv_sec = 1, .tv_usec = 0};
+  ::setsockopt(socket->fd(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+  if (::send(socket->fd(), question.data(), question.size(), MSG_NOSIGNAL) < 0) return false;
+  char first = 0;
+  return ::recv(socket->fd(), &first, 1, 0) == 1 && first == 'U';
 }
 
 bool FreshServer::ended(int wait_ms) {
@@ -117,7 +155,7 @@ bool FreshServer::ended(int wait_ms) {
 }
 
 std::string FreshServer::errors() const {
-  std::ifstream file(dir_ + "/bench.log");
+  std::ifstream file(dir_ + "/" + log_name);
   std::ostringstream text;
   text << file.rdbuf();
   return text.str();

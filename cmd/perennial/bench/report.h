@@ -6,10 +6,6 @@
 
 namespace perennial::bench {
 
-// Processor, cores, memory, kernel; and, of the disk that holds `dir`, what a small synced write
-// takes. An empty `dir`: nothing about a disk.
-std::string describe_machine(const std::string& dir);
-
 // Of one core: above this the client holds the server back, and the table says so.
 inline constexpr double client_share_max = 0.9;
 

@@ -106,7 +106,7 @@ TEST_F(Documents, BashCompletesCommandsAndOptions) {
   const Case cases[] = {
       {"import-b", "import-binlog"},
       {"ben", "bench"},
-      {"bench \"\"", "put"},
+      {"bench cycle-", "cycle-deep"},
       {"bench put --in", "--in-flight"},
       {"completions z", "zsh"},
       {"import-binlog --dry", "--dry-run"},

@@ -1,0 +1,20 @@
+#include <algorithm>
+
+#include "cmd/perennial/bench/tasks.h"
+
+namespace perennial::bench {
+
+uint64_t at_most(uint64_t jobs, const BenchOptions& options) {
+  return std::min(jobs, options.jobs.value_or(jobs));
+}
+
+Result<std::string> fill(Subject& subject, uint64_t jobs, uint32_t body_bytes) {
+  Load load(
+      {.producers = 8, .in_flight = 64, .body_bytes = body_bytes, .seed = subject.options.seed}, 0,
+      subject.signals);
+  if (Status s = load.open(subject.address); !s.ok()) return s;
+  if (Status s = load.run_jobs(jobs); !s.ok()) return std::move(s).with("fill the server");
+  return load.tube();
+}
+
+}  // namespace perennial::bench

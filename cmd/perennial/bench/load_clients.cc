@@ -1,0 +1,138 @@
+// What the clients of a load answer to what they are answered.
+
+#include <array>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "cmd/perennial/bench/load.h"
+#include "cmd/perennial/bench/replies.h"
+
+namespace perennial::bench {
+namespace {
+
+Status wrong_answer(const Connection::Reply& reply) {
+  constexpr size_t quoted_max = 100;
+  return {StatusCode::Io, fmt::format("the server answered a {} with '{}'",
+                                      name_of(reply.operation), reply.line.substr(0, quoted_max))};
+}
+
+}  // namespace
+
+Status Load::on_reply(Client& client, const Connection::Reply& reply, Nanos now) {
+  if (!is_expected(reply.operation, reply.line)) return wrong_answer(reply);
+  if (reply.operation == Operation::Setup) return {};
+  recorder_->time(reply.operation, now - reply.sent_at);
+  recorder_->count(reply.operation, now);
+  if (reply.operation == Operation::Delete) ++deleted_count_;
+  switch (client.role) {
+    case Role::Producer:
+      ++ended_;
+      ++client.due;
+      return {};
+    case Role::Worker:
+      return on_worker_reply(client, reply, now);
+    case Role::Mixed:
+      on_mixed_reply(client, reply, now);
+      return {};
+  }
+  return {};
+}
+
+Status Load::on_worker_reply(Client& client, const Connection::Reply& reply, Nanos now) {
+  if (reply.operation == Operation::Reserve) {
+    if (!read_body(reply.body, now))
+      return {StatusCode::Io, fmt::format("'{}' came with a body that was never put", reply.line)};
+    client.reserved_at = reply.sent_at;
+    request_about(client, Operation::Delete, job_of(reply.line), now);
+    if (spec_.reserve_ahead) ++client.due;
+    return {};
+  }
+  recorder_->time(Operation::ReserveDelete, now - client.reserved_at);
+  recorder_->count(Operation::ReserveDelete, now);
+  recorder_->count(Operation::Cycle, now);
+  ++ended_;
+  if (!spec_.reserve_ahead) ++client.due;
+  return {};
+}
+
+void Load::on_mixed_reply(Client& client, const Connection::Reply& reply, Nanos now) {
+  recorder_->time(Operation::All, now - reply.sent_at);
+  recorder_->count(Operation::All, now);
+  const bool reserved = reply.operation == Operation::Poll && reply.line.starts_with('R');
+  if (reserved) client.mixed.hold(job_of(reply.line));
+  ++client.due;
+}
+
+bool Load::read_body(std::string_view body, Nanos now) {
+  if (body.size() != body_.size()) return false;
+  if (!is_stamped_) return body == body_;
+  Nanos put_at = 0;
+  std::memcpy(&put_at, body.data(), sizeof put_at);
+  recorder_->time(Operation::Cycle, now - put_at);
+  return body.substr(sizeof put_at) == body_.substr(sizeof put_at);
+}
+
+void Load::fill(Client& client, Nanos now) {
+  while (client.due > 0 && may_begin(client)) {
+    --client.due;
+    begin(client, now);
+  }
+  if (client.due == 0 || client.waiting) return;
+  client.waiting = true;
+  waiting_.push_back(&client);
+}
+
+bool Load::may_put() const {
+  const bool somebody_deletes = spec_.workers > 0 || spec_.mixed > 0;
+  return !somebody_deletes || put_count_ - deleted_count_ < spec_.ahead_max;
+}
+
+bool Load::may_begin(const Client& client) const {
+  return client.role == Role::Mixed || (left_ > 0 && (client.role == Role::Worker || may_put()));
+}
+
+void Load::begin(Client& client, Nanos now) {
+  if (client.role == Role::Mixed) return begin_mixed(client, now);
+  --left_;
+  if (client.role == Role::Producer) return put(client, now);
+  client.connection.request(Operation::Reserve, "reserve\r\n", now);
+}
+
+void Load::begin_mixed(Client& client, Nanos now) {
+  const Operation operation = client.mixed.choose(may_put());
+  switch (operation) {
+    case Operation::Put:
+      return put(client, now);
+    case Operation::Poll:
+      client.connection.request(operation, "reserve-with-timeout 0\r\n", now);
+      return;
+    case Operation::Kick:
+      client.connection.request(operation, "kick 10\r\n", now);
+      return;
+    case Operation::Peek:
+      client.connection.request(operation, "peek-ready\r\n", now);
+      return;
+    default:
+      return request_about(client, operation, client.mixed.give_up(), now);
+  }
+}
+
+void Load::put(Client& client, Nanos now) {
+  ++put_count_;
+  char* const place = client.connection.request(Operation::Put, put_bytes_, now);
+  const auto body_at = static_cast<size_t>(body_.data() - put_bytes_.data());
+  if (is_stamped_) std::memcpy(place + body_at, &now, sizeof now);
+}
+
+void Load::request_about(Client& client, Operation operation, JobId job, Nanos now) {
+  std::array<char, 64> line;
+  const std::string_view tail = operation == Operation::Release ? " 1024 0\r\n"
+                                : operation == Operation::Bury  ? " 1024\r\n"
+                                                                : "\r\n";
+  const auto end =
+      fmt::format_to_n(line.data(), line.size(), "{} {}{}", name_of(operation), job, tail);
+  client.connection.request(operation, {line.data(), end.size}, now);
+}
+
+}  // namespace perennial::bench
