@@ -6,7 +6,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <stdlib.h>  // mkstemp is POSIX, not C++.
 #include <sys/sysinfo.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -28,12 +27,10 @@ std::string processor() {
   return "unknown processor";
 }
 
-// The median time of appending a page and fdatasync, in a file that is removed at once.
+// The median time of appending a page and fdatasync, in a file without a name.
 std::string describe_disk(const std::string& dir) {
-  std::string path = dir + "/perennial-bench-XXXXXX";
-  const common::Socket file(::mkstemp(path.data()));
+  const common::Socket file(::open(dir.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
   if (file.fd() < 0) return {};
-  ::unlink(path.c_str());
   const std::string page(sync_bytes, 'x');
   Latencies times;
   for (int i = 0; i < syncs_count; ++i) {
