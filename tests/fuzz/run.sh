@@ -93,19 +93,24 @@ explain() {
   echo "fuzz: repeat it with: $folder/fuzz_$1 ${artifact:-$corpora/$1/*}" >&2
 }
 
-# Inputs that were there stay, under their names; what joins them is named by its hash.
+# Inputs that were there stay, under their names. What joins them is named by its hash: the fewest that
+# reach each place in the code once, small ones first, and no more than every build can replay.
 merge() {
   local new=$folder/merged/$1 file
   rm -rf "$new"
   mkdir -p "$new" "$folder/corpus/$1"
   cp "$corpora/$1"/* "$new/"
-  "$folder/fuzz_$1" -merge=1 "$new" "$folder/corpus/$1" >"$folder/logs/$1.merge" 2>&1 </dev/null ||
-    { explain_merge "$1"; return 1; }
-  for file in "$new"/*; do
-    # Large ones cost more in every build than they find.
-    [[ $(stat -c %s "$file") -gt 1500 ]] || cp -n "$file" "$corpora/$1/"
-  done
+  "$folder/fuzz_$1" -set_cover_merge=1 -use_counters=0 -rss_limit_mb=2048 "$new" "$folder/corpus/$1" \
+    >"$folder/logs/$1.merge" 2>&1 </dev/null || { explain_merge "$1"; return 1; }
+  while read -r file && has_room "$1"; do
+    cp -n "$file" "$corpora/$1/"
+  done < <(find "$new" -type f -size -2k -printf '%s %p\n' | sort -n | cut -d' ' -f2-)
   echo "fuzz: $1: $(find "$corpora/$1" -type f | wc -l) inputs, $(du -sb "$corpora/$1" | cut -f1) bytes"
+}
+
+# Whether a corpus is far enough from 200 files and 300 KB.
+has_room() {
+  [[ $(find "$corpora/$1" -type f | wc -l) -lt 195 && $(du -sb "$corpora/$1" | cut -f1) -lt 280000 ]]
 }
 
 explain_merge() {
