@@ -15,7 +15,7 @@ build_tool() {
 }
 
 inspect() {
-  build_tool inspect --type image --format "{{json .Docker.config.$1}}" "$image"
+  build_tool inspect --type image --format "{{.Docker.Config.$1}}" "$image"
 }
 
 # same WHAT SEEN WANTED
@@ -47,13 +47,13 @@ main() {
   build_tool build --quiet --pull=never --isolation chroot --network host --format docker \
     --tag "$image" --file "$root/etc/Containerfile" "$root" >"$containers.log" 2>&1 ||
     { tail -20 "$containers.log" >&2; exit 1; }
-  same 'user' "$(inspect User)" '"11300:11300"'
-  same 'volumes' "$(inspect Volumes)" '{"/var/lib/perennial":{}}'
-  same 'ports' "$(inspect ExposedPorts)" '{"11300/tcp":{}}'
-  same 'signal' "$(inspect StopSignal)" '"SIGTERM"'
-  same 'command' "$(inspect Entrypoint)" '["perenniald","--data-dir","/var/lib/perennial"]'
+  same 'user' "$(inspect User)" 11300:11300
+  same 'volumes' "$(inspect Volumes)" 'map[/var/lib/perennial:{}]'
+  same 'ports' "$(inspect ExposedPorts)" 'map[11300/tcp:{}]'
+  same 'signal' "$(inspect StopSignal)" SIGTERM
+  same 'command' "$(inspect Entrypoint)" '[perenniald --data-dir /var/lib/perennial]'
   same 'health check' "$(inspect Healthcheck.Test)" \
-    '["CMD","perennial","stats","--server","127.0.0.1:11300"]'
+    '[CMD perennial stats --server 127.0.0.1:11300]'
   local folder
   folder=$(build_tool mount "$(build_tool from --pull=never "$image")")
   unshare --net --mount --pid --fork --mount-proc --kill-child "$here/in_container.sh" "$folder"
