@@ -13,6 +13,15 @@ constexpr uint32_t close_one_in = 400;
 constexpr Millis patience_ms = 4'000;  // With a reserve that may wait for ever.
 constexpr uint32_t tries_max = 12;
 
+// One worker in five hangs: what it holds is touched at times, and mostly runs out of time.
+constexpr size_t hanging_one_in = 5;
+constexpr size_t hanging_holds_max = 10;
+constexpr uint32_t hanging_acts_one_in = 20;
+
+bool hangs(size_t index) {
+  return index % hanging_one_in == 0;
+}
+
 struct Share {
   Verb verb;
   uint32_t weight;
@@ -109,6 +118,11 @@ bool Load::choose(size_t index, Sent& out) {
     case Verb::StatsTube:
     case Verb::Pause:
       return choose_tube(index, out);
+    case Verb::Reserve:
+    case Verb::ReserveWait:
+      if (hangs(index) && connections_[index].held.size() >= hanging_holds_max) return false;
+      choose_plain(out);
+      return true;
     default:
       choose_plain(out);
       return true;
@@ -128,6 +142,8 @@ bool Load::choose_put(size_t index, Sent& out) {
 }
 
 bool Load::choose_held(size_t index, Sent& out) {
+  const bool may_act = out.verb == Verb::Touch || !hangs(index) || pick(hanging_acts_one_in) == 0;
+  if (!may_act) return false;
   out.job = pick_held(connections_[index], static_cast<int>(index));
   if (out.job == nullptr) return false;
   const JobId id = out.job->id;

@@ -172,6 +172,7 @@ Status Load::judge_reserved(size_t index, const Sent& sent, std::string_view rep
     book_.set(*job, Place::Loose);
     return {};
   }
+  expired_ += fact.place == Place::Held ? 1 : 0;
   book_.set(*job, Place::Held, static_cast<int>(index), held_until(sent.at, fact));
   book_.fact(*job).by_id = is_by_id;
   connections_[index].held.push_back(job);

@@ -61,6 +61,8 @@ class Load {
   const std::array<uint64_t, verbs_count>& done() const { return done_; }
   uint64_t answers() const { return answers_; }
   uint64_t judged() const { return judged_; }
+  // How often a job was reserved because another's time with it was over.
+  uint64_t expired() const { return expired_; }
   // The latency that all but one in a hundred of the answers since the last call stayed below, in
   // milliseconds; commands that wait are left out.
   uint64_t take_p99_ms();
@@ -115,6 +117,7 @@ class Load {
   std::array<uint64_t, verbs_count> done_{};
   uint64_t answers_ = 0;
   uint64_t judged_ = 0;  // Answers about a job whose state was known then.
+  uint64_t expired_ = 0;
   std::vector<uint32_t> latencies_ms_;
 };
 
