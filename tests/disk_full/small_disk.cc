@@ -51,12 +51,19 @@ uint64_t SmallDisk::free_bytes() const {
 }
 
 void SmallDisk::fill() const {
+  fill_but(0);
+}
+
+void SmallDisk::fill_but(uint64_t bytes_left) const {
   const int file = ::open(foreign_path().c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
   CHECK(file >= 0);
   struct stat before = {};
   CHECK(::fstat(file, &before) == 0);
   // The server takes and gives room meanwhile: less and less of what there was is tried.
-  for (uint64_t bytes = free_bytes(); bytes > 0; bytes = std::min(bytes / 2, free_bytes())) {
+  const auto takes = [this, bytes_left] {
+    return free_bytes() - std::min(free_bytes(), bytes_left);
+  };
+  for (uint64_t bytes = takes(); bytes > 0; bytes = std::min(bytes / 2, takes())) {
     if (::posix_fallocate(file, before.st_size, static_cast<off_t>(bytes)) == 0) break;
   }
   ::close(file);

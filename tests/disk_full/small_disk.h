@@ -24,6 +24,8 @@ class SmallDisk {
   uint64_t free_bytes() const;
   // Takes all room that is left for a file that is not the server's.
   void fill() const;
+  // Takes all but this much of it.
+  void fill_but(uint64_t bytes_left) const;
   // Gives it back.
   void clear() const;
 

@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# tests/package/manual_test.sh PERENNIALD: the manual pages of the server say all that it can be told, and no setting,
+# flag or exit code is missing from them.
+set -euo pipefail
+perenniald=$1
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+cd "$root"
+server=etc/man/perenniald.8
+settings=etc/man/perennial.yaml.5
+problems=0
+
+problem() {
+  echo "manual: $*" >&2
+  problems=$((problems + 1))
+}
+
+# A page without the marks of troff.
+plain() {
+  sed 's/\\f[BRI]//g; s/\\-/-/g; s/\\e/\\/g' "$1"
+}
+
+# need PAGE PATTERN WHAT: an extended pattern. (No -q: it would end before the other side of the pipe has.)
+need() {
+  plain "$1" | grep -E -- "$2" >/dev/null || problem "$1 does not name $3"
+}
+
+# The first words of the lines of --help that are indented by two.
+flags() {
+  "$perenniald" --help | sed -nE 's/^  (-[^ ]+).*/\1/p' | tr ',' '\n'
+}
+
+diff <(awk -f etc/package/settings_page.awk etc/perennial.yaml) "$settings" ||
+  problem "$settings is not what etc/package/settings_page.awk makes of etc/perennial.yaml; make it again"
+keys=$("$perenniald" --print-config | sed -nE 's/^([a-z_]+):.*/\1/p')
+[[ $(wc -w <<<"$keys") -gt 20 ]] || problem "--print-config shows no settings"
+for key in $keys; do need "$settings" "^$key \(default .+\)$" "the setting $key"; done
+[[ $(flags | wc -l) -gt 20 ]] || problem "--help shows no flags"
+for flag in $(flags); do need "$server" "(^|, )$flag( |,|$)" "the flag $flag"; done
+codes=$(sed -nE '/perennial\.$/q; s/.*exit_[a-z_]+ = ([0-9]+);.*/\1/p' cmd/common/exit_codes.h)
+[[ $(wc -w <<<"$codes") -gt 10 ]] || problem "cmd/common/exit_codes.h has no codes"
+for code in $codes; do need "$server" "^([0-9]+, )*$code(, [0-9]+)*$" "the exit code $code"; done
+[[ $problems -eq 0 ]] || exit 1
+echo "manual: nothing is missing"
