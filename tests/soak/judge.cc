@@ -267,7 +267,7 @@ Status Load::judge_stats_job(const Sent& sent, std::string_view reply) {
   if (book_.fact(job).version != sent.version) return {};
   for (JobState state :
        {JobState::Ready, JobState::Reserved, JobState::Delayed, JobState::Buried}) {
-    if (yaml_value(reply, "state") != crash::state_name(state)) continue;
+    if (yaml_value(reply, "state") != state_name(state)) continue;
     return book_.may_be(job, state) ? Status() : surprise(job, "is in a state that it cannot have");
   }
   return expect(false, sent, reply);

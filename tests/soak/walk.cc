@@ -48,7 +48,7 @@ Status check_job(Book& book, Job& job, std::string_view peeked, std::string_view
       {JobState::Buried, Place::Buried},
   }};
   for (const auto& [seen, place] : places) {
-    if (state != crash::state_name(seen)) continue;
+    if (state != state_name(seen)) continue;
     if (!may_come_back(book, job, seen)) break;
     book.set(job, place, -1, now_ms() + left_ms - clock_slack_ms);
     return {};
