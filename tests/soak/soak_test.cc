@@ -203,8 +203,9 @@ TEST_F(Soak, EverythingIsAsItWasTold) {
   ASSERT_NO_FATAL_FAILURE(work_through_spells());
   ASSERT_NO_FATAL_FAILURE(drain_and_compare(fresh));
   fmt::print(
-      "{} answers, {} of them about a job whose state was known; {} kills, {} stops, {} low "
-      "disks, {} full ones, of which {} ended it; {} restarts; answers of each command:\n",
+      "{} answers, {} about a job whose state was known; {} reservations of a job whose time with "
+      "another was over; {} kills, {} stops, {} low disks, {} full ones, of which {} ended it; {} "
+      "restarts; answers of each command:\n",
       load_.answers(), load_.judged(), load_.expired(), kills_, stops_, lows_, fulls_, walls_,
       restarts_);
   for (size_t verb = 0; verb < verbs_count; ++verb) {
