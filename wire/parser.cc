@@ -8,7 +8,7 @@
 
 namespace perennial::wire {
 
-Step Parser::feed(std::span<const char> bytes) {
+Step Parser::feed(std::span<const char> bytes, size_t room) {
   CHECK(!bytes.empty());
   Step step;
   std::string_view rest(bytes.data(), bytes.size());
@@ -19,7 +19,10 @@ Step Parser::feed(std::span<const char> bytes) {
         read_line(rest, step);
         break;
       case Reading::Body:
-        read_body(rest);
+        read_body(rest, room);
+        break;
+      case Reading::NoRoom:
+        skip_body(rest);
         break;
       case Reading::BodyEnd:
         read_body_end(rest, step);
@@ -57,7 +60,7 @@ void Parser::begin_put(std::string_view args, Step& step) {
   if (!line) {
     step.command = Malformed{Malformed::Kind::BadFormat};
   } else if (line->put.body_bytes > job_bytes_max_) {
-    too_big_left_ = uint64_t{line->put.body_bytes} + 2;
+    skip_left_ = uint64_t{line->put.body_bytes} + 2;
     reading_ = Reading::TooBig;
   } else if (line->trailing_junk) {
     step.command = PutTrailingJunk{};
@@ -67,13 +70,29 @@ void Parser::begin_put(std::string_view args, Step& step) {
   }
 }
 
-void Parser::read_body(std::string_view& rest) {
+void Parser::read_body(std::string_view& rest, size_t room) {
+  if (put_.body_bytes > room) {
+    skip_left_ = put_.body_bytes - body_.size();
+    body_ = Body();
+    reading_ = Reading::NoRoom;
+    return;
+  }
   const size_t taken = std::min(rest.size(), put_.body_bytes - body_.size());
   body_.append({rest.data(), taken}, put_.body_bytes);
   rest.remove_prefix(taken);
-  if (body_.size() < put_.body_bytes) return;
+  if (body_.size() == put_.body_bytes) begin_body_end();
+}
+
+void Parser::skip_body(std::string_view& rest) {
+  if (!skip(rest)) return;
+  begin_body_end();
+  no_room_ = true;
+}
+
+void Parser::begin_body_end() {
   crlf_seen_ = 0;
   crlf_good_ = true;
+  no_room_ = false;
   reading_ = Reading::BodyEnd;
 }
 
@@ -89,18 +108,24 @@ void Parser::read_body_end(std::string_view& rest, Step& step) {
   if (crlf_good_) {
     step.command = put_;
     step.body = std::move(body);
+    step.no_room = no_room_;
   } else {
     step.command = PutNoCrlf{};
   }
 }
 
 void Parser::skip_too_big(std::string_view& rest, Step& step) {
-  const size_t skipped = static_cast<size_t>(std::min<uint64_t>(rest.size(), too_big_left_));
-  rest.remove_prefix(skipped);
-  too_big_left_ -= skipped;
-  if (too_big_left_ > 0) return;
+  if (!skip(rest)) return;
   reading_ = Reading::Line;
   step.command = PutTooBig{};
+}
+
+// Whether all that was to be dropped has been.
+bool Parser::skip(std::string_view& rest) {
+  const size_t skipped = static_cast<size_t>(std::min<uint64_t>(rest.size(), skip_left_));
+  rest.remove_prefix(skipped);
+  skip_left_ -= skipped;
+  return skip_left_ == 0;
 }
 
 }  // namespace perennial::wire

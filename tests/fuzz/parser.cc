@@ -14,6 +14,7 @@ namespace {
 
 using Pieces = std::vector<std::string_view>;
 
+constexpr size_t little_room = 10;
 constexpr uint32_t job_bytes_maxima[] = {20, 300, 65'535, uint32_t{1} << 30};
 
 // The input begins with how it is to be cut: a count, and so many lengths of two bytes.
@@ -76,6 +77,8 @@ void parser(std::string_view input) {
   const std::vector<std::string> want = wire::describe_all({whole}, job_bytes_max);
   CHECK(wire::describe_all(pieces, job_bytes_max) == want);
   CHECK(wire::describe_all(byte_by_byte(whole), job_bytes_max) == want);
+  CHECK(wire::describe_all(pieces, job_bytes_max, little_room) ==
+        wire::describe_all({whole}, job_bytes_max, little_room));
   check_memory(whole, job_bytes_max);
 }
 

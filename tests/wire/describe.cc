@@ -68,12 +68,12 @@ std::string describe(const Command& command, std::string_view body) {
 }
 
 std::vector<std::string> describe_all(const std::vector<std::string_view>& pieces,
-                                      uint32_t job_bytes_max) {
+                                      uint32_t job_bytes_max, size_t room) {
   std::vector<std::string> commands;
   Parser parser(job_bytes_max);
   for (std::string_view rest : pieces) {
     while (!rest.empty()) {
-      const Step step = parser.feed({rest.data(), rest.size()});
+      const Step step = parser.feed({rest.data(), rest.size()}, room);
       CHECK(step.consumed > 0);
       CHECK(step.consumed <= rest.size());
       CHECK(step.command || step.consumed == rest.size());
@@ -82,7 +82,10 @@ std::vector<std::string> describe_all(const std::vector<std::string_view>& piece
         commands.emplace_back(stranger_name(*step.stranger));
         return commands;
       }
-      if (step.command) commands.push_back(describe(*step.command, step.body.view()));
+      if (!step.command) continue;
+      CHECK(!step.no_room || std::holds_alternative<Put>(*step.command));
+      CHECK(!step.no_room || step.body.size() == 0);
+      commands.push_back(step.no_room ? "put-no-room" : describe(*step.command, step.body.view()));
     }
   }
   return commands;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -14,8 +15,8 @@ namespace perennial::wire {
 std::string describe(const Command& command, std::string_view body = {});
 
 // All that a new parser makes of these bytes, in words. Each piece is fed by itself, and each feed
-// goes on until its piece is used up.
+// goes on until its piece is used up. `room`: Parser::feed.
 std::vector<std::string> describe_all(const std::vector<std::string_view>& pieces,
-                                      uint32_t job_bytes_max = 65'535);
+                                      uint32_t job_bytes_max = 65'535, size_t room = SIZE_MAX);
 
 }  // namespace perennial::wire

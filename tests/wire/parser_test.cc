@@ -19,6 +19,7 @@ struct StreamCase {
   std::string name;
   std::string bytes;
   Commands want;
+  size_t room = SIZE_MAX;
 };
 
 // An unknown command of this many bytes with its CRLF.
@@ -47,6 +48,22 @@ const std::vector<StreamCase> streams = {
      "put 0 0 1 5 x\r\nstats\r\nquit\r\n",
      {"put-trailing-junk", "stats", "quit"}},
     {"PutBadNumberLeavesBody", "put 0 0 z 5\r\nstats\r\nquit\r\n", {"bad", "stats", "quit"}},
+    {"PutBodyFitsTheRoom",
+     "put 0 0 1 5\r\nhello\r\nstats\r\n",
+     {"put pri=0 delay=0 ttr=1 body=hello", "stats"},
+     5},
+    {"PutBodyOnePastTheRoom", "put 0 0 1 5\r\nhello\r\nstats\r\n", {"put-no-room", "stats"}, 4},
+    {"PutNoRoomAndNoCrlf", "put 0 0 1 5\r\nhelloxxstats\r\n", {"put-no-crlf", "stats"}, 4},
+    {"PutTooBigAndNoRoom", "put 0 0 1 11\r\n01234567890\r\nstats\r\n", {"put-too-big", "stats"}, 4},
+    {"PutJunkAndNoRoom", "put 0 0 1 5 x\r\nstats\r\n", {"put-trailing-junk", "stats"}, 0},
+    {"PutEmptyNeedsNoRoom",
+     "put 0 0 1 0\r\n\r\nstats\r\n",
+     {"put pri=0 delay=0 ttr=1 body=", "stats"},
+     0},
+    {"PutAfterNoRoom",
+     "put 0 0 1 5\r\nhello\r\nput 0 0 1 2\r\nab\r\n",
+     {"put-no-room", "put pri=0 delay=0 ttr=1 body=ab"},
+     2},
     {"PutBodyHoldsCrlf",
      "put 0 0 1 6\r\na\r\nb\r\n\r\n",
      {"put pri=0 delay=0 ttr=1 body=a\r\nb\r\n"}},
@@ -101,7 +118,7 @@ const std::vector<StreamCase> streams = {
 class StreamTest : public testing::TestWithParam<StreamCase> {};
 
 TEST_P(StreamTest, InOnePiece) {
-  EXPECT_EQ(describe_all({GetParam().bytes}, job_bytes_max), GetParam().want);
+  EXPECT_EQ(describe_all({GetParam().bytes}, job_bytes_max, GetParam().room), GetParam().want);
 }
 
 TEST_P(StreamTest, ByteByByte) {
@@ -109,14 +126,14 @@ TEST_P(StreamTest, ByteByByte) {
   for (size_t i = 0; i < GetParam().bytes.size(); ++i) {
     bytes.push_back(std::string_view(GetParam().bytes).substr(i, 1));
   }
-  EXPECT_EQ(describe_all(bytes, job_bytes_max), GetParam().want);
+  EXPECT_EQ(describe_all(bytes, job_bytes_max, GetParam().room), GetParam().want);
 }
 
 TEST_P(StreamTest, CutAnywhere) {
   const std::string_view bytes = GetParam().bytes;
   for (size_t cut = 1; cut < std::min<size_t>(bytes.size(), 600); ++cut) {
-    ASSERT_EQ(describe_all({bytes.substr(0, cut), bytes.substr(cut)}, job_bytes_max),
-              GetParam().want)
+    const std::vector<std::string_view> pieces = {bytes.substr(0, cut), bytes.substr(cut)};
+    ASSERT_EQ(describe_all(pieces, job_bytes_max, GetParam().room), GetParam().want)
         << "cut at " << cut;
   }
 }
@@ -162,6 +179,26 @@ TEST(Parser, HoldsNothingOfWhatIsTooBig) {
   ASSERT_TRUE(last.command);
   EXPECT_EQ(describe(*last.command), "put-too-big");
   EXPECT_EQ(last.consumed, total % chunk.size());
+}
+
+// The room that there was when it was announced has gone to others.
+TEST(Parser, GivesUpABodyThatNoLongerFits) {
+  Parser parser(1u << 20);
+  const size_t before = parser.held_bytes();
+  EXPECT_FALSE(feed(parser, "put 0 0 1 100000\r\n" + std::string(99'999, 'b')).command);
+  EXPECT_GE(parser.held_bytes(), before + 99'999);
+  EXPECT_FALSE(parser.feed(std::string_view("b"), 99'999).command);
+  EXPECT_EQ(parser.held_bytes(), before);
+  // It stays given up.
+  const Step step = feed(parser, "\r\n");
+  ASSERT_TRUE(step.command);
+  EXPECT_TRUE(std::holds_alternative<Put>(*step.command));
+  EXPECT_TRUE(step.no_room);
+  EXPECT_EQ(step.body.size(), 0u);
+  // The next one is judged by itself.
+  const Step next = feed(parser, "put 0 0 1 1\r\nx\r\n");
+  ASSERT_TRUE(next.command);
+  EXPECT_FALSE(next.no_room);
 }
 
 TEST(Parser, HoldsNothingOfALongLine) {
