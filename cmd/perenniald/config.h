@@ -34,6 +34,7 @@ struct Config {
   uint64_t reserved_max;
   uint64_t pipeline_bytes_max;
   uint64_t output_bytes_max;
+  uint64_t output_total_bytes_max;
   uint64_t pending_bytes_max;
   uint64_t batch_bytes_max;
   uint64_t moves_per_turn_max;

@@ -26,6 +26,7 @@ core::Options core_options(const Config& config) {
   options.job_bytes_max = static_cast<uint32_t>(config.job_bytes_max);
   options.pipeline_bytes_max = config.pipeline_bytes_max;
   options.output_bytes_max = config.output_bytes_max;
+  options.output_total_bytes_max = config.output_total_bytes_max;
   options.pending_bytes_max = config.pending_bytes_max;
   options.batch_bytes_max = config.batch_bytes_max;
   options.body_cache_bytes = config.body_cache_bytes;

@@ -184,6 +184,7 @@ TEST(Config, DefaultsAreThoseOfTheDesign) {
   EXPECT_EQ(config.reserved_max, 100'000u);
   EXPECT_EQ(config.pipeline_bytes_max, 64u << 10);
   EXPECT_EQ(config.output_bytes_max, 4u << 20);
+  EXPECT_EQ(config.output_total_bytes_max, 256u << 20);
   EXPECT_EQ(config.moves_per_turn_max, 10'000u);
   EXPECT_EQ(config.checkpoint_dir, "");
   EXPECT_EQ(config.checkpoint_every_s, 0u);

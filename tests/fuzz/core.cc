@@ -32,6 +32,8 @@ core::Options options(bool is_small) {
                 .id_block = 2};
   out.pipeline_bytes_max = 64;
   out.output_bytes_max = 256;
+  out.output_total_bytes_max = 400;
+  out.output_little_bytes = 64;
   out.pending_bytes_max = 600;
   out.batch_bytes_max = 300;
   out.body_cache_bytes = 50;

@@ -142,6 +142,7 @@ void CoreHarness::pump() {
     if (committing_) take_cut();
     if (committing_ && core_->batch_due(now_)) commit_one();
     again = deliver() || (committing_ && core_->batch_due(now_));
+    core_->check();
   }
 }
 

@@ -96,12 +96,13 @@ void Core::on_written(ConnId id, size_t bytes, Nanos now) {
 // Something of this connection has left or may leave: it may be able to go on.
 void Core::after_progress(Connection& conn) {
   touch(conn);
-  if (conn.backlog_bytes() > 0 && conn.may_run(options_.output_bytes_max)) {
+  if (conn.backlog_bytes() > 0 && conn.may_run(output_limit())) {
     released_.push_back(conn.id);
   }
 }
 
 void Core::touch(Connection& conn) {
+  count(conn);
   if (conn.changed) return;
   conn.changed = true;
   changed_.push_back(conn.id);
@@ -135,7 +136,7 @@ bool Core::reading(ConnId id) const {
   if (conn == nullptr || conn->at_end || conn->quitting || conn->held_put) return false;
   // Behind an unanswered command a little is read on, so that a client that vanished is noticed.
   return conn->backlog_bytes() < options_.pipeline_bytes_max &&
-         conn->outbox.bytes() < options_.output_bytes_max;
+         conn->output_bytes() < output_limit();
 }
 
 bool Core::finished(ConnId id) const {

@@ -27,10 +27,21 @@ struct Core::Connection {
   bool changed = false;                    // Listed in changed_.
   BatchIndex listed_for = 0;               // The newest batch in holders_ under which it is listed.
   std::optional<std::pair<Put, Body>> held_put;  // Waits until fewer bytes are pending.
+  // What it adds to the sums over all connections: output_bytes() and held_bytes(), as they were
+  // when it was last counted.
+  size_t counted_output_bytes = 0;
+  size_t counted_held_bytes = 0;
 
   size_t backlog_bytes() const { return backlog.size() - backlog_at; }
-  bool may_run(size_t output_bytes_max) const {
-    return !unanswered && !held_put && !quitting && outbox.bytes() < output_bytes_max;
+  // Answers that have not left.
+  size_t output_bytes() const { return outbox.bytes(); }
+  // Memory for all that waits: what has not been run, or not been sent.
+  size_t held_bytes() const {
+    return parser.held_bytes() + backlog.capacity() + output_bytes() +
+           (held_put ? held_put->second.capacity() : 0);
+  }
+  bool may_run(size_t output_limit) const {
+    return !unanswered && !held_put && !quitting && output_bytes() < output_limit;
   }
 };
 

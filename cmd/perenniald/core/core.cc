@@ -7,6 +7,11 @@
 #include "engine/types/check.h"
 
 namespace perennial::core {
+namespace {
+
+constexpr size_t scratch_bytes_max = 1 << 20;
+
+}  // namespace
 
 Core::Core(Options options)
     : options_(std::move(options)), engine_(options_.engine), bodies_(options_.body_cache_bytes) {}
@@ -44,6 +49,7 @@ void Core::catch_up(Nanos now) {
 void Core::on_open(ConnId conn, Nanos now, bool may_checkpoint) {
   catch_up(now);
   auto opened = std::make_unique<Connection>(conn, options_.job_bytes_max, may_checkpoint);
+  count(*opened);
   CHECK(connections_.emplace(conn, std::move(opened)).second);
   apply({.now = now, .conn = conn, .room = room(), .event = engine::Opened{}}, {});
 }
@@ -73,7 +79,10 @@ void Core::on_eof(ConnId id, Nanos now) {
 
 void Core::on_close(ConnId id, Nanos now) {
   catch_up(now);
-  CHECK(connections_.erase(id) == 1);
+  const auto found = connections_.find(id);
+  CHECK(found != connections_.end());
+  uncount(*found->second);
+  connections_.erase(found);
   apply({.now = now, .conn = id, .room = room(), .event = engine::Closed{}}, {});
   run_released(now);
 }
@@ -92,15 +101,6 @@ void Core::on_room(bool room) {
   disk_has_room_ = room;
 }
 
-bool Core::room() const {
-  return disk_has_room_ &&
-         (options_.memory_bytes_max == 0 || memory_bytes() < options_.memory_bytes_max);
-}
-
-size_t Core::memory_bytes() const {
-  return engine_.memory_bytes() + bodies_.bytes() + connections_.size() * sizeof(Connection);
-}
-
 uint64_t Core::jobs_damaged() const {
   return engine_.jobs_damaged();
 }
@@ -108,11 +108,12 @@ uint64_t Core::jobs_damaged() const {
 // ---- Bytes to commands.
 
 void Core::run(Connection& conn, std::span<const char> bytes, Nanos now) {
-  while (!bytes.empty() && conn.may_run(options_.output_bytes_max)) {
-    wire::Step step = conn.parser.feed(bytes);
+  while (!bytes.empty() && conn.may_run(output_limit())) {
+    wire::Step step = conn.parser.feed(bytes, body_room(conn));
     bytes = bytes.subspan(step.consumed);
+    count(conn);
     if (step.stranger) refuse(conn, *step.stranger);
-    if (step.command) handle(conn, std::move(*step.command), std::move(step.body), now);
+    if (step.command) handle(conn, std::move(step), now);
   }
   if (!bytes.empty() && !conn.quitting) conn.backlog.append(bytes.data(), bytes.size());
   touch(conn);
@@ -146,24 +147,25 @@ void Core::run_released(Nanos now) {
   }
 }
 
-void Core::handle(Connection& conn, Command&& command, Body&& body, Nanos now) {
-  if (std::holds_alternative<Quit>(command)) {
+void Core::handle(Connection& conn, wire::Step&& step, Nanos now) {
+  if (std::holds_alternative<Quit>(*step.command)) {
     conn.quitting = true;
     return;
   }
   conn.unanswered = true;
-  if (const auto* const asked = std::get_if<Checkpoint>(&command)) {
+  if (const auto* const asked = std::get_if<Checkpoint>(&*step.command)) {
     return on_checkpoint_asked(conn, *asked, now);
   }
-  if (const Put* const put = std::get_if<Put>(&command)) {
-    if (pending_bytes_ > options_.pending_bytes_max) {
-      conn.held_put.emplace(*put, std::move(body));
-      held_puts_.push_back(conn.id);
-      return;
-    }
+  const Put* const put = std::get_if<Put>(&*step.command);
+  // One that is refused adds nothing to what is pending.
+  if (put != nullptr && !step.no_room && pending_bytes_ > options_.pending_bytes_max) {
+    conn.held_put.emplace(*put, std::move(step.body));
+    held_puts_.push_back(conn.id);
+    return;
   }
-  apply({.now = now, .conn = conn.id, .room = room(), .event = std::move(command)},
-        std::move(body));
+  const bool has_room = !step.no_room && room(step.body.capacity());
+  apply({.now = now, .conn = conn.id, .room = has_room, .event = std::move(*step.command)},
+        std::move(step.body));
 }
 
 void Core::resume_held_puts(Nanos now) {
@@ -173,7 +175,9 @@ void Core::resume_held_puts(Nanos now) {
     if (conn == nullptr) continue;
     auto [put, body] = std::move(*conn->held_put);
     conn->held_put.reset();
-    apply({.now = now, .conn = conn->id, .room = room(), .event = Command{put}}, std::move(body));
+    count(*conn);
+    const bool has_room = room(body.capacity());
+    apply({.now = now, .conn = conn->id, .room = has_room, .event = Command{put}}, std::move(body));
   }
 }
 
@@ -236,7 +240,13 @@ void Core::answer(Connection& conn, const Reply& reply) {
   } else {
     wire::append_reply(scratch_, reply);
   }
+  push_scratch(conn, after);
+}
+
+void Core::push_scratch(Connection& conn, BatchIndex after) {
   conn.outbox.push(after, scratch_);
+  // The room of a great answer is not kept.
+  if (scratch_.capacity() > scratch_bytes_max) scratch_ = {};
   hold(conn, after);
 }
 
@@ -245,8 +255,7 @@ void Core::answer_job(Connection& conn, const JobReply& reply, BatchIndex after)
   if (body) {
     scratch_.clear();
     wire::append_job(scratch_, reply, *body);
-    conn.outbox.push(after, scratch_);
-    return hold(conn, after);
+    return push_scratch(conn, after);
   }
   constexpr size_t head_bytes = 64;
   const uint64_t slot = conn.outbox.open_slot(after, reply.body_bytes + head_bytes);

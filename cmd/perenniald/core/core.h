@@ -28,6 +28,8 @@ struct Options {
   uint32_t job_bytes_max = 65'535;
   size_t pipeline_bytes_max = 64 << 10;
   size_t output_bytes_max = 4 << 20;
+  size_t output_total_bytes_max = 256 << 20;
+  size_t output_little_bytes = 64 << 10;  // Less than this each may hold, whatever the others do.
   size_t pending_bytes_max = 64 << 20;
   size_t batch_bytes_max = 4 << 20;
   size_t body_cache_bytes = 64 << 20;
@@ -144,7 +146,12 @@ class Core {
   // Whether anything is held for batches that are not answerable yet.
   bool quiet() const;
   uint64_t jobs_damaged() const;
+  // Jobs, bodies, and all that connections hold.
   size_t memory_bytes() const;
+  // Answers of all connections that have not left.
+  size_t output_bytes() const { return output_bytes_; }
+  // Counts the connections' bytes anew, and compares. For tests: it looks at all of them.
+  void check() const;
 
  private:
   struct Connection;
@@ -155,7 +162,7 @@ class Core {
   void refuse(Connection& conn, wire::Stranger stranger);
   void run_backlog(Connection& conn, Nanos now);
   void run_released(Nanos now);
-  void handle(Connection& conn, Command&& command, Body&& body, Nanos now);
+  void handle(Connection& conn, wire::Step&& step, Nanos now);
   void apply(engine::Input&& input, Body&& body);
   void absorb_transitions(Body&& body, Nanos now);
   void absorb_replies();
@@ -168,8 +175,14 @@ class Core {
   void reply_to(std::vector<ConnId>&& conns, const Reply& reply);
   void seal_open(Nanos now);
   bool open_is_full() const;
-  bool room() const;
+  bool room(size_t body_bytes = 0) const;
+  size_t memory_left() const;
+  size_t body_room(const Connection& conn) const;
+  size_t output_limit() const;
+  void push_scratch(Connection& conn, BatchIndex after);
   void touch(Connection& conn);
+  void count(Connection& conn);
+  void uncount(const Connection& conn);
   void after_progress(Connection& conn);
   Connection* find(ConnId conn) const;
 
@@ -177,6 +190,8 @@ class Core {
   engine::Engine engine_;
   engine::Output output_;
   absl::flat_hash_map<ConnId, std::unique_ptr<Connection>> connections_;
+  size_t output_bytes_ = 0;  // Of all connections, kept up to date by count().
+  size_t held_bytes_ = 0;    // Likewise; output_bytes_ is a part of it.
   BodyCache bodies_;
   bool disk_has_room_ = true;
   Nanos caught_up_ = 0;  // The turn in which what was due was last looked at.
@@ -222,7 +237,7 @@ class Core {
   absl::flat_hash_map<uint64_t, Reading> reading_;
   uint64_t last_read_ = 0;
   uint64_t connections_refused_ = 0;
-  std::string scratch_;
+  std::string scratch_;  // The reply that is being made.
 };
 
 }  // namespace perennial::core

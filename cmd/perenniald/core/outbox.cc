@@ -5,6 +5,16 @@
 #include "engine/types/check.h"
 
 namespace perennial::core {
+namespace {
+
+// A large answer's room is not kept for ever.
+void forget(std::string& bytes) {
+  constexpr size_t kept_bytes = 64 << 10;
+  bytes.clear();
+  if (bytes.capacity() > kept_bytes) bytes.shrink_to_fit();
+}
+
+}  // namespace
 
 void Outbox::push(BatchIndex after, std::string_view bytes) {
   held_bytes_ += bytes.size();
@@ -63,7 +73,7 @@ void Outbox::forget_released() {
   if (next_mark_ == marks_.size()) {
     marks_.clear();
     next_mark_ = 0;
-    text_.clear();
+    forget(text_);
     next_text_ = 0;
     return;
   }
@@ -91,10 +101,7 @@ void Outbox::consume(size_t bytes) {
   sent_ += bytes;
   if (sent_ < ready_.size()) return;
   sent_ = 0;
-  ready_.clear();
-  // A large reply's room is not kept for ever.
-  constexpr size_t kept_bytes = 64 << 10;
-  if (ready_.capacity() > kept_bytes) ready_.shrink_to_fit();
+  forget(ready_);
 }
 
 }  // namespace perennial::core

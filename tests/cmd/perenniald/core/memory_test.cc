@@ -1,0 +1,229 @@
+// What connections hold is counted, and bounded for all of them together.
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tests/support/core_harness.h"
+
+namespace perennial::core {
+namespace {
+
+using support::CoreHarness;
+
+const std::string question = "list-tube-used\r\n";
+const std::string answer = "USING default\r\n";  // 15 bytes.
+
+std::string times(int count, const std::string& text) {
+  std::string all;
+  for (int i = 0; i < count; ++i) all += text;
+  return all;
+}
+
+std::string header(size_t bytes) {
+  return "put 0 0 60 " + std::to_string(bytes) + "\r\n";
+}
+
+std::string put(size_t bytes) {
+  return header(bytes) + std::string(bytes, 'x') + "\r\n";
+}
+
+// ---- Answers of all connections.
+
+class OutputTotal : public testing::Test {
+ protected:
+  ConnId asks(int questions) {
+    const ConnId conn = harness_.open();
+    harness_.send(conn, times(questions, question));
+    return conn;
+  }
+  size_t answered(ConnId conn) { return harness_.core().output(conn).size() / answer.size(); }
+  // The client takes all that waits for it.
+  void take(ConnId conn) {
+    const size_t bytes = harness_.core().output(conn).size();
+    harness_.core().on_written(conn, bytes, harness_.now());
+  }
+
+  CoreHarness harness_{
+      {.output_bytes_max = 1500, .output_total_bytes_max = 600, .output_little_bytes = 90}};
+  void SetUp() override { harness_.set_clients_reading(false); }
+};
+
+TEST_F(OutputTotal, AtTheLimitAllGoOnAndOnePastItNoneWithMuch) {
+  const ConnId first = asks(20);
+  const ConnId second = asks(20);
+  EXPECT_EQ(harness_.core().output_bytes(), 600u);
+  EXPECT_TRUE(harness_.reading(first));
+  EXPECT_TRUE(harness_.reading(second));
+  harness_.send(second, times(5, question));
+  EXPECT_EQ(answered(second), 21u);
+  EXPECT_FALSE(harness_.reading(first));
+  EXPECT_FALSE(harness_.reading(second));
+}
+
+TEST_F(OutputTotal, PastItOneWithALittleGoesOn) {
+  asks(50);
+  ASSERT_GT(harness_.core().output_bytes(), 600u);
+  const ConnId little = asks(5);
+  EXPECT_EQ(answered(little), 5u);
+  EXPECT_TRUE(harness_.reading(little));
+  harness_.send(little, times(5, question));
+  EXPECT_EQ(answered(little), 6u);
+  EXPECT_FALSE(harness_.reading(little));
+}
+
+TEST_F(OutputTotal, OneThatTakesItsAnswersGoesOnAlsoWhileTheOthersDoNot) {
+  asks(41);
+  const ConnId reader = asks(30);
+  EXPECT_EQ(answered(reader), 6u);
+  for (int answers = 6; answers < 30; answers += 6) {
+    take(reader);
+    EXPECT_EQ(answered(reader), 6u);
+  }
+  take(reader);
+  EXPECT_TRUE(harness_.reading(reader));
+}
+
+// Nobody wakes it when the others hold less: what waits for it itself does, once it has left.
+TEST_F(OutputTotal, OneThatIsHeldBackGoesOnWhenTheOthersHaveTakenTheirs) {
+  const ConnId great = asks(30);
+  const ConnId held = asks(60);
+  EXPECT_EQ(answered(held), 11u);
+  take(great);
+  EXPECT_EQ(answered(held), 11u);
+  take(held);
+  EXPECT_EQ(answered(held), 41u);  // Past 600 bytes once more, now by itself.
+  take(held);
+  EXPECT_EQ(answered(held), 8u);
+  EXPECT_TRUE(harness_.reading(held));
+}
+
+TEST_F(OutputTotal, OneThatIsGoneHoldsNothing) {
+  const ConnId great = asks(41);
+  const ConnId other = asks(3);
+  harness_.close(great);
+  EXPECT_EQ(harness_.core().output_bytes(), 3 * answer.size());
+  harness_.send(other, times(20, question));
+  EXPECT_EQ(answered(other), 23u);
+}
+
+// ---- The memory budget.
+
+struct HoldsCase {
+  std::string name;
+  size_t bytes;  // At least.
+  std::function<void(CoreHarness&, ConnId)> hold;
+};
+
+void PrintTo(const HoldsCase& c, std::ostream* out) {
+  *out << c.name;
+}
+
+class Holds : public testing::TestWithParam<HoldsCase> {};
+
+TEST_P(Holds, IsCountedUntilTheConnectionIsGone) {
+  CoreHarness harness({.job_bytes_max = 1 << 20, .pending_bytes_max = 1000});
+  harness.close(harness.open());  // What is made once has been made.
+  const size_t before = harness.core().memory_bytes();
+  const ConnId conn = harness.open();
+  harness.set_clients_reading(false);
+  GetParam().hold(harness, conn);
+  EXPECT_GE(harness.core().memory_bytes(), before + GetParam().bytes);
+  harness.close(conn);
+  // The test's own jobs stay.
+  harness.set_committing(true);
+  harness.commit();
+  const ConnId other = harness.open();
+  for (JobId id = 1; id < 3; ++id) harness.send(other, "delete " + std::to_string(id) + "\r\n");
+  harness.commit();
+  harness.close(other);
+  const size_t chunk_bytes = 100'000;  // The engine keeps room for the next jobs.
+  EXPECT_LT(harness.core().memory_bytes(), before + chunk_bytes);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Memory, Holds,
+    testing::Values(HoldsCase{"ABodyThatArrives", 500'000,
+                              [](CoreHarness& harness, ConnId conn) {
+                                harness.send(conn, header(1'000'000) + std::string(500'000, 'x'));
+                              }},
+                    HoldsCase{"CommandsBehindOneThatWaits", 500'000,
+                              [](CoreHarness& harness, ConnId conn) {
+                                harness.send(conn, "reserve\r\n" + times(60'000, "reserve\r\n"));
+                              }},
+                    HoldsCase{"AnswersThatAreNotRead", 1'000'000,
+                              [](CoreHarness& harness, ConnId conn) {
+                                harness.send(conn, put(500'000) + times(2, "peek 1\r\n"));
+                              }},
+                    HoldsCase{"APutThatWaitsForTheDisk", 1'000'000,
+                              [](CoreHarness& harness, ConnId conn) {
+                                harness.set_committing(false);
+                                harness.send(conn, put(500'000) + put(500'000));
+                              }}),
+    [](const auto& tested) { return tested.param.name; });
+
+class Budget : public testing::Test {
+ protected:
+  Budget() : conn_(harness_.open()) {}
+  size_t left() { return budget - harness_.core().memory_bytes(); }
+  std::string ask(const std::string& bytes) {
+    harness_.send(conn_, bytes);
+    return harness_.receive(conn_);
+  }
+
+  static constexpr size_t budget = 1 << 20;
+  CoreHarness harness_{{.job_bytes_max = 8 << 20, .memory_bytes_max = budget}};
+  const ConnId conn_;
+};
+
+TEST_F(Budget, TheLargestBodyThatFitsIsTaken) {
+  EXPECT_EQ(ask(put(left())), "INSERTED 1\r\n");
+}
+
+TEST_F(Budget, OneByteMoreIsNot) {
+  EXPECT_EQ(ask(put(left() + 1)), "OUT_OF_MEMORY\r\n");
+}
+
+TEST_F(Budget, ABodyThatCannotFitIsNeverCollected) {
+  const size_t before = harness_.core().memory_bytes();
+  EXPECT_EQ(ask(header(8 << 20)), "");
+  for (int i = 0; i < 8; ++i) {
+    EXPECT_EQ(ask(std::string(1 << 20, 'x')), "");
+    EXPECT_LE(harness_.core().memory_bytes(), before + 1000);
+  }
+  EXPECT_EQ(ask("\r\n"), "OUT_OF_MEMORY\r\n");
+  EXPECT_EQ(ask(put(1)), "INSERTED 2\r\n");
+}
+
+// Many that fit one by one do not all fit: the budget holds, and some get through.
+TEST_F(Budget, BodiesThatArriveTogetherNeverPassIt) {
+  constexpr size_t body_bytes = 200'000;
+  std::vector<ConnId> conns;
+  for (int i = 0; i < 20; ++i) {
+    conns.push_back(harness_.open());
+    harness_.send(conns.back(), header(body_bytes));
+  }
+  for (size_t sent = 0; sent < body_bytes; sent += 10'000) {
+    for (const ConnId conn : conns) {
+      harness_.send(conn, std::string(10'000, 'x'));
+      EXPECT_LE(harness_.core().memory_bytes(), budget + 10'000);
+    }
+  }
+  int inserted = 0;
+  for (const ConnId conn : conns) {
+    harness_.send(conn, "\r\n");
+    const std::string reply = harness_.receive(conn);
+    if (reply.starts_with("INSERTED")) {
+      ++inserted;
+    } else {
+      EXPECT_EQ(reply, "OUT_OF_MEMORY\r\n");
+    }
+  }
+  EXPECT_GE(inserted, 1);
+  EXPECT_LT(inserted, 6);
+}
+
+}  // namespace
+}  // namespace perennial::core
