@@ -112,6 +112,9 @@ void append_reply(std::string& out, const Reply& reply) {
 
 void append_job(std::string& out, const JobReply& reply, std::string_view body) {
   CHECK(body.size() == reply.body_bytes);
+  // A great body is copied once, and the string does not grow to twice its size for the CRLF.
+  constexpr size_t around_bytes = 64;
+  out.reserve(out.size() + body.size() + around_bytes);
   out += reply.kind == JobReply::Kind::Reserved ? "RESERVED " : "FOUND ";
   append_number(out, reply.id);
   out += ' ';

@@ -27,6 +27,9 @@ class TurnClock {
     return wall_start_ + *turn_start_ - steady_start_;
   }
 
+  // How long this turn has taken. Unlike now() it does not stand still.
+  Nanos turn_so_far() const { return turn_start_ ? steady() - *turn_start_ : 0; }
+
   // How long since the start.
   Nanos uptime() { return now() - wall_start_; }
 

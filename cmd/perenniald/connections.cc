@@ -14,6 +14,9 @@ namespace perennial::perenniald {
 namespace {
 
 constexpr size_t read_bytes = 64 << 10;
+// For so long one turn of the loop reads. What clients have sent besides waits for the next one, so
+// that batches and answers leave in between, however much is sent by however many.
+constexpr Nanos reading_max = 10 * nanos_per_ms;
 
 std::string peer_of(const uv_handle_t& handle) {
   uv_os_fd_t fd = -1;
@@ -32,7 +35,7 @@ struct Connections::Connection {
     uv_pipe_t pipe;
   };
   uv_write_t write;
-  std::string rest;  // What the write under way holds.
+  core::Taken rest;  // What the write under way holds.
   bool reading = false;
   bool writing = false;
   bool at_end = false;
@@ -107,7 +110,9 @@ bool Connections::write_out(Connection& conn) {
 
 void Connections::write_rest(Connection& conn) {
   conn.rest = core_.take_output(conn.id);
-  const uv_buf_t bytes = uv_buf_init(conn.rest.data(), static_cast<unsigned>(conn.rest.size()));
+  const std::string_view rest = conn.rest.view();
+  const uv_buf_t bytes =
+      uv_buf_init(const_cast<char*>(rest.data()), static_cast<unsigned>(rest.size()));
   conn.write.data = &conn;
   conn.writing = true;
   ++writes_;
@@ -121,16 +126,20 @@ void Connections::on_write(uv_write_t* request, int status) {
   --self.writes_;
   if (conn.closing) return;
   if (status != 0) return self.close(conn);
-  const size_t bytes = std::exchange(conn.rest, {}).size();
+  const size_t bytes = std::exchange(conn.rest, {}).view().size();
   self.core_.on_written(conn.id, bytes, self.clock_.now());
 }
 
 void Connections::on_alloc(uv_handle_t* handle, size_t /*suggested*/, uv_buf_t* buffer) {
-  std::vector<char>& shared = static_cast<Connection*>(handle->data)->owner->buffer_;
-  *buffer = uv_buf_init(shared.data(), static_cast<unsigned>(shared.size()));
+  Connections& self = *static_cast<Connection*>(handle->data)->owner;
+  // Without a buffer libuv reads nothing now, and asks again in the next turn.
+  const bool has_time = self.clock_.turn_so_far() < reading_max;
+  *buffer = has_time ? uv_buf_init(self.buffer_.data(), static_cast<unsigned>(self.buffer_.size()))
+                     : uv_buf_init(nullptr, 0);
 }
 
-void Connections::on_read(uv_stream_t* stream, ssize_t count, const uv_buf_t* /*buffer*/) {
+void Connections::on_read(uv_stream_t* stream, ssize_t count, const uv_buf_t* buffer) {
+  if (buffer->base == nullptr) return;
   auto& conn = *static_cast<Connection*>(stream->data);
   conn.owner->received(conn, count);
 }

@@ -16,6 +16,9 @@
 namespace perennial::perenniald {
 namespace {
 
+// For so long one turn carries away what core made.
+constexpr Nanos carrying_max = 10 * nanos_per_ms;
+
 template <typename Handle>
 Server& server_of(Handle* handle) {
   return *static_cast<Server*>(handle->data);
@@ -60,6 +63,7 @@ core::Options Server::make_core_options() {
 
 void Server::start_handles() {
   CHECK(uv_prepare_init(&loop_, &prepare_) == 0);
+  CHECK(uv_idle_init(&loop_, &at_once_) == 0);
   CHECK(uv_timer_init(&loop_, &timer_) == 0);
   CHECK(uv_timer_init(&loop_, &phase_timer_) == 0);
   const auto committed = [](uv_async_t* handle) { server_of(handle).on_committed(); };
@@ -84,21 +88,36 @@ void Server::on_prepare() {
   // Until then core and the clock belong to the recovery's thread.
   if (phase_ == Phase::Recovering || committer_ == nullptr) return;
   if (phase_ == Phase::Settling && core_.settled(clock_.now())) begin_serving();
-  carry();
-  if (phase_ == Phase::Stopping && all_answered()) return end();
+  const bool all_carried = carry();
+  if (phase_ == Phase::Stopping && all_carried && all_answered()) return end();
+  if (all_carried) {
+    uv_idle_stop(&at_once_);
+  } else {
+    CHECK(uv_idle_start(&at_once_, [](uv_idle_t*) {}) == 0);
+  }
   arm_timer();
   clock_.end_turn();
 }
 
 // Once more for as long as anything changed: output that has left can let commands run that waited
-// for room, and those make reads, batches and output of their own.
-void Server::carry() {
-  do {
+// for room, and those make reads, batches and output of their own. A client that reads as fast as
+// it asks could go on for ever: false when time is over first.
+bool Server::carry() {
+  clock_.now();
+  const Nanos begun = clock_.turn_so_far();
+  for (;;) {
     for (const core::BodyRead& read : core_.take_reads()) body_reads_.start(*store_, read);
     hand_over();
-    core_.take_changed(changed_);
-    for (const ConnId id : changed_) connections_.service(id);
-  } while (!changed_.empty());
+    if (next_changed_ == changed_.size()) {
+      next_changed_ = 0;
+      core_.take_changed(changed_);
+      if (changed_.empty()) return true;
+    }
+    while (next_changed_ < changed_.size()) {
+      if (clock_.turn_so_far() - begun > carrying_max) return false;
+      connections_.service(changed_[next_changed_++]);
+    }
+  }
 }
 
 void Server::hand_over() {

@@ -62,7 +62,7 @@ class Server {
 
   // -- One turn.
   void on_prepare();
-  void carry();
+  bool carry();
   void hand_over();
   void arm_timer();
   void on_timer();
@@ -74,7 +74,8 @@ class Server {
   TurnClock clock_;
   Loop loop_;
   uv_prepare_t prepare_;
-  uv_timer_t timer_;  // For core's next deadline.
+  uv_idle_t at_once_;  // While it is active the loop does not block.
+  uv_timer_t timer_;   // For core's next deadline.
   uv_timer_t
       phase_timer_;  // Recovering: word to the service manager. Stopping: the end of patience.
   uv_async_t committed_;
@@ -88,6 +89,7 @@ class Server {
   int exit_code_ = 0;
   std::optional<Nanos> armed_;  // When timer_ fires.
   std::vector<ConnId> changed_;
+  size_t next_changed_ = 0;  // The first of them that has not been served yet.
 
   ProcessFacts process_facts_;
   StoreFacts store_facts_;

@@ -156,6 +156,7 @@ void Server::end() {
     uv_close(reinterpret_cast<uv_handle_t*>(&handle), nullptr);
   };
   close(prepare_);
+  close(at_once_);
   close(timer_);
   close(phase_timer_);
   close(committed_);

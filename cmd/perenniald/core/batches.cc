@@ -125,7 +125,7 @@ std::string_view Core::output(ConnId id) const {
   return conn != nullptr ? conn->outbox.ready() : std::string_view();
 }
 
-std::string Core::take_output(ConnId id) {
+Taken Core::take_output(ConnId id) {
   Connection* const conn = find(id);
   CHECK(conn != nullptr);
   return conn->outbox.take_ready();

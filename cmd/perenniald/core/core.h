@@ -116,7 +116,7 @@ class Core {
   // Bytes that may leave now. Valid until the next call for this connection.
   std::string_view output(ConnId conn) const;
   // The same, given away: for a write that goes on after this turn.
-  std::string take_output(ConnId conn);
+  Taken take_output(ConnId conn);
   // Whether to read from this connection.
   bool reading(ConnId conn) const;
   // Whether all that it will ever be answered has left: close it (and call on_close).

@@ -53,9 +53,11 @@ void Outbox::fill_slot(uint64_t slot, std::string bytes) {
 
 void Outbox::release(BatchIndex answerable) {
   while (next_mark_ < marks_.size()) {
-    const Mark& mark = marks_[next_mark_];
+    Mark& mark = marks_[next_mark_];
     if (mark.after > answerable || !mark.filled) break;
-    if (mark.slot != 0) {
+    if (mark.slot != 0 && ready_.empty()) {
+      ready_ = std::move(mark.slot_bytes);  // A great body is not copied.
+    } else if (mark.slot != 0) {
       ready_.append(mark.slot_bytes);
     } else {
       ready_.append(text_, next_text_, mark.bytes);
@@ -84,10 +86,9 @@ void Outbox::forget_released() {
   next_text_ = 0;
 }
 
-std::string Outbox::take_ready() {
-  std::string taken = std::exchange(ready_, {});
-  taken.erase(0, std::exchange(sent_, 0));
-  taken_bytes_ += taken.size();
+Taken Outbox::take_ready() {
+  Taken taken{std::exchange(ready_, {}), std::exchange(sent_, 0)};
+  taken_bytes_ += taken.view().size();
   return taken;
 }
 

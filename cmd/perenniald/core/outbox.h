@@ -10,6 +10,14 @@
 
 namespace perennial::core {
 
+// Bytes given away, of which the first `sent` have left before.
+struct Taken {
+  std::string bytes;
+  size_t sent = 0;
+
+  std::string_view view() const { return std::string_view(bytes).substr(sent); }
+};
+
 // The replies of one connection, in the order of its commands. A reply leaves when the batch that
 // it is tagged with is answerable, when its body has been read, and when all replies before it have
 // left.
@@ -30,7 +38,7 @@ class Outbox {
   // Bytes that may leave, from the first.
   std::string_view ready() const { return std::string_view(ready_).substr(sent_); }
   // Gives them away; they count as held here until consume() says that they have left.
-  std::string take_ready();
+  Taken take_ready();
   // The first `bytes` of ready(), or of what was taken, have left.
   void consume(size_t bytes);
 
