@@ -38,6 +38,7 @@ core::Options options(bool is_small) {
   out.batch_bytes_max = 300;
   out.body_cache_bytes = 50;
   out.memory_bytes_max = 1 << 20;
+  out.reads_max = 2;
   return out;
 }
 

@@ -96,9 +96,10 @@ void Core::on_written(ConnId id, size_t bytes, Nanos now) {
 // Something of this connection has left or may leave: it may be able to go on.
 void Core::after_progress(Connection& conn) {
   touch(conn);
-  if (conn.backlog_bytes() > 0 && conn.may_run(output_limit())) {
-    released_.push_back(conn.id);
-  }
+  if (conn.backlog_bytes() == 0 || !may_run(conn)) return;
+  // Not for each body by itself: the backlog is moved every time.
+  const bool more_come = conn.outbox.open_slots() > 0 && reading_.size() > options_.reads_max / 2;
+  if (!more_come) released_.push_back(conn.id);
 }
 
 void Core::touch(Connection& conn) {
@@ -128,7 +129,9 @@ std::string_view Core::output(ConnId id) const {
 Taken Core::take_output(ConnId id) {
   Connection* const conn = find(id);
   CHECK(conn != nullptr);
-  return conn->outbox.take_ready();
+  Taken taken = conn->outbox.take_ready();
+  count(*conn);
+  return taken;
 }
 
 bool Core::reading(ConnId id) const {

@@ -37,7 +37,7 @@ struct Core::Connection {
   size_t output_bytes() const { return outbox.bytes(); }
   // Memory for all that waits: what has not been run, or not been sent.
   size_t held_bytes() const {
-    return parser.held_bytes() + backlog.capacity() + output_bytes() +
+    return parser.held_bytes() + backlog.capacity() + outbox.memory_bytes() +
            (held_put ? held_put->second.capacity() : 0);
   }
   bool may_run(size_t output_limit) const {

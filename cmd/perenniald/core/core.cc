@@ -108,7 +108,7 @@ uint64_t Core::jobs_damaged() const {
 // ---- Bytes to commands.
 
 void Core::run(Connection& conn, std::span<const char> bytes, Nanos now) {
-  while (!bytes.empty() && conn.may_run(output_limit())) {
+  while (!bytes.empty() && may_run(conn)) {
     wire::Step step = conn.parser.feed(bytes, body_room(conn));
     bytes = bytes.subspan(step.consumed);
     count(conn);

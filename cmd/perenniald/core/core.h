@@ -22,7 +22,7 @@
 
 namespace perennial::core {
 
-// All in bytes but the last. Their meaning, and what is past each: README.md, "Limits".
+// All in bytes but the last two. Their meaning, and what is past each: README.md, "Limits".
 struct Options {
   engine::Limits engine = {};
   uint32_t job_bytes_max = 65'535;
@@ -34,6 +34,8 @@ struct Options {
   size_t batch_bytes_max = 4 << 20;
   size_t body_cache_bytes = 64 << 20;
   size_t memory_bytes_max = 0;  // 0: none.
+  // Bodies that are being read, past which a connection that waits for one may not ask for more.
+  size_t reads_max = 256;
   // How long transitions that nobody was promised may wait for company before they are written.
   Nanos sync_idle = 100 * nanos_per_ms;
   // Asked when a client asks for stats.
@@ -179,6 +181,7 @@ class Core {
   size_t memory_left() const;
   size_t body_room(const Connection& conn) const;
   size_t output_limit() const;
+  bool may_run(const Connection& conn) const;
   void push_scratch(Connection& conn, BatchIndex after);
   void touch(Connection& conn);
   void count(Connection& conn);

@@ -42,6 +42,14 @@ size_t Core::output_limit() const {
                    : options_.output_bytes_max;
 }
 
+// Whether its next command may run. Of those who wait for bodies each is looked at again when one
+// of its own has come.
+bool Core::may_run(const Connection& conn) const {
+  const bool waits_for_reads =
+      reading_.size() >= options_.reads_max && conn.outbox.open_slots() > 0;
+  return !waits_for_reads && conn.may_run(output_limit());
+}
+
 size_t Core::memory_bytes() const {
   return engine_.memory_bytes() + bodies_.bytes() + connections_.size() * sizeof(Connection) +
          held_bytes_;

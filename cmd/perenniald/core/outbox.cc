@@ -33,6 +33,7 @@ void Outbox::push(BatchIndex after, std::string_view bytes) {
 uint64_t Outbox::open_slot(BatchIndex after, size_t bytes) {
   CHECK(next_mark_ == marks_.size() || marks_.back().after <= after);
   held_bytes_ += bytes;
+  ++open_slots_;
   marks_.push_back({.after = after, .bytes = bytes, .slot = ++last_slot_, .filled = false});
   return last_slot_;
 }
@@ -46,6 +47,7 @@ void Outbox::fill_slot(uint64_t slot, std::string bytes) {
     mark.bytes = bytes.size();
     mark.slot_bytes = std::move(bytes);
     mark.filled = true;
+    --open_slots_;
     return;
   }
   CHECK(!"a slot that was opened");
@@ -59,6 +61,8 @@ void Outbox::release(BatchIndex answerable) {
       ready_ = std::move(mark.slot_bytes);  // A great body is not copied.
     } else if (mark.slot != 0) {
       ready_.append(mark.slot_bytes);
+    } else if (ready_.empty() && mark.bytes == text_.size()) {
+      ready_.swap(text_);  // Nor is anything when all of it leaves.
     } else {
       ready_.append(text_, next_text_, mark.bytes);
       next_text_ += mark.bytes;

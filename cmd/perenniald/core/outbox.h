@@ -44,7 +44,14 @@ class Outbox {
 
   // All bytes that have not left, ready or not; a slot counts from its opening.
   size_t bytes() const { return held_bytes_ + ready_.size() - sent_ + taken_bytes_; }
+  // Slots that are not filled yet.
+  size_t open_slots() const { return open_slots_; }
   bool empty() const { return bytes() == 0 && next_mark_ == marks_.size(); }
+  // The same in memory: what strings keep in reserve counts, too.
+  size_t memory_bytes() const {
+    const size_t text_bytes = text_.size() - next_text_;
+    return held_bytes_ - text_bytes + text_.capacity() + ready_.capacity() + taken_bytes_;
+  }
 
  private:
   struct Mark {
@@ -61,6 +68,7 @@ class Outbox {
   std::vector<Mark> marks_;
   size_t next_mark_ = 0;
   uint64_t last_slot_ = 0;
+  size_t open_slots_ = 0;
   size_t held_bytes_ = 0;
   std::string ready_;
   size_t sent_ = 0;

@@ -109,6 +109,49 @@ TEST_F(OutputTotal, OneThatIsGoneHoldsNothing) {
   EXPECT_EQ(answered(other), 23u);
 }
 
+// ---- Bodies that are being read.
+
+std::vector<BodyRead> peek_all(CoreHarness& harness, ConnId conn, int count) {
+  std::string peeks;
+  for (int id = 1; id <= count; ++id) peeks += "peek " + std::to_string(id) + "\r\n";
+  harness.core().on_bytes(conn, peeks, harness.now());
+  return harness.core().take_reads();
+}
+
+TEST(Reads, ThereAreNoMoreAtOnceThanTheirLimit) {
+  CoreHarness harness({.body_cache_bytes = 0, .reads_max = 4});
+  const ConnId first = harness.open();
+  for (int id = 1; id <= 10; ++id) harness.send(first, put(1));
+  harness.receive(first);
+  const std::vector<BodyRead> reads = peek_all(harness, first, 10);
+  EXPECT_EQ(reads.size(), 4u);
+  // Another one may still have one.
+  const ConnId second = harness.open();
+  EXPECT_EQ(peek_all(harness, second, 10).size(), 1u);
+  // Half of them have to come before more are asked for.
+  harness.core().on_body(reads[0].read, Body("x"), harness.now());
+  harness.core().on_body(reads[1].read, Body("x"), harness.now());
+  EXPECT_EQ(harness.core().take_reads().size(), 0u);
+  harness.core().on_body(reads[2].read, Body("x"), harness.now());
+  EXPECT_EQ(harness.core().take_reads().size(), 2u);
+}
+
+TEST(Reads, AllComeInTheEndAndInOrder) {
+  CoreHarness harness({.body_cache_bytes = 0, .reads_max = 4});
+  const ConnId conn = harness.open();
+  std::string peeks;
+  std::string found;
+  for (int id = 1; id <= 100; ++id) {
+    harness.send(conn, put(static_cast<size_t>(id)));
+    peeks += "peek " + std::to_string(id) + "\r\n";
+    found += "FOUND " + std::to_string(id) + " " + std::to_string(id) + "\r\n" +
+             std::string(static_cast<size_t>(id), 'x') + "\r\n";
+  }
+  harness.receive(conn);
+  harness.send(conn, peeks);
+  EXPECT_EQ(harness.receive(conn), found);
+}
+
 // ---- The memory budget.
 
 struct HoldsCase {
