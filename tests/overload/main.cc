@@ -1,0 +1,32 @@
+#include <algorithm>
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include "tests/overload/sizes.h"
+#include "tests/support/seed.h"
+
+namespace {
+
+// Thousands of clients are thousands of descriptors, here and, inherited, in the server.
+void raise_descriptors() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  using perennial::support::take_number;
+  perennial::overload::Sizes& sizes = perennial::overload::sizes();
+  sizes.connections = take_number(argc, argv, "--connections", sizes.connections);
+  sizes.body_bytes = take_number(argc, argv, "--body-bytes", sizes.body_bytes);
+  sizes.buried = take_number(argc, argv, "--buried", sizes.buried);
+  sizes.reserved = take_number(argc, argv, "--reserved", sizes.reserved);
+  sizes.puts = take_number(argc, argv, "--puts", sizes.puts);
+  raise_descriptors();
+  return RUN_ALL_TESTS();
+}

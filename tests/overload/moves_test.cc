@@ -1,0 +1,66 @@
+// Commands, and ends of connections, that move very many jobs at once.
+
+#include <algorithm>
+#include <string>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "tests/overload/overloaded.h"
+#include "tests/overload/stored_jobs.h"
+
+namespace perennial::overload {
+namespace {
+
+constexpr int patience_ms = 600'000;
+
+class Moves : public Overloaded {
+ protected:
+  void start_with(uint64_t count, JobState state, const std::string& config = {}) {
+    const Status stored = store_jobs(server_.data_dir(), count, state);
+    ASSERT_TRUE(stored.ok()) << stored.message();
+    start(config);
+    begin();
+  }
+};
+
+TEST_F(Moves, AKickOfAllLetsOthersInBetween) {
+  ASSERT_NO_FATAL_FAILURE(start_with(sizes().buried, JobState::Buried));
+  support::ClientSocket client = server_.connect();
+  EXPECT_EQ(client.ask(fmt::format("kick {}\r\n", sizes().buried), patience_ms).take(),
+            fmt::format("KICKED {}\r\n", sizes().buried));
+  const uint64_t rounds = witness_.stop().rounds;
+  await("current-jobs-ready", sizes().buried);
+  EXPECT_EQ(stats("current-jobs-buried"), 0u);
+  EXPECT_EQ(stats("total-jobs"), sizes().buried + rounds);
+  client.close();
+  await("current-connections", 2);
+  // What is moved is on its way to the disk, and in the memtables.
+  end(sizes().buried * 64 + 256 * mib);
+}
+
+TEST_F(Moves, AConnectionThatClosesGivesAllItsReservationsBack) {
+  ASSERT_NO_FATAL_FAILURE(start_with(sizes().reserved, JobState::Ready,
+                                     fmt::format("reserved_max: {}\n", sizes().reserved)));
+  Status status = crowd_.connect(server_.address(), 1);
+  ASSERT_TRUE(status.ok()) << status.message();
+  for (uint64_t i = 0; i < sizes().reserved; ++i) crowd_.say(0, "reserve\r\n", 1);
+  uint64_t last = 0;
+  status = crowd_.finish([&last](size_t /*client*/, std::string_view reply) {
+    return reply == fmt::format("RESERVED {} 8\r\n8 bytes.\r\n", ++last) ? std::string()
+                                                                         : std::string(reply);
+  });
+  EXPECT_TRUE(status.ok()) << status.message();
+  // The witness holds one for a moment, now and then.
+  EXPECT_GE(stats("current-jobs-reserved"), sizes().reserved);
+  crowd_.leave();
+  await("current-connections", 2);
+  const uint64_t rounds = witness_.stop().rounds;
+  await("current-jobs-reserved", 0);
+  await("current-jobs-ready", sizes().reserved);
+  EXPECT_EQ(stats("total-jobs"), sizes().reserved + rounds);
+  end(256 * mib);
+}
+
+}  // namespace
+}  // namespace perennial::overload
