@@ -39,12 +39,13 @@ void Witness::work() {
       !expect("ignore default\r\n", "WATCHING 1\r\n")) {
     return;
   }
-  while (!stopping_) {
+  // A round that was begun is ended: a load may be over before that.
+  do {
     if (seen_.rounds % rounds_per_look == 0 && !look()) return;
     if (!round()) return;
     ++seen_.rounds;
     std::this_thread::sleep_for(pace);
-  }
+  } while (!stopping_);
   look();
 }
 
