@@ -4,10 +4,9 @@
 
 #include <rocksdb/cache.h>
 #include <rocksdb/env.h>
-#include <rocksdb/memtablerep.h>
-#include <rocksdb/slice_transform.h>
 #include <rocksdb/table.h>
 
+#include "store/id_memtable.h"
 #include "store/tombstones.h"
 
 namespace perennial::store {
@@ -26,9 +25,9 @@ rocksdb::BlockBasedTableOptions table_options(size_t cache_bytes) {
   return table;
 }
 
-// Never read while serving, so the memtable needs no order and the tables no cache and no filter.
+// Never read while serving, so the memtable needs no index and the tables no cache and no filter.
 void set_up_state_family(rocksdb::ColumnFamilyOptions& family, uint64_t compaction_bytes_max) {
-  family.memtable_factory = std::make_shared<rocksdb::VectorRepFactory>();
+  family.memtable_factory = make_id_memtable_factory(IdMemtableUse::FlushOnly);
   family.write_buffer_size = 16 * mib;
   family.compression = rocksdb::kNoCompression;
   family.level0_file_num_compaction_trigger = 2;
@@ -39,11 +38,9 @@ void set_up_state_family(rocksdb::ColumnFamilyOptions& family, uint64_t compacti
 }
 
 void set_up_bodies(rocksdb::ColumnFamilyOptions& family, uint64_t compaction_bytes_max) {
+  family.memtable_factory = make_id_memtable_factory(IdMemtableUse::Lookups);
   family.write_buffer_size = 32 * mib;
   family.compression = rocksdb::kLZ4Compression;
-  // Deletes follow the order of puts as puts follow that of ids: from one place to the next it is a
-  // step, and from the top of the list a search.
-  family.memtable_insert_with_hint_prefix_extractor.reset(rocksdb::NewFixedPrefixTransform(1));
   family.target_file_size_base = compaction_bytes_max / 4;
   family.max_bytes_for_level_base = compaction_bytes_max;
   family.max_compaction_bytes = compaction_bytes_max;
@@ -79,7 +76,7 @@ rocksdb::DBOptions db_options(const Options& options, std::shared_ptr<rocksdb::L
   db.log_readahead_size = 2 * mib;
   db.db_write_buffer_size = 192 * mib;
   db.allow_fallocate = false;                  // Else an idle queue holds 145 MB.
-  db.allow_concurrent_memtable_write = false;  // There is one writer, and vectors forbid it.
+  db.allow_concurrent_memtable_write = false;  // There is one writer, and our memtables allow one.
   db.max_background_jobs = 2;
   db.max_manifest_file_size = 64 * mib;
   db.skip_stats_update_on_db_open = true;
