@@ -216,12 +216,13 @@ _perennial() {
         --json) files=-f ;;
         --plot) words='' ;;
         --check) files=-f ;;
+        --rate) words='' ;;
         --connections) words='' ;;
         --in-flight) words='' ;;
         --tubes) words='' ;;
         --idle) words='' ;;
         *)
-          words='--help all put put-pipelined cycle cycle-deep latency mixed backlog tubes bodies memory restart disk custom --against --server --dir --preload --preload-us --seconds --rounds --body-bytes --jobs --seed --quick --json --plot --check --list --connections --in-flight --tubes --idle'
+          words='--help all put put-pipelined cycle cycle-deep latency steady mixed backlog tubes bodies memory restart drain disk custom --against --server --dir --preload --preload-us --seconds --rounds --body-bytes --jobs --seed --quick --json --plot --check --list --rate --connections --in-flight --tubes --idle'
           ;;
       esac
       ;;

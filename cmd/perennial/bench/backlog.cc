@@ -83,9 +83,7 @@ Status run_backlog(Subject& subject, Findings& findings) {
       .producers = clients, .body_bytes = options.body_bytes, .seed = options.seed};
   const LoadSpec taking = {
       .workers = clients, .body_bytes = options.body_bytes, .seed = options.seed};
-  LoadSpec filling = {
-      .producers = 8, .in_flight = 64, .body_bytes = options.body_bytes, .seed = options.seed};
-  Load fill(filling, 0, subject.signals);
+  Load fill(filling_spec(options, options.body_bytes), 0, subject.signals);
   SlicedLoad put(putting, fill.tube(), subject.signals);
   SlicedLoad take(taking, fill.tube(), subject.signals);
   if (Status s = fill.open(subject.address); !s.ok()) return s;

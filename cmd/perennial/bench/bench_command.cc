@@ -80,6 +80,7 @@ std::vector<Flag> run_flags(BenchOptions& options) {
        "Compare with budgets (etc/bench-budgets.yaml); exit code 1 if one is missed",
        &options.check},
       {"--list", "", "Only print the names of the workloads and what they do", &options.list},
+      {"--rate", "N", "Of steady: puts per second (default 20000)", &options.rate},
       {"--connections", "N", "Of custom: how many put at once (default 50)", &options.connections},
       {"--in-flight", "N", "Of custom: unanswered puts on each (default 1)", &options.in_flight},
       {"--tubes", "N", "Of custom: first put one job into each of so many tubes", &options.tubes},

@@ -41,11 +41,7 @@ Result<DiskBytes> settled_bytes(const Subject& subject) {
 
 Status drain(Subject& subject, const std::string& tube, uint64_t jobs) {
   const BenchOptions& options = subject.options;
-  const LoadSpec spec = {.workers = options.quick ? 4U : 32U,
-                         .reserve_ahead = true,
-                         .body_bytes = options.body_bytes,
-                         .seed = options.seed};
-  Load load(spec, 0, subject.signals);
+  Load load(draining_spec(options, options.body_bytes), 0, subject.signals);
   load.use_tube(tube);
   if (Status s = load.open(subject.address); !s.ok()) return s;
   return load.run_jobs(jobs);

@@ -123,6 +123,8 @@ Status Load::run_jobs(uint64_t count) {
 
 Status Load::begin_all(Nanos now) {
   heard_at_ = now;
+  paced_from_ = now;
+  paced_count_ = 0;
   for (const std::unique_ptr<Client>& client : clients_) {
     fill(*client, now);
     if (Status s = client->connection.send(); !s.ok()) return s;
@@ -131,10 +133,11 @@ Status Load::begin_all(Nanos now) {
 }
 
 Status Load::turn(Nanos until) {
+  if (spec_.rate > 0 && !waiting_.empty()) until = std::min(until, next_put_at());
   const Nanos wait = std::clamp(until - now_nanos(), Nanos{0}, look_interval);
-  const Nanos wait_ms = (wait + nanos_per_ms - 1) / nanos_per_ms;
+  const timespec timeout = {.tv_sec = 0, .tv_nsec = wait};
   std::array<epoll_event, events_max> events;
-  const int ready = ::epoll_wait(epoll_, events.data(), events_max, static_cast<int>(wait_ms));
+  const int ready = ::epoll_pwait2(epoll_, events.data(), events_max, &timeout, nullptr);
   if (ready < 0 && errno != EINTR) return common::system_error("epoll_wait");
   for (int i = 0; i < ready; ++i) {
     const epoll_event& event = events[static_cast<size_t>(i)];

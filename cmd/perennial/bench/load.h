@@ -28,6 +28,9 @@ struct LoadSpec {
   // Jobs that are there at once, while somebody deletes jobs, too: at so many the producers wait,
   // each with the put that is due, until a delete is answered.
   uint64_t ahead_max = 4000;
+  // Puts per second of all producers together; 0: as many as they can. Each is timed from when it
+  // is due, so that a server that makes one wait is charged for all that wait behind it.
+  uint32_t rate = 0;
   uint64_t seed = 1;  // Of the bodies, and of what mixed clients do.
 };
 
@@ -77,8 +80,10 @@ class Load {
   void on_mixed_reply(Client& client, const Connection::Reply& reply, Nanos now);
   // Sends what is due, or notes that it waits.
   void fill(Client& client, Nanos now);
-  bool may_put() const;
-  bool may_begin(const Client& client) const;
+  bool may_put(Nanos now) const;
+  bool may_begin(const Client& client, Nanos now) const;
+  // When the next put is due, at a rate.
+  Nanos next_put_at() const;
   void begin(Client& client, Nanos now);
   void begin_mixed(Client& client, Nanos now);
   void put(Client& client, Nanos now);
@@ -103,6 +108,8 @@ class Load {
   std::vector<Client*> woken_;    // Of fill_waiting.
   uint64_t left_ = ~uint64_t{0};  // Jobs that may still be begun.
   uint64_t ended_ = 0;            // Jobs whose last answer has come.
+  Nanos paced_from_ = 0;          // At a rate: when the first put was due,
+  uint64_t paced_count_ = 0;      // and how many have been sent since.
   uint64_t put_count_ = 0;
   uint64_t deleted_count_ = 0;
   Nanos heard_at_ = 0;

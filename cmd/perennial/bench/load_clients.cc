@@ -74,7 +74,7 @@ bool Load::read_body(std::string_view body, Nanos now) {
 }
 
 void Load::fill(Client& client, Nanos now) {
-  while (client.due > 0 && may_begin(client)) {
+  while (client.due > 0 && may_begin(client, now)) {
     --client.due;
     begin(client, now);
   }
@@ -83,13 +83,18 @@ void Load::fill(Client& client, Nanos now) {
   waiting_.push_back(&client);
 }
 
-bool Load::may_put() const {
+bool Load::may_put(Nanos now) const {
+  if (spec_.rate > 0 && now < next_put_at()) return false;
   const bool somebody_deletes = spec_.workers > 0 || spec_.mixed > 0;
   return !somebody_deletes || put_count_ - deleted_count_ < spec_.ahead_max;
 }
 
-bool Load::may_begin(const Client& client) const {
-  return client.role == Role::Mixed || (left_ > 0 && (client.role == Role::Worker || may_put()));
+bool Load::may_begin(const Client& client, Nanos now) const {
+  return client.role == Role::Mixed || (left_ > 0 && (client.role == Role::Worker || may_put(now)));
+}
+
+Nanos Load::next_put_at() const {
+  return paced_from_ + static_cast<Nanos>(paced_count_ * nanos_per_second / spec_.rate);
 }
 
 void Load::begin(Client& client, Nanos now) {
@@ -100,7 +105,7 @@ void Load::begin(Client& client, Nanos now) {
 }
 
 void Load::begin_mixed(Client& client, Nanos now) {
-  const Operation operation = client.mixed.choose(may_put());
+  const Operation operation = client.mixed.choose(may_put(now));
   switch (operation) {
     case Operation::Put:
       return put(client, now);
@@ -119,6 +124,8 @@ void Load::begin_mixed(Client& client, Nanos now) {
 }
 
 void Load::put(Client& client, Nanos now) {
+  if (spec_.rate > 0) now = next_put_at();
+  ++paced_count_;
   ++put_count_;
   char* const place = client.connection.request(Operation::Put, put_bytes_, now);
   const auto body_at = static_cast<size_t>(body_.data() - put_bytes_.data());

@@ -23,6 +23,7 @@ struct BenchOptions {
   uint64_t seed = 1;                    // Of the bodies, and of what mixed clients do.
   uint32_t body_bytes = 128;            // Where the workload does not say otherwise.
   std::optional<uint64_t> jobs = {};    // At most so many in workloads that fill a server.
+  std::optional<uint64_t> rate = {};    // Of `steady`: puts per second.
   bool quick = false;                   // Only whether it works.
   bool list = false;                    // Only say what there is.
 

@@ -27,19 +27,25 @@ std::vector<Task> put_pipelined_tasks(const BenchOptions& options);
 std::vector<Task> cycle_tasks(const BenchOptions& options);
 std::vector<Task> cycle_deep_tasks(const BenchOptions& options);
 std::vector<Task> latency_tasks(const BenchOptions& options);
+std::vector<Task> steady_tasks(const BenchOptions& options);
 std::vector<Task> mixed_tasks(const BenchOptions& options);
 std::vector<Task> tubes_tasks(const BenchOptions& options);
 std::vector<Task> bodies_tasks(const BenchOptions& options);
 std::vector<Task> custom_tasks(const BenchOptions& options);
 
-// backlog.cc, restart.cc, disk.cc
+// backlog.cc, filled.cc, drain.cc, disk.cc
 std::vector<Task> backlog_tasks(const BenchOptions& options);
 // Memory and start share one filling.
 std::vector<Task> filled_tasks(const BenchOptions& options, bool memory, bool restart);
+std::vector<Task> drain_tasks(const BenchOptions& options);
 std::vector<Task> disk_tasks(const BenchOptions& options);
 
 // So many jobs, or as many as the options allow.
 uint64_t at_most(uint64_t jobs, const BenchOptions& options);
+
+// The loads that put jobs, and that reserve and delete them, as fast as it can be done.
+LoadSpec filling_spec(const BenchOptions& options, uint32_t body_bytes);
+LoadSpec draining_spec(const BenchOptions& options, uint32_t body_bytes);
 
 // Puts jobs as fast as it can be done, into a tube of their own, which it gives.
 Result<std::string> fill(Subject& subject, uint64_t jobs, uint32_t body_bytes);

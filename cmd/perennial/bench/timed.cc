@@ -111,6 +111,15 @@ std::vector<Task> latency_tasks(const BenchOptions& options) {
   return {timed_task(put_load(options, "latency", 1, 1))};
 }
 
+std::vector<Task> steady_tasks(const BenchOptions& options) {
+  constexpr uint64_t usual_rate = 20'000;
+  const uint64_t rate = options.rate.value_or(options.quick ? usual_rate / 10 : usual_rate);
+  TimedLoad load = put_load(options, "steady", scaled(50, options), 1);
+  load.spec.rate = static_cast<uint32_t>(rate);
+  load.setting = fmt::format("{}/s", rate);
+  return {timed_task(std::move(load))};
+}
+
 std::vector<Task> mixed_tasks(const BenchOptions& options) {
   TimedLoad load = {
       .workload = "mixed",

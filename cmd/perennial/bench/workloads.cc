@@ -20,6 +20,7 @@ struct Entry {
 constexpr std::string_view memory_name = "memory";
 constexpr std::string_view restart_name = "restart";
 constexpr std::string_view custom_name = "custom";
+constexpr std::string_view steady_name = "steady";
 
 const std::vector<Entry>& entries() {
   static const std::vector<Entry> all = {
@@ -32,6 +33,10 @@ const std::vector<Entry>& entries() {
         "ahead"},
        cycle_deep_tasks},
       {{"latency", "one connection that puts, one in flight"}, latency_tasks},
+      {{steady_name,
+        "50 connections that put 20,000 a second together (--rate), each timed from when it was "
+        "due"},
+       steady_tasks},
       {{"mixed",
         "50 connections that put, reserve, delete, release, bury, kick and peek, drawn by "
         "weights"},
@@ -49,6 +54,10 @@ const std::vector<Entry>& entries() {
        nullptr},
       {{restart_name, "seconds from its exec to its first answer, after kill -9 with as many jobs"},
        nullptr},
+      {{"drain",
+        "20 million jobs of 1,000 bytes put and then reserved and deleted, as fast as it goes, and "
+        "what the server holds resident meanwhile"},
+       drain_tasks},
       {{"disk",
         "bytes on disk within a minute after a million jobs were put and deleted, and the same "
         "with one old buried job left behind"},
@@ -93,20 +102,22 @@ Status check_numbers(const BenchOptions& options) {
     const char* flag;
     const std::optional<uint64_t>& value;
     uint64_t lowest;
-    bool of_custom;
+    std::string_view of = all_name;  // The workload that it is for.
   };
-  const Number numbers[] = {{"--rounds", options.rounds, 1, false},
-                            {"--jobs", options.jobs, 1, false},
-                            {"--connections", options.connections, 1, true},
-                            {"--in-flight", options.in_flight, 1, true},
-                            {"--tubes", options.tubes, 0, true},
-                            {"--idle", options.idle, 0, true}};
+  const Number numbers[] = {{"--rounds", options.rounds, 1},
+                            {"--jobs", options.jobs, 1},
+                            {"--rate", options.rate, 1, steady_name},
+                            {"--connections", options.connections, 1, custom_name},
+                            {"--in-flight", options.in_flight, 1, custom_name},
+                            {"--tubes", options.tubes, 0, custom_name},
+                            {"--idle", options.idle, 0, custom_name}};
   const bool custom = is_wanted(custom_name, options);
   for (const Number& number : numbers) {
     if (Status s = check_range(number.flag, number.value, number.lowest); !s.ok()) return s;
-    if (number.of_custom && number.value && !custom)
-      return {StatusCode::InvalidArgument,
-              fmt::format("{} is for the workload custom: the others know theirs", number.flag)};
+    if (number.of != all_name && number.value && !is_wanted(number.of, options))
+      return {
+          StatusCode::InvalidArgument,
+          fmt::format("{} is for the workload {}: the others know theirs", number.flag, number.of)};
   }
   // Everything in flight is held in memory until it is sent.
   constexpr uint64_t bytes_max = uint64_t{4} << 30;

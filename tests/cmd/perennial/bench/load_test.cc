@@ -2,8 +2,13 @@
 
 #include "cmd/perennial/bench/load.h"
 
+#include <chrono>
+#include <csignal>
+#include <thread>
+
 #include <gtest/gtest.h>
 
+#include "cmd/perennial/bench/clock.h"
 #include "tests/cmd/perennial/bench/world.h"
 #include "tests/cmd/perennial/canned_server.h"
 
@@ -108,6 +113,40 @@ TEST(CycleLoad, NeverHasMoreAheadThanItMay) {
     EXPECT_LE(stats.count("current-jobs-ready") + stats.count("current-jobs-reserved"), 50U);
   }
   EXPECT_GE(stats_of(server).count("cmd-delete"), 500U);
+}
+
+TEST(PacedLoad, PutsNoMoreThanItsRate) {
+  support::ServerProcess server;
+  ASSERT_TRUE(server.start().ok());
+  tool::StopSignals signals;
+  Load load({.producers = 5, .rate = 1000}, 0, signals);
+  ASSERT_TRUE(load.open(address_of(server)).ok());
+  const Nanos begun = now_nanos();
+  const Status s = load.run_for(0, Operation::Put, 100);
+  ASSERT_TRUE(s.ok()) << s.message();
+  const Nanos took = now_nanos() - begun;
+  const auto puts = static_cast<Nanos>(load.recorder().of(Operation::Put).count);
+  EXPECT_LE((puts - 1) * nanos_per_ms, took);
+}
+
+// While the server stands still only two puts are on their way; but those that were due meanwhile
+// have waited, too.
+TEST(PacedLoad, ChargesTheServerForAllThatWaited) {
+  support::ServerProcess server;
+  ASSERT_TRUE(server.start().ok());
+  tool::StopSignals signals;
+  Load load({.producers = 2, .rate = 1000}, 0, signals);
+  ASSERT_TRUE(load.open(address_of(server)).ok());
+  std::thread stopper([&server] {
+    ::kill(server.pid(), SIGSTOP);
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    ::kill(server.pid(), SIGCONT);
+  });
+  const Status s = load.run_for(0, Operation::Put, 500);
+  stopper.join();
+  ASSERT_TRUE(s.ok()) << s.message();
+  const Latencies& latencies = load.recorder().of(Operation::Put).latencies;
+  EXPECT_GT(latencies.at(0.75), 50 * nanos_per_ms);
 }
 
 TEST(LoadRefused, NamesTheReplyOfARealServer) {

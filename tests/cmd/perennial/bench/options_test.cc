@@ -62,6 +62,8 @@ INSTANTIATE_TEST_SUITE_P(
                     {.workloads = {"custom"}, .connections = 0},
                     "--connections 0: must be 1"},
         RefusedCase{"Recipe", {.in_flight = 4}, "--in-flight is for the workload custom"},
+        RefusedCase{"Rate", {.rate = 100}, "--rate is for the workload steady"},
+        RefusedCase{"NoRate", {.workloads = {"steady"}, .rate = 0}, "--rate 0: must be 1"},
         RefusedCase{
             "TooMuchInFlight",
             {.workloads = {"custom"}, .body_bytes = 1 << 30, .connections = 100, .in_flight = 100},
@@ -71,9 +73,10 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(Workloads, AreAllThere) {
   std::vector<std::string> names;
   for (const Workload& workload : all_workloads()) names.emplace_back(workload.name);
-  EXPECT_EQ(names, (std::vector<std::string>{"put", "put-pipelined", "cycle", "cycle-deep",
-                                             "latency", "mixed", "backlog", "tubes", "bodies",
-                                             "memory", "restart", "disk", "custom"}));
+  EXPECT_EQ(names,
+            (std::vector<std::string>{"put", "put-pipelined", "cycle", "cycle-deep", "latency",
+                                      "steady", "mixed", "backlog", "tubes", "bodies", "memory",
+                                      "restart", "drain", "disk", "custom"}));
 }
 
 struct TasksCase {
@@ -99,27 +102,44 @@ TEST_P(Tasks, AreThoseThatWereNamed) {
 // The settings that budgets are written for.
 INSTANTIATE_TEST_SUITE_P(
     Bench, Tasks,
-    testing::Values(
-        TasksCase{"None", {}, {"put 50x1", "put 200x1"}},
-        TasksCase{"Twice", {.workloads = {"latency", "latency"}}, {"latency 1x1"}},
-        TasksCase{"Shared", {.workloads = {"restart", "memory"}}, {"memory and restart"}},
-        TasksCase{"Restart", {.workloads = {"restart"}}, {"restart"}},
-        TasksCase{"All",
-                  {.workloads = {"all"}},
-                  {"put 50x1", "put 200x1", "put-pipelined 8x64", "cycle 25+25",
-                   "cycle-deep 8x32+32", "latency 1x1", "mixed 50x1", "backlog", "tubes 1 tube",
-                   "tubes 1 tube", "tubes 10000 tubes, 10000 idle", "tubes 10000 tubes, 10000 idle",
-                   "bodies 64 B", "bodies 1 KB", "bodies 16 KB", "bodies 64 KB", "disk, drained",
-                   "disk, one buried job", "memory and restart"}},
-        TasksCase{"Custom",
-                  {.workloads = {"custom"}, .connections = 3, .idle = 4},
-                  {"custom 3x1, 4 idle"}}),
+    testing::Values(TasksCase{"None", {}, {"put 50x1", "put 200x1"}},
+                    TasksCase{"Twice", {.workloads = {"latency", "latency"}}, {"latency 1x1"}},
+                    TasksCase{
+                        "Shared", {.workloads = {"restart", "memory"}}, {"memory and restart"}},
+                    TasksCase{"Restart", {.workloads = {"restart"}}, {"restart"}},
+                    TasksCase{"All",
+                              {.workloads = {"all"}},
+                              {"put 50x1",
+                               "put 200x1",
+                               "put-pipelined 8x64",
+                               "cycle 25+25",
+                               "cycle-deep 8x32+32",
+                               "latency 1x1",
+                               "steady 20000/s",
+                               "mixed 50x1",
+                               "backlog",
+                               "tubes 1 tube",
+                               "tubes 1 tube",
+                               "tubes 10000 tubes, 10000 idle",
+                               "tubes 10000 tubes, 10000 idle",
+                               "bodies 64 B",
+                               "bodies 1 KB",
+                               "bodies 16 KB",
+                               "bodies 64 KB",
+                               "drain",
+                               "disk, drained",
+                               "disk, one buried job",
+                               "memory and restart"}},
+                    TasksCase{"Steady", {.workloads = {"steady"}, .rate = 500}, {"steady 500/s"}},
+                    TasksCase{"Custom",
+                              {.workloads = {"custom"}, .connections = 3, .idle = 4},
+                              {"custom 3x1, 4 idle"}}),
     [](const testing::TestParamInfo<TasksCase>& param) { return param.param.name; });
 
 TEST(Refused, AQuickRunIsOfAllWorkloads) {
   const Result<std::vector<Task>> tasks = tasks_of({.quick = true});
   ASSERT_TRUE(tasks.ok());
-  EXPECT_EQ(tasks->size(), 19U);
+  EXPECT_EQ(tasks->size(), 21U);
 }
 
 TEST(WrongServers, AreNamed) {

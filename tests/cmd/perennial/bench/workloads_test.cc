@@ -66,6 +66,12 @@ TEST_P(Workloads, LatencyPutsFromOneConnection) {
   expect_puts_only("latency");
 }
 
+TEST_P(Workloads, SteadyPutsAtItsRate) {
+  run("steady");
+  expect_puts_only("steady");
+  EXPECT_EQ(report_.measurements.front().setting, "2000/s");
+}
+
 TEST_P(Workloads, BodiesPutsFourSizes) {
   run("bodies");
   expect_puts_only("bodies");
@@ -163,6 +169,22 @@ TEST_P(OwnServer, ComesBackWithWhatItKeeps) {
   EXPECT_GT(figure_of(find(report, "restart", "start"), "start"), 0);
   EXPECT_GT(figure_of(find(report, "memory", "resident"), "resident"), 1 << 20);
   EXPECT_EQ(find(report, "memory", "resident").setting, "300 jobs");
+}
+
+TEST_P(OwnServer, IsFilledAndDrained) {
+  const Report report = run({"drain"});
+  std::vector<std::string> settings;
+  for (const Measurement& each : report.measurements) {
+    settings.push_back(each.setting + " " + each.operation);
+    const bool resident = each.operation == "resident";
+    EXPECT_GT(resident ? figure_of(each, "resident") : 2 << 20, 1 << 20);
+  }
+  EXPECT_EQ(settings,
+            (std::vector<std::string>{"100 jobs resident", "200 jobs resident", "300 jobs resident",
+                                      "400 jobs resident", "400 jobs put",
+                                      "400 jobs reserve-delete", "drained resident"}));
+  EXPECT_EQ(find(report, "drain", "put").latencies.total(), 400U);
+  EXPECT_EQ(find(report, "drain", "reserve-delete").latencies.total(), 400U);
 }
 
 TEST_P(OwnServer, LeavesADirectory) {
