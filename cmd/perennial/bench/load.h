@@ -8,6 +8,7 @@
 
 #include "cmd/common/address.h"
 #include "cmd/common/socket.h"
+#include "cmd/perennial/bench/bodies.h"
 #include "cmd/perennial/bench/connection.h"
 #include "cmd/perennial/bench/mixed_client.h"
 #include "cmd/perennial/bench/recorder.h"
@@ -99,9 +100,9 @@ class Load {
   tool::StopSignals& signals_;
   std::string tube_;
   std::unique_ptr<Recorder> recorder_;
-  std::string put_bytes_;    // A whole put, with a place for the stamp.
-  std::string_view body_;    // Its body, in put_bytes_.
-  bool is_stamped_ = false;  // The body begins with the time of its put.
+  const Bodies bodies_;
+  std::string put_bytes_;  // A whole put, with a place for the body.
+  size_t body_at_ = 0;     // Where that is.
   int epoll_ = -1;
   std::vector<std::unique_ptr<Client>> clients_;
   std::vector<Client*> waiting_;

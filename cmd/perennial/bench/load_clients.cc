@@ -1,7 +1,7 @@
 // What the clients of a load answer to what they are answered.
 
 #include <array>
-#include <cstring>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -65,12 +65,10 @@ void Load::on_mixed_reply(Client& client, const Connection::Reply& reply, Nanos 
 }
 
 bool Load::read_body(std::string_view body, Nanos now) {
-  if (body.size() != body_.size()) return false;
-  if (!is_stamped_) return body == body_;
-  Nanos put_at = 0;
-  std::memcpy(&put_at, body.data(), sizeof put_at);
-  recorder_->time(Operation::Cycle, now - put_at);
-  return body.substr(sizeof put_at) == body_.substr(sizeof put_at);
+  if (!bodies_.is_one(body)) return false;
+  if (const std::optional<Nanos> put_at = bodies_.time_of(body))
+    recorder_->time(Operation::Cycle, now - *put_at);
+  return true;
 }
 
 void Load::fill(Client& client, Nanos now) {
@@ -128,8 +126,7 @@ void Load::put(Client& client, Nanos now) {
   ++paced_count_;
   ++put_count_;
   char* const place = client.connection.request(Operation::Put, put_bytes_, now);
-  const auto body_at = static_cast<size_t>(body_.data() - put_bytes_.data());
-  if (is_stamped_) std::memcpy(place + body_at, &now, sizeof now);
+  bodies_.write(place + body_at_, now);
 }
 
 void Load::request_about(Client& client, Operation operation, JobId job, Nanos now) {
