@@ -11,9 +11,11 @@ namespace {
 
 // How often the costlier figures are worked out anew.
 constexpr Nanos facts_interval = nanos_per_second;
-// How often the free room is read, at least; and after how much that was written.
+// How often the free room and what is to be flushed are read, at least; after how much that was
+// written; and how often while puts wait for it.
 constexpr Nanos look_interval = nanos_per_second;
-constexpr uint64_t look_bytes = 16 << 20;
+constexpr uint64_t look_bytes = 4 << 20;
+constexpr Nanos look_interval_behind = 10 * nanos_per_ms;
 // A loop may wait for a sync itself after so many in a row that took no longer than this, with a
 // batch that is written in no time.
 constexpr Nanos quick_sync = nanos_per_ms;
@@ -90,6 +92,7 @@ Committer::Done Committer::collect() {
                .batches = std::exchange(done_.batches, {}),
                .facts = done_.facts,
                .room = done_.room,
+               .behind = done_.behind,
                .cut = std::exchange(done_.cut, std::nullopt)};
   return news;
 }
@@ -124,7 +127,7 @@ void Committer::run() {
 void Committer::sync_and_look() {
   const std::lock_guard writing(writing_);
   if (sync_is_due()) sync();
-  if (look_is_due()) look_at_room();
+  if (look_is_due()) look_around();
 }
 
 void Committer::work(std::unique_lock<std::mutex>& lock) {
@@ -144,7 +147,7 @@ void Committer::work(std::unique_lock<std::mutex>& lock) {
 }
 
 void Committer::wait(std::unique_lock<std::mutex>& lock) {
-  Nanos left = look_interval;
+  Nanos left = store_.behind() ? look_interval_behind : look_interval;
   // Only in this mode is the thread alone with these figures.
   if (store_.options().durability == Durability::Interval && written_ > synced_) {
     left = std::clamp<Nanos>(sync_due_ - store_.options().steady_clock(), 0, left);
@@ -210,17 +213,23 @@ bool Committer::look_is_due() const {
   return options.steady_clock() >= look_due_ || store_.bytes_written() - looked_at_bytes_ >= bytes;
 }
 
-void Committer::look_at_room() {
+void Committer::look_around() {
   const Working working(progress_);
-  look_due_ = store_.options().steady_clock() + look_interval;
+  const auto state = [this] { return std::pair(store_.room(), store_.behind()); };
+  const auto before = state();
+  if (!store_.look_at_room().ok()) return;
+  store_.look_at_debt();
+  const bool behind = store_.behind();
+  look_due_ = store_.options().steady_clock() + (behind ? look_interval_behind : look_interval);
   looked_at_bytes_ = store_.bytes_written();
-  const RoomState before = store_.room();
-  if (!store_.look_at_room().ok() || store_.room() == before) return;
-  facts_.state = room_state_name(store_.room());
+  if (state() == before) return;
+  const bool room = store_.room() == RoomState::Ok;
+  facts_.state = room && behind ? "behind" : room_state_name(store_.room());
   {
     const std::lock_guard lock(mutex_);
     done_.facts.state = facts_.state;
-    done_.room = store_.room() == RoomState::Ok;
+    done_.room = room;
+    done_.behind = behind;
   }
   wake_();
 }

@@ -37,7 +37,8 @@ class Committer {
     BatchIndex durable = 0;      // The disk has everything up to here.
     std::vector<Batch> batches;  // Those written. Their bodies need to stay no longer.
     StoreFacts facts;
-    bool room = true;  // Whether the disk has room for more jobs.
+    bool room = true;     // Whether the disk has room for more jobs.
+    bool behind = false;  // Whether puts should wait for flushes and compactions: debt.h.
     std::optional<Cut> cut;
   };
 
@@ -86,7 +87,7 @@ class Committer {
   void note_sync(Nanos took);
   void publish(Batch batch);
   bool look_is_due() const;
-  void look_at_room();
+  void look_around();
   void refresh_facts();
 
   Store& store_;  // Outlives this.

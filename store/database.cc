@@ -144,6 +144,20 @@ Result<TableCounts> Database::count_tables(Family which) const {
   return out;
 }
 
+Debt Database::debt() const {
+  const std::string tables_property = rocksdb::DB::Properties::kNumFilesAtLevelPrefix + "0";
+  Debt debt;
+  for (rocksdb::ColumnFamilyHandle* const family : families_) {
+    uint64_t memtables = 0;
+    std::string tables;
+    CHECK(db_->GetIntProperty(family, rocksdb::DB::Properties::kNumImmutableMemTable, &memtables));
+    CHECK(db_->GetProperty(family, tables_property, &tables));
+    debt.memtables = std::max(debt.memtables, memtables);
+    debt.tables = std::max<uint64_t>(debt.tables, std::stoull(tables));
+  }
+  return debt;
+}
+
 void Database::limit_compactions(uint64_t free_bytes) const {
   allow_space(*files_, free_bytes);
 }

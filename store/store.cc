@@ -97,6 +97,16 @@ Status Store::Impl::look_at_room() {
   return {};
 }
 
+void Store::Impl::look_at_debt() {
+  const Debt debt = db->debt();
+  const bool before = behind.load(std::memory_order_relaxed);
+  const bool now = is_behind(before, debt);
+  if (now == before) return;
+  behind.store(now, std::memory_order_relaxed);
+  inform(now ? "store.behind" : "store.caught_up",
+         fmt::format("memtables={} tables={}", debt.memtables, debt.tables));
+}
+
 // What the log and the tables promise, before RocksDB has touched either. A MANIFEST is cut only
 // when it has been seen that the database opens without its end; and tables of another format are
 // opened only when it has been seen that the log completes a migration.
@@ -181,6 +191,12 @@ Status Store::look_at_room() {
   Status looked = impl_->look_at_room();
   if (!looked.ok()) impl_->failure.fail(looked);
   return looked;
+}
+bool Store::behind() const {
+  return impl_->behind.load(std::memory_order_relaxed);
+}
+void Store::look_at_debt() {
+  impl_->look_at_debt();
 }
 LogFiles Store::log_files() const {
   return list_log_files(impl_->dir.db_path());

@@ -81,6 +81,8 @@ class Store {
 
   // Reads how much room there is, and gives up the ballast if it must. By the thread that writes.
   Status look_at_room();
+  // Reads how far flushes and compactions are behind. By the thread that writes.
+  void look_at_debt();
 
   // Any thread may take one, and read under it. NotFound: there was no such body. Corruption: it is
   // not what was written. Io: the disk did not give it.
@@ -101,6 +103,8 @@ class Store {
   uint64_t bytes_written() const;
   LogFiles log_files() const;
   RoomState room() const;
+  // Whether puts should wait for flushes and compactions: debt.h.
+  bool behind() const;
   // room.h.
   bool is_scarce() const;
   // Makes the ballast if it is missing and there is ample room for it. By one thread at a time.

@@ -18,6 +18,7 @@
 
 #include "engine/types/check.h"
 #include "store/data_dir.h"
+#include "store/debt.h"
 #include "store/file_system.h"
 #include "store/format.h"
 #include "store/observer.h"
@@ -58,6 +59,7 @@ class Database {
   rocksdb::ColumnFamilyHandle* family(Family family) const { return families_[place_of(family)]; }
   rocksdb::ColumnFamilyHandle* family(JobState state) const { return family(family_of(state)); }
   Result<TableCounts> count_tables(Family family) const;
+  Debt debt() const;
   // Of every family at once.
   rocksdb::Status flush() const;
   // From here on no compaction starts that would leave too little of this:
@@ -102,6 +104,7 @@ struct Store::Impl {
   void add_commit_row();
   Status write(bool sync);
   Status look_at_room();
+  void look_at_debt();
   // Turns what RocksDB said of a write into a Status, and latches a failure.
   Status settle(const rocksdb::Status& status, std::string_view doing);
   uint64_t rows_of(Family family) const { return rows[place_of(family)].load(); }
@@ -122,6 +125,7 @@ struct Store::Impl {
   BatchIndex durable = 0;      // The disk has everything up to here. The writing thread's.
   rocksdb::WriteBatch writes;  // Kept for its memory. The writing thread's.
   std::atomic<uint64_t> bytes_written = 0;
+  std::atomic<bool> behind = false;
 };
 
 inline rocksdb::Slice slice(std::string_view bytes) {

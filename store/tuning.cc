@@ -6,6 +6,7 @@
 #include <rocksdb/env.h>
 #include <rocksdb/table.h>
 
+#include "store/debt.h"
 #include "store/id_memtable.h"
 #include "store/tombstones.h"
 
@@ -53,10 +54,11 @@ void set_up_meta(rocksdb::ColumnFamilyOptions& family) {
   family.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table_options(1 * mib)));
 }
 
+// debt.h.
 void never_stall(rocksdb::ColumnFamilyOptions& family) {
-  // A stall would hold up every answer, and 7.8.3 can hang after a stop: RocksDB issue 10257.
-  family.level0_slowdown_writes_trigger = 40;
-  family.level0_stop_writes_trigger = 80;
+  family.max_write_buffer_number = memtables_max;
+  family.level0_slowdown_writes_trigger = slowdown_tables;
+  family.level0_stop_writes_trigger = stop_tables;
   family.soft_pending_compaction_bytes_limit = 0;
   family.hard_pending_compaction_bytes_limit = 0;
 }
@@ -89,7 +91,6 @@ rocksdb::DBOptions db_options(const Options& options, std::shared_ptr<rocksdb::L
 
 rocksdb::ColumnFamilyOptions family_options(Family which, const Options& options) {
   rocksdb::ColumnFamilyOptions family;
-  family.max_write_buffer_number = 4;
   family.level_compaction_dynamic_level_bytes = true;
   family.table_properties_collector_factories = {make_tombstone_collector_factory()};
   never_stall(family);

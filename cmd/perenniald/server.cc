@@ -156,7 +156,8 @@ void Server::on_committed() {
   if (committer_ == nullptr) return;
   store::Committer::Done done = committer_->collect();
   store_facts_ = std::move(done.facts);
-  core_.on_room(done.room);
+  core_.on_room(done.room, clock_.now());
+  core_.on_behind(done.behind, clock_.now());
   core_.on_durable(done.answerable, done.durable, clock_.now());
   for (store::Batch& batch : done.batches) core_.recycle(std::move(batch));
   if (done.cut) checkpoints_.on_cut(*done.cut);

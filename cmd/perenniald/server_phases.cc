@@ -68,7 +68,7 @@ void Server::on_recovered() {
   committer_ = std::make_unique<store::Committer>(*store_, [this] { uv_async_send(&committed_); });
   const store::Committer::Done opened = committer_->collect();
   store_facts_ = opened.facts;
-  core_.on_room(opened.room);
+  core_.on_room(opened.room, clock_.now());
   serving_ = true;
   start_watchdog();
   phase_ = Phase::Settling;

@@ -51,7 +51,8 @@ class CoreHarness {
 
   // Damages a body as a bad disk would: it cannot be read any more.
   void damage(JobId id) { damaged_.insert(id); }
-  void set_room(bool room) { core_->on_room(room); }
+  void set_room(bool room) { core_->on_room(room, now_); }
+  void set_behind(bool behind) { core_->on_behind(behind, now_); }
 
   // The cuts that were due, each taken between two commits and found to hold what the store holds.
   const std::vector<core::Cut>& cuts() const { return cuts_; }

@@ -97,8 +97,16 @@ void Core::on_drain(Nanos now) {
   apply({.now = now, .room = room(), .event = engine::Drain{}}, {});
 }
 
-void Core::on_room(bool room) {
+void Core::on_room(bool room, Nanos now) {
   disk_has_room_ = room;
+  resume_held_puts(now);
+  run_released(now);
+}
+
+void Core::on_behind(bool behind, Nanos now) {
+  store_is_behind_ = behind;
+  resume_held_puts(now);
+  run_released(now);
 }
 
 uint64_t Core::jobs_damaged() const {
@@ -157,19 +165,24 @@ void Core::handle(Connection& conn, wire::Step&& step, Nanos now) {
     return on_checkpoint_asked(conn, *asked, now);
   }
   const Put* const put = std::get_if<Put>(&*step.command);
-  // One that is refused adds nothing to what is pending.
-  if (put != nullptr && !step.no_room && pending_bytes_ > options_.pending_bytes_max) {
+  const bool has_room = !step.no_room && room(step.body.capacity());
+  // One that is refused adds nothing to what is to be written.
+  if (put != nullptr && has_room && must_hold_puts()) {
     conn.held_put.emplace(*put, std::move(step.body));
     held_puts_.push_back(conn.id);
     return;
   }
-  const bool has_room = !step.no_room && room(step.body.capacity());
   apply({.now = now, .conn = conn.id, .room = has_room, .event = std::move(*step.command)},
         std::move(step.body));
 }
 
+bool Core::must_hold_puts() const {
+  return store_is_behind_ || pending_bytes_ > options_.pending_bytes_max;
+}
+
+// Without room on the disk they need not wait: they are refused.
 void Core::resume_held_puts(Nanos now) {
-  while (!held_puts_.empty() && pending_bytes_ <= options_.pending_bytes_max) {
+  while (!held_puts_.empty() && (!must_hold_puts() || !disk_has_room_)) {
     Connection* const conn = find(held_puts_.front());
     held_puts_.pop_front();
     if (conn == nullptr) continue;

@@ -93,7 +93,9 @@ class Core {
   void on_timer(Nanos now);
   void on_drain(Nanos now);
   // Whether the disk has room for more jobs.
-  void on_room(bool room);
+  void on_room(bool room, Nanos now);
+  // Whether the store is behind with its own work: then puts wait, and nothing else does.
+  void on_behind(bool behind, Nanos now);
   bool disk_has_room() const { return disk_has_room_; }
   // Every batch up to `answerable` may be spoken of; every batch up to `durable` is synced. Batches
   // that have been written come back with recycle().
@@ -171,6 +173,7 @@ class Core {
   void answer(Connection& conn, const Reply& reply);
   void answer_job(Connection& conn, const JobReply& reply, BatchIndex after);
   void hold(Connection& conn, BatchIndex after);
+  bool must_hold_puts() const;
   void resume_held_puts(Nanos now);
   void on_checkpoint_asked(Connection& conn, const Checkpoint& asked, Nanos now);
   void reply_to(Connection& conn, const Reply& reply);
@@ -197,6 +200,7 @@ class Core {
   size_t held_bytes_ = 0;    // Likewise; output_bytes_ is a part of it.
   BodyCache bodies_;
   bool disk_has_room_ = true;
+  bool store_is_behind_ = false;
   Nanos caught_up_ = 0;  // The turn in which what was due was last looked at.
 
   // Batches: one open, some sealed and waiting for the committer.

@@ -81,6 +81,39 @@ TEST(Pending, AHeldPutGoesWithItsConnection) {
   EXPECT_EQ(harness.core().engine().job_count(), 1u);
 }
 
+TEST(Behind, PutsWaitAndNothingElse) {
+  CoreHarness harness;
+  const ConnId producer = harness.open();
+  const ConnId other = harness.open();
+  harness.send(producer, put(10));
+  EXPECT_EQ(harness.receive(producer), "INSERTED 1\r\n");
+  harness.set_behind(true);
+  harness.send(producer, put(10) + "list-tube-used\r\n");
+  EXPECT_FALSE(harness.reading(producer));
+  EXPECT_EQ(harness.receive(producer), "");
+  harness.send(other, "reserve\r\nrelease 1 0 0\r\nreserve\r\ndelete 1\r\n");
+  EXPECT_TRUE(harness.receive(other).ends_with("DELETED\r\n"));
+  harness.set_behind(false);
+  harness.pump();
+  EXPECT_EQ(harness.receive(producer), "INSERTED 2\r\nUSING default\r\n");
+  EXPECT_TRUE(harness.reading(producer));
+}
+
+// Waiting would not help.
+TEST(Behind, PutsThatAreRefusedDoNotWait) {
+  CoreHarness harness;
+  const ConnId early = harness.open();
+  const ConnId late = harness.open();
+  harness.set_behind(true);
+  harness.send(early, put(10));
+  EXPECT_EQ(harness.receive(early), "");
+  harness.set_room(false);
+  harness.pump();
+  EXPECT_EQ(harness.receive(early), "OUT_OF_MEMORY\r\n");
+  harness.send(late, put(10));
+  EXPECT_EQ(harness.receive(late), "OUT_OF_MEMORY\r\n");
+}
+
 TEST(Batches, AreCutByBytes) {
   CoreHarness harness({.batch_bytes_max = 10'000});
   const ConnId conn = harness.open();

@@ -1,0 +1,167 @@
+#include "store/debt.h"
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <rocksdb/env.h>
+
+#include "store/committer.h"
+#include "tests/store/temp_dir.h"
+#include "tests/support/fault_fs.h"
+
+namespace perennial::store {
+namespace {
+
+struct DebtCase {
+  const char* name;
+  bool before;
+  Debt debt;
+  bool want;
+};
+
+void PrintTo(const DebtCase& debt, std::ostream* out) {
+  *out << debt.name;
+}
+
+class DebtTable : public testing::TestWithParam<DebtCase> {};
+
+TEST_P(DebtTable, SaysWhetherPutsWait) {
+  EXPECT_EQ(is_behind(GetParam().before, GetParam().debt), GetParam().want);
+}
+
+INSTANTIATE_TEST_SUITE_P(Store, DebtTable,
+                         testing::Values(DebtCase{"None", false, {}, false},
+                                         DebtCase{"TwoMemtables", false, {.memtables = 2}, false},
+                                         DebtCase{"ThreeMemtables", false, {.memtables = 3}, true},
+                                         DebtCase{"StillTwo", true, {.memtables = 2}, true},
+                                         DebtCase{"DownToOne", true, {.memtables = 1}, false},
+                                         DebtCase{"FewTables", false, {.tables = 39}, false},
+                                         DebtCase{"ManyTables", false, {.tables = 40}, true},
+                                         DebtCase{"StillMany", true, {.tables = 30}, true},
+                                         DebtCase{"DownToFewer", true, {.tables = 29}, false}),
+                         [](const testing::TestParamInfo<DebtCase>& param) {
+                           return param.param.name;
+                         });
+
+// A store whose tables cannot be synced for now, so that no memtable is ever flushed.
+class FlushesHeldUp : public testing::Test {
+ protected:
+  void SetUp() override {
+    Options options;
+    options.data_dir = dir_.data_dir();
+    options.env = env_.get();
+    options.events.info = [this](std::string_view at, std::string_view fields) {
+      const std::lock_guard lock(mutex_);
+      if (at == "store.behind" || at == "store.caught_up") said_.emplace_back(at);
+      if (fields.find("Stall") != std::string_view::npos) said_.emplace_back(fields);
+      if (fields.find("Stopping writes") != std::string_view::npos) said_.emplace_back(fields);
+    };
+    Result<std::unique_ptr<Store>> store = Store::open(options);
+    ASSERT_TRUE(store.ok()) << store.status().message();
+    store_ = store.take();
+    fs_->set_sync_hook([this](const std::string& path) {
+      std::unique_lock lock(mutex_);
+      if (path.ends_with(".sst")) changed_.wait(lock, [this] { return may_flush_; });
+    });
+    committer_ = std::make_unique<Committer>(*store_, [this] {
+      const std::lock_guard lock(mutex_);
+      changed_.notify_all();
+    });
+    add_tube();
+  }
+
+  void TearDown() override { let_flush(); }
+
+  void let_flush() {
+    const std::lock_guard lock(mutex_);
+    may_flush_ = true;
+    changed_.notify_all();
+  }
+
+  void add_tube() {
+    Batch batch;
+    batch.add(TubeStored{.tube = 1, .name = "mail"});
+    commit(std::move(batch));
+  }
+
+  void put(JobId id) {
+    Batch batch;
+    batch.add(JobMoved{.id = id, .before = {}, .after = row(id), .promised = true},
+              std::string(body_bytes, 'b'));
+    commit(std::move(batch));
+  }
+
+  void remove(JobId id) {
+    Batch batch;
+    batch.add(JobMoved{.id = id, .before = JobState::Ready, .after = {}, .promised = true});
+    commit(std::move(batch));
+  }
+
+  std::vector<std::string> said() {
+    const std::lock_guard lock(mutex_);
+    return said_;
+  }
+
+  // Returns when it is behind, or is not.
+  void await_behind(bool behind) {
+    std::unique_lock lock(mutex_);
+    while (collected_behind() != behind) changed_.wait_for(lock, std::chrono::milliseconds(10));
+  }
+
+  static constexpr uint32_t body_bytes = 1 << 20;
+
+  const TempDir dir_;
+  const std::shared_ptr<support::FaultFs> fs_ =
+      std::make_shared<support::FaultFs>(rocksdb::FileSystem::Default());
+  const std::unique_ptr<rocksdb::Env> env_ = rocksdb::NewCompositeEnv(fs_);
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool may_flush_ = false;
+  std::vector<std::string> said_;
+  BatchIndex next_index_ = 1;
+  std::unique_ptr<Store> store_;
+  std::unique_ptr<Committer> committer_;
+
+ private:
+  static JobRow row(JobId id) {
+    return {.id = id, .tube = 1, .ttr_s = 1, .body_bytes = body_bytes};
+  }
+
+  bool collected_behind() { return committer_->collect().behind; }
+
+  // Waits until it is written.
+  void commit(Batch&& batch) {
+    batch.seal(next_index_, next_index_ - 1, 1);
+    committer_->submit(std::move(batch));
+    std::unique_lock lock(mutex_);
+    while (!committer_->idle()) changed_.wait_for(lock, std::chrono::milliseconds(1));
+    ++next_index_;
+  }
+};
+
+// Issue 5: "if RocksDB slows writers down, puts are slowed first and deletes never".
+TEST_F(FlushesHeldUp, DeletesAreWrittenWhilePutsShouldWait) {
+  JobId last = 0;
+  while (!committer_->collect().behind) {
+    put(++last);
+    ASSERT_LT(last, 200U) << "it does not see that nothing is flushed";
+  }
+  EXPECT_EQ(committer_->collect().facts.state, "behind");
+  EXPECT_GE(last, 64U);  // Two full memtables are not yet too many.
+  for (JobId id = 1; id <= last; ++id) remove(id);
+  EXPECT_EQ(said(), std::vector<std::string>{"store.behind"});
+  let_flush();
+  await_behind(false);
+  EXPECT_EQ(committer_->collect().facts.state, "ok");
+  EXPECT_EQ(said(), (std::vector<std::string>{"store.behind", "store.caught_up"}));
+}
+
+}  // namespace
+}  // namespace perennial::store
