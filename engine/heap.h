@@ -13,7 +13,8 @@ namespace perennial::engine {
 inline constexpr uint32_t not_in_heap = UINT32_MAX;
 
 // A sequence that grows without ever moving much: past the first chunk nothing is copied. The first
-// one grows by doubling, so that ten thousand short sequences stay small.
+// one grows by doubling, so that ten thousand short sequences stay small. A whole chunk of a heap
+// is so large that it goes back to the kernel when it is freed: job_pool.h.
 template <typename T>
 class ChunkedVector {
  public:
@@ -36,7 +37,7 @@ class ChunkedVector {
   }
 
  private:
-  static constexpr unsigned chunk_bits = 10;
+  static constexpr unsigned chunk_bits = 13;
   static constexpr size_t chunk_size = size_t{1} << chunk_bits;
   static constexpr size_t chunk_mask = chunk_size - 1;
   static constexpr size_t first_capacity = 4;
@@ -45,12 +46,12 @@ class ChunkedVector {
 
   void grow() {
     if (capacity_ >= chunk_size) {
-      chunks_.push_back(std::make_unique<T[]>(chunk_size));
+      chunks_.push_back(std::make_unique_for_overwrite<T[]>(chunk_size));
       capacity_ += chunk_size;
       return;
     }
     const size_t capacity = std::max(first_capacity, 2 * capacity_);
-    auto chunk = std::make_unique<T[]>(capacity);
+    auto chunk = std::make_unique_for_overwrite<T[]>(capacity);
     if (capacity_ > 0) std::copy_n(chunks_[0].get(), size_, chunk.get());
     chunks_.clear();
     chunks_.push_back(std::move(chunk));

@@ -7,7 +7,9 @@
 namespace perennial::engine {
 
 // Owns the memory of all jobs, in aligned chunks: no header per job, and a chunk whose jobs are all
-// gone is given back, so that memory follows the number of jobs down as well as up.
+// gone is given back, so that memory follows the number of jobs down as well as up. Chunks are so
+// large that malloc takes each from the kernel by itself and gives it back there: one that lies in
+// the heap stays resident until all above it are free.
 class JobPool {
  public:
   JobPool() = default;
@@ -22,7 +24,7 @@ class JobPool {
   size_t bytes() const { return chunk_count_ * chunk_bytes; }
 
  private:
-  static constexpr size_t chunk_bytes = size_t{64} << 10;
+  static constexpr size_t chunk_bytes = size_t{256} << 10;
   struct Chunk;
 
   void link(Chunk* chunk);

@@ -172,7 +172,7 @@ TEST(Batches, WriteNothingOfAJobThatCameAndWent) {
 TEST(Memory, RefusesPutsPastItsLimitAndTakesThemAgain) {
   CoreHarness probe;
   const size_t empty = probe.core().memory_bytes();
-  CoreHarness harness({.memory_bytes_max = empty + 300'000});
+  CoreHarness harness({.memory_bytes_max = empty + 600'000});
   const ConnId conn = harness.open();
   JobId last = 0;
   std::string reply;
