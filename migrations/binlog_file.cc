@@ -23,8 +23,6 @@ constexpr size_t id = 0, priority = 8, delay = 16, ttr = 24, body_bytes = 32, cr
 }  // namespace at
 
 constexpr size_t version_bytes = 4;
-// beanstalkd counts ids up from 1. Far above, what comes after them would run out of numbers.
-constexpr JobId id_max = JobId{1} << 63;
 constexpr uint64_t body_bytes_max = uint64_t{1} << 30;
 constexpr Nanos nanos_per_micro = 1000;
 // Later than any clock should be: the year 2100. With the longest delay it still fits.
@@ -130,7 +128,7 @@ bool BinlogFile::read_job(std::string_view job, BinlogRecord& record) {
   Nanos ttr = 0;
   JobRow& row = record.row;
   row.id = get<JobId>(job, at::id);
-  if (row.id == 0 || row.id > id_max) {
+  if (row.id == 0 || row.id > foreign_id_max) {
     return stop(End::Damaged, "job " + std::to_string(row.id));
   }
   if (state > 4) return stop(End::Damaged, "the unknown state " + std::to_string(state));

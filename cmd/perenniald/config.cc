@@ -22,6 +22,8 @@ constexpr uint64_t tib = 1ull << 40;
 constexpr uint64_t hour_ms = 3'600'000;
 constexpr uint64_t year_s = 366 * 86'400;
 constexpr uint64_t uint32_max = 0xffff'ffff;
+// Far more than all settings with all their comments; /dev/zero has no end.
+constexpr size_t config_bytes_max = 1 << 20;
 
 using Unit = ConfigUnit;
 // clang-format off
@@ -248,11 +250,16 @@ Problems read_config_file(Config& config, const std::string& path) {
   if (file != nullptr) {
     for (size_t count; (count = std::fread(buffer, 1, sizeof buffer, file)) > 0;) {
       yaml.append(buffer, count);
+      if (yaml.size() > config_bytes_max) break;
     }
   }
   const int error = file == nullptr || std::ferror(file) != 0 ? errno : 0;
   if (file != nullptr) std::fclose(file);
   if (error != 0) return {fmt::format("{}: cannot be read: {}", path, std::strerror(error))};
+  if (yaml.size() > config_bytes_max) {
+    return {
+        fmt::format("{}: is longer than {} bytes: not a configuration", path, config_bytes_max)};
+  }
   return read_config(config, yaml, path);
 }
 

@@ -10,6 +10,9 @@ namespace perennial {
 
 // A job's number, from 1. Never used twice in the life of a data directory (P3).
 using JobId = uint64_t;
+// The highest that is taken from another server or from a file. Ids count up from 1: above it what
+// comes later would run out of numbers.
+inline constexpr JobId foreign_id_max = JobId{1} << 63;
 // A tube's number on disk and in memory. Freed numbers are given out again, lowest first.
 using TubeId = uint32_t;
 // A connection's number, from 1, never used twice in one process. 0 is nobody.

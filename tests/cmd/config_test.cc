@@ -194,6 +194,12 @@ TEST(Config, DefaultsAreThoseOfTheDesign) {
   EXPECT_EQ(config.jobs_max + config.memory_bytes_max + config.connections_max, 0u);
 }
 
+TEST(Config, AFileWithoutEndIsAProblem) {
+  Config config = default_config();
+  EXPECT_THAT(read_config_file(config, "/dev/zero"),
+              ElementsAre(HasSubstr("/dev/zero: is longer than 1048576 bytes")));
+}
+
 TEST(Config, AFileThatCannotBeReadIsAProblem) {
   for (const std::string path : {"/no/such/file", "/"}) {
     Config config = default_config();

@@ -327,6 +327,7 @@ Result<DumpHeader> parse_header(std::string_view line) {
   const json& commit = fields.at("commit");
   if (!fields.status().ok()) return fields.status();
   if (header.next_id == 0) return wrong("next_id is 0");
+  if (header.next_id > foreign_id_max) return wrong("next_id is above 2^63");
   if (Status parsed = parse_jobs(jobs, header); !parsed.ok()) return parsed;
   if (Status parsed = parse_tubes(tubes, header); !parsed.ok()) return parsed;
   if (Status parsed = parse_pauses(pauses, header); !parsed.ok()) return parsed;

@@ -187,6 +187,8 @@ INSTANTIATE_TEST_SUITE_P(
         in_line("NoTubeName", 1, "[\"a\"", "[\"-\"", "line 1: tubes holds what is no name"),
         in_line("PauseOfNoTube", 1, "{\"tube\":\"b\"", "{\"tube\":\"c\"", "line 1: a pause is of"),
         in_line("PauseThatIsNegative", 1, "\"end\":6", "\"end\":-6", "line 1: end of a pause"),
+        in_line("NextIdIsNearTheEnd", 1, "\"next_id\":10", "\"next_id\":18446744073709551615",
+                "line 1: next_id is above 2^63"),
         in_line("NextIdIsZero", 1, "\"next_id\":10", "\"next_id\":0", "line 1: next_id is 0"),
         in_line("WithoutBodies", 1, "\"next_id\"", "\"selection\":{\"no_body\":true},\"next_id\"",
                 "line 1: the dump has no bodies"),
