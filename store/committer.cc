@@ -89,6 +89,7 @@ Committer::Done Committer::collect() {
   const std::lock_guard lock(mutex_);
   Done news = {.answerable = done_.answerable,
                .durable = done_.durable,
+               .took = done_.took,
                .batches = std::exchange(done_.batches, {}),
                .facts = done_.facts,
                .room = done_.room,
@@ -175,7 +176,7 @@ void Committer::commit(Batch batch) {
   batch_jobs_.add(batch.jobs().size());
   facts_.records_written += batch.transitions();
   if (ended >= facts_due_) refresh_facts();
-  publish(std::move(batch));
+  publish(std::move(batch), with_sync ? ended - begun : 0);
 }
 
 void Committer::cut(const std::string& dir) {
@@ -239,11 +240,12 @@ void Committer::note_sync(Nanos took) {
   quick_syncs_ = took <= quick_sync ? quick_syncs_ + 1 : 0;
 }
 
-void Committer::publish(Batch batch) {
+void Committer::publish(Batch batch, Nanos took) {
   const std::lock_guard lock(mutex_);
   if (store_.failed()) return;  // In the background, meanwhile: then nothing may be answered.
   done_.answerable = written_;
   done_.durable = synced_;
+  done_.took = took;
   done_.facts = facts_;
   done_.batches.push_back(std::move(batch));
 }

@@ -35,6 +35,7 @@ class Committer {
   struct Done {
     BatchIndex answerable = 0;   // Replies tagged up to here may leave, in this mode of durability.
     BatchIndex durable = 0;      // The disk has everything up to here.
+    Nanos took = 0;              // How long the last batch took, its sync included; 0: without one.
     std::vector<Batch> batches;  // Those written. Their bodies need to stay no longer.
     StoreFacts facts;
     bool room = true;     // Whether the disk has room for more jobs.
@@ -85,7 +86,7 @@ class Committer {
   bool sync_is_due() const;
   bool must_sync(const Batch& batch) const;
   void note_sync(Nanos took);
-  void publish(Batch batch);
+  void publish(Batch batch, Nanos took);
   bool look_is_due() const;
   void look_around();
   void refresh_facts();

@@ -35,6 +35,7 @@ Server::Loop::~Loop() {
 
 Server::Server(const Config& config, std::vector<BoundSocket> sockets)
     : config_(config),
+      timer_(loop_, [this] { on_timer(); }),
       process_facts_(fixed_process_facts(config.job_bytes_max)),
       connections_max_(connection_room(config.connections_max)),
       core_(make_core_options()),
@@ -64,13 +65,12 @@ core::Options Server::make_core_options() {
 void Server::start_handles() {
   CHECK(uv_prepare_init(&loop_, &prepare_) == 0);
   CHECK(uv_idle_init(&loop_, &at_once_) == 0);
-  CHECK(uv_timer_init(&loop_, &timer_) == 0);
   CHECK(uv_timer_init(&loop_, &phase_timer_) == 0);
   const auto committed = [](uv_async_t* handle) { server_of(handle).on_committed(); };
   CHECK(uv_async_init(&loop_, &committed_, committed) == 0);
   const auto recovered = [](uv_async_t* handle) { server_of(handle).on_recovered(); };
   CHECK(uv_async_init(&loop_, &recovered_, recovered) == 0);
-  prepare_.data = timer_.data = phase_timer_.data = committed_.data = recovered_.data = this;
+  prepare_.data = phase_timer_.data = committed_.data = recovered_.data = this;
   const auto prepare = [](uv_prepare_t* handle) { server_of(handle).on_prepare(); };
   CHECK(uv_prepare_start(&prepare_, prepare) == 0);
   constexpr int numbers[] = {SIGTERM, SIGINT, SIGUSR1};
@@ -139,12 +139,7 @@ void Server::arm_timer() {
       committer_->idle() ? core_.next_deadline() : core_.engine().next_deadline();
   if (!next || (armed_ && *armed_ <= *next)) return;
   armed_ = next;
-  const Nanos left = *next - clock_.now();
-  // libuv counts whole milliseconds and rounds down; up to one too late is better than a busy wait.
-  const uint64_t left_ms = left <= 0 ? 0 : static_cast<uint64_t>(left / nanos_per_ms) + 1;
-  uv_update_time(&loop_);
-  const auto fired = [](uv_timer_t* handle) { server_of(handle).on_timer(); };
-  CHECK(uv_timer_start(&timer_, fired, left_ms, 0) == 0);
+  timer_.arm(*next - clock_.now() - clock_.turn_so_far());
 }
 
 void Server::on_timer() {
@@ -158,7 +153,7 @@ void Server::on_committed() {
   store_facts_ = std::move(done.facts);
   core_.on_room(done.room, clock_.now());
   core_.on_behind(done.behind, clock_.now());
-  core_.on_durable(done.answerable, done.durable, clock_.now());
+  core_.on_durable(done.answerable, done.durable, clock_.now(), done.took);
   for (store::Batch& batch : done.batches) core_.recycle(std::move(batch));
   if (done.cut) checkpoints_.on_cut(*done.cut);
 }

@@ -16,6 +16,7 @@
 #include "cmd/perenniald/config.h"
 #include "cmd/perenniald/connections.h"
 #include "cmd/perenniald/core/core.h"
+#include "cmd/perenniald/fine_timer.h"
 #include "cmd/perenniald/recovery.h"
 #include "cmd/perenniald/sockets.h"
 #include "cmd/perenniald/watchdog.h"
@@ -75,7 +76,7 @@ class Server {
   Loop loop_;
   uv_prepare_t prepare_;
   uv_idle_t at_once_;  // While it is active the loop does not block.
-  uv_timer_t timer_;   // For core's next deadline.
+  FineTimer timer_;    // For core's next deadline.
   uv_timer_t
       phase_timer_;  // Recovering: word to the service manager. Stopping: the end of patience.
   uv_async_t committed_;

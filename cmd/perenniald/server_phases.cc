@@ -157,7 +157,7 @@ void Server::end() {
   };
   close(prepare_);
   close(at_once_);
-  close(timer_);
+  timer_.close();
   close(phase_timer_);
   close(committed_);
   close(recovered_);

@@ -116,7 +116,7 @@ void CoreHarness::commit_one() {
   store::Batch batch = core_->take_batch(now_);
   store_.write(batch);
   store_.sync();
-  core_->on_durable(batch.index(), batch.index(), now_);
+  core_->on_durable(batch.index(), batch.index(), now_, commits_take_);
   core_->recycle(std::move(batch));
   serve_reads();
 }

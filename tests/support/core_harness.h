@@ -41,6 +41,8 @@ class CoreHarness {
   // Whether batches are committed as soon as they are due (the start), or held until commit().
   void set_committing(bool committing) { committing_ = committing; }
   void commit();
+  // How long the committer says that a batch took.
+  void set_commits_take(Nanos took) { commits_take_ = took; }
   // Whether clients read what is sent to them (the start), or leave it where it is.
   void set_clients_reading(bool reading) { clients_reading_ = reading; }
 
@@ -79,6 +81,7 @@ class CoreHarness {
   Nanos now_;
   ConnId last_conn_ = 0;
   bool committing_ = true;
+  Nanos commits_take_ = 0;
   std::vector<core::Cut> cuts_;
   bool clients_reading_ = true;
   std::set<ConnId> open_;

@@ -40,7 +40,8 @@ bool Core::has_batch() const {
 bool Core::batch_due(Nanos now) const {
   if (!sealed_.empty()) return true;
   if (open_.empty()) return false;
-  return open_.promised() || open_is_full() || now - open_since_ >= options_.sync_idle;
+  if (open_is_full() || now - open_since_ >= options_.sync_idle) return true;
+  return open_.promised() && now >= company_.until();
 }
 
 store::Batch Core::take_batch(Nanos now) {
@@ -48,7 +49,10 @@ store::Batch Core::take_batch(Nanos now) {
   // A read sees the database of the turn that decided its reply; this batch may delete what it
   // reads.
   CHECK(reads_.empty());
-  if (sealed_.empty()) seal_open(now);
+  if (sealed_.empty()) {
+    company_.on_taken();
+    seal_open(now);
+  }
   store::Batch batch = std::move(sealed_.front());
   sealed_.pop_front();
   return batch;
@@ -61,7 +65,7 @@ void Core::recycle(store::Batch&& batch) {
   spare_.push_back(std::move(batch));
 }
 
-void Core::on_durable(BatchIndex answerable, BatchIndex durable, Nanos now) {
+void Core::on_durable(BatchIndex answerable, BatchIndex durable, Nanos now, Nanos took) {
   CHECK(durable <= answerable);
   CHECK(answerable < open_index_);
   durable_ = std::max(durable_, durable);
@@ -72,17 +76,26 @@ void Core::on_durable(BatchIndex answerable, BatchIndex durable, Nanos now) {
     pending_bytes_ -= pending_sizes_.front().second;
     pending_sizes_.pop_front();
   }
-  while (!holders_.empty() && holders_.front().after <= answerable) {
+  release_holders(now, took);
+  resume_held_puts(now);
+  run_released(now);
+}
+
+void Core::release_holders(Nanos now, Nanos took) {
+  size_t expected = 0;
+  const uint64_t round = company_.round() + 1;
+  while (!holders_.empty() && holders_.front().after <= answerable_) {
     for (const ConnId id : holders_.front().conns) {
       Connection* const conn = find(id);
       if (conn == nullptr) continue;
-      conn->outbox.release(answerable);
+      conn->outbox.release(answerable_);
+      if (conn->listed_for != open_index_ && conn->answered_in != round) ++expected;
+      conn->answered_in = round;
       after_progress(*conn);
     }
     holders_.pop_front();
   }
-  resume_held_puts(now);
-  run_released(now);
+  company_.expect(expected, took, now);
 }
 
 void Core::on_written(ConnId id, size_t bytes, Nanos now) {
@@ -152,7 +165,8 @@ bool Core::finished(ConnId id) const {
 std::optional<Nanos> Core::next_deadline() const {
   std::optional<Nanos> next = engine_.next_deadline();
   if (!open_.empty()) {
-    const Nanos due = open_since_ + options_.sync_idle;
+    const bool awaits_company = open_.promised() && company_.until() > 0;
+    const Nanos due = awaits_company ? company_.until() : open_since_ + options_.sync_idle;
     next = next ? std::min(*next, due) : due;
   }
   return next;

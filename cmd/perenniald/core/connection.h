@@ -26,6 +26,7 @@ struct Core::Connection {
   std::optional<wire::Stranger> stranger;  // What it speaks, if that is another protocol.
   bool changed = false;                    // Listed in changed_.
   BatchIndex listed_for = 0;               // The newest batch in holders_ under which it is listed.
+  uint64_t answered_in = 0;                // The round of company_ in which it was answered.
   std::optional<std::pair<Put, Body>> held_put;  // Waits until fewer bytes are pending.
   // What it adds to the sums over all connections: output_bytes() and held_bytes(), as they were
   // when it was last counted.

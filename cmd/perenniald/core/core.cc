@@ -281,6 +281,7 @@ void Core::hold(Connection& conn, BatchIndex after) {
   if (after <= answerable_) return conn.outbox.release(answerable_);
   if (conn.listed_for == after) return;
   conn.listed_for = after;
+  if (after == open_index_ && conn.answered_in == company_.round()) company_.on_one();
   if (holders_.empty() || holders_.back().after != after) holders_.push_back({after, {}});
   holders_.back().conns.push_back(conn.id);
 }

@@ -13,6 +13,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "cmd/perenniald/core/body_cache.h"
+#include "cmd/perenniald/core/company.h"
 #include "cmd/perenniald/core/outbox.h"
 #include "engine/engine.h"
 #include "engine/types/status.h"
@@ -98,8 +99,9 @@ class Core {
   void on_behind(bool behind, Nanos now);
   bool disk_has_room() const { return disk_has_room_; }
   // Every batch up to `answerable` may be spoken of; every batch up to `durable` is synced. Batches
-  // that have been written come back with recycle().
-  void on_durable(BatchIndex answerable, BatchIndex durable, Nanos now);
+  // that have been written come back with recycle(). `took`: how long the last one took until it
+  // was synced; 0 if nobody waits for syncs.
+  void on_durable(BatchIndex answerable, BatchIndex durable, Nanos now, Nanos took = 0);
   void recycle(store::Batch&& batch);
   // The body of a read, or why there is none: NotFound or Corruption. (An I/O error ends the
   // process; it must not come here.)
@@ -173,6 +175,7 @@ class Core {
   void answer(Connection& conn, const Reply& reply);
   void answer_job(Connection& conn, const JobReply& reply, BatchIndex after);
   void hold(Connection& conn, BatchIndex after);
+  void release_holders(Nanos now, Nanos took);
   bool must_hold_puts() const;
   void resume_held_puts(Nanos now);
   void on_checkpoint_asked(Connection& conn, const Checkpoint& asked, Nanos now);
@@ -212,6 +215,7 @@ class Core {
   BatchIndex last_promised_ = 0;  // The newest batch that holds a promised transition.
   BatchIndex answerable_ = 0;
   BatchIndex durable_ = 0;
+  Company company_;           // Of the open batch.
   size_t pending_bytes_ = 0;  // Of batches that are not answerable yet, the open one among them.
   std::deque<std::pair<BatchIndex, size_t>> pending_sizes_;
 
