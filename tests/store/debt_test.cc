@@ -93,8 +93,7 @@ class FlushesHeldUp : public testing::Test {
 
   void put(JobId id) {
     Batch batch;
-    batch.add(JobMoved{.id = id, .before = {}, .after = row(id), .promised = true},
-              std::string(body_bytes, 'b'));
+    batch.add(JobMoved{.id = id, .before = {}, .after = row(id), .promised = true}, body_);
     commit(std::move(batch));
   }
 
@@ -125,6 +124,7 @@ class FlushesHeldUp : public testing::Test {
   std::condition_variable changed_;
   bool may_flush_ = false;
   std::vector<std::string> said_;
+  const std::string body_ = std::string(body_bytes, 'b');  // Batches do not own bodies.
   BatchIndex next_index_ = 1;
   std::unique_ptr<Store> store_;
   std::unique_ptr<Committer> committer_;
