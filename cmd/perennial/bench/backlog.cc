@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "cmd/perennial/bench/clock.h"
+#include "cmd/perennial/bench/sliced_load.h"
 #include "cmd/perennial/bench/tasks.h"
 
 namespace perennial::bench {
@@ -23,49 +23,12 @@ std::vector<uint64_t> sizes_of(const BenchOptions& options) {
   return sizes;
 }
 
-// A load that works in slices, and what they took together.
-class SlicedLoad {
- public:
-  SlicedLoad(const LoadSpec& spec, const std::string& tube, tool::StopSignals& signals)
-      : load_(spec, 0, signals) {
-    load_.use_tube(tube);
-  }
-
-  Status open(const common::Address& server) { return load_.open(server); }
-
-  void begin() {
-    load_.recorder().begin(now_nanos());
-    took_ = cpu_ = 0;
-  }
-
-  Status run_slice(uint64_t jobs) {
-    const Nanos cpu_before = own_cpu_time();
-    const Nanos begun = now_nanos();
-    Status s = load_.run_jobs(jobs);
-    took_ += now_nanos() - begun;
-    cpu_ += own_cpu_time() - cpu_before;
-    return s;
-  }
-
-  Nanos took() const { return took_; }
-
-  void report(const std::string& setting, Operation operation, Findings& findings) {
-    const Topic topic = {"backlog", setting, std::string(name_of(operation))};
-    Recorder::Entry entry = load_.recorder().of(operation);
-    entry.timeline.clear();  // The slices of the other load lie between.
-    const auto took = static_cast<double>(took_);
-    findings.add_rate(
-        topic, entry,
-        {.seconds = took / nanos_per_second, .client_cpu = static_cast<double>(cpu_) / took});
-    const double cost_us = took / 1000 / static_cast<double>(entry.count);
-    findings.add_figure(topic, "cost", "us", cost_us);
-  }
-
- private:
-  Load load_;
-  Nanos took_ = 0;
-  Nanos cpu_ = 0;
-};
+void report(SlicedLoad& load, const std::string& setting, Operation operation, Findings& findings) {
+  const Topic topic = {"backlog", setting, std::string(name_of(operation))};
+  load.report(topic, operation, findings);
+  const auto took_us = static_cast<double>(load.took()) / 1000;
+  findings.add_figure(topic, "cost", "us", took_us / static_cast<double>(load.count(operation)));
+}
 
 Status run_slices(SlicedLoad& put, SlicedLoad& take, uint64_t slice, Nanos duration) {
   do {
@@ -84,8 +47,10 @@ Status run_backlog(Subject& subject, Findings& findings) {
   const LoadSpec taking = {
       .workers = clients, .body_bytes = options.body_bytes, .seed = options.seed};
   Load fill(filling_spec(options, options.body_bytes), 0, subject.signals);
-  SlicedLoad put(putting, fill.tube(), subject.signals);
-  SlicedLoad take(taking, fill.tube(), subject.signals);
+  SlicedLoad put(putting, subject.signals);
+  SlicedLoad take(taking, subject.signals);
+  put.use_tube(fill.tube());
+  take.use_tube(fill.tube());
   if (Status s = fill.open(subject.address); !s.ok()) return s;
   if (Status s = put.open(subject.address); !s.ok()) return s;
   if (Status s = take.open(subject.address); !s.ok()) return s;
@@ -99,8 +64,8 @@ Status run_backlog(Subject& subject, Findings& findings) {
     const auto duration = static_cast<Nanos>(seconds * nanos_per_second);
     if (Status s = run_slices(put, take, slice, duration); !s.ok()) return s;
     const std::string setting = fmt::format("{} jobs", size);
-    put.report(setting, Operation::Put, findings);
-    take.report(setting, Operation::ReserveDelete, findings);
+    report(put, setting, Operation::Put, findings);
+    report(take, setting, Operation::ReserveDelete, findings);
   }
   return {};
 }

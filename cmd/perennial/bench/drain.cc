@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "cmd/perennial/bench/clock.h"
 #include "cmd/perennial/bench/footprint.h"
+#include "cmd/perennial/bench/sliced_load.h"
 #include "cmd/perennial/bench/tasks.h"
 
 namespace perennial::bench {
@@ -30,54 +30,28 @@ Status note_memory(const Subject& subject, uint64_t jobs, Findings& findings) {
   return {};
 }
 
-// Works off some jobs, and reports as the rate of `operation` what was done since the load began.
-class Stage {
- public:
-  explicit Stage(Load& load) : load_(load) { load_.recorder().begin(now_nanos()); }
-
-  Status run(uint64_t jobs) {
-    const Nanos cpu_before = own_cpu_time();
-    const Nanos begun = now_nanos();
-    Status s = load_.run_jobs(jobs);
-    took_ += now_nanos() - begun;
-    cpu_ += own_cpu_time() - cpu_before;
-    return s;
-  }
-
-  void report(uint64_t jobs, Operation operation, Findings& findings) {
-    Recorder::Entry entry = load_.recorder().of(operation);
-    entry.timeline.clear();
-    const auto took = static_cast<double>(took_);
-    findings.add_rate(
-        {"drain", fmt::format("{} jobs", jobs), std::string(name_of(operation))}, entry,
-        {.seconds = took / nanos_per_second, .client_cpu = static_cast<double>(cpu_) / took});
-  }
-
- private:
-  Load& load_;
-  Nanos took_ = 0;
-  Nanos cpu_ = 0;
-};
-
 Status run_drain(Subject& subject, Findings& findings) {
   const BenchOptions& options = subject.options;
   const uint64_t jobs = at_most(options.quick ? jobs_quick : jobs_default, options);
-  Load filling(filling_spec(options, job_bytes), 0, subject.signals);
+  const auto topic = [jobs](Operation operation) {
+    return Topic{"drain", fmt::format("{} jobs", jobs), std::string(name_of(operation))};
+  };
+  SlicedLoad filling(filling_spec(options, job_bytes), subject.signals);
   if (Status s = filling.open(subject.address); !s.ok()) return s;
-  Stage up(filling);
+  filling.begin();
   for (uint64_t inside = 0, step = 1; step <= steps; ++step) {
     const uint64_t next = jobs * step / steps;
-    if (Status s = up.run(next - std::exchange(inside, next)); !s.ok())
+    if (Status s = filling.run_slice(next - std::exchange(inside, next)); !s.ok())
       return std::move(s).with("fill the server");
     if (Status s = note_memory(subject, inside, findings); !s.ok()) return s;
   }
-  up.report(jobs, Operation::Put, findings);
-  Load draining(draining_spec(options, job_bytes), 0, subject.signals);
+  filling.report(topic(Operation::Put), Operation::Put, findings);
+  SlicedLoad draining(draining_spec(options, job_bytes), subject.signals);
   draining.use_tube(filling.tube());
   if (Status s = draining.open(subject.address); !s.ok()) return s;
-  Stage down(draining);
-  if (Status s = down.run(jobs); !s.ok()) return std::move(s).with("drain the server");
-  down.report(jobs, Operation::ReserveDelete, findings);
+  draining.begin();
+  if (Status s = draining.run_slice(jobs); !s.ok()) return std::move(s).with("drain the server");
+  draining.report(topic(Operation::ReserveDelete), Operation::ReserveDelete, findings);
   return note_memory(subject, 0, findings);
 }
 
