@@ -206,9 +206,9 @@ Snapshot Store::snapshot() const {
   return Snapshot(**impl_->db);
 }
 
-Result<Body> Store::read_body(JobId id, const Snapshot& snapshot) const {
+Result<Body> Store::read_body(JobId id, const Snapshot* snapshot) const {
   rocksdb::ReadOptions options;
-  options.snapshot = snapshot.at_;
+  if (snapshot != nullptr) options.snapshot = snapshot->at_;
   rocksdb::PinnableSlice value;
   const auto key = job_key(id);
   const Database& db = *impl_->db;

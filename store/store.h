@@ -84,10 +84,13 @@ class Store {
   // Reads how far flushes and compactions are behind. By the thread that writes.
   void look_at_debt();
 
-  // Any thread may take one, and read under it. NotFound: there was no such body. Corruption: it is
-  // not what was written. Io: the disk did not give it.
+  // Any thread may take one, and read under it, or read what is there now if it gives none.
+  // NotFound: there was no such body. Corruption: it is not what was written. Io: the disk did not
+  // give it. Not for each read a snapshot: when the oldest of them goes, RocksDB 7.8 compacts each
+  // table of the last level by itself that came there without being rewritten (compaction reason
+  // BottommostFiles).
   Snapshot snapshot() const;
-  Result<Body> read_body(JobId id, const Snapshot& snapshot) const;
+  Result<Body> read_body(JobId id, const Snapshot* snapshot = nullptr) const;
 
   // Makes `dir` with a copy of the database in `dir`/db, as it is after the last batch:
   // checkpoint.h. By the thread that writes. InvalidArgument: `dir` is on another file system, or

@@ -26,6 +26,11 @@ rocksdb::BlockBasedTableOptions table_options(size_t cache_bytes) {
   return table;
 }
 
+// Of the levels below: a queue's memtables hold its newest rows and tombstones of its oldest, so
+// that each compaction of level 0 rewrites the whole level below it. That is therefore no larger
+// than a memtable or two. From there on down new rows move by the table, without being rewritten,
+// and tombstones meet the tables of the oldest rows only.
+
 // Never read while serving, so the memtable needs no index and the tables no cache and no filter.
 void set_up_state_family(rocksdb::ColumnFamilyOptions& family, uint64_t compaction_bytes_max) {
   family.memtable_factory = make_id_memtable_factory(IdMemtableUse::FlushOnly);
@@ -33,7 +38,7 @@ void set_up_state_family(rocksdb::ColumnFamilyOptions& family, uint64_t compacti
   family.compression = rocksdb::kNoCompression;
   family.level0_file_num_compaction_trigger = 2;
   family.target_file_size_base = compaction_bytes_max / 16;
-  family.max_bytes_for_level_base = compaction_bytes_max / 4;
+  family.max_bytes_for_level_base = compaction_bytes_max / 16;
   family.max_compaction_bytes = compaction_bytes_max;
   family.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table_options(0)));
 }
@@ -42,8 +47,8 @@ void set_up_bodies(rocksdb::ColumnFamilyOptions& family, uint64_t compaction_byt
   family.memtable_factory = make_id_memtable_factory(IdMemtableUse::Lookups);
   family.write_buffer_size = 32 * mib;
   family.compression = rocksdb::kLZ4Compression;
-  family.target_file_size_base = compaction_bytes_max / 4;
-  family.max_bytes_for_level_base = compaction_bytes_max;
+  family.target_file_size_base = compaction_bytes_max / 8;
+  family.max_bytes_for_level_base = compaction_bytes_max / 8;
   family.max_compaction_bytes = compaction_bytes_max;
   family.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table_options(32 * mib)));
 }

@@ -4,10 +4,6 @@
 #include <optional>
 #include <utility>
 
-#include <fmt/format.h>
-
-#include "cmd/perenniald/failure.h"
-#include "cmd/perenniald/log.h"
 #include "engine/types/check.h"
 
 namespace perennial::perenniald {
@@ -16,38 +12,70 @@ struct BodyReads::Work {
   BodyReads* owner;
   const store::Store* store;
   core::BodyRead read;
-  store::Snapshot snapshot;
-  uv_work_t request;
-  std::optional<Result<Body>> body;
+  Work* next_of_job = nullptr;
+  std::optional<store::Snapshot> snapshot = std::nullopt;  // From before the body was deleted.
+  bool under_snapshot = false;  // Whether the pool reads, or has read, under it.
+  uv_work_t request{};
+  std::optional<Result<Body>> body = std::nullopt;
 };
 
-void BodyReads::start(const store::Store& store, const core::BodyRead& read) {
-  auto* const work = new Work{this, &store, read, store.snapshot(), {}, std::nullopt};
-  work->request.data = work;
-  ++under_way_;
-  const auto on_pool = [](uv_work_t* request) {
-    auto& self = *static_cast<Work*>(request->data);
-    self.body.emplace(self.store->read_body(self.read.job, self.snapshot));
-  };
-  const auto on_loop = [](uv_work_t* request, int /*status*/) {
-    const std::unique_ptr<Work> self(static_cast<Work*>(request->data));
-    self->owner->finish(*self);
-  };
-  CHECK(uv_queue_work(&loop_, &work->request, on_pool, on_loop) == 0);
+BodyReads::BodyReads(uv_loop_t& loop, Done done, std::function<void(const Status&)> failed)
+    : loop_(loop), done_(std::move(done)), failed_(std::move(failed)) {}
+
+BodyReads::~BodyReads() {
+  CHECK(under_way_.empty());
 }
 
-void BodyReads::finish(Work& work) {
-  --under_way_;
-  Result<Body>& body = *work.body;
-  const bool damaged = !body.ok() && (body.status().code() == StatusCode::NotFound ||
-                                      body.status().code() == StatusCode::Corruption);
-  // A disk that does not give back what it has taken is no disk to go on with.
-  if (!body.ok() && !damaged) end_process(running_failure(body.status()));
-  if (damaged) {
-    log(Level::Error, "body.damaged",
-        {{"job", fmt::format("{}", work.read.job)}, {"error", body.status().message()}});
+void BodyReads::start(const store::Store& store, const core::BodyRead& read) {
+  auto* const work = new Work{.owner = this, .store = &store, .read = read};
+  work->request.data = work;
+  Work*& first = under_way_[read.job];
+  work->next_of_job = std::exchange(first, work);
+  queue(*work);
+}
+
+void BodyReads::queue(Work& work) {
+  const auto on_pool = [](uv_work_t* request) {
+    auto& self = *static_cast<Work*>(request->data);
+    self.body.emplace(
+        self.store->read_body(self.read.job, self.under_snapshot ? &*self.snapshot : nullptr));
+  };
+  const auto on_loop = [](uv_work_t* request, int /*status*/) {
+    auto& self = *static_cast<Work*>(request->data);
+    self.owner->on_read(self);
+  };
+  CHECK(uv_queue_work(&loop_, &work.request, on_pool, on_loop) == 0);
+}
+
+// The pool looks at a snapshot only in a read that was queued with it.
+void BodyReads::before_write(const store::Batch& batch) {
+  if (under_way_.empty()) return;
+  for (const store::JobEffect& job : batch.jobs()) {
+    if (job.after) continue;
+    const auto found = under_way_.find(job.id);
+    if (found == under_way_.end()) continue;
+    for (Work* work = found->second; work != nullptr; work = work->next_of_job) {
+      if (!work->snapshot) work->snapshot.emplace(work->store->snapshot());
+    }
   }
-  core_.on_body(work.read.read, std::move(body), clock_.now());
+}
+
+void BodyReads::on_read(Work& work) {
+  const StatusCode code = work.body->ok() ? StatusCode::Ok : work.body->status().code();
+  if (code == StatusCode::NotFound && work.snapshot && !work.under_snapshot) {
+    work.under_snapshot = true;
+    return queue(work);
+  }
+  const std::unique_ptr<Work> ended(&work);
+  const auto found = under_way_.find(work.read.job);
+  Work** place = &found->second;
+  while (*place != &work) place = &(*place)->next_of_job;
+  *place = work.next_of_job;
+  if (found->second == nullptr) under_way_.erase(found);
+  const bool told =
+      code == StatusCode::Ok || code == StatusCode::NotFound || code == StatusCode::Corruption;
+  if (!told) return failed_(work.body->status());
+  done_(work.read, std::move(*work.body));
 }
 
 }  // namespace perennial::perenniald

@@ -1,34 +1,48 @@
 #pragma once
 
-#include <cstddef>
+#include <functional>
 
 #include <uv.h>
 
-#include "cmd/perenniald/clock.h"
+#include "absl/container/flat_hash_map.h"
 #include "cmd/perenniald/core/core.h"
+#include "store/batch.h"
 #include "store/store.h"
 
 namespace perennial::perenniald {
 
 // Reads bodies that are not in memory on libuv's pool, each as the database was when it was asked
 // for.
+//
+// What is asked for is in the database, and nearly always still there when the pool comes to it. So
+// a read takes no snapshot (store::Store::read_body says why) until a batch is about to be written
+// that deletes its body, and is only repeated under that if it came too late.
 class BodyReads {
  public:
-  // All outlive the reads.
-  BodyReads(uv_loop_t& loop, core::Core& core, TurnClock& clock)
-      : loop_(loop), core_(core), clock_(clock) {}
+  using Done = std::function<void(const core::BodyRead& read, Result<Body> body)>;
+
+  // `loop` and `store` outlive the reads. `done` is told of each body on the loop; NotFound and
+  // Corruption are a damaged one. `failed` is told when the disk does not give what it has taken.
+  BodyReads(uv_loop_t& loop, Done done, std::function<void(const Status&)> failed);
+  ~BodyReads();
+  BodyReads(const BodyReads&) = delete;
+  BodyReads& operator=(const BodyReads&) = delete;
 
   void start(const store::Store& store, const core::BodyRead& read);
-  bool busy() const { return under_way_ > 0; }
+  // REQUIRES: called before each batch is written.
+  void before_write(const store::Batch& batch);
+  bool busy() const { return !under_way_.empty(); }
 
  private:
   struct Work;
-  void finish(Work& work);
+  void queue(Work& work);
+  void on_read(Work& work);
 
   uv_loop_t& loop_;
-  core::Core& core_;
-  TurnClock& clock_;
-  size_t under_way_ = 0;
+  Done done_;
+  std::function<void(const Status&)> failed_;
+  // The reads of a job, as a list; each is owned by the request to libuv.
+  absl::flat_hash_map<JobId, Work*> under_way_;
 };
 
 }  // namespace perennial::perenniald

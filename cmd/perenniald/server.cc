@@ -44,7 +44,10 @@ Server::Server(const Config& config, std::vector<BoundSocket> sockets)
       acceptor_(loop_, std::move(sockets),
                 {.has_room = [this] { return connections_.count() < connections_max_; },
                  .accepted = [this](const AcceptedSocket& socket) { connections_.open(socket); }}),
-      body_reads_(loop_, core_, clock_),
+      body_reads_(
+          loop_,
+          [this](const core::BodyRead& read, Result<Body> body) { on_body(read, std::move(body)); },
+          [](const Status& failed) { end_process(running_failure(failed)); }),
       checkpoints_(loop_, core_, clock_, checkpoint_settings(config, process_facts_.version)) {
   start_handles();
 }
@@ -126,8 +129,17 @@ void Server::hand_over() {
   const bool due = phase_ == Phase::Stopping ? core_.has_batch() : core_.batch_due(now);
   if (!due) return;
   store::Batch batch = core_.take_batch(now);
+  body_reads_.before_write(batch);
   if (committer_->commit_here(batch)) return on_committed();
   committer_->submit(std::move(batch));
+}
+
+void Server::on_body(const core::BodyRead& read, Result<Body> body) {
+  if (!body.ok()) {
+    log(Level::Error, "body.damaged",
+        {{"job", fmt::format("{}", read.job)}, {"error", body.status().message()}});
+  }
+  core_.on_body(read.read, std::move(body), clock_.now());
 }
 
 // A timer that is armed too early is left as it is: it fires, finds nothing due, and is armed

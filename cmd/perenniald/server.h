@@ -65,6 +65,7 @@ class Server {
   void on_prepare();
   bool carry();
   void hand_over();
+  void on_body(const core::BodyRead& read, Result<Body> body);
   void arm_timer();
   void on_timer();
   void on_phase_timer();

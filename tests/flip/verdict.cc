@@ -36,7 +36,7 @@ Verdict judge_bodies(const Store& store, const Image& image, std::string& damage
   const Snapshot snapshot = store.snapshot();
   Verdict verdict = Verdict::Whole;
   for (const auto& [id, row] : image.jobs) {
-    const Result<Body> body = store.read_body(id, snapshot);
+    const Result<Body> body = store.read_body(id, &snapshot);
     if (body.ok() && body->view() == body_of(id)) continue;
     damaged += fmt::format("{} ", id);
     message = body.ok() ? fmt::format("body of job {} is another", id) : body.status().message();

@@ -53,7 +53,7 @@ Content read_back(const std::string& dir) {
   };
   EXPECT_TRUE((*store)->load(sink).ok());
   for (const auto& [id, row] : content.jobs) {
-    Result<Body> body = (*store)->read_body(id, (*store)->snapshot());
+    Result<Body> body = (*store)->read_body(id);
     EXPECT_TRUE(body.ok());
     content.bodies.emplace(id, body->view());
   }

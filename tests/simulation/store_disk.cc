@@ -57,7 +57,7 @@ Disk::Done StoreDisk::look() {
 }
 
 Result<Body> StoreDisk::body(JobId id) {
-  return store_->read_body(id, store_->snapshot());
+  return store_->read_body(id);
 }
 
 Status StoreDisk::close(JobId next_id) {

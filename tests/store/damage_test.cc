@@ -118,7 +118,7 @@ TEST(Damage, ABodyWithTheWrongHashIsFoundWhenItIsRead) {
   const auto store = Store::open({.data_dir = dir.data_dir()});
   ASSERT_TRUE(store.ok());
   ASSERT_TRUE(read_image(**store).ok());
-  const Result<Body> body = (*store)->read_body(1, (*store)->snapshot());
+  const Result<Body> body = (*store)->read_body(1);
   ASSERT_FALSE(body.ok());
   EXPECT_EQ(body.status().code(), StatusCode::Corruption);
   EXPECT_EQ(body.status().message(),
@@ -135,7 +135,7 @@ TEST(Damage, AReadErrorIsTold) {
   const auto store = Store::open({.data_dir = dir.data_dir(), .env = env.get()});
   ASSERT_TRUE(store.ok());
   fs->fail_all(support::Call::Read, rocksdb::IOStatus::IOError("injected"));
-  EXPECT_EQ((*store)->read_body(1, (*store)->snapshot()).status().code(), StatusCode::Io);
+  EXPECT_EQ((*store)->read_body(1).status().code(), StatusCode::Io);
   EXPECT_EQ(read_image(**store).status().code(), StatusCode::Io);
 }
 

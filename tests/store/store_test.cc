@@ -159,10 +159,10 @@ TEST(Store, ABodyStaysForASnapshotThatSawIt) {
   batch.add(JobMoved{.id = 1, .before = JobState::Ready, .after = {}, .promised = true});
   batch.seal(2, 1, 6);
   ASSERT_TRUE(store->write(batch, true).ok());
-  const Result<Body> body = store->read_body(1, before);
+  const Result<Body> body = store->read_body(1, &before);
   ASSERT_TRUE(body.ok()) << body.status().message();
   EXPECT_EQ(body->view(), "hello");
-  const Result<Body> gone = store->read_body(1, store->snapshot());
+  const Result<Body> gone = store->read_body(1);
   ASSERT_FALSE(gone.ok());
   EXPECT_EQ(gone.status().code(), StatusCode::NotFound);
 }

@@ -80,7 +80,7 @@ std::string difference(Store& store, const Image& image) {
   if (!problem.empty()) return problem;
   const Snapshot snapshot = store.snapshot();
   for (const auto& [id, row] : image.jobs) {
-    const Result<Body> body = store.read_body(id, snapshot);
+    const Result<Body> body = store.read_body(id, &snapshot);
     problem = body_problem(id, body.ok() ? Status() : body.status(),
                            body.ok() ? body->view() : std::string_view());
     if (!problem.empty()) return problem;
