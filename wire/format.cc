@@ -110,17 +110,11 @@ void append_reply(std::string& out, const Reply& reply) {
   std::visit(Appender{out}, reply);
 }
 
-void append_job(std::string& out, const JobReply& reply, std::string_view body) {
-  CHECK(body.size() == reply.body_bytes);
-  // A great body is copied once, and the string does not grow to twice its size for the CRLF.
-  constexpr size_t around_bytes = 64;
-  out.reserve(out.size() + body.size() + around_bytes);
+void append_job_head(std::string& out, const JobReply& reply) {
   out += reply.kind == JobReply::Kind::Reserved ? "RESERVED " : "FOUND ";
   append_number(out, reply.id);
   out += ' ';
   append_counted(out, "", reply.body_bytes);
-  out += body;
-  out += "\r\n";
 }
 
 void append_stats(std::string& out, const EngineStats& engine, const ProcessFacts& process,

@@ -35,7 +35,7 @@ struct Connections::Connection {
     uv_pipe_t pipe;
   };
   uv_write_t write;
-  core::Taken rest;  // What the write under way holds.
+  std::string rest;  // What the write under way holds.
   bool reading = false;
   bool writing = false;
   bool at_end = false;
@@ -108,11 +108,13 @@ bool Connections::write_out(Connection& conn) {
   return true;
 }
 
+// libuv tells that a socket takes bytes again by having written them, and does that for all sockets
+// at once, however many there are. So it is given little; the rest waits for service(), which is
+// called for as long as a turn has time.
 void Connections::write_rest(Connection& conn) {
-  conn.rest = core_.take_output(conn.id);
-  const std::string_view rest = conn.rest.view();
-  const uv_buf_t bytes =
-      uv_buf_init(const_cast<char*>(rest.data()), static_cast<unsigned>(rest.size()));
+  constexpr size_t rest_bytes_max = 4 << 10;
+  conn.rest = core_.output(conn.id).substr(0, rest_bytes_max);
+  const uv_buf_t bytes = uv_buf_init(conn.rest.data(), static_cast<unsigned>(conn.rest.size()));
   conn.write.data = &conn;
   conn.writing = true;
   ++writes_;
@@ -126,7 +128,7 @@ void Connections::on_write(uv_write_t* request, int status) {
   --self.writes_;
   if (conn.closing) return;
   if (status != 0) return self.close(conn);
-  const size_t bytes = std::exchange(conn.rest, {}).view().size();
+  const size_t bytes = std::exchange(conn.rest, {}).size();
   self.core_.on_written(conn.id, bytes, self.clock_.now());
 }
 

@@ -25,7 +25,7 @@ std::string show(const std::vector<engine::ConnReply>& replies) {
   for (const engine::ConnReply& reply : replies) {
     text += std::to_string(reply.conn) + ": ";
     if (const auto* job = std::get_if<JobReply>(&reply.reply)) {
-      wire::append_job(text, *job, std::string(job->body_bytes, 'x'));
+      wire::append_job_head(text, *job);
     } else if (const auto* stats = std::get_if<std::unique_ptr<EngineStats>>(&reply.reply)) {
       wire::append_stats(text, **stats, {}, {});
     } else {

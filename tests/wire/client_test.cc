@@ -118,8 +118,10 @@ TEST(Client, RepliesOfTheServerAreRead) {
   append_reply(bytes, Using{std::string(200, 'u')});
   append_reply(bytes, Watching{3});
   append_reply(bytes, KickedCount{4});
-  append_job(bytes, {JobReply::Kind::Reserved, 9, 6}, "a\r\nb\r\n");
-  append_job(bytes, {JobReply::Kind::Found, 10, 0}, "");
+  append_job_head(bytes, {JobReply::Kind::Reserved, 9, 6});
+  bytes.append("a\r\nb\r\n").append(job_tail);
+  append_job_head(bytes, {JobReply::Kind::Found, 10, 0});
+  bytes.append(job_tail);
   append_reply(bytes, std::make_unique<TubeNames>(TubeNames{{"default", "x"}}));
   append_reply(bytes, std::make_unique<CheckpointFailed>(CheckpointFailed{"no"}));
   want.insert(want.end(),

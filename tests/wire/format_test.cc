@@ -84,13 +84,13 @@ TEST(Format, CheckpointFailed) {
             "FAILED 28\r\n---\nreason: \"disk \\\"full\\\"\"\n\r\n");
 }
 
-TEST(Format, JobWithBody) {
+TEST(Format, HeadOfAJob) {
   std::string out = "before|";
-  append_job(out, {JobReply::Kind::Reserved, 9, 4}, "a\r\nb");
-  EXPECT_EQ(out, "before|RESERVED 9 4\r\na\r\nb\r\n");
+  append_job_head(out, {JobReply::Kind::Reserved, 9, 4});
+  EXPECT_EQ(out, "before|RESERVED 9 4\r\n");
   out.clear();
-  append_job(out, {JobReply::Kind::Found, 18446744073709551615u, 0}, "");
-  EXPECT_EQ(out, "FOUND 18446744073709551615 0\r\n\r\n");
+  append_job_head(out, {JobReply::Kind::Found, 18446744073709551615u, 0});
+  EXPECT_EQ(out, "FOUND 18446744073709551615 0\r\n");
 }
 
 }  // namespace

@@ -139,14 +139,6 @@ std::string_view Core::output(ConnId id) const {
   return conn != nullptr ? conn->outbox.ready() : std::string_view();
 }
 
-Taken Core::take_output(ConnId id) {
-  Connection* const conn = find(id);
-  CHECK(conn != nullptr);
-  Taken taken = conn->outbox.take_ready();
-  count(*conn);
-  return taken;
-}
-
 bool Core::reading(ConnId id) const {
   const Connection* const conn = find(id);
   if (conn == nullptr || conn->at_end || conn->quitting || conn->held_put) return false;

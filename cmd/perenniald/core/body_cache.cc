@@ -49,10 +49,9 @@ void BodyCache::shrink() {
   }
 }
 
-std::optional<std::string_view> BodyCache::find(JobId id) const {
+const Body* BodyCache::find(JobId id) const {
   const auto* const found = by_id_.find(id);
-  if (found == nullptr) return std::nullopt;
-  return (*found)->body.view();
+  return found != nullptr ? &(*found)->body : nullptr;
 }
 
 }  // namespace perennial::core

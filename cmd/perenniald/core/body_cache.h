@@ -3,7 +3,6 @@
 #include <cstddef>
 #include <deque>
 #include <list>
-#include <optional>
 #include <string_view>
 
 #include "engine/types/basic.h"
@@ -28,7 +27,8 @@ class BodyCache {
   // Batches up to this one have been written.
   void unpin(BatchIndex written);
 
-  std::optional<std::string_view> find(JobId id) const;
+  // Null: it is not here. Valid until the next call of anything that is not const.
+  const Body* find(JobId id) const;
   size_t bytes() const { return bytes_; }
 
  private:

@@ -264,11 +264,12 @@ void Core::push_scratch(Connection& conn, BatchIndex after) {
 }
 
 void Core::answer_job(Connection& conn, const JobReply& reply, BatchIndex after) {
-  const std::optional<std::string_view> body = bodies_.find(reply.id);
-  if (body) {
+  if (const Body* const body = bodies_.find(reply.id)) {
+    CHECK(body->size() == reply.body_bytes);
     scratch_.clear();
-    wire::append_job(scratch_, reply, *body);
-    return push_scratch(conn, after);
+    wire::append_job_head(scratch_, reply);
+    conn.outbox.push(after, scratch_, *body, wire::job_tail);
+    return hold(conn, after);
   }
   constexpr size_t head_bytes = 64;
   const uint64_t slot = conn.outbox.open_slot(after, reply.body_bytes + head_bytes);
@@ -294,13 +295,14 @@ void Core::on_body(uint64_t read, Result<Body> body, Nanos now) {
   const bool whole = body.ok() && body->size() == reading.reply.body_bytes;
   Connection* const conn = find(reading.conn);
   if (conn != nullptr) {
-    std::string bytes;
+    scratch_.clear();
     if (whole) {
-      wire::append_job(bytes, reading.reply, body->view());
+      wire::append_job_head(scratch_, reading.reply);
+      conn->outbox.fill_slot(reading.slot, scratch_, *body, wire::job_tail);
     } else {
-      wire::append_reply(bytes, Word::InternalError);
+      wire::append_reply(scratch_, Word::InternalError);
+      conn->outbox.fill_slot(reading.slot, scratch_, Body(), {});
     }
-    conn->outbox.fill_slot(reading.slot, std::move(bytes));
     conn->outbox.release(answerable_);
     after_progress(*conn);
   }

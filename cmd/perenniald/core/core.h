@@ -106,7 +106,7 @@ class Core {
   // The body of a read, or why there is none: NotFound or Corruption. (An I/O error ends the
   // process; it must not come here.)
   void on_body(uint64_t read, Result<Body> body, Nanos now);
-  // The first `bytes` of output(), or bytes given out by take_output(), have left.
+  // The first `bytes` of output() have left.
   void on_written(ConnId conn, size_t bytes, Nanos now);
 
   // ---- What to do.
@@ -119,10 +119,9 @@ class Core {
   // The connections that may have output, or should be read again or no longer, or closed. Each
   // once.
   void take_changed(std::vector<ConnId>& changed);
-  // Bytes that may leave now. Valid until the next call for this connection.
+  // Bytes that may leave now, from the first: all, or as many as lie together. Valid until the next
+  // call for this connection.
   std::string_view output(ConnId conn) const;
-  // The same, given away: for a write that goes on after this turn.
-  Taken take_output(ConnId conn);
   // Whether to read from this connection.
   bool reading(ConnId conn) const;
   // Whether all that it will ever be answered has left: close it (and call on_close).

@@ -1,11 +1,15 @@
 #include "cmd/perenniald/core/outbox.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "engine/types/check.h"
 
 namespace perennial::core {
 namespace {
+
+// From this size on a body is not copied.
+constexpr size_t piece_bytes_min = 16 << 10;
 
 // A large answer's room is not kept for ever.
 void forget(std::string& bytes) {
@@ -30,6 +34,17 @@ void Outbox::push(BatchIndex after, std::string_view bytes) {
   marks_.push_back({.after = after, .bytes = bytes.size()});
 }
 
+void Outbox::push(BatchIndex after, std::string_view head, const Body& body,
+                  std::string_view tail) {
+  if (body.size() >= piece_bytes_min) {
+    open_slot(after, 0);
+    return fill(marks_.back(), head, body, tail);
+  }
+  push(after, head);
+  push(after, body.view());
+  push(after, tail);
+}
+
 uint64_t Outbox::open_slot(BatchIndex after, size_t bytes) {
   CHECK(next_mark_ == marks_.size() || marks_.back().after <= after);
   held_bytes_ += bytes;
@@ -38,39 +53,52 @@ uint64_t Outbox::open_slot(BatchIndex after, size_t bytes) {
   return last_slot_;
 }
 
-void Outbox::fill_slot(uint64_t slot, std::string bytes) {
-  for (size_t i = next_mark_; i < marks_.size(); ++i) {
-    Mark& mark = marks_[i];
-    if (mark.slot != slot) continue;
-    CHECK(!mark.filled);
-    held_bytes_ += bytes.size() - mark.bytes;
-    mark.bytes = bytes.size();
-    mark.slot_bytes = std::move(bytes);
-    mark.filled = true;
-    --open_slots_;
-    return;
+void Outbox::fill_slot(uint64_t slot, std::string_view head, const Body& body,
+                       std::string_view tail) {
+  const auto first = marks_.begin() + static_cast<std::ptrdiff_t>(next_mark_);
+  const auto mark =
+      std::find_if(first, marks_.end(), [slot](const Mark& m) { return m.slot == slot; });
+  CHECK(mark != marks_.end() && !mark->filled);
+  fill(*mark, head, body, tail);
+}
+
+void Outbox::fill(Mark& mark, std::string_view head, const Body& body, std::string_view tail) {
+  const size_t bytes = head.size() + body.size() + tail.size();
+  held_bytes_ += bytes - mark.bytes;
+  mark.bytes = bytes;
+  mark.filled = true;
+  --open_slots_;
+  if (body.size() >= piece_bytes_min) {
+    mark.head = head;
+    mark.piece.emplace(body.share(), std::string(tail));
+  } else {
+    mark.head.reserve(bytes);
+    mark.head.append(head).append(body.view()).append(tail);
   }
-  CHECK(!"a slot that was opened");
 }
 
 void Outbox::release(BatchIndex answerable) {
   while (next_mark_ < marks_.size()) {
     Mark& mark = marks_[next_mark_];
     if (mark.after > answerable || !mark.filled) break;
-    if (mark.slot != 0 && ready_.empty()) {
-      ready_ = std::move(mark.slot_bytes);  // A great body is not copied.
-    } else if (mark.slot != 0) {
-      ready_.append(mark.slot_bytes);
-    } else if (ready_.empty() && mark.bytes == text_.size()) {
-      ready_.swap(text_);  // Nor is anything when all of it leaves.
+    if (mark.slot != 0) {
+      add_ready(mark.head);
+      if (mark.piece) pieces_.push_back(*std::exchange(mark.piece, std::nullopt));
+    } else if (ready_bytes_ == 0 && mark.bytes == text_.size()) {
+      front_.swap(text_);  // Nothing is copied when all of it leaves.
     } else {
-      ready_.append(text_, next_text_, mark.bytes);
+      add_ready(std::string_view(text_).substr(next_text_, mark.bytes));
       next_text_ += mark.bytes;
     }
+    ready_bytes_ += mark.bytes;
     held_bytes_ -= mark.bytes;
     ++next_mark_;
   }
   forget_released();
+}
+
+void Outbox::add_ready(std::string_view bytes) {
+  (pieces_.empty() ? front_ : pieces_.back().tail).append(bytes);
 }
 
 void Outbox::forget_released() {
@@ -90,23 +118,26 @@ void Outbox::forget_released() {
   next_text_ = 0;
 }
 
-Taken Outbox::take_ready() {
-  Taken taken{std::exchange(ready_, {}), std::exchange(sent_, 0)};
-  taken_bytes_ += taken.view().size();
-  return taken;
+std::string_view Outbox::ready() const {
+  const std::string_view front = front_.empty() && next_piece_ < pieces_.size()
+                                     ? pieces_[next_piece_].body.view()
+                                     : std::string_view(front_);
+  return front.substr(sent_);
 }
 
 void Outbox::consume(size_t bytes) {
-  if (taken_bytes_ > 0) {
-    CHECK(bytes <= taken_bytes_);
-    taken_bytes_ -= bytes;
-    return;
-  }
-  CHECK(bytes <= ready_.size() - sent_);
+  CHECK(bytes <= ready().size());
   sent_ += bytes;
-  if (sent_ < ready_.size()) return;
+  ready_bytes_ -= bytes;
+  if (!ready().empty()) return;
   sent_ = 0;
-  forget(ready_);
+  if (!front_.empty() || next_piece_ == pieces_.size()) return forget(front_);
+  front_ = std::move(pieces_[next_piece_].tail);
+  pieces_[next_piece_].body = Body();
+  ++next_piece_;
+  if (next_piece_ < pieces_.size() && next_piece_ < 64) return;
+  pieces_.erase(pieces_.begin(), pieces_.begin() + static_cast<std::ptrdiff_t>(next_piece_));
+  next_piece_ = 0;
 }
 
 }  // namespace perennial::core

@@ -2,21 +2,15 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "engine/types/basic.h"
+#include "engine/types/body.h"
 
 namespace perennial::core {
-
-// Bytes given away, of which the first `sent` have left before.
-struct Taken {
-  std::string bytes;
-  size_t sent = 0;
-
-  std::string_view view() const { return std::string_view(bytes).substr(sent); }
-};
 
 // The replies of one connection, in the order of its commands. A reply leaves when the batch that
 // it is tagged with is answerable, when its body has been read, and when all replies before it have
@@ -26,41 +20,52 @@ class Outbox {
   // Adds a reply that may leave once batch `after` is answerable.
   // REQUIRES: `after` is not below that of any reply still held.
   void push(BatchIndex after, std::string_view bytes);
+  // The same of one that holds a body. A great one is shared, not copied.
+  void push(BatchIndex after, std::string_view head, const Body& body, std::string_view tail);
 
   // Keeps a place for a reply of about `bytes` bytes that is not known yet. Returns its number.
   uint64_t open_slot(BatchIndex after, size_t bytes);
   // REQUIRES: this slot was opened and not filled.
-  void fill_slot(uint64_t slot, std::string bytes);
+  void fill_slot(uint64_t slot, std::string_view head, const Body& body, std::string_view tail);
 
   // Makes ready what may leave now that batches up to `answerable` may be spoken of.
   void release(BatchIndex answerable);
 
-  // Bytes that may leave, from the first.
-  std::string_view ready() const { return std::string_view(ready_).substr(sent_); }
-  // Gives them away; they count as held here until consume() says that they have left.
-  Taken take_ready();
-  // The first `bytes` of ready(), or of what was taken, have left.
+  // Bytes that may leave, from the first; all of them, or as many as lie together. Valid until the
+  // next call of anything that is not const.
+  std::string_view ready() const;
+  // The first `bytes` of ready() have left.
   void consume(size_t bytes);
 
   // All bytes that have not left, ready or not; a slot counts from its opening.
-  size_t bytes() const { return held_bytes_ + ready_.size() - sent_ + taken_bytes_; }
+  size_t bytes() const { return held_bytes_ + ready_bytes_; }
   // Slots that are not filled yet.
   size_t open_slots() const { return open_slots_; }
   bool empty() const { return bytes() == 0 && next_mark_ == marks_.size(); }
-  // The same in memory: what strings keep in reserve counts, too.
+  // The same in memory: what strings keep in reserve counts, too. A body that others share counts
+  // whole.
   size_t memory_bytes() const {
     const size_t text_bytes = text_.size() - next_text_;
-    return held_bytes_ - text_bytes + text_.capacity() + ready_.capacity() + taken_bytes_;
+    const size_t front_bytes = front_.empty() ? 0 : front_.size() - sent_;
+    return bytes() - text_bytes - front_bytes + text_.capacity() + front_.capacity();
   }
 
  private:
+  // A body and what follows it.
+  struct Piece {
+    Body body;
+    std::string tail;
+  };
   struct Mark {
     BatchIndex after;
-    size_t bytes;       // In text_, or announced for a slot.
+    size_t bytes;       // In text_, or announced for a slot, or of what fills it.
     uint64_t slot = 0;  // 0: no slot.
     bool filled = true;
-    std::string slot_bytes = {};
+    std::string head = {};  // Of a slot, and all of one whose body is no piece.
+    std::optional<Piece> piece = {};
   };
+  void fill(Mark& mark, std::string_view head, const Body& body, std::string_view tail);
+  void add_ready(std::string_view bytes);
   void forget_released();
 
   std::string text_;  // The bytes of all marks that are no slot, one behind the other.
@@ -70,9 +75,14 @@ class Outbox {
   uint64_t last_slot_ = 0;
   size_t open_slots_ = 0;
   size_t held_bytes_ = 0;
-  std::string ready_;
+
+  // What may leave: text, of which the first `sent_` bytes have, and then pieces. Of the first
+  // piece `sent_` is, once there is no text in front of it.
+  std::string front_;
+  std::vector<Piece> pieces_;
+  size_t next_piece_ = 0;
   size_t sent_ = 0;
-  size_t taken_bytes_ = 0;
+  size_t ready_bytes_ = 0;
 };
 
 }  // namespace perennial::core

@@ -21,14 +21,18 @@ TEST(Body, TakesSmallOnesWhole) {
   EXPECT_EQ(body.capacity(), 1000u);
 }
 
+// Whatever kind of memory it goes through as it grows.
 TEST(Body, KeepsItsBytesInAnySplit) {
-  const std::string text(300'000, 'y');
-  Body body;
-  for (size_t at = 0; at < text.size(); at += 7919) {
-    body.append(std::string_view(text).substr(at, 7919), text.size());
+  for (const size_t size : {300'000, 3'000'000, 30'000'000}) {
+    std::string text;
+    for (size_t i = 0; text.size() < size; ++i) text += std::to_string(i);
+    Body body;
+    for (size_t at = 0; at < text.size(); at += 79'190) {
+      body.append(std::string_view(text).substr(at, 79'190), text.size());
+    }
+    EXPECT_TRUE(body.view() == text) << size;
+    EXPECT_EQ(body.capacity(), text.size());
   }
-  EXPECT_EQ(body.view(), text);
-  EXPECT_EQ(body.capacity(), text.size());
 }
 
 TEST(Body, MovesWithoutCopying) {
@@ -38,6 +42,34 @@ TEST(Body, MovesWithoutCopying) {
   EXPECT_EQ(moved.view().data(), bytes);
   body = std::move(moved);
   EXPECT_EQ(body.view(), "hello");
+}
+
+TEST(Body, IsSharedWithoutCopying) {
+  for (const size_t size : {5, 5'000'000}) {
+    const std::string text(size, 'z');
+    Body body(text);
+    Body other = body.share();
+    EXPECT_EQ(other.view().data(), body.view().data());
+    body = Body("gone");
+    EXPECT_TRUE(other.view() == text);
+    body = other.share();
+    other = Body();
+    EXPECT_TRUE(body.view() == text);
+  }
+  EXPECT_EQ(Body().share().view(), "");
+}
+
+TEST(BodyDeathTest, DoesNotGrowWhileItIsShared) {
+  Body body("a");
+  const Body other = body.share();
+  EXPECT_DEATH(body.append(std::string_view("b"), 2), "shared");
+}
+
+TEST(Body, GrowsAgainWhenItIsNotSharedAnyMore) {
+  Body body("a");
+  { const Body other = body.share(); }
+  body.append(std::string_view("b"), 2);
+  EXPECT_EQ(body.view(), "ab");
 }
 
 }  // namespace

@@ -1,7 +1,10 @@
 #include "cmd/perenniald/core/outbox.h"
 
+#include <algorithm>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -33,7 +36,7 @@ TEST(Outbox, HoldsEverythingBehindASlotUntilItIsFilled) {
   outbox.release(0);
   EXPECT_EQ(outbox.ready(), "a");
   EXPECT_EQ(outbox.bytes(), 102u);  // A slot's bytes count at once.
-  outbox.fill_slot(slot, "bb");
+  outbox.fill_slot(slot, "b", Body(), "b");
   outbox.release(0);
   EXPECT_EQ(outbox.ready(), "abbc");
   EXPECT_EQ(outbox.bytes(), 4u);
@@ -42,7 +45,7 @@ TEST(Outbox, HoldsEverythingBehindASlotUntilItIsFilled) {
 TEST(Outbox, ASlotWaitsForItsBatchAlsoWhenItIsFilled) {
   Outbox outbox;
   const uint64_t slot = outbox.open_slot(2, 1);
-  outbox.fill_slot(slot, "x");
+  outbox.fill_slot(slot, "x", Body(), "");
   outbox.release(1);
   EXPECT_EQ(outbox.ready(), "");
   outbox.release(2);
@@ -54,45 +57,95 @@ TEST(Outbox, FillsSlotsInAnyOrder) {
   const uint64_t first = outbox.open_slot(1, 1);
   const uint64_t second = outbox.open_slot(1, 1);
   outbox.release(1);
-  outbox.fill_slot(second, "2");
+  outbox.fill_slot(second, "2", Body(), "");
   outbox.release(1);
   EXPECT_EQ(outbox.ready(), "");
-  outbox.fill_slot(first, "1");
+  outbox.fill_slot(first, "1", Body(), "");
   outbox.release(1);
   EXPECT_EQ(outbox.ready(), "12");
 }
 
-TEST(Outbox, CountsWhatWasTakenUntilItHasLeft) {
-  Outbox outbox;
-  outbox.push(0, "abc");
-  outbox.release(0);
-  outbox.consume(1);
-  EXPECT_EQ(outbox.take_ready().view(), "bc");
-  EXPECT_EQ(outbox.bytes(), 2u);
-  EXPECT_FALSE(outbox.empty());
-  outbox.push(0, "d");
-  outbox.release(0);
-  outbox.consume(2);
-  EXPECT_EQ(outbox.ready(), "d");
-  EXPECT_EQ(outbox.bytes(), 1u);
+// All that leaves, in pieces of at most so many bytes.
+std::string drain(Outbox& outbox, size_t bytes_max) {
+  std::string all;
+  while (!outbox.ready().empty()) {
+    const std::string_view some = outbox.ready().substr(0, bytes_max);
+    all += some;
+    outbox.consume(some.size());
+  }
+  return all;
 }
 
 // A body of a gigabyte takes half a second for each copy.
-TEST(Outbox, CopiesNoBodyThatLeavesByItself) {
+TEST(Outbox, CopiesNoGreatBody) {
+  const Body body(std::string(100'000, 'x'));
   Outbox outbox;
   const uint64_t slot = outbox.open_slot(0, 100'000);
-  std::string body(100'000, 'x');
-  const char* const bytes = body.data();
-  outbox.fill_slot(slot, std::move(body));
+  outbox.push(0, "head ", body, "\r\n");
+  outbox.fill_slot(slot, "read ", body, "\r\n");
+  EXPECT_EQ(outbox.bytes(), 2 * 100'007u);
   outbox.release(0);
-  EXPECT_EQ(outbox.ready().data(), bytes);
-  outbox.consume(10);
-  const Taken taken = outbox.take_ready();
-  EXPECT_EQ(taken.view().data(), bytes + 10);
-  EXPECT_EQ(taken.view().size(), 99'990u);
-  EXPECT_EQ(outbox.bytes(), 99'990u);
-  outbox.consume(99'990);
+  for (const std::string_view head : {"read ", "\r\nhead "}) {
+    EXPECT_EQ(outbox.ready(), head);
+    outbox.consume(head.size());
+    EXPECT_EQ(outbox.ready().data(), body.view().data());
+    outbox.consume(10);
+    EXPECT_EQ(outbox.ready().size(), 99'990u);
+    outbox.consume(99'990);
+  }
+  EXPECT_EQ(outbox.bytes(), 2u);
+  EXPECT_EQ(drain(outbox, 10), "\r\n");
   EXPECT_TRUE(outbox.empty());
+}
+
+// Small and great bodies, read and at hand, and answers without any, among them some that become
+// ready while the first is leaving.
+TEST(Outbox, KeepsTheOrderOfBodiesAndText) {
+  const Body great(std::string(50'000, 'g'));
+  const Body small("small");
+  for (const size_t bytes_max : {size_t{1'000}, size_t{7'919}, SIZE_MAX}) {
+    Outbox outbox;
+    std::string wanted;
+    std::string got;
+    std::vector<std::pair<uint64_t, const Body*>> slots;
+    for (BatchIndex batch = 1; batch <= 300; ++batch) {
+      const std::string text = std::to_string(batch) + ";";
+      const Body& body = batch % 3 == 0 ? great : small;
+      if (batch % 2 == 0) {
+        outbox.push(batch, text, body, "|");
+        wanted.append(text).append(body.view()).append("|");
+      } else if (batch % 5 == 0) {
+        slots.emplace_back(outbox.open_slot(batch, body.size()), &body);
+        wanted.append("slot").append(body.view()).append("|");
+      } else {
+        outbox.push(batch, text);
+        wanted += text;
+      }
+      if (batch % 20 != 0) continue;
+      for (; !slots.empty(); slots.pop_back()) {
+        outbox.fill_slot(slots.back().first, "slot", *slots.back().second, "|");
+      }
+      outbox.release(batch - 7);
+      got += outbox.ready().substr(0, bytes_max);
+      outbox.consume(std::min(bytes_max, outbox.ready().size()));
+    }
+    outbox.release(300);
+    got += drain(outbox, bytes_max);
+    EXPECT_TRUE(got == wanted) << bytes_max;
+    EXPECT_TRUE(outbox.empty());
+    EXPECT_LT(outbox.memory_bytes(), 128u << 10);
+  }
+}
+
+TEST(Outbox, CountsMemoryAlsoWhileABodyLeaves) {
+  const Body body(std::string(100'000, 'x'));
+  Outbox outbox;
+  outbox.push(0, "", body, "\r\n");
+  outbox.release(0);
+  outbox.consume(60'000);
+  EXPECT_EQ(outbox.bytes(), 40'002u);
+  EXPECT_GE(outbox.memory_bytes(), 40'002u);
+  EXPECT_LT(outbox.memory_bytes(), 50'000u);
 }
 
 // Long runs of held replies, released one batch at a time, come out whole.
