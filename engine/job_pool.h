@@ -8,8 +8,7 @@ namespace perennial::engine {
 
 // Owns the memory of all jobs, in aligned chunks: no header per job, and a chunk whose jobs are all
 // gone is given back, so that memory follows the number of jobs down as well as up. Chunks are so
-// large that malloc takes each from the kernel by itself and gives it back there: one that lies in
-// the heap stays resident until all above it are free.
+// large that an allocator gives each back to the kernel by itself.
 class JobPool {
  public:
   JobPool() = default;

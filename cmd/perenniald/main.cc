@@ -71,6 +71,5 @@ int run(int argc, char** argv) {
 }  // namespace perennial::perenniald
 
 int main(int argc, char** argv) {
-  perennial::perenniald::return_memory();
   return perennial::perenniald::run(argc, argv);
 }

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include <fmt/format.h>
-#include <malloc.h>
 #include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/resource.h>
@@ -50,14 +49,6 @@ void add_usage(ProcessFacts& facts) {
   CHECK(getrusage(RUSAGE_SELF, &usage) == 0);
   facts.user_time = to_nanos(usage.ru_utime);
   facts.system_time = to_nanos(usage.ru_stime);
-}
-
-void return_memory() {
-  // glibc's own first values (mallopt(3)), which stay once they are set; to trim less often.
-  constexpr int large_bytes = 128 << 10;
-  constexpr int trim_bytes = 4 << 20;
-  ::mallopt(M_MMAP_THRESHOLD, large_bytes);
-  ::mallopt(M_TRIM_THRESHOLD, trim_bytes);
 }
 
 void settle_core_dumps(bool wanted) {

@@ -16,12 +16,6 @@ void add_usage(ProcessFacts& facts);
 // the server's own files, or `wanted` if that is less and not 0.
 uint64_t connection_room(uint64_t wanted);
 
-// Has large blocks of memory come from the kernel and go back to it one by one, however large those
-// were that were freed before. Else glibc takes the size of each of those (a memtable's) for what
-// is usual here, and takes smaller ones from its heap from then on, which shrinks only at its end:
-// hundreds of megabytes of answers that slow clients had been owed stayed resident. Call it first.
-void return_memory();
-
 // Sees to it that a crash leaves a core dump, as far as the hard limit allows, or that it leaves
 // none: a dump holds the bodies of jobs, and lies where nobody looks after it. Call it after the
 // user was changed, which takes the right to be dumped away.
