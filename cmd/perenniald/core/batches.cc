@@ -157,8 +157,8 @@ bool Core::finished(ConnId id) const {
 std::optional<Nanos> Core::next_deadline() const {
   std::optional<Nanos> next = engine_.next_deadline();
   if (!open_.empty()) {
-    const bool awaits_company = open_.promised() && company_.until() > 0;
-    const Nanos due = awaits_company ? company_.until() : open_since_ + options_.sync_idle;
+    Nanos due = open_since_ + options_.sync_idle;
+    if (open_.promised() && company_.until() > 0) due = std::min(due, company_.until());
     next = next ? std::min(*next, due) : due;
   }
   return next;

@@ -120,6 +120,22 @@ TEST_F(SlowDisk, AndNotForLong) {
   EXPECT_TRUE(is_due());
 }
 
+// Half of a sync may be longer than anything waits to be written.
+TEST_F(SlowDisk, WhatIsWrittenAnywayIsTheSoonerDeadline) {
+  harness_.set_commits_take(400 * ms);
+  for (int i = 0; i < 2; ++i) {
+    harness_.send(one_, a_put);
+    harness_.commit();
+  }
+  harness_.send(other_, a_put);
+  const Nanos due = harness_.now() + Options().sync_idle;
+  EXPECT_EQ(harness_.core().next_deadline(), due);
+  harness_.skip(due - harness_.now() - 1);
+  EXPECT_FALSE(is_due());
+  harness_.skip(1);
+  EXPECT_TRUE(is_due());
+}
+
 TEST_F(SlowDisk, OneAloneWaitsForNobody) {
   harness_.send(one_, a_put);
   EXPECT_TRUE(is_due());
