@@ -91,9 +91,10 @@ void Server::on_prepare() {
   // Until then core and the clock belong to the recovery's thread.
   if (phase_ == Phase::Recovering || committer_ == nullptr) return;
   if (phase_ == Phase::Settling && core_.settled(clock_.now())) begin_serving();
+  gathering_ = gather();
   const bool all_carried = carry();
   if (phase_ == Phase::Stopping && all_carried && all_answered()) return end();
-  if (all_carried) {
+  if (all_carried && !gathering_) {
     uv_idle_stop(&at_once_);
   } else {
     CHECK(uv_idle_start(&at_once_, [](uv_idle_t*) {}) == 0);
@@ -123,8 +124,22 @@ bool Server::carry() {
   }
 }
 
+// Whether to look at the sockets once more before the open batch goes. Those who were just answered
+// send their next commands while the loop takes in those of others; without this they would miss
+// the batch, wait for a sync of their own, and fall apart into groups that take turns. Nothing is
+// waited for: it ends when all are there or a look has brought none of them.
+bool Server::gather() {
+  constexpr unsigned turns_max = 4;
+  const size_t missing = committer_->idle() ? core_.missing_company() : 0;
+  const bool some_came = gathered_turns_ == 0 || missing < missing_before_;
+  const bool again = missing > 0 && some_came && gathered_turns_ < turns_max;
+  gathered_turns_ = again ? gathered_turns_ + 1 : 0;
+  missing_before_ = missing;
+  return again;
+}
+
 void Server::hand_over() {
-  if (!committer_->idle() || checkpoints_.hand_over(*committer_)) return;
+  if (gathering_ || !committer_->idle() || checkpoints_.hand_over(*committer_)) return;
   const Nanos now = clock_.now();
   const bool due = phase_ == Phase::Stopping ? core_.has_batch() : core_.batch_due(now);
   if (!due) return;

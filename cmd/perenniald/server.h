@@ -64,6 +64,7 @@ class Server {
   // -- One turn.
   void on_prepare();
   bool carry();
+  bool gather();
   void hand_over();
   void on_body(const core::BodyRead& read, Result<Body> body);
   void arm_timer();
@@ -91,7 +92,10 @@ class Server {
   int exit_code_ = 0;
   std::optional<Nanos> armed_;  // When timer_ fires.
   std::vector<ConnId> changed_;
-  size_t next_changed_ = 0;  // The first of them that has not been served yet.
+  size_t next_changed_ = 0;      // The first of them that has not been served yet.
+  bool gathering_ = false;       // In this turn: gather().
+  unsigned gathered_turns_ = 0;  // In a row, for the open batch.
+  size_t missing_before_ = 0;    // Then.
 
   ProcessFacts process_facts_;
   StoreFacts store_facts_;

@@ -44,6 +44,13 @@ bool Core::batch_due(Nanos now) const {
   return open_.promised() && now >= company_.until();
 }
 
+size_t Core::missing_company() const {
+  constexpr size_t large_operations = 1'000;
+  const bool may_grow =
+      sealed_.empty() && open_.promised() && open_.operations() < large_operations;
+  return may_grow ? company_.missing() : 0;
+}
+
 store::Batch Core::take_batch(Nanos now) {
   CHECK(has_batch());
   // A read sees the database of the turn that decided its reply; this batch may delete what it

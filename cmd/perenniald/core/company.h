@@ -52,6 +52,8 @@ class Company {
 
   // When the open batch should go at the latest, even if others are due to come. In the past: now.
   Nanos until() const { return missing_ == 0 ? 0 : until_; }
+  // How many of those who were answered last have nothing in the open batch yet.
+  size_t missing() const { return missing_; }
   // Tells those who were answered last from those who were before.
   uint64_t round() const { return round_; }
 

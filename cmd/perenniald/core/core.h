@@ -113,6 +113,10 @@ class Core {
   std::vector<BodyRead> take_reads();
   // Whether a batch should go to the committer now, if that is idle.
   bool batch_due(Nanos now) const;
+  // Of the clients that the last batch answered, how many have nothing in the open batch yet. 0
+  // also when that should not wait for them: there is none, or it is large, or others are before
+  // it.
+  size_t missing_company() const;
   // The next batch, sealed. REQUIRES: there is one (has_batch()), and no read is left to take.
   store::Batch take_batch(Nanos now);
   bool has_batch() const;

@@ -1,5 +1,7 @@
 #include "cmd/perenniald/core/company.h"
 
+#include <string>
+
 #include <gtest/gtest.h>
 
 #include "tests/support/core_harness.h"
@@ -155,6 +157,43 @@ TEST_F(SlowDisk, AClientThatHasMoreOnItsWayIsNotWaitedFor) {
   EXPECT_FALSE(is_due());  // For the one.
   harness_.send(one_, a_put);
   EXPECT_TRUE(is_due());
+}
+
+// On disks of any speed: the loop looks at its sockets once more for them.
+class Gathering : public testing::Test {
+ protected:
+  Gathering() {
+    harness_.set_committing(false);
+    for (const ConnId id : {one_, other_}) harness_.send(id, a_put);
+    harness_.commit();
+  }
+  size_t missing() { return harness_.core().missing_company(); }
+
+  CoreHarness harness_;
+  const ConnId one_ = harness_.open();
+  const ConnId other_ = harness_.open();
+};
+
+TEST_F(Gathering, MissesThoseWhoWereAnsweredUntilTheyAreBack) {
+  harness_.send(harness_.open(), a_put);
+  EXPECT_EQ(missing(), 2u);
+  harness_.send(one_, a_put);
+  EXPECT_EQ(missing(), 1u);
+  harness_.send(other_, a_put);
+  EXPECT_EQ(missing(), 0u);
+}
+
+TEST_F(Gathering, IsForABatchThatSomebodyWaitsFor) {
+  EXPECT_EQ(missing(), 0u);
+  harness_.send(one_, "watch other\r\n");  // Makes a tube, which is written when time allows.
+  EXPECT_EQ(missing(), 0u);
+}
+
+TEST_F(Gathering, AddsNothingToALargeBatch) {
+  std::string puts;
+  for (int i = 0; i < 1'000; ++i) puts += a_put;
+  harness_.send(one_, puts);
+  EXPECT_EQ(missing(), 0u);
 }
 
 }  // namespace
