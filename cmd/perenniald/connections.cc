@@ -43,11 +43,12 @@ struct Connections::Connection {
 };
 
 Connections::Connections(uv_loop_t& loop, core::Core& core, TurnClock& clock, bool trust_all,
-                         std::function<void()> on_closed)
+                         std::function<void()> on_bytes, std::function<void()> on_closed)
     : loop_(loop),
       core_(core),
       clock_(clock),
       trust_all_(trust_all),
+      on_bytes_(std::move(on_bytes)),
       on_closed_(std::move(on_closed)),
       buffer_(read_bytes) {}
 
@@ -159,6 +160,7 @@ void Connections::received(Connection& conn, ssize_t count) {
   // libuv goes on reading as long as it fills the buffer; here is where core can say that it is
   // enough.
   if (bytes == buffer_.size()) set_reading(conn, core_.reading(conn.id));
+  on_bytes_();
 }
 
 void Connections::set_reading(Connection& conn, bool reading) {

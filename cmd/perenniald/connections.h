@@ -22,9 +22,10 @@ namespace perennial::perenniald {
 class Connections {
  public:
   // All three outlive this. Clients of other machines may ask for checkpoints only if `trust_all`.
-  // `on_closed` is called when a descriptor has become free.
+  // `on_closed` is called when a descriptor has become free, `on_bytes` when core has been given
+  // bytes: there may be more to come in this turn.
   Connections(uv_loop_t& loop, core::Core& core, TurnClock& clock, bool trust_all,
-              std::function<void()> on_closed);
+              std::function<void()> on_bytes, std::function<void()> on_closed);
   ~Connections();
 
   // Takes over the socket.
@@ -60,6 +61,7 @@ class Connections {
   core::Core& core_;
   TurnClock& clock_;
   const bool trust_all_;
+  std::function<void()> on_bytes_;
   std::function<void()> on_closed_;
   absl::flat_hash_map<ConnId, Connection*> connections_;  // Each is freed by its close callback.
   std::vector<char> buffer_;

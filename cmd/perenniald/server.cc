@@ -39,8 +39,9 @@ Server::Server(const Config& config, std::vector<BoundSocket> sockets)
       process_facts_(fixed_process_facts(config.job_bytes_max)),
       connections_max_(connection_room(config.connections_max)),
       core_(make_core_options()),
-      connections_(loop_, core_, clock_, config.checkpoint_from == CheckpointFrom::Any,
-                   [this] { acceptor_.on_room(); }),
+      connections_(
+          loop_, core_, clock_, config.checkpoint_from == CheckpointFrom::Any,
+          [this] { hand_over_early(); }, [this] { acceptor_.on_room(); }),
       acceptor_(loop_, std::move(sockets),
                 {.has_room = [this] { return connections_.count() < connections_max_; },
                  .accepted = [this](const AcceptedSocket& socket) { connections_.open(socket); }}),
@@ -111,7 +112,7 @@ bool Server::carry() {
   const Nanos begun = clock_.turn_so_far();
   for (;;) {
     for (const core::BodyRead& read : core_.take_reads()) body_reads_.start(*store_, read);
-    hand_over();
+    if (!gathering_) hand_over();
     if (next_changed_ == changed_.size()) {
       next_changed_ = 0;
       core_.take_changed(changed_);
@@ -139,7 +140,7 @@ bool Server::gather() {
 }
 
 void Server::hand_over() {
-  if (gathering_ || !committer_->idle() || checkpoints_.hand_over(*committer_)) return;
+  if (!committer_->idle() || checkpoints_.hand_over(*committer_)) return;
   const Nanos now = clock_.now();
   const bool due = phase_ == Phase::Stopping ? core_.has_batch() : core_.batch_due(now);
   if (!due) return;
@@ -147,6 +148,14 @@ void Server::hand_over() {
   body_reads_.before_write(batch);
   if (committer_->commit_here(batch)) return on_committed();
   committer_->submit(std::move(batch));
+}
+
+// A turn that reads from many takes a while. What is too large to be written here anyway goes to
+// the committer at once, which writes it while the loop reads on.
+void Server::hand_over_early() {
+  if (phase_ != Phase::Serving || !committer_->idle() || !core_.batch_is_large()) return;
+  for (const core::BodyRead& read : core_.take_reads()) body_reads_.start(*store_, read);
+  hand_over();
 }
 
 void Server::on_body(const core::BodyRead& read, Result<Body> body) {

@@ -66,6 +66,7 @@ class Server {
   bool carry();
   bool gather();
   void hand_over();
+  void hand_over_early();
   void on_body(const core::BodyRead& read, Result<Body> body);
   void arm_timer();
   void on_timer();

@@ -13,6 +13,8 @@ namespace {
 // A batch is written whole or not at all, and replayed whole at a start: past this many operations
 // it closes.
 constexpr size_t batch_operations_max = 20'000;
+// From here on its write takes long enough that the loop should not wait for it, or have it wait.
+constexpr size_t large_operations = 200;
 
 }  // namespace
 
@@ -44,10 +46,12 @@ bool Core::batch_due(Nanos now) const {
   return open_.promised() && now >= company_.until();
 }
 
+bool Core::batch_is_large() const {
+  return !sealed_.empty() || (open_.promised() && open_.operations() > large_operations);
+}
+
 size_t Core::missing_company() const {
-  constexpr size_t large_operations = 1'000;
-  const bool may_grow =
-      sealed_.empty() && open_.promised() && open_.operations() < large_operations;
+  const bool may_grow = open_.promised() && !batch_is_large();
   return may_grow ? company_.missing() : 0;
 }
 

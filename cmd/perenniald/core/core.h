@@ -113,6 +113,8 @@ class Core {
   std::vector<BodyRead> take_reads();
   // Whether a batch should go to the committer now, if that is idle.
   bool batch_due(Nanos now) const;
+  // Whether the next batch has become so large that it should not wait for the end of the turn.
+  bool batch_is_large() const;
   // Of the clients that the last batch answered, how many have nothing in the open batch yet. 0
   // also when that should not wait for them: there is none, or it is large, or others are before
   // it.

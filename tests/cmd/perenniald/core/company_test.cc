@@ -192,7 +192,9 @@ TEST_F(Gathering, IsForABatchThatSomebodyWaitsFor) {
 TEST_F(Gathering, AddsNothingToALargeBatch) {
   std::string puts;
   for (int i = 0; i < 1'000; ++i) puts += a_put;
+  EXPECT_FALSE(harness_.core().batch_is_large());
   harness_.send(one_, puts);
+  EXPECT_TRUE(harness_.core().batch_is_large());
   EXPECT_EQ(missing(), 0u);
 }
 
