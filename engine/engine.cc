@@ -18,7 +18,7 @@ struct Engine::Visitor {
   void operator()(const Opened&) const { engine.on_opened(id); }
   void operator()(const Closed&) const { engine.on_closed(conn()); }
   void operator()(const HalfClosed&) const { engine.on_half_closed(conn()); }
-  void operator()(const Tick&) const { engine.on_tick(); }
+  void operator()(const Tick& tick) const { engine.on_tick(tick); }
   void operator()(const Drain&) const { engine.draining_ = true; }
   void operator()(const Damaged& damaged) const { engine.on_damaged(damaged.id); }
   void operator()(const Command& command) const { std::visit(*this, command); }
@@ -158,8 +158,8 @@ void Engine::apply(const Input& input, Output& out) {
   out_ = nullptr;
 }
 
-std::optional<Nanos> Engine::next_deadline() const {
-  if (!left_over_.empty()) return now_;
+std::optional<Nanos> Engine::next_deadline(bool go_on) const {
+  if (go_on && !left_over_.empty()) return now_;
   std::optional<Nanos> soonest;
   const auto consider = [&soonest](const auto& heap) {
     if (heap.empty()) return;

@@ -44,8 +44,9 @@ class Engine {
   // and no Checkpoint.
   void apply(const Input& input, Output& out);
 
-  // When a Tick is due; none while nothing waits for time. A time in the past: at once.
-  std::optional<Nanos> next_deadline() const;
+  // When a Tick is due, or one that does not go on with what was left over; none while nothing
+  // waits for time. A time in the past: at once.
+  std::optional<Nanos> next_deadline(bool go_on = true) const;
 
   // ---- Start. Before the first apply(): all tubes, then pauses and jobs in any order, then
   // finish_restore(). Each is refused with Corruption when it contradicts what was there before.
@@ -75,7 +76,7 @@ class Engine {
   void on_opened(ConnId conn);
   void on_closed(Conn& conn);
   void on_half_closed(Conn& conn);
-  void on_tick();
+  void on_tick(const Tick& tick);
   void on_damaged(JobId id);
   void on_put(Conn& conn, const Put& put);
   void on_reserve(Conn& conn, std::optional<uint32_t> timeout_s);

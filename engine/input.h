@@ -29,9 +29,11 @@ struct Limits {
 struct Opened {};      // A client connected.
 struct Closed {};      // It is gone: its reservations become ready.
 struct HalfClosed {};  // It will send nothing more, but still reads: a waiting reserve times out.
-struct Tick {};        // Time has passed: next_deadline() has come, or may have.
-struct Drain {};       // From here on put is refused. There is no way back, as in beanstalkd.
-struct Damaged {       // This job's body cannot be read: bury it.
+struct Tick {          // Time has passed: next_deadline() has come, or may have.
+  bool go_on = true;   // With what turns before left over of a kick, or of a connection's end.
+};
+struct Drain {};  // From here on put is refused. There is no way back, as in beanstalkd.
+struct Damaged {  // This job's body cannot be read: bury it.
   JobId id;
 };
 

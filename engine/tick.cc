@@ -7,11 +7,11 @@
 
 namespace perennial::engine {
 
-void Engine::on_tick() {
+void Engine::on_tick(const Tick& tick) {
   tick_delayed();
   tick_pauses();
   tick_conns();
-  tick_left_over();
+  if (tick.go_on) tick_left_over();
 }
 
 void Engine::tick_delayed() {

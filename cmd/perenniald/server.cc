@@ -170,9 +170,7 @@ void Server::on_body(const core::BodyRead& read, Result<Body> body) {
 // again. Deadlines mostly move away, so that this saves most of the arming.
 void Server::arm_timer() {
   if (phase_ == Phase::Stopping) return;
-  // While the committer is busy no batch can be handed over, however long it is due.
-  const std::optional<Nanos> next =
-      committer_->idle() ? core_.next_deadline() : core_.engine().next_deadline();
+  const std::optional<Nanos> next = committer_->idle() ? core_.next_deadline() : core_.next_tick();
   if (!next || (armed_ && *armed_ <= *next)) return;
   armed_ = next;
   timer_.arm(*next - clock_.now() - clock_.turn_so_far());

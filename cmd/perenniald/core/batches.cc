@@ -165,8 +165,12 @@ bool Core::finished(ConnId id) const {
   return all_run && !conn->unanswered && conn->outbox.empty();
 }
 
+std::optional<Nanos> Core::next_tick() const {
+  return engine_.next_deadline(!must_hold_moves());
+}
+
 std::optional<Nanos> Core::next_deadline() const {
-  std::optional<Nanos> next = engine_.next_deadline();
+  std::optional<Nanos> next = next_tick();
   if (!open_.empty()) {
     Nanos due = open_since_ + options_.sync_idle;
     if (open_.promised() && company_.until() > 0) due = std::min(due, company_.until());

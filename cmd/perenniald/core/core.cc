@@ -42,8 +42,12 @@ Core::Connection* Core::find(ConnId conn) const {
 void Core::catch_up(Nanos now) {
   if (now == caught_up_) return;
   caught_up_ = now;
-  if (settled(now)) return;
-  apply({.now = now, .room = room(), .event = engine::Tick{}}, {});
+  if (!settled(now)) tick(now);
+}
+
+void Core::tick(Nanos now) {
+  const engine::Tick tick = {.go_on = !must_hold_moves()};
+  apply({.now = now, .room = room(), .event = tick}, {});
 }
 
 void Core::on_open(ConnId conn, Nanos now, bool may_checkpoint) {
@@ -89,7 +93,7 @@ void Core::on_close(ConnId id, Nanos now) {
 
 void Core::on_timer(Nanos now) {
   caught_up_ = now;
-  apply({.now = now, .room = room(), .event = engine::Tick{}}, {});
+  tick(now);
   run_released(now);
 }
 
@@ -178,6 +182,13 @@ void Core::handle(Connection& conn, wire::Step&& step, Nanos now) {
 
 bool Core::must_hold_puts() const {
   return store_is_behind_ || pending_bytes_ > options_.pending_bytes_max;
+}
+
+// A kick may have millions of jobs to move, and so may the end of a connection. When the disk does
+// not keep up with that, they wait for it, and not everybody's answers for them. At the start there
+// is nobody who waits.
+bool Core::must_hold_moves() const {
+  return !connections_.empty() && pending_bytes_ > 2 * options_.batch_bytes_max;
 }
 
 // Without room on the disk they need not wait: they are refused.

@@ -136,6 +136,8 @@ class Core {
   std::optional<wire::Stranger> stranger(ConnId conn) const;
   // When on_timer() is due. None: no time is waited for.
   std::optional<Nanos> next_deadline() const;
+  // The same while the committer is busy, when no batch can go, however long it is due.
+  std::optional<Nanos> next_tick() const;
 
   // ---- Checkpoints. One is made at a time. Those who ask before it is settled what it holds share
   // it; those who ask later share the next.
@@ -182,6 +184,8 @@ class Core {
   void hold(Connection& conn, BatchIndex after);
   void release_holders(Nanos now, Nanos took);
   bool must_hold_puts() const;
+  bool must_hold_moves() const;
+  void tick(Nanos now);
   void resume_held_puts(Nanos now);
   void on_checkpoint_asked(Connection& conn, const Checkpoint& asked, Nanos now);
   void reply_to(Connection& conn, const Reply& reply);

@@ -70,7 +70,7 @@ void Outbox::fill(Mark& mark, std::string_view head, const Body& body, std::stri
   --open_slots_;
   if (body.size() >= piece_bytes_min) {
     mark.head = head;
-    mark.piece.emplace(body.share(), std::string(tail));
+    mark.piece = Piece{body.share(), std::string(tail)};
   } else {
     mark.head.reserve(bytes);
     mark.head.append(head).append(body.view()).append(tail);

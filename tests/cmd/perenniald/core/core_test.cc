@@ -3,6 +3,7 @@
 
 #include "cmd/perenniald/core/core.h"
 
+#include <optional>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -156,6 +157,36 @@ TEST(Batches, WaitForAPromiseOrForTheIdleTime) {
   EXPECT_EQ(harness.core().next_deadline(), harness.now() + 100 * nanos_per_ms);
   harness.send(conn, "release 1 0 0\r\n");
   EXPECT_TRUE(harness.core().batch_due(harness.now()));
+}
+
+// A kick of very many goes on no faster than the disk takes it, and others get in between.
+TEST(Moves, OfAKickWaitForTheDisk) {
+  constexpr int jobs = 2'000;
+  CoreHarness harness({.engine = {.moves_per_turn_max = 10}, .batch_bytes_max = 2'000});
+  const ConnId kicker = harness.open();
+  const ConnId other = harness.open();
+  for (int i = 0; i < jobs; ++i) harness.send(kicker, "put 0 1000 60 1\r\nx\r\n");
+  harness.receive(kicker);
+  harness.set_committing(false);
+  harness.send(kicker, "kick 2000\r\n");
+  int turns = 0;
+  const auto goes_on = [&harness] {
+    const std::optional<Nanos> next = harness.core().next_tick();
+    return next && *next <= harness.now();
+  };
+  for (; turns < jobs && goes_on(); ++turns) {
+    harness.core().on_timer(harness.now());
+  }
+  EXPECT_LT(turns, 50);
+  harness.core().on_timer(harness.now());
+  harness.send(other, put(1));
+  harness.commit();
+  EXPECT_TRUE(harness.receive(other).starts_with("INSERTED"));
+  EXPECT_EQ(harness.receive(kicker), "");
+  EXPECT_TRUE(goes_on());
+  harness.set_committing(true);
+  harness.advance(nanos_per_second);
+  EXPECT_EQ(harness.receive(kicker), "KICKED 2000\r\n");
 }
 
 TEST(Batches, WriteNothingOfAJobThatCameAndWent) {
