@@ -29,6 +29,9 @@ struct JobEffect {
 // The writes to meta are never coalesced: they are applied in the order in which they came.
 using MetaEffect = std::variant<TubeStored, TubeEnded, TubePaused, PauseEnded, NextIdRaised>;
 
+// A batch of more operations takes so long to write that no loop should wait for it.
+inline constexpr size_t small_batch_operations_max = 200;
+
 // The unit of group commit: the net effect of many transitions, written whole or not at all. A
 // value: it knows no RocksDB. It is numbered when it is sealed. After seal() it is only read.
 class Batch {

@@ -21,7 +21,6 @@ constexpr Nanos look_interval_behind = 10 * nanos_per_ms;
 constexpr Nanos quick_sync = nanos_per_ms;
 constexpr unsigned quick_syncs_min = 16;
 constexpr size_t quick_bytes_max = 64 << 10;
-constexpr size_t quick_operations_max = 200;
 
 // Counts up at both ends of a piece of work.
 class Working {
@@ -77,7 +76,8 @@ void Committer::submit(std::optional<Work>& place, Work&& work) {
 
 bool Committer::commit_here(Batch& batch) {
   if (store_.options().durability != Durability::Commit) return false;
-  if (batch.bytes() > quick_bytes_max || batch.operations() > quick_operations_max) return false;
+  if (batch.bytes() > quick_bytes_max || batch.operations() > small_batch_operations_max)
+    return false;
   CHECK(idle());
   const std::unique_lock writing(writing_, std::try_to_lock);  // It may be looking at the room.
   if (!writing.owns_lock() || quick_syncs_ < quick_syncs_min || look_is_due()) return false;

@@ -111,7 +111,7 @@ bool Server::carry() {
   clock_.now();
   const Nanos begun = clock_.turn_so_far();
   for (;;) {
-    for (const core::BodyRead& read : core_.take_reads()) body_reads_.start(*store_, read);
+    start_reads();
     if (!gathering_) hand_over();
     if (next_changed_ == changed_.size()) {
       next_changed_ = 0;
@@ -154,8 +154,12 @@ void Server::hand_over() {
 // the committer at once, which writes it while the loop reads on.
 void Server::hand_over_early() {
   if (phase_ != Phase::Serving || !committer_->idle() || !core_.batch_is_large()) return;
-  for (const core::BodyRead& read : core_.take_reads()) body_reads_.start(*store_, read);
+  start_reads();
   hand_over();
+}
+
+void Server::start_reads() {
+  for (const core::BodyRead& read : core_.take_reads()) body_reads_.start(*store_, read);
 }
 
 void Server::on_body(const core::BodyRead& read, Result<Body> body) {

@@ -67,6 +67,7 @@ class Server {
   bool gather();
   void hand_over();
   void hand_over_early();
+  void start_reads();
   void on_body(const core::BodyRead& read, Result<Body> body);
   void arm_timer();
   void on_timer();

@@ -15,8 +15,8 @@ namespace {
 using Readers = Overloaded;
 
 constexpr size_t body_bytes = 60'000;
-constexpr uint64_t peeks =
-    80;  // 4.8 MB: more than one connection may leave unread, or fits the cache.
+// 4.8 MB of bodies: more than one connection may leave unread, and than the cache holds.
+constexpr uint64_t peeks = 80;
 constexpr int receive_bytes = 16'384;  // So that little of it waits in the clients' sockets.
 
 TEST_F(Readers, ThatAreSlowHoldABoundedAmountAndMissNothing) {
@@ -47,7 +47,7 @@ TEST_F(Readers, ThatAreSlowHoldABoundedAmountAndMissNothing) {
   EXPECT_EQ(stats("cmd-peek"), sizes().connections * peeks + witness_.stop().rounds);
   crowd_.leave();
   await("current-connections", 2);  // The witness, and who asks.
-  // Bodies of one job and the memtables of the witness's are left, and what malloc keeps.
+  // Bodies in memtables, of the jobs and of the witness's, are left, and what malloc keeps.
   end(64 * mib);
   // The limit, and for each a little and one answer more; four times that for what is on its way
   // from the disk and what malloc keeps. Without the limit it would be 4 MiB for each, and more.

@@ -84,13 +84,15 @@ TEST(Format, CheckpointFailed) {
             "FAILED 28\r\n---\nreason: \"disk \\\"full\\\"\"\n\r\n");
 }
 
-TEST(Format, HeadOfAJob) {
+TEST(Format, JobWithBody) {
   std::string out = "before|";
   append_job_head(out, {JobReply::Kind::Reserved, 9, 4});
-  EXPECT_EQ(out, "before|RESERVED 9 4\r\n");
+  out.append("a\r\nb").append(job_tail);
+  EXPECT_EQ(out, "before|RESERVED 9 4\r\na\r\nb\r\n");
   out.clear();
   append_job_head(out, {JobReply::Kind::Found, 18446744073709551615u, 0});
-  EXPECT_EQ(out, "FOUND 18446744073709551615 0\r\n");
+  out.append(job_tail);
+  EXPECT_EQ(out, "FOUND 18446744073709551615 0\r\n\r\n");
 }
 
 }  // namespace

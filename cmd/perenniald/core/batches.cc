@@ -13,8 +13,6 @@ namespace {
 // A batch is written whole or not at all, and replayed whole at a start: past this many operations
 // it closes.
 constexpr size_t batch_operations_max = 20'000;
-// From here on its write takes long enough that the loop should not wait for it, or have it wait.
-constexpr size_t large_operations = 200;
 
 }  // namespace
 
@@ -47,7 +45,8 @@ bool Core::batch_due(Nanos now) const {
 }
 
 bool Core::batch_is_large() const {
-  return !sealed_.empty() || (open_.promised() && open_.operations() > large_operations);
+  return !sealed_.empty() ||
+         (open_.promised() && open_.operations() > store::small_batch_operations_max);
 }
 
 size_t Core::missing_company() const {
