@@ -4,38 +4,33 @@
 
 namespace perennial::engine {
 
-const JobHeap& Engine::heap_of(const Job& job) const {
+bool Engine::is_in_its_heap(const Job& job) const {
   const Tube& tube = tube_of(job.tube);
   switch (job.state) {
     case JobState::Ready:
-      return tube.ready;
+      return tube.ready.holds(job);
     case JobState::Delayed:
-      return tube.delayed;
+      return tube.delayed.holds(job);
     case JobState::Buried:
-      return tube.buried;
+      return tube.buried.holds(job);
     case JobState::Reserved:
       break;
   }
-  return conns_.at(job.holder)->reserved;
+  return conns_.at(job.holder)->reserved.holds(job);
 }
 
 Image Engine::image() const {
   Image image;
   image.id_limit = id_limit_;
-  const auto add = [&image](const JobHeap& heap) {
-    for (size_t i = 0; i < heap.size(); ++i) {
-      const Job& job = *heap.entry(i).item;
-      image.jobs.emplace(job.id, to_row(job));
-    }
-  };
+  const auto add = [&image](const Job& job) { image.jobs.emplace(job.id, to_row(job)); };
   for (const Tube* tube : tube_list_) {
-    add(tube->ready);
-    add(tube->delayed);
-    add(tube->buried);
+    tube->ready.for_each(add);
+    tube->delayed.for_each(add);
+    tube->buried.for_each(add);
     if (tube->stored) image.tubes.emplace(tube->id, tube->name);
     if (tube->paused()) image.pauses[tube->id] = {tube->pause, tube->pause_until};
   }
-  for (const auto& [id, conn] : conns_) add(conn->reserved);
+  for (const auto& [id, conn] : conns_) conn->reserved.for_each(add);
   return image;
 }
 
@@ -52,7 +47,7 @@ void Engine::check_jobs() const {
   for (const auto& [id, row] : all.jobs) {
     const Job* const job = *jobs_.find(id);
     CHECK(job->id == id);
-    CHECK(heap_of(*job).holds(*job));
+    CHECK(is_in_its_heap(*job));
     CHECK(id < next_id_);
     CHECK(job->state == JobState::Reserved || job->holder == 0);
     CHECK(job->state != JobState::Ready || job->order == 0);

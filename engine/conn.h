@@ -9,12 +9,15 @@
 
 namespace perennial::engine {
 
-// A kick that moves more jobs than one turn may, and goes on in the next.
+// A kick. What moves more jobs than one turn may goes on in the next.
 struct KickLeft {
-  bool buried;         // Which jobs it kicks, decided at its start.
-  uint64_t order_end;  // With buried: those from here on were buried after its start.
   uint32_t remaining;  // Of the bound that the client gave.
   uint64_t kicked = 0;
+  bool begun = false;
+  // ---- Decided when it begins.
+  bool buried = false;        // Which jobs it kicks.
+  uint64_t order_end = 0;     // With buried: those from here on were buried after its start.
+  bool is_splitting = false;  // Otherwise: the delayed jobs of its tube are split for it.
 };
 
 // A connection as the engine sees it. It waits for at most one job at a time.

@@ -84,15 +84,15 @@ struct Engine::Visitor {
   }
   void operator()(const PeekReady&) const {
     ++counts().peek_ready;
-    peek_top(engine.tube_of(conn().used).ready);
+    peek_top(tube().ready);
   }
   void operator()(const PeekDelayed&) const {
     ++counts().peek_delayed;
-    peek_top(engine.tube_of(conn().used).delayed);
+    peek_top(tube().delayed);
   }
   void operator()(const PeekBuried&) const {
     ++counts().peek_buried;
-    peek_top(engine.tube_of(conn().used).buried);
+    peek_top(tube().buried);
   }
   void operator()(const Kick& kick) const {
     ++counts().kick;
@@ -134,8 +134,9 @@ struct Engine::Visitor {
     answer(bad ? Word::BadFormat : Word::UnknownCommand);
   }
 
-  void peek_top(const JobHeap& heap) const {
-    engine.on_peek(conn(), heap.empty() ? nullptr : heap.top().item);
+  const Tube& tube() const { return engine.tube_of(conn().used); }
+  void peek_top(const auto& jobs) const {
+    engine.on_peek(conn(), jobs.empty() ? nullptr : jobs.top().item);
   }
 };
 

@@ -127,7 +127,10 @@ class Engine {
   void schedule(Conn& conn);
   bool deadline_soon(const Conn& conn) const;
   Job* best_ready(const Conn& conn);
+  bool begin_kick(KickLeft& kick, Tube& tube);
   void go_on_kicking(Conn& conn);
+  // Its connection is gone, or it has come to its end.
+  void end_kick(Conn& conn);
   void go_on_closing(Conn& conn);
   void set_using(Conn& conn, Tube& tube);
   void add_watch(Conn& conn, Tube& tube);
@@ -160,7 +163,7 @@ class Engine {
   void check_jobs() const;
   void check_tubes() const;
   void check_conns() const;
-  const JobHeap& heap_of(const Job& job) const;
+  bool is_in_its_heap(const Job& job) const;
 
   const Limits limits_;
 

@@ -88,8 +88,13 @@ class IndexedHeap {
   bool empty() const { return entries_.empty(); }
   // REQUIRES: !empty().
   const Entry& top() const { return entries_[0]; }
-  // Any entry, in no particular order but the first, which is the top.
-  const Entry& entry(size_t i) const { return entries_[i]; }
+  // The cheapest to remove. REQUIRES: !empty().
+  const Entry& last() const { return entries_[size() - 1]; }
+  // In no particular order.
+  template <typename Visit>
+  void for_each(Visit visit) const {
+    for (size_t i = 0; i < size(); ++i) visit(*entries_[i].item);
+  }
   bool holds(const T& item) const {
     return item.*Index < size() && entries_[item.*Index].item == &item;
   }

@@ -11,6 +11,14 @@ Nanos seconds(uint32_t count) {
   return static_cast<Nanos>(count) * nanos_per_second;
 }
 
+Job* next_to_kick(const KickLeft& kick, const Tube& tube) {
+  if (kick.is_splitting) return tube.delayed.first_of_before();
+  if (!kick.buried) return tube.delayed.empty() ? nullptr : tube.delayed.top().item;
+  if (tube.buried.empty()) return nullptr;
+  Job* const job = tube.buried.top().item;
+  return job->order < kick.order_end ? job : nullptr;  // Or kicked, and buried again meanwhile.
+}
+
 }  // namespace
 
 Job* Engine::find_job(JobId id) {
@@ -128,32 +136,52 @@ void Engine::on_damaged(JobId id) {
   if (job != nullptr && job->state != JobState::Buried) bury(*job, false);
 }
 
-// protocol.txt, "kick": if there are any buried jobs it only kicks buried jobs, otherwise delayed
-// ones.
 void Engine::on_kick(Conn& conn, uint32_t bound) {
-  const Tube& tube = tube_of(conn.used);
-  const bool buried = !tube.buried.empty();
-  const size_t count = buried ? tube.buried.size() : tube.delayed.size();
-  conn.kick = KickLeft{.buried = buried,
-                       .order_end = next_bury_order_,
-                       .remaining = static_cast<uint32_t>(std::min<size_t>(bound, count))};
+  conn.kick = KickLeft{.remaining = bound};
   go_on_kicking(conn);
+}
+
+// protocol.txt, "kick": if there are any buried jobs it only kicks buried jobs, otherwise delayed
+// ones. It kicks none that joined them after it began. Says whether it has begun: of the kicks of
+// one tube's delayed jobs that take several turns, each waits for those before it.
+bool Engine::begin_kick(KickLeft& kick, Tube& tube) {
+  kick.buried = !tube.buried.empty();
+  const size_t count = kick.buried ? tube.buried.size() : tube.delayed.size();
+  kick.remaining = static_cast<uint32_t>(std::min<size_t>(kick.remaining, count));
+  kick.order_end = next_bury_order_;
+  // Each job may move twice, the second time to a connection that waits.
+  const uint64_t moves = uint64_t{2} * kick.remaining;
+  if (kick.buried || moves_ + moves <= limits_.moves_per_turn_max) return true;
+  if (tube.delayed.is_split()) return false;
+  for (; !tube.delayed.is_joined(); ++moves_) {
+    if (turn_is_over()) return false;
+    tube.delayed.join_one();
+  }
+  tube.delayed.split();
+  kick.is_splitting = true;
+  return true;
 }
 
 void Engine::go_on_kicking(Conn& conn) {
   KickLeft& kick = *conn.kick;
   Tube& tube = tube_of(conn.used);
-  const JobHeap& heap = kick.buried ? tube.buried : tube.delayed;
-  while (kick.remaining > 0 && !heap.empty()) {
+  if (!kick.begun) kick.begun = begin_kick(kick, tube);
+  if (!kick.begun) return left_over_.push_back(conn.id);
+  while (kick.remaining > 0) {
+    Job* const job = next_to_kick(kick, tube);
+    if (job == nullptr) break;
     if (turn_is_over()) return left_over_.push_back(conn.id);
-    Job& job = *heap.top().item;
-    if (kick.buried && job.order >= kick.order_end) break;  // Kicked, and buried again meanwhile.
-    ++job.kicks;
+    ++job->kicks;
     ++kick.kicked;
     --kick.remaining;
-    move_to_ready(job, true);
+    move_to_ready(*job, true);
   }
   answer(conn, KickedCount{kick.kicked});
+  end_kick(conn);
+}
+
+void Engine::end_kick(Conn& conn) {
+  if (conn.kick->is_splitting) tube_of(conn.used).delayed.end_split();
   conn.kick.reset();
 }
 
@@ -215,7 +243,7 @@ void Engine::enter(Job& job) {
     case JobState::Buried:
       return tube.buried.push(job.order, job.id, job);
     case JobState::Delayed:
-      tube.delayed.push(job.order, job.id, job);
+      tube.delayed.push(job);
       return schedule_delayed(tube);
     case JobState::Reserved:
       Conn& conn = conn_of(job.holder);

@@ -44,7 +44,7 @@ void Engine::on_closed(Conn& conn) {
   workers_ -= conn.worker ? 1 : 0;
   // A kick in progress ends where it is; its connection is among the left over ones already.
   const bool listed = conn.kick.has_value();
-  conn.kick.reset();
+  if (listed) end_kick(conn);
   conn.closing = true;
   schedule(conn);
   // The first, then the others from the last: the order in which beanstalkd leaves them, which

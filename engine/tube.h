@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "engine/delayed_jobs.h"
 #include "engine/job.h"
 #include "engine/types/stats.h"
 
@@ -57,9 +58,9 @@ struct Tube {
   bool stored = false;      // Whether it has a row: from its first job or pause on.
   uint32_t list_index = 0;  // Its place in the listing.
 
-  JobHeap ready;    // By priority, then id.
-  JobHeap delayed;  // By deadline, then id.
-  JobHeap buried;   // By bury sequence.
+  JobHeap ready;  // By priority, then id.
+  DelayedJobs delayed;
+  JobHeap buried;  // By bury sequence.
   uint64_t reserved_count = 0;
   uint64_t urgent_count = 0;
 

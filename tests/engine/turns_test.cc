@@ -30,6 +30,19 @@ class Turns : public testing::Test {
     for (JobId i = 0; i < jobs; ++i) apply(conn, Command{Reserve{}});
   }
 
+  // What a worker does with a ready job that it cannot do yet.
+  void delay_again(JobId id, uint32_t delay_s) {
+    constexpr ConnId worker = 99;
+    open(worker);
+    apply(worker, Command{ReserveJob{id}});
+    apply(worker, Command{Release{id, 0, delay_s}});
+    apply(worker, Closed{});
+  }
+  static uint64_t count_of(const Reply& reply) { return std::get<KickedCount>(reply).count; }
+  uint64_t kicked() const { return count_of(last_reply_); }
+  uint64_t kicked_now() const { return count_of(output_.replies.at(0).reply); }
+  JobId peeked() const { return std::get<JobReply>(output_.replies.at(0).reply).id; }
+
   // Applies one input and returns how many jobs it moved.
   size_t apply(ConnId conn, Event event) {
     output_.clear();
@@ -116,6 +129,84 @@ TEST_F(Turns, AKickDoesNotMeetAJobTwice) {
   EXPECT_EQ(std::get<KickedCount>(last_reply_).count, jobs);
   EXPECT_EQ(engine_.state_counts().buried, 1U);
   EXPECT_EQ(engine_.state_counts().ready, jobs - 1);
+}
+
+// A worker that takes a kicked job and releases it with a delay, while the kick goes on, means that
+// delay.
+TEST_F(Turns, AKickDoesNotMeetAJobTwiceThatWasDelayedAgain) {
+  put_jobs(100);
+  EXPECT_EQ(apply(1, Command{Kick{UINT32_MAX}}), moves_max);
+  delay_again(1, 5);
+  delay_again(2, 200);
+  tick_until_done();
+  EXPECT_EQ(kicked(), jobs);
+  EXPECT_EQ(engine_.state_counts().delayed, 2U);
+  EXPECT_EQ(engine_.state_counts().ready, jobs - 2);
+  for (const JobId id : {1, 2}) {
+    apply(1, Command{PeekDelayed{}});
+    EXPECT_EQ(peeked(), id);
+    apply(1, Command{Delete{id}});
+  }
+}
+
+TEST_F(Turns, AKickOfSomeDelayedJobsKicksTheSoonestThatWereThere) {
+  put_jobs(100);
+  apply(1, Command{Kick{jobs / 2}});
+  delay_again(1, 5);
+  apply(1, Command{PeekDelayed{}});
+  EXPECT_EQ(peeked(), 1U);  // In the midst of the kick: the soonest of all.
+  tick_until_done();
+  EXPECT_EQ(kicked(), jobs / 2);
+  EXPECT_EQ(engine_.state_counts().delayed, jobs / 2 + 1);
+  apply(1, Command{PeekDelayed{}});
+  EXPECT_EQ(peeked(), 1U);
+  now_ += 5 * nanos_per_second;
+  EXPECT_EQ(tick_until_done(), 1U);
+  apply(1, Command{PeekDelayed{}});
+  EXPECT_EQ(peeked(), jobs / 2 + 1);
+}
+
+TEST_F(Turns, TwoKicksOfDelayedJobsComeOneAfterTheOther) {
+  put_jobs(100);
+  apply(1, Command{Kick{jobs / 2}});
+  EXPECT_EQ(apply(2, Command{Kick{UINT32_MAX}}), 0U);
+  EXPECT_TRUE(output_.replies.empty());
+  open(3);
+  EXPECT_EQ(apply(3, Command{Kick{1}}), 1U);  // One that takes no second turn need not wait.
+  EXPECT_EQ(kicked_now(), 1U);
+  std::vector<uint64_t> counts;
+  while (engine_.next_deadline() && *engine_.next_deadline() <= now_) {
+    EXPECT_LE(apply(0, Tick{}), moves_max);
+    if (!output_.replies.empty()) counts.push_back(kicked_now());
+  }
+  EXPECT_EQ(counts, (std::vector<uint64_t>{jobs / 2, jobs / 2 - 1}));
+  EXPECT_EQ(engine_.state_counts().ready, jobs);
+}
+
+// Which is what the one that waited decides when its turn comes, not when it was sent.
+TEST_F(Turns, AKickThatWaitedForAnotherKicksBuriedJobsFirst) {
+  put_jobs(100);
+  apply(1, Command{Kick{UINT32_MAX}});
+  apply(2, Command{Kick{UINT32_MAX}});
+  open(3);
+  apply(3, Command{ReserveJob{jobs}});
+  apply(3, Command{Bury{jobs, 0}});
+  delay_again(1, 5);
+  tick_until_done();
+  EXPECT_EQ(kicked(), 1U);
+  EXPECT_EQ(engine_.state_counts().buried, 0U);
+  EXPECT_EQ(engine_.state_counts().delayed, 1U);
+}
+
+TEST_F(Turns, AKickOfDelayedJobsThatEndsWithItsConnectionLetsOthersKickThem) {
+  put_jobs(100);
+  apply(1, Command{Kick{UINT32_MAX}});
+  for (JobId id = 1; id <= moves_max; ++id) delay_again(id, 5);
+  apply(2, Command{Kick{UINT32_MAX}});
+  apply(1, Closed{});
+  EXPECT_EQ(tick_until_done(), jobs);
+  EXPECT_EQ(kicked(), jobs);
+  EXPECT_EQ(engine_.state_counts().ready, jobs);
 }
 
 TEST_F(Turns, AKickWithinATurnAnswersAtOnce) {
