@@ -167,7 +167,7 @@ std::optional<Nanos> Engine::next_deadline(bool go_on) const {
     const auto at = static_cast<Nanos>(heap.top().key);
     if (!soonest || at < *soonest) soonest = at;
   };
-  consider(tubes_by_delay_);
+  if (go_on) consider(tubes_by_delay_);
   consider(tubes_by_pause_);
   consider(conns_by_deadline_);
   return soonest;

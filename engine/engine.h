@@ -44,8 +44,8 @@ class Engine {
   // and no Checkpoint.
   void apply(const Input& input, Output& out);
 
-  // When a Tick is due, or one that does not go on with what was left over; none while nothing
-  // waits for time. A time in the past: at once.
+  // When a Tick is due, or one that does not go on; none while nothing waits for time. A time in
+  // the past: at once.
   std::optional<Nanos> next_deadline(bool go_on = true) const;
 
   // ---- Start. Before the first apply(): all tubes, then pauses and jobs in any order, then

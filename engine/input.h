@@ -30,7 +30,9 @@ struct Opened {};      // A client connected.
 struct Closed {};      // It is gone: its reservations become ready.
 struct HalfClosed {};  // It will send nothing more, but still reads: a waiting reserve times out.
 struct Tick {          // Time has passed: next_deadline() has come, or may have.
-  bool go_on = true;   // With what turns before left over of a kick, or of a connection's end.
+  // With what may be millions of moves: delays that are over, and what turns before left over of a
+  // kick or of a connection's end.
+  bool go_on = true;
 };
 struct Drain {};  // From here on put is refused. There is no way back, as in beanstalkd.
 struct Damaged {  // This job's body cannot be read: bury it.

@@ -8,7 +8,7 @@
 namespace perennial::engine {
 
 void Engine::on_tick(const Tick& tick) {
-  tick_delayed();
+  if (tick.go_on) tick_delayed();
   tick_pauses();
   tick_conns();
   if (tick.go_on) tick_left_over();

@@ -24,7 +24,7 @@ int main(int argc, char** argv) {
   perennial::overload::Sizes& sizes = perennial::overload::sizes();
   sizes.connections = take_number(argc, argv, "--connections", sizes.connections);
   sizes.body_bytes = take_number(argc, argv, "--body-bytes", sizes.body_bytes);
-  sizes.buried = take_number(argc, argv, "--buried", sizes.buried);
+  sizes.moved = take_number(argc, argv, "--moved", sizes.moved);
   sizes.reserved = take_number(argc, argv, "--reserved", sizes.reserved);
   sizes.puts = take_number(argc, argv, "--puts", sizes.puts);
   raise_descriptors();

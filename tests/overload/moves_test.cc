@@ -16,8 +16,9 @@ constexpr int patience_ms = 600'000;
 
 class Moves : public Overloaded {
  protected:
-  void start_with(uint64_t count, JobState state, const std::string& config = {}) {
-    const Status stored = store_jobs(server_.data_dir(), count, state);
+  void start_with(uint64_t count, JobState state, const std::string& config = {},
+                  uint32_t delay_s = 0) {
+    const Status stored = store_jobs(server_.data_dir(), count, state, delay_s);
     ASSERT_TRUE(stored.ok()) << stored.message();
     start(config);
     begin();
@@ -25,18 +26,30 @@ class Moves : public Overloaded {
 };
 
 TEST_F(Moves, AKickOfAllLetsOthersInBetween) {
-  ASSERT_NO_FATAL_FAILURE(start_with(sizes().buried, JobState::Buried));
+  ASSERT_NO_FATAL_FAILURE(start_with(sizes().moved, JobState::Buried));
   support::ClientSocket client = server_.connect();
-  EXPECT_EQ(client.ask(fmt::format("kick {}\r\n", sizes().buried), patience_ms).take(),
-            fmt::format("KICKED {}\r\n", sizes().buried));
+  EXPECT_EQ(client.ask(fmt::format("kick {}\r\n", sizes().moved), patience_ms).take(),
+            fmt::format("KICKED {}\r\n", sizes().moved));
   const uint64_t rounds = witness_.stop().rounds;
-  await("current-jobs-ready", sizes().buried);
+  await("current-jobs-ready", sizes().moved);
   EXPECT_EQ(stats("current-jobs-buried"), 0u);
-  EXPECT_EQ(stats("total-jobs"), sizes().buried + rounds);
+  EXPECT_EQ(stats("total-jobs"), sizes().moved + rounds);
   client.close();
   await("current-connections", 2);
   // What is moved is on its way to the disk, and in the memtables.
-  end(sizes().buried * 64 + 256 * mib);
+  end(sizes().moved * 64 + 256 * mib);
+}
+
+TEST_F(Moves, DelaysThatEndAllAtOnceLetOthersInBetween) {
+  // So that they end well after the start, which takes a second for a million jobs.
+  const auto delay_s = static_cast<uint32_t>(2 + sizes().moved / 500'000);
+  ASSERT_NO_FATAL_FAILURE(start_with(sizes().moved, JobState::Delayed, {}, delay_s));
+  EXPECT_EQ(stats("current-jobs-delayed"), sizes().moved);
+  await("current-jobs-ready", sizes().moved);
+  const uint64_t rounds = witness_.stop().rounds;
+  EXPECT_EQ(stats("current-jobs-delayed"), 0u);
+  EXPECT_EQ(stats("total-jobs"), sizes().moved + rounds);
+  end(sizes().moved * 64 + 256 * mib);
 }
 
 TEST_F(Moves, AConnectionThatClosesGivesAllItsReservationsBack) {

@@ -9,7 +9,8 @@
 namespace perennial::overload {
 
 // Makes a data directory with so many jobs in tube default, all in this state, with bodies of eight
-// bytes, ids from 1.
-Status store_jobs(const std::string& path, uint64_t count, JobState state);
+// bytes, ids from 1. Delayed ones become ready all at once, `delay_s` after a server starts on
+// them.
+Status store_jobs(const std::string& path, uint64_t count, JobState state, uint32_t delay_s = 0);
 
 }  // namespace perennial::overload

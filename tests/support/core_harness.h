@@ -41,6 +41,8 @@ class CoreHarness {
   // Whether batches are committed as soon as they are due (the start), or held until commit().
   void set_committing(bool committing) { committing_ = committing; }
   void commit();
+  // The first of them only. REQUIRES: core().has_batch().
+  void commit_one();
   // How long the committer says that a batch took.
   void set_commits_take(Nanos took) { commits_take_ = took; }
   // Whether clients read what is sent to them (the start), or leave it where it is.
@@ -69,7 +71,6 @@ class CoreHarness {
 
  private:
   void start();
-  void commit_one();
   void take_cut();
   void serve_reads();
   void serve_read(const core::BodyRead& read);

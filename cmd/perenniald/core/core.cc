@@ -48,6 +48,9 @@ void Core::catch_up(Nanos now) {
 void Core::tick(Nanos now) {
   const engine::Tick tick = {.go_on = !must_hold_moves()};
   apply({.now = now, .room = room(), .event = tick}, {});
+  if (!tick.go_on) return;
+  const std::optional<Nanos> next = engine_.next_deadline();
+  if (next && *next <= now) moves_left_in_ = open_index_;
 }
 
 void Core::on_open(ConnId conn, Nanos now, bool may_checkpoint) {
@@ -184,11 +187,13 @@ bool Core::must_hold_puts() const {
   return store_is_behind_ || pending_bytes_ > options_.pending_bytes_max;
 }
 
-// A kick may have millions of jobs to move, and so may the end of a connection. When the disk does
-// not keep up with that, they wait for it, and not everybody's answers for them. At the start there
-// is nobody who waits.
+// A kick may have millions of jobs to move, and so may the end of a connection or of a delay that
+// they share. When the disk does not keep up with that, they wait for it, and not everybody's
+// answers for them: until it has all but a few of the batches up to the one that the last turn of
+// moves went into, whatever else those hold. At the start there is nobody who waits.
 bool Core::must_hold_moves() const {
-  return !connections_.empty() && pending_bytes_ > 2 * options_.batch_bytes_max;
+  constexpr BatchIndex batches_ahead_max = 2;
+  return !connections_.empty() && moves_left_in_ > answerable_ + batches_ahead_max;
 }
 
 // Without room on the disk they need not wait: they are refused.

@@ -219,6 +219,8 @@ class Core {
   // Batches: one open, some sealed and waiting for the committer.
   store::Batch open_;
   BatchIndex open_index_ = 1;
+  BatchIndex moves_left_in_ =
+      0;  // Open when the last Tick that went on had to leave some for later.
   Nanos open_since_ = 0;
   std::deque<store::Batch> sealed_;
   std::vector<store::Batch> spare_;

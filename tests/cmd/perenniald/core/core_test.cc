@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "tests/support/core_harness.h"
@@ -159,34 +160,84 @@ TEST(Batches, WaitForAPromiseOrForTheIdleTime) {
   EXPECT_TRUE(harness.core().batch_due(harness.now()));
 }
 
-// A kick of very many goes on no faster than the disk takes it, and others get in between.
-TEST(Moves, OfAKickWaitForTheDisk) {
-  constexpr int jobs = 2'000;
-  CoreHarness harness({.engine = {.moves_per_turn_max = 10}, .batch_bytes_max = 2'000});
-  const ConnId kicker = harness.open();
-  const ConnId other = harness.open();
-  for (int i = 0; i < jobs; ++i) harness.send(kicker, "put 0 1000 60 1\r\nx\r\n");
-  harness.receive(kicker);
-  harness.set_committing(false);
-  harness.send(kicker, "kick 2000\r\n");
-  int turns = 0;
-  const auto goes_on = [&harness] {
-    const std::optional<Nanos> next = harness.core().next_tick();
-    return next && *next <= harness.now();
-  };
-  for (; turns < jobs && goes_on(); ++turns) {
-    harness.core().on_timer(harness.now());
+// Very many moves go on no faster than the disk takes them, and others get in between.
+class Moves : public testing::Test {
+ protected:
+  static constexpr int jobs = 2'000;
+  static constexpr uint32_t delay_s = 1'000;
+
+  void put_jobs(ConnId producer) {
+    for (int i = 0; i < jobs; ++i)
+      harness_.send(producer, fmt::format("put 0 {} 60 1\r\nx\r\n", delay_s));
+    harness_.receive(producer);
+    harness_.set_committing(false);
   }
-  EXPECT_LT(turns, 50);
-  harness.core().on_timer(harness.now());
-  harness.send(other, put(1));
-  harness.commit();
-  EXPECT_TRUE(harness.receive(other).starts_with("INSERTED"));
-  EXPECT_EQ(harness.receive(kicker), "");
+  bool goes_on() {
+    const std::optional<Nanos> next = harness_.core().next_tick();
+    return next && *next <= harness_.now();
+  }
+  // How many turns there are before it waits for the disk.
+  int turn_until_held() {
+    int turns = 0;
+    for (; turns < jobs && goes_on(); ++turns) harness_.core().on_timer(harness_.now());
+    return turns;
+  }
+
+  CoreHarness harness_{{.engine = {.moves_per_turn_max = 10}, .batch_bytes_max = 2'000}};
+};
+
+TEST_F(Moves, OfAKickWaitForTheDisk) {
+  const ConnId kicker = harness_.open();
+  const ConnId other = harness_.open();
+  put_jobs(kicker);
+  harness_.send(kicker, "kick 2000\r\n");
+  EXPECT_LT(turn_until_held(), 50);
+  harness_.core().on_timer(harness_.now());
+  harness_.send(other, put(1));
+  harness_.commit();
+  EXPECT_TRUE(harness_.receive(other).starts_with("INSERTED"));
+  EXPECT_EQ(harness_.receive(kicker), "");
   EXPECT_TRUE(goes_on());
-  harness.set_committing(true);
-  harness.advance(nanos_per_second);
-  EXPECT_EQ(harness.receive(kicker), "KICKED 2000\r\n");
+  harness_.set_committing(true);
+  harness_.advance(nanos_per_second);
+  EXPECT_EQ(harness_.receive(kicker), "KICKED 2000\r\n");
+}
+
+TEST_F(Moves, OfDelaysWaitForTheDisk) {
+  const ConnId other = harness_.open();
+  put_jobs(other);
+  harness_.skip(delay_s * nanos_per_second);
+  EXPECT_LT(turn_until_held(), 50);
+  EXPECT_LT(harness_.core().engine().state_counts().ready, size_t{jobs} / 2);
+  // What a client waits for is not late because of them.
+  harness_.send(other, "watch empty\r\nignore default\r\nreserve-with-timeout 1\r\n");
+  harness_.skip(nanos_per_second);
+  harness_.core().on_timer(harness_.now());
+  harness_.commit();
+  EXPECT_EQ(harness_.receive(other), "WATCHING 2\r\nWATCHING 1\r\nTIMED_OUT\r\n");
+  EXPECT_TRUE(goes_on());
+  harness_.set_committing(true);
+  harness_.advance(nanos_per_second);
+  EXPECT_EQ(harness_.core().engine().state_counts().ready, size_t{jobs});
+}
+
+// However much others have on its way to the disk, all the time.
+TEST_F(Moves, ComeToAnEndBesideAFloodOfPuts) {
+  const ConnId kicker = harness_.open();
+  const ConnId flood = harness_.open();
+  put_jobs(kicker);
+  const std::string great = fmt::format("put 0 0 60 3000\r\n{}\r\n", std::string(3'000, 'x'));
+  for (int i = 0; i < 8; ++i) harness_.send(flood, great);
+  harness_.send(kicker, "kick 2000\r\n");
+  constexpr int rounds_max = 10 * jobs;
+  int rounds = 0;
+  for (std::string answer; answer.empty() && rounds < rounds_max; ++rounds) {
+    if (turn_until_held() > 0) harness_.commit_one();
+    harness_.send(flood, great);
+    harness_.commit_one();
+    answer = harness_.receive(kicker);
+  }
+  EXPECT_LT(rounds, rounds_max);
 }
 
 TEST(Batches, WriteNothingOfAJobThatCameAndWent) {
