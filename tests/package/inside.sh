@@ -6,6 +6,7 @@ folder=$1
 data=/var/lib/perennial
 settings=/etc/perennial/perennial.yaml
 wanted_by=/etc/systemd/system/multi-user.target.wants/perenniald.service
+network=$folder/network
 server=''
 
 main() {
@@ -51,15 +52,14 @@ apt_get() {
 
 # ---- A server, in a network of its own: the port of the settings may be taken outside.
 
+# A file stands for it until this mount namespace ends.
 have_own_loopback() {
-  unshare --net sleep infinity &
-  network=$!
-  until [[ $(readlink "/proc/$network/ns/net") != $(readlink /proc/self/ns/net) ]]; do sleep 0.05; done
-  on_loopback ip link set lo up
+  touch "$network"
+  unshare --net="$network" ip link set lo up
 }
 
 on_loopback() {
-  nsenter --net="/proc/$network/ns/net" "$@"
+  nsenter --net="$network" "$@"
 }
 
 as_perennial() {
@@ -72,7 +72,7 @@ start() {
   command=$(sed -n 's/^ExecStart=//p' "$folder/lib/systemd/system/perenniald.service")
   # No function, so that what gets the signals is the server itself.
   # shellcheck disable=SC2086 # It is words.
-  nsenter --net="/proc/$network/ns/net" chroot --userspec=perennial:perennial "$folder" $command \
+  nsenter --net="$network" chroot --userspec=perennial:perennial "$folder" $command \
     2>>"$folder/server.log" &
   server=$!
   for ((tries = 0; tries < 300; ++tries)); do
