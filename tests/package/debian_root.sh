@@ -41,3 +41,13 @@ make_base_tar() {
   mv "$base_tar.new" "$base_tar"
   rm -rf "$folder" "$folder.log"
 }
+
+# A Debian that can reach the mirrors, in $scratch, which ends with this program.
+make_scratch() {
+  make_base_tar
+  scratch=$(mktemp -d "$root/build-package/scratch.XXXXXX")
+  trap 'rm -rf --one-file-system "$scratch"' EXIT
+  tar -C "$scratch" -xf "$base_tar"
+  chmod 755 "$scratch"
+  cp --dereference /etc/resolv.conf /etc/hosts "$scratch/etc/"
+}

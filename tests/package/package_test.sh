@@ -14,12 +14,7 @@ second=$("$root/etc/package.sh" 2)
 lintian --allow-root --fail-on error,warning "$first" "$second"
 echo "package: lintian finds nothing"
 
-make_base_tar
-scratch=$(mktemp -d "$root/build-package/scratch.XXXXXX")
-trap 'rm -rf --one-file-system "$scratch"' EXIT
-tar -C "$scratch" -xf "$base_tar"
-chmod 755 "$scratch"
+make_scratch
 cp "$first" "$scratch/first.deb"
 cp "$second" "$scratch/second.deb"
-cp --dereference /etc/resolv.conf /etc/hosts "$scratch/etc/"
-unshare --mount --pid --fork --mount-proc --kill-child "$here/inside.sh" "$scratch"
+unshare --mount --pid --fork --mount-proc --kill-child "$here/in_package.sh" "$scratch"

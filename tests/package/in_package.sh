@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Called by package_test.sh, in mount and process namespaces of its own: inside.sh FOLDER, which holds a Debian, first.deb
+# Called by package_test.sh, in mount and process namespaces of its own: in_package.sh FOLDER, which holds a Debian, first.deb
 # and second.deb. Says each step in a line, and stops at the first surprise.
 set -euo pipefail
 folder=$1
@@ -7,12 +7,11 @@ data=/var/lib/perennial
 settings=/etc/perennial/perennial.yaml
 wanted_by=/etc/systemd/system/multi-user.target.wants/perenniald.service
 network=$folder/network
+source "$(dirname "${BASH_SOURCE[0]}")/steps.sh"
 server=''
 
 main() {
-  mount --make-rprivate /
-  mount -t proc proc "$folder/proc"
-  mount --bind /dev "$folder/dev"
+  enter_debian
   have_own_loopback
   test_install
   test_serve
@@ -21,33 +20,6 @@ main() {
   test_remove
   test_purge
   echo 'package: installed, served, upgraded, removed and purged'
-}
-
-fail() {
-  echo "package: $*" >&2
-  [[ ! -s $folder/server.log ]] || tail -5 "$folder/server.log" >&2
-  exit 1
-}
-
-# check WHAT COMMAND...
-check() {
-  local what=$1
-  shift
-  "$@" >/dev/null || fail "$what: failed: $*"
-}
-
-# same WHAT SEEN WANTED
-same() {
-  [[ $2 == "$3" ]] || fail "$1: '$2', and not '$3'"
-}
-
-here() {
-  chroot "$folder" "$@"
-}
-
-apt_get() {
-  here env DEBIAN_FRONTEND=noninteractive apt-get -qq -o APT::Sandbox::User=root "$@" \
-    </dev/null >"$folder/apt.log" 2>&1 || { cat "$folder/apt.log" >&2; fail "apt-get $*"; }
 }
 
 # ---- A server, in a network of its own: the port of the settings may be taken outside.

@@ -1,0 +1,158 @@
+#!/usr/bin/env bash
+# Called by service_test.sh, in mount and process namespaces of its own: in_service.sh FOLDER, which holds a Debian and
+# perennial.deb. Says each step in a line, and stops at the first surprise.
+set -euo pipefail
+folder=$1
+scripts=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+settings=/etc/perennial/perennial.yaml
+unit=perenniald.service
+first_process=''
+source "$scripts/steps.sh"
+
+main() {
+  enter_debian
+  install
+  boot
+  test_start
+  test_confined
+  test_load
+  test_kill
+  test_settings
+  test_socket
+  test_stop
+  echo 'package: served under systemd'
+}
+
+install() {
+  apt_get update
+  apt_get install -y --no-install-recommends systemd /perennial.deb
+  # They would wait for devices and networks that there are none of.
+  check 'mask' here systemctl --quiet mask systemd-udevd.service systemd-networkd.service getty.target
+  # So that a body of a hundred megabytes is taken.
+  sed -i 's/^job_bytes_max:.*/job_bytes_max: 268435456/' "$folder$settings"
+}
+
+boot() {
+  unshare --net --mount --uts --ipc --pid --cgroup --fork --kill-child "$scripts/init.sh" "$folder" \
+    </dev/null >"$folder/server.log" 2>&1 &
+  local outer=$!
+  for ((tries = 0; tries < 600; ++tries)); do
+    first_process=$(pgrep --parent "$outer" || true)
+    case $(inside systemctl is-system-running 2>/dev/null) in
+      running | degraded) return ;;
+    esac
+    sleep 0.1
+  done
+  fail 'systemd does not come up'
+}
+
+inside() {
+  nsenter --target "$first_process" --net --mount --uts --ipc --pid --cgroup --root --wd \
+    env PATH=/usr/sbin:/usr/bin:/sbin:/bin "$@"
+}
+
+# What systemd says of the service: property NAME.
+property() {
+  inside systemctl show --value --property "$1" "$unit"
+}
+
+# until_is WHAT WANTED COMMAND...: for thirty seconds at most.
+until_is() {
+  local what=$1 wanted=$2 seen
+  shift 2
+  for ((tries = 0; tries < 300; ++tries)); do
+    seen=$("$@" 2>/dev/null || true)
+    [[ $seen == "$wanted" ]] && return
+    sleep 0.1
+  done
+  inside journalctl --no-pager --lines 10 --unit "$unit" >&2
+  fail "$what: '$seen', and not '$wanted'"
+}
+
+body_of() {
+  inside perennial peek "$1" --json | tr -d ' \n'
+}
+
+# The value of a key of the server's statistics.
+stats() {
+  inside perennial stats --json | tr -d ' ,"' | sed -n "s/^$1://p"
+}
+
+# ---- Steps.
+
+test_start() {
+  until_is 'state' active property ActiveState
+  same 'what it tells systemd' "$(property StatusText)" 'Serving'
+  same 'a job' "$(inside perennial put 'the first')" 1
+  echo 'package: its service is started with the machine, and says when it serves'
+}
+
+test_confined() {
+  local main status
+  main=$(property MainPID)
+  status=$(inside grep -E '^(CapEff|CapBnd|NoNewPrivs|Seccomp|Uid):' "/proc/$main/status" | tr '\t\n' '  ')
+  [[ $status == *'CapEff: 0000000000000000'*'CapBnd: 0000000000000000'*'NoNewPrivs: 1'*'Seccomp: 2'* ]] ||
+    fail "it is not confined: $status"
+  ! as_it_sees touch /usr/bin/written 2>/dev/null || fail 'it could write to /usr'
+  check 'it can write to its directory' as_it_sees touch /var/lib/perennial
+  same 'what may be dumped' "$(inside grep 'Max core file size' "/proc/$main/limits" | tr -s ' ')" \
+    'Max core file size 0 0 bytes '
+  echo 'package: the service is confined'
+}
+
+# With its mounts.
+as_it_sees() {
+  inside nsenter --target "$(property MainPID)" --mount --root --wd "$@"
+}
+
+# All that it does to the disk and to memory, under the filter of system calls: flushes, compactions, a checkpoint, great
+# bodies, threads.
+test_load() {
+  inside sh -c 'head -c 100000000 /dev/urandom >/tmp/great'
+  same 'a great body' "$(inside perennial put --tube great --file /tmp/great)" 2
+  check 'the same body' inside sh -c 'perennial peek 2 --body | cmp - /tmp/great'
+  check 'bench' inside perennial bench mixed bodies --seconds 2 --rounds 1
+  check 'checkpoint' inside perennial checkpoint create
+  same 'state of the store' "$(stats store-state)" ok
+  echo 'package: the service carries load'
+}
+
+test_kill() {
+  check 'kill' inside sh -c "kill -KILL $(property MainPID)"
+  until_is 'starts again' 1 property NRestarts
+  until_is 'what it tells systemd' Serving property StatusText
+  [[ $(body_of 1) == *thefirst* ]] || fail 'job 1 is gone'
+  echo 'package: killed, the service is back with its jobs'
+}
+
+# What a restart cannot mend is not tried for ever.
+test_settings() {
+  cp "$folder$settings" "$folder/settings"
+  echo 'durabillity: commit' >>"$folder$settings"
+  ! inside systemctl restart "$unit" 2>/dev/null || fail 'it takes settings that are wrong'
+  sleep 2
+  same 'state' "$(property ActiveState)" failed
+  same 'restarts' "$(property NRestarts)" 0
+  inside journalctl --no-pager --unit "$unit" | grep -q 'durabillity' || fail 'the journal does not say why'
+  cp "$folder/settings" "$folder$settings"
+  check 'start' inside systemctl start "$unit"
+  echo 'package: settings that are wrong stop the service, and the journal says why'
+}
+
+test_socket() {
+  check 'stop' inside systemctl stop "$unit"
+  check 'socket' inside systemctl start perenniald.socket
+  same 'state' "$(property ActiveState)" inactive
+  [[ $(body_of 1) == *thefirst* ]] || fail 'a client of the socket is not served'
+  same 'state' "$(property ActiveState)" active
+  same 'where it listens' "$(inside cat /proc/net/tcp /proc/net/tcp6 | awk '$4 == "0A" { print $2 }')" '0100007F:2C24'
+  echo 'package: the first client of the socket starts the service'
+}
+
+test_stop() {
+  check 'stop' inside systemctl stop perenniald.socket "$unit"
+  same 'result' "$(property Result)" success
+  check 'directory is sound' inside perennial check --deep --data-dir /var/lib/perennial
+}
+
+main

@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+# Called by in_service.sh, as the first process of namespaces of its own: init.sh FOLDER becomes the systemd of the Debian
+# in the folder. It is given the machine as a container would be: no devices but a few, and nothing to write to but itself.
+set -euo pipefail
+folder=$1
+
+mount --make-rprivate /
+mount --bind "$folder" "$folder"
+mount -t proc proc "$folder/proc"
+mount -t sysfs -o ro sysfs "$folder/sys"
+mount -t cgroup2 cgroup2 "$folder/sys/fs/cgroup"
+for mounted in run tmp dev; do mount -t tmpfs -o mode=755 tmpfs "$folder/$mounted"; done
+chmod 1777 "$folder/tmp"
+for device in null zero full random urandom tty; do
+  touch "$folder/dev/$device"
+  mount --bind "/dev/$device" "$folder/dev/$device"
+done
+mkdir "$folder/dev/pts" "$folder/dev/shm"
+mount -t devpts -o newinstance,ptmxmode=0666 devpts "$folder/dev/pts"
+ln -s pts/ptmx "$folder/dev/ptmx"
+ip link set lo up
+exec env -i container=test PATH=/usr/sbin:/usr/bin:/sbin:/bin unshare --root="$folder" \
+  /lib/systemd/systemd --log-target=console

@@ -1,0 +1,15 @@
+#!/usr/bin/env bash
+# tests/package/service_test.sh: installs the Debian package in a small Debian that systemd has booted, and serves as its
+# service: confined, under load, killed, with settings that are wrong, and through its socket. Needs root, and Debian's
+# mirrors. Everything happens in namespaces of its own, and ends with them.
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+root=$(cd "$here/../.." && pwd)
+source "$here/debian_root.sh"
+
+require_root service_test
+mkdir -p "$root/build-package"
+package=$("$root/etc/package.sh")
+make_scratch
+cp "$package" "$scratch/perennial.deb"
+unshare --mount --pid --fork --mount-proc --kill-child "$here/in_service.sh" "$scratch"
