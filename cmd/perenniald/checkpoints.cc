@@ -170,7 +170,7 @@ void Checkpoints::fail(const Status& status) {
 }
 
 void Checkpoints::end_making(const Reply& answer) {
-  if (std::exchange(making_, std::nullopt)) core_.on_checkpoint(answer, clock_.now());
+  if (std::exchange(making_, std::nullopt)) core_.on_checkpoint(answer);
   arm();
 }
 
@@ -178,7 +178,7 @@ void Checkpoints::stop() {
   open_ = false;
   cancelled_ = true;
   uv_timer_stop(&timer_);
-  core_.refuse_checkpoints("the server is stopping", clock_.now());
+  core_.refuse_checkpoints("the server is stopping");
 }
 
 void Checkpoints::close() {

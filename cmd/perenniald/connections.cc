@@ -14,9 +14,11 @@ namespace perennial::perenniald {
 namespace {
 
 constexpr size_t read_bytes = 64 << 10;
-// For so long one turn of the loop reads. What clients have sent besides waits for the next one, so
-// that batches and answers leave in between, however much is sent by however many.
+// For so long one turn of the loop runs what it reads. Of what else has been sent a little is read
+// and waits for its turn, so that batches and answers leave in between, however much is sent by
+// however many, and nobody waits for ever: libuv tells of sockets always in the same order.
 constexpr Nanos reading_max = 10 * nanos_per_ms;
+constexpr size_t read_later_bytes = 4 << 10;
 
 std::string peer_of(const uv_handle_t& handle) {
   uv_os_fd_t fd = -1;
@@ -102,7 +104,7 @@ bool Connections::write_out(Connection& conn) {
     return false;
   }
   const size_t left = out.size() - static_cast<size_t>(std::max(written, 0));
-  if (written > 0) core_.on_written(conn.id, static_cast<size_t>(written), clock_.now());
+  if (written > 0) core_.on_written(conn.id, static_cast<size_t>(written));
   // What core has made of that shows in the next visit.
   if (left == 0) return false;
   write_rest(conn);
@@ -130,24 +132,23 @@ void Connections::on_write(uv_write_t* request, int status) {
   if (conn.closing) return;
   if (status != 0) return self.close(conn);
   const size_t bytes = std::exchange(conn.rest, {}).size();
-  self.core_.on_written(conn.id, bytes, self.clock_.now());
+  self.core_.on_written(conn.id, bytes);
 }
 
 void Connections::on_alloc(uv_handle_t* handle, size_t /*suggested*/, uv_buf_t* buffer) {
   Connections& self = *static_cast<Connection*>(handle->data)->owner;
-  // Without a buffer libuv reads nothing now, and asks again in the next turn.
-  const bool has_time = self.clock_.turn_so_far() < reading_max;
-  *buffer = has_time ? uv_buf_init(self.buffer_.data(), static_cast<unsigned>(self.buffer_.size()))
-                     : uv_buf_init(nullptr, 0);
+  // Those who wait for their turn come before those who are read now.
+  self.later_ = self.core_.has_runnable() || self.clock_.turn_so_far() > reading_max;
+  const size_t bytes = self.later_ ? read_later_bytes : read_bytes;
+  *buffer = uv_buf_init(self.buffer_.data(), static_cast<unsigned>(bytes));
 }
 
 void Connections::on_read(uv_stream_t* stream, ssize_t count, const uv_buf_t* buffer) {
-  if (buffer->base == nullptr) return;
   auto& conn = *static_cast<Connection*>(stream->data);
-  conn.owner->received(conn, count);
+  conn.owner->received(conn, count, buffer->len);
 }
 
-void Connections::received(Connection& conn, ssize_t count) {
+void Connections::received(Connection& conn, ssize_t count, size_t wanted) {
   if (count == 0) return;
   if (count == UV_EOF) {
     conn.at_end = true;
@@ -156,10 +157,10 @@ void Connections::received(Connection& conn, ssize_t count) {
   }
   if (count < 0) return close(conn);
   const auto bytes = static_cast<size_t>(count);
-  core_.on_bytes(conn.id, std::span<const char>(buffer_.data(), bytes), clock_.now());
+  core_.on_bytes(conn.id, std::span<const char>(buffer_.data(), bytes), clock_.now(), later_);
   // libuv goes on reading as long as it fills the buffer; here is where core can say that it is
   // enough.
-  if (bytes == buffer_.size()) set_reading(conn, core_.reading(conn.id));
+  if (bytes == wanted) set_reading(conn, core_.reading(conn.id));
   on_bytes_();
 }
 

@@ -50,7 +50,8 @@ class Connections {
   static void on_write(uv_write_t* request, int status);
   static void on_close(uv_handle_t* handle);
 
-  void received(Connection& conn, ssize_t count);
+  // `wanted`: how many bytes there was room for.
+  void received(Connection& conn, ssize_t count, size_t wanted);
   // False when the connection is gone, or will be visited again.
   bool write_out(Connection& conn);
   void write_rest(Connection& conn);
@@ -65,6 +66,7 @@ class Connections {
   std::function<void()> on_closed_;
   absl::flat_hash_map<ConnId, Connection*> connections_;  // Each is freed by its close callback.
   std::vector<char> buffer_;
+  bool later_ = false;  // What is read into it now is kept, and run when its turn comes.
   ConnId last_id_ = 0;
   size_t writes_ = 0;
   bool stopped_ = false;

@@ -29,7 +29,8 @@ Result<std::vector<BoundSocket>> open_sockets(const Config& config) {
     return bind_sockets(addresses, config.port);
   }
   if (!config.listen.empty() || config.port != common::default_port) {
-    log(Level::Info, "listen", {{"ignored", "listen and port: the service manager passed sockets"}});
+    log(Level::Info, "listen",
+        {{"ignored", "listen and port: the service manager passed sockets"}});
   }
   return passed;
 }

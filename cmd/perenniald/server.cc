@@ -16,8 +16,9 @@
 namespace perennial::perenniald {
 namespace {
 
-// For so long one turn carries away what core made.
-constexpr Nanos carrying_max = 10 * nanos_per_ms;
+// For so long one turn runs commands of those who wait for it, and carries away what core made.
+constexpr Nanos running_max = 10 * nanos_per_ms;
+constexpr Nanos carrying_max = 20 * nanos_per_ms;
 
 template <typename Handle>
 Server& server_of(Handle* handle) {
@@ -108,15 +109,19 @@ void Server::on_prepare() {
 // for room, and those make reads, batches and output of their own. A client that reads as fast as
 // it asks could go on for ever: false when time is over first.
 bool Server::carry() {
-  clock_.now();
+  const Nanos now = clock_.now();
   const Nanos begun = clock_.turn_so_far();
   for (;;) {
+    while (core_.has_runnable() && clock_.turn_so_far() - begun <= running_max) {
+      core_.run_next(now);
+      hand_over_early();
+    }
     start_reads();
     if (!gathering_) hand_over();
     if (next_changed_ == changed_.size()) {
       next_changed_ = 0;
       core_.take_changed(changed_);
-      if (changed_.empty()) return true;
+      if (changed_.empty()) return !core_.has_runnable();
     }
     while (next_changed_ < changed_.size()) {
       if (clock_.turn_so_far() - begun > carrying_max) return false;

@@ -111,7 +111,7 @@ TEST(Activation, WinsOverTheFlags) {
   tcp.take_clients();
   Launch server(dir.path(), {.flags = {"-b", "data", "-l", "unix:other"}, .sockets = {tcp.fd()}});
   EXPECT_EQ(ask_at(address, "list-tube-used\r\n"), "USING default\r\n");
-  EXPECT_THAT(server.stderr_text(), HasSubstr("level=warning at=listen ignored="));
+  EXPECT_THAT(server.stderr_text(), HasSubstr("level=info at=listen ignored="));
   EXPECT_NE(access((dir.path() + "/other").c_str(), F_OK), 0);
 }
 

@@ -1,6 +1,7 @@
 // As many small jobs as a hundred clients can send, none of whom waits for an answer.
 
 #include <charconv>
+#include <csignal>
 #include <string>
 #include <vector>
 
@@ -42,6 +43,36 @@ TEST_F(Flood, OfTinyPutsIsTakenWholeAndEachHasAnIdOfItsOwn) {
   await("current-connections", 2);
   // The jobs stay, about 110 bytes each; and body_cache_bytes, the memtables.
   end(clients * sizes().puts * 128 + 64 * mib + 192 * mib);
+}
+
+// One who comes last is not the last to be answered.
+TEST_F(Flood, OfCommandsLeavesNobodyWaitingUntilAllOfItIsDone) {
+  constexpr uint64_t commands = 20'000;
+  ASSERT_NO_FATAL_FAILURE(start());
+  ASSERT_NO_FATAL_FAILURE(begin());
+  Status status = crowd_.connect(server_.address(), clients);
+  ASSERT_TRUE(status.ok()) << status.message();
+  support::ClientSocket last = server_.connect();
+  server_.signal(SIGSTOP);
+  std::string deletes;
+  for (uint64_t i = 0; i < commands; ++i) deletes += "delete 0\r\n";
+  for (size_t i = 0; i < clients; ++i) crowd_.say(i, deletes, commands);
+  status = crowd_.press();
+  EXPECT_TRUE(status.ok()) << status.message();
+  const bool was_sent = last.send("stats\r\n").ok();
+  server_.signal(SIGCONT);
+  ASSERT_TRUE(was_sent);
+  const Result<std::string> seen = last.read_reply(60'000);
+  ASSERT_TRUE(seen.ok()) << seen.status().message();
+  EXPECT_LT(stat(*seen, "cmd-delete"), clients * commands / 2);
+  status = crowd_.finish([](size_t /*client*/, std::string_view reply) {
+    return reply == "NOT_FOUND\r\n" ? std::string() : std::string(reply);
+  });
+  EXPECT_TRUE(status.ok()) << status.message();
+  last.close();
+  crowd_.leave();
+  await("current-connections", 2);
+  end(256 * mib);
 }
 
 }  // namespace

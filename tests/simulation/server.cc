@@ -178,8 +178,9 @@ Status Server::stop() {
 
 void Server::pump() {
   do {
+    while (core_->has_runnable()) core_->run_next(now_);
     serve_reads();
-  } while (deliver());
+  } while (deliver() || core_->has_runnable());
 }
 
 void Server::serve_reads() {
@@ -199,7 +200,7 @@ bool Server::deliver() {
     if (!open_.contains(conn)) continue;
     const std::string output(core_->output(conn));
     if (output.empty()) continue;
-    core_->on_written(conn, output.size(), now_);
+    core_->on_written(conn, output.size());
     deliver_(conn, output);
   }
   return !changed.empty();

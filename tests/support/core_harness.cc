@@ -108,7 +108,7 @@ void CoreHarness::take_cut() {
 }
 
 void CoreHarness::finish_checkpoint(const Reply& answer) {
-  core_->on_checkpoint(answer, now_);
+  core_->on_checkpoint(answer);
   pump();
 }
 
@@ -118,6 +118,7 @@ void CoreHarness::commit_one() {
   store_.sync();
   core_->on_durable(batch.index(), batch.index(), now_, commits_take_);
   core_->recycle(std::move(batch));
+  run_commands();
   serve_reads();
 }
 
@@ -138,18 +139,24 @@ void CoreHarness::restart() {
 
 void CoreHarness::pump() {
   for (bool again = true; again;) {
+    run_commands();
     serve_reads();
     if (committing_) take_cut();
     if (committing_ && core_->batch_due(now_)) commit_one();
-    again = deliver() || (committing_ && core_->batch_due(now_));
+    again = deliver() || core_->has_runnable() || (committing_ && core_->batch_due(now_));
     core_->check();
   }
+}
+
+void CoreHarness::run_commands() {
+  while (core_->has_runnable()) core_->run_next(now_);
 }
 
 void CoreHarness::serve_reads() {
   // A body lets its connection go on, which may ask for the next one.
   for (auto reads = core_->take_reads(); !reads.empty(); reads = core_->take_reads()) {
     for (const core::BodyRead& read : reads) serve_read(read);
+    run_commands();
   }
 }
 
@@ -171,7 +178,7 @@ bool CoreHarness::deliver() {
     const std::string_view output = core_->output(conn);
     if (clients_reading_ && !output.empty()) {
       received_[conn].append(output);
-      core_->on_written(conn, output.size(), now_);
+      core_->on_written(conn, output.size());
     }
     if (!core_->finished(conn)) continue;
     open_.erase(conn);

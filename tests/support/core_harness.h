@@ -43,6 +43,8 @@ class CoreHarness {
   void commit();
   // The first of them only. REQUIRES: core().has_batch().
   void commit_one();
+  // All that waits for its turn.
+  void run_commands();
   // How long the committer says that a batch took.
   void set_commits_take(Nanos took) { commits_take_ = took; }
   // Whether clients read what is sent to them (the start), or leave it where it is.

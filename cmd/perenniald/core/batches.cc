@@ -88,7 +88,6 @@ void Core::on_durable(BatchIndex answerable, BatchIndex durable, Nanos now, Nano
   }
   release_holders(now, took);
   resume_held_puts(now);
-  run_released(now);
 }
 
 void Core::release_holders(Nanos now, Nanos took) {
@@ -108,12 +107,11 @@ void Core::release_holders(Nanos now, Nanos took) {
   company_.expect(expected, took, now);
 }
 
-void Core::on_written(ConnId id, size_t bytes, Nanos now) {
+void Core::on_written(ConnId id, size_t bytes) {
   Connection* const conn = find(id);
   CHECK(conn != nullptr);
   conn->outbox.consume(bytes);
   after_progress(*conn);
-  run_released(now);
 }
 
 // Something of this connection has left or may leave: it may be able to go on.
@@ -122,7 +120,7 @@ void Core::after_progress(Connection& conn) {
   if (conn.backlog_bytes() == 0 || !may_run(conn)) return;
   // Not for each body by itself: the backlog is moved every time.
   const bool more_come = conn.outbox.open_slots() > 0 && reading_.size() > options_.reads_max / 2;
-  if (!more_come) released_.push_back(conn.id);
+  if (!more_come) make_runnable(conn);
 }
 
 void Core::touch(Connection& conn) {
@@ -152,9 +150,14 @@ std::string_view Core::output(ConnId id) const {
 bool Core::reading(ConnId id) const {
   const Connection* const conn = find(id);
   if (conn == nullptr || conn->at_end || conn->quitting || conn->held_put) return false;
-  // Behind an unanswered command a little is read on, so that a client that vanished is noticed.
-  return conn->backlog_bytes() < options_.pipeline_bytes_max &&
-         conn->output_bytes() < output_limit();
+  // One that waits for its turn has less of it, the more wait; what it sends stays with it.
+  constexpr size_t runnable_bytes_max = 4 << 10;
+  const size_t backlog_max = conn->runnable
+                                 ? std::min(runnable_bytes_max, options_.pipeline_bytes_max)
+                                 // Behind an unanswered command a little is read on, so that a
+                                 // client that vanished is noticed.
+                                 : options_.pipeline_bytes_max;
+  return conn->backlog_bytes() < backlog_max && conn->output_bytes() < output_limit();
 }
 
 bool Core::finished(ConnId id) const {

@@ -52,15 +52,14 @@ std::optional<Cut> Core::take_cut() {
   return all_taken ? std::exchange(checkpoints_.cut, std::nullopt) : std::nullopt;
 }
 
-void Core::on_checkpoint(const Reply& answer, Nanos now) {
+void Core::on_checkpoint(const Reply& answer) {
   CHECK(checkpoints_.being_made);
   CHECK(!checkpoints_.cut);
   checkpoints_.being_made = false;
   reply_to(std::exchange(checkpoints_.sharing, {}), answer);
-  run_released(now);
 }
 
-void Core::refuse_checkpoints(std::string reason, Nanos now) {
+void Core::refuse_checkpoints(std::string reason) {
   checkpoints_.refused_because = std::move(reason);
   checkpoints_.wanted = false;
   // One that was settled and not taken is not made any more.
@@ -69,7 +68,6 @@ void Core::refuse_checkpoints(std::string reason, Nanos now) {
   const Reply answer = failed(checkpoints_.refused_because);
   reply_to(std::exchange(checkpoints_.sharing, {}), answer);
   reply_to(std::exchange(checkpoints_.waiting, {}), answer);
-  run_released(now);
 }
 
 void Core::reply_to(std::vector<ConnId>&& conns, const Reply& reply) {

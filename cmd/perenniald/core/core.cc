@@ -61,17 +61,20 @@ void Core::on_open(ConnId conn, Nanos now, bool may_checkpoint) {
   apply({.now = now, .conn = conn, .room = room(), .event = engine::Opened{}}, {});
 }
 
-void Core::on_bytes(ConnId id, std::span<const char> bytes, Nanos now) {
+void Core::on_bytes(ConnId id, std::span<const char> bytes, Nanos now, bool later) {
   Connection* const conn = find(id);
   CHECK(conn != nullptr);
   catch_up(now);
-  if (conn->backlog_bytes() > 0) {
+  if (later || conn->runnable) {
+    conn->backlog.append(bytes.data(), bytes.size());
+    make_runnable(*conn);
+    touch(*conn);
+  } else if (conn->backlog_bytes() > 0) {
     conn->backlog.append(bytes.data(), bytes.size());
     run_backlog(*conn, now);
   } else {
     run(*conn, bytes, now);
   }
-  run_released(now);
 }
 
 void Core::on_eof(ConnId id, Nanos now) {
@@ -81,7 +84,6 @@ void Core::on_eof(ConnId id, Nanos now) {
   conn->at_end = true;
   touch(*conn);
   apply({.now = now, .conn = id, .room = room(), .event = engine::HalfClosed{}}, {});
-  run_released(now);
 }
 
 void Core::on_close(ConnId id, Nanos now) {
@@ -91,13 +93,11 @@ void Core::on_close(ConnId id, Nanos now) {
   uncount(*found->second);
   connections_.erase(found);
   apply({.now = now, .conn = id, .room = room(), .event = engine::Closed{}}, {});
-  run_released(now);
 }
 
 void Core::on_timer(Nanos now) {
   caught_up_ = now;
   tick(now);
-  run_released(now);
 }
 
 void Core::on_drain(Nanos now) {
@@ -107,13 +107,11 @@ void Core::on_drain(Nanos now) {
 void Core::on_room(bool room, Nanos now) {
   disk_has_room_ = room;
   resume_held_puts(now);
-  run_released(now);
 }
 
 void Core::on_behind(bool behind, Nanos now) {
   store_is_behind_ = behind;
   resume_held_puts(now);
-  run_released(now);
 }
 
 uint64_t Core::jobs_damaged() const {
@@ -152,14 +150,20 @@ void Core::run_backlog(Connection& conn, Nanos now) {
   run(conn, std::span(backlog).subspan(at), now);
 }
 
-void Core::run_released(Nanos now) {
-  while (!released_.empty()) {
-    const std::vector<ConnId> released = std::exchange(released_, {});
-    for (const ConnId id : released) {
-      Connection* const conn = find(id);
-      if (conn != nullptr && conn->backlog_bytes() > 0) run_backlog(*conn, now);
-    }
-  }
+void Core::make_runnable(Connection& conn) {
+  if (conn.runnable || conn.backlog_bytes() == 0) return;
+  conn.runnable = true;
+  runnable_.push_back(conn.id);
+}
+
+void Core::run_next(Nanos now) {
+  CHECK(has_runnable());
+  Connection* const conn = find(runnable_.front());
+  runnable_.pop_front();
+  if (conn == nullptr) return;
+  conn->runnable = false;
+  catch_up(now);
+  run_backlog(*conn, now);
 }
 
 void Core::handle(Connection& conn, wire::Step&& step, Nanos now) {
@@ -183,8 +187,11 @@ void Core::handle(Connection& conn, wire::Step&& step, Nanos now) {
         std::move(step.body));
 }
 
+// Every answer waits for the batches before it.
 bool Core::must_hold_puts() const {
-  return store_is_behind_ || pending_bytes_ > options_.pending_bytes_max;
+  constexpr size_t sealed_max = 4;
+  return store_is_behind_ || sealed_.size() > sealed_max ||
+         pending_bytes_ > options_.pending_bytes_max;
 }
 
 // A kick may have millions of jobs to move, and so may the end of a connection or of a delay that
@@ -254,7 +261,7 @@ void Core::absorb_replies() {
 void Core::reply_to(Connection& conn, const Reply& reply) {
   conn.unanswered = false;
   answer(conn, reply);
-  if (conn.backlog_bytes() > 0) released_.push_back(conn.id);
+  make_runnable(conn);
   touch(conn);
 }
 
@@ -325,7 +332,6 @@ void Core::on_body(uint64_t read, Result<Body> body, Nanos now) {
   if (!whole) {
     apply({.now = now, .room = room(), .event = engine::Damaged{reading.reply.id}}, {});
   }
-  run_released(now);
 }
 
 }  // namespace perennial::core

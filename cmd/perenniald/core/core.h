@@ -61,12 +61,13 @@ struct Cut {
 // thread.
 //
 // One turn of the loop is any number of on_... calls, and then, in this order:
+//   run_next()      while has_runnable(), or until the turn is long;
 //   take_reads()    read each body as the database is now: a later batch may delete it;
 //   take_cut()      if the committer is idle, after settle_cut(): hand it over;
 //   take_batch()    else, if the committer is idle and batch_due(): hand it over;
 //   take_changed()  for each connection there: write output(), then see reading() and finished();
 //   next_deadline() arm the timer: on_timer() is due then.
-// While batch_is_large(), the first three may also come between two on_... calls.
+// While batch_is_large(), the next three may also come between two on_... or run_next() calls.
 //
 // Invariants: a reply leaves in the order of the commands of its connection, and not before every
 // batch that it could tell of is answerable; a command behind an unanswered one of its connection
@@ -87,7 +88,8 @@ class Core {
   // `may_checkpoint`: whether this client may ask for checkpoints. To all others `checkpoint` is an
   // unknown command.
   void on_open(ConnId conn, Nanos now, bool may_checkpoint = false);
-  void on_bytes(ConnId conn, std::span<const char> bytes, Nanos now);
+  // `later`: they are only kept, for run_next(), as are those of a connection that waits for it.
+  void on_bytes(ConnId conn, std::span<const char> bytes, Nanos now, bool later = false);
   // The client will send nothing more. What it has sent is still run and answered.
   void on_eof(ConnId conn, Nanos now);
   // The connection is gone. Nothing of it is used after this.
@@ -108,7 +110,13 @@ class Core {
   // process; it must not come here.)
   void on_body(uint64_t read, Result<Body> body, Nanos now);
   // The first `bytes` of output() have left.
-  void on_written(ConnId conn, size_t bytes, Nanos now);
+  void on_written(ConnId conn, size_t bytes);
+
+  // ---- Whose turn it is. Connections with commands that may be run, and were not: they are behind
+  // one that has been answered since, or came late in a turn.
+  bool has_runnable() const { return !runnable_.empty(); }
+  // Runs what there is of the one that has waited longest. REQUIRES: has_runnable().
+  void run_next(Nanos now);
 
   // ---- What to do.
   std::vector<BodyRead> take_reads();
@@ -152,10 +160,10 @@ class Core {
   std::optional<Cut> take_cut();
   // What became of it: a CheckpointMade or CheckpointFailed for those who asked. REQUIRES: a cut
   // was taken, and this was not called since.
-  void on_checkpoint(const Reply& answer, Nanos now);
+  void on_checkpoint(const Reply& answer);
   // Answers all who wait for one with this failure, and from here on all who ask. One whose cut was
   // taken still ends with on_checkpoint().
-  void refuse_checkpoints(std::string reason, Nanos now);
+  void refuse_checkpoints(std::string reason);
 
   // Whether anything is held for batches that are not answerable yet.
   bool quiet() const;
@@ -175,7 +183,6 @@ class Core {
   void run(Connection& conn, std::span<const char> bytes, Nanos now);
   void refuse(Connection& conn, wire::Stranger stranger);
   void run_backlog(Connection& conn, Nanos now);
-  void run_released(Nanos now);
   void handle(Connection& conn, wire::Step&& step, Nanos now);
   void apply(engine::Input&& input, Body&& body);
   void absorb_transitions(Body&& body, Nanos now);
@@ -203,6 +210,7 @@ class Core {
   void count(Connection& conn);
   void uncount(const Connection& conn);
   void after_progress(Connection& conn);
+  void make_runnable(Connection& conn);
   Connection* find(ConnId conn) const;
 
   const Options options_;
@@ -249,7 +257,7 @@ class Core {
   Checkpoints checkpoints_;
 
   std::vector<ConnId> changed_;
-  std::vector<ConnId> released_;  // Answered while something of theirs was still to be run.
+  std::deque<ConnId> runnable_;   // Those with something to be run, by how long they have waited.
   std::deque<ConnId> held_puts_;  // In the order in which they came.
   std::vector<BodyRead> reads_;
   struct Reading {

@@ -145,10 +145,11 @@ TEST(Checkpoint, IsCutBehindTheBatchesBeforeItAndBeforeThoseBehind) {
   const ConnId conn = harness.open();
   const ConnId asking = harness.open(true);
   harness.set_committing(false);
-  for (int i = 0; i < 10; ++i) harness.send(conn, put_one);
+  constexpr int puts = 4;
+  for (int i = 0; i < puts; ++i) harness.send(conn, put_one);
   harness.send(asking, "checkpoint\r\n");
   harness.core().settle_cut(harness.now());
-  for (int i = 0; i < 10; ++i) harness.send(conn, put_one);
+  for (int i = 0; i < puts; ++i) harness.send(conn, put_one);
   EXPECT_FALSE(harness.core().take_cut());
   int batches = 0;
   std::optional<Cut> cut;
@@ -159,7 +160,7 @@ TEST(Checkpoint, IsCutBehindTheBatchesBeforeItAndBeforeThoseBehind) {
   }
   EXPECT_GT(batches, 1);
   EXPECT_EQ(cut->index, static_cast<BatchIndex>(batches));
-  EXPECT_EQ(cut->jobs.ready, 10u);
+  EXPECT_EQ(cut->jobs.ready, size_t{puts});
   EXPECT_TRUE(harness.core().has_batch());
   EXPECT_FALSE(harness.core().take_cut());
 }
@@ -213,7 +214,7 @@ TEST(Checkpoint, AllWhoWaitAreRefusedWhenTheServerStops) {
   const ConnId b = harness.open(true);
   harness.send(a, "checkpoint\r\ncheckpoint\r\nlist-tube-used\r\n");
   harness.send(b, "checkpoint\r\n");
-  harness.core().refuse_checkpoints("stopping", harness.now());
+  harness.core().refuse_checkpoints("stopping");
   const std::string refusal = "FAILED 23\r\n---\nreason: \"stopping\"\n\r\n";
   EXPECT_EQ(harness.receive(a), refusal + refusal + "USING default\r\n");
   EXPECT_EQ(harness.receive(b), refusal);

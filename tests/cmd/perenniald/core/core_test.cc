@@ -42,6 +42,45 @@ TEST(Pipeline, IsReadOnALittleBehindAWaitingReserve) {
   EXPECT_TRUE(harness.reading(conn));
 }
 
+// Whose bytes came late in a turn waits, and is run before what comes after.
+TEST(Later, ConnectionsAreRunInTheOrderInWhichTheyBeganToWait) {
+  CoreHarness harness;
+  core::Core& core = harness.core();
+  const ConnId flood = harness.open();
+  const ConnId small = harness.open();
+  const std::string question = "list-tube-used\r\n";
+  const std::string answer = "USING default\r\n";
+  core.on_bytes(flood, times(300, question), harness.now(), true);
+  core.on_bytes(small, question, harness.now(), true);
+  // Though there would be time by now: small waits already.
+  core.on_bytes(flood, question, harness.now());
+  core.on_bytes(small, question, harness.now());
+  EXPECT_EQ(core.output(flood), "");
+  EXPECT_EQ(core.output(small), "");
+  // It has enough for its turn; the other may still say something.
+  EXPECT_FALSE(core.reading(flood));
+  EXPECT_TRUE(core.reading(small));
+
+  core.run_next(harness.now());
+  EXPECT_EQ(core.output(flood), times(301, answer));
+  EXPECT_TRUE(core.reading(flood));
+  core.on_bytes(flood, question, harness.now(), true);
+  core.run_next(harness.now());
+  EXPECT_EQ(core.output(small), times(2, answer));
+  core.run_next(harness.now());
+  EXPECT_EQ(core.output(flood), times(302, answer));
+  EXPECT_FALSE(core.has_runnable());
+}
+
+TEST(Later, OneThatIsGoneIsPassedOver) {
+  CoreHarness harness;
+  const ConnId gone = harness.open();
+  harness.core().on_bytes(gone, std::string_view("put 0 0 60 1\r\nx\r\n"), harness.now(), true);
+  harness.close(gone);
+  harness.run_commands();
+  EXPECT_EQ(harness.core().engine().job_count(), 0u);
+}
+
 TEST(Output, StopsReadingAndRunningWhenAClientDoesNotRead) {
   CoreHarness harness({.output_bytes_max = 50});
   const ConnId conn = harness.open();
@@ -50,9 +89,26 @@ TEST(Output, StopsReadingAndRunningWhenAClientDoesNotRead) {
   EXPECT_FALSE(harness.reading(conn));
   EXPECT_EQ(harness.core().output(conn), times(4, "USING default\r\n"));
   harness.set_clients_reading(true);
-  harness.core().on_written(conn, 15, harness.now());
+  harness.core().on_written(conn, 15);
   EXPECT_EQ(harness.receive(conn), times(9, "USING default\r\n"));
   EXPECT_TRUE(harness.reading(conn));
+}
+
+// However small they are: every answer waits for the batches before it.
+TEST(Pending, HoldsPutsWhenThereAreManyBatches) {
+  CoreHarness harness({.batch_bytes_max = 100});
+  harness.set_committing(false);
+  const ConnId producer = harness.open();
+  constexpr size_t puts = 20;
+  for (size_t i = 0; i < puts; ++i) harness.send(producer, put(50));
+  const size_t taken = harness.core().engine().job_count();
+  EXPECT_GT(taken, 1u);
+  EXPECT_LT(taken, 10u);
+  harness.commit_one();
+  EXPECT_EQ(harness.core().engine().job_count(), taken + 1);
+  harness.set_committing(true);
+  harness.receive(producer);
+  EXPECT_EQ(harness.core().engine().job_count(), puts);
 }
 
 TEST(Pending, HoldsPutsAndNothingElsePastItsLimit) {

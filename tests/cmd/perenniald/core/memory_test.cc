@@ -43,7 +43,8 @@ class OutputTotal : public testing::Test {
   // The client takes all that waits for it.
   void take(ConnId conn) {
     const size_t bytes = harness_.core().output(conn).size();
-    harness_.core().on_written(conn, bytes, harness_.now());
+    harness_.core().on_written(conn, bytes);
+    harness_.run_commands();
   }
 
   CoreHarness harness_{
@@ -131,8 +132,10 @@ TEST(Reads, ThereAreNoMoreAtOnceThanTheirLimit) {
   // Half of them have to come before more are asked for.
   harness.core().on_body(reads[0].read, Body("x"), harness.now());
   harness.core().on_body(reads[1].read, Body("x"), harness.now());
+  harness.run_commands();
   EXPECT_EQ(harness.core().take_reads().size(), 0u);
   harness.core().on_body(reads[2].read, Body("x"), harness.now());
+  harness.run_commands();
   EXPECT_EQ(harness.core().take_reads().size(), 2u);
 }
 
