@@ -151,9 +151,9 @@ Engine::~Engine() = default;
 
 void Engine::apply(const Input& input, Output& out) {
   CHECK(input.now >= now_);
+  if (input.now > now_ || std::holds_alternative<Tick>(input.event)) moves_ = 0;
   now_ = input.now;
   room_ = input.room;
-  moves_ = 0;
   out_ = &out;
   std::visit(Visitor{*this, input.conn}, input.event);
   out_ = nullptr;

@@ -31,7 +31,7 @@ namespace perennial::engine {
 // Invariants: a job is in exactly one heap, that of its state. No tube that is not paused has both
 // a ready job and a waiting connection. The cost of an input grows with the logarithm of what there
 // is, with the tubes that its own connection watches, and with the jobs it moves, which are at most
-// moves_per_turn_max.
+// moves_per_turn_max in a turn: inputs of the same time, up to the next Tick.
 class Engine {
  public:
   explicit Engine(const Limits& limits);
@@ -203,7 +203,7 @@ class Engine {
   // Of the input being applied.
   Nanos now_ = 0;
   bool room_ = true;
-  uint32_t moves_ = 0;
+  uint32_t moves_ = 0;  // And of those before it in its turn.
   Output* out_ = nullptr;
 };
 

@@ -19,7 +19,8 @@ struct Limits {
   uint32_t tubes_max = 1'000'000;
   uint32_t watched_max = 100'000;   // Tubes, per connection.
   uint32_t reserved_max = 100'000;  // Jobs, per connection.
-  // The most jobs that one input moves; what is left is due at once. At least 1.
+  // From so many moves on in one turn, which is all inputs of the same time up to the next Tick, a
+  // kick, a connection's end and a Tick move no more; what is left is due at once. At least 1.
   uint32_t moves_per_turn_max = 10'000;
   // How many ids one NextIdRaised makes available. At least 1.
   uint32_t id_block = 10'000;

@@ -1,5 +1,6 @@
 // What clients may ask: statistics, listings, peeks.
 
+#include <algorithm>
 #include <utility>
 
 #include "engine/engine.h"
@@ -23,7 +24,7 @@ void Engine::on_stats_job(Conn& conn, JobId id) {
             .age = now_ - job->created,
             .delay_s = job->delay_s,
             .ttr_s = job->ttr_s,
-            .time_left = timed ? static_cast<Nanos>(job->order) - now_ : 0,
+            .time_left = timed ? std::max<Nanos>(static_cast<Nanos>(job->order) - now_, 0) : 0,
             .reserves = job->reserves,
             .timeouts = job->timeouts,
             .releases = job->releases,
@@ -49,7 +50,7 @@ void Engine::on_stats_tube(Conn& conn, const std::string& name) {
             .cmd_delete = tube->cmd_delete,
             .cmd_pause_tube = tube->cmd_pause_tube,
             .pause = tube->pause,
-            .pause_time_left = tube->paused() ? tube->pause_until - now_ : 0,
+            .pause_time_left = tube->paused() ? std::max<Nanos>(tube->pause_until - now_, 0) : 0,
             .next_ready_age = tube->ready.empty() ? 0 : now_ - tube->ready.top().item->created};
   answer(conn, std::move(stats));
 }

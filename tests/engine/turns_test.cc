@@ -43,8 +43,13 @@ class Turns : public testing::Test {
   uint64_t kicked_now() const { return count_of(output_.replies.at(0).reply); }
   JobId peeked() const { return std::get<JobReply>(output_.replies.at(0).reply).id; }
 
-  // Applies one input and returns how many jobs it moved.
+  // Applies one input, in a turn of its own, and returns how many jobs it moved.
   size_t apply(ConnId conn, Event event) {
+    ++now_;
+    return apply_in_turn(conn, std::move(event));
+  }
+
+  size_t apply_in_turn(ConnId conn, Event event) {
     output_.clear();
     engine_.apply({.now = now_, .conn = conn, .event = std::move(event)}, output_);
     engine_.check();
@@ -207,6 +212,20 @@ TEST_F(Turns, AKickOfDelayedJobsThatEndsWithItsConnectionLetsOthersKickThem) {
   EXPECT_EQ(tick_until_done(), jobs);
   EXPECT_EQ(kicked(), jobs);
   EXPECT_EQ(engine_.state_counts().ready, jobs);
+}
+
+// However many kicks come in one.
+TEST_F(Turns, AllKicksOfATurnShareIt) {
+  put_jobs(100);
+  EXPECT_EQ(apply(1, Command{Kick{2}}), 2U);
+  EXPECT_EQ(kicked_now(), 2U);
+  EXPECT_EQ(apply_in_turn(1, Command{Kick{2}}), 1U);
+  EXPECT_TRUE(output_.replies.empty());
+  EXPECT_EQ(apply_in_turn(2, Command{Kick{2}}), 0U);
+  EXPECT_TRUE(output_.replies.empty());
+  EXPECT_EQ(apply_in_turn(0, Tick{}), moves_max);
+  EXPECT_EQ(output_.replies.size(), 2U);
+  EXPECT_EQ(engine_.state_counts().ready, 2U + 2U + 2U);
 }
 
 TEST_F(Turns, AKickWithinATurnAnswersAtOnce) {

@@ -86,11 +86,13 @@ class Checker {
     std::string tube = "default";
     std::vector<JobId> held = {};
   };
+  static constexpr OpId never_told = ~OpId{0};
   struct Pause {
     Nanos delay = 0;
     Nanos sent = 0;
     Nanos told = 0;  // 0: not.
     OpId op = 0;
+    OpId told_before = never_told;  // Whatever was sent after it was told has at least this id.
     std::vector<size_t> witnesses = {};  // Jobs that have kept the tube alive since it was sent.
   };
   static constexpr OpId never_gone = ~OpId{0};

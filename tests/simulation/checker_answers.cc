@@ -160,9 +160,11 @@ void Checker::narrow_by_stats_job(const Op& op, const wire::ClientReply& reply, 
       static_cast<Nanos>(crash::yaml_number(reply.text, "time-left", 0)) * nanos_per_second;
   const bool fits = job.beliefs.keep([&](const Belief& belief) {
     if (belief.state != JobState::Delayed) return true;
-    // Whole seconds are told, rounded down.
+    // Whole seconds are told, rounded down. One whose time is over may wait for the disk to take
+    // what was moved before it.
     const bool not_before = now_ + left + nanos_per_second > belief.due.from;
-    return not_before && (belief.due.to == never || now_ + left <= belief.due.to);
+    const bool not_after = belief.due.to == never || now_ + left <= belief.due.to;
+    return not_before && (not_after || left == 0);
   });
   if (!fits) contradict(job, fmt::format("has a delay that nobody gave it: {}", reply.text));
 }
@@ -279,10 +281,12 @@ void Checker::answer_pause(const Op& op, const wire::ClientReply& reply) {
     std::erase_if(pauses, [&op](const Pause& pause) { return pause.op == op.id; });
     return;
   }
-  // What was sent before and is unanswered may still come; what was answered is over.
-  std::erase_if(pauses, [&op](const Pause& pause) { return pause.told != 0 && pause.op < op.id; });
+  // What was answered before this was sent is over; the others may come before or after.
+  std::erase_if(pauses, [&op](const Pause& pause) { return pause.told_before <= op.id; });
   for (Pause& pause : pauses) {
-    if (pause.op == op.id) pause.told = now_;
+    if (pause.op != op.id) continue;
+    pause.told = now_;
+    pause.told_before = next_op_;
   }
 }
 

@@ -49,6 +49,11 @@ std::string ok(const std::string& yaml) {
   return "OK " + std::to_string(yaml.size()) + "\r\n" + yaml;
 }
 
+std::string delayed_for(int seconds) {
+  return ok("---\nstate: delayed\npri: 5\ntube: default\ntime-left: " + std::to_string(seconds) +
+            "\n");
+}
+
 std::string check(const std::vector<Line>& lines) {
   Checker checker;
   Nanos now = nanos_per_second;
@@ -152,6 +157,22 @@ INSTANTIATE_TEST_SUITE_P(
         HistoryCase{"ADelayIsOver",
                     {put_delayed, from(1, "INSERTED 1"), kill(), later(9), to(2, reserve),
                      from(2, "RESERVED 1 1\r\na")}},
+        HistoryCase{"ADelayLastsTooLong",
+                    {put_delayed, from(1, "INSERTED 1"), later(3), to(2, "stats-job 1"),
+                     from(2, delayed_for(8))},
+                    "a delay that nobody gave it"},
+        HistoryCase{"ADelayThatIsOverWaitsForItsTurn",
+                    {put_delayed, from(1, "INSERTED 1"), later(20), to(2, "stats-job 1"),
+                     from(2, delayed_for(0))}},
+        HistoryCase{"APauseThatAnotherEndedGoesOn",
+                    {put_a, from(1, "INSERTED 1"), to(2, "pause-tube default 9"), from(2, "PAUSED"),
+                     to(3, "pause-tube default 0"), from(3, "PAUSED"), to(4, "stats-tube default"),
+                     from(4, ok("---\npause-time-left: 9\n"))},
+                    "is paused for"},
+        HistoryCase{"OfTwoPausesAtOnceEitherMayBeTheLast",
+                    {put_a, from(1, "INSERTED 1"), to(2, "pause-tube default 9"),
+                     to(3, "pause-tube default 0"), from(2, "PAUSED"), from(3, "PAUSED"),
+                     to(4, "stats-tube default"), from(4, ok("---\npause-time-left: 9\n"))}},
         HistoryCase{"BuriedOutOfOrder",
                     {put_a, from(1, "INSERTED 1"), put_b, from(1, "INSERTED 2"), to(1, reserve),
                      from(1, "RESERVED 1 1\r\na"), to(1, reserve), from(1, "RESERVED 2 1\r\nb"),
