@@ -16,8 +16,11 @@ namespace {
 constexpr size_t read_bytes = 64 << 10;
 // For so long one turn of the loop runs what it reads. Of what else has been sent a little is read
 // and waits for its turn, so that batches and answers leave in between, however much is sent by
-// however many, and nobody waits for ever: libuv tells of sockets always in the same order.
-constexpr Nanos reading_max = 10 * nanos_per_ms;
+// however many, and nobody waits for ever: libuv tells of sockets always in the same order. After
+// so long nothing is read any more; who has been read enough is left out until he has been run, so
+// that the others come next.
+constexpr Nanos running_max = 10 * nanos_per_ms;
+constexpr Nanos reading_max = 15 * nanos_per_ms;
 constexpr size_t read_later_bytes = 4 << 10;
 
 std::string peer_of(const uv_handle_t& handle) {
@@ -137,13 +140,20 @@ void Connections::on_write(uv_write_t* request, int status) {
 
 void Connections::on_alloc(uv_handle_t* handle, size_t /*suggested*/, uv_buf_t* buffer) {
   Connections& self = *static_cast<Connection*>(handle->data)->owner;
+  const Nanos turn = self.clock_.turn_so_far();
+  // Without a buffer libuv reads nothing now, and asks again in the next turn.
+  if (turn > reading_max) {
+    *buffer = uv_buf_init(nullptr, 0);
+    return;
+  }
   // Those who wait for their turn come before those who are read now.
-  self.later_ = self.core_.has_runnable() || self.clock_.turn_so_far() > reading_max;
+  self.later_ = self.core_.has_runnable() || turn > running_max;
   const size_t bytes = self.later_ ? read_later_bytes : read_bytes;
   *buffer = uv_buf_init(self.buffer_.data(), static_cast<unsigned>(bytes));
 }
 
 void Connections::on_read(uv_stream_t* stream, ssize_t count, const uv_buf_t* buffer) {
+  if (buffer->base == nullptr) return;
   auto& conn = *static_cast<Connection*>(stream->data);
   conn.owner->received(conn, count, buffer->len);
 }
