@@ -150,12 +150,11 @@ std::string_view Core::output(ConnId id) const {
 bool Core::reading(ConnId id) const {
   const Connection* const conn = find(id);
   if (conn == nullptr || conn->at_end || conn->quitting || conn->held_put) return false;
-  // One that waits for its turn has less of it, the more wait; what it sends stays with it.
+  // Behind an unanswered command a little is read on, so that a client that vanished is noticed.
+  // Of one that waits for its turn less, so that the turns of all are short.
   constexpr size_t runnable_bytes_max = 4 << 10;
   const size_t backlog_max = conn->runnable
                                  ? std::min(runnable_bytes_max, options_.pipeline_bytes_max)
-                                 // Behind an unanswered command a little is read on, so that a
-                                 // client that vanished is noticed.
                                  : options_.pipeline_bytes_max;
   return conn->backlog_bytes() < backlog_max && conn->output_bytes() < output_limit();
 }

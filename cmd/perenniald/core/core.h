@@ -67,7 +67,8 @@ struct Cut {
 //   take_batch()    else, if the committer is idle and batch_due(): hand it over;
 //   take_changed()  for each connection there: write output(), then see reading() and finished();
 //   next_deadline() arm the timer: on_timer() is due then.
-// While batch_is_large(), the next three may also come between two on_... or run_next() calls.
+// While batch_is_large(), the three from take_reads() to take_batch() may also come between two
+// on_... or run_next() calls.
 //
 // Invariants: a reply leaves in the order of the commands of its connection, and not before every
 // batch that it could tell of is answerable; a command behind an unanswered one of its connection
