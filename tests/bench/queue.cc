@@ -85,6 +85,7 @@ size_t Queue::pass(uint32_t seconds) {
 
 void Queue::apply(ConnId conn, engine::Event event) {
   out_.clear();
+  ++now_;  // Each in a turn of its own: a turn may not move more than so many jobs.
   engine_.apply({.now = now_, .conn = conn, .event = std::move(event)}, out_);
 }
 

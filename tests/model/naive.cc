@@ -287,8 +287,7 @@ struct Naive::Apply {
     stats->cmd_delete = tube->deletes;
     stats->cmd_pause_tube = tube->pauses;
     stats->pause = tube->pause;
-    stats->pause_time_left =
-        tube->pause > 0 ? std::max<Nanos>(tube->pause_until - n.now_, 0) : 0;
+    stats->pause_time_left = tube->pause > 0 ? std::max<Nanos>(tube->pause_until - n.now_, 0) : 0;
     const std::vector<Job*> ready = n.jobs_in(tube->name, JobState::Ready);
     stats->next_ready_age = ready.empty() ? 0 : n.now_ - ready.front()->row.created;
     say(std::move(stats));
