@@ -124,7 +124,7 @@ void Checker::finish(const Op& op) {
   if (Job* const job = job_of(op)) return job->beliefs.finish(op, moment());
   if (!is_wide(op.command)) return;
   for (Job& job : jobs_) {
-    if (job.gone_at == never_gone) job.beliefs.finish(op, moment());
+    if (job.gone_at == no_op) job.beliefs.finish(op, moment());
   }
 }
 
@@ -148,7 +148,7 @@ void Checker::crashed(bool loses_unsynced, Nanos now) {
   for (Job& job : jobs_) {
     job.beliefs.crash(loses_unsynced, moment());
     if (job.beliefs.surely_gone()) continue;
-    job.gone_at = never_gone;
+    job.gone_at = no_op;
     note(job, "the server ended");
   }
   if (loses_unsynced) pauses_.clear();
@@ -174,7 +174,7 @@ Checker::Job* Checker::find(JobId id) {
 }
 
 bool Checker::surely_gone(JobId id) const {
-  return by_id_.at(id)->gone_at != never_gone;
+  return by_id_.at(id)->gone_at != no_op;
 }
 
 bool Checker::is_waiting_for_job(ConnId conn) const {

@@ -71,11 +71,12 @@ class Checker {
   JobId ids_end() const { return ids_end_ + unknown_; }
 
  private:
+  static constexpr OpId no_op = ~OpId{0};  // Nothing that was sent has so great an id.
   struct Job {
     size_t serial;
     JobId id = 0;  // 0 until somebody was told.
     std::string body;
-    OpId gone_at = never_gone;  // Everybody knew from here on that it is gone.
+    OpId gone_at = no_op;  // Everybody knew from here on that it is gone.
     JobBeliefs beliefs;
     std::vector<std::string> story = {};
   };
@@ -86,16 +87,14 @@ class Checker {
     std::string tube = "default";
     std::vector<JobId> held = {};
   };
-  static constexpr OpId never_told = ~OpId{0};
   struct Pause {
     Nanos delay = 0;
     Nanos sent = 0;
     Nanos told = 0;  // 0: not.
     OpId op = 0;
-    OpId told_before = never_told;  // Whatever was sent after it was told has at least this id.
+    OpId told_before = no_op;  // Whatever was sent after it was told has at least this id.
     std::vector<size_t> witnesses = {};  // Jobs that have kept the tube alive since it was sent.
   };
-  static constexpr OpId never_gone = ~OpId{0};
 
   void on_command(ConnId id, Conn& conn, Command&& command, std::string_view body, Nanos now);
   void on_put(Op& op, const Put& put, std::string_view body);

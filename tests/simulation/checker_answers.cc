@@ -199,7 +199,7 @@ void Checker::answer_reserve(const Op& op, const wire::ClientReply& reply) {
     return contradict(fmt::format("{} to {}", text_of(reply), text_of(op)));
   }
   for (Job& job : jobs_) {
-    if (&job == taken || job.gone_at != never_gone || !problem_.empty()) continue;
+    if (&job == taken || job.gone_at != no_op || !problem_.empty()) continue;
     if (!job.beliefs.not_taken(op, moment()))
       contradict(job, "was reserved by nobody, and could not be had: " + text_of(op));
   }
@@ -235,7 +235,7 @@ void Checker::answer_peek(const Op& op, const wire::ClientReply& reply) {
 void Checker::check_order(Job& first, JobState state) {
   const auto& first_beliefs = first.beliefs.beliefs();
   for (Job& other : jobs_) {
-    if (&other == &first || other.gone_at != never_gone || other.id == 0) continue;
+    if (&other == &first || other.gone_at != no_op || other.id == 0) continue;
     if (other.beliefs.tube() != first.beliefs.tube()) continue;
     const auto& beliefs = other.beliefs.settled(moment());
     const bool surely_before = std::ranges::all_of(beliefs, [&](const Belief& belief) {
@@ -255,7 +255,7 @@ void Checker::answer_stats(const Op& op, const wire::ClientReply& reply) {
   if (!is_quiet(op) || op.sent != now_) return;
   std::array<std::pair<uint64_t, uint64_t>, 4> bounds{};  // Lowest and highest count, by state.
   for (Job& job : jobs_) {
-    if (job.gone_at != never_gone) continue;
+    if (job.gone_at != no_op) continue;
     const auto& beliefs = job.beliefs.settled(moment());
     for (size_t state = 0; state < bounds.size(); ++state) {
       const auto is_in = [state](const Belief& belief) {

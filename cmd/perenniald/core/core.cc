@@ -65,16 +65,12 @@ void Core::on_bytes(ConnId id, std::span<const char> bytes, Nanos now, bool late
   Connection* const conn = find(id);
   CHECK(conn != nullptr);
   catch_up(now);
-  if (later || conn->runnable) {
-    conn->backlog.append(bytes.data(), bytes.size());
-    make_runnable(*conn);
-    touch(*conn);
-  } else if (conn->backlog_bytes() > 0) {
-    conn->backlog.append(bytes.data(), bytes.size());
-    run_backlog(*conn, now);
-  } else {
-    run(*conn, bytes, now);
-  }
+  const bool waits = later || conn->runnable;
+  if (!waits && conn->backlog_bytes() == 0) return run(*conn, bytes, now);
+  conn->backlog.append(bytes.data(), bytes.size());
+  if (!waits) return run_backlog(*conn, now);
+  make_runnable(*conn);
+  touch(*conn);
 }
 
 void Core::on_eof(ConnId id, Nanos now) {
