@@ -40,7 +40,6 @@ clean_up() {
 
 main() {
   require_root container_test
-  mkdir -p "$root/build-package"
   make_base_tar
   trap clean_up EXIT
   make_base_images

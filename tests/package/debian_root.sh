@@ -27,6 +27,7 @@ make_base_tar() {
     echo "apt has no lists of Debian's $codename, main: run apt-get update" >&2
     return 1
   fi
+  mkdir -p "$root/build-package"
   folder=$(mktemp -d "$root/build-package/base.XXXXXX")
   chmod 755 "$folder"
   if ! debootstrap --variant=minbase "$codename" "$folder" "$mirror" >"$folder.log" 2>&1; then

@@ -120,7 +120,7 @@ test_load() {
 test_kill() {
   check 'kill' inside sh -c "kill -KILL $(property MainPID)"
   until_is 'starts again' 1 property NRestarts
-  until_is 'what it tells systemd' Serving property StatusText
+  until_is 'state' active property ActiveState
   [[ $(body_of 1) == *thefirst* ]] || fail 'job 1 is gone'
   echo 'package: killed, the service is back with its jobs'
 }
@@ -130,7 +130,7 @@ test_settings() {
   cp "$folder$settings" "$folder/settings"
   echo 'durabillity: commit' >>"$folder$settings"
   ! inside systemctl restart "$unit" 2>/dev/null || fail 'it takes settings that are wrong'
-  sleep 2
+  sleep 2 # Twice RestartSec: nothing tells of a restart that does not come.
   same 'state' "$(property ActiveState)" failed
   same 'restarts' "$(property NRestarts)" 0
   inside journalctl --no-pager --unit "$unit" | grep -q 'durabillity' || fail 'the journal does not say why'

@@ -8,7 +8,6 @@ root=$(cd "$here/../.." && pwd)
 source "$here/debian_root.sh"
 
 require_root package_test
-mkdir -p "$root/build-package"
 first=$("$root/etc/package.sh" 1)
 second=$("$root/etc/package.sh" 2)
 lintian --allow-root --fail-on error,warning "$first" "$second"

@@ -8,7 +8,6 @@ root=$(cd "$here/../.." && pwd)
 source "$here/debian_root.sh"
 
 require_root service_test
-mkdir -p "$root/build-package"
 package=$("$root/etc/package.sh")
 make_scratch
 cp "$package" "$scratch/perennial.deb"
