@@ -1,6 +1,7 @@
 #include "cmd/perenniald/core/core.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "cmd/perenniald/core/connection.h"
@@ -239,6 +240,7 @@ void Core::absorb_transitions(Body&& body, Nanos now) {
         view = bodies_.insert(moved->id, std::exchange(body, Body()), open_index_);
       }
       if (!moved->after) bodies_.erase(moved->id, open_index_);
+      if (moved->after && moved->promised) promises_.on_promise(moved->id, open_index_);
     }
     open_.add(transition, view);
   }
@@ -261,8 +263,18 @@ void Core::reply_to(Connection& conn, const Reply& reply) {
   touch(conn);
 }
 
+// The newest batch that a reply could tell of. Most could tell of anything that has happened, if
+// only by what is not there any more. RESERVED says something of one job: that it is there, and how
+// it came to be ready. The reservation itself is nothing that a crash could undo for anybody.
+BatchIndex Core::newest_told(const Reply& reply) const {
+  const auto* const job = std::get_if<JobReply>(&reply);
+  const bool reserved = job != nullptr && job->kind == JobReply::Kind::Reserved;
+  return reserved ? promises_.newest(job->id) : last_promised_;
+}
+
 void Core::answer(Connection& conn, const Reply& reply) {
-  const BatchIndex after = last_promised_ > answerable_ ? last_promised_ : answerable_;
+  // Never before what the same client was answered before.
+  const BatchIndex after = std::max({newest_told(reply), conn.listed_for, answerable_});
   if (const auto* const job = std::get_if<JobReply>(&reply)) return answer_job(conn, *job, after);
   scratch_.clear();
   if (const auto* const stats = std::get_if<std::unique_ptr<EngineStats>>(&reply)) {
@@ -302,8 +314,11 @@ void Core::hold(Connection& conn, BatchIndex after) {
   if (conn.listed_for == after) return;
   conn.listed_for = after;
   if (after == open_index_ && conn.answered_in == company_.round()) company_.on_one();
-  if (holders_.empty() || holders_.back().after != after) holders_.push_back({after, {}});
-  holders_.back().conns.push_back(conn.id);
+  // Nearly always for the newest, or the one before.
+  auto place = holders_.end();
+  while (place != holders_.begin() && std::prev(place)->after >= after) --place;
+  if (place == holders_.end() || place->after != after) place = holders_.insert(place, {after, {}});
+  place->conns.push_back(conn.id);
 }
 
 void Core::on_body(uint64_t read, Result<Body> body, Nanos now) {

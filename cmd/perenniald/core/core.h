@@ -15,6 +15,7 @@
 #include "cmd/perenniald/core/body_cache.h"
 #include "cmd/perenniald/core/company.h"
 #include "cmd/perenniald/core/outbox.h"
+#include "cmd/perenniald/core/promises.h"
 #include "engine/engine.h"
 #include "engine/types/status.h"
 #include "store/batch.h"
@@ -68,11 +69,12 @@ struct Cut {
 //   take_changed()  for each connection there: write output(), then see reading() and finished();
 //   next_deadline() arm the timer: on_timer() is due then.
 // While batch_is_large(), the three from take_reads() to take_batch() may also come between two
-// on_... or run_next() calls.
+// on_... or run_next() calls. take_changed() may come before take_batch() as well: some answers
+// wait for no batch.
 //
 // Invariants: a reply leaves in the order of the commands of its connection, and not before every
-// batch that it could tell of is answerable; a command behind an unanswered one of its connection
-// is not run.
+// batch that it could tell of is answerable (RESERVED tells of one job, all others of anything); a
+// command behind an unanswered one of its connection is not run.
 class Core {
  public:
   explicit Core(Options options);
@@ -188,6 +190,7 @@ class Core {
   void apply(engine::Input&& input, Body&& body);
   void absorb_transitions(Body&& body, Nanos now);
   void absorb_replies();
+  BatchIndex newest_told(const Reply& reply) const;
   void answer(Connection& conn, const Reply& reply);
   void answer_job(Connection& conn, const JobReply& reply, BatchIndex after);
   void hold(Connection& conn, BatchIndex after);
@@ -234,6 +237,7 @@ class Core {
   std::deque<store::Batch> sealed_;
   std::vector<store::Batch> spare_;
   BatchIndex last_promised_ = 0;  // The newest batch that holds a promised transition.
+  Promises promises_;
   BatchIndex answerable_ = 0;
   BatchIndex durable_ = 0;
   Company company_;           // Of the open batch.

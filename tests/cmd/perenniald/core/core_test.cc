@@ -224,6 +224,111 @@ TEST(Batches, WaitForAPromiseOrForTheIdleTime) {
   EXPECT_TRUE(harness.core().batch_due(harness.now()));
 }
 
+// It waits for the batch that holds the newest promise about its job, and for no other.
+class Reservations : public testing::Test {
+ protected:
+  static constexpr size_t body_bytes = 800;
+
+  // Each has a batch of its own, unless smaller things joined it.
+  void put_jobs(int count) {
+    for (int i = 0; i < count; ++i) harness_.send(producer_, put(body_bytes));
+  }
+  static std::string reserved(JobId id) {
+    return fmt::format("RESERVED {} {}\r\n{}\r\n", id, body_bytes, std::string(body_bytes, 'x'));
+  }
+
+  CoreHarness harness_{{.batch_bytes_max = 1'000}};
+  const ConnId producer_ = harness_.open();
+  const ConnId worker_ = harness_.open();
+  const ConnId other_ = harness_.open();
+};
+
+TEST_F(Reservations, OfADurableJobLeaveAtOnce) {
+  put_jobs(1);
+  harness_.set_committing(false);
+  put_jobs(1);
+  harness_.send(worker_, "reserve\r\n");
+  EXPECT_EQ(harness_.receive(worker_), reserved(1));
+  // The next job is not durable, and that there is no third one says that it is reserved.
+  harness_.send(worker_, "reserve\r\n");
+  harness_.send(other_, "peek-ready\r\n");
+  EXPECT_EQ(harness_.receive(worker_) + harness_.receive(other_), "");
+  harness_.commit();
+  EXPECT_EQ(harness_.receive(worker_), reserved(2));
+  EXPECT_EQ(harness_.receive(other_), "NOT_FOUND\r\n");
+}
+
+TEST_F(Reservations, WaitForTheBatchOfTheirJobOnly) {
+  harness_.set_committing(false);
+  put_jobs(3);
+  harness_.send(other_, "list-tube-used\r\n");
+  harness_.send(worker_, "reserve\r\n");
+  EXPECT_EQ(harness_.receive(worker_), "");
+  harness_.commit_one();
+  EXPECT_EQ(harness_.receive(worker_), reserved(1));
+  EXPECT_EQ(harness_.receive(other_), "");
+  harness_.commit();
+  EXPECT_EQ(harness_.receive(other_), "USING default\r\n");
+}
+
+TEST_F(Reservations, WaitForWhatElseWasPromisedOfTheirJob) {
+  struct Case {
+    const char* commands;
+    const char* answers;
+  };
+  for (const Case& one : {Case{"release 1 0 0\r\n", "RELEASED\r\n"},
+                          Case{"bury 1 0\r\nkick 1\r\n", "BURIED\r\nKICKED 1\r\n"},
+                          Case{"bury 1 0\r\nkick-job 1\r\n", "BURIED\r\nKICKED\r\n"}}) {
+    CoreHarness harness;
+    const ConnId before = harness.open();
+    const ConnId worker = harness.open();
+    harness.send(before, put(1) + "reserve\r\n");
+    harness.receive(before);
+    harness.set_committing(false);
+    harness.send(before, one.commands);
+    harness.send(worker, "reserve\r\n");
+    EXPECT_EQ(harness.receive(worker), "") << one.commands;
+    harness.commit();
+    EXPECT_EQ(harness.receive(before), one.answers);
+    EXPECT_EQ(harness.receive(worker), "RESERVED 1 1\r\nx\r\n") << one.commands;
+  }
+}
+
+// What a restart would do anyway was promised to nobody.
+TEST_F(Reservations, DoNotWaitForAReservationThatEnded) {
+  put_jobs(1);
+  harness_.send(other_, "reserve\r\n");
+  harness_.set_committing(false);
+  put_jobs(1);
+  harness_.close(other_);
+  harness_.send(worker_, "reserve\r\n");
+  EXPECT_EQ(harness_.receive(worker_), reserved(1));
+}
+
+TEST_F(Reservations, LeaveInTheOrderOfTheirConnection) {
+  put_jobs(2);
+  harness_.receive(producer_);
+  harness_.set_committing(false);
+  harness_.send(producer_, "reserve\r\ndelete 1\r\nreserve\r\n");
+  EXPECT_EQ(harness_.receive(producer_), reserved(1));
+  // A put of another joins a later batch, for which the second one does not wait.
+  harness_.send(worker_, put(body_bytes));
+  harness_.send(producer_, "touch 2\r\n");
+  harness_.commit_one();
+  EXPECT_EQ(harness_.receive(producer_), "DELETED\r\n" + reserved(2));
+  harness_.commit();
+  EXPECT_EQ(harness_.receive(producer_), "TOUCHED\r\n");
+}
+
+TEST(Promises, OfJobsThatShareAPlaceCountForBoth) {
+  Promises promises;
+  EXPECT_EQ(promises.newest(1), 0u);
+  promises.on_promise(1, 7);
+  EXPECT_EQ(promises.newest(1), 7u);
+  EXPECT_EQ(promises.newest(2), 0u);
+  EXPECT_EQ(promises.newest(1 + Promises::places), 7u);
+}
+
 // Very many moves go on no faster than the disk takes them, and others get in between.
 class Moves : public testing::Test {
  protected:
