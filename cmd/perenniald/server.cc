@@ -117,14 +117,21 @@ bool Server::carry() {
       hand_over_early();
     }
     start_reads();
-    if (!gathering_) hand_over();
     if (next_changed_ == changed_.size()) {
       next_changed_ = 0;
       core_.take_changed(changed_);
-      if (changed_.empty()) return !core_.has_runnable();
     }
+    // What may leave does so before the loop itself writes a batch, so that clients have something
+    // to do meanwhile.
+    const bool after_output = writes_here_ && !core_.batch_is_large() && !changed_.empty();
+    if (!after_output && !gathering_ && hand_over()) continue;
+    if (changed_.empty()) return !core_.has_runnable();
     while (next_changed_ < changed_.size()) {
-      if (clock_.turn_so_far() - begun > carrying_max) return false;
+      if (clock_.turn_so_far() - begun > carrying_max) {
+        start_reads();
+        if (!gathering_) hand_over();
+        return false;
+      }
       connections_.service(changed_[next_changed_++]);
     }
   }
@@ -144,15 +151,22 @@ bool Server::gather() {
   return again;
 }
 
-void Server::hand_over() {
-  if (!committer_->idle() || checkpoints_.hand_over(*committer_)) return;
+// Whether there was anything that the committer could do now.
+bool Server::hand_over() {
+  if (!committer_->idle()) return false;
+  if (checkpoints_.hand_over(*committer_)) return true;
   const Nanos now = clock_.now();
   const bool due = phase_ == Phase::Stopping ? core_.has_batch() : core_.batch_due(now);
-  if (!due) return;
+  if (!due) return false;
   store::Batch batch = core_.take_batch(now);
   body_reads_.before_write(batch);
-  if (committer_->commit_here(batch)) return on_committed();
-  committer_->submit(std::move(batch));
+  writes_here_ = committer_->commit_here(batch);
+  if (writes_here_) {
+    on_committed();
+  } else {
+    committer_->submit(std::move(batch));
+  }
+  return true;
 }
 
 // A turn that reads from many takes a while. What is too large to be written here anyway goes to

@@ -65,7 +65,7 @@ class Server {
   void on_prepare();
   bool carry();
   bool gather();
-  void hand_over();
+  bool hand_over();
   void hand_over_early();
   void start_reads();
   void on_body(const core::BodyRead& read, Result<Body> body);
@@ -95,6 +95,7 @@ class Server {
   std::optional<Nanos> armed_;  // When timer_ fires.
   std::vector<ConnId> changed_;
   size_t next_changed_ = 0;      // The first of them that has not been served yet.
+  bool writes_here_ = false;     // The loop has written the last batch itself.
   bool gathering_ = false;       // In this turn: gather().
   unsigned gathered_turns_ = 0;  // In a row, for the open batch.
   size_t missing_before_ = 0;    // Then.
