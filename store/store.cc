@@ -219,6 +219,18 @@ Result<Body> Store::read_body(JobId id, const Snapshot* snapshot) const {
   return Body(*body);
 }
 
+std::optional<Body> Store::body_in_memory(JobId id) const {
+  rocksdb::ReadOptions options;
+  options.read_tier = rocksdb::kBlockCacheTier;
+  rocksdb::PinnableSlice value;
+  const auto key = job_key(id);
+  const Database& db = *impl_->db;
+  const auto got = db->Get(options, db.family(Family::Bodies), slice(view(key)), &value);
+  if (!got.ok()) return std::nullopt;
+  Result<std::string_view> body = decode_body(id, view(value));
+  return body.ok() ? std::optional(Body(*body)) : std::nullopt;
+}
+
 Status Store::close(JobId next_id) {
   Impl& impl = *impl_;
   CHECK(next_id >= impl.opening.next_id);

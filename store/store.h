@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string_view>
 
 #include "engine/types/basic.h"
@@ -91,6 +92,9 @@ class Store {
   // BottommostFiles).
   Snapshot snapshot() const;
   Result<Body> read_body(JobId id, const Snapshot* snapshot = nullptr) const;
+  // The same if RocksDB has it in a memtable or in its cache of blocks. None: read_body() says what
+  // there is. Never waits for the disk.
+  std::optional<Body> body_in_memory(JobId id) const;
 
   // Makes `dir` with a copy of the database in `dir`/db, as it is after the last batch:
   // checkpoint.h. By the thread that writes. InvalidArgument: `dir` is on another file system, or

@@ -91,6 +91,9 @@ rocksdb::DBOptions db_options(const Options& options, std::shared_ptr<rocksdb::L
   db.strict_bytes_per_sync = true;
   db.fail_if_options_file_error = true;
   db.max_bgerror_resume_count = 0;
+  // The loop reads bodies that are in memory. It must not be the one to delete a table that a
+  // compaction has replaced meanwhile.
+  db.avoid_unnecessary_blocking_io = true;
   return db;
 }
 

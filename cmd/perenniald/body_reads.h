@@ -11,8 +11,9 @@
 
 namespace perennial::perenniald {
 
-// Reads bodies that are not in memory on libuv's pool, each as the database was when it was asked
-// for.
+// Reads bodies that core does not have, each as the database was when it was asked for. A small one
+// that RocksDB has in memory is given at once: it often lies in a block that was read for the job
+// before it. All others are read on libuv's pool.
 //
 // What is asked for is in the database, and nearly always still there when the pool comes to it. So
 // a read takes no snapshot (store::Store::read_body says why) until a batch is about to be written
@@ -21,8 +22,9 @@ class BodyReads {
  public:
   using Done = std::function<void(const core::BodyRead& read, Result<Body> body)>;
 
-  // `loop` and `store` outlive the reads. `done` is told of each body on the loop; NotFound and
-  // Corruption are a damaged one. `failed` is told when the disk does not give what it has taken.
+  // `loop` and `store` outlive the reads. `done` is told of each body on the loop, maybe before
+  // start() returns; NotFound and Corruption are a damaged one. `failed` is told when the disk does
+  // not give what it has taken.
   BodyReads(uv_loop_t& loop, Done done, std::function<void(const Status&)> failed);
   ~BodyReads();
   BodyReads(const BodyReads&) = delete;

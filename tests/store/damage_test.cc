@@ -120,6 +120,7 @@ TEST(Damage, ABodyWithTheWrongHashIsFoundWhenItIsRead) {
   ASSERT_TRUE(read_image(**store).ok());
   const Result<Body> body = (*store)->read_body(1);
   ASSERT_FALSE(body.ok());
+  EXPECT_FALSE((*store)->body_in_memory(1));
   EXPECT_EQ(body.status().code(), StatusCode::Corruption);
   EXPECT_EQ(body.status().message(),
             "bodies, key 0000000000000001: the hash does not fit the body");

@@ -167,6 +167,25 @@ TEST(Store, ABodyStaysForASnapshotThatSawIt) {
   EXPECT_EQ(gone.status().code(), StatusCode::NotFound);
 }
 
+TEST(Store, ABodyIsInMemoryWhenItWasWrittenOrReadLately) {
+  const TempDir dir;
+  auto store = open(options_for(dir));
+  put(*store, 1, 1, "hello");
+  const std::optional<Body> written = store->body_in_memory(1);
+  ASSERT_TRUE(written);
+  EXPECT_EQ(written->view(), "hello");
+  EXPECT_FALSE(store->body_in_memory(2));
+
+  ASSERT_TRUE(store->flush().ok());
+  store.reset();
+  store = open(options_for(dir));
+  EXPECT_FALSE(store->body_in_memory(1));
+  ASSERT_TRUE(store->read_body(1).ok());
+  const std::optional<Body> read = store->body_in_memory(1);
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->view(), "hello");
+}
+
 // More rows than the scans hold ahead, so that they are waiting for room when it ends.
 TEST(Store, TheSinkMayRefuse) {
   constexpr JobId jobs = 50'000;

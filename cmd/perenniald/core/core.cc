@@ -304,7 +304,7 @@ void Core::answer_job(Connection& conn, const JobReply& reply, BatchIndex after)
   }
   constexpr size_t head_bytes = 64;
   const uint64_t slot = conn.outbox.open_slot(after, reply.body_bytes + head_bytes);
-  reads_.push_back({++last_read_, reply.id});
+  reads_.push_back({++last_read_, reply.id, reply.body_bytes});
   reading_.emplace(last_read_, Reading{conn.id, slot, reply});
   hold(conn, after);
 }

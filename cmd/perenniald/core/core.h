@@ -49,6 +49,7 @@ struct Options {
 struct BodyRead {
   uint64_t read;  // Its number, for on_body.
   JobId job;
+  size_t body_bytes;  // As they should be.
 };
 
 // What a checkpoint holds: every batch up to this one, and so many jobs.

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include <gtest/gtest.h>
@@ -20,21 +21,36 @@ class BodyReadsTest : public testing::Test {
  protected:
   void SetUp() override {
     ASSERT_EQ(uv_loop_init(&loop_), 0);
+    open();
+    Batch batch;
+    batch.add(TubeStored{.tube = 0, .name = "default"});
+    add(batch, 1, "hello");
+    add(batch, 2, "hello");
+    write(batch);
+    // So that nothing of them is in memory.
+    ASSERT_TRUE(store_->flush().ok());
+    store_.reset();
+    open();
+  }
+
+  void TearDown() override { EXPECT_EQ(uv_loop_close(&loop_), 0); }
+
+  void open() {
     store::Options options;
     options.data_dir = dir_.data_dir();
     Result<std::unique_ptr<store::Store>> opened = store::Store::open(options);
     ASSERT_TRUE(opened.ok()) << opened.status().message();
     store_ = opened.take();
-    Batch batch;
-    batch.add(TubeStored{.tube = 0, .name = "default"});
-    for (const JobId id : {1, 2}) {
-      const JobRow row = {.id = id, .ttr_s = 1, .body_bytes = 5};
-      batch.add(JobMoved{.id = id, .before = {}, .after = row, .promised = true}, "hello");
-    }
-    write(batch);
   }
 
-  void TearDown() override { EXPECT_EQ(uv_loop_close(&loop_), 0); }
+  static void add(Batch& batch, JobId id, std::string_view body) {
+    const JobRow row = {.id = id, .ttr_s = 1, .body_bytes = static_cast<uint32_t>(body.size())};
+    batch.add(JobMoved{.id = id, .before = {}, .after = row, .promised = true}, body);
+  }
+
+  void start(uint64_t read, JobId job, size_t body_bytes = 5) {
+    reads_.start(*store_, {.read = read, .job = job, .body_bytes = body_bytes});
+  }
 
   void write(Batch& batch) {
     ++last_index_;
@@ -79,25 +95,57 @@ class BodyReadsTest : public testing::Test {
 };
 
 TEST_F(BodyReadsTest, GiveWhatIsThere) {
-  reads_.start(*store_, {.read = 7, .job = 1});
-  reads_.start(*store_, {.read = 8, .job = 3});
+  start(7, 1);
+  start(8, 3);
   EXPECT_TRUE(reads_.busy());
   let_pool_work();
   EXPECT_FALSE(reads_.busy());
   EXPECT_EQ(told_, (std::map<uint64_t, std::string>{{7, "hello"}, {8, "not found"}}));
 }
 
+TEST_F(BodyReadsTest, GiveAtOnceWhatIsInMemory) {
+  // With the first of them its neighbour comes into the cache of blocks.
+  start(7, 1);
+  EXPECT_EQ(told_.size(), 0u);
+  let_pool_work();
+  start(8, 2);
+  EXPECT_EQ(told_[8], "hello");
+  // In a memtable.
+  Batch batch;
+  add(batch, 3, "world");
+  write(batch);
+  start(9, 3);
+  EXPECT_EQ(told_[9], "world");
+  EXPECT_FALSE(reads_.busy());
+}
+
+TEST_F(BodyReadsTest, DoNotKeepTheLoopWithALargeBody) {
+  constexpr size_t at_once_bytes_max = 16 << 10;
+  const std::string largest(at_once_bytes_max, 'x');
+  const std::string larger = largest + 'x';
+  Batch batch;
+  add(batch, 3, largest);
+  add(batch, 4, larger);
+  write(batch);
+  start(7, 3, largest.size());
+  EXPECT_EQ(told_[7], largest);
+  start(8, 4, larger.size());
+  EXPECT_TRUE(reads_.busy());
+  let_pool_work();
+  EXPECT_EQ(told_[8], larger);
+}
+
 TEST_F(BodyReadsTest, GiveWhatWasThereBeforeABatchDeletedIt) {
   block_pool();
-  reads_.start(*store_, {.read = 7, .job = 1});
-  reads_.start(*store_, {.read = 8, .job = 2});
-  reads_.start(*store_, {.read = 9, .job = 1});
+  start(7, 1);
+  start(8, 2);
+  start(9, 1);
   for (const JobId id : {1, 2}) {
     Batch batch = deletion_of(id);
     reads_.before_write(batch);
     write(batch);
   }
-  reads_.start(*store_, {.read = 10, .job = 1});
+  start(10, 1);
   let_pool_work();
   EXPECT_EQ(told_, (std::map<uint64_t, std::string>{
                        {7, "hello"}, {8, "hello"}, {9, "hello"}, {10, "not found"}}));
@@ -106,7 +154,7 @@ TEST_F(BodyReadsTest, GiveWhatWasThereBeforeABatchDeletedIt) {
 // The test before this one would notice reads that nobody told of the batch.
 TEST_F(BodyReadsTest, CannotKnowOfABatchThatTheyWereNotToldOf) {
   block_pool();
-  reads_.start(*store_, {.read = 7, .job = 1});
+  start(7, 1);
   Batch batch = deletion_of(1);
   write(batch);
   let_pool_work();
