@@ -109,11 +109,10 @@ void Server::on_prepare() {
 // for room, and those make reads, batches and output of their own. A client that reads as fast as
 // it asks could go on for ever: false when time is over first.
 bool Server::carry() {
-  const Nanos now = clock_.now();
   const Nanos begun = clock_.turn_so_far();
   for (;;) {
     while (core_.has_runnable() && clock_.turn_so_far() - begun <= running_max) {
-      core_.run_next(now);
+      core_.run_next(clock_.now());
       hand_over_early();
     }
     start_reads();
@@ -125,16 +124,24 @@ bool Server::carry() {
     // to do meanwhile.
     const bool after_output = writes_here_ && !core_.batch_is_large() && !changed_.empty();
     if (!after_output && !gathering_ && hand_over()) continue;
-    if (changed_.empty()) return !core_.has_runnable();
-    while (next_changed_ < changed_.size()) {
-      if (clock_.turn_so_far() - begun > carrying_max) {
-        start_reads();
-        if (!gathering_) hand_over();
-        return false;
-      }
-      connections_.service(changed_[next_changed_++]);
-    }
+    // A checkpoint that could not be begun has been answered just now.
+    if (changed_.empty() && !core_.has_changed()) return !core_.has_runnable();
+    if (!serve_changed(begun)) return false;
   }
+}
+
+// False when time was over first. Then the batch goes all the same, since the next turn may be as
+// full.
+bool Server::serve_changed(Nanos begun) {
+  while (next_changed_ < changed_.size()) {
+    if (clock_.turn_so_far() - begun > carrying_max) {
+      start_reads();
+      if (!gathering_) hand_over();
+      return false;
+    }
+    connections_.service(changed_[next_changed_++]);
+  }
+  return true;
 }
 
 // Whether to look at the sockets once more before the open batch goes. Those who were just answered

@@ -64,6 +64,7 @@ class Server {
   // -- One turn.
   void on_prepare();
   bool carry();
+  bool serve_changed(Nanos begun);
   bool gather();
   bool hand_over();
   void hand_over_early();

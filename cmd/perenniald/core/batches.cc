@@ -116,18 +116,29 @@ void Core::on_written(ConnId id, size_t bytes) {
 
 // Something of this connection has left or may leave: it may be able to go on.
 void Core::after_progress(Connection& conn) {
-  touch(conn);
-  if (conn.backlog_bytes() == 0 || !may_run(conn)) return;
+  count(conn);
   // Not for each body by itself: the backlog is moved every time.
   const bool more_come = conn.outbox.open_slots() > 0 && reading_.size() > options_.reads_max / 2;
-  if (!more_come) make_runnable(conn);
+  if (may_run(conn) && !more_come) make_runnable(conn);
+  list_if_news(conn);
 }
 
 void Core::touch(Connection& conn) {
   count(conn);
-  if (conn.changed) return;
+  list_if_news(conn);
+}
+
+void Core::list_if_news(Connection& conn) {
+  if (conn.changed || !has_news(conn)) return;
   conn.changed = true;
   changed_.push_back(conn.id);
+}
+
+// A visit to each connection after each command, and after each answer, would cost the loop a
+// fiftieth of its time.
+bool Core::has_news(const Connection& conn) const {
+  return !conn.outbox.ready().empty() || wants_reading(conn) != conn.told_to_read ||
+         is_finished(conn);
 }
 
 std::vector<BodyRead> Core::take_reads() {
@@ -147,23 +158,32 @@ std::string_view Core::output(ConnId id) const {
   return conn != nullptr ? conn->outbox.ready() : std::string_view();
 }
 
-bool Core::reading(ConnId id) const {
-  const Connection* const conn = find(id);
-  if (conn == nullptr || conn->at_end || conn->quitting || conn->held_put) return false;
+bool Core::reading(ConnId id) {
+  Connection* const conn = find(id);
+  if (conn == nullptr) return false;
+  conn->told_to_read = wants_reading(*conn);
+  return conn->told_to_read;
+}
+
+bool Core::wants_reading(const Connection& conn) const {
+  if (conn.at_end || conn.quitting || conn.held_put) return false;
   // Behind an unanswered command a little is read on, so that a client that vanished is noticed.
   // Of one that waits for its turn less, so that the turns of all are short.
   constexpr size_t runnable_bytes_max = 4 << 10;
-  const size_t backlog_max = conn->runnable
+  const size_t backlog_max = conn.runnable
                                  ? std::min(runnable_bytes_max, options_.pipeline_bytes_max)
                                  : options_.pipeline_bytes_max;
-  return conn->backlog_bytes() < backlog_max && conn->output_bytes() < output_limit();
+  return conn.backlog_bytes() < backlog_max && conn.output_bytes() < output_limit();
 }
 
 bool Core::finished(ConnId id) const {
   const Connection* const conn = find(id);
-  if (conn == nullptr) return false;
-  const bool all_run = conn->quitting || (conn->at_end && conn->backlog_bytes() == 0);
-  return all_run && !conn->unanswered && conn->outbox.empty();
+  return conn != nullptr && is_finished(*conn);
+}
+
+bool Core::is_finished(const Connection& conn) const {
+  const bool all_run = conn.quitting || (conn.at_end && conn.backlog_bytes() == 0);
+  return all_run && !conn.unanswered && conn.outbox.empty();
 }
 
 std::optional<Nanos> Core::next_tick() const {

@@ -25,6 +25,7 @@ struct Core::Connection {
   bool quitting = false;    // quit was run: what follows it is not.
   std::optional<wire::Stranger> stranger;  // What it speaks, if that is another protocol.
   bool changed = false;                    // Listed in changed_.
+  bool told_to_read = true;                // By the last reading().
   bool runnable = false;                   // Listed in runnable_.
   BatchIndex listed_for = 0;               // The newest batch in holders_ under which it is listed.
   uint64_t answered_in = 0;                // The round of company_ in which it was answered.

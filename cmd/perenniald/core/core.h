@@ -135,14 +135,15 @@ class Core {
   // The next batch, sealed. REQUIRES: there is one (has_batch()), and no read is left to take.
   store::Batch take_batch(Nanos now);
   bool has_batch() const;
-  // The connections that may have output, or should be read again or no longer, or closed. Each
-  // once.
+  // The connections that have output, or should be read again or no longer, or closed. Each once.
   void take_changed(std::vector<ConnId>& changed);
+  bool has_changed() const { return !changed_.empty(); }
   // Bytes that may leave now, from the first: all, or as many as lie together. Valid until the next
   // call for this connection.
   std::string_view output(ConnId conn) const;
-  // Whether to read from this connection.
-  bool reading(ConnId conn) const;
+  // Whether to read from this connection. When that is no longer what it was when it was last asked
+  // for, the connection is among the changed.
+  bool reading(ConnId conn);
   // Whether all that it will ever be answered has left: close it (and call on_close).
   bool finished(ConnId conn) const;
   // What other protocol it speaks, for the log, if that is why it is finished.
@@ -212,6 +213,10 @@ class Core {
   bool may_run(const Connection& conn) const;
   void push_scratch(Connection& conn, BatchIndex after);
   void touch(Connection& conn);
+  void list_if_news(Connection& conn);
+  bool has_news(const Connection& conn) const;
+  bool wants_reading(const Connection& conn) const;
+  bool is_finished(const Connection& conn) const;
   void count(Connection& conn);
   void uncount(const Connection& conn);
   void after_progress(Connection& conn);
