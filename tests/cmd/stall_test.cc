@@ -1,4 +1,5 @@
-// A disk that does not answer ends the server; a server that was stopped is not taken for one.
+// A disk that does not answer ends the server; a server that was stopped is not taken for one; and
+// what need not wait for a disk does not.
 
 #include <cstdlib>
 #include <filesystem>
@@ -73,6 +74,24 @@ TEST_F(Stall, WithoutALimitASyncMayTakeItsTime) {
   ClientSocket client = connect(server);
   slow_down();
   EXPECT_EQ(client.ask("put 0 0 60 1\r\na\r\n").take(), "INSERTED 1\r\n");
+}
+
+// RESERVED waits for what was promised of its job, and not for others.
+TEST_F(Stall, JobsThatAreOnDiskAreHandedOutMeanwhile) {
+  constexpr int jobs = 10;
+  configure(0);
+  Launch server(dir_.path(), with_slow_syncs("600000000"));
+  ClientSocket worker = connect(server);
+  for (int i = 1; i <= jobs; ++i) {
+    ASSERT_EQ(worker.ask("put 0 0 60 1\r\na\r\n").take(), fmt::format("INSERTED {}\r\n", i));
+  }
+  slow_down();
+  ClientSocket producer = connect(server);
+  ASSERT_TRUE(producer.send("put 0 0 60 1\r\nb\r\n").ok());
+  // The first may be before the put; those after it are not.
+  for (int i = 1; i <= jobs; ++i) {
+    ASSERT_EQ(worker.ask("reserve\r\n").take(), fmt::format("RESERVED {} 1\r\na\r\n", i));
+  }
 }
 
 // Stopped while a sync is under way, longer than one may take. STOP_SECONDS makes it longer still.
