@@ -46,6 +46,16 @@ Status create_db(DataDir& dir, const Options& options, Failure& failure) {
   return dir.publish_new_db();
 }
 
+Result<Body> get_body(const Database& db, const rocksdb::ReadOptions& options, JobId id) {
+  rocksdb::PinnableSlice value;
+  const auto key = job_key(id);
+  const auto got = db->Get(options, db.family(Family::Bodies), slice(view(key)), &value);
+  if (!got.ok()) return from_rocksdb(got).with(fmt::format("read the body of job {}", id));
+  Result<std::string_view> body = decode_body(id, view(value));
+  if (!body.ok()) return body.take_status();
+  return Body(*body);
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Store>> Store::open(Options options) {
@@ -209,26 +219,14 @@ Snapshot Store::snapshot() const {
 Result<Body> Store::read_body(JobId id, const Snapshot* snapshot) const {
   rocksdb::ReadOptions options;
   if (snapshot != nullptr) options.snapshot = snapshot->at_;
-  rocksdb::PinnableSlice value;
-  const auto key = job_key(id);
-  const Database& db = *impl_->db;
-  const auto got = db->Get(options, db.family(Family::Bodies), slice(view(key)), &value);
-  if (!got.ok()) return from_rocksdb(got).with(fmt::format("read the body of job {}", id));
-  Result<std::string_view> body = decode_body(id, view(value));
-  if (!body.ok()) return body.take_status();
-  return Body(*body);
+  return get_body(*impl_->db, options, id);
 }
 
 std::optional<Body> Store::body_in_memory(JobId id) const {
   rocksdb::ReadOptions options;
   options.read_tier = rocksdb::kBlockCacheTier;
-  rocksdb::PinnableSlice value;
-  const auto key = job_key(id);
-  const Database& db = *impl_->db;
-  const auto got = db->Get(options, db.family(Family::Bodies), slice(view(key)), &value);
-  if (!got.ok()) return std::nullopt;
-  Result<std::string_view> body = decode_body(id, view(value));
-  return body.ok() ? std::optional(Body(*body)) : std::nullopt;
+  Result<Body> body = get_body(*impl_->db, options, id);
+  return body.ok() ? std::optional(body.take()) : std::nullopt;
 }
 
 Status Store::close(JobId next_id) {
