@@ -4,6 +4,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <yaml-cpp/yaml.h>
 
 #include "cmd/perenniald/config.h"
@@ -63,6 +64,26 @@ void Reader::set(const ConfigField& field, const YAML::Node& value) {
   if (!status.ok()) problem(value.Mark(), fmt::format("{}: {}", field.key, status.message()));
 }
 
+// On a line of its own, behind a key as well as in a list.
+bool reads_back(const std::string& yaml, std::string_view text) {
+  try {
+    return YAML::Load("key: " + yaml + "\n")["key"].Scalar() == text &&
+           YAML::Load("[" + yaml + "]\n")[0].Scalar() == text;
+  } catch (const YAML::Exception&) {
+    return false;
+  }
+}
+
+// In quotes where yaml-cpp says so, and where it should: 0.7 leaves a carriage return bare.
+std::string yaml_of(const std::string& text) {
+  YAML::Emitter plain;
+  plain << text;
+  if (reads_back(plain.c_str(), text)) return plain.c_str();
+  YAML::Emitter quoted;
+  quoted << YAML::DoubleQuoted << text;
+  return quoted.c_str();
+}
+
 }  // namespace
 
 Problems read_config(Config& config, std::string_view yaml, std::string_view name) {
@@ -76,25 +97,21 @@ Problems read_config(Config& config, std::string_view yaml, std::string_view nam
 }
 
 bool fits_yaml(std::string_view text) {
-  YAML::Emitter list;  // In a list more must be quoted, and quoting is what changes bytes.
-  list << YAML::Flow << std::vector{std::string(text)};
-  try {
-    return YAML::Load(list.c_str())[0].Scalar() == text;
-  } catch (const YAML::Exception&) {
-    return false;
-  }
+  return reads_back(yaml_of(std::string(text)), text);
 }
 
 std::string print_config(const Config& config) {
   std::string out;
   for (const ConfigField& field : config_fields()) {
-    YAML::Emitter value;
+    std::string value;
     if (field.unit == ConfigUnit::Addresses) {
-      value << YAML::Flow << config.listen;
+      std::vector<std::string> addresses;
+      for (const std::string& address : config.listen) addresses.push_back(yaml_of(address));
+      value = fmt::format("[{}]", fmt::join(addresses, ", "));
     } else {
-      value << config_text(config, field);
+      value = yaml_of(config_text(config, field));
     }
-    out += fmt::format("# {}\n{}: {}\n", field.help, field.key, value.c_str());
+    out += fmt::format("# {}\n{}: {}\n", field.help, field.key, value);
   }
   return out;
 }

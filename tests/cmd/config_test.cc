@@ -145,6 +145,20 @@ TEST(Config, WhatIsPrintedReadsAsTheSame) {
   EXPECT_NE(all_of(again), all_of(default_config()));
 }
 
+TEST(Config, TextsThatNeedQuotesArePrintedInThem) {
+  for (const std::string text :
+       {"\r", "a\r", "\n", " a", "a ", "a, b", "[a", "#a", "a: b", "~", "null", "'", "\"", "\\",
+        "\x01\x7f", "\u0085", "\u2028", "\ufeff", "-"}) {
+    Config config = default_config();
+    config.data_dir = text;
+    config.listen = {"unix:" + text, "unix:b"};
+    Config again = default_config();
+    EXPECT_THAT(read(again, print_config(config)), IsEmpty()) << testing::PrintToString(text);
+    EXPECT_EQ(again.data_dir, text);
+    EXPECT_EQ(again.listen, config.listen);
+  }
+}
+
 TEST(Config, TheFileInEtcShowsEveryDefault) {
   std::ifstream file(CONFIG_FILE);
   std::vector<std::string> settings;
