@@ -34,7 +34,7 @@ namespace perennial::perenniald {
 // Checkpoints are made beside all that: checkpoints.h.
 //
 // One turn: callbacks tell core what happened; then, just before the loop blocks, on_prepare
-// carries away what core made of it: reads of bodies, one batch, output, and the next deadline.
+// carries away what core made of it: reads of bodies, output, one batch, and the next deadline.
 // (Not uv_check: timer callbacks run after it, and their work would wait out the poll.)
 class Server {
  public:
