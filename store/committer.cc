@@ -63,7 +63,7 @@ void Committer::submit_cut(std::string dir) {
 }
 
 template <typename Work>
-void Committer::submit(std::optional<Work>& place, Work&& work) {
+void Committer::submit(std::optional<Work>& place, Work work) {
   CHECK(idle());
   idle_.store(false, std::memory_order_release);
   {

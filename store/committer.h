@@ -73,7 +73,7 @@ class Committer {
 
  private:
   template <typename Work>
-  void submit(std::optional<Work>& place, Work&& work);
+  void submit(std::optional<Work>& place, Work work);
   void run();
   void work(std::unique_lock<std::mutex>& lock);
   // What is due besides batches.

@@ -86,7 +86,7 @@ Result<JobId> find_next_id(const Database& db) {
   Result<JobId> next_id = decode_next_id(*row);
   if (!next_id.ok()) return next_id;
   for (const JobState state : job_states) {
-    const Result<JobId> newest = newest_job(db, state);
+    Result<JobId> newest = newest_job(db, state);
     if (!newest.ok()) return newest;
     next_id = std::max(*next_id, *newest + 1);
   }

@@ -55,7 +55,7 @@ struct RawStore::Impl {
   CommitRow last;
 };
 
-Result<std::unique_ptr<RawStore>> RawStore::open(Options options) {
+Result<std::unique_ptr<RawStore>> RawStore::open(const Options& options) {
   ::umask(0077);  // For all files made from here on, by RocksDB too.
   const std::string doing = "open data directory " + options.data_dir;
   // DataDir would make it.
@@ -213,6 +213,7 @@ Status RawStore::finish(uint32_t format) {
 Status RawStore::close() {
   const std::vector<rocksdb::ColumnFamilyHandle*> families = [&] {
     std::vector<rocksdb::ColumnFamilyHandle*> out;
+    out.reserve(std::size(family_names));
     for (const std::string_view name : family_names) out.push_back(family(name));
     return out;
   }();

@@ -33,7 +33,7 @@ class RawStore {
 
   // Locks it, and reads what format it has; changes nothing. NotFound: there is no data directory.
   // Locked: a server uses it. Corruption: it is damaged. Unsupported: a newer program made it.
-  static Result<std::unique_ptr<RawStore>> open(Options options);
+  static Result<std::unique_ptr<RawStore>> open(const Options& options);
   // Without close() it is left as a crash would leave it.
   ~RawStore();
 

@@ -1,6 +1,7 @@
 #include "cmd/perennial/readable.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 
 #include <fmt/format.h>
@@ -60,7 +61,7 @@ std::string with_commas(uint64_t number) {
 std::string rate_text(double per_second) {
   if (per_second < 0.05) return "0";
   if (per_second < 9.95) return fmt::format("{:.1f}", per_second);
-  if (per_second < 999'999) return with_commas(static_cast<uint64_t>(per_second + 0.5));
+  if (per_second < 999'999) return with_commas(static_cast<uint64_t>(std::llround(per_second)));
   return fmt::format("{:.1f}M", per_second / 1e6);
 }
 

@@ -20,7 +20,7 @@ constexpr uint64_t mib = 1ull << 20;
 constexpr uint64_t gib = 1ull << 30;
 constexpr uint64_t tib = 1ull << 40;
 constexpr uint64_t hour_ms = 3'600'000;
-constexpr uint64_t year_s = 366 * 86'400;
+constexpr uint64_t year_s = 366ull * 86'400;
 constexpr uint64_t uint32_max = 0xffff'ffff;
 // Far more than all settings with all their comments; /dev/zero has no end.
 constexpr size_t config_bytes_max = 1 << 20;

@@ -25,6 +25,7 @@ uint32_t rounds_of(const Task& task, const BenchOptions& options) {
 
 std::vector<std::string> names_of(const std::vector<Contender>& contenders) {
   std::vector<std::string> names;
+  names.reserve(contenders.size());
   for (const Contender& contender : contenders) names.push_back(contender.name);
   return names;
 }

@@ -20,6 +20,7 @@ std::string class_of(const std::vector<std::string>& names, const std::string& s
 // The operations of each interval stand in its middle.
 std::vector<Point> rates_of(const std::vector<uint64_t>& timeline) {
   std::vector<Point> points;
+  points.reserve(timeline.size());
   for (const uint64_t operations : timeline)
     points.push_back({.x = (static_cast<double>(points.size()) + 0.5) * interval_s,
                       .y = static_cast<double>(operations) / interval_s});

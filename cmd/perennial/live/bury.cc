@@ -66,7 +66,7 @@ Status bury(const BuryOptions& options) {
   if (!server.ok()) return server.take_status();
   size_t failed = 0;
   for (const JobId id : *ids) {
-    const Status buried = bury_one(*server, id, options.priority);
+    Status buried = bury_one(*server, id, options.priority);
     if (buried.ok()) {
       fmt::print("buried {}\n", id);
     } else if (buried.code() == StatusCode::NotFound) {  // Of this job, not of the server.

@@ -42,7 +42,7 @@ Status ExportTube::run() {
   if (done.ok()) done = walk(Walk::First, JobState::Ready);
   if (done.ok()) done = walk(Walk::First, JobState::Delayed);
   if (done.ok() && setup_.target_reserves_by_id) done = walk(Walk::First, JobState::Buried);
-  const Status back = walk_.put_back(held_);
+  Status back = walk_.put_back(held_);
   if (!done.ok()) return done;
   if (!back.ok()) return back;
   return count_left();

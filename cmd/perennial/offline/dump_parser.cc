@@ -165,9 +165,9 @@ enum Field : uint8_t {
   BodyBase64,
   BodyDamaged,
   BodyMissing,
-  field_count
+  FieldCount
 };
-constexpr std::array<std::string_view, field_count> field_names = {
+constexpr std::array<std::string_view, FieldCount> field_names = {
     "id",       "tube",       "state",       "pri",          "delay",       "ttr",    "created",
     "deadline", "bury_order", "reserves",    "timeouts",     "releases",    "buries", "kicks",
     "bytes",    "body",       "body_base64", "body_damaged", "body_missing"};
@@ -233,7 +233,7 @@ class JobLine {
   bool has(Field field) const { return (seen & bit(field)) != 0; }
 
   uint32_t seen = 0;
-  std::array<uint64_t, field_count> numbers = {};
+  std::array<uint64_t, FieldCount> numbers = {};
   std::string tube;
   std::string state;
   std::string body;
