@@ -17,8 +17,8 @@ namespace perennial::perenniald {
 namespace {
 
 // For so long one turn runs commands of those who wait for it, and carries away what core made.
-constexpr Nanos running_max = 10 * nanos_per_ms;
-constexpr Nanos carrying_max = 20 * nanos_per_ms;
+constexpr Nanos running_max = 6 * nanos_per_ms;
+constexpr Nanos carrying_max = 12 * nanos_per_ms;
 
 template <typename Handle>
 Server& server_of(Handle* handle) {

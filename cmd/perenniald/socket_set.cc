@@ -1,0 +1,75 @@
+#include "cmd/perenniald/socket_set.h"
+
+#include <utility>
+
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "engine/types/check.h"
+
+namespace perennial::perenniald {
+namespace {
+
+uint32_t events_of(SocketSet::Interest interest) {
+  // The end and errors are always told of. Of a socket that is not watched for anything at most
+  // once, then: it would be ready until somebody does something about it.
+  if (interest == SocketSet::Interest{}) return EPOLLET;
+  return (interest.reading ? EPOLLIN : 0u) | (interest.writing ? EPOLLOUT : 0u);
+}
+
+SocketSet::Interest interest_of(uint32_t events) {
+  const bool failed = (events & (EPOLLERR | EPOLLHUP)) != 0;
+  return {.reading = failed || (events & EPOLLIN) != 0,
+          .writing = failed || (events & EPOLLOUT) != 0};
+}
+
+}  // namespace
+
+SocketSet::SocketSet(uv_loop_t& loop, Ready ready, std::function<bool()> has_time)
+    : set_(::epoll_create1(EPOLL_CLOEXEC)),
+      ready_(std::move(ready)),
+      has_time_(std::move(has_time)) {
+  CHECK(set_ >= 0);
+  CHECK(uv_poll_init(&loop, &poll_, set_) == 0);
+  poll_.data = this;
+  const auto readable = [](uv_poll_t* handle, int /*status*/, int /*events*/) {
+    static_cast<SocketSet*>(handle->data)->tell();
+  };
+  CHECK(uv_poll_start(&poll_, UV_READABLE, readable) == 0);
+}
+
+SocketSet::~SocketSet() {
+  ::close(set_);
+}
+
+void SocketSet::add(int fd, ConnId conn, Interest interest) {
+  control(EPOLL_CTL_ADD, fd, conn, interest);
+}
+
+void SocketSet::change(int fd, ConnId conn, Interest interest) {
+  control(EPOLL_CTL_MOD, fd, conn, interest);
+}
+
+void SocketSet::control(int operation, int fd, ConnId conn, Interest interest) {
+  epoll_event event = {.events = events_of(interest), .data = {.u64 = conn}};
+  CHECK(::epoll_ctl(set_, operation, fd, &event) == 0);
+}
+
+// The kernel puts those whom it has told of behind the others. All of a few are passed on, then,
+// whatever the time: those who were left out would wait for another round. While there are others
+// the set is readable, which brings this back in the next turn.
+void SocketSet::tell() {
+  constexpr int few = 8;
+  epoll_event events[few];
+  int count = 0;
+  do {
+    count = ::epoll_wait(set_, events, few, 0);
+    for (int i = 0; i < count; ++i) ready_(events[i].data.u64, interest_of(events[i].events));
+  } while (count == few && has_time_());
+}
+
+void SocketSet::close() {
+  uv_close(reinterpret_cast<uv_handle_t*>(&poll_), nullptr);
+}
+
+}  // namespace perennial::perenniald

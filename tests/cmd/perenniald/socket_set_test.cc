@@ -1,0 +1,176 @@
+#include "cmd/perenniald/socket_set.h"
+
+#include <array>
+#include <cerrno>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+namespace perennial::perenniald {
+namespace {
+
+using Interest = SocketSet::Interest;
+constexpr Interest reading = {.reading = true};
+constexpr Interest writing = {.writing = true};
+constexpr Interest both = {.reading = true, .writing = true};
+constexpr Interest none = {};
+
+// Two ends of a connection.
+class Pair {
+ public:
+  Pair() { EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends_.data()), 0); }
+  Pair(const Pair&) = delete;
+  Pair& operator=(const Pair&) = delete;
+  ~Pair() {
+    close_ours();
+    close_theirs();
+  }
+
+  int ours() const { return ends_[0]; }
+  void say() const { EXPECT_EQ(send(ends_[1], "x", 1, 0), 1); }
+  void hear() const {
+    char byte = 0;
+    EXPECT_EQ(recv(ends_[0], &byte, 1, 0), 1);
+  }
+  // Until ours takes no more.
+  void fill() {
+    while (send(ends_[0], buffer_.data(), buffer_.size(), 0) > 0) continue;
+    EXPECT_EQ(errno, EAGAIN);
+  }
+  void drain() {
+    while (recv(ends_[1], buffer_.data(), buffer_.size(), 0) > 0) continue;
+    EXPECT_EQ(errno, EAGAIN);
+  }
+  void close_ours() { close_end(ends_[0]); }
+  void close_theirs() { close_end(ends_[1]); }
+
+ private:
+  static void close_end(int& fd) {
+    if (fd >= 0) close(fd);
+    fd = -1;
+  }
+
+  std::array<int, 2> ends_ = {-1, -1};
+  std::string buffer_ = std::string(64 << 10, 'x');
+};
+
+class SocketSetTest : public testing::Test {
+ protected:
+  using Told = std::vector<std::pair<ConnId, Interest>>;
+
+  void SetUp() override {
+    ASSERT_EQ(uv_loop_init(&loop_), 0);
+    set_ = std::make_unique<SocketSet>(
+        loop_, [this](ConnId conn, Interest can) { told_.emplace_back(conn, can); },
+        [this] { return told_.size() < enough_; });
+  }
+  void TearDown() override {
+    set_->close();
+    uv_run(&loop_, UV_RUN_DEFAULT);
+    set_.reset();
+    EXPECT_EQ(uv_loop_close(&loop_), 0);
+  }
+
+  // Of whom a turn of the loop tells.
+  Told turn() {
+    told_.clear();
+    uv_run(&loop_, UV_RUN_NOWAIT);
+    return told_;
+  }
+  std::vector<ConnId> turn_ids() {
+    std::vector<ConnId> ids;
+    for (const auto& [conn, can] : turn()) ids.push_back(conn);
+    return ids;
+  }
+
+  uv_loop_t loop_;
+  size_t enough_ = 1;
+  Told told_;
+  std::unique_ptr<SocketSet> set_;
+};
+
+TEST_F(SocketSetTest, TellsWhatIsAskedForAsLongAsItIsSo) {
+  Pair pair;
+  set_->add(pair.ours(), 7, reading);
+  EXPECT_EQ(turn(), Told{});
+  pair.say();
+  EXPECT_EQ(turn(), (Told{{7, reading}}));
+  EXPECT_EQ(turn(), (Told{{7, reading}}));
+  set_->change(pair.ours(), 7, writing);
+  EXPECT_EQ(turn(), (Told{{7, writing}}));
+  set_->change(pair.ours(), 7, both);
+  EXPECT_EQ(turn(), (Told{{7, both}}));
+  pair.hear();
+  EXPECT_EQ(turn(), (Told{{7, writing}}));
+  pair.fill();
+  EXPECT_EQ(turn(), Told{});
+  pair.drain();
+  EXPECT_EQ(turn(), (Told{{7, writing}}));
+  set_->change(pair.ours(), 7, none);
+  pair.say();
+  EXPECT_EQ(turn(), Told{});
+}
+
+// Who is never told of because the same ones are ready first would wait for ever.
+TEST_F(SocketSetTest, GoesOnInTheNextTurnWithThoseWhoWereNotToldOf) {
+  std::vector<std::unique_ptr<Pair>> pairs;
+  for (ConnId id = 0; id < 20; ++id) {
+    pairs.push_back(std::make_unique<Pair>());
+    set_->add(pairs.back()->ours(), id, reading);
+  }
+  for (const auto& pair : pairs) pair->say();
+  using Ids = std::vector<ConnId>;
+  EXPECT_EQ(turn_ids(), (Ids{0, 1, 2, 3, 4, 5, 6, 7}));
+  EXPECT_EQ(turn_ids(), (Ids{8, 9, 10, 11, 12, 13, 14, 15}));
+  EXPECT_EQ(turn_ids(), (Ids{16, 17, 18, 19, 0, 1, 2, 3}));
+  // With time for more than all of them.
+  enough_ = 30;
+  EXPECT_EQ(turn_ids().size(), 32u);
+}
+
+TEST_F(SocketSetTest, TellsOfTheEndThatItCanBeRead) {
+  Pair pair;
+  set_->add(pair.ours(), 7, reading);
+  pair.close_theirs();
+  EXPECT_EQ(turn(), (Told{{7, both}}));
+  // Nobody would do anything about it: told of once at most, not for ever.
+  set_->change(pair.ours(), 7, none);
+  turn();
+  EXPECT_EQ(turn(), Told{});
+  set_->change(pair.ours(), 7, reading);
+  EXPECT_EQ(turn(), (Told{{7, both}}));
+}
+
+TEST_F(SocketSetTest, TellsAFullOneWhoseClientIsGoneThatItCanBeWritten) {
+  Pair pair;
+  set_->add(pair.ours(), 7, none);
+  pair.fill();
+  set_->change(pair.ours(), 7, writing);
+  EXPECT_EQ(turn(), Told{});
+  pair.close_theirs();
+  EXPECT_EQ(turn(), (Told{{7, both}}));
+}
+
+TEST_F(SocketSetTest, HasForgottenOneThatIsClosed) {
+  auto closed = std::make_unique<Pair>();
+  const int number = closed->ours();
+  set_->add(number, 7, reading);
+  closed->say();
+  closed->close_ours();
+  EXPECT_EQ(turn(), Told{});
+  // Another that gets its number is another.
+  const Pair next;
+  ASSERT_EQ(next.ours(), number);
+  next.say();
+  EXPECT_EQ(turn(), Told{});
+  set_->add(number, 8, reading);
+  EXPECT_EQ(turn(), (Told{{8, reading}}));
+}
+
+}  // namespace
+}  // namespace perennial::perenniald
