@@ -19,8 +19,9 @@ as_root() {
   fi
 }
 
+# Says nothing but what went wrong; dpkg would have a line for each step of each package.
 apt_get() {
-  as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq "$@" </dev/null >&2
+  as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq "$@" </dev/null >/dev/null
 }
 
 is_installed() {

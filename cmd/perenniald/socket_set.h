@@ -14,7 +14,7 @@ namespace perennial::perenniald {
 //
 // libuv's own streams tell of all that are ready in one turn, however many there are, always in the
 // same order, and ask up to 48 times for a thousand more: thousands of clients at once were turns
-// of 60 to 90 ms, of which a third went into asking. Here a turn ends when its time is over, and
+// of 60 to 90 ms, half of which went into asking. Here a turn ends when its time is over, and
 // the next goes on with those who were not told of.
 class SocketSet {
  public:
