@@ -37,6 +37,15 @@ void set(Config& config, Problems& problems, std::string_view flag, std::string_
   if (!status.ok()) problems.push_back(fmt::format("{}: {}", flag, status.message()));
 }
 
+// CLI11 would take --verbose=3 as well, and throws what is no exception of its own when the number
+// is too long.
+template <typename Target>
+CLI::Option* add_flag(CLI::App& app, const char* names, Target& target, const char* help) {
+  return app.add_flag(names, target, help)->check([](const std::string& value) {
+    return value == "true" ? std::string() : "takes no value";
+  });
+}
+
 void define_settings(CLI::App& app, Raw& raw) {
   const auto last = CLI::MultiOptionPolicy::TakeLast;
   const auto text = [&](const char* names, std::string& value, const char* type, const char* help) {
@@ -59,7 +68,7 @@ void define_settings(CLI::App& app, Raw& raw) {
       "-f", raw.sync_ms, "MS",
       "Answer before the sync, and sync at most MS milliseconds later; -f0 answers after it, which "
       "is the default");
-  app.add_flag("-F", raw.never, "Answer before the sync, and leave the sync to the kernel");
+  add_flag(app, "-F", raw.never, "Answer before the sync, and leave the sync to the kernel");
   text("--config", raw.config, "FILE", "Settings in YAML; flags win over it");
 }
 
@@ -70,19 +79,19 @@ void define_actions(CLI::App& app, Raw& raw) {
          "the directory first")
       ->type_name("HOW")
       ->check(CLI::IsMember({"point-in-time"}));
-  app.add_flag("-V,--verbose", raw.verbosity, "Log more; repeatable");
-  app.add_flag("--print-config", raw.print_config,
-               "Print all settings as they would be used, and stop");
-  app.add_flag("--check-config", raw.check_config, "Check file and flags, and stop");
-  app.add_flag("-v,--version", raw.version, "Print the version, and stop");
+  add_flag(app, "-V,--verbose", raw.verbosity, "Log more; repeatable");
+  add_flag(app, "--print-config", raw.print_config,
+           "Print all settings as they would be used, and stop");
+  add_flag(app, "--check-config", raw.check_config, "Check file and flags, and stop");
+  add_flag(app, "-v,--version", raw.version, "Print the version, and stop");
   app.set_help_flag("-h,--help", "Print this, and stop");
   const char* const group = "Accepted for beanstalkd's sake, without effect";
   app.add_option("-s", raw.log_file_bytes, "Size of a log file; see log_bytes_max")
       ->type_name("BYTES")
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast)
       ->group(group);
-  app.add_flag("-c", raw.compact, "Compact the log: always done")->group(group);
-  app.add_flag("-n", raw.no_compact, "Do not compact the log: not possible")->group(group);
+  add_flag(app, "-c", raw.compact, "Compact the log: always done")->group(group);
+  add_flag(app, "-n", raw.no_compact, "Do not compact the log: not possible")->group(group);
 }
 
 // Of -f and -F the one that comes last counts, as in beanstalkd.

@@ -111,6 +111,9 @@ TEST(Flags, SayWhatIsWrongAndEndWithFive) {
       {{"-x"}, "-x"},
       {{"--no-such-flag"}, "--no-such-flag"},
       {{"word"}, "word"},
+      {{"--verbose=99999999999999999999"}, "--verbose: takes no value"},
+      {{"--verbose=-1"}, "--verbose: takes no value"},
+      {{"--print-config=no"}, "--print-config: takes no value"},
       {{"--config", "/no/such/file"}, "/no/such/file: cannot be read"},
   };
   for (const Case& c : cases) {
