@@ -2,15 +2,47 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <limits>
 #include <memory>
 #include <string_view>
 
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
 
 #include "cmd/common/exit_codes.h"
+#include "cmd/common/units.h"
 
 namespace perennial::tool {
 namespace {
+
+// Numbers from `lowest` to `highest`, which the help says if there are such bounds. CLI11 itself
+// takes -1 and what is too long for 2^64 - 1, and nan for a number in any range.
+template <typename Number>
+CLI::Validator bounded(const Flag& flag, Number highest, Result<Number> (*parse)(std::string_view),
+                       const char* kind) {
+  const auto lowest = static_cast<Number>(flag.lowest);
+  const auto check = [=](const std::string& text) {
+    const Result<Number> number = parse(text);
+    if (number.ok() && *number >= lowest && *number <= highest) return std::string();
+    return fmt::format("'{}' is not a {} from {} to {}", text, kind, lowest, highest);
+  };
+  const bool has_bounds = flag.lowest != 0 || flag.highest != ~uint64_t{0};
+  return {check, has_bounds ? fmt::format("[{} to {}]", lowest, highest) : std::string()};
+}
+
+CLI::Validator whole_number(const Flag& flag, uint64_t highest) {
+  return bounded<uint64_t>(flag, std::min(flag.highest, highest), common::parse_count,
+                           "whole number");
+}
+
+CLI::Validator number(const Flag& flag) {
+  const auto parse = [](std::string_view text) -> Result<double> {
+    double value = 0;
+    if (CLI::detail::lexical_cast(std::string(text), value)) return value;
+    return Status(StatusCode::InvalidArgument, "no number");
+  };
+  return bounded<double>(flag, static_cast<double>(flag.highest), parse, "number");
+}
 
 struct AddFlag {
   CLI::App& app;
@@ -34,22 +66,19 @@ struct AddFlag {
     return option;
   }
   CLI::Option* operator()(std::optional<uint64_t>* target) const {
-    return app.add_option(flag.name, *target, flag.help)->type_name(flag.value);
+    CLI::Option* const option = app.add_option(flag.name, *target, flag.help);
+    return option->type_name(flag.value)->check(whole_number(flag, flag.highest));
   }
   template <typename Number>
   CLI::Option* operator()(Number* target) const {
     CLI::Option* const option = app.add_option(flag.name, *target, flag.help);
     option->type_name(flag.value)->capture_default_str();
-    if (flag.lowest != 0 || flag.highest != ~uint64_t{0}) {
-      option->check(CLI::Range(flag.lowest, flag.highest));
-    }
-    return option;
+    return option->check(whole_number(flag, std::numeric_limits<Number>::max()));
   }
   CLI::Option* operator()(double* target) const {
     CLI::Option* const option = app.add_option(flag.name, *target, flag.help);
     option->type_name(flag.value)->capture_default_str();
-    const auto lowest = static_cast<double>(flag.lowest);
-    return option->check(CLI::Range(lowest, static_cast<double>(flag.highest)));
+    return option->check(number(flag));
   }
 };
 

@@ -156,7 +156,12 @@ INSTANTIATE_TEST_SUITE_P(
         UsageCase{"BuryPri", {"bury", "1", "--pri", "4294967296"}, "--pri is from 0"},
         UsageCase{"StatsBoth", {"stats", "--tube", "t", "--job", "1"}, "exclude each other"},
         UsageCase{"Interval", {"top", "--interval", "0.01"}, "--interval is from 0.1"},
-        UsageCase{"Seconds", {"pause", "t", "x"}, "SECONDS"},
+        UsageCase{"IntervalNoNumber", {"top", "--interval", "nan"}, "--interval: 'nan' is not"},
+        UsageCase{"Seconds", {"pause", "t", "x"}, "SECONDS: 'x' is not a whole number from 0 to"},
+        UsageCase{"CountNegative", {"kick", "--tube", "t", "--count=-1"}, "--count: '-1' is not"},
+        UsageCase{"CountTooLong",
+                  {"kick", "--tube", "t", "--count", "18446744073709551616"},
+                  "--count: '18446744073709551616' is not a whole number from 0 to"},
         UsageCase{"ExportNowhere", {"export-beanstalkd"}, "--to is required"}),
     [](const auto& param) { return param.param.name; });
 
