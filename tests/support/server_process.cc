@@ -24,6 +24,9 @@ namespace perennial::support {
 namespace {
 
 constexpr int starts_max = 5;
+// Read before main(): inside a chroot the link leads astray as soon as a test has mounts of its
+// own.
+const std::filesystem::path own_path = std::filesystem::read_symlink("/proc/self/exe");
 
 bool port_is_free(uint16_t port) {
   const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -178,7 +181,7 @@ std::string program_path(Program program) {
   if (named != nullptr) return named;
   const bool ours = program == Program::Perenniald;
   const char* const beside = ours ? "perenniald" : "beanstalkd/usr/bin/beanstalkd";
-  return std::filesystem::read_symlink("/proc/self/exe").replace_filename(beside).string();
+  return (own_path.parent_path() / beside).string();
 }
 
 }  // namespace perennial::support
