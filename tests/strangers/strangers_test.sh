@@ -19,7 +19,7 @@ trap clean_up EXIT
 
 fail() {
   echo "strangers: $1" >&2
-  tail -5 "$folder"/*.log >&2
+  tail -n 5 "$folder"/*.log >&2
   exit 1
 }
 
@@ -71,7 +71,7 @@ browse() {
   write_page "$1"
   timeout 60 chromium --headless --no-sandbox --disable-gpu --user-data-dir="$folder/profile" \
     --disable-features=LocalNetworkAccessChecks,PrivateNetworkAccessChecks,BlockInsecurePrivateNetworkRequests \
-    --timeout=5000 --dump-dom "file://$folder/page.html" >"$folder/chromium.log" 2>&1 || true
+    --virtual-time-budget=5000 --dump-dom "file://$folder/page.html" >"$folder/chromium.log" 2>&1 || true
 }
 
 main() {
