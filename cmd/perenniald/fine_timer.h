@@ -4,6 +4,7 @@
 
 #include <uv.h>
 
+#include "cmd/perenniald/watched_fd.h"
 #include "engine/types/basic.h"
 
 namespace perennial::perenniald {
@@ -16,17 +17,17 @@ class FineTimer {
   FineTimer(uv_loop_t& loop, std::function<void()> fired);
   FineTimer(const FineTimer&) = delete;
   FineTimer& operator=(const FineTimer&) = delete;
-  ~FineTimer();
 
   // In place of what it was armed for before. At once if that is past.
   void arm(Nanos left);
   // Ends its handle, as the loop's end wants it. It may be destroyed when the loop has run out.
-  void close();
+  void close() { timer_.close(); }
 
  private:
-  const int fd_;
+  void on_readable();
+
   const std::function<void()> fired_;
-  uv_poll_t poll_;
+  WatchedFd timer_;
 };
 
 }  // namespace perennial::perenniald

@@ -3,7 +3,6 @@
 #include <utility>
 
 #include <sys/epoll.h>
-#include <unistd.h>
 
 #include "engine/types/check.h"
 
@@ -26,21 +25,9 @@ SocketSet::Interest interest_of(uint32_t events) {
 }  // namespace
 
 SocketSet::SocketSet(uv_loop_t& loop, Ready ready, std::function<bool()> has_time)
-    : set_(::epoll_create1(EPOLL_CLOEXEC)),
-      ready_(std::move(ready)),
-      has_time_(std::move(has_time)) {
-  CHECK(set_ >= 0);
-  CHECK(uv_poll_init(&loop, &poll_, set_) == 0);
-  poll_.data = this;
-  const auto readable = [](uv_poll_t* handle, int /*status*/, int /*events*/) {
-    static_cast<SocketSet*>(handle->data)->tell();
-  };
-  CHECK(uv_poll_start(&poll_, UV_READABLE, readable) == 0);
-}
-
-SocketSet::~SocketSet() {
-  ::close(set_);
-}
+    : ready_(std::move(ready)),
+      has_time_(std::move(has_time)),
+      set_(loop, ::epoll_create1(EPOLL_CLOEXEC), [this] { tell(); }) {}
 
 void SocketSet::add(int fd, ConnId conn, Interest interest) {
   control(EPOLL_CTL_ADD, fd, conn, interest);
@@ -52,7 +39,7 @@ void SocketSet::change(int fd, ConnId conn, Interest interest) {
 
 void SocketSet::control(int operation, int fd, ConnId conn, Interest interest) {
   epoll_event event = {.events = events_of(interest), .data = {.u64 = conn}};
-  CHECK(::epoll_ctl(set_, operation, fd, &event) == 0);
+  CHECK(::epoll_ctl(set_.fd(), operation, fd, &event) == 0);
 }
 
 // The kernel puts those whom it has told of behind the others. All of a few are passed on, then,
@@ -63,13 +50,9 @@ void SocketSet::tell() {
   epoll_event events[few];
   int count = 0;
   do {
-    count = ::epoll_wait(set_, events, few, 0);
+    count = ::epoll_wait(set_.fd(), events, few, 0);
     for (int i = 0; i < count; ++i) ready_(events[i].data.u64, interest_of(events[i].events));
   } while (count == few && has_time_());
-}
-
-void SocketSet::close() {
-  uv_close(reinterpret_cast<uv_handle_t*>(&poll_), nullptr);
 }
 
 }  // namespace perennial::perenniald

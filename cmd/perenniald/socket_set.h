@@ -5,6 +5,7 @@
 
 #include <uv.h>
 
+#include "cmd/perenniald/watched_fd.h"
 #include "engine/types/basic.h"
 
 namespace perennial::perenniald {
@@ -34,23 +35,21 @@ class SocketSet {
   SocketSet(uv_loop_t& loop, Ready ready, std::function<bool()> has_time);
   SocketSet(const SocketSet&) = delete;
   SocketSet& operator=(const SocketSet&) = delete;
-  ~SocketSet();
 
   // CHECK: the kernel has no memory for it. A socket that is closed has left the set.
   void add(int fd, ConnId conn, Interest interest);
   // REQUIRES: it was added.
   void change(int fd, ConnId conn, Interest interest);
   // Ends its handle, as the loop's end wants it. It may be destroyed when the loop has run out.
-  void close();
+  void close() { set_.close(); }
 
  private:
   void control(int operation, int fd, ConnId conn, Interest interest);
   void tell();
 
-  const int set_;
   const Ready ready_;
   const std::function<bool()> has_time_;
-  uv_poll_t poll_;
+  WatchedFd set_;
 };
 
 }  // namespace perennial::perenniald
