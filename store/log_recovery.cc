@@ -16,7 +16,7 @@ namespace {
 constexpr std::string_view advice =
     "restore a checkpoint; or copy the directory, and start with --recover=point-in-time";
 
-using Files = std::vector<LogFile>;
+using Files = std::vector<LogFileName>;
 
 class LogRecovery {
  public:
@@ -33,9 +33,9 @@ class LogRecovery {
   bool is_there(const Files& files, uint64_t number) const;
   Status settle(const Files& files, const LogHistory& history);
   Status refuse_or_lose(std::string message);
-  std::string loss(const LogFile& file, const LogHistory& history) const;
+  std::string loss(const LogFileName& file, const LogHistory& history) const;
   void cut(const Files& files, const LogHistory& history);
-  uint64_t size_of(const LogFile& file) const;
+  uint64_t size_of(const LogFileName& file) const;
 
   rocksdb::FileSystem& fs_;
   const std::string& db_path_;
@@ -76,7 +76,7 @@ Result<uint64_t> LogRecovery::read_mark() const {
 }
 
 bool LogRecovery::is_there(const Files& files, uint64_t number) const {
-  return std::ranges::find(files, number, &LogFile::number) != files.end();
+  return std::ranges::find(files, number, &LogFileName::number) != files.end();
 }
 
 // The newest log file that the MANIFEST knows must be there: RocksDB makes it first, names it or a
@@ -86,7 +86,7 @@ std::string LogRecovery::missing_file(const Files& files, uint64_t marked) const
     return fmt::format("the log file with number {} is missing, which was the newest", marked);
   }
   const uint64_t named_max = manifest_.named_max();
-  const auto is_named = [&](const LogFile& file) {
+  const auto is_named = [&](const LogFileName& file) {
     return file.number >= named_max && file.number < manifest_.next_file;
   };
   if (std::ranges::none_of(files, is_named)) {
@@ -129,7 +129,7 @@ Status LogRecovery::refuse_or_lose(std::string message) {
 Status LogRecovery::settle(const Files& files, const LogHistory& history) {
   if (!history.damage) return {};
   const LogDamage& damage = *history.damage;
-  const LogFile& file = files[damage.file];
+  const LogFileName& file = files[damage.file];
   // A family was flushed beyond this file, and RocksDB had synced it before.
   if (damage.lost_durable || file.number < manifest_.named_max()) {
     if (Status status = refuse_or_lose(loss(file, history)); !status.ok()) return status;
@@ -138,7 +138,7 @@ Status LogRecovery::settle(const Files& files, const LogHistory& history) {
   return {};
 }
 
-std::string LogRecovery::loss(const LogFile& file, const LogHistory& history) const {
+std::string LogRecovery::loss(const LogFileName& file, const LogHistory& history) const {
   const BatchIndex last = history.last ? history.last->index : 0;
   const BatchIndex lost_max = std::max(history.index_max, last + 1);
   return fmt::format(
@@ -149,7 +149,7 @@ std::string LogRecovery::loss(const LogFile& file, const LogHistory& history) co
 
 void LogRecovery::cut(const Files& files, const LogHistory& history) {
   const LogDamage& damage = *history.damage;
-  const LogFile& file = files[damage.file];
+  const LogFileName& file = files[damage.file];
   LogCut cut = {.file = file.name, .offset = damage.offset, .later_files = {}, .fields = {}};
   uint64_t dropped_bytes = size_of(file) - damage.offset;
   for (size_t place = damage.file + 1; place < files.size(); ++place) {
@@ -163,7 +163,7 @@ void LogRecovery::cut(const Files& files, const LogHistory& history) {
   judgement_.cut = std::move(cut);
 }
 
-uint64_t LogRecovery::size_of(const LogFile& file) const {
+uint64_t LogRecovery::size_of(const LogFileName& file) const {
   uint64_t bytes = 0;  // Only for the event: 0 where it cannot be told.
   const auto asked = fs_.GetFileSize(db_path_ + "/" + file.name, {}, &bytes, nullptr);
   return asked.ok() ? bytes : 0;

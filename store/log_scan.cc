@@ -178,24 +178,24 @@ LogHistory LogScan::finish() {
 
 }  // namespace
 
-Result<std::vector<LogFile>> list_logs(rocksdb::FileSystem& fs, const std::string& db_path,
-                                       uint64_t number_min) {
+Result<std::vector<LogFileName>> list_logs(rocksdb::FileSystem& fs, const std::string& db_path,
+                                           uint64_t number_min) {
   std::vector<std::string> names;
   const auto listed = fs.GetChildren(db_path, {}, &names, nullptr);
   if (!listed.ok()) return from_rocksdb(listed);
-  std::vector<LogFile> files;
+  std::vector<LogFileName> files;
   for (std::string& name : names) {
     const uint64_t number = log_index_of(name);
     if (number != 0 && number >= number_min) {
       files.push_back({.number = number, .name = std::move(name)});
     }
   }
-  std::ranges::sort(files, {}, &LogFile::number);
+  std::ranges::sort(files, {}, &LogFileName::number);
   return files;
 }
 
 Result<LogHistory> scan_logs(rocksdb::FileSystem& fs, const std::string& db_path,
-                             const std::vector<LogFile>& files, const LogStart& start) {
+                             const std::vector<LogFileName>& files, const LogStart& start) {
   LogScan scan(start);
   for (size_t place = 0; place < files.size(); ++place) {
     std::unique_ptr<rocksdb::FSSequentialFile> file;

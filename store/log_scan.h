@@ -16,7 +16,7 @@
 // that a whole file is missing. Included by store's own files only.
 namespace perennial::store {
 
-struct LogFile {
+struct LogFileName {
   uint64_t number = 0;
   std::string name;
 };
@@ -48,11 +48,11 @@ struct LogHistory {
 };
 
 // The log files in a database's directory, oldest first, from one number on.
-Result<std::vector<LogFile>> list_logs(rocksdb::FileSystem& fs, const std::string& db_path,
-                                       uint64_t number_min);
+Result<std::vector<LogFileName>> list_logs(rocksdb::FileSystem& fs, const std::string& db_path,
+                                           uint64_t number_min);
 
 // Reads them all once, in order. Fails only where they cannot be read.
 Result<LogHistory> scan_logs(rocksdb::FileSystem& fs, const std::string& db_path,
-                             const std::vector<LogFile>& files, const LogStart& start);
+                             const std::vector<LogFileName>& files, const LogStart& start);
 
 }  // namespace perennial::store
