@@ -129,7 +129,7 @@ Status LogRecovery::refuse_or_lose(std::string message) {
 Status LogRecovery::settle(const Files& files, const LogHistory& history) {
   if (!history.damage) return {};
   const LogDamage& damage = *history.damage;
-  const LogFileName& file = files[damage.file];
+  const LogFileName& file = files[damage.place.file];
   // A family was flushed beyond this file, and RocksDB had synced it before.
   if (damage.lost_durable || file.number < manifest_.named_max()) {
     if (Status status = refuse_or_lose(loss(file, history)); !status.ok()) return status;
@@ -144,22 +144,22 @@ std::string LogRecovery::loss(const LogFileName& file, const LogHistory& history
   return fmt::format(
       "the log is damaged in {} at byte {}: {}; it was whole and on disk before: commits {} to {} "
       "could be lost, those up to {} can be kept",
-      file.name, history.damage->offset, history.damage->problem, last + 1, lost_max, last);
+      file.name, history.damage->place.offset, history.damage->problem, last + 1, lost_max, last);
 }
 
 void LogRecovery::cut(const Files& files, const LogHistory& history) {
   const LogDamage& damage = *history.damage;
-  const LogFileName& file = files[damage.file];
-  LogCut cut = {.file = file.name, .offset = damage.offset, .later_files = {}, .fields = {}};
-  uint64_t dropped_bytes = size_of(file) - damage.offset;
-  for (size_t place = damage.file + 1; place < files.size(); ++place) {
+  const LogFileName& file = files[damage.place.file];
+  LogCut cut = {.file = file.name, .offset = damage.place.offset, .later_files = {}, .fields = {}};
+  uint64_t dropped_bytes = size_of(file) - damage.place.offset;
+  for (size_t place = damage.place.file + 1; place < files.size(); ++place) {
     dropped_bytes += size_of(files[place]);
     cut.later_files.push_back(files[place].name);
   }
   const BatchIndex last = history.last ? history.last->index : 0;
   cut.fields =
       fmt::format("file={} offset={} dropped_bytes={} last_kept={} first_dropped={} reason=\"{}\"",
-                  file.name, damage.offset, dropped_bytes, last, last + 1, damage.problem);
+                  file.name, damage.place.offset, dropped_bytes, last, last + 1, damage.problem);
   judgement_.cut = std::move(cut);
 }
 

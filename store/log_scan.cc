@@ -63,16 +63,18 @@ class LogScan {
  private:
   std::string problem_of(const LogRecord& record, const std::optional<CommitRow>& row) const;
   std::string joining_problem(const LogRecord& record, const CommitRow& row) const;
+  bool comes_after_gap(const LogRecord& record, size_t file) const;
+  LogPlace gap_before(size_t file) const;
   void accept(const LogRecord& record, const std::optional<CommitRow>& row, size_t file);
-  void break_off(size_t file, uint64_t offset, std::string problem);
+  void break_off(LogPlace place, std::string problem);
   void witness(const CommitRow& row);
 
   const LogStart start_;
   LogHistory history_;
   bool has_row_ = false;  // One of the log's own.
-  size_t end_file_ = 0;   // Where the last good record ended.
-  uint64_t end_offset_ = 0;
   std::optional<uint64_t> next_sequence_;
+  bool lacks_first_ = false;           // The first file is empty, and must not be.
+  std::optional<BatchIndex> missing_;  // This batch, once history is broken.
 };
 
 // RocksDB writes one after some recoveries.
@@ -90,22 +92,38 @@ void LogScan::take(const LogRecord& record, size_t file) {
   const std::optional<CommitRow> row = commit_row(record.head);
   if (!history_.damage) {
     std::string problem = problem_of(record, row);
-    const bool lacks_first = start_.needs_first_file && file > 0 && !next_sequence_;
+    lacks_first_ = start_.needs_first_file && file > 0 && !next_sequence_;
+    if (problem.empty() && !lacks_first_) return accept(record, row, file);
     const bool is_older = row && start_.flushed && place(*row) <= place(*start_.flushed);
-    if (problem.empty() && !(lacks_first && is_older)) return accept(record, row, file);
     // RocksDB begins a file only when the one before it holds something.
-    if (lacks_first) {
-      break_off(0, 0, "it is empty, and a later file is not");
+    if (lacks_first_) {
+      break_off({}, "it is empty, and a later file is not");
+    } else if (comes_after_gap(record, file)) {
+      break_off(gap_before(file), "it ends too early: what comes next is not in the next file");
     } else {
-      break_off(file, record.begin, std::move(problem));
+      break_off({.file = file, .offset = record.begin}, std::move(problem));
     }
     // A whole record that does not join what was flushed: what lay between is gone. Or one that no
     // version of ours known here has written: it was not torn, and is not ours to drop.
     const bool is_foreign = !row && record.is_whole() && !is_empty_batch(record);
-    const bool has_gap = row && record.is_whole() && !has_row_ && (is_older || !lacks_first);
+    const bool has_gap = row && record.is_whole() && !has_row_ && (is_older || !lacks_first_);
     history_.damage->lost_durable = is_foreign || has_gap;
   }
   if (row) witness(*row);
+}
+
+// Whether its file begins with it, and rows that came before it are in no file.
+bool LogScan::comes_after_gap(const LogRecord& record, size_t file) const {
+  if (file == history_.end.file || !next_sequence_) return false;
+  if (record.head.size() < batch_header_bytes) return false;
+  return get<uint64_t>(record.head, 0) > *next_sequence_;
+}
+
+// Where those rows were: at the end of the file that holds the last good record, or in the files
+// between the two. These are empty then, and hold nothing that is older than the gap.
+LogPlace LogScan::gap_before(size_t file) const {
+  const size_t next = history_.end.file + 1;
+  return next == file ? history_.end : LogPlace{.file = next, .offset = 0};
 }
 
 std::string LogScan::problem_of(const LogRecord& record,
@@ -141,8 +159,7 @@ std::string LogScan::joining_problem(const LogRecord& record, const CommitRow& r
 }
 
 void LogScan::accept(const LogRecord& record, const std::optional<CommitRow>& row, size_t file) {
-  end_file_ = file;
-  end_offset_ = record.end;
+  history_.end = {.file = file, .offset = record.end};
   next_sequence_ = get<uint64_t>(record.head, 0) + get<uint32_t>(record.head, 8);
   if (!row) return;
   history_.last = row;
@@ -150,15 +167,21 @@ void LogScan::accept(const LogRecord& record, const std::optional<CommitRow>& ro
   has_row_ = true;
 }
 
-void LogScan::break_off(size_t file, uint64_t offset, std::string problem) {
-  history_.damage = LogDamage{.file = file, .offset = offset, .problem = std::move(problem)};
+void LogScan::break_off(LogPlace place, std::string problem) {
+  history_.damage = LogDamage{.place = place, .problem = std::move(problem)};
 }
 
-// A batch of a later epoch proves that the row which opened that epoch was durable.
+// A row that says that something missing was durable proves a loss. The first that is missing is
+// the one after the last good row; but of an empty first file only the last is known, which came
+// before the first row behind it. A batch of a later epoch proves, besides, that the row which
+// opened that epoch was durable.
 void LogScan::witness(const CommitRow& row) {
   history_.index_max = std::max(history_.index_max, row.index);
   const CommitRow last = history_.last.value_or(CommitRow());
-  if (row.known_durable > last.index || (row.epoch > last.epoch && row.index > last.index)) {
+  if (!missing_) {
+    missing_ = lacks_first_ ? std::max<BatchIndex>(row.index, 1) - 1 : last.index + 1;
+  }
+  if (row.known_durable >= *missing_ || (row.epoch > last.epoch && row.index > last.index)) {
     history_.damage->lost_durable = true;
   }
 }
@@ -167,9 +190,8 @@ LogHistory LogScan::finish() {
   const bool is_behind =
       has_row_ && start_.flushed && place(*history_.last) < place(*start_.flushed);
   if (is_behind && !history_.damage) {
-    break_off(end_file_, end_offset_,
-              fmt::format("the log ends with {}, and the tables with {}",
-                          name_place(*history_.last), name_place(*start_.flushed)));
+    break_off(history_.end, fmt::format("the log ends with {}, and the tables with {}",
+                                        name_place(*history_.last), name_place(*start_.flushed)));
   }
   // What was flushed, and a database's first rows, had been synced before.
   if (history_.damage && (is_behind || !history_.last)) history_.damage->lost_durable = true;

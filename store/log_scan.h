@@ -32,10 +32,15 @@ struct LogStart {
   bool needs_first_file = false;
 };
 
-// A place where history is broken.
-struct LogDamage {
+// A place in the log.
+struct LogPlace {
   size_t file = 0;  // Its place among the files.
   uint64_t offset = 0;
+};
+
+// A place where history is broken.
+struct LogDamage {
+  LogPlace place;
   std::string problem;
   // Whether a record behind it proves that what should be there was durable.
   bool lost_durable = false;
@@ -43,6 +48,7 @@ struct LogDamage {
 
 struct LogHistory {
   std::optional<CommitRow> last;    // Of unbroken history, or what was flushed.
+  LogPlace end;                     // Of the last good record; the log's beginning without one.
   std::optional<LogDamage> damage;  // The first.
   BatchIndex index_max = 0;         // The highest that any record names, behind damage too.
 };

@@ -66,10 +66,10 @@ bool is_behind(const LogHistory& history, const LogStart& start) {
 // What a start would leave of it is whole, and has the same end.
 void check_cut(Logs logs, const LogDamage& damage, const LogHistory& history,
                const LogStart& start) {
-  CHECK(damage.file < logs.size());
-  CHECK(damage.offset <= logs[damage.file].size());
-  logs.resize(damage.file + 1);
-  logs.back().resize(damage.offset);
+  CHECK(damage.place.file < logs.size());
+  CHECK(damage.place.offset <= logs[damage.place.file].size());
+  logs.resize(damage.place.file + 1);
+  logs.back().resize(damage.place.offset);
   const LogHistory again = scan(logs, start);
   CHECK(again.last == history.last);
   // Cutting does not mend a log that ends before what was flushed.

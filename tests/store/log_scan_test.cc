@@ -71,7 +71,7 @@ TEST_P(LogScan, FindsWhereHistoryEnds) {
   std::string damage;
   if (found->damage) {
     const char* const mark = found->damage->lost_durable ? "!" : "";
-    damage = fmt::format("{}:{}{}", found->damage->file, found->damage->offset, mark);
+    damage = fmt::format("{}:{}{}", found->damage->place.file, found->damage->place.offset, mark);
   }
   EXPECT_EQ(damage, given.damage) << (found->damage ? found->damage->problem : "");
 }
@@ -144,7 +144,21 @@ INSTANTIATE_TEST_SUITE_P(
         ScanCase{.name = "AFileIsMissing",
                  .files = {good(2, 11), good(2, 13)},
                  .last = "2.11",
+                 .damage = after_one_lost},
+        ScanCase{.name = "AFileIsMissingBeforeATornRecord",
+                 .files = {good(2, 11), piece(2, good(2, 13).substr(7, 70))},
+                 .last = "2.11",
+                 .damage = after_one_lost},
+        ScanCase{.name = "AFileBetweenIsEmpty",
+                 .files = {good(2, 11), "", good(2, 13)},
+                 .last = "2.11",
                  .damage = "1:0!"},
+        // A power cut may keep a later file and not the end of an earlier one, if neither was
+        // synced.
+        ScanCase{.name = "AnUnsyncedEndIsMissing",
+                 .files = {unsynced(2, 11), unsynced(2, 13)},
+                 .last = "2.11",
+                 .damage = after_one},
         ScanCase{
             .name = "TheFirstIsMissing", .files = {good(2, 12)}, .last = "2.10", .damage = "0:0!"},
         ScanCase{.name = "AnEpochIsMissing",
@@ -190,9 +204,21 @@ INSTANTIATE_TEST_SUITE_P(
                  .damage = "0:0!",
                  .needs_epoch_begin = true},
         // The oldest file held something, or there would be no later one.
-        ScanCase{.name = "TheFirstFileIsEmptyAndNothingIsMissing",
+        // What meta has in its tables, the other families may not have.
+        ScanCase{.name = "TheFirstFileIsEmptyAndMetaWasFlushed",
                  .files = {"", good(2, 11)},
-                 .last = "2.11",
+                 .last = "2.10",
+                 .damage = "0:0!",
+                 .needs_first_file = true},
+        ScanCase{.name = "TheFirstFileIsZeros",
+                 .files = {std::string(5000, '\0'), good(2, 11)},
+                 .last = "2.10",
+                 .damage = "0:0!",
+                 .needs_first_file = true},
+        ScanCase{.name = "TheFirstFileIsEmptyBeforeATornRecord",
+                 .files = {"", broken(good(2, 11)) + good(2, 12)},
+                 .last = "2.10",
+                 .damage = "0:0!",
                  .needs_first_file = true},
         ScanCase{.name = "TheFirstFileWasNeverSynced",
                  .files = {"", unsynced(2, 13)},
