@@ -33,102 +33,61 @@ std::string dir_of(const std::string& path) {
   return path.substr(0, path.rfind('/'));
 }
 
-class FaultWritableFile : public rocksdb::FSWritableFileOwnerWrapper {
- public:
-  FaultWritableFile(std::unique_ptr<rocksdb::FSWritableFile>&& file, FaultFs& fs, std::string path,
-                    std::shared_ptr<FileState> state)
-      : FSWritableFileOwnerWrapper(std::move(file)),
-        fs_(fs),
-        path_(std::move(path)),
-        state_(std::move(state)) {}
+std::string read_at(const std::string& path, uint64_t begin, uint64_t end) {
+  if (begin >= end) return {};
+  std::string bytes(end - begin, '\0');
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  CHECK(file >= 0);
+  CHECK(::pread(file, bytes.data(), bytes.size(), static_cast<off_t>(begin)) ==
+        static_cast<ssize_t>(bytes.size()));
+  ::close(file);
+  return bytes;
+}
 
-  IOStatus Append(const Slice& data, const IOOptions& options, IODebugContext* debug) override {
-    return append(data, options, debug, [&] { return target()->Append(data, options, debug); });
+// One file of a FaultFs, whatever RocksDB uses it as: what writes it and what syncs it.
+class FaultFile {
+ public:
+  FaultFile(FaultFs& fs, std::string path, std::shared_ptr<FileState> state)
+      : fs_(fs), path_(std::move(path)), state_(std::move(state)) {}
+
+  // `write` makes the call for a part of the data, from its beginning.
+  template <typename Write>
+  IOStatus append(const Slice& data, const Write& write) {
+    return write_whole_or_half(data, [&](const Slice& part) {
+      IOStatus status = write(part);
+      if (status.ok()) {
+        fs_.update(*state_, [&part](FileState& file) { file.written += part.size(); });
+      }
+      return status;
+    });
   }
-  IOStatus Append(const Slice& data, const IOOptions& options, const DataVerificationInfo& info,
-                  IODebugContext* debug) override {
-    return append(data, options, debug,
-                  [&] { return target()->Append(data, options, info, debug); });
+  // Remembers what a power cut may bring back.
+  template <typename Write>
+  IOStatus overwrite(const Slice& data, uint64_t offset, const Write& write) {
+    return write_whole_or_half(data, [&](const Slice& part) {
+      uint64_t synced = 0;
+      fs_.update(*state_, [&synced](FileState& file) { synced = file.synced; });
+      Overwrite undo{.offset = offset,
+                     .before = read_at(path_, offset, std::min(offset + part.size(), synced))};
+      IOStatus status = write(part);
+      if (!status.ok()) return status;
+      fs_.update(*state_, [&](FileState& file) {
+        file.written = std::max(file.written, offset + part.size());
+        if (!undo.before.empty()) file.overwrites.push_back(std::move(undo));
+      });
+      return status;
+    });
   }
-  IOStatus PositionedAppend(const Slice& data, uint64_t offset, const IOOptions& options,
-                            IODebugContext* debug) override {
-    IOStatus status = fs_.call(Call::Append, path_, data.size(),
-                               [&] { return overwrite(data, offset, options, debug); });
-    const uint64_t part = status.ok() ? 0 : fs_.part_of(data.size());
-    if (part > 0) CHECK(overwrite(Slice(data.data(), part), offset, options, debug).ok());
-    return status;
-  }
-  IOStatus PositionedAppend(const Slice& data, uint64_t offset, const IOOptions& options,
-                            const DataVerificationInfo& /*info*/, IODebugContext* debug) override {
-    return PositionedAppend(data, offset, options, debug);
-  }
-  IOStatus Truncate(uint64_t bytes, const IOOptions& options, IODebugContext* debug) override {
+  template <typename Truncate>
+  IOStatus truncate(uint64_t bytes, const Truncate& truncate) {
     return fs_.call(Call::Append, path_, bytes, [&] {
-      IOStatus status = target()->Truncate(bytes, options, debug);
+      IOStatus status = truncate();
       if (status.ok())
         fs_.update(*state_, [bytes](FileState& file) {
           file = {.written = bytes, .synced = std::min(file.synced, bytes), .overwrites = {}};
         });
       return status;
     });
-  }
-  IOStatus Close(const IOOptions& options, IODebugContext* debug) override {
-    return fs_.call(Call::Close, path_, 0, [&] { return target()->Close(options, debug); });
-  }
-  IOStatus Sync(const IOOptions& options, IODebugContext* debug) override {
-    return sync(Call::Sync, [&] { return target()->Sync(options, debug); });
-  }
-  IOStatus Fsync(const IOOptions& options, IODebugContext* debug) override {
-    return sync(Call::Fsync, [&] { return target()->Fsync(options, debug); });
-  }
-  // Starts writing back and promises nothing.
-  IOStatus RangeSync(uint64_t offset, uint64_t bytes, const IOOptions& options,
-                     IODebugContext* debug) override {
-    return fs_.call(Call::RangeSync, path_, bytes,
-                    [&] { return target()->RangeSync(offset, bytes, options, debug); });
-  }
-
- private:
-  template <typename Write>
-  IOStatus append(const Slice& data, const IOOptions& options, IODebugContext* debug,
-                  const Write& write) {
-    IOStatus status = fs_.call(Call::Append, path_, data.size(), [&] {
-      IOStatus written = write();
-      if (written.ok()) {
-        fs_.update(*state_, [&data](FileState& file) { file.written += data.size(); });
-      }
-      return written;
-    });
-    const uint64_t part = status.ok() ? 0 : fs_.part_of(data.size());
-    if (part > 0 && target()->Append(Slice(data.data(), part), options, debug).ok()) {
-      fs_.update(*state_, [part](FileState& file) { file.written += part; });
-    }
-    return status;
-  }
-  // Remembers what a power cut may bring back.
-  IOStatus overwrite(const Slice& data, uint64_t offset, const IOOptions& options,
-                     IODebugContext* debug) {
-    uint64_t synced = 0;
-    fs_.update(*state_, [&synced](FileState& file) { synced = file.synced; });
-    Overwrite undo{.offset = offset,
-                   .before = read_at(offset, std::min(offset + data.size(), synced))};
-    IOStatus status = target()->PositionedAppend(data, offset, options, debug);
-    if (!status.ok()) return status;
-    fs_.update(*state_, [&](FileState& file) {
-      file.written = std::max(file.written, offset + data.size());
-      if (!undo.before.empty()) file.overwrites.push_back(std::move(undo));
-    });
-    return status;
-  }
-  std::string read_at(uint64_t begin, uint64_t end) const {
-    if (begin >= end) return {};
-    std::string bytes(end - begin, '\0');
-    const int file = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);
-    CHECK(file >= 0);
-    CHECK(::pread(file, bytes.data(), bytes.size(), static_cast<off_t>(begin)) ==
-          static_cast<ssize_t>(bytes.size()));
-    ::close(file);
-    return bytes;
   }
   template <typename Sync>
   IOStatus sync(Call kind, const Sync& do_sync) {
@@ -151,10 +110,95 @@ class FaultWritableFile : public rocksdb::FSWritableFileOwnerWrapper {
       return status;
     });
   }
+  template <typename Function>
+  IOStatus call(Call kind, uint64_t bytes, const Function& function) {
+    return fs_.call(kind, path_, bytes, function);
+  }
+
+ private:
+  // A write that is to fail half way writes its first half.
+  template <typename Write>
+  IOStatus write_whole_or_half(const Slice& data, const Write& write) {
+    IOStatus status = fs_.call(Call::Append, path_, data.size(), [&] { return write(data); });
+    const uint64_t part = status.ok() ? 0 : fs_.part_of(data.size());
+    if (part > 0) CHECK(write(Slice(data.data(), part)).ok());
+    return status;
+  }
 
   FaultFs& fs_;
   const std::string path_;
   const std::shared_ptr<FileState> state_;
+};
+
+class FaultWritableFile : public rocksdb::FSWritableFileOwnerWrapper {
+ public:
+  FaultWritableFile(std::unique_ptr<rocksdb::FSWritableFile>&& file, FaultFile faults)
+      : FSWritableFileOwnerWrapper(std::move(file)), faults_(std::move(faults)) {}
+
+  IOStatus Append(const Slice& data, const IOOptions& options, IODebugContext* debug) override {
+    return faults_.append(
+        data, [&](const Slice& part) { return target()->Append(part, options, debug); });
+  }
+  IOStatus Append(const Slice& data, const IOOptions& options, const DataVerificationInfo& /*info*/,
+                  IODebugContext* debug) override {
+    return Append(data, options, debug);
+  }
+  IOStatus PositionedAppend(const Slice& data, uint64_t offset, const IOOptions& options,
+                            IODebugContext* debug) override {
+    return faults_.overwrite(data, offset, [&](const Slice& part) {
+      return target()->PositionedAppend(part, offset, options, debug);
+    });
+  }
+  IOStatus PositionedAppend(const Slice& data, uint64_t offset, const IOOptions& options,
+                            const DataVerificationInfo& /*info*/, IODebugContext* debug) override {
+    return PositionedAppend(data, offset, options, debug);
+  }
+  IOStatus Truncate(uint64_t bytes, const IOOptions& options, IODebugContext* debug) override {
+    return faults_.truncate(bytes, [&] { return target()->Truncate(bytes, options, debug); });
+  }
+  IOStatus Close(const IOOptions& options, IODebugContext* debug) override {
+    return faults_.call(Call::Close, 0, [&] { return target()->Close(options, debug); });
+  }
+  IOStatus Sync(const IOOptions& options, IODebugContext* debug) override {
+    return faults_.sync(Call::Sync, [&] { return target()->Sync(options, debug); });
+  }
+  IOStatus Fsync(const IOOptions& options, IODebugContext* debug) override {
+    return faults_.sync(Call::Fsync, [&] { return target()->Fsync(options, debug); });
+  }
+  // Starts writing back and promises nothing.
+  IOStatus RangeSync(uint64_t offset, uint64_t bytes, const IOOptions& options,
+                     IODebugContext* debug) override {
+    return faults_.call(Call::RangeSync, bytes,
+                        [&] { return target()->RangeSync(offset, bytes, options, debug); });
+  }
+
+ private:
+  FaultFile faults_;
+};
+
+class FaultRandomRWFile : public rocksdb::FSRandomRWFileOwnerWrapper {
+ public:
+  FaultRandomRWFile(std::unique_ptr<rocksdb::FSRandomRWFile>&& file, FaultFile faults)
+      : FSRandomRWFileOwnerWrapper(std::move(file)), faults_(std::move(faults)) {}
+
+  IOStatus Write(uint64_t offset, const Slice& data, const IOOptions& options,
+                 IODebugContext* debug) override {
+    return faults_.overwrite(data, offset, [&](const Slice& part) {
+      return target()->Write(offset, part, options, debug);
+    });
+  }
+  IOStatus Sync(const IOOptions& options, IODebugContext* debug) override {
+    return faults_.sync(Call::Sync, [&] { return target()->Sync(options, debug); });
+  }
+  IOStatus Fsync(const IOOptions& options, IODebugContext* debug) override {
+    return faults_.sync(Call::Fsync, [&] { return target()->Fsync(options, debug); });
+  }
+  IOStatus Close(const IOOptions& options, IODebugContext* debug) override {
+    return faults_.call(Call::Close, 0, [&] { return target()->Close(options, debug); });
+  }
+
+ private:
+  FaultFile faults_;
 };
 
 class FaultReadFile : public rocksdb::FSRandomAccessFileOwnerWrapper {
@@ -429,7 +473,8 @@ IOStatus FaultFs::NewWritableFile(const std::string& path, const FileOptions& op
     return made;
   });
   if (!status.ok()) return status;
-  *file = std::make_unique<FaultWritableFile>(std::move(*file), *this, path, track(path, 0));
+  *file =
+      std::make_unique<FaultWritableFile>(std::move(*file), FaultFile(*this, path, track(path, 0)));
   return status;
 }
 
@@ -442,7 +487,22 @@ IOStatus FaultFs::ReopenWritableFile(const std::string& path, const FileOptions&
   uint64_t bytes = 0;  // Of the file itself: the object's own count starts at 0 here, too.
   IOStatus sized = target()->GetFileSize(path, options.io_options, &bytes, debug);
   if (!sized.ok()) return sized;
-  *file = std::make_unique<FaultWritableFile>(std::move(*file), *this, path, track(path, bytes));
+  *file = std::make_unique<FaultWritableFile>(std::move(*file),
+                                              FaultFile(*this, path, track(path, bytes)));
+  return status;
+}
+
+IOStatus FaultFs::NewRandomRWFile(const std::string& path, const FileOptions& options,
+                                  std::unique_ptr<rocksdb::FSRandomRWFile>* file,
+                                  IODebugContext* debug) {
+  IOStatus status = call(Call::Open, path, 0,
+                         [&] { return target()->NewRandomRWFile(path, options, file, debug); });
+  if (!status.ok()) return status;
+  uint64_t bytes = 0;
+  IOStatus sized = target()->GetFileSize(path, options.io_options, &bytes, debug);
+  if (!sized.ok()) return sized;
+  *file = std::make_unique<FaultRandomRWFile>(std::move(*file),
+                                              FaultFile(*this, path, track(path, bytes)));
   return status;
 }
 
