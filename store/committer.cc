@@ -16,6 +16,8 @@ constexpr Nanos facts_interval = nanos_per_second;
 constexpr Nanos look_interval = nanos_per_second;
 constexpr uint64_t look_bytes = 4 << 20;
 constexpr Nanos look_interval_behind = 10 * nanos_per_ms;
+// How often the file that says how far the log is synced is synced itself.
+constexpr Nanos mark_interval = nanos_per_second;
 // A loop may wait for a sync itself after so many in a row that took no longer than this, with a
 // batch that is written in no time.
 constexpr Nanos quick_sync = nanos_per_ms;
@@ -129,6 +131,7 @@ void Committer::sync_and_look() {
   const std::lock_guard writing(writing_);
   if (sync_is_due()) sync();
   if (look_is_due()) look_around();
+  if (store_.options().steady_clock() >= mark_due_) sync_durable_mark();
 }
 
 void Committer::work(std::unique_lock<std::mutex>& lock) {
@@ -233,6 +236,13 @@ void Committer::look_around() {
     done_.behind = behind;
   }
   wake_();
+}
+
+void Committer::sync_durable_mark() {
+  const Working working(progress_);
+  mark_due_ = store_.options().steady_clock() + mark_interval;
+  // A failure ends the process: the store has reported it.
+  if (store_.note_durable().ok()) ignore(store_.sync_durable_mark(), "the store has reported it");
 }
 
 void Committer::note_sync(Nanos took) {

@@ -89,6 +89,7 @@ class Committer {
   void publish(Batch batch, Nanos took);
   bool look_is_due() const;
   void look_around();
+  void sync_durable_mark();
   void refresh_facts();
 
   Store& store_;  // Outlives this.
@@ -103,6 +104,7 @@ class Committer {
   Nanos sync_due_ = 0;  // While written_ is ahead of synced_, in the mode Interval.
   Nanos facts_due_ = 0;
   Nanos look_due_ = 0;
+  Nanos mark_due_ = 0;
   uint64_t looked_at_bytes_ = 0;  // How much had been written at the last look.
   StoreFacts facts_;
   Recent sync_us_;

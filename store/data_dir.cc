@@ -23,7 +23,8 @@ bool is_binlog(const std::string& name) {
 // db.new is ours, too: a start removes it. lost+found is what a file system of its own comes with.
 bool is_ours(const std::string& name) {
   return name == "lock" || name == "db" || name == "db.new" || name == "ballast" ||
-         name == "checkpoints" || name == "lost+found";
+         name == "checkpoints" || name == "durable" || name == "durable.new" ||
+         name == "lost+found";
 }
 
 Status not_ours(const std::string& path, const std::string& name) {
@@ -58,7 +59,7 @@ Status classify(const std::string& path, Use use) {
     }
     if (!is_ours(name) && (foreign.empty() || name < foreign)) foreign = name;
     if (name == "db") has_db = true;
-    if (name == "ballast" || name == "checkpoints") needs_db = name;
+    if (name == "ballast" || name == "checkpoints" || name == "durable") needs_db = name;
   }
   if (error) return from_errno(error.value(), "read directory " + path);
   if (!foreign.empty()) return not_ours(path, foreign);

@@ -9,7 +9,7 @@
 namespace perennial::store {
 
 // The directory that holds everything: makes it, locks it, and refuses what is not ours. It holds
-// `lock`, `db/`, `ballast` and `checkpoints/`; README.md. Knows nothing of what is in
+// `lock`, `db/`, `durable`, `ballast` and `checkpoints/`; README.md. Knows nothing of what is in
 // db/. Movable; the lock is held for as long as the object lives.
 class DataDir {
  public:

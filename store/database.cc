@@ -55,17 +55,16 @@ std::vector<rocksdb::ColumnFamilyDescriptor> descriptors(const Options& options)
 }  // namespace
 
 Result<Database> Database::open(const std::string& path, const Options& options, Failure& failure) {
-  std::unique_ptr<rocksdb::Env> env = make_log_env(options.env);
+  Database database;
+  database.env_ = make_log_env(options.env, *database.log_progress_);
   rocksdb::DBOptions how = db_options(options, make_logger(options.events), make_listener(failure));
-  how.env = env.get();
+  how.env = database.env_.get();
   how.sst_file_manager.reset(rocksdb::NewSstFileManager(how.env, how.info_log));
   how.sst_file_manager->SetCompactionBufferSize(unlimited_bytes + compaction_leaves_bytes(options));
   const Result<uint64_t> free_bytes = free_bytes_of(path, options);
   if (!free_bytes.ok()) return free_bytes.status();
   allow_space(*how.sst_file_manager, *free_bytes);
-  Result<Database> database = open_with(how, path, descriptors(options));
-  if (database.ok()) database->env_ = std::move(env);
-  return database;
+  return open_with(std::move(database), how, path, descriptors(options));
 }
 
 Result<Database> Database::open_tables(const std::string& path, const Options& options,
@@ -100,14 +99,14 @@ Result<Database> Database::open_read_only(const std::string& path, const Options
 // them, 7.8 aborts the process.
 Result<Database> Database::create(const std::string& path, const Options& options,
                                   Failure& failure) {
-  std::unique_ptr<rocksdb::Env> env = make_log_env(options.env);
+  Database created;
+  created.env_ = make_log_env(options.env, *created.log_progress_);
   rocksdb::DBOptions how = db_options(options, make_logger(options.events), make_listener(failure));
-  how.env = env.get();
+  how.env = created.env_.get();
   how.create_if_missing = how.error_if_exists = true;
   std::vector<rocksdb::ColumnFamilyDescriptor> families = descriptors(options);
-  Result<Database> database = open_with(how, path, {families.front()});
+  Result<Database> database = open_with(std::move(created), how, path, {families.front()});
   if (!database.ok()) return database;
-  database->env_ = std::move(env);
   families.erase(families.begin());
   std::vector<rocksdb::ColumnFamilyHandle*> made;
   const auto status = database->db_->CreateColumnFamilies(families, &made);
@@ -116,15 +115,15 @@ Result<Database> Database::create(const std::string& path, const Options& option
   return database;
 }
 
-Result<Database> Database::open_with(const rocksdb::DBOptions& how, const std::string& path,
+Result<Database> Database::open_with(Database&& database, const rocksdb::DBOptions& how,
+                                     const std::string& path,
                                      const std::vector<rocksdb::ColumnFamilyDescriptor>& families) {
-  Database database;
   database.files_ = how.sst_file_manager;
   rocksdb::DB* opened = nullptr;
   const auto status = rocksdb::DB::Open(how, path, families, &database.families_, &opened);
   database.db_.reset(opened);
   if (!status.ok()) return opening_status(status);
-  return database;
+  return std::move(database);
 }
 
 rocksdb::Status Database::flush() const {

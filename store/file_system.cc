@@ -51,7 +51,8 @@ IOStatus set_mark(rocksdb::FileSystem& fs, const std::string& db_path, uint64_t 
 
 class LogFileSystem : public rocksdb::FileSystemWrapper {
  public:
-  using FileSystemWrapper::FileSystemWrapper;
+  LogFileSystem(const std::shared_ptr<rocksdb::FileSystem>& base, LogProgress& progress)
+      : FileSystemWrapper(base), progress_(progress) {}
   const char* Name() const override { return "perennial.LogFileSystem"; }
 
   IOStatus NewWritableFile(const std::string& path, const FileOptions& options,
@@ -68,7 +69,7 @@ class LogFileSystem : public rocksdb::FileSystemWrapper {
     if (!status.ok()) {
       file->reset();
     } else {
-      *file = std::make_unique<LogFile>(std::move(*file));
+      *file = std::make_unique<LogFile>(std::move(*file), log_index_of(name), progress_);
     }
     return status;
   }
@@ -79,6 +80,8 @@ class LogFileSystem : public rocksdb::FileSystemWrapper {
     IOStatus status = target()->NewDirectory(path, options, &directory, debug);
     return status.ok() ? directory->Fsync(options, debug) : status;
   }
+
+  LogProgress& progress_;
 };
 
 const std::shared_ptr<rocksdb::FileSystem>& files_of(rocksdb::Env* base) {
@@ -99,8 +102,8 @@ IOStatus move_log_mark(rocksdb::FileSystem& fs, const std::string& db_path, uint
   return fs.RenameFile(db_path + "/" + old, mark_path(db_path, number), {}, nullptr);
 }
 
-std::unique_ptr<rocksdb::Env> make_log_env(rocksdb::Env* base) {
-  return rocksdb::NewCompositeEnv(std::make_shared<LogFileSystem>(files_of(base)));
+std::unique_ptr<rocksdb::Env> make_log_env(rocksdb::Env* base, LogProgress& progress) {
+  return rocksdb::NewCompositeEnv(std::make_shared<LogFileSystem>(files_of(base), progress));
 }
 
 }  // namespace perennial::store

@@ -8,6 +8,7 @@
 #include <rocksdb/env.h>
 #include <rocksdb/file_system.h>
 
+#include "store/file_system.h"
 #include "store/hash.h"
 #include "store/rocks_status.h"
 
@@ -23,8 +24,7 @@ Status outcome(const rocksdb::Status& status, std::string_view doing, const std:
 
 }  // namespace
 
-FileTree::FileTree(rocksdb::Env* env)
-    : fs_(*(env != nullptr ? env : rocksdb::Env::Default())->GetFileSystem()) {}
+FileTree::FileTree(rocksdb::Env* env) : fs_(file_system_of(env)) {}
 
 Result<bool> FileTree::exists(const std::string& path) const {
   const rocksdb::IOStatus status = fs_.FileExists(path, {}, nullptr);
@@ -101,11 +101,14 @@ Status FileTree::write(const std::string& path, std::string_view bytes) const {
   return outcome(status, "write", path);
 }
 
-Status FileTree::copy(const std::string& from, const std::string& to) const {
+Status FileTree::copy(const std::string& from, const std::string& to, uint64_t bytes_max) const {
   std::unique_ptr<rocksdb::FSWritableFile> file;
   const rocksdb::IOStatus made = fs_.NewWritableFile(to, {}, &file, nullptr);
   if (!made.ok()) return outcome(made, "make", to);
+  uint64_t bytes_left = bytes_max;
   Status copied = read_pieces(from, {}, [&](std::string_view piece) {
+    piece = piece.substr(0, bytes_left);
+    bytes_left -= piece.size();
     return outcome(file->Append({piece.data(), piece.size()}, {}, nullptr), "write", to);
   });
   if (!copied.ok()) return copied;

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -40,9 +41,10 @@ class FileTree {
   Result<std::string> hash(const std::string& path, const Cancelled& cancelled = {},
                            const Progress& progress = {}) const;
 
-  // Each makes a file and its content durable; not its name.
+  // Each makes a file and its content durable; not its name. A copy ends after `bytes_max` bytes.
   Status write(const std::string& path, std::string_view bytes) const;
-  Status copy(const std::string& from, const std::string& to) const;
+  Status copy(const std::string& from, const std::string& to,
+              uint64_t bytes_max = std::numeric_limits<uint64_t>::max()) const;
   Status sync(const std::string& path) const;
 
   Status link(const std::string& from, const std::string& to) const;

@@ -112,6 +112,30 @@ Result<JobRow> decode_job(JobState state, std::string_view key, std::string_view
   return row;
 }
 
+Bytes<durable_mark_bytes> encode(const DurableMark& mark, uint64_t sequence) {
+  Bytes<durable_mark_bytes> slot = {};
+  put(slot.data(), row_format);
+  put(slot.data() + 8, sequence);
+  put(slot.data() + 16, mark.epoch);
+  put(slot.data() + 24, mark.index);
+  put(slot.data() + 32, mark.log_number);
+  put(slot.data() + 40, mark.log_bytes);
+  put(slot.data() + 48, mark.next_id_min);
+  put(slot.data() + 56, XXH3_64bits(slot.data(), 56));
+  return slot;
+}
+
+std::optional<DurableMark> decode_durable_mark(std::string_view slot, uint64_t& sequence) {
+  if (!shape_problem(slot, durable_mark_bytes, 8).empty()) return std::nullopt;
+  if (get<uint64_t>(slot, 56) != XXH3_64bits(slot.data(), 56)) return std::nullopt;
+  sequence = get<uint64_t>(slot, 8);
+  return DurableMark{.epoch = get<uint64_t>(slot, 16),
+                     .index = get<BatchIndex>(slot, 24),
+                     .log_number = get<uint64_t>(slot, 32),
+                     .log_bytes = get<uint64_t>(slot, 40),
+                     .next_id_min = get<JobId>(slot, 48)};
+}
+
 Bytes<8> body_hash(JobId id, std::string_view body) {
   Bytes<8> hash;
   put(hash.data(), XXH3_64bits_withSeed(body.data(), body.size(), id));

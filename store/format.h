@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -71,6 +72,20 @@ struct CommitRow {
   bool operator==(const CommitRow&) const = default;
 };
 
+// How far the log was synced, as the file beside the database says: durable_mark.h.
+struct DurableMark {
+  uint64_t epoch = 0;
+  BatchIndex index = 0;
+  // The log file that was written last, and its bytes up to here; 0 where that is not known.
+  uint64_t log_number = 0;
+  uint64_t log_bytes = 0;
+  // No id below this one may be given out: what the database says itself may be too low, because
+  // history was cut. 0: it is not.
+  JobId next_id_min = 0;
+
+  bool operator==(const DurableMark&) const = default;
+};
+
 template <size_t bytes>
 using Bytes = std::array<char, bytes>;
 
@@ -115,6 +130,12 @@ std::string_view problem(const TubePaused& pause);
 Bytes<8> body_hash(JobId id, std::string_view body);
 // The body in a stored value.
 Result<std::string_view> decode_body(JobId id, std::string_view value);
+
+// A slot of the durable mark. `sequence`: one more than that of the slot written before.
+inline constexpr size_t durable_mark_bytes = 64;
+Bytes<durable_mark_bytes> encode(const DurableMark& mark, uint64_t sequence);
+// None: it is torn, or damaged.
+std::optional<DurableMark> decode_durable_mark(std::string_view slot, uint64_t& sequence);
 
 // "family, key 0011aabb: what is wrong".
 Status damaged(Family family, std::string_view key, std::string_view what);

@@ -61,13 +61,19 @@ IOStatus LogFile::Truncate(uint64_t bytes, const IOOptions& options, IODebugCont
 }
 
 IOStatus LogFile::Sync(const IOOptions& options, IODebugContext* debug) {
-  ++stretch_syncs_;
-  return target()->Sync(options, debug);
+  const uint64_t end = end_;
+  return synced(target()->Sync(options, debug), end);
 }
 
 IOStatus LogFile::Fsync(const IOOptions& options, IODebugContext* debug) {
+  const uint64_t end = end_;
+  return synced(target()->Fsync(options, debug), end);
+}
+
+IOStatus LogFile::synced(IOStatus status, uint64_t end) {
   ++stretch_syncs_;
-  return target()->Fsync(options, debug);
+  if (status.ok()) progress_.synced({.number = number_, .bytes = end});
+  return status;
 }
 
 uint64_t LogFile::GetFileSize(const IOOptions& /*options*/, IODebugContext* /*debug*/) {

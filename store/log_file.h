@@ -2,8 +2,11 @@
 
 #include <cstdint>
 #include <memory>
+#include <utility>
 
 #include <rocksdb/file_system.h>
+
+#include "store/file_system.h"
 
 // Included by store's own files only.
 namespace perennial::store {
@@ -21,8 +24,10 @@ class LogFile : public rocksdb::FSWritableFileOwnerWrapper {
   static constexpr uint64_t fill_bytes = 256 << 10;
   static constexpr uint64_t syncs_per_fill_min = 8;
 
-  // Takes over a file that is empty.
-  using FSWritableFileOwnerWrapper::FSWritableFileOwnerWrapper;
+  // Takes over a file that is empty, the log file with this number. Tells `progress`, which
+  // outlives it, of each sync.
+  LogFile(std::unique_ptr<rocksdb::FSWritableFile>&& file, uint64_t number, LogProgress& progress)
+      : FSWritableFileOwnerWrapper(std::move(file)), number_(number), progress_(progress) {}
 
   rocksdb::IOStatus Append(const rocksdb::Slice& data, const rocksdb::IOOptions& options,
                            rocksdb::IODebugContext* debug) override;
@@ -47,6 +52,11 @@ class LogFile : public rocksdb::FSWritableFileOwnerWrapper {
   // Whether zeros are worth their cost, as the last stretch of so many bytes went.
   bool is_worth_filling();
   rocksdb::IOStatus fill(const rocksdb::IOOptions& options, rocksdb::IODebugContext* debug);
+  // Notes how a sync ended that began when the log ended here.
+  rocksdb::IOStatus synced(rocksdb::IOStatus status, uint64_t end);
+
+  const uint64_t number_;
+  LogProgress& progress_;
 
   uint64_t end_ = 0;     // Of the log.
   uint64_t filled_ = 0;  // Of the file; never below end_.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
@@ -13,9 +14,6 @@
 namespace perennial::store {
 namespace {
 
-constexpr std::string_view advice =
-    "restore a checkpoint; or copy the directory, and start with --recover=point-in-time";
-
 using Files = std::vector<LogFileName>;
 
 class LogRecovery {
@@ -24,13 +22,14 @@ class LogRecovery {
               Recover recover)
       : fs_(fs), db_path_(db_path), manifest_(manifest), recover_(recover) {}
 
-  Result<LogJudgement> run(const std::optional<CommitRow>& flushed);
+  Result<LogJudgement> run(const LogEvidence& evidence);
 
  private:
   Result<uint64_t> read_mark() const;
   std::string missing_file(const Files& files, uint64_t marked) const;
   std::string missing_oldest(const Files& files) const;
   bool is_there(const Files& files, uint64_t number) const;
+  void hold_against(const DurableMark& mark, const Files& files, LogHistory& history) const;
   Status settle(const Files& files, const LogHistory& history);
   Status refuse_or_lose(std::string message);
   std::string loss(const LogFileName& file, const LogHistory& history) const;
@@ -44,7 +43,8 @@ class LogRecovery {
   LogJudgement judgement_;
 };
 
-Result<LogJudgement> LogRecovery::run(const std::optional<CommitRow>& flushed) {
+Result<LogJudgement> LogRecovery::run(const LogEvidence& evidence) {
+  const std::optional<CommitRow>& flushed = evidence.flushed;
   const uint64_t needed = manifest_.needed_from();
   const Result<Files> files = list_logs(fs_, db_path_, needed);
   if (!files.ok()) return files.status();
@@ -54,14 +54,15 @@ Result<LogJudgement> LogRecovery::run(const std::optional<CommitRow>& flushed) {
     if (Status status = refuse_or_lose(std::move(missing)); !status.ok()) return status;
   }
   const bool has_needed = is_there(*files, needed);
-  const Result<LogHistory> history = scan_logs(fs_, db_path_, *files,
-                                               {.flushed = flushed,
-                                                .needs_epoch_begin = needed != 0 && !has_needed,
-                                                .needs_first_file = has_needed});
+  Result<LogHistory> history = scan_logs(fs_, db_path_, *files,
+                                         {.flushed = flushed,
+                                          .needs_epoch_begin = needed != 0 && !has_needed,
+                                          .needs_first_file = has_needed});
   if (!history.ok()) return history.status();
-  if (Status settled = settle(*files, *history); !settled.ok()) return settled;
   const bool is_behind = flushed && history->last && history->last->index < flushed->index;
   judgement_.last = is_behind ? flushed : history->last;
+  if (evidence.durable) hold_against(*evidence.durable, *files, *history);
+  if (Status settled = settle(*files, *history); !settled.ok()) return settled;
   return std::move(judgement_);
 }
 
@@ -120,10 +121,33 @@ Status LogRecovery::refuse_or_lose(std::string message) {
                     manifest_.name, manifest_.damage->offset, manifest_.damage->problem, message)};
   }
   if (recover_ == Recover::Strict) {
-    return {StatusCode::Corruption, fmt::format("{}: {}", message, advice)};
+    return {StatusCode::Corruption, fmt::format("{}: {}", message, recovery_advice)};
   }
   judgement_.losses.push_back(std::move(message));
   return {};
+}
+
+// A log that ends before the mark has lost what was on disk, however whole it looks. A file that is
+// no longer needed may be gone: then the tables hold what it held, and their commit row tells.
+void LogRecovery::hold_against(const DurableMark& mark, const Files& files,
+                               LogHistory& history) const {
+  const CommitRow last = judgement_.last.value_or(CommitRow());
+  const std::tuple reached(last.epoch, last.index);
+  bool is_short = reached < std::tuple(mark.epoch, mark.index);
+  if (!files.empty() && mark.log_number >= files.front().number) {
+    const std::tuple end(files[history.end.file].number, history.end.offset);
+    is_short = is_short || end < std::tuple(mark.log_number, mark.log_bytes);
+  }
+  if (!is_short || files.empty()) return;  // Without any file the loss is known already.
+  history.index_max = std::max(history.index_max, mark.index);
+  if (!history.damage) {
+    history.damage = LogDamage{
+        .place = history.end,
+        .problem = fmt::format("it ends there, and was synced up to commit {} of epoch {}, in log "
+                               "file {} at byte {}",
+                               mark.index, mark.epoch, mark.log_number, mark.log_bytes)};
+  }
+  history.damage->lost_durable = true;
 }
 
 Status LogRecovery::settle(const Files& files, const LogHistory& history) {
@@ -172,9 +196,9 @@ uint64_t LogRecovery::size_of(const LogFileName& file) const {
 }  // namespace
 
 Result<LogJudgement> judge_log(rocksdb::FileSystem& fs, const std::string& db_path,
-                               const Manifest& manifest, const std::optional<CommitRow>& flushed,
+                               const Manifest& manifest, const LogEvidence& evidence,
                                Recover recover) {
-  return LogRecovery(fs, db_path, manifest, recover).run(flushed);
+  return LogRecovery(fs, db_path, manifest, recover).run(evidence);
 }
 
 }  // namespace perennial::store

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <rocksdb/file_system.h>
@@ -32,11 +33,19 @@ struct LogJudgement {
   std::vector<std::string> losses;
 };
 
+// What is known of history without the log.
+struct LogEvidence {
+  std::optional<CommitRow> flushed;    // The commit row that the tables alone hold.
+  std::optional<DurableMark> durable;  // How far the log was synced.
+};
+
+inline constexpr std::string_view recovery_advice =
+    "restore a checkpoint; or copy the directory, and start with --recover=point-in-time";
+
 // Judges the log of a database before it is opened. A log whose end was never acknowledged is to be
-// cut there. Everything else that is not whole is refused, unless it is to be cut, too. `flushed`
-// is the commit row that the tables alone hold, if they hold one.
+// cut there. Everything else that is not whole is refused, unless it is to be cut, too.
 Result<LogJudgement> judge_log(rocksdb::FileSystem& fs, const std::string& db_path,
-                               const Manifest& manifest, const std::optional<CommitRow>& flushed,
+                               const Manifest& manifest, const LogEvidence& evidence,
                                Recover recover);
 
 }  // namespace perennial::store

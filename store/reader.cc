@@ -67,10 +67,10 @@ Status Reader::Impl::open() {
   db = std::make_unique<Database>(view.take());
   const Result<CommitRow> last = read_commit(*db);
   if (!last.ok()) return last.status();
-  const Result<JobId> found = find_next_id(*db);
+  const Result<JobId> found = next_id_of(*db, *plan);
   if (!found.ok()) return found.status();
   commit = *last;
-  next_id = *found;
+  next_id = std::max(*found, plan->next_id_min);
   return {};
 }
 

@@ -7,18 +7,17 @@
 #include <rocksdb/env.h>
 #include <rocksdb/file_system.h>
 
+#include "store/durable_mark.h"
+#include "store/file_tree.h"
 #include "store/log_files.h"
 #include "store/manifest.h"
 #include "store/meta_rows.h"
 #include "store/rocks_status.h"
+#include "store/skipped_ids.h"
 #include "store/store_impl.h"
 
 namespace perennial::store {
 namespace {
-
-rocksdb::FileSystem& files_of(const Options& options) {
-  return *(options.env != nullptr ? options.env : rocksdb::Env::Default())->GetFileSystem();
-}
 
 // Any damage may be cut out if enough stands before it to tell what the log must hold: README.md.
 Status check_families(const Manifest& manifest) {
@@ -71,13 +70,28 @@ Result<std::optional<CommitRow>> read_flushed(const std::string& db_path, const 
   return flushed;
 }
 
-Status truncate(rocksdb::FileSystem& fs, const std::string& path, uint64_t bytes) {
+Status truncate_in_place(rocksdb::FileSystem& fs, const std::string& path, uint64_t bytes) {
   std::unique_ptr<rocksdb::FSWritableFile> file;
   rocksdb::IOStatus status = fs.ReopenWritableFile(path, {}, &file, nullptr);
   if (status.ok()) status = file->Truncate(bytes, {}, nullptr);
   if (status.ok()) status = file->Fsync({}, nullptr);
   if (status.ok()) status = file->Close({}, nullptr);
   return from_rocksdb(status);
+}
+
+// A checkpoint may hold a link to a log file, and must keep all of it: then the database gets a
+// shorter file of its own.
+Status truncate(const std::string& path, uint64_t bytes, const Options& options) {
+  rocksdb::FileSystem& fs = file_system_of(options.env);
+  uint64_t links = 0;
+  const auto counted = fs.NumFileLinks(path, {}, &links, nullptr);
+  if (!counted.ok()) return from_rocksdb(counted);
+  if (links <= 1) return truncate_in_place(fs, path, bytes);
+  const FileTree tree(options.env);
+  const std::string shorter = path + ".cut";
+  if (Status copied = tree.copy(path, shorter, bytes); !copied.ok()) return copied;
+  if (Status renamed = tree.rename(shorter, path); !renamed.ok()) return renamed;
+  return tree.sync_dir(parent_of(path));
 }
 
 Status sync_names(rocksdb::FileSystem& fs, const std::string& path) {
@@ -89,8 +103,11 @@ Status sync_names(rocksdb::FileSystem& fs, const std::string& path) {
 
 // The damaged file first: until it ends where history does, the ones behind it are the proof of it.
 // Then the mark, because a start that finds none of the file that it names takes it for lost.
-Status cut_log(rocksdb::FileSystem& fs, const std::string& db_path, const LogCut& cut) {
-  if (Status done = truncate(fs, db_path + "/" + cut.file, cut.offset); !done.ok()) return done;
+Status cut_log(const std::string& db_path, const LogCut& cut, const Options& options) {
+  rocksdb::FileSystem& fs = file_system_of(options.env);
+  if (Status done = truncate(db_path + "/" + cut.file, cut.offset, options); !done.ok()) {
+    return done;
+  }
   if (cut.later_files.empty()) return {};
   const auto moved = move_log_mark(fs, db_path, log_index_of(cut.file));
   if (!moved.ok()) return from_rocksdb(moved);
@@ -100,6 +117,18 @@ Status cut_log(rocksdb::FileSystem& fs, const std::string& db_path, const LogCut
     if (!removed.ok()) return from_rocksdb(removed);
   }
   return sync_names(fs, db_path);
+}
+
+// `problem`: why it cannot be read, where the options accept that.
+Result<std::optional<DurableMark>> read_mark(const Options& options, std::string& problem) {
+  Result<std::optional<DurableMark>> mark = read_durable_mark(options.env, options.data_dir);
+  if (mark.ok() || mark.status().code() != StatusCode::Corruption) return mark;
+  if (options.recover == Recover::Strict) {
+    return Status(StatusCode::Corruption,
+                  fmt::format("{}: {}", mark.status().message(), recovery_advice));
+  }
+  problem = mark.status().message();
+  return std::optional<DurableMark>();
 }
 
 void inform(const Options& options, std::string_view at, std::string_view fields) {
@@ -120,17 +149,37 @@ View RecoveryPlan::view() const {
 
 Result<RecoveryPlan> plan_recovery(const std::string& db_path, const Options& options,
                                    Failure& failure) {
-  rocksdb::FileSystem& fs = files_of(options);
+  rocksdb::FileSystem& fs = file_system_of(options.env);
   const Result<Manifest> manifest = read_manifest(fs, db_path);
   if (!manifest.ok()) return manifest.status();
   if (Status named = check_families(*manifest); !named.ok()) return named;
   RecoveryPlan plan = {.manifest_cut = cut_of(*manifest), .is_old = false, .log = {}};
   const Result<std::optional<CommitRow>> flushed = read_flushed(db_path, options, failure, plan);
   if (!flushed.ok()) return flushed.status();
-  Result<LogJudgement> log = judge_log(fs, db_path, *manifest, *flushed, options.recover);
+  std::string no_mark;
+  const Result<std::optional<DurableMark>> mark = read_mark(options, no_mark);
+  if (!mark.ok()) return mark.status();
+  Result<LogJudgement> log =
+      judge_log(fs, db_path, *manifest, {.flushed = *flushed, .durable = *mark}, options.recover);
   if (!log.ok()) return log.take_status();
   plan.log = log.take();
+  if (!no_mark.empty()) plan.log.losses.push_back(std::move(no_mark));
+  if (*mark) plan.next_id_min = (*mark)->next_id_min;
   return plan;
+}
+
+Result<JobId> next_id_of(const Database& db, const RecoveryPlan& plan) {
+  const Result<JobId> found = find_next_id(db);
+  if (!found.ok() || plan.log.losses.empty()) return found;
+  return skip_ids(*found);
+}
+
+Status note_loss(const RecoveryPlan& plan, JobId next_id, const Options& options) {
+  const CommitRow last = plan.log.last.value_or(CommitRow());
+  const auto noted =
+      DurableMarkFile::create(options.env, options.data_dir,
+                              {.epoch = last.epoch, .index = last.index, .next_id_min = next_id});
+  return noted.ok() ? Status() : noted.status();
 }
 
 Result<Database> open_view(const std::string& db_path, const Options& options, Failure& failure,
@@ -145,16 +194,17 @@ Result<Database> open_view(const std::string& db_path, const Options& options, F
 }
 
 Status make_cuts(const std::string& db_path, const Options& options, const RecoveryPlan& plan) {
-  rocksdb::FileSystem& fs = files_of(options);
   for (const std::string& loss : plan.log.losses) {
     inform(options, "store.log_forced", fmt::format("message=\"{}\"", loss));
   }
   if (const auto& cut = plan.manifest_cut) {
-    if (Status done = truncate(fs, db_path + "/" + cut->file, cut->offset); !done.ok()) return done;
+    if (Status done = truncate(db_path + "/" + cut->file, cut->offset, options); !done.ok()) {
+      return done;
+    }
     inform(options, "store.manifest_cut", cut->fields);
   }
   if (const auto& cut = plan.log.cut) {
-    if (Status done = cut_log(fs, db_path, *cut); !done.ok()) return done;
+    if (Status done = cut_log(db_path, *cut, options); !done.ok()) return done;
     inform(options, "store.log_cut", cut->fields);
   }
   return {};

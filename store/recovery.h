@@ -30,6 +30,8 @@ struct RecoveryPlan {
   // hold its end.
   bool is_old = false;
   LogJudgement log;
+  // No id below it may be given out, whatever the database says: an earlier start has cut history.
+  JobId next_id_min = 1;
 
   // The database as it is once all cuts are made.
   View view() const;
@@ -43,6 +45,15 @@ Result<RecoveryPlan> plan_recovery(const std::string& db_path, const Options& op
 // Opens the database only to be read, as it is once all cuts are made, and makes none.
 Result<Database> open_view(const std::string& db_path, const Options& options, Failure& failure,
                            const RecoveryPlan& plan);
+
+// The next id that a start gives out: far beyond the one in the database if the plan drops what was
+// on disk, since ids that were given out may be known no more.
+Result<JobId> next_id_of(const Database& db, const RecoveryPlan& plan);
+
+// REQUIRES: the plan has losses. Before its cuts are made: notes durably, in place of the mark that
+// the log does not reach, that no id below `next_id` may be given out. Otherwise a crash behind the
+// cuts would leave a database that looks whole, and gives out ids again.
+Status note_loss(const RecoveryPlan& plan, JobId next_id, const Options& options);
 
 // Makes the cuts, durably, with an event for each.
 Status make_cuts(const std::string& db_path, const Options& options, const RecoveryPlan& plan);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
 #include <memory>
 #include <utility>
 
@@ -81,7 +80,7 @@ class Restoration {
 
   // A restore that was cut short leaves a directory that holds nothing but this.
   Status remove_leftover() const {
-    constexpr std::array<std::string_view, 2> known = {"db", "lock"};
+    constexpr std::array<std::string_view, 4> known = {"db", "lock", "durable", "durable.new"};
     const Result<bool> is_there = tree_.exists(temporary_);
     if (!is_there.ok()) return is_there.status();
     if (!*is_there) return {};
@@ -122,11 +121,9 @@ class Restoration {
               fmt::format("the copy ends with commit {}, and the checkpoint with {}",
                           opening.last_index, restored_.manifest.commit.index)};
     }
-    if (opening.next_id > std::numeric_limits<JobId>::max() - how_.skip_ids) {
-      return {StatusCode::InvalidArgument,
-              fmt::format("no ids are left: the next one is {}", opening.next_id)};
-    }
-    restored_.next_id = opening.next_id + how_.skip_ids;
+    const Result<JobId> moved = skip_ids(opening.next_id, how_.skip_ids);
+    if (!moved.ok()) return moved.status();
+    restored_.next_id = *moved;
     return (*store)->close(restored_.next_id);
   }
 

@@ -6,6 +6,7 @@
 
 #include "engine/types/status.h"
 #include "store/checkpoint.h"
+#include "store/skipped_ids.h"
 
 // A data directory made from a checkpoint.
 namespace perennial::store {
@@ -15,7 +16,7 @@ struct Restore {
   std::string to;  // A directory that is not there.
   // How far the next id is moved, so that what was given out after the checkpoint is not given out
   // again. 0 leaves everything as it is in the checkpoint.
-  uint64_t skip_ids = 1'000'000;
+  uint64_t skip_ids = skipped_ids;
   bool copy = false;  // Copy tables even where they could be hard links.
   // Told how many bytes have been read so far.
   std::function<void(uint64_t)> progress = {};

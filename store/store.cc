@@ -85,10 +85,11 @@ Status Store::Impl::open() {
   Result<Database> opened = Database::open(dir.db_path(), options, failure);
   if (!opened.ok()) return opened.take_status();
   db = std::make_unique<Database>(opened.take());
-  if (Status read = read_meta(); !read.ok()) return read;
+  if (Status read = read_meta(plan->next_id_min); !read.ok()) return read;
   if (Status same = check_last(last, *plan); !same.ok()) return same;
   if (Status counted = count_rows(); !counted.ok()) return counted;
   if (Status begun = begin_epoch(); !begun.ok()) return begun;
+  if (Status begun = begin_durable_mark(); !begun.ok()) return begun;
   if (Status looked = look_at_room(); !looked.ok()) return looked;
   return failure.arm();
 }
@@ -123,24 +124,34 @@ void Store::Impl::look_at_debt() {
 Result<RecoveryPlan> Store::Impl::recover() {
   Result<RecoveryPlan> plan = plan_recovery(dir.db_path(), options, failure);
   if (!plan.ok()) return plan;
-  if (plan->manifest_cut || plan->is_old) {
+  const bool has_losses = !plan->log.losses.empty();
+  if (plan->manifest_cut || plan->is_old || has_losses) {
     Result<Database> view = open_view(dir.db_path(), options, failure, *plan);
     if (!view.ok()) return view.take_status();
+    const Result<JobId> next_id = next_id_of(*view, *plan);
+    if (!next_id.ok()) return next_id.status();
     if (Status closed = view->close(); !closed.ok()) return closed;
+    if (has_losses) {
+      plan->next_id_min = std::max(plan->next_id_min, *next_id);
+      if (Status noted = note_loss(*plan, plan->next_id_min, options); !noted.ok()) return noted;
+    }
   }
   if (Status cut = make_cuts(dir.db_path(), options, *plan); !cut.ok()) return cut;
   return plan;
 }
 
-Status Store::Impl::read_meta() {
+Status Store::Impl::read_meta(JobId next_id_min) {
   if (Status known = check_version(*db, options); !known.ok()) return known;
   const Result<CommitRow> commit = read_commit(*db);
   if (!commit.ok()) return commit.status();
   const Result<JobId> next_id = find_next_id(*db);
   if (!next_id.ok()) return next_id.status();
   last = *commit;
-  opening = {
-      .epoch = last.epoch + 1, .last_index = last.index, .last_now = last.now, .next_id = *next_id};
+  stored_next_id = *next_id;
+  opening = {.epoch = last.epoch + 1,
+             .last_index = last.index,
+             .last_now = last.now,
+             .next_id = std::max(*next_id, next_id_min)};
   return {};
 }
 
@@ -160,7 +171,27 @@ Status Store::Impl::begin_epoch() {
   last.known_durable = last.index;
   writes.Clear();
   add_commit_row();
+  if (Status begun = write(true); !begun.ok() || opening.next_id == stored_next_id) return begun;
+  // Not in the same record: one that opens an epoch has one row.
+  writes.Clear();
+  add_commit_row();
+  add_meta(MetaTag::NextId, view(encode_next_id(opening.next_id)));
   return write(true);
+}
+
+// Only now, because what stood there until now may say more than the log holds: a start that was
+// told to go on without it ends here.
+Status Store::Impl::begin_durable_mark() {
+  const LogProgress::Place synced = db->synced_log();
+  Result<std::unique_ptr<DurableMarkFile>> made =
+      DurableMarkFile::create(options.env, dir.path(),
+                              {.epoch = opening.epoch,
+                               .index = durable,
+                               .log_number = synced.number,
+                               .log_bytes = synced.bytes});
+  if (!made.ok()) return made.take_status();
+  durable_mark = made.take();
+  return {};
 }
 
 void Store::Impl::inform(std::string_view at, std::string_view fields) const {
@@ -244,6 +275,7 @@ Status Store::close(JobId next_id) {
   impl.writes.Clear();
   impl.add_commit_row();
   if (Status written = impl.write(true); !written.ok()) return written;
+  if (Status synced = sync_durable_mark(); !synced.ok()) return synced;
   return impl.db->close();
 }
 

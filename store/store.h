@@ -80,6 +80,13 @@ class Store {
   // Makes durable what was written without.
   Status sync();
 
+  // A file beside the log says how far it is synced, so that a start misses what the disk has lost
+  // of it: durable_mark.h. write() and sync() keep it up to date. This notes, besides, what RocksDB
+  // has synced by itself; by the thread that writes.
+  Status note_durable();
+  // Makes durable what it says. By the thread that writes.
+  Status sync_durable_mark();
+
   // Reads how much room there is, and gives up the ballast if it must. By the thread that writes.
   Status look_at_room();
   // Reads how far flushes and compactions are behind. By the thread that writes.

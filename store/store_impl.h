@@ -19,6 +19,7 @@
 #include "engine/types/check.h"
 #include "store/data_dir.h"
 #include "store/debt.h"
+#include "store/durable_mark.h"
 #include "store/file_system.h"
 #include "store/format.h"
 #include "store/observer.h"
@@ -65,6 +66,8 @@ class Database {
   // From here on no compaction starts that would leave too little of this:
   // compaction_leaves_bytes().
   void limit_compactions(uint64_t free_bytes) const;
+  // How far its log was synced since it was opened.
+  LogProgress::Place synced_log() const { return log_progress_->synced(); }
   // Lets go of the families, closes, and says how that went.
   Status close();
 
@@ -73,10 +76,13 @@ class Database {
   // The first so many families.
   static Result<Database> open_read_only(const std::string& path, const Options& options,
                                          Failure& failure, View view, size_t families);
-  static Result<Database> open_with(const rocksdb::DBOptions& how, const std::string& path,
+  static Result<Database> open_with(Database&& database, const rocksdb::DBOptions& how,
+                                    const std::string& path,
                                     const std::vector<rocksdb::ColumnFamilyDescriptor>& families);
 
-  std::unique_ptr<rocksdb::Env> env_;  // Before all that uses it.
+  // Each before all that uses it.
+  std::unique_ptr<LogProgress> log_progress_ = std::make_unique<LogProgress>();
+  std::unique_ptr<rocksdb::Env> env_;
   std::shared_ptr<rocksdb::SstFileManager> files_;
   std::unique_ptr<rocksdb::DB> db_;
   std::vector<rocksdb::ColumnFamilyHandle*> families_;  // In the order of Family.
@@ -92,9 +98,12 @@ struct Store::Impl {
   Status open();
   Status prepare_room();
   Result<RecoveryPlan> recover();
-  Status read_meta();
+  Status read_meta(JobId next_id_min);
   Status count_rows();
   Status begin_epoch();
+  Status begin_durable_mark();
+  // Notes beside the log how far it is synced. By the thread that writes.
+  Status note_durable();
 
   // Adds to `writes`, and writes them. A failure is latched.
   void add_job(const JobEffect& job);
@@ -115,7 +124,9 @@ struct Store::Impl {
   Failure failure;
   std::optional<Room> room;  // From the first step of open() on.
   std::unique_ptr<Database> db;
+  std::unique_ptr<DurableMarkFile> durable_mark;  // From the last step of open() on.
   Opening opening;
+  JobId stored_next_id = 1;  // What open() found.
   // How many rows each family of jobs has: by the account of its tables at open, and by ours since.
   // The writing thread's to change.
   std::array<std::atomic<uint64_t>, family_count> rows = {};

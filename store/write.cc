@@ -90,8 +90,20 @@ Status Store::Impl::write(bool sync) {
   Status written = settle((*db)->Write(how, &writes), "write a batch");
   bytes_written.fetch_add(writes.GetDataSize(), std::memory_order_relaxed);
   if (writes.GetDataSize() > kept_bytes_max) writes = rocksdb::WriteBatch();
-  if (sync && written.ok()) durable = last.index;
-  return written;
+  if (!sync || !written.ok()) return written;
+  durable = last.index;
+  return note_durable();
+}
+
+Status Store::Impl::note_durable() {
+  if (durable_mark == nullptr) return {};  // The store is not open yet.
+  const LogProgress::Place synced = db->synced_log();
+  Status noted = durable_mark->write({.epoch = opening.epoch,
+                                      .index = durable,
+                                      .log_number = synced.number,
+                                      .log_bytes = synced.bytes});
+  if (!noted.ok()) failure.fail(noted);
+  return noted;
 }
 
 Status Store::write(const Batch& batch, bool sync) {
@@ -112,8 +124,20 @@ Status Store::write(const Batch& batch, bool sync) {
 
 Status Store::sync() {
   if (impl_->failure.failed()) return impl_->failure.refusal();
-  Status synced = impl_->settle((*impl_->db)->SyncWAL(), "sync the log");
-  if (synced.ok()) impl_->durable = impl_->last.index;
+  if (Status synced = impl_->settle((*impl_->db)->SyncWAL(), "sync the log"); !synced.ok()) {
+    return synced;
+  }
+  impl_->durable = impl_->last.index;
+  return impl_->note_durable();
+}
+
+Status Store::note_durable() {
+  return impl_->failure.failed() ? impl_->failure.refusal() : impl_->note_durable();
+}
+
+Status Store::sync_durable_mark() {
+  Status synced = impl_->durable_mark->sync();
+  if (!synced.ok()) impl_->failure.fail(synced);
   return synced;
 }
 

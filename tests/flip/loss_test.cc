@@ -1,13 +1,20 @@
 #include <algorithm>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <random>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
+#include <rocksdb/file_system.h>
 
+#include "engine/types/check.h"
+#include "store/log_records.h"
 #include "tests/flip/specimen.h"
 #include "tests/flip/verdict.h"
+#include "tests/store/dir_state.h"
 #include "tests/store/temp_dir.h"
 #include "tests/support/seed.h"
 
@@ -17,12 +24,41 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const char* name_of(Stop stop) {
-  return stop == Stop::Killed ? "Killed" : "Clean";
+// Where the records of a log file end.
+std::vector<uint64_t> record_ends(const std::string& path) {
+  std::unique_ptr<rocksdb::FSSequentialFile> file;
+  CHECK(rocksdb::FileSystem::Default()->NewSequentialFile(path, {}, &file, nullptr).ok());
+  LogReader reader(std::move(file), 0);
+  std::vector<uint64_t> ends;
+  LogRecord record;
+  while (true) {
+    const Result<bool> more = reader.next(record);
+    CHECK(more.ok());
+    if (!*more) return ends;
+    ends.push_back(record.end);
+  }
 }
 
-class Loss : public testing::TestWithParam<Stop> {
+class Loss : public testing::TestWithParam<SpecimenKind> {
  protected:
+  // Refused, or nothing is missing that was synced.
+  bool is_good(const Judgement& found) const {
+    if (found.verdict == Verdict::Whole || found.verdict == Verdict::Refused) return true;
+    const bool is_shorter =
+        found.verdict == Verdict::Shorter || found.verdict == Verdict::LastDropped;
+    return is_shorter && found.index >= specimen_.durable;
+  }
+  void expect_good(const std::string& file, const char* how, Tally& tally,
+                   const std::function<std::string(const std::string& path)>& damage) const {
+    const Judgement found = judge_after([&](const std::string& copy) {
+      const std::string path = copy + "/" + file;
+      replace_file(path, damage(path));
+    });
+    tally.add(kind_of(file), found.verdict);
+    EXPECT_TRUE(is_good(found)) << name_of(found.verdict) << " at " << found.index << " of "
+                                << specimen_.durable << " synced: " << file << " " << how << ": "
+                                << found.message;
+  }
   Judgement judge_after(const std::function<void(const std::string& copy)>& damage) const {
     const std::string copy = dir_.path() + "/copy";
     copy_specimen(specimen_, copy);
@@ -47,34 +83,54 @@ TEST_P(Loss, OfAnyFileIsRefusedOrLosesNothing) {
     const Judgement found =
         judge_after([&](const std::string& copy) { fs::remove(copy + "/" + file.name); });
     tally.add(kind_of(file.name), found.verdict);
-    EXPECT_TRUE(found.verdict == Verdict::Whole || found.verdict == Verdict::Refused)
-        << name_of(found.verdict) << ": " << file.name << ": " << found.message;
+    EXPECT_TRUE(is_good(found)) << name_of(found.verdict) << ": " << file.name << ": "
+                                << found.message;
   }
-  tally.print(name_of(GetParam()));
+  tally.print(GetParam().name);
 }
 
-// Of the newest log a shorter one is what a crash leaves, too; nothing on one disk tells them
-// apart.
 TEST_P(Loss, OfTheEndOfAnyFileIsRefusedOrLosesNothing) {
   Tally tally;
   for (int round = 0; round < 4; ++round) {
     for (const SpecimenFile& file : specimen_.files) {
       if (file.bytes == 0) continue;
       const size_t bytes = random_() % file.bytes;
-      const Judgement found = judge_after([&](const std::string& copy) {
-        replace_file(copy + "/" + file.name, read_file(copy + "/" + file.name).substr(0, bytes));
-      });
-      tally.add(kind_of(file.name), found.verdict);
-      const bool may_be_shorter =
-          file.name == specimen_.newest_log() &&
-          (found.verdict == Verdict::Shorter || found.verdict == Verdict::LastDropped);
-      EXPECT_TRUE(found.verdict == Verdict::Whole || found.verdict == Verdict::Refused ||
-                  may_be_shorter)
-          << name_of(found.verdict) << ": " << file.name << " cut to " << bytes << " of "
-          << file.bytes << ": " << found.message;
+      expect_good(file.name, "cut", tally,
+                  [&](const std::string& path) { return read_file(path).substr(0, bytes); });
     }
   }
-  tally.print(name_of(GetParam()));
+  tally.print(GetParam().name);
+}
+
+// What a disk leaves behind that has said it had synced.
+TEST_P(Loss, OfAllInAnyFileIsRefusedOrLosesNothing) {
+  Tally tally;
+  for (const SpecimenFile& file : specimen_.files) {
+    if (file.bytes == 0) continue;
+    expect_good(file.name, "emptied", tally, [](const std::string&) { return std::string(); });
+    expect_good(file.name, "zeroed", tally,
+                [&](const std::string&) { return std::string(file.bytes, '\0'); });
+  }
+  tally.print(GetParam().name);
+}
+
+// Nothing in the file says that there was more.
+TEST_P(Loss, OfWholeRecordsAtTheEndOfALogIsRefusedOrLosesNothing) {
+  Tally tally;
+  for (const SpecimenFile& file : specimen_.files) {
+    if (kind_of(file.name) != "log") continue;
+    const std::vector<uint64_t> ends = record_ends(specimen_.path + "/" + file.name);
+    for (const bool with_zeros : {false, true}) {
+      for (size_t kept = 1; kept < ends.size(); kept += 1 + random_() % 3) {
+        expect_good(file.name, "cut behind a record", tally, [&](const std::string& path) {
+          std::string content = read_file(path).substr(0, ends[kept - 1]);
+          if (with_zeros) content.resize(file.bytes, '\0');
+          return content;
+        });
+      }
+    }
+  }
+  tally.print(GetParam().name);
 }
 
 std::string garbage(std::mt19937_64& random, size_t bytes) {
@@ -117,7 +173,7 @@ TEST_P(Loss, OfNothingWhereBytesFollowTheManifest) {
 
 // What a power cut makes of a record that was never acknowledged.
 TEST_P(Loss, OfTheLastRecordIsTold) {
-  if (GetParam() == Stop::Clean) return;  // Its last record holds nothing.
+  if (GetParam().stop == Stop::Clean) return;  // Its last record holds nothing.
   const std::string log = "/" + specimen_.newest_log();
   for (const std::string& tail :
        {std::string(), std::string(8 << 10, '\0'), garbage(random_, 8 << 10)}) {
@@ -125,13 +181,23 @@ TEST_P(Loss, OfTheLastRecordIsTold) {
       const std::string content = read_file(copy + log);
       const size_t end = content.find_last_not_of('\0') + 1;  // Zeros may lie ahead of it.
       replace_file(copy + log, content.substr(0, end - 70) + tail);
+      if (GetParam().durability == Durability::Commit) forget_last_sync(copy);
     });
     EXPECT_EQ(found.verdict, Verdict::LastDropped) << found.message;
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Store, Loss, testing::Values(Stop::Killed, Stop::Clean),
-                         [](const auto& one) { return name_of(one.param); });
+INSTANTIATE_TEST_SUITE_P(
+    Store, Loss,
+    testing::Values(SpecimenKind{"Killed", Stop::Killed},
+                    SpecimenKind{"PartlyFlushed", Stop::PartlyFlushed},
+                    SpecimenKind{"Clean", Stop::Clean},
+                    SpecimenKind{"IntervalKilled", Stop::Killed, Durability::Interval},
+                    SpecimenKind{"IntervalPartlyFlushed", Stop::PartlyFlushed,
+                                 Durability::Interval},
+                    SpecimenKind{"NeverKilled", Stop::Killed, Durability::Never},
+                    SpecimenKind{"NeverPartlyFlushed", Stop::PartlyFlushed, Durability::Never}),
+    [](const auto& one) { return one.param.name; });
 
 }  // namespace
 }  // namespace perennial::store

@@ -1,6 +1,7 @@
 #include "tests/flip/specimen.h"
 
 #include <algorithm>
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -27,10 +28,11 @@ constexpr int logs_at_end = 2;
 constexpr int batches_per_log = 10;  // At the end of a life that is killed.
 
 void write_batches(Store& store, World& world, int count) {
+  const bool syncs_each = store.options().durability == Durability::Commit;
   for (int i = 0; i < count; ++i) {
     Batch batch;
     world.next(batch, transitions);
-    CHECK(store.write(batch, true).ok());
+    CHECK(store.write(batch, syncs_each || batch.must_sync()).ok());
   }
 }
 
@@ -41,33 +43,68 @@ void flush_forever(Store& store) {
   while (store.log_files().newest_index == newest) std::this_thread::yield();
 }
 
+// From here on this many tables are synced, and none after them. A flush writes one family after
+// the other: when the next one comes to be synced, those before it are in the MANIFEST.
+class TableStop {
+ public:
+  TableStop(support::FaultFs& faults, int allowed) : allowed_(allowed) {
+    faults.set_sync_hook([this](const std::string& file) {
+      if (!file.ends_with(".sst") || begun_++ < allowed_) return;
+      while (true) ::pause();
+    });
+  }
+  void wait() const {
+    while (begun_ <= allowed_) std::this_thread::yield();
+  }
+
+ private:
+  const int allowed_;
+  std::atomic<int> begun_ = 0;
+};
+
+// The end of a life that is killed: several log files, of which the modes that do not sync each
+// batch have synced the first, or none.
+void write_logs(Store& store, World& world, const TableStop& tables) {
+  for (int log = 0; log < logs_at_end; ++log) {
+    flush_forever(store);
+    if (log == 0) tables.wait();
+    write_batches(store, world, batches_per_log);
+    if (log == 0 && store.options().durability == Durability::Interval) CHECK(store.sync().ok());
+  }
+}
+
 // One life after the other, in one child each, because the parent must not run RocksDB.
-void live(const std::string& path, World world, int batches, Stop stop) {
+void live(const std::string& path, World world, int batches, const SpecimenKind& kind) {
   const ChildEnd end = run_child([&](const Pipe&) {
     const auto faults = std::make_shared<support::FaultFs>(rocksdb::FileSystem::Default());
     const std::unique_ptr<rocksdb::Env> env = rocksdb::NewCompositeEnv(faults);
     // A small log makes many tables; a large one leaves it to us when a new log file begins.
-    const uint64_t log_bytes_max = stop == Stop::Clean ? 64 << 10 : 64 << 20;
-    auto store = Store::open({.data_dir = path, .log_bytes_max = log_bytes_max, .env = env.get()});
+    const uint64_t log_bytes_max = kind.stop == Stop::Clean ? 64 << 10 : 64 << 20;
+    auto store = Store::open({.data_dir = path,
+                              .durability = kind.durability,
+                              .log_bytes_max = log_bytes_max,
+                              .env = env.get()});
     CHECK(store.ok());
     world.reopened((*store)->opening());
     write_batches(**store, world, batches / 2);
     CHECK((*store)->flush().ok());
     write_batches(**store, world, batches - batches / 2);
-    if (stop == Stop::Clean) {
+    if (kind.stop == Stop::Clean) {
       CHECK((*store)->close(world.next_id()).ok());
       return;
     }
-    faults->set_sync_hook([](const std::string& file) {
-      while (file.ends_with(".sst")) ::pause();
-    });
-    for (int log = 0; log < logs_at_end; ++log) {
-      flush_forever(**store);
-      write_batches(**store, world, batches_per_log);
-    }
+    const TableStop tables(*faults, kind.stop == Stop::PartlyFlushed ? 1 : 0);
+    write_logs(**store, world, tables);
     ::_exit(0);
   });
   CHECK(end.signal == 0 && end.exit_code == 0);
+}
+
+// At least what the last flush that ended had put into tables.
+BatchIndex durable_of(const SpecimenKind& kind, BatchIndex last) {
+  if (kind.durability == Durability::Commit || kind.stop == Stop::Clean) return last;
+  if (kind.durability == Durability::Interval) return last - batches_per_log;
+  return batches_of_first_life + batches_of_second_life / 2;
 }
 
 std::vector<SpecimenFile> list_files(const std::string& path) {
@@ -102,13 +139,15 @@ std::string Specimen::newest_log() const {
   return newest;
 }
 
-Specimen make_specimen(const std::string& path, Stop stop, uint64_t seed) {
-  Specimen specimen = {.path = path, .stop = stop, .seed = seed};
-  live(path, World(seed), batches_of_first_life, Stop::Clean);
-  live(path, specimen.world_at(batches_of_first_life), batches_of_second_life, stop);
-  const int at_end = stop == Stop::Killed ? logs_at_end * batches_per_log : 0;
+Specimen make_specimen(const std::string& path, const SpecimenKind& kind, uint64_t seed) {
+  Specimen specimen = {.path = path, .kind = kind, .seed = seed};
+  live(path, World(seed), batches_of_first_life,
+       {.name = "", .stop = Stop::Clean, .durability = kind.durability});
+  live(path, specimen.world_at(batches_of_first_life), batches_of_second_life, kind);
+  const int at_end = kind.stop == Stop::Clean ? 0 : logs_at_end * batches_per_log;
   const int all = batches_of_first_life + batches_of_second_life + at_end;
   specimen.world = specimen.world_at(static_cast<BatchIndex>(all));
+  specimen.durable = durable_of(kind, specimen.world.index());
   specimen.files = list_files(path);
   return specimen;
 }

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -11,9 +12,19 @@
 namespace perennial::store {
 
 enum class Stop : uint8_t {
-  Killed,  // With several log files, none of them flushed.
+  Killed,         // With several log files, none of them flushed.
+  PartlyFlushed,  // Likewise, but one family has its part of the oldest in a table.
   Clean,
 };
+
+struct SpecimenKind {
+  const char* name;
+  Stop stop = Stop::Killed;
+  Durability durability = Durability::Commit;
+};
+inline void PrintTo(const SpecimenKind& kind, std::ostream* out) {
+  *out << kind.name;
+}
 
 // One file of a data directory.
 struct SpecimenFile {
@@ -24,9 +35,11 @@ struct SpecimenFile {
 // A data directory that is never opened itself: only its copies are.
 struct Specimen {
   std::string path;
-  Stop stop = Stop::Killed;
+  SpecimenKind kind;
   uint64_t seed = 0;
   World world{0};  // After the last batch, which was acknowledged like all before it.
+  // At least so many batches had been synced. In the mode Commit all of them.
+  BatchIndex durable = 0;
   std::vector<SpecimenFile> files = {};
 
   // As it was after an earlier batch.
@@ -35,7 +48,7 @@ struct Specimen {
 };
 
 // The seed decides the jobs, not what RocksDB's threads make of them.
-Specimen make_specimen(const std::string& path, Stop stop, uint64_t seed);
+Specimen make_specimen(const std::string& path, const SpecimenKind& kind, uint64_t seed);
 
 // "log", "table", "MANIFEST" and so on: what the figures are counted by.
 std::string kind_of(const std::string& name);

@@ -72,12 +72,12 @@ void check_judgement(const LogJudgement& judgement, const MemoryFiles::Content& 
   }
 }
 
-void check_logs(const Manifest& manifest, const std::optional<CommitRow>& flushed,
+void check_logs(const Manifest& manifest, const store::LogEvidence& evidence,
                 const MemoryFiles::Content& content) {
   MemoryFiles files("db", content);
-  const auto strict = store::judge_log(files, "db", manifest, flushed, store::Recover::Strict);
+  const auto strict = store::judge_log(files, "db", manifest, evidence, store::Recover::Strict);
   const auto lenient =
-      store::judge_log(files, "db", manifest, flushed, store::Recover::PointInTime);
+      store::judge_log(files, "db", manifest, evidence, store::Recover::PointInTime);
   if (!strict.ok()) {
     CHECK(strict.status().code() == StatusCode::Corruption);
     CHECK(lenient.ok() != manifest.damage.has_value());
@@ -121,6 +121,16 @@ void manifest(std::string_view input) {
     content[log_name(file.number)] = file.log.bytes();
   }
 
+  // Behind all else, so that older inputs mean what they did.
+  std::optional<store::DurableMark> durable;
+  if (choices.byte() == 1) {
+    const CommitRow row = small_commit_row(choices);
+    durable = {.epoch = row.epoch,
+               .index = row.index,
+               .log_number = choices.byte(),
+               .log_bytes = choices.number(2)};
+  }
+
   MemoryFiles files("db", content);
   const Result<Manifest> read = store::read_manifest(files, "db");
   if (!read.ok()) {
@@ -128,7 +138,7 @@ void manifest(std::string_view input) {
     return;
   }
   if (read->damage) check_cut(*read, content);
-  check_logs(*read, flushed, content);
+  check_logs(*read, {.flushed = flushed, .durable = durable}, content);
 }
 
 }  // namespace perennial::fuzz

@@ -87,7 +87,7 @@ TEST(Restore, HoldsExactlyWhatTheCheckpointHeld) {
   const Restore how = {.from = maker.path(), .to = maker.dir() + "/restored"};
   const Result<Restored> restored = restore_checkpoint(how);
   ASSERT_TRUE(restored.ok()) << restored.status().message();
-  EXPECT_EQ(restored->next_id, made->next_id + 1'000'000);
+  EXPECT_EQ(restored->next_id, made->next_id + skipped_ids);
   Result<std::unique_ptr<Store>> store = Store::open({.data_dir = how.to});
   ASSERT_TRUE(store.ok()) << store.status().message();
   EXPECT_EQ(difference(**store, image), "");

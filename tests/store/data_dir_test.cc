@@ -64,6 +64,7 @@ void half_create(const std::string& path) {
   make_store(path);
   fs::rename(path + "/db", path + "/db.new");
   fs::remove(path + "/db.new/CURRENT");
+  fs::remove(path + "/durable");
 }
 
 void remove_db(const std::string& path) {
@@ -80,6 +81,8 @@ INSTANTIATE_TEST_SUITE_P(
                 StatusCode::Ok, ""},
         DirCase{"Ours", make_store, StatusCode::Ok, ""},
         DirCase{"HalfCreated", half_create, StatusCode::Ok, ""},
+        DirCase{"OnlyADurableMark", holding("durable"), StatusCode::Corruption,
+                "holds durable but no db"},
         DirCase{"OnlyALock", holding("lock"), StatusCode::Ok, ""},
         DirCase{"SomebodyElses", holding("notes.txt"), StatusCode::Corruption,
                 "is not a data directory of perennial: it holds notes.txt"},

@@ -7,6 +7,9 @@
 #include <map>
 #include <string>
 
+#include "engine/types/check.h"
+#include "store/durable_mark.h"
+
 // What is in a directory, to see whether it was changed, and to change it.
 namespace perennial::store {
 
@@ -50,6 +53,16 @@ inline std::string newest_log(const std::string& data_dir) {
 }
 inline std::string manifest_of(const std::string& data_dir) {
   return newest_file(data_dir, "MANIFEST-", "");
+}
+
+// Sets back what a data directory knows of its last sync, as a power cut may do: its log may end
+// one batch earlier.
+inline void forget_last_sync(const std::string& data_dir) {
+  const auto mark = read_durable_mark(nullptr, data_dir);
+  CHECK(mark.ok() && *mark);
+  CHECK(DurableMarkFile::create(nullptr, data_dir,
+                                {.epoch = (*mark)->epoch, .index = (*mark)->index - 1})
+            .ok());
 }
 
 }  // namespace perennial::store

@@ -74,6 +74,9 @@ INSTANTIATE_TEST_SUITE_P(
                 text(view(encode(CommitRow{.epoch = 2, .index = 5, .known_durable = 4, .now = 9}))),
                 "01000000000000000200000000000000050000000000000004000000000000000900000000000000"},
         PinCase{"Migration", encode(MigrationRow{258, "ab"}), "01000000020100006162"},
+        PinCase{"DurableMark", text(view(encode(DurableMark{2, 5, 12, 258, 1 << 16}, 3))),
+                "0100000000000000030000000000000002000000000000000500000000000000"
+                "0c0000000000000002010000000000000000010000000000cf632be70ca863c2"},
         PinCase{"NextId", text(view(encode_next_id(258))), "01000000000000000201000000000000"},
         PinCase{"Tube", encode(TubeStored{.tube = 1, .name = "mail"}), "016d61696c"},
         PinCase{"Pause", text(view(encode(TubePaused{.tube = 1, .pause = 2, .until = 3}))),

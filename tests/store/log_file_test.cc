@@ -29,7 +29,7 @@ class LogFileTest : public testing::Test {
   LogFileTest() {
     std::unique_ptr<rocksdb::FSWritableFile> file;
     CHECK(fs_->NewWritableFile(path_, {}, &file, nullptr).ok());
-    log_ = std::make_unique<LogFile>(std::move(file));
+    log_ = std::make_unique<LogFile>(std::move(file), 1, progress_);
   }
 
   IOStatus append(size_t bytes) {
@@ -58,6 +58,7 @@ class LogFileTest : public testing::Test {
   const std::string path_ = dir_.path() + "/000001.log";
   const std::shared_ptr<support::FaultFs> fs_ =
       std::make_shared<support::FaultFs>(rocksdb::Env::Default()->GetFileSystem());
+  LogProgress progress_;
   std::unique_ptr<LogFile> log_;
   std::string want_;
   int appends_ = 0;

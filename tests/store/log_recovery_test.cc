@@ -9,6 +9,7 @@
 
 #include "engine/types/check.h"
 #include "store/store.h"
+#include "tests/store/dir_state.h"
 #include "tests/store/temp_dir.h"
 #include "tests/store/world.h"
 #include "tests/support/seed.h"
@@ -95,6 +96,7 @@ TEST_F(LogRecovery, CutsAtTheDamageWhenTold) {
 
 TEST_F(LogRecovery, CutsATornEndByItselfAndSaysWhere) {
   std::filesystem::resize_file(log_path(), log_end(log_path()) - 1);
+  forget_last_sync(dir_.data_dir());
   const auto store = open(Recover::Strict);
   ASSERT_TRUE(store.ok()) << store.status().message();
   EXPECT_EQ((*store)->opening().last_index, batches - 1);

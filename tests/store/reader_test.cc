@@ -124,10 +124,11 @@ TEST_F(ReaderTest, IsRefusedWhileAServerRuns) {
       << reader.status().message();
 }
 
-// It has neither a lock nor the mark of the newest log file.
+// It has neither a lock nor any mark.
 TEST_F(ReaderTest, TakesACheckpoint) {
   fs::remove(data_dir_ + "/lock");
   fs::remove(newest_file(data_dir_, "newest-log-", ""));
+  fs::remove(data_dir_ + "/durable");
   write_file(data_dir_ + "/manifest.json", "{}");
   const auto before = state_of(dir_.path());
   {
@@ -140,6 +141,7 @@ TEST_F(ReaderTest, TakesACheckpoint) {
 
 TEST_F(ReaderTest, ShowsATornLogAsAStartWouldCutIt) {
   cut_file(newest_log(data_dir_), 1);
+  forget_last_sync(data_dir_);
   const auto before = state_of(dir_.path());
   {
     const auto reader = open();

@@ -66,6 +66,23 @@ TEST(Recovery, CutsWhatWasJudgedAndSaysSo) {
             "store.log_cut log\n");
 }
 
+// A checkpoint holds links to log files that were closed.
+TEST(Recovery, LeavesAloneWhatACheckpointHoldsToo) {
+  const TempDir dir;
+  const std::string db = make_files(dir.path());
+  const std::string copy = dir.path() + "/checkpoint";
+  fs::create_directory(copy);
+  for (const auto& name : names_in(db)) fs::create_hard_link(db + "/" + name, copy + "/" + name);
+  ASSERT_TRUE(make_cuts(db, {}, plan).ok());
+  EXPECT_EQ(names_in(db),
+            (std::vector<std::string>{"000010.log", "MANIFEST-000009", "newest-log-10"}));
+  EXPECT_EQ(content_of(db + "/000010.log"), "0123456");
+  EXPECT_EQ(content_of(db + "/MANIFEST-000009"), "01234");
+  for (const auto& name : names_in(copy)) {
+    EXPECT_EQ(content_of(copy + "/" + name), name == "newest-log-14" ? "" : "0123456789") << name;
+  }
+}
+
 // A copy has no mark, and its log may be cut all the same.
 TEST(Recovery, MakesNoMarkWhereThereWasNone) {
   const TempDir dir;

@@ -75,7 +75,7 @@ Subcommand restore_command(RestoreOptions& options) {
           "then nothing of the new directory is left. The checkpoint stays as it is, also when "
           "a server works on the new directory.\n\n"
           "Jobs that were reserved when the checkpoint was made become ready. The next id is "
-          "moved on by 1,000,000, so that ids which were given out after the checkpoint are not "
+          "moved on by 2^40, so that ids which were given out after the checkpoint are not "
           "given out again for other jobs; --exact leaves it.\n\n"
           "Run it as the user that the server runs as, because the files are that user's alone. "
           "Tables are hard links where both are on one file system, which is fast and takes no "

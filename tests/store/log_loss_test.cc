@@ -1,0 +1,231 @@
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <ostream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <rocksdb/env.h>
+
+#include "engine/types/check.h"
+#include "store/log_records.h"
+#include "store/skipped_ids.h"
+#include "store/store.h"
+#include "tests/store/dir_state.h"
+#include "tests/store/temp_dir.h"
+#include "tests/store/world.h"
+#include "tests/support/fault_fs.h"
+#include "tests/support/seed.h"
+
+// P9: a newest log file that has lost its end, or everything, and looks whole. It is what a disk
+// leaves behind that says it has synced and has not. P3: what a start does that is told to go on.
+namespace perennial::store {
+namespace {
+
+constexpr BatchIndex batches = 30;
+constexpr BatchIndex durable_batches = 20;  // In the modes that do not sync each.
+
+std::vector<uint64_t> record_ends(const std::string& path) {
+  std::unique_ptr<rocksdb::FSSequentialFile> file;
+  CHECK(rocksdb::FileSystem::Default()->NewSequentialFile(path, {}, &file, nullptr).ok());
+  LogReader reader(std::move(file), 0);
+  std::vector<uint64_t> ends;
+  LogRecord record;
+  while (true) {
+    const Result<bool> more = reader.next(record);
+    CHECK(more.ok());
+    if (!*more) return ends;
+    CHECK(record.is_whole());
+    ends.push_back(record.end);
+  }
+}
+
+// The log ends with this batch, at the boundary of its record. The record that opened the epoch is
+// the first.
+std::string ending_with(const std::string& path, BatchIndex batch) {
+  return content_of(path).substr(0, record_ends(path)[batch]);
+}
+
+struct LossCase {
+  const char* name;
+  Durability durability;
+  // What the newest log file is afterwards.
+  std::function<std::string(const std::string& path)> damage;
+  bool is_refused;
+  BatchIndex left = 0;  // The last batch that is there once it opens.
+};
+
+void PrintTo(const LossCase& loss, std::ostream* out) {
+  *out << loss.name;
+}
+
+// A store that was killed, with all its batches in one log file.
+class LogLoss : public testing::TestWithParam<LossCase> {
+ protected:
+  void write_batches() const {
+    const Durability durability = GetParam().durability;
+    const auto store = Store::open({.data_dir = dir_.data_dir(), .durability = durability});
+    CHECK(store.ok());
+    for (World world = begin_; world.index() < batches;) {
+      Batch batch;
+      world.next(batch, 20);
+      CHECK((*store)->write(batch, durability == Durability::Commit).ok());
+      const bool is_synced = durability != Durability::Commit && world.index() == durable_batches;
+      if (is_synced) CHECK((*store)->sync().ok());
+    }
+  }
+  Result<std::unique_ptr<Store>> open(Recover recover) const {
+    return Store::open(
+        {.data_dir = dir_.data_dir(), .durability = GetParam().durability, .recover = recover});
+  }
+  World world_at(BatchIndex index) const {
+    World world = begin_;
+    Batch batch;
+    while (world.index() < index) world.next(batch, 20);
+    return world;
+  }
+
+  const TempDir dir_;
+  const World begin_{support::seed()};
+};
+
+TEST_P(LogLoss, IsNeverSilentBelowWhatWasDurable) {
+  write_batches();
+  const std::string log = newest_log(dir_.data_dir());
+  write_file(log, GetParam().damage(log));
+  auto store = open(Recover::Strict);
+  ASSERT_EQ(store.ok(), !GetParam().is_refused) << store.status().message();
+  if (!store.ok()) {
+    const std::string_view message = store.status().message();
+    EXPECT_EQ(store.status().code(), StatusCode::Corruption) << message;
+    const BatchIndex durable =
+        GetParam().durability == Durability::Commit ? batches : durable_batches;
+    for (const std::string& part : {std::filesystem::path(log).filename().string(),
+                                    "those up to " + std::to_string(GetParam().left),
+                                    "to " + std::to_string(durable) + " could be lost",
+                                    std::string("restore a checkpoint")}) {
+      EXPECT_NE(message.find(part), std::string::npos) << part << ": " << message;
+    }
+    store = open(Recover::PointInTime);
+    ASSERT_TRUE(store.ok()) << store.status().message();
+    EXPECT_GE((*store)->opening().next_id, skipped_ids);
+  }
+  EXPECT_EQ((*store)->opening().last_index, GetParam().left);
+  EXPECT_EQ(difference(**store, world_at(GetParam().left).image()), "");
+  const JobId next_id = (*store)->opening().next_id;
+  store = Status(StatusCode::NotFound, "closed");
+  // What was accepted once is not held against it again, and the skip is not forgotten.
+  store = open(Recover::Strict);
+  ASSERT_TRUE(store.ok()) << store.status().message();
+  EXPECT_EQ((*store)->opening().next_id, next_id);
+}
+
+std::string emptied(const std::string& /*path*/) {
+  return "";
+}
+std::string zeroed(const std::string& path) {
+  return std::string(content_of(path).size(), '\0');
+}
+auto cut_after(BatchIndex batch) {
+  return [batch](const std::string& path) { return ending_with(path, batch); };
+}
+auto zeros_after(BatchIndex batch) {
+  return [batch](const std::string& path) {
+    const std::string kept = ending_with(path, batch);
+    return kept + std::string(content_of(path).size() - kept.size(), '\0');
+  };
+}
+
+constexpr Durability commit = Durability::Commit;
+constexpr Durability interval = Durability::Interval;
+constexpr Durability never = Durability::Never;
+
+INSTANTIATE_TEST_SUITE_P(
+    Store, LogLoss,
+    testing::Values(LossCase{"CommitEmptied", commit, emptied, true},
+                    LossCase{"CommitZeroed", commit, zeroed, true},
+                    LossCase{"CommitCut", commit, cut_after(13), true, 13},
+                    LossCase{"CommitZerosAtTheEnd", commit, zeros_after(13), true, 13},
+                    LossCase{"CommitWithoutTheLast", commit, cut_after(29), true, 29},
+                    LossCase{"CommitWhole", commit, cut_after(30), false, 30},
+                    LossCase{"IntervalEmptied", interval, emptied, true},
+                    LossCase{"IntervalCut", interval, cut_after(19), true, 19},
+                    LossCase{"IntervalCutBehindTheSync", interval, cut_after(20), false, 20},
+                    LossCase{"IntervalWithoutTheLast", interval, zeros_after(29), false, 29},
+                    LossCase{"NeverZeroed", never, zeroed, true},
+                    LossCase{"NeverCut", never, zeros_after(19), true, 19},
+                    LossCase{"NeverCutBehindTheSync", never, cut_after(25), false, 25}),
+    [](const auto& one) { return one.param.name; });
+
+// A log without its end, and no mark that says so: an earlier version made the directory.
+TEST(LogLossWithoutMark, IsWhatACrashLeaves) {
+  const TempDir dir;
+  {
+    const auto store = Store::open({.data_dir = dir.data_dir()});
+    ASSERT_TRUE(store.ok());
+    Batch batch;
+    World(1).next(batch, 20);
+    ASSERT_TRUE((*store)->write(batch, true).ok());
+  }
+  std::filesystem::remove(dir.data_dir() + "/durable");
+  write_file(newest_log(dir.data_dir()), "");
+  EXPECT_TRUE(Store::open({.data_dir = dir.data_dir()}).ok());
+}
+
+TEST(LogLossWithoutMark, IsRefusedWhenTheMarkCannotBeRead) {
+  const TempDir dir;
+  ASSERT_TRUE(Store::open({.data_dir = dir.data_dir()}).ok());
+  write_file(dir.data_dir() + "/durable", "rubbish");
+  const auto store = Store::open({.data_dir = dir.data_dir()});
+  ASSERT_FALSE(store.ok());
+  EXPECT_EQ(store.status().code(), StatusCode::Corruption);
+  EXPECT_NE(store.status().message().find("/durable is damaged"), std::string::npos)
+      << store.status().message();
+  EXPECT_TRUE(Store::open({.data_dir = dir.data_dir(), .recover = Recover::PointInTime}).ok());
+  EXPECT_TRUE(Store::open({.data_dir = dir.data_dir()}).ok());
+}
+
+// The skip is durable before the cut is: otherwise a crash between them leaves a log that looks
+// whole, and whose next id is one that was given out.
+TEST(LogLossAndPower, NoIdIsGivenOutAgainWheneverThePowerGoes) {
+  bool is_done = false;
+  for (uint64_t n = 0; !is_done; ++n) {
+    ASSERT_LT(n, 200U) << "it never ends";
+    const TempDir dir;
+    const World begin(support::seed());
+    JobId given_out = 0;
+    {
+      const auto store = Store::open({.data_dir = dir.data_dir()});
+      ASSERT_TRUE(store.ok());
+      World world = begin;
+      Batch batch;
+      while (world.index() < 5) {
+        world.next(batch, 20);
+        ASSERT_TRUE((*store)->write(batch, true).ok());
+      }
+      given_out = world.next_id();
+    }
+    const std::string log = newest_log(dir.data_dir());
+    write_file(log, ending_with(log, 2));
+    std::filesystem::create_directory(dir.path() + "/graves");
+    const auto faults = std::make_shared<support::FaultFs>(rocksdb::FileSystem::Default());
+    faults->forget_entries(dir.path() + "/graves");
+    faults->before_nth(n, [&] { faults->lose_power(support::Loss::Prefix, n); });
+    const std::unique_ptr<rocksdb::Env> env = rocksdb::NewCompositeEnv(faults);
+    is_done =
+        Store::open({.data_dir = dir.data_dir(), .recover = Recover::PointInTime, .env = env.get()})
+            .ok();
+    auto store = Store::open({.data_dir = dir.data_dir()});
+    if (!store.ok()) {
+      store = Store::open({.data_dir = dir.data_dir(), .recover = Recover::PointInTime});
+    }
+    ASSERT_TRUE(store.ok()) << n << ": " << store.status().message();
+    EXPECT_GE((*store)->opening().next_id, skipped_ids) << n;
+    EXPECT_GT((*store)->opening().next_id, given_out) << n;
+  }
+}
+
+}  // namespace
+}  // namespace perennial::store
