@@ -8,13 +8,12 @@
 #include <vector>
 
 #include <gtest/gtest.h>
-#include <rocksdb/file_system.h>
 
 #include "engine/types/check.h"
-#include "store/log_records.h"
 #include "tests/flip/specimen.h"
 #include "tests/flip/verdict.h"
 #include "tests/store/dir_state.h"
+#include "tests/store/log_ends.h"
 #include "tests/store/temp_dir.h"
 #include "tests/support/seed.h"
 
@@ -23,21 +22,6 @@ namespace perennial::store {
 namespace {
 
 namespace fs = std::filesystem;
-
-// Where the records of a log file end.
-std::vector<uint64_t> record_ends(const std::string& path) {
-  std::unique_ptr<rocksdb::FSSequentialFile> file;
-  CHECK(rocksdb::FileSystem::Default()->NewSequentialFile(path, {}, &file, nullptr).ok());
-  LogReader reader(std::move(file), 0);
-  std::vector<uint64_t> ends;
-  LogRecord record;
-  while (true) {
-    const Result<bool> more = reader.next(record);
-    CHECK(more.ok());
-    if (!*more) return ends;
-    ends.push_back(record.end);
-  }
-}
 
 class Loss : public testing::TestWithParam<SpecimenKind> {
  protected:

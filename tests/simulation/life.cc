@@ -79,9 +79,11 @@ struct Party {
 void Figures::print(const char* name) const {
   fmt::print(
       "{}: {} runs, {} kills, {} power cuts, {} clean restarts, {} faults injected, {} logs and {} "
-      "MANIFESTs cut, {} answers checked, {} batches, {} jobs not followed\n",
-      name, runs, kills, power_cuts, clean_restarts, faults, logs_cut, manifests_cut, answers,
-      batches, given_up);
+      "MANIFESTs cut, {} of {} copies refused whose log lost its end, {} answers checked, {} "
+      "batches, "
+      "{} jobs not followed\n",
+      name, runs, kills, power_cuts, clean_restarts, faults, logs_cut, manifests_cut,
+      losses_refused, logs_lost, answers, batches, given_up);
 }
 
 core::Options draw_options(std::mt19937_64& random) {

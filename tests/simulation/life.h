@@ -18,6 +18,8 @@ struct Figures {
   uint64_t faults = 0;  // Injected into file calls, and met.
   uint64_t logs_cut = 0;
   uint64_t manifests_cut = 0;
+  uint64_t logs_lost = 0;  // Logs that lost their end, in a copy; and how many a start refused.
+  uint64_t losses_refused = 0;
   uint64_t answers = 0;
   uint64_t batches = 0;
   uint64_t given_up = 0;  // Jobs that the checker lost track of.

@@ -14,6 +14,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "tests/simulation/log_loss.h"
 #include "tests/simulation/store_disk.h"
 #include "tests/store/child.h"
 #include "tests/store/temp_dir.h"
@@ -137,6 +138,7 @@ class Machine {
     count(figures, child);
     history_.crashed(board_->power_lost && plan_.durability != store::Durability::Commit, now_);
     std::string problem = judge(child, opened);
+    if (problem.empty() && seed % 4 == 0) problem = lose_log_of_copy(seed, figures);
     return problem.empty() ? problem : problem + "\n" + last_calls();
   }
 
@@ -203,6 +205,15 @@ class Machine {
       fail(pipe, fs, stopped.message());
     }
     ::_exit(0);
+  }
+
+  std::string lose_log_of_copy(uint64_t seed, Figures& figures) const {
+    bool is_refused = false;
+    std::string problem = lose_log(
+        {.data_dir = dir_.data_dir(), .copy = dir_.path() + "/copy", .seed = seed}, is_refused);
+    ++figures.logs_lost;
+    figures.losses_refused += is_refused ? 1 : 0;
+    return problem.empty() ? "" : "a log lost its end: " + problem;
   }
 
   void count(Figures& figures, const store::ChildEnd& child) const {

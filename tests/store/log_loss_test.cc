@@ -10,10 +10,10 @@
 #include <rocksdb/env.h>
 
 #include "engine/types/check.h"
-#include "store/log_records.h"
 #include "store/skipped_ids.h"
 #include "store/store.h"
 #include "tests/store/dir_state.h"
+#include "tests/store/log_ends.h"
 #include "tests/store/temp_dir.h"
 #include "tests/store/world.h"
 #include "tests/support/fault_fs.h"
@@ -26,21 +26,6 @@ namespace {
 
 constexpr BatchIndex batches = 30;
 constexpr BatchIndex durable_batches = 20;  // In the modes that do not sync each.
-
-std::vector<uint64_t> record_ends(const std::string& path) {
-  std::unique_ptr<rocksdb::FSSequentialFile> file;
-  CHECK(rocksdb::FileSystem::Default()->NewSequentialFile(path, {}, &file, nullptr).ok());
-  LogReader reader(std::move(file), 0);
-  std::vector<uint64_t> ends;
-  LogRecord record;
-  while (true) {
-    const Result<bool> more = reader.next(record);
-    CHECK(more.ok());
-    if (!*more) return ends;
-    CHECK(record.is_whole());
-    ends.push_back(record.end);
-  }
-}
 
 // The log ends with this batch, at the boundary of its record. The record that opened the epoch is
 // the first.
