@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <string>
 
 #include "engine/types/basic.h"
@@ -17,9 +18,11 @@ inline constexpr uint64_t skipped_ids = uint64_t{1} << 40;
 // database, and 2^40 ids before the first and behind each.
 inline constexpr JobId id_limit = uint64_t{1} << 53;
 
+// A database whose jobs came from elsewhere with ids above the limit goes on above it.
 // InvalidArgument: there is no such id.
 inline Result<JobId> skip_ids(JobId next_id, uint64_t count = skipped_ids) {
-  if (next_id < id_limit && count < id_limit - next_id) return next_id + count;
+  const JobId limit = next_id < id_limit ? id_limit : std::numeric_limits<JobId>::max();
+  if (count < limit - next_id) return next_id + count;
   return Status(StatusCode::InvalidArgument,
                 "no ids are left: the next one is " + std::to_string(next_id) +
                     "; dump the jobs, and load them into a new data directory");

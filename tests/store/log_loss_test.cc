@@ -144,6 +144,22 @@ INSTANTIATE_TEST_SUITE_P(
                     LossCase{"NeverCutBehindTheSync", never, cut_after(25), false, 25}),
     [](const auto& one) { return one.param.name; });
 
+TEST(SkippedIds, StayBelowWhatJavaScriptCounts) {
+  EXPECT_EQ(*skip_ids(1), skipped_ids + 1);
+  JobId next_id = 1;
+  int skips = 0;
+  for (Result<JobId> next = skip_ids(next_id); next.ok(); next = skip_ids(next_id), ++skips) {
+    next_id = *next;
+  }
+  EXPECT_EQ(skips, 8191);
+  EXPECT_LT(next_id, id_limit);
+  EXPECT_EQ(*skip_ids(id_limit - 1, 0), id_limit - 1);
+  EXPECT_EQ(skip_ids(id_limit - 1, 1).status().code(), StatusCode::InvalidArgument);
+  // Jobs with greater ids came from a beanstalkd.
+  EXPECT_EQ(*skip_ids(id_limit), id_limit + skipped_ids);
+  EXPECT_FALSE(skip_ids(~JobId{0}).ok());
+}
+
 // A log without its end, and no mark that says so: an earlier version made the directory.
 TEST(LogLossWithoutMark, IsWhatACrashLeaves) {
   const TempDir dir;

@@ -116,7 +116,7 @@ TEST_F(Restored, HasTheSameJobsAndLaterIds) {
   ASSERT_TRUE(started.ok()) << started.message();
   EXPECT_EQ(describe(after_), wanted_);
   EXPECT_EQ(manifest().job_count(), jobs - 1);
-  EXPECT_EQ(put(after_), fmt::format("INSERTED {}\r\n", manifest().next_id + 1'000'000));
+  EXPECT_EQ(put(after_), fmt::format("INSERTED {}\r\n", manifest().next_id + (JobId{1} << 40)));
 }
 
 TEST_F(Restored, HasTheSameNextIdWhereItIsExact) {
