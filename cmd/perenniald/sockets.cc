@@ -12,7 +12,6 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -50,7 +49,7 @@ int set_on(int fd, int level, int option) {
 Attempt bind_one(const addrinfo& info, bool dual, Sockets& out) {
   const int fd = socket(info.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (fd < 0) return {errno, "socket"};
-  BoundSocket owner(fd, false, {});
+  BoundSocket owner(fd, false);
   const int v6_only = dual ? 0 : 1;
   if (set_on(fd, SOL_SOCKET, SO_REUSEADDR) != 0) return {errno, "SO_REUSEADDR"};
   if (info.ai_family == AF_INET6 &&
@@ -121,37 +120,18 @@ Status bind_host(const common::Address& address, Sockets& out) {
   return last.error != 0 && (none || fatal) ? failed(name, last.what, last.error) : Status();
 }
 
-// A socket file that nobody answers at is left over from a killed server, and goes. Anything else
-// stays.
-Status clear_path(const sockaddr_un& where, const std::string& name) {
-  struct stat info {};
-  if (lstat(where.sun_path, &info) != 0) {
-    return errno == ENOENT ? Status() : failed(name, "stat", errno);
-  }
-  if (!S_ISSOCK(info.st_mode)) return failed(name, "a file that is no socket is there", EEXIST);
-  const int probe = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (probe < 0) return failed(name, "socket", errno);
-  const int connected = connect(probe, reinterpret_cast<const sockaddr*>(&where), sizeof where);
-  const bool alive = connected == 0 || errno == EAGAIN;
-  close(probe);
-  if (alive) return failed(name, "another server answers there", EADDRINUSE);
-  return unlink(where.sun_path) == 0 ? Status() : failed(name, "unlink", errno);
-}
-
 Status bind_unix(const common::Address& address, Sockets& out) {
   const std::string name = common::to_text(address);
-  sockaddr_un where{};
-  where.sun_family = AF_UNIX;
-  address.path.copy(where.sun_path, sizeof where.sun_path - 1);
-  if (Status status = clear_path(where, name); !status.ok()) return status;
+  const std::string doing = "cannot listen on " + name;
+  Result<SocketFile> file = SocketFile::claim(address.path);
+  if (!file.ok()) return file.take_status().with(doing);
   const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (fd < 0) return failed(name, "socket", errno);
-  if (bind(fd, reinterpret_cast<const sockaddr*>(&where), sizeof where) != 0) {
-    const int error = errno;
+  if (Status status = file->bind(fd); !status.ok()) {
     close(fd);
-    return failed(name, "bind", error);
+    return std::move(status).with(doing);
   }
-  out.emplace_back(fd, true, address.path);
+  out.emplace_back(fd, true, file.take());
   return {};
 }
 
@@ -170,33 +150,20 @@ std::string text_of(const sockaddr_storage& address, socklen_t length) {
 
 }  // namespace
 
-BoundSocket::BoundSocket(int fd, bool is_unix, std::string path)
-    : fd_(fd), is_unix_(is_unix), path_(std::move(path)) {
-  struct stat info {};
-  if (path_.empty() || lstat(path_.c_str(), &info) != 0) return;
-  device_ = info.st_dev;
-  inode_ = info.st_ino;
-}
+BoundSocket::BoundSocket(int fd, bool is_unix, std::optional<SocketFile> file)
+    : fd_(fd), is_unix_(is_unix), file_(std::move(file)) {}
 
 BoundSocket::BoundSocket(BoundSocket&& other) noexcept
-    : fd_(std::exchange(other.fd_, -1)),
-      is_unix_(other.is_unix_),
-      path_(std::exchange(other.path_, {})),
-      device_(other.device_),
-      inode_(other.inode_) {}
+    : fd_(std::exchange(other.fd_, -1)), is_unix_(other.is_unix_), file_(std::move(other.file_)) {}
 
 BoundSocket::~BoundSocket() {
   if (fd_ >= 0) close(fd_);
-  struct stat info {};
-  if (!path_.empty() && lstat(path_.c_str(), &info) == 0 && info.st_dev == device_ &&
-      info.st_ino == inode_) {
-    unlink(path_.c_str());
-  }
 }
 
 Status BoundSocket::listen() {
-  if (::listen(fd_, backlog) == 0) return {};
-  return failed(name(), "listen", errno);
+  if (::listen(fd_, backlog) != 0) return failed(name(), "listen", errno);
+  if (!file_) return {};
+  return file_->check_in_place().with("cannot listen on " + name());
 }
 
 std::string BoundSocket::name() const {

@@ -1,28 +1,30 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include <sys/socket.h>
-#include <sys/types.h>
 
 #include "cmd/common/address.h"
+#include "cmd/perenniald/socket_file.h"
 #include "engine/types/status.h"
 
 namespace perennial::perenniald {
 
-// A bound socket, not yet listening unless it came from systemd. Owns its descriptor; a socket file
-// that it made goes with it, unless somebody has put another in its place.
+// A bound socket, not yet listening unless it came from systemd. Owns its descriptor, and the
+// socket file that it made.
 class BoundSocket {
  public:
-  BoundSocket(int fd, bool is_unix, std::string path);
+  BoundSocket(int fd, bool is_unix, std::optional<SocketFile> file = std::nullopt);
   BoundSocket(BoundSocket&& other) noexcept;
   BoundSocket& operator=(BoundSocket&&) = delete;
   ~BoundSocket();
 
   int fd() const { return fd_; }
   bool is_unix() const { return is_unix_; }
-  // Begins to take clients. A port that another process took meanwhile shows here.
+  // Begins to take clients. A port that another process took meanwhile, and a socket file that it
+  // removed or replaced, show here.
   Status listen();
   // Where it is, as parse_address reads it; the real port where any was asked for.
   std::string name() const;
@@ -30,9 +32,7 @@ class BoundSocket {
  private:
   int fd_;
   bool is_unix_;
-  std::string path_;  // Of the socket file to remove; empty if it is not ours.
-  dev_t device_ = 0;
-  ino_t inode_ = 0;
+  std::optional<SocketFile> file_;
 };
 
 // Binds all addresses; none means every interface, both families, at `port`. A name is bound at

@@ -25,7 +25,7 @@ Result<std::vector<BoundSocket>> activated_sockets() {
                     fmt::format("socket {} from the service manager is no stream socket", fd));
     }
     if (Status status = prepare_listener(fd, is_unix); !status.ok()) return status;
-    out.emplace_back(fd, is_unix, std::string());
+    out.emplace_back(fd, is_unix);
   }
   return out;
 }

@@ -1,5 +1,6 @@
 #include "cmd/perenniald/sockets.h"
 
+#include <filesystem>
 #include <fstream>
 #include <string>
 #include <utility>
@@ -11,7 +12,10 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
 
+#include "tests/support/client_socket.h"
 #include "tests/support/temp_dir.h"
 
 namespace perennial::perenniald {
@@ -127,22 +131,70 @@ TEST(Sockets, ASocketFileGoesWithItsSocket) {
     EXPECT_TRUE(exists(path));
   }
   EXPECT_FALSE(exists(path));
+  EXPECT_TRUE(std::filesystem::is_empty(dir.path()));
 }
 
-TEST(Sockets, ALeftOverSocketFileIsReplacedAndOneInUseIsNot) {
+// A socket without the lock beside it, as a server leaves it that was killed, or as another program
+// makes it.
+int bind_bare(const std::string& path) {
+  sockaddr_un where{};
+  where.sun_family = AF_UNIX;
+  path.copy(where.sun_path, sizeof where.sun_path - 1);
+  const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  CHECK(bind(fd, reinterpret_cast<const sockaddr*>(&where), sizeof where) == 0);
+  return fd;
+}
+
+TEST(Sockets, ALeftOverSocketFileIsReplaced) {
+  support::TempDir dir;
+  const std::string path = dir.path() + "/s";
+  close(bind_bare(path));
+  std::ofstream(path + ".lock").close();
+  Result<std::vector<BoundSocket>> sockets = bind_at({"unix:" + path});
+  ASSERT_TRUE(sockets.ok()) << sockets.status().message();
+  ASSERT_TRUE((*sockets)[0].listen().ok());
+  EXPECT_TRUE(support::ClientSocket::connect("unix:" + path).ok());
+}
+
+TEST(Sockets, ASocketFileThatAnotherProgramAnswersAtStays) {
+  support::TempDir dir;
+  const std::string path = dir.path() + "/s";
+  const int fd = bind_bare(path);
+  ASSERT_EQ(listen(fd, 1), 0);
+  EXPECT_THAT(error_at("unix:" + path), HasSubstr("another server answers there"));
+  EXPECT_TRUE(support::ClientSocket::connect("unix:" + path).ok());
+  close(fd);
+}
+
+// Bound and not yet listening, it looks to others like one that a killed server left.
+TEST(Sockets, ASocketFileWhoseServerDoesNotListenYetStays) {
   support::TempDir dir;
   const std::string text = "unix:" + dir.path() + "/s";
   Result<std::vector<BoundSocket>> first = bind_at({text});
   ASSERT_TRUE(first.ok());
+  EXPECT_THAT(error_at(text), HasSubstr("another server has locked"));
   ASSERT_TRUE((*first)[0].listen().ok());
-  EXPECT_THAT(error_at(text), HasSubstr("another server answers there"));
-  // Nobody accepts there any more, but the file is still there: as after kill -9.
-  ASSERT_EQ(shutdown((*first)[0].fd(), SHUT_RDWR), 0);
-  Result<std::vector<BoundSocket>> second = bind_at({text});
-  ASSERT_TRUE(second.ok()) << second.status().message();
-  // The first must not take the second's file with it.
+  EXPECT_TRUE(support::ClientSocket::connect(text).ok());
+  EXPECT_THAT(error_at(text), HasSubstr("another server has locked"));
   first->clear();
-  EXPECT_TRUE(exists(dir.path() + "/s"));
+  EXPECT_EQ(error_at(text), "");
+}
+
+TEST(Sockets, ASocketFileThatWasReplacedMeanwhileIsNoticed) {
+  support::TempDir dir;
+  const std::string path = dir.path() + "/s";
+  Result<std::vector<BoundSocket>> sockets = bind_at({"unix:" + path});
+  ASSERT_TRUE(sockets.ok());
+  ASSERT_EQ(unlink(path.c_str()), 0);
+  const Status gone = (*sockets)[0].listen();
+  ASSERT_FALSE(gone.ok());
+  EXPECT_THAT(gone.message(), HasSubstr("unix:" + path + ": its socket file is gone"));
+  const int other = bind_bare(path);
+  EXPECT_FALSE((*sockets)[0].listen().ok());
+  // It must not take the other's file with it.
+  sockets->clear();
+  EXPECT_TRUE(exists(path));
+  close(other);
 }
 
 TEST(Sockets, AnyOtherFileStays) {
@@ -151,7 +203,13 @@ TEST(Sockets, AnyOtherFileStays) {
   std::ofstream(path) << "text";
   EXPECT_THAT(error_at("unix:" + path), HasSubstr("no socket"));
   EXPECT_TRUE(exists(path));
+  EXPECT_FALSE(exists(path + ".lock"));
   EXPECT_THAT(error_at("unix:" + dir.path() + "/no/such"), HasSubstr("No such file"));
+  // Nor is a lock file taken that holds anything.
+  const std::string other = dir.path() + "/other";
+  std::ofstream(other + ".lock") << "text";
+  EXPECT_THAT(error_at("unix:" + other), HasSubstr("no lock file"));
+  EXPECT_TRUE(exists(other + ".lock"));
 }
 
 TEST(Sockets, WithoutAnAddressBothFamiliesAreServed) {
