@@ -102,6 +102,7 @@ void Connections::on_ready(ConnId id, SocketSet::Interest can) {
   const auto found = connections_.find(id);
   if (found == connections_.end()) return;
   Connection& conn = found->second;
+  if (can.ending && conn.watched_for.ending) on_ending(conn);
   if (can.writing && conn.full) {
     set_full(conn, false);
     service(id);
@@ -121,6 +122,7 @@ void Connections::read(Connection& conn) {
     return;
   }
   if (count == 0) {
+    conn.ended = true;
     core_.on_eof(conn.id, clock_.now());
   } else {
     core_.on_bytes(conn.id, room.first(static_cast<size_t>(count)), clock_.now(), later);
@@ -130,6 +132,15 @@ void Connections::read(Connection& conn) {
   on_bytes_();
 }
 
+// Of a client that is not read on: it waits for a job, and has sent more than is read behind that.
+// The wait ends. What is unread is run and answered after that; if there is nobody any more to take
+// the answer, writing it fails and ends the connection.
+void Connections::on_ending(Connection& conn) {
+  conn.ended = true;
+  core_.on_half_close(conn.id, clock_.now());
+  watch(conn, conn.watched_for.reading);
+}
+
 void Connections::set_full(Connection& conn, bool full) {
   if (full && !conn.full) ++full_count_;
   if (!full && conn.full) --full_count_;
@@ -137,7 +148,9 @@ void Connections::set_full(Connection& conn, bool full) {
 }
 
 void Connections::watch(Connection& conn, bool reading) {
-  const SocketSet::Interest interest = {.reading = reading && !stopped_, .writing = conn.full};
+  const bool reads = reading && !stopped_;
+  const SocketSet::Interest interest = {
+      .reading = reads, .writing = conn.full, .ending = !reads && !stopped_ && !conn.ended};
   if (interest == conn.watched_for) return;
   conn.watched_for = interest;
   sockets_.change(conn.fd, conn.id, interest);

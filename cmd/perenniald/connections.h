@@ -47,7 +47,8 @@ class Connections {
   struct Connection {
     ConnId id = 0;
     int fd = -1;
-    bool full = false;  // The kernel takes no more of its output now.
+    bool full = false;   // The kernel takes no more of its output now.
+    bool ended = false;  // Core knows that its client will send nothing more.
     SocketSet::Interest watched_for;
   };
 
@@ -55,6 +56,7 @@ class Connections {
   bool has_time() const;
   void on_ready(ConnId id, SocketSet::Interest can);
   void read(Connection& conn);
+  void on_ending(Connection& conn);
   // False when the connection is gone, or will be visited again.
   bool write_out(Connection& conn);
   void set_full(Connection& conn, bool full);

@@ -10,16 +10,18 @@ namespace perennial::perenniald {
 namespace {
 
 uint32_t events_of(SocketSet::Interest interest) {
-  // The end and errors are always told of. Of a socket that is not watched for anything at most
-  // once, then: it would be ready until somebody does something about it.
+  // The end of both directions and errors are always told of. Of a socket that is not watched for
+  // anything at most once, then: it would be ready until somebody does something about it.
   if (interest == SocketSet::Interest{}) return EPOLLET;
-  return (interest.reading ? EPOLLIN : 0u) | (interest.writing ? EPOLLOUT : 0u);
+  return (interest.reading ? EPOLLIN : 0u) | (interest.writing ? EPOLLOUT : 0u) |
+         (interest.ending ? EPOLLRDHUP : 0u);
 }
 
 SocketSet::Interest interest_of(uint32_t events) {
   const bool failed = (events & (EPOLLERR | EPOLLHUP)) != 0;
   return {.reading = failed || (events & EPOLLIN) != 0,
-          .writing = failed || (events & EPOLLOUT) != 0};
+          .writing = failed || (events & EPOLLOUT) != 0,
+          .ending = failed || (events & EPOLLRDHUP) != 0};
 }
 
 }  // namespace

@@ -19,11 +19,14 @@ namespace perennial::perenniald {
 // the next goes on with those who were not told of.
 class SocketSet {
  public:
-  // What a socket is watched for; both, one, or none. A socket that has failed can be read and
-  // written, for that is how to learn why.
+  // What a socket is watched for; all, some, or none. `ending`: that the client will send nothing
+  // more, whatever of it is still unread; for sockets that nobody reads, as to the others it shows
+  // behind what they read. A socket that has failed can do all of them, for reading and writing is
+  // how to learn why.
   struct Interest {
     bool reading = false;
     bool writing = false;
+    bool ending = false;
     bool operator==(const Interest&) const = default;
   };
   // Of one that was told of. It may be closed meanwhile, or changed.

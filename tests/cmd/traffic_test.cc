@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 
 #include "tests/support/server_process.h"
 
@@ -141,6 +142,48 @@ TEST(Traffic, AfterAHalfCloseAllIsAnswered) {
   client.shutdown_write();
   EXPECT_EQ(client.read_to_end().take(),
             "INSERTED 1\r\nUSING b\r\nINSERTED 2\r\nRESERVED 1 1\r\na\r\nTIMED_OUT\r\nUSING d\r\n");
+}
+
+// More than the server reads on behind a command that waits, and more of it in the kernel.
+std::string full_pipeline(size_t questions) {
+  std::string commands = "reserve\r\n";
+  for (size_t i = 0; i < questions; ++i) commands += "list-tube-used\r\n";
+  return commands;
+}
+constexpr size_t many_questions = 9'000;
+
+bool has_waiting(ClientSocket& other) {
+  return other.ask("stats\r\n").take().find("\ncurrent-waiting: 1\n") != std::string::npos;
+}
+
+// Nobody reads it then, and so nobody would come to the end of what it has sent.
+TEST(Traffic, AHalfCloseBehindAFullPipelineEndsTheWait) {
+  ServerProcess server;
+  ASSERT_TRUE(server.start().ok()) << server.stderr_text();
+  ClientSocket client = server.connect();
+  ASSERT_TRUE(client.send(full_pipeline(many_questions) + "reserve\r\nuse d\r\n").ok());
+  client.shutdown_write();
+  std::string answers = "TIMED_OUT\r\n";
+  for (size_t i = 0; i < many_questions; ++i) answers += "USING default\r\n";
+  const Result<std::string> all = client.read_to_end();
+  ASSERT_TRUE(all.ok()) << all.status().message();
+  EXPECT_TRUE(*all == answers + "TIMED_OUT\r\nUSING d\r\n");
+}
+
+TEST(Traffic, AResetBehindAFullPipelineGivesItsJobsBack) {
+  ServerProcess server;
+  ASSERT_TRUE(server.start().ok()) << server.stderr_text();
+  ClientSocket other = server.connect();
+  ASSERT_EQ(other.ask(put("a")).take(), "INSERTED 1\r\n");
+  ClientSocket client = server.connect();
+  ASSERT_EQ(client.ask("reserve\r\n").take(), "RESERVED 1 1\r\na\r\n");
+  ASSERT_TRUE(client.send(full_pipeline(many_questions)).ok());
+  for (int i = 0; i < 100'000 && !has_waiting(other); ++i) continue;
+  ASSERT_TRUE(has_waiting(other));
+  const linger at_once = {.l_onoff = 1, .l_linger = 0};
+  ASSERT_EQ(setsockopt(client.fd(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once), 0);
+  client.close();
+  EXPECT_EQ(other.ask("reserve-with-timeout 10\r\n", 20'000).take(), "RESERVED 1 1\r\na\r\n");
 }
 
 TEST(Traffic, AClientThatVanishesHurtsNobodyAndGivesItsJobsBack) {

@@ -47,6 +47,25 @@ TEST_F(Vanished, GivesItsReservationsBack) {
   EXPECT_EQ(other.ask("reserve-with-timeout 10\r\n", 20'000).take(), "RESERVED 1 1\r\na\r\n");
 }
 
+// Behind a command that waits and all that is read on behind it nobody reads what it sends.
+TEST_F(Vanished, GivesItsReservationsBackBehindAFullPipeline) {
+  start("tcp_keepalive_s: 1\npipeline_bytes_max: 1KiB\n");
+  ClientSocket other = server_.connect();
+  ASSERT_EQ(other.ask("put 0 0 3600 1\r\na\r\n").take(), "INSERTED 1\r\n");
+  ClientSocket client = server_.connect();
+  ASSERT_EQ(client.ask("reserve\r\n").take(), "RESERVED 1 1\r\na\r\n");
+  std::string commands = "reserve\r\n";
+  for (int i = 0; i < 1'000; ++i) commands += "list-tube-used\r\n";
+  ASSERT_TRUE(client.send(commands).ok());
+  const auto waiting = [&] {
+    return other.ask("stats\r\n").take().find("\ncurrent-waiting: 1\n") != std::string::npos;
+  };
+  for (int i = 0; i < 100'000 && !waiting(); ++i) continue;
+  ASSERT_TRUE(waiting());
+  if (!vanish(client)) GTEST_SKIP() << "TCP_REPAIR needs CAP_NET_ADMIN: " << std::strerror(errno);
+  EXPECT_EQ(other.ask("reserve-with-timeout 10\r\n", 20'000).take(), "RESERVED 1 1\r\na\r\n");
+}
+
 // It is there, but its window is shut, and what waits for it is not its alone to keep.
 TEST_F(Vanished, AReaderThatStandsStillIsCutOffIfAsked) {
   start("tcp_user_timeout_s: 1\n");

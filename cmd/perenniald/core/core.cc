@@ -74,13 +74,19 @@ void Core::on_bytes(ConnId id, std::span<const char> bytes, Nanos now, bool late
   touch(*conn);
 }
 
+void Core::on_half_close(ConnId id, Nanos now) {
+  CHECK(find(id) != nullptr);
+  catch_up(now);
+  apply({.now = now, .conn = id, .room = room(), .event = engine::HalfClosed{}}, {});
+}
+
 void Core::on_eof(ConnId id, Nanos now) {
   Connection* const conn = find(id);
   CHECK(conn != nullptr);
   catch_up(now);
   conn->at_end = true;
   touch(*conn);
-  apply({.now = now, .conn = id, .room = room(), .event = engine::HalfClosed{}}, {});
+  on_half_close(id, now);
 }
 
 void Core::on_close(ConnId id, Nanos now) {

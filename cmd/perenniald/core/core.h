@@ -94,7 +94,10 @@ class Core {
   void on_open(ConnId conn, Nanos now, bool may_checkpoint = false);
   // `later`: they are only kept, for run_next(), as are those of a connection that waits for it.
   void on_bytes(ConnId conn, std::span<const char> bytes, Nanos now, bool later = false);
-  // The client will send nothing more. What it has sent is still run and answered.
+  // The client will send nothing more, but not all that it has sent has come here. What waits for a
+  // job waits no longer.
+  void on_half_close(ConnId conn, Nanos now);
+  // The same, and all has come. It is still run and answered.
   void on_eof(ConnId conn, Nanos now);
   // The connection is gone. Nothing of it is used after this.
   void on_close(ConnId conn, Nanos now);

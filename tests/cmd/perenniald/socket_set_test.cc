@@ -18,6 +18,8 @@ using Interest = SocketSet::Interest;
 constexpr Interest reading = {.reading = true};
 constexpr Interest writing = {.writing = true};
 constexpr Interest both = {.reading = true, .writing = true};
+constexpr Interest ending = {.ending = true};
+constexpr Interest all = {.reading = true, .writing = true, .ending = true};
 constexpr Interest none = {};
 
 // Two ends of a connection.
@@ -48,6 +50,7 @@ class Pair {
   }
   void close_ours() { close_end(ends_[0]); }
   void close_theirs() { close_end(ends_[1]); }
+  void end_theirs() const { EXPECT_EQ(shutdown(ends_[1], SHUT_WR), 0); }
 
  private:
   static void close_end(int& fd) {
@@ -137,13 +140,13 @@ TEST_F(SocketSetTest, TellsOfTheEndThatItCanBeRead) {
   Pair pair;
   set_->add(pair.ours(), 7, reading);
   pair.close_theirs();
-  EXPECT_EQ(turn(), (Told{{7, both}}));
+  EXPECT_EQ(turn(), (Told{{7, all}}));
   // Nobody would do anything about it: told of once at most, not for ever.
   set_->change(pair.ours(), 7, none);
   turn();
   EXPECT_EQ(turn(), Told{});
   set_->change(pair.ours(), 7, reading);
-  EXPECT_EQ(turn(), (Told{{7, both}}));
+  EXPECT_EQ(turn(), (Told{{7, all}}));
 }
 
 TEST_F(SocketSetTest, TellsAFullOneWhoseClientIsGoneThatItCanBeWritten) {
@@ -153,7 +156,29 @@ TEST_F(SocketSetTest, TellsAFullOneWhoseClientIsGoneThatItCanBeWritten) {
   set_->change(pair.ours(), 7, writing);
   EXPECT_EQ(turn(), Told{});
   pair.close_theirs();
-  EXPECT_EQ(turn(), (Told{{7, both}}));
+  EXPECT_EQ(turn(), (Told{{7, all}}));
+}
+
+TEST_F(SocketSetTest, TellsOfTheEndOfInputThatNobodyReads) {
+  Pair pair;
+  set_->add(pair.ours(), 7, ending);
+  pair.say();
+  EXPECT_EQ(turn(), Told{});
+  pair.end_theirs();
+  EXPECT_EQ(turn(), (Told{{7, ending}}));
+  EXPECT_EQ(turn(), (Told{{7, ending}}));
+  // Who knows of it is not told again, be it full or not.
+  set_->change(pair.ours(), 7, none);
+  EXPECT_EQ(turn(), Told{});
+  pair.fill();
+  set_->change(pair.ours(), 7, writing);
+  EXPECT_EQ(turn(), Told{});
+  set_->change(pair.ours(), 7, {.writing = true, .ending = true});
+  EXPECT_EQ(turn(), (Told{{7, ending}}));
+  set_->change(pair.ours(), 7, none);
+  pair.close_theirs();
+  EXPECT_EQ(turn(), (Told{{7, all}}));
+  EXPECT_EQ(turn(), Told{});
 }
 
 TEST_F(SocketSetTest, HasForgottenOneThatIsClosed) {

@@ -42,6 +42,23 @@ TEST(Pipeline, IsReadOnALittleBehindAWaitingReserve) {
   EXPECT_TRUE(harness.reading(conn));
 }
 
+// Its client has ended, but what it has sent before has not all been read.
+TEST(Pipeline, AHalfCloseEndsTheWaitAndWhatFollowsIsRun) {
+  CoreHarness harness({.pipeline_bytes_max = 100});
+  const ConnId conn = harness.open();
+  harness.send(conn, "reserve\r\n" + times(10, "use a\r\n") + times(100, " "));
+  EXPECT_FALSE(harness.reading(conn));
+  harness.core().on_half_close(conn, harness.now());
+  harness.pump();
+  EXPECT_EQ(harness.receive(conn), "TIMED_OUT\r\n" + times(10, "USING a\r\n"));
+  EXPECT_TRUE(harness.reading(conn));
+  harness.send(conn, "\r\nreserve\r\nuse b\r\n");
+  EXPECT_EQ(harness.receive(conn), "UNKNOWN_COMMAND\r\nTIMED_OUT\r\nUSING b\r\n");
+  EXPECT_FALSE(harness.closed_by_server(conn));
+  harness.end(conn);
+  EXPECT_TRUE(harness.closed_by_server(conn));
+}
+
 // Whose bytes came late in a turn waits, and is run before what comes after.
 TEST(Later, ConnectionsAreRunInTheOrderInWhichTheyBeganToWait) {
   CoreHarness harness;
