@@ -24,8 +24,13 @@ bool is_out_of_resources(int error) {
 }  // namespace
 
 Acceptor::Acceptor(uv_loop_t& loop, std::vector<BoundSocket> sockets, Hooks hooks)
-    : loop_(loop), sockets_(std::move(sockets)), hooks_(std::move(hooks)), retry_(new uv_timer_t) {
-  CHECK(uv_timer_init(&loop_, retry_) == 0);
+    : sockets_(std::move(sockets)),
+      hooks_(std::move(hooks)),
+      doors_(
+          loop, [this](ConnId door, SocketSet::Interest) { take_clients(sockets_[door]); },
+          [] { return false; }),
+      retry_(new uv_timer_t) {
+  CHECK(uv_timer_init(&loop, retry_) == 0);
   retry_->data = this;
 }
 
@@ -37,33 +42,27 @@ Status Acceptor::listen() {
   for (BoundSocket& socket : sockets_) {
     if (Status status = socket.listen(); !status.ok()) return status;
   }
-  for (const BoundSocket& socket : sockets_) {
-    auto* const door = new Door{{}, this, socket.fd(), socket.is_unix()};
-    CHECK(uv_poll_init(&loop_, &door->poll, socket.fd()) == 0);
-    door->poll.data = door;
-    doors_.push_back(door);
+  for (size_t i = 0; i < sockets_.size(); ++i) {
+    const BoundSocket& socket = sockets_[i];
+    if (Status status = doors_.add(socket.fd(), i, {.reading = true}); !status.ok()) {
+      return std::move(status).with("cannot listen on " + socket.name());
+    }
   }
-  paused_ = true;
-  resume();
   return {};
 }
 
-void Acceptor::on_client(uv_poll_t* poll, int /*status*/, int /*events*/) {
-  const auto& door = *static_cast<const Door*>(poll->data);
-  door.owner->take_clients(door);
-}
-
-void Acceptor::take_clients(const Door& door) {
-  for (int taken = 0; taken < clients_per_turn; ++taken) {
+void Acceptor::take_clients(const BoundSocket& door) {
+  for (int taken = 0; taken < clients_per_turn && !paused_; ++taken) {
     if (!hooks_.has_room()) return pause();
     sockaddr_storage client{};
     socklen_t length = sizeof client;
     auto* const address = reinterpret_cast<sockaddr*>(&client);
-    const int fd = accept4(door.fd, address, &length, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    const int fd = accept4(door.fd(), address, &length, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (fd >= 0) {
-      hooks_.accepted({fd, door.is_unix, door.is_unix || is_local(client)});
+      const Status taken_in = hooks_.accepted({fd, door.is_unix() || is_local(client)});
+      if (!taken_in.ok()) return pause_a_while(taken_in.message());
     } else if (is_out_of_resources(errno)) {
-      return pause_a_while(errno);
+      return pause_a_while(std::strerror(errno));
     } else if (errno == EAGAIN) {
       return;
     }
@@ -72,15 +71,12 @@ void Acceptor::take_clients(const Door& door) {
 }
 
 void Acceptor::pause() {
-  if (std::exchange(paused_, true)) return;
-  for (Door* door : doors_) uv_poll_stop(&door->poll);
+  if (!std::exchange(paused_, true)) watch(false);
 }
 
-void Acceptor::pause_a_while(int error) {
+void Acceptor::pause_a_while(const std::string& error) {
   pause();
-  if (!std::exchange(warned_, true)) {
-    log(Level::Warning, "accept", {{"error", std::strerror(error)}});
-  }
+  if (!std::exchange(warned_, true)) log(Level::Warning, "accept", {{"error", error}});
   const auto on_retry = [](uv_timer_t* timer) { static_cast<Acceptor*>(timer->data)->resume(); };
   CHECK(uv_timer_start(retry_, on_retry, retry_ms, 0) == 0);
 }
@@ -90,17 +86,20 @@ void Acceptor::on_room() {
 }
 
 void Acceptor::resume() {
-  if (!std::exchange(paused_, false)) return;
-  for (Door* door : doors_) CHECK(uv_poll_start(&door->poll, UV_READABLE, on_client) == 0);
+  if (std::exchange(paused_, false)) watch(true);
+}
+
+void Acceptor::watch(bool reading) {
+  for (size_t i = 0; i < sockets_.size(); ++i) {
+    doors_.change(sockets_[i].fd(), i, {.reading = reading});
+  }
 }
 
 void Acceptor::close() {
   if (retry_ == nullptr) return;
   const auto free_timer = [](uv_handle_t* timer) { delete reinterpret_cast<uv_timer_t*>(timer); };
   uv_close(reinterpret_cast<uv_handle_t*>(std::exchange(retry_, nullptr)), free_timer);
-  const auto free_door = [](uv_handle_t* poll) { delete static_cast<Door*>(poll->data); };
-  for (Door* door : doors_) uv_close(reinterpret_cast<uv_handle_t*>(&door->poll), free_door);
-  doors_.clear();
+  doors_.close();
   sockets_.clear();
 }
 

@@ -50,13 +50,17 @@ Connections::~Connections() {
   CHECK(connections_.empty());
 }
 
-void Connections::open(const AcceptedSocket& socket) {
+Status Connections::open(const AcceptedSocket& socket) {
   const ConnId id = ++last_id_;
   const SocketSet::Interest interest = {.reading = !stopped_};
+  if (Status status = sockets_.add(socket.fd, id, interest); !status.ok()) {
+    ::close(socket.fd);
+    return status;
+  }
   connections_.emplace(id, Connection{.id = id, .fd = socket.fd, .watched_for = interest});
-  sockets_.add(socket.fd, id, interest);
   core_.on_open(id, clock_.now(), socket.is_local || trust_all_);
   log(Level::Debug, "conn.open", {{"conn", fmt::format("{}", id)}});
+  return {};
 }
 
 void Connections::service(ConnId id) {

@@ -29,8 +29,8 @@ class Connections {
               std::function<void()> on_bytes, std::function<void()> on_closed);
   ~Connections();
 
-  // Takes over the socket.
-  void open(const AcceptedSocket& socket);
+  // Takes over the socket. Io: it cannot be watched, and is closed.
+  Status open(const AcceptedSocket& socket);
   // Writes what may leave, and reads on, stops, or closes as core says. Unknown numbers are passed
   // over.
   void service(ConnId id);

@@ -43,9 +43,10 @@ Server::Server(const Config& config, std::vector<BoundSocket> sockets)
       connections_(
           loop_, core_, clock_, config.checkpoint_from == CheckpointFrom::Any,
           [this] { hand_over_early(); }, [this] { acceptor_.on_room(); }),
-      acceptor_(loop_, std::move(sockets),
-                {.has_room = [this] { return connections_.count() < connections_max_; },
-                 .accepted = [this](const AcceptedSocket& socket) { connections_.open(socket); }}),
+      acceptor_(
+          loop_, std::move(sockets),
+          {.has_room = [this] { return connections_.count() < connections_max_; },
+           .accepted = [this](const AcceptedSocket& socket) { return connections_.open(socket); }}),
       body_reads_(
           loop_,
           [this](const core::BodyRead& read, Result<Body> body) { on_body(read, std::move(body)); },

@@ -1,5 +1,8 @@
 #include "cmd/perenniald/socket_set.h"
 
+#include <cerrno>
+#include <cstring>
+#include <string>
 #include <utility>
 
 #include <sys/epoll.h>
@@ -31,17 +34,19 @@ SocketSet::SocketSet(uv_loop_t& loop, Ready ready, std::function<bool()> has_tim
       has_time_(std::move(has_time)),
       set_(loop, ::epoll_create1(EPOLL_CLOEXEC), [this] { tell(); }) {}
 
-void SocketSet::add(int fd, ConnId conn, Interest interest) {
-  control(EPOLL_CTL_ADD, fd, conn, interest);
+Status SocketSet::add(int fd, ConnId conn, Interest interest) {
+  if (control(EPOLL_CTL_ADD, fd, conn, interest) == 0) return {};
+  return {StatusCode::Io, std::string("epoll: ") + std::strerror(errno)};
 }
 
+// Takes nothing of the kernel that the socket has not.
 void SocketSet::change(int fd, ConnId conn, Interest interest) {
-  control(EPOLL_CTL_MOD, fd, conn, interest);
+  CHECK(control(EPOLL_CTL_MOD, fd, conn, interest) == 0);
 }
 
-void SocketSet::control(int operation, int fd, ConnId conn, Interest interest) {
+int SocketSet::control(int operation, int fd, ConnId conn, Interest interest) {
   epoll_event event = {.events = events_of(interest), .data = {.u64 = conn}};
-  CHECK(::epoll_ctl(set_.fd(), operation, fd, &event) == 0);
+  return ::epoll_ctl(set_.fd(), operation, fd, &event);
 }
 
 // The kernel puts those whom it has told of behind the others. All of a few are passed on, then,

@@ -7,6 +7,7 @@
 
 #include "cmd/perenniald/watched_fd.h"
 #include "engine/types/basic.h"
+#include "engine/types/status.h"
 
 namespace perennial::perenniald {
 
@@ -39,15 +40,16 @@ class SocketSet {
   SocketSet(const SocketSet&) = delete;
   SocketSet& operator=(const SocketSet&) = delete;
 
-  // CHECK: the kernel has no memory for it. A socket that is closed has left the set.
-  void add(int fd, ConnId conn, Interest interest);
+  // Io: the kernel watches no more, for want of memory or by fs.epoll.max_user_watches. A socket
+  // that is closed has left the set.
+  Status add(int fd, ConnId conn, Interest interest);
   // REQUIRES: it was added.
   void change(int fd, ConnId conn, Interest interest);
   // Ends its handle, as the loop's end wants it. It may be destroyed when the loop has run out.
   void close() { set_.close(); }
 
  private:
-  void control(int operation, int fd, ConnId conn, Interest interest);
+  int control(int operation, int fd, ConnId conn, Interest interest);
   void tell();
 
   const Ready ready_;

@@ -1,5 +1,6 @@
-// Limits of connections: past them clients wait, and nobody is turned away.
+// Limits of connections: past them clients wait, and nobody is turned away but by the kernel.
 
+#include <filesystem>
 #include <fstream>
 #include <string>
 #include <vector>
@@ -54,6 +55,37 @@ TEST(ConnectionsMax, FollowsTheLimitOfFileDescriptors) {
   EXPECT_EQ(clients[10].read_reply(short_ms).status().code(), StatusCode::NotFound);
   clients.erase(clients.begin(), clients.begin() + 10);
   for (ClientSocket& client : clients) EXPECT_EQ(client.read_reply().take(), answer);
+  server.signal(SIGTERM);
+  EXPECT_EQ(server.wait().code, 0) << server.stderr_text();
+}
+
+// fs.epoll.max_user_watches is shared with the user's other programs.
+TEST(Watches, ThatAreUsedUpCostAClientAndNotTheServer) {
+  TempDir dir;
+  const std::string address = "unix:" + dir.path() + "/s";
+  const std::string used_up = dir.path() + "/used-up";
+  Launch server(dir.path(),
+                {.flags = {"-b", "data", "-l", "unix:s"},
+                 .variables = {{"LD_PRELOAD", NO_WATCHES}, {"NO_WATCHES_IF", used_up}}});
+  Result<ClientSocket> inside = ClientSocket::connect(address);
+  for (; !inside.ok(); inside = ClientSocket::connect(address)) {
+    ASSERT_EQ(kill(server.pid(), 0), 0) << server.stderr_text();
+    usleep(1'000);  // It does not listen yet.
+  }
+  ASSERT_EQ(inside->ask(question).take(), answer);
+  std::ofstream(used_up).close();
+  for (int i = 0; i < 3; ++i) {
+    Result<ClientSocket> refused = ClientSocket::connect(address);
+    ASSERT_TRUE(refused.ok()) << server.stderr_text();
+    EXPECT_EQ(refused->read_to_end().take(), "");
+    EXPECT_EQ(inside->ask(question).take(), answer);
+  }
+  EXPECT_THAT(server.stderr_text(),
+              testing::HasSubstr("level=warning at=accept error=\"epoll: No space left"));
+  std::filesystem::remove(used_up);
+  Result<ClientSocket> next = ClientSocket::connect(address);
+  ASSERT_TRUE(next.ok());
+  EXPECT_EQ(next->ask(question).take(), answer);
   server.signal(SIGTERM);
   EXPECT_EQ(server.wait().code, 0) << server.stderr_text();
 }

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cerrno>
+#include <cstdio>
 #include <memory>
 #include <string>
 #include <utility>
@@ -99,7 +100,7 @@ class SocketSetTest : public testing::Test {
 
 TEST_F(SocketSetTest, TellsWhatIsAskedForAsLongAsItIsSo) {
   Pair pair;
-  set_->add(pair.ours(), 7, reading);
+  EXPECT_TRUE(set_->add(pair.ours(), 7, reading).ok());
   EXPECT_EQ(turn(), Told{});
   pair.say();
   EXPECT_EQ(turn(), (Told{{7, reading}}));
@@ -124,7 +125,7 @@ TEST_F(SocketSetTest, GoesOnInTheNextTurnWithThoseWhoWereNotToldOf) {
   std::vector<std::unique_ptr<Pair>> pairs;
   for (ConnId id = 0; id < 20; ++id) {
     pairs.push_back(std::make_unique<Pair>());
-    set_->add(pairs.back()->ours(), id, reading);
+    EXPECT_TRUE(set_->add(pairs.back()->ours(), id, reading).ok());
   }
   for (const auto& pair : pairs) pair->say();
   using Ids = std::vector<ConnId>;
@@ -138,7 +139,7 @@ TEST_F(SocketSetTest, GoesOnInTheNextTurnWithThoseWhoWereNotToldOf) {
 
 TEST_F(SocketSetTest, TellsOfTheEndThatItCanBeRead) {
   Pair pair;
-  set_->add(pair.ours(), 7, reading);
+  EXPECT_TRUE(set_->add(pair.ours(), 7, reading).ok());
   pair.close_theirs();
   EXPECT_EQ(turn(), (Told{{7, all}}));
   // Nobody would do anything about it: told of once at most, not for ever.
@@ -151,7 +152,7 @@ TEST_F(SocketSetTest, TellsOfTheEndThatItCanBeRead) {
 
 TEST_F(SocketSetTest, TellsAFullOneWhoseClientIsGoneThatItCanBeWritten) {
   Pair pair;
-  set_->add(pair.ours(), 7, none);
+  EXPECT_TRUE(set_->add(pair.ours(), 7, none).ok());
   pair.fill();
   set_->change(pair.ours(), 7, writing);
   EXPECT_EQ(turn(), Told{});
@@ -161,7 +162,7 @@ TEST_F(SocketSetTest, TellsAFullOneWhoseClientIsGoneThatItCanBeWritten) {
 
 TEST_F(SocketSetTest, TellsOfTheEndOfInputThatNobodyReads) {
   Pair pair;
-  set_->add(pair.ours(), 7, ending);
+  EXPECT_TRUE(set_->add(pair.ours(), 7, ending).ok());
   pair.say();
   EXPECT_EQ(turn(), Told{});
   pair.end_theirs();
@@ -181,10 +182,17 @@ TEST_F(SocketSetTest, TellsOfTheEndOfInputThatNobodyReads) {
   EXPECT_EQ(turn(), Told{});
 }
 
+TEST_F(SocketSetTest, SaysWhatCannotBeWatched) {
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::tmpfile(), std::fclose);
+  const Status status = set_->add(fileno(file.get()), 7, reading);
+  EXPECT_EQ(status.code(), StatusCode::Io);
+  EXPECT_EQ(status.message(), "epoll: Operation not permitted");
+}
+
 TEST_F(SocketSetTest, HasForgottenOneThatIsClosed) {
   auto closed = std::make_unique<Pair>();
   const int number = closed->ours();
-  set_->add(number, 7, reading);
+  EXPECT_TRUE(set_->add(number, 7, reading).ok());
   closed->say();
   closed->close_ours();
   EXPECT_EQ(turn(), Told{});
@@ -193,7 +201,7 @@ TEST_F(SocketSetTest, HasForgottenOneThatIsClosed) {
   ASSERT_EQ(next.ours(), number);
   next.say();
   EXPECT_EQ(turn(), Told{});
-  set_->add(number, 8, reading);
+  EXPECT_TRUE(set_->add(number, 8, reading).ok());
   EXPECT_EQ(turn(), (Told{{8, reading}}));
 }
 
