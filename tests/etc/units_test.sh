@@ -30,6 +30,13 @@ for unit in perenniald.service perenniald.socket; do
   [[ -z $ours ]] || fail "verify of $unit: $ours"
 done
 
+# What a restart does not help, as the README has it, is not restarted for.
+codes=$(sed -n 's/^| \([0-9]*\)\( to \([0-9]*\)\)\{0,1\} | .* | no |$/\1 \3/p' "$root/README.md" |
+  while read -r first last; do seq -s ' ' "$first" "${last:-$first}"; done | paste -sd ' ')
+grep -q '^5 ' <<<"$codes" || fail "no exit codes in README.md, but: $codes"
+grep -qx "RestartPreventExitStatus=$codes" "$root/etc/perenniald.service" ||
+  fail "etc/perenniald.service restarts on some of these exit codes: $codes"
+
 # That verify finds what is wrong: a unit that has a word too many.
 sed 's|^Restart=.*|Restart=sometimes|' "$units/perenniald.service" >"$units/perenniald-wrong.service"
 said=$(systemd-analyze verify --man=no "$units/perenniald-wrong.service" 2>&1 || true)
