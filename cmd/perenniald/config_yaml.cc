@@ -89,7 +89,12 @@ std::string yaml_of(const std::string& text) {
 Problems read_config(Config& config, std::string_view yaml, std::string_view name) {
   Reader reader{config, name, {}, {}};
   try {
-    reader.read(YAML::Load(std::string(yaml)));
+    const std::vector<YAML::Node> documents = YAML::LoadAll(std::string(yaml));
+    if (documents.size() > 1) {
+      reader.problem(documents[1].Mark(), "a second document ('---'): there may be only one");
+    } else if (!documents.empty()) {
+      reader.read(documents[0]);
+    }
   } catch (const YAML::Exception& error) {
     reader.problem(error.mark, error.msg);
   }

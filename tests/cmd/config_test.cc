@@ -110,6 +110,11 @@ TEST(Config, OtherKindsAreTakenAndRefused) {
       {"port: 1\n  user: [", "f:2: "},
       {"[1]: 2", "f:1: expected the name of a setting"},
       {"port: 1\nport: 2", "f:2: port: set twice"},
+      {"---\nport: 1\n...\n# nothing", ""},
+      {"port: 1\n---\nlisten: 127.0.0.1", "f:3: a second document"},
+      {"listen: 127.0.0.1\n---\n", "f:3: a second document"},
+      {"# nothing\n---\nport: 1\n---\nport: 1\n--- 7", "f:5: a second document"},
+      {"port: 1\n---\nuser: [", "f:3: "},
   };
   for (const Case& c : cases) {
     Config config = default_config();
