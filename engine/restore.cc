@@ -9,8 +9,6 @@
 namespace perennial::engine {
 namespace {
 
-// Tube ids are handed out lowest first, so one above this was never handed out.
-constexpr TubeId tube_id_limit = 1u << 26;
 constexpr ConnId nobody = 0;
 
 Status corrupt(std::string message) {

@@ -10,6 +10,7 @@
 
 #include "cmd/common/address.h"
 #include "cmd/common/units.h"
+#include "engine/types/basic.h"
 #include "engine/types/check.h"
 
 namespace perennial::perenniald {
@@ -49,7 +50,7 @@ constexpr ConfigField fields[] = {
      "Past it, clients wait to be accepted. 0: as many as there are file descriptors."},
     {"jobs_max", &Config::jobs_max, Unit::Count, "0", 0, 1'000'000'000'000,
      "The most jobs. Past it: OUT_OF_MEMORY. 0: no limit."},
-    {"tubes_max", &Config::tubes_max, Unit::Count, "1000000", 1, uint32_max,
+    {"tubes_max", &Config::tubes_max, Unit::Count, "1000000", 1, tube_id_limit,
      "The most tubes. Past it: OUT_OF_MEMORY."},
     {"memory_bytes_max", &Config::memory_bytes_max, Unit::Bytes, "0", 0, 1024 * tib,
      "Memory for jobs and clients, past which put gets OUT_OF_MEMORY. 0: no limit."},

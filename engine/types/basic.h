@@ -15,6 +15,8 @@ using JobId = uint64_t;
 inline constexpr JobId foreign_id_max = JobId{1} << 63;
 // A tube's number on disk and in memory. Freed numbers are given out again, lowest first.
 using TubeId = uint32_t;
+// What is not below this was never given out: no more tubes are let in, and none is restored.
+inline constexpr TubeId tube_id_limit = 1u << 26;
 // A connection's number, from 1, never used twice in one process. 0 is nobody.
 using ConnId = uint64_t;
 // The number of a batch of transitions, from 1. Never resets in the life of a data directory.

@@ -49,7 +49,7 @@ INSTANTIATE_TEST_SUITE_P(
                     [](Engine& engine) { return engine.restore_tube(4, "default"); },
                     "number 0 is that of default"},
         RefusedCase{"TubeNumberTooHigh",
-                    [](Engine& engine) { return engine.restore_tube(UINT32_MAX, "high"); },
+                    [](Engine& engine) { return engine.restore_tube(tube_id_limit, "high"); },
                     "out of range"},
         RefusedCase{
             "JobTwice",
