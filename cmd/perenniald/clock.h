@@ -4,6 +4,7 @@
 #include <chrono>
 #include <optional>
 
+#include "cmd/perenniald/loop_lag.h"
 #include "engine/types/basic.h"
 
 namespace perennial::perenniald {
@@ -36,22 +37,14 @@ class TurnClock {
   // The loop is about to block.
   void end_turn() {
     if (!turn_start_) return;
-    const Nanos end = steady();
-    if (end - window_start_ > window) {
-      window_start_ = end;
-      lag_before_ = lag_;
-      lag_ = 0;
-    }
-    lag_ = std::max(lag_, end - *turn_start_);
+    lag_.on_turn(*turn_start_, steady());
     turn_start_.reset();
   }
 
-  // The longest turn of the last seconds: how long a client may have waited for the loop.
-  Nanos lag() const { return std::max(lag_, lag_before_); }
+  // The longest turn of the last seconds, without this one.
+  Nanos lag() { return lag_.longest(steady()); }
 
  private:
-  static constexpr Nanos window = 5 * nanos_per_second;
-
   static Nanos wall() {
     const auto time = std::chrono::system_clock::now().time_since_epoch();
     return std::chrono::duration_cast<std::chrono::nanoseconds>(time).count();
@@ -64,9 +57,7 @@ class TurnClock {
   Nanos wall_start_;
   Nanos steady_start_;
   std::optional<Nanos> turn_start_;
-  Nanos window_start_ = 0;
-  Nanos lag_ = 0;
-  Nanos lag_before_ = 0;
+  LoopLag lag_;
 };
 
 }  // namespace perennial::perenniald
