@@ -130,8 +130,9 @@ struct Engine::Visitor {
   void operator()(const Quit&) const { CHECK(!"quit is core's"); }
   void operator()(const Checkpoint&) const { CHECK(!"checkpoint is core's"); }
   void operator()(const Malformed& malformed) const {
-    const bool bad = malformed.kind == Malformed::Kind::BadFormat;
-    answer(bad ? Word::BadFormat : Word::UnknownCommand);
+    if (malformed.kind == Malformed::Kind::BadPauseTube) ++counts().pause_tube;
+    const bool unknown = malformed.kind == Malformed::Kind::UnknownCommand;
+    answer(unknown ? Word::UnknownCommand : Word::BadFormat);
   }
 
   const Tube& tube() const { return engine.tube_of(conn().used); }

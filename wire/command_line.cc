@@ -108,7 +108,8 @@ Command pause_tube(std::string_view args) {
   const std::string_view name = args.substr(0, static_cast<size_t>(end - args.begin()));
   args.remove_prefix(name.size());
   uint32_t delay_s = 0;
-  if (!is_tube_name(name) || !take(args, delay_s) || !args.empty()) return bad_format;
+  if (name.empty() || !take(args, delay_s) || !args.empty()) return bad_format;
+  if (!is_tube_name(name)) return Malformed{Malformed::Kind::BadPauseTube};
   return PauseTube{std::string(name), delay_s};
 }
 

@@ -94,7 +94,13 @@ struct Checkpoint {
 
 // A line that is no command: over-long, with a NUL byte, with a bad number or name, or unknown.
 struct Malformed {
-  enum class Kind : uint8_t { BadFormat, UnknownCommand };
+  enum class Kind : uint8_t {
+    BadFormat,
+    // A bad format that counts as a pause-tube: beanstalkd counts it before it looks at the length
+    // and the first byte of the name.
+    BadPauseTube,
+    UnknownCommand
+  };
   Kind kind;
 };
 

@@ -137,6 +137,7 @@ Command Inputs::command(size_t kind, const Naive& naive) {
       if (chance(2)) return PutNoCrlf{};
       if (chance(2)) return PutTooBig{};
       if (chance(2)) return PutTrailingJunk{};
+      if (chance(2)) return Malformed{Malformed::Kind::BadPauseTube};
       return Malformed{chance(2) ? Malformed::Kind::BadFormat : Malformed::Kind::UnknownCommand};
   }
 }

@@ -330,7 +330,15 @@ struct Naive::Apply {
   void operator()(const Quit&) const { CHECK(!"quit is core's"); }
   void operator()(const Checkpoint&) const { CHECK(!"checkpoint is core's"); }
   void operator()(const Malformed& malformed) const {
-    say(malformed.kind == Malformed::Kind::BadFormat ? Word::BadFormat : Word::UnknownCommand);
+    switch (malformed.kind) {
+      case Malformed::Kind::BadPauseTube:
+        ++n.commands_.pause_tube;
+        return say(Word::BadFormat);
+      case Malformed::Kind::BadFormat:
+        return say(Word::BadFormat);
+      case Malformed::Kind::UnknownCommand:
+        return say(Word::UnknownCommand);
+    }
   }
 };
 

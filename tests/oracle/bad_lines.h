@@ -7,8 +7,7 @@ namespace perennial::oracle {
 
 using std::string_literals::operator""s;
 
-// All are refused, by both versions, and none has a body. A pause of a name that begins with a dash
-// is left out: beanstalkd refuses it too, but counts it in cmd-pause-tube.
+// All are refused, by both versions, and none has a body.
 inline const std::vector<std::string> bad_lines = {
     "",
     " ",
@@ -106,6 +105,15 @@ inline const std::vector<std::string> bad_lines = {
     "pause-tube a",
     "pause-tube a1000",
     "pause-tube a@b 1000",
+    "pause-tube -a 1000",
+    "pause-tube - 0",
+    "pause-tube-a 1000",
+    "pause-tube -a",
+    "pause-tube -a 4294967296",
+    "pause-tube -a 1000 ",
+    "pause-tube " + std::string(200, 'n') + " 4294967296",
+    "pause-tube " + std::string(201, 'n') + " 0",
+    "pause-tube " + std::string(201, 'n') + " x",
     "pause-tube a 4294967296",
     "pause-tube a 1000 ",
     "pause",

@@ -57,7 +57,16 @@ struct Describer {
     return checkpoint.trailing_junk ? "checkpoint-trailing-junk" : "checkpoint";
   }
   std::string operator()(const Malformed& malformed) const {
-    return malformed.kind == Malformed::Kind::BadFormat ? "bad" : "unknown";
+    switch (malformed.kind) {
+      case Malformed::Kind::BadFormat:
+        return "bad";
+      case Malformed::Kind::BadPauseTube:
+        return "bad pause-tube";
+      case Malformed::Kind::UnknownCommand:
+        return "unknown";
+    }
+    CHECK(!"a kind that is none");
+    return {};
   }
 };
 
