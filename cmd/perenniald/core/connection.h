@@ -19,7 +19,6 @@ struct Core::Connection {
   wire::Parser parser;
   Outbox outbox;
   std::string backlog;      // Bytes that came while a command before them was unanswered.
-  size_t backlog_at = 0;    // The first of them that has not been parsed.
   bool unanswered = false;  // A command is with the engine, or waits for a checkpoint.
   bool at_end = false;      // The client will send nothing more.
   bool quitting = false;    // quit was run: what follows it is not.
@@ -35,7 +34,7 @@ struct Core::Connection {
   size_t counted_output_bytes = 0;
   size_t counted_held_bytes = 0;
 
-  size_t backlog_bytes() const { return backlog.size() - backlog_at; }
+  size_t backlog_bytes() const { return backlog.size(); }
   // Answers that have not left.
   size_t output_bytes() const { return outbox.bytes(); }
   // Memory for all that waits: what has not been run, or not been sent.

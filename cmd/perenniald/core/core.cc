@@ -149,8 +149,7 @@ std::optional<wire::Stranger> Core::stranger(ConnId id) const {
 void Core::run_backlog(Connection& conn, Nanos now) {
   // The parser is given the backlog itself: nothing is added to it before run() returns.
   const std::string backlog = std::exchange(conn.backlog, {});
-  const size_t at = std::exchange(conn.backlog_at, 0);
-  run(conn, std::span(backlog).subspan(at), now);
+  run(conn, backlog, now);
 }
 
 void Core::make_runnable(Connection& conn) {
