@@ -5,6 +5,7 @@
 
 #include "store/file_system.h"
 #include "store/rocks_status.h"
+#include "store/rocksdb_versions.h"
 #include "store/store_impl.h"
 #include "store/tuning.h"
 
@@ -87,9 +88,7 @@ Result<Database> Database::open_read_only(const std::string& path, const Options
   std::vector<rocksdb::ColumnFamilyDescriptor> wanted = descriptors(options);
   wanted.resize(families);
   Database database;
-  rocksdb::DB* opened = nullptr;
-  const auto status = rocksdb::DB::OpenForReadOnly(how, path, wanted, &database.families_, &opened);
-  database.db_.reset(opened);
+  const auto status = open_db_for_read_only(database.db_, how, path, wanted, &database.families_);
   if (!status.ok()) return opening_status(status);
   database.env_ = std::move(env);
   return database;
@@ -119,9 +118,7 @@ Result<Database> Database::open_with(Database&& database, const rocksdb::DBOptio
                                      const std::string& path,
                                      const std::vector<rocksdb::ColumnFamilyDescriptor>& families) {
   database.files_ = how.sst_file_manager;
-  rocksdb::DB* opened = nullptr;
-  const auto status = rocksdb::DB::Open(how, path, families, &database.families_, &opened);
-  database.db_.reset(opened);
+  const auto status = open_db(database.db_, how, path, families, &database.families_);
   if (!status.ok()) return opening_status(status);
   return std::move(database);
 }

@@ -8,6 +8,7 @@
 
 #include "store/debt.h"
 #include "store/id_memtable.h"
+#include "store/rocksdb_versions.h"
 #include "store/tombstones.h"
 
 namespace perennial::store {
@@ -89,7 +90,7 @@ rocksdb::DBOptions db_options(const Options& options, std::shared_ptr<rocksdb::L
   db.skip_stats_update_on_db_open = true;
   db.bytes_per_sync = 1 * mib;  // A table's sync is spread out, so that it delays no log's.
   db.strict_bytes_per_sync = true;
-  db.fail_if_options_file_error = true;
+  fail_if_options_file_error(db);
   db.max_bgerror_resume_count = 0;
   // The loop reads bodies that are in memory. It must not be the one to delete a table that a
   // compaction has replaced meanwhile.

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "store/format.h"
+#include "store/rocksdb_versions.h"
 #include "tests/support/server_process.h"
 
 namespace perennial::support {
@@ -151,9 +152,8 @@ TEST(Start, ANewerFormatEndsWith65) {
   std::vector<rocksdb::ColumnFamilyDescriptor> families;
   for (const std::string& name : names) families.emplace_back(name, rocksdb::ColumnFamilyOptions());
   std::vector<rocksdb::ColumnFamilyHandle*> handles;
-  rocksdb::DB* opened = nullptr;
-  ASSERT_TRUE(rocksdb::DB::Open({}, path, families, &handles, &opened).ok());
-  const std::unique_ptr<rocksdb::DB> db(opened);
+  std::unique_ptr<rocksdb::DB> db;
+  ASSERT_TRUE(store::open_db(db, rocksdb::DBOptions(), path, families, &handles).ok());
   const auto key = store::meta_key(store::MetaTag::FormatVersion);
   const auto newer = store::encode_format_version(store::format_version + 1);
   ASSERT_TRUE(db->Put({}, {key.data(), key.size()}, {newer.data(), newer.size()}).ok());

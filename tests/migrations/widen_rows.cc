@@ -11,6 +11,7 @@
 #include <rocksdb/write_batch.h>
 
 #include "engine/types/check.h"
+#include "store/rocksdb_versions.h"
 
 namespace perennial::migrations {
 namespace {
@@ -87,9 +88,8 @@ std::string raw_rows(const std::string& data_dir) {
   std::vector<rocksdb::ColumnFamilyDescriptor> wanted;
   for (const std::string& name : names) wanted.emplace_back(name, rocksdb::ColumnFamilyOptions());
   std::vector<rocksdb::ColumnFamilyHandle*> handles;
-  rocksdb::DB* opened = nullptr;
-  CHECK(rocksdb::DB::OpenForReadOnly({}, path, wanted, &handles, &opened).ok());
-  const std::unique_ptr<rocksdb::DB> db(opened);
+  std::unique_ptr<rocksdb::DB> db;
+  CHECK(store::open_db_for_read_only(db, rocksdb::DBOptions(), path, wanted, &handles).ok());
   std::string out;
   for (rocksdb::ColumnFamilyHandle* const family : handles) {
     const std::unique_ptr<rocksdb::Iterator> at(db->NewIterator({}, family));

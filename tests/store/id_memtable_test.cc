@@ -14,6 +14,7 @@
 #include <rocksdb/db.h>
 
 #include "store/format.h"
+#include "store/rocksdb_versions.h"
 #include "tests/store/temp_dir.h"
 
 namespace perennial::store {
@@ -38,10 +39,8 @@ class IdMemtable : public testing::TestWithParam<IdMemtableUse> {
     options.write_buffer_size = 1 << 20;
     options.max_write_buffer_number = 4;
     options.memtable_factory = make_id_memtable_factory(GetParam());
-    rocksdb::DB* db = nullptr;
-    const rocksdb::Status status = rocksdb::DB::Open(options, dir_.data_dir(), &db);
+    const rocksdb::Status status = open_db(db_, options, dir_.data_dir());
     ASSERT_TRUE(status.ok()) << status.ToString();
-    db_.reset(db);
   }
 
   void put(uint64_t id, const std::string& value) {

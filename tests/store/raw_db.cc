@@ -3,6 +3,7 @@
 #include <rocksdb/metadata.h>
 
 #include "engine/types/check.h"
+#include "store/rocksdb_versions.h"
 
 namespace perennial::store {
 namespace {
@@ -21,9 +22,7 @@ RawDb::RawDb(const std::string& data_dir) {
   for (const std::string& name : names) {
     families.emplace_back(name, rocksdb::ColumnFamilyOptions());
   }
-  rocksdb::DB* db = nullptr;
-  CHECK(rocksdb::DB::Open({}, path, families, &families_, &db).ok());
-  db_.reset(db);
+  CHECK(open_db(db_, rocksdb::DBOptions(), path, families, &families_).ok());
 }
 
 RawDb::~RawDb() {
