@@ -74,7 +74,7 @@ void Engine::check_tubes() const {
     const Tube& tube = *tube_list_[i];
     CHECK(tube.list_index == i);
     CHECK(&tube_of(tube.id) == &tube);
-    CHECK(tubes_by_name_.at(tube.name) == &tube);
+    CHECK(tubes_by_name_.find(tube.name) == &tube);
     CHECK(tube.id == 0 || tube.referenced());
     CHECK(tube.stored || tube.job_count() == 0);
     CHECK(tube.stored || !tube.paused());

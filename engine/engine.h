@@ -17,6 +17,7 @@
 #include "engine/input.h"
 #include "engine/job_pool.h"
 #include "engine/tube.h"
+#include "engine/tubes_by_name.h"
 #include "engine/types/id_map.h"
 #include "engine/types/status.h"
 
@@ -175,8 +176,7 @@ class Engine {
 
   std::vector<std::unique_ptr<Tube>> tubes_;  // By id; freed ids are empty.
   std::priority_queue<TubeId, std::vector<TubeId>, std::greater<>> free_tube_ids_;
-  absl::flat_hash_map<std::string_view, Tube*>
-      tubes_by_name_;  // The views are of the tubes' own names.
+  TubesByName tubes_by_name_;
   // protocol.txt, "list-tubes", in beanstalkd's order: by creation, and the last one takes the
   // place of one that ends.
   std::vector<Tube*> tube_list_;

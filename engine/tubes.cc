@@ -5,8 +5,7 @@
 namespace perennial::engine {
 
 Tube* Engine::find_tube(std::string_view name) {
-  const auto found = tubes_by_name_.find(name);
-  return found != tubes_by_name_.end() ? found->second : nullptr;
+  return tubes_by_name_.find(name);
 }
 
 Tube* Engine::take_tube(std::string_view name) {
@@ -33,7 +32,7 @@ Tube& Engine::make_tube(TubeId id, std::string_view name) {
   tube.name = name;
   tube.list_index = static_cast<uint32_t>(tube_list_.size());
   tube_list_.push_back(&tube);
-  tubes_by_name_.emplace(tube.name, &tube);
+  tubes_by_name_.insert(tube);
   return tube;
 }
 
@@ -48,7 +47,7 @@ void Engine::end_if_unused(Tube& tube) {
   if (tube.id == 0 || tube.referenced()) return;
   if (tube.stored) out_->transitions.emplace_back(TubeEnded{tube.id});
   if (tube.paused()) tubes_by_pause_.remove(tube);
-  tubes_by_name_.erase(tube.name);
+  tubes_by_name_.erase(tube);
   Tube* const last = tube_list_.back();
   tube_list_[tube.list_index] = last;
   last->list_index = tube.list_index;
