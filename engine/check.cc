@@ -70,6 +70,7 @@ void Engine::check_tubes() const {
   size_t tubes_paused = 0;
   size_t reserved = 0;
   size_t urgent = 0;
+  size_t name_bytes = 0;
   for (size_t i = 0; i < tube_list_.size(); ++i) {
     const Tube& tube = *tube_list_[i];
     CHECK(tube.list_index == i);
@@ -79,6 +80,7 @@ void Engine::check_tubes() const {
     CHECK(tube.stored || tube.job_count() == 0);
     CHECK(tube.stored || !tube.paused());
     CHECK(tube.paused() || tube.ready.empty() || tube.waiting.empty());
+    CHECK(has_ready_[tube.id] == (!tube.paused() && !tube.ready.empty()));
     tube.ready.check();
     tube.delayed.check();
     tube.buried.check();
@@ -86,7 +88,9 @@ void Engine::check_tubes() const {
     tubes_paused += tube.paused();
     reserved += tube.reserved_count;
     urgent += tube.urgent_count;
+    name_bytes += tube.name.size();
   }
+  CHECK(name_bytes == name_bytes_);
   CHECK(tubes_by_name_.size() == tube_list_.size());
   CHECK(tubes_by_delay_.size() == tubes_delayed);
   CHECK(tubes_by_pause_.size() == tubes_paused);
@@ -110,17 +114,17 @@ void Engine::check_conns() const {
     conn->reserved.check();
     const bool timed = !conn->closing && (!conn->reserved.empty() || conn->wait_until);
     CHECK(timed == (conn->deadline_index != not_in_heap));
-    if (conn->closing) continue;
-    ++open;
-    ++used[conn->used];
-    producers += conn->producer;
-    workers += conn->worker;
-    waiting += conn->waiting;
-    for (const WatchLink& link : conn->watched) {
+    used[conn->used] += conn->uses_tube;
+    for (const WatchLink& link : conn->watched.links()) {
       CHECK(link.conn == conn.get());
       CHECK(++watched[link.tube] > 0);
       waited[link.tube] += conn->waiting;
     }
+    if (conn->closing) continue;
+    ++open;
+    producers += conn->producer;
+    workers += conn->worker;
+    waiting += conn->waiting;
   }
   CHECK(open == connections_);
   CHECK(producers == producers_);

@@ -32,9 +32,10 @@ class DelayedJobs {
 
   // ---- A split.
   bool is_split() const { return is_split_; }
-  // REQUIRES: !is_split(), is_joined().
+  bool may_split() const { return !is_split_ && is_joined(); }
+  // REQUIRES: may_split().
   void split() {
-    CHECK(!is_split_ && is_joined());
+    CHECK(may_split());
     is_split_ = true;
   }
   // The first of those that were there when it was split. REQUIRES: is_split().

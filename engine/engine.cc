@@ -144,6 +144,8 @@ struct Engine::Visitor {
 Engine::Engine(const Limits& limits) : limits_(limits) {
   CHECK(limits.moves_per_turn_max > 0);
   CHECK(limits.id_block > 0);
+  CHECK(limits.cost_per_turn_max > 0);
+  CHECK(limits.names_per_part_max > 0);
   tubes_.emplace_back();
   make_tube(0, "default");
 }
@@ -152,16 +154,20 @@ Engine::~Engine() = default;
 
 void Engine::apply(const Input& input, Output& out) {
   CHECK(input.now >= now_);
-  if (input.now > now_ || std::holds_alternative<Tick>(input.event)) moves_ = 0;
+  if (input.now > now_ || std::holds_alternative<Tick>(input.event)) moves_ = cost_ = 0;
+  const uint32_t moves_before = moves_;
+  const uint64_t cost_before = cost_;
   now_ = input.now;
   room_ = input.room;
   out_ = &out;
   std::visit(Visitor{*this, input.conn}, input.event);
   out_ = nullptr;
+  out.cost += cost_ - cost_before + (moves_ - moves_before) * cost::job_moved;
 }
 
 std::optional<Nanos> Engine::next_deadline(bool go_on) const {
   if (go_on && !left_over_.empty()) return now_;
+  if (!leaving_.empty() || !listings_.empty() || !ended_tubes_.empty()) return now_;
   std::optional<Nanos> soonest;
   const auto consider = [&soonest](const auto& heap) {
     if (heap.empty()) return;
@@ -180,7 +186,7 @@ size_t Engine::memory_bytes() const {
   constexpr size_t tube_bytes = sizeof(Tube) + 512;
   constexpr size_t conn_bytes = sizeof(Conn) + 512;
   return pool_.bytes() + jobs_.size() * (id_map_bytes + heap_entry_bytes) +
-         tube_list_.size() * tube_bytes + conns_.size() * conn_bytes;
+         (tube_list_.size() + ended_tubes_.size()) * tube_bytes + conns_.size() * conn_bytes;
 }
 
 void Engine::answer(const Conn& conn, Reply reply) {

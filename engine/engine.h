@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -12,10 +13,12 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "engine/conn.h"
+#include "engine/cost.h"
 #include "engine/heap.h"
 #include "engine/image.h"
 #include "engine/input.h"
 #include "engine/job_pool.h"
+#include "engine/listing.h"
 #include "engine/tube.h"
 #include "engine/tubes_by_name.h"
 #include "engine/types/id_map.h"
@@ -31,8 +34,10 @@ namespace perennial::engine {
 //
 // Invariants: a job is in exactly one heap, that of its state. No tube that is not paused has both
 // a ready job and a waiting connection. The cost of an input grows with the logarithm of what there
-// is, with the tubes that its own connection watches, and with the jobs it moves, which are at most
-// moves_per_turn_max in a turn: inputs of the same time, up to the next Tick.
+// is, with the tubes that the connections watch that it concerns, and with the jobs it moves. What
+// may concern many, or move many, goes on over several turns, each of which ends soon after
+// moves_per_turn_max or cost_per_turn_max. A turn is all inputs of the same time, up to the next
+// Tick.
 class Engine {
  public:
   explicit Engine(const Limits& limits);
@@ -64,6 +69,9 @@ class Engine {
   size_t job_count() const { return jobs_.size(); }
   StateCounts state_counts() const { return counts_; }
   uint64_t jobs_damaged() const { return jobs_damaged_; }
+  // How long the answers to list-tubes and list-tubes-watched would be.
+  NamesSize tubes_size() const { return {tube_list_.size(), name_bytes_}; }
+  NamesSize watched_size(ConnId conn) const;
   // About, in bytes.
   size_t memory_bytes() const;
   Image image() const;
@@ -118,7 +126,9 @@ class Engine {
   // has both and is not paused, serve() without asking.
   void hand_out(Tube& tube);
   void serve(Tube& tube);
-  bool turn_is_over() const { return moves_ >= limits_.moves_per_turn_max; }
+  bool turn_is_over() const { return moves_ >= limits_.moves_per_turn_max || cost_is_spent(); }
+  // What moves no job looks at this only, and need not wait for the disk.
+  bool cost_is_spent() const { return cost_ >= limits_.cost_per_turn_max; }
 
   // -- Connections.
   Conn& conn_of(ConnId id);
@@ -128,8 +138,10 @@ class Engine {
   void schedule(Conn& conn);
   bool deadline_soon(const Conn& conn) const;
   Job* best_ready(const Conn& conn);
+  void leave_next_tube(Conn& conn);
   bool begin_kick(KickLeft& kick, Tube& tube);
   void go_on_kicking(Conn& conn);
+  void leave_kick(Conn& conn);
   // Its connection is gone, or it has come to its end.
   void end_kick(Conn& conn);
   void go_on_closing(Conn& conn);
@@ -150,13 +162,22 @@ class Engine {
   void end_if_unused(Tube& tube);
   void end_pause(Tube& tube);
   void schedule_delayed(Tube& tube);
+  void note_ready(const Tube& tube) { has_ready_[tube.id] = !tube.paused() && !tube.ready.empty(); }
+
+  // -- Listings in parts.
+  void list(ConnId asker, ConnId watcher);
+  bool is_listing() const { return !listings_.empty() && listings_.front().begun; }
+  void begin(Listing& listing);
+  void give_part(Listing& listing);
 
   // -- Tick, in its order.
   void tick_delayed();
   void tick_pauses();
   void tick_conns();
   void tick_conn(Conn& conn);
+  void tick_leaving();
   void tick_left_over();
+  void tick_listings();
 
   void answer(const Conn& conn, Reply reply);
 
@@ -180,13 +201,22 @@ class Engine {
   // protocol.txt, "list-tubes", in beanstalkd's order: by creation, and the last one takes the
   // place of one that ends.
   std::vector<Tube*> tube_list_;
+  size_t name_bytes_ = 0;  // Of their names.
+  // By id: whether a job may be reserved from it. A bit each, so that a connection that watches
+  // very many tubes finds the few that count.
+  std::vector<bool> has_ready_;
   IndexedHeap<Tube, &Tube::delayed_index> tubes_by_delay_;  // Their soonest delayed job.
   IndexedHeap<Tube, &Tube::pause_index> tubes_by_pause_;    // The ends of their pauses.
 
   absl::flat_hash_map<ConnId, std::unique_ptr<Conn>> conns_;
   IndexedHeap<Conn, &Conn::deadline_index> conns_by_deadline_;
-  // What did not fit into a turn, oldest first: connections that kick, or that are closing.
+  // What did not fit into a turn, oldest first: connections that kick, or that are closing and have
+  // jobs to give back.
   std::vector<ConnId> left_over_;
+  std::deque<ConnId> leaving_;                      // Closing connections that have tubes to leave.
+  std::deque<Listing> listings_;                    // The first may have begun.
+  std::vector<ConnId> list_askers_;                 // Of the listing of all that has not begun.
+  std::vector<std::unique_ptr<Tube>> ended_tubes_;  // While a listing is made that may name them.
 
   bool draining_ = false;
   StateCounts counts_;
@@ -204,6 +234,7 @@ class Engine {
   Nanos now_ = 0;
   bool room_ = true;
   uint32_t moves_ = 0;  // And of those before it in its turn.
+  uint64_t cost_ = 0;   // Likewise, without that of moves.
   Output* out_ = nullptr;
 };
 

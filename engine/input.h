@@ -22,6 +22,10 @@ struct Limits {
   // From so many moves on in one turn, which is all inputs of the same time up to the next Tick, a
   // kick, a connection's end and a Tick move no more; what is left is due at once. At least 1.
   uint32_t moves_per_turn_max = 10'000;
+  // The same for what else they cost, in the unit of Output::cost, and for listings. At least 1.
+  uint64_t cost_per_turn_max = 500'000;
+  // A listing of more tubes is given in parts of so many, in the turns after. At least 1.
+  uint32_t names_per_part_max = 4'096;
   // How many ids one NextIdRaised makes available. At least 1.
   uint32_t id_block = 10'000;
 };
@@ -54,15 +58,30 @@ struct ConnReply {
   Reply reply;
 };
 
+// A part of a listing that is too long for one turn. The connections get no other reply between its
+// first and its last, which ends the reply.
+struct NamesPart {
+  std::vector<ConnId> conns;
+  NamesSize size;  // Of all parts together.
+  TubeNames names = {};
+  bool is_first = false;
+  bool is_last = false;
+};
+
 // What an input led to, in the order in which it happened. Reused from turn to turn: apply()
 // appends.
 struct Output {
   std::vector<Transition> transitions;
   std::vector<ConnReply> replies;
+  std::vector<NamesPart> names_parts;
+  // What it cost: cost.h. Nothing for what every input costs.
+  uint64_t cost = 0;
 
   void clear() {
     transitions.clear();
     replies.clear();
+    names_parts.clear();
+    cost = 0;
   }
 };
 

@@ -149,17 +149,26 @@ bool Engine::begin_kick(KickLeft& kick, Tube& tube) {
   const size_t count = kick.buried ? tube.buried.size() : tube.delayed.size();
   kick.remaining = static_cast<uint32_t>(std::min<size_t>(kick.remaining, count));
   kick.order_end = next_bury_order_;
-  // Each job may move twice, the second time to a connection that waits.
-  const uint64_t moves = uint64_t{2} * kick.remaining;
-  if (kick.buried || moves_ + moves <= limits_.moves_per_turn_max) return true;
+  if (kick.buried || tube.delayed.may_split()) return true;
+  // What could make it longer than its moves are connections that wait.
+  kick.whole = tube.waiting.empty() && moves_ + kick.remaining <= limits_.moves_per_turn_max;
+  if (kick.whole) return true;
   if (tube.delayed.is_split()) return false;
   for (; !tube.delayed.is_joined(); ++moves_) {
     if (turn_is_over()) return false;
     tube.delayed.join_one();
   }
-  tube.delayed.split();
-  kick.is_splitting = true;
   return true;
+}
+
+// The turn is over before the kick is.
+void Engine::leave_kick(Conn& conn) {
+  KickLeft& kick = *conn.kick;
+  if (!kick.buried && !kick.is_splitting) {
+    tube_of(conn.used).delayed.split();
+    kick.is_splitting = true;
+  }
+  left_over_.push_back(conn.id);
 }
 
 void Engine::go_on_kicking(Conn& conn) {
@@ -170,7 +179,7 @@ void Engine::go_on_kicking(Conn& conn) {
   while (kick.remaining > 0) {
     Job* const job = next_to_kick(kick, tube);
     if (job == nullptr) break;
-    if (turn_is_over()) return left_over_.push_back(conn.id);
+    if (turn_is_over() && !kick.whole) return leave_kick(conn);
     ++job->kicks;
     ++kick.kicked;
     --kick.remaining;
@@ -220,7 +229,8 @@ void Engine::leave(Job& job) {
   count(job, -1);
   switch (job.state) {
     case JobState::Ready:
-      return tube.ready.remove(job);
+      tube.ready.remove(job);
+      return note_ready(tube);
     case JobState::Buried:
       return tube.buried.remove(job);
     case JobState::Delayed:
@@ -239,7 +249,8 @@ void Engine::enter(Job& job) {
   count(job, 1);
   switch (job.state) {
     case JobState::Ready:
-      return tube.ready.push(job.priority, job.id, job);
+      tube.ready.push(job.priority, job.id, job);
+      return note_ready(tube);
     case JobState::Buried:
       return tube.buried.push(job.order, job.id, job);
     case JobState::Delayed:

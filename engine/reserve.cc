@@ -42,24 +42,16 @@ void Engine::on_closed(Conn& conn) {
   --connections_;
   producers_ -= conn.producer ? 1 : 0;
   workers_ -= conn.worker ? 1 : 0;
-  // A kick in progress ends where it is; its connection is among the left over ones already.
-  const bool listed = conn.kick.has_value();
-  if (listed) end_kick(conn);
+  // A kick in progress ends where it is.
+  if (conn.kick) {
+    end_kick(conn);
+    std::erase(left_over_, conn.id);
+  }
   conn.closing = true;
   schedule(conn);
-  // The first, then the others from the last: the order in which beanstalkd leaves them, which
-  // shows in the order of list-tubes when several end.
-  if (!conn.watched.empty()) std::reverse(conn.watched.begin() + 1, conn.watched.end());
-  for (const WatchLink& link : conn.watched) {
-    Tube& tube = tube_of(link.tube);
-    --tube.watching_count;
-    end_if_unused(tube);
-  }
-  conn.watched.clear();
-  Tube& used = tube_of(conn.used);
-  --used.using_count;
-  end_if_unused(used);
-  if (!listed) go_on_closing(conn);
+  while (conn.uses_tube && !cost_is_spent()) leave_next_tube(conn);
+  if (conn.uses_tube) return leaving_.push_back(conn.id);
+  go_on_closing(conn);
 }
 
 // A reservation ends with its connection: protocol.txt, "reserve"; no counter of the job tells of
@@ -70,6 +62,15 @@ void Engine::go_on_closing(Conn& conn) {
     move_to_ready(*conn.reserved.top().item, false);
   }
   conns_.erase(conn.id);
+}
+
+// Those that it watches, then the one that it uses.
+void Engine::leave_next_tube(Conn& conn) {
+  cost_ += cost::tube_left;
+  conn.uses_tube = !conn.watched.empty();
+  Tube& tube = tube_of(conn.uses_tube ? conn.watched.leave_next() : conn.used);
+  --(conn.uses_tube ? tube.watching_count : tube.using_count);
+  end_if_unused(tube);
 }
 
 void Engine::on_reserve(Conn& conn, std::optional<uint32_t> timeout_s) {
@@ -111,10 +112,11 @@ void Engine::reserve(Conn& conn, Job& job) {
 
 Job* Engine::best_ready(const Conn& conn) {
   const JobHeap::Entry* best = nullptr;
-  for (const WatchLink& link : conn.watched) {
-    const Tube& tube = tube_of(link.tube);
-    if (tube.paused() || tube.ready.empty()) continue;
-    const JobHeap::Entry& top = tube.ready.top();
+  cost_ += conn.watched.size() * cost::tube_looked_at;
+  for (const WatchLink& link : conn.watched.links()) {
+    if (!has_ready_[link.tube]) continue;
+    cost_ += cost::ready_tube;
+    const JobHeap::Entry& top = tube_of(link.tube).ready.top();
     if (best == nullptr || top.before(*best)) best = &top;
   }
   return best != nullptr ? best->item : nullptr;
@@ -135,7 +137,8 @@ void Engine::serve(Tube& tube) {
 void Engine::start_waiting(Conn& conn, std::optional<Nanos> until) {
   conn.waiting = true;
   conn.wait_until = until;
-  for (WatchLink& link : conn.watched) tube_of(link.tube).waiting.push_back(link);
+  cost_ += conn.watched.size() * cost::tube_waited_on;
+  for (WatchLink& link : conn.watched.links()) tube_of(link.tube).waiting.push_back(link);
   ++waiting_;
   schedule(conn);
 }
@@ -143,7 +146,8 @@ void Engine::start_waiting(Conn& conn, std::optional<Nanos> until) {
 void Engine::stop_waiting(Conn& conn) {
   conn.waiting = false;
   conn.wait_until.reset();
-  for (WatchLink& link : conn.watched) tube_of(link.tube).waiting.remove(link);
+  cost_ += cost::wait_ended + conn.watched.size() * cost::tube_waited_on;
+  for (WatchLink& link : conn.watched.links()) tube_of(link.tube).waiting.remove(link);
   --waiting_;
   schedule(conn);
 }

@@ -42,6 +42,7 @@ Status Engine::restore_pause(const TubePaused& pause, Nanos now) {
   tube.pause = pause.pause;
   // A clock that was set back must not make a pause longer than it was asked to be.
   tube.pause_until = std::clamp<Nanos>(pause.until, 0, now + pause.pause);
+  note_ready(tube);
   tubes_by_pause_.push(static_cast<uint64_t>(tube.pause_until), tube.id, tube);
   return {};
 }
@@ -64,6 +65,7 @@ Status Engine::restore_job(const JobRow& row, Nanos now) {
   if (row.state == JobState::Reserved && !conns_.contains(nobody)) {
     auto conn = std::make_unique<Conn>();
     conn->closing = true;
+    conn->uses_tube = false;
     conns_.emplace(nobody, std::move(conn));
     left_over_.push_back(nobody);
   }

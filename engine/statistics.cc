@@ -73,6 +73,8 @@ void Engine::on_stats(Conn& conn) {
 }
 
 void Engine::on_list_tubes(Conn& conn) {
+  if (tube_list_.size() > limits_.names_per_part_max) return list(conn.id, 0);
+  cost_ += tube_list_.size() * cost::name_listed;
   auto names = std::make_unique<TubeNames>();
   names->names.reserve(tube_list_.size());
   for (const Tube* tube : tube_list_) names->names.push_back(tube->name);
@@ -80,9 +82,13 @@ void Engine::on_list_tubes(Conn& conn) {
 }
 
 void Engine::on_list_tubes_watched(Conn& conn) {
+  if (conn.watched.size() > limits_.names_per_part_max) return list(conn.id, conn.id);
+  cost_ += conn.watched.size() * cost::name_listed;
   auto names = std::make_unique<TubeNames>();
   names->names.reserve(conn.watched.size());
-  for (const WatchLink& link : conn.watched) names->names.push_back(tube_of(link.tube).name);
+  for (const WatchLink& link : conn.watched.links()) {
+    names->names.push_back(tube_of(link.tube).name);
+  }
   answer(conn, std::move(names));
 }
 

@@ -1,5 +1,5 @@
-// What time does, in this order: delayed jobs, paused tubes, connections, and what earlier turns
-// left over.
+// What time does, in this order: delayed jobs, paused tubes, connections, tubes that closed
+// connections leave, jobs that earlier turns left over, and listings.
 
 #include <utility>
 
@@ -11,7 +11,9 @@ void Engine::on_tick(const Tick& tick) {
   if (tick.go_on) tick_delayed();
   tick_pauses();
   tick_conns();
+  tick_leaving();
   if (tick.go_on) tick_left_over();
+  tick_listings();
 }
 
 void Engine::tick_delayed() {
@@ -59,6 +61,16 @@ void Engine::tick_conn(Conn& conn) {
     ++job.timeouts;
     ++job_timeouts_;
     move_to_ready(job, false);
+  }
+}
+
+void Engine::tick_leaving() {
+  while (!leaving_.empty() && !cost_is_spent()) {
+    Conn& conn = conn_of(leaving_.front());
+    leave_next_tube(conn);
+    if (conn.uses_tube) continue;
+    leaving_.pop_front();
+    left_over_.push_back(conn.id);
   }
 }
 

@@ -1,5 +1,8 @@
 // Tubes: made by use and watch, ended with the last job, user and watcher, paused.
 
+#include <memory>
+#include <utility>
+
 #include "engine/engine.h"
 
 namespace perennial::engine {
@@ -33,6 +36,8 @@ Tube& Engine::make_tube(TubeId id, std::string_view name) {
   tube.list_index = static_cast<uint32_t>(tube_list_.size());
   tube_list_.push_back(&tube);
   tubes_by_name_.insert(tube);
+  name_bytes_ += tube.name.size();
+  if (has_ready_.size() < tubes_.size()) has_ready_.resize(tubes_.size());
   return tube;
 }
 
@@ -52,8 +57,10 @@ void Engine::end_if_unused(Tube& tube) {
   tube_list_[tube.list_index] = last;
   last->list_index = tube.list_index;
   tube_list_.pop_back();
+  name_bytes_ -= tube.name.size();
   const TubeId id = tube.id;
-  tubes_[id].reset();
+  std::unique_ptr<Tube> ended = std::move(tubes_[id]);
+  if (is_listing()) ended_tubes_.push_back(std::move(ended));
   free_tube_ids_.push(id);
 }
 
@@ -77,7 +84,7 @@ void Engine::set_using(Conn& conn, Tube& tube) {
 }
 
 void Engine::add_watch(Conn& conn, Tube& tube) {
-  conn.watched.push_back({.tube = tube.id, .conn = &conn});
+  conn.watched.add(conn, tube);
   ++tube.watching_count;
 }
 
@@ -90,13 +97,7 @@ void Engine::on_use(Conn& conn, const std::string& name) {
 
 void Engine::on_watch(Conn& conn, const std::string& name) {
   Tube* tube = find_tube(name);
-  const auto watches = [&conn](const Tube* wanted) {
-    for (const WatchLink& link : conn.watched) {
-      if (link.tube == wanted->id) return true;
-    }
-    return false;
-  };
-  if (tube == nullptr || !watches(tube)) {
+  if (tube == nullptr || !conn.watched.contains(*tube)) {
     if (conn.watched.size() >= limits_.watched_max) return answer(conn, Word::OutOfMemory);
     tube = take_tube(name);
     if (tube == nullptr) return answer(conn, Word::OutOfMemory);
@@ -107,14 +108,11 @@ void Engine::on_watch(Conn& conn, const std::string& name) {
 
 void Engine::on_ignore(Conn& conn, const std::string& name) {
   Tube* const tube = find_tube(name);
-  for (WatchLink& link : conn.watched) {
-    if (tube == nullptr || link.tube != tube->id) continue;
+  if (tube != nullptr && conn.watched.contains(*tube)) {
     if (conn.watched.size() == 1) return answer(conn, Word::NotIgnored);
-    link = conn.watched.back();
-    conn.watched.pop_back();
+    conn.watched.remove(*tube);
     --tube->watching_count;
     end_if_unused(*tube);
-    break;
   }
   answer(conn, Watching{conn.watched.size()});
 }
@@ -129,6 +127,7 @@ void Engine::on_pause_tube(Conn& conn, const PauseTube& command) {
   const bool was_paused = tube->paused();
   tube->pause = asked > 0 ? asked : 1;
   tube->pause_until = now_ + asked;
+  note_ready(*tube);
   const auto key = static_cast<uint64_t>(tube->pause_until);
   if (was_paused) {
     tubes_by_pause_.update(key, tube->id, *tube);
@@ -145,6 +144,7 @@ void Engine::end_pause(Tube& tube) {
   tubes_by_pause_.remove(tube);
   tube.pause = 0;
   tube.pause_until = 0;
+  note_ready(tube);
   out_->transitions.emplace_back(PauseEnded{tube.id});
 }
 

@@ -56,14 +56,12 @@ std::string checkpoint_yaml(const CheckpointMade& made) {
                      made.took_ms);
 }
 
-std::string names_yaml(const TubeNames& tubes) {
-  std::string yaml = "---\n";
-  for (const std::string& name : tubes.names) {
-    yaml += "- ";
-    yaml += name;
-    yaml += '\n';
-  }
-  return yaml;
+constexpr std::string_view yaml_start = "---\n";
+
+NamesSize size_of(const TubeNames& tubes) {
+  NamesSize size = {.count = tubes.names.size()};
+  for (const std::string& name : tubes.names) size.bytes += name.size();
+  return size;
 }
 
 // One overload for each reply.
@@ -85,7 +83,9 @@ struct Appender {
   void operator()(const KickedCount& reply) const { append_counted(out, "KICKED ", reply.count); }
   void operator()(const JobReply& /*reply*/) const { CHECK(!"a job needs its body"); }
   void operator()(const std::unique_ptr<TubeNames>& reply) const {
-    append_ok(out, names_yaml(*reply));
+    append_names_head(out, size_of(*reply));
+    append_names(out, *reply);
+    out += names_tail;
   }
   void operator()(const std::unique_ptr<JobStats>& reply) const {
     append_ok(out, job_yaml(*reply));
@@ -115,6 +115,24 @@ void append_job_head(std::string& out, const JobReply& reply) {
   append_number(out, reply.id);
   out += ' ';
   append_counted(out, "", reply.body_bytes);
+}
+
+size_t names_bytes(const NamesSize& size) {
+  constexpr size_t line_bytes = 3;  // Besides the name.
+  return yaml_start.size() + size.count * line_bytes + size.bytes;
+}
+
+void append_names_head(std::string& out, const NamesSize& size) {
+  append_counted(out, "OK ", names_bytes(size));
+  out += yaml_start;
+}
+
+void append_names(std::string& out, const TubeNames& names) {
+  for (const std::string& name : names.names) {
+    out += "- ";
+    out += name;
+    out += '\n';
+  }
 }
 
 void append_stats(std::string& out, const EngineStats& engine, const ProcessFacts& process,

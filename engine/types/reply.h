@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -61,6 +62,11 @@ struct JobReply {
 };
 struct TubeNames {
   std::vector<std::string> names;
+};
+// How long a listing is, before it is made.
+struct NamesSize {
+  size_t count = 0;
+  size_t bytes = 0;  // Of the names alone, all together.
 };
 
 // The answers to checkpoint. The first is "OK <bytes>" and YAML, the second "FAILED <bytes>" and

@@ -29,6 +29,8 @@ core::Options options(bool is_small) {
                 .watched_max = 3,
                 .reserved_max = 3,
                 .moves_per_turn_max = 2,
+                .cost_per_turn_max = 60,
+                .names_per_part_max = 2,
                 .id_block = 2};
   out.pipeline_bytes_max = 64;
   out.output_bytes_max = 256;

@@ -89,6 +89,8 @@ void Figures::print(const char* name) const {
 core::Options draw_options(std::mt19937_64& random) {
   core::Options options;
   options.engine.moves_per_turn_max = random() % 3 == 0 ? 1 + random() % 4 : 10'000;
+  options.engine.cost_per_turn_max = random() % 3 == 0 ? 1 + random() % 200 : 500'000;
+  options.engine.names_per_part_max = random() % 3 == 0 ? 1 + random() % 3 : 4'096;
   options.engine.id_block = static_cast<uint32_t>(1 + random() % 60);
   options.body_cache_bytes = random() % 2 == 0 ? random() % 1000 : 64 << 20;
   options.batch_bytes_max = random() % 3 == 0 ? 300 + random() % 3000 : 4 << 20;

@@ -56,6 +56,17 @@ std::string names(std::vector<std::string> tubes) {
   return format(std::make_unique<TubeNames>(TubeNames{std::move(tubes)}));
 }
 
+TEST(Format, TubeNamesInPartsAreTheSameBytes) {
+  std::string parts;
+  append_names_head(parts, {.count = 3, .bytes = 1 + 7 + 2});
+  append_names(parts, {{"a"}});
+  append_names(parts, {{"default", "bc"}});
+  parts += names_tail;
+  EXPECT_EQ(parts, format(std::make_unique<TubeNames>(TubeNames{{"a", "default", "bc"}})));
+  EXPECT_EQ(names_bytes({.count = 3, .bytes = 10}),
+            std::string("---\n- a\n- default\n- bc\n").size());
+}
+
 TEST(Format, TubeNamesAreNeverQuoted) {
   EXPECT_EQ(names({}), "OK 4\r\n---\n\r\n");
   EXPECT_EQ(names({"default"}), "OK 14\r\n---\n- default\n\r\n");

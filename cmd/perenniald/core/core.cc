@@ -8,12 +8,6 @@
 #include "engine/types/check.h"
 
 namespace perennial::core {
-namespace {
-
-constexpr size_t scratch_bytes_max = 1 << 20;
-
-}  // namespace
-
 Core::Core(Options options)
     : options_(std::move(options)), engine_(options_.engine), bodies_(options_.body_cache_bytes) {}
 
@@ -226,6 +220,7 @@ void Core::apply(engine::Input&& input, Body&& body) {
   engine_.apply(input, output_);
   absorb_transitions(std::move(body), input.now);
   absorb_replies();
+  if (!output_.names_parts.empty()) absorb_names_parts();
 }
 
 void Core::absorb_transitions(Body&& body, Nanos now) {

@@ -195,6 +195,7 @@ class Core {
   void apply(engine::Input&& input, Body&& body);
   void absorb_transitions(Body&& body, Nanos now);
   void absorb_replies();
+  void absorb_names_parts();
   BatchIndex newest_told(const Reply& reply) const;
   void answer(Connection& conn, const Reply& reply);
   void answer_job(Connection& conn, const JobReply& reply, BatchIndex after);
@@ -282,6 +283,7 @@ class Core {
   absl::flat_hash_map<uint64_t, Reading> reading_;
   uint64_t last_read_ = 0;
   uint64_t connections_refused_ = 0;
+  static constexpr size_t scratch_bytes_max = 1 << 20;
   std::string scratch_;  // The reply that is being made.
 };
 

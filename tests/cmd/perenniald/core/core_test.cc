@@ -89,6 +89,29 @@ TEST(Later, ConnectionsAreRunInTheOrderInWhichTheyBeganToWait) {
   EXPECT_FALSE(core.has_runnable());
 }
 
+TEST(Listing, OfManyTubesIsOneReplyForAllWhoAskedAndWaitsForWhatItTellsOf) {
+  CoreHarness harness({.engine = {.names_per_part_max = 3}, .output_bytes_max = 20});
+  const ConnId watcher = harness.open();
+  const ConnId other = harness.open();
+  std::string names = "- default\n";
+  for (int i = 0; i < 20; ++i) {
+    harness.send(watcher, fmt::format("watch tube{}\r\n", i));
+    names += fmt::format("- tube{}\n", i);
+  }
+  harness.receive(watcher);
+  harness.set_committing(false);
+  harness.send(watcher, put(1));
+  harness.send(watcher, "list-tubes\r\nlist-tube-used\r\n");
+  harness.send(other, "list-tubes\r\n");
+  EXPECT_EQ(harness.core().next_tick(), harness.now());
+  harness.core().on_timer(harness.now());
+  EXPECT_EQ(harness.receive(watcher) + harness.receive(other), "");
+  harness.set_committing(true);
+  const std::string list = fmt::format("OK {}\r\n---\n{}\r\n", names.size() + 4, names);
+  EXPECT_EQ(harness.receive(watcher), "INSERTED 1\r\n" + list + "USING default\r\n");
+  EXPECT_EQ(harness.receive(other), list);
+}
+
 TEST(Later, AConnectionThatWaitsIsReadUpToFourKiB) {
   CoreHarness harness;
   const ConnId conn = harness.open();

@@ -1,0 +1,80 @@
+// Listings of more tubes than one turn may name.
+
+#include "engine/listing.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/engine.h"
+
+namespace perennial::engine {
+
+NamesSize Engine::watched_size(ConnId conn) const {
+  const WatchList& watched = conns_.at(conn)->watched;
+  return {watched.size(), watched.name_bytes()};
+}
+
+// Of those who ask for all tubes, all that ask before one begins share it.
+void Engine::list(ConnId asker, ConnId watcher) {
+  const bool is_shared = watcher == 0 && !list_askers_.empty();
+  if (watcher == 0) list_askers_.push_back(asker);
+  if (!is_shared) listings_.push_back({.watcher = watcher});
+}
+
+void Engine::tick_listings() {
+  while (!is_listing() && !ended_tubes_.empty() && !cost_is_spent()) {
+    cost_ += cost::tube_freed;
+    ended_tubes_.pop_back();
+  }
+  while (!listings_.empty() && (is_listing() || ended_tubes_.empty()) && !cost_is_spent()) {
+    Listing& listing = listings_.front();
+    if (!listing.begun) begin(listing);
+    give_part(listing);
+    if (listing.next == listing.tubes.size()) listings_.pop_front();
+  }
+}
+
+void Engine::begin(Listing& listing) {
+  listing.begun = true;
+  if (listing.watcher == 0) {
+    listing.askers = std::exchange(list_askers_, {});
+    listing.tubes.assign(tube_list_.begin(), tube_list_.end());
+    listing.size = tubes_size();
+  } else if (conns_.contains(listing.watcher)) {
+    listing.askers = {listing.watcher};
+    listing.size = watched_size(listing.watcher);
+    listing.tubes.reserve(listing.size.count);
+    const Conn& watcher = conn_of(listing.watcher);
+    for (const WatchLink& link : watcher.watched.links()) {
+      listing.tubes.push_back(&tube_of(link.tube));
+    }
+  }
+  cost_ += listing.tubes.size() * cost::tube_noted;
+}
+
+void Engine::give_part(Listing& listing) {
+  std::erase_if(listing.askers, [this](ConnId id) {
+    const auto found = conns_.find(id);
+    return found == conns_.end() || found->second->closing;
+  });
+  if (listing.askers.empty()) {
+    listing.next = listing.tubes.size();
+    return;
+  }
+  const size_t end =
+      std::min<size_t>(listing.next + limits_.names_per_part_max, listing.tubes.size());
+  cost_ += (end - listing.next) * cost::name_listed + listing.askers.size() * cost::part_sent;
+  NamesPart part = {.conns = listing.askers,
+                    .size = listing.size,
+                    .is_first = listing.next == 0,
+                    .is_last = end == listing.tubes.size()};
+  part.names.names.reserve(end - listing.next);
+  size_t bytes = 0;
+  for (; listing.next < end; ++listing.next) {
+    bytes += part.names.names.emplace_back(listing.tubes[listing.next]->name).size();
+  }
+  cost_ += bytes / cost::name_bytes_per_cost;
+  out_->names_parts.push_back(std::move(part));
+}
+
+}  // namespace perennial::engine
