@@ -19,11 +19,6 @@ namespace perennial::perenniald {
 namespace {
 
 constexpr size_t read_bytes = 64 << 10;
-// For so long one turn of the loop runs what it reads. Of what else has been sent a little is read
-// and waits for its turn, so that batches and answers leave in between, however much is sent by
-// however many. After so long nothing is read any more, nor written to those who were full.
-constexpr Nanos running_max = 6 * nanos_per_ms;
-constexpr Nanos reading_max = 9 * nanos_per_ms;
 constexpr size_t read_later_bytes = 4 << 10;
 
 // Of a call that would have to wait, or that a signal has interrupted: the socket set will tell
@@ -34,16 +29,18 @@ bool is_passing(int error) {
 
 }  // namespace
 
-Connections::Connections(uv_loop_t& loop, core::Core& core, TurnClock& clock, bool trust_all,
-                         std::function<void()> on_bytes, std::function<void()> on_closed)
+Connections::Connections(uv_loop_t& loop, core::Core& core, TurnClock& clock,
+                         const TurnBudget& budget, bool trust_all, std::function<void()> on_bytes,
+                         std::function<void()> on_closed)
     : core_(core),
       clock_(clock),
+      budget_(budget),
       trust_all_(trust_all),
       on_bytes_(std::move(on_bytes)),
       on_closed_(std::move(on_closed)),
       sockets_(
           loop, [this](ConnId id, SocketSet::Interest can) { on_ready(id, can); },
-          [this] { return has_time(); }),
+          [this] { return budget_.may_read(); }),
       buffer_(read_bytes) {}
 
 Connections::~Connections() {
@@ -97,10 +94,6 @@ bool Connections::write_out(Connection& conn) {
   return false;
 }
 
-bool Connections::has_time() const {
-  return clock_.turn_so_far() <= reading_max;
-}
-
 void Connections::on_ready(ConnId id, SocketSet::Interest can) {
   clock_.now();  // The turn may begin with this.
   const auto found = connections_.find(id);
@@ -118,7 +111,7 @@ void Connections::on_ready(ConnId id, SocketSet::Interest can) {
 
 void Connections::read(Connection& conn) {
   // Those who wait for their turn come before those who are read now.
-  const bool later = core_.has_runnable() || clock_.turn_so_far() > running_max;
+  const bool later = core_.has_runnable() || !budget_.may_run_at_once();
   const std::span<char> room(buffer_.data(), later ? read_later_bytes : read_bytes);
   const ssize_t count = ::recv(conn.fd, room.data(), room.size(), 0);
   if (count < 0) {

@@ -12,6 +12,7 @@
 #include "cmd/perenniald/clock.h"
 #include "cmd/perenniald/core/core.h"
 #include "cmd/perenniald/socket_set.h"
+#include "cmd/perenniald/turn_budget.h"
 
 namespace perennial::perenniald {
 
@@ -22,11 +23,11 @@ namespace perennial::perenniald {
 // stays in core until the kernel has taken it; all reads share one buffer, which core never keeps.
 class Connections {
  public:
-  // All three outlive this. Clients of other machines may ask for checkpoints only if `trust_all`.
-  // `on_closed` is called when a descriptor has become free, `on_bytes` when core has been given
-  // bytes: there may be more to come in this turn.
-  Connections(uv_loop_t& loop, core::Core& core, TurnClock& clock, bool trust_all,
-              std::function<void()> on_bytes, std::function<void()> on_closed);
+  // All of them outlive this. Clients of other machines may ask for checkpoints only if
+  // `trust_all`. `on_closed` is called when a descriptor has become free, `on_bytes` when core has
+  // been given bytes: there may be more to come in this turn.
+  Connections(uv_loop_t& loop, core::Core& core, TurnClock& clock, const TurnBudget& budget,
+              bool trust_all, std::function<void()> on_bytes, std::function<void()> on_closed);
   ~Connections();
 
   // Takes over the socket. Io: it cannot be watched, and is closed.
@@ -52,8 +53,6 @@ class Connections {
     SocketSet::Interest watched_for;
   };
 
-  // A turn's time for reading, which writing to those who were full shares.
-  bool has_time() const;
   void on_ready(ConnId id, SocketSet::Interest can);
   void read(Connection& conn);
   void on_ending(Connection& conn);
@@ -65,6 +64,7 @@ class Connections {
 
   core::Core& core_;
   TurnClock& clock_;
+  const TurnBudget& budget_;
   const bool trust_all_;
   std::function<void()> on_bytes_;
   std::function<void()> on_closed_;

@@ -16,10 +16,6 @@
 namespace perennial::perenniald {
 namespace {
 
-// For so long one turn runs commands of those who wait for it, and carries away what core made.
-constexpr Nanos running_max = 6 * nanos_per_ms;
-constexpr Nanos carrying_max = 12 * nanos_per_ms;
-
 template <typename Handle>
 Server& server_of(Handle* handle) {
   return *static_cast<Server*>(handle->data);
@@ -41,7 +37,7 @@ Server::Server(const Config& config, std::vector<BoundSocket> sockets)
       connections_max_(connection_room(config.connections_max)),
       core_(make_core_options()),
       connections_(
-          loop_, core_, clock_, config.checkpoint_from == CheckpointFrom::Any,
+          loop_, core_, clock_, budget_, config.checkpoint_from == CheckpointFrom::Any,
           [this] { hand_over_early(); }, [this] { acceptor_.on_room(); }),
       acceptor_(
           loop_, std::move(sockets),
@@ -110,9 +106,9 @@ void Server::on_prepare() {
 // for room, and those make reads, batches and output of their own. A client that reads as fast as
 // it asks could go on for ever: false when time is over first.
 bool Server::carry() {
-  const Nanos begun = clock_.turn_so_far();
+  budget_.begin_carrying();
   for (;;) {
-    while (core_.has_runnable() && clock_.turn_so_far() - begun <= running_max) {
+    while (core_.has_runnable() && budget_.may_run()) {
       core_.run_next(clock_.now());
       hand_over_early();
     }
@@ -127,15 +123,15 @@ bool Server::carry() {
     if (!after_output && !gathering_ && hand_over()) continue;
     // A checkpoint that could not be begun has been answered just now.
     if (changed_.empty() && !core_.has_changed()) return !core_.has_runnable();
-    if (!serve_changed(begun)) return false;
+    if (!serve_changed()) return false;
   }
 }
 
 // False when time was over first. Then the batch goes all the same, since the next turn may be as
 // full.
-bool Server::serve_changed(Nanos begun) {
+bool Server::serve_changed() {
   while (next_changed_ < changed_.size()) {
-    if (clock_.turn_so_far() - begun > carrying_max) {
+    if (!budget_.may_carry()) {
       start_reads();
       if (!gathering_) hand_over();
       return false;

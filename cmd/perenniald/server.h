@@ -19,6 +19,7 @@
 #include "cmd/perenniald/fine_timer.h"
 #include "cmd/perenniald/recovery.h"
 #include "cmd/perenniald/sockets.h"
+#include "cmd/perenniald/turn_budget.h"
 #include "cmd/perenniald/watchdog.h"
 #include "store/committer.h"
 
@@ -64,7 +65,7 @@ class Server {
   // -- One turn.
   void on_prepare();
   bool carry();
-  bool serve_changed(Nanos begun);
+  bool serve_changed();
   bool gather();
   bool hand_over();
   void hand_over_early();
@@ -78,6 +79,7 @@ class Server {
 
   const Config config_;
   TurnClock clock_;
+  TurnBudget budget_{clock_};
   Loop loop_;
   uv_prepare_t prepare_;
   uv_idle_t at_once_;  // While it is active the loop does not block.

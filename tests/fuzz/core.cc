@@ -32,6 +32,7 @@ core::Options options(bool is_small) {
                 .cost_per_turn_max = 60,
                 .names_per_part_max = 2,
                 .id_block = 2};
+  out.run_cost_max = 150;
   out.pipeline_bytes_max = 64;
   out.output_bytes_max = 256;
   out.output_total_bytes_max = 400;

@@ -91,6 +91,7 @@ core::Options draw_options(std::mt19937_64& random) {
   options.engine.moves_per_turn_max = random() % 3 == 0 ? 1 + random() % 4 : 10'000;
   options.engine.cost_per_turn_max = random() % 3 == 0 ? 1 + random() % 200 : 500'000;
   options.engine.names_per_part_max = random() % 3 == 0 ? 1 + random() % 3 : 4'096;
+  options.run_cost_max = random() % 3 == 0 ? 1 + random() % 300 : 100'000;
   options.engine.id_block = static_cast<uint32_t>(1 + random() % 60);
   options.body_cache_bytes = random() % 2 == 0 ? random() % 1000 : 64 << 20;
   options.batch_bytes_max = random() % 3 == 0 ? 300 + random() % 3000 : 4 << 20;

@@ -21,6 +21,7 @@ void CoreDriver::set(const std::string& setting, int64_t value) {
       {"cost_per_turn_max", [&] { options_.engine.cost_per_turn_max = count; }},
       {"names_per_part_max",
        [&] { options_.engine.names_per_part_max = static_cast<uint32_t>(count); }},
+      {"run_cost_max", [&] { options_.run_cost_max = count; }},
       {"job_bytes_max", [&] { options_.job_bytes_max = static_cast<uint32_t>(count); }},
       {"body_cache_bytes", [&] { options_.body_cache_bytes = count; }},
       {"memory_bytes_max", [&] { options_.memory_bytes_max = count; }},

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -19,6 +20,7 @@ struct Core::Connection {
   wire::Parser parser;
   Outbox outbox;
   std::string backlog;      // Bytes that came while a command before them was unanswered.
+  size_t backlog_at = 0;    // The first of them that has not been parsed.
   bool unanswered = false;  // A command is with the engine, or waits for a checkpoint.
   bool at_end = false;      // The client will send nothing more.
   bool quitting = false;    // quit was run: what follows it is not.
@@ -34,7 +36,15 @@ struct Core::Connection {
   size_t counted_output_bytes = 0;
   size_t counted_held_bytes = 0;
 
-  size_t backlog_bytes() const { return backlog.size(); }
+  size_t backlog_bytes() const { return backlog.size() - backlog_at; }
+  void keep(std::span<const char> bytes) { backlog.append(bytes.data(), bytes.size()); }
+  // The first `taken` of the backlog have been parsed. What is left is moved to the front when that
+  // is little.
+  void keep_rest(std::string&& of, size_t taken) {
+    const bool move = taken > of.size() / 2;
+    backlog = move ? of.substr(taken) : std::move(of);
+    backlog_at = move ? 0 : taken;
+  }
   // Answers that have not left.
   size_t output_bytes() const { return outbox.bytes(); }
   // Memory for all that waits: what has not been run, or not been sent.

@@ -8,6 +8,15 @@
 #include "engine/types/check.h"
 
 namespace perennial::core {
+namespace {
+
+// What a command costs in parser, core and engine, beside what Output::cost and its reply say, and
+// what its bytes do.
+constexpr uint64_t command_cost = 60;
+constexpr size_t bytes_per_cost = 32;
+
+}  // namespace
+
 Core::Core(Options options)
     : options_(std::move(options)), engine_(options_.engine), bodies_(options_.body_cache_bytes) {}
 
@@ -61,8 +70,12 @@ void Core::on_bytes(ConnId id, std::span<const char> bytes, Nanos now, bool late
   CHECK(conn != nullptr);
   catch_up(now);
   const bool waits = later || conn->runnable;
-  if (!waits && conn->backlog_bytes() == 0) return run(*conn, bytes, now);
-  conn->backlog.append(bytes.data(), bytes.size());
+  if (!waits && conn->backlog_bytes() == 0) {
+    const size_t taken = run(*conn, bytes, now);
+    if (taken < bytes.size() && !conn->quitting) conn->keep(bytes.subspan(taken));
+    return end_run(*conn);
+  }
+  conn->keep(bytes);
   if (!waits) return run_backlog(*conn, now);
   make_runnable(*conn);
   touch(*conn);
@@ -117,15 +130,23 @@ uint64_t Core::jobs_damaged() const {
 
 // ---- Bytes to commands.
 
-void Core::run(Connection& conn, std::span<const char> bytes, Nanos now) {
-  while (!bytes.empty() && may_run(conn)) {
-    wire::Step step = conn.parser.feed(bytes, body_room(conn));
-    bytes = bytes.subspan(step.consumed);
+size_t Core::run(Connection& conn, std::span<const char> bytes, Nanos now) {
+  const uint64_t enough = spent_ + options_.run_cost_max;
+  size_t taken = 0;
+  while (taken < bytes.size() && spent_ < enough && may_run(conn)) {
+    wire::Step step = conn.parser.feed(bytes.subspan(taken), body_room(conn));
+    taken += step.consumed;
+    spent_ += command_cost + step.consumed / bytes_per_cost;
     count(conn);
     if (step.stranger) refuse(conn, *step.stranger);
     if (step.command) handle(conn, std::move(step), now);
   }
-  if (!bytes.empty() && !conn.quitting) conn.backlog.append(bytes.data(), bytes.size());
+  return taken;
+}
+
+// What it had no time for waits for its next turn, behind those who wait already.
+void Core::end_run(Connection& conn) {
+  if (conn.backlog_bytes() > 0 && may_run(conn)) make_runnable(conn);
   touch(conn);
 }
 
@@ -142,8 +163,11 @@ std::optional<wire::Stranger> Core::stranger(ConnId id) const {
 
 void Core::run_backlog(Connection& conn, Nanos now) {
   // The parser is given the backlog itself: nothing is added to it before run() returns.
-  const std::string backlog = std::exchange(conn.backlog, {});
-  run(conn, backlog, now);
+  std::string backlog = std::exchange(conn.backlog, {});
+  size_t taken = std::exchange(conn.backlog_at, 0);
+  taken += run(conn, std::span(backlog).subspan(taken), now);
+  if (!conn.quitting) conn.keep_rest(std::move(backlog), taken);
+  end_run(conn);
 }
 
 void Core::make_runnable(Connection& conn) {
@@ -154,6 +178,7 @@ void Core::make_runnable(Connection& conn) {
 
 void Core::run_next(Nanos now) {
   CHECK(has_runnable());
+  if (may_resume_puts()) return resume_held_puts(now);
   Connection* const conn = find(runnable_.front());
   runnable_.pop_front();
   if (conn == nullptr) return;
@@ -200,8 +225,15 @@ bool Core::must_hold_moves() const {
 }
 
 // Without room on the disk they need not wait: they are refused.
+bool Core::may_resume_puts() const {
+  return !held_puts_.empty() && (!must_hold_puts() || !disk_has_room_);
+}
+
+// Some of them: the others when it is run_next()'s turn.
 void Core::resume_held_puts(Nanos now) {
-  while (!held_puts_.empty() && (!must_hold_puts() || !disk_has_room_)) {
+  const uint64_t enough = spent_ + options_.run_cost_max;
+  while (may_resume_puts() && spent_ < enough) {
+    spent_ += command_cost;
     Connection* const conn = find(held_puts_.front());
     held_puts_.pop_front();
     if (conn == nullptr) continue;
@@ -218,6 +250,7 @@ void Core::resume_held_puts(Nanos now) {
 void Core::apply(engine::Input&& input, Body&& body) {
   output_.clear();
   engine_.apply(input, output_);
+  spent_ += output_.cost;
   absorb_transitions(std::move(body), input.now);
   absorb_replies();
   if (!output_.names_parts.empty()) absorb_names_parts();
@@ -288,6 +321,7 @@ void Core::answer(Connection& conn, const Reply& reply) {
 }
 
 void Core::push_scratch(Connection& conn, BatchIndex after) {
+  spent_ += scratch_.size();
   conn.outbox.push(after, scratch_);
   // The room of a great answer is not kept.
   if (scratch_.capacity() > scratch_bytes_max) scratch_ = {};

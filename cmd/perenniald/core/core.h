@@ -24,7 +24,7 @@
 
 namespace perennial::core {
 
-// All in bytes but the last two. Their meaning, and what is past each: README.md, "Limits".
+// All in bytes but the last few. Their meaning, and what is past each: README.md, "Limits".
 struct Options {
   engine::Limits engine = {};
   uint32_t job_bytes_max = 65'535;
@@ -38,6 +38,9 @@ struct Options {
   size_t memory_bytes_max = 0;  // 0: none.
   // Bodies that are being read, past which a connection that waits for one may not ask for more.
   size_t reads_max = 256;
+  // What the commands of one connection may cost, about ten nanoseconds each, before others are
+  // run and somebody looks at the time. The last of them may cost more.
+  uint64_t run_cost_max = 100'000;
   // How long transitions that nobody was promised may wait for company before they are written.
   Nanos sync_idle = 100 * nanos_per_ms;
   // Asked when a client asks for stats.
@@ -120,9 +123,10 @@ class Core {
   void on_written(ConnId conn, size_t bytes);
 
   // ---- Whose turn it is. Connections with commands that may be run, and were not: they are behind
-  // one that has been answered since, or came late in a turn.
-  bool has_runnable() const { return !runnable_.empty(); }
-  // Runs what there is of the one that has waited longest. REQUIRES: has_runnable().
+  // one that has been answered since, came late in a turn, or had enough of it: run_cost_max.
+  bool has_runnable() const { return !runnable_.empty() || may_resume_puts(); }
+  // Runs what there is of the one that has waited longest, or a part of it. REQUIRES:
+  // has_runnable().
   void run_next(Nanos now);
 
   // ---- What to do.
@@ -187,8 +191,10 @@ class Core {
   struct Connection;
 
   void catch_up(Nanos now);
-  // Runs commands from `bytes` until one must wait; keeps the rest.
-  void run(Connection& conn, std::span<const char> bytes, Nanos now);
+  // Runs commands from `bytes` until one must wait or enough is spent. Returns how many bytes it
+  // took.
+  size_t run(Connection& conn, std::span<const char> bytes, Nanos now);
+  void end_run(Connection& conn);
   void refuse(Connection& conn, wire::Stranger stranger);
   void run_backlog(Connection& conn, Nanos now);
   void handle(Connection& conn, wire::Step&& step, Nanos now);
@@ -205,6 +211,7 @@ class Core {
   bool must_hold_moves() const;
   void tick(Nanos now);
   void resume_held_puts(Nanos now);
+  bool may_resume_puts() const;
   void on_checkpoint_asked(Connection& conn, const Checkpoint& asked, Nanos now);
   void reply_to(Connection& conn, const Reply& reply);
   void reply_to(std::vector<ConnId>&& conns, const Reply& reply);
@@ -236,6 +243,7 @@ class Core {
   BodyCache bodies_;
   bool disk_has_room_ = true;
   bool store_is_behind_ = false;
+  uint64_t spent_ = 0;   // What all that was run has cost: Options::run_cost_max.
   Nanos caught_up_ = 0;  // The turn in which what was due was last looked at.
 
   // Batches: one open, some sealed and waiting for the committer.

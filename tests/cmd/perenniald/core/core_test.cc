@@ -3,8 +3,11 @@
 
 #include "cmd/perenniald/core/core.h"
 
+#include <algorithm>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -87,6 +90,89 @@ TEST(Later, ConnectionsAreRunInTheOrderInWhichTheyBeganToWait) {
   core.run_next(harness.now());
   EXPECT_EQ(core.output(flood), times(302, answer));
   EXPECT_FALSE(core.has_runnable());
+}
+
+// What one connection may have run before others is counted in what it costs.
+class Slices : public testing::Test {
+ protected:
+  static constexpr uint64_t enough = 1'000;
+
+  // How many answers are there to be sent.
+  size_t answers(ConnId conn) const {
+    const std::string_view output = harness_.core().output(conn);
+    return static_cast<size_t>(std::count(output.begin(), output.end(), '\n'));
+  }
+  void watch(ConnId conn, int tubes) {
+    for (int i = 0; i < tubes; ++i) harness_.send(conn, fmt::format("watch tube{}\r\n", i));
+    harness_.receive(conn);
+  }
+
+  mutable CoreHarness harness_{{.run_cost_max = enough}};
+  core::Core& core_ = harness_.core();
+  const ConnId costly_ = harness_.open();
+  const ConnId small_ = harness_.open();
+};
+
+TEST_F(Slices, CommandsThatAreSentTogetherLetOthersInBetween) {
+  core_.on_bytes(costly_, times(100, "list-tube-used\r\n"), harness_.now());
+  const size_t at_once = answers(costly_);
+  EXPECT_GT(at_once, 1u);
+  EXPECT_LT(at_once, 50u);
+  core_.on_bytes(small_, std::string_view("list-tube-used\r\n"), harness_.now(), true);
+  core_.run_next(harness_.now());
+  EXPECT_EQ(answers(costly_), 2 * at_once);
+  core_.run_next(harness_.now());
+  EXPECT_EQ(answers(small_), 1u);
+  harness_.run_commands();
+  EXPECT_EQ(answers(costly_), 100u);
+}
+
+TEST_F(Slices, ReservesOfOneWhoWatchesManyAreFewer) {
+  const std::string reserves = times(200, "reserve-with-timeout 0\r\n");  // More than 4 KiB.
+  core_.on_bytes(costly_, reserves, harness_.now());
+  const size_t of_one_tube = answers(costly_);
+  EXPECT_GT(of_one_tube, 1u);
+  harness_.pump();
+  harness_.receive(costly_);
+  watch(costly_, enough);
+  core_.on_bytes(costly_, reserves, harness_.now());
+  EXPECT_EQ(answers(costly_), 1u);
+  EXPECT_FALSE(core_.reading(costly_));
+  harness_.pump();
+  EXPECT_EQ(harness_.receive(costly_), times(200, "TIMED_OUT\r\n"));
+  EXPECT_TRUE(core_.reading(costly_));
+}
+
+TEST_F(Slices, StatisticsAreCountedByTheirBytes) {
+  core_.on_bytes(costly_, times(10, "stats\r\n"), harness_.now());
+  const std::string_view output = core_.output(costly_);
+  EXPECT_EQ(output.find("OK ", 1), std::string_view::npos);
+  EXPECT_TRUE(core_.has_runnable());
+}
+
+TEST_F(Slices, PutsThatWereHeldGoOnInSteps) {
+  constexpr int producers = 50;
+  std::vector<ConnId> conns;
+  for (int i = 0; i < producers; ++i) conns.push_back(harness_.open());
+  harness_.set_behind(true);
+  for (const ConnId conn : conns) harness_.send(conn, put(1));
+  EXPECT_EQ(core_.engine().job_count(), 0u);
+  EXPECT_FALSE(core_.has_runnable());
+  harness_.set_behind(false);
+  EXPECT_GT(core_.engine().job_count(), 0u);
+  EXPECT_LT(core_.engine().job_count(), size_t{producers});
+  EXPECT_TRUE(core_.has_runnable());
+  harness_.pump();
+  EXPECT_EQ(core_.engine().job_count(), size_t{producers});
+}
+
+TEST_F(Slices, NothingIsRunBehindQuit) {
+  core_.on_bytes(costly_, times(100, "list-tube-used\r\n") + "quit\r\n" + put(1), harness_.now());
+  EXPECT_TRUE(core_.has_runnable());
+  harness_.pump();
+  EXPECT_EQ(harness_.receive(costly_), times(100, "USING default\r\n"));
+  EXPECT_TRUE(harness_.closed_by_server(costly_));
+  EXPECT_EQ(core_.engine().job_count(), 0u);
 }
 
 TEST(Listing, OfManyTubesIsOneReplyForAllWhoAskedAndWaitsForWhatItTellsOf) {
