@@ -27,6 +27,7 @@ int main(int argc, char** argv) {
   sizes.moved = take_number(argc, argv, "--moved", sizes.moved);
   sizes.reserved = take_number(argc, argv, "--reserved", sizes.reserved);
   sizes.puts = take_number(argc, argv, "--puts", sizes.puts);
+  sizes.tubes = take_number(argc, argv, "--tubes", sizes.tubes);
   raise_descriptors();
   return RUN_ALL_TESTS();
 }
