@@ -9,6 +9,7 @@
 
 #include "store/checkpoint_content.h"
 #include "store/checkpoint_manifest.h"
+#include "store/checkpoint_names.h"
 #include "store/database_copy.h"
 #include "store/file_tree.h"
 
@@ -35,6 +36,7 @@ class Completion {
         manifest_({.name = cut.name,
                    .created = cut.created,
                    .server_version = cut.server_version,
+                   .database = cut.database,
                    .format = cut.format}) {}
 
   Result<CheckpointManifest> run() {
@@ -172,7 +174,7 @@ std::string checkpoint_name(Nanos now) {
 }
 
 std::string partial_path(const CheckpointCut& cut) {
-  return cut.dir + "/" + cut.name + std::string(partial_suffix);
+  return cut.dir + "/" + cut.name + partial_ending(cut.database);
 }
 
 Result<CheckpointManifest> complete_checkpoint(const CheckpointCut& cut) {

@@ -20,9 +20,9 @@ class Env;
 // Checkpoints: copies of the database in directories of their own, made while the server runs.
 //
 // NAME/db holds the database (tables are hard links, so that they cost no space until the server
-// has dropped them), NAME/manifest.json says what there must be. Until it is complete and verified
-// a checkpoint is called NAME.partial: what a crash leaves under such a name is rubbish, and is
-// removed by the next server and by prune.
+// has dropped them), NAME/manifest.json says what there must be, and of which database it is. Until
+// it is complete and verified a checkpoint is called NAME.DATABASE.partial: what a crash leaves
+// under such a name is rubbish, and is removed by the next server and by prune.
 namespace perennial::store {
 
 // A file of the database, as it was when the checkpoint was verified.
@@ -45,6 +45,7 @@ struct CheckpointManifest {
   std::string name;
   Nanos created = 0;           // Since the epoch.
   std::string server_version;  // Of the program that made it.
+  std::string database = {};   // Of which it is a copy: identity.h. Empty: it does not say.
   uint32_t format = 0;         // On disk: format.h.
   CommitRow commit = {};       // Of the last batch that is in.
   JobId next_id = 1;
@@ -65,6 +66,7 @@ struct CheckpointCut {
   std::string name;  // checkpoint_name().
   Nanos created = 0;
   std::string server_version = {};
+  std::string database = {};             // Whose: identity.h. Empty: it is not known.
   BatchIndex index = 0;                  // The last batch that is in.
   std::optional<StateCounts> jobs = {};  // The engine's own count at that moment; `urgent` is 0.
   // Of the database. With another one than this program's, files and checksums are all that is
@@ -103,25 +105,43 @@ Result<CheckpointManifest> verify_checkpoint(const std::string& path,
 struct CheckpointEntry {
   std::string path;
   std::string name;
-  bool complete = false;                // Otherwise half-made: NAME.partial.
+  std::string database;  // Whose: identity.h. Empty: it does not say, or is damaged.
+  bool complete = false;
   Result<CheckpointManifest> manifest;  // Read, and not verified.
 };
+
+// Who counts checkpoints, or removes some. Several databases may have theirs in one directory.
+struct CheckpointOwner {
+  std::string database = {};  // identity.h. Empty: none says that it is this one's.
+  // Whether those are its own that do not say whose they are, because they are damaged or an older
+  // version made them.
+  bool has_unmarked = false;
+
+  bool owns(std::string_view marked_for) const {
+    return marked_for.empty() ? has_unmarked : marked_for == database;
+  }
+};
+// The database of a data directory, for its checkpoints in `dir`. Those that do not say whose they
+// are belong to it in its own `checkpoints` alone, unless that is a link to somewhere else.
+CheckpointOwner checkpoint_owner(const std::string& data_dir, std::string database,
+                                 const std::string& dir);
+
 // All checkpoints in a directory, oldest first. Names that are no checkpoint's are passed over. A
 // directory that is not there holds none.
 Result<std::vector<CheckpointEntry>> list_checkpoints(const std::string& dir,
                                                       rocksdb::Env* env = nullptr);
-// Removes half-made checkpoints but `spare` (a name without `.partial`, or empty), and says which.
-// REQUIRES: nobody is making another one there: the caller is the server, or holds the data
-// directory's lock.
+// Removes the owner's half-made checkpoints, and says which. REQUIRES: the owner is not making one:
+// the caller is its server, or holds the data directory's lock.
 Result<std::vector<std::string>> remove_partial_checkpoints(const std::string& dir,
-                                                            std::string_view spare = {},
+                                                            const CheckpointOwner& owner,
                                                             rocksdb::Env* env = nullptr);
 // Removes one whole, so that a crash in the middle leaves a half-made one. NotFound: there is none.
 // InvalidArgument: it holds what no checkpoint does.
 Status remove_checkpoint(const std::string& path, rocksdb::Env* env = nullptr);
-// Removes those older than the `keep` newest whose manifests can be read, and says which. One with
-// a damaged manifest never counts as kept.
-Result<std::vector<std::string>> prune_checkpoints(const std::string& dir, size_t keep,
+// Of the owner's: removes those older than the `keep` newest whose manifests can be read, and says
+// which. One with a damaged manifest never counts as kept.
+Result<std::vector<std::string>> prune_checkpoints(const std::string& dir,
+                                                   const CheckpointOwner& owner, size_t keep,
                                                    rocksdb::Env* env = nullptr);
 
 }  // namespace perennial::store

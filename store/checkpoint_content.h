@@ -11,7 +11,6 @@
 // What is in a checkpoint, found out by reading it. Included by store's own files only.
 namespace perennial::store {
 
-inline constexpr std::string_view partial_suffix = ".partial";
 inline constexpr std::string_view manifest_name = "manifest.json";
 
 // Whoever reads: all of it may be left out.

@@ -1,32 +1,19 @@
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include "store/checkpoint.h"
 #include "store/checkpoint_content.h"
+#include "store/checkpoint_names.h"
 #include "store/file_tree.h"
 
 // Checkpoints that are there: found, and removed.
 namespace perennial::store {
 namespace {
-
-constexpr std::string_view name_shape = "####-##-##T##-##-##.###Z";
-
-// checkpoint_name()'s.
-bool is_checkpoint_name(std::string_view name) {
-  return std::ranges::equal(name, name_shape, [](char is, char shape) {
-    return shape == '#' ? is >= '0' && is <= '9' : is == shape;
-  });
-}
-
-// The name without the suffix, or nothing if it has none.
-std::string_view partial_name(std::string_view name) {
-  if (!name.ends_with(partial_suffix)) return {};
-  name.remove_suffix(partial_suffix.size());
-  return is_checkpoint_name(name) ? name : std::string_view();
-}
 
 Result<std::vector<std::string>> list_if_there(const FileTree& tree, const std::string& dir) {
   const Result<bool> is_there = tree.exists(dir);
@@ -57,39 +44,53 @@ Status remove_partial(const FileTree& tree, const std::string& path) {
 
 }  // namespace
 
+CheckpointOwner checkpoint_owner(const std::string& data_dir, std::string database,
+                                 const std::string& dir) {
+  struct stat own = {};
+  struct stat asked = {};
+  const bool is_own = ::lstat((data_dir + "/checkpoints").c_str(), &own) == 0 &&
+                      S_ISDIR(own.st_mode) && ::stat(dir.c_str(), &asked) == 0 &&
+                      own.st_dev == asked.st_dev && own.st_ino == asked.st_ino;
+  return {.database = std::move(database), .has_unmarked = is_own};
+}
+
 Result<std::vector<CheckpointEntry>> list_checkpoints(const std::string& dir, rocksdb::Env* env) {
   const FileTree tree(env);
   const Result<std::vector<std::string>> names = list_if_there(tree, dir);
   if (!names.ok()) return names.status();
   std::vector<CheckpointEntry> out;
   for (const std::string& name : *names) {
-    const std::string_view partial = partial_name(name);
-    if (partial.empty() && !is_checkpoint_name(name)) continue;
+    const std::optional<CheckpointNameParts> parts = parse_checkpoint_name(name);
+    if (!parts) continue;
     const std::string path = dir + "/" + name;
-    out.push_back({.path = path,
-                   .name = std::string(partial.empty() ? name : partial),
-                   .complete = partial.empty(),
-                   .manifest = read_checkpoint(path, env)});
+    CheckpointEntry entry = {.path = path,
+                             .name = std::string(parts->name),
+                             .database = std::string(parts->database),
+                             .complete = parts->complete,
+                             .manifest = read_checkpoint(path, env)};
+    if (entry.complete && entry.manifest.ok()) entry.database = entry.manifest->database;
+    out.push_back(std::move(entry));
   }
   return out;
 }
 
 Result<std::vector<std::string>> remove_partial_checkpoints(const std::string& dir,
-                                                            std::string_view spare,
+                                                            const CheckpointOwner& owner,
                                                             rocksdb::Env* env) {
   const FileTree tree(env);
   const Result<std::vector<std::string>> names = list_if_there(tree, dir);
   if (!names.ok()) return names.status();
   std::vector<std::string> removed;
   for (const std::string& name : *names) {
-    const std::string_view partial = partial_name(name);
-    if (partial.empty() || partial == spare) continue;
+    const std::optional<CheckpointNameParts> parts = parse_checkpoint_name(name);
+    if (!parts || parts->complete || !owner.owns(parts->database)) continue;
     if (Status done = remove_partial(tree, dir + "/" + name); !done.ok()) return done;
-    removed.emplace_back(partial);
+    removed.emplace_back(parts->name);
   }
   return removed;
 }
 
+// Under its new name it still says whose it is.
 Status remove_checkpoint(const std::string& path, rocksdb::Env* env) {
   const FileTree tree(env);
   const Result<bool> is_there = tree.exists(path);
@@ -97,21 +98,23 @@ Status remove_checkpoint(const std::string& path, rocksdb::Env* env) {
   if (!*is_there) return {StatusCode::NotFound, path + " is not there"};
   if (path.ends_with(partial_suffix)) return remove_partial(tree, path);
   if (Status ours = check_is_ours(tree, path); !ours.ok()) return ours;
-  const std::string partial = path + std::string(partial_suffix);
+  const Result<CheckpointManifest> manifest = read_checkpoint(path, env);
+  const std::string partial = path + partial_ending(manifest.ok() ? manifest->database : "");
   if (Status removed = tree.remove(partial); !removed.ok()) return removed;
   if (Status renamed = tree.rename(path, partial); !renamed.ok()) return renamed;
   if (Status synced = tree.sync_dir(parent_of(path)); !synced.ok()) return synced;
   return remove_partial(tree, partial);
 }
 
-Result<std::vector<std::string>> prune_checkpoints(const std::string& dir, size_t keep,
+Result<std::vector<std::string>> prune_checkpoints(const std::string& dir,
+                                                   const CheckpointOwner& owner, size_t keep,
                                                    rocksdb::Env* env) {
   const Result<std::vector<CheckpointEntry>> all = list_checkpoints(dir, env);
   if (!all.ok()) return all.status();
   std::vector<std::string> removed;
   size_t kept = 0;
   for (auto entry = all->rbegin(); entry != all->rend(); ++entry) {
-    if (!entry->complete) continue;
+    if (!entry->complete || !owner.owns(entry->database)) continue;
     if (kept < keep) {
       kept += entry->manifest.ok() ? 1 : 0;
       continue;

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "store/hash.h"
+#include "store/identity.h"
 
 namespace perennial::store {
 namespace {
@@ -86,6 +87,10 @@ class Fields {
     if (value.is_string()) return value.get<std::string>();
     fail(key);
     return {};
+  }
+  // An older program did not write it.
+  std::string text_or_empty(const char* key) {
+    return json_.is_object() && json_.contains(key) ? text(key) : std::string();
   }
   const ordered_json& object(const char* key) {
     const ordered_json& value = find(key);
@@ -184,6 +189,7 @@ std::string render(const CheckpointManifest& manifest) {
                        {"server_version", manifest.server_version},
                        {"format", manifest.format},
                        {"has_counts", manifest.has_counts ? 1 : 0}};
+  if (!manifest.database.empty()) json["database"] = manifest.database;
   if (manifest.has_counts) {
     json["commit"] = {{"epoch", manifest.commit.epoch},
                       {"index", manifest.commit.index},
@@ -217,6 +223,10 @@ Result<CheckpointManifest> parse_manifest(std::string_view text) {
                             .created = fields.number<Nanos>("created_ns"),
                             .server_version = fields.text("server_version"),
                             .format = fields.number<uint32_t>("format")};
+  out.database = fields.text_or_empty("database");
+  if (!out.database.empty() && !is_identity(out.database)) {
+    return damaged_manifest("\"database\" is no identity");
+  }
   out.has_counts = fields.number<uint8_t>("has_counts") != 0;
   if (out.has_counts) read_jobs(fields, out);
   read_files(fields, out);

@@ -2,6 +2,8 @@
 
 #include <vector>
 
+#include "store/identity.h"
+
 namespace perennial::store {
 
 bool is_table(std::string_view name) {
@@ -14,7 +16,7 @@ Status copy_database(const FileTree& tree, const std::string& from, const std::s
   const Result<std::vector<std::string>> names = tree.list(from);
   if (!names.ok()) return names.status();
   for (const std::string& name : *names) {
-    if (is_rubbish && is_table(name) && is_rubbish(name)) continue;
+    if (name == identity_file || (is_rubbish && is_table(name) && is_rubbish(name))) continue;
     const std::string source = from + "/" + name;
     const std::string target = to + "/" + name;
     // A link may be refused for many reasons, another file system or another owner among them; what

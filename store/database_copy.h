@@ -15,8 +15,8 @@ bool is_table(std::string_view name);
 
 // Makes `to`, an empty directory, a copy of the database in `from`: tables are hard links where
 // that is possible and wanted; everything else is copied, because RocksDB appends to it or cuts it.
-// Without the tables that `is_rubbish` knows, which a crash has left. Durable afterwards, `to`'s
-// own name aside.
+// Without the tables that `is_rubbish` knows, which a crash has left, and without the identity,
+// because the copy is another database. Durable afterwards, `to`'s own name aside.
 Status copy_database(const FileTree& tree, const std::string& from, const std::string& to,
                      bool copy_tables,
                      const std::function<bool(const std::string& table)>& is_rubbish = {});

@@ -10,6 +10,7 @@
 
 #include "store/checkpoint.h"
 #include "store/database_copy.h"
+#include "store/identity.h"
 #include "store/meta_rows.h"
 #include "store/recovery.h"
 #include "store/rocks_status.h"
@@ -19,8 +20,10 @@
 namespace perennial::store {
 namespace {
 
+// In the data directory's own `checkpoints`.
 Status remove_half_made(const CheckpointCut& cut) {
-  const auto removed = remove_partial_checkpoints(cut.dir, {}, cut.env);
+  const CheckpointOwner owner = {.database = cut.database, .has_unmarked = true};
+  const auto removed = remove_partial_checkpoints(cut.dir, owner, cut.env);
   return removed.ok() ? Status() : removed.status();
 }
 
@@ -97,10 +100,13 @@ Status RawStore::Impl::look() {
 Result<std::string> RawStore::make_checkpoint(Nanos now, const std::string& server_version) {
   CHECK(impl_->db == nullptr);
   const FileTree tree(impl_->options.env);
+  Result<std::string> database = read_identity(impl_->dir.path(), impl_->options.env);
+  if (!database.ok()) return database;
   const CheckpointCut cut = {.dir = impl_->dir.path() + "/checkpoints",
                              .name = checkpoint_name(now),
                              .created = now,
                              .server_version = server_version,
+                             .database = database.take(),
                              .index = impl_->last.index,
                              .format = impl_->format.version,
                              .env = impl_->options.env};

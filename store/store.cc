@@ -8,6 +8,7 @@
 #include <rocksdb/env.h>
 #include <sys/stat.h>
 
+#include "store/identity.h"
 #include "store/meta_rows.h"
 #include "store/rocks_status.h"
 #include "store/store_impl.h"
@@ -152,7 +153,9 @@ Status Store::Impl::read_meta(JobId next_id_min) {
              .last_index = last.index,
              .last_now = last.now,
              .next_id = std::max(*next_id, next_id_min)};
-  return {};
+  const rocksdb::Status identified = (*db)->GetDbIdentity(identity);
+  identity = identity_or_none(std::move(identity));
+  return from_rocksdb(identified).with("read the identity");
 }
 
 // Exact here, because what was in the log is in tables by now.
@@ -212,6 +215,9 @@ const Options& Store::options() const {
 }
 const Opening& Store::opening() const {
   return impl_->opening;
+}
+const std::string& Store::identity() const {
+  return impl_->identity;
 }
 bool Store::failed() const {
   return impl_->failure.failed();

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "engine/types/basic.h"
@@ -68,6 +69,8 @@ class Store {
 
   const Options& options() const;
   const Opening& opening() const;
+  // Which database it is: identity.h. Empty if that is not known.
+  const std::string& identity() const;
 
   // Gives back tubes, then pauses, then jobs, each by number. Calls the sink on the calling thread,
   // while other threads scan ahead. Refuses what does not fit together, but reads no body.

@@ -127,6 +127,7 @@ struct Store::Impl {
   std::unique_ptr<DurableMarkFile> durable_mark;  // From the last step of open() on.
   Opening opening;
   JobId stored_next_id = 1;  // What open() found.
+  std::string identity;
   // How many rows each family of jobs has: by the account of its tables at open, and by ours since.
   // The writing thread's to change.
   std::array<std::atomic<uint64_t>, family_count> rows = {};

@@ -92,6 +92,7 @@ rocksdb::DBOptions db_options(const Options& options, std::shared_ptr<rocksdb::L
   db.strict_bytes_per_sync = true;
   fail_if_options_file_error(db);
   db.max_bgerror_resume_count = 0;
+  db.write_dbid_to_manifest = false;  // A copy has no identity of its source: identity.h.
   // The loop reads bodies that are in memory. It must not be the one to delete a table that a
   // compaction has replaced meanwhile.
   db.avoid_unnecessary_blocking_io = true;

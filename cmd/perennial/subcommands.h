@@ -19,6 +19,7 @@
 #include "cmd/perennial/manual.h"
 #include "cmd/perennial/offline/check.h"
 #include "cmd/perennial/offline/checkpoint_offline.h"
+#include "cmd/perennial/offline/checkpoint_prune.h"
 #include "cmd/perennial/offline/dump.h"
 #include "cmd/perennial/offline/import_binlog.h"
 #include "cmd/perennial/offline/load.h"

@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "cmd/perenniald/log.h"
-#include "store/checkpoint.h"
 
 namespace perennial::perenniald {
 namespace {
@@ -45,8 +44,8 @@ Status prepare_checkpoint_dir(const std::string& dir, const std::string& data_di
   return {};
 }
 
-void remove_half_made(const std::string& dir) {
-  const Result<std::vector<std::string>> removed = store::remove_partial_checkpoints(dir);
+void remove_half_made(const std::string& dir, const store::CheckpointOwner& owner) {
+  const Result<std::vector<std::string>> removed = store::remove_partial_checkpoints(dir, owner);
   if (!removed.ok()) {
     return log(Level::Warning, "checkpoint.removed", {{"error", removed.status().message()}});
   }
@@ -55,7 +54,8 @@ void remove_half_made(const std::string& dir) {
   }
 }
 
-std::optional<Nanos> newest_checkpoint(const std::string& dir) {
+std::optional<Nanos> newest_checkpoint(const std::string& dir,
+                                       const store::CheckpointOwner& owner) {
   const Result<std::vector<store::CheckpointEntry>> all = store::list_checkpoints(dir);
   if (!all.ok()) {
     log(Level::Warning, "checkpoint.list", {{"error", all.status().message()}});
@@ -63,7 +63,7 @@ std::optional<Nanos> newest_checkpoint(const std::string& dir) {
   }
   std::optional<Nanos> newest;
   for (const store::CheckpointEntry& entry : *all) {
-    if (!entry.complete || !entry.manifest.ok()) continue;
+    if (!entry.complete || !entry.manifest.ok() || !owner.owns(entry.database)) continue;
     newest = std::max(newest.value_or(0), entry.manifest->created);
   }
   return newest;

@@ -5,6 +5,7 @@
 
 #include "engine/types/basic.h"
 #include "engine/types/status.h"
+#include "store/checkpoint.h"
 
 // The directory in which the server makes its checkpoints.
 namespace perennial::perenniald {
@@ -17,11 +18,11 @@ std::string checkpoint_dir(const std::string& set, const std::string& data_dir);
 // it cannot be made, read or written, or is on another file system than `data_dir`.
 Status prepare_checkpoint_dir(const std::string& dir, const std::string& data_dir);
 
-// Removes what a crash left half-made, with a line in the log for each. REQUIRES: this process has
-// the data directory's lock.
-void remove_half_made(const std::string& dir);
+// Removes what a crash left half-made of the owner's, with a line in the log for each. REQUIRES:
+// this process has the data directory's lock.
+void remove_half_made(const std::string& dir, const store::CheckpointOwner& owner);
 
-// When the newest complete checkpoint there was cut. None: there is none.
-std::optional<Nanos> newest_checkpoint(const std::string& dir);
+// When the owner's newest complete checkpoint there was cut. None: there is none.
+std::optional<Nanos> newest_checkpoint(const std::string& dir, const store::CheckpointOwner& owner);
 
 }  // namespace perennial::perenniald

@@ -42,7 +42,7 @@ Checkpoints::Checkpoints(uv_loop_t& loop, core::Core& core, TurnClock& clock, Se
   timer_.data = completed_.data = this;
 }
 
-Status Checkpoints::open() {
+Status Checkpoints::open(const std::string& database) {
   Status prepared = prepare_checkpoint_dir(settings_.dir, settings_.data_dir);
   if (!prepared.ok()) {
     if (prepared.code() != StatusCode::NoSpace) return prepared;
@@ -50,9 +50,10 @@ Status Checkpoints::open() {
     log(Level::Warning, "checkpoint_dir", {{"error", prepared.message()}});
   }
   settings_.dir = absolute(settings_.dir);
-  remove_half_made(settings_.dir);
+  owner_ = store::checkpoint_owner(settings_.data_dir, database, settings_.dir);
+  remove_half_made(settings_.dir, owner_);
   const Nanos now = clock_.now();
-  if (const auto newest = newest_checkpoint(settings_.dir)) schedule_.made(*newest, now);
+  if (const auto newest = newest_checkpoint(settings_.dir, owner_)) schedule_.made(*newest, now);
   open_ = true;
   arm();
   return {};
@@ -87,6 +88,7 @@ bool Checkpoints::hand_over(store::Committer& committer) {
                                  .name = store::checkpoint_name(now),
                                  .created = now,
                                  .server_version = settings_.server_version,
+                                 .database = owner_.database,
                                  .index = cut->index,
                                  .jobs = cut->jobs},
                          .scheduled = std::exchange(due_, false)});
@@ -102,7 +104,8 @@ bool Checkpoints::hand_over(store::Committer& committer) {
 
 void Checkpoints::on_cut(const store::Committer::Cut& cut) {
   if (!cut.status.ok()) {
-    remove_half_made(settings_.dir);
+    const std::string left = store::partial_path(making_->cut);
+    ignore(store::remove_checkpoint(left), "there is a failure to report already");
     return fail(cut.status);
   }
   making_->cut_took = cut.took;
@@ -117,7 +120,7 @@ void Checkpoints::complete() {
   making.result.emplace(store::complete_checkpoint(making.cut));
   making.took = making.cut_took + steady_now() - begun;
   if (making.result->ok() && making.scheduled && settings_.keep > 0) {
-    making.pruned = store::prune_checkpoints(settings_.dir, settings_.keep);
+    making.pruned = store::prune_checkpoints(settings_.dir, owner_, settings_.keep);
   }
   uv_async_send(&completed_);
 }

@@ -36,9 +36,9 @@ class Checkpoints {
   // All outlive this.
   Checkpoints(uv_loop_t& loop, core::Core& core, TurnClock& clock, Settings settings);
 
-  // Prepares the directory, clears it of what a crash left, and starts the schedule. A failure is
-  // one of the configuration. REQUIRES: the store is open.
-  Status open();
+  // Prepares the directory, clears it of what a crash left, and starts the schedule. `database`:
+  // that of the store, which is open (store/identity.h). A failure is one of the configuration.
+  Status open(const std::string& database);
   // Gives the committer what is to be cut now, if anything is. Returns whether it did. REQUIRES:
   // the committer is idle.
   bool hand_over(store::Committer& committer);
@@ -74,6 +74,7 @@ class Checkpoints {
   TurnClock& clock_;
   Settings settings_;
   CheckpointSchedule schedule_;
+  store::CheckpointOwner owner_;  // Which checkpoints in the directory are this server's.
   bool open_ = false;
   bool due_ = false;  // The schedule has asked, and that one is not being made yet.
   uv_timer_t timer_;

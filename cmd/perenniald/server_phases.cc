@@ -94,7 +94,7 @@ void Server::start_watchdog() {
 void Server::begin_serving() {
   uv_timer_stop(&phase_timer_);
   phase_ = Phase::Serving;
-  if (Status status = checkpoints_.open(); !status.ok()) {
+  if (Status status = checkpoints_.open(store_->identity()); !status.ok()) {
     exit_code_ = report({common::exit_usage, "checkpoint_dir", status.message()});
     return begin_stop("checkpoint_dir");
   }

@@ -245,12 +245,13 @@ TEST(CheckpointPrune, KeepsTheNewestGoodOnes) {
   }
   std::mt19937_64 random(support::seed());
   flip_byte(paths[4] + "/manifest.json", random);  // Does not count.
-  const auto removed = prune_checkpoints(maker.checkpoints(), 2);
+  const CheckpointOwner owner = {.database = maker.owner().database, .has_unmarked = true};
+  const auto removed = prune_checkpoints(maker.checkpoints(), owner, 2);
   ASSERT_TRUE(removed.ok()) << removed.status().message();
   EXPECT_EQ(*removed, (std::vector<std::string>{fs::path(paths[0]).filename(),
                                                 fs::path(paths[1]).filename()}));
   for (size_t i = 0; i < paths.size(); ++i) EXPECT_EQ(fs::exists(paths[i]), i >= 2) << i;
-  const auto again = prune_checkpoints(maker.checkpoints(), 2);
+  const auto again = prune_checkpoints(maker.checkpoints(), owner, 2);
   ASSERT_TRUE(again.ok());
   EXPECT_TRUE(again->empty());
 }
@@ -259,21 +260,19 @@ TEST(CheckpointPrune, LeavesOtherNamesAlone) {
   CheckpointMaker maker(support::seed());
   ASSERT_TRUE(maker.make().ok());
   fs::rename(maker.path(), maker.checkpoints() + "/before-the-upgrade");
-  ASSERT_TRUE(prune_checkpoints(maker.checkpoints(), 0).ok());
+  ASSERT_TRUE(prune_checkpoints(maker.checkpoints(), maker.owner(), 0).ok());
   EXPECT_TRUE(verify_checkpoint(maker.checkpoints() + "/before-the-upgrade").ok());
 }
 
-TEST(CheckpointRemove, RemovesHalfMadeOnesButThatOfTheServer) {
+TEST(CheckpointRemove, RemovesHalfMadeOnes) {
   CheckpointMaker maker(support::seed());
-  const auto first = maker.cut();
-  const auto second = maker.cut();
-  ASSERT_TRUE(first.ok() && second.ok());
-  fs::create_directory(partial_path(*first) + "/db.tmp");
-  const auto removed = remove_partial_checkpoints(maker.checkpoints(), second->name);
+  const auto cut = maker.cut();
+  ASSERT_TRUE(cut.ok());
+  fs::create_directory(partial_path(*cut) + "/db.tmp");
+  const auto removed = remove_partial_checkpoints(maker.checkpoints(), maker.owner());
   ASSERT_TRUE(removed.ok()) << removed.status().message();
-  EXPECT_EQ(*removed, std::vector<std::string>{first->name});
-  EXPECT_FALSE(fs::exists(partial_path(*first)));
-  EXPECT_TRUE(complete_checkpoint(*second).ok());
+  EXPECT_EQ(*removed, std::vector<std::string>{cut->name});
+  EXPECT_FALSE(fs::exists(partial_path(*cut)));
 }
 
 TEST(CheckpointRemove, RefusesWhatIsNone) {

@@ -42,8 +42,13 @@ struct Scene {
   std::string checkpoints() const { return dir + "/checkpoints"; }
   std::string whole() const { return checkpoints() + "/" + checkpoint; }
   std::string restored() const { return dir + "/restored"; }
+  static CheckpointOwner owner() { return {.database = "15ecf2bf-405a-43b0-968d-aa423b74e38e"}; }
   CheckpointCut cut(rocksdb::Env* env) const {
-    return {.dir = checkpoints(), .name = checkpoint, .index = batches, .env = env};
+    return {.dir = checkpoints(),
+            .name = checkpoint,
+            .database = owner().database,
+            .index = batches,
+            .env = env};
   }
 };
 
@@ -104,7 +109,7 @@ std::string whole_or_half_made(const Scene& scene, bool failed) {
     return verified.ok() ? "" : verified.status().message();
   }
   if (fs::exists(scene.whole())) return "there is a checkpoint that failed";
-  const auto removed = remove_partial_checkpoints(scene.checkpoints());
+  const auto removed = remove_partial_checkpoints(scene.checkpoints(), Scene::owner());
   if (!removed.ok()) return removed.status().message();
   return fs::is_empty(scene.checkpoints()) ? "" : "something is left";
 }
@@ -126,7 +131,7 @@ std::string removed_or_whole(const Scene& scene, bool) {
     const auto verified = verify_checkpoint(scene.whole());
     return verified.ok() ? "" : verified.status().message();
   }
-  const auto removed = remove_partial_checkpoints(scene.checkpoints());
+  const auto removed = remove_partial_checkpoints(scene.checkpoints(), Scene::owner());
   if (!removed.ok()) return removed.status().message();
   return fs::is_empty(scene.checkpoints()) ? "" : "something is left";
 }

@@ -28,6 +28,7 @@ Result<CheckpointCut> CheckpointMaker::cut() {
            .name = checkpoint_name(created),
            .created = created,
            .server_version = "0.1.0",
+           .database = store_->identity(),
            .index = world_.index(),
            .jobs = count_states(world_.image()),
            .env = env_};

@@ -26,6 +26,7 @@ class CheckpointMaker {
   // Of the latest.
   std::string path() const { return checkpoints() + "/" + last_.name; }
   std::string checkpoints() const { return dir_.path() + "/checkpoints"; }
+  CheckpointOwner owner() const { return {.database = store_->identity()}; }
   const std::string& dir() const { return dir_.path(); }
   std::string data_dir() const { return dir_.data_dir(); }
   const World& world() const { return world_; }

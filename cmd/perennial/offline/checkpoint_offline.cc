@@ -11,7 +11,7 @@
 #include "cmd/perennial/progress.h"
 #include "cmd/perennial/wall_clock.h"
 #include "store/checkpoint.h"
-#include "store/data_dir.h"
+#include "store/identity.h"
 
 namespace perennial::tool {
 namespace {
@@ -19,14 +19,7 @@ namespace {
 using nlohmann::ordered_json;
 using store::CheckpointEntry;
 using store::CheckpointManifest;
-
-Result<std::string> dir_of(const CheckpointPlace& place) {
-  if (!place.dir.empty()) return place.dir;
-  if (!place.data_dir.empty()) return place.data_dir + "/checkpoints";
-  return Status(StatusCode::InvalidArgument,
-                "say where the checkpoints are: --data-dir DIR, or --dir CHECKPOINT_DIR if "
-                "checkpoint_dir is set in the server's configuration");
-}
+using store::CheckpointOwner;
 
 std::string size_text(uint64_t bytes) {
   if (bytes < 10'000) return fmt::format("{} B", bytes);
@@ -63,10 +56,27 @@ std::string state_of(const CheckpointEntry& entry) {
   return entry.manifest.ok() ? "complete" : "damaged";
 }
 
+// Whose they are is of interest where they are not all one database's, or not that of the data
+// directory that was asked for.
+bool has_several_owners(const std::vector<CheckpointEntry>& entries,
+                        const std::optional<CheckpointOwner>& owner) {
+  const auto is_like_the_first = [&](const CheckpointEntry& entry) {
+    return owner ? owner->owns(entry.database) : entry.database == entries.front().database;
+  };
+  return !std::ranges::all_of(entries, is_like_the_first);
+}
+
+std::string owner_text(const CheckpointEntry& entry, const std::optional<CheckpointOwner>& owner) {
+  constexpr size_t shown = 8;
+  if (owner && owner->owns(entry.database)) return "this one";
+  return entry.database.empty() ? "-" : entry.database.substr(0, shown);
+}
+
 void print_list_json(const std::vector<CheckpointEntry>& entries, Nanos now) {
   ordered_json out = ordered_json::array();
   for (const CheckpointEntry& entry : entries) {
     ordered_json one = {{"name", entry.name}, {"path", entry.path}, {"state", state_of(entry)}};
+    one["database"] = entry.database.empty() ? ordered_json() : ordered_json(entry.database);
     if (entry.manifest.ok()) one.update(manifest_json(*entry.manifest, now));
     if (entry.complete && !entry.manifest.ok()) one["problem"] = entry.manifest.status().message();
     out.push_back(std::move(one));
@@ -74,9 +84,10 @@ void print_list_json(const std::vector<CheckpointEntry>& entries, Nanos now) {
   std::puts(out.dump(2, ' ', false, ordered_json::error_handler_t::replace).c_str());
 }
 
-void print_list_line(const CheckpointEntry& entry, Nanos now) {
-  const std::string state = state_of(entry);
-  if (state != "complete") {
+void print_list_line(const CheckpointEntry& entry, Nanos now, const std::string& database) {
+  std::string state = state_of(entry);
+  if (!database.empty()) state = fmt::format("{:<11}{}", state, database);
+  if (!entry.complete || !entry.manifest.ok()) {
     fmt::print("{:>8}  {:<26}{:>12}{:>12}{:>12}  {}\n", "-", entry.name, "-", "-", "-", state);
     return;
   }
@@ -87,6 +98,21 @@ void print_list_line(const CheckpointEntry& entry, Nanos now) {
   fmt::print("{:>8}  {:<26}{:>12}{:>12}{:>12}  {}\n", age_text(now - manifest.created), entry.name,
              counted(manifest.job_count()), size_text(manifest.bytes()),
              counted(manifest.commit.index), state);
+}
+
+void print_list(const std::vector<CheckpointEntry>& entries,
+                const std::optional<CheckpointOwner>& owner, Nanos now, const std::string& dir) {
+  if (entries.empty()) {
+    fmt::print("no checkpoints in {}\n", dir);
+    return;
+  }
+  const bool has_others = has_several_owners(entries, owner);
+  fmt::print("{:>8}  {:<26}{:>12}{:>12}{:>12}  {}\n", "AGE", "NAME", "JOBS", "SIZE", "COMMIT",
+             has_others ? "STATE      DATABASE" : "STATE");
+  for (const CheckpointEntry& entry : entries) {
+    const std::string database = has_others ? owner_text(entry, owner) : "";
+    print_list_line(entry, now, database);
+  }
 }
 
 // One that is verified, or why it is not.
@@ -131,62 +157,6 @@ void print_verdict(const Verdict& verdict) {
   fmt::print("\n");
 }
 
-struct Pruned {
-  std::vector<std::string> old;
-  std::vector<std::string> half_made;
-  // Why half-made ones were left alone, if there are any.
-  std::string left_alone;
-};
-
-// A half-made checkpoint may be one that a server is just making. Only the data directory's lock
-// tells: a server holds it for as long as it lives, and while we do, there is none.
-Result<std::vector<std::string>> prune_half_made(const std::string& dir,
-                                                 const CheckpointPlace& place, Pruned& out) {
-  const std::vector<std::string> none;
-  const Result<std::vector<CheckpointEntry>> all = store::list_checkpoints(dir);
-  if (!all.ok()) return all.status();
-  if (std::ranges::all_of(*all, &CheckpointEntry::complete)) return none;
-  if (place.data_dir.empty()) {
-    out.left_alone =
-        "half-made ones were left alone: give --data-dir as well, so that it is seen whether a "
-        "server is making one";
-    return none;
-  }
-  const Result<store::ReadLock> lock = store::ReadLock::take(place.data_dir);
-  if (lock.ok()) return store::remove_partial_checkpoints(dir);
-  if (lock.status().code() != StatusCode::Locked) return lock.status();
-  out.left_alone =
-      "half-made ones were left alone, because a server uses the data directory: it may be making "
-      "one, and removes any others itself";
-  return none;
-}
-
-void print_pruned(const Pruned& pruned, bool json) {
-  if (json) {
-    const ordered_json out = {{"removed", pruned.old},
-                              {"removed_half_made", pruned.half_made},
-                              {"note", pruned.left_alone}};
-    std::puts(out.dump(2).c_str());
-    return;
-  }
-  for (const std::string& name : pruned.old) fmt::print("removed {}\n", name);
-  for (const std::string& name : pruned.half_made) fmt::print("removed {}, half-made\n", name);
-  if (!pruned.left_alone.empty()) fmt::print("{}\n", pruned.left_alone);
-  if (pruned.old.empty() && pruned.half_made.empty()) fmt::print("nothing to remove\n");
-}
-
-std::vector<Flag> place_flags(CheckpointPlace& place) {
-  return {{"--data-dir", "DIR", "The data directory, whose checkpoints are in DIR/checkpoints",
-           &place.data_dir},
-          {"--dir", "DIR", "Where the checkpoints are, if checkpoint_dir says another place",
-           &place.dir}};
-}
-
-std::vector<Flag> with(std::vector<Flag> flags, std::vector<Flag> more) {
-  for (Flag& flag : more) flags.push_back(std::move(flag));
-  return flags;
-}
-
 }  // namespace
 
 Status checkpoint_list(const CheckpointListOptions& options) {
@@ -199,13 +169,13 @@ Status checkpoint_list(const CheckpointListOptions& options) {
     print_list_json(*entries, now);
     return {};
   }
-  if (entries->empty()) {
-    fmt::print("no checkpoints in {}\n", *dir);
-    return {};
+  std::optional<CheckpointOwner> owner;
+  if (!options.place.data_dir.empty()) {
+    Result<std::string> database = store::read_identity(options.place.data_dir);
+    if (!database.ok()) return database.take_status();
+    owner = store::checkpoint_owner(options.place.data_dir, database.take(), *dir);
   }
-  fmt::print("{:>8}  {:<26}{:>12}{:>12}{:>12}  {}\n", "AGE", "NAME", "JOBS", "SIZE", "COMMIT",
-             "STATE");
-  for (const CheckpointEntry& entry : *entries) print_list_line(entry, now);
+  print_list(*entries, owner, now, *dir);
   return {};
 }
 
@@ -222,20 +192,6 @@ Status checkpoint_verify(const CheckpointVerifyOptions& options) {
   return {StatusCode::Corruption, fmt::format("{} of {} are not good", bad, verdicts.size())};
 }
 
-Status checkpoint_prune(const CheckpointPruneOptions& options) {
-  const Result<std::string> dir = dir_of(options.place);
-  if (!dir.ok()) return dir.status();
-  Pruned pruned;
-  Result<std::vector<std::string>> half_made = prune_half_made(*dir, options.place, pruned);
-  if (!half_made.ok()) return half_made.take_status();
-  pruned.half_made = half_made.take();
-  Result<std::vector<std::string>> old = store::prune_checkpoints(*dir, options.keep);
-  if (!old.ok()) return old.take_status();
-  pruned.old = old.take();
-  print_pruned(pruned, options.json);
-  return {};
-}
-
 Subcommand checkpoint_list_command(CheckpointListOptions& options) {
   return {
       .name = "checkpoint list",
@@ -246,13 +202,17 @@ Subcommand checkpoint_list_command(CheckpointListOptions& options) {
           "is for.\n\n"
           "SIZE is what the files would take alone. As long as the data directory still has the "
           "same tables, they are links to them and take no room of their own.\n\n"
-          "A half-made checkpoint is being made just now, or was when its server was killed.",
+          "A half-made checkpoint is being made just now, or was when its server was killed.\n\n"
+          "DATABASE is shown where checkpoints of several databases lie in one directory, or some "
+          "that are not those of --data-dir: the first characters of the database's identity, "
+          "which "
+          "is in DIR/db/IDENTITY, or - where it is not known.",
       .examples =
           "  perennial checkpoint list --data-dir /var/lib/perennial\n"
           "  # The newest one that is complete, for a script:\n"
           "  perennial checkpoint list --data-dir /var/lib/perennial --json |\n"
           "    jq -r 'map(select(.state == \"complete\")) | last | .path'\n",
-      .flags = with(place_flags(options.place), {{"--json", "", "List as JSON", &options.json}}),
+      .flags = place_flags(options.place, {{"--json", "", "List as JSON", &options.json}}),
       .run = [&options] { return checkpoint_list(options); },
   };
 }
@@ -274,26 +234,6 @@ Subcommand checkpoint_verify_command(CheckpointVerifyOptions& options) {
       .flags = {{"PATH", "DIR", "A checkpoint; there may be several", &options.paths, true},
                 {"--json", "", "Report as JSON", &options.json}},
       .run = [&options] { return checkpoint_verify(options); },
-  };
-}
-
-Subcommand checkpoint_prune_command(CheckpointPruneOptions& options) {
-  return {
-      .name = "checkpoint prune",
-      .summary = "Remove old checkpoints, and half-made ones",
-      .about =
-          "Keeps the newest checkpoints and removes all that are older. One whose manifest is "
-          "damaged does not count as kept, so that as many good ones as you said are left. "
-          "Works while a server runs.\n\n"
-          "Half-made checkpoints are removed, too, but only where --data-dir is given and no "
-          "server uses it: a server may be making one, and removes what an earlier one left.",
-      .examples =
-          "  perennial checkpoint prune --data-dir /var/lib/perennial --keep 7\n"
-          "  perennial checkpoint prune --dir /srv/checkpoints --keep 24\n",
-      .flags = with(
-          {{"--keep", "N", "How many to keep, at least 1", &options.keep, true, {}, 1, 1'000'000}},
-          with(place_flags(options.place), {{"--json", "", "Report as JSON", &options.json}})),
-      .run = [&options] { return checkpoint_prune(options); },
   };
 }
 

@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 
 #include "cmd/perennial/offline/checkpoint_offline.h"
+#include "cmd/perennial/offline/checkpoint_prune.h"
 #include "engine/types/check.h"
 #include "store/checkpoint.h"
 #include "store/raw_store.h"

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <cstdint>
+
+#include "cmd/perennial/offline/checkpoint_place.h"
+#include "cmd/perennial/subcommand.h"
+#include "engine/types/status.h"
+
+namespace perennial::tool {
+
+struct CheckpointPruneOptions {
+  CheckpointPlace place;
+  uint64_t keep = 0;
+  bool json = false;
+};
+
+// perennial checkpoint prune: removes old checkpoints and half-made ones of one data directory, or
+// those of every database in a directory, each counted apart. Prints what it removed.
+Status checkpoint_prune(const CheckpointPruneOptions& options);
+Subcommand checkpoint_prune_command(CheckpointPruneOptions& options);
+
+}  // namespace perennial::tool
