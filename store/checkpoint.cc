@@ -7,6 +7,7 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include "engine/types/check.h"
 #include "store/checkpoint_content.h"
 #include "store/checkpoint_manifest.h"
 #include "store/checkpoint_names.h"
@@ -174,10 +175,12 @@ std::string checkpoint_name(Nanos now) {
 }
 
 std::string partial_path(const CheckpointCut& cut) {
-  return cut.dir + "/" + cut.name + partial_ending(cut.database);
+  return cut.dir + "/" + cut.name +
+         name_ending(cut.database, cut.temporary ? temporary_suffix : partial_suffix);
 }
 
 Result<CheckpointManifest> complete_checkpoint(const CheckpointCut& cut) {
+  CHECK(!cut.temporary);
   Result<CheckpointManifest> made = Completion(cut).run();
   if (made.ok()) return made;
   ignore(FileTree(cut.env).remove(partial_path(cut)), "there is a failure to report already");

@@ -23,6 +23,10 @@ class Env;
 // has dropped them), NAME/manifest.json says what there must be, and of which database it is. Until
 // it is complete and verified a checkpoint is called NAME.DATABASE.partial: what a crash leaves
 // under such a name is rubbish, and is removed by the next server and by prune.
+//
+// A temporary one is somebody's for a while. It is cut, and that is all: it is called
+// NAME.DATABASE.temporary, has no manifest, is never listed or counted, and is rubbish like a
+// half-made one as soon as its server has forgotten it.
 namespace perennial::store {
 
 // A file of the database, as it was when the checkpoint was verified.
@@ -65,6 +69,7 @@ struct CheckpointCut {
   std::string dir;   // Where checkpoints go: checkpoint_dir.
   std::string name;  // checkpoint_name().
   Nanos created = 0;
+  bool temporary = false;
   std::string server_version = {};
   std::string database = {};             // Whose: identity.h. Empty: it is not known.
   BatchIndex index = 0;                  // The last batch that is in.
@@ -85,9 +90,9 @@ std::string partial_path(const CheckpointCut& cut);
 // Store::cut_checkpoint (store.h) makes partial_path() and its db/, by the thread that writes and
 // between two batches; it takes milliseconds. Then this, on any other thread, reads it all: hashes
 // the files, checks RocksDB's checksums, opens the copy, reads every job's row, counts, writes the
-// manifest, syncs, and gives it its name. Corruption: it is not what was cut. Io: the disk failed,
-// or it was cancelled. NoSpace: no room for the manifest. Each time nothing of it is left, as far
-// as the disk lets go of it.
+// manifest, syncs, and gives it its name. REQUIRES: it is not temporary. Corruption: it is not what
+// was cut. Io: the disk failed, or it was cancelled. NoSpace: no room for the manifest. Each time
+// nothing of it is left, as far as the disk lets go of it.
 Result<CheckpointManifest> complete_checkpoint(const CheckpointCut& cut);
 
 // Reads and checks manifest.json alone. NotFound: `path` is no checkpoint, or half-made.
@@ -126,12 +131,12 @@ struct CheckpointOwner {
 CheckpointOwner checkpoint_owner(const std::string& data_dir, std::string database,
                                  const std::string& dir);
 
-// All checkpoints in a directory, oldest first. Names that are no checkpoint's are passed over. A
-// directory that is not there holds none.
+// All checkpoints in a directory, oldest first. Temporary ones and names that are no checkpoint's
+// are passed over. A directory that is not there holds none.
 Result<std::vector<CheckpointEntry>> list_checkpoints(const std::string& dir,
                                                       rocksdb::Env* env = nullptr);
-// Removes the owner's half-made checkpoints, and says which. REQUIRES: the owner is not making one:
-// the caller is its server, or holds the data directory's lock.
+// Removes the owner's half-made and temporary checkpoints, and says which. REQUIRES: nobody makes
+// or uses one of them: the caller is the owner's server, or holds the data directory's lock.
 Result<std::vector<std::string>> remove_partial_checkpoints(const std::string& dir,
                                                             const CheckpointOwner& owner,
                                                             rocksdb::Env* env = nullptr);

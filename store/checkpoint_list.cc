@@ -61,12 +61,12 @@ Result<std::vector<CheckpointEntry>> list_checkpoints(const std::string& dir, ro
   std::vector<CheckpointEntry> out;
   for (const std::string& name : *names) {
     const std::optional<CheckpointNameParts> parts = parse_checkpoint_name(name);
-    if (!parts) continue;
+    if (!parts || parts->kind == CheckpointNameParts::Kind::Temporary) continue;
     const std::string path = dir + "/" + name;
     CheckpointEntry entry = {.path = path,
                              .name = std::string(parts->name),
                              .database = std::string(parts->database),
-                             .complete = parts->complete,
+                             .complete = parts->kind == CheckpointNameParts::Kind::Complete,
                              .manifest = read_checkpoint(path, env)};
     if (entry.complete && entry.manifest.ok()) entry.database = entry.manifest->database;
     out.push_back(std::move(entry));
@@ -83,9 +83,12 @@ Result<std::vector<std::string>> remove_partial_checkpoints(const std::string& d
   std::vector<std::string> removed;
   for (const std::string& name : *names) {
     const std::optional<CheckpointNameParts> parts = parse_checkpoint_name(name);
-    if (!parts || parts->complete || !owner.owns(parts->database)) continue;
+    if (!parts || parts->kind == CheckpointNameParts::Kind::Complete) continue;
+    if (!owner.owns(parts->database)) continue;
     if (Status done = remove_partial(tree, dir + "/" + name); !done.ok()) return done;
-    removed.emplace_back(parts->name);
+    const bool is_temporary = parts->kind == CheckpointNameParts::Kind::Temporary;
+    removed.push_back(std::string(parts->name) +
+                      std::string(is_temporary ? temporary_suffix : std::string_view()));
   }
   return removed;
 }
@@ -96,10 +99,13 @@ Status remove_checkpoint(const std::string& path, rocksdb::Env* env) {
   const Result<bool> is_there = tree.exists(path);
   if (!is_there.ok()) return is_there.status();
   if (!*is_there) return {StatusCode::NotFound, path + " is not there"};
-  if (path.ends_with(partial_suffix)) return remove_partial(tree, path);
+  if (path.ends_with(partial_suffix) || path.ends_with(temporary_suffix)) {
+    return remove_partial(tree, path);
+  }
   if (Status ours = check_is_ours(tree, path); !ours.ok()) return ours;
   const Result<CheckpointManifest> manifest = read_checkpoint(path, env);
-  const std::string partial = path + partial_ending(manifest.ok() ? manifest->database : "");
+  const std::string partial =
+      path + name_ending(manifest.ok() ? manifest->database : "", partial_suffix);
   if (Status removed = tree.remove(partial); !removed.ok()) return removed;
   if (Status renamed = tree.rename(path, partial); !renamed.ok()) return renamed;
   if (Status synced = tree.sync_dir(parent_of(path)); !synced.ok()) return synced;

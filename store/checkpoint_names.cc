@@ -22,18 +22,21 @@ std::optional<CheckpointNameParts> parse_checkpoint_name(std::string_view name) 
   const std::string_view date = name.substr(0, name_shape.size());
   if (!is_name(date)) return std::nullopt;
   std::string_view rest = name.substr(date.size());
-  if (rest.empty()) return CheckpointNameParts{.name = date, .database = {}, .complete = true};
-  if (!rest.ends_with(partial_suffix)) return std::nullopt;
-  rest.remove_suffix(partial_suffix.size());
+  using Kind = CheckpointNameParts::Kind;
   if (rest.empty()) return CheckpointNameParts{.name = date, .database = {}};
+  const bool is_temporary = rest.ends_with(temporary_suffix);
+  if (!is_temporary && !rest.ends_with(partial_suffix)) return std::nullopt;
+  rest.remove_suffix(is_temporary ? temporary_suffix.size() : partial_suffix.size());
+  const Kind kind = is_temporary ? Kind::Temporary : Kind::Partial;
+  if (rest.empty()) return CheckpointNameParts{.name = date, .database = {}, .kind = kind};
   if (rest.front() != '.' || !is_identity(rest.substr(1))) return std::nullopt;
-  return CheckpointNameParts{.name = date, .database = rest.substr(1)};
+  return CheckpointNameParts{.name = date, .database = rest.substr(1), .kind = kind};
 }
 
-std::string partial_ending(std::string_view database) {
+std::string name_ending(std::string_view database, std::string_view suffix) {
   std::string out;
   if (!database.empty()) out = "." + std::string(database);
-  return out + std::string(partial_suffix);
+  return out + std::string(suffix);
 }
 
 }  // namespace perennial::store

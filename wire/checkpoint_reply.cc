@@ -55,6 +55,12 @@ bool read(std::string_view yaml, std::string_view key, uint64_t& out) {
   return error == std::errc() && stopped == end;
 }
 
+// It may be missing.
+bool read(std::string_view yaml, std::string_view key, std::optional<uint64_t>& out) {
+  if (!value_of(yaml, key)) return true;
+  return read(yaml, key, out.emplace());
+}
+
 }  // namespace
 
 std::optional<CheckpointMade> parse_checkpoint(std::string_view yaml) {

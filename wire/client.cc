@@ -63,7 +63,7 @@ struct Appender {
   void operator()(const Quit&) const { line("quit"); }
   void operator()(const Checkpoint& checkpoint) const {
     CHECK(!checkpoint.trailing_junk);
-    line("checkpoint");
+    line(checkpoint.temporary ? "checkpoint temporary" : "checkpoint");
   }
   void operator()(const PutTooBig&) const { refuse(); }
   void operator()(const PutTrailingJunk&) const { refuse(); }

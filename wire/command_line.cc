@@ -118,9 +118,12 @@ Command quit(std::string_view /*args*/) {
   return Quit{};
 }
 
-// What follows is looked at later: whether this client may know the command is not known here.
+constexpr std::string_view temporary_argument = " temporary";
+
+// What else follows is looked at later: whether this client may know the command is not known here.
 Command checkpoint(std::string_view args) {
-  return Checkpoint{.trailing_junk = !args.empty()};
+  const bool temporary = args == temporary_argument;
+  return Checkpoint{.temporary = temporary, .trailing_junk = !temporary && !args.empty()};
 }
 
 struct Row {

@@ -51,8 +51,9 @@ std::string quoted(std::string_view text) {
 }
 
 std::string checkpoint_yaml(const CheckpointMade& made) {
-  return fmt::format("---\nname: {}\npath: {}\ncommit: {}\njobs: {}\nbytes: {}\ntook-ms: {}\n",
-                     quoted(made.name), quoted(made.path), made.commit, made.jobs, made.bytes,
+  const std::string bytes = made.bytes ? fmt::format("bytes: {}\n", *made.bytes) : "";
+  return fmt::format("---\nname: {}\npath: {}\ncommit: {}\njobs: {}\n{}took-ms: {}\n",
+                     quoted(made.name), quoted(made.path), made.commit, made.jobs, bytes,
                      made.took_ms);
 }
 

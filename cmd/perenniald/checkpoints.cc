@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "cmd/perenniald/checkpoint_dir.h"
+#include "cmd/perenniald/checkpoint_removal.h"
 #include "cmd/perenniald/log.h"
 #include "engine/types/check.h"
 
@@ -23,6 +24,10 @@ std::string text(uint64_t number) {
   return fmt::format("{}", number);
 }
 
+uint64_t job_count(const StateCounts& jobs) {
+  return jobs.ready + jobs.reserved + jobs.delayed + jobs.buried;
+}
+
 // What clients are told must not depend on where the server was started.
 std::string absolute(const std::string& path) {
   const std::unique_ptr<char, decltype(&std::free)> real(realpath(path.c_str(), nullptr),
@@ -33,7 +38,11 @@ std::string absolute(const std::string& path) {
 }  // namespace
 
 Checkpoints::Checkpoints(uv_loop_t& loop, core::Core& core, TurnClock& clock, Settings settings)
-    : core_(core), clock_(clock), settings_(std::move(settings)), schedule_(settings_.every) {
+    : loop_(loop),
+      core_(core),
+      clock_(clock),
+      settings_(std::move(settings)),
+      schedule_(settings_.every) {
   CHECK(uv_timer_init(&loop, &timer_) == 0);
   const auto completed = [](uv_async_t* handle) {
     static_cast<Checkpoints*>(handle->data)->on_completed();
@@ -70,47 +79,83 @@ void Checkpoints::arm() {
 }
 
 void Checkpoints::on_due() {
-  if (making_) return;  // A client's. When it is made, the next is due anew.
-  if (!core_.disk_has_room()) {
-    return fail({StatusCode::NoSpace, "the disk is short of room: see store-state in stats"});
+  if (kept_under_way()) return;  // A client's. When it is made, the next is due anew.
+  if (core_.disk_has_room()) {
+    due_ = true;
+    return core_.want_checkpoint();
   }
-  due_ = true;
-  core_.want_checkpoint();
+  log(Level::Error, "checkpoint.failed",
+      {{"error", "the disk is short of room: see store-state in stats"}});
+  schedule_.failed(clock_.now());
+  arm();
 }
 
 bool Checkpoints::hand_over(store::Committer& committer) {
+  if (cutting_) return false;  // It is cut, and that has not been collected yet.
   const Nanos now = clock_.now();
   core_.settle_cut(now);
   const std::optional<core::Cut> cut = core_.take_cut();
   if (!cut) return false;
-  CHECK(!making_);
-  making_.emplace(Making{.cut = {.dir = settings_.dir,
-                                 .name = store::checkpoint_name(now),
-                                 .created = now,
-                                 .server_version = settings_.server_version,
-                                 .database = owner_.database,
-                                 .index = cut->index,
-                                 .jobs = cut->jobs},
-                         .scheduled = std::exchange(due_, false)});
-  making_->cut.cancelled = [this] { return cancelled_.load(std::memory_order_relaxed); };
+  Making making = begin(*cut, now);
   // Somebody may have removed it.
   if (Status ready = prepare_checkpoint_dir(settings_.dir, settings_.data_dir); !ready.ok()) {
-    fail(ready);
+    fail(making, ready);
     return false;
   }
-  committer.submit_cut(store::partial_path(making_->cut));
+  cutting_.emplace(std::move(making));
+  committer.submit_cut(store::partial_path(cutting_->cut));
   return true;
 }
 
+Checkpoints::Making Checkpoints::begin(const core::Cut& cut, Nanos now) {
+  Making making = {.cut = {.dir = settings_.dir,
+                           .name = store::checkpoint_name(now),
+                           .created = now,
+                           .temporary = cut.temporary,
+                           .server_version = settings_.server_version,
+                           .database = owner_.database,
+                           .index = cut.index,
+                           .jobs = cut.jobs}};
+  making.cut.cancelled = [this] { return cancelled_.load(std::memory_order_relaxed); };
+  if (!cut.temporary) making.scheduled = std::exchange(due_, false);
+  return making;
+}
+
 void Checkpoints::on_cut(const store::Committer::Cut& cut) {
+  CHECK(cutting_);
+  Making making = *std::exchange(cutting_, std::nullopt);
   if (!cut.status.ok()) {
-    const std::string left = store::partial_path(making_->cut);
+    const std::string left = store::partial_path(making.cut);
     ignore(store::remove_checkpoint(left), "there is a failure to report already");
-    return fail(cut.status);
+    return fail(making, cut.status);
   }
-  making_->cut_took = cut.took;
+  making.cut_took = cut.took;
+  if (making.cut.temporary) return give_temporary(making);
+  CHECK(!making_);
   CHECK(!thread_.joinable());
+  making_.emplace(std::move(making));
   thread_ = std::thread([this] { complete(); });
+}
+
+// Whoever reads it finds out whether it is whole.
+void Checkpoints::give_temporary(const Making& made) {
+  auto given = std::make_unique<CheckpointMade>();
+  *given = {.name = made.cut.name,
+            .path = store::partial_path(made.cut),
+            .commit = made.cut.index,
+            .jobs = job_count(*made.cut.jobs),
+            .took_ms = static_cast<uint64_t>(made.cut_took / nanos_per_ms)};
+  log(Level::Info, "checkpoint.temporary",
+      {{"name", given->name},
+       {"commit", text(given->commit)},
+       {"jobs", text(given->jobs)},
+       {"cut_us", text(static_cast<uint64_t>(made.cut_took / 1000))}});
+  core_.on_temporary_checkpoint(std::move(given));
+}
+
+void Checkpoints::remove_given_up() {
+  std::vector<std::string> paths = core_.take_given_up();
+  if (!paths.empty()) remove_in_background(loop_, std::move(paths));
 }
 
 // On the thread.
@@ -128,34 +173,35 @@ void Checkpoints::complete() {
 void Checkpoints::on_completed() {
   if (!thread_.joinable()) return;
   thread_.join();
-  const Result<store::CheckpointManifest>& result = *making_->result;
-  if (!result.ok()) return fail(result.status());
-  schedule_.made(making_->cut.created, clock_.now());
-  report_pruned();
-  report_success(*result);
+  const Making made = *std::exchange(making_, std::nullopt);
+  const Result<store::CheckpointManifest>& result = *made.result;
+  if (!result.ok()) return fail(made, result.status());
+  schedule_.made(made.cut.created, clock_.now());
+  report_pruned(made);
+  report_success(made, *result);
+  arm();
 }
 
-void Checkpoints::report_success(const store::CheckpointManifest& manifest) {
+void Checkpoints::report_success(const Making& done, const store::CheckpointManifest& manifest) {
   auto made = std::make_unique<CheckpointMade>();
-  const StateCounts& jobs = manifest.jobs;
   *made = {.name = manifest.name,
            .path = settings_.dir + "/" + manifest.name,
            .commit = manifest.commit.index,
-           .jobs = jobs.ready + jobs.reserved + jobs.delayed + jobs.buried,
+           .jobs = job_count(manifest.jobs),
            .bytes = manifest.bytes(),
-           .took_ms = static_cast<uint64_t>(making_->took / nanos_per_ms)};
+           .took_ms = static_cast<uint64_t>(done.took / nanos_per_ms)};
   log(Level::Info, "checkpoint",
       {{"name", made->name},
        {"commit", text(made->commit)},
        {"jobs", text(made->jobs)},
-       {"bytes", text(made->bytes)},
-       {"cut_us", text(static_cast<uint64_t>(making_->cut_took / 1000))},
+       {"bytes", text(*made->bytes)},
+       {"cut_us", text(static_cast<uint64_t>(done.cut_took / 1000))},
        {"took_ms", text(made->took_ms)}});
-  end_making(std::move(made));
+  core_.on_checkpoint(std::move(made));
 }
 
-void Checkpoints::report_pruned() const {
-  const Result<std::vector<std::string>>& pruned = making_->pruned;
+void Checkpoints::report_pruned(const Making& made) const {
+  const Result<std::vector<std::string>>& pruned = made.pruned;
   if (!pruned.ok()) {
     return log(Level::Warning, "checkpoint.removed", {{"error", pruned.status().message()}});
   }
@@ -164,16 +210,13 @@ void Checkpoints::report_pruned() const {
   }
 }
 
-void Checkpoints::fail(const Status& status) {
+void Checkpoints::fail(const Making& making, const Status& status) {
   log(Level::Error, "checkpoint.failed", {{"error", status.message()}});
-  if (!making_ || making_->scheduled) schedule_.failed(clock_.now());
+  if (making.scheduled) schedule_.failed(clock_.now());
   auto failed = std::make_unique<CheckpointFailed>();
   failed->reason = status.message();
-  end_making(std::move(failed));
-}
-
-void Checkpoints::end_making(const Reply& answer) {
-  if (std::exchange(making_, std::nullopt)) core_.on_checkpoint(answer);
+  if (making.cut.temporary) return core_.on_temporary_checkpoint(std::move(failed));
+  core_.on_checkpoint(std::move(failed));
   arm();
 }
 
@@ -187,6 +230,12 @@ void Checkpoints::stop() {
 void Checkpoints::close() {
   cancelled_ = true;
   if (thread_.joinable()) thread_.join();
+  core_.give_up_temporaries();  // All clients go now.
+  std::vector<std::string> left = core_.take_given_up();
+  if (cutting_) left.push_back(store::partial_path(cutting_->cut));
+  for (const std::string& path : left) {
+    ignore(store::remove_checkpoint(path), "the next start removes it");
+  }
   uv_close(reinterpret_cast<uv_handle_t*>(&timer_), nullptr);
   uv_close(reinterpret_cast<uv_handle_t*>(&completed_), nullptr);
 }

@@ -22,7 +22,9 @@ namespace perennial::perenniald {
 
 // Makes the checkpoints of a running server, one at a time: core says when one is wanted and what
 // it holds, the committer cuts it between two batches, and a thread of its own reads all of it,
-// verifies it and gives it its name, for as long as that takes. None that fails harms the server.
+// verifies it and gives it its name, for as long as that takes. A temporary one is only cut, also
+// while another is being verified, and is removed when core says so or when the server stops. None
+// that fails harms the server.
 class Checkpoints {
  public:
   struct Settings {
@@ -42,6 +44,8 @@ class Checkpoints {
   // Gives the committer what is to be cut now, if anything is. Returns whether it did. REQUIRES:
   // the committer is idle.
   bool hand_over(store::Committer& committer);
+  // Removes temporary ones that belong to nobody any more.
+  void remove_given_up();
   void on_cut(const store::Committer::Cut& cut);
   // No more of them: those who wait are told so, and one that is being verified is given up.
   void stop();
@@ -52,7 +56,6 @@ class Checkpoints {
   int64_t age_s() const { return schedule_.age_s(clock_.now()); }
 
  private:
-  // The one that is being made.
   struct Making {
     store::CheckpointCut cut;
     bool scheduled = false;
@@ -61,15 +64,18 @@ class Checkpoints {
     std::optional<Result<store::CheckpointManifest>> result = {};
     Result<std::vector<std::string>> pruned = std::vector<std::string>();
   };
+  Making begin(const core::Cut& cut, Nanos now);
+  void give_temporary(const Making& made);
   void complete();
   void on_completed();
-  void report_success(const store::CheckpointManifest& manifest);
-  void report_pruned() const;
-  void fail(const Status& status);
-  void end_making(const Reply& answer);
+  void report_success(const Making& made, const store::CheckpointManifest& manifest);
+  void report_pruned(const Making& made) const;
+  void fail(const Making& making, const Status& status);
+  bool kept_under_way() const { return making_ || (cutting_ && !cutting_->cut.temporary); }
   void arm();
   void on_due();
 
+  uv_loop_t& loop_;
   core::Core& core_;
   TurnClock& clock_;
   Settings settings_;
@@ -79,7 +85,8 @@ class Checkpoints {
   bool due_ = false;  // The schedule has asked, and that one is not being made yet.
   uv_timer_t timer_;
   uv_async_t completed_;
-  std::optional<Making> making_;  // The thread's, while that runs.
+  std::optional<Making> cutting_;  // With the committer.
+  std::optional<Making> making_;   // Being verified: the thread's, while that runs.
   std::atomic<bool> cancelled_ = false;
   std::thread thread_;
 };

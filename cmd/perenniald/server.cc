@@ -92,6 +92,7 @@ void Server::on_prepare() {
   if (phase_ == Phase::Settling && core_.settled(clock_.now())) begin_serving();
   gathering_ = gather();
   const bool all_carried = carry();
+  checkpoints_.remove_given_up();
   if (phase_ == Phase::Stopping && all_carried && all_answered()) return end();
   if (all_carried && !gathering_) {
     uv_idle_stop(&at_once_);

@@ -89,6 +89,8 @@ struct Quit {};
 // Not beanstalkd's: make a checkpoint. From a client that may not ask for one it is an unknown
 // command, whatever follows it on its line, so that nobody can tell.
 struct Checkpoint {
+  // For this connection alone, and removed with it.
+  bool temporary = false;
   bool trailing_junk = false;  // Then it is a bad format, for those who may ask.
 };
 

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -76,8 +77,8 @@ struct CheckpointMade {
   std::string path;       // Absolute.
   BatchIndex commit = 0;  // The last batch that is in.
   uint64_t jobs = 0;
-  uint64_t bytes = 0;    // Of all its files.
-  uint64_t took_ms = 0;  // From the cut until it was verified.
+  std::optional<uint64_t> bytes = {};  // Of all its files. None: temporary, they are not counted.
+  uint64_t took_ms = 0;  // From the cut until it was verified, or how long a temporary cut took.
 };
 struct CheckpointFailed {
   std::string reason;

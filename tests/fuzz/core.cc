@@ -42,6 +42,7 @@ core::Options options(bool is_small) {
   out.body_cache_bytes = 50;
   out.memory_bytes_max = 1 << 20;
   out.reads_max = 2;
+  out.temporary_checkpoints_max = 1;
   return out;
 }
 
@@ -150,7 +151,9 @@ class Script {
       case 'W':
         return harness_.core().want_checkpoint();
       case 'M':
-        return finish_checkpoint();
+        return finish_checkpoint(false);
+      case 'U':
+        return finish_checkpoint(true);
       case 'K':
       case 'S':
         return begin_anew(what == 'K');
@@ -158,15 +161,16 @@ class Script {
         return;
     }
   }
-  void finish_checkpoint() {
-    if (harness_.cuts().size() == cuts_finished_) return;
-    cuts_finished_ = harness_.cuts().size();
-    harness_.finish_checkpoint(std::make_unique<CheckpointMade>());
+  void finish_checkpoint(bool temporary) {
+    if (!harness_.is_cut(temporary)) return;
+    auto made = std::make_unique<CheckpointMade>();
+    temporary ? harness_.finish_temporary(std::move(made))
+              : harness_.finish_checkpoint(std::move(made));
+    harness_.core().take_given_up();
   }
   void begin_anew(bool by_crash) {
     clients_.clear();
     by_crash ? harness_.crash() : harness_.restart();
-    cuts_finished_ = harness_.cuts().size();
   }
 
   void check() {
@@ -189,7 +193,6 @@ class Script {
 
   support::CoreHarness harness_;
   std::map<char, Client> clients_;
-  size_t cuts_finished_ = 0;
 };
 
 }  // namespace

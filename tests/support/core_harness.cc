@@ -28,6 +28,7 @@ CoreHarness::~CoreHarness() = default;
 
 void CoreHarness::start() {
   core_ = std::make_unique<core::Core>(options_);
+  kept_is_cut_ = temporary_is_cut_ = false;
   now_ = std::max(now_, store_.last_now());
   const engine::Image& image = store_.image();
   engine::Engine& engine = core_->engine();
@@ -96,19 +97,28 @@ void CoreHarness::commit() {
   pump();
 }
 
-void CoreHarness::take_cut() {
+bool CoreHarness::take_cut() {
   core_->settle_cut(now_);
   const std::optional<core::Cut> cut = core_->take_cut();
-  if (!cut) return;
+  if (!cut) return false;
   CHECK(cut->index == store_.last_index());
   StateCounts held;
   for (const auto& entry : store_.image().jobs) ++count_of(held, entry.second.state);
   CHECK(held == cut->jobs);
   cuts_.push_back(*cut);
+  (cut->temporary ? temporary_is_cut_ : kept_is_cut_) = true;
+  return true;
 }
 
 void CoreHarness::finish_checkpoint(const Reply& answer) {
+  kept_is_cut_ = false;
   core_->on_checkpoint(answer);
+  pump();
+}
+
+void CoreHarness::finish_temporary(const Reply& answer) {
+  temporary_is_cut_ = false;
+  core_->on_temporary_checkpoint(answer);
   pump();
 }
 
@@ -141,9 +151,10 @@ void CoreHarness::pump() {
   for (bool again = true; again;) {
     run_commands();
     serve_reads();
-    if (committing_) take_cut();
+    const bool has_cut = committing_ && take_cut();
     if (committing_ && core_->batch_due(now_)) commit_one();
-    again = deliver() || core_->has_runnable() || (committing_ && core_->batch_due(now_));
+    again =
+        deliver() || has_cut || core_->has_runnable() || (committing_ && core_->batch_due(now_));
     core_->check();
   }
 }

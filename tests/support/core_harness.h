@@ -62,8 +62,11 @@ class CoreHarness {
 
   // The cuts that were due, each taken between two commits and found to hold what the store holds.
   const std::vector<core::Cut>& cuts() const { return cuts_; }
-  // What became of the checkpoint of the latest.
+  // What became of the latest that is not temporary, or is.
   void finish_checkpoint(const Reply& answer);
+  void finish_temporary(const Reply& answer);
+  // Whether there is one for which that was not said.
+  bool is_cut(bool temporary) const { return temporary ? temporary_is_cut_ : kept_is_cut_; }
 
   core::Core& core() { return *core_; }
   MemoryStore& store() { return store_; }
@@ -73,7 +76,7 @@ class CoreHarness {
 
  private:
   void start();
-  void take_cut();
+  bool take_cut();
   void serve_reads();
   void serve_read(const core::BodyRead& read);
   bool deliver();
@@ -86,6 +89,8 @@ class CoreHarness {
   bool committing_ = true;
   Nanos commits_take_ = 0;
   std::vector<core::Cut> cuts_;
+  bool kept_is_cut_ = false;
+  bool temporary_is_cut_ = false;
   bool clients_reading_ = true;
   std::set<ConnId> open_;
   std::set<ConnId> closed_;

@@ -49,8 +49,9 @@ TEST(Client, CommandsAreReadByTheServer) {
       {PauseTube{"t", 9}, "", "pause-tube t 9\r\n"},
       {Quit{}, "", "quit\r\n"},
       {Checkpoint{}, "", "checkpoint\r\n"},
+      {Checkpoint{.temporary = true}, "", "checkpoint temporary\r\n"},
   };
-  EXPECT_EQ(cases.size(), 27u);  // All 26 commands, put twice.
+  EXPECT_EQ(cases.size(), 28u);  // All 26 commands, put twice.
   for (const CommandCase& each : cases) {
     std::string bytes;
     append_command(bytes, each.command, each.body);
@@ -168,6 +169,10 @@ TEST(Client, WhatIsNoCheckpointIsNotReadAsOne) {
     EXPECT_FALSE(parse_checkpoint(start + rest)) << start;
   }
   EXPECT_FALSE(parse_checkpoint_failure("---\nname: \"x\"\n"));
+  // A temporary one does not say how many bytes it has.
+  const std::string start = "---\nname: \"n\"\npath: \"p\"\ncommit: 1\njobs: 1\n";
+  EXPECT_FALSE(parse_checkpoint(start + "took-ms: 1\n")->bytes);
+  EXPECT_FALSE(parse_checkpoint(start + "bytes: x\ntook-ms: 1\n"));
 }
 
 struct GarbageCase {

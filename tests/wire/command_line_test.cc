@@ -78,6 +78,7 @@ const std::vector<LineCase> good_lines = {
     {"QuitLonger", "quitx", "quit"},
     {"QuitArguments", "quit now", "quit"},
     {"Checkpoint", "checkpoint", "checkpoint"},
+    {"CheckpointTemporary", "checkpoint temporary", "checkpoint-temporary"},
 };
 
 const std::vector<LineCase> bad_lines = {
@@ -192,6 +193,9 @@ const std::vector<LineCase> bad_lines = {
     {"CheckpointSpace", "checkpoint ", "checkpoint-trailing-junk"},
     {"CheckpointPath", "checkpoint /tmp/x", "checkpoint-trailing-junk"},
     {"CheckpointLonger", "checkpoints", "checkpoint-trailing-junk"},
+    {"CheckpointTwoSpaces", "checkpoint  temporary", "checkpoint-trailing-junk"},
+    {"CheckpointTemporaryLonger", "checkpoint temporary ", "checkpoint-trailing-junk"},
+    {"CheckpointTemporaryShorter", "checkpoint temporar", "checkpoint-trailing-junk"},
     {"CheckpointShorter", "checkpoin", "unknown"},
     {"PutNothing", "put ", "bad"},
     {"PutThree", "put 0 0 1", "bad"},

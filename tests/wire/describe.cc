@@ -54,6 +54,7 @@ struct Describer {
   }
   std::string operator()(const Quit&) const { return "quit"; }
   std::string operator()(const Checkpoint& checkpoint) const {
+    if (checkpoint.temporary) return "checkpoint-temporary";
     return checkpoint.trailing_junk ? "checkpoint-trailing-junk" : "checkpoint";
   }
   std::string operator()(const Malformed& malformed) const {

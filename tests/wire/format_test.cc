@@ -90,6 +90,11 @@ TEST(Format, Checkpoint) {
               testing::HasSubstr("path: \"/a \\\"b\\\"\\\\\\x0a\\x09: \xc3\xa9\"\n"));
 }
 
+TEST(Format, TemporaryCheckpoint) {
+  EXPECT_EQ(format(std::make_unique<CheckpointMade>(CheckpointMade{.name = "n", .path = "/p"})),
+            "OK 54\r\n---\nname: \"n\"\npath: \"/p\"\ncommit: 0\njobs: 0\ntook-ms: 0\n\r\n");
+}
+
 TEST(Format, CheckpointFailed) {
   EXPECT_EQ(format(std::make_unique<CheckpointFailed>(CheckpointFailed{"disk \"full\""})),
             "FAILED 28\r\n---\nreason: \"disk \\\"full\\\"\"\n\r\n");

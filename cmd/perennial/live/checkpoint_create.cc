@@ -34,12 +34,17 @@ Status error(const std::string& server, std::string message) {
 }
 
 // Why the answer is no checkpoint.
-Status refusal(const std::string& server, const wire::ClientReply& reply) {
+Status refusal(const std::string& server, bool temporary, const wire::ClientReply& reply) {
   if (reply.is(Word::UnknownCommand)) {
     return error(server,
                  "the server does not take `checkpoint` from this address, or is not perennial: it "
                  "takes it from its own machine, by a loopback address or a unix socket, unless it "
                  "runs with checkpoint_from: any");
+  }
+  if (temporary && reply.is(Word::BadFormat)) {
+    return error(server,
+                 "the server is of an older version, which makes no temporary checkpoints: have it "
+                 "make one (perennial checkpoint create), and use that with --data-dir");
   }
   if (reply.kind == wire::ClientReply::Kind::Failed) {
     const std::optional<CheckpointFailed> failed = wire::parse_checkpoint_failure(reply.text);
@@ -48,20 +53,29 @@ Status refusal(const std::string& server, const wire::ClientReply& reply) {
   return error(server, "the server answered " + describe(reply));
 }
 
+Result<CheckpointMade> request(ServerConnection& connection, bool temporary) {
+  const std::string& server = connection.address();
+  Result<wire::ClientReply> reply = [&] {
+    const WaitingLine waiting;
+    return connection.ask(Checkpoint{.temporary = temporary});
+  }();
+  if (!reply.ok()) return reply.take_status();
+  if (reply->kind != wire::ClientReply::Kind::Ok) return refusal(server, temporary, *reply);
+  std::optional<CheckpointMade> made = wire::parse_checkpoint(reply->text);
+  if (!made) return error(server, "the server's answer is not understood: " + reply->text);
+  return std::move(*made);
+}
+
 }  // namespace
 
 Result<CheckpointMade> request_checkpoint(const std::string& server) {
   Result<ServerConnection> connection = ServerConnection::open(server);
   if (!connection.ok()) return connection.take_status();
-  Result<wire::ClientReply> reply = [&] {
-    const WaitingLine waiting;
-    return connection->ask(Checkpoint{});
-  }();
-  if (!reply.ok()) return reply.take_status();
-  if (reply->kind != wire::ClientReply::Kind::Ok) return refusal(server, *reply);
-  std::optional<CheckpointMade> made = wire::parse_checkpoint(reply->text);
-  if (!made) return error(server, "the server's answer is not understood: " + reply->text);
-  return std::move(*made);
+  return request(*connection, false);
+}
+
+Result<CheckpointMade> request_temporary_checkpoint(ServerConnection& connection) {
+  return request(connection, true);
 }
 
 Status checkpoint_create(const CheckpointCreateOptions& options) {
@@ -72,9 +86,12 @@ Status checkpoint_create(const CheckpointCreateOptions& options) {
     return {};
   }
   // A path need not be UTF-8, but JSON must be.
-  const nlohmann::ordered_json out = {{"name", made->name},     {"path", made->path},
-                                      {"commit", made->commit}, {"jobs", made->jobs},
-                                      {"bytes", made->bytes},   {"took_ms", made->took_ms}};
+  const nlohmann::ordered_json out = {{"name", made->name},
+                                      {"path", made->path},
+                                      {"commit", made->commit},
+                                      {"jobs", made->jobs},
+                                      {"bytes", made->bytes.value_or(0)},
+                                      {"took_ms", made->took_ms}};
   std::puts(out.dump(2, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
   return {};
 }

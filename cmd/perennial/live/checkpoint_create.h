@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "cmd/perennial/live/server_connection.h"
 #include "cmd/perennial/subcommand.h"
 #include "engine/types/reply.h"
 #include "engine/types/status.h"
@@ -12,6 +13,8 @@ namespace perennial::tool {
 // that takes. Says on a terminal that it waits. Io: the server is gone, does not take the command
 // from this address, or could not make it; the message says which, and why.
 Result<CheckpointMade> request_checkpoint(const std::string& server);
+// The same for a temporary one, which is there for as long as this connection is open.
+Result<CheckpointMade> request_temporary_checkpoint(ServerConnection& connection);
 
 struct CheckpointCreateOptions {
   std::string server = "127.0.0.1:11300";

@@ -20,6 +20,13 @@ namespace {
 using store::CheckpointEntry;
 using store::CheckpointOwner;
 
+constexpr const char* not_without_data_dir =
+    "half-made ones were left alone: give --data-dir as well, so that it is seen whether a server "
+    "is making one";
+constexpr const char* not_while_it_runs =
+    "half-made ones were left alone, because a server uses the data directory: it may be making "
+    "one, and removes any others itself";
+
 struct Pruned {
   std::vector<std::string> old;
   std::vector<std::string> half_made;
@@ -61,27 +68,25 @@ class Pruning {
     return {};
   }
 
-  // A half-made checkpoint may be one that a server is just making. Only the data directory's lock
-  // tells: a server holds it for as long as it lives, and while we do, there is none.
+  // A half-made checkpoint may be one that a server is just making, and a temporary one, which is
+  // not listed, may be in use. Only the data directory's lock tells: a server holds it for as long
+  // as it lives, and while we do, there is none.
   Status remove_half_made() {
     const auto is_half_made = [&](const CheckpointEntry& entry) {
       return !entry.complete && has_owner(entry);
     };
-    if (std::ranges::none_of(entries_, is_half_made)) return {};
+    const bool has_some = std::ranges::any_of(entries_, is_half_made);
     if (options_.place.data_dir.empty()) {
-      note(
-          "half-made ones were left alone: give --data-dir as well, so that it is seen whether a "
-          "server is making one");
+      if (has_some) note(not_without_data_dir);
       return {};
     }
     const Result<store::ReadLock> lock = store::ReadLock::take(options_.place.data_dir);
     if (lock.ok()) {
       return take(store::remove_partial_checkpoints(dir_, owners_.front()), pruned_.half_made);
     }
+    if (!has_some) return {};
     if (lock.status().code() != StatusCode::Locked) return lock.status();
-    note(
-        "half-made ones were left alone, because a server uses the data directory: it may be "
-        "making one, and removes any others itself");
+    note(not_while_it_runs);
     return {};
   }
 

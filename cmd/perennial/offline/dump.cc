@@ -151,9 +151,9 @@ Subcommand dump_command(DumpOptions& options) {
       .summary = "Show every job of a data directory or a checkpoint, with all its fields",
       .about =
           "Reads a data directory that no server uses, or a checkpoint, and changes nothing in it. "
-          "Of a running server it dumps a checkpoint, which --server asks for and removes again; "
-          "that "
-          "works on the server's machine and as its user.\n\n"
+          "With --server it reads a copy that a running server makes for it alone and removes when "
+          "it has ended, however it ends. That is no checkpoint: checkpoint list does not show it, "
+          "and no schedule counts it. It works on the server's machine and as its user.\n\n"
           "The default format, jsonl, is one job a line, in the order of ids, and can be given to "
           "perennial load. The first line says what is in it: \"jobs\" by state, \"tubes\", "
           "\"pauses\", \"next_id\", \"commit\", and \"selection\" if not everything was asked for. "

@@ -102,6 +102,7 @@ void Core::on_close(ConnId id, Nanos now) {
   CHECK(found != connections_.end());
   uncount(*found->second);
   connections_.erase(found);
+  give_up_temporary(id);
   apply({.now = now, .conn = id, .room = room(), .event = engine::Closed{}}, {});
 }
 

@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -41,6 +42,9 @@ struct Options {
   // What the commands of one connection may cost, about ten nanoseconds each, before others are
   // run and somebody looks at the time. The last of them may cost more.
   uint64_t run_cost_max = 100'000;
+  // Temporary checkpoints, those that are waited for among them: each holds on to the files that
+  // the database had when it was cut.
+  size_t temporary_checkpoints_max = 16;
   // How long transitions that nobody was promised may wait for company before they are written.
   Nanos sync_idle = 100 * nanos_per_ms;
   // Asked when a client asks for stats.
@@ -59,6 +63,7 @@ struct BodyRead {
 struct Cut {
   BatchIndex index = 0;
   StateCounts jobs;  // `urgent` is 0: it is not on disk.
+  bool temporary = false;
 };
 
 // Joins parser, engine, outboxes and the open batch, without a socket, a clock or a thread: whoever
@@ -161,18 +166,25 @@ class Core {
   std::optional<Nanos> next_tick() const;
 
   // ---- Checkpoints. One is made at a time. Those who ask before it is settled what it holds share
-  // it; those who ask later share the next.
+  // it; those who ask later share the next. A temporary one is one connection's, is cut between two
+  // of the others' cuts, and is given up when that connection closes or asks for another.
   // Asks for one on nobody's behalf: the schedule's.
   void want_checkpoint() { checkpoints_.wanted = true; }
   // If one is wanted and none is being made, settles what it holds: all that has happened. From
-  // then on it counts as being made.
+  // then on it counts as being made. REQUIRES: what the last take_cut() gave is cut.
   void settle_cut(Nanos now);
   // The cut that is due between the last batch taken and the next. Given once. REQUIRES: the
   // committer is idle, so that it has written the last batch taken.
   std::optional<Cut> take_cut();
   // What became of it: a CheckpointMade or CheckpointFailed for those who asked. REQUIRES: a cut
-  // was taken, and this was not called since.
+  // was taken that is not temporary, and this was not called since.
   void on_checkpoint(const Reply& answer);
+  // The same of a temporary cut.
+  void on_temporary_checkpoint(const Reply& answer);
+  // All temporary ones, because every connection ends.
+  void give_up_temporaries();
+  // Paths of temporary checkpoints that are to be removed now: they belong to nobody any more.
+  std::vector<std::string> take_given_up() { return std::exchange(checkpoints_.given_up, {}); }
   // Answers all who wait for one with this failure, and from here on all who ask. One whose cut was
   // taken still ends with on_checkpoint().
   void refuse_checkpoints(std::string reason);
@@ -213,6 +225,8 @@ class Core {
   void resume_held_puts(Nanos now);
   bool may_resume_puts() const;
   void on_checkpoint_asked(Connection& conn, const Checkpoint& asked, Nanos now);
+  void on_temporary_asked(Connection& conn);
+  void give_up_temporary(ConnId conn);
   void reply_to(Connection& conn, const Reply& reply);
   void reply_to(std::vector<ConnId>&& conns, const Reply& reply);
   void seal_open(Nanos now);
@@ -276,6 +290,12 @@ class Core {
     std::vector<ConnId> waiting;  // They get the next.
     std::vector<ConnId> sharing;  // They get the one that is being made.
     std::string refused_because;  // Empty: they are not refused.
+
+    std::deque<ConnId> temporary_waiting;  // Each gets one of its own, in this order.
+    bool temporary_being_cut = false;      // From settle_cut() to on_temporary_checkpoint().
+    std::optional<ConnId> temporary_for;   // Who waits for that one, if somebody still does.
+    absl::flat_hash_map<ConnId, std::string> temporary_held;  // Their paths.
+    std::vector<std::string> given_up;                        // Paths.
   };
   Checkpoints checkpoints_;
 

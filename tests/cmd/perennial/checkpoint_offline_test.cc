@@ -103,6 +103,23 @@ TEST_F(SharedCheckpoints, ThatDoNotSayWhoseTheyAreAreThoseOfTheDirectoryTheyLieI
   EXPECT_EQ(names_in(dir), kept);
 }
 
+TEST_F(SharedCheckpoints, ThatWereTemporaryAreRemovedWhereNoServerUsesTheDataDirectory) {
+  const Names kept = {make(mine(), shared())};
+  const std::string left =
+      shared() + "/2026-01-01T00-00-00.000Z." + *store::read_identity(mine()) + ".temporary";
+  fs::create_directories(left + "/db");
+  EXPECT_EQ(pruned({.data_dir = "", .dir = shared()}, 1), "nothing to remove\n");
+  EXPECT_EQ(names_in(shared()).size(), 2U);
+  {
+    const auto server = store::Store::open({.data_dir = mine()});
+    EXPECT_EQ(pruned({.data_dir = mine(), .dir = shared()}, 1), "nothing to remove\n");
+    EXPECT_TRUE(fs::exists(left));
+  }
+  EXPECT_EQ(pruned({.data_dir = mine(), .dir = shared()}, 1),
+            "removed 2026-01-01T00-00-00.000Z.temporary, half-made\n");
+  EXPECT_EQ(names_in(shared()), kept);
+}
+
 TEST_F(SharedCheckpoints, AreListedWithWhoseTheyAre) {
   make(mine(), shared());
   EXPECT_FALSE(has(listed({.place = {.data_dir = "", .dir = shared()}}), "DATABASE"));

@@ -75,7 +75,9 @@ INSTANTIATE_TEST_SUITE_P(
                     RefusalCase{"LongerFromTrusted", true, "checkpoints", "BAD_FORMAT"},
                     RefusalCase{"FromElsewhere", false, "checkpoint", "UNKNOWN_COMMAND"},
                     RefusalCase{"JunkFromElsewhere", false, "checkpoint x", "UNKNOWN_COMMAND"},
-                    RefusalCase{"LongerFromElsewhere", false, "checkpoints", "UNKNOWN_COMMAND"}),
+                    RefusalCase{"LongerFromElsewhere", false, "checkpoints", "UNKNOWN_COMMAND"},
+                    RefusalCase{"TemporaryFromElsewhere", false, "checkpoint temporary",
+                                "UNKNOWN_COMMAND"}),
     case_name);
 
 TEST(Checkpoint, IsRefusedWithoutRoom) {
