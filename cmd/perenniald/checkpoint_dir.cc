@@ -1,6 +1,5 @@
 #include "cmd/perenniald/checkpoint_dir.h"
 
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <vector>
@@ -54,17 +53,18 @@ void remove_half_made(const std::string& dir, const store::CheckpointOwner& owne
   }
 }
 
-std::optional<Nanos> newest_checkpoint(const std::string& dir,
-                                       const store::CheckpointOwner& owner) {
+std::optional<CheckpointSeen> newest_checkpoint(const std::string& dir,
+                                                const store::CheckpointOwner& owner) {
   const Result<std::vector<store::CheckpointEntry>> all = store::list_checkpoints(dir);
   if (!all.ok()) {
     log(Level::Warning, "checkpoint.list", {{"error", all.status().message()}});
     return std::nullopt;
   }
-  std::optional<Nanos> newest;
+  std::optional<CheckpointSeen> newest;
   for (const store::CheckpointEntry& entry : *all) {
     if (!entry.complete || !entry.manifest.ok() || !owner.owns(entry.database)) continue;
-    newest = std::max(newest.value_or(0), entry.manifest->created);
+    const Nanos cut = entry.manifest->created;
+    if (!newest || newest->cut <= cut) newest = CheckpointSeen{.path = entry.path, .cut = cut};
   }
   return newest;
 }

@@ -22,7 +22,12 @@ Status prepare_checkpoint_dir(const std::string& dir, const std::string& data_di
 // this process has the data directory's lock.
 void remove_half_made(const std::string& dir, const store::CheckpointOwner& owner);
 
-// When the owner's newest complete checkpoint there was cut. None: there is none.
-std::optional<Nanos> newest_checkpoint(const std::string& dir, const store::CheckpointOwner& owner);
+struct CheckpointSeen {
+  std::string path;
+  Nanos cut = 0;  // When.
+};
+// The owner's newest complete checkpoint there. None: there is none.
+std::optional<CheckpointSeen> newest_checkpoint(const std::string& dir,
+                                                const store::CheckpointOwner& owner);
 
 }  // namespace perennial::perenniald

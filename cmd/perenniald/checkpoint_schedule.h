@@ -22,6 +22,12 @@ class CheckpointSchedule {
     newest_ = std::min(cut, now);
     due_ = *newest_ + every_;
   }
+  // Somebody has removed the newest good one. `cut`: when the newest that is left was cut.
+  void lost(std::optional<Nanos> cut, Nanos now) {
+    newest_.reset();
+    due_ = 0;
+    if (cut) made(*cut, now);
+  }
   void failed(Nanos now) { due_ = now + std::min(every_, retry_after); }
 
   // None: never. Without a good one it is due at once.

@@ -42,7 +42,8 @@ Checkpoints::Checkpoints(uv_loop_t& loop, core::Core& core, TurnClock& clock, Se
       core_(core),
       clock_(clock),
       settings_(std::move(settings)),
-      schedule_(settings_.every) {
+      schedule_(settings_.every),
+      watch_(loop, [this](const std::optional<CheckpointSeen>& next) { on_lost(next); }) {
   CHECK(uv_timer_init(&loop, &timer_) == 0);
   const auto completed = [](uv_async_t* handle) {
     static_cast<Checkpoints*>(handle->data)->on_completed();
@@ -62,7 +63,11 @@ Status Checkpoints::open(const std::string& database) {
   owner_ = store::checkpoint_owner(settings_.data_dir, database, settings_.dir);
   remove_half_made(settings_.dir, owner_);
   const Nanos now = clock_.now();
-  if (const auto newest = newest_checkpoint(settings_.dir, owner_)) schedule_.made(*newest, now);
+  if (const auto newest = newest_checkpoint(settings_.dir, owner_)) {
+    schedule_.made(newest->cut, now);
+    watch_.watch(newest->path);
+  }
+  watch_.begin(settings_.dir, owner_);
   open_ = true;
   arm();
   return {};
@@ -177,6 +182,7 @@ void Checkpoints::on_completed() {
   const Result<store::CheckpointManifest>& result = *made.result;
   if (!result.ok()) return fail(made, result.status());
   schedule_.made(made.cut.created, clock_.now());
+  watch_.watch(settings_.dir + "/" + made.cut.name);
   report_pruned(made);
   report_success(made, *result);
   arm();
@@ -220,6 +226,13 @@ void Checkpoints::fail(const Making& making, const Status& status) {
   arm();
 }
 
+void Checkpoints::on_lost(const std::optional<CheckpointSeen>& next) {
+  log(Level::Warning, "checkpoint.lost",
+      {{"newest", next ? next->path : ""}, {"why", "the newest checkpoint was removed"}});
+  schedule_.lost(next ? std::optional(next->cut) : std::nullopt, clock_.now());
+  arm();
+}
+
 void Checkpoints::stop() {
   open_ = false;
   cancelled_ = true;
@@ -236,6 +249,7 @@ void Checkpoints::close() {
   for (const std::string& path : left) {
     ignore(store::remove_checkpoint(path), "the next start removes it");
   }
+  watch_.close();
   uv_close(reinterpret_cast<uv_handle_t*>(&timer_), nullptr);
   uv_close(reinterpret_cast<uv_handle_t*>(&completed_), nullptr);
 }

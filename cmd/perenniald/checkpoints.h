@@ -12,6 +12,7 @@
 #include <uv.h>
 
 #include "cmd/perenniald/checkpoint_schedule.h"
+#include "cmd/perenniald/checkpoint_watch.h"
 #include "cmd/perenniald/clock.h"
 #include "cmd/perenniald/core/core.h"
 #include "engine/types/status.h"
@@ -71,6 +72,7 @@ class Checkpoints {
   void report_success(const Making& made, const store::CheckpointManifest& manifest);
   void report_pruned(const Making& made) const;
   void fail(const Making& making, const Status& status);
+  void on_lost(const std::optional<CheckpointSeen>& next);
   bool kept_under_way() const { return making_ || (cutting_ && !cutting_->cut.temporary); }
   void arm();
   void on_due();
@@ -80,6 +82,7 @@ class Checkpoints {
   TurnClock& clock_;
   Settings settings_;
   CheckpointSchedule schedule_;
+  CheckpointWatch watch_;
   store::CheckpointOwner owner_;  // Which checkpoints in the directory are this server's.
   bool open_ = false;
   bool due_ = false;  // The schedule has asked, and that one is not being made yet.

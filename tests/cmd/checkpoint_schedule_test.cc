@@ -45,6 +45,17 @@ TEST(CheckpointSchedule, TheAgeIsThatOfTheNewestGoodOne) {
   EXPECT_EQ(schedule.age_s(300 * second), 200);
 }
 
+TEST(CheckpointSchedule, ForgetsOneThatIsGone) {
+  CheckpointSchedule schedule(60 * second);
+  schedule.made(1000 * second, 1001 * second);
+  schedule.lost(900 * second, 1002 * second);
+  EXPECT_EQ(schedule.age_s(1002 * second), 102);
+  EXPECT_EQ(*schedule.due(), 960 * second);
+  schedule.lost(std::nullopt, 1003 * second);
+  EXPECT_EQ(schedule.age_s(1003 * second), -1);
+  EXPECT_LE(*schedule.due(), 0);
+}
+
 // A clock that was put back must not keep the next one waiting until it has caught up.
 TEST(CheckpointSchedule, OneFromTheFutureIsAsGoodAsNow) {
   CheckpointSchedule schedule(60 * second);

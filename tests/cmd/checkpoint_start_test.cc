@@ -116,6 +116,28 @@ TEST(CheckpointAge, IsKnownAfterAStartToo) {
   EXPECT_THAT(names_in(server.data_dir() + "/checkpoints"), SizeIs(1));
 }
 
+// By hand, or by a tool of an older version. What operators alarm on must not count it.
+TEST(CheckpointAge, IsThatOfOneThatIsThere) {
+  ServerProcess server;
+  ASSERT_TRUE(server.start().ok()) << server.stderr_text();
+  ClientSocket client = server.connect();
+  const CheckpointAnswer first = ask_checkpoint(client);
+  const CheckpointAnswer second = ask_checkpoint(client);
+  ASSERT_TRUE(first.ok && second.ok) << first.text << second.text;
+  const auto wait_for_log = [&](const std::string& text) {
+    for (int tries = 0; server.stderr_text().find(text) == std::string::npos; ++tries) {
+      ASSERT_LT(tries, 6'000) << server.stderr_text();
+      usleep(10'000);
+    }
+  };
+  ASSERT_TRUE(store::remove_checkpoint(second.path).ok());
+  ASSERT_NO_FATAL_FAILURE(wait_for_log("at=checkpoint.lost newest=" + first.path));
+  EXPECT_NE(stats_value(client, "checkpoint-age"), "-1");
+  ASSERT_TRUE(store::remove_checkpoint(first.path).ok());
+  ASSERT_NO_FATAL_FAILURE(wait_for_log("at=checkpoint.lost newest=\"\""));
+  EXPECT_EQ(stats_value(client, "checkpoint-age"), "-1");
+}
+
 // A kill at any moment leaves whole ones, and half-made ones that the next start removes.
 TEST(CheckpointCrash, LeavesNothingHalfMadeBehindTheNextStart) {
   ServerProcess server;
