@@ -55,5 +55,41 @@ TEST_F(Readers, ThatAreSlowHoldABoundedAmountAndMissNothing) {
   EXPECT_LT(peak_bytes_, 4 * allowed + 64 * mib);
 }
 
+// It has always asked for more than it has read: something waits for it all the time, and what it
+// has read must not be kept.
+TEST_F(Readers, ThatLagALittleBehindForLongHoldNoMoreThanTheirAnswers) {
+  constexpr size_t small_body_bytes = 2'000;
+  constexpr size_t ahead = 10'000;  // Twenty megabytes: more than the sockets take.
+  constexpr size_t some = 100;
+  constexpr size_t rounds = 1'500;  // 300 megabytes.
+  ASSERT_NO_FATAL_FAILURE(start("output_bytes_max: 64MiB\n"));
+  const Status status = crowd_.connect(server_.address(), 1, receive_bytes);
+  ASSERT_TRUE(status.ok()) << status.message();
+  support::ClientSocket& reader = crowd_.socket(0);
+  ASSERT_EQ(reader.ask(put_of(small_body_bytes)).take(), "INSERTED 1\r\n");
+  ASSERT_NO_FATAL_FAILURE(begin());
+  const auto times = [](size_t count, const std::string& text) {
+    std::string all;
+    for (size_t i = 0; i < count; ++i) all += text;
+    return all;
+  };
+  const std::string found =
+      fmt::format("FOUND 1 {}\r\n{}\r\n", small_body_bytes, std::string(small_body_bytes, 'x'));
+  ASSERT_TRUE(reader.send(times(ahead, "peek 1\r\n")).ok());
+  for (size_t i = 0; i < rounds + ahead / some; ++i) {
+    if (i < rounds) {
+      ASSERT_TRUE(reader.send(times(some, "peek 1\r\n")).ok());
+    }
+    for (size_t answer = 0; answer < some; ++answer) {
+      ASSERT_TRUE(reader.read_bytes(found.size()).take() == found);
+    }
+  }
+  crowd_.leave();
+  await("current-connections", 2);
+  end(32 * mib);
+  // What it is ahead, what it has read of that, and what malloc keeps.
+  EXPECT_LT(peak_bytes_, 128 * mib);
+}
+
 }  // namespace
 }  // namespace perennial::overload

@@ -11,13 +11,6 @@ namespace {
 // From this size on a body is not copied.
 constexpr size_t piece_bytes_min = 16 << 10;
 
-// A large answer's room is not kept for ever.
-void forget(std::string& bytes) {
-  constexpr size_t kept_bytes = 64 << 10;
-  bytes.clear();
-  if (bytes.capacity() > kept_bytes) bytes.shrink_to_fit();
-}
-
 }  // namespace
 
 void Outbox::push(BatchIndex after, std::string_view bytes) {
@@ -82,13 +75,13 @@ void Outbox::release(BatchIndex answerable) {
     Mark& mark = marks_[next_mark_];
     if (mark.after > answerable || !mark.filled) break;
     if (mark.slot != 0) {
-      add_ready(mark.head);
+      add_ready(std::exchange(mark.head, {}));
       if (mark.piece) pieces_.push_back(*std::exchange(mark.piece, std::nullopt));
     } else if (ready_bytes_ == 0 && mark.bytes == text_.size()) {
       front_.swap(text_);  // Nothing is copied when all of it leaves.
     } else {
-      add_ready(std::string_view(text_).substr(next_text_, mark.bytes));
-      next_text_ += mark.bytes;
+      add_ready(text_.view().substr(0, mark.bytes));
+      text_.consume(mark.bytes);
     }
     ready_bytes_ += mark.bytes;
     held_bytes_ -= mark.bytes;
@@ -98,7 +91,8 @@ void Outbox::release(BatchIndex answerable) {
 }
 
 void Outbox::add_ready(std::string_view bytes) {
-  (pieces_.empty() ? front_ : pieces_.back().tail).append(bytes);
+  if (pieces_.empty()) return front_.append(bytes);
+  pieces_.back().tail.append(bytes);
 }
 
 void Outbox::forget_released() {
@@ -107,32 +101,26 @@ void Outbox::forget_released() {
   if (next_mark_ == marks_.size()) {
     marks_.clear();
     next_mark_ = 0;
-    forget(text_);
-    next_text_ = 0;
     return;
   }
   if (next_mark_ < 64 || 2 * next_mark_ < marks_.size()) return;
   marks_.erase(marks_.begin(), marks_.begin() + static_cast<std::ptrdiff_t>(next_mark_));
   next_mark_ = 0;
-  text_.erase(0, next_text_);
-  next_text_ = 0;
 }
 
 std::string_view Outbox::ready() const {
-  const std::string_view front = front_.empty() && next_piece_ < pieces_.size()
-                                     ? pieces_[next_piece_].body.view()
-                                     : std::string_view(front_);
-  return front.substr(sent_);
+  if (!front_.empty() || next_piece_ == pieces_.size()) return front_.view();
+  return pieces_[next_piece_].body.view().substr(sent_);
 }
 
 void Outbox::consume(size_t bytes) {
   CHECK(bytes <= ready().size());
-  sent_ += bytes;
   ready_bytes_ -= bytes;
+  if (!front_.empty() || next_piece_ == pieces_.size()) return front_.consume(bytes);
+  sent_ += bytes;
   if (!ready().empty()) return;
   sent_ = 0;
-  if (!front_.empty() || next_piece_ == pieces_.size()) return forget(front_);
-  front_ = std::move(pieces_[next_piece_].tail);
+  front_ = TextQueue(std::move(pieces_[next_piece_].tail));
   pieces_[next_piece_].body = Body();
   ++next_piece_;
   if (next_piece_ < pieces_.size() && next_piece_ < 64) return;

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cmd/perenniald/core/text_queue.h"
 #include "engine/types/basic.h"
 #include "engine/types/body.h"
 
@@ -45,9 +46,7 @@ class Outbox {
   // The same in memory: what strings keep in reserve counts, too. A body that others share counts
   // whole.
   size_t memory_bytes() const {
-    const size_t text_bytes = text_.size() - next_text_;
-    const size_t front_bytes = front_.empty() ? 0 : front_.size() - sent_;
-    return bytes() - text_bytes - front_bytes + text_.capacity() + front_.capacity();
+    return bytes() - text_.size() - front_.size() + text_.capacity() + front_.capacity();
   }
 
  private:
@@ -68,20 +67,18 @@ class Outbox {
   void add_ready(std::string_view bytes);
   void forget_released();
 
-  std::string text_;  // The bytes of all marks that are no slot, one behind the other.
-  size_t next_text_ = 0;
+  TextQueue text_;  // The bytes of all marks that are no slot, one behind the other.
   std::vector<Mark> marks_;
   size_t next_mark_ = 0;
   uint64_t last_slot_ = 0;
   size_t open_slots_ = 0;
   size_t held_bytes_ = 0;
 
-  // What may leave: text, of which the first `sent_` bytes have, and then pieces. Of the first
-  // piece `sent_` is, once there is no text in front of it.
-  std::string front_;
+  // What may leave: text, and then pieces.
+  TextQueue front_;
   std::vector<Piece> pieces_;
   size_t next_piece_ = 0;
-  size_t sent_ = 0;
+  size_t sent_ = 0;  // Of the body of the first piece, once there is no text in front of it.
   size_t ready_bytes_ = 0;
 };
 

@@ -271,5 +271,21 @@ TEST_F(Budget, BodiesThatArriveTogetherNeverPassIt) {
   EXPECT_LT(inserted, 6);
 }
 
+// It asks for one answer more whenever it has read one, and is never without one that waits.
+TEST_F(Budget, AReaderThatIsAlwaysALittleBehindTakesNoRoomFromOthers) {
+  ASSERT_EQ(ask(put(2'000)), "INSERTED 1\r\n");
+  harness_.set_clients_reading(false);
+  const ConnId reader = harness_.open();
+  const std::string found = "FOUND 1 2000\r\n" + std::string(2'000, 'x') + "\r\n";
+  harness_.send(reader, "peek 1\r\n");
+  for (int i = 0; i < 2'000; ++i) {
+    harness_.send(reader, "peek 1\r\n");
+    ASSERT_TRUE(harness_.core().output(reader).starts_with(found)) << i;
+    harness_.core().on_written(reader, found.size());
+  }
+  harness_.set_clients_reading(true);
+  EXPECT_EQ(ask(put(2'000)), "INSERTED 2\r\n");
+}
+
 }  // namespace
 }  // namespace perennial::core

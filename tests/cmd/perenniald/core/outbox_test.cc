@@ -167,6 +167,34 @@ TEST(Outbox, KeepsALongBacklogInOrder) {
   EXPECT_TRUE(outbox.empty());
 }
 
+// A client that asks a little faster than it reads: something always waits for it.
+TEST(Outbox, KeepsNothingOfWhatHasLeftAlsoWhenItIsNeverEmpty) {
+  const std::string reply(2'000, 'x');
+  Outbox outbox;
+  outbox.push(0, reply);
+  for (int i = 0; i < 10'000; ++i) {
+    outbox.push(0, reply);
+    outbox.release(0);
+    outbox.consume(reply.size());
+    ASSERT_LE(outbox.memory_bytes(), 32u << 10);
+  }
+  EXPECT_EQ(outbox.bytes(), reply.size());
+}
+
+// The same where each reply waits for a batch of its own, and one always does.
+TEST(Outbox, KeepsNothingOfWhatHasBeenReleasedAlsoWhenOneIsAlwaysHeld) {
+  const std::string reply(100'000, 'x');
+  Outbox outbox;
+  outbox.push(1, reply);
+  for (BatchIndex batch = 2; batch < 200; ++batch) {
+    outbox.push(batch, reply);
+    outbox.release(batch - 1);
+    outbox.consume(outbox.ready().size());
+    ASSERT_LE(outbox.memory_bytes(), 8 * reply.size());
+  }
+  EXPECT_EQ(outbox.bytes(), reply.size());
+}
+
 TEST(OutboxDeathTest, RefusesATagBelowTheOneBefore) {
   Outbox outbox;
   outbox.push(5, "a");
