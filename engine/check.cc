@@ -106,12 +106,14 @@ void Engine::check_conns() const {
   uint64_t producers = 0;
   uint64_t workers = 0;
   uint64_t waiting = 0;
+  size_t watched_bytes = 0;
   absl::flat_hash_map<TubeId, uint64_t> used;
   absl::flat_hash_map<TubeId, uint64_t> watched;
   absl::flat_hash_map<TubeId, uint64_t> waited;
   for (const auto& [id, conn] : conns_) {
     CHECK(conn->id == id);
     conn->reserved.check();
+    watched_bytes += conn->watched.memory_bytes();
     const bool timed = !conn->closing && (!conn->reserved.empty() || conn->wait_until);
     CHECK(timed == (conn->deadline_index != not_in_heap));
     used[conn->used] += conn->uses_tube;
@@ -130,6 +132,7 @@ void Engine::check_conns() const {
   CHECK(producers == producers_);
   CHECK(workers == workers_);
   CHECK(waiting == waiting_);
+  CHECK(watched_bytes == watched_bytes_);
   for (const Tube* tube : tube_list_) {
     CHECK(tube->using_count == used[tube->id]);
     CHECK(tube->watching_count == watched[tube->id]);

@@ -182,11 +182,11 @@ std::optional<Nanos> Engine::next_deadline(bool go_on) const {
 
 size_t Engine::memory_bytes() const {
   constexpr size_t heap_entry_bytes = sizeof(JobHeap::Entry);
-  constexpr size_t id_map_bytes = sizeof(uintptr_t);
   constexpr size_t tube_bytes = sizeof(Tube) + 512;
   constexpr size_t conn_bytes = sizeof(Conn) + 512;
-  return pool_.bytes() + jobs_.size() * (id_map_bytes + heap_entry_bytes) +
-         (tube_list_.size() + ended_tubes_.size()) * tube_bytes + conns_.size() * conn_bytes;
+  return pool_.bytes() + jobs_.memory_bytes() + jobs_.size() * heap_entry_bytes +
+         (tube_list_.size() + ended_tubes_.size()) * tube_bytes + conns_.size() * conn_bytes +
+         watched_bytes_;
 }
 
 void Engine::answer(const Conn& conn, Reply reply) {

@@ -147,6 +147,8 @@ class Engine {
   void go_on_closing(Conn& conn);
   void set_using(Conn& conn, Tube& tube);
   void add_watch(Conn& conn, Tube& tube);
+  // `link` is one of its own.
+  void drop_watch(Conn& conn, Tube& tube);
 
   // -- Tubes.
   Tube& tube_of(TubeId id) { return *tubes_[id]; }
@@ -210,6 +212,7 @@ class Engine {
 
   absl::flat_hash_map<ConnId, std::unique_ptr<Conn>> conns_;
   IndexedHeap<Conn, &Conn::deadline_index> conns_by_deadline_;
+  size_t watched_bytes_ = 0;  // Of the watch lists of all of them.
   // What did not fit into a turn, oldest first: connections that kick, or that are closing and have
   // jobs to give back.
   std::vector<ConnId> left_over_;

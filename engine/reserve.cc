@@ -71,6 +71,9 @@ void Engine::leave_next_tube(Conn& conn) {
   Tube& tube = tube_of(conn.uses_tube ? conn.watched.leave_next() : conn.used);
   --(conn.uses_tube ? tube.watching_count : tube.using_count);
   end_if_unused(tube);
+  if (conn.uses_tube) return;
+  watched_bytes_ -= conn.watched.memory_bytes();
+  conn.watched = WatchList();
 }
 
 void Engine::on_reserve(Conn& conn, std::optional<uint32_t> timeout_s) {

@@ -84,8 +84,17 @@ void Engine::set_using(Conn& conn, Tube& tube) {
 }
 
 void Engine::add_watch(Conn& conn, Tube& tube) {
+  const size_t before = conn.watched.memory_bytes();
   conn.watched.add(conn, tube);
+  watched_bytes_ += conn.watched.memory_bytes() - before;
   ++tube.watching_count;
+}
+
+void Engine::drop_watch(Conn& conn, Tube& tube) {
+  const size_t before = conn.watched.memory_bytes();
+  conn.watched.remove(tube);
+  watched_bytes_ += conn.watched.memory_bytes() - before;
+  --tube.watching_count;
 }
 
 void Engine::on_use(Conn& conn, const std::string& name) {
@@ -110,8 +119,7 @@ void Engine::on_ignore(Conn& conn, const std::string& name) {
   Tube* const tube = find_tube(name);
   if (tube != nullptr && conn.watched.contains(*tube)) {
     if (conn.watched.size() == 1) return answer(conn, Word::NotIgnored);
-    conn.watched.remove(*tube);
-    --tube->watching_count;
+    drop_watch(conn, *tube);
     end_if_unused(*tube);
   }
   answer(conn, Watching{conn.watched.size()});

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -28,6 +29,11 @@ class WatchList {
   // The bytes of all their names together.
   size_t name_bytes() const { return name_bytes_; }
 
+  size_t memory_bytes() const {
+    constexpr size_t place_bytes = sizeof(std::pair<TubeId, uint32_t>) + 1;
+    return links_.capacity() * sizeof(WatchLink) + places_.capacity() * place_bytes;
+  }
+
   bool contains(const Tube& tube) const { return place_of(tube.id) != nowhere; }
 
   // REQUIRES: !contains(tube).
@@ -49,9 +55,12 @@ class WatchList {
     const WatchLink last = links_.back();
     links_[place] = last;
     links_.pop_back();
+    // The memory of a long list is not kept for a short one.
+    if (links_.size() < links_.capacity() / 4) links_.shrink_to_fit();
     if (places_.empty()) return;
     places_[last.tube] = static_cast<uint32_t>(place);
     places_.erase(tube.id);
+    if (links_.size() <= scanned_max / 2) places_ = {};
   }
 
   // For a connection that closes: takes out the one that beanstalkd leaves next. That is the first,

@@ -39,6 +39,7 @@ int run() {
   register_parser();
   register_replies();
   register_engine(queues);
+  register_survivors();
   register_rows();
   register_batches();
   register_latencies();

@@ -10,6 +10,7 @@ void register_parser();
 void register_replies();
 // `queues` is filled as they run, and must outlive them.
 void register_engine(Queues& queues);
+void register_survivors();
 void register_rows();
 void register_batches();
 void register_latencies();
