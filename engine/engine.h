@@ -74,6 +74,8 @@ class Engine {
   NamesSize watched_size(ConnId conn) const;
   // About, in bytes.
   size_t memory_bytes() const;
+  // About how many bytes a command has in its answer that lists tubes; of any other 0.
+  size_t listed_bytes(ConnId conn, const Command& command) const;
   Image image() const;
   // Recounts everything from scratch and stops the process at the first difference. For tests.
   void check() const;
@@ -132,6 +134,7 @@ class Engine {
 
   // -- Connections.
   Conn& conn_of(ConnId id);
+  const Conn& conn_of(ConnId id) const { return const_cast<Engine*>(this)->conn_of(id); }
   void start_waiting(Conn& conn, std::optional<Nanos> until);
   void stop_waiting(Conn& conn);
   // Puts the connection's next deadline into the heap of connections.

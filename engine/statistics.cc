@@ -72,6 +72,14 @@ void Engine::on_stats(Conn& conn) {
   answer(conn, std::move(stats));
 }
 
+size_t Engine::listed_bytes(ConnId conn, const Command& command) const {
+  constexpr size_t line_bytes = 3;  // "- ", the name, LF.
+  NamesSize size;
+  if (std::holds_alternative<ListTubes>(command)) size = tubes_size();
+  if (std::holds_alternative<ListTubesWatched>(command)) size = watched_size(conn);
+  return size.bytes + size.count * line_bytes;
+}
+
 void Engine::on_list_tubes(Conn& conn) {
   if (tube_list_.size() > limits_.names_per_part_max) return list(conn.id, 0);
   cost_ += tube_list_.size() * cost::name_listed;

@@ -18,7 +18,6 @@ struct BodyReads::Work {
   BodyReads* owner;
   const store::Store* store;
   core::BodyRead read;
-  Work* next_of_job = nullptr;
   std::optional<store::Snapshot> snapshot = std::nullopt;  // From before the body was deleted.
   bool under_snapshot = false;  // Whether the pool reads, or has read, under it.
   uv_work_t request{};
@@ -39,8 +38,7 @@ void BodyReads::start(const store::Store& store, const core::BodyRead& read) {
   }
   auto* const work = new Work{.owner = this, .store = &store, .read = read};
   work->request.data = work;
-  Work*& first = under_way_[read.job];
-  work->next_of_job = std::exchange(first, work);
+  CHECK(under_way_.emplace(read.job, work).second);
   queue(*work);
 }
 
@@ -64,9 +62,8 @@ void BodyReads::before_write(const store::Batch& batch) {
     if (job.after) continue;
     const auto found = under_way_.find(job.id);
     if (found == under_way_.end()) continue;
-    for (Work* work = found->second; work != nullptr; work = work->next_of_job) {
-      if (!work->snapshot) work->snapshot.emplace(work->store->snapshot());
-    }
+    Work& work = *found->second;
+    if (!work.snapshot) work.snapshot.emplace(work.store->snapshot());
   }
 }
 
@@ -77,11 +74,7 @@ void BodyReads::on_read(Work& work) {
     return queue(work);
   }
   const std::unique_ptr<Work> ended(&work);
-  const auto found = under_way_.find(work.read.job);
-  Work** place = &found->second;
-  while (*place != &work) place = &(*place)->next_of_job;
-  *place = work.next_of_job;
-  if (found->second == nullptr) under_way_.erase(found);
+  under_way_.erase(work.read.job);
   const bool told =
       code == StatusCode::Ok || code == StatusCode::NotFound || code == StatusCode::Corruption;
   if (!told) return failed_(work.body->status());

@@ -30,6 +30,7 @@ class BodyReads {
   BodyReads(const BodyReads&) = delete;
   BodyReads& operator=(const BodyReads&) = delete;
 
+  // REQUIRES: no read of this job is under way.
   void start(const store::Store& store, const core::BodyRead& read);
   // REQUIRES: called before each batch is written.
   void before_write(const store::Batch& batch);
@@ -43,7 +44,7 @@ class BodyReads {
   uv_loop_t& loop_;
   Done done_;
   std::function<void(const Status&)> failed_;
-  // The reads of a job, as a list; each is owned by the request to libuv.
+  // Each is owned by the request to libuv.
   absl::flat_hash_map<JobId, Work*> under_way_;
 };
 

@@ -183,7 +183,10 @@ void Server::hand_over_early() {
 }
 
 void Server::start_reads() {
-  for (const core::BodyRead& read : core_.take_reads()) body_reads_.start(*store_, read);
+  // What is read at once makes room for others.
+  for (auto reads = core_.take_reads(); !reads.empty(); reads = core_.take_reads()) {
+    for (const core::BodyRead& read : reads) body_reads_.start(*store_, read);
+  }
 }
 
 void Server::on_body(const core::BodyRead& read, Result<Body> body) {
@@ -191,7 +194,7 @@ void Server::on_body(const core::BodyRead& read, Result<Body> body) {
     log(Level::Error, "body.damaged",
         {{"job", fmt::format("{}", read.job)}, {"error", body.status().message()}});
   }
-  core_.on_body(read.read, std::move(body), clock_.now());
+  core_.on_body(read.job, std::move(body), clock_.now());
 }
 
 // A timer that is armed too early is left as it is: it fires, finds nothing due, and is armed

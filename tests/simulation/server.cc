@@ -189,7 +189,7 @@ void Server::serve_reads() {
     const bool is_io = !body.ok() && body.status().code() == StatusCode::Io;
     if (is_io) failure_ = body.status();
     if (is_io) return;
-    core_->on_body(read.read, std::move(body), now_);
+    core_->on_body(read.job, std::move(body), now_);
   }
 }
 

@@ -174,9 +174,9 @@ void CoreHarness::serve_reads() {
 void CoreHarness::serve_read(const core::BodyRead& read) {
   const std::optional<std::string> body = store_.body(read.job);
   if (!body || damaged_.contains(read.job)) {
-    core_->on_body(read.read, Status(StatusCode::Corruption, "damaged by the test"), now_);
+    core_->on_body(read.job, Status(StatusCode::Corruption, "damaged by the test"), now_);
   } else {
-    core_->on_body(read.read, Body(*body), now_);
+    core_->on_body(read.job, Body(*body), now_);
   }
 }
 

@@ -58,7 +58,7 @@ store::Batch Core::take_batch(Nanos now) {
   CHECK(has_batch());
   // A read sees the database of the turn that decided its reply; this batch may delete what it
   // reads.
-  CHECK(reads_.empty());
+  CHECK(!waits_.has_begun_any());
   if (sealed_.empty()) {
     company_.on_taken();
     seal_open(now);
@@ -118,7 +118,7 @@ void Core::on_written(ConnId id, size_t bytes) {
 void Core::after_progress(Connection& conn) {
   count(conn);
   // Not for each body by itself: the backlog is moved every time.
-  const bool more_come = conn.outbox.open_slots() > 0 && reading_.size() > options_.reads_max / 2;
+  const bool more_come = conn.outbox.open_slots() > 0 && waits_.count() > options_.reads_max / 2;
   if (may_run(conn) && !more_come) make_runnable(conn);
   list_if_news(conn);
 }
@@ -139,10 +139,6 @@ void Core::list_if_news(Connection& conn) {
 bool Core::has_news(const Connection& conn) const {
   return !conn.outbox.ready().empty() || wants_reading(conn) != conn.told_to_read ||
          is_finished(conn);
-}
-
-std::vector<BodyRead> Core::take_reads() {
-  return std::exchange(reads_, {});
 }
 
 void Core::take_changed(std::vector<ConnId>& changed) {

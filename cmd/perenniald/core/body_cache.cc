@@ -12,7 +12,7 @@ constexpr size_t entry_bytes = 96;
 }  // namespace
 
 std::string_view BodyCache::insert(JobId id, Body body, BatchIndex batch) {
-  bytes_ += body.capacity() + entry_bytes;
+  count(body);
   entries_.push_back({id, batch, std::move(body)});
   by_id_.insert(id, std::prev(entries_.end()));
   shrink();
@@ -27,7 +27,7 @@ void BodyCache::erase(JobId id, BatchIndex open_batch) {
   if (entry->batch > written_) {
     erased_.push_back({id, open_batch, std::move(entry->body)});
   } else {
-    bytes_ -= entry->body.capacity() + entry_bytes;
+    uncount(*entry);
   }
   entries_.erase(entry);
 }
@@ -35,7 +35,7 @@ void BodyCache::erase(JobId id, BatchIndex open_batch) {
 void BodyCache::unpin(BatchIndex written) {
   written_ = written;
   while (!erased_.empty() && erased_.front().batch <= written) {
-    bytes_ -= erased_.front().body.capacity() + entry_bytes;
+    uncount(erased_.front());
     erased_.pop_front();
   }
   shrink();
@@ -43,10 +43,21 @@ void BodyCache::unpin(BatchIndex written) {
 
 void BodyCache::shrink() {
   while (bytes_ > bytes_max_ && !entries_.empty() && entries_.front().batch <= written_) {
-    bytes_ -= entries_.front().body.capacity() + entry_bytes;
+    uncount(entries_.front());
     by_id_.erase(entries_.front().id);
     entries_.pop_front();
   }
+}
+
+void BodyCache::count(const Body& body) {
+  bytes_ += body.capacity() + entry_bytes;
+  charge_.set({.memory = bytes_});
+}
+
+void BodyCache::uncount(const Entry& entry) {
+  bytes_ -= entry.body.capacity() + entry_bytes;
+  charge_.set({.memory = bytes_});
+  loans_.on_uncached(entry.id);
 }
 
 const Body* BodyCache::find(JobId id) const {

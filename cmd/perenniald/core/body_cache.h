@@ -5,6 +5,8 @@
 #include <list>
 #include <string_view>
 
+#include "cmd/perenniald/core/body_loans.h"
+#include "cmd/perenniald/core/memory_budget.h"
 #include "engine/types/basic.h"
 #include "engine/types/body.h"
 #include "engine/types/id_map.h"
@@ -12,11 +14,13 @@
 namespace perennial::core {
 
 // Bodies in memory: all those of batches that are not written yet, pinned, because the committer
-// reads them here; and beyond that the newest ones that fit the budget. Never moves the bytes of a
-// body.
+// reads them here; and beyond that the newest ones that fit `bytes_max`. Never moves the bytes of a
+// body. What answers share of them is in BodyLoans, too, which counts it from when it goes here.
 class BodyCache {
  public:
-  explicit BodyCache(size_t bytes_max) : bytes_max_(bytes_max) {}
+  // Both outlive it.
+  BodyCache(size_t bytes_max, MemoryBudget& budget, BodyLoans& loans)
+      : bytes_max_(bytes_max), charge_(budget), loans_(loans) {}
 
   // Takes a new job's body, pinned until unpin(batch). Returns where its bytes are until then.
   // REQUIRES: `id` is not in the cache; `batch` is not below any given before.
@@ -38,9 +42,14 @@ class BodyCache {
     Body body;
   };
   void shrink();
+  // Counts one more, or one less, which is about to go.
+  void count(const Body& body);
+  void uncount(const Entry& entry);
 
   size_t bytes_max_;
   size_t bytes_ = 0;
+  MemoryBudget::Charge charge_;
+  BodyLoans& loans_;
   BatchIndex written_ = 0;
   std::list<Entry> entries_;  // Oldest first, so that the pinned ones are at the end.
   IdMap<std::list<Entry>::iterator> by_id_;

@@ -12,8 +12,8 @@ namespace perennial::core {
 
 // What core knows of one connection.
 struct Core::Connection {
-  Connection(ConnId conn, uint32_t job_bytes_max, bool checkpoints)
-      : id(conn), may_checkpoint(checkpoints), parser(job_bytes_max) {}
+  Connection(ConnId conn, uint32_t job_bytes_max, bool checkpoints, MemoryBudget& budget)
+      : id(conn), may_checkpoint(checkpoints), parser(job_bytes_max), charge(budget) {}
 
   const ConnId id;
   const bool may_checkpoint;  // Whether `checkpoint` is a command for it.
@@ -31,10 +31,8 @@ struct Core::Connection {
   BatchIndex listed_for = 0;               // The newest batch in holders_ under which it is listed.
   uint64_t answered_in = 0;                // The round of company_ in which it was answered.
   std::optional<std::pair<Put, Body>> held_put;  // Waits until fewer bytes are pending.
-  // What it adds to the sums over all connections: output_bytes() and held_bytes(), as they were
-  // when it was last counted.
-  size_t counted_output_bytes = 0;
-  size_t counted_held_bytes = 0;
+  size_t queued_answers = 0;    // In large_answers_, those of others who share its body too.
+  MemoryBudget::Charge charge;  // use(), as it was when it was last counted.
 
   size_t backlog_bytes() const { return backlog.size() - backlog_at; }
   void keep(std::span<const char> bytes) { backlog.append(bytes.data(), bytes.size()); }
@@ -47,13 +45,16 @@ struct Core::Connection {
   }
   // Answers that have not left.
   size_t output_bytes() const { return outbox.bytes(); }
-  // Memory for all that waits: what has not been run, or not been sent.
-  size_t held_bytes() const {
-    return parser.held_bytes() + backlog.capacity() + outbox.memory_bytes() +
-           (held_put ? held_put->second.capacity() : 0);
+  // Itself, and all that waits: what has not been run, or not been sent.
+  MemoryUse use() const {
+    const size_t put_bytes = held_put ? held_put->second.capacity() : 0;
+    return {.memory = sizeof(Connection) + parser.held_bytes() + backlog.capacity() + put_bytes +
+                      outbox.memory_bytes(),
+            .answers = outbox.own_bytes()};
   }
   bool may_run(size_t output_limit) const {
-    return !unanswered && !held_put && !quitting && output_bytes() < output_limit;
+    return !unanswered && !held_put && !quitting && queued_answers == 0 &&
+           output_bytes() < output_limit;
   }
 };
 

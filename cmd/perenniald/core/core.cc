@@ -18,7 +18,13 @@ constexpr size_t bytes_per_cost = 32;
 }  // namespace
 
 Core::Core(Options options)
-    : options_(std::move(options)), engine_(options_.engine), bodies_(options_.body_cache_bytes) {}
+    : options_(std::move(options)),
+      engine_(options_.engine),
+      budget_({.memory_bytes_max = options_.memory_bytes_max,
+               .answers_bytes_max = options_.output_total_bytes_max}),
+      loans_(budget_, options_.output_little_bytes),
+      bodies_(options_.body_cache_bytes, budget_, loans_),
+      waits_(budget_, options_.output_little_bytes, options_.reads_max) {}
 
 Core::~Core() = default;
 
@@ -59,7 +65,7 @@ void Core::tick(Nanos now) {
 
 void Core::on_open(ConnId conn, Nanos now, bool may_checkpoint) {
   catch_up(now);
-  auto opened = std::make_unique<Connection>(conn, options_.job_bytes_max, may_checkpoint);
+  auto opened = std::make_unique<Connection>(conn, options_.job_bytes_max, may_checkpoint, budget_);
   count(*opened);
   CHECK(connections_.emplace(conn, std::move(opened)).second);
   apply({.now = now, .conn = conn, .room = room(), .event = engine::Opened{}}, {});
@@ -100,7 +106,7 @@ void Core::on_close(ConnId id, Nanos now) {
   catch_up(now);
   const auto found = connections_.find(id);
   CHECK(found != connections_.end());
-  uncount(*found->second);
+  drop_large_answers(*found->second);
   connections_.erase(found);
   give_up_temporary(id);
   apply({.now = now, .conn = id, .room = room(), .event = engine::Closed{}}, {});
@@ -179,12 +185,14 @@ void Core::make_runnable(Connection& conn) {
 
 void Core::run_next(Nanos now) {
   CHECK(has_runnable());
+  catch_up(now);
   if (may_resume_puts()) return resume_held_puts(now);
+  if (may_make_large_answer()) return make_large_answer(now);
+  if (runnable_.empty()) return;  // What was due has taken the room.
   Connection* const conn = find(runnable_.front());
   runnable_.pop_front();
   if (conn == nullptr) return;
   conn->runnable = false;
-  catch_up(now);
   run_backlog(*conn, now);
 }
 
@@ -196,6 +204,13 @@ void Core::handle(Connection& conn, wire::Step&& step, Nanos now) {
   conn.unanswered = true;
   if (const auto* const asked = std::get_if<Checkpoint>(&*step.command)) {
     return on_checkpoint_asked(conn, *asked, now);
+  }
+  const size_t listed_bytes = engine_.listed_bytes(conn.id, *step.command);
+  if (must_queue(listed_bytes)) {
+    ++conn.queued_answers;
+    large_answers_.push_back(
+        {.bytes = listed_bytes, .conn = conn.id, .command = std::move(step.command)});
+    return;
   }
   const Put* const put = std::get_if<Put>(&*step.command);
   const bool has_room = !step.no_room && room(step.body.capacity());
@@ -273,7 +288,10 @@ void Core::absorb_transitions(Body&& body, Nanos now) {
       if (!moved->before) {
         view = bodies_.insert(moved->id, std::exchange(body, Body()), open_index_);
       }
-      if (!moved->after) bodies_.erase(moved->id, open_index_);
+      if (!moved->after) {
+        rescue_body(moved->id);
+        bodies_.erase(moved->id, open_index_);
+      }
       if (moved->after && moved->promised) promises_.on_promise(moved->id, open_index_);
     }
     open_.add(transition, view);
@@ -321,29 +339,6 @@ void Core::answer(Connection& conn, const Reply& reply) {
   push_scratch(conn, after);
 }
 
-void Core::push_scratch(Connection& conn, BatchIndex after) {
-  spent_ += scratch_.size();
-  conn.outbox.push(after, scratch_);
-  // The room of a great answer is not kept.
-  if (scratch_.capacity() > scratch_bytes_max) scratch_ = {};
-  hold(conn, after);
-}
-
-void Core::answer_job(Connection& conn, const JobReply& reply, BatchIndex after) {
-  if (const Body* const body = bodies_.find(reply.id)) {
-    CHECK(body->size() == reply.body_bytes);
-    scratch_.clear();
-    wire::append_job_head(scratch_, reply);
-    conn.outbox.push(after, scratch_, *body, wire::job_tail);
-    return hold(conn, after);
-  }
-  constexpr size_t head_bytes = 64;
-  const uint64_t slot = conn.outbox.open_slot(after, reply.body_bytes + head_bytes);
-  reads_.push_back({++last_read_, reply.id, reply.body_bytes});
-  reading_.emplace(last_read_, Reading{conn.id, slot, reply});
-  hold(conn, after);
-}
-
 void Core::hold(Connection& conn, BatchIndex after) {
   if (after <= answerable_) return conn.outbox.release(answerable_);
   if (conn.listed_for == after) return;
@@ -354,30 +349,6 @@ void Core::hold(Connection& conn, BatchIndex after) {
   while (place != holders_.begin() && std::prev(place)->after >= after) --place;
   if (place == holders_.end() || place->after != after) place = holders_.insert(place, {after, {}});
   place->conns.push_back(conn.id);
-}
-
-void Core::on_body(uint64_t read, Result<Body> body, Nanos now) {
-  const auto found = reading_.find(read);
-  CHECK(found != reading_.end());
-  const Reading reading = found->second;
-  reading_.erase(found);
-  const bool whole = body.ok() && body->size() == reading.reply.body_bytes;
-  Connection* const conn = find(reading.conn);
-  if (conn != nullptr) {
-    scratch_.clear();
-    if (whole) {
-      wire::append_job_head(scratch_, reading.reply);
-      conn->outbox.fill_slot(reading.slot, scratch_, *body, wire::job_tail);
-    } else {
-      wire::append_reply(scratch_, Word::InternalError);
-      conn->outbox.fill_slot(reading.slot, scratch_, Body(), {});
-    }
-    conn->outbox.release(answerable_);
-    after_progress(*conn);
-  }
-  if (!whole) {
-    apply({.now = now, .room = room(), .event = engine::Damaged{reading.reply.id}}, {});
-  }
 }
 
 }  // namespace perennial::core

@@ -14,7 +14,10 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "cmd/perenniald/core/body_cache.h"
+#include "cmd/perenniald/core/body_loans.h"
+#include "cmd/perenniald/core/body_waits.h"
 #include "cmd/perenniald/core/company.h"
+#include "cmd/perenniald/core/memory_budget.h"
 #include "cmd/perenniald/core/outbox.h"
 #include "cmd/perenniald/core/promises.h"
 #include "engine/engine.h"
@@ -32,7 +35,8 @@ struct Options {
   size_t pipeline_bytes_max = 64 << 10;
   size_t output_bytes_max = 4 << 20;
   size_t output_total_bytes_max = 256 << 20;
-  size_t output_little_bytes = 64 << 10;  // Less than this each may hold, whatever the others do.
+  // Less than this each may hold, whatever the others do; an answer of more is a large one.
+  size_t output_little_bytes = 64 << 10;
   size_t pending_bytes_max = 64 << 20;
   size_t batch_bytes_max = 4 << 20;
   size_t body_cache_bytes = 64 << 20;
@@ -50,13 +54,6 @@ struct Options {
   // Asked when a client asks for stats.
   std::function<ProcessFacts()> process_facts = {};
   std::function<StoreFacts()> store_facts = {};
-};
-
-// A body that a reply waits for and that is not in memory.
-struct BodyRead {
-  uint64_t read;  // Its number, for on_body.
-  JobId job;
-  size_t body_bytes;  // As they should be.
 };
 
 // What a checkpoint holds: every batch up to this one, and so many jobs.
@@ -121,21 +118,26 @@ class Core {
   // was synced; 0 if nobody waits for syncs.
   void on_durable(BatchIndex answerable, BatchIndex durable, Nanos now, Nanos took = 0);
   void recycle(store::Batch&& batch);
-  // The body of a read, or why there is none: NotFound or Corruption. (An I/O error ends the
-  // process; it must not come here.)
-  void on_body(uint64_t read, Result<Body> body, Nanos now);
+  // The body that was read of a job, or why there is none: NotFound or Corruption. (An I/O error
+  // ends the process; it must not come here.)
+  void on_body(JobId job, Result<Body> body, Nanos now);
   // The first `bytes` of output() have left.
   void on_written(ConnId conn, size_t bytes);
 
-  // ---- Whose turn it is. Connections with commands that may be run, and were not: they are behind
-  // one that has been answered since, came late in a turn, or had enough of it: run_cost_max.
-  bool has_runnable() const { return !runnable_.empty() || may_resume_puts(); }
-  // Runs what there is of the one that has waited longest, or a part of it. REQUIRES:
+  // ---- Whose turn it is. Large answers for which there is room now; and connections with commands
+  // that may be run, and were not: they are behind one that has been answered since, came late in a
+  // turn, or had enough of it: run_cost_max.
+  bool has_runnable() const {
+    return !runnable_.empty() || may_resume_puts() || may_make_large_answer();
+  }
+  // Makes the one, or runs what there is of the other that has waited longest, or a part of it.
+  // REQUIRES:
   // has_runnable().
   void run_next(Nanos now);
 
   // ---- What to do.
-  std::vector<BodyRead> take_reads();
+  // Each ends with on_body(); no job has two at a time.
+  std::vector<BodyRead> take_reads() { return waits_.take_reads(); }
   // Whether a batch should go to the committer now, if that is idle.
   bool batch_due(Nanos now) const;
   // Whether the next batch has become so large that it should not wait for the end of the turn.
@@ -194,8 +196,8 @@ class Core {
   uint64_t jobs_damaged() const;
   // Jobs, bodies, and all that connections hold.
   size_t memory_bytes() const;
-  // Answers of all connections that have not left.
-  size_t output_bytes() const { return output_bytes_; }
+  // Answers of all connections that have not left; a body that several share is one.
+  size_t output_bytes() const { return budget_.used().answers; }
   // Counts the connections' bytes anew, and compares. For tests: it looks at all of them.
   void check() const;
 
@@ -217,6 +219,15 @@ class Core {
   BatchIndex newest_told(const Reply& reply) const;
   void answer(Connection& conn, const Reply& reply);
   void answer_job(Connection& conn, const JobReply& reply, BatchIndex after);
+  bool is_shared(size_t body_bytes) const;
+  BodyLoans::Loan borrow(const JobReply& reply);
+  void fill_slot(const BodyWaiter& waiter, const Body* body);
+  bool must_queue(size_t answer_bytes) const;
+  bool may_make_large_answer() const;
+  void make_large_answer(Nanos now);
+  void begin_body(JobId job);
+  void rescue_body(JobId job);
+  void drop_large_answers(const Connection& conn);
   void hold(Connection& conn, BatchIndex after);
   void release_holders(Nanos now, Nanos took);
   bool must_hold_puts() const;
@@ -243,7 +254,6 @@ class Core {
   bool wants_reading(const Connection& conn) const;
   bool is_finished(const Connection& conn) const;
   void count(Connection& conn);
-  void uncount(const Connection& conn);
   void after_progress(Connection& conn);
   void make_runnable(Connection& conn);
   Connection* find(ConnId conn) const;
@@ -251,10 +261,11 @@ class Core {
   const Options options_;
   engine::Engine engine_;
   engine::Output output_;
-  absl::flat_hash_map<ConnId, std::unique_ptr<Connection>> connections_;
-  size_t output_bytes_ = 0;  // Of all connections, kept up to date by count().
-  size_t held_bytes_ = 0;    // Likewise; output_bytes_ is a part of it.
+  MemoryBudget budget_;  // Of all but the engine.
+  BodyLoans loans_;
   BodyCache bodies_;
+  BodyWaits waits_;
+  absl::flat_hash_map<ConnId, std::unique_ptr<Connection>> connections_;
   bool disk_has_room_ = true;
   bool store_is_behind_ = false;
   uint64_t spent_ = 0;   // What all that was run has cost: Options::run_cost_max.
@@ -302,14 +313,15 @@ class Core {
   std::vector<ConnId> changed_;
   std::deque<ConnId> runnable_;   // Those with something to be run, by how long they have waited.
   std::deque<ConnId> held_puts_;  // In the order in which they came.
-  std::vector<BodyRead> reads_;
-  struct Reading {
-    ConnId conn;
-    uint64_t slot;
-    JobReply reply;
+  // An answer that may be large by itself, and for which there is no room yet: of a body, in
+  // waits_, or to a command that lists and has not been run.
+  struct LargeAnswer {
+    size_t bytes;  // About.
+    JobId job = 0;
+    ConnId conn = 0;
+    std::optional<Command> command = {};
   };
-  absl::flat_hash_map<uint64_t, Reading> reading_;
-  uint64_t last_read_ = 0;
+  std::deque<LargeAnswer> large_answers_;  // In the order in which they were asked for.
   uint64_t connections_refused_ = 0;
   static constexpr size_t scratch_bytes_max = 1 << 20;
   std::string scratch_;  // The reply that is being made.

@@ -14,7 +14,7 @@ void Core::absorb_names_parts() {
   for (const engine::NamesPart& part : output_.names_parts) {
     scratch_.clear();
     wire::append_names(scratch_, part.names);
-    const Body text(scratch_);
+    const BodyLoans::Loan text = loans_.lend_text(Body(scratch_));
     std::string head;
     if (part.is_first) wire::append_names_head(head, part.size);
     const std::string_view tail = part.is_last ? wire::names_tail : std::string_view();
@@ -22,7 +22,7 @@ void Core::absorb_names_parts() {
       Connection* const conn = find(id);
       CHECK(conn != nullptr);
       const BatchIndex after = std::max({last_promised_, conn->listed_for, answerable_});
-      conn->outbox.push(after, head, text, tail);
+      conn->outbox.push(after, head, loans_.share(text), tail);
       hold(*conn, after);
       if (part.is_last) {
         conn->unanswered = false;

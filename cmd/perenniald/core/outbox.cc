@@ -8,8 +8,14 @@
 namespace perennial::core {
 namespace {
 
-// From this size on a body is not copied.
-constexpr size_t piece_bytes_min = 16 << 10;
+// Of marks and pieces, so many may stay when all of them are gone.
+constexpr size_t kept_count = 64;
+
+template <typename T>
+void forget(std::vector<T>& all) {
+  all.clear();
+  if (all.capacity() > kept_count) all.shrink_to_fit();
+}
 
 }  // namespace
 
@@ -29,18 +35,21 @@ void Outbox::push(BatchIndex after, std::string_view bytes) {
 
 void Outbox::push(BatchIndex after, std::string_view head, const Body& body,
                   std::string_view tail) {
-  if (body.size() >= piece_bytes_min) {
-    open_slot(after, 0);
-    return fill(marks_.back(), head, body, tail);
-  }
   push(after, head);
   push(after, body.view());
   push(after, tail);
 }
 
+void Outbox::push(BatchIndex after, std::string_view head, BodyLoans::Loan&& body,
+                  std::string_view tail) {
+  open_slot(after, 0);
+  fill(marks_.back(), head, std::move(body), tail);
+}
+
 uint64_t Outbox::open_slot(BatchIndex after, size_t bytes) {
   CHECK(next_mark_ == marks_.size() || marks_.back().after <= after);
   held_bytes_ += bytes;
+  announced_bytes_ += bytes;
   ++open_slots_;
   marks_.push_back({.after = after, .bytes = bytes, .slot = ++last_slot_, .filled = false});
   return last_slot_;
@@ -48,26 +57,40 @@ uint64_t Outbox::open_slot(BatchIndex after, size_t bytes) {
 
 void Outbox::fill_slot(uint64_t slot, std::string_view head, const Body& body,
                        std::string_view tail) {
+  Mark& mark = find_slot(slot);
+  fill(mark, head.size() + body.size() + tail.size());
+  mark.head.reserve(mark.bytes);
+  mark.head.append(head).append(body.view()).append(tail);
+}
+
+void Outbox::fill_slot(uint64_t slot, std::string_view head, BodyLoans::Loan&& body,
+                       std::string_view tail) {
+  fill(find_slot(slot), head, std::move(body), tail);
+}
+
+Outbox::Mark& Outbox::find_slot(uint64_t slot) {
   const auto first = marks_.begin() + static_cast<std::ptrdiff_t>(next_mark_);
   const auto mark =
       std::find_if(first, marks_.end(), [slot](const Mark& m) { return m.slot == slot; });
   CHECK(mark != marks_.end() && !mark->filled);
-  fill(*mark, head, body, tail);
+  return *mark;
 }
 
-void Outbox::fill(Mark& mark, std::string_view head, const Body& body, std::string_view tail) {
-  const size_t bytes = head.size() + body.size() + tail.size();
+void Outbox::fill(Mark& mark, size_t bytes) {
   held_bytes_ += bytes - mark.bytes;
+  announced_bytes_ -= mark.bytes;
   mark.bytes = bytes;
   mark.filled = true;
   --open_slots_;
-  if (body.size() >= piece_bytes_min) {
-    mark.head = head;
-    mark.piece = Piece{body.share(), std::string(tail)};
-  } else {
-    mark.head.reserve(bytes);
-    mark.head.append(head).append(body.view()).append(tail);
-  }
+}
+
+void Outbox::fill(Mark& mark, std::string_view head, BodyLoans::Loan&& body,
+                  std::string_view tail) {
+  const size_t body_bytes = body.body().size();
+  fill(mark, head.size() + body_bytes + tail.size());
+  lent_bytes_ += body_bytes;
+  mark.head = head;
+  mark.piece = Piece{std::move(body), std::string(tail)};
 }
 
 void Outbox::release(BatchIndex answerable) {
@@ -99,18 +122,18 @@ void Outbox::forget_released() {
   // Usually everything has been released, and this costs nothing. Behind a long backlog the front
   // is cut off when it is the larger half, so that the memory follows what is held.
   if (next_mark_ == marks_.size()) {
-    marks_.clear();
+    forget(marks_);
     next_mark_ = 0;
     return;
   }
-  if (next_mark_ < 64 || 2 * next_mark_ < marks_.size()) return;
+  if (next_mark_ < kept_count || 2 * next_mark_ < marks_.size()) return;
   marks_.erase(marks_.begin(), marks_.begin() + static_cast<std::ptrdiff_t>(next_mark_));
   next_mark_ = 0;
 }
 
 std::string_view Outbox::ready() const {
   if (!front_.empty() || next_piece_ == pieces_.size()) return front_.view();
-  return pieces_[next_piece_].body.view().substr(sent_);
+  return pieces_[next_piece_].body.body().view().substr(sent_);
 }
 
 void Outbox::consume(size_t bytes) {
@@ -118,14 +141,23 @@ void Outbox::consume(size_t bytes) {
   ready_bytes_ -= bytes;
   if (!front_.empty() || next_piece_ == pieces_.size()) return front_.consume(bytes);
   sent_ += bytes;
-  if (!ready().empty()) return;
+  lent_bytes_ -= bytes;
+  if (ready().empty()) next_piece();
+}
+
+// The body of the first piece has left.
+void Outbox::next_piece() {
   sent_ = 0;
   front_ = TextQueue(std::move(pieces_[next_piece_].tail));
-  pieces_[next_piece_].body = Body();
+  pieces_[next_piece_].body = {};
   ++next_piece_;
-  if (next_piece_ < pieces_.size() && next_piece_ < 64) return;
-  pieces_.erase(pieces_.begin(), pieces_.begin() + static_cast<std::ptrdiff_t>(next_piece_));
-  next_piece_ = 0;
+  if (next_piece_ == pieces_.size()) {
+    forget(pieces_);
+    next_piece_ = 0;
+  } else if (next_piece_ == kept_count) {
+    pieces_.erase(pieces_.begin(), pieces_.begin() + static_cast<std::ptrdiff_t>(next_piece_));
+    next_piece_ = 0;
+  }
 }
 
 }  // namespace perennial::core

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cmd/perenniald/core/body_loans.h"
 #include "cmd/perenniald/core/text_queue.h"
 #include "engine/types/basic.h"
 #include "engine/types/body.h"
@@ -21,13 +22,16 @@ class Outbox {
   // Adds a reply that may leave once batch `after` is answerable.
   // REQUIRES: `after` is not below that of any reply still held.
   void push(BatchIndex after, std::string_view bytes);
-  // The same of one that holds a body. A great one is shared, not copied.
+  // The same of one that holds a body: it is copied if it is not lent.
   void push(BatchIndex after, std::string_view head, const Body& body, std::string_view tail);
+  void push(BatchIndex after, std::string_view head, BodyLoans::Loan&& body, std::string_view tail);
 
   // Keeps a place for a reply of about `bytes` bytes that is not known yet. Returns its number.
   uint64_t open_slot(BatchIndex after, size_t bytes);
   // REQUIRES: this slot was opened and not filled.
   void fill_slot(uint64_t slot, std::string_view head, const Body& body, std::string_view tail);
+  void fill_slot(uint64_t slot, std::string_view head, BodyLoans::Loan&& body,
+                 std::string_view tail);
 
   // Makes ready what may leave now that batches up to `answerable` may be spoken of.
   void release(BatchIndex answerable);
@@ -43,16 +47,18 @@ class Outbox {
   // Slots that are not filled yet.
   size_t open_slots() const { return open_slots_; }
   bool empty() const { return bytes() == 0 && next_mark_ == marks_.size(); }
-  // The same in memory: what strings keep in reserve counts, too. A body that others share counts
-  // whole.
+  // Of those, what is its own: no body that is lent, and no slot that is not filled.
+  size_t own_bytes() const { return bytes() - lent_bytes_ - announced_bytes_; }
+  // The same in memory: what is kept in reserve counts, too.
   size_t memory_bytes() const {
-    return bytes() - text_.size() - front_.size() + text_.capacity() + front_.capacity();
+    return own_bytes() - text_.size() - front_.size() + text_.capacity() + front_.capacity() +
+           marks_.capacity() * sizeof(Mark) + pieces_.capacity() * sizeof(Piece);
   }
 
  private:
   // A body and what follows it.
   struct Piece {
-    Body body;
+    BodyLoans::Loan body;
     std::string tail;
   };
   struct Mark {
@@ -63,9 +69,12 @@ class Outbox {
     std::string head = {};  // Of a slot, and all of one whose body is no piece.
     std::optional<Piece> piece = {};
   };
-  void fill(Mark& mark, std::string_view head, const Body& body, std::string_view tail);
+  Mark& find_slot(uint64_t slot);
+  void fill(Mark& mark, size_t bytes);
+  void fill(Mark& mark, std::string_view head, BodyLoans::Loan&& body, std::string_view tail);
   void add_ready(std::string_view bytes);
   void forget_released();
+  void next_piece();
 
   TextQueue text_;  // The bytes of all marks that are no slot, one behind the other.
   std::vector<Mark> marks_;
@@ -73,6 +82,8 @@ class Outbox {
   uint64_t last_slot_ = 0;
   size_t open_slots_ = 0;
   size_t held_bytes_ = 0;
+  size_t announced_bytes_ = 0;  // Of slots that are not filled yet.
+  size_t lent_bytes_ = 0;       // Of bodies that are lent, as far as they have not left.
 
   // What may leave: text, and then pieces.
   TextQueue front_;

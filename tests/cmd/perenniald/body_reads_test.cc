@@ -48,8 +48,8 @@ class BodyReadsTest : public testing::Test {
     batch.add(JobMoved{.id = id, .before = {}, .after = row, .promised = true}, body);
   }
 
-  void start(uint64_t read, JobId job, size_t body_bytes = 5) {
-    reads_.start(*store_, {.read = read, .job = job, .body_bytes = body_bytes});
+  void start(JobId job, size_t body_bytes = 5) {
+    reads_.start(*store_, {.job = job, .body_bytes = body_bytes});
   }
 
   void write(Batch& batch) {
@@ -85,37 +85,37 @@ class BodyReadsTest : public testing::Test {
   uv_loop_t loop_;
   std::promise<void> opener_;
   std::shared_future<void> gate_ = opener_.get_future().share();
-  std::array<uv_work_t, 4> blockers_;     // As many as libuv's pool has threads.
-  std::map<uint64_t, std::string> told_;  // Of each read.
+  std::array<uv_work_t, 4> blockers_;  // As many as libuv's pool has threads.
+  std::map<JobId, std::string> told_;  // Of each job.
   BodyReads reads_{loop_,
                    [this](const core::BodyRead& read, const Result<Body>& body) {
-                     told_[read.read] = body.ok() ? std::string(body->view()) : "not found";
+                     told_[read.job] = body.ok() ? std::string(body->view()) : "not found";
                    },
                    [](const Status& failed) { FAIL() << failed.message(); }};
 };
 
 TEST_F(BodyReadsTest, GiveWhatIsThere) {
-  start(7, 1);
-  start(8, 3);
+  start(1);
+  start(3);
   EXPECT_TRUE(reads_.busy());
   let_pool_work();
   EXPECT_FALSE(reads_.busy());
-  EXPECT_EQ(told_, (std::map<uint64_t, std::string>{{7, "hello"}, {8, "not found"}}));
+  EXPECT_EQ(told_, (std::map<JobId, std::string>{{1, "hello"}, {3, "not found"}}));
 }
 
 TEST_F(BodyReadsTest, GiveAtOnceWhatIsInMemory) {
   // With the first of them its neighbour comes into the cache of blocks.
-  start(7, 1);
+  start(1);
   EXPECT_EQ(told_.size(), 0u);
   let_pool_work();
-  start(8, 2);
-  EXPECT_EQ(told_[8], "hello");
+  start(2);
+  EXPECT_EQ(told_[2], "hello");
   // In a memtable.
   Batch batch;
   add(batch, 3, "world");
   write(batch);
-  start(9, 3);
-  EXPECT_EQ(told_[9], "world");
+  start(3);
+  EXPECT_EQ(told_[3], "world");
   EXPECT_FALSE(reads_.busy());
 }
 
@@ -127,38 +127,36 @@ TEST_F(BodyReadsTest, DoNotKeepTheLoopWithALargeBody) {
   add(batch, 3, largest);
   add(batch, 4, larger);
   write(batch);
-  start(7, 3, largest.size());
-  EXPECT_EQ(told_[7], largest);
-  start(8, 4, larger.size());
+  start(3, largest.size());
+  EXPECT_EQ(told_[3], largest);
+  start(4, larger.size());
   EXPECT_TRUE(reads_.busy());
   let_pool_work();
-  EXPECT_EQ(told_[8], larger);
+  EXPECT_EQ(told_[4], larger);
 }
 
 TEST_F(BodyReadsTest, GiveWhatWasThereBeforeABatchDeletedIt) {
   block_pool();
-  start(7, 1);
-  start(8, 2);
-  start(9, 1);
+  start(1);
+  start(2);
   for (const JobId id : {1, 2}) {
     Batch batch = deletion_of(id);
     reads_.before_write(batch);
     write(batch);
   }
-  start(10, 1);
+  start(3);
   let_pool_work();
-  EXPECT_EQ(told_, (std::map<uint64_t, std::string>{
-                       {7, "hello"}, {8, "hello"}, {9, "hello"}, {10, "not found"}}));
+  EXPECT_EQ(told_, (std::map<JobId, std::string>{{1, "hello"}, {2, "hello"}, {3, "not found"}}));
 }
 
 // The test before this one would notice reads that nobody told of the batch.
 TEST_F(BodyReadsTest, CannotKnowOfABatchThatTheyWereNotToldOf) {
   block_pool();
-  start(7, 1);
+  start(1);
   Batch batch = deletion_of(1);
   write(batch);
   let_pool_work();
-  EXPECT_EQ(told_[7], "not found");
+  EXPECT_EQ(told_[1], "not found");
 }
 
 }  // namespace

@@ -11,8 +11,14 @@ Body body_of(size_t bytes) {
   return Body(std::string(bytes, 'x'));
 }
 
-TEST(BodyCache, PinsBodiesUntilTheirBatchIsWritten) {
-  BodyCache cache(0);
+class BodyCacheTest : public testing::Test {
+ protected:
+  MemoryBudget budget_{{}};
+  BodyLoans loans_{budget_, 1 << 20};
+};
+
+TEST_F(BodyCacheTest, PinsBodiesUntilTheirBatchIsWritten) {
+  BodyCache cache(0, budget_, loans_);
   cache.insert(1, Body("one"), 1);
   cache.insert(2, Body("two"), 2);
   EXPECT_EQ(cache.find(1)->view(), "one");
@@ -24,8 +30,8 @@ TEST(BodyCache, PinsBodiesUntilTheirBatchIsWritten) {
   EXPECT_EQ(cache.bytes(), 0u);
 }
 
-TEST(BodyCache, KeepsTheNewestThatFit) {
-  BodyCache cache(3000);
+TEST_F(BodyCacheTest, KeepsTheNewestThatFit) {
+  BodyCache cache(3000, budget_, loans_);
   for (JobId id = 1; id <= 10; ++id) cache.insert(id, body_of(900), id);
   cache.unpin(10);
   EXPECT_LE(cache.bytes(), 3000u);
@@ -34,8 +40,8 @@ TEST(BodyCache, KeepsTheNewestThatFit) {
   EXPECT_NE(cache.find(10), nullptr);
 }
 
-TEST(BodyCache, KeepsTheBytesOfAnErasedBodyUntilItsBatchIsWritten) {
-  BodyCache cache(1 << 20);
+TEST_F(BodyCacheTest, KeepsTheBytesOfAnErasedBodyUntilItsBatchIsWritten) {
+  BodyCache cache(1 << 20, budget_, loans_);
   const std::string_view bytes = cache.insert(1, Body("still here"), 1);
   cache.erase(1, 2);
   EXPECT_EQ(cache.find(1), nullptr);
@@ -46,8 +52,8 @@ TEST(BodyCache, KeepsTheBytesOfAnErasedBodyUntilItsBatchIsWritten) {
   EXPECT_EQ(cache.bytes(), 0u);
 }
 
-TEST(BodyCache, ForgetsAnErasedBodyAtOnceWhenItIsWritten) {
-  BodyCache cache(1 << 20);
+TEST_F(BodyCacheTest, ForgetsAnErasedBodyAtOnceWhenItIsWritten) {
+  BodyCache cache(1 << 20, budget_, loans_);
   cache.insert(1, Body("x"), 1);
   cache.unpin(1);
   cache.erase(1, 2);
@@ -55,8 +61,8 @@ TEST(BodyCache, ForgetsAnErasedBodyAtOnceWhenItIsWritten) {
   cache.erase(1, 2);  // Not there: nothing happens.
 }
 
-TEST(BodyCache, HoldsEmptyBodies) {
-  BodyCache cache(1 << 20);
+TEST_F(BodyCacheTest, HoldsEmptyBodies) {
+  BodyCache cache(1 << 20, budget_, loans_);
   cache.insert(1, Body(), 1);
   EXPECT_EQ(cache.find(1)->view(), "");
 }

@@ -597,7 +597,7 @@ TEST(Damage, AReadForAClosedConnectionStillBuriesTheJob) {
   const std::vector<BodyRead> reads = harness.core().take_reads();
   ASSERT_EQ(reads.size(), 1u);
   harness.close(conn);
-  harness.core().on_body(reads[0].read, Status(StatusCode::Corruption, "test"), harness.now());
+  harness.core().on_body(reads[0].job, Status(StatusCode::Corruption, "test"), harness.now());
   EXPECT_EQ(harness.core().engine().state_counts().buried, 1u);
   EXPECT_EQ(harness.core().jobs_damaged(), 1u);
 }
@@ -610,7 +610,7 @@ TEST(Damage, ABodyOfTheWrongSizeIsDamaged) {
   harness.core().on_bytes(conn, std::string_view("peek 1\r\n"), harness.now());
   const std::vector<BodyRead> reads = harness.core().take_reads();
   ASSERT_EQ(reads.size(), 1u);
-  harness.core().on_body(reads[0].read, Body("four"), harness.now());
+  harness.core().on_body(reads[0].job, Body("four"), harness.now());
   EXPECT_EQ(harness.receive(conn), "INTERNAL_ERROR\r\n");
 }
 

@@ -77,12 +77,14 @@ std::string drain(Outbox& outbox, size_t bytes_max) {
 }
 
 // A body of a gigabyte takes half a second for each copy.
-TEST(Outbox, CopiesNoGreatBody) {
+TEST(Outbox, CopiesNoBodyThatIsLent) {
+  MemoryBudget budget({});
+  BodyLoans loans(budget, 1 << 20);
   const Body body(std::string(100'000, 'x'));
   Outbox outbox;
   const uint64_t slot = outbox.open_slot(0, 100'000);
-  outbox.push(0, "head ", body, "\r\n");
-  outbox.fill_slot(slot, "read ", body, "\r\n");
+  outbox.push(0, "head ", loans.lend(1, body.share(), false), "\r\n");
+  outbox.fill_slot(slot, "read ", loans.borrow(1), "\r\n");
   EXPECT_EQ(outbox.bytes(), 2 * 100'007u);
   outbox.release(0);
   for (const std::string_view head : {"read ", "\r\nhead "}) {
@@ -103,6 +105,9 @@ TEST(Outbox, CopiesNoGreatBody) {
 TEST(Outbox, KeepsTheOrderOfBodiesAndText) {
   const Body great(std::string(50'000, 'g'));
   const Body small("small");
+  MemoryBudget budget({});
+  BodyLoans loans(budget, 1 << 20);
+  const BodyLoans::Loan lent = loans.lend(1, great.share(), false);
   for (const size_t bytes_max : {size_t{1'000}, size_t{7'919}, SIZE_MAX}) {
     Outbox outbox;
     std::string wanted;
@@ -112,7 +117,11 @@ TEST(Outbox, KeepsTheOrderOfBodiesAndText) {
       const std::string text = std::to_string(batch) + ";";
       const Body& body = batch % 3 == 0 ? great : small;
       if (batch % 2 == 0) {
-        outbox.push(batch, text, body, "|");
+        if (&body == &great) {
+          outbox.push(batch, text, loans.borrow(1), "|");
+        } else {
+          outbox.push(batch, text, body, "|");
+        }
         wanted.append(text).append(body.view()).append("|");
       } else if (batch % 5 == 0) {
         slots.emplace_back(outbox.open_slot(batch, body.size()), &body);
@@ -123,7 +132,11 @@ TEST(Outbox, KeepsTheOrderOfBodiesAndText) {
       }
       if (batch % 20 != 0) continue;
       for (; !slots.empty(); slots.pop_back()) {
-        outbox.fill_slot(slots.back().first, "slot", *slots.back().second, "|");
+        if (slots.back().second == &great) {
+          outbox.fill_slot(slots.back().first, "slot", loans.borrow(1), "|");
+        } else {
+          outbox.fill_slot(slots.back().first, "slot", *slots.back().second, "|");
+        }
       }
       outbox.release(batch - 7);
       got += outbox.ready().substr(0, bytes_max);
@@ -137,15 +150,25 @@ TEST(Outbox, KeepsTheOrderOfBodiesAndText) {
   }
 }
 
-TEST(Outbox, CountsMemoryAlsoWhileABodyLeaves) {
-  const Body body(std::string(100'000, 'x'));
+TEST(Outbox, CountsMemoryWithoutWhatIsLentOrAnnounced) {
+  MemoryBudget budget({});
+  BodyLoans loans(budget, 1 << 20);
   Outbox outbox;
-  outbox.push(0, "", body, "\r\n");
+  outbox.push(0, "", loans.lend(1, Body(std::string(100'000, 'x')), false), "\r\n");
+  const uint64_t slot = outbox.open_slot(0, 50'000);
+  EXPECT_EQ(outbox.bytes(), 150'002u);
+  EXPECT_EQ(outbox.own_bytes(), 2u);
   outbox.release(0);
   outbox.consume(60'000);
-  EXPECT_EQ(outbox.bytes(), 40'002u);
-  EXPECT_GE(outbox.memory_bytes(), 40'002u);
-  EXPECT_LT(outbox.memory_bytes(), 50'000u);
+  EXPECT_EQ(outbox.bytes(), 90'002u);
+  EXPECT_EQ(outbox.own_bytes(), 2u);
+  EXPECT_LT(outbox.memory_bytes(), 2'000u);
+  EXPECT_EQ(budget.used().answers, 100'000u);
+  outbox.consume(40'000);
+  EXPECT_EQ(budget.used().answers, 0u);
+  outbox.fill_slot(slot, "", Body(std::string(1'000, 'x')), "");
+  EXPECT_EQ(outbox.own_bytes(), 1'002u);
+  EXPECT_GE(outbox.memory_bytes(), 1'002u);
 }
 
 // Long runs of held replies, released one batch at a time, come out whole.
