@@ -51,7 +51,7 @@ TEST(Client, CommandsAreReadByTheServer) {
       {Checkpoint{}, "", "checkpoint\r\n"},
       {Checkpoint{.temporary = true}, "", "checkpoint temporary\r\n"},
   };
-  EXPECT_EQ(cases.size(), 28u);  // All 26 commands, put twice.
+  EXPECT_EQ(cases.size(), 28u);  // All 26 commands, put and checkpoint twice.
   for (const CommandCase& each : cases) {
     std::string bytes;
     append_command(bytes, each.command, each.body);
