@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string>
 
+#include "store/rocks_status.h"
+
 namespace perennial::store {
 
 using rocksdb::DataVerificationInfo;
@@ -49,7 +51,7 @@ IOStatus LogFile::fill(const IOOptions& options, IODebugContext* debug) {
     filled_ = end_ + fill_bytes;
     return status;
   }
-  if (!status.IsNoSpace()) return status;
+  if (!is_full(status)) return status;
   has_room_ = false;
   return target()->Truncate(end_, options, debug);
 }

@@ -1,5 +1,6 @@
 #include "store/rocks_status.h"
 
+#include <cerrno>
 #include <cstring>
 #include <string>
 
@@ -8,13 +9,8 @@
 namespace perennial::store {
 namespace {
 
-// RocksDB knows a full disk, but takes a full quota for any error: its text alone tells them apart.
-bool is_full(const rocksdb::Status& status, const std::string& message) {
-  return status.IsNoSpace() || message.find(std::strerror(EDQUOT)) != std::string::npos;
-}
-
-StatusCode code_of(const rocksdb::Status& status, const std::string& message) {
-  if (is_full(status, message)) return StatusCode::NoSpace;
+StatusCode code_of(const rocksdb::Status& status) {
+  if (is_full(status)) return StatusCode::NoSpace;
   if (status.IsNotFound()) return StatusCode::NotFound;
   if (status.IsCorruption()) return StatusCode::Corruption;
   if (status.IsInvalidArgument()) return StatusCode::InvalidArgument;
@@ -24,11 +20,15 @@ StatusCode code_of(const rocksdb::Status& status, const std::string& message) {
 
 }  // namespace
 
+// RocksDB knows a full disk, but takes a full quota for any error: its text alone tells them apart.
+bool is_full(const rocksdb::Status& status) {
+  if (status.ok()) return false;
+  return status.IsNoSpace() || status.ToString().find(std::strerror(EDQUOT)) != std::string::npos;
+}
+
 Status from_rocksdb(const rocksdb::Status& status) {
   if (status.ok()) return {};
-  std::string message = status.ToString();
-  const StatusCode code = code_of(status, message);
-  return {code, std::move(message)};
+  return {code_of(status), status.ToString()};
 }
 
 }  // namespace perennial::store

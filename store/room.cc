@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <utility>
 
 #include <fmt/format.h>
 #include <rocksdb/env.h>
@@ -14,6 +15,7 @@ namespace perennial::store {
 namespace {
 
 constexpr uint64_t mib = 1 << 20;
+constexpr Nanos ballast_retry_interval = 60 * nanos_per_second;
 
 void derive(uint64_t& bytes, uint64_t from_disk) {
   if (bytes == derived) bytes = from_disk;
@@ -112,15 +114,19 @@ Status Room::look() {
 }
 
 void Room::make_ballast() {
-  if (has_ballast_ || cannot_make_ || limits_.ballast_bytes == 0) return;
+  if (has_ballast_ || limits_.ballast_bytes == 0) return;
+  if (cannot_make_ && options_.steady_clock() < retry_at_) return;
   const Result<uint64_t> free_bytes = free_bytes_of(dir_.path(), options_);
   if (!free_bytes.ok() || !limits_.affords_ballast(*free_bytes)) return;
   const Status made = dir_.make_ballast(limits_.ballast_bytes);
+  cannot_make_ = !made.ok();
   if (made.ok()) {
     has_ballast_ = true;
+    said_failure_.clear();
     return inform("store.ballast", fmt::format("made_bytes={}", limits_.ballast_bytes));
   }
-  cannot_make_ = true;
+  retry_at_ = options_.steady_clock() + ballast_retry_interval;
+  if (std::exchange(said_failure_, made.message()) == made.message()) return;
   inform("store.ballast", fmt::format("made_bytes=0 error=\"{}\"", made.message()));
 }
 

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "engine/types/status.h"
@@ -65,8 +66,9 @@ class Room {
   Status make_room_for_start();
   // Reads how much is free, gives up the ballast if it must, and decides. By one thread at a time.
   Status look();
-  // Makes the ballast if it is missing and there is ample room for it. May take its time. By one
-  // thread at a time, which need not be the one that looks.
+  // Makes the ballast if it is missing and there is ample room for it; after a failure a minute
+  // passes before it is tried again. May take its time. By one thread at a time, which need not be
+  // the one that looks.
   void make_ballast();
 
   // From any thread; as of the last look.
@@ -89,7 +91,10 @@ class Room {
   std::atomic<bool> has_ballast_;
   std::atomic<RoomState> state_ = RoomState::Ok;
   std::atomic<uint64_t> free_bytes_ = 0;
-  std::atomic<bool> cannot_make_ = false;  // Tried in vain, which is said once.
+  std::atomic<bool> cannot_make_ = false;  // The last attempt failed.
+  // By whoever makes it: when to try again, and the failure that was said last.
+  Nanos retry_at_ = 0;
+  std::string said_failure_;
 };
 
 }  // namespace perennial::store

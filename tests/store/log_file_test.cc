@@ -1,5 +1,7 @@
 #include "store/log_file.h"
 
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -52,6 +54,17 @@ class LogFileTest : public testing::Test {
     EXPECT_TRUE(content.starts_with(want_));
     EXPECT_EQ(content.find_first_not_of('\0', want_.size()), std::string::npos);
     EXPECT_EQ(log_->GetFileSize({}, nullptr), want_.size());
+  }
+
+  // The first write of zeros fails, and writes a part of them.
+  void check_goes_on_after(const IOStatus& failure) {
+    append_and_sync(100, static_cast<int>(LogFile::syncs_per_fill_min));
+    fs_->fail_nth(1, failure, support::Call::Append, true);
+    append_and_sync(100, 1);
+    EXPECT_TRUE(fs_->fired());
+    EXPECT_EQ(bytes_ahead(), 0);
+    append_and_sync(100, 10);
+    check_content();
   }
 
   const TempDir dir_;
@@ -109,13 +122,11 @@ TEST_F(LogFileTest, IsFilledOnceSyncsAreManyAgain) {
 }
 
 TEST_F(LogFileTest, GoesOnWithoutRoomForZeros) {
-  append_and_sync(100, static_cast<int>(LogFile::syncs_per_fill_min));
-  fs_->fail_nth(1, IOStatus::NoSpace("full"), support::Call::Append, true);
-  append_and_sync(100, 1);
-  EXPECT_TRUE(fs_->fired());
-  EXPECT_EQ(bytes_ahead(), 0);
-  append_and_sync(100, 10);
-  check_content();
+  check_goes_on_after(IOStatus::NoSpace("full"));
+}
+
+TEST_F(LogFileTest, GoesOnWithoutQuotaForZeros) {
+  check_goes_on_after(IOStatus::IOError("write", std::strerror(EDQUOT)));
 }
 
 TEST_F(LogFileTest, ReportsAnyOtherFailureToWriteZeros) {

@@ -1,5 +1,6 @@
 #include "store/room.h"
 
+#include <atomic>
 #include <condition_variable>
 #include <filesystem>
 #include <memory>
@@ -129,6 +130,7 @@ class RoomTest : public testing::Test {
       std::make_shared<support::FaultFs>(rocksdb::FileSystem::Default());
   const std::unique_ptr<rocksdb::Env> env_ = rocksdb::NewCompositeEnv(fs_);
   Options options_;
+  std::atomic<Nanos> now_ = 0;
   std::mutex mutex_;  // Events come from any thread.
   std::string said_;
   std::unique_ptr<Store> store_;
@@ -175,14 +177,25 @@ TEST_F(RoomTest, TheBallastIsMadeGivenUpAndMadeAgain) {
   EXPECT_TRUE(has_ballast());
 }
 
-TEST_F(RoomTest, ABallastThatCannotBeMadeIsSaidOnce) {
+TEST_F(RoomTest, ABallastThatCannotBeMadeIsSaidOnceAndTriedAgain) {
+  options_.steady_clock = [this] { return now_.load(); };
   open();
   std::filesystem::create_directories(ballast() + "/in the way");
   store_->make_ballast();
   EXPECT_NE(said().find("made_bytes=0 error=\"make "), std::string::npos);
+  now_ += 60 * nanos_per_second;
   store_->make_ballast();
   EXPECT_EQ(said(), "");
   EXPECT_FALSE(store_->is_scarce());
+
+  std::filesystem::remove_all(ballast());
+  now_ += 60 * nanos_per_second - 1;
+  store_->make_ballast();
+  EXPECT_EQ(said(), "");
+  now_ += 1;
+  store_->make_ballast();
+  EXPECT_EQ(said(), "made_bytes=100\n");
+  EXPECT_TRUE(has_ballast());
 }
 
 TEST_F(RoomTest, AStartGivesUpTheBallastBeforeItIsRefused) {
