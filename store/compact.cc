@@ -1,8 +1,8 @@
-#include <algorithm>
 #include <optional>
 
 #include <fmt/format.h>
 
+#include "store/compaction_pieces.h"
 #include "store/rocks_status.h"
 #include "store/store_impl.h"
 
@@ -16,26 +16,23 @@ bool is_worth_compacting(const TableCounts& tables, uint64_t rows, bool is_scarc
   return tables.puts + tables.tombstones > (is_scarce ? rows + rows / 16 : 2 * rows);
 }
 
-// What a compaction of all of it may leave to be written, by the average of its rows. Some bodies
-// are larger than others.
-uint64_t output_bytes_max(const TableCounts& tables, uint64_t rows) {
-  constexpr uint64_t margin = 4;
-  return tables.puts == 0 ? 0 : std::min(tables.bytes, tables.bytes / tables.puts * rows * margin);
-}
+// After one that found no room this much must have changed before the next: of the rows, or of the
+// free room; or so much time have passed.
+constexpr uint64_t changed_rows_part = 16;
+constexpr uint64_t changed_room_part = 4;
+constexpr Nanos retry_interval = 60 * nanos_per_second;
 
 }  // namespace
 
 // RocksDB reckons that a compaction writes as much as it reads, and holds it up where there is no
 // room for that. So on a full disk whose jobs have all been deleted nothing would ever be given
-// back: here as much is lent to a compaction as it will not write.
+// back: here a compaction is let begin whatever it reads. Should it write too much after all, the
+// guard stops it: compaction_guard.h.
 class Store::Impl::Loan {
  public:
-  Loan(Impl& impl, const TableCounts& tables, uint64_t rows) : impl_(impl) {
-    const uint64_t output = output_bytes_max(tables, rows);
-    const uint64_t free_bytes = impl.room->free_bytes();
-    if (output + compaction_leaves_bytes(impl.options) > free_bytes) return;
-    impl.lent_bytes = tables.bytes;
-    impl.db->limit_compactions(free_bytes + tables.bytes);
+  Loan(Impl& impl, const TableCounts& tables) : impl_(impl) {
+    impl.lent_bytes = 2 * tables.bytes;
+    impl.db->limit_compactions(impl.room->free_bytes(), impl.lent_bytes);
   }
   ~Loan() { impl_.lent_bytes = 0; }  // The limit follows at the next look at the room.
   Loan(const Loan&) = delete;
@@ -44,6 +41,62 @@ class Store::Impl::Loan {
  private:
   Impl& impl_;
 };
+
+bool Store::Impl::may_compact(Family family) const {
+  const std::optional<HeldUp>& before = held_up[place_of(family)];
+  if (!before) return true;
+  return rows_of(family) < before->rows - before->rows / changed_rows_part ||
+         room->free_bytes() > before->free_bytes + before->free_bytes / changed_room_part ||
+         options.steady_clock() >= before->at + retry_interval;
+}
+
+// The whole family at once; or, while room is scarce, only where there are tombstones, and in
+// pieces of which each gives back its room before the next.
+Status Store::Impl::compact(Family family, const TableCounts& tables,
+                            std::atomic<bool>& cancelled) {
+  if (!room->is_scarce()) {
+    const auto done = compact_range(family, nullptr, cancelled);
+    if (done.IsIncomplete() || done.IsCompactionTooLarge() || failure.failed()) return {};
+    if (Status settled = settle(done, "compact"); !settled.ok()) return settled;
+    inform("store.compact", fmt::format("family={}", name_of(family)));
+    return {};
+  }
+  const Loan loan(*this, tables);
+  const uint64_t free_bytes = room->free_bytes();
+  // The tombstones may still be in memory.
+  if (Status flushed = settle(db->flush(family), "flush"); !flushed.ok()) return flushed;
+  const Result<std::vector<TableSpan>> spans = db->table_spans(family);
+  if (!spans.ok()) return spans.status();
+  constexpr int held_up_max = 4;  // Each has written much in vain.
+  int held_up_count = 0;
+  for (const KeyRange& piece : pieces_to_compact(*spans, options.compaction_bytes_max / 2)) {
+    const auto done = compact_range(family, &piece, cancelled);
+    if (done.IsIncomplete()) return {};  // Cancelled, or held up by one of RocksDB's own.
+    if (done.ok()) continue;
+    const bool lacks_room = done.IsCompactionTooLarge() || is_full(done);
+    if (!lacks_room || failure.failed()) return settle(done, "compact");
+    if (++held_up_count == held_up_max) break;
+  }
+  held_up[place_of(family)].reset();
+  if (held_up_count > 0) {
+    held_up[place_of(family)] = {
+        .rows = rows_of(family), .free_bytes = free_bytes, .at = options.steady_clock()};
+  }
+  inform("store.compact",
+         fmt::format("family={}{}", name_of(family), held_up_count > 0 ? " held_up=no-room" : ""));
+  return {};
+}
+
+rocksdb::Status Store::Impl::compact_range(Family family, const KeyRange* range,
+                                           std::atomic<bool>& cancelled) {
+  rocksdb::CompactRangeOptions how;
+  how.canceled = &cancelled;
+  how.allow_write_stall = true;  // Else it may wait for ever, as a flush: database.cc.
+  if (range == nullptr) return (*db)->CompactRange(how, db->family(family), nullptr, nullptr);
+  const rocksdb::Slice begin = slice(range->first);
+  const rocksdb::Slice end = slice(range->last);
+  return (*db)->CompactRange(how, db->family(family), &begin, &end);
+}
 
 Status Store::flush() {
   return impl_->settle(impl_->db->flush(), "flush");
@@ -57,16 +110,8 @@ Status Store::compact_tombstones(std::atomic<bool>& cancelled, uint64_t bytes_mi
     if (!tables.ok()) return tables.status();
     if (tables->bytes < bytes_min && !is_scarce()) continue;
     if (!is_worth_compacting(*tables, impl_->rows_of(family), is_scarce())) continue;
-    rocksdb::CompactRangeOptions options;
-    options.canceled = &cancelled;
-    std::optional<Impl::Loan> loan;
-    if (is_scarce()) loan.emplace(*impl_, *tables, impl_->rows_of(family));
-    // It flushes the family first.
-    const auto compacted = db->CompactRange(options, db.family(family), nullptr, nullptr);
-    if (compacted.IsIncomplete()) return {};  // Cancelled, or held up by one of RocksDB's own.
-    if (compacted.IsCompactionTooLarge()) continue;  // There is no room for it now.
-    if (Status settled = impl_->settle(compacted, "compact"); !settled.ok()) return settled;
-    impl_->inform("store.compact", fmt::format("family={}", name_of(family)));
+    if (!impl_->may_compact(family)) continue;
+    if (Status done = impl_->compact(family, *tables, cancelled); !done.ok()) return done;
   }
   return {};
 }

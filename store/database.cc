@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "store/compaction_guard.h"
 #include "store/file_system.h"
 #include "store/rocks_status.h"
 #include "store/rocksdb_versions.h"
@@ -40,8 +41,17 @@ Status check_families(const std::string& path, const rocksdb::DBOptions& db) {
 // is wanted: this much is added to both the space and the buffer.
 constexpr uint64_t unlimited_bytes = 1ULL << 50;
 
-void allow_space(rocksdb::SstFileManager& files, uint64_t free_bytes) {
-  files.SetMaxAllowedSpaceUsage(unlimited_bytes + files.GetTotalSize() + free_bytes);
+// No compaction begins that reads more than this.
+void allow_space(rocksdb::SstFileManager& files, uint64_t bytes) {
+  files.SetMaxAllowedSpaceUsage(unlimited_bytes + files.GetTotalSize() + bytes);
+}
+
+// By default RocksDB would first wait until the flush could not hold up writes: for ever, where 80
+// tables lie at level 0 and there is no room to compact them.
+rocksdb::FlushOptions at_once() {
+  rocksdb::FlushOptions options;
+  options.allow_write_stall = true;
+  return options;
 }
 
 std::vector<rocksdb::ColumnFamilyDescriptor> descriptors(const Options& options) {
@@ -57,11 +67,13 @@ std::vector<rocksdb::ColumnFamilyDescriptor> descriptors(const Options& options)
 
 Result<Database> Database::open(const std::string& path, const Options& options, Failure& failure) {
   Database database;
-  database.env_ = make_log_env(options.env, *database.log_progress_);
-  rocksdb::DBOptions how = db_options(options, make_logger(options.events), make_listener(failure));
+  database.guard_ = std::make_shared<CompactionGuard>(options);
+  database.env_ = make_log_env(options.env, *database.log_progress_, database.guard_);
+  rocksdb::DBOptions how =
+      db_options(options, make_logger(options.events), make_listener(failure, database.guard_));
   how.env = database.env_.get();
   how.sst_file_manager.reset(rocksdb::NewSstFileManager(how.env, how.info_log));
-  how.sst_file_manager->SetCompactionBufferSize(unlimited_bytes + compaction_leaves_bytes(options));
+  how.sst_file_manager->SetCompactionBufferSize(unlimited_bytes);
   const Result<uint64_t> free_bytes = free_bytes_of(path, options);
   if (!free_bytes.ok()) return free_bytes.status();
   allow_space(*how.sst_file_manager, *free_bytes);
@@ -99,7 +111,7 @@ Result<Database> Database::open_read_only(const std::string& path, const Options
 Result<Database> Database::create(const std::string& path, const Options& options,
                                   Failure& failure) {
   Database created;
-  created.env_ = make_log_env(options.env, *created.log_progress_);
+  created.env_ = make_log_env(options.env, *created.log_progress_, nullptr);
   rocksdb::DBOptions how = db_options(options, make_logger(options.events), make_listener(failure));
   how.env = created.env_.get();
   how.create_if_missing = how.error_if_exists = true;
@@ -124,7 +136,11 @@ Result<Database> Database::open_with(Database&& database, const rocksdb::DBOptio
 }
 
 rocksdb::Status Database::flush() const {
-  return db_->Flush({}, families_);
+  return db_->Flush(at_once(), families_);
+}
+
+rocksdb::Status Database::flush(Family which) const {
+  return db_->Flush(at_once(), family(which));
 }
 
 Result<TableCounts> Database::count_tables(Family which) const {
@@ -136,6 +152,27 @@ Result<TableCounts> Database::count_tables(Family which) const {
     out.puts += table->num_entries - table->num_deletions;
     out.tombstones += table->num_deletions;
     out.bytes += table->data_size;
+  }
+  return out;
+}
+
+Result<std::vector<TableSpan>> Database::table_spans(Family which) const {
+  rocksdb::TablePropertiesCollection tables;
+  const auto asked = db_->GetPropertiesOfAllTables(family(which), &tables);
+  if (!asked.ok()) return from_rocksdb(asked);
+  rocksdb::ColumnFamilyMetaData content;
+  db_->GetColumnFamilyMetaData(family(which), &content);
+  std::vector<TableSpan> out;
+  for (const rocksdb::LevelMetaData& level : content.levels) {
+    for (const rocksdb::SstFileMetaData& file : level.files) {
+      // A table that was made in between has what others had.
+      const auto found = tables.find(file.directory + "/" + file.relative_filename);
+      out.push_back({.level = level.level,
+                     .smallest = file.smallestkey,
+                     .largest = file.largestkey,
+                     .bytes = file.size,
+                     .tombstones = found == tables.end() ? 0 : found->second->num_deletions});
+    }
   }
   return out;
 }
@@ -154,8 +191,9 @@ Debt Database::debt() const {
   return debt;
 }
 
-void Database::limit_compactions(uint64_t free_bytes) const {
-  allow_space(*files_, free_bytes);
+void Database::limit_compactions(uint64_t free_bytes, uint64_t lent_bytes) const {
+  const uint64_t left_bytes = free_bytes - std::min(free_bytes, guard_->reserve_bytes());
+  allow_space(*files_, std::max(left_bytes, small_compaction_bytes) + lent_bytes);
 }
 
 Database::~Database() {

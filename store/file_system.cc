@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <rocksdb/file_system.h>
 
+#include "store/compaction_guard.h"
 #include "store/log_file.h"
 #include "store/log_files.h"
 
@@ -51,30 +52,49 @@ IOStatus set_mark(rocksdb::FileSystem& fs, const std::string& db_path, uint64_t 
 
 class LogFileSystem : public rocksdb::FileSystemWrapper {
  public:
-  LogFileSystem(const std::shared_ptr<rocksdb::FileSystem>& base, LogProgress& progress)
-      : FileSystemWrapper(base), progress_(progress) {}
+  LogFileSystem(const std::shared_ptr<rocksdb::FileSystem>& base, LogProgress& progress,
+                std::shared_ptr<CompactionGuard> guard)
+      : FileSystemWrapper(base), progress_(progress), guard_(std::move(guard)) {}
   const char* Name() const override { return "perennial.LogFileSystem"; }
 
   IOStatus NewWritableFile(const std::string& path, const FileOptions& options,
                            std::unique_ptr<rocksdb::FSWritableFile>* file,
                            IODebugContext* debug) override {
     IOStatus status = target()->NewWritableFile(path, options, file, debug);
-    const std::string_view name = name_of(path);
-    if (!status.ok() || log_index_of(name) == 0) return status;
-    const std::string directory(path, 0, path.size() - name.size() - 1);
-    status = sync_names(directory, options.io_options, debug);
-    // Only now: a mark without its log would be taken for a loss. Should a power cut take the new
-    // mark, the old one is still true.
-    if (status.ok()) status = set_mark(*target(), directory, log_index_of(name));
-    if (!status.ok()) {
-      file->reset();
-    } else {
-      *file = std::make_unique<LogFile>(std::move(*file), log_index_of(name), progress_);
+    if (!status.ok()) return status;
+    const uint64_t number = log_index_of(name_of(path));
+    if (number != 0) return begin_log(path, number, options, *file, debug);
+    if (guard_ != nullptr && path.ends_with(".sst")) {
+      *file = guard_->watch(std::move(*file), path);
     }
     return status;
   }
 
+  IOStatus DeleteFile(const std::string& path, const IOOptions& options,
+                      IODebugContext* debug) override {
+    IOStatus status = target()->DeleteFile(path, options, debug);
+    const uint64_t number = log_index_of(name_of(path));
+    if (status.ok() && number != 0 && guard_ != nullptr) guard_->on_log_removed(number);
+    return status;
+  }
+
  private:
+  IOStatus begin_log(const std::string& path, uint64_t number, const FileOptions& options,
+                     std::unique_ptr<rocksdb::FSWritableFile>& file, IODebugContext* debug) {
+    const std::string directory(path, 0, path.size() - name_of(path).size() - 1);
+    IOStatus status = sync_names(directory, options.io_options, debug);
+    // Only now: a mark without its log would be taken for a loss. Should a power cut take the new
+    // mark, the old one is still true.
+    if (status.ok()) status = set_mark(*target(), directory, number);
+    if (!status.ok()) {
+      file.reset();
+      return status;
+    }
+    if (guard_ != nullptr) guard_->on_log_begun(number);
+    file = std::make_unique<LogFile>(std::move(file), number, progress_);
+    return status;
+  }
+
   IOStatus sync_names(const std::string& path, const IOOptions& options, IODebugContext* debug) {
     std::unique_ptr<rocksdb::FSDirectory> directory;
     IOStatus status = target()->NewDirectory(path, options, &directory, debug);
@@ -82,6 +102,7 @@ class LogFileSystem : public rocksdb::FileSystemWrapper {
   }
 
   LogProgress& progress_;
+  const std::shared_ptr<CompactionGuard> guard_;
 };
 
 const std::shared_ptr<rocksdb::FileSystem>& files_of(rocksdb::Env* base) {
@@ -102,8 +123,10 @@ IOStatus move_log_mark(rocksdb::FileSystem& fs, const std::string& db_path, uint
   return fs.RenameFile(db_path + "/" + old, mark_path(db_path, number), {}, nullptr);
 }
 
-std::unique_ptr<rocksdb::Env> make_log_env(rocksdb::Env* base, LogProgress& progress) {
-  return rocksdb::NewCompositeEnv(std::make_shared<LogFileSystem>(files_of(base), progress));
+std::unique_ptr<rocksdb::Env> make_log_env(rocksdb::Env* base, LogProgress& progress,
+                                           std::shared_ptr<CompactionGuard> guard) {
+  return rocksdb::NewCompositeEnv(
+      std::make_shared<LogFileSystem>(files_of(base), progress, std::move(guard)));
 }
 
 }  // namespace perennial::store

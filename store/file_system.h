@@ -45,14 +45,17 @@ class LogProgress {
   mutable std::mutex mutex_;  // A flush syncs log files on a thread of RocksDB's.
   Place synced_;
 };
+class CompactionGuard;
 
 // In this one a log file's name is durable before anything is written to it. RocksDB names a new
 // log in its MANIFEST and deletes the older ones, and syncs the directory only later: after a power
 // cut between the two, the log would be gone with everything in it. And a file beside the log, its
 // mark, carries the number of the newest one in its name, because the MANIFEST learns of a log only
 // when something has been flushed since.
-// `progress` outlives it, and learns of each sync of a log file.
-std::unique_ptr<rocksdb::Env> make_log_env(rocksdb::Env* base, LogProgress& progress);
+// `progress` outlives it, and learns of each sync of a log file. A guard, if there is one, is told
+// of the log files, and watches over the tables.
+std::unique_ptr<rocksdb::Env> make_log_env(rocksdb::Env* base, LogProgress& progress,
+                                           std::shared_ptr<CompactionGuard> guard);
 
 // The number in the mark's name, or 0 for any other file.
 uint64_t log_mark_of(std::string_view name);

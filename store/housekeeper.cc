@@ -73,7 +73,9 @@ bool Housekeeper::is_time(Nanos now, uint64_t written) {
 // What fails here has been reported by the store: it is a background error like any other.
 void Housekeeper::tidy(const LogFiles& logs) {
   // While room is scarce every delete counts: it frees nothing before its tombstone is in a table.
-  if ((store_.is_scarce() || logs.bytes > log_bytes_kept) && !store_.flush().ok()) return;
+  // But tables that cannot be compacted for now must not pile up.
+  const bool is_due = store_.is_scarce() || logs.bytes > log_bytes_kept;
+  if (is_due && !store_.behind() && !store_.flush().ok()) return;
   // Also when the log is short because RocksDB has flushed it by itself just before.
   ignore(store_.compact_tombstones(cancelled_), "the store has reported it");
 }

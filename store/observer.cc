@@ -5,12 +5,14 @@
 #include <cstdio>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 #include <rocksdb/env.h>
 #include <rocksdb/listener.h>
 
 #include "engine/types/check.h"
+#include "store/compaction_guard.h"
 #include "store/rocks_status.h"
 
 namespace perennial::store {
@@ -30,6 +32,8 @@ std::string quoted(std::string_view text) {
 bool is_usual(std::string_view message) {
   // Said each second for as long as a compaction has to wait for room.
   if (message.find("Compaction too large") != std::string_view::npos) return true;
+  // Of one that was stopped because it needed more: compact.cc says it.
+  if (message.find(too_little_room) != std::string_view::npos) return true;
   // Said twice for every checkpoint: it is what keeps its files while they are copied.
   return message.find("File Deletions ") != std::string_view::npos;
 }
@@ -62,11 +66,15 @@ class EventLogger : public rocksdb::Logger {
 
 class FailureListener : public rocksdb::EventListener {
  public:
-  explicit FailureListener(Failure& failure) : failure_(failure) {}
+  FailureListener(Failure& failure, std::shared_ptr<CompactionGuard> guard)
+      : failure_(failure), guard_(std::move(guard)) {}
 
-  void OnBackgroundError(rocksdb::BackgroundErrorReason /*reason*/,
-                         rocksdb::Status* error) override {
-    failure_.fail(from_rocksdb(*error).with("in the background"));
+  void OnBackgroundError(rocksdb::BackgroundErrorReason reason, rocksdb::Status* error) override {
+    if (reason == rocksdb::BackgroundErrorReason::kCompaction && is_full(*error)) {
+      *error = rocksdb::Status::OK();
+    } else {
+      failure_.fail(from_rocksdb(*error).with("in the background"));
+    }
   }
   void OnErrorRecoveryBegin(rocksdb::BackgroundErrorReason /*reason*/, rocksdb::Status /*error*/,
                             bool* auto_recovery) override {
@@ -74,8 +82,14 @@ class FailureListener : public rocksdb::EventListener {
     *auto_recovery = false;
   }
 
+  void OnTableFileCreationStarted(const rocksdb::TableFileCreationBriefInfo& table) override {
+    const bool is_output = table.reason == rocksdb::TableFileCreationReason::kCompaction;
+    if (is_output && guard_ != nullptr) guard_->on_output(table.file_path);
+  }
+
  private:
   Failure& failure_;  // The store's, which outlives its database.
+  const std::shared_ptr<CompactionGuard> guard_;
 };
 
 }  // namespace
@@ -108,8 +122,9 @@ std::shared_ptr<rocksdb::Logger> make_logger(const Events& events) {
   return std::make_shared<EventLogger>(events);
 }
 
-std::shared_ptr<rocksdb::EventListener> make_listener(Failure& failure) {
-  return std::make_shared<FailureListener>(failure);
+std::shared_ptr<rocksdb::EventListener> make_listener(Failure& failure,
+                                                      std::shared_ptr<CompactionGuard> guard) {
+  return std::make_shared<FailureListener>(failure, std::move(guard));
 }
 
 }  // namespace perennial::store

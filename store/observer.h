@@ -15,6 +15,8 @@ class Logger;
 // What RocksDB tells us unasked, and the one way in which a store fails.
 namespace perennial::store {
 
+class CompactionGuard;
+
 // Fails once, and for good. Until it is armed (while the store opens) a failure is kept and not
 // reported: open() returns it. Any thread may fail it, because RocksDB's own do.
 class Failure {
@@ -41,7 +43,10 @@ class Failure {
 // ends the process when the disk is full.
 std::shared_ptr<rocksdb::Logger> make_logger(const Events& events);
 
-// Turns every background error into a failure, and keeps RocksDB from recovering by itself.
-std::shared_ptr<rocksdb::EventListener> make_listener(Failure& failure);
+// Turns every background error into a failure, and keeps RocksDB from recovering by itself. Only a
+// compaction that finds no room is none: it is tried again when there is some. The guard, if there
+// is one, is told which tables compactions make.
+std::shared_ptr<rocksdb::EventListener> make_listener(
+    Failure& failure, std::shared_ptr<CompactionGuard> guard = nullptr);
 
 }  // namespace perennial::store

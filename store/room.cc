@@ -8,6 +8,7 @@
 #include <rocksdb/env.h>
 #include <sys/statvfs.h>
 
+#include "store/compaction_guard.h"
 #include "store/log_files.h"
 #include "store/rocks_status.h"
 
@@ -35,22 +36,47 @@ std::string_view room_state_name(RoomState state) {
   return "unknown";
 }
 
+// README.md, "Room on the disk", has the rules that these sizes keep to, and room_test.cc checks
+// them.
 void fit_to_disk(Options& options, uint64_t disk_bytes) {
-  // Twice the log bound and a large compaction.
-  derive(options.low_water_bytes, std::min(640 * mib, disk_bytes / 4));
   derive(options.ballast_bytes, std::min(2 * options.log_bytes_max, disk_bytes / 8));
-  derive(options.open_bytes_min, std::clamp(disk_bytes / 64, 2 * mib, 64 * mib));
   options.log_bytes_max = std::min(options.log_bytes_max, std::max(2 * mib, disk_bytes / 32));
   options.compaction_bytes_max =
       std::min(options.compaction_bytes_max, std::max(2 * mib, disk_bytes / 32));
+  // By default twice the log bound and two large compactions.
+  derive(options.low_water_bytes,
+         std::min(std::max(640 * mib, 4 * options.log_bytes_max), disk_bytes / 4));
+  derive(options.open_bytes_min, std::clamp(disk_bytes / 256, 2 * mib, 16 * mib));
+}
+
+Status check_room(const Options& options, uint64_t disk_bytes) {
+  if (options.low_water_bytes == 0) return {};
+  const uint64_t lowest = low_water_bytes_min(options);
+  if (options.low_water_bytes < lowest) {
+    return {StatusCode::InvalidArgument,
+            fmt::format("low_water_bytes is {}, and must be at least {}: what a start needs that "
+                        "finds a whole log, and as much as another log",
+                        options.low_water_bytes, lowest)};
+  }
+  const RoomLimits limits = {.low_water_bytes = options.low_water_bytes,
+                             .ballast_bytes = options.ballast_bytes};
+  if (limits.high_water_bytes() + limits.ballast_bytes <= disk_bytes) return {};
+  return {StatusCode::InvalidArgument,
+          fmt::format("low_water_bytes of {}, a quarter more and ballast_bytes of {} are more than "
+                      "the disk has: {}",
+                      options.low_water_bytes, options.ballast_bytes, disk_bytes)};
+}
+
+uint64_t low_water_bytes_min(const Options& options) {
+  return start_bytes(options, options.log_bytes_max) + options.log_bytes_max;
 }
 
 uint64_t start_bytes(const Options& options, uint64_t log_bytes) {
   return std::max(options.open_bytes_min, log_bytes + log_bytes / 4);
 }
 
-uint64_t compaction_leaves_bytes(const Options& options) {
-  return start_bytes(options, options.log_bytes_max) + options.log_bytes_max;
+uint64_t compactions_leave_bytes(const Options& options, uint64_t log_bytes) {
+  return start_bytes(options, log_bytes + options.log_bytes_max / 4) + small_compaction_bytes;
 }
 
 Result<uint64_t> disk_bytes_of(const std::string& path) {
@@ -60,9 +86,14 @@ Result<uint64_t> disk_bytes_of(const std::string& path) {
 }
 
 Result<uint64_t> free_bytes_of(const std::string& path, const Options& options) {
-  rocksdb::Env* const env = options.env != nullptr ? options.env : rocksdb::Env::Default();
+  if (options.env == nullptr) {
+    // Not RocksDB's figure: for root that counts what nobody may use, 16 MiB and more on ext4.
+    struct statvfs disk = {};
+    if (::statvfs(path.c_str(), &disk) != 0) return from_errno(errno, "ask for free room");
+    return uint64_t{disk.f_bavail} * disk.f_frsize;
+  }
   uint64_t free_bytes = 0;
-  if (const auto asked = env->GetFreeSpace(path, &free_bytes); !asked.ok()) {
+  if (const auto asked = options.env->GetFreeSpace(path, &free_bytes); !asked.ok()) {
     return from_rocksdb(asked).with("ask for free room");
   }
   return free_bytes;

@@ -27,15 +27,23 @@ std::string_view room_state_name(RoomState state);
 // needs for a while.
 void fit_to_disk(Options& options, uint64_t disk_bytes);
 
+// InvalidArgument: a low-water mark, as somebody has set it, that cannot work. Either is so low
+// that the log alone could fill the disk below it, or so high that puts would always be refused.
+// REQUIRES: fit_to_disk().
+Status check_room(const Options& options, uint64_t disk_bytes);
+uint64_t low_water_bytes_min(const Options& options);
+
 // How much a start needs: some in any case, and what the tables take that the log turns into.
 uint64_t start_bytes(const Options& options, uint64_t log_bytes);
-// How much a compaction must leave, so that meanwhile the log can be flushed, and a start still
-// finds room if it is killed before its old tables are removed.
-uint64_t compaction_leaves_bytes(const Options& options);
+// How much compactions must leave while there is so much log: it can be flushed meanwhile, and a
+// start still finds room if they are killed before their old tables are removed. A quarter of the
+// log's bound is for what is written until the next look, and a little for compactions that nobody
+// stops.
+uint64_t compactions_leave_bytes(const Options& options, uint64_t log_bytes);
 
 // How large the file system is that holds `path`.
 Result<uint64_t> disk_bytes_of(const std::string& path);
-// How much of it is free: asked through the store's env, so that tests can answer.
+// How much of it is free; asked through the store's env if it has one, so that tests can answer.
 Result<uint64_t> free_bytes_of(const std::string& path, const Options& options);
 
 // When it is tight. Pure.

@@ -98,14 +98,16 @@ Status Store::Impl::open() {
 Status Store::Impl::prepare_room() {
   const Result<uint64_t> disk_bytes = disk_bytes_of(dir.path());
   if (!disk_bytes.ok()) return disk_bytes.status();
+  const bool is_set = options.low_water_bytes != derived || options.ballast_bytes != derived;
   fit_to_disk(options, *disk_bytes);
+  if (Status works = check_room(options, *disk_bytes); is_set && !works.ok()) return works;
   room.emplace(dir, options);
   return room->make_room_for_start();
 }
 
 Status Store::Impl::look_at_room() {
   if (Status looked = room->look(); !looked.ok()) return looked;
-  db->limit_compactions(room->free_bytes() + lent_bytes);
+  db->limit_compactions(room->free_bytes(), lent_bytes);
   return {};
 }
 
@@ -244,6 +246,9 @@ bool Store::behind() const {
 }
 void Store::look_at_debt() {
   impl_->look_at_debt();
+}
+uint64_t Store::progress() const {
+  return impl_->db->progress();
 }
 LogFiles Store::log_files() const {
   return list_log_files(impl_->dir.db_path());

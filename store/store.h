@@ -118,6 +118,9 @@ class Store {
   // Housekeeping, from any thread.
   bool failed() const;
   uint64_t bytes_written() const;
+  // For a watchdog: a number that changes whenever something was written or synced. Also while it
+  // closes.
+  uint64_t progress() const;
   LogFiles log_files() const;
   RoomState room() const;
   // Whether puts should wait for flushes and compactions: debt.h.

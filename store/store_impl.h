@@ -17,6 +17,8 @@
 #include <rocksdb/write_batch.h>
 
 #include "engine/types/check.h"
+#include "store/compaction_guard.h"
+#include "store/compaction_pieces.h"
 #include "store/data_dir.h"
 #include "store/debt.h"
 #include "store/durable_mark.h"
@@ -60,14 +62,20 @@ class Database {
   rocksdb::ColumnFamilyHandle* family(Family family) const { return families_[place_of(family)]; }
   rocksdb::ColumnFamilyHandle* family(JobState state) const { return family(family_of(state)); }
   Result<TableCounts> count_tables(Family family) const;
+  Result<std::vector<TableSpan>> table_spans(Family family) const;
   Debt debt() const;
   // Of every family at once.
   rocksdb::Status flush() const;
-  // From here on no compaction starts that would leave too little of this:
-  // compaction_leaves_bytes().
-  void limit_compactions(uint64_t free_bytes) const;
   // How far its log was synced since it was opened.
   LogProgress::Place synced_log() const { return log_progress_->synced(); }
+  rocksdb::Status flush(Family family) const;
+  // Changes whenever something was written.
+  uint64_t progress() const { return guard_->progress(); }
+  // So much was written to the log.
+  void on_written(uint64_t bytes) const { guard_->on_written(bytes); }
+  // From here on no compaction begins by itself that reads more than there is room to write, unless
+  // it is small or some is lent to it: compaction_guard.h.
+  void limit_compactions(uint64_t free_bytes, uint64_t lent_bytes) const;
   // Lets go of the families, closes, and says how that went.
   Status close();
 
@@ -84,6 +92,7 @@ class Database {
   std::unique_ptr<LogProgress> log_progress_ = std::make_unique<LogProgress>();
   std::unique_ptr<rocksdb::Env> env_;
   std::shared_ptr<rocksdb::SstFileManager> files_;
+  std::shared_ptr<CompactionGuard> guard_;  // Only of one that is open to be written.
   std::unique_ptr<rocksdb::DB> db_;
   std::vector<rocksdb::ColumnFamilyHandle*> families_;  // In the order of Family.
 };
@@ -92,7 +101,13 @@ struct Store::Impl {
   Impl(Options given, DataDir locked)
       : options(std::move(given)), dir(std::move(locked)), failure(options.events) {}
 
-  class Loan;  // compact.cc
+  // compact.cc. A compaction that found no room, and what there was then.
+  struct HeldUp {
+    uint64_t rows;
+    uint64_t free_bytes;
+    Nanos at;
+  };
+  class Loan;
 
   // The steps of open().
   Status open();
@@ -114,6 +129,11 @@ struct Store::Impl {
   Status write(bool sync);
   Status look_at_room();
   void look_at_debt();
+  // Whether anything has changed since this family's compaction last found no room.
+  bool may_compact(Family family) const;
+  Status compact(Family family, const TableCounts& tables, std::atomic<bool>& cancelled);
+  // All of it if there is no range.
+  rocksdb::Status compact_range(Family family, const KeyRange* range, std::atomic<bool>& cancelled);
   // Turns what RocksDB said of a write into a Status, and latches a failure.
   Status settle(const rocksdb::Status& status, std::string_view doing);
   uint64_t rows_of(Family family) const { return rows[place_of(family)].load(); }
@@ -133,6 +153,7 @@ struct Store::Impl {
   std::array<std::atomic<uint64_t>, family_count> rows = {};
   // Room that a compaction is allowed and does not need: compact.cc.
   std::atomic<uint64_t> lent_bytes = 0;
+  std::array<std::optional<HeldUp>, family_count> held_up = {};  // The housekeeper's.
   CommitRow last;              // The last commit row written. The writing thread's.
   BatchIndex durable = 0;      // The disk has everything up to here. The writing thread's.
   rocksdb::WriteBatch writes;  // Kept for its memory. The writing thread's.

@@ -89,6 +89,7 @@ Status Store::Impl::write(bool sync) {
   how.sync = sync;
   Status written = settle((*db)->Write(how, &writes), "write a batch");
   bytes_written.fetch_add(writes.GetDataSize(), std::memory_order_relaxed);
+  db->on_written(writes.GetDataSize());
   if (writes.GetDataSize() > kept_bytes_max) writes = rocksdb::WriteBatch();
   if (!sync || !written.ok()) return written;
   durable = last.index;

@@ -199,6 +199,12 @@ TEST(Start, AFullDiskEndsWith75) {
   std::filesystem::remove_all(data_dir);
 }
 
+TEST(Start, ALowWaterMarkThatCannotWorkEndsWith5) {
+  ServerProcess server({.flags = {"--config", "perennial.yaml"}});
+  write_file(server.dir() + "/perennial.yaml", "low_water_bytes: 1MiB\n");
+  expect_refused(server, 5, "low_water_bytes is 1048576, and must be at least");
+}
+
 TEST(Start, TheUserIsDroppedWithItsGroups) {
   if (geteuid() != 0) GTEST_SKIP() << "only root may become somebody else";
   ServerProcess server({.flags = {"-u", "nobody"}});

@@ -1,7 +1,9 @@
 #include "tests/disk_full/small_disk.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <fstream>
+#include <utility>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -15,6 +17,8 @@
 
 namespace perennial::disk_full {
 namespace {
+
+bool entered = false;  // Set once, before there are other threads.
 
 // Becomes root of a user namespace, whose only user this is.
 bool become_own_root() {
@@ -32,16 +36,33 @@ bool become_own_root() {
 bool enter_own_mounts() {
   if (::geteuid() != 0 && !become_own_root()) return false;
   if (::unshare(CLONE_NEWNS) != 0) return false;
-  return ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0;
+  entered = ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0;
+  return entered;
+}
+
+bool has_own_mounts() {
+  return entered;
 }
 
 SmallDisk::SmallDisk(uint64_t bytes) {
   const std::string options = fmt::format("size={},mode=0700", bytes);
   CHECK(::mount("perennial", path().c_str(), "tmpfs", 0, options.c_str()) == 0);
+  is_mounted_ = true;
+}
+
+std::unique_ptr<SmallDisk> SmallDisk::in_a_file(uint64_t bytes) {
+  std::unique_ptr<SmallDisk> disk(new SmallDisk());
+  const std::string image = disk->image_dir_.path() + "/image";
+  const std::string command = fmt::format(
+      "{{ truncate -s {} {} && PATH=$PATH:/usr/sbin:/sbin mkfs.ext4 -q -m 0 -F {} && "
+      "mount -o loop {} {}; }} >/dev/null 2>&1",
+      bytes, image, image, image, disk->path());
+  disk->is_mounted_ = std::system(command.c_str()) == 0;
+  return disk->is_mounted_ ? std::move(disk) : nullptr;
 }
 
 SmallDisk::~SmallDisk() {
-  CHECK(::umount2(path().c_str(), MNT_DETACH) == 0);
+  if (is_mounted_) CHECK(::umount2(path().c_str(), MNT_DETACH) == 0);
 }
 
 uint64_t SmallDisk::free_bytes() const {

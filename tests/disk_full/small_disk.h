@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "tests/support/temp_dir.h"
@@ -10,12 +11,18 @@ namespace perennial::disk_full {
 // Gives this process mounts of its own, which go with it however it ends. Without the right to that
 // there are no small disks. REQUIRES: the process has one thread.
 bool enter_own_mounts();
+// Whether it has them.
+bool has_own_mounts();
 
-// A file system of a given size, in memory, mounted for as long as this object lives. REQUIRES:
-// enter_own_mounts().
+// A file system of a given size, mounted for as long as this object lives. REQUIRES:
+// has_own_mounts().
 class SmallDisk {
  public:
+  // In memory.
   explicit SmallDisk(uint64_t bytes);
+  // Ext4 in a sparse file, for more than memory should hold. None without mkfs.ext4 or the right to
+  // a loop device.
+  static std::unique_ptr<SmallDisk> in_a_file(uint64_t bytes);
   ~SmallDisk();
   SmallDisk(const SmallDisk&) = delete;
   SmallDisk& operator=(const SmallDisk&) = delete;
@@ -30,9 +37,12 @@ class SmallDisk {
   void clear() const;
 
  private:
+  SmallDisk() = default;
   std::string foreign_path() const { return dir_.path() + "/foreign"; }
 
   const support::TempDir dir_;
+  const support::TempDir image_dir_;  // Of one in a file; else it is empty.
+  bool is_mounted_ = false;
 };
 
 }  // namespace perennial::disk_full

@@ -49,20 +49,84 @@ TEST_P(FitTest, SizesFollowTheDisk) {
   EXPECT_EQ(options.open_bytes_min, want.open_bytes_min);
   EXPECT_EQ(options.log_bytes_max, want.log_bytes_max);
   EXPECT_EQ(options.compaction_bytes_max, want.compaction_bytes_max);
+  EXPECT_TRUE(check_room(options, want.disk_bytes).ok());
   // A start with nothing free lives on the ballast alone, and rewrites the log there.
   EXPECT_GE(options.ballast_bytes, start_bytes(options, options.log_bytes_max));
+  // So does a compaction that removes three quarters of what it reads.
+  const uint64_t with_ballast_bytes = compactions_leave_bytes(options, 0);
+  EXPECT_GE(options.ballast_bytes, with_ballast_bytes + options.compaction_bytes_max / 4);
+  // Until the ballast is given up there is room for one that removes half, beside a whole log.
+  if (want.disk_bytes >= 64 * mib) {
+    EXPECT_GE(options.low_water_bytes / 2, compactions_leave_bytes(options, options.log_bytes_max) +
+                                               options.compaction_bytes_max / 2);
+  }
+  // What the ballast gives is not for puts.
+  const RoomLimits limits = {.low_water_bytes = options.low_water_bytes,
+                             .ballast_bytes = options.ballast_bytes};
+  EXPECT_TRUE(limits.refuses_puts(true, limits.low_water_bytes / 2 + limits.ballast_bytes));
 }
 
 INSTANTIATE_TEST_SUITE_P(
     Room, FitTest,
     testing::Values(
-        DiskCase{"Large", 1000 * gib, 640 * mib, 128 * mib, 64 * mib, 64 * mib, 256 * mib},
-        DiskCase{"EightGiB", 8 * gib, 640 * mib, 128 * mib, 64 * mib, 64 * mib, 256 * mib},
-        DiskCase{"TwoGiB", 2 * gib, 512 * mib, 128 * mib, 32 * mib, 64 * mib, 64 * mib},
-        DiskCase{"HalfAGiB", 512 * mib, 128 * mib, 64 * mib, 8 * mib, 16 * mib, 16 * mib},
+        DiskCase{"Large", 1000 * gib, 640 * mib, 128 * mib, 16 * mib, 64 * mib, 256 * mib},
+        DiskCase{"AHundredGiB", 100 * gib, 640 * mib, 128 * mib, 16 * mib, 64 * mib, 256 * mib},
+        DiskCase{"TenGiB", 10 * gib, 640 * mib, 128 * mib, 16 * mib, 64 * mib, 256 * mib},
+        DiskCase{"EightGiB", 8 * gib, 640 * mib, 128 * mib, 16 * mib, 64 * mib, 256 * mib},
+        DiskCase{"ThreeGiB", 3 * gib, 640 * mib, 128 * mib, 12 * mib, 64 * mib, 96 * mib},
+        DiskCase{"TwoGiB", 2 * gib, 512 * mib, 128 * mib, 8 * mib, 64 * mib, 64 * mib},
+        DiskCase{"OneGiB", 1 * gib, 256 * mib, 128 * mib, 4 * mib, 32 * mib, 32 * mib},
+        DiskCase{"HalfAGiB", 512 * mib, 128 * mib, 64 * mib, 2 * mib, 16 * mib, 16 * mib},
+        DiskCase{"ThreeHundredMiB", 300 * mib, 75 * mib, 300 * mib / 8, 2 * mib, 300 * mib / 32,
+                 300 * mib / 32},
         DiskCase{"Small", 64 * mib, 16 * mib, 8 * mib, 2 * mib, 2 * mib, 2 * mib},
         DiskCase{"Tiny", 32 * mib, 8 * mib, 4 * mib, 2 * mib, 2 * mib, 2 * mib}),
     [](const auto& disk) { return std::string(disk.param.name); });
+
+// The mark follows a longer log, too.
+TEST(Fit, ALongLogFits) {
+  for (const uint64_t disk_bytes : {2 * gib, 10 * gib, 100 * gib, 1000 * gib}) {
+    Options options = {
+        .log_bytes_max = 16 * gib, .low_water_bytes = derived, .ballast_bytes = derived};
+    fit_to_disk(options, disk_bytes);
+    EXPECT_TRUE(check_room(options, disk_bytes).ok());
+    EXPECT_GE(options.ballast_bytes, start_bytes(options, options.log_bytes_max));
+  }
+}
+
+struct MarkCase {
+  const char* name;
+  uint64_t low_water_bytes;
+  uint64_t ballast_bytes;
+  const char* want;  // In the message; empty: it works.
+};
+
+void PrintTo(const MarkCase& mark, std::ostream* out) {
+  *out << mark.name;
+}
+
+class MarkTest : public testing::TestWithParam<MarkCase> {};
+
+TEST_P(MarkTest, IsRefusedWhereItCannotWork) {
+  Options options = {.low_water_bytes = GetParam().low_water_bytes,
+                     .ballast_bytes = GetParam().ballast_bytes};
+  fit_to_disk(options, 3 * gib);
+  const Status checked = check_room(options, 3 * gib);
+  const std::string want = GetParam().want;
+  EXPECT_EQ(checked.ok(), want.empty()) << checked.message();
+  EXPECT_NE(checked.message().find(want), std::string::npos) << checked.message();
+  EXPECT_EQ(checked.code(), want.empty() ? StatusCode::Ok : StatusCode::InvalidArgument);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Room, MarkTest,
+    testing::Values(MarkCase{"Lowest", 144 * mib, derived, ""},
+                    MarkCase{"TooLow", 144 * mib - 1, derived, "must be at least 150994944"},
+                    MarkCase{"OneByte", 1, 0, "must be at least 150994944"},
+                    MarkCase{"Never", 0, 0, ""}, MarkCase{"Highest", 2048 * mib, 512 * mib, ""},
+                    MarkCase{"TooHigh", 2048 * mib, 512 * mib + 1, "are more than the disk has"},
+                    MarkCase{"MoreThanTheDisk", 4 * gib, 0, "are more than the disk has"}),
+    [](const auto& mark) { return std::string(mark.param.name); });
 
 TEST(Fit, WhatIsSetStays) {
   Options options = {.log_bytes_max = 8 * mib,
@@ -90,20 +154,24 @@ TEST(RoomLimits, KeepTheirDistance) {
   EXPECT_TRUE(limits.affords_ballast(600));
 }
 
+// Sizes in the tests below.
+constexpr uint64_t unit = 1 << 10;
+
 // A store on a disk with as much room as is said.
 class RoomTest : public testing::Test {
  protected:
   void SetUp() override {
     options_.data_dir = dir_.data_dir();
-    options_.low_water_bytes = 400;
-    options_.ballast_bytes = 100;
-    options_.open_bytes_min = 50;
+    options_.log_bytes_max = 16 * unit;
+    options_.low_water_bytes = 400 * unit;
+    options_.ballast_bytes = 100 * unit;
+    options_.open_bytes_min = 50 * unit;
     options_.env = env_.get();
     options_.events.info = [this](std::string_view at, std::string_view fields) {
       const std::lock_guard lock(mutex_);
       if (at == "store.room" || at == "store.ballast") said_ += std::string(fields) + "\n";
     };
-    set_free(1000);
+    set_free(1000 * unit);
   }
 
   void set_free(uint64_t bytes) { fs_->set_free_bytes(bytes); }
@@ -138,41 +206,42 @@ class RoomTest : public testing::Test {
 
 TEST_F(RoomTest, EachChangeIsSaidOnce) {
   open();
-  EXPECT_EQ(look_with(400), RoomState::Ok);
+  EXPECT_EQ(look_with(400 * unit), RoomState::Ok);
   EXPECT_EQ(said(), "");
-  EXPECT_EQ(look_with(399), RoomState::NoBallast);  // None was made yet.
-  EXPECT_EQ(said(), "state=no-ballast free_bytes=399 low_water_bytes=400\n");
-  EXPECT_EQ(look_with(450), RoomState::NoBallast);
+  EXPECT_EQ(look_with(399 * unit), RoomState::NoBallast);  // None was made yet.
+  EXPECT_EQ(said(), "state=no-ballast free_bytes=408576 low_water_bytes=409600\n");
+  EXPECT_EQ(look_with(450 * unit), RoomState::NoBallast);
   EXPECT_EQ(said(), "");
-  EXPECT_EQ(look_with(500), RoomState::Ok);
-  EXPECT_EQ(said(), "state=ok free_bytes=500 low_water_bytes=400\n");
-  EXPECT_EQ(look_with(400), RoomState::Ok);
+  EXPECT_EQ(look_with(500 * unit), RoomState::Ok);
+  EXPECT_EQ(said(), "state=ok free_bytes=512000 low_water_bytes=409600\n");
+  EXPECT_EQ(look_with(400 * unit), RoomState::Ok);
   EXPECT_EQ(said(), "");
 }
 
 TEST_F(RoomTest, TheBallastIsMadeGivenUpAndMadeAgain) {
   open();
-  set_free(599);
+  set_free(599 * unit);
   store_->make_ballast();
   EXPECT_FALSE(has_ballast());
   EXPECT_TRUE(store_->is_scarce());
-  set_free(600);
+  set_free(600 * unit);
   store_->make_ballast();
-  EXPECT_EQ(said(), "made_bytes=100\n");
+  EXPECT_EQ(said(), "made_bytes=102400\n");
   EXPECT_FALSE(store_->is_scarce());
   struct stat made = {};
   ASSERT_EQ(::stat(ballast().c_str(), &made), 0);
-  EXPECT_EQ(made.st_size, 100);
+  EXPECT_EQ(made.st_size, 100 * unit);
   EXPECT_GT(made.st_blocks, 0);  // Room, and not a hole.
   EXPECT_EQ(made.st_mode & 0777, 0600U);
 
-  EXPECT_EQ(look_with(200), RoomState::LowSpace);
+  EXPECT_EQ(look_with(200 * unit), RoomState::LowSpace);
   EXPECT_TRUE(has_ballast());
-  EXPECT_EQ(said(), "state=low-space free_bytes=200 low_water_bytes=400\n");
-  EXPECT_EQ(look_with(199), RoomState::NoBallast);
+  EXPECT_EQ(said(), "state=low-space free_bytes=204800 low_water_bytes=409600\n");
+  EXPECT_EQ(look_with(199 * unit), RoomState::NoBallast);
   EXPECT_FALSE(has_ballast());
-  EXPECT_EQ(said(), "released_bytes=100\nstate=no-ballast free_bytes=199 low_water_bytes=400\n");
-  EXPECT_EQ(look_with(600), RoomState::Ok);
+  EXPECT_EQ(said(),
+            "released_bytes=102400\nstate=no-ballast free_bytes=203776 low_water_bytes=409600\n");
+  EXPECT_EQ(look_with(600 * unit), RoomState::Ok);
   store_->make_ballast();
   EXPECT_TRUE(has_ballast());
 }
@@ -194,7 +263,7 @@ TEST_F(RoomTest, ABallastThatCannotBeMadeIsSaidOnceAndTriedAgain) {
   EXPECT_EQ(said(), "");
   now_ += 1;
   store_->make_ballast();
-  EXPECT_EQ(said(), "made_bytes=100\n");
+  EXPECT_EQ(said(), "made_bytes=102400\n");
   EXPECT_TRUE(has_ballast());
 }
 
@@ -203,14 +272,14 @@ TEST_F(RoomTest, AStartGivesUpTheBallastBeforeItIsRefused) {
   store_->make_ballast();
   store_.reset();
   said();
-  set_free(49);
+  set_free(49 * unit);
   const auto refused = Store::open(options_);
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.status().code(), StatusCode::NoSpace);
-  EXPECT_NE(refused.status().message().find("49 bytes are free, and a start needs"),
+  EXPECT_NE(refused.status().message().find("50176 bytes are free, and a start needs"),
             std::string::npos)
       << refused.status().message();
-  EXPECT_EQ(said(), "released_bytes=100\n");
+  EXPECT_EQ(said(), "released_bytes=102400\n");
   EXPECT_FALSE(has_ballast());
 }
 
@@ -218,15 +287,15 @@ TEST_F(RoomTest, ABallastOfAnotherSizeIsMadeAnew) {
   open();
   store_->make_ballast();
   store_.reset();
-  options_.ballast_bytes = 200;
+  options_.ballast_bytes = 200 * unit;
   open();
   store_->make_ballast();
-  EXPECT_EQ(std::filesystem::file_size(ballast()), 200U);
+  EXPECT_EQ(std::filesystem::file_size(ballast()), 200 * unit);
 }
 
 // What is low at the start is low from the start.
 TEST_F(RoomTest, IsKnownAfterTheOpen) {
-  set_free(399);
+  set_free(399 * unit);
   open();
   EXPECT_NE(store_->room(), RoomState::Ok);
   Committer committer(*store_, [] {});
@@ -253,11 +322,11 @@ TEST_F(RoomTest, TheCommitterWakesTheLoop) {
   EXPECT_TRUE(committer.collect().room);
   EXPECT_EQ(committer.collect().facts.state, "ok");
   // Nothing is written: it looks every second all the same.
-  set_free(399);
+  set_free(399 * unit);
   wait_for(1);
   EXPECT_FALSE(committer.collect().room);
   EXPECT_EQ(committer.collect().facts.state, "low-space");
-  set_free(500);
+  set_free(500 * unit);
   wait_for(2);
   EXPECT_TRUE(committer.collect().room);
   EXPECT_EQ(committer.collect().facts.state, "ok");
