@@ -56,6 +56,7 @@ class Server {
   void start_handles();
   void on_recovered();
   void start_watchdog();
+  void watch_closing();
   void begin_serving();
   void begin_stop(std::string_view why);
   bool all_answered() const;
@@ -113,7 +114,7 @@ class Server {
   Checkpoints checkpoints_;
   std::unique_ptr<store::Store> store_;
   std::unique_ptr<store::Committer> committer_;
-  std::unique_ptr<Watchdog> watchdog_;  // Of the committer.
+  std::unique_ptr<Watchdog> watchdog_;  // Of the committer, and then of the end.
   std::optional<Recovery> recovery_;
 };
 

@@ -91,6 +91,21 @@ void Server::start_watchdog() {
       std::make_unique<Watchdog>(static_cast<Nanos>(seconds) * nanos_per_second, look, stalled);
 }
 
+// Everything that was promised is in the log: whatever hangs from here on may be left undone.
+void Server::watch_closing() {
+  const uint64_t seconds = config_.stall_seconds_max;
+  if (store_ == nullptr || seconds == 0) return;
+  const auto look = [this] { return WorkSeen{.busy = true, .progress = store_->progress()}; };
+  const auto stalled = [seconds] {
+    end_process({common::exit_stalled, "store.stalled",
+                 fmt::format("closing has written nothing for {} s (stall_seconds_max); what was "
+                             "promised is in the log",
+                             seconds)});
+  };
+  watchdog_ =
+      std::make_unique<Watchdog>(static_cast<Nanos>(seconds) * nanos_per_second, look, stalled);
+}
+
 void Server::begin_serving() {
   uv_timer_stop(&phase_timer_);
   phase_ = Phase::Serving;
@@ -148,6 +163,7 @@ bool Server::all_answered() const {
 // Closes everything that is open in the loop, which ends it.
 void Server::end() {
   phase_ = Phase::Ended;
+  watch_closing();
   if (committer_ != nullptr) committer_->stop();
   checkpoints_.close();
   connections_.close_all();
@@ -166,11 +182,10 @@ void Server::end() {
 
 int Server::close_store() {
   if (store_ == nullptr) return exit_code_;
-  watchdog_.reset();
   committer_.reset();
-  if (Status status = store_->close(core_.engine().next_id()); !status.ok()) {
-    return report(running_failure(status));
-  }
+  const Status closed = store_->close(core_.engine().next_id());
+  watchdog_.reset();
+  if (!closed.ok()) return report(running_failure(closed));
   log(Level::Info, "stopped", {{"jobs", text(core_.engine().job_count())}});
   return exit_code_;
 }

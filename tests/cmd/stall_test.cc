@@ -68,6 +68,22 @@ TEST_F(Stall, ASyncThatHangsEndsWith70AndNoAnswer) {
   EXPECT_EQ(connect(server).ask("peek 1\r\n").take(), "FOUND 1 1\r\na\r\n");
 }
 
+// The disk has all that was promised, and the next start finds it.
+TEST_F(Stall, ASyncThatHangsAtTheEndEndsWith70) {
+  configure(1);
+  {
+    Launch server(dir_.path(), with_slow_syncs("600000000"));
+    ClientSocket client = connect(server);
+    ASSERT_EQ(client.ask("put 0 0 60 1\r\na\r\n").take(), "INSERTED 1\r\n");
+    slow_down();
+    server.signal(SIGTERM);
+    EXPECT_EQ(server.wait().code, 70) << server.stderr_text();
+    EXPECT_THAT(server.stderr_text(), HasSubstr("closing has written nothing for 1 s"));
+  }
+  Launch server(dir_.path(), {.flags = flags});
+  EXPECT_EQ(connect(server).ask("peek 1\r\n").take(), "FOUND 1 1\r\na\r\n");
+}
+
 TEST_F(Stall, WithoutALimitASyncMayTakeItsTime) {
   configure(0);
   Launch server(dir_.path(), with_slow_syncs("1500000"));
