@@ -179,6 +179,8 @@ void Committer::commit(Batch batch) {
   batch_jobs_.add(batch.jobs().size());
   facts_.records_written += batch.transitions();
   if (ended >= facts_due_) refresh_facts();
+  // Before anybody is told that it is written: what it took is no longer on its way then.
+  if (batch.bytes() >= look_bytes) look_around();
   publish(std::move(batch), with_sync ? ended - begun : 0);
 }
 

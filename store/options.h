@@ -54,6 +54,13 @@ struct Events {
 // For a size in bytes: what suits the disk that holds the data directory. room.h.
 inline constexpr uint64_t derived = ~uint64_t{0};
 
+// How much may be written for puts.
+struct DiskLeft {
+  uint64_t bytes = ~uint64_t{0};  // Above the low-water mark; at most this where there is none.
+  // The part of what is below it that is for what is on its way when the mark is reached.
+  uint64_t slack_bytes = 0;
+};
+
 struct Options {
   std::string data_dir = {};
   Durability durability = Durability::Commit;

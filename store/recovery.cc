@@ -1,7 +1,9 @@
 #include "store/recovery.h"
 
+#include <algorithm>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <rocksdb/env.h>
@@ -10,6 +12,7 @@
 #include "store/durable_mark.h"
 #include "store/file_tree.h"
 #include "store/log_files.h"
+#include "store/log_scan.h"
 #include "store/manifest.h"
 #include "store/meta_rows.h"
 #include "store/rocks_status.h"
@@ -68,6 +71,24 @@ Result<std::optional<CommitRow>> read_flushed(const std::string& db_path, const 
   if (!flushed.ok()) return flushed;
   if (Status closed = tables->close(); !closed.ok()) return closed;
   return flushed;
+}
+
+// Of the log files that any family needs. A size that cannot be read counts for nothing here: what
+// cannot be read is refused elsewhere.
+Result<uint64_t> count_replay(rocksdb::FileSystem& fs, const std::string& db_path,
+                              uint64_t needed_from, const View& view) {
+  const Result<std::vector<LogFileName>> files = list_logs(fs, db_path, needed_from);
+  if (!files.ok()) return files.status();
+  uint64_t total = 0;
+  for (const LogFileName& file : *files) {
+    if (view.hidden.contains(file.name)) continue;
+    uint64_t bytes = 0;
+    const auto asked = fs.GetFileSize(db_path + "/" + file.name, {}, &bytes, nullptr);
+    if (!asked.ok()) continue;
+    const auto end = view.ends.find(file.name);
+    total += end == view.ends.end() ? bytes : std::min(bytes, end->second);
+  }
+  return total;
 }
 
 Status truncate_in_place(rocksdb::FileSystem& fs, const std::string& path, uint64_t bytes) {
@@ -153,7 +174,8 @@ Result<RecoveryPlan> plan_recovery(const std::string& db_path, const Options& op
   const Result<Manifest> manifest = read_manifest(fs, db_path);
   if (!manifest.ok()) return manifest.status();
   if (Status named = check_families(*manifest); !named.ok()) return named;
-  RecoveryPlan plan = {.manifest_cut = cut_of(*manifest), .is_old = false, .log = {}};
+  RecoveryPlan plan = {
+      .manifest_cut = cut_of(*manifest), .is_old = false, .log = {}, .replay_bytes = 0};
   const Result<std::optional<CommitRow>> flushed = read_flushed(db_path, options, failure, plan);
   if (!flushed.ok()) return flushed.status();
   std::string no_mark;
@@ -165,6 +187,10 @@ Result<RecoveryPlan> plan_recovery(const std::string& db_path, const Options& op
   plan.log = log.take();
   if (!no_mark.empty()) plan.log.losses.push_back(std::move(no_mark));
   if (*mark) plan.next_id_min = (*mark)->next_id_min;
+  const Result<uint64_t> replay_bytes =
+      count_replay(fs, db_path, manifest->needed_from(), plan.view());
+  if (!replay_bytes.ok()) return replay_bytes.status();
+  plan.replay_bytes = *replay_bytes;
   return plan;
 }
 

@@ -32,6 +32,8 @@ struct RecoveryPlan {
   LogJudgement log;
   // No id below it may be given out, whatever the database says: an earlier start has cut history.
   JobId next_id_min = 1;
+  // How much log RocksDB will replay, once all cuts are made.
+  uint64_t replay_bytes = 0;
 
   // The database as it is once all cuts are made.
   View view() const;

@@ -9,7 +9,6 @@
 #include <sys/statvfs.h>
 
 #include "store/compaction_guard.h"
-#include "store/log_files.h"
 #include "store/rocks_status.h"
 
 namespace perennial::store {
@@ -106,8 +105,8 @@ Room::Room(DataDir& dir, const Options& options)
       has_ballast_(dir.ballast_bytes() > 0) {}
 
 // RocksDB cannot open on a full disk without harm, so room is looked for first.
-Status Room::make_room_for_start() {
-  const uint64_t needed = start_bytes(options_, list_log_files(dir_.db_path()).bytes);
+Status Room::make_room_for_start(uint64_t replay_bytes) {
+  const uint64_t needed = start_bytes(options_, replay_bytes);
   Result<uint64_t> free_bytes = free_bytes_of(dir_.path(), options_);
   // A ballast of another size is from another configuration, or was not finished.
   const bool misfits = limits_.ballast_bytes > 0 && dir_.ballast_bytes() != limits_.ballast_bytes;
@@ -122,7 +121,10 @@ Status Room::make_room_for_start() {
           fmt::format("{} bytes are free, and a start needs {}", *free_bytes, needed)};
 }
 
-Status Room::look() {
+// The mark allows for a log of its usual length. What is longer, because of one great body, is
+// still to be written to a table, and once more by a compaction.
+Status Room::look(uint64_t log_bytes) {
+  owed_bytes_ = 2 * (log_bytes - std::min(log_bytes, options_.log_bytes_max));
   Result<uint64_t> free_bytes = free_bytes_of(dir_.path(), options_);
   if (!free_bytes.ok()) return free_bytes.take_status();
   if (has_ballast_ && limits_.needs_ballast(*free_bytes)) {
@@ -142,6 +144,13 @@ Status Room::look() {
   inform("store.room", fmt::format("state={} free_bytes={} low_water_bytes={}",
                                    room_state_name(now), *free_bytes, limits_.low_water_bytes));
   return {};
+}
+
+DiskLeft Room::left() const {
+  if (limits_.low_water_bytes == 0) return {};
+  const uint64_t taken = limits_.low_water_bytes + owed_bytes_;
+  return {.bytes = free_bytes() - std::min(free_bytes(), taken),
+          .slack_bytes = limits_.low_water_bytes / 4};
 }
 
 void Room::make_ballast() {

@@ -69,11 +69,12 @@ class Room {
   // Both outlive this. REQUIRES: fit_to_disk().
   Room(DataDir& dir, const Options& options);
 
-  // Gives up the ballast if there is less room than a start needs, and fails with NoSpace if there
-  // still is.
-  Status make_room_for_start();
+  // Gives up the ballast if there is less room than a start needs that replays so much log, and
+  // fails with NoSpace if there still is.
+  Status make_room_for_start(uint64_t replay_bytes);
   // Reads how much is free, gives up the ballast if it must, and decides. By one thread at a time.
-  Status look();
+  // `log_bytes`: how long the log is.
+  Status look(uint64_t log_bytes);
   // Makes the ballast if it is missing and there is ample room for it; after a failure a minute
   // passes before it is tried again. May take its time. By one thread at a time, which need not be
   // the one that looks.
@@ -88,6 +89,7 @@ class Room {
     return state() != RoomState::Ok || lacks_ballast;
   }
   uint64_t free_bytes() const { return free_bytes_.load(std::memory_order_relaxed); }
+  DiskLeft left() const;
 
  private:
   Status release_ballast();
@@ -99,6 +101,7 @@ class Room {
   std::atomic<bool> has_ballast_;
   std::atomic<RoomState> state_ = RoomState::Ok;
   std::atomic<uint64_t> free_bytes_ = 0;
+  std::atomic<uint64_t> owed_bytes_ = 0;   // What is still to be written of an overlong log.
   std::atomic<bool> cannot_make_ = false;  // The last attempt failed.
   // By whoever makes it: when to try again, and the failure that was said last.
   Nanos retry_at_ = 0;

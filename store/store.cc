@@ -38,7 +38,6 @@ Status write_first_rows(Database& db) {
 }
 
 Status create_db(DataDir& dir, const Options& options, Failure& failure) {
-  if (dir.has_db()) return {};
   if (Status begun = dir.begin_new_db(); !begun.ok()) return begun;
   Result<Database> db = Database::create(dir.new_db_path(), options, failure);
   if (!db.ok()) return db.take_status();
@@ -80,9 +79,11 @@ Result<std::unique_ptr<Store>> Store::open(Options options) {
 
 Status Store::Impl::open() {
   if (Status prepared = prepare_room(); !prepared.ok()) return prepared;
-  if (Status created = create_db(dir, options, failure); !created.ok()) return created;
+  if (Status created = create(); !created.ok()) return created;
   const Result<RecoveryPlan> plan = recover();
   if (!plan.ok()) return plan.status();
+  // Only now: what is cut needs no room, and may be what takes it.
+  if (Status made = room->make_room_for_start(plan->replay_bytes); !made.ok()) return made;
   Result<Database> opened = Database::open(dir.db_path(), options, failure);
   if (!opened.ok()) return opened.take_status();
   db = std::make_unique<Database>(opened.take());
@@ -102,11 +103,17 @@ Status Store::Impl::prepare_room() {
   fit_to_disk(options, *disk_bytes);
   if (Status works = check_room(options, *disk_bytes); is_set && !works.ok()) return works;
   room.emplace(dir, options);
-  return room->make_room_for_start();
+  return {};
+}
+
+Status Store::Impl::create() {
+  if (dir.has_db()) return {};
+  if (Status made = room->make_room_for_start(0); !made.ok()) return made;
+  return create_db(dir, options, failure);
 }
 
 Status Store::Impl::look_at_room() {
-  if (Status looked = room->look(); !looked.ok()) return looked;
+  if (Status looked = room->look(db->log_bytes()); !looked.ok()) return looked;
   db->limit_compactions(room->free_bytes(), lent_bytes);
   return {};
 }
@@ -229,6 +236,9 @@ uint64_t Store::bytes_written() const {
 }
 RoomState Store::room() const {
   return impl_->room->state();
+}
+DiskLeft Store::disk_left() const {
+  return impl_->room->left();
 }
 bool Store::is_scarce() const {
   return impl_->room->is_scarce();

@@ -123,6 +123,7 @@ class Store {
   uint64_t progress() const;
   LogFiles log_files() const;
   RoomState room() const;
+  DiskLeft disk_left() const;
   // Whether puts should wait for flushes and compactions: debt.h.
   bool behind() const;
   // room.h.

@@ -71,6 +71,7 @@ class Database {
   rocksdb::Status flush(Family family) const;
   // Changes whenever something was written.
   uint64_t progress() const { return guard_->progress(); }
+  uint64_t log_bytes() const { return guard_->log_bytes(); }
   // So much was written to the log.
   void on_written(uint64_t bytes) const { guard_->on_written(bytes); }
   // From here on no compaction begins by itself that reads more than there is room to write, unless
@@ -112,6 +113,7 @@ struct Store::Impl {
   // The steps of open().
   Status open();
   Status prepare_room();
+  Status create();
   Result<RecoveryPlan> recover();
   Status read_meta(JobId next_id_min);
   Status count_rows();

@@ -89,6 +89,7 @@ void Server::start_handles() {
 void Server::on_prepare() {
   // Until then core and the clock belong to the recovery's thread.
   if (phase_ == Phase::Recovering || committer_ == nullptr) return;
+  core_.on_disk_left(store_->disk_left());
   if (phase_ == Phase::Settling && core_.settled(clock_.now())) begin_serving();
   gathering_ = gather();
   const bool all_carried = carry();
@@ -216,6 +217,7 @@ void Server::on_committed() {
   if (committer_ == nullptr) return;
   store::Committer::Done done = committer_->collect();
   store_facts_ = std::move(done.facts);
+  core_.on_disk_left(store_->disk_left());
   core_.on_room(done.room, clock_.now());
   core_.on_behind(done.behind, clock_.now());
   core_.on_durable(done.answerable, done.durable, clock_.now(), done.took);

@@ -3,12 +3,14 @@
 #include <atomic>
 #include <condition_variable>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <mutex>
 #include <ostream>
 #include <string>
 #include <utility>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <rocksdb/env.h>
 #include <sys/stat.h>
@@ -281,6 +283,63 @@ TEST_F(RoomTest, AStartGivesUpTheBallastBeforeItIsRefused) {
       << refused.status().message();
   EXPECT_EQ(said(), "released_bytes=102400\n");
   EXPECT_FALSE(has_ballast());
+}
+
+// What a crash kept from being complete takes no room once it is cut, and is not replayed.
+TEST_F(RoomTest, AStartCutsTheLogBeforeItAsksForRoom) {
+  open();
+  Batch batch;
+  batch.add(TubeStored{.tube = 1, .name = "mail"});
+  batch.seal(1, 0, 1);
+  ASSERT_TRUE(store_->write(batch, true).ok());
+  const std::string db = dir_.data_dir() + "/db/";
+  const std::string log = fmt::format("{}{:06}.log", db, store_->log_files().newest_index);
+  store_.reset();
+  {
+    std::fstream file(log, std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(static_cast<std::streamoff>(log_end(log)));
+    file << std::string(1000 * unit, 'x');
+  }
+  set_free(600 * unit);
+  open();
+  EXPECT_EQ(store_->opening().last_index, 1U);
+}
+
+TEST_F(RoomTest, AStartNeedsRoomForWhatItReplays) {
+  open();
+  Batch batch;
+  const JobRow row = {.id = 1, .tube = 1, .ttr_s = 1, .body_bytes = 800 * unit};
+  batch.add(TubeStored{.tube = 1, .name = "mail"});
+  batch.add(JobMoved{.id = 1, .before = {}, .after = row, .promised = true},
+            std::string(800 * unit, 'x'));
+  batch.seal(1, 0, 1);
+  ASSERT_TRUE(store_->write(batch, true).ok());
+  store_.reset();
+  set_free(1000 * unit);
+  const auto refused = Store::open(options_);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.status().code(), StatusCode::NoSpace);
+  set_free(1002 * unit);
+  open();
+}
+
+// A log that one body has made longer than its bound is still to be written twice.
+TEST_F(RoomTest, WhatIsLeftIsAboveTheMark) {
+  open();
+  EXPECT_EQ(look_with(700 * unit), RoomState::Ok);
+  EXPECT_EQ(store_->disk_left().bytes, 300 * unit);
+  EXPECT_EQ(store_->disk_left().slack_bytes, 100 * unit);
+  Batch batch;
+  const JobRow row = {.id = 1, .tube = 1, .ttr_s = 1, .body_bytes = 100 * unit};
+  batch.add(JobMoved{.id = 1, .before = {}, .after = row, .promised = true},
+            std::string(100 * unit, 'x'));
+  batch.seal(1, 0, 1);
+  ASSERT_TRUE(store_->write(batch, true).ok());
+  EXPECT_EQ(look_with(700 * unit), RoomState::Ok);
+  EXPECT_LT(store_->disk_left().bytes, (300 - 2 * (100 - 16)) * unit);
+  EXPECT_GT(store_->disk_left().bytes, (300 - 2 * (100 - 16) - 2) * unit);
+  EXPECT_EQ(look_with(400 * unit), RoomState::Ok);
+  EXPECT_EQ(store_->disk_left().bytes, 0U);
 }
 
 TEST_F(RoomTest, ABallastOfAnotherSizeIsMadeAnew) {

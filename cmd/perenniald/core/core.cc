@@ -213,7 +213,7 @@ void Core::handle(Connection& conn, wire::Step&& step, Nanos now) {
     return;
   }
   const Put* const put = std::get_if<Put>(&*step.command);
-  const bool has_room = !step.no_room && room(step.body.capacity());
+  const bool has_room = !step.no_room && room_for(step.body);
   // One that is refused adds nothing to what is to be written.
   if (put != nullptr && has_room && must_hold_puts()) {
     conn.held_put.emplace(*put, std::move(step.body));
@@ -256,7 +256,7 @@ void Core::resume_held_puts(Nanos now) {
     auto [put, body] = std::move(*conn->held_put);
     conn->held_put.reset();
     count(*conn);
-    const bool has_room = room(body.capacity());
+    const bool has_room = room_for(body);
     apply({.now = now, .conn = conn->id, .room = has_room, .event = Command{put}}, std::move(body));
   }
 }

@@ -23,6 +23,7 @@
 #include "engine/engine.h"
 #include "engine/types/status.h"
 #include "store/batch.h"
+#include "store/options.h"
 #include "wire/format.h"
 #include "wire/parser.h"
 
@@ -113,6 +114,8 @@ class Core {
   // Whether the store is behind with its own work: then puts wait, and nothing else does.
   void on_behind(bool behind, Nanos now);
   bool disk_has_room() const { return disk_has_room_; }
+  // How much of it there is. To be told before each on_durable(), and every now and then.
+  void on_disk_left(const store::DiskLeft& left) { disk_left_ = left; }
   // Every batch up to `answerable` may be spoken of; every batch up to `durable` is synced. Batches
   // that have been written come back with recycle(). `took`: how long the last one took until it
   // was synced; 0 if nobody waits for syncs.
@@ -242,8 +245,10 @@ class Core {
   void reply_to(std::vector<ConnId>&& conns, const Reply& reply);
   void seal_open(Nanos now);
   bool open_is_full() const;
-  bool room(size_t body_bytes = 0) const;
+  bool room() const;
+  bool room_for(const Body& body) const;
   size_t memory_left() const;
+  size_t disk_room() const;
   size_t body_room(const Connection& conn) const;
   size_t output_limit() const;
   bool may_run(const Connection& conn) const;
@@ -267,6 +272,7 @@ class Core {
   BodyWaits waits_;
   absl::flat_hash_map<ConnId, std::unique_ptr<Connection>> connections_;
   bool disk_has_room_ = true;
+  store::DiskLeft disk_left_;
   bool store_is_behind_ = false;
   uint64_t spent_ = 0;   // What all that was run has cost: Options::run_cost_max.
   Nanos caught_up_ = 0;  // The turn in which what was due was last looked at.
