@@ -167,7 +167,8 @@ TEST(LogLossWithoutMark, IsWhatACrashLeaves) {
     const auto store = Store::open({.data_dir = dir.data_dir()});
     ASSERT_TRUE(store.ok());
     Batch batch;
-    World(1).next(batch, 20);
+    World world(1);
+    world.next(batch, 20);
     ASSERT_TRUE((*store)->write(batch, true).ok());
   }
   std::filesystem::remove(dir.data_dir() + "/durable");
