@@ -8,6 +8,7 @@
 #include "store/rocks_status.h"
 #include "store/rocksdb_versions.h"
 #include "store/store_impl.h"
+#include "store/table_check.h"
 #include "store/tuning.h"
 
 namespace perennial::store {
@@ -77,7 +78,13 @@ Result<Database> Database::open(const std::string& path, const Options& options,
   const Result<uint64_t> free_bytes = free_bytes_of(path, options);
   if (!free_bytes.ok()) return free_bytes.status();
   allow_space(*how.sst_file_manager, *free_bytes);
-  return open_with(std::move(database), how, path, descriptors(options));
+  Result<Database> opened = open_with(std::move(database), how, path, descriptors(options));
+  if (!opened.ok()) return opened;
+  // A compaction may be at work already. A failure means that the database is not used any more.
+  must((*opened)->DisableFileDeletions());
+  if (Status whole = check_tables(**opened, how); !whole.ok()) return whole;
+  must((*opened)->EnableFileDeletions(true));
+  return opened;
 }
 
 Result<Database> Database::open_tables(const std::string& path, const Options& options,
@@ -103,6 +110,7 @@ Result<Database> Database::open_read_only(const std::string& path, const Options
   const auto status = open_db_for_read_only(database.db_, how, path, wanted, &database.families_);
   if (!status.ok()) return opening_status(status);
   database.env_ = std::move(env);
+  if (Status whole = check_tables(*database, how); !whole.ok()) return whole;
   return database;
 }
 

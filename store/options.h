@@ -76,6 +76,9 @@ struct Options {
   uint64_t ballast_bytes = 0;
   // A start with less free room than this is refused.
   uint64_t open_bytes_min = derived;
+  // So many tables are kept open; others are opened when they are read. A few more while many are
+  // read at once. At least 10.
+  uint32_t open_tables_max = 64;
   Recover recover = Recover::Strict;
   // The format on disk that the database must have. Migrations take older ones, too, and those that
   // a migration was cut short in.

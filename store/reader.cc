@@ -59,6 +59,7 @@ Status Reader::Impl::open() {
   how.events = options.events;
   how.env = options.env;
   how.recover = options.recover;
+  how.open_tables_max = 16;  // Reads from one end to the other, and beside a server's own store.
   const Result<RecoveryPlan> plan = plan_recovery(db_path, how, failure);
   if (!plan.ok()) return plan.status();
   tell_cuts(*plan);

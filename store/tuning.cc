@@ -86,6 +86,9 @@ rocksdb::DBOptions db_options(const Options& options, std::shared_ptr<rocksdb::L
   db.allow_fallocate = false;                  // Else an idle queue holds 145 MB.
   db.allow_concurrent_memtable_write = false;  // There is one writer, and our memtables allow one.
   db.max_background_jobs = 2;
+  // Not without a bound: tables are made for ever, and descriptors are not. RocksDB takes ten off.
+  db.max_open_files = static_cast<int>(options.open_tables_max) + 10;
+  db.table_cache_numshardbits = 0;  // Each part of the cache would round the bound up.
   db.max_manifest_file_size = 64 * mib;
   db.skip_stats_update_on_db_open = true;
   db.bytes_per_sync = 1 * mib;  // A table's sync is spread out, so that it delays no log's.

@@ -47,7 +47,7 @@ constexpr ConfigField fields[] = {
     {"job_bytes_max", &Config::job_bytes_max, Unit::Bytes, "65535", 1, gib,
      "The largest body. Past it: JOB_TOO_BIG."},
     {"connections_max", &Config::connections_max, Unit::Count, "0", 0, 1ull << 24,
-     "Past it, clients wait to be accepted. 0: as many as there are file descriptors."},
+     "Past it, clients wait to be accepted. 0: three quarters of the file descriptors."},
     {"jobs_max", &Config::jobs_max, Unit::Count, "0", 0, 1'000'000'000'000,
      "The most jobs. Past it: OUT_OF_MEMORY. 0: no limit."},
     {"tubes_max", &Config::tubes_max, Unit::Count, "1000000", 1, tube_id_limit,

@@ -4,7 +4,10 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "cmd/common/exit_codes.h"
+#include "cmd/perenniald/descriptors.h"
 #include "cmd/perenniald/failure.h"
 #include "cmd/perenniald/flags.h"
 #include "cmd/perenniald/log.h"
@@ -51,7 +54,17 @@ int serve(const Config& config) {
     return report({common::exit_address, "listen", set.message()});
   }
   settle_core_dumps(config.core_dumps);
-  Server server(config, sockets.take());
+  const uint64_t descriptors = raise_descriptors();
+  const std::optional<Descriptors> shares =
+      share_descriptors(descriptors, sockets->size(), config.connections_max);
+  if (!shares) {
+    return report(
+        {common::exit_usage, "start",
+         fmt::format("the limit of file descriptors (RLIMIT_NOFILE, ulimit -n) is {}, and "
+                     "must be at least {}",
+                     descriptors, descriptors_min(sockets->size()))});
+  }
+  Server server(config, sockets.take(), *shares);
   return server.run();
 }
 

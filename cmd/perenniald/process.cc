@@ -14,10 +14,6 @@
 namespace perennial::perenniald {
 namespace {
 
-// RocksDB, sockets to listen at, the log and libuv's own.
-constexpr uint64_t own_files = 64;
-constexpr uint64_t descriptors_highest = 1ull << 24;
-
 Nanos to_nanos(const timeval& time) {
   return time.tv_sec * nanos_per_second + time.tv_usec * (nanos_per_ms / 1000);
 }
@@ -57,17 +53,6 @@ void settle_core_dumps(bool wanted) {
   limit.rlim_cur = wanted ? limit.rlim_max : std::min<rlim_t>(1, limit.rlim_max);
   CHECK(setrlimit(RLIMIT_CORE, &limit) == 0);
   if (wanted) CHECK(prctl(PR_SET_DUMPABLE, 1) == 0);
-}
-
-uint64_t connection_room(uint64_t wanted) {
-  rlimit limit{};
-  CHECK(getrlimit(RLIMIT_NOFILE, &limit) == 0);
-  const rlim_t had = limit.rlim_cur;
-  limit.rlim_cur = limit.rlim_max;
-  if (setrlimit(RLIMIT_NOFILE, &limit) != 0) limit.rlim_cur = had;
-  const uint64_t descriptors = std::min<uint64_t>(limit.rlim_cur, descriptors_highest);
-  const uint64_t room = descriptors > own_files ? descriptors - own_files : 1;
-  return wanted == 0 ? room : std::min(wanted, room);
 }
 
 }  // namespace perennial::perenniald

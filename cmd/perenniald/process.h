@@ -12,10 +12,6 @@ ProcessFacts fixed_process_facts(uint64_t job_bytes_max);
 // Processor time used so far.
 void add_usage(ProcessFacts& facts);
 
-// Raises the limit of file descriptors as far as it goes. Returns how many connections fit beside
-// the server's own files, or `wanted` if that is less and not 0.
-uint64_t connection_room(uint64_t wanted);
-
 // Sees to it that a crash leaves a core dump, as far as the hard limit allows, or that it leaves
 // none: a dump holds the bodies of jobs, and lies where nobody looks after it. Call it after the
 // user was changed, which takes the right to be dumped away.

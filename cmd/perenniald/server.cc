@@ -30,18 +30,19 @@ Server::Loop::~Loop() {
   CHECK(uv_loop_close(this) == 0);
 }
 
-Server::Server(const Config& config, std::vector<BoundSocket> sockets)
+Server::Server(const Config& config, std::vector<BoundSocket> sockets,
+               const Descriptors& descriptors)
     : config_(config),
       timer_(loop_, [this] { on_timer(); }),
       process_facts_(fixed_process_facts(config.job_bytes_max)),
-      connections_max_(connection_room(config.connections_max)),
+      descriptors_(descriptors),
       core_(make_core_options()),
       connections_(
           loop_, core_, clock_, budget_, config.checkpoint_from == CheckpointFrom::Any,
           [this] { hand_over_early(); }, [this] { acceptor_.on_room(); }),
       acceptor_(
           loop_, std::move(sockets),
-          {.has_room = [this] { return connections_.count() < connections_max_; },
+          {.has_room = [this] { return connections_.count() < descriptors_.connections; },
            .accepted = [this](const AcceptedSocket& socket) { return connections_.open(socket); }}),
       body_reads_(
           loop_,

@@ -16,6 +16,7 @@
 #include "cmd/perenniald/config.h"
 #include "cmd/perenniald/connections.h"
 #include "cmd/perenniald/core/core.h"
+#include "cmd/perenniald/descriptors.h"
 #include "cmd/perenniald/fine_timer.h"
 #include "cmd/perenniald/recovery.h"
 #include "cmd/perenniald/sockets.h"
@@ -39,7 +40,7 @@ namespace perennial::perenniald {
 // (Not uv_check: timer callbacks run after it, and their work would wait out the poll.)
 class Server {
  public:
-  Server(const Config& config, std::vector<BoundSocket> sockets);
+  Server(const Config& config, std::vector<BoundSocket> sockets, const Descriptors& descriptors);
 
   // Serves until a signal ends it. Returns the exit code.
   int run();
@@ -106,7 +107,7 @@ class Server {
 
   ProcessFacts process_facts_;
   StoreFacts store_facts_;
-  const uint64_t connections_max_;
+  const Descriptors descriptors_;
   core::Core core_;
   Connections connections_;
   Acceptor acceptor_;

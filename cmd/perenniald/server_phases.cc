@@ -30,15 +30,17 @@ std::string text(uint64_t number) {
 }  // namespace
 
 int Server::run() {
-  if (config_.connections_max > connections_max_) {
+  if (config_.connections_max > descriptors_.connections) {
     log(Level::Warning, "connections_max",
-        {{"asked", text(config_.connections_max)}, {"using", text(connections_max_)}});
+        {{"asked", text(config_.connections_max)}, {"using", text(descriptors_.connections)}});
   }
   const auto fired = [](uv_timer_t* handle) {
     static_cast<Server*>(handle->data)->on_phase_timer();
   };
   CHECK(uv_timer_start(&phase_timer_, fired, 0, progress_ms) == 0);
-  recovery_.emplace(store_options(config_, serving_), core_.engine(), clock_,
+  store::Options options = store_options(config_, serving_);
+  options.open_tables_max = descriptors_.tables;
+  recovery_.emplace(std::move(options), core_.engine(), clock_,
                     [this] { uv_async_send(&recovered_); });
   uv_run(&loop_, UV_RUN_DEFAULT);
   return close_store();

@@ -16,6 +16,8 @@ namespace perennial::support {
 namespace {
 
 constexpr int short_ms = 200;
+// Descriptors: 64 for the server, 32 for tables, one for the socket that it listens at, and ten.
+constexpr int ten_clients = 107;
 constexpr const char* question = "list-tube-used\r\n";
 constexpr const char* answer = "USING default\r\n";
 
@@ -38,7 +40,8 @@ TEST(ConnectionsMax, AtTheLimitAreServedAndOnePastItWaits) {
 TEST(ConnectionsMax, FollowsTheLimitOfFileDescriptors) {
   TempDir dir;
   const std::string address = "unix:" + dir.path() + "/s";
-  Launch server(dir.path(), {.flags = {"-b", "data", "-l", "unix:s"}, .shell = "ulimit -n 74"});
+  Launch server(dir.path(), {.flags = {"-b", "data", "-l", "unix:s"},
+                             .shell = fmt::format("ulimit -n {}", ten_clients)});
   std::vector<ClientSocket> clients;
   while (clients.size() < 20) {
     Result<ClientSocket> client = ClientSocket::connect(address);
@@ -50,7 +53,7 @@ TEST(ConnectionsMax, FollowsTheLimitOfFileDescriptors) {
     usleep(1'000);  // It does not listen yet.
   }
   for (ClientSocket& client : clients) ASSERT_TRUE(client.send(question).ok());
-  // 74 less 64 are inside, and the others follow as these leave.
+  // Ten are inside, and the others follow as these leave.
   for (size_t i = 0; i < 10; ++i) EXPECT_EQ(clients[i].read_reply().take(), answer) << i;
   EXPECT_EQ(clients[10].read_reply(short_ms).status().code(), StatusCode::NotFound);
   clients.erase(clients.begin(), clients.begin() + 10);
@@ -92,14 +95,24 @@ TEST(Watches, ThatAreUsedUpCostAClientAndNotTheServer) {
 
 TEST(ConnectionsMax, MoreThanThereAreDescriptorsIsLowered) {
   TempDir dir;
-  Launch server(dir.path(), {.flags = {"-b", "data", "-l", "unix:s", "--config", "perennial.yaml"},
-                             .shell = "echo 'connections_max: 100' >perennial.yaml; ulimit -n 74"});
+  Launch server(dir.path(),
+                {.flags = {"-b", "data", "-l", "unix:s", "--config", "perennial.yaml"},
+                 .shell = fmt::format("echo 'connections_max: 100' >perennial.yaml; ulimit -n {}",
+                                      ten_clients)});
   while (!ClientSocket::connect("unix:" + dir.path() + "/s").ok()) {
     ASSERT_EQ(kill(server.pid(), 0), 0) << server.stderr_text();
     usleep(1'000);
   }
   EXPECT_THAT(server.stderr_text(),
               testing::HasSubstr("level=warning at=connections_max asked=100 using=10"));
+}
+
+TEST(ConnectionsMax, TooFewDescriptorsAreRefused) {
+  TempDir dir;
+  Launch server(dir.path(), {.flags = {"-b", "data", "-l", "unix:s"},
+                             .shell = fmt::format("ulimit -n {}", ten_clients - 3)});
+  EXPECT_EQ(server.wait().code, 5);
+  EXPECT_THAT(server.stderr_text(), testing::HasSubstr("is 104, and must be at least 105"));
 }
 
 }  // namespace

@@ -159,7 +159,7 @@ INSTANTIATE_TEST_SUITE_P(Store, FullDisk,
                                          FullCase{"AlmostAll", 6 * mib, 890, false, 45 * mib},
                                          FullCase{"TheOldestOfMany", 6 * mib, 110, true, 4 * mib},
                                          FullCase{"AFewAnywhere", 6 * mib, 110, false, 0},
-                                         FullCase{"NothingIsLeft", 2 * mib, 890, true, 45 * mib}),
+                                         FullCase{"NothingIsLeft", 3 * mib, 890, true, 45 * mib}),
                          [](const auto& full) { return std::string(full.param.name); });
 
 }  // namespace
