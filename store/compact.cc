@@ -56,7 +56,8 @@ Status Store::Impl::compact(Family family, const TableCounts& tables,
                             std::atomic<bool>& cancelled) {
   if (!room->is_scarce()) {
     const auto done = compact_range(family, nullptr, cancelled);
-    if (done.IsIncomplete() || done.IsCompactionTooLarge() || failure.failed()) return {};
+    const bool lacks_room = done.IsCompactionTooLarge() || is_stopped_compaction(done);
+    if (done.IsIncomplete() || lacks_room || failure.failed()) return {};
     if (Status settled = settle(done, "compact"); !settled.ok()) return settled;
     inform("store.compact", fmt::format("family={}", name_of(family)));
     return {};
@@ -73,7 +74,7 @@ Status Store::Impl::compact(Family family, const TableCounts& tables,
     const auto done = compact_range(family, &piece, cancelled);
     if (done.IsIncomplete()) return {};  // Cancelled, or held up by one of RocksDB's own.
     if (done.ok()) continue;
-    const bool lacks_room = done.IsCompactionTooLarge() || is_full(done);
+    const bool lacks_room = done.IsCompactionTooLarge() || is_stopped_compaction(done);
     if (!lacks_room || failure.failed()) return settle(done, "compact");
     if (++held_up_count == held_up_max) break;
   }

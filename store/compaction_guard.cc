@@ -92,6 +92,10 @@ bool CompactionGuard::takes_output(const std::string& path) {
   return outputs_.erase(path) > 0;
 }
 
+bool is_stopped_compaction(const rocksdb::Status& status) {
+  return status.IsNoSpace() && status.ToString().find(too_little_room) != std::string::npos;
+}
+
 std::unique_ptr<rocksdb::FSWritableFile> CompactionGuard::watch(
     std::unique_ptr<rocksdb::FSWritableFile>&& table, const std::string& path) {
   return std::make_unique<WatchedTable>(std::move(table), takes_output(path), *this);

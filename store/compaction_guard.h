@@ -64,5 +64,9 @@ inline constexpr uint64_t small_compaction_bytes = 1 << 20;
 
 // What RocksDB is told when a compaction is stopped.
 inline constexpr const char* too_little_room = "a compaction would leave too little room";
+// Whether it is what a compaction ends with that the guard has stopped. Not whatever else says that
+// the disk is full: RocksDB 7.8 reports a MANIFEST that it could not sync as an error of the
+// compaction, too, and removes the compaction's tables although that MANIFEST may name them.
+bool is_stopped_compaction(const rocksdb::Status& status);
 
 }  // namespace perennial::store

@@ -70,7 +70,7 @@ class FailureListener : public rocksdb::EventListener {
       : failure_(failure), guard_(std::move(guard)) {}
 
   void OnBackgroundError(rocksdb::BackgroundErrorReason reason, rocksdb::Status* error) override {
-    if (reason == rocksdb::BackgroundErrorReason::kCompaction && is_full(*error)) {
+    if (reason == rocksdb::BackgroundErrorReason::kCompaction && is_stopped_compaction(*error)) {
       *error = rocksdb::Status::OK();
     } else {
       failure_.fail(from_rocksdb(*error).with("in the background"));

@@ -44,8 +44,8 @@ class Failure {
 std::shared_ptr<rocksdb::Logger> make_logger(const Events& events);
 
 // Turns every background error into a failure, and keeps RocksDB from recovering by itself. Only a
-// compaction that finds no room is none: it is tried again when there is some. The guard, if there
-// is one, is told which tables compactions make.
+// compaction that the guard has stopped is none: it is tried again when there is more room. The
+// guard, if there is one, is told which tables compactions make.
 std::shared_ptr<rocksdb::EventListener> make_listener(
     Failure& failure, std::shared_ptr<CompactionGuard> guard = nullptr);
 

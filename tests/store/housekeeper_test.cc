@@ -167,6 +167,20 @@ TEST_F(HousekeeperTest, ACompactionWaitsForRoom) {
   EXPECT_TRUE(store_->close(jobs + 1).ok());
 }
 
+// Nobody has noticed yet that others fill the disk.
+TEST_F(HousekeeperTest, ACompactionIsStoppedWhenTheRoomGoes) {
+  put_all(*store_, bodies_);
+  ASSERT_TRUE(store_->flush().ok());
+  delete_some(*store_, jobs * 3 / 4);
+  ASSERT_FALSE(store_->is_scarce());
+  fs_->set_free_bytes(compactions_leave_bytes(store_->options(), 0) - 1);
+  std::atomic<bool> cancelled = false;
+  EXPECT_TRUE(store_->compact_tombstones(cancelled).ok());
+  EXPECT_GT(bytes_in(dir_.data_dir()), 20U << 20);
+  EXPECT_FALSE(store_->failed());
+  EXPECT_TRUE(store_->close(jobs + 1).ok());
+}
+
 // What writes nothing needs no room, however much it reads: else a full disk of deleted jobs would
 // never be given back.
 TEST_F(HousekeeperTest, ACompactionOfDeletedJobsDoesNotWait) {

@@ -1,8 +1,13 @@
 #include "store/observer.h"
 
+#include <cerrno>
+#include <cstring>
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <rocksdb/listener.h>
+
+#include "store/compaction_guard.h"
 
 namespace perennial::store {
 namespace {
@@ -41,6 +46,23 @@ TEST(Failure, IsNamedByWhateverIsRefusedAfterIt) {
   const Status refusal = failure.refusal();
   EXPECT_EQ(refusal.code(), StatusCode::Corruption);
   EXPECT_EQ(refusal.message(), "the store has failed before: block 7 is damaged");
+}
+
+// RocksDB 7.8 calls a MANIFEST that a compaction could not sync an error of the compaction, too. If
+// that were passed over, tables would be deleted that the MANIFEST names.
+TEST(Listener, OnlyACompactionThatTheGuardHasStoppedIsNoFailure) {
+  const auto fails = [](const rocksdb::Status& reported) {
+    const Events events;
+    Failure failure(events);
+    rocksdb::Status error = reported;
+    make_listener(failure)->OnBackgroundError(rocksdb::BackgroundErrorReason::kCompaction, &error);
+    EXPECT_EQ(failure.failed(), !error.ok());
+    return failure.failed();
+  };
+  EXPECT_FALSE(fails(rocksdb::Status::NoSpace(too_little_room)));
+  EXPECT_TRUE(fails(rocksdb::Status::NoSpace("while syncing MANIFEST-000030")));
+  EXPECT_TRUE(fails(rocksdb::Status::IOError("write", std::strerror(EDQUOT))));
+  EXPECT_TRUE(fails(rocksdb::Status::Corruption("block 7 is damaged")));
 }
 
 }  // namespace
