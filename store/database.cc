@@ -78,39 +78,37 @@ Result<Database> Database::open(const std::string& path, const Options& options,
   const Result<uint64_t> free_bytes = free_bytes_of(path, options);
   if (!free_bytes.ok()) return free_bytes.status();
   allow_space(*how.sst_file_manager, *free_bytes);
-  Result<Database> opened = open_with(std::move(database), how, path, descriptors(options));
-  if (!opened.ok()) return opened;
-  // A compaction may be at work already. A failure means that the database is not used any more.
-  must((*opened)->DisableFileDeletions());
-  if (Status whole = check_tables(**opened, how); !whole.ok()) return whole;
-  must((*opened)->EnableFileDeletions(true));
-  return opened;
+  return open_with(std::move(database), how, path, descriptors(options));
 }
 
 Result<Database> Database::open_tables(const std::string& path, const Options& options,
                                        Failure& failure, View view) {
   view.has_logs = false;
-  return open_read_only(path, options, failure, std::move(view), 1);
+  Options few_open =
+      options;  // Each is opened once, below: whoever asks meets the same damage first.
+  few_open.open_tables_max = open_tables_min;
+  Result<Database> database = open_read_only(path, few_open, failure, std::move(view));
+  if (!database.ok()) return database;
+  if (Status whole = check_tables(**database); !whole.ok()) return whole;
+  return database;
 }
 
 Result<Database> Database::open_to_read(const std::string& path, const Options& options,
                                         Failure& failure, View view) {
-  return open_read_only(path, options, failure, std::move(view), family_count);
+  return open_read_only(path, options, failure, std::move(view));
 }
 
 Result<Database> Database::open_read_only(const std::string& path, const Options& options,
-                                          Failure& failure, View view, size_t families) {
+                                          Failure& failure, View view) {
   std::unique_ptr<rocksdb::Env> env = make_view_env(options.env, std::move(view));
   rocksdb::DBOptions how = db_options(options, make_logger(options.events), make_listener(failure));
   how.env = env.get();
   if (Status known = check_families(path, how); !known.ok()) return known;
-  std::vector<rocksdb::ColumnFamilyDescriptor> wanted = descriptors(options);
-  wanted.resize(families);
   Database database;
-  const auto status = open_db_for_read_only(database.db_, how, path, wanted, &database.families_);
+  const auto status =
+      open_db_for_read_only(database.db_, how, path, descriptors(options), &database.families_);
   if (!status.ok()) return opening_status(status);
   database.env_ = std::move(env);
-  if (Status whole = check_tables(*database, how); !whole.ok()) return whole;
   return database;
 }
 

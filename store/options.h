@@ -54,6 +54,9 @@ struct Events {
 // For a size in bytes: what suits the disk that holds the data directory. room.h.
 inline constexpr uint64_t derived = ~uint64_t{0};
 
+// RocksDB keeps no fewer tables open.
+inline constexpr uint32_t open_tables_min = 10;
+
 // How much may be written for puts.
 struct DiskLeft {
   uint64_t bytes = ~uint64_t{0};  // Above the low-water mark; at most this where there is none.
@@ -77,7 +80,7 @@ struct Options {
   // A start with less free room than this is refused.
   uint64_t open_bytes_min = derived;
   // So many tables are kept open; others are opened when they are read. A few more while many are
-  // read at once. At least 10.
+  // read at once. At least open_tables_min.
   uint32_t open_tables_max = 64;
   Recover recover = Recover::Strict;
   // The format on disk that the database must have. Migrations take older ones, too, and those that

@@ -46,7 +46,8 @@ struct TableCounts {
 class Database {
  public:
   static Result<Database> open(const std::string& path, const Options& options, Failure& failure);
-  // Only what is in the tables of meta, as if there were no log. Writes nothing.
+  // Only what is in the tables, as if there were no log. Each is opened once: Corruption if one
+  // cannot be. Writes nothing.
   static Result<Database> open_tables(const std::string& path, const Options& options,
                                       Failure& failure, View view);
   // Everything in the view, the log included. Writes nothing.
@@ -82,9 +83,8 @@ class Database {
 
  private:
   Database() = default;
-  // The first so many families.
   static Result<Database> open_read_only(const std::string& path, const Options& options,
-                                         Failure& failure, View view, size_t families);
+                                         Failure& failure, View view);
   static Result<Database> open_with(Database&& database, const rocksdb::DBOptions& how,
                                     const std::string& path,
                                     const std::vector<rocksdb::ColumnFamilyDescriptor>& families);

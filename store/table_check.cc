@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <rocksdb/metadata.h>
+#include <rocksdb/options.h>
 #include <rocksdb/sst_file_reader.h>
 
 #include "store/rocks_status.h"
@@ -30,10 +31,10 @@ Status check_table(const std::string& path, const rocksdb::Options& how) {
 
 }  // namespace
 
-Status check_tables(rocksdb::DB& db, const rocksdb::DBOptions& how) {
+Status check_tables(rocksdb::DB& db) {
   std::vector<rocksdb::LiveFileMetaData> tables;
   db.GetLiveFilesMetaData(&tables);
-  const rocksdb::Options options(how, rocksdb::ColumnFamilyOptions());
+  const rocksdb::Options options(db.GetDBOptions(), rocksdb::ColumnFamilyOptions());
   std::atomic<size_t> next = 0;
   std::mutex mutex;  // For the result.
   Status result;

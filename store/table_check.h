@@ -1,7 +1,6 @@
 #pragma once
 
 #include <rocksdb/db.h>
-#include <rocksdb/options.h>
 
 #include "engine/types/status.h"
 
@@ -11,6 +10,6 @@ namespace perennial::store {
 // Opens each table that a database uses, and closes it again. With a bound on open files RocksDB
 // looks at a few of them only, and would notice damage of the others one day. Corruption: one
 // cannot be opened. REQUIRES: no file is deleted meanwhile.
-Status check_tables(rocksdb::DB& db, const rocksdb::DBOptions& how);
+Status check_tables(rocksdb::DB& db);
 
 }  // namespace perennial::store
