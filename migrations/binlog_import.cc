@@ -13,7 +13,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "store/builder.h"
+#include "store/offline/builder.h"
 
 namespace perennial::migrations {
 namespace {

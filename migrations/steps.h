@@ -9,7 +9,7 @@
 
 #include "engine/types/basic.h"
 #include "engine/types/status.h"
-#include "store/raw_store.h"
+#include "store/offline/raw_store.h"
 
 // From one format on disk to the next: README.md. Each step is a file of its own,
 // NNNN_verb_noun.cc, and steps.cc lists them.

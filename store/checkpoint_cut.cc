@@ -6,10 +6,10 @@
 #include <rocksdb/utilities/checkpoint.h>
 #include <sys/stat.h>
 
-#include "store/data_dir.h"
-#include "store/file_tree.h"
-#include "store/rocks_status.h"
+#include "store/disk/data_dir.h"
+#include "store/disk/file_tree.h"
 #include "store/store_impl.h"
+#include "store/types/rocks_status.h"
 
 namespace perennial::store {
 namespace {

@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include "store/compaction_pieces.h"
-#include "store/rocks_status.h"
+#include "store/space/compaction_pieces.h"
 #include "store/store_impl.h"
+#include "store/types/rocks_status.h"
 
 // Giving disk back: P8.
 namespace perennial::store {

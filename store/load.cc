@@ -8,9 +8,9 @@
 #include <absl/container/flat_hash_set.h>
 #include <fmt/format.h>
 
-#include "store/family_scan.h"
-#include "store/rocks_status.h"
+#include "store/rocks/family_scan.h"
 #include "store/store_impl.h"
+#include "store/types/rocks_status.h"
 
 // Bringing everything back at a start. P5, P9.
 namespace perennial::store {

@@ -8,7 +8,7 @@
 
 #include "engine/types/status.h"
 #include "engine/types/transition.h"
-#include "store/format.h"
+#include "store/format/format.h"
 #include "store/store.h"
 
 // Included by store's own files only.

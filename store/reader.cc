@@ -6,12 +6,13 @@
 #include <fmt/format.h>
 #include <rocksdb/iterator.h>
 
-#include "store/data_dir.h"
+#include "store/disk/data_dir.h"
 #include "store/load.h"
-#include "store/meta_rows.h"
-#include "store/recovery.h"
-#include "store/rocks_status.h"
-#include "store/store_impl.h"
+#include "store/recovery/recovery.h"
+#include "store/rocks/database.h"
+#include "store/rocks/meta_rows.h"
+#include "store/rocks/observer.h"
+#include "store/types/rocks_status.h"
 
 namespace perennial::store {
 

@@ -6,9 +6,9 @@
 
 #include "engine/types/basic.h"
 #include "engine/types/status.h"
-#include "store/format.h"
-#include "store/options.h"
+#include "store/format/format.h"
 #include "store/store.h"
+#include "store/types/options.h"
 
 namespace perennial::store {
 

@@ -8,10 +8,12 @@
 #include <rocksdb/env.h>
 #include <sys/stat.h>
 
-#include "store/identity.h"
-#include "store/meta_rows.h"
-#include "store/rocks_status.h"
+#include "store/disk/identity.h"
+#include "store/rocks/log_env.h"
+#include "store/rocks/meta_rows.h"
+#include "store/rocks/observer.h"
 #include "store/store_impl.h"
+#include "store/types/rocks_status.h"
 
 namespace perennial::store {
 namespace {

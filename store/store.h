@@ -13,10 +13,10 @@
 #include "engine/types/body.h"
 #include "engine/types/status.h"
 #include "engine/types/transition.h"
-#include "store/batch.h"
-#include "store/log_files.h"
-#include "store/options.h"
-#include "store/room.h"
+#include "store/batch/batch.h"
+#include "store/rocks/log_files.h"
+#include "store/space/room.h"
+#include "store/types/options.h"
 
 namespace rocksdb {
 class DB;

@@ -1,8 +1,9 @@
 #include <algorithm>
 #include <array>
 
-#include "store/rocks_status.h"
+#include "store/rocks/log_env.h"
 #include "store/store_impl.h"
+#include "store/types/rocks_status.h"
 
 // How transitions become rows.
 namespace perennial::store {

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "engine/types/status.h"
-#include "store/hash.h"
+#include "store/disk/hash.h"
 
 namespace perennial::tool {
 

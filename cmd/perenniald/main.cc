@@ -7,14 +7,14 @@
 #include <fmt/format.h>
 
 #include "cmd/common/exit_codes.h"
-#include "cmd/perenniald/descriptors.h"
-#include "cmd/perenniald/failure.h"
-#include "cmd/perenniald/flags.h"
-#include "cmd/perenniald/log.h"
-#include "cmd/perenniald/process.h"
-#include "cmd/perenniald/server.h"
-#include "cmd/perenniald/systemd.h"
-#include "cmd/perenniald/user.h"
+#include "cmd/perenniald/config/flags.h"
+#include "cmd/perenniald/net/activation.h"
+#include "cmd/perenniald/process/descriptors.h"
+#include "cmd/perenniald/process/failure.h"
+#include "cmd/perenniald/process/log.h"
+#include "cmd/perenniald/process/process.h"
+#include "cmd/perenniald/process/user.h"
+#include "cmd/perenniald/server/server.h"
 
 namespace perennial::perenniald {
 namespace {

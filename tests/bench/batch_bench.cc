@@ -6,7 +6,7 @@
 #include <rocksdb/perf_level.h>
 
 #include "engine/types/check.h"
-#include "store/batch.h"
+#include "store/batch/batch.h"
 #include "store/store.h"
 #include "tests/bench/registry.h"
 #include "tests/support/temp_dir.h"

@@ -4,7 +4,7 @@
 #include <benchmark/benchmark.h>
 
 #include "engine/types/check.h"
-#include "store/format.h"
+#include "store/format/format.h"
 #include "tests/bench/registry.h"
 
 namespace perennial::microbench {

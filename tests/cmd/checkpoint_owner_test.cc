@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "store/identity.h"
+#include "store/disk/identity.h"
 #include "tests/cmd/checkpoint_support.h"
 #include "tests/support/server_process.h"
 

@@ -1,4 +1,4 @@
-#include "cmd/perenniald/checkpoint_schedule.h"
+#include "cmd/perenniald/checkpoints/checkpoint_schedule.h"
 
 #include <gtest/gtest.h>
 

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "store/checkpoint.h"
+#include "store/checkpoint/checkpoint.h"
 #include "tests/support/client_socket.h"
 
 // What the tests of checkpoints on a real server share.

@@ -1,4 +1,4 @@
-#include "cmd/perenniald/config.h"
+#include "cmd/perenniald/config/config.h"
 
 #include <fstream>
 #include <string>

@@ -1,4 +1,4 @@
-#include "cmd/perenniald/descriptors.h"
+#include "cmd/perenniald/process/descriptors.h"
 
 #include <ostream>
 #include <string>

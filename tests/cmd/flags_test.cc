@@ -1,4 +1,4 @@
-#include "cmd/perenniald/flags.h"
+#include "cmd/perenniald/config/flags.h"
 
 #include <cstdio>
 #include <fstream>

@@ -1,4 +1,4 @@
-#include "cmd/perenniald/log.h"
+#include "cmd/perenniald/process/log.h"
 
 #include <string>
 

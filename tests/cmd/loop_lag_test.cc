@@ -1,4 +1,4 @@
-#include "cmd/perenniald/loop_lag.h"
+#include "cmd/perenniald/loop/loop_lag.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "cmd/perenniald/sockets.h"
+#include "cmd/perenniald/net/sockets.h"
 
 #include <filesystem>
 #include <fstream>

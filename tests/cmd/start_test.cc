@@ -13,8 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "store/format.h"
-#include "store/rocksdb_versions.h"
+#include "store/format/format.h"
+#include "store/rocks/rocksdb_versions.h"
 #include "tests/support/server_process.h"
 
 namespace perennial::support {

@@ -1,4 +1,4 @@
-#include "cmd/perenniald/watchdog.h"
+#include "cmd/perenniald/process/watchdog.h"
 
 #include <future>
 #include <string>

@@ -25,7 +25,7 @@ std::string_view reason(std::string_view message) {
 }
 
 // A start compacts in the background and may meet what a reader has no reason to look at: a body,
-// or a block in which every row is deleted. store/observer.cc words it.
+// or a block in which every row is deleted. store/rocks/observer.cc words it.
 bool is_of_compaction(const Status& refused) {
   return refused.code() == StatusCode::Corruption &&
          refused.message().find("in the background: ") != std::string::npos;

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "engine/types/status.h"
-#include "store/format.h"
+#include "store/format/format.h"
 #include "tests/store/world.h"
 
 // What a Reader sees of a data directory, damaged or not.

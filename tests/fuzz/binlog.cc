@@ -7,7 +7,7 @@
 
 #include "engine/types/check.h"
 #include "migrations/binlog_import.h"
-#include "store/format.h"
+#include "store/format/format.h"
 #include "tests/fuzz/choices.h"
 #include "tests/fuzz/targets.h"
 #include "tests/support/temp_dir.h"

@@ -1,4 +1,4 @@
-#include "cmd/perenniald/config.h"
+#include "cmd/perenniald/config/config.h"
 
 #include <string>
 #include <string_view>
@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "cmd/common/exit_codes.h"
-#include "cmd/perenniald/flags.h"
+#include "cmd/perenniald/config/flags.h"
 #include "engine/types/check.h"
 #include "tests/fuzz/choices.h"
 #include "tests/fuzz/targets.h"

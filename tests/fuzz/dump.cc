@@ -8,7 +8,7 @@
 #include "cmd/perennial/offline/dump_format.h"
 #include "cmd/perennial/offline/dump_parser.h"
 #include "engine/types/check.h"
-#include "store/format.h"
+#include "store/format/format.h"
 #include "tests/fuzz/targets.h"
 #include "wire/command_line.h"
 

@@ -10,7 +10,7 @@
 
 #include "cmd/perennial/offline/dump.h"
 #include "engine/types/check.h"
-#include "store/hash.h"
+#include "store/disk/hash.h"
 #include "tests/fuzz/targets.h"
 #include "tests/support/temp_dir.h"
 

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "store/bytes.h"
+#include "store/format/bytes.h"
 #include "tests/store/log_bytes.h"
 
 namespace perennial::fuzz {

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "store/format.h"
+#include "store/format/format.h"
 #include "tests/fuzz/choices.h"
 
 namespace perennial::fuzz {

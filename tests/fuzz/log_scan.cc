@@ -1,4 +1,4 @@
-#include "store/log_scan.h"
+#include "store/recovery/log_scan.h"
 
 #include <memory>
 #include <string>
@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "engine/types/check.h"
-#include "store/log_records.h"
+#include "store/recovery/log_records.h"
 #include "tests/fuzz/choices.h"
 #include "tests/fuzz/log_image.h"
 #include "tests/fuzz/memory_files.h"

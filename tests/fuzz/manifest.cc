@@ -1,12 +1,12 @@
-#include "store/manifest.h"
+#include "store/recovery/manifest.h"
 
 #include <string>
 
 #include <fmt/format.h>
 
 #include "engine/types/check.h"
-#include "store/log_recovery.h"
-#include "store/manifest_edit.h"
+#include "store/recovery/log_recovery.h"
+#include "store/recovery/manifest_edit.h"
 #include "tests/fuzz/choices.h"
 #include "tests/fuzz/log_image.h"
 #include "tests/fuzz/memory_files.h"

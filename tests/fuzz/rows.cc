@@ -9,9 +9,9 @@
 #include <fmt/format.h>
 
 #include "engine/types/check.h"
-#include "store/checkpoint_manifest.h"
-#include "store/format.h"
-#include "store/hash.h"
+#include "store/checkpoint/checkpoint_manifest.h"
+#include "store/disk/hash.h"
+#include "store/format/format.h"
 #include "tests/fuzz/choices.h"
 #include "tests/fuzz/targets.h"
 

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "store/hash.h"
+#include "store/disk/hash.h"
 #include "store/reader.h"
 
 namespace perennial::golden {

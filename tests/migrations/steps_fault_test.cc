@@ -10,7 +10,7 @@
 #include <rocksdb/env.h>
 #include <unistd.h>
 
-#include "store/checkpoint.h"
+#include "store/checkpoint/checkpoint.h"
 #include "tests/migrations/widen_rows.h"
 #include "tests/store/child.h"
 #include "tests/store/temp_dir.h"

@@ -10,9 +10,9 @@
 #include <gtest/gtest.h>
 #include <rocksdb/db.h>
 
-#include "store/checkpoint.h"
+#include "store/checkpoint/checkpoint.h"
+#include "store/offline/restore.h"
 #include "store/reader.h"
-#include "store/restore.h"
 #include "store/store.h"
 #include "tests/golden/listing.h"
 #include "tests/migrations/widen_rows.h"

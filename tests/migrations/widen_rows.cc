@@ -11,7 +11,7 @@
 #include <rocksdb/write_batch.h>
 
 #include "engine/types/check.h"
-#include "store/rocksdb_versions.h"
+#include "store/rocks/rocksdb_versions.h"
 
 namespace perennial::migrations {
 namespace {

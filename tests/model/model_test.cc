@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/engine.h"
-#include "store/batch.h"
+#include "store/batch/batch.h"
 #include "tests/model/inputs.h"
 #include "tests/model/naive.h"
 #include "tests/support/memory_store.h"

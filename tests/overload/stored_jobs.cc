@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "store/builder.h"
+#include "store/offline/builder.h"
 
 namespace perennial::overload {
 namespace {

@@ -7,7 +7,7 @@
 #include "engine/types/basic.h"
 #include "engine/types/body.h"
 #include "engine/types/status.h"
-#include "store/batch.h"
+#include "store/batch/batch.h"
 #include "store/store.h"
 
 namespace perennial::simulation {

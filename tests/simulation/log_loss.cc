@@ -8,9 +8,9 @@
 #include <fmt/format.h>
 
 #include "engine/types/check.h"
-#include "store/durable_mark.h"
-#include "store/log_files.h"
+#include "store/disk/durable_mark.h"
 #include "store/reader.h"
+#include "store/rocks/log_files.h"
 #include "tests/store/child.h"
 #include "tests/store/dir_state.h"
 #include "tests/store/log_ends.h"

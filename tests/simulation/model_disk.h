@@ -8,7 +8,7 @@
 #include <random>
 #include <string>
 
-#include "store/options.h"
+#include "store/types/options.h"
 #include "tests/simulation/disk.h"
 
 namespace perennial::simulation {

@@ -2,7 +2,7 @@
 
 #include <ostream>
 
-#include "store/options.h"
+#include "store/types/options.h"
 
 namespace perennial::simulation {
 

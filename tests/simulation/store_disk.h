@@ -4,7 +4,7 @@
 #include <memory>
 #include <mutex>
 
-#include "store/committer.h"
+#include "store/commit/committer.h"
 #include "tests/simulation/disk.h"
 
 namespace perennial::simulation {

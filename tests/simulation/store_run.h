@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string>
 
-#include "store/options.h"
+#include "store/types/options.h"
 #include "tests/simulation/life.h"
 
 namespace perennial::simulation {

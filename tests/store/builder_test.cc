@@ -1,4 +1,4 @@
-#include "store/builder.h"
+#include "store/offline/builder.h"
 
 #include <filesystem>
 #include <map>

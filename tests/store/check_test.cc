@@ -1,4 +1,4 @@
-#include "store/check.h"
+#include "store/offline/check.h"
 
 #include <filesystem>
 #include <fstream>
@@ -11,7 +11,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "store/builder.h"
+#include "store/offline/builder.h"
 #include "store/store.h"
 #include "tests/store/raw_db.h"
 #include "tests/store/temp_dir.h"

@@ -13,9 +13,9 @@
 #include <sys/stat.h>
 
 #include "engine/types/check.h"
-#include "store/checkpoint.h"
-#include "store/file_tree.h"
-#include "store/restore.h"
+#include "store/checkpoint/checkpoint.h"
+#include "store/disk/file_tree.h"
+#include "store/offline/restore.h"
 #include "tests/store/checkpoint_maker.h"
 #include "tests/support/seed.h"
 

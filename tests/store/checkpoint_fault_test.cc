@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "engine/types/check.h"
-#include "store/checkpoint.h"
-#include "store/restore.h"
+#include "store/checkpoint/checkpoint.h"
+#include "store/offline/restore.h"
 #include "store/store.h"
 #include "tests/store/child.h"
 #include "tests/store/temp_dir.h"

@@ -3,7 +3,7 @@
 #include <memory>
 #include <string>
 
-#include "store/checkpoint.h"
+#include "store/checkpoint/checkpoint.h"
 #include "store/store.h"
 #include "tests/store/temp_dir.h"
 #include "tests/store/world.h"

@@ -8,10 +8,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "store/checkpoint.h"
-#include "store/identity.h"
-#include "store/raw_store.h"
-#include "store/restore.h"
+#include "store/checkpoint/checkpoint.h"
+#include "store/disk/identity.h"
+#include "store/offline/raw_store.h"
+#include "store/offline/restore.h"
 #include "tests/store/checkpoint_maker.h"
 #include "tests/support/seed.h"
 

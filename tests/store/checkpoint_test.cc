@@ -1,4 +1,4 @@
-#include "store/checkpoint.h"
+#include "store/checkpoint/checkpoint.h"
 
 #include <filesystem>
 #include <string>
@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include "store/restore.h"
+#include "store/offline/restore.h"
 #include "tests/store/checkpoint_maker.h"
 #include "tests/support/seed.h"
 

@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 #include <rocksdb/env.h>
 
-#include "store/committer.h"
+#include "store/commit/committer.h"
 #include "tests/store/temp_dir.h"
 #include "tests/store/world.h"
 #include "tests/support/fault_fs.h"

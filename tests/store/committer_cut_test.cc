@@ -10,8 +10,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "store/checkpoint.h"
-#include "store/committer.h"
+#include "store/checkpoint/checkpoint.h"
+#include "store/commit/committer.h"
 #include "tests/store/temp_dir.h"
 #include "tests/store/world.h"
 #include "tests/support/seed.h"

@@ -1,4 +1,4 @@
-#include "store/compaction_pieces.h"
+#include "store/space/compaction_pieces.h"
 
 #include <ostream>
 #include <string>

@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 #include <rocksdb/env.h>
 
-#include "store/format.h"
+#include "store/format/format.h"
 #include "store/store.h"
 #include "tests/store/raw_db.h"
 #include "tests/store/temp_dir.h"

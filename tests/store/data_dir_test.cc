@@ -1,4 +1,4 @@
-#include "store/data_dir.h"
+#include "store/disk/data_dir.h"
 
 #include <array>
 #include <filesystem>

@@ -1,4 +1,4 @@
-#include "store/debt.h"
+#include "store/space/debt.h"
 
 #include <atomic>
 #include <chrono>
@@ -12,7 +12,7 @@
 #include <gtest/gtest.h>
 #include <rocksdb/env.h>
 
-#include "store/committer.h"
+#include "store/commit/committer.h"
 #include "tests/store/temp_dir.h"
 #include "tests/support/fault_fs.h"
 

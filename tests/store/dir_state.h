@@ -8,7 +8,7 @@
 #include <string>
 
 #include "engine/types/check.h"
-#include "store/durable_mark.h"
+#include "store/disk/durable_mark.h"
 
 // What is in a directory, to see whether it was changed, and to change it.
 namespace perennial::store {

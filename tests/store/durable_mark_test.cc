@@ -1,4 +1,4 @@
-#include "store/durable_mark.h"
+#include "store/disk/durable_mark.h"
 
 #include <filesystem>
 #include <memory>

@@ -1,4 +1,4 @@
-#include "store/format.h"
+#include "store/format/format.h"
 
 #include <functional>
 #include <ostream>

@@ -16,7 +16,7 @@
 #include <rocksdb/env.h>
 #include <rocksdb/file_system.h>
 
-#include "store/housekeeper.h"
+#include "store/commit/housekeeper.h"
 #include "store/store.h"
 #include "tests/store/temp_dir.h"
 

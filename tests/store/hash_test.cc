@@ -1,4 +1,4 @@
-#include "store/hash.h"
+#include "store/disk/hash.h"
 
 #include <string>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "store/housekeeper.h"
+#include "store/commit/housekeeper.h"
 
 #include <atomic>
 #include <cstdint>

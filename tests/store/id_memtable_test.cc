@@ -1,4 +1,4 @@
-#include "store/id_memtable.h"
+#include "store/rocks/id_memtable.h"
 
 #include <atomic>
 #include <cstdint>
@@ -13,8 +13,8 @@
 #include <gtest/gtest.h>
 #include <rocksdb/db.h>
 
-#include "store/format.h"
-#include "store/rocksdb_versions.h"
+#include "store/format/format.h"
+#include "store/rocks/rocksdb_versions.h"
 #include "tests/store/temp_dir.h"
 
 namespace perennial::store {

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "engine/types/check.h"
-#include "store/committer.h"
+#include "store/commit/committer.h"
 #include "store/reader.h"
 #include "tests/store/dir_state.h"
 

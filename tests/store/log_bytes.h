@@ -5,7 +5,7 @@
 
 #include <rocksdb/file_checksum.h>
 
-#include "store/bytes.h"
+#include "store/format/bytes.h"
 
 // Logs, byte by byte.
 namespace perennial::store {

@@ -8,7 +8,7 @@
 #include <rocksdb/file_system.h>
 
 #include "engine/types/check.h"
-#include "store/log_records.h"
+#include "store/recovery/log_records.h"
 
 namespace perennial::store {
 

@@ -1,4 +1,4 @@
-#include "store/log_file.h"
+#include "store/rocks/log_file.h"
 
 #include <cerrno>
 #include <cstring>

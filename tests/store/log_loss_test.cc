@@ -10,7 +10,7 @@
 #include <rocksdb/env.h>
 
 #include "engine/types/check.h"
-#include "store/skipped_ids.h"
+#include "store/format/skipped_ids.h"
 #include "store/store.h"
 #include "tests/store/dir_state.h"
 #include "tests/store/log_ends.h"

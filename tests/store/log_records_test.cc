@@ -1,4 +1,4 @@
-#include "store/log_records.h"
+#include "store/recovery/log_records.h"
 
 #include <memory>
 #include <ostream>

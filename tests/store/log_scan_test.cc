@@ -1,4 +1,4 @@
-#include "store/log_scan.h"
+#include "store/recovery/log_scan.h"
 
 #include <filesystem>
 #include <optional>

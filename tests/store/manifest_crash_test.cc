@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 #include <rocksdb/file_system.h>
 
-#include "store/manifest.h"
+#include "store/recovery/manifest.h"
 #include "tests/store/lives.h"
 #include "tests/store/temp_dir.h"
 #include "tests/store/world.h"

@@ -1,4 +1,4 @@
-#include "store/manifest_edit.h"
+#include "store/recovery/manifest_edit.h"
 
 #include <ostream>
 #include <string>

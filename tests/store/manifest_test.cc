@@ -1,4 +1,4 @@
-#include "store/manifest.h"
+#include "store/recovery/manifest.h"
 
 #include <filesystem>
 #include <string>

@@ -35,7 +35,7 @@ auto status = rocksdb::DB::Open({}, "", &db);
 failures=0
 for file in $(grep -rlE 'open_db|fail_if_options_file_error|DB::Open[A-Za-z]*\(' \
   store migrations cmd tests --include='*.cc'); do
-  grep -q '<rocksdb/\|store/tuning.h\|store/store_impl.h' "$file" || continue
+  grep -q '<rocksdb/\|store/rocks/tuning.h\|store/rocks/database.h' "$file" || continue
   compiles "$file" && continue
   echo "FAILED: $file"
   cat "$copy/said"

@@ -1,4 +1,4 @@
-#include "store/observer.h"
+#include "store/rocks/observer.h"
 
 #include <cerrno>
 #include <cstring>
@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 #include <rocksdb/listener.h>
 
-#include "store/compaction_guard.h"
+#include "store/space/compaction_guard.h"
 
 namespace perennial::store {
 namespace {

@@ -3,7 +3,7 @@
 #include <rocksdb/metadata.h>
 
 #include "engine/types/check.h"
-#include "store/rocksdb_versions.h"
+#include "store/rocks/rocksdb_versions.h"
 
 namespace perennial::store {
 namespace {

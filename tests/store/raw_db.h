@@ -8,8 +8,8 @@
 #include <rocksdb/db.h>
 
 #include "engine/types/check.h"
-#include "store/batch.h"
-#include "store/format.h"
+#include "store/batch/batch.h"
+#include "store/format/format.h"
 #include "store/store.h"
 
 namespace perennial::store {

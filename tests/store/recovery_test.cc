@@ -1,4 +1,4 @@
-#include "store/recovery.h"
+#include "store/recovery/recovery.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 #include <rocksdb/env.h>
 
-#include "store/log_files.h"
+#include "store/rocks/log_files.h"
 #include "tests/store/dir_state.h"
 #include "tests/store/temp_dir.h"
 #include "tests/support/fault_fs.h"

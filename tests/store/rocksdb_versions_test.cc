@@ -1,4 +1,4 @@
-#include "store/rocksdb_versions.h"
+#include "store/rocks/rocksdb_versions.h"
 
 #include <string>
 #include <vector>

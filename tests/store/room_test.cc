@@ -1,4 +1,4 @@
-#include "store/room.h"
+#include "store/space/room.h"
 
 #include <atomic>
 #include <condition_variable>
@@ -15,7 +15,7 @@
 #include <rocksdb/env.h>
 #include <sys/stat.h>
 
-#include "store/committer.h"
+#include "store/commit/committer.h"
 #include "store/store.h"
 #include "tests/store/temp_dir.h"
 #include "tests/support/fault_fs.h"

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "store/format.h"
+#include "store/format/format.h"
 
 namespace perennial::store {
 namespace {

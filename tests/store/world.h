@@ -8,7 +8,7 @@
 
 #include "engine/types/status.h"
 #include "engine/types/transition.h"
-#include "store/batch.h"
+#include "store/batch/batch.h"
 #include "store/reader.h"
 #include "store/store.h"
 

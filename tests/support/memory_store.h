@@ -8,7 +8,7 @@
 
 #include "engine/image.h"
 #include "engine/types/basic.h"
-#include "store/batch.h"
+#include "store/batch/batch.h"
 
 namespace perennial::support {
 

@@ -9,12 +9,13 @@ failures=0
 # A tree without problems.
 plant() {
   rm -rf "${tree:?}"/*
-  mkdir -p "$tree"/{engine/types,wire,store,tests,cmd/perenniald/core,cmd/common}
+  mkdir -p "$tree"/{engine/types,wire,store,tests,cmd/perenniald/{config,core,net,server},cmd/common}
   touch "$tree"/{README.md,engine/README.md,wire/README.md,store/README.md,tests/README.md}
   cp "$here/../../.clang-format" "$tree/"
   write engine/types/job.h '#include <string>'
   write tests/any_test.cc '#include <gtest/gtest.h>' '' '#include "cmd/perenniald/core/core.h"'
-  write cmd/perenniald/flags.cc '#include <CLI/CLI.hpp>' '' '#include "cmd/perenniald/core/core.h"'
+  write cmd/perenniald/config/flags.cc '#include <CLI/CLI.hpp>'
+  write cmd/perenniald/server/server.cc '#include <uv.h>' '' '#include "cmd/perenniald/core/core.h"'
 }
 
 # write PATH LINE...
@@ -45,7 +46,9 @@ plant; write wire/a.cc '#include <rocksdb/db.h>'
 expect 'wire includes RocksDB' 'wire may not include <rocksdb/db.h>'
 plant; write store/a.cc '#include "batch.h"'
 expect 'an include from beside' 'not written from the root'
-plant; write cmd/perenniald/a.cc '#include <CLI/CLI.hpp>'
+plant; write cmd/perenniald/net/a.h '#include "cmd/perenniald/server/server.h"'
+expect 'net includes server' 'net may not include cmd/perenniald/server/server.h'
+plant; write cmd/perenniald/config/a.cc '#include <CLI/CLI.hpp>'
 expect 'CLI11 twice' 'CLI is included by'
 plant; write engine/a.cc '// FIXME: later.'
 expect 'a FIXME' 'engine/a.cc:1:// FIXME'

@@ -6,7 +6,7 @@
 #include "cmd/perennial/offline/dump_format.h"
 #include "cmd/perennial/output.h"
 #include "cmd/perennial/progress.h"
-#include "store/check.h"
+#include "store/offline/check.h"
 #include "wire/command_line.h"
 
 namespace perennial::tool {

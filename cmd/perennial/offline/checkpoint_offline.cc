@@ -10,8 +10,8 @@
 #include "cmd/perennial/offline/manifest_json.h"
 #include "cmd/perennial/progress.h"
 #include "cmd/perennial/wall_clock.h"
-#include "store/checkpoint.h"
-#include "store/identity.h"
+#include "store/checkpoint/checkpoint.h"
+#include "store/disk/identity.h"
 
 namespace perennial::tool {
 namespace {

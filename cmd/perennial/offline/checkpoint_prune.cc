@@ -10,9 +10,9 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "store/checkpoint.h"
-#include "store/data_dir.h"
-#include "store/identity.h"
+#include "store/checkpoint/checkpoint.h"
+#include "store/disk/data_dir.h"
+#include "store/disk/identity.h"
 
 namespace perennial::tool {
 namespace {

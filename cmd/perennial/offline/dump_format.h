@@ -10,7 +10,7 @@
 #include "cmd/perennial/output.h"
 #include "engine/types/basic.h"
 #include "engine/types/transition.h"
-#include "store/format.h"
+#include "store/format/format.h"
 
 // What a dump is. Lines of JSON, UTF-8, each one object:
 //

@@ -14,7 +14,7 @@
 #include "cmd/perennial/offline/dump_parser.h"
 #include "cmd/perennial/output.h"
 #include "cmd/perennial/progress.h"
-#include "store/builder.h"
+#include "store/offline/builder.h"
 
 namespace perennial::tool {
 namespace {

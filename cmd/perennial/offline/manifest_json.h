@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "store/checkpoint_manifest.h"
+#include "store/checkpoint/checkpoint_manifest.h"
 
 namespace perennial::tool {
 

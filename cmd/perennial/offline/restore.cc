@@ -7,7 +7,7 @@
 
 #include "cmd/perennial/offline/manifest_json.h"
 #include "cmd/perennial/progress.h"
-#include "store/restore.h"
+#include "store/offline/restore.h"
 
 namespace perennial::tool {
 namespace {

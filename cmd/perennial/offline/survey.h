@@ -12,7 +12,7 @@
 #include "engine/types/basic.h"
 #include "engine/types/status.h"
 #include "engine/types/transition.h"
-#include "store/format.h"
+#include "store/format/format.h"
 #include "store/reader.h"
 
 namespace perennial::tool {

@@ -22,8 +22,8 @@
 #include "cmd/perenniald/core/promises.h"
 #include "engine/engine.h"
 #include "engine/types/status.h"
-#include "store/batch.h"
-#include "store/options.h"
+#include "store/batch/batch.h"
+#include "store/types/options.h"
 #include "wire/format.h"
 #include "wire/parser.h"
 

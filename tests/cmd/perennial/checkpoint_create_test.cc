@@ -9,7 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "store/checkpoint.h"
+#include "store/checkpoint/checkpoint.h"
 #include "tests/support/server_process.h"
 
 namespace perennial::tool {

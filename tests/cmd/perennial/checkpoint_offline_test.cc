@@ -11,8 +11,8 @@
 #include <nlohmann/json.hpp>
 
 #include "cmd/perennial/offline/checkpoint_prune.h"
-#include "store/checkpoint.h"
-#include "store/identity.h"
+#include "store/checkpoint/checkpoint.h"
+#include "store/disk/identity.h"
 #include "store/store.h"
 #include "tests/support/temp_dir.h"
 

@@ -17,7 +17,7 @@
 
 #include "cmd/perennial/live/checkpoint_create.h"
 #include "cmd/perennial/offline/dump.h"
-#include "store/checkpoint.h"
+#include "store/checkpoint/checkpoint.h"
 #include "tests/cmd/perennial/canned_server.h"
 #include "tests/cmd/perennial/tool_process.h"
 #include "tests/support/server_process.h"

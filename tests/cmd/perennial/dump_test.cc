@@ -16,7 +16,7 @@
 #include "cmd/perennial/offline/dump_parser.h"
 #include "cmd/perennial/offline/dump_table.h"
 #include "cmd/perennial/offline/load.h"
-#include "store/builder.h"
+#include "store/offline/builder.h"
 #include "store/store.h"
 #include "tests/cmd/perennial/capture.h"
 #include "tests/cmd/perennial/odd_world.h"

@@ -12,7 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "cmd/perennial/offline/dump.h"
-#include "store/hash.h"
+#include "store/disk/hash.h"
 #include "tests/cmd/perennial/capture.h"
 #include "tests/support/seed.h"
 #include "tests/support/temp_dir.h"

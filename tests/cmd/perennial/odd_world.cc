@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "engine/types/check.h"
-#include "store/builder.h"
+#include "store/offline/builder.h"
 
 namespace perennial::tool {
 namespace {

@@ -17,8 +17,8 @@
 #include "cmd/perennial/offline/checkpoint_offline.h"
 #include "cmd/perennial/offline/checkpoint_prune.h"
 #include "engine/types/check.h"
-#include "store/checkpoint.h"
-#include "store/raw_store.h"
+#include "store/checkpoint/checkpoint.h"
+#include "store/offline/raw_store.h"
 #include "tests/support/server_process.h"
 
 namespace perennial::tool {

@@ -1,4 +1,4 @@
-#include "cmd/perenniald/socket_set.h"
+#include "cmd/perenniald/net/socket_set.h"
 
 #include <array>
 #include <cerrno>

@@ -1,0 +1,33 @@
+#include "cmd/perenniald/net/activation.h"
+
+#include <cstring>
+
+#include <fmt/format.h>
+#include <sys/socket.h>
+#include <systemd/sd-daemon.h>
+
+namespace perennial::perenniald {
+
+Result<std::vector<BoundSocket>> activated_sockets() {
+  // The variables go, so that no child takes the sockets to be its own.
+  const int count = sd_listen_fds(1);
+  if (count < 0) {
+    return Status(StatusCode::InvalidArgument,
+                  fmt::format("sockets from the service manager: {}", std::strerror(-count)));
+  }
+  std::vector<BoundSocket> out;
+  for (int fd = SD_LISTEN_FDS_START; fd < SD_LISTEN_FDS_START + count; ++fd) {
+    const bool is_unix = sd_is_socket(fd, AF_UNIX, SOCK_STREAM, -1) > 0;
+    const bool is_tcp = sd_is_socket(fd, AF_INET, SOCK_STREAM, -1) > 0 ||
+                        sd_is_socket(fd, AF_INET6, SOCK_STREAM, -1) > 0;
+    if (!is_unix && !is_tcp) {
+      return Status(StatusCode::InvalidArgument,
+                    fmt::format("socket {} from the service manager is no stream socket", fd));
+    }
+    if (Status status = prepare_listener(fd, is_unix); !status.ok()) return status;
+    out.emplace_back(fd, is_unix);
+  }
+  return out;
+}
+
+}  // namespace perennial::perenniald

@@ -1,0 +1,123 @@
+#include "cmd/perenniald/net/socket_file.h"
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace perennial::perenniald {
+namespace {
+
+Status failed(std::string_view what, int error) {
+  return {StatusCode::InvalidArgument, fmt::format("{}: {}", what, std::strerror(error))};
+}
+
+bool is_same(const struct stat& a, const struct stat& b) {
+  return a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+}  // namespace
+
+SocketFile::SocketFile(const std::string& path) : path_(path) {}
+
+SocketFile::SocketFile(SocketFile&& other) noexcept
+    : path_(std::exchange(other.path_, {})),
+      lock_fd_(std::exchange(other.lock_fd_, -1)),
+      bound_(std::exchange(other.bound_, false)),
+      device_(other.device_),
+      inode_(other.inode_) {}
+
+// The lock goes last: until then nobody else binds here.
+SocketFile::~SocketFile() {
+  if (lock_fd_ < 0) return;
+  if (place() == Place::Ours) unlink(path_.c_str());
+  unlink(lock_path().c_str());
+  close(lock_fd_);
+}
+
+Result<SocketFile> SocketFile::claim(const std::string& path) {
+  SocketFile file(path);
+  if (Status status = file.lock(); !status.ok()) return status;
+  if (Status status = file.clear(); !status.ok()) return status;
+  return file;
+}
+
+// Whoever ends removes the lock file, perhaps after it was opened here: then a lock on it would
+// keep nobody away, and the next one is tried.
+Status SocketFile::lock() {
+  const std::string path = lock_path();
+  for (;;) {
+    const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
+    if (fd < 0) return failed(path, errno);
+    struct stat opened {};
+    const bool is_lock = fstat(fd, &opened) == 0 && S_ISREG(opened.st_mode) && opened.st_size == 0;
+    const int error = !is_lock ? EEXIST : flock(fd, LOCK_EX | LOCK_NB) != 0 ? errno : 0;
+    struct stat there {};
+    const bool is_there = lstat(path.c_str(), &there) == 0 && is_same(opened, there);
+    if (error == 0 && is_there) {
+      lock_fd_ = fd;
+      return {};
+    }
+    close(fd);
+    if (!is_lock) return failed(path + " is no lock file", error);
+    if (error == EWOULDBLOCK) return failed("another server has locked " + path, EADDRINUSE);
+    if (error != 0) return failed(path, error);
+  }
+}
+
+// A socket file that nobody answers at is left over from a killed server, and goes. Anything else
+// stays.
+Status SocketFile::clear() const {
+  struct stat info {};
+  if (lstat(path_.c_str(), &info) != 0) return errno == ENOENT ? Status() : failed("stat", errno);
+  if (!S_ISSOCK(info.st_mode)) return failed("a file that is no socket is there", EEXIST);
+  const int probe = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (probe < 0) return failed("socket", errno);
+  const sockaddr_un where = address();
+  const int connected = connect(probe, reinterpret_cast<const sockaddr*>(&where), sizeof where);
+  const bool alive = connected == 0 || errno == EAGAIN;
+  close(probe);
+  if (alive) return failed("another server answers there", EADDRINUSE);
+  return unlink(path_.c_str()) == 0 ? Status() : failed("unlink", errno);
+}
+
+Status SocketFile::bind(int fd) {
+  const sockaddr_un where = address();
+  if (::bind(fd, reinterpret_cast<const sockaddr*>(&where), sizeof where) != 0) {
+    return failed("bind", errno);
+  }
+  struct stat info {};
+  if (lstat(path_.c_str(), &info) != 0) return failed("stat", errno);
+  bound_ = true;
+  device_ = info.st_dev;
+  inode_ = info.st_ino;
+  return {};
+}
+
+Status SocketFile::check_in_place() const {
+  if (place() != Place::Lost) return {};
+  return {StatusCode::InvalidArgument, "its socket file is gone: somebody removed or replaced it"};
+}
+
+// The bound socket keeps its inode, so no other file has the same number.
+SocketFile::Place SocketFile::place() const {
+  struct stat info {};
+  if (lstat(path_.c_str(), &info) != 0) return errno == ENOENT ? Place::Lost : Place::Unknown;
+  const bool ours = bound_ && info.st_dev == device_ && info.st_ino == inode_;
+  return ours ? Place::Ours : Place::Lost;
+}
+
+sockaddr_un SocketFile::address() const {
+  sockaddr_un where{};
+  where.sun_family = AF_UNIX;
+  path_.copy(where.sun_path, sizeof where.sun_path - 1);
+  return where;
+}
+
+}  // namespace perennial::perenniald

@@ -1,0 +1,65 @@
+#include "cmd/perenniald/net/socket_set.h"
+
+#include <cerrno>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include <sys/epoll.h>
+
+#include "engine/types/check.h"
+
+namespace perennial::perenniald {
+namespace {
+
+uint32_t events_of(SocketSet::Interest interest) {
+  // The end of both directions and errors are always told of. Of a socket that is not watched for
+  // anything at most once, then: it would be ready until somebody does something about it.
+  if (interest == SocketSet::Interest{}) return EPOLLET;
+  return (interest.reading ? EPOLLIN : 0u) | (interest.writing ? EPOLLOUT : 0u) |
+         (interest.ending ? EPOLLRDHUP : 0u);
+}
+
+SocketSet::Interest interest_of(uint32_t events) {
+  const bool failed = (events & (EPOLLERR | EPOLLHUP)) != 0;
+  return {.reading = failed || (events & EPOLLIN) != 0,
+          .writing = failed || (events & EPOLLOUT) != 0,
+          .ending = failed || (events & EPOLLRDHUP) != 0};
+}
+
+}  // namespace
+
+SocketSet::SocketSet(uv_loop_t& loop, Ready ready, std::function<bool()> has_time)
+    : ready_(std::move(ready)),
+      has_time_(std::move(has_time)),
+      set_(loop, ::epoll_create1(EPOLL_CLOEXEC), [this] { tell(); }) {}
+
+Status SocketSet::add(int fd, ConnId conn, Interest interest) {
+  if (control(EPOLL_CTL_ADD, fd, conn, interest) == 0) return {};
+  return {StatusCode::Io, std::string("epoll: ") + std::strerror(errno)};
+}
+
+// Takes nothing of the kernel that the socket has not.
+void SocketSet::change(int fd, ConnId conn, Interest interest) {
+  CHECK(control(EPOLL_CTL_MOD, fd, conn, interest) == 0);
+}
+
+int SocketSet::control(int operation, int fd, ConnId conn, Interest interest) {
+  epoll_event event = {.events = events_of(interest), .data = {.u64 = conn}};
+  return ::epoll_ctl(set_.fd(), operation, fd, &event);
+}
+
+// The kernel puts those whom it has told of behind the others. All of a few are passed on, then,
+// whatever the time: those who were left out would wait for another round. While there are others
+// the set is readable, which brings this back in the next turn.
+void SocketSet::tell() {
+  constexpr int few = 8;
+  epoll_event events[few];
+  int count = 0;
+  do {
+    count = ::epoll_wait(set_.fd(), events, few, 0);
+    for (int i = 0; i < count; ++i) ready_(events[i].data.u64, interest_of(events[i].events));
+  } while (count == few && has_time_());
+}
+
+}  // namespace perennial::perenniald

@@ -1,0 +1,46 @@
+#include "cmd/perenniald/process/descriptors.h"
+
+#include <algorithm>
+
+#include <sys/resource.h>
+
+#include "engine/types/check.h"
+
+namespace perennial::perenniald {
+namespace {
+
+// RocksDB's files that are no tables, those of a checkpoint that is being made, libuv's own, and
+// some tables more while many are read at once.
+constexpr uint64_t own_files = 64;
+constexpr uint64_t tables_min = 32;
+constexpr uint64_t tables_max = 65'536;
+constexpr uint64_t connections_min = 8;
+constexpr uint64_t descriptors_highest = 1ull << 24;
+
+}  // namespace
+
+uint64_t raise_descriptors() {
+  rlimit limit{};
+  CHECK(getrlimit(RLIMIT_NOFILE, &limit) == 0);
+  const rlim_t had = limit.rlim_cur;
+  limit.rlim_cur = limit.rlim_max;
+  if (setrlimit(RLIMIT_NOFILE, &limit) != 0) limit.rlim_cur = had;
+  return std::min<uint64_t>(limit.rlim_cur, descriptors_highest);
+}
+
+std::optional<Descriptors> share_descriptors(uint64_t descriptors, uint64_t listeners,
+                                             uint64_t wanted) {
+  if (descriptors < descriptors_min(listeners)) return std::nullopt;
+  const uint64_t room = descriptors - own_files - listeners;
+  const uint64_t rest = wanted == 0 ? room / 4 : room - std::min(room, wanted);
+  const uint64_t tables = std::clamp(rest, tables_min, tables_max);
+  const uint64_t left = room - tables;
+  return Descriptors{.connections = wanted == 0 ? left : std::min(left, wanted),
+                     .tables = static_cast<uint32_t>(tables)};
+}
+
+uint64_t descriptors_min(uint64_t listeners) {
+  return own_files + listeners + tables_min + connections_min;
+}
+
+}  // namespace perennial::perenniald

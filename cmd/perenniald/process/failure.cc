@@ -1,0 +1,52 @@
+#include "cmd/perenniald/process/failure.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "cmd/common/exit_codes.h"
+#include "cmd/perenniald/process/log.h"
+
+namespace perennial::perenniald {
+namespace {
+
+int open_exit_code(StatusCode code) {
+  switch (code) {
+    case StatusCode::InvalidArgument:
+      return common::exit_usage;
+    case StatusCode::Locked:
+      return common::exit_locked;
+    case StatusCode::Corruption:
+    case StatusCode::Unsupported:
+      return common::exit_damaged;
+    case StatusCode::NoSpace:
+      return common::exit_disk_full;
+    case StatusCode::NotFound:
+    case StatusCode::Io:
+    case StatusCode::Ok:
+      break;
+  }
+  return common::exit_unreadable;
+}
+
+}  // namespace
+
+Failure open_failure(const Status& status) {
+  return {open_exit_code(status.code()), "store.open", status.message()};
+}
+
+Failure running_failure(const Status& status) {
+  const bool full = status.code() == StatusCode::NoSpace;
+  return {full ? common::exit_disk_full : common::exit_io, "store.failed", status.message()};
+}
+
+int report(const Failure& failure) {
+  log(Level::Error, failure.at,
+      {{"exit", fmt::format("{}", failure.exit_code)}, {"error", failure.message}});
+  return failure.exit_code;
+}
+
+void end_process(const Failure& failure) {
+  _exit(report(failure));
+}
+
+}  // namespace perennial::perenniald

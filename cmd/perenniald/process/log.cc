@@ -1,0 +1,81 @@
+#include "cmd/perenniald/process/log.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <spdlog/logger.h>
+#include <spdlog/sinks/stdout_sinks.h>
+
+namespace perennial::perenniald {
+namespace {
+
+spdlog::logger& logger() {
+  // Never destroyed: the committer's thread may log while the process ends.
+  static spdlog::logger* const instance = [] {
+    auto* made =
+        new spdlog::logger("perenniald", std::make_shared<spdlog::sinks::stderr_sink_mt>());
+    made->set_pattern("level=%l %v");
+    return made;
+  }();
+  return *instance;
+}
+
+spdlog::level::level_enum to_spdlog(Level level) {
+  switch (level) {
+    case Level::Debug:
+      return spdlog::level::debug;
+    case Level::Info:
+      return spdlog::level::info;
+    case Level::Warning:
+      return spdlog::level::warn;
+    case Level::Error:
+      return spdlog::level::err;
+  }
+  return spdlog::level::err;
+}
+
+bool is_plain(char c) {
+  return c > ' ' && c < 0x7f && c != '"' && c != '=' && c != '\\';
+}
+
+void append_escaped(std::string& out, char c) {
+  if (c == '"' || c == '\\') {
+    out += '\\';
+    out += c;
+  } else if (c == '\n') {
+    out += "\\n";
+  } else if (static_cast<unsigned char>(c) < ' ' || c == 0x7f) {
+    out += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+  } else {
+    out += c;
+  }
+}
+
+}  // namespace
+
+void set_log_verbosity(uint64_t verbosity) {
+  logger().set_level(verbosity == 0 ? spdlog::level::info : spdlog::level::debug);
+}
+
+std::string logfmt_value(std::string_view value) {
+  if (!value.empty() && std::all_of(value.begin(), value.end(), is_plain))
+    return std::string(value);
+  std::string out = "\"";
+  for (const char c : value) append_escaped(out, c);
+  return out + '"';
+}
+
+void log(Level level, std::string_view at, std::initializer_list<Field> fields) {
+  std::string text;
+  for (const Field& field : fields) {
+    if (!text.empty()) text += ' ';
+    text += fmt::format("{}={}", field.key, logfmt_value(field.value));
+  }
+  log_fields(level, at, text);
+}
+
+void log_fields(Level level, std::string_view at, std::string_view fields) {
+  logger().log(to_spdlog(level), "at={}{}{}", at, fields.empty() ? "" : " ", fields);
+}
+
+}  // namespace perennial::perenniald

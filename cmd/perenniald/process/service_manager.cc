@@ -1,0 +1,11 @@
+#include "cmd/perenniald/process/service_manager.h"
+
+#include <systemd/sd-daemon.h>
+
+namespace perennial::perenniald {
+
+void notify_manager(const std::string& state) {
+  sd_notify(0, state.c_str());
+}
+
+}  // namespace perennial::perenniald

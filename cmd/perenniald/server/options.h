@@ -1,0 +1,18 @@
+#pragma once
+
+#include <atomic>
+
+#include "cmd/perenniald/checkpoints/checkpoints.h"
+#include "cmd/perenniald/config/config.h"
+#include "cmd/perenniald/core/core.h"
+#include "store/types/options.h"
+
+// What the layers below are given of the configuration.
+namespace perennial::perenniald {
+
+core::Options core_options(const Config& config);
+Checkpoints::Settings checkpoint_settings(const Config& config, const std::string& version);
+// `serving` says which exit code a failure has; it outlives the store.
+store::Options store_options(const Config& config, const std::atomic<bool>& serving);
+
+}  // namespace perennial::perenniald

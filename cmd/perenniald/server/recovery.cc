@@ -1,0 +1,55 @@
+#include "cmd/perenniald/server/recovery.h"
+
+#include <utility>
+
+namespace perennial::perenniald {
+
+Recovery::Recovery(store::Options options, engine::Engine& engine, TurnClock& clock,
+                   std::function<void()> done)
+    : engine_(engine),
+      clock_(clock),
+      done_(std::move(done)),
+      thread_([this, given = std::move(options)] { run(given); }) {}
+
+Recovery::~Recovery() {
+  if (thread_.joinable()) thread_.join();
+}
+
+std::optional<Recovery::Found> Recovery::take() {
+  if (thread_.joinable()) thread_.join();
+  if (found_.store == nullptr || cancelled_) return std::nullopt;
+  return std::move(found_);
+}
+
+void Recovery::run(store::Options options) {
+  const auto start = std::chrono::steady_clock::now();
+  Result<std::unique_ptr<store::Store>> opened = store::Store::open(std::move(options));
+  Status status = opened.ok() ? load(**opened) : opened.take_status();
+  if (status.ok()) {
+    found_.store = opened.take();
+    found_.took = std::chrono::nanoseconds(std::chrono::steady_clock::now() - start).count();
+  } else if (!cancelled_) {
+    failure_ = open_failure(status);
+  }
+  done_();
+}
+
+Status Recovery::load(store::Store& store) {
+  const Nanos now = clock_.start_from(store.opening().last_now);
+  store::LoadSink sink;
+  sink.tube = [&](TubeId tube, std::string_view name) {
+    ++found_.tubes;
+    return engine_.restore_tube(tube, name);
+  };
+  sink.pause = [&](const TubePaused& pause) { return engine_.restore_pause(pause, now); };
+  sink.job = [&](const JobRow& row) { return restore(row, now); };
+  return store.load(sink);
+}
+
+Status Recovery::restore(const JobRow& row, Nanos now) {
+  if (cancelled_) return {StatusCode::InvalidArgument, "asked to stop"};
+  ++count_of(found_.jobs, row.state);
+  return engine_.restore_job(row, now);
+}
+
+}  // namespace perennial::perenniald

@@ -1,0 +1,195 @@
+#include <csignal>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "cmd/common/exit_codes.h"
+#include "cmd/perenniald/process/failure.h"
+#include "cmd/perenniald/process/log.h"
+#include "cmd/perenniald/process/service_manager.h"
+#include "cmd/perenniald/server/options.h"
+#include "cmd/perenniald/server/server.h"
+#include "engine/types/check.h"
+
+// How the server starts and ends. What it does in between is in server.cc.
+namespace perennial::perenniald {
+namespace {
+
+// How often, while recovering, the service manager hears that it goes on, and for how long it may
+// then hear nothing.
+constexpr uint64_t progress_ms = 5'000;
+constexpr const char* progress =
+    "EXTEND_TIMEOUT_USEC=30000000\nSTATUS=Recovering the data directory";
+// How long a stop waits for clients that do not take their answers.
+constexpr uint64_t patience_ms = 2'000;
+
+std::string text(uint64_t number) {
+  return fmt::format("{}", number);
+}
+
+}  // namespace
+
+int Server::run() {
+  if (config_.connections_max > descriptors_.connections) {
+    log(Level::Warning, "connections_max",
+        {{"asked", text(config_.connections_max)}, {"using", text(descriptors_.connections)}});
+  }
+  const auto fired = [](uv_timer_t* handle) {
+    static_cast<Server*>(handle->data)->on_phase_timer();
+  };
+  CHECK(uv_timer_start(&phase_timer_, fired, 0, progress_ms) == 0);
+  store::Options options = store_options(config_, serving_);
+  options.open_tables_max = descriptors_.tables;
+  recovery_.emplace(std::move(options), core_.engine(), clock_,
+                    [this] { uv_async_send(&recovered_); });
+  uv_run(&loop_, UV_RUN_DEFAULT);
+  return close_store();
+}
+
+void Server::on_phase_timer() {
+  if (phase_ == Phase::Stopping) {
+    patient_ = false;
+  } else {
+    notify_manager(progress);
+  }
+}
+
+void Server::on_recovered() {
+  std::optional<Recovery::Found> found = recovery_->take();
+  if (recovery_->failure()) exit_code_ = report(*recovery_->failure());
+  if (!found) return end();
+  log(Level::Info, "store.recovered",
+      {{"ready", text(found->jobs.ready)},
+       {"reserved", text(found->jobs.reserved)},
+       {"delayed", text(found->jobs.delayed)},
+       {"buried", text(found->jobs.buried)},
+       {"tubes", text(found->tubes)},
+       {"took_ms", text(static_cast<uint64_t>(found->took / nanos_per_ms))}});
+  store_ = std::move(found->store);
+  const store::Opening& opening = store_->opening();
+  committer_ = std::make_unique<store::Committer>(*store_, [this] { uv_async_send(&committed_); });
+  const store::Committer::Done opened = committer_->collect();
+  store_facts_ = opened.facts;
+  core_.on_room(opened.room, clock_.now());
+  serving_ = true;
+  start_watchdog();
+  phase_ = Phase::Settling;
+  core_.resume(opening.last_index, opening.next_id, clock_.now());
+  if (drain_) core_.on_drain(clock_.now());
+}
+
+void Server::start_watchdog() {
+  const uint64_t seconds = config_.stall_seconds_max;
+  if (seconds == 0) return;
+  const auto look = [this] {
+    return WorkSeen{.busy = committer_->busy(), .progress = committer_->progress()};
+  };
+  const auto stalled = [seconds] {
+    end_process(
+        {common::exit_stalled, "store.stalled",
+         fmt::format("a write or a sync has not ended for {} s (stall_seconds_max)", seconds)});
+  };
+  watchdog_ =
+      std::make_unique<Watchdog>(static_cast<Nanos>(seconds) * nanos_per_second, look, stalled);
+}
+
+// Everything that was promised is in the log: whatever hangs from here on may be left undone.
+void Server::watch_closing() {
+  const uint64_t seconds = config_.stall_seconds_max;
+  if (store_ == nullptr || seconds == 0) return;
+  const auto look = [this] { return WorkSeen{.busy = true, .progress = store_->progress()}; };
+  const auto stalled = [seconds] {
+    end_process({common::exit_stalled, "store.stalled",
+                 fmt::format("closing has written nothing for {} s (stall_seconds_max); what was "
+                             "promised is in the log",
+                             seconds)});
+  };
+  watchdog_ =
+      std::make_unique<Watchdog>(static_cast<Nanos>(seconds) * nanos_per_second, look, stalled);
+}
+
+void Server::begin_serving() {
+  uv_timer_stop(&phase_timer_);
+  phase_ = Phase::Serving;
+  if (Status status = checkpoints_.open(store_->identity()); !status.ok()) {
+    exit_code_ = report({common::exit_usage, "checkpoint_dir", status.message()});
+    return begin_stop("checkpoint_dir");
+  }
+  if (Status status = acceptor_.listen(); !status.ok()) {
+    exit_code_ = report({common::exit_address, "listen", status.message()});
+    return begin_stop("listen");
+  }
+  for (const std::string& name : acceptor_.names()) log(Level::Info, "listen", {{"address", name}});
+  notify_manager("READY=1\nSTATUS=Serving");
+}
+
+void Server::on_signal(int number) {
+  if (number == SIGUSR1) {
+    log(Level::Info, "drain", {});
+    drain_ = true;
+    if (committer_ != nullptr) core_.on_drain(clock_.now());
+    return;
+  }
+  switch (phase_) {
+    case Phase::Recovering:
+      log(Level::Info, "stop", {{"why", strsignal(number)}});
+      return recovery_->cancel();
+    case Phase::Settling:
+    case Phase::Serving:
+      return begin_stop(strsignal(number));
+    case Phase::Stopping:
+    case Phase::Ended:
+      patient_ = false;  // Asked twice.
+  }
+}
+
+void Server::begin_stop(std::string_view why) {
+  log(Level::Info, "stop",
+      {{"why", std::string(why)}, {"connections", text(connections_.count())}});
+  notify_manager("STOPPING=1\nSTATUS=Stopping");
+  phase_ = Phase::Stopping;
+  acceptor_.close();
+  connections_.stop_reading();
+  checkpoints_.stop();
+  const auto fired = [](uv_timer_t* handle) {
+    static_cast<Server*>(handle->data)->on_phase_timer();
+  };
+  CHECK(uv_timer_start(&phase_timer_, fired, patience_ms, 0) == 0);
+}
+
+bool Server::all_answered() const {
+  return core_.quiet() && committer_->idle() && !body_reads_.busy() &&
+         !(patient_ && connections_.writing());
+}
+
+// Closes everything that is open in the loop, which ends it.
+void Server::end() {
+  phase_ = Phase::Ended;
+  watch_closing();
+  if (committer_ != nullptr) committer_->stop();
+  checkpoints_.close();
+  connections_.close_all();
+  acceptor_.close();
+  const auto close = [](auto& handle) {
+    uv_close(reinterpret_cast<uv_handle_t*>(&handle), nullptr);
+  };
+  close(prepare_);
+  close(at_once_);
+  timer_.close();
+  close(phase_timer_);
+  close(committed_);
+  close(recovered_);
+  for (uv_signal_t& signal : signals_) close(signal);
+}
+
+int Server::close_store() {
+  if (store_ == nullptr) return exit_code_;
+  committer_.reset();
+  const Status closed = store_->close(core_.engine().next_id());
+  watchdog_.reset();
+  if (!closed.ok()) return report(running_failure(closed));
+  log(Level::Info, "stopped", {{"jobs", text(core_.engine().job_count())}});
+  return exit_code_;
+}
+
+}  // namespace perennial::perenniald

@@ -1,0 +1,220 @@
+#include "store/checkpoint/checkpoint.h"
+
+#include <algorithm>
+#include <ctime>
+#include <utility>
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include "engine/types/check.h"
+#include "store/checkpoint/checkpoint_content.h"
+#include "store/checkpoint/checkpoint_manifest.h"
+#include "store/checkpoint/checkpoint_names.h"
+#include "store/disk/database_copy.h"
+#include "store/disk/file_tree.h"
+
+namespace perennial::store {
+namespace {
+
+std::string counts_text(const StateCounts& jobs) {
+  return fmt::format("{} ready, {} reserved, {} delayed and {} buried jobs", jobs.ready,
+                     jobs.reserved, jobs.delayed, jobs.buried);
+}
+
+Status server_mistake(const std::string& what) {
+  return {StatusCode::Corruption, what + ": this is a mistake of the server"};
+}
+
+// The steps from a cut to a checkpoint.
+class Completion {
+ public:
+  explicit Completion(const CheckpointCut& cut)
+      : cut_(cut),
+        tree_(cut.env),
+        reading_({.env = cut.env, .cancelled = cut.cancelled}),
+        path_(partial_path(cut)),
+        manifest_({.name = cut.name,
+                   .created = cut.created,
+                   .server_version = cut.server_version,
+                   .database = cut.database,
+                   .format = cut.format}) {}
+
+  Result<CheckpointManifest> run() {
+    if (Status read = read_files(); !read.ok()) return read;
+    if (Status counted = count(); !counted.ok()) return counted;
+    if (Status published = publish(); !published.ok()) return published;
+    return std::move(manifest_);
+  }
+
+ private:
+  Status read_files() {
+    Result<std::vector<CheckpointFile>> files = store::read_files(db_path(), reading_);
+    if (!files.ok()) return files.take_status();
+    manifest_.files = files.take();
+    for (const CheckpointFile& file : manifest_.files) {
+      if (is_table(file.name)) continue;  // It was synced when it was written.
+      if (Status synced = tree_.sync(db_path() + "/" + file.name); !synced.ok()) return synced;
+    }
+    return check_tables(db_path(), manifest_.files, reading_);
+  }
+
+  Status count() {
+    manifest_.has_counts = cut_.format == format_version;
+    if (!manifest_.has_counts) return {};
+    if (Status counted = count_rows(path_, reading_, manifest_); !counted.ok()) return counted;
+    if (manifest_.commit.index != cut_.index) {
+      return server_mistake(fmt::format("it ends with commit {}, and was cut after commit {}",
+                                        manifest_.commit.index, cut_.index));
+    }
+    if (!cut_.jobs || manifest_.jobs == *cut_.jobs) return {};
+    return server_mistake(fmt::format("it holds {}, and the server counted {}",
+                                      counts_text(manifest_.jobs), counts_text(*cut_.jobs)));
+  }
+
+  Status publish() {
+    const std::string to = cut_.dir + "/" + cut_.name;
+    const Result<bool> is_taken = tree_.exists(to);
+    if (!is_taken.ok()) return is_taken.status();
+    if (*is_taken) return {StatusCode::InvalidArgument, to + " is there already"};
+    Status done = tree_.write(path_ + "/" + std::string(manifest_name), render(manifest_));
+    if (done.ok()) done = tree_.sync_dir(db_path());
+    if (done.ok()) done = tree_.sync_dir(path_);
+    if (done.ok()) done = tree_.publish(path_, to);
+    return done;
+  }
+
+  std::string db_path() const { return path_ + "/db"; }
+
+  const CheckpointCut& cut_;
+  const FileTree tree_;
+  const Reading reading_;
+  const std::string path_;
+  CheckpointManifest manifest_;
+};
+
+Status damaged_checkpoint(std::string_view file, std::string_view what) {
+  return {StatusCode::Corruption, fmt::format("{} {}", file, what)};
+}
+
+// What else there may be is what somebody has put there since.
+Status check_names(const FileTree& tree, const std::string& path) {
+  const Result<std::vector<std::string>> names = tree.list(path);
+  if (!names.ok()) return names.status();
+  for (const std::string& name : *names) {
+    if (name == "db" || name == manifest_name) continue;
+    return damaged_checkpoint(name, "does not belong to it");
+  }
+  return {};
+}
+
+// Both sorted by name.
+Status compare_files(const std::vector<CheckpointFile>& wanted,
+                     const std::vector<CheckpointFile>& found) {
+  const auto find = [](const std::vector<CheckpointFile>& files, const std::string& name) {
+    const auto at = std::ranges::lower_bound(files, name, {}, &CheckpointFile::name);
+    return at != files.end() && at->name == name ? &*at : nullptr;
+  };
+  for (const CheckpointFile& file : wanted) {
+    const CheckpointFile* const there = find(found, file.name);
+    const std::string name = "db/" + file.name;
+    if (there == nullptr) return damaged_checkpoint(name, "is missing");
+    if (there->bytes != file.bytes) {
+      return damaged_checkpoint(name,
+                                fmt::format("has {} bytes, and had {}", there->bytes, file.bytes));
+    }
+    if (there->hash != file.hash) {
+      return damaged_checkpoint(name, "is damaged: its hash is another than when it was made");
+    }
+  }
+  for (const CheckpointFile& file : found) {
+    if (find(wanted, file.name) == nullptr) {
+      return damaged_checkpoint("db/" + file.name, "does not belong to it");
+    }
+  }
+  return {};
+}
+
+Status compare_rows(const std::string& path, const CheckpointManifest& wanted,
+                    const Reading& reading) {
+  if (wanted.format != format_version || !wanted.has_counts) return {};
+  CheckpointManifest found = wanted;
+  if (Status counted = count_rows(path, reading, found); !counted.ok()) return counted;
+  if (render(found) == render(wanted)) return {};
+  return {StatusCode::Corruption,
+          fmt::format("it holds commit {} and {}, and its manifest says commit {} and {}",
+                      found.commit.index, counts_text(found.jobs), wanted.commit.index,
+                      counts_text(wanted.jobs))};
+}
+
+Status compare(const std::string& path, const CheckpointManifest& wanted, const Reading& reading) {
+  const FileTree tree(reading.env);
+  if (Status known = check_names(tree, path); !known.ok()) return known;
+  const Result<std::vector<CheckpointFile>> found = read_files(path + "/db", reading);
+  if (!found.ok()) return found.status();
+  if (Status same = compare_files(wanted.files, *found); !same.ok()) return same;
+  return compare_rows(path, wanted, reading);
+}
+
+}  // namespace
+
+uint64_t CheckpointManifest::bytes() const {
+  uint64_t sum = 0;
+  for (const CheckpointFile& file : files) sum += file.bytes;
+  return sum;
+}
+
+uint64_t CheckpointManifest::job_count() const {
+  return jobs.ready + jobs.reserved + jobs.delayed + jobs.buried;
+}
+
+std::string checkpoint_name(Nanos now) {
+  const std::time_t seconds = now / nanos_per_second;
+  return fmt::format("{:%Y-%m-%dT%H-%M-%S}.{:03}Z", fmt::gmtime(seconds),
+                     now % nanos_per_second / nanos_per_ms);
+}
+
+std::string partial_path(const CheckpointCut& cut) {
+  return cut.dir + "/" + cut.name +
+         name_ending(cut.database, cut.temporary ? temporary_suffix : partial_suffix);
+}
+
+Result<CheckpointManifest> complete_checkpoint(const CheckpointCut& cut) {
+  CHECK(!cut.temporary);
+  Result<CheckpointManifest> made = Completion(cut).run();
+  if (made.ok()) return made;
+  ignore(FileTree(cut.env).remove(partial_path(cut)), "there is a failure to report already");
+  return made.take_status().with("make checkpoint " + cut.name);
+}
+
+Result<CheckpointManifest> read_checkpoint(const std::string& path, rocksdb::Env* env) {
+  const FileTree tree(env);
+  const std::string name = path + "/" + std::string(manifest_name);
+  const Result<bool> is_there = tree.exists(name);
+  if (!is_there.ok()) return is_there.status();
+  if (!*is_there) {
+    return Status(StatusCode::NotFound, path + " is no checkpoint: it holds no manifest.json");
+  }
+  // It has its manifest a moment before it has its name.
+  if (path.ends_with(partial_suffix)) {
+    return Status(StatusCode::NotFound,
+                  path + " is half-made: give a checkpoint that was completed");
+  }
+  const Result<std::string> text = tree.read(name);
+  if (!text.ok()) return text.status();
+  Result<CheckpointManifest> manifest = parse_manifest(*text);
+  if (manifest.ok()) return manifest;
+  return manifest.take_status().with("checkpoint " + path);
+}
+
+Result<CheckpointManifest> verify_checkpoint(const std::string& path,
+                                             const std::function<void(uint64_t)>& progress,
+                                             rocksdb::Env* env) {
+  Result<CheckpointManifest> manifest = read_checkpoint(path, env);
+  if (!manifest.ok()) return manifest;
+  Status same = compare(path, *manifest, {.env = env, .progress = progress});
+  if (!same.ok()) return std::move(same).with("checkpoint " + path);
+  return manifest;
+}
+
+}  // namespace perennial::store

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+
+#include "store/format/format.h"
+
+// How format.cc and format_meta.cc put numbers into bytes and take them out again.
+namespace perennial::store {
+
+static_assert(std::endian::native == std::endian::little,
+              "values are written as they lie in memory");
+
+template <typename Number>
+void put(char* at, Number number) {
+  std::memcpy(at, &number, sizeof number);
+}
+
+template <typename Number>
+Number get(std::string_view value, size_t at) {
+  Number number;
+  std::memcpy(&number, value.data() + at, sizeof number);
+  return number;
+}
+
+template <typename Number>
+void put_big_endian(char* at, Number number) {
+  for (size_t i = 0; i < sizeof number; ++i) {
+    at[i] = static_cast<char>(number >> (8 * (sizeof number - 1 - i)));
+  }
+}
+
+template <typename Number>
+Number get_big_endian(std::string_view bytes) {
+  Number number = 0;
+  for (const char byte : bytes) {
+    number = static_cast<Number>(number << 8 | static_cast<uint8_t>(byte));
+  }
+  return number;
+}
+
+inline bool all_zero(std::string_view bytes) {
+  return bytes.find_first_not_of('\0') == std::string_view::npos;
+}
+
+// What is wrong with the shape of a value, or nothing. It has `bytes` bytes; those between the
+// format byte and `header_bytes` are unused.
+inline std::string_view shape_problem(std::string_view value, size_t bytes, size_t header_bytes) {
+  if (value.size() != bytes || value.empty()) return "wrong length";
+  if (static_cast<uint8_t>(value[0]) != row_format) return "unknown row format";
+  if (!all_zero(value.substr(1, header_bytes - 1))) return "unused bytes are not zero";
+  return {};
+}
+
+}  // namespace perennial::store

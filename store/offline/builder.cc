@@ -1,0 +1,225 @@
+#include "store/offline/builder.h"
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <optional>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <rocksdb/write_batch.h>
+#include <sys/stat.h>
+
+#include "store/disk/data_dir.h"
+#include "store/rocks/database.h"
+#include "store/rocks/observer.h"
+#include "store/types/rocks_status.h"
+
+namespace perennial::store {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t batch_bytes_max = 4 << 20;
+// Above this a batch's memory is given back after it was written.
+constexpr size_t kept_bytes_max = 16 << 20;
+
+// The path to rename to: without a link or a slash at its end.
+Result<std::string> settle_path(const std::string& raw_path) {
+  if (raw_path.empty()) return Status(StatusCode::InvalidArgument, "no data directory given");
+  std::error_code error;
+  const fs::path path = fs::is_symlink(raw_path, error) ? fs::canonical(raw_path, error)
+                                                        : fs::absolute(raw_path, error);
+  if (error) return from_errno(error.value(), "find " + raw_path);
+  std::string out = path.lexically_normal();
+  while (out.size() > 1 && out.back() == '/') out.pop_back();
+  return out;
+}
+
+Status check_target(const std::string& path) {
+  std::error_code error;
+  const fs::file_status there = fs::status(path, error);
+  if (!fs::status_known(there)) return from_errno(error.value(), "look at " + path);
+  if (!fs::exists(there)) return {};
+  if (!fs::is_directory(there)) {
+    return {StatusCode::InvalidArgument, path + " is there already, and is no directory"};
+  }
+  const bool is_empty = fs::is_empty(path, error);
+  if (error) return from_errno(error.value(), "read directory " + path);
+  if (is_empty) return {};
+  return {StatusCode::InvalidArgument,
+          path + " is not empty: name a directory that is not there yet, or an empty one"};
+}
+
+}  // namespace
+
+struct Builder::Impl {
+  Impl(Builder::Options given, std::string final_path, DataDir locked)
+      : events(std::move(given.events)),
+        path(std::move(final_path)),
+        dir(std::move(locked)),
+        failure(events) {
+    options.env = given.env;
+    options.events = events;
+  }
+
+  Status create_db();
+  Status write_if_full();
+  Status write(bool durably);
+  Status flush();
+  void put(Family family, std::string_view key, std::string_view value);
+  void put_meta(MetaTag tag, std::string_view value);
+
+  const Events events;
+  const std::string path;
+  store::Options options;
+  DataDir dir;
+  Failure failure;
+  std::optional<Database> db;
+  rocksdb::WriteBatch writes;
+  std::map<std::string, TubeId, std::less<>> tubes;
+  TubeId next_tube = 1;
+  JobId last_id = 0;
+  bool published = false;
+};
+
+Result<std::unique_ptr<Builder>> Builder::begin(Options options) {
+  ::umask(0077);  // RocksDB makes its files with the process's own mask.
+  Result<std::string> path = settle_path(options.path);
+  if (!path.ok()) return path.take_status();
+  if (Status free = check_target(*path); !free.ok()) return free;
+  Result<DataDir> dir = DataDir::open(*path + ".loading");
+  if (!dir.ok()) return dir.take_status();
+  auto impl = std::make_unique<Impl>(std::move(options), path.take(), dir.take());
+  std::unique_ptr<Builder> builder(new Builder(std::move(impl)));
+  if (Status created = builder->impl_->create_db(); !created.ok()) {
+    return std::move(created).with("make " + builder->impl_->dir.path());
+  }
+  return builder;
+}
+
+Builder::Builder(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
+Builder::~Builder() {
+  impl_->db.reset();
+  if (impl_->published) return;
+  std::error_code error;  // What cannot be removed now is replaced by the next attempt.
+  fs::remove_all(impl_->dir.path(), error);
+}
+
+Result<TubeId> Builder::tube(std::string_view name) {
+  Impl& impl = *impl_;
+  const auto known = impl.tubes.find(name);
+  if (known != impl.tubes.end()) return known->second;
+  const TubeStored stored = {.tube = name == "default" ? 0 : impl.next_tube,
+                             .name = std::string(name)};
+  if (const auto wrong = problem(stored); !wrong.empty()) {
+    return Status(StatusCode::InvalidArgument, std::string(wrong));
+  }
+  if (stored.tube != 0) ++impl.next_tube;
+  impl.tubes.emplace(stored.name, stored.tube);
+  impl.put(Family::Meta, view(tube_key(MetaTag::Tube, stored.tube)), encode(stored));
+  if (Status written = impl.write_if_full(); !written.ok()) return written;
+  return stored.tube;
+}
+
+Status Builder::add_pause(const TubePaused& pause) {
+  if (const auto wrong = problem(pause); !wrong.empty()) {
+    return {StatusCode::InvalidArgument, std::string(wrong)};
+  }
+  impl_->put(Family::Meta, view(tube_key(MetaTag::Pause, pause.tube)), view(encode(pause)));
+  return impl_->write_if_full();
+}
+
+Status Builder::add_job(const JobRow& row, std::string_view body) {
+  if (const auto wrong = problem(row); !wrong.empty()) {
+    return {StatusCode::InvalidArgument, std::string(wrong)};
+  }
+  CHECK(row.id > impl_->last_id);
+  CHECK(row.body_bytes == body.size());
+  impl_->last_id = row.id;
+  const auto key = job_key(row.id);
+  impl_->put(family_of(row.state), view(key), view(encode(row)));
+  const auto hash = body_hash(row.id, body);
+  const rocksdb::Slice key_part = slice(view(key));
+  const std::array<rocksdb::Slice, 2> value = {slice(view(hash)), slice(body)};
+  must(impl_->writes.Put(impl_->db->family(Family::Bodies), rocksdb::SliceParts(&key_part, 1),
+                         rocksdb::SliceParts(value.data(), value.size())));
+  return impl_->write_if_full();
+}
+
+Status Builder::publish(const CommitRow& commit, JobId next_id) {
+  Impl& impl = *impl_;
+  if (const auto wrong = problem(commit); !wrong.empty()) {
+    return {StatusCode::InvalidArgument, std::string(wrong)};
+  }
+  if (next_id <= impl.last_id) {
+    return {StatusCode::InvalidArgument,
+            fmt::format("next id {} is not above the id of job {}", next_id, impl.last_id)};
+  }
+  impl.put_meta(MetaTag::Commit, view(encode(commit)));
+  impl.put_meta(MetaTag::FormatVersion, view(encode_format_version(format_version)));
+  impl.put_meta(MetaTag::NextId, view(encode_next_id(next_id)));
+  if (Status written = impl.write(false); !written.ok()) return written;
+  if (Status flushed = impl.flush(); !flushed.ok()) return flushed;
+  // So that the log is not empty, as after a clean stop: it bears witness against tables that were
+  // lost.
+  impl.put_meta(MetaTag::Commit, view(encode(commit)));
+  if (Status written = impl.write(true); !written.ok()) return written;
+  if (Status closed = impl.db->close(); !closed.ok()) return closed;
+  if (Status failed = impl.failure.arm(); !failed.ok()) return failed;
+  if (Status named = impl.dir.publish_new_db(); !named.ok()) return named;
+  if (std::rename(impl.dir.path().c_str(), impl.path.c_str()) != 0) {
+    return from_errno(errno, "rename " + impl.dir.path() + " to " + impl.path);
+  }
+  impl.published = true;
+  return sync_dir(fs::path(impl.path).parent_path());
+}
+
+// db.new, because it is not complete; a db is what a crash left just before the last step.
+Status Builder::Impl::create_db() {
+  std::error_code error;
+  fs::remove_all(dir.db_path(), error);
+  if (error) return from_errno(error.value(), "remove " + dir.db_path());
+  if (Status begun = dir.begin_new_db(); !begun.ok()) return begun;
+  Result<Database> made = Database::create(dir.new_db_path(), options, failure);
+  if (!made.ok()) return made.take_status();
+  db.emplace(made.take());
+  return {};
+}
+
+Status Builder::Impl::write_if_full() {
+  return writes.GetDataSize() < batch_bytes_max ? Status() : write(false);
+}
+
+// Without the log: until the directory is published nothing of it needs to survive a crash.
+Status Builder::Impl::write(bool durably) {
+  rocksdb::WriteOptions how;
+  how.disableWAL = !durably;
+  how.sync = durably;
+  Status written = from_rocksdb((*db)->Write(how, &writes));
+  const bool was_large = writes.GetDataSize() > kept_bytes_max;
+  writes.Clear();
+  if (was_large) writes = rocksdb::WriteBatch();
+  if (!written.ok()) return std::move(written).with("write to " + dir.path());
+  return failure.failed() ? failure.arm() : Status();
+}
+
+Status Builder::Impl::flush() {
+  return from_rocksdb(db->flush()).with("write to " + dir.path());
+}
+
+void Builder::Impl::put(Family family, std::string_view key, std::string_view value) {
+  must(writes.Put(db->family(family), slice(key), slice(value)));
+}
+
+void Builder::Impl::put_meta(MetaTag tag, std::string_view value) {
+  put(Family::Meta, view(meta_key(tag)), value);
+}
+
+}  // namespace perennial::store

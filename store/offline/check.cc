@@ -1,0 +1,121 @@
+#include "store/offline/check.h"
+
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <rocksdb/metadata.h>
+#include <rocksdb/options.h>
+#include <rocksdb/sst_file_reader.h>
+
+#include "store/offline/check_parts.h"
+#include "store/reader.h"
+#include "store/recovery/recovery.h"
+#include "store/rocks/database.h"
+#include "store/rocks/log_env.h"
+#include "store/rocks/observer.h"
+#include "store/types/rocks_status.h"
+
+namespace perennial::store {
+namespace {
+
+std::string hex(std::string_view bytes) {
+  std::string out;
+  for (const char byte : bytes) out += fmt::format("{:02x}", static_cast<uint8_t>(byte));
+  return out;
+}
+
+// Whether it is the directory that is wrong, and not how or when it was asked for.
+bool is_fault(const Status& status) {
+  return status.code() == StatusCode::Corruption || status.code() == StatusCode::Unsupported;
+}
+
+// What a tool that opens the directory is told. It is closed again: what follows reads less
+// strictly, to find more.
+Status open_once(const CheckOptions& options) {
+  const auto reader =
+      Reader::open({.path = options.path, .events = options.events, .env = options.env});
+  return reader.ok() ? Status() : reader.status();
+}
+
+// As a start would find it; and where a start would refuse, as far as RocksDB can read it.
+Result<Database> open_database(const std::string& db_path, const Options& how, Failure& failure) {
+  const Result<RecoveryPlan> plan = plan_recovery(db_path, how, failure);
+  if (plan.ok()) return open_view(db_path, how, failure, *plan);
+  return Database::open_to_read(db_path, how, failure, View());
+}
+
+Status check_rows(const CheckOptions& options, CheckSummary& summary, FaultList& faults) {
+  const Result<ReadLock> lock = ReadLock::take(options.path);
+  if (!lock.ok()) return lock.status();
+  Options how;
+  how.data_dir = options.path;
+  how.events = options.events;
+  how.env = options.env;
+  Failure failure(how.events);
+  const Result<Database> db = open_database(options.path + "/db", how, failure);
+  if (!db.ok()) return db.status();
+  check_tables(*db, options, summary, faults);
+  const MetaFacts meta = check_meta(*db, options, summary, faults);
+  check_jobs(*db, options, meta, summary, faults);
+  return {};
+}
+
+}  // namespace
+
+Result<CheckSummary> check_directory(const CheckOptions& options) {
+  CheckSummary summary;
+  FaultList faults(options, summary);
+  const Status opened = open_once(options);
+  if (!opened.ok() && !is_fault(opened)) return opened;
+  // The rows of another format would all be wrong.
+  if (opened.code() != StatusCode::Unsupported) {
+    const Status looked = check_rows(options, summary, faults);
+    if (!looked.ok() && !is_fault(looked)) return looked;
+    if (!looked.ok() && opened.ok()) faults.add("directory", "", looked.message());
+  }
+  // A row that keeps the directory from opening has been named already.
+  if (!opened.ok() && faults.count() == 0) faults.add("directory", "", opened.message());
+  return summary;
+}
+
+void FaultList::add(std::string_view where, std::string key, std::string what) {
+  ++summary_.faults;
+  if (options_.fault) options_.fault({std::string(where), std::move(key), std::move(what)});
+}
+
+void FaultList::add(Family family, std::string_view key, std::string what) {
+  add(name_of(family), hex(key), std::move(what));
+}
+
+// The message is headed by family and key, which go into fields of their own.
+void FaultList::add(Family family, std::string_view key, const Status& status) {
+  const std::string& message = status.message();
+  const size_t head = message.find(": ");
+  add(family, key, head == std::string::npos ? message : message.substr(head + 2));
+}
+
+// Each file by itself, so that one that is damaged does not hide another.
+void check_tables(const Database& db, const CheckOptions& options, CheckSummary& summary,
+                  FaultList& faults) {
+  rocksdb::Options how;
+  if (options.env != nullptr) how.env = options.env;
+  std::vector<rocksdb::LiveFileMetaData> files;
+  db->GetLiveFilesMetaData(&files);
+  for (const rocksdb::LiveFileMetaData& file : files) {
+    ++summary.tables;
+    const bool has_bodies = file.column_family_name == name_of(Family::Bodies);
+    if (has_bodies && !options.deep) continue;  // Its blocks are checked as they are walked.
+    rocksdb::SstFileReader table(how);
+    rocksdb::Status status = table.Open(file.db_path + file.name);
+    if (status.ok()) status = table.VerifyChecksum();
+    if (status.ok()) continue;
+    const bool is_meta = file.column_family_name == family_names[place_of(Family::Meta)];
+    faults.add(is_meta ? name_of(Family::Meta) : file.column_family_name, file.name.substr(1),
+               "the table file is damaged: " + status.ToString());
+  }
+}
+
+}  // namespace perennial::store

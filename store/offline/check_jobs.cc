@@ -1,0 +1,214 @@
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "store/offline/check_parts.h"
+#include "store/rocks/database.h"
+#include "store/types/rocks_status.h"
+
+// What a check makes of the families of jobs: all five are walked together, key by key.
+namespace perennial::store {
+namespace {
+
+constexpr size_t bodies_place = job_families.size() - 1;
+constexpr uint64_t progress_jobs = 256;
+
+// One family, on its way from the first key to the last.
+struct Walk {
+  Family family = Family::Ready;
+  std::unique_ptr<rocksdb::Iterator> at;
+  uint64_t rows = 0;
+  bool is_broken = false;  // It could not be read to its end.
+
+  bool is_at(std::string_view key) const { return at->Valid() && view(at->key()) == key; }
+};
+
+class JobCheck {
+ public:
+  JobCheck(const Database& db, const CheckOptions& options, const MetaFacts& meta,
+           CheckSummary& summary, FaultList& faults);
+
+  void run();
+
+ private:
+  // The lowest key that any of them is at. False at the end of all.
+  bool find_lowest();
+  void look();
+  // The row of the job at the key; none if there is none, or it does not decode.
+  std::optional<JobRow> look_at_states();
+  void look_at_row(const JobRow& row);
+  void look_at_body(const std::optional<JobRow>& row);
+  void look_at_pair(bool has_job);
+  void advance();
+  void note_end(Walk& walk, const std::string& last_key);
+  void compare_counts();
+  Walk& bodies() { return walks_[bodies_place]; }
+  bool is_any_state_broken() const;
+
+  const Database& db_;
+  const CheckOptions& options_;
+  const MetaFacts& meta_;
+  CheckSummary& summary_;
+  FaultList& faults_;
+  std::array<Walk, job_families.size()> walks_;  // In the order of job_families.
+  std::string key_;
+  std::optional<Family> state_family_;  // Of the first job at the key.
+  uint64_t jobs_ = 0;
+};
+
+JobCheck::JobCheck(const Database& db, const CheckOptions& options, const MetaFacts& meta,
+                   CheckSummary& summary, FaultList& faults)
+    : db_(db), options_(options), meta_(meta), summary_(summary), faults_(faults) {
+  rocksdb::ReadOptions how;
+  how.fill_cache = false;
+  how.readahead_size = 2 << 20;
+  for (size_t place = 0; place < walks_.size(); ++place) {
+    Walk& walk = walks_[place];
+    walk.family = job_families[place];
+    walk.at.reset(db->NewIterator(how, db.family(walk.family)));
+    walk.at->SeekToFirst();
+    note_end(walk, "");
+  }
+}
+
+void JobCheck::run() {
+  while (find_lowest()) {
+    look();
+    advance();
+    if (++jobs_ % progress_jobs == 0 && options_.progress) options_.progress(jobs_);
+  }
+  for (size_t place = 0; place < bodies_place; ++place) {
+    summary_.jobs[place] = walks_[place].rows;  // job_families begins with the states, in order.
+  }
+  summary_.bodies = bodies().rows;
+  compare_counts();
+}
+
+bool JobCheck::find_lowest() {
+  bool found = false;
+  for (const Walk& walk : walks_) {
+    if (!walk.at->Valid()) continue;
+    const std::string_view key = view(walk.at->key());
+    if (!found || key < key_) key_ = key;
+    found = true;
+  }
+  return found;
+}
+
+void JobCheck::look() {
+  state_family_.reset();
+  const std::optional<JobRow> row = look_at_states();
+  look_at_pair(state_family_.has_value());
+  if (row) look_at_row(*row);
+  if (bodies().is_at(key_)) look_at_body(row);
+}
+
+std::optional<JobRow> JobCheck::look_at_states() {
+  std::optional<JobRow> out;
+  for (const JobState state : job_states) {
+    const Walk& walk = walks_[static_cast<size_t>(state)];
+    if (!walk.is_at(key_)) continue;
+    Result<JobRow> row = decode_job(state, key_, view(walk.at->value()));
+    if (!row.ok()) faults_.add(walk.family, key_, row.status());
+    if (state_family_) {
+      faults_.add(walk.family, key_, fmt::format("the job is also in {}", name_of(*state_family_)));
+    } else {
+      state_family_ = walk.family;
+      if (row.ok()) out = *row;
+    }
+  }
+  return out;
+}
+
+void JobCheck::look_at_row(const JobRow& row) {
+  const Family family = family_of(row.state);
+  if (meta_.is_whole && !meta_.tubes.contains(row.tube)) {
+    faults_.add(family, key_, fmt::format("the job's tube, {}, is missing", row.tube));
+  }
+  if (row.id < meta_.next_id) return;
+  faults_.add(family, key_,
+              fmt::format("job {} is not below the next id, {}", row.id, meta_.next_id));
+}
+
+// What ends before its time has no partner, either.
+void JobCheck::look_at_pair(bool has_job) {
+  const bool has_body = bodies().is_at(key_);
+  if (has_job && !has_body && !bodies().is_broken) {
+    faults_.add(*state_family_, key_, "the job has no body");
+  }
+  if (has_body && !has_job && !is_any_state_broken()) {
+    faults_.add(Family::Bodies, key_, "the body has no job");
+  }
+}
+
+void JobCheck::look_at_body(const std::optional<JobRow>& row) {
+  const std::string_view value = view(bodies().at->value());
+  const Result<JobId> id = decode_job_key(Family::Bodies, key_);
+  if (!id.ok()) return faults_.add(Family::Bodies, key_, id.status());
+  const size_t hash_bytes = sizeof(body_hash(0, ""));
+  if (value.size() < hash_bytes) {
+    return faults_.add(Family::Bodies, key_, "the body is shorter than its hash");
+  }
+  const size_t bytes = value.size() - hash_bytes;
+  summary_.body_bytes += bytes;
+  if (row && row->body_bytes != bytes) {
+    faults_.add(Family::Bodies, key_,
+                fmt::format("the body has {} bytes, and its job says {}", bytes, row->body_bytes));
+  }
+  if (!options_.deep) return;
+  const Result<std::string_view> body = decode_body(*id, value);
+  if (!body.ok()) faults_.add(Family::Bodies, key_, body.status());
+}
+
+void JobCheck::advance() {
+  for (Walk& walk : walks_) {
+    if (!walk.is_at(key_)) continue;
+    ++walk.rows;
+    walk.at->Next();
+    note_end(walk, key_);
+  }
+}
+
+void JobCheck::note_end(Walk& walk, const std::string& last_key) {
+  if (walk.at->Valid() || walk.at->status().ok()) return;
+  walk.is_broken = true;
+  faults_.add(walk.family, last_key,
+              fmt::format("what is behind this key cannot be read, and was not checked: {}",
+                          from_rocksdb(walk.at->status()).message()));
+}
+
+bool JobCheck::is_any_state_broken() const {
+  return std::any_of(walks_.begin(), walks_.begin() + bodies_place,
+                     [](const Walk& walk) { return walk.is_broken; });
+}
+
+// Only where all rows are in tables: what the log holds besides is not in their counts.
+void JobCheck::compare_counts() {
+  for (const Walk& walk : walks_) {
+    uint64_t in_memory = 0;
+    rocksdb::ColumnFamilyHandle* const family = db_.family(walk.family);
+    db_->GetIntProperty(family, rocksdb::DB::Properties::kNumEntriesActiveMemTable, &in_memory);
+    if (in_memory > 0 || walk.is_broken) continue;
+    const Result<TableCounts> tables = db_.count_tables(walk.family);
+    if (!tables.ok()) {
+      faults_.add(walk.family, "", tables.status().message());
+    } else if (tables->rows() != walk.rows) {
+      faults_.add(walk.family, "",
+                  fmt::format("it holds {} rows by the account of its tables, and {} were found",
+                              tables->rows(), walk.rows));
+    }
+  }
+}
+
+}  // namespace
+
+void check_jobs(const Database& db, const CheckOptions& options, const MetaFacts& meta,
+                CheckSummary& summary, FaultList& faults) {
+  JobCheck(db, options, meta, summary, faults).run();
+}
+
+}  // namespace perennial::store

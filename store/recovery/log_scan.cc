@@ -1,0 +1,238 @@
+#include "store/recovery/log_scan.h"
+
+#include <algorithm>
+#include <memory>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "store/format/bytes.h"
+#include "store/recovery/log_records.h"
+#include "store/rocks/log_files.h"
+#include "store/types/rocks_status.h"
+
+namespace perennial::store {
+namespace {
+
+// A record is RocksDB's WriteBatch: sequence, count, and the rows. Ours begin with the commit row,
+// so that the first piece of a record that is not complete tells which one it was.
+constexpr size_t batch_header_bytes = 12;
+constexpr std::string_view commit_prefix =
+    "\x01\x01"
+    "c\x28";  // Put, key, length of the value.
+constexpr size_t commit_bytes = 40;
+constexpr size_t head_bytes = batch_header_bytes + commit_prefix.size() + commit_bytes;
+
+std::optional<CommitRow> commit_row(std::string_view head) {
+  if (head.size() < head_bytes) return std::nullopt;
+  if (head.substr(batch_header_bytes, commit_prefix.size()) != commit_prefix) return std::nullopt;
+  const Result<CommitRow> row = decode_commit(head.substr(head_bytes - commit_bytes));
+  return row.ok() ? std::optional(*row) : std::nullopt;
+}
+
+auto place(const CommitRow& row) {
+  return std::tuple(row.epoch, row.index);
+}
+
+bool opens_epoch_after(const CommitRow& row, const CommitRow& before) {
+  return row.epoch == before.epoch + 1 && row.index == before.index;
+}
+
+// Each batch is one more than that before. The rows that open and close an epoch repeat the index.
+bool follows(const CommitRow& row, const CommitRow& before) {
+  if (opens_epoch_after(row, before)) return true;
+  return row.epoch == before.epoch && (row.index == before.index || row.index == before.index + 1);
+}
+
+std::string name_place(const CommitRow& row) {
+  return fmt::format("commit {} of epoch {}", row.index, row.epoch);
+}
+
+class LogScan {
+ public:
+  explicit LogScan(const LogStart& start) : start_(start) {
+    history_.last = start.flushed;
+    if (start.flushed) history_.index_max = start.flushed->index;
+  }
+
+  void take(const LogRecord& record, size_t file);
+  LogHistory finish();
+
+ private:
+  std::string problem_of(const LogRecord& record, const std::optional<CommitRow>& row) const;
+  std::string joining_problem(const LogRecord& record, const CommitRow& row) const;
+  bool comes_after_gap(const LogRecord& record, size_t file) const;
+  LogPlace gap_before(size_t file) const;
+  void accept(const LogRecord& record, const std::optional<CommitRow>& row, size_t file);
+  void break_off(LogPlace place, std::string problem);
+  void witness(const CommitRow& row);
+
+  const LogStart start_;
+  LogHistory history_;
+  bool has_row_ = false;  // One of the log's own.
+  std::optional<uint64_t> next_sequence_;
+  bool lacks_first_ = false;           // The first file is empty, and must not be.
+  std::optional<BatchIndex> missing_;  // This batch, once history is broken.
+};
+
+// RocksDB writes one after some recoveries.
+bool is_empty_batch(const LogRecord& record) {
+  return record.head.size() >= batch_header_bytes && get<uint32_t>(record.head, 8) == 0;
+}
+
+// Only such a row says that all before it is durable, or the one that begins a clean stop: that has
+// the next id beside it.
+bool opens_epoch(const LogRecord& record, const CommitRow& row) {
+  return row.known_durable == row.index && get<uint32_t>(record.head, 8) == 1;
+}
+
+void LogScan::take(const LogRecord& record, size_t file) {
+  const std::optional<CommitRow> row = commit_row(record.head);
+  if (!history_.damage) {
+    std::string problem = problem_of(record, row);
+    lacks_first_ = start_.needs_first_file && file > 0 && !next_sequence_;
+    if (problem.empty() && !lacks_first_) return accept(record, row, file);
+    const bool is_older = row && start_.flushed && place(*row) <= place(*start_.flushed);
+    // RocksDB begins a file only when the one before it holds something.
+    if (lacks_first_) {
+      break_off({}, "it is empty, and a later file is not");
+    } else if (comes_after_gap(record, file)) {
+      break_off(gap_before(file), "it ends too early: what comes next is not in the next file");
+    } else {
+      break_off({.file = file, .offset = record.begin}, std::move(problem));
+    }
+    // A whole record that does not join what was flushed: what lay between is gone. Or one that no
+    // version of ours known here has written: it was not torn, and is not ours to drop.
+    const bool is_foreign = !row && record.is_whole() && !is_empty_batch(record);
+    const bool has_gap = row && record.is_whole() && !has_row_ && (is_older || !lacks_first_);
+    history_.damage->lost_durable = is_foreign || has_gap;
+  }
+  if (row) witness(*row);
+}
+
+// Whether its file begins with it, and rows that came before it are in no file.
+bool LogScan::comes_after_gap(const LogRecord& record, size_t file) const {
+  if (file == history_.end.file || !next_sequence_) return false;
+  if (record.head.size() < batch_header_bytes) return false;
+  return get<uint64_t>(record.head, 0) > *next_sequence_;
+}
+
+// Where those rows were: at the end of the file that holds the last good record, or in the files
+// between the two. These are empty then, and hold nothing that is older than the gap.
+LogPlace LogScan::gap_before(size_t file) const {
+  const size_t next = history_.end.file + 1;
+  return next == file ? history_.end : LogPlace{.file = next, .offset = 0};
+}
+
+std::string LogScan::problem_of(const LogRecord& record,
+                                const std::optional<CommitRow>& row) const {
+  if (!record.is_whole()) return std::string(record.problem);
+  if (record.head.size() < batch_header_bytes) return "it is no batch";
+  if (!row && !is_empty_batch(record)) return "it has no commit row";
+  if (row && !has_row_) {
+    std::string problem = joining_problem(record, *row);
+    if (!problem.empty()) return problem;
+  } else if (row && !follows(*row, *history_.last)) {
+    return fmt::format("it is {}, where {} was the last", name_place(*row),
+                       name_place(*history_.last));
+  }
+  const auto sequence = get<uint64_t>(record.head, 0);
+  if (!next_sequence_ || sequence == *next_sequence_) return {};
+  return fmt::format("its sequence number is {}, where {} was to come", sequence, *next_sequence_);
+}
+
+// What is wrong with the log's first row: it may be older than what was flushed, or be the next.
+std::string LogScan::joining_problem(const LogRecord& record, const CommitRow& row) const {
+  if (!start_.flushed) {
+    const bool is_first = place(row) == place(CommitRow());
+    return is_first ? "" : "the log does not begin at the beginning, and the tables are empty";
+  }
+  const CommitRow& flushed = *start_.flushed;
+  const bool is_older = place(row) <= place(flushed);
+  const bool joins = is_older || follows(row, flushed);
+  const bool may_begin = !start_.needs_epoch_begin || opens_epoch(record, row);
+  if (joins && may_begin) return {};
+  return fmt::format("the log begins with {}, and the tables end with {}", name_place(row),
+                     name_place(flushed));
+}
+
+void LogScan::accept(const LogRecord& record, const std::optional<CommitRow>& row, size_t file) {
+  history_.end = {.file = file, .offset = record.end};
+  next_sequence_ = get<uint64_t>(record.head, 0) + get<uint32_t>(record.head, 8);
+  if (!row) return;
+  history_.last = row;
+  history_.index_max = std::max(history_.index_max, row->index);
+  has_row_ = true;
+}
+
+void LogScan::break_off(LogPlace place, std::string problem) {
+  history_.damage = LogDamage{.place = place, .problem = std::move(problem)};
+}
+
+// A row that says that something missing was durable proves a loss. The first that is missing is
+// the one after the last good row; but of an empty first file only the last is known, which came
+// before the first row behind it. A batch of a later epoch proves, besides, that the row which
+// opened that epoch was durable.
+void LogScan::witness(const CommitRow& row) {
+  history_.index_max = std::max(history_.index_max, row.index);
+  const CommitRow last = history_.last.value_or(CommitRow());
+  if (!missing_) {
+    missing_ = lacks_first_ ? std::max<BatchIndex>(row.index, 1) - 1 : last.index + 1;
+  }
+  if (row.known_durable >= *missing_ || (row.epoch > last.epoch && row.index > last.index)) {
+    history_.damage->lost_durable = true;
+  }
+}
+
+LogHistory LogScan::finish() {
+  const bool is_behind =
+      has_row_ && start_.flushed && place(*history_.last) < place(*start_.flushed);
+  if (is_behind && !history_.damage) {
+    break_off(history_.end, fmt::format("the log ends with {}, and the tables with {}",
+                                        name_place(*history_.last), name_place(*start_.flushed)));
+  }
+  // What was flushed, and a database's first rows, had been synced before.
+  if (history_.damage && (is_behind || !history_.last)) history_.damage->lost_durable = true;
+  return std::move(history_);
+}
+
+}  // namespace
+
+Result<std::vector<LogFileName>> list_logs(rocksdb::FileSystem& fs, const std::string& db_path,
+                                           uint64_t number_min) {
+  std::vector<std::string> names;
+  const auto listed = fs.GetChildren(db_path, {}, &names, nullptr);
+  if (!listed.ok()) return from_rocksdb(listed);
+  std::vector<LogFileName> files;
+  for (std::string& name : names) {
+    const uint64_t number = log_index_of(name);
+    if (number != 0 && number >= number_min) {
+      files.push_back({.number = number, .name = std::move(name)});
+    }
+  }
+  std::ranges::sort(files, {}, &LogFileName::number);
+  return files;
+}
+
+Result<LogHistory> scan_logs(rocksdb::FileSystem& fs, const std::string& db_path,
+                             const std::vector<LogFileName>& files, const LogStart& start) {
+  LogScan scan(start);
+  for (size_t place = 0; place < files.size(); ++place) {
+    std::unique_ptr<rocksdb::FSSequentialFile> file;
+    const auto opened = fs.NewSequentialFile(db_path + "/" + files[place].name, {}, &file, nullptr);
+    if (!opened.ok()) return from_rocksdb(opened);
+    LogReader reader(std::move(file), head_bytes);
+    LogRecord record;
+    while (true) {
+      const Result<bool> more = reader.next(record);
+      if (!more.ok()) return more.status();
+      if (!*more) break;
+      scan.take(record, place);
+    }
+  }
+  return scan.finish();
+}
+
+}  // namespace perennial::store

@@ -1,0 +1,124 @@
+#include "store/recovery/manifest_edit.h"
+
+#include <cstddef>
+
+namespace perennial::store {
+namespace {
+
+// They never change.
+enum class Tag : uint32_t {
+  Comparator = 1,
+  LogNumber = 2,
+  NextFileNumber = 3,
+  LastSequence = 4,
+  CompactCursor = 5,
+  DeletedFile = 6,
+  PrevLogNumber = 9,
+  MinLogNumberToKeep = 10,
+  NewFile = 103,  // The fourth layout of it, the only one that is still written.
+  Family = 200,
+  FamilyAdd = 201,
+  FamilyDrop = 202,
+  MaxFamily = 203,
+  // Fields from here on begin with their length, and may be passed over.
+  Ignorable = 1 << 13,
+};
+
+constexpr uint64_t new_file_end = 1;
+
+// Takes fields off the front of a record. Once one is not there, nothing more is.
+class Fields {
+ public:
+  explicit Fields(std::string_view bytes) : rest_(bytes) {}
+
+  bool is_whole() const { return is_whole_; }
+  bool has_more() const { return is_whole_ && !rest_.empty(); }
+  void fail() { is_whole_ = false; }
+
+  // Seven bits a byte, lowest first.
+  uint64_t number() {
+    uint64_t out = 0;
+    for (unsigned shift = 0; shift < 64 && !rest_.empty(); shift += 7) {
+      const auto byte = static_cast<uint8_t>(rest_.front());
+      rest_.remove_prefix(1);
+      out |= static_cast<uint64_t>(byte & 0x7f) << shift;
+      if (byte < 0x80) return out;
+    }
+    fail();
+    return 0;
+  }
+  void skip_numbers(int count) {
+    for (int i = 0; i < count; ++i) number();
+  }
+  void skip_bytes() {
+    const uint64_t length = number();
+    if (length > rest_.size()) return fail();
+    rest_.remove_prefix(length);
+  }
+
+ private:
+  std::string_view rest_;
+  bool is_whole_ = true;
+};
+
+void skip_new_file(Fields& fields) {
+  fields.skip_numbers(3);  // Level, number, size.
+  fields.skip_bytes();     // Its first key.
+  fields.skip_bytes();     // Its last.
+  fields.skip_numbers(2);  // Their sequence numbers.
+  while (fields.is_whole() && fields.number() != new_file_end) fields.skip_bytes();
+}
+
+void take_field(uint64_t tag, Fields& fields, ManifestEdit& edit) {
+  if ((tag & static_cast<uint64_t>(Tag::Ignorable)) != 0) return fields.skip_bytes();
+  switch (static_cast<Tag>(tag)) {
+    case Tag::Comparator:
+      return fields.skip_bytes();
+    case Tag::LogNumber:
+      edit.log = fields.number();
+      return;
+    case Tag::NextFileNumber:
+      edit.next_file = fields.number();
+      return;
+    case Tag::MinLogNumberToKeep:
+      edit.min_log = fields.number();
+      return;
+    case Tag::LastSequence:
+    case Tag::PrevLogNumber:
+    case Tag::MaxFamily:
+      return fields.skip_numbers(1);
+    case Tag::DeletedFile:  // Level, number.
+      return fields.skip_numbers(2);
+    case Tag::CompactCursor:  // Level, key.
+      fields.skip_numbers(1);
+      return fields.skip_bytes();
+    case Tag::NewFile:
+      return skip_new_file(fields);
+    case Tag::Family:
+      edit.family = static_cast<uint32_t>(fields.number());
+      return;
+    case Tag::FamilyAdd:
+      edit.adds_family = true;
+      return fields.skip_bytes();
+    case Tag::FamilyDrop:
+      edit.drops_family = true;
+      return;
+    case Tag::Ignorable:
+      break;
+  }
+  fields.fail();
+}
+
+}  // namespace
+
+std::optional<ManifestEdit> decode_manifest_edit(std::string_view record) {
+  ManifestEdit edit;
+  Fields fields(record);
+  while (fields.has_more()) {
+    const uint64_t tag = fields.number();
+    if (fields.is_whole()) take_field(tag, fields, edit);
+  }
+  return fields.is_whole() ? std::optional(edit) : std::nullopt;
+}
+
+}  // namespace perennial::store

@@ -1,0 +1,132 @@
+#include "store/rocks/log_env.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <rocksdb/file_system.h>
+
+#include "store/rocks/log_file.h"
+#include "store/rocks/log_files.h"
+#include "store/space/compaction_guard.h"
+
+namespace perennial::store {
+namespace {
+
+using rocksdb::FileOptions;
+using rocksdb::IODebugContext;
+using rocksdb::IOOptions;
+using rocksdb::IOStatus;
+
+constexpr std::string_view mark_prefix = "newest-log-";
+
+std::string_view name_of(std::string_view path) {
+  return path.substr(path.rfind('/') + 1);
+}
+
+// The mark's name; empty where there is none.
+IOStatus find_mark(rocksdb::FileSystem& fs, const std::string& db_path, std::string& mark) {
+  std::vector<std::string> names;
+  IOStatus status = fs.GetChildren(db_path, {}, &names, nullptr);
+  const auto is_mark = [](const std::string& name) { return log_mark_of(name) != 0; };
+  const auto found = std::ranges::find_if(names, is_mark);
+  mark = found == names.end() ? "" : *found;
+  return status;
+}
+
+std::string mark_path(const std::string& db_path, uint64_t number) {
+  return fmt::format("{}/{}{}", db_path, mark_prefix, number);
+}
+
+IOStatus set_mark(rocksdb::FileSystem& fs, const std::string& db_path, uint64_t number) {
+  std::string old;
+  IOStatus status = find_mark(fs, db_path, old);
+  if (!status.ok()) return status;
+  if (!old.empty()) return move_log_mark(fs, db_path, number);
+  std::unique_ptr<rocksdb::FSWritableFile> mark;
+  status = fs.NewWritableFile(mark_path(db_path, number), {}, &mark, nullptr);
+  return status.ok() ? mark->Close({}, nullptr) : status;
+}
+
+class LogFileSystem : public rocksdb::FileSystemWrapper {
+ public:
+  LogFileSystem(const std::shared_ptr<rocksdb::FileSystem>& base, LogProgress& progress,
+                std::shared_ptr<CompactionGuard> guard)
+      : FileSystemWrapper(base), progress_(progress), guard_(std::move(guard)) {}
+  const char* Name() const override { return "perennial.LogFileSystem"; }
+
+  IOStatus NewWritableFile(const std::string& path, const FileOptions& options,
+                           std::unique_ptr<rocksdb::FSWritableFile>* file,
+                           IODebugContext* debug) override {
+    IOStatus status = target()->NewWritableFile(path, options, file, debug);
+    if (!status.ok()) return status;
+    const uint64_t number = log_index_of(name_of(path));
+    if (number != 0) return begin_log(path, number, options, *file, debug);
+    if (guard_ != nullptr && path.ends_with(".sst")) {
+      *file = guard_->watch(std::move(*file), path);
+    }
+    return status;
+  }
+
+  IOStatus DeleteFile(const std::string& path, const IOOptions& options,
+                      IODebugContext* debug) override {
+    IOStatus status = target()->DeleteFile(path, options, debug);
+    const uint64_t number = log_index_of(name_of(path));
+    if (status.ok() && number != 0 && guard_ != nullptr) guard_->on_log_removed(number);
+    return status;
+  }
+
+ private:
+  IOStatus begin_log(const std::string& path, uint64_t number, const FileOptions& options,
+                     std::unique_ptr<rocksdb::FSWritableFile>& file, IODebugContext* debug) {
+    const std::string directory(path, 0, path.size() - name_of(path).size() - 1);
+    IOStatus status = sync_names(directory, options.io_options, debug);
+    // Only now: a mark without its log would be taken for a loss. Should a power cut take the new
+    // mark, the old one is still true.
+    if (status.ok()) status = set_mark(*target(), directory, number);
+    if (!status.ok()) {
+      file.reset();
+      return status;
+    }
+    if (guard_ != nullptr) guard_->on_log_begun(number);
+    file = std::make_unique<LogFile>(std::move(file), number, progress_);
+    return status;
+  }
+
+  IOStatus sync_names(const std::string& path, const IOOptions& options, IODebugContext* debug) {
+    std::unique_ptr<rocksdb::FSDirectory> directory;
+    IOStatus status = target()->NewDirectory(path, options, &directory, debug);
+    return status.ok() ? directory->Fsync(options, debug) : status;
+  }
+
+  LogProgress& progress_;
+  const std::shared_ptr<CompactionGuard> guard_;
+};
+
+const std::shared_ptr<rocksdb::FileSystem>& files_of(rocksdb::Env* base) {
+  return (base != nullptr ? base : rocksdb::Env::Default())->GetFileSystem();
+}
+
+}  // namespace
+
+uint64_t log_mark_of(std::string_view name) {
+  if (!name.starts_with(mark_prefix)) return 0;
+  return log_index_of(std::string(name.substr(mark_prefix.size())) + ".log");
+}
+
+IOStatus move_log_mark(rocksdb::FileSystem& fs, const std::string& db_path, uint64_t number) {
+  std::string old;
+  IOStatus status = find_mark(fs, db_path, old);
+  if (!status.ok() || old.empty() || log_mark_of(old) == number) return status;
+  return fs.RenameFile(db_path + "/" + old, mark_path(db_path, number), {}, nullptr);
+}
+
+std::unique_ptr<rocksdb::Env> make_log_env(rocksdb::Env* base, LogProgress& progress,
+                                           std::shared_ptr<CompactionGuard> guard) {
+  return rocksdb::NewCompositeEnv(
+      std::make_shared<LogFileSystem>(files_of(base), progress, std::move(guard)));
+}
+
+}  // namespace perennial::store

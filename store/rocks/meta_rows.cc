@@ -1,0 +1,96 @@
+#include "store/rocks/meta_rows.h"
+
+#include <algorithm>
+#include <memory>
+#include <string>
+
+#include <fmt/format.h>
+#include <rocksdb/iterator.h>
+
+#include "store/rocks/database.h"
+#include "store/types/rocks_status.h"
+
+namespace perennial::store {
+namespace {
+
+Result<std::string> read_row(const Database& db, MetaTag tag) {
+  std::string value;
+  const auto key = meta_key(tag);
+  const auto got = db->Get({}, db.family(Family::Meta), slice(view(key)), &value);
+  if (got.IsNotFound()) return damaged(Family::Meta, view(key), "the row is missing");
+  if (!got.ok()) return from_rocksdb(got);
+  return value;
+}
+
+// Its id, or 0.
+Result<JobId> newest_job(const Database& db, JobState state) {
+  const std::unique_ptr<rocksdb::Iterator> row(db->NewIterator({}, db.family(state)));
+  row->SeekToLast();
+  if (!row->status().ok()) return from_rocksdb(row->status());
+  return row->Valid() ? decode_job_key(family_of(state), view(row->key())) : JobId{0};
+}
+
+}  // namespace
+
+Result<StoredFormat> read_format(const Database& db) {
+  const Result<std::string> row = read_row(db, MetaTag::FormatVersion);
+  if (!row.ok()) return row.status();
+  const Result<uint32_t> version = decode_format_version(*row);
+  if (!version.ok()) return version.status();
+  StoredFormat found = {.version = *version, .migration = {}};
+  std::string value;
+  const auto key = meta_key(MetaTag::Migration);
+  const auto got = db->Get({}, db.family(Family::Meta), slice(view(key)), &value);
+  if (got.IsNotFound()) return found;
+  if (!got.ok()) return from_rocksdb(got);
+  Result<MigrationRow> migration = decode_migration(value);
+  if (!migration.ok()) return migration.take_status();
+  found.migration = migration.take();
+  return found;
+}
+
+Status check_format(const StoredFormat& found, const Options& options) {
+  if (found.version > options.format) {
+    return {StatusCode::Unsupported,
+            fmt::format("its format is {}, which only a newer program reads: this one knows {}; "
+                        "start the newer one, or restore a checkpoint that was made before",
+                        found.version, options.format)};
+  }
+  if (options.takes_older) return {};
+  if (found.migration) {
+    return {StatusCode::Unsupported,
+            fmt::format("a migration of it to format {} was cut short: run perennial migrate "
+                        "--data-dir {}, which goes on where it stopped",
+                        found.migration->to, options.data_dir)};
+  }
+  if (found.version == options.format) return {};
+  return {StatusCode::Unsupported,
+          fmt::format("its format is {}, and this program reads and writes {}: run perennial "
+                      "migrate --data-dir {}, which takes a checkpoint first",
+                      found.version, options.format, options.data_dir)};
+}
+
+Status check_version(const Database& db, const Options& options) {
+  const Result<StoredFormat> found = read_format(db);
+  return found.ok() ? check_format(*found, options) : found.status();
+}
+
+Result<CommitRow> read_commit(const Database& db) {
+  const Result<std::string> row = read_row(db, MetaTag::Commit);
+  return row.ok() ? decode_commit(*row) : row.status();
+}
+
+Result<JobId> find_next_id(const Database& db) {
+  const Result<std::string> row = read_row(db, MetaTag::NextId);
+  if (!row.ok()) return row.status();
+  Result<JobId> next_id = decode_next_id(*row);
+  if (!next_id.ok()) return next_id;
+  for (const JobState state : job_states) {
+    Result<JobId> newest = newest_job(db, state);
+    if (!newest.ok()) return newest;
+    next_id = std::max(*next_id, *newest + 1);
+  }
+  return next_id;
+}
+
+}  // namespace perennial::store

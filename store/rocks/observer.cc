@@ -1,0 +1,130 @@
+#include "store/rocks/observer.h"
+
+#include <array>
+#include <cstdarg>
+#include <cstdio>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+#include <rocksdb/env.h>
+#include <rocksdb/listener.h>
+
+#include "engine/types/check.h"
+#include "store/space/compaction_guard.h"
+#include "store/types/rocks_status.h"
+
+namespace perennial::store {
+namespace {
+
+// One line in double quotes, as logfmt wants it.
+std::string quoted(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    out += c == '\n' || c == '\r' ? ' ' : c;
+  }
+  return out + '"';
+}
+
+// Warnings of RocksDB that warn of nothing.
+bool is_usual(std::string_view message) {
+  // Said each second for as long as a compaction has to wait for room.
+  if (message.find("Compaction too large") != std::string_view::npos) return true;
+  // Of one that was stopped because it needed more: compact.cc says it.
+  if (message.find(too_little_room) != std::string_view::npos) return true;
+  // Said twice for every checkpoint: it is what keeps its files while they are copied.
+  return message.find("File Deletions ") != std::string_view::npos;
+}
+
+class EventLogger : public rocksdb::Logger {
+ public:
+  explicit EventLogger(const Events& events)
+      : Logger(rocksdb::InfoLogLevel::WARN_LEVEL), events_(events) {}
+
+  void LogHeader(const char* /*format*/, va_list /*arguments*/) override {}
+
+  using Logger::Logv;
+  void Logv(rocksdb::InfoLogLevel level, const char* format, va_list arguments) override {
+    if (level < rocksdb::InfoLogLevel::WARN_LEVEL || level >= rocksdb::InfoLogLevel::HEADER_LEVEL) {
+      return;
+    }
+    if (!events_.info) return;
+    std::array<char, 1024> text = {};
+    std::vsnprintf(text.data(), text.size(), format, arguments);
+    if (is_usual(text.data())) return;
+    const bool is_warning = level == rocksdb::InfoLogLevel::WARN_LEVEL;
+    events_.info("store.rocksdb",
+                 fmt::format("severity={} message={}", is_warning ? "warning" : "error",
+                             quoted(text.data())));
+  }
+
+ private:
+  const Events& events_;  // The store's, which outlives its database.
+};
+
+class FailureListener : public rocksdb::EventListener {
+ public:
+  FailureListener(Failure& failure, std::shared_ptr<CompactionGuard> guard)
+      : failure_(failure), guard_(std::move(guard)) {}
+
+  void OnBackgroundError(rocksdb::BackgroundErrorReason reason, rocksdb::Status* error) override {
+    if (reason == rocksdb::BackgroundErrorReason::kCompaction && is_stopped_compaction(*error)) {
+      *error = rocksdb::Status::OK();
+    } else {
+      failure_.fail(from_rocksdb(*error).with("in the background"));
+    }
+  }
+  void OnErrorRecoveryBegin(rocksdb::BackgroundErrorReason /*reason*/, rocksdb::Status /*error*/,
+                            bool* auto_recovery) override {
+    // It can leave a database that does not open: RocksDB issues 7784 and 11643.
+    *auto_recovery = false;
+  }
+
+  void OnTableFileCreationStarted(const rocksdb::TableFileCreationBriefInfo& table) override {
+    const bool is_output = table.reason == rocksdb::TableFileCreationReason::kCompaction;
+    if (is_output && guard_ != nullptr) guard_->on_output(table.file_path);
+  }
+
+ private:
+  Failure& failure_;  // The store's, which outlives its database.
+  const std::shared_ptr<CompactionGuard> guard_;
+};
+
+}  // namespace
+
+void Failure::fail(const Status& status) {
+  bool report = false;
+  {
+    const std::lock_guard lock(mutex_);
+    if (failed()) return;
+    first_ = status;
+    failed_.store(true, std::memory_order_release);
+    report = armed_;
+  }
+  if (report && events_.fatal) events_.fatal(status);
+}
+
+Status Failure::refusal() {
+  const std::lock_guard lock(mutex_);
+  CHECK(failed());
+  return Status(first_).with("the store has failed before");
+}
+
+Status Failure::arm() {
+  const std::lock_guard lock(mutex_);
+  armed_ = true;
+  return first_;
+}
+
+std::shared_ptr<rocksdb::Logger> make_logger(const Events& events) {
+  return std::make_shared<EventLogger>(events);
+}
+
+std::shared_ptr<rocksdb::EventListener> make_listener(Failure& failure,
+                                                      std::shared_ptr<CompactionGuard> guard) {
+  return std::make_shared<FailureListener>(failure, std::move(guard));
+}
+
+}  // namespace perennial::store

@@ -1,0 +1,156 @@
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <rocksdb/file_system.h>
+
+#include "store/rocks/log_env.h"
+#include "store/rocks/log_files.h"
+
+// A directory that is only read, and shown as it would be after a start.
+namespace perennial::store {
+namespace {
+
+using rocksdb::FileOptions;
+using rocksdb::IODebugContext;
+using rocksdb::IOOptions;
+using rocksdb::IOStatus;
+
+// A file that ends early.
+class CutFile : public rocksdb::FSSequentialFileOwnerWrapper {
+ public:
+  CutFile(std::unique_ptr<rocksdb::FSSequentialFile>&& file, uint64_t bytes)
+      : FSSequentialFileOwnerWrapper(std::move(file)), left_(bytes) {}
+
+  IOStatus Read(size_t bytes, const IOOptions& options, rocksdb::Slice* got, char* scratch,
+                IODebugContext* debug) override {
+    IOStatus status = FSSequentialFileOwnerWrapper::Read(std::min<uint64_t>(bytes, left_), options,
+                                                         got, scratch, debug);
+    if (status.ok()) left_ -= got->size();
+    return status;
+  }
+  IOStatus Skip(uint64_t bytes) override {
+    const uint64_t skipped = std::min(bytes, left_);
+    left_ -= skipped;
+    return FSSequentialFileOwnerWrapper::Skip(skipped);
+  }
+  IOStatus PositionedRead(uint64_t, size_t, const IOOptions&, rocksdb::Slice*, char*,
+                          IODebugContext*) override {
+    return IOStatus::NotSupported("a file that is cut is read from its beginning to its end");
+  }
+
+ private:
+  uint64_t left_;
+};
+
+class ViewFileSystem : public rocksdb::FileSystemWrapper {
+ public:
+  ViewFileSystem(const std::shared_ptr<rocksdb::FileSystem>& base, View view)
+      : FileSystemWrapper(base), view_(std::move(view)) {}
+  const char* Name() const override { return "perennial.ViewFileSystem"; }
+
+  IOStatus NewSequentialFile(const std::string& path, const FileOptions& options,
+                             std::unique_ptr<rocksdb::FSSequentialFile>* file,
+                             IODebugContext* debug) override {
+    IOStatus status = target()->NewSequentialFile(path, options, file, debug);
+    const auto end = view_.ends.find(name_of(path));
+    if (status.ok() && end != view_.ends.end()) {
+      *file = std::make_unique<CutFile>(std::move(*file), end->second);
+    }
+    return status;
+  }
+  IOStatus GetFileSize(const std::string& path, const IOOptions& options, uint64_t* bytes,
+                       IODebugContext* debug) override {
+    IOStatus status = target()->GetFileSize(path, options, bytes, debug);
+    if (status.ok()) *bytes = shown_bytes(path, *bytes);
+    return status;
+  }
+  IOStatus FileExists(const std::string& path, const IOOptions& options,
+                      IODebugContext* debug) override {
+    if (is_hidden(name_of(path))) return IOStatus::NotFound(path);
+    return target()->FileExists(path, options, debug);
+  }
+  IOStatus GetChildren(const std::string& path, const IOOptions& options,
+                       std::vector<std::string>* names, IODebugContext* debug) override {
+    IOStatus status = target()->GetChildren(path, options, names, debug);
+    std::erase_if(*names, [this](const std::string& name) { return is_hidden(name); });
+    return status;
+  }
+  IOStatus GetChildrenFileAttributes(const std::string& path, const IOOptions& options,
+                                     std::vector<rocksdb::FileAttributes>* files,
+                                     IODebugContext* debug) override {
+    IOStatus status = target()->GetChildrenFileAttributes(path, options, files, debug);
+    std::erase_if(*files, [this](const auto& file) { return is_hidden(name_of(file.name)); });
+    for (rocksdb::FileAttributes& file : *files) {
+      file.size_bytes = shown_bytes(file.name, file.size_bytes);
+    }
+    return status;
+  }
+
+  // Nothing is changed.
+  IOStatus NewWritableFile(const std::string& path, const FileOptions&,
+                           std::unique_ptr<rocksdb::FSWritableFile>*, IODebugContext*) override {
+    return refuse(path);
+  }
+  IOStatus ReopenWritableFile(const std::string& path, const FileOptions&,
+                              std::unique_ptr<rocksdb::FSWritableFile>*, IODebugContext*) override {
+    return refuse(path);
+  }
+  IOStatus ReuseWritableFile(const std::string& path, const std::string&, const FileOptions&,
+                             std::unique_ptr<rocksdb::FSWritableFile>*, IODebugContext*) override {
+    return refuse(path);
+  }
+  IOStatus NewRandomRWFile(const std::string& path, const FileOptions&,
+                           std::unique_ptr<rocksdb::FSRandomRWFile>*, IODebugContext*) override {
+    return refuse(path);
+  }
+  IOStatus CreateDir(const std::string& path, const IOOptions&, IODebugContext*) override {
+    return refuse(path);
+  }
+  IOStatus CreateDirIfMissing(const std::string& path, const IOOptions&, IODebugContext*) override {
+    return refuse(path);
+  }
+  IOStatus DeleteFile(const std::string& path, const IOOptions&, IODebugContext*) override {
+    return refuse(path);
+  }
+  IOStatus DeleteDir(const std::string& path, const IOOptions&, IODebugContext*) override {
+    return refuse(path);
+  }
+  IOStatus Truncate(const std::string& path, size_t, const IOOptions&, IODebugContext*) override {
+    return refuse(path);
+  }
+  IOStatus RenameFile(const std::string& path, const std::string&, const IOOptions&,
+                      IODebugContext*) override {
+    return refuse(path);
+  }
+  IOStatus LinkFile(const std::string& path, const std::string&, const IOOptions&,
+                    IODebugContext*) override {
+    return refuse(path);
+  }
+
+ private:
+  static std::string name_of(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+  static IOStatus refuse(const std::string& path) {
+    return IOStatus::NotSupported(path, "this directory is only read");
+  }
+  bool is_hidden(const std::string& name) const {
+    return view_.hidden.contains(name) || (!view_.has_logs && log_index_of(name) != 0);
+  }
+  uint64_t shown_bytes(const std::string& path, uint64_t bytes) const {
+    const auto end = view_.ends.find(name_of(path));
+    return end == view_.ends.end() ? bytes : std::min(bytes, end->second);
+  }
+
+  const View view_;
+};
+
+}  // namespace
+
+std::unique_ptr<rocksdb::Env> make_view_env(rocksdb::Env* base, View view) {
+  const std::shared_ptr<rocksdb::FileSystem>& files =
+      (base != nullptr ? base : rocksdb::Env::Default())->GetFileSystem();
+  return rocksdb::NewCompositeEnv(std::make_shared<ViewFileSystem>(files, std::move(view)));
+}
+
+}  // namespace perennial::store

@@ -1,0 +1,104 @@
+#include "store/space/compaction_guard.h"
+
+#include <utility>
+
+#include "store/space/room.h"
+
+namespace perennial::store {
+namespace {
+
+using rocksdb::IODebugContext;
+using rocksdb::IOOptions;
+using rocksdb::IOStatus;
+using rocksdb::Slice;
+
+class WatchedTable : public rocksdb::FSWritableFileOwnerWrapper {
+ public:
+  WatchedTable(std::unique_ptr<rocksdb::FSWritableFile>&& table, bool is_output,
+               CompactionGuard& guard)
+      : FSWritableFileOwnerWrapper(std::move(table)), is_output_(is_output), guard_(guard) {}
+
+  IOStatus Append(const Slice& data, const IOOptions& options, IODebugContext* debug) override {
+    IOStatus room = look(data.size());
+    return room.ok() ? counted(target()->Append(data, options, debug)) : room;
+  }
+  IOStatus Append(const Slice& data, const IOOptions& options,
+                  const rocksdb::DataVerificationInfo& info, IODebugContext* debug) override {
+    IOStatus room = look(data.size());
+    return room.ok() ? counted(target()->Append(data, options, info, debug)) : room;
+  }
+  IOStatus Sync(const IOOptions& options, IODebugContext* debug) override {
+    return counted(target()->Sync(options, debug));
+  }
+  IOStatus Fsync(const IOOptions& options, IODebugContext* debug) override {
+    return counted(target()->Fsync(options, debug));
+  }
+
+ private:
+  IOStatus counted(IOStatus status) {
+    guard_.on_table_call();
+    return status;
+  }
+
+  // From the second mebibyte on, at each.
+  IOStatus look(uint64_t bytes) {
+    if (!is_output_) return IOStatus::OK();
+    unseen_bytes_ += bytes;
+    if (unseen_bytes_ <= small_compaction_bytes) return IOStatus::OK();
+    unseen_bytes_ = bytes;
+    if (guard_.has_room_for(bytes)) return IOStatus::OK();
+    return IOStatus::NoSpace(too_little_room);
+  }
+
+  const bool is_output_;  // Of a compaction.
+  CompactionGuard& guard_;
+  uint64_t unseen_bytes_ = 0;  // Since the last look.
+};
+
+}  // namespace
+
+uint64_t CompactionGuard::reserve_bytes() const {
+  return compactions_leave_bytes(options_, log_bytes());
+}
+
+// Where nobody can say how much is free, a compaction is not to blame.
+bool CompactionGuard::has_room_for(uint64_t bytes) const {
+  const Result<uint64_t> free_bytes = free_bytes_of(options_.data_dir, options_);
+  return !free_bytes.ok() || *free_bytes >= reserve_bytes() + bytes;
+}
+
+void CompactionGuard::on_log_begun(uint64_t number) {
+  const std::lock_guard lock(mutex_);
+  logs_[number] = written_bytes_;
+}
+
+void CompactionGuard::on_log_removed(uint64_t number) {
+  const std::lock_guard lock(mutex_);
+  logs_.erase(number);
+}
+
+uint64_t CompactionGuard::log_bytes() const {
+  const std::lock_guard lock(mutex_);
+  return logs_.empty() ? 0 : written_bytes_ - logs_.begin()->second;
+}
+
+void CompactionGuard::on_output(const std::string& path) {
+  const std::lock_guard lock(mutex_);
+  outputs_.insert(path);
+}
+
+bool CompactionGuard::takes_output(const std::string& path) {
+  const std::lock_guard lock(mutex_);
+  return outputs_.erase(path) > 0;
+}
+
+bool is_stopped_compaction(const rocksdb::Status& status) {
+  return status.IsNoSpace() && status.ToString().find(too_little_room) != std::string::npos;
+}
+
+std::unique_ptr<rocksdb::FSWritableFile> CompactionGuard::watch(
+    std::unique_ptr<rocksdb::FSWritableFile>&& table, const std::string& path) {
+  return std::make_unique<WatchedTable>(std::move(table), takes_output(path), *this);
+}
+
+}  // namespace perennial::store
