@@ -24,7 +24,8 @@ Core::Core(Options options)
                .answers_bytes_max = options_.output_total_bytes_max}),
       loans_(budget_, options_.output_little_bytes),
       bodies_(options_.body_cache_bytes, budget_, loans_),
-      waits_(budget_, options_.output_little_bytes, options_.reads_max) {}
+      waits_(budget_, options_.output_little_bytes, options_.reads_max),
+      checkpoints_(options_.temporary_checkpoints_max) {}
 
 Core::~Core() = default;
 
@@ -108,7 +109,7 @@ void Core::on_close(ConnId id, Nanos now) {
   CHECK(found != connections_.end());
   drop_large_answers(*found->second);
   connections_.erase(found);
-  give_up_temporary(id);
+  checkpoints_.on_close(id);
   apply({.now = now, .conn = id, .room = room(), .event = engine::Closed{}}, {});
 }
 

@@ -16,6 +16,7 @@
 #include "cmd/perenniald/core/body_cache.h"
 #include "cmd/perenniald/core/body_loans.h"
 #include "cmd/perenniald/core/body_waits.h"
+#include "cmd/perenniald/core/checkpoint_requests.h"
 #include "cmd/perenniald/core/company.h"
 #include "cmd/perenniald/core/memory_budget.h"
 #include "cmd/perenniald/core/outbox.h"
@@ -55,13 +56,6 @@ struct Options {
   // Asked when a client asks for stats.
   std::function<ProcessFacts()> process_facts = {};
   std::function<StoreFacts()> store_facts = {};
-};
-
-// What a checkpoint holds: every batch up to this one, and so many jobs.
-struct Cut {
-  BatchIndex index = 0;
-  StateCounts jobs;  // `urgent` is 0: it is not on disk.
-  bool temporary = false;
 };
 
 // Joins parser, engine, outboxes and the open batch, without a socket, a clock or a thread: whoever
@@ -170,11 +164,9 @@ class Core {
   // The same while the committer is busy, when no batch can go, however long it is due.
   std::optional<Nanos> next_tick() const;
 
-  // ---- Checkpoints. One is made at a time. Those who ask before it is settled what it holds share
-  // it; those who ask later share the next. A temporary one is one connection's, is cut between two
-  // of the others' cuts, and is given up when that connection closes or asks for another.
+  // ---- Checkpoints: checkpoint_requests.h.
   // Asks for one on nobody's behalf: the schedule's.
-  void want_checkpoint() { checkpoints_.wanted = true; }
+  void want_checkpoint() { checkpoints_.want(); }
   // If one is wanted and none is being made, settles what it holds: all that has happened. From
   // then on it counts as being made. REQUIRES: what the last take_cut() gave is cut.
   void settle_cut(Nanos now);
@@ -187,12 +179,12 @@ class Core {
   // The same of a temporary cut.
   void on_temporary_checkpoint(const Reply& answer);
   // All temporary ones, because every connection ends.
-  void give_up_temporaries();
+  void give_up_temporaries() { checkpoints_.give_up_all(); }
   // Paths of temporary checkpoints that are to be removed now: they belong to nobody any more.
-  std::vector<std::string> take_given_up() { return std::exchange(checkpoints_.given_up, {}); }
+  std::vector<std::string> take_given_up() { return checkpoints_.take_given_up(); }
   // Answers all who wait for one with this failure, and from here on all who ask. One whose cut was
   // taken still ends with on_checkpoint().
-  void refuse_checkpoints(std::string reason);
+  void refuse_checkpoints(const std::string& reason);
 
   // Whether anything is held for batches that are not answerable yet.
   bool quiet() const;
@@ -239,8 +231,6 @@ class Core {
   void resume_held_puts(Nanos now);
   bool may_resume_puts() const;
   void on_checkpoint_asked(Connection& conn, const Checkpoint& asked, Nanos now);
-  void on_temporary_asked(Connection& conn);
-  void give_up_temporary(ConnId conn);
   void reply_to(Connection& conn, const Reply& reply);
   void reply_to(std::vector<ConnId>&& conns, const Reply& reply);
   void seal_open(Nanos now);
@@ -300,21 +290,7 @@ class Core {
   };
   std::deque<Holders> holders_;
 
-  struct Checkpoints {
-    bool wanted = false;
-    bool being_made = false;      // From settle_cut() to on_checkpoint().
-    std::optional<Cut> cut;       // Settled, and not yet taken.
-    std::vector<ConnId> waiting;  // They get the next.
-    std::vector<ConnId> sharing;  // They get the one that is being made.
-    std::string refused_because;  // Empty: they are not refused.
-
-    std::deque<ConnId> temporary_waiting;  // Each gets one of its own, in this order.
-    bool temporary_being_cut = false;      // From settle_cut() to on_temporary_checkpoint().
-    std::optional<ConnId> temporary_for;   // Who waits for that one, if somebody still does.
-    absl::flat_hash_map<ConnId, std::string> temporary_held;  // Their paths.
-    std::vector<std::string> given_up;                        // Paths.
-  };
-  Checkpoints checkpoints_;
+  CheckpointRequests checkpoints_;
 
   std::vector<ConnId> changed_;
   std::deque<ConnId> runnable_;   // Those with something to be run, by how long they have waited.
