@@ -18,13 +18,13 @@ constexpr size_t shared_bytes_min = 16 << 10;
 void Core::push_scratch(Connection& conn, BatchIndex after) {
   spent_ += scratch_.size();
   if (waits_.is_large(scratch_.size())) {
-    conn.outbox.push(after, {}, loans_.lend_text(Body(scratch_)), {});
+    conn.replies.outbox.push(after, {}, loans_.lend_text(Body(scratch_)), {});
   } else {
-    conn.outbox.push(after, scratch_);
+    conn.replies.outbox.push(after, scratch_);
   }
   // The room of a great answer is not kept.
   if (scratch_.capacity() > scratch_bytes_max) scratch_ = {};
-  hold(conn, after);
+  held_.hold(conn.id, conn.replies, after);
 }
 
 // ---- Bodies.
@@ -39,18 +39,18 @@ void Core::answer_job(Connection& conn, const JobReply& reply, BatchIndex after)
   const Body* const cached = bodies_.find(reply.id);
   CHECK(cached == nullptr || cached->size() == reply.body_bytes);
   if (cached != nullptr && !is_shared(reply.body_bytes)) {
-    conn.outbox.push(after, scratch_, *cached, wire::job_tail);
+    conn.replies.outbox.push(after, scratch_, *cached, wire::job_tail);
   } else if (BodyLoans::Loan loan = borrow(reply)) {
-    conn.outbox.push(after, scratch_, std::move(loan), wire::job_tail);
+    conn.replies.outbox.push(after, scratch_, std::move(loan), wire::job_tail);
   } else {
     constexpr size_t head_bytes = 64;
-    const uint64_t slot = conn.outbox.open_slot(after, reply.body_bytes + head_bytes);
+    const uint64_t slot = conn.replies.outbox.open_slot(after, reply.body_bytes + head_bytes);
     if (waits_.add({conn.id, slot, reply})) {
       large_answers_.push_back({.bytes = reply.body_bytes, .job = reply.id});
     }
     if (waits_.is_large(reply.body_bytes) && waits_.is_waiting(reply.id)) ++conn.queued_answers;
   }
-  hold(conn, after);
+  held_.hold(conn.id, conn.replies, after);
 }
 
 // A body that is in memory, if this answer may have it now.
@@ -70,16 +70,16 @@ void Core::fill_slot(const BodyWaiter& waiter, const Body* body) {
   scratch_.clear();
   if (body == nullptr) {
     wire::append_reply(scratch_, Word::InternalError);
-    conn->outbox.fill_slot(waiter.slot, scratch_, Body(), {});
+    conn->replies.outbox.fill_slot(waiter.slot, scratch_, Body(), {});
   } else {
     wire::append_job_head(scratch_, waiter.reply);
     if (BodyLoans::Loan loan = loans_.borrow(waiter.reply.id)) {
-      conn->outbox.fill_slot(waiter.slot, scratch_, std::move(loan), wire::job_tail);
+      conn->replies.outbox.fill_slot(waiter.slot, scratch_, std::move(loan), wire::job_tail);
     } else {
-      conn->outbox.fill_slot(waiter.slot, scratch_, *body, wire::job_tail);
+      conn->replies.outbox.fill_slot(waiter.slot, scratch_, *body, wire::job_tail);
     }
   }
-  conn->outbox.release(answerable_);
+  conn->replies.outbox.release(batches_.answerable());
   after_progress(*conn);
 }
 

@@ -34,15 +34,15 @@ void Core::on_checkpoint_asked(Connection& conn, const Checkpoint& asked, Nanos 
 // same moment.
 void Core::settle_cut(Nanos now) {
   if (!checkpoints_.may_settle()) return;
-  if (!open_.empty()) seal_open(now);
+  batches_.seal(now);
   StateCounts jobs = engine_.state_counts();
   jobs.urgent = 0;
-  checkpoints_.settle(open_index_ - 1, jobs);
+  checkpoints_.settle(batches_.open_index() - 1, jobs);
 }
 
 std::optional<Cut> Core::take_cut() {
   const std::optional<Cut>& cut = checkpoints_.settled();
-  if (!cut || (!sealed_.empty() && sealed_.front().index() <= cut->index)) return std::nullopt;
+  if (!cut || !batches_.has_taken(cut->index)) return std::nullopt;
   return checkpoints_.take();
 }
 

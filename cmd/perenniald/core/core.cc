@@ -1,7 +1,6 @@
 #include "cmd/perenniald/core/core.h"
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 
 #include "cmd/perenniald/core/connection.h"
@@ -25,13 +24,14 @@ Core::Core(Options options)
       loans_(budget_, options_.output_little_bytes),
       bodies_(options_.body_cache_bytes, budget_, loans_),
       waits_(budget_, options_.output_little_bytes, options_.reads_max),
+      batches_({.bytes_max = options_.batch_bytes_max, .idle = options_.sync_idle}),
+      held_(batches_),
       checkpoints_(options_.temporary_checkpoints_max) {}
 
 Core::~Core() = default;
 
 void Core::resume(BatchIndex last_index, JobId next_id, Nanos now) {
-  open_index_ = last_index + 1;
-  last_promised_ = answerable_ = durable_ = last_index;
+  batches_.resume(last_index);
   bodies_.unpin(last_index);
   output_.clear();
   const Status restored = engine_.finish_restore(next_id, output_);
@@ -61,7 +61,7 @@ void Core::tick(Nanos now) {
   apply({.now = now, .room = room(), .event = tick}, {});
   if (!tick.go_on) return;
   const std::optional<Nanos> next = engine_.next_deadline();
-  if (next && *next <= now) moves_left_in_ = open_index_;
+  if (next && *next <= now) moves_left_in_ = batches_.open_index();
 }
 
 void Core::on_open(ConnId conn, Nanos now, bool may_checkpoint) {
@@ -228,8 +228,8 @@ void Core::handle(Connection& conn, wire::Step&& step, Nanos now) {
 // Every answer waits for the batches before it.
 bool Core::must_hold_puts() const {
   constexpr size_t sealed_max = 4;
-  return store_is_behind_ || sealed_.size() > sealed_max ||
-         pending_bytes_ > options_.pending_bytes_max;
+  return store_is_behind_ || batches_.sealed_count() > sealed_max ||
+         batches_.pending_bytes() > options_.pending_bytes_max;
 }
 
 // A kick may have millions of jobs to move, and so may the end of a connection or of a delay that
@@ -238,7 +238,7 @@ bool Core::must_hold_puts() const {
 // moves went into, whatever else those hold. At the start there is nobody who waits.
 bool Core::must_hold_moves() const {
   constexpr BatchIndex batches_ahead_max = 2;
-  return !connections_.empty() && moves_left_in_ > answerable_ + batches_ahead_max;
+  return !connections_.empty() && moves_left_in_ > batches_.answerable() + batches_ahead_max;
 }
 
 // Without room on the disk they need not wait: they are refused.
@@ -275,30 +275,22 @@ void Core::apply(engine::Input&& input, Body&& body) {
 
 void Core::absorb_transitions(Body&& body, Nanos now) {
   if (output_.transitions.empty()) return;
-  // A batch takes all of an input or nothing, so that a tube's row and its first job stay together.
-  if (!open_.empty() &&
-      (open_is_full() || open_.bytes() + body.size() > options_.batch_bytes_max)) {
-    seal_open(now);
-  }
-  if (open_.empty()) open_since_ = now;
-  const size_t bytes_before = open_.bytes();
+  batches_.begin_input(body.size(), now);
   for (const Transition& transition : output_.transitions) {
     std::string_view view;
     if (const auto* const moved = std::get_if<JobMoved>(&transition)) {
       // At most one job comes with an input, and the body is its.
       if (!moved->before) {
-        view = bodies_.insert(moved->id, std::exchange(body, Body()), open_index_);
+        view = bodies_.insert(moved->id, std::exchange(body, Body()), batches_.open_index());
       }
       if (!moved->after) {
         rescue_body(moved->id);
-        bodies_.erase(moved->id, open_index_);
+        bodies_.erase(moved->id, batches_.open_index());
       }
-      if (moved->after && moved->promised) promises_.on_promise(moved->id, open_index_);
+      if (moved->after && moved->promised) held_.on_promise(moved->id);
     }
-    open_.add(transition, view);
+    batches_.add(transition, view);
   }
-  pending_bytes_ += open_.bytes() - bytes_before;
-  if (open_.promised()) last_promised_ = open_index_;
 }
 
 void Core::absorb_replies() {
@@ -316,18 +308,8 @@ void Core::reply_to(Connection& conn, const Reply& reply) {
   touch(conn);
 }
 
-// The newest batch that a reply could tell of. Most could tell of anything that has happened, if
-// only by what is not there any more. RESERVED says something of one job: that it is there, and how
-// it came to be ready. The reservation itself is nothing that a crash could undo for anybody.
-BatchIndex Core::newest_told(const Reply& reply) const {
-  const auto* const job = std::get_if<JobReply>(&reply);
-  const bool reserved = job != nullptr && job->kind == JobReply::Kind::Reserved;
-  return reserved ? promises_.newest(job->id) : last_promised_;
-}
-
 void Core::answer(Connection& conn, const Reply& reply) {
-  // Never before what the same client was answered before.
-  const BatchIndex after = std::max({newest_told(reply), conn.listed_for, answerable_});
+  const BatchIndex after = held_.after(reply, conn.replies);
   if (const auto* const job = std::get_if<JobReply>(&reply)) return answer_job(conn, *job, after);
   scratch_.clear();
   if (const auto* const stats = std::get_if<std::unique_ptr<EngineStats>>(&reply)) {
@@ -338,18 +320,6 @@ void Core::answer(Connection& conn, const Reply& reply) {
     wire::append_reply(scratch_, reply);
   }
   push_scratch(conn, after);
-}
-
-void Core::hold(Connection& conn, BatchIndex after) {
-  if (after <= answerable_) return conn.outbox.release(answerable_);
-  if (conn.listed_for == after) return;
-  conn.listed_for = after;
-  if (after == open_index_ && conn.answered_in == company_.round()) company_.on_one();
-  // Nearly always for the newest, or the one before.
-  auto place = holders_.end();
-  while (place != holders_.begin() && std::prev(place)->after >= after) --place;
-  if (place == holders_.end() || place->after != after) place = holders_.insert(place, {after, {}});
-  place->conns.push_back(conn.id);
 }
 
 }  // namespace perennial::core

@@ -13,14 +13,13 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "cmd/perenniald/core/batch_queue.h"
 #include "cmd/perenniald/core/body_cache.h"
 #include "cmd/perenniald/core/body_loans.h"
 #include "cmd/perenniald/core/body_waits.h"
 #include "cmd/perenniald/core/checkpoint_requests.h"
-#include "cmd/perenniald/core/company.h"
+#include "cmd/perenniald/core/held_replies.h"
 #include "cmd/perenniald/core/memory_budget.h"
-#include "cmd/perenniald/core/outbox.h"
-#include "cmd/perenniald/core/promises.h"
 #include "engine/engine.h"
 #include "engine/types/status.h"
 #include "store/batch/batch.h"
@@ -114,7 +113,7 @@ class Core {
   // that have been written come back with recycle(). `took`: how long the last one took until it
   // was synced; 0 if nobody waits for syncs.
   void on_durable(BatchIndex answerable, BatchIndex durable, Nanos now, Nanos took = 0);
-  void recycle(store::Batch&& batch);
+  void recycle(store::Batch&& batch) { batches_.recycle(std::move(batch)); }
   // The body that was read of a job, or why there is none: NotFound or Corruption. (An I/O error
   // ends the process; it must not come here.)
   void on_body(JobId job, Result<Body> body, Nanos now);
@@ -136,16 +135,16 @@ class Core {
   // Each ends with on_body(); no job has two at a time.
   std::vector<BodyRead> take_reads() { return waits_.take_reads(); }
   // Whether a batch should go to the committer now, if that is idle.
-  bool batch_due(Nanos now) const;
+  bool batch_due(Nanos now) const { return batches_.is_due(now, held_.wait_until()); }
   // Whether the next batch has become so large that it should not wait for the end of the turn.
-  bool batch_is_large() const;
+  bool batch_is_large() const { return batches_.is_large(); }
   // Of the clients that the last batch answered, how many have nothing in the open batch yet. 0
   // also when that should not wait for them: there is none, or it is large, or others are before
   // it.
   size_t missing_company() const;
   // The next batch, sealed. REQUIRES: there is one (has_batch()), and no read is left to take.
   store::Batch take_batch(Nanos now);
-  bool has_batch() const;
+  bool has_batch() const { return !batches_.empty(); }
   // The connections that have output, or should be read again or no longer, or closed. Each once.
   void take_changed(std::vector<ConnId>& changed);
   bool has_changed() const { return !changed_.empty(); }
@@ -187,7 +186,7 @@ class Core {
   void refuse_checkpoints(const std::string& reason);
 
   // Whether anything is held for batches that are not answerable yet.
-  bool quiet() const;
+  bool quiet() const { return batches_.is_settled(); }
   uint64_t jobs_damaged() const;
   // Jobs, bodies, and all that connections hold.
   size_t memory_bytes() const;
@@ -211,7 +210,6 @@ class Core {
   void absorb_transitions(Body&& body, Nanos now);
   void absorb_replies();
   void absorb_names_parts();
-  BatchIndex newest_told(const Reply& reply) const;
   void answer(Connection& conn, const Reply& reply);
   void answer_job(Connection& conn, const JobReply& reply, BatchIndex after);
   bool is_shared(size_t body_bytes) const;
@@ -223,8 +221,6 @@ class Core {
   void begin_body(JobId job);
   void rescue_body(JobId job);
   void drop_large_answers(const Connection& conn);
-  void hold(Connection& conn, BatchIndex after);
-  void release_holders(Nanos now, Nanos took);
   bool must_hold_puts() const;
   bool must_hold_moves() const;
   void tick(Nanos now);
@@ -233,8 +229,6 @@ class Core {
   void on_checkpoint_asked(Connection& conn, const Checkpoint& asked, Nanos now);
   void reply_to(Connection& conn, const Reply& reply);
   void reply_to(std::vector<ConnId>&& conns, const Reply& reply);
-  void seal_open(Nanos now);
-  bool open_is_full() const;
   bool room() const;
   bool room_for(const Body& body) const;
   size_t memory_left() const;
@@ -267,29 +261,10 @@ class Core {
   uint64_t spent_ = 0;   // What all that was run has cost: Options::run_cost_max.
   Nanos caught_up_ = 0;  // The turn in which what was due was last looked at.
 
-  // Batches: one open, some sealed and waiting for the committer.
-  store::Batch open_;
-  BatchIndex open_index_ = 1;
-  BatchIndex moves_left_in_ =
-      0;  // Open when the last Tick that went on had to leave some for later.
-  Nanos open_since_ = 0;
-  std::deque<store::Batch> sealed_;
-  std::vector<store::Batch> spare_;
-  BatchIndex last_promised_ = 0;  // The newest batch that holds a promised transition.
-  Promises promises_;
-  BatchIndex answerable_ = 0;
-  BatchIndex durable_ = 0;
-  Company company_;           // Of the open batch.
-  size_t pending_bytes_ = 0;  // Of batches that are not answerable yet, the open one among them.
-  std::deque<std::pair<BatchIndex, size_t>> pending_sizes_;
-
-  // Which connections hold replies for which batch, oldest batch first.
-  struct Holders {
-    BatchIndex after;
-    std::vector<ConnId> conns;
-  };
-  std::deque<Holders> holders_;
-
+  BatchQueue batches_;
+  HeldReplies held_;
+  // Open when the last Tick that went on had to leave some for later.
+  BatchIndex moves_left_in_ = 0;
   CheckpointRequests checkpoints_;
 
   std::vector<ConnId> changed_;

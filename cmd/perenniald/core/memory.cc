@@ -33,7 +33,8 @@ size_t Core::output_limit() const {
 // Whether its next command may run. Of those who wait for bodies each is looked at again when one
 // of its own has come.
 bool Core::may_run(const Connection& conn) const {
-  const bool waits_for_reads = waits_.count() >= options_.reads_max && conn.outbox.open_slots() > 0;
+  const bool waits_for_reads =
+      waits_.count() >= options_.reads_max && conn.replies.outbox.open_slots() > 0;
   return !waits_for_reads && conn.may_run(output_limit());
 }
 
@@ -58,7 +59,7 @@ size_t Core::disk_room() const {
   // Of bodies that are no larger the mark itself takes care.
   constexpr uint64_t small_body_bytes = 1 << 20;
   const uint64_t whole = (disk_left_.bytes + disk_left_.slack_bytes) / times_written;
-  const uint64_t left = whole - std::min<uint64_t>(whole, pending_bytes_);
+  const uint64_t left = whole - std::min<uint64_t>(whole, batches_.pending_bytes());
   return std::min(left, std::max(disk_left_.bytes / times_written, small_body_bytes));
 }
 

@@ -1,6 +1,5 @@
 // Core's part in listings that take several turns.
 
-#include <algorithm>
 #include <string_view>
 
 #include "cmd/perenniald/core/connection.h"
@@ -21,9 +20,9 @@ void Core::absorb_names_parts() {
     for (const ConnId id : part.conns) {
       Connection* const conn = find(id);
       CHECK(conn != nullptr);
-      const BatchIndex after = std::max({last_promised_, conn->listed_for, answerable_});
-      conn->outbox.push(after, head, loans_.share(text), tail);
-      hold(*conn, after);
+      const BatchIndex after = held_.after_all(conn->replies);
+      conn->replies.outbox.push(after, head, loans_.share(text), tail);
+      held_.hold(id, conn->replies, after);
       if (part.is_last) {
         conn->unanswered = false;
         make_runnable(*conn);
