@@ -42,20 +42,14 @@ void Core::on_written(ConnId id, size_t bytes) {
 
 // Something of this connection has left or may leave: it may be able to go on.
 void Core::after_progress(Connection& conn) {
-  count(conn);
   // Not for each body by itself: the backlog is moved every time.
   const bool more_come =
       conn.replies.outbox.open_slots() > 0 && waits_.count() > options_.reads_max / 2;
   if (may_run(conn) && !more_come) make_runnable(conn);
-  list_if_news(conn);
+  touch(conn);
 }
 
 void Core::touch(Connection& conn) {
-  count(conn);
-  list_if_news(conn);
-}
-
-void Core::list_if_news(Connection& conn) {
   if (conn.changed || !has_news(conn)) return;
   conn.changed = true;
   changed_.push_back(conn.id);
@@ -96,7 +90,7 @@ bool Core::wants_reading(const Connection& conn) const {
   const size_t backlog_max = conn.runnable
                                  ? std::min(runnable_bytes_max, options_.pipeline_bytes_max)
                                  : options_.pipeline_bytes_max;
-  return conn.backlog_bytes() < backlog_max && conn.output_bytes() < output_limit();
+  return conn.backlog.size() < backlog_max && conn.output_bytes() < output_limit();
 }
 
 bool Core::finished(ConnId id) const {
@@ -105,7 +99,7 @@ bool Core::finished(ConnId id) const {
 }
 
 bool Core::is_finished(const Connection& conn) const {
-  const bool all_run = conn.quitting || (conn.at_end && conn.backlog_bytes() == 0);
+  const bool all_run = conn.quitting || (conn.at_end && conn.backlog.empty());
   return all_run && !conn.unanswered && conn.replies.outbox.empty();
 }
 

@@ -3,9 +3,9 @@
 #include <cstddef>
 #include <optional>
 #include <span>
-#include <string>
 #include <utility>
 
+#include "cmd/perenniald/core/backlog.h"
 #include "cmd/perenniald/core/core.h"
 
 namespace perennial::core {
@@ -13,14 +13,18 @@ namespace perennial::core {
 // What core knows of one connection.
 struct Core::Connection {
   Connection(ConnId conn, uint32_t job_bytes_max, bool checkpoints, MemoryBudget& budget)
-      : id(conn), may_checkpoint(checkpoints), parser(job_bytes_max), charge(budget) {}
+      : id(conn),
+        may_checkpoint(checkpoints),
+        parser(job_bytes_max),
+        replies{.outbox = Outbox(budget)},
+        backlog(budget),
+        charge(budget, own_use()) {}
 
   const ConnId id;
   const bool may_checkpoint;  // Whether `checkpoint` is a command for it.
   wire::Parser parser;
   HeldReplies::Held replies;
-  std::string backlog;      // Bytes that came while a command before them was unanswered.
-  size_t backlog_at = 0;    // The first of them that has not been parsed.
+  Backlog backlog;
   bool unanswered = false;  // A command is with the engine, or waits for a checkpoint.
   bool at_end = false;      // The client will send nothing more.
   bool quitting = false;    // quit was run: what follows it is not.
@@ -30,25 +34,36 @@ struct Core::Connection {
   bool runnable = false;                         // Listed in runnable_.
   std::optional<std::pair<Put, Body>> held_put;  // Waits until fewer bytes are pending.
   size_t queued_answers = 0;    // In large_answers_, those of others who share its body too.
-  MemoryBudget::Charge charge;  // use(), as it was when it was last counted.
+  MemoryBudget::Charge charge;  // own_use().
 
-  size_t backlog_bytes() const { return backlog.size() - backlog_at; }
-  void keep(std::span<const char> bytes) { backlog.append(bytes.data(), bytes.size()); }
-  // The first `taken` of the backlog have been parsed. What is left is moved to the front when that
-  // is little.
-  void keep_rest(std::string&& of, size_t taken) {
-    const bool move = taken > of.size() / 2;
-    backlog = move ? of.substr(taken) : std::move(of);
-    backlog_at = move ? 0 : taken;
-  }
   // Answers that have not left.
   size_t output_bytes() const { return replies.outbox.bytes(); }
-  // Itself, and all that waits: what has not been run, or not been sent.
-  MemoryUse use() const {
+  // The only way in to parser and held_put, so that what they hold is counted.
+  wire::Step feed(std::span<const char> bytes, size_t body_room) {
+    wire::Step step = parser.feed(bytes, body_room);
+    charge.set(own_use());
+    return step;
+  }
+  void hold_put(const Put& put, Body&& body) {
+    held_put.emplace(put, std::move(body));
+    charge.set(own_use());
+  }
+  std::pair<Put, Body> take_held_put() {
+    auto held = *std::exchange(held_put, std::nullopt);
+    charge.set(own_use());
+    return held;
+  }
+  // Itself, its parser, and a put that waits. Backlog and outbox count themselves.
+  MemoryUse own_use() const {
     const size_t put_bytes = held_put ? held_put->second.capacity() : 0;
-    return {.memory = sizeof(Connection) + parser.held_bytes() + backlog.capacity() + put_bytes +
-                      replies.outbox.memory_bytes(),
-            .answers = replies.outbox.own_bytes()};
+    return {.memory = sizeof(Connection) + parser.held_bytes() + put_bytes};
+  }
+  // All that it holds.
+  MemoryUse use() const {
+    MemoryUse all = own_use();
+    all += replies.outbox.use();
+    all += {.memory = backlog.memory_bytes()};
+    return all;
   }
   bool may_run(size_t output_limit) const {
     return !unanswered && !held_put && !quitting && queued_answers == 0 &&

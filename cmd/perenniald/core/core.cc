@@ -67,7 +67,6 @@ void Core::tick(Nanos now) {
 void Core::on_open(ConnId conn, Nanos now, bool may_checkpoint) {
   catch_up(now);
   auto opened = std::make_unique<Connection>(conn, options_.job_bytes_max, may_checkpoint, budget_);
-  count(*opened);
   CHECK(connections_.emplace(conn, std::move(opened)).second);
   apply({.now = now, .conn = conn, .room = room(), .event = engine::Opened{}}, {});
 }
@@ -77,12 +76,12 @@ void Core::on_bytes(ConnId id, std::span<const char> bytes, Nanos now, bool late
   CHECK(conn != nullptr);
   catch_up(now);
   const bool waits = later || conn->runnable;
-  if (!waits && conn->backlog_bytes() == 0) {
+  if (!waits && conn->backlog.empty()) {
     const size_t taken = run(*conn, bytes, now);
-    if (taken < bytes.size() && !conn->quitting) conn->keep(bytes.subspan(taken));
+    if (taken < bytes.size() && !conn->quitting) conn->backlog.keep(bytes.subspan(taken));
     return end_run(*conn);
   }
-  conn->keep(bytes);
+  conn->backlog.keep(bytes);
   if (!waits) return run_backlog(*conn, now);
   make_runnable(*conn);
   touch(*conn);
@@ -142,10 +141,9 @@ size_t Core::run(Connection& conn, std::span<const char> bytes, Nanos now) {
   const uint64_t enough = spent_ + options_.run_cost_max;
   size_t taken = 0;
   while (taken < bytes.size() && spent_ < enough && may_run(conn)) {
-    wire::Step step = conn.parser.feed(bytes.subspan(taken), body_room(conn));
+    wire::Step step = conn.feed(bytes.subspan(taken), body_room(conn));
     taken += step.consumed;
     spent_ += command_cost + step.consumed / bytes_per_cost;
-    count(conn);
     if (step.stranger) refuse(conn, *step.stranger);
     if (step.command) handle(conn, std::move(step), now);
   }
@@ -154,7 +152,7 @@ size_t Core::run(Connection& conn, std::span<const char> bytes, Nanos now) {
 
 // What it had no time for waits for its next turn, behind those who wait already.
 void Core::end_run(Connection& conn) {
-  if (conn.backlog_bytes() > 0 && may_run(conn)) make_runnable(conn);
+  if (!conn.backlog.empty() && may_run(conn)) make_runnable(conn);
   touch(conn);
 }
 
@@ -170,16 +168,15 @@ std::optional<wire::Stranger> Core::stranger(ConnId id) const {
 }
 
 void Core::run_backlog(Connection& conn, Nanos now) {
-  // The parser is given the backlog itself: nothing is added to it before run() returns.
-  std::string backlog = std::exchange(conn.backlog, {});
-  size_t taken = std::exchange(conn.backlog_at, 0);
-  taken += run(conn, std::span(backlog).subspan(taken), now);
-  if (!conn.quitting) conn.keep_rest(std::move(backlog), taken);
+  // The parser is given the backlog itself.
+  Backlog::Taken backlog = conn.backlog.take();
+  backlog.at += run(conn, std::span(backlog.bytes).subspan(backlog.at), now);
+  if (!conn.quitting) conn.backlog.put_back(std::move(backlog));
   end_run(conn);
 }
 
 void Core::make_runnable(Connection& conn) {
-  if (conn.runnable || conn.backlog_bytes() == 0) return;
+  if (conn.runnable || conn.backlog.empty()) return;
   conn.runnable = true;
   runnable_.push_back(conn.id);
 }
@@ -217,7 +214,7 @@ void Core::handle(Connection& conn, wire::Step&& step, Nanos now) {
   const bool has_room = !step.no_room && room_for(step.body);
   // One that is refused adds nothing to what is to be written.
   if (put != nullptr && has_room && must_hold_puts()) {
-    conn.held_put.emplace(*put, std::move(step.body));
+    conn.hold_put(*put, std::move(step.body));
     held_puts_.push_back(conn.id);
     return;
   }
@@ -254,9 +251,7 @@ void Core::resume_held_puts(Nanos now) {
     Connection* const conn = find(held_puts_.front());
     held_puts_.pop_front();
     if (conn == nullptr) continue;
-    auto [put, body] = std::move(*conn->held_put);
-    conn->held_put.reset();
-    count(*conn);
+    auto [put, body] = conn->take_held_put();
     const bool has_room = room_for(body);
     apply({.now = now, .conn = conn->id, .room = has_room, .event = Command{put}}, std::move(body));
   }

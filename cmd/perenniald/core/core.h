@@ -238,11 +238,9 @@ class Core {
   bool may_run(const Connection& conn) const;
   void push_scratch(Connection& conn, BatchIndex after);
   void touch(Connection& conn);
-  void list_if_news(Connection& conn);
   bool has_news(const Connection& conn) const;
   bool wants_reading(const Connection& conn) const;
   bool is_finished(const Connection& conn) const;
-  void count(Connection& conn);
   void after_progress(Connection& conn);
   void make_runnable(Connection& conn);
   Connection* find(ConnId conn) const;

@@ -8,11 +8,6 @@
 
 namespace perennial::core {
 
-// Called after everything that can change what it holds.
-void Core::count(Connection& conn) {
-  conn.charge.set(conn.use());
-}
-
 void Core::check() const {
   MemoryUse all = loans_.use();
   all += waits_.use();

@@ -20,6 +20,11 @@ void forget(std::vector<T>& all) {
 }  // namespace
 
 void Outbox::push(BatchIndex after, std::string_view bytes) {
+  append(after, bytes);
+  recount();
+}
+
+void Outbox::append(BatchIndex after, std::string_view bytes) {
   held_bytes_ += bytes.size();
   text_.append(bytes);
   if (next_mark_ < marks_.size()) {
@@ -35,18 +40,26 @@ void Outbox::push(BatchIndex after, std::string_view bytes) {
 
 void Outbox::push(BatchIndex after, std::string_view head, const Body& body,
                   std::string_view tail) {
-  push(after, head);
-  push(after, body.view());
-  push(after, tail);
+  append(after, head);
+  append(after, body.view());
+  append(after, tail);
+  recount();
 }
 
 void Outbox::push(BatchIndex after, std::string_view head, BodyLoans::Loan&& body,
                   std::string_view tail) {
-  open_slot(after, 0);
+  add_slot(after, 0);
   fill(marks_.back(), head, std::move(body), tail);
+  recount();
 }
 
 uint64_t Outbox::open_slot(BatchIndex after, size_t bytes) {
+  const uint64_t slot = add_slot(after, bytes);
+  recount();
+  return slot;
+}
+
+uint64_t Outbox::add_slot(BatchIndex after, size_t bytes) {
   CHECK(next_mark_ == marks_.size() || marks_.back().after <= after);
   held_bytes_ += bytes;
   announced_bytes_ += bytes;
@@ -61,11 +74,13 @@ void Outbox::fill_slot(uint64_t slot, std::string_view head, const Body& body,
   fill(mark, head.size() + body.size() + tail.size());
   mark.head.reserve(mark.bytes);
   mark.head.append(head).append(body.view()).append(tail);
+  recount();
 }
 
 void Outbox::fill_slot(uint64_t slot, std::string_view head, BodyLoans::Loan&& body,
                        std::string_view tail) {
   fill(find_slot(slot), head, std::move(body), tail);
+  recount();
 }
 
 Outbox::Mark& Outbox::find_slot(uint64_t slot) {
@@ -111,6 +126,7 @@ void Outbox::release(BatchIndex answerable) {
     ++next_mark_;
   }
   forget_released();
+  recount();
 }
 
 void Outbox::add_ready(std::string_view bytes) {
@@ -139,10 +155,14 @@ std::string_view Outbox::ready() const {
 void Outbox::consume(size_t bytes) {
   CHECK(bytes <= ready().size());
   ready_bytes_ -= bytes;
-  if (!front_.empty() || next_piece_ == pieces_.size()) return front_.consume(bytes);
-  sent_ += bytes;
-  lent_bytes_ -= bytes;
-  if (ready().empty()) next_piece();
+  if (!front_.empty() || next_piece_ == pieces_.size()) {
+    front_.consume(bytes);
+  } else {
+    sent_ += bytes;
+    lent_bytes_ -= bytes;
+    if (ready().empty()) next_piece();
+  }
+  recount();
 }
 
 // The body of the first piece has left.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cmd/perenniald/core/body_loans.h"
+#include "cmd/perenniald/core/memory_budget.h"
 #include "cmd/perenniald/core/text_queue.h"
 #include "engine/types/basic.h"
 #include "engine/types/body.h"
@@ -16,9 +17,13 @@ namespace perennial::core {
 
 // The replies of one connection, in the order of its commands. A reply leaves when the batch that
 // it is tagged with is answerable, when its body has been read, and when all replies before it have
-// left.
+// left. What it holds is counted in the budget.
 class Outbox {
  public:
+  Outbox() = default;
+  // `budget` outlives it.
+  explicit Outbox(MemoryBudget& budget) : charge_(budget) { recount(); }
+
   // Adds a reply that may leave once batch `after` is answerable.
   // REQUIRES: `after` is not below that of any reply still held.
   void push(BatchIndex after, std::string_view bytes);
@@ -54,6 +59,8 @@ class Outbox {
     return own_bytes() - text_.size() - front_.size() + text_.capacity() + front_.capacity() +
            marks_.capacity() * sizeof(Mark) + pieces_.capacity() * sizeof(Piece);
   }
+  // As it is counted in the budget.
+  MemoryUse use() const { return {.memory = memory_bytes(), .answers = own_bytes()}; }
 
  private:
   // A body and what follows it.
@@ -69,12 +76,16 @@ class Outbox {
     std::string head = {};  // Of a slot, and all of one whose body is no piece.
     std::optional<Piece> piece = {};
   };
+  void append(BatchIndex after, std::string_view bytes);
+  uint64_t add_slot(BatchIndex after, size_t bytes);
   Mark& find_slot(uint64_t slot);
   void fill(Mark& mark, size_t bytes);
   void fill(Mark& mark, std::string_view head, BodyLoans::Loan&& body, std::string_view tail);
   void add_ready(std::string_view bytes);
   void forget_released();
   void next_piece();
+  // At the end of everything that can change what it holds.
+  void recount() { charge_.set(use()); }
 
   TextQueue text_;  // The bytes of all marks that are no slot, one behind the other.
   std::vector<Mark> marks_;
@@ -91,6 +102,7 @@ class Outbox {
   size_t next_piece_ = 0;
   size_t sent_ = 0;  // Of the body of the first piece, once there is no text in front of it.
   size_t ready_bytes_ = 0;
+  MemoryBudget::Charge charge_;
 };
 
 }  // namespace perennial::core
