@@ -57,20 +57,20 @@ void Server::restore(const Disk::Found& found) {
 void Server::open(ConnId conn) {
   open_.insert(conn);
   history_.add({.kind = Event::Kind::Opened, .conn = conn, .now = now_});
-  core_->on_open(conn, now_);
+  core_->open(conn, now_);
   pump();
 }
 
 void Server::send(ConnId conn, std::string_view bytes) {
   history_.add({.kind = Event::Kind::Sent, .conn = conn, .now = now_, .bytes = std::string(bytes)});
-  core_->on_bytes(conn, bytes, now_);
+  core_->session(conn)->on_bytes(bytes, now_);
   pump();
 }
 
 void Server::close(ConnId conn) {
   CHECK(open_.erase(conn) == 1);
   history_.add({.kind = Event::Kind::Closed, .conn = conn, .now = now_});
-  core_->on_close(conn, now_);
+  core_->session(conn)->on_close(now_);
   pump();
 }
 
@@ -198,9 +198,9 @@ bool Server::deliver() {
   core_->take_changed(changed);
   for (const ConnId conn : changed) {
     if (!open_.contains(conn)) continue;
-    const std::string output(core_->output(conn));
+    const std::string output(core_->session(conn)->output());
     if (output.empty()) continue;
-    core_->on_written(conn, output.size());
+    core_->session(conn)->on_written(output.size());
     deliver_(conn, output);
   }
   return !changed.empty();

@@ -44,26 +44,26 @@ void CoreHarness::start() {
 
 ConnId CoreHarness::open(bool may_checkpoint) {
   open_.insert(++last_conn_);
-  core_->on_open(last_conn_, now_, may_checkpoint);
+  core_->open(last_conn_, now_, may_checkpoint);
   pump();
   return last_conn_;
 }
 
 void CoreHarness::send(ConnId conn, std::string_view bytes) {
   if (bytes.empty() || !open_.contains(conn)) return;
-  core_->on_bytes(conn, bytes, now_);
+  core_->session(conn)->on_bytes(bytes, now_);
   pump();
 }
 
 void CoreHarness::end(ConnId conn) {
   if (!open_.contains(conn)) return;
-  core_->on_eof(conn, now_);
+  core_->session(conn)->on_eof(now_);
   pump();
 }
 
 void CoreHarness::close(ConnId conn) {
   if (open_.erase(conn) == 0) return;
-  core_->on_close(conn, now_);
+  core_->session(conn)->on_close(now_);
   pump();
 }
 
@@ -186,15 +186,15 @@ bool CoreHarness::deliver() {
   core_->take_changed(changed);
   for (const ConnId conn : changed) {
     if (!open_.contains(conn)) continue;
-    const std::string_view output = core_->output(conn);
+    const std::string_view output = core_->session(conn)->output();
     if (clients_reading_ && !output.empty()) {
       received_[conn].append(output);
-      core_->on_written(conn, output.size());
+      core_->session(conn)->on_written(output.size());
     }
-    if (!core_->finished(conn)) continue;
+    if (!core_->session(conn)->finished()) continue;
     open_.erase(conn);
     closed_.insert(conn);
-    core_->on_close(conn, now_);
+    core_->session(conn)->on_close(now_);
   }
   return !changed.empty();
 }

@@ -30,7 +30,9 @@ class CoreHarness {
   std::string receive(ConnId conn);
   // Whether the server has closed the connection.
   bool closed_by_server(ConnId conn) const { return closed_.contains(conn); }
-  bool reading(ConnId conn) const { return core_->reading(conn); }
+  bool reading(ConnId conn) const {
+    return core_->session(conn) != nullptr && core_->session(conn)->reading();
+  }
 
   // Moves the clock, stopping at each deadline on the way.
   void advance(Nanos by);

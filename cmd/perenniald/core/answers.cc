@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "cmd/perenniald/core/connection.h"
+#include "cmd/perenniald/core/beanstalk_session.h"
 #include "cmd/perenniald/core/core.h"
 #include "engine/types/check.h"
 
@@ -15,7 +15,7 @@ constexpr size_t shared_bytes_min = 16 << 10;
 
 }  // namespace
 
-void Core::push_scratch(Connection& conn, BatchIndex after) {
+void Core::push_scratch(BeanstalkSession& conn, BatchIndex after) {
   spent_ += scratch_.size();
   if (waits_.is_large(scratch_.size())) {
     conn.replies.outbox.push(after, {}, loans_.lend_text(Body(scratch_)), {});
@@ -33,7 +33,7 @@ bool Core::is_shared(size_t body_bytes) const {
   return body_bytes >= shared_bytes_min || waits_.is_large(body_bytes);
 }
 
-void Core::answer_job(Connection& conn, const JobReply& reply, BatchIndex after) {
+void Core::answer_job(BeanstalkSession& conn, const JobReply& reply, BatchIndex after) {
   scratch_.clear();
   wire::append_job_head(scratch_, reply);
   const Body* const cached = bodies_.find(reply.id);
@@ -65,7 +65,7 @@ BodyLoans::Loan Core::borrow(const JobReply& reply) {
 
 // No body: it is damaged.
 void Core::fill_slot(const BodyWaiter& waiter, const Body* body) {
-  Connection* const conn = find(waiter.conn);
+  BeanstalkSession* const conn = find(waiter.conn);
   if (conn == nullptr) return;
   scratch_.clear();
   if (body == nullptr) {
@@ -113,7 +113,7 @@ void Core::begin_body(JobId job) {
   }
   waits_.begin(job);
   for (const BodyWaiter& waiter : waiters) {
-    if (Connection* const conn = find(waiter.conn)) after_progress(*conn);
+    if (BeanstalkSession* const conn = find(waiter.conn)) after_progress(*conn);
   }
 }
 
@@ -146,7 +146,7 @@ void Core::make_large_answer(Nanos now) {
   apply({.now = now, .conn = next.conn, .room = room(), .event = std::move(*next.command)}, {});
 }
 
-void Core::drop_large_answers(const Connection& conn) {
+void Core::drop_large_answers(const BeanstalkSession& conn) {
   if (conn.queued_answers == 0) return;
   std::erase_if(large_answers_, [&](const LargeAnswer& answer) {
     return answer.command ? answer.conn == conn.id : waits_.drop(answer.job, conn.id);

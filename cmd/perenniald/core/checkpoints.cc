@@ -3,7 +3,7 @@
 #include <memory>
 #include <utility>
 
-#include "cmd/perenniald/core/connection.h"
+#include "cmd/perenniald/core/beanstalk_session.h"
 #include "cmd/perenniald/core/core.h"
 
 namespace perennial::core {
@@ -15,7 +15,7 @@ Reply failed(std::string reason) {
 
 }  // namespace
 
-void Core::on_checkpoint_asked(Connection& conn, const Checkpoint& asked, Nanos now) {
+void Core::on_checkpoint_asked(BeanstalkSession& conn, const Checkpoint& asked, Nanos now) {
   if (!conn.may_checkpoint || asked.trailing_junk) {
     const auto kind =
         conn.may_checkpoint ? Malformed::Kind::BadFormat : Malformed::Kind::UnknownCommand;
@@ -63,7 +63,7 @@ void Core::refuse_checkpoints(const std::string& reason) {
 
 void Core::reply_to(std::vector<ConnId>&& conns, const Reply& reply) {
   for (const ConnId id : conns) {
-    if (Connection* const conn = find(id)) reply_to(*conn, reply);
+    if (BeanstalkSession* const conn = find(id)) reply_to(*conn, reply);
   }
 }
 

@@ -3,19 +3,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "cmd/perenniald/core/connection.h"
+#include "cmd/perenniald/core/beanstalk_session.h"
 #include "engine/types/check.h"
 
 namespace perennial::core {
-namespace {
-
-// What a command costs in parser, core and engine, beside what Output::cost and its reply say, and
-// what its bytes do.
-constexpr uint64_t command_cost = 60;
-constexpr size_t bytes_per_cost = 32;
-
-}  // namespace
-
 Core::Core(Options options)
     : options_(std::move(options)),
       engine_(options_.engine),
@@ -44,9 +35,9 @@ bool Core::settled(Nanos now) const {
   return !next || *next > now;
 }
 
-Core::Connection* Core::find(ConnId conn) const {
-  const auto found = connections_.find(conn);
-  return found != connections_.end() ? found->second.get() : nullptr;
+Core::BeanstalkSession* Core::find(ConnId conn) const {
+  const auto found = sessions_.find(conn);
+  return found != sessions_.end() ? found->second.get() : nullptr;
 }
 
 // What is due happens before what is asked, as in beanstalkd: a timer may be a little late.
@@ -64,52 +55,26 @@ void Core::tick(Nanos now) {
   if (next && *next <= now) moves_left_in_ = batches_.open_index();
 }
 
-void Core::on_open(ConnId conn, Nanos now, bool may_checkpoint) {
+Session& Core::open(ConnId conn, Nanos now, bool may_checkpoint) {
   catch_up(now);
-  auto opened = std::make_unique<Connection>(conn, options_.job_bytes_max, may_checkpoint, budget_);
-  CHECK(connections_.emplace(conn, std::move(opened)).second);
+  auto opened = std::make_unique<BeanstalkSession>(*this, conn, may_checkpoint);
+  Session& session = *opened;
+  CHECK(sessions_.emplace(conn, std::move(opened)).second);
   apply({.now = now, .conn = conn, .room = room(), .event = engine::Opened{}}, {});
+  return session;
 }
 
-void Core::on_bytes(ConnId id, std::span<const char> bytes, Nanos now, bool later) {
-  Connection* const conn = find(id);
-  CHECK(conn != nullptr);
-  catch_up(now);
-  const bool waits = later || conn->runnable;
-  if (!waits && conn->backlog.empty()) {
-    const size_t taken = run(*conn, bytes, now);
-    if (taken < bytes.size() && !conn->quitting) conn->backlog.keep(bytes.subspan(taken));
-    return end_run(*conn);
-  }
-  conn->backlog.keep(bytes);
-  if (!waits) return run_backlog(*conn, now);
-  make_runnable(*conn);
-  touch(*conn);
+Session* Core::session(ConnId conn) const {
+  return find(conn);
 }
 
-void Core::on_half_close(ConnId id, Nanos now) {
-  CHECK(find(id) != nullptr);
+void Core::end_session(BeanstalkSession& session, Nanos now) {
+  const ConnId conn = session.id;
   catch_up(now);
-  apply({.now = now, .conn = id, .room = room(), .event = engine::HalfClosed{}}, {});
-}
-
-void Core::on_eof(ConnId id, Nanos now) {
-  Connection* const conn = find(id);
-  CHECK(conn != nullptr);
-  catch_up(now);
-  conn->at_end = true;
-  touch(*conn);
-  on_half_close(id, now);
-}
-
-void Core::on_close(ConnId id, Nanos now) {
-  catch_up(now);
-  const auto found = connections_.find(id);
-  CHECK(found != connections_.end());
-  drop_large_answers(*found->second);
-  connections_.erase(found);
-  checkpoints_.on_close(id);
-  apply({.now = now, .conn = id, .room = room(), .event = engine::Closed{}}, {});
+  drop_large_answers(session);
+  sessions_.erase(conn);
+  checkpoints_.on_close(conn);
+  apply({.now = now, .conn = conn, .room = room(), .event = engine::Closed{}}, {});
 }
 
 void Core::on_timer(Nanos now) {
@@ -135,47 +100,7 @@ uint64_t Core::jobs_damaged() const {
   return engine_.jobs_damaged();
 }
 
-// ---- Bytes to commands.
-
-size_t Core::run(Connection& conn, std::span<const char> bytes, Nanos now) {
-  const uint64_t enough = spent_ + options_.run_cost_max;
-  size_t taken = 0;
-  while (taken < bytes.size() && spent_ < enough && may_run(conn)) {
-    wire::Step step = conn.feed(bytes.subspan(taken), body_room(conn));
-    taken += step.consumed;
-    spent_ += command_cost + step.consumed / bytes_per_cost;
-    if (step.stranger) refuse(conn, *step.stranger);
-    if (step.command) handle(conn, std::move(step), now);
-  }
-  return taken;
-}
-
-// What it had no time for waits for its next turn, behind those who wait already.
-void Core::end_run(Connection& conn) {
-  if (!conn.backlog.empty() && may_run(conn)) make_runnable(conn);
-  touch(conn);
-}
-
-void Core::refuse(Connection& conn, wire::Stranger stranger) {
-  conn.stranger = stranger;
-  conn.quitting = true;
-  ++connections_refused_;
-}
-
-std::optional<wire::Stranger> Core::stranger(ConnId id) const {
-  const Connection* const conn = find(id);
-  return conn != nullptr ? conn->stranger : std::nullopt;
-}
-
-void Core::run_backlog(Connection& conn, Nanos now) {
-  // The parser is given the backlog itself.
-  Backlog::Taken backlog = conn.backlog.take();
-  backlog.at += run(conn, std::span(backlog.bytes).subspan(backlog.at), now);
-  if (!conn.quitting) conn.backlog.put_back(std::move(backlog));
-  end_run(conn);
-}
-
-void Core::make_runnable(Connection& conn) {
+void Core::make_runnable(BeanstalkSession& conn) {
   if (conn.runnable || conn.backlog.empty()) return;
   conn.runnable = true;
   runnable_.push_back(conn.id);
@@ -187,14 +112,14 @@ void Core::run_next(Nanos now) {
   if (may_resume_puts()) return resume_held_puts(now);
   if (may_make_large_answer()) return make_large_answer(now);
   if (runnable_.empty()) return;  // What was due has taken the room.
-  Connection* const conn = find(runnable_.front());
+  BeanstalkSession* const conn = find(runnable_.front());
   runnable_.pop_front();
   if (conn == nullptr) return;
   conn->runnable = false;
-  run_backlog(*conn, now);
+  conn->run_backlog(now);
 }
 
-void Core::handle(Connection& conn, wire::Step&& step, Nanos now) {
+void Core::handle(BeanstalkSession& conn, wire::Step&& step, Nanos now) {
   if (std::holds_alternative<Quit>(*step.command)) {
     conn.quitting = true;
     return;
@@ -235,7 +160,7 @@ bool Core::must_hold_puts() const {
 // moves went into, whatever else those hold. At the start there is nobody who waits.
 bool Core::must_hold_moves() const {
   constexpr BatchIndex batches_ahead_max = 2;
-  return !connections_.empty() && moves_left_in_ > batches_.answerable() + batches_ahead_max;
+  return !sessions_.empty() && moves_left_in_ > batches_.answerable() + batches_ahead_max;
 }
 
 // Without room on the disk they need not wait: they are refused.
@@ -248,7 +173,7 @@ void Core::resume_held_puts(Nanos now) {
   const uint64_t enough = spent_ + options_.run_cost_max;
   while (may_resume_puts() && spent_ < enough) {
     spent_ += command_cost;
-    Connection* const conn = find(held_puts_.front());
+    BeanstalkSession* const conn = find(held_puts_.front());
     held_puts_.pop_front();
     if (conn == nullptr) continue;
     auto [put, body] = conn->take_held_put();
@@ -290,20 +215,20 @@ void Core::absorb_transitions(Body&& body, Nanos now) {
 
 void Core::absorb_replies() {
   for (const engine::ConnReply& reply : output_.replies) {
-    Connection* const conn = find(reply.conn);
+    BeanstalkSession* const conn = find(reply.conn);
     CHECK(conn != nullptr);
     reply_to(*conn, reply.reply);
   }
 }
 
-void Core::reply_to(Connection& conn, const Reply& reply) {
+void Core::reply_to(BeanstalkSession& conn, const Reply& reply) {
   conn.unanswered = false;
   answer(conn, reply);
   make_runnable(conn);
   touch(conn);
 }
 
-void Core::answer(Connection& conn, const Reply& reply) {
+void Core::answer(BeanstalkSession& conn, const Reply& reply) {
   const BatchIndex after = held_.after(reply, conn.replies);
   if (const auto* const job = std::get_if<JobReply>(&reply)) return answer_job(conn, *job, after);
   scratch_.clear();

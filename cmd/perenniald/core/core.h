@@ -20,6 +20,7 @@
 #include "cmd/perenniald/core/checkpoint_requests.h"
 #include "cmd/perenniald/core/held_replies.h"
 #include "cmd/perenniald/core/memory_budget.h"
+#include "cmd/perenniald/core/session.h"
 #include "engine/engine.h"
 #include "engine/types/status.h"
 #include "store/batch/batch.h"
@@ -88,18 +89,11 @@ class Core {
   bool settled(Nanos now) const;
 
   // ---- What happened. `now` never goes back.
-  // `may_checkpoint`: whether this client may ask for checkpoints. To all others `checkpoint` is an
-  // unknown command.
-  void on_open(ConnId conn, Nanos now, bool may_checkpoint = false);
-  // `later`: they are only kept, for run_next(), as are those of a connection that waits for it.
-  void on_bytes(ConnId conn, std::span<const char> bytes, Nanos now, bool later = false);
-  // The client will send nothing more, but not all that it has sent has come here. What waits for a
-  // job waits no longer.
-  void on_half_close(ConnId conn, Nanos now);
-  // The same, and all has come. It is still run and answered.
-  void on_eof(ConnId conn, Nanos now);
-  // The connection is gone. Nothing of it is used after this.
-  void on_close(ConnId conn, Nanos now);
+  // A client has come. `may_checkpoint`: whether it may ask for checkpoints. To all others
+  // `checkpoint` is an unknown command. The session is core's, and ends with its on_close().
+  Session& open(ConnId conn, Nanos now, bool may_checkpoint = false);
+  // Null: it has ended.
+  Session* session(ConnId conn) const;
   void on_timer(Nanos now);
   void on_drain(Nanos now);
   // Whether the disk has room for more jobs.
@@ -117,8 +111,6 @@ class Core {
   // The body that was read of a job, or why there is none: NotFound or Corruption. (An I/O error
   // ends the process; it must not come here.)
   void on_body(JobId job, Result<Body> body, Nanos now);
-  // The first `bytes` of output() have left.
-  void on_written(ConnId conn, size_t bytes);
 
   // ---- Whose turn it is. Large answers for which there is room now; and connections with commands
   // that may be run, and were not: they are behind one that has been answered since, came late in a
@@ -148,16 +140,6 @@ class Core {
   // The connections that have output, or should be read again or no longer, or closed. Each once.
   void take_changed(std::vector<ConnId>& changed);
   bool has_changed() const { return !changed_.empty(); }
-  // Bytes that may leave now, from the first: all, or as many as lie together. Valid until the next
-  // call for this connection.
-  std::string_view output(ConnId conn) const;
-  // Whether to read from this connection. When that is no longer what it was when it was last asked
-  // for, the connection is among the changed.
-  bool reading(ConnId conn);
-  // Whether all that it will ever be answered has left: close it (and call on_close).
-  bool finished(ConnId conn) const;
-  // What other protocol it speaks, for the log, if that is why it is finished.
-  std::optional<wire::Stranger> stranger(ConnId conn) const;
   // When on_timer() is due. None: no time is waited for.
   std::optional<Nanos> next_deadline() const;
   // The same while the committer is busy, when no batch can go, however long it is due.
@@ -196,22 +178,17 @@ class Core {
   void check() const;
 
  private:
-  struct Connection;
+  class BeanstalkSession;
 
   void catch_up(Nanos now);
-  // Runs commands from `bytes` until one must wait or enough is spent. Returns how many bytes it
-  // took.
-  size_t run(Connection& conn, std::span<const char> bytes, Nanos now);
-  void end_run(Connection& conn);
-  void refuse(Connection& conn, wire::Stranger stranger);
-  void run_backlog(Connection& conn, Nanos now);
-  void handle(Connection& conn, wire::Step&& step, Nanos now);
+  void end_session(BeanstalkSession& session, Nanos now);
+  void handle(BeanstalkSession& conn, wire::Step&& step, Nanos now);
   void apply(engine::Input&& input, Body&& body);
   void absorb_transitions(Body&& body, Nanos now);
   void absorb_replies();
   void absorb_names_parts();
-  void answer(Connection& conn, const Reply& reply);
-  void answer_job(Connection& conn, const JobReply& reply, BatchIndex after);
+  void answer(BeanstalkSession& conn, const Reply& reply);
+  void answer_job(BeanstalkSession& conn, const JobReply& reply, BatchIndex after);
   bool is_shared(size_t body_bytes) const;
   BodyLoans::Loan borrow(const JobReply& reply);
   void fill_slot(const BodyWaiter& waiter, const Body* body);
@@ -220,30 +197,27 @@ class Core {
   void make_large_answer(Nanos now);
   void begin_body(JobId job);
   void rescue_body(JobId job);
-  void drop_large_answers(const Connection& conn);
+  void drop_large_answers(const BeanstalkSession& conn);
   bool must_hold_puts() const;
   bool must_hold_moves() const;
   void tick(Nanos now);
   void resume_held_puts(Nanos now);
   bool may_resume_puts() const;
-  void on_checkpoint_asked(Connection& conn, const Checkpoint& asked, Nanos now);
-  void reply_to(Connection& conn, const Reply& reply);
+  void on_checkpoint_asked(BeanstalkSession& conn, const Checkpoint& asked, Nanos now);
+  void reply_to(BeanstalkSession& conn, const Reply& reply);
   void reply_to(std::vector<ConnId>&& conns, const Reply& reply);
   bool room() const;
   bool room_for(const Body& body) const;
   size_t memory_left() const;
   size_t disk_room() const;
-  size_t body_room(const Connection& conn) const;
+  size_t body_room(const BeanstalkSession& conn) const;
   size_t output_limit() const;
-  bool may_run(const Connection& conn) const;
-  void push_scratch(Connection& conn, BatchIndex after);
-  void touch(Connection& conn);
-  bool has_news(const Connection& conn) const;
-  bool wants_reading(const Connection& conn) const;
-  bool is_finished(const Connection& conn) const;
-  void after_progress(Connection& conn);
-  void make_runnable(Connection& conn);
-  Connection* find(ConnId conn) const;
+  bool may_run(const BeanstalkSession& conn) const;
+  void push_scratch(BeanstalkSession& conn, BatchIndex after);
+  void touch(BeanstalkSession& conn);
+  void after_progress(BeanstalkSession& conn);
+  void make_runnable(BeanstalkSession& conn);
+  BeanstalkSession* find(ConnId conn) const;
 
   const Options options_;
   engine::Engine engine_;
@@ -252,7 +226,7 @@ class Core {
   BodyLoans loans_;
   BodyCache bodies_;
   BodyWaits waits_;
-  absl::flat_hash_map<ConnId, std::unique_ptr<Connection>> connections_;
+  absl::flat_hash_map<ConnId, std::unique_ptr<BeanstalkSession>> sessions_;
   bool disk_has_room_ = true;
   store::DiskLeft disk_left_;
   bool store_is_behind_ = false;
@@ -278,6 +252,9 @@ class Core {
   };
   std::deque<LargeAnswer> large_answers_;  // In the order in which they were asked for.
   uint64_t connections_refused_ = 0;
+  // What a command costs in parser, core and engine, beside what Output::cost and its reply say,
+  // and what its bytes do.
+  static constexpr uint64_t command_cost = 60;
   static constexpr size_t scratch_bytes_max = 1 << 20;
   std::string scratch_;  // The reply that is being made.
 };

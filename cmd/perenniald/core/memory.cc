@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "cmd/perenniald/core/connection.h"
+#include "cmd/perenniald/core/beanstalk_session.h"
 #include "cmd/perenniald/core/core.h"
 #include "engine/types/check.h"
 
@@ -12,7 +12,7 @@ void Core::check() const {
   MemoryUse all = loans_.use();
   all += waits_.use();
   all += {.memory = bodies_.bytes()};
-  for (const auto& entry : connections_) all += entry.second->use();
+  for (const auto& entry : sessions_) all += entry.second->use();
   CHECK(all == budget_.used());
 }
 
@@ -27,7 +27,7 @@ size_t Core::output_limit() const {
 
 // Whether its next command may run. Of those who wait for bodies each is looked at again when one
 // of its own has come.
-bool Core::may_run(const Connection& conn) const {
+bool Core::may_run(const BeanstalkSession& conn) const {
   const bool waits_for_reads =
       waits_.count() >= options_.reads_max && conn.replies.outbox.open_slots() > 0;
   return !waits_for_reads && conn.may_run(output_limit());
@@ -64,7 +64,7 @@ size_t Core::memory_left() const {
 
 // How large a body may become that this connection is sending: what it holds of it is not left any
 // more.
-size_t Core::body_room(const Connection& conn) const {
+size_t Core::body_room(const BeanstalkSession& conn) const {
   const size_t left = memory_left();
   return std::min(disk_room(), left == SIZE_MAX ? left : left + conn.parser.held_bytes());
 }

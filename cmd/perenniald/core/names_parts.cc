@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-#include "cmd/perenniald/core/connection.h"
+#include "cmd/perenniald/core/beanstalk_session.h"
 #include "cmd/perenniald/core/core.h"
 #include "engine/types/check.h"
 
@@ -18,7 +18,7 @@ void Core::absorb_names_parts() {
     if (part.is_first) wire::append_names_head(head, part.size);
     const std::string_view tail = part.is_last ? wire::names_tail : std::string_view();
     for (const ConnId id : part.conns) {
-      Connection* const conn = find(id);
+      BeanstalkSession* const conn = find(id);
       CHECK(conn != nullptr);
       const BatchIndex after = held_.after_all(conn->replies);
       conn->replies.outbox.push(after, head, loans_.share(text), tail);

@@ -59,7 +59,8 @@ void Acceptor::take_clients(const BoundSocket& door) {
     auto* const address = reinterpret_cast<sockaddr*>(&client);
     const int fd = accept4(door.fd(), address, &length, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (fd >= 0) {
-      const Status taken_in = hooks_.accepted({fd, door.is_unix() || is_local(client)});
+      const Status taken_in = hooks_.accepted(
+          {.fd = fd, .is_local = door.is_unix() || is_local(client), .role = door.role()});
       if (!taken_in.ok()) return pause_a_while(taken_in.message());
     } else if (is_out_of_resources(errno)) {
       return pause_a_while(std::strerror(errno));

@@ -18,6 +18,7 @@ namespace perennial::perenniald {
 struct AcceptedSocket {
   int fd = -1;
   bool is_local = false;  // The client is on this machine.
+  ListenerRole role = ListenerRole::Queue;
 };
 
 // Takes clients from the listening sockets, as many as there is room for. Past that they wait in

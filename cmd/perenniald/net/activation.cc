@@ -1,16 +1,32 @@
 #include "cmd/perenniald/net/activation.h"
 
+#include <cstdlib>
 #include <cstring>
+#include <memory>
+#include <optional>
 
 #include <fmt/format.h>
 #include <sys/socket.h>
 #include <systemd/sd-daemon.h>
 
 namespace perennial::perenniald {
+namespace {
+
+struct FreeNames {
+  void operator()(char** names) const {
+    for (char** name = names; *name != nullptr; ++name) free(*name);
+    free(names);
+  }
+};
+using Names = std::unique_ptr<char*, FreeNames>;
+
+}  // namespace
 
 Result<std::vector<BoundSocket>> activated_sockets() {
   // The variables go, so that no child takes the sockets to be its own.
-  const int count = sd_listen_fds(1);
+  char** names = nullptr;
+  const int count = sd_listen_fds_with_names(1, &names);
+  const Names owner(names);
   if (count < 0) {
     return Status(StatusCode::InvalidArgument,
                   fmt::format("sockets from the service manager: {}", std::strerror(-count)));
@@ -25,7 +41,8 @@ Result<std::vector<BoundSocket>> activated_sockets() {
                     fmt::format("socket {} from the service manager is no stream socket", fd));
     }
     if (Status status = prepare_listener(fd, is_unix); !status.ok()) return status;
-    out.emplace_back(fd, is_unix);
+    const char* const name = names[fd - SD_LISTEN_FDS_START];
+    out.emplace_back(fd, is_unix, std::nullopt, role_of_socket(name));
   }
   return out;
 }

@@ -150,11 +150,14 @@ std::string text_of(const sockaddr_storage& address, socklen_t length) {
 
 }  // namespace
 
-BoundSocket::BoundSocket(int fd, bool is_unix, std::optional<SocketFile> file)
-    : fd_(fd), is_unix_(is_unix), file_(std::move(file)) {}
+BoundSocket::BoundSocket(int fd, bool is_unix, std::optional<SocketFile> file, ListenerRole role)
+    : fd_(fd), is_unix_(is_unix), role_(role), file_(std::move(file)) {}
 
 BoundSocket::BoundSocket(BoundSocket&& other) noexcept
-    : fd_(std::exchange(other.fd_, -1)), is_unix_(other.is_unix_), file_(std::move(other.file_)) {}
+    : fd_(std::exchange(other.fd_, -1)),
+      is_unix_(other.is_unix_),
+      role_(other.role_),
+      file_(std::move(other.file_)) {}
 
 BoundSocket::~BoundSocket() {
   if (fd_ >= 0) close(fd_);

@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 
 #include "cmd/common/address.h"
+#include "cmd/perenniald/net/listener_role.h"
 #include "cmd/perenniald/net/socket_file.h"
 #include "engine/types/status.h"
 
@@ -16,13 +17,15 @@ namespace perennial::perenniald {
 // socket file that it made.
 class BoundSocket {
  public:
-  BoundSocket(int fd, bool is_unix, std::optional<SocketFile> file = std::nullopt);
+  BoundSocket(int fd, bool is_unix, std::optional<SocketFile> file = std::nullopt,
+              ListenerRole role = ListenerRole::Queue);
   BoundSocket(BoundSocket&& other) noexcept;
   BoundSocket& operator=(BoundSocket&&) = delete;
   ~BoundSocket();
 
   int fd() const { return fd_; }
   bool is_unix() const { return is_unix_; }
+  ListenerRole role() const { return role_; }
   // Begins to take clients. A port that another process took meanwhile, and a socket file that it
   // removed or replaced, show here.
   Status listen();
@@ -32,6 +35,7 @@ class BoundSocket {
  private:
   int fd_;
   bool is_unix_;
+  ListenerRole role_;
   std::optional<SocketFile> file_;
 };
 

@@ -36,9 +36,13 @@ Server::Server(const Config& config, std::vector<BoundSocket> sockets,
       process_facts_(fixed_process_facts(config.job_bytes_max)),
       descriptors_(descriptors),
       core_(make_core_options()),
-      connections_(
-          loop_, core_, clock_, budget_, config.checkpoint_from == CheckpointFrom::Any,
-          [this] { hand_over_early(); }, [this] { acceptor_.on_room(); }),
+      connections_(loop_, clock_, budget_,
+                   {.open = [this](ConnId conn, const AcceptedSocket& socket) -> core::Session& {
+                      return open_session(conn, socket);
+                    },
+                    .has_waiting = [this] { return core_.has_runnable(); },
+                    .on_bytes = [this] { hand_over_early(); },
+                    .on_closed = [this] { acceptor_.on_room(); }}),
       acceptor_(
           loop_, std::move(sockets),
           {.has_room = [this] { return connections_.count() < descriptors_.connections; },
@@ -49,6 +53,12 @@ Server::Server(const Config& config, std::vector<BoundSocket> sockets,
           [](const Status& failed) { end_process(running_failure(failed)); }),
       checkpoints_(loop_, core_, clock_, checkpoint_settings(config, process_facts_.version)) {
   start_handles();
+}
+
+// Only clients of this machine may ask for checkpoints, unless the configuration trusts all.
+core::Session& Server::open_session(ConnId conn, const AcceptedSocket& socket) {
+  const bool trusted = socket.is_local || config_.checkpoint_from == CheckpointFrom::Any;
+  return core_.open(conn, clock_.now(), trusted);
 }
 
 core::Options Server::make_core_options() {

@@ -54,6 +54,7 @@ class Server {
 
   // -- Start and end.
   core::Options make_core_options();
+  core::Session& open_session(ConnId conn, const AcceptedSocket& socket);
   void start_handles();
   void on_recovered();
   void start_watchdog();

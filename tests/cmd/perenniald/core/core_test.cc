@@ -51,7 +51,7 @@ TEST(Pipeline, AHalfCloseEndsTheWaitAndWhatFollowsIsRun) {
   const ConnId conn = harness.open();
   harness.send(conn, "reserve\r\n" + times(10, "use a\r\n") + times(100, " "));
   EXPECT_FALSE(harness.reading(conn));
-  harness.core().on_half_close(conn, harness.now());
+  harness.core().session(conn)->on_half_close(harness.now());
   harness.pump();
   EXPECT_EQ(harness.receive(conn), "TIMED_OUT\r\n" + times(10, "USING a\r\n"));
   EXPECT_TRUE(harness.reading(conn));
@@ -70,25 +70,25 @@ TEST(Later, ConnectionsAreRunInTheOrderInWhichTheyBeganToWait) {
   const ConnId small = harness.open();
   const std::string question = "list-tube-used\r\n";
   const std::string answer = "USING default\r\n";
-  core.on_bytes(flood, times(300, question), harness.now(), true);
-  core.on_bytes(small, question, harness.now(), true);
+  core.session(flood)->on_bytes(times(300, question), harness.now(), true);
+  core.session(small)->on_bytes(question, harness.now(), true);
   // Though there would be time by now: small waits already.
-  core.on_bytes(flood, question, harness.now());
-  core.on_bytes(small, question, harness.now());
-  EXPECT_EQ(core.output(flood), "");
-  EXPECT_EQ(core.output(small), "");
+  core.session(flood)->on_bytes(question, harness.now());
+  core.session(small)->on_bytes(question, harness.now());
+  EXPECT_EQ(core.session(flood)->output(), "");
+  EXPECT_EQ(core.session(small)->output(), "");
   // It has enough for its turn; the other may still say something.
-  EXPECT_FALSE(core.reading(flood));
-  EXPECT_TRUE(core.reading(small));
+  EXPECT_FALSE(core.session(flood)->reading());
+  EXPECT_TRUE(core.session(small)->reading());
 
   core.run_next(harness.now());
-  EXPECT_EQ(core.output(flood), times(301, answer));
-  EXPECT_TRUE(core.reading(flood));
-  core.on_bytes(flood, question, harness.now(), true);
+  EXPECT_EQ(core.session(flood)->output(), times(301, answer));
+  EXPECT_TRUE(core.session(flood)->reading());
+  core.session(flood)->on_bytes(question, harness.now(), true);
   core.run_next(harness.now());
-  EXPECT_EQ(core.output(small), times(2, answer));
+  EXPECT_EQ(core.session(small)->output(), times(2, answer));
   core.run_next(harness.now());
-  EXPECT_EQ(core.output(flood), times(302, answer));
+  EXPECT_EQ(core.session(flood)->output(), times(302, answer));
   EXPECT_FALSE(core.has_runnable());
 }
 
@@ -99,7 +99,7 @@ class Slices : public testing::Test {
 
   // How many answers are there to be sent.
   size_t answers(ConnId conn) const {
-    const std::string_view output = harness_.core().output(conn);
+    const std::string_view output = harness_.core().session(conn)->output();
     return static_cast<size_t>(std::count(output.begin(), output.end(), '\n'));
   }
   void watch(ConnId conn, int tubes) {
@@ -114,11 +114,11 @@ class Slices : public testing::Test {
 };
 
 TEST_F(Slices, CommandsThatAreSentTogetherLetOthersInBetween) {
-  core_.on_bytes(costly_, times(100, "list-tube-used\r\n"), harness_.now());
+  core_.session(costly_)->on_bytes(times(100, "list-tube-used\r\n"), harness_.now());
   const size_t at_once = answers(costly_);
   EXPECT_GT(at_once, 1u);
   EXPECT_LT(at_once, 50u);
-  core_.on_bytes(small_, std::string_view("list-tube-used\r\n"), harness_.now(), true);
+  core_.session(small_)->on_bytes(std::string_view("list-tube-used\r\n"), harness_.now(), true);
   core_.run_next(harness_.now());
   EXPECT_EQ(answers(costly_), 2 * at_once);
   core_.run_next(harness_.now());
@@ -129,23 +129,23 @@ TEST_F(Slices, CommandsThatAreSentTogetherLetOthersInBetween) {
 
 TEST_F(Slices, ReservesOfOneWhoWatchesManyAreFewer) {
   const std::string reserves = times(200, "reserve-with-timeout 0\r\n");  // More than 4 KiB.
-  core_.on_bytes(costly_, reserves, harness_.now());
+  core_.session(costly_)->on_bytes(reserves, harness_.now());
   const size_t of_one_tube = answers(costly_);
   EXPECT_GT(of_one_tube, 1u);
   harness_.pump();
   harness_.receive(costly_);
   watch(costly_, enough);
-  core_.on_bytes(costly_, reserves, harness_.now());
+  core_.session(costly_)->on_bytes(reserves, harness_.now());
   EXPECT_EQ(answers(costly_), 1u);
-  EXPECT_FALSE(core_.reading(costly_));
+  EXPECT_FALSE(core_.session(costly_)->reading());
   harness_.pump();
   EXPECT_EQ(harness_.receive(costly_), times(200, "TIMED_OUT\r\n"));
-  EXPECT_TRUE(core_.reading(costly_));
+  EXPECT_TRUE(core_.session(costly_)->reading());
 }
 
 TEST_F(Slices, StatisticsAreCountedByTheirBytes) {
-  core_.on_bytes(costly_, times(10, "stats\r\n"), harness_.now());
-  const std::string_view output = core_.output(costly_);
+  core_.session(costly_)->on_bytes(times(10, "stats\r\n"), harness_.now());
+  const std::string_view output = core_.session(costly_)->output();
   EXPECT_EQ(output.find("OK ", 1), std::string_view::npos);
   EXPECT_TRUE(core_.has_runnable());
 }
@@ -167,7 +167,8 @@ TEST_F(Slices, PutsThatWereHeldGoOnInSteps) {
 }
 
 TEST_F(Slices, NothingIsRunBehindQuit) {
-  core_.on_bytes(costly_, times(100, "list-tube-used\r\n") + "quit\r\n" + put(1), harness_.now());
+  core_.session(costly_)->on_bytes(times(100, "list-tube-used\r\n") + "quit\r\n" + put(1),
+                                   harness_.now());
   EXPECT_TRUE(core_.has_runnable());
   harness_.pump();
   EXPECT_EQ(harness_.receive(costly_), times(100, "USING default\r\n"));
@@ -201,16 +202,17 @@ TEST(Listing, OfManyTubesIsOneReplyForAllWhoAskedAndWaitsForWhatItTellsOf) {
 TEST(Later, AConnectionThatWaitsIsReadUpToFourKiB) {
   CoreHarness harness;
   const ConnId conn = harness.open();
-  harness.core().on_bytes(conn, std::string(4'095, ' '), harness.now(), true);
+  harness.core().session(conn)->on_bytes(std::string(4'095, ' '), harness.now(), true);
   EXPECT_TRUE(harness.reading(conn));
-  harness.core().on_bytes(conn, std::string_view(" "), harness.now(), true);
+  harness.core().session(conn)->on_bytes(std::string_view(" "), harness.now(), true);
   EXPECT_FALSE(harness.reading(conn));
 }
 
 TEST(Later, OneThatIsGoneIsPassedOver) {
   CoreHarness harness;
   const ConnId gone = harness.open();
-  harness.core().on_bytes(gone, std::string_view("put 0 0 60 1\r\nx\r\n"), harness.now(), true);
+  harness.core().session(gone)->on_bytes(std::string_view("put 0 0 60 1\r\nx\r\n"), harness.now(),
+                                         true);
   harness.close(gone);
   harness.run_commands();
   EXPECT_EQ(harness.core().engine().job_count(), 0u);
@@ -222,9 +224,9 @@ TEST(Output, StopsReadingAndRunningWhenAClientDoesNotRead) {
   harness.set_clients_reading(false);
   harness.send(conn, times(10, "list-tube-used\r\n"));  // 15 bytes a reply.
   EXPECT_FALSE(harness.reading(conn));
-  EXPECT_EQ(harness.core().output(conn), times(4, "USING default\r\n"));
+  EXPECT_EQ(harness.core().session(conn)->output(), times(4, "USING default\r\n"));
   harness.set_clients_reading(true);
-  harness.core().on_written(conn, 15);
+  harness.core().session(conn)->on_written(15);
   EXPECT_EQ(harness.receive(conn), times(9, "USING default\r\n"));
   EXPECT_TRUE(harness.reading(conn));
 }
@@ -593,7 +595,7 @@ TEST(Damage, AReadForAClosedConnectionStillBuriesTheJob) {
   const ConnId conn = harness.open();
   harness.send(conn, put(1));
   harness.receive(conn);
-  harness.core().on_bytes(conn, std::string_view("peek 1\r\n"), harness.now());
+  harness.core().session(conn)->on_bytes(std::string_view("peek 1\r\n"), harness.now());
   const std::vector<BodyRead> reads = harness.core().take_reads();
   ASSERT_EQ(reads.size(), 1u);
   harness.close(conn);
@@ -607,7 +609,7 @@ TEST(Damage, ABodyOfTheWrongSizeIsDamaged) {
   const ConnId conn = harness.open();
   harness.send(conn, put(5));
   harness.receive(conn);
-  harness.core().on_bytes(conn, std::string_view("peek 1\r\n"), harness.now());
+  harness.core().session(conn)->on_bytes(std::string_view("peek 1\r\n"), harness.now());
   const std::vector<BodyRead> reads = harness.core().take_reads();
   ASSERT_EQ(reads.size(), 1u);
   harness.core().on_body(reads[0].job, Body("four"), harness.now());

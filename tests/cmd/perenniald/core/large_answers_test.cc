@@ -53,13 +53,14 @@ class LargeAnswers : public testing::Test {
     harness_->send(conn, commands);
     return conn;
   }
-  bool is_answered(ConnId conn) { return !core().output(conn).empty(); }
+  bool is_answered(ConnId conn) { return !core().session(conn)->output().empty(); }
   // What waits for this client, all of it.
   std::string take(ConnId conn) {
     std::string all;
-    for (std::string_view some = core().output(conn); !some.empty(); some = core().output(conn)) {
+    for (std::string_view some = core().session(conn)->output(); !some.empty();
+         some = core().session(conn)->output()) {
       all += some;
-      core().on_written(conn, some.size());
+      core().session(conn)->on_written(some.size());
       harness_->pump();
     }
     return all;
@@ -149,8 +150,8 @@ TEST_F(LargeAnswers, ThatNobodyWaitsForAnyMoreAreNotMade) {
 TEST_F(LargeAnswers, OfADamagedBodySayItToAllWhoWait) {
   harness_->damage(1);
   const ConnId other = harness_->open();
-  core().on_bytes(producer_, command("peek", 1), harness_->now());
-  core().on_bytes(other, command("peek", 1), harness_->now());
+  core().session(producer_)->on_bytes(command("peek", 1), harness_->now());
+  core().session(other)->on_bytes(command("peek", 1), harness_->now());
   harness_->pump();
   EXPECT_EQ(take(producer_), "INTERNAL_ERROR\r\n");
   EXPECT_EQ(take(other), "INTERNAL_ERROR\r\n");
@@ -225,10 +226,10 @@ class Listings : public testing::Test {
   }
   std::string take(ConnId conn) {
     std::string all;
-    for (std::string_view some = harness_.core().output(conn); !some.empty();
-         some = harness_.core().output(conn)) {
+    for (std::string_view some = harness_.core().session(conn)->output(); !some.empty();
+         some = harness_.core().session(conn)->output()) {
       all += some;
-      harness_.core().on_written(conn, some.size());
+      harness_.core().session(conn)->on_written(some.size());
       harness_.pump();
     }
     return all;
@@ -244,7 +245,7 @@ TEST_F(Listings, ComeOneAtATime) {
   std::vector<ConnId> askers;
   for (int i = 0; i < 5; ++i) {
     askers.push_back(ask("list-tubes\r\nlist-tube-used\r\n"));
-    EXPECT_EQ(harness_.core().output(askers.back()).empty(), i > 0);
+    EXPECT_EQ(harness_.core().session(askers.back())->output().empty(), i > 0);
   }
   harness_.send(watcher_, "list-tubes-watched\r\n");
   EXPECT_LE(harness_.core().output_bytes(), 150'000u);

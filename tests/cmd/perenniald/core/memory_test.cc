@@ -39,11 +39,13 @@ class OutputTotal : public testing::Test {
     harness_.send(conn, times(questions, question));
     return conn;
   }
-  size_t answered(ConnId conn) { return harness_.core().output(conn).size() / answer.size(); }
+  size_t answered(ConnId conn) {
+    return harness_.core().session(conn)->output().size() / answer.size();
+  }
   // The client takes all that waits for it.
   void take(ConnId conn) {
-    const size_t bytes = harness_.core().output(conn).size();
-    harness_.core().on_written(conn, bytes);
+    const size_t bytes = harness_.core().session(conn)->output().size();
+    harness_.core().session(conn)->on_written(bytes);
     harness_.run_commands();
   }
 
@@ -115,7 +117,7 @@ TEST_F(OutputTotal, OneThatIsGoneHoldsNothing) {
 std::vector<BodyRead> peek_all(CoreHarness& harness, ConnId conn, JobId first, JobId last) {
   std::string peeks;
   for (JobId id = first; id <= last; ++id) peeks += "peek " + std::to_string(id) + "\r\n";
-  harness.core().on_bytes(conn, peeks, harness.now());
+  harness.core().session(conn)->on_bytes(peeks, harness.now());
   return harness.core().take_reads();
 }
 
@@ -298,8 +300,8 @@ TEST_F(Budget, AReaderThatIsAlwaysALittleBehindTakesNoRoomFromOthers) {
   harness_.send(reader, "peek 1\r\n");
   for (int i = 0; i < 2'000; ++i) {
     harness_.send(reader, "peek 1\r\n");
-    ASSERT_TRUE(harness_.core().output(reader).starts_with(found)) << i;
-    harness_.core().on_written(reader, found.size());
+    ASSERT_TRUE(harness_.core().session(reader)->output().starts_with(found)) << i;
+    harness_.core().session(reader)->on_written(found.size());
   }
   harness_.set_clients_reading(true);
   EXPECT_EQ(ask(put(2'000)), "INSERTED 2\r\n");

@@ -1,0 +1,66 @@
+#include "cmd/perenniald/net/stream.h"
+
+#include <array>
+#include <string>
+#include <utility>
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+namespace perennial::perenniald {
+namespace {
+
+using State = Stream::State;
+
+class PlainStreamTest : public testing::Test {
+ protected:
+  ~PlainStreamTest() override {
+    if (ends_[1] >= 0) close(ends_[1]);
+  }
+
+  static std::array<int, 2> connect() {
+    std::array<int, 2> ends = {};
+    EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends.data()), 0);
+    return ends;
+  }
+  void leave() { close(std::exchange(ends_[1], -1)); }
+
+  std::array<int, 2> ends_ = connect();
+  PlainStream stream_{ends_[0]};
+  std::array<char, 16> room_ = {};
+};
+
+TEST_F(PlainStreamTest, ReadsWhatIsThere) {
+  EXPECT_EQ(stream_.read(room_).state, State::Blocked);
+  ASSERT_EQ(send(ends_[1], "abc", 3, 0), 3);
+  const Stream::Outcome got = stream_.read(room_);
+  EXPECT_EQ(got.state, State::Done);
+  EXPECT_EQ(std::string(room_.data(), got.bytes), "abc");
+  EXPECT_EQ(stream_.read(room_).state, State::Blocked);
+}
+
+TEST_F(PlainStreamTest, AnEndComesBehindAllThatWasSent) {
+  ASSERT_EQ(send(ends_[1], "abc", 3, 0), 3);
+  leave();
+  EXPECT_EQ(stream_.read(room_).bytes, 3U);
+  EXPECT_EQ(stream_.read(room_).state, State::Ended);
+}
+
+TEST_F(PlainStreamTest, WritesUntilItIsFull) {
+  const std::string much(1 << 20, 'x');
+  Stream::Outcome written = stream_.write(much);
+  EXPECT_EQ(written.state, State::Done);
+  EXPECT_GT(written.bytes, 0U);
+  while (written.state == State::Done) written = stream_.write(much);
+  EXPECT_EQ(written.state, State::Blocked);
+  EXPECT_EQ(written.bytes, 0U);
+}
+
+TEST_F(PlainStreamTest, WritingToNobodyFails) {
+  leave();
+  EXPECT_EQ(stream_.write("x").state, State::Failed);
+}
+
+}  // namespace
+}  // namespace perennial::perenniald
