@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "cmd/perennial/subcommand.h"
+#include "cmd/common/tool/subcommand.h"
 
 namespace perennial::tool {
 

@@ -1,4 +1,4 @@
-#include "cmd/perennial/cli.h"
+#include "cmd/common/tool/cli.h"
 #include "cmd/perennial/subcommands.h"
 
 int main(int argc, char** argv) {

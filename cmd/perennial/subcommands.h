@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "cmd/common/tool/subcommand.h"
 #include "cmd/perennial/bench/bench.h"
 #include "cmd/perennial/completions.h"
 #include "cmd/perennial/live/bury.h"
@@ -25,7 +26,6 @@
 #include "cmd/perennial/offline/load.h"
 #include "cmd/perennial/offline/migrate.h"
 #include "cmd/perennial/offline/restore.h"
-#include "cmd/perennial/subcommand.h"
 
 namespace perennial::tool {
 

@@ -18,6 +18,7 @@ BEGIN {
   own["store/offline"] = "store store/checkpoint store/disk store/format store/recovery store/rocks store/space store/types engine/types"
   own["migrations"] = "store store/disk store/format store/offline store/types engine/types"
   own["cmd/common"] = "engine/types"
+  own["cmd/common/tool"] = "cmd/common wire engine/types"
   own["cmd/perenniald/process"] = "cmd/common engine/types"
   own["cmd/perenniald/config"] = "cmd/common store/types engine/types"
   own["cmd/perenniald/loop"] = "engine/types"
@@ -26,7 +27,11 @@ BEGIN {
   own["cmd/perenniald/checkpoints"] = "cmd/perenniald/core cmd/perenniald/loop cmd/perenniald/process store store/batch store/checkpoint store/commit store/types engine/types"
   own["cmd/perenniald/server"] = "cmd/common cmd/perenniald/checkpoints cmd/perenniald/config cmd/perenniald/core cmd/perenniald/loop cmd/perenniald/net cmd/perenniald/process engine wire store store/batch store/checkpoint store/commit store/types engine/types"
   own["cmd/perenniald"] = "cmd/common cmd/perenniald/config cmd/perenniald/net cmd/perenniald/process cmd/perenniald/server engine/types"
-  own["cmd/perennial"] = "cmd/common migrations store store/checkpoint store/disk store/format store/offline store/types engine wire engine/types"
+  own["cmd/perennial/bench"] = "cmd/common cmd/common/tool engine/types"
+  own["cmd/perennial/output"] = "cmd/common store/disk engine/types"
+  own["cmd/perennial/live"] = "cmd/common cmd/common/tool cmd/perennial/output wire engine/types"
+  own["cmd/perennial/offline"] = "cmd/common cmd/common/tool cmd/perennial/live cmd/perennial/output migrations store store/checkpoint store/disk store/format store/offline store/types wire engine/types"
+  own["cmd/perennial"] = "cmd/common/tool cmd/perennial/bench cmd/perennial/live cmd/perennial/offline cmd/perennial/output engine/types"
   own["tests"] = "*"
   # Theirs.
   lib["engine/types"] = ""
@@ -35,6 +40,7 @@ BEGIN {
   lib["store"] = "rocksdb xxhash.h fmt absl nlohmann"
   lib["migrations"] = "rocksdb xxhash.h fmt"
   lib["cmd/common"] = "fmt"
+  lib["cmd/common/tool"] = "fmt CLI nlohmann"
   lib["cmd/perenniald/core"] = "fmt absl"
   lib["cmd/perenniald/process"] = "fmt spdlog systemd"
   lib["cmd/perenniald/config"] = "fmt yaml-cpp CLI"
@@ -43,7 +49,8 @@ BEGIN {
   lib["cmd/perenniald/checkpoints"] = "fmt absl uv.h"
   lib["cmd/perenniald/server"] = "fmt absl uv.h"
   lib["cmd/perenniald"] = "fmt"
-  lib["cmd/perennial"] = "fmt absl uv.h yaml-cpp CLI nlohmann utf8.h"
+  lib["cmd/perennial/bench"] = "fmt yaml-cpp nlohmann utf8.h"
+  lib["cmd/perennial"] = "fmt absl nlohmann utf8.h"
   lib["tests"] = "*"
   # Slow to compile, or wanted in one place only: one file per program.
   set(once, "CLI yaml-cpp spdlog systemd")

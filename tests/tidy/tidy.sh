@@ -16,6 +16,21 @@ check_includes() {
   files h cc | xargs -r awk -f "$here/includes.awk"
 }
 
+# Folders that include each other, be it by way of others, are one.
+check_circles() {
+  local round
+  round=$(files h cc | grep -E '^(engine|wire|store|migrations|cmd)/' |
+    xargs -r awk -f "$here/folders.awk" | sort -u | tsort 2>&1 >/dev/null |
+    sed -nE 's|^tsort: ([a-z_/-]*)$|\1|p' | paste -sd' ')
+  [[ -z $round ]] || echo "$round: these folders include each other"
+}
+
+# A name says one thing in a namespace.
+check_definitions() {
+  files h cc | grep -E '^(engine|wire|store|migrations|cmd)/' |
+    xargs -r awk -f "$here/definitions.awk"
+}
+
 check_words() {
   local pattern='\<(FIXME|TODO|XXX)\>|#if 0'
   # A comment that is a statement, not a sentence.
@@ -53,6 +68,6 @@ check_readmes() {
   done
 }
 
-found=$(check_includes; check_words; check_format; check_top_level; check_readmes)
+found=$(check_includes; check_circles; check_definitions; check_words; check_format; check_top_level; check_readmes)
 [[ -z $found ]] || { sed 's/^/tidy: /' <<<"$found"; exit 1; }
 echo 'tidy: nothing found'

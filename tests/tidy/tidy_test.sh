@@ -50,6 +50,35 @@ plant; write cmd/perenniald/net/a.h '#include "cmd/perenniald/server/server.h"'
 expect 'net includes server' 'net may not include cmd/perenniald/server/server.h'
 plant; write cmd/perenniald/config/a.cc '#include <CLI/CLI.hpp>'
 expect 'CLI11 twice' 'CLI is included by'
+plant; write cmd/perenniald/server/a.h '#include "cmd/perenniald/net/a.h"'
+expect 'folders in one direction' clean
+write cmd/perenniald/net/a.h '#include "cmd/perenniald/server/a.h"'
+expect 'two folders that include each other' \
+  'cmd/perenniald/(net cmd/perenniald/server|server cmd/perenniald/net): these folders include'
+plant; mkdir -p "$tree"/cmd/{a,b,c}
+write cmd/a/a.h '#include "cmd/b/b.h"'
+write cmd/b/b.h '#include "cmd/c/c.h"'
+write cmd/c/c.h '#include "cmd/a/a.h"'
+expect 'three folders that include each other' 'cmd/a .*these folders include each other'
+plant; write wire/a.h 'namespace a {' 'class X {' '  int x;' '};' '}  // namespace a'
+write wire/b.h 'namespace a {' 'struct X final {};' '}  // namespace a'
+expect 'a class in two headers' 'wire/b.h:2: a::X is defined in wire/a.h, too'
+write wire/b.h 'namespace a {' 'class X;' 'X* f(class X*) {' '  struct X {};' '  return nullptr;' '}' \
+  '}  // namespace a' '' 'namespace b {' 'struct X {};' '}  // namespace b'
+expect 'a declaration, a local class and another namespace' clean
+write wire/b.cc 'namespace a {' 'namespace {' '' 'struct X {};' '' '}  // namespace' '}  // namespace a'
+expect 'a hidden class that has the name of another' 'wire/b.cc:4: a::X is defined in wire/a.h'
+write wire/a.h '#include <string>'
+write wire/c.cc 'namespace a {' 'namespace {' '' 'struct X {};' '' '}  // namespace' '}  // namespace a'
+expect 'hidden classes of two files' clean
+write wire/c.h 'namespace a {' 'namespace {' '' 'struct X {};' '' '}  // namespace' '}  // namespace a'
+expect 'a hidden class in a header' 'wire/c.(cc|h):4: a::X is defined in wire/'
+plant; write wire/a.cc 'const char* a = "{ {";' '// {' "const char b = '{';" 'namespace a {' \
+  'template <typename T>' 'struct X {};' '}  // namespace a'
+write wire/b.cc 'namespace a {' 'struct X::Y {};' 'template <>' 'struct X<int> {};' '}  // namespace a'
+expect 'braces in strings, a specialisation and a nested class' clean
+write wire/b.cc 'namespace a {' 'template <typename T>' 'struct X {};' '}  // namespace a'
+expect 'a class template in two files' 'wire/b.cc:3: a::X is defined in wire/a.cc'
 plant; write engine/a.cc '// FIXME: later.'
 expect 'a FIXME' 'engine/a.cc:1:// FIXME'
 plant; write engine/a.cc '// return job;'

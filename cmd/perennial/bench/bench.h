@@ -1,8 +1,8 @@
 #pragma once
 
+#include "cmd/common/tool/subcommand.h"
 #include "cmd/perennial/bench/measurement.h"
 #include "cmd/perennial/bench/options.h"
-#include "cmd/perennial/subcommand.h"
 #include "engine/types/status.h"
 
 namespace perennial::bench {

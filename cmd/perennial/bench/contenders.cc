@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "cmd/perennial/live/live.h"
+#include "cmd/common/tool/requests.h"
 
 namespace perennial::bench {
 namespace {

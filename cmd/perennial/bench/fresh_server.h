@@ -6,7 +6,7 @@
 #include <sys/types.h>
 
 #include "cmd/common/address.h"
-#include "cmd/perennial/stop_signals.h"
+#include "cmd/common/tool/stop_signals.h"
 #include "engine/types/basic.h"
 #include "engine/types/status.h"
 

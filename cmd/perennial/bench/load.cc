@@ -9,9 +9,9 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "cmd/common/tool/progress.h"
 #include "cmd/perennial/bench/clock.h"
 #include "cmd/perennial/bench/stopping.h"
-#include "cmd/perennial/progress.h"
 #include "engine/types/check.h"
 
 namespace perennial::bench {

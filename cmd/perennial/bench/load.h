@@ -8,11 +8,11 @@
 
 #include "cmd/common/address.h"
 #include "cmd/common/socket.h"
+#include "cmd/common/tool/stop_signals.h"
 #include "cmd/perennial/bench/bodies.h"
 #include "cmd/perennial/bench/connection.h"
 #include "cmd/perennial/bench/mixed_client.h"
 #include "cmd/perennial/bench/recorder.h"
-#include "cmd/perennial/stop_signals.h"
 #include "engine/types/status.h"
 
 namespace perennial::bench {

@@ -8,8 +8,8 @@
 #include <fmt/format.h>
 #include <sys/resource.h>
 
+#include "cmd/common/tool/requests.h"
 #include "cmd/perennial/bench/stopping.h"
-#include "cmd/perennial/live/live.h"
 
 namespace perennial::bench {
 namespace {

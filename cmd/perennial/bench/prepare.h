@@ -5,7 +5,7 @@
 
 #include "cmd/common/address.h"
 #include "cmd/common/socket.h"
-#include "cmd/perennial/stop_signals.h"
+#include "cmd/common/tool/stop_signals.h"
 #include "engine/types/status.h"
 
 namespace perennial::bench {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "cmd/perennial/stop_signals.h"
+#include "cmd/common/tool/stop_signals.h"
 #include "engine/types/status.h"
 
 namespace perennial::bench {

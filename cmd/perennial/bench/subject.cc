@@ -1,6 +1,6 @@
 #include "cmd/perennial/bench/subject.h"
 
-#include "cmd/perennial/live/live.h"
+#include "cmd/common/tool/requests.h"
 
 namespace perennial::bench {
 

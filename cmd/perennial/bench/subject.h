@@ -4,10 +4,10 @@
 #include <string>
 
 #include "cmd/common/address.h"
+#include "cmd/common/tool/stats_reply.h"
+#include "cmd/common/tool/stop_signals.h"
 #include "cmd/perennial/bench/fresh_server.h"
 #include "cmd/perennial/bench/options.h"
-#include "cmd/perennial/live/stats_reply.h"
-#include "cmd/perennial/stop_signals.h"
 #include "engine/types/status.h"
 
 namespace perennial::bench {

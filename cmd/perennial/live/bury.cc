@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "cmd/perennial/live/each_job.h"
-#include "cmd/perennial/readable.h"
+#include "cmd/perennial/output/readable.h"
 
 namespace perennial::tool {
 namespace {

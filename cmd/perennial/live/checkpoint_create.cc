@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
-#include "cmd/perennial/live/server_connection.h"
+#include "cmd/common/tool/server_connection.h"
 #include "wire/client.h"
 
 namespace perennial::tool {

@@ -2,8 +2,8 @@
 
 #include <string>
 
-#include "cmd/perennial/live/server_connection.h"
-#include "cmd/perennial/subcommand.h"
+#include "cmd/common/tool/server_connection.h"
+#include "cmd/common/tool/subcommand.h"
 #include "engine/types/reply.h"
 #include "engine/types/status.h"
 

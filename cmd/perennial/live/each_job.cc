@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "cmd/perennial/readable.h"
+#include "cmd/perennial/output/readable.h"
 
 namespace perennial::tool {
 namespace {

@@ -5,11 +5,11 @@
 
 #include <fmt/format.h>
 
+#include "cmd/common/tool/progress.h"
+#include "cmd/common/tool/stop_signals.h"
 #include "cmd/perennial/live/export_tube.h"
 #include "cmd/perennial/live/tube_stats.h"
-#include "cmd/perennial/progress.h"
-#include "cmd/perennial/readable.h"
-#include "cmd/perennial/stop_signals.h"
+#include "cmd/perennial/output/readable.h"
 
 namespace perennial::tool {
 namespace {

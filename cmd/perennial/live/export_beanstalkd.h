@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
+#include "cmd/common/tool/subcommand.h"
 #include "cmd/perennial/live/live.h"
-#include "cmd/perennial/subcommand.h"
 
 namespace perennial::tool {
 

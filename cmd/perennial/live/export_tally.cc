@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "cmd/perennial/readable.h"
+#include "cmd/perennial/output/readable.h"
 
 namespace perennial::tool {
 namespace {

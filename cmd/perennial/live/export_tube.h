@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "cmd/common/tool/server_connection.h"
 #include "cmd/perennial/live/export_tally.h"
 #include "cmd/perennial/live/export_walk.h"
-#include "cmd/perennial/live/server_connection.h"
 
 namespace perennial::tool {
 

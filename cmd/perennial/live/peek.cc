@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "cmd/perennial/live/stats_table.h"
-#include "cmd/perennial/readable.h"
-#include "cmd/perennial/text.h"
+#include "cmd/perennial/output/readable.h"
+#include "cmd/perennial/output/text.h"
 
 namespace perennial::tool {
 namespace {

@@ -12,7 +12,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "cmd/perennial/readable.h"
+#include "cmd/perennial/output/readable.h"
 
 namespace perennial::tool {
 namespace {

@@ -3,8 +3,8 @@
 #include <optional>
 #include <string>
 
+#include "cmd/common/tool/subcommand.h"
 #include "cmd/perennial/live/live.h"
-#include "cmd/perennial/subcommand.h"
 
 namespace perennial::tool {
 

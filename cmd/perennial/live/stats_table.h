@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "cmd/perennial/live/stats_reply.h"
+#include "cmd/common/tool/stats_reply.h"
 
 // Statistics as a person reads them: what belongs together in one block, durations in words. What a
 // server does not have is not shown. Pure.

@@ -9,10 +9,10 @@
 
 #include <fmt/format.h>
 
+#include "cmd/common/tool/stop_signals.h"
 #include "cmd/perennial/live/terminal.h"
 #include "cmd/perennial/live/top_sample.h"
 #include "cmd/perennial/live/top_screen.h"
-#include "cmd/perennial/stop_signals.h"
 
 namespace perennial::tool {
 namespace {

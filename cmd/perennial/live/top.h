@@ -2,8 +2,8 @@
 
 #include <string>
 
+#include "cmd/common/tool/subcommand.h"
 #include "cmd/perennial/live/live.h"
-#include "cmd/perennial/subcommand.h"
 
 namespace perennial::tool {
 

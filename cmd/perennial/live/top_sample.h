@@ -2,8 +2,8 @@
 
 #include <vector>
 
-#include "cmd/perennial/live/server_connection.h"
-#include "cmd/perennial/live/stats_reply.h"
+#include "cmd/common/tool/server_connection.h"
+#include "cmd/common/tool/stats_reply.h"
 #include "engine/types/basic.h"
 
 namespace perennial::tool {

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "cmd/perennial/live/stats_reply.h"
+#include "cmd/common/tool/stats_reply.h"
 
 namespace perennial::tool {
 

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "cmd/common/tool/progress.h"
 #include "cmd/perennial/offline/dump_format.h"
-#include "cmd/perennial/output.h"
-#include "cmd/perennial/progress.h"
+#include "cmd/perennial/output/output.h"
 #include "store/offline/check.h"
 #include "wire/command_line.h"
 

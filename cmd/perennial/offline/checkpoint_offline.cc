@@ -7,9 +7,9 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "cmd/common/tool/progress.h"
 #include "cmd/perennial/offline/manifest_json.h"
-#include "cmd/perennial/progress.h"
-#include "cmd/perennial/wall_clock.h"
+#include "cmd/perennial/offline/wall_clock.h"
 #include "store/checkpoint/checkpoint.h"
 #include "store/disk/identity.h"
 

@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
+#include "cmd/common/tool/subcommand.h"
 #include "cmd/perennial/offline/checkpoint_place.h"
-#include "cmd/perennial/subcommand.h"
 #include "engine/types/status.h"
 
 // Subcommands that look at checkpoints. None asks a server for anything.

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "cmd/perennial/subcommand.h"
+#include "cmd/common/tool/subcommand.h"
 #include "engine/types/status.h"
 
 namespace perennial::tool {

@@ -2,8 +2,8 @@
 
 #include <cstdint>
 
+#include "cmd/common/tool/subcommand.h"
 #include "cmd/perennial/offline/checkpoint_place.h"
-#include "cmd/perennial/subcommand.h"
 #include "engine/types/status.h"
 
 namespace perennial::tool {

@@ -6,13 +6,13 @@
 
 #include <fmt/format.h>
 
+#include "cmd/common/tool/progress.h"
 #include "cmd/perennial/offline/dump_format.h"
 #include "cmd/perennial/offline/dump_server.h"
 #include "cmd/perennial/offline/dump_table.h"
 #include "cmd/perennial/offline/survey.h"
-#include "cmd/perennial/output.h"
-#include "cmd/perennial/progress.h"
-#include "cmd/perennial/wall_clock.h"
+#include "cmd/perennial/offline/wall_clock.h"
+#include "cmd/perennial/output/output.h"
 #include "store/reader.h"
 
 namespace perennial::tool {

@@ -6,7 +6,7 @@
 
 #include <unistd.h>
 
-#include "cmd/perennial/subcommand.h"
+#include "cmd/common/tool/subcommand.h"
 #include "engine/types/basic.h"
 #include "engine/types/status.h"
 

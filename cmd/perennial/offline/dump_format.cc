@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "cmd/perennial/text.h"
+#include "cmd/perennial/output/text.h"
 #include "engine/types/check.h"
 
 namespace perennial::tool {

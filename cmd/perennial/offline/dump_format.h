@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cmd/perennial/output.h"
+#include "cmd/perennial/output/output.h"
 #include "engine/types/basic.h"
 #include "engine/types/transition.h"
 #include "store/format/format.h"

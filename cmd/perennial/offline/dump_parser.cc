@@ -11,7 +11,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "cmd/perennial/text.h"
+#include "cmd/perennial/output/text.h"
 #include "wire/command_line.h"
 
 namespace perennial::tool {

@@ -5,7 +5,7 @@
 
 #include "cmd/perennial/offline/dump_format.h"
 #include "cmd/perennial/offline/survey.h"
-#include "cmd/perennial/output.h"
+#include "cmd/perennial/output/output.h"
 #include "engine/types/basic.h"
 #include "engine/types/transition.h"
 

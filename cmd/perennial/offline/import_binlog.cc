@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "cmd/perennial/wall_clock.h"
+#include "cmd/perennial/offline/wall_clock.h"
 #include "migrations/binlog_import.h"
 
 namespace perennial::tool {

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "cmd/perennial/subcommand.h"
+#include "cmd/common/tool/subcommand.h"
 #include "engine/types/status.h"
 
 namespace perennial::tool {

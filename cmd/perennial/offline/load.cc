@@ -10,10 +10,10 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "cmd/common/tool/progress.h"
 #include "cmd/perennial/offline/dump_lines.h"
 #include "cmd/perennial/offline/dump_parser.h"
-#include "cmd/perennial/output.h"
-#include "cmd/perennial/progress.h"
+#include "cmd/perennial/output/output.h"
 #include "store/offline/builder.h"
 
 namespace perennial::tool {

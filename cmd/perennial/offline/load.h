@@ -4,7 +4,7 @@
 
 #include <unistd.h>
 
-#include "cmd/perennial/subcommand.h"
+#include "cmd/common/tool/subcommand.h"
 #include "engine/types/status.h"
 
 namespace perennial::tool {

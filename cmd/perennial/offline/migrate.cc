@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "cmd/perennial/wall_clock.h"
+#include "cmd/perennial/offline/wall_clock.h"
 #include "migrations/steps.h"
 
 namespace perennial::tool {

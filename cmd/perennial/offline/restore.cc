@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "cmd/common/tool/progress.h"
 #include "cmd/perennial/offline/manifest_json.h"
-#include "cmd/perennial/progress.h"
 #include "store/offline/restore.h"
 
 namespace perennial::tool {

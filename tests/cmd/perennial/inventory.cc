@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "cmd/perennial/live/stats_reply.h"
+#include "cmd/common/tool/stats_reply.h"
 #include "engine/types/check.h"
 
 namespace perennial::support {

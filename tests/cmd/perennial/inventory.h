@@ -3,7 +3,7 @@
 #include <map>
 #include <string>
 
-#include "cmd/perennial/live/server_connection.h"
+#include "cmd/common/tool/server_connection.h"
 #include "engine/types/basic.h"
 
 namespace perennial::support {

@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "cmd/perennial/live/server_connection.h"
+#include "cmd/common/tool/server_connection.h"
 #include "tests/cmd/perennial/canned_server.h"
 #include "tests/cmd/perennial/tool_process.h"
 #include "tests/support/temp_dir.h"

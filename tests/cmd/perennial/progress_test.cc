@@ -1,4 +1,4 @@
-#include "cmd/perennial/progress.h"
+#include "cmd/common/tool/progress.h"
 
 #include <memory>
 #include <string>

@@ -1,8 +1,8 @@
-#include "cmd/perennial/readable.h"
+#include "cmd/perennial/output/readable.h"
 
 #include <gtest/gtest.h>
 
-#include "cmd/perennial/text.h"
+#include "cmd/perennial/output/text.h"
 
 namespace perennial::tool {
 namespace {

@@ -1,4 +1,4 @@
-#include "cmd/perennial/live/stats_reply.h"
+#include "cmd/common/tool/stats_reply.h"
 
 #include <gtest/gtest.h>
 

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "cmd/common/address.h"
+#include "cmd/common/tool/stats_reply.h"
 #include "cmd/perennial/bench/measurement.h"
-#include "cmd/perennial/live/stats_reply.h"
 #include "tests/support/server_process.h"
 
 // What the tests of the bench share: servers to be measured, and what they say of themselves.

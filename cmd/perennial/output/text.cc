@@ -1,4 +1,4 @@
-#include "cmd/perennial/text.h"
+#include "cmd/perennial/output/text.h"
 
 #include <algorithm>
 #include <array>

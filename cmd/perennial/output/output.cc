@@ -1,4 +1,4 @@
-#include "cmd/perennial/output.h"
+#include "cmd/perennial/output/output.h"
 
 #include <cerrno>
 #include <csignal>

@@ -2,8 +2,7 @@
 
 #include <vector>
 
-#include "cmd/perennial/subcommand.h"
-#include "cmd/perennial/subcommands.h"
+#include "cmd/common/tool/subcommand.h"
 
 namespace perennial::tool {
 

@@ -1,4 +1,4 @@
-#include "cmd/perennial/stop_signals.h"
+#include "cmd/common/tool/stop_signals.h"
 
 #include <ctime>
 

@@ -1,4 +1,4 @@
-#include "cmd/perennial/readable.h"
+#include "cmd/perennial/output/readable.h"
 
 #include <algorithm>
 #include <cmath>

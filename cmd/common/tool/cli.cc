@@ -1,4 +1,4 @@
-#include "cmd/perennial/cli.h"
+#include "cmd/common/tool/cli.h"
 
 #include <algorithm>
 #include <cstdio>

@@ -1,4 +1,4 @@
-#include "cmd/perennial/live/server_connection.h"
+#include "cmd/common/tool/server_connection.h"
 
 #include <array>
 #include <cerrno>

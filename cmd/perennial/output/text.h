@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include "cmd/perennial/output.h"
+#include "cmd/perennial/output/output.h"
 
 // Bytes of others as text that a program can take back.
 namespace perennial::tool {
