@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "cmd/common/tool/subcommand.h"
-#include "cmd/perennial/bench/bench.h"
+#include "cmd/perennial-bench/command/bench_command.h"
 #include "cmd/perennial/completions.h"
 #include "cmd/perennial/live/bury.h"
 #include "cmd/perennial/live/checkpoint_create.h"

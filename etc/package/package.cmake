@@ -28,7 +28,7 @@ string(TIMESTAMP PERENNIAL_DATE "%a, %d %b %Y %H:%M:%S +0000" UTC)
 configure_file(${package_dir}/changelog.in ${made_dir}/changelog.Debian @ONLY)
 configure_file(${CMAKE_SOURCE_DIR}/etc/CHANGES.md ${made_dir}/changelog COPYONLY)
 
-install(TARGETS perenniald perennial RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(TARGETS perenniald perennial perennial-bench RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(FILES ${made_dir}/perennial.yaml DESTINATION ${CMAKE_INSTALL_FULL_SYSCONFDIR}/perennial)
 install(FILES ${CMAKE_SOURCE_DIR}/etc/perenniald.service ${CMAKE_SOURCE_DIR}/etc/perenniald.socket
   DESTINATION ${PERENNIAL_UNIT_DIR})
@@ -69,7 +69,8 @@ only after the disk has the job: what it has acknowledged outlives crashes and
 power cuts. A start is fast, memory does not follow the size of the jobs, and
 a damaged data directory is refused and never guessed at.
 .
-The server is perenniald; perennial is the tool of its operators.")
+The server is perenniald; perennial is the tool of its operators, and
+perennial-bench is what \"perennial bench\" runs.")
 set(CPACK_DEBIAN_PACKAGE_DEPENDS adduser)
 set(CPACK_DEBIAN_PACKAGE_PREDEPENDS "init-system-helpers (>= 1.54~)")
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)

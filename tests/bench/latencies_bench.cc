@@ -2,7 +2,7 @@
 
 #include <benchmark/benchmark.h>
 
-#include "cmd/perennial/bench/latencies.h"
+#include "cmd/perennial-bench/results/latencies.h"
 #include "engine/types/check.h"
 #include "tests/bench/registry.h"
 

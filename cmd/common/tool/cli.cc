@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "cmd/common/exit_codes.h"
+#include "cmd/common/tool/program_beside.h"
 #include "cmd/common/units.h"
 
 namespace perennial::tool {
@@ -108,14 +109,12 @@ std::string wrapped(std::string_view text) {
   return out;
 }
 
-CLI::App* add_command(CLI::App& parent, const std::string& name, const Subcommand& command) {
-  CLI::App* const app =
-      parent.add_subcommand(name, command.summary + "\n\n" + wrapped(command.about));
+void describe(CLI::App& app, const Subcommand& command) {
+  app.description(command.summary + "\n\n" + wrapped(command.about));
   for (const Flag& flag : command.flags) {
-    std::visit(AddFlag{*app, flag}, flag.target)->required(flag.required);
+    std::visit(AddFlag{app, flag}, flag.target)->required(flag.required);
   }
-  if (!command.examples.empty()) app->footer("Examples:\n" + command.examples);
-  return app;
+  if (!command.examples.empty()) app.footer("Examples:\n" + command.examples);
 }
 
 int report(const Subcommand& command, const Status& status) {
@@ -140,6 +139,10 @@ class Formatter : public CLI::Formatter {
 
 int run_command_line(const std::vector<Subcommand>& commands, const std::vector<Group>& groups,
                      int argc, char** argv) {
+  for (const Subcommand& command : commands) {
+    if (argc > 1 && !command.program.empty() && command.name == argv[1])
+      return report(command, run_program_beside(command.program, argv + 2));
+  }
   CLI::App app("The operator's tool of perennial, the work queue");
   app.formatter(std::make_shared<Formatter>());
   app.require_subcommand(1);
@@ -153,7 +156,8 @@ int run_command_line(const std::vector<Subcommand>& commands, const std::vector<
         space == std::string::npos ? app : *app.get_subcommand(command.name.substr(0, space));
     const std::string name =
         space == std::string::npos ? command.name : command.name.substr(space + 1);
-    apps.push_back(add_command(parent, name, command));
+    apps.push_back(parent.add_subcommand(name));
+    describe(*apps.back(), command);
   }
   try {
     app.parse(argc, argv);
@@ -164,6 +168,17 @@ int run_command_line(const std::vector<Subcommand>& commands, const std::vector<
     if (apps[place]->parsed()) return report(commands[place], commands[place].run());
   }
   return common::exit_tool_usage;
+}
+
+int run_command_line(const Subcommand& command, int argc, char** argv) {
+  CLI::App app("", "perennial " + command.name);
+  describe(app, command);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? common::exit_clean : common::exit_tool_usage;
+  }
+  return report(command, command.run());
 }
 
 }  // namespace perennial::tool

@@ -40,6 +40,8 @@ struct Subcommand {
   // What it does. InvalidArgument is a mistake in how it was called: exit code 2. Any other failure
   // is 1.
   std::function<Status()> run;
+  // Instead of run: the program beside this one that is given all that follows the name.
+  std::string program = {};
 };
 
 // What a first word that several commands share is for: "checkpoint" of "checkpoint create".

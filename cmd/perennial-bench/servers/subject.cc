@@ -1,0 +1,13 @@
+#include "cmd/perennial-bench/servers/subject.h"
+
+#include "cmd/common/tool/requests.h"
+
+namespace perennial::bench {
+
+Result<tool::StatsReply> ask_stats(const Subject& subject) {
+  Result<tool::ServerConnection> server = tool::open_server(common::to_text(subject.address));
+  if (!server.ok()) return server.take_status();
+  return tool::ask_stats(*server, Stats());
+}
+
+}  // namespace perennial::bench
