@@ -9,6 +9,7 @@
 
 #include "cmd/perennial-bench/command/workload_list.h"
 #include "cmd/perennial-bench/report/deliver.h"
+#include "cmd/perennial-bench/report/plot.h"
 #include "cmd/perennial-bench/servers/contenders.h"
 #include "cmd/perennial-bench/servers/machine.h"
 #include "cmd/perennial-bench/servers/prepare.h"
@@ -150,10 +151,12 @@ Status bench(const BenchOptions& options) {
       fmt::print("{:<14} {}\n", workload.name, workload.does);
     return {};
   }
-  // Read first: nobody waits an hour to be told that a line of it is wrong.
+  // First: nobody waits an hour to be told that a line of it is wrong, or that nothing can draw.
   Result<std::vector<Budget>> budgets = std::vector<Budget>();
   if (!options.check.empty()) budgets = read_budgets(options.check);
   if (!budgets.ok()) return budgets.take_status();
+  if (!options.plot.empty())
+    if (Status s = check_plotter(); !s.ok()) return s;
   const Result<Report> report = measure(options);
   if (!report.ok()) return report.status();
   return deliver(options, *budgets, *report);

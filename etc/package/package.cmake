@@ -29,6 +29,8 @@ configure_file(${package_dir}/changelog.in ${made_dir}/changelog.Debian @ONLY)
 configure_file(${CMAKE_SOURCE_DIR}/etc/CHANGES.md ${made_dir}/changelog COPYONLY)
 
 install(TARGETS perenniald perennial perennial-bench RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(PROGRAMS ${CMAKE_SOURCE_DIR}/cmd/perennial-bench/perennial-bench-plot
+  DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(FILES ${made_dir}/perennial.yaml DESTINATION ${CMAKE_INSTALL_FULL_SYSCONFDIR}/perennial)
 install(FILES ${CMAKE_SOURCE_DIR}/etc/perenniald.service ${CMAKE_SOURCE_DIR}/etc/perenniald.socket
   DESTINATION ${PERENNIAL_UNIT_DIR})
@@ -73,6 +75,8 @@ The server is perenniald; perennial is the tool of its operators, and
 perennial-bench is what \"perennial bench\" runs.")
 set(CPACK_DEBIAN_PACKAGE_DEPENDS adduser)
 set(CPACK_DEBIAN_PACKAGE_PREDEPENDS "init-system-helpers (>= 1.54~)")
+# Only for drawing what a benchmark found.
+set(CPACK_DEBIAN_PACKAGE_SUGGESTS "gnuplot-nox | gnuplot, jq")
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_EXTRA

@@ -76,7 +76,7 @@ test_install() {
   same 'user' "$(here getent passwd perennial | cut -d: -f6,7)" "$data:/usr/sbin/nologin"
   same 'data directory' "$(here stat -c '%U:%G %a' "$data")" 'perennial:perennial 700'
   same 'settings' "$(here stat -c '%U:%G %a' "$settings")" 'root:root 644'
-  same 'programs' "$(here stat -c '%U:%G %a' /usr/bin/perenniald /usr/bin/perennial{,-bench} | sort -u)" 'root:root 755'
+  same 'programs' "$(here stat -c '%U:%G %a' /usr/bin/perenniald /usr/bin/perennial{,-bench,-bench-plot} | sort -u)" 'root:root 755'
   check 'the benchmark beside the tool' here perennial bench --list
   same 'conffiles' "$(here dpkg-query -W -f '${Conffiles}' perennial | awk '{ print $1 }' | xargs)" "$settings"
   check 'unit is enabled' test -L "$folder$wanted_by"

@@ -32,7 +32,7 @@ BEGIN {
   own["cmd/perennial-bench/servers"] = "cmd/common cmd/common/tool cmd/perennial-bench/command cmd/perennial-bench/results engine/types"
   own["cmd/perennial-bench/load"] = "cmd/common cmd/common/tool cmd/perennial-bench/results cmd/perennial-bench/servers engine/types"
   own["cmd/perennial-bench/workloads"] = "cmd/perennial-bench/command cmd/perennial-bench/load cmd/perennial-bench/results cmd/perennial-bench/servers engine/types"
-  own["cmd/perennial-bench/report"] = "cmd/common cmd/perennial-bench/command cmd/perennial-bench/results engine/types"
+  own["cmd/perennial-bench/report"] = "cmd/common cmd/common/tool cmd/perennial-bench/command cmd/perennial-bench/results engine/types"
   own["cmd/perennial-bench"] = "cmd/common/tool cmd/perennial-bench/command cmd/perennial-bench/report cmd/perennial-bench/results cmd/perennial-bench/servers cmd/perennial-bench/workloads engine/types"
   own["cmd/perennial/output"] = "cmd/common store/disk engine/types"
   own["cmd/perennial/live"] = "cmd/common cmd/common/tool cmd/perennial/output wire engine/types"
@@ -55,7 +55,7 @@ BEGIN {
   lib["cmd/perenniald/checkpoints"] = "fmt absl uv.h"
   lib["cmd/perenniald/server"] = "fmt absl uv.h"
   lib["cmd/perenniald"] = "fmt"
-  lib["cmd/perennial-bench"] = "fmt yaml-cpp nlohmann utf8.h"
+  lib["cmd/perennial-bench"] = "fmt yaml-cpp nlohmann"
   lib["cmd/perennial"] = "fmt absl nlohmann utf8.h"
   lib["tests"] = "*"
   # Slow to compile, or wanted in one place only: one file per program.

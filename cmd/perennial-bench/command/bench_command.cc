@@ -33,7 +33,9 @@ std::string about() {
   return text +
          "\n\nbacklog, memory, restart and disk fill a server, which may take long and much room "
          "(--jobs), and are done once if --rounds does not say otherwise. memory, restart and disk "
-         "need --against.";
+         "need --against.\n\n"
+         "perennial-bench-plot REPORT.json >PICTURE.svg draws what --json has written, as --plot "
+         "does at once. It needs jq and gnuplot (on Debian gnuplot-nox), and says what is missing.";
 }
 
 std::vector<Flag> server_flags(BenchOptions& options) {
@@ -76,7 +78,10 @@ std::vector<Flag> run_flags(BenchOptions& options) {
       {"--quick", "", "One short round with few connections and jobs, to see that it works",
        &options.quick},
       {"--json", "FILE", "Write the whole report as JSON; - is standard output", &options.json},
-      {"--plot", "FILE.svg", "Draw latency percentiles and throughput over time", &options.plot},
+      {"--plot", "FILE.svg",
+       "Draw latency percentiles and throughput over time, with perennial-bench-plot; needs jq and "
+       "gnuplot",
+       &options.plot},
       {"--check", "FILE",
        "Compare with budgets (etc/bench-budgets.yaml); exit code 1 if one is missed",
        &options.check},

@@ -40,7 +40,7 @@ Status deliver(const BenchOptions& options, const std::vector<Budget>& budgets,
     std::fputs(format_json(report).c_str(), stdout);
   else if (!options.json.empty())
     status = write_file(options.json, format_json(report));
-  if (status.ok() && !options.plot.empty()) status = write_file(options.plot, draw_plot(report));
+  if (status.ok() && !options.plot.empty()) status = draw_plot(format_json(report), options.plot);
   if (status.ok() && !options.check.empty()) status = check(options, budgets, report, out);
   return status;
 }

@@ -46,17 +46,4 @@ std::string ratio_text(std::optional<double> ratio) {
   return fmt::format("{:.{}f}", *ratio, decimals_of(*ratio));
 }
 
-std::string short_number(double value) {
-  if (value >= 1e6) return fmt::format("{:g}M", value / 1e6);
-  if (value >= 1e3) return fmt::format("{:g}k", value / 1e3);
-  return fmt::format("{:g}", value);
-}
-
-std::string short_duration(double nanos) {
-  if (nanos >= 1e9) return fmt::format("{:g} s", nanos / 1e9);
-  if (nanos >= 1e6) return fmt::format("{:g} ms", nanos / 1e6);
-  if (nanos >= 1e3) return fmt::format("{:g} us", nanos / 1e3);
-  return fmt::format("{:g} ns", nanos);
-}
-
 }  // namespace perennial::bench

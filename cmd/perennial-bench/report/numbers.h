@@ -18,8 +18,4 @@ std::string with_unit(double value, std::string_view unit);
 // "1.04", "23.1", "612"; "-" for none.
 std::string ratio_text(std::optional<double> ratio);
 
-// For the ticks of an axis: "250k", "1.5M"; "20 us", "1 ms", "10 s".
-std::string short_number(double value);
-std::string short_duration(double nanos);
-
 }  // namespace perennial::bench

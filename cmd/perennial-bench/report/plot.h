@@ -2,14 +2,16 @@
 
 #include <string>
 
-#include "cmd/perennial-bench/results/measurement.h"
+#include "engine/types/status.h"
 
+// A drawing of the report, which perennial-bench-plot makes: a script beside this program that
+// needs jq and gnuplot.
 namespace perennial::bench {
 
-// An SVG document that any browser shows, light or dark as its reader has it. For each workload,
-// setting and operation that was timed, side by side: latency by percentile, both logarithmic, so
-// that the tail has as much room as the rest; and operations per second over the time of the last
-// round. A line for each server, in the same colour everywhere.
-std::string draw_plot(const Report& report);
+// Whether it can draw here. If not, it has said on standard error what to install.
+Status check_plotter();
+
+// Draws the JSON of a report into a file, as an SVG. Io: it cannot be written or drawn.
+Status draw_plot(const std::string& json, const std::string& path);
 
 }  // namespace perennial::bench

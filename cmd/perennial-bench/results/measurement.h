@@ -7,7 +7,7 @@
 #include "cmd/perennial-bench/results/latencies.h"
 #include "engine/types/basic.h"
 
-// What a bench finds out: written by the workloads, read by the table, the JSON, the plot and the
+// What a bench finds out: written by the workloads, read by the table, the JSON and the
 // check against budgets.
 namespace perennial::bench {
 

@@ -1,6 +1,6 @@
 #include "cmd/perennial-bench/report/deliver.h"
 
-#include <filesystem>
+#include <cstdlib>
 #include <fstream>
 #include <sstream>
 
@@ -62,11 +62,18 @@ TEST(Delivered, IsJsonAloneOnStandardOutput) {
 
 TEST(Delivered, GoesIntoFiles) {
   const support::TempDir dir;
-  const Delivered got =
-      delivered({.json = dir.path() + "/bench.json", .plot = dir.path() + "/bench.svg"});
+  const Delivered got = delivered({.json = dir.path() + "/bench.json"});
   EXPECT_TRUE(got.status.ok()) << got.status.message();
   EXPECT_EQ(got.out, format_table(sample_report()));
   EXPECT_EQ(nlohmann::json::parse(content_of(dir.path() + "/bench.json"))["seed"], 7);
+}
+
+TEST(Delivered, IsDrawnIntoAFile) {
+  if (std::system("command -v jq >/dev/null && command -v gnuplot >/dev/null") != 0)
+    GTEST_SKIP() << "jq and gnuplot are not installed";
+  const support::TempDir dir;
+  const Delivered got = delivered({.plot = dir.path() + "/bench.svg"});
+  EXPECT_TRUE(got.status.ok()) << got.status.message();
   EXPECT_EQ(parse_xml(content_of(dir.path() + "/bench.svg"))[0].name, "svg");
 }
 

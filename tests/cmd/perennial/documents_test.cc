@@ -52,6 +52,7 @@ class Documents : public testing::Test {
     for (const Subcommand& command : commands_) {
       files[etc / "man" / manual_file(command)] = manual_page(command);
     }
+    files[etc / "man" / "perennial-bench-plot.1"] = ".so man1/perennial-bench.1\n";
     files[etc / "completions" / "perennial.bash"] = bash_completions(commands_, groups_);
     files[etc / "completions" / "_perennial"] = zsh_completions(commands_, groups_);
     return files;
