@@ -28,15 +28,23 @@ void run(const Target& target, const fs::path& path) {
 
 class Corpus : public testing::TestWithParam<Target> {};
 
-TEST_P(Corpus, EveryInputKeepsThePromises) {
-  const Target target = GetParam();
+void run_all(const Target& target, const fs::path& folder) {
   std::vector<fs::path> paths;
-  for (const auto& entry : fs::directory_iterator(fs::path(CORPUS_DIR) / target.name)) {
+  for (const auto& entry : fs::directory_iterator(folder / target.name)) {
     paths.push_back(entry.path());
   }
   std::ranges::sort(paths);
   ASSERT_FALSE(paths.empty());
   for (const fs::path& path : paths) run(target, path);
+}
+
+TEST_P(Corpus, EveryNamedInputKeepsThePromises) {
+  run_all(GetParam(), CORPUS_DIR);
+}
+
+// Out of the archive of the target.
+TEST_P(Corpus, EveryInputThatWasFoundKeepsThePromises) {
+  run_all(GetParam(), FOUND_DIR);
 }
 
 // Small inputs that every target must stand.

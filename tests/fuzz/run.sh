@@ -5,8 +5,10 @@
 # New inputs are kept in build-fuzz/corpus/TARGET, so that the next run goes on from there. What crashed,
 # took too long or too much memory is in build-fuzz/artifacts/; then it says how to repeat it, and fails.
 #
-#   tests/fuzz/run.sh --merge [TARGET...]    takes into tests/fuzz/corpus/TARGET those of the new inputs
-#                                            that reach what no other does.
+#   tests/fuzz/run.sh --merge [TARGET...]    takes into tests/fuzz/corpus/TARGET.tar.gz those of the new
+#                                            inputs that reach what no other does.
+#   tests/fuzz/run.sh --pack [TARGET...]     moves inputs in tests/fuzz/corpus/TARGET that are named by a
+#                                            hash into the archive, which then is the same for the same inputs.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 source "$root/etc/build.sh"
@@ -15,19 +17,24 @@ corpora=$root/tests/fuzz/corpus
 all_targets=(binlog config core dump load log_scan manifest parser reply_parser rows)
 
 usage() {
-  echo "usage: tests/fuzz/run.sh [SECONDS | --merge] [TARGET...], targets are: ${all_targets[*]}" >&2
+  echo "usage: tests/fuzz/run.sh [SECONDS | --merge | --pack] [TARGET...], targets are: ${all_targets[*]}" >&2
   exit 2
 }
 
 main() {
   local what=600 target
-  [[ ${1:-} =~ ^([1-9][0-9]*|--merge)$ ]] && { what=$1; shift; }
+  [[ ${1:-} =~ ^([1-9][0-9]*|--merge|--pack)$ ]] && { what=$1; shift; }
   local targets=("$@")
   [[ $# -gt 0 ]] || targets=("${all_targets[@]}")
   for target in "${targets[@]}"; do
     [[ " ${all_targets[*]} " == *" $target "* ]] || usage
   done
+  if [[ $what == --pack ]]; then
+    for target in "${targets[@]}"; do pack "$target"; done
+    return
+  fi
   build_fuzzers "${targets[@]}"
+  for target in "${targets[@]}"; do unpack "$target"; done
   if [[ $what == --merge ]]; then
     for target in "${targets[@]}"; do merge "$target"; done
   else
@@ -79,10 +86,25 @@ fuzz() {
   TMPDIR=$scratch "$folder/fuzz_$target" -max_total_time="$2" -max_len="$(length_of "$target")" \
     -timeout=25 -rss_limit_mb=2048 -malloc_limit_mb=512 -print_final_stats=1 \
     -entropic_scale_per_exec_time=1 \
-    -artifact_prefix="$folder/artifacts/$target-" "${words[@]}" "$own" "$corpora/$target" \
+    -artifact_prefix="$folder/artifacts/$target-" "${words[@]}" "$own" "$corpora/$target" "$folder/found/$target" \
     >"$folder/logs/$target" 2>&1 </dev/null || true
   rm -rf "$scratch"
   grep -E '^(Done|stat::number_of_executed_units)' "$folder/logs/$target" | sed "s/^/fuzz: $target: /" || true
+}
+
+# What fuzzers have found, from the archive into build-fuzz/found/TARGET.
+unpack() {
+  rm -rf "$folder/found/$1"
+  mkdir -p "$folder/found/$1"
+  [[ ! -f $corpora/$1.tar.gz ]] || tar -xzf "$corpora/$1.tar.gz" -C "$folder/found/$1"
+}
+
+pack() {
+  unpack "$1"
+  find "$corpora/$1" -regextype posix-extended -regex '.*/[0-9a-f]{40}' -exec mv -t "$folder/found/$1" {} +
+  find "$folder/found/$1" -type f -printf '%f\n' | LC_ALL=C sort |
+    tar -C "$folder/found/$1" -T - --format=ustar --mtime=@0 --owner=0 --group=0 --numeric-owner --mode=644 -c |
+    gzip -9n >"$corpora/$1.tar.gz"
 }
 
 explain() {
@@ -90,27 +112,33 @@ explain() {
   echo "fuzz: $1 has failed: from $folder/logs/$1" >&2
   grep -E 'level=fatal|ERROR: |runtime error|^SUMMARY|^ +#[0-9]' "$folder/logs/$1" | tail -n 30 >&2
   artifact=$(sed -n 's/.*Test unit written to //p' "$folder/logs/$1" | tail -n 1)
-  echo "fuzz: repeat it with: $folder/fuzz_$1 ${artifact:-$corpora/$1/*}" >&2
+  echo "fuzz: repeat it with: $folder/fuzz_$1 ${artifact:-$corpora/$1/* $folder/found/$1/*}" >&2
 }
 
-# Inputs that were there stay, under their names. What joins them is named by its hash: the fewest that
-# reach each place in the code once, small ones first, and no more than every build can replay.
+# Inputs that were there stay. What joins those of the archive is named by its hash: the fewest that reach
+# each place in the code once, small ones first, and no more than every build can replay.
 merge() {
   local new=$folder/merged/$1 file
   rm -rf "$new"
   mkdir -p "$new" "$folder/corpus/$1"
-  cp "$corpora/$1"/* "$new/"
+  find "$corpora/$1" "$folder/found/$1" -type f -exec cp -t "$new" {} +
   "$folder/fuzz_$1" -set_cover_merge=1 -use_counters=0 -rss_limit_mb=2048 "$new" "$folder/corpus/$1" \
     >"$folder/logs/$1.merge" 2>&1 </dev/null || { explain_merge "$1"; return 1; }
   while read -r file && has_room "$1"; do
-    cp -n "$file" "$corpora/$1/"
+    [[ -f $folder/found/$1/$(basename "$file") ]] || cp -n "$file" "$corpora/$1/"
   done < <(find "$new" -type f -size -2k -printf '%s %p\n' | sort -n | cut -d' ' -f2-)
-  echo "fuzz: $1: $(find "$corpora/$1" -type f | wc -l) inputs, $(du -sb "$corpora/$1" | cut -f1) bytes"
+  pack "$1"
+  echo "fuzz: $1: $(inputs "$1" | wc -l) inputs, $(inputs "$1" | xargs du -cb | tail -n 1 | cut -f1) bytes"
 }
 
 # Whether a corpus is far enough from 200 files and 300 KB.
 has_room() {
-  [[ $(find "$corpora/$1" -type f | wc -l) -lt 195 && $(du -sb "$corpora/$1" | cut -f1) -lt 280000 ]]
+  [[ $(inputs "$1" | wc -l) -lt 195 && $(inputs "$1" | xargs du -cb | tail -n 1 | cut -f1) -lt 280000 ]]
+}
+
+# The paths of a corpus: those with names, and those of the archive.
+inputs() {
+  find "$corpora/$1" "$folder/found/$1" -type f
 }
 
 explain_merge() {
