@@ -6,34 +6,18 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include "tests/support/reply_text.h"
+
 namespace perennial::support {
-namespace {
-
-// What stands behind "key: " on a line of its own, without quotes.
-std::string value_of(std::string_view yaml, std::string_view key) {
-  const std::string start = "\n" + std::string(key) + ": ";
-  const size_t found = yaml.find(start);
-  if (found == std::string_view::npos) return "";
-  const size_t at = found + start.size();
-  std::string_view value = yaml.substr(at, yaml.find('\n', at) - at);
-  if (value.starts_with('"')) value = value.substr(1, value.size() - 2);
-  return std::string(value);
-}
-
-uint64_t number_of(std::string_view yaml, std::string_view key) {
-  return std::strtoull(value_of(yaml, key).c_str(), nullptr, 10);
-}
-
-}  // namespace
 
 CheckpointAnswer parse_checkpoint_answer(const Result<std::string>& reply) {
   if (!reply.ok()) return {.text = "no answer: " + reply.status().message()};
   return {.text = *reply,
           .ok = reply->starts_with("OK "),
-          .name = value_of(*reply, "name"),
-          .path = value_of(*reply, "path"),
-          .commit = number_of(*reply, "commit"),
-          .jobs = number_of(*reply, "jobs")};
+          .name = std::string(yaml_value(*reply, "name")),
+          .path = std::string(yaml_value(*reply, "path")),
+          .commit = yaml_number(*reply, "commit", 0),
+          .jobs = yaml_number(*reply, "jobs", 0)};
 }
 
 CheckpointAnswer ask_checkpoint(ClientSocket& client) {
@@ -66,7 +50,7 @@ void wait_for_half_made(const std::string& dir) {
 std::string stats_value(ClientSocket& client, std::string_view key) {
   const Result<std::string> stats = client.ask("stats\r\n");
   EXPECT_TRUE(stats.ok());
-  return stats.ok() ? value_of(*stats, key) : "";
+  return stats.ok() ? std::string(yaml_value(*stats, key)) : "";
 }
 
 }  // namespace perennial::support

@@ -5,19 +5,24 @@
 
 #include <fmt/format.h>
 
+#include "tests/support/reply_text.h"
+
 namespace perennial::crash {
+
+using support::body_in;
+using support::long_s;
+using support::Outcome;
+using support::surprise;
+using support::Tube;
+using support::yaml_number;
+using support::yaml_value;
+
 namespace {
 
 constexpr size_t jobs_per_round = 200;
 
 Status corrupt(std::string message) {
   return Status(StatusCode::Corruption, std::move(message));
-}
-
-// The body inside "FOUND <id> <bytes>\r\n<body>\r\n".
-std::string_view body_of(std::string_view reply) {
-  const size_t line = reply.find("\r\n") + 2;
-  return reply.substr(line, reply.size() - line - 2);
 }
 
 bool parse_state(std::string_view name, JobState& out) {
@@ -58,7 +63,7 @@ Status Checker::adopt_unanswered(support::ClientSocket& client, size_t unanswere
     Result<std::string> reply = client.ask(fmt::format("peek {}\r\n", id));
     if (!reply.ok()) return reply.take_status();
     if (*reply == "NOT_FOUND\r\n") continue;
-    Job* job = reply->starts_with("FOUND ") ? ledger_.find_by_body(body_of(*reply)) : nullptr;
+    Job* job = reply->starts_with("FOUND ") ? ledger_.find_by_body(body_in(*reply)) : nullptr;
     if (job == nullptr) return corrupt(fmt::format("id {} was never sent: {}", id, *reply));
     if (Status s = ledger_.learn_id(*job, id); !s.ok()) return s;
   }
@@ -112,7 +117,7 @@ Status Checker::check_job(Job& job, std::string_view peeked, std::string_view st
   seen.exists = peeked.starts_with("FOUND ");
   if (seen.exists != stats.starts_with("OK ")) return surprise(job, "is half there");
   if (seen.exists) {
-    if (body_of(peeked) != ledger_.body(job)) return surprise(job, "has another body");
+    if (body_in(peeked) != ledger_.body(job)) return surprise(job, "has another body");
     if (yaml_value(stats, "tube") != ledger_.tubes()[job.tube].name)
       return surprise(job, "is in another tube");
     if (!parse_state(yaml_value(stats, "state"), seen.state)) return surprise(job, "has no state");

@@ -2,10 +2,13 @@
 
 #include <array>
 
-#include "tests/crash/ledger.h"
+#include "tests/support/ledger.h"
 #include "tests/support/server_process.h"
 
 namespace perennial::crash {
+
+using support::Job;
+using support::Ledger;
 
 // Walks a server that has come back from a crash and compares all that it holds with the ledger:
 // nothing acknowledged is missing or changed, nothing deleted is there, nothing is there that was

@@ -73,7 +73,7 @@ TEST_P(Crash, LosesNothingAcknowledged) {
   fmt::print("seed {} kills {} mode {}\n", settings.seed, kills, GetParam().name);
   std::minstd_rand random(static_cast<uint32_t>(settings.seed));
   support::ServerProcess server({.program = settings.program, .flags = GetParam().flags});
-  Ledger ledger(settings.seed);
+  support::Ledger ledger(settings.seed);
   Load load(ledger, random);
   Checker checker(ledger, settings.program == support::Program::Perenniald);
   const Status started = server.start();

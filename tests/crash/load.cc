@@ -2,13 +2,21 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <chrono>
 
 #include <fmt/format.h>
 #include <poll.h>
 
+#include "tests/support/reply_text.h"
+
 namespace perennial::crash {
+
+using support::describe;
+using support::first_number;
+using support::long_s;
+using support::surprise;
+using support::Tube;
+
 namespace {
 
 constexpr size_t connections_count = 8;
@@ -61,15 +69,6 @@ std::string_view success_word(Verb verb) {
       return "PAUSED";
   }
   return {};
-}
-
-// The number that follows the reply's first word, or 0.
-uint64_t first_number(std::string_view reply) {
-  uint64_t number = 0;
-  const size_t space = reply.find(' ');
-  if (space != std::string_view::npos)
-    std::from_chars(reply.data() + space + 1, reply.data() + reply.size(), number);
-  return number;
 }
 
 Outcome becomes(JobState state, uint32_t priority, uint32_t delay_s = 0) {
@@ -340,14 +339,12 @@ Status Load::on_done(size_t index, const Sent& sent, std::string_view reply) {
 }
 
 Status Load::on_reserved(size_t index, const Sent& sent, std::string_view reply) {
-  const size_t line = reply.find("\r\n");
-  const std::string_view body = reply.substr(line + 2, reply.size() - line - 4);
-  Job* job = ledger_.find_by_body(body);
+  const std::string_view head = reply.substr(0, reply.find("\r\n"));
+  Job* job = ledger_.find_by_body(support::body_in(reply));
   if (job == nullptr)
-    return Status(StatusCode::Corruption,
-                  fmt::format("a body that was never sent: {}", reply.substr(0, line)));
+    return Status(StatusCode::Corruption, fmt::format("a body that was never sent: {}", head));
   if (Status s = ledger_.learn_id(*job, first_number(reply)); !s.ok()) return s;
-  job->history.push_back(fmt::format("conn {} reserved it: {}", index, reply.substr(0, line)));
+  job->history.push_back(fmt::format("conn {} reserved it: {}", index, head));
   if (sent.job != nullptr && sent.job != job) return surprise(*job, "came instead of another");
   const bool expected = job->live.exists && job->holder < 0 && may_be_reserved(*job);
   // While a command about it is unanswered, that may be what made it ready.

@@ -6,10 +6,14 @@
 #include <string>
 #include <vector>
 
-#include "tests/crash/ledger.h"
+#include "tests/support/ledger.h"
 #include "tests/support/server_process.h"
 
 namespace perennial::crash {
+
+using support::Job;
+using support::Ledger;
+using support::Outcome;
 
 enum class Verb { Put, Reserve, ReserveJob, Release, Bury, Touch, KickJob, Kick, Delete, Pause };
 inline constexpr size_t verbs_count = 10;

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "tests/support/reply_text.h"
+
 namespace perennial::disk_full {
 namespace {
 
@@ -30,12 +32,6 @@ uint64_t number_after(std::string_view text, size_t at) {
   uint64_t number = 0;
   std::from_chars(text.data() + std::min(at, text.size()), text.data() + text.size(), number);
   return number;
-}
-
-// The body inside "RESERVED <id> <bytes>\r\n<body>\r\n".
-std::string_view body_in(std::string_view reply) {
-  const size_t line = reply.find("\r\n") + 2;
-  return reply.substr(line, reply.size() - line - 2);
 }
 
 }  // namespace
@@ -93,7 +89,7 @@ bool Client::reserve_and(std::string_view verb) {
   constexpr std::string_view reserved = "RESERVED ";
   if (!reply.starts_with(reserved)) return be_surprised("reserve", reply);
   const JobId id = number_after(reply, reserved.size());
-  Job* const job = job_of(id, body_in(reply));
+  Job* const job = job_of(id, support::body_in(reply));
   if (job == nullptr) return be_surprised("reserve", reply.substr(0, 60));
   if (verb == "delete") return remove(*job);
   if (verb == "bury") return expect(fmt::format("bury {} 0\r\n", id), "BURIED\r\n");
@@ -173,8 +169,8 @@ void Client::check_one(size_t serial, std::string_view reply) {
   const bool missing = reply == "NOT_FOUND\r\n";
   const bool may_be_there = job.fate == Fate::Present || job.fate == Fate::DeleteInDoubt;
   const bool may_be_gone = job.fate != Fate::Present;
-  const bool is_right =
-      (found && may_be_there && body_in(reply) == body_of(serial)) || (missing && may_be_gone);
+  const bool is_right = (found && may_be_there && support::body_in(reply) == body_of(serial)) ||
+                        (missing && may_be_gone);
   if (!is_right) {
     be_surprised(fmt::format("peek {}, fate {}", job.id, static_cast<int>(job.fate)),
                  reply.substr(0, 60));

@@ -19,6 +19,7 @@
 
 #include "tests/disk_full/clients.h"
 #include "tests/disk_full/small_disk.h"
+#include "tests/support/reply_text.h"
 #include "tests/support/seed.h"
 #include "tests/support/server_process.h"
 
@@ -67,11 +68,7 @@ class DiskFull : public testing::TestWithParam<uint64_t> {
     const Result<std::string> reply = server_->connect().ask("stats\r\n");
     return reply.ok() ? *reply : "";
   }
-  uint64_t stat(const std::string& key) {
-    const std::string text = stats();
-    const size_t at = text.find("\n" + key + ": ");
-    return at == std::string::npos ? 0 : std::stoull(text.substr(at + key.size() + 3));
-  }
+  uint64_t stat(const std::string& key) { return support::yaml_number(stats(), key, 0); }
   bool state_is(const std::string& state) {
     return stats().find("\nstore-state: " + state + "\n") != std::string::npos;
   }

@@ -1,7 +1,6 @@
 #include "tests/overload/witness.h"
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 
 #include <fmt/format.h>
@@ -95,16 +94,6 @@ bool Witness::look() {
   if (!ask("stats\r\n", stats)) return false;
   seen_.largest_lag_us = std::max(seen_.largest_lag_us, stat(stats, "loop-lag-us"));
   return true;
-}
-
-uint64_t stat(std::string_view stats, std::string_view key) {
-  const std::string line = fmt::format("\n{}: ", key);
-  const size_t at = stats.find(line);
-  if (at == std::string_view::npos) return 0;
-  uint64_t value = 0;
-  const std::string_view digits = stats.substr(at + line.size());
-  std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  return value;
 }
 
 }  // namespace perennial::overload

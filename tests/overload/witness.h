@@ -8,6 +8,7 @@
 
 #include "engine/types/status.h"
 #include "tests/support/client_socket.h"
+#include "tests/support/reply_text.h"
 
 namespace perennial::overload {
 
@@ -47,6 +48,8 @@ class Witness {
 };
 
 // The number behind a key of a reply to stats; 0 if it is not there.
-uint64_t stat(std::string_view stats, std::string_view key);
+inline uint64_t stat(std::string_view stats, std::string_view key) {
+  return support::yaml_number(stats, key, 0);
+}
 
 }  // namespace perennial::overload

@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
-#include "tests/crash/ledger.h"
 #include "tests/simulation/checker.h"
+#include "tests/support/reply_text.h"
 #include "wire/words.h"
 
 namespace perennial::simulation {
@@ -143,8 +143,8 @@ void Checker::answer_named(const Op& op, const wire::ClientReply& reply, Effect 
   }
   const bool is_stats = effect.done && std::holds_alternative<StatsJob>(op.command);
   if (is_stats) {
-    effect.state = state_of(crash::yaml_value(reply.text, "state"));
-    effect.priority = static_cast<uint32_t>(crash::yaml_number(reply.text, "pri"));
+    effect.state = state_of(support::yaml_value(reply.text, "state"));
+    effect.priority = static_cast<uint32_t>(support::yaml_number(reply.text, "pri"));
   }
   const bool is_quiet_now = is_quiet(op);
   told(*job, op, effect, reply);
@@ -154,10 +154,10 @@ void Checker::answer_named(const Op& op, const wire::ClientReply& reply, Effect 
 
 void Checker::narrow_by_stats_job(const Op& op, const wire::ClientReply& reply, Job& job) {
   if (op.sent != now_ || !problem_.empty()) return;
-  if (crash::yaml_value(reply.text, "tube") != job.beliefs.tube())
+  if (support::yaml_value(reply.text, "tube") != job.beliefs.tube())
     return contradict(job, "is in another tube");
   const Nanos left =
-      static_cast<Nanos>(crash::yaml_number(reply.text, "time-left", 0)) * nanos_per_second;
+      static_cast<Nanos>(support::yaml_number(reply.text, "time-left", 0)) * nanos_per_second;
   const bool fits = job.beliefs.keep([&](const Belief& belief) {
     if (belief.state != JobState::Delayed) return true;
     // Whole seconds are told, rounded down. One whose time is over may wait for the disk to take
@@ -268,7 +268,7 @@ void Checker::answer_stats(const Op& op, const wire::ClientReply& reply) {
   for (size_t state = 0; state < bounds.size(); ++state) {
     const std::string key =
         fmt::format("current-jobs-{}", state_name(static_cast<JobState>(state)));
-    const uint64_t count = crash::yaml_number(reply.text, key);
+    const uint64_t count = support::yaml_number(reply.text, key);
     if (bounds[state].first <= count && count <= bounds[state].second) continue;
     return contradict(fmt::format("states do not add up: {} is {}, and between {} and {} can be",
                                   key, count, bounds[state].first, bounds[state].second));
@@ -301,7 +301,7 @@ void Checker::answer_stats_tube(const Op& op, const wire::ClientReply& reply) {
       }))
     return;
   const Nanos left =
-      static_cast<Nanos>(crash::yaml_number(reply.text, "pause-time-left", 0)) * nanos_per_second;
+      static_cast<Nanos>(support::yaml_number(reply.text, "pause-time-left", 0)) * nanos_per_second;
   const Nanos from = std::max<Nanos>(pause.sent + pause.delay - now_, 0);
   const Nanos to = std::max<Nanos>(pause.told + pause.delay - now_, 0);
   if (left + nanos_per_second > from && left <= to) return;

@@ -5,8 +5,6 @@
 
 #include <fmt/format.h>
 
-#include "tests/crash/ledger.h"
-
 namespace perennial::simulation {
 namespace {
 

@@ -7,8 +7,6 @@
 
 #include <fmt/format.h>
 
-#include "tests/crash/ledger.h"
-
 namespace perennial::simulation {
 namespace {
 

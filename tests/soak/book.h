@@ -5,14 +5,14 @@
 #include <string>
 #include <vector>
 
-#include "tests/crash/ledger.h"
+#include "tests/support/ledger.h"
 
-// What the soak test knows. Whose body and which id: crash::Ledger. What may have become of each
+// What the soak test knows. Whose body and which id: support::Ledger. What may have become of each
 // job: here. Replies of a hundred connections are read in another order than the server gave them,
 // and time moves jobs on its own, so that a fact is what must be so until some moment or event.
 namespace perennial::soak {
 
-using crash::Job;
+using support::Job;
 using Millis = int64_t;  // Steady.
 
 Millis now_ms();
@@ -56,7 +56,7 @@ class Book {
   Tube& tube(size_t index) { return tubes_[index]; }
   static std::string tube_name(size_t index);
   size_t tubes_count() const { return tubes_.size(); }
-  crash::Ledger& ledger() { return ledger_; }
+  support::Ledger& ledger() { return ledger_; }
   Counts& counts() { return counts_; }
 
   // Whether the job may be in this state, as far as is known.
@@ -77,7 +77,7 @@ class Book {
   Job& job(size_t serial) { return ledger_.jobs()[serial]; }
 
  private:
-  crash::Ledger ledger_;
+  support::Ledger ledger_;
   std::deque<Fact> facts_;  // By serial.
   std::vector<Tube> tubes_;
   std::deque<size_t> present_;

@@ -134,7 +134,7 @@ bool Load::choose_put(size_t index, Sent& out) {
   out.tube = connections_[index].used;
   const uint32_t ttr_s = pick(4) == 0 ? 3 + pick(3) : 60;
   const uint32_t delay_choice = pick(20);
-  out.seconds = delay_choice < 14 ? 0 : delay_choice < 19 ? 2 + pick(3) : crash::long_s;
+  out.seconds = delay_choice < 14 ? 0 : delay_choice < 19 ? 2 + pick(3) : support::long_s;
   out.job = &book_.add(out.tube, ttr_s);
   out.line = fmt::format("put {} {} {} {}", pick(5) * 500, out.seconds, ttr_s,
                          book_.ledger().body(*out.job).size());

@@ -3,13 +3,16 @@
 #include <fmt/format.h>
 
 #include "tests/soak/load.h"
+#include "tests/support/reply_text.h"
 
 namespace perennial::soak {
 namespace {
 
-using crash::surprise;
-using crash::yaml_number;
-using crash::yaml_value;
+using support::body_in;
+using support::first_number;
+using support::surprise;
+using support::yaml_number;
+using support::yaml_value;
 
 // Until when a reservation holds for certain that was asked for, or touched, at this time.
 Millis held_until(Millis at, const Fact& fact) {
@@ -146,7 +149,7 @@ Status Load::judge_reserve(size_t index, const Sent& sent, std::string_view repl
 }
 
 Status Load::judge_reserved(size_t index, const Sent& sent, std::string_view reply) {
-  Job* const job = book_.ledger().find_by_body(body_of(reply));
+  Job* const job = book_.ledger().find_by_body(body_in(reply));
   if (job == nullptr) return expect(false, sent, reply);
   if (sent.job != nullptr && sent.job != job) return surprise(*job, "came instead of another");
   if (Status s = book_.ledger().learn_id(*job, first_number(reply)); !s.ok()) return s;
@@ -242,7 +245,7 @@ Status Load::judge_peek(size_t index, const Sent& sent, std::string_view reply) 
   if (!found && sent.job == nullptr) return expect(reply == "NOT_FOUND\r\n", sent, reply);
   if (!found)
     return expect(reply == "NOT_FOUND\r\n" && book_.fact(*sent.job).may_be_gone, sent, reply);
-  Job* const job = book_.ledger().find_by_body(body_of(reply));
+  Job* const job = book_.ledger().find_by_body(body_in(reply));
   if (job == nullptr) return expect(false, sent, reply);
   if (sent.job != nullptr && sent.job != job) return surprise(*job, "came instead of another");
   if (Status s = book_.ledger().learn_id(*job, first_number(reply)); !s.ok()) return s;

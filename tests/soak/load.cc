@@ -1,7 +1,6 @@
 #include "tests/soak/load.h"
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 
 #include <fmt/format.h>
@@ -132,19 +131,6 @@ uint64_t Load::take_p99_ms() {
   const uint64_t p99 = *place;
   latencies_ms_.clear();
   return p99;
-}
-
-std::string_view body_of(std::string_view reply) {
-  const size_t line = reply.find("\r\n") + 2;
-  return reply.substr(line, reply.size() - line - 2);
-}
-
-uint64_t first_number(std::string_view reply) {
-  uint64_t number = 0;
-  const size_t space = reply.find(' ');
-  if (space != std::string_view::npos)
-    std::from_chars(reply.data() + space + 1, reply.data() + reply.size(), number);
-  return number;
 }
 
 }  // namespace perennial::soak

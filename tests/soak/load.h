@@ -121,8 +121,4 @@ class Load {
   std::vector<uint32_t> latencies_ms_;
 };
 
-// The body inside "WORD ... <bytes>\r\n<body>\r\n".
-std::string_view body_of(std::string_view reply);
-uint64_t first_number(std::string_view reply);
-
 }  // namespace perennial::soak

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
-#include "tests/crash/ledger.h"
+#include "tests/support/reply_text.h"
 
 namespace perennial::soak {
 namespace {
@@ -57,10 +57,10 @@ Reading read_server(const support::ServerProcess& server, const std::string& dat
   if (!client.ok()) return out;
   const Result<std::string> stats = client->ask("stats\r\n");
   if (!stats.ok()) return out;
-  out.loop_lag_us = crash::yaml_number(*stats, "loop-lag-us", 0);
+  out.loop_lag_us = support::yaml_number(*stats, "loop-lag-us", 0);
   for (const char* state : {"ready", "reserved", "delayed", "buried"})
-    out.jobs += crash::yaml_number(*stats, fmt::format("current-jobs-{}", state), 0);
-  out.state = crash::yaml_value(*stats, "store-state");
+    out.jobs += support::yaml_number(*stats, fmt::format("current-jobs-{}", state), 0);
+  out.state = support::yaml_value(*stats, "store-state");
   return out;
 }
 

@@ -3,13 +3,16 @@
 #include <fmt/format.h>
 
 #include "tests/soak/load.h"
+#include "tests/support/reply_text.h"
 
 namespace perennial::soak {
 namespace {
 
-using crash::surprise;
-using crash::yaml_number;
-using crash::yaml_value;
+using support::body_in;
+using support::first_number;
+using support::surprise;
+using support::yaml_number;
+using support::yaml_value;
 
 constexpr size_t jobs_per_round = 200;
 
@@ -36,7 +39,7 @@ Status check_job(Book& book, Job& job, std::string_view peeked, std::string_view
     book.set(job, Place::Gone);
     return {};
   }
-  if (body_of(peeked) != book.ledger().body(job)) return surprise(job, "has another body");
+  if (body_in(peeked) != book.ledger().body(job)) return surprise(job, "has another body");
   if (yaml_value(stats, "tube") != Book::tube_name(job.tube))
     return surprise(job, "is in another tube");
   const std::string_view state = yaml_value(stats, "state");
@@ -110,7 +113,7 @@ Status drain_some(Book& book, support::ClientSocket& client, std::vector<Job*>& 
     Result<std::string> reply = client.read_reply();
     if (!reply.ok()) return reply.take_status().with("reserve");
     if (*reply == "TIMED_OUT\r\n") continue;
-    Job* const job = book.ledger().find_by_body(body_of(*reply));
+    Job* const job = book.ledger().find_by_body(body_in(*reply));
     if (job == nullptr) return corrupt("nobody's job: " + reply->substr(0, 100));
     if (book.fact(*job).place == Place::Gone) return surprise(*job, "came back");
     if (Status s = book.ledger().learn_id(*job, first_number(*reply)); !s.ok()) return s;

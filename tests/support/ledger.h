@@ -11,9 +11,9 @@
 #include "engine/types/basic.h"
 #include "engine/types/status.h"
 
-// What the crash test knows: everything that was sent, everything that was acknowledged, and from
-// both what a restarted server may answer.
-namespace perennial::crash {
+// What the crash test and the soak know of the jobs that they put: ids, bodies and what was done.
+// Outcomes are the crash test's: what a restarted server may answer.
+namespace perennial::support {
 
 inline constexpr uint32_t long_s = 1000;  // A delay, pause or ttr that no run outlives.
 
@@ -85,8 +85,4 @@ class Ledger {
 Status surprise(const Job& job, std::string_view what);
 std::string describe(const Outcome& outcome);
 
-// The number after "key: " in the YAML of a stats reply; `missing` when it is not there.
-uint64_t yaml_number(std::string_view yaml, std::string_view key, uint64_t missing = ~uint64_t{0});
-std::string_view yaml_value(std::string_view yaml, std::string_view key);
-
-}  // namespace perennial::crash
+}  // namespace perennial::support

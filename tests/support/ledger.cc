@@ -1,4 +1,4 @@
-#include "tests/crash/ledger.h"
+#include "tests/support/ledger.h"
 
 #include <algorithm>
 #include <charconv>
@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-namespace perennial::crash {
+namespace perennial::support {
 namespace {
 
 constexpr size_t small_body_bytes_max = 400;
@@ -83,20 +83,4 @@ std::string describe(const Outcome& outcome) {
                      outcome.delay_s);
 }
 
-uint64_t yaml_number(std::string_view yaml, std::string_view key, uint64_t missing) {
-  const std::string_view text = yaml_value(yaml, key);
-  std::from_chars(text.data(), text.data() + text.size(), missing);
-  return missing;
-}
-
-std::string_view yaml_value(std::string_view yaml, std::string_view key) {
-  const std::string start = fmt::format("\n{}: ", key);
-  const size_t at = yaml.find(start);
-  if (at == std::string_view::npos) return {};
-  std::string_view value = yaml.substr(at + start.size());
-  value = value.substr(0, value.find('\n'));
-  if (value.size() >= 2 && value.front() == '"') value = value.substr(1, value.size() - 2);
-  return value;
-}
-
-}  // namespace perennial::crash
+}  // namespace perennial::support
