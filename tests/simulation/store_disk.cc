@@ -24,7 +24,7 @@ Result<Disk::Found> StoreDisk::open() {
     return Status();
   };
   if (Status loaded = store_->load(sink); !loaded.ok()) return loaded;
-  committer_ = std::make_unique<store::Committer>(*store_, [this] { wake(); });
+  log_ = std::make_unique<store::LocalLog>(*store_, [this] { wake(); });
   return found;
 }
 
@@ -39,21 +39,22 @@ void StoreDisk::submit(store::Batch&& batch) {
     const std::lock_guard lock(mutex_);
     is_awake_ = false;
   }
-  committer_->submit(std::move(batch));
+  if (log_->append(std::move(batch)) == store::Appended::Done) wake();
 }
 
 Disk::Done StoreDisk::finish() {
   {
     std::unique_lock lock(mutex_);
-    woken_.wait(lock, [this] { return is_awake_ && committer_->idle(); });
+    woken_.wait(lock, [this] { return is_awake_ && log_->idle(); });
   }
   return look();
 }
 
 Disk::Done StoreDisk::look() {
-  store::Committer::Done done = committer_->collect();
-  return {
-      .answerable = done.answerable, .durable = done.durable, .batches = std::move(done.batches)};
+  store::Log::News done = log_->collect();
+  return {.answerable = done.indices.answerable(),
+          .durable = done.indices.durable,
+          .batches = std::move(done.batches)};
 }
 
 Result<Body> StoreDisk::body(JobId id) {
@@ -61,8 +62,8 @@ Result<Body> StoreDisk::body(JobId id) {
 }
 
 Status StoreDisk::close(JobId next_id) {
-  committer_->stop();
-  committer_.reset();
+  log_->stop();
+  log_.reset();
   return store_->close(next_id);
 }
 

@@ -4,12 +4,12 @@
 #include <memory>
 #include <mutex>
 
-#include "store/commit/committer.h"
+#include "store/commit/local_log.h"
 #include "tests/simulation/disk.h"
 
 namespace perennial::simulation {
 
-// The real store and its committer. A failure is the fatal event of the options.
+// The real store and its log. A failure is the fatal event of the options.
 class StoreDisk : public Disk {
  public:
   explicit StoreDisk(store::Options options) : options_(std::move(options)) {}
@@ -26,10 +26,10 @@ class StoreDisk : public Disk {
 
   const store::Options options_;
   std::unique_ptr<store::Store> store_;
-  std::mutex mutex_;  // The committer's thread wakes, the server's waits.
+  std::mutex mutex_;  // The log's thread wakes, the server's waits.
   std::condition_variable woken_;
   bool is_awake_ = false;
-  std::unique_ptr<store::Committer> committer_;
+  std::unique_ptr<store::LocalLog> log_;
 };
 
 }  // namespace perennial::simulation

@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 #include <rocksdb/env.h>
 
-#include "store/commit/committer.h"
+#include "store/commit/local_log.h"
 #include "tests/store/temp_dir.h"
 #include "tests/store/world.h"
 #include "tests/support/fault_fs.h"
@@ -33,7 +33,7 @@ class CommitHereTest : public testing::Test {
     fs_->set_sync_hook([this](const std::string& path) {
       if (path.ends_with(".log")) now_ += sync_takes_.load();
     });
-    committer_ = std::make_unique<Committer>(*store_, [this] {
+    log_ = std::make_unique<LocalLog>(*store_, [this] {
       ++wakes_;
       wakes_.notify_all();
     });
@@ -44,27 +44,28 @@ class CommitHereTest : public testing::Test {
     world_.next(batch, transitions);
     return batch;
   }
-  // By the thread, and waits for it.
+  // Waits for it.
   void submit(Batch batch) {
     const int before = wakes_;
-    committer_->submit(std::move(batch));
-    wakes_.wait(before);
+    if (log_->append(std::move(batch)) == Appended::UnderWay) wakes_.wait(before);
   }
   void warm_up() {
     for (int i = 0; i < 16; ++i) submit(next());
   }
-  // Whether it was written here; if it was not, the thread writes it after that.
+  // Whether it was written here; if it was not, the thread writes it.
   bool commit_here(Batch batch) {
     const int before = wakes_;
-    if (!committer_->commit_here(batch)) {
-      EXPECT_EQ(batch.index(), world_.index()) << "it must be as it was";
-      submit(std::move(batch));
-      return false;
+    const bool is_done = log_->append(std::move(batch)) == Appended::Done;
+    if (is_done) {
+      EXPECT_EQ(wakes_, before);
+    } else {
+      wakes_.wait(before);
     }
-    EXPECT_EQ(wakes_, before);
-    EXPECT_TRUE(committer_->idle());
-    EXPECT_EQ(committer_->collect().answerable, world_.index());
-    return true;
+    EXPECT_TRUE(log_->idle());
+    const Log::News news = log_->collect();
+    EXPECT_EQ(news.indices.answerable(), world_.index());
+    EXPECT_FALSE(news.batches.empty());
+    return is_done;
   }
 
   // Within a few: the thread may still be looking for what is due, and then one is its.
@@ -85,7 +86,7 @@ class CommitHereTest : public testing::Test {
   std::atomic<int> wakes_ = 0;
   std::atomic<int> fatals_ = 0;
   std::unique_ptr<Store> store_;
-  std::unique_ptr<Committer> committer_;
+  std::unique_ptr<LocalLog> log_;
 };
 
 TEST_F(CommitHereTest, OnlyAfterManyQuickSyncs) {
@@ -93,8 +94,8 @@ TEST_F(CommitHereTest, OnlyAfterManyQuickSyncs) {
   for (int i = 0; i < 16; ++i) EXPECT_FALSE(commit_here(next())) << i;
   EXPECT_TRUE(soon_commits_here());
   for (int i = 0; i < 16; ++i) EXPECT_TRUE(commit_here(next())) << i;
-  committer_->stop();
-  EXPECT_EQ(committer_->collect().durable, world_.index());
+  log_->stop();
+  EXPECT_EQ(log_->collect().indices.durable, world_.index());
   EXPECT_EQ(difference(*store_, world_.image()), "");
 }
 
@@ -134,12 +135,13 @@ TEST_F(CommitHereTest, AFailureIsToldAndNothingIsAnswered) {
   start(Durability::Commit);
   warm_up();
   EXPECT_TRUE(soon_commits_here());
-  const BatchIndex before = committer_->collect().answerable;
+  const BatchIndex before = log_->collect().indices.answerable();
   fs_->fail_all(support::Call::Sync, rocksdb::IOStatus::IOError("injected"));
   Batch batch = next();
-  EXPECT_TRUE(committer_->commit_here(batch));
+  EXPECT_EQ(log_->append(std::move(batch)), Appended::Done);
   EXPECT_EQ(fatals_, 1);
-  EXPECT_EQ(committer_->collect().answerable, before);
+  EXPECT_FALSE(log_->idle());
+  EXPECT_EQ(log_->collect().indices.answerable(), before);
 }
 
 }  // namespace

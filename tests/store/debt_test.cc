@@ -12,7 +12,7 @@
 #include <gtest/gtest.h>
 #include <rocksdb/env.h>
 
-#include "store/commit/committer.h"
+#include "store/commit/local_log.h"
 #include "tests/store/temp_dir.h"
 #include "tests/support/fault_fs.h"
 
@@ -70,7 +70,7 @@ class FlushesHeldUp : public testing::Test {
       std::unique_lock lock(mutex_);
       if (path.ends_with(".sst")) changed_.wait(lock, [this] { return may_flush_; });
     });
-    committer_ = std::make_unique<Committer>(*store_, [this] {
+    log_ = std::make_unique<LocalLog>(*store_, [this] {
       const std::lock_guard lock(mutex_);
       changed_.notify_all();
     });
@@ -127,21 +127,21 @@ class FlushesHeldUp : public testing::Test {
   const std::string body_ = std::string(body_bytes, 'b');  // Batches do not own bodies.
   BatchIndex next_index_ = 1;
   std::unique_ptr<Store> store_;
-  std::unique_ptr<Committer> committer_;
+  std::unique_ptr<LocalLog> log_;
 
  private:
   static JobRow row(JobId id) {
     return {.id = id, .tube = 1, .ttr_s = 1, .body_bytes = body_bytes};
   }
 
-  bool collected_behind() { return committer_->collect().behind; }
+  bool collected_behind() { return log_->collect().store.behind; }
 
   // Waits until it is written.
   void commit(Batch&& batch) {
     batch.seal(next_index_, next_index_ - 1, 1);
-    committer_->submit(std::move(batch));
+    log_->append(std::move(batch));
     std::unique_lock lock(mutex_);
-    while (!committer_->idle()) changed_.wait_for(lock, std::chrono::milliseconds(1));
+    while (!log_->idle()) changed_.wait_for(lock, std::chrono::milliseconds(1));
     ++next_index_;
   }
 };
@@ -149,17 +149,17 @@ class FlushesHeldUp : public testing::Test {
 // Issue 5: "if RocksDB slows writers down, puts are slowed first and deletes never".
 TEST_F(FlushesHeldUp, DeletesAreWrittenWhilePutsShouldWait) {
   JobId last = 0;
-  while (!committer_->collect().behind) {
+  while (!log_->collect().store.behind) {
     put(++last);
     ASSERT_LT(last, 200U) << "it does not see that nothing is flushed";
   }
-  EXPECT_EQ(committer_->collect().facts.state, "behind");
+  EXPECT_EQ(log_->collect().store.facts.state, "behind");
   EXPECT_GE(last, 64U);  // Two full memtables are not yet too many.
   for (JobId id = 1; id <= last; ++id) remove(id);
   EXPECT_EQ(said(), std::vector<std::string>{"store.behind"});
   let_flush();
   await_behind(false);
-  EXPECT_EQ(committer_->collect().facts.state, "ok");
+  EXPECT_EQ(log_->collect().store.facts.state, "ok");
   EXPECT_EQ(said(), (std::vector<std::string>{"store.behind", "store.caught_up"}));
 }
 

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "engine/types/check.h"
-#include "store/commit/committer.h"
+#include "store/commit/local_log.h"
 #include "store/reader.h"
 #include "tests/store/dir_state.h"
 
@@ -28,10 +28,10 @@ void next_batch(World& world, Batch& batch) {
   world.next(batch, transitions_of(world.index() + 1));
 }
 
-// The loop's side of a committer, as short as can be: one batch, one wait.
+// The loop's side of a log, as short as can be: one batch, one wait.
 class Writer {
  public:
-  Writer(Store& store, const Pipe& pipe) : pipe_(pipe), committer_(store, [this] { wake(); }) {
+  Writer(Store& store, const Pipe& pipe) : pipe_(pipe), log_(store, [this] { wake(); }) {
     progress_.is_open = true;
     progress_.answerable = progress_.durable = progress_.submitted = store.opening().last_index;
     pipe_.send(progress_);
@@ -40,12 +40,11 @@ class Writer {
   void commit(Batch batch) {
     progress_.submitted = batch.index();
     pipe_.send(progress_);
-    committer_.submit(std::move(batch));
-    wait();
+    if (log_.append(std::move(batch)) == Appended::UnderWay) wait();
     report();
   }
   void finish(bool fault_fired) {
-    committer_.stop();
+    log_.stop();
     progress_.fault_fired = fault_fired;
     report();
   }
@@ -62,18 +61,18 @@ class Writer {
     is_awake_ = false;
   }
   void report() {
-    const Committer::Done done = committer_.collect();
-    progress_.answerable = done.answerable;
-    progress_.durable = done.durable;
+    const Log::News done = log_.collect();
+    progress_.answerable = done.indices.answerable();
+    progress_.durable = done.indices.durable;
     pipe_.send(progress_);
   }
 
   const Pipe& pipe_;
   Progress progress_;
-  std::mutex mutex_;  // The committer's thread wakes, this one waits.
+  std::mutex mutex_;  // The log's thread wakes, this one waits.
   std::condition_variable woken_;
   bool is_awake_ = false;
-  Committer committer_;
+  LocalLog log_;
 };
 
 void write_batches(const Life& life, World world, const Pipe& pipe) {

@@ -15,7 +15,7 @@
 #include <rocksdb/env.h>
 #include <sys/stat.h>
 
-#include "store/commit/committer.h"
+#include "store/commit/local_log.h"
 #include "store/store.h"
 #include "tests/store/temp_dir.h"
 #include "tests/support/fault_fs.h"
@@ -357,19 +357,19 @@ TEST_F(RoomTest, IsKnownAfterTheOpen) {
   set_free(399 * unit);
   open();
   EXPECT_NE(store_->room(), RoomState::Ok);
-  Committer committer(*store_, [] {});
-  const Committer::Done news = committer.collect();
-  EXPECT_FALSE(news.room);
-  EXPECT_EQ(news.facts.state, "no-ballast");
+  LocalLog log(*store_, [] {});
+  const Log::News news = log.collect();
+  EXPECT_FALSE(news.store.room);
+  EXPECT_EQ(news.store.facts.state, "no-ballast");
 }
 
-TEST_F(RoomTest, TheCommitterWakesTheLoop) {
+TEST_F(RoomTest, TheLogWakesTheLoop) {
   open();
   store_->make_ballast();
   std::mutex mutex;
   std::condition_variable changed;
   int wakes = 0;
-  Committer committer(*store_, [&] {
+  LocalLog log(*store_, [&] {
     const std::lock_guard lock(mutex);
     ++wakes;
     changed.notify_all();
@@ -378,17 +378,17 @@ TEST_F(RoomTest, TheCommitterWakesTheLoop) {
     std::unique_lock lock(mutex);
     changed.wait(lock, [&] { return wakes >= count; });
   };
-  EXPECT_TRUE(committer.collect().room);
-  EXPECT_EQ(committer.collect().facts.state, "ok");
+  EXPECT_TRUE(log.collect().store.room);
+  EXPECT_EQ(log.collect().store.facts.state, "ok");
   // Nothing is written: it looks every second all the same.
   set_free(399 * unit);
   wait_for(1);
-  EXPECT_FALSE(committer.collect().room);
-  EXPECT_EQ(committer.collect().facts.state, "low-space");
+  EXPECT_FALSE(log.collect().store.room);
+  EXPECT_EQ(log.collect().store.facts.state, "low-space");
   set_free(500 * unit);
   wait_for(2);
-  EXPECT_TRUE(committer.collect().room);
-  EXPECT_EQ(committer.collect().facts.state, "ok");
+  EXPECT_TRUE(log.collect().store.room);
+  EXPECT_EQ(log.collect().store.facts.state, "ok");
 }
 
 }  // namespace

@@ -95,7 +95,7 @@ void Checkpoints::on_due() {
   arm();
 }
 
-bool Checkpoints::hand_over(store::Committer& committer) {
+bool Checkpoints::hand_over(store::Log& log) {
   if (cutting_) return false;  // It is cut, and that has not been collected yet.
   const Nanos now = clock_.now();
   core_.settle_cut(now);
@@ -108,7 +108,7 @@ bool Checkpoints::hand_over(store::Committer& committer) {
     return false;
   }
   cutting_.emplace(std::move(making));
-  committer.submit_cut(store::partial_path(cutting_->cut));
+  log.cut(store::partial_path(cutting_->cut));
   return true;
 }
 
@@ -126,7 +126,7 @@ Checkpoints::Making Checkpoints::begin(const core::Cut& cut, Nanos now) {
   return making;
 }
 
-void Checkpoints::on_cut(const store::Committer::Cut& cut) {
+void Checkpoints::on_cut(const store::CutDone& cut) {
   CHECK(cutting_);
   Making making = *std::exchange(cutting_, std::nullopt);
   if (!cut.status.ok()) {

@@ -17,12 +17,12 @@
 #include "cmd/perenniald/loop/clock.h"
 #include "engine/types/status.h"
 #include "store/checkpoint/checkpoint.h"
-#include "store/commit/committer.h"
+#include "store/commit/log.h"
 
 namespace perennial::perenniald {
 
 // Makes the checkpoints of a running server, one at a time: core says when one is wanted and what
-// it holds, the committer cuts it between two batches, and a thread of its own reads all of it,
+// it holds, the log cuts it between two batches, and a thread of its own reads all of it,
 // verifies it and gives it its name, for as long as that takes. A temporary one is only cut, also
 // while another is being verified, and is removed when core says so or when the server stops. None
 // that fails harms the server.
@@ -43,12 +43,12 @@ class Checkpoints {
   // that of the store, which is open (store/disk/identity.h). A failure is one of the
   // configuration.
   Status open(const std::string& database);
-  // Gives the committer what is to be cut now, if anything is. Returns whether it did. REQUIRES:
-  // the committer is idle.
-  bool hand_over(store::Committer& committer);
+  // Gives the log what is to be cut now, if anything is. Returns whether it did. REQUIRES: the log
+  // is idle.
+  bool hand_over(store::Log& log);
   // Removes temporary ones that belong to nobody any more.
   void remove_given_up();
-  void on_cut(const store::Committer::Cut& cut);
+  void on_cut(const store::CutDone& cut);
   // No more of them: those who wait are told so, and one that is being verified is given up.
   void stop();
   // Ends the thread, and closes what is open in the loop. Nothing may be called afterwards.
@@ -89,7 +89,7 @@ class Checkpoints {
   bool due_ = false;  // The schedule has asked, and that one is not being made yet.
   uv_timer_t timer_;
   uv_async_t completed_;
-  std::optional<Making> cutting_;  // With the committer.
+  std::optional<Making> cutting_;  // With the log.
   std::optional<Making> making_;   // Being verified: the thread's, while that runs.
   std::atomic<bool> cancelled_ = false;
   std::thread thread_;

@@ -98,7 +98,7 @@ void Server::start_handles() {
 
 void Server::on_prepare() {
   // Until then core and the clock belong to the recovery's thread.
-  if (phase_ == Phase::Recovering || committer_ == nullptr) return;
+  if (phase_ == Phase::Recovering || log_ == nullptr) return;
   core_.on_disk_left(store_->disk_left());
   if (phase_ == Phase::Settling && core_.settled(clock_.now())) begin_serving();
   gathering_ = gather();
@@ -159,7 +159,7 @@ bool Server::serve_changed() {
 // waited for: it ends when all are there or a look has brought none of them.
 bool Server::gather() {
   constexpr unsigned turns_max = 4;
-  const size_t missing = committer_->idle() ? core_.missing_company() : 0;
+  const size_t missing = log_->idle() ? core_.missing_company() : 0;
   const bool some_came = gathered_turns_ == 0 || missing < missing_before_;
   const bool again = missing > 0 && some_came && gathered_turns_ < turns_max;
   gathered_turns_ = again ? gathered_turns_ + 1 : 0;
@@ -167,28 +167,24 @@ bool Server::gather() {
   return again;
 }
 
-// Whether there was anything that the committer could do now.
+// Whether there was anything that the log could take now.
 bool Server::hand_over() {
-  if (!committer_->idle()) return false;
-  if (checkpoints_.hand_over(*committer_)) return true;
+  if (!log_->idle()) return false;
+  if (checkpoints_.hand_over(*log_)) return true;
   const Nanos now = clock_.now();
   const bool due = phase_ == Phase::Stopping ? core_.has_batch() : core_.batch_due(now);
   if (!due) return false;
   store::Batch batch = core_.take_batch(now);
   body_reads_.before_write(batch);
-  writes_here_ = committer_->commit_here(batch);
-  if (writes_here_) {
-    on_committed();
-  } else {
-    committer_->submit(std::move(batch));
-  }
+  writes_here_ = log_->append(std::move(batch)) == store::Appended::Done;
+  if (writes_here_) on_committed();
   return true;
 }
 
 // A turn that reads from many takes a while. What is too large to be written here anyway goes to
-// the committer at once, which writes it while the loop reads on.
+// the log at once, whose thread writes it while the loop reads on.
 void Server::hand_over_early() {
-  if (phase_ != Phase::Serving || !committer_->idle() || !core_.batch_is_large()) return;
+  if (phase_ != Phase::Serving || !log_->idle() || !core_.batch_is_large()) return;
   start_reads();
   hand_over();
 }
@@ -212,7 +208,7 @@ void Server::on_body(const core::BodyRead& read, Result<Body> body) {
 // again. Deadlines mostly move away, so that this saves most of the arming.
 void Server::arm_timer() {
   if (phase_ == Phase::Stopping) return;
-  const std::optional<Nanos> next = committer_->idle() ? core_.next_deadline() : core_.next_tick();
+  const std::optional<Nanos> next = log_->idle() ? core_.next_deadline() : core_.next_tick();
   if (!next || (armed_ && *armed_ <= *next)) return;
   armed_ = next;
   timer_.arm(*next - clock_.now() - clock_.turn_so_far());
@@ -224,15 +220,16 @@ void Server::on_timer() {
 }
 
 void Server::on_committed() {
-  if (committer_ == nullptr) return;
-  store::Committer::Done done = committer_->collect();
-  store_facts_ = std::move(done.facts);
+  if (log_ == nullptr) return;
+  store::Log::News news = log_->collect();
+  store_facts_ = std::move(news.store.facts);
   core_.on_disk_left(store_->disk_left());
-  core_.on_room(done.room, clock_.now());
-  core_.on_behind(done.behind, clock_.now());
-  core_.on_durable(done.answerable, done.durable, clock_.now(), done.took);
-  for (store::Batch& batch : done.batches) core_.recycle(std::move(batch));
-  if (done.cut) checkpoints_.on_cut(*done.cut);
+  core_.on_room(news.store.room, clock_.now());
+  core_.on_behind(news.store.behind, clock_.now());
+  const store::LogIndices& indices = news.indices;
+  core_.on_durable(indices.answerable(), indices.durable, clock_.now(), news.took);
+  for (store::Batch& batch : news.batches) core_.recycle(std::move(batch));
+  if (news.cut) checkpoints_.on_cut(*news.cut);
 }
 
 }  // namespace perennial::perenniald

@@ -22,7 +22,7 @@
 #include "cmd/perenniald/process/watchdog.h"
 #include "cmd/perenniald/server/body_reads.h"
 #include "cmd/perenniald/server/recovery.h"
-#include "store/commit/committer.h"
+#include "store/commit/log.h"
 
 namespace perennial::perenniald {
 
@@ -115,8 +115,8 @@ class Server {
   BodyReads body_reads_;
   Checkpoints checkpoints_;
   std::unique_ptr<store::Store> store_;
-  std::unique_ptr<store::Committer> committer_;
-  std::unique_ptr<Watchdog> watchdog_;  // Of the committer, and then of the end.
+  std::unique_ptr<store::Log> log_;
+  std::unique_ptr<Watchdog> watchdog_;  // Of the log, and then of the end.
   std::optional<Recovery> recovery_;
 };
 

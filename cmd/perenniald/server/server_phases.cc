@@ -10,6 +10,7 @@
 #include "cmd/perenniald/server/options.h"
 #include "cmd/perenniald/server/server.h"
 #include "engine/types/check.h"
+#include "store/commit/local_log.h"
 
 // How the server starts and ends. What it does in between is in server.cc.
 namespace perennial::perenniald {
@@ -67,8 +68,8 @@ void Server::on_recovered() {
        {"took_ms", text(static_cast<uint64_t>(found->took / nanos_per_ms))}});
   store_ = std::move(found->store);
   const store::Opening& opening = store_->opening();
-  committer_ = std::make_unique<store::Committer>(*store_, [this] { uv_async_send(&committed_); });
-  const store::Committer::Done opened = committer_->collect();
+  log_ = std::make_unique<store::LocalLog>(*store_, [this] { uv_async_send(&committed_); });
+  const store::StoreNews opened = log_->collect().store;
   store_facts_ = opened.facts;
   core_.on_room(opened.room, clock_.now());
   serving_ = true;
@@ -81,9 +82,7 @@ void Server::on_recovered() {
 void Server::start_watchdog() {
   const uint64_t seconds = config_.stall_seconds_max;
   if (seconds == 0) return;
-  const auto look = [this] {
-    return WorkSeen{.busy = committer_->busy(), .progress = committer_->progress()};
-  };
+  const auto look = [this] { return WorkSeen{.busy = log_->busy(), .progress = log_->progress()}; };
   const auto stalled = [seconds] {
     end_process(
         {common::exit_stalled, "store.stalled",
@@ -127,7 +126,7 @@ void Server::on_signal(int number) {
   if (number == SIGUSR1) {
     log(Level::Info, "drain", {});
     drain_ = true;
-    if (committer_ != nullptr) core_.on_drain(clock_.now());
+    if (log_ != nullptr) core_.on_drain(clock_.now());
     return;
   }
   switch (phase_) {
@@ -158,7 +157,7 @@ void Server::begin_stop(std::string_view why) {
 }
 
 bool Server::all_answered() const {
-  return core_.quiet() && committer_->idle() && !body_reads_.busy() &&
+  return core_.quiet() && log_->idle() && !body_reads_.busy() &&
          !(patient_ && connections_.writing());
 }
 
@@ -166,7 +165,7 @@ bool Server::all_answered() const {
 void Server::end() {
   phase_ = Phase::Ended;
   watch_closing();
-  if (committer_ != nullptr) committer_->stop();
+  if (log_ != nullptr) log_->stop();
   checkpoints_.close();
   connections_.close_all();
   acceptor_.close();
@@ -184,7 +183,7 @@ void Server::end() {
 
 int Server::close_store() {
   if (store_ == nullptr) return exit_code_;
-  committer_.reset();
+  log_.reset();
   const Status closed = store_->close(core_.engine().next_id());
   watchdog_.reset();
   if (!closed.ok()) return report(running_failure(closed));

@@ -1,4 +1,4 @@
-#include "store/commit/committer.h"
+#include "store/commit/local_log.h"
 
 #include <algorithm>
 #include <chrono>
@@ -38,7 +38,7 @@ class Working {
 
 }  // namespace
 
-Committer::Committer(Store& store, std::function<void()> wake)
+LocalLog::LocalLog(Store& store, std::function<void()> wake)
     : store_(store),
       wake_(std::move(wake)),
       written_(store.opening().last_index),
@@ -47,25 +47,27 @@ Committer::Committer(Store& store, std::function<void()> wake)
   facts_.log_bytes_max = store.options().log_bytes_max;
   facts_.durability = durability_name(store.options().durability);
   facts_.state = room_state_name(store.room());
-  done_.answerable = done_.durable = written_;
+  news_.indices = {.committed = written_, .applied = written_, .durable = written_};
   refresh_facts();
-  done_.facts = facts_;
-  done_.room = store.room() == RoomState::Ok;
+  news_.store = {.facts = facts_, .room = store.room() == RoomState::Ok};
   housekeeper_.start();
   thread_ = std::thread([this] { run(); });
 }
 
-void Committer::submit(Batch&& batch) {
+Appended LocalLog::append(Batch&& batch) {
   CHECK(batch.index() != 0);
+  CHECK(idle());
+  if (commit_here(batch)) return Appended::Done;
   submit(submitted_, std::move(batch));
+  return Appended::UnderWay;
 }
 
-void Committer::submit_cut(std::string dir) {
+void LocalLog::cut(std::string dir) {
   submit(cut_dir_, std::move(dir));
 }
 
 template <typename Work>
-void Committer::submit(std::optional<Work>& place, Work work) {
+void LocalLog::submit(std::optional<Work>& place, Work work) {
   CHECK(idle());
   idle_.store(false, std::memory_order_release);
   {
@@ -76,31 +78,27 @@ void Committer::submit(std::optional<Work>& place, Work work) {
   changed_.notify_one();
 }
 
-bool Committer::commit_here(Batch& batch) {
+bool LocalLog::commit_here(Batch& batch) {
   if (store_.options().durability != Durability::Commit) return false;
   if (batch.bytes() > quick_bytes_max || batch.operations() > small_batch_operations_max)
     return false;
-  CHECK(idle());
   const std::unique_lock writing(writing_, std::try_to_lock);  // It may be looking at the room.
   if (!writing.owns_lock() || quick_syncs_ < quick_syncs_min || look_is_due()) return false;
   commit(std::move(batch));
+  if (store_.failed()) idle_.store(false, std::memory_order_release);
   return true;
 }
 
-Committer::Done Committer::collect() {
+Log::News LocalLog::collect() {
   const std::lock_guard lock(mutex_);
-  Done news = {.answerable = done_.answerable,
-               .durable = done_.durable,
-               .took = done_.took,
-               .batches = std::exchange(done_.batches, {}),
-               .facts = done_.facts,
-               .room = done_.room,
-               .behind = done_.behind,
-               .cut = std::exchange(done_.cut, std::nullopt)};
-  return news;
+  return {.indices = news_.indices,
+          .took = news_.took,
+          .batches = std::exchange(news_.batches, {}),
+          .cut = std::exchange(news_.cut, std::nullopt),
+          .store = news_.store};
 }
 
-void Committer::stop() {
+void LocalLog::end() {
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
@@ -110,7 +108,7 @@ void Committer::stop() {
   housekeeper_.stop();
 }
 
-void Committer::run() {
+void LocalLog::run() {
   std::unique_lock lock(mutex_);
   while (!store_.failed() && (submitted_ || cut_dir_ || !stopping_)) {
     if (submitted_ || cut_dir_) {
@@ -127,21 +125,21 @@ void Committer::run() {
   if (written_ > synced_) sync();
 }
 
-void Committer::sync_and_look() {
+void LocalLog::sync_and_look() {
   const std::lock_guard writing(writing_);
   if (sync_is_due()) sync();
   if (look_is_due()) look_around();
   if (store_.options().steady_clock() >= mark_due_) sync_durable_mark();
 }
 
-void Committer::work(std::unique_lock<std::mutex>& lock) {
+void LocalLog::work(std::unique_lock<std::mutex>& lock) {
   std::optional<Batch> batch = std::exchange(submitted_, std::nullopt);
   const std::optional<std::string> dir = std::exchange(cut_dir_, std::nullopt);
   lock.unlock();
   {
     const std::lock_guard writing(writing_);
     if (batch) commit(std::move(*batch));
-    if (dir) cut(*dir);
+    if (dir) make_cut(*dir);
   }
   if (!store_.failed()) {  // Else nothing more is said, and it is never idle again.
     idle_.store(true, std::memory_order_release);
@@ -150,7 +148,7 @@ void Committer::work(std::unique_lock<std::mutex>& lock) {
   lock.lock();
 }
 
-void Committer::wait(std::unique_lock<std::mutex>& lock) {
+void LocalLog::wait(std::unique_lock<std::mutex>& lock) {
   Nanos left = store_.behind() ? look_interval_behind : look_interval;
   // Only in this mode is the thread alone with these figures.
   if (store_.options().durability == Durability::Interval && written_ > synced_) {
@@ -160,11 +158,11 @@ void Committer::wait(std::unique_lock<std::mutex>& lock) {
                     [this] { return submitted_ || cut_dir_ || stopping_; });
 }
 
-bool Committer::must_sync(const Batch& batch) const {
+bool LocalLog::must_sync(const Batch& batch) const {
   return batch.must_sync() || store_.options().durability == Durability::Commit;
 }
 
-void Committer::commit(Batch batch) {
+void LocalLog::commit(Batch batch) {
   const Working working(progress_);
   const Nanos begun = store_.options().steady_clock();
   const bool with_sync = must_sync(batch);
@@ -184,42 +182,42 @@ void Committer::commit(Batch batch) {
   publish(std::move(batch), with_sync ? ended - begun : 0);
 }
 
-void Committer::cut(const std::string& dir) {
+void LocalLog::make_cut(const std::string& dir) {
   if (written_ > synced_) sync();
   if (store_.failed()) return;  // The store has reported it.
   const Working working(progress_);
   const Nanos begun = store_.options().steady_clock();
-  Cut cut = {.status = store_.cut_checkpoint(dir)};
+  CutDone cut = {.status = store_.cut_checkpoint(dir)};
   cut.took = store_.options().steady_clock() - begun;
   const std::lock_guard lock(mutex_);
   if (store_.failed()) return;
-  done_.cut = std::move(cut);
+  news_.cut = std::move(cut);
 }
 
-bool Committer::sync_is_due() const {
+bool LocalLog::sync_is_due() const {
   return store_.options().durability == Durability::Interval && written_ > synced_ &&
          store_.options().steady_clock() >= sync_due_;
 }
 
-void Committer::sync() {
+void LocalLog::sync() {
   const Working working(progress_);
   const Nanos begun = store_.options().steady_clock();
   if (!store_.sync().ok()) return;  // The store has reported it.
   synced_ = written_;
   note_sync(store_.options().steady_clock() - begun);
   const std::lock_guard lock(mutex_);
-  done_.durable = synced_;
+  news_.indices.durable = synced_;
 }
 
 // On a small disk after less, so that the low-water mark is not overrun.
-bool Committer::look_is_due() const {
+bool LocalLog::look_is_due() const {
   const Options& options = store_.options();
   const uint64_t bytes =
       options.low_water_bytes == 0 ? look_bytes : std::min(look_bytes, options.low_water_bytes / 8);
   return options.steady_clock() >= look_due_ || store_.bytes_written() - looked_at_bytes_ >= bytes;
 }
 
-void Committer::look_around() {
+void LocalLog::look_around() {
   const Working working(progress_);
   const auto state = [this] { return std::pair(store_.room(), store_.behind()); };
   const auto before = state();
@@ -233,36 +231,35 @@ void Committer::look_around() {
   facts_.state = room && behind ? "behind" : room_state_name(store_.room());
   {
     const std::lock_guard lock(mutex_);
-    done_.facts.state = facts_.state;
-    done_.room = room;
-    done_.behind = behind;
+    news_.store.facts.state = facts_.state;
+    news_.store.room = room;
+    news_.store.behind = behind;
   }
   wake_();
 }
 
-void Committer::sync_durable_mark() {
+void LocalLog::sync_durable_mark() {
   const Working working(progress_);
   mark_due_ = store_.options().steady_clock() + mark_interval;
   // A failure ends the process: the store has reported it.
   if (store_.note_durable().ok()) ignore(store_.sync_durable_mark(), "the store has reported it");
 }
 
-void Committer::note_sync(Nanos took) {
+void LocalLog::note_sync(Nanos took) {
   sync_us_.add(static_cast<uint64_t>(took) / 1000);
   quick_syncs_ = took <= quick_sync ? quick_syncs_ + 1 : 0;
 }
 
-void Committer::publish(Batch batch, Nanos took) {
+void LocalLog::publish(Batch batch, Nanos took) {
   const std::lock_guard lock(mutex_);
   if (store_.failed()) return;  // In the background, meanwhile: then nothing may be answered.
-  done_.answerable = written_;
-  done_.durable = synced_;
-  done_.took = took;
-  done_.facts = facts_;
-  done_.batches.push_back(std::move(batch));
+  news_.indices = {.committed = written_, .applied = written_, .durable = synced_};
+  news_.took = took;
+  news_.store.facts = facts_;
+  news_.batches.push_back(std::move(batch));
 }
 
-void Committer::refresh_facts() {
+void LocalLog::refresh_facts() {
   facts_due_ = store_.options().steady_clock() + facts_interval;
   facts_.log_oldest_index = housekeeper_.log_oldest_index();
   facts_.log_current_index = housekeeper_.log_newest_index();

@@ -1,4 +1,4 @@
-#include "store/commit/committer.h"
+#include "store/commit/local_log.h"
 
 #include <condition_variable>
 #include <filesystem>
@@ -47,8 +47,8 @@ class Counter {
   int value_ = 0;
 };
 
-// A store on a file system whose syncs of logs can be held up or failed, and its committer.
-class CommitterTest : public testing::Test {
+// A store on a file system whose syncs of logs can be held up or failed, and its log.
+class LocalLogTest : public testing::Test {
  protected:
   void start(Durability durability, uint32_t sync_interval_ms = 3'600'000) {
     Options options;
@@ -68,20 +68,24 @@ class CommitterTest : public testing::Test {
       log_syncs_.add();
       syncs_allowed_.wait_for(log_syncs_.value());
     });
-    committer_ = std::make_unique<Committer>(*store_, [this] { wakes_.add(); });
+    log_ = std::make_unique<LocalLog>(*store_, [this] { wakes_.add(); });
   }
 
   void allow_syncs(int count) {
     for (int i = 0; i < count; ++i) syncs_allowed_.add();
   }
 
+  // Counts a batch that is done at once like one that somebody was woken for.
+  void append(Batch batch) {
+    if (log_->append(std::move(batch)) == Appended::Done) wakes_.add();
+  }
   // One batch that puts one job, or that raises the next id.
   void submit(Transition transition) {
     Batch batch;
     batch.add(std::move(transition));
     batch.seal(next_index_, next_index_ - 1, 1);
     ++next_index_;
-    committer_->submit(std::move(batch));
+    append(std::move(batch));
   }
   void submit_tube() { submit(TubeStored{.tube = 1, .name = "mail"}); }
 
@@ -95,75 +99,75 @@ class CommitterTest : public testing::Test {
   Status fatal_;  // Read once fatals_ has counted it.
   BatchIndex next_index_ = 1;
   std::unique_ptr<Store> store_;
-  std::unique_ptr<Committer> committer_;
+  std::unique_ptr<LocalLog> log_;
 };
 
 // P1.
-TEST_F(CommitterTest, CommitAnswersAfterTheSync) {
+TEST_F(LocalLogTest, CommitAnswersAfterTheSync) {
   start(Durability::Commit);
   submit_tube();
   log_syncs_.wait_for(1);  // And is held up there.
-  EXPECT_FALSE(committer_->idle());
-  EXPECT_EQ(committer_->collect().answerable, 0U);
+  EXPECT_FALSE(log_->idle());
+  EXPECT_EQ(log_->collect().indices.answerable(), 0U);
   EXPECT_EQ(wakes_.value(), 0);
   allow_syncs(1);
   wakes_.wait_for(1);
-  EXPECT_TRUE(committer_->idle());
-  const Committer::Done done = committer_->collect();
-  EXPECT_EQ(done.answerable, 1U);
-  EXPECT_EQ(done.durable, 1U);
+  EXPECT_TRUE(log_->idle());
+  const Log::News done = log_->collect();
+  EXPECT_EQ(done.indices.answerable(), 1U);
+  EXPECT_EQ(done.indices.durable, 1U);
   EXPECT_EQ(done.batches.size(), 1U);
-  EXPECT_EQ(committer_->collect().batches.size(), 0U);
+  EXPECT_EQ(log_->collect().batches.size(), 0U);
 }
 
-TEST_F(CommitterTest, IntervalAnswersBeforeTheSync) {
+TEST_F(LocalLogTest, IntervalAnswersBeforeTheSync) {
   start(Durability::Interval);
   submit_tube();
   wakes_.wait_for(1);
-  const Committer::Done done = committer_->collect();
-  EXPECT_EQ(done.answerable, 1U);
-  EXPECT_EQ(done.durable, 0U);
+  const Log::News done = log_->collect();
+  EXPECT_EQ(done.indices.answerable(), 1U);
+  EXPECT_EQ(done.indices.durable, 0U);
   EXPECT_EQ(log_syncs_.value(), 0);
   allow_syncs(1);
-  committer_->stop();  // The last sync.
-  EXPECT_EQ(committer_->collect().durable, 1U);
+  log_->stop();  // The last sync.
+  EXPECT_EQ(log_->collect().indices.durable, 1U);
   EXPECT_EQ(log_syncs_.value(), 1);
 }
 
-TEST_F(CommitterTest, IntervalSyncsWhenIdleToo) {
+TEST_F(LocalLogTest, IntervalSyncsWhenIdleToo) {
   start(Durability::Interval, 1);
   submit_tube();
   wakes_.wait_for(1);
   log_syncs_.wait_for(1);  // Nothing else is submitted.
   allow_syncs(1);
-  committer_->stop();
-  EXPECT_EQ(committer_->collect().durable, 1U);
+  log_->stop();
+  EXPECT_EQ(log_->collect().indices.durable, 1U);
   EXPECT_EQ(log_syncs_.value(), 1);
 }
 
-TEST_F(CommitterTest, NeverSyncsOnlyAtTheEnd) {
+TEST_F(LocalLogTest, NeverSyncsOnlyAtTheEnd) {
   start(Durability::Never);
   for (int i = 1; i <= 5; ++i) {
     submit_tube();
     wakes_.wait_for(i);
   }
-  EXPECT_EQ(committer_->collect().answerable, 5U);
-  EXPECT_EQ(committer_->collect().durable, 0U);
+  EXPECT_EQ(log_->collect().indices.answerable(), 5U);
+  EXPECT_EQ(log_->collect().indices.durable, 0U);
   EXPECT_EQ(log_syncs_.value(), 0);
   allow_syncs(1);
-  committer_->stop();
-  EXPECT_EQ(committer_->collect().durable, 5U);
+  log_->stop();
+  EXPECT_EQ(log_->collect().indices.durable, 5U);
 }
 
 // P3: in every mode an id is shown only after its block is on disk.
-TEST_F(CommitterTest, TheNextIdIsSyncedInEveryMode) {
+TEST_F(LocalLogTest, TheNextIdIsSyncedInEveryMode) {
   start(Durability::Never);
   submit(NextIdRaised{.next_id = 1000});
   log_syncs_.wait_for(1);
-  EXPECT_EQ(committer_->collect().answerable, 0U);
+  EXPECT_EQ(log_->collect().indices.answerable(), 0U);
   allow_syncs(1);
   wakes_.wait_for(1);
-  EXPECT_EQ(committer_->collect().durable, 1U);
+  EXPECT_EQ(log_->collect().indices.durable, 1U);
 }
 
 // P4.
@@ -173,19 +177,19 @@ struct FailureCase {
   Call call;
 };
 
-class CommitterFailure : public CommitterTest, public testing::WithParamInterface<FailureCase> {};
+class LocalLogFailure : public LocalLogTest, public testing::WithParamInterface<FailureCase> {};
 
-TEST_P(CommitterFailure, IsToldOnceAndNothingIsAnsweredAnyMore) {
+TEST_P(LocalLogFailure, IsToldOnceAndNothingIsAnsweredAnyMore) {
   start(GetParam().durability, 1);
   allow_syncs(1000);
   fs_->fail_all(GetParam().call, rocksdb::IOStatus::IOError("injected"));
   submit_tube();
   fatals_.wait_for(1);
-  committer_->stop();
+  log_->stop();
   const bool answers_early =
       GetParam().call == Call::Sync && GetParam().durability != Durability::Commit;
-  EXPECT_EQ(committer_->collect().answerable, answers_early ? 1U : 0U);
-  EXPECT_EQ(committer_->collect().durable, 0U);
+  EXPECT_EQ(log_->collect().indices.answerable(), answers_early ? 1U : 0U);
+  EXPECT_EQ(log_->collect().indices.durable, 0U);
   EXPECT_EQ(fatal_.code(), StatusCode::Io) << fatal_.message();
   EXPECT_TRUE(store_->failed());
   Batch batch;
@@ -196,14 +200,14 @@ TEST_P(CommitterFailure, IsToldOnceAndNothingIsAnsweredAnyMore) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Committer, CommitterFailure,
+    LocalLog, LocalLogFailure,
     testing::Values(FailureCase{"CommitSync", Durability::Commit, Call::Sync},
                     FailureCase{"CommitAppend", Durability::Commit, Call::Append},
                     FailureCase{"IntervalSync", Durability::Interval, Call::Sync},
                     FailureCase{"IntervalAppend", Durability::Interval, Call::Append}),
     [](const auto& one) { return one.param.name; });
 
-TEST_F(CommitterTest, AFullDiskIsTold) {
+TEST_F(LocalLogTest, AFullDiskIsTold) {
   start(Durability::Commit);
   allow_syncs(1000);
   fs_->fail_all(Call::Append, rocksdb::IOStatus::NoSpace("injected"));
@@ -213,7 +217,7 @@ TEST_F(CommitterTest, AFullDiskIsTold) {
 }
 
 // A flush fails on one of RocksDB's own threads.
-TEST_F(CommitterTest, ABackgroundErrorEndsIt) {
+TEST_F(LocalLogTest, ABackgroundErrorEndsIt) {
   start(Durability::Commit);
   allow_syncs(1000);
   submit_tube();
@@ -225,11 +229,11 @@ TEST_F(CommitterTest, ABackgroundErrorEndsIt) {
   EXPECT_EQ(fatals_.value(), 1);
 }
 
-TEST_F(CommitterTest, PublishesItsFacts) {
+TEST_F(LocalLogTest, PublishesItsFacts) {
   start(Durability::Interval);
   submit_tube();
   wakes_.wait_for(1);
-  const StoreFacts facts = committer_->collect().facts;
+  const StoreFacts facts = log_->collect().store.facts;
   EXPECT_EQ(facts.durability, "interval");
   EXPECT_EQ(facts.state, "ok");
   EXPECT_EQ(facts.records_written, 1U);
@@ -240,7 +244,7 @@ TEST_F(CommitterTest, PublishesItsFacts) {
 }
 
 // Double-buffered, as the loop does it: a batch is made while another is written.
-TEST_F(CommitterTest, CommitsAHistory) {
+TEST_F(LocalLogTest, CommitsAHistory) {
   start(Durability::Commit);
   allow_syncs(1000);
   World world(support::seed());
@@ -250,28 +254,28 @@ TEST_F(CommitterTest, CommitsAHistory) {
     free.pop_back();
     world.next(batch, 20);
     wakes_.wait_for(i);
-    Committer::Done done = committer_->collect();
-    ASSERT_EQ(done.answerable, world.index() - 1);
+    Log::News done = log_->collect();
+    ASSERT_EQ(done.indices.answerable(), world.index() - 1);
     for (Batch& used : done.batches) free.push_back(std::move(used));
-    committer_->submit(std::move(batch));
+    append(std::move(batch));
   }
-  committer_->stop();
-  committer_.reset();
+  log_->stop();
+  log_.reset();
   EXPECT_EQ(difference(*store_, world.image()), "");
 }
 
 // What a watchdog sees.
-TEST_F(CommitterTest, ASyncThatHangsIsWorkWithoutProgress) {
+TEST_F(LocalLogTest, ASyncThatHangsIsWorkWithoutProgress) {
   start(Durability::Commit);
   submit_tube();
   log_syncs_.wait_for(1);  // And is held up there.
-  EXPECT_TRUE(committer_->busy());
-  const uint64_t progress = committer_->progress();
+  EXPECT_TRUE(log_->busy());
+  const uint64_t progress = log_->progress();
   allow_syncs(1);
   wakes_.wait_for(1);
-  committer_->stop();
-  EXPECT_FALSE(committer_->busy());
-  EXPECT_GT(committer_->progress(), progress);
+  log_->stop();
+  EXPECT_FALSE(log_->busy());
+  EXPECT_GT(log_->progress(), progress);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Checkpoints that the committer cuts while it writes.
+// Checkpoints that the log cuts while it writes.
 
 #include <condition_variable>
 #include <filesystem>
@@ -11,7 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "store/checkpoint/checkpoint.h"
-#include "store/commit/committer.h"
+#include "store/commit/local_log.h"
 #include "tests/store/temp_dir.h"
 #include "tests/store/world.h"
 #include "tests/support/seed.h"
@@ -21,7 +21,7 @@ namespace {
 
 using testing::HasSubstr;
 
-class CommitterCutTest : public testing::TestWithParam<Durability> {
+class LocalLogCutTest : public testing::TestWithParam<Durability> {
  protected:
   void SetUp() override {
     Options options;
@@ -32,7 +32,7 @@ class CommitterCutTest : public testing::TestWithParam<Durability> {
     Result<std::unique_ptr<Store>> store = Store::open(options);
     ASSERT_TRUE(store.ok()) << store.status().message();
     store_ = store.take();
-    committer_ = std::make_unique<Committer>(*store_, [this] {
+    log_ = std::make_unique<LocalLog>(*store_, [this] {
       const std::lock_guard lock(mutex_);
       woken_.notify_all();
     });
@@ -43,7 +43,7 @@ class CommitterCutTest : public testing::TestWithParam<Durability> {
 
   void wait() {
     std::unique_lock lock(mutex_);
-    woken_.wait(lock, [this] { return committer_->idle(); });
+    woken_.wait(lock, [this] { return log_->idle(); });
   }
   void write(int batches) {
     for (int i = 0; i < batches; ++i) {
@@ -51,7 +51,7 @@ class CommitterCutTest : public testing::TestWithParam<Durability> {
       Batch batch;
       world_.next(batch, 20);
       wait();
-      committer_->submit(std::move(batch));
+      log_->append(std::move(batch));
     }
     wait();
   }
@@ -64,10 +64,10 @@ class CommitterCutTest : public testing::TestWithParam<Durability> {
     for (const auto& entry : world_.image().jobs) ++count_of(*cut.jobs, entry.second.state);
     return cut;
   }
-  Committer::Done cut(const std::string& path) {
-    committer_->submit_cut(path);
+  Log::News cut(const std::string& path) {
+    log_->cut(path);
     wait();
-    return committer_->collect();
+    return log_->collect();
   }
 
   const TempDir dir_;
@@ -76,21 +76,21 @@ class CommitterCutTest : public testing::TestWithParam<Durability> {
   std::mutex mutex_;  // With woken_: that idle() may have changed.
   std::condition_variable woken_;
   std::unique_ptr<Store> store_;
-  std::unique_ptr<Committer> committer_;
+  std::unique_ptr<LocalLog> log_;
 };
 
-TEST_P(CommitterCutTest, EachHoldsTheBatchesBeforeItAndNoneBehind) {
+TEST_P(LocalLogCutTest, EachHoldsTheBatchesBeforeItAndNoneBehind) {
   std::vector<CheckpointCut> cuts;
   for (int i = 0; i < 4; ++i) {
     write(15);
     cuts.push_back(next_cut());
-    const Committer::Done done = cut(partial_path(cuts.back()));
+    const Log::News done = cut(partial_path(cuts.back()));
     ASSERT_TRUE(done.cut);
     ASSERT_TRUE(done.cut->status.ok()) << done.cut->status.message();
     EXPECT_GT(done.cut->took, 0);
     // In every mode, because what is in a checkpoint must not be lost by what it was made of.
-    EXPECT_EQ(done.durable, world_.index());
-    EXPECT_FALSE(committer_->collect().cut) << "told once";
+    EXPECT_EQ(done.indices.durable, world_.index());
+    EXPECT_FALSE(log_->collect().cut) << "told once";
   }
   write(15);
   for (const CheckpointCut& each : cuts) {
@@ -101,39 +101,39 @@ TEST_P(CommitterCutTest, EachHoldsTheBatchesBeforeItAndNoneBehind) {
   }
 }
 
-TEST_P(CommitterCutTest, ThatFailsHarmsNothing) {
+TEST_P(LocalLogCutTest, ThatFailsHarmsNothing) {
   write(5);
   const std::string path = partial_path(next_cut());
   std::filesystem::create_directory(path);
-  const Committer::Done failed = cut(path);
+  const Log::News failed = cut(path);
   ASSERT_TRUE(failed.cut);
   EXPECT_THAT(failed.cut->status.message(), HasSubstr("is there already"));
-  const Committer::Done nowhere = cut(dir_.path() + "/none/x.partial");
+  const Log::News nowhere = cut(dir_.path() + "/none/x.partial");
   ASSERT_TRUE(nowhere.cut);
   EXPECT_FALSE(nowhere.cut->status.ok());
   EXPECT_FALSE(store_->failed());
   write(5);
-  EXPECT_EQ(committer_->collect().answerable, world_.index());
+  EXPECT_EQ(log_->collect().indices.answerable(), world_.index());
   EXPECT_TRUE(cut(partial_path(next_cut())).cut->status.ok());
 }
 
-TEST_P(CommitterCutTest, IsSeenAsWorkByTheWatchdogAndDoneBeforeAStop) {
+TEST_P(LocalLogCutTest, IsSeenAsWorkByTheWatchdogAndDoneBeforeAStop) {
   write(1);
-  const uint64_t before = committer_->progress();
+  const uint64_t before = log_->progress();
   const CheckpointCut last = next_cut();
-  committer_->submit_cut(partial_path(last));
-  EXPECT_FALSE(committer_->idle() && committer_->progress() == before);
-  committer_->stop();
-  EXPECT_GE(committer_->progress(), before + 2);
-  EXPECT_FALSE(committer_->busy());
-  ASSERT_TRUE(committer_->collect().cut);
+  log_->cut(partial_path(last));
+  EXPECT_FALSE(log_->idle() && log_->progress() == before);
+  log_->stop();
+  EXPECT_GE(log_->progress(), before + 2);
+  EXPECT_FALSE(log_->busy());
+  ASSERT_TRUE(log_->collect().cut);
   EXPECT_TRUE(std::filesystem::is_directory(partial_path(last) + "/db"));
 }
 
 std::string case_name(const testing::TestParamInfo<Durability>& info) {
   return std::string(durability_name(info.param));
 }
-INSTANTIATE_TEST_SUITE_P(Modes, CommitterCutTest,
+INSTANTIATE_TEST_SUITE_P(Modes, LocalLogCutTest,
                          testing::Values(Durability::Commit, Durability::Interval,
                                          Durability::Never),
                          case_name);
