@@ -1,6 +1,5 @@
 #include "store/commit/local_log.h"
 
-#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -9,19 +8,9 @@
 namespace perennial::store {
 namespace {
 
-// How often the costlier figures are worked out anew.
-constexpr Nanos facts_interval = nanos_per_second;
-// How often the free room and what is to be flushed are read, at least; after how much that was
-// written; and how often while puts wait for it.
-constexpr Nanos look_interval = nanos_per_second;
-constexpr uint64_t look_bytes = 4 << 20;
-constexpr Nanos look_interval_behind = 10 * nanos_per_ms;
 // How often the file that says how far the log is synced is synced itself.
 constexpr Nanos mark_interval = nanos_per_second;
-// A loop may wait for a sync itself after so many in a row that took no longer than this, with a
-// batch that is written in no time.
-constexpr Nanos quick_sync = nanos_per_ms;
-constexpr unsigned quick_syncs_min = 16;
+// A batch of more bytes is not written in no time.
 constexpr size_t quick_bytes_max = 64 << 10;
 
 // Counts up at both ends of a piece of work.
@@ -41,15 +30,15 @@ class Working {
 LocalLog::LocalLog(Store& store, std::function<void()> wake)
     : store_(store),
       wake_(std::move(wake)),
-      written_(store.opening().last_index),
-      synced_(store.opening().last_index),
+      state_(store.options(), store.opening().last_index),
+      stats_(store.options()),
+      watch_(store),
       housekeeper_(store) {
-  facts_.log_bytes_max = store.options().log_bytes_max;
-  facts_.durability = durability_name(store.options().durability);
-  facts_.state = room_state_name(store.room());
-  news_.indices = {.committed = written_, .applied = written_, .durable = written_};
-  refresh_facts();
-  news_.store = {.facts = facts_, .room = store.room() == RoomState::Ok};
+  refresh_stats(store.options().steady_clock());
+  stats_.set_state(watch_.seen().state);
+  news_.indices = state_.indices();
+  news_.store = {
+      .facts = stats_.facts(), .room = watch_.seen().room, .behind = watch_.seen().behind};
   housekeeper_.start();
   thread_ = std::thread([this] { run(); });
 }
@@ -79,11 +68,11 @@ void LocalLog::submit(std::optional<Work>& place, Work work) {
 }
 
 bool LocalLog::commit_here(Batch& batch) {
-  if (store_.options().durability != Durability::Commit) return false;
+  if (!state_.always_syncs()) return false;
   if (batch.bytes() > quick_bytes_max || batch.operations() > small_batch_operations_max)
     return false;
   const std::unique_lock writing(writing_, std::try_to_lock);  // It may be looking at the room.
-  if (!writing.owns_lock() || quick_syncs_ < quick_syncs_min || look_is_due()) return false;
+  if (!writing.owns_lock() || !quick_syncs_.may_wait() || watch_.is_due()) return false;
   commit(std::move(batch));
   if (store_.failed()) idle_.store(false, std::memory_order_release);
   return true;
@@ -122,13 +111,13 @@ void LocalLog::run() {
   }
   lock.unlock();
   const std::lock_guard writing(writing_);
-  if (written_ > synced_) sync();
+  if (!state_.is_synced()) sync();
 }
 
 void LocalLog::sync_and_look() {
   const std::lock_guard writing(writing_);
-  if (sync_is_due()) sync();
-  if (look_is_due()) look_around();
+  if (state_.is_due(store_.options().steady_clock())) sync();
+  if (watch_.is_due()) look_around();
   if (store_.options().steady_clock() >= mark_due_) sync_durable_mark();
 }
 
@@ -149,41 +138,31 @@ void LocalLog::work(std::unique_lock<std::mutex>& lock) {
 }
 
 void LocalLog::wait(std::unique_lock<std::mutex>& lock) {
-  Nanos left = store_.behind() ? look_interval_behind : look_interval;
-  // Only in this mode is the thread alone with these figures.
-  if (store_.options().durability == Durability::Interval && written_ > synced_) {
-    left = std::clamp<Nanos>(sync_due_ - store_.options().steady_clock(), 0, left);
-  }
+  // In the mode in which a sync falls due the thread is alone with these figures.
+  const Nanos left = state_.left(store_.options().steady_clock(), watch_.interval());
   changed_.wait_for(lock, std::chrono::nanoseconds(left),
                     [this] { return submitted_ || cut_dir_ || stopping_; });
-}
-
-bool LocalLog::must_sync(const Batch& batch) const {
-  return batch.must_sync() || store_.options().durability == Durability::Commit;
 }
 
 void LocalLog::commit(Batch batch) {
   const Working working(progress_);
   const Nanos begun = store_.options().steady_clock();
-  const bool with_sync = must_sync(batch);
+  const bool with_sync = state_.must_sync(batch);
   if (!store_.write(batch, with_sync).ok()) return;  // The store has reported it.
   const Nanos ended = store_.options().steady_clock();
-  if (written_ == synced_) sync_due_ = ended + store_.options().sync_interval_ms * nanos_per_ms;
-  written_ = std::max(written_, batch.index());
+  state_.on_written(batch.index(), ended);
   if (with_sync) {
-    synced_ = written_;
+    state_.on_synced();
     note_sync(ended - begun);
   }
-  batch_jobs_.add(batch.jobs().size());
-  facts_.records_written += batch.transitions();
-  if (ended >= facts_due_) refresh_facts();
-  // Before anybody is told that it is written: what it took is no longer on its way then.
-  if (batch.bytes() >= look_bytes) look_around();
+  stats_.on_batch(batch);
+  if (stats_.is_due(ended)) refresh_stats(ended);
+  if (DiskWatch::is_much(batch.bytes())) look_around();
   publish(std::move(batch), with_sync ? ended - begun : 0);
 }
 
 void LocalLog::make_cut(const std::string& dir) {
-  if (written_ > synced_) sync();
+  if (!state_.is_synced()) sync();
   if (store_.failed()) return;  // The store has reported it.
   const Working working(progress_);
   const Nanos begun = store_.options().steady_clock();
@@ -194,46 +173,26 @@ void LocalLog::make_cut(const std::string& dir) {
   news_.cut = std::move(cut);
 }
 
-bool LocalLog::sync_is_due() const {
-  return store_.options().durability == Durability::Interval && written_ > synced_ &&
-         store_.options().steady_clock() >= sync_due_;
-}
-
 void LocalLog::sync() {
   const Working working(progress_);
   const Nanos begun = store_.options().steady_clock();
   if (!store_.sync().ok()) return;  // The store has reported it.
-  synced_ = written_;
+  state_.on_synced();
   note_sync(store_.options().steady_clock() - begun);
   const std::lock_guard lock(mutex_);
-  news_.indices.durable = synced_;
-}
-
-// On a small disk after less, so that the low-water mark is not overrun.
-bool LocalLog::look_is_due() const {
-  const Options& options = store_.options();
-  const uint64_t bytes =
-      options.low_water_bytes == 0 ? look_bytes : std::min(look_bytes, options.low_water_bytes / 8);
-  return options.steady_clock() >= look_due_ || store_.bytes_written() - looked_at_bytes_ >= bytes;
+  news_.indices.durable = state_.indices().durable;
 }
 
 void LocalLog::look_around() {
   const Working working(progress_);
-  const auto state = [this] { return std::pair(store_.room(), store_.behind()); };
-  const auto before = state();
-  if (!store_.look_at_room().ok()) return;
-  store_.look_at_debt();
-  const bool behind = store_.behind();
-  look_due_ = store_.options().steady_clock() + (behind ? look_interval_behind : look_interval);
-  looked_at_bytes_ = store_.bytes_written();
-  if (state() == before) return;
-  const bool room = store_.room() == RoomState::Ok;
-  facts_.state = room && behind ? "behind" : room_state_name(store_.room());
+  if (!watch_.look()) return;
+  const DiskSeen& seen = watch_.seen();
+  stats_.set_state(seen.state);
   {
     const std::lock_guard lock(mutex_);
-    news_.store.facts.state = facts_.state;
-    news_.store.room = room;
-    news_.store.behind = behind;
+    news_.store.facts.state = seen.state;
+    news_.store.room = seen.room;
+    news_.store.behind = seen.behind;
   }
   wake_();
 }
@@ -246,25 +205,22 @@ void LocalLog::sync_durable_mark() {
 }
 
 void LocalLog::note_sync(Nanos took) {
-  sync_us_.add(static_cast<uint64_t>(took) / 1000);
-  quick_syncs_ = took <= quick_sync ? quick_syncs_ + 1 : 0;
+  stats_.on_sync(took);
+  quick_syncs_.add(took);
 }
 
 void LocalLog::publish(Batch batch, Nanos took) {
   const std::lock_guard lock(mutex_);
   if (store_.failed()) return;  // In the background, meanwhile: then nothing may be answered.
-  news_.indices = {.committed = written_, .applied = written_, .durable = synced_};
+  news_.indices = state_.indices();
   news_.took = took;
-  news_.store.facts = facts_;
+  news_.store.facts = stats_.facts();
   news_.batches.push_back(std::move(batch));
 }
 
-void LocalLog::refresh_facts() {
-  facts_due_ = store_.options().steady_clock() + facts_interval;
-  facts_.log_oldest_index = housekeeper_.log_oldest_index();
-  facts_.log_current_index = housekeeper_.log_newest_index();
-  facts_.sync_us_p99 = sync_us_.p99();
-  facts_.batch_jobs_mean = batch_jobs_.mean();
+void LocalLog::refresh_stats(Nanos now) {
+  stats_.refresh(now, {.oldest_index = housekeeper_.log_oldest_index(),
+                       .newest_index = housekeeper_.log_newest_index()});
 }
 
 }  // namespace perennial::store

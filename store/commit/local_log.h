@@ -9,11 +9,13 @@
 #include <thread>
 
 #include "engine/types/basic.h"
-#include "engine/types/stats.h"
 #include "store/batch/batch.h"
+#include "store/commit/commit_stats.h"
+#include "store/commit/disk_watch.h"
 #include "store/commit/housekeeper.h"
 #include "store/commit/log.h"
-#include "store/commit/recent.h"
+#include "store/commit/quick_syncs.h"
+#include "store/commit/sync_state.h"
 #include "store/store.h"
 
 namespace perennial::store {
@@ -64,14 +66,11 @@ class LocalLog final : public Log {
   void commit(Batch batch);
   void make_cut(const std::string& dir);
   void sync();
-  bool sync_is_due() const;
-  bool must_sync(const Batch& batch) const;
   void note_sync(Nanos took);
   void publish(Batch batch, Nanos took);
-  bool look_is_due() const;
   void look_around();
   void sync_durable_mark();
-  void refresh_facts();
+  void refresh_stats(Nanos now);
 
   Store& store_;
   const std::function<void()> wake_;
@@ -80,17 +79,11 @@ class LocalLog final : public Log {
 
   // Held by whichever thread writes; taken before mutex_. Guards what follows.
   std::mutex writing_;
-  BatchIndex written_;
-  BatchIndex synced_;
-  Nanos sync_due_ = 0;  // While written_ is ahead of synced_, in the mode Interval.
-  Nanos facts_due_ = 0;
-  Nanos look_due_ = 0;
+  SyncState state_;
+  QuickSyncs quick_syncs_;
+  CommitStats stats_;
+  DiskWatch watch_;
   Nanos mark_due_ = 0;
-  uint64_t looked_at_bytes_ = 0;  // How much had been written at the last look.
-  StoreFacts facts_;
-  Recent sync_us_;
-  unsigned quick_syncs_ = 0;  // How many in a row, up to the latest.
-  Recent batch_jobs_;
 
   std::mutex mutex_;  // Guards what passes between the two threads.
   std::condition_variable changed_;

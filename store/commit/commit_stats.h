@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "engine/types/basic.h"
+#include "engine/types/stats.h"
+#include "store/batch/batch.h"
+#include "store/commit/recent.h"
+#include "store/rocks/log_files.h"
+#include "store/types/options.h"
+
+namespace perennial::store {
+
+// The store's part of stats, as it is published with each batch: what was written, and how long the
+// latest syncs took. What costs time to work out is refreshed once a second.
+class CommitStats {
+ public:
+  explicit CommitStats(const Options& options);
+
+  void on_batch(const Batch& batch);
+  void on_sync(Nanos took) { sync_us_.add(static_cast<uint64_t>(took) / 1000); }
+  // DiskSeen::state.
+  void set_state(std::string_view state) { facts_.state = state; }
+
+  bool is_due(Nanos now) const { return now >= due_; }
+  // Works the costlier figures out anew. `logs`: the first and the last log file there is.
+  void refresh(Nanos now, const LogFiles& logs);
+
+  const StoreFacts& facts() const { return facts_; }
+
+ private:
+  StoreFacts facts_;
+  Recent sync_us_;
+  Recent batch_jobs_;
+  Nanos due_ = 0;
+};
+
+}  // namespace perennial::store

@@ -1,0 +1,21 @@
+#pragma once
+
+#include "engine/types/basic.h"
+
+namespace perennial::store {
+
+// Whether a loop may wait for a sync itself: so it may once so many syncs in a row took no longer
+// than this, and until one takes longer.
+class QuickSyncs {
+ public:
+  static constexpr Nanos quick = nanos_per_ms;
+  static constexpr unsigned in_a_row_min = 16;
+
+  void add(Nanos took) { in_a_row_ = took <= quick ? in_a_row_ + 1 : 0; }
+  bool may_wait() const { return in_a_row_ >= in_a_row_min; }
+
+ private:
+  unsigned in_a_row_ = 0;
+};
+
+}  // namespace perennial::store

@@ -1,0 +1,108 @@
+#include "store/commit/disk_watch.h"
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include <gtest/gtest.h>
+#include <rocksdb/env.h>
+
+#include "tests/store/temp_dir.h"
+#include "tests/support/fault_fs.h"
+
+namespace perennial::store {
+namespace {
+
+constexpr uint64_t mib = 1 << 20;
+
+// A clock and a disk that the test moves.
+class DiskWatchTest : public testing::Test {
+ protected:
+  void open(uint64_t low_water_bytes) {
+    Options options;
+    options.data_dir = dir_.data_dir();
+    options.steady_clock = [this] { return now_; };
+    options.log_bytes_max = 4 * mib;
+    options.low_water_bytes = low_water_bytes;
+    options.env = env_.get();
+    fs_->set_free_bytes(2 * low_water_bytes + 1024 * mib);
+    Result<std::unique_ptr<Store>> store = Store::open(std::move(options));
+    ASSERT_TRUE(store.ok()) << store.status().message();
+    store_ = store.take();
+    watch_ = std::make_unique<DiskWatch>(*store_);
+  }
+
+  void write(size_t body_bytes) {
+    const std::string body(body_bytes, 'x');
+    Batch batch;
+    if (next_ == 1) batch.add(TubeStored{.tube = 1, .name = "mail"});
+    const JobRow row = {
+        .id = next_, .tube = 1, .ttr_s = 1, .body_bytes = static_cast<uint32_t>(body_bytes)};
+    batch.add(JobMoved{.id = next_, .before = {}, .after = row, .promised = true}, body);
+    batch.seal(next_, next_ - 1, 1);
+    ASSERT_TRUE(store_->write(batch, true).ok());
+    ++next_;
+  }
+
+  const TempDir dir_;
+  const std::shared_ptr<support::FaultFs> fs_ =
+      std::make_shared<support::FaultFs>(rocksdb::FileSystem::Default());
+  const std::unique_ptr<rocksdb::Env> env_ = rocksdb::NewCompositeEnv(fs_);
+  Nanos now_ = 100 * nanos_per_second;
+  JobId next_ = 1;
+  std::unique_ptr<Store> store_;
+  std::unique_ptr<DiskWatch> watch_;
+};
+
+TEST_F(DiskWatchTest, LooksOnceASecond) {
+  open(0);
+  EXPECT_TRUE(watch_->is_due()) << "nobody has looked";
+  watch_->look();
+  EXPECT_FALSE(watch_->is_due());
+  EXPECT_EQ(watch_->interval(), nanos_per_second);
+  now_ += nanos_per_second - 1;
+  EXPECT_FALSE(watch_->is_due());
+  now_ += 1;
+  EXPECT_TRUE(watch_->is_due());
+}
+
+TEST_F(DiskWatchTest, LooksSoonerWhenMuchWasWritten) {
+  open(0);
+  watch_->look();
+  write(3 * mib);
+  EXPECT_FALSE(watch_->is_due());
+  write(mib);
+  EXPECT_TRUE(watch_->is_due());
+  watch_->look();
+  EXPECT_FALSE(watch_->is_due());
+  EXPECT_FALSE(DiskWatch::is_much(4 * mib - 1));
+  EXPECT_TRUE(DiskWatch::is_much(4 * mib));
+}
+
+// Else the mark would be overrun between two looks.
+TEST_F(DiskWatchTest, LooksAfterLessWhereTheMarkIsLow) {
+  open(24 * mib);
+  watch_->look();
+  write(2 * mib);
+  EXPECT_FALSE(watch_->is_due());
+  write(mib);
+  EXPECT_TRUE(watch_->is_due());
+}
+
+TEST_F(DiskWatchTest, SaysWhetherAnythingHasChanged) {
+  open(512 * mib);
+  EXPECT_FALSE(watch_->look());
+  EXPECT_EQ(watch_->seen(), DiskSeen());
+  fs_->set_free_bytes(512 * mib - 1);
+  EXPECT_TRUE(watch_->look());
+  EXPECT_FALSE(watch_->seen().room);
+  EXPECT_FALSE(watch_->seen().behind);
+  EXPECT_EQ(watch_->seen().state, "low-space");
+  EXPECT_FALSE(watch_->look()) << "as it was";
+  fs_->set_free_bytes(1024 * mib);
+  EXPECT_TRUE(watch_->look());
+  EXPECT_EQ(watch_->seen(), DiskSeen());
+}
+
+}  // namespace
+}  // namespace perennial::store
