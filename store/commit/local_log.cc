@@ -1,7 +1,8 @@
 #include "store/commit/local_log.h"
 
-#include <chrono>
+#include <optional>
 #include <utility>
+#include <variant>
 
 #include "engine/types/check.h"
 
@@ -47,24 +48,12 @@ Appended LocalLog::append(Batch&& batch) {
   CHECK(batch.index() != 0);
   CHECK(idle());
   if (commit_here(batch)) return Appended::Done;
-  submit(submitted_, std::move(batch));
+  queue_.push(std::move(batch));
   return Appended::UnderWay;
 }
 
 void LocalLog::cut(std::string dir) {
-  submit(cut_dir_, std::move(dir));
-}
-
-template <typename Work>
-void LocalLog::submit(std::optional<Work>& place, Work work) {
-  CHECK(idle());
-  idle_.store(false, std::memory_order_release);
-  {
-    const std::lock_guard lock(mutex_);
-    CHECK(!stopping_);
-    place.emplace(std::move(work));
-  }
-  changed_.notify_one();
+  queue_.push(LogQueue::Cut{std::move(dir)});
 }
 
 bool LocalLog::commit_here(Batch& batch) {
@@ -73,8 +62,8 @@ bool LocalLog::commit_here(Batch& batch) {
     return false;
   const std::unique_lock writing(writing_, std::try_to_lock);  // It may be looking at the room.
   if (!writing.owns_lock() || !quick_syncs_.may_wait() || watch_.is_due()) return false;
-  commit(std::move(batch));
-  if (store_.failed()) idle_.store(false, std::memory_order_release);
+  commit(batch);
+  if (store_.failed()) queue_.block();
   return true;
 }
 
@@ -88,28 +77,16 @@ Log::News LocalLog::collect() {
 }
 
 void LocalLog::end() {
-  {
-    const std::lock_guard lock(mutex_);
-    stopping_ = true;
-  }
-  changed_.notify_one();
+  queue_.stop();
   if (thread_.joinable()) thread_.join();
   housekeeper_.stop();
 }
 
 void LocalLog::run() {
-  std::unique_lock lock(mutex_);
-  while (!store_.failed() && (submitted_ || cut_dir_ || !stopping_)) {
-    if (submitted_ || cut_dir_) {
-      work(lock);
-    } else {
-      wait(lock);
-    }
-    lock.unlock();
+  while (!store_.failed() && !queue_.ended()) {
+    if (std::optional<LogQueue::Item> item = queue_.take(wait_max())) work(*item);
     sync_and_look();
-    lock.lock();
   }
-  lock.unlock();
   const std::lock_guard writing(writing_);
   if (!state_.is_synced()) sync();
 }
@@ -121,30 +98,26 @@ void LocalLog::sync_and_look() {
   if (store_.options().steady_clock() >= mark_due_) sync_durable_mark();
 }
 
-void LocalLog::work(std::unique_lock<std::mutex>& lock) {
-  std::optional<Batch> batch = std::exchange(submitted_, std::nullopt);
-  const std::optional<std::string> dir = std::exchange(cut_dir_, std::nullopt);
-  lock.unlock();
+void LocalLog::work(LogQueue::Item& item) {
   {
     const std::lock_guard writing(writing_);
-    if (batch) commit(std::move(*batch));
-    if (dir) make_cut(*dir);
+    if (auto* const batch = std::get_if<Batch>(&item)) {
+      commit(*batch);
+    } else {
+      make_cut(std::get<LogQueue::Cut>(item).dir);
+    }
   }
-  if (!store_.failed()) {  // Else nothing more is said, and it is never idle again.
-    idle_.store(true, std::memory_order_release);
-    wake_();
-  }
-  lock.lock();
+  if (store_.failed()) return;  // Then nothing more is said, and it is never idle again.
+  queue_.done();
+  wake_();
 }
 
-void LocalLog::wait(std::unique_lock<std::mutex>& lock) {
+Nanos LocalLog::wait_max() const {
   // In the mode in which a sync falls due the thread is alone with these figures.
-  const Nanos left = state_.left(store_.options().steady_clock(), watch_.interval());
-  changed_.wait_for(lock, std::chrono::nanoseconds(left),
-                    [this] { return submitted_ || cut_dir_ || stopping_; });
+  return state_.left(store_.options().steady_clock(), watch_.interval());
 }
 
-void LocalLog::commit(Batch batch) {
+void LocalLog::commit(Batch& batch) {
   const Working working(progress_);
   const Nanos begun = store_.options().steady_clock();
   const bool with_sync = state_.must_sync(batch);
@@ -158,7 +131,7 @@ void LocalLog::commit(Batch batch) {
   stats_.on_batch(batch);
   if (stats_.is_due(ended)) refresh_stats(ended);
   if (DiskWatch::is_much(batch.bytes())) look_around();
-  publish(std::move(batch), with_sync ? ended - begun : 0);
+  publish(batch, with_sync ? ended - begun : 0);
 }
 
 void LocalLog::make_cut(const std::string& dir) {
@@ -209,7 +182,7 @@ void LocalLog::note_sync(Nanos took) {
   quick_syncs_.add(took);
 }
 
-void LocalLog::publish(Batch batch, Nanos took) {
+void LocalLog::publish(Batch& batch, Nanos took) {
   const std::lock_guard lock(mutex_);
   if (store_.failed()) return;  // In the background, meanwhile: then nothing may be answered.
   news_.indices = state_.indices();

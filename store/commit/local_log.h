@@ -1,10 +1,8 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <functional>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <thread>
 
@@ -14,6 +12,7 @@
 #include "store/commit/disk_watch.h"
 #include "store/commit/housekeeper.h"
 #include "store/commit/log.h"
+#include "store/commit/log_queue.h"
 #include "store/commit/quick_syncs.h"
 #include "store/commit/sync_state.h"
 #include "store/store.h"
@@ -41,7 +40,7 @@ class LocalLog final : public Log {
   LocalLog(Store& store, std::function<void()> wake);
   ~LocalLog() override { end(); }
 
-  bool idle() const override { return idle_.load(std::memory_order_acquire); }
+  bool idle() const override { return queue_.idle(); }
   Appended append(Batch&& batch) override;
   void cut(std::string dir) override;
   News collect() override;
@@ -55,26 +54,24 @@ class LocalLog final : public Log {
   // when answers do not wait for a sync, when the thread has something else to do, and unless the
   // latest syncs were quick.
   bool commit_here(Batch& batch);
-  template <typename Work>
-  void submit(std::optional<Work>& place, Work work);
   void run();
-  void work(std::unique_lock<std::mutex>& lock);
+  void work(LogQueue::Item& item);
   // What is due besides batches.
   void sync_and_look();
-  // Until there is something to do, or to look at.
-  void wait(std::unique_lock<std::mutex>& lock);
-  void commit(Batch batch);
+  // Until there is something to look at.
+  Nanos wait_max() const;
+  void commit(Batch& batch);
   void make_cut(const std::string& dir);
   void sync();
   void note_sync(Nanos took);
-  void publish(Batch batch, Nanos took);
+  void publish(Batch& batch, Nanos took);
   void look_around();
   void sync_durable_mark();
   void refresh_stats(Nanos now);
 
   Store& store_;
   const std::function<void()> wake_;
-  std::atomic<bool> idle_ = true;
+  LogQueue queue_;
   std::atomic<uint64_t> progress_ = 0;  // Odd while it works.
 
   // Held by whichever thread writes; taken before mutex_. Guards what follows.
@@ -85,12 +82,8 @@ class LocalLog final : public Log {
   DiskWatch watch_;
   Nanos mark_due_ = 0;
 
-  std::mutex mutex_;  // Guards what passes between the two threads.
-  std::condition_variable changed_;
-  std::optional<Batch> submitted_;
-  std::optional<std::string> cut_dir_;  // Never while there is a batch.
+  std::mutex mutex_;  // Guards the news on their way to the loop.
   News news_;
-  bool stopping_ = false;
 
   Housekeeper housekeeper_;
   std::thread thread_;

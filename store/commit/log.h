@@ -90,12 +90,13 @@ class Log {
   Log& operator=(const Log&) = delete;
   virtual ~Log() = default;
 
-  // Whether it takes a batch: nothing is under way.
+  // Whether it takes a batch: neither a batch nor a cut is under way.
   virtual bool idle() const = 0;
   // Takes a sealed batch. REQUIRES: idle().
   virtual Appended append(Batch&& batch) = 0;
-  // Cuts a checkpoint into this directory, which is not there yet: checkpoint.h. Its failure is in
-  // News, and harms nothing. REQUIRES: idle().
+  // Cuts a checkpoint into this directory, which is not there yet: checkpoint.h. It may be given
+  // while a batch is under way, behind which it has its place then. Its failure is in News, and
+  // harms nothing. REQUIRES: the last one was collected.
   virtual void cut(std::string dir) = 0;
   virtual News collect() = 0;
 

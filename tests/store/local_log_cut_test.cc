@@ -101,6 +101,24 @@ TEST_P(LocalLogCutTest, EachHoldsTheBatchesBeforeItAndNoneBehind) {
   }
 }
 
+// Nobody waits for the batch before the cut is given.
+TEST_P(LocalLogCutTest, HasItsPlaceBehindTheBatchThatIsUnderWay) {
+  write(15);
+  Batch batch;
+  world_.next(batch, 2000);
+  log_->append(std::move(batch));
+  const CheckpointCut under_way = next_cut();
+  log_->cut(partial_path(under_way));
+  write(15);
+  const Log::News news = log_->collect();
+  ASSERT_TRUE(news.cut);
+  ASSERT_TRUE(news.cut->status.ok()) << news.cut->status.message();
+  const Result<CheckpointManifest> manifest = complete_checkpoint(under_way);
+  ASSERT_TRUE(manifest.ok()) << manifest.status().message();
+  EXPECT_EQ(manifest->commit.index, under_way.index);
+  EXPECT_EQ(manifest->jobs, *under_way.jobs);
+}
+
 TEST_P(LocalLogCutTest, ThatFailsHarmsNothing) {
   write(5);
   const std::string path = partial_path(next_cut());

@@ -95,21 +95,19 @@ void Checkpoints::on_due() {
   arm();
 }
 
-bool Checkpoints::hand_over(store::Log& log) {
-  if (cutting_) return false;  // It is cut, and that has not been collected yet.
+void Checkpoints::order_cut(store::Log& log) {
+  if (cutting_) return;  // It is with the log, or is cut and that has not been collected yet.
   const Nanos now = clock_.now();
   core_.settle_cut(now);
   const std::optional<core::Cut> cut = core_.take_cut();
-  if (!cut) return false;
+  if (!cut) return;
   Making making = begin(*cut, now);
   // Somebody may have removed it.
   if (Status ready = prepare_checkpoint_dir(settings_.dir, settings_.data_dir); !ready.ok()) {
-    fail(making, ready);
-    return false;
+    return fail(making, ready);
   }
   cutting_.emplace(std::move(making));
   log.cut(store::partial_path(cutting_->cut));
-  return true;
 }
 
 Checkpoints::Making Checkpoints::begin(const core::Cut& cut, Nanos now) {

@@ -43,9 +43,9 @@ class Checkpoints {
   // that of the store, which is open (store/disk/identity.h). A failure is one of the
   // configuration.
   Status open(const std::string& database);
-  // Gives the log what is to be cut now, if anything is. Returns whether it did. REQUIRES: the log
-  // is idle.
-  bool hand_over(store::Log& log);
+  // If a cut is due behind the last batch that was taken from core, gives it its place in the log.
+  // REQUIRES: called between each batch and the next, behind the append of the one.
+  void order_cut(store::Log& log);
   // Removes temporary ones that belong to nobody any more.
   void remove_given_up();
   void on_cut(const store::CutDone& cut);

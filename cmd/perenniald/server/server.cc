@@ -125,6 +125,7 @@ bool Server::carry() {
       hand_over_early();
     }
     start_reads();
+    checkpoints_.order_cut(*log_);
     if (next_changed_ == changed_.size()) {
       next_changed_ = 0;
       core_.take_changed(changed_);
@@ -170,7 +171,6 @@ bool Server::gather() {
 // Whether there was anything that the log could take now.
 bool Server::hand_over() {
   if (!log_->idle()) return false;
-  if (checkpoints_.hand_over(*log_)) return true;
   const Nanos now = clock_.now();
   const bool due = phase_ == Phase::Stopping ? core_.has_batch() : core_.batch_due(now);
   if (!due) return false;
@@ -178,6 +178,7 @@ bool Server::hand_over() {
   body_reads_.before_write(batch);
   writes_here_ = log_->append(std::move(batch)) == store::Appended::Done;
   if (writes_here_) on_committed();
+  checkpoints_.order_cut(*log_);  // A cut that lies behind this batch follows it into the queue.
   return true;
 }
 
