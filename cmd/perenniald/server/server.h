@@ -22,12 +22,13 @@
 #include "cmd/perenniald/process/watchdog.h"
 #include "cmd/perenniald/server/body_reads.h"
 #include "cmd/perenniald/server/recovery.h"
+#include "cmd/perenniald/server/turn.h"
 #include "store/commit/log.h"
 
 namespace perennial::perenniald {
 
-// The loop: it carries bytes, batches, bodies, signals and the time between core and the world, and
-// decides only when the process starts to serve and when it ends.
+// The process's loop, and the parts that are joined by it. It decides only when the process starts
+// to serve and when it ends; what a turn does is in turn.h.
 //
 // It goes through its phases in order, and may leave out some: the store is recovered on a thread
 // of its own; what a crash left is settled; clients are served; and, once asked to stop, what was
@@ -35,9 +36,8 @@ namespace perennial::perenniald {
 //
 // Checkpoints are made beside all that: checkpoints.h.
 //
-// One turn: callbacks tell core what happened; then, just before the loop blocks, on_prepare
-// carries away what core made of it: reads of bodies, output, one batch, and the next deadline.
-// (Not uv_check: timer callbacks run after it, and their work would wait out the poll.)
+// A turn ends in on_prepare, just before the loop blocks. (Not uv_check: timer callbacks run after
+// it, and their work would wait out the poll.)
 class Server {
  public:
   Server(const Config& config, std::vector<BoundSocket> sockets, const Descriptors& descriptors);
@@ -65,19 +65,11 @@ class Server {
   void end();
   int close_store();
 
-  // -- One turn.
+  // -- In between.
   void on_prepare();
-  bool carry();
-  bool serve_changed();
-  bool gather();
-  bool hand_over();
-  void hand_over_early();
-  void start_reads();
+  Turn::Around around_turn();
   void on_body(const core::BodyRead& read, Result<Body> body);
-  void arm_timer();
-  void on_timer();
   void on_phase_timer();
-  void on_committed();
   void on_signal(int number);
 
   const Config config_;
@@ -98,16 +90,8 @@ class Server {
   bool drain_ = false;                 // Asked for before there was anything to drain.
   bool patient_ = true;                // Stopping: wait for clients to take their answers.
   int exit_code_ = 0;
-  std::optional<Nanos> armed_;  // When timer_ fires.
-  std::vector<ConnId> changed_;
-  size_t next_changed_ = 0;      // The first of them that has not been served yet.
-  bool writes_here_ = false;     // The loop has written the last batch itself.
-  bool gathering_ = false;       // In this turn: gather().
-  unsigned gathered_turns_ = 0;  // In a row, for the open batch.
-  size_t missing_before_ = 0;    // Then.
 
   ProcessFacts process_facts_;
-  StoreFacts store_facts_;
   const Descriptors descriptors_;
   core::Core core_;
   Connections connections_;
@@ -116,6 +100,7 @@ class Server {
   Checkpoints checkpoints_;
   std::unique_ptr<store::Store> store_;
   std::unique_ptr<store::Log> log_;
+  std::optional<Turn> turn_;            // From the end of the recovery on.
   std::unique_ptr<Watchdog> watchdog_;  // Of the log, and then of the end.
   std::optional<Recovery> recovery_;
 };

@@ -12,7 +12,7 @@
 #include "engine/types/check.h"
 #include "store/commit/local_log.h"
 
-// How the server starts and ends. What it does in between is in server.cc.
+// How the server starts and ends. What it does in between is in turn.cc.
 namespace perennial::perenniald {
 namespace {
 
@@ -69,9 +69,7 @@ void Server::on_recovered() {
   store_ = std::move(found->store);
   const store::Opening& opening = store_->opening();
   log_ = std::make_unique<store::LocalLog>(*store_, [this] { uv_async_send(&committed_); });
-  const store::StoreNews opened = log_->collect().store;
-  store_facts_ = opened.facts;
-  core_.on_room(opened.room, clock_.now());
+  turn_.emplace(core_, *log_, clock_, budget_, around_turn());
   serving_ = true;
   start_watchdog();
   phase_ = Phase::Settling;
@@ -147,6 +145,7 @@ void Server::begin_stop(std::string_view why) {
       {{"why", std::string(why)}, {"connections", text(connections_.count())}});
   notify_manager("STOPPING=1\nSTATUS=Stopping");
   phase_ = Phase::Stopping;
+  turn_->begin_stop();
   acceptor_.close();
   connections_.stop_reading();
   checkpoints_.stop();
@@ -183,6 +182,7 @@ void Server::end() {
 
 int Server::close_store() {
   if (store_ == nullptr) return exit_code_;
+  turn_.reset();
   log_.reset();
   const Status closed = store_->close(core_.engine().next_id());
   watchdog_.reset();
