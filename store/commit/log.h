@@ -56,6 +56,10 @@ struct StoreNews {
 // one, and calls it on the thread of its loop; the news comes from another thread: a callback,
 // given at construction, wakes the loop, which then calls collect().
 //
+// In the local log the three indices move together, as the mode of durability has it. One that
+// commits elsewhere, on a majority of other machines, moves them one after the other: it applies
+// what is committed to RocksDB without a sync, and syncs that later.
+//
 // What an implementation owes:
 // - Batches are committed in the order of append(), each whole or not at all, and applied in that
 //   order, each once. One append is under way at a time: whoever fills batches meanwhile gets the
