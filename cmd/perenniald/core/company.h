@@ -58,7 +58,7 @@ class Company {
   uint64_t round() const { return round_; }
 
  private:
-  // Quicker ones are not worth a wait: store::Committer has the loop itself wait for those.
+  // Quicker ones are not worth a wait: store::LocalLog has the loop itself wait for those.
   static constexpr Nanos slow_sync = nanos_per_ms;
   static constexpr unsigned skip_max = 64;
 
