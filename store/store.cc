@@ -90,7 +90,7 @@ Status Store::Impl::open() {
   if (!opened.ok()) return opened.take_status();
   db = std::make_unique<Database>(opened.take());
   if (Status read = read_meta(plan->next_id_min); !read.ok()) return read;
-  if (Status same = check_last(last, *plan); !same.ok()) return same;
+  if (Status same = check_last(applied, *plan); !same.ok()) return same;
   if (Status counted = count_rows(); !counted.ok()) return counted;
   if (Status begun = begin_epoch(); !begun.ok()) return begun;
   if (Status begun = begin_durable_mark(); !begun.ok()) return begun;
@@ -158,11 +158,11 @@ Status Store::Impl::read_meta(JobId next_id_min) {
   if (!commit.ok()) return commit.status();
   const Result<JobId> next_id = find_next_id(*db);
   if (!next_id.ok()) return next_id.status();
-  last = *commit;
+  applied = *commit;
   stored_next_id = *next_id;
-  opening = {.epoch = last.epoch + 1,
-             .last_index = last.index,
-             .last_now = last.now,
+  opening = {.epoch = applied.epoch + 1,
+             .last_index = applied.index,
+             .last_now = applied.now,
              .next_id = std::max(*next_id, next_id_min)};
   const rocksdb::Status identified = (*db)->GetDbIdentity(identity);
   identity = identity_or_none(std::move(identity));
@@ -181,8 +181,8 @@ Status Store::Impl::count_rows() {
 
 // Everything that recovery found is durable by now: RocksDB has flushed what it replayed.
 Status Store::Impl::begin_epoch() {
-  last.epoch = opening.epoch;
-  last.known_durable = last.index;
+  applied.epoch = opening.epoch;
+  applied.known_durable = applied.index;
   writes.Clear();
   add_commit_row();
   if (Status begun = write(true); !begun.ok() || opening.next_id == stored_next_id) return begun;
@@ -199,8 +199,8 @@ Status Store::Impl::begin_durable_mark() {
   const LogProgress::Place synced = db->synced_log();
   Result<std::unique_ptr<DurableMarkFile>> made =
       DurableMarkFile::create(options.env, dir.path(),
-                              {.epoch = opening.epoch,
-                               .index = durable,
+                              {.epoch = durable.epoch,
+                               .index = durable.index,
                                .log_number = synced.number,
                                .log_bytes = synced.bytes});
   if (!made.ok()) return made.take_status();
@@ -286,7 +286,7 @@ std::optional<Body> Store::body_in_memory(JobId id) const {
 Status Store::close(JobId next_id) {
   Impl& impl = *impl_;
   CHECK(next_id >= impl.opening.next_id);
-  impl.last.known_durable = impl.last.index;
+  impl.applied.known_durable = impl.applied.index;
   impl.writes.Clear();
   impl.add_commit_row();
   impl.add_meta(MetaTag::NextId, view(encode_next_id(next_id)));
@@ -294,7 +294,7 @@ Status Store::close(JobId next_id) {
   if (Status flushed = flush(); !flushed.ok()) return flushed;
   // So that the log is not empty: it bears witness against tables that were lost. This row must not
   // look like one that opens an epoch, which says that everything is durable.
-  impl.last.known_durable = impl.last.index - std::min<BatchIndex>(impl.last.index, 1);
+  impl.applied.known_durable = impl.applied.index - std::min<BatchIndex>(impl.applied.index, 1);
   impl.writes.Clear();
   impl.add_commit_row();
   if (Status written = impl.write(true); !written.ok()) return written;

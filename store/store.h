@@ -27,7 +27,8 @@ namespace perennial::store {
 
 // What recovery found.
 struct Opening {
-  uint64_t epoch = 0;  // Of this open; one more than that of the open before.
+  // One more than that of the last batch. Whoever seals batches for this store gives them this one.
+  uint64_t epoch = 0;
   BatchIndex last_index = 0;
   Nanos last_now = 0;  // The engine's time in the last batch.
   JobId next_id = 1;   // No id from here on was ever used.
@@ -77,11 +78,15 @@ class Store {
   // REQUIRES: nothing was written since open().
   Status load(const LoadSink& sink);
 
-  // Writes a sealed batch whole, and a batch that is already in not at all. Unless `sync`, only the
-  // kernel has it afterwards. REQUIRES: its index is at most one more than the last one's.
+  // Applies a sealed batch whole, and a batch that is already in not at all. Unless `sync`, only
+  // the kernel has it afterwards. REQUIRES: its index is at most one more than the last one's; and
+  // where it is more, its epoch is no smaller.
   Status write(const Batch& batch, bool sync);
   // Makes durable what was written without.
   Status sync();
+  // README.md, "Three indices". By the thread that writes.
+  BatchIndex applied() const;
+  BatchIndex durable() const;
 
   // A file beside the log says how far it is synced, so that a start misses what the disk has lost
   // of it: durable_mark.h. write() and sync() keep it up to date. This notes, besides, what RocksDB

@@ -64,6 +64,9 @@ struct Store::Impl {
   void add_meta(MetaTag tag, std::string_view value);
   void add_commit_row();
   Status write(bool sync);
+  Status sync();
+  // Before the first batch of another epoch.
+  Status finish_epoch(uint64_t next);
   Status look_at_room();
   void look_at_debt();
   // Whether anything has changed since this family's compaction last found no room.
@@ -91,8 +94,13 @@ struct Store::Impl {
   // Room that a compaction is allowed and does not need: compact.cc.
   std::atomic<uint64_t> lent_bytes = 0;
   std::array<std::optional<HeldUp>, family_count> held_up = {};  // The housekeeper's.
-  CommitRow last;              // The last commit row written. The writing thread's.
-  BatchIndex durable = 0;      // The disk has everything up to here. The writing thread's.
+  // How far history is written, and how far the disk has it: README.md, "Three indices". The
+  // writing thread's.
+  CommitRow applied;
+  struct {
+    uint64_t epoch = 0;
+    BatchIndex index = 0;
+  } durable;
   rocksdb::WriteBatch writes;  // Kept for its memory. The writing thread's.
   std::atomic<uint64_t> bytes_written = 0;
   std::atomic<bool> behind = false;

@@ -81,7 +81,7 @@ void Store::Impl::add_meta(MetaTag tag, std::string_view value) {
 }
 
 void Store::Impl::add_commit_row() {
-  add_meta(MetaTag::Commit, view(encode(last)));
+  add_meta(MetaTag::Commit, view(encode(applied)));
 }
 
 Status Store::Impl::write(bool sync) {
@@ -93,15 +93,29 @@ Status Store::Impl::write(bool sync) {
   db->on_written(writes.GetDataSize());
   if (writes.GetDataSize() > kept_bytes_max) writes = rocksdb::WriteBatch();
   if (!sync || !written.ok()) return written;
-  durable = last.index;
+  durable = {.epoch = applied.epoch, .index = applied.index};
+  return note_durable();
+}
+
+// A start takes a row of a later epoch as proof that all before that epoch was durable:
+// log_scan.cc.
+Status Store::Impl::finish_epoch(uint64_t next) {
+  if (next == applied.epoch || durable.index == applied.index) return {};
+  return sync();
+}
+
+Status Store::Impl::sync() {
+  if (failure.failed()) return failure.refusal();
+  if (Status synced = settle((*db)->SyncWAL(), "sync the log"); !synced.ok()) return synced;
+  durable = {.epoch = applied.epoch, .index = applied.index};
   return note_durable();
 }
 
 Status Store::Impl::note_durable() {
   if (durable_mark == nullptr) return {};  // The store is not open yet.
   const LogProgress::Place synced = db->synced_log();
-  Status noted = durable_mark->write({.epoch = opening.epoch,
-                                      .index = durable,
+  Status noted = durable_mark->write({.epoch = durable.epoch,
+                                      .index = durable.index,
                                       .log_number = synced.number,
                                       .log_bytes = synced.bytes});
   if (!noted.ok()) failure.fail(noted);
@@ -110,12 +124,14 @@ Status Store::Impl::note_durable() {
 
 Status Store::write(const Batch& batch, bool sync) {
   Impl& impl = *impl_;
-  if (batch.index() <= impl.last.index) return {};
-  CHECK(batch.index() == impl.last.index + 1);
-  impl.last = {.epoch = impl.opening.epoch,
-               .index = batch.index(),
-               .known_durable = std::max(batch.known_durable(), impl.durable),
-               .now = batch.now()};
+  if (batch.index() <= impl.applied.index) return {};
+  CHECK(batch.index() == impl.applied.index + 1);
+  CHECK(batch.epoch() >= impl.applied.epoch);
+  if (Status ready = impl.finish_epoch(batch.epoch()); !ready.ok()) return ready;
+  impl.applied = {.epoch = batch.epoch(),
+                  .index = batch.index(),
+                  .known_durable = std::max(batch.known_durable(), impl.durable.index),
+                  .now = batch.now()};
   impl.writes.Clear();
   impl.add_commit_row();  // First: a start reads it, even where the rest is not complete.
   for (const JobEffect& job : batch.jobs()) impl.add_job(job);
@@ -125,12 +141,15 @@ Status Store::write(const Batch& batch, bool sync) {
 }
 
 Status Store::sync() {
-  if (impl_->failure.failed()) return impl_->failure.refusal();
-  if (Status synced = impl_->settle((*impl_->db)->SyncWAL(), "sync the log"); !synced.ok()) {
-    return synced;
-  }
-  impl_->durable = impl_->last.index;
-  return impl_->note_durable();
+  return impl_->sync();
+}
+
+BatchIndex Store::applied() const {
+  return impl_->applied.index;
+}
+
+BatchIndex Store::durable() const {
+  return impl_->durable.index;
 }
 
 Status Store::note_durable() {

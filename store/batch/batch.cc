@@ -43,12 +43,11 @@ void Batch::add_job(const JobMoved& moved, std::string_view body) {
   effect.after = moved.after;
 }
 
-void Batch::seal(BatchIndex index, BatchIndex known_durable, Nanos now) {
-  CHECK(index_ == 0);
-  CHECK(known_durable < index);
-  index_ = index;
-  known_durable_ = known_durable;
-  now_ = now;
+void Batch::seal(const BatchPlace& place) {
+  CHECK(place_.index == 0);
+  CHECK(place.epoch > 0);
+  CHECK(place.known_durable < place.index);
+  place_ = place;
 }
 
 void Batch::clear() {
@@ -59,9 +58,7 @@ void Batch::clear() {
   bytes_ = 0;
   promised_ = false;
   must_sync_ = false;
-  index_ = 0;
-  known_durable_ = 0;
-  now_ = 0;
+  place_ = {};
 }
 
 size_t Batch::operations() const {

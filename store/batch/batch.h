@@ -29,6 +29,17 @@ struct JobEffect {
 // The writes to meta are never coalesced: they are applied in the order in which they came.
 using MetaEffect = std::variant<TubeStored, TubeEnded, TubePaused, PauseEnded, NextIdRaised>;
 
+// A batch's place in history.
+struct BatchPlace {
+  uint64_t epoch = 0;  // Of whoever sealed it. History has one writer at a time, and a later one
+                       // has a higher epoch.
+  BatchIndex index = 0;
+  BatchIndex known_durable = 0;  // The highest index that was known to be durable.
+  Nanos now = 0;                 // The engine's time.
+
+  bool operator==(const BatchPlace&) const = default;
+};
+
 // A batch of more operations takes so long to write that no loop should wait for it.
 inline constexpr size_t small_batch_operations_max = 200;
 
@@ -40,9 +51,7 @@ class Batch {
   // with a JobMoved that has no `before`, and with nothing else.
   void add(const Transition& transition, std::string_view body = {});
 
-  // Gives the batch its place in history: its index, the highest index known to be durable, and the
-  // engine's time.
-  void seal(BatchIndex index, BatchIndex known_durable, Nanos now);
+  void seal(const BatchPlace& place);
 
   // Empties it for another use; keeps its memory.
   void clear();
@@ -58,9 +67,12 @@ class Batch {
   // How many operations it writes at most, the commit row aside.
   size_t operations() const;
 
-  BatchIndex index() const { return index_; }
-  BatchIndex known_durable() const { return known_durable_; }
-  Nanos now() const { return now_; }
+  // All zero before it is sealed.
+  const BatchPlace& place() const { return place_; }
+  uint64_t epoch() const { return place_.epoch; }
+  BatchIndex index() const { return place_.index; }
+  BatchIndex known_durable() const { return place_.known_durable; }
+  Nanos now() const { return place_.now; }
   // In the order in which each job was first touched. Effects from none to none are among them:
   // they write nothing.
   std::span<const JobEffect> jobs() const { return jobs_; }
@@ -76,9 +88,7 @@ class Batch {
   size_t bytes_ = 0;
   bool promised_ = false;
   bool must_sync_ = false;
-  BatchIndex index_ = 0;
-  BatchIndex known_durable_ = 0;
-  Nanos now_ = 0;
+  BatchPlace place_;
 };
 
 }  // namespace perennial::store

@@ -40,10 +40,12 @@ bool opens_epoch_after(const CommitRow& row, const CommitRow& before) {
   return row.epoch == before.epoch + 1 && row.index == before.index;
 }
 
-// Each batch is one more than that before. The rows that open and close an epoch repeat the index.
+// Each batch is one more than that before, and of the same epoch or a later one. The rows that open
+// and close an epoch repeat the index.
 bool follows(const CommitRow& row, const CommitRow& before) {
   if (opens_epoch_after(row, before)) return true;
-  return row.epoch == before.epoch && (row.index == before.index || row.index == before.index + 1);
+  if (row.epoch == before.epoch && row.index == before.index) return true;
+  return row.epoch >= before.epoch && row.index == before.index + 1;
 }
 
 std::string name_place(const CommitRow& row) {
@@ -173,8 +175,8 @@ void LogScan::break_off(LogPlace place, std::string problem) {
 
 // A row that says that something missing was durable proves a loss. The first that is missing is
 // the one after the last good row; but of an empty first file only the last is known, which came
-// before the first row behind it. A batch of a later epoch proves, besides, that the row which
-// opened that epoch was durable.
+// before the first row behind it. A batch of a later epoch proves, besides, that all before that
+// epoch was durable.
 void LogScan::witness(const CommitRow& row) {
   history_.index_max = std::max(history_.index_max, row.index);
   const CommitRow last = history_.last.value_or(CommitRow());

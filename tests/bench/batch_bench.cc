@@ -79,7 +79,7 @@ struct TemporaryStore {
     store = opened.take();
   }
   void write(store::Batch& batch) {
-    batch.seal(++index, 0, now);
+    batch.seal({.epoch = 1, .index = ++index, .known_durable = 0, .now = now});
     const Status written = store->write(batch, false);
     CHECK(written.ok());
   }

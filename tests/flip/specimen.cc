@@ -126,7 +126,8 @@ World Specimen::world_at(BatchIndex index) const {
   while (again.index() < index) {
     again.next(batch, transitions);
     // The clean stop between the lives has told the exact next id.
-    if (again.index() == batches_of_first_life) again.reopened({.next_id = again.next_id()});
+    if (again.index() == batches_of_first_life)
+      again.reopened({.epoch = 2, .next_id = again.next_id()});
   }
   return again;
 }

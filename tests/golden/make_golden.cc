@@ -83,7 +83,10 @@ class Writer {
   }
   void commit() {
     ++index_;
-    batch_.seal(index_, index_ - 1, begin + static_cast<Nanos>(index_) * nanos_per_ms);
+    batch_.seal({.epoch = store_.opening().epoch,
+                 .index = index_,
+                 .known_durable = index_ - 1,
+                 .now = begin + static_cast<Nanos>(index_) * nanos_per_ms});
     CHECK(store_.write(batch_, true).ok());
     batch_.clear();
   }

@@ -75,7 +75,10 @@ class Trace {
 
   void commit() {
     if (batch_.empty()) return;
-    batch_.seal(store_.last_index() + 1, store_.durable_index(), inputs_.now());
+    batch_.seal({.epoch = 1,
+                 .index = store_.last_index() + 1,
+                 .known_durable = store_.durable_index(),
+                 .now = inputs_.now()});
     store_.write(batch_);
     store_.sync();
     batch_.clear();

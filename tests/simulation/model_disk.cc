@@ -17,7 +17,8 @@ Result<Disk::Found> ModelDisk::open() {
   sync();  // As recovery does.
   Result<engine::Image> image = check_and_read();
   if (!image.ok()) return image.take_status();
-  return Found{.opening = {.last_index = durable_.index,
+  return Found{.opening = {.epoch = 1,
+                           .last_index = durable_.index,
                            .last_now = durable_.now,
                            .next_id = durable_.next_id},
                .image = image.take()};

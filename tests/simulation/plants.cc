@@ -40,7 +40,7 @@ store::Batch BuggyDisk::spoil(const store::Batch& batch) {
                      .promised = batch.promised()},
             effect.body);
   }
-  out.seal(batch.index(), batch.known_durable(), batch.now());
+  out.seal(batch.place());
   return out;
 }
 

@@ -51,7 +51,7 @@ void Server::restore(const Disk::Found& found) {
   for (const auto& [id, row] : found.image.jobs) CHECK(engine.restore_job(row, now_).ok());
   image_ = found.image;
   answerable_ = durable_ = told_durable_ = found.opening.last_index;
-  core_->resume(found.opening.last_index, found.opening.next_id, now_);
+  core_->resume(found.opening.epoch, found.opening.last_index, found.opening.next_id, now_);
 }
 
 void Server::open(ConnId conn) {

@@ -138,7 +138,7 @@ class FlushesHeldUp : public testing::Test {
 
   // Waits until it is written.
   void commit(Batch&& batch) {
-    batch.seal(next_index_, next_index_ - 1, 1);
+    batch.seal({.epoch = 1, .index = next_index_, .known_durable = next_index_ - 1, .now = 1});
     log_->append(std::move(batch));
     std::unique_lock lock(mutex_);
     while (!log_->idle()) changed_.wait_for(lock, std::chrono::milliseconds(1));

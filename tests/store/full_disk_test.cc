@@ -98,7 +98,10 @@ class FullDisk : public testing::TestWithParam<FullCase> {
 
   void write(Batch& batch) {
     ++index_;
-    batch.seal(index_, index_ - 1, static_cast<Nanos>(index_));
+    batch.seal({.epoch = 1,
+                .index = index_,
+                .known_durable = index_ - 1,
+                .now = static_cast<Nanos>(index_)});
     ASSERT_TRUE(store_->write(batch, true).ok());
     ASSERT_TRUE(store_->look_at_room().ok());
     store_->look_at_debt();

@@ -49,7 +49,7 @@ void put_all(Store& store, const std::string& bodies) {
     batch.add(JobMoved{.id = id, .before = {}, .after = row, .promised = true},
               std::string_view(bodies).substr((id - 1) * body_bytes, body_bytes));
   }
-  batch.seal(1, 0, 1);
+  batch.seal({.epoch = 1, .index = 1, .known_durable = 0, .now = 1});
   ASSERT_TRUE(store.write(batch, true).ok());
 }
 
@@ -58,7 +58,7 @@ void delete_some(Store& store, JobId last) {
   for (JobId id = 1; id <= last; ++id) {
     batch.add(JobMoved{.id = id, .before = JobState::Ready, .after = {}, .promised = true});
   }
-  batch.seal(2, 1, 2);
+  batch.seal({.epoch = 1, .index = 2, .known_durable = 1, .now = 2});
   ASSERT_TRUE(store.write(batch, true).ok());
 }
 
@@ -196,7 +196,7 @@ TEST_F(HousekeeperTest, ACompactionOfDeletedJobsDoesNotWait) {
 TEST_F(HousekeeperTest, AShortLogMayStay) {
   Batch batch;
   batch.add(TubeStored{.tube = 1, .name = "mail"});
-  batch.seal(1, 0, 1);
+  batch.seal({.epoch = 1, .index = 1, .known_durable = 0, .now = 1});
   ASSERT_TRUE(store_->write(batch, true).ok());
   Housekeeper housekeeper(*store_);
   const LogFiles before = store_->log_files();

@@ -171,6 +171,7 @@ Found examine(const std::string& data_dir, World world) {
   if (end.sent.size() < sizeof(Opening)) return found;
   Opening opening;
   std::memcpy(&opening, end.sent.data(), sizeof opening);
+  found.epoch = opening.epoch;
   found.index = opening.last_index;
   found.next_id = opening.next_id;
   if (found.problem.empty()) found.problem = end.sent.substr(sizeof opening);
@@ -191,7 +192,7 @@ std::string judge(const Life& life, const ChildEnd& end, const Found& found, Wor
   advance(answered, progress.answerable);
   if (found.next_id < answered.next_id()) return "an id that was shown is free";
   advance(world, found.index);
-  world.reopened({.next_id = found.next_id});
+  world.reopened({.epoch = found.epoch, .next_id = found.next_id});
   return "";
 }
 

@@ -40,6 +40,7 @@ Progress last_progress(const ChildEnd& end);
 
 // What a start finds after such a life. Before it, a Reader must see the same, and change nothing.
 struct Found {
+  uint64_t epoch = 0;
   BatchIndex index = 0;
   JobId next_id = 0;
   std::string problem;  // Empty if all is as the world was after that batch.

@@ -83,7 +83,7 @@ class LocalLogTest : public testing::Test {
   void submit(Transition transition) {
     Batch batch;
     batch.add(std::move(transition));
-    batch.seal(next_index_, next_index_ - 1, 1);
+    batch.seal({.epoch = 1, .index = next_index_, .known_durable = next_index_ - 1, .now = 1});
     ++next_index_;
     append(std::move(batch));
   }
@@ -194,7 +194,7 @@ TEST_P(LocalLogFailure, IsToldOnceAndNothingIsAnsweredAnyMore) {
   EXPECT_TRUE(store_->failed());
   Batch batch;
   batch.add(TubeStored{.tube = 2, .name = "more"});
-  batch.seal(2, 0, 1);
+  batch.seal({.epoch = 1, .index = 2, .known_durable = 0, .now = 1});
   EXPECT_FALSE(store_->write(batch, true).ok());
   EXPECT_EQ(fatals_.value(), 1);
 }

@@ -59,7 +59,7 @@ class OpenTables : public testing::Test {
       if (id == 1) batch.add(TubeStored{.tube = 1, .name = "mail"});
       const JobRow row = {.id = id, .tube = 1, .ttr_s = 1, .body_bytes = body_bytes};
       batch.add(JobMoved{.id = id, .before = {}, .after = row, .promised = true}, body);
-      batch.seal(id, id - 1, static_cast<Nanos>(id));
+      batch.seal({.epoch = 1, .index = id, .known_durable = id - 1, .now = static_cast<Nanos>(id)});
       ASSERT_TRUE(store_->write(batch, false).ok());
     }
   }

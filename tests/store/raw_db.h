@@ -45,7 +45,7 @@ inline void make_store(const std::string& path) {
   batch.add(TubeStored{.tube = 1, .name = "mail"});
   const JobRow row = {.id = 1, .tube = 1, .ttr_s = 1, .body_bytes = 5};
   batch.add(JobMoved{.id = 1, .before = {}, .after = row, .promised = true}, "hello");
-  batch.seal(1, 0, 1);
+  batch.seal({.epoch = 1, .index = 1, .known_durable = 0, .now = 1});
   CHECK((*store)->write(batch, true).ok());
 }
 

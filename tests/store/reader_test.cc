@@ -55,7 +55,7 @@ class ReaderTest : public testing::Test {
     World world = begin_;
     for (Batch batch; world.index() < index;) {
       world.next(batch, 20);
-      if (world.index() == batches / 2) world.reopened({.next_id = mark_at_half()});
+      if (world.index() == batches / 2) world.reopened({.epoch = 2, .next_id = mark_at_half()});
     }
     return world;
   }

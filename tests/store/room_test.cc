@@ -290,7 +290,7 @@ TEST_F(RoomTest, AStartCutsTheLogBeforeItAsksForRoom) {
   open();
   Batch batch;
   batch.add(TubeStored{.tube = 1, .name = "mail"});
-  batch.seal(1, 0, 1);
+  batch.seal({.epoch = 1, .index = 1, .known_durable = 0, .now = 1});
   ASSERT_TRUE(store_->write(batch, true).ok());
   const std::string db = dir_.data_dir() + "/db/";
   const std::string log = fmt::format("{}{:06}.log", db, store_->log_files().newest_index);
@@ -312,7 +312,7 @@ TEST_F(RoomTest, AStartNeedsRoomForWhatItReplays) {
   batch.add(TubeStored{.tube = 1, .name = "mail"});
   batch.add(JobMoved{.id = 1, .before = {}, .after = row, .promised = true},
             std::string(800 * unit, 'x'));
-  batch.seal(1, 0, 1);
+  batch.seal({.epoch = 1, .index = 1, .known_durable = 0, .now = 1});
   ASSERT_TRUE(store_->write(batch, true).ok());
   store_.reset();
   set_free(1000 * unit);
@@ -333,7 +333,7 @@ TEST_F(RoomTest, WhatIsLeftIsAboveTheMark) {
   const JobRow row = {.id = 1, .tube = 1, .ttr_s = 1, .body_bytes = 100 * unit};
   batch.add(JobMoved{.id = 1, .before = {}, .after = row, .promised = true},
             std::string(100 * unit, 'x'));
-  batch.seal(1, 0, 1);
+  batch.seal({.epoch = 1, .index = 1, .known_durable = 0, .now = 1});
   ASSERT_TRUE(store_->write(batch, true).ok());
   EXPECT_EQ(look_with(700 * unit), RoomState::Ok);
   EXPECT_LT(store_->disk_left().bytes, (300 - 2 * (100 - 16)) * unit);

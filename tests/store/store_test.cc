@@ -33,7 +33,8 @@ void put(Store& store, JobId id, BatchIndex index, std::string_view body) {
   batch.add(TubeStored{.tube = 0, .name = "default"});
   const JobRow row = {.id = id, .ttr_s = 1, .body_bytes = static_cast<uint32_t>(body.size())};
   batch.add(JobMoved{.id = id, .before = {}, .after = row, .promised = true}, body);
-  batch.seal(index, index - 1, 5);
+  batch.seal(
+      {.epoch = store.opening().epoch, .index = index, .known_durable = index - 1, .now = 5});
   ASSERT_TRUE(store.write(batch, true).ok());
 }
 
@@ -120,8 +121,45 @@ TEST(StoreDeathTest, RefusesABatchThatLeavesAGap) {
   const auto store = open(options_for(dir));
   Batch batch;
   batch.add(NextIdRaised{.next_id = 10});
-  batch.seal(2, 0, 1);
+  batch.seal({.epoch = 1, .index = 2, .known_durable = 0, .now = 1});
   EXPECT_DEATH(ignore(store->write(batch, true), "it ends before"), "check_failed");
+}
+
+Batch raising(JobId next_id, const BatchPlace& place) {
+  Batch batch;
+  batch.add(NextIdRaised{.next_id = next_id});
+  batch.seal(place);
+  return batch;
+}
+
+TEST(StoreDeathTest, RefusesABatchOfAnEarlierEpoch) {
+  const TempDir dir;
+  open(options_for(dir));
+  const auto store = open(options_for(dir));
+  const Batch batch = raising(10, {.epoch = 1, .index = 1});
+  EXPECT_DEATH(ignore(store->write(batch, true), "it ends before"), "check_failed");
+}
+
+// As where somebody else goes on with the history, and this store applies it.
+TEST(Store, ABatchMayBeOfALaterEpoch) {
+  const TempDir dir;
+  {
+    const auto store = open(options_for(dir));
+    ASSERT_TRUE(store->write(raising(10, {.epoch = 1, .index = 1}), false).ok());
+    EXPECT_EQ(store->applied(), 1U);
+    EXPECT_EQ(store->durable(), 0U);
+    ASSERT_TRUE(store->write(raising(20, {.epoch = 5, .index = 2}), false).ok());
+    EXPECT_EQ(store->applied(), 2U);
+    EXPECT_EQ(store->durable(), 1U);  // All before its epoch.
+    ASSERT_TRUE(store->write(raising(30, {.epoch = 5, .index = 3}), true).ok());
+    EXPECT_EQ(store->durable(), 3U);
+  }
+  const auto store = open(options_for(dir));
+  EXPECT_EQ(store->opening().epoch, 6U);
+  EXPECT_EQ(store->opening().last_index, 3U);
+  EXPECT_EQ(store->opening().next_id, 30U);
+  // What is in is skipped, whatever its epoch.
+  EXPECT_TRUE(store->write(raising(10, {.epoch = 1, .index = 1}), true).ok());
 }
 
 TEST(Store, NextIdIsTheMarkAfterACrashAndExactAfterACleanStop) {
@@ -130,7 +168,7 @@ TEST(Store, NextIdIsTheMarkAfterACrashAndExactAfterACleanStop) {
     const auto store = open(options_for(dir));
     Batch batch;
     batch.add(NextIdRaised{.next_id = 1000});
-    batch.seal(1, 0, 1);
+    batch.seal({.epoch = 1, .index = 1, .known_durable = 0, .now = 1});
     ASSERT_TRUE(store->write(batch, true).ok());
   }
   {
@@ -157,7 +195,7 @@ TEST(Store, ABodyStaysForASnapshotThatSawIt) {
   const Snapshot before = store->snapshot();
   Batch batch;
   batch.add(JobMoved{.id = 1, .before = JobState::Ready, .after = {}, .promised = true});
-  batch.seal(2, 1, 6);
+  batch.seal({.epoch = 1, .index = 2, .known_durable = 1, .now = 6});
   ASSERT_TRUE(store->write(batch, true).ok());
   const Result<Body> body = store->read_body(1, &before);
   ASSERT_TRUE(body.ok()) << body.status().message();
@@ -197,7 +235,7 @@ TEST(Store, TheSinkMayRefuse) {
     const JobRow row = {.id = id, .ttr_s = 1};
     batch.add(JobMoved{.id = id, .before = {}, .after = row, .promised = true});
   }
-  batch.seal(1, 0, 1);
+  batch.seal({.epoch = 1, .index = 1, .known_durable = 0, .now = 1});
   ASSERT_TRUE(store->write(batch, true).ok());
   const Result<Image> image = read_image(*store);
   ASSERT_TRUE(image.ok());

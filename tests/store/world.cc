@@ -106,11 +106,12 @@ void World::next(Batch& batch, int transitions) {
   bodies_before_ = std::exchange(bodies_, {});
   now_ += nanos_per_ms;
   for (int i = 0; i < transitions; ++i) step(batch);
-  batch.seal(index_ + 1, index_, now_);
+  batch.seal({.epoch = epoch_, .index = index_ + 1, .known_durable = index_, .now = now_});
   ++index_;
 }
 
 void World::reopened(const Opening& opening) {
+  epoch_ = opening.epoch;
   next_id_ = mark_ = opening.next_id;
 }
 

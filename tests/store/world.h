@@ -65,6 +65,7 @@ class World {
 
   std::mt19937_64 random_;
   Image image_;
+  uint64_t epoch_ = 1;
   BatchIndex index_ = 0;
   JobId next_id_ = 1;
   JobId mark_ = 1;

@@ -37,7 +37,7 @@ void CoreHarness::start() {
     CHECK(engine.restore_pause({id, pause.first, pause.second}, now_).ok());
   }
   for (const auto& [id, row] : image.jobs) CHECK(engine.restore_job(row, now_).ok());
-  core_->resume(store_.last_index(), image.id_limit, now_);
+  core_->resume(1, store_.last_index(), image.id_limit, now_);
   while (!core_->settled(now_)) core_->on_timer(now_);
   pump();
 }

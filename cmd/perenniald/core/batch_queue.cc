@@ -13,8 +13,9 @@ constexpr size_t batch_operations_max = 20'000;
 
 }  // namespace
 
-void BatchQueue::resume(BatchIndex last_index) {
+void BatchQueue::resume(uint64_t epoch, BatchIndex last_index) {
   CHECK(empty());
+  epoch_ = epoch;
   open_index_ = last_index + 1;
   last_promised_ = answerable_ = durable_ = last_index;
 }
@@ -38,7 +39,7 @@ void BatchQueue::add(const Transition& transition, std::string_view body) {
 
 void BatchQueue::seal(Nanos now) {
   if (open_.empty()) return;
-  open_.seal(open_index_, durable_, now);
+  open_.seal({.epoch = epoch_, .index = open_index_, .known_durable = durable_, .now = now});
   pending_sizes_.emplace_back(open_index_, open_.bytes());
   sealed_.push_back(std::move(open_));
   ++open_index_;

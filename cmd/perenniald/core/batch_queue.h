@@ -25,8 +25,8 @@ class BatchQueue {
   };
   explicit BatchQueue(const Limits& limits) : limits_(limits) {}
 
-  // Goes on behind the last batch on disk. REQUIRES: it is empty.
-  void resume(BatchIndex last_index);
+  // Goes on behind the last batch on disk, with batches of this epoch. REQUIRES: it is empty.
+  void resume(uint64_t epoch, BatchIndex last_index);
 
   // ---- What goes in.
   // A batch takes all of an input or nothing, so that a tube's row and its first job stay together:
@@ -80,6 +80,7 @@ class BatchQueue {
 
   const Limits limits_;
   store::Batch open_;
+  uint64_t epoch_ = 1;
   BatchIndex open_index_ = 1;
   Nanos open_since_ = 0;
   std::deque<store::Batch> sealed_;

@@ -21,8 +21,8 @@ Core::Core(Options options)
 
 Core::~Core() = default;
 
-void Core::resume(BatchIndex last_index, JobId next_id, Nanos now) {
-  batches_.resume(last_index);
+void Core::resume(uint64_t epoch, BatchIndex last_index, JobId next_id, Nanos now) {
+  batches_.resume(epoch, last_index);
   bodies_.unpin(last_index);
   output_.clear();
   const Status restored = engine_.finish_restore(next_id, output_);

@@ -82,10 +82,10 @@ class Core {
   ~Core();
 
   // ---- Start. The store restores tubes, pauses and jobs into the engine; then resume() goes on
-  // from the index of the last batch on disk. Until settled(), serve nobody: on_timer() brings what
-  // a crash left (reserved jobs become ready) up to date in steps.
+  // from the index of the last batch on disk, in a new epoch. Until settled(), serve nobody:
+  // on_timer() brings what a crash left (reserved jobs become ready) up to date in steps.
   engine::Engine& engine() { return engine_; }
-  void resume(BatchIndex last_index, JobId next_id, Nanos now);
+  void resume(uint64_t epoch, BatchIndex last_index, JobId next_id, Nanos now);
   bool settled(Nanos now) const;
 
   // ---- What happened. `now` never goes back.

@@ -73,7 +73,7 @@ void Server::on_recovered() {
   serving_ = true;
   start_watchdog();
   phase_ = Phase::Settling;
-  core_.resume(opening.last_index, opening.next_id, clock_.now());
+  core_.resume(opening.epoch, opening.last_index, opening.next_id, clock_.now());
   if (drain_) core_.on_drain(clock_.now());
 }
 

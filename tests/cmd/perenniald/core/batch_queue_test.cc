@@ -13,7 +13,7 @@ constexpr size_t bytes_max = 1'000;
 
 class BatchQueueTest : public testing::Test {
  protected:
-  BatchQueueTest() { queue_.resume(9); }
+  BatchQueueTest() { queue_.resume(2, 9); }
 
   // One input that puts a job.
   void put(Nanos now, size_t body_bytes = 1, bool promised = true) {
@@ -38,7 +38,9 @@ TEST_F(BatchQueueTest, GoesOnBehindTheLastOnDisk) {
   EXPECT_EQ(queue_.answerable(), 9U);
   put(1);
   EXPECT_FALSE(queue_.is_settled());
-  EXPECT_EQ(queue_.take(1).index(), 10U);
+  const store::Batch batch = queue_.take(1);
+  EXPECT_EQ(batch.index(), 10U);
+  EXPECT_EQ(batch.epoch(), 2U);
   EXPECT_EQ(queue_.open_index(), 11U);
 }
 
