@@ -54,6 +54,17 @@ enum class MetaTag : char {
   Tube = 't',   // And the tube's number.
 };
 
+// A batch as bytes: batch/batch_codec.h. Its first byte, what a job's row is in, and a meta effect.
+inline constexpr uint8_t batch_format = 1;
+enum class BatchState : uint8_t { None = 0, Ready = 1, Reserved = 2, Delayed = 3, Buried = 4 };
+enum class BatchMeta : uint8_t {
+  TubeStored = 1,
+  TubeEnded = 2,
+  TubePaused = 3,
+  PauseEnded = 4,
+  NextIdRaised = 5,
+};
+
 // How far a migration has come: to which format, and what its step keeps for itself.
 struct MigrationRow {
   uint32_t to = 0;
@@ -64,7 +75,7 @@ struct MigrationRow {
 
 // Which batch was the last, and what was known of history when it was built.
 struct CommitRow {
-  uint64_t epoch = 0;  // One more at each open.
+  uint64_t epoch = 0;  // One more at each open; otherwise the batch's.
   BatchIndex index = 0;
   BatchIndex known_durable = 0;
   Nanos now = 0;

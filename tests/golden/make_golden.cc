@@ -15,6 +15,7 @@
 
 #include "engine/types/check.h"
 #include "store/store.h"
+#include "tests/golden/batches.h"
 #include "tests/golden/listing.h"
 
 namespace perennial::golden {
@@ -27,23 +28,6 @@ using store::Store;
 constexpr Nanos begin = 1'700'000'000 * nanos_per_second;
 constexpr JobId id_mark = 1001;  // As far as ids may be given out without another promise.
 constexpr JobId id_end = 15;     // No id from here on was given out.
-
-std::string all_bytes() {
-  std::string out;
-  for (int byte = 0; byte < 256; ++byte) out += static_cast<char>(byte);
-  return out;
-}
-
-// Large, and hard to compress.
-std::string large_body() {
-  std::string out;
-  uint32_t state = 1;
-  while (out.size() < 7000) {
-    state = state * 1664525 + 1013904223;
-    out += static_cast<char>(state >> 24);
-  }
-  return out;
-}
 
 // Writes batches that are the same each time.
 class Writer {
@@ -107,7 +91,7 @@ void write_first(Writer& writer) {
   writer.put(1, 0, "hello");
   writer.put(2, 0, "");
   writer.put(3, 1, all_bytes(), {.priority = 4'294'967'295});
-  writer.put(4, 1, large_body(), {.priority = 1024});
+  writer.put(4, 1, random_bytes(7000), {.priority = 1024});
   writer.commit();
   for (JobId id = 5; id <= 12; ++id) writer.put(id, id % 2, "body " + std::to_string(id));
   writer.commit();

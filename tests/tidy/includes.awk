@@ -7,7 +7,7 @@ BEGIN {
   own["wire"] = "engine/types"
   own["store/format"] = "engine/types"
   own["store/types"] = "store/format engine/types"
-  own["store/batch"] = "engine/types"
+  own["store/batch"] = "store/format engine/types"
   own["store/disk"] = "store/format store/types engine/types"
   own["store/space"] = "store/disk store/types engine/types"
   own["store/rocks"] = "store/format store/space store/types engine/types"

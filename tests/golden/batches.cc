@@ -1,0 +1,114 @@
+#include "tests/golden/batches.h"
+
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+namespace perennial::golden {
+namespace {
+
+constexpr Nanos begin = 1'700'000'000 * nanos_per_second;
+
+JobRow row_of(JobId id, JobState state) {
+  const bool is_ordered = state == JobState::Delayed || state == JobState::Buried;
+  const auto number = static_cast<uint32_t>(id);
+  return {.id = id,
+          .state = state,
+          .tube = 7,
+          .priority = UINT32_MAX - number,
+          .delay_s = 3600,
+          .ttr_s = 60 + number,
+          .created = begin + static_cast<Nanos>(id),
+          .order = is_ordered ? static_cast<uint64_t>(begin) + id : 0,
+          .reserves = 1,
+          .timeouts = 2,
+          .releases = 3,
+          .buries = 4,
+          .kicks = 5};
+}
+
+void put(NamedBatch& into, JobId id, std::string body) {
+  into.bodies.push_back(std::move(body));
+  JobRow row = row_of(id, JobState::Ready);
+  row.body_bytes = static_cast<uint32_t>(into.bodies.back().size());
+  into.batch.add(JobMoved{.id = id, .before = {}, .after = row, .promised = true},
+                 into.bodies.back());
+}
+
+void move(NamedBatch& into, JobId id, JobState from, std::optional<JobState> to) {
+  std::optional<JobRow> after;
+  if (to) after = row_of(id, *to);
+  into.batch.add(JobMoved{.id = id, .before = from, .after = after, .promised = true});
+}
+
+NamedBatch every_kind() {
+  NamedBatch out = {.name = "every_kind", .batch = {}, .bodies = {}};
+  out.batch.add(NextIdRaised{.next_id = 1001});
+  out.batch.add(TubeStored{.tube = 7, .name = "odd-+/;.$_()name"});
+  out.batch.add(TubeStored{.tube = 8, .name = std::string(tube_name_bytes_max, 't')});
+  out.batch.add(
+      TubePaused{.tube = 7, .pause = 10 * nanos_per_second, .until = begin + nanos_per_second});
+  out.batch.add(PauseEnded{.tube = 3});
+  out.batch.add(TubeEnded{.tube = 4});
+  put(out, 501, all_bytes());
+  put(out, 502, "");
+  move(out, 11, JobState::Ready, JobState::Reserved);
+  move(out, 12, JobState::Reserved, JobState::Delayed);
+  move(out, 13, JobState::Delayed, JobState::Buried);
+  move(out, 14, JobState::Buried, JobState::Ready);
+  move(out, 15, JobState::Ready, JobState::Ready);
+  move(out, 16, JobState::Ready, {});
+  move(out, 17, JobState::Reserved, {});
+  move(out, 18, JobState::Delayed, {});
+  move(out, 19, JobState::Buried, {});
+  // Came and went: it leaves no trace.
+  put(out, 503, "never seen");
+  move(out, 503, JobState::Ready, {});
+  out.batch.seal({.epoch = 3, .index = 42, .known_durable = 41, .now = begin});
+  return out;
+}
+
+NamedBatch empty() {
+  NamedBatch out = {.name = "empty", .batch = {}, .bodies = {}};
+  out.batch.seal({.epoch = 1, .index = 1, .known_durable = 0, .now = 0});
+  return out;
+}
+
+NamedBatch large_body() {
+  NamedBatch out = {.name = "large_body", .batch = {}, .bodies = {}};
+  put(out, 0x0102030405060708, random_bytes(70'000));
+  out.batch.seal({.epoch = 0x1112131415161718,
+                  .index = 0x2122232425262728,
+                  .known_durable = 0x2122232425262700,
+                  .now = INT64_MAX});
+  return out;
+}
+
+}  // namespace
+
+std::string all_bytes() {
+  std::string out;
+  for (int byte = 0; byte < 256; ++byte) out += static_cast<char>(byte);
+  return out;
+}
+
+std::string random_bytes(size_t count) {
+  std::string out;
+  uint32_t state = 1;
+  while (out.size() < count) {
+    state = state * 1664525 + 1013904223;
+    out += static_cast<char>(state >> 24);
+  }
+  return out;
+}
+
+std::vector<NamedBatch> all_batches() {
+  std::vector<NamedBatch> out;
+  out.reserve(3);  // A copy would have the bodies of another.
+  out.push_back(every_kind());
+  out.push_back(empty());
+  out.push_back(large_body());
+  return out;
+}
+
+}  // namespace perennial::golden

@@ -1,0 +1,249 @@
+#include "store/batch/batch_codec.h"
+
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <ostream>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <xxhash.h>
+
+#include "store/format/bytes.h"
+#include "tests/golden/batches.h"
+#include "tests/store/temp_dir.h"
+#include "tests/store/world.h"
+#include "tests/support/seed.h"
+
+namespace perennial::store {
+namespace {
+
+std::string encoded(const Batch& batch) {
+  std::string out;
+  encode_batch(batch, out);
+  return out;
+}
+
+// With the right hash behind it.
+std::string hashed(std::string bytes) {
+  std::string hash(8, '\0');
+  put(hash.data(), XXH3_64bits(bytes.data(), bytes.size()));
+  return bytes + hash;
+}
+
+std::string without_hash(const std::string& bytes) {
+  return bytes.substr(0, bytes.size() - 8);
+}
+
+struct Describe {
+  std::string operator()(const TubeStored& one) const {
+    return fmt::format("stored {} {}", one.tube, one.name);
+  }
+  std::string operator()(const TubeEnded& one) const { return fmt::format("ended {}", one.tube); }
+  std::string operator()(const TubePaused& one) const {
+    return fmt::format("paused {} {} {}", one.tube, one.pause, one.until);
+  }
+  std::string operator()(const PauseEnded& one) const { return fmt::format("over {}", one.tube); }
+  std::string operator()(const NextIdRaised& one) const {
+    return fmt::format("raised {}", one.next_id);
+  }
+};
+
+void expect_same(const Batch& found, const Batch& want) {
+  EXPECT_EQ(found.place(), want.place());
+  EXPECT_EQ(found.must_sync(), want.must_sync());
+  ASSERT_EQ(found.metas().size(), want.metas().size());
+  for (size_t i = 0; i < found.metas().size(); ++i) {
+    EXPECT_EQ(std::visit(Describe(), found.metas()[i]), std::visit(Describe(), want.metas()[i]));
+  }
+  auto job = found.jobs().begin();
+  for (const JobEffect& wanted : want.jobs()) {
+    if (!wanted.before && !wanted.after) continue;
+    ASSERT_NE(job, found.jobs().end());
+    EXPECT_EQ(job->id, wanted.id);
+    EXPECT_EQ(job->before, wanted.before);
+    EXPECT_EQ(job->after, wanted.after);
+    const bool is_new = wanted.after && !wanted.before;
+    EXPECT_EQ(job->body, is_new ? wanted.body : "");
+    ++job;
+  }
+  EXPECT_EQ(job, found.jobs().end());
+}
+
+TEST(BatchCodec, GoldenBytesAreReadAndWrittenAsTheyAre) {
+  for (const golden::NamedBatch& one : golden::all_batches()) {
+    SCOPED_TRACE(one.name);
+    std::ifstream file(fmt::format("{}/batch_1/{}", GOLDEN_DIR, one.name), std::ios::binary);
+    const std::string bytes{std::istreambuf_iterator<char>(file), {}};
+    ASSERT_FALSE(bytes.empty());
+    const Result<Batch> batch = decode_batch(bytes);
+    ASSERT_TRUE(batch.ok()) << batch.status().message();
+    expect_same(*batch, one.batch);
+    EXPECT_EQ(encoded(*batch), bytes);
+    EXPECT_EQ(encoded(one.batch), bytes);
+  }
+}
+
+TEST(BatchCodec, AppendsToWhatIsThere) {
+  const auto batches = golden::all_batches();
+  std::string out = "kept";
+  for (const golden::NamedBatch& one : batches) encode_batch(one.batch, out);
+  std::string want = "kept";
+  for (const golden::NamedBatch& one : batches) want += encoded(one.batch);
+  EXPECT_EQ(out, want);
+}
+
+// A history that is written as it is made, and one that goes through bytes, end as the same rows.
+TEST(BatchCodec, RandomBatchesComeBack) {
+  const TempDir dir;
+  const auto store = Store::open({.data_dir = dir.data_dir()});
+  ASSERT_TRUE(store.ok());
+  World world(support::seed());
+  Batch batch;
+  for (int i = 0; i < 200; ++i) {
+    world.next(batch, 1 + i % 40);
+    const std::string bytes = encoded(batch);
+    const Result<Batch> back = decode_batch(bytes);
+    ASSERT_TRUE(back.ok()) << back.status().message();
+    expect_same(*back, batch);
+    ASSERT_EQ(encoded(*back), bytes);
+    ASSERT_TRUE((*store)->write(*back, false).ok());
+  }
+  EXPECT_EQ(difference(**store, world.image()), "");
+}
+
+TEST(BatchCodec, EveryFlippedByteAndEveryCutIsRefused) {
+  const auto batches = golden::all_batches();
+  for (const golden::NamedBatch& one : {batches[0], batches[1]}) {
+    const std::string bytes = encoded(one.batch);
+    for (size_t at = 0; at < bytes.size(); ++at) {
+      for (const int flip : {1, 0x80, 0xff}) {
+        std::string flipped = bytes;
+        flipped[at] = static_cast<char>(flipped[at] ^ flip);
+        const Result<Batch> batch = decode_batch(flipped);
+        ASSERT_FALSE(batch.ok()) << at;
+        EXPECT_EQ(batch.status().code(), StatusCode::Corruption);
+      }
+      ASSERT_FALSE(decode_batch(bytes.substr(0, at)).ok()) << at;
+      // The hash itself may have been made of half a batch.
+      const Result<Batch> cut = decode_batch(hashed(bytes.substr(0, at)));
+      ASSERT_TRUE(!cut.ok() || at == bytes.size() - 8) << at;
+    }
+    ASSERT_FALSE(decode_batch(bytes + '\0').ok());
+    ASSERT_FALSE(decode_batch(hashed(without_hash(bytes) + '\0')).ok());
+  }
+}
+
+// Whatever a byte says, what decodes is what those bytes encode, and the rest is refused by name.
+TEST(BatchCodec, EveryByteMeansSomethingWhereTheHashFits) {
+  const std::string good = without_hash(encoded(golden::all_batches()[0].batch));
+  for (size_t at = 0; at < good.size(); ++at) {
+    for (const int flip : {1, 2, 4, 8, 0x80, 0xff}) {
+      std::string changed = good;
+      changed[at] = static_cast<char>(changed[at] ^ flip);
+      const std::string bytes = hashed(changed);
+      const Result<Batch> batch = decode_batch(bytes);
+      if (batch.ok()) {
+        ASSERT_EQ(encoded(*batch), bytes) << at;
+      } else {
+        ASSERT_FALSE(batch.status().message().empty());
+      }
+    }
+  }
+}
+
+// Where the parts of the batch below begin.
+constexpr size_t meta_begin = 48;
+constexpr size_t job_begin = meta_begin + 8 + 4 + 8 + 16 + 8 + 8;
+
+Batch small_batch() {
+  Batch batch;
+  batch.add(TubeStored{.tube = 2, .name = "mail"});
+  batch.add(TubePaused{.tube = 2, .pause = 3, .until = 4});
+  batch.add(NextIdRaised{.next_id = 9});
+  const JobRow row = {.id = 5, .tube = 2, .ttr_s = 1, .body_bytes = 2};
+  batch.add(JobMoved{.id = 5, .before = {}, .after = row, .promised = true}, "hi");
+  batch.add(JobMoved{.id = 6, .before = JobState::Buried, .after = {}, .promised = true});
+  batch.seal({.epoch = 3, .index = 7, .known_durable = 6, .now = 1});
+  return batch;
+}
+
+struct RefusalCase {
+  const char* name;
+  size_t at;
+  std::string bytes;  // What is written there.
+  const char* why;
+  StatusCode code = StatusCode::Corruption;
+};
+
+void PrintTo(const RefusalCase& refusal, std::ostream* out) {
+  *out << refusal.name;
+}
+
+class RefusedBatch : public testing::TestWithParam<RefusalCase> {};
+
+TEST_P(RefusedBatch, ByName) {
+  const RefusalCase& given = GetParam();
+  std::string bytes = without_hash(encoded(small_batch()));
+  ASSERT_EQ(bytes.size(), job_begin + 16 + 64 + 2 + 16);
+  ASSERT_LE(given.at + given.bytes.size(), bytes.size());
+  ASSERT_TRUE(decode_batch(hashed(bytes)).ok());
+  bytes.replace(given.at, given.bytes.size(), given.bytes);
+  const Result<Batch> batch = decode_batch(hashed(bytes));
+  ASSERT_FALSE(batch.ok());
+  EXPECT_EQ(batch.status().code(), given.code);
+  EXPECT_NE(batch.status().message().find(given.why), std::string::npos)
+      << batch.status().message();
+}
+
+std::string text(size_t count, char byte) {
+  return std::string(count, byte);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Store, RefusedBatch,
+    testing::Values(
+        RefusalCase{"NewerFormat", 0, "\2",
+                    "its format is 2, which only a newer program reads: this one knows 1",
+                    StatusCode::Unsupported},
+        RefusalCase{"NoFormat", 0, text(1, 0), "unknown format"},
+        RefusalCase{"UnusedInTheHead", 7, "\1", "unused bytes are not zero"},
+        RefusalCase{"EpochZero", 8, text(8, 0), "its epoch is 0"},
+        RefusalCase{"IndexZero", 16, text(8, 0), "its index is 0"},
+        RefusalCase{"DurableBeforeItWasMade", 24, "\7", "durable before it was made"},
+        RefusalCase{"TimeBeforeTheEpoch", 39, "\x80", "7 of epoch 3, byte 0: time before"},
+        RefusalCase{"TooManyMetas", 40, text(4, '\xff'), "more effects than it has room for"},
+        RefusalCase{"TooManyJobs", 44, text(4, '\xff'), "more effects than it has room for"},
+        RefusalCase{"TooManyOfBoth", 40, text(8, '\xff'), "more effects than it has room for"},
+        RefusalCase{"AMetaMore", 40, "\4", "byte 100: a name where none belongs"},
+        RefusalCase{"AJobLess", 44, "\1", "there is more than it counts"},
+        RefusalCase{"AJobMore", 44, "\3", "it goes beyond the end"},
+        RefusalCase{"KindZero", meta_begin, text(1, 0), "byte 48: a name where none belongs"},
+        RefusalCase{"KindUnknown", meta_begin + 12, "\6", "an effect of an unknown kind"},
+        RefusalCase{"UnusedInAMeta", meta_begin + 2, "\1", "unused bytes are not zero"},
+        RefusalCase{"ANameTooLong", meta_begin + 1, "\xff", "it goes beyond the end"},
+        RefusalCase{"NoName", meta_begin + 1, text(1, 0), "tube without a name"},
+        RefusalCase{"NegativePause", meta_begin + 27, "\x80", "negative pause"},
+        RefusalCase{"NextIdZero", meta_begin + 44, text(8, 0), "next id is 0"},
+        RefusalCase{"NextIdOfATube", meta_begin + 40, "\1", "a tube where none belongs"},
+        RefusalCase{"StateUnknown", job_begin, "\5", "a job in an unknown state"},
+        RefusalCase{"StateAfterUnknown", job_begin + 1, "\xff", "a job in an unknown state"},
+        RefusalCase{"NeitherBeforeNorAfter", job_begin, text(2, 0), "was not there and is not"},
+        RefusalCase{"UnusedInAJob", job_begin + 2, "\1", "unused bytes are not zero"},
+        RefusalCase{"IdZero", job_begin + 8, text(1, 0), "job id is 0"},
+        RefusalCase{"AJobTwice", job_begin + 8, "\6", "a job twice"},
+        RefusalCase{"RowOfAnotherFormat", job_begin + 16, "\2", "unknown row format"},
+        RefusalCase{"RowThatIsWrong", job_begin + 16 + 16, text(4, 0), "ttr is 0"},
+        RefusalCase{"BodyTooLong", job_begin + 16 + 20, text(4, '\xff'), "beyond the end"}),
+    [](const auto& one) { return one.param.name; });
+
+TEST(BatchCodecDeathTest, EncodesOnlyWhatIsSealed) {
+  std::string out;
+  EXPECT_DEATH(encode_batch(Batch(), out), "check_failed");
+}
+
+}  // namespace
+}  // namespace perennial::store
