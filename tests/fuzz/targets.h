@@ -15,6 +15,8 @@ void parser(std::string_view input);
 void reply_parser(std::string_view input);
 // Every row on disk: what decodes encodes to the same bytes. And manifest.json of a checkpoint.
 void rows(std::string_view input);
+// A batch as bytes: what decodes encodes to the same bytes.
+void batch(std::string_view input);
 // Logs of RocksDB with damage: cut where history ends, they are whole and end with the same commit.
 void log_scan(std::string_view input);
 // RocksDB's MANIFEST, alone and judged together with its logs.
@@ -36,9 +38,11 @@ struct Target {
 };
 
 inline constexpr Target targets[] = {
-    {"binlog", binlog},     {"config", config}, {"core", core},
-    {"dump", dump},         {"load", load},     {"log_scan", log_scan},
-    {"manifest", manifest}, {"parser", parser}, {"reply_parser", reply_parser},
+    {"batch", batch},       {"binlog", binlog},
+    {"config", config},     {"core", core},
+    {"dump", dump},         {"load", load},
+    {"log_scan", log_scan}, {"manifest", manifest},
+    {"parser", parser},     {"reply_parser", reply_parser},
     {"rows", rows},
 };
 
