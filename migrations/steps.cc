@@ -36,6 +36,7 @@ Result<std::vector<const Step*>> plan(const Migration& how, uint32_t from) {
 Status check_resumable(const store::RawStore& store, const std::vector<const Step*>& steps) {
   if (!store.migration()) return {};
   if (!steps.empty() && steps.front()->to == store.migration()->to) return {};
+  if (store.migration()->to == store.format()) return {};  // Begin() ends it.
   return {StatusCode::Unsupported,
           fmt::format("a migration of it to format {} was cut short, which this program does not "
                       "know: go on with the program that began it",
@@ -44,6 +45,8 @@ Status check_resumable(const store::RawStore& store, const std::vector<const Ste
 
 // A step ends with a row that says so, and only then has the database its format.
 Status run(store::RawStore& store, const Step& step) {
+  if (Status begun = store.begin_step(step.to); !begun.ok())
+    return std::move(begun).with(step.name);
   const auto& begun = store.migration();
   Rewrite rewrite(store, step.to, begun ? begun->progress : "");
   if (Status done = step.run(rewrite); !done.ok()) return std::move(done).with(step.name);
@@ -81,8 +84,11 @@ Status Rewrite::commit(rocksdb::WriteBatch& batch, std::string progress) {
 }
 
 Result<Migrated> migrate(const Migration& how) {
-  Result<std::unique_ptr<store::RawStore>> store = store::RawStore::open(
-      {.data_dir = how.data_dir, .format_max = how.to, .events = how.events, .env = how.env});
+  Result<std::unique_ptr<store::RawStore>> store = store::RawStore::open({.data_dir = how.data_dir,
+                                                                          .format_max = how.to,
+                                                                          .families = how.families,
+                                                                          .events = how.events,
+                                                                          .env = how.env});
   if (!store.ok()) return store.take_status();
   const uint32_t from = (*store)->format();
   const Result<std::vector<const Step*>> steps = plan(how, from);
@@ -94,7 +100,7 @@ Result<Migrated> migrate(const Migration& how) {
                   .steps = {},
                   .checkpoint = {}};
   for (const Step* const step : *steps) out.steps.push_back(step->name);
-  if (how.dry_run || steps->empty()) return out;
+  if (how.dry_run || (steps->empty() && !out.resumed)) return out;
   // One that was cut short took its checkpoint when it began.
   if (!out.resumed) {
     Result<std::string> path = (*store)->make_checkpoint(how.now, how.server_version);

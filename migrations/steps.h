@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -41,8 +42,10 @@ struct Step {
   uint32_t from = 0;
   uint32_t to = 0;   // One more.
   std::string name;  // "0002_widen_rows": its file's.
-  // Does it from progress() on. It must not matter where it was stopped before: what was committed
-  // stays, and what was not has left no trace.
+  // Does it from progress() on. The families of both formats are there; those of the old one alone
+  // are dropped when it is done. Where the new one has more, no progress is empty. It must not
+  // matter where it was stopped before: what was committed stays, and what was not has left no
+  // trace.
   std::function<Status(Rewrite&)> run;
 };
 
@@ -53,6 +56,7 @@ struct Migration {
   std::string data_dir = {};
   std::vector<Step> steps = all_steps();
   uint32_t to = store::format_version;
+  std::span<const store::FamilyNames> families = store::format_families;  // Of each format.
   bool dry_run = false;
   Nanos now = 0;                    // For the checkpoint's name.
   std::string server_version = {};  // For its manifest.

@@ -137,7 +137,7 @@ Result<RecoveryPlan> Store::Impl::recover() {
   Result<RecoveryPlan> plan = plan_recovery(dir.db_path(), options, failure);
   if (!plan.ok()) return plan;
   const bool has_losses = !plan->log.losses.empty();
-  if (plan->manifest_cut || plan->is_old || has_losses) {
+  if (plan->manifest_cut || plan->is_old || plan->has_other_families || has_losses) {
     Result<Database> view = open_view(dir.db_path(), options, failure, *plan);
     if (!view.ok()) return view.take_status();
     const Result<JobId> next_id = next_id_of(*view, *plan);

@@ -32,11 +32,21 @@ inline constexpr size_t family_count = 6;
 inline constexpr std::array<std::string_view, family_count> family_names = {
     "default",  // meta: RocksDB's own first family, which cannot be named.
     "ready",   "reserved", "delayed", "buried", "bodies"};
+// Which families a database consists of, by its format: the first entry is that of format 1. What
+// is in an entry never changes.
+using FamilyNames = std::span<const std::string_view>;
+inline constexpr std::array<FamilyNames, format_version> format_families = {
+    FamilyNames(family_names)};
 inline constexpr std::array<JobState, 4> job_states = {JobState::Ready, JobState::Reserved,
                                                        JobState::Delayed, JobState::Buried};
 // Those with a row for each job.
 inline constexpr std::array<Family, 5> job_families = {
     Family::Ready, Family::Reserved, Family::Delayed, Family::Buried, Family::Bodies};
+// `families` begins with those of format 1; a format behind its end has those of the last.
+constexpr FamilyNames families_of(uint32_t format, std::span<const FamilyNames> families) {
+  const size_t place = format == 0 ? 0 : format - 1;
+  return families[place < families.size() ? place : families.size() - 1];
+}
 Family family_of(JobState state);
 constexpr size_t place_of(Family family) {
   return static_cast<size_t>(family);

@@ -44,7 +44,13 @@ Status open_once(const CheckOptions& options) {
 Result<Database> open_database(const std::string& db_path, const Options& how, Failure& failure) {
   const Result<RecoveryPlan> plan = plan_recovery(db_path, how, failure);
   if (plan.ok()) return open_view(db_path, how, failure, *plan);
-  return Database::open_to_read(db_path, how, failure, View());
+  Result<Database> db = Database::open_to_read(db_path, how, failure, View());
+  if (!db.ok()) return db;
+  for (const std::string_view name : families_of(how.format, how.families)) {
+    if (db->has_family(name)) continue;
+    return Status(StatusCode::Corruption, fmt::format("the family {} is missing", name));
+  }
+  return db;
 }
 
 Status check_rows(const CheckOptions& options, CheckSummary& summary, FaultList& faults) {

@@ -46,6 +46,10 @@ struct RawStore::Impl {
   Status look();
   Status begin();
   Status begin_epoch();
+  // Writes the migration row, if there is to be one, and the format, if it is a new one.
+  Status note(std::optional<uint32_t> version, const std::optional<MigrationRow>& migration);
+  Status drop_others();
+  std::vector<std::string> others(uint32_t version) const;
   Status write(rocksdb::WriteBatch& batch);
   rocksdb::WriteBatch new_batch() const;
   rocksdb::ColumnFamilyHandle* meta() const { return db->family(Family::Meta); }
@@ -73,6 +77,7 @@ Result<std::unique_ptr<RawStore>> RawStore::open(const Options& options) {
   store::Options how = {.data_dir = options.data_dir,
                         .format = options.format_max,
                         .takes_older = true,
+                        .families = options.families,
                         .env = options.env,
                         .events = options.events};
   auto impl = std::make_unique<Impl>(std::move(how), dir.take());
@@ -149,7 +154,9 @@ Status RawStore::Impl::begin() {
   if (!commit.ok()) return commit.status();
   if (Status same = check_last(*commit, *plan); !same.ok()) return same;
   last = *commit;
-  return begin_epoch();
+  if (Status begun = begin_epoch(); !begun.ok()) return begun;
+  const bool is_to_drop = format.migration && format.migration->to == format.version;
+  return is_to_drop ? drop_others() : Status();
 }
 
 Status RawStore::Impl::begin_epoch() {
@@ -189,13 +196,28 @@ rocksdb::DB& RawStore::db() const {
 }
 
 rocksdb::ColumnFamilyHandle* RawStore::family(std::string_view name) const {
-  const auto found = std::ranges::find(family_names, name);
-  if (found == family_names.end()) return nullptr;
-  return impl_->db->family(static_cast<Family>(found - family_names.begin()));
+  return impl_->db->family(name);
 }
 
 rocksdb::WriteBatch RawStore::new_batch() const {
   return impl_->new_batch();
+}
+
+// The row comes first: families that are there without one would be strange to those who know the
+// old format.
+Status RawStore::begin_step(uint32_t to) {
+  for (const std::string_view name : families_of(to, impl_->options.families)) {
+    if (impl_->db->has_family(name)) continue;
+    if (!impl_->format.migration) {
+      Status noted = impl_->note({}, MigrationRow{.to = to, .progress = {}});
+      if (!noted.ok()) return noted;
+    }
+    // Whatever is to be written to it says that it has come farther: meta_rows.h.
+    CHECK(impl_->format.migration->progress.empty());
+    Status made = impl_->db->create_family(std::string(name), impl_->options);
+    if (!made.ok()) return made;
+  }
+  return {};
 }
 
 Status RawStore::write(rocksdb::WriteBatch& batch, const MigrationRow& migration) {
@@ -206,25 +228,49 @@ Status RawStore::write(rocksdb::WriteBatch& batch, const MigrationRow& migration
   return written;
 }
 
-Status RawStore::finish(uint32_t format) {
+Status RawStore::finish(uint32_t to) {
+  if (impl_->others(to).empty()) return impl_->note(to, {});
+  Status noted = impl_->note(to, MigrationRow{.to = to, .progress = {}});
+  return noted.ok() ? impl_->drop_others() : noted;
+}
+
+Status RawStore::Impl::note(std::optional<uint32_t> version,
+                            const std::optional<MigrationRow>& migration) {
   rocksdb::WriteBatch batch = new_batch();
-  must(batch.Delete(impl_->meta(), slice(view(meta_key(MetaTag::Migration)))));
-  must(batch.Put(impl_->meta(), slice(view(meta_key(MetaTag::FormatVersion))),
-                 slice(view(encode_format_version(format)))));
-  Status written = impl_->write(batch);
-  if (written.ok()) impl_->format = {.version = format, .migration = {}};
-  return written;
+  const Bytes<1> key = meta_key(MetaTag::Migration);
+  if (migration) must(batch.Put(meta(), slice(view(key)), slice(encode(*migration))));
+  if (!migration) must(batch.Delete(meta(), slice(view(key))));
+  if (version) {
+    must(batch.Put(meta(), slice(view(meta_key(MetaTag::FormatVersion))),
+                   slice(view(encode_format_version(*version)))));
+  }
+  Status written = write(batch);
+  if (!written.ok()) return written;
+  format = {.version = version.value_or(format.version), .migration = migration};
+  return {};
+}
+
+std::vector<std::string> RawStore::Impl::others(uint32_t version) const {
+  const FamilyNames own = families_of(version, options.families);
+  std::vector<std::string> out;
+  for (const std::string& name : db->family_names()) {
+    if (std::ranges::find(own, name) == own.end()) out.push_back(name);
+  }
+  return out;
+}
+
+// Flushed before that: a start judges the MANIFEST by the format in the tables.
+Status RawStore::Impl::drop_others() {
+  Status done = from_rocksdb(db->flush()).with("flush");
+  for (const std::string& name : others(format.version)) {
+    if (done.ok()) done = db->drop_family(name);
+  }
+  return done.ok() ? note({}, {}) : done;
 }
 
 // As Store::close() does: what bears witness in the log must not look like the begin of an epoch.
 Status RawStore::close() {
-  const std::vector<rocksdb::ColumnFamilyHandle*> families = [&] {
-    std::vector<rocksdb::ColumnFamilyHandle*> out;
-    out.reserve(std::size(family_names));
-    for (const std::string_view name : family_names) out.push_back(family(name));
-    return out;
-  }();
-  Status done = from_rocksdb((*impl_->db)->Flush({}, families)).with("flush");
+  Status done = from_rocksdb(impl_->db->flush()).with("flush");
   if (!done.ok()) return done;
   impl_->last.known_durable = impl_->last.index - std::min<BatchIndex>(impl_->last.index, 1);
   rocksdb::WriteBatch batch = new_batch();

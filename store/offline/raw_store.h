@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -26,7 +27,8 @@ class RawStore {
  public:
   struct Options {
     std::string data_dir = {};
-    uint32_t format_max = format_version;  // A newer one is refused.
+    uint32_t format_max = format_version;                     // A newer one is refused.
+    std::span<const FamilyNames> families = format_families;  // Of each format.
     Events events = {};
     rocksdb::Env* env = nullptr;  // The file system, the machine's if null.
   };
@@ -45,16 +47,20 @@ class RawStore {
   // begin().
   Result<std::string> make_checkpoint(Nanos now, const std::string& server_version);
 
-  // Recovers it as a start does, and opens it to be changed.
+  // Recovers it as a start does, and opens it to be changed. Ends a migration of which only the
+  // dropping of families was left.
   Status begin();
   // The rest REQUIRES begin(). A family by its name on disk; null if there is none.
   rocksdb::DB& db() const;
   rocksdb::ColumnFamilyHandle* family(std::string_view name) const;
   // A new batch, which has begun as every record of the log must.
   rocksdb::WriteBatch new_batch() const;
+  // Before anything is written for the step to a format: makes the families that it adds.
+  Status begin_step(uint32_t format);
   // Writes it, synced, with how far the migration has come by it.
   Status write(rocksdb::WriteBatch& batch, const MigrationRow& migration);
-  // The migration's end, likewise: from here on it has that format.
+  // The migration's end, likewise: from here on it has that format, and drops the families that are
+  // not of it.
   Status finish(uint32_t format);
   // Flushes everything and closes.
   Status close();

@@ -37,8 +37,10 @@ void raise(std::optional<uint64_t>& number, uint64_t to) {
 void apply(const ManifestEdit& edit, Manifest& manifest) {
   if (edit.drops_family) {
     manifest.flushed_to.erase(edit.family);
+    manifest.names.erase(edit.family);
     return;
   }
+  if (edit.adds_family) manifest.names[edit.family] = edit.family_name;
   std::optional<uint64_t>& flushed_to = manifest.flushed_to[edit.family];
   if (edit.log) raise(flushed_to, *edit.log);
   manifest.min_log = std::max(manifest.min_log, edit.min_log.value_or(0));
@@ -77,6 +79,18 @@ uint64_t Manifest::needed_from() const {
   uint64_t lowest = std::numeric_limits<uint64_t>::max();
   for (const auto& [family, log] : flushed_to) lowest = std::min(lowest, log.value_or(0));
   return std::max(lowest, min_log);
+}
+
+bool Manifest::says_enough() const {
+  return next_file != 0 && std::ranges::all_of(flushed_to, [](const auto& family) {
+           return family.second.has_value();
+         });
+}
+
+bool Manifest::names_all(FamilyNames families) const {
+  return std::ranges::all_of(families, [this](std::string_view wanted) {
+    return std::ranges::any_of(names, [&](const auto& family) { return family.second == wanted; });
+  });
 }
 
 uint64_t Manifest::named_max() const {

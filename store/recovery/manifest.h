@@ -9,6 +9,7 @@
 #include <rocksdb/file_system.h>
 
 #include "engine/types/status.h"
+#include "store/format/format.h"
 
 // What RocksDB's MANIFEST says of families and log files. Included by store's own files only.
 namespace perennial::store {
@@ -29,10 +30,14 @@ struct Manifest {
   // By a family's number: what it holds of log files below this one is in its tables. None where no
   // record says so.
   std::map<uint32_t, std::optional<uint64_t>> flushed_to = {{0, std::nullopt}};
-  std::optional<ManifestDamage> damage;  // All else is what stands before it.
+  std::map<uint32_t, std::string> names = {{0, "default"}};  // By the same.
+  std::optional<ManifestDamage> damage;                      // All else is what stands before it.
 
   // RocksDB deletes no log from here on.
   uint64_t needed_from() const;
+  // Whether it says so much that the log can be judged by it, families aside.
+  bool says_enough() const;
+  bool names_all(FamilyNames families) const;
   // Log files below it were synced before it was named.
   uint64_t named_max() const;
 };

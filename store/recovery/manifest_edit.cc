@@ -50,11 +50,17 @@ class Fields {
   void skip_numbers(int count) {
     for (int i = 0; i < count; ++i) number();
   }
-  void skip_bytes() {
+  std::string_view bytes() {
     const uint64_t length = number();
-    if (length > rest_.size()) return fail();
+    if (length > rest_.size()) {
+      fail();
+      return {};
+    }
+    const std::string_view out = rest_.substr(0, length);
     rest_.remove_prefix(length);
+    return out;
   }
+  void skip_bytes() { bytes(); }
 
  private:
   std::string_view rest_;
@@ -99,7 +105,8 @@ void take_field(uint64_t tag, Fields& fields, ManifestEdit& edit) {
       return;
     case Tag::FamilyAdd:
       edit.adds_family = true;
-      return fields.skip_bytes();
+      edit.family_name = fields.bytes();
+      return;
     case Tag::FamilyDrop:
       edit.drops_family = true;
       return;

@@ -11,6 +11,7 @@ namespace perennial::store {
 struct ManifestEdit {
   uint32_t family = 0;
   bool adds_family = false;
+  std::string_view family_name = {};  // Of the one that it adds; a part of the record.
   bool drops_family = false;
   std::optional<uint64_t> log;  // The family's.
   std::optional<uint64_t> min_log;

@@ -26,12 +26,7 @@ namespace perennial::store {
 namespace {
 
 // Any damage may be cut out if enough stands before it to tell what the log must hold: README.md.
-Status check_families(const Manifest& manifest) {
-  bool names_all = manifest.flushed_to.size() >= family_count && manifest.next_file != 0;
-  for (const auto& [family, flushed_to] : manifest.flushed_to) {
-    names_all = names_all && flushed_to.has_value();
-  }
-  if (names_all) return {};
+Status incomplete(const Manifest& manifest) {
   if (!manifest.damage) {
     return {StatusCode::Corruption,
             manifest.name + " is cut off: it does not name all families; restore a checkpoint"};
@@ -39,6 +34,20 @@ Status check_families(const Manifest& manifest) {
   return {StatusCode::Corruption,
           fmt::format("{} is damaged at byte {}: {}; restore a checkpoint", manifest.name,
                       manifest.damage->offset, manifest.damage->problem)};
+}
+
+// What the tables alone say of their format.
+struct Flushed {
+  std::optional<CommitRow> commit;     // None in a database of which nothing was ever flushed.
+  std::optional<StoredFormat> format;  // Likewise.
+};
+
+// The log may hold the end of a migration. But no family is dropped before the tables say that its
+// end has come, and none is written to before it is there: raw_store.cc.
+bool names_families(const Manifest& manifest, const Flushed& flushed, const Options& options) {
+  if (flushed.format) return manifest.names_all(wanted_families(*flushed.format, options).needed);
+  return std::ranges::any_of(options.families,
+                             [&](FamilyNames names) { return manifest.names_all(names); });
 }
 
 std::optional<ManifestCut> cut_of(const Manifest& manifest) {
@@ -51,26 +60,26 @@ std::optional<ManifestCut> cut_of(const Manifest& manifest) {
                             damage.offset, damage.bytes, damage.problem)};
 }
 
-// The commit row in the tables; none in a database of which nothing was ever flushed.
-Result<std::optional<CommitRow>> read_flushed(const Database& tables, const Options& options,
-                                              bool& is_old) {
+Result<Flushed> read_flushed(const Database& tables, const Options& options, bool& is_old) {
   const Result<TableCounts> meta = tables.count_tables(Family::Meta);
   if (!meta.ok()) return meta.status();
-  if (meta->puts == 0) return std::optional<CommitRow>();
-  const Result<StoredFormat> found = read_format(tables);
-  if (!found.ok()) return found.status();
-  is_old = found->version < options.format || found->migration;
+  if (meta->puts == 0) return Flushed();
+  Result<StoredFormat> found = read_format(tables);
+  if (!found.ok()) return found.take_status();
+  // The log may end a migration, and never takes a newer format back.
+  const bool is_newer = found->version > options.format;
+  is_old = !is_newer && (found->version < options.format || found->migration);
   if (Status known = check_format(*found, options); !known.ok() && !is_old) return known;
   const Result<CommitRow> commit = read_commit(tables);
   if (!commit.ok()) return commit.status();
-  return std::optional(*commit);
+  return Flushed{.commit = *commit, .format = found.take()};
 }
 
-Result<std::optional<CommitRow>> read_flushed(const std::string& db_path, const Options& options,
-                                              Failure& failure, RecoveryPlan& plan) {
+Result<Flushed> read_flushed(const std::string& db_path, const Options& options, Failure& failure,
+                             RecoveryPlan& plan) {
   Result<Database> tables = Database::open_tables(db_path, options, failure, plan.view());
   if (!tables.ok()) return tables.take_status();
-  Result<std::optional<CommitRow>> flushed = read_flushed(*tables, options, plan.is_old);
+  Result<Flushed> flushed = read_flushed(*tables, options, plan.is_old);
   if (!flushed.ok()) return flushed;
   if (Status closed = tables->close(); !closed.ok()) return closed;
   return flushed;
@@ -176,16 +185,22 @@ Result<RecoveryPlan> plan_recovery(const std::string& db_path, const Options& op
   rocksdb::FileSystem& fs = file_system_of(options.env);
   const Result<Manifest> manifest = read_manifest(fs, db_path);
   if (!manifest.ok()) return manifest.status();
-  if (Status named = check_families(*manifest); !named.ok()) return named;
-  RecoveryPlan plan = {
-      .manifest_cut = cut_of(*manifest), .is_old = false, .log = {}, .replay_bytes = 0};
-  const Result<std::optional<CommitRow>> flushed = read_flushed(db_path, options, failure, plan);
+  if (!manifest->says_enough()) return incomplete(*manifest);
+  RecoveryPlan plan = {.manifest_cut = cut_of(*manifest),
+                       .is_old = false,
+                       .has_other_families = false,
+                       .log = {},
+                       .replay_bytes = 0};
+  const Result<Flushed> flushed = read_flushed(db_path, options, failure, plan);
   if (!flushed.ok()) return flushed.status();
+  if (!names_families(*manifest, *flushed, options)) return incomplete(*manifest);
+  plan.has_other_families =
+      manifest->names.size() > families_of(options.format, options.families).size();
   std::string no_mark;
   const Result<std::optional<DurableMark>> mark = read_mark(options, no_mark);
   if (!mark.ok()) return mark.status();
-  Result<LogJudgement> log =
-      judge_log(fs, db_path, *manifest, {.flushed = *flushed, .durable = *mark}, options.recover);
+  Result<LogJudgement> log = judge_log(
+      fs, db_path, *manifest, {.flushed = flushed->commit, .durable = *mark}, options.recover);
   if (!log.ok()) return log.take_status();
   plan.log = log.take();
   if (!no_mark.empty()) plan.log.losses.push_back(std::move(no_mark));
@@ -216,6 +231,7 @@ Result<Database> open_view(const std::string& db_path, const Options& options, F
   Result<Database> db = Database::open_to_read(db_path, options, failure, plan.view());
   if (!db.ok()) return db;
   if (Status known = check_version(*db, options); !known.ok()) return known;
+  if (Status whole = check_families(*db, options); !whole.ok()) return whole;
   const Result<CommitRow> commit = read_commit(*db);
   if (!commit.ok()) return commit.status();
   if (Status same = check_last(*commit, plan); !same.ok()) return same;

@@ -29,6 +29,8 @@ struct RecoveryPlan {
   // Whether the tables alone have an older format, or a migration's that was cut short. The log may
   // hold its end.
   bool is_old = false;
+  // Whether there are families that are not of the wanted format.
+  bool has_other_families = false;
   LogJudgement log;
   // No id below it may be given out, whatever the database says: an earlier start has cut history.
   JobId next_id_min = 1;

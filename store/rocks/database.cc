@@ -1,6 +1,7 @@
 #include "store/rocks/database.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include <fmt/format.h>
@@ -26,18 +27,19 @@ Status opening_status(const rocksdb::Status& status) {
   return {StatusCode::Corruption, out.message()};
 }
 
-// Only a newer version has families that we do not know.
-Status check_families(const std::string& path, const rocksdb::DBOptions& db) {
+Result<std::vector<std::string>> list_families(const std::string& path,
+                                               const rocksdb::DBOptions& db) {
   std::vector<std::string> names;
-  if (const auto listed = rocksdb::DB::ListColumnFamilies(db, path, &names); !listed.ok()) {
-    return opening_status(listed);
-  }
-  for (const std::string& name : names) {
-    if (std::ranges::find(family_names, name) != family_names.end()) continue;
-    return {StatusCode::Unsupported,
-            fmt::format("it has a family {}, which only a newer version knows", name)};
-  }
-  return {};
+  const auto listed = rocksdb::DB::ListColumnFamilies(db, path, &names);
+  if (!listed.ok()) return opening_status(listed);
+  return names;
+}
+
+// In some format that this program knows.
+bool is_known(std::string_view name, const Options& options) {
+  return std::ranges::any_of(options.families, [&](FamilyNames names) {
+    return std::ranges::find(names, name) != names.end();
+  });
 }
 
 // RocksDB checks two things against the space allowed: that tables stay below it, where it fails
@@ -58,13 +60,24 @@ rocksdb::FlushOptions at_once() {
   return options;
 }
 
-std::vector<rocksdb::ColumnFamilyDescriptor> descriptors(const Options& options) {
+// Of a family that this format does not have nothing is read but by a migration.
+rocksdb::ColumnFamilyOptions options_of(std::string_view name, const Options& options) {
+  const auto found = std::ranges::find(family_names, name);
+  const auto place = static_cast<size_t>(found - family_names.begin());
+  return family_options(place < family_count ? static_cast<Family>(place) : Family::Meta, options);
+}
+
+std::vector<rocksdb::ColumnFamilyDescriptor> descriptors(const std::vector<std::string>& names,
+                                                         const Options& options) {
   std::vector<rocksdb::ColumnFamilyDescriptor> out;
-  for (size_t place = 0; place < family_count; ++place) {
-    out.emplace_back(std::string(family_names[place]),
-                     family_options(static_cast<Family>(place), options));
-  }
+  out.reserve(names.size());
+  for (const std::string& name : names) out.emplace_back(name, options_of(name, options));
   return out;
+}
+
+std::vector<std::string> names_of(const Options& options) {
+  const FamilyNames names = families_of(options.format, options.families);
+  return {names.begin(), names.end()};
 }
 
 }  // namespace
@@ -81,7 +94,12 @@ Result<Database> Database::open(const std::string& path, const Options& options,
   const Result<uint64_t> free_bytes = free_bytes_of(path, options);
   if (!free_bytes.ok()) return free_bytes.status();
   allow_space(*how.sst_file_manager, *free_bytes);
-  return open_with(std::move(database), how, path, descriptors(options));
+  Result<std::vector<std::string>> names =
+      options.takes_older ? list_families(path, how) : names_of(options);
+  if (!names.ok()) return names.take_status();
+  database.names_ = names.take();
+  const auto families = descriptors(database.names_, options);
+  return open_with(std::move(database), how, path, families);
 }
 
 Result<Database> Database::open_tables(const std::string& path, const Options& options,
@@ -106,11 +124,18 @@ Result<Database> Database::open_read_only(const std::string& path, const Options
   std::unique_ptr<rocksdb::Env> env = make_view_env(options.env, std::move(view));
   rocksdb::DBOptions how = db_options(options, make_logger(options.events), make_listener(failure));
   how.env = env.get();
-  if (Status known = check_families(path, how); !known.ok()) return known;
+  Result<std::vector<std::string>> names = list_families(path, how);
+  if (!names.ok()) return names.take_status();
   Database database;
-  const auto status =
-      open_db_for_read_only(database.db_, how, path, descriptors(options), &database.families_);
+  database.names_ = names.take();
+  // How another one is to be opened only a newer version knows.
+  std::vector<std::string> known;
+  std::ranges::copy_if(database.names_, std::back_inserter(known),
+                       [&](const std::string& name) { return is_known(name, options); });
+  const auto status = open_db_for_read_only(database.db_, how, path, descriptors(known, options),
+                                            &database.families_);
   if (!status.ok()) return opening_status(status);
+  database.place_families();
   database.env_ = std::move(env);
   return database;
 }
@@ -124,7 +149,8 @@ Result<Database> Database::create(const std::string& path, const Options& option
   rocksdb::DBOptions how = db_options(options, make_logger(options.events), make_listener(failure));
   how.env = created.env_.get();
   how.create_if_missing = how.error_if_exists = true;
-  std::vector<rocksdb::ColumnFamilyDescriptor> families = descriptors(options);
+  created.names_ = names_of(options);
+  std::vector<rocksdb::ColumnFamilyDescriptor> families = descriptors(created.names_, options);
   Result<Database> database = open_with(std::move(created), how, path, {families.front()});
   if (!database.ok()) return database;
   families.erase(families.begin());
@@ -132,6 +158,7 @@ Result<Database> Database::create(const std::string& path, const Options& option
   const auto status = database->db_->CreateColumnFamilies(families, &made);
   database->families_.insert(database->families_.end(), made.begin(), made.end());
   if (!status.ok()) return from_rocksdb(status);
+  database->place_families();
   return database;
 }
 
@@ -141,7 +168,42 @@ Result<Database> Database::open_with(Database&& database, const rocksdb::DBOptio
   database.files_ = how.sst_file_manager;
   const auto status = open_db(database.db_, how, path, families, &database.families_);
   if (!status.ok()) return opening_status(status);
+  database.place_families();
   return std::move(database);
+}
+
+void Database::place_families() {
+  for (size_t place = 0; place < family_count; ++place) {
+    places_[place] = family(perennial::store::family_names[place]);
+  }
+}
+
+rocksdb::ColumnFamilyHandle* Database::family(std::string_view name) const {
+  const auto found = std::ranges::find_if(
+      families_, [&](rocksdb::ColumnFamilyHandle* family) { return family->GetName() == name; });
+  return found != families_.end() ? *found : nullptr;
+}
+
+Status Database::create_family(const std::string& name, const Options& options) {
+  rocksdb::ColumnFamilyHandle* made = nullptr;
+  const auto status = db_->CreateColumnFamily(options_of(name, options), name, &made);
+  if (made != nullptr) families_.push_back(made);
+  if (!status.ok()) return from_rocksdb(status).with("make the family " + name);
+  names_.push_back(name);
+  place_families();
+  return {};
+}
+
+Status Database::drop_family(const std::string& name) {
+  rocksdb::ColumnFamilyHandle* const handle = family(name);
+  CHECK(handle != nullptr);
+  const auto status = db_->DropColumnFamily(handle);
+  if (!status.ok()) return from_rocksdb(status).with("drop the family " + name);
+  std::erase(families_, handle);
+  std::erase(names_, name);
+  place_families();
+  must(db_->DestroyColumnFamilyHandle(handle));
+  return {};
 }
 
 rocksdb::Status Database::flush() const {

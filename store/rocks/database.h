@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -52,8 +53,18 @@ class Database {
 
   rocksdb::DB& operator*() const { return *db_; }
   rocksdb::DB* operator->() const { return db_.get(); }
-  rocksdb::ColumnFamilyHandle* family(Family family) const { return families_[place_of(family)]; }
+  // REQUIRES: it has one; those of its own format, every database has that is open to be written.
+  rocksdb::ColumnFamilyHandle* family(Family family) const { return places_[place_of(family)]; }
   rocksdb::ColumnFamilyHandle* family(JobState state) const { return family(family_of(state)); }
+  // By its name on disk; null if there is none, or if it is one that this program does not know in
+  // a database that is open to be read.
+  rocksdb::ColumnFamilyHandle* family(std::string_view name) const;
+  // All there are, whether they are known or not. Empty where it was not asked.
+  const std::vector<std::string>& family_names() const { return names_; }
+  bool has_family(std::string_view name) const { return std::ranges::count(names_, name) > 0; }
+  // For migrations. Durable at once.
+  Status create_family(const std::string& name, const Options& options);
+  Status drop_family(const std::string& name);
   Result<TableCounts> count_tables(Family family) const;
   Result<std::vector<TableSpan>> table_spans(Family family) const;
   Debt debt() const;
@@ -77,6 +88,7 @@ class Database {
   Database() = default;
   static Result<Database> open_read_only(const std::string& path, const Options& options,
                                          Failure& failure, View view);
+  void place_families();
   static Result<Database> open_with(Database&& database, const rocksdb::DBOptions& how,
                                     const std::string& path,
                                     const std::vector<rocksdb::ColumnFamilyDescriptor>& families);
@@ -87,7 +99,9 @@ class Database {
   std::shared_ptr<rocksdb::SstFileManager> files_;
   std::shared_ptr<CompactionGuard> guard_;  // Only of one that is open to be written.
   std::unique_ptr<rocksdb::DB> db_;
-  std::vector<rocksdb::ColumnFamilyHandle*> families_;  // In the order of Family.
+  std::vector<rocksdb::ColumnFamilyHandle*> families_;
+  std::array<rocksdb::ColumnFamilyHandle*, family_count> places_ = {};  // In the order of Family.
+  std::vector<std::string> names_;
 };
 
 inline rocksdb::Slice slice(std::string_view bytes) {

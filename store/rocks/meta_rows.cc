@@ -49,6 +49,41 @@ Result<StoredFormat> read_format(const Database& db) {
   return found;
 }
 
+WantedFamilies wanted_families(const StoredFormat& found, const Options& options) {
+  const auto of = [&](uint32_t format) { return families_of(format, options.families); };
+  const auto add = [](std::vector<std::string_view>& to, FamilyNames names) {
+    to.insert(to.end(), names.begin(), names.end());
+  };
+  WantedFamilies out;
+  add(out.needed, of(found.version));
+  if (!found.migration) return out;
+  const uint32_t to = found.migration->to;
+  // RawStore makes new ones before a step has come anywhere.
+  add(found.migration->progress.empty() ? out.possible : out.needed, of(to));
+  if (to > 1) add(out.possible, of(to - 1));  // And drops old ones when it is done.
+  return out;
+}
+
+Status check_families(const Database& db, const Options& options) {
+  const Result<StoredFormat> found = read_format(db);
+  if (!found.ok()) return found.status();
+  const WantedFamilies wanted = wanted_families(*found, options);
+  for (const std::string_view name : wanted.needed) {
+    if (db.has_family(name)) continue;
+    return {StatusCode::Corruption, fmt::format("the family {} is missing, and belongs to format "
+                                                "{}; restore a checkpoint",
+                                                name, found->version)};
+  }
+  for (const std::string& name : db.family_names()) {
+    if (std::ranges::count(wanted.needed, name) + std::ranges::count(wanted.possible, name) > 0) {
+      continue;
+    }
+    return {StatusCode::Unsupported,
+            fmt::format("it has a family {}, which only a newer version knows", name)};
+  }
+  return {};
+}
+
 Status check_format(const StoredFormat& found, const Options& options) {
   if (found.version > options.format) {
     return {StatusCode::Unsupported,

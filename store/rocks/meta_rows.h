@@ -1,6 +1,8 @@
 #pragma once
 
 #include <optional>
+#include <string_view>
+#include <vector>
 
 #include "engine/types/status.h"
 #include "store/format/format.h"
@@ -18,6 +20,15 @@ struct StoredFormat {
   std::optional<MigrationRow> migration;  // If one was begun, and is not done.
 };
 Result<StoredFormat> read_format(const Database& db);
+// The families that it must have, and those besides that a migration may not have dropped yet, or
+// has made and written nothing to.
+struct WantedFamilies {
+  std::vector<std::string_view> needed;
+  std::vector<std::string_view> possible;
+};
+WantedFamilies wanted_families(const StoredFormat& found, const Options& options);
+// Corruption: one is missing. Unsupported: there is one that no format has which is known.
+Status check_families(const Database& db, const Options& options);
 // Unsupported: the format is not the one that the options want, which a newer program would read,
 // or a migration.
 Status check_format(const StoredFormat& found, const Options& options);

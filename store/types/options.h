@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -87,6 +88,9 @@ struct Options {
   // a migration was cut short in.
   uint32_t format = format_version;
   bool takes_older = false;
+  // The families of each format; one that is not there has those of the last. Only tests have
+  // others.
+  std::span<const FamilyNames> families = format_families;
   // For measuring and for the sync interval; the steady clock of the machine if empty.
   std::function<Nanos()> steady_clock = {};
   // The file system to run on, the machine's if null. It must outlive the store.

@@ -4,6 +4,8 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <ostream>
+#include <span>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -11,6 +13,8 @@
 #include <unistd.h>
 
 #include "store/checkpoint/checkpoint.h"
+#include "store/reader.h"
+#include "tests/migrations/rename_family.h"
 #include "tests/migrations/widen_rows.h"
 #include "tests/store/child.h"
 #include "tests/store/temp_dir.h"
@@ -30,12 +34,24 @@ using support::FaultFs;
 
 constexpr int exit_killed = 99;
 
-class MigrationFault : public testing::TestWithParam<const char*> {
+struct FaultCase {
+  const char* name;
+  Step step;
+  std::span<const store::FamilyNames> families;
+  // What the rows are after the step, made of what they were before.
+  std::string (*moved)(const std::string& rows);
+};
+
+void PrintTo(const FaultCase& fault, std::ostream* out) {
+  *out << fault.name;
+}
+
+class MigrationFault : public testing::TestWithParam<FaultCase> {
  protected:
-  MigrationFault() : original_(std::string(GOLDEN_DIR) + "/" + GetParam()) {
+  MigrationFault() : original_(std::string(GOLDEN_DIR) + "/format_1/killed") {
     const ChildEnd end = run_child([&](const Pipe& pipe) {
       fs::copy(original_, dir_.data_dir(), fs::copy_options::recursive);
-      const std::string rows = widened(raw_rows(dir_.data_dir()));
+      const std::string rows = GetParam().moved(raw_rows(dir_.data_dir()));
       pipe.send_bytes(rows.data(), rows.size());
     });
     wanted_ = end.sent;
@@ -43,8 +59,9 @@ class MigrationFault : public testing::TestWithParam<const char*> {
 
   static Migration how(const std::string& data_dir, Nanos now, rocksdb::Env* env) {
     return {.data_dir = data_dir,
-            .steps = {widen_rows_step()},
+            .steps = {GetParam().step},
             .to = 2,
+            .families = GetParam().families,
             .now = now * nanos_per_second,
             .server_version = "0.2.0",
             .env = env};
@@ -73,7 +90,16 @@ class MigrationFault : public testing::TestWithParam<const char*> {
     return again.signal == 0 ? again.sent : "the second run died";
   }
 
+  // A tool of the old format reads it, or names the format; it never takes it for damaged.
+  static std::string read(const std::string& data_dir) {
+    const auto reader = store::Reader::open({.path = data_dir});
+    const bool is_named = reader.ok() || reader.status().code() == StatusCode::Unsupported;
+    return is_named ? "" : "a reader: " + reader.status().message();
+  }
+
   std::string judge(const std::string& data_dir) const {
+    const std::string problem = read(data_dir);
+    if (!problem.empty()) return problem;
     const auto migrated = migrate(how(data_dir, 2, nullptr));
     if (!migrated.ok()) return migrated.status().message();
     if (raw_rows(data_dir) != wanted_) return "the rows are others";
@@ -112,10 +138,11 @@ TEST_P(MigrationFault, DiskFullAtAnyCall) {
           [](FaultFs& fs, uint64_t n) { fs.fail_nth(n, rocksdb::IOStatus::NoSpace("injected")); });
 }
 
-INSTANTIATE_TEST_SUITE_P(Steps, MigrationFault, testing::Values("format_1/killed"),
-                         [](const auto& one) {
-                           return std::string(one.param).substr(sizeof "format_1/" - 1);
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    Steps, MigrationFault,
+    testing::Values(FaultCase{"killed", widen_rows_step(), store::format_families, widened},
+                    FaultCase{"families", rename_family_step(), renamed_families(), renamed}),
+    [](const auto& one) { return one.param.name; });
 
 }  // namespace
 }  // namespace perennial::migrations

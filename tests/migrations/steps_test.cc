@@ -11,10 +11,12 @@
 #include <rocksdb/db.h>
 
 #include "store/checkpoint/checkpoint.h"
+#include "store/offline/check.h"
 #include "store/offline/restore.h"
 #include "store/reader.h"
 #include "store/store.h"
 #include "tests/golden/listing.h"
+#include "tests/migrations/rename_family.h"
 #include "tests/migrations/widen_rows.h"
 #include "tests/support/temp_dir.h"
 
@@ -59,6 +61,26 @@ class Golden : public testing::TestWithParam<const char*> {
             .to = 2,
             .now = now,
             .server_version = "0.2.0"};
+  }
+
+  Migration renaming() const {
+    Migration how = widening();
+    how.steps = {rename_family_step()};
+    how.families = renamed_families();
+    return how;
+  }
+  // What the tools of a program of format 1 say of it: that they cannot read it, and why.
+  void expect_named(std::string_view why) const {
+    const auto reader = store::Reader::open({.path = path_});
+    ASSERT_FALSE(reader.ok());
+    EXPECT_EQ(reader.status().code(), StatusCode::Unsupported);
+    EXPECT_NE(reader.status().message().find(why), std::string::npos) << reader.status().message();
+    std::string said;
+    const auto checked = store::check_directory(
+        {.path = path_, .fault = [&said](const store::Fault& fault) { said += fault.what; }});
+    ASSERT_TRUE(checked.ok()) << checked.status().message();
+    EXPECT_EQ(checked->faults, 1U);
+    EXPECT_NE(said.find(why), std::string::npos) << said;
   }
 
   const support::TempDir dir_;
@@ -165,14 +187,12 @@ TEST_P(Golden, IsRefusedByAProgramOfAnOlderFormat) {
 }
 
 // Stops after so many batches, as a disk that fails would make it.
-Step stopping_after(int commits, int& runs) {
-  Step step = widen_rows_step();
-  const auto whole = step.run;
-  step.run = [whole, commits, &runs](Rewrite& rewrite) -> Status {
+Step stopping_after(Step step, int commits, const std::string& progress, int& runs) {
+  step.run = [commits, progress, &runs](Rewrite& rewrite) -> Status {
     ++runs;
     if (commits > 0) {
       rocksdb::WriteBatch batch = rewrite.new_batch();
-      Status done = rewrite.commit(batch, "");
+      Status done = rewrite.commit(batch, progress);
       if (!done.ok()) return done;
     }
     return {StatusCode::Io, "the disk is gone"};
@@ -184,7 +204,7 @@ TEST_P(Golden, IsRefusedWhereAMigrationWasCutShort) {
   const std::string before = raw_rows(path_);
   int runs = 0;
   Migration how = widening();
-  how.steps = {stopping_after(1, runs)};
+  how.steps = {stopping_after(widen_rows_step(), 1, "", runs)};
   const Result<Migrated> stopped = migrate(how);
   ASSERT_FALSE(stopped.ok());
   EXPECT_EQ(stopped.status().message(), "0002_widen_rows: the disk is gone");
@@ -208,6 +228,55 @@ TEST_P(Golden, IsRefusedWhereAMigrationWasCutShort) {
   EXPECT_TRUE(resumed->resumed);
   EXPECT_EQ(resumed->checkpoint, "");
   EXPECT_EQ(raw_rows(path_), widened(before));
+}
+
+TEST_P(Golden, GetsAndLosesFamilies) {
+  const std::string before = raw_rows(path_);
+  const Result<Migrated> migrated = migrate(renaming());
+  ASSERT_TRUE(migrated.ok()) << migrated.status().message();
+  EXPECT_EQ(raw_rows(path_), renamed(before));
+  expect_named("its format is 2, which only a newer program reads");
+
+  const auto after = files_of(path_);
+  const Result<Migrated> again = migrate(renaming());
+  ASSERT_TRUE(again.ok()) << again.status().message();
+  EXPECT_TRUE(again->steps.empty());
+  EXPECT_EQ(files_of(path_), after);
+}
+
+// Both of what it had and of what it lacks.
+TEST_P(Golden, IsOlderForAProgramWithOtherFamilies) {
+  const auto before = files_of(path_);
+  const auto store =
+      store::Store::open({.data_dir = path_, .format = 2, .families = renamed_families()});
+  ASSERT_FALSE(store.ok());
+  EXPECT_EQ(store.status().code(), StatusCode::Unsupported);
+  EXPECT_NE(store.status().message().find("its format is 1, and this program reads and writes 2"),
+            std::string::npos)
+      << store.status().message();
+  EXPECT_EQ(files_of(path_), before);
+}
+
+TEST_P(Golden, IsRefusedWhereFamiliesAreBeingMoved) {
+  const std::string before = raw_rows(path_);
+  int runs = 0;
+  for (const int commits : {0, 1}) {
+    Migration how = renaming();
+    how.steps = {stopping_after(rename_family_step(), commits, "begun", runs)};
+    const Result<Migrated> stopped = migrate(how);
+    ASSERT_FALSE(stopped.ok());
+    EXPECT_EQ(stopped.status().message(), "0002_rename_family: the disk is gone");
+    expect_named("a migration of it to format 2 was cut short: run perennial migrate");
+    const auto store =
+        store::Store::open({.data_dir = path_, .format = 2, .families = renamed_families()});
+    ASSERT_FALSE(store.ok());
+    EXPECT_NE(store.status().message().find("was cut short"), std::string::npos)
+        << store.status().message();
+  }
+  const Result<Migrated> resumed = migrate(renaming());
+  ASSERT_TRUE(resumed.ok()) << resumed.status().message();
+  EXPECT_TRUE(resumed->resumed);
+  EXPECT_EQ(raw_rows(path_), renamed(before));
 }
 
 TEST_P(Golden, IsNotMigratedUnderAServer) {

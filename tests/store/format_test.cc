@@ -1,5 +1,7 @@
 #include "store/format/format.h"
 
+#include <algorithm>
+#include <array>
 #include <functional>
 #include <ostream>
 #include <string>
@@ -88,6 +90,18 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(Format, FamilyNames) {
   EXPECT_EQ(family_names, (std::array<std::string_view, 6>{"default", "ready", "reserved",
                                                            "delayed", "buried", "bodies"}));
+}
+
+TEST(Format, FamiliesOfEachFormat) {
+  ASSERT_EQ(format_families.size(), format_version);
+  EXPECT_TRUE(std::ranges::equal(families_of(1, format_families), family_names));
+  // A later one that is not in the table has those of the last.
+  EXPECT_TRUE(std::ranges::equal(families_of(2, format_families), family_names));
+  constexpr std::array<std::string_view, 1> fewer = {"default"};
+  const std::array<FamilyNames, 2> two = {FamilyNames(family_names), FamilyNames(fewer)};
+  EXPECT_EQ(families_of(1, two).size(), family_count);
+  EXPECT_EQ(families_of(2, two).size(), 1U);
+  EXPECT_EQ(families_of(3, two).size(), 1U);
 }
 
 TEST(Format, RecordsComeBack) {

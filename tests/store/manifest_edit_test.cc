@@ -26,7 +26,8 @@ std::string text(const std::optional<uint64_t>& number) {
 
 std::string text(const std::optional<ManifestEdit>& edit) {
   if (!edit) return "bad";
-  return std::to_string(edit->family) + (edit->adds_family ? "+" : "") +
+  return std::to_string(edit->family) +
+         (edit->adds_family ? "+" + std::string(edit->family_name) : "") +
          (edit->drops_family ? "!" : "") + " " + text(edit->log) + " " + text(edit->min_log) + " " +
          text(edit->next_file);
 }
@@ -55,7 +56,7 @@ INSTANTIATE_TEST_SUITE_P(
                              "\x01\x04"
                              "abc"s,
                              "bad"},
-                    EditCase{"FamilyAdded", "\xc8\x01\x03\xc9\x01\x05ready"s, "3+ - - -"},
+                    EditCase{"FamilyAdded", "\xc8\x01\x03\xc9\x01\x05ready"s, "3+ready - - -"},
                     EditCase{"FamilyDropped", "\xc8\x01\x03\xca\x01"s, "3! - - -"},
                     EditCase{"Flush", "\x02\x0c" + new_file + "\xc8\x01\x02"s, "2 12 - -"},
                     EditCase{"CutFlush", "\x02\x0c" + new_file.substr(0, new_file.size() - 1),

@@ -1,7 +1,9 @@
 #include "store/recovery/manifest.h"
 
+#include <array>
 #include <filesystem>
 #include <string>
+#include <string_view>
 
 #include <gtest/gtest.h>
 #include <rocksdb/env.h>
@@ -63,6 +65,10 @@ TEST_F(ManifestTest, SaysUpToWhereEachFamilyWasFlushed) {
   const Manifest manifest = read();
   EXPECT_FALSE(manifest.damage);
   EXPECT_EQ(manifest.flushed_to.size(), family_count);
+  EXPECT_TRUE(manifest.says_enough());
+  EXPECT_TRUE(manifest.names_all(family_names));
+  constexpr std::array<std::string_view, 2> others = {"default", "asleep"};
+  EXPECT_FALSE(manifest.names_all(others));
   const uint64_t newest =
       std::stoull(std::filesystem::path(newest_log(dir_.data_dir())).filename().string());
   for (const auto& [family, log] : manifest.flushed_to) {
