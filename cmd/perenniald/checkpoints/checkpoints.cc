@@ -1,6 +1,5 @@
 #include "cmd/perenniald/checkpoints/checkpoints.h"
 
-#include <chrono>
 #include <cstdlib>
 #include <memory>
 #include <utility>
@@ -14,11 +13,6 @@
 
 namespace perennial::perenniald {
 namespace {
-
-Nanos steady_now() {
-  const auto time = std::chrono::steady_clock::now().time_since_epoch();
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(time).count();
-}
 
 std::string text(uint64_t number) {
   return fmt::format("{}", number);
@@ -163,10 +157,10 @@ void Checkpoints::remove_given_up() {
 
 // On the thread.
 void Checkpoints::complete() {
-  const Nanos begun = steady_now();
+  const Nanos begun = TurnClock::steady();
   Making& making = *making_;
   making.result.emplace(store::complete_checkpoint(making.cut));
-  making.took = making.cut_took + steady_now() - begun;
+  making.took = making.cut_took + TurnClock::steady() - begun;
   if (making.result->ok() && making.scheduled && settings_.keep > 0) {
     making.pruned = store::prune_checkpoints(settings_.dir, owner_, settings_.keep);
   }

@@ -11,10 +11,18 @@ namespace perennial::perenniald {
 
 // The time of the loop: the wall clock at the start plus steady time since, so that it never goes
 // back and a stepped clock fires nothing. It is read once per turn, by whatever asks first, and
-// stands still until end_turn(). The only clock of the server.
+// stands still until end_turn(). All that core and the loop decide by time, they decide by
+// this clock. Other threads only measure how long something takes: by steady(), the store by the
+// clock in its options, and the watchdog, which looks at the loop from outside, by its own.
 class TurnClock {
  public:
   TurnClock() : wall_start_(wall()), steady_start_(steady()) {}
+
+  // To measure durations, on any thread. It says nothing of the time of day.
+  static Nanos steady() {
+    const auto time = std::chrono::steady_clock::now().time_since_epoch();
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(time).count();
+  }
 
   // Makes time go on from `now` where the wall clock is behind it, and returns the time. REQUIRES:
   // now() has not been asked yet.
@@ -47,10 +55,6 @@ class TurnClock {
  private:
   static Nanos wall() {
     const auto time = std::chrono::system_clock::now().time_since_epoch();
-    return std::chrono::duration_cast<std::chrono::nanoseconds>(time).count();
-  }
-  static Nanos steady() {
-    const auto time = std::chrono::steady_clock::now().time_since_epoch();
     return std::chrono::duration_cast<std::chrono::nanoseconds>(time).count();
   }
 

@@ -22,12 +22,12 @@ std::optional<Recovery::Found> Recovery::take() {
 }
 
 void Recovery::run(store::Options options) {
-  const auto start = std::chrono::steady_clock::now();
+  const Nanos start = TurnClock::steady();
   Result<std::unique_ptr<store::Store>> opened = store::Store::open(std::move(options));
   Status status = opened.ok() ? load(**opened) : opened.take_status();
   if (status.ok()) {
     found_.store = opened.take();
-    found_.took = std::chrono::nanoseconds(std::chrono::steady_clock::now() - start).count();
+    found_.took = TurnClock::steady() - start;
   } else if (!cancelled_) {
     failure_ = open_failure(status);
   }
