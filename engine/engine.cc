@@ -4,16 +4,14 @@
 
 namespace perennial::engine {
 
-// One line per event and per command: which function decides it, and which counter it is counted
-// in. Nothing is counted that is BAD_FORMAT, but for put: beanstalkd's protocol.txt does not say,
-// its code does.
+// Which function decides an event or a command, and which counter it is counted in: that of its
+// row, or of the row of what it would have been. Nothing is counted that is BAD_FORMAT, but for
+// put: beanstalkd's protocol.txt does not say, its code does.
 struct Engine::Visitor {
   Engine& engine;
   ConnId id;
 
   Conn& conn() const { return engine.conn_of(id); }
-  CommandCounts& counts() const { return engine.commands_; }
-  void answer(Reply reply) const { engine.answer(conn(), std::move(reply)); }
 
   void operator()(const Opened&) const { engine.on_opened(id); }
   void operator()(const Closed&) const { engine.on_closed(conn()); }
@@ -23,123 +21,30 @@ struct Engine::Visitor {
   void operator()(const Damaged& damaged) const { engine.on_damaged(damaged.id); }
   void operator()(const Command& command) const { std::visit(*this, command); }
 
-  void operator()(const Put& put) const {
-    ++counts().put;
-    engine.on_put(conn(), put);
-  }
-  void operator()(const PutTooBig&) const {
-    ++counts().put;
-    answer(Word::JobTooBig);
-  }
-  void operator()(const PutTrailingJunk&) const {
-    ++counts().put;
-    answer(Word::BadFormat);
-  }
-  void operator()(const PutNoCrlf&) const {
-    ++counts().put;
-    engine.make_producer(conn());
-    engine.take_id();
-    answer(Word::ExpectedCrlf);
-  }
-  void operator()(const Use& use) const {
-    ++counts().use;
-    engine.on_use(conn(), use.tube);
-  }
-  void operator()(const Reserve&) const {
-    ++counts().reserve;
-    engine.on_reserve(conn(), std::nullopt);
-  }
-  void operator()(const ReserveWithTimeout& reserve) const {
-    ++counts().reserve_with_timeout;
-    engine.on_reserve(conn(), reserve.timeout_s);
-  }
-  void operator()(const ReserveJob& reserve) const { engine.on_reserve_job(conn(), reserve.id); }
-  void operator()(const Delete& command) const {
-    ++counts().delete_;
-    engine.on_delete(conn(), command.id);
-  }
-  void operator()(const Release& release) const {
-    ++counts().release;
-    engine.on_release(conn(), release);
-  }
-  void operator()(const Bury& bury) const {
-    ++counts().bury;
-    engine.on_bury(conn(), bury);
-  }
-  void operator()(const Touch& touch) const {
-    ++counts().touch;
-    engine.on_touch(conn(), touch.id);
-  }
-  void operator()(const Watch& watch) const {
-    ++counts().watch;
-    engine.on_watch(conn(), watch.tube);
-  }
-  void operator()(const Ignore& ignore) const {
-    ++counts().ignore;
-    engine.on_ignore(conn(), ignore.tube);
-  }
-  void operator()(const Peek& peek) const {
-    ++counts().peek;
-    engine.on_peek(conn(), engine.find_job(peek.id));
-  }
-  void operator()(const PeekReady&) const {
-    ++counts().peek_ready;
-    peek_top(tube().ready);
-  }
-  void operator()(const PeekDelayed&) const {
-    ++counts().peek_delayed;
-    peek_top(tube().delayed);
-  }
-  void operator()(const PeekBuried&) const {
-    ++counts().peek_buried;
-    peek_top(tube().buried);
-  }
-  void operator()(const Kick& kick) const {
-    ++counts().kick;
-    engine.on_kick(conn(), kick.bound);
-  }
-  void operator()(const KickJob& kick) const { engine.on_kick_job(conn(), kick.id); }
-  void operator()(const StatsJob& stats) const {
-    ++counts().stats_job;
-    engine.on_stats_job(conn(), stats.id);
-  }
-  void operator()(const StatsTube& stats) const {
-    ++counts().stats_tube;
-    engine.on_stats_tube(conn(), stats.tube);
-  }
-  void operator()(const Stats&) const {
-    ++counts().stats;
-    engine.on_stats(conn());
-  }
-  void operator()(const ListTubes&) const {
-    ++counts().list_tubes;
-    engine.on_list_tubes(conn());
-  }
-  void operator()(const ListTubeUsed&) const {
-    ++counts().list_tube_used;
-    answer(Using{engine.tube_of(conn().used).name});
-  }
-  void operator()(const ListTubesWatched&) const {
-    ++counts().list_tubes_watched;
-    engine.on_list_tubes_watched(conn());
-  }
-  void operator()(const PauseTube& pause) const {
-    ++counts().pause_tube;
-    engine.on_pause_tube(conn(), pause);
-  }
-  void operator()(const Quit&) const { CHECK(!"quit is core's"); }
-  void operator()(const Checkpoint&) const { CHECK(!"checkpoint is core's"); }
-  void operator()(const Malformed& malformed) const {
-    if (malformed.kind == Malformed::Kind::BadPauseTube) ++counts().pause_tube;
-    const bool unknown = malformed.kind == Malformed::Kind::UnknownCommand;
-    answer(unknown ? Word::UnknownCommand : Word::BadFormat);
+  template <typename C>
+  void operator()(const C& command) const {
+    if constexpr (is_refused<C>) {
+      if constexpr (requires { typename C::CountsAs; }) count<typename C::CountsAs>();
+      engine.run(conn(), command);
+    } else if constexpr (command_row<C>().flags.in_core) {
+      CHECK(!"this command is core's");
+    } else {
+      count<C>();
+      engine.run(conn(), command);
+    }
   }
 
-  const Tube& tube() const { return engine.tube_of(conn().used); }
-  void peek_top(const auto& jobs) const {
-    engine.on_peek(conn(), jobs.empty() ? nullptr : jobs.top().item);
+  template <typename C>
+  void count() const {
+    if constexpr (!command_row<C>().stats_key.empty()) ++engine.commands_.of<C>();
   }
 };
+
+void Engine::run(Conn& conn, const Malformed& malformed) {
+  if (malformed.kind == Malformed::Kind::BadPauseTube) ++commands_.of<PauseTube>();
+  const bool unknown = malformed.kind == Malformed::Kind::UnknownCommand;
+  answer(conn, unknown ? Word::UnknownCommand : Word::BadFormat);
+}
 
 Engine::Engine(const Limits& limits) : limits_(limits) {
   CHECK(limits.moves_per_turn_max > 0);

@@ -84,30 +84,42 @@ class Engine {
   struct Visitor;
 
   // -- One function per event and per command; commands that answer are given their connection.
+  // A command's is an overload of run(): what wants one of the table has to define it.
   void on_opened(ConnId conn);
   void on_closed(Conn& conn);
   void on_half_closed(Conn& conn);
   void on_tick(const Tick& tick);
   void on_damaged(JobId id);
-  void on_put(Conn& conn, const Put& put);
-  void on_reserve(Conn& conn, std::optional<uint32_t> timeout_s);
-  void on_reserve_job(Conn& conn, JobId id);
-  void on_delete(Conn& conn, JobId id);
-  void on_release(Conn& conn, const Release& release);
-  void on_bury(Conn& conn, const Bury& bury);
-  void on_touch(Conn& conn, JobId id);
-  void on_kick(Conn& conn, uint32_t bound);
-  void on_kick_job(Conn& conn, JobId id);
-  void on_use(Conn& conn, const std::string& name);
-  void on_watch(Conn& conn, const std::string& name);
-  void on_ignore(Conn& conn, const std::string& name);
-  void on_pause_tube(Conn& conn, const PauseTube& pause);
-  void on_peek(Conn& conn, const Job* job);
-  void on_stats_job(Conn& conn, JobId id);
-  void on_stats_tube(Conn& conn, const std::string& name);
-  void on_stats(Conn& conn);
-  void on_list_tubes(Conn& conn);
-  void on_list_tubes_watched(Conn& conn);
+  void run(Conn& conn, const Put& put);
+  void run(Conn& conn, const PutTooBig& put);
+  void run(Conn& conn, const PutTrailingJunk& put);
+  void run(Conn& conn, const PutNoCrlf& put);
+  void run(Conn& conn, const Peek& peek);
+  void run(Conn& conn, const PeekReady& peek);
+  void run(Conn& conn, const PeekDelayed& peek);
+  void run(Conn& conn, const PeekBuried& peek);
+  void run(Conn& conn, const Reserve& reserve);
+  void run(Conn& conn, const ReserveWithTimeout& reserve);
+  void run(Conn& conn, const ReserveJob& reserve);
+  void run(Conn& conn, const Delete& command);
+  void run(Conn& conn, const Release& release);
+  void run(Conn& conn, const Use& use);
+  void run(Conn& conn, const Watch& watch);
+  void run(Conn& conn, const Ignore& ignore);
+  void run(Conn& conn, const Bury& command);
+  void run(Conn& conn, const Kick& kick);
+  void run(Conn& conn, const KickJob& kick);
+  void run(Conn& conn, const Touch& touch);
+  void run(Conn& conn, const Stats& stats);
+  void run(Conn& conn, const StatsJob& stats);
+  void run(Conn& conn, const StatsTube& stats);
+  void run(Conn& conn, const ListTubes& list);
+  void run(Conn& conn, const ListTubeUsed& list);
+  void run(Conn& conn, const ListTubesWatched& list);
+  void run(Conn& conn, const PauseTube& pause);
+  void run(Conn& conn, const Malformed& malformed);
+  void wait_or_reserve(Conn& conn, std::optional<uint32_t> timeout_s);
+  void answer_found(Conn& conn, const Job* job);
 
   // -- Jobs.
   Job* find_job(JobId id);

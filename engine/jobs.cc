@@ -42,7 +42,7 @@ void Engine::make_producer(Conn& conn) {
   ++producers_;
 }
 
-void Engine::on_put(Conn& conn, const Put& put) {
+void Engine::run(Conn& conn, const Put& put) {
   make_producer(conn);
   // What is refused from here on costs an id, as in beanstalkd, whose jobs have theirs from the
   // header on.
@@ -80,7 +80,22 @@ void Engine::on_put(Conn& conn, const Put& put) {
   hand_out(tube);
 }
 
-void Engine::on_delete(Conn& conn, JobId id) {
+void Engine::run(Conn& conn, const PutTooBig& /*put*/) {
+  answer(conn, Word::JobTooBig);
+}
+
+void Engine::run(Conn& conn, const PutTrailingJunk& /*put*/) {
+  answer(conn, Word::BadFormat);
+}
+
+void Engine::run(Conn& conn, const PutNoCrlf& /*put*/) {
+  make_producer(conn);
+  take_id();
+  answer(conn, Word::ExpectedCrlf);
+}
+
+void Engine::run(Conn& conn, const Delete& command) {
+  const JobId id = command.id;
   Job* const job = find_job(id);
   if (job == nullptr) return answer(conn, Word::NotFound);
   // protocol.txt says that a job must be reserved or buried; beanstalkd lets anyone delete any job
@@ -99,7 +114,7 @@ void Engine::on_delete(Conn& conn, JobId id) {
   answer(conn, Word::Deleted);
 }
 
-void Engine::on_release(Conn& conn, const Release& release) {
+void Engine::run(Conn& conn, const Release& release) {
   Job* const job = find_reserved(conn, release.id);
   if (job == nullptr) return answer(conn, Word::NotFound);
   job->priority = release.priority;
@@ -113,7 +128,7 @@ void Engine::on_release(Conn& conn, const Release& release) {
   move(*job, JobState::Delayed, static_cast<uint64_t>(due), true);
 }
 
-void Engine::on_bury(Conn& conn, const Bury& command) {
+void Engine::run(Conn& conn, const Bury& command) {
   Job* const job = find_reserved(conn, command.id);
   if (job == nullptr) return answer(conn, Word::NotFound);
   job->priority = command.priority;
@@ -121,8 +136,8 @@ void Engine::on_bury(Conn& conn, const Bury& command) {
   answer(conn, Word::Buried);
 }
 
-void Engine::on_touch(Conn& conn, JobId id) {
-  Job* const job = find_reserved(conn, id);
+void Engine::run(Conn& conn, const Touch& touch) {
+  Job* const job = find_reserved(conn, touch.id);
   if (job == nullptr) return answer(conn, Word::NotFound);
   job->order = static_cast<uint64_t>(now_ + seconds(job->ttr_s));
   conn.reserved.update(job->order, job->id, *job);
@@ -136,8 +151,8 @@ void Engine::on_damaged(JobId id) {
   if (job != nullptr && job->state != JobState::Buried) bury(*job, false);
 }
 
-void Engine::on_kick(Conn& conn, uint32_t bound) {
-  conn.kick = KickLeft{.remaining = bound};
+void Engine::run(Conn& conn, const Kick& kick) {
+  conn.kick = KickLeft{.remaining = kick.bound};
   go_on_kicking(conn);
 }
 
@@ -194,8 +209,8 @@ void Engine::end_kick(Conn& conn) {
   conn.kick.reset();
 }
 
-void Engine::on_kick_job(Conn& conn, JobId id) {
-  Job* const job = find_job(id);
+void Engine::run(Conn& conn, const KickJob& kick) {
+  Job* const job = find_job(kick.id);
   if (job == nullptr || (job->state != JobState::Buried && job->state != JobState::Delayed)) {
     return answer(conn, Word::NotFound);
   }

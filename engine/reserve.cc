@@ -76,7 +76,15 @@ void Engine::leave_next_tube(Conn& conn) {
   conn.watched = WatchList();
 }
 
-void Engine::on_reserve(Conn& conn, std::optional<uint32_t> timeout_s) {
+void Engine::run(Conn& conn, const Reserve& /*reserve*/) {
+  wait_or_reserve(conn, std::nullopt);
+}
+
+void Engine::run(Conn& conn, const ReserveWithTimeout& reserve) {
+  wait_or_reserve(conn, reserve.timeout_s);
+}
+
+void Engine::wait_or_reserve(Conn& conn, std::optional<uint32_t> timeout_s) {
   if (!conn.worker) {
     conn.worker = true;
     ++workers_;
@@ -94,8 +102,8 @@ void Engine::on_reserve(Conn& conn, std::optional<uint32_t> timeout_s) {
   start_waiting(conn, until);
 }
 
-void Engine::on_reserve_job(Conn& conn, JobId id) {
-  Job* const job = find_job(id);
+void Engine::run(Conn& conn, const ReserveJob& command) {
+  Job* const job = find_job(command.id);
   if (job == nullptr || job->state == JobState::Reserved) return answer(conn, Word::NotFound);
   if (conn.reserved.size() >= limits_.reserved_max) return answer(conn, Word::OutOfMemory);
   if (!conn.worker) {

@@ -6,14 +6,37 @@
 #include "engine/engine.h"
 
 namespace perennial::engine {
+namespace {
 
-void Engine::on_peek(Conn& conn, const Job* job) {
+const Job* top_of(const auto& jobs) {
+  return jobs.empty() ? nullptr : jobs.top().item;
+}
+
+}  // namespace
+
+void Engine::run(Conn& conn, const Peek& peek) {
+  answer_found(conn, find_job(peek.id));
+}
+
+void Engine::run(Conn& conn, const PeekReady& /*peek*/) {
+  answer_found(conn, top_of(tube_of(conn.used).ready));
+}
+
+void Engine::run(Conn& conn, const PeekDelayed& /*peek*/) {
+  answer_found(conn, top_of(tube_of(conn.used).delayed));
+}
+
+void Engine::run(Conn& conn, const PeekBuried& /*peek*/) {
+  answer_found(conn, top_of(tube_of(conn.used).buried));
+}
+
+void Engine::answer_found(Conn& conn, const Job* job) {
   if (job == nullptr) return answer(conn, Word::NotFound);
   answer(conn, JobReply{JobReply::Kind::Found, job->id, job->body_bytes});
 }
 
-void Engine::on_stats_job(Conn& conn, JobId id) {
-  const Job* const job = find_job(id);
+void Engine::run(Conn& conn, const StatsJob& command) {
+  const Job* const job = find_job(command.id);
   if (job == nullptr) return answer(conn, Word::NotFound);
   const bool timed = job->state == JobState::Delayed || job->state == JobState::Reserved;
   auto stats = std::make_unique<JobStats>();
@@ -33,8 +56,8 @@ void Engine::on_stats_job(Conn& conn, JobId id) {
   answer(conn, std::move(stats));
 }
 
-void Engine::on_stats_tube(Conn& conn, const std::string& name) {
-  const Tube* const tube = find_tube(name);
+void Engine::run(Conn& conn, const StatsTube& command) {
+  const Tube* const tube = find_tube(command.tube);
   if (tube == nullptr) return answer(conn, Word::NotFound);
   auto stats = std::make_unique<TubeStats>();
   *stats = {.name = tube->name,
@@ -55,7 +78,7 @@ void Engine::on_stats_tube(Conn& conn, const std::string& name) {
   answer(conn, std::move(stats));
 }
 
-void Engine::on_stats(Conn& conn) {
+void Engine::run(Conn& conn, const Stats& /*stats*/) {
   auto stats = std::make_unique<EngineStats>();
   *stats = {.jobs = counts_,
             .commands = commands_,
@@ -80,7 +103,7 @@ size_t Engine::listed_bytes(ConnId conn, const Command& command) const {
   return size.bytes + size.count * line_bytes;
 }
 
-void Engine::on_list_tubes(Conn& conn) {
+void Engine::run(Conn& conn, const ListTubes& /*list*/) {
   if (tube_list_.size() > limits_.names_per_part_max) return list(conn.id, 0);
   cost_ += tube_list_.size() * cost::name_listed;
   auto names = std::make_unique<TubeNames>();
@@ -89,7 +112,11 @@ void Engine::on_list_tubes(Conn& conn) {
   answer(conn, std::move(names));
 }
 
-void Engine::on_list_tubes_watched(Conn& conn) {
+void Engine::run(Conn& conn, const ListTubeUsed& /*list*/) {
+  answer(conn, Using{tube_of(conn.used).name});
+}
+
+void Engine::run(Conn& conn, const ListTubesWatched& /*list*/) {
   if (conn.watched.size() > limits_.names_per_part_max) return list(conn.id, conn.id);
   cost_ += conn.watched.size() * cost::name_listed;
   auto names = std::make_unique<TubeNames>();

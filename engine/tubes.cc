@@ -97,26 +97,26 @@ void Engine::drop_watch(Conn& conn, Tube& tube) {
   --tube.watching_count;
 }
 
-void Engine::on_use(Conn& conn, const std::string& name) {
-  Tube* const tube = take_tube(name);
+void Engine::run(Conn& conn, const Use& command) {
+  Tube* const tube = take_tube(command.tube);
   if (tube == nullptr) return answer(conn, Word::OutOfMemory);
   set_using(conn, *tube);
-  answer(conn, Using{name});
+  answer(conn, Using{command.tube});
 }
 
-void Engine::on_watch(Conn& conn, const std::string& name) {
-  Tube* tube = find_tube(name);
+void Engine::run(Conn& conn, const Watch& command) {
+  Tube* tube = find_tube(command.tube);
   if (tube == nullptr || !conn.watched.contains(*tube)) {
     if (conn.watched.size() >= limits_.watched_max) return answer(conn, Word::OutOfMemory);
-    tube = take_tube(name);
+    tube = take_tube(command.tube);
     if (tube == nullptr) return answer(conn, Word::OutOfMemory);
     add_watch(conn, *tube);
   }
   answer(conn, Watching{conn.watched.size()});
 }
 
-void Engine::on_ignore(Conn& conn, const std::string& name) {
-  Tube* const tube = find_tube(name);
+void Engine::run(Conn& conn, const Ignore& command) {
+  Tube* const tube = find_tube(command.tube);
   if (tube != nullptr && conn.watched.contains(*tube)) {
     if (conn.watched.size() == 1) return answer(conn, Word::NotIgnored);
     drop_watch(conn, *tube);
@@ -125,7 +125,7 @@ void Engine::on_ignore(Conn& conn, const std::string& name) {
   answer(conn, Watching{conn.watched.size()});
 }
 
-void Engine::on_pause_tube(Conn& conn, const PauseTube& command) {
+void Engine::run(Conn& conn, const PauseTube& command) {
   Tube* const tube = find_tube(command.tube);
   if (tube == nullptr) return answer(conn, Word::NotFound);
   ++tube->cmd_pause_tube;

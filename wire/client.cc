@@ -1,5 +1,6 @@
 #include "wire/client.h"
 
+#include <tuple>
 #include <variant>
 
 #include <fmt/format.h>
@@ -17,53 +18,34 @@ void append_part(std::string& out, std::string_view text) {
   out += text;
 }
 
-// One overload for each command. A line is a word, then its arguments, a space before each.
+// A line is a word, then its arguments, a space before each.
+template <typename C>
+void append_line(std::string& out, const C& command) {
+  out += command_row<C>().word();
+  std::apply(
+      [&](const auto&... args) { ((out += ' ', append_part(out, command.*args.member)), ...); },
+      command_row<C>().arguments);
+  out += "\r\n";
+}
+
 struct Appender {
   std::string& out;
   std::string_view body;
 
-  template <typename... Parts>
-  void line(std::string_view word, const Parts&... parts) const {
-    out += word;
-    ((out += ' ', append_part(out, parts)), ...);
-    out += "\r\n";
+  template <typename C>
+  void operator()(const C& command) const {
+    append_line(out, command);
   }
-
   void operator()(const Put& put) const {
     CHECK(put.body_bytes == body.size());
-    line("put", put.priority, put.delay_s, put.ttr_s, put.body_bytes);
+    append_line(out, put);
     out += body;
     out += "\r\n";
   }
-  void operator()(const Use& use) const { line("use", use.tube); }
-  void operator()(const Reserve&) const { line("reserve"); }
-  void operator()(const ReserveWithTimeout& reserve) const {
-    line("reserve-with-timeout", reserve.timeout_s);
-  }
-  void operator()(const ReserveJob& reserve) const { line("reserve-job", reserve.id); }
-  void operator()(const Delete& job) const { line("delete", job.id); }
-  void operator()(const Release& job) const { line("release", job.id, job.priority, job.delay_s); }
-  void operator()(const Bury& job) const { line("bury", job.id, job.priority); }
-  void operator()(const Touch& job) const { line("touch", job.id); }
-  void operator()(const Watch& watch) const { line("watch", watch.tube); }
-  void operator()(const Ignore& ignored) const { line("ignore", ignored.tube); }
-  void operator()(const Peek& job) const { line("peek", job.id); }
-  void operator()(const PeekReady&) const { line("peek-ready"); }
-  void operator()(const PeekDelayed&) const { line("peek-delayed"); }
-  void operator()(const PeekBuried&) const { line("peek-buried"); }
-  void operator()(const Kick& kick) const { line("kick", kick.bound); }
-  void operator()(const KickJob& job) const { line("kick-job", job.id); }
-  void operator()(const StatsJob& job) const { line("stats-job", job.id); }
-  void operator()(const StatsTube& stats) const { line("stats-tube", stats.tube); }
-  void operator()(const Stats&) const { line("stats"); }
-  void operator()(const ListTubes&) const { line("list-tubes"); }
-  void operator()(const ListTubeUsed&) const { line("list-tube-used"); }
-  void operator()(const ListTubesWatched&) const { line("list-tubes-watched"); }
-  void operator()(const PauseTube& pause) const { line("pause-tube", pause.tube, pause.delay_s); }
-  void operator()(const Quit&) const { line("quit"); }
   void operator()(const Checkpoint& checkpoint) const {
     CHECK(!checkpoint.trailing_junk);
-    line(checkpoint.temporary ? "checkpoint temporary" : "checkpoint");
+    out += command_row<Checkpoint>().word();
+    out += checkpoint.temporary ? " temporary\r\n" : "\r\n";
   }
   void operator()(const PutTooBig&) const { refuse(); }
   void operator()(const PutTrailingJunk&) const { refuse(); }

@@ -8,7 +8,7 @@
 namespace perennial::wire {
 
 // protocol.txt, "put": the prefix that makes a line a put.
-inline constexpr std::string_view put_prefix = "put ";
+inline constexpr std::string_view put_prefix = command_row<Put>().prefix;
 
 // What stands on a put's line. The numbers are right; whether the size is within its limit, the
 // parser checks, and it does so before it looks at the junk.

@@ -44,29 +44,13 @@ void add_states(Document& doc, const StateCounts& jobs) {
       .add("current-jobs-buried", jobs.buried);
 }
 
-void add_commands(Document& doc, const CommandCounts& count) {
-  doc.add("cmd-put", count.put)
-      .add("cmd-peek", count.peek)
-      .add("cmd-peek-ready", count.peek_ready)
-      .add("cmd-peek-delayed", count.peek_delayed)
-      .add("cmd-peek-buried", count.peek_buried)
-      .add("cmd-reserve", count.reserve)
-      .add("cmd-reserve-with-timeout", count.reserve_with_timeout)
-      .add("cmd-delete", count.delete_)
-      .add("cmd-release", count.release)
-      .add("cmd-use", count.use)
-      .add("cmd-watch", count.watch)
-      .add("cmd-ignore", count.ignore)
-      .add("cmd-bury", count.bury)
-      .add("cmd-kick", count.kick)
-      .add("cmd-touch", count.touch)
-      .add("cmd-stats", count.stats)
-      .add("cmd-stats-job", count.stats_job)
-      .add("cmd-stats-tube", count.stats_tube)
-      .add("cmd-list-tubes", count.list_tubes)
-      .add("cmd-list-tube-used", count.list_tube_used)
-      .add("cmd-list-tubes-watched", count.list_tubes_watched)
-      .add("cmd-pause-tube", count.pause_tube);
+// beanstalkd's commands, or ours.
+void add_commands(Document& doc, const CommandCounts& counts, bool ours) {
+  size_t index = 0;
+  for_each_command([&](const auto& row) {
+    if (row.flags.ours == ours && !row.stats_key.empty()) doc.add(row.stats_key, counts.at(index));
+    ++index;
+  });
 }
 
 void add_totals(Document& doc, const EngineStats& engine, uint64_t job_bytes_max) {
@@ -147,7 +131,7 @@ std::string server_yaml(const EngineStats& engine, const ProcessFacts& process,
                         const StoreFacts& store) {
   Document doc;
   add_states(doc, engine.jobs);
-  add_commands(doc, engine.commands);
+  add_commands(doc, engine.commands, false);
   add_totals(doc, engine, process.job_bytes_max);
   add_usage(doc, process);
   add_log(doc, store);
@@ -161,6 +145,7 @@ std::string server_yaml(const EngineStats& engine, const ProcessFacts& process,
       .add("jobs-damaged", engine.jobs_damaged)
       .add("connections-refused", process.connections_refused)
       .add("checkpoint-age", process.checkpoint_age_s);
+  add_commands(doc, engine.commands, true);
   return doc.take();
 }
 

@@ -1,11 +1,13 @@
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string>
-#include <vector>
 
 #include "engine/types/basic.h"
 #include "engine/types/check.h"
+#include "engine/types/command.h"
 
 // The values behind the three statistics commands. The engine fills what it knows, core adds the
 // facts of the process and of the store, and wire/stats alone turns them into YAML.
@@ -69,30 +71,20 @@ struct TubeStats {
   Nanos next_ready_age = 0;  // Since the creation of the ready job that is next; 0 without one.
 };
 
-// How often each command was run. NOT_FOUND counts, BAD_FORMAT does not.
-struct CommandCounts {
-  uint64_t put = 0;
-  uint64_t peek = 0;
-  uint64_t peek_ready = 0;
-  uint64_t peek_delayed = 0;
-  uint64_t peek_buried = 0;
-  uint64_t reserve = 0;
-  uint64_t reserve_with_timeout = 0;
-  uint64_t delete_ = 0;
-  uint64_t release = 0;
-  uint64_t use = 0;
-  uint64_t watch = 0;
-  uint64_t ignore = 0;
-  uint64_t bury = 0;
-  uint64_t kick = 0;
-  uint64_t touch = 0;
-  uint64_t stats = 0;
-  uint64_t stats_job = 0;
-  uint64_t stats_tube = 0;
-  uint64_t list_tubes = 0;
-  uint64_t list_tube_used = 0;
-  uint64_t list_tubes_watched = 0;
-  uint64_t pause_tube = 0;
+// How often each command was run, a counter for each row of the table of commands. NOT_FOUND
+// counts, BAD_FORMAT does not.
+class CommandCounts {
+ public:
+  template <typename C>
+  uint64_t& of() {
+    static_assert(!command_row<C>().stats_key.empty(), "nobody would see it");
+    return counts_[row_index<C>(command_rows)];
+  }
+  // `row`: where it stands in the table.
+  uint64_t at(size_t row) const { return counts_[row]; }
+
+ private:
+  std::array<uint64_t, commands_count> counts_ = {};
 };
 
 // The engine's part of stats.

@@ -67,7 +67,7 @@ struct Naive::Apply {
   void operator()(const Command& command) const { std::visit(*this, command); }
 
   void operator()(const Put& put) const {
-    ++n.commands_.put;
+    ++n.commands_.of<Put>();
     conn().producer = true;
     const JobId job_id = n.next_id_++;
     if (n.draining_) return say(Word::Draining);
@@ -91,32 +91,32 @@ struct Naive::Apply {
     job.deadline = n.now_ + put.delay_s * second;
   }
   void operator()(const PutTooBig&) const {
-    ++n.commands_.put;
+    ++n.commands_.of<Put>();
     say(Word::JobTooBig);
   }
   void operator()(const PutTrailingJunk&) const {
-    ++n.commands_.put;
+    ++n.commands_.of<Put>();
     say(Word::BadFormat);
   }
   void operator()(const PutNoCrlf&) const {
-    ++n.commands_.put;
+    ++n.commands_.of<Put>();
     conn().producer = true;
     ++n.next_id_;
     say(Word::ExpectedCrlf);
   }
   void operator()(const Use& use) const {
-    ++n.commands_.use;
+    ++n.commands_.of<Use>();
     n.take_tube(use.tube);
     const std::string old = std::exchange(conn().used, use.tube);
     n.end_if_unused(old);
     say(Using{use.tube});
   }
   void operator()(const Reserve&) const {
-    ++n.commands_.reserve;
+    ++n.commands_.of<Reserve>();
     reserve(std::nullopt);
   }
   void operator()(const ReserveWithTimeout& command) const {
-    ++n.commands_.reserve_with_timeout;
+    ++n.commands_.of<ReserveWithTimeout>();
     reserve(command.timeout_s);
   }
   void reserve(std::optional<uint32_t> timeout) const {
@@ -139,7 +139,7 @@ struct Naive::Apply {
     n.reserve(conn(), *job);
   }
   void operator()(const Delete& command) const {
-    ++n.commands_.delete_;
+    ++n.commands_.of<Delete>();
     Job* const job = find(command.id);
     if (job == nullptr || (job->holder != 0 && job->holder != id)) return say(Word::NotFound);
     const std::string tube = n.tube_of(*job).name;
@@ -149,7 +149,7 @@ struct Naive::Apply {
     say(Word::Deleted);
   }
   void operator()(const Release& command) const {
-    ++n.commands_.release;
+    ++n.commands_.of<Release>();
     Job* const job = mine(command.id);
     if (job == nullptr) return say(Word::NotFound);
     job->row.priority = command.priority;
@@ -162,7 +162,7 @@ struct Naive::Apply {
     job->deadline = n.now_ + command.delay_s * second;
   }
   void operator()(const Bury& command) const {
-    ++n.commands_.bury;
+    ++n.commands_.of<Bury>();
     Job* const job = mine(command.id);
     if (job == nullptr) return say(Word::NotFound);
     job->row.priority = command.priority;
@@ -170,20 +170,20 @@ struct Naive::Apply {
     say(Word::Buried);
   }
   void operator()(const Touch& command) const {
-    ++n.commands_.touch;
+    ++n.commands_.of<Touch>();
     Job* const job = mine(command.id);
     if (job == nullptr) return say(Word::NotFound);
     job->deadline = n.now_ + job->row.ttr_s * second;
     say(Word::Touched);
   }
   void operator()(const Watch& command) const {
-    ++n.commands_.watch;
+    ++n.commands_.of<Watch>();
     n.take_tube(command.tube);
     if (!contains(conn().watched, command.tube)) conn().watched.push_back(command.tube);
     say(Watching{conn().watched.size()});
   }
   void operator()(const Ignore& command) const {
-    ++n.commands_.ignore;
+    ++n.commands_.of<Ignore>();
     auto& watched = conn().watched;
     if (contains(watched, command.tube)) {
       if (watched.size() == 1) return say(Word::NotIgnored);
@@ -202,23 +202,23 @@ struct Naive::Apply {
     peek(jobs.empty() ? nullptr : jobs.front());
   }
   void operator()(const Peek& command) const {
-    ++n.commands_.peek;
+    ++n.commands_.of<Peek>();
     peek(find(command.id));
   }
   void operator()(const PeekReady&) const {
-    ++n.commands_.peek_ready;
+    ++n.commands_.of<PeekReady>();
     peek_first(JobState::Ready);
   }
   void operator()(const PeekDelayed&) const {
-    ++n.commands_.peek_delayed;
+    ++n.commands_.of<PeekDelayed>();
     peek_first(JobState::Delayed);
   }
   void operator()(const PeekBuried&) const {
-    ++n.commands_.peek_buried;
+    ++n.commands_.of<PeekBuried>();
     peek_first(JobState::Buried);
   }
   void operator()(const Kick& command) const {
-    ++n.commands_.kick;
+    ++n.commands_.of<Kick>();
     std::vector<Job*> jobs = n.jobs_in(conn().used, JobState::Buried);
     if (jobs.empty()) jobs = n.jobs_in(conn().used, JobState::Delayed);
     if (jobs.size() > command.bound) jobs.resize(command.bound);
@@ -238,7 +238,7 @@ struct Naive::Apply {
     n.make_ready(*job);
   }
   void operator()(const PauseTube& command) const {
-    ++n.commands_.pause_tube;
+    ++n.commands_.of<PauseTube>();
     Tube* const tube = n.find_tube(command.tube);
     if (tube == nullptr) return say(Word::NotFound);
     tube->stored = true;
@@ -249,7 +249,7 @@ struct Naive::Apply {
     if (command.delay_s == 0) n.tick_pauses();
   }
   void operator()(const StatsJob& command) const {
-    ++n.commands_.stats_job;
+    ++n.commands_.of<StatsJob>();
     const Job* const job = find(command.id);
     if (job == nullptr) return say(Word::NotFound);
     const JobRow& row = job->row;
@@ -271,7 +271,7 @@ struct Naive::Apply {
     say(std::move(stats));
   }
   void operator()(const StatsTube& command) const {
-    ++n.commands_.stats_tube;
+    ++n.commands_.of<StatsTube>();
     const Tube* const tube = n.find_tube(command.tube);
     if (tube == nullptr) return say(Word::NotFound);
     auto stats = std::make_unique<TubeStats>();
@@ -293,7 +293,7 @@ struct Naive::Apply {
     say(std::move(stats));
   }
   void operator()(const Stats&) const {
-    ++n.commands_.stats;
+    ++n.commands_.of<Stats>();
     auto stats = std::make_unique<EngineStats>();
     stats->jobs = n.count(nullptr);
     stats->commands = n.commands_;
@@ -312,17 +312,17 @@ struct Naive::Apply {
     say(std::move(stats));
   }
   void operator()(const ListTubes&) const {
-    ++n.commands_.list_tubes;
+    ++n.commands_.of<ListTubes>();
     auto names = std::make_unique<TubeNames>();
     for (const Tube& tube : n.tubes_) names->names.push_back(tube.name);
     say(std::move(names));
   }
   void operator()(const ListTubeUsed&) const {
-    ++n.commands_.list_tube_used;
+    ++n.commands_.of<ListTubeUsed>();
     say(Using{conn().used});
   }
   void operator()(const ListTubesWatched&) const {
-    ++n.commands_.list_tubes_watched;
+    ++n.commands_.of<ListTubesWatched>();
     auto names = std::make_unique<TubeNames>();
     names->names = conn().watched;
     say(std::move(names));
@@ -332,7 +332,7 @@ struct Naive::Apply {
   void operator()(const Malformed& malformed) const {
     switch (malformed.kind) {
       case Malformed::Kind::BadPauseTube:
-        ++n.commands_.pause_tube;
+        ++n.commands_.of<PauseTube>();
         return say(Word::BadFormat);
       case Malformed::Kind::BadFormat:
         return say(Word::BadFormat);
