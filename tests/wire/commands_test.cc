@@ -1,4 +1,3 @@
-#include <fstream>
 #include <set>
 #include <string>
 #include <vector>
@@ -8,28 +7,13 @@
 
 #include "engine/types/command.h"
 #include "tests/wire/describe.h"
+#include "tests/wire/documents.h"
 #include "wire/client.h"
 #include "wire/command_line.h"
 
 // The table of commands against what is made of it: the documents, the parser and the client.
 namespace perennial::wire {
 namespace {
-
-// The lines of the table under "## Commands".
-std::vector<std::string> documented_rows() {
-  std::ifstream file(WIRE_README);
-  std::vector<std::string> rows;
-  bool inside = false;
-  for (std::string line; std::getline(file, line);) {
-    if (line.starts_with("## ")) inside = line == "## Commands";
-    if (inside && line.starts_with("| `")) rows.push_back(line);
-  }
-  return rows;
-}
-
-std::string code(std::string_view text) {
-  return text.empty() ? "-" : fmt::format("`{}`", text);
-}
 
 template <typename Row>
 std::string usage(const Row& row) {
@@ -53,7 +37,7 @@ std::string flags_text(const CommandFlags& flags) {
 }
 
 TEST(Commands, AreDocumentedAsTheirRowsSay) {
-  const std::vector<std::string> documented = documented_rows();
+  const std::vector<std::string> documented = documented_rows("## Commands");
   ASSERT_EQ(documented.size(), commands_count);
   size_t at = 0;
   for_each_command([&](const auto& row) {

@@ -1,0 +1,53 @@
+#include "wire/stats_rows.h"
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "tests/wire/documents.h"
+
+// The rows of statistics against the documents.
+namespace perennial::wire {
+namespace {
+
+template <typename Facts>
+void add_lines(std::vector<std::string>& lines, std::span<const StatsRow<Facts>> rows) {
+  for (const StatsRow<Facts>& row : rows) {
+    lines.push_back(fmt::format("| {} | {} |", code(row.key), row.meaning));
+  }
+}
+
+TEST(StatsRows, OfTheServerAreDocumented) {
+  std::vector<std::string> lines;
+  add_lines(lines, server_state_rows());
+  add_lines(lines, server_rows());
+  EXPECT_EQ(documented_rows("### stats"), lines);
+}
+
+TEST(StatsRows, OfATubeAreDocumented) {
+  std::vector<std::string> lines;
+  add_lines(lines, tube_rows());
+  EXPECT_EQ(documented_rows("### stats-tube"), lines);
+}
+
+TEST(StatsRows, OfAJobAreDocumented) {
+  std::vector<std::string> lines;
+  add_lines(lines, job_rows());
+  EXPECT_EQ(documented_rows("### stats-job"), lines);
+}
+
+TEST(StatsRows, KeysOfTheServerAreUsedOnce) {
+  std::set<std::string_view> keys;
+  for (const auto& row : server_state_rows()) EXPECT_TRUE(keys.insert(row.key).second) << row.key;
+  for (const auto& row : server_rows()) EXPECT_TRUE(keys.insert(row.key).second) << row.key;
+  for_each_command([&](const auto& row) {
+    if (row.stats_key.empty()) return;
+    EXPECT_TRUE(keys.insert(row.stats_key).second) << row.stats_key;
+  });
+}
+
+}  // namespace
+}  // namespace perennial::wire
