@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "cmd/common/units.h"
+#include "cmd/perenniald/config/layers.h"
 
 namespace perennial::perenniald {
 namespace {
@@ -214,6 +215,48 @@ TEST(Config, DefaultsAreThoseOfTheDesign) {
   EXPECT_EQ(config.checkpoint_from, CheckpointFrom::Local);
   EXPECT_FALSE(config.core_dumps);
   EXPECT_EQ(config.jobs_max + config.memory_bytes_max + config.connections_max, 0u);
+}
+
+// At both ends of its range: no option of a layer is narrower than the setting.
+TEST(Config, WhatALayerIsGivenIsTheSetting) {
+  for (const ConfigField& field : config_fields()) {
+    if (!is_number(field) || field.origin.from_layers == nullptr) continue;
+    for (const uint64_t value : {field.lowest, field.highest}) {
+      Config config = default_config();
+      config.*std::get<uint64_t Config::*>(field.member) = value;
+      LayerOptions layers;
+      set_layer_options(config, layers);
+      Config again{};
+      field.origin.from_layers(layers, again);
+      EXPECT_EQ(again.*std::get<uint64_t Config::*>(field.member), value) << field.key;
+    }
+  }
+}
+
+TEST(Config, ZeroIsWhatSuitsTheDisk) {
+  LayerOptions layers;
+  set_layer_options(default_config(), layers);
+  EXPECT_EQ(layers.store.low_water_bytes, store::derived);
+  EXPECT_EQ(layers.store.ballast_bytes, store::derived);
+  EXPECT_EQ(layers.store.open_bytes_min, store::derived);
+  Config config = default_config();
+  config.low_water_bytes = 5;
+  set_layer_options(config, layers);
+  EXPECT_EQ(layers.store.low_water_bytes, 5u);
+}
+
+TEST(Config, TextsAndWordsReachTheLayersToo) {
+  Config config = default_config();
+  config.data_dir = "d";
+  config.durability = store::Durability::Never;
+  config.recover = store::Recover::PointInTime;
+  config.sync_idle_ms = 7;
+  LayerOptions layers;
+  set_layer_options(config, layers);
+  EXPECT_EQ(layers.store.data_dir, "d");
+  EXPECT_EQ(layers.store.durability, store::Durability::Never);
+  EXPECT_EQ(layers.store.recover, store::Recover::PointInTime);
+  EXPECT_EQ(layers.core.sync_idle, 7 * nanos_per_ms);
 }
 
 TEST(Config, AFileWithoutEndIsAProblem) {

@@ -20,7 +20,7 @@ BEGIN {
   own["cmd/common"] = "engine/types"
   own["cmd/common/tool"] = "cmd/common wire engine/types"
   own["cmd/perenniald/process"] = "cmd/common engine/types"
-  own["cmd/perenniald/config"] = "cmd/common store/types engine/types"
+  own["cmd/perenniald/config"] = "cmd/common cmd/perenniald/core store/types engine/types"
   own["cmd/perenniald/loop"] = "engine/types"
   own["cmd/perenniald/core"] = "engine wire store store/batch store/checkpoint store/commit store/types engine/types"
   own["cmd/perenniald/net"] = "cmd/common cmd/perenniald/core cmd/perenniald/loop cmd/perenniald/process engine/types"

@@ -63,14 +63,35 @@ using ConfigMember = std::variant<uint64_t Config::*, uint16_t Config::*, std::s
 // How a value is written, and with it what is accepted.
 enum class ConfigUnit : uint8_t { Text, Addresses, Port, Durability, From, Switch, Count, Bytes };
 
+struct LayerOptions;
+
+// Where a setting's default is written, and which option of a layer it sets: config_origin.h.
+struct ConfigOrigin {
+  std::string_view text;  // The default, as it is written in the file, unless a layer has it.
+  // Null: the server itself reads the setting, and no layer below.
+  void (*to_layers)(const Config&, LayerOptions&);
+  // Takes over the default, which is the initialiser of the layer's option. Null: it is `text`.
+  void (*from_layers)(const LayerOptions&, Config&);
+};
+
+// The flag that sets it, too.
+struct ConfigFlag {
+  std::string_view names = {};  // "-b,--data-dir". Empty: there is none.
+  std::string_view type = {};
+  std::string_view help = {};  // {0} is the default, and {1} the highest value.
+  bool clamps = false;         // To the highest, with a warning, as beanstalkd does.
+};
+
+// Everything about one setting.
 struct ConfigField {
   std::string_view key;
   ConfigMember member;
   ConfigUnit unit;
-  std::string_view initial;  // The default, as it is written in the file.
-  uint64_t lowest;           // Of a Count and of Bytes; of a Text its length.
+  ConfigOrigin origin;
+  uint64_t lowest;  // Of a Count and of Bytes; of a Text its length.
   uint64_t highest;
   std::string_view help;
+  ConfigFlag flag = {};
 };
 
 // In the order in which they are printed.
@@ -79,6 +100,9 @@ std::span<const ConfigField> config_fields();
 const ConfigField& config_field(std::string_view key);
 
 Config default_config();
+
+// Sets those options of the layers that are settings.
+void set_layer_options(const Config& config, LayerOptions& layers);
 
 // What is wrong with a configuration: one line each, ready to be shown.
 using Problems = std::vector<std::string>;
@@ -99,5 +123,7 @@ bool fits_yaml(std::string_view text);
 
 // The value of one key as it is written in the file.
 std::string config_text(const Config& config, const ConfigField& field);
+// The highest value, likewise. REQUIRES: it is a Count or Bytes.
+std::string highest_text(const ConfigField& field);
 
 }  // namespace perennial::perenniald

@@ -1,6 +1,7 @@
 #include "cmd/perenniald/config/flags.h"
 
 #include <algorithm>
+#include <map>
 #include <string_view>
 
 #include <CLI/CLI.hpp>
@@ -23,19 +24,13 @@ constexpr std::string_view footer =
 
 // The command line as it came, before anything has been checked.
 struct Raw {
-  std::string data_dir, port, user, job_bytes_max, sync_ms, log_file_bytes, config, recover;
-  std::vector<std::string> listen;
+  // Of the settings with a flag, by key.
+  std::map<std::string_view, std::vector<std::string>> settings;
+  std::string sync_ms, log_file_bytes, config, recover;
   bool never = false, compact = false, no_compact = false;
   bool version = false, print_config = false, check_config = false;
   int verbosity = 0;
 };
-
-// One setting from a flag, or a problem under the name of the flag.
-void set(Config& config, Problems& problems, std::string_view flag, std::string_view key,
-         std::string_view text) {
-  const Status status = set_config(config, config_field(key), text);
-  if (!status.ok()) problems.push_back(fmt::format("{}: {}", flag, status.message()));
-}
 
 // CLI11 would take --verbose=3 as well, and throws what is no exception of its own when the number
 // is too long.
@@ -46,24 +41,35 @@ CLI::Option* add_flag(CLI::App& app, const char* names, Target& target, const ch
   });
 }
 
+// "-b" of "-b,--data-dir".
+std::string_view short_name(const ConfigFlag& flag) {
+  return flag.names.substr(0, flag.names.find(','));
+}
+
+// Those that have a flag, as their rows say.
+void define_rows(CLI::App& app, Raw& raw) {
+  const Config defaults = default_config();
+  for (const ConfigField& field : config_fields()) {
+    if (field.flag.names.empty()) continue;
+    const std::string help =
+        fmt::format(fmt::runtime(field.flag.help), config_text(defaults, field),
+                    field.unit == ConfigUnit::Bytes ? highest_text(field) : std::string());
+    CLI::Option* const option =
+        app.add_option(std::string(field.flag.names), raw.settings[field.key], help)
+            ->type_name(std::string(field.flag.type))
+            ->allow_extra_args(false);
+    if (field.unit != ConfigUnit::Addresses) {
+      option->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+    }
+  }
+}
+
 void define_settings(CLI::App& app, Raw& raw) {
+  define_rows(app, raw);
   const auto last = CLI::MultiOptionPolicy::TakeLast;
   const auto text = [&](const char* names, std::string& value, const char* type, const char* help) {
     return app.add_option(names, value, help)->type_name(type)->multi_option_policy(last);
   };
-  text("-b,--data-dir", raw.data_dir, "DIR",
-       "Data directory (default perennial-data); made when missing");
-  app.add_option("-l,--listen", raw.listen,
-                 "Listen address, repeatable: HOST, HOST:PORT, [IPV6]:PORT or unix:PATH (default "
-                 "every interface)")
-      ->type_name("ADDR")
-      ->allow_extra_args(false);
-  text("-p,--port", raw.port, "PORT",
-       "Port, or service name, where ADDR names none (default 11300)");
-  text("-u,--user", raw.user, "USER",
-       "Become this user and its groups once the addresses are bound");
-  text("-z,--job-bytes-max", raw.job_bytes_max, "BYTES",
-       "Largest job (default 65535, at most 1GiB)");
   text(
       "-f", raw.sync_ms, "MS",
       "Answer before the sync, and sync at most MS milliseconds later; -f0 answers after it, which "
@@ -116,27 +122,44 @@ void apply_durability(const CLI::App& app, const Raw& raw, Config& config, Probl
 }
 
 // beanstalkd clamps a size that is too large and goes on; so must a drop-in.
-void apply_job_bytes(std::string_view text, Config& config, Problems& problems,
-                     std::vector<std::string>& warnings) {
-  const ConfigField& field = config_field("job_bytes_max");
-  const Result<uint64_t> bytes = common::parse_bytes(text);
-  if (!bytes.ok() || *bytes <= field.highest) {
-    return set(config, problems, "-z", field.key, text);
+bool is_to_clamp(const ConfigField& field, std::string_view text) {
+  if (!field.flag.clamps) return false;
+  const Result<uint64_t> value = common::parse_bytes(text);
+  return value.ok() && *value > field.highest;
+}
+
+// One setting from its flag, or a problem under the name of the flag.
+void apply_setting(const ConfigField& field, std::string_view text, Invocation& out,
+                   Problems& problems) {
+  const std::string_view flag = short_name(field.flag);
+  if (is_to_clamp(field, text)) {
+    out.config.*std::get<uint64_t Config::*>(field.member) = field.highest;
+    out.warnings.push_back(
+        fmt::format("{} {} is over the limit: using {} bytes", flag, text, field.highest));
+    return;
   }
-  config.job_bytes_max = field.highest;
-  warnings.push_back(fmt::format("-z {} is over the limit: using {} bytes", text, field.highest));
+  const Status status = set_config(out.config, field, text);
+  if (!status.ok()) problems.push_back(fmt::format("{}: {}", flag, status.message()));
+}
+
+// Addresses are last: one that names no port has that of the setting.
+void apply_settings(const Raw& raw, Invocation& out, Problems& problems) {
+  for (const bool addresses : {false, true}) {
+    for (const ConfigField& field : config_fields()) {
+      const auto given = raw.settings.find(field.key);
+      if ((field.unit == ConfigUnit::Addresses) != addresses) continue;
+      if (given == raw.settings.end() || given->second.empty()) continue;
+      if (addresses) out.config.listen.clear();
+      for (const std::string& text : given->second) apply_setting(field, text, out, problems);
+    }
+  }
 }
 
 void apply(const CLI::App& app, const Raw& raw, Invocation& out, Problems& problems) {
   Config& config = out.config;
   const auto given = [&](const char* name) { return app.count(name) > 0; };
-  if (given("-b")) set(config, problems, "-b", "data_dir", raw.data_dir);
-  if (given("-p")) set(config, problems, "-p", "port", raw.port);
-  if (given("-u")) set(config, problems, "-u", "user", raw.user);
-  if (given("-z")) apply_job_bytes(raw.job_bytes_max, config, problems, out.warnings);
+  apply_settings(raw, out, problems);
   if (given("--recover")) config.recover = store::Recover::PointInTime;
-  if (given("-l")) config.listen.clear();
-  for (const std::string& address : raw.listen) set(config, problems, "-l", "listen", address);
   apply_durability(app, raw, config, problems);
   if (given("-V")) {
     const uint64_t highest = config_field("verbosity").highest;

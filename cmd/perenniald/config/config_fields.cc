@@ -1,0 +1,177 @@
+#include <algorithm>
+#include <iterator>
+
+#include "cmd/perenniald/config/config.h"
+#include "cmd/perenniald/config/config_origin.h"
+#include "engine/types/check.h"
+
+// The table of all settings.
+namespace perennial::perenniald {
+namespace {
+
+constexpr uint64_t kib = 1ull << 10;
+constexpr uint64_t mib = 1ull << 20;
+constexpr uint64_t gib = 1ull << 30;
+constexpr uint64_t tib = 1ull << 40;
+constexpr uint64_t hour_ms = 3'600'000;
+constexpr uint64_t year_s = 366ull * 86'400;
+constexpr uint64_t uint32_max = 0xffff'ffff;
+
+using Unit = ConfigUnit;
+using engine::Limits;
+// clang-format off
+constexpr ConfigField fields[] = {
+    // key, member, unit, its default and the option of a layer that it sets, lowest, highest, help,
+    // flag
+    {"data_dir", &Config::data_dir, Unit::Text,
+     with_default("perennial-data", store_option<&Config::data_dir, &store::Options::data_dir>()),
+     1, 4096,
+     "The data directory. Made when it is missing.",
+     {"-b,--data-dir", "DIR", "Data directory (default {0}); made when missing"}},
+    {"listen", &Config::listen, Unit::Addresses,
+     text_default(""), 0, 0,
+     "Addresses: HOST, HOST:PORT, [IPV6]:PORT, unix:PATH. Empty: every interface.",
+     {"-l,--listen", "ADDR",
+      "Listen address, repeatable: HOST, HOST:PORT, [IPV6]:PORT or unix:PATH (default every "
+      "interface)"}},
+    {"port", &Config::port, Unit::Port,
+     text_default("11300"), 0, 0,
+     "The port of addresses that name none: a number or a service. 0: any free one.",
+     {"-p,--port", "PORT", "Port, or service name, where ADDR names none (default {0})"}},
+    {"user", &Config::user, Unit::Text,
+     text_default(""), 0, 256,
+     "Become this user, with its groups, once the addresses are bound. Empty: stay.",
+     {"-u,--user", "USER", "Become this user and its groups once the addresses are bound"}},
+    {"durability", &Config::durability, Unit::Durability,
+     store_option<&Config::durability, &store::Options::durability>(), 0, 0,
+     "When answers leave: commit, after the sync; interval or never, before it."},
+    {"sync_interval_ms", &Config::sync_interval_ms, Unit::Count,
+     store_option<&Config::sync_interval_ms, &store::Options::sync_interval_ms>(), 1, hour_ms,
+     "In mode interval: the longest time between a write and its sync."},
+    {"sync_idle_ms", &Config::sync_idle_ms, Unit::Count,
+     core_option_ms<&Config::sync_idle_ms, &core::Options::sync_idle>(), 1, hour_ms,
+     "How long what nobody was promised, such as a reservation, may wait to be written."},
+    {"job_bytes_max", &Config::job_bytes_max, Unit::Bytes,
+     core_option<&Config::job_bytes_max, &core::Options::job_bytes_max>(), 1, gib,
+     "The largest body. Past it: JOB_TOO_BIG.",
+     {"-z,--job-bytes-max", "BYTES", "Largest job (default {0}, at most {1})", true}},
+    {"connections_max", &Config::connections_max, Unit::Count,
+     text_default("0"), 0, 1ull << 24,
+     "Past it, clients wait to be accepted. 0: three quarters of the file descriptors."},
+    {"jobs_max", &Config::jobs_max, Unit::Count,
+     engine_option<&Config::jobs_max, &Limits::jobs_max>(), 0, 1'000'000'000'000,
+     "The most jobs. Past it: OUT_OF_MEMORY. 0: no limit."},
+    {"tubes_max", &Config::tubes_max, Unit::Count,
+     engine_option<&Config::tubes_max, &Limits::tubes_max>(), 1, tube_id_limit,
+     "The most tubes. Past it: OUT_OF_MEMORY."},
+    {"memory_bytes_max", &Config::memory_bytes_max, Unit::Bytes,
+     core_option<&Config::memory_bytes_max, &core::Options::memory_bytes_max>(), 0, 1024 * tib,
+     "Memory for jobs and clients, past which put gets OUT_OF_MEMORY. 0: no limit."},
+    {"watched_max", &Config::watched_max, Unit::Count,
+     engine_option<&Config::watched_max, &Limits::watched_max>(), 1, uint32_max,
+     "The most tubes that one connection watches. Past it: OUT_OF_MEMORY."},
+    {"reserved_max", &Config::reserved_max, Unit::Count,
+     engine_option<&Config::reserved_max, &Limits::reserved_max>(), 1, uint32_max,
+     "The most jobs that one connection holds. Past it: OUT_OF_MEMORY."},
+    {"pipeline_bytes_max", &Config::pipeline_bytes_max, Unit::Bytes,
+     core_option<&Config::pipeline_bytes_max, &core::Options::pipeline_bytes_max>(), kib, gib,
+     "Bytes kept of commands that wait behind one that blocks. Past it: not read."},
+    {"output_bytes_max", &Config::output_bytes_max, Unit::Bytes,
+     core_option<&Config::output_bytes_max, &core::Options::output_bytes_max>(), 64 * kib, tib,
+     "Answers kept for a client that does not read. Past it: not read."},
+    {"output_total_bytes_max", &Config::output_total_bytes_max, Unit::Bytes,
+     core_option<&Config::output_total_bytes_max, &core::Options::output_total_bytes_max>(),
+     mib, 1024 * tib,
+     "The same of all clients. Past it: those with 64KiB and more are not read."},
+    {"pending_bytes_max", &Config::pending_bytes_max, Unit::Bytes,
+     core_option<&Config::pending_bytes_max, &core::Options::pending_bytes_max>(), mib, tib,
+     "Bytes on their way to the disk. Past it: connections that put are not read."},
+    {"batch_bytes_max", &Config::batch_bytes_max, Unit::Bytes,
+     core_option<&Config::batch_bytes_max, &core::Options::batch_bytes_max>(), 64 * kib, gib,
+     "Bytes written in one go. A larger job travels alone."},
+    {"moves_per_turn_max", &Config::moves_per_turn_max, Unit::Count,
+     engine_option<&Config::moves_per_turn_max, &Limits::moves_per_turn_max>(), 1, 10'000'000,
+     "Jobs moved at once by one kick, one closed connection or one moment."},
+    {"body_cache_bytes", &Config::body_cache_bytes, Unit::Bytes,
+     core_option<&Config::body_cache_bytes, &core::Options::body_cache_bytes>(), 0, tib,
+     "Memory for bodies of new jobs, which saves reading them from the disk."},
+    {"log_bytes_max", &Config::log_bytes_max, Unit::Bytes,
+     store_option<&Config::log_bytes_max, &store::Options::log_bytes_max>(), 8 * mib, 16 * gib,
+     "The bound of the write-ahead log, read whole at a start after a crash."},
+    {"low_water_bytes", &Config::low_water_bytes, Unit::Bytes,
+     store_option_or_derived<&Config::low_water_bytes, &store::Options::low_water_bytes>(),
+     0, 1024 * tib,
+     "With less disk space free, put gets OUT_OF_MEMORY. 0: 640MiB, or as the log and disk are."},
+    {"ballast_bytes", &Config::ballast_bytes, Unit::Bytes,
+     store_option_or_derived<&Config::ballast_bytes, &store::Options::ballast_bytes>(), 0, tib,
+     "Space kept for deletes in a full disk. 0: twice log_bytes_max or an eighth of the disk."},
+    {"open_bytes_min", &Config::open_bytes_min, Unit::Bytes,
+     store_option_or_derived<&Config::open_bytes_min, &store::Options::open_bytes_min>(), 0, tib,
+     "The free space without which it does not start. 0: 16MiB or a 256th of the disk."},
+    {"stall_seconds_max", &Config::stall_seconds_max, Unit::Count,
+     text_default("30"), 0, 86'400,
+     "How long one write or sync may take before the process ends, with 70. 0: for ever."},
+    {"checkpoint_dir", &Config::checkpoint_dir, Unit::Text,
+     text_default(""), 0, 4096,
+     "Where checkpoints go: on the data directory's file system. Empty: its 'checkpoints'."},
+    {"checkpoint_every_s", &Config::checkpoint_every_s, Unit::Count,
+     text_default("0"), 0, year_s,
+     "Seconds from one scheduled checkpoint to the next. 0: only when a client asks."},
+    {"checkpoint_keep", &Config::checkpoint_keep, Unit::Count,
+     text_default("3"), 0, 1'000'000,
+     "How many the schedule keeps: after each of its own the oldest go. 0: all."},
+    {"checkpoint_from", &Config::checkpoint_from, Unit::From,
+     text_default("local"), 0, 0,
+     "Who may ask for one: local, clients on this machine; any, everyone."},
+    {"tcp_keepalive_s", &Config::tcp_keepalive_s, Unit::Count,
+     text_default("60"), 0, 32'767,
+     "A silent client is asked whether it is there, and gone if four asks stay unanswered. "
+     "0: off."},
+    {"tcp_user_timeout_s", &Config::tcp_user_timeout_s, Unit::Count,
+     text_default("0"), 0, 86'400,
+     "How long a client may leave bytes or asks unanswered, or bytes unread. 0: the system's."},
+    {"core_dumps", &Config::core_dumps, Unit::Switch,
+     text_default("false"), 0, 0,
+     "Whether a crash may leave a core dump, which holds the bodies of jobs."},
+    {"verbosity", &Config::verbosity, Unit::Count,
+     text_default("0"), 0, 3,
+     "0: what an operator needs. 1 and more: every connection too."},
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const ConfigField> config_fields() {
+  return fields;
+}
+
+const ConfigField& config_field(std::string_view key) {
+  const ConfigField* const found =
+      std::find_if(std::begin(fields), std::end(fields),
+                   [&](const ConfigField& field) { return field.key == key; });
+  CHECK(found != std::end(fields));
+  return *found;
+}
+
+Config default_config() {
+  Config config{};
+  const LayerOptions layers;
+  for (const ConfigField& field : fields) {
+    if (field.unit == Unit::Addresses) continue;  // None: every interface.
+    if (field.origin.from_layers != nullptr) {
+      field.origin.from_layers(layers, config);
+    } else {
+      CHECK(set_config(config, field, field.origin.text).ok());
+    }
+  }
+  return config;
+}
+
+void set_layer_options(const Config& config, LayerOptions& layers) {
+  for (const ConfigField& field : fields) {
+    if (field.origin.to_layers != nullptr) field.origin.to_layers(config, layers);
+  }
+  layers.store.recover = config.recover;
+}
+
+}  // namespace perennial::perenniald
