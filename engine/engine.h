@@ -154,16 +154,35 @@ class Engine {
   bool deadline_soon(const Conn& conn) const;
   Job* best_ready(const Conn& conn);
   void leave_next_tube(Conn& conn);
-  bool begin_kick(KickLeft& kick, Tube& tube);
-  void go_on_kicking(Conn& conn);
-  void leave_kick(Conn& conn);
-  // Its connection is gone, or it has come to its end.
-  void end_kick(Conn& conn);
-  void go_on_closing(Conn& conn);
   void set_using(Conn& conn, Tube& tube);
   void add_watch(Conn& conn, Tube& tube);
   // `link` is one of its own.
   void drop_watch(Conn& conn, Tube& tube);
+
+  // -- Long operations: long_operation.h says what each function does.
+  void start(Conn& conn, LongOperation operation);
+  void go_on(Conn& conn);
+  // The connection is closed: its operation, if it has one, ends where it is.
+  void abandon(Conn& conn);
+  void give_back_later(Conn& conn);
+  void time_out(Conn& conn);
+  template <typename Operation>
+  bool advance(Operation& operation);
+  static bool begin(const OperationState& /*operation*/) { return true; }
+  static void suspend(const OperationState& /*operation*/) {}
+  bool begin(Kicking& kick);
+  Job* next(const Kicking& kick);
+  void step(Kicking& kick, Job& job);
+  void suspend(Kicking& kick);
+  void finish(const Kicking& kick);
+  void release_split(const Kicking& kick);
+  static Job* next(const GivingBack& closed);
+  void step(const GivingBack& closed, Job& job);
+  void finish(const GivingBack& closed);
+  Job* next(const TimingOut& reservations);
+  Job* next(const EndingDelays& delays);
+  void step(const TimingOut& reservations, Job& job);
+  void step(const EndingDelays& delays, Job& job);
 
   // -- Tubes.
   Tube& tube_of(TubeId id) { return *tubes_[id]; }
@@ -228,8 +247,7 @@ class Engine {
   absl::flat_hash_map<ConnId, std::unique_ptr<Conn>> conns_;
   IndexedHeap<Conn, &Conn::deadline_index> conns_by_deadline_;
   size_t watched_bytes_ = 0;  // Of the watch lists of all of them.
-  // What did not fit into a turn, oldest first: connections that kick, or that are closing and have
-  // jobs to give back.
+  // Connections whose operation did not fit into a turn, oldest first.
   std::vector<ConnId> left_over_;
   std::deque<ConnId> leaving_;                      // Closing connections that have tubes to leave.
   std::deque<Listing> listings_;                    // The first may have begun.

@@ -1,4 +1,4 @@
-// The life of a job: put, delete, release, bury, touch, kick, and the moves between states.
+// The life of a job: put, delete, release, bury, touch, kick-job, and the moves between states.
 
 #include <algorithm>
 
@@ -9,14 +9,6 @@ namespace {
 
 Nanos seconds(uint32_t count) {
   return static_cast<Nanos>(count) * nanos_per_second;
-}
-
-Job* next_to_kick(const KickLeft& kick, const Tube& tube) {
-  if (kick.is_splitting) return tube.delayed.first_of_before();
-  if (!kick.buried) return tube.delayed.empty() ? nullptr : tube.delayed.top().item;
-  if (tube.buried.empty()) return nullptr;
-  Job* const job = tube.buried.top().item;
-  return job->order < kick.order_end ? job : nullptr;  // Or kicked, and buried again meanwhile.
 }
 
 }  // namespace
@@ -149,64 +141,6 @@ void Engine::on_damaged(JobId id) {
   ++jobs_damaged_;
   Job* const job = find_job(id);
   if (job != nullptr && job->state != JobState::Buried) bury(*job, false);
-}
-
-void Engine::run(Conn& conn, const Kick& kick) {
-  conn.kick = KickLeft{.remaining = kick.bound};
-  go_on_kicking(conn);
-}
-
-// protocol.txt, "kick": if there are any buried jobs it only kicks buried jobs, otherwise delayed
-// ones. It kicks none that joined them after it began. Says whether it has begun: of the kicks of
-// one tube's delayed jobs that take several turns, each waits for those before it.
-bool Engine::begin_kick(KickLeft& kick, Tube& tube) {
-  kick.buried = !tube.buried.empty();
-  const size_t count = kick.buried ? tube.buried.size() : tube.delayed.size();
-  kick.remaining = static_cast<uint32_t>(std::min<size_t>(kick.remaining, count));
-  kick.order_end = next_bury_order_;
-  if (kick.buried || tube.delayed.may_split()) return true;
-  // What could make it longer than its moves are connections that wait.
-  kick.whole = tube.waiting.empty() && moves_ + kick.remaining <= limits_.moves_per_turn_max;
-  if (kick.whole) return true;
-  if (tube.delayed.is_split()) return false;
-  for (; !tube.delayed.is_joined(); ++moves_) {
-    if (turn_is_over()) return false;
-    tube.delayed.join_one();
-  }
-  return true;
-}
-
-// The turn is over before the kick is.
-void Engine::leave_kick(Conn& conn) {
-  KickLeft& kick = *conn.kick;
-  if (!kick.buried && !kick.is_splitting) {
-    tube_of(conn.used).delayed.split();
-    kick.is_splitting = true;
-  }
-  left_over_.push_back(conn.id);
-}
-
-void Engine::go_on_kicking(Conn& conn) {
-  KickLeft& kick = *conn.kick;
-  Tube& tube = tube_of(conn.used);
-  if (!kick.begun) kick.begun = begin_kick(kick, tube);
-  if (!kick.begun) return left_over_.push_back(conn.id);
-  while (kick.remaining > 0) {
-    Job* const job = next_to_kick(kick, tube);
-    if (job == nullptr) break;
-    if (turn_is_over() && !kick.whole) return leave_kick(conn);
-    ++job->kicks;
-    ++kick.kicked;
-    --kick.remaining;
-    move_to_ready(*job, true);
-  }
-  answer(conn, KickedCount{kick.kicked});
-  end_kick(conn);
-}
-
-void Engine::end_kick(Conn& conn) {
-  if (conn.kick->is_splitting) tube_of(conn.used).delayed.end_split();
-  conn.kick.reset();
 }
 
 void Engine::run(Conn& conn, const KickJob& kick) {

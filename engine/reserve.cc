@@ -43,25 +43,12 @@ void Engine::on_closed(Conn& conn) {
   producers_ -= conn.producer ? 1 : 0;
   workers_ -= conn.worker ? 1 : 0;
   // A kick in progress ends where it is.
-  if (conn.kick) {
-    end_kick(conn);
-    std::erase(left_over_, conn.id);
-  }
+  abandon(conn);
   conn.closing = true;
   schedule(conn);
   while (conn.uses_tube && !cost_is_spent()) leave_next_tube(conn);
   if (conn.uses_tube) return leaving_.push_back(conn.id);
-  go_on_closing(conn);
-}
-
-// A reservation ends with its connection: protocol.txt, "reserve"; no counter of the job tells of
-// it.
-void Engine::go_on_closing(Conn& conn) {
-  while (!conn.reserved.empty()) {
-    if (turn_is_over()) return left_over_.push_back(conn.id);
-    move_to_ready(*conn.reserved.top().item, false);
-  }
-  conns_.erase(conn.id);
+  start(conn, GivingBack{{}, &conn});
 }
 
 // Those that it watches, then the one that it uses.

@@ -66,8 +66,7 @@ Status Engine::restore_job(const JobRow& row, Nanos now) {
     auto conn = std::make_unique<Conn>();
     conn->closing = true;
     conn->uses_tube = false;
-    conns_.emplace(nobody, std::move(conn));
-    left_over_.push_back(nobody);
+    give_back_later(*conns_.emplace(nobody, std::move(conn)).first->second);
   }
   Job* const kept = pool_.take(job);
   jobs_.insert(row.id, kept);

@@ -1,8 +1,6 @@
 // What time does, in this order: delayed jobs, paused tubes, connections, tubes that closed
 // connections leave, jobs that earlier turns left over, and listings.
 
-#include <utility>
-
 #include "engine/engine.h"
 
 namespace perennial::engine {
@@ -14,14 +12,6 @@ void Engine::on_tick(const Tick& tick) {
   tick_leaving();
   if (tick.go_on) tick_left_over();
   tick_listings();
-}
-
-void Engine::tick_delayed() {
-  while (!turn_is_over() && !tubes_by_delay_.empty()) {
-    const auto& soonest = tubes_by_delay_.top();
-    if (static_cast<Nanos>(soonest.key) > now_) return;
-    move_to_ready(*soonest.item->delayed.top().item, false);
-  }
 }
 
 void Engine::tick_pauses() {
@@ -55,13 +45,7 @@ void Engine::tick_conn(Conn& conn) {
     stop_waiting(conn);
     answer(conn, word);
   }
-  while (!turn_is_over() && !conn.reserved.empty()) {
-    Job& job = *conn.reserved.top().item;
-    if (static_cast<Nanos>(job.order) > now_) return;
-    ++job.timeouts;
-    ++job_timeouts_;
-    move_to_ready(job, false);
-  }
+  time_out(conn);
 }
 
 void Engine::tick_leaving() {
@@ -70,20 +54,7 @@ void Engine::tick_leaving() {
     leave_next_tube(conn);
     if (conn.uses_tube) continue;
     leaving_.pop_front();
-    left_over_.push_back(conn.id);
-  }
-}
-
-void Engine::tick_left_over() {
-  const std::vector<ConnId> left = std::exchange(left_over_, {});
-  for (const ConnId id : left) {
-    Conn& conn = conn_of(id);
-    // Each of them puts itself back if it does not come to its end.
-    if (conn.closing) {
-      go_on_closing(conn);
-    } else {
-      go_on_kicking(conn);
-    }
+    give_back_later(conn);
   }
 }
 
