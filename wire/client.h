@@ -43,6 +43,27 @@ struct ClientReply {
   bool is(Word expected) const { return kind == Kind::Word && word == expected; }
 };
 
+// What follows the word of a reply.
+enum class ReplyShape : uint8_t { Id, Count, Text, Payload, JobPayload };
+
+// The replies that are more than a word: what each begins with, and how it goes on.
+struct ReplyRow {
+  std::string_view word;
+  ClientReply::Kind kind;
+  ReplyShape shape;
+};
+inline constexpr ReplyRow reply_rows[] = {
+    {Inserted::word, ClientReply::Kind::Inserted, ReplyShape::Id},
+    {"RESERVED", ClientReply::Kind::Reserved, ReplyShape::JobPayload},
+    {"FOUND", ClientReply::Kind::Found, ReplyShape::JobPayload},
+    {"OK", ClientReply::Kind::Ok, ReplyShape::Payload},
+    {"USING", ClientReply::Kind::Using, ReplyShape::Text},
+    {Watching::word, ClientReply::Kind::Watching, ReplyShape::Count},
+    {KickedCount::word, ClientReply::Kind::Kicked, ReplyShape::Count},
+    {InsertedBuried::word, ClientReply::Kind::InsertedBuried, ReplyShape::Id},
+    {"FAILED", ClientReply::Kind::Failed, ReplyShape::Payload},
+};
+
 // What one call of ReplyParser::feed made of its input.
 struct ReplyStep {
   size_t consumed = 0;               // A prefix; all of it when there is no reply.

@@ -65,23 +65,27 @@ NamesSize size_of(const TubeNames& tubes) {
   return size;
 }
 
-// One overload for each reply.
+// One overload for each reply, but for those that are a word and one number.
 struct Appender {
   std::string& out;
+
+  template <typename Counted>
+  void operator()(const Counted& reply) const {
+    const auto& [number] = reply;
+    out += Counted::word;
+    out += ' ';
+    append_counted(out, "", number);
+  }
 
   void operator()(Word word) const {
     out += text_of(word);
     out += "\r\n";
   }
-  void operator()(const Inserted& reply) const { append_counted(out, "INSERTED ", reply.id); }
-  void operator()(const InsertedBuried& reply) const { append_counted(out, "BURIED ", reply.id); }
   void operator()(const Using& reply) const {
     out += "USING ";
     out += reply.tube;
     out += "\r\n";
   }
-  void operator()(const Watching& reply) const { append_counted(out, "WATCHING ", reply.count); }
-  void operator()(const KickedCount& reply) const { append_counted(out, "KICKED ", reply.count); }
   void operator()(const JobReply& /*reply*/) const { CHECK(!"a job needs its body"); }
   void operator()(const std::unique_ptr<TubeNames>& reply) const {
     append_names_head(out, size_of(*reply));

@@ -35,39 +35,20 @@ std::optional<Word> find_word(std::string_view line) {
   return static_cast<Word>(found - word_texts.begin());
 }
 
-// The replies of a word and one argument, and those that a payload follows.
-struct Row {
-  std::string_view word;
-  Kind kind;
-};
-constexpr Row rows[] = {
-    {"INSERTED", Kind::Inserted}, {"RESERVED", Kind::Reserved},
-    {"FOUND", Kind::Found},       {"OK", Kind::Ok},
-    {"USING", Kind::Using},       {"WATCHING", Kind::Watching},
-    {"KICKED", Kind::Kicked},     {"BURIED", Kind::InsertedBuried},
-    {"FAILED", Kind::Failed},
-};
-
 // Fills the reply from its arguments, and `payload_bytes` if one follows.
-bool parse_arguments(std::string_view args, ClientReply& reply,
+bool parse_arguments(std::string_view args, ReplyShape shape, ClientReply& reply,
                      std::optional<uint64_t>& payload_bytes) {
-  switch (reply.kind) {
-    case Kind::Word:
-      return false;
-    case Kind::Inserted:
-    case Kind::InsertedBuried:
+  switch (shape) {
+    case ReplyShape::Id:
       return parse(args, reply.id);
-    case Kind::Watching:
-    case Kind::Kicked:
+    case ReplyShape::Count:
       return parse(args, reply.count);
-    case Kind::Using:
+    case ReplyShape::Text:
       reply.text = args;
       return !args.empty();
-    case Kind::Ok:
-    case Kind::Failed:
+    case ReplyShape::Payload:
       return parse(args, payload_bytes.emplace());
-    case Kind::Reserved:
-    case Kind::Found:
+    case ReplyShape::JobPayload:
       break;
   }
   const size_t space = std::min(args.find(' '), args.size());
@@ -83,12 +64,12 @@ bool parse_line(std::string_view line, ClientReply& reply, std::optional<uint64_
     reply.word = word.value_or(Word::InternalError);
     return word.has_value();
   }
-  const auto row = std::find_if(std::begin(rows), std::end(rows), [&](const Row& candidate) {
-    return candidate.word == line.substr(0, space);
-  });
-  if (row == std::end(rows)) return false;
+  const ReplyRow* const row = std::find_if(
+      std::begin(reply_rows), std::end(reply_rows),
+      [&](const ReplyRow& candidate) { return candidate.word == line.substr(0, space); });
+  if (row == std::end(reply_rows)) return false;
   reply.kind = row->kind;
-  return parse_arguments(line.substr(space + 1), reply, payload_bytes);
+  return parse_arguments(line.substr(space + 1), row->shape, reply, payload_bytes);
 }
 
 }  // namespace

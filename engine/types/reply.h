@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -36,22 +37,28 @@ enum class Word : uint8_t {
   UnknownCommand,
 };
 
+// The replies that are a word and one number.
 struct Inserted {
+  static constexpr std::string_view word = "INSERTED";
   JobId id;
 };
 // "BURIED <id>", beanstalkd's answer to a put that it could not queue. This server never sends it;
 // its clients must understand it.
 struct InsertedBuried {
+  static constexpr std::string_view word = "BURIED";
   JobId id;
 };
-struct Using {
-  std::string tube;
-};
 struct Watching {
+  static constexpr std::string_view word = "WATCHING";
   uint64_t count;
 };
 struct KickedCount {
+  static constexpr std::string_view word = "KICKED";
   uint64_t count;
+};
+
+struct Using {
+  std::string tube;
 };
 // RESERVED or FOUND, and the body of that job. The body is found by id: the engine never has its
 // bytes.

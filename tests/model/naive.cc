@@ -327,8 +327,11 @@ struct Naive::Apply {
     names->names = conn().watched;
     say(std::move(names));
   }
-  void operator()(const Quit&) const { CHECK(!"quit is core's"); }
-  void operator()(const Checkpoint&) const { CHECK(!"checkpoint is core's"); }
+  // Quit and Checkpoint, which are core's, and what the model does not know.
+  template <typename C>
+  void operator()(const C& /*command*/) const {
+    CHECK(!"the model does not know this command");
+  }
   void operator()(const Malformed& malformed) const {
     switch (malformed.kind) {
       case Malformed::Kind::BadPauseTube:

@@ -11,6 +11,18 @@ namespace {
 struct Describer {
   std::string_view body;
 
+  // What has none of its own below: as its row says.
+  template <typename C>
+  std::string operator()(const C& command) const {
+    std::string text(command_row<C>().word());
+    const auto add = [&](const auto& argument) {
+      text += fmt::format(" {}={}", argument.name, command.*argument.member);
+    };
+    std::apply([&](const auto&... arguments) { (add(arguments), ...); },
+               command_row<C>().arguments);
+    return text;
+  }
+
   std::string operator()(const Put& put) const {
     CHECK(put.body_bytes == body.size());
     return fmt::format("put pri={} delay={} ttr={} body={}", put.priority, put.delay_s, put.ttr_s,
