@@ -39,7 +39,7 @@ class DiskWatchTest : public testing::Test {
     const JobRow row = {
         .id = next_, .tube = 1, .ttr_s = 1, .body_bytes = static_cast<uint32_t>(body_bytes)};
     batch.add(JobMoved{.id = next_, .before = {}, .after = row, .promised = true}, body);
-    batch.seal(next_, next_ - 1, 1);
+    batch.seal({.epoch = 1, .index = next_, .known_durable = next_ - 1, .now = 1});
     ASSERT_TRUE(store_->write(batch, true).ok());
     ++next_;
   }

@@ -15,7 +15,7 @@ constexpr Nanos ever = 3600 * nanos_per_second;
 Batch sealed(BatchIndex index) {
   Batch batch;
   batch.add(TubeStored{.tube = 1, .name = "mail"});
-  batch.seal(index, index - 1, 1);
+  batch.seal({.epoch = 1, .index = index, .known_durable = index - 1, .now = 1});
   return batch;
 }
 

@@ -81,7 +81,7 @@ class FakeLog final : public store::Log {
 class TurnTest : public testing::Test {
  protected:
   TurnTest() {
-    core_.resume(0, 1, clock_.now());
+    core_.resume(1, 0, 1, clock_.now());
     for (ConnId conn = 1; conn <= clients; ++conn) core_.open(conn, clock_.now(), true);
     // The first batch raises the next id; it is no part of what is looked at.
     say(clients, put);
