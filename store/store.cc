@@ -123,11 +123,13 @@ Status Store::Impl::look_at_room() {
 void Store::Impl::look_at_debt() {
   const Debt debt = db->debt();
   const bool before = behind.load(std::memory_order_relaxed);
-  const bool now = is_behind(before, debt);
+  const uint64_t log_bytes = db->log_bytes();
+  const bool now = is_behind(before, debt) || room->must_shorten(log_bytes);
   if (now == before) return;
   behind.store(now, std::memory_order_relaxed);
-  inform(now ? "store.behind" : "store.caught_up",
-         fmt::format("memtables={} tables={}", debt.memtables, debt.tables));
+  inform(
+      now ? "store.behind" : "store.caught_up",
+      fmt::format("memtables={} tables={} log_bytes={}", debt.memtables, debt.tables, log_bytes));
 }
 
 // What the log and the tables promise, before RocksDB has touched either. A MANIFEST is cut only

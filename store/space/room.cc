@@ -153,6 +153,14 @@ DiskLeft Room::left() const {
           .slack_bytes = limits_.low_water_bytes / 4};
 }
 
+// The log is longer than its bound while what it holds is being flushed: on a busy machine a few
+// times as long.
+bool Room::must_shorten(uint64_t log_bytes) const {
+  const bool is_near = free_bytes() < 2 * limits_.low_water_bytes;
+  const uint64_t enough = std::max(limits_.ballast_bytes, 2 * options_.log_bytes_max);
+  return is_near && log_bytes + log_bytes / 4 > enough;
+}
+
 void Room::make_ballast() {
   if (has_ballast_ || limits_.ballast_bytes == 0) return;
   if (cannot_make_ && options_.steady_clock() < retry_at_) return;

@@ -88,6 +88,9 @@ class Room {
     const bool lacks_ballast = limits_.ballast_bytes > 0 && !has_ballast_ && !cannot_make_;
     return state() != RoomState::Ok || lacks_ballast;
   }
+  // Whether puts should wait until the log is shorter: the disk is so nearly full that others could
+  // soon have the rest, and a start that has only the ballast then could not replay so much log.
+  bool must_shorten(uint64_t log_bytes) const;
   uint64_t free_bytes() const { return free_bytes_.load(std::memory_order_relaxed); }
   DiskLeft left() const;
 

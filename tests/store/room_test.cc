@@ -342,6 +342,29 @@ TEST_F(RoomTest, WhatIsLeftIsAboveTheMark) {
   EXPECT_EQ(store_->disk_left().bytes, 0U);
 }
 
+// Else a start that finds a disk that others have filled, and only the ballast, could not replay
+// it.
+TEST_F(RoomTest, NearTheMarkPutsWaitWhileTheLogIsLong) {
+  open();
+  const auto is_behind_with = [this](uint64_t free_bytes) {
+    look_with(free_bytes);
+    store_->look_at_debt();
+    return store_->behind();
+  };
+  const std::string body(90 * unit, 'x');
+  Batch batch;
+  batch.add(TubeStored{.tube = 1, .name = "mail"});
+  const JobRow row = {
+      .id = 1, .tube = 1, .ttr_s = 1, .body_bytes = static_cast<uint32_t>(body.size())};
+  batch.add(JobMoved{.id = 1, .before = {}, .after = row, .promised = true}, body);
+  batch.seal({.epoch = store_->opening().epoch, .index = 1, .known_durable = 0, .now = 1});
+  ASSERT_TRUE(store_->write(batch, true).ok());
+  EXPECT_FALSE(is_behind_with(800 * unit));
+  EXPECT_TRUE(is_behind_with(799 * unit));
+  ASSERT_TRUE(store_->flush().ok());
+  EXPECT_FALSE(is_behind_with(799 * unit));
+}
+
 TEST_F(RoomTest, ABallastOfAnotherSizeIsMadeAnew) {
   open();
   store_->make_ballast();

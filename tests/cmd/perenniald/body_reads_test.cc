@@ -54,7 +54,10 @@ class BodyReadsTest : public testing::Test {
 
   void write(Batch& batch) {
     ++last_index_;
-    batch.seal({.epoch = 1, .index = last_index_, .known_durable = last_index_ - 1, .now = 5});
+    batch.seal({.epoch = store_->opening().epoch,
+                .index = last_index_,
+                .known_durable = last_index_ - 1,
+                .now = 5});
     ASSERT_TRUE(store_->write(batch, true).ok());
   }
 
