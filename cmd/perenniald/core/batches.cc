@@ -1,4 +1,4 @@
-// Core's other half: batches to the committer, replies out, and what the loop asks.
+// Core's other half: batches to the log, replies out, and what the loop asks.
 
 #include <algorithm>
 #include <utility>

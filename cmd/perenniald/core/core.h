@@ -65,8 +65,8 @@ struct Options {
 // One turn of the loop is any number of on_... calls, and then, in this order:
 //   run_next()      while has_runnable(), or until the turn is long;
 //   take_reads()    read each body as the database is now: a later batch may delete it;
-//   take_cut()      if the committer is idle, after settle_cut(): hand it over;
-//   take_batch()    else, if the committer is idle and batch_due(): hand it over;
+//   take_cut()      after settle_cut(): its place in the log is behind the last batch taken;
+//   take_batch()    if the log is idle and batch_due(): append it;
 //   take_changed()  for each connection there: write output(), then see reading() and finished();
 //   next_deadline() arm the timer: on_timer() is due then.
 // While batch_is_large(), the three from take_reads() to take_batch() may also come between two
@@ -126,7 +126,7 @@ class Core {
   // ---- What to do.
   // Each ends with on_body(); no job has two at a time.
   std::vector<BodyRead> take_reads() { return waits_.take_reads(); }
-  // Whether a batch should go to the committer now, if that is idle.
+  // Whether a batch should go to the log now, if that is idle.
   bool batch_due(Nanos now) const { return batches_.is_due(now, held_.wait_until()); }
   // Whether the next batch has become so large that it should not wait for the end of the turn.
   bool batch_is_large() const { return batches_.is_large(); }
@@ -142,7 +142,7 @@ class Core {
   bool has_changed() const { return !changed_.empty(); }
   // When on_timer() is due. None: no time is waited for.
   std::optional<Nanos> next_deadline() const;
-  // The same while the committer is busy, when no batch can go, however long it is due.
+  // The same while the log is busy, when no batch can go, however long it is due.
   std::optional<Nanos> next_tick() const;
 
   // ---- Checkpoints: checkpoint_requests.h.
@@ -151,8 +151,7 @@ class Core {
   // If one is wanted and none is being made, settles what it holds: all that has happened. From
   // then on it counts as being made. REQUIRES: what the last take_cut() gave is cut.
   void settle_cut(Nanos now);
-  // The cut that is due between the last batch taken and the next. Given once. REQUIRES: the
-  // committer is idle, so that it has written the last batch taken.
+  // The cut that is due between the last batch taken and the next. Given once.
   std::optional<Cut> take_cut();
   // What became of it: a CheckpointMade or CheckpointFailed for those who asked. REQUIRES: a cut
   // was taken that is not temporary, and this was not called since.
