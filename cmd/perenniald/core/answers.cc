@@ -88,7 +88,7 @@ void Core::on_body(JobId job, Result<Body> body, Nanos now) {
   const bool is_whole = body.ok() && body->size() == waiters.front().reply.body_bytes;
   if (!is_whole) {
     for (const BodyWaiter& waiter : waiters) fill_slot(waiter, nullptr);
-    apply({.now = now, .room = room(), .event = engine::Damaged{job}}, {});
+    apply({.now = now, .room = room_.any(), .event = engine::Damaged{job}}, {});
   } else if (is_shared(body->size())) {
     const BodyLoans::Loan loan = loans_.lend(job, body.take(), false);
     for (const BodyWaiter& waiter : waiters) fill_slot(waiter, &loan.body());
@@ -143,7 +143,8 @@ void Core::make_large_answer(Nanos now) {
   large_answers_.pop_front();
   if (!next.command) return begin_body(next.job);
   --find(next.conn)->queued_answers;
-  apply({.now = now, .conn = next.conn, .room = room(), .event = std::move(*next.command)}, {});
+  apply({.now = now, .conn = next.conn, .room = room_.any(), .event = std::move(*next.command)},
+        {});
 }
 
 void Core::drop_large_answers(const BeanstalkSession& conn) {

@@ -29,7 +29,8 @@ void Core::BeanstalkSession::on_bytes(std::span<const char> bytes, Nanos now, bo
 
 void Core::BeanstalkSession::on_half_close(Nanos now) {
   core_.catch_up(now);
-  core_.apply({.now = now, .conn = id, .room = core_.room(), .event = engine::HalfClosed{}}, {});
+  core_.apply({.now = now, .conn = id, .room = core_.room_.any(), .event = engine::HalfClosed{}},
+              {});
 }
 
 void Core::BeanstalkSession::on_eof(Nanos now) {
@@ -54,7 +55,8 @@ size_t Core::BeanstalkSession::run(std::span<const char> bytes, Nanos now) {
   const uint64_t enough = core_.spent_ + core_.options_.run_cost_max;
   size_t taken = 0;
   while (taken < bytes.size() && core_.spent_ < enough && core_.may_run(*this)) {
-    wire::Step step = parser.feed(bytes.subspan(taken), core_.body_room(*this));
+    wire::Step step =
+        parser.feed(bytes.subspan(taken), core_.room_.body_bytes_max(parser.held_bytes()));
     recount();
     taken += step.consumed;
     core_.spent_ += command_cost + step.consumed / bytes_per_cost;

@@ -20,9 +20,9 @@ void Core::on_checkpoint_asked(BeanstalkSession& conn, const Checkpoint& asked, 
     const auto kind =
         conn.may_checkpoint ? Malformed::Kind::BadFormat : Malformed::Kind::UnknownCommand;
     const Command refused = Malformed{kind};
-    return apply({.now = now, .conn = conn.id, .room = room(), .event = refused}, {});
+    return apply({.now = now, .conn = conn.id, .room = room_.any(), .event = refused}, {});
   }
-  if (!checkpoints_.is_refusing() && !disk_has_room_) {
+  if (!checkpoints_.is_refusing() && !room_.disk_has_room()) {
     return reply_to(conn, failed("the disk is short of room: see store-state in stats"));
   }
   if (std::optional<std::string> refused = checkpoints_.ask(conn.id, asked.temporary)) {

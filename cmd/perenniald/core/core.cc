@@ -17,6 +17,7 @@ Core::Core(Options options)
       waits_(budget_, options_.output_little_bytes, options_.reads_max),
       batches_({.bytes_max = options_.batch_bytes_max, .idle = options_.sync_idle}),
       held_(batches_),
+      room_(engine_, budget_, batches_, options_.pending_bytes_max),
       checkpoints_(options_.temporary_checkpoints_max) {}
 
 Core::~Core() = default;
@@ -49,7 +50,7 @@ void Core::catch_up(Nanos now) {
 
 void Core::tick(Nanos now) {
   const engine::Tick tick = {.go_on = !must_hold_moves()};
-  apply({.now = now, .room = room(), .event = tick}, {});
+  apply({.now = now, .room = room_.any(), .event = tick}, {});
   if (!tick.go_on) return;
   const std::optional<Nanos> next = engine_.next_deadline();
   if (next && *next <= now) moves_left_in_ = batches_.open_index();
@@ -60,7 +61,7 @@ Session& Core::open(ConnId conn, Nanos now, bool may_checkpoint) {
   auto opened = std::make_unique<BeanstalkSession>(*this, conn, may_checkpoint);
   Session& session = *opened;
   CHECK(sessions_.emplace(conn, std::move(opened)).second);
-  apply({.now = now, .conn = conn, .room = room(), .event = engine::Opened{}}, {});
+  apply({.now = now, .conn = conn, .room = room_.any(), .event = engine::Opened{}}, {});
   return session;
 }
 
@@ -74,7 +75,7 @@ void Core::end_session(BeanstalkSession& session, Nanos now) {
   drop_large_answers(session);
   sessions_.erase(conn);
   checkpoints_.on_close(conn);
-  apply({.now = now, .conn = conn, .room = room(), .event = engine::Closed{}}, {});
+  apply({.now = now, .conn = conn, .room = room_.any(), .event = engine::Closed{}}, {});
 }
 
 void Core::on_timer(Nanos now) {
@@ -83,16 +84,16 @@ void Core::on_timer(Nanos now) {
 }
 
 void Core::on_drain(Nanos now) {
-  apply({.now = now, .room = room(), .event = engine::Drain{}}, {});
+  apply({.now = now, .room = room_.any(), .event = engine::Drain{}}, {});
 }
 
 void Core::on_room(bool room, Nanos now) {
-  disk_has_room_ = room;
+  room_.on_disk_room(room);
   resume_held_puts(now);
 }
 
 void Core::on_behind(bool behind, Nanos now) {
-  store_is_behind_ = behind;
+  room_.on_behind(behind);
   resume_held_puts(now);
 }
 
@@ -136,22 +137,15 @@ void Core::handle(BeanstalkSession& conn, wire::Step&& step, Nanos now) {
     return;
   }
   const Put* const put = std::get_if<Put>(&*step.command);
-  const bool has_room = !step.no_room && room_for(step.body);
+  const bool has_room = !step.no_room && room_.has(step.body);
   // One that is refused adds nothing to what is to be written.
-  if (put != nullptr && has_room && must_hold_puts()) {
+  if (put != nullptr && has_room && room_.must_wait()) {
     conn.hold_put(*put, std::move(step.body));
     held_puts_.push_back(conn.id);
     return;
   }
   apply({.now = now, .conn = conn.id, .room = has_room, .event = std::move(*step.command)},
         std::move(step.body));
-}
-
-// Every answer waits for the batches before it.
-bool Core::must_hold_puts() const {
-  constexpr size_t sealed_max = 4;
-  return store_is_behind_ || batches_.sealed_count() > sealed_max ||
-         batches_.pending_bytes() > options_.pending_bytes_max;
 }
 
 // A kick may have millions of jobs to move, and so may the end of a connection or of a delay that
@@ -165,7 +159,7 @@ bool Core::must_hold_moves() const {
 
 // Without room on the disk they need not wait: they are refused.
 bool Core::may_resume_puts() const {
-  return !held_puts_.empty() && (!must_hold_puts() || !disk_has_room_);
+  return !held_puts_.empty() && (!room_.must_wait() || !room_.disk_has_room());
 }
 
 // Some of them: the others when it is run_next()'s turn.
@@ -177,7 +171,7 @@ void Core::resume_held_puts(Nanos now) {
     held_puts_.pop_front();
     if (conn == nullptr) continue;
     auto [put, body] = conn->take_held_put();
-    const bool has_room = room_for(body);
+    const bool has_room = room_.has(body);
     apply({.now = now, .conn = conn->id, .room = has_room, .event = Command{put}}, std::move(body));
   }
 }

@@ -20,6 +20,7 @@
 #include "cmd/perenniald/core/checkpoint_requests.h"
 #include "cmd/perenniald/core/held_replies.h"
 #include "cmd/perenniald/core/memory_budget.h"
+#include "cmd/perenniald/core/put_room.h"
 #include "cmd/perenniald/core/session.h"
 #include "engine/engine.h"
 #include "engine/types/status.h"
@@ -100,9 +101,9 @@ class Core {
   void on_room(bool room, Nanos now);
   // Whether the store is behind with its own work: then puts wait, and nothing else does.
   void on_behind(bool behind, Nanos now);
-  bool disk_has_room() const { return disk_has_room_; }
+  bool disk_has_room() const { return room_.disk_has_room(); }
   // How much of it there is. To be told before each on_durable(), and every now and then.
-  void on_disk_left(const store::DiskLeft& left) { disk_left_ = left; }
+  void on_disk_left(const store::DiskLeft& left) { room_.on_disk_left(left); }
   // Every batch up to `answerable` may be spoken of; every batch up to `durable` is synced. Batches
   // that have been written come back with recycle(). `took`: how long the last one took until it
   // was synced; 0 if nobody waits for syncs.
@@ -197,7 +198,6 @@ class Core {
   void begin_body(JobId job);
   void rescue_body(JobId job);
   void drop_large_answers(const BeanstalkSession& conn);
-  bool must_hold_puts() const;
   bool must_hold_moves() const;
   void tick(Nanos now);
   void resume_held_puts(Nanos now);
@@ -205,11 +205,6 @@ class Core {
   void on_checkpoint_asked(BeanstalkSession& conn, const Checkpoint& asked, Nanos now);
   void reply_to(BeanstalkSession& conn, const Reply& reply);
   void reply_to(std::vector<ConnId>&& conns, const Reply& reply);
-  bool room() const;
-  bool room_for(const Body& body) const;
-  size_t memory_left() const;
-  size_t disk_room() const;
-  size_t body_room(const BeanstalkSession& conn) const;
   size_t output_limit() const;
   bool may_run(const BeanstalkSession& conn) const;
   void push_scratch(BeanstalkSession& conn, BatchIndex after);
@@ -226,14 +221,12 @@ class Core {
   BodyCache bodies_;
   BodyWaits waits_;
   absl::flat_hash_map<ConnId, std::unique_ptr<BeanstalkSession>> sessions_;
-  bool disk_has_room_ = true;
-  store::DiskLeft disk_left_;
-  bool store_is_behind_ = false;
   uint64_t spent_ = 0;   // What all that was run has cost: Options::run_cost_max.
   Nanos caught_up_ = 0;  // The turn in which what was due was last looked at.
 
   BatchQueue batches_;
   HeldReplies held_;
+  PutRoom room_;
   // Open when the last Tick that went on had to leave some for later.
   BatchIndex moves_left_in_ = 0;
   CheckpointRequests checkpoints_;

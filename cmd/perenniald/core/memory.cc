@@ -37,36 +37,4 @@ size_t Core::memory_bytes() const {
   return engine_.memory_bytes() + budget_.used().memory;
 }
 
-bool Core::room() const {
-  return disk_has_room_ && memory_left() > 0;
-}
-
-// Whether there is room for a job with this body.
-bool Core::room_for(const Body& body) const {
-  return room() && body.capacity() <= memory_left() && body.size() <= disk_room();
-}
-
-// How large a body may be that the disk has room for. It is written three times: to the log, to a
-// table, and by a compaction. So is all that is on its way.
-size_t Core::disk_room() const {
-  if (disk_left_.bytes == store::DiskLeft().bytes) return SIZE_MAX;
-  constexpr uint64_t times_written = 3;
-  // Of bodies that are no larger the mark itself takes care.
-  constexpr uint64_t small_body_bytes = 1 << 20;
-  const uint64_t whole = (disk_left_.bytes + disk_left_.slack_bytes) / times_written;
-  const uint64_t left = whole - std::min<uint64_t>(whole, batches_.pending_bytes());
-  return std::min(left, std::max(disk_left_.bytes / times_written, small_body_bytes));
-}
-
-size_t Core::memory_left() const {
-  return budget_.memory_left(engine_.memory_bytes());
-}
-
-// How large a body may become that this connection is sending: what it holds of it is not left any
-// more.
-size_t Core::body_room(const BeanstalkSession& conn) const {
-  const size_t left = memory_left();
-  return std::min(disk_room(), left == SIZE_MAX ? left : left + conn.parser.held_bytes());
-}
-
 }  // namespace perennial::core
