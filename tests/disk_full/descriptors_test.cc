@@ -14,7 +14,7 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include "tests/cmd/launch.h"
+#include "tests/cmd/perenniald/program/launch.h"
 #include "tests/disk_full/small_disk.h"
 
 namespace perennial::disk_full {

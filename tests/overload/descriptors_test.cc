@@ -7,7 +7,7 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include "tests/cmd/launch.h"
+#include "tests/cmd/perenniald/program/launch.h"
 #include "tests/overload/overloaded.h"
 #include "tests/overload/process_memory.h"
 

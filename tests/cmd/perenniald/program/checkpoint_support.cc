@@ -1,4 +1,4 @@
-#include "tests/cmd/checkpoint_support.h"
+#include "tests/cmd/perenniald/program/checkpoint_support.h"
 
 #include <algorithm>
 #include <filesystem>

@@ -12,7 +12,7 @@
 #include "store/disk/identity.h"
 #include "store/offline/raw_store.h"
 #include "store/offline/restore.h"
-#include "tests/store/checkpoint_maker.h"
+#include "tests/store/checkpoint/checkpoint_maker.h"
 #include "tests/support/seed.h"
 
 namespace perennial::store {

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# tests/store/newer_rocksdb_test.sh COMPILER: what opens databases and sets their options compiles
+# tests/store/rocks/newer_rocksdb_test.sh COMPILER: what opens databases and sets their options compiles
 # with what is left of RocksDB's headers in 11.0: databases are opened into a unique_ptr alone, and
 # fail_if_options_file_error is gone. The installed headers are changed to that in a copy.
 set -euo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+cd "$(dirname "${BASH_SOURCE[0]}")/../../.."
 compiler=$1
 
 copy=$(mktemp -d)

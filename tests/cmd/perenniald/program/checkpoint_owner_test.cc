@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "store/disk/identity.h"
-#include "tests/cmd/checkpoint_support.h"
+#include "tests/cmd/perenniald/program/checkpoint_support.h"
 #include "tests/support/server_process.h"
 
 namespace perennial::support {

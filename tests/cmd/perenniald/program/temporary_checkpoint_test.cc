@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "store/reader.h"
-#include "tests/cmd/checkpoint_support.h"
+#include "tests/cmd/perenniald/program/checkpoint_support.h"
 #include "tests/support/server_process.h"
 
 namespace perennial::support {

@@ -1,4 +1,4 @@
-#include "tests/store/checkpoint_maker.h"
+#include "tests/store/checkpoint/checkpoint_maker.h"
 
 #include <filesystem>
 

@@ -9,7 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/cmd/launch.h"
+#include "tests/cmd/perenniald/program/launch.h"
 #include "tests/support/server_process.h"
 
 namespace perennial::support {

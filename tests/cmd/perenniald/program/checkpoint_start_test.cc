@@ -12,8 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "tests/cmd/checkpoint_support.h"
-#include "tests/cmd/launch.h"
+#include "tests/cmd/perenniald/program/checkpoint_support.h"
+#include "tests/cmd/perenniald/program/launch.h"
 #include "tests/support/server_process.h"
 
 namespace perennial::support {

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 
 #include "store/offline/restore.h"
-#include "tests/store/checkpoint_maker.h"
+#include "tests/store/checkpoint/checkpoint_maker.h"
 #include "tests/support/seed.h"
 
 namespace perennial::store {

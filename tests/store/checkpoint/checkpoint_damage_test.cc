@@ -16,7 +16,7 @@
 #include "store/checkpoint/checkpoint.h"
 #include "store/disk/file_tree.h"
 #include "store/offline/restore.h"
-#include "tests/store/checkpoint_maker.h"
+#include "tests/store/checkpoint/checkpoint_maker.h"
 #include "tests/support/seed.h"
 
 // A checkpoint in which anything was changed is refused, by name of the file, and a restore leaves

@@ -11,7 +11,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
-#include "tests/cmd/launch.h"
+#include "tests/cmd/perenniald/program/launch.h"
 #include "tests/support/server_process.h"
 
 namespace perennial::support {

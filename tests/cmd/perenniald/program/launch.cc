@@ -1,4 +1,4 @@
-#include "tests/cmd/launch.h"
+#include "tests/cmd/perenniald/program/launch.h"
 
 #include <fstream>
 #include <sstream>

@@ -14,7 +14,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "tests/cmd/launch.h"
+#include "tests/cmd/perenniald/program/launch.h"
 #include "tests/support/server_process.h"
 
 namespace perennial::support {

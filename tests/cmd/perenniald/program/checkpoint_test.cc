@@ -15,7 +15,7 @@
 #include <netinet/in.h>
 #include <signal.h>
 
-#include "tests/cmd/checkpoint_support.h"
+#include "tests/cmd/perenniald/program/checkpoint_support.h"
 #include "tests/support/server_process.h"
 
 namespace perennial::support {
