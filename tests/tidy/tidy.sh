@@ -66,6 +66,13 @@ check_readmes() {
   for folder in . engine wire store migrations tests; do
     [[ ! -d $folder || -f $folder/README.md ]] || echo "$folder/README.md: missing"
   done
+  # A folder of code says itself what it is, or the README of the folder above names it.
+  files h cc | sed -nE 's#^((engine|wire|store|migrations|cmd)/.+)/[^/]*$#\1#p' | sort -u |
+    while read -r folder; do
+      [[ ! -f $folder/README.md ]] || continue
+      grep -qsF "\`${folder##*/}/\`" "${folder%/*}/README.md" ||
+        echo "$folder/README.md: missing, and ${folder%/*}/README.md does not name \`${folder##*/}/\`"
+    done
 }
 
 found=$(check_includes; check_circles; check_definitions; check_words; check_format; check_top_level; check_readmes)

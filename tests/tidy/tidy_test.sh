@@ -11,6 +11,9 @@ plant() {
   rm -rf "${tree:?}"/*
   mkdir -p "$tree"/{engine/types,wire,store,tests,cmd/perenniald/{config,core,net,server},cmd/common}
   touch "$tree"/{README.md,engine/README.md,wire/README.md,store/README.md,tests/README.md}
+  touch "$tree"/cmd/perenniald/{core,net}/README.md
+  write engine/README.md '`types/`: the words that all layers share.'
+  write cmd/perenniald/README.md '| `config/` | settings |' '| [`server/`](server/README.md) | all of it |'
   cp "$here/../../.clang-format" "$tree/"
   write engine/types/job.h '#include <string>'
   write tests/any_test.cc '#include <gtest/gtest.h>' '' '#include "cmd/perenniald/core/core.h"'
@@ -95,6 +98,19 @@ plant; mkdir "$tree/util"
 expect 'a stray folder' 'util: not a name'
 plant; rm "$tree/store/README.md"
 expect 'a missing README' 'store/README.md: missing'
+plant; mkdir "$tree/store/disk"; write store/disk/a.h '#include <string>'
+expect 'a folder of code without a README' 'store/disk/README.md: missing, and store/README.md does not name'
+write store/README.md '`disk/`: files.'
+expect 'a folder that the README above names' clean
+rm "$tree/store/README.md"
+expect 'a folder of code without any README' 'store/disk/README.md: missing, and'
+plant; touch "$tree/engine/types/README.md"; : >"$tree/engine/README.md"
+expect 'a folder with a README of its own' clean
+plant; write cmd/perenniald/README.md '`config/`' 'old_server/' '`old_server/`'
+expect 'a folder that is named by another name' 'cmd/perenniald/server/README.md: missing'
+plant; mkdir -p "$tree/store/disk/data" "$tree/tests/store"; write store/disk/data/notes.txt 'No code.'
+write tests/store/a_test.cc '#include <string>'
+expect 'a folder without code, and one of tests' clean
 
 echo "$failures failures"
 [[ $failures -eq 0 ]]
