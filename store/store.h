@@ -84,7 +84,7 @@ class Store {
   Status write(const Batch& batch, bool sync);
   // Makes durable what was written without.
   Status sync();
-  // README.md, "Three indices". By the thread that writes.
+  // store/README.md, "Three indices". By the thread that writes.
   BatchIndex applied() const;
   BatchIndex durable() const;
 

@@ -94,7 +94,7 @@ struct Store::Impl {
   // Room that a compaction is allowed and does not need: compact.cc.
   std::atomic<uint64_t> lent_bytes = 0;
   std::array<std::optional<HeldUp>, family_count> held_up = {};  // The housekeeper's.
-  // How far history is written, and how far the disk has it: README.md, "Three indices". The
+  // How far history is written, and how far the disk has it: store/README.md, "Three indices". The
   // writing thread's.
   CommitRow applied;
   struct {

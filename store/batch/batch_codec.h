@@ -7,7 +7,7 @@
 #include "store/batch/batch.h"
 
 // A sealed batch as bytes, and back. They say what the batch is and not what RocksDB makes of it,
-// so that a store on any version of RocksDB can apply it. README.md draws them.
+// so that a store on any version of RocksDB can apply it. store/README.md draws them.
 namespace perennial::store {
 
 // Appends the batch to `out`. Jobs that came and went within it write nothing, and are left out.

@@ -2,8 +2,8 @@
 
 #include <cstddef>
 
-// Where each part of a batch's bytes lies: README.md draws it. Included by this folder's own files
-// only.
+// Where each part of a batch's bytes lies: store/README.md draws it. Included by this folder's own
+// files only.
 namespace perennial::store {
 
 // The head: the format byte, and then these.

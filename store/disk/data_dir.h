@@ -9,8 +9,8 @@
 namespace perennial::store {
 
 // The directory that holds everything: makes it, locks it, and refuses what is not ours. It holds
-// `lock`, `db/`, `durable`, `ballast` and `checkpoints/`; README.md. Knows nothing of what is in
-// db/. Movable; the lock is held for as long as the object lives.
+// `lock`, `db/`, `durable`, `ballast` and `checkpoints/`; store/README.md. Knows nothing of what is
+// in db/. Movable; the lock is held for as long as the object lives.
 class DataDir {
  public:
   // Makes the directory if there is none, and takes its lock. Fails with Locked, with Io where

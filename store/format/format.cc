@@ -9,7 +9,7 @@
 namespace perennial::store {
 namespace {
 
-// Where each field of a job's row lies. README.md draws it.
+// Where each field of a job's row lies. store/README.md draws it.
 namespace job_at {
 constexpr size_t tube = 4, priority = 8, delay = 12, ttr = 16, body_bytes = 20, created = 24,
                  order = 32, reserves = 40, timeouts = 44, releases = 48, buries = 52, kicks = 56,

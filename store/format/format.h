@@ -13,8 +13,8 @@
 #include "engine/types/transition.h"
 
 // The only home of numbers that reach the disk. Never renumber, never reuse: a retired value stays
-// as a comment. README.md draws every key and value; tests/store/format/format_test.cc pins the
-// values.
+// as a comment. store/README.md draws every key and value; tests/store/format/format_test.cc pins
+// the values.
 //
 // Keys are big-endian, so that they sort; numbers in values are little-endian. Values start with a
 // format byte, save bodies, which start with their hash. Unused bytes are zero, and are checked.

@@ -13,8 +13,8 @@
 #include "store/recovery/manifest.h"
 #include "store/types/options.h"
 
-// What a start makes of the log: README.md, "The start". Only judges, and changes nothing. Included
-// by store's own files only.
+// What a start makes of the log: store/README.md, "The start". Only judges, and changes nothing.
+// Included by store's own files only.
 namespace perennial::store {
 
 // Where a log ends that is not whole.

@@ -25,7 +25,8 @@
 namespace perennial::store {
 namespace {
 
-// Any damage may be cut out if enough stands before it to tell what the log must hold: README.md.
+// Any damage may be cut out if enough stands before it to tell what the log must hold:
+// store/README.md.
 Status incomplete(const Manifest& manifest) {
   if (!manifest.damage) {
     return {StatusCode::Corruption,

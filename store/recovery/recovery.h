@@ -10,9 +10,9 @@
 #include "store/rocks/log_env.h"
 #include "store/types/options.h"
 
-// What a start makes of a database before RocksDB has touched it: README.md, "The start". First it
-// is judged, which changes nothing; what is to be cut is cut by a start, and a Reader leaves it out
-// of what it shows. Included by store's own files only.
+// What a start makes of a database before RocksDB has touched it: store/README.md, "The start".
+// First it is judged, which changes nothing; what is to be cut is cut by a start, and a Reader
+// leaves it out of what it shows. Included by store's own files only.
 namespace perennial::store {
 
 class Database;

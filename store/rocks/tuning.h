@@ -7,7 +7,7 @@
 #include "store/format/format.h"
 #include "store/types/options.h"
 
-// How RocksDB is set up: README.md gives the reasons.
+// How RocksDB is set up: store/README.md gives the reasons.
 // Included by store's own files only.
 namespace perennial::store {
 

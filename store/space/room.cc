@@ -35,8 +35,8 @@ std::string_view room_state_name(RoomState state) {
   return "unknown";
 }
 
-// README.md, "Room on the disk", has the rules that these sizes keep to, and room_test.cc checks
-// them.
+// store/README.md, "Room on the disk", has the rules that these sizes keep to, and room_test.cc
+// checks them.
 void fit_to_disk(Options& options, uint64_t disk_bytes) {
   derive(options.ballast_bytes, std::min(2 * options.log_bytes_max, disk_bytes / 8));
   options.log_bytes_max = std::min(options.log_bytes_max, std::max(2 * mib, disk_bytes / 32));

@@ -37,7 +37,7 @@ constexpr std::string_view durability_name(Durability durability) {
   return "unknown";
 }
 
-// What a start does with a log that is not whole. README.md, "The start".
+// What a start does with a log that is not whole. store/README.md, "The start".
 enum class Recover : uint8_t {
   Strict,       // Cuts an end that was never acknowledged, and refuses anything else.
   PointInTime,  // Cuts at the first damage, whatever is lost.
