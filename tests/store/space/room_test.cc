@@ -310,8 +310,8 @@ TEST_F(RoomTest, AStartNeedsRoomForWhatItReplays) {
   Batch batch;
   const JobRow row = {.id = 1, .tube = 1, .ttr_s = 1, .body_bytes = 800 * unit};
   batch.add(TubeStored{.tube = 1, .name = "mail"});
-  batch.add(JobMoved{.id = 1, .before = {}, .after = row, .promised = true},
-            std::string(800 * unit, 'x'));
+  const std::string body(800 * unit, 'x');
+  batch.add(JobMoved{.id = 1, .before = {}, .after = row, .promised = true}, body);
   batch.seal({.epoch = 1, .index = 1, .known_durable = 0, .now = 1});
   ASSERT_TRUE(store_->write(batch, true).ok());
   store_.reset();
@@ -331,8 +331,8 @@ TEST_F(RoomTest, WhatIsLeftIsAboveTheMark) {
   EXPECT_EQ(store_->disk_left().slack_bytes, 100 * unit);
   Batch batch;
   const JobRow row = {.id = 1, .tube = 1, .ttr_s = 1, .body_bytes = 100 * unit};
-  batch.add(JobMoved{.id = 1, .before = {}, .after = row, .promised = true},
-            std::string(100 * unit, 'x'));
+  const std::string body(100 * unit, 'x');
+  batch.add(JobMoved{.id = 1, .before = {}, .after = row, .promised = true}, body);
   batch.seal({.epoch = 1, .index = 1, .known_durable = 0, .now = 1});
   ASSERT_TRUE(store_->write(batch, true).ok());
   EXPECT_EQ(look_with(700 * unit), RoomState::Ok);
