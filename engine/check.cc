@@ -1,5 +1,8 @@
-// Counts everything again from scratch. Slow, and only for tests.
+// Recounts everything from scratch. Slow, and called only by tests.
 
+#include <string>
+
+#include "absl/container/btree_map.h"
 #include "engine/engine.h"
 
 namespace perennial::engine {
@@ -8,6 +11,9 @@ bool Engine::is_in_its_heap(const Job& job) const {
   const Tube& tube = tube_of(job.tube);
   switch (job.state) {
     case JobState::Ready:
+      if (const ConcurrencyKey* const key = concurrency_of(job)) {
+        if (tube.groups->is_behind(*key, job)) return true;
+      }
       return tube.ready.holds(job);
     case JobState::Delayed:
       return tube.delayed.holds(job);
@@ -22,15 +28,21 @@ bool Engine::is_in_its_heap(const Job& job) const {
 Image Engine::image() const {
   Image image;
   image.id_limit = id_limit_;
-  const auto add = [&image](const Job& job) { image.jobs.emplace(job.id, to_row(job)); };
+  const auto add = [&](const Job& job) { image.jobs.emplace(job.id, row_of(job)); };
   for (const Tube* tube : tube_list_) {
     tube->ready.for_each(add);
+    if (tube->groups) tube->groups->for_each_behind(add);
     tube->delayed.for_each(add);
     tube->buried.for_each(add);
     if (tube->stored) image.tubes.emplace(tube->id, tube->name);
     if (tube->paused()) image.pauses[tube->id] = {tube->pause, tube->pause_until};
   }
   for (const auto& [id, conn] : conns_) conn->reserved.for_each(add);
+  keys_.for_each([&image](const KeyTable::Name& name, const KeyTable::Entry& entry) {
+    image.keys[{name.tube, name.key}] = {name.tube, name.key, entry.job, entry.until,
+                                         entry.expires_at};
+  });
+  for (const auto& [name, settings] : settings_) image.settings.emplace(name, settings);
   return image;
 }
 
@@ -58,11 +70,63 @@ void Engine::check_jobs() const {
     counts.delayed += job->state == JobState::Delayed;
     counts.buried += job->state == JobState::Buried;
   }
+  check_fields(all);
+  check_groups(all);
   CHECK(counts.ready == counts_.ready);
   CHECK(counts.urgent == counts_.urgent);
   CHECK(counts.reserved == counts_.reserved);
   CHECK(counts.delayed == counts_.delayed);
   CHECK(counts.buried == counts_.buried);
+}
+
+// Each job with fields has them in the table, and no other. Each key that is held without an end is
+// that of a job that has not given it up, and each such job holds its key.
+void Engine::check_fields(const Image& all) const {
+  size_t with_fields = 0;
+  size_t expiring = 0;
+  for (const auto& [id, row] : all.jobs) {
+    with_fields += row.fields ? 1 : 0;
+    if (!row.fields) continue;
+    CHECK(*row.fields != JobFields());
+    const Job& job = **const_cast<Engine*>(this)->jobs_.find(id);
+    if (const Nanos at = expiry_of(job)) {
+      ++expiring;
+      CHECK(expiries_.contains({at, id}));
+    }
+    const auto& key = row.fields->key;
+    if (!key || key->given_up || key->until == KeyUntil::Ttl) continue;
+    const KeyTable::Entry* const entry = keys_.find(tube_of(row.tube).name, key->key);
+    CHECK(entry != nullptr && entry->job == id && entry->expires_at == 0);
+  }
+  CHECK(fields_.size() == with_fields);
+  CHECK(expiries_.size() == expiring);
+  for (const auto& [name, key] : all.keys) {
+    if (key.expires_at > 0) continue;
+    const auto job = all.jobs.find(key.job);
+    CHECK(job != all.jobs.end() && job->second.fields && job->second.fields->key);
+    CHECK(job->second.fields->key->key == key.key && !job->second.fields->key->given_up);
+  }
+}
+
+void Engine::check_groups(const Image& all) const {
+  absl::flat_hash_map<TubeId, absl::btree_map<std::string, uint64_t>> reserved;
+  for (const auto& [id, row] : all.jobs) {
+    if (row.state != JobState::Reserved || !row.fields || !row.fields->concurrency) continue;
+    ++reserved[row.tube][row.fields->concurrency->key];
+  }
+  uint64_t parked = 0;
+  for (const auto& [id, row] : all.jobs) {
+    parked += is_parked(**const_cast<Engine*>(this)->jobs_.find(id)) ? 1 : 0;
+  }
+  CHECK(parked == jobs_parked_);
+  for (const Tube* const tube : tube_list_) {
+    CHECK(tube->groups != nullptr || !reserved.contains(tube->id));
+    if (!tube->groups) continue;
+    tube->groups->check(reserved[tube->id],
+                        [this](const Job& job) { return concurrency_of(job)->jobs_max; });
+    parked -= tube->parked_count();
+  }
+  CHECK(parked == 0);
 }
 
 void Engine::check_tubes() const {
@@ -79,14 +143,20 @@ void Engine::check_tubes() const {
     CHECK(tube.id == 0 || tube.referenced());
     CHECK(tube.stored || tube.job_count() == 0);
     CHECK(tube.stored || !tube.paused());
-    CHECK(tube.paused() || tube.ready.empty() || tube.waiting.empty());
-    CHECK(has_ready_[tube.id] == (!tube.paused() && !tube.ready.empty()));
+    CHECK(tube.paused() || !tube.has_servable() || tube.waiting.empty());
+    CHECK(has_ready_[tube.id] == (!tube.paused() && tube.has_servable()));
+    CHECK(tube.rate_spent == (tube.rate_index != not_in_heap));
+    CHECK((tube.settings ? *tube.settings : TubeSettings()) == settings_of(tube.name));
     tube.ready.check();
     tube.delayed.check();
     tube.buried.check();
     tubes_delayed += !tube.delayed.empty();
     tubes_paused += tube.paused();
-    reserved += tube.reserved_count;
+    reserved += tube.reserved.size();
+    for (const JobId id : tube.reserved) {
+      const Job* const job = *jobs_.find(id);
+      CHECK(job->state == JobState::Reserved && job->tube == tube.id);
+    }
     urgent += tube.urgent_count;
     name_bytes += tube.name.size();
   }

@@ -7,28 +7,38 @@
 #include "engine/job.h"
 #include "engine/long_operation.h"
 #include "engine/tube.h"
+#include "engine/types/option_values.h"
 #include "engine/watch_list.h"
 
 namespace perennial::engine {
 
-// A connection as the engine sees it. It waits for at most one job at a time.
+// A connection as the engine sees it. A connection waits for at most one job at a time.
 struct Conn {
   ConnId id = 0;
   TubeId used = 0;
   WatchList watched;  // Does not change while the connection waits.
-  JobHeap reserved;   // By deadline, then id.
+  ReserveMode mode = ReserveMode::Fifo;
+  JobHeap reserved;  // By deadline, then id.
   bool producer = false;
   bool worker = false;
   bool half_closed = false;
-  bool closing = false;   // Closed, with tubes left to leave or reservations to give back.
-  bool uses_tube = true;  // Not any more when it is closing and has left all tubes.
+  bool closing = false;  // Closed, but tubes or reservations are left to be given up.
+  // Whether the attempts of a closing connection count: it did not say `quit`.
+  bool attempts_count = false;
+  bool uses_tube = true;  // False once a closing connection has left all its tubes.
 
   bool waiting = false;
-  std::optional<Nanos> wait_until;  // Of a waiting connection; none: for ever.
+  // The end of the wait of a waiting connection. Without a value the wait has no end.
+  std::optional<Nanos> wait_until;
+  JobFacts wait_with;  // What the reply to the wait tells of the job.
+  // More than 0: the connection waits with reserve-batch, for so many jobs.
+  uint32_t wait_batch = 0;
 
-  std::optional<LongOperation> operation;  // Only until it is done, or the connection is closed.
+  // The long operation that the connection has started and that is not done.
+  std::optional<LongOperation> operation;
 
-  uint32_t deadline_index = not_in_heap;  // Its place in the engine's heap of connections.
+  // The place of the connection in the engine's heap of connections.
+  uint32_t deadline_index = not_in_heap;
 };
 
 }  // namespace perennial::engine

@@ -7,12 +7,14 @@
 
 namespace perennial::engine {
 
-// The delayed jobs of a tube, the one that is due first on top: by deadline, then id. Owns none.
+// The delayed jobs of a tube, ordered by deadline and then by id. The object does not own the jobs.
 //
-// A kick that takes several turns must not meet a job that is delayed after it began, wherever its
-// deadline lies: a worker that takes a kicked job and releases it with a delay means that delay. So
-// a split keeps what comes after it in a heap of its own. After its end the two are joined job by
-// job, since all at once could take the loop too long; until they are, there is no other split.
+// A kick that takes several turns must not meet a job that was delayed after the kick began,
+// whatever the job's deadline: a worker that reserves a kicked job and releases it with a delay
+// expects that delay. A split therefore keeps the jobs that are pushed after it in a heap of their
+// own. When the split has ended, the two heaps are joined one job at a time, because joining
+// millions of jobs at once would block the event loop. There is no other split until the heaps are
+// joined.
 class DelayedJobs {
  public:
   size_t size() const { return jobs_.size() + later_.size(); }
@@ -25,12 +27,12 @@ class DelayedJobs {
   }
   bool holds(const Job& job) const { return jobs_.holds(job) || later_.holds(job); }
 
-  // REQUIRES: its order is its deadline; it is in no heap.
+  // REQUIRES: job.order is the deadline, and the job is in no heap.
   void push(Job& job) { (is_split_ ? later_ : jobs_).push(job.order, job.id, job); }
   // REQUIRES: holds(job).
   void remove(Job& job) { (jobs_.holds(job) ? jobs_ : later_).remove(job); }
 
-  // ---- A split.
+  // ---- Split of the jobs into those before and after the start of a kick.
   bool is_split() const { return is_split_; }
   bool may_split() const { return !is_split_ && is_joined(); }
   // REQUIRES: may_split().
@@ -38,7 +40,8 @@ class DelayedJobs {
     CHECK(may_split());
     is_split_ = true;
   }
-  // The first of those that were there when it was split. REQUIRES: is_split().
+  // Returns the first of the jobs that were delayed before the split, or null. REQUIRES:
+  // is_split().
   Job* first_of_before() const { return jobs_.empty() ? nullptr : jobs_.top().item; }
   void end_split() {
     is_split_ = false;
@@ -65,7 +68,8 @@ class DelayedJobs {
 
  private:
   JobHeap jobs_;
-  JobHeap later_;  // While split, what was delayed since; then, what is not joined yet.
+  // The jobs that were pushed since the split, and after its end those that are not joined yet.
+  JobHeap later_;
   bool is_split_ = false;
 };
 

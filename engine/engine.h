@@ -4,13 +4,16 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <queue>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "absl/container/btree_set.h"
 #include "absl/container/flat_hash_map.h"
 #include "engine/conn.h"
 #include "engine/cost.h"
@@ -18,6 +21,7 @@
 #include "engine/image.h"
 #include "engine/input.h"
 #include "engine/job_pool.h"
+#include "engine/key_table.h"
 #include "engine/listing.h"
 #include "engine/tube.h"
 #include "engine/tubes_by_name.h"
@@ -26,18 +30,20 @@
 
 namespace perennial::engine {
 
-// The job-state machine: every rule of the protocol about jobs, tubes and connections, and nothing
-// else. It has no clock, thread, file, socket or chance in it: the same inputs give the same
-// outputs.
+// The job-state machine: every rule of the protocol about jobs, tubes and connections. The engine
+// uses no clock, thread, file, socket or random number: the same inputs give the same outputs.
 //
-// Owns all jobs, tubes and connections, as it knows them. Never holds the bytes of a body.
+// Owns all jobs and tubes, and what the engine knows of each connection. Never holds the bytes of a
+// body.
 //
 // Invariants: a job is in exactly one heap, that of its state. No tube that is not paused has both
-// a ready job and a waiting connection. The cost of an input grows with the logarithm of what there
-// is, with the tubes that the connections watch that it concerns, and with the jobs it moves. What
-// may concern many, or move many, goes on over several turns, each of which ends soon after
-// moves_per_turn_max or cost_per_turn_max. A turn is all inputs of the same time, up to the next
-// Tick.
+// a ready job and a waiting connection.
+//
+// The cost of an input grows with the logarithm of the number of jobs, tubes and connections, with
+// the number of tubes that the connections concerned watch, and with the number of jobs that the
+// input moves. An operation that may move many jobs or visit many tubes goes on over several turns,
+// and each turn ends soon after transitions_per_turn_max or cost_per_turn_max. A turn is all inputs
+// of the same time, up to the next Tick.
 class Engine {
  public:
   explicit Engine(const Limits& limits);
@@ -45,49 +51,69 @@ class Engine {
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
-  // Decides. Appends to `out`. REQUIRES: now is not before that of any input before; a connection
-  // is Opened before, and not after it is Closed; none has two commands unanswered; no Quit
-  // and no Checkpoint.
+  // Applies one input and appends its transitions and replies to `out`.
+  //
+  // REQUIRES: input.now is not before the time of any earlier input. A connection is Opened before
+  // its first event, and has no event after it was Closed. A connection has no second command while
+  // one is unanswered. No Quit and no Checkpoint.
   void apply(const Input& input, Output& out);
 
-  // When a Tick is due, or one that does not go on; none while nothing waits for time. A time in
-  // the past: at once.
+  // When the next Tick with this `go_on` is due; no value while nothing waits for time. A time in
+  // the past means at once.
   std::optional<Nanos> next_deadline(bool go_on = true) const;
 
-  // ---- Start. Before the first apply(): all tubes, then pauses and jobs in any order, then
-  // finish_restore(). Each is refused with Corruption when it contradicts what was there before.
+  // ---- Start. Called before the first apply(): all tubes, then pauses and jobs in any order, then
+  // finish_restore(). Each returns Corruption when its argument contradicts what was restored
+  // earlier.
   Status restore_tube(TubeId tube, std::string_view name);
   Status restore_pause(const TubePaused& pause, Nanos now);
-  // A reserved job stays reserved, by nobody, until the Ticks after finish_restore() make it ready.
+  // A reserved job stays reserved, without a connection, until the Ticks after finish_restore()
+  // make it ready.
   Status restore_job(const JobRow& row, Nanos now);
-  // `next_id`: no id at or above it was ever given out. Ends the tubes that hold no job: a restart
-  // counts as every client leaving.
+  Status restore_key(const KeyStored& key, Nanos now);
+  Status restore_settings(const SettingsStored& settings);
+  // `next_id` is an id that was never given out, and neither was any above it. Ends the tubes that
+  // hold no job, because a restart counts as every client leaving.
   Status finish_restore(JobId next_id, Output& out);
 
-  // ---- What it holds.
+  // ---- State.
   JobId next_id() const { return next_id_; }
   size_t job_count() const { return jobs_.size(); }
   StateCounts state_counts() const { return counts_; }
   uint64_t jobs_damaged() const { return jobs_damaged_; }
-  // How long the answers to list-tubes and list-tubes-watched would be.
+  // The sizes of the answers to list-tubes and list-tubes-watched.
   NamesSize tubes_size() const { return {tube_list_.size(), name_bytes_}; }
   NamesSize watched_size(ConnId conn) const;
-  // About, in bytes.
+  // What a connection has, for whoever judges what it may do.
+  const std::string& used_tube(ConnId conn) const;
+  bool watches(ConnId conn, std::string_view tube) const;
+  std::vector<const std::string*> watched_tubes(ConnId conn) const;
+  // Whether the connection has reserved the job.
+  bool holds(ConnId conn, JobId job) const;
+  // The tubes of the jobs that it has reserved, one for each job.
+  std::vector<const std::string*> held_tubes(ConnId conn) const;
+  bool is_waiting(ConnId conn) const;
+  // Null: there is no such job.
+  const std::string* tube_of_job(JobId job) const;
+  // An estimate of the memory that the engine uses, in bytes.
   size_t memory_bytes() const;
-  // About how many bytes a command has in its answer that lists tubes; of any other 0.
+  // An estimate of the bytes of the answer to a command that lists tubes or jobs; 0 for any other
+  // command.
   size_t listed_bytes(ConnId conn, const Command& command) const;
   Image image() const;
-  // Recounts everything from scratch and stops the process at the first difference. For tests.
+  // Recounts everything from scratch and aborts the process at the first difference. For tests.
   void check() const;
 
  private:
   struct Visitor;
 
-  // -- One function per event and per command; commands that answer are given their connection.
-  // A command's is an overload of run(): what wants one of the table has to define it.
+  // -- One function per event and per command. The function of a command is an overload of run(),
+  // so a command in the table without one does not compile. Functions that answer take the
+  // connection.
   void on_opened(ConnId conn);
-  void on_closed(Conn& conn);
+  void on_closed(Conn& conn, const Closed& closed);
   void on_half_closed(Conn& conn);
+  void on_wait_aborted(Conn& conn);
   void on_tick(const Tick& tick);
   void on_damaged(JobId id);
   void run(Conn& conn, const Put& put);
@@ -98,6 +124,7 @@ class Engine {
   void run(Conn& conn, const PeekReady& peek);
   void run(Conn& conn, const PeekDelayed& peek);
   void run(Conn& conn, const PeekBuried& peek);
+  void run(Conn& conn, const PeekReserved& peek);
   void run(Conn& conn, const Reserve& reserve);
   void run(Conn& conn, const ReserveWithTimeout& reserve);
   void run(Conn& conn, const ReserveJob& reserve);
@@ -117,17 +144,148 @@ class Engine {
   void run(Conn& conn, const ListTubeUsed& list);
   void run(Conn& conn, const ListTubesWatched& list);
   void run(Conn& conn, const PauseTube& pause);
+  void run(Conn& conn, const PutBatch& batch);
+  // `tubes`: that of each item.
+  void put_items(Conn& conn, const PutBatch& batch, std::span<Tube* const> tubes);
+  void run(Conn& conn, const PutBatchRefused& batch);
+  void run(Conn& conn, const ReserveBatch& reserve);
+  void run(Conn& conn, const DeleteBatch& batch);
+  void run(Conn& conn, const TouchBatch& batch);
+  void run(Conn& conn, const FlushTube& flush);
+  void run(Conn& conn, const ListJobs& list);
+  void run(Conn& conn, const SetJob& set);
+  void run(Conn& conn, const SetTube& set);
+  void run(Conn& conn, const MoveTube& move);
+  void run(Conn& conn, const SetReserveMode& set);
+  void run(Conn& conn, const Drain& drain);
+  void run(Conn& conn, const Undrain& undrain);
   void run(Conn& conn, const Malformed& malformed);
-  void wait_or_reserve(Conn& conn, std::optional<uint32_t> timeout_s);
-  void answer_found(Conn& conn, const Job* job);
+  // How a reservation waits, and what its reply tells.
+  struct Wait {
+    std::optional<Nanos> timeout;  // Without a value the wait has no end.
+    JobFacts with = {};
+    uint32_t batch = 0;  // As Conn::wait_batch.
+  };
+  void wait_or_reserve(Conn& conn, const Wait& wait);
+  void answer_found(Conn& conn, const Job* job, const JobFacts& with);
+  JobReply job_reply(Word word, const Job& job, const JobFacts& with) const;
+  JobStats stats_of(const Job& job) const;
+  JobStats::More more_of(const Job& job) const;
+  const Job* holder_of(std::string_view tube, std::string_view key);
 
   // -- Jobs.
   Job* find_job(JobId id);
-  // The job, if this connection holds it.
+  // Returns the job if this connection has reserved it, otherwise null.
   Job* find_reserved(const Conn& conn, JobId id);
-  // The one place that edits heaps, counters and transitions of a job that is there. `order`
-  // becomes the job's: a deadline, a bury sequence, or 0.
+  // Returns the job if this connection may delete or change it: nobody else has reserved it.
+  Job* find_free(const Conn& conn, JobId id);
+  bool has_space(size_t jobs) const;
+  // The name of the tube that a put goes to.
+  const std::string& put_tube(const Conn& conn, const std::string& batch_tube,
+                              const Put& put) const;
+  bool is_draining(std::string_view tube) const;
+  // Why a put into the tube is refused: Draining, OutOfMemory, or nothing.
+  std::optional<Word> put_refusal(std::string_view tube, size_t jobs, size_t keys) const;
+  JobId add_job(Tube& tube, const Put& put);
+  // What becomes of the key of a job that leaves.
+  enum class KeyEnd : uint8_t { Cooldown, Free };
+  // Deletes the job. The caller ends its tube if that is unused then.
+  void remove(Job& job, KeyEnd key_end, bool promised);
+  bool remove_for(Conn& conn, JobId id);
+  bool touch(Conn& conn, JobId id, Nanos left);
+  JobRow row_of(const Job& job) const;
+  static Nanos deadline_margin(Nanos ttr);
+  // The delay and the ttr, with what is below a second.
+  Nanos delay_of(const Job& job) const;
+  Nanos ttr_of(const Job& job) const;
+  void set_delay(Job& job, Nanos delay);
+  void set_ttr(Job& job, Nanos ttr);
+  // Moves the job to another tube, which is stored. Frees its key, whose scope is the tube.
+  void put_into(Job& job, Tube& to);
+
+  // -- Optional fields. Null: the job has none.
+  JobFields* fields_of(const Job& job) { return job.has_fields ? *fields_.find(job.id) : nullptr; }
+  const JobFields* fields_of(const Job& job) const {
+    return const_cast<Engine*>(this)->fields_of(job);
+  }
+  JobFields& make_fields(Job& job);
+  // Drops the fields if none of them is set.
+  void drop_empty_fields(Job& job);
+  void drop_fields(Job& job);
+  void set_fields(Job& job, const PutOptions& options, const Tube& tube);
+
+  // -- The end of an attempt. attempts.cc
+  // What becomes of a job that comes back.
+  struct Return {
+    enum class To : uint8_t { Ready, Delayed, Dead, Expired } to;
+    Nanos delay = 0;
+  };
+  // Counts the attempt if it `counts`. `delay`: the one that was asked for.
+  Return end_attempt(Job& job, bool counts, Nanos delay);
+  void give_back(Job& job, const Return& how, bool promised);
+  void kicked(Job& job);
+  void die(Job& job, bool promised);
+  void expire(Job& job);
+  // Moves a job that is dead or has expired. Returns false if no tube for it can be had.
+  bool move_to_dead_tube(Job& job, bool promised);
+  uint32_t tries_of(const Job& job) const;
+  Backoff backoff_of(const Job& job) const;
+  const std::string& dead_tube_of(const Job& job) const;
+  void tick_expiries();
+  Job* next(const Expiring& jobs);
+  void step(const Expiring& jobs, Job& job);
+
+  // -- Keys. keys.cc
+  // The entry of a key that is not free now.
+  const KeyTable::Entry* taken_key(std::string_view tube, std::string_view key) const;
+  // Returns the job that has the key of the put, if there is one, and counts it.
+  std::optional<Duplicate> find_duplicate(const std::string& tube, const Put& put);
+  void hold_key(const Job& job);
+  void end_key(Job& job, KeyEnd key_end);
+  void give_up_key(Job& job);
+  void store_key(const std::string& tube, const std::string& key, const KeyTable::Entry& entry);
+  void free_key(const std::string& tube, const std::string& key);
+  void tick_keys();
+  // Corruption: a key that is held has no job, or a job does not hold its key.
+  Status check_restored_keys();
+
+  // -- Concurrency keys.
+  // Null: the job has none.
+  const ConcurrencyKey* concurrency_of(const Job& job) const;
+  // Adds the job, which is ready or reserved, to the groups of its tube, or removes it.
+  void enter_group(Tube& tube, Job& job, const ConcurrencyKey& key);
+  void leave_group(Tube& tube, Job& job, const ConcurrencyKey& key);
+  bool is_parked(const Job& job) const;
+
+  // -- Settings. settings.cc
+  TubeSettings settings_of(std::string_view tube) const;
+  void apply_settings(Tube& tube);
+  void take_from_rate(Tube& tube);
+  void refill_later(Tube& tube);
+  void tick_rates();
+  // A reservation has ended: its tube may be below its limit now. Or a job has made way for others
+  // of its concurrency key.
+  void on_slot_freed(const Tube& tube);
+  void serve_freed_slots();
+  // The one place that edits heaps, counters and transitions of an existing job that stays. `edit`
+  // changes the job, which is in no heap meanwhile.
+  template <typename Edit>
+  void change(Job& job, bool promised, Edit edit) {
+    const JobState before = job.state;
+    leave(job);
+    edit();
+    enter(job);
+    ++transitions_;
+    out_->transitions.emplace_back(JobMoved{job.id, before, row_of(job), promised});
+  }
+  // `order` becomes the job's order: a deadline, a bury sequence, or 0.
   void move(Job& job, JobState to, uint64_t order, bool promised);
+  // Makes the job ready in another tube, which is stored.
+  void move_to_tube(Job& job, Tube& to, bool promised);
+  static bool allows(const SetJob& set, const Job& job);
+  void edit(Job& job, const SetJob& set, Tube* to);
+  // When the job expires while it is in its state; 0: never.
+  Nanos expiry_of(const Job& job) const;
   void move_to_ready(Job& job, bool promised);
   void bury(Job& job, bool promised);
   void leave(Job& job);
@@ -136,33 +294,55 @@ class Engine {
   void make_producer(Conn& conn);
   JobId take_id();
   void reserve(Conn& conn, Job& job);
-  // Gives the ready job on top to the connection that has waited longest: hand_out() if the tube
-  // has both and is not paused, serve() without asking.
+  bool has_expired(const Job& job) const;
+  // serve() gives the first ready job to the connection that has waited longest, or the first jobs
+  // to one that waits for a batch. It requires a ready job and a waiting connection. hand_out()
+  // serves until the tube lacks one of them, unless it is paused.
   void hand_out(Tube& tube);
   void serve(Tube& tube);
-  bool turn_is_over() const { return moves_ >= limits_.moves_per_turn_max || cost_is_spent(); }
-  // What moves no job looks at this only, and need not wait for the disk.
+  // `served`: the tube that is being served, which may be a paused one whose pause is about to end.
+  std::unique_ptr<JobsReserved> reserve_batch(Conn& conn, uint32_t count, const JobFacts& with,
+                                              const Tube* served = nullptr);
+  bool turn_is_over() const {
+    return transitions_ >= limits_.transitions_per_turn_max || cost_is_spent();
+  }
+  // Work that moves no job checks only this bound, because it need not wait for the disk.
   bool cost_is_spent() const { return cost_ >= limits_.cost_per_turn_max; }
 
   // -- Connections.
   Conn& conn_of(ConnId id);
   const Conn& conn_of(ConnId id) const { return const_cast<Engine*>(this)->conn_of(id); }
-  void start_waiting(Conn& conn, std::optional<Nanos> until);
+  void start_waiting(Conn& conn, const Wait& wait);
   void stop_waiting(Conn& conn);
+  // Ends the wait without a job.
+  void end_wait(Conn& conn);
+  void answer_no_job(const Conn& conn, bool is_batch);
   // Puts the connection's next deadline into the heap of connections.
   void schedule(Conn& conn);
   bool deadline_soon(const Conn& conn) const;
-  Job* best_ready(const Conn& conn);
+  // Returns the job that the connection may reserve next, or null.
+  Job* best_ready(Conn& conn);
+  // A tube with a job that may be reserved, and its place among the watched tubes.
+  struct Choice {
+    Tube* tube = nullptr;
+    uint32_t place = 0;
+  };
+  // Whether the connection is to be served from `one`, and not from `other`.
+  static bool comes_before(const Conn& conn, const Choice& one, const Choice& other);
+  // Called before a choice by weight. `served`: as in reserve_batch().
+  void begin_choice(Conn& conn, const Tube* served);
+  // Called when the connection gets a job because it asked for any.
+  void count_share(Conn& conn, TubeId tube);
   void leave_next_tube(Conn& conn);
   void set_using(Conn& conn, Tube& tube);
   void add_watch(Conn& conn, Tube& tube);
-  // `link` is one of its own.
-  void drop_watch(Conn& conn, Tube& tube);
+  // REQUIRES: the connection watches the tube.
+  void remove_watch(Conn& conn, Tube& tube);
 
-  // -- Long operations: long_operation.h says what each function does.
+  // -- Long operations. long_operation.h describes each function.
   void start(Conn& conn, LongOperation operation);
   void go_on(Conn& conn);
-  // The connection is closed: its operation, if it has one, ends where it is.
+  // Ends the operation of a closing connection where it is, if there is one.
   void abandon(Conn& conn);
   void give_back_later(Conn& conn);
   void time_out(Conn& conn);
@@ -179,6 +359,16 @@ class Engine {
   static Job* next(const GivingBack& closed);
   void step(const GivingBack& closed, Job& job);
   void finish(const GivingBack& closed);
+  Job* next(Flushing& flush);
+  bool begin(Flushing& flush);
+  bool begin(Moving& move);
+  Job* next(Walk& walk);
+  Job* next(Moving& move);
+  void step(Flushing& flush, Job& job);
+  void step(Moving& move, Job& job);
+  void finish(const Flushing& flush);
+  void finish(const Moving& move);
+  static bool has_any(const Tube& tube, StateSet states);
   Job* next(const TimingOut& reservations);
   Job* next(const EndingDelays& delays);
   void step(const TimingOut& reservations, Job& job);
@@ -188,17 +378,20 @@ class Engine {
   Tube& tube_of(TubeId id) { return *tubes_[id]; }
   const Tube& tube_of(TubeId id) const { return *tubes_[id]; }
   Tube* find_tube(std::string_view name);
-  // The tube of that name, made if need be; none when there are too many.
-  Tube* take_tube(std::string_view name);
+  // Returns the tube of that name and makes it if there is none. Returns null when there are too
+  // many tubes.
+  Tube* find_or_make_tube(std::string_view name);
   Tube& make_tube(TubeId id, std::string_view name);
-  TubeId take_tube_id();
-  // Gives it a row, if it has none.
+  TubeId next_tube_id();
+  // Gives the tube a row on disk, if it has none.
   void store_tube(Tube& tube);
-  // Ends it, if nothing refers to it any more.
+  // Ends the tube if it has no job, user or watcher any more.
   void end_if_unused(Tube& tube);
   void end_pause(Tube& tube);
   void schedule_delayed(Tube& tube);
-  void note_ready(const Tube& tube) { has_ready_[tube.id] = !tube.paused() && !tube.ready.empty(); }
+  void update_has_ready(const Tube& tube) {
+    has_ready_[tube.id] = !tube.paused() && tube.has_servable();
+  }
 
   // -- Listings in parts.
   void list(ConnId asker, ConnId watcher);
@@ -219,6 +412,8 @@ class Engine {
 
   // -- For check().
   void check_jobs() const;
+  void check_fields(const Image& all) const;
+  void check_groups(const Image& all) const;
   void check_tubes() const;
   void check_conns() const;
   bool is_in_its_heap(const Job& job) const;
@@ -227,32 +422,47 @@ class Engine {
 
   JobPool pool_;
   IdMap<Job*> jobs_;
+  IdMap<JobFields*> fields_;  // Owned.
+  // The jobs that expire and are ready or delayed.
+  absl::btree_set<std::pair<Nanos, JobId>> expiries_;
+  KeyTable keys_;
+  std::map<std::string, TubeSettings, std::less<>> settings_;  // By the name of the tube.
   JobId next_id_ = 1;
-  JobId id_limit_ = 1;  // The last NextIdRaised.
+  JobId id_limit_ = 1;  // What the last NextIdRaised said.
   uint64_t next_bury_order_ = 1;
 
-  std::vector<std::unique_ptr<Tube>> tubes_;  // By id; freed ids are empty.
+  // Indexed by id. The entry of a free id is null.
+  std::vector<std::unique_ptr<Tube>> tubes_;
   std::priority_queue<TubeId, std::vector<TubeId>, std::greater<>> free_tube_ids_;
   TubesByName tubes_by_name_;
   // protocol.txt, "list-tubes", in beanstalkd's order: by creation, and the last one takes the
   // place of one that ends.
   std::vector<Tube*> tube_list_;
-  size_t name_bytes_ = 0;  // Of their names.
-  // By id: whether a job may be reserved from it. A bit each, so that a connection that watches
-  // very many tubes finds the few that count.
+  size_t name_bytes_ = 0;  // The sum of the lengths of the names in tube_list_.
+  // Indexed by tube id: whether a job may be reserved from the tube. One bit for each tube, so that
+  // a connection that watches very many tubes quickly finds the few with a ready job.
   std::vector<bool> has_ready_;
-  IndexedHeap<Tube, &Tube::delayed_index> tubes_by_delay_;  // Their soonest delayed job.
-  IndexedHeap<Tube, &Tube::pause_index> tubes_by_pause_;    // The ends of their pauses.
+  // By the deadline of the soonest delayed job.
+  IndexedHeap<Tube, &Tube::delayed_index> tubes_by_delay_;
+  // By the end of the pause.
+  IndexedHeap<Tube, &Tube::pause_index> tubes_by_pause_;
+  // Those whose rate is spent, by the time of the next reservation.
+  IndexedHeap<Tube, &Tube::rate_index> tubes_by_rate_;
+  std::vector<TubeId> freed_slots_;  // Tubes that are served at the end of the input.
 
   absl::flat_hash_map<ConnId, std::unique_ptr<Conn>> conns_;
   IndexedHeap<Conn, &Conn::deadline_index> conns_by_deadline_;
-  size_t watched_bytes_ = 0;  // Of the watch lists of all of them.
+  size_t watched_bytes_ = 0;  // The memory of all watch lists.
   // Connections whose operation did not fit into a turn, oldest first.
   std::vector<ConnId> left_over_;
-  std::deque<ConnId> leaving_;                      // Closing connections that have tubes to leave.
-  std::deque<Listing> listings_;                    // The first may have begun.
-  std::vector<ConnId> list_askers_;                 // Of the listing of all that has not begun.
-  std::vector<std::unique_ptr<Tube>> ended_tubes_;  // While a listing is made that may name them.
+  // Closing connections that still have tubes to leave.
+  std::deque<ConnId> leaving_;
+  // Only the first may have begun.
+  std::deque<Listing> listings_;
+  // Who asked for the listing of all tubes that has not begun.
+  std::vector<ConnId> list_askers_;
+  // Kept until the current listing, which may name these tubes, is complete.
+  std::vector<std::unique_ptr<Tube>> ended_tubes_;
 
   bool draining_ = false;
   StateCounts counts_;
@@ -265,12 +475,17 @@ class Engine {
   uint64_t waiting_ = 0;
   uint64_t total_connections_ = 0;
   uint64_t jobs_damaged_ = 0;
+  uint64_t jobs_duplicate_ = 0;
+  uint64_t jobs_dead_ = 0;
+  uint64_t jobs_expired_ = 0;
+  uint64_t jobs_parked_ = 0;
+  Nanos restored_at_ = 0;
 
-  // Of the input being applied.
+  // The input that is being applied, and the turn that it belongs to.
   Nanos now_ = 0;
-  bool room_ = true;
-  uint32_t moves_ = 0;  // And of those before it in its turn.
-  uint64_t cost_ = 0;   // Likewise, without that of moves.
+  bool accepts_puts_ = true;
+  uint32_t transitions_ = 0;  // The transitions of this turn.
+  uint64_t cost_ = 0;         // The cost of this turn, without its transitions.
   Output* out_ = nullptr;
 };
 

@@ -12,9 +12,10 @@ namespace perennial::engine {
 
 inline constexpr uint32_t not_in_heap = UINT32_MAX;
 
-// A sequence that grows without ever moving much: past the first chunk nothing is copied. The first
-// one grows by doubling, so that ten thousand short sequences stay small. A whole chunk of a heap
-// is so large that it goes back to the kernel when it is freed: job_pool.h.
+// A sequence that grows in small steps: past the first chunk no element is copied. The first chunk
+// grows by doubling, so that ten thousand short sequences stay small. A std::vector was rejected,
+// because its growth copies all elements and blocks the loop. A full chunk of a heap is so large
+// that the allocator returns it to the kernel when it is freed (job_pool.h).
 template <typename T>
 class ChunkedVector {
  public:
@@ -31,7 +32,8 @@ class ChunkedVector {
   void pop_back() {
     --size_;
     if (size_ == 0 && capacity_ > kept_capacity) return release(0);
-    // One empty chunk is kept, so that going back and forth over a border costs nothing.
+    // One empty chunk is kept, so that a size that goes up and down across a chunk's border does
+    // not allocate.
     const size_t needed = (size_ + chunk_mask) >> chunk_bits;
     if (chunks_.size() > needed + 1) release(needed + 1);
   }
@@ -41,7 +43,8 @@ class ChunkedVector {
   static constexpr size_t chunk_size = size_t{1} << chunk_bits;
   static constexpr size_t chunk_mask = chunk_size - 1;
   static constexpr size_t first_capacity = 4;
-  // What an empty sequence keeps, so that one that is filled and emptied in turn allocates nothing.
+  // The capacity that an empty sequence keeps, so that one that is filled and emptied in turn does
+  // not allocate.
   static constexpr size_t kept_capacity = 64;
 
   void grow() {
@@ -68,9 +71,10 @@ class ChunkedVector {
   size_t capacity_ = 0;
 };
 
-// A heap of pointers with the smallest (key, tie) on top. Each item knows its place, in the member
-// that `Index` names, so that any item is removed or moved in a logarithm. Does not own the items.
-// Four children a node: half the levels of a binary heap, and each level is one cache line's walk.
+// A heap of pointers with the smallest (key, tie) on top. Each item stores its place in the member
+// that `Index` names, so that removing or updating any item takes logarithmic time. The heap does
+// not own its items. A node has four children, which halves the levels of a binary heap; the
+// children of a node are adjacent in memory.
 template <typename T, uint32_t T::*Index>
 class IndexedHeap {
  public:
@@ -88,9 +92,9 @@ class IndexedHeap {
   bool empty() const { return entries_.empty(); }
   // REQUIRES: !empty().
   const Entry& top() const { return entries_[0]; }
-  // The cheapest to remove. REQUIRES: !empty().
+  // The entry that is cheapest to remove. REQUIRES: !empty().
   const Entry& last() const { return entries_[size() - 1]; }
-  // In no particular order.
+  // Visits the items in no particular order.
   template <typename Visit>
   void for_each(Visit visit) const {
     for (size_t i = 0; i < size(); ++i) visit(*entries_[i].item);
@@ -127,7 +131,7 @@ class IndexedHeap {
     sift(item.*Index);
   }
 
-  // Counts whether every entry is in its place; for Engine::check().
+  // Checks that every entry is in its place. For Engine::check().
   void check() const {
     for (size_t i = 0; i < size(); ++i) {
       CHECK(entries_[i].item->*Index == i);

@@ -36,6 +36,15 @@ struct Fold {
     CHECK(raised.next_id > image.id_limit);
     image.id_limit = raised.next_id;
   }
+  void operator()(const KeyStored& key) const { image.keys[{key.tube, key.key}] = key; }
+  void operator()(const KeyFreed& key) const { CHECK(image.keys.erase({key.tube, key.key}) == 1); }
+  void operator()(const SettingsStored& stored) const {
+    if (stored.settings == TubeSettings{}) {
+      image.settings.erase(stored.tube);
+    } else {
+      image.settings[stored.tube] = stored.settings;
+    }
+  }
 };
 
 }  // namespace

@@ -9,18 +9,21 @@
 
 namespace perennial::engine {
 
-// What of the engine's state is kept on disk. The engine gives it, folding its transitions gives
-// the same, and so does loading what was stored: tests compare the three.
+// The part of the engine's state that is kept on disk. Engine::image(), folding all transitions,
+// and loading what was stored give the same image. Tests compare the three.
 struct Image {
   std::map<JobId, JobRow> jobs;
-  std::map<TubeId, std::string> tubes;               // Those with a job or a pause.
-  std::map<TubeId, std::pair<Nanos, Nanos>> pauses;  // Length and end.
-  JobId id_limit = 1;                                // See NextIdRaised.
+  std::map<TubeId, std::string> tubes;                            // The tubes that have a row.
+  std::map<TubeId, std::pair<Nanos, Nanos>> pauses;               // Length and end.
+  JobId id_limit = 1;                                             // See NextIdRaised.
+  std::map<std::pair<std::string, std::string>, KeyStored> keys;  // By tube and key.
+  std::map<std::string, TubeSettings> settings;                   // By the name of the tube.
 
   bool operator==(const Image&) const = default;
 };
 
-// Applies one transition. REQUIRES (and checks): it starts from the state that `image` is in.
+// Applies one transition. REQUIRES (and checks): the transition starts from the state that `image`
+// has.
 void fold(Image& image, const Transition& transition);
 
 }  // namespace perennial::engine

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <variant>
 #include <vector>
 
@@ -12,44 +13,61 @@
 
 namespace perennial::engine {
 
-// Past each of these a client gets OUT_OF_MEMORY and nothing else suffers. 0 is no limit where it
-// says so.
+// Limits of the engine. Beyond a count of jobs, tubes, watched tubes or reservations the client
+// gets OUT_OF_MEMORY, and no other client is affected. 0 means no limit where the comment says so.
 struct Limits {
-  uint64_t jobs_max = 0;  // 0: none.
+  uint64_t jobs_max = 0;  // 0: no limit.
   uint32_t tubes_max = 1'000'000;
   uint32_t watched_max = 100'000;   // Tubes, per connection.
   uint32_t reserved_max = 100'000;  // Jobs, per connection.
-  // From so many moves on in one turn, which is all inputs of the same time up to the next Tick, a
-  // kick, a connection's end and a Tick move no more; what is left is due at once. At least 1.
-  uint32_t moves_per_turn_max = 10'000;
-  // The same for what else they cost, in the unit of Output::cost, and for listings. At least 1.
+  uint64_t keys_max = 0;            // Held or in a cooldown. 0: no limit.
+  uint32_t settings_max = 10'000;   // Tubes with settings of their own.
+  // What a tube without a setting of its own has. The longest pattern that fits counts.
+  std::vector<TubeDefaults> tube_defaults = {};
+  // Whether statistics show what extensions add.
+  bool has_extensions = true;
+  // When a turn has moved this many jobs, kicks, the ends of connections and Ticks move no more in
+  // that turn. What is left is due at once, in the next turn. At least 1.
+  uint32_t transitions_per_turn_max = 10'000;
+  // The same bound for the other costs of a turn, in the unit of Output::cost. It applies to
+  // listings, too. At least 1.
   uint64_t cost_per_turn_max = 500'000;
-  // A listing of more tubes is given in parts of so many, in the turns after. At least 1.
+  // A listing of more tubes than this is given in parts of this many tubes, in the turns that
+  // follow. At least 1.
   uint32_t names_per_part_max = 4'096;
+  // The bytes of jobs in one reply to reserve-batch, after which it takes no further one.
+  uint64_t batch_reply_bytes_max = 4 << 20;
   // How many ids one NextIdRaised makes available. At least 1.
   uint32_t id_block = 10'000;
 };
 
 // What happens to the engine besides commands.
-struct Opened {};      // A client connected.
-struct Closed {};      // It is gone: its reservations become ready.
-struct HalfClosed {};  // It will send nothing more, but still reads: a waiting reserve times out.
-struct Tick {          // Time has passed: next_deadline() has come, or may have.
-  // With what may be millions of moves: delays that are over, and what turns before left over of a
-  // kick or of a connection's end.
+struct Opened {};  // A client has connected.
+// The client is gone: its reserved jobs become ready.
+struct Closed {
+  bool after_quit = false;  // The client has said so, and none of its attempts is counted.
+};
+// The client has sent a further line while it waits with `abort:yes`.
+struct WaitAborted {};
+struct HalfClosed {};  // The client sends no more but still reads: a waiting reserve times out.
+struct Tick {          // Time has passed, possibly up to next_deadline().
+  // Whether to continue what may move millions of jobs: delays that are over, and the kicks and
+  // ends of connections that earlier turns have left over.
   bool go_on = true;
 };
-struct Drain {};  // From here on put is refused. There is no way back, as in beanstalkd.
-struct Damaged {  // This job's body cannot be read: bury it.
+// SIGUSR1: every later put is refused, until `undrain`.
+struct DrainSignal {};
+struct Damaged {  // The body of this job cannot be read: the job is buried.
   JobId id;
 };
 
-using Event = std::variant<Opened, Closed, HalfClosed, Tick, Drain, Damaged, Command>;
+using Event =
+    std::variant<Opened, Closed, WaitAborted, HalfClosed, Tick, DrainSignal, Damaged, Command>;
 
 struct Input {
-  Nanos now = 0;     // Never goes back.
-  ConnId conn = 0;   // Whose event it is; 0 with Tick, Drain and Damaged.
-  bool room = true;  // Whether there is room, on disk and in memory, for another job.
+  Nanos now = 0;             // Never less than that of an earlier input.
+  ConnId conn = 0;           // The connection of the event; 0 for Tick, DrainSignal and Damaged.
+  bool accepts_puts = true;  // Whether disk and memory have space for another job.
   Event event;
 };
 
@@ -58,23 +76,23 @@ struct ConnReply {
   Reply reply;
 };
 
-// A part of a listing that is too long for one turn. The connections get no other reply between its
-// first and its last, which ends the reply.
+// A part of a listing that is too long for one turn. Between the first and the last part the
+// connections get no other reply. The last part ends the reply.
 struct NamesPart {
   std::vector<ConnId> conns;
-  NamesSize size;  // Of all parts together.
+  NamesSize size;  // The size of all parts together.
   TubeNames names = {};
   bool is_first = false;
   bool is_last = false;
 };
 
-// What an input led to, in the order in which it happened. Reused from turn to turn: apply()
-// appends.
+// The results of an input, in the order in which they happened. apply() appends, so that one Output
+// serves all inputs of a turn.
 struct Output {
   std::vector<Transition> transitions;
   std::vector<ConnReply> replies;
   std::vector<NamesPart> names_parts;
-  // What it cost: cost.h. Nothing for what every input costs.
+  // What the input cost beyond the fixed cost of every input: cost.h.
   uint64_t cost = 0;
 
   void clear() {

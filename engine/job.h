@@ -12,7 +12,7 @@ struct Job {
   Nanos created = 0;
   // Delayed and reserved: the deadline. Buried: the bury sequence. Ready: 0.
   uint64_t order = 0;
-  ConnId holder = 0;  // Reserved: whose. Otherwise 0.
+  ConnId holder = 0;  // The connection of a reserved job. Otherwise 0.
   TubeId tube = 0;
   uint32_t priority = 0;
   uint32_t delay_s = 0;
@@ -25,13 +25,14 @@ struct Job {
   uint32_t kicks = 0;
   uint32_t heap_index = not_in_heap;
   JobState state = JobState::Ready;
+  bool has_fields = false;  // The engine keeps the optional fields of few jobs in a table.
 };
 static_assert(sizeof(Job) == 80);
 
 using JobHeap = IndexedHeap<Job, &Job::heap_index>;
 
-// Between memory and the row that is kept. A reservation's deadline and holder end with the
-// process.
+// Conversions between a job in memory, without its optional fields, and its row on disk. The
+// deadline and the holder of a reservation are not kept: they end with the process.
 JobRow to_row(const Job& job);
 Job from_row(const JobRow& row);
 

@@ -40,6 +40,8 @@ Job* JobPool::take(const Job& job) {
   if (chunk->used == 0) --empty_count_;
   Chunk::Slot* const slot = chunk->free;
   if (slot->next_free == nullptr) {
+    // full() decides in which list a chunk is, so the chunk leaves its list before the last slot is
+    // taken, and joins the other list after it.
     unlink(chunk);
     chunk->free = nullptr;
     link(chunk);

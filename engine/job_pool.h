@@ -6,9 +6,9 @@
 
 namespace perennial::engine {
 
-// Owns the memory of all jobs, in aligned chunks: no header per job, and a chunk whose jobs are all
-// gone is given back, so that memory follows the number of jobs down as well as up. Chunks are so
-// large that an allocator gives each back to the kernel by itself.
+// Owns the memory of all jobs, in aligned chunks. There is no header per job. A chunk whose jobs
+// are all released is freed, so that memory follows the number of jobs down as well as up. A chunk
+// is so large that the allocator maps it separately and returns it to the kernel.
 class JobPool {
  public:
   JobPool() = default;
@@ -16,7 +16,7 @@ class JobPool {
   JobPool& operator=(const JobPool&) = delete;
   ~JobPool();
 
-  // The pointer stays good until release().
+  // Copies the job into the pool. The pointer is valid until release().
   Job* take(const Job& job);
   void release(Job* job);
 
@@ -30,9 +30,9 @@ class JobPool {
   void unlink(Chunk* chunk);
   Chunk* add_chunk();
 
-  Chunk* open_ = nullptr;   // A list of the chunks that have room.
+  Chunk* open_ = nullptr;   // A list of the chunks with a free slot.
   Chunk* full_ = nullptr;   // A list of the others.
-  size_t empty_count_ = 0;  // Chunks without a job: at most one is kept.
+  size_t empty_count_ = 0;  // The chunks without a job. At most one is kept.
   size_t chunk_count_ = 0;
 };
 

@@ -1,8 +1,10 @@
-// The life of a job: put, delete, release, bury, touch, kick-job, and the moves between states.
+// The commands about one job: put, delete, release, bury, touch, kick-job, set-job. And the
+// transitions between states.
 
 #include <algorithm>
 
 #include "engine/engine.h"
+#include "engine/later.h"
 
 namespace perennial::engine {
 namespace {
@@ -34,42 +36,76 @@ void Engine::make_producer(Conn& conn) {
   ++producers_;
 }
 
+bool Engine::has_space(size_t jobs) const {
+  return accepts_puts_ && (limits_.jobs_max == 0 || jobs_.size() + jobs <= limits_.jobs_max);
+}
+
+const std::string& Engine::put_tube(const Conn& conn, const std::string& batch_tube,
+                                    const Put& put) const {
+  if (put.options && !put.options->tube.empty()) return put.options->tube;
+  return batch_tube.empty() ? tube_of(conn.used).name : batch_tube;
+}
+
+std::optional<Word> Engine::put_refusal(std::string_view tube, size_t jobs, size_t keys) const {
+  if (draining_ || is_draining(tube)) return Word::Draining;
+  const bool has_keys = limits_.keys_max == 0 || keys_.size() + keys <= limits_.keys_max;
+  if (!has_space(jobs) || (keys > 0 && !has_keys)) return Word::OutOfMemory;
+  return std::nullopt;
+}
+
 void Engine::run(Conn& conn, const Put& put) {
   make_producer(conn);
-  // What is refused from here on costs an id, as in beanstalkd, whose jobs have theirs from the
-  // header on.
-  const JobId id = take_id();
-  if (draining_) return answer(conn, Word::Draining);
-  if (!room_ || (limits_.jobs_max > 0 && jobs_.size() >= limits_.jobs_max)) {
-    return answer(conn, Word::OutOfMemory);
+  static const std::string no_tube;
+  const std::string& name = put_tube(conn, no_tube, put);
+  // A producer that has lost its answer gets it even where no put is accepted.
+  if (const auto duplicate = find_duplicate(name, put)) return answer(conn, *duplicate);
+  const std::optional<Word> refusal = put_refusal(name, 1, put.options && put.options->key ? 1 : 0);
+  Tube* tube = nullptr;
+  if (!refusal) {
+    const bool is_named = put.options && !put.options->tube.empty();
+    tube = is_named ? find_or_make_tube(name) : &tube_of(conn.used);
   }
+  if (tube == nullptr) {
+    // A put that is refused uses up an id. So it does in beanstalkd, which gives a job its id when
+    // the header is read.
+    take_id();
+    return answer(conn, refusal.value_or(Word::OutOfMemory));
+  }
+  answer(conn, NumberReply{Word::Inserted, add_job(*tube, put)});
+  hand_out(*tube);
+}
+
+JobId Engine::add_job(Tube& tube, const Put& put) {
+  const JobId id = take_id();
   if (id >= id_limit_) {
     id_limit_ = id + limits_.id_block;
     out_->transitions.emplace_back(NextIdRaised{id_limit_});
   }
-
-  Tube& tube = tube_of(conn.used);
   store_tube(tube);
+  const bool has_ttr_rest = put.options && put.options->ttr_rest_ns > 0;
   Job* const job = pool_.take({.id = id,
                                .created = now_,
                                .tube = tube.id,
                                .priority = put.priority,
                                .delay_s = put.delay_s,
                                // protocol.txt, "put": a ttr of 0 is made 1.
-                               .ttr_s = std::max(put.ttr_s, 1u),
+                               .ttr_s = has_ttr_rest ? put.ttr_s : std::max(put.ttr_s, 1u),
                                .body_bytes = put.body_bytes});
   jobs_.insert(id, job);
   ++tube.total_jobs;
   ++total_jobs_;
-  if (put.delay_s > 0) {
+  if (put.options || tube.settings)
+    set_fields(*job, put.options ? *put.options : PutOptions(), tube);
+  const Nanos delay = delay_of(*job);
+  if (delay > 0) {
     job->state = JobState::Delayed;
-    job->order = static_cast<uint64_t>(now_ + seconds(put.delay_s));
+    job->order = static_cast<uint64_t>(now_ + delay);
   }
   enter(*job);
-  ++moves_;
-  out_->transitions.emplace_back(JobMoved{id, std::nullopt, to_row(*job), true});
-  answer(conn, Inserted{id});
-  hand_out(tube);
+  ++transitions_;
+  out_->transitions.emplace_back(JobMoved{id, std::nullopt, row_of(*job), true});
+  hold_key(*job);
+  return id;
 }
 
 void Engine::run(Conn& conn, const PutTooBig& /*put*/) {
@@ -86,55 +122,76 @@ void Engine::run(Conn& conn, const PutNoCrlf& /*put*/) {
   answer(conn, Word::ExpectedCrlf);
 }
 
-void Engine::run(Conn& conn, const Delete& command) {
-  const JobId id = command.id;
+// protocol.txt says that a job must be reserved or buried to be deleted. beanstalkd lets any
+// connection delete a job that no other connection has reserved, and clients rely on it.
+Job* Engine::find_free(const Conn& conn, JobId id) {
   Job* const job = find_job(id);
-  if (job == nullptr) return answer(conn, Word::NotFound);
-  // protocol.txt says that a job must be reserved or buried; beanstalkd lets anyone delete any job
-  // that nobody else holds, and clients rely on it.
-  if (job->state == JobState::Reserved && job->holder != conn.id) {
-    return answer(conn, Word::NotFound);
-  }
+  const bool is_held = job != nullptr && job->state == JobState::Reserved && job->holder != conn.id;
+  return is_held ? nullptr : job;
+}
+
+void Engine::run(Conn& conn, const Delete& command) {
+  answer(conn, remove_for(conn, command.id) ? Word::Deleted : Word::NotFound);
+}
+
+// Returns whether the connection may delete the job; if so, it is deleted.
+bool Engine::remove_for(Conn& conn, JobId id) {
+  Job* const job = find_free(conn, id);
+  if (job == nullptr) return false;
   Tube& tube = tube_of(job->tube);
   ++tube.cmd_delete;
-  leave(*job);
-  ++moves_;
-  out_->transitions.emplace_back(JobMoved{id, job->state, std::nullopt, true});
-  jobs_.erase(id);
-  pool_.release(job);
+  remove(*job, KeyEnd::Cooldown, true);
   end_if_unused(tube);
-  answer(conn, Word::Deleted);
+  return true;
+}
+
+void Engine::remove(Job& job, KeyEnd key_end, bool promised) {
+  const JobId id = job.id;
+  leave(job);
+  ++transitions_;
+  out_->transitions.emplace_back(JobMoved{id, job.state, std::nullopt, promised});
+  end_key(job, key_end);
+  drop_fields(job);
+  jobs_.erase(id);
+  pool_.release(&job);
 }
 
 void Engine::run(Conn& conn, const Release& release) {
   Job* const job = find_reserved(conn, release.id);
   if (job == nullptr) return answer(conn, Word::NotFound);
-  job->priority = release.priority;
-  job->delay_s = release.delay_s;
+  job->priority = release.priority.priority.value_or(job->priority);
+  const Nanos delay = seconds(release.delay_s) + release.delay_rest_ns;
+  set_delay(*job, delay);
   ++job->releases;
-  // The answer comes first: the job may go on to this very connection's next reserve, never before
-  // it.
-  answer(conn, Word::Released);
-  if (release.delay_s == 0) return move_to_ready(*job, true);
-  const Nanos due = now_ + seconds(release.delay_s);
-  move(*job, JobState::Delayed, static_cast<uint64_t>(due), true);
+  const Return how = end_attempt(*job, !release.count.given, delay);
+  // The answer is appended before the transition, because the job may at once answer the waiting
+  // reserve of another connection. The replies of an input are in the order in which things
+  // happened.
+  answer(conn, how.to == Return::To::Dead ? Word::Buried : Word::Released);
+  give_back(*job, how, true);
 }
 
 void Engine::run(Conn& conn, const Bury& command) {
   Job* const job = find_reserved(conn, command.id);
   if (job == nullptr) return answer(conn, Word::NotFound);
-  job->priority = command.priority;
+  job->priority = command.priority.priority.value_or(job->priority);
   bury(*job, true);
   answer(conn, Word::Buried);
 }
 
-void Engine::run(Conn& conn, const Touch& touch) {
-  Job* const job = find_reserved(conn, touch.id);
-  if (job == nullptr) return answer(conn, Word::NotFound);
-  job->order = static_cast<uint64_t>(now_ + seconds(job->ttr_s));
+void Engine::run(Conn& conn, const Touch& command) {
+  answer(conn, touch(conn, command.id, command.ttr.nanos) ? Word::Touched : Word::NotFound);
+}
+
+// Returns whether this connection has reserved the job; if so, `left` is left of the reservation,
+// or the job's ttr if `left` is 0.
+bool Engine::touch(Conn& conn, JobId id, Nanos left) {
+  Job* const job = find_reserved(conn, id);
+  if (job == nullptr) return false;
+  job->order = static_cast<uint64_t>(now_ + (left > 0 ? left : ttr_of(*job)));
   conn.reserved.update(job->order, job->id, *job);
   schedule(conn);
-  answer(conn, Word::Touched);
+  return true;
 }
 
 void Engine::on_damaged(JobId id) {
@@ -148,7 +205,7 @@ void Engine::run(Conn& conn, const KickJob& kick) {
   if (job == nullptr || (job->state != JobState::Buried && job->state != JobState::Delayed)) {
     return answer(conn, Word::NotFound);
   }
-  ++job->kicks;
+  kicked(*job);
   answer(conn, Word::Kicked);
   move_to_ready(*job, true);
 }
@@ -164,22 +221,84 @@ void Engine::bury(Job& job, bool promised) {
 }
 
 void Engine::move(Job& job, JobState to, uint64_t order, bool promised) {
-  const JobState before = job.state;
-  leave(job);
-  job.state = to;
-  job.order = order;
-  enter(job);
-  ++moves_;
-  out_->transitions.emplace_back(JobMoved{job.id, before, to_row(job), promised});
+  change(job, promised, [&] {
+    job.state = to;
+    job.order = order;
+  });
 }
 
+void Engine::move_to_tube(Job& job, Tube& to, bool promised) {
+  change(job, promised, [&] {
+    put_into(job, to);
+    job.state = JobState::Ready;
+    job.order = 0;
+  });
+}
+
+void Engine::put_into(Job& job, Tube& to) {
+  if (job.tube == to.id) return;
+  end_key(job, KeyEnd::Free);
+  if (JobFields* const fields = fields_of(job)) {
+    fields->key.reset();
+    fields->from.clear();
+    drop_empty_fields(job);
+  }
+  job.tube = to.id;
+}
+
+// ---- set-job.
+
+// A delay only for a job that is ready or delayed.
+bool Engine::allows(const SetJob& set, const Job& job) {
+  return !set.delay || job.state == JobState::Ready || job.state == JobState::Delayed;
+}
+
+void Engine::run(Conn& conn, const SetJob& set) {
+  Job* const job = find_free(conn, set.id);
+  if (job == nullptr || !allows(set, *job)) return answer(conn, Word::NotFound);
+  Tube* const to = set.tube.empty() ? nullptr : find_or_make_tube(set.tube);
+  if (to == nullptr && !set.tube.empty()) return answer(conn, Word::OutOfMemory);
+  if (to != nullptr) store_tube(*to);
+  Tube& from = tube_of(job->tube);
+  change(*job, true, [&] { edit(*job, set, to); });
+  answer(conn, Word::Set);
+  hand_out(tube_of(job->tube));
+  if (to != nullptr && to != &from) end_if_unused(from);
+}
+
+// A new ttr is used by the next touch or reservation.
+void Engine::edit(Job& job, const SetJob& set, Tube* to) {
+  job.priority = set.priority.value_or(job.priority);
+  if (set.ttr) set_ttr(job, set.ttr->nanos);
+  if (to != nullptr) put_into(job, *to);
+  if (set.delay) {
+    set_delay(job, set.delay->nanos);
+    job.state = set.delay->nanos > 0 ? JobState::Delayed : JobState::Ready;
+    job.order = set.delay->nanos > 0 ? static_cast<uint64_t>(now_ + set.delay->nanos) : 0;
+  }
+  if (!set.expire.given && !set.tries.given && !set.backoff.given && !set.dead.given) return;
+  JobFields& fields = make_fields(job);
+  if (set.expire.given)
+    fields.expires_at = set.expire.value ? later(now_, set.expire.value->nanos) : 0;
+  if (set.tries.given) {
+    fields.tries = set.tries.value ? static_cast<uint32_t>(set.tries.value->value) : 0;
+  }
+  set.backoff.apply(fields.backoff);
+  if (set.dead.given) fields.dead = set.dead.value.value_or("");
+  drop_empty_fields(job);
+}
+
+// The holder of a reserved job stays, so that a job that only changes can enter again.
 void Engine::leave(Job& job) {
   Tube& tube = tube_of(job.tube);
   count(job, -1);
+  if (const Nanos expires_at = expiry_of(job)) expiries_.erase({expires_at, job.id});
+  const ConcurrencyKey* const key = concurrency_of(job);
   switch (job.state) {
     case JobState::Ready:
+      if (key != nullptr) return leave_group(tube, job, *key);
       tube.ready.remove(job);
-      return note_ready(tube);
+      return update_has_ready(tube);
     case JobState::Buried:
       return tube.buried.remove(job);
     case JobState::Delayed:
@@ -188,7 +307,9 @@ void Engine::leave(Job& job) {
     case JobState::Reserved:
       Conn& conn = conn_of(job.holder);
       conn.reserved.remove(job);
-      job.holder = 0;
+      tube.reserved.erase(job.id);
+      if (key != nullptr) leave_group(tube, job, *key);
+      if (tube.settings) on_slot_freed(tube);
       return schedule(conn);
   }
 }
@@ -196,10 +317,14 @@ void Engine::leave(Job& job) {
 void Engine::enter(Job& job) {
   Tube& tube = tube_of(job.tube);
   count(job, 1);
+  if (job.state != JobState::Reserved) job.holder = 0;
+  if (const Nanos expires_at = expiry_of(job)) expiries_.emplace(expires_at, job.id);
+  const ConcurrencyKey* const key = concurrency_of(job);
   switch (job.state) {
     case JobState::Ready:
+      if (key != nullptr) return enter_group(tube, job, *key);
       tube.ready.push(job.priority, job.id, job);
-      return note_ready(tube);
+      return update_has_ready(tube);
     case JobState::Buried:
       return tube.buried.push(job.order, job.id, job);
     case JobState::Delayed:
@@ -208,13 +333,15 @@ void Engine::enter(Job& job) {
     case JobState::Reserved:
       Conn& conn = conn_of(job.holder);
       conn.reserved.push(job.order, job.id, job);
+      tube.reserved.insert(job.id);
+      if (key != nullptr) enter_group(tube, job, *key);
+      if (tube.settings) update_has_ready(tube);
       return schedule(conn);
   }
 }
 
-// Adds `by` to the counts that a job in its state is part of. leave() counts with the priority that
-// the job has by then, so a ready job's priority must not be changed while it is ready; no command
-// does.
+// Adds `by` to the counts that a job in this state is part of. leave() counts with the current
+// priority, so the priority of a ready job must not be changed while it is in its heap.
 void Engine::count(const Job& job, int64_t by) {
   const auto add = [by](uint64_t& value) { value += static_cast<uint64_t>(by); };
   Tube& tube = tube_of(job.tube);
@@ -231,8 +358,7 @@ void Engine::count(const Job& job, int64_t by) {
     case JobState::Delayed:
       return add(counts_.delayed);
     case JobState::Reserved:
-      add(counts_.reserved);
-      return add(tube.reserved_count);
+      return add(counts_.reserved);
   }
 }
 

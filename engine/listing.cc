@@ -1,4 +1,4 @@
-// Listings of more tubes than one turn may name.
+// Listings of more tubes than one part may name.
 
 #include "engine/listing.h"
 
@@ -14,7 +14,7 @@ NamesSize Engine::watched_size(ConnId conn) const {
   return {watched.size(), watched.name_bytes()};
 }
 
-// Of those who ask for all tubes, all that ask before one begins share it.
+// All connections that ask for all tubes before that listing begins share one listing.
 void Engine::list(ConnId asker, ConnId watcher) {
   const bool is_shared = watcher == 0 && !list_askers_.empty();
   if (watcher == 0) list_askers_.push_back(asker);
@@ -49,7 +49,7 @@ void Engine::begin(Listing& listing) {
       listing.tubes.push_back(&tube_of(link.tube));
     }
   }
-  cost_ += listing.tubes.size() * cost::tube_noted;
+  cost_ += listing.tubes.size() * cost::tube_collected;
 }
 
 void Engine::give_part(Listing& listing) {

@@ -10,15 +10,18 @@
 namespace perennial::engine {
 
 // A listing of so many tubes that it is given in parts, over several turns. It names the tubes as
-// they were when it began: the engine keeps those that end meanwhile until it is over.
+// they were when the first part was made. The engine keeps the tubes that end meanwhile until the
+// listing is complete.
 struct Listing {
-  ConnId watcher = 0;  // Lists the tubes that this connection watches; 0: all tubes.
-  // ---- Decided when it begins.
+  // The connection whose watched tubes are listed; 0 for a listing of all tubes.
+  ConnId watcher = 0;
+  // ---- Set when the listing begins.
   bool begun = false;
-  std::vector<ConnId> askers = {};  // They all get the same.
+  // The connections that get the listing. All get the same one.
+  std::vector<ConnId> askers = {};
   std::vector<const Tube*> tubes = {};
   NamesSize size = {};
-  size_t next = 0;  // The first of them that has not been given.
+  size_t next = 0;  // The index of the first tube that has not been given.
 };
 
 }  // namespace perennial::engine

@@ -1,5 +1,5 @@
-// What may move many jobs, over as many turns as it takes: kick, the end of a connection, and what
-// time does.
+// The operations that may move many jobs and take several turns: kick, the end of a connection,
+// delays and reservations that are over.
 
 #include "engine/long_operation.h"
 
@@ -10,11 +10,13 @@
 
 namespace perennial::engine {
 
-// Whether it is done.
+// Returns whether the operation is done. next() is called before the bound is checked, so that an
+// operation whose last step ends the turn is done and needs no further turn.
 template <typename Operation>
 bool Engine::advance(Operation& operation) {
   if (!operation.begun) operation.begun = begin(operation);
   if (!operation.begun) return false;
+  operation.interrupted = false;
   while (Job* const job = next(operation)) {
     if (turn_is_over() && !operation.whole) {
       suspend(operation);
@@ -22,11 +24,11 @@ bool Engine::advance(Operation& operation) {
     }
     step(operation, *job);
   }
-  return true;
+  return !operation.interrupted;
 }
 
 void Engine::go_on(Conn& conn) {
-  // The connection may be gone when the operation is.
+  // finish() may delete the connection, so `conn` is not used after it.
   const auto done = [&](auto& operation) {
     if (!advance(operation)) return left_over_.push_back(conn.id);
     finish(operation);
@@ -35,12 +37,12 @@ void Engine::go_on(Conn& conn) {
 }
 
 void Engine::start(Conn& conn, LongOperation operation) {
-  conn.operation = operation;
+  conn.operation = std::move(operation);
   go_on(conn);
 }
 
 void Engine::give_back_later(Conn& conn) {
-  conn.operation = GivingBack{{}, &conn};
+  conn.operation = GivingBack{{}, &conn, conn.attempts_count};
   left_over_.push_back(conn.id);
 }
 
@@ -58,8 +60,8 @@ void Engine::run(Conn& conn, const Kick& kick) {
 }
 
 // protocol.txt, "kick": if there are any buried jobs it only kicks buried jobs, otherwise delayed
-// ones. It kicks none that joined them after it began. Of the kicks of one tube's delayed jobs that
-// take several turns, each waits for those before it.
+// ones. A kick moves no job that was buried or delayed after it began. When several kicks of one
+// tube's delayed jobs take several turns, each waits for those before it.
 bool Engine::begin(Kicking& kick) {
   Tube& tube = tube_of(kick.conn->used);
   kick.buried = !tube.buried.empty();
@@ -67,11 +69,13 @@ bool Engine::begin(Kicking& kick) {
   kick.remaining = static_cast<uint32_t>(std::min<size_t>(kick.remaining, count));
   kick.order_end = next_bury_order_;
   if (kick.buried || tube.delayed.may_split()) return true;
-  // What could make it longer than its moves are connections that wait.
-  kick.whole = tube.waiting.empty() && moves_ + kick.remaining <= limits_.moves_per_turn_max;
+  // Only waiting connections could make this kick cost more than one transition for each job.
+  kick.whole =
+      tube.waiting.empty() && transitions_ + kick.remaining <= limits_.transitions_per_turn_max;
   if (kick.whole) return true;
   if (tube.delayed.is_split()) return false;
-  for (; !tube.delayed.is_joined(); ++moves_) {
+  // A job that is joined counts as a transition, so that the bound of a turn limits this loop, too.
+  for (; !tube.delayed.is_joined(); ++transitions_) {
     if (turn_is_over()) return false;
     tube.delayed.join_one();
   }
@@ -85,11 +89,13 @@ Job* Engine::next(const Kicking& kick) {
   if (!kick.buried) return tube.delayed.empty() ? nullptr : tube.delayed.top().item;
   if (tube.buried.empty()) return nullptr;
   Job* const job = tube.buried.top().item;
-  return job->order < kick.order_end ? job : nullptr;  // Or kicked, and buried again meanwhile.
+  // A job at or above the end was buried after the kick began, perhaps after this kick had moved
+  // it.
+  return job->order < kick.order_end ? job : nullptr;
 }
 
 void Engine::step(Kicking& kick, Job& job) {
-  ++job.kicks;
+  kicked(job);
   ++kick.kicked;
   --kick.remaining;
   move_to_ready(job, true);
@@ -103,7 +109,7 @@ void Engine::suspend(Kicking& kick) {
 
 void Engine::finish(const Kicking& kick) {
   Conn& conn = *kick.conn;
-  answer(conn, KickedCount{kick.kicked});
+  answer(conn, NumberReply{Word::KickedCount, kick.kicked});
   release_split(kick);
   conn.operation.reset();
 }
@@ -112,14 +118,139 @@ void Engine::release_split(const Kicking& kick) {
   if (kick.is_splitting) tube_of(kick.conn->used).delayed.end_split();
 }
 
-// ---- The end of a connection. protocol.txt, "reserve"; no counter of the job tells of it.
+// ---- flush-tube and move-tube.
+
+void Engine::run(Conn& conn, const FlushTube& flush) {
+  const bool is_there = find_tube(flush.tube) != nullptr || keys_.any_that_expires(flush.tube);
+  if (!is_there) return answer(conn, Word::NotFound);
+  Flushing flushing;
+  flushing.conn = &conn;
+  flushing.tube = flush.tube;
+  flushing.states = flush.states;
+  start(conn, std::move(flushing));
+}
+
+void Engine::run(Conn& conn, const MoveTube& move) {
+  if (find_tube(move.from) == nullptr) return answer(conn, Word::NotFound);
+  const bool has_tube = find_tube(move.to) != nullptr || tube_list_.size() < limits_.tubes_max;
+  if (!has_tube) return answer(conn, Word::OutOfMemory);
+  Moving moving;
+  moving.conn = &conn;
+  moving.tube = move.from;
+  moving.states = move.states;
+  moving.to = move.to;
+  moving.remaining = move.count.value;
+  start(conn, std::move(moving));
+}
+
+bool Engine::begin(Flushing& flush) {
+  flush.end_id = next_id_;
+  return true;
+}
+
+bool Engine::begin(Moving& move) {
+  move.end_id = next_id_;
+  return true;
+}
+
+bool Engine::has_any(const Tube& tube, StateSet states) {
+  return (states.holds(JobState::Ready) && tube.ready_count() > 0) ||
+         (states.holds(JobState::Reserved) && !tube.reserved.empty()) ||
+         (states.holds(JobState::Delayed) && !tube.delayed.empty()) ||
+         (states.holds(JobState::Buried) && !tube.buried.empty());
+}
+
+// The tube's own heaps are not used: they are not in the order of ids, so jobs that were put after
+// the walk began could not be told from the others without looking at each of them again and again.
+Job* Engine::next(Walk& walk) {
+  const Tube* const tube = find_tube(walk.tube);
+  if (tube == nullptr || !has_any(*tube, walk.states)) return nullptr;
+  for (;;) {
+    const auto entry = jobs_.first_from(walk.next_id);
+    if (entry.value == nullptr || entry.id >= walk.end_id) return nullptr;
+    Job& job = **entry.value;
+    if (job.tube == tube->id && walk.states.holds(job.state)) return &job;
+    if (turn_is_over()) {
+      walk.interrupted = true;
+      return nullptr;
+    }
+    cost_ += cost::job_looked_at;
+    walk.next_id = entry.id + 1;
+  }
+}
+
+// After the jobs the cooldowns of the tube end, unless only some states are flushed.
+Job* Engine::next(Flushing& flush) {
+  Job* const job = next(static_cast<Walk&>(flush));
+  if (job != nullptr || flush.interrupted || flush.states != StateSet::all()) return job;
+  while (const auto name = keys_.any_that_expires(flush.tube)) {
+    flush.interrupted = turn_is_over();
+    if (flush.interrupted) break;
+    free_key(name->tube, name->key);
+  }
+  return nullptr;
+}
+
+void Engine::step(Flushing& flush, Job& job) {
+  Tube& tube = tube_of(job.tube);
+  flush.next_id = job.id + 1;
+  ++flush.flushed;
+  ++tube.cmd_delete;
+  remove(job, KeyEnd::Free, true);
+  end_if_unused(tube);
+  // The deletion of a row and a body costs the disk as much as two moves.
+  ++transitions_;
+}
+
+void Engine::finish(const Flushing& flush) {
+  Conn& conn = *flush.conn;
+  answer(conn, NumberReply{Word::Flushed, flush.flushed});
+  conn.operation.reset();
+}
+
+Job* Engine::next(Moving& move) {
+  return move.remaining > 0 ? next(static_cast<Walk&>(move)) : nullptr;
+}
+
+void Engine::step(Moving& move, Job& job) {
+  move.next_id = job.id + 1;
+  // It is made for the first job, and may end between two turns.
+  Tube* const to = find_or_make_tube(move.to);
+  if (to == nullptr) {
+    move.remaining = 0;
+    return;
+  }
+  Tube& from = tube_of(job.tube);
+  store_tube(*to);
+  ++move.moved;
+  --move.remaining;
+  if (JobFields* const fields = fields_of(job)) {
+    // The job begins anew, as after a kick. Otherwise one that has expired while it was buried
+    // would be deleted at once.
+    if (const Nanos expires_at = expiry_of(job)) expiries_.erase({expires_at, job.id});
+    fields->attempts = 0;
+    fields->expires_at = 0;
+    drop_empty_fields(job);
+  }
+  move_to_tube(job, *to, true);
+  end_if_unused(from);
+  hand_out(*to);
+}
+
+void Engine::finish(const Moving& move) {
+  Conn& conn = *move.conn;
+  answer(conn, NumberReply{Word::Moved, move.moved});
+  conn.operation.reset();
+}
+
+// ---- The end of a connection. protocol.txt, "reserve". No counter of the job counts it.
 
 Job* Engine::next(const GivingBack& closed) {
   return closed.conn->reserved.empty() ? nullptr : closed.conn->reserved.top().item;
 }
 
-void Engine::step(const GivingBack& /*closed*/, Job& job) {
-  move_to_ready(job, false);
+void Engine::step(const GivingBack& closed, Job& job) {
+  give_back(job, end_attempt(job, closed.counts, 0), false);
 }
 
 void Engine::finish(const GivingBack& closed) {
@@ -131,6 +262,11 @@ void Engine::finish(const GivingBack& closed) {
 void Engine::tick_delayed() {
   EndingDelays delays;
   advance(delays);
+}
+
+void Engine::tick_expiries() {
+  Expiring jobs;
+  advance(jobs);
 }
 
 Job* Engine::next(const EndingDelays& /*delays*/) {
@@ -158,11 +294,11 @@ Job* Engine::next(const TimingOut& reservations) {
 void Engine::step(const TimingOut& /*reservations*/, Job& job) {
   ++job.timeouts;
   ++job_timeouts_;
-  move_to_ready(job, false);
+  give_back(job, end_attempt(job, true, 0), false);
 }
 
 void Engine::tick_left_over() {
-  // Each of them puts itself back if it does not come to its end.
+  // go_on() appends a connection again whose operation is not done.
   for (const ConnId id : std::exchange(left_over_, {})) go_on(conn_of(id));
 }
 

@@ -2,55 +2,92 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <variant>
+
+#include "engine/types/basic.h"
+#include "engine/types/option_values.h"
 
 namespace perennial::engine {
 
 struct Conn;
 
-// What may move many jobs is a long operation: it goes on step by step until its turn is over, and
-// again in turns after that. It is a struct with its state, which comes and goes with what it is
-// for, and these functions of Engine, overloaded for it:
+// An operation that may move many jobs is a long operation: it goes on step by step until the turn
+// is over, and continues in later turns. Each kind is a struct with its state, and Engine has these
+// functions, overloaded for each kind:
 //
-//   begin()    before its first step. False: it has to wait, and is asked again in a later turn.
-//   next()     the job that the next step is about; none: it is done.
-//   step()     what it does with that job: one move, or two if a connection waits for the job.
-//   suspend()  the turn is over before it is.
+//   begin()    runs before the first step. False: the operation waits until a later turn.
+//   next()     returns the job of the next step; null when the operation is done, or, with
+//              `interrupted`, when the turn was over before the next job was found.
+//   step()     makes one transition of that job, or two if a connection waits for it.
+//   suspend()  runs when the turn is over before the operation is done.
 //
-// Engine::advance() alone runs them, and so is the one place that keeps the bound of a turn.
+// Engine::advance() alone calls these functions, so it is the one place that keeps the bound of a
+// turn.
 
-// What each of them knows of itself.
+// The state that every long operation has.
 struct OperationState {
   bool begun = false;
-  bool whole = false;  // It goes on to its end in the turn in which it begins.
+  bool whole = false;        // The operation ends in the turn in which it begins.
+  bool interrupted = false;  // next() has looked at jobs until the turn was over.
 };
 
-// kick. It kicks no job that joined the tube's buried or delayed ones after it began.
+// The command kick. It kicks no job that was buried or delayed after the kick began.
 struct Kicking : OperationState {
-  Conn* conn;          // Whose it is, and who is answered at its end.
-  uint32_t remaining;  // Of the bound that the client gave.
+  Conn* conn;          // The connection that gets the answer at the end.
+  uint32_t remaining;  // How many more jobs the kick may kick.
   uint64_t kicked = 0;
-  // ---- Decided when it begins.
-  bool buried = false;        // Which jobs it kicks.
-  uint64_t order_end = 0;     // With buried: those from here on were buried after its start.
-  bool is_splitting = false;  // Otherwise, once it has had to stop: its tube's are split for it.
+  // ---- Set when the kick begins.
+  bool buried = false;  // Whether the kick is of buried jobs. Otherwise it is of delayed ones.
+  // Buried jobs whose order is at or above this were buried after the kick began.
+  uint64_t order_end = 0;
+  // The kick of delayed jobs was suspended, and the tube's delayed jobs are split for it.
+  bool is_splitting = false;
 };
 
 // The reservations of a closed connection end with it.
 struct GivingBack : OperationState {
   Conn* conn;
+  bool counts;  // Whether its attempts count.
 };
 
-// Reservations that run out while their connection is there.
+// Reservations whose ttr is over while their connection is open.
 struct TimingOut : OperationState {
   Conn* conn;
 };
 
-// Delays that are over, of all tubes.
+// Delays that are over, in all tubes.
 struct EndingDelays : OperationState {};
 
-// Those that a connection holds on to, because nothing else says that they are not done: what time
-// does is due again by its deadlines.
-using LongOperation = std::variant<Kicking, GivingBack>;
+// Jobs that expire, in all tubes.
+struct Expiring : OperationState {};
+
+// A walk over jobs in the order of their ids, for the jobs of one tube in some states. It finds no
+// job that was put after it began. A job that it has not reached may be reserved, deleted or moved
+// by anybody meanwhile.
+struct Walk : OperationState {
+  Conn* conn;  // The connection that gets the answer at the end.
+  // The name, because the number may become that of another tube while the walk is suspended.
+  std::string tube;
+  StateSet states;
+  JobId next_id = 1;  // The walk has passed all ids below.
+  JobId end_id = 0;   // The walk ends before this id.
+};
+
+// The command flush-tube.
+struct Flushing : Walk {
+  uint64_t flushed = 0;
+};
+
+// The command move-tube.
+struct Moving : Walk {
+  std::string to;
+  uint64_t remaining = 0;  // How many more jobs it may move.
+  uint64_t moved = 0;
+};
+
+// The operations that a connection keeps between turns. The others need not be kept, because a job
+// whose deadline has passed is found again through its deadline.
+using LongOperation = std::variant<Kicking, GivingBack, Flushing, Moving>;
 
 }  // namespace perennial::engine

@@ -1,4 +1,4 @@
-// Reserving, waiting for a job, and the connections that do.
+// Reserving, waiting for a job, and the start and end of connections.
 
 #include <algorithm>
 
@@ -9,6 +9,11 @@ namespace {
 
 // protocol.txt, "reserve": DEADLINE_SOON is answered in the last second of a reservation.
 constexpr Nanos safety_margin = nanos_per_second;
+
+// The facts that a reservation asks for.
+JobFacts facts_of(const auto& reserve) {
+  return reserve.options ? reserve.options->with : JobFacts();
+}
 
 }  // namespace
 
@@ -32,26 +37,41 @@ void Engine::on_opened(ConnId id) {
 
 void Engine::on_half_closed(Conn& conn) {
   conn.half_closed = true;
-  if (!conn.waiting) return;
+  if (conn.waiting) end_wait(conn);
+}
+
+// A job may have ended the wait just before.
+void Engine::on_wait_aborted(Conn& conn) {
+  if (conn.waiting) end_wait(conn);
+}
+
+void Engine::end_wait(Conn& conn) {
+  const bool is_batch = conn.wait_batch > 0;
   stop_waiting(conn);
+  answer_no_job(conn, is_batch);
+}
+
+void Engine::answer_no_job(const Conn& conn, bool is_batch) {
+  if (is_batch) return answer(conn, std::make_unique<JobsReserved>());
   answer(conn, Word::TimedOut);
 }
 
-void Engine::on_closed(Conn& conn) {
+void Engine::on_closed(Conn& conn, const Closed& closed) {
   if (conn.waiting) stop_waiting(conn);
   --connections_;
   producers_ -= conn.producer ? 1 : 0;
   workers_ -= conn.worker ? 1 : 0;
-  // A kick in progress ends where it is.
+  // A kick that is in progress ends where it is.
   abandon(conn);
   conn.closing = true;
+  conn.attempts_count = !closed.after_quit;
   schedule(conn);
   while (conn.uses_tube && !cost_is_spent()) leave_next_tube(conn);
   if (conn.uses_tube) return leaving_.push_back(conn.id);
-  start(conn, GivingBack{{}, &conn});
+  start(conn, GivingBack{{}, &conn, conn.attempts_count});
 }
 
-// Those that it watches, then the one that it uses.
+// A connection leaves the tubes that it watches, and then the tube that it uses.
 void Engine::leave_next_tube(Conn& conn) {
   cost_ += cost::tube_left;
   conn.uses_tube = !conn.watched.empty();
@@ -63,78 +83,175 @@ void Engine::leave_next_tube(Conn& conn) {
   conn.watched = WatchList();
 }
 
-void Engine::run(Conn& conn, const Reserve& /*reserve*/) {
-  wait_or_reserve(conn, std::nullopt);
+void Engine::run(Conn& conn, const Reserve& reserve) {
+  wait_or_reserve(conn, {.timeout = {}, .with = facts_of(reserve)});
 }
 
 void Engine::run(Conn& conn, const ReserveWithTimeout& reserve) {
-  wait_or_reserve(conn, reserve.timeout_s);
+  const Nanos timeout =
+      static_cast<Nanos>(reserve.timeout_s) * nanos_per_second + reserve.timeout_rest_ns;
+  wait_or_reserve(conn, {.timeout = timeout, .with = facts_of(reserve)});
 }
 
-void Engine::wait_or_reserve(Conn& conn, std::optional<uint32_t> timeout_s) {
+void Engine::run(Conn& conn, const ReserveBatch& reserve) {
+  wait_or_reserve(conn, {.timeout = reserve.wait.nanos,
+                         .with = facts_of(reserve),
+                         .batch = static_cast<uint32_t>(reserve.count.value)});
+}
+
+void Engine::wait_or_reserve(Conn& conn, const Wait& wait) {
   if (!conn.worker) {
     conn.worker = true;
     ++workers_;
   }
   if (conn.reserved.size() >= limits_.reserved_max) return answer(conn, Word::OutOfMemory);
-  // A ready job comes before DEADLINE_SOON: beanstalkd's code, not its protocol.txt.
-  if (Job* const job = best_ready(conn)) {
+  // A ready job comes before DEADLINE_SOON. beanstalkd's code does so, and its protocol.txt says
+  // otherwise.
+  if (wait.batch > 0) {
+    auto batch = reserve_batch(conn, wait.batch, wait.with);
+    if (!batch->jobs.empty()) return answer(conn, std::move(batch));
+  } else if (Job* const job = best_ready(conn)) {
+    count_share(conn, job->tube);
     reserve(conn, *job);
-    return answer(conn, JobReply{JobReply::Kind::Reserved, job->id, job->body_bytes});
+    return answer(conn, job_reply(Word::Reserved, *job, wait.with));
   }
   if (deadline_soon(conn)) return answer(conn, Word::DeadlineSoon);
-  if (conn.half_closed || timeout_s == 0u) return answer(conn, Word::TimedOut);
-  std::optional<Nanos> until;
-  if (timeout_s) until = now_ + static_cast<Nanos>(*timeout_s) * nanos_per_second;
-  start_waiting(conn, until);
+  if (conn.half_closed || wait.timeout == 0) return answer_no_job(conn, wait.batch > 0);
+  start_waiting(conn, wait);
 }
 
 void Engine::run(Conn& conn, const ReserveJob& command) {
   Job* const job = find_job(command.id);
-  if (job == nullptr || job->state == JobState::Reserved) return answer(conn, Word::NotFound);
+  const bool is_free = job != nullptr && job->state != JobState::Reserved;
+  if (!is_free || has_expired(*job) || is_parked(*job)) {
+    return answer(conn, Word::NotFound);
+  }
   if (conn.reserved.size() >= limits_.reserved_max) return answer(conn, Word::OutOfMemory);
   if (!conn.worker) {
     conn.worker = true;
     ++workers_;
   }
   reserve(conn, *job);
-  answer(conn, JobReply{JobReply::Kind::Reserved, job->id, job->body_bytes});
+  answer(conn, job_reply(Word::Reserved, *job, command.with));
+}
+
+// A job that has expired may still be there until its Tick, if very many expire at once.
+bool Engine::has_expired(const Job& job) const {
+  const Nanos expires_at = expiry_of(job);
+  return expires_at > 0 && expires_at <= now_;
 }
 
 void Engine::reserve(Conn& conn, Job& job) {
   ++job.reserves;
-  job.holder = conn.id;
-  const Nanos deadline = now_ + static_cast<Nanos>(job.ttr_s) * nanos_per_second;
-  move(job, JobState::Reserved, static_cast<uint64_t>(deadline), false);
+  give_up_key(job);
+  // The holder is set inside: the job leaves the heap of its former state first.
+  change(job, false, [&] {
+    job.holder = conn.id;
+    job.state = JobState::Reserved;
+    job.order = static_cast<uint64_t>(now_ + ttr_of(job));
+  });
+  if (tube_of(job.tube).settings) take_from_rate(tube_of(job.tube));
 }
 
-Job* Engine::best_ready(const Conn& conn) {
-  const JobHeap::Entry* best = nullptr;
-  cost_ += conn.watched.size() * cost::tube_looked_at;
+Job* Engine::best_ready(Conn& conn) {
+  Choice best;
+  cost_ += conn.watched.size() * cost::tube_checked;
+  if (conn.mode == ReserveMode::Weighted) begin_choice(conn, nullptr);
   for (const WatchLink& link : conn.watched.links()) {
     if (!has_ready_[link.tube]) continue;
     cost_ += cost::ready_tube;
-    const JobHeap::Entry& top = tube_of(link.tube).ready.top();
-    if (best == nullptr || top.before(*best)) best = &top;
+    const Choice next = {&tube_of(link.tube), 0};
+    if (best.tube == nullptr || comes_before(conn, next, best)) best = next;
   }
-  return best != nullptr ? best->item : nullptr;
+  return best.tube != nullptr ? best.tube->ready.top().item : nullptr;
+}
+
+bool Engine::comes_before(const Conn& conn, const Choice& one, const Choice& other) {
+  if (conn.mode == ReserveMode::Fifo) return one.tube->ready.top().before(other.tube->ready.top());
+  const uint64_t pass = conn.watched.weights().pass_of(one.tube->id);
+  const uint64_t other_pass = conn.watched.weights().pass_of(other.tube->id);
+  return pass != other_pass ? pass < other_pass : one.place < other.place;
+}
+
+void Engine::begin_choice(Conn& conn, const Tube* served) {
+  std::vector<TubeId> tubes;
+  for (const WatchLink& link : conn.watched.links()) {
+    if (has_ready_[link.tube] || (served != nullptr && served->id == link.tube)) {
+      tubes.push_back(link.tube);
+    }
+  }
+  cost_ += conn.watched.size() * cost::tube_checked + tubes.size() * cost::ready_tube;
+  const size_t before = conn.watched.memory_bytes();
+  conn.watched.weights().begin(tubes);
+  watched_bytes_ += conn.watched.memory_bytes() - before;
+}
+
+void Engine::count_share(Conn& conn, TubeId tube) {
+  if (conn.mode == ReserveMode::Fifo) return;
+  const size_t before = conn.watched.memory_bytes();
+  conn.watched.weights().serve(tube);
+  watched_bytes_ += conn.watched.memory_bytes() - before;
 }
 
 void Engine::hand_out(Tube& tube) {
-  if (!tube.paused() && !tube.ready.empty() && !tube.waiting.empty()) serve(tube);
+  while (!tube.paused() && tube.has_servable() && !tube.waiting.empty()) serve(tube);
 }
 
 void Engine::serve(Tube& tube) {
   Conn& conn = tube.waiting.longest();
   Job& job = *tube.ready.top().item;
+  const JobFacts with = conn.wait_with;
+  const uint32_t batch = conn.wait_batch;
   stop_waiting(conn);
+  if (batch > 0) return answer(conn, reserve_batch(conn, batch, with, &tube));
+  count_share(conn, tube.id);
   reserve(conn, job);
-  answer(conn, JobReply{JobReply::Kind::Reserved, job.id, job.body_bytes});
+  answer(conn, job_reply(Word::Reserved, job, with));
 }
 
-void Engine::start_waiting(Conn& conn, std::optional<Nanos> until) {
+// Reserves up to `count` ready jobs of the watched tubes, the best first. Each tube is looked at
+// once, and the tubes with a ready job are a heap by their best job.
+std::unique_ptr<JobsReserved> Engine::reserve_batch(Conn& conn, uint32_t count,
+                                                    const JobFacts& with, const Tube* served) {
+  constexpr uint64_t head_bytes = 64;
+  auto batch = std::make_unique<JobsReserved>();
+  std::vector<Choice> tubes;
+  cost_ += conn.watched.size() * cost::tube_checked;
+  if (conn.mode == ReserveMode::Weighted) begin_choice(conn, served);
+  for (const WatchLink& link : conn.watched.links()) {
+    const bool is_served = served != nullptr && served->id == link.tube;
+    if (!has_ready_[link.tube] && !is_served) continue;
+    tubes.push_back({&tube_of(link.tube), static_cast<uint32_t>(tubes.size())});
+  }
+  cost_ += tubes.size() * cost::ready_tube;
+  const auto after = [&conn](const Choice& a, const Choice& b) { return comes_before(conn, b, a); };
+  std::make_heap(tubes.begin(), tubes.end(), after);
+  uint64_t bytes = 0;
+  while (!tubes.empty() && batch->jobs.size() < count &&
+         conn.reserved.size() < limits_.reserved_max) {
+    std::pop_heap(tubes.begin(), tubes.end(), after);
+    Tube& tube = *tubes.back().tube;
+    Job& job = *tube.ready.top().item;
+    bytes += job.body_bytes + head_bytes;
+    if (!batch->jobs.empty() && bytes > limits_.batch_reply_bytes_max) break;
+    count_share(conn, tube.id);
+    reserve(conn, job);
+    batch->jobs.push_back(job_reply(Word::Reserved, job, with));
+    if (!tube.has_servable()) {
+      tubes.pop_back();
+    } else {
+      std::push_heap(tubes.begin(), tubes.end(), after);
+    }
+  }
+  return batch;
+}
+
+void Engine::start_waiting(Conn& conn, const Wait& wait) {
   conn.waiting = true;
-  conn.wait_until = until;
+  conn.wait_until.reset();
+  if (wait.timeout) conn.wait_until = now_ + *wait.timeout;
+  conn.wait_with = wait.with;
+  conn.wait_batch = wait.batch;
   cost_ += conn.watched.size() * cost::tube_waited_on;
   for (WatchLink& link : conn.watched.links()) tube_of(link.tube).waiting.push_back(link);
   ++waiting_;
@@ -152,14 +269,25 @@ void Engine::stop_waiting(Conn& conn) {
 
 bool Engine::deadline_soon(const Conn& conn) const {
   if (conn.reserved.empty()) return false;
-  return now_ >= static_cast<Nanos>(conn.reserved.top().key) - safety_margin;
+  const JobHeap::Entry& first = conn.reserved.top();
+  return now_ >= static_cast<Nanos>(first.key) - deadline_margin(ttr_of(*first.item));
 }
 
+// A second, as in beanstalkd. A ttr that is not of whole seconds may be shorter than that.
+Nanos Engine::deadline_margin(Nanos ttr) {
+  return ttr % nanos_per_second == 0 ? safety_margin : std::min(safety_margin, ttr / 2);
+}
+
+// The order of conn.reserved gives the first reservation that ends. Its deadline comes earlier for
+// a connection that waits, by deadline_margin(), because DEADLINE_SOON is due then. A closing
+// connection has no deadline: its reservations are given back by a long operation.
 void Engine::schedule(Conn& conn) {
   std::optional<Nanos> at;
   if (!conn.closing) {
     if (!conn.reserved.empty()) {
-      at = static_cast<Nanos>(conn.reserved.top().key) - (conn.waiting ? safety_margin : 0);
+      const JobHeap::Entry& first = conn.reserved.top();
+      at = static_cast<Nanos>(first.key);
+      if (conn.waiting) *at -= deadline_margin(ttr_of(*first.item));
     }
     if (conn.wait_until) at = at ? std::min(*at, *conn.wait_until) : *conn.wait_until;
   }

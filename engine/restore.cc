@@ -1,15 +1,18 @@
-// From what was stored back to the state machine. What a crash interrupted leaves as ordinary
+// Builds the state from what was stored. What a crash interrupted is completed by ordinary
 // transitions.
 
 #include <algorithm>
 #include <string>
 
 #include "engine/engine.h"
+#include "engine/later.h"
 
 namespace perennial::engine {
 namespace {
 
-constexpr ConnId nobody = 0;
+// The connection of the jobs that were reserved before the restart. It has no client, is closing,
+// and gives the jobs back over as many turns as they need.
+constexpr ConnId former_conns = 0;
 
 Status corrupt(std::string message) {
   return {StatusCode::Corruption, std::move(message)};
@@ -42,7 +45,7 @@ Status Engine::restore_pause(const TubePaused& pause, Nanos now) {
   tube.pause = pause.pause;
   // A clock that was set back must not make a pause longer than it was asked to be.
   tube.pause_until = std::clamp<Nanos>(pause.until, 0, now + pause.pause);
-  note_ready(tube);
+  update_has_ready(tube);
   tubes_by_pause_.push(static_cast<uint64_t>(tube.pause_until), tube.id, tube);
   return {};
 }
@@ -57,23 +60,43 @@ Status Engine::restore_job(const JobRow& row, Nanos now) {
 
   Job job = from_row(row);
   if (row.state == JobState::Delayed) {
-    // Likewise with a delay.
-    const Nanos longest = now + static_cast<Nanos>(row.delay_s) * nanos_per_second;
+    // For the same reason a delay is not made longer than it was asked to be.
+    const Nanos rest = row.fields ? row.fields->delay_rest_ns : 0;
+    const Nanos longest = now + static_cast<Nanos>(row.delay_s) * nanos_per_second + rest;
     job.order = std::min(row.order, static_cast<uint64_t>(longest));
   }
   if (row.state == JobState::Buried) next_bury_order_ = std::max(next_bury_order_, row.order + 1);
-  if (row.state == JobState::Reserved && !conns_.contains(nobody)) {
+  if (row.state == JobState::Reserved && !conns_.contains(former_conns)) {
     auto conn = std::make_unique<Conn>();
     conn->closing = true;
     conn->uses_tube = false;
-    give_back_later(*conns_.emplace(nobody, std::move(conn)).first->second);
+    give_back_later(*conns_.emplace(former_conns, std::move(conn)).first->second);
   }
   Job* const kept = pool_.take(job);
   jobs_.insert(row.id, kept);
+  if (row.fields) make_fields(*kept) = *row.fields;
+  restored_at_ = std::max(restored_at_, now);
   enter(*kept);
   ++tube_of(row.tube).total_jobs;
   ++total_jobs_;
   next_id_ = std::max(next_id_, row.id + 1);
+  return {};
+}
+
+Status Engine::restore_key(const KeyStored& key, Nanos /*now*/) {
+  if (keys_.find(key.tube, key.key) != nullptr) {
+    return corrupt("two entries of key " + key.key + " of tube " + key.tube);
+  }
+  keys_.store(key.tube, key.key,
+              {.job = key.job, .until = key.until, .expires_at = key.expires_at});
+  return {};
+}
+
+// The tube gets its settings in finish_restore(), or when it is made.
+Status Engine::restore_settings(const SettingsStored& settings) {
+  if (!settings_.emplace(settings.tube, settings.settings).second) {
+    return corrupt("two records of the settings of tube " + settings.tube);
+  }
   return {};
 }
 
@@ -82,16 +105,26 @@ Status Engine::finish_restore(JobId next_id, Output& out) {
     return corrupt("the next id is " + std::to_string(next_id) + ", but job " +
                    std::to_string(next_id_ - 1) + " is there");
   }
+  if (Status keys = check_restored_keys(); !keys.ok()) return keys;
   next_id_ = next_id;
   id_limit_ = next_id;
   for (TubeId id = 1; id < tubes_.size(); ++id) {
     if (tubes_[id] == nullptr) free_tube_ids_.push(id);
   }
+  for (Tube* const tube : tube_list_) {
+    apply_settings(*tube);
+    if (!tube->settings || !tube->settings->rate) continue;
+    // Nobody knows how many were reserved just before the restart: the bucket starts empty.
+    tube->rate_full_at = later(restored_at_, tube->settings->rate->period);
+    now_ = std::max(now_, restored_at_);
+    refill_later(*tube);
+  }
   out_ = &out;
-  // From the last one, so that none is passed over when it takes the place of one that ends.
+  // The loop starts at the last tube, so that none is skipped when the last takes the place of one
+  // that ends.
   for (size_t i = tube_list_.size(); i > 0; --i) end_if_unused(*tube_list_[i - 1]);
   out_ = nullptr;
-  // After a start list-tubes goes by number, whatever ended.
+  // After a start list-tubes is ordered by the number of the tube, whichever tubes have ended.
   std::sort(tube_list_.begin(), tube_list_.end(),
             [](const Tube* a, const Tube* b) { return a->id < b->id; });
   for (size_t i = 0; i < tube_list_.size(); ++i) {

@@ -1,4 +1,4 @@
-// What clients may ask: statistics, listings, peeks.
+// The commands that only read: statistics, listings, peeks.
 
 #include <algorithm>
 #include <utility>
@@ -15,55 +15,137 @@ const Job* top_of(const auto& jobs) {
 }  // namespace
 
 void Engine::run(Conn& conn, const Peek& peek) {
-  answer_found(conn, find_job(peek.id));
+  answer_found(conn, find_job(peek.id), peek.with);
 }
 
-void Engine::run(Conn& conn, const PeekReady& /*peek*/) {
-  answer_found(conn, top_of(tube_of(conn.used).ready));
+void Engine::run(Conn& conn, const PeekReady& peek) {
+  const Tube& tube = tube_of(conn.used);
+  const Job* job = top_of(tube.ready);
+  if (job == nullptr && tube.groups) job = tube.groups->first_behind();
+  answer_found(conn, job, peek.with);
 }
 
-void Engine::run(Conn& conn, const PeekDelayed& /*peek*/) {
-  answer_found(conn, top_of(tube_of(conn.used).delayed));
+void Engine::run(Conn& conn, const PeekDelayed& peek) {
+  answer_found(conn, top_of(tube_of(conn.used).delayed), peek.with);
 }
 
-void Engine::run(Conn& conn, const PeekBuried& /*peek*/) {
-  answer_found(conn, top_of(tube_of(conn.used).buried));
+void Engine::run(Conn& conn, const PeekBuried& peek) {
+  answer_found(conn, top_of(tube_of(conn.used).buried), peek.with);
 }
 
-void Engine::answer_found(Conn& conn, const Job* job) {
+void Engine::run(Conn& conn, const PeekReserved& peek) {
+  const auto& reserved = tube_of(conn.used).reserved;
+  answer_found(conn, reserved.empty() ? nullptr : find_job(*reserved.begin()), peek.with);
+}
+
+void Engine::answer_found(Conn& conn, const Job* job, const JobFacts& with) {
   if (job == nullptr) return answer(conn, Word::NotFound);
-  answer(conn, JobReply{JobReply::Kind::Found, job->id, job->body_bytes});
+  answer(conn, job_reply(Word::Found, *job, with));
+}
+
+JobReply Engine::job_reply(Word word, const Job& job, const JobFacts& with) const {
+  JobReply reply = {.word = word, .id = job.id, .body_bytes = job.body_bytes};
+  if (!with.empty()) reply.facts = JobReply::Facts{.asked = with, .stats = stats_of(job)};
+  return reply;
+}
+
+JobStats Engine::stats_of(const Job& job) const {
+  const bool timed = job.state == JobState::Delayed || job.state == JobState::Reserved;
+  JobStats stats = {
+      .id = job.id,
+      .tube = tube_of(job.tube).name,
+      .state = job.state,
+      .priority = job.priority,
+      .age = now_ - job.created,
+      .delay = delay_of(job),
+      .ttr = ttr_of(job),
+      .time_left = timed ? std::max<Nanos>(static_cast<Nanos>(job.order) - now_, 0) : 0,
+      .reserves = job.reserves,
+      .timeouts = job.timeouts,
+      .releases = job.releases,
+      .buries = job.buries,
+      .kicks = job.kicks,
+      .body_bytes = job.body_bytes};
+  if (limits_.has_extensions) stats.more = more_of(job);
+  return stats;
+}
+
+JobStats::More Engine::more_of(const Job& job) const {
+  JobStats::More more = {
+      .tries = tries_of(job), .backoff = backoff_of(job), .dead = dead_tube_of(job)};
+  const JobFields* const fields = fields_of(job);
+  if (fields == nullptr) return more;
+  more.attempts = fields->attempts;
+  more.from = fields->from;
+  if (fields->expires_at > 0) more.expire_left = std::max<Nanos>(fields->expires_at - now_, 0);
+  if (fields->key) {
+    more.key = fields->key->key;
+    more.key_seconds = fields->key->seconds;
+  }
+  more.concurrency = fields->concurrency;
+  more.parked = is_parked(job);
+  return more;
 }
 
 void Engine::run(Conn& conn, const StatsJob& command) {
   const Job* const job = find_job(command.id);
   if (job == nullptr) return answer(conn, Word::NotFound);
-  const bool timed = job->state == JobState::Delayed || job->state == JobState::Reserved;
-  auto stats = std::make_unique<JobStats>();
-  *stats = {.id = job->id,
-            .tube = tube_of(job->tube).name,
-            .state = job->state,
-            .priority = job->priority,
-            .age = now_ - job->created,
-            .delay_s = job->delay_s,
-            .ttr_s = job->ttr_s,
-            .time_left = timed ? std::max<Nanos>(static_cast<Nanos>(job->order) - now_, 0) : 0,
-            .reserves = job->reserves,
-            .timeouts = job->timeouts,
-            .releases = job->releases,
-            .buries = job->buries,
-            .kicks = job->kicks};
-  answer(conn, std::move(stats));
+  answer(conn, std::make_unique<JobStats>(stats_of(*job)));
+}
+
+// The job that holds the key now. Null also while the key is in its cooldown.
+const Job* Engine::holder_of(std::string_view tube, std::string_view key) {
+  const KeyTable::Entry* const entry = taken_key(tube, key);
+  const Job* const job = entry != nullptr ? find_job(entry->job) : nullptr;
+  if (job == nullptr) return nullptr;
+  const JobFields* const fields = fields_of(*job);
+  return fields != nullptr && fields->key && !fields->key->given_up ? job : nullptr;
+}
+
+// The cost of a command is bounded by list_scan_max, so it needs no further turn.
+void Engine::run(Conn& conn, const ListJobs& list) {
+  const Tube* const tube = list.tube.empty() ? nullptr : find_tube(list.tube);
+  if (tube == nullptr && !list.tube.empty()) return answer(conn, Word::NotFound);
+  auto found = std::make_unique<JobList>();
+  if (!list.key.empty()) {
+    const Job* const holder = holder_of(list.tube, list.key);
+    const bool is_asked_for =
+        holder != nullptr && holder->id > list.after && list.states.holds(holder->state);
+    if (is_asked_for) found->jobs.push_back(stats_of(*holder));
+    return answer(conn, std::move(found));
+  }
+  uint32_t looked_at = 0;
+  auto entry = IdMap<Job*>::Entry();
+  if (list.after < UINT64_MAX) entry = jobs_.first_from(list.after + 1);
+  while (entry.value != nullptr && looked_at < list_scan_max &&
+         found->jobs.size() < list.count.value) {
+    const Job& job = **entry.value;
+    ++looked_at;
+    found->cursor = job.id;
+    const bool is_asked_for =
+        (tube == nullptr || job.tube == tube->id) && list.states.holds(job.state);
+    if (is_asked_for) found->jobs.push_back(stats_of(job));
+    entry = jobs_.first_from(job.id + 1);
+  }
+  cost_ += looked_at * cost::job_looked_at + found->jobs.size() * cost::job_listed;
+  if (entry.value == nullptr) found->cursor = 0;
+  answer(conn, std::move(found));
 }
 
 void Engine::run(Conn& conn, const StatsTube& command) {
   const Tube* const tube = find_tube(command.tube);
-  if (tube == nullptr) return answer(conn, Word::NotFound);
   auto stats = std::make_unique<TubeStats>();
+  if (tube == nullptr) {
+    // A tube that has only settings.
+    if (!settings_.contains(command.tube)) return answer(conn, Word::NotFound);
+    stats->name = command.tube;
+    stats->more = TubeStats::More{.settings = settings_of(command.tube)};
+    return answer(conn, std::move(stats));
+  }
   *stats = {.name = tube->name,
             .jobs = {.urgent = tube->urgent_count,
-                     .ready = tube->ready.size(),
-                     .reserved = tube->reserved_count,
+                     .ready = tube->ready_count(),
+                     .reserved = tube->reserved.size(),
                      .delayed = tube->delayed.size(),
                      .buried = tube->buried.size()},
             .total_jobs = tube->total_jobs,
@@ -75,6 +157,13 @@ void Engine::run(Conn& conn, const StatsTube& command) {
             .pause = tube->pause,
             .pause_time_left = tube->paused() ? std::max<Nanos>(tube->pause_until - now_, 0) : 0,
             .next_ready_age = tube->ready.empty() ? 0 : now_ - tube->ready.top().item->created};
+  if (limits_.has_extensions) {
+    stats->more = TubeStats::More{.jobs_parked = tube->parked_count(),
+                                  .jobs_duplicate = tube->jobs_duplicate,
+                                  .jobs_dead = tube->jobs_dead,
+                                  .jobs_expired = tube->jobs_expired,
+                                  .settings = tube->settings ? *tube->settings : TubeSettings()};
+  }
   answer(conn, std::move(stats));
 }
 
@@ -91,12 +180,21 @@ void Engine::run(Conn& conn, const Stats& /*stats*/) {
             .waiting = waiting_,
             .total_connections = total_connections_,
             .jobs_damaged = jobs_damaged_,
-            .draining = draining_};
+            .draining = draining_,
+            .jobs_parked = jobs_parked_,
+            .keys = keys_.size(),
+            .jobs_duplicate = jobs_duplicate_,
+            .jobs_dead = jobs_dead_,
+            .jobs_expired = jobs_expired_};
   answer(conn, std::move(stats));
 }
 
 size_t Engine::listed_bytes(ConnId conn, const Command& command) const {
-  constexpr size_t line_bytes = 3;  // "- ", the name, LF.
+  constexpr size_t line_bytes = 3;  // "- " and LF around each name.
+  if (const auto* const jobs = std::get_if<ListJobs>(&command)) {
+    constexpr size_t job_line_bytes = 200;
+    return std::min<size_t>(jobs->count.value, jobs_.size()) * job_line_bytes;
+  }
   NamesSize size;
   if (std::holds_alternative<ListTubes>(command)) size = tubes_size();
   if (std::holds_alternative<ListTubesWatched>(command)) size = watched_size(conn);

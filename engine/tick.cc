@@ -1,13 +1,19 @@
-// What time does, in this order: delayed jobs, paused tubes, connections, tubes that closed
-// connections leave, jobs that earlier turns left over, and listings.
+// What a Tick does, in this order: jobs and keys that expire, delayed jobs, paused tubes, rates,
+// connections, tubes that closed connections leave, jobs that earlier turns left over, and
+// listings.
 
 #include "engine/engine.h"
 
 namespace perennial::engine {
 
 void Engine::on_tick(const Tick& tick) {
-  if (tick.go_on) tick_delayed();
+  if (tick.go_on) {
+    tick_expiries();
+    tick_keys();
+    tick_delayed();
+  }
   tick_pauses();
+  tick_rates();
   tick_conns();
   tick_leaving();
   if (tick.go_on) tick_left_over();
@@ -19,9 +25,10 @@ void Engine::tick_pauses() {
     const auto& first = tubes_by_pause_.top();
     if (static_cast<Nanos>(first.key) > now_) return;
     Tube& tube = *first.item;
-    // The pause ends when nobody waits for what is ready, so that no job slips by between two
-    // turns.
-    while (!tube.ready.empty() && !tube.waiting.empty()) {
+    // The pause ends only when the tube no longer has both a ready job and a waiting connection.
+    // Otherwise a new reserve between two turns would get a job before the connections that have
+    // waited longer.
+    while (tube.has_servable() && !tube.waiting.empty()) {
       if (turn_is_over()) return;
       serve(tube);
     }
@@ -39,11 +46,14 @@ void Engine::tick_conns() {
 
 void Engine::tick_conn(Conn& conn) {
   if (conn.waiting) {
-    // protocol.txt, "reserve": while it waits, DEADLINE_SOON comes a second before the reservation
-    // ends.
-    const Word word = deadline_soon(conn) ? Word::DeadlineSoon : Word::TimedOut;
-    stop_waiting(conn);
-    answer(conn, word);
+    // protocol.txt, "reserve": a waiting connection gets DEADLINE_SOON a second before its
+    // reservation ends.
+    if (deadline_soon(conn)) {
+      stop_waiting(conn);
+      answer(conn, Word::DeadlineSoon);
+    } else {
+      end_wait(conn);
+    }
   }
   time_out(conn);
 }

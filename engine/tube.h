@@ -2,19 +2,24 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
 
+#include "absl/container/btree_set.h"
+#include "engine/concurrency.h"
 #include "engine/delayed_jobs.h"
 #include "engine/job.h"
+#include "engine/types/boxed.h"
+#include "engine/types/job_fields.h"
 #include "engine/types/stats.h"
 
 namespace perennial::engine {
 
 struct Conn;
 
-// One connection watching one tube. While the connection waits for a job, it is a link of the
-// tube's list of waiting connections.
+// The link between a connection and a tube that it watches. While the connection waits for a job,
+// the link is an element of the tube's list of waiting connections.
 struct WatchLink {
   TubeId tube = 0;
   Conn* conn = nullptr;
@@ -22,7 +27,7 @@ struct WatchLink {
   WatchLink* next = nullptr;
 };
 
-// The connections that wait on one tube, the one that has waited longest first. Owns nothing.
+// The connections that wait for a job of one tube, the longest wait first. The list owns nothing.
 class WaitingList {
  public:
   bool empty() const { return first_ == nullptr; }
@@ -50,38 +55,64 @@ class WaitingList {
   size_t size_ = 0;
 };
 
-// A tube: its jobs by state, who uses, watches and waits on it, its pause and its counters. It
-// lives while it has a job, a user or a watcher.
+// A tube: its jobs by state, the counts of its users and watchers, the waiting connections, its
+// pause and its counters. A tube exists while it has a job, a user or a watcher.
 struct Tube {
   TubeId id = 0;
   std::string name;
-  bool stored = false;      // Whether it has a row: from its first job or pause on.
-  uint32_t list_index = 0;  // Its place in the listing.
+  bool stored = false;      // Whether the tube has a row on disk: from its first job or pause on.
+  uint32_t list_index = 0;  // The place of the tube in the listing.
 
   JobHeap ready;  // By priority, then id.
+  // The jobs with concurrency keys. The ready ones that are behind others of their key are not in
+  // `ready`. Null: the tube has had no such job.
+  std::unique_ptr<ConcurrencyGroups> groups;
   DelayedJobs delayed;
   JobHeap buried;  // By bury sequence.
-  uint64_t reserved_count = 0;
+  // The ids of its reserved jobs. The jobs themselves are in the heaps of the connections that hold
+  // them. A second heap would need a second index in every job, and a flat set would be copied as a
+  // whole when it grows.
+  absl::btree_set<JobId> reserved;
   uint64_t urgent_count = 0;
 
   WaitingList waiting;
   uint64_t using_count = 0;
   uint64_t watching_count = 0;
 
-  Nanos pause = 0;  // How long it was paused for; 0: not paused.
+  Nanos pause = 0;  // The length of the pause; 0 when the tube is not paused.
   Nanos pause_until = 0;
 
   uint64_t total_jobs = 0;
   uint64_t cmd_delete = 0;
   uint64_t cmd_pause_tube = 0;
+  uint64_t jobs_duplicate = 0;
+  uint64_t jobs_dead = 0;
+  uint64_t jobs_expired = 0;
 
-  // Places in the engine's heaps of tubes: by soonest delayed job, and by end of pause.
+  // The settings in force. Without a value none is set.
+  Boxed<TubeSettings> settings;
+  // With settings.rate: the time at which the bucket is full again, and whether it is empty now.
+  Nanos rate_full_at = 0;
+  bool rate_spent = false;
+
+  // The places of the tube in the engine's heaps, by soonest delayed job, by end of pause, and by
+  // the time at which its rate allows the next reservation.
   uint32_t delayed_index = not_in_heap;
   uint32_t pause_index = not_in_heap;
+  uint32_t rate_index = not_in_heap;
 
   bool paused() const { return pause > 0; }
+  // Whether its settings forbid a further reservation now.
+  bool at_limit() const {
+    return settings &&
+           (rate_spent || (settings->reserved && reserved.size() >= *settings->reserved));
+  }
+  // Whether a job may be reserved from it, apart from a pause.
+  bool has_servable() const { return !ready.empty() && !at_limit(); }
+  size_t ready_count() const { return ready.size() + (groups ? groups->behind() : 0); }
+  uint64_t parked_count() const { return groups ? groups->parked() : 0; }
   size_t job_count() const {
-    return ready.size() + delayed.size() + buried.size() + reserved_count;
+    return ready_count() + delayed.size() + buried.size() + reserved.size();
   }
   bool referenced() const { return job_count() + using_count + watching_count > 0; }
 };

@@ -1,6 +1,8 @@
-// Tubes: made by use and watch, ended with the last job, user and watcher, paused.
+// Tubes: use and watch make them, and they end with their last job, user and watcher. The commands
+// use, watch, ignore and pause-tube.
 
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "engine/engine.h"
@@ -11,13 +13,13 @@ Tube* Engine::find_tube(std::string_view name) {
   return tubes_by_name_.find(name);
 }
 
-Tube* Engine::take_tube(std::string_view name) {
+Tube* Engine::find_or_make_tube(std::string_view name) {
   if (Tube* const tube = find_tube(name)) return tube;
   if (tube_list_.size() >= limits_.tubes_max) return nullptr;
-  return &make_tube(take_tube_id(), name);
+  return &make_tube(next_tube_id(), name);
 }
 
-TubeId Engine::take_tube_id() {
+TubeId Engine::next_tube_id() {
   if (free_tube_ids_.empty()) {
     tubes_.emplace_back();
     return static_cast<TubeId>(tubes_.size() - 1);
@@ -38,6 +40,7 @@ Tube& Engine::make_tube(TubeId id, std::string_view name) {
   tubes_by_name_.insert(tube);
   name_bytes_ += tube.name.size();
   if (has_ready_.size() < tubes_.size()) has_ready_.resize(tubes_.size());
+  apply_settings(tube);
   return tube;
 }
 
@@ -52,6 +55,7 @@ void Engine::end_if_unused(Tube& tube) {
   if (tube.id == 0 || tube.referenced()) return;
   if (tube.stored) out_->transitions.emplace_back(TubeEnded{tube.id});
   if (tube.paused()) tubes_by_pause_.remove(tube);
+  if (tube.rate_index != not_in_heap) tubes_by_rate_.remove(tube);
   tubes_by_name_.erase(tube);
   Tube* const last = tube_list_.back();
   tube_list_[tube.list_index] = last;
@@ -60,6 +64,8 @@ void Engine::end_if_unused(Tube& tube) {
   name_bytes_ -= tube.name.size();
   const TubeId id = tube.id;
   std::unique_ptr<Tube> ended = std::move(tubes_[id]);
+  // A listing in parts points to the tubes that it names, so they are kept until it is complete.
+  // Copying the names of a million tubes when it begins would take longer than a turn may.
   if (is_listing()) ended_tubes_.push_back(std::move(ended));
   free_tube_ids_.push(id);
 }
@@ -90,7 +96,7 @@ void Engine::add_watch(Conn& conn, Tube& tube) {
   ++tube.watching_count;
 }
 
-void Engine::drop_watch(Conn& conn, Tube& tube) {
+void Engine::remove_watch(Conn& conn, Tube& tube) {
   const size_t before = conn.watched.memory_bytes();
   conn.watched.remove(tube);
   watched_bytes_ += conn.watched.memory_bytes() - before;
@@ -98,7 +104,7 @@ void Engine::drop_watch(Conn& conn, Tube& tube) {
 }
 
 void Engine::run(Conn& conn, const Use& command) {
-  Tube* const tube = take_tube(command.tube);
+  Tube* const tube = find_or_make_tube(command.tube);
   if (tube == nullptr) return answer(conn, Word::OutOfMemory);
   set_using(conn, *tube);
   answer(conn, Using{command.tube});
@@ -108,34 +114,45 @@ void Engine::run(Conn& conn, const Watch& command) {
   Tube* tube = find_tube(command.tube);
   if (tube == nullptr || !conn.watched.contains(*tube)) {
     if (conn.watched.size() >= limits_.watched_max) return answer(conn, Word::OutOfMemory);
-    tube = take_tube(command.tube);
+    tube = find_or_make_tube(command.tube);
     if (tube == nullptr) return answer(conn, Word::OutOfMemory);
     add_watch(conn, *tube);
   }
-  answer(conn, Watching{conn.watched.size()});
+  if (command.weight) {
+    const size_t before = conn.watched.memory_bytes();
+    conn.watched.weights().set(tube->id, static_cast<uint32_t>(command.weight->value));
+    watched_bytes_ += conn.watched.memory_bytes() - before;
+  }
+  answer(conn, NumberReply{Word::Watching, conn.watched.size()});
+}
+
+void Engine::run(Conn& conn, const SetReserveMode& set) {
+  conn.mode = set.mode;
+  answer(conn, Using{std::string(reserve_mode_rows[static_cast<size_t>(set.mode)].name)});
 }
 
 void Engine::run(Conn& conn, const Ignore& command) {
   Tube* const tube = find_tube(command.tube);
   if (tube != nullptr && conn.watched.contains(*tube)) {
     if (conn.watched.size() == 1) return answer(conn, Word::NotIgnored);
-    drop_watch(conn, *tube);
+    remove_watch(conn, *tube);
     end_if_unused(*tube);
   }
-  answer(conn, Watching{conn.watched.size()});
+  answer(conn, NumberReply{Word::Watching, conn.watched.size()});
 }
 
 void Engine::run(Conn& conn, const PauseTube& command) {
   Tube* const tube = find_tube(command.tube);
   if (tube == nullptr) return answer(conn, Word::NotFound);
   ++tube->cmd_pause_tube;
-  // As in beanstalkd 0 is the shortest pause: it takes the place of a longer one, and its end, at
-  // once, wakes those who wait.
-  const Nanos asked = static_cast<Nanos>(command.delay_s) * nanos_per_second;
+  // As in beanstalkd, 0 is the shortest pause. It replaces a longer pause and ends at once, and its
+  // end serves the connections that wait.
+  const Nanos asked =
+      static_cast<Nanos>(command.delay_s) * nanos_per_second + command.delay_rest_ns;
   const bool was_paused = tube->paused();
   tube->pause = asked > 0 ? asked : 1;
   tube->pause_until = now_ + asked;
-  note_ready(*tube);
+  update_has_ready(*tube);
   const auto key = static_cast<uint64_t>(tube->pause_until);
   if (was_paused) {
     tubes_by_pause_.update(key, tube->id, *tube);
@@ -152,7 +169,7 @@ void Engine::end_pause(Tube& tube) {
   tubes_by_pause_.remove(tube);
   tube.pause = 0;
   tube.pause_until = 0;
-  note_ready(tube);
+  update_has_ready(tube);
   out_->transitions.emplace_back(PauseEnded{tube.id});
 }
 

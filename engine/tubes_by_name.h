@@ -9,27 +9,27 @@
 
 namespace perennial::engine {
 
-// Finds tubes by their names. Owns none.
+// Finds tubes by their names. Does not own the tubes.
 //
-// A hash table grows in one step, for which every name is hashed again: with a million tubes that
-// is an eighth of a second. So there are many small tables, which grow at different times.
+// A hash table grows in one step that hashes every name again, which takes 125 ms for a million
+// tubes. There are therefore 512 small tables, which grow at different times.
 class TubesByName {
  public:
   size_t size() const { return size_; }
 
-  // Null: there is none of that name.
+  // Returns null if there is no tube of that name.
   Tube* find(std::string_view name) const {
     const size_t hash = hash_of(name);
     const Table& table = tables_[table_of(hash)];
     const auto found = table.find(name, hash);
     return found != table.end() ? found->second : nullptr;
   }
-  // REQUIRES: there is none of that name. The name does not change.
+  // REQUIRES: no tube of that name was inserted. The name of the tube does not change.
   void insert(Tube& tube) {
     tables_[table_of(hash_of(tube.name))].emplace(tube.name, &tube);
     ++size_;
   }
-  // REQUIRES: it was inserted.
+  // REQUIRES: the tube was inserted.
   void erase(const Tube& tube) { size_ -= tables_[table_of(hash_of(tube.name))].erase(tube.name); }
 
  private:

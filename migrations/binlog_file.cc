@@ -15,7 +15,8 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little);
 
-// beanstalkd's struct Jobrec as a 64-bit compiler lays it out; version 5 ends without the padding.
+// The offsets in beanstalkd's struct Jobrec as a 64-bit compiler lays it out. Version 5 ends
+// without the padding.
 namespace at {
 constexpr size_t id = 0, priority = 8, delay = 16, ttr = 24, body_bytes = 32, created = 40,
                  deadline = 48, reserves = 56, timeouts = 60, releases = 64, buries = 68,
@@ -25,7 +26,8 @@ constexpr size_t id = 0, priority = 8, delay = 16, ttr = 24, body_bytes = 32, cr
 constexpr size_t version_bytes = 4;
 constexpr uint64_t body_bytes_max = uint64_t{1} << 30;
 constexpr Nanos nanos_per_micro = 1000;
-// Later than any clock should be: the year 2100. With the longest delay it still fits.
+// The year 2100, which is later than any correct clock. The sum with the longest delay still fits
+// into Nanos.
 constexpr Nanos time_max = Nanos{4'102'444'800} * nanos_per_second;
 constexpr Nanos duration_max = Nanos{UINT32_MAX} * nanos_per_second;
 
@@ -68,7 +70,7 @@ BinlogFile::~BinlogFile() {
   if (!bytes_.empty()) ::munmap(const_cast<char*>(bytes_.data()), bytes_.size());
 }
 
-// A version of 0 is that of a file which was allocated and never begun: it is empty.
+// Version 0 is that of a file which was allocated and never written to. It holds no records.
 Status BinlogFile::read_version() {
   if (bytes_.size() < version_bytes) return {};
   version_ = get<uint32_t>(bytes_, 0);
@@ -139,7 +141,7 @@ bool BinlogFile::read_job(std::string_view job, BinlogRecord& record) {
                       time(at::created, time_max, row.created);
   if (!timely || ttr < nanos_per_second) return stop(End::Damaged, "a time out of range");
   record.state = static_cast<BinlogRecord::State>(state);
-  // Of a job that waits for no time it is whatever was there before.
+  // Only a delayed job needs a valid deadline. Other jobs keep whatever deadline they had before.
   const bool due = time(at::deadline, time_max + duration_max, record.deadline);
   if (record.state == BinlogRecord::State::Delayed && !due) {
     return stop(End::Damaged, "a deadline out of range");

@@ -13,42 +13,45 @@
 namespace perennial::migrations {
 
 // One record of beanstalkd's binlog: a job as it was when the record was written. A full record has
-// tube and body, a short one only says what has become of a job that an earlier record brought.
+// tube and body. A short record says only how a job of an earlier full record has changed.
 struct BinlogRecord {
-  // What beanstalkd writes as a number: 0 deleted, 1 ready, 2 reserved, 3 buried, 4 delayed.
+  // The numbers that beanstalkd writes: 0 deleted, 1 ready, 2 reserved, 3 buried, 4 delayed.
   enum class State : uint8_t { Deleted, Ready, Reserved, Buried, Delayed };
 
   State state = State::Deleted;
-  JobRow row;          // Without state, tube and order.
-  Nanos deadline = 0;  // Of a delayed job: when it becomes ready.
+  JobRow row;          // Its state, tube and order are not set.
+  Nanos deadline = 0;  // When a delayed job becomes ready.
   bool full = false;
-  std::string_view tube;  // With a full record. Like `body` in the file, which must outlive it.
-  std::string_view body;  // Likewise; without its CRLF.
+  // Only in a full record. The views `tube` and `body` are valid while the file is open.
+  std::string_view tube;
+  std::string_view body;  // Without its CRLF.
 };
 
-// A binlog file of a 64-bit little-endian machine, versions 5 and 7, mapped into memory and read
-// from its beginning. There is no checksum in it, so that every field is checked for sense instead.
+// A binlog file of a 64-bit little-endian machine, version 5 or 7, mapped into memory and read from
+// its beginning. A binlog has no checksums, so every field is checked for a plausible value
+// instead.
 class BinlogFile {
  public:
   // Why there is no further record.
   enum class End : uint8_t {
-    Clean,    // The file ends behind a record.
+    Clean,    // The file ends after a record.
     Zeros,    // The rest was allocated and never written.
     Torn,     // The file ends within a record, as a crash leaves it.
-    Damaged,  // The record makes no sense: problem() says why.
+    Damaged,  // The record has an invalid field, which problem() names.
   };
 
-  // Io: it cannot be read. Unsupported: a version or machine that is not known here.
+  // Maps the file. Io: it cannot be read. Unsupported: its version or byte order is not known.
   static Result<std::unique_ptr<BinlogFile>> open(const std::string& path);
   ~BinlogFile();
   BinlogFile(const BinlogFile&) = delete;
   BinlogFile& operator=(const BinlogFile&) = delete;
 
-  // The next record, or false at the end.
+  // Reads the next record. Returns false at the end, and end() says why.
   bool next(BinlogRecord& record);
 
   const std::string& path() const { return path_; }
-  size_t offset() const { return offset_; }  // Of the record that next() reads next, or could not.
+  // The offset of the record that next() reads next, or could not read.
+  size_t offset() const { return offset_; }
   End end() const { return end_; }
   const std::string& problem() const { return problem_; }
 
@@ -60,7 +63,7 @@ class BinlogFile {
   bool read_body(size_t at, size_t bytes, BinlogRecord& record);
 
   std::string path_;
-  std::string_view bytes_;  // The mapping.
+  std::string_view bytes_;  // The mapped file.
   size_t offset_ = 0;
   uint32_t version_ = 0;
   End end_ = End::Clean;

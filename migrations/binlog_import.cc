@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The number in "binlog.12", as beanstalkd writes it; none for any other name.
+// Returns the number in "binlog.12", as beanstalkd writes it. Without a value for any other name.
 std::optional<uint64_t> file_number(std::string_view name) {
   constexpr std::string_view prefix = "binlog.";
   if (!name.starts_with(prefix)) return std::nullopt;
@@ -63,12 +63,13 @@ Status Binlog::find_files() {
   return {};
 }
 
-// beanstalkd locks the file for writing; a lock for reading excludes it as well, and needs no right
-// to write.
+// beanstalkd takes a write lock on the file. A read lock excludes a write lock as well, and needs
+// no permission to write.
 Status Binlog::lock() {
   const std::string path = dir_ + "/lock";
   lock_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (lock_ < 0 && errno == ENOENT) return {};  // It makes the file before anything else.
+  // beanstalkd creates the lock file before any other file, so no server uses the directory.
+  if (lock_ < 0 && errno == ENOENT) return {};
   if (lock_ < 0) return {StatusCode::Io, "open " + path + ": " + std::strerror(errno)};
   struct flock lock {};
   lock.l_type = F_RDLCK;
@@ -82,7 +83,7 @@ Status Binlog::lock() {
 
 void Binlog::replay(Nanos now) {
   for (const std::unique_ptr<BinlogFile>& file : files_) replay_file(*file);
-  settle(now);
+  finish_jobs(now);
 }
 
 void Binlog::replay_file(BinlogFile& file) {
@@ -100,7 +101,7 @@ void Binlog::replay_file(BinlogFile& file) {
 
 void Binlog::replay_record(const BinlogRecord& record) {
   using State = BinlogRecord::State;
-  // Also of jobs that are gone: an id is not used again.
+  // The ids of deleted jobs count, too: no id is used again.
   highest_id_ = std::max(highest_id_, record.row.id);
   if (record.state == State::Deleted) {
     jobs_.erase(record.row.id);
@@ -120,20 +121,21 @@ void Binlog::replay_record(const BinlogRecord& record) {
     job.tube = record.tube;
     job.body = record.body;
   }
-  job.row.state = JobState::Ready;  // Also what was reserved: nobody holds it any more.
+  // Also for a reserved job, because its connection no longer exists.
+  job.row.state = JobState::Ready;
   if (record.state == State::Delayed) {
     job.row.state = JobState::Delayed;
     job.row.order = static_cast<uint64_t>(record.deadline);
   }
   if (record.state == State::Buried) {
     job.row.state = JobState::Buried;
-    // A full record of a job that is known is its copy into a newer file: it was not buried anew.
+    // A full record of a known job is its copy into a newer file, and not a new burial.
     job.row.order = record.full && was_buried ? bury_order : next_bury_++;
   }
 }
 
-// A delay that ended is not in the log: beanstalkd, too, finds out by the clock.
-void Binlog::settle(Nanos now) {
+// The end of a delay is not in the binlog. beanstalkd, too, decides it by the clock.
+void Binlog::finish_jobs(Nanos now) {
   std::unordered_map<std::string_view, uint64_t> tubes;
   for (auto& [id, job] : jobs_) {
     if (job.row.state == JobState::Delayed && job.row.order <= static_cast<uint64_t>(now)) {

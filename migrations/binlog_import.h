@@ -19,37 +19,44 @@ class Builder;
 
 namespace perennial::migrations {
 
-// What reading a binlog came to. Every record is counted under one of these.
+// The result of reading a binlog. All counts are of what was read.
 struct BinlogSummary {
   uint64_t files = 0;
   uint64_t records = 0;
-  uint64_t orphans = 0;  // Short records of jobs that no file brings: they were deleted or moved.
-  StateCounts jobs;      // Those that are left, reserved ones as ready.
+  // Short records of jobs without a full record: beanstalkd has deleted the file with the full
+  // record, because the job was deleted or copied into a newer file.
+  uint64_t orphans = 0;
+  // The jobs that remain. Reserved jobs are counted as ready.
+  StateCounts jobs;
   uint64_t tubes = 0;
   uint64_t body_bytes = 0;
   JobId next_id = 1;
-  std::vector<std::string> torn;  // Where a file ends within a record: a crash of beanstalkd.
-  std::vector<std::string>
-      damaged;  // Where a record makes no sense; the rest of that file is not read.
+  // Where a file ends within a record, as a crash of beanstalkd leaves it.
+  std::vector<std::string> torn;
+  // Where a record has an invalid field. The rest of that file is not read.
+  std::vector<std::string> damaged;
 };
 
-// beanstalkd's binlog, replayed: every job as a restart of beanstalkd would have it, and the order
-// of buried jobs as it was, which a restart of beanstalkd loses. Holds the files mapped and
-// beanstalkd's own lock, so that no server writes there meanwhile. Never writes there itself.
+// beanstalkd's binlog, replayed: every job as a restart of beanstalkd would have it. The order of
+// buried jobs is kept, which a restart of beanstalkd loses. Holds the mapped files and beanstalkd's
+// own lock, so that no beanstalkd writes there meanwhile. Never writes into the directory of the
+// binlog.
 class Binlog {
  public:
-  // NotFound: there is no binlog there. Locked: a server uses it.
+  // NotFound: the directory has no binlog. Locked: a beanstalkd uses it. Io: a file cannot be read.
+  // Unsupported: a file has an unknown version or byte order.
   static Result<std::unique_ptr<Binlog>> open(const std::string& dir);
   ~Binlog();
   Binlog(const Binlog&) = delete;
   Binlog& operator=(const Binlog&) = delete;
 
-  // Reads all files. `now` decides which delays are over.
+  // Reads all files. Delays that end at `now` or earlier are over.
   void replay(Nanos now);
   const BinlogSummary& summary() const { return summary_; }
 
-  // Writes all jobs into a new data directory. It appears under its name when it is complete.
-  // InvalidArgument: there is something of that name. REQUIRES: replay() succeeded.
+  // Writes all jobs into a new data directory. The directory gets its name only when it is
+  // complete. InvalidArgument: there is already a file or directory of that name. REQUIRES:
+  // replay() was called.
   Status write_to(const std::string& dir, Nanos now) const;
 
  private:
@@ -64,7 +71,7 @@ class Binlog {
   Status find_files();
   void replay_file(BinlogFile& file);
   void replay_record(const BinlogRecord& record);
-  void settle(Nanos now);
+  void finish_jobs(Nanos now);
   Status write_jobs(store::Builder& builder) const;
 
   const std::string dir_;

@@ -12,19 +12,19 @@
 namespace perennial::migrations {
 namespace {
 
-Status no_way(uint32_t from, uint32_t to) {
+Status no_step(uint32_t from, uint32_t to) {
   return {StatusCode::Unsupported,
           fmt::format("this program has no step that takes format {} on towards {}: run the "
                       "migrate of a version in between first",
                       from, to)};
 }
 
-// The steps from one format to another.
+// Returns the steps from the format `from` to `how.to`.
 Result<std::vector<const Step*>> plan(const Migration& how, uint32_t from) {
   std::vector<const Step*> out;
   while (from < how.to) {
     const auto step = std::ranges::find(how.steps, from, &Step::from);
-    if (step == how.steps.end()) return no_way(from, how.to);
+    if (step == how.steps.end()) return no_step(from, how.to);
     CHECK(step->to == from + 1);
     out.push_back(&*step);
     from = step->to;
@@ -32,18 +32,19 @@ Result<std::vector<const Step*>> plan(const Migration& how, uint32_t from) {
   return out;
 }
 
-// One migration cut short must be gone on with by the same step.
+// An interrupted migration must be continued by the same step.
 Status check_resumable(const store::RawStore& store, const std::vector<const Step*>& steps) {
   if (!store.migration()) return {};
   if (!steps.empty() && steps.front()->to == store.migration()->to) return {};
-  if (store.migration()->to == store.format()) return {};  // Begin() ends it.
+  if (store.migration()->to == store.format()) return {};  // RawStore::begin() completes it.
   return {StatusCode::Unsupported,
           fmt::format("a migration of it to format {} was cut short, which this program does not "
                       "know: go on with the program that began it",
                       store.migration()->to)};
 }
 
-// A step ends with a row that says so, and only then has the database its format.
+// Runs one step. The database has the new format only when finish() has written its version, after
+// the step.
 Status run(store::RawStore& store, const Step& step) {
   if (Status begun = store.begin_step(step.to); !begun.ok())
     return std::move(begun).with(step.name);
@@ -64,7 +65,7 @@ Status run_all(store::RawStore& store, const std::vector<const Step*>& steps) {
 }  // namespace
 
 const std::vector<Step>& all_steps() {
-  static const std::vector<Step> steps = {};  // Format 1 is the first.
+  static const std::vector<Step> steps = {add_keys_step()};
   return steps;
 }
 
@@ -101,7 +102,7 @@ Result<Migrated> migrate(const Migration& how) {
                   .checkpoint = {}};
   for (const Step* const step : *steps) out.steps.push_back(step->name);
   if (how.dry_run || (steps->empty() && !out.resumed)) return out;
-  // One that was cut short took its checkpoint when it began.
+  // An interrupted migration has taken its checkpoint when it began.
   if (!out.resumed) {
     Result<std::string> path = (*store)->make_checkpoint(how.now, how.server_version);
     if (!path.ok()) return path.take_status();

@@ -12,24 +12,26 @@
 #include "engine/types/status.h"
 #include "store/offline/raw_store.h"
 
-// From one format on disk to the next: README.md. Each step is a file of its own,
+// Steps from one format on disk to the next: README.md. Each step is a file of its own,
 // NNNN_verb_noun.cc, and steps.cc lists them.
 namespace perennial::migrations {
 
-// A step's way into the database, and its memory: where it stopped, should it have been cut short.
+// What a step works with: the database, and the progress that the step has saved for the case that
+// it is interrupted.
 class Rewrite {
  public:
   Rewrite(store::RawStore& store, uint32_t to, std::string progress)
       : store_(store), to_(to), progress_(std::move(progress)) {}
 
-  // What the last commit() said; empty at the beginning.
+  // The progress that the last commit() saved; empty at the beginning.
   const std::string& progress() const { return progress_; }
   rocksdb::DB& db() const { return store_.db(); }
-  // By its name on disk. REQUIRES: there is one.
+  // Returns a family by its name on disk. REQUIRES: the family exists.
   rocksdb::ColumnFamilyHandle* family(std::string_view name) const;
-  // Every batch begins with what this gives, and is at most a few megabytes.
+  // Returns a new batch. Every batch of a step must begin with this, and should have at most a few
+  // megabytes.
   rocksdb::WriteBatch new_batch() const;
-  // Makes the batch durable, and with it that the step has come so far.
+  // Writes the batch and `progress` together, synced. NoSpace, Io: the write failed.
   Status commit(rocksdb::WriteBatch& batch, std::string progress);
 
  private:
@@ -40,42 +42,48 @@ class Rewrite {
 
 struct Step {
   uint32_t from = 0;
-  uint32_t to = 0;   // One more.
-  std::string name;  // "0002_widen_rows": its file's.
-  // Does it from progress() on. The families of both formats are there; those of the old one alone
-  // are dropped when it is done. Where the new one has more, no progress is empty. It must not
-  // matter where it was stopped before: what was committed stays, and what was not has left no
+  uint32_t to = 0;   // Always from + 1.
+  std::string name;  // "0002_widen_rows", as its file is called.
+  // Converts the rows, beginning after progress(). The families of both formats exist while it
+  // runs, and those that only the old format has are dropped after it. A step whose new format has
+  // more families must save a progress that is not empty. A step must give the same result wherever
+  // an earlier run was interrupted: batches that were committed stay, and others have left no
   // trace.
   std::function<Status(Rewrite&)> run;
 };
 
-// Every step there is, in order.
+// All steps, in order.
 const std::vector<Step>& all_steps();
+Step add_keys_step();  // 0002_add_keys.cc
 
 struct Migration {
   std::string data_dir = {};
   std::vector<Step> steps = all_steps();
   uint32_t to = store::format_version;
-  std::span<const store::FamilyNames> families = store::format_families;  // Of each format.
+  // The families of each format.
+  std::span<const store::FamilyNames> families = store::format_families;
   bool dry_run = false;
-  Nanos now = 0;                    // For the checkpoint's name.
-  std::string server_version = {};  // For its manifest.
+  Nanos now = 0;                    // The time in the checkpoint's name.
+  std::string server_version = {};  // Written into the checkpoint's manifest.
   store::Events events = {};
-  rocksdb::Env* env = nullptr;  // The file system, the machine's if null.
+  rocksdb::Env* env = nullptr;  // The filesystem; null for the machine's own.
 };
 
 struct Migrated {
   uint32_t from = 0;
   uint32_t to = 0;
-  bool resumed = false;            // It had been cut short before.
-  std::vector<std::string> steps;  // Those that were run, or would be.
-  std::string checkpoint;          // Its path; empty if none was taken now.
+  bool resumed = false;  // Whether an earlier run was interrupted.
+  // The names of the steps that were run, or would be run by a dry run.
+  std::vector<std::string> steps;
+  // The path of the checkpoint. Empty if this run has taken none.
+  std::string checkpoint;
 };
 
-// Takes a data directory to the format `to`, by its steps in order, after a checkpoint of it as it
-// was. Where it is cut short, at any moment, it can be run again and goes on. Locked: a server
-// runs. Unsupported: the directory is newer than `to`, or no steps lead there. Corruption, Io,
-// NoSpace: it stopped, and can be run again once that is mended.
+// Migrates a data directory to the format `to`, by its steps in order, after a checkpoint of the
+// directory as it was. A migration that was interrupted at any moment can be run again and
+// continues. Locked: a server uses the directory. Unsupported: the directory is newer than `to`, or
+// no steps lead there. Corruption, Io, NoSpace: the migration stopped, and can be run again when
+// the cause is removed.
 Result<Migrated> migrate(const Migration& migration);
 
 }  // namespace perennial::migrations

@@ -1,3 +1,4 @@
+#include <array>
 #include <optional>
 
 #include <fmt/format.h>
@@ -6,37 +7,48 @@
 #include "store/store_impl.h"
 #include "store/types/rocks_status.h"
 
-// Giving disk back: P8.
+// Compactions that return disk space to the file system: P8.
 namespace perennial::store {
 namespace {
 
-// More of what is on disk has ended than lives; while room is scarce, any part that counts. The
-// tombstones may still be in memory: a few of them can end large bodies.
+// The families that tombstones are removed from. Meta is too small to be among them.
+constexpr std::array<Family, 6> compacted_families = {
+    Family::Ready, Family::Reserved, Family::Delayed, Family::Buried, Family::Bodies, Family::Keys};
+
+// Whether more entries on disk are deleted than live. While space is scarce a sixteenth is enough.
+// The limit is not on the tombstones in tables: those may still be in a memtable, and a few of them
+// can delete large bodies.
 bool is_worth_compacting(const TableCounts& tables, uint64_t rows, bool is_scarce) {
   return tables.puts + tables.tombstones > (is_scarce ? rows + rows / 16 : 2 * rows);
 }
 
-// After one that found no room this much must have changed before the next: of the rows, or of the
-// free room; or so much time have passed.
+// After a compaction that lacked space the next one waits for a change: a sixteenth fewer rows, or
+// a quarter more free space. Without a change it waits for this time.
 constexpr uint64_t changed_rows_part = 16;
-constexpr uint64_t changed_room_part = 4;
+constexpr uint64_t changed_space_part = 4;
 constexpr Nanos retry_interval = 60 * nanos_per_second;
+
+// Whether a compaction ended because RocksDB held it up or because the guard stopped it.
+bool lacked_space(const rocksdb::Status& done) {
+  return done.IsCompactionTooLarge() || is_stopped_compaction(done);
+}
 
 }  // namespace
 
-// RocksDB reckons that a compaction writes as much as it reads, and holds it up where there is no
-// room for that. So on a full disk whose jobs have all been deleted nothing would ever be given
-// back: here a compaction is let begin whatever it reads. Should it write too much after all, the
-// guard stops it: compaction_guard.h.
-class Store::Impl::Loan {
+// Lets compactions begin however much they read, as long as the reservation exists. RocksDB assumes
+// that a compaction writes as much as it reads, and holds it up when less is free. With that rule
+// alone a full disk whose jobs are all deleted would never get any space back. If a compaction does
+// write too much, the guard stops it: compaction_guard.h.
+class Store::Impl::SpaceReservation {
  public:
-  Loan(Impl& impl, const TableCounts& tables) : impl_(impl) {
-    impl.lent_bytes = 2 * tables.bytes;
-    impl.db->limit_compactions(impl.room->free_bytes(), impl.lent_bytes);
+  SpaceReservation(Impl& impl, const TableCounts& tables) : impl_(impl) {
+    impl.reserved_space_bytes = 2 * tables.bytes;
+    impl.db->limit_compactions(impl.space->free_bytes(), impl.reserved_space_bytes);
   }
-  ~Loan() { impl_.lent_bytes = 0; }  // The limit follows at the next look at the room.
-  Loan(const Loan&) = delete;
-  Loan& operator=(const Loan&) = delete;
+  // The next poll_disk_space() lowers RocksDB's limit again.
+  ~SpaceReservation() { impl_.reserved_space_bytes = 0; }
+  SpaceReservation(const SpaceReservation&) = delete;
+  SpaceReservation& operator=(const SpaceReservation&) = delete;
 
  private:
   Impl& impl_;
@@ -46,36 +58,34 @@ bool Store::Impl::may_compact(Family family) const {
   const std::optional<HeldUp>& before = held_up[place_of(family)];
   if (!before) return true;
   return rows_of(family) < before->rows - before->rows / changed_rows_part ||
-         room->free_bytes() > before->free_bytes + before->free_bytes / changed_room_part ||
+         space->free_bytes() > before->free_bytes + before->free_bytes / changed_space_part ||
          options.steady_clock() >= before->at + retry_interval;
 }
 
-// The whole family at once; or, while room is scarce, only where there are tombstones, and in
-// pieces of which each gives back its room before the next.
+// Compacts the whole family at once. While space is scarce it compacts only the key ranges that
+// contain tombstones, one after the other, so that each frees its space before the next begins.
 Status Store::Impl::compact(Family family, const TableCounts& tables,
                             std::atomic<bool>& cancelled) {
-  if (!room->is_scarce()) {
+  if (!space->is_scarce()) {
     const auto done = compact_range(family, nullptr, cancelled);
-    const bool lacks_room = done.IsCompactionTooLarge() || is_stopped_compaction(done);
-    if (done.IsIncomplete() || lacks_room || failure.failed()) return {};
-    if (Status settled = settle(done, "compact"); !settled.ok()) return settled;
+    if (done.IsIncomplete() || lacked_space(done) || failure.failed()) return {};
+    if (Status failed = fail_on_error(done, "compact"); !failed.ok()) return failed;
     inform("store.compact", fmt::format("family={}", name_of(family)));
     return {};
   }
-  const Loan loan(*this, tables);
-  const uint64_t free_bytes = room->free_bytes();
-  // The tombstones may still be in memory.
-  if (Status flushed = settle(db->flush(family), "flush"); !flushed.ok()) return flushed;
+  const SpaceReservation reservation(*this, tables);
+  const uint64_t free_bytes = space->free_bytes();
+  // The flush comes first because table_spans() sees only the tombstones that are in tables.
+  if (Status flushed = fail_on_error(db->flush(family), "flush"); !flushed.ok()) return flushed;
   const Result<std::vector<TableSpan>> spans = db->table_spans(family);
   if (!spans.ok()) return spans.status();
-  constexpr int held_up_max = 4;  // Each has written much in vain.
+  constexpr int held_up_max = 4;  // Each one may have written much for nothing.
   int held_up_count = 0;
   for (const KeyRange& piece : pieces_to_compact(*spans, options.compaction_bytes_max / 2)) {
     const auto done = compact_range(family, &piece, cancelled);
-    if (done.IsIncomplete()) return {};  // Cancelled, or held up by one of RocksDB's own.
+    if (done.IsIncomplete()) return {};  // Cancelled, or RocksDB runs another compaction there.
     if (done.ok()) continue;
-    const bool lacks_room = done.IsCompactionTooLarge() || is_stopped_compaction(done);
-    if (!lacks_room || failure.failed()) return settle(done, "compact");
+    if (!lacked_space(done) || failure.failed()) return fail_on_error(done, "compact");
     if (++held_up_count == held_up_max) break;
   }
   held_up[place_of(family)].reset();
@@ -92,7 +102,7 @@ rocksdb::Status Store::Impl::compact_range(Family family, const KeyRange* range,
                                            std::atomic<bool>& cancelled) {
   rocksdb::CompactRangeOptions how;
   how.canceled = &cancelled;
-  how.allow_write_stall = true;  // Else it may wait for ever, as a flush: database.cc.
+  how.allow_write_stall = true;  // Without this it may wait for ever, as a flush: database.cc.
   if (range == nullptr) return (*db)->CompactRange(how, db->family(family), nullptr, nullptr);
   const rocksdb::Slice begin = slice(range->first);
   const rocksdb::Slice end = slice(range->last);
@@ -100,15 +110,16 @@ rocksdb::Status Store::Impl::compact_range(Family family, const KeyRange* range,
 }
 
 Status Store::flush() {
-  return impl_->settle(impl_->db->flush(), "flush");
+  return impl_->fail_on_error(impl_->db->flush(), "flush");
 }
 
 Status Store::compact_tombstones(std::atomic<bool>& cancelled, uint64_t bytes_min) {
   const Database& db = *impl_->db;
-  for (const Family family : job_families) {
+  for (const Family family : compacted_families) {
     if (cancelled) return {};
     const Result<TableCounts> tables = db.count_tables(family);
     if (!tables.ok()) return tables.status();
+    if (family == Family::Keys) impl_->rows[place_of(family)] = tables->rows();
     if (tables->bytes < bytes_min && !is_scarce()) continue;
     if (!is_worth_compacting(*tables, impl_->rows_of(family), is_scarce())) continue;
     if (!impl_->may_compact(family)) continue;

@@ -12,11 +12,11 @@
 #include "store/store_impl.h"
 #include "store/types/rocks_status.h"
 
-// Bringing everything back at a start. P5, P9.
+// Loads all rows at a start: P5, P9.
 namespace perennial::store {
 namespace {
 
-// One row of meta. The rows of the store itself were read at open.
+// Loads a row of meta. open() has read the store's own rows before.
 Status load_meta_row(std::string_view key, std::string_view value, const LoadSink& sink,
                      Loaded& loaded) {
   switch (static_cast<MetaTag>(key.empty() ? '\0' : key[0])) {
@@ -25,7 +25,7 @@ Status load_meta_row(std::string_view key, std::string_view value, const LoadSin
     case MetaTag::NextId:
       return key.size() == 1 ? Status() : damaged(Family::Meta, key, "key of the wrong length");
     case MetaTag::Migration:
-      break;  // Refused before: check_version().
+      break;  // check_version() has refused a database with this row.
     case MetaTag::Pause: {
       const Result<TubePaused> pause = decode_pause(key, value);
       if (!pause.ok()) return pause.status();
@@ -37,6 +37,12 @@ Status load_meta_row(std::string_view key, std::string_view value, const LoadSin
       if (!tube.ok()) return tube.status();
       loaded.tubes.insert(tube->tube);
       return sink.tube(tube->tube, tube->name);
+    }
+    case MetaTag::Settings: {
+      const Result<SettingsStored> settings = decode_settings(key, value);
+      if (!settings.ok()) return settings.status();
+      ++loaded.settings;
+      return sink.settings(*settings);
     }
   }
   return damaged(Family::Meta, key, "unknown key");
@@ -60,10 +66,10 @@ Status load_meta(const Database& db, const LoadSink& sink, Loaded& loaded) {
     if (!row.ok()) return row;
   }
   if (!at->status().ok()) return from_rocksdb(at->status());
-  return load_pauses(sink, loaded);  // Their keys sort before those of their tubes.
+  return load_pauses(sink, loaded);  // Last, because pauses sort before the tubes that they need.
 }
 
-// The four scans, taken together as one in id order.
+// Merges the scans of the four state families into one sequence in the order of ids.
 class JobMerge {
  public:
   explicit JobMerge(const Database& db) {
@@ -72,7 +78,8 @@ class JobMerge {
     }
   }
 
-  // The next row, or null at the end. An id in two states, or a scan that failed, ends it early.
+  // Returns the next row, or null at the end. An id in two states or a failed scan ends the
+  // sequence early; status() then says why.
   const JobRow* next() {
     if (lowest_ != nullptr) lowest_->pop();
     lowest_ = nullptr;
@@ -100,13 +107,14 @@ class JobMerge {
   }
 
   std::array<std::unique_ptr<FamilyScan>, job_states.size()> scans_;
-  FamilyScan* lowest_ = nullptr;  // The scan that the last row came from.
+  FamilyScan* lowest_ = nullptr;  // The scan whose row next() returned last.
   Status status_;
 };
 
-// Whether a family gave as many rows as its tables account for. This finds a scan that was cut
-// short by a read error (RocksDB pull request 11782), and jobs and bodies that do not pair off,
-// without reading a body.
+// Compares the number of rows of a family with the number in its tables' properties. This finds a
+// scan that a read error ended early (RocksDB pull request 11782). It also finds jobs without a
+// body and bodies without a job. Reading every body would find those too, but would make a start as
+// slow as reading the whole disk.
 Status check_count(Family family, uint64_t found, uint64_t accounted) {
   if (found == accounted) return {};
   return {StatusCode::Corruption, fmt::format("{} holds {} rows by the account of its tables, and "
@@ -142,7 +150,23 @@ Status load_jobs(const Database& db, const LoadSink& sink, Loaded& loaded) {
 
 Status load_rows(const Database& db, const LoadSink& sink, Loaded& loaded) {
   if (Status meta = load_meta(db, sink, loaded); !meta.ok()) return meta;
-  return load_jobs(db, sink, loaded);
+  if (Status jobs = load_jobs(db, sink, loaded); !jobs.ok()) return jobs;
+  return load_keys(db, sink.key, loaded.keys);
+}
+
+Status load_keys(const Database& db, const std::function<Status(const KeyStored&)>& take,
+                 uint64_t& count) {
+  rocksdb::ReadOptions how;
+  how.fill_cache = false;
+  how.readahead_size = 2 << 20;
+  const std::unique_ptr<rocksdb::Iterator> at(db->NewIterator(how, db.family(Family::Keys)));
+  for (at->SeekToFirst(); at->Valid(); at->Next()) {
+    const Result<KeyStored> key = decode_key(view(at->key()), view(at->value()));
+    if (!key.ok()) return key.status();
+    ++count;
+    if (Status taken = take(*key); !taken.ok()) return taken;
+  }
+  return from_rocksdb(at->status());
 }
 
 Status Store::load(const LoadSink& sink) {
@@ -158,9 +182,11 @@ Status Store::load(const LoadSink& sink) {
   const auto count = [&](JobState state) { return loaded.jobs[static_cast<size_t>(state)]; };
   impl_->inform(
       "store.load",
-      fmt::format("ready={} reserved={} delayed={} buried={} tubes={} pauses={} took_ms={}",
+      fmt::format("ready={} reserved={} delayed={} buried={} tubes={} pauses={} settings={} "
+                  "keys={} took_ms={}",
                   count(JobState::Ready), count(JobState::Reserved), count(JobState::Delayed),
                   count(JobState::Buried), loaded.tubes.size(), loaded.pauses.size(),
+                  loaded.settings, loaded.keys,
                   (impl_->options.steady_clock() - begun) / nanos_per_ms));
   return {};
 }

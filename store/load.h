@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include <absl/container/flat_hash_set.h>
@@ -16,15 +17,21 @@ namespace perennial::store {
 
 class Database;
 
-// What a load has met.
+// The tubes, pauses and numbers of other rows that a load has read.
 struct Loaded {
   absl::flat_hash_set<TubeId> tubes;
   std::vector<TubePaused> pauses;
   std::array<uint64_t, job_states.size()> jobs = {};  // By state.
+  uint64_t settings = 0;
+  uint64_t keys = 0;
 };
 
-// Gives back tubes, then pauses, then jobs, each by number. Refuses the first row that does not fit
-// with the others, but reads no body and counts nothing against the tables.
+// Passes the rows to the sink in the order of Store::load(). Corruption: a row contradicts the
+// others. It reads no body, and does not compare the numbers of rows with those in the tables'
+// properties.
 Status load_rows(const Database& db, const LoadSink& sink, Loaded& loaded);
+// Passes only the keys.
+Status load_keys(const Database& db, const std::function<Status(const KeyStored&)>& take,
+                 uint64_t& count);
 
 }  // namespace perennial::store

@@ -20,7 +20,7 @@ struct Reader::Impl {
   explicit Impl(Options given) : options(std::move(given)), failure(options.events) {}
 
   Status open();
-  void tell_cuts(const RecoveryPlan& plan) const;
+  void report_truncations(const RecoveryPlan& plan) const;
 
   Options options;
   std::unique_ptr<ReadLock> lock;
@@ -39,7 +39,7 @@ struct Reader::Bodies::Impl {
   const Database& db;  // The reader's, which outlives this.
   std::unique_ptr<rocksdb::Iterator> at;
   rocksdb::PinnableSlice got;
-  std::string_view value;  // Of the row that was asked for; empty if it cannot be had.
+  std::string_view value;  // The row that find() found; empty if it cannot be read.
 };
 
 Result<std::unique_ptr<Reader>> Reader::open(Options options) {
@@ -52,7 +52,7 @@ Result<std::unique_ptr<Reader>> Reader::open(Options options) {
   return std::unique_ptr<Reader>(new Reader(std::move(impl)));
 }
 
-// As a start does, but what a start would cut is only left out.
+// Opens the database by the rules of a start. What a start would truncate is ignored here.
 Status Reader::Impl::open() {
   const std::string db_path = options.path + "/db";
   store::Options how;
@@ -60,10 +60,10 @@ Status Reader::Impl::open() {
   how.events = options.events;
   how.env = options.env;
   how.recover = options.recover;
-  how.open_tables_max = 16;  // Reads from one end to the other, and beside a server's own store.
+  how.open_tables_max = 16;  // A reader scans in key order, and may share its process with a store.
   const Result<RecoveryPlan> plan = plan_recovery(db_path, how, failure);
   if (!plan.ok()) return plan.status();
-  tell_cuts(*plan);
+  report_truncations(*plan);
   Result<Database> view = open_view(db_path, how, failure, *plan);
   if (!view.ok()) return view.take_status();
   db = std::make_unique<Database>(view.take());
@@ -76,15 +76,15 @@ Status Reader::Impl::open() {
   return {};
 }
 
-void Reader::Impl::tell_cuts(const RecoveryPlan& plan) const {
+void Reader::Impl::report_truncations(const RecoveryPlan& plan) const {
   if (!options.events.info) return;
-  if (plan.manifest_cut) {
-    options.events.info("store.manifest_would_cut", plan.manifest_cut->fields);
+  if (plan.manifest_truncation) {
+    options.events.info("store.manifest_would_cut", plan.manifest_truncation->fields);
   }
   for (const std::string& loss : plan.log.losses) {
     options.events.info("store.log_would_force", fmt::format("message=\"{}\"", loss));
   }
-  if (plan.log.cut) options.events.info("store.log_would_cut", plan.log.cut->fields);
+  if (plan.log.truncation) options.events.info("store.log_would_cut", plan.log.truncation->fields);
 }
 
 Reader::Reader(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -100,6 +100,11 @@ JobId Reader::next_id() const {
 Status Reader::load(const LoadSink& sink) const {
   Loaded loaded;
   return load_rows(*impl_->db, sink, loaded).with("read " + impl_->options.path);
+}
+
+Status Reader::load_keys(const std::function<Status(const KeyStored&)>& take) const {
+  uint64_t count = 0;
+  return store::load_keys(*impl_->db, take, count).with("read " + impl_->options.path);
 }
 
 Reader::Bodies Reader::bodies() const {
@@ -124,7 +129,8 @@ std::string_view Reader::Bodies::damaged() const {
   return impl_->value.substr(std::min<size_t>(impl_->value.size(), sizeof(uint64_t)));
 }
 
-// Steps to a neighbour and seeks to one far away.
+// Moves the iterator to `key`. It steps to a row that is near and seeks to one that is far, because
+// a seek costs more than a few steps and reads its block again.
 void Reader::Bodies::Impl::go_to(std::string_view key) {
   constexpr int steps_max = 8;
   for (int step = 0; step < steps_max && at->Valid(); ++step) {
@@ -134,8 +140,8 @@ void Reader::Bodies::Impl::go_to(std::string_view key) {
   at->Seek(slice(key));
 }
 
-// Where a table is damaged the iterator fails for rows of other tables, too: they are got one by
-// one.
+// After the iterator has met a damaged table it fails for rows of other tables, too. Such rows are
+// then read with Get(), so that damage of one table does not hide the bodies in others.
 Status Reader::Bodies::Impl::find(JobId id) {
   const auto key = job_key(id);
   value = {};

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -12,41 +13,43 @@
 
 namespace perennial::store {
 
-// A data directory or a checkpoint, opened only to be read, for tools. Holds what a start would
-// find there, and writes nothing: a log that a start would cut is read up to there and left alone.
-// Keeps the directory locked against servers for as long as it lives; several may read one at once.
-// Its memory does not grow with the number of jobs.
+// A data directory or a checkpoint that a tool opens only to read it. A reader shows what a start
+// would find, and writes nothing: if a start would truncate the log, the reader ignores the same
+// bytes. While it is open it keeps servers from locking the directory; several readers may have it
+// open at once. Its memory does not grow with the number of jobs.
 class Reader {
  public:
   struct Options {
-    std::string path = {};  // What holds `db/`.
+    std::string path = {};  // The directory that holds `db/`.
     Recover recover = Recover::Strict;
     Events events = {};
-    // The file system, the machine's if null. It must outlive the reader.
+    // The file system; null means that of the machine. It must outlive the reader.
     rocksdb::Env* env = nullptr;
   };
 
   // NotFound: there is no such directory. Locked: a server uses it. Corruption: it is damaged, or
-  // not ours. Unsupported: of a format that this version does not read. Io: it cannot be read.
+  // not ours. Unsupported: this version does not read its format. Io: it cannot be read.
   static Result<std::unique_ptr<Reader>> open(Options options);
   ~Reader();
 
-  // Of the last batch that is in.
+  // The commit row of the last batch.
   const CommitRow& commit() const;
-  // No id from here on was ever used.
+  // Neither this id nor a higher one was ever used.
   JobId next_id() const;
 
-  // Gives back tubes, then pauses, then jobs, each by number; store.h. May be called again.
+  // As Store::load(). It may be called several times.
   Status load(const LoadSink& sink) const;
+  // Passes only the keys, in the order of load().
+  Status load_keys(const std::function<Status(const KeyStored&)>& take) const;
 
-  // Bodies, each asked for once, in the order of ids.
+  // Reads bodies in the order of ids.
   class Bodies {
    public:
     Bodies(Bodies&&) noexcept;
     ~Bodies();
-    // The body, good until the next call. NotFound: there is none. Corruption: it is not what was
-    // written; damaged() has then what is there instead, or nothing where that cannot be read.
-    // REQUIRES: `id` is above the last one.
+    // Returns the body, which is valid until the next call. NotFound: there is none. Corruption: it
+    // is not what was written. damaged() then returns the bytes that are there instead, or nothing
+    // if they cannot be read. REQUIRES: `id` is higher than that of the last call.
     Result<std::string_view> read(JobId id);
     std::string_view damaged() const;
 
@@ -56,7 +59,7 @@ class Reader {
     explicit Bodies(std::unique_ptr<Impl> impl);
     std::unique_ptr<Impl> impl_;
   };
-  // Ends before the reader does.
+  // The result must end before the reader.
   Bodies bodies() const;
 
  private:

@@ -24,7 +24,7 @@ Nanos machine_clock() {
       .count();
 }
 
-// What every database holds from its first moment, so that a missing row is damage.
+// Writes the rows that every database has from the beginning. A missing row is therefore damage.
 Status write_first_rows(Database& db) {
   rocksdb::WriteBatch writes;
   rocksdb::ColumnFamilyHandle* const meta = db.family(Family::Meta);
@@ -61,7 +61,7 @@ Result<Body> get_body(const Database& db, const rocksdb::ReadOptions& options, J
 }  // namespace
 
 Result<std::unique_ptr<Store>> Store::open(Options options) {
-  // RocksDB makes its files with the process's own mask, from then on.
+  // RocksDB creates its files with the mask of the process. It stays set while the process runs.
   ::umask(0077);
   if (!options.steady_clock) options.steady_clock = machine_clock;
   const Nanos begun = options.steady_clock();
@@ -80,12 +80,12 @@ Result<std::unique_ptr<Store>> Store::open(Options options) {
 }
 
 Status Store::Impl::open() {
-  if (Status prepared = prepare_room(); !prepared.ok()) return prepared;
+  if (Status prepared = prepare_disk_space(); !prepared.ok()) return prepared;
   if (Status created = create(); !created.ok()) return created;
   const Result<RecoveryPlan> plan = recover();
   if (!plan.ok()) return plan.status();
-  // Only now: what is cut needs no room, and may be what takes it.
-  if (Status made = room->make_room_for_start(plan->replay_bytes); !made.ok()) return made;
+  // Recovery comes before this check: a truncation needs no space, and may free what is missing.
+  if (Status made = space->ensure_space_for_start(plan->replay_bytes); !made.ok()) return made;
   Result<Database> opened = Database::open(dir.db_path(), options, failure);
   if (!opened.ok()) return opened.take_status();
   db = std::make_unique<Database>(opened.take());
@@ -94,52 +94,54 @@ Status Store::Impl::open() {
   if (Status counted = count_rows(); !counted.ok()) return counted;
   if (Status begun = begin_epoch(); !begun.ok()) return begun;
   if (Status begun = begin_durable_mark(); !begun.ok()) return begun;
-  if (Status looked = look_at_room(); !looked.ok()) return looked;
+  if (Status polled = poll_disk_space(); !polled.ok()) return polled;
   return failure.arm();
 }
 
-Status Store::Impl::prepare_room() {
+Status Store::Impl::prepare_disk_space() {
   const Result<uint64_t> disk_bytes = disk_bytes_of(dir.path());
   if (!disk_bytes.ok()) return disk_bytes.status();
   const bool is_set = options.low_water_bytes != derived || options.ballast_bytes != derived;
   fit_to_disk(options, *disk_bytes);
-  if (Status works = check_room(options, *disk_bytes); is_set && !works.ok()) return works;
-  room.emplace(dir, options);
+  if (Status works = check_space_options(options, *disk_bytes); is_set && !works.ok()) return works;
+  space.emplace(dir, options);
   return {};
 }
 
 Status Store::Impl::create() {
   if (dir.has_db()) return {};
-  if (Status made = room->make_room_for_start(0); !made.ok()) return made;
+  if (Status made = space->ensure_space_for_start(0); !made.ok()) return made;
   return create_db(dir, options, failure);
 }
 
-Status Store::Impl::look_at_room() {
-  if (Status looked = room->look(db->log_bytes()); !looked.ok()) return looked;
-  db->limit_compactions(room->free_bytes(), lent_bytes);
+Status Store::Impl::poll_disk_space() {
+  if (Status polled = space->poll(db->log_bytes()); !polled.ok()) return polled;
+  db->limit_compactions(space->free_bytes(), reserved_space_bytes);
   return {};
 }
 
-void Store::Impl::look_at_debt() {
-  const Debt debt = db->debt();
-  const bool before = behind.load(std::memory_order_relaxed);
+void Store::Impl::poll_write_backlog() {
+  const WriteBacklog backlog = db->write_backlog();
+  const bool before = write_stalled.load(std::memory_order_relaxed);
   const uint64_t log_bytes = db->log_bytes();
-  const bool now = is_behind(before, debt) || room->must_shorten(log_bytes);
+  const bool now = must_stall(before, backlog) || space->must_shorten(log_bytes);
   if (now == before) return;
-  behind.store(now, std::memory_order_relaxed);
-  inform(
-      now ? "store.behind" : "store.caught_up",
-      fmt::format("memtables={} tables={} log_bytes={}", debt.memtables, debt.tables, log_bytes));
+  write_stalled.store(now, std::memory_order_relaxed);
+  inform(now ? "store.behind" : "store.caught_up",
+         fmt::format("memtables={} tables={} log_bytes={}", backlog.memtables, backlog.tables,
+                     log_bytes));
 }
 
-// What the log and the tables promise, before RocksDB has touched either. A MANIFEST is cut only
-// when it has been seen that the database opens without its end; and tables of another format are
-// opened only when it has been seen that the log completes a migration.
+// Judges the log and the tables before RocksDB changes either. The database is first opened
+// read-only, as it will be after the truncations, in the cases where these could do harm: a
+// MANIFEST is truncated only if the database opens without its end, and tables of another format
+// are opened only if the log completes a migration. Truncating first and looking afterwards would
+// destroy what a refused start must leave for the operator.
 Result<RecoveryPlan> Store::Impl::recover() {
   Result<RecoveryPlan> plan = plan_recovery(dir.db_path(), options, failure);
   if (!plan.ok()) return plan;
   const bool has_losses = !plan->log.losses.empty();
-  if (plan->manifest_cut || plan->is_old || plan->has_other_families || has_losses) {
+  if (plan->manifest_truncation || plan->is_old || plan->has_other_families || has_losses) {
     Result<Database> view = open_view(dir.db_path(), options, failure, *plan);
     if (!view.ok()) return view.take_status();
     const Result<JobId> next_id = next_id_of(*view, *plan);
@@ -150,7 +152,7 @@ Result<RecoveryPlan> Store::Impl::recover() {
       if (Status noted = note_loss(*plan, plan->next_id_min, options); !noted.ok()) return noted;
     }
   }
-  if (Status cut = make_cuts(dir.db_path(), options, *plan); !cut.ok()) return cut;
+  if (Status done = truncate_files(dir.db_path(), options, *plan); !done.ok()) return done;
   return plan;
 }
 
@@ -171,7 +173,7 @@ Status Store::Impl::read_meta(JobId next_id_min) {
   return from_rocksdb(identified).with("read the identity");
 }
 
-// Exact here, because what was in the log is in tables by now.
+// The count is exact here, because RocksDB has flushed the log to tables while it opened.
 Status Store::Impl::count_rows() {
   for (const Family family : job_families) {
     const Result<TableCounts> tables = db->count_tables(family);
@@ -181,22 +183,23 @@ Status Store::Impl::count_rows() {
   return {};
 }
 
-// Everything that recovery found is durable by now: RocksDB has flushed what it replayed.
+// The first row of an epoch says that everything before it is durable. That is true here, because
+// RocksDB has flushed the log that it replayed.
 Status Store::Impl::begin_epoch() {
   applied.epoch = opening.epoch;
   applied.known_durable = applied.index;
   writes.Clear();
   add_commit_row();
   if (Status begun = write(true); !begun.ok() || opening.next_id == stored_next_id) return begun;
-  // Not in the same record: one that opens an epoch has one row.
+  // The next id is a second record, because a record that opens an epoch has exactly one row.
   writes.Clear();
   add_commit_row();
   add_meta(MetaTag::NextId, view(encode_next_id(opening.next_id)));
   return write(true);
 }
 
-// Only now, because what stood there until now may say more than the log holds: a start that was
-// told to go on without it ends here.
+// The mark is made at the end of open(), when the first record of the epoch is durable. The mark
+// before it may name more than the log holds, if the options accepted a loss.
 Status Store::Impl::begin_durable_mark() {
   const LogProgress::Place synced = db->synced_log();
   Result<std::unique_ptr<DurableMarkFile>> made =
@@ -214,7 +217,7 @@ void Store::Impl::inform(std::string_view at, std::string_view fields) const {
   if (options.events.info) options.events.info(at, fields);
 }
 
-Status Store::Impl::settle(const rocksdb::Status& status, std::string_view doing) {
+Status Store::Impl::fail_on_error(const rocksdb::Status& status, std::string_view doing) {
   Status out = from_rocksdb(status).with(doing);
   if (!out.ok()) failure.fail(out);
   return out;
@@ -238,28 +241,28 @@ bool Store::failed() const {
 uint64_t Store::bytes_written() const {
   return impl_->bytes_written.load(std::memory_order_relaxed);
 }
-RoomState Store::room() const {
-  return impl_->room->state();
+SpaceState Store::space_state() const {
+  return impl_->space->state();
 }
 DiskLeft Store::disk_left() const {
-  return impl_->room->left();
+  return impl_->space->left();
 }
 bool Store::is_scarce() const {
-  return impl_->room->is_scarce();
+  return impl_->space->is_scarce();
 }
 void Store::make_ballast() {
-  impl_->room->make_ballast();
+  impl_->space->make_ballast();
 }
-Status Store::look_at_room() {
-  Status looked = impl_->look_at_room();
-  if (!looked.ok()) impl_->failure.fail(looked);
-  return looked;
+Status Store::poll_disk_space() {
+  Status polled = impl_->poll_disk_space();
+  if (!polled.ok()) impl_->failure.fail(polled);
+  return polled;
 }
-bool Store::behind() const {
-  return impl_->behind.load(std::memory_order_relaxed);
+bool Store::write_stalled() const {
+  return impl_->write_stalled.load(std::memory_order_relaxed);
 }
-void Store::look_at_debt() {
-  impl_->look_at_debt();
+void Store::poll_write_backlog() {
+  impl_->poll_write_backlog();
 }
 uint64_t Store::progress() const {
   return impl_->db->progress();
@@ -294,8 +297,9 @@ Status Store::close(JobId next_id) {
   impl.add_meta(MetaTag::NextId, view(encode_next_id(next_id)));
   if (Status written = impl.write(true); !written.ok()) return written;
   if (Status flushed = flush(); !flushed.ok()) return flushed;
-  // So that the log is not empty: it bears witness against tables that were lost. This row must not
-  // look like one that opens an epoch, which says that everything is durable.
+  // One record stays in the log, so that a start notices tables that were lost since. An empty log
+  // would fit any state of the tables. The row must not look like one that opens an epoch, because
+  // such a row says that everything before it is durable.
   impl.applied.known_durable = impl.applied.index - std::min<BatchIndex>(impl.applied.index, 1);
   impl.writes.Clear();
   impl.add_commit_row();

@@ -15,7 +15,7 @@
 #include "engine/types/transition.h"
 #include "store/batch/batch.h"
 #include "store/rocks/log_files.h"
-#include "store/space/room.h"
+#include "store/space/disk_space.h"
 #include "store/types/options.h"
 
 namespace rocksdb {
@@ -27,21 +27,23 @@ namespace perennial::store {
 
 // What recovery found.
 struct Opening {
-  // One more than that of the last batch. Whoever seals batches for this store gives them this one.
+  // One more than the epoch of the last batch. Batches that are sealed for this store carry it.
   uint64_t epoch = 0;
   BatchIndex last_index = 0;
   Nanos last_now = 0;  // The engine's time in the last batch.
-  JobId next_id = 1;   // No id from here on was ever used.
+  JobId next_id = 1;   // Neither this id nor a higher one was ever used.
 };
 
-// Where load() puts what it reads. Each may refuse, which ends the load.
+// Receives the rows that load() reads. Each function may return an error, which ends the load.
 struct LoadSink {
   std::function<Status(TubeId, std::string_view name)> tube;
   std::function<Status(const TubePaused&)> pause;
+  std::function<Status(const SettingsStored&)> settings;
   std::function<Status(const JobRow&)> job;
+  std::function<Status(const KeyStored&)> key;
 };
 
-// The content of the store at one moment. Movable; ends before its store does.
+// The content of the store at one moment. It is movable, and must end before its store.
 class Snapshot {
  public:
   Snapshot(Snapshot&& other) noexcept;
@@ -56,88 +58,89 @@ class Snapshot {
   const rocksdb::Snapshot* at_;
 };
 
-// One data directory, open. Maps transitions to rows and back and decides nothing. Writes come from
-// one thread, which is the committer's while the server runs. A write that fails is final: the
-// fatal event is sent, and every later write is refused.
+// An open data directory. It maps transitions to rows and back, and decides nothing. One thread
+// writes; while the server runs this is the committer. A failed write is final: the store sends the
+// fatal event and refuses every later write.
 class Store {
  public:
-  // Makes the directory if there is none, locks it, recovers it and counts the epoch up.
-  // Locked: somebody has it. NoSpace: the disk is full. Io: it cannot be read or written.
-  // Corruption: it is damaged, or not ours. Unsupported: a newer version made it.
+  // Makes the directory if there is none, locks it, recovers it and increments the epoch.
+  // Locked: another process has it open. NoSpace: the disk is full. Io: it cannot be read or
+  // written. Corruption: it is damaged, or not ours. Unsupported: a newer version made it.
   static Result<std::unique_ptr<Store>> open(Options options);
-  // Without close() it is left as a crash would leave it.
+  // Without close() the destructor leaves the directory as a crash would leave it.
   ~Store();
 
   const Options& options() const;
   const Opening& opening() const;
-  // Which database it is: identity.h. Empty if that is not known.
+  // The identity of the database: identity.h. Empty if the database has none.
   const std::string& identity() const;
 
-  // Gives back tubes, then pauses, then jobs, each by number. Calls the sink on the calling thread,
-  // while other threads scan ahead. Refuses what does not fit together, but reads no body.
-  // REQUIRES: nothing was written since open().
+  // Passes settings in the order of names, tubes, pauses and jobs in the order of ids, and then
+  // keys by tube and key to the sink. It calls the sink on the calling thread, while other threads
+  // read ahead. It reads no body. It does not compare keys with jobs, which is for the engine to
+  // do. Corruption: the rows contradict each other. REQUIRES: nothing was written since open().
   Status load(const LoadSink& sink);
 
-  // Applies a sealed batch whole, and a batch that is already in not at all. Unless `sync`, only
-  // the kernel has it afterwards. REQUIRES: its index is at most one more than the last one's; and
-  // where it is more, its epoch is no smaller.
+  // Applies a sealed batch as a whole. A batch that was applied before is skipped. Without `sync`
+  // only the kernel has the batch afterwards. REQUIRES: the batch's index is at most one more than
+  // applied(). If it is one more, its epoch is at least that of the last batch.
   Status write(const Batch& batch, bool sync);
-  // Makes durable what was written without.
+  // Makes all batches durable that were written without `sync`.
   Status sync();
-  // store/README.md, "Three indices". By the thread that writes.
+  // store/README.md, "Three indices". Called by the thread that writes.
   BatchIndex applied() const;
   BatchIndex durable() const;
 
-  // A file beside the log says how far it is synced, so that a start misses what the disk has lost
-  // of it: durable_mark.h. write() and sync() keep it up to date. This notes, besides, what RocksDB
-  // has synced by itself; by the thread that writes.
+  // Updates the durable mark with the log bytes that RocksDB has synced for its own flushes. The
+  // mark tells a start how far the log was synced, so that the start notices a loss:
+  // durable_mark.h. write() and sync() update it, too. Called by the thread that writes.
   Status note_durable();
-  // Makes durable what it says. By the thread that writes.
+  // Syncs the file of the durable mark. Called by the thread that writes.
   Status sync_durable_mark();
 
-  // Reads how much room there is, and gives up the ballast if it must. By the thread that writes.
-  Status look_at_room();
-  // Reads how far flushes and compactions are behind. By the thread that writes.
-  void look_at_debt();
+  // Reads the free space, and removes the ballast if needed. Called by the thread that writes.
+  Status poll_disk_space();
+  // Reads the write backlog and sets write_stalled(). Called by the thread that writes.
+  void poll_write_backlog();
 
-  // Any thread may take one, and read under it, or read what is there now if it gives none.
-  // NotFound: there was no such body. Corruption: it is not what was written. Io: the disk did not
-  // give it. Not for each read a snapshot: when the oldest of them goes, RocksDB 7.8 compacts each
-  // table of the last level by itself that came there without being rewritten (compaction reason
-  // BottommostFiles).
+  // Thread-safe. read_body() reads the body as of `snapshot`, or the current one without it.
+  // NotFound: there is no such body. Corruption: it is not what was written. Io: the disk cannot
+  // read it. Readers should not take a snapshot for each read. When the oldest snapshot is
+  // released, RocksDB 7.8 compacts each table that was moved to the last level without being
+  // rewritten (compaction reason BottommostFiles).
   Snapshot snapshot() const;
   Result<Body> read_body(JobId id, const Snapshot* snapshot = nullptr) const;
-  // The same if RocksDB has it in a memtable or in its cache of blocks. None: read_body() says what
-  // there is. Never waits for the disk.
+  // Returns the body if RocksDB has it in a memtable or in its block cache, and never waits for the
+  // disk. If it returns none, read_body() tells whether there is a body.
   std::optional<Body> body_in_memory(JobId id) const;
 
-  // Makes `dir` with a copy of the database in `dir`/db, as it is after the last batch:
-  // checkpoint.h. By the thread that writes. InvalidArgument: `dir` is on another file system, or
-  // is there. A failure leaves what remove_partial_checkpoints() removes.
-  Status cut_checkpoint(const std::string& dir);
+  // Makes `dir` with a copy of the database in `dir`/db as of the last batch: checkpoint.h. Called
+  // by the thread that writes. InvalidArgument: `dir` is on another file system, or exists. After a
+  // failure remove_partial_checkpoints() removes what is left.
+  Status create_checkpoint(const std::string& dir);
 
-  // Ends cleanly: stores the exact next id, flushes everything, so that the next start has next to
-  // no log to replay, and closes. Nothing else may be called afterwards.
+  // Ends cleanly: stores the exact next id, flushes all families and closes. The next start has one
+  // record of the log to replay. No other function may be called afterwards.
   Status close(JobId next_id);
 
-  // Housekeeping, from any thread.
+  // Housekeeping. The functions below are thread-safe unless a comment says otherwise.
   bool failed() const;
   uint64_t bytes_written() const;
-  // For a watchdog: a number that changes whenever something was written or synced. Also while it
-  // closes.
+  // For a watchdog: a number that changes whenever the store writes or syncs, also during close().
   uint64_t progress() const;
   LogFiles log_files() const;
-  RoomState room() const;
+  SpaceState space_state() const;
   DiskLeft disk_left() const;
-  // Whether puts should wait for flushes and compactions: debt.h.
-  bool behind() const;
-  // room.h.
+  // Whether puts should wait for flushes and compactions: write_backlog.h.
+  bool write_stalled() const;
+  // DiskSpace::is_scarce() in disk_space.h.
   bool is_scarce() const;
-  // Makes the ballast if it is missing and there is ample room for it. By one thread at a time.
+  // Makes the ballast if it is missing and enough is free for it. One thread calls it at a time.
   void make_ballast();
   Status flush();
-  // Compacts each family of at least `bytes_min` that is mostly tombstones and what they end, until
-  // `cancelled`; while room is scarce, smaller ones and those with fewer tombstones, too.
+  // Compacts each family of at least `bytes_min` in which tombstones and the rows that they delete
+  // are the larger part. While space is scarce it also compacts smaller families, and those with
+  // fewer tombstones. It stops when another thread sets `cancelled`.
   Status compact_tombstones(std::atomic<bool>& cancelled, uint64_t bytes_min = 4 << 20);
 
  private:

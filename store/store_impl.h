@@ -26,38 +26,38 @@
 #include "store/rocks/observer.h"
 #include "store/space/compaction_guard.h"
 #include "store/space/compaction_pieces.h"
-#include "store/space/debt.h"
-#include "store/space/room.h"
+#include "store/space/disk_space.h"
+#include "store/space/write_backlog.h"
 #include "store/store.h"
 
-// What a Store is made of. Included by store's own files only.
+// The members of a Store. Included by store's own files only.
 namespace perennial::store {
 
 struct Store::Impl {
   Impl(Options given, DataDir locked)
       : options(std::move(given)), dir(std::move(locked)), failure(options.events) {}
 
-  // compact.cc. A compaction that found no room, and what there was then.
+  // A compaction that lacked space, and what the rows and the free space were then: compact.cc.
   struct HeldUp {
     uint64_t rows;
     uint64_t free_bytes;
     Nanos at;
   };
-  class Loan;
+  class SpaceReservation;
 
   // The steps of open().
   Status open();
-  Status prepare_room();
+  Status prepare_disk_space();
   Status create();
   Result<RecoveryPlan> recover();
   Status read_meta(JobId next_id_min);
   Status count_rows();
   Status begin_epoch();
   Status begin_durable_mark();
-  // Notes beside the log how far it is synced. By the thread that writes.
+  // Writes to the durable mark how far the log is synced. Called by the thread that writes.
   Status note_durable();
 
-  // Adds to `writes`, and writes them. A failure is latched.
+  // The add_ and row functions add to `writes`, and write() writes them. `failure` keeps a failure.
   void add_job(const JobEffect& job);
   void put_row(Family family, const rocksdb::SliceParts& key, const rocksdb::SliceParts& value);
   void remove_row(Family family, std::string_view key);
@@ -65,45 +65,49 @@ struct Store::Impl {
   void add_commit_row();
   Status write(bool sync);
   Status sync();
-  // Before the first batch of another epoch.
+  // Syncs the log if the batch of epoch `next` is the first of a new epoch.
   Status finish_epoch(uint64_t next);
-  Status look_at_room();
-  void look_at_debt();
-  // Whether anything has changed since this family's compaction last found no room.
+  Status poll_disk_space();
+  void poll_write_backlog();
+  // Whether enough has changed since this family's compaction last lacked space.
   bool may_compact(Family family) const;
   Status compact(Family family, const TableCounts& tables, std::atomic<bool>& cancelled);
-  // All of it if there is no range.
+  // Compacts the whole family if `range` is null.
   rocksdb::Status compact_range(Family family, const KeyRange* range, std::atomic<bool>& cancelled);
-  // Turns what RocksDB said of a write into a Status, and latches a failure.
-  Status settle(const rocksdb::Status& status, std::string_view doing);
+  // Turns a status of RocksDB into ours. An error becomes the store's failure.
+  Status fail_on_error(const rocksdb::Status& status, std::string_view doing);
   uint64_t rows_of(Family family) const { return rows[place_of(family)].load(); }
   void inform(std::string_view at, std::string_view fields) const;
 
   Options options;
   DataDir dir;
   Failure failure;
-  std::optional<Room> room;  // From the first step of open() on.
+  std::optional<DiskSpace> space;  // From the first step of open() on.
   std::unique_ptr<Database> db;
   std::unique_ptr<DurableMarkFile> durable_mark;  // From the last step of open() on.
   Opening opening;
-  JobId stored_next_id = 1;  // What open() found.
+  JobId stored_next_id = 1;  // The row that open() found.
   std::string identity;
-  // How many rows each family of jobs has: by the account of its tables at open, and by ours since.
-  // The writing thread's to change.
+  // The number of rows of each job family. open() sums it over the properties of the tables, and
+  // each batch changes it since. Only the thread that writes changes it. That of keys is an upper
+  // bound for the rows in tables, because its rows are overwritten. Only compact_tombstones() sets
+  // it.
   std::array<std::atomic<uint64_t>, family_count> rows = {};
-  // Room that a compaction is allowed and does not need: compact.cc.
-  std::atomic<uint64_t> lent_bytes = 0;
-  std::array<std::optional<HeldUp>, family_count> held_up = {};  // The housekeeper's.
-  // How far history is written, and how far the disk has it: store/README.md, "Three indices". The
-  // writing thread's.
+  // The space reservation of a compaction: compact.cc.
+  std::atomic<uint64_t> reserved_space_bytes = 0;
+  // Only the housekeeper's thread uses it.
+  std::array<std::optional<HeldUp>, family_count> held_up = {};
+  // The last applied batch, and the last durable one: store/README.md, "Three indices". Only the
+  // thread that writes uses them.
   CommitRow applied;
   struct {
     uint64_t epoch = 0;
     BatchIndex index = 0;
   } durable;
-  rocksdb::WriteBatch writes;  // Kept for its memory. The writing thread's.
+  // It is a member so that batches reuse its memory. Only the thread that writes uses it.
+  rocksdb::WriteBatch writes;
   std::atomic<uint64_t> bytes_written = 0;
-  std::atomic<bool> behind = false;
+  std::atomic<bool> write_stalled = false;
 };
 
 }  // namespace perennial::store

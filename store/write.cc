@@ -5,14 +5,15 @@
 #include "store/store_impl.h"
 #include "store/types/rocks_status.h"
 
-// How transitions become rows.
+// Turns the effects of a batch into rows.
 namespace perennial::store {
 namespace {
 
-// Above this a batch's memory is given back after it was written.
+// The memory of a larger WriteBatch is freed after the write.
 constexpr size_t kept_bytes_max = 16 << 20;
 
-// Puts the writes to meta into the batch. Delete, never SingleDelete: rows there are overwritten.
+// Adds the writes to meta. It uses Delete, because SingleDelete is only allowed for rows that were
+// written once, and the rows of meta are overwritten.
 struct MetaWriter {
   rocksdb::WriteBatch& writes;
   rocksdb::ColumnFamilyHandle* meta;
@@ -38,12 +39,35 @@ struct MetaWriter {
   void operator()(const NextIdRaised& raised) const {
     put(view(meta_key(MetaTag::NextId)), view(encode_next_id(raised.next_id)));
   }
+  void operator()(const SettingsStored& stored) const {
+    const std::string key = settings_key(stored.tube);
+    if (stored.settings == TubeSettings{}) {
+      must(writes.Delete(meta, slice(key)));
+    } else {
+      put(key, encode(stored));
+    }
+  }
+};
+
+// Adds the writes to `keys`, with Delete for the same reason.
+struct KeyWriter {
+  rocksdb::WriteBatch& writes;
+  rocksdb::ColumnFamilyHandle* keys;
+
+  void operator()(const KeyStored& stored) const {
+    must(
+        writes.Put(keys, slice(key_row_key(stored.tube, stored.key)), slice(view(encode(stored)))));
+  }
+  void operator()(const KeyFreed& freed) const {
+    must(writes.Delete(keys, slice(key_row_key(freed.tube, freed.key))));
+  }
 };
 
 }  // namespace
 
-// Within one family, too, it is SingleDelete and then Put: a Put over a Put would let the older one
-// come back after the next SingleDelete. RocksDB wiki, "Single Delete".
+// A row that stays in its family is also removed with SingleDelete before the Put. One Put over
+// another would save an entry, but the next SingleDelete would remove only the newer one, and the
+// older row would come back. RocksDB wiki, "Single Delete".
 void Store::Impl::add_job(const JobEffect& job) {
   const auto key = job_key(job.id);
   const rocksdb::Slice key_part = slice(view(key));
@@ -58,7 +82,7 @@ void Store::Impl::add_job(const JobEffect& job) {
   if (!job.before && job.after) {
     CHECK(job.body.size() == job.after->body_bytes);
     const auto hash = body_hash(job.id, job.body);
-    // Joined inside the batch, without a copy of the body before that.
+    // RocksDB joins the parts in its batch, so the body is copied once and not twice.
     const std::array<rocksdb::Slice, 2> parts = {slice(view(hash)), slice(job.body)};
     put_row(Family::Bodies, key_parts, {parts.data(), parts.size()});
   }
@@ -88,7 +112,7 @@ Status Store::Impl::write(bool sync) {
   if (failure.failed()) return failure.refusal();
   rocksdb::WriteOptions how;
   how.sync = sync;
-  Status written = settle((*db)->Write(how, &writes), "write a batch");
+  Status written = fail_on_error((*db)->Write(how, &writes), "write a batch");
   bytes_written.fetch_add(writes.GetDataSize(), std::memory_order_relaxed);
   db->on_written(writes.GetDataSize());
   if (writes.GetDataSize() > kept_bytes_max) writes = rocksdb::WriteBatch();
@@ -97,7 +121,7 @@ Status Store::Impl::write(bool sync) {
   return note_durable();
 }
 
-// A start takes a row of a later epoch as proof that all before that epoch was durable:
+// A start takes a batch of a later epoch as proof that everything before that epoch was durable:
 // log_scan.cc.
 Status Store::Impl::finish_epoch(uint64_t next) {
   if (next == applied.epoch || durable.index == applied.index) return {};
@@ -106,7 +130,7 @@ Status Store::Impl::finish_epoch(uint64_t next) {
 
 Status Store::Impl::sync() {
   if (failure.failed()) return failure.refusal();
-  if (Status synced = settle((*db)->SyncWAL(), "sync the log"); !synced.ok()) return synced;
+  if (Status synced = fail_on_error((*db)->SyncWAL(), "sync the log"); !synced.ok()) return synced;
   durable = {.epoch = applied.epoch, .index = applied.index};
   return note_durable();
 }
@@ -133,10 +157,12 @@ Status Store::write(const Batch& batch, bool sync) {
                   .known_durable = std::max(batch.known_durable(), impl.durable.index),
                   .now = batch.now()};
   impl.writes.Clear();
-  impl.add_commit_row();  // First: a start reads it, even where the rest is not complete.
+  impl.add_commit_row();  // It is first, so that a start can read it from a record that was torn.
   for (const JobEffect& job : batch.jobs()) impl.add_job(job);
   const MetaWriter meta = {.writes = impl.writes, .meta = impl.db->family(Family::Meta)};
   for (const MetaEffect& effect : batch.metas()) std::visit(meta, effect);
+  const KeyWriter keys = {.writes = impl.writes, .keys = impl.db->family(Family::Keys)};
+  for (const KeyEffect& effect : batch.keys()) std::visit(keys, effect);
   return impl.write(sync);
 }
 

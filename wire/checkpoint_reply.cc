@@ -9,7 +9,7 @@
 namespace perennial::wire {
 namespace {
 
-// What stands behind this key; none without it.
+// Returns the value of this key. Without a value if the key is missing.
 std::optional<std::string_view> value_of(std::string_view yaml, std::string_view key) {
   const std::string start = "\n" + std::string(key) + ": ";
   const size_t found = yaml.find(start);
@@ -18,8 +18,8 @@ std::optional<std::string_view> value_of(std::string_view yaml, std::string_view
   return yaml.substr(0, yaml.find('\n'));
 }
 
-// Takes a character and its escape off the front. None: the escape is not one that format.cc
-// writes.
+// Removes a character and its escape from the front. Without a value if the escape is not one that
+// format.cc writes.
 std::optional<char> take(std::string_view& text) {
   const char first = text.front();
   text.remove_prefix(1);
@@ -55,7 +55,7 @@ bool read(std::string_view yaml, std::string_view key, uint64_t& out) {
   return error == std::errc() && stopped == end;
 }
 
-// It may be missing.
+// Succeeds also if the key is missing.
 bool read(std::string_view yaml, std::string_view key, std::optional<uint64_t>& out) {
   if (!value_of(yaml, key)) return true;
   return read(yaml, key, out.emplace());

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "engine/types/command.h"
 #include "engine/types/reply.h"
@@ -15,70 +16,51 @@
 // The client's side of the protocol, for the tools, the load generator and the tests.
 namespace perennial::wire {
 
-// Appends the bytes that ask for this. `body` goes with a Put, whose body_bytes is its size, and
-// with nothing else. REQUIRES: `command` is none of the refused ones (PutTooBig, PutTrailingJunk,
-// PutNoCrlf, Malformed, a Checkpoint with junk).
+// Appends the bytes of a command. `body` belongs to a Put, whose body_bytes is its size, and is
+// empty for every other command. REQUIRES: `command` is not one of the refused lines (PutTooBig,
+// PutTrailingJunk, PutNoCrlf, PutBatchRefused, Malformed, a Checkpoint with trailing junk), and no
+// PutBatch: see append_put_batch.
 void append_command(std::string& out, const Command& command, std::string_view body = {});
 
-// What a server answered. Which members mean something depends on `kind`.
+// Appends the bytes of a put-batch. `batch`: only its tube and its items are used, not the counts
+// of items and bytes. REQUIRES: there are as many bodies as items, and at most batch_count_max.
+void append_put_batch(std::string& out, const PutBatch& batch,
+                      std::span<const std::string_view> bodies);
+
+// What a server answered. The shape of the word's row says which members have a meaning.
 struct ClientReply {
-  enum class Kind : uint8_t {
-    Word,            // word
-    Inserted,        // id
-    InsertedBuried,  // id
-    Using,           // text: the tube
-    Watching,        // count
-    Kicked,          // count: the answer to kick. kick-job's is a Word.
-    Reserved,        // id, text: the body
-    Found,           // likewise
-    Ok,              // text: the YAML
-    Failed,          // text: the YAML, with the reason. Only checkpoint is answered so.
-  };
-  Kind kind = Kind::Word;
   Word word = Word::NotFound;
-  JobId id = 0;
-  uint64_t count = 0;
+  uint64_t number = 0;  // The id or the count; the first of several numbers.
+  // The name of the tube, the YAML, the body, or the state of the job that has a put's key.
   std::string text;
+  // All numbers of a batch. What follows the line of INSERTED_BATCH and RESERVED_BATCH, a reply for
+  // each item, comes as replies of their own.
+  std::vector<uint64_t> numbers = {};
+  std::string facts = {};  // What `with:` asked for: "tube:mail pri:5".
 
-  bool is(Word expected) const { return kind == Kind::Word && word == expected; }
+  bool is(Word expected) const { return word == expected; }
 };
+// The line of the reply, for people: "NOT_FOUND", "INSERTED 5", "OK 4".
+std::string describe(const ClientReply& reply);
 
-// What follows the word of a reply.
-enum class ReplyShape : uint8_t { Id, Count, Text, Payload, JobPayload };
-
-// The replies that are more than a word: what each begins with, and how it goes on.
-struct ReplyRow {
-  std::string_view word;
-  ClientReply::Kind kind;
-  ReplyShape shape;
-};
-inline constexpr ReplyRow reply_rows[] = {
-    {Inserted::word, ClientReply::Kind::Inserted, ReplyShape::Id},
-    {"RESERVED", ClientReply::Kind::Reserved, ReplyShape::JobPayload},
-    {"FOUND", ClientReply::Kind::Found, ReplyShape::JobPayload},
-    {"OK", ClientReply::Kind::Ok, ReplyShape::Payload},
-    {"USING", ClientReply::Kind::Using, ReplyShape::Text},
-    {Watching::word, ClientReply::Kind::Watching, ReplyShape::Count},
-    {KickedCount::word, ClientReply::Kind::Kicked, ReplyShape::Count},
-    {InsertedBuried::word, ClientReply::Kind::InsertedBuried, ReplyShape::Id},
-    {"FAILED", ClientReply::Kind::Failed, ReplyShape::Payload},
-};
-
-// What one call of ReplyParser::feed made of its input.
+// The result of one call of ReplyParser::feed.
 struct ReplyStep {
-  size_t consumed = 0;               // A prefix; all of it when there is no reply.
-  std::optional<ClientReply> reply;  // None: more bytes are needed, or the status is bad.
-  Status status;                     // Bad: the server does not speak the protocol. Hang up.
+  // The length of the prefix that was read. The whole input when there is no reply.
+  size_t consumed = 0;
+  // Without a value: more bytes are needed, or the status is an error.
+  std::optional<ClientReply> reply;
+  // An error if the server does not speak the protocol. The caller closes the connection.
+  Status status;
 };
 
-// Turns the bytes of one server into replies, however they are split.
+// Turns the bytes of one server into replies. Any split of the bytes gives the same replies.
 class ReplyParser {
  public:
-  // `payload_bytes_max`: the largest body or YAML document believed.
+  // `payload_bytes_max` is the largest body or YAML document that is accepted, in bytes.
   explicit ReplyParser(uint64_t payload_bytes_max = uint64_t{1} << 30)
       : payload_bytes_max_(payload_bytes_max) {}
 
-  // REQUIRES: bytes is not empty, and no step before had a bad status.
+  // REQUIRES: `bytes` is not empty, and no earlier step had an error.
   ReplyStep feed(std::span<const char> bytes);
 
  private:
@@ -86,12 +68,14 @@ class ReplyParser {
   Status read_payload(std::string_view& rest, ReplyStep& step);
 
   uint64_t payload_bytes_max_;
-  std::optional<uint64_t> payload_left_;  // With its CRLF; none while a line is read.
-  ClientReply reply_;                     // The one whose payload is being read.
+  // The bytes of the payload and its CRLF that are still to come. Without a value while a line is
+  // read.
+  std::optional<uint64_t> payload_left_;
+  ClientReply reply_;  // The reply whose payload is being read.
   LineReader lines_;
 };
 
-// What the documents say that checkpoint is answered with, Ok and Failed. None: the server is not a
+// Parse the documents that answer checkpoint, OK and FAILED. Without a value: the server is not a
 // perennial, or another version.
 std::optional<CheckpointMade> parse_checkpoint(std::string_view yaml);
 std::optional<CheckpointFailed> parse_checkpoint_failure(std::string_view yaml);

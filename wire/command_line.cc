@@ -5,9 +5,13 @@
 #include <charconv>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <type_traits>
+
+#include "wire/arguments.h"
+#include "wire/line.h"
 
 namespace perennial::wire {
 namespace {
@@ -15,7 +19,7 @@ namespace {
 constexpr Malformed bad_format{Malformed::Kind::BadFormat};
 constexpr Malformed unknown{Malformed::Kind::UnknownCommand};
 
-// Which bytes may stand in the name of a tube.
+// The bytes that the name of a tube may contain.
 constexpr std::array<bool, 256> make_name_bytes() {
   std::array<bool, 256> table{};
   for (const char c : std::string_view("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -30,62 +34,81 @@ bool is_name_byte(char c) {
   return name_bytes[static_cast<unsigned char>(c)];
 }
 
-void skip_spaces(std::string_view& args) {
-  while (args.starts_with(' ')) args.remove_prefix(1);
-}
-
-// Takes a number off the front: any spaces, then digits and nothing else, not even a sign.
-template <typename Number>
-bool take(std::string_view& args, Number& number) {
-  skip_spaces(args);
-  const auto [end, error] = std::from_chars(args.data(), args.data() + args.size(), number);
-  if (error != std::errc()) return false;
-  args.remove_prefix(static_cast<size_t>(end - args.data()));
-  return true;
-}
-
-// The same with a name, which ends at a space. None is skipped before it, unlike before a number:
-// a name can only be the first argument.
-bool take(std::string_view& args, std::string& name) {
-  const std::string_view word = args.substr(0, args.find(' '));
-  if (!is_tube_name(word)) return false;
-  args.remove_prefix(word.size());
-  name = word;
-  return true;
-}
-
-// All arguments of a row, in their order.
+// Removes all arguments of a row from the front, in the order of the row.
 template <typename C>
 bool take_arguments(std::string_view& args, C& command) {
   return std::apply([&](const auto&... each) { return (take(args, command.*each.member) && ...); },
                     command_row<C>().arguments);
 }
 
-// The arguments of a command, from what follows its prefix. This is the rule; the overloads below
-// it, one for each row with a grammar of its own, are the exceptions.
+// Removes all options of a row, behind the arguments. Where extensions are off there are no
+// options, and the line must be at its end.
 template <typename C>
-Command parse(std::type_identity<C>, std::string_view args) {
+bool take_options(std::string_view& args, C& command, ExtensionSet allowed) {
+  if (!allowed.allows(Extension::Probe)) return args.empty();
+  return wire::take_options(args, command, allowed, command_row<C>().options);
+}
+
+bool is_allowed(const PriorityOrKeep& priority, ExtensionSet allowed) {
+  return priority.priority || allowed.allows(Extension::KeepPriority);
+}
+
+// Parses the arguments and options of a command from what follows its prefix, by the common rule.
+// The overloads below are the exceptions: one for each row with a grammar of its own.
+template <typename C>
+Command parse(std::type_identity<C>, std::string_view args, ExtensionSet allowed) {
   static_assert(!command_row<C>().flags.own_grammar, "it has no overload here");
   C command{};
-  if (!take_arguments(args, command) || !args.empty()) return bad_format;
+  if (!take_arguments(args, command) || !take_options(args, command, allowed)) return bad_format;
+  if constexpr (requires { command.priority.priority; }) {
+    if (!is_allowed(command.priority, allowed)) return bad_format;
+  }
   return command;
 }
 
-// What follows the number is not looked at, as in every version of beanstalkd.
-Command parse(std::type_identity<ReserveWithTimeout>, std::string_view args) {
-  uint32_t timeout_s = 0;
-  if (!take(args, timeout_s)) return bad_format;
-  if (timeout_s > std::numeric_limits<int32_t>::max()) return bad_format;
-  return ReserveWithTimeout{timeout_s};
+Command parse(std::type_identity<Release>, std::string_view args, ExtensionSet allowed) {
+  Release release{};
+  const bool is_good = take(args, release.id) && take(args, release.priority) &&
+                       is_allowed(release.priority, allowed) &&
+                       take_split(args, allowed, release.delay_s, release.delay_rest_ns);
+  if (!is_good || !take_options(args, release, allowed)) return bad_format;
+  return release;
+}
+
+bool holds_colon(std::string_view text) {
+  return text.find(':') != std::string_view::npos;
+}
+
+// What follows the number is not checked, as in every version of beanstalkd. But where extensions
+// are on, a colon in it means that it is options.
+Command parse(std::type_identity<ReserveWithTimeout>, std::string_view args, ExtensionSet allowed) {
+  ReserveWithTimeout reserve{};
+  if (!take_split(args, allowed, reserve.timeout_s, reserve.timeout_rest_ns)) return bad_format;
+  if (reserve.timeout_s > std::numeric_limits<int32_t>::max()) return bad_format;
+  const bool has_options = allowed.allows(Extension::Probe) && holds_colon(args);
+  if (has_options && !take_options(args, reserve, allowed)) return bad_format;
+  return reserve;
+}
+
+// A weight may follow the name.
+Command parse(std::type_identity<Watch>, std::string_view args, ExtensionSet allowed) {
+  Watch watch{};
+  if (!take(args, watch.tube)) return bad_format;
+  const bool has_weight = !args.empty();
+  if (has_weight && (!allowed.allows(Extension::Weights) || !take(args, watch.weight))) {
+    return bad_format;
+  }
+  if (!args.empty()) return bad_format;
+  return watch;
 }
 
 bool is_blank(char c) {
   return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-// Lenient as strtoul is: any white space, a sign, and junk behind the digits. "-1" kicks all, and
-// only the low 32 bits count.
-Command parse(std::type_identity<Kick>, std::string_view args) {
+// As lenient as strtoul: any white space, a sign, and junk behind the digits. "-1" kicks all jobs,
+// and only the low 32 bits count.
+Command parse(std::type_identity<Kick>, std::string_view args, ExtensionSet /*allowed*/) {
   while (!args.empty() && is_blank(args.front())) args.remove_prefix(1);
   const bool negative = args.starts_with('-');
   if (negative || args.starts_with('+')) args.remove_prefix(1);
@@ -95,43 +118,115 @@ Command parse(std::type_identity<Kick>, std::string_view args) {
   return Kick{static_cast<uint32_t>(negative ? 0 - count : count)};
 }
 
-// Spaces before the name are skipped here alone, and none is needed.
-Command parse(std::type_identity<PauseTube>, std::string_view args) {
+// Only here spaces before the name are skipped, and no space is required.
+Command parse(std::type_identity<PauseTube>, std::string_view args, ExtensionSet allowed) {
   skip_spaces(args);
   const auto end = std::find_if_not(args.begin(), args.end(), is_name_byte);
   const std::string_view name = args.substr(0, static_cast<size_t>(end - args.begin()));
   args.remove_prefix(name.size());
-  uint32_t delay_s = 0;
-  if (name.empty() || !take(args, delay_s) || !args.empty()) return bad_format;
+  PauseTube pause{};
+  const bool has_delay =
+      !name.empty() && take_split(args, allowed, pause.delay_s, pause.delay_rest_ns);
+  if (!has_delay || !args.empty()) return bad_format;
   if (!is_tube_name(name)) return Malformed{Malformed::Kind::BadPauseTube};
-  return PauseTube{std::string(name), delay_s};
+  pause.tube = name;
+  return pause;
 }
 
-// Never a bad format: "quitx" quits.
-Command parse(std::type_identity<Quit>, std::string_view /*args*/) {
+// Quit is never a bad format: "quitx" quits.
+Command parse(std::type_identity<Quit>, std::string_view /*args*/, ExtensionSet /*allowed*/) {
   return Quit{};
+}
+
+// "bearer" before the token is taken, too, because another server's clients send it. Whether it is
+// a token is judged later, so that a wrong one is UNAUTHORIZED, and not a bad format.
+Command parse(std::type_identity<Auth>, std::string_view args, ExtensionSet /*allowed*/) {
+  constexpr std::string_view bearer = "bearer ";
+  if (args.starts_with(bearer)) args.remove_prefix(bearer.size());
+  if (args.empty()) return bad_format;
+  return Auth{std::string(args)};
+}
+
+// The time to wait may be left out, and is then 0.
+Command parse(std::type_identity<ReserveBatch>, std::string_view args, ExtensionSet allowed) {
+  ReserveBatch reserve{};
+  if (!take(args, reserve.count)) return bad_format;
+  const bool has_wait = args.size() > 1 && args[1] >= '0' && args[1] <= '9';
+  if (has_wait && (!args.starts_with(' ') || !take(args, reserve.wait))) return bad_format;
+  if (!take_options(args, reserve, allowed)) return bad_format;
+  return reserve;
+}
+
+// A set-tube that sets nothing is a mistake.
+Command parse(std::type_identity<SetTube>, std::string_view args, ExtensionSet allowed) {
+  SetTube set{};
+  if (!take(args, set.tube) || args.empty() || !take_options(args, set, allowed)) return bad_format;
+  return set;
+}
+
+// "*" stands for all tubes. No tube can have that name.
+Command parse(std::type_identity<ListJobs>, std::string_view args, ExtensionSet allowed) {
+  ListJobs list{};
+  if (args == "*" || args.starts_with("* ")) {
+    args.remove_prefix(1);
+  } else if (!take(args, list.tube)) {
+    return bad_format;
+  }
+  if (!take_options(args, list, allowed)) return bad_format;
+  // A key is a key of one tube.
+  if (list.tube.empty() && !list.key.empty()) return bad_format;
+  return list;
+}
+
+// A set-job that sets nothing is a mistake.
+Command parse(std::type_identity<SetJob>, std::string_view args, ExtensionSet allowed) {
+  SetJob set{};
+  if (!take(args, set.id) || args.empty() || !take_options(args, set, allowed)) return bad_format;
+  return set;
+}
+
+Command parse(std::type_identity<MoveTube>, std::string_view args, ExtensionSet allowed) {
+  MoveTube move{};
+  if (!take(args, move.from) || !args.starts_with(' ')) return bad_format;
+  args.remove_prefix(1);
+  if (!take(args, move.to) || !take_options(args, move, allowed)) return bad_format;
+  // A reserved job has a worker, who may be about to delete it.
+  if (move.from == move.to || move.states.holds(JobState::Reserved)) return bad_format;
+  return move;
 }
 
 constexpr std::string_view temporary_argument = " temporary";
 
-// What else follows is looked at later: whether this client may know the command is not known here.
-Command parse(std::type_identity<Checkpoint>, std::string_view args) {
+// Trailing junk is judged later, because the parser does not know whether this client may use the
+// command.
+Command parse(std::type_identity<Checkpoint>, std::string_view args, ExtensionSet /*allowed*/) {
   const bool temporary = args == temporary_argument;
   return Checkpoint{.temporary = temporary, .trailing_junk = !temporary && !args.empty()};
 }
 
-// What is tried for a line, made of the table of commands: those that begin with the same byte
-// stand together, in the order of the table, but each behind those that it is the beginning of. So
-// the first that matches is the longest. What clients see of this: "stats-foo" is a bad `stats`,
-// and "delete" without its space is unknown.
+// The commands that are compared with a line, made from the table of commands. Candidates with the
+// same first byte are adjacent. They are in the order of the table, but a prefix comes after all
+// longer prefixes that begin with it, so the first match is the longest. Clients see the effect:
+// "stats-foo" is a bad `stats`, and "delete" without its space is unknown.
 struct Candidate {
   std::string_view prefix;
-  Command (*parse)(std::string_view args);  // Gets what follows the prefix.
+  // Called with what follows the prefix.
+  Command (*parse)(std::string_view args, ExtensionSet allowed);
+  std::optional<Extension> extension;
+  bool may_be_long;  // Its line may have more than line_bytes_max bytes.
 };
 
 template <typename C>
-Command parse_as(std::string_view args) {
-  return parse(std::type_identity<C>(), args);
+Command parse_as(std::string_view args, ExtensionSet allowed) {
+  return parse(std::type_identity<C>(), args, allowed);
+}
+
+// Whether a line of this command may be long. A command of beanstalkd's that takes no options has
+// no use for a long line. beanstalkd answers BAD_FORMAT, even where the command ignores its tail.
+template <typename C>
+constexpr bool may_be_long() {
+  constexpr auto row = command_row<C>();
+  return row.flags.extension.has_value() || std::tuple_size_v<decltype(row.options)> > 0;
 }
 
 constexpr size_t first_byte(std::string_view text) {
@@ -142,7 +237,8 @@ using Candidates = std::array<Candidate, commands_count>;
 
 struct Dispatch {
   Candidates candidates = {};
-  std::array<uint8_t, 257> begin = {};  // By first byte, and where the last of them end.
+  // The first candidate for each first byte, and the end of the last.
+  std::array<uint8_t, 257> begin = {};
 };
 
 constexpr void insert(Candidates& all, size_t& count, const Candidate& added) {
@@ -157,7 +253,9 @@ constexpr Dispatch make_dispatch() {
   size_t count = 0;
   for_each_command([&]<typename Row>(const Row& row) {
     using C = typename Row::Type;
-    if constexpr (!command_row<C>().flags.has_body) insert(all, count, {row.prefix, parse_as<C>});
+    if constexpr (!command_row<C>().flags.has_body) {
+      insert(all, count, {row.prefix, parse_as<C>, row.flags.extension, may_be_long<C>()});
+    }
   });
   Dispatch made;
   uint8_t placed = 0;
@@ -174,21 +272,73 @@ constexpr Dispatch dispatch = make_dispatch();
 
 }  // namespace
 
-std::optional<PutLine> parse_put_line(std::string_view args) {
-  Put put{};
-  if (!take_arguments(args, put)) return std::nullopt;
-  return PutLine{put, !args.empty()};
+namespace {
+
+// Removes the four numbers of a put.
+bool take_put(std::string_view& args, Put& put, ExtensionSet allowed) {
+  uint32_t delay_rest_ns = 0;
+  uint32_t ttr_rest_ns = 0;
+  const bool is_good =
+      take(args, put.priority) && take_split(args, allowed, put.delay_s, delay_rest_ns) &&
+      take_split_ttr(args, allowed, put.ttr_s, ttr_rest_ns) && take(args, put.body_bytes);
+  if (!is_good) return false;
+  if (delay_rest_ns == 0 && ttr_rest_ns == 0) return true;
+  PutOptions& options = put.options.make();
+  options.delay_rest_ns = delay_rest_ns;
+  options.ttr_rest_ns = ttr_rest_ns;
+  return true;
 }
 
-Command parse_command_line(std::string_view line) {
+// Whether the options of a put go together.
+bool are_consistent(const Put& put) {
+  if (!put.options || !put.options->until) return true;
+  const bool needs_seconds = *put.options->until == KeyUntil::Ttl;
+  return put.options->key && (put.options->key->seconds > 0 || !needs_seconds);
+}
+
+}  // namespace
+
+std::optional<PutLine> parse_put_line(std::string_view args, ExtensionSet allowed) {
+  Put put{};
+  if (!take_put(args, put, allowed)) return std::nullopt;
+  if (args.empty()) return PutLine{put, PutTail::Nothing};
+  if (!allowed.allows(Extension::Probe) || !holds_colon(args)) return PutLine{put, PutTail::Junk};
+  const bool is_good = take_options(args, put, allowed) && are_consistent(put);
+  return PutLine{std::move(put), is_good ? PutTail::Nothing : PutTail::BadOptions};
+}
+
+std::optional<PutBatchLine> parse_put_batch_line(std::string_view args, ExtensionSet allowed) {
+  uint64_t count = 0;
+  PutBatchLine line{};
+  if (!take(args, count) || !take(args, line.bytes)) return std::nullopt;
+  PutBatch& batch = line.batch;
+  batch.count.value = count;
+  line.is_good = count >= 1 && count <= batch_count_max && take_options(args, batch, allowed);
+  return line;
+}
+
+bool may_be_long(std::string_view head, ExtensionSet allowed) {
+  if (!allowed.allows(Extension::Probe)) return false;
+  bool may_be = holds_colon(head);
+  for_each_command([&](const auto& row) {
+    const std::optional<Extension> extension = row.flags.extension;
+    may_be |= extension && allowed.allows(extension) && head.starts_with(row.prefix);
+  });
+  return may_be;
+}
+
+Command parse_command_line(std::string_view line, ExtensionSet allowed) {
   if (line.empty()) return unknown;
+  const bool is_long = line.size() + 2 > line_bytes_max;
   const size_t end = dispatch.begin[first_byte(line) + 1];
   for (size_t at = dispatch.begin[first_byte(line)]; at < end; ++at) {
     const Candidate& candidate = dispatch.candidates[at];
-    if (line.starts_with(candidate.prefix))
-      return candidate.parse(line.substr(candidate.prefix.size()));
+    if (line.starts_with(candidate.prefix) && allowed.allows(candidate.extension)) {
+      if (is_long && !candidate.may_be_long) return bad_format;
+      return candidate.parse(line.substr(candidate.prefix.size()), allowed);
+    }
   }
-  return unknown;
+  return is_long ? bad_format : unknown;
 }
 
 bool is_tube_name(std::string_view name) {

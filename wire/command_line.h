@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string_view>
 
@@ -9,21 +10,49 @@ namespace perennial::wire {
 
 // protocol.txt, "put": the prefix that makes a line a put.
 inline constexpr std::string_view put_prefix = command_row<Put>().prefix;
+inline constexpr std::string_view put_batch_prefix = command_row<PutBatch>().prefix;
 
-// What stands on a put's line. The numbers are right; whether the size is within its limit, the
-// parser checks, and it does so before it looks at the junk.
-struct PutLine {
-  Put put;
-  bool trailing_junk;  // Something follows the last number.
+// What follows the last number of a put's line, apart from valid options.
+enum class PutTail : uint8_t {
+  Nothing,
+  Junk,        // The body is read as the next command, as in beanstalkd.
+  BadOptions,  // The junk holds a colon. The body is dropped before the put is answered.
 };
 
-// The numbers of a put, from what follows its prefix; none if one of them is bad.
-std::optional<PutLine> parse_put_line(std::string_view args);
+// The content of a put's line. The numbers are valid. The parser checks the size against its limit,
+// before it checks the tail.
+struct PutLine {
+  Put put;
+  PutTail tail;
+};
 
-// Any line but a put's, without its CRLF.
-Command parse_command_line(std::string_view line);
+// Parses the numbers and options of a put from what follows its prefix. Without a value if a number
+// is bad.
+std::optional<PutLine> parse_put_line(std::string_view args, ExtensionSet allowed);
 
-// Whether this may name a tube. protocol.txt, "Tubes".
+// The content of a put-batch's line.
+struct PutBatchLine {
+  PutBatch batch;  // Without its items.
+  uint64_t bytes;
+  // Whether the count is in its range and the options are valid. If not, the items are dropped
+  // before the command is answered.
+  bool is_good;
+};
+
+// Parses the line of a put-batch from what follows its prefix. Without a value if one of the two
+// numbers is none, so that nobody can say where the items end.
+std::optional<PutBatchLine> parse_put_batch_line(std::string_view args, ExtensionSet allowed);
+
+// Returns whether the line that begins with `head`, its first line_bytes_max bytes, may have
+// line_long_bytes_max bytes. It may if `head` holds a colon, or begins with the word of an
+// extension that is allowed.
+bool may_be_long(std::string_view head, ExtensionSet allowed);
+
+// Parses a line that is not a put's. `line` is without its CRLF. The commands of extensions that
+// are not in `allowed` are skipped, so that beanstalkd's commands alone decide.
+Command parse_command_line(std::string_view line, ExtensionSet allowed = ExtensionSet::all());
+
+// Whether `name` is valid for a tube. protocol.txt, "Tubes".
 bool is_tube_name(std::string_view name);
 
 }  // namespace perennial::wire

@@ -1,12 +1,15 @@
 #include "wire/format.h"
 
+#include <algorithm>
+#include <initializer_list>
+#include <optional>
 #include <variant>
 
 #include <fmt/format.h>
 
 #include "engine/types/check.h"
+#include "wire/job_line.h"
 #include "wire/stats.h"
-#include "wire/words.h"
 
 namespace perennial::wire {
 namespace {
@@ -16,24 +19,62 @@ void append_number(std::string& out, uint64_t number) {
   out.append(text.data(), text.size());
 }
 
-void append_counted(std::string& out, std::string_view word_and_space, uint64_t number) {
-  out += word_and_space;
+// Appends a whole line with its CRLF.
+void append_line(std::string& out, Word word, uint64_t number) {
+  out += row_of(word).text;
+  out += ' ';
   append_number(out, number);
   out += "\r\n";
 }
 
+void append_space_number(std::string& out, uint64_t number) {
+  out += ' ';
+  append_number(out, number);
+}
+
+// The state of a job in the answer to a put; without a value the job is deleted.
+std::string_view upper_state(std::optional<JobState> state) {
+  if (!state) return "DELETED";
+  switch (*state) {
+    case JobState::Ready:
+      return "READY";
+    case JobState::Reserved:
+      return "RESERVED";
+    case JobState::Delayed:
+      return "DELAYED";
+    case JobState::Buried:
+      return "BURIED";
+  }
+  CHECK(!"a state that is none");
+  return {};
+}
+
+// Appends a line without its CRLF, so that more numbers may follow.
+void append_numbers(std::string& out, Word word, std::initializer_list<uint64_t> numbers) {
+  CHECK(row_of(word).shape == ReplyShape::Numbers);
+  out += row_of(word).text;
+  for (const uint64_t number : numbers) append_space_number(out, number);
+}
+
+// Appends what `with:` asked for, in the order in which it was asked for.
+void append_facts(std::string& out, const JobReply::Facts& facts) {
+  for (const JobFact fact : facts.asked) {
+    out += ' ';
+    out += job_fact_rows[static_cast<size_t>(fact)].name;
+    out += ':';
+    append_fact(out, fact, facts.stats);
+  }
+}
+
 // protocol.txt, "stats-job": the count covers the document through its last LF, not the CRLF.
-void append_yaml(std::string& out, std::string_view word_and_space, std::string_view yaml) {
-  append_counted(out, word_and_space, yaml.size());
+void append_yaml(std::string& out, Word word, std::string_view yaml) {
+  append_line(out, word, yaml.size());
   out += yaml;
   out += "\r\n";
 }
 
-void append_ok(std::string& out, std::string_view yaml) {
-  append_yaml(out, "OK ", yaml);
-}
-
-// A path or a message may hold anything; in double quotes, with escapes, it is one line of YAML.
+// A path or a message may contain any byte. In double quotes and with escapes it is one line of
+// YAML.
 std::string quoted(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {
@@ -59,53 +100,96 @@ std::string checkpoint_yaml(const CheckpointMade& made) {
 
 constexpr std::string_view yaml_start = "---\n";
 
+// Returns a YAML list in every case: a list without names is written in brackets, because "---"
+// alone is null.
+std::string extensions_yaml(const ExtensionSet& allowed) {
+  std::string lines;
+  for (const ExtensionRow& row : extension_rows) {
+    if (allowed.allows(row.extension)) lines += fmt::format("- {}\n", row.name);
+  }
+  return lines.empty() ? "--- []\n" : std::string(yaml_start) + lines;
+}
+
 NamesSize size_of(const TubeNames& tubes) {
   NamesSize size = {.count = tubes.names.size()};
   for (const std::string& name : tubes.names) size.bytes += name.size();
   return size;
 }
 
-// One overload for each reply, but for those that are a word and one number.
 struct Appender {
   std::string& out;
 
-  template <typename Counted>
-  void operator()(const Counted& reply) const {
-    const auto& [number] = reply;
-    out += Counted::word;
-    out += ' ';
-    append_counted(out, "", number);
-  }
-
   void operator()(Word word) const {
-    out += text_of(word);
+    const ReplyRow& row = row_of(word);
+    CHECK(row.shape == ReplyShape::Nothing);
+    out += row.text;
     out += "\r\n";
   }
+  void operator()(const NumberReply& reply) const {
+    CHECK(row_of(reply.word).shape == ReplyShape::Number);
+    append_line(out, reply.word, reply.number);
+  }
   void operator()(const Using& reply) const {
-    out += "USING ";
+    out += row_of(Word::Using).text;
+    out += ' ';
     out += reply.tube;
     out += "\r\n";
   }
+  void operator()(const Duplicate& reply) const {
+    out += row_of(Word::Inserted).text;
+    append_space_number(out, reply.id);
+    out += ' ';
+    out += upper_state(reply.state);
+    out += "\r\n";
+  }
   void operator()(const JobReply& /*reply*/) const { CHECK(!"a job needs its body"); }
+  void operator()(const ExtensionSet& allowed) const {
+    append_yaml(out, Word::Ok, extensions_yaml(allowed));
+  }
+  void operator()(const std::unique_ptr<JobsReserved>& reply) const {
+    CHECK(reply->jobs.empty());  // Jobs need their bodies.
+    append_batch_head(out, *reply);
+  }
+  void operator()(const std::unique_ptr<BatchInserted>& reply) const {
+    const auto duplicates = std::ranges::count_if(reply->items, &BatchInserted::Item::is_duplicate);
+    const auto count = static_cast<uint64_t>(duplicates);
+    append_numbers(out, Word::InsertedBatch, {reply->items.size() - count, count});
+    out += "\r\n";
+    for (const BatchInserted::Item& item : reply->items) {
+      if (item.is_duplicate) {
+        (*this)(Duplicate{item.id, item.state});
+      } else {
+        append_line(out, Word::Inserted, item.id);
+      }
+    }
+  }
+  void operator()(const std::unique_ptr<BatchDone>& reply) const {
+    append_numbers(out, reply->word, {reply->done, reply->missing.size()});
+    for (const JobId id : reply->missing) append_space_number(out, id);
+    out += "\r\n";
+  }
+  void operator()(const std::unique_ptr<JobList>& reply) const {
+    append_yaml(out, Word::Ok, jobs_yaml(*reply));
+  }
   void operator()(const std::unique_ptr<TubeNames>& reply) const {
     append_names_head(out, size_of(*reply));
     append_names(out, *reply);
     out += names_tail;
   }
   void operator()(const std::unique_ptr<JobStats>& reply) const {
-    append_ok(out, job_yaml(*reply));
+    append_yaml(out, Word::Ok, job_yaml(*reply));
   }
   void operator()(const std::unique_ptr<TubeStats>& reply) const {
-    append_ok(out, tube_yaml(*reply));
+    append_yaml(out, Word::Ok, tube_yaml(*reply));
   }
   void operator()(const std::unique_ptr<EngineStats>& /*reply*/) const {
     CHECK(!"stats needs the facts of process and store");
   }
   void operator()(const std::unique_ptr<CheckpointMade>& reply) const {
-    append_ok(out, checkpoint_yaml(*reply));
+    append_yaml(out, Word::Ok, checkpoint_yaml(*reply));
   }
   void operator()(const std::unique_ptr<CheckpointFailed>& reply) const {
-    append_yaml(out, "FAILED ", fmt::format("---\nreason: {}\n", quoted(reply->reason)));
+    append_yaml(out, Word::Failed, fmt::format("---\nreason: {}\n", quoted(reply->reason)));
   }
 };
 
@@ -116,19 +200,28 @@ void append_reply(std::string& out, const Reply& reply) {
 }
 
 void append_job_head(std::string& out, const JobReply& reply) {
-  out += reply.kind == JobReply::Kind::Reserved ? "RESERVED " : "FOUND ";
+  CHECK(row_of(reply.word).shape == ReplyShape::JobPayload);
+  out += row_of(reply.word).text;
+  out += ' ';
   append_number(out, reply.id);
   out += ' ';
-  append_counted(out, "", reply.body_bytes);
+  append_number(out, reply.body_bytes);
+  if (reply.facts) append_facts(out, *reply.facts);
+  out += "\r\n";
+}
+
+void append_batch_head(std::string& out, const JobsReserved& reply) {
+  append_numbers(out, Word::ReservedBatch, {reply.jobs.size()});
+  out += "\r\n";
 }
 
 size_t names_bytes(const NamesSize& size) {
-  constexpr size_t line_bytes = 3;  // Besides the name.
+  constexpr size_t line_bytes = 3;  // "- " and LF.
   return yaml_start.size() + size.count * line_bytes + size.bytes;
 }
 
 void append_names_head(std::string& out, const NamesSize& size) {
-  append_counted(out, "OK ", names_bytes(size));
+  append_line(out, Word::Ok, names_bytes(size));
   out += yaml_start;
 }
 
@@ -142,7 +235,7 @@ void append_names(std::string& out, const TubeNames& names) {
 
 void append_stats(std::string& out, const EngineStats& engine, const ProcessFacts& process,
                   const StoreFacts& store) {
-  append_ok(out, server_yaml(engine, process, store));
+  append_yaml(out, Word::Ok, server_yaml(engine, process, store));
 }
 
 }  // namespace perennial::wire

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 
+#include "wire/command_line.h"
+
 namespace perennial::wire {
 namespace {
 
 constexpr size_t npos = std::string_view::npos;
 
-// Where the CRLF is, at or after `from`.
+// Returns the position of the first CRLF at or after `from`, or npos.
 size_t find_crlf(std::string_view text, size_t from) {
   for (size_t at = text.find('\r', from); at != npos; at = text.find('\r', at + 1)) {
     if (at + 1 < text.size() && text[at + 1] == '\n') return at;
@@ -18,20 +20,25 @@ size_t find_crlf(std::string_view text, size_t from) {
 }  // namespace
 
 LineReader::Got LineReader::take(std::string_view& rest) {
-  if (complete_) held_.clear();
+  if (complete_) forget();
   complete_ = false;
   if (too_long_) return drop(rest);
   if (!held_.empty()) return take_more(rest);
 
-  const std::string_view window = rest.substr(0, line_bytes_max);
-  const size_t crlf = find_crlf(window, 0);
+  bytes_max_ = line_bytes_max;
+  std::string_view window = rest.substr(0, bytes_max_);
+  size_t crlf = find_crlf(window, 0);
+  if (crlf == npos && becomes_long(window)) {
+    window = rest.substr(0, bytes_max_);
+    crlf = find_crlf(window, line_bytes_max - 1);  // The CR may be the last byte before.
+  }
   if (crlf != npos) {
     line_ = window.substr(0, crlf);
     rest.remove_prefix(crlf + 2);
     return Got::Line;
   }
   rest.remove_prefix(window.size());
-  if (window.size() < line_bytes_max) {
+  if (window.size() < bytes_max_) {
     held_.assign(window);
     return Got::Nothing;
   }
@@ -41,8 +48,12 @@ LineReader::Got LineReader::take(std::string_view& rest) {
 
 LineReader::Got LineReader::take_more(std::string_view& rest) {
   const size_t before = held_.size();
-  held_.append(rest.substr(0, line_bytes_max - before));
-  const size_t crlf = find_crlf(held_, before - 1);  // Its CR may have come before.
+  held_.append(rest.substr(0, bytes_max_ - before));
+  size_t crlf = find_crlf(held_, before - 1);  // The CR may have arrived earlier.
+  if (crlf == npos && becomes_long(held_)) {
+    held_.append(rest.substr(line_bytes_max - before, bytes_max_ - line_bytes_max));
+    crlf = find_crlf(held_, line_bytes_max - 1);
+  }
   if (crlf != npos) {
     rest.remove_prefix(crlf + 2 - before);
     line_ = std::string_view(held_).substr(0, crlf);
@@ -50,9 +61,27 @@ LineReader::Got LineReader::take_more(std::string_view& rest) {
     return Got::Line;
   }
   rest.remove_prefix(held_.size() - before);
-  if (held_.size() < line_bytes_max) return Got::Nothing;
+  if (held_.size() < bytes_max_) return Got::Nothing;
   begin_drop(held_);
   return drop(rest);
+}
+
+// Called when no CRLF is found. The decision is made once for each line, when exactly
+// line_bytes_max bytes are known, so that it does not depend on how the bytes are split.
+bool LineReader::becomes_long(std::string_view head) {
+  if (head.size() != line_bytes_max || bytes_max_ != line_bytes_max) return false;
+  if (!may_be_long(head, allowed_)) return false;
+  bytes_max_ = line_long_bytes_max;
+  return true;
+}
+
+// Clears what is held. Most connections send no second long line, so its memory is given back.
+void LineReader::forget() {
+  if (held_.capacity() > 2 * line_bytes_max) {
+    std::string().swap(held_);  // An assignment would keep the memory.
+  } else {
+    held_.clear();
+  }
 }
 
 void LineReader::begin_drop(std::string_view line) {
@@ -60,11 +89,13 @@ void LineReader::begin_drop(std::string_view line) {
   too_long_ = true;
   after_cr_ = line.back() == '\r';
   dropped_head_ = line.substr(0, head_bytes);
-  held_.clear();
+  forget();
 }
 
 LineReader::Got LineReader::drop(std::string_view& rest) {
   if (rest.empty()) return Got::Nothing;
+  // The CRLF may be split between two inputs. Of the dropped bytes only the fact is kept that the
+  // last one was a CR.
   const bool ends_at_once = after_cr_ && rest.front() == '\n';
   const size_t crlf = find_crlf(rest, 0);
   if (!ends_at_once && crlf == npos) {

@@ -4,31 +4,38 @@
 #include <string>
 #include <string_view>
 
+#include "engine/types/extension.h"
+
 namespace perennial::wire {
 
 // protocol.txt: a command line is at most 224 bytes with its CRLF.
 inline constexpr size_t line_bytes_max = 224;
+// The same limit for the lines of extensions: may_be_long() says which lines these are.
+inline constexpr size_t line_long_bytes_max = 32'768;
 
-// Cuts a stream into lines that end in CRLF, however its bytes are split. A CR or LF alone is a
-// byte like any other. A line that lies whole in the input is not copied. Owns the beginning of a
-// line that is incomplete, never more than line_bytes_max bytes: what a longer line has besides is
-// dropped as it arrives.
+// Splits a stream into lines that end in CRLF. Any split of the bytes gives the same lines. A CR or
+// LF alone is a byte like any other. A line that the input holds completely is not copied. Owns the
+// beginning of an incomplete line, at most line_bytes_max bytes, or line_long_bytes_max bytes of a
+// line that may be long: the rest of a longer line is dropped as it arrives.
 class LineReader {
  public:
+  // `allowed`: the extensions whose lines may be long.
+  explicit LineReader(ExtensionSet allowed = {}) : allowed_(allowed) {}
+
   enum class Got : unsigned char { Nothing, Line, TooLong };
 
-  // Takes bytes off the front of `rest`, up to the end of a line, or all of them. TooLong is the
-  // end of an over-long line, all of which has been dropped.
+  // Removes bytes from the front of `rest`, up to the end of a line, or all of them. TooLong means
+  // the end of a line that was too long and was dropped completely.
   Got take(std::string_view& rest);
 
-  // The last line that was got, without its CRLF. Valid until the next call of take and while the
-  // bytes given to the last one are.
+  // The last complete line, without its CRLF. Valid until the next call of take(), while the bytes
+  // of the last call are valid.
   std::string_view line() const { return line_; }
 
-  // The first bytes of the line that was dropped last, enough to know a header by.
+  // The first bytes of the line that was dropped last, enough to recognise a header.
   std::string_view dropped_head() const { return dropped_head_; }
 
-  // Whether the line that is incomplete is already known to be too long.
+  // Whether the incomplete line is already too long.
   bool too_long() const { return too_long_; }
   size_t held_bytes() const { return held_.capacity(); }
 
@@ -36,11 +43,17 @@ class LineReader {
   Got take_more(std::string_view& rest);
   Got drop(std::string_view& rest);
   void begin_drop(std::string_view line);
+  bool becomes_long(std::string_view head);
+  void forget();
+
+  ExtensionSet allowed_;
+  size_t bytes_max_ = line_bytes_max;  // Of the line that is read now.
 
   std::string held_;  // The beginning of a line, without a CRLF.
   std::string dropped_head_;
-  std::string_view line_;  // Into held_ or the caller's bytes.
-  bool complete_ = false;  // held_ is the line that was got last; it goes at the next call.
+  std::string_view line_;  // A view of held_ or of the caller's bytes.
+  // held_ is the last complete line. The next call of take() clears it.
+  bool complete_ = false;
   bool too_long_ = false;
   bool after_cr_ = false;  // The last byte dropped was a CR.
 };

@@ -4,35 +4,36 @@
 #include <utility>
 
 #include "engine/types/check.h"
+#include "wire/batch_items.h"
 #include "wire/command_line.h"
 
 namespace perennial::wire {
 
-Step Parser::feed(std::span<const char> bytes, size_t room) {
+Step Parser::feed(std::span<const char> bytes, size_t body_bytes_left) {
   CHECK(!bytes.empty());
   Step step;
   std::string_view rest(bytes.data(), bytes.size());
-  if (!first_.decided()) step.stranger = first_.take(rest);
-  while (!rest.empty() && !step.command && !step.stranger) {
+  if (!first_.decided()) step.foreign_protocol = first_.take(rest);
+  while (!rest.empty() && !step.command && !step.foreign_protocol) {
     switch (reading_) {
       case Reading::Line:
         read_line(rest, step);
         break;
       case Reading::Body:
-        read_body(rest, room);
+        read_body(rest, body_bytes_left);
         break;
-      case Reading::NoRoom:
+      case Reading::DroppedBody:
         skip_body(rest);
         break;
       case Reading::BodyEnd:
         read_body_end(rest, step);
         break;
-      case Reading::TooBig:
-        skip_too_big(rest, step);
+      case Reading::Refused:
+        skip_refused(rest, step);
         break;
     }
   }
-  if (step.stranger) rest = {};
+  if (step.foreign_protocol) rest = {};
   step.consumed = bytes.size() - rest.size();
   return step;
 }
@@ -43,26 +44,31 @@ void Parser::read_line(std::string_view& rest, Step& step) {
   const std::string_view line = lines_.line();
   const bool whole = got == LineReader::Got::Line;
   if (is_host_header(whole ? line : lines_.dropped_head())) {
-    step.stranger = Stranger::Http;
+    step.foreign_protocol = ForeignProtocol::Http;
   } else if (!whole || line.find('\0') != std::string_view::npos) {
     step.command = Malformed{Malformed::Kind::BadFormat};
   } else if (line.starts_with(put_prefix)) {
     begin_put(line.substr(put_prefix.size()), step);
+  } else if (line.starts_with(put_batch_prefix) && allowed_.allows(Extension::Batch)) {
+    begin_batch(line.substr(put_batch_prefix.size()), step);
   } else {
-    step.command = parse_command_line(line);
+    step.command = parse_command_line(line, allowed_);
   }
 }
 
-// The order of these checks is beanstalkd's, and clients can see it: a body that is too big is
-// swallowed even when its line has trailing junk; that of any other bad line is not.
+// The order of these checks is beanstalkd's, and clients can see it. A body that is too big is
+// dropped even when its line has trailing junk. The body of any other bad line is not dropped, but
+// read as commands. Bad options, which beanstalkd does not have, are the exception: the body of a
+// client that gets an option wrong must not run as commands.
 void Parser::begin_put(std::string_view args, Step& step) {
-  const std::optional<PutLine> line = parse_put_line(args);
+  const std::optional<PutLine> line = parse_put_line(args, allowed_);
   if (!line) {
     step.command = Malformed{Malformed::Kind::BadFormat};
   } else if (line->put.body_bytes > job_bytes_max_) {
-    skip_left_ = uint64_t{line->put.body_bytes} + 2;
-    reading_ = Reading::TooBig;
-  } else if (line->trailing_junk) {
+    begin_refusal(PutTooBig{}, line->put.body_bytes);
+  } else if (line->tail == PutTail::BadOptions) {
+    begin_refusal(PutTrailingJunk{}, line->put.body_bytes);
+  } else if (line->tail == PutTail::Junk) {
     step.command = PutTrailingJunk{};
   } else {
     put_ = line->put;
@@ -70,11 +76,31 @@ void Parser::begin_put(std::string_view args, Step& step) {
   }
 }
 
-void Parser::read_body(std::string_view& rest, size_t room) {
-  if (put_.body_bytes > room) {
+// All items are read before the line is judged, so that whatever is wrong the next byte is that of
+// a command.
+void Parser::begin_batch(std::string_view args, Step& step) {
+  std::optional<PutBatchLine> line = parse_put_batch_line(args, allowed_);
+  if (!line) {
+    step.command = Malformed{Malformed::Kind::BadFormat};
+  } else if (line->bytes > put_batch_bytes_max) {
+    begin_refusal(PutBatchRefused{PutBatchRefused::Why::JobTooBig}, line->bytes);
+  } else if (!line->is_good) {
+    begin_refusal(PutBatchRefused{PutBatchRefused::Why::BadFormat}, line->bytes);
+  } else {
+    batch_ = std::make_unique<PutBatch>(std::move(line->batch));
+    batch_->bytes = static_cast<uint32_t>(line->bytes);
+    put_ = {.priority = 0, .delay_s = 0, .ttr_s = 0, .body_bytes = batch_->bytes};
+    reading_ = Reading::Body;
+  }
+}
+
+void Parser::read_body(std::string_view& rest, size_t body_bytes_left) {
+  // The limit is checked in each call and not only for the header, because other connections use
+  // the same memory while the body arrives. A body that was partly kept is dropped completely.
+  if (put_.body_bytes > body_bytes_left) {
     skip_left_ = put_.body_bytes - body_.size();
     body_ = Body();
-    reading_ = Reading::NoRoom;
+    reading_ = Reading::DroppedBody;
     return;
   }
   const size_t taken = std::min(rest.size(), put_.body_bytes - body_.size());
@@ -86,13 +112,13 @@ void Parser::read_body(std::string_view& rest, size_t room) {
 void Parser::skip_body(std::string_view& rest) {
   if (!skip(rest)) return;
   begin_body_end();
-  no_room_ = true;
+  body_dropped_ = true;
 }
 
 void Parser::begin_body_end() {
   crlf_seen_ = 0;
   crlf_good_ = true;
-  no_room_ = false;
+  body_dropped_ = false;
   reading_ = Reading::BodyEnd;
 }
 
@@ -105,22 +131,47 @@ void Parser::read_body_end(std::string_view& rest, Step& step) {
   if (crlf_seen_ < 2) return;
   reading_ = Reading::Line;
   Body body = std::exchange(body_, Body());
-  if (crlf_good_) {
+  if (batch_) {
+    end_batch(body, step);
+  } else if (crlf_good_) {
     step.command = put_;
     step.body = std::move(body);
-    step.no_room = no_room_;
+    step.body_dropped = body_dropped_;
   } else {
     step.command = PutNoCrlf{};
   }
 }
 
-void Parser::skip_too_big(std::string_view& rest, Step& step) {
-  if (!skip(rest)) return;
-  reading_ = Reading::Line;
-  step.command = PutTooBig{};
+void Parser::end_batch(const Body& items, Step& step) {
+  PutBatch batch = std::move(*std::exchange(batch_, nullptr));
+  std::optional<PutBatchRefused::Why> why;
+  if (!crlf_good_) why = PutBatchRefused::Why::ExpectedCrlf;
+  if (!why && !body_dropped_) {
+    why = parse_items(items.view(), {job_bytes_max_, allowed_}, batch, step.bodies);
+  }
+  step.body_dropped = body_dropped_;
+  if (why) {
+    step.bodies.clear();
+    step.command = PutBatchRefused{*why};
+  } else {
+    step.command = std::move(batch);
+  }
 }
 
-// Whether all that was to be dropped has been.
+// Begins to drop the body and its CRLF. The put is answered after that.
+void Parser::begin_refusal(Command command, uint64_t body_bytes) {
+  refused_ = std::make_unique<Command>(std::move(command));
+  skip_left_ = body_bytes + 2;
+  reading_ = Reading::Refused;
+}
+
+void Parser::skip_refused(std::string_view& rest, Step& step) {
+  if (!skip(rest)) return;
+  reading_ = Reading::Line;
+  step.command = std::move(*std::exchange(refused_, nullptr));
+}
+
+// Drops bytes. Returns whether everything that was to be dropped has been.
 bool Parser::skip(std::string_view& rest) {
   const size_t skipped = static_cast<size_t>(std::min<uint64_t>(rest.size(), skip_left_));
   rest.remove_prefix(skipped);

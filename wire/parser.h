@@ -2,64 +2,84 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "engine/types/body.h"
 #include "engine/types/command.h"
+#include "wire/foreign_protocol.h"
 #include "wire/line.h"
-#include "wire/stranger.h"
 
 namespace perennial::wire {
 
-// What one call of Parser::feed made of its input.
+// The result of one call of Parser::feed.
 struct Step {
-  size_t consumed = 0;             // A prefix of the input; all of it when there is no command.
-  std::optional<Command> command;  // None: more bytes are needed.
+  // The length of the prefix that was read. The whole input when there is no command.
+  size_t consumed = 0;
+  std::optional<Command> command;  // Without a value: more bytes are needed.
   Body body;                       // With a Put only.
-  bool no_room = false;  // With a Put only: there was no room for its body, which is gone.
-  // Instead of a command: this is no client. Close the connection, and feed nothing more of it.
-  std::optional<Stranger> stranger;
+  std::vector<Body> bodies;        // With a PutBatch only: one for each item, in order.
+  // With a Put or a PutBatch only: there was no space for the body or the items, which were
+  // dropped.
+  bool body_dropped = false;
+  // Set instead of a command: the connection speaks a foreign protocol. The caller closes the
+  // connection and feeds no more of its bytes.
+  std::optional<ForeignProtocol> foreign_protocol;
 };
 
-// Turns the bytes of one connection into commands. It knows no socket, and gives the same commands
-// however the bytes are split. Owns the line and the body that are incomplete, nothing else. Never
-// fails: bytes that are no command are a command that says so.
+// Turns the bytes of one connection into commands. Any split of the bytes gives the same commands.
+// Owns the incomplete line and the incomplete body. The parser never fails: bytes that are no
+// command give a command that says so.
 class Parser {
  public:
-  // `job_bytes_max`: the largest body accepted, in bytes without the CRLF; at most 1 GiB.
-  explicit Parser(uint32_t job_bytes_max) : job_bytes_max_(job_bytes_max) {}
+  // `job_bytes_max` is the largest body that is accepted, in bytes without the CRLF; at most 1 GiB.
+  // `allowed`: the extensions whose commands and options are read.
+  explicit Parser(uint32_t job_bytes_max, ExtensionSet allowed = ExtensionSet::all())
+      : job_bytes_max_(job_bytes_max), allowed_(allowed), lines_(allowed) {}
 
-  // Takes bytes up to the end of the first command, or all of them. A put's body
-  // is kept while it is announced as at most `room` bytes, and else dropped as it arrives: at once,
-  // or from the call on in which there is no longer room for all of it.
-  // REQUIRES: bytes is not empty.
-  Step feed(std::span<const char> bytes, size_t room = SIZE_MAX);
+  // Reads bytes up to the end of the first command, or all of them. `body_bytes_left` is the memory
+  // in bytes that the body of a put may use. A body that is announced as larger is dropped as it
+  // arrives, and so is one for which this limit becomes too small while it arrives. REQUIRES:
+  // `bytes` is not empty.
+  Step feed(std::span<const char> bytes, size_t body_bytes_left = SIZE_MAX);
 
-  // The bytes of memory held for what is incomplete.
+  // The memory of the incomplete line and the incomplete body, in bytes.
   size_t held_bytes() const { return lines_.held_bytes() + body_.capacity(); }
 
  private:
-  // What the next byte belongs to.
-  enum class Reading : uint8_t { Line, Body, NoRoom, BodyEnd, TooBig };
+  // What the next byte is part of.
+  enum class Reading : uint8_t { Line, Body, DroppedBody, BodyEnd, Refused };
 
   void read_line(std::string_view& rest, Step& step);
   void begin_put(std::string_view args, Step& step);
-  void read_body(std::string_view& rest, size_t room);
+  void begin_batch(std::string_view args, Step& step);
+  void read_body(std::string_view& rest, size_t body_bytes_left);
   void skip_body(std::string_view& rest);
   void begin_body_end();
   void read_body_end(std::string_view& rest, Step& step);
-  void skip_too_big(std::string_view& rest, Step& step);
+  void end_batch(const Body& items, Step& step);
+  void begin_refusal(Command command, uint64_t body_bytes);
+  void skip_refused(std::string_view& rest, Step& step);
   bool skip(std::string_view& rest);
 
   uint32_t job_bytes_max_;
+  ExtensionSet allowed_;
   Reading reading_ = Reading::Line;
-  bool crlf_good_ = false;  // With BodyEnd: no wrong byte yet.
-  uint8_t crlf_seen_ = 0;   // With BodyEnd: bytes of the CRLF that came, right or wrong.
-  uint64_t skip_left_ = 0;  // With TooBig and NoRoom: bytes still to drop. Counted, never stored.
-  bool no_room_ = false;    // With BodyEnd: the body was dropped.
-  Put put_{};               // With Body, NoRoom and BodyEnd.
+  bool crlf_good_ = false;  // With BodyEnd: no wrong byte so far.
+  // With BodyEnd: how many bytes of the CRLF have arrived, right or wrong.
+  uint8_t crlf_seen_ = 0;
+  // With Refused and DroppedBody: how many bytes are still to be dropped.
+  uint64_t skip_left_ = 0;
+  bool body_dropped_ = false;  // With BodyEnd: the body was dropped.
+  // With Body, DroppedBody and BodyEnd. In a batch only the size is used, that of all items.
+  Put put_{};
+  // The put-batch whose items are being read, and with Refused the command that says why. Both are
+  // seldom there.
+  std::unique_ptr<PutBatch> batch_;
+  std::unique_ptr<Command> refused_;
   Body body_;
   LineReader lines_;
   FirstBytes first_;

@@ -5,15 +5,13 @@
 
 #include "engine/types/check.h"
 #include "wire/client.h"
-#include "wire/words.h"
 
 namespace perennial::wire {
 namespace {
 
-using Kind = ClientReply::Kind;
-
-// A payload of up to this gets its whole room at once, a larger one as it arrives.
-constexpr uint64_t room_at_once_bytes = uint64_t{64} * 1024;
+// A payload of at most this size gets its capacity at once. A larger one grows as it arrives,
+// because the size that a server announces may be wrong.
+constexpr uint64_t reserved_bytes_max = uint64_t{64} * 1024;
 
 Status garbage(std::string_view what, std::string_view line) {
   constexpr size_t shown_bytes_max = 60;
@@ -22,27 +20,62 @@ Status garbage(std::string_view what, std::string_view line) {
                             line.substr(0, shown_bytes_max)));
 }
 
-// Digits only, all of `text`.
+// Parses a number if `text` consists of digits only.
 bool parse(std::string_view text, uint64_t& number) {
   const char* const end = text.data() + text.size();
   const auto [stopped, error] = std::from_chars(text.data(), end, number);
   return error == std::errc() && stopped == end;
 }
 
-std::optional<Word> find_word(std::string_view line) {
-  const auto found = std::find(word_texts.begin(), word_texts.end(), line);
-  if (found == word_texts.end()) return std::nullopt;
-  return static_cast<Word>(found - word_texts.begin());
+// Returns the row of a word. `is_alone` says that nothing follows the word on its line.
+const ReplyRow* find_row(std::string_view word, bool is_alone) {
+  const auto is_it = [&](const ReplyRow& row) {
+    return row.text == word && (row.shape == ReplyShape::Nothing) == is_alone;
+  };
+  const ReplyRow* const row = std::ranges::find_if(reply_rows, is_it);
+  return row == std::end(reply_rows) ? nullptr : row;
 }
 
-// Fills the reply from its arguments, and `payload_bytes` if one follows.
+// Removes a word from the front, and the space behind it.
+std::string_view next_word(std::string_view& text) {
+  const std::string_view word = text.substr(0, text.find(' '));
+  text.remove_prefix(std::min(word.size() + 1, text.size()));
+  return word;
+}
+
+// A put whose key is taken is answered with a state behind the id.
+bool parse_number(std::string_view args, ClientReply& reply) {
+  const bool is_good = parse(next_word(args), reply.number);
+  reply.text = args;
+  return is_good && (args.empty() || reply.word == Word::Inserted);
+}
+
+bool parse_numbers(std::string_view args, ClientReply& reply) {
+  while (!args.empty()) {
+    if (!parse(next_word(args), reply.numbers.emplace_back())) return false;
+  }
+  reply.number = reply.numbers.front();
+  return true;
+}
+
+// Whether each word has a name and a colon: "tube:mail pri:5". There may be none.
+bool are_facts(std::string_view text) {
+  while (!text.empty()) {
+    if (next_word(text).find(':') == std::string_view::npos) return false;
+  }
+  return true;
+}
+
+// Fills in the reply from its arguments, and `payload_bytes` if a payload follows.
 bool parse_arguments(std::string_view args, ReplyShape shape, ClientReply& reply,
                      std::optional<uint64_t>& payload_bytes) {
   switch (shape) {
-    case ReplyShape::Id:
-      return parse(args, reply.id);
-    case ReplyShape::Count:
-      return parse(args, reply.count);
+    case ReplyShape::Nothing:
+      return true;
+    case ReplyShape::Number:
+      return parse_number(args, reply);
+    case ReplyShape::Numbers:
+      return parse_numbers(args, reply);
     case ReplyShape::Text:
       reply.text = args;
       return !args.empty();
@@ -51,28 +84,43 @@ bool parse_arguments(std::string_view args, ReplyShape shape, ClientReply& reply
     case ReplyShape::JobPayload:
       break;
   }
-  const size_t space = std::min(args.find(' '), args.size());
-  return parse(args.substr(0, space), reply.id) && space < args.size() &&
-         parse(args.substr(space + 1), payload_bytes.emplace());
+  std::string_view rest = args;
+  const bool is_good =
+      parse(next_word(rest), reply.number) && parse(next_word(rest), payload_bytes.emplace());
+  reply.facts = rest;
+  return is_good && are_facts(rest);
 }
 
 bool parse_line(std::string_view line, ClientReply& reply, std::optional<uint64_t>& payload_bytes) {
-  const size_t space = line.find(' ');
-  if (space == std::string_view::npos) {
-    const std::optional<Word> word = find_word(line);
-    reply.kind = Kind::Word;
-    reply.word = word.value_or(Word::InternalError);
-    return word.has_value();
-  }
-  const ReplyRow* const row = std::find_if(
-      std::begin(reply_rows), std::end(reply_rows),
-      [&](const ReplyRow& candidate) { return candidate.word == line.substr(0, space); });
-  if (row == std::end(reply_rows)) return false;
-  reply.kind = row->kind;
-  return parse_arguments(line.substr(space + 1), row->shape, reply, payload_bytes);
+  const size_t space = std::min(line.find(' '), line.size());
+  const bool is_alone = space == line.size();
+  const ReplyRow* const row = find_row(line.substr(0, space), is_alone);
+  if (row == nullptr) return false;
+  reply.word = row->word;
+  return parse_arguments(is_alone ? line : line.substr(space + 1), row->shape, reply,
+                         payload_bytes);
 }
 
 }  // namespace
+
+std::string describe(const ClientReply& reply) {
+  const ReplyRow& row = row_of(reply.word);
+  switch (row.shape) {
+    case ReplyShape::Nothing:
+      break;
+    case ReplyShape::Number:
+      return fmt::format("{} {}", row.text, reply.number);
+    case ReplyShape::Numbers:
+      return fmt::format("{} {}", row.text, fmt::join(reply.numbers, " "));
+    case ReplyShape::Text:
+      return fmt::format("{} {}", row.text, reply.text);
+    case ReplyShape::Payload:
+      return fmt::format("{} {}", row.text, reply.text.size());
+    case ReplyShape::JobPayload:
+      return fmt::format("{} {} {}", row.text, reply.number, reply.text.size());
+  }
+  return std::string(row.text);
+}
 
 ReplyStep ReplyParser::feed(std::span<const char> bytes) {
   CHECK(!bytes.empty());
@@ -97,13 +145,13 @@ Status ReplyParser::read_line(std::string_view& rest, ReplyStep& step) {
     return Status();
   }
   if (*payload_bytes > payload_bytes_max_) return garbage("payload too big", lines_.line());
-  reply.text.reserve(std::min(*payload_bytes + 2, room_at_once_bytes));
+  reply.text.reserve(std::min(*payload_bytes + 2, reserved_bytes_max));
   reply_ = std::move(reply);
   payload_left_ = *payload_bytes + 2;
   return Status();
 }
 
-// The CRLF is read as a part of the payload, and then taken off.
+// The CRLF is read as a part of the payload, and then removed.
 Status ReplyParser::read_payload(std::string_view& rest, ReplyStep& step) {
   const size_t taken = static_cast<size_t>(std::min<uint64_t>(rest.size(), *payload_left_));
   reply_.text.append(rest.substr(0, taken));

@@ -9,7 +9,7 @@
 namespace perennial::wire {
 namespace {
 
-// Writes one YAML document, key by key.
+// Writes one YAML document, one key after the other.
 class Document {
  public:
   template <typename Facts>
@@ -22,12 +22,12 @@ class Document {
     }
     return *this;
   }
-  // The counters of beanstalkd's commands, or of ours.
+  // Adds the counters of beanstalkd's commands, or those of this server's own commands.
   Document& add(const CommandCounts& counts, bool ours) {
     size_t index = 0;
     for_each_command([&](const auto& row) {
-      const bool is_told = row.flags.ours == ours && !row.stats_key.empty();
-      if (is_told) append("{}: {}\n", row.stats_key, counts.at(index));
+      const bool is_listed = row.flags.ours == ours && !row.stats_key.empty();
+      if (is_listed) append("{}: {}\n", row.stats_key, counts.at(index));
       ++index;
     });
     return *this;
@@ -40,6 +40,9 @@ class Document {
       case Form::Plain:
         return std::visit([this](const auto& plain) { append("{}", plain); }, value);
       case Form::Quoted:
+        if (const auto* const text = std::get_if<std::string>(&value)) {
+          return append("\"{}\"", *text);
+        }
         return append("\"{}\"", std::get<std::string_view>(value));
       case Form::Seconds:
         return append("{}", std::get<Nanos>(value) / nanos_per_second);
@@ -63,11 +66,17 @@ class Document {
 }  // namespace
 
 std::string job_yaml(const JobStats& job) {
-  return Document().add(job_rows(), job).take();
+  Document document;
+  document.add(job_rows(), job);
+  if (job.more) document.add(job_more_rows(), job);
+  return document.take();
 }
 
 std::string tube_yaml(const TubeStats& tube) {
-  return Document().add(tube_rows(), tube).take();
+  Document document;
+  document.add(tube_rows(), tube);
+  if (tube.more) document.add(tube_more_rows(), tube);
+  return document.take();
 }
 
 std::string server_yaml(const EngineStats& engine, const ProcessFacts& process,

@@ -4,8 +4,9 @@
 
 #include "engine/types/stats.h"
 
-// The only formatter of statistics. Each gives a whole YAML document: "---\n", then a line per key,
-// in beanstalkd's order and then ours. Durations are in whole seconds, what is over is cut off.
+// The only formatter of statistics. Each function returns a whole YAML document: "---\n", then a
+// line per key, in beanstalkd's order and then those of this server. Durations are in whole
+// seconds, rounded down.
 namespace perennial::wire {
 
 std::string job_yaml(const JobStats& job);

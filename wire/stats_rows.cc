@@ -1,13 +1,16 @@
 #include "wire/stats_rows.h"
 
+#include <string>
 #include <type_traits>
+
+#include <fmt/format.h>
 
 namespace perennial::wire {
 namespace {
 
-// ---- Where a value comes from.
+// ---- How the value of a row is found.
 
-// The part of the facts that has a member of this class.
+// Returns the part of the facts that is of the class `Part`.
 template <typename Part, typename Facts>
 const Part& part_of(const Facts& facts) {
   if constexpr (std::is_same_v<Part, Facts>) {
@@ -97,13 +100,13 @@ constexpr StatsRow<ServerFacts> of_server[] = {
     {"binlog-max-size", Form::Plain, of<&StoreFacts::log_bytes_max>,
      "The setting `log_bytes_max`, in bytes."},
     {"draining", Form::Plain, of<&EngineStats::draining>, "Whether put is refused: true or false."},
-    // Not quoted, though YAML may take it for a number: clients know it so.
+    // Not quoted, although YAML may read it as a number: clients expect it without quotes.
     {"id", Form::Plain, of<&ProcessFacts::instance_id>,
      "16 hexadecimal digits, new at each start."},
     {"hostname", Form::Quoted, of<&ProcessFacts::hostname>, "The machine's name."},
     {"os", Form::Quoted, of<&ProcessFacts::os>, "The kernel's version."},
     {"platform", Form::Quoted, of<&ProcessFacts::platform>, "The machine's kind."},
-    // Ours from here on.
+    // beanstalkd does not have the keys from here on.
     {"durability", Form::Plain, of<&StoreFacts::durability>, "commit, interval or never."},
     {"store-state", Form::Plain, of<&StoreFacts::state>, "ok, or what is wrong in a word."},
     {"sync-us-p99", Form::Plain, of<&StoreFacts::sync_us_p99>,
@@ -118,6 +121,15 @@ constexpr StatsRow<ServerFacts> of_server[] = {
      "Connections that spoke another protocol."},
     {"checkpoint-age", Form::Plain, of<&ProcessFacts::checkpoint_age_s>,
      "Seconds since the newest complete checkpoint was cut; -1 without one."},
+    {"current-jobs-parked", Form::Plain, of<&EngineStats::jobs_parked>,
+     "Ready jobs whose concurrency key is full."},
+    {"current-keys", Form::Plain, of<&EngineStats::keys>, "Keys that are held or in a cooldown."},
+    {"jobs-duplicate", Form::Plain, of<&EngineStats::jobs_duplicate>,
+     "Puts that were answered with the job that has their key, since the start."},
+    {"jobs-dead", Form::Plain, of<&EngineStats::jobs_dead>,
+     "Jobs that have used up their tries, since the start."},
+    {"jobs-expired", Form::Plain, of<&EngineStats::jobs_expired>,
+     "Jobs that have expired, since the start."},
 };
 
 constexpr StatsRow<TubeStats> of_tube[] = {
@@ -143,7 +155,7 @@ constexpr StatsRow<TubeStats> of_tube[] = {
     {"cmd-pause-tube", Form::Plain, of<&TubeStats::cmd_pause_tube>, "How often it was paused."},
     {"pause", Form::Seconds, of<&TubeStats::pause>, "How long its pause is in all, in seconds."},
     {"pause-time-left", Form::Seconds, of<&TubeStats::pause_time_left>, "Seconds until it ends."},
-    // Ours from here on.
+    // beanstalkd does not have the keys from here on.
     {"next-ready-age", Form::Seconds, of<&TubeStats::next_ready_age>,
      "Seconds since the ready job that is next was put; 0 without one."},
 };
@@ -154,8 +166,8 @@ constexpr StatsRow<JobStats> of_job[] = {
     {"state", Form::Plain, of<&JobStats::state>, "ready, reserved, delayed or buried."},
     {"pri", Form::Plain, of<&JobStats::priority>, "Its priority."},
     {"age", Form::Seconds, of<&JobStats::age>, "Seconds since it was put."},
-    {"delay", Form::Plain, of<&JobStats::delay_s>, "The delay that it was last given, in seconds."},
-    {"ttr", Form::Plain, of<&JobStats::ttr_s>, "Its time to run, in seconds."},
+    {"delay", Form::Seconds, of<&JobStats::delay>, "The delay that it was last given, in seconds."},
+    {"ttr", Form::Seconds, of<&JobStats::ttr>, "Its time to run, in seconds."},
     {"time-left", Form::Seconds, of<&JobStats::time_left>,
      "Seconds until its reservation or its delay ends; 0 in other states."},
     {"file", Form::Plain, always<1>, "Always 1: the log it is in; there is one."},
@@ -166,7 +178,114 @@ constexpr StatsRow<JobStats> of_job[] = {
     {"kicks", Form::Plain, of<&JobStats::kicks>, "How often it was kicked."},
 };
 
+// ---- The rows that extensions add.
+
+// "5" or "250ms", as a client writes it.
+std::string duration_text(Nanos duration) {
+  if (duration % nanos_per_second == 0) return fmt::format("{}", duration / nanos_per_second);
+  return fmt::format("{}ms", duration / nanos_per_ms);
+}
+
+std::string backoff_text(const Backoff& backoff) {
+  if (backoff.first == 0) return {};
+  return duration_text(backoff.first) + ":" + duration_text(backoff.cap);
+}
+
+template <auto Member>
+StatsValue more_of(const JobStats& job) {
+  return value_of((*job.more).*Member);
+}
+
+template <auto Member>
+StatsValue in_ms(const JobStats& job) {
+  return static_cast<uint64_t>(job.*Member / nanos_per_ms);
+}
+
+constexpr StatsRow<JobStats> of_job_more[] = {
+    {"delay-ms", Form::Plain, in_ms<&JobStats::delay>, "Its delay in milliseconds."},
+    {"ttr-ms", Form::Plain, in_ms<&JobStats::ttr>, "Its time to run in milliseconds."},
+    {"time-left-ms", Form::Plain, in_ms<&JobStats::time_left>, "`time-left` in milliseconds."},
+    {"attempts", Form::Plain, more_of<&JobStats::More::attempts>,
+     "The attempts that counted since it was put or kicked."},
+    {"tries", Form::Plain, more_of<&JobStats::More::tries>,
+     "After how many it is dead; 0: never. Its own, or its tube's."},
+    {"backoff", Form::Quoted,
+     [](const JobStats& job) -> StatsValue { return backoff_text(job.more->backoff); },
+     "The first delay of its back-off and the cap; empty without one."},
+    {"dead", Form::Quoted, more_of<&JobStats::More::dead>,
+     "The tube that it moves to when it is dead; empty: it is buried."},
+    {"from", Form::Quoted, more_of<&JobStats::More::from>,
+     "The tube in which it died; empty if it did not."},
+    {"expire-left", Form::Seconds, more_of<&JobStats::More::expire_left>,
+     "Seconds until it expires; 0: never."},
+    {"idp", Form::Quoted, more_of<&JobStats::More::key>, "Its key; empty without one."},
+    {"idp-ttl", Form::Plain, more_of<&JobStats::More::key_seconds>,
+     "For how many seconds its key stays taken."},
+    {"con", Form::Quoted,
+     [](const JobStats& job) -> StatsValue {
+       const auto& key = job.more->concurrency;
+       return key ? fmt::format("{}:{}", key->key, key->jobs_max) : std::string();
+     },
+     "Its concurrency key, and how many jobs with it may be reserved; empty without one."},
+    {"parked", Form::Plain, more_of<&JobStats::More::parked>,
+     "Whether it is ready, and its concurrency key is full."},
+};
+
+template <auto Member>
+StatsValue count_of(const TubeStats& tube) {
+  return (*tube.more).*Member;
+}
+
+constexpr StatsRow<TubeStats> of_tube_more[] = {
+    {"current-jobs-parked", Form::Plain, count_of<&TubeStats::More::jobs_parked>,
+     "Its ready jobs whose concurrency key is full."},
+    {"jobs-duplicate", Form::Plain, count_of<&TubeStats::More::jobs_duplicate>,
+     "Puts that were answered with the job that has their key."},
+    {"jobs-dead", Form::Plain, count_of<&TubeStats::More::jobs_dead>,
+     "Its jobs that have used up their tries."},
+    {"jobs-expired", Form::Plain, count_of<&TubeStats::More::jobs_expired>,
+     "Its jobs that have expired."},
+    {"tries", Form::Plain,
+     [](const TubeStats& tube) -> StatsValue {
+       return uint64_t{tube.more->settings.tries.value_or(0)};
+     },
+     "The setting; 0: none."},
+    {"backoff", Form::Quoted,
+     [](const TubeStats& tube) -> StatsValue {
+       return backoff_text(tube.more->settings.backoff.value_or(Backoff()));
+     },
+     "The setting; empty: none."},
+    {"dead", Form::Quoted,
+     [](const TubeStats& tube) -> StatsValue { return tube.more->settings.dead.value_or(""); },
+     "The setting; empty: none."},
+    {"expire", Form::Seconds,
+     [](const TubeStats& tube) -> StatsValue { return tube.more->settings.expire.value_or(0); },
+     "The setting, in seconds; 0: none."},
+    {"reserved-max", Form::Plain,
+     [](const TubeStats& tube) -> StatsValue {
+       return uint64_t{tube.more->settings.reserved.value_or(0)};
+     },
+     "The setting; 0: none."},
+    {"rate", Form::Quoted,
+     [](const TubeStats& tube) -> StatsValue {
+       const auto& rate = tube.more->settings.rate;
+       return rate ? fmt::format("{}:{}", rate->jobs, duration_text(rate->period)) : std::string();
+     },
+     "The setting; empty: none."},
+    {"draining", Form::Plain,
+     [](const TubeStats& tube) -> StatsValue { return tube.more->settings.drain.value_or(false); },
+     "Whether puts into it are refused."},
+};
+
 }  // namespace
+
+std::span<const StatsRow<JobStats>> job_more_rows() {
+  return of_job_more;
+}
+
+std::span<const StatsRow<TubeStats>> tube_more_rows() {
+  return of_tube_more;
+}
 
 std::span<const StatsRow<JobStats>> job_rows() {
   return of_job;

@@ -2,17 +2,18 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 #include <variant>
 
 #include "engine/types/stats.h"
 
 // The keys of stats, stats-tube and stats-job: one row for each, in the order in which they are
-// sent. The formatter walks them, and a test compares wire/README.md with them. The counters of
-// commands have their rows in engine/types/command.h.
+// sent. The formatter reads the rows, and a test compares etc/docs/protocol.md with them. The
+// counters of commands have their rows in engine/types/command.h.
 namespace perennial::wire {
 
-// All that stats tells of. It outlives no call.
+// Everything that stats reports. The referenced objects must outlive it.
 struct ServerFacts {
   const EngineStats& engine;
   const ProcessFacts& process;
@@ -22,25 +23,29 @@ struct ServerFacts {
 // How a value is written.
 enum class Form : uint8_t {
   Plain,
-  Quoted,         // In double quotes, as 1.13 writes what a client or a host has named.
-  Seconds,        // A duration; what is over whole seconds is cut off.
+  Quoted,         // In double quotes, as beanstalkd 1.13 writes names of tubes and hosts.
+  Seconds,        // A duration in whole seconds, rounded down.
   ProcessorTime,  // A duration in seconds, with six digits after the point.
   Hundredths,     // With two digits after the point.
 };
 
-using StatsValue = std::variant<uint64_t, int64_t, bool, double, std::string_view>;
+using StatsValue = std::variant<uint64_t, int64_t, bool, double, std::string_view, std::string>;
 
 template <typename Facts>
 struct StatsRow {
   std::string_view key;
   Form form;
   StatsValue (*value)(const Facts&);
-  std::string_view meaning;  // As the documents say it.
+  std::string_view meaning;  // The text in the documents.
 };
 
 std::span<const StatsRow<JobStats>> job_rows();
 std::span<const StatsRow<TubeStats>> tube_rows();
-// beanstalkd's commands have their counters between these two, and ours behind the second.
+// The keys that follow them where extensions are on. REQUIRES of the facts: they have `more`.
+std::span<const StatsRow<JobStats>> job_more_rows();
+std::span<const StatsRow<TubeStats>> tube_more_rows();
+// The counters of beanstalkd's commands come between these two, and those of this server's own
+// commands after the second.
 std::span<const StatsRow<ServerFacts>> server_state_rows();
 std::span<const StatsRow<ServerFacts>> server_rows();
 

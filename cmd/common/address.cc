@@ -27,7 +27,7 @@ Result<Address> parse_unix(std::string_view path) {
   return Address{.kind = Address::Kind::Unix, .host = {}, .port = 0, .path = std::string(path)};
 }
 
-// Splits "HOST:PORT" where that is what it is. IPv6 numbers hold colons, so a port needs brackets
+// Splits "HOST:PORT" into its parts. An IPv6 number contains colons, so a port needs brackets
 // there.
 Status split(std::string_view text, std::string_view& host, std::string_view& port) {
   const size_t colon = text.rfind(':');

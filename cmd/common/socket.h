@@ -9,7 +9,7 @@
 
 namespace perennial::common {
 
-// A descriptor that is closed with its owner.
+// Owns a socket's file descriptor and closes it. -1 means none.
 class Socket {
  public:
   explicit Socket(int fd = -1) : fd_(fd) {}
@@ -27,10 +27,11 @@ class Socket {
   int fd_;
 };
 
-// A blocking connection, without delay of small packets.
+// Opens a blocking connection with TCP_NODELAY. Io: the connection failed. NotFound: the host has
+// no address.
 Result<Socket> connect_to(const Address& address);
 
-// The text of errno, with what was being done.
+// Returns Io with the text of errno. `doing` names what was being done.
 Status system_error(const char* doing);
 
 }  // namespace perennial::common

@@ -13,7 +13,8 @@ struct Unit {
   std::string_view name;
   uint64_t bytes;
 };
-// Powers of 1024 first and largest first: format_bytes takes the first that divides.
+// The powers of 1024 come first, and the largest of them first, because format_bytes uses the first
+// unit that divides the number.
 constexpr std::array<Unit, 8> units = {{{"TiB", 1ull << 40},
                                         {"GiB", 1ull << 30},
                                         {"MiB", 1ull << 20},

@@ -32,8 +32,8 @@ std::vector<std::string> names_of(const std::vector<Contender>& contenders) {
   return names;
 }
 
-// Everything that can be known before it begins, so that nothing fails after an hour that could
-// have failed at once.
+// Checks everything that can be known before the first task, so that no long run fails for a reason
+// that was visible at once.
 Status check_tasks(const std::vector<Task>& tasks, const std::vector<Contender>& contenders) {
   uint64_t connections = 0;
   for (const Task& task : tasks) {
@@ -47,17 +47,19 @@ Status check_tasks(const std::vector<Task>& tasks, const std::vector<Contender>&
   return allow_connections(connections);
 }
 
-// One run of a bench: which task, which round, which server.
+// The current position of a bench: task, round and server.
 class Run {
  public:
-  Run(const BenchOptions& options, std::vector<Contender> contenders)
+  Run(const BenchOptions& options, std::vector<Contender> contenders,
+      std::optional<common::TlsClient> tls)
       : options_(options),
         contenders_(std::move(contenders)),
+        tls_(std::move(tls)),
         versions_(contenders_.size()),
         findings_(names_of(contenders_)) {}
 
-  // Round by round, each server in turn, so that a machine that changes its mind changes it for
-  // all.
+  // Runs round by round and each server in turn, so that a change of the machine's speed affects
+  // all servers.
   Status run(const Task& task) {
     const uint32_t rounds = rounds_of(task, options_);
     for (uint32_t round = 0; round < rounds; ++round)
@@ -81,14 +83,16 @@ class Run {
     const Contender& contender = contenders_[place];
     Subject subject = {.options = options_,
                        .signals = signals_,
-                       .address = contender.address,
+                       .target = contender.address,
                        .name = contender.name};
     if (contender.is_started) {
       Result<std::unique_ptr<FreshServer>> server = FreshServer::start(contender.launch, signals_);
       if (!server.ok()) return server.take_status();
       subject.started = server.take();
-      subject.address = subject.started->address();
+      subject.target = subject.started->address();
     }
+    subject.target.tls_settings = options_.tls;
+    subject.target.tls = tls_ ? &*tls_ : nullptr;
     if (Status s = note_version(subject, place); !s.ok()) return s;
     findings_.use_server(place);
     return task.run(subject, findings_);
@@ -111,6 +115,7 @@ class Run {
 
   const BenchOptions& options_;
   const std::vector<Contender> contenders_;
+  const std::optional<common::TlsClient> tls_;
   tool::StopSignals signals_;
   std::vector<std::string> versions_;
   Findings findings_;
@@ -135,8 +140,10 @@ Result<Report> measure(const BenchOptions& options) {
   Result<std::vector<Contender>> contenders = contenders_of(options);
   if (!contenders.ok()) return contenders.take_status();
   if (Status s = check_tasks(*tasks, *contenders); !s.ok()) return s;
+  Result<std::optional<common::TlsClient>> tls = common::TlsClient::load_if_on(options.tls);
+  if (!tls.ok()) return tls.take_status();
   Report report = describe(options, *contenders);
-  Run run(options, contenders.take());
+  Run run(options, contenders.take(), tls.take());
   for (const Task& task : *tasks) {
     report.rounds = std::max(report.rounds, rounds_of(task, options));
     if (Status s = run.run(task); !s.ok()) return s;
@@ -151,7 +158,7 @@ Status bench(const BenchOptions& options) {
       fmt::print("{:<14} {}\n", workload.name, workload.does);
     return {};
   }
-  // First: nobody waits an hour to be told that a line of it is wrong, or that nothing can draw.
+  // Budgets and the plotter are checked first, so that an error in them does not cost a whole run.
   Result<std::vector<Budget>> budgets = std::vector<Budget>();
   if (!options.check.empty()) budgets = read_budgets(options.check);
   if (!budgets.ok()) return budgets.take_status();

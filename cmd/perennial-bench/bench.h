@@ -6,12 +6,12 @@
 
 namespace perennial::bench {
 
-// Runs the workloads and says what came of them. Prints nothing but how far it is, on a terminal.
-// InvalidArgument: the options make no sense. Whatever happens, the servers that it started have
-// ended and their directories are gone when it returns.
+// Runs the workloads and returns the report. Prints only its progress, on a terminal.
+// InvalidArgument: the options are invalid. On return the servers that it started have ended and
+// their directories are removed, also after an error.
 Result<Report> measure(const BenchOptions& options);
 
-// perennial bench: measures, and prints.
+// perennial bench: measures and prints the report.
 Status bench(const BenchOptions& options);
 
 }  // namespace perennial::bench

@@ -15,7 +15,7 @@ bool is_argument(const Flag& flag) {
   return !flag.name.starts_with('-');
 }
 
-// "-n,--lines" is two names.
+// Splits "-n,--lines" into two names.
 std::vector<std::string> names_of(const Flag& flag) {
   std::vector<std::string> names;
   std::string_view rest = flag.name;
@@ -31,7 +31,8 @@ std::string first_word(const std::string& name) {
   return name.substr(0, name.find(' '));
 }
 
-// The commands that may come next: without a group the first words, with one the second words.
+// The words that may come next: without a group the first words of commands, within a group the
+// second ones.
 struct Word {
   std::string text;
   std::string summary;
@@ -58,7 +59,7 @@ std::string joined(const std::vector<Word>& words) {
   return out;
 }
 
-// What bash offers behind an option, or in the place of an argument.
+// What bash offers after an option or in place of an argument.
 std::string bash_value(const Flag& flag) {
   if (!flag.choices.empty()) {
     return fmt::format("words='{}'", fmt::join(flag.choices, " "));
@@ -89,7 +90,7 @@ std::string bash_command(const Subcommand& command) {
   return out + "          ;;\n      esac\n      ;;\n";
 }
 
-// In zsh's single quotes, with its own separators escaped.
+// Text for zsh's single quotes, with zsh's separators escaped.
 std::string zsh_text(std::string_view text) {
   std::string out;
   for (const char c : text) {
@@ -136,7 +137,8 @@ std::string zsh_words(const std::vector<Word>& words) {
   return out + "  )\n";
 }
 
-// One function for the tool, and one for each group: all look at the word in the same place.
+// Writes one function for the tool and one for each group. All examine the word at the same
+// position.
 std::string zsh_function(const std::string& name, const std::vector<Subcommand>& commands,
                          const std::vector<Group>& groups, const std::string& group) {
   std::string out = fmt::format("{}() {{\n{}", name, zsh_words(words_of(commands, groups, group)));

@@ -7,8 +7,8 @@
 
 namespace perennial::tool {
 
-// What makes the shells complete commands, options and their values. Both are whole files, to be
-// put where the shell looks for them: etc/completions/.
+// Completions of commands, options and their values for the shells. Both functions return whole
+// files for the directory in which the shell looks: etc/completions/.
 std::string bash_completions(const std::vector<Subcommand>& commands,
                              const std::vector<Group>& groups);
 std::string zsh_completions(const std::vector<Subcommand>& commands,
@@ -17,7 +17,7 @@ std::string zsh_completions(const std::vector<Subcommand>& commands,
 struct CompletionsOptions {
   std::string shell;
 };
-// perennial completions: prints one of the two.
+// perennial completions: prints one of the files.
 Subcommand completions_command(CompletionsOptions& options);
 
 }  // namespace perennial::tool

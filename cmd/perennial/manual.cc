@@ -13,8 +13,7 @@
 namespace perennial::tool {
 namespace {
 
-// Text as troff takes it: its own characters are escaped, and a line that begins with one of its
-// requests is kept from being one.
+// Escapes text for troff: special characters, and lines that begin like a request.
 std::string troff(std::string_view text) {
   std::string out;
   bool at_line_start = true;
@@ -59,7 +58,10 @@ bool may_repeat(const Flag& flag) {
 struct DefaultText {
   std::string operator()(const bool*) const { return {}; }
   std::string operator()(const std::string* value) const { return *value; }
-  std::string operator()(const std::optional<uint64_t>*) const { return {}; }
+  template <typename Value>
+  std::string operator()(const std::optional<Value>*) const {
+    return {};
+  }
   std::string operator()(const std::vector<std::string>*) const { return {}; }
   template <typename Number>
   std::string operator()(const Number* value) const {
@@ -118,9 +120,15 @@ std::string paragraphs(std::string_view text) {
   return out;
 }
 
-constexpr std::string_view exit_status =
-    ".SH EXIT STATUS\n"
-    "0 when it is done, 1 when it failed, 2 when it was called wrongly.\n";
+// Those of all subcommands, and then those of one.
+std::string exit_status(const std::vector<ExitStatus>& own = {}) {
+  std::string out =
+      ".SH EXIT STATUS\n"
+      "0 when it is done, 1 when it failed, 2 when it was called wrongly";
+  for (const ExitStatus& status : own)
+    out += fmt::format(", {} {}", status.code, troff(status.when));
+  return out + ".\n";
+}
 
 }  // namespace
 
@@ -139,7 +147,7 @@ std::string manual_page(const Subcommand& command) {
   if (!command.examples.empty()) {
     out += fmt::format(".SH EXAMPLES\n.nf\n{}.fi\n", troff(command.examples));
   }
-  out += exit_status;
+  out += exit_status(command.exit_statuses);
   out += ".SH SEE ALSO\n.BR perennial (1),\n.BR perenniald (8)\n";
   return out;
 }
@@ -160,7 +168,7 @@ std::string manual_page(const std::vector<Subcommand>& commands) {
     const std::string page = "perennial-" + with_dashes(command.name);
     out += fmt::format(".TP\n.BR {} (1)\n{}.\n", troff(page), troff(command.summary));
   }
-  out += exit_status;
+  out += exit_status();
   out += ".SH SEE ALSO\n.BR perenniald (8)\n";
   return out;
 }

@@ -14,6 +14,13 @@ std::vector<Subcommand> all_commands(AllOptions& options) {
       delete_command(options.delete_jobs),
       pause_command(options.pause),
       drain_command(options.drain),
+      undrain_command(options.undrain),
+      list_command(options.list),
+      flush_command(options.flush),
+      move_command(options.move),
+      set_job_command(options.set_job),
+      set_tube_command(options.set_tube),
+      work_command(options.work),
       dump_command(options.dump),
       load_command(options.load),
       check_command(options.check),
@@ -23,6 +30,7 @@ std::vector<Subcommand> all_commands(AllOptions& options) {
       checkpoint_prune_command(options.checkpoint_prune),
       restore_command(options.restore),
       migrate_command(options.migrate),
+      token_new_command(options.token_new),
       import_binlog_command(options.import_binlog),
       export_beanstalkd_command(options.export_beanstalkd),
       bench::bench_command(options.bench),
@@ -33,6 +41,8 @@ std::vector<Subcommand> all_commands(AllOptions& options) {
 
 std::vector<Group> all_groups() {
   return {
+      {"set", "Change jobs, or the settings of a tube"},
+      {"token", "Tokens of users"},
       {"checkpoint", "Checkpoints: verified copies of a data directory"},
   };
 }

@@ -5,6 +5,12 @@
 #include "cmd/common/tool/subcommand.h"
 #include "cmd/perennial-bench/command/bench_command.h"
 #include "cmd/perennial/completions.h"
+#include "cmd/perennial/extensions/flush.h"
+#include "cmd/perennial/extensions/list.h"
+#include "cmd/perennial/extensions/move.h"
+#include "cmd/perennial/extensions/set_job.h"
+#include "cmd/perennial/extensions/set_tube.h"
+#include "cmd/perennial/extensions/undrain.h"
 #include "cmd/perennial/live/bury.h"
 #include "cmd/perennial/live/checkpoint_create.h"
 #include "cmd/perennial/live/delete.h"
@@ -26,16 +32,19 @@
 #include "cmd/perennial/offline/load.h"
 #include "cmd/perennial/offline/migrate.h"
 #include "cmd/perennial/offline/restore.h"
+#include "cmd/perennial/offline/token_new.h"
+#include "cmd/perennial/work/work.h"
 
 namespace perennial::tool {
 
-// The options of every subcommand, for as long as the program runs.
+// The options of every subcommand, which exist as long as the program runs.
 struct AllOptions {
   DumpOptions dump;
   LoadOptions load;
   CheckOptions check;
   CheckpointCreateOptions checkpoint_create;
   CheckpointListOptions checkpoint_list;
+  TokenNewOptions token_new;
   CheckpointVerifyOptions checkpoint_verify;
   CheckpointPruneOptions checkpoint_prune;
   RestoreOptions restore;
@@ -50,6 +59,13 @@ struct AllOptions {
   DeleteOptions delete_jobs;
   PauseOptions pause;
   DrainOptions drain;
+  UndrainOptions undrain;
+  ListOptions list;
+  FlushOptions flush;
+  MoveOptions move;
+  SetJobOptions set_job;
+  SetTubeOptions set_tube;
+  WorkOptions work;
   ImportOptions import_binlog;
   ExportOptions export_beanstalkd;
   bench::BenchOptions bench;
@@ -57,7 +73,7 @@ struct AllOptions {
   CompletionsOptions completions;
 };
 
-// Every subcommand, in the order in which --help lists them.
+// Every subcommand in the order of --help.
 std::vector<Subcommand> all_commands(AllOptions& options);
 
 std::vector<Group> all_groups();

@@ -1,45 +1,41 @@
 #include <csignal>
 #include <cstdio>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "cmd/common/exit_codes.h"
 #include "cmd/perenniald/config/flags.h"
-#include "cmd/perenniald/net/activation.h"
 #include "cmd/perenniald/process/descriptors.h"
 #include "cmd/perenniald/process/failure.h"
 #include "cmd/perenniald/process/log.h"
 #include "cmd/perenniald/process/process.h"
 #include "cmd/perenniald/process/user.h"
+#include "cmd/perenniald/server/access_control.h"
+#include "cmd/perenniald/server/listeners.h"
 #include "cmd/perenniald/server/server.h"
 
 namespace perennial::perenniald {
 namespace {
 
-Result<std::vector<BoundSocket>> open_sockets(const Config& config) {
-  Result<std::vector<BoundSocket>> passed = activated_sockets();
-  if (!passed.ok()) return passed;
-  if (passed->empty()) {
-    std::vector<common::Address> addresses;
-    for (const std::string& text : config.listen) {
-      Result<common::Address> address = common::parse_address(text, config.port);
-      if (!address.ok()) return address.take_status();
-      addresses.push_back(address.take());
-    }
-    return bind_sockets(addresses, config.port);
+// Prints what is wrong with the files that the settings name.
+int report_files(const Invocation& invocation) {
+  Problems problems;
+  load_tls(invocation.config, problems);
+  load_users(invocation.config, problems);
+  if (problems.empty()) std::fputs(invocation.out.c_str(), stdout);
+  for (const std::string& problem : problems) {
+    std::fprintf(stderr, "perenniald: %s\n", problem.c_str());
   }
-  if (!config.listen.empty() || config.port != common::default_port) {
-    log(Level::Info, "listen",
-        {{"ignored", "listen and port: the service manager passed sockets"}});
-  }
-  return passed;
+  return problems.empty() ? common::exit_clean : common::exit_usage;
 }
 
-// Bind, drop the user, open, recover, listen: what needs rights comes first, and nobody is let in
-// before everything is there.
+// The order of a start: bind, drop the user, open, recover, listen. Steps that need privileges come
+// first, and clients are accepted last, so none of them waits for a server that cannot start.
 int serve(const Config& config) {
   Result<std::vector<BoundSocket>> sockets = open_sockets(config);
   if (!sockets.ok()) {
@@ -48,12 +44,22 @@ int serve(const Config& config) {
   if (!config.user.empty()) {
     if (const std::optional<Failure> failure = become_user(config.user)) return report(*failure);
   }
-  const Vanishing vanishing = {.keepalive_s = config.tcp_keepalive_s,
-                               .user_timeout_s = config.tcp_user_timeout_s};
-  if (Status set = set_vanishing(*sockets, vanishing); !set.ok()) {
+  const KeepaliveSettings keepalive = {.keepalive_s = config.tcp_keepalive_s,
+                                       .user_timeout_s = config.tcp_user_timeout_s};
+  if (Status set = set_keepalive(*sockets, keepalive); !set.ok()) {
     return report({common::exit_address, "listen", set.message()});
   }
-  settle_core_dumps(config.core_dumps);
+  // After the change of the user, so that a reload can read the files, too.
+  Problems problems;
+  TlsListeners tls = load_tls(config, problems);
+  if (!problems.empty()) {
+    return report({common::exit_usage, "tls", fmt::format("{}", fmt::join(problems, "; "))});
+  }
+  std::shared_ptr<const core::Users> users = load_users(config, problems);
+  if (!problems.empty()) {
+    return report({common::exit_usage, "users", fmt::format("{}", fmt::join(problems, "; "))});
+  }
+  apply_core_dumps(config.core_dumps);
   const uint64_t descriptors = raise_descriptors();
   const std::optional<Descriptors> shares =
       share_descriptors(descriptors, sockets->size(), config.connections_max);
@@ -64,20 +70,21 @@ int serve(const Config& config) {
                      "must be at least {}",
                      descriptors, descriptors_min(sockets->size()))});
   }
-  Server server(config, sockets.take(), *shares);
+  Server server(config, sockets.take(), std::move(tls), std::move(users), *shares);
   return server.run();
 }
 
 int run(int argc, char** argv) {
   const Invocation invocation = parse_command_line(argc, argv);
-  std::fputs(invocation.out.c_str(), stdout);
   std::fputs(invocation.err.c_str(), stderr);
+  if (invocation.action == Invocation::Action::Check) return report_files(invocation);
+  std::fputs(invocation.out.c_str(), stdout);
   if (invocation.action == Invocation::Action::Exit) return invocation.exit_code;
   set_log_verbosity(invocation.config.verbosity);
   for (const std::string& warning : invocation.warnings) {
     log(Level::Warning, "flags", {{"warning", warning}});
   }
-  std::signal(SIGPIPE, SIG_IGN);  // A client that has gone shows as an error of the write.
+  std::signal(SIGPIPE, SIG_IGN);  // A closed connection shows as an error of the write.
   return serve(invocation.config);
 }
 

@@ -15,9 +15,10 @@ namespace {
 constexpr size_t kib = 1 << 10;
 constexpr size_t mib = 1 << 20;
 
-// Up to this a body gets its whole size at once.
+// A body of at most this size gets its whole capacity at once.
 constexpr size_t whole_bytes_max = 64 * kib;
-// From this on it is a mapping of its own, and from that on one of huge pages.
+// A capacity from here on is a separate mapping, and from the second limit on a mapping of huge
+// pages.
 constexpr size_t mapped_bytes_min = mib;
 constexpr size_t huge_pages_bytes_min = 4 * mib;
 
@@ -67,7 +68,7 @@ void Body::grow(size_t capacity) {
   block_ = new (memory) Block{.owners = 1, .mapped = mapped, .capacity = capacity};
 }
 
-// The bytes are behind room for a block there.
+// Maps memory for a Block and `capacity` bytes behind it, and moves the present bytes there.
 void* Body::map(size_t capacity) {
   const size_t bytes = sizeof(Block) + capacity;
   void* memory = nullptr;
@@ -80,7 +81,7 @@ void* Body::map(size_t capacity) {
     if (size_ > 0) std::memcpy(static_cast<char*>(memory) + sizeof(Block), data(), size_);
     std::free(block_);
   }
-  // It may refuse: then they are small ones.
+  // The kernel may refuse huge pages; the body then has small ones.
   if (capacity >= huge_pages_bytes_min) (void)::madvise(memory, bytes, MADV_HUGEPAGE);
   return memory;
 }

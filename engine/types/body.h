@@ -8,9 +8,10 @@
 
 namespace perennial {
 
-// The bytes of one job's body. Moves and never copies them, and grows without touching memory ahead
-// of what has arrived: a client that announces a gigabyte and sends a byte costs a page. Several
-// may share the same bytes, which live as long as one of them; they may be on different threads.
+// The bytes of one job's body. A Body is moved and never copied. It grows without touching memory
+// ahead of what has arrived: a client that announces a gigabyte and sends a byte costs a page.
+// Several Body objects may share the same bytes, also on different threads; the bytes live as long
+// as one of them.
 class Body {
  public:
   Body() = default;
@@ -26,23 +27,24 @@ class Body {
 
   std::string_view view() const { return {data(), size_}; }
   size_t size() const { return size_; }
-  // Bytes of memory that were taken for it, by all that share them together.
+  // The bytes of memory that are allocated, counted once for all that share them.
   size_t capacity() const { return block_ != nullptr ? block_->capacity : 0; }
 
-  // The same bytes once more. From then on none of them grows.
+  // Returns another Body with the same bytes. While they are shared, neither may grow.
   Body share() const;
 
-  // Adds bytes at the end. `expected` is the size that the body is known to reach; room is taken
-  // for all of it if that is little, and otherwise by doubling, up to it. REQUIRES: size() +
-  // bytes.size() <= expected, and its bytes are not shared.
+  // Appends bytes. `expected` is the size that the body is known to reach. The capacity is the
+  // whole of a small `expected`, and otherwise doubles up to it. REQUIRES: size() + bytes.size() <=
+  // expected, and the bytes are not shared.
   void append(std::span<const char> bytes, size_t expected);
 
  private:
-  // In front of the bytes. Small ones are of malloc. A great one is a mapping of its own, of huge
-  // pages where the system has them: it grows by moving pages, and goes back to the system at once
-  // and quickly. (A gigabyte of small pages takes a tenth of a second to give back.)
+  // The header in front of the bytes. A small body is allocated by malloc. A large body is a
+  // separate mapping, of huge pages where the system has them: growing it moves pages instead of
+  // bytes, and freeing it returns the memory to the system at once. Huge pages are used because
+  // unmapping a gigabyte of small pages takes 100 ms.
   struct alignas(16) Block {
-    uint32_t owners;  // Through std::atomic_ref.
+    uint32_t owners;  // Accessed through std::atomic_ref.
     bool mapped;
     size_t capacity;
   };

@@ -3,9 +3,9 @@
 #include <cstdio>
 #include <cstdlib>
 
-// Stops the process when an invariant of ours does not hold. On in every build: a queue that is
-// wrong about itself must not go on answering. One condition per CHECK, so that the message names
-// it.
+// Aborts the process when an invariant of this program does not hold. CHECK is active in every
+// build, because a queue with a wrong state must not continue to answer. Each CHECK has one
+// condition, so that the message names it.
 #define CHECK(condition)                                         \
   do {                                                           \
     if (!(condition)) [[unlikely]]                               \

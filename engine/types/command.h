@@ -5,35 +5,57 @@
 #include <string>
 #include <tuple>
 #include <variant>
+#include <vector>
 
 #include "engine/types/basic.h"
+#include "engine/types/boxed.h"
 #include "engine/types/command_row.h"
+#include "engine/types/option_values.h"
 
 // What a client asks for: one struct per command of the protocol, one per way of refusing a line,
-// and the table of commands. A refused line is a command too, because the engine counts it, takes
-// the id that it may cost, and replies to it in its turn. Durations are whole seconds, as on the
-// wire.
+// and the table of commands. A refused line is a command, too, because the engine counts it,
+// assigns the id that it may use up, and replies to it in order. Durations are whole seconds, as on
+// the wire.
 namespace perennial {
 
-// The body, complete and followed by CRLF, travels beside the command; the engine sees its size
-// only.
+// What a put may have besides its numbers.
+struct PutOptions {
+  std::string tube;  // Empty: the used tube.
+  std::optional<TriesOption> tries = {};
+  std::optional<Backoff> backoff = {};
+  std::string dead = {};  // Empty: not given.
+  PositiveDuration expire = {};
+  std::optional<KeyOption> key = {};
+  std::optional<KeyUntil> until = {};
+  std::optional<ConcurrencyKey> concurrency = {};
+  // What delay_s and ttr_s of the put leave out: nanoseconds below a second.
+  uint32_t delay_rest_ns = 0;
+  uint32_t ttr_rest_ns = 0;
+
+  bool operator==(const PutOptions&) const = default;
+};
+// A put with a complete body and its CRLF. The parser hands over the body beside the command. The
+// engine gets only the size of the body.
 struct Put {
   uint32_t priority;  // 0 is the most urgent.
   uint32_t delay_s;
-  uint32_t ttr_s;  // As sent: the engine makes 0 into 1. protocol.txt, "put".
+  uint32_t ttr_s;  // As the client sent it. The engine makes 0 into 1: protocol.txt, "put".
   uint32_t body_bytes;
+  using Options = PutOptions;
+  Boxed<PutOptions> options = {};
 };
-// A put whose body is over job_bytes_max. Its body and CRLF have been read and dropped. Costs no
-// id.
+// A put whose body is larger than job_bytes_max. The parser has read and dropped the body and its
+// CRLF. The put uses up no id.
 struct PutTooBig {
   using CountsAs = Put;
 };
-// A put whose header has something behind its last number. Counts as cmd-put, answers BAD_FORMAT,
-// and its body, not swallowed, is read as the next command.
+// A put whose header has something behind its last number. It counts as cmd-put and is answered
+// with BAD_FORMAT. Its body is not dropped, but read as the next command. Only the body of a put
+// with bad options, which are an extension, is dropped before the put comes here.
 struct PutTrailingJunk {
   using CountsAs = Put;
 };
-// A put whose body is not followed by CRLF. Costs an id.
+// A put whose body is not followed by CRLF. It uses up an id.
 struct PutNoCrlf {
   using CountsAs = Put;
 };
@@ -41,40 +63,66 @@ struct PutNoCrlf {
 struct Use {
   std::string tube;
 };
-struct Reserve {};
+// What a reservation may have besides its arguments.
+struct ReserveOptions {
+  JobFacts with = {};
+  Yes abort = {};  // The wait ends with TIMED_OUT when the connection sends a further line.
+
+  bool operator==(const ReserveOptions&) const = default;
+};
+struct Reserve {
+  using Options = ReserveOptions;
+  Boxed<ReserveOptions> options = {};
+};
 struct ReserveWithTimeout {
   uint32_t timeout_s;  // At most 2^31 - 1.
+  using Options = ReserveOptions;
+  Boxed<ReserveOptions> options = {};
+  uint32_t timeout_rest_ns = 0;  // Nanoseconds below a second.
 };
 struct ReserveJob {
   JobId id;
+  JobFacts with = {};
 };
 struct Delete {
   JobId id;
 };
 struct Release {
   JobId id;
-  uint32_t priority;
+  PriorityOrKeep priority;
   uint32_t delay_s;
+  uint32_t delay_rest_ns = 0;  // Nanoseconds below a second.
+  No count = {};               // The attempt that ends is not counted.
 };
 struct Bury {
   JobId id;
-  uint32_t priority;
+  PriorityOrKeep priority;
 };
 struct Touch {
   JobId id;
+  // The time that is left from now on. Without a value, or with 0: the ttr of the job.
+  TouchTime ttr = {};
 };
 struct Watch {
   std::string tube;
+  std::optional<Weight> weight = {};  // Without a value it stays as it is, and is 1 at first.
 };
 struct Ignore {
   std::string tube;
 };
 struct Peek {
   JobId id;
+  JobFacts with = {};
 };
-struct PeekReady {};
-struct PeekDelayed {};
-struct PeekBuried {};
+struct PeekReady {
+  JobFacts with = {};
+};
+struct PeekDelayed {
+  JobFacts with = {};
+};
+struct PeekBuried {
+  JobFacts with = {};
+};
 struct Kick {
   uint32_t bound;
 };
@@ -94,56 +142,181 @@ struct ListTubesWatched {};
 struct PauseTube {
   std::string tube;
   uint32_t delay_s;
+  uint32_t delay_rest_ns = 0;  // Nanoseconds below a second.
 };
 struct Quit {};
-// Not beanstalkd's: make a checkpoint. From a client that may not ask for one it is an unknown
-// command, whatever follows it on its line, so that nobody can tell.
+// Makes a checkpoint. beanstalkd does not have this command. To a client that may not ask for a
+// checkpoint the server answers UNKNOWN_COMMAND, whatever follows on the line, so that the client
+// cannot detect the command.
 struct Checkpoint {
-  // For this connection alone, and removed with it.
+  // The checkpoint belongs to this connection, and is removed when it closes.
   bool temporary = false;
-  bool trailing_junk = false;  // Then it is a bad format, for those who may ask.
+  bool trailing_junk = false;  // BAD_FORMAT to a client that may ask.
 };
 
-// A line that is no command: over-long, with a NUL byte, with a bad number or name, or unknown.
+// ---- The commands below are extensions: beanstalkd does not have them.
+
+// Lists the extensions that the server allows.
+struct Extensions {};
+// Shows who the client is: cmd/common/token.h.
+struct Auth {
+  std::string token;
+};
+
+// The most jobs or ids in one batch, and the most bytes of the items of a put-batch.
+inline constexpr uint32_t batch_count_max = 1'000;
+inline constexpr uint32_t put_batch_bytes_max = 1 << 20;
+// The most jobs that one list-jobs names, and how many jobs it looks at.
+inline constexpr uint32_t list_count_max = 1'000;
+inline constexpr uint32_t list_scan_max = 10'000;
+
+// Puts all items, or none. The parser hands over the bodies beside the command, in order.
+struct PutBatch {
+  Bounded<1, batch_count_max> count;
+  uint32_t bytes = 0;  // Of all items, without the last CRLF.
+  std::string tube;    // Empty: the used tube.
+  std::vector<Put> items;
+};
+// A put-batch that is refused. All its bytes were dropped.
+struct PutBatchRefused {
+  using CountsAs = PutBatch;
+  enum class Why : uint8_t { BadFormat, JobTooBig, ExpectedCrlf };
+  Why why;
+};
+struct ReserveBatch {
+  Bounded<1, batch_count_max> count;
+  Duration wait = {};
+  using Options = ReserveOptions;
+  Boxed<ReserveOptions> options = {};
+};
+// 1 to batch_count_max ids. An id that is there twice is missing the second time.
+struct DeleteBatch {
+  std::vector<JobId> ids;
+  // Those that the client may not delete: they are missing. Core sets it; it is not on the line.
+  std::vector<JobId> hidden = {};
+};
+struct TouchBatch {
+  std::vector<JobId> ids;
+  TouchTime ttr = {};  // As in Touch.
+};
+// Deletes every job that is in the tube, in one of the states, and was put before this command.
+struct FlushTube {
+  std::string tube;
+  StateSet states = StateSet::all();
+};
+// Names jobs in the order of their ids.
+struct ListJobs {
+  std::string tube;  // Empty: all tubes, which is "*" on the line.
+  StateSet states = StateSet::all();
+  JobId after = 0;
+  Bounded<1, list_count_max> count = {100};
+  std::string key = {};  // Not empty: only the job that holds this key.
+};
+// Shows the reserved job of the used tube with the lowest id.
+struct PeekReserved {
+  JobFacts with = {};
+};
+// Changes a job. What has no value stays as it is.
+struct SetJob {
+  JobId id;
+  std::string tube = {};
+  std::optional<uint32_t> priority = {};
+  std::optional<Duration> delay = {};
+  std::optional<TtrOption> ttr = {};
+  Change<PositiveDuration> expire = {};  // From now on.
+  Change<TriesOption> tries = {};
+  Change<Backoff> backoff = {};
+  Change<TubeName> dead = {};
+};
+// Changes the settings of a tube, which need not exist.
+struct SetTube {
+  std::string tube;
+  Change<TriesOption> tries = {};
+  Change<Backoff> backoff = {};
+  Change<TubeName> dead = {};
+  Change<PositiveDuration> expire = {};
+  Change<ReservedOption> reserved = {};
+  Change<Rate> rate = {};
+  Change<YesOrNo> drain = {};
+};
+// Changes the settings as the command says.
+void change_settings(TubeSettings& settings, const SetTube& set);
+// The command that gives a tube without settings these.
+SetTube set_tube(std::string tube, const TubeSettings& settings);
+// Moves jobs to another tube, where they become ready.
+struct MoveTube {
+  std::string from;
+  std::string to;
+  StateSet states = {JobState::Ready, JobState::Delayed, JobState::Buried};
+  Bounded<1, UINT64_MAX> count = {UINT64_MAX};
+};
+struct SetReserveMode {
+  ReserveMode mode = ReserveMode::Fifo;
+};
+// Both are idempotent. SIGUSR1 does the same as drain.
+struct Drain {};
+struct Undrain {};
+
+// A line that is no command: too long, with a NUL byte, with a bad number or name, or unknown.
 struct Malformed {
   enum class Kind : uint8_t {
     BadFormat,
-    // A bad format that counts as a pause-tube: beanstalkd counts it before it looks at the length
-    // and the first byte of the name.
+    // A bad format that counts as a pause-tube: beanstalkd counts the command before it checks the
+    // length and the first byte of the name.
     BadPauseTube,
     UnknownCommand
   };
   Kind kind;
 };
 
-// One row per command: what its line begins with, the key of its counter in `stats`, its flags and
-// its arguments. Parser, client, counters, `stats` and the test of wire/README.md read it. In the
-// order of the keys in `stats`. The longest prefix that a line begins with decides.
+// One row per command: the prefix of its line, the key of its counter in `stats`, its flags and its
+// arguments. The parser, the client, the counters, `stats` and the test of etc/docs/protocol.md
+// read the table. Rows are in the order of the keys in `stats`. The longest prefix that a line
+// begins with decides.
 // clang-format off
 inline constexpr std::tuple command_rows{
     command<Put>("put ", "cmd-put", {.has_body = true, .adds_jobs = true},
                  arg("pri", &Put::priority), arg("delay", &Put::delay_s), arg("ttr", &Put::ttr_s),
-                 arg("bytes", &Put::body_bytes)),
-    command<Peek>("peek ", "cmd-peek", {}, arg("id", &Peek::id)),
-    command<PeekReady>("peek-ready", "cmd-peek-ready", {}),
-    command<PeekDelayed>("peek-delayed", "cmd-peek-delayed", {}),
-    command<PeekBuried>("peek-buried", "cmd-peek-buried", {}),
-    command<Reserve>("reserve", "cmd-reserve", {}),
+                 arg("bytes", &Put::body_bytes))
+        .with(option("tube", &PutOptions::tube, Extension::PutTube),
+              option("tries", &PutOptions::tries, Extension::Attempts),
+              option("backoff", &PutOptions::backoff, Extension::Attempts),
+              option("dead", &PutOptions::dead, Extension::Attempts),
+              option("expire", &PutOptions::expire, Extension::Expire),
+              option("idp", &PutOptions::key, Extension::Unique),
+              option("until", &PutOptions::until, Extension::Unique),
+              option("con", &PutOptions::concurrency, Extension::ConcurrencyKeys)),
+    command<Peek>("peek ", "cmd-peek", {}, arg("id", &Peek::id))
+        .with(option("with", &Peek::with, Extension::With)),
+    command<PeekReady>("peek-ready", "cmd-peek-ready", {})
+        .with(option("with", &PeekReady::with, Extension::With)),
+    command<PeekDelayed>("peek-delayed", "cmd-peek-delayed", {})
+        .with(option("with", &PeekDelayed::with, Extension::With)),
+    command<PeekBuried>("peek-buried", "cmd-peek-buried", {})
+        .with(option("with", &PeekBuried::with, Extension::With)),
+    command<Reserve>("reserve", "cmd-reserve", {})
+        .with(option("with", &ReserveOptions::with, Extension::With),
+              option("abort", &ReserveOptions::abort, Extension::Abort)),
     command<ReserveWithTimeout>("reserve-with-timeout ", "cmd-reserve-with-timeout",
                                 {.own_grammar = true},
-                                arg("seconds", &ReserveWithTimeout::timeout_s)),
-    command<ReserveJob>("reserve-job ", "", {}, arg("id", &ReserveJob::id)),
+                                arg("seconds", &ReserveWithTimeout::timeout_s))
+        .with(option("with", &ReserveOptions::with, Extension::With),
+              option("abort", &ReserveOptions::abort, Extension::Abort)),
+    command<ReserveJob>("reserve-job ", "", {}, arg("id", &ReserveJob::id))
+        .with(option("with", &ReserveJob::with, Extension::With)),
     command<Delete>("delete ", "cmd-delete", {}, arg("id", &Delete::id)),
-    command<Release>("release ", "cmd-release", {}, arg("id", &Release::id),
-                     arg("pri", &Release::priority), arg("delay", &Release::delay_s)),
+    command<Release>("release ", "cmd-release", {.own_grammar = true}, arg("id", &Release::id),
+                     arg("pri", &Release::priority), arg("delay", &Release::delay_s))
+        .with(option("count", &Release::count, Extension::Attempts)),
     command<Use>("use ", "cmd-use", {}, arg("tube", &Use::tube)),
-    command<Watch>("watch ", "cmd-watch", {}, arg("tube", &Watch::tube)),
+    command<Watch>("watch ", "cmd-watch", {.own_grammar = true}, arg("tube", &Watch::tube)),
     command<Ignore>("ignore ", "cmd-ignore", {}, arg("tube", &Ignore::tube)),
     command<Bury>("bury ", "cmd-bury", {}, arg("id", &Bury::id), arg("pri", &Bury::priority)),
     command<Kick>("kick ", "cmd-kick", {.own_grammar = true, .many_jobs = true},
                   arg("n", &Kick::bound)),
     command<KickJob>("kick-job ", "", {}, arg("id", &KickJob::id)),
-    command<Touch>("touch ", "cmd-touch", {}, arg("id", &Touch::id)),
+    command<Touch>("touch ", "cmd-touch", {}, arg("id", &Touch::id))
+        .with(option("ttr", &Touch::ttr, Extension::TouchTtr)),
     command<Stats>("stats", "cmd-stats", {}),
     command<StatsJob>("stats-job ", "cmd-stats-job", {}, arg("id", &StatsJob::id)),
     command<StatsTube>("stats-tube ", "cmd-stats-tube", {}, arg("tube", &StatsTube::tube)),
@@ -155,6 +328,72 @@ inline constexpr std::tuple command_rows{
     command<Quit>("quit", "", {.own_grammar = true, .in_core = true}),
     command<Checkpoint>("checkpoint", "",
                         {.own_grammar = true, .ours = true, .in_core = true}),
+    command<Extensions>("extensions", "",
+                        {.ours = true, .in_core = true, .extension = Extension::Probe}),
+    command<Auth>("auth ", "", {.own_grammar = true, .ours = true, .in_core = true,
+                               .extension = Extension::Auth},
+                  arg("token", &Auth::token)),
+    command<PutBatch>("put-batch ", "cmd-put-batch",
+                      {.has_body = true, .adds_jobs = true, .ours = true,
+                       .extension = Extension::Batch},
+                      arg("count", &PutBatch::count), arg("bytes", &PutBatch::bytes))
+        .with(option("tube", &PutBatch::tube, Extension::PutTube)),
+    command<ReserveBatch>("reserve-batch ", "cmd-reserve-batch",
+                          {.own_grammar = true, .ours = true, .extension = Extension::Batch},
+                          arg("count", &ReserveBatch::count), arg("wait", &ReserveBatch::wait))
+        .with(option("with", &ReserveOptions::with, Extension::With),
+              option("abort", &ReserveOptions::abort, Extension::Abort)),
+    command<DeleteBatch>("delete-batch ", "cmd-delete-batch",
+                         {.ours = true, .extension = Extension::Batch},
+                         arg("id", &DeleteBatch::ids)),
+    command<TouchBatch>("touch-batch ", "cmd-touch-batch",
+                        {.ours = true, .extension = Extension::Batch},
+                        arg("id", &TouchBatch::ids))
+        .with(option("ttr", &TouchBatch::ttr)),
+    command<FlushTube>("flush-tube ", "cmd-flush-tube",
+                       {.many_jobs = true, .ours = true, .admin = true,
+                        .extension = Extension::FlushTube},
+                       arg("tube", &FlushTube::tube))
+        .with(option("state", &FlushTube::states)),
+    command<ListJobs>("list-jobs ", "cmd-list-jobs",
+                      {.own_grammar = true, .ours = true, .extension = Extension::ListJobs},
+                      arg("tube", &ListJobs::tube))
+        .with(option("state", &ListJobs::states), option("after", &ListJobs::after),
+              option("count", &ListJobs::count),
+              option("idp", &ListJobs::key, Extension::Unique)),
+    command<PeekReserved>("peek-reserved", "cmd-peek-reserved",
+                          {.ours = true, .extension = Extension::PeekReserved})
+        .with(option("with", &PeekReserved::with, Extension::With)),
+    command<SetJob>("set-job ", "cmd-set-job", {.own_grammar = true, .ours = true,
+                                                .extension = Extension::SetJob},
+                    arg("id", &SetJob::id))
+        .with(option("tube", &SetJob::tube), option("pri", &SetJob::priority),
+              option("delay", &SetJob::delay), option("ttr", &SetJob::ttr),
+              option("expire", &SetJob::expire, Extension::Expire),
+              option("tries", &SetJob::tries, Extension::Attempts),
+              option("backoff", &SetJob::backoff, Extension::Attempts),
+              option("dead", &SetJob::dead, Extension::Attempts)),
+    command<SetTube>("set-tube ", "cmd-set-tube",
+                     {.own_grammar = true, .ours = true, .admin = true,
+                      .extension = Extension::SetTube},
+                     arg("tube", &SetTube::tube))
+        .with(option("tries", &SetTube::tries, Extension::Attempts),
+              option("backoff", &SetTube::backoff, Extension::Attempts),
+              option("dead", &SetTube::dead, Extension::Attempts),
+              option("expire", &SetTube::expire, Extension::Expire),
+              option("reserved", &SetTube::reserved, Extension::TubeLimits),
+              option("rate", &SetTube::rate, Extension::TubeLimits),
+              option("drain", &SetTube::drain)),
+    command<MoveTube>("move-tube ", "cmd-move-tube",
+                      {.own_grammar = true, .many_jobs = true, .ours = true, .admin = true,
+                       .extension = Extension::MoveTube},
+                      arg("from", &MoveTube::from), arg("to", &MoveTube::to))
+        .with(option("state", &MoveTube::states), option("count", &MoveTube::count)),
+    command<SetReserveMode>("reserve-mode ", "cmd-reserve-mode",
+                            {.ours = true, .extension = Extension::Weights},
+                            arg("mode", &SetReserveMode::mode)),
+    command<Drain>("drain", "", {.ours = true, .admin = true, .extension = Extension::Drain}),
+    command<Undrain>("undrain", "", {.ours = true, .admin = true, .extension = Extension::Drain}),
 };
 // clang-format on
 
@@ -166,11 +405,11 @@ constexpr const auto& command_row() {
   return std::get<row_index<C>(command_rows)>(command_rows);
 }
 
-// Whether it is no command of the table, but a line that was refused.
+// Whether C is a line that was refused, and not a command of the table.
 template <typename C>
 inline constexpr bool is_refused = row_index<C>(command_rows) == commands_count;
 
-// Calls `function` with each row, in their order.
+// Calls `function` with each row, in the order of the table.
 template <typename Function>
 constexpr void for_each_command(Function&& function) {
   std::apply([&](const auto&... rows) { (function(rows), ...); }, command_rows);
@@ -181,8 +420,8 @@ struct WithCommands {
   template <typename... Rows>
   static std::variant<typename Rows::Type..., Refused...> variant_of(const std::tuple<Rows...>&);
 };
-// One of the table, or a line that was refused.
-using Command = decltype(WithCommands<PutTooBig, PutTrailingJunk, PutNoCrlf, Malformed>::variant_of(
-    command_rows));
+// A command of the table, or a line that was refused.
+using Command = decltype(WithCommands<PutTooBig, PutTrailingJunk, PutNoCrlf, PutBatchRefused,
+                                      Malformed>::variant_of(command_rows));
 
 }  // namespace perennial

@@ -10,10 +10,11 @@
 
 namespace perennial {
 
-// A map from job ids to small values: a radix tree of pages, each of which takes one byte of the id
-// and is as large as what it holds. Where ids are dense a value costs little more than itself;
-// where one in many lives it costs a page of one value and a place in a page of pages, however far
-// apart they are. Nothing is rehashed: no insertion moves more than one page on each level.
+// A map from job ids to small values: a radix tree of pages, each of which stands for one byte of
+// the id and is as large as its content. Where ids are dense, a value costs little more than its
+// own size. An id far from all others costs a page of one value and an entry in each page above it,
+// whatever the distance. A hash table was rejected because it is rehashed in one step: here an
+// insertion moves at most one page on each level.
 template <typename T>
 class IdMap {
  public:
@@ -24,17 +25,31 @@ class IdMap {
     if (root_ != nullptr) free_below(root_, levels_);
   }
 
-  // Valid until the next call of anything that is not const.
+  // Returns null if `id` is not in the map. The pointer is valid until the next call of a non-const
+  // function.
   T* find(JobId id) {
     void** const place = find_place(id >> page_bits);
     return place != nullptr ? static_cast<Leaf*>(*place)->find(id & page_mask) : nullptr;
   }
   const T* find(JobId id) const { return const_cast<IdMap*>(this)->find(id); }
 
+  // The entry with the lowest id that is `from` or above; a null value if there is none. A part of
+  // the map without entries is passed over at once.
+  struct Entry {
+    JobId id = 0;
+    T* value = nullptr;
+  };
+  Entry first_from(JobId from) {
+    Entry found;
+    const bool reaches_it = root_ != nullptr && reaches(from >> page_bits);
+    if (reaches_it) find_first(root_, levels_, 0, from, found);
+    return found;
+  }
+
   // REQUIRES: `id` is not in the map.
   void insert(JobId id, const T& value) {
     void** place = find_place(id >> page_bits);
-    if (place == nullptr) place = take_place(id >> page_bits);
+    if (place == nullptr) place = make_place(id >> page_bits);
     *place = Leaf::insert(static_cast<Leaf*>(*place), id & page_mask, value, bytes_);
     ++size_;
   }
@@ -50,24 +65,25 @@ class IdMap {
   }
 
   size_t size() const { return size_; }
-  // Of all pages.
+  // The memory of all pages, in bytes.
   size_t memory_bytes() const { return bytes_; }
 
  private:
   using Leaf = IdPage<T>;
-  using Inner = IdPage<void*>;  // Of leaves, or of inner pages.
+  using Inner = IdPage<void*>;  // A page of pointers to leaves or inner pages.
 
   static constexpr unsigned page_bits = 8;
   static constexpr uint64_t page_mask = (1u << page_bits) - 1;
   static constexpr unsigned levels_max = 64 / page_bits;
 
-  // Which part of a leaf's number an inner page of this level takes. Leaves are level 1.
+  // Returns the part of a leaf's number that an inner page of this level indexes. Leaves are level
+  // 1.
   static unsigned digit(uint64_t number, unsigned level) {
     return static_cast<unsigned>(number >> page_bits * (level - 2) & page_mask);
   }
   bool reaches(uint64_t number) const { return number >> page_bits * (levels_ - 1) == 0; }
 
-  // Where the pointer to a leaf is; null if there is no such leaf.
+  // Returns the place of the pointer to a leaf; null if there is no such leaf.
   void** find_place(uint64_t number) {
     if (last_place_ != nullptr && last_number_ == number) return last_place_;
     if (root_ == nullptr || !reaches(number)) return nullptr;
@@ -81,8 +97,29 @@ class IdMap {
     return place;
   }
 
-  // The same of one that is not there, made: the pointer is null.
-  void** take_place(uint64_t number) {
+  // Finds the first entry below a page whose lowest id is `base`. Returns whether there is one.
+  static bool find_first(void* page, unsigned level, JobId base, JobId from, Entry& found) {
+    const unsigned shift = page_bits * (level - 1);
+    unsigned index = from <= base ? 0 : static_cast<unsigned>((from - base) >> shift);
+    if (level == 1) {
+      const int first = static_cast<Leaf*>(page)->first_from(index);
+      if (first == Leaf::nowhere) return false;
+      found = {base + static_cast<JobId>(first),
+               static_cast<Leaf*>(page)->find(static_cast<unsigned>(first))};
+      return true;
+    }
+    auto* const inner = static_cast<Inner*>(page);
+    for (;; ++index) {
+      const int next = index > page_mask ? Inner::nowhere : inner->first_from(index);
+      if (next == Inner::nowhere) return false;
+      index = static_cast<unsigned>(next);
+      const JobId below = base + (static_cast<JobId>(index) << shift);
+      if (find_first(*inner->find(index), level - 1, below, from, found)) return true;
+    }
+  }
+
+  // Makes the place for a leaf that does not exist, and returns it. The pointer there is null.
+  void** make_place(uint64_t number) {
     for (; !reaches(number); ++levels_) {
       if (root_ != nullptr) root_ = Inner::insert(nullptr, 0, root_, bytes_);
     }
@@ -103,8 +140,8 @@ class IdMap {
     return place;
   }
 
-  // A leaf has become empty. The latest is kept: most often the next id goes there. The one before
-  // it goes, if it is still empty.
+  // Called when a leaf has become empty. The latest empty leaf is kept, because the next id is most
+  // often inserted there. The empty leaf before it is freed, unless it was filled again.
   void keep_empty(uint64_t number) {
     const uint64_t before = std::exchange(empty_number_, number);
     if (before == number) return;
@@ -112,7 +149,8 @@ class IdMap {
     if (place != nullptr && static_cast<Leaf*>(*place)->empty()) erase_leaf(before, place);
   }
 
-  // Its pointer goes from the page above, and so on.
+  // Frees a leaf, removes its pointer from the page above, and frees each inner page that becomes
+  // empty.
   void erase_leaf(uint64_t number, void** place) {
     last_place_ = nullptr;
     Leaf::free(static_cast<Leaf*>(*place), bytes_);
@@ -140,13 +178,13 @@ class IdMap {
   }
 
   void* root_ = nullptr;
-  unsigned levels_ = 1;  // With the leaves.
+  unsigned levels_ = 1;  // Includes the level of leaves.
   size_t size_ = 0;
   size_t bytes_ = 0;
-  // Neighbours are asked for together: the leaf that was found last.
+  // The leaf that was found last. Neighbouring ids are often looked up one after the other.
   uint64_t last_number_ = 0;
   void** last_place_ = nullptr;
-  uint64_t empty_number_ = UINT64_MAX;  // The last leaf that became empty.
+  uint64_t empty_number_ = UINT64_MAX;  // The leaf that became empty last.
 };
 
 }  // namespace perennial

@@ -13,15 +13,16 @@
 namespace perennial {
 
 // Up to 256 small values by an index of 8 bits, in one block of memory whose size follows their
-// number: few lie packed behind their indexes, and many each at its own place. A node of IdMap.
+// number. Few values are packed behind their indexes; many have a fixed place each. A node of
+// IdMap.
 template <typename T>
 class IdPage {
   static_assert(std::is_trivially_copyable_v<T> && alignof(T) <= 8);
 
  public:
-  // Each of these returns where the page is now: growing and shrinking move it. `bytes` follows the
-  // memory of all pages. One that is not there yet is null; one that has become empty stays.
-  // REQUIRES: `index` is not in the page.
+  // insert() and erase() return the present address of the page, because growing and shrinking move
+  // it. `bytes` is updated by the change in memory. A null page is one that does not exist yet. A
+  // page that has become empty is not freed. REQUIRES: `index` is not in the page.
   static IdPage* insert(IdPage* page, unsigned index, const T& value, size_t& bytes) {
     CHECK(page == nullptr || page->find(index) == nullptr);
     if (page == nullptr || page->count_ == capacities[page->size_]) page = resize(page, 1, bytes);
@@ -40,11 +41,26 @@ class IdPage {
   }
 
   bool empty() const { return count_ == 0; }
-  // Null: it is not in the page. Valid until the page is changed.
+  // Returns null if `index` is not in the page. The pointer is valid until the page is changed.
   T* find(unsigned index) {
     if (is_whole()) return is_used(index) ? whole_values() + index : nullptr;
     const int place = place_of(index);
     return place != nowhere ? packed_values() + place : nullptr;
+  }
+  // Returns the lowest index in the page that is `from` or above; `nowhere` if there is none.
+  int first_from(unsigned from) {
+    if (!is_whole()) {
+      int first = nowhere;
+      for (int place = 0; place < count_; ++place) {
+        const int index = indexes()[place];
+        if (index >= static_cast<int>(from) && (first == nowhere || index < first)) first = index;
+      }
+      return first;
+    }
+    for (unsigned index = from; index < places; ++index) {
+      if (is_used(index)) return static_cast<int>(index);
+    }
+    return nowhere;
   }
   template <typename Visit>
   void for_each(Visit visit) {
@@ -53,10 +69,11 @@ class IdPage {
     }
   }
 
+  static constexpr int nowhere = -1;
+
  private:
   static constexpr unsigned places = 256;
-  static constexpr int nowhere = -1;
-  // Of each size. Header and indexes fill whole words, but for the first.
+  // The capacity of each size. Except for the first, they make header and indexes fill whole words.
   static constexpr std::array<int, 6> capacities = {1, 4, 12, 28, 60, places};
   static constexpr uint8_t whole = capacities.size() - 1;
   static constexpr size_t whole_header_bytes = 8 + places / 8;
@@ -69,7 +86,7 @@ class IdPage {
     return header_bytes + static_cast<size_t>(capacities[size]) * sizeof(T);
   }
 
-  // The same values in a page of the next size, or of the one before.
+  // Moves the values to a page of the next larger or the next smaller size.
   static IdPage* resize(IdPage* page, int by, size_t& bytes) {
     const uint8_t size = page == nullptr ? 0 : static_cast<uint8_t>(page->size_ + by);
     void* const memory = std::malloc(bytes_of(size));
@@ -116,9 +133,9 @@ class IdPage {
     indexes()[place] = indexes()[count_];
     packed_values()[place] = packed_values()[count_];
   }
-  // Of a packed page.
+  // REQUIRES: the page is packed.
   int place_of(unsigned index) {
-    constexpr int few = 12;  // Not worth a call.
+    constexpr int few = 12;  // Up to this many a loop is faster than a call of memchr.
     if (count_ > few) {
       const void* const found = std::memchr(indexes(), static_cast<int>(index), count_);
       if (found == nullptr) return nowhere;
@@ -133,8 +150,8 @@ class IdPage {
   bool is_whole() const { return size_ == whole; }
   bool is_used(unsigned index) { return (used()[index / 8] >> index % 8 & 1) != 0; }
 
-  // ---- Behind this: of a packed page its indexes, one byte each, then its values; of a whole one
-  // a bit for each that is used, then its values.
+  // ---- The memory behind the object. A packed page has its indexes, one byte each, then its
+  // values. A whole page has a bit for each index that is used, then its values.
   char* at(size_t offset) { return reinterpret_cast<char*>(this) + offset; }
   uint8_t* indexes() { return reinterpret_cast<uint8_t*>(at(4)); }
   T* packed_values() { return reinterpret_cast<T*>(at(packed_header_bytes(size_))); }
@@ -142,7 +159,7 @@ class IdPage {
   T* whole_values() { return reinterpret_cast<T*>(at(whole_header_bytes)); }
 
   uint16_t count_;
-  uint8_t size_;  // Which of `capacities` it has.
+  uint8_t size_;  // The index in `capacities`.
 };
 
 }  // namespace perennial

@@ -3,14 +3,17 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "engine/types/basic.h"
+#include "engine/types/boxed.h"
 #include "engine/types/check.h"
 #include "engine/types/command.h"
+#include "engine/types/job_fields.h"
 
-// The values behind the three statistics commands. The engine fills what it knows, core adds the
-// facts of the process and of the store, and wire/stats alone turns them into YAML.
+// The values behind the three statistics commands. The engine fills in what it knows, core adds the
+// facts of the process and of the store, and only wire/stats turns them into YAML.
 namespace perennial {
 
 // stats-job.
@@ -20,14 +23,29 @@ struct JobStats {
   JobState state = JobState::Ready;
   uint32_t priority = 0;
   Nanos age = 0;
-  uint32_t delay_s = 0;
-  uint32_t ttr_s = 0;
-  Nanos time_left = 0;  // 0 unless reserved or delayed.
+  Nanos delay = 0;
+  Nanos ttr = 0;
+  Nanos time_left = 0;  // 0 if the job is ready or buried.
   uint32_t reserves = 0;
   uint32_t timeouts = 0;
   uint32_t releases = 0;
   uint32_t buries = 0;
   uint32_t kicks = 0;
+  uint32_t body_bytes = 0;
+  // What extensions add to the document. Without a value it is beanstalkd's.
+  struct More {
+    uint32_t attempts = 0;
+    uint32_t tries = 0;  // Those in force, also below; 0, or empty: none.
+    Backoff backoff = {};
+    std::string dead = {};
+    std::string from = {};
+    Nanos expire_left = 0;
+    std::string key = {};
+    uint64_t key_seconds = 0;
+    std::optional<ConcurrencyKey> concurrency = {};
+    bool parked = false;  // Ready, but its concurrency key is full.
+  };
+  Boxed<More> more = {};
 };
 
 // How many jobs are in each state, and how many of the ready ones are urgent.
@@ -68,11 +86,21 @@ struct TubeStats {
   uint64_t cmd_pause_tube = 0;
   Nanos pause = 0;
   Nanos pause_time_left = 0;
-  Nanos next_ready_age = 0;  // Since the creation of the ready job that is next; 0 without one.
+  // The time since the next ready job was put; 0 if there is none.
+  Nanos next_ready_age = 0;
+  // What extensions add to the document. Without a value it is beanstalkd's.
+  struct More {
+    uint64_t jobs_parked = 0;
+    uint64_t jobs_duplicate = 0;
+    uint64_t jobs_dead = 0;
+    uint64_t jobs_expired = 0;
+    TubeSettings settings = {};  // Those in force.
+  };
+  Boxed<More> more = {};
 };
 
-// How often each command was run, a counter for each row of the table of commands. NOT_FOUND
-// counts, BAD_FORMAT does not.
+// How often each command was run: a counter for each row of the table of commands. A command that
+// is answered with NOT_FOUND is counted, one that is answered with BAD_FORMAT is not.
 class CommandCounts {
  public:
   template <typename C>
@@ -80,7 +108,7 @@ class CommandCounts {
     static_assert(!command_row<C>().stats_key.empty(), "nobody would see it");
     return counts_[row_index<C>(command_rows)];
   }
-  // `row`: where it stands in the table.
+  // `row` is the position of the command in the table.
   uint64_t at(size_t row) const { return counts_[row]; }
 
  private:
@@ -101,6 +129,11 @@ struct EngineStats {
   uint64_t total_connections = 0;
   uint64_t jobs_damaged = 0;
   bool draining = false;
+  uint64_t jobs_parked = 0;
+  uint64_t keys = 0;
+  uint64_t jobs_duplicate = 0;
+  uint64_t jobs_dead = 0;
+  uint64_t jobs_expired = 0;
 };
 
 // The process's part of stats.
@@ -111,13 +144,14 @@ struct ProcessFacts {
   Nanos user_time = 0;
   Nanos system_time = 0;
   Nanos uptime = 0;
-  std::string instance_id;  // 16 hexadecimal digits, drawn anew at each start.
+  std::string instance_id;  // 16 random hexadecimal digits, new at each start.
   std::string hostname;
-  std::string os;        // uname's version.
-  std::string platform;  // uname's machine.
+  std::string os;        // The version that uname gives.
+  std::string platform;  // The machine that uname gives.
   uint64_t loop_lag_us = 0;
-  uint64_t connections_refused = 0;  // They spoke another protocol.
-  // Since the newest complete checkpoint was cut; -1 when there is none.
+  // Connections that were closed because they spoke a foreign protocol.
+  uint64_t connections_refused = 0;
+  // Seconds since the checkpoint point of the newest complete checkpoint; -1 if there is none.
   int64_t checkpoint_age_s = -1;
 };
 
@@ -128,7 +162,7 @@ struct StoreFacts {
   uint64_t records_written = 0;  // Transitions committed since the start.
   uint64_t log_bytes_max = 0;
   std::string durability;  // commit, interval or never.
-  std::string state;       // ok, or what is wrong in a word.
+  std::string state;       // "ok", or one word for what is wrong.
   uint64_t sync_us_p99 = 0;
   double batch_jobs_mean = 0;
 };

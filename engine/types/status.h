@@ -9,20 +9,21 @@
 
 namespace perennial {
 
-// What went wrong in the world outside. Callers branch on the code, people read the message.
+// What went wrong outside of the program. Callers branch on the code, people read the message.
 enum class StatusCode : unsigned char {
   Ok,
-  InvalidArgument,  // What was asked for makes no sense: a setting, an address, a flag.
+  // The request makes no sense: a setting, an address or a flag.
+  InvalidArgument,
   NotFound,
   Locked,       // Another process holds the data directory.
   NoSpace,      // The disk or the quota is full.
   Io,           // A read, write or sync failed for any other reason.
-  Corruption,   // What is on disk is not what we wrote, or not ours.
-  Unsupported,  // It is ours, from a version that this one does not know.
+  Corruption,   // The bytes on disk are not what this program wrote.
+  Unsupported,  // The data is from a version of this program that this one does not know.
 };
 
-// The outcome of something that can fail through no fault of the code. A client's mistake is a
-// Reply and a mistake of ours is a CHECK; neither is ever a Status.
+// The result of an operation that can fail without a bug in the code. A mistake of the client is a
+// Reply, and a bug is a CHECK; neither is ever a Status.
 class [[nodiscard]] Status {
  public:
   Status() = default;
@@ -34,7 +35,8 @@ class [[nodiscard]] Status {
   StatusCode code() const { return code_; }
   const std::string& message() const { return message_; }
 
-  // The same status, its message headed by what was being done: "open data directory: ...".
+  // Returns the same status with what was being done in front of its message: "open data directory:
+  // ...".
   Status with(std::string_view doing) && {
     if (!ok()) message_ = std::string(doing) + ": " + message_;
     return std::move(*this);
@@ -68,7 +70,7 @@ class [[nodiscard]] Result {
   std::variant<T, Status> value_;
 };
 
-// Drops a status on purpose; `reason` says in words why that is right.
+// Drops a status on purpose. `reason` says in words why that is right.
 inline void ignore(const Status& /*status*/, std::string_view /*reason*/) {}
 
 }  // namespace perennial

@@ -6,74 +6,109 @@
 #include <variant>
 
 #include "engine/types/basic.h"
+#include "engine/types/boxed.h"
+#include "engine/types/job_fields.h"
 
-// What an input changed, for the store to remember. The engine describes, the store does; folding
-// all transitions from empty gives the engine's state.
+// What an input changed. The engine describes the change, and the store writes it. Folding all
+// transitions from empty gives the engine's state.
 namespace perennial {
 
-// A job as it is kept: everything that the engine needs to rebuild itself, and nothing of the body
-// but its size.
+// A job as it is stored: everything that the engine needs to rebuild the job, and only the size of
+// the body.
 struct JobRow {
   JobId id = 0;
   JobState state = JobState::Ready;
   TubeId tube = 0;
   uint32_t priority = 0;
-  uint32_t delay_s = 0;  // The last one given by put or release, also after a kick.
-  uint32_t ttr_s = 0;    // At least 1.
+  uint32_t delay_s = 0;  // From the last put or release; a kick does not change it.
+  uint32_t ttr_s = 0;    // At least 1, but 0 if ttr is below a second: JobFields.
   Nanos created = 0;
-  // Delayed: when it becomes ready, in Nanos since the epoch. Buried: its place in the bury order,
-  // which is one sequence over all tubes. Otherwise zero.
+  // Of a delayed job: when it becomes ready, in nanoseconds since the epoch. Of a buried job: its
+  // place in the bury order, which is one sequence over all tubes. Otherwise 0.
   uint64_t order = 0;
   uint32_t reserves = 0;
   uint32_t timeouts = 0;
   uint32_t releases = 0;
   uint32_t buries = 0;
   uint32_t kicks = 0;
-  uint32_t body_bytes = 0;  // What the client sent, without the CRLF.
+  uint32_t body_bytes = 0;       // The size of what the client sent, without the CRLF.
+  Boxed<JobFields> fields = {};  // Never there without a field that is set.
 
   bool operator==(const JobRow&) const = default;
 };
 
-// A job that came (no `before`), went (no `after`) or moved. `before` is its state just before.
+// A job that was put (no `before`), deleted (no `after`) or moved. `before` is its state just
+// before.
 struct JobMoved {
   JobId id;
   std::optional<JobState> before;
   std::optional<JobRow> after;
-  // Whether a client is told: put, delete, release, bury, kick and kick-job promise. A reservation,
-  // a timeout, a delay that ends and a closed connection do not, because a restart redoes them.
+  // Whether the transition is promised: put, delete, release, bury, kick and kick-job promise. A
+  // reservation, a timeout, a delay that ends and a closed connection do not, because a restart
+  // makes those transitions again.
   bool promised;
 };
 
-// A tube got its first job or pause, and so a row.
+// A tube got its first job or pause, and therefore a row.
 struct TubeStored {
   TubeId tube;
   std::string name;
 };
-// A stored tube ended, and its pause with it. Its number is free again. Promised if its cause is.
+// A stored tube ended, and its pause with it. Its number is free again. The transition is promised
+// if its cause is.
 struct TubeEnded {
   TubeId tube;
 };
-// pause-tube: promised.
+// A tube was paused by pause-tube. The transition is promised.
 struct TubePaused {
   TubeId tube;
-  Nanos
-      pause;  // As asked for, at least 1: protocol.txt lets 0 through, which ends a pause at once.
+  // The length that was asked for, at least 1. protocol.txt allows 0, which ends a pause at once.
+  Nanos pause;
   Nanos until;
 };
-// A pause ran out: not promised.
+// A pause is over. The transition is not promised.
 struct PauseEnded {
   TubeId tube;
 };
-// Ids below `next_id` may be given out from here on, none at or above it. It must be on disk,
-// synced, before an id of its block is shown to anybody, in every mode of durability (P3).
+// From here on ids below `next_id` may be given out, and none at or above it. The transition must
+// be on disk, synced, before a client gets an id of its block, in every durability mode.
 struct NextIdRaised {
   JobId next_id;
 };
 
-using Transition =
-    std::variant<JobMoved, TubeStored, TubeEnded, TubePaused, PauseEnded, NextIdRaised>;
+// A key of a tube is held, or is in its cooldown. It replaces what was stored of the key. A tube is
+// named, not numbered, because a cooldown outlives its tube. Not promised by itself: it belongs to
+// a JobMoved of the same input.
+struct KeyStored {
+  std::string tube;
+  std::string key;
+  JobId job;  // The job that holds the key or held it last.
+  KeyUntil until;
+  // Since the epoch. 0: held for as long as the job says, which is never so with KeyUntil::Ttl.
+  Nanos expires_at;
 
-// Whether a reply that is given with this transition must wait until it is on disk.
+  bool operator==(const KeyStored&) const = default;
+};
+// A key that was stored is free again. Not promised by itself.
+struct KeyFreed {
+  std::string tube;
+  std::string key;
+
+  bool operator==(const KeyFreed&) const = default;
+};
+// The settings of the tube of this name. They replace what was stored. Settings without a value
+// remove the record. The transition is promised.
+struct SettingsStored {
+  std::string tube;
+  TubeSettings settings;
+
+  bool operator==(const SettingsStored&) const = default;
+};
+
+using Transition = std::variant<JobMoved, TubeStored, TubeEnded, TubePaused, PauseEnded,
+                                NextIdRaised, KeyStored, KeyFreed, SettingsStored>;
+
+// Whether a reply that depends on this transition must wait until the transition is on disk.
 bool is_promised(const Transition& transition);
 
 }  // namespace perennial

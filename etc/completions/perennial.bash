@@ -4,23 +4,33 @@ _perennial() {
   local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
   local command="${COMP_WORDS[*]:1:COMP_CWORD - 1} " words='' files=''
   case $command in
-    ' ') words='stats tubes top put peek kick bury delete pause drain dump load check restore migrate import-binlog export-beanstalkd bench manual completions checkpoint' ;;
+    ' ') words='stats tubes top put peek kick bury delete pause drain undrain list flush move work dump load check restore migrate import-binlog export-beanstalkd bench manual completions set token checkpoint' ;;
+    'set ') words='job tube' ;;
+    'token ') words='new' ;;
     'checkpoint ') words='create list verify prune' ;;
     'stats '*)
       case $before in
         --server) words='' ;;
         --tube) words='' ;;
         --job) words='' ;;
+        --ca) files=-f ;;
+        --certificate) files=-f ;;
+        --key) files=-f ;;
+        --token-file) files=-f ;;
         *)
-          words='--help --server --tube --job --json'
+          words='--help --server --tube --job --json --tls --ca --certificate --key --token-file'
           ;;
       esac
       ;;
     'tubes '*)
       case $before in
         --server) words='' ;;
+        --ca) files=-f ;;
+        --certificate) files=-f ;;
+        --key) files=-f ;;
+        --token-file) files=-f ;;
         *)
-          words='--help --server --json'
+          words='--help --server --wide --json --tls --ca --certificate --key --token-file'
           ;;
       esac
       ;;
@@ -28,8 +38,12 @@ _perennial() {
       case $before in
         --server) words='' ;;
         --interval) words='' ;;
+        --ca) files=-f ;;
+        --certificate) files=-f ;;
+        --key) files=-f ;;
+        --token-file) files=-f ;;
         *)
-          words='--help --server --interval --once'
+          words='--help --server --interval --once --tls --ca --certificate --key --token-file'
           ;;
       esac
       ;;
@@ -41,8 +55,18 @@ _perennial() {
         --pri) words='' ;;
         --delay) words='' ;;
         --ttr) words='' ;;
+        --idp) words='' ;;
+        --until) words='deleted reserved ttl' ;;
+        --tries) words='' ;;
+        --backoff) words='' ;;
+        --dead) words='' ;;
+        --expire) words='' ;;
+        --ca) files=-f ;;
+        --certificate) files=-f ;;
+        --key) files=-f ;;
+        --token-file) files=-f ;;
         *)
-          words='--help --server --file --tube --pri --delay --ttr --lines'
+          words='--help --server --file --tube --pri --delay --ttr --lines --idp --until --tries --backoff --dead --expire --tls --ca --certificate --key --token-file'
           ;;
       esac
       ;;
@@ -50,8 +74,12 @@ _perennial() {
       case $before in
         --server) words='' ;;
         --tube) words='' ;;
+        --ca) files=-f ;;
+        --certificate) files=-f ;;
+        --key) files=-f ;;
+        --token-file) files=-f ;;
         *)
-          words='--help --server --ready --delayed --buried --tube --body --json'
+          words='--help --server --ready --delayed --buried --reserved --tube --body --json --tls --ca --certificate --key --token-file'
           ;;
       esac
       ;;
@@ -60,8 +88,12 @@ _perennial() {
         --server) words='' ;;
         --tube) words='' ;;
         --count) words='' ;;
+        --ca) files=-f ;;
+        --certificate) files=-f ;;
+        --key) files=-f ;;
+        --token-file) files=-f ;;
         *)
-          words='--help --server --tube --count'
+          words='--help --server --tube --count --tls --ca --certificate --key --token-file'
           ;;
       esac
       ;;
@@ -69,32 +101,165 @@ _perennial() {
       case $before in
         --server) words='' ;;
         --pri) words='' ;;
+        --ca) files=-f ;;
+        --certificate) files=-f ;;
+        --key) files=-f ;;
+        --token-file) files=-f ;;
         *)
-          words='--help --server --pri'
+          words='--help --server --pri --tls --ca --certificate --key --token-file'
           ;;
       esac
       ;;
     'delete '*)
       case $before in
         --server) words='' ;;
+        --ca) files=-f ;;
+        --certificate) files=-f ;;
+        --key) files=-f ;;
+        --token-file) files=-f ;;
         *)
-          words='--help --server'
+          words='--help --server --tls --ca --certificate --key --token-file'
           ;;
       esac
       ;;
     'pause '*)
       case $before in
         --server) words='' ;;
+        --ca) files=-f ;;
+        --certificate) files=-f ;;
+        --key) files=-f ;;
+        --token-file) files=-f ;;
         *)
-          words='--help --server'
+          words='--help --server --tls --ca --certificate --key --token-file'
           ;;
       esac
       ;;
     'drain '*)
       case $before in
         --server) words='' ;;
+        --ca) files=-f ;;
+        --certificate) files=-f ;;
+        --key) files=-f ;;
+        --token-file) files=-f ;;
         *)
-          words='--help --server'
+          words='--help --server --tls --ca --certificate --key --token-file'
+          ;;
+      esac
+      ;;
+    'undrain '*)
+      case $before in
+        --server) words='' ;;
+        --ca) files=-f ;;
+        --certificate) files=-f ;;
+        --key) files=-f ;;
+        --token-file) files=-f ;;
+        *)
+          words='--help --server --tls --ca --certificate --key --token-file'
+          ;;
+      esac
+      ;;
+    'list '*)
+      case $before in
+        --server) words='' ;;
+        --state) words='' ;;
+        --idp) words='' ;;
+        --after) words='' ;;
+        --limit) words='' ;;
+        --ca) files=-f ;;
+        --certificate) files=-f ;;
+        --key) files=-f ;;
+        --token-file) files=-f ;;
+        *)
+          words='--help --server --state --idp --after --limit --json --tls --ca --certificate --key --token-file'
+          ;;
+      esac
+      ;;
+    'flush '*)
+      case $before in
+        --server) words='' ;;
+        --state) words='' ;;
+        --ca) files=-f ;;
+        --certificate) files=-f ;;
+        --key) files=-f ;;
+        --token-file) files=-f ;;
+        *)
+          words='--help --server --state --tls --ca --certificate --key --token-file'
+          ;;
+      esac
+      ;;
+    'move '*)
+      case $before in
+        --server) words='' ;;
+        --state) words='' ;;
+        --count) words='' ;;
+        --ca) files=-f ;;
+        --certificate) files=-f ;;
+        --key) files=-f ;;
+        --token-file) files=-f ;;
+        *)
+          words='--help --server --state --count --tls --ca --certificate --key --token-file'
+          ;;
+      esac
+      ;;
+    'set job '*)
+      case $before in
+        --server) words='' ;;
+        --tube) words='' ;;
+        --pri) words='' ;;
+        --delay) words='' ;;
+        --ttr) words='' ;;
+        --expire) words='' ;;
+        --tries) words='' ;;
+        --backoff) words='' ;;
+        --dead) words='' ;;
+        --ca) files=-f ;;
+        --certificate) files=-f ;;
+        --key) files=-f ;;
+        --token-file) files=-f ;;
+        *)
+          words='--help --server --tube --pri --delay --ttr --expire --tries --backoff --dead --tls --ca --certificate --key --token-file'
+          ;;
+      esac
+      ;;
+    'set tube '*)
+      case $before in
+        --server) words='' ;;
+        --tries) words='' ;;
+        --backoff) words='' ;;
+        --dead) words='' ;;
+        --expire) words='' ;;
+        --reserved) words='' ;;
+        --rate) words='' ;;
+        --drain) words='' ;;
+        --ca) files=-f ;;
+        --certificate) files=-f ;;
+        --key) files=-f ;;
+        --token-file) files=-f ;;
+        *)
+          words='--help --server --tries --backoff --dead --expire --reserved --rate --drain --tls --ca --certificate --key --token-file'
+          ;;
+      esac
+      ;;
+    'work '*)
+      case $before in
+        --server) words='' ;;
+        --tube) words='' ;;
+        --jobs) words='' ;;
+        --grace) words='' ;;
+        --timeout) words='' ;;
+        --touch) words='' ;;
+        --backoff) words='' ;;
+        --tries) words='' ;;
+        --bury-on) words='' ;;
+        --max) words='' ;;
+        --retry) words='' ;;
+        --log) words='logfmt json' ;;
+        --ca) files=-f ;;
+        --certificate) files=-f ;;
+        --key) files=-f ;;
+        --token-file) files=-f ;;
+        *)
+          words='--help --server --tube --jobs --grace --timeout --touch --backoff --tries --bury-on --max --once --drain --retry --log --dry-run --tls --ca --certificate --key --token-file'
           ;;
       esac
       ;;
@@ -107,8 +272,12 @@ _perennial() {
         --state) words='ready reserved delayed buried' ;;
         --id) words='' ;;
         --limit) words='' ;;
+        --ca) files=-f ;;
+        --certificate) files=-f ;;
+        --key) files=-f ;;
+        --token-file) files=-f ;;
         *)
-          words='--help --data-dir --server --format --tube --state --id --limit --no-body --summary --json --recover-point-in-time'
+          words='--help --data-dir --server --format --tube --state --id --limit --no-body --summary --json --recover-point-in-time --tls --ca --certificate --key --token-file'
           ;;
       esac
       ;;
@@ -133,8 +302,12 @@ _perennial() {
     'checkpoint create '*)
       case $before in
         --server) words='' ;;
+        --ca) files=-f ;;
+        --certificate) files=-f ;;
+        --key) files=-f ;;
+        --token-file) files=-f ;;
         *)
-          words='--help --server --json'
+          words='--help --server --json --tls --ca --certificate --key --token-file'
           ;;
       esac
       ;;
@@ -182,6 +355,15 @@ _perennial() {
           ;;
       esac
       ;;
+    'token new '*)
+      case $before in
+        --user) words='' ;;
+        --id) words='' ;;
+        *)
+          words='--help --user --id'
+          ;;
+      esac
+      ;;
     'import-binlog '*)
       case $before in
         --from) files=-d ;;
@@ -196,8 +378,12 @@ _perennial() {
         --server) words='' ;;
         --to) words='' ;;
         --tube) words='' ;;
+        --ca) files=-f ;;
+        --certificate) files=-f ;;
+        --key) files=-f ;;
+        --token-file) files=-f ;;
         *)
-          words='--help --server --to --tube --dry-run --json'
+          words='--help --server --to --tube --dry-run --json --tls --ca --certificate --key --token-file'
           ;;
       esac
       ;;
@@ -217,12 +403,16 @@ _perennial() {
         --plot) words='' ;;
         --check) files=-f ;;
         --rate) words='' ;;
+        --batch) words='' ;;
         --connections) words='' ;;
         --in-flight) words='' ;;
         --tubes) words='' ;;
         --idle) words='' ;;
+        --ca) files=-f ;;
+        --certificate) files=-f ;;
+        --key) files=-f ;;
         *)
-          words='--help all put put-pipelined cycle cycle-deep latency steady mixed backlog tubes bodies memory restart drain disk custom --against --server --dir --preload --preload-us --seconds --rounds --body-bytes --jobs --seed --quick --json --plot --check --list --rate --connections --in-flight --tubes --idle'
+          words='--help all put put-pipelined cycle cycle-deep cycle-batch latency steady mixed backlog tubes bodies memory restart drain disk custom --against --server --dir --preload --preload-us --seconds --rounds --body-bytes --jobs --seed --quick --json --plot --check --list --rate --batch --connections --in-flight --tubes --idle --tls --ca --certificate --key'
           ;;
       esac
       ;;

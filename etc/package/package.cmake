@@ -44,6 +44,9 @@ install(FILES ${CMAKE_SOURCE_DIR}/etc/completions/_perennial
   DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions)
 install(FILES ${CMAKE_SOURCE_DIR}/README.md ${package_dir}/copyright
   ${made_dir}/changelog ${made_dir}/changelog.Debian DESTINATION ${CMAKE_INSTALL_DOCDIR})
+# Where README.md links to them.
+install(DIRECTORY ${CMAKE_SOURCE_DIR}/etc/docs DESTINATION ${CMAKE_INSTALL_DOCDIR}/etc
+  FILES_MATCHING PATTERN "*.md" PATTERN "*.svg")
 install(FILES ${package_dir}/lintian-overrides
   DESTINATION ${CMAKE_INSTALL_DATADIR}/lintian/overrides RENAME perennial)
 # Without a time in them, so that the same sources give the same package.

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -15,75 +16,92 @@
 
 namespace perennial::store {
 
-// What one batch does to one job: where its row was after the batch before, and what it is after
-// this one.
+// The effect of one batch on one job: the state of its row before this batch, and the row after it.
 struct JobEffect {
   JobId id = 0;
   std::optional<JobState> before;
   std::optional<JobRow> after;
-  // The body of a job that came in this batch; empty otherwise. Its bytes belong to whoever added
-  // it and must stay where they are until the batch has been written.
+  // The body of a job that was put in this batch; empty otherwise. The caller that added it owns
+  // the bytes, and keeps them at their address until the batch is written.
   std::string_view body;
 };
 
-// The writes to meta are never coalesced: they are applied in the order in which they came.
-using MetaEffect = std::variant<TubeStored, TubeEnded, TubePaused, PauseEnded, NextIdRaised>;
+// A write to meta. These are never merged: they are applied in the order in which they were added.
+// So the last settings of a tube win.
+using MetaEffect =
+    std::variant<TubeStored, TubeEnded, TubePaused, PauseEnded, NextIdRaised, SettingsStored>;
+
+// The effect of one batch on one key of a tube, which is its last write. A key that was stored and
+// freed within the batch is still deleted, because an earlier batch may have stored it, too.
+using KeyEffect = std::variant<KeyStored, KeyFreed>;
 
 // A batch's place in history.
 struct BatchPlace {
-  uint64_t epoch = 0;  // Of whoever sealed it. History has one writer at a time, and a later one
-                       // has a higher epoch.
+  // The epoch of the writer that sealed the batch. History has one writer at a time, and a later
+  // writer has a higher epoch.
+  uint64_t epoch = 0;
   BatchIndex index = 0;
-  BatchIndex known_durable = 0;  // The highest index that was known to be durable.
-  Nanos now = 0;                 // The engine's time.
+  // The highest index that was known to be durable when the batch was sealed.
+  BatchIndex known_durable = 0;
+  Nanos now = 0;  // The engine's time, in nanoseconds since the Unix epoch.
 
   bool operator==(const BatchPlace&) const = default;
 };
 
-// A batch of more operations takes so long to write that no loop should wait for it.
+// The event loop does not write a batch with more operations itself, because the write would take
+// too long.
 inline constexpr size_t small_batch_operations_max = 200;
 
-// The unit of group commit: the net effect of many transitions, written whole or not at all. A
-// value: it knows no RocksDB. It is numbered when it is sealed. After seal() it is only read.
+// The unit of group commit: the net effect of many transitions, written as a whole or not at all.
+// It is a value and knows no RocksDB. seal() gives the batch its index. A sealed batch does not
+// change.
 class Batch {
  public:
-  // Adds a transition; transitions come in the order in which the engine made them. `body` goes
-  // with a JobMoved that has no `before`, and with nothing else.
+  // Adds a transition. Transitions are added in the order in which the engine made them. Only a
+  // JobMoved without `before` has a `body`.
   void add(const Transition& transition, std::string_view body = {});
 
   void seal(const BatchPlace& place);
 
-  // Empties it for another use; keeps its memory.
+  // Empties the batch for another use and keeps its memory.
   void clear();
 
   bool empty() const { return transitions_ == 0; }
-  // Whether it holds a promised transition.
+  // Returns whether the batch holds a promised transition.
   bool promised() const { return promised_; }
-  // Whether it must be synced in every mode before its replies leave: it holds a NextIdRaised.
+  // Returns whether the batch holds a NextIdRaised. Such a batch is synced in every durability mode
+  // before its replies leave.
   bool must_sync() const { return must_sync_; }
-  // How many transitions were added, and roughly how many bytes writing them takes.
+  // The number of transitions that were added, and roughly the bytes that their write takes.
   size_t transitions() const { return transitions_; }
   size_t bytes() const { return bytes_; }
-  // How many operations it writes at most, the commit row aside.
+  // The highest number of operations that the batch writes, without the commit row.
   size_t operations() const;
 
-  // All zero before it is sealed.
+  // All fields are zero before the batch is sealed.
   const BatchPlace& place() const { return place_; }
   uint64_t epoch() const { return place_.epoch; }
   BatchIndex index() const { return place_.index; }
   BatchIndex known_durable() const { return place_.known_durable; }
   Nanos now() const { return place_.now; }
-  // In the order in which each job was first touched. Effects from none to none are among them:
-  // they write nothing.
+  // Ordered by the first transition of each job. They include effects from none to none, which
+  // write nothing.
   std::span<const JobEffect> jobs() const { return jobs_; }
   std::span<const MetaEffect> metas() const { return metas_; }
+  // Ordered by the first transition of each key.
+  std::span<const KeyEffect> keys() const { return keys_; }
 
  private:
   void add_job(const JobMoved& moved, std::string_view body);
+  void add_meta(MetaEffect effect);
+  void add_key(const std::string& tube, const std::string& key, KeyEffect effect);
 
-  absl::flat_hash_map<JobId, uint32_t> position_;  // Of each job in jobs_.
+  absl::flat_hash_map<JobId, uint32_t> position_;  // The position of each job in jobs_.
   std::vector<JobEffect> jobs_;
   std::vector<MetaEffect> metas_;
+  // The position in keys_ of each key, by its tube and itself.
+  absl::flat_hash_map<std::pair<std::string, std::string>, uint32_t> key_position_;
+  std::vector<KeyEffect> keys_;
   size_t transitions_ = 0;
   size_t bytes_ = 0;
   bool promised_ = false;

@@ -10,6 +10,7 @@
 #include "engine/types/check.h"
 #include "store/batch/batch_layout.h"
 #include "store/format/bytes.h"
+#include "store/format/fields.h"
 #include "store/format/format.h"
 
 namespace perennial::store {
@@ -17,6 +18,10 @@ namespace {
 
 bool writes_nothing(const JobEffect& job) {
   return !job.before && !job.after;
+}
+
+bool has_fields(const JobEffect& job) {
+  return job.after && job.after->fields;
 }
 
 uint8_t code_of(std::optional<JobState> state) {
@@ -34,7 +39,7 @@ uint8_t code_of(std::optional<JobState> state) {
   CHECK(!"a state outside the enumeration");
 }
 
-// Appends the meta effects, each by its kind.
+// Appends one meta effect, by its kind.
 struct MetaEncoder {
   std::string& out;
 
@@ -70,19 +75,59 @@ struct MetaEncoder {
     head(BatchMeta::NextIdRaised, 0);
     number(raised.next_id);
   }
+  void operator()(const SettingsStored& stored) const {
+    if (stored.settings == TubeSettings{}) {
+      CHECK(tube_name_problem(stored.tube).empty());
+      head(BatchMeta::SettingsRemoved, 0, stored.tube.size());
+      out += stored.tube;
+      return;
+    }
+    CHECK(problem(stored).empty());
+    head(BatchMeta::SettingsStored, 0, stored.tube.size());
+    out += stored.tube;
+    number(static_cast<uint16_t>(fields_bytes(stored.settings)));
+    add_fields(stored.settings, out);
+  }
+};
+
+// Appends one key effect, by its kind.
+struct KeyEncoder {
+  std::string& out;
+
+  void head(BatchKey kind, std::string_view tube, std::string_view key) const {
+    Bytes<key_effect_at::end> head = {};
+    put(head.data(), static_cast<uint8_t>(kind));
+    put(head.data() + key_effect_at::tube_bytes, static_cast<uint8_t>(tube.size()));
+    put(head.data() + key_effect_at::key_bytes, static_cast<uint8_t>(key.size()));
+    out += view(head);
+    out += tube;
+    out += key;
+  }
+
+  void operator()(const KeyStored& stored) const {
+    const Bytes<key_row_bytes> row = encode(stored);
+    head(BatchKey::Stored, stored.tube, stored.key);
+    out += view(row);
+  }
+  void operator()(const KeyFreed& freed) const {
+    CHECK(problem(freed).empty());
+    head(BatchKey::Freed, freed.tube, freed.key);
+  }
 };
 
 void add_head(const Batch& batch, std::string& out) {
+  const bool is_format_2 = needs_format_2(batch);
   const auto idle = static_cast<size_t>(std::ranges::count_if(batch.jobs(), writes_nothing));
-  Bytes<batch_at::end> head = {};
-  put(head.data(), batch_format);
+  Bytes<batch_at::end_with_fields> head = {};
+  put(head.data(), is_format_2 ? batch_format_with_fields : batch_format);
   put(head.data() + batch_at::epoch, batch.epoch());
   put(head.data() + batch_at::index, batch.index());
   put(head.data() + batch_at::known_durable, batch.known_durable());
   put(head.data() + batch_at::now, batch.now());
   put(head.data() + batch_at::metas, static_cast<uint32_t>(batch.metas().size()));
   put(head.data() + batch_at::jobs, static_cast<uint32_t>(batch.jobs().size() - idle));
-  out += view(head);
+  put(head.data() + batch_at::keys, static_cast<uint32_t>(batch.keys().size()));
+  out += view(head).substr(0, is_format_2 ? batch_at::end_with_fields : batch_at::end);
 }
 
 void add_job(const JobEffect& job, std::string& out) {
@@ -91,11 +136,14 @@ void add_job(const JobEffect& job, std::string& out) {
   put(head.data() + job_effect_at::after,
       code_of(job.after ? std::optional(job.after->state) : std::nullopt));
   put(head.data() + job_effect_at::id, job.id);
+  if (has_fields(job)) {
+    put(head.data() + job_effect_at::fields_bytes,
+        static_cast<uint16_t>(fields_bytes(*job.after->fields)));
+  }
   out += view(head);
   if (!job.after) return;
   CHECK(job.after->id == job.id);
-  const Bytes<batch_row_bytes> row = encode(*job.after);
-  out += view(row);
+  out += view(encode(*job.after));
   if (job.before) return;
   CHECK(job.body.size() == job.after->body_bytes);
   out += job.body;
@@ -103,12 +151,21 @@ void add_job(const JobEffect& job, std::string& out) {
 
 }  // namespace
 
+bool needs_format_2(const Batch& batch) {
+  const auto is_of_settings = [](const MetaEffect& effect) {
+    return std::holds_alternative<SettingsStored>(effect);
+  };
+  return !batch.keys().empty() || std::ranges::any_of(batch.metas(), is_of_settings) ||
+         std::ranges::any_of(batch.jobs(), has_fields);
+}
+
 void encode_batch(const Batch& batch, std::string& out) {
   CHECK(batch.index() != 0);
   CHECK(batch.now() >= 0);
   const size_t begin = out.size();
   add_head(batch, out);
   for (const MetaEffect& effect : batch.metas()) std::visit(MetaEncoder{out}, effect);
+  for (const KeyEffect& effect : batch.keys()) std::visit(KeyEncoder{out}, effect);
   for (const JobEffect& job : batch.jobs()) {
     if (!writes_nothing(job)) add_job(job, out);
   }

@@ -10,13 +10,18 @@
 #include "store/batch/batch_codec.h"
 #include "store/batch/batch_layout.h"
 #include "store/format/bytes.h"
+#include "store/format/fields.h"
 #include "store/format/format.h"
 
 namespace perennial::store {
 namespace {
 
-// What holds of the bytes of every format: the first byte is the format, the last eight the hash of
-// all before them.
+size_t head_bytes(uint8_t format) {
+  return format == batch_format ? batch_at::end : batch_at::end_with_fields;
+}
+
+// Checks what is true of every format: the first byte is the format, and the last eight are the
+// hash of all bytes before them.
 Status check_whole(std::string_view bytes) {
   const auto damaged = [](std::string_view what) {
     return Status(StatusCode::Corruption, fmt::format("a batch as bytes: {}", what));
@@ -27,20 +32,22 @@ Status check_whole(std::string_view bytes) {
     return damaged("the hash does not fit");
   }
   const auto format = static_cast<uint8_t>(bytes[0]);
-  if (format > batch_format) {
+  if (format > batch_format_with_fields) {
     return {StatusCode::Unsupported, fmt::format("a batch as bytes: its format is {}, which only a "
                                                  "newer program reads: this one knows {}",
-                                                 format, batch_format)};
+                                                 format, batch_format_with_fields)};
   }
-  if (format != batch_format) return damaged("unknown format");
-  if (hashed < batch_at::end) return damaged("it is too short");
+  if (format < batch_format) return damaged("unknown format");
+  if (hashed < head_bytes(format)) return damaged("it is too short");
   return {};
 }
 
-// Takes bytes that are whole apart, front to back. The first thing that is wrong ends it.
+// Decodes bytes whose hash is right, from front to back. It stops at the first error. The hash does
+// not make the other checks superfluous: a mistake in an encoder has the right hash, too.
 class Decoder {
  public:
-  explicit Decoder(std::string_view bytes) : bytes_(bytes) {}
+  explicit Decoder(std::string_view bytes)
+      : bytes_(bytes), format_(static_cast<uint8_t>(bytes[0])) {}
 
   Result<Batch> decode();
 
@@ -48,10 +55,14 @@ class Decoder {
   bool take_head();
   void take_meta();
   void add_meta(uint8_t kind, TubeId tube, std::string name);
+  void take_settings(SettingsStored stored);
+  void take_key();
+  void take_key_row(std::string_view tube, std::string_view key);
   void take_job();
-  void add_job(std::optional<JobState> before, std::optional<JobState> after, std::string_view key);
+  void add_job(std::optional<JobState> before, std::optional<JobState> after, std::string_view key,
+               size_t fields_bytes);
   std::optional<JobState> state_of(char code);
-  // The next so many bytes; none, and it has failed, if there are fewer.
+  // Returns the next `count` bytes. If there are fewer, returns none and fails.
   std::string_view take(size_t count);
   template <typename Number>
   Number take_number() {
@@ -62,10 +73,12 @@ class Decoder {
   bool failed() const { return !problem_.empty(); }
 
   const std::string_view bytes_;  // Without the hash.
+  const uint8_t format_;
   size_t at_ = 0;
-  size_t part_ = 0;  // Where that begins which is being taken.
+  size_t part_ = 0;  // The offset of the part that is being decoded, for messages.
   uint32_t metas_ = 0;
   uint32_t jobs_ = 0;
+  uint32_t keys_ = 0;
   BatchPlace place_;
   Batch batch_;
   absl::flat_hash_set<JobId> seen_;
@@ -90,7 +103,7 @@ std::string_view Decoder::take(size_t count) {
 }
 
 bool Decoder::take_head() {
-  const std::string_view head = take(batch_at::end);
+  const std::string_view head = take(head_bytes(format_));
   place_ = {.epoch = get<uint64_t>(head, batch_at::epoch),
             .index = get<BatchIndex>(head, batch_at::index),
             .known_durable = get<BatchIndex>(head, batch_at::known_durable),
@@ -98,11 +111,16 @@ bool Decoder::take_head() {
   metas_ = get<uint32_t>(head, batch_at::metas);
   jobs_ = get<uint32_t>(head, batch_at::jobs);
   if (!all_zero(head.substr(1, batch_at::epoch - 1))) fail("unused bytes are not zero");
+  if (format_ != batch_format) {
+    keys_ = get<uint32_t>(head, batch_at::keys);
+    if (!all_zero(head.substr(batch_at::keys + sizeof keys_))) fail("unused bytes are not zero");
+  }
   if (place_.epoch == 0) fail("its epoch is 0");
   if (place_.index == 0) fail("its index is 0");
   if (place_.known_durable >= place_.index) fail("it was known to be durable before it was made");
   if (place_.now < 0) fail("time before the epoch");
-  const uint64_t least = uint64_t{metas_} * meta_at::end + uint64_t{jobs_} * job_effect_at::end;
+  const uint64_t least = uint64_t{metas_} * meta_at::end + uint64_t{jobs_} * job_effect_at::end +
+                         uint64_t{keys_} * key_effect_at::end;
   if (least > bytes_.size() - at_) fail("it counts more effects than it has room for");
   return !failed();
 }
@@ -117,10 +135,15 @@ void Decoder::take_meta() {
   const std::string_view name = take(static_cast<uint8_t>(head[meta_at::name_bytes]));
   if (failed()) return;
   const auto kind = static_cast<uint8_t>(head[0]);
-  if (!name.empty() && kind != static_cast<uint8_t>(BatchMeta::TubeStored)) {
+  const auto tube = get<TubeId>(head, meta_at::tube);
+  const bool is_of_settings = kind == static_cast<uint8_t>(BatchMeta::SettingsStored) ||
+                              kind == static_cast<uint8_t>(BatchMeta::SettingsRemoved);
+  if (is_of_settings && format_ == batch_format) return fail("settings in a batch of format 1");
+  if (is_of_settings && tube != 0) return fail("a tube's number where none belongs");
+  if (!name.empty() && !is_of_settings && kind != static_cast<uint8_t>(BatchMeta::TubeStored)) {
     return fail("a name where none belongs");
   }
-  add_meta(kind, get<TubeId>(head, meta_at::tube), std::string(name));
+  add_meta(kind, tube, std::string(name));
 }
 
 void Decoder::add_meta(uint8_t kind, TubeId tube, std::string name) {
@@ -147,8 +170,57 @@ void Decoder::add_meta(uint8_t kind, TubeId tube, std::string name) {
       if (tube != 0) return fail("a tube where none belongs");
       return add(raised, raised.next_id == 0 ? "next id is 0" : "");
     }
+    case BatchMeta::SettingsStored:
+      return take_settings({.tube = std::move(name), .settings = {}});
+    case BatchMeta::SettingsRemoved: {
+      const SettingsStored removed = {.tube = std::move(name), .settings = {}};
+      return add(removed, tube_name_problem(removed.tube));
+    }
   }
   fail("an effect of an unknown kind");
+}
+
+void Decoder::take_settings(SettingsStored stored) {
+  const std::string_view fields = take(take_number<uint16_t>());
+  if (failed()) return;
+  const std::string wrong = decode_fields(fields, stored.settings);
+  if (!wrong.empty()) return fail(wrong);
+  const std::string_view problem_of_name = tube_name_problem(stored.tube);
+  if (!problem_of_name.empty()) return fail(problem_of_name);
+  batch_.add(stored);
+}
+
+void Decoder::take_key() {
+  part_ = at_;
+  const std::string_view head = take(key_effect_at::end);
+  if (failed()) return;
+  if (!all_zero(head.substr(key_effect_at::unused))) return fail("unused bytes are not zero");
+  const std::string_view tube = take(static_cast<uint8_t>(head[key_effect_at::tube_bytes]));
+  const std::string_view key = take(static_cast<uint8_t>(head[key_effect_at::key_bytes]));
+  if (failed()) return;
+  const KeyFreed freed = {.tube = std::string(tube), .key = std::string(key)};
+  const std::string_view wrong = problem(freed);
+  if (!wrong.empty()) return fail(wrong);
+  const size_t before = batch_.keys().size();
+  switch (static_cast<BatchKey>(head[0])) {
+    case BatchKey::Stored:
+      take_key_row(tube, key);
+      break;
+    case BatchKey::Freed:
+      batch_.add(freed);
+      break;
+    default:
+      return fail("a key effect of an unknown kind");
+  }
+  if (batch_.keys().size() == before) fail("a key twice");
+}
+
+void Decoder::take_key_row(std::string_view tube, std::string_view key) {
+  const std::string_view row = take(key_row_bytes);
+  if (failed()) return;
+  const Result<KeyStored> stored = decode_key(key_row_key(tube, key), row);
+  if (!stored.ok()) return fail(stored.status().message());
+  batch_.add(*stored);
 }
 
 std::optional<JobState> Decoder::state_of(char code) {
@@ -175,6 +247,9 @@ void Decoder::take_job() {
   const std::optional<JobState> before = state_of(head[job_effect_at::before]);
   const std::optional<JobState> after = state_of(head[job_effect_at::after]);
   const auto id = get<JobId>(head, job_effect_at::id);
+  const auto fields_bytes = get<uint16_t>(head, job_effect_at::fields_bytes);
+  if (fields_bytes != 0 && format_ == batch_format) return fail("unused bytes are not zero");
+  if (fields_bytes != 0 && !after) return fail("fields of a job without a row");
   if (!all_zero(head.substr(job_effect_at::unused, job_effect_at::id - job_effect_at::unused))) {
     return fail("unused bytes are not zero");
   }
@@ -182,21 +257,21 @@ void Decoder::take_job() {
   if (!before && !after) return fail("a job that was not there and is not");
   if (!seen_.insert(id).second) return fail("a job twice");
   const Bytes<8> key = job_key(id);
-  add_job(before, after, view(key));
+  add_job(before, after, view(key), fields_bytes);
 }
 
 void Decoder::add_job(std::optional<JobState> before, std::optional<JobState> after,
-                      std::string_view key) {
+                      std::string_view key, size_t fields_bytes) {
   JobMoved moved = {
       .id = get_big_endian<JobId>(key), .before = before, .after = {}, .promised = true};
   std::string_view body;
   if (after) {
-    const std::string_view bytes = take(batch_row_bytes);
+    const std::string_view bytes = take(batch_row_bytes + fields_bytes);
     if (failed()) return;
-    const Result<JobRow> row = decode_job(*after, key, bytes);
+    Result<JobRow> row = decode_job(*after, key, bytes);
     if (!row.ok()) return fail(row.status().message());
-    moved.after = *row;
-    if (!before) body = take(row->body_bytes);
+    moved.after = row.take();
+    if (!before) body = take(moved.after->body_bytes);
   }
   if (!failed()) batch_.add(moved, body);
 }
@@ -204,9 +279,14 @@ void Decoder::add_job(std::optional<JobState> before, std::optional<JobState> af
 Result<Batch> Decoder::decode() {
   if (take_head()) {
     for (uint32_t i = 0; i < metas_ && !failed(); ++i) take_meta();
+    for (uint32_t i = 0; i < keys_ && !failed(); ++i) take_key();
     for (uint32_t i = 0; i < jobs_ && !failed(); ++i) take_job();
     part_ = at_;
     if (!failed() && at_ != bytes_.size()) fail("there is more than it counts");
+    // The same batch always has the same bytes.
+    if (!failed() && format_ != batch_format && !needs_format_2(batch_)) {
+      fail("nothing in it needs its format");
+    }
   }
   if (failed()) return Status(StatusCode::Corruption, problem_);
   batch_.seal(place_);

@@ -2,25 +2,31 @@
 
 #include <cstddef>
 
-// Where each part of a batch's bytes lies: store/README.md draws it. Included by this folder's own
-// files only.
+// The offset of each part of a batch's bytes; store/format/README.md draws them. Only files of this
+// folder include this header.
 namespace perennial::store {
 
-// The head: the format byte, and then these.
+// Offsets in the head, which begins with the format byte. In format 2 it is longer.
 namespace batch_at {
 constexpr size_t epoch = 8, index = 16, known_durable = 24, now = 32, metas = 40, jobs = 44,
-                 end = 48;
+                 end = 48, keys = 48, end_with_fields = 56;
 }  // namespace batch_at
 
-// What each meta effect begins with: its BatchMeta, and then these.
+// Offsets in the head of a meta effect, which begins with its BatchMeta.
 namespace meta_at {
 constexpr size_t name_bytes = 1, unused = 2, tube = 4, end = 8;
 }  // namespace meta_at
 
-// What each job effect begins with: the BatchState of its row before and after, and then the id.
+// Offsets in the head of a job effect: the BatchState of its row before and after, the bytes of the
+// fields of its row, and the id.
 namespace job_effect_at {
-constexpr size_t before = 0, after = 1, unused = 2, id = 8, end = 16;
+constexpr size_t before = 0, after = 1, fields_bytes = 2, unused = 4, id = 8, end = 16;
 }  // namespace job_effect_at
+
+// Offsets in the head of a key effect, which begins with its BatchKey.
+namespace key_effect_at {
+constexpr size_t tube_bytes = 1, key_bytes = 2, unused = 3, end = 8;
+}  // namespace key_effect_at
 
 constexpr size_t batch_row_bytes = 64;
 constexpr size_t batch_hash_bytes = 8;

@@ -26,19 +26,19 @@ Status server_mistake(const std::string& what) {
   return {StatusCode::Corruption, what + ": this is a mistake of the server"};
 }
 
-// The steps from a cut to a checkpoint.
+// The steps from a partial checkpoint to a complete one.
 class Completion {
  public:
-  explicit Completion(const CheckpointCut& cut)
-      : cut_(cut),
-        tree_(cut.env),
-        reading_({.env = cut.env, .cancelled = cut.cancelled}),
-        path_(partial_path(cut)),
-        manifest_({.name = cut.name,
-                   .created = cut.created,
-                   .server_version = cut.server_version,
-                   .database = cut.database,
-                   .format = cut.format}) {}
+  explicit Completion(const CheckpointPlan& plan)
+      : plan_(plan),
+        tree_(plan.env),
+        reading_({.env = plan.env, .cancelled = plan.cancelled}),
+        path_(partial_path(plan)),
+        manifest_({.name = plan.name,
+                   .created = plan.created,
+                   .server_version = plan.server_version,
+                   .database = plan.database,
+                   .format = plan.format}) {}
 
   Result<CheckpointManifest> run() {
     if (Status read = read_files(); !read.ok()) return read;
@@ -53,27 +53,27 @@ class Completion {
     if (!files.ok()) return files.take_status();
     manifest_.files = files.take();
     for (const CheckpointFile& file : manifest_.files) {
-      if (is_table(file.name)) continue;  // It was synced when it was written.
+      if (is_table(file.name)) continue;  // RocksDB synced the table when it wrote it.
       if (Status synced = tree_.sync(db_path() + "/" + file.name); !synced.ok()) return synced;
     }
     return check_tables(db_path(), manifest_.files, reading_);
   }
 
   Status count() {
-    manifest_.has_counts = cut_.format == format_version;
+    manifest_.has_counts = plan_.format == format_version;
     if (!manifest_.has_counts) return {};
     if (Status counted = count_rows(path_, reading_, manifest_); !counted.ok()) return counted;
-    if (manifest_.commit.index != cut_.index) {
+    if (manifest_.commit.index != plan_.index) {
       return server_mistake(fmt::format("it ends with commit {}, and was cut after commit {}",
-                                        manifest_.commit.index, cut_.index));
+                                        manifest_.commit.index, plan_.index));
     }
-    if (!cut_.jobs || manifest_.jobs == *cut_.jobs) return {};
+    if (!plan_.jobs || manifest_.jobs == *plan_.jobs) return {};
     return server_mistake(fmt::format("it holds {}, and the server counted {}",
-                                      counts_text(manifest_.jobs), counts_text(*cut_.jobs)));
+                                      counts_text(manifest_.jobs), counts_text(*plan_.jobs)));
   }
 
   Status publish() {
-    const std::string to = cut_.dir + "/" + cut_.name;
+    const std::string to = plan_.dir + "/" + plan_.name;
     const Result<bool> is_taken = tree_.exists(to);
     if (!is_taken.ok()) return is_taken.status();
     if (*is_taken) return {StatusCode::InvalidArgument, to + " is there already"};
@@ -86,7 +86,7 @@ class Completion {
 
   std::string db_path() const { return path_ + "/db"; }
 
-  const CheckpointCut& cut_;
+  const CheckpointPlan& plan_;
   const FileTree tree_;
   const Reading reading_;
   const std::string path_;
@@ -97,7 +97,7 @@ Status damaged_checkpoint(std::string_view file, std::string_view what) {
   return {StatusCode::Corruption, fmt::format("{} {}", file, what)};
 }
 
-// What else there may be is what somebody has put there since.
+// Refuses any other name, because a checkpoint holds only its database and its manifest.
 Status check_names(const FileTree& tree, const std::string& path) {
   const Result<std::vector<std::string>> names = tree.list(path);
   if (!names.ok()) return names.status();
@@ -174,17 +174,17 @@ std::string checkpoint_name(Nanos now) {
                      now % nanos_per_second / nanos_per_ms);
 }
 
-std::string partial_path(const CheckpointCut& cut) {
-  return cut.dir + "/" + cut.name +
-         name_ending(cut.database, cut.temporary ? temporary_suffix : partial_suffix);
+std::string partial_path(const CheckpointPlan& plan) {
+  return plan.dir + "/" + plan.name +
+         name_ending(plan.database, plan.temporary ? temporary_suffix : partial_suffix);
 }
 
-Result<CheckpointManifest> complete_checkpoint(const CheckpointCut& cut) {
-  CHECK(!cut.temporary);
-  Result<CheckpointManifest> made = Completion(cut).run();
+Result<CheckpointManifest> complete_checkpoint(const CheckpointPlan& plan) {
+  CHECK(!plan.temporary);
+  Result<CheckpointManifest> made = Completion(plan).run();
   if (made.ok()) return made;
-  ignore(FileTree(cut.env).remove(partial_path(cut)), "there is a failure to report already");
-  return made.take_status().with("make checkpoint " + cut.name);
+  ignore(FileTree(plan.env).remove(partial_path(plan)), "there is a failure to report already");
+  return made.take_status().with("make checkpoint " + plan.name);
 }
 
 Result<CheckpointManifest> read_checkpoint(const std::string& path, rocksdb::Env* env) {
@@ -195,7 +195,8 @@ Result<CheckpointManifest> read_checkpoint(const std::string& path, rocksdb::Env
   if (!*is_there) {
     return Status(StatusCode::NotFound, path + " is no checkpoint: it holds no manifest.json");
   }
-  // It has its manifest a moment before it has its name.
+  // A partial checkpoint may have its manifest already, because the manifest is written before the
+  // directory is renamed.
   if (path.ends_with(partial_suffix)) {
     return Status(StatusCode::NotFound,
                   path + " is half-made: give a checkpoint that was completed");

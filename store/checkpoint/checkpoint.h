@@ -19,19 +19,19 @@ class Env;
 
 // Checkpoints: copies of the database in directories of their own, made while the server runs.
 //
-// NAME/db holds the database (tables are hard links, so that they cost no space until the server
-// has dropped them), NAME/manifest.json says what there must be, and of which database it is. Until
-// it is complete and verified a checkpoint is called NAME.DATABASE.partial: what a crash leaves
-// under such a name is rubbish, and is removed by the next server and by prune.
+// NAME/db holds the database. Its tables are hard links, which take no space until the server
+// deletes its own. NAME/manifest.json lists the files and names the database. A partial checkpoint,
+// one that is not yet complete and verified, is called NAME.DATABASE.partial. The next server and
+// prune remove partial checkpoints that a crash left.
 //
-// A temporary one is somebody's for a while. It is cut, and that is all: it is called
-// NAME.DATABASE.temporary, has no manifest, is never listed or counted, and is rubbish like a
-// half-made one as soon as its server has forgotten it.
+// A temporary checkpoint belongs to one connection. It is created and never completed: it is called
+// NAME.DATABASE.temporary, has no manifest, and is never listed or counted. One that a crash left
+// is removed like a partial checkpoint.
 namespace perennial::store {
 
-// A file of the database, as it was when the checkpoint was verified.
+// A file of the database, as it was when the checkpoint was completed.
 struct CheckpointFile {
-  std::string name;  // Below db/.
+  std::string name;  // Relative to db/.
   uint64_t bytes = 0;
   std::string hash;  // XXH3, 128 bits, in hexadecimal.
 
@@ -40,7 +40,7 @@ struct CheckpointFile {
 
 struct CheckpointTube {
   std::string name;
-  StateCounts jobs = {};  // `urgent` aside, which is not counted.
+  StateCounts jobs = {};  // `urgent` is always 0.
   uint64_t body_bytes = 0;
 };
 
@@ -48,61 +48,65 @@ struct CheckpointTube {
 struct CheckpointManifest {
   std::string name;
   Nanos created = 0;           // Since the epoch.
-  std::string server_version;  // Of the program that made it.
-  std::string database = {};   // Of which it is a copy: identity.h. Empty: it does not say.
-  uint32_t format = 0;         // On disk: format.h.
-  CommitRow commit = {};       // Of the last batch that is in.
+  std::string server_version;  // The version of the program that made it.
+  std::string database = {};   // The identity of the copied database: identity.h. Empty: not known.
+  uint32_t format = 0;         // The format on disk: format.h.
+  CommitRow commit = {};       // The commit row of the last batch in it.
   JobId next_id = 1;
-  StateCounts jobs = {};                   // `urgent` aside.
-  std::vector<CheckpointTube> tubes = {};  // By name.
-  std::vector<CheckpointFile> files = {};  // By name.
-  // Whether its rows were read. Not where the program that made it knew the format only as one to
-  // migrate from: then commit, next_id, jobs and tubes are not known.
+  StateCounts jobs = {};                   // `urgent` is 0.
+  std::vector<CheckpointTube> tubes = {};  // Sorted by name.
+  std::vector<CheckpointFile> files = {};  // Sorted by name.
+  // Whether its rows were read. False if the program that made it can only migrate from its format.
+  // Then commit, next_id, jobs and tubes are not known.
   bool has_counts = true;
 
-  uint64_t bytes() const;  // Of all files.
+  uint64_t bytes() const;  // The sum of all files.
   uint64_t job_count() const;
 };
 
-// What is known of a checkpoint when it is cut, to hold against what is then found in it.
-struct CheckpointCut {
-  std::string dir;   // Where checkpoints go: checkpoint_dir.
+// What the server knows of a checkpoint when it creates it. complete_checkpoint() compares it with
+// the copy.
+struct CheckpointPlan {
+  std::string dir;   // The directory of checkpoints: checkpoint_dir.
   std::string name;  // checkpoint_name().
   Nanos created = 0;
   bool temporary = false;
   std::string server_version = {};
-  std::string database = {};             // Whose: identity.h. Empty: it is not known.
-  BatchIndex index = 0;                  // The last batch that is in.
-  std::optional<StateCounts> jobs = {};  // The engine's own count at that moment; `urgent` is 0.
-  // Of the database. With another one than this program's, files and checksums are all that is
-  // checked.
+  std::string database = {};  // The identity of the database: identity.h. Empty: not known.
+  BatchIndex index = 0;       // The index of the last batch in it.
+  // The engine's count at the checkpoint point; `urgent` is 0.
+  std::optional<StateCounts> jobs = {};
+  // The format of the database. If it is not this program's, only files and checksums are checked.
   uint32_t format = format_version;
-  // Asked by complete_checkpoint() every few milliseconds; true: give up and remove it. Any
-  // thread's flag may be behind it.
+  // complete_checkpoint() calls this every few milliseconds. If it returns true,
+  // complete_checkpoint() stops and removes the checkpoint. It must be safe to call on the thread
+  // that completes.
   std::function<bool()> cancelled = {};
   rocksdb::Env* env = nullptr;  // The file system, the machine's if null.
 };
 
-// The time in UTC to a millisecond, so that names sort by age: "2026-11-21T12-40-05.123Z".
+// Returns the name of a checkpoint: the time in UTC to a millisecond, so that names sort by age:
+// "2026-11-21T12-40-05.123Z".
 std::string checkpoint_name(Nanos now);
-std::string partial_path(const CheckpointCut& cut);
+std::string partial_path(const CheckpointPlan& plan);
 
-// Store::cut_checkpoint (store.h) makes partial_path() and its db/, by the thread that writes and
-// between two batches; it takes milliseconds. Then this, on any other thread, reads it all: hashes
-// the files, checks RocksDB's checksums, opens the copy, reads every job's row, counts, writes the
-// manifest, syncs, and gives it its name. REQUIRES: it is not temporary. Corruption: it is not what
-// was cut. Io: the disk failed, or it was cancelled. NoSpace: no room for the manifest. Each time
-// nothing of it is left, as far as the disk lets go of it.
-Result<CheckpointManifest> complete_checkpoint(const CheckpointCut& cut);
+// Completes a partial checkpoint. Store::create_checkpoint (store.h) has made partial_path() and
+// its db/ before, on the thread that writes and between two batches, which takes milliseconds. This
+// function may run on any other thread. It hashes the files, checks RocksDB's checksums, opens the
+// copy, counts the rows of all jobs, writes the manifest, syncs, and renames. REQUIRES: the
+// checkpoint is not temporary. Corruption: the copy is not what the plan says. Io: the disk failed,
+// or the work was cancelled. NoSpace: no space for the manifest. After an error the partial
+// checkpoint is removed, unless the disk refuses that, too.
+Result<CheckpointManifest> complete_checkpoint(const CheckpointPlan& plan);
 
-// Reads and checks manifest.json alone. NotFound: `path` is no checkpoint, or half-made.
-// Corruption: the manifest does not make sense, or a byte of it was changed. Unsupported: a newer
-// program wrote it.
+// Reads and checks only manifest.json. NotFound: `path` is no checkpoint, or a partial one.
+// Corruption: the manifest is invalid, or a byte of it was changed. Unsupported: a newer program
+// wrote it.
 Result<CheckpointManifest> read_checkpoint(const std::string& path, rocksdb::Env* env = nullptr);
-// Besides, hashes every file: any byte that was changed, any file that is missing or too many, is
-// Corruption that names the file. Then opens it and reads every row, if its format is this
-// program's, so that a restore is not the first to find out. `progress` is told how many bytes have
-// been read so far.
+// Does the same and hashes every file. A changed byte, a missing file and an extra file are each
+// Corruption that names the file. If the format is this program's, it also opens the copy and reads
+// every row, so that damage is found before a restore. `progress` gets the number of bytes read so
+// far.
 Result<CheckpointManifest> verify_checkpoint(const std::string& path,
                                              const std::function<void(uint64_t)>& progress = {},
                                              rocksdb::Env* env = nullptr);
@@ -110,15 +114,17 @@ Result<CheckpointManifest> verify_checkpoint(const std::string& path,
 struct CheckpointEntry {
   std::string path;
   std::string name;
-  std::string database;  // Whose: identity.h. Empty: it does not say, or is damaged.
+  // The identity of its database: identity.h. Empty: it names none, or is damaged.
+  std::string database;
   bool complete = false;
-  Result<CheckpointManifest> manifest;  // Read, and not verified.
+  Result<CheckpointManifest> manifest;  // Only read, not verified.
 };
 
-// Who counts checkpoints, or removes some. Several databases may have theirs in one directory.
+// The database that counts or removes checkpoints. Several databases may keep theirs in one
+// directory.
 struct CheckpointOwner {
-  std::string database = {};  // identity.h. Empty: none says that it is this one's.
-  // Whether those are its own that do not say whose they are, because they are damaged or an older
+  std::string database = {};  // identity.h. Empty: it owns no checkpoint that names a database.
+  // Whether it owns the checkpoints that name no database, because they are damaged or an older
   // version made them.
   bool has_unmarked = false;
 
@@ -126,25 +132,27 @@ struct CheckpointOwner {
     return marked_for.empty() ? has_unmarked : marked_for == database;
   }
 };
-// The database of a data directory, for its checkpoints in `dir`. Those that do not say whose they
-// are belong to it in its own `checkpoints` alone, unless that is a link to somewhere else.
+// Returns the owner for a data directory and its checkpoints in `dir`. It owns checkpoints that
+// name no database only if `dir` is its own `checkpoints` directory, and that is not a symbolic
+// link.
 CheckpointOwner checkpoint_owner(const std::string& data_dir, std::string database,
                                  const std::string& dir);
 
-// All checkpoints in a directory, oldest first. Temporary ones and names that are no checkpoint's
-// are passed over. A directory that is not there holds none.
+// Returns all checkpoints in a directory, oldest first. Temporary checkpoints and other names are
+// skipped. A missing directory holds none.
 Result<std::vector<CheckpointEntry>> list_checkpoints(const std::string& dir,
                                                       rocksdb::Env* env = nullptr);
-// Removes the owner's half-made and temporary checkpoints, and says which. REQUIRES: nobody makes
-// or uses one of them: the caller is the owner's server, or holds the data directory's lock.
+// Removes the owner's partial and temporary checkpoints, and returns their names. REQUIRES: none of
+// them is being made or used: the caller is the owner's server, or holds the lock of the data
+// directory.
 Result<std::vector<std::string>> remove_partial_checkpoints(const std::string& dir,
                                                             const CheckpointOwner& owner,
                                                             rocksdb::Env* env = nullptr);
-// Removes one whole, so that a crash in the middle leaves a half-made one. NotFound: there is none.
-// InvalidArgument: it holds what no checkpoint does.
+// Removes a checkpoint. A crash during the removal leaves a partial one. NotFound: there is none.
+// InvalidArgument: it holds a foreign file.
 Status remove_checkpoint(const std::string& path, rocksdb::Env* env = nullptr);
-// Of the owner's: removes those older than the `keep` newest whose manifests can be read, and says
-// which. One with a damaged manifest never counts as kept.
+// Removes the owner's checkpoints that are older than the `keep` newest ones with a readable
+// manifest, and returns their names. A checkpoint with a damaged manifest is not counted.
 Result<std::vector<std::string>> prune_checkpoints(const std::string& dir,
                                                    const CheckpointOwner& owner, size_t keep,
                                                    rocksdb::Env* env = nullptr);

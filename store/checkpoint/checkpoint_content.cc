@@ -15,14 +15,14 @@
 namespace perennial::store {
 namespace {
 
-// Every so many rows somebody may have lost interest.
-constexpr uint64_t rows_between_looks = 4096;
+// The number of rows between two calls of `cancelled`.
+constexpr uint64_t rows_between_polls = 4096;
 
 Status cancelled_status() {
   return {StatusCode::Io, "it was cancelled"};
 }
 
-// Adds up the rows that a reader gives.
+// Counts the rows that a reader loads.
 class RowCounter {
  public:
   RowCounter(const FileTree::Cancelled& cancelled, CheckpointManifest& out)
@@ -35,15 +35,23 @@ class RowCounter {
       return Status();
     };
     const auto job = [this](const JobRow& row) { return count(row); };
-    const auto pause = [](const TubePaused&) { return Status(); };
-    Status loaded = reader.load({.tube = tube, .pause = pause, .job = job});
+    Status loaded = reader.load({.tube = tube,
+                                 .pause = [](const TubePaused&) { return Status(); },
+                                 .settings = [](const SettingsStored&) { return Status(); },
+                                 .job = job,
+                                 .key = [this](const KeyStored&) { return poll(); }});
     std::ranges::stable_sort(out_.tubes, {}, &CheckpointTube::name);
     return loaded;
   }
 
  private:
+  // Called with each row.
+  Status poll() {
+    const bool is_time = ++rows_ % rows_between_polls == 0;
+    return is_time && cancelled_ && cancelled_() ? cancelled_status() : Status();
+  }
   Status count(const JobRow& row) {
-    if (++rows_ % rows_between_looks == 0 && cancelled_ && cancelled_()) return cancelled_status();
+    if (Status polled = poll(); !polled.ok()) return polled;
     CheckpointTube& tube = out_.tubes[places_.at(row.tube)];
     tube.body_bytes += row.body_bytes;
     ++count_of(tube.jobs, row.state);
@@ -78,7 +86,8 @@ Result<std::vector<CheckpointFile>> read_files(const std::string& db_path, const
   return files;
 }
 
-// One table at a time, so that it can be cancelled, and needs no family to be open.
+// Checks one table at a time. That can be cancelled, and works without opening the families, unlike
+// DB::VerifyChecksum().
 Status check_tables(const std::string& db_path, const std::vector<CheckpointFile>& files,
                     const Reading& reading) {
   rocksdb::Options options;

@@ -11,7 +11,7 @@
 #include "store/checkpoint/checkpoint_names.h"
 #include "store/disk/file_tree.h"
 
-// Checkpoints that are there: found, and removed.
+// Finds the checkpoints in a directory, and removes them.
 namespace perennial::store {
 namespace {
 
@@ -22,7 +22,8 @@ Result<std::vector<std::string>> list_if_there(const FileTree& tree, const std::
   return tree.list(dir);
 }
 
-// db.tmp is RocksDB's, while it copies. What is not a checkpoint's must not be removed as one.
+// Refuses to remove a directory that holds a foreign file. db.tmp is the name that RocksDB uses
+// while it copies.
 Status check_is_ours(const FileTree& tree, const std::string& path) {
   constexpr std::array<std::string_view, 3> known = {"db", "db.tmp", manifest_name};
   const Result<std::vector<std::string>> names = tree.list(path);
@@ -93,7 +94,8 @@ Result<std::vector<std::string>> remove_partial_checkpoints(const std::string& d
   return removed;
 }
 
-// Under its new name it still says whose it is.
+// The partial name contains the identity of the database, so that after a crash the owner still
+// recognises it.
 Status remove_checkpoint(const std::string& path, rocksdb::Env* env) {
   const FileTree tree(env);
   const Result<bool> is_there = tree.exists(path);

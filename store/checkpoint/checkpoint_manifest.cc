@@ -16,11 +16,11 @@ namespace {
 
 using nlohmann::ordered_json;
 
-// Of the manifest itself. Raised by a change that an older program would misread.
+// The version of the manifest. A change that an older program would misread raises it.
 constexpr uint64_t manifest_version = 1;
 
 std::string text_of(const ordered_json& json) {
-  // Names of tubes are bytes to us; in JSON they must be UTF-8.
+  // Names of tubes are arbitrary bytes, but JSON requires UTF-8, so invalid bytes are replaced.
   return json.dump(2, ' ', false, ordered_json::error_handler_t::replace);
 }
 
@@ -63,7 +63,7 @@ std::string date(Nanos time) {
   return fmt::format("{:%Y-%m-%dT%H:%M:%S}Z", fmt::gmtime(seconds));
 }
 
-// Takes values out, and remembers whether all were there and of their kind.
+// Reads values from a JSON object, and records the first that is missing or of the wrong type.
 class Fields {
  public:
   explicit Fields(const ordered_json& json) : json_(json) {
@@ -88,7 +88,7 @@ class Fields {
     fail(key);
     return {};
   }
-  // An older program did not write it.
+  // Returns an empty string if the key is missing, because older programs did not write it.
   std::string text_or_empty(const char* key) {
     return json_.is_object() && json_.contains(key) ? text(key) : std::string();
   }
@@ -103,7 +103,7 @@ class Fields {
     return value;
   }
   const std::string& problem() const { return problem_; }
-  // Of a part of this.
+  // Takes over the problem of a nested object.
   void take_problem(const Fields& part) {
     if (problem_.empty()) problem_ = part.problem_;
   }
@@ -170,7 +170,7 @@ Status damaged_manifest(std::string_view what) {
   return {StatusCode::Corruption, fmt::format("manifest.json is damaged: {}", what)};
 }
 
-// A hash of the wrong length is found by comparing, too: the tail is as long as any.
+// The tail has a fixed length, so comparing it also finds a hash of the wrong length.
 Status check_hash(std::string_view text) {
   const size_t tail_bytes = tail_after("").size();
   if (text.size() < tail_bytes) return damaged_manifest("it is cut off");

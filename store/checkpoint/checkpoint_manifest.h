@@ -6,12 +6,12 @@
 #include "engine/types/status.h"
 #include "store/checkpoint/checkpoint.h"
 
-// manifest.json, to text and back. Included by store's own files only.
+// Converts manifest.json to text and back. Only files of store/ include this header.
 namespace perennial::store {
 
-// It ends with a hash of all that comes before.
+// Returns the text of the manifest. It ends with a hash of all bytes before the hash.
 std::string render(const CheckpointManifest& manifest);
-// Corruption: the text is not what render() made. Unsupported: a newer program's render() did.
+// Corruption: the text is not what render() made. Unsupported: a newer program wrote it.
 Result<CheckpointManifest> parse_manifest(std::string_view text);
 
 }  // namespace perennial::store

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::string_view name_shape = "####-##-##T##-##-##.###Z";
 
-// checkpoint_name()'s.
+// Returns whether `name` has the form that checkpoint_name() gives.
 bool is_name(std::string_view name) {
   return std::ranges::equal(name, name_shape, [](char is, char shape) {
     return shape == '#' ? is >= '0' && is <= '9' : is == shape;

@@ -12,8 +12,8 @@
 
 namespace perennial::store {
 
-// The store's part of stats, as it is published with each batch: what was written, and how long the
-// latest syncs took. What costs time to work out is refreshed once a second.
+// The store's part of `stats`, which is published with each batch: what was written, and how long
+// the latest syncs took. Figures that are expensive to compute are refreshed once a second.
 class CommitStats {
  public:
   explicit CommitStats(const Options& options);
@@ -24,7 +24,7 @@ class CommitStats {
   void set_state(std::string_view state) { facts_.state = state; }
 
   bool is_due(Nanos now) const { return now >= due_; }
-  // Works the costlier figures out anew. `logs`: the first and the last log file there is.
+  // Computes the expensive figures. `logs`: the oldest and the newest log file.
   void refresh(Nanos now, const LogFiles& logs);
 
   const StoreFacts& facts() const { return facts_; }

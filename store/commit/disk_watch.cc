@@ -5,40 +5,41 @@
 namespace perennial::store {
 namespace {
 
-// How often it looks at least, and how often while puts wait.
-constexpr Nanos look_interval = nanos_per_second;
-constexpr Nanos look_interval_behind = 10 * nanos_per_ms;
+// The longest time between two polls, and the time between two polls while puts wait.
+constexpr Nanos poll_interval = nanos_per_second;
+constexpr Nanos poll_interval_stalled = 10 * nanos_per_ms;
 
 }  // namespace
 
 DiskWatch::DiskWatch(Store& store) : store_(store), seen_(see()) {}
 
-// On a small disk after less, so that the low-water mark is not overrun.
+// On a small disk fewer bytes make a poll due, so that writes do not overrun the low-water mark.
 bool DiskWatch::is_due() const {
   const Options& options = store_.options();
   const uint64_t bytes =
-      options.low_water_bytes == 0 ? look_bytes : std::min(look_bytes, options.low_water_bytes / 8);
-  return options.steady_clock() >= look_due_ || store_.bytes_written() - looked_at_bytes_ >= bytes;
+      options.low_water_bytes == 0 ? poll_bytes : std::min(poll_bytes, options.low_water_bytes / 8);
+  return options.steady_clock() >= poll_due_ || store_.bytes_written() - polled_bytes_ >= bytes;
 }
 
 Nanos DiskWatch::interval() const {
-  return store_.behind() ? look_interval_behind : look_interval;
+  return store_.write_stalled() ? poll_interval_stalled : poll_interval;
 }
 
-bool DiskWatch::look() {
+bool DiskWatch::poll() {
   const DiskSeen before = see();
-  if (!store_.look_at_room().ok()) return false;  // The store has reported it.
-  store_.look_at_debt();
-  look_due_ = store_.options().steady_clock() + interval();
-  looked_at_bytes_ = store_.bytes_written();
+  if (!store_.poll_disk_space().ok()) return false;  // The store has reported it.
+  store_.poll_write_backlog();
+  poll_due_ = store_.options().steady_clock() + interval();
+  polled_bytes_ = store_.bytes_written();
   seen_ = see();
   return seen_ != before;
 }
 
 DiskSeen DiskWatch::see() const {
-  const RoomState room = store_.room();
-  DiskSeen seen = {.room = room == RoomState::Ok, .behind = store_.behind()};
-  seen.state = seen.room && seen.behind ? "behind" : room_state_name(room);
+  const SpaceState space = store_.space_state();
+  DiskSeen seen = {.accepts_puts = space == SpaceState::Ok,
+                   .write_stalled = store_.write_stalled()};
+  seen.state = seen.accepts_puts && seen.write_stalled ? "behind" : space_state_name(space);
   return seen;
 }
 

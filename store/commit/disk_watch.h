@@ -8,43 +8,43 @@
 
 namespace perennial::store {
 
-// What puts must know of the disk.
+// The state of the disk that decides whether puts are accepted.
 struct DiskSeen {
-  bool room = true;               // Whether there is room for more jobs.
-  bool behind = false;            // Whether puts should wait for flushes and compactions: debt.h.
-  std::string_view state = "ok";  // In a word, for stats: ok, behind, or how room is scarce.
+  bool accepts_puts = true;       // Whether the disk has space for more jobs.
+  bool write_stalled = false;     // Whether puts wait for flushes and compactions: write_backlog.h.
+  std::string_view state = "ok";  // For `stats`: ok, behind, or the disk space state.
 
   bool operator==(const DiskSeen&) const = default;
 };
 
-// Decides when the writing thread looks at the disk: how much room is left (room.h), and how far
-// RocksDB is behind with flushes and compactions (debt.h). Once a second, and sooner when much was
-// written or while puts wait for the outcome. It has no thread: whoever writes asks it.
+// Decides when the writing thread polls the disk: the free space (disk_space.h) and the write
+// backlog (write_backlog.h). A poll is due once a second, and sooner after many bytes were written
+// or while puts wait. This class has no thread; the thread that writes calls it.
 class DiskWatch {
  public:
   // The store outlives this.
   explicit DiskWatch(Store& store);
 
-  // Whether it is time to look. Pure but for the store's clock.
+  // Returns whether a poll is due. Reads the store's clock and changes nothing.
   bool is_due() const;
-  // Whether so much was written at once that a look should follow before anybody is told of it:
-  // what it took is no longer on its way then.
-  static bool is_much(uint64_t bytes) { return bytes >= look_bytes; }
-  // For how long nobody needs to ask, if nothing is written.
+  // Returns whether a batch is so large that a poll follows before its result is published. The
+  // core then sees the free space after the write at the same time as the batch.
+  static bool is_much(uint64_t bytes) { return bytes >= poll_bytes; }
+  // Returns the time after which a poll is due if nothing is written.
   Nanos interval() const;
-  // Looks. Returns whether seen() has changed.
-  bool look();
+  // Polls the disk. Returns whether seen() has changed.
+  bool poll();
   const DiskSeen& seen() const { return seen_; }
 
  private:
-  static constexpr uint64_t look_bytes = 4 << 20;
+  static constexpr uint64_t poll_bytes = 4 << 20;
 
   DiskSeen see() const;
 
   Store& store_;
   DiskSeen seen_;
-  Nanos look_due_ = 0;
-  uint64_t looked_at_bytes_ = 0;  // How much had been written at the last look.
+  Nanos poll_due_ = 0;
+  uint64_t polled_bytes_ = 0;  // The bytes that had been written at the last poll.
 };
 
 }  // namespace perennial::store

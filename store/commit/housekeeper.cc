@@ -5,11 +5,11 @@
 namespace perennial::store {
 namespace {
 
-constexpr std::chrono::seconds look_interval{1};
+constexpr std::chrono::seconds poll_interval{1};
 constexpr Nanos quiet_min = 5 * nanos_per_second;
-// Less than this in quiet_min counts as quiet.
+// At most this many bytes written in quiet_min count as quiet.
 constexpr uint64_t quiet_bytes_max = 1 << 20;
-// A log that is no longer than this may stay.
+// A log of at most this many bytes is not flushed.
 constexpr uint64_t log_bytes_kept = 8 << 20;
 
 }  // namespace
@@ -38,18 +38,19 @@ void Housekeeper::run() {
   std::unique_lock lock(mutex_);
   do {
     lock.unlock();
-    look(store_.options().steady_clock());
+    poll(store_.options().steady_clock());
     lock.lock();
-  } while (!changed_.wait_for(lock, look_interval, [this] { return stopping_; }));
+  } while (!changed_.wait_for(lock, poll_interval, [this] { return stopping_; }));
 }
 
-void Housekeeper::look(Nanos now) {
+void Housekeeper::poll(Nanos now) {
   const LogFiles logs = store_.log_files();
   note_logs(logs);
   store_.make_ballast();
   const uint64_t written = store_.bytes_written();
   if (!is_time(now, written)) return;
-  // While room is scarce again and again, because a compaction may have had to wait for room.
+  // While disk space is scarce this repeats without new writes, because the last compaction may
+  // have waited for free space.
   const bool is_needed = written != tidied_bytes_ || store_.is_scarce();
   if (is_needed && !store_.failed()) tidy(logs);
   quiet_since_ = tidied_at_ = now;
@@ -61,7 +62,8 @@ void Housekeeper::note_logs(const LogFiles& logs) {
   newest_index_.store(logs.newest_index, std::memory_order_relaxed);
 }
 
-// When little is written; while room is scarce, however much is.
+// It is time when few bytes were written for quiet_min. While disk space is scarce, only the time
+// counts.
 bool Housekeeper::is_time(Nanos now, uint64_t written) {
   if (written - quiet_from_bytes_ > quiet_bytes_max) {
     quiet_since_ = now;
@@ -70,13 +72,14 @@ bool Housekeeper::is_time(Nanos now, uint64_t written) {
   return now - (store_.is_scarce() ? tidied_at_ : quiet_since_) >= quiet_min;
 }
 
-// What fails here has been reported by the store: it is a background error like any other.
+// The store has already reported a failure of these calls, as for any background error.
 void Housekeeper::tidy(const LogFiles& logs) {
-  // While room is scarce every delete counts: it frees nothing before its tombstone is in a table.
-  // But tables that cannot be compacted for now must not pile up.
+  // A delete frees no space before its tombstone is in a table, so even a short log is flushed
+  // while disk space is scarce. During a write stall there is no flush, because tables that wait
+  // for compaction must not accumulate.
   const bool is_due = store_.is_scarce() || logs.bytes > log_bytes_kept;
-  if (is_due && !store_.behind() && !store_.flush().ok()) return;
-  // Also when the log is short because RocksDB has flushed it by itself just before.
+  if (is_due && !store_.write_stalled() && !store_.flush().ok()) return;
+  // This also runs with a short log, because RocksDB may just have flushed it.
   ignore(store_.compact_tombstones(cancelled_), "the store has reported it");
 }
 

@@ -12,24 +12,24 @@
 
 namespace perennial::store {
 
-// Gives disk back when little is written: flushes everything when the log is long, and compacts
-// what is mostly tombstones. On a thread of its own, so that no commit waits for it; it is apart
-// from the committer because a compaction takes as long as it takes. P8.
+// Frees disk space while few bytes are written: it flushes everything when the log is long, and
+// compacts tables that are mostly tombstones. It has its own thread, because a compaction may be
+// long and no commit may wait for it. P8.
 class Housekeeper {
  public:
   explicit Housekeeper(Store& store);
   ~Housekeeper() { stop(); }
 
-  // Has a thread look() every second.
+  // Starts a thread that calls poll() every second.
   void start();
-  // Breaks off what it is at.
+  // Cancels a compaction that runs, and ends the thread.
   void stop();
 
-  // Notes the log files, makes the ballast, and tidies up if it is time. REQUIRES: no thread was
-  // started, or this is it.
-  void look(Nanos now);
+  // Notes the log files, makes the ballast if it is missing, and flushes and compacts if that is
+  // due. REQUIRES: no thread was started, or this thread calls.
+  void poll(Nanos now);
 
-  // The oldest and the newest log file at the last look.
+  // The numbers of the oldest and the newest log file at the last poll.
   uint64_t log_oldest_index() const { return oldest_index_.load(std::memory_order_relaxed); }
   uint64_t log_newest_index() const { return newest_index_.load(std::memory_order_relaxed); }
 
@@ -43,14 +43,14 @@ class Housekeeper {
   Nanos quiet_since_ = 0;
   Nanos tidied_at_ = 0;
   uint64_t quiet_from_bytes_ = 0;
-  uint64_t tidied_bytes_ = 0;  // How much had been written when it last tidied up.
+  uint64_t tidied_bytes_ = 0;  // The bytes that had been written at the last tidy().
   std::atomic<uint64_t> oldest_index_ = 0;
   std::atomic<uint64_t> newest_index_ = 0;
 
-  std::mutex mutex_;  // For stopping_ and its signal.
+  std::mutex mutex_;  // Guards stopping_, for changed_.
   std::condition_variable changed_;
   bool stopping_ = false;
-  std::atomic<bool> cancelled_ = false;  // RocksDB watches it during a compaction.
+  std::atomic<bool> cancelled_ = false;  // RocksDB reads it during a compaction.
   std::thread thread_;
 };
 

@@ -9,18 +9,18 @@
 namespace perennial::store {
 namespace {
 
-// How often the file that says how far the log is synced is synced itself.
+// How often the durable mark is synced.
 constexpr Nanos mark_interval = nanos_per_second;
-// A batch of more bytes is not written in no time.
+// The loop's thread does not write a batch with more bytes itself.
 constexpr size_t quick_bytes_max = 64 << 10;
 
-// Counts up at both ends of a piece of work.
-class Working {
+// Counts up at the begin and at the end of a piece of work, for the watchdog.
+class WorkMarker {
  public:
-  explicit Working(std::atomic<uint64_t>& progress) : progress_(progress) { ++progress_; }
-  ~Working() { ++progress_; }
-  Working(const Working&) = delete;
-  Working& operator=(const Working&) = delete;
+  explicit WorkMarker(std::atomic<uint64_t>& progress) : progress_(progress) { ++progress_; }
+  ~WorkMarker() { ++progress_; }
+  WorkMarker(const WorkMarker&) = delete;
+  WorkMarker& operator=(const WorkMarker&) = delete;
 
  private:
   std::atomic<uint64_t>& progress_;
@@ -37,9 +37,10 @@ LocalLog::LocalLog(Store& store, std::function<void()> wake)
       housekeeper_(store) {
   refresh_stats(store.options().steady_clock());
   stats_.set_state(watch_.seen().state);
-  news_.indices = state_.indices();
-  news_.store = {
-      .facts = stats_.facts(), .room = watch_.seen().room, .behind = watch_.seen().behind};
+  update_.indices = state_.indices();
+  update_.store = {.facts = stats_.facts(),
+                   .accepts_puts = watch_.seen().accepts_puts,
+                   .write_stalled = watch_.seen().write_stalled};
   housekeeper_.start();
   thread_ = std::thread([this] { run(); });
 }
@@ -52,28 +53,30 @@ Appended LocalLog::append(Batch&& batch) {
   return Appended::UnderWay;
 }
 
-void LocalLog::cut(std::string dir) {
-  queue_.push(LogQueue::Cut{std::move(dir)});
+void LocalLog::checkpoint(std::string dir) {
+  queue_.push(LogQueue::CheckpointItem{std::move(dir)});
 }
 
 bool LocalLog::commit_here(Batch& batch) {
   if (!state_.always_syncs()) return false;
   if (batch.bytes() > quick_bytes_max || batch.operations() > small_batch_operations_max)
     return false;
-  const std::unique_lock writing(writing_, std::try_to_lock);  // It may be looking at the room.
+  // The lock is only tried: the committer may be polling the disk, and the loop must not wait for
+  // it.
+  const std::unique_lock writing(writing_, std::try_to_lock);
   if (!writing.owns_lock() || !quick_syncs_.may_wait() || watch_.is_due()) return false;
   commit(batch);
   if (store_.failed()) queue_.block();
   return true;
 }
 
-Log::News LocalLog::collect() {
+Log::Update LocalLog::collect() {
   const std::lock_guard lock(mutex_);
-  return {.indices = news_.indices,
-          .took = news_.took,
-          .batches = std::exchange(news_.batches, {}),
-          .cut = std::exchange(news_.cut, std::nullopt),
-          .store = news_.store};
+  return {.indices = update_.indices,
+          .took = update_.took,
+          .batches = std::exchange(update_.batches, {}),
+          .checkpoint = std::exchange(update_.checkpoint, std::nullopt),
+          .store = update_.store};
 }
 
 void LocalLog::end() {
@@ -85,16 +88,16 @@ void LocalLog::end() {
 void LocalLog::run() {
   while (!store_.failed() && !queue_.ended()) {
     if (std::optional<LogQueue::Item> item = queue_.take(wait_max())) work(*item);
-    sync_and_look();
+    sync_and_poll();
   }
   const std::lock_guard writing(writing_);
   if (!state_.is_synced()) sync();
 }
 
-void LocalLog::sync_and_look() {
+void LocalLog::sync_and_poll() {
   const std::lock_guard writing(writing_);
   if (state_.is_due(store_.options().steady_clock())) sync();
-  if (watch_.is_due()) look_around();
+  if (watch_.is_due()) poll_disk_state();
   if (store_.options().steady_clock() >= mark_due_) sync_durable_mark();
 }
 
@@ -104,21 +107,22 @@ void LocalLog::work(LogQueue::Item& item) {
     if (auto* const batch = std::get_if<Batch>(&item)) {
       commit(*batch);
     } else {
-      make_cut(std::get<LogQueue::Cut>(item).dir);
+      create_checkpoint(std::get<LogQueue::CheckpointItem>(item).dir);
     }
   }
-  if (store_.failed()) return;  // Then nothing more is said, and it is never idle again.
+  if (store_.failed()) return;  // The log reports nothing more and is never idle again.
   queue_.done();
   wake_();
 }
 
 Nanos LocalLog::wait_max() const {
-  // In the mode in which a sync falls due the thread is alone with these figures.
+  // This reads state_ without writing_. In the mode that has an interval only this thread writes,
+  // since commit_here() requires the mode that syncs each batch.
   return state_.left(store_.options().steady_clock(), watch_.interval());
 }
 
 void LocalLog::commit(Batch& batch) {
-  const Working working(progress_);
+  const WorkMarker marker(progress_);
   const Nanos begun = store_.options().steady_clock();
   const bool with_sync = state_.must_sync(batch);
   if (!store_.write(batch, with_sync).ok()) return;  // The store has reported it.
@@ -130,50 +134,52 @@ void LocalLog::commit(Batch& batch) {
   }
   stats_.on_batch(batch);
   if (stats_.is_due(ended)) refresh_stats(ended);
-  if (DiskWatch::is_much(batch.bytes())) look_around();
+  if (DiskWatch::is_much(batch.bytes())) poll_disk_state();
   publish(batch, with_sync ? ended - begun : 0);
 }
 
-void LocalLog::make_cut(const std::string& dir) {
+// The log is synced first, so that a checkpoint never holds a batch that a power cut could still
+// remove from the store.
+void LocalLog::create_checkpoint(const std::string& dir) {
   if (!state_.is_synced()) sync();
   if (store_.failed()) return;  // The store has reported it.
-  const Working working(progress_);
+  const WorkMarker marker(progress_);
   const Nanos begun = store_.options().steady_clock();
-  CutDone cut = {.status = store_.cut_checkpoint(dir)};
-  cut.took = store_.options().steady_clock() - begun;
+  CheckpointCreated created = {.status = store_.create_checkpoint(dir)};
+  created.took = store_.options().steady_clock() - begun;
   const std::lock_guard lock(mutex_);
   if (store_.failed()) return;
-  news_.cut = std::move(cut);
+  update_.checkpoint = std::move(created);
 }
 
 void LocalLog::sync() {
-  const Working working(progress_);
+  const WorkMarker marker(progress_);
   const Nanos begun = store_.options().steady_clock();
   if (!store_.sync().ok()) return;  // The store has reported it.
   state_.on_synced();
   note_sync(store_.options().steady_clock() - begun);
   const std::lock_guard lock(mutex_);
-  news_.indices.durable = state_.indices().durable;
+  update_.indices.durable = state_.indices().durable;
 }
 
-void LocalLog::look_around() {
-  const Working working(progress_);
-  if (!watch_.look()) return;
+void LocalLog::poll_disk_state() {
+  const WorkMarker marker(progress_);
+  if (!watch_.poll()) return;
   const DiskSeen& seen = watch_.seen();
   stats_.set_state(seen.state);
   {
     const std::lock_guard lock(mutex_);
-    news_.store.facts.state = seen.state;
-    news_.store.room = seen.room;
-    news_.store.behind = seen.behind;
+    update_.store.facts.state = seen.state;
+    update_.store.accepts_puts = seen.accepts_puts;
+    update_.store.write_stalled = seen.write_stalled;
   }
   wake_();
 }
 
 void LocalLog::sync_durable_mark() {
-  const Working working(progress_);
+  const WorkMarker marker(progress_);
   mark_due_ = store_.options().steady_clock() + mark_interval;
-  // A failure ends the process: the store has reported it.
+  // A failure ends the process, and the store has reported it.
   if (store_.note_durable().ok()) ignore(store_.sync_durable_mark(), "the store has reported it");
 }
 
@@ -184,11 +190,12 @@ void LocalLog::note_sync(Nanos took) {
 
 void LocalLog::publish(Batch& batch, Nanos took) {
   const std::lock_guard lock(mutex_);
-  if (store_.failed()) return;  // In the background, meanwhile: then nothing may be answered.
-  news_.indices = state_.indices();
-  news_.took = took;
-  news_.store.facts = stats_.facts();
-  news_.batches.push_back(std::move(batch));
+  // RocksDB may have failed in the background meanwhile. No reply may leave then.
+  if (store_.failed()) return;
+  update_.indices = state_.indices();
+  update_.took = took;
+  update_.store.facts = stats_.facts();
+  update_.batches.push_back(std::move(batch));
 }
 
 void LocalLog::refresh_stats(Nanos now) {

@@ -19,21 +19,21 @@
 
 namespace perennial::store {
 
-// The log of one machine: RocksDB's own, in the data directory. A batch is committed and applied by
-// one write, and, where the mode of durability asks for it, synced by the same:
+// The log of one machine: RocksDB's write-ahead log in the data directory. One write commits and
+// applies a batch, and also syncs it if the durability mode requires that:
 //
 //   commit    the three indices move together, with each batch;
 //   interval  committed and applied when the kernel has the batch, durable within the interval;
-//   never     the same, and durable when something else needs a sync: a next id, a cut, the end.
+//   never     the same, and durable with the next sync: for a next id, a checkpoint or the stop.
 //
-// It is the only writer of a store that serves, by one thread that takes one batch at a time (the
-// committer). While that writes and syncs, the loop fills the next batch.
+// This is the only writer of a store that serves clients. Its thread, the committer, takes one
+// batch at a time. While the committer writes and syncs, the loop fills the next batch.
 //
-// A small batch it writes in append() itself, on the loop's own thread, while the latest syncs were
-// all so quick that the loop may wait for one more: handing over to a thread and back takes half as
-// long again as a quick sync.
+// append() itself writes a small batch on the loop's thread if the latest syncs were all quick. The
+// handover to the committer and back costs half the time of a quick sync, so always handing over
+// would make such commits slower.
 //
-// After a failure, which the store has reported, it says nothing any more, and takes nothing.
+// After a failure, which the store has reported, the log reports nothing and is never idle again.
 class LocalLog final : public Log {
  public:
   // `wake` is called on the committer's thread. `store` outlives this.
@@ -42,39 +42,39 @@ class LocalLog final : public Log {
 
   bool idle() const override { return queue_.idle(); }
   Appended append(Batch&& batch) override;
-  void cut(std::string dir) override;
-  News collect() override;
+  void checkpoint(std::string dir) override;
+  Update collect() override;
   bool busy() const override { return !idle() || progress() % 2 == 1; }
   uint64_t progress() const override { return progress_.load(std::memory_order_relaxed); }
   void stop() override { end(); }
 
  private:
   void end();
-  // Writes the batch on the caller's thread. False, with the batch as it was, when it is not small,
-  // when answers do not wait for a sync, when the thread has something else to do, and unless the
-  // latest syncs were quick.
+  // Writes the batch on the caller's thread. Returns false and leaves the batch unchanged if the
+  // batch is not small, replies do not wait for a sync, the committer is at work, a poll is due, or
+  // the latest syncs were not quick.
   bool commit_here(Batch& batch);
   void run();
   void work(LogQueue::Item& item);
-  // What is due besides batches.
-  void sync_and_look();
-  // Until there is something to look at.
+  // Does the sync, the poll and the sync of the durable mark that are due.
+  void sync_and_poll();
+  // Returns how long the committer may wait for a batch before sync_and_poll() is due.
   Nanos wait_max() const;
   void commit(Batch& batch);
-  void make_cut(const std::string& dir);
+  void create_checkpoint(const std::string& dir);
   void sync();
   void note_sync(Nanos took);
   void publish(Batch& batch, Nanos took);
-  void look_around();
+  void poll_disk_state();
   void sync_durable_mark();
   void refresh_stats(Nanos now);
 
   Store& store_;
   const std::function<void()> wake_;
   LogQueue queue_;
-  std::atomic<uint64_t> progress_ = 0;  // Odd while it works.
+  std::atomic<uint64_t> progress_ = 0;  // Odd while a thread works.
 
-  // Held by whichever thread writes; taken before mutex_. Guards what follows.
+  // Held by the thread that writes, and locked before mutex_. Guards the members below.
   std::mutex writing_;
   SyncState state_;
   QuickSyncs quick_syncs_;
@@ -82,8 +82,8 @@ class LocalLog final : public Log {
   DiskWatch watch_;
   Nanos mark_due_ = 0;
 
-  std::mutex mutex_;  // Guards the news on their way to the loop.
-  News news_;
+  std::mutex mutex_;  // Guards update_, which the loop collects.
+  Update update_;
 
   Housekeeper housekeeper_;
   std::thread thread_;

@@ -13,80 +13,88 @@
 
 namespace perennial::store {
 
-// How far a log has come: three indices, each of which says that all batches up to it are there.
-// Nothing else may be concluded from one of them.
+// The progress of a log as three indices. Each is the number of the newest batch that has reached a
+// stage; all batches before it have reached that stage, too. One index says nothing about another
+// beyond the invariant below.
 //
 // Invariant: durable <= applied <= committed.
 struct LogIndices {
-  // No crash that the mode of durability covers loses it, and no other batch can take its place.
+  // No crash that the durability mode covers loses the batch, and no other batch can take its place
+  // in history. In mode `commit` that includes a power cut; in the other modes a crash of the
+  // process only.
   BatchIndex committed = 0;
-  // It is in the database of this process: a body can be read, and is no longer needed in memory.
+  // The rows are in this process's database. Bodies can be read from it, so the batch no longer
+  // needs them in memory.
   BatchIndex applied = 0;
-  // The disk of this machine has it, synced: it is there after a power cut. So the log may be
-  // trimmed up to here, and a batch that is sealed with this as its known_durable lets a start
-  // refuse a disk that has lost something.
+  // The batch is synced to this machine's disk and survives a power cut. The log may therefore be
+  // trimmed up to here. A batch is sealed with this index as its known_durable, by which a start
+  // detects a disk that has lost batches.
   BatchIndex durable = 0;
 
-  // A reply that tells of nothing newer may leave: what it says is committed, and whoever asks next
-  // finds it applied.
-  BatchIndex answerable() const { return std::min(committed, applied); }
+  // The newest batch that is both committed and applied. Replies that depend on batches up to it
+  // may leave: no crash loses what they report, and the next reader sees the rows.
+  BatchIndex reply_index() const { return std::min(committed, applied); }
 };
 
-// What an append has come to when the call returns.
+// The state of an append when the call returns.
 enum class Appended : uint8_t {
-  UnderWay,  // The wake callback says when there is news.
-  Done,      // There is news to collect now, and nobody is woken for it.
+  UnderWay,  // The wake callback says when there is an update.
+  Done,      // An update can be collected now. The wake callback is not called for it.
 };
 
-// What became of a cut.
-struct CutDone {
+// The outcome of a checkpoint's creation.
+struct CheckpointCreated {
   Status status;
-  Nanos took = 0;  // How long no batch could be written.
+  Nanos took = 0;  // How long no batch could be written, in nanoseconds.
 };
 
-// The state of the store behind the log, as the thread that writes to it has last seen it.
-struct StoreNews {
+// The state of the store behind the log, as the thread that writes last saw it.
+struct StoreUpdate {
   StoreFacts facts;
-  bool room = true;     // Whether the disk has room for more jobs.
-  bool behind = false;  // Whether puts should wait for flushes and compactions: debt.h.
+  bool accepts_puts = true;    // Whether the disk has space for more jobs.
+  bool write_stalled = false;  // Whether puts wait for flushes and compactions: write_backlog.h.
 };
 
-// Where the server's batches go, one after the other, so that they are there after a crash. It
-// decides nothing: it takes what it gets, in order, and says how far it has come. The server owns
-// one, and calls it on the thread of its loop; the news comes from another thread: a callback,
-// given at construction, wakes the loop, which then calls collect().
+// The log takes the server's batches one after the other and makes them survive a crash. It makes
+// no decisions about them: it takes them in order and reports its progress. The server owns one log
+// and calls it on the thread of its loop. Results come from another thread: a callback, given at
+// construction, wakes the loop, which then calls collect().
 //
-// In the local log the three indices move together, as the mode of durability has it. One that
-// commits elsewhere, on a majority of other machines, moves them one after the other: it applies
-// what is committed to RocksDB without a sync, and syncs that later.
+// A commit has three stages in this order: the log commits the batch, the database applies it, and
+// a sync makes it durable here. In the local log one write does the first two, and the durability
+// mode determines the sync. A log that commits on a majority of other machines moves the indices
+// one after the other: it applies a committed batch to RocksDB without a sync, and syncs later.
+// That is why there are three indices rather than one.
 //
-// What an implementation owes:
-// - Batches are committed in the order of append(), each whole or not at all, and applied in that
-//   order, each once. One append is under way at a time: whoever fills batches meanwhile gets the
-//   group commit.
-// - Only what is committed is applied. The two may be one step, or apply may follow later, also
-//   while the next append is under way.
-// - An append whose outcome is not known yet is still under way: nothing is said of it, and the
-//   same bytes are tried again until it is committed. A batch is never given up and never formed
-//   anew.
-// - A batch, with the bodies that it points to, is in use until collect() returns it, which is when
-//   it is applied.
-// - A cut has its place between two appends: the copy holds every batch appended before it and none
-//   behind it. All that it holds is durable before it is done.
-// - Once it can no longer commit (the store has failed, or another process may append instead) it
-//   ends the process, or says nothing any more and is never idle again. It never reports a failed
-//   append, since nothing could be taken back.
-// - The callback is called whenever collect() has news of a batch, a cut, or of room and debt of
-//   the store. `durable` and the figures of the store may move without it.
+// The obligations of an implementation:
+// - Batches are committed in the order of append(), each as a whole or not at all, and are applied
+//   in that order, each once. One append is under way at a time. The loop fills the next batch
+//   meanwhile, which is the group commit.
+// - Only a committed batch is applied. Both may be one step, or the log may apply the batch later,
+//   also while the next append is under way.
+// - An append whose outcome is not known is still under way. The log reports nothing about it, and
+//   tries the same bytes again until they are committed. The log never gives up a batch and never
+//   encodes it anew.
+// - The log uses a batch and the bodies that it points to until collect() returns the batch, which
+//   is after the batch is applied.
+// - A checkpoint has its place between two appends. It holds every batch that was appended before
+//   it and none after it. All that it holds is durable before its creation is reported.
+// - A log that can no longer commit ends the process, or reports nothing more and is never idle
+//   again. The reason may be a failed store, or another process that may append instead. The log
+//   never reports a failed append, because the engine cannot undo transitions.
+// - The callback is called whenever collect() has a new batch, a checkpoint, or a changed state of
+//   the disk. `durable` and the store's figures may change without a call.
 class Log {
  public:
-  // All that is new since the last collect(), and the state now.
-  struct News {
+  // What is new since the last collect(), and the current state.
+  struct Update {
     LogIndices indices;
-    Nanos took = 0;  // How long the last batch took, its sync included; 0: it waited for none.
-    std::vector<Batch> batches;  // Those applied since. Their bodies need to stay no longer.
-    std::optional<CutDone> cut;
-    StoreNews store;
+    // How long the last batch took with its sync, in nanoseconds. 0: there was no sync.
+    Nanos took = 0;
+    // The batches applied since the last collect(). Their bodies may be freed.
+    std::vector<Batch> batches;
+    std::optional<CheckpointCreated> checkpoint;
+    StoreUpdate store;
   };
 
   Log() = default;
@@ -94,23 +102,24 @@ class Log {
   Log& operator=(const Log&) = delete;
   virtual ~Log() = default;
 
-  // Whether it takes a batch: neither a batch nor a cut is under way.
+  // Returns whether the log accepts a batch: neither a batch nor a checkpoint is under way.
   virtual bool idle() const = 0;
   // Takes a sealed batch. REQUIRES: idle().
   virtual Appended append(Batch&& batch) = 0;
-  // Cuts a checkpoint into this directory, which is not there yet: checkpoint.h. It may be given
-  // while a batch is under way, behind which it has its place then. Its failure is in News, and
-  // harms nothing. REQUIRES: the last one was collected.
-  virtual void cut(std::string dir) = 0;
-  virtual News collect() = 0;
+  // Creates a checkpoint in the directory `dir`, which must not exist: checkpoint.h. The call is
+  // allowed while a batch is under way; the checkpoint then follows that batch. A failure is
+  // reported in Update and does not end the server. REQUIRES: the result of the last checkpoint was
+  // collected.
+  virtual void checkpoint(std::string dir) = 0;
+  virtual Update collect() = 0;
 
-  // For a watchdog, from any thread: whether there is work that has not ended, and a number that
-  // changes whenever some begins or ends.
+  // For a watchdog, on any thread: whether work is under way, and a number that changes whenever
+  // work begins or ends.
   virtual bool busy() const = 0;
   virtual uint64_t progress() const = 0;
 
-  // Commits and applies what was appended, makes everything durable, and ends its threads. Only
-  // collect() may be called afterwards.
+  // Commits and applies what was appended, makes all batches durable, and ends the log's threads.
+  // Only collect() may be called afterwards.
   virtual void stop() = 0;
 };
 

@@ -25,9 +25,9 @@ void LogQueue::stop() {
   changed_.notify_one();
 }
 
-std::optional<LogQueue::Item> LogQueue::take(Nanos at_most) {
+std::optional<LogQueue::Item> LogQueue::take(Nanos timeout) {
   std::unique_lock lock(mutex_);
-  changed_.wait_for(lock, std::chrono::nanoseconds(at_most),
+  changed_.wait_for(lock, std::chrono::nanoseconds(timeout),
                     [this] { return !items_.empty() || stopped_; });
   std::optional<Item> item;
   if (items_.empty()) return item;

@@ -14,36 +14,39 @@
 
 namespace perennial::store {
 
-// What the loop has given to the thread that writes: batches, and the cuts that lie between them,
-// in the order in which they came. One thread pushes, another takes; it decides nothing.
+// The queue between the loop and the committer: batches, and the checkpoints between them, in
+// order. One thread pushes and another takes.
 class LogQueue {
  public:
-  // A checkpoint to be cut into this directory.
-  struct Cut {
+  // A request to create a checkpoint in this directory.
+  struct CheckpointItem {
     std::string dir;
   };
-  using Item = std::variant<Batch, Cut>;
+  using Item = std::variant<Batch, CheckpointItem>;
 
-  // From any thread: whether nothing waits and nothing that was taken is at work.
+  // Returns whether no item waits and no item that was taken is in work. May be called on any
+  // thread.
   bool idle() const { return count_.load(std::memory_order_acquire) == 0; }
 
   // REQUIRES: stop() was not called.
   void push(Item&& item);
-  // From here on take() does not wait.
+  // Makes take() return without waiting from now on.
   void stop();
 
-  // The oldest, when there is one. None: for so long there was nothing, or it has been stopped.
-  std::optional<Item> take(Nanos at_most);
-  // The item that was taken last is done. An item for which this is never said keeps it busy.
+  // Takes the oldest item, and waits for one for at most `timeout`. None: there was no item in that
+  // time, or the queue was stopped and is empty.
+  std::optional<Item> take(Nanos timeout);
+  // Marks the item that was taken last as done. Without this call the queue stays busy.
   void done() { count_.fetch_sub(1, std::memory_order_release); }
-  // Makes it busy for ever.
+  // Makes the queue busy for ever.
   void block() { count_.fetch_add(1, std::memory_order_release); }
-  // Whether it was stopped and everything has been taken.
+  // Returns whether the queue was stopped and all items were taken.
   bool ended() const;
 
  private:
+  // Items that wait or are in work. Apart from items_, so that idle() takes no lock.
   std::atomic<size_t> count_ = 0;
-  mutable std::mutex mutex_;  // Guards what follows.
+  mutable std::mutex mutex_;  // Guards the members below.
   std::condition_variable changed_;
   std::deque<Item> items_;
   bool stopped_ = false;

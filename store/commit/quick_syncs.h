@@ -4,8 +4,8 @@
 
 namespace perennial::store {
 
-// Whether a loop may wait for a sync itself: so it may once so many syncs in a row took no longer
-// than this, and until one takes longer.
+// Decides whether the loop may wait for a sync itself. It may after `in_a_row_min` syncs in a row
+// that took at most `quick`, and until a sync takes longer.
 class QuickSyncs {
  public:
   static constexpr Nanos quick = nanos_per_ms;

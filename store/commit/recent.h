@@ -7,7 +7,7 @@
 
 namespace perennial::store {
 
-// The last few hundred values of something that is measured at every batch.
+// The last 512 values of a measurement that is made with each batch.
 class Recent {
  public:
   void add(uint64_t value) { values_[added_++ % values_.size()] = value; }

@@ -8,35 +8,35 @@
 
 namespace perennial::store {
 
-// How far the local log has been written and synced, and when the next sync is due. Pure: it is
-// told the time, and syncs nothing itself.
+// Records how far the local log is written and synced, and computes when the next sync is due. It
+// is pure: the caller passes the time and does the syncs.
 class SyncState {
  public:
-  // `last`: everything up to here is synced.
+  // `last`: the index up to which everything is synced.
   SyncState(const Options& options, BatchIndex last)
       : durability_(options.durability),
         interval_(options.sync_interval_ms * nanos_per_ms),
         written_(last),
         synced_(last) {}
 
-  // Whether this batch is synced before anybody is answered.
+  // Returns whether this batch must be synced before its replies leave.
   bool must_sync(const Batch& batch) const {
     return batch.must_sync() || durability_ == Durability::Commit;
   }
-  // Whether every answer waits for a sync.
+  // Returns whether every reply waits for a sync.
   bool always_syncs() const { return durability_ == Durability::Commit; }
 
   void on_written(BatchIndex index, Nanos now) {
     if (written_ == synced_) due_ = now + interval_;
     written_ = std::max(written_, index);
   }
-  // A sync that was begun when all of this was written has ended.
+  // Called when a sync has ended that began after the last on_written().
   void on_synced() { synced_ = written_; }
 
   bool is_synced() const { return written_ == synced_; }
-  // Whether the interval is over, in the mode that has one.
+  // Returns whether the interval is over, in the mode that has one.
   bool is_due(Nanos now) const { return has_due() && now >= due_; }
-  // How long until it is, and `at_most` if nothing is to be synced.
+  // Returns the time until the next sync is due, at most `at_most`; `at_most` if no sync is due.
   Nanos left(Nanos now, Nanos at_most) const {
     return has_due() ? std::clamp<Nanos>(due_ - now, 0, at_most) : at_most;
   }
@@ -52,7 +52,7 @@ class SyncState {
   const Nanos interval_;
   BatchIndex written_;
   BatchIndex synced_;
-  Nanos due_ = 0;  // While written_ is ahead of synced_.
+  Nanos due_ = 0;  // Valid while written_ is ahead of synced_.
 };
 
 }  // namespace perennial::store

@@ -20,7 +20,8 @@ bool is_binlog(const std::string& name) {
   return name.starts_with("binlog.");
 }
 
-// db.new is ours, too: a start removes it. lost+found is what a file system of its own comes with.
+// db.new belongs to us, too: a start removes it. lost+found is in the root of a file system, where
+// a data directory may be mounted.
 bool is_ours(const std::string& name) {
   return name == "lock" || name == "db" || name == "db.new" || name == "ballast" ||
          name == "checkpoints" || name == "durable" || name == "durable.new" ||
@@ -38,11 +39,11 @@ Status not_ours(const std::string& path, const std::string& name) {
           fmt::format("{} is not a data directory of perennial: it holds {}", path, name)};
 }
 
-// A checkpoint may be read, but serving from it would change it.
+// Readers accept a checkpoint. A server refuses one, because it would change the checkpoint.
 enum class Use : uint8_t { Serve, Read };
 
-// Refuses a directory with anything in it that is not ours. beanstalkd's binlog is named first,
-// because there is a way on from it.
+// Refuses a directory that holds a foreign file. The message names beanstalkd's binlog before other
+// files, because there is a command that imports it.
 Status classify(const std::string& path, Use use) {
   std::error_code error;
   std::string foreign;
@@ -101,7 +102,7 @@ Result<DataDir> DataDir::open(const std::string& raw_path) {
   if (raw_path.empty()) return Status(StatusCode::InvalidArgument, "no data directory given");
   const std::string path = without_trailing_slashes(raw_path);
   if (Status made = make_dir(path); !made.ok()) return made;
-  // Before the lock file is made: what is not ours must not be touched.
+  // This comes before the lock file is made, so that a foreign directory is not changed.
   if (Status ours = classify(path, Use::Serve); !ours.ok()) return ours;
   Result<int> lock_file = take_lock(path);
   if (!lock_file.ok()) return lock_file.take_status();
@@ -112,7 +113,7 @@ DataDir::DataDir(DataDir&& other) noexcept
     : path_(std::move(other.path_)), lock_file_(std::exchange(other.lock_file_, -1)) {}
 
 DataDir::~DataDir() {
-  if (lock_file_ >= 0) ::close(lock_file_);  // Which gives the lock back.
+  if (lock_file_ >= 0) ::close(lock_file_);  // Closing the file releases the lock.
 }
 
 bool DataDir::has_db() const {
@@ -143,7 +144,7 @@ Status DataDir::make_ballast(uint64_t bytes) const {
   const std::string name = ballast_path();
   const int file = ::open(name.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
   if (file < 0) return from_errno(errno, "make " + name);
-  // The blocks themselves, not a hole.
+  // This allocates blocks; a sparse file would reserve no space.
   const int error = ::posix_fallocate(file, 0, static_cast<off_t>(bytes));
   ::close(file);
   if (error == 0) return sync_dir(path_);
@@ -151,7 +152,7 @@ Status DataDir::make_ballast(uint64_t bytes) const {
   return from_errno(error, "make " + name);
 }
 
-// Synced, because some file systems give the room only then.
+// The directory is synced, because some file systems free the space only then.
 Status DataDir::remove_ballast() const {
   const std::string name = ballast_path();
   if (::unlink(name.c_str()) != 0 && errno != ENOENT) return from_errno(errno, "remove " + name);

@@ -8,32 +8,32 @@
 
 namespace perennial::store {
 
-// The directory that holds everything: makes it, locks it, and refuses what is not ours. It holds
-// `lock`, `db/`, `durable`, `ballast` and `checkpoints/`; store/README.md. Knows nothing of what is
-// in db/. Movable; the lock is held for as long as the object lives.
+// The data directory. This class makes and locks it, and refuses a directory with foreign files.
+// The directory holds `lock`, `db/`, `durable`, `ballast` and `checkpoints/`; store/README.md. This
+// class does not look into db/. Movable; the object holds the lock until it is destroyed.
 class DataDir {
  public:
-  // Makes the directory if there is none, and takes its lock. Fails with Locked, with Io where
-  // permission is missing, and with Corruption where the directory is somebody else's.
+  // Makes the directory if there is none, and takes its lock. Locked: another process has it. Io:
+  // permission is missing, or the disk failed. Corruption: the directory is not a data directory.
   static Result<DataDir> open(const std::string& path);
 
   DataDir(DataDir&& other) noexcept;
   DataDir& operator=(DataDir&&) = delete;
   ~DataDir();
 
-  // Whether there is a database yet. Without one it is made at new_db_path(), and then published
-  // under its own name, so that a crash leaves none rather than half of one.
+  // Returns whether there is a database. A new database is made at new_db_path() and then renamed,
+  // so that a crash never leaves a partial database at db_path().
   bool has_db() const;
   const std::string& path() const { return path_; }
   std::string db_path() const { return path_ + "/db"; }
   std::string new_db_path() const { return path_ + "/db.new"; }
-  // Makes an empty directory at new_db_path(), whatever a crash left there.
+  // Makes an empty directory at new_db_path(), and removes what a crash left there.
   Status begin_new_db();
   Status publish_new_db();
 
-  // The ballast: a file that holds nothing but room. How much, or 0 without one.
+  // The size of the ballast file in bytes, or 0 if there is none.
   uint64_t ballast_bytes() const;
-  // Makes it anew. A failure leaves none.
+  // Makes the ballast anew. A failure leaves no ballast.
   Status make_ballast(uint64_t bytes) const;
   Status remove_ballast() const;
 
@@ -45,11 +45,11 @@ class DataDir {
   int lock_file_;
 };
 
-// Keeps servers out of a directory that is only read, and lets other readers in. Makes nothing: a
-// checkpoint has no lock file and needs none. Movable.
+// A shared lock on a directory that is only read: it excludes servers and admits other readers. It
+// creates no file. A checkpoint has no lock file and needs none. Movable.
 class ReadLock {
  public:
-  // NotFound: there is no such directory. Corruption: it holds no database of ours. Locked: a
+  // NotFound: there is no such directory. Corruption: it holds no database of Perennial. Locked: a
   // server has it open.
   static Result<ReadLock> take(const std::string& path);
   ReadLock(ReadLock&& other) noexcept : file_(std::exchange(other.file_, -1)) {}
@@ -59,13 +59,14 @@ class ReadLock {
  private:
   explicit ReadLock(int file) : file_(file) {}
 
-  int file_;  // -1: there is nothing to lock.
+  int file_;  // -1: there is no lock file.
 };
 
-// Makes the entries of a directory durable: what was created, renamed and deleted in it.
+// Syncs a directory, so that the files created, renamed and deleted in it are durable.
 Status sync_dir(const std::string& path);
 
-// A failed call of the operating system: NoSpace for a full disk or quota, otherwise Io.
+// Converts an error of the operating system: NoSpace for a full disk or quota, otherwise Io.
+// `doing` says what failed.
 Status from_errno(int error, const std::string& doing);
 
 }  // namespace perennial::store

@@ -12,15 +12,15 @@ bool is_table(std::string_view name) {
 
 Status copy_database(const FileTree& tree, const std::string& from, const std::string& to,
                      bool copy_tables,
-                     const std::function<bool(const std::string& table)>& is_rubbish) {
+                     const std::function<bool(const std::string& table)>& is_orphan) {
   const Result<std::vector<std::string>> names = tree.list(from);
   if (!names.ok()) return names.status();
   for (const std::string& name : *names) {
-    if (name == identity_file || (is_rubbish && is_table(name) && is_rubbish(name))) continue;
+    if (name == identity_file || (is_orphan && is_table(name) && is_orphan(name))) continue;
     const std::string source = from + "/" + name;
     const std::string target = to + "/" + name;
-    // A link may be refused for many reasons, another file system or another owner among them; what
-    // stands in the way of the copy, too, is what matters.
+    // A link may fail for many reasons, such as another file system or another owner. Its error is
+    // ignored, because only an error of the copy that follows matters.
     if (!copy_tables && is_table(name) && tree.link(source, target).ok()) continue;
     if (Status copied = tree.copy(source, target); !copied.ok()) return copied;
   }

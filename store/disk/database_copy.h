@@ -7,18 +7,19 @@
 #include "engine/types/status.h"
 #include "store/disk/file_tree.h"
 
-// A copy of a database that nobody has open. Included by store's own files only.
+// Copies a database that no process has open. Only files of store/ include this header.
 namespace perennial::store {
 
-// Whether a file of RocksDB's is a table, which is never changed once it is written.
+// Returns whether a file of RocksDB is a table. RocksDB never changes a table after it is written.
 bool is_table(std::string_view name);
 
-// Makes `to`, an empty directory, a copy of the database in `from`: tables are hard links where
-// that is possible and wanted; everything else is copied, because RocksDB appends to it or cuts it.
-// Without the tables that `is_rubbish` knows, which a crash has left, and without the identity,
-// because the copy is another database. Durable afterwards, `to`'s own name aside.
+// Copies the database in `from` into the empty directory `to`. Tables become hard links where that
+// is possible, unless `copy_tables` is set. Other files are copied, because RocksDB appends to them
+// or truncates them. Tables for which `is_orphan` returns true are left out: a crash left them, and
+// no MANIFEST names them. The identity is left out, because the copy is another database. The copy
+// is durable on return, except for the name `to` itself.
 Status copy_database(const FileTree& tree, const std::string& from, const std::string& to,
                      bool copy_tables,
-                     const std::function<bool(const std::string& table)>& is_rubbish = {});
+                     const std::function<bool(const std::string& table)>& is_orphan = {});
 
 }  // namespace perennial::store

@@ -13,7 +13,7 @@ namespace {
 using rocksdb::IOStatus;
 using rocksdb::Slice;
 
-// Each slot has a block of the disk to itself, so that no write touches both.
+// Each slot has its own block of the disk, so that no write touches both.
 constexpr uint64_t slot_bytes = 4096;
 constexpr uint64_t slot_count = 2;
 
@@ -23,6 +23,7 @@ std::string mark_path(const std::string& data_dir) {
 
 }  // namespace
 
+// Writes a new file and renames it. Writing both slots in place instead could tear both.
 Result<std::unique_ptr<DurableMarkFile>> DurableMarkFile::create(rocksdb::Env* env,
                                                                  const std::string& data_dir,
                                                                  const DurableMark& mark) {

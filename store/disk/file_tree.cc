@@ -140,6 +140,8 @@ Status FileTree::sync_dir(const std::string& path) const {
   return outcome(status, "sync directory", path);
 }
 
+// After a failed sync it is unknown which name a power cut would leave. The file is renamed back,
+// so that the caller finds it under its old name and can remove it.
 Status FileTree::publish(const std::string& from, const std::string& to) const {
   if (Status renamed = rename(from, to); !renamed.ok()) return renamed;
   Status synced = sync_dir(parent_of(to));
@@ -148,7 +150,7 @@ Status FileTree::publish(const std::string& from, const std::string& to) const {
 }
 
 Status FileTree::remove(const std::string& path) const {
-  // A link is removed, and not what it points to.
+  // For a symbolic link, the link is removed and its target stays.
   std::error_code gone;
   if (std::filesystem::is_symlink(path, gone)) {
     return outcome(fs_.DeleteFile(path, {}, nullptr), "remove", path);

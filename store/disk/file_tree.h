@@ -14,34 +14,35 @@ class Env;
 class FileSystem;
 }  // namespace rocksdb
 
-// Files and directories as a copy of a database needs them: written whole and synced, linked,
-// hashed, removed. On the file system that RocksDB runs on, so that tests can make it fail.
+// Operations on files and directories that copies of a database need: write and sync, link, hash,
+// remove. They run on the file system that RocksDB uses, so that tests can inject faults.
 namespace perennial::store {
 
 class FileTree {
  public:
-  // Said by whoever waits for long work: true when nobody wants it any more.
+  // Returns true when the caller of long work wants it to stop.
   using Cancelled = std::function<bool()>;
-  // Told how many more bytes have been read.
+  // Gets the number of bytes that were read since its last call.
   using Progress = std::function<void(uint64_t)>;
 
-  // The machine's if null. It must outlive this.
+  // `env`: the environment whose file system is used, the machine's if null. It must outlive this.
   explicit FileTree(rocksdb::Env* env);
 
   Result<bool> exists(const std::string& path) const;
-  // What is in a directory, sorted.
+  // Returns the names in a directory, sorted, without "." and "..".
   Result<std::vector<std::string>> list(const std::string& dir) const;
   Result<uint64_t> size_of(const std::string& path) const;
-  // Fails if it is there. Its name is durable once its parent is synced.
+  // Fails if `path` exists. The name is durable once the parent directory is synced.
   Status make_dir(const std::string& path) const;
 
-  // The whole file, which is small.
+  // Returns the content of a small file.
   Result<std::string> read(const std::string& path) const;
-  // In hexadecimal; hash.h.
+  // Returns the hash of a file in hexadecimal: hash.h. Io if `cancelled` returned true.
   Result<std::string> hash(const std::string& path, const Cancelled& cancelled = {},
                            const Progress& progress = {}) const;
 
-  // Each makes a file and its content durable; not its name. A copy ends after `bytes_max` bytes.
+  // Each of these makes the content of a file durable, but not its name. A copy ends after
+  // `bytes_max` bytes.
   Status write(const std::string& path, std::string_view bytes) const;
   Status copy(const std::string& from, const std::string& to,
               uint64_t bytes_max = std::numeric_limits<uint64_t>::max()) const;
@@ -50,20 +51,21 @@ class FileTree {
   Status link(const std::string& from, const std::string& to) const;
   Status rename(const std::string& from, const std::string& to) const;
   Status sync_dir(const std::string& path) const;
-  // Renames, durably. After a failure it has its old name, unless the disk refuses that, too.
+  // Renames and syncs the parent of `to`. After a failure the file has its old name, unless the
+  // rename back fails, too.
   Status publish(const std::string& from, const std::string& to) const;
-  // With all that is in it. What is not there is gone already.
+  // Removes a file, or a directory with its content. Succeeds if `path` does not exist.
   Status remove(const std::string& path) const;
 
  private:
-  // Calls with one piece after the other.
+  // Calls `take` with the pieces of a file, in order.
   Status read_pieces(const std::string& path, const Cancelled& cancelled,
                      const std::function<Status(std::string_view)>& take) const;
 
   rocksdb::FileSystem& fs_;
 };
 
-// The directory that holds `path`, "." if it says none.
+// Returns the directory that holds `path`, or "." if `path` is a bare name.
 std::string parent_of(const std::string& path);
 
 }  // namespace perennial::store

@@ -8,9 +8,9 @@ struct XXH3_state_s;
 
 namespace perennial::store {
 
-// XXH3 of 128 bits over bytes that come piece by piece, for whole files and streams. How they are
-// cut into pieces does not matter. It finds accidents, and is no defence against malice. Movable;
-// what was moved from can only be destroyed or assigned to.
+// XXH3 of 128 bits over bytes that are added in pieces, for files and streams. The sizes of the
+// pieces do not change the hash. The hash detects accidental damage, and does not protect against
+// an attacker. Movable; a moved-from object can only be destroyed or assigned to.
 class Hasher {
  public:
   Hasher();
@@ -19,7 +19,8 @@ class Hasher {
   ~Hasher();
 
   void add(std::string_view bytes);
-  // Of all bytes so far: 32 hexadecimal digits, the same that xxh128sum prints. More may follow.
+  // Returns the hash of all bytes so far: 32 hexadecimal digits, as xxh128sum prints them. More
+  // bytes may be added afterwards.
   std::string hex() const;
 
  private:

@@ -8,7 +8,7 @@
 
 #include "store/format/format.h"
 
-// How format.cc and format_meta.cc put numbers into bytes and take them out again.
+// Functions that write numbers into bytes and read them back, for the files that encode and decode.
 namespace perennial::store {
 
 static_assert(std::endian::native == std::endian::little,
@@ -46,8 +46,9 @@ inline bool all_zero(std::string_view bytes) {
   return bytes.find_first_not_of('\0') == std::string_view::npos;
 }
 
-// What is wrong with the shape of a value, or nothing. It has `bytes` bytes; those between the
-// format byte and `header_bytes` are unused.
+// Returns what is wrong with the shape of a value, or nothing. A valid value has `bytes` bytes and
+// starts with the format byte. The bytes between that and `header_bytes` are unused and must be
+// zero.
 inline std::string_view shape_problem(std::string_view value, size_t bytes, size_t header_bytes) {
   if (value.size() != bytes || value.empty()) return "wrong length";
   if (static_cast<uint8_t>(value[0]) != row_format) return "unknown row format";

@@ -5,27 +5,44 @@
 
 #include "engine/types/check.h"
 #include "store/format/bytes.h"
+#include "store/format/fields.h"
 
 namespace perennial::store {
 namespace {
 
-// Where each field of a job's row lies. store/README.md draws it.
+// The offset of each field in a job's row. README.md draws the row.
 namespace job_at {
 constexpr size_t tube = 4, priority = 8, delay = 12, ttr = 16, body_bytes = 20, created = 24,
                  order = 32, reserves = 40, timeouts = 44, releases = 48, buries = 52, kicks = 56,
                  unused = 60, end = 64;
 }  // namespace job_at
 
+// A row without fields is valid only with the one format byte, and a row with fields only with the
+// other.
+std::string_view row_shape_problem(std::string_view value) {
+  const bool has_fields =
+      !value.empty() && static_cast<uint8_t>(value[0]) == row_format_with_fields;
+  if (has_fields ? value.size() <= job_at::end : value.size() != job_at::end) return "wrong length";
+  if (!has_fields && static_cast<uint8_t>(value[0]) != row_format) return "unknown row format";
+  const bool is_zero = all_zero(value.substr(1, job_at::tube - 1)) &&
+                       all_zero(value.substr(job_at::unused, job_at::end - job_at::unused));
+  return is_zero ? "" : "unused bytes are not zero";
+}
+
+bool has_ttr(const JobRow& row) {
+  return row.ttr_s != 0 || (row.fields && row.fields->ttr_rest_ns != 0);
+}
+
 }  // namespace
 
 std::string_view problem(const JobRow& row) {
   const bool ordered = row.state == JobState::Delayed || row.state == JobState::Buried;
   if (row.id == 0) return "job id is 0";
-  if (row.ttr_s == 0) return "ttr is 0";
+  if (!has_ttr(row)) return "ttr is 0";
   if (row.created < 0) return "created before the epoch";
   if (!ordered && row.order != 0) return "order without being delayed or buried";
   if (row.state == JobState::Delayed && row.order > INT64_MAX) return "deadline out of range";
-  return {};
+  return row.fields ? problem(*row.fields) : "";
 }
 
 Family family_of(JobState state) {
@@ -63,12 +80,12 @@ Result<JobId> decode_job_key(Family family, std::string_view key) {
   return get_big_endian<JobId>(key);
 }
 
-Bytes<64> encode(const JobRow& row) {
-  static_assert(job_at::end == 64);
+JobRowBytes encode(const JobRow& row) {
+  static_assert(job_at::end == sizeof(JobRowBytes::fixed));
   CHECK(problem(row).empty());
-  Bytes<64> value = {};
-  char* const at = value.data();
-  put(at, row_format);
+  JobRowBytes value;
+  char* const at = value.fixed.data();
+  put(at, row.fields ? row_format_with_fields : row_format);
   put(at + job_at::tube, row.tube);
   put(at + job_at::priority, row.priority);
   put(at + job_at::delay, row.delay_s);
@@ -81,6 +98,10 @@ Bytes<64> encode(const JobRow& row) {
   put(at + job_at::releases, row.releases);
   put(at + job_at::buries, row.buries);
   put(at + job_at::kicks, row.kicks);
+  if (!row.fields) return value;
+  value.with_fields.reserve(job_at::end + fields_bytes(*row.fields));
+  value.with_fields = view(value.fixed);
+  add_fields(*row.fields, value.with_fields);
   return value;
 }
 
@@ -88,25 +109,27 @@ Result<JobRow> decode_job(JobState state, std::string_view key, std::string_view
   const Family family = family_of(state);
   Result<JobId> id = decode_job_key(family, key);
   if (!id.ok()) return id.take_status();
-  std::string_view wrong = shape_problem(value, job_at::end, job_at::tube);
+  std::string_view wrong = row_shape_problem(value);
   if (!wrong.empty()) return damaged(family, key, wrong);
-  if (!all_zero(value.substr(job_at::unused))) {
-    return damaged(family, key, "unused bytes are not zero");
+  JobRow row = {.id = *id,
+                .state = state,
+                .tube = get<TubeId>(value, job_at::tube),
+                .priority = get<uint32_t>(value, job_at::priority),
+                .delay_s = get<uint32_t>(value, job_at::delay),
+                .ttr_s = get<uint32_t>(value, job_at::ttr),
+                .created = get<Nanos>(value, job_at::created),
+                .order = get<uint64_t>(value, job_at::order),
+                .reserves = get<uint32_t>(value, job_at::reserves),
+                .timeouts = get<uint32_t>(value, job_at::timeouts),
+                .releases = get<uint32_t>(value, job_at::releases),
+                .buries = get<uint32_t>(value, job_at::buries),
+                .kicks = get<uint32_t>(value, job_at::kicks),
+                .body_bytes = get<uint32_t>(value, job_at::body_bytes)};
+  const std::string_view fields = value.substr(job_at::end);
+  if (!fields.empty()) {
+    const std::string wrong_fields = decode_fields(fields, row.fields.make());
+    if (!wrong_fields.empty()) return damaged(family, key, wrong_fields);
   }
-  const JobRow row = {.id = *id,
-                      .state = state,
-                      .tube = get<TubeId>(value, job_at::tube),
-                      .priority = get<uint32_t>(value, job_at::priority),
-                      .delay_s = get<uint32_t>(value, job_at::delay),
-                      .ttr_s = get<uint32_t>(value, job_at::ttr),
-                      .created = get<Nanos>(value, job_at::created),
-                      .order = get<uint64_t>(value, job_at::order),
-                      .reserves = get<uint32_t>(value, job_at::reserves),
-                      .timeouts = get<uint32_t>(value, job_at::timeouts),
-                      .releases = get<uint32_t>(value, job_at::releases),
-                      .buries = get<uint32_t>(value, job_at::buries),
-                      .kicks = get<uint32_t>(value, job_at::kicks),
-                      .body_bytes = get<uint32_t>(value, job_at::body_bytes)};
   wrong = problem(row);
   if (!wrong.empty()) return damaged(family, key, wrong);
   return row;

@@ -12,38 +12,42 @@
 #include "engine/types/status.h"
 #include "engine/types/transition.h"
 
-// The only home of numbers that reach the disk. Never renumber, never reuse: a retired value stays
-// as a comment. store/README.md draws every key and value; tests/store/format/format_test.cc pins
-// the values.
+// The home of numbers that reach the disk, with fields.h. A number is never changed and never
+// reused; a retired value stays as a comment. README.md draws every key and value, and
+// tests/store/format/format_test.cc pins the values.
 //
 // Keys are big-endian, so that they sort; numbers in values are little-endian. Values start with a
-// format byte, save bodies, which start with their hash. Unused bytes are zero, and are checked.
-// One validator per record serves twice: before writing a failure is a CHECK, after reading it is
-// Corruption that names the family and the key.
+// format byte, except that bodies start with their hash. Unused bytes are zero, and each read
+// checks that. One validator per record serves twice: a failure before a write is a CHECK, and a
+// failure after a read is Corruption that names the family and the key.
 namespace perennial::store {
 
-// Raised by every change that an older program would misread. migrations/ holds the steps.
-inline constexpr uint32_t format_version = 1;
-// The first byte of every value but bodies, whose shape belongs to the format version.
+// Every change that an older program would misread raises this number. migrations/ holds the steps.
+inline constexpr uint32_t format_version = 2;
+// The first byte of every value except bodies. The shape of a body belongs to the format version.
 inline constexpr uint8_t row_format = 1;
+// The first byte of a job's row that has fields behind its fixed part.
+inline constexpr uint8_t row_format_with_fields = 2;
 
-// A column family. These numbers are places in arrays, never on disk: there it is the name.
-enum class Family : uint8_t { Meta, Ready, Reserved, Delayed, Buried, Bodies };
-inline constexpr size_t family_count = 6;
+// A column family. These numbers are positions in arrays and never reach the disk, which holds the
+// names in family_names.
+enum class Family : uint8_t { Meta, Ready, Reserved, Delayed, Buried, Bodies, Keys };
+inline constexpr size_t family_count = 7;
 inline constexpr std::array<std::string_view, family_count> family_names = {
-    "default",  // meta: RocksDB's own first family, which cannot be named.
-    "ready",   "reserved", "delayed", "buried", "bodies"};
-// Which families a database consists of, by its format: the first entry is that of format 1. What
-// is in an entry never changes.
+    "default",  // meta: RocksDB's own first family, whose name is fixed.
+    "ready",   "reserved", "delayed", "buried", "bodies", "keys"};
+// The families of a database by its format. The first entry belongs to format 1. The content of an
+// entry never changes.
 using FamilyNames = std::span<const std::string_view>;
 inline constexpr std::array<FamilyNames, format_version> format_families = {
-    FamilyNames(family_names)};
+    FamilyNames(family_names).first(6), FamilyNames(family_names)};
 inline constexpr std::array<JobState, 4> job_states = {JobState::Ready, JobState::Reserved,
                                                        JobState::Delayed, JobState::Buried};
-// Those with a row for each job.
+// The families that hold a row or a body for each job.
 inline constexpr std::array<Family, 5> job_families = {
     Family::Ready, Family::Reserved, Family::Delayed, Family::Buried, Family::Bodies};
-// `families` begins with those of format 1; a format behind its end has those of the last.
+// Returns the families of `format`. `families` begins with format 1; a format past its end has the
+// families of the last entry.
 constexpr FamilyNames families_of(uint32_t format, std::span<const FamilyNames> families) {
   const size_t place = format == 0 ? 0 : format - 1;
   return families[place < families.size() ? place : families.size() - 1];
@@ -52,21 +56,25 @@ Family family_of(JobState state);
 constexpr size_t place_of(Family family) {
   return static_cast<size_t>(family);
 }
-// The name as people know it: "meta", "ready" and so on.
+// Returns the name for messages: "meta", "ready" and so on.
 std::string_view name_of(Family family);
 
 // The first byte of a key in meta.
 enum class MetaTag : char {
   Commit = 'c',
   FormatVersion = 'f',
-  Migration = 'm',  // Only while the format is changed.
+  Migration = 'm',  // Only while a migration is under way.
   NextId = 'n',
-  Pause = 'p',  // And the tube's number.
-  Tube = 't',   // And the tube's number.
+  Pause = 'p',     // And the tube's number.
+  Settings = 's',  // And the tube's name.
+  Tube = 't',      // And the tube's number.
 };
 
-// A batch as bytes: batch/batch_codec.h. Its first byte, what a job's row is in, and a meta effect.
+// Numbers in a batch as bytes, batch/batch_codec.h: its first byte, the state of a job's row, and
+// the kinds of the effects on meta and on keys. A batch that needs nothing of format 2 has
+// format 1.
 inline constexpr uint8_t batch_format = 1;
+inline constexpr uint8_t batch_format_with_fields = 2;
 enum class BatchState : uint8_t { None = 0, Ready = 1, Reserved = 2, Delayed = 3, Buried = 4 };
 enum class BatchMeta : uint8_t {
   TubeStored = 1,
@@ -74,9 +82,12 @@ enum class BatchMeta : uint8_t {
   TubePaused = 3,
   PauseEnded = 4,
   NextIdRaised = 5,
+  SettingsStored = 6,
+  SettingsRemoved = 7,
 };
+enum class BatchKey : uint8_t { Stored = 1, Freed = 2 };
 
-// How far a migration has come: to which format, and what its step keeps for itself.
+// The progress of a migration: the format that it leads to, and what its step keeps for itself.
 struct MigrationRow {
   uint32_t to = 0;
   std::string progress;
@@ -84,9 +95,9 @@ struct MigrationRow {
   bool operator==(const MigrationRow&) const = default;
 };
 
-// Which batch was the last, and what was known of history when it was built.
+// Identifies the last batch, and says what was known of history when that batch was sealed.
 struct CommitRow {
-  uint64_t epoch = 0;  // One more at each open; otherwise the batch's.
+  uint64_t epoch = 0;  // The epoch of the batch. Each open raises it by one.
   BatchIndex index = 0;
   BatchIndex known_durable = 0;
   Nanos now = 0;
@@ -94,15 +105,16 @@ struct CommitRow {
   bool operator==(const CommitRow&) const = default;
 };
 
-// How far the log was synced, as the file beside the database says: durable_mark.h.
+// How far the log was synced, as recorded in the file `durable`: durable_mark.h.
 struct DurableMark {
   uint64_t epoch = 0;
   BatchIndex index = 0;
-  // The log file that was written last, and its bytes up to here; 0 where that is not known.
+  // The number of the log file that was written last, and its synced bytes. Both are 0 where they
+  // are not known.
   uint64_t log_number = 0;
   uint64_t log_bytes = 0;
-  // No id below this one may be given out: what the database says itself may be too low, because
-  // history was cut. 0: it is not.
+  // No id below this one may be given out. The next id in the database may be too low where a
+  // truncation removed history. 0: the database's own next id is right.
   JobId next_id_min = 0;
 
   bool operator==(const DurableMark&) const = default;
@@ -116,7 +128,16 @@ std::string_view view(const Bytes<bytes>& value) {
   return {value.data(), bytes};
 }
 
-// Keys.
+// A job's row as bytes. Only a row with fields allocates memory.
+struct JobRowBytes {
+  Bytes<64> fixed = {};
+  std::string with_fields = {};  // The whole row, if it has fields.
+};
+inline std::string_view view(const JobRowBytes& row) {
+  return row.with_fields.empty() ? view(row.fixed) : row.with_fields;
+}
+
+// Functions that encode and decode keys.
 Bytes<8> job_key(JobId id);
 Result<JobId> decode_job_key(Family family, std::string_view key);
 Bytes<1> meta_key(MetaTag tag);
@@ -124,10 +145,10 @@ Bytes<5> tube_key(MetaTag tag, TubeId tube);
 Result<TubeId> decode_tube_key(std::string_view key);
 
 // Values of the four state families. REQUIRES: the row is valid.
-Bytes<64> encode(const JobRow& row);
+JobRowBytes encode(const JobRow& row);
 Result<JobRow> decode_job(JobState state, std::string_view key, std::string_view value);
 
-// Values of meta. REQUIRES: likewise.
+// Values of meta. REQUIRES: the record is valid.
 Bytes<8> encode_format_version(uint32_t version);
 Bytes<40> encode(const CommitRow& row);
 Bytes<16> encode_next_id(JobId next_id);
@@ -141,25 +162,40 @@ Result<MigrationRow> decode_migration(std::string_view value);
 Result<TubeStored> decode_tube(std::string_view key, std::string_view value);
 Result<TubePaused> decode_pause(std::string_view key, std::string_view value);
 
-// The validators: what is wrong with a record, or nothing. For whoever makes rows of what others
-// have written.
+// The settings of a tube, in meta. REQUIRES: at least one is set; without any there is no record.
+std::string settings_key(std::string_view tube);
+std::string encode(const SettingsStored& stored);
+Result<SettingsStored> decode_settings(std::string_view key, std::string_view value);
+
+// Keys and values of the family `keys`. REQUIRES: the names are not empty and not too long.
+inline constexpr size_t key_row_bytes = 24;
+std::string key_row_key(std::string_view tube, std::string_view key);
+Bytes<key_row_bytes> encode(const KeyStored& key);
+Result<KeyStored> decode_key(std::string_view key, std::string_view value);
+
+// The validators return what is wrong with a record, or nothing. Programs that make rows from
+// foreign data call them before they encode.
+std::string_view tube_name_problem(std::string_view name);
 std::string_view problem(const JobRow& row);
 std::string_view problem(const CommitRow& row);
 std::string_view problem(const TubeStored& tube);
 std::string_view problem(const TubePaused& pause);
+std::string_view problem(const KeyStored& key);
+std::string_view problem(const KeyFreed& key);
+std::string_view problem(const SettingsStored& stored);
 
-// A body's value is this, and then the bytes as the client sent them.
+// The hash that a body's value starts with. The bytes follow as the client sent them.
 Bytes<8> body_hash(JobId id, std::string_view body);
-// The body in a stored value.
+// Returns the body in a stored value, as a view of `value`. Corruption: the hash does not fit.
 Result<std::string_view> decode_body(JobId id, std::string_view value);
 
-// A slot of the durable mark. `sequence`: one more than that of the slot written before.
+// A slot of the durable mark. `sequence` is one more than that of the slot written before.
 inline constexpr size_t durable_mark_bytes = 64;
 Bytes<durable_mark_bytes> encode(const DurableMark& mark, uint64_t sequence);
-// None: it is torn, or damaged.
+// Returns none if the slot is torn or damaged.
 std::optional<DurableMark> decode_durable_mark(std::string_view slot, uint64_t& sequence);
 
-// "family, key 0011aabb: what is wrong".
+// Corruption with the message "family, key 0011aabb: what is wrong".
 Status damaged(Family family, std::string_view key, std::string_view what);
 
 }  // namespace perennial::store

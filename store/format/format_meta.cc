@@ -24,10 +24,13 @@ std::string_view problem(const CommitRow& row) {
   return {};
 }
 
+std::string_view tube_name_problem(std::string_view name) {
+  if (name.empty()) return "tube without a name";
+  return name.size() > tube_name_bytes_max ? "tube name too long" : "";
+}
+
 std::string_view problem(const TubeStored& tube) {
-  if (tube.name.empty()) return "tube without a name";
-  if (tube.name.size() > tube_name_bytes_max) return "tube name too long";
-  return {};
+  return tube_name_problem(tube.name);
 }
 
 std::string_view problem(const TubePaused& pause) {

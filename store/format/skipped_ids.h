@@ -7,19 +7,19 @@
 #include "engine/types/basic.h"
 #include "engine/types/status.h"
 
-// P3: an id is never used twice. A database whose history was cut, or that was restored from a
-// checkpoint, does not know which ids were given out since, so its next id moves far beyond any
-// that can have been. An id costs nothing, whatever its size.
+// P3: an id is never used twice. A database whose history was truncated, or that was restored from
+// a checkpoint, does not know which ids were given out afterwards. Its next id is therefore raised
+// far beyond any id that can have been given out. An id costs nothing, whatever its size.
 namespace perennial::store {
 
-// More than a queue gives out in a month at 400,000 puts a second.
+// More ids than a queue gives out in a month at 400,000 puts a second.
 inline constexpr uint64_t skipped_ids = uint64_t{1} << 40;
-// Ids stay below 2^53, because JavaScript counts no further: there are 8,191 skips in the life of a
-// database, and 2^40 ids before the first and behind each.
+// Ids stay below 2^53, because JavaScript's numbers are exact only up to there. That allows 8,191
+// skips in the life of a database, and 2^40 ids before the first and after each.
 inline constexpr JobId id_limit = uint64_t{1} << 53;
 
-// A database whose jobs came from elsewhere with ids above the limit goes on above it.
-// InvalidArgument: there is no such id.
+// Returns the next id after a skip of `count` ids. A database that imported jobs with ids above
+// id_limit continues above the limit. InvalidArgument: there are not so many ids left.
 inline Result<JobId> skip_ids(JobId next_id, uint64_t count = skipped_ids) {
   const JobId limit = next_id < id_limit ? id_limit : std::numeric_limits<JobId>::max();
   if (count < limit - next_id) return next_id + count;

@@ -1,5 +1,6 @@
 #include "store/offline/builder.h"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdio>
@@ -26,11 +27,11 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr size_t batch_bytes_max = 4 << 20;
-// Above this a batch's memory is given back after it was written.
+// The memory of a larger batch is freed after the write.
 constexpr size_t kept_bytes_max = 16 << 20;
 
-// The path to rename to: without a link or a slash at its end.
-Result<std::string> settle_path(const std::string& raw_path) {
+// Returns the path to rename to, without a symbolic link or a slash at its end.
+Result<std::string> check_target_path(const std::string& raw_path) {
   if (raw_path.empty()) return Status(StatusCode::InvalidArgument, "no data directory given");
   std::error_code error;
   const fs::path path = fs::is_symlink(raw_path, error) ? fs::canonical(raw_path, error)
@@ -85,12 +86,13 @@ struct Builder::Impl {
   std::map<std::string, TubeId, std::less<>> tubes;
   TubeId next_tube = 1;
   JobId last_id = 0;
+  JobId last_key_job = 0;  // The highest id that a key names.
   bool published = false;
 };
 
 Result<std::unique_ptr<Builder>> Builder::begin(Options options) {
-  ::umask(0077);  // RocksDB makes its files with the process's own mask.
-  Result<std::string> path = settle_path(options.path);
+  ::umask(0077);  // RocksDB creates its files with the process's umask.
+  Result<std::string> path = check_target_path(options.path);
   if (!path.ok()) return path.take_status();
   if (Status free = check_target(*path); !free.ok()) return free;
   Result<DataDir> dir = DataDir::open(*path + ".loading");
@@ -108,7 +110,7 @@ Builder::Builder(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Builder::~Builder() {
   impl_->db.reset();
   if (impl_->published) return;
-  std::error_code error;  // What cannot be removed now is replaced by the next attempt.
+  std::error_code error;  // The next attempt replaces what cannot be removed now.
   fs::remove_all(impl_->dir.path(), error);
 }
 
@@ -133,6 +135,23 @@ Status Builder::add_pause(const TubePaused& pause) {
     return {StatusCode::InvalidArgument, std::string(wrong)};
   }
   impl_->put(Family::Meta, view(tube_key(MetaTag::Pause, pause.tube)), view(encode(pause)));
+  return impl_->write_if_full();
+}
+
+Status Builder::add_settings(const SettingsStored& stored) {
+  if (const auto wrong = problem(stored); !wrong.empty()) {
+    return {StatusCode::InvalidArgument, std::string(wrong)};
+  }
+  impl_->put(Family::Meta, settings_key(stored.tube), encode(stored));
+  return impl_->write_if_full();
+}
+
+Status Builder::add_key(const KeyStored& key) {
+  if (const auto wrong = problem(key); !wrong.empty()) {
+    return {StatusCode::InvalidArgument, std::string(wrong)};
+  }
+  impl_->last_key_job = std::max(impl_->last_key_job, key.job);
+  impl_->put(Family::Keys, key_row_key(key.tube, key.key), view(encode(key)));
   return impl_->write_if_full();
 }
 
@@ -162,13 +181,18 @@ Status Builder::publish(const CommitRow& commit, JobId next_id) {
     return {StatusCode::InvalidArgument,
             fmt::format("next id {} is not above the id of job {}", next_id, impl.last_id)};
   }
+  if (next_id <= impl.last_key_job) {
+    return {StatusCode::InvalidArgument,
+            fmt::format("next id {} is not above the id of job {}, which a key names", next_id,
+                        impl.last_key_job)};
+  }
   impl.put_meta(MetaTag::Commit, view(encode(commit)));
   impl.put_meta(MetaTag::FormatVersion, view(encode_format_version(format_version)));
   impl.put_meta(MetaTag::NextId, view(encode_next_id(next_id)));
   if (Status written = impl.write(false); !written.ok()) return written;
   if (Status flushed = impl.flush(); !flushed.ok()) return flushed;
-  // So that the log is not empty, as after a clean stop: it bears witness against tables that were
-  // lost.
+  // The commit row is written again, so that the log is not empty, as after a clean stop. A start
+  // compares the log with the tables, and so detects lost tables.
   impl.put_meta(MetaTag::Commit, view(encode(commit)));
   if (Status written = impl.write(true); !written.ok()) return written;
   if (Status closed = impl.db->close(); !closed.ok()) return closed;
@@ -181,7 +205,8 @@ Status Builder::publish(const CommitRow& commit, JobId next_id) {
   return sync_dir(fs::path(impl.path).parent_path());
 }
 
-// db.new, because it is not complete; a db is what a crash left just before the last step.
+// Makes the database as db.new, because it is not complete. An existing db/ was left by a crash
+// just before the last rename.
 Status Builder::Impl::create_db() {
   std::error_code error;
   fs::remove_all(dir.db_path(), error);
@@ -197,7 +222,8 @@ Status Builder::Impl::write_if_full() {
   return writes.GetDataSize() < batch_bytes_max ? Status() : write(false);
 }
 
-// Without the log: until the directory is published nothing of it needs to survive a crash.
+// Writes without the log unless `durably` is set, because nothing has to survive a crash before
+// publish().
 Status Builder::Impl::write(bool durably) {
   rocksdb::WriteOptions how;
   how.disableWAL = !durably;

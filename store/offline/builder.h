@@ -12,36 +12,41 @@
 
 namespace perennial::store {
 
-// Makes a data directory of jobs that come from elsewhere: a dump, another server. It grows under
-// the name PATH.loading and takes its own when it is complete and durable, so that a crash leaves
-// nothing under PATH; what a crash left under the other name is replaced. Its memory does not grow
-// with the number of jobs. A Builder that failed is only to be destroyed.
+// Makes a data directory from jobs of another source: a dump, or another server. The directory is
+// made as PATH.loading, and is renamed to PATH when it is complete and durable. So a crash leaves
+// nothing at PATH, and the next Builder replaces what a crash left at PATH.loading. The memory does
+// not grow with the number of jobs. After an error a Builder may only be destroyed.
 class Builder {
  public:
   struct Options {
     std::string path = {};
     Events events = {};
-    // The file system, the machine's if null. It must outlive the builder.
+    // The environment whose file system is used, the machine's if null. It must outlive the
+    // builder.
     rocksdb::Env* env = nullptr;
   };
 
-  // InvalidArgument: there is something at the path, and it is not an empty directory. Locked:
-  // somebody else builds there. NoSpace, Io: it cannot be made.
+  // InvalidArgument: the path exists and is not an empty directory. Locked: another process builds
+  // there. NoSpace, Io: the directory cannot be made.
   static Result<std::unique_ptr<Builder>> begin(Options options);
-  // Unless it was published, all that was written is removed.
+  // Removes all that was written, unless publish() succeeded.
   ~Builder();
 
-  // The number of the tube of that name, by the server's own rule; the same for the same name.
-  // InvalidArgument: no tube can have this name.
+  // Returns the number of the tube with this name, by the server's own rule. The same name always
+  // gives the same number. InvalidArgument: no tube can have this name.
   Result<TubeId> tube(std::string_view name);
   // REQUIRES: the tube's number came from tube().
   Status add_pause(const TubePaused& pause);
-  // REQUIRES: ids ascend, and the tube's number came from tube(). InvalidArgument: the row does not
-  // make sense.
+  // InvalidArgument: the settings or the row are invalid. REQUIRES: no key is added twice.
+  Status add_settings(const SettingsStored& stored);
+  Status add_key(const KeyStored& key);
+  // REQUIRES: ids ascend, and the tube's number came from tube(). InvalidArgument: the row is
+  // invalid.
   Status add_job(const JobRow& row, std::string_view body);
 
-  // Ends it: the directory appears, durable, as a clean stop after that commit would leave it.
-  // InvalidArgument: the commit makes no sense, or a job has an id at or above next_id.
+  // Publishes the directory durably, in the state that a clean stop after that commit would leave.
+  // InvalidArgument: the commit row is invalid, or a job or the job of a key has an id at or above
+  // next_id.
   Status publish(const CommitRow& commit, JobId next_id);
 
  private:

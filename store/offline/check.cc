@@ -27,20 +27,21 @@ std::string hex(std::string_view bytes) {
   return out;
 }
 
-// Whether it is the directory that is wrong, and not how or when it was asked for.
+// Returns whether the error is a fault of the directory, and not of the request or the moment.
 bool is_fault(const Status& status) {
   return status.code() == StatusCode::Corruption || status.code() == StatusCode::Unsupported;
 }
 
-// What a tool that opens the directory is told. It is closed again: what follows reads less
-// strictly, to find more.
+// Returns the error that a reader of the directory would get. The later steps open it again and
+// read less strictly, to find more faults.
 Status open_once(const CheckOptions& options) {
   const auto reader =
       Reader::open({.path = options.path, .events = options.events, .env = options.env});
   return reader.ok() ? Status() : reader.status();
 }
 
-// As a start would find it; and where a start would refuse, as far as RocksDB can read it.
+// Opens the database as a start would see it. If a start would refuse it, opens what RocksDB can
+// read.
 Result<Database> open_database(const std::string& db_path, const Options& how, Failure& failure) {
   const Result<RecoveryPlan> plan = plan_recovery(db_path, how, failure);
   if (plan.ok()) return open_view(db_path, how, failure, *plan);
@@ -64,8 +65,9 @@ Status check_rows(const CheckOptions& options, CheckSummary& summary, FaultList&
   const Result<Database> db = open_database(options.path + "/db", how, failure);
   if (!db.ok()) return db.status();
   check_tables(*db, options, summary, faults);
-  const MetaFacts meta = check_meta(*db, options, summary, faults);
+  const MetaFacts meta = check_meta(*db, summary, faults);
   check_jobs(*db, options, meta, summary, faults);
+  check_keys(*db, meta, summary, faults);
   return {};
 }
 
@@ -76,13 +78,13 @@ Result<CheckSummary> check_directory(const CheckOptions& options) {
   FaultList faults(options, summary);
   const Status opened = open_once(options);
   if (!opened.ok() && !is_fault(opened)) return opened;
-  // The rows of another format would all be wrong.
+  // In another format every row would be a fault.
   if (opened.code() != StatusCode::Unsupported) {
-    const Status looked = check_rows(options, summary, faults);
-    if (!looked.ok() && !is_fault(looked)) return looked;
-    if (!looked.ok() && opened.ok()) faults.add("directory", "", looked.message());
+    const Status checked = check_rows(options, summary, faults);
+    if (!checked.ok() && !is_fault(checked)) return checked;
+    if (!checked.ok() && opened.ok()) faults.add("directory", "", checked.message());
   }
-  // A row that keeps the directory from opening has been named already.
+  // If a row is the reason that the directory does not open, that row is already listed.
   if (!opened.ok() && faults.count() == 0) faults.add("directory", "", opened.message());
   return summary;
 }
@@ -96,14 +98,20 @@ void FaultList::add(Family family, std::string_view key, std::string what) {
   add(name_of(family), hex(key), std::move(what));
 }
 
-// The message is headed by family and key, which go into fields of their own.
+// The message begins with family and key, which Fault has as separate fields.
 void FaultList::add(Family family, std::string_view key, const Status& status) {
   const std::string& message = status.message();
   const size_t head = message.find(": ");
   add(family, key, head == std::string::npos ? message : message.substr(head + 2));
 }
 
-// Each file by itself, so that one that is damaged does not hide another.
+void FaultList::check_name(Family family, std::string_view key, std::string_view name,
+                           std::string_view what) {
+  if (!options_.is_tube_name || options_.is_tube_name(name)) return;
+  add(family, key, std::string(what));
+}
+
+// Checks each file separately, so that one damaged file does not hide another.
 void check_tables(const Database& db, const CheckOptions& options, CheckSummary& summary,
                   FaultList& faults) {
   rocksdb::Options how;
@@ -113,7 +121,8 @@ void check_tables(const Database& db, const CheckOptions& options, CheckSummary&
   for (const rocksdb::LiveFileMetaData& file : files) {
     ++summary.tables;
     const bool has_bodies = file.column_family_name == name_of(Family::Bodies);
-    if (has_bodies && !options.deep) continue;  // Its blocks are checked as they are walked.
+    // Its blocks are checked when check_jobs() reads them.
+    if (has_bodies && !options.deep) continue;
     rocksdb::SstFileReader table(how);
     rocksdb::Status status = table.Open(file.db_path + file.name);
     if (status.ok()) status = table.VerifyChecksum();

@@ -12,44 +12,49 @@
 
 namespace perennial::store {
 
-// One thing that is wrong in a data directory.
+// A fault of a data directory.
 struct Fault {
-  std::string where;  // A family, or "directory" for what concerns all of it.
-  std::string key;    // In hexadecimal, or the name of a table file; empty if neither.
+  std::string where;  // A family, or "directory" for a fault of the whole directory.
+  std::string key;    // The key in hexadecimal, or the name of a table file; may be empty.
   std::string what;
 };
 
 struct CheckOptions {
   std::string path = {};  // A data directory or a checkpoint.
-  // Also computes the hash of every body, and of every block of the tables that hold bodies.
+  // Also checks the hash of every body, and the checksum of every block of the tables that hold
+  // bodies.
   bool deep = false;
-  // Takes every fault as it is found.
+  // Called with each fault when it is found.
   std::function<void(const Fault&)> fault = {};
-  // What a tube may be called, which the protocol decides; anything if empty.
+  // Returns whether a tube may have this name, which the protocol decides. Every name is allowed if
+  // empty.
   std::function<bool(std::string_view)> is_tube_name = {};
-  // Told how many jobs were looked at, now and then.
+  // Called every 256 jobs with the number of jobs that were checked.
   std::function<void(uint64_t)> progress = {};
   Events events = {};
-  // The file system, the machine's if null.
+  // The environment whose file system is used, the machine's if null.
   rocksdb::Env* env = nullptr;
 };
 
-// What was looked at.
+// What was checked, and how many faults were found.
 struct CheckSummary {
   std::array<uint64_t, job_states.size()> jobs = {};  // Rows by state.
   uint64_t bodies = 0;
   uint64_t body_bytes = 0;
   uint64_t tubes = 0;
   uint64_t pauses = 0;
+  uint64_t settings = 0;
+  uint64_t keys = 0;
   uint64_t tables = 0;
   uint64_t faults = 0;
 };
 
-// Looks at all that a data directory holds, changes nothing, and does not stop at a fault: rows
-// that do not decode, jobs in two states, jobs and bodies that do not pair off, sizes and hashes,
-// ids that are not below the next one, tubes, unknown keys, the checksums of table files, and their
-// counts. Where a family cannot be read any further, the rest of it is left out, and the others go
-// on. A directory that does not open is one fault. Memory does not grow with the number of jobs.
+// Checks a whole data directory, changes nothing, and does not stop at a fault. It finds rows that
+// do not decode, jobs in two states, a job without a body or a body without a job, wrong sizes and
+// hashes, ids that are not below the next id, wrong tubes and settings, keys that do not fit the
+// jobs that hold them, unknown rows of meta, and tables with wrong checksums or counts. If a family
+// cannot be read to its end, the rest of that family is skipped and the others are checked. A
+// directory that does not open is one fault. The memory does not grow with the number of jobs.
 //
 // NotFound: there is no such directory. Locked: a server uses it. Io: it cannot be read.
 Result<CheckSummary> check_directory(const CheckOptions& options);

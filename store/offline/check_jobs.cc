@@ -10,19 +10,20 @@
 #include "store/rocks/database.h"
 #include "store/types/rocks_status.h"
 
-// What a check makes of the families of jobs: all five are walked together, key by key.
+// The check of the five families of jobs. It reads all of them together, key by key. Reading one
+// family after the other would need memory for all keys to find jobs without bodies.
 namespace perennial::store {
 namespace {
 
 constexpr size_t bodies_place = job_families.size() - 1;
 constexpr uint64_t progress_jobs = 256;
 
-// One family, on its way from the first key to the last.
+// The iteration of one family, from the first key to the last.
 struct Walk {
   Family family = Family::Ready;
   std::unique_ptr<rocksdb::Iterator> at;
   uint64_t rows = 0;
-  bool is_broken = false;  // It could not be read to its end.
+  bool is_broken = false;  // The family could not be read to its end.
 
   bool is_at(std::string_view key) const { return at->Valid() && view(at->key()) == key; }
 };
@@ -35,14 +36,15 @@ class JobCheck {
   void run();
 
  private:
-  // The lowest key that any of them is at. False at the end of all.
+  // Sets key_ to the lowest current key of all walks. False at the end of all.
   bool find_lowest();
-  void look();
-  // The row of the job at the key; none if there is none, or it does not decode.
-  std::optional<JobRow> look_at_states();
-  void look_at_row(const JobRow& row);
-  void look_at_body(const std::optional<JobRow>& row);
-  void look_at_pair(bool has_job);
+  void check_key();
+  // Returns the row of the job at key_; none if there is no row, or it does not decode.
+  std::optional<JobRow> check_states();
+  void check_row(const JobRow& row);
+  void check_fields(const JobRow& row, Family family);
+  void check_body(const std::optional<JobRow>& row);
+  void check_pair(bool has_job);
   void advance();
   void note_end(Walk& walk, const std::string& last_key);
   void compare_counts();
@@ -56,7 +58,7 @@ class JobCheck {
   FaultList& faults_;
   std::array<Walk, job_families.size()> walks_;  // In the order of job_families.
   std::string key_;
-  std::optional<Family> state_family_;  // Of the first job at the key.
+  std::optional<Family> state_family_;  // The first state family that has key_.
   uint64_t jobs_ = 0;
 };
 
@@ -77,7 +79,7 @@ JobCheck::JobCheck(const Database& db, const CheckOptions& options, const MetaFa
 
 void JobCheck::run() {
   while (find_lowest()) {
-    look();
+    check_key();
     advance();
     if (++jobs_ % progress_jobs == 0 && options_.progress) options_.progress(jobs_);
   }
@@ -99,15 +101,15 @@ bool JobCheck::find_lowest() {
   return found;
 }
 
-void JobCheck::look() {
+void JobCheck::check_key() {
   state_family_.reset();
-  const std::optional<JobRow> row = look_at_states();
-  look_at_pair(state_family_.has_value());
-  if (row) look_at_row(*row);
-  if (bodies().is_at(key_)) look_at_body(row);
+  const std::optional<JobRow> row = check_states();
+  check_pair(state_family_.has_value());
+  if (row) check_row(*row);
+  if (bodies().is_at(key_)) check_body(row);
 }
 
-std::optional<JobRow> JobCheck::look_at_states() {
+std::optional<JobRow> JobCheck::check_states() {
   std::optional<JobRow> out;
   for (const JobState state : job_states) {
     const Walk& walk = walks_[static_cast<size_t>(state)];
@@ -118,24 +120,41 @@ std::optional<JobRow> JobCheck::look_at_states() {
       faults_.add(walk.family, key_, fmt::format("the job is also in {}", name_of(*state_family_)));
     } else {
       state_family_ = walk.family;
-      if (row.ok()) out = *row;
+      if (row.ok()) out = row.take();
     }
   }
   return out;
 }
 
-void JobCheck::look_at_row(const JobRow& row) {
+void JobCheck::check_row(const JobRow& row) {
   const Family family = family_of(row.state);
   if (meta_.is_whole && !meta_.tubes.contains(row.tube)) {
     faults_.add(family, key_, fmt::format("the job's tube, {}, is missing", row.tube));
   }
-  if (row.id < meta_.next_id) return;
-  faults_.add(family, key_,
-              fmt::format("job {} is not below the next id, {}", row.id, meta_.next_id));
+  if (row.id >= meta_.next_id) {
+    faults_.add(family, key_,
+                fmt::format("job {} is not below the next id, {}", row.id, meta_.next_id));
+  }
+  if (row.fields) check_fields(row, family);
 }
 
-// What ends before its time has no partner, either.
-void JobCheck::look_at_pair(bool has_job) {
+void JobCheck::check_fields(const JobRow& row, Family family) {
+  const JobFields& fields = *row.fields;
+  const auto check_name = [&](std::string_view name, std::string_view what) {
+    if (!name.empty()) faults_.check_name(family, key_, name, what);
+  };
+  check_name(fields.dead, "the dead tube has a name that no tube can have");
+  check_name(fields.from, "the tube of origin has a name that no tube can have");
+  if (fields.concurrency) {
+    check_name(fields.concurrency->key, "the concurrency key is not one that a job can have");
+  }
+  if (!fields.key) return;
+  check_name(fields.key->key, "the key is not one that a job can have");
+  if (!fields.key->given_up) check_key_of(db_, row, meta_, faults_);
+}
+
+// A family that could not be read to its end is not blamed for missing partners.
+void JobCheck::check_pair(bool has_job) {
   const bool has_body = bodies().is_at(key_);
   if (has_job && !has_body && !bodies().is_broken) {
     faults_.add(*state_family_, key_, "the job has no body");
@@ -145,7 +164,7 @@ void JobCheck::look_at_pair(bool has_job) {
   }
 }
 
-void JobCheck::look_at_body(const std::optional<JobRow>& row) {
+void JobCheck::check_body(const std::optional<JobRow>& row) {
   const std::string_view value = view(bodies().at->value());
   const Result<JobId> id = decode_job_key(Family::Bodies, key_);
   if (!id.ok()) return faults_.add(Family::Bodies, key_, id.status());
@@ -186,7 +205,8 @@ bool JobCheck::is_any_state_broken() const {
                      [](const Walk& walk) { return walk.is_broken; });
 }
 
-// Only where all rows are in tables: what the log holds besides is not in their counts.
+// Compares only families whose rows are all in tables, because rows that are only in the log are
+// not in the counts of the tables.
 void JobCheck::compare_counts() {
   for (const Walk& walk : walks_) {
     uint64_t in_memory = 0;

@@ -8,17 +8,16 @@
 #include "store/rocks/database.h"
 #include "store/types/rocks_status.h"
 
-// What a check makes of meta.
+// The check of the family meta.
 namespace perennial::store {
 namespace {
 
 class MetaCheck {
  public:
-  MetaCheck(const CheckOptions& options, CheckSummary& summary, FaultList& faults)
-      : options_(options), summary_(summary), faults_(faults) {}
+  MetaCheck(CheckSummary& summary, FaultList& faults) : summary_(summary), faults_(faults) {}
 
   void row(std::string_view key, std::string_view value);
-  // After the last row.
+  // Called after the last row.
   void finish();
   void break_off(const rocksdb::Status& status);
   MetaFacts take() { return std::move(facts_); }
@@ -26,14 +25,14 @@ class MetaCheck {
  private:
   void tube(std::string_view key, std::string_view value);
   void pause(std::string_view key, std::string_view value);
+  void settings(std::string_view key, std::string_view value);
   void fixed(MetaTag tag, std::string_view key, std::string_view value);
   Status decode_fixed(MetaTag tag, std::string_view value);
 
-  const CheckOptions& options_;
   CheckSummary& summary_;
   FaultList& faults_;
   MetaFacts facts_;
-  std::string seen_;  // The tags of the rows that there is one of.
+  std::string seen_;  // The tags of the rows with a fixed key that were seen.
   std::vector<TubePaused> pauses_;
   std::map<std::string, TubeId, std::less<>> names_;
 };
@@ -50,6 +49,8 @@ void MetaCheck::row(std::string_view key, std::string_view value) {
       return pause(key, value);
     case MetaTag::Tube:
       return tube(key, value);
+    case MetaTag::Settings:
+      return settings(key, value);
   }
   faults_.add(Family::Meta, key, "unknown key");
 }
@@ -64,7 +65,9 @@ void MetaCheck::fixed(MetaTag tag, std::string_view key, std::string_view value)
 Status MetaCheck::decode_fixed(MetaTag tag, std::string_view value) {
   if (tag == MetaTag::Commit) {
     const Result<CommitRow> commit = decode_commit(value);
-    return commit.ok() ? Status() : commit.status();
+    if (!commit.ok()) return commit.status();
+    facts_.now = commit->now;
+    return {};
   }
   if (tag == MetaTag::FormatVersion) {
     const Result<uint32_t> version = decode_format_version(value);
@@ -84,12 +87,12 @@ void MetaCheck::tube(std::string_view key, std::string_view value) {
   const Result<TubeId> number = decode_tube_key(key);
   if (!number.ok()) return faults_.add(Family::Meta, key, number.status());
   ++summary_.tubes;
-  facts_.tubes.insert(*number);  // Also when its name is damaged: its jobs are not, for that.
+  // Also if the name is damaged, so that its jobs are not reported.
+  std::string& name = facts_.tubes[*number];
   const Result<TubeStored> tube = decode_tube(key, value);
   if (!tube.ok()) return faults_.add(Family::Meta, key, tube.status());
-  if (options_.is_tube_name && !options_.is_tube_name(tube->name)) {
-    faults_.add(Family::Meta, key, "the name is not one that a tube can have");
-  }
+  name = tube->name;
+  faults_.check_name(Family::Meta, key, tube->name, "the name is not one that a tube can have");
   const auto [same, is_new] = names_.emplace(tube->name, tube->tube);
   if (is_new) return;
   faults_.add(Family::Meta, key,
@@ -101,6 +104,16 @@ void MetaCheck::pause(std::string_view key, std::string_view value) {
   const Result<TubePaused> pause = decode_pause(key, value);
   if (!pause.ok()) return faults_.add(Family::Meta, key, pause.status());
   pauses_.push_back(*pause);
+}
+
+void MetaCheck::settings(std::string_view key, std::string_view value) {
+  ++summary_.settings;
+  const Result<SettingsStored> stored = decode_settings(key, value);
+  if (!stored.ok()) return faults_.add(Family::Meta, key, stored.status());
+  faults_.check_name(Family::Meta, key, stored->tube, "the name is not one that a tube can have");
+  if (!stored->settings.dead) return;
+  faults_.check_name(Family::Meta, key, *stored->settings.dead,
+                     "the dead tube has a name that no tube can have");
 }
 
 void MetaCheck::finish() {
@@ -126,9 +139,8 @@ void MetaCheck::break_off(const rocksdb::Status& status) {
 
 }  // namespace
 
-MetaFacts check_meta(const Database& db, const CheckOptions& options, CheckSummary& summary,
-                     FaultList& faults) {
-  MetaCheck check(options, summary, faults);
+MetaFacts check_meta(const Database& db, CheckSummary& summary, FaultList& faults) {
+  MetaCheck check(summary, faults);
   const std::unique_ptr<rocksdb::Iterator> at(db->NewIterator({}, db.family(Family::Meta)));
   for (at->SeekToFirst(); at->Valid(); at->Next()) check.row(view(at->key()), view(at->value()));
   if (!at->status().ok()) check.break_off(at->status());

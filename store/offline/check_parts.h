@@ -5,14 +5,15 @@
 #include <string>
 #include <string_view>
 
-#include <absl/container/flat_hash_set.h>
+#include <absl/container/flat_hash_map.h>
 
 #include "engine/types/basic.h"
 #include "engine/types/status.h"
+#include "engine/types/transition.h"
 #include "store/format/format.h"
 #include "store/offline/check.h"
 
-// The steps of a check. Included by store's own files only.
+// The steps of a check. Only files of store/ include this header.
 namespace perennial::store {
 
 class Database;
@@ -25,8 +26,11 @@ class FaultList {
 
   void add(std::string_view where, std::string key, std::string what);
   void add(Family family, std::string_view key, std::string what);
-  // What decoding a row of that family said.
+  // `status`: the error of decoding a row of that family.
   void add(Family family, std::string_view key, const Status& status);
+  // Adds the fault `what` unless a tube may have this name. Keys have the same letters.
+  void check_name(Family family, std::string_view key, std::string_view name,
+                  std::string_view what);
   uint64_t count() const { return summary_.faults; }
 
  private:
@@ -34,17 +38,22 @@ class FaultList {
   CheckSummary& summary_;
 };
 
-// What meta says that rows of jobs are held against.
+// The content of meta with which the rows of jobs are compared.
 struct MetaFacts {
-  absl::flat_hash_set<TubeId> tubes;
-  JobId next_id = std::numeric_limits<JobId>::max();  // Until it is known: no id is too high.
-  bool is_whole = true;  // Otherwise a tube may be one that was not read.
+  absl::flat_hash_map<TubeId, std::string> tubes;     // Their names; empty if damaged.
+  JobId next_id = std::numeric_limits<JobId>::max();  // The default makes no id too high.
+  Nanos now = std::numeric_limits<Nanos>::max();      // By the default every time is over.
+  bool is_whole = true;                               // If false, tubes may be missing in `tubes`.
 };
 
-MetaFacts check_meta(const Database& db, const CheckOptions& options, CheckSummary& summary,
-                     FaultList& faults);
+MetaFacts check_meta(const Database& db, CheckSummary& summary, FaultList& faults);
 void check_jobs(const Database& db, const CheckOptions& options, const MetaFacts& meta,
                 CheckSummary& summary, FaultList& faults);
+// Checks the rows of `keys` against the jobs that they name.
+void check_keys(const Database& db, const MetaFacts& meta, CheckSummary& summary,
+                FaultList& faults);
+// Checks the key of one job against `keys`. REQUIRES: the job has a key and has not given it up.
+void check_key_of(const Database& db, const JobRow& row, const MetaFacts& meta, FaultList& faults);
 void check_tables(const Database& db, const CheckOptions& options, CheckSummary& summary,
                   FaultList& faults);
 

@@ -15,20 +15,21 @@
 #include "store/rocks/database.h"
 #include "store/rocks/meta_rows.h"
 #include "store/rocks/observer.h"
-#include "store/space/room.h"
+#include "store/space/disk_space.h"
 #include "store/types/rocks_status.h"
 
 namespace perennial::store {
 namespace {
 
-// In the data directory's own `checkpoints`.
-Status remove_half_made(const CheckpointCut& cut) {
-  const CheckpointOwner owner = {.database = cut.database, .has_unmarked = true};
-  const auto removed = remove_partial_checkpoints(cut.dir, owner, cut.env);
+// Removes the partial checkpoints in the data directory's own `checkpoints`.
+Status remove_partial(const CheckpointPlan& plan) {
+  const CheckpointOwner owner = {.database = plan.database, .has_unmarked = true};
+  const auto removed = remove_partial_checkpoints(plan.dir, owner, plan.env);
   return removed.ok() ? Status() : removed.status();
 }
 
-// A flush that was killed leaves a table that belongs to nothing, and perhaps half of one.
+// Returns the tables that the MANIFEST names. A flush that was killed leaves a table, whole or
+// partial, that the MANIFEST does not name.
 std::set<std::string> tables_of(const Database& db) {
   std::vector<rocksdb::LiveFileMetaData> files;
   db->GetLiveFilesMetaData(&files);
@@ -43,10 +44,10 @@ struct RawStore::Impl {
   Impl(store::Options given, DataDir locked)
       : options(std::move(given)), dir(std::move(locked)), failure(options.events) {}
 
-  Status look();
+  Status inspect();
   Status begin();
   Status begin_epoch();
-  // Writes the migration row, if there is to be one, and the format, if it is a new one.
+  // Writes or deletes the migration row, and writes the format version if one is given.
   Status note(std::optional<uint32_t> version, const std::optional<MigrationRow>& migration);
   Status drop_others();
   std::vector<std::string> others(uint32_t version) const;
@@ -58,15 +59,15 @@ struct RawStore::Impl {
   DataDir dir;
   Failure failure;
   StoredFormat format;
-  std::set<std::string> tables;  // Those that the database consists of.
+  std::set<std::string> tables;  // The tables that belong to the database.
   std::unique_ptr<Database> db;
   CommitRow last;
 };
 
 Result<std::unique_ptr<RawStore>> RawStore::open(const Options& options) {
-  ::umask(0077);  // For all files made from here on, by RocksDB too.
+  ::umask(0077);  // Applies to all files that are made from here on, also by RocksDB.
   const std::string doing = "open data directory " + options.data_dir;
-  // DataDir would make it.
+  // DataDir::open() would make a missing directory.
   const Result<bool> is_there = FileTree(options.env).exists(options.data_dir + "/db");
   if (!is_there.ok()) return is_there.status();
   if (!*is_there) {
@@ -81,11 +82,11 @@ Result<std::unique_ptr<RawStore>> RawStore::open(const Options& options) {
                         .env = options.env,
                         .events = options.events};
   auto impl = std::make_unique<Impl>(std::move(how), dir.take());
-  if (Status looked = impl->look(); !looked.ok()) return std::move(looked).with(doing);
+  if (Status inspected = impl->inspect(); !inspected.ok()) return std::move(inspected).with(doing);
   return std::unique_ptr<RawStore>(new RawStore(std::move(impl)));
 }
 
-Status RawStore::Impl::look() {
+Status RawStore::Impl::inspect() {
   const Result<uint64_t> disk_bytes = disk_bytes_of(dir.path());
   if (!disk_bytes.ok()) return disk_bytes.status();
   fit_to_disk(options, *disk_bytes);
@@ -108,45 +109,45 @@ Result<std::string> RawStore::make_checkpoint(Nanos now, const std::string& serv
   const FileTree tree(impl_->options.env);
   Result<std::string> database = read_identity(impl_->dir.path(), impl_->options.env);
   if (!database.ok()) return database;
-  const CheckpointCut cut = {.dir = impl_->dir.path() + "/checkpoints",
-                             .name = checkpoint_name(now),
-                             .created = now,
-                             .server_version = server_version,
-                             .database = database.take(),
-                             .index = impl_->last.index,
-                             .format = impl_->format.version,
-                             .env = impl_->options.env};
-  const std::string partial = partial_path(cut);
-  const Result<bool> has_dir = tree.exists(cut.dir);
+  const CheckpointPlan plan = {.dir = impl_->dir.path() + "/checkpoints",
+                               .name = checkpoint_name(now),
+                               .created = now,
+                               .server_version = server_version,
+                               .database = database.take(),
+                               .index = impl_->last.index,
+                               .format = impl_->format.version,
+                               .env = impl_->options.env};
+  const std::string partial = partial_path(plan);
+  const Result<bool> has_dir = tree.exists(plan.dir);
   if (!has_dir.ok()) return has_dir.status();
-  Status done = *has_dir ? Status() : tree.make_dir(cut.dir);
+  Status done = *has_dir ? Status() : tree.make_dir(plan.dir);
   if (done.ok()) done = tree.sync_dir(impl_->dir.path());
-  // The lock is held, so nobody is making one.
-  if (done.ok()) done = remove_half_made(cut);
+  // This process holds the lock, so no other process is making a checkpoint.
+  if (done.ok()) done = remove_partial(plan);
   if (done.ok()) done = tree.make_dir(partial);
   if (done.ok()) done = tree.make_dir(partial + "/db");
-  const auto is_rubbish = [&](const std::string& name) { return !impl_->tables.contains(name); };
+  const auto is_orphan = [&](const std::string& name) { return !impl_->tables.contains(name); };
   if (done.ok()) {
-    done = copy_database(tree, impl_->dir.db_path(), partial + "/db", false, is_rubbish);
+    done = copy_database(tree, impl_->dir.db_path(), partial + "/db", false, is_orphan);
   }
   if (!done.ok()) {
     ignore(tree.remove(partial), "there is a failure to report already");
     return std::move(done).with("make a checkpoint");
   }
-  const Result<CheckpointManifest> made = complete_checkpoint(cut);
+  const Result<CheckpointManifest> made = complete_checkpoint(plan);
   if (!made.ok()) return made.status();
-  return cut.dir + "/" + cut.name;
+  return plan.dir + "/" + plan.name;
 }
 
 Status RawStore::begin() {
   return impl_->begin().with("open data directory " + impl_->dir.path());
 }
 
-// As Store::open() does.
+// Does the same steps as Store::open().
 Status RawStore::Impl::begin() {
   const Result<RecoveryPlan> plan = plan_recovery(dir.db_path(), options, failure);
   if (!plan.ok()) return plan.status();
-  if (Status cut = make_cuts(dir.db_path(), options, *plan); !cut.ok()) return cut;
+  if (Status done = truncate_files(dir.db_path(), options, *plan); !done.ok()) return done;
   Result<Database> opened = Database::open(dir.db_path(), options, failure);
   if (!opened.ok()) return opened.take_status();
   db = std::make_unique<Database>(opened.take());
@@ -203,8 +204,8 @@ rocksdb::WriteBatch RawStore::new_batch() const {
   return impl_->new_batch();
 }
 
-// The row comes first: families that are there without one would be strange to those who know the
-// old format.
+// The migration row is written first. A program that knows only the old format would not know
+// families that appear without that row.
 Status RawStore::begin_step(uint32_t to) {
   for (const std::string_view name : families_of(to, impl_->options.families)) {
     if (impl_->db->has_family(name)) continue;
@@ -212,7 +213,7 @@ Status RawStore::begin_step(uint32_t to) {
       Status noted = impl_->note({}, MigrationRow{.to = to, .progress = {}});
       if (!noted.ok()) return noted;
     }
-    // Whatever is to be written to it says that it has come farther: meta_rows.h.
+    // A step that has written rows has recorded progress: meta_rows.h.
     CHECK(impl_->format.migration->progress.empty());
     Status made = impl_->db->create_family(std::string(name), impl_->options);
     if (!made.ok()) return made;
@@ -259,7 +260,8 @@ std::vector<std::string> RawStore::Impl::others(uint32_t version) const {
   return out;
 }
 
-// Flushed before that: a start judges the MANIFEST by the format in the tables.
+// The flush comes before the families are dropped, because a start judges the MANIFEST by the
+// format in the tables.
 Status RawStore::Impl::drop_others() {
   Status done = from_rocksdb(db->flush()).with("flush");
   for (const std::string& name : others(format.version)) {
@@ -268,7 +270,8 @@ Status RawStore::Impl::drop_others() {
   return done.ok() ? note({}, {}) : done;
 }
 
-// As Store::close() does: what bears witness in the log must not look like the begin of an epoch.
+// Ends as Store::close() does: the last commit row in the log must not look like the begin of an
+// epoch, whose known_durable equals its index.
 Status RawStore::close() {
   Status done = from_rocksdb(impl_->db->flush()).with("flush");
   if (!done.ok()) return done;

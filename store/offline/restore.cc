@@ -22,7 +22,7 @@ std::string without_trailing_slashes(std::string path) {
   return path;
 }
 
-// The steps from a checkpoint to a data directory.
+// The steps of a restore.
 class Restoration {
  public:
   explicit Restoration(const Restore& how)
@@ -78,7 +78,7 @@ class Restoration {
                         from_, manifest.format, manifest.server_version)};
   }
 
-  // A restore that was cut short leaves a directory that holds nothing but this.
+  // Removes the directory of an interrupted restore, and refuses one that holds other names.
   Status remove_leftover() const {
     constexpr std::array<std::string_view, 4> known = {"db", "lock", "durable", "durable.new"};
     const Result<bool> is_there = tree_.exists(temporary_);
@@ -104,15 +104,15 @@ class Restoration {
       return copied;
     }
     if (how_.skip_ids > 0) {
-      if (Status moved = move_next_id(); !moved.ok()) return moved;
+      if (Status raised = raise_next_id(); !raised.ok()) return raised;
     }
     Status done = tree_.sync_dir(temporary_);
     if (done.ok()) done = tree_.publish(temporary_, to_);
     return done;
   }
 
-  // A start and a clean stop, as a server would do them.
-  Status move_next_id() {
+  // Does a start and a clean stop, as a server would.
+  Status raise_next_id() {
     Result<std::unique_ptr<Store>> store = Store::open({.data_dir = temporary_, .env = how_.env});
     if (!store.ok()) return store.take_status();
     const Opening& opening = (*store)->opening();
@@ -121,9 +121,9 @@ class Restoration {
               fmt::format("the copy ends with commit {}, and the checkpoint with {}",
                           opening.last_index, restored_.manifest.commit.index)};
     }
-    const Result<JobId> moved = skip_ids(opening.next_id, how_.skip_ids);
-    if (!moved.ok()) return moved.status();
-    restored_.next_id = *moved;
+    const Result<JobId> raised = skip_ids(opening.next_id, how_.skip_ids);
+    if (!raised.ok()) return raised.status();
+    restored_.next_id = *raised;
     return (*store)->close(restored_.next_id);
   }
 
@@ -138,7 +138,7 @@ class Restoration {
 }  // namespace
 
 Result<Restored> restore_checkpoint(const Restore& restore) {
-  ::umask(0077);  // For all files made here, by RocksDB too.
+  ::umask(0077);  // Applies to all files that are made here, also by RocksDB.
   Result<Restored> restored = Restoration(restore).run();
   if (restored.ok()) return restored;
   return restored.take_status().with("restore " + restore.from);

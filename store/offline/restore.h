@@ -8,19 +8,19 @@
 #include "store/checkpoint/checkpoint.h"
 #include "store/format/skipped_ids.h"
 
-// A data directory made from a checkpoint.
+// Makes a data directory from a checkpoint.
 namespace perennial::store {
 
 struct Restore {
   std::string from;
-  std::string to;  // A directory that is not there.
-  // How far the next id is moved, so that what was given out after the checkpoint is not given out
-  // again. 0 leaves everything as it is in the checkpoint.
+  std::string to;  // A directory that does not exist.
+  // How far the next id is raised, so that ids given out after the checkpoint are not used again.
+  // 0: the directory is an exact copy.
   uint64_t skip_ids = skipped_ids;
   bool copy = false;  // Copy tables even where they could be hard links.
-  // Told how many bytes have been read so far.
+  // Gets the number of bytes read so far.
   std::function<void(uint64_t)> progress = {};
-  rocksdb::Env* env = nullptr;  // The file system, the machine's if null.
+  rocksdb::Env* env = nullptr;  // The environment whose file system is used, the machine's if null.
 };
 
 struct Restored {
@@ -28,11 +28,12 @@ struct Restored {
   JobId next_id = 1;
 };
 
-// Verifies a checkpoint, links its tables and copies its other files under a temporary name
-// (`to`.restoring; what a crash left there is removed), syncs, and renames. The checkpoint is not
-// changed, also not by what is done with the new directory later. Corruption: the checkpoint is not
-// what was made. InvalidArgument: `to` is there already, or has no parent. Unsupported: its format
-// is not this program's. NoSpace, Io: the disk. Each time nothing of `to` is left.
+// Verifies a checkpoint, links its tables and copies its other files to `to`.restoring, syncs, and
+// renames that to `to`. First it removes what a crash left at `to`.restoring. The checkpoint never
+// changes, also not by later changes to the new directory. Corruption: the checkpoint is damaged.
+// InvalidArgument: `to` exists, or its parent does not. Unsupported: the format is newer than this
+// program's, or older and skip_ids is not 0. NoSpace, Io: the disk is full or failed. After an
+// error `to` does not exist.
 Result<Restored> restore_checkpoint(const Restore& restore);
 
 }  // namespace perennial::store

@@ -28,12 +28,12 @@ class LogRecovery {
   Result<uint64_t> read_mark() const;
   std::string missing_file(const Files& files, uint64_t marked) const;
   std::string missing_oldest(const Files& files) const;
-  bool is_there(const Files& files, uint64_t number) const;
-  void hold_against(const DurableMark& mark, const Files& files, LogHistory& history) const;
-  Status settle(const Files& files, const LogHistory& history);
+  bool exists(const Files& files, uint64_t number) const;
+  void compare_with_mark(const DurableMark& mark, const Files& files, LogHistory& history) const;
+  Status find_end(const Files& files, const LogHistory& history);
   Status refuse_or_lose(std::string message);
   std::string loss(const LogFileName& file, const LogHistory& history) const;
-  void cut(const Files& files, const LogHistory& history);
+  void plan_truncation(const Files& files, const LogHistory& history);
   uint64_t size_of(const LogFileName& file) const;
 
   rocksdb::FileSystem& fs_;
@@ -53,7 +53,7 @@ Result<LogJudgement> LogRecovery::run(const LogEvidence& evidence) {
   if (std::string missing = missing_file(*files, *marked); !missing.empty()) {
     if (Status status = refuse_or_lose(std::move(missing)); !status.ok()) return status;
   }
-  const bool has_needed = is_there(*files, needed);
+  const bool has_needed = exists(*files, needed);
   Result<LogHistory> history = scan_logs(fs_, db_path_, *files,
                                          {.flushed = flushed,
                                           .needs_epoch_begin = needed != 0 && !has_needed,
@@ -61,12 +61,12 @@ Result<LogJudgement> LogRecovery::run(const LogEvidence& evidence) {
   if (!history.ok()) return history.status();
   const bool is_behind = flushed && history->last && history->last->index < flushed->index;
   judgement_.last = is_behind ? flushed : history->last;
-  if (evidence.durable) hold_against(*evidence.durable, *files, *history);
-  if (Status settled = settle(*files, *history); !settled.ok()) return settled;
+  if (evidence.durable) compare_with_mark(*evidence.durable, *files, *history);
+  if (Status ended = find_end(*files, *history); !ended.ok()) return ended;
   return std::move(judgement_);
 }
 
-// The number of the newest log file; 0 in a copy, which has no mark.
+// Returns the number of the newest log file; 0 in a checkpoint, which has no mark.
 Result<uint64_t> LogRecovery::read_mark() const {
   std::vector<std::string> names;
   const auto listed = fs_.GetChildren(db_path_, {}, &names, nullptr);
@@ -76,14 +76,16 @@ Result<uint64_t> LogRecovery::read_mark() const {
   return marked;
 }
 
-bool LogRecovery::is_there(const Files& files, uint64_t number) const {
+bool LogRecovery::exists(const Files& files, uint64_t number) const {
   return std::ranges::find(files, number, &LogFileName::number) != files.end();
 }
 
-// The newest log file that the MANIFEST knows must be there: RocksDB makes it first, names it or a
-// number below it, and only then deletes those before it.
+// Returns what is wrong if the newest log file is missing. The mark names that file. The MANIFEST
+// proves less, and is checked because a checkpoint has no mark: RocksDB makes a log file, names it
+// or a number below it in the MANIFEST, and then deletes older files. So one file of that number or
+// above must exist.
 std::string LogRecovery::missing_file(const Files& files, uint64_t marked) const {
-  if (marked >= manifest_.needed_from() && marked != 0 && !is_there(files, marked)) {
+  if (marked >= manifest_.needed_from() && marked != 0 && !exists(files, marked)) {
     return fmt::format("the log file with number {} is missing, which was the newest", marked);
   }
   const uint64_t named_max = manifest_.named_max();
@@ -97,12 +99,13 @@ std::string LogRecovery::missing_file(const Files& files, uint64_t marked) const
   return missing_oldest(files);
 }
 
-// The oldest that is needed is there by number, or else it was replayed at an open. That gave every
-// family this number, which no file has, in one synced write; and whatever a family was flushed up
-// to since then is the oldest file that is there, or newer.
+// Returns what is wrong if the oldest needed log file is missing. It may be missing only if no file
+// ever had its number. An open that has replayed the log gives every family such a number, in one
+// synced write. Families that were flushed since have the number of the oldest existing file or a
+// higher one. A missing file is not simply accepted, because RocksDB opens without it.
 std::string LogRecovery::missing_oldest(const Files& files) const {
   const uint64_t needed = manifest_.needed_from();
-  if (is_there(files, needed)) return {};
+  if (exists(files, needed)) return {};
   for (const auto& [family, flushed_to] : manifest_.flushed_to) {
     if (flushed_to && (*flushed_to == needed || *flushed_to >= files.front().number)) continue;
     return fmt::format("{} is cut off, or the log file with number {} is missing", manifest_.name,
@@ -111,7 +114,8 @@ std::string LogRecovery::missing_oldest(const Files& files) const {
   return {};
 }
 
-// Without the end of the MANIFEST a loss could be one of some families only: never accepted.
+// Refuses the log, or notes a loss that the options accept. With a damaged MANIFEST no loss is
+// accepted: it could affect some families only, and the rows would contradict each other.
 Status LogRecovery::refuse_or_lose(std::string message) {
   if (manifest_.damage) {
     return {
@@ -127,10 +131,11 @@ Status LogRecovery::refuse_or_lose(std::string message) {
   return {};
 }
 
-// A log that ends before the mark has lost what was on disk, however whole it looks. A file that is
-// no longer needed may be gone: then the tables hold what it held, and their commit row tells.
-void LogRecovery::hold_against(const DurableMark& mark, const Files& files,
-                               LogHistory& history) const {
+// Compares the log with the durable mark. A log that ends before the mark has lost records that
+// were on disk, even if the log itself looks whole. If the mark names a file that is no longer
+// needed, its rows are in the tables, and only the commit rows are compared.
+void LogRecovery::compare_with_mark(const DurableMark& mark, const Files& files,
+                                    LogHistory& history) const {
   const CommitRow last = judgement_.last.value_or(CommitRow());
   const std::tuple reached(last.epoch, last.index);
   bool is_short = reached < std::tuple(mark.epoch, mark.index);
@@ -138,7 +143,7 @@ void LogRecovery::hold_against(const DurableMark& mark, const Files& files,
     const std::tuple end(files[history.end.file].number, history.end.offset);
     is_short = is_short || end < std::tuple(mark.log_number, mark.log_bytes);
   }
-  if (!is_short || files.empty()) return;  // Without any file the loss is known already.
+  if (!is_short || files.empty()) return;  // missing_file() has reported a log without files.
   history.index_max = std::max(history.index_max, mark.index);
   if (!history.damage) {
     history.damage = LogDamage{
@@ -150,15 +155,15 @@ void LogRecovery::hold_against(const DurableMark& mark, const Files& files,
   history.damage->lost_durable = true;
 }
 
-Status LogRecovery::settle(const Files& files, const LogHistory& history) {
+Status LogRecovery::find_end(const Files& files, const LogHistory& history) {
   if (!history.damage) return {};
   const LogDamage& damage = *history.damage;
   const LogFileName& file = files[damage.place.file];
-  // A family was flushed beyond this file, and RocksDB had synced it before.
+  // Before RocksDB flushes a family up to a later log file, it syncs the files before that.
   if (damage.lost_durable || file.number < manifest_.named_max()) {
     if (Status status = refuse_or_lose(loss(file, history)); !status.ok()) return status;
   }
-  cut(files, history);
+  plan_truncation(files, history);
   return {};
 }
 
@@ -171,24 +176,25 @@ std::string LogRecovery::loss(const LogFileName& file, const LogHistory& history
       file.name, history.damage->place.offset, history.damage->problem, last + 1, lost_max, last);
 }
 
-void LogRecovery::cut(const Files& files, const LogHistory& history) {
+void LogRecovery::plan_truncation(const Files& files, const LogHistory& history) {
   const LogDamage& damage = *history.damage;
   const LogFileName& file = files[damage.place.file];
-  LogCut cut = {.file = file.name, .offset = damage.place.offset, .later_files = {}, .fields = {}};
+  LogTruncation truncation = {
+      .file = file.name, .offset = damage.place.offset, .later_files = {}, .fields = {}};
   uint64_t dropped_bytes = size_of(file) - damage.place.offset;
   for (size_t place = damage.place.file + 1; place < files.size(); ++place) {
     dropped_bytes += size_of(files[place]);
-    cut.later_files.push_back(files[place].name);
+    truncation.later_files.push_back(files[place].name);
   }
   const BatchIndex last = history.last ? history.last->index : 0;
-  cut.fields =
+  truncation.fields =
       fmt::format("file={} offset={} dropped_bytes={} last_kept={} first_dropped={} reason=\"{}\"",
                   file.name, damage.place.offset, dropped_bytes, last, last + 1, damage.problem);
-  judgement_.cut = std::move(cut);
+  judgement_.truncation = std::move(truncation);
 }
 
 uint64_t LogRecovery::size_of(const LogFileName& file) const {
-  uint64_t bytes = 0;  // Only for the event: 0 where it cannot be told.
+  uint64_t bytes = 0;  // Only the event uses it, so 0 is good enough for an unreadable size.
   const auto asked = fs_.GetFileSize(db_path_ + "/" + file.name, {}, &bytes, nullptr);
   return asked.ok() ? bytes : 0;
 }

@@ -13,37 +13,39 @@
 #include "store/recovery/manifest.h"
 #include "store/types/options.h"
 
-// What a start makes of the log: store/README.md, "The start". Only judges, and changes nothing.
+// Judges the log at a start, and changes nothing: store/README.md, "The start".
 // Included by store's own files only.
 namespace perennial::store {
 
-// Where a log ends that is not whole.
-struct LogCut {
+// Where a log is to be truncated.
+struct LogTruncation {
   std::string file;
   uint64_t offset = 0;
-  std::vector<std::string> later_files;  // They go.
-  std::string fields;                    // Of the event that tells of it.
+  std::vector<std::string> later_files;  // Names of the files that are to be removed.
+  std::string fields;                    // The fields of the event that reports the truncation.
 };
 
 struct LogJudgement {
-  // The commit row that the database will have once it is open; none if it is not whole.
+  // The commit row that the database will have once it is open; none if it has no whole record.
   std::optional<CommitRow> last;
-  std::optional<LogCut> cut;
-  // What is lost that was on disk, where the options accept that.
+  std::optional<LogTruncation> truncation;
+  // Messages about losses that the options accept.
   std::vector<std::string> losses;
 };
 
-// What is known of history without the log.
+// What the tables and the durable mark say about history.
 struct LogEvidence {
-  std::optional<CommitRow> flushed;    // The commit row that the tables alone hold.
+  std::optional<CommitRow> flushed;    // The commit row in the tables; none if they are empty.
   std::optional<DurableMark> durable;  // How far the log was synced.
 };
 
 inline constexpr std::string_view recovery_advice =
     "restore a checkpoint; or copy the directory, and start with --recover=point-in-time";
 
-// Judges the log of a database before it is opened. A log whose end was never acknowledged is to be
-// cut there. Everything else that is not whole is refused, unless it is to be cut, too.
+// Judges the log of a database before RocksDB opens it. If only records that were never
+// acknowledged are damaged or missing, the log is to be truncated there. Corruption: any other
+// damage, in the strict mode. Otherwise `recover` accepts the loss, and the log is to be truncated,
+// too.
 Result<LogJudgement> judge_log(rocksdb::FileSystem& fs, const std::string& db_path,
                                const Manifest& manifest, const LogEvidence& evidence,
                                Recover recover);

@@ -16,8 +16,8 @@
 namespace perennial::store {
 namespace {
 
-// A record is RocksDB's WriteBatch: sequence, count, and the rows. Ours begin with the commit row,
-// so that the first piece of a record that is not complete tells which one it was.
+// A record is RocksDB's WriteBatch: sequence number, count, and the rows. Our batches begin with
+// the commit row. So the first piece of a torn record still names the batch.
 constexpr size_t batch_header_bytes = 12;
 constexpr std::string_view commit_prefix =
     "\x01\x01"
@@ -40,8 +40,9 @@ bool opens_epoch_after(const CommitRow& row, const CommitRow& before) {
   return row.epoch == before.epoch + 1 && row.index == before.index;
 }
 
-// Each batch is one more than that before, and of the same epoch or a later one. The rows that open
-// and close an epoch repeat the index.
+// Whether `row` may come directly after `before`. The index of each batch is one more than that of
+// the one before, and its epoch is the same or a later one. The rows that open and close an epoch
+// repeat the index.
 bool follows(const CommitRow& row, const CommitRow& before) {
   if (opens_epoch_after(row, before)) return true;
   if (row.epoch == before.epoch && row.index == before.index) return true;
@@ -68,24 +69,24 @@ class LogScan {
   bool comes_after_gap(const LogRecord& record, size_t file) const;
   LogPlace gap_before(size_t file) const;
   void accept(const LogRecord& record, const std::optional<CommitRow>& row, size_t file);
-  void break_off(LogPlace place, std::string problem);
-  void witness(const CommitRow& row);
+  void end_history(LogPlace place, std::string problem);
+  void check_claim(const CommitRow& row);
 
   const LogStart start_;
   LogHistory history_;
-  bool has_row_ = false;  // One of the log's own.
+  bool has_row_ = false;  // Whether history_.last comes from the log, and not from the tables.
   std::optional<uint64_t> next_sequence_;
-  bool lacks_first_ = false;           // The first file is empty, and must not be.
-  std::optional<BatchIndex> missing_;  // This batch, once history is broken.
+  bool lacks_first_ = false;           // The first file is empty although it must hold a record.
+  std::optional<BatchIndex> missing_;  // The first missing batch, once history has ended.
 };
 
-// RocksDB writes one after some recoveries.
+// RocksDB writes an empty batch after some recoveries.
 bool is_empty_batch(const LogRecord& record) {
   return record.head.size() >= batch_header_bytes && get<uint32_t>(record.head, 8) == 0;
 }
 
-// Only such a row says that all before it is durable, or the one that begins a clean stop: that has
-// the next id beside it.
+// Whether a record opens an epoch. Two kinds of rows say that everything before them is durable:
+// these, and the row that begins a clean stop. The latter has the next id as a second row.
 bool opens_epoch(const LogRecord& record, const CommitRow& row) {
   return row.known_durable == row.index && get<uint32_t>(record.head, 8) == 1;
 }
@@ -97,32 +98,34 @@ void LogScan::take(const LogRecord& record, size_t file) {
     lacks_first_ = start_.needs_first_file && file > 0 && !next_sequence_;
     if (problem.empty() && !lacks_first_) return accept(record, row, file);
     const bool is_older = row && start_.flushed && place(*row) <= place(*start_.flushed);
-    // RocksDB begins a file only when the one before it holds something.
+    // RocksDB begins a file only when the one before it holds a record.
     if (lacks_first_) {
-      break_off({}, "it is empty, and a later file is not");
+      end_history({}, "it is empty, and a later file is not");
     } else if (comes_after_gap(record, file)) {
-      break_off(gap_before(file), "it ends too early: what comes next is not in the next file");
+      end_history(gap_before(file), "it ends too early: what comes next is not in the next file");
     } else {
-      break_off({.file = file, .offset = record.begin}, std::move(problem));
+      end_history({.file = file, .offset = record.begin}, std::move(problem));
     }
-    // A whole record that does not join what was flushed: what lay between is gone. Or one that no
-    // version of ours known here has written: it was not torn, and is not ours to drop.
+    // Two kinds of whole records prove a loss without a claim. A first record that does not join
+    // the tables shows that the records between are gone. A record without a commit row was not
+    // torn and comes from an unknown version. Dropping it is rejected, because it may be
+    // acknowledged.
     const bool is_foreign = !row && record.is_whole() && !is_empty_batch(record);
     const bool has_gap = row && record.is_whole() && !has_row_ && (is_older || !lacks_first_);
     history_.damage->lost_durable = is_foreign || has_gap;
   }
-  if (row) witness(*row);
+  if (row) check_claim(*row);
 }
 
-// Whether its file begins with it, and rows that came before it are in no file.
+// Whether the record is the first of its file, and the records before it are in no file.
 bool LogScan::comes_after_gap(const LogRecord& record, size_t file) const {
   if (file == history_.end.file || !next_sequence_) return false;
   if (record.head.size() < batch_header_bytes) return false;
   return get<uint64_t>(record.head, 0) > *next_sequence_;
 }
 
-// Where those rows were: at the end of the file that holds the last good record, or in the files
-// between the two. These are empty then, and hold nothing that is older than the gap.
+// Returns where the missing records were. If the file before has the last good record, that is its
+// end. Otherwise all files between are empty, and it is the beginning of the first of them.
 LogPlace LogScan::gap_before(size_t file) const {
   const size_t next = history_.end.file + 1;
   return next == file ? history_.end : LogPlace{.file = next, .offset = 0};
@@ -145,7 +148,8 @@ std::string LogScan::problem_of(const LogRecord& record,
   return fmt::format("its sequence number is {}, where {} was to come", sequence, *next_sequence_);
 }
 
-// What is wrong with the log's first row: it may be older than what was flushed, or be the next.
+// Returns what is wrong with the log's first row. It may be as old as the tables' commit row,
+// older, or the next one.
 std::string LogScan::joining_problem(const LogRecord& record, const CommitRow& row) const {
   if (!start_.flushed) {
     const bool is_first = place(row) == place(CommitRow());
@@ -169,15 +173,16 @@ void LogScan::accept(const LogRecord& record, const std::optional<CommitRow>& ro
   has_row_ = true;
 }
 
-void LogScan::break_off(LogPlace place, std::string problem) {
+void LogScan::end_history(LogPlace place, std::string problem) {
   history_.damage = LogDamage{.place = place, .problem = std::move(problem)};
 }
 
-// A row that says that something missing was durable proves a loss. The first that is missing is
-// the one after the last good row; but of an empty first file only the last is known, which came
-// before the first row behind it. A batch of a later epoch proves, besides, that all before that
-// epoch was durable.
-void LogScan::witness(const CommitRow& row) {
+// Checks whether a row behind the end of history proves a loss: it does if it says that the first
+// missing batch was durable. The first missing batch is the one after the last good row. If the
+// first file is empty, only the last missing batch is known: the one before the first row behind
+// the gap. A batch of a later epoch is a proof, too, because everything before its epoch was
+// durable. Truncating at any damage would be simpler, and would silently drop acknowledged batches.
+void LogScan::check_claim(const CommitRow& row) {
   history_.index_max = std::max(history_.index_max, row.index);
   const CommitRow last = history_.last.value_or(CommitRow());
   if (!missing_) {
@@ -192,10 +197,10 @@ LogHistory LogScan::finish() {
   const bool is_behind =
       has_row_ && start_.flushed && place(*history_.last) < place(*start_.flushed);
   if (is_behind && !history_.damage) {
-    break_off(history_.end, fmt::format("the log ends with {}, and the tables with {}",
-                                        name_place(*history_.last), name_place(*start_.flushed)));
+    end_history(history_.end, fmt::format("the log ends with {}, and the tables with {}",
+                                          name_place(*history_.last), name_place(*start_.flushed)));
   }
-  // What was flushed, and a database's first rows, had been synced before.
+  // What is in the tables was synced before, and so were the first rows of a database.
   if (history_.damage && (is_behind || !history_.last)) history_.damage->lost_durable = true;
   return std::move(history_);
 }

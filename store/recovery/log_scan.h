@@ -11,9 +11,10 @@
 #include "engine/types/status.h"
 #include "store/format/format.h"
 
-// Reads the log before RocksDB does, and says where unbroken history ends: RocksDB cannot tell a
-// record that was never complete from one that was acknowledged and is gone, and does not notice
-// that a whole file is missing. Included by store's own files only.
+// Reads the log before RocksDB does, and finds where unbroken history ends. Leaving that to one of
+// RocksDB's recovery modes is rejected: none of them can distinguish a record that was never
+// complete from an acknowledged record that is damaged, and none notices that a whole log file is
+// missing. Included by store's own files only.
 namespace perennial::store {
 
 struct LogFileName {
@@ -21,43 +22,43 @@ struct LogFileName {
   std::string name;
 };
 
-// Where history begins: what the tables alone hold.
+// What the tables and the MANIFEST say about the beginning of the log.
 struct LogStart {
   std::optional<CommitRow> flushed;  // The commit row in the tables; none in a new database.
-  // Whether the oldest log file must be the first of its epoch, because all before it were
-  // replayed.
+  // Whether the oldest log file must begin with the row that opens an epoch, because an open has
+  // replayed all files before it.
   bool needs_epoch_begin = false;
-  // Whether the oldest log file must hold a record if a later one does, because it is known that it
-  // did.
+  // Whether the oldest log file must hold a record if a later one does. It must if it is the file
+  // that the MANIFEST needs.
   bool needs_first_file = false;
 };
 
 // A place in the log.
 struct LogPlace {
-  size_t file = 0;  // Its place among the files.
-  uint64_t offset = 0;
+  size_t file = 0;      // The index of the file in the list of log files.
+  uint64_t offset = 0;  // In that file, in bytes.
 };
 
-// A place where history is broken.
+// A place where a record is damaged or missing.
 struct LogDamage {
   LogPlace place;
   std::string problem;
-  // Whether a record behind it proves that what should be there was durable.
+  // Whether it is proven that a missing record was durable.
   bool lost_durable = false;
 };
 
 struct LogHistory {
-  std::optional<CommitRow> last;    // Of unbroken history, or what was flushed.
-  LogPlace end;                     // Of the last good record; the log's beginning without one.
-  std::optional<LogDamage> damage;  // The first.
-  BatchIndex index_max = 0;         // The highest that any record names, behind damage too.
+  std::optional<CommitRow> last;    // The last commit row of unbroken history, or of the tables.
+  LogPlace end;                     // The end of the last good record; else the log's beginning.
+  std::optional<LogDamage> damage;  // The first damage.
+  BatchIndex index_max = 0;         // The highest index in any record, also behind the damage.
 };
 
-// The log files in a database's directory, oldest first, from one number on.
+// Returns the log files in a database's directory with at least this number, oldest first.
 Result<std::vector<LogFileName>> list_logs(rocksdb::FileSystem& fs, const std::string& db_path,
                                            uint64_t number_min);
 
-// Reads them all once, in order. Fails only where they cannot be read.
+// Reads all files once, in order. Damage is no error: an error means that a file cannot be read.
 Result<LogHistory> scan_logs(rocksdb::FileSystem& fs, const std::string& db_path,
                              const std::vector<LogFileName>& files, const LogStart& start);
 

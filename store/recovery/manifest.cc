@@ -14,13 +14,13 @@
 namespace perennial::store {
 namespace {
 
-// A file that is not there is damage, in a database that is.
+// In a database that exists, a missing file is damage.
 Status reading_status(const rocksdb::Status& status, const std::string& name) {
   if (!status.IsNotFound() && !status.IsPathNotFound()) return from_rocksdb(status);
   return {StatusCode::Corruption, name + " is missing; restore a checkpoint"};
 }
 
-// CURRENT holds the name and a line's end.
+// CURRENT holds the name of the MANIFEST and a newline.
 Result<std::string> manifest_name(rocksdb::FileSystem& fs, const std::string& db_path) {
   std::string name;
   const auto read = rocksdb::ReadFileToString(&fs, db_path + "/CURRENT", &name);
@@ -29,7 +29,7 @@ Result<std::string> manifest_name(rocksdb::FileSystem& fs, const std::string& db
   return Status(StatusCode::Corruption, "CURRENT names no MANIFEST; restore a checkpoint");
 }
 
-// Numbers only grow: RocksDB, too, ignores a lower one.
+// Numbers of log files only grow. RocksDB ignores a lower number, too.
 void raise(std::optional<uint64_t>& number, uint64_t to) {
   number = std::max(number.value_or(0), to);
 }
@@ -49,7 +49,7 @@ void apply(const ManifestEdit& edit, Manifest& manifest) {
 
 Status read_records(LogReader& reader, Manifest& manifest) {
   LogRecord record;
-  uint64_t end = 0;  // Of the last whole record before any damage.
+  uint64_t end = 0;  // The end of the last whole record before any damage.
   while (true) {
     const Result<bool> more = reader.next(record);
     if (!more.ok()) return more.status();

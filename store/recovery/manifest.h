@@ -14,31 +14,32 @@
 // What RocksDB's MANIFEST says of families and log files. Included by store's own files only.
 namespace perennial::store {
 
-// Where a MANIFEST stops to be readable.
+// Where a MANIFEST stops being readable.
 struct ManifestDamage {
   uint64_t offset = 0;  // The end of the last whole record before it.
   uint64_t bytes = 0;   // From there to the end of the file.
   std::string problem;
 };
 
-// Numbers of log files: of one that is there, or of none, where a start set it to one more than
-// that of the last log that it had replayed.
+// What a MANIFEST says up to its end, or up to its first damage. A log number in it need not be
+// that of an existing file: a start sets it to one more than the number of the last file it has
+// replayed.
 struct Manifest {
   std::string name;
-  uint64_t min_log = 0;    // RocksDB replays no log file below it.
-  uint64_t next_file = 0;  // Every file that it knows is below.
-  // By a family's number: what it holds of log files below this one is in its tables. None where no
-  // record says so.
+  uint64_t min_log = 0;    // RocksDB replays no log file with a lower number.
+  uint64_t next_file = 0;  // Every file that the MANIFEST knows has a lower number.
+  // By the id of a family: the rows of the family in log files with a lower number are in its
+  // tables. None: no record has a number for the family.
   std::map<uint32_t, std::optional<uint64_t>> flushed_to = {{0, std::nullopt}};
-  std::map<uint32_t, std::string> names = {{0, "default"}};  // By the same.
-  std::optional<ManifestDamage> damage;                      // All else is what stands before it.
+  std::map<uint32_t, std::string> names = {{0, "default"}};  // By the id of a family.
+  std::optional<ManifestDamage> damage;                      // The first damage.
 
-  // RocksDB deletes no log from here on.
+  // RocksDB deletes no log file with this number or a higher one.
   uint64_t needed_from() const;
-  // Whether it says so much that the log can be judged by it, families aside.
+  // Whether the log can be judged with it: every family has a number. It may lack whole families.
   bool says_enough() const;
   bool names_all(FamilyNames families) const;
-  // Log files below it were synced before it was named.
+  // RocksDB had synced all log files with lower numbers when it wrote this number.
   uint64_t named_max() const;
 };
 

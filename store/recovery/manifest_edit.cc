@@ -5,7 +5,7 @@
 namespace perennial::store {
 namespace {
 
-// They never change.
+// RocksDB never changes these numbers.
 enum class Tag : uint32_t {
   Comparator = 1,
   LogNumber = 2,
@@ -15,18 +15,18 @@ enum class Tag : uint32_t {
   DeletedFile = 6,
   PrevLogNumber = 9,
   MinLogNumberToKeep = 10,
-  NewFile = 103,  // The fourth layout of it, the only one that is still written.
+  NewFile = 103,  // The fourth layout of the field, and the only one that is still written.
   Family = 200,
   FamilyAdd = 201,
   FamilyDrop = 202,
   MaxFamily = 203,
-  // Fields from here on begin with their length, and may be passed over.
+  // Fields with this bit begin with their length, so that a reader can skip them.
   Ignorable = 1 << 13,
 };
 
 constexpr uint64_t new_file_end = 1;
 
-// Takes fields off the front of a record. Once one is not there, nothing more is.
+// Takes fields off the front of a record. After a field that is not complete all others are empty.
 class Fields {
  public:
   explicit Fields(std::string_view bytes) : rest_(bytes) {}
@@ -35,7 +35,7 @@ class Fields {
   bool has_more() const { return is_whole_ && !rest_.empty(); }
   void fail() { is_whole_ = false; }
 
-  // Seven bits a byte, lowest first.
+  // A varint: seven bits in each byte, the lowest first.
   uint64_t number() {
     uint64_t out = 0;
     for (unsigned shift = 0; shift < 64 && !rest_.empty(); shift += 7) {
@@ -69,9 +69,9 @@ class Fields {
 
 void skip_new_file(Fields& fields) {
   fields.skip_numbers(3);  // Level, number, size.
-  fields.skip_bytes();     // Its first key.
-  fields.skip_bytes();     // Its last.
-  fields.skip_numbers(2);  // Their sequence numbers.
+  fields.skip_bytes();     // The smallest key.
+  fields.skip_bytes();     // The largest key.
+  fields.skip_numbers(2);  // The smallest and the largest sequence number.
   while (fields.is_whole() && fields.number() != new_file_end) fields.skip_bytes();
 }
 

@@ -25,8 +25,8 @@
 namespace perennial::store {
 namespace {
 
-// Any damage may be cut out if enough stands before it to tell what the log must hold:
-// store/README.md.
+// Refuses a MANIFEST that does not say enough to judge the log. Damage behind such a part may be
+// truncated: README.md, "The rules".
 Status incomplete(const Manifest& manifest) {
   if (!manifest.damage) {
     return {StatusCode::Corruption,
@@ -37,24 +37,25 @@ Status incomplete(const Manifest& manifest) {
                       manifest.damage->offset, manifest.damage->problem)};
 }
 
-// What the tables alone say of their format.
+// What the tables say without the log. Both are none if nothing was ever flushed.
 struct Flushed {
-  std::optional<CommitRow> commit;     // None in a database of which nothing was ever flushed.
-  std::optional<StoredFormat> format;  // Likewise.
+  std::optional<CommitRow> commit;
+  std::optional<StoredFormat> format;
 };
 
-// The log may hold the end of a migration. But no family is dropped before the tables say that its
-// end has come, and none is written to before it is there: raw_store.cc.
+// Whether the MANIFEST names all families that the format in the tables needs. The log may hold the
+// end of a migration. The check stays right, because raw_store.cc drops a family only when the
+// tables say that the migration is done, and writes to a family only when it exists.
 bool names_families(const Manifest& manifest, const Flushed& flushed, const Options& options) {
   if (flushed.format) return manifest.names_all(wanted_families(*flushed.format, options).needed);
   return std::ranges::any_of(options.families,
                              [&](FamilyNames names) { return manifest.names_all(names); });
 }
 
-std::optional<ManifestCut> cut_of(const Manifest& manifest) {
+std::optional<ManifestTruncation> truncation_of(const Manifest& manifest) {
   if (!manifest.damage) return std::nullopt;
   const ManifestDamage& damage = *manifest.damage;
-  return ManifestCut{
+  return ManifestTruncation{
       .file = manifest.name,
       .offset = damage.offset,
       .fields = fmt::format("file={} offset={} dropped_bytes={} reason=\"{}\"", manifest.name,
@@ -67,7 +68,8 @@ Result<Flushed> read_flushed(const Database& tables, const Options& options, boo
   if (meta->puts == 0) return Flushed();
   Result<StoredFormat> found = read_format(tables);
   if (!found.ok()) return found.take_status();
-  // The log may end a migration, and never takes a newer format back.
+  // The log may hold the end of a migration, so an older format is no error yet. A newer format is
+  // refused at once, because nothing in a log lowers it.
   const bool is_newer = found->version > options.format;
   is_old = !is_newer && (found->version < options.format || found->migration);
   if (Status known = check_format(*found, options); !known.ok() && !is_old) return known;
@@ -86,8 +88,8 @@ Result<Flushed> read_flushed(const std::string& db_path, const Options& options,
   return flushed;
 }
 
-// Of the log files that any family needs. A size that cannot be read counts for nothing here: what
-// cannot be read is refused elsewhere.
+// Sums the bytes of the log files that any family needs. A file whose size cannot be read counts as
+// empty, because the scan of the log reports it.
 Result<uint64_t> count_replay(rocksdb::FileSystem& fs, const std::string& db_path,
                               uint64_t needed_from, const View& view) {
   const Result<std::vector<LogFileName>> files = list_logs(fs, db_path, needed_from);
@@ -113,8 +115,8 @@ Status truncate_in_place(rocksdb::FileSystem& fs, const std::string& path, uint6
   return from_rocksdb(status);
 }
 
-// A checkpoint may hold a link to a log file, and must keep all of it: then the database gets a
-// shorter file of its own.
+// Truncates a file. If a checkpoint holds a link to it, the database gets a shorter copy instead:
+// truncating in place would shorten the checkpoint's file, too.
 Status truncate(const std::string& path, uint64_t bytes, const Options& options) {
   rocksdb::FileSystem& fs = file_system_of(options.env);
   uint64_t links = 0;
@@ -135,25 +137,27 @@ Status sync_names(rocksdb::FileSystem& fs, const std::string& path) {
   return from_rocksdb(status);
 }
 
-// The damaged file first: until it ends where history does, the ones behind it are the proof of it.
-// Then the mark, because a start that finds none of the file that it names takes it for lost.
-Status cut_log(const std::string& db_path, const LogCut& cut, const Options& options) {
+// Truncates the damaged file first, then moves the mark, and removes the later files last. A crash
+// between two steps must leave a log that a start judges in the same way. Until the damaged file is
+// truncated, the later files show that history is damaged there. If the later files were removed
+// before the mark is moved, a start would find that the newest log file is missing, and refuse.
+Status truncate_log(const std::string& db_path, const LogTruncation& truncation,
+                    const Options& options) {
   rocksdb::FileSystem& fs = file_system_of(options.env);
-  if (Status done = truncate(db_path + "/" + cut.file, cut.offset, options); !done.ok()) {
-    return done;
-  }
-  if (cut.later_files.empty()) return {};
-  const auto moved = move_log_mark(fs, db_path, log_index_of(cut.file));
+  Status truncated = truncate(db_path + "/" + truncation.file, truncation.offset, options);
+  if (!truncated.ok() || truncation.later_files.empty()) return truncated;
+  const auto moved = move_log_mark(fs, db_path, log_index_of(truncation.file));
   if (!moved.ok()) return from_rocksdb(moved);
   if (Status synced = sync_names(fs, db_path); !synced.ok()) return synced;
-  for (const std::string& name : cut.later_files) {
+  for (const std::string& name : truncation.later_files) {
     const auto removed = fs.DeleteFile(db_path + "/" + name, {}, nullptr);
     if (!removed.ok()) return from_rocksdb(removed);
   }
   return sync_names(fs, db_path);
 }
 
-// `problem`: why it cannot be read, where the options accept that.
+// Reads the durable mark. If the mark is damaged and the options accept that, it returns none and
+// sets `problem`.
 Result<std::optional<DurableMark>> read_mark(const Options& options, std::string& problem) {
   Result<std::optional<DurableMark>> mark = read_durable_mark(options.env, options.data_dir);
   if (mark.ok() || mark.status().code() != StatusCode::Corruption) return mark;
@@ -173,10 +177,10 @@ void inform(const Options& options, std::string_view at, std::string_view fields
 
 View RecoveryPlan::view() const {
   View view;
-  if (manifest_cut) view.ends[manifest_cut->file] = manifest_cut->offset;
-  if (log.cut) {
-    view.ends[log.cut->file] = log.cut->offset;
-    view.hidden.insert(log.cut->later_files.begin(), log.cut->later_files.end());
+  if (manifest_truncation) view.ends[manifest_truncation->file] = manifest_truncation->offset;
+  if (log.truncation) {
+    view.ends[log.truncation->file] = log.truncation->offset;
+    view.hidden.insert(log.truncation->later_files.begin(), log.truncation->later_files.end());
   }
   return view;
 }
@@ -187,7 +191,7 @@ Result<RecoveryPlan> plan_recovery(const std::string& db_path, const Options& op
   const Result<Manifest> manifest = read_manifest(fs, db_path);
   if (!manifest.ok()) return manifest.status();
   if (!manifest->says_enough()) return incomplete(*manifest);
-  RecoveryPlan plan = {.manifest_cut = cut_of(*manifest),
+  RecoveryPlan plan = {.manifest_truncation = truncation_of(*manifest),
                        .is_old = false,
                        .has_other_families = false,
                        .log = {},
@@ -239,19 +243,21 @@ Result<Database> open_view(const std::string& db_path, const Options& options, F
   return db;
 }
 
-Status make_cuts(const std::string& db_path, const Options& options, const RecoveryPlan& plan) {
+Status truncate_files(const std::string& db_path, const Options& options,
+                      const RecoveryPlan& plan) {
   for (const std::string& loss : plan.log.losses) {
     inform(options, "store.log_forced", fmt::format("message=\"{}\"", loss));
   }
-  if (const auto& cut = plan.manifest_cut) {
-    if (Status done = truncate(db_path + "/" + cut->file, cut->offset, options); !done.ok()) {
+  if (const auto& truncation = plan.manifest_truncation) {
+    if (Status done = truncate(db_path + "/" + truncation->file, truncation->offset, options);
+        !done.ok()) {
       return done;
     }
-    inform(options, "store.manifest_cut", cut->fields);
+    inform(options, "store.manifest_cut", truncation->fields);
   }
-  if (const auto& cut = plan.log.cut) {
-    if (Status done = cut_log(db_path, *cut, options); !done.ok()) return done;
-    inform(options, "store.log_cut", cut->fields);
+  if (const auto& truncation = plan.log.truncation) {
+    if (Status done = truncate_log(db_path, *truncation, options); !done.ok()) return done;
+    inform(options, "store.log_cut", truncation->fields);
   }
   return {};
 }

@@ -10,59 +10,61 @@
 #include "store/rocks/log_env.h"
 #include "store/types/options.h"
 
-// What a start makes of a database before RocksDB has touched it: store/README.md, "The start".
-// First it is judged, which changes nothing; what is to be cut is cut by a start, and a Reader
-// leaves it out of what it shows. Included by store's own files only.
+// The part of a start before RocksDB opens the database: store/README.md, "The start".
+// plan_recovery() judges the database and changes nothing. A start then truncates files, and a
+// Reader ignores the same bytes. Included by store's own files only.
 namespace perennial::store {
 
 class Database;
 class Failure;
 
-struct ManifestCut {
+struct ManifestTruncation {
   std::string file;
   uint64_t offset = 0;
-  std::string fields;  // Of the event that tells of it.
+  std::string fields;  // The fields of the event that reports the truncation.
 };
 
 struct RecoveryPlan {
-  std::optional<ManifestCut> manifest_cut;
-  // Whether the tables alone have an older format, or a migration's that was cut short. The log may
-  // hold its end.
+  std::optional<ManifestTruncation> manifest_truncation;
+  // Whether the tables have an older format or a migration that is not done. The log may hold the
+  // end of that migration.
   bool is_old = false;
-  // Whether there are families that are not of the wanted format.
+  // Whether there are more families than options.format has.
   bool has_other_families = false;
   LogJudgement log;
-  // No id below it may be given out, whatever the database says: an earlier start has cut history.
+  // No lower id may be given out, whatever the database says. It is above 1 if an earlier start has
+  // lost history.
   JobId next_id_min = 1;
-  // How much log RocksDB will replay, once all cuts are made.
+  // The bytes of log that RocksDB will replay after the truncations.
   uint64_t replay_bytes = 0;
 
-  // The database as it is once all cuts are made.
+  // The database as it will be after the truncations.
   View view() const;
 };
 
-// Fails, besides where it cannot be read, with Corruption where what was on disk is not there any
-// more, unless the options accept that, and with Unsupported for what a newer version has written.
+// Makes the plan of a start. Io: a file cannot be read. Corruption: something that was durable is
+// damaged or missing, and the options do not accept that. Unsupported: a newer version has written
+// the database.
 Result<RecoveryPlan> plan_recovery(const std::string& db_path, const Options& options,
                                    Failure& failure);
 
-// Opens the database only to be read, as it is once all cuts are made, and makes none.
+// Opens the database read-only as it will be after the truncations, and truncates nothing.
 Result<Database> open_view(const std::string& db_path, const Options& options, Failure& failure,
                            const RecoveryPlan& plan);
 
-// The next id that a start gives out: far beyond the one in the database if the plan drops what was
-// on disk, since ids that were given out may be known no more.
+// Returns the next id that a start gives out. If the plan has losses, it is skip_ids() of the one
+// in the database, because ids that were given out may be among what is lost.
 Result<JobId> next_id_of(const Database& db, const RecoveryPlan& plan);
 
-// REQUIRES: the plan has losses. Before its cuts are made: notes durably, in place of the mark that
-// the log does not reach, that no id below `next_id` may be given out. Otherwise a crash behind the
-// cuts would leave a database that looks whole, and gives out ids again.
+// Replaces the durable mark by one that forbids ids below `next_id`, durably. It is called before
+// truncate_files(). In the other order, a crash after the truncations would leave a database that
+// looks whole and gives out ids again. REQUIRES: the plan has losses.
 Status note_loss(const RecoveryPlan& plan, JobId next_id, const Options& options);
 
-// Makes the cuts, durably, with an event for each.
-Status make_cuts(const std::string& db_path, const Options& options, const RecoveryPlan& plan);
+// Truncates the files durably, and sends an event for each truncation and each accepted loss.
+Status truncate_files(const std::string& db_path, const Options& options, const RecoveryPlan& plan);
 
-// Whether a database that was opened ends with the commit row that was judged to be its last.
+// Corruption: an opened database does not end with the commit row that the plan has found.
 Status check_last(const CommitRow& found, const RecoveryPlan& plan);
 
 }  // namespace perennial::store

@@ -12,13 +12,13 @@
 #include "store/rocks/table_check.h"
 #include "store/rocks/tuning.h"
 #include "store/space/compaction_guard.h"
-#include "store/space/room.h"
+#include "store/space/disk_space.h"
 #include "store/types/rocks_status.h"
 
 namespace perennial::store {
 namespace {
 
-// A file or a family that is not there is damage, in a database that is.
+// In a database that exists, a missing file or family is damage.
 Status opening_status(const rocksdb::Status& status) {
   Status out = from_rocksdb(status);
   const bool is_damage = status.IsInvalidArgument() || status.IsPathNotFound() ||
@@ -35,32 +35,32 @@ Result<std::vector<std::string>> list_families(const std::string& path,
   return names;
 }
 
-// In some format that this program knows.
+// Whether any format that this program knows has a family of this name.
 bool is_known(std::string_view name, const Options& options) {
   return std::ranges::any_of(options.families, [&](FamilyNames names) {
     return std::ranges::find(names, name) != names.end();
   });
 }
 
-// RocksDB checks two things against the space allowed: that tables stay below it, where it fails
-// for good, and that a compaction with its buffer does, where the compaction waits. Only the second
-// is wanted: this much is added to both the space and the buffer.
+// RocksDB compares two sizes with the space allowed. If the tables exceed it, the database fails
+// for good. If a compaction and its buffer exceed it, the compaction waits. Only the second check
+// is wanted, so this large number is added to both the space and the buffer.
 constexpr uint64_t unlimited_bytes = 1ULL << 50;
 
-// No compaction begins that reads more than this.
+// From here on RocksDB begins no compaction that reads more than `bytes`.
 void allow_space(rocksdb::SstFileManager& files, uint64_t bytes) {
   files.SetMaxAllowedSpaceUsage(unlimited_bytes + files.GetTotalSize() + bytes);
 }
 
-// By default RocksDB would first wait until the flush could not hold up writes: for ever, where 80
-// tables lie at level 0 and there is no room to compact them.
+// By default a flush first waits until it cannot cause a write stall. With 80 tables at level 0 and
+// no space to compact them it would wait for ever.
 rocksdb::FlushOptions at_once() {
   rocksdb::FlushOptions options;
   options.allow_write_stall = true;
   return options;
 }
 
-// Of a family that this format does not have nothing is read but by a migration.
+// A family of another format gets the options of meta: only migrations read it, row by row.
 rocksdb::ColumnFamilyOptions options_of(std::string_view name, const Options& options) {
   const auto found = std::ranges::find(family_names, name);
   const auto place = static_cast<size_t>(found - family_names.begin());
@@ -105,12 +105,12 @@ Result<Database> Database::open(const std::string& path, const Options& options,
 Result<Database> Database::open_tables(const std::string& path, const Options& options,
                                        Failure& failure, View view) {
   view.has_logs = false;
-  Options few_open =
-      options;  // Each is opened once, below: whoever asks meets the same damage first.
+  // open_each_table() opens every table below, so RocksDB need not keep many open.
+  Options few_open = options;
   few_open.open_tables_max = open_tables_min;
   Result<Database> database = open_read_only(path, few_open, failure, std::move(view));
   if (!database.ok()) return database;
-  if (Status whole = check_tables(**database); !whole.ok()) return whole;
+  if (Status whole = open_each_table(**database); !whole.ok()) return whole;
   return database;
 }
 
@@ -128,7 +128,7 @@ Result<Database> Database::open_read_only(const std::string& path, const Options
   if (!names.ok()) return names.take_status();
   Database database;
   database.names_ = names.take();
-  // How another one is to be opened only a newer version knows.
+  // Other families are not opened, because only a newer version knows their options.
   std::vector<std::string> known;
   std::ranges::copy_if(database.names_, std::back_inserter(known),
                        [&](const std::string& name) { return is_known(name, options); });
@@ -140,8 +140,8 @@ Result<Database> Database::open_read_only(const std::string& path, const Options
   return database;
 }
 
-// The families are made one after the other: where DB::Open makes them itself and fails at one of
-// them, 7.8 aborts the process.
+// The families are made after the open and not by DB::Open: if DB::Open fails to make one of them,
+// RocksDB 7.8 aborts the process.
 Result<Database> Database::create(const std::string& path, const Options& options,
                                   Failure& failure) {
   Database created;
@@ -236,7 +236,7 @@ Result<std::vector<TableSpan>> Database::table_spans(Family which) const {
   std::vector<TableSpan> out;
   for (const rocksdb::LevelMetaData& level : content.levels) {
     for (const rocksdb::SstFileMetaData& file : level.files) {
-      // A table that was made in between has what others had.
+      // A table that was made between the two calls has only entries of other tables.
       const auto found = tables.find(file.directory + "/" + file.relative_filename);
       out.push_back({.level = level.level,
                      .smallest = file.smallestkey,
@@ -248,27 +248,27 @@ Result<std::vector<TableSpan>> Database::table_spans(Family which) const {
   return out;
 }
 
-Debt Database::debt() const {
+WriteBacklog Database::write_backlog() const {
   const std::string tables_property = rocksdb::DB::Properties::kNumFilesAtLevelPrefix + "0";
-  Debt debt;
+  WriteBacklog backlog;
   for (rocksdb::ColumnFamilyHandle* const family : families_) {
     uint64_t memtables = 0;
     std::string tables;
     CHECK(db_->GetIntProperty(family, rocksdb::DB::Properties::kNumImmutableMemTable, &memtables));
     CHECK(db_->GetProperty(family, tables_property, &tables));
-    debt.memtables = std::max(debt.memtables, memtables);
-    debt.tables = std::max<uint64_t>(debt.tables, std::stoull(tables));
+    backlog.memtables = std::max(backlog.memtables, memtables);
+    backlog.tables = std::max<uint64_t>(backlog.tables, std::stoull(tables));
   }
-  return debt;
+  return backlog;
 }
 
-void Database::limit_compactions(uint64_t free_bytes, uint64_t lent_bytes) const {
+void Database::limit_compactions(uint64_t free_bytes, uint64_t reserved_space_bytes) const {
   const uint64_t left_bytes = free_bytes - std::min(free_bytes, guard_->reserve_bytes());
-  allow_space(*files_, std::max(left_bytes, small_compaction_bytes) + lent_bytes);
+  allow_space(*files_, std::max(left_bytes, small_compaction_bytes) + reserved_space_bytes);
 }
 
 Database::~Database() {
-  ignore(close(), "whoever cares has closed it before");
+  ignore(close(), "a caller that needs the status has called close() before");
 }
 
 Status Database::close() {

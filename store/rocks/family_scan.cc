@@ -68,7 +68,7 @@ Status FamilyScan::scan() {
     Result<JobRow> row = decode_job(state_, view(at->key()), view(at->value()));
     if (!row.ok()) return row.take_status();
     if (chunk.empty()) chunk.reserve(chunk_rows);
-    chunk.push_back(*row);
+    chunk.push_back(row.take());
     if (chunk.size() < chunk_rows) continue;
     if (!hand_over(std::exchange(chunk, {}))) return {};
   }

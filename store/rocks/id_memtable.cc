@@ -24,15 +24,15 @@ using Compare = rocksdb::MemTableRep::KeyComparator;
 
 struct Entry {
   uint64_t id = 0;
-  // The complement of the 8 bytes that RocksDB puts behind a key: the sequence number, and in the
-  // lowest byte the kind of the entry. So of one id the newest is first.
+  // The complement of the 8 bytes that RocksDB appends to a key: the sequence number, and the kind
+  // of the entry in the lowest byte. So the newest entry of an id sorts first.
   uint64_t age = 0;
   const char* bytes = nullptr;  // In the memtable's arena: length, internal key, and the value.
 };
 using Entries = std::vector<Entry>;
 
 constexpr size_t internal_key_bytes = 16;  // The length before it is a varint, here of one byte.
-// More than the memtables of tuning.cc hold, be it nothing but tombstones.
+// More than a memtable of tuning.cc holds even if all its entries are tombstones.
 constexpr size_t entries_usual = 1 << 19;
 
 bool is_id(std::string_view internal_key) {
@@ -60,7 +60,7 @@ void sort_by_id(Entries& entries) {
   });
 }
 
-// The first that is not before it.
+// Returns the first entry whose key is not below `internal_key`.
 Entries::const_iterator lower_bound(const Entries& sorted, const Compare& compare,
                                     std::string_view internal_key) {
   return std::lower_bound(sorted.begin(), sorted.end(), rocksdb::Slice(internal_key),
@@ -69,7 +69,7 @@ Entries::const_iterator lower_bound(const Entries& sorted, const Compare& compar
                           });
 }
 
-// Over sorted entries, which it shares with others or has for itself.
+// Iterates over sorted entries. They belong to the memtable or to the iterator.
 class EntryIterator final : public rocksdb::MemTableRep::Iterator {
  public:
   EntryIterator(const Compare& compare, const Entries& shared)
@@ -80,7 +80,7 @@ class EntryIterator final : public rocksdb::MemTableRep::Iterator {
   bool Valid() const override { return at_ < entries_.size(); }
   const char* key() const override { return entries_[at_].bytes; }
   void Next() override { ++at_; }
-  // From the first to none.
+  // Before the first entry the iterator becomes invalid.
   void Prev() override { at_ = at_ == 0 ? entries_.size() : at_ - 1; }
   void SeekToFirst() override { at_ = 0; }
   void SeekToLast() override {
@@ -110,18 +110,20 @@ class IdMemtable final : public rocksdb::MemTableRep {
   void Insert(rocksdb::KeyHandle handle) override;
   bool Contains(const char* bytes) const override;
   void MarkReadOnly() override;
-  // Asked by the thread that writes, which must not wait for a sort.
+  // Takes no lock, because the thread that writes calls it and must not wait for a sort.
   size_t ApproximateMemoryUsage() override;
-  // One that is still written to is copied: rare, since serving makes no iterators.
+  // Copies the entries of a memtable that is still written to. This is rare, because a server that
+  // serves makes no iterators.
   Iterator* GetIterator(rocksdb::Arena* arena) override;
   Iterator* GetDynamicPrefixIterator(rocksdb::Arena* arena) override;
 
   enum class From : uint8_t { Here, Behind };
-  // The newest entry of the same key that is as old as this one, or older. From any thread.
+  // Returns the newest entry of the same key that is as old as `internal_key` or older; with Behind
+  // the newest one that is older. Null: there is none. Thread-safe.
   const char* find(std::string_view internal_key, From from) const;
 
  private:
-  struct alignas(EntryIterator) Room {
+  struct alignas(EntryIterator) IteratorSlot {
     std::array<std::byte, sizeof(EntryIterator)> bytes;
   };
 
@@ -135,26 +137,30 @@ class IdMemtable final : public rocksdb::MemTableRep {
   const Compare& compare_;
   const IdMemtableUse use_;
   std::atomic<size_t> count_ = 0;
-  std::mutex sorting_;  // Taken before mutex_.
+  std::mutex sorting_;  // Lets one thread sort at a time. It is locked before mutex_.
 
-  mutable std::mutex mutex_;  // Guards what follows.
+  mutable std::mutex mutex_;  // Guards the members below.
   Entries entries_;
   bool only_ids_ = true;
-  std::vector<uint32_t> older_;  // For each entry the place before that of the same id, plus one.
-  absl::flat_hash_map<uint64_t, uint32_t> newest_;  // By id, the place plus one.
+  // Places in entries_ plus one; zero means none. older_ has for each entry the one that was
+  // inserted before it for the same id, and newest_ has the last one of each id. So the entries of
+  // an id form a list, and an index costs no allocation for each entry.
+  std::vector<uint32_t> older_;
+  absl::flat_hash_map<uint64_t, uint32_t> newest_;
   bool read_only_ = false;
-  bool sorted_ =
-      false;  // Only when read_only_. Then there is no index, and nothing moves any more.
-  std::deque<Room> rooms_;
+  // Is set only when read_only_ is. Then there is no index, and entries_ never changes again.
+  bool sorted_ = false;
+  std::deque<IteratorSlot> iterator_slots_;  // The memory of iterators; a deque never moves it.
 };
 
-// Looks up one key. MemTableRep::Get makes one for each call and, in RocksDB 7.8, never deletes it:
-// so there is one for each thread, made anew in its place, and deleting it does nothing.
+// Looks up one key. RocksDB 7.8's MemTableRep::Get makes such an iterator for each call and never
+// deletes it. An iterator on the heap would therefore leak at each read of a body. So each thread
+// has one slot, a new Lookup is constructed in that slot, and deleting a Lookup does nothing.
 class Lookup final : public rocksdb::MemTableRep::Iterator {
  public:
   static Lookup* make(const IdMemtable& table) {
-    alignas(Lookup) thread_local std::array<std::byte, sizeof(Lookup)> room;
-    return new (room.data()) Lookup(table);
+    alignas(Lookup) thread_local std::array<std::byte, sizeof(Lookup)> slot;
+    return new (slot.data()) Lookup(table);
   }
   static void* operator new(size_t, void* place) { return place; }
   static void operator delete(void*) {}
@@ -164,7 +170,7 @@ class Lookup final : public rocksdb::MemTableRep::Iterator {
   void Seek(const rocksdb::Slice& internal_key, const char* /*the same with its length*/) override {
     at_ = table_.find(internal_key.ToStringView(), IdMemtable::From::Here);
   }
-  // Further entries of the same key only, which is all that is asked of such an iterator.
+  // Goes to the next entry of the same key only: RocksDB needs no more of such an iterator.
   void Next() override { at_ = table_.find(internal_key_of(at_), IdMemtable::From::Behind); }
   void Prev() override { at_ = nullptr; }
   void SeekForPrev(const rocksdb::Slice&, const char*) override { at_ = nullptr; }
@@ -180,10 +186,11 @@ class Lookup final : public rocksdb::MemTableRep::Iterator {
 
 IdMemtable::IdMemtable(const Compare& compare, rocksdb::Allocator* allocator, IdMemtableUse use)
     : MemTableRep(allocator), compare_(compare), use_(use) {
-  entries_.reserve(entries_usual);  // Not touched, it costs nothing; growing would move it all.
+  // Reserved memory that is not touched costs nothing, and growing would copy all entries.
+  entries_.reserve(entries_usual);
   if (use_ == IdMemtableUse::Lookups) {
     older_.reserve(entries_usual);
-    newest_.reserve(entries_usual / 2);  // So many entries at least are of ids that have others.
+    newest_.reserve(entries_usual / 2);  // A put and a delete of a body share one id.
   }
 }
 
@@ -226,7 +233,7 @@ const char* IdMemtable::find(std::string_view internal_key, From from) const {
   return indexed ? find_by_id(entry_of(internal_key), from) : find_anywhere(internal_key, from);
 }
 
-// From newest to oldest, as they were inserted.
+// Follows the list of an id from its newest entry to its oldest.
 const char* IdMemtable::find_by_id(const Entry& sought, From from) const {
   const uint64_t age_min = from == From::Here ? sought.age : sought.age + 1;
   const auto newest = newest_.find(sought.id);
@@ -237,7 +244,8 @@ const char* IdMemtable::find_by_id(const Entry& sought, From from) const {
 
 const char* IdMemtable::find_sorted(std::string_view internal_key, From from) const {
   auto found = lower_bound(entries_, compare_, internal_key);
-  if (found != entries_.end() && !fits(*found, internal_key, from)) ++found;  // It is that itself.
+  // With Behind, the entry that was found first is the one behind which the search starts.
+  if (found != entries_.end() && !fits(*found, internal_key, from)) ++found;
   const bool is_there = found != entries_.end() && fits(*found, internal_key, from);
   return is_there ? found->bytes : nullptr;
 }
@@ -263,7 +271,8 @@ void IdMemtable::sort(Entries& entries) const {
             [this](const Entry& a, const Entry& b) { return compare_(a.bytes, b.bytes) < 0; });
 }
 
-// Lookups go on meanwhile. REQUIRES: read_only_, so that nothing is inserted.
+// Sorts a copy, so that lookups can go on in the old entries. Sorting in place would block every
+// read of a body for the time of the sort. REQUIRES: read_only_, so that nothing is inserted.
 void IdMemtable::sort_for_good() {
   const std::lock_guard sorting(sorting_);
   if (sorted_) return;
@@ -284,10 +293,10 @@ rocksdb::MemTableRep::Iterator* IdMemtable::GetIterator(rocksdb::Arena* arena) {
   }
   if (read_only) sort_for_good();
   const std::lock_guard lock(mutex_);
-  // RocksDB's class Arena is not public. All it is for is that nobody frees the iterator: so it is
-  // with this room, until the memtable goes, which every iterator of it keeps alive.
-  void* const place =
-      arena != nullptr ? rooms_.emplace_back().bytes.data() : ::operator new(sizeof(EntryIterator));
+  // With an arena RocksDB never frees the iterator. Its class Arena is not public, so the iterator
+  // lies in a slot of the memtable. Iterators keep their memtable alive, and so their slot.
+  void* const place = arena != nullptr ? iterator_slots_.emplace_back().bytes.data()
+                                       : ::operator new(sizeof(EntryIterator));
   if (sorted_) return new (place) EntryIterator(compare_, entries_);
   Entries copy = entries_;
   sort(copy);

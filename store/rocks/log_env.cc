@@ -26,7 +26,7 @@ std::string_view name_of(std::string_view path) {
   return path.substr(path.rfind('/') + 1);
 }
 
-// The mark's name; empty where there is none.
+// Finds the name of the mark; it is empty if there is none.
 IOStatus find_mark(rocksdb::FileSystem& fs, const std::string& db_path, std::string& mark) {
   std::vector<std::string> names;
   IOStatus status = fs.GetChildren(db_path, {}, &names, nullptr);
@@ -83,8 +83,8 @@ class LogFileSystem : public rocksdb::FileSystemWrapper {
                      std::unique_ptr<rocksdb::FSWritableFile>& file, IODebugContext* debug) {
     const std::string directory(path, 0, path.size() - name_of(path).size() - 1);
     IOStatus status = sync_names(directory, options.io_options, debug);
-    // Only now: a mark without its log would be taken for a loss. Should a power cut take the new
-    // mark, the old one is still true.
+    // The mark is set after the directory was synced, because a start takes a mark without its log
+    // for a loss. If a power cut loses the new mark, the old one is still correct.
     if (status.ok()) status = set_mark(*target(), directory, number);
     if (!status.ok()) {
       file.reset();

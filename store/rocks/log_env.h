@@ -12,10 +12,10 @@
 #include <rocksdb/env.h>
 #include <rocksdb/file_system.h>
 
-// File systems to put between RocksDB and the disk. Included by store's own files only.
+// File systems between RocksDB and the disk. Included by store's own files only.
 namespace perennial::store {
 
-// How far the log files of a database were synced. Any thread.
+// How far the log files of a database were synced. Thread-safe.
 class LogProgress {
  public:
   // A place in the log: a file's number, and how many of its bytes.
@@ -25,8 +25,8 @@ class LogProgress {
     auto operator<=>(const Place&) const = default;
   };
 
-  // A log file was synced up to here. What is older than what was synced before changes nothing:
-  // RocksDB also syncs log files that were closed long ago.
+  // Notes that a log file was synced up to `place`. An older place changes nothing: RocksDB also
+  // syncs log files that it closed long ago.
   void synced(Place place) {
     const std::lock_guard lock(mutex_);
     synced_ = std::max(synced_, place);
@@ -37,38 +37,38 @@ class LogProgress {
   }
 
  private:
-  mutable std::mutex mutex_;  // A flush syncs log files on a thread of RocksDB's.
+  mutable std::mutex mutex_;  // A flush syncs log files on one of RocksDB's threads.
   Place synced_;
 };
 
 class CompactionGuard;
 
-// In this one a log file's name is durable before anything is written to it. RocksDB names a new
-// log in its MANIFEST and deletes the older ones, and syncs the directory only later: after a power
-// cut between the two, the log would be gone with everything in it. And a file beside the log, its
-// mark, carries the number of the newest one in its name, because the MANIFEST learns of a log only
-// when something has been flushed since.
-// `progress` outlives it, and learns of each sync of a log file. A guard, if there is one, is told
-// of the log files, and watches over the tables.
+// Makes a file system in which a log file's name is durable before anything is written to the file.
+// RocksDB alone names a new log in its MANIFEST and deletes the older ones, and syncs the directory
+// only later. A power cut between the two would lose the log with everything in it. The file system
+// also keeps a mark beside the log: an empty file whose name has the number of the newest log file.
+// The MANIFEST cannot replace the mark, because it names a log only after a flush.
+// `progress` must outlive the result, and receives each sync of a log file. The guard may be null;
+// otherwise it is called for each log file, and it watches the tables.
 std::unique_ptr<rocksdb::Env> make_log_env(rocksdb::Env* base, LogProgress& progress,
                                            std::shared_ptr<CompactionGuard> guard);
 
-// The number in the mark's name, or 0 for any other file.
+// Returns the number in the name of a mark, or 0 for any other file.
 uint64_t log_mark_of(std::string_view name);
 
-// Gives the mark in a database's directory another number; a copy has none, and gets none.
+// Renames the mark in a database's directory to another number. A checkpoint has no mark, and none
+// is made for it.
 rocksdb::IOStatus move_log_mark(rocksdb::FileSystem& fs, const std::string& db_path,
                                 uint64_t number);
 
-// What is shown of a database's directory that is only read.
+// How the directory of a database that is only read differs from the one on disk.
 struct View {
-  bool has_logs = true;  // Whether there are any log files.
-  // Files that end earlier than they do, and those that are not there; by name.
-  std::map<std::string, uint64_t> ends = {};
-  std::set<std::string> hidden = {};
+  bool has_logs = true;                       // False hides all log files.
+  std::map<std::string, uint64_t> ends = {};  // By name: files that seem to end at this byte.
+  std::set<std::string> hidden = {};          // The names of files that seem not to exist.
 };
 
-// In this one the directory is as the view says, and nothing can be changed.
+// Makes a read-only file system in which the directory is as the view says.
 std::unique_ptr<rocksdb::Env> make_view_env(rocksdb::Env* base, View view);
 
 }  // namespace perennial::store

@@ -40,10 +40,11 @@ bool LogFile::is_worth_filling() {
     stretch_begin_ = end_;
     stretch_syncs_ = 0;
   }
-  return filling_ && has_room_;
+  return filling_ && has_space_;
 }
 
-// A disk without room for zeros may have some for the log itself.
+// A disk that has no space for the zeros may still have some for the log. A full disk therefore
+// ends the filling and is no error here.
 IOStatus LogFile::fill(const IOOptions& options, IODebugContext* debug) {
   static const std::string zeros(fill_bytes, '\0');
   IOStatus status = target()->PositionedAppend(zeros, end_, options, debug);
@@ -52,7 +53,7 @@ IOStatus LogFile::fill(const IOOptions& options, IODebugContext* debug) {
     return status;
   }
   if (!is_full(status)) return status;
-  has_room_ = false;
+  has_space_ = false;
   return target()->Truncate(end_, options, debug);
 }
 

@@ -29,7 +29,7 @@ LogFiles list_log_files(const std::string& db_path) {
        entry.increment(error)) {
     const uint64_t index = log_index_of(entry->path().filename().native());
     if (index == 0) continue;
-    std::error_code gone;  // A log may be deleted while we look.
+    std::error_code gone;  // RocksDB may delete a log file while the directory is listed.
     const uint64_t bytes = fs::file_size(entry->path(), gone);
     if (gone) continue;
     found.oldest_index = found.oldest_index == 0 ? index : std::min(found.oldest_index, index);

@@ -6,18 +6,18 @@
 
 namespace perennial::store {
 
-// The log files that RocksDB still needs.
+// The log files that RocksDB has not deleted yet.
 struct LogFiles {
-  uint64_t oldest_index = 0;  // 0 without any.
+  uint64_t oldest_index = 0;  // 0 if there is no log file.
   uint64_t newest_index = 0;
   uint64_t bytes = 0;
 };
 
-// The number in "000012.log", or 0 for any other file.
+// Returns the number in "000012.log", or 0 for any other file.
 uint64_t log_index_of(std::string_view name);
 
-// Finds them by listing the database's directory, which is cheaper than asking RocksDB and can wait
-// for none of its threads. What cannot be read is left out.
+// Lists the directory of a database. RocksDB's own list costs more, and takes a lock that its
+// threads hold during flushes. Files that cannot be read are left out.
 LogFiles list_log_files(const std::string& db_path);
 
 }  // namespace perennial::store

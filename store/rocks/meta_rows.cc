@@ -22,7 +22,7 @@ Result<std::string> read_row(const Database& db, MetaTag tag) {
   return value;
 }
 
-// Its id, or 0.
+// Returns the highest id of a family, or 0 if the family is empty.
 Result<JobId> newest_job(const Database& db, JobState state) {
   const std::unique_ptr<rocksdb::Iterator> row(db->NewIterator({}, db.family(state)));
   row->SeekToLast();
@@ -58,9 +58,9 @@ WantedFamilies wanted_families(const StoredFormat& found, const Options& options
   add(out.needed, of(found.version));
   if (!found.migration) return out;
   const uint32_t to = found.migration->to;
-  // RawStore makes new ones before a step has come anywhere.
+  // RawStore makes the new families before the step has written any progress.
   add(found.migration->progress.empty() ? out.possible : out.needed, of(to));
-  if (to > 1) add(out.possible, of(to - 1));  // And drops old ones when it is done.
+  if (to > 1) add(out.possible, of(to - 1));  // RawStore drops the old ones when the step is done.
   return out;
 }
 

@@ -18,7 +18,7 @@
 namespace perennial::store {
 namespace {
 
-// One line in double quotes, as logfmt wants it.
+// Returns the text as one line in double quotes, which logfmt requires.
 std::string quoted(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {
@@ -28,13 +28,13 @@ std::string quoted(std::string_view text) {
   return out + '"';
 }
 
-// Warnings of RocksDB that warn of nothing.
+// Whether a warning of RocksDB belongs to normal operation, and is not passed on.
 bool is_usual(std::string_view message) {
-  // Said each second for as long as a compaction has to wait for room.
+  // RocksDB logs this each second while a compaction waits for space.
   if (message.find("Compaction too large") != std::string_view::npos) return true;
-  // Of one that was stopped because it needed more: compact.cc says it.
-  if (message.find(too_little_room) != std::string_view::npos) return true;
-  // Said twice for every checkpoint: it is what keeps its files while they are copied.
+  // The guard has stopped a compaction: compact.cc reports it.
+  if (message.find(too_little_space) != std::string_view::npos) return true;
+  // RocksDB logs this twice for every checkpoint, whose files it must keep while they are copied.
   return message.find("File Deletions ") != std::string_view::npos;
 }
 
@@ -78,7 +78,7 @@ class FailureListener : public rocksdb::EventListener {
   }
   void OnErrorRecoveryBegin(rocksdb::BackgroundErrorReason /*reason*/, rocksdb::Status /*error*/,
                             bool* auto_recovery) override {
-    // It can leave a database that does not open: RocksDB issues 7784 and 11643.
+    // RocksDB's recovery can leave a database that does not open: RocksDB issues 7784 and 11643.
     *auto_recovery = false;
   }
 

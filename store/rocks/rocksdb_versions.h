@@ -2,13 +2,14 @@
 
 #include <memory>
 
-// What RocksDB's versions call differently. From 9.11 on a database is opened into a unique_ptr,
-// from 11.0 on only so; 7.8 knows raw pointers only. Which there is the compiler finds out, so that
-// no version number has to be right. This names nothing of RocksDB's, so that tests can play all
+// Calls whose signature differs between versions of RocksDB. 7.8 opens a database into a raw
+// pointer, 9.11 also into a unique_ptr, and 11.0 only into a unique_ptr. The compiler tests which
+// call exists. Version macros are rejected, because a wrong number would break the build of a
+// version that nobody has tried. The header names no type of RocksDB, so that tests can imitate all
 // versions.
 namespace perennial::store {
 
-// Db::Open with these arguments and `opened` behind them.
+// Calls Db::Open with these arguments and `opened` as the last one.
 template <typename Db, typename... Arguments>
 auto open_db(std::unique_ptr<Db>& opened, const Arguments&... arguments) {
   if constexpr (requires { Db::Open(arguments..., &opened); }) {
@@ -33,8 +34,8 @@ auto open_db_for_read_only(std::unique_ptr<Db>& opened, const Arguments&... argu
   }
 }
 
-// An options file that cannot be written is an error. From 10.2 on it always is, and the option is
-// gone.
+// Makes an options file that cannot be written an error. From 10.2 on this is always so, and the
+// option does not exist.
 template <typename DbOptions>
 void fail_if_options_file_error(DbOptions& options) {
   if constexpr (requires { options.fail_if_options_file_error; }) {

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -11,17 +12,27 @@
 #include <rocksdb/options.h>
 #include <rocksdb/sst_file_reader.h>
 
+#include "store/format/format.h"
 #include "store/types/rocks_status.h"
 
 namespace perennial::store {
 namespace {
 
-// Most of the time goes into waiting for the disk.
+// More threads than cores are useful, because most of the time is spent waiting for the disk.
 constexpr size_t threads_max = 8;
 
-Status check_table(const std::string& path, const rocksdb::Options& how) {
+// Rows of these two families are overwritten, so their number is not in the properties of tables,
+// and no count shows that a scan has missed a damaged block. RocksDB 7.8.3 skips one without an
+// error at the beginning of a table, if it is not the first of its level (pull request 11782). The
+// families are small, so all their blocks are read.
+bool has_no_account(std::string_view family) {
+  return family == name_of(Family::Meta) || family == name_of(Family::Keys);
+}
+
+Status check_table(const std::string& path, const rocksdb::Options& how, bool all_blocks) {
   rocksdb::SstFileReader table(how);
-  const rocksdb::Status opened = table.Open(path);
+  rocksdb::Status opened = table.Open(path);
+  if (opened.ok() && all_blocks) opened = table.VerifyChecksum();
   if (opened.ok()) return {};
   Status out = from_rocksdb(opened).with(path);
   const bool is_damage = opened.IsNotFound() || opened.IsPathNotFound() ||
@@ -31,20 +42,21 @@ Status check_table(const std::string& path, const rocksdb::Options& how) {
 
 }  // namespace
 
-Status check_tables(rocksdb::DB& db) {
+Status open_each_table(rocksdb::DB& db) {
   std::vector<rocksdb::LiveFileMetaData> tables;
   db.GetLiveFilesMetaData(&tables);
   rocksdb::Options options(db.GetDBOptions(), rocksdb::ColumnFamilyOptions());
-  // Else it warns that tables which are opened by their path have no id to be compared with. What
-  // is wrong with one is in the status.
+  // With a logger RocksDB warns that tables opened by their path have no unique id to compare. The
+  // status says what is wrong with a table.
   options.info_log.reset();
   std::atomic<size_t> next = 0;
-  std::mutex mutex;  // For the result.
+  std::mutex mutex;  // Guards the result.
   Status result;
   const auto work = [&] {
     for (size_t at = next++; at < tables.size(); at = next++) {
-      Status checked =
-          check_table(tables[at].directory + "/" + tables[at].relative_filename, options);
+      const rocksdb::LiveFileMetaData& table = tables[at];
+      Status checked = check_table(table.directory + "/" + table.relative_filename, options,
+                                   has_no_account(table.column_family_name));
       const std::lock_guard lock(mutex);
       if (!checked.ok() && result.ok()) result = std::move(checked);
     }

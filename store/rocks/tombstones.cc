@@ -7,7 +7,7 @@
 namespace perennial::store {
 namespace {
 
-// In a table smaller than this tombstones are not worth the work.
+// The tombstones of a table with fewer rows do not justify a compaction.
 constexpr uint64_t rows_min = 1024;
 
 class TombstoneCollector : public rocksdb::TablePropertiesCollector {
@@ -35,7 +35,7 @@ class TombstoneCollectorFactory : public rocksdb::TablePropertiesCollectorFactor
  public:
   rocksdb::TablePropertiesCollector* CreateTablePropertiesCollector(
       rocksdb::TablePropertiesCollectorFactory::Context /*context*/) override {
-    return new TombstoneCollector();  // RocksDB takes it.
+    return new TombstoneCollector();  // RocksDB owns it.
   }
   const char* Name() const override { return "perennial.tombstones"; }
 };

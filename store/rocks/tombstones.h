@@ -8,8 +8,9 @@ class TablePropertiesCollectorFactory;
 
 namespace perennial::store {
 
-// Asks for the compaction of every table that is mostly tombstones. RocksDB 7.8's own collector
-// does not count those of SingleDelete. RocksDB pull request 13707.
+// Makes a collector that requests the compaction of every table in which at least half of the
+// entries are tombstones. RocksDB 7.8's own collector does not count those of SingleDelete: RocksDB
+// pull request 13707.
 std::shared_ptr<rocksdb::TablePropertiesCollectorFactory> make_tombstone_collector_factory();
 
 }  // namespace perennial::store

@@ -9,7 +9,7 @@
 #include "store/rocks/id_memtable.h"
 #include "store/rocks/rocksdb_versions.h"
 #include "store/rocks/tombstones.h"
-#include "store/space/debt.h"
+#include "store/space/write_backlog.h"
 
 namespace perennial::store {
 namespace {
@@ -27,14 +27,15 @@ rocksdb::BlockBasedTableOptions table_options(size_t cache_bytes) {
   return table;
 }
 
-// Of the levels below: a queue's memtables hold its newest rows and tombstones of its oldest, so
-// that each compaction of level 0 rewrites the whole level below it. That is therefore no larger
-// than a memtable or two. From there on down new rows move by the table, without being rewritten,
-// and tombstones meet the tables of the oldest rows only.
+// The size of the level below level 0: a queue's memtables hold its newest rows and tombstones of
+// its oldest, so that each compaction of level 0 rewrites that whole level. It is therefore no
+// larger than one or two memtables. Below it new rows move as whole tables, without being
+// rewritten, and tombstones are merged only with the tables of the oldest rows. RocksDB's default
+// of 256 MB would rewrite far more.
 
-// Never read while serving, so the memtable needs no index and the tables no cache and no filter.
-void set_up_state_family(rocksdb::ColumnFamilyOptions& family, uint64_t compaction_bytes_max) {
-  family.memtable_factory = make_id_memtable_factory(IdMemtableUse::FlushOnly);
+// Families of small rows are not read while the server serves. So their tables need no cache and no
+// filter.
+void set_up_small_rows(rocksdb::ColumnFamilyOptions& family, uint64_t compaction_bytes_max) {
   family.write_buffer_size = 16 * mib;
   family.compression = rocksdb::kNoCompression;
   family.level0_file_num_compaction_trigger = 2;
@@ -42,6 +43,13 @@ void set_up_state_family(rocksdb::ColumnFamilyOptions& family, uint64_t compacti
   family.max_bytes_for_level_base = compaction_bytes_max / 16;
   family.max_compaction_bytes = compaction_bytes_max;
   family.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table_options(0)));
+}
+
+// The memtables of state families need no index either. Those of `keys` are RocksDB's own, because
+// its keys are no ids, and its rows are overwritten.
+void set_up_state_family(rocksdb::ColumnFamilyOptions& family, uint64_t compaction_bytes_max) {
+  set_up_small_rows(family, compaction_bytes_max);
+  family.memtable_factory = make_id_memtable_factory(IdMemtableUse::FlushOnly);
 }
 
 void set_up_bodies(rocksdb::ColumnFamilyOptions& family, uint64_t compaction_bytes_max) {
@@ -60,7 +68,7 @@ void set_up_meta(rocksdb::ColumnFamilyOptions& family) {
   family.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table_options(1 * mib)));
 }
 
-// debt.h.
+// Sets RocksDB's own limits so high that must_stall() acts first: write_backlog.h.
 void never_stall(rocksdb::ColumnFamilyOptions& family) {
   family.max_write_buffer_number = memtables_max;
   family.level0_slowdown_writes_trigger = slowdown_tables;
@@ -78,26 +86,26 @@ rocksdb::DBOptions db_options(const Options& options, std::shared_ptr<rocksdb::L
   db.info_log = std::move(logger);
   db.info_log_level = rocksdb::InfoLogLevel::WARN_LEVEL;
   db.listeners = {std::move(listener)};
-  // The strict mode: damage in the middle of the log is refused, not skipped.
+  // In this mode RocksDB refuses damage in the middle of the log. Other modes skip it.
   db.wal_recovery_mode = rocksdb::WALRecoveryMode::kTolerateCorruptedTailRecords;
   db.max_total_wal_size = options.log_bytes_max;
   db.log_readahead_size = 2 * mib;
   db.db_write_buffer_size = 192 * mib;
-  db.allow_fallocate = false;                  // Else an idle queue holds 145 MB.
-  db.allow_concurrent_memtable_write = false;  // There is one writer, and our memtables allow one.
+  db.allow_fallocate = false;                  // With it an idle queue holds 145 MB.
+  db.allow_concurrent_memtable_write = false;  // Our memtables allow one writer, and there is one.
   db.max_background_jobs = 2;
-  // Not without a bound: tables are made for ever, and descriptors are not. RocksDB takes ten off.
+  // A bound is needed, because file descriptors are limited. RocksDB subtracts ten for other files.
   db.max_open_files = static_cast<int>(options.open_tables_max) + 10;
-  db.table_cache_numshardbits = 0;  // Each part of the cache would round the bound up.
+  db.table_cache_numshardbits = 0;  // Each shard of the cache would round the bound up.
   db.max_manifest_file_size = 64 * mib;
   db.skip_stats_update_on_db_open = true;
-  db.bytes_per_sync = 1 * mib;  // A table's sync is spread out, so that it delays no log's.
+  db.bytes_per_sync = 1 * mib;  // Tables are synced in small parts, so that they delay no log sync.
   db.strict_bytes_per_sync = true;
   fail_if_options_file_error(db);
   db.max_bgerror_resume_count = 0;
-  db.write_dbid_to_manifest = false;  // A copy has no identity of its source: identity.h.
-  // The loop reads bodies that are in memory. It must not be the one to delete a table that a
-  // compaction has replaced meanwhile.
+  db.write_dbid_to_manifest = false;  // A checkpoint must not carry it in its MANIFEST: identity.h.
+  // The loop's thread reads bodies that are in memory. Without this option such a read may have to
+  // delete a table that a compaction has replaced.
   db.avoid_unnecessary_blocking_io = true;
   return db;
 }
@@ -111,6 +119,8 @@ rocksdb::ColumnFamilyOptions family_options(Family which, const Options& options
     set_up_meta(family);
   } else if (which == Family::Bodies) {
     set_up_bodies(family, options.compaction_bytes_max);
+  } else if (which == Family::Keys) {
+    set_up_small_rows(family, options.compaction_bytes_max);
   } else {
     set_up_state_family(family, options.compaction_bytes_max);
   }

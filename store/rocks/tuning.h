@@ -7,7 +7,7 @@
 #include "store/format/format.h"
 #include "store/types/options.h"
 
-// How RocksDB is set up: store/README.md gives the reasons.
+// The options of RocksDB. README.md and store/space/README.md give the reasons.
 // Included by store's own files only.
 namespace perennial::store {
 

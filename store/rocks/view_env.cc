@@ -8,7 +8,8 @@
 #include "store/rocks/log_env.h"
 #include "store/rocks/log_files.h"
 
-// A directory that is only read, and shown as it would be after a start.
+// The file system of a View: it shows a directory as it would be after a start, and changes
+// nothing.
 namespace perennial::store {
 namespace {
 
@@ -17,10 +18,10 @@ using rocksdb::IODebugContext;
 using rocksdb::IOOptions;
 using rocksdb::IOStatus;
 
-// A file that ends early.
-class CutFile : public rocksdb::FSSequentialFileOwnerWrapper {
+// A file that seems to end after `bytes`.
+class TruncatedFile : public rocksdb::FSSequentialFileOwnerWrapper {
  public:
-  CutFile(std::unique_ptr<rocksdb::FSSequentialFile>&& file, uint64_t bytes)
+  TruncatedFile(std::unique_ptr<rocksdb::FSSequentialFile>&& file, uint64_t bytes)
       : FSSequentialFileOwnerWrapper(std::move(file)), left_(bytes) {}
 
   IOStatus Read(size_t bytes, const IOOptions& options, rocksdb::Slice* got, char* scratch,
@@ -56,7 +57,7 @@ class ViewFileSystem : public rocksdb::FileSystemWrapper {
     IOStatus status = target()->NewSequentialFile(path, options, file, debug);
     const auto end = view_.ends.find(name_of(path));
     if (status.ok() && end != view_.ends.end()) {
-      *file = std::make_unique<CutFile>(std::move(*file), end->second);
+      *file = std::make_unique<TruncatedFile>(std::move(*file), end->second);
     }
     return status;
   }
@@ -88,7 +89,7 @@ class ViewFileSystem : public rocksdb::FileSystemWrapper {
     return status;
   }
 
-  // Nothing is changed.
+  // Every call that would change the directory is refused.
   IOStatus NewWritableFile(const std::string& path, const FileOptions&,
                            std::unique_ptr<rocksdb::FSWritableFile>*, IODebugContext*) override {
     return refuse(path);

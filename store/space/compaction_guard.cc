@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "store/space/room.h"
+#include "store/space/disk_space.h"
 
 namespace perennial::store {
 namespace {
@@ -19,13 +19,13 @@ class WatchedTable : public rocksdb::FSWritableFileOwnerWrapper {
       : FSWritableFileOwnerWrapper(std::move(table)), is_output_(is_output), guard_(guard) {}
 
   IOStatus Append(const Slice& data, const IOOptions& options, IODebugContext* debug) override {
-    IOStatus room = look(data.size());
-    return room.ok() ? counted(target()->Append(data, options, debug)) : room;
+    IOStatus space = check_space(data.size());
+    return space.ok() ? counted(target()->Append(data, options, debug)) : space;
   }
   IOStatus Append(const Slice& data, const IOOptions& options,
                   const rocksdb::DataVerificationInfo& info, IODebugContext* debug) override {
-    IOStatus room = look(data.size());
-    return room.ok() ? counted(target()->Append(data, options, info, debug)) : room;
+    IOStatus space = check_space(data.size());
+    return space.ok() ? counted(target()->Append(data, options, info, debug)) : space;
   }
   IOStatus Sync(const IOOptions& options, IODebugContext* debug) override {
     return counted(target()->Sync(options, debug));
@@ -40,19 +40,20 @@ class WatchedTable : public rocksdb::FSWritableFileOwnerWrapper {
     return status;
   }
 
-  // From the second mebibyte on, at each.
-  IOStatus look(uint64_t bytes) {
+  // Checks the free space before each mebibyte but the first. A check at each append would be a
+  // system call for every block.
+  IOStatus check_space(uint64_t bytes) {
     if (!is_output_) return IOStatus::OK();
-    unseen_bytes_ += bytes;
-    if (unseen_bytes_ <= small_compaction_bytes) return IOStatus::OK();
-    unseen_bytes_ = bytes;
-    if (guard_.has_room_for(bytes)) return IOStatus::OK();
-    return IOStatus::NoSpace(too_little_room);
+    unchecked_bytes_ += bytes;
+    if (unchecked_bytes_ <= small_compaction_bytes) return IOStatus::OK();
+    unchecked_bytes_ = bytes;
+    if (guard_.has_space_for(bytes)) return IOStatus::OK();
+    return IOStatus::NoSpace(too_little_space);
   }
 
-  const bool is_output_;  // Of a compaction.
+  const bool is_output_;  // Whether a compaction writes this table.
   CompactionGuard& guard_;
-  uint64_t unseen_bytes_ = 0;  // Since the last look.
+  uint64_t unchecked_bytes_ = 0;  // Written since the last check.
 };
 
 }  // namespace
@@ -61,8 +62,8 @@ uint64_t CompactionGuard::reserve_bytes() const {
   return compactions_leave_bytes(options_, log_bytes());
 }
 
-// Where nobody can say how much is free, a compaction is not to blame.
-bool CompactionGuard::has_room_for(uint64_t bytes) const {
+// A compaction goes on if the free space cannot be read: DiskSpace reports that error.
+bool CompactionGuard::has_space_for(uint64_t bytes) const {
   const Result<uint64_t> free_bytes = free_bytes_of(options_.data_dir, options_);
   return !free_bytes.ok() || *free_bytes >= reserve_bytes() + bytes;
 }
@@ -93,7 +94,7 @@ bool CompactionGuard::takes_output(const std::string& path) {
 }
 
 bool is_stopped_compaction(const rocksdb::Status& status) {
-  return status.IsNoSpace() && status.ToString().find(too_little_room) != std::string::npos;
+  return status.IsNoSpace() && status.ToString().find(too_little_space) != std::string::npos;
 }
 
 std::unique_ptr<rocksdb::FSWritableFile> CompactionGuard::watch(

@@ -15,35 +15,39 @@
 // Included by store's own files only.
 namespace perennial::store {
 
-// Keeps compactions from taking the room that the log, the flushes and the next start need. Nobody
-// knows how much a compaction will write before it has: one that would leave too little is stopped
-// as if the disk were full. That loses nothing, since its inputs stay until it is complete, and
-// what it has written is removed. So a compaction may begin wherever it can hope to end.
+// Keeps compactions from using the free space that the log, the flushes and the next start need.
+// How much a compaction writes is known only when it has ended. RocksDB therefore assumes the worst
+// case and does not begin one that reads more than is free. That is rejected here, because a disk
+// full of deleted jobs would then never be compacted. A compaction may begin, and the guard stops
+// it with NoSpace before it leaves too little. Nothing is lost: RocksDB keeps the inputs until a
+// compaction is complete, and removes the outputs of one that failed.
 //
-// Knows how much log there is and which tables compactions make: whoever writes, the file system
-// and the listener of a database tell it. From any thread.
+// The guard counts the bytes of the log and knows the tables that compactions write. The store,
+// the file system and the listener of the database call it. All functions are thread-safe.
 class CompactionGuard {
  public:
   // REQUIRES: fit_to_disk().
   explicit CompactionGuard(const Options& options) : options_(options) {}
 
-  // So much must stay free: what a start needs that finds the log as it will soon be.
+  // The bytes that must stay free: what a start needs to replay the log that there will soon be.
   uint64_t reserve_bytes() const;
-  // Whether it does when a compaction writes this much more.
-  bool has_room_for(uint64_t bytes) const;
+  // Whether reserve_bytes() stay free after a compaction has written so many more bytes.
+  bool has_space_for(uint64_t bytes) const;
 
   void on_written(uint64_t bytes) { written_bytes_ += bytes; }
   void on_log_begun(uint64_t number);
   void on_log_removed(uint64_t number);
-  // Of log files that were begun since the open: RocksDB removes those before them by itself.
+  // The bytes of the log files that were begun since the database was opened. RocksDB flushes and
+  // removes the older ones while it opens.
   uint64_t log_bytes() const;
 
-  // A compaction is about to make this table.
+  // A compaction is about to create the table at `path`.
   void on_output(const std::string& path);
-  // The same table, just made; one of a compaction is stopped before it leaves too little.
+  // Wraps a table that was just created. If on_output() announced it, its writes fail with NoSpace
+  // before they leave too little free space.
   std::unique_ptr<rocksdb::FSWritableFile> watch(std::unique_ptr<rocksdb::FSWritableFile>&& table,
                                                  const std::string& path);
-  // Changes whenever something was written to the log or a table, or a table was synced.
+  // A number that changes whenever the log or a table is written, and whenever a table is synced.
   uint64_t progress() const { return written_bytes_ + table_calls_; }
   void on_table_call() { ++table_calls_; }
 
@@ -53,20 +57,22 @@ class CompactionGuard {
   const Options& options_;  // The store's, which outlives its database.
   std::atomic<uint64_t> written_bytes_ = 0;
   std::atomic<uint64_t> table_calls_ = 0;
-  mutable std::mutex mutex_;           // Guards what follows: RocksDB's threads come and go.
-  std::map<uint64_t, uint64_t> logs_;  // By number; how much had been written before.
-  std::set<std::string> outputs_;
+  mutable std::mutex
+      mutex_;  // Guards the members below: several threads of RocksDB call the guard.
+  std::map<uint64_t, uint64_t> logs_;  // By file number: written_bytes_ when the file was begun.
+  std::set<std::string> outputs_;      // Announced by on_output(), and not created yet.
 };
 
-// A compaction that reads no more than this may always run: what a flush has written is small where
-// room is scarce, and must not pile up at level 0.
+// A compaction that reads no more than this always runs. Flushes write small tables while space is
+// scarce, and these must not pile up at level 0.
 inline constexpr uint64_t small_compaction_bytes = 1 << 20;
 
-// What RocksDB is told when a compaction is stopped.
-inline constexpr const char* too_little_room = "a compaction would leave too little room";
-// Whether it is what a compaction ends with that the guard has stopped. Not whatever else says that
-// the disk is full: RocksDB 7.8 reports a MANIFEST that it could not sync as an error of the
-// compaction, too, and removes the compaction's tables although that MANIFEST may name them.
+// The message of the status with which the guard stops a compaction.
+inline constexpr const char* too_little_space = "a compaction would leave too little room";
+// Whether `status` is that of a compaction that the guard has stopped. The message is compared, and
+// not the code NoSpace alone: RocksDB 7.8 also reports a MANIFEST that could not be synced as an
+// error of the compaction. It then removes the compaction's tables although the MANIFEST may name
+// them, so that case must end the process.
 bool is_stopped_compaction(const rocksdb::Status& status);
 
 }  // namespace perennial::store

@@ -6,8 +6,8 @@
 namespace perennial::store {
 namespace {
 
-// A part ends where a table does.
-std::vector<KeyRange> cut(const std::vector<TableSpan>& by_largest, uint64_t piece_bytes) {
+// Each piece ends at the last key of a table, so that no table is compacted twice without need.
+std::vector<KeyRange> split(const std::vector<TableSpan>& by_largest, uint64_t piece_bytes) {
   std::vector<KeyRange> pieces;
   std::string first = std::ranges::min(by_largest, {}, &TableSpan::smallest).smallest;
   uint64_t bytes = 0;
@@ -27,7 +27,7 @@ std::vector<KeyRange> cut(const std::vector<TableSpan>& by_largest, uint64_t pie
 std::vector<KeyRange> pieces_to_compact(std::vector<TableSpan> tables, uint64_t piece_bytes) {
   if (tables.empty()) return {};
   std::ranges::sort(tables, {}, &TableSpan::largest);
-  std::vector<KeyRange> pieces = cut(tables, piece_bytes);
+  std::vector<KeyRange> pieces = split(tables, piece_bytes);
   const auto has_tombstones = [&tables](const KeyRange& piece) {
     return std::ranges::any_of(tables, [&piece](const TableSpan& table) {
       return table.tombstones > 0 && table.smallest <= piece.last && piece.first <= table.largest;

@@ -10,22 +10,23 @@ namespace perennial::store {
 // What is known of a table without reading its rows.
 struct TableSpan {
   int level = 0;
-  std::string smallest;  // Keys.
-  std::string largest;
+  std::string smallest;  // The first key of the table.
+  std::string largest;   // The last key of the table.
   uint64_t bytes = 0;
   uint64_t tombstones = 0;
 };
 
 struct KeyRange {
   std::string first;
-  std::string last;  // Within it.
+  std::string last;  // Is part of the range.
 
   friend bool operator==(const KeyRange&, const KeyRange&) = default;
 };
 
-// The parts of a family that have tombstones in them, from the first key on, each with about so
-// many bytes of tables below level 0. Where there is little room they are compacted one by one:
-// each gives back its room before the next, and what has no tombstones is not rewritten.
+// Returns the key ranges of a family that contain tombstones, in key order. Each range covers about
+// `piece_bytes` of tables below level 0. When little space is free, the store compacts one range
+// after the other. Each compaction then frees space for the next, and ranges without tombstones are
+// not rewritten. One compaction of the whole family would need the space of all its tables at once.
 std::vector<KeyRange> pieces_to_compact(std::vector<TableSpan> tables, uint64_t piece_bytes);
 
 }  // namespace perennial::store

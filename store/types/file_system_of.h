@@ -6,7 +6,7 @@
 // Included by store's own files only.
 namespace perennial::store {
 
-// What is under an environment, the machine's if null.
+// Returns the file system of an environment, or the machine's file system if `env` is null.
 inline rocksdb::FileSystem& file_system_of(rocksdb::Env* env) {
   return *(env != nullptr ? env : rocksdb::Env::Default())->GetFileSystem();
 }

@@ -14,17 +14,17 @@ namespace rocksdb {
 class Env;
 }  // namespace rocksdb
 
-// How a store is opened. Core, cmd and the tools fill this in; only tests set `env`.
+// The options of a store. The programs fill them in; only tests set `env`.
 namespace perennial::store {
 
-// When a reply may leave: README.md at the top, "Promises".
+// Says when a reply may leave: etc/docs/durability.md.
 enum class Durability : uint8_t {
-  Commit,    // When the disk has its batch.
-  Interval,  // When the kernel has its batch; the disk follows within sync_interval_ms.
-  Never,     // When the kernel has its batch; the disk follows when the kernel likes.
+  Commit,    // When the disk has the batch.
+  Interval,  // When the kernel has the batch. The disk has it within sync_interval_ms.
+  Never,     // When the kernel has the batch. The kernel decides when the disk has it.
 };
 
-// The word for it in the configuration, in logs and in stats.
+// Returns the name of the mode in the configuration, in logs and in stats.
 constexpr std::string_view durability_name(Durability durability) {
   switch (durability) {
     case Durability::Commit:
@@ -37,31 +37,34 @@ constexpr std::string_view durability_name(Durability durability) {
   return "unknown";
 }
 
-// What a start does with a log that is not whole. store/README.md, "The start".
+// Says what a start does with a damaged or incomplete log. store/README.md, "The start".
 enum class Recover : uint8_t {
-  Strict,       // Cuts an end that was never acknowledged, and refuses anything else.
-  PointInTime,  // Cuts at the first damage, whatever is lost.
+  Strict,       // Truncates an end that was never acknowledged, and refuses other damage.
+  PointInTime,  // Truncates at the first damage, even if acknowledged batches are lost.
 };
 
-// What the store has to say, besides its results. Called from any thread.
+// Callbacks by which the store reports what no return value says. They are called from any thread.
 struct Events {
   // One logfmt event: `at` is its name, `fields` the rest of the line.
   std::function<void(std::string_view at, std::string_view fields)> info = {};
-  // A write, a sync or something in the background failed. Called once at most; the process must
-  // end without answering anything more. Never returns in the server; may return in tests.
+  // A write, a sync or a background task of RocksDB failed. Called once at most. The process must
+  // end without sending another reply. The callback does not return in the server, and may return
+  // in tests.
   std::function<void(const Status&)> fatal = {};
 };
 
-// For a size in bytes: what suits the disk that holds the data directory. room.h.
+// As a size in bytes: the store derives the size from the disk of the data directory. disk_space.h.
 inline constexpr uint64_t derived = ~uint64_t{0};
 
-// RocksDB keeps no fewer tables open.
+// The fewest tables that RocksDB keeps open.
 inline constexpr uint32_t open_tables_min = 10;
 
-// How much may be written for puts.
+// How many bytes may still be written for puts.
 struct DiskLeft {
-  uint64_t bytes = ~uint64_t{0};  // Above the low-water mark; at most this where there is none.
-  // The part of what is below it that is for what is on its way when the mark is reached.
+  // Free space above the low-water mark; the largest number if there is no mark.
+  uint64_t bytes = ~uint64_t{0};
+  // The part of the space below the mark that is meant for puts that are under way when the free
+  // space reaches the mark.
   uint64_t slack_bytes = 0;
 };
 
@@ -69,31 +72,33 @@ struct Options {
   std::string data_dir = {};
   Durability durability = Durability::Commit;
   uint32_t sync_interval_ms = 50;
-  // Past this much log RocksDB flushes what the oldest log file holds. Bounds the time of a start.
-  // Less on a small disk, as is the next.
+  // When the log exceeds this, RocksDB flushes what the oldest log file holds. That bounds the time
+  // of a start. The store lowers this value and the next one on a small disk.
   uint64_t log_bytes_max = 64ULL << 20;
-  // About how much one compaction of bodies reads and writes anew.
+  // About how many bytes one compaction of bodies reads and rewrites.
   uint64_t compaction_bytes_max = 256ULL << 20;
-  // With less free room than this put is refused; 0: never.
+  // Puts are refused when less space than this is free. 0: never.
   uint64_t low_water_bytes = 0;
-  // Room kept in a file and given up when less than half the low-water mark is free; 0: none.
+  // The size of the ballast file, which is removed when less than half the low-water mark is free.
+  // 0: no ballast.
   uint64_t ballast_bytes = 0;
-  // A start with less free room than this is refused.
+  // A start is refused when less space than this is free.
   uint64_t open_bytes_min = derived;
-  // So many tables are kept open; others are opened when they are read. A few more while many are
-  // read at once. At least open_tables_min.
+  // The number of tables that stay open, at least open_tables_min. Others are opened when they are
+  // read, so a few more are open while many are read at once.
   uint32_t open_tables_max = 64;
   Recover recover = Recover::Strict;
-  // The format on disk that the database must have. Migrations take older ones, too, and those that
-  // a migration was cut short in.
+  // The format that the database must have. With takes_older, older formats and an interrupted
+  // migration are accepted, too; only migrations set that.
   uint32_t format = format_version;
   bool takes_older = false;
-  // The families of each format; one that is not there has those of the last. Only tests have
-  // others.
+  // The families of each format. A format past the end has the families of the last entry. Only
+  // tests set this.
   std::span<const FamilyNames> families = format_families;
-  // For measuring and for the sync interval; the steady clock of the machine if empty.
+  // The clock for measurements and for the sync interval; the machine's steady clock if empty.
   std::function<Nanos()> steady_clock = {};
-  // The file system to run on, the machine's if null. It must outlive the store.
+  // The environment whose file system the store runs on; the machine's if null. It must outlive the
+  // store.
   rocksdb::Env* env = nullptr;
   Events events = {};
 };

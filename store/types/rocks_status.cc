@@ -20,7 +20,8 @@ StatusCode code_of(const rocksdb::Status& status) {
 
 }  // namespace
 
-// RocksDB knows a full disk, but takes a full quota for any error: its text alone tells them apart.
+// RocksDB has a code for a full disk, but reports a full quota as an ordinary IO error. Only the
+// text of the error identifies a full quota.
 bool is_full(const rocksdb::Status& status) {
   if (status.ok()) return false;
   return status.IsNoSpace() || status.ToString().find(std::strerror(EDQUOT)) != std::string::npos;

@@ -8,10 +8,10 @@ class Status;
 
 namespace perennial::store {
 
-// The one place where what RocksDB says becomes a Status.
+// Converts a status of RocksDB. This is the only place where that happens.
 Status from_rocksdb(const rocksdb::Status& status);
 
-// Whether a disk or a quota is full.
+// Returns whether the error says that a disk or a quota is full.
 bool is_full(const rocksdb::Status& status);
 
 }  // namespace perennial::store

@@ -34,7 +34,7 @@ JobMoved moved(JobId id, std::optional<JobState> before, std::optional<JobState>
   return transition;
 }
 
-// What a batch is made of, for jobs from `first` on.
+// Adds `count` jobs from `first` on to a batch.
 using Fill = void (*)(store::Batch& batch, JobId first, JobId count);
 
 void fill_puts(store::Batch& batch, JobId first, JobId count) {
@@ -49,14 +49,14 @@ void fill_deletes(store::Batch& batch, JobId first, JobId count) {
   for (JobId id = first; id < first + count; ++id)
     batch.add(moved(id, JobState::Reserved, std::nullopt));
 }
-// Put, reserved and deleted within the batch: nothing is left to be written.
-void fill_lives(store::Batch& batch, JobId first, JobId count) {
+// Each job is put, reserved and deleted within the batch, so that nothing is left to be written.
+void fill_whole_lives(store::Batch& batch, JobId first, JobId count) {
   fill_puts(batch, first, count);
   fill_reserves(batch, first, count);
   fill_deletes(batch, first, count);
 }
 
-// The net effect of transitions; emptying the batch for the next ones is part of it.
+// Times the net effect of transitions. Clearing the batch for the next ones is part of the time.
 void net_effect(benchmark::State& state, Fill fill) {
   const auto jobs = state.range(0);
   store::Batch batch;
@@ -70,7 +70,7 @@ void net_effect(benchmark::State& state, Fill fill) {
   CHECK(batch.jobs().size() == static_cast<size_t>(jobs));
 }
 
-// A store of its own, which goes with it.
+// A store in a temporary directory, which is removed with the object.
 struct TemporaryStore {
   TemporaryStore() {
     Result<std::unique_ptr<store::Store>> opened =
@@ -89,7 +89,8 @@ struct TemporaryStore {
   BatchIndex index = 0;
 };
 
-// How long RocksDB took for the log and for the memtables; the rest is ours, and its WriteBatch.
+// Measures how long RocksDB takes for the log and for the memtables. The rest of the time is that
+// of this program and of RocksDB's WriteBatch.
 class RocksTime {
  public:
   RocksTime() {
@@ -101,8 +102,8 @@ class RocksTime {
   uint64_t memtable_ns() const { return rocksdb::get_perf_context()->write_memtable_time; }
 };
 
-// Puts, reserves and deletes of the same jobs, each in a batch of its own; one of them is timed.
-// Nothing is synced, so that this is the work and not the disk.
+// Puts, reserves and deletes the same jobs, each in a batch of its own, and times one of the three.
+// Nothing is synced, so that the result does not depend on the disk.
 void write_batch(benchmark::State& state, size_t timed) {
   const auto jobs = state.range(0);
   constexpr Fill fills[] = {fill_puts, fill_reserves, fill_deletes};
@@ -146,7 +147,7 @@ void add_write(const std::string& name, size_t timed) {
 void register_batches() {
   add("batch/add/puts", net_effect, fill_puts);
   add("batch/add/reserves", net_effect, fill_reserves);
-  add("batch/add/whole-lives", net_effect, fill_lives);
+  add("batch/add/whole-lives", net_effect, fill_whole_lives);
   add_write("puts", 0);
   add_write("reserves", 1);
   add_write("deletes", 2);

@@ -10,16 +10,16 @@
 namespace perennial::microbench {
 namespace {
 
-// How often a step is repeated before what it did is undone. Stopping and starting the clock is
-// shared by so many, and no queue has fewer jobs.
+// How often a step is repeated before its effect is undone. The cost of stopping and starting the
+// clock is divided by this number. No queue has fewer jobs.
 constexpr uint32_t steps_count = 500;
 constexpr uint32_t past_ttr_s = 61;
 constexpr uint32_t delay_s = 10;
 
 using Ids = std::vector<JobId>;
 
-// A step of the engine: what is timed, and what comes before and after it. All begin with the same
-// tube, so that each job is met by the connection that holds it.
+// A step of the engine: what is timed, and what runs before and after it. All three begin with the
+// same tube, so that each job is used by the connection that has reserved it.
 struct Step {
   const char* name;
   void (*before)(Queue&, Ids&);
@@ -57,14 +57,14 @@ void kick_ones(Queue& queue, Ids& ids) {
 void touch(Queue& queue, Ids& ids) {
   for (const JobId id : ids) queue.touch(id);
 }
-void pass_on(Queue& queue, Ids& ids) {
-  for (size_t i = 0; i < ids.size(); ++i) queue.pass_on();
+void reserve_put_delete(Queue& queue, Ids& ids) {
+  for (size_t i = 0; i < ids.size(); ++i) queue.reserve_put_delete();
 }
 void time_out(Queue& queue, Ids& ids) {
-  CHECK(queue.pass(past_ttr_s) == ids.size());
+  CHECK(queue.advance_time(past_ttr_s) == ids.size());
 }
 void end_delays(Queue& queue, Ids& ids) {
-  CHECK(queue.pass(delay_s) == ids.size());
+  CHECK(queue.advance_time(delay_s) == ids.size());
 }
 void reserve_and_bury(Queue& queue, Ids& ids) {
   reserve(queue, ids);
@@ -97,7 +97,7 @@ constexpr Step steps[] = {
     {"touch", reserve, touch, release},
     {"timeout", reserve, time_out, nothing},
     {"delay-ends", reserve_and_delay, end_delays, nothing},
-    {"reserve-put-delete", nothing, pass_on, nothing},
+    {"reserve-put-delete", nothing, reserve_put_delete, nothing},
 };
 
 void run_step(benchmark::State& state, const Step& step, Queues& queues) {

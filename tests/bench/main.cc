@@ -1,5 +1,5 @@
-// microbench [--benchmark_filter=REGEX] [--benchmark_min_time=SECONDS]: see tests/README.md. Ends
-// with 1 unless each one that was to run has run to its end.
+// microbench [--benchmark_filter=REGEX] [--benchmark_min_time=SECONDS]: see tests/README.md. Exits
+// with 1 unless every benchmark that was selected has run to its end.
 
 #include <cstdio>
 #include <set>
@@ -14,10 +14,11 @@
 namespace perennial::microbench {
 namespace {
 
-// Prints what it is told, as always, and remembers what ran; repeated, it has run once.
-class RememberingReporter : public benchmark::ConsoleReporter {
+// Prints results like ConsoleReporter, and records the names of the benchmarks that ran. A repeated
+// benchmark is recorded once.
+class RecordingReporter : public benchmark::ConsoleReporter {
  public:
-  RememberingReporter() : ConsoleReporter(OO_Tabular) {}
+  RecordingReporter() : ConsoleReporter(OO_Tabular) {}
 
   void ReportRuns(const std::vector<Run>& runs) override {
     for (const Run& run : runs) {
@@ -43,7 +44,7 @@ int run() {
   register_rows();
   register_batches();
   register_latencies();
-  RememberingReporter reporter;
+  RecordingReporter reporter;
   const size_t wanted = benchmark::RunSpecifiedBenchmarks(&reporter);
   benchmark::Shutdown();
   if (wanted > 0 && reporter.done() == wanted && reporter.failed() == 0) return 0;

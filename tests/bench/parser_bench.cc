@@ -12,7 +12,7 @@ namespace perennial::microbench {
 namespace {
 
 constexpr uint32_t job_bytes_max = 1 << 20;
-constexpr size_t commands_count = 64;  // As many as a busy connection sends at once.
+constexpr size_t commands_count = 64;  // As many commands as a busy connection sends at once.
 
 std::string repeated(std::string_view text) {
   std::string all;
@@ -25,7 +25,7 @@ std::string put_of(size_t body_bytes) {
          "\r\n";
 }
 
-// Feeds the bytes in pieces of at most so many. Returns how many commands came of them.
+// Feeds the bytes in pieces of at most `piece_bytes`. Returns the number of commands.
 size_t feed_all(wire::Parser& parser, std::string_view bytes, size_t piece_bytes) {
   size_t commands = 0;
   while (!bytes.empty()) {
@@ -57,7 +57,7 @@ void add(const std::string& name, const std::string& command, size_t piece_bytes
 void register_parser() {
   for (const size_t body_bytes : {0, 128, 1024, 65'536})
     add("put/" + std::to_string(body_bytes), put_of(body_bytes));
-  // As it comes from a network that cuts anywhere.
+  // Bytes from a network arrive in pieces of any size.
   add("put/128/split/37", put_of(128), 37);
   add("put/128/split/1", put_of(128), 1);
   add("put/65536/split/16384", put_of(65'536), 16'384);

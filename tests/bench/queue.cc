@@ -26,7 +26,7 @@ JobId Queue::put(uint32_t delay_s) {
       .priority = next_priority(), .delay_s = delay_s, .ttr_s = ttr_s, .body_bytes = body_bytes};
   apply(take_turn(), Command{put});
   CHECK(out_.replies.size() == 1);
-  return std::get<Inserted>(out_.replies[0].reply).id;
+  return std::get<NumberReply>(out_.replies[0].reply).number;
 }
 
 JobId Queue::reserve() {
@@ -63,10 +63,10 @@ void Queue::touch(JobId id) {
 void Queue::kick_one() {
   apply(take_turn(), Command{Kick{1}});
   CHECK(out_.replies.size() == 1);
-  CHECK(std::get<KickedCount>(out_.replies[0].reply).count == 1);
+  CHECK((std::get<NumberReply>(out_.replies[0].reply) == NumberReply{Word::KickedCount, 1}));
 }
 
-void Queue::pass_on() {
+void Queue::reserve_put_delete() {
   apply(worker_, Command{Reserve{}});
   CHECK(out_.replies.empty());
   const Put put = {.priority = 0, .delay_s = 0, .ttr_s = ttr_s, .body_bytes = body_bytes};
@@ -77,7 +77,7 @@ void Queue::pass_on() {
   expect(Word::Deleted);
 }
 
-size_t Queue::pass(uint32_t seconds) {
+size_t Queue::advance_time(uint32_t seconds) {
   now_ += seconds * nanos_per_second;
   apply(0, engine::Tick{});
   return out_.transitions.size();
@@ -85,7 +85,7 @@ size_t Queue::pass(uint32_t seconds) {
 
 void Queue::apply(ConnId conn, engine::Event event) {
   out_.clear();
-  ++now_;  // Each in a turn of its own: a turn may not move more than so many jobs.
+  ++now_;  // Each input is a turn of its own, because a turn moves a limited number of jobs.
   engine_.apply({.now = now_, .conn = conn, .event = std::move(event)}, out_);
 }
 
@@ -95,14 +95,14 @@ ConnId Queue::connect(const std::string& tube) {
   apply(conn, Command{Use{tube}});
   apply(conn, Command{Watch{tube}});
   apply(conn, Command{Ignore{"default"}});
-  CHECK(std::get<Watching>(out_.replies[0].reply).count == 1);
+  CHECK((std::get<NumberReply>(out_.replies[0].reply) == NumberReply{Word::Watching, 1}));
   return conn;
 }
 
-// Any: the same ones in every run.
+// Returns a pseudo-random priority. The sequence is the same in every run.
 uint32_t Queue::next_priority() {
-  chance_ = chance_ * 1'664'525 + 1'013'904'223;
-  return chance_ >> 16;
+  random_ = random_ * 1'664'525 + 1'013'904'223;
+  return random_ >> 16;
 }
 
 void Queue::expect(Word word) const {

@@ -9,15 +9,15 @@
 
 namespace perennial::microbench {
 
-// An engine that holds so many jobs, spread over so many tubes, each with a connection of its own
-// that uses and watches it alone. Steps go to the tubes in turn, as far as they have jobs; what
-// steps take away must be put back before they are repeated.
+// An engine with `jobs` jobs in `tubes` tubes. Each tube has a connection that uses and watches
+// only this tube. Steps go to the tubes that have jobs, in turn. What a step has changed must be
+// undone before it is repeated.
 class Queue {
  public:
   // REQUIRES: both are above 0.
   Queue(uint32_t tubes, uint32_t jobs);
 
-  // Each is one input, for the tube whose turn it is, and is checked to have done what it says.
+  // Each function is one input for the tube whose turn it is, and checks the reply.
   JobId put(uint32_t delay_s = 0);
   JobId reserve();
   void remove(JobId id);
@@ -25,23 +25,23 @@ class Queue {
   void bury(JobId id);
   void kick_job(JobId id);
   void touch(JobId id);
-  // The oldest buried job of the tube.
+  // Kicks the oldest buried job of the tube.
   void kick_one();
-  // A job's life in a tube that is empty but for a worker who waits: reserve, put, delete.
-  void pass_on();
-  // Lets time pass, then ticks once. Returns how many jobs moved.
-  size_t pass(uint32_t seconds);
-  // Steps start with the first tube again: the same tubes have what was done to them undone.
+  // Reserves, puts and deletes a job in a tube without other jobs: the reserve waits for the put.
+  void reserve_put_delete();
+  // Advances the time and ticks once. Returns the number of transitions.
+  size_t advance_time(uint32_t seconds);
+  // Continues with the first tube, so that the same tubes are used when a step is undone.
   void rewind() { turn_ = 0; }
 
  private:
   void apply(ConnId conn, engine::Event event);
-  // A connection of its own, which uses and watches this tube alone.
+  // Opens a connection that uses and watches only this tube.
   ConnId connect(const std::string& tube);
-  // The connection of the tube whose turn it is, or was.
+  // Returns the connection of the tube whose turn it is, and goes to the next tube.
   ConnId take_turn() { return first_conn + turn_++ % used_tubes_; }
   uint32_t next_priority();
-  // The input before was answered with this and with nothing else.
+  // Checks that the last input was answered with this word and nothing else.
   void expect(Word word) const;
 
   static constexpr ConnId first_conn = 1;
@@ -49,15 +49,15 @@ class Queue {
   engine::Engine engine_;
   engine::Output out_;
   Nanos now_ = 1'700'000'000 * nanos_per_second;
-  ConnId used_tubes_;  // Those with jobs: the first.
+  ConnId used_tubes_;  // The number of tubes with jobs, which are the first.
   ConnId turn_ = 0;
   ConnId conn_count_ = 0;
-  ConnId worker_ = 0;  // Of the empty tube.
+  ConnId worker_ = 0;  // This connection and the next use the empty tube.
   ConnId producer_ = 0;
-  uint32_t chance_ = 1;
+  uint32_t random_ = 1;
 };
 
-// The queues that were asked for, each made once: a million jobs take their time.
+// Makes each queue once, because a queue of a million jobs takes long to make.
 class Queues {
  public:
   Queue& of(uint32_t tubes, uint32_t jobs);

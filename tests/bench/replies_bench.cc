@@ -10,7 +10,8 @@
 namespace perennial::microbench {
 namespace {
 
-// A reply to each of these goes into one buffer before it is emptied, as in a turn of the loop.
+// This many replies are appended to one buffer before it is cleared, as in a turn of the event
+// loop.
 constexpr size_t replies_count = 64;
 
 template <typename Append>
@@ -38,12 +39,15 @@ JobStats job_stats() {
 void register_replies() {
   const auto fixed = [](std::string& out) { wire::append_reply(out, Word::Deleted); };
   add("DELETED", fixed);
-  add("INSERTED", [](std::string& out) { wire::append_reply(out, Inserted{1'234'567}); });
-  add("KICKED", [](std::string& out) { wire::append_reply(out, KickedCount{100}); });
+  add("INSERTED", [](std::string& out) {
+    wire::append_reply(out, NumberReply{Word::Inserted, 1'234'567});
+  });
+  add("KICKED", [](std::string& out) {
+    wire::append_reply(out, NumberReply{Word::KickedCount, 100});
+  });
   add("USING", [](std::string& out) { wire::append_reply(out, Using{"mail"}); });
   add("RESERVED", [](std::string& out) {
-    wire::append_job_head(
-        out, {.kind = JobReply::Kind::Reserved, .id = 1'234'567, .body_bytes = 65'536});
+    wire::append_job_head(out, {.word = Word::Reserved, .id = 1'234'567, .body_bytes = 65'536});
   });
   add("stats-job",
       [](std::string& out) { wire::append_reply(out, std::make_unique<JobStats>(job_stats())); });

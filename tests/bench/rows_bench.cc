@@ -37,7 +37,7 @@ void encode_row(benchmark::State& state) {
   for (auto _ : state) {
     benchmark::DoNotOptimize(row);
     const auto bytes = store::encode(row);
-    benchmark::DoNotOptimize(bytes.data());
+    benchmark::DoNotOptimize(store::view(bytes).data());
   }
 }
 

@@ -14,7 +14,7 @@ namespace {
 
 constexpr Nanos start = 1'700'000'000 * nanos_per_second;
 constexpr uint64_t jobs = 1'000'000;
-// Whatever ids the jobs have: what an operator may reckon with.
+// The documented bound of memory for a job, whatever ids the jobs have.
 constexpr uint64_t bytes_a_job_max = 200;
 
 uint64_t resident_bytes() {
@@ -23,7 +23,7 @@ uint64_t resident_bytes() {
   return pages * static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
 }
 
-// What is left over of a long life: buried jobs, one of so many ids.
+// Makes an engine as it is after a long time: one job of `spacing` ids is left, and is buried.
 std::unique_ptr<engine::Engine> make_survivors(JobId spacing) {
   auto engine = std::make_unique<engine::Engine>(engine::Limits{});
   CHECK(engine->restore_tube(0, "default").ok());
@@ -38,8 +38,8 @@ std::unique_ptr<engine::Engine> make_survivors(JobId spacing) {
   return engine;
 }
 
-// Times how one of them is found, any after any, and shows what each takes of memory: as the engine
-// counts it, and as the system does.
+// Times how a job is found, in a scattered order of ids. Reports the memory for each job: as the
+// engine counts it, and as the system does.
 void find(benchmark::State& state) {
   const auto spacing = static_cast<JobId>(state.range(0));
   const uint64_t before = resident_bytes();

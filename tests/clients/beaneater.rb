@@ -1,5 +1,6 @@
-# Puts Ruby's beaneater through everything it can do: beaneater.rb HOST PORT. Exits with 1 and a
-# message at the first surprise.
+# Calls every function of Ruby's beaneater, and sends the commands that beaneater does not have between
+# its own, on one connection: beaneater.rb HOST PORT. Exits with 1 and a message at the first
+# unexpected result.
 require 'beaneater'
 require 'set'
 require 'timeout'
@@ -117,6 +118,65 @@ def bodies(tube)
   end
 end
 
+# The replies that follow the line of a batch. beaneater reads the line alone.
+def batch_items(connection, count)
+  Array.new(count) { connection.send(:parse_response, 'batch', connection.connection.readline) }
+end
+
+# The names of the extensions, and none for a beanstalkd.
+def extensions(connection)
+  connection.transmit('extensions')[:body]
+rescue Beaneater::UnknownCommandError
+  []
+end
+
+def put_with_options(client, tube)
+  line = 'put 5 0 60 6 idp:june:60 tries:2 backoff:100ms'
+  first = client.connection.transmit("#{line}\r\nreport")
+  same 'INSERTED', first[:status], 'put with options'
+  again = client.connection.transmit("#{line}\r\nreport")
+  same first, again, 'a duplicate'
+  job = tube.reserve(0)
+  same [first[:id], 'report', 5], [job.id, job.body, job.pri], 'reserve of a job with options'
+  same [0, 2, 'june'], [job.stats.attempts, job.stats.tries, job.stats.idp], 'stats-job'
+  job.release
+  same 1, job.stats.attempts, 'attempts after a release'
+  job = tube.reserve(5)
+  same 'BURIED', job.release[:status], 'the release that makes a job dead'
+  same 'buried', job.stats.state, 'the state of a dead job'
+  job.delete
+end
+
+def batches(client, tube)
+  items = "0 0 60 3\r\nAnn\r\n9 0 60 5 idp:b\r\nB\r\nob\r\n0 0 60 3 idp:b\r\nEve"
+  put = client.connection.transmit("put-batch 3 #{items.bytesize}\r\n#{items}")
+  same %w[INSERTED_BATCH 2], [put[:status], put[:id]], 'put-batch'
+  ann, bob, eve = batch_items(client.connection, 3).map { |item| item[:id] }
+  same bob, eve, 'a duplicate in a batch'
+  same 'Ann', client.jobs.find(ann).body, 'peek of a job from a batch'
+  reserved = client.connection.transmit('reserve-batch 10 1')
+  same %w[RESERVED_BATCH 2], [reserved[:status], reserved[:id]], 'reserve-batch'
+  jobs = batch_items(client.connection, 2)
+  same [[ann, 'Ann'], [bob, "B\r\nob"]], jobs.map { |job| [job[:id], job[:body]] }, 'its jobs'
+  client.jobs.find(ann).delete
+  same 'DELETED_BATCH', client.connection.transmit("delete-batch #{ann} #{bob}")[:status],
+       'delete-batch'
+  same nil, client.jobs.find(bob), 'peek of a deleted job'
+  empty tube, 'a tube after delete-batch'
+end
+
+def lists(client, tube)
+  ids = [tube.put('ready')[:id], tube.put('delayed', delay: 1000)[:id]]
+  list = client.connection.transmit("list-jobs #{TUBE}")[:body]
+  same 0, list['cursor'], 'the cursor of a list'
+  same ids, list['jobs'].map { |job| job['id'].to_s }, 'the ids of a list'
+  same [TUBE, 'delayed', 7], [list['jobs'][1]['tube'], list['jobs'][1]['state'],
+                              list['jobs'][1]['bytes']], 'a job of a list'
+  flushed = client.connection.transmit("flush-tube #{TUBE} state:delayed")
+  same %w[FLUSHED 1], [flushed[:status], flushed[:id]], 'flush-tube'
+  tube.reserve(0).delete
+end
+
 def figures(client, tube)
   %w[current-jobs-ready cmd-put total-jobs pid version uptime].each do |key|
     raise "stats has no #{key}" unless client.stats.keys.include?(key.tr('-', '_'))
@@ -168,6 +228,11 @@ begin
     life_of_a_job client, tube
     [method(:order), method(:delays), method(:bury_and_kick), method(:pauses),
      method(:bodies)].each { |step| step.call(tube) }
+    if extensions(client.connection).include?('batch')
+      put_with_options client, tube
+      batches client, tube
+      lists client, tube
+    end
     figures client, tube
     client.close
     concurrent address

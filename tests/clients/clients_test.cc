@@ -42,7 +42,7 @@ std::string text_of(const std::string& path) {
   return text.str();
 }
 
-// Runs a command of the shell; gives what it wrote in `output` and whether it succeeded.
+// Runs a shell command, stores its output in `output`, and returns whether it succeeded.
 bool run(const std::string& command, const std::string& output_path, std::string& output) {
   const int status = std::system(fmt::format("({}) >'{}' 2>&1", command, output_path).c_str());
   output = text_of(output_path);
@@ -67,7 +67,7 @@ TEST_P(Clients, WorksUnmodified) {
   ASSERT_TRUE(server.running());
   const Result<support::Ended> end = server.terminate();
   ASSERT_TRUE(end.ok()) << end.status().message();
-  // beanstalkd has no clean stop: the signal ends it.
+  // beanstalkd has no clean stop, so the signal ends it.
   const bool stops_cleanly = program == support::Program::Perenniald;
   EXPECT_TRUE(!stops_cleanly || end->code == 0) << server.stderr_text();
 }

@@ -1,6 +1,6 @@
 <?php
-// Puts PHP's pheanstalk through everything it can do: pheanstalk.php HOST PORT. Exits with 1 and a
-// message at the first surprise.
+// Calls every function of PHP's pheanstalk: pheanstalk.php HOST PORT. Exits with 1 and a message at
+// the first unexpected result.
 declare(strict_types=1);
 
 require 'Pheanstalk/autoload.php';
@@ -34,7 +34,7 @@ function lifeOfAJob(Pheanstalk $client): void
 {
     $job = $client->put('first', 7, 0, 60);
     $stats = $client->statsJob($job);
-    // Servers since 1.13 quote the name, and pheanstalk 4 leaves the quotes on.
+    // Servers since 1.13 quote the name, and pheanstalk 4 does not remove the quotes.
     $tube = trim($stats->tube, '"');
     same(['ready', '7', '60', TUBE], [$stats->state, $stats->pri, $stats->ttr, $tube], 'stats-job');
     same('first', $client->peek($job)->getData(), 'peek');
@@ -159,7 +159,7 @@ function work(Pheanstalk $client, $out): void
     }
 }
 
-// Several producers and workers at once, each a process: each job is done exactly once.
+// Several producers and workers at once, each a process. Each job is done exactly once.
 function concurrent(callable $connect): void
 {
     [$in, $out] = stream_socket_pair(STREAM_PF_UNIX, STREAM_SOCK_STREAM, STREAM_IPPROTO_IP);

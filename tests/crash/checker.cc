@@ -70,7 +70,7 @@ Status Checker::adopt_unanswered(support::ClientSocket& client, size_t unanswere
   return {};
 }
 
-// A put after the crash must be given a new id, and a delete after it must work.
+// A put after the crash must receive a new id, and a delete after it must succeed.
 Status Checker::probe(support::ClientSocket& client) {
   Result<std::string> reply = client.ask("put 0 0 1 5\r\nprobe\r\n");
   if (!reply.ok()) return reply.take_status();
@@ -90,7 +90,8 @@ Status Checker::walk(support::ClientSocket& client) {
   std::vector<Job*> round;
   for (Job& job : ledger_.jobs()) {
     if (job.id != 0) round.push_back(&job);
-    if (job.id == 0) job.outcomes = {Outcome{}};  // Not answered, and not found above.
+    // Not answered and not found above, so it does not exist.
+    if (job.id == 0) job.outcomes = {Outcome{}};
     if (round.size() < jobs_per_round) continue;
     if (Status s = check_some(client, round); !s.ok()) return s;
     round.clear();
@@ -139,7 +140,7 @@ Status Checker::check_job(Job& job, std::string_view peeked, std::string_view st
   return {};
 }
 
-// A long pause is there as long as its tube is, and a tube is there as long as it has jobs.
+// A long pause lasts as long as its tube, and a tube lasts as long as it has jobs.
 Status Checker::check_tube(support::ClientSocket& client, size_t index) {
   Tube& tube = ledger_.tubes()[index];
   Result<std::string> stats = client.ask(fmt::format("stats-tube {}\r\n", tube.name));

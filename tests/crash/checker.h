@@ -10,12 +10,13 @@ namespace perennial::crash {
 using support::Job;
 using support::Ledger;
 
-// Walks a server that has come back from a crash and compares all that it holds with the ledger:
-// nothing acknowledged is missing or changed, nothing deleted is there, nothing is there that was
-// never sent. What is found settles what the crash left open, so that the next load starts from it.
+// Compares everything that a server holds after a crash with the ledger. Nothing acknowledged may
+// be missing or changed, no deleted job may exist, and nothing may exist that was never sent. The
+// outcomes that the crash left open are resolved by what is found, so that the next load starts
+// from known states.
 class Checker {
  public:
-  // beanstalkd forgets pauses; then they are taken as found.
+  // beanstalkd loses pauses. If they do not persist, they are taken as found.
   Checker(Ledger& ledger, bool pauses_persist) : ledger_(ledger), pauses_persist_(pauses_persist) {}
 
   Status check(const support::ServerProcess& server);
@@ -23,7 +24,7 @@ class Checker {
   size_t found() const { return found_; }
 
  private:
-  // Which ids may belong to puts that were not answered, and does any?
+  // Finds the ids of puts that were not answered, among those that they may have received.
   Status adopt_unanswered(support::ClientSocket& client, size_t unanswered);
   Status probe(support::ClientSocket& client);
   Status walk(support::ClientSocket& client);
@@ -35,12 +36,12 @@ class Checker {
 
   Ledger& ledger_;
   bool pauses_persist_;
-  JobId checked_to_ = 0;  // Every id up to here is known to the ledger or was never given out.
+  JobId checked_to_ = 0;  // Each id up to this one is in the ledger or was never given out.
 
-  // Of the latest check.
+  // Figures of the latest check.
   size_t found_ = 0;
   std::array<size_t, 4> states_{};
-  size_t delays_ending_ = 0;  // May be ready by the time that the sums are read.
+  size_t delays_ending_ = 0;  // Jobs that may become ready before the sums are read.
   std::vector<size_t> in_tube_;
 };
 

@@ -1,11 +1,10 @@
-// Kills a real server under load, again and again, and checks after each restart that nothing that
-// was acknowledged is lost (P1, P2, P3).
-//
-//   crash_test [--kills N] [--seed N]
-//
-// The load is random from the seed; where the kill falls is not. A failure prints the seed and all
-// that is known about the job. With BEANSTALKD in the environment, --beanstalkd runs the same
-// against it: it fails, because a released job's priority is not in its log.
+// Kills a real server under load again and again. After each restart nothing that was acknowledged
+// may be lost (P1, P2, P3).
+// crash_test [--kills N] [--seed N]
+// The load follows from the seed, but the moment of a kill does not. A failure prints the seed and
+// everything that is known about the job. With BEANSTALKD in the environment, --beanstalkd runs the
+// test against beanstalkd. That fails, because its log does not hold the priority of a released
+// job.
 
 #include <charconv>
 #include <string_view>
@@ -30,7 +29,7 @@ Settings settings;
 struct CrashCase {
   const char* name;
   std::vector<std::string> flags;
-  int one_kill_in;  // The looser modes are run for a part of the kills.
+  int one_kill_in;  // The looser modes run for a fraction of the kills.
 };
 
 void PrintTo(const CrashCase& mode, std::ostream* out) {
@@ -43,7 +42,7 @@ uint32_t between(std::minstd_rand& random, uint32_t low, uint32_t high) {
   return low + static_cast<uint32_t>(random() % (high - low));
 }
 
-// Kills the server while it recovers, now and then, and starts it once more.
+// Restarts the server. Sometimes it is killed during recovery and started once more.
 Status restart(support::ServerProcess& server, std::minstd_rand& random) {
   const bool kill_early = random() % 4 == 0;
   if (kill_early) {
@@ -63,7 +62,7 @@ Status kill_once(support::ServerProcess& server, Load& load, Checker& checker,
   Status loaded = load.run_for(static_cast<int>(between(random, 20, 700)));
   if (!loaded.ok()) return std::move(loaded).with("under load");
   if (Result<support::Ended> end = server.kill_now(); !end.ok()) return end.take_status();
-  if (Status s = load.settle(); !s.ok()) return std::move(s).with("replies before the kill");
+  if (Status s = load.drain_replies(); !s.ok()) return std::move(s).with("replies before the kill");
   if (Status s = restart(server, random); !s.ok()) return std::move(s).with("restart");
   return checker.check(server).with("after the crash");
 }
@@ -86,7 +85,7 @@ TEST_P(Crash, LosesNothingAcknowledged) {
   }
   fmt::print("{} jobs sent, {} there at the end; acknowledged of each verb: {}\n",
              ledger.jobs().size(), checker.found(), fmt::join(load.done(), " "));
-  // A verb that is never carried out would be tested by nobody.
+  // A verb that is never executed would not be tested.
   for (size_t done : load.done()) EXPECT_GT(done, 0U);
 }
 

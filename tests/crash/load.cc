@@ -75,7 +75,7 @@ Outcome becomes(JobState state, uint32_t priority, uint32_t delay_s = 0) {
   return {.exists = true, .state = state, .priority = priority, .delay_s = delay_s};
 }
 
-// Whether somebody's reserve may take this job at any moment.
+// Whether another client's reserve may take this job at any moment.
 bool may_be_reserved(const Job& job) {
   const bool delay_may_end = job.live.state == JobState::Delayed && job.live.delay_s < long_s;
   return job.live.state == JobState::Ready || delay_may_end;
@@ -129,7 +129,7 @@ Status Load::run_for(int ms) {
   return {};
 }
 
-Status Load::settle() {
+Status Load::drain_replies() {
   for (size_t index = 0; index < connections_.size(); ++index) {
     bool ended = false;
     while (!ended)
@@ -146,7 +146,7 @@ Status Load::settle() {
   return {};
 }
 
-// ---- What to send.
+// ---- Commands to send.
 
 Status Load::send_some(size_t index) {
   Connection& connection = connections_[index];
@@ -260,7 +260,7 @@ Status Load::send(size_t index, Sent sent) {
   return connection.socket.send(bytes);
 }
 
-// Closing returns what the connection holds; the server may notice it late.
+// Closing releases the jobs that the connection holds, which the server may notice late.
 Status Load::reopen(size_t index) {
   for (Job* job : present_) {
     if (job->holder != static_cast<int>(index)) continue;
@@ -271,7 +271,7 @@ Status Load::reopen(size_t index) {
   return start(connections_[index], index);
 }
 
-// ---- What comes back.
+// ---- Replies.
 
 Status Load::read_some(size_t index, int timeout_ms, bool& ended) {
   for (;;) {
@@ -328,7 +328,7 @@ Status Load::on_done(size_t index, const Sent& sent, std::string_view reply) {
   Job& job = *sent.job;
   job.outcomes = {sent.after};
   job.live.priority = sent.after.priority;
-  // A reserve may have been carried out since, and its reply read before this one.
+  // A reserve may have been executed later, and its reply read before this one.
   const bool was_holders = job.holder == static_cast<int>(index) && sent.verb != Verb::Put;
   const bool taken_since = job.holder >= 0 && !was_holders;
   if (taken_since && sent.verb == Verb::Delete) return surprise(job, "was held by another");
@@ -347,9 +347,9 @@ Status Load::on_reserved(size_t index, const Sent& sent, std::string_view reply)
   job->history.push_back(fmt::format("conn {} reserved it: {}", index, head));
   if (sent.job != nullptr && sent.job != job) return surprise(*job, "came instead of another");
   const bool expected = job->live.exists && job->holder < 0 && may_be_reserved(*job);
-  // While a command about it is unanswered, that may be what made it ready.
-  const bool unsettled = job->busy || sent.job != nullptr || ledger_.tubes()[job->tube].kicking;
-  if (!expected && !unsettled) return surprise(*job, "was reserved");
+  // An unanswered command about the job may have made it ready.
+  const bool unanswered = job->busy || sent.job != nullptr || ledger_.tubes()[job->tube].kicking;
+  if (!expected && !unanswered) return surprise(*job, "was reserved");
   if (sent.job != nullptr) job->outcomes.push_back(sent.after);
   job->live.exists = true;
   job->live.state = JobState::Reserved;
@@ -370,7 +370,7 @@ Status Load::on_kicked(size_t index, const Sent& sent, std::string_view reply) {
   return {};
 }
 
-// The server died before it answered: what was asked for may have happened or not.
+// The server died before it answered. The command may have been executed or not.
 void Load::on_lost(const Sent& sent) {
   if (sent.verb == Verb::Pause) ledger_.tubes()[sent.tube].pauses.push_back(sent.seconds);
   for (Job* job : sent.kicked)
@@ -380,7 +380,7 @@ void Load::on_lost(const Sent& sent) {
   if (sent.verb != Verb::Touch) sent.job->outcomes.push_back(sent.after);
 }
 
-// ---- Looking around.
+// ---- Selection of jobs.
 
 bool Load::tube_is_quiet(size_t tube) const {
   for (const Connection& connection : connections_)
@@ -401,7 +401,7 @@ std::vector<Job*> Load::buried_jobs(size_t tube) {
   return found;
 }
 
-// A few random tries; null when none of them is wanted and free.
+// Tries a few random jobs. Returns null if none of them matches and is free.
 template <typename Wanted>
 Job* Load::pick_job(Wanted wanted) {
   for (uint32_t tries = 0; tries < aims_max && !present_.empty(); ++tries) {

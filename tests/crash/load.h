@@ -18,31 +18,33 @@ using support::Outcome;
 enum class Verb { Put, Reserve, ReserveJob, Release, Bury, Touch, KickJob, Kick, Delete, Pause };
 inline constexpr size_t verbs_count = 10;
 
-// A command that was sent and not answered yet.
+// A command that was sent and is not answered yet.
 struct Sent {
   Verb verb;
-  std::string line = {};  // As sent, without a body.
-  Job* job = nullptr;     // Null for those that name none: reserve, kick, pause-tube.
-  Outcome after = {};     // What becomes of the job if it is carried out.
+  std::string line = {};  // As sent, without the body.
+  Job* job = nullptr;     // Null for commands that name no job: reserve, kick, pause-tube.
+  Outcome after = {};     // The outcome for the job if the command is executed.
   size_t tube = 0;
-  uint32_t seconds = 0;           // Of a pause.
+  uint32_t seconds = 0;           // The seconds of a pause.
   std::vector<Job*> kicked = {};  // The jobs that a kick must move.
-  bool may_miss = false;  // NOT_FOUND is a possible answer: somebody may have reserved the job.
+  // NOT_FOUND is a possible answer, because another client may have reserved the job.
+  bool may_miss = false;
 };
 
-// Random work from several connections, in one thread and one poll loop: the order in which replies
-// are read is then the order of the ledger. Judges each reply as it comes.
+// Random work from several connections in one thread and one poll loop, so that replies are read in
+// the order in which the ledger records them. Judges each reply as it arrives.
 class Load {
  public:
   Load(Ledger& ledger, std::minstd_rand& random) : ledger_(ledger), random_(random) {}
 
-  // New connections to a server that has just been checked.
+  // Opens new connections to a server that was just checked.
   Status open(const support::ServerProcess& server);
   Status run_for(int ms);
-  // After the kill: reads what had left the server, then tells the ledger what was on its way.
-  Status settle();
+  // Called after the kill. Reads what had left the server, then records the unanswered commands in
+  // the ledger.
+  Status drain_replies();
 
-  // How many of each verb were carried out and acknowledged, in the order of Verb.
+  // The number of commands that were executed and acknowledged, in the order of Verb.
   const std::array<size_t, verbs_count>& done() const { return done_; }
 
  private:
@@ -51,7 +53,7 @@ class Load {
     std::deque<Sent> sent;
   };
 
-  // Each fills one command, or reports that it found no job to aim at.
+  // Each function fills one command, or returns false if it found no suitable job.
   bool choose(size_t index, Sent& out);
   bool choose_put(Sent& out);
   bool choose_holders(size_t index, Sent& out);
@@ -83,7 +85,7 @@ class Load {
   std::minstd_rand& random_;
   std::vector<Connection> connections_;
   std::string address_;
-  std::vector<Job*> present_;  // Every job that exists, and some that are gone.
+  std::vector<Job*> present_;  // Every job that exists, and some that are deleted.
   std::array<size_t, verbs_count> done_{};
 };
 

@@ -14,7 +14,7 @@ constexpr size_t body_bytes_max = 12'000;
 constexpr size_t checks_in_flight = 50;
 constexpr uint32_t ttr_s = 1'000;
 
-// Bytes that do not compress, the same in every run.
+// Incompressible bytes, which are the same in every run.
 const std::string& noise() {
   static const std::string bytes = [] {
     std::mt19937_64 random(1);
@@ -60,7 +60,7 @@ bool Client::step(const Work& work) {
   if (kind < 8) return kick();
   if (jobs_.empty() || !work.deletes) return true;
   Job& job = jobs_[random_() % jobs_.size()];
-  return job.fate != Fate::Present || remove(job);
+  return job.outcome != Outcome::Present || remove(job);
 }
 
 bool Client::put() {
@@ -71,13 +71,13 @@ bool Client::put() {
   if (!ask(fmt::format("put 0 0 {} {}\r\n{}\r\n", ttr_s, body.size(), body), reply)) return false;
   Job& job = jobs_[serial];
   if (reply == "OUT_OF_MEMORY\r\n") {
-    job.fate = Fate::Gone;
+    job.outcome = Outcome::Gone;
     ++refused_puts_;
     return true;
   }
   constexpr std::string_view inserted = "INSERTED ";
   if (!reply.starts_with(inserted)) return be_surprised("put", reply);
-  job = {.id = number_after(reply, inserted.size()), .fate = Fate::Present};
+  job = {.id = number_after(reply, inserted.size()), .outcome = Outcome::Present};
   serials_[job.id] = serial;
   return true;
 }
@@ -97,9 +97,9 @@ bool Client::reserve_and(std::string_view verb) {
 }
 
 bool Client::remove(Job& job) {
-  job.fate = Fate::DeleteInDoubt;
+  job.outcome = Outcome::DeleteInDoubt;
   if (!expect(fmt::format("delete {}\r\n", job.id), "DELETED\r\n")) return false;
-  job.fate = Fate::Gone;
+  job.outcome = Outcome::Gone;
   return true;
 }
 
@@ -116,7 +116,7 @@ bool Client::expect(const std::string& line, std::string_view wanted) {
 bool Client::ask(const std::string& line, std::string& reply) {
   Result<std::string> got = socket_.ask(line);
   if (!got.ok()) {
-    // A server that is there answers.
+    // A server that runs must answer.
     if (got.status().code() == StatusCode::NotFound) be_surprised(line.substr(0, 60), "nothing");
     return false;
   }
@@ -129,17 +129,17 @@ bool Client::be_surprised(std::string_view line, std::string_view reply) {
   return false;
 }
 
-// The job that a reply names. A put that was never answered is recognised by its body.
+// The job that a reply names. Its body identifies a put that was never answered.
 Job* Client::job_of(JobId id, std::string_view body) {
   const size_t serial = number_after(body, 0);
   if (serial >= jobs_.size() || body != body_of(serial)) return nullptr;
   Job& job = jobs_[serial];
-  const bool was_unanswered = job.id == 0 && job.fate == Fate::PutInDoubt;
+  const bool was_unanswered = job.id == 0 && job.outcome == Outcome::PutInDoubt;
   if (was_unanswered) {
-    job = {.id = id, .fate = Fate::Present};
+    job = {.id = id, .outcome = Outcome::Present};
     serials_[id] = serial;
   }
-  return job.id == id && job.fate == Fate::Present ? &job : nullptr;
+  return job.id == id && job.outcome == Outcome::Present ? &job : nullptr;
 }
 
 std::string Client::body_of(size_t serial) const {
@@ -167,21 +167,22 @@ void Client::check_one(size_t serial, std::string_view reply) {
   Job& job = jobs_[serial];
   const bool found = reply.starts_with("FOUND ");
   const bool missing = reply == "NOT_FOUND\r\n";
-  const bool may_be_there = job.fate == Fate::Present || job.fate == Fate::DeleteInDoubt;
-  const bool may_be_gone = job.fate != Fate::Present;
+  const bool may_be_there =
+      job.outcome == Outcome::Present || job.outcome == Outcome::DeleteInDoubt;
+  const bool may_be_gone = job.outcome != Outcome::Present;
   const bool is_right = (found && may_be_there && support::body_in(reply) == body_of(serial)) ||
                         (missing && may_be_gone);
   if (!is_right) {
-    be_surprised(fmt::format("peek {}, fate {}", job.id, static_cast<int>(job.fate)),
+    be_surprised(fmt::format("peek {}, fate {}", job.id, static_cast<int>(job.outcome)),
                  reply.substr(0, 60));
   }
-  // What has no id yet may still turn up.
-  if (job.id != 0) job.fate = found ? Fate::Present : Fate::Gone;
+  // A job without an id may still be found later.
+  if (job.id != 0) job.outcome = found ? Outcome::Present : Outcome::Gone;
 }
 
-uint64_t Client::count(Fate fate) const {
+uint64_t Client::count(Outcome outcome) const {
   return static_cast<uint64_t>(
-      std::ranges::count_if(jobs_, [fate](const Job& job) { return job.fate == fate; }));
+      std::ranges::count_if(jobs_, [outcome](const Job& job) { return job.outcome == outcome; }));
 }
 
 }  // namespace perennial::disk_full

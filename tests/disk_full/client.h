@@ -13,38 +13,39 @@
 
 namespace perennial::disk_full {
 
-// What a client knows of one of its jobs. In doubt is what was sent and not answered.
-enum class Fate : uint8_t { PutInDoubt, Present, DeleteInDoubt, Gone };
+// What a client knows about one of its jobs. A command that was sent and not answered leaves the
+// job in doubt.
+enum class Outcome : uint8_t { PutInDoubt, Present, DeleteInDoubt, Gone };
 
 struct Job {
   JobId id = 0;  // 0 until a reply has named it.
-  Fate fate = Fate::PutInDoubt;
+  Outcome outcome = Outcome::PutInDoubt;
 };
 
-// What clients do: how many of a hundred commands are puts, and whether the others use up or only
-// move.
+// The mix of commands: the percentage of puts, and whether the other commands delete jobs or only
+// change their states.
 struct Work {
   unsigned puts_in_100 = 0;
   bool deletes = true;
 };
 
-// A worker with a tube of its own, so that nobody else touches its jobs, and with a memory of all
-// that it was told. One command is on its way at a time.
+// A worker with its own tube, so that no other client changes its jobs. It remembers every answer
+// and has one command in flight at a time.
 class Client {
  public:
   Client(unsigned number, uint64_t seed);
 
   Status connect(const std::string& address);
-  // One piece of work. False once the server is gone, or after a surprise.
+  // Executes one command. Returns false once the server has ended, or after an unexpected answer.
   bool step(const Work& work);
-  // After a restart: compares every job with what is known, and settles what can be.
+  // Compares every job with what is known after a restart, and resolves the jobs in doubt.
   void check();
 
-  // An answer that no right server gives; empty without.
+  // The first answer that no correct server gives, or an empty string.
   const std::string& surprise() const { return surprise_; }
   uint64_t refused_puts() const { return refused_puts_; }
   uint64_t steps_done() const { return steps_done_; }
-  uint64_t count(Fate fate) const;
+  uint64_t count(Outcome outcome) const;
 
  private:
   bool put();
@@ -52,7 +53,7 @@ class Client {
   bool reserve_and(std::string_view verb);
   bool remove(Job& job);
   bool kick();
-  // Sends, and reads the reply. False when the server is gone.
+  // Sends a line and reads the reply. Returns false when the server has ended.
   bool ask(const std::string& line, std::string& reply);
   bool expect(const std::string& line, std::string_view wanted);
   bool be_surprised(std::string_view line, std::string_view reply);
@@ -65,7 +66,7 @@ class Client {
   const uint64_t seed_;
   std::mt19937_64 random_;
   support::ClientSocket socket_;
-  std::vector<Job> jobs_;  // By serial, which its body begins with.
+  std::vector<Job> jobs_;  // Indexed by serial, with which each body begins.
   std::unordered_map<JobId, size_t> serials_;
   std::string surprise_;
   uint64_t refused_puts_ = 0;

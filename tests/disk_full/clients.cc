@@ -35,8 +35,8 @@ Status Clients::check(uint64_t total) {
   for (Client& client : clients_) threads_.emplace_back([&client] { client.check(); });
   stop();
   if (Status surprised = surprise(); !surprised.ok()) return surprised;
-  const uint64_t present = count(Fate::Present);
-  const uint64_t unknown = count(Fate::PutInDoubt);
+  const uint64_t present = count(Outcome::Present);
+  const uint64_t unknown = count(Outcome::PutInDoubt);
   if (present <= total && total <= present + unknown) return {};
   return {StatusCode::Corruption,
           fmt::format("it has {} jobs, of {} known and {} in doubt", total, present, unknown)};
@@ -61,9 +61,9 @@ uint64_t Clients::steps_done() const {
   return sum;
 }
 
-uint64_t Clients::count(Fate fate) const {
+uint64_t Clients::count(Outcome outcome) const {
   uint64_t sum = 0;
-  for (const Client& client : clients_) sum += client.count(fate);
+  for (const Client& client : clients_) sum += client.count(outcome);
   return sum;
 }
 

@@ -10,24 +10,24 @@
 
 namespace perennial::disk_full {
 
-// Many clients at once, each on a thread of its own.
+// Many clients at once, each on its own thread.
 class Clients {
  public:
   Clients(unsigned count, uint64_t seed);
   ~Clients() { stop(); }
 
   Status connect(const std::string& address);
-  // Has them work until stop(), or until the server is gone.
+  // Runs the clients until stop(), or until the server has ended.
   void start(const Work& work);
   void stop();
-  // Has each look at all its jobs. `total` is how many jobs the server says that it has.
+  // Makes each client check all its jobs. `total` is the number of jobs that the server reports.
   Status check(uint64_t total);
 
   Status surprise() const;
-  // REQUIRES: they are stopped.
+  // REQUIRES: the clients are stopped.
   uint64_t refused_puts() const;
   uint64_t steps_done() const;
-  uint64_t count(Fate fate) const;
+  uint64_t count(Outcome outcome) const;
 
  private:
   std::deque<Client> clients_;

@@ -1,5 +1,5 @@
-// Many more tables than descriptors, and as many clients as are let in. (On a small disk tables are
-// small.)
+// Many more tables than descriptors, and as many clients as the server accepts. On a small disk
+// tables are small.
 
 #include <algorithm>
 #include <filesystem>
@@ -23,7 +23,7 @@ namespace {
 constexpr uint64_t mib = 1 << 20;
 constexpr size_t descriptors = 150;
 constexpr size_t connections = 53;
-constexpr size_t tables = 32;  // That may be open, and a few more that are being read.
+constexpr size_t tables = 32;  // The limit of open tables, without those that are being read.
 constexpr size_t jobs = 7'000;
 constexpr size_t body_bytes = 40'000;
 
@@ -51,14 +51,14 @@ class FewDescriptors : public testing::Test {
                                            .shell = fmt::format("ulimit -n {}", descriptors)});
     fill_up();
   }
-  // With clients that stay.
+  // Opens clients that stay connected.
   void fill_up() {
     clients_.clear();
     while (clients_.size() < connections) {
       auto client = support::ClientSocket::connect("unix:" + dir_.path() + "/s");
       if (client.ok() && client->ask("use mail\r\n").ok()) clients_.push_back(client.take());
       ASSERT_EQ(kill(server_->pid(), 0), 0) << server_->stderr_text();
-      usleep(1'000);  // It may not listen yet.
+      usleep(1'000);  // The server may not listen yet.
     }
   }
   std::string ask(size_t client, const std::string& bytes) {
@@ -93,12 +93,12 @@ class FewDescriptors : public testing::Test {
 
 TEST_F(FewDescriptors, AreEnoughForManyTables) {
   std::mt19937_64 random(1);
-  std::string body(body_bytes, '\0');  // Does not compress.
+  std::string body(body_bytes, '\0');  // Incompressible.
   for (char& c : body) c = static_cast<char>(random());
   const std::string put = fmt::format("put 0 0 60 {}\r\n{}\r\n", body_bytes, body);
   for (size_t i = 1; i <= jobs; ++i) {
     ASSERT_EQ(ask(i, put), fmt::format("INSERTED {}\r\n", i)) << server_->stderr_text();
-    // A few here and there, so that compactions rewrite tables, and make small ones.
+    // Deletes are spread out, so that compactions rewrite tables and make small ones.
     if (i % 20 == 0) {
       ASSERT_EQ(ask(i, fmt::format("delete {}\r\n", i / 2)), "DELETED\r\n");
     }

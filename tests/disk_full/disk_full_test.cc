@@ -1,10 +1,9 @@
-// A real server on a real small disk that fills up while fifty clients work: it refuses puts, does
-// all else, heals by itself, and loses nothing, whenever it is killed (P1, P2, P4).
-//
-//   disk_full_test [--seed N]
-//
-// Needs the right to mount. Without it the rules are still tested, over a file system that reports
-// any free room: store_test, Room.*.
+// A real server on a small real disk that fills while fifty clients work. The server refuses puts,
+// serves everything else, accepts puts again when space is free, and loses nothing whenever it is
+// killed (P1, P2, P4).
+// disk_full_test [--seed N]
+// The test needs the right to mount. Without it the rules are still tested by store_test over a
+// file system that reports any amount of free space.
 
 #include <chrono>
 #include <filesystem>
@@ -77,7 +76,7 @@ class DiskFull : public testing::TestWithParam<uint64_t> {
     const Status started = server_->start();
     ASSERT_TRUE(started.ok()) << started.message();
   }
-  // Everything acknowledged is there, and nothing deleted is.
+  // Every acknowledged job is found, and no deleted one.
   void start_and_check() {
     ASSERT_NO_FATAL_FAILURE(start());
     ASSERT_TRUE(clients_.connect(server_->address()).ok());
@@ -93,7 +92,7 @@ class DiskFull : public testing::TestWithParam<uint64_t> {
     ASSERT_TRUE(clients_.surprise().ok()) << clients_.surprise().message();
     ASSERT_TRUE(is_reached) << stats() << server_->stderr_text();
   }
-  // Kills it while they work.
+  // Kills the server while the clients work.
   void kill_during(const Work& work, int after_ms) {
     clients_.start(work);
     std::this_thread::sleep_for(std::chrono::milliseconds(after_ms));
@@ -101,7 +100,7 @@ class DiskFull : public testing::TestWithParam<uint64_t> {
     clients_.stop();
     ASSERT_TRUE(clients_.surprise().ok()) << clients_.surprise().message();
   }
-  // The server ends by itself, with the code for a full disk and one line that says so.
+  // The server ends with the exit code for a full disk and one line that says so.
   void run_into_the_wall() {
     const size_t lines_before = count_of(server_->stderr_text(), "at=store.failed exit=75");
     clients_.start(moving);
@@ -115,7 +114,7 @@ class DiskFull : public testing::TestWithParam<uint64_t> {
     EXPECT_EQ(server_->ended().code, 75) << server_->stderr_text();
     EXPECT_EQ(count_of(server_->stderr_text(), "at=store.failed exit=75"), lines_before + 1);
   }
-  // Where even the ballast is gone, it says so and does not start.
+  // Where even the ballast is gone, the server says so and does not start.
   void expect_refused() {
     const size_t errors_before = count_of(server_->stderr_text(), "level=error");
     const Result<Ended> ended = server_->start_and_wait();
@@ -143,7 +142,7 @@ TEST_P(DiskFull, PutsAreRefusedAndNothingIsLost) {
     EXPECT_GT(disk_->free_bytes(), 0U);
     ASSERT_NO_FATAL_FAILURE(start_and_check());
     const uint64_t steps_before = clients_.steps_done();
-    // It may be "ok" from the start, where that has given back enough.
+    // The state may be "ok" from the start, if the start has freed enough.
     ASSERT_NO_FATAL_FAILURE(work_until(
         using_up, [&] { return clients_.steps_done() > steps_before && state_is("ok"); }));
   }
@@ -151,10 +150,10 @@ TEST_P(DiskFull, PutsAreRefusedAndNothingIsLost) {
   ASSERT_NO_FATAL_FAILURE(start_and_check());
   EXPECT_EQ(server_->terminate()->code, 0) << server_->stderr_text();
   fmt::print("{} MiB: {} commands, {} puts refused, {} jobs there at the end\n", GetParam(),
-             clients_.steps_done(), clients_.refused_puts(), clients_.count(Fate::Present));
+             clients_.steps_done(), clients_.refused_puts(), clients_.count(Outcome::Present));
 }
 
-TEST_P(DiskFull, TheBallastBringsItBack) {
+TEST_P(DiskFull, AServerStartsAgainWithTheBallast) {
   ASSERT_NO_FATAL_FAILURE(start());
   ASSERT_TRUE(clients_.connect(server_->address()).ok());
   ASSERT_TRUE(wait_until([this] { return has_ballast(); }));
@@ -164,7 +163,7 @@ TEST_P(DiskFull, TheBallastBringsItBack) {
 
   disk_->fill();
   ASSERT_NO_FATAL_FAILURE(start_and_check());
-  // The start may have found much to remove that a compaction had not finished, and goes on.
+  // The start may remove the unfinished output of a compaction, and then continue to run.
   const auto is_as_it_should = [this] {
     const uint64_t parts = disk_->free_bytes() * 16 / (GetParam() * mib);
     const bool has_given_up = parts <= 5 && state_is("no-ballast") && !has_ballast();
@@ -181,7 +180,7 @@ TEST_P(DiskFull, TheBallastBringsItBack) {
   ASSERT_NO_FATAL_FAILURE(work_until(filling, [this] { return state_is("low-space"); }));
 }
 
-TEST_P(DiskFull, AWriteThatFindsNoRoomEndsWith75) {
+TEST_P(DiskFull, AWriteWithoutFreeSpaceEndsWith75) {
   ASSERT_NO_FATAL_FAILURE(start());
   ASSERT_TRUE(clients_.connect(server_->address()).ok());
   ASSERT_TRUE(wait_until([this] { return has_ballast(); }));
@@ -189,7 +188,8 @@ TEST_P(DiskFull, AWriteThatFindsNoRoomEndsWith75) {
   ASSERT_NO_FATAL_FAILURE(start_and_check());
   ASSERT_NO_FATAL_FAILURE(run_into_the_wall());
   disk_->fill();
-  // It had no second to give up its ballast, or it had: then somebody else has taken that, too.
+  // The server may not have had a second to remove its ballast. If it had, other files have taken
+  // that space, too.
   if (has_ballast()) {
     ASSERT_NO_FATAL_FAILURE(start_and_check());
     ASSERT_FALSE(has_ballast());

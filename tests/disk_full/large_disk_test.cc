@@ -1,5 +1,5 @@
-// A disk of 3 GiB that somebody else has filled, where compactions are large: what is deleted is
-// given back all the same, and the server ends when it is asked to.
+// A disk of 3 GiB that other files have filled, where compactions are large. Deleted jobs still
+// free their space, and the server stops when asked to.
 
 #include <algorithm>
 #include <chrono>
@@ -30,7 +30,7 @@ struct DeletedCase {
   const char* name;
   size_t deleted;
   bool in_order;
-  uint64_t given_back_bytes;  // At least.
+  uint64_t given_back_bytes;  // A lower bound.
 };
 
 void PrintTo(const DeletedCase& deleted, std::ostream* out) {
@@ -62,7 +62,7 @@ class LargeDisk : public testing::TestWithParam<DeletedCase> {
 
   std::vector<uint64_t> put_all() {
     std::mt19937_64 random(1);
-    std::string body(body_bytes, '\0');  // Does not compress.
+    std::string body(body_bytes, '\0');  // Incompressible.
     for (char& c : body) c = static_cast<char>(random());
     std::vector<uint64_t> ids;
     support::ClientSocket client = server_->connect();
@@ -73,7 +73,7 @@ class LargeDisk : public testing::TestWithParam<DeletedCase> {
     }
     return ids;
   }
-  // Others take all but a little, and what the ballast gives.
+  // Fills the disk with other files, up to a small rest and the size of the ballast.
   void fill() {
     ASSERT_TRUE(wait_until([this] {
       disk_->fill_but(left_bytes);
@@ -108,7 +108,7 @@ TEST_P(LargeDisk, GivesBackWhatIsDeleted) {
       << stats;
 }
 
-// Of 429 MiB. Of what is left half may be garbage, as anywhere.
+// Out of 429 MiB. As in any database, half of what remains may be garbage.
 INSTANTIATE_TEST_SUITE_P(ThreeGiB, LargeDisk,
                          testing::Values(DeletedCase{"MostInAnyOrder", 800, false, 300 * mib},
                                          DeletedCase{"TheOldest", 100, true, 20 * mib},

@@ -18,9 +18,9 @@
 namespace perennial::disk_full {
 namespace {
 
-bool entered = false;  // Set once, before there are other threads.
+bool entered = false;  // Set once, before other threads exist.
 
-// Becomes root of a user namespace, whose only user this is.
+// Becomes root of a user namespace that has no other user.
 bool become_own_root() {
   const uid_t user = ::getuid();
   const gid_t group = ::getgid();
@@ -80,7 +80,7 @@ void SmallDisk::fill_but(uint64_t bytes_left) const {
   CHECK(file >= 0);
   struct stat before = {};
   CHECK(::fstat(file, &before) == 0);
-  // The server takes and gives room meanwhile: less and less of what there was is tried.
+  // The server uses and frees space meanwhile, so the loop tries ever smaller sizes.
   const auto takes = [this, bytes_left] {
     return free_bytes() - std::min(free_bytes(), bytes_left);
   };

@@ -8,20 +8,20 @@
 
 namespace perennial::disk_full {
 
-// Gives this process mounts of its own, which go with it however it ends. Without the right to that
-// there are no small disks. REQUIRES: the process has one thread.
+// Gives this process its own mounts, which disappear with it however it ends. Returns false without
+// the right to do so; then there are no small disks. REQUIRES: the process has one thread.
 bool enter_own_mounts();
-// Whether it has them.
+// Whether the process has its own mounts.
 bool has_own_mounts();
 
-// A file system of a given size, mounted for as long as this object lives. REQUIRES:
+// A file system of a given size, which is mounted while this object exists. REQUIRES:
 // has_own_mounts().
 class SmallDisk {
  public:
-  // In memory.
+  // Makes it in memory.
   explicit SmallDisk(uint64_t bytes);
-  // Ext4 in a sparse file, for more than memory should hold. None without mkfs.ext4 or the right to
-  // a loop device.
+  // Makes ext4 in a sparse file, for sizes that should not be in memory. Returns null without
+  // mkfs.ext4 or the right to a loop device.
   static std::unique_ptr<SmallDisk> in_a_file(uint64_t bytes);
   ~SmallDisk();
   SmallDisk(const SmallDisk&) = delete;
@@ -29,11 +29,11 @@ class SmallDisk {
 
   const std::string& path() const { return dir_.path(); }
   uint64_t free_bytes() const;
-  // Takes all room that is left for a file that is not the server's.
+  // Fills all free space with a file that does not belong to the server.
   void fill() const;
-  // Takes all but this much of it.
+  // Fills the free space up to this rest.
   void fill_but(uint64_t bytes_left) const;
-  // Gives it back.
+  // Removes the file again.
   void clear() const;
 
  private:
@@ -41,7 +41,7 @@ class SmallDisk {
   std::string foreign_path() const { return dir_.path() + "/foreign"; }
 
   const support::TempDir dir_;
-  const support::TempDir image_dir_;  // Of one in a file; else it is empty.
+  const support::TempDir image_dir_;  // Holds the sparse file. Empty for a disk in memory.
   bool is_mounted_ = false;
 };
 

@@ -1,5 +1,5 @@
-// What an input costs is told; and what would cost more than a turn may goes on in later turns, at
-// whose end everything is as if it had been done at once.
+// The cost of inputs. An input that would cost more than a turn continues in later turns. In the
+// end the state is the same as if everything had been done at once.
 
 #include <string>
 #include <vector>
@@ -27,7 +27,7 @@ class Costs : public testing::Test {
     apply(other, Opened{});
   }
 
-  // In a turn of its own. Returns what it cost.
+  // Applies an input in a turn of its own. Returns its cost.
   uint64_t apply(ConnId conn, Event event) {
     ++now_;
     return apply_in_turn(conn, std::move(event));
@@ -42,7 +42,8 @@ class Costs : public testing::Test {
     for (size_t i = 0; i < count; ++i) apply(conn, Command{Watch{name(i)}});
   }
   bool is_due() const { return engine_.next_deadline(false) == now_; }
-  // Turns until nothing is due, though the disk takes no moves. Keeps all parts of listings.
+  // Ticks until nothing is due, without operations that must wait for the disk. Keeps all parts of
+  // listings. Returns the number of turns.
   int tick_until_done() {
     int turns = 0;
     for (; is_due(); ++turns) {
@@ -73,53 +74,53 @@ class Costs : public testing::Test {
   std::vector<NamesPart> parts_;
 };
 
-TEST_F(Costs, OfAReserveGrowWithTheTubesThatAreWatched) {
+TEST_F(Costs, ReserveCostGrowsWithTheNumberOfWatchedTubes) {
   const uint64_t of_one = apply(client, Command{ReserveWithTimeout{0}});
   watch(client, tubes);
   const uint64_t of_all = apply(client, Command{ReserveWithTimeout{0}});
-  EXPECT_EQ(of_all - of_one, tubes * cost::tube_looked_at);
-  // One that waits joins all their lists, and leaves them in the end.
+  EXPECT_EQ(of_all - of_one, tubes * cost::tube_checked);
+  // A reserve that waits joins the lists of all watched tubes, and leaves them at the end.
   EXPECT_EQ(apply(client, Command{Reserve{}}), of_all + (tubes + 1) * cost::tube_waited_on);
   EXPECT_GE(apply(client, HalfClosed{}), (tubes + 1) * cost::tube_waited_on);
-  // Somebody else's are its own.
+  // The cost for another connection does not grow.
   EXPECT_EQ(apply(other, Command{ReserveWithTimeout{0}}), of_one);
 }
 
-TEST_F(Costs, OfMovesAndListingsAreTold) {
+TEST_F(Costs, TransitionsAndListingsAreCounted) {
   EXPECT_EQ(apply(client, Command{Put{0, 0, 60, 1}}), cost::job_moved);
   EXPECT_EQ(apply(client, Command{Watch{"default"}}), 0u);
   EXPECT_EQ(apply(client, Command{ListTubes{}}), cost::name_listed);
   EXPECT_GE(apply(client, Command{Kick{1}}) + apply(client, Closed{}), cost::tube_left);
 }
 
-TEST_F(Costs, OfWatchingDoNotGrowWithTheTubesThatAreWatched) {
+TEST_F(Costs, WatchCostDoesNotGrowWithTheNumberOfWatchedTubes) {
   watch(client, 100);
   EXPECT_EQ(apply(client, Command{Watch{name(99)}}), 0u);
-  EXPECT_EQ(std::get<Watching>(output_.replies.at(0).reply).count, 101u);
+  EXPECT_EQ(std::get<NumberReply>(output_.replies.at(0).reply), (NumberReply{Word::Watching, 101}));
 }
 
-// Each turn does one thing.
+// With these limits each turn does one thing.
 class SmallCosts : public Costs {
  protected:
   SmallCosts() : Costs({.cost_per_turn_max = 1, .names_per_part_max = 3}) {}
 };
 
-TEST_F(SmallCosts, AClosedConnectionLeavesItsTubesInSteps) {
+TEST_F(SmallCosts, AClosedConnectionLeavesItsTubesOverSeveralTurns) {
   watch(client, tubes);
   apply(client, Command{Use{"used"}});
   EXPECT_EQ(tube_count(), tubes + 2);
   apply(client, Closed{});
-  EXPECT_EQ(tube_count(), tubes + 2);  // It has left default.
+  EXPECT_EQ(tube_count(), tubes + 2);  // It has left only the tube default.
   apply_in_turn(0, Tick{});
   EXPECT_EQ(tube_count(), tubes + 1);
   EXPECT_GE(tick_until_done(), static_cast<int>(tubes));
   EXPECT_EQ(tube_count(), 1u);
 }
 
-// As beanstalkd does: the first, then the others from the last.
-TEST_F(SmallCosts, AClosedConnectionLeavesItsTubesInTheirOrder) {
+// As beanstalkd does, a connection leaves the first tube, and then the others from the last.
+TEST_F(SmallCosts, AClosedConnectionLeavesItsTubesInBeanstalkdsOrder) {
   watch(client, 4);
-  apply(client, Command{Ignore{"default"}});  // The last takes its place.
+  apply(client, Command{Ignore{"default"}});  // The last tube takes its place.
   apply(client, Closed{});
   for (const size_t ended : {3, 2, 1, 0}) {
     EXPECT_FALSE(exists(name(ended))) << ended;
@@ -128,7 +129,7 @@ TEST_F(SmallCosts, AClosedConnectionLeavesItsTubesInTheirOrder) {
   }
 }
 
-TEST_F(SmallCosts, AClosedConnectionGetsNoJobWhileItLeaves) {
+TEST_F(SmallCosts, AClosedConnectionGetsNoJobWhileItLeavesItsTubes) {
   watch(client, tubes);
   apply(client, Command{Reserve{}});
   apply(client, Closed{});
@@ -141,7 +142,7 @@ TEST_F(SmallCosts, AClosedConnectionGetsNoJobWhileItLeaves) {
   EXPECT_EQ(tube_count(), 2u);
 }
 
-TEST_F(SmallCosts, AClosedConnectionThatKickedLeavesAndGivesBack) {
+TEST_F(SmallCosts, AConnectionThatClosesDuringItsKickGivesItsJobsBack) {
   watch(client, tubes);
   for (int i = 0; i < 5; ++i) apply(client, Command{Put{0, 0, 60, 1}});
   for (int i = 0; i < 5; ++i) apply(client, Command{Reserve{}});
@@ -150,7 +151,7 @@ TEST_F(SmallCosts, AClosedConnectionThatKickedLeavesAndGivesBack) {
   apply(3, Opened{});
   apply(3, Command{Reserve{}});
   apply(client, Command{Kick{2}});
-  ASSERT_EQ(output_.replies.size(), 1u);  // Only that of the first who waited.
+  ASSERT_EQ(output_.replies.size(), 1u);  // Only that of the connection that has waited longest.
   EXPECT_EQ(output_.replies[0].conn, other);
   apply(client, Closed{});
   while (engine_.next_deadline() && *engine_.next_deadline() <= now_) apply_in_turn(0, Tick{});
@@ -160,7 +161,7 @@ TEST_F(SmallCosts, AClosedConnectionThatKickedLeavesAndGivesBack) {
   EXPECT_EQ(tube_count(), 1u);
 }
 
-TEST_F(SmallCosts, WaitsThatEndTogetherEndInSteps) {
+TEST_F(SmallCosts, WaitsWithTheSameEndAreAnsweredOverSeveralTurns) {
   constexpr ConnId first = 10;
   constexpr ConnId last = 20;
   for (ConnId conn = first; conn < last; ++conn) {
@@ -178,8 +179,9 @@ TEST_F(SmallCosts, WaitsThatEndTogetherEndInSteps) {
   EXPECT_FALSE(is_due());
 }
 
-// It must not meet a job that is delayed while it goes on: its tube is split where it stops.
-TEST_F(SmallCosts, AKickThatServesThoseWhoWaitStopsInBetween) {
+// The kick must not meet a job that is delayed while it continues, so the tube's delayed jobs are
+// split where it stops.
+TEST_F(SmallCosts, AKickThatServesWaitingConnectionsTakesSeveralTurns) {
   constexpr ConnId first = 10;
   constexpr uint32_t jobs = 5;
   for (uint32_t i = 0; i < jobs; ++i) apply(client, Command{Put{0, 100, 60, 1}});
@@ -196,7 +198,7 @@ TEST_F(SmallCosts, AKickThatServesThoseWhoWaitStopsInBetween) {
   while (engine_.next_deadline() && *engine_.next_deadline() <= now_) {
     apply_in_turn(0, Tick{});
     for (const ConnReply& reply : output_.replies) {
-      if (reply.conn == client) kicked = std::get<KickedCount>(reply.reply).count;
+      if (reply.conn == client) kicked = std::get<NumberReply>(reply.reply).number;
     }
   }
   EXPECT_EQ(kicked, jobs);
@@ -204,7 +206,7 @@ TEST_F(SmallCosts, AKickThatServesThoseWhoWaitStopsInBetween) {
   EXPECT_EQ(engine_.state_counts().reserved, jobs - 1);
 }
 
-TEST_F(SmallCosts, AListOfNotTooManyIsAnsweredAtOnce) {
+TEST_F(SmallCosts, AListOfAtMostOnePartIsAnsweredAtOnce) {
   watch(client, 2);
   apply(client, Command{ListTubes{}});
   ASSERT_EQ(output_.replies.size(), 1u);
@@ -213,7 +215,7 @@ TEST_F(SmallCosts, AListOfNotTooManyIsAnsweredAtOnce) {
   EXPECT_FALSE(is_due());
 }
 
-TEST_F(SmallCosts, AListOfOneMoreComesInParts) {
+TEST_F(SmallCosts, AListOfMoreThanOnePartComesInParts) {
   watch(client, 3);
   const std::vector<std::string> wanted = {"default", name(0), name(1), name(2)};
   for (const Command& list : {Command{ListTubes{}}, Command{ListTubesWatched{}}}) {
@@ -243,14 +245,15 @@ TEST_F(SmallCosts, AListNamesTheTubesThatWereThereWhenItBegan) {
   EXPECT_EQ(listed(), wanted);
 }
 
-TEST_F(SmallCosts, WhoAsksForAllBeforeAListBeginsSharesIt) {
+TEST_F(SmallCosts, ConnectionsThatAskForAllTubesBeforeAListBeginsShareIt) {
   watch(client, tubes);
   apply(client, Command{ListTubes{}});
   apply(other, Command{ListTubes{}});
   apply_in_turn(0, Tick{});
   ASSERT_EQ(output_.names_parts.size(), 1u);
   EXPECT_EQ(output_.names_parts[0].conns, (std::vector<ConnId>{client, other}));
-  // One who comes later gets another, and so does one who asks for something else.
+  // A connection that asks later gets another list, and so does one that asks for its watched
+  // tubes.
   apply(3, Opened{});
   apply(3, Command{Watch{"late"}});
   apply(3, Command{ListTubes{}});
@@ -268,7 +271,7 @@ TEST_F(SmallCosts, WhoAsksForAllBeforeAListBeginsSharesIt) {
   EXPECT_EQ(late, tubes + 2);
 }
 
-TEST_F(SmallCosts, AListGoesOnWithoutAnAskerThatIsGone) {
+TEST_F(SmallCosts, AListContinuesWithoutAConnectionThatHasClosed) {
   watch(client, tubes);
   apply(3, Opened{});
   apply(3, Command{ListTubes{}});
@@ -280,7 +283,7 @@ TEST_F(SmallCosts, AListGoesOnWithoutAnAskerThatIsGone) {
   for (const NamesPart& part : parts_) EXPECT_EQ(part.conns, (std::vector<ConnId>{other}));
   EXPECT_TRUE(parts_.back().is_last);
   parts_.clear();
-  // Nobody is left, while it is made or before it is.
+  // All connections close: one while its list is made, one before its list begins.
   apply(other, Command{ListTubes{}});
   apply(client, Command{ListTubesWatched{}});
   apply_in_turn(0, Tick{});

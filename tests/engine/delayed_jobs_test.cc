@@ -18,7 +18,8 @@ struct IsSooner {
 };
 using Sorted = std::set<Job*, IsSooner>;
 
-// What random steps do to DelayedJobs, and to two sorted sets: all, and those of before the split.
+// Makes random changes to DelayedJobs and to two sorted sets: all jobs, and those from before the
+// split.
 class DelayedSteps {
  public:
   void step() {

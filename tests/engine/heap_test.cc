@@ -18,7 +18,7 @@ struct Item {
 };
 using Heap = IndexedHeap<Item, &Item::index>;
 
-TEST(ChunkedVector, HoldsWhatWasPushedOverManyChunks) {
+TEST(ChunkedVector, HoldsPushedValuesAcrossManyChunks) {
   ChunkedVector<int> values;
   constexpr int count = 5000;
   for (int i = 0; i < count; ++i) values.push_back(i);
@@ -33,7 +33,7 @@ TEST(ChunkedVector, HoldsWhatWasPushedOverManyChunks) {
   EXPECT_EQ(values[0], 7);
 }
 
-TEST(IndexedHeap, GivesItemsByKeyThenTie) {
+TEST(IndexedHeap, ReturnsItemsByKeyThenTie) {
   Heap heap;
   std::vector<Item> items = {{5, 1}, {3, 2}, {5, 0}, {1, 9}, {3, 1}};
   for (Item& item : items) heap.push(item.key, item.tie, item);
@@ -48,7 +48,7 @@ TEST(IndexedHeap, GivesItemsByKeyThenTie) {
   EXPECT_EQ(order.size(), items.size());
 }
 
-TEST(IndexedHeap, KnowsWhatItHolds) {
+TEST(IndexedHeap, HoldsOnlyItemsThatWerePushedIntoIt) {
   Heap one;
   Heap other;
   Item a{1, 1};
@@ -62,8 +62,9 @@ TEST(IndexedHeap, KnowsWhatItHolds) {
   EXPECT_FALSE(one.holds(a));
 }
 
-// Against a sorted vector, with pushes, removals from anywhere and changes of key.
-TEST(IndexedHeap, AgreesWithASortedVector) {
+// Compares with a vector that is searched for its least item, with pushes, removals from anywhere
+// and changes of key.
+TEST(IndexedHeap, AgreesWithALinearSearch) {
   std::mt19937_64 random(42);
   Heap heap;
   std::vector<std::unique_ptr<Item>> items;

@@ -8,7 +8,7 @@
 namespace perennial::engine {
 namespace {
 
-TEST(JobPool, KeepsEveryJobWhereItIs) {
+TEST(JobPool, DoesNotMoveJobs) {
   JobPool pool;
   std::vector<Job*> jobs;
   for (JobId id = 1; id <= 5000; ++id) jobs.push_back(pool.take({.id = id}));
@@ -16,7 +16,7 @@ TEST(JobPool, KeepsEveryJobWhereItIs) {
   for (Job* job : jobs) pool.release(job);
 }
 
-TEST(JobPool, GivesMemoryBackWhenJobsGo) {
+TEST(JobPool, FreesMemoryWhenJobsAreReleased) {
   JobPool pool;
   std::vector<Job*> jobs;
   for (JobId id = 1; id <= 200'000; ++id) jobs.push_back(pool.take({.id = id}));
@@ -26,7 +26,7 @@ TEST(JobPool, GivesMemoryBackWhenJobsGo) {
   EXPECT_LT(pool.bytes(), full / 20);
 }
 
-TEST(JobPool, UsesFreedPlacesAgain) {
+TEST(JobPool, ReusesReleasedSlots) {
   JobPool pool;
   std::mt19937_64 random(7);
   std::vector<Job*> jobs;

@@ -1,4 +1,4 @@
-// What the engine says that it holds follows what it holds.
+// The memory that the engine reports follows the number of jobs and of watched tubes.
 
 #include <string>
 #include <utility>
@@ -12,7 +12,7 @@ namespace {
 
 constexpr Nanos now = 1'700'000'000 * nanos_per_second;
 
-// An engine with so many buried jobs, whose ids are so far apart.
+// Returns the reported memory of an engine with `jobs` buried jobs, whose ids are `spacing` apart.
 size_t bytes_with(uint64_t jobs, JobId spacing) {
   Engine engine((Limits()));
   EXPECT_TRUE(engine.restore_tube(0, "default").ok());
@@ -24,14 +24,14 @@ size_t bytes_with(uint64_t jobs, JobId spacing) {
   return engine.memory_bytes();
 }
 
-TEST(EngineMemory, IsAtMost200BytesAJobHoweverFarApartTheIdsAre) {
+TEST(EngineMemory, IsAtMost200BytesAJobForAnyDistanceOfTheIds) {
   constexpr uint64_t jobs = 200'000;
   const size_t dense = bytes_with(jobs, 1);
   EXPECT_LE(dense, jobs * 120);
   for (const JobId spacing : {16u, 256u, 65'536u}) {
     const size_t sparse = bytes_with(jobs, spacing);
     EXPECT_LE(sparse, jobs * 200) << spacing;
-    EXPECT_GT(sparse, dense + jobs) << spacing;  // What the table needs for them is counted.
+    EXPECT_GT(sparse, dense + jobs) << spacing;  // The pages of the map of ids are counted.
   }
 }
 
@@ -53,7 +53,7 @@ class WatchListMemory : public testing::Test {
   Output output_;
 };
 
-TEST_F(WatchListMemory, AreCountedUntilTheirTubesAreIgnored) {
+TEST_F(WatchListMemory, IsCountedUntilTheTubesAreIgnored) {
   const size_t before = engine_.memory_bytes();
   for (int i = 0; i < tubes_count; ++i) {
     apply(Command{Use{tube(i)}});
@@ -66,7 +66,7 @@ TEST_F(WatchListMemory, AreCountedUntilTheirTubesAreIgnored) {
   EXPECT_LE(engine_.memory_bytes(), before + tubes + 8 * sizeof(WatchLink));
 }
 
-TEST_F(WatchListMemory, AreCountedUntilTheirConnectionIsGone) {
+TEST_F(WatchListMemory, IsCountedUntilTheConnectionCloses) {
   watch(tubes_count);
   EXPECT_GE(engine_.memory_bytes(), tubes_count * sizeof(WatchLink));
   apply(Closed{});

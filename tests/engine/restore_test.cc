@@ -15,7 +15,7 @@ JobRow row(JobId id, JobState state = JobState::Ready) {
   return {.id = id, .state = state, .tube = 0, .ttr_s = 1, .created = now};
 }
 
-// What is on disk contradicts itself: refused, with words that say what.
+// Data on disk that contradicts itself is refused, with a message that names the contradiction.
 struct RefusedCase {
   std::string name;
   std::function<Status(Engine&)> restore;
@@ -24,7 +24,7 @@ struct RefusedCase {
 
 class Refused : public testing::TestWithParam<RefusedCase> {};
 
-TEST_P(Refused, WithCorruption) {
+TEST_P(Refused, IsReportedAsCorruption) {
   Engine engine({});
   ASSERT_TRUE(engine.restore_tube(0, "default").ok());
   ASSERT_TRUE(engine.restore_tube(2, "mail").ok());
@@ -79,7 +79,7 @@ INSTANTIATE_TEST_SUITE_P(
                     "next id is 5"}),
     [](const auto& test) { return test.param.name; });
 
-TEST(Restore, HoldsADelayToItsLengthWhenTheClockWentBack) {
+TEST(Restore, DoesNotLengthenADelayWhenTheClockWasSetBack) {
   Engine engine({});
   ASSERT_TRUE(engine.restore_tube(0, "default").ok());
   JobRow delayed = row(1, JobState::Delayed);
@@ -89,7 +89,7 @@ TEST(Restore, HoldsADelayToItsLengthWhenTheClockWentBack) {
   EXPECT_EQ(engine.next_deadline(), now + 10 * nanos_per_second);
 }
 
-TEST(Restore, HoldsAPauseToItsLengthWhenTheClockWentBack) {
+TEST(Restore, DoesNotLengthenAPauseWhenTheClockWasSetBack) {
   Engine engine({});
   ASSERT_TRUE(engine.restore_tube(0, "default").ok());
   const Nanos pause = 5 * nanos_per_second;
@@ -111,7 +111,7 @@ TEST(Restore, EndsTubesWithoutJobsAndTheirPauses) {
   EXPECT_EQ(engine.image().tubes.size(), 1u);
 }
 
-TEST(Restore, GivesFreedTubeNumbersAgainLowestFirst) {
+TEST(Restore, ReusesFreedTubeNumbersLowestFirst) {
   Engine engine({});
   ASSERT_TRUE(engine.restore_tube(0, "default").ok());
   ASSERT_TRUE(engine.restore_tube(3, "three").ok());

@@ -9,7 +9,7 @@
 namespace perennial::engine {
 namespace {
 
-TEST(TubesByName, FindsThoseThatWereInsertedAndNotErased) {
+TEST(TubesByName, FindsTubesThatWereInsertedAndNotErased) {
   constexpr size_t count = 5'000;
   std::vector<Tube> tubes(count);
   TubesByName index;

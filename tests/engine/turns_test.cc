@@ -1,5 +1,5 @@
-// No input moves more jobs than a turn may, what is left is due at once, and in the end all of it
-// happened.
+// No input moves more jobs than a turn may. What is left is due at once, and in the end everything
+// has happened.
 
 #include <string>
 #include <vector>
@@ -12,12 +12,12 @@ namespace perennial::engine {
 namespace {
 
 constexpr Nanos start = 1'700'000'000 * nanos_per_second;
-constexpr uint32_t moves_max = 3;
+constexpr uint32_t transitions_max = 3;
 constexpr JobId jobs = 20;
 
 class Turns : public testing::Test {
  protected:
-  Turns() : engine_({.moves_per_turn_max = moves_max}) {
+  Turns() : engine_({.transitions_per_turn_max = transitions_max}) {
     open(1);
     open(2);
   }
@@ -30,7 +30,7 @@ class Turns : public testing::Test {
     for (JobId i = 0; i < jobs; ++i) apply(conn, Command{Reserve{}});
   }
 
-  // What a worker does with a ready job that it cannot do yet.
+  // Reserves a ready job and releases it with a delay, as a worker does that cannot process it yet.
   void delay_again(JobId id, uint32_t delay_s) {
     constexpr ConnId worker = 99;
     open(worker);
@@ -38,12 +38,16 @@ class Turns : public testing::Test {
     apply(worker, Command{Release{id, 0, delay_s}});
     apply(worker, Closed{});
   }
-  static uint64_t count_of(const Reply& reply) { return std::get<KickedCount>(reply).count; }
+  static uint64_t count_of(const Reply& reply) {
+    const auto& kicked = std::get<NumberReply>(reply);
+    EXPECT_EQ(kicked.word, Word::KickedCount);
+    return kicked.number;
+  }
   uint64_t kicked() const { return count_of(last_reply_); }
   uint64_t kicked_now() const { return count_of(output_.replies.at(0).reply); }
   JobId peeked() const { return std::get<JobReply>(output_.replies.at(0).reply).id; }
 
-  // Applies one input, in a turn of its own, and returns how many jobs it moved.
+  // Applies one input in a turn of its own. Returns how many transitions of jobs it caused.
   size_t apply(ConnId conn, Event event) {
     ++now_;
     return apply_in_turn(conn, std::move(event));
@@ -53,24 +57,25 @@ class Turns : public testing::Test {
     output_.clear();
     engine_.apply({.now = now_, .conn = conn, .event = std::move(event)}, output_);
     engine_.check();
-    size_t moves = 0;
+    size_t transitions = 0;
     for (const Transition& transition : output_.transitions) {
-      moves += std::holds_alternative<JobMoved>(transition);
+      transitions += std::holds_alternative<JobMoved>(transition);
     }
-    return moves;
+    return transitions;
   }
 
-  // Ticks until nothing is due; no turn may be too long. Returns the moves of all.
+  // Ticks until nothing is due, and checks the length of each turn. Returns the transitions of all
+  // turns.
   size_t tick_until_done() {
-    size_t moves = 0;
+    size_t transitions = 0;
     while (engine_.next_deadline() && *engine_.next_deadline() <= now_) {
       const size_t turn = apply(0, Tick{});
-      // A job that becomes ready and is handed out at once counts twice.
-      EXPECT_LE(turn, moves_max + 1);
-      moves += turn;
+      // A job that becomes ready and is reserved at once counts twice.
+      EXPECT_LE(turn, transitions_max + 1);
+      transitions += turn;
       if (!output_.replies.empty()) last_reply_ = std::move(output_.replies.back().reply);
     }
-    return moves;
+    return transitions;
   }
 
   Engine engine_;
@@ -79,14 +84,14 @@ class Turns : public testing::Test {
   Reply last_reply_ = Word::NotFound;
 };
 
-TEST_F(Turns, DelaysEndInSteps) {
+TEST_F(Turns, DelaysEndOverSeveralTurns) {
   put_jobs(5);
   now_ += 5 * nanos_per_second;
   EXPECT_EQ(tick_until_done(), jobs);
   EXPECT_EQ(engine_.state_counts().ready, jobs);
 }
 
-TEST_F(Turns, ReservationsRunOutInSteps) {
+TEST_F(Turns, ReservationsTimeOutOverSeveralTurns) {
   put_jobs();
   reserve_jobs(2);
   now_ += 60 * nanos_per_second;
@@ -94,11 +99,11 @@ TEST_F(Turns, ReservationsRunOutInSteps) {
   EXPECT_EQ(engine_.state_counts().ready, jobs);
 }
 
-TEST_F(Turns, AClosedConnectionGivesBackInSteps) {
+TEST_F(Turns, AClosedConnectionGivesItsJobsBackOverSeveralTurns) {
   put_jobs();
   reserve_jobs(2);
   const size_t first = apply(2, Closed{});
-  EXPECT_EQ(first, moves_max);
+  EXPECT_EQ(first, transitions_max);
   EXPECT_EQ(first + tick_until_done(), jobs);
   EXPECT_EQ(engine_.state_counts().ready, jobs);
 }
@@ -106,11 +111,11 @@ TEST_F(Turns, AClosedConnectionGivesBackInSteps) {
 TEST_F(Turns, AKickAnswersWhenItIsDone) {
   put_jobs(100);
   const size_t first = apply(1, Command{Kick{UINT32_MAX}});
-  EXPECT_EQ(first, moves_max);
+  EXPECT_EQ(first, transitions_max);
   EXPECT_TRUE(output_.replies.empty());
   EXPECT_EQ(first + tick_until_done(), jobs);
-  ASSERT_TRUE(std::holds_alternative<KickedCount>(last_reply_));
-  EXPECT_EQ(std::get<KickedCount>(last_reply_).count, jobs);
+  ASSERT_TRUE(std::holds_alternative<NumberReply>(last_reply_));
+  EXPECT_EQ(kicked(), jobs);
 }
 
 TEST_F(Turns, AKickEndsWithItsConnection) {
@@ -118,29 +123,29 @@ TEST_F(Turns, AKickEndsWithItsConnection) {
   apply(1, Command{Kick{UINT32_MAX}});
   apply(1, Closed{});
   tick_until_done();
-  EXPECT_EQ(engine_.state_counts().ready, moves_max);
-  EXPECT_EQ(engine_.state_counts().delayed, jobs - moves_max);
+  EXPECT_EQ(engine_.state_counts().ready, transitions_max);
+  EXPECT_EQ(engine_.state_counts().delayed, jobs - transitions_max);
 }
 
-TEST_F(Turns, AKickDoesNotMeetAJobTwice) {
+TEST_F(Turns, AKickDoesNotKickAJobThatWasBuriedAgain) {
   put_jobs();
   reserve_jobs(2);
   for (JobId id = 1; id <= jobs; ++id) apply(2, Command{Bury{id, 0}});
-  EXPECT_EQ(apply(1, Command{Kick{UINT32_MAX}}), moves_max);
+  EXPECT_EQ(apply(1, Command{Kick{UINT32_MAX}}), transitions_max);
   apply(2, Command{ReserveJob{1}});
   apply(2, Command{Bury{1, 0}});
   tick_until_done();
-  ASSERT_TRUE(std::holds_alternative<KickedCount>(last_reply_));
-  EXPECT_EQ(std::get<KickedCount>(last_reply_).count, jobs);
+  ASSERT_TRUE(std::holds_alternative<NumberReply>(last_reply_));
+  EXPECT_EQ(kicked(), jobs);
   EXPECT_EQ(engine_.state_counts().buried, 1U);
   EXPECT_EQ(engine_.state_counts().ready, jobs - 1);
 }
 
-// A worker that takes a kicked job and releases it with a delay, while the kick goes on, means that
-// delay.
-TEST_F(Turns, AKickDoesNotMeetAJobTwiceThatWasDelayedAgain) {
+// A worker that reserves a kicked job and releases it with a delay, while the kick continues,
+// expects that delay.
+TEST_F(Turns, AKickDoesNotKickAJobThatWasDelayedAgain) {
   put_jobs(100);
-  EXPECT_EQ(apply(1, Command{Kick{UINT32_MAX}}), moves_max);
+  EXPECT_EQ(apply(1, Command{Kick{UINT32_MAX}}), transitions_max);
   delay_again(1, 5);
   delay_again(2, 200);
   tick_until_done();
@@ -154,12 +159,12 @@ TEST_F(Turns, AKickDoesNotMeetAJobTwiceThatWasDelayedAgain) {
   }
 }
 
-TEST_F(Turns, AKickOfSomeDelayedJobsKicksTheSoonestThatWereThere) {
+TEST_F(Turns, AKickOfSomeDelayedJobsKicksTheSoonestOfThoseBeforeIt) {
   put_jobs(100);
   apply(1, Command{Kick{jobs / 2}});
   delay_again(1, 5);
   apply(1, Command{PeekDelayed{}});
-  EXPECT_EQ(peeked(), 1U);  // In the midst of the kick: the soonest of all.
+  EXPECT_EQ(peeked(), 1U);  // During the kick: the soonest of all jobs.
   tick_until_done();
   EXPECT_EQ(kicked(), jobs / 2);
   EXPECT_EQ(engine_.state_counts().delayed, jobs / 2 + 1);
@@ -171,24 +176,24 @@ TEST_F(Turns, AKickOfSomeDelayedJobsKicksTheSoonestThatWereThere) {
   EXPECT_EQ(peeked(), jobs / 2 + 1);
 }
 
-TEST_F(Turns, TwoKicksOfDelayedJobsComeOneAfterTheOther) {
+TEST_F(Turns, TwoKicksOfDelayedJobsRunOneAfterTheOther) {
   put_jobs(100);
   apply(1, Command{Kick{jobs / 2}});
   EXPECT_EQ(apply(2, Command{Kick{UINT32_MAX}}), 0U);
   EXPECT_TRUE(output_.replies.empty());
   open(3);
-  EXPECT_EQ(apply(3, Command{Kick{1}}), 1U);  // One that takes no second turn need not wait.
+  EXPECT_EQ(apply(3, Command{Kick{1}}), 1U);  // A kick of a single turn need not wait.
   EXPECT_EQ(kicked_now(), 1U);
   std::vector<uint64_t> counts;
   while (engine_.next_deadline() && *engine_.next_deadline() <= now_) {
-    EXPECT_LE(apply(0, Tick{}), moves_max);
+    EXPECT_LE(apply(0, Tick{}), transitions_max);
     if (!output_.replies.empty()) counts.push_back(kicked_now());
   }
   EXPECT_EQ(counts, (std::vector<uint64_t>{jobs / 2, jobs / 2 - 1}));
   EXPECT_EQ(engine_.state_counts().ready, jobs);
 }
 
-// Which is what the one that waited decides when its turn comes, not when it was sent.
+// A kick decides which jobs it kicks when it begins, not when it was sent.
 TEST_F(Turns, AKickThatWaitedForAnotherKicksBuriedJobsFirst) {
   put_jobs(100);
   apply(1, Command{Kick{UINT32_MAX}});
@@ -206,7 +211,7 @@ TEST_F(Turns, AKickThatWaitedForAnotherKicksBuriedJobsFirst) {
 TEST_F(Turns, AKickOfDelayedJobsThatEndsWithItsConnectionLetsOthersKickThem) {
   put_jobs(100);
   apply(1, Command{Kick{UINT32_MAX}});
-  for (JobId id = 1; id <= moves_max; ++id) delay_again(id, 5);
+  for (JobId id = 1; id <= transitions_max; ++id) delay_again(id, 5);
   apply(2, Command{Kick{UINT32_MAX}});
   apply(1, Closed{});
   EXPECT_EQ(tick_until_done(), jobs);
@@ -214,8 +219,8 @@ TEST_F(Turns, AKickOfDelayedJobsThatEndsWithItsConnectionLetsOthersKickThem) {
   EXPECT_EQ(engine_.state_counts().ready, jobs);
 }
 
-// However many kicks come in one.
-TEST_F(Turns, AllKicksOfATurnShareIt) {
+// A turn moves at most transitions_max jobs, for any number of kicks.
+TEST_F(Turns, AllKicksOfATurnShareItsBound) {
   put_jobs(100);
   EXPECT_EQ(apply(1, Command{Kick{2}}), 2U);
   EXPECT_EQ(kicked_now(), 2U);
@@ -223,19 +228,19 @@ TEST_F(Turns, AllKicksOfATurnShareIt) {
   EXPECT_TRUE(output_.replies.empty());
   EXPECT_EQ(apply_in_turn(2, Command{Kick{2}}), 0U);
   EXPECT_TRUE(output_.replies.empty());
-  EXPECT_EQ(apply_in_turn(0, Tick{}), moves_max);
+  EXPECT_EQ(apply_in_turn(0, Tick{}), transitions_max);
   EXPECT_EQ(output_.replies.size(), 2U);
   EXPECT_EQ(engine_.state_counts().ready, 2U + 2U + 2U);
 }
 
 TEST_F(Turns, AKickWithinATurnAnswersAtOnce) {
   put_jobs(100);
-  apply(1, Command{Kick{moves_max}});
+  apply(1, Command{Kick{transitions_max}});
   ASSERT_EQ(output_.replies.size(), 1u);
-  EXPECT_EQ(std::get<KickedCount>(output_.replies[0].reply).count, moves_max);
+  EXPECT_EQ(count_of(output_.replies[0].reply), transitions_max);
 }
 
-TEST_F(Turns, APauseEndsInStepsAndLetsNothingSlipBy) {
+TEST_F(Turns, APauseEndsOverSeveralTurnsAndServesEveryWaitingConnection) {
   apply(1, Command{PauseTube{"default", 5}});
   put_jobs();
   for (ConnId conn = 10; conn < 10 + jobs; ++conn) {
@@ -247,11 +252,11 @@ TEST_F(Turns, APauseEndsInStepsAndLetsNothingSlipBy) {
   EXPECT_EQ(engine_.state_counts().reserved, jobs);
 }
 
-TEST_F(Turns, ARestartGivesBackInSteps) {
+TEST_F(Turns, ARestartMakesReservedJobsReadyOverSeveralTurns) {
   put_jobs();
   reserve_jobs(2);
   const Image image = engine_.image();
-  Engine restarted({.moves_per_turn_max = moves_max});
+  Engine restarted({.transitions_per_turn_max = transitions_max});
   for (const auto& [id, name] : image.tubes) ASSERT_TRUE(restarted.restore_tube(id, name).ok());
   for (const auto& [id, row] : image.jobs) ASSERT_TRUE(restarted.restore_job(row, now_).ok());
   ASSERT_TRUE(restarted.finish_restore(image.id_limit, output_).ok());
@@ -262,7 +267,7 @@ TEST_F(Turns, ARestartGivesBackInSteps) {
     restarted.check();
   }
   EXPECT_EQ(restarted.state_counts().ready, jobs);
-  EXPECT_EQ(turns, static_cast<int>((jobs + moves_max - 1) / moves_max));
+  EXPECT_EQ(turns, static_cast<int>((jobs + transitions_max - 1) / transitions_max));
 }
 
 }  // namespace

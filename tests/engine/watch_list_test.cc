@@ -35,7 +35,7 @@ class WatchLists : public testing::TestWithParam<size_t> {
   size_t bytes_ = 0;
 };
 
-TEST_P(WatchLists, TheLastTakesThePlaceOfOneThatIsIgnored) {
+TEST_P(WatchLists, TheLastTubeTakesThePlaceOfOneThatIsIgnored) {
   std::vector<TubeId> wanted = ids();
   ASSERT_EQ(wanted.size(), GetParam());
   EXPECT_EQ(list_.name_bytes(), bytes_);
@@ -69,7 +69,7 @@ TEST_P(WatchLists, AreLeftFromTheFirstThenFromTheLast) {
   EXPECT_TRUE(list_.empty());
 }
 
-// Few are looked through, more have an index.
+// Up to 16 tubes are searched linearly, and more have an index.
 INSTANTIATE_TEST_SUITE_P(Of, WatchLists, testing::Values(1, 2, 16, 17, 100));
 
 }  // namespace

@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
-# tests/etc/hardening_test.sh SANITIZERS PROGRAM...: the programs were compiled and linked so that a mistake
-# of ours is hard to use (CMakeLists.txt). SANITIZERS is empty in a build without.
+# tests/etc/hardening_test.sh SANITIZERS PROGRAM...: verifies that the programs were compiled and
+# linked with the hardening options of CMakeLists.txt. SANITIZERS is empty in a build without
+# sanitizers.
 set -euo pipefail
 sanitizers=$1
 shift
 [[ -z $sanitizers ]] || { echo "skipped: built with -fsanitize=$sanitizers, which checks more"; exit 77; }
 command -v readelf objdump >/dev/null || { echo 'skipped: readelf is not installed (binutils)'; exit 77; }
 
-# expect PROGRAM WHAT PATTERN: it stands in what was said of the program.
+# expect PROGRAM WHAT PATTERN: the pattern must be in the description of the program.
 expect() {
   grep -qE "$3" <<<"$said" && return
   echo "$1 has no $2"
@@ -26,7 +27,8 @@ check() {
   expect "$1" 'stack protector' '__stack_chk_fail'
   expect "$1" 'fortified calls' '__(memcpy|snprintf|vsnprintf|read|recv|fprintf|vfprintf|fread)_chk'
   [[ $(uname -m) =~ ^(x86_64|i.86)$ ]] || return 0
-  # Debian's own startup code has no such mark, so that the linker leaves it off the program.
+  # Debian's startup code has no such mark, so the linker omits it from the program. The code of
+  # main has one.
   said=$(objdump --disassemble=main "$1")
   expect "$1" 'place to jump to at its beginning (-fcf-protection)' 'endbr(64|32)'
 }
@@ -35,7 +37,7 @@ failures=0
 for program in "$@"; do check "$program"; done
 found=$failures
 
-# A program that has none of it, so that what is not found is known to be looked for.
+# An unhardened program must fail each check, which proves that the checks can fail.
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 echo 'int main() {}' | c++ -x c++ -O0 -U_FORTIFY_SOURCE -fno-stack-protector -fcf-protection=none -no-pie \

@@ -12,7 +12,7 @@
 #include "tests/store/temp_dir.h"
 #include "tests/support/seed.h"
 
-// P9: whichever byte of a data directory is flipped, it is refused, or nothing is missing.
+// P9: whichever byte of a data directory is flipped, a start refuses it or finds everything.
 namespace perennial::store {
 namespace {
 
@@ -23,7 +23,7 @@ struct Flip {
   uint8_t bits;
 };
 
-// How often a kind is chosen: the logs and the tables hold the jobs.
+// The weight of a kind of file: the logs and the tables hold the jobs.
 int weight_of(const std::string& kind) {
   if (kind == "log" || kind == "table") return 6;
   return kind == "MANIFEST" ? 4 : 1;
@@ -62,6 +62,11 @@ void flip_bytes(Stop stop, uint64_t count, const char* title) {
   std::mt19937_64 random(support::seed());
   const TempDir dir;
   const Specimen specimen = make_specimen(dir.data_dir(), {.name = "", .stop = stop}, random());
+  // What is wrong without any flip is not to be blamed on one.
+  const std::string undamaged = dir.path() + "/undamaged";
+  copy_specimen(specimen, undamaged);
+  const Judgement before = judge(specimen, undamaged);
+  ASSERT_EQ(before.verdict, Verdict::Whole) << "undamaged: " << before.message;
   Tally tally;
   for (uint64_t n = 0; n < count; ++n) {
     const Flip flip = draw(specimen, random);
@@ -87,7 +92,8 @@ TEST(Flip, OfAByteAfterACleanStopIsRefusedOrLosesNothing) {
   flip_bytes(Stop::Clean, positions() / 4, "flipped after a clean stop");
 }
 
-// Its last edits: a start may do without them only where the log proves that nothing is missing.
+// Flips bytes of the last edits. A start may ignore such edits only if the log proves that nothing
+// is missing.
 void flip_end_of_manifest(Stop stop, const char* title) {
   constexpr size_t bytes_from_end_max = 300;
   std::mt19937_64 random(support::seed());
@@ -98,7 +104,7 @@ void flip_end_of_manifest(Stop stop, const char* title) {
   ASSERT_NE(manifest, specimen.files.end());
   Tally tally;
   for (size_t n = 0; n < positions() / 4; ++n) {
-    // The last record first, byte by byte.
+    // The bytes of the last record come first, one by one.
     const size_t from_end = 1 + (n < 20 ? n : random() % bytes_from_end_max);
     const std::string copy = dir.path() + "/copy";
     copy_specimen(specimen, copy);

@@ -17,7 +17,7 @@
 #include "tests/store/temp_dir.h"
 #include "tests/support/seed.h"
 
-// P9: files that are gone, cut or longer than they were.
+// P9: files that are deleted, truncated or extended.
 namespace perennial::store {
 namespace {
 
@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 
 class Loss : public testing::TestWithParam<SpecimenKind> {
  protected:
-  // Refused, or nothing is missing that was synced.
+  // The start is refused, or no synced batch is missing.
   bool is_good(const Judgement& found) const {
     if (found.verdict == Verdict::Whole || found.verdict == Verdict::Refused) return true;
     const bool is_shorter =
@@ -55,10 +55,10 @@ class Loss : public testing::TestWithParam<SpecimenKind> {
   const Specimen specimen_ = make_specimen(dir_.data_dir(), GetParam(), random_());
 };
 
-TEST_P(Loss, NothingIsWrongWithTheSpecimen) {
+TEST_P(Loss, TheUndamagedSpecimenIsWhole) {
   const Judgement found = judge_after([](const std::string&) {});
   EXPECT_EQ(found.verdict, Verdict::Whole) << found.message;
-  EXPECT_FALSE(found.was_cut);
+  EXPECT_FALSE(found.was_truncated);
 }
 
 TEST_P(Loss, OfAnyFileIsRefusedOrLosesNothing) {
@@ -86,7 +86,7 @@ TEST_P(Loss, OfTheEndOfAnyFileIsRefusedOrLosesNothing) {
   tally.print(GetParam().name);
 }
 
-// What a disk leaves behind that has said it had synced.
+// The state that a disk leaves if it reports syncs that it has not done.
 TEST_P(Loss, OfAllInAnyFileIsRefusedOrLosesNothing) {
   Tally tally;
   for (const SpecimenFile& file : specimen_.files) {
@@ -98,7 +98,7 @@ TEST_P(Loss, OfAllInAnyFileIsRefusedOrLosesNothing) {
   tally.print(GetParam().name);
 }
 
-// Nothing in the file says that there was more.
+// Nothing in the file shows that it was longer.
 TEST_P(Loss, OfWholeRecordsAtTheEndOfALogIsRefusedOrLosesNothing) {
   Tally tally;
   for (const SpecimenFile& file : specimen_.files) {
@@ -132,13 +132,13 @@ TEST_P(Loss, OfNothingWhereBytesFollowTheLog) {
         replace_file(copy + log, read_file(copy + log) + more);
       });
       EXPECT_EQ(found.verdict, Verdict::Whole) << found.message;
-      // Zeros are what a log lies ahead with.
-      EXPECT_EQ(found.was_cut, !are_zero) << bytes;
+      // A log is preallocated with zeros, so trailing zeros are no truncation.
+      EXPECT_EQ(found.was_truncated, !are_zero) << bytes;
     }
   }
 }
 
-// An edit that a power cut kept from being synced.
+// A power cut can leave an edit that was not synced.
 TEST_P(Loss, OfNothingWhereBytesFollowTheManifest) {
   const auto is_manifest = [](const SpecimenFile& file) {
     return kind_of(file.name) == "MANIFEST";
@@ -151,23 +151,23 @@ TEST_P(Loss, OfNothingWhereBytesFollowTheManifest) {
       replace_file(copy + name, read_file(copy + name) + garbage(random_, bytes));
     });
     EXPECT_EQ(found.verdict, Verdict::Whole) << found.message;
-    EXPECT_TRUE(found.was_cut) << bytes;
+    EXPECT_TRUE(found.was_truncated) << bytes;
   }
 }
 
-// What a power cut makes of a record that was never acknowledged.
-TEST_P(Loss, OfTheLastRecordIsTold) {
-  if (GetParam().stop == Stop::Clean) return;  // Its last record holds nothing.
+// A power cut can damage a record that was never acknowledged.
+TEST_P(Loss, OfTheLastRecordIsReported) {
+  if (GetParam().stop == Stop::Clean) return;  // The last record is empty then.
   const std::string log = "/" + specimen_.newest_log();
   for (const std::string& tail :
        {std::string(), std::string(8 << 10, '\0'), garbage(random_, 8 << 10)}) {
     const Judgement found = judge_after([&](const std::string& copy) {
       const std::string content = read_file(copy + log);
-      const size_t end = content.find_last_not_of('\0') + 1;  // Zeros may lie ahead of it.
+      const size_t end = content.find_last_not_of('\0') + 1;  // Zeros may follow the record.
       replace_file(copy + log, content.substr(0, end - 70) + tail);
-      // In the modes that do not sync each batch, too, some batches are synced.
+      // In the modes that do not sync each batch, some batches are synced all the same.
       const auto mark = read_durable_mark(nullptr, copy);
-      if (mark.ok() && *mark && (*mark)->index == specimen_.world.index()) forget_last_sync(copy);
+      if (mark.ok() && *mark && (*mark)->index == specimen_.model.index()) forget_last_sync(copy);
     });
     EXPECT_EQ(found.verdict, Verdict::LastDropped) << found.message;
   }

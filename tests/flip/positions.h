@@ -4,7 +4,7 @@
 
 namespace perennial::store {
 
-// How many bytes are flipped in all: --positions N.
+// The number of bytes to flip, which --positions sets.
 inline uint64_t& positions() {
   static uint64_t value = 200;
   return value;

@@ -18,14 +18,15 @@ std::string read_bodies(const Reader& reader, const Image& image) {
   return damaged;
 }
 
-// A start says what it was doing, and to which directory; a reader likewise.
+// The reason without the prefix, since a start and a reader each name their operation and the
+// directory first.
 std::string_view reason(std::string_view message) {
   const size_t end = message.find(": ");
   return end == std::string_view::npos ? message : message.substr(end + 2);
 }
 
-// A start compacts in the background and may meet what a reader has no reason to look at: a body,
-// or a block in which every row is deleted. store/rocks/observer.cc words it.
+// A start compacts in the background and may read what a reader does not: a body, or a block in
+// which every row is deleted. store/rocks/observer.cc words the message.
 bool is_of_compaction(const Status& refused) {
   return refused.code() == StatusCode::Corruption &&
          refused.message().find("in the background: ") != std::string::npos;

@@ -22,29 +22,29 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int transitions = 20;
-constexpr int batches_of_first_life = 60;
-constexpr int batches_of_second_life = 40;
+constexpr int batches_of_first_run = 60;
+constexpr int batches_of_second_run = 40;
 constexpr int logs_at_end = 2;
-constexpr int batches_per_log = 10;  // At the end of a life that is killed.
+constexpr int batches_per_log = 10;  // In the last logs of a killed run.
 
-void write_batches(Store& store, World& world, int count) {
+void write_batches(Store& store, StoreModel& model, int count) {
   const bool syncs_each = store.options().durability == Durability::Commit;
   for (int i = 0; i < count; ++i) {
     Batch batch;
-    world.next(batch, transitions);
+    model.next(batch, transitions);
     CHECK(store.write(batch, syncs_each || batch.must_sync()).ok());
   }
 }
 
-// A flush that never ends: it has begun a new log file, and the older ones must stay.
+// Starts a flush that never ends: it has begun a new log file, and the older ones must stay.
 void flush_forever(Store& store) {
   const uint64_t newest = store.log_files().newest_index;
   std::thread([&store] { ignore(store.flush(), "it never returns"); }).detach();
   while (store.log_files().newest_index == newest) std::this_thread::yield();
 }
 
-// From here on this many tables are synced, and none after them. A flush writes one family after
-// the other: when the next one comes to be synced, those before it are in the MANIFEST.
+// Lets this many tables be synced and blocks the next sync. A flush writes one family after the
+// other, so the tables that were synced are in the MANIFEST.
 class TableStop {
  public:
   TableStop(support::FaultFs& faults, int allowed) : allowed_(allowed) {
@@ -62,49 +62,49 @@ class TableStop {
   std::atomic<int> begun_ = 0;
 };
 
-// The end of a life that is killed: several log files, of which the modes that do not sync each
-// batch have synced the first, or none.
-void write_logs(Store& store, World& world, const TableStop& tables) {
+// The end of a killed run: several log files. In the modes that do not sync each batch only the
+// first is synced, or none.
+void write_logs(Store& store, StoreModel& model, const TableStop& tables) {
   for (int log = 0; log < logs_at_end; ++log) {
     flush_forever(store);
     if (log == 0) tables.wait();
-    write_batches(store, world, batches_per_log);
+    write_batches(store, model, batches_per_log);
     if (log == 0 && store.options().durability == Durability::Interval) CHECK(store.sync().ok());
   }
 }
 
-// One life after the other, in one child each, because the parent must not run RocksDB.
-void live(const std::string& path, World world, int batches, const SpecimenKind& kind) {
+// Runs a store in a child process. The parent must not run RocksDB, because it forks.
+void run_store(const std::string& path, StoreModel model, int batches, const SpecimenKind& kind) {
   const ChildEnd end = run_child([&](const Pipe&) {
     const auto faults = std::make_shared<support::FaultFs>(rocksdb::FileSystem::Default());
     const std::unique_ptr<rocksdb::Env> env = rocksdb::NewCompositeEnv(faults);
-    // A small log makes many tables; a large one leaves it to us when a new log file begins.
+    // A small log makes many tables. With a large one the test decides when a new log file begins.
     const uint64_t log_bytes_max = kind.stop == Stop::Clean ? 64 << 10 : 64 << 20;
     auto store = Store::open({.data_dir = path,
                               .durability = kind.durability,
                               .log_bytes_max = log_bytes_max,
                               .env = env.get()});
     CHECK(store.ok());
-    world.reopened((*store)->opening());
-    write_batches(**store, world, batches / 2);
+    model.reopened((*store)->opening());
+    write_batches(**store, model, batches / 2);
     CHECK((*store)->flush().ok());
-    write_batches(**store, world, batches - batches / 2);
+    write_batches(**store, model, batches - batches / 2);
     if (kind.stop == Stop::Clean) {
-      CHECK((*store)->close(world.next_id()).ok());
+      CHECK((*store)->close(model.next_id()).ok());
       return;
     }
     const TableStop tables(*faults, kind.stop == Stop::PartlyFlushed ? 1 : 0);
-    write_logs(**store, world, tables);
+    write_logs(**store, model, tables);
     ::_exit(0);
   });
   CHECK(end.signal == 0 && end.exit_code == 0);
 }
 
-// At least what the last flush that ended had put into tables.
+// Returns a lower bound: what the last completed flush had written into tables.
 BatchIndex durable_of(const SpecimenKind& kind, BatchIndex last) {
   if (kind.durability == Durability::Commit || kind.stop == Stop::Clean) return last;
   if (kind.durability == Durability::Interval) return last - batches_per_log;
-  return batches_of_first_life + batches_of_second_life / 2;
+  return batches_of_first_run + batches_of_second_run / 2;
 }
 
 std::vector<SpecimenFile> list_files(const std::string& path) {
@@ -119,14 +119,14 @@ std::vector<SpecimenFile> list_files(const std::string& path) {
 
 }  // namespace
 
-// A child's world is gone with it, but the same steps lead there again.
-World Specimen::world_at(BatchIndex index) const {
-  World again(seed);
+// The state in the child is lost when it exits, but the same steps rebuild it.
+StoreModel Specimen::model_at(BatchIndex index) const {
+  StoreModel again(seed);
   Batch batch;
   while (again.index() < index) {
     again.next(batch, transitions);
-    // The clean stop between the lives has told the exact next id.
-    if (again.index() == batches_of_first_life)
+    // The clean stop between the runs has stored the exact next id.
+    if (again.index() == batches_of_first_run)
       again.reopened({.epoch = 2, .next_id = again.next_id()});
   }
   return again;
@@ -142,13 +142,13 @@ std::string Specimen::newest_log() const {
 
 Specimen make_specimen(const std::string& path, const SpecimenKind& kind, uint64_t seed) {
   Specimen specimen = {.path = path, .kind = kind, .seed = seed};
-  live(path, World(seed), batches_of_first_life,
-       {.name = "", .stop = Stop::Clean, .durability = kind.durability});
-  live(path, specimen.world_at(batches_of_first_life), batches_of_second_life, kind);
+  run_store(path, StoreModel(seed), batches_of_first_run,
+            {.name = "", .stop = Stop::Clean, .durability = kind.durability});
+  run_store(path, specimen.model_at(batches_of_first_run), batches_of_second_run, kind);
   const int at_end = kind.stop == Stop::Clean ? 0 : logs_at_end * batches_per_log;
-  const int all = batches_of_first_life + batches_of_second_life + at_end;
-  specimen.world = specimen.world_at(static_cast<BatchIndex>(all));
-  specimen.durable = durable_of(kind, specimen.world.index());
+  const int all = batches_of_first_run + batches_of_second_run + at_end;
+  specimen.model = specimen.model_at(static_cast<BatchIndex>(all));
+  specimen.durable = durable_of(kind, specimen.model.index());
   specimen.files = list_files(path);
   return specimen;
 }

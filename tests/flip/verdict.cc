@@ -22,7 +22,7 @@ struct Report {
   bool is_done = false;
   Verdict verdict = Verdict::Wrong;
   BatchIndex index = 0;
-  bool was_cut = false;
+  bool was_truncated = false;
 };
 
 // "first_dropped=7" and so on.
@@ -30,7 +30,7 @@ std::string dropped_field(BatchIndex index) {
   return fmt::format("first_dropped={} ", index);
 }
 
-// Bodies are checked when they are read: each must be right, or told to be damaged.
+// Bodies are checked when they are read. Each must be correct or reported as damaged.
 Verdict judge_bodies(const Store& store, const Image& image, std::string& damaged,
                      std::string& message) {
   const Snapshot snapshot = store.snapshot();
@@ -52,23 +52,30 @@ Verdict judge_image(Store& store, const Specimen& specimen, const Result<Image>&
     message = found.status().message();
     return Verdict::Refused;
   }
-  const BatchIndex last = specimen.world.index();
+  const BatchIndex last = specimen.model.index();
   const BatchIndex index = store.opening().last_index;
   message = fmt::format("{} of {} batches", index, last);
   if (index > last) return Verdict::Wrong;
-  const World world = specimen.world_at(index);
-  if (*found != world.image()) return Verdict::Wrong;
-  if (store.opening().next_id < world.next_id()) return Verdict::Wrong;
-  const Verdict bodies = judge_bodies(store, world.image(), damaged, message);
+  const StoreModel model = specimen.model_at(index);
+  if (*found != model.image()) {
+    message += ": " + difference(store, model.image());
+    return Verdict::Wrong;
+  }
+  if (store.opening().next_id < model.next_id()) {
+    message += fmt::format(": the next id is {}, not {}", store.opening().next_id, model.next_id());
+    return Verdict::Wrong;
+  }
+  const Verdict bodies = judge_bodies(store, model.image(), damaged, message);
   if (index == last || bodies != Verdict::Whole) return bodies;
-  const bool is_told = events.find(dropped_field(last)) != std::string::npos && index + 1 == last;
-  return is_told ? Verdict::LastDropped : Verdict::Shorter;
+  const bool is_reported =
+      events.find(dropped_field(last)) != std::string::npos && index + 1 == last;
+  return is_reported ? Verdict::LastDropped : Verdict::Shorter;
 }
 
 Verdict judge_open(Store& store, const Specimen& specimen, const Seen& seen,
                    const std::string& events, std::string& message) {
   const Result<Image> found = read_image(store);
-  std::string damaged;  // The ids of bodies.
+  std::string damaged;  // The ids of damaged bodies.
   const Verdict verdict = judge_image(store, specimen, found, events, damaged, message);
   const std::string other = difference(seen, store.opening(), found, damaged);
   if (other.empty()) return verdict;
@@ -100,7 +107,7 @@ void visit(const Specimen& specimen, const std::string& path, const Pipe& pipe) 
   report.verdict = store.ok() ? judge_open(**store, specimen, seen, events, message)
                               : judge_refused(store.status(), seen, message);
   report.index = store.ok() ? (*store)->opening().last_index : 0;
-  report.was_cut = !events.empty();
+  report.was_truncated = !events.empty();
   report.is_done = true;
   pipe.send(report);
   pipe.send_bytes(message.data(), message.size());
@@ -135,7 +142,7 @@ Judgement judge(const Specimen& specimen, const std::string& path) {
   if (reports > 0) {
     std::memcpy(&report, end.sent.data() + (reports - 1) * sizeof report, sizeof report);
   }
-  // RocksDB has places in DB::Open that abort on an error: as good as refusing.
+  // RocksDB aborts on an error in some places of DB::Open. Such an abort counts as a refusal.
   if (end.signal == SIGABRT && !report.is_open) return {.verdict = Verdict::Refused};
   if (end.exit_code == exit_failed) return {.verdict = Verdict::Refused};
   if (end.signal != 0 || !report.is_done) {
@@ -144,7 +151,7 @@ Judgement judge(const Specimen& specimen, const std::string& path) {
   }
   out.verdict = report.verdict;
   out.index = report.index;
-  out.was_cut = report.was_cut;
+  out.was_truncated = report.was_truncated;
   out.message = end.sent.substr(2 * sizeof report);
   return out;
 }

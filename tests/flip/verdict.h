@@ -7,31 +7,31 @@
 #include "engine/types/basic.h"
 #include "tests/flip/specimen.h"
 
-// What a start makes of a damaged data directory.
+// The result of starting on a damaged data directory.
 namespace perennial::store {
 
 enum class Verdict : uint8_t {
-  Whole,        // Everything that was acknowledged is there, exactly.
-  Refused,      // It did not open or load, or ended as soon as it met the damage.
-  BodyDamaged,  // All is there, and reading one body told that it is damaged.
-  LastDropped,  // All but the last batch is there, and an event told its number.
-  Shorter,      // History ends earlier; what is there is exact.
-  Wrong,        // A silent loss, a crash, or something else that must never be.
+  Whole,        // Everything that was acknowledged is found, exactly.
+  Refused,      // The start was refused, or the process ended as soon as it met the damage.
+  BodyDamaged,  // Everything is found, and reading one body reported damage.
+  LastDropped,  // All but the last batch is found, and an event named its index.
+  Shorter,      // History ends earlier, and what is found is exact.
+  Wrong,        // A silent loss, a crash, or another result that is never allowed.
 };
 const char* name_of(Verdict verdict);
 
 struct Judgement {
   Verdict verdict = Verdict::Wrong;
-  BatchIndex index = 0;  // Of the last batch found.
-  bool was_cut = false;  // There was an event that told where something was cut.
+  BatchIndex index = 0;        // The last batch that was found.
+  bool was_truncated = false;  // An event reported where a file was truncated.
   std::string message = {};
 };
 
-// Opens a damaged copy in a child, loads it and reads every body; first with a Reader, which must
-// refuse when a start does, and otherwise find the same.
+// Opens a damaged copy in a child process, loads it and reads every body. First a Reader opens the
+// copy: it must refuse when the start refuses, and otherwise find the same.
 Judgement judge(const Specimen& specimen, const std::string& path);
 
-// How often each verdict came, by kind of file.
+// The number of verdicts, by kind of file.
 class Tally {
  public:
   void add(const std::string& kind, Verdict verdict) { ++counts_[kind][verdict]; }

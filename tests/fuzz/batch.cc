@@ -13,9 +13,9 @@
 namespace perennial::fuzz {
 namespace {
 
-// Either it is refused, and the message says why, or it says the same again.
+// The input is refused with a message, or its decoded form encodes to the same bytes.
 void decode(std::string_view input) {
-  // In a block of exactly its size, so that a read behind its end is noticed.
+  // A block of exactly this size, so that a read beyond its end is detected.
   const std::unique_ptr<char[]> bytes(new char[input.size()]);
   input.copy(bytes.get(), input.size());
   const Result<store::Batch> batch = store::decode_batch({bytes.get(), input.size()});
@@ -32,7 +32,7 @@ void decode(std::string_view input) {
 
 }  // namespace
 
-// As it is; and with the hash behind it that no fuzzer guesses.
+// Decodes the input as it is, and with the correct hash appended, which no fuzzer guesses.
 void batch(std::string_view input) {
   decode(input);
   std::string hashed(input);

@@ -57,8 +57,8 @@ void check_summary(const migrations::BinlogSummary& summary) {
 
 }  // namespace
 
-// Whether to write the jobs as well, which takes long; how many files; the lengths of all but the
-// last; and their bytes.
+// The input: whether to write the jobs, too, which takes long; the number of files; the lengths of
+// all but the last; their bytes.
 void binlog(std::string_view input) {
   Choices choices(input);
   const bool writes = choices.byte() == 'w';

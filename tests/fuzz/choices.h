@@ -7,16 +7,16 @@
 
 namespace perennial::fuzz {
 
-// Takes a fuzzer's input apart, from its front: what a target decides by, and then what it feeds.
-// Behind the end there are zeros, so that every input means something.
+// Splits a fuzzer's input from its front: first the choices of a target, then its data. After the
+// end all bytes are zero, so that every input is valid.
 class Choices {
  public:
-  // `bytes` must outlive this.
+  // `bytes` must outlive this object.
   explicit Choices(std::string_view bytes) : rest_(bytes) {}
 
   bool done() const { return rest_.empty(); }
   uint8_t byte() { return static_cast<uint8_t>(number(1)); }
-  // Little-endian, of 1 to 8 bytes.
+  // A little-endian number of 1 to 8 bytes.
   uint64_t number(size_t bytes) {
     uint64_t out = 0;
     const std::string_view taken = piece(bytes);
@@ -25,15 +25,15 @@ class Choices {
     }
     return out;
   }
-  // 0 to limit - 1, by one byte. REQUIRES: 0 < limit <= 256.
+  // A number from 0 to limit - 1, from one byte. REQUIRES: 0 < limit <= 256.
   size_t below(size_t limit) { return byte() % limit; }
-  // The next bytes, fewer at the end.
+  // The next bytes, or fewer at the end.
   std::string_view piece(size_t bytes) {
     const std::string_view out = rest_.substr(0, bytes);
     rest_.remove_prefix(out.size());
     return out;
   }
-  // A piece whose length, up to 255, stands before it.
+  // A piece preceded by its length of up to 255.
   std::string_view short_piece() { return piece(byte()); }
   std::string_view rest() { return piece(rest_.size()); }
 

@@ -41,7 +41,7 @@ void check_yaml(std::string_view yaml) {
   if (problems.empty()) check_printed(config);
 }
 
-// One argument a line. Files are left alone.
+// One argument per line. Flags that name files are left out.
 void check_flags(std::string_view lines) {
   if (lines.find("--config") != std::string_view::npos) return;
   std::vector<std::string> words = {"perenniald"};
@@ -54,14 +54,14 @@ void check_flags(std::string_view lines) {
   for (const std::string& word : words) arguments.push_back(word.c_str());
   const Invocation made =
       perenniald::parse_command_line(static_cast<int>(arguments.size()), arguments.data());
-  if (made.action == Invocation::Action::Serve) return check_printed(made.config);
+  if (made.action != Invocation::Action::Exit) return check_printed(made.config);
   CHECK(made.exit_code == 0 || made.exit_code == common::exit_usage);
   CHECK(made.exit_code == 0 ? !made.out.empty() : !made.err.empty());
 }
 
 }  // namespace
 
-// 'f' and flags, or anything else and YAML.
+// The letter 'f' and flags, or any other letter and YAML.
 void config(std::string_view input) {
   Choices choices(input);
   const uint8_t kind = choices.byte();

@@ -19,7 +19,7 @@ constexpr uint32_t job_bytes_max = 40;
 constexpr size_t steps_max = 300;
 constexpr uint64_t advance_ms_max = 1'000'000'000;
 
-// Small ones, so that they are met.
+// Small limits, so that inputs reach them.
 core::Options options(bool is_small) {
   core::Options out;
   out.job_bytes_max = job_bytes_max;
@@ -28,7 +28,7 @@ core::Options options(bool is_small) {
                 .tubes_max = 5,
                 .watched_max = 3,
                 .reserved_max = 3,
-                .moves_per_turn_max = 2,
+                .transitions_per_turn_max = 2,
                 .cost_per_turn_max = 60,
                 .names_per_part_max = 2,
                 .id_block = 2};
@@ -46,21 +46,21 @@ core::Options options(bool is_small) {
   return out;
 }
 
-// What a client has sent and has been answered.
+// What a client has sent and received.
 struct Client {
   ConnId id = 0;
   wire::Parser sent{job_bytes_max};
   wire::ReplyParser answers;
   size_t commands = 0;
   size_t replies = 0;
-  bool is_stranger = false;
+  bool is_foreign = false;
 
   void count_commands(std::string_view bytes) {
-    while (!bytes.empty() && !is_stranger) {
+    while (!bytes.empty() && !is_foreign) {
       const wire::Step step = sent.feed({bytes.data(), bytes.size()});
       bytes.remove_prefix(step.consumed);
       commands += step.command.has_value();
-      is_stranger = step.stranger.has_value();
+      is_foreign = step.foreign_protocol.has_value();
     }
   }
   void count_replies(std::string_view bytes) {
@@ -73,7 +73,7 @@ struct Client {
   }
 };
 
-// One step a line; seeds are transcripts, rewritten.
+// One step per line. The seeds are rewritten transcripts.
 class Script {
  public:
   explicit Script(bool is_small) : harness_(options(is_small)) {}
@@ -83,14 +83,14 @@ class Script {
     if ('a' <= line[0] && line[0] <= 'h') {
       of_client(line[0], line.substr(1));
     } else {
-      of_world(line[0], line.substr(1));
+      apply_event(line[0], line.substr(1));
     }
     check();
   }
-  // What is promised is in the store, and what the store has is what the engine has.
+  // Everything promised must be in the store, and the store must hold what the engine holds.
   void finish() {
     harness_.set_clients_reading(true);
-    // What one commit lets go on may need another.
+    // A commit may release commands that need another commit.
     do {
       harness_.commit();
     } while (harness_.core().has_batch());
@@ -99,7 +99,7 @@ class Script {
   }
 
  private:
-  // A line, bytes as they are, no more to come, or gone.
+  // A line, raw bytes, the end of input, or the end of the connection.
   void of_client(char name, std::string_view what) {
     Client& client = open(name);
     if (what.starts_with(' ')) return send(client, std::string(what.substr(1)) + "\r\n");
@@ -116,7 +116,7 @@ class Script {
       clients_.erase(found);
     }
     Client& client = clients_[name];
-    client.id = harness_.open(name == 'a');  // The first may ask for checkpoints.
+    client.id = harness_.open(name == 'a');  // Only the first client may request checkpoints.
     return client;
   }
   void send(Client& client, const std::string& bytes) {
@@ -124,7 +124,7 @@ class Script {
     harness_.send(client.id, bytes);
   }
 
-  void of_world(char what, std::string_view argument) {
+  void apply_event(char what, std::string_view argument) {
     switch (what) {
       case 'T':
         return harness_.advance(take_ms(argument));
@@ -139,9 +139,9 @@ class Script {
       case 'D':
         return harness_.damage(number(argument));
       case 'F':
-        return harness_.set_room(false);
+        return harness_.set_accepts_puts(false);
       case 'R':
-        return harness_.set_room(true);
+        return harness_.set_accepts_puts(true);
       case 'N':
         return harness_.set_clients_reading(false);
       case 'Y':
@@ -149,7 +149,7 @@ class Script {
       case 'Z':
         return harness_.core().on_drain(harness_.now());
       case 'W':
-        return harness_.core().want_checkpoint();
+        return harness_.core().checkpoints().want();
       case 'M':
         return finish_checkpoint(false);
       case 'U':
@@ -162,11 +162,11 @@ class Script {
     }
   }
   void finish_checkpoint(bool temporary) {
-    if (!harness_.is_cut(temporary)) return;
+    if (!harness_.is_creating(temporary)) return;
     auto made = std::make_unique<CheckpointMade>();
     temporary ? harness_.finish_temporary(std::move(made))
               : harness_.finish_checkpoint(std::move(made));
-    harness_.core().take_given_up();
+    harness_.core().checkpoints().take_given_up();
   }
   void begin_anew(bool by_crash) {
     clients_.clear();
@@ -186,7 +186,7 @@ class Script {
     std::from_chars(text.data(), text.data() + text.size(), out);
     return out;
   }
-  // steps_max of the longest stay far within the range of the clock.
+  // Even steps_max of the longest steps are within the range of the clock.
   static Nanos take_ms(std::string_view text) {
     return static_cast<Nanos>(std::min(number(text), advance_ms_max)) * nanos_per_ms;
   }
@@ -197,7 +197,7 @@ class Script {
 
 }  // namespace
 
-// "small" in the first line makes every limit one that is soon met.
+// "small" in the first line sets every limit to a low value.
 void core(std::string_view input) {
   Script script(input.starts_with("small\n"));
   for (size_t steps = 0; steps < steps_max && !input.empty(); ++steps) {

@@ -15,7 +15,7 @@
 namespace perennial::fuzz {
 namespace {
 
-// What a writer of dumps writes.
+// Returns what a writer of dumps writes.
 template <typename Write>
 std::string written(const Write& write) {
   const int fd = memfd_create("dump", MFD_CLOEXEC);
@@ -53,15 +53,15 @@ void check_header(std::string_view line) {
   CHECK(write(*again) == text);
 }
 
-void check_job(std::string_view line) {
-  const Result<tool::DumpJob> job = tool::parse_job(line);
+void check_job(std::string_view line, uint64_t version) {
+  const Result<tool::DumpJob> job = tool::parse_job(line, version);
   if (!parses(job)) return;
   CHECK(store::problem(job->row).empty());
   CHECK(job->body_kind != tool::DumpBody::Kind::Whole || job->body.size() == job->row.body_bytes);
   const std::string text = written([&](tool::DumpWriter& writer) {
     writer.job(job->row, job->tube, {.kind = job->body_kind, .bytes = job->body});
   });
-  const Result<tool::DumpJob> again = tool::parse_job(text);
+  const Result<tool::DumpJob> again = tool::parse_job(text, version);
   CHECK(again.ok());
   CHECK(again->row == job->row);
   CHECK(again->tube == job->tube);
@@ -69,16 +69,31 @@ void check_job(std::string_view line) {
   CHECK(again->body_kind == job->body_kind);
 }
 
+void check_key(std::string_view line) {
+  const Result<KeyStored> key = tool::parse_key(line);
+  if (!parses(key)) return;
+  CHECK(store::problem(*key).empty());
+  CHECK(wire::is_tube_name(key->tube));
+  const std::string text = written([&](tool::DumpWriter& writer) { writer.key(*key); });
+  CHECK(tool::is_key(text));
+  const Result<KeyStored> again = tool::parse_key(text);
+  CHECK(again.ok());
+  CHECK(*again == *key);
+}
+
 }  // namespace
 
-// Each line as each kind of line.
+// Parses each line as each kind of line, of each version.
 void dump(std::string_view input) {
   while (!input.empty()) {
     const size_t end = std::min(input.find('\n'), input.size());
     const std::string_view line = input.substr(0, end);
     check_header(line);
-    check_job(line);
-    if (tool::is_footer(line)) parses(tool::parse_footer(line));
+    check_key(line);
+    for (uint64_t version = tool::dump_version_min; version <= tool::dump_version; ++version) {
+      check_job(line, version);
+      if (tool::is_footer(line)) parses(tool::parse_footer(line, version));
+    }
     input.remove_prefix(std::min(end + 1, input.size()));
   }
 }

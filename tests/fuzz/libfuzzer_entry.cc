@@ -1,4 +1,4 @@
-// What libFuzzer calls. FUZZ_TARGET is the target that this program is of.
+// The entry point for libFuzzer. FUZZ_TARGET is the target of this program.
 
 #include <cstddef>
 #include <cstdint>

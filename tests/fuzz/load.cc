@@ -17,7 +17,7 @@
 namespace perennial::fuzz {
 namespace {
 
-// A file without a name.
+// An unnamed file.
 class MemoryFile {
  public:
   explicit MemoryFile(std::string_view bytes = {}) : fd_(memfd_create("fuzz", MFD_CLOEXEC)) {
@@ -40,7 +40,8 @@ class MemoryFile {
   int fd_;
 };
 
-// No fuzzer guesses the hash in the last line: a '?' in its place becomes the right one.
+// No fuzzer guesses the hash in the last line, so a '?' in its place is replaced by the correct
+// one.
 std::string with_hash(std::string_view dump) {
   constexpr std::string_view field = "\"xxh3_128\":\"";
   std::string out(dump);
@@ -67,7 +68,7 @@ std::string dump_of(const std::string& data_dir) {
 
 }  // namespace
 
-// A dump; before it 's' to leave damaged bodies out.
+// A dump, preceded by 's' to skip damaged bodies.
 void load(std::string_view input) {
   const bool skips_damaged = input.starts_with('s');
   if (skips_damaged) input.remove_prefix(1);

@@ -16,7 +16,7 @@ constexpr size_t file_bytes_max = 9 * block_bytes;
 constexpr int steps_max = 64;
 constexpr size_t files_max = 8;
 
-size_t room_in_block(size_t at) {
+size_t bytes_left_in_block(size_t at) {
   return block_bytes - at % block_bytes;
 }
 
@@ -25,9 +25,10 @@ size_t room_in_block(size_t at) {
 void LogBytes::add_record(std::string_view payload) {
   bool is_first = true;
   while (true) {
-    if (room_in_block(bytes_.size()) < header_bytes) add_zeros(room_in_block(bytes_.size()));
-    const size_t room = room_in_block(bytes_.size()) - header_bytes;
-    const std::string part(payload.substr(0, room));
+    if (bytes_left_in_block(bytes_.size()) < header_bytes)
+      add_zeros(bytes_left_in_block(bytes_.size()));
+    const size_t left = bytes_left_in_block(bytes_.size()) - header_bytes;
+    const std::string part(payload.substr(0, left));
     payload.remove_prefix(part.size());
     const bool is_last = payload.empty();
     const char kind = is_first ? (is_last ? 1 : 2) : (is_last ? 4 : 3);
@@ -89,7 +90,7 @@ void LogImage::step(Choices& choices) {
   }
 }
 
-// As the store goes on, if the four choices are 0, 1, 1 and 0.
+// With the choices 0, 1, 1 and 0 the batch continues the history as the store would.
 void LogImage::add_batch(Choices& choices) {
   row_.epoch += choices.below(3);
   row_.index += choices.below(4);

@@ -14,12 +14,13 @@ namespace perennial::fuzz {
 class LogBytes {
  public:
   const std::string& bytes() const { return bytes_; }
-  // A record, cut into pieces where blocks end.
+  // Appends a record, in pieces where blocks end.
   void add_record(std::string_view payload);
-  // As they are, save that a piece whose checksum is 0 gets the right one: no fuzzer guesses it.
+  // Appends the bytes unchanged, except that a checksum of 0 is replaced by the correct one, which
+  // no fuzzer guesses.
   void add_raw(std::string_view bytes);
   void add_zeros(size_t count) { bytes_.append(count, '\0'); }
-  // Damage, counted from the end. Nothing happens outside of the file.
+  // Flips bits at an offset from the end. Offsets outside of the file are ignored.
   void flip(size_t from_end, uint8_t bits);
   void cut_off(size_t count);
 
@@ -27,8 +28,8 @@ class LogBytes {
   std::string bytes_;
 };
 
-// The log files of a database, as an input tells to build them: with records that join and others,
-// and with damage. At most so much is built that one input takes no time to speak of.
+// The log files of a database, built as an input says: with consistent and inconsistent records and
+// with damage. Their size is limited, so that no input takes long.
 class LogImage {
  public:
   struct File {
@@ -36,7 +37,7 @@ class LogImage {
     LogBytes log;
   };
 
-  // Takes all that is left. `first` is the number of the oldest file.
+  // Consumes the rest of the input. `first` is the number of the oldest file.
   LogImage(Choices& choices, uint64_t first);
   const std::vector<File>& files() const { return files_; }
 
@@ -49,7 +50,7 @@ class LogImage {
   uint64_t sequence_ = 1;
 };
 
-// A commit row of small numbers, which makes sense.
+// A plausible commit row with small numbers.
 store::CommitRow small_commit_row(Choices& choices);
 // "000012.log".
 std::string log_name(uint64_t number);

@@ -18,7 +18,7 @@ namespace {
 using store::LogDamage;
 using store::LogHistory;
 using store::LogStart;
-using Logs = std::vector<std::string>;  // Their bytes, oldest first.
+using Logs = std::vector<std::string>;  // The bytes of the logs, oldest first.
 
 MemoryFiles files_of(const Logs& logs) {
   MemoryFiles::Content content;
@@ -36,7 +36,7 @@ LogHistory scan(const Logs& logs, const LogStart& start) {
   return history.take();
 }
 
-// Records come in the order of the file, none twice, and all within it.
+// Records are in the order of the file, without duplicates, and within the file.
 void check_records(const std::string& bytes) {
   constexpr size_t head_bytes_max = 20;
   MemoryFiles files = files_of({bytes});
@@ -63,20 +63,20 @@ bool is_behind(const LogHistory& history, const LogStart& start) {
          std::tuple(start.flushed->epoch, start.flushed->index);
 }
 
-// What a start would leave of it is whole, and has the same end.
-void check_cut(Logs logs, const LogDamage& damage, const LogHistory& history,
-               const LogStart& start) {
+// What remains after a start has truncated the log must be undamaged and have the same end.
+void check_truncation(Logs logs, const LogDamage& damage, const LogHistory& history,
+                      const LogStart& start) {
   CHECK(damage.place.file < logs.size());
   CHECK(damage.place.offset <= logs[damage.place.file].size());
   logs.resize(damage.place.file + 1);
   logs.back().resize(damage.place.offset);
   const LogHistory again = scan(logs, start);
   CHECK(again.last == history.last);
-  // Cutting does not mend a log that ends before what was flushed.
+  // Truncation does not repair a log that ends before what was flushed.
   if (again.damage) CHECK(is_behind(again, start));
 }
 
-// What lies ahead of a log in its file is its end.
+// Zeros that are preallocated in a log's file are its end.
 void check_zeros(Logs logs, size_t zeros, const LogHistory& history, const LogStart& start) {
   logs.back().append(zeros, '\0');
   const LogHistory again = scan(logs, start);
@@ -87,7 +87,7 @@ void check_zeros(Logs logs, size_t zeros, const LogHistory& history, const LogSt
 
 }  // namespace
 
-// How the start is, how many zeros to add, and then LogImage.
+// The state of the start, the number of zeros to append, and a LogImage.
 void log_scan(std::string_view input) {
   Choices choices(input);
   const uint8_t known = choices.byte();
@@ -102,7 +102,7 @@ void log_scan(std::string_view input) {
   for (const std::string& log : logs) check_records(log);
   const LogHistory history = scan(logs, start);
   if (history.damage) {
-    check_cut(logs, *history.damage, history, start);
+    check_truncation(logs, *history.damage, history, start);
   } else {
     check_zeros(logs, zeros, history, start);
   }

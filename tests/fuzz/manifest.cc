@@ -21,7 +21,7 @@ using store::Manifest;
 
 constexpr const char* manifest_name = "MANIFEST-000001";
 
-// Edits, as they are or in pieces that are damaged.
+// Edits, either complete or in damaged pieces.
 LogBytes take_manifest(Choices& choices) {
   LogBytes out;
   for (size_t steps = choices.below(32); steps > 0; --steps) {
@@ -47,8 +47,8 @@ LogBytes take_manifest(Choices& choices) {
   return out;
 }
 
-// RocksDB's MANIFEST is cut where it is damaged: what is left says the same.
-void check_cut(const Manifest& manifest, MemoryFiles::Content content) {
+// RocksDB's MANIFEST is truncated where it is damaged. What remains must decode to the same.
+void check_truncation(const Manifest& manifest, MemoryFiles::Content content) {
   std::string& bytes = content[manifest_name];
   CHECK(manifest.damage->bytes > 0);
   CHECK(manifest.damage->offset + manifest.damage->bytes <= bytes.size());
@@ -63,12 +63,12 @@ void check_cut(const Manifest& manifest, MemoryFiles::Content content) {
 }
 
 void check_judgement(const LogJudgement& judgement, const MemoryFiles::Content& content) {
-  if (!judgement.cut) return;
-  CHECK(content.contains(judgement.cut->file));
-  CHECK(judgement.cut->offset <= content.at(judgement.cut->file).size());
-  for (const std::string& later : judgement.cut->later_files) {
+  if (!judgement.truncation) return;
+  CHECK(content.contains(judgement.truncation->file));
+  CHECK(judgement.truncation->offset <= content.at(judgement.truncation->file).size());
+  for (const std::string& later : judgement.truncation->later_files) {
     CHECK(content.contains(later));
-    CHECK(later > judgement.cut->file);
+    CHECK(later > judgement.truncation->file);
   }
 }
 
@@ -91,7 +91,7 @@ void check_logs(const Manifest& manifest, const store::LogEvidence& evidence,
   CHECK(lenient->last == strict->last);
 }
 
-// What stands in one edit does not reach into the next.
+// The content of one edit does not affect the next one.
 void check_edit(std::string_view record) {
   const std::string_view first = record.substr(0, record.size() / 2);
   const bool both = store::decode_manifest_edit(first).has_value() &&
@@ -101,7 +101,7 @@ void check_edit(std::string_view record) {
 
 }  // namespace
 
-// The MANIFEST, what the tables hold, the newest log's mark, and then LogImage.
+// The MANIFEST, the content of the tables, the mark of the newest log, and a LogImage.
 void manifest(std::string_view input) {
   check_edit(input);
   Choices choices(input);
@@ -121,7 +121,7 @@ void manifest(std::string_view input) {
     content[log_name(file.number)] = file.log.bytes();
   }
 
-  // Behind all else, so that older inputs mean what they did.
+  // At the end of the input, so that older inputs keep their meaning.
   std::optional<store::DurableMark> durable;
   if (choices.byte() == 1) {
     const CommitRow row = small_commit_row(choices);
@@ -137,7 +137,7 @@ void manifest(std::string_view input) {
     CHECK(!read.status().message().empty());
     return;
   }
-  if (read->damage) check_cut(*read, content);
+  if (read->damage) check_truncation(*read, content);
   check_logs(*read, {.flushed = flushed, .durable = durable}, content);
 }
 

@@ -27,7 +27,7 @@ class MemoryFile : public rocksdb::FSSequentialFile {
   }
 
  private:
-  std::string_view rest_;  // Of the file system's, which outlives its files.
+  std::string_view rest_;  // Refers to the file system's bytes, which outlive its files.
 };
 
 }  // namespace

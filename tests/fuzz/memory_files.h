@@ -8,7 +8,7 @@
 
 namespace perennial::fuzz {
 
-// One directory in memory, only to be read. What is not in it is not there.
+// One read-only directory in memory. Other files do not exist.
 class MemoryFiles : public rocksdb::FileSystemWrapper {
  public:
   using Content = std::map<std::string, std::string>;  // By name.
@@ -29,7 +29,7 @@ class MemoryFiles : public rocksdb::FileSystemWrapper {
                                 uint64_t* bytes, rocksdb::IODebugContext* context) override;
 
  private:
-  // Null where there is none.
+  // Null if the file does not exist.
   const std::string* find(const std::string& path) const;
 
   const std::string dir_;

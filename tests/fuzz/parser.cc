@@ -14,10 +14,10 @@ namespace {
 
 using Pieces = std::vector<std::string_view>;
 
-constexpr size_t little_room = 10;
+constexpr size_t small_body_limit = 10;
 constexpr uint32_t job_bytes_maxima[] = {20, 300, 65'535, uint32_t{1} << 30};
 
-// The input begins with how it is to be cut: a count, and so many lengths of two bytes.
+// The input begins with the way to split it: a count, and that many lengths of two bytes.
 Pieces cut(Choices& choices) {
   std::vector<size_t> lengths(choices.below(16));
   for (size_t& length : lengths) length = choices.number(2);
@@ -41,7 +41,7 @@ bool is_refusal(const Command& command) {
          (checkpoint != nullptr && checkpoint->trailing_junk);
 }
 
-// What a client would send for a command is read as that command.
+// The bytes that a client would send for a command must parse to that command.
 void check_said_again(const wire::Step& step, uint32_t job_bytes_max) {
   if (is_refusal(*step.command)) return;
   std::string bytes;
@@ -51,7 +51,7 @@ void check_said_again(const wire::Step& step, uint32_t job_bytes_max) {
   CHECK(again[0] == wire::describe(*step.command, step.body.view()));
 }
 
-// A client that announces a large body and does not send it costs no room for it.
+// A client that announces a large body and does not send it must not cost the memory of that body.
 void check_memory(std::string_view bytes, uint32_t job_bytes_max) {
   constexpr size_t little_bytes = 128 << 10;
   wire::Parser parser(job_bytes_max);
@@ -61,7 +61,7 @@ void check_memory(std::string_view bytes, uint32_t job_bytes_max) {
     fed_bytes += step.consumed;
     bytes.remove_prefix(step.consumed);
     CHECK(parser.held_bytes() <= little_bytes + 2 * fed_bytes);
-    if (step.stranger) return;
+    if (step.foreign_protocol) return;
     if (step.command) check_said_again(step, job_bytes_max);
   }
 }
@@ -77,8 +77,8 @@ void parser(std::string_view input) {
   const std::vector<std::string> want = wire::describe_all({whole}, job_bytes_max);
   CHECK(wire::describe_all(pieces, job_bytes_max) == want);
   CHECK(wire::describe_all(byte_by_byte(whole), job_bytes_max) == want);
-  CHECK(wire::describe_all(pieces, job_bytes_max, little_room) ==
-        wire::describe_all({whole}, job_bytes_max, little_room));
+  CHECK(wire::describe_all(pieces, job_bytes_max, small_body_limit) ==
+        wire::describe_all({whole}, job_bytes_max, small_body_limit));
   check_memory(whole, job_bytes_max);
 }
 

@@ -1,4 +1,4 @@
-// Runs every input that fuzzers have left in the corpora, in every build.
+// Replays every input of the corpora in every build.
 
 #include <algorithm>
 #include <cstdio>
@@ -18,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 
 void run(const Target& target, const fs::path& path) {
-  // What fails ends the process: the last name is that of the input.
+  // A failure ends the process, so the last printed name is that of the input.
   std::printf("%s\n", path.c_str());
   std::fflush(stdout);
   std::ifstream file(path, std::ios::binary);
@@ -42,13 +42,13 @@ TEST_P(Corpus, EveryNamedInputKeepsThePromises) {
   run_all(GetParam(), CORPUS_DIR);
 }
 
-// Out of the archive of the target.
-TEST_P(Corpus, EveryInputThatWasFoundKeepsThePromises) {
+// Inputs from the archive of the target.
+TEST_P(Corpus, EveryArchivedInputKeepsThePromises) {
   run_all(GetParam(), FOUND_DIR);
 }
 
-// Small inputs that every target must stand.
-TEST_P(Corpus, AndSoDoTheSmallest) {
+// Small inputs that every target must accept.
+TEST_P(Corpus, TheSmallestInputsKeepThePromises) {
   for (size_t size = 0; size < 3; ++size) {
     for (const char fill : {'\0', 'a', '\n', '\xff'}) GetParam().run(std::string(size, fill));
   }

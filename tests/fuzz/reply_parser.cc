@@ -3,8 +3,6 @@
 #include <string_view>
 #include <vector>
 
-#include <fmt/format.h>
-
 #include "engine/types/check.h"
 #include "tests/fuzz/choices.h"
 #include "tests/fuzz/targets.h"
@@ -18,12 +16,7 @@ using Pieces = std::vector<std::string_view>;
 
 constexpr uint64_t payload_bytes_maxima[] = {20, 65'535, uint64_t{1} << 30};
 
-std::string describe(const wire::ClientReply& reply) {
-  return fmt::format("{} {} {} {} {}", static_cast<int>(reply.kind), static_cast<int>(reply.word),
-                     reply.id, reply.count, reply.text);
-}
-
-// All replies, and that the rest makes no sense, if it does not.
+// Describes all replies, and the error after them if there is one.
 std::vector<std::string> describe_all(const Pieces& pieces, uint64_t payload_bytes_max) {
   std::vector<std::string> out;
   wire::ReplyParser parser(payload_bytes_max);
@@ -38,14 +31,14 @@ std::vector<std::string> describe_all(const Pieces& pieces, uint64_t payload_byt
       }
       CHECK(step.consumed <= rest.size());
       CHECK(step.reply ? step.consumed > 0 : step.consumed == rest.size());
-      if (step.reply) out.push_back(describe(*step.reply));
+      if (step.reply) out.push_back(describe(*step.reply) + " | " + step.reply->text);
       rest.remove_prefix(step.consumed);
     }
   }
   return out;
 }
 
-// What the server would write for it, read again.
+// The payload that the server would write for the reply, parsed again.
 std::string payload_of(const Reply& reply) {
   std::string bytes;
   wire::append_reply(bytes, reply);
@@ -56,7 +49,7 @@ std::string payload_of(const Reply& reply) {
   return step.reply->text;
 }
 
-// The documents with which checkpoint is answered.
+// The documents in replies to checkpoint.
 void check_checkpoint(std::string_view yaml) {
   if (const auto made = wire::parse_checkpoint(yaml)) {
     const auto again = wire::parse_checkpoint(payload_of(std::make_unique<CheckpointMade>(*made)));

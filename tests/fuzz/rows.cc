@@ -1,4 +1,4 @@
-// Everything that the store keeps, decoded and encoded again.
+// Decodes and encodes everything that the store keeps.
 
 #include <algorithm>
 #include <array>
@@ -18,7 +18,7 @@
 namespace perennial::fuzz {
 namespace {
 
-// In a block of exactly its size, so that a read behind its end is noticed.
+// A block of exactly this size, so that a read beyond its end is detected.
 class Exact {
  public:
   explicit Exact(std::string_view bytes) : size_(bytes.size()), bytes_(new char[bytes.size()]) {
@@ -31,7 +31,7 @@ class Exact {
   std::unique_ptr<char[]> bytes_;
 };
 
-// Either it decodes, or the message says why.
+// The value decodes, or the message says why not.
 template <typename Value>
 bool decodes(const Result<Value>& value) {
   if (value.ok()) return true;
@@ -55,7 +55,7 @@ void body(std::string_view key, std::string_view value) {
   CHECK(store::view(store::job_key(*id)) == key);
   const Result<std::string_view> found = store::decode_body(*id, value);
   if (decodes(found)) CHECK(*found == value.substr(8));
-  // What was stored comes back, and not under another id.
+  // A stored body is returned under its own id and refused under another one.
   const Exact stored(std::string(store::view(store::body_hash(*id, value))) + std::string(value));
   const Result<std::string_view> again = store::decode_body(*id, stored.view());
   CHECK(again.ok());
@@ -99,7 +99,25 @@ void pause(std::string_view key, std::string_view value) {
         store::view(store::tube_key(store::MetaTag::Pause, paused->tube)).substr(1));
 }
 
-// No fuzzer guesses the hash at its end: it is put there.
+void settings(std::string_view key, std::string_view value) {
+  // A caller has read the tag.
+  if (key.empty()) return;
+  const Result<SettingsStored> stored = store::decode_settings(key, value);
+  if (!decodes(stored)) return;
+  CHECK(store::problem(*stored).empty());
+  CHECK(store::encode(*stored) == value);
+  CHECK(store::settings_key(stored->tube).substr(1) == key.substr(1));
+}
+
+void key_row(std::string_view key, std::string_view value) {
+  const Result<KeyStored> stored = store::decode_key(key, value);
+  if (!decodes(stored)) return;
+  CHECK(store::problem(*stored).empty());
+  CHECK(store::view(store::encode(*stored)) == value);
+  CHECK(store::key_row_key(stored->tube, stored->key) == key);
+}
+
+// No fuzzer guesses the hash at its end, so the target appends it.
 void checkpoint_manifest(std::string_view, std::string_view value) {
   store::Hasher hasher;
   hasher.add(value);
@@ -117,7 +135,7 @@ void checkpoint_manifest(std::string_view, std::string_view value) {
 }
 
 using Row = void (*)(std::string_view key, std::string_view value);
-constexpr std::array<Row, 12> kinds = {
+constexpr std::array<Row, 14> kinds = {
     [](std::string_view k, std::string_view v) { job(JobState::Ready, k, v); },
     [](std::string_view k, std::string_view v) { job(JobState::Reserved, k, v); },
     [](std::string_view k, std::string_view v) { job(JobState::Delayed, k, v); },
@@ -129,11 +147,13 @@ constexpr std::array<Row, 12> kinds = {
     migration,
     tube,
     pause,
-    checkpoint_manifest};
+    checkpoint_manifest,
+    settings,
+    key_row};
 
 }  // namespace
 
-// Which row it is, the length of the key, the key, the value.
+// The kind of row, the length of the key, the key, the value.
 void rows(std::string_view input) {
   Choices choices(input);
   const Row kind = kinds[choices.below(kinds.size())];

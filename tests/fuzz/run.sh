@@ -14,7 +14,7 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 source "$root/etc/build.sh"
 folder=$root/build-fuzz
 corpora=$root/tests/fuzz/corpus
-all_targets=(batch binlog config core dump load log_scan manifest parser reply_parser rows)
+all_targets=(batch binlog config core dump load log_scan manifest parser reply_parser rows tls)
 
 usage() {
   echo "usage: tests/fuzz/run.sh [SECONDS | --merge | --pack] [TARGET...], targets are: ${all_targets[*]}" >&2
@@ -55,10 +55,10 @@ fuzz_all() {
   shift
   export -f fuzz length_of
   export folder corpora seconds
-  # A target that fails does not end the others.
+  # A failing target does not end the others.
   printf '%s\n' "$@" | xargs -P2 -I{} bash -c 'fuzz {} "$seconds"' || true
   for target in "$@"; do
-    # What libFuzzer says at its end, when nothing was found.
+    # libFuzzer prints this line at its end if it found nothing.
     grep -q '^Done [0-9]* runs' "$folder/logs/$target" || failed+=("$target")
   done
   [[ ${#failed[@]} -eq 0 ]] && return
@@ -66,7 +66,7 @@ fuzz_all() {
   exit 1
 }
 
-# The longest input of a target: what it takes to reach all of it, and no more.
+# The longest input of a target, which is just enough to reach all its code.
 length_of() {
   case $1 in
     config | load) echo 2048 ;;
@@ -79,7 +79,7 @@ fuzz() {
   local target=$1 own=$folder/corpus/$1 words=() scratch
   local dictionary=$corpora/../dictionaries/$1.dict
   mkdir -p "$own"
-  # What a target writes goes to memory, where there is some.
+  # Output of targets goes to memory, if there is a file system in memory.
   scratch=$(mktemp -d -p "$([[ -w /dev/shm ]] && echo /dev/shm || echo "${TMPDIR:-/tmp}")")
   [[ -f $dictionary ]] && words=("-dict=$dictionary")
   echo "fuzz: $target for $2 s"
@@ -92,7 +92,7 @@ fuzz() {
   grep -E '^(Done|stat::number_of_executed_units)' "$folder/logs/$target" | sed "s/^/fuzz: $target: /" || true
 }
 
-# What fuzzers have found, from the archive into build-fuzz/found/TARGET.
+# Unpacks the inputs that fuzzers have found into build-fuzz/found/TARGET.
 unpack() {
   rm -rf "$folder/found/$1"
   mkdir -p "$folder/found/$1"
@@ -115,8 +115,8 @@ explain() {
   echo "fuzz: repeat it with: $folder/fuzz_$1 ${artifact:-$corpora/$1/* $folder/found/$1/*}" >&2
 }
 
-# Inputs that were there stay. What joins those of the archive is named by its hash: the fewest that reach
-# each place in the code once, small ones first, and no more than every build can replay.
+# Existing inputs stay. New inputs of the archive are named by their hashes: a minimal set that
+# reaches each place in the code, small ones first, and no more than every build can replay.
 merge() {
   local new=$folder/merged/$1 file
   rm -rf "$new"
@@ -124,19 +124,19 @@ merge() {
   find "$corpora/$1" "$folder/found/$1" -type f -exec cp -t "$new" {} +
   "$folder/fuzz_$1" -set_cover_merge=1 -use_counters=0 -rss_limit_mb=2048 "$new" "$folder/corpus/$1" \
     >"$folder/logs/$1.merge" 2>&1 </dev/null || { explain_merge "$1"; return 1; }
-  while read -r file && has_room "$1"; do
+  while read -r file && has_capacity "$1"; do
     [[ -f $folder/found/$1/$(basename "$file") ]] || cp -n "$file" "$corpora/$1/"
   done < <(find "$new" -type f -size -2k -printf '%s %p\n' | sort -n | cut -d' ' -f2-)
   pack "$1"
   echo "fuzz: $1: $(inputs "$1" | wc -l) inputs, $(inputs "$1" | xargs du -cb | tail -n 1 | cut -f1) bytes"
 }
 
-# Whether a corpus is far enough from 200 files and 300 KB.
-has_room() {
+# Whether a corpus is well below 200 files and 300 KB.
+has_capacity() {
   [[ $(inputs "$1" | wc -l) -lt 195 && $(inputs "$1" | xargs du -cb | tail -n 1 | cut -f1) -lt 280000 ]]
 }
 
-# The paths of a corpus: those with names, and those of the archive.
+# The paths of a corpus: named inputs and those of the archive.
 inputs() {
   find "$corpora/$1" "$folder/found/$1" -type f
 }

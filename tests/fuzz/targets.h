@@ -3,34 +3,38 @@
 #include <span>
 #include <string_view>
 
-// What is fuzzed: tests/README.md, "Fuzzers". Each target takes any bytes, and stops the process by
-// a CHECK when what it tests does not keep its promises. It keeps nothing from one input to the
-// next.
+// The fuzz targets: tests/README.md, "Fuzzers". Each target accepts any bytes, and stops the
+// process with a CHECK if the tested code breaks its promises. It keeps no state between inputs.
 namespace perennial::fuzz {
 
-// The wire's parser: any split of the bytes gives the same commands, and each command can be said
-// again.
+// The parser of commands: any split of the bytes gives the same commands, and each command can be
+// formatted and parsed again.
 void parser(std::string_view input);
-// The client's parser of replies: likewise.
+// The client's parser of replies, with the same promises.
 void reply_parser(std::string_view input);
-// Every row on disk: what decodes encodes to the same bytes. And manifest.json of a checkpoint.
+// Every row on disk, and manifest.json of a checkpoint: what decodes encodes to the same bytes.
 void rows(std::string_view input);
-// A batch as bytes: what decodes encodes to the same bytes.
+// The bytes of a batch: what decodes encodes to the same bytes.
 void batch(std::string_view input);
-// Logs of RocksDB with damage: cut where history ends, they are whole and end with the same commit.
+// Damaged logs of RocksDB: truncated where history ends, they are undamaged and end with the same
+// commit.
 void log_scan(std::string_view input);
 // RocksDB's MANIFEST, alone and judged together with its logs.
 void manifest(std::string_view input);
-// perenniald's YAML and its flags: what is accepted is printed as what reads as the same.
+// perenniald's YAML and flags: accepted settings are printed in a form that parses to the same
+// settings.
 void config(std::string_view input);
-// The lines of a dump: what is read and written again reads as the same.
+// The lines of a dump: what is parsed and written again parses to the same.
 void dump(std::string_view input);
-// perennial load: a dump makes a directory of which a dump gives the same, or leaves nothing.
+// perennial load: a dump makes a directory whose dump is the same, or leaves nothing.
 void load(std::string_view input);
-// beanstalkd's binlog: what is read makes sense, and can be written.
+// beanstalkd's binlog: what is read is consistent and can be written.
 void binlog(std::string_view input);
-// Clients, time, crashes and a bad disk on the whole of core, with a store in memory.
+// Clients, time, crashes and a faulty disk on the whole of core, with a store in memory.
 void core(std::string_view input);
+// Bytes from the network before, in and behind a TLS handshake: nobody gets in, and nothing is
+// read, without the keys.
+void tls(std::string_view input);
 
 struct Target {
   std::string_view name;
@@ -43,7 +47,7 @@ inline constexpr Target targets[] = {
     {"dump", dump},         {"load", load},
     {"log_scan", log_scan}, {"manifest", manifest},
     {"parser", parser},     {"reply_parser", reply_parser},
-    {"rows", rows},
+    {"rows", rows},         {"tls", tls},
 };
 
 }  // namespace perennial::fuzz

@@ -41,8 +41,8 @@ void move(NamedBatch& into, JobId id, JobState from, std::optional<JobState> to)
   into.batch.add(JobMoved{.id = id, .before = from, .after = after, .promised = true});
 }
 
-NamedBatch every_kind() {
-  NamedBatch out = {.name = "every_kind", .batch = {}, .bodies = {}};
+// Every kind of effect that format 1 knows.
+void add_every_kind(NamedBatch& out) {
   out.batch.add(NextIdRaised{.next_id = 1001});
   out.batch.add(TubeStored{.tube = 7, .name = "odd-+/;.$_()name"});
   out.batch.add(TubeStored{.tube = 8, .name = std::string(tube_name_bytes_max, 't')});
@@ -61,21 +61,86 @@ NamedBatch every_kind() {
   move(out, 17, JobState::Reserved, {});
   move(out, 18, JobState::Delayed, {});
   move(out, 19, JobState::Buried, {});
-  // Came and went: it leaves no trace.
+  // This job is put and deleted in the same batch, so it leaves no trace.
   put(out, 503, "never seen");
   move(out, 503, JobState::Ready, {});
+}
+
+NamedBatch every_kind() {
+  NamedBatch out = {.format = 1, .name = "every_kind", .batch = {}, .bodies = {}};
+  add_every_kind(out);
   out.batch.seal({.epoch = 3, .index = 42, .known_durable = 41, .now = begin});
   return out;
 }
 
+JobFields all_fields() {
+  return {.attempts = 2,
+          .tries = tries_max,
+          .backoff = Backoff{.first = nanos_per_ms, .cap = 3600 * nanos_per_second},
+          .dead = std::string(tube_name_bytes_max, 'd'),
+          .from = "f",
+          .expires_at = begin + 1,
+          .key = JobKey{.key = std::string(key_bytes_max, 'k'),
+                        .seconds = UINT32_MAX,
+                        .until = KeyUntil::Reserved,
+                        .given_up = true},
+          .concurrency = ConcurrencyKey{.key = "c", .jobs_max = 3},
+          .delay_rest_ns = 999 * nanos_per_ms,
+          .ttr_rest_ns = nanos_per_ms};
+}
+
+TubeSettings all_settings() {
+  return {.tries = 1,
+          .backoff = Backoff{.first = nanos_per_second, .cap = nanos_per_second},
+          .dead = "d",
+          .expire = nanos_per_second,
+          .reserved = 4,
+          .rate = Rate{.jobs = 5, .period = 6},
+          .drain = true};
+}
+
+void put(NamedBatch& into, JobId id, JobFields fields) {
+  JobRow row = row_of(id, JobState::Ready);
+  row.fields = std::move(fields);
+  into.batch.add(JobMoved{.id = id, .before = {}, .after = row, .promised = true});
+}
+
+NamedBatch every_kind_of_format_2() {
+  NamedBatch out = {.format = 2, .name = "every_kind", .batch = {}, .bodies = {}};
+  add_every_kind(out);
+  put(out, 601, all_fields());
+  put(out, 602, {.attempts = 1});
+  put(out, 603, {.key = JobKey{.key = "of a kind", .seconds = 1, .until = KeyUntil::Ttl}});
+  out.batch.add(SettingsStored{.tube = "mail", .settings = all_settings()});
+  out.batch.add(SettingsStored{.tube = "one", .settings = {.drain = false}});
+  out.batch.add(SettingsStored{.tube = "none", .settings = {}});
+  out.batch.add(KeyStored{
+      .tube = "mail", .key = "held", .job = 601, .until = KeyUntil::Deleted, .expires_at = 0});
+  out.batch.add(KeyStored{.tube = std::string(tube_name_bytes_max, 't'),
+                          .key = std::string(key_bytes_max, 'k'),
+                          .job = 4,
+                          .until = KeyUntil::Ttl,
+                          .expires_at = INT64_MAX});
+  out.batch.add(KeyFreed{.tube = "mail", .key = "free"});
+  out.batch.seal({.epoch = 3, .index = 43, .known_durable = 42, .now = begin});
+  return out;
+}
+
+NamedBatch one_key() {
+  NamedBatch out = {.format = 2, .name = "one_key", .batch = {}, .bodies = {}};
+  out.batch.add(KeyFreed{.tube = "t", .key = "k"});
+  out.batch.seal({.epoch = 1, .index = 1, .known_durable = 0, .now = 0});
+  return out;
+}
+
 NamedBatch empty() {
-  NamedBatch out = {.name = "empty", .batch = {}, .bodies = {}};
+  NamedBatch out = {.format = 1, .name = "empty", .batch = {}, .bodies = {}};
   out.batch.seal({.epoch = 1, .index = 1, .known_durable = 0, .now = 0});
   return out;
 }
 
 NamedBatch large_body() {
-  NamedBatch out = {.name = "large_body", .batch = {}, .bodies = {}};
+  NamedBatch out = {.format = 1, .name = "large_body", .batch = {}, .bodies = {}};
   put(out, 0x0102030405060708, random_bytes(70'000));
   out.batch.seal({.epoch = 0x1112131415161718,
                   .index = 0x2122232425262728,
@@ -104,10 +169,12 @@ std::string random_bytes(size_t count) {
 
 std::vector<NamedBatch> all_batches() {
   std::vector<NamedBatch> out;
-  out.reserve(3);  // A copy would have the bodies of another.
+  out.reserve(5);  // A copy would refer to the bodies of the original.
   out.push_back(every_kind());
   out.push_back(empty());
   out.push_back(large_body());
+  out.push_back(every_kind_of_format_2());
+  out.push_back(one_key());
   return out;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <string>
@@ -8,21 +9,23 @@
 
 #include "store/batch/batch.h"
 
-// The batches whose bytes tests/golden/batch_N holds, a file each, under its name.
+// The batches whose bytes are in tests/golden/batch_N, one file each, under its name.
 namespace perennial::golden {
 
 struct NamedBatch {
+  uint8_t format;
   std::string_view name;
   store::Batch batch;
-  std::deque<std::string> bodies;  // The batch's.
+  std::deque<std::string> bodies;  // The bodies to which the batch refers.
 };
 
-// One with every kind of effect, one of none, and one with a large body.
+// Of format 1 a batch with every kind of effect, an empty batch, and a batch with a large body. Of
+// format 2 a batch with every kind of effect, and a batch with one key.
 std::vector<NamedBatch> all_batches();
 
-// Every byte there is.
+// Each of the 256 bytes.
 std::string all_bytes();
-// So many bytes that are hard to compress.
+// This many bytes that are hard to compress.
 std::string random_bytes(size_t count);
 
 }  // namespace perennial::golden

@@ -1,6 +1,7 @@
 #include "tests/golden/listing.h"
 
 #include <algorithm>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -14,7 +15,7 @@ namespace {
 
 constexpr size_t shown_bytes_max = 64;
 
-// As it is, save what is no printable ASCII; a long one as its hash.
+// Printable ASCII stays as it is and other bytes are escaped. A long text is replaced by its hash.
 std::string text_of(std::string_view bytes) {
   if (bytes.size() > shown_bytes_max) {
     store::Hasher hasher;
@@ -29,12 +30,67 @@ std::string text_of(std::string_view bytes) {
   return out + "\"";
 }
 
+std::string text_of(const std::optional<Backoff>& backoff) {
+  return backoff ? fmt::format(" backoff={} cap={}", backoff->first, backoff->cap) : "";
+}
+
+std::string_view text_of(KeyUntil until) {
+  return until == KeyUntil::Deleted ? "deleted" : until == KeyUntil::Reserved ? "reserved" : "ttl";
+}
+
+// Only what is set.
+std::string text_of(const JobFields& fields) {
+  std::string out;
+  const auto add = [&out](std::string_view name, auto value) {
+    if (value != 0) out += fmt::format(" {}={}", name, value);
+  };
+  add("attempts", fields.attempts);
+  add("tries", fields.tries);
+  out += text_of(fields.backoff);
+  if (!fields.dead.empty()) out += " dead=" + text_of(fields.dead);
+  if (!fields.from.empty()) out += " from=" + text_of(fields.from);
+  add("expires", fields.expires_at);
+  if (fields.key) {
+    out +=
+        fmt::format(" key={} seconds={} until={}{}", text_of(fields.key->key), fields.key->seconds,
+                    text_of(fields.key->until), fields.key->given_up ? " given_up" : "");
+  }
+  if (fields.concurrency) {
+    out += fmt::format(" concurrency={} of={}", text_of(fields.concurrency->key),
+                       fields.concurrency->jobs_max);
+  }
+  add("delay_rest", fields.delay_rest_ns);
+  add("ttr_rest", fields.ttr_rest_ns);
+  return out;
+}
+
+std::string line_of(const KeyStored& key) {
+  return fmt::format("key {} {} job={} until={} expires={}\n", text_of(key.tube), text_of(key.key),
+                     key.job, text_of(key.until), key.expires_at);
+}
+
+std::string line_of(const SettingsStored& stored) {
+  const TubeSettings& settings = stored.settings;
+  std::string out = "settings " + text_of(stored.tube);
+  if (settings.tries) out += fmt::format(" tries={}", *settings.tries);
+  out += text_of(settings.backoff);
+  if (settings.dead) out += " dead=" + text_of(*settings.dead);
+  if (settings.expire) out += fmt::format(" expire={}", *settings.expire);
+  if (settings.reserved) out += fmt::format(" reserved={}", *settings.reserved);
+  if (settings.rate) {
+    out += fmt::format(" rate={} period={}", settings.rate->jobs, settings.rate->period);
+  }
+  if (settings.drain) out += fmt::format(" drain={}", *settings.drain);
+  return out + "\n";
+}
+
 std::string line_of(const JobRow& job, std::string_view body) {
   return fmt::format(
       "job {} {} tube={} priority={} delay={} ttr={} created={} order={} reserves={} timeouts={} "
-      "releases={} buries={} kicks={} body={}\n",
+      "releases={} buries={} kicks={}{} body={}\n",
       job.id, state_name(job.state), job.tube, job.priority, job.delay_s, job.ttr_s, job.created,
-      job.order, job.reserves, job.timeouts, job.releases, job.buries, job.kicks, text_of(body));
+      job.order, job.reserves, job.timeouts, job.releases, job.buries, job.kicks,
+      job.fields ? text_of(*job.fields) : "", text_of(body));
 }
 
 }  // namespace
@@ -62,9 +118,19 @@ Result<std::string> list(const std::string& data_dir) {
     out += line_of(row, *body);
     return Status();
   };
-  Status loaded = (*reader)->load({.tube = tube, .pause = pause, .job = job});
+  std::string settings;
+  const auto take_settings = [&](const SettingsStored& stored) {
+    settings += line_of(stored);
+    return Status();
+  };
+  const auto key = [&](const KeyStored& stored) {
+    out += line_of(stored);
+    return Status();
+  };
+  Status loaded = (*reader)->load(
+      {.tube = tube, .pause = pause, .settings = take_settings, .job = job, .key = key});
   if (!loaded.ok()) return loaded;
-  return out;
+  return out + settings;
 }
 
 }  // namespace perennial::golden

@@ -6,8 +6,8 @@
 
 namespace perennial::golden {
 
-// All that is in a data directory, one line for each thing. Independent of any program's output, so
-// that what is written down beside a golden directory stays true.
+// Lists everything in a data directory, one line each. It does not use the output of any program,
+// so that the listing beside a golden directory stays valid.
 Result<std::string> list(const std::string& data_dir);
 
 }  // namespace perennial::golden

@@ -1,7 +1,7 @@
 // Makes a golden data directory of this program's format, and its listing beside it:
 //
 //   ninja -C build make_golden
-//   build/make_golden tests/golden/format_1
+//   build/make_golden tests/golden/format_2
 //
 // For a new format only, once: what is there must never change. Another run gives the same content
 // in other bytes, because RocksDB draws names for its sessions.
@@ -26,10 +26,10 @@ using store::Batch;
 using store::Store;
 
 constexpr Nanos begin = 1'700'000'000 * nanos_per_second;
-constexpr JobId id_mark = 1001;  // As far as ids may be given out without another promise.
-constexpr JobId id_end = 15;     // No id from here on was given out.
+constexpr JobId id_mark = 1001;  // Ids below this may be given out before the mark is raised.
+constexpr JobId id_end = 21;     // The lowest id that was not given out.
 
-// Writes batches that are the same each time.
+// Writes batches that are the same in each run.
 class Writer {
  public:
   explicit Writer(Store& store) : store_(store) {}
@@ -37,7 +37,7 @@ class Writer {
   void put(JobId id, TubeId tube, const std::string& body, JobRow row = {}) {
     row.id = id;
     row.tube = tube;
-    row.ttr_s = 60 + static_cast<uint32_t>(id);
+    if (!row.fields) row.ttr_s = 60 + static_cast<uint32_t>(id);
     row.created = begin + static_cast<Nanos>(id) * nanos_per_second;
     row.body_bytes = static_cast<uint32_t>(body.size());
     bodies_[id] = body;
@@ -79,11 +79,77 @@ class Writer {
   Store& store_;
   Batch batch_;
   BatchIndex index_ = 0;
-  std::array<JobRow, 20> rows_ = {};
-  std::array<std::string, 20> bodies_;
+  std::array<JobRow, id_end> rows_ = {};
+  std::array<std::string, id_end> bodies_;
 };
 
-// The half that ends up in tables.
+// What format 2 has added: jobs with fields, keys, and settings of tubes. Job 15 has every field.
+void write_fields(Writer& writer) {
+  const Nanos end = begin + 5'000'000 * nanos_per_second;
+  writer.put(15, 1, "every field",
+             {.state = JobState::Delayed,
+              .order = begin + nanos_per_second / 4,
+              .fields = JobFields{.attempts = 2,
+                                  .tries = tries_max,
+                                  .backoff = Backoff{.first = nanos_per_ms,
+                                                     .cap = 4'294'967'295 * nanos_per_second},
+                                  .dead = std::string(tube_name_bytes_max, 'd'),
+                                  .from = "default",
+                                  .expires_at = end,
+                                  .key = JobKey{.key = std::string(key_bytes_max, 'k'),
+                                                .seconds = 5,
+                                                .until = KeyUntil::Reserved,
+                                                .given_up = true},
+                                  .concurrency = ConcurrencyKey{.key = "user-7", .jobs_max = 2},
+                                  .delay_rest_ns = 250 * nanos_per_ms,
+                                  .ttr_rest_ns = 500 * nanos_per_ms}});
+  writer.put(16, 0, "holds a key", {.ttr_s = 1, .fields = JobFields{.key = JobKey{.key = "held"}}});
+  writer.put(17, 0, "holds a key for a time",
+             {.ttr_s = 1,
+              .fields = JobFields{
+                  .key = JobKey{.key = "timed", .seconds = 5'000'000, .until = KeyUntil::Ttl}}});
+  writer.put(18, 0, "will be gone",
+             {.ttr_s = 1, .fields = JobFields{.key = JobKey{.key = "cooling", .seconds = 5}}});
+  const std::string tube = "default";
+  writer.add(KeyStored{
+      .tube = tube, .key = "held", .job = 16, .until = KeyUntil::Deleted, .expires_at = 0});
+  writer.add(KeyStored{
+      .tube = tube, .key = "timed", .job = 17, .until = KeyUntil::Ttl, .expires_at = end});
+  writer.add(KeyStored{
+      .tube = tube, .key = "cooling", .job = 18, .until = KeyUntil::Deleted, .expires_at = 0});
+  writer.add(KeyStored{
+      .tube = "gone", .key = "freed", .job = 19, .until = KeyUntil::Deleted, .expires_at = end});
+  writer.add(SettingsStored{
+      .tube = "no-such-tube",
+      .settings = {.tries = 3,
+                   .backoff = Backoff{.first = nanos_per_second, .cap = 3600 * nanos_per_second},
+                   .dead = "graveyard",
+                   .expire = nanos_per_second,
+                   .reserved = 4,
+                   .rate = Rate{.jobs = 5, .period = nanos_per_second},
+                   .drain = true}});
+  writer.add(SettingsStored{.tube = "default", .settings = {.drain = false}});
+  writer.add(SettingsStored{.tube = "removed", .settings = {.tries = 1}});
+  writer.commit();
+}
+
+// What becomes of some of those.
+void change_fields(Writer& writer) {
+  writer.remove(18);
+  writer.add(KeyStored{.tube = "default",
+                       .key = "cooling",
+                       .job = 18,
+                       .until = KeyUntil::Deleted,
+                       .expires_at = begin + 1});
+  writer.add(KeyFreed{.tube = "gone", .key = "freed"});
+  writer.add(SettingsStored{.tube = "default", .settings = {.tries = 9}});
+  writer.add(SettingsStored{.tube = "removed", .settings = {}});
+  writer.move(16, JobState::Buried, 5);
+  writer.put(20, 0, "short", {.ttr_s = 0, .fields = JobFields{.ttr_rest_ns = 10 * nanos_per_ms}});
+  writer.commit();
+}
+
+// The first half, which ends up in tables.
 void write_first(Writer& writer) {
   writer.add(NextIdRaised{.next_id = id_mark});
   writer.add(TubeStored{.tube = 0, .name = "default"});
@@ -100,9 +166,10 @@ void write_first(Writer& writer) {
   writer.move(8, JobState::Delayed, begin + 3600 * nanos_per_second);
   writer.remove(12);
   writer.commit();
+  write_fields(writer);
 }
 
-// The half that stays in the log of one that was killed.
+// The second half, which stays in the log of a killed directory.
 void write_second(Writer& writer) {
   writer.add(TubeStored{.tube = 2, .name = std::string(tube_name_bytes_max, 't')});
   writer.add(TubeStored{.tube = 3, .name = "paused"});
@@ -119,6 +186,7 @@ void write_second(Writer& writer) {
   writer.move(7, JobState::Buried, 4);
   writer.remove(10);
   writer.commit();
+  change_fields(writer);
 }
 
 void make(const std::string& path, bool is_clean) {
@@ -131,7 +199,7 @@ void make(const std::string& path, bool is_clean) {
   if (is_clean) CHECK((*store)->close(id_end).ok());
 }
 
-// RocksDB needs none of them to open, and they are large.
+// RocksDB does not need the OPTIONS files to open, and they are large.
 void drop_options(const std::string& path) {
   for (const auto& file : fs::directory_iterator(path + "/db")) {
     if (file.path().filename().native().starts_with("OPTIONS-")) fs::remove(file.path());
@@ -158,7 +226,7 @@ int run(const std::string& to) {
 
 int main(int argc, char** argv) {
   if (argc != 2) {
-    std::fprintf(stderr, "usage: make_golden DIR, which is made, for example format_1\n");
+    std::fprintf(stderr, "usage: make_golden DIR, which is made, for example format_2\n");
     return 2;
   }
   return perennial::golden::run(argv[1]);

@@ -1,4 +1,5 @@
-// Binlogs made byte by byte, of both versions, read, replayed and written into a data directory.
+// Binlogs of both versions, made byte by byte, are read, replayed and written into a data
+// directory.
 
 #include <filesystem>
 #include <fstream>
@@ -26,7 +27,7 @@ void write(const std::string& path, const std::string& bytes) {
   std::ofstream(path, std::ios::binary) << bytes;
 }
 
-// What a data directory holds.
+// The content of a data directory.
 struct Content {
   std::map<JobId, JobRow> jobs;
   std::map<JobId, std::string> bodies;
@@ -51,6 +52,8 @@ Content read_back(const std::string& dir) {
     content.jobs.emplace(row.id, row);
     return Status();
   };
+  sink.settings = [](const SettingsStored&) { return Status(); };
+  sink.key = [](const KeyStored&) { return Status(); };
   EXPECT_TRUE((*store)->load(sink).ok());
   for (const auto& [id, row] : content.jobs) {
     Result<Body> body = (*store)->read_body(id);
@@ -137,10 +140,10 @@ TEST_P(ImportTest, ReplaysInTheOrderOfFilesAndRecords) {
   EXPECT_EQ(content.jobs.at(2).priority, 99u);
   EXPECT_EQ(content.bodies.at(2), "two");
   EXPECT_EQ(content.tube_of(2), "a");
-  EXPECT_EQ(content.jobs.at(3).state, JobState::Ready);  // Nobody holds it any more.
+  EXPECT_EQ(content.jobs.at(3).state, JobState::Ready);  // A reserved job is imported as ready.
   EXPECT_EQ(content.jobs.at(3).tube, 0u);
   EXPECT_EQ(content.tube_of(4), "late");
-  EXPECT_EQ(content.next_id, 10u);  // Job 9 was there once.
+  EXPECT_EQ(content.next_id, 10u);  // Job 9 was deleted.
 }
 
 TEST_P(ImportTest, KeepsTheOrderOfBuriedJobs) {
@@ -153,14 +156,15 @@ TEST_P(ImportTest, KeepsTheOrderOfBuriedJobs) {
                   .add({.id = 2, .state = 3})
                   .add({.id = 3, .state = 1})
                   .add({.id = 3, .state = 3})
-                  // Compaction copies a job into the newest file: that is no new burial.
+                  // beanstalkd's compaction copies a job into the newest file, which is no new
+                  // burial.
                   .add({.id = 1, .state = 3, .tube = "t", .body = "1"}));
   const Content content = import();
   EXPECT_LT(content.jobs.at(1).order, content.jobs.at(2).order);
   EXPECT_LT(content.jobs.at(2).order, content.jobs.at(3).order);
 }
 
-TEST_P(ImportTest, EndsDelaysThatAreOver) {
+TEST_P(ImportTest, MakesJobsReadyWhoseDelayIsOver) {
   put_file(1, file()
                   .add({.id = 1, .state = 4, .tube = "t", .deadline = now})
                   .add({.id = 2, .state = 4, .tube = "t", .deadline = now + nanos_per_second}));
@@ -169,7 +173,7 @@ TEST_P(ImportTest, EndsDelaysThatAreOver) {
   EXPECT_EQ(content.jobs.at(2).state, JobState::Delayed);
 }
 
-TEST_P(ImportTest, PassesOverWhatHasNoJobAndCountsIt) {
+TEST_P(ImportTest, CountsAndSkipsShortRecordsWithoutAJob) {
   put_file(3, file().add({.id = 5}).add({.id = 6, .tube = "t"}).zeros(500));
   put_file(4, file());
   put_file(5, BinlogBytes(0).zeros(100));
@@ -182,7 +186,7 @@ TEST_P(ImportTest, PassesOverWhatHasNoJobAndCountsIt) {
   EXPECT_TRUE(summary.damaged.empty());
 }
 
-TEST_P(ImportTest, ReadsUpToWhereAFileIsCutOff) {
+TEST_P(ImportTest, ReadsATruncatedFileUpToItsLastWholeRecord) {
   const BinlogBytes whole =
       file().add({.id = 1, .tube = "t", .body = "first"}).add({.id = 2, .tube = "t", .body = "x"});
   const size_t second = file().add({.id = 1, .tube = "t", .body = "first"}).bytes().size();
@@ -195,7 +199,7 @@ TEST_P(ImportTest, ReadsUpToWhereAFileIsCutOff) {
   }
 }
 
-TEST_P(ImportTest, TakesLargeBodies) {
+TEST_P(ImportTest, ImportsLargeBodies) {
   const std::string body(3 << 20, 'b');
   put_file(1, file().add({.id = 1, .tube = "t", .body = body}).add({.id = 2, .tube = "t"}));
   const Content content = import();
@@ -203,7 +207,7 @@ TEST_P(ImportTest, TakesLargeBodies) {
   EXPECT_EQ(content.bodies.at(2), "");
 }
 
-TEST_P(ImportTest, RefusesADirectoryThatIsThere) {
+TEST_P(ImportTest, RefusesATargetDirectoryThatExists) {
   put_file(1, file());
   std::filesystem::create_directory(to());
   Result<std::unique_ptr<Binlog>> binlog = Binlog::open(dir_.path());
@@ -213,8 +217,8 @@ TEST_P(ImportTest, RefusesADirectoryThatIsThere) {
   EXPECT_TRUE(std::filesystem::is_empty(to()));
 }
 
-// One wrong field each: the record is damage, what stands before it is read, and the reason is
-// named.
+// Each case has one wrong field. The record is damage, the records before it are read, and the
+// summary names the field.
 struct DamageCase {
   std::string name;
   LoggedJob job;
@@ -223,7 +227,7 @@ struct DamageCase {
 
 class DamageTest : public testing::TestWithParam<DamageCase> {};
 
-TEST_P(DamageTest, IsNamed) {
+TEST_P(DamageTest, IsReportedWithItsField) {
   const support::TempDir dir;
   BinlogBytes bytes(7);
   bytes.add({.id = 1, .tube = "t"}).add(GetParam().job).add({.id = 3, .tube = "t"});
@@ -252,7 +256,7 @@ INSTANTIATE_TEST_SUITE_P(
         DamageCase{"NoDeadline", {.id = 2, .state = 4, .tube = "t", .deadline = -1}, "deadline"}),
     [](const auto& test) { return test.param.name; });
 
-TEST(Damage, ABodyWithoutItsEndIsNamed) {
+TEST(Damage, ABodyWithoutCrlfIsReported) {
   const support::TempDir dir;
   std::string bytes = BinlogBytes(7).add({.id = 1, .tube = "t", .body = "abc"}).bytes();
   bytes.back() = 'X';
@@ -272,7 +276,7 @@ struct RefusedCase {
 
 class RefusedTest : public testing::TestWithParam<RefusedCase> {};
 
-TEST_P(RefusedTest, BeforeAnythingIsRead) {
+TEST_P(RefusedTest, IsRefusedWhenTheBinlogIsOpened) {
   const support::TempDir dir;
   write(dir.path() + "/" + GetParam().file, GetParam().bytes);
   const Result<std::unique_ptr<Binlog>> binlog = Binlog::open(dir.path());
@@ -290,8 +294,8 @@ INSTANTIATE_TEST_SUITE_P(
                                 StatusCode::Unsupported}),
     [](const auto& test) { return test.param.name; });
 
-// A lock of our own process would not count, so another one takes it.
-TEST(Lock, OfABeanstalkdIsRespected) {
+// A process does not conflict with its own lock, so a child process takes it.
+TEST(Lock, ABeanstalkdThatRunsPreventsTheImport) {
   const support::TempDir dir;
   write(dir.path() + "/binlog.1", BinlogBytes(7).bytes());
   write(dir.path() + "/lock", "");

@@ -16,7 +16,7 @@ BinlogBytes& BinlogBytes::add(const LoggedJob& job) {
   bytes_ += job.tube;
   put(job.id);
   put(job.priority);
-  put(uint32_t{0xdeadbeef});  // Padding holds anything.
+  put(uint32_t{0xdeadbeef});  // The padding may hold any bytes.
   put(job.delay / unit);
   put(job.ttr / unit);
   put(static_cast<int32_t>(job.body.size() + 2));

@@ -8,11 +8,11 @@
 
 namespace perennial::migrations {
 
-// A job as beanstalkd's log has it. `body` is without CRLF.
+// A job as beanstalkd's binlog has it. `body` is without its CRLF.
 struct LoggedJob {
   JobId id = 1;
   uint8_t state = 1;      // 0 deleted, 1 ready, 2 reserved, 3 buried, 4 delayed.
-  std::string tube = {};  // Empty: a short record.
+  std::string tube = {};  // Empty for a short record.
   std::string body = {};
   uint32_t priority = 10;
   Nanos delay = 0;
@@ -26,8 +26,8 @@ struct LoggedJob {
   uint32_t kicks = 5;
 };
 
-// The bytes of a binlog file of version 5 or 7, as beanstalkd on a 64-bit little-endian machine
-// writes them.
+// Makes the bytes of a binlog file of version 5 or 7, as beanstalkd writes them on a 64-bit
+// little-endian machine.
 class BinlogBytes {
  public:
   explicit BinlogBytes(uint32_t version);

@@ -13,15 +13,14 @@
 namespace perennial::migrations {
 namespace {
 
-constexpr std::array<std::string_view, 6> old_names = {"default", "ready",  "reserved",
-                                                       "delayed", "buried", "bodies"};
-constexpr std::array<std::string_view, 6> new_names = {"default", "ready",  "reserved",
-                                                       "delayed", "bodies", "asleep"};
-constexpr std::array<store::FamilyNames, 2> formats = {store::FamilyNames(old_names),
-                                                       store::FamilyNames(new_names)};
+constexpr std::array<std::string_view, 7> new_names = {"default", "ready", "reserved", "delayed",
+                                                       "bodies",  "keys",  "asleep"};
+constexpr std::array<store::FamilyNames, 3> formats = {
+    store::format_families[0], store::format_families[1], store::FamilyNames(new_names)};
 constexpr int batch_rows = 2;
 
-// What was moved is not in the old family any more: there is nothing to remember but the beginning.
+// Rows that were moved are no longer in the old family, so the progress only has to say that the
+// step has begun.
 Status run(Rewrite& rewrite) {
   rocksdb::ColumnFamilyHandle* const from = rewrite.family("buried");
   rocksdb::ColumnFamilyHandle* const to = rewrite.family("asleep");
@@ -47,10 +46,10 @@ std::span<const store::FamilyNames> renamed_families() {
 }
 
 Step rename_family_step() {
-  return {.from = 1, .to = 2, .name = "0002_rename_family", .run = run};
+  return {.from = 2, .to = 3, .name = "0003_rename_family", .run = run};
 }
 
-// A new family is the last.
+// raw_rows() lists the new family last.
 std::string renamed(const std::string& rows) {
   std::istringstream in(rows);
   std::string out;
@@ -59,9 +58,9 @@ std::string renamed(const std::string& rows) {
   std::string key;
   std::string value;
   while (in >> family >> key >> value) {
-    if (family == "default" && key == "66") value = "0100000002000000";
-    const bool moves = family == "buried";
-    (moves ? moved : out) += fmt::format("{} {} {}\n", moves ? "asleep" : family, key, value);
+    if (family == "default" && key == "66") value = "0100000003000000";
+    const bool is_moved = family == "buried";
+    (is_moved ? moved : out) += fmt::format("{} {} {}\n", is_moved ? "asleep" : family, key, value);
   }
   return out + moved;
 }

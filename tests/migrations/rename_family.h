@@ -7,15 +7,16 @@
 
 #include "migrations/steps.h"
 
-// Another step that no released format needs: in format 2 there is no family `buried`, and its rows
-// are in a new one, `asleep`.
+// A step for tests only, which no released format needs: format 3 has no family `buried`, and has
+// those rows in a new family, `asleep`.
 namespace perennial::migrations {
 
-// The families of both formats.
+// The families of all formats.
 std::span<const store::FamilyNames> renamed_families();
-// In batches of so few rows that it can be cut short between any two.
+// The step writes batches of two rows, so that it can be interrupted between them.
 Step rename_family_step();
-// What raw_rows() says after the step, made from what it said before.
+// Returns the result of raw_rows() after the step, made from its result before the step. The rows
+// may also be those of format 1, before all steps.
 std::string renamed(const std::string& rows);
 
 }  // namespace perennial::migrations

@@ -21,8 +21,8 @@
 #include "tests/support/fault_fs.h"
 #include "tests/support/seed.h"
 
-// A migration that ends at any of its file calls, killed or by a full disk, and is run again,
-// comes to the same as one that was not disturbed. All in children: child.h.
+// A migration that is killed or meets a full disk at any of its file calls, and is run again, gives
+// the same result as one without a fault. All runs are in child processes: child.h.
 namespace perennial::migrations {
 namespace {
 
@@ -36,9 +36,10 @@ constexpr int exit_killed = 99;
 
 struct FaultCase {
   const char* name;
+  const char* from;  // The golden directory.
   Step step;
   std::span<const store::FamilyNames> families;
-  // What the rows are after the step, made of what they were before.
+  // Returns the rows after the step, made from those before the step.
   std::string (*moved)(const std::string& rows);
 };
 
@@ -48,7 +49,7 @@ void PrintTo(const FaultCase& fault, std::ostream* out) {
 
 class MigrationFault : public testing::TestWithParam<FaultCase> {
  protected:
-  MigrationFault() : original_(std::string(GOLDEN_DIR) + "/format_1/killed") {
+  MigrationFault() : original_(std::string(GOLDEN_DIR) + "/" + GetParam().from) {
     const ChildEnd end = run_child([&](const Pipe& pipe) {
       fs::copy(original_, dir_.data_dir(), fs::copy_options::recursive);
       const std::string rows = GetParam().moved(raw_rows(dir_.data_dir()));
@@ -60,14 +61,15 @@ class MigrationFault : public testing::TestWithParam<FaultCase> {
   static Migration how(const std::string& data_dir, Nanos now, rocksdb::Env* env) {
     return {.data_dir = data_dir,
             .steps = {GetParam().step},
-            .to = 2,
+            .to = GetParam().step.to,
             .families = GetParam().families,
             .now = now * nanos_per_second,
             .server_version = "0.2.0",
             .env = env};
   }
 
-  // One that `plan` disturbs, and one that nothing does. Says what is wrong.
+  // Runs a migration with the faults of `plan`, and then one without faults. Returns what is wrong,
+  // or an empty string.
   std::string run(const std::function<void(FaultFs&)>& plan, bool& fired) {
     const store::TempDir dir;
     fs::copy(original_, dir.data_dir(), fs::copy_options::recursive);
@@ -79,7 +81,7 @@ class MigrationFault : public testing::TestWithParam<FaultCase> {
       pipe.send(fs->fired());
       ::_exit(migrated.ok() ? 0 : 1);
     });
-    // RocksDB has places in DB::Open that abort on an error: as good as refusing.
+    // Some errors in DB::Open make RocksDB abort. An abort there is judged like a refusal.
     const bool is_killed = end.exit_code == exit_killed || end.signal == SIGABRT;
     if (end.signal != 0 && !is_killed) return "signal " + std::to_string(end.signal);
     fired = is_killed || end.sent.find('\1') != std::string::npos;
@@ -90,7 +92,8 @@ class MigrationFault : public testing::TestWithParam<FaultCase> {
     return again.signal == 0 ? again.sent : "the second run died";
   }
 
-  // A tool of the old format reads it, or names the format; it never takes it for damaged.
+  // A tool of the old format must read the directory or name its format, and must not report
+  // damage. Returns what is wrong, or an empty string.
   static std::string read(const std::string& data_dir) {
     const auto reader = store::Reader::open({.path = data_dir});
     const bool is_named = reader.ok() || reader.status().code() == StatusCode::Unsupported;
@@ -108,7 +111,7 @@ class MigrationFault : public testing::TestWithParam<FaultCase> {
     size_t good = 0;
     for (const store::CheckpointEntry& entry : *checkpoints) {
       const auto verified = store::verify_checkpoint(entry.path);
-      if (verified.ok() && verified->format == 1) ++good;
+      if (verified.ok() && verified->format == GetParam().step.from) ++good;
     }
     return good > 0 ? "" : "there is no good checkpoint of before";
   }
@@ -128,21 +131,25 @@ class MigrationFault : public testing::TestWithParam<FaultCase> {
   std::string wanted_;
 };
 
-TEST_P(MigrationFault, KilledAtAnyCall) {
+TEST_P(MigrationFault, KilledAtAnyCallGivesTheSameResultWhenRunAgain) {
   run_all(2, [](FaultFs& fs, uint64_t n) { fs.before_nth(n, [] { ::_exit(exit_killed); }); });
 }
 
-TEST_P(MigrationFault, DiskFullAtAnyCall) {
-  // RocksDB tries some calls again for a while, so that a run takes longer.
+TEST_P(MigrationFault, DiskFullAtAnyCallGivesTheSameResultWhenRunAgain) {
+  // RocksDB retries some calls for a while, which makes a run longer. So fewer calls are tested.
   run_all(6,
           [](FaultFs& fs, uint64_t n) { fs.fail_nth(n, rocksdb::IOStatus::NoSpace("injected")); });
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Steps, MigrationFault,
-    testing::Values(FaultCase{"killed", widen_rows_step(), store::format_families, widened},
-                    FaultCase{"families", rename_family_step(), renamed_families(), renamed}),
-    [](const auto& one) { return one.param.name; });
+INSTANTIATE_TEST_SUITE_P(Steps, MigrationFault,
+                         testing::Values(FaultCase{"keys", "format_1/killed", add_keys_step(),
+                                                   store::format_families, in_format_2},
+                                         FaultCase{"killed", "format_2/killed", widen_rows_step(),
+                                                   store::format_families, widened},
+                                         FaultCase{"families", "format_2/killed",
+                                                   rename_family_step(), renamed_families(),
+                                                   renamed}),
+                         [](const auto& one) { return one.param.name; });
 
 }  // namespace
 }  // namespace perennial::migrations

@@ -1,12 +1,15 @@
 #include "migrations/steps.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <rocksdb/db.h>
 
@@ -20,8 +23,8 @@
 #include "tests/migrations/widen_rows.h"
 #include "tests/support/temp_dir.h"
 
-// Every golden directory is what it was, and is walked to the newest format; and steps can be
-// relied on, by one that exists only here.
+// Every golden directory is unchanged and can be migrated to the newest format. Steps that exist
+// only in tests lead beyond it, and show that migrations work.
 namespace perennial::migrations {
 namespace {
 
@@ -34,7 +37,7 @@ std::string read_file(const fs::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// Every file below, with its content.
+// Returns every file below a directory, with its content.
 std::map<std::string, std::string> files_of(const std::string& dir) {
   std::map<std::string, std::string> out;
   for (const auto& entry : fs::recursive_directory_iterator(dir)) {
@@ -43,7 +46,11 @@ std::map<std::string, std::string> files_of(const std::string& dir) {
   return out;
 }
 
-// Without the commit row, which each open counts up, and the next id, which a start may raise.
+// The format that the steps of tests lead to.
+constexpr uint32_t beyond = store::format_version + 1;
+
+// Returns the listing without the commit row, which each open changes, and without the next id,
+// which a start may raise.
 std::string lasting(const std::string& listing) {
   return listing.substr(listing.find("\ntube"));
 }
@@ -55,21 +62,30 @@ class Golden : public testing::TestWithParam<const char*> {
   }
 
   std::string listing() const { return read_file(original_ + ".txt"); }
-  Migration widening() const {
-    return {.data_dir = path_,
-            .steps = {widen_rows_step()},
-            .to = 2,
-            .now = now,
-            .server_version = "0.2.0"};
+  uint32_t format() const { return std::string(GetParam()).starts_with("format_1/") ? 1 : 2; }
+  // A migration by all steps and this one.
+  Migration with(const Step& step) const {
+    Migration how = {.data_dir = path_, .to = beyond, .now = now, .server_version = "0.2.0"};
+    how.steps.push_back(step);
+    return how;
   }
-
-  Migration renaming() const {
-    Migration how = widening();
-    how.steps = {rename_family_step()};
+  Migration widening() const { return with(widen_rows_step()); }
+  Migration renaming(const Step& step = rename_family_step()) const {
+    Migration how = with(step);
     how.families = renamed_families();
     return how;
   }
-  // What the tools of a program of format 1 say of it: that they cannot read it, and why.
+  // The names of all steps from the directory's format on, and this one.
+  std::vector<std::string> names_with(const std::string& last) const {
+    std::vector<std::string> names;
+    for (const Step& step : all_steps()) {
+      if (step.from >= format()) names.push_back(step.name);
+    }
+    names.push_back(last);
+    return names;
+  }
+  // Expects that the tools of this program refuse the directory, and that their message contains
+  // `why`.
   void expect_named(std::string_view why) const {
     const auto reader = store::Reader::open({.path = path_});
     ASSERT_FALSE(reader.ok());
@@ -88,13 +104,17 @@ class Golden : public testing::TestWithParam<const char*> {
   const std::string path_;
 };
 
-TEST_P(Golden, IsReadAsItIsWrittenDown) {
+// Only a program of the same format reads a directory.
+class NewestGolden : public Golden {};
+class OlderGolden : public Golden {};
+
+TEST_P(NewestGolden, HasTheContentOfItsListing) {
   const Result<std::string> listed = golden::list(path_);
   ASSERT_TRUE(listed.ok()) << listed.status().message();
   EXPECT_EQ(*listed, listing());
 }
 
-TEST_P(Golden, StartsAndKeepsEverything) {
+TEST_P(Golden, KeepsItsContentOverAStart) {
   const Result<Migrated> migrated = migrate({.data_dir = path_, .now = now});
   ASSERT_TRUE(migrated.ok()) << migrated.status().message();
   {
@@ -107,8 +127,7 @@ TEST_P(Golden, StartsAndKeepsEverything) {
   EXPECT_EQ(lasting(*listed), lasting(listing()));
 }
 
-TEST_P(Golden, HasNothingToBeDoneToInTheNewestFormat) {
-  if (!std::string(GetParam()).starts_with("format_1/")) GTEST_SKIP();
+TEST_P(NewestGolden, IsNotChangedByAMigrationInTheNewestFormat) {
   const auto before = files_of(path_);
   const Result<Migrated> migrated = migrate({.data_dir = path_, .now = now});
   ASSERT_TRUE(migrated.ok()) << migrated.status().message();
@@ -116,25 +135,49 @@ TEST_P(Golden, HasNothingToBeDoneToInTheNewestFormat) {
   EXPECT_EQ(files_of(path_), before);
 }
 
+// A server, a reader and a check name the command and change nothing. After it there is no fault,
+// and no row but the format version has changed.
+TEST_P(OlderGolden, IsRefusedUntilItIsMigrated) {
+  const auto files = files_of(path_);
+  const std::string rows = raw_rows(path_);
+  const std::string why =
+      "its format is 1, and this program reads and writes 2: run perennial "
+      "migrate --data-dir " +
+      path_;
+  const auto store = store::Store::open({.data_dir = path_});
+  ASSERT_FALSE(store.ok());
+  EXPECT_EQ(store.status().code(), StatusCode::Unsupported);
+  EXPECT_NE(store.status().message().find(why), std::string::npos) << store.status().message();
+  expect_named(why);
+  EXPECT_EQ(files_of(path_), files);
+
+  const Result<Migrated> migrated = migrate({.data_dir = path_, .now = now});
+  ASSERT_TRUE(migrated.ok()) << migrated.status().message();
+  EXPECT_EQ(migrated->steps, std::vector<std::string>{"0002_add_keys"});
+  EXPECT_EQ(raw_rows(path_), in_format_2(rows));
+  const auto checked = store::check_directory({.path = path_, .deep = true});
+  ASSERT_TRUE(checked.ok()) << checked.status().message();
+  EXPECT_EQ(checked->faults, 0U);
+  EXPECT_TRUE(store::Store::open({.data_dir = path_}).ok());
+}
+
 TEST_P(Golden, IsMigratedAfterACheckpoint) {
   const std::string before = raw_rows(path_);
   const Result<Migrated> migrated = migrate(widening());
   ASSERT_TRUE(migrated.ok()) << migrated.status().message();
-  EXPECT_EQ(migrated->from, 1U);
-  EXPECT_EQ(migrated->to, 2U);
-  EXPECT_EQ(migrated->steps, std::vector<std::string>{"0002_widen_rows"});
+  EXPECT_EQ(migrated->from, format());
+  EXPECT_EQ(migrated->to, beyond);
+  EXPECT_EQ(migrated->steps, names_with("0003_widen_rows"));
   EXPECT_EQ(raw_rows(path_), widened(before));
 
   const auto checkpoint = store::verify_checkpoint(migrated->checkpoint);
   ASSERT_TRUE(checkpoint.ok()) << checkpoint.status().message();
-  EXPECT_EQ(checkpoint->format, 1U);
+  EXPECT_EQ(checkpoint->format, format());
   const std::string back = dir_.path() + "/back";
   const auto restored =
       store::restore_checkpoint({.from = migrated->checkpoint, .to = back, .skip_ids = 0});
   ASSERT_TRUE(restored.ok()) << restored.status().message();
-  const Result<std::string> listed = golden::list(back);
-  ASSERT_TRUE(listed.ok()) << listed.status().message();
-  EXPECT_EQ(*listed, listing());
+  EXPECT_EQ(raw_rows(back), before);
 }
 
 TEST_P(Golden, IsMigratedOnce) {
@@ -147,20 +190,20 @@ TEST_P(Golden, IsMigratedOnce) {
   EXPECT_EQ(files_of(path_), after);
 }
 
-TEST_P(Golden, IsLeftAloneByADryRun) {
+TEST_P(Golden, IsNotChangedByADryRun) {
   const auto before = files_of(path_);
   Migration how = widening();
   how.dry_run = true;
   const Result<Migrated> migrated = migrate(how);
   ASSERT_TRUE(migrated.ok()) << migrated.status().message();
-  EXPECT_EQ(migrated->steps, std::vector<std::string>{"0002_widen_rows"});
+  EXPECT_EQ(migrated->steps, names_with("0003_widen_rows"));
   EXPECT_EQ(files_of(path_), before);
 }
 
-// Both ways in refuse, name the command, and leave every byte.
+// The store refuses the directory, names the command, and changes no byte.
 TEST_P(Golden, IsRefusedByAProgramOfANewerFormat) {
   const auto before = files_of(path_);
-  const auto store = store::Store::open({.data_dir = path_, .format = 2});
+  const auto store = store::Store::open({.data_dir = path_, .format = beyond});
   ASSERT_FALSE(store.ok());
   EXPECT_EQ(store.status().code(), StatusCode::Unsupported);
   EXPECT_NE(store.status().message().find("perennial migrate --data-dir " + path_),
@@ -186,7 +229,8 @@ TEST_P(Golden, IsRefusedByAProgramOfAnOlderFormat) {
   EXPECT_EQ(files_of(path_), before);
 }
 
-// Stops after so many batches, as a disk that fails would make it.
+// Returns a step that fails after `commits` batches, as with a disk that fails. Counts its runs in
+// `runs`.
 Step stopping_after(Step step, int commits, const std::string& progress, int& runs) {
   step.run = [commits, progress, &runs](Rewrite& rewrite) -> Status {
     ++runs;
@@ -200,16 +244,14 @@ Step stopping_after(Step step, int commits, const std::string& progress, int& ru
   return step;
 }
 
-TEST_P(Golden, IsRefusedWhereAMigrationWasCutShort) {
+TEST_P(Golden, IsRefusedAfterAnInterruptedMigration) {
   const std::string before = raw_rows(path_);
   int runs = 0;
-  Migration how = widening();
-  how.steps = {stopping_after(widen_rows_step(), 1, "", runs)};
-  const Result<Migrated> stopped = migrate(how);
+  const Result<Migrated> stopped = migrate(with(stopping_after(widen_rows_step(), 1, "", runs)));
   ASSERT_FALSE(stopped.ok());
-  EXPECT_EQ(stopped.status().message(), "0002_widen_rows: the disk is gone");
-  for (const uint32_t format : {1U, 2U}) {
-    const auto store = store::Store::open({.data_dir = path_, .format = format});
+  EXPECT_EQ(stopped.status().message(), "0003_widen_rows: the disk is gone");
+  for (const uint32_t program : {store::format_version, beyond}) {
+    const auto store = store::Store::open({.data_dir = path_, .format = program});
     ASSERT_FALSE(store.ok());
     EXPECT_NE(store.status().message().find("cut short: run perennial migrate --data-dir"),
               std::string::npos)
@@ -218,7 +260,7 @@ TEST_P(Golden, IsRefusedWhereAMigrationWasCutShort) {
   const auto reader = store::Reader::open({.path = path_});
   ASSERT_FALSE(reader.ok());
   EXPECT_NE(reader.status().message().find("cut short"), std::string::npos);
-  // This program has no such step.
+  // This migration has no such step.
   const auto unknown = migrate({.data_dir = path_, .now = now});
   ASSERT_FALSE(unknown.ok());
   EXPECT_EQ(unknown.status().code(), StatusCode::Unsupported);
@@ -230,12 +272,12 @@ TEST_P(Golden, IsRefusedWhereAMigrationWasCutShort) {
   EXPECT_EQ(raw_rows(path_), widened(before));
 }
 
-TEST_P(Golden, GetsAndLosesFamilies) {
+TEST_P(Golden, IsMigratedToOtherFamilies) {
   const std::string before = raw_rows(path_);
   const Result<Migrated> migrated = migrate(renaming());
   ASSERT_TRUE(migrated.ok()) << migrated.status().message();
   EXPECT_EQ(raw_rows(path_), renamed(before));
-  expect_named("its format is 2, which only a newer program reads");
+  expect_named("its format is 3, which only a newer program reads");
 
   const auto after = files_of(path_);
   const Result<Migrated> again = migrate(renaming());
@@ -244,31 +286,30 @@ TEST_P(Golden, GetsAndLosesFamilies) {
   EXPECT_EQ(files_of(path_), after);
 }
 
-// Both of what it had and of what it lacks.
+// The newer format has a family that the directory lacks, and lacks one that the directory has.
 TEST_P(Golden, IsOlderForAProgramWithOtherFamilies) {
   const auto before = files_of(path_);
   const auto store =
-      store::Store::open({.data_dir = path_, .format = 2, .families = renamed_families()});
+      store::Store::open({.data_dir = path_, .format = beyond, .families = renamed_families()});
   ASSERT_FALSE(store.ok());
   EXPECT_EQ(store.status().code(), StatusCode::Unsupported);
-  EXPECT_NE(store.status().message().find("its format is 1, and this program reads and writes 2"),
-            std::string::npos)
-      << store.status().message();
+  const std::string why =
+      fmt::format("its format is {}, and this program reads and writes 3", format());
+  EXPECT_NE(store.status().message().find(why), std::string::npos) << store.status().message();
   EXPECT_EQ(files_of(path_), before);
 }
 
-TEST_P(Golden, IsRefusedWhereFamiliesAreBeingMoved) {
+TEST_P(Golden, IsRefusedAfterAnInterruptedMoveOfFamilies) {
   const std::string before = raw_rows(path_);
   int runs = 0;
   for (const int commits : {0, 1}) {
-    Migration how = renaming();
-    how.steps = {stopping_after(rename_family_step(), commits, "begun", runs)};
-    const Result<Migrated> stopped = migrate(how);
+    const Result<Migrated> stopped =
+        migrate(renaming(stopping_after(rename_family_step(), commits, "begun", runs)));
     ASSERT_FALSE(stopped.ok());
-    EXPECT_EQ(stopped.status().message(), "0002_rename_family: the disk is gone");
-    expect_named("a migration of it to format 2 was cut short: run perennial migrate");
+    EXPECT_EQ(stopped.status().message(), "0003_rename_family: the disk is gone");
+    expect_named("a migration of it to format 3 was cut short: run perennial migrate");
     const auto store =
-        store::Store::open({.data_dir = path_, .format = 2, .families = renamed_families()});
+        store::Store::open({.data_dir = path_, .format = beyond, .families = renamed_families()});
     ASSERT_FALSE(store.ok());
     EXPECT_NE(store.status().message().find("was cut short"), std::string::npos)
         << store.status().message();
@@ -279,7 +320,7 @@ TEST_P(Golden, IsRefusedWhereFamiliesAreBeingMoved) {
   EXPECT_EQ(raw_rows(path_), renamed(before));
 }
 
-TEST_P(Golden, IsNotMigratedUnderAServer) {
+TEST_P(NewestGolden, IsNotMigratedWhileAServerRuns) {
   const auto store = store::Store::open({.data_dir = path_});
   ASSERT_TRUE(store.ok());
   const auto migrated = migrate(widening());
@@ -287,26 +328,32 @@ TEST_P(Golden, IsNotMigratedUnderAServer) {
   EXPECT_EQ(migrated.status().code(), StatusCode::Locked);
 }
 
-TEST_P(Golden, IsNotMigratedWithoutAWay) {
+TEST_P(Golden, IsNotMigratedWithoutSteps) {
   const auto before = files_of(path_);
   Migration how = widening();
-  how.to = 3;
+  how.to = beyond + 1;
   const auto migrated = migrate(how);
   ASSERT_FALSE(migrated.ok());
   EXPECT_EQ(migrated.status().code(), StatusCode::Unsupported);
   EXPECT_EQ(files_of(path_), before);
 }
 
-INSTANTIATE_TEST_SUITE_P(Steps, Golden, testing::Values("format_1/clean", "format_1/killed"),
-                         [](const auto& one) {
-                           std::string name = one.param;
-                           for (char& byte : name) {
-                             if (byte == '/') byte = '_';
-                           }
-                           return name;
-                         });
+std::string name_of(const testing::TestParamInfo<const char*>& one) {
+  std::string name = one.param;
+  std::ranges::replace(name, '/', '_');
+  return name;
+}
 
-TEST(Steps, LeadToThisFormatOneByOne) {
+INSTANTIATE_TEST_SUITE_P(Steps, Golden,
+                         testing::Values("format_1/clean", "format_1/killed", "format_2/clean",
+                                         "format_2/killed"),
+                         name_of);
+INSTANTIATE_TEST_SUITE_P(Steps, NewestGolden, testing::Values("format_2/clean", "format_2/killed"),
+                         name_of);
+INSTANTIATE_TEST_SUITE_P(Steps, OlderGolden, testing::Values("format_1/clean", "format_1/killed"),
+                         name_of);
+
+TEST(Steps, LeadFromFormat1ToTheNewest) {
   uint32_t format = 1;
   for (const Step& step : all_steps()) {
     EXPECT_EQ(step.from, format);
@@ -316,7 +363,7 @@ TEST(Steps, LeadToThisFormatOneByOne) {
   EXPECT_EQ(format, store::format_version);
 }
 
-TEST(Steps, MakeNoDirectoryWhereThereIsNone) {
+TEST(Steps, DoNotMakeAMissingDirectory) {
   const support::TempDir dir;
   const auto migrated = migrate({.data_dir = dir.path() + "/none"});
   ASSERT_FALSE(migrated.ok());

@@ -1,5 +1,6 @@
 #include "tests/migrations/widen_rows.h"
 
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <sstream>
@@ -21,19 +22,22 @@ constexpr size_t old_bytes = 64;
 constexpr size_t new_bytes = 72;
 constexpr int batch_rows = 2;
 
-// Frozen: what format 1 was, whatever the store reads today.
+// A frozen decoder of format 2, which does not follow changes of the store.
 Result<std::string> widen(std::string_view family, std::string_view row) {
-  if (row.size() != old_bytes || row[0] != 1) {
+  const bool is_plain = row.size() == old_bytes && row[0] == 1;
+  const bool has_fields = row.size() > old_bytes && row[0] == 2;
+  if (!is_plain && !has_fields) {
     return Status(StatusCode::Corruption,
-                  fmt::format("{} holds a row that is no format 1", family));
+                  fmt::format("{} holds a row that is no format 2", family));
   }
   std::string wide(row);
-  wide[0] = 2;
-  wide.resize(new_bytes, '\0');
+  wide[0] = 3;
+  wide.insert(old_bytes, new_bytes - old_bytes, '\0');
   return wide;
 }
 
-// One family, from the key after `last` on. The progress is the family and the key that was last.
+// Converts the rows of one family, from the key after `last` on. The progress is the family and its
+// last converted key.
 Status widen_family(Rewrite& rewrite, std::string_view name, std::string last) {
   rocksdb::ColumnFamilyHandle* const family = rewrite.family(name);
   while (true) {
@@ -78,7 +82,7 @@ std::string hex(const rocksdb::Slice& bytes) {
 }  // namespace
 
 Step widen_rows_step() {
-  return {.from = 1, .to = 2, .name = "0002_widen_rows", .run = run};
+  return {.from = 2, .to = 3, .name = "0003_widen_rows", .run = run};
 }
 
 std::string raw_rows(const std::string& data_dir) {
@@ -112,12 +116,23 @@ std::string widened(const std::string& rows) {
   std::string key;
   std::string value;
   while (in >> family >> key >> value) {
-    const bool is_job = family != "default" && family != "bodies";
-    if (is_job) value = "02" + value.substr(2) + std::string(2 * (new_bytes - old_bytes), '0');
-    if (family == "default" && key == "66") value = "0100000002000000";
+    const bool is_job = std::ranges::find(families, family) != families.end();
+    if (is_job) {
+      value = "03" + value.substr(2);
+      value.insert(2 * old_bytes, 2 * (new_bytes - old_bytes), '0');
+    }
+    if (family == "default" && key == "66") value = "0100000003000000";
     out += fmt::format("{} {} {}\n", family, key, value);
   }
   return out;
+}
+
+std::string in_format_2(const std::string& rows) {
+  constexpr std::string_view old_version = "default 66 0100000001000000";
+  std::string out = rows;
+  const size_t at = out.find(old_version);
+  CHECK(at != std::string::npos);
+  return out.replace(at, old_version.size(), "default 66 0100000002000000");
 }
 
 }  // namespace perennial::migrations

@@ -4,17 +4,20 @@
 
 #include "migrations/steps.h"
 
-// A step that no released format needs, to show what steps rest on: in format 2 a job's row has 72
-// bytes, under row format 2.
+// A step for tests only, which no released format needs: in format 3 the fixed part of a job's row
+// has 72 bytes, and the row has 3 as its format byte.
 namespace perennial::migrations {
 
-// In batches of so few rows that it can be cut short between any two.
+// The step writes batches of two rows, so that it can be interrupted between them.
 Step widen_rows_step();
 
-// Every row of a database, in words that can be compared, and the commit row aside: each open
-// changes that.
+// Returns every row of a database as text that can be compared, without the commit row, which each
+// open changes.
 std::string raw_rows(const std::string& data_dir);
-// What raw_rows() says after the step, made from what it said before.
+// Returns the result of raw_rows() after the step, made from its result before the step. The rows
+// may also be those of format 1, before all steps.
 std::string widened(const std::string& rows);
+// Returns the result of raw_rows() after the step 0002_add_keys, made from its result before.
+std::string in_format_2(const std::string& rows);
 
 }  // namespace perennial::migrations

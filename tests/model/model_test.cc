@@ -1,7 +1,7 @@
-// The engine against the naive one under random inputs. After each step: the same replies, the same
-// next deadline, check() passes, and folding all transitions from empty gives the engine's own
-// state. What the batches hold, cut at random, gives the same again, and a reopen from it goes on
-// alike.
+// The engine compared with the model under random inputs. After each step both give the same
+// replies and the same next deadline, Engine::check() passes, and folding all transitions from
+// empty gives the engine's own state. Batches of random size give this state, too, and an engine
+// that is restored from them continues like the model.
 
 #include <memory>
 #include <string>
@@ -11,8 +11,8 @@
 
 #include "engine/engine.h"
 #include "store/batch/batch.h"
-#include "tests/model/inputs.h"
-#include "tests/model/naive.h"
+#include "tests/model/input_generator.h"
+#include "tests/model/model_engine.h"
 #include "tests/support/memory_store.h"
 #include "tests/support/seed.h"
 #include "wire/format.h"
@@ -26,6 +26,9 @@ std::string show(const std::vector<engine::ConnReply>& replies) {
     text += std::to_string(reply.conn) + ": ";
     if (const auto* job = std::get_if<JobReply>(&reply.reply)) {
       wire::append_job_head(text, *job);
+    } else if (const auto* jobs = std::get_if<std::unique_ptr<JobsReserved>>(&reply.reply)) {
+      wire::append_batch_head(text, **jobs);
+      for (const JobReply& each : (*jobs)->jobs) wire::append_job_head(text, each);
     } else if (const auto* stats = std::get_if<std::unique_ptr<EngineStats>>(&reply.reply)) {
       wire::append_stats(text, **stats, {}, {});
     } else {
@@ -35,24 +38,25 @@ std::string show(const std::vector<engine::ConnReply>& replies) {
   return text;
 }
 
-// One trace: the same inputs to both engines, the transitions to the store.
-class Trace {
+// One run: gives the same random inputs to the engine and to the model, and writes the transitions
+// to a store in memory.
+class DifferentialRun {
  public:
-  Trace(uint64_t seed, uint32_t batch_inputs)
+  DifferentialRun(uint64_t seed, uint32_t batch_inputs)
       : inputs_(seed), batch_inputs_(batch_inputs), engine_(make_engine()) {}
 
   void step() {
     if (inputs_.chance(100)) return reopen();
-    const engine::Input input = inputs_.next(naive_);
+    const engine::Input input = inputs_.next(model_);
     output_.clear();
     engine_->apply(input, output_);
-    absorb();
-    ASSERT_EQ(show(output_.replies), show(naive_.apply(input)));
+    apply_transitions();
+    ASSERT_EQ(show(output_.replies), show(model_.apply(input)));
     ASSERT_NO_FATAL_FAILURE(compare());
     if (inputs_.chance(batch_inputs_)) commit();
   }
 
-  // All replies of the trace, for comparing traces with each other.
+  // All replies so far, for comparing runs with each other.
   const std::string& replies() const { return replies_; }
 
  private:
@@ -62,7 +66,7 @@ class Trace {
     return std::make_unique<engine::Engine>(limits);
   }
 
-  void absorb() {
+  void apply_transitions() {
     for (const Transition& transition : output_.transitions) {
       engine::fold(folded_, transition);
       const auto* const moved = std::get_if<JobMoved>(&transition);
@@ -89,13 +93,19 @@ class Trace {
     engine_->check();
     const engine::Image image = engine_->image();
     ASSERT_EQ(image, folded_);
-    engine::Image naive = naive_.image();
-    naive.id_limit = image.id_limit;
-    ASSERT_EQ(image, naive);
-    ASSERT_EQ(engine_->next_deadline(), naive_.next_deadline());
+    engine::Image model = model_.image();
+    model.id_limit = image.id_limit;
+    // Part by part, so that a failure says which one differs.
+    ASSERT_EQ(image.jobs, model.jobs);
+    ASSERT_EQ(image.tubes, model.tubes);
+    ASSERT_EQ(image.pauses, model.pauses);
+    ASSERT_EQ(image.keys, model.keys);
+    ASSERT_EQ(image.settings, model.settings);
+    ASSERT_EQ(image, model);
+    ASSERT_EQ(engine_->next_deadline(), model_.next_deadline());
   }
 
-  // A restart, with everything that was promised.
+  // Restarts the engine from the store, after everything was committed.
   void reopen() {
     commit();
     engine_ = make_engine();
@@ -106,22 +116,26 @@ class Trace {
       ASSERT_TRUE(engine_->restore_pause({id, pause.first, pause.second}, now).ok());
     }
     for (const auto& [id, row] : image.jobs) ASSERT_TRUE(engine_->restore_job(row, now).ok());
+    for (const auto& [name, key] : image.keys) ASSERT_TRUE(engine_->restore_key(key, now).ok());
+    for (const auto& [name, settings] : image.settings) {
+      ASSERT_TRUE(engine_->restore_settings({name, settings}).ok());
+    }
     output_.clear();
     ASSERT_TRUE(engine_->finish_restore(image.id_limit, output_).ok());
     do {
       engine_->apply({.now = now, .event = engine::Tick{}}, output_);
     } while (engine_->next_deadline() && *engine_->next_deadline() <= now);
-    absorb();
+    apply_transitions();
     ASSERT_TRUE(output_.replies.empty());
-    naive_.reopen(image.id_limit, now);
+    model_.reopen(image.id_limit, now);
     ASSERT_NO_FATAL_FAILURE(compare());
   }
 
-  Inputs inputs_;
+  InputGenerator inputs_;
   const uint32_t batch_inputs_;
   const std::string bytes_ = std::string(100, 'x');
   std::unique_ptr<engine::Engine> engine_;
-  Naive naive_;
+  ModelEngine model_;
   engine::Output output_;
   engine::Image folded_;
   store::Batch batch_;
@@ -129,30 +143,30 @@ class Trace {
   std::string replies_;
 };
 
-TEST(Model, SameRepliesAndSameState) {
-  constexpr uint64_t traces = 400;
+TEST(Model, EngineAndModelHaveTheSameRepliesAndState) {
+  constexpr uint64_t runs = 400;
   constexpr int steps = 500;
   const uint64_t first = support::seed();
-  for (uint64_t seed = first; seed != first + traces; ++seed) {
+  for (uint64_t seed = first; seed != first + runs; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    Trace trace(seed, 20);
+    DifferentialRun run(seed, 20);
     for (int i = 0; i < steps; ++i) {
       SCOPED_TRACE("step " + std::to_string(i));
-      trace.step();
+      run.step();
       if (testing::Test::HasFatalFailure()) return;
     }
   }
 }
 
-// What goes into which batch shows in no reply, and neither does when it was committed.
+// Replies depend neither on the boundaries of batches nor on the times of commits.
 TEST(Model, RepliesDoNotDependOnBatches) {
-  constexpr uint64_t traces = 30;
+  constexpr uint64_t runs = 30;
   constexpr int steps = 500;
   const uint64_t first = support::seed();
-  for (uint64_t seed = first; seed != first + traces; ++seed) {
+  for (uint64_t seed = first; seed != first + runs; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    Trace small(seed, 1);
-    Trace large(seed, 1000);
+    DifferentialRun small(seed, 1);
+    DifferentialRun large(seed, 1000);
     for (int i = 0; i < steps && !testing::Test::HasFatalFailure(); ++i) {
       small.step();
       large.step();

@@ -7,7 +7,7 @@ namespace perennial::oracle {
 
 using std::string_literals::operator""s;
 
-// All are refused, by both versions, and none has a body.
+// Lines that both versions refuse, none of which announces a body.
 inline const std::vector<std::string> bad_lines = {
     "",
     " ",

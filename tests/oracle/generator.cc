@@ -36,7 +36,7 @@ Generator::Generator(uint64_t seed) : random_(seed), reserved_(conns) {
   choose_weights();
 }
 
-// Each phase has its own taste, and lacks some commands, so that queues fill up and run empty.
+// Each phase prefers other commands and omits some, so that queues both fill up and run empty.
 void Generator::choose_weights() {
   weights_.clear();
   for (const Kind& kind : kinds) {
@@ -62,11 +62,12 @@ Step Generator::next(std::optional<size_t> waiting) {
 
   const size_t commands = chance(60) ? 1 : 2 + below(8);
   for (size_t i = 0; i < commands; ++i) add_command(step);
-  // Not while somebody waits: of several reservations that end with a connection, beanstalkd hands
-  // on the one that was made first, this server the one that would have ended first.
+  // Connections are not closed while a reserve waits. When several reservations end with a
+  // connection, beanstalkd hands on the one that was made first, and this server the one with the
+  // earliest deadline.
   if (waiting || chance(98)) return step;
   step.kind = chance(50) ? Step::Kind::HalfClose : Step::Kind::Close;
-  // What follows a quit is not looked at.
+  // Servers ignore what follows a quit.
   if (chance(50)) step.bytes += chance(50) ? "quit\r\n" : "quitx\r\nput 0 0 1000 1\r\nx\r\n";
   return step;
 }
@@ -82,7 +83,8 @@ void Generator::add_command(Step& step) {
   }
 }
 
-// A reserve that finds nothing in most cases: it watches the tube of wake_up alone, or as well.
+// Makes a reserve that mostly finds no job. The connection watches the tube of wake_up, alone or
+// with others.
 Step Generator::wait_on(size_t conn) {
   Step step;
   step.kind = Step::Kind::Wait;
@@ -96,7 +98,7 @@ Step Generator::wait_on(size_t conn) {
   return step;
 }
 
-// A job that the waiting connection, wherever it is, is sure to get: nothing pauses this tube.
+// Puts a job that the waiting connection is certain to get, since nothing pauses this tube.
 Step Generator::wake_up(size_t conn) {
   Step step;
   step.conn = conn;
@@ -126,7 +128,8 @@ void Generator::line(Step& step, std::string_view text) {
   ++step.replies;
 }
 
-// One that this connection was given, a recent one, any, or none that there ever was.
+// The id of a job that this connection reserved, of a recent job, of any job, or of a job that
+// never existed.
 std::string Generator::id(const Step& step) {
   static const std::vector<std::string> odd = {"0", "18446744073709551615", "   1", "0001",
                                                "999999999"};
@@ -141,7 +144,8 @@ std::string Generator::priority() {
   return pick(priorities);
 }
 
-// No two the same, or else what comes first would depend on how fast the server is.
+// Returns a delay that is used once. With equal delays the order would depend on the speed of the
+// server.
 std::string Generator::delay() {
   return std::to_string(1000 + below(1'000'000));
 }
@@ -168,7 +172,7 @@ void Generator::put_too_big(Step& step) {
   line(step, fmt::format("put 0 0 1000 {}{}\r\n{}", bytes, chance(30) ? " junk" : "", body(bytes)));
 }
 
-// The two bytes that are not CRLF are swallowed with the body.
+// A body whose last two bytes are not CRLF. The server discards them with the body.
 void Generator::put_no_crlf(Step& step) {
   static const std::vector<std::string> ends = {"xx", "\rx", "x\n", "\n\r", "\n\n"};
   const size_t bytes = below(20);
@@ -176,14 +180,14 @@ void Generator::put_no_crlf(Step& step) {
   ++step.replies;
 }
 
-// What was meant as a body is read as a command.
+// A put line that is refused, so that its body is read as a command.
 void Generator::put_bad_line(Step& step) {
   line(step, chance(50) ? "put 0 0 1000 14 x" : "put 0 z 1000 14");
   line(step, chance(50) ? "list-tube-used" : "hello, hello!!");
 }
 
-// A ttr of 0 is made into 1 second, so the job must be gone before that. Delayed, so that nobody
-// takes it. Its id is known only where no put is before it in the step.
+// A ttr of 0 becomes 1 second, so the job must be deleted before that. It is delayed, so that no
+// connection reserves it. Its id is known only if no put precedes it in the step.
 void Generator::put_ttr_zero(Step& step) {
   if (step.replies > 0) return stats(step);
   line(step, "put 7 1000 0 2\r\nhi");
@@ -260,11 +264,16 @@ void Generator::malformed(Step& step) {
   line(step, pick(bad_lines));
 }
 
-// 1.12 gives no answer to a line that ends one byte past a multiple of 224, so none does.
+// beanstalkd 1.12 does not answer a line that ends one byte past a multiple of 224, so the
+// generator makes none.
 void Generator::long_line(Step& step) {
   size_t bytes = 226 + below(1500);
   if (bytes % 224 == 1) ++bytes;
-  line(step, std::string(bytes - 2, chance(50) ? 'x' : '\0'));
+  static const std::vector<std::string> beginnings = {
+      "", "", "quit :", "kick 1 :", "reserve-with-timeout 0 :", "use a:b"};
+  std::string text = pick(beginnings);
+  text.append(bytes - 2 - text.size(), chance(50) ? 'x' : '\0');
+  line(step, text);
 }
 
 }  // namespace perennial::oracle

@@ -7,13 +7,13 @@
 #include <string_view>
 #include <vector>
 
-#include "tests/oracle/duel.h"
+#include "tests/oracle/differential.h"
 
 namespace perennial::oracle {
 
-// Makes random steps of which both servers must think the same. Nothing in them depends on when it
-// happens: ttr, delays and pauses are 0 or at least 1,000 seconds, at most one reserve waits at a
-// time, and what the notes list as different between 1.12 and 1.13 is left out.
+// Makes random steps for which both servers must give the same replies. No reply depends on time:
+// ttr, delays and pauses are 0 or at least 1,000 seconds, and at most one reserve waits at a time.
+// Known differences between beanstalkd 1.12 and 1.13 are left out.
 class Generator {
  public:
   static constexpr size_t conns = 4;
@@ -21,11 +21,12 @@ class Generator {
 
   explicit Generator(uint64_t seed);
 
-  // `waiting`: the connection whose reserve waits; the step is for another, or ends it.
+  // `waiting` is the connection whose reserve waits. The step is for another connection, or it ends
+  // this one.
   Step next(std::optional<size_t> waiting);
-  // What the step was answered. Ids are learned from it.
+  // Takes the replies to the step and learns ids from them.
   void learn(const Step& step, const std::vector<std::string>& replies);
-  // How many commands were made so far.
+  // The number of commands made so far.
   uint64_t commands() const { return commands_; }
 
  private:
@@ -84,8 +85,8 @@ class Generator {
   std::vector<int> weights_;
   uint64_t commands_ = 0;
   uint64_t next_id_ = 1;
-  size_t waited_steps_ = 0;                         // Since a reserve began to wait.
-  std::vector<std::vector<std::string>> reserved_;  // Ids that each connection was given.
+  size_t waited_steps_ = 0;                         // Steps since a reserve began to wait.
+  std::vector<std::vector<std::string>> reserved_;  // The ids that each connection has reserved.
 };
 
 }  // namespace perennial::oracle

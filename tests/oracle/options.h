@@ -6,7 +6,7 @@ namespace perennial::oracle {
 
 inline constexpr uint64_t commands_default = 20'000;
 
-// How many random commands are compared; --commands sets it.
+// The number of random commands to compare, which --commands sets.
 inline uint64_t& commands() {
   static uint64_t value = commands_default;
   return value;

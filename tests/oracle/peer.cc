@@ -56,7 +56,7 @@ Peer& Peer::operator=(Peer&& other) noexcept {
   return *this;
 }
 
-// A server that hung up is noticed when the reply is missing.
+// Errors are ignored here: a server that has closed is noticed when the reply is missing.
 void Peer::send(std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t sent = ::send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL);

@@ -14,7 +14,7 @@ namespace perennial::oracle {
 
 sockaddr_in loopback(uint16_t port);
 
-// One client connection, blocking, that gives replies as the bytes in which they came.
+// One blocking client connection, which returns each reply as the bytes that arrived.
 class Peer {
  public:
   Peer() = default;  // Not connected.
@@ -25,24 +25,25 @@ class Peer {
 
   bool connected() const { return fd_ >= 0; }
   void send(std::string_view bytes);
-  // Says that nothing more will be sent; replies still come.
+  // Ends the input of the server. Replies still arrive.
   void end_input();
 
-  // The next reply; "<closed>" if the server hung up, "<garbage: ...>" if it is none. None if
-  // nothing whole came in time.
+  // Returns the next reply: "<closed>" if the server has closed, "<garbage: ...>" if the bytes are
+  // no reply, and none if no complete reply arrived in time.
   std::optional<std::string> reply_within(std::chrono::milliseconds time);
-  // The same, with "<silence>" if nothing whole came in a time that is enough for anything.
+  // Like reply_within() with a time that is long enough for every reply. Returns "<silence>" if no
+  // complete reply arrived.
   std::string reply();
 
  private:
   std::optional<std::string> take_reply();
-  // Whether more bytes, or the end of them, came in time.
+  // Whether more bytes, or the end of the stream, arrived in time.
   bool receive(std::chrono::milliseconds time);
 
   int fd_ = -1;
   bool ended_ = false;    // By the server.
-  std::string received_;  // Not yet looked at.
-  std::string reply_;     // The beginning of the next reply.
+  std::string received_;  // Bytes that are not parsed yet.
+  std::string reply_;     // The part of the next reply that has arrived.
   wire::ReplyParser parser_;
 };
 

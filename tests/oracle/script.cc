@@ -17,13 +17,13 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-// How far apart the same reply may come from both servers.
+// The largest difference, in milliseconds, between the times of the same reply on both servers.
 constexpr int64_t apart_ms_max = 450;
 
-// Longer than any reply of a script takes.
+// A time that is longer than any reply of a script takes.
 constexpr milliseconds silence_time(7000);
 
-// What is compared of statistics; ages and ids are not.
+// The keys of statistics that are compared. Ages and ids are not.
 constexpr std::string_view compared_keys[] = {"state",
                                               "pri",
                                               "delay",
@@ -97,7 +97,7 @@ class Player {
  private:
   static bool is_time(const std::string& line) { return line.starts_with("at "); }
 
-  // From "put 0 0 5 | body" to what is sent.
+  // Turns "put 0 0 5 | body" into the bytes that are sent.
   std::string bytes_of(std::string line) {
     replace_all(line, "{T}", tube_);
     for (size_t id = 0; id < ids_.size(); ++id) {
@@ -116,7 +116,8 @@ class Player {
     events_.push_back({fmt::format("{}< {}", name, text_of(reply)), at_ms});
   }
 
-  // A job's id is another on the other server, where other scripts put theirs in between.
+  // Replaces job ids. They differ between the servers because the scripts run at once and put jobs
+  // in another order.
   std::string text_of(const std::string& reply) {
     if (reply.starts_with("OK ")) return statistics(reply);
     const size_t at = reply.find(' ') + 1;  // npos + 1 is 0.

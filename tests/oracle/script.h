@@ -23,7 +23,7 @@ struct Script {
   std::vector<std::string> lines;
 };
 
-// A reply: what it said, without what differs from run to run, and when it came.
+// A reply without what differs from run to run, and its time.
 struct Event {
   std::string text;
   int64_t at_ms = 0;
@@ -31,7 +31,7 @@ struct Event {
 
 std::vector<Event> play(const Script& script, uint16_t port);
 
-// Whether both say the same, at about the same times.
+// Whether both servers sent the same replies at about the same times.
 bool alike(const std::vector<Event>& theirs, const std::vector<Event>& ours);
 
 std::string describe(const std::vector<Event>& events);

@@ -10,10 +10,14 @@ namespace perennial::oracle {
 
 using Server = support::ServerProcess;
 
-// Starts one on a free port. beanstalkd keeps no log, perenniald its data directory.
-Result<std::unique_ptr<Server>> start_server(support::Program program, uint32_t job_bytes_max);
+// Which extensions of perenniald are allowed: none, or all, which is the default of the server.
+enum class Beyond : uint8_t { Nothing, Everything };
 
-// The port of 127.0.0.1 that it listens at.
+// Starts a server on a free port. beanstalkd runs without a log, perenniald with a data directory.
+Result<std::unique_ptr<Server>> start_server(support::Program program, uint32_t job_bytes_max,
+                                             Beyond beyond = Beyond::Nothing);
+
+// The port on 127.0.0.1 on which the server listens.
 uint16_t port_of(const Server& server);
 
 }  // namespace perennial::oracle

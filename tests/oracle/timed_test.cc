@@ -138,7 +138,7 @@ std::unique_ptr<Server> started(support::Program kind) {
   return nullptr;
 }
 
-// Plays all of them at once, each on a beanstalkd of its own and all on ours.
+// Plays all scripts at once, each on its own beanstalkd, and all on one perenniald.
 std::vector<Outcome> play_all(const std::vector<Script>& all, uint16_t our_port) {
   std::vector<std::unique_ptr<Server>> servers;
   for (size_t i = 0; i < all.size(); ++i) {
@@ -164,12 +164,12 @@ TEST(Oracle, TimePassesAlike) {
   std::vector<Outcome> unlike;
   for (size_t i = 0; i < scripts.size(); ++i) {
     if (first[i].same()) continue;
-    // In another tube, for the first run may have left jobs behind.
+    // The second run uses another tube, because the first run may have left jobs behind.
     again.push_back({scripts[i].name + "Again", scripts[i].lines});
     unlike.push_back(first[i]);
   }
-  // A machine that was busy for a moment must not fail the test; a server that is wrong is wrong
-  // again.
+  // Scripts that differed are run again. A busy machine must not fail the test, and a wrong server
+  // fails the second run, too.
   const std::vector<Outcome> second = play_all(again, port_of(*ours));
   for (size_t i = 0; i < again.size(); ++i) {
     const std::string both = again[i].name + "\nfirst run\n" + unlike[i].describe() +
@@ -179,8 +179,8 @@ TEST(Oracle, TimePassesAlike) {
   }
 }
 
-// beanstalkd has never fixed this: after DEADLINE_SOON and a touch its reservation never expires
-// (its issues 262 and 380). Ours must, so this is for ours alone.
+// beanstalkd has not fixed this bug: after DEADLINE_SOON and a touch its reservation never expires
+// (issues 262 and 380). Only perenniald is tested, where the reservation must expire.
 TEST(Perenniald, ReservationExpiresAfterDeadlineSoonAndTouch) {
   const std::unique_ptr<Server> ours = started(support::Program::Perenniald);
   ASSERT_TRUE(ours);

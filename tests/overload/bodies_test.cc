@@ -1,4 +1,4 @@
-// Bodies as large as they may be.
+// Bodies of the largest size.
 
 #include <string>
 
@@ -12,7 +12,7 @@ namespace {
 
 constexpr int patience_ms = 300'000;
 
-class GreatBody : public Overloaded {
+class LargeBody : public Overloaded {
  protected:
   void SetUp() override {
     ASSERT_NO_FATAL_FAILURE(
@@ -21,7 +21,7 @@ class GreatBody : public Overloaded {
     ASSERT_NO_FATAL_FAILURE(begin());
     ASSERT_TRUE(client_.send(fmt::format("put 0 0 3600 {}\r\n", sizes().body_bytes)).ok());
   }
-  // Of the body, in which every megabyte is another.
+  // Sends this many bytes of the body, in which all megabytes differ.
   Status send(uint64_t bytes) {
     for (uint64_t at = 0; at < bytes; at += mib) {
       const std::string piece(std::min<uint64_t>(mib, bytes - at), letter(at));
@@ -34,18 +34,18 @@ class GreatBody : public Overloaded {
   support::ClientSocket client_;
 };
 
-TEST_F(GreatBody, ThatNeverEndsIsGoneWithItsClient) {
+TEST_F(LargeBody, ThatNeverEndsIsFreedWithItsClient) {
   ASSERT_TRUE(send(sizes().body_bytes - 1).ok());
   await_steady_memory();
   client_.close();
   await("current-connections", 2);
-  const uint64_t rounds = witness_.stop().rounds;
+  const uint64_t rounds = probe_.stop().rounds;
   EXPECT_EQ(stats("total-jobs"), rounds);
   end(64 * mib);
-  EXPECT_GE(peak_bytes_, sizes().body_bytes / 2);  // It was there.
+  EXPECT_GE(peak_bytes_, sizes().body_bytes / 2);  // Proves that the body was in memory.
 }
 
-TEST_F(GreatBody, ThatEndsIsAJobLikeAnother) {
+TEST_F(LargeBody, ThatEndsIsAnOrdinaryJob) {
   ASSERT_TRUE(send(sizes().body_bytes).ok());
   const std::string inserted = client_.ask("\r\n", patience_ms).take();
   ASSERT_TRUE(inserted.starts_with("INSERTED ")) << inserted;
@@ -61,10 +61,10 @@ TEST_F(GreatBody, ThatEndsIsAJobLikeAnother) {
   EXPECT_EQ(client_.ask("delete " + inserted.substr(9), patience_ms).take(), "DELETED\r\n");
   client_.close();
   await("current-connections", 2);
-  const uint64_t rounds = witness_.stop().rounds;
+  const uint64_t rounds = probe_.stop().rounds;
   EXPECT_EQ(stats("total-jobs"), 1 + rounds);
-  // It was in a memtable, which is flushed and given back with the next ones, and in a table's
-  // reader.
+  // The body was in a memtable, which is flushed and freed with later ones, and in the reader of a
+  // table.
   end(sizes().body_bytes + 128 * mib);
 }
 

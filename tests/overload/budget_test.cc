@@ -1,4 +1,4 @@
-// The memory budget, reached and left.
+// The memory budget is reached and left again.
 
 #include <string>
 #include <vector>
@@ -17,8 +17,8 @@ constexpr size_t clients = 40;
 constexpr size_t body_bytes = 4 << 20;
 constexpr uint64_t budget_bytes = 64 * mib;
 
-// They all send at once what together is more than twice the budget.
-TEST_F(Budget, BodiesThatPassItTogetherAreRefusedAndRoomComesBack) {
+// The clients together send more than twice the budget at once.
+TEST_F(Budget, BodiesThatExceedItTogetherAreRefusedAndMemoryReturns) {
   ASSERT_NO_FATAL_FAILURE(start(fmt::format(
       "memory_bytes_max: {}\njob_bytes_max: {}\nbody_cache_bytes: 0\n", budget_bytes, body_bytes)));
   ASSERT_NO_FATAL_FAILURE(begin(true));
@@ -47,12 +47,12 @@ TEST_F(Budget, BodiesThatPassItTogetherAreRefusedAndRoomComesBack) {
   EXPECT_EQ(server_.connect().ask(put_of(body_bytes), 60'000).take().substr(0, 9), "INSERTED ");
   crowd_.leave();
   await("current-connections", 2);
-  // Bodies in memtables, and what malloc keeps of those that were dropped.
+  // Bodies in memtables remain, and what malloc keeps of dropped bodies.
   end(192 * mib);
   EXPECT_LT(peak_bytes_, budget_bytes + 192 * mib);
 }
 
-// Jobs without bodies to speak of fill it, too: deletes work, and give room for others.
+// Jobs with tiny bodies fill the budget, too. Deletes still work and make memory available.
 TEST_F(Budget, FullOfJobsItRefusesPutsAndServesAllElse) {
   ASSERT_NO_FATAL_FAILURE(start("memory_bytes_max: 16MiB\nbody_cache_bytes: 0\n"));
   ASSERT_NO_FATAL_FAILURE(begin(true));
@@ -64,8 +64,8 @@ TEST_F(Budget, FullOfJobsItRefusesPutsAndServesAllElse) {
   for (uint64_t i = 0; i < puts_count; ++i) puts += put_of(1);
   std::vector<std::string> ids;
   uint64_t refused = 0;
-  // What waits in connections counts, too: it is full when a round, and then one by itself, is
-  // refused.
+  // Data that waits in connections counts, too. The budget is full when a whole round of puts is
+  // refused, and then also a single put.
   while (refused < puts_count * crowd_.size() && ids.size() < jobs_max) {
     refused = 0;
     for (size_t i = 0; i < crowd_.size(); ++i) crowd_.say(i, puts, puts_count);

@@ -11,8 +11,8 @@
 namespace perennial::overload {
 namespace {
 
-// For so long the server may move nothing before the crowd gives up, and before it believes that no
-// more is taken.
+// How long the server may make no progress before the crowd fails, or concludes that the server
+// reads no more.
 constexpr int patience_ms = 60'000;
 constexpr int quiet_ms = 300;
 

@@ -1,4 +1,4 @@
-// More clients than descriptors, all of whom want to work.
+// More clients than descriptors, all of which send commands.
 
 #include <string>
 
@@ -14,23 +14,24 @@
 namespace perennial::overload {
 namespace {
 
-// A hundred clients; 65 for the server, and a quarter of the others for its tables.
+// Enough for a hundred clients: the server uses 65, and its tables a quarter of the rest.
 constexpr size_t descriptors = 198;
 constexpr int rounds = 20;
 
-TEST(Descriptors, MoreClientsThanThereAreComeInAsOthersLeave) {
+TEST(Descriptors, MoreClientsThanDescriptorsAreAcceptedAsOthersLeave) {
   support::TempDir dir;
   const std::string address = "unix:" + dir.path() + "/s";
   support::Launch server(dir.path(), {.flags = {"-b", "data", "-l", "unix:s"},
                                       .shell = fmt::format("ulimit -n {}", descriptors)});
-  Witness witness;
+  Probe probe;
   while (!support::ClientSocket::connect(address).ok()) {
     ASSERT_EQ(kill(server.pid(), 0), 0) << server.stderr_text();
-    usleep(1'000);  // It does not listen yet.
+    usleep(1'000);  // The server does not listen yet.
   }
-  ASSERT_TRUE(witness.start(address, false).ok());
+  ASSERT_TRUE(probe.start(address, false).ok());
   const uint64_t before = resident_bytes(server.pid());
-  const size_t clients = std::min<size_t>(sizes().connections, 1'000);  // The door holds 1,024.
+  // The listen queue holds 1,024.
+  const size_t clients = std::min<size_t>(sizes().connections, 1'000);
   Crowd crowd;
   Status status = crowd.connect(address, clients);
   ASSERT_TRUE(status.ok()) << status.message();
@@ -47,7 +48,7 @@ TEST(Descriptors, MoreClientsThanThereAreComeInAsOthersLeave) {
   });
   EXPECT_TRUE(status.ok()) << status.message();
   EXPECT_EQ(inserted, clients * rounds);
-  const Witness::Seen& seen = witness.stop();
+  const Probe::Seen& seen = probe.stop();
   EXPECT_EQ(seen.wrong, "");
   support::ClientSocket last = support::ClientSocket::connect(address).take();
   const std::string stats = last.ask("stats\r\n").take();

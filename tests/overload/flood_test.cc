@@ -1,4 +1,4 @@
-// As many small jobs as a hundred clients can send, none of whom waits for an answer.
+// As many small jobs as a hundred clients can send without waiting for answers.
 
 #include <charconv>
 #include <csignal>
@@ -36,16 +36,16 @@ TEST_F(Flood, OfTinyPutsIsTakenWholeAndEachHasAnIdOfItsOwn) {
     return {};
   });
   EXPECT_TRUE(status.ok()) << status.message();
-  const uint64_t rounds = witness_.stop().rounds;
+  const uint64_t rounds = probe_.stop().rounds;
   await("current-jobs-ready", clients * sizes().puts);
   EXPECT_EQ(stats("total-jobs"), clients * sizes().puts + rounds);
   crowd_.leave();
   await("current-connections", 2);
-  // The jobs stay, about 110 bytes each; and body_cache_bytes, the memtables.
+  // The jobs stay, with about 110 bytes each, and so do body_cache_bytes and the memtables.
   end(clients * sizes().puts * 128 + 64 * mib + 192 * mib);
 }
 
-// One who comes last is not the last to be answered.
+// The client that comes last is not the last to be answered.
 TEST_F(Flood, OfCommandsLeavesNobodyWaitingUntilAllOfItIsDone) {
   constexpr uint64_t commands = 20'000;
   ASSERT_NO_FATAL_FAILURE(start());

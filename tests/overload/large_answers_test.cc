@@ -1,5 +1,5 @@
-// Answers each of which may be as large as the limits of all: bodies and listings, asked for by
-// many at once who do not read them.
+// Answers that may each reach the limit for all of them: bodies and listings that many clients
+// request at once and do not read.
 
 #include <string>
 #include <string_view>
@@ -13,12 +13,13 @@
 namespace perennial::overload {
 namespace {
 
-constexpr int receive_bytes = 16'384;  // So that little of it waits in the clients' sockets.
+// Small, so that little of an answer fits into the clients' sockets.
+constexpr int receive_bytes = 16'384;
 
 class LargeAnswers : public Overloaded {
  protected:
-  // Each of the crowd asks this, and reads nothing before memory grows no more; then each must be
-  // answered so.
+  // Each client of the crowd sends this question and reads nothing until the server's memory stops
+  // growing. Then each client must receive this answer.
   template <typename Question, typename Answer>
   void ask_all(size_t clients, Question question, Answer answer) {
     Status status = crowd_.connect(server_.address(), clients, receive_bytes);
@@ -52,7 +53,8 @@ TEST_F(LargeAnswers, OfOneBodyAreOneReadAndOneCopy) {
       [&](size_t /*client*/) -> const std::string& { return answer; });
   await("current-connections", 2);
   end(4 * body_bytes + 32 * mib);
-  // The copy, and what RocksDB needs to read it; what the sockets hold is not the server's.
+  // Covers the copy and what RocksDB needs to read it. The contents of sockets are not in the
+  // server's memory.
   EXPECT_LT(peak_bytes_, 5 * body_bytes + 32 * mib);
 }
 
@@ -93,7 +95,7 @@ TEST_F(LargeAnswers, ThatListTubesAreBoundedTogether) {
     }
     watches.clear();
   }
-  // The witness has a tube of its own, last or not there.
+  // The probe has its own tube, which is the last one or does not exist.
   ASSERT_NO_FATAL_FAILURE(begin());
   Status status = crowd_.connect(server_.address(), clients, receive_bytes);
   ASSERT_TRUE(status.ok()) << status.message();
@@ -111,7 +113,7 @@ TEST_F(LargeAnswers, ThatListTubesAreBoundedTogether) {
   watcher.close();
   await("current-connections", 2);
   end(160 * mib);
-  // Two of them, of which one is being made, in text, in the answer, and in the names.
+  // Covers two listings, one of which is being made, as text, in the answer and as names.
   EXPECT_LT(peak_bytes_, 16 * mib + 6 * listing.size());
 }
 

@@ -8,7 +8,8 @@
 
 namespace {
 
-// Thousands of clients are thousands of descriptors, here and, inherited, in the server.
+// Raises the limit of descriptors, which the server inherits. Thousands of clients need thousands
+// of them in both processes.
 void raise_descriptors() {
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;

@@ -30,13 +30,13 @@ void Overloaded::start(const std::string& config) {
 
 void Overloaded::begin(bool puts_may_be_refused) {
   bytes_before_ = resident_bytes(server_.pid());
-  const Status begun = witness_.start(server_.address(), puts_may_be_refused);
+  const Status begun = probe_.start(server_.address(), puts_may_be_refused);
   ASSERT_TRUE(begun.ok()) << begun.message();
   gauge_.start(server_.pid());
 }
 
 void Overloaded::end(uint64_t slack_bytes) {
-  const Witness::Seen& seen = witness_.stop();
+  const Probe::Seen& seen = probe_.stop();
   EXPECT_EQ(seen.wrong, "");
   EXPECT_GT(seen.rounds, 0u);
   const uint64_t peak = gauge_.stop();

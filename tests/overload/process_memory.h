@@ -8,16 +8,16 @@
 
 namespace perennial::overload {
 
-// VmRSS: the bytes of memory that a process has now. 0 when it is gone.
+// VmRSS: the resident bytes of a process, or 0 if it has ended.
 uint64_t resident_bytes(pid_t pid);
 
-// Looks at it again and again, on a thread of its own, for the most that there was.
+// Samples the memory of a process on its own thread and keeps the peak.
 class MemoryGauge {
  public:
   ~MemoryGauge() { stop(); }
 
   void start(pid_t pid);
-  // REQUIRES: it was started. Returns the peak in bytes.
+  // REQUIRES: the gauge was started. Returns the peak in bytes.
   uint64_t stop();
 
  private:

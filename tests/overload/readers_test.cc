@@ -1,4 +1,4 @@
-// Clients that ask for much and do not read.
+// Clients that request much and do not read.
 
 #include <string>
 #include <string_view>
@@ -15,9 +15,11 @@ namespace {
 using Readers = Overloaded;
 
 constexpr size_t body_bytes = 60'000;
-// 4.8 MB of bodies: more than one connection may leave unread, and than the cache holds.
+// 4.8 MB of bodies, which is more than one connection may leave unread, and more than the cache
+// holds.
 constexpr uint64_t peeks = 80;
-constexpr int receive_bytes = 16'384;  // So that little of it waits in the clients' sockets.
+// Small, so that little of an answer fits into the clients' sockets.
+constexpr int receive_bytes = 16'384;
 
 TEST_F(Readers, ThatAreSlowHoldABoundedAmountAndMissNothing) {
   ASSERT_NO_FATAL_FAILURE(start("output_total_bytes_max: 64MiB\nbody_cache_bytes: 1MiB\n"));
@@ -44,22 +46,23 @@ TEST_F(Readers, ThatAreSlowHoldABoundedAmountAndMissNothing) {
     return right ? std::string() : fmt::format("{}...", reply.substr(0, 80));
   });
   EXPECT_TRUE(status.ok()) << status.message();
-  EXPECT_EQ(stats("cmd-peek"), sizes().connections * peeks + witness_.stop().rounds);
+  EXPECT_EQ(stats("cmd-peek"), sizes().connections * peeks + probe_.stop().rounds);
   crowd_.leave();
-  await("current-connections", 2);  // The witness, and who asks.
-  // Bodies in memtables, of the jobs and of the witness's, are left, and what malloc keeps.
+  await("current-connections", 2);  // The probe and the client that asks.
+  // Bodies of the jobs and of the probe stay in memtables, and malloc keeps some memory.
   end(64 * mib);
-  // The limit, and for each a little and one answer more; four times that for what is on its way
-  // from the disk and what malloc keeps. Without the limit it would be 4 MiB for each, and more.
+  // The limit, and for each connection a small buffer and one more answer. The factor 4 covers
+  // reads in progress and what malloc keeps. Without the limit each connection would hold 4 MiB and
+  // more.
   const uint64_t allowed = 64 * mib + sizes().connections * ((64 << 10) + body_bytes);
   EXPECT_LT(peak_bytes_, 4 * allowed + 64 * mib);
 }
 
-// It has always asked for more than it has read: something waits for it all the time, and what it
-// has read must not be kept.
+// The client has always requested more than it has read, so an answer is always waiting. Answers
+// that it has read must be freed.
 TEST_F(Readers, ThatLagALittleBehindForLongHoldNoMoreThanTheirAnswers) {
   constexpr size_t small_body_bytes = 2'000;
-  constexpr size_t ahead = 10'000;  // Twenty megabytes: more than the sockets take.
+  constexpr size_t ahead = 10'000;  // Twenty megabytes, which is more than the sockets hold.
   constexpr size_t some = 100;
   constexpr size_t rounds = 1'500;  // 300 megabytes.
   ASSERT_NO_FATAL_FAILURE(start("output_bytes_max: 64MiB\n"));
@@ -87,7 +90,7 @@ TEST_F(Readers, ThatLagALittleBehindForLongHoldNoMoreThanTheirAnswers) {
   crowd_.leave();
   await("current-connections", 2);
   end(32 * mib);
-  // What it is ahead, what it has read of that, and what malloc keeps.
+  // Covers the unread answers, those that were just read, and what malloc keeps.
   EXPECT_LT(peak_bytes_, 128 * mib);
 }
 

@@ -4,14 +4,14 @@
 
 namespace perennial::overload {
 
-// How much of everything: --connections N, --body-bytes N, --moved N, --reserved N, --puts N,
-// --tubes N. The defaults are for every run; tests/run --long gives the real ones.
+// The sizes of all loads: --connections N, --body-bytes N, --moved N, --reserved N, --puts N,
+// --tubes N. The defaults suit every run; tests/run --long sets realistic ones.
 struct Sizes {
   uint64_t connections = 300;
   uint64_t body_bytes = 64 << 20;
-  uint64_t moved = 200'000;  // By one kick, and by time.
+  uint64_t moved = 200'000;  // Jobs moved by one kick, and by time.
   uint64_t reserved = 100'000;
-  uint64_t puts = 2'000;  // Of each of a hundred clients.
+  uint64_t puts = 2'000;  // Puts of each of a hundred clients.
   uint64_t tubes = 30'000;
 };
 

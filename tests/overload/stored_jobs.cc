@@ -8,7 +8,7 @@ namespace perennial::overload {
 namespace {
 
 constexpr Nanos long_ago = 1'700'000'000 * nanos_per_second;
-// A start cuts a deadline to what is left of the delay, as after a clock that was set back.
+// A start shortens a deadline to the rest of the delay, as after a clock that was set back.
 constexpr Nanos far_away = 4'000'000'000 * nanos_per_second;
 
 }  // namespace

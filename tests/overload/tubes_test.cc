@@ -1,4 +1,5 @@
-// Commands that cost much each, because there are very many tubes: others are served in between.
+// Commands that are expensive because there are very many tubes. Other clients are served in
+// between.
 
 #include <algorithm>
 #include <csignal>
@@ -12,9 +13,9 @@
 namespace perennial::overload {
 namespace {
 
-constexpr uint64_t watched_max = 99'000;  // By one client. The server's own limit is 100,000.
+constexpr uint64_t watched_max = 99'000;  // For one client. The server's own limit is 100,000.
 constexpr size_t pipeline_bytes = 64 << 10;
-constexpr uint64_t slack_bytes = 512 * mib;  // Tubes whose memory the allocator has not given back.
+constexpr uint64_t slack_bytes = 512 * mib;  // Memory of tubes that the allocator has not returned.
 
 std::string any(size_t /*client*/, std::string_view /*reply*/) {
   return {};
@@ -43,7 +44,7 @@ class Tubes : public Overloaded {
     const Status status = crowd_.connect(server_.address(), count);
     ASSERT_TRUE(status.ok()) << status.message();
   }
-  // As many clients as it takes watch all tubes.
+  // Makes as many clients as necessary watch all tubes.
   size_t watch_all() {
     const size_t watchers = (sizes().tubes + watched_max - 1) / watched_max;
     connect(watchers);
@@ -55,8 +56,8 @@ class Tubes : public Overloaded {
     return watchers;
   }
 
-  // Sends as many of this as the server reads at once, and asks `key` on a connection that comes
-  // after it: not all of it may have been run by then.
+  // Sends as many of these commands as the server reads at once. Then asks for `key` on a
+  // connection that comes after it: some of the commands must not have been run yet.
   void expect_others_in_between(size_t client, const std::string& line, const std::string& key) {
     const uint64_t count = pipeline_bytes / line.size();
     std::string lines;
@@ -109,7 +110,7 @@ TEST_F(Tubes, ManyStatisticsLetOthersInBetween) {
   end(64 * mib);
 }
 
-// Who watch the same tubes, so that it is their number that makes it long.
+// The clients watch the same tubes, so that their number makes the operation long.
 TEST_F(Tubes, ManyWhoWaitForManyAndGiveUpAtOnce) {
   constexpr size_t waiting = 20;
   ASSERT_NO_FATAL_FAILURE(connect(waiting));
@@ -147,7 +148,7 @@ TEST_F(Tubes, ManyListsOfAll) {
   for (size_t i = first; i < first + asking; ++i) crowd_.say(i, "list-tubes\r\n", 1);
   const Status status = crowd_.finish([](size_t /*client*/, std::string_view reply) {
     const auto lines = static_cast<uint64_t>(std::count(reply.begin(), reply.end(), '\n'));
-    // The first, default, the witness's, and two ends.
+    // The first tube, default, the probe's tube, and two lines that frame the list.
     const bool is_whole = lines >= sizes().tubes + 4 && lines <= sizes().tubes + 5;
     return is_whole ? std::string() : fmt::format("{} lines", lines);
   });

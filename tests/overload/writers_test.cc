@@ -1,4 +1,4 @@
-// Clients that take their time with a put, or never end it.
+// Clients that send a put slowly, or never complete it.
 
 #include <string>
 
@@ -13,8 +13,8 @@ using Writers = Overloaded;
 
 constexpr size_t body_bytes = 65'000;
 
-// One of two stops within its body. The others end theirs byte by byte.
-TEST_F(Writers, ThatAreSlowCostTheirBytesAndEndAsTheyLike) {
+// Half of the clients stop within the body. The others send theirs byte by byte.
+TEST_F(Writers, ThatAreSlowCostOnlyTheirBytesAndAreAnswered) {
   ASSERT_NO_FATAL_FAILURE(start());
   ASSERT_NO_FATAL_FAILURE(begin());
   Status status = crowd_.connect(server_.address(), sizes().connections);
@@ -40,10 +40,10 @@ TEST_F(Writers, ThatAreSlowCostTheirBytesAndEndAsTheyLike) {
   for (size_t i = slow; i < crowd_.size(); ++i) crowd_.leave(i);
   crowd_.leave();
   await("current-connections", 2);
-  const uint64_t rounds = witness_.stop().rounds;
+  const uint64_t rounds = probe_.stop().rounds;
   await("current-jobs-ready", slow);
   EXPECT_EQ(stats("total-jobs"), slow + rounds);
-  // The bodies of the jobs may stay in body_cache_bytes, and in memtables.
+  // The bodies of the jobs may stay in body_cache_bytes and in memtables.
   end(64 * mib + 96 * mib);
 }
 

@@ -9,7 +9,7 @@ source "$here/debian_root.sh"
 containers=$root/build-package/containers
 image=perennial-test
 
-# Its own store, and none of the machine's settings.
+# Uses its own store and none of the machine's settings.
 build_tool() {
   buildah --root "$containers" --runroot "$containers.run" --storage-driver vfs "$@"
 }

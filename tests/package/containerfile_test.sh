@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# tests/package/containerfile_test.sh FOLDER: looks over etc/Containerfile with a linter from npm, which it installs into
-# FOLDER, and checks that all it copies and installs is there. container_test.sh builds it.
+# tests/package/containerfile_test.sh FOLDER: checks etc/Containerfile with a linter from npm, which
+# it installs into FOLDER, and verifies that everything that the file copies and installs exists.
+# container_test.sh builds it.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 folder=$1
@@ -21,7 +22,7 @@ install_linter() {
   cp "$here/lint/package-lock.json" "$folder/installed-lock.json"
 }
 
-# What the recipe's COPY instructions take from the repository, one in a line.
+# The paths that COPY instructions take from the repository, one per line.
 copied() {
   sed -n '/--from=/d; s/^COPY //p' "$recipe" | sed 's/ [^ ]*$//' | tr ' ' '\n'
 }
@@ -30,7 +31,7 @@ install_linter
 "$folder/node_modules/.bin/dockerfile-utils" lint "$recipe" || problem "the linter finds faults"
 [[ -n $(copied) ]] || problem "it copies nothing"
 for path in $(copied); do [[ -e $path ]] || problem "it copies $path, which is not there"; done
-# All that CMake reads of the tree.
+# Every path of the tree that CMake reads.
 for path in $(sed -nE 's/^(add_subdirectory|include)\(([a-z]+)[/)].*/\2/p' CMakeLists.txt); do
   [[ $path == tests ]] || copied | grep -x "$path" >/dev/null || problem "it does not copy $path"
 done

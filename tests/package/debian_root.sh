@@ -3,21 +3,21 @@
 
 base_tar=$root/build-package/debian.tar
 
-# require_root NAME: makes and mounts file systems.
+# require_root NAME: fails without root, which is needed to make and mount file systems.
 require_root() {
   [[ $EUID -eq 0 ]] && return
   echo "$1: must be run by root: it makes a Debian in a folder, and mounts there" >&2
   exit 1
 }
 
-# Every mirror of Debian itself that apt reads here: URI, codename, component.
+# Every mirror of Debian that apt uses here: URI, codename, component.
 mirrors() {
   # shellcheck disable=SC2016 # The dollars are apt's.
   apt-get indextargets --format '$(ORIGIN) $(REPO_URI) $(CODENAME) $(COMPONENT)' 'Created-By: Packages' |
     sed -n 's/^Debian //p' | sort -u
 }
 
-# Makes $base_tar, once.
+# Makes $base_tar if it does not exist.
 make_base_tar() {
   [[ -f $base_tar ]] && return
   local codename mirror folder
@@ -43,7 +43,7 @@ make_base_tar() {
   rm -rf "$folder" "$folder.log"
 }
 
-# A Debian that can reach the mirrors, in $scratch, which ends with this program.
+# Makes a Debian that can reach the mirrors in $scratch, which is removed when this program ends.
 make_scratch() {
   make_base_tar
   scratch=$(mktemp -d "$root/build-package/scratch.XXXXXX")

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Called by container_test.sh, in namespaces of its own: in_container.sh FOLDER, the root of the image. What an engine does
-# with the image's settings is done by hand.
+# Called by container_test.sh in its own namespaces: in_container.sh FOLDER, the root of the image.
+# It applies the settings of the image as an engine would.
 set -euo pipefail
 folder=$1
 as_user=(chroot --userspec=11300:11300 "$folder")

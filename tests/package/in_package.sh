@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Called by package_test.sh, in mount and process namespaces of its own: in_package.sh FOLDER, which holds a Debian, first.deb
-# and second.deb. Says each step in a line, and stops at the first surprise.
+# Called by package_test.sh in its own mount and process namespaces: in_package.sh FOLDER, which
+# holds a Debian, first.deb and second.deb. Prints each step and stops at the first failure.
 set -euo pipefail
 folder=$1
 data=/var/lib/perennial
@@ -22,9 +22,9 @@ main() {
   echo 'package: installed, served, upgraded, removed and purged'
 }
 
-# ---- A server, in a network of its own: the port of the settings may be taken outside.
+# ---- A server in its own network, because the port of the settings may be in use outside.
 
-# A file stands for it until this mount namespace ends.
+# A file represents the network namespace until this mount namespace ends.
 have_own_loopback() {
   touch "$network"
   unshare --net="$network" ip link set lo up
@@ -38,7 +38,7 @@ as_perennial() {
   on_loopback chroot --userspec=perennial:perennial "$folder" "$@"
 }
 
-# With the command of the installed unit.
+# Starts the server with the command of the installed unit.
 start() {
   local command
   command=$(sed -n 's/^ExecStart=//p' "$folder/lib/systemd/system/perenniald.service")
@@ -60,7 +60,7 @@ stop() {
   wait "$server" || fail "the server ended with $?"
 }
 
-# All jobs with all that belongs to them, in lines that can be compared.
+# Prints all jobs with all their fields, in lines that can be compared.
 jobs_of() {
   as_perennial perennial dump --data-dir "$data" >"$folder/dump.out" || fail 'dump'
   grep '"id"' "$folder/dump.out"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Called by service_test.sh, in mount and process namespaces of its own: in_service.sh FOLDER, which holds a Debian and
-# perennial.deb. Says each step in a line, and stops at the first surprise.
+# Called by service_test.sh in its own mount and process namespaces: in_service.sh FOLDER, which
+# holds a Debian and perennial.deb. Prints each step and stops at the first failure.
 set -euo pipefail
 folder=$1
 scripts=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -26,9 +26,9 @@ main() {
 install() {
   apt_get update
   apt_get install -y --no-install-recommends systemd /perennial.deb
-  # They would wait for devices and networks that there are none of.
+  # These units would wait for devices and networks that do not exist here.
   check 'mask' here systemctl --quiet mask systemd-udevd.service systemd-networkd.service getty.target
-  # So that a body of a hundred megabytes is taken.
+  # Allows a body of a hundred megabytes.
   sed -i 's/^job_bytes_max:.*/job_bytes_max: 268435456/' "$folder$settings"
 }
 
@@ -51,12 +51,12 @@ inside() {
     env PATH=/usr/sbin:/usr/bin:/sbin:/bin "$@"
 }
 
-# What systemd says of the service: property NAME.
+# property NAME: a property of the service as systemd reports it.
 property() {
   inside systemctl show --value --property "$1" "$unit"
 }
 
-# until_is WHAT WANTED COMMAND...: for thirty seconds at most.
+# until_is WHAT WANTED COMMAND...: waits for at most thirty seconds.
 until_is() {
   local what=$1 wanted=$2 seen
   shift 2
@@ -73,7 +73,7 @@ body_of() {
   inside perennial peek "$1" --json | tr -d ' \n'
 }
 
-# The value of a key of the server's statistics.
+# The value of a key in the server's statistics.
 stats() {
   inside perennial stats --json | tr -d ' ,"' | sed -n "s/^$1://p"
 }
@@ -100,13 +100,13 @@ test_confined() {
   echo 'package: the service is confined'
 }
 
-# With its mounts.
+# Runs a command in the mount namespace of the service.
 as_it_sees() {
   inside nsenter --target "$(property MainPID)" --mount --root --wd "$@"
 }
 
-# All that it does to the disk and to memory, under the filter of system calls: flushes, compactions, a checkpoint, great
-# bodies, threads.
+# Everything that the server does to disk and memory, under the filter of system calls: flushes,
+# compactions, a checkpoint, large bodies, threads.
 test_load() {
   inside sh -c 'head -c 100000000 /dev/urandom >/tmp/great'
   same 'a great body' "$(inside perennial put --tube great --file /tmp/great)" 2
@@ -125,12 +125,12 @@ test_kill() {
   echo 'package: killed, the service is back with its jobs'
 }
 
-# What a restart cannot mend is not tried for ever.
+# The service is not restarted after an error that a restart cannot fix.
 test_settings() {
   cp "$folder$settings" "$folder/settings"
   echo 'durabillity: commit' >>"$folder$settings"
   ! inside systemctl restart "$unit" 2>/dev/null || fail 'it takes settings that are wrong'
-  sleep 2 # Twice RestartSec: nothing tells of a restart that does not come.
+  sleep 2 # Twice RestartSec. No event says that a restart does not happen.
   same 'state' "$(property ActiveState)" failed
   same 'restarts' "$(property NRestarts)" 0
   inside journalctl --no-pager --unit "$unit" | grep -q 'durabillity' || fail 'the journal does not say why'

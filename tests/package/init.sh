@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Called by in_service.sh, as the first process of namespaces of its own: init.sh FOLDER becomes the systemd of the Debian
-# in the folder. It is given the machine as a container would be: no devices but a few, and nothing to write to but itself.
+# Called by in_service.sh as the first process of its own namespaces: init.sh FOLDER executes the
+# systemd of the Debian in the folder. The process sees the machine like a container: only a few
+# devices, and nothing writable outside of its folder.
 set -euo pipefail
 folder=$1
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# tests/package/manual_test.sh PERENNIALD: the manual pages of the server say all that it can be told, and no setting,
-# flag or exit code is missing from them.
+# tests/package/manual_test.sh PERENNIALD: the manual pages of the server document every setting,
+# flag and exit code.
 set -euo pipefail
 perenniald=$1
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -14,17 +14,18 @@ problem() {
   problems=$((problems + 1))
 }
 
-# A page without the marks of troff.
+# A page without troff markup.
 plain() {
   sed 's/\\f[BRI]//g; s/\\-/-/g; s/\\e/\\/g' "$1"
 }
 
-# need PAGE PATTERN WHAT: an extended pattern. (No -q: it would end before the other side of the pipe has.)
+# need PAGE PATTERN WHAT: searches an extended pattern. (-q would end before the writer of the pipe
+# has.)
 need() {
   plain "$1" | grep -E -- "$2" >/dev/null || problem "$1 does not name $3"
 }
 
-# The first words of the lines of --help that are indented by two.
+# The first words of those lines of --help that are indented by two spaces.
 flags() {
   "$perenniald" --help | sed -nE 's/^  (-[^ ]+).*/\1/p' | tr ',' '\n'
 }

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# tests/package/package_test.sh: makes the Debian package, and in a small Debian of its own installs it, serves with
-# it, upgrades it over itself with jobs inside, removes, installs again and purges it. Needs root, and Debian's mirrors.
-# Everything happens in namespaces of its own, so that no process, mount or port outlives it or meets another's.
+# tests/package/package_test.sh: makes the Debian package. In a small separate Debian it installs
+# the package, serves with it, upgrades it with jobs inside, removes, reinstalls and purges it.
+# Needs root and Debian's mirrors. Everything runs in its own namespaces, so that no process, mount
+# or port remains or conflicts with others.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../.." && pwd)

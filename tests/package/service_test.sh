@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# tests/package/service_test.sh: installs the Debian package in a small Debian that systemd has booted, and serves as its
-# service: confined, under load, killed, with settings that are wrong, and through its socket. Needs root, and Debian's
-# mirrors. Everything happens in namespaces of its own, and ends with them.
+# tests/package/service_test.sh: installs the Debian package in a small Debian that systemd has
+# booted, and serves as its service: confined, under load, killed, with invalid settings, and
+# through its socket. Needs root and Debian's mirrors. Everything runs in its own namespaces and
+# ends with them.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../.." && pwd)

@@ -1,4 +1,5 @@
-# Sourced by what is run in namespaces of its own: steps in the Debian in $folder. Not a program.
+# Sourced by scripts that run in their own namespaces: steps in the Debian in $folder. Not a
+# program.
 
 fail() {
   echo "package: $*" >&2
@@ -27,7 +28,7 @@ apt_get() {
     </dev/null >"$folder/apt.log" 2>&1 || { cat "$folder/apt.log" >&2; fail "apt-get $*"; }
 }
 
-# From here on its programs can be run.
+# From here on programs of the Debian can be run.
 enter_debian() {
   mount --make-rprivate /
   mount -t proc proc "$folder/proc"

@@ -11,7 +11,7 @@
 namespace perennial::simulation {
 namespace {
 
-// The job that a command names, if it names one by its id.
+// The id that a command names, or 0 if it names no job by its id.
 template <typename Named>
 JobId id_of(const Named& command) {
   if constexpr (requires { command.id; }) {
@@ -21,22 +21,22 @@ JobId id_of(const Named& command) {
   }
 }
 
-// Names no job, and may take one.
+// Whether the command names no job and may change any.
 bool is_wide(const Command& command) {
   return std::holds_alternative<Reserve>(command) ||
          std::holds_alternative<ReserveWithTimeout>(command) ||
          std::holds_alternative<Kick>(command);
 }
 
-// May wait for long, so that nobody can wait for it.
+// Whether the command may wait without a limit, so that no step can wait for its reply.
 bool is_reserve(const Command& command) {
   return is_wide(command) && !std::holds_alternative<Kick>(command);
 }
 
 }  // namespace
 
-Checker::Checker(bool told_is_durable)
-    : told_is_durable_(told_is_durable),
+Checker::Checker(bool answers_are_durable)
+    : answers_are_durable_(answers_are_durable),
       is_open_([this](ConnId conn) { return conns_.contains(conn); }) {}
 
 void Checker::opened(ConnId conn) {
@@ -75,23 +75,24 @@ void Checker::on_command(ConnId id, Conn& conn, Command&& command, std::string_v
     kept = {
         .delay = static_cast<Nanos>(pause->delay_s) * nanos_per_second, .sent = now, .op = place};
     for (const Job& job : jobs_) {
-      const bool stays = job.beliefs.tube() == pause->tube && job.beliefs.surely_exists();
-      if (stays) kept.witnesses.push_back(job.serial);
+      const bool stays = job.possible.tube() == pause->tube && job.possible.surely_exists();
+      if (stays) kept.keeping_jobs.push_back(job.serial);
     }
   }
   const JobId named = std::visit([](const auto& one) { return id_of(one); }, op.command);
   if (Job* const job = find(named)) {
     op.serial = job->serial;
-    job->beliefs.sent(op);
+    job->possible.sent(op);
   }
 }
 
 void Checker::on_put(Op& op, const Put& put, std::string_view body) {
   op.serial = jobs_.size();
-  Job& job = jobs_.emplace_back(Job{
-      .serial = op.serial, .body = std::string(body), .beliefs = JobBeliefs(put.ttr_s, op.tube)});
-  if (!told_is_durable_) job.beliefs.keep_past();
-  job.beliefs.sent(op);
+  Job& job = jobs_.emplace_back(Job{.serial = op.serial,
+                                    .body = std::string(body),
+                                    .possible = PossibleStates(put.ttr_s, op.tube)});
+  if (!answers_are_durable_) job.possible.keep_past();
+  job.possible.sent(op);
   ++unknown_;
   CHECK(by_body_.emplace(job.body, &job).second);
 }
@@ -113,7 +114,7 @@ void Checker::on_reply(Conn& conn, const wire::ClientReply& reply, Nanos now) {
   const auto found = ops_.find(conn.unanswered.front());
   conn.unanswered.pop_front();
   const Op& op = found->second;
-  ++told_;
+  ++answer_count_;
   answer(op, reply);
   if (!is_reserve(op.command)) --op_count_;
   std::erase(wide_, &op);
@@ -121,10 +122,10 @@ void Checker::on_reply(Conn& conn, const wire::ClientReply& reply, Nanos now) {
 }
 
 void Checker::finish(const Op& op) {
-  if (Job* const job = job_of(op)) return job->beliefs.finish(op, moment());
+  if (Job* const job = job_of(op)) return job->possible.finish(op, moment());
   if (!is_wide(op.command)) return;
   for (Job& job : jobs_) {
-    if (job.gone_at == no_op) job.beliefs.finish(op, moment());
+    if (job.gone_at == no_op) job.possible.finish(op, moment());
   }
 }
 
@@ -146,8 +147,8 @@ void Checker::crashed(bool loses_unsynced, Nanos now) {
   now_ = now;
   ++next_op_;
   for (Job& job : jobs_) {
-    job.beliefs.crash(loses_unsynced, moment());
-    if (job.beliefs.surely_gone()) continue;
+    job.possible.crash(loses_unsynced, moment());
+    if (job.possible.surely_gone()) continue;
     job.gone_at = no_op;
     note(job, "the server ended");
   }
@@ -159,13 +160,13 @@ void Checker::crashed(bool loses_unsynced, Nanos now) {
 }
 
 void Checker::all_durable() {
-  if (told_is_durable_) return;
-  for (Job& job : jobs_) job.beliefs.all_durable();
+  if (answers_are_durable_) return;
+  for (Job& job : jobs_) job.possible.all_durable();
 }
 
 uint64_t Checker::given_up_count() const {
   return static_cast<uint64_t>(
-      std::ranges::count_if(jobs_, [](const Job& job) { return job.beliefs.given_up(); }));
+      std::ranges::count_if(jobs_, [](const Job& job) { return job.possible.given_up(); }));
 }
 
 Checker::Job* Checker::find(JobId id) {
@@ -191,10 +192,10 @@ std::vector<ConnId> Checker::conns() const {
 Checker::Job* Checker::identify(const wire::ClientReply& reply) {
   const auto found = by_body_.find(reply.text);
   if (found == by_body_.end()) {
-    contradict(fmt::format("job {} comes from nowhere: nobody sent its body", reply.id));
+    contradict(fmt::format("job {} comes from nowhere: nobody sent its body", reply.number));
     return nullptr;
   }
-  return learn_id(*found->second, reply.id) ? found->second : nullptr;
+  return learn_id(*found->second, reply.number) ? found->second : nullptr;
 }
 
 bool Checker::learn_id(Job& job, JobId id) {
@@ -223,7 +224,8 @@ void Checker::contradict(std::string what) {
 
 void Checker::contradict(const Job& job, std::string_view what) {
   std::string text = fmt::format("job {} (id {}) {}\n  believed:", job.serial, job.id, what);
-  for (const Belief& belief : job.beliefs.beliefs()) text += " " + describe(belief);
+  for (const PossibleState& candidate : job.possible.candidates())
+    text += " " + describe(candidate);
   for (const std::string& line : job.story) text += "\n  " + line;
   contradict(std::move(text));
 }

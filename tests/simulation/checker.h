@@ -11,73 +11,75 @@
 #include <unordered_map>
 #include <vector>
 
-#include "tests/simulation/job_beliefs.h"
+#include "tests/simulation/possible_states.h"
 #include "wire/client.h"
 #include "wire/parser.h"
 
 namespace perennial::simulation {
 
-// Holds a server to its promises, by nothing but the bytes that went to and fro, and the moments at
-// which it ended. It knows what each command may do to a job at any moment until it is answered,
-// and keeps for each job what may be true of it. The laws follow:
+// Checks a server against its promises, using only the bytes that were exchanged and the moments at
+// which the server ended. The checker knows what each unanswered command may do to a job, and keeps
+// the set of possible states of each job. It enforces these rules:
 //
-//   no job that was acknowledged is lost            nobody is told NOT_FOUND who believes in it
-//   no deleted job comes back, none from nowhere    no RESERVED or FOUND for what cannot be there
-//   no id twice                                     an id and a body belong together for ever
-//   one holder at a time                            no RESERVED for what another surely holds
-//   states add up                                   the sums of stats lie within what may be true
+//   no acknowledged job is lost                     no NOT_FOUND for a job that certainly exists
+//   no deleted job returns, none is invented        no RESERVED or FOUND for an impossible job
+//   no id is used twice                             an id and a body belong together
+//   one holder at a time                            no RESERVED for a job that another client holds
+//   states add up                                   the counts of stats are within what is possible
 //   priorities, delays, bury order, pauses          as acknowledged, also after a crash
 //
-// What was not answered before a crash may or may not have happened. The first contradiction is
-// kept, with the story of its job; after it nothing is checked any more.
+// A command that was not answered before a crash may have taken effect or not. The first
+// contradiction is kept together with the history of its job. After it nothing is checked any more.
 //
-// REQUIRES: each body is sent once only, since it is by their bodies that jobs are known; and each
-// call comes in the order in which things happened, as far as anybody outside can tell.
+// REQUIRES: each body is sent only once, since bodies identify jobs. The calls come in the order in
+// which the events happened, as it is visible to clients.
 class Checker {
  public:
-  // `keeps_unsynced`: whether what was told is durable. If not, all_durable() says when.
-  explicit Checker(bool told_is_durable = true);
+  // `answers_are_durable` says whether everything that a client was answered is durable. Otherwise
+  // all_durable() says when it is.
+  explicit Checker(bool answers_are_durable = true);
 
   void opened(ConnId conn);
   void sent(ConnId conn, std::string_view bytes, Nanos now);
   void received(ConnId conn, std::string_view bytes, Nanos now);
-  // The server has let go of this connection: what is unanswered will not happen any more.
+  // The server has closed this connection. Its unanswered commands can no longer take effect.
   void closed(ConnId conn, Nanos now);
-  // The server ended, somehow, and with it all connections.
+  // The server has ended, and all connections with it.
   void crashed(bool loses_unsynced, Nanos now);
   void all_durable();
 
-  // The first contradiction; empty if there is none.
+  // The first contradiction, or an empty string.
   const std::string& problem() const { return problem_; }
-  // How many answers have been checked.
-  uint64_t told_count() const { return told_; }
-  // How many jobs it has lost track of, because too much was unanswered at once.
+  // The number of answers that were checked.
+  uint64_t answer_count() const { return answer_count_; }
+  // The number of jobs that are no longer checked, because too many commands were unanswered at
+  // once.
   uint64_t given_up_count() const;
 
-  // ---- What a client needs to know, to go on.
+  // ---- What a client needs to choose its next command.
   std::vector<ConnId> conns() const;
-  // How many of its commands are unanswered.
+  // The number of unanswered commands of this connection.
   size_t unanswered(ConnId conn) const { return conns_.at(conn).unanswered.size(); }
-  // Whether what it waits for first is a job.
+  // Whether the first unanswered command of this connection is a reserve.
   bool is_waiting_for_job(ConnId conn) const;
-  // The ids that clients were told of, oldest first. Some are gone.
+  // The ids that replies have named, oldest first. Some of these jobs are deleted.
   const std::vector<JobId>& ids() const { return ids_; }
   bool surely_gone(JobId id) const;
-  // What it was told to hold, as far as it can know.
+  // The jobs that replies have given to this connection. Some reservations may have expired.
   const std::vector<JobId>& held_by(ConnId conn) const { return conns_.at(conn).held; }
-  // The bodies sent so far, answered or not.
+  // The number of bodies sent so far, answered or not.
   size_t job_count() const { return jobs_.size(); }
-  // The ids that unanswered puts may have been given end here, unless some were passed over.
+  // One past the highest id that an unanswered put may have, unless the server skipped ids.
   JobId ids_end() const { return ids_end_ + unknown_; }
 
  private:
-  static constexpr OpId no_op = ~OpId{0};  // Nothing that was sent has so great an id.
+  static constexpr OpId no_op = ~OpId{0};  // No command has so high an id.
   struct Job {
     size_t serial;
-    JobId id = 0;  // 0 until somebody was told.
+    JobId id = 0;  // 0 until a reply has named it.
     std::string body;
-    OpId gone_at = no_op;  // Everybody knew from here on that it is gone.
-    JobBeliefs beliefs;
+    OpId gone_at = no_op;  // Every command from this one on knows that the job is deleted.
+    PossibleStates possible;
     std::vector<std::string> story = {};
   };
   struct Conn {
@@ -90,17 +92,19 @@ class Checker {
   struct Pause {
     Nanos delay = 0;
     Nanos sent = 0;
-    Nanos told = 0;  // 0: not.
+    Nanos answered = 0;  // 0 while there is no answer.
     OpId op = 0;
-    OpId told_before = no_op;  // Whatever was sent after it was told has at least this id.
-    std::vector<size_t> witnesses = {};  // Jobs that have kept the tube alive since it was sent.
+    // Every command that is sent after the answer has at least this id.
+    OpId answered_before = no_op;
+    // Jobs that have kept the tube in existence since the pause was sent.
+    std::vector<size_t> keeping_jobs = {};
   };
 
   void on_command(ConnId id, Conn& conn, Command&& command, std::string_view body, Nanos now);
   void on_put(Op& op, const Put& put, std::string_view body);
   void on_reply(Conn& conn, const wire::ClientReply& reply, Nanos now);
 
-  // What an answer says, by the command that it answers.
+  // What an answer says, depending on the command that it answers.
   struct Answer;
   void answer(const Op& op, const wire::ClientReply& reply);
   void answer_put(const Op& op, const wire::ClientReply& reply);
@@ -115,29 +119,29 @@ class Checker {
   void narrow_by_stats_job(const Op& op, const wire::ClientReply& reply, Job& job);
   void check_order(Job& first, JobState state);
 
-  // The job that a reply shows, if it can be it.
+  // Returns the job that a reply shows, or null after a contradiction.
   Job* identify(const wire::ClientReply& reply);
   bool learn_id(Job& job, JobId id);
-  void told(Job& job, const Op& op, const Effect& effect, const wire::ClientReply& reply);
+  void answered(Job& job, const Op& op, const Effect& effect, const wire::ClientReply& reply);
   void finish(const Op& op);
   Job* find(JobId id);
   Job* job_of(const Op& op) { return op.serial == Op::no_job ? nullptr : &jobs_[op.serial]; }
   Moment moment() const {
     return {.now = now_, .place = next_op_, .wide = wide_, .is_open = is_open_};
   }
-  // Whether nothing but this command can have happened since it was sent.
+  // Whether no other command can have taken effect since this one was sent.
   bool is_quiet(const Op& op) const { return op.quiet && op.id + 1 == next_op_; }
   void note(Job& job, std::string line);
   void contradict(std::string what);
   void contradict(const Job& job, std::string_view what);
 
-  const bool told_is_durable_;
+  const bool answers_are_durable_;
   std::string problem_;
   Nanos now_ = 0;
   OpId next_op_ = 1;
-  uint64_t told_ = 0;
-  size_t op_count_ = 0;  // Unanswered, but for reserves.
-  size_t unknown_ = 0;   // Puts whose id nobody knows.
+  uint64_t answer_count_ = 0;
+  size_t op_count_ = 0;  // Unanswered commands without reserves.
+  size_t unknown_ = 0;   // Puts whose id no reply has named.
   JobId ids_end_ = 1;
   std::deque<Job> jobs_;
   std::vector<JobId> ids_;

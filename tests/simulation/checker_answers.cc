@@ -1,4 +1,4 @@
-// Checker's other half: what each answer says.
+// The part of Checker that judges answers.
 
 #include <algorithm>
 #include <utility>
@@ -8,12 +8,9 @@
 
 #include "tests/simulation/checker.h"
 #include "tests/support/reply_text.h"
-#include "wire/words.h"
 
 namespace perennial::simulation {
 namespace {
-
-using Kind = wire::ClientReply::Kind;
 
 std::string text_of(const Op& op) {
   std::string text;
@@ -37,32 +34,19 @@ std::string text_of(const Op& op) {
 }
 
 std::string text_of(const wire::ClientReply& reply) {
-  switch (reply.kind) {
-    case Kind::Word:
-      return std::string(wire::text_of(reply.word));
-    case Kind::Inserted:
-      return fmt::format("INSERTED {}", reply.id);
-    case Kind::Reserved:
-      return fmt::format("RESERVED {}", reply.id);
-    case Kind::Found:
-      return fmt::format("FOUND {}", reply.id);
-    case Kind::Kicked:
-      return fmt::format("KICKED {}", reply.count);
-    default:
-      return reply.text;
-  }
+  return reply.is(Word::Ok) ? reply.text : describe(reply);
 }
 
-// What a command that names a job is told when it worked.
+// Whether the reply to a command that names a job reports success.
 bool is_success(const Command& command, const wire::ClientReply& reply) {
   if (std::holds_alternative<Delete>(command)) return reply.is(Word::Deleted);
   if (std::holds_alternative<Release>(command)) return reply.is(Word::Released);
   if (std::holds_alternative<Bury>(command)) return reply.is(Word::Buried);
   if (std::holds_alternative<Touch>(command)) return reply.is(Word::Touched);
   if (std::holds_alternative<KickJob>(command)) return reply.is(Word::Kicked);
-  if (std::holds_alternative<ReserveJob>(command)) return reply.kind == Kind::Reserved;
-  if (std::holds_alternative<Peek>(command)) return reply.kind == Kind::Found;
-  return std::holds_alternative<StatsJob>(command) && reply.kind == Kind::Ok;
+  if (std::holds_alternative<ReserveJob>(command)) return reply.is(Word::Reserved);
+  if (std::holds_alternative<Peek>(command)) return reply.is(Word::Found);
+  return std::holds_alternative<StatsJob>(command) && reply.is(Word::Ok);
 }
 
 JobState state_of(std::string_view name) {
@@ -112,24 +96,25 @@ void Checker::answer(const Op& op, const wire::ClientReply& reply) {
   std::visit(Answer{*this, op, reply}, op.command);
 }
 
-void Checker::told(Job& job, const Op& op, const Effect& effect, const wire::ClientReply& reply) {
+void Checker::answered(Job& job, const Op& op, const Effect& effect,
+                       const wire::ClientReply& reply) {
   note(job, fmt::format("{}, answered {}", text_of(op), text_of(reply)));
-  std::vector<Belief> before = job.beliefs.settled(moment());
-  if (job.beliefs.told(op, effect, moment())) {
-    if (job.beliefs.surely_gone()) job.gone_at = std::min(job.gone_at, next_op_);
+  std::vector<PossibleState> before = job.possible.advance_to(moment());
+  if (job.possible.answered(op, effect, moment())) {
+    if (job.possible.surely_gone()) job.gone_at = std::min(job.gone_at, next_op_);
     return;
   }
   std::string text = fmt::format("cannot be answered {}; believed before:", text_of(reply));
-  for (const Belief& belief : before) text += " " + describe(belief);
+  for (const PossibleState& candidate : before) text += " " + describe(candidate);
   contradict(job, text);
 }
 
 void Checker::answer_put(const Op& op, const wire::ClientReply& reply) {
   Job& job = *job_of(op);
-  const bool inserted = reply.kind == Kind::Inserted;
-  if (inserted && !learn_id(job, reply.id)) return;
+  const bool inserted = reply.is(Word::Inserted);
+  if (inserted && !learn_id(job, reply.number)) return;
   if (!inserted && job.id == 0) --unknown_;
-  told(job, op, {.done = inserted}, reply);
+  answered(job, op, {.done = inserted}, reply);
 }
 
 void Checker::answer_named(const Op& op, const wire::ClientReply& reply, Effect effect) {
@@ -147,60 +132,60 @@ void Checker::answer_named(const Op& op, const wire::ClientReply& reply, Effect 
     effect.priority = static_cast<uint32_t>(support::yaml_number(reply.text, "pri"));
   }
   const bool is_quiet_now = is_quiet(op);
-  told(*job, op, effect, reply);
+  answered(*job, op, effect, reply);
   if (is_stats && is_quiet_now) narrow_by_stats_job(op, reply, *job);
   if (!(effect.done && keeps_holding(op.command))) std::erase(conns_.at(op.conn).held, job->id);
 }
 
 void Checker::narrow_by_stats_job(const Op& op, const wire::ClientReply& reply, Job& job) {
   if (op.sent != now_ || !problem_.empty()) return;
-  if (support::yaml_value(reply.text, "tube") != job.beliefs.tube())
+  if (support::yaml_value(reply.text, "tube") != job.possible.tube())
     return contradict(job, "is in another tube");
   const Nanos left =
       static_cast<Nanos>(support::yaml_number(reply.text, "time-left", 0)) * nanos_per_second;
-  const bool fits = job.beliefs.keep([&](const Belief& belief) {
-    if (belief.state != JobState::Delayed) return true;
-    // Whole seconds are told, rounded down. One whose time is over may wait for the disk to take
-    // what was moved before it.
-    const bool not_before = now_ + left + nanos_per_second > belief.due.from;
-    const bool not_after = belief.due.to == never || now_ + left <= belief.due.to;
+  const bool fits = job.possible.keep([&](const PossibleState& candidate) {
+    if (candidate.state != JobState::Delayed) return true;
+    // time-left is in whole seconds, rounded down. A job whose time is over may still wait for
+    // earlier transitions to be committed.
+    const bool not_before = now_ + left + nanos_per_second > candidate.due.from;
+    const bool not_after = candidate.due.to == never || now_ + left <= candidate.due.to;
     return not_before && (not_after || left == 0);
   });
   if (!fits) contradict(job, fmt::format("has a delay that nobody gave it: {}", reply.text));
 }
 
 void Checker::answer_body(const Op& op, const wire::ClientReply& reply) {
-  const bool has_body = reply.kind == Kind::Found || reply.kind == Kind::Reserved;
+  const bool has_body = reply.is(Word::Found) || reply.is(Word::Reserved);
   Op now_known = op;
   if (has_body) {
     Job* const job = identify(reply);
     if (job == nullptr) return;
     if (op.serial == Op::no_job) {
-      // An id that nobody knew when this was sent: that of an unanswered put.
+      // The id of an unanswered put, which was not known yet when this command was sent.
       now_known.serial = job->serial;
-      job->beliefs.sent(now_known);
+      job->possible.sent(now_known);
     } else if (job->serial != op.serial) {
       return contradict(*job, "was asked for by the id of another");
     }
-    if (reply.kind == Kind::Reserved) conns_.at(op.conn).held.push_back(job->id);
+    if (reply.is(Word::Reserved)) conns_.at(op.conn).held.push_back(job->id);
   }
   answer_named(now_known, reply, {});
 }
 
 void Checker::answer_reserve(const Op& op, const wire::ClientReply& reply) {
   Job* taken = nullptr;
-  if (reply.kind == Kind::Reserved) {
+  if (reply.is(Word::Reserved)) {
     taken = identify(reply);
     if (taken == nullptr) return;
     if (taken->gone_at <= op.id) return contradict(*taken, "came back to " + text_of(op));
-    told(*taken, op, {.done = true}, reply);
+    answered(*taken, op, {.done = true}, reply);
     conns_.at(op.conn).held.push_back(taken->id);
   } else if (!reply.is(Word::TimedOut) && !reply.is(Word::DeadlineSoon)) {
     return contradict(fmt::format("{} to {}", text_of(reply), text_of(op)));
   }
   for (Job& job : jobs_) {
     if (&job == taken || job.gone_at != no_op || !problem_.empty()) continue;
-    if (!job.beliefs.not_taken(op, moment()))
+    if (!job.possible.not_taken(op, moment()))
       contradict(job, "was reserved by nobody, and could not be had: " + text_of(op));
   }
 }
@@ -209,10 +194,9 @@ void Checker::answer_kick(const Op& op) {
   finish(op);
 }
 
-// Which job comes first can be judged only if nothing else went on; that there is such a job,
-// always.
+// Existence is always judged. The order is judged only if no other command can have taken effect.
 void Checker::answer_peek(const Op& op, const wire::ClientReply& reply) {
-  if (reply.kind != Kind::Found) return;
+  if (!reply.is(Word::Found)) return;
   Job* const first = identify(reply);
   if (first == nullptr) return;
   note(*first, fmt::format("{}, answered {}", text_of(op), text_of(reply)));
@@ -221,48 +205,50 @@ void Checker::answer_peek(const Op& op, const wire::ClientReply& reply) {
   const JobState state = std::holds_alternative<PeekReady>(op.command)    ? JobState::Ready
                          : std::holds_alternative<PeekBuried>(op.command) ? JobState::Buried
                                                                           : JobState::Delayed;
-  first->beliefs.settled(moment());
-  const std::vector<Belief> before = first->beliefs.beliefs();
-  const bool is_possible = first->beliefs.keep(
-      [state](const Belief& belief) { return belief.exists && belief.state == state; });
+  first->possible.advance_to(moment());
+  const std::vector<PossibleState> before = first->possible.candidates();
+  const bool is_possible = first->possible.keep([state](const PossibleState& candidate) {
+    return candidate.exists && candidate.state == state;
+  });
   if (!is_possible) {
     return contradict(*first, "cannot be shown by " + text_of(op) + ": " + describe(before[0]));
   }
   if (state != JobState::Delayed) check_order(*first, state);
 }
 
-// Nothing that is surely in this state and tube may surely come before the one that is first.
+// No other job that is certainly in this tube and state may certainly precede the first one.
 void Checker::check_order(Job& first, JobState state) {
-  const auto& first_beliefs = first.beliefs.beliefs();
+  const auto& first_candidates = first.possible.candidates();
   for (Job& other : jobs_) {
     if (&other == &first || other.gone_at != no_op || other.id == 0) continue;
-    if (other.beliefs.tube() != first.beliefs.tube()) continue;
-    const auto& beliefs = other.beliefs.settled(moment());
-    const bool surely_before = std::ranges::all_of(beliefs, [&](const Belief& belief) {
-      if (!belief.exists || belief.state != state) return false;
-      return std::ranges::all_of(first_beliefs, [&](const Belief& shown) {
-        if (state == JobState::Buried) return belief.buried.to <= shown.buried.from;
-        return std::pair(belief.priority, other.id) < std::pair(shown.priority, first.id);
+    if (other.possible.tube() != first.possible.tube()) continue;
+    const auto& candidates = other.possible.advance_to(moment());
+    const bool surely_before = std::ranges::all_of(candidates, [&](const PossibleState& candidate) {
+      if (!candidate.exists || candidate.state != state) return false;
+      return std::ranges::all_of(first_candidates, [&](const PossibleState& shown) {
+        if (state == JobState::Buried) return candidate.buried.to <= shown.buried.from;
+        return std::pair(candidate.priority, other.id) < std::pair(shown.priority, first.id);
       });
     });
     if (surely_before)
       return contradict(other, fmt::format("should come before job {} (id {}): {}", first.serial,
-                                           first.id, describe(first_beliefs[0])));
+                                           first.id, describe(first_candidates[0])));
   }
 }
 
 void Checker::answer_stats(const Op& op, const wire::ClientReply& reply) {
   if (!is_quiet(op) || op.sent != now_) return;
-  std::array<std::pair<uint64_t, uint64_t>, 4> bounds{};  // Lowest and highest count, by state.
+  // The lowest and the highest count, by state.
+  std::array<std::pair<uint64_t, uint64_t>, 4> bounds{};
   for (Job& job : jobs_) {
     if (job.gone_at != no_op) continue;
-    const auto& beliefs = job.beliefs.settled(moment());
+    const auto& candidates = job.possible.advance_to(moment());
     for (size_t state = 0; state < bounds.size(); ++state) {
-      const auto is_in = [state](const Belief& belief) {
-        return belief.exists && static_cast<size_t>(belief.state) == state;
+      const auto is_in = [state](const PossibleState& candidate) {
+        return candidate.exists && static_cast<size_t>(candidate.state) == state;
       };
-      bounds[state].first += std::ranges::all_of(beliefs, is_in) ? 1 : 0;
-      bounds[state].second += std::ranges::any_of(beliefs, is_in) ? 1 : 0;
+      bounds[state].first += std::ranges::all_of(candidates, is_in) ? 1 : 0;
+      bounds[state].second += std::ranges::any_of(candidates, is_in) ? 1 : 0;
     }
   }
   for (size_t state = 0; state < bounds.size(); ++state) {
@@ -281,29 +267,30 @@ void Checker::answer_pause(const Op& op, const wire::ClientReply& reply) {
     std::erase_if(pauses, [&op](const Pause& pause) { return pause.op == op.id; });
     return;
   }
-  // What was answered before this was sent is over; the others may come before or after.
-  std::erase_if(pauses, [&op](const Pause& pause) { return pause.told_before <= op.id; });
+  // Pauses that were answered before this one was sent are replaced. The others may take effect
+  // before or after this one.
+  std::erase_if(pauses, [&op](const Pause& pause) { return pause.answered_before <= op.id; });
   for (Pause& pause : pauses) {
     if (pause.op != op.id) continue;
-    pause.told = now_;
-    pause.told_before = next_op_;
+    pause.answered = now_;
+    pause.answered_before = next_op_;
   }
 }
 
-// A pause lives as long as its tube, and a tube at least as long as a job in it.
+// A pause lasts as long as its tube, and a tube exists at least as long as a job in it.
 void Checker::answer_stats_tube(const Op& op, const wire::ClientReply& reply) {
-  if (reply.kind != Kind::Ok || !is_quiet(op) || op.sent != now_) return;
+  if (!reply.is(Word::Ok) || !is_quiet(op) || op.sent != now_) return;
   const auto found = pauses_.find(std::get<StatsTube>(op.command).tube);
   if (found == pauses_.end() || found->second.size() != 1) return;
   const Pause& pause = found->second.front();
-  if (pause.told == 0 || std::ranges::none_of(pause.witnesses, [this](size_t serial) {
-        return jobs_[serial].beliefs.surely_exists();
+  if (pause.answered == 0 || std::ranges::none_of(pause.keeping_jobs, [this](size_t serial) {
+        return jobs_[serial].possible.surely_exists();
       }))
     return;
   const Nanos left =
       static_cast<Nanos>(support::yaml_number(reply.text, "pause-time-left", 0)) * nanos_per_second;
   const Nanos from = std::max<Nanos>(pause.sent + pause.delay - now_, 0);
-  const Nanos to = std::max<Nanos>(pause.told + pause.delay - now_, 0);
+  const Nanos to = std::max<Nanos>(pause.answered + pause.delay - now_, 0);
   if (left + nanos_per_second > from && left <= to) return;
   contradict(fmt::format("tube {} is paused for {} more, and should be for {} to {}", found->first,
                          left, from, to));

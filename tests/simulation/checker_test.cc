@@ -1,4 +1,4 @@
-// The checker on short histories that are written out.
+// Tests of the checker with short, explicit histories.
 
 #include "tests/simulation/checker.h"
 
@@ -11,7 +11,7 @@
 namespace perennial::simulation {
 namespace {
 
-// One client's bytes to or from the server, or the end of the server.
+// The bytes of one client to or from the server, or the end of the server.
 struct Line {
   enum class Kind : uint8_t { Sent, Received, Closed, Kill, Later } kind;
   ConnId conn = 0;
@@ -30,7 +30,7 @@ Line closed(ConnId conn) {
 Line kill() {
   return {.kind = Line::Kind::Kill};
 }
-// Time passes, in seconds.
+// An interval in seconds.
 Line later(ConnId seconds) {
   return {.kind = Line::Kind::Later, .conn = seconds};
 }
@@ -38,7 +38,7 @@ Line later(ConnId seconds) {
 struct HistoryCase {
   const char* name;
   std::vector<Line> lines;
-  std::string problem = "";  // A part of it; empty: there is none.
+  std::string problem = "";  // A part of the expected problem. Empty means no problem.
 };
 
 void PrintTo(const HistoryCase& history, std::ostream* out) {
@@ -86,7 +86,7 @@ std::string check(const std::vector<Line>& lines) {
 
 class CheckerTest : public testing::TestWithParam<HistoryCase> {};
 
-TEST_P(CheckerTest, FindsWhatCannotBe) {
+TEST_P(CheckerTest, FindsImpossibleAnswers) {
   const std::string problem = check(GetParam().lines);
   if (GetParam().problem.empty()) {
     EXPECT_EQ(problem, "");

@@ -10,14 +10,15 @@
 namespace perennial::simulation {
 namespace {
 
-// Of each kind of command, in the order of Clients::command. The first are never switched off.
+// The weight of each kind of command, in the order of Clients::command. The first ones are never
+// switched off.
 constexpr std::array<uint32_t, 20> usual_weights = {30, 22, 14, 10, 10, 3, 4, 4, 6, 5,
                                                     4,  3,  4,  3,  3,  3, 5, 2, 2, 1};
 constexpr size_t always_on = 5;
 constexpr std::array<std::string_view, 3> tubes = {"default", "north", "south"};
-// Not an id that a put may be given meanwhile.
+// An id that no put can receive during a run.
 constexpr JobId nobodys_id = 1'000'000'000;
-// How many ids that are gone are looked at once more.
+// The number of deleted ids that an audit looks up again.
 constexpr size_t gone_audited = 30;
 
 }  // namespace
@@ -102,7 +103,7 @@ std::string Clients::put(const Checker& checker, Put& put) {
   return body;
 }
 
-// Mostly one of the latest, which are mostly there.
+// Returns mostly one of the newest ids, whose jobs mostly exist.
 JobId Clients::any_id(const Checker& checker) {
   const std::vector<JobId>& ids = checker.ids();
   if (ids.empty()) return nobodys_id;
@@ -134,7 +135,7 @@ std::vector<std::string> Clients::audit(const Checker& checker) {
     out.push_back(fmt::format("peek {}\r\n", ids[i]));
     if (!is_gone) out.push_back(fmt::format("stats-job {}\r\n", ids[i]));
   }
-  // What unanswered puts may have left, and one more.
+  // The ids that unanswered puts may have received, and one more.
   const JobId from = ids.empty() ? 1 : *std::ranges::max_element(ids) + 1;
   for (JobId id = from; id <= checker.ids_end(); ++id)
     out.push_back(fmt::format("peek {}\r\n", id));

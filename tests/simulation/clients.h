@@ -9,16 +9,16 @@
 
 namespace perennial::simulation {
 
-// Random clients. Each kind of command has a weight that is drawn once, and some are switched off,
-// so that no two runs are alike.
+// Random clients. The weight of each kind of command is drawn once and some kinds are switched off,
+// so that runs differ.
 class Clients {
  public:
   explicit Clients(uint64_t seed);
 
-  // The next bytes of a client, given what clients know.
+  // The next bytes that a client sends, given what clients know.
   std::string next(const Checker& checker, ConnId conn);
-  // What looks at everything after a start: each job, each tube, and the sums. One command each,
-  // to be answered before the next is sent.
+  // The commands that inspect everything after a start: each job, each tube and the sums. Each
+  // command must be answered before the next one is sent.
   std::vector<std::string> audit(const Checker& checker);
 
  private:

@@ -12,13 +12,13 @@
 
 namespace perennial::simulation {
 
-// What a simulated server keeps its batches on: the model, or the real store. It takes one batch
-// at a time, as the committer does.
+// Where a simulated server stores its batches: the model or the real store. Like the committer, a
+// Disk takes one batch at a time.
 class Disk {
  public:
-  // As the committer says it.
+  // The report of the committer.
   struct Done {
-    BatchIndex answerable = 0;
+    BatchIndex reply_index = 0;
     BatchIndex durable = 0;
     std::vector<store::Batch> batches = {};
   };
@@ -29,15 +29,15 @@ class Disk {
 
   virtual ~Disk() = default;
 
-  // Recovers. A refusal is a Status.
+  // Recovers. A refused start returns its Status.
   virtual Result<Found> open() = 0;
   virtual void submit(store::Batch&& batch) = 0;
-  // Waits until what was submitted is written, as the mode of durability asks.
+  // Waits until the submitted batch is written as the durability mode requires.
   virtual Done finish() = 0;
-  // What is durable by now without being asked for.
+  // Returns what has become durable meanwhile, without waiting.
   virtual Done look() = 0;
   virtual Result<Body> body(JobId id) = 0;
-  // A clean end.
+  // Stops cleanly.
   virtual Status close(JobId next_id) = 0;
 };
 

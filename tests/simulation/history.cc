@@ -5,10 +5,12 @@
 
 #include <fmt/format.h>
 
+#include "store/format/format.h"
+
 namespace perennial::simulation {
 namespace {
 
-// What comes before the bytes of an event.
+// The header that precedes the bytes of an event.
 struct Head {
   Event::Kind kind;
   ConnId conn;
@@ -16,6 +18,12 @@ struct Head {
   BatchIndex index;
   uint64_t bytes;
 };
+
+std::string hex(std::string_view bytes) {
+  std::string out;
+  for (const char byte : bytes) out += fmt::format("{:02x}", static_cast<uint8_t>(byte));
+  return out;
+}
 
 }  // namespace
 
@@ -60,6 +68,13 @@ std::string text_of(const engine::Image& image) {
                    row.created, row.order);
     fmt::format_to(out, " counts {} {} {} {} {} bytes {}\n", row.reserves, row.timeouts,
                    row.releases, row.buries, row.kicks, row.body_bytes);
+    if (row.fields) fmt::format_to(out, " fields {}\n", hex(store::view(store::encode(row))));
+  }
+  for (const auto& [name, key] : image.keys) {
+    fmt::format_to(out, "key {} {} {}\n", key.tube, key.key, hex(store::view(store::encode(key))));
+  }
+  for (const auto& [tube, settings] : image.settings) {
+    fmt::format_to(out, "settings {} {}\n", tube, hex(store::encode({tube, settings})));
   }
   return text;
 }
@@ -79,7 +94,7 @@ void History::add(const Event& event) {
       durable_ = event.index;
       images_.erase(images_.begin(), images_.lower_bound(durable_));
       return;
-    case Event::Kind::ToldDurable:
+    case Event::Kind::AnswersDurable:
       return checker_.all_durable();
     case Event::Kind::Batch:
       images_[event.index] = event.bytes;
@@ -111,7 +126,7 @@ void History::found(BatchIndex index, const std::string& image) {
     problem_ = fmt::format("memory and disk differ after batch {}:\n{}----\n{}", index,
                            expected->second, image);
   }
-  // What a start finds is durable by then.
+  // Recovery makes durable what a start finds.
   images_ = {{index, image}};
   durable_ = index;
 }

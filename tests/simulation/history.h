@@ -12,50 +12,51 @@
 
 namespace perennial::simulation {
 
-// One thing that happened and that others can know of.
+// One event that is visible outside the server.
 struct Event {
   enum class Kind : uint8_t {
     Opened,
     Sent,
     Received,
     Closed,
-    Durable,      // Everything up to this batch.
-    ToldDurable,  // Everything that was told so far.
-    Batch,        // Handed over: what it leads to.
-    Found,        // What a start found.
+    Durable,         // All batches up to this index.
+    AnswersDurable,  // Everything that clients were answered so far.
+    Batch,           // A batch was handed over. The image is its result.
+    Found,           // The result of a start.
     Problem
   };
   Kind kind = Kind::Sent;
   ConnId conn = 0;
   Nanos now = 0;
   BatchIndex index = 0;
-  std::string bytes = {};  // What was sent or received; an image; what is wrong.
+  std::string bytes = {};  // Bytes that were sent or received, an image, or a problem.
 };
 
-// Bytes for a pipe, and back. What is incomplete at the end never happened.
+// The form in which events pass through a pipe. decode_events() ignores an incomplete event at the
+// end.
 std::string encode(const Event& event);
 std::vector<Event> decode_events(std::string_view bytes);
 
-// An image in text, so that two of them can be compared and shown.
+// An image as text, which can be compared and printed.
 std::string text_of(const engine::Image& image);
 
-// All that happened in the life of a data directory, over all its servers: what each client was
-// told, for the checker, and what each batch that was handed over leads to. After each start the
-// disk must hold what some batch led to, and none before the last that was known to be durable.
+// All events in the existence of a data directory, across all its servers: what each client was
+// answered, for the checker, and the image after each batch. After each start the disk must hold
+// the image of some batch, and no earlier one than the last batch known to be durable.
 class History {
  public:
-  explicit History(bool told_is_durable) : checker_(told_is_durable) {}
+  explicit History(bool answers_are_durable) : checker_(answers_are_durable) {}
 
-  // Where each event goes besides, before it takes effect here.
+  // Sets a second receiver of each event, which is called before the event takes effect here.
   void set_sink(std::function<void(const Event&)> sink) { sink_ = std::move(sink); }
   void add(const Event& event);
   void crashed(bool loses_unsynced, Nanos now);
 
-  // Leaves all to what clients are told.
+  // Judges only by the answers that clients receive.
   void ignore_images() { ignores_images_ = true; }
 
   Checker& checker() { return checker_; }
-  // The first thing that is wrong; empty if nothing is.
+  // The first problem, or an empty string.
   const std::string& problem() const;
   // The image after the last batch.
   const std::string& last_image() const { return images_.rbegin()->second; }

@@ -14,8 +14,8 @@
 #include "tests/store/child.h"
 #include "tests/store/dir_state.h"
 #include "tests/store/log_ends.h"
+#include "tests/store/store_model.h"
 #include "tests/store/temp_dir.h"
-#include "tests/store/world.h"
 
 namespace perennial::simulation {
 namespace {
@@ -55,7 +55,7 @@ Found look(const std::string& data_dir) {
   return {.status = {}, .index = (*reader)->commit().index, .image = image.take()};
 }
 
-// The directory itself may be refused: an injected fault may have damaged it beyond a start.
+// The directory itself may be refused, because an injected fault may have damaged it.
 std::string compare(const std::string& data_dir, const std::string& copy, bool& is_refused) {
   const Found whole = look(data_dir);
   if (!whole.status.ok()) return "";
@@ -93,7 +93,7 @@ std::string lose_log(const LogLoss& loss, bool& is_refused) {
       pipe.send(refused);
       pipe.send_bytes(wrong.data(), wrong.size());
     });
-    // RocksDB has places in DB::Open that abort on an error: as good as refusing.
+    // RocksDB aborts on an error in some places of DB::Open. Such an abort counts as a refusal.
     is_refused = child.sent.empty() || child.sent[0] != 0;
     if (child.sent.size() > 1) problem = fmt::format("{}: {}", log, child.sent.substr(1));
   }

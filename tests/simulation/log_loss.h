@@ -5,11 +5,11 @@
 
 namespace perennial::simulation {
 
-// What a disk leaves behind that has said it had synced: a copy of a data directory, of which one
-// log file is emptied, zeroed, or ends behind one of its records. A start must refuse it, or find
-// every batch that the durable mark names; and if it finds the last batch, the same rows. Returns
-// what is wrong; empty if nothing is. `copy`: where the copy may be; it is removed. Runs RocksDB in
-// a child.
+// Simulates a disk that reported a sync that it had not done. In a copy of a data directory one log
+// file is emptied, zeroed, or truncated after one of its records. A start must refuse the copy or
+// find every batch that the durable mark names; if it finds the last batch, the rows must be equal.
+// Returns the problem, or an empty string. `copy` is the path of the copy, which is removed.
+// RocksDB runs in a child process.
 struct LogLoss {
   std::string data_dir;
   std::string copy;

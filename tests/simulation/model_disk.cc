@@ -14,7 +14,7 @@ Status damaged(std::string what) {
 }  // namespace
 
 Result<Disk::Found> ModelDisk::open() {
-  sync();  // As recovery does.
+  sync();  // Recovery does the same.
   Result<engine::Image> image = check_and_read();
   if (!image.ok()) return image.take_status();
   return Found{.opening = {.epoch = 1,
@@ -25,7 +25,11 @@ Result<Disk::Found> ModelDisk::open() {
 }
 
 Result<engine::Image> ModelDisk::check_and_read() const {
-  engine::Image image{.jobs = {}, .tubes = durable_.tubes, .pauses = durable_.pauses};
+  engine::Image image{.jobs = {},
+                      .tubes = durable_.tubes,
+                      .pauses = durable_.pauses,
+                      .keys = durable_.keys,
+                      .settings = durable_.settings};
   for (const auto& family : durable_.families) {
     for (const auto& [id, row] : family) {
       if (!image.jobs.emplace(id, row).second) return damaged(fmt::format("job {} twice", id));
@@ -44,6 +48,7 @@ void ModelDisk::submit(store::Batch&& batch) {
               .jobs = {batch.jobs().begin(), batch.jobs().end()},
               .bodies = {},
               .metas = {batch.metas().begin(), batch.metas().end()},
+              .keys = {batch.keys().begin(), batch.keys().end()},
               .must_sync = batch.must_sync()};
   for (const store::JobEffect& effect : batch.jobs()) write.bodies.emplace_back(effect.body);
   writing_.emplace(std::move(write));
@@ -60,14 +65,14 @@ Disk::Done ModelDisk::finish() {
     done.batches.push_back(std::move(*submitted_));
     submitted_.reset();
   }
-  done.answerable = written_.index;
+  done.reply_index = written_.index;
   done.durable = durable_.index;
   return done;
 }
 
 Disk::Done ModelDisk::look() {
   if (durability_ == store::Durability::Interval && random_() % 4 == 0) sync();
-  return {.answerable = written_.index, .durable = durable_.index};
+  return {.reply_index = written_.index, .durable = durable_.index};
 }
 
 Result<Body> ModelDisk::body(JobId id) {
@@ -130,8 +135,19 @@ void ModelDisk::apply(Content& content, const Write& write) {
     }
     void operator()(const PauseEnded& ended) const { content.pauses.erase(ended.tube); }
     void operator()(const NextIdRaised& raised) const { content.next_id = raised.next_id; }
+    void operator()(const SettingsStored& stored) const {
+      content.settings[stored.tube] = stored.settings;
+      if (stored.settings == TubeSettings{}) content.settings.erase(stored.tube);
+    }
+  };
+  struct Key {
+    Content& content;
+
+    void operator()(const KeyStored& key) const { content.keys[{key.tube, key.key}] = key; }
+    void operator()(const KeyFreed& key) const { content.keys.erase({key.tube, key.key}); }
   };
   for (const store::MetaEffect& meta : write.metas) std::visit(Meta{content}, meta);
+  for (const store::KeyEffect& key : write.keys) std::visit(Key{content}, key);
   content.index = write.index;
   content.now = write.now;
 }

@@ -13,9 +13,9 @@
 
 namespace perennial::simulation {
 
-// The store as it should be, in memory: column families that hold what they are told to, and a log
-// of which the end may be lost. It believes each batch, as RocksDB does: a row that is not deleted
-// stays, and what does not fit together is found at the next start.
+// A model of the store in memory: column families, and a log whose end may be lost. Like RocksDB,
+// it applies each batch without checking it: a row that is not deleted stays, and inconsistent rows
+// are found at the next start.
 class ModelDisk : public Disk {
  public:
   ModelDisk(store::Durability durability, uint64_t seed) : durability_(durability), random_(seed) {}
@@ -27,9 +27,10 @@ class ModelDisk : public Disk {
   Result<Body> body(JobId id) override;
   Status close(JobId next_id) override;
 
-  // The process ends. What it wrote stays; of a batch that it was writing, all or nothing.
+  // The process ends. What it has written stays. A batch that was being written is kept or lost as
+  // a whole.
   void kill();
-  // The power goes, and with it any part of the tail that was not synced.
+  // The power fails, which loses any part of the end of the log that was not synced.
   void cut_power();
   void set_durability(store::Durability durability) { durability_ = durability; }
 
@@ -40,6 +41,7 @@ class ModelDisk : public Disk {
     std::vector<store::JobEffect> jobs;
     std::vector<std::string> bodies;
     std::vector<store::MetaEffect> metas;
+    std::vector<store::KeyEffect> keys;
     bool must_sync;
   };
   struct Content {
@@ -47,6 +49,8 @@ class ModelDisk : public Disk {
     std::map<JobId, std::string> bodies;
     std::map<TubeId, std::string> tubes;
     std::map<TubeId, std::pair<Nanos, Nanos>> pauses;
+    std::map<std::pair<std::string, std::string>, KeyStored> keys;
+    std::map<std::string, TubeSettings> settings;
     JobId next_id = 1;
     BatchIndex index = 0;
     Nanos now = 0;
@@ -57,7 +61,7 @@ class ModelDisk : public Disk {
 
   store::Durability durability_;
   std::mt19937_64 random_;
-  Content written_;  // As the kernel has it.
+  Content written_;  // The state of the kernel's files.
   Content durable_;
   std::deque<Write> unsynced_;
   std::optional<store::Batch> submitted_;

@@ -5,13 +5,13 @@
 namespace perennial::simulation {
 namespace {
 
-// A day in 2023; any would do.
+// A day in 2023. The value has no significance.
 constexpr Nanos first_now = 1'700'000'000 * nanos_per_second;
-constexpr int lives = 4;
+constexpr int servers_per_run = 4;
 
 enum class End : uint8_t { Kill, PowerCut, Stop };
 
-// Ends a server in one way or another. Returns whether it loses what was told and not synced.
+// Ends a server in the given way. Returns whether answered but unsynced transitions are lost.
 bool end(Server& server, ModelDisk& disk, store::Durability durability, End how, Figures& figures) {
   switch (how) {
     case End::Kill:
@@ -42,11 +42,12 @@ std::string run(const ModelRun& plan, Figures& figures) {
   Nanos now = first_now;
   ConnId conn = 0;
   ++figures.runs;
-  for (int life = 0; life < lives && history.problem().empty(); ++life) {
+  for (int server_number = 0; server_number < servers_per_run && history.problem().empty();
+       ++server_number) {
     Server server(draw_options(random), disk, history, now);
     if (plan.bug == Bug::HandsOutTwice) server.set_deliver(hand_out_twice(history, server));
     if (const Status started = server.start(); !started.ok()) return started.message();
-    live(server, history, clients, random, 20 + static_cast<int>(random() % 120), conn);
+    drive(server, history, clients, random, 20 + static_cast<int>(random() % 120), conn);
     figures.batches += server.batches();
     if (!history.problem().empty()) break;
     const bool loses = end(server, model, plan.durability, static_cast<End>(random() % 3), figures);
@@ -54,7 +55,7 @@ std::string run(const ModelRun& plan, Figures& figures) {
     history.crashed(loses, now);
   }
   figures.given_up += history.checker().given_up_count();
-  figures.answers += history.checker().told_count();
+  figures.answers += history.checker().answer_count();
   return history.problem();
 }
 

@@ -1,5 +1,5 @@
-// P1 to P4 on the model of a store: whatever clients do, and however a server ends, the next one
-// holds what they were told.
+// P1 to P4 on the model of a store: whatever clients do and however a server ends, the next server
+// holds what clients were answered.
 
 #include <gtest/gtest.h>
 

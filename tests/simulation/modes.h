@@ -6,7 +6,7 @@
 
 namespace perennial::simulation {
 
-// A mode of durability as the parameter of a test.
+// A durability mode as a test parameter.
 struct ModeCase {
   const char* name;
   store::Durability durability;

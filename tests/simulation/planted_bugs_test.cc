@@ -1,4 +1,4 @@
-// The checker finds the bugs that it is there for, and finds nothing where there is none.
+// The checker finds each planted bug, and reports nothing where there is no bug.
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 namespace perennial::simulation {
 namespace {
 
-// Most bugs show in the first run or two; this many take some ten seconds.
+// Most bugs show within two runs. This many runs take about ten seconds.
 constexpr uint64_t runs_max = 3000;
 
 struct BugCase {

@@ -22,7 +22,7 @@ void BuggyDisk::submit(store::Batch&& batch) {
 Disk::Done BuggyDisk::look() {
   Done done = disk_.look();
   if (bug_ == Bug::AnswersBeforeSync)
-    done.answerable = done.durable = std::max(done.durable, submitted_);
+    done.reply_index = done.durable = std::max(done.durable, submitted_);
   return done;
 }
 
@@ -30,6 +30,9 @@ store::Batch BuggyDisk::spoil(const store::Batch& batch) {
   store::Batch out;
   for (const store::MetaEffect& meta : batch.metas()) {
     std::visit([&out](const auto& one) { out.add(Transition(one)); }, meta);
+  }
+  for (const store::KeyEffect& key : batch.keys()) {
+    std::visit([&out](const auto& one) { out.add(Transition(one)); }, key);
   }
   for (store::JobEffect effect : batch.jobs()) {
     spoil(effect);
@@ -57,7 +60,7 @@ void BuggyDisk::spoil(store::JobEffect& effect) {
     effect.before.reset();
     effect.body = bodies_[effect.id];
   }
-  // Nothing is buried that was not reserved first, nor becomes ready from ready in one move.
+  // No job is buried without having been reserved, nor becomes ready from ready in one transition.
   if (bug_ == Bug::ForgetsFirstBefore && moves && effect.before == JobState::Ready &&
       effect.after->state != JobState::Reserved) {
     effect.before = JobState::Reserved;

@@ -9,20 +9,20 @@
 
 namespace perennial::simulation {
 
-// Bugs that a server could have, and that the checker must find. Each is planted between core and
-// what it talks to: in what the disk is given and says, or in what clients are told.
+// Bugs that a server could have and that the checker must find. Each is planted at an interface of
+// core: in what the disk receives and reports, or in what clients receive.
 enum class Bug : uint8_t {
   None,
-  AnswersBeforeSync,   // A batch is answered when it is handed over.
-  SkipsSingleDelete,   // A row stays in the family that it leaves.
-  KeepsDeletedRow,     // Likewise, when the job is deleted.
-  ReusesIds,           // A restart goes on from the highest id that it finds.
-  ForgetsPriority,     // A job's row keeps the priority that it was put with.
-  HandsOutTwice,       // Two clients are given the same job.
-  ForgetsFirstBefore,  // The net effect starts from the last move, not from the first.
+  AnswersBeforeSync,   // A batch is answered as soon as it is handed over.
+  SkipsSingleDelete,   // A row stays in the family that the job leaves.
+  KeepsDeletedRow,     // A row stays in its family although the job is deleted.
+  ReusesIds,           // After a restart ids continue from the highest one found.
+  ForgetsPriority,     // A job's row keeps the priority of its put.
+  HandsOutTwice,       // Two clients receive the same job.
+  ForgetsFirstBefore,  // The net effect starts from the last transition, not from the first.
 };
 
-// A disk with a bug in front of it.
+// Adds a bug to what a disk receives and reports.
 class BuggyDisk : public Disk {
  public:
   BuggyDisk(Disk& disk, Bug bug) : disk_(disk), bug_(bug) {}
@@ -41,11 +41,11 @@ class BuggyDisk : public Disk {
   Disk& disk_;
   const Bug bug_;
   BatchIndex submitted_ = 0;
-  std::map<JobId, uint32_t> priorities_;  // That jobs were put with.
-  std::map<JobId, std::string> bodies_;   // Of jobs that are written as if they were new.
+  std::map<JobId, uint32_t> priorities_;  // The priorities of the puts.
+  std::map<JobId, std::string> bodies_;  // The bodies of jobs that are written as if they were new.
 };
 
-// Gives a job that one client is given to another that waits for one, too.
+// Delivers a job that one client reserves also to another client whose reserve waits.
 Server::Deliver hand_out_twice(History& history, const Server& server);
 
 }  // namespace perennial::simulation

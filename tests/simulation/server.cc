@@ -36,7 +36,7 @@ Status Server::start() {
                 .index = found->opening.last_index,
                 .bytes = text_of(found->image)});
   restore(*found);
-  while (!core_->settled(now_)) core_->on_timer(now_);
+  while (!core_->is_caught_up(now_)) core_->on_timer(now_);
   pump();
   return {};
 }
@@ -48,9 +48,13 @@ void Server::restore(const Disk::Found& found) {
   for (const auto& [id, pause] : found.image.pauses) {
     CHECK(engine.restore_pause({id, pause.first, pause.second}, now_).ok());
   }
+  for (const auto& [tube, settings] : found.image.settings) {
+    CHECK(engine.restore_settings({tube, settings}).ok());
+  }
   for (const auto& [id, row] : found.image.jobs) CHECK(engine.restore_job(row, now_).ok());
+  for (const auto& [name, key] : found.image.keys) CHECK(engine.restore_key(key, now_).ok());
   image_ = found.image;
-  answerable_ = durable_ = told_durable_ = found.opening.last_index;
+  reply_index_ = durable_ = answers_durable_ = found.opening.last_index;
   core_->resume(found.opening.epoch, found.opening.last_index, found.opening.next_id, now_);
 }
 
@@ -81,7 +85,7 @@ void Server::advance(Nanos by) {
     now_ = std::max(now_, *next);
     core_->on_timer(now_);
     pump();
-    // A batch that waits for company and is not handed over stays due.
+    // A batch that is due but not handed over waits for the commit delay.
     if (core_->batch_due(now_)) break;
   }
   now_ = end;
@@ -101,7 +105,7 @@ void Server::begin_commit() {
   committing_ = true;
 }
 
-// What the batch leads to, by its own account: net effects, applied in any order.
+// Applies the net effects of a batch to the image. Their order does not matter.
 void Server::fold(const store::Batch& batch) {
   for (const store::MetaEffect& meta : batch.metas()) {
     if (const auto* const ended = std::get_if<TubeEnded>(&meta)) {
@@ -109,6 +113,13 @@ void Server::fold(const store::Batch& batch) {
       image_.pauses.erase(ended->tube);
     } else if (!std::holds_alternative<NextIdRaised>(meta)) {
       std::visit([this](const auto& one) { engine::fold(image_, Transition(one)); }, meta);
+    }
+  }
+  for (const store::KeyEffect& key : batch.keys()) {
+    if (const auto* const freed = std::get_if<KeyFreed>(&key)) {
+      image_.keys.erase({freed->tube, freed->key});
+    } else {
+      engine::fold(image_, std::get<KeyStored>(key));
     }
   }
   for (const store::JobEffect& effect : batch.jobs()) {
@@ -134,21 +145,21 @@ void Server::look() {
 }
 
 void Server::take(Disk::Done done) {
-  // Before anything is answered, so that the history knows what may be lost.
+  // The durable mark is reported before any answer, so that the history knows what may be lost.
   if (done.durable > durable_) {
     durable_ = done.durable;
     history_.add({.kind = Event::Kind::Durable, .now = now_, .index = durable_});
   }
-  answerable_ = std::max(answerable_, done.answerable);
-  core_->on_durable(answerable_, std::min(durable_, answerable_), now_);
+  reply_index_ = std::max(reply_index_, done.reply_index);
+  core_->on_committed(reply_index_, std::min(durable_, reply_index_), now_);
   for (store::Batch& batch : done.batches) core_->recycle(std::move(batch));
-  if (durable_ == answerable_ && told_durable_ != durable_) {
-    told_durable_ = durable_;
-    history_.add({.kind = Event::Kind::ToldDurable, .now = now_});
+  if (durable_ == reply_index_ && answers_durable_ != durable_) {
+    answers_durable_ = durable_;
+    history_.add({.kind = Event::Kind::AnswersDurable, .now = now_});
   }
 }
 
-// When nothing is on its way, what the engine holds is what was handed over.
+// When no batch is in flight, the engine must hold exactly what was handed over.
 void Server::check_memory() {
   if (core_->has_batch()) return;
   const std::string memory = text_of(core_->engine().image());
@@ -159,7 +170,7 @@ void Server::check_memory() {
                          history_.last_image() + "----\n" + memory});
 }
 
-void Server::settle() {
+void Server::run_until_idle() {
   for (bool again = true; again;) {
     finish_commit();
     begin_commit();
@@ -168,11 +179,11 @@ void Server::settle() {
 }
 
 Status Server::stop() {
-  settle();
-  now_ += nanos_per_second;  // What waits for company has waited long enough.
+  run_until_idle();
+  now_ += nanos_per_second;  // The commit delay has passed.
   core_->on_timer(now_);
   pump();
-  settle();
+  run_until_idle();
   return disk_.close(core_->engine().next_id());
 }
 

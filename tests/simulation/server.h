@@ -14,17 +14,17 @@
 
 namespace perennial::simulation {
 
-// One life of a server: core on a disk, with connections that are strings and a clock that is
-// moved. Whoever drives it says when a batch is handed over, and when it is done. Tells the history
-// all that clients see, and what each batch leads to.
+// One run of a server: core on a disk, with connections that are strings and a clock that tests
+// advance. The caller decides when a batch is handed over and when it completes. Reports to the
+// history what clients see and the result of each batch.
 class Server {
  public:
-  // Where answers go; the history, unless a planted bug comes between.
+  // Receives answers. This is the history unless a planted bug intercepts them.
   using Deliver = std::function<void(ConnId, std::string_view)>;
 
   Server(core::Options options, Disk& disk, History& history, Nanos now);
 
-  // Recovers. On failure nothing else may be called.
+  // Recovers. After a failure no other function may be called.
   Status start();
   void open(ConnId conn);
   void send(ConnId conn, std::string_view bytes);
@@ -32,19 +32,19 @@ class Server {
   void advance(Nanos by);
   // Hands a batch over, if one is due and the disk is idle.
   void begin_commit();
-  // Waits for the disk, if it has a batch. Then replies leave.
+  // Waits for the disk, if it has a batch. Then held replies leave.
   void finish_commit();
-  // Takes what became durable meanwhile.
+  // Takes what has become durable meanwhile.
   void look();
-  // Commits until nobody waits for anything that time does not bring.
-  void settle();
-  // A clean end: all is answered, and the disk closed.
+  // Commits until no client waits for anything except the passage of time.
+  void run_until_idle();
+  // Stops cleanly: every command is answered and the disk is closed.
   Status stop();
 
   Nanos now() const { return now_; }
   uint64_t batches() const { return batches_; }
   void set_deliver(Deliver deliver) { deliver_ = std::move(deliver); }
-  // Why it cannot go on. A read that failed ends a server.
+  // Why the server cannot continue. A failed read ends a server.
   const Status& failure() const { return failure_; }
 
  private:
@@ -64,9 +64,9 @@ class Server {
   engine::Image image_;  // After the last batch that was handed over.
   std::set<ConnId> open_;
   bool committing_ = false;
-  BatchIndex answerable_ = 0;
+  BatchIndex reply_index_ = 0;
   BatchIndex durable_ = 0;
-  BatchIndex told_durable_ = 0;
+  BatchIndex answers_durable_ = 0;
   uint64_t batches_ = 0;
   Status failure_;
 };

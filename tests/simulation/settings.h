@@ -5,7 +5,7 @@
 
 namespace perennial::simulation {
 
-// From the command line: how long each simulation runs. Given runs count; otherwise seconds do.
+// How long each simulation runs. The number of runs has precedence over seconds.
 struct Settings {
   uint64_t runs = 0;
   uint64_t model_seconds = 10;
@@ -13,7 +13,7 @@ struct Settings {
 };
 Settings& settings();
 
-// Whether another run is to be made, for one of several tests that share the time.
+// Whether another run is due, for one of several tests that share the time.
 class Budget {
  public:
   Budget(uint64_t seconds, uint64_t sharers)

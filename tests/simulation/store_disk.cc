@@ -19,6 +19,14 @@ Result<Disk::Found> StoreDisk::open() {
     image.pauses[pause.tube] = {pause.pause, pause.until};
     return Status();
   };
+  sink.settings = [&image](const SettingsStored& stored) {
+    image.settings[stored.tube] = stored.settings;
+    return Status();
+  };
+  sink.key = [&image](const KeyStored& key) {
+    image.keys[{key.tube, key.key}] = key;
+    return Status();
+  };
   sink.job = [&image](const JobRow& row) {
     image.jobs[row.id] = row;
     return Status();
@@ -51,8 +59,8 @@ Disk::Done StoreDisk::finish() {
 }
 
 Disk::Done StoreDisk::look() {
-  store::Log::News done = log_->collect();
-  return {.answerable = done.indices.answerable(),
+  store::Log::Update done = log_->collect();
+  return {.reply_index = done.indices.reply_index(),
           .durable = done.indices.durable,
           .batches = std::move(done.batches)};
 }

@@ -9,7 +9,7 @@
 
 namespace perennial::simulation {
 
-// The real store and its log. A failure is the fatal event of the options.
+// The real store and its log. A failure calls the fatal event of the options.
 class StoreDisk : public Disk {
  public:
   explicit StoreDisk(store::Options options) : options_(std::move(options)) {}
@@ -26,7 +26,7 @@ class StoreDisk : public Disk {
 
   const store::Options options_;
   std::unique_ptr<store::Store> store_;
-  std::mutex mutex_;  // The log's thread wakes, the server's waits.
+  std::mutex mutex_;  // The log's thread notifies, the server waits.
   std::condition_variable woken_;
   bool is_awake_ = false;
   std::unique_ptr<store::LocalLog> log_;

@@ -27,21 +27,21 @@ using support::Call;
 using support::FaultFs;
 using support::Loss;
 
-// A day in 2023; any would do.
+// A day in 2023. The value has no significance.
 constexpr Nanos first_now = 1'700'000'000 * nanos_per_second;
-constexpr int lives = 4;
+constexpr int servers_per_run = 4;
 constexpr int exit_failed = 7;
 
-// What a child cannot say by itself when it ends.
+// Shared memory for what a child cannot report when it ends.
 struct Board {
   std::atomic<bool> power_lost = false;
   std::atomic<bool> killed = false;
   std::atomic<bool> fault_met = false;
-  std::atomic<uint64_t> logs_cut = 0;
-  std::atomic<uint64_t> manifests_cut = 0;
+  std::atomic<uint64_t> logs_truncated = 0;
+  std::atomic<uint64_t> manifests_truncated = 0;
 };
 
-// How a life is to end. At which call, counted from the start.
+// How a server ends, and at which file call, counted from its start.
 struct End {
   enum class Kind : uint8_t { PowerCut, Kill, Fault, Stop } kind = Kind::Stop;
   uint64_t calls = 0;
@@ -89,7 +89,8 @@ void prepare(FaultFs& fs, const End& end, Board& board) {
   switch (end.kind) {
     case End::Kind::PowerCut:
       return fs.before_nth(end.calls, [&fs, &end, &board] {
-        board.power_lost = true;  // First, because other threads end the process when calls fail.
+        // Set first, because other threads end the process when calls fail.
+        board.power_lost = true;
         fs.lose_power(end.loss, end.seed);
       });
     case End::Kind::Kill:
@@ -104,7 +105,7 @@ void prepare(FaultFs& fs, const End& end, Board& board) {
   }
 }
 
-// A data directory, and everything around it that outlives a process.
+// A data directory and the state around it that outlives a process.
 class Machine {
  public:
   explicit Machine(const StoreRun& plan)
@@ -118,11 +119,11 @@ class Machine {
   Machine(const Machine&) = delete;
   Machine& operator=(const Machine&) = delete;
 
-  // One process. Returns what is wrong.
-  std::string live(uint64_t seed, const End& end, Figures& figures) {
+  // Runs one process. Returns the problem, or an empty string.
+  std::string run_server(uint64_t seed, const End& end, Figures& figures) {
     new (board_) Board;
     std::filesystem::remove(trace_);
-    // What the last process had deleted is gone for good, or back.
+    // The files that the last process deleted are gone for good, or restored.
     std::filesystem::remove_all(graves_);
     std::filesystem::create_directory(graves_);
     const store::ChildEnd child =
@@ -143,12 +144,12 @@ class Machine {
   }
 
   uint64_t given_up() { return history_.checker().given_up_count(); }
-  uint64_t answers() { return history_.checker().told_count(); }
+  uint64_t answers() { return history_.checker().answer_count(); }
 
  private:
   [[noreturn]] void fail(const store::Pipe& pipe, FaultFs& fs, const std::string& why) {
     board_->fault_met = fs.fired();
-    // Without a reason from outside, it is a bug.
+    // A failure without an injected cause is a bug.
     if (!board_->fault_met && !board_->power_lost) {
       const std::string bytes =
           encode({.kind = Event::Kind::Problem, .now = now_, .bytes = "it failed unasked: " + why});
@@ -172,11 +173,12 @@ class Machine {
     store::Options options{.data_dir = dir_.data_dir(),
                            .durability = plan_.durability,
                            .sync_interval_ms = 1,
-                           .log_bytes_max = 16 << 10,  // So that tables are written all the time.
+                           // Small, so that tables are written all the time.
+                           .log_bytes_max = 16 << 10,
                            .env = env.get()};
     options.events.info = [this](std::string_view at, std::string_view) {
-      if (at == "store.log_cut") ++board_->logs_cut;
-      if (at == "store.manifest_cut") ++board_->manifests_cut;
+      if (at == "store.log_cut") ++board_->logs_truncated;
+      if (at == "store.manifest_cut") ++board_->manifests_truncated;
     };
     options.events.fatal = [&](const Status& why) { fail(pipe, *fs, why.message()); };
     StoreDisk disk(options);
@@ -185,14 +187,14 @@ class Machine {
       fail(pipe, *fs, started.message());
     }
     Clients clients(random());
-    simulation::live(server, history_, clients, random, 30 + static_cast<int>(random() % 150),
-                     conn_);
+    simulation::drive(server, history_, clients, random, 30 + static_cast<int>(random() % 150),
+                      conn_);
     if (!server.failure().ok()) fail(pipe, *fs, server.failure().message());
     if (!history_.problem().empty()) ::_exit(0);
     finish(server, *fs, end, random, pipe);
   }
 
-  // Its end did not come by itself.
+  // The server reached the end of its steps without a fault.
   void finish(Server& server, FaultFs& fs, const End& end, std::mt19937_64& random,
               const store::Pipe& pipe) {
     board_->fault_met = fs.fired();
@@ -219,8 +221,8 @@ class Machine {
   void count(Figures& figures, const store::ChildEnd& child) const {
     figures.faults += board_->fault_met ? 1 : 0;
     figures.power_cuts += board_->power_lost ? 1 : 0;
-    figures.logs_cut += board_->logs_cut;
-    figures.manifests_cut += board_->manifests_cut;
+    figures.logs_truncated += board_->logs_truncated;
+    figures.manifests_truncated += board_->manifests_truncated;
     const bool is_kill = board_->killed || child.exit_code == exit_failed;
     figures.kills += is_kill && !board_->power_lost ? 1 : 0;
     figures.clean_restarts += !is_kill && !board_->power_lost ? 1 : 0;
@@ -228,7 +230,7 @@ class Machine {
 
   std::string judge(const store::ChildEnd& child, bool opened) const {
     if (!history_.problem().empty()) return history_.problem();
-    // RocksDB has places in DB::Open that abort on an error: as good as refusing.
+    // RocksDB aborts on an error in some places of DB::Open. Such an abort counts as a refusal.
     const bool may_abort = !opened && child.signal == SIGABRT;
     if (child.signal != 0 && !may_abort) return fmt::format("ended by signal {}", child.signal);
     return "";
@@ -262,10 +264,10 @@ std::string run(const StoreRun& plan, Figures& figures) {
   std::mt19937_64 random(plan.seed);
   Machine machine(plan);
   ++figures.runs;
-  for (int life = 0; life <= lives; ++life) {
-    const End end = life == lives ? End{} : draw_end(random);
-    std::string problem = machine.live(random(), end, figures);
-    if (!problem.empty()) return fmt::format("life {}: {}", life, problem);
+  for (int server_number = 0; server_number <= servers_per_run; ++server_number) {
+    const End end = server_number == servers_per_run ? End{} : draw_end(random);
+    std::string problem = machine.run_server(random(), end, figures);
+    if (!problem.empty()) return fmt::format("life {}: {}", server_number, problem);
   }
   figures.given_up += machine.given_up();
   figures.answers += machine.answers();

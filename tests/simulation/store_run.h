@@ -4,15 +4,15 @@
 #include <string>
 
 #include "store/types/options.h"
-#include "tests/simulation/life.h"
+#include "tests/simulation/drive.h"
 
 namespace perennial::simulation {
 
-// A data directory's whole life on the real store, over the fault file system in memory: several
-// servers, one after the other, each a child process that is ended by a power cut, a kill, a failed
-// call or a clean stop; then one that nothing happens to. What happens follows from the seed; which
-// of RocksDB's threads comes first does not. Returns what is wrong, with the last file calls; empty
-// if nothing is.
+// The whole existence of a data directory on the real store, over the fault file system in memory.
+// Several servers run in succession, each a child process that ends with a power cut, a kill, a
+// failed call or a clean stop; the last one runs undisturbed. The events follow from the seed, but
+// the order of RocksDB's threads does not. Returns the problem with the last file calls, or an
+// empty string.
 struct StoreRun {
   uint64_t seed = 0;
   store::Durability durability = store::Durability::Commit;

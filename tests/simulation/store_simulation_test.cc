@@ -1,4 +1,4 @@
-// P1 to P4 on the real store, over a file system that fails, forgets and tears.
+// P1 to P4 on the real store, over a file system with failed calls, lost data and partial writes.
 
 #include <gtest/gtest.h>
 
@@ -32,7 +32,7 @@ INSTANTIATE_TEST_SUITE_P(Simulation, StoreSimulation,
                                          ModeCase{"Never", Durability::Never}),
                          [](const auto& one) { return one.param.name; });
 
-// A disk that says that it has synced and has not: the answer was given before the sync.
+// The disk reports syncs that it has not done, so answers leave before they are durable.
 TEST(PlantedBugInStore, AnswersBeforeSyncIsFound) {
   Figures figures;
   std::string problem;

@@ -1,4 +1,4 @@
-// What to send: every command, by weights.
+// Chooses what to send: every command, by weights.
 
 #include <fmt/format.h>
 
@@ -10,10 +10,10 @@ namespace {
 constexpr size_t present_jobs_aim = 3'000;
 constexpr uint32_t think_ms_max = 60;
 constexpr uint32_t close_one_in = 400;
-constexpr Millis patience_ms = 4'000;  // With a reserve that may wait for ever.
+constexpr Millis patience_ms = 4'000;  // For a reserve without a timeout.
 constexpr uint32_t tries_max = 12;
 
-// One worker in five hangs: what it holds is touched at times, and mostly runs out of time.
+// One worker in five hangs: it touches its jobs at times, and most of them time out.
 constexpr size_t hanging_one_in = 5;
 constexpr size_t hanging_holds_max = 10;
 constexpr uint32_t hanging_acts_one_in = 20;
@@ -130,14 +130,14 @@ bool Load::choose(size_t index, Sent& out) {
 }
 
 bool Load::choose_put(size_t index, Sent& out) {
-  if (book_.present().size() > present_jobs_aim && pick(8) != 0) return false;
+  if (ledger_.present().size() > present_jobs_aim && pick(8) != 0) return false;
   out.tube = connections_[index].used;
   const uint32_t ttr_s = pick(4) == 0 ? 3 + pick(3) : 60;
   const uint32_t delay_choice = pick(20);
   out.seconds = delay_choice < 14 ? 0 : delay_choice < 19 ? 2 + pick(3) : support::long_s;
-  out.job = &book_.add(out.tube, ttr_s);
+  out.job = &ledger_.add(out.tube, ttr_s);
   out.line = fmt::format("put {} {} {} {}", pick(5) * 500, out.seconds, ttr_s,
-                         book_.ledger().body(*out.job).size());
+                         ledger_.records().body(*out.job).size());
   return true;
 }
 
@@ -164,14 +164,14 @@ bool Load::choose_any(Sent& out) {
 }
 
 bool Load::choose_tube(size_t index, Sent& out) {
-  // Few of them are busy, so that many come and go.
-  const size_t count = book_.tubes_count();
+  // Few tubes are busy, so that many tubes are created and end.
+  const size_t count = ledger_.tubes_count();
   out.tube = pick(2) == 0 ? pick(4) : pick(static_cast<uint32_t>(count));
   const std::set<size_t>& watched = connections_[index].watched;
   if (out.verb == Verb::Watch && watched.size() > 6) return false;
   if (out.verb == Verb::Ignore)
     out.tube = *std::next(watched.begin(), pick(static_cast<uint32_t>(watched.size())));
-  out.line = fmt::format("{} {}", verb_name(out.verb), Book::tube_name(out.tube));
+  out.line = fmt::format("{} {}", verb_name(out.verb), JobLedger::tube_name(out.tube));
   if (out.verb == Verb::Pause) out.line += fmt::format(" {}", pick(3));
   return true;
 }
@@ -187,21 +187,21 @@ Status Load::send(size_t index, Sent sent) {
   Connection& connection = connections_[index];
   std::string bytes = sent.line + "\r\n";
   sent.at = now_ms();
-  sent.event = book_.next_event();
-  if (sent.verb == Verb::Put) bytes += book_.ledger().body(*sent.job) + "\r\n";
-  if (sent.verb == Verb::Put) ++book_.counts().puts_sent;
-  if (sent.verb == Verb::Delete) ++book_.counts().deletes_sent;
-  if (sent.verb == Verb::Kick) ++book_.tube(sent.tube).kicks_in_flight;
-  // A wait without an end is ended by closing.
+  sent.event = ledger_.next_event();
+  if (sent.verb == Verb::Put) bytes += ledger_.records().body(*sent.job) + "\r\n";
+  if (sent.verb == Verb::Put) ++ledger_.counts().puts_sent;
+  if (sent.verb == Verb::Delete) ++ledger_.counts().deletes_sent;
+  if (sent.verb == Verb::Kick) ++ledger_.tube(sent.tube).kicks_in_flight;
+  // A reserve without a timeout is ended by closing its connection.
   if (sent.verb == Verb::Reserve) connection.next_at = sent.at + patience_ms;
   if (sent.job != nullptr) {
-    const Fact& fact = book_.fact(*sent.job);
+    const Fact& fact = ledger_.fact(*sent.job);
     sent.version = fact.version;
     sent.until = fact.until;
     sent.job->busy = true;
-    book_.note(*sent.job, fmt::format("conn {} sends: {}", index, sent.line));
+    ledger_.note(*sent.job, fmt::format("conn {} sends: {}", index, sent.line));
   }
-  sent.counts = book_.counts();
+  sent.counts = ledger_.counts();
   connection.sent = std::move(sent);
   return connection.socket.send(bytes);
 }
@@ -210,7 +210,7 @@ Job* Load::pick_held(Connection& connection, int index) {
   while (!connection.held.empty()) {
     const size_t place = pick(static_cast<uint32_t>(connection.held.size()));
     Job* const job = connection.held[place];
-    const Fact& fact = book_.fact(*job);
+    const Fact& fact = ledger_.fact(*job);
     const bool is_holder = fact.place == Place::Held && fact.holder == index;
     if (is_holder) return job->busy ? nullptr : job;
     connection.held[place] = connection.held.back();
@@ -220,11 +220,11 @@ Job* Load::pick_held(Connection& connection, int index) {
 }
 
 Job* Load::pick_any() {
-  std::deque<size_t>& present = book_.present();
+  std::deque<size_t>& present = ledger_.present();
   for (uint32_t tries = 0; tries < tries_max && !present.empty(); ++tries) {
     size_t& place = present[pick(static_cast<uint32_t>(present.size()))];
-    Job& job = book_.job(place);
-    if (book_.fact(job).place == Place::Gone) {
+    Job& job = ledger_.job(place);
+    if (ledger_.fact(job).place == Place::Gone) {
       place = present.back();
       present.pop_back();
     } else if (job.id != 0 && !job.busy) {

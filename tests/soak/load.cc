@@ -9,13 +9,13 @@
 namespace perennial::soak {
 namespace {
 
-// Past it an answer counts as never coming. A disk that stalls longer ends the server: 30 s.
+// After this time an answer counts as missing. A disk that stalls longer than 30 s ends the server.
 constexpr Millis answer_wait_ms = 60'000;
 
 }  // namespace
 
-Load::Load(Book& book, uint64_t seed, size_t connections_count)
-    : book_(book), random_(static_cast<uint32_t>(seed)), connections_(connections_count) {}
+Load::Load(JobLedger& ledger, uint64_t seed, size_t connections_count)
+    : ledger_(ledger), random_(static_cast<uint32_t>(seed)), connections_(connections_count) {}
 
 Status Load::open(const std::string& address) {
   address_ = address;
@@ -63,7 +63,7 @@ Status Load::check_waits() {
   return {};
 }
 
-Status Load::settle() {
+Status Load::drain_replies() {
   for (size_t index = 0; index < connections_.size(); ++index) {
     Connection& connection = connections_[index];
     while (connection.socket.is_open()) {
@@ -94,33 +94,33 @@ Status Load::finish() {
   return {};
 }
 
-// Its jobs come back, sooner or later.
+// The jobs of the connection become ready again, sooner or later.
 Status Load::close(size_t index) {
   Connection& connection = connections_[index];
   for (Job* job : connection.held) {
-    const Fact& fact = book_.fact(*job);
+    const Fact& fact = ledger_.fact(*job);
     const bool is_holder = fact.place == Place::Held && fact.holder == static_cast<int>(index);
     if (!is_holder) continue;
-    book_.note(*job, fmt::format("conn {} closes", index));
-    book_.set(*job, Place::Ready);
+    ledger_.note(*job, fmt::format("conn {} closes", index));
+    ledger_.set(*job, Place::Ready);
   }
   connection = Connection();
   return {};
 }
 
-// What was asked for may have happened or not.
+// The command may have been executed or not.
 void Load::on_lost(const Sent& sent) {
   if (sent.verb == Verb::Kick) {
-    --book_.tube(sent.tube).kicks_in_flight;
-    book_.tube(sent.tube).last_kick = book_.next_event();
+    --ledger_.tube(sent.tube).kicks_in_flight;
+    ledger_.tube(sent.tube).last_kick = ledger_.next_event();
   }
   if (sent.job == nullptr) return;
   sent.job->busy = false;
-  book_.note(*sent.job, "no answer: " + sent.line);
+  ledger_.note(*sent.job, "no answer: " + sent.line);
   if (sent.verb == Verb::Put || sent.verb == Verb::Peek || sent.verb == Verb::StatsJob) return;
-  if (book_.fact(*sent.job).place == Place::Gone) return;
-  book_.set(*sent.job, Place::Loose);
-  book_.fact(*sent.job).may_be_gone |= sent.verb == Verb::Delete;
+  if (ledger_.fact(*sent.job).place == Place::Gone) return;
+  ledger_.set(*sent.job, Place::Loose);
+  ledger_.fact(*sent.job).may_be_gone |= sent.verb == Verb::Delete;
 }
 
 uint64_t Load::take_p99_ms() {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/soak/book.h"
+#include "tests/soak/job_ledger.h"
 #include "tests/support/server_process.h"
 
 namespace perennial::soak {
@@ -22,16 +22,16 @@ enum class Verb : uint8_t {
 inline constexpr size_t verbs_count = static_cast<size_t>(Verb::Pause) + 1;
 std::string_view verb_name(Verb verb);
 
-// A command that was sent and not answered yet.
+// A command that was sent and is not answered yet.
 struct Sent {
   Verb verb;
-  std::string line = {};  // Without a body.
-  Job* job = nullptr;     // For those that name one.
+  std::string line = {};  // Without the body.
+  Job* job = nullptr;     // Null for commands that name no job.
   size_t tube = 0;
-  uint32_t seconds = 0;  // A delay.
-  uint64_t number = 0;   // Of a kick: how many.
+  uint32_t seconds = 0;  // The delay.
+  uint64_t number = 0;   // For a kick: the number of jobs.
 
-  // When it was sent, and what was known then.
+  // When the command was sent, and what was known then.
   Millis at = 0;
   uint64_t event = 0;
   uint64_t version = 0;
@@ -39,32 +39,34 @@ struct Sent {
   Counts counts = {};
 };
 
-// A hundred connections with every command by weights, in one thread and one poll loop, so that
-// what the book says has one order. Each connection has at most one command on its way. Judges each
-// reply as it comes: a Corruption is a reply that no right server gives.
+// A hundred connections that send every command by weights, in one thread and one poll loop, so
+// that the facts of the ledger have one order. Each connection has at most one command in flight.
+// Each reply is judged as it arrives: Corruption means a reply that no correct server sends.
 class Load {
  public:
-  Load(Book& book, uint64_t seed, size_t connections_count);
+  Load(JobLedger& ledger, uint64_t seed, size_t connections_count);
 
-  // New connections to a server that has started.
+  // Opens new connections to a server that has started.
   Status open(const std::string& address);
-  // Sends what is due and reads what has come, for as long. `ended` once the server has closed.
+  // Sends what is due and reads what has arrived for this time. `ended` is set once the server has
+  // closed.
   Status run_for(Millis ms, bool& ended);
-  // After the server has ended: reads what had left it, then notes what was not answered.
-  Status settle();
-  // Lets all commands be answered, and closes. Fails when an answer does not come.
+  // Called after the server has ended. Reads what it had sent, then records which commands were not
+  // answered.
+  Status drain_replies();
+  // Waits for all answers and closes. Fails if an answer does not arrive.
   Status finish();
 
-  // Whether puts may be answered OUT_OF_MEMORY; true while the disk is full.
+  // Whether puts may be answered OUT_OF_MEMORY, which is true while the disk is full.
   void let_puts_be_refused(bool may) { refusals_allowed_ = may; }
 
   const std::array<uint64_t, verbs_count>& done() const { return done_; }
   uint64_t answers() const { return answers_; }
   uint64_t judged() const { return judged_; }
-  // How often a job was reserved because another's time with it was over.
+  // The number of jobs that were reserved because another reservation timed out.
   uint64_t expired() const { return expired_; }
-  // The latency that all but one in a hundred of the answers since the last call stayed below, in
-  // milliseconds; commands that wait are left out.
+  // The 99th percentile of the latencies since the last call, in milliseconds, without commands
+  // that wait.
   uint64_t take_p99_ms();
 
  private:
@@ -74,10 +76,10 @@ class Load {
     Millis next_at = 0;
     size_t used = 0;
     std::set<size_t> watched = {0};
-    std::vector<Job*> held;  // Some of them no more: the book says.
+    std::vector<Job*> held;  // Some may no longer be held: the ledger is authoritative.
   };
 
-  // choose.cc
+  // Defined in choose.cc.
   Status start(size_t index);
   Status step(size_t index);
   Status send(size_t index, Sent sent);
@@ -92,7 +94,7 @@ class Load {
   Job* pick_any();
   uint32_t pick(uint32_t below) { return static_cast<uint32_t>(random_() % below); }
 
-  // judge.cc
+  // Defined in judge.cc.
   Status on_reply(size_t index, std::string_view reply);
   Status judge(size_t index, const Sent& sent, std::string_view reply);
   Status judge_put(const Sent& sent, std::string_view reply);
@@ -109,14 +111,14 @@ class Load {
   void on_lost(const Sent& sent);
   Status check_waits();
 
-  Book& book_;
+  JobLedger& ledger_;
   std::minstd_rand random_;
   std::vector<Connection> connections_;
   std::string address_;
   bool refusals_allowed_ = false;
   std::array<uint64_t, verbs_count> done_{};
   uint64_t answers_ = 0;
-  uint64_t judged_ = 0;  // Answers about a job whose state was known then.
+  uint64_t judged_ = 0;  // Answers about jobs whose state was known.
   uint64_t expired_ = 0;
   std::vector<uint32_t> latencies_ms_;
 };

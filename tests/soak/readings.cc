@@ -31,7 +31,7 @@ void count_descriptors(pid_t pid, Reading& out) {
   }
 }
 
-// What the file system has given, not what the files call their size.
+// The bytes that the file system has allocated, not the sizes of the files.
 uint64_t disk_bytes(const std::string& folder) {
   uint64_t bytes = 0;
   std::error_code gone;

@@ -9,22 +9,22 @@
 
 namespace perennial::soak {
 
-// What a server costs at one moment, from the outside but for its own loop_lag.
+// What a server uses at one moment. All but loop_lag is measured from outside.
 struct Reading {
   double seconds = 0;  // Since the run began.
   uint64_t resident_bytes = 0;
   uint64_t descriptors = 0;
-  uint64_t sockets = 0;     // Of the descriptors.
-  uint64_t disk_bytes = 0;  // Of its directory, the ballast left out.
+  uint64_t sockets = 0;     // Among the descriptors.
+  uint64_t disk_bytes = 0;  // In its directory, without the ballast.
   uint64_t p99_ms = 0;
   uint64_t loop_lag_us = 0;
   uint64_t jobs = 0;
   std::string state;
 };
 
-// What can be read of a running server.
+// Reads what is observable of a running server.
 Reading read_server(const support::ServerProcess& server, const std::string& data_dir);
-// Those of a run as a table, a line each, and a head.
+// The readings of a run as a table with a header and one line for each.
 std::string table(const std::vector<Reading>& readings);
 
 }  // namespace perennial::soak

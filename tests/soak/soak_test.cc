@@ -1,11 +1,10 @@
-// A real server under a hundred connections that do everything, for as long as is asked: with
-// kills, stops and full disks in between, every answer checked against a book of all that was told
-// (P1, P2, P3, P4, P8), and memory, descriptors and disk at the end as at the beginning.
-//
-//   soak_test [--seconds N] [--seed N]
-//
-// What is sent follows from the seed; what comes when does not. Without the right to mount there is
-// no small disk, and kills take the place of what would fill it.
+// A real server under a hundred connections that send every command, for as long as requested, with
+// kills, stops and full disks in between. Every answer is compared with a ledger of all answers
+// (P1, P2, P3, P4, P8). Memory, descriptors and disk must be the same at the end as at the
+// beginning.
+// soak_test [--seconds N] [--seed N]
+// The commands follow from the seed, their timing does not. Without the right to mount there is no
+// small disk, and kills replace the tests that would fill it.
 
 #include <filesystem>
 #include <optional>
@@ -30,15 +29,15 @@ constexpr size_t connections_count = 100;
 constexpr size_t tubes_count = 40;
 constexpr Millis heal_wait_ms = 60'000;
 constexpr int disk_full_code = 75;
-// B9: what a drained queue may hold on its disk.
+// B9: the disk space that a drained queue may use.
 constexpr uint64_t drained_disk_bytes_max = 64 * mib;
-// Memory that does not belong to jobs and is filled in the first minutes: the write buffers of the
-// store (db_write_buffer_size) and the body cache, both bounded by name.
+// Memory that does not belong to jobs and fills in the first minutes: the write buffers of the
+// store (db_write_buffer_size) and the body cache. Both have a limit.
 constexpr uint64_t buffers_bytes_max = (192 + 64) * mib;
 uint64_t seconds = 15;
 bool has_own_mounts = false;
 
-enum class Spell : uint8_t { Kill, LowDisk, Stop, FullDisk };
+enum class Disturbance : uint8_t { Kill, LowDisk, Stop, FullDisk };
 
 class Soak : public testing::Test {
  protected:
@@ -59,18 +58,18 @@ class Soak : public testing::Test {
     return text.substr(text.size() - std::min<size_t>(text.size(), 3'000));
   }
 
-  // The server has ended: what had left it is read, and it must come back with everything.
+  // The server has ended. Its last answers are read, and it must restart with every job.
   void come_back() {
-    ASSERT_NO_FATAL_FAILURE(must(load_.settle()));
+    ASSERT_NO_FATAL_FAILURE(must(load_.drain_replies()));
     ASSERT_NO_FATAL_FAILURE(must(server_->start()));
     support::ClientSocket client = server_->connect();
     size_t found = 0;
-    ASSERT_NO_FATAL_FAILURE(must(check_all(book_, client, found)));
+    ASSERT_NO_FATAL_FAILURE(must(check_all(ledger_, client, found)));
     ASSERT_NO_FATAL_FAILURE(must(load_.open(server_->address())));
     ++restarts_;
   }
 
-  // Works, through the end of the server where `may_end` says that it may come.
+  // Runs the load. `may_end` says that the server may end meanwhile.
   void work(Millis ms, bool may_end = false) {
     bool ended = false;
     ASSERT_NO_FATAL_FAILURE(must(load_.run_for(ms, ended)));
@@ -81,41 +80,42 @@ class Soak : public testing::Test {
         << "it ended with " << how->code << ", signal " << how->signal << "\n"
         << last_lines(server_->stderr_text());
     ++walls_;
-    // It may have met the wall just before the room came back.
+    // The disk may have become full just before space was freed.
     if (is_filled_) disk_->clear();
     is_filled_ = false;
     ASSERT_NO_FATAL_FAILURE(come_back());
   }
 
-  void run_spell(Spell spell) {
-    if (!disk_ && (spell == Spell::LowDisk || spell == Spell::FullDisk)) spell = Spell::Kill;
-    if (spell == Spell::Kill) {
+  void run_disturbance(Disturbance disturbance) {
+    if (!disk_ && (disturbance == Disturbance::LowDisk || disturbance == Disturbance::FullDisk))
+      disturbance = Disturbance::Kill;
+    if (disturbance == Disturbance::Kill) {
       ASSERT_TRUE(server_->kill_now().ok());
       ASSERT_NO_FATAL_FAILURE(come_back());
       ++kills_;
-    } else if (spell == Spell::Stop) {
+    } else if (disturbance == Disturbance::Stop) {
       const Result<support::Ended> how = server_->terminate();
       ASSERT_TRUE(how.ok() && how->code == 0) << last_lines(server_->stderr_text());
       ASSERT_NO_FATAL_FAILURE(come_back());
       ++stops_;
     } else {
-      ASSERT_NO_FATAL_FAILURE(fill_disk(spell));
+      ASSERT_NO_FATAL_FAILURE(fill_disk(disturbance));
     }
   }
 
-  // Below the low-water mark, which is a quarter; or to the last byte.
-  void fill_disk(Spell spell) {
+  // Fills the disk to below the low-water mark, which is a quarter, or completely.
+  void fill_disk(Disturbance disturbance) {
     load_.let_puts_be_refused(true);
-    disk_->fill_but(spell == Spell::LowDisk ? disk_bytes * 3 / 16 : 0);
+    disk_->fill_but(disturbance == Disturbance::LowDisk ? disk_bytes * 3 / 16 : 0);
     is_filled_ = true;
     for (int piece = 0; piece < 4 && is_filled_; ++piece) {
-      ASSERT_NO_FATAL_FAILURE(work(500, spell == Spell::FullDisk));
-      if (is_filled_ && spell == Spell::FullDisk) disk_->fill();
+      ASSERT_NO_FATAL_FAILURE(work(500, disturbance == Disturbance::FullDisk));
+      if (is_filled_ && disturbance == Disturbance::FullDisk) disk_->fill();
     }
     if (is_filled_) disk_->clear();
     is_filled_ = false;
     ASSERT_NO_FATAL_FAILURE(wait_until_healed());
-    ++(spell == Spell::LowDisk ? lows_ : fulls_);
+    ++(disturbance == Disturbance::LowDisk ? lows_ : fulls_);
   }
 
   void wait_until_healed() {
@@ -124,7 +124,7 @@ class Soak : public testing::Test {
       ASSERT_LT(now_ms(), end) << "the disk is free, and it is not well";
       ASSERT_NO_FATAL_FAILURE(work(200, true));
     }
-    // Those that were refused before may be on their way still.
+    // Puts that were refused before may still be in flight.
     ASSERT_NO_FATAL_FAILURE(work(1'000));
     load_.let_puts_be_refused(false);
   }
@@ -142,18 +142,19 @@ class Soak : public testing::Test {
   std::optional<disk_full::SmallDisk> disk_;
   std::optional<support::ServerProcess> server_;
   std::string data_dir_;
-  Book book_{support::seed(), tubes_count};
-  Load load_{book_, support::seed(), connections_count};
+  JobLedger ledger_{support::seed(), tubes_count};
+  Load load_{ledger_, support::seed(), connections_count};
   std::vector<Reading> readings_;
   const Millis began_ = now_ms();
   bool is_filled_ = false;
   unsigned kills_ = 0, stops_ = 0, lows_ = 0, fulls_ = 0, walls_ = 0, restarts_ = 0;
 };
 
-// A spell every twelve seconds, or in a short run more of them, and each kind once however short it
-// is. A reading each tenth.
+// Disturbs the server every twelve seconds, more often in a short run, and with each kind at least
+// once. Takes ten readings.
 void Soak::work_through_spells() {
-  constexpr std::array spells = {Spell::Kill, Spell::FullDisk, Spell::Stop, Spell::LowDisk};
+  constexpr std::array spells = {Disturbance::Kill, Disturbance::FullDisk, Disturbance::Stop,
+                                 Disturbance::LowDisk};
   const Millis length = static_cast<Millis>(seconds) * 1000;
   const Millis between = std::min<Millis>(length / 10, 12'000);
   Millis next_spell = began_ + between;
@@ -166,7 +167,7 @@ void Soak::work_through_spells() {
       while (next_reading <= now_ms()) next_reading += length / 10;
     }
     if (now_ms() < next_spell) continue;
-    ASSERT_NO_FATAL_FAILURE(run_spell(spells[turn++ % spells.size()]));
+    ASSERT_NO_FATAL_FAILURE(run_disturbance(spells[turn++ % spells.size()]));
     next_spell = now_ms() + between;
   }
 }
@@ -176,7 +177,7 @@ void Soak::drain_and_compare(const Reading& fresh) {
   size_t drained = 0;
   {
     support::ClientSocket client = server_->connect();
-    ASSERT_NO_FATAL_FAILURE(must(drain(book_, client, drained)));
+    ASSERT_NO_FATAL_FAILURE(must(drain(ledger_, client, drained)));
   }
   fmt::print("drained {} jobs\n", drained);
   const Millis end = now_ms() + heal_wait_ms;
@@ -196,7 +197,7 @@ void Soak::drain_and_compare(const Reading& fresh) {
   EXPECT_EQ(server_->terminate()->code, 0) << last_lines(server_->stderr_text());
 }
 
-TEST_F(Soak, EverythingIsAsItWasTold) {
+TEST_F(Soak, EveryAnswerAgreesWithTheLedger) {
   ASSERT_NO_FATAL_FAILURE(must(server_->start()));
   const Reading fresh = read_server(*server_, data_dir_);
   ASSERT_NO_FATAL_FAILURE(must(load_.open(server_->address())));
@@ -210,7 +211,7 @@ TEST_F(Soak, EverythingIsAsItWasTold) {
       restarts_);
   for (size_t verb = 0; verb < verbs_count; ++verb) {
     fmt::print("{} {}, ", verb_name(static_cast<Verb>(verb)), load_.done()[verb]);
-    // A command that is never carried out would be tested by nobody.
+    // A command that is never executed would not be tested.
     EXPECT_GT(load_.done()[verb], 0U) << verb_name(static_cast<Verb>(verb));
   }
   fmt::print("\n");

@@ -17,7 +17,7 @@ void Pipe::send_bytes(const void* bytes, size_t count) const {
 ChildEnd run_child(const std::function<void(const Pipe&)>& body) {
   std::array<int, 2> ends = {};
   CHECK(::pipe(ends.data()) == 0);
-  std::fflush(nullptr);  // Or the child writes it, too.
+  std::fflush(nullptr);  // Without this the child would print buffered text again.
   const pid_t child = ::fork();
   CHECK(child >= 0);
   if (child == 0) {

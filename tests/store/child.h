@@ -6,16 +6,17 @@
 #include <string>
 #include <vector>
 
-// Runs part of a test in a forked child, so that it may crash. What it sends before that arrives.
-// The parent must never have run RocksDB: its threads do not come along.
+// Runs part of a test in a forked child, so that it may crash. The parent receives what the child
+// has sent before. The parent must never have run RocksDB, because fork() does not copy its
+// threads.
 namespace perennial::store {
 
-// Where a child sends its reports.
+// The pipe through which a child sends its reports.
 class Pipe {
  public:
   explicit Pipe(int file) : file_(file) {}
 
-  // At once and whole, so that no crash takes it back or cuts it.
+  // Writes the report with one system call, so that a crash neither loses nor shortens it.
   template <typename Report>
   void send(const Report& report) const {
     send_bytes(&report, sizeof report);
@@ -27,11 +28,11 @@ class Pipe {
 };
 
 struct ChildEnd {
-  int signal = 0;  // That ended it, or 0.
+  int signal = 0;  // The signal that ended the child, or 0.
   int exit_code = 0;
   std::string sent;
 
-  // REQUIRES: it sent nothing else.
+  // REQUIRES: the child has sent only reports of this type.
   template <typename Report>
   std::vector<Report> reports() const {
     std::vector<Report> out(sent.size() / sizeof(Report));

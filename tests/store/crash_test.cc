@@ -5,11 +5,12 @@
 #include <unistd.h>
 
 #include "tests/store/lives.h"
+#include "tests/store/store_model.h"
 #include "tests/store/temp_dir.h"
-#include "tests/store/world.h"
 #include "tests/support/seed.h"
 
-// P1, P2, P3: a store ends at any moment, and what was answered is there at the next start.
+// P1, P2, P3: a store ends at a random moment, and the next start finds everything that was
+// answered.
 namespace perennial::store {
 namespace {
 
@@ -39,19 +40,19 @@ TEST_P(Crash, KeepsWhatWasAnswered) {
   std::mt19937_64 random(support::seed());
   for (int queue = 0; queue < 3; ++queue) {
     const TempDir dir;
-    World world(random());
+    StoreModel model(random());
     for (int crash = 0; crash < 8; ++crash) {
       const uint64_t calls = random() % 600;
       const Life life = {.data_dir = dir.data_dir(),
                          .durability = GetParam().durability,
                          .batches = 200,
                          .plan = [&](support::FaultFs& fs) { plan(fs, GetParam().end, calls); }};
-      const ChildEnd end = live(life, world);
-      const Found found = examine(dir.data_dir(), world);
-      ASSERT_EQ(judge(life, end, found, world), "")
+      const ChildEnd end = live(life, model);
+      const Found found = examine(dir.data_dir(), model);
+      ASSERT_EQ(judge(life, end, found, model), "")
           << "queue " << queue << " crash " << crash << " at call " << calls;
     }
-    ASSERT_GT(world.index(), 0U);
+    ASSERT_GT(model.index(), 0U);
   }
 }
 

@@ -10,7 +10,7 @@
 #include "engine/types/check.h"
 #include "store/disk/durable_mark.h"
 
-// What is in a directory, to see whether it was changed, and to change it.
+// Reads the files of a directory, so that tests can see and make changes.
 namespace perennial::store {
 
 struct FileBytes {
@@ -25,7 +25,7 @@ inline std::string content_of(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
-// Every file and directory below, by name; directories without content.
+// Returns every file and directory below `dir` by path. Directories have no content.
 inline std::map<std::string, FileBytes> state_of(const std::string& dir) {
   std::map<std::string, FileBytes> out;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(dir)) {
@@ -36,7 +36,7 @@ inline std::map<std::string, FileBytes> state_of(const std::string& dir) {
   return out;
 }
 
-// The newest file in a data directory's database whose name begins and ends so.
+// Returns the newest file in a data directory's database with this prefix and suffix.
 inline std::string newest_file(const std::string& data_dir, const std::string& prefix,
                                const std::string& suffix) {
   std::string newest;
@@ -55,8 +55,8 @@ inline std::string manifest_of(const std::string& data_dir) {
   return newest_file(data_dir, "MANIFEST-", "");
 }
 
-// Sets back what a data directory knows of its last sync, as a power cut may do: its log may end
-// one batch earlier.
+// Sets the durable mark back by one batch, as a power cut may do. The log may then end one batch
+// earlier.
 inline void forget_last_sync(const std::string& data_dir) {
   const auto mark = read_durable_mark(nullptr, data_dir);
   CHECK(mark.ok() && *mark);

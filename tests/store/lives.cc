@@ -24,16 +24,16 @@ int transitions_of(BatchIndex index) {
   return 1 + static_cast<int>(index % 40);
 }
 
-void next_batch(World& world, Batch& batch) {
-  world.next(batch, transitions_of(world.index() + 1));
+void next_batch(StoreModel& model, Batch& batch) {
+  model.next(batch, transitions_of(model.index() + 1));
 }
 
-// The loop's side of a log, as short as can be: one batch, one wait.
+// Does the loop's part of a log in the simplest way: it appends a batch and waits for it.
 class Writer {
  public:
   Writer(Store& store, const Pipe& pipe) : pipe_(pipe), log_(store, [this] { wake(); }) {
     progress_.is_open = true;
-    progress_.answerable = progress_.durable = progress_.submitted = store.opening().last_index;
+    progress_.reply_index = progress_.durable = progress_.submitted = store.opening().last_index;
     pipe_.send(progress_);
   }
 
@@ -61,47 +61,47 @@ class Writer {
     is_awake_ = false;
   }
   void report() {
-    const Log::News done = log_.collect();
-    progress_.answerable = done.indices.answerable();
+    const Log::Update done = log_.collect();
+    progress_.reply_index = done.indices.reply_index();
     progress_.durable = done.indices.durable;
     pipe_.send(progress_);
   }
 
   const Pipe& pipe_;
   Progress progress_;
-  std::mutex mutex_;  // The log's thread wakes, this one waits.
+  std::mutex mutex_;  // Guards is_awake_: the log's thread sets it, and this thread waits.
   std::condition_variable woken_;
   bool is_awake_ = false;
   LocalLog log_;
 };
 
-void write_batches(const Life& life, World world, const Pipe& pipe) {
+void write_batches(const Life& life, StoreModel model, const Pipe& pipe) {
   const auto fs = std::make_shared<support::FaultFs>(rocksdb::FileSystem::Default());
   const std::unique_ptr<rocksdb::Env> env = rocksdb::NewCompositeEnv(fs);
   Options options = {.data_dir = life.data_dir,
                      .durability = life.durability,
                      .sync_interval_ms = 1,
-                     .log_bytes_max = 64 << 10,  // So that tables are written all the time.
+                     .log_bytes_max = 64 << 10,  // A small log makes the store write tables often.
                      .env = env.get()};
   options.events.fatal = [](const Status&) { ::_exit(exit_failed); };  // As the server does.
   life.plan(*fs);
   Result<std::unique_ptr<Store>> store = Store::open(options);
   if (!store.ok()) ::_exit(exit_unopened);
-  world.reopened((*store)->opening());
+  model.reopened((*store)->opening());
   Writer writer(**store, pipe);
   for (int i = 0; i < life.batches; ++i) {
     Batch batch;
-    next_batch(world, batch);
+    next_batch(model, batch);
     writer.commit(std::move(batch));
   }
   writer.finish(fs->fired());
-  if (!(*store)->close(world.next_id()).ok()) ::_exit(exit_failed);
+  if (!(*store)->close(model.next_id()).ok()) ::_exit(exit_failed);
 }
 
 }  // namespace
 
-ChildEnd live(const Life& life, const World& world) {
-  return run_child([&](const Pipe& pipe) { write_batches(life, world, pipe); });
+ChildEnd live(const Life& life, const StoreModel& model) {
+  return run_child([&](const Pipe& pipe) { write_batches(life, model, pipe); });
 }
 
 Progress last_progress(const ChildEnd& end) {
@@ -109,20 +109,20 @@ Progress last_progress(const ChildEnd& end) {
   return all.empty() ? Progress() : all.back();
 }
 
-void advance(World& world, BatchIndex index) {
+void advance(StoreModel& model, BatchIndex index) {
   Batch batch;
-  while (world.index() < index) next_batch(world, batch);
+  while (model.index() < index) next_batch(model, batch);
 }
 
 namespace {
 
-// What a Reader has to say before a start changes anything.
+// What a Reader finds before a start changes anything.
 struct Read {
-  Opening opening;  // As a start would have it.
+  Opening opening;  // The values that a start would find.
   std::string problem;
 };
 
-Read read(const std::string& data_dir, World world) {
+Read read(const std::string& data_dir, StoreModel model) {
   const auto before = state_of(data_dir);
   Read out;
   {
@@ -133,8 +133,8 @@ Read read(const std::string& data_dir, World world) {
                    .last_index = commit.index,
                    .last_now = commit.now,
                    .next_id = (*reader)->next_id()};
-    advance(world, commit.index);
-    out.problem = difference(**reader, world.image());
+    advance(model, commit.index);
+    out.problem = difference(**reader, model.image());
   }
   if (before != state_of(data_dir)) out.problem = "it has changed something";
   return out;
@@ -150,17 +150,17 @@ std::string compare(const Read& read, const Opening& opening) {
 
 }  // namespace
 
-Found examine(const std::string& data_dir, World world) {
+Found examine(const std::string& data_dir, StoreModel model) {
   const ChildEnd end = run_child([&](const Pipe& pipe) {
-    // Killed before there was anything.
+    // The child was killed before it had made the directory.
     const bool is_new = !std::filesystem::exists(data_dir + "/db");
-    const Read seen = is_new ? Read() : read(data_dir, world);
+    const Read seen = is_new ? Read() : read(data_dir, model);
     Result<std::unique_ptr<Store>> store = Store::open({.data_dir = data_dir});
     std::string problem = store.ok() ? "" : store.status().message();
     const Opening opening = store.ok() ? (*store)->opening() : Opening();
     if (store.ok()) {
-      advance(world, opening.last_index);
-      problem = difference(**store, world.image());
+      advance(model, opening.last_index);
+      problem = difference(**store, model.image());
       if (problem.empty() && !is_new) problem = compare(seen, opening);
     }
     pipe.send(opening);
@@ -178,21 +178,21 @@ Found examine(const std::string& data_dir, World world) {
   return found;
 }
 
-std::string judge(const Life& life, const ChildEnd& end, const Found& found, World& world) {
+std::string judge(const Life& life, const ChildEnd& end, const Found& found, StoreModel& model) {
   const Progress progress = last_progress(end);
-  // RocksDB has places in DB::Open that abort on an error: as good as refusing.
+  // Some errors make RocksDB's DB::Open abort the process. That counts as a refusal.
   const bool may_abort = !progress.is_open && end.signal == SIGABRT;
   if (end.signal != 0 && !may_abort) return fmt::format("signal {} while it wrote", end.signal);
   if (!found.problem.empty()) return found.problem;
-  if (found.index > std::max(progress.submitted, world.index())) return "more than was submitted";
+  if (found.index > std::max(progress.submitted, model.index())) return "more than was submitted";
   const bool is_commit = life.durability == Durability::Commit;
-  const BatchIndex safe = is_commit ? progress.answerable : progress.durable;
+  const BatchIndex safe = is_commit ? progress.reply_index : progress.durable;
   if (found.index < safe) return fmt::format("{} is there, {} was safe", found.index, safe);
-  World answered = world;
-  advance(answered, progress.answerable);
+  StoreModel answered = model;
+  advance(answered, progress.reply_index);
   if (found.next_id < answered.next_id()) return "an id that was shown is free";
-  advance(world, found.index);
-  world.reopened({.epoch = found.epoch, .next_id = found.next_id});
+  advance(model, found.index);
+  model.reopened({.epoch = found.epoch, .next_id = found.next_id});
   return "";
 }
 

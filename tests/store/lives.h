@@ -6,22 +6,22 @@
 
 #include "store/store.h"
 #include "tests/store/child.h"
-#include "tests/store/world.h"
+#include "tests/store/store_model.h"
 #include "tests/support/fault_fs.h"
 
-// Lives of a store that end badly, and the check of what is left. Each runs in a child.
+// Runs of a store that end with a crash, and the check of what is left. Each runs in a child.
 namespace perennial::store {
 
-// How the child that writes ends, besides by a signal.
-inline constexpr int exit_failed = 7;    // The fatal event came.
+// Exit codes of the child that writes.
+inline constexpr int exit_failed = 7;    // The store sent the fatal event.
 inline constexpr int exit_unopened = 8;  // Store::open() refused.
 
-// What the writing child knows, sent whenever it changes.
+// The state of the child that writes. The child sends it at each change.
 struct Progress {
   bool is_open = false;
-  bool fault_fired = false;  // Told at a clean end only.
+  bool fault_fired = false;  // Set only at a clean end.
   BatchIndex submitted = 0;
-  BatchIndex answerable = 0;
+  BatchIndex reply_index = 0;
   BatchIndex durable = 0;
 };
 
@@ -29,29 +29,29 @@ struct Life {
   std::string data_dir;
   Durability durability = Durability::Commit;
   int batches = 0;
-  // Called before the store is opened, to plan how it is to end.
+  // Called before the store is opened. It plans how the store ends.
   std::function<void(support::FaultFs&)> plan;
 };
 
-// Opens, commits batches of the world one after the other, and closes, if it gets that far.
-ChildEnd live(const Life& life, const World& world);
-// What the child said last.
+// Opens a store, commits batches of the model one after the other, and closes the store.
+ChildEnd live(const Life& life, const StoreModel& model);
+// Returns the last report of the child.
 Progress last_progress(const ChildEnd& end);
 
-// What a start finds after such a life. Before it, a Reader must see the same, and change nothing.
+// What a start finds after such a life. A Reader that runs before the start must find the same.
 struct Found {
   uint64_t epoch = 0;
   BatchIndex index = 0;
   JobId next_id = 0;
-  std::string problem;  // Empty if all is as the world was after that batch.
+  std::string problem;  // Empty if the store equals the model after that batch.
 };
-Found examine(const std::string& data_dir, World world);
+Found examine(const std::string& data_dir, StoreModel model);
 
-// Takes the world to where it was after a batch.
-void advance(World& world, BatchIndex index);
+// Advances the model to its state after the batch with this index.
+void advance(StoreModel& model, BatchIndex index);
 
-// Compares what was found with what the life was told. `world` is as it was before that life, and
-// is as it was found afterwards.
-std::string judge(const Life& life, const ChildEnd& end, const Found& found, World& world);
+// Compares what a start found with what was answered in the life before. `model` is in the state
+// from before that life, and is then advanced to what was found.
+std::string judge(const Life& life, const ChildEnd& end, const Found& found, StoreModel& model);
 
 }  // namespace perennial::store

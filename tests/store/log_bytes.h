@@ -7,10 +7,10 @@
 
 #include "store/format/bytes.h"
 
-// Logs, byte by byte.
+// Makes RocksDB's log records byte by byte.
 namespace perennial::store {
 
-// One piece of a record, as RocksDB writes it.
+// Returns one piece of a record in RocksDB's format.
 inline std::string piece(char kind, const std::string& payload) {
   const auto checksum = rocksdb::GetFileChecksumGenCrc32cFactory()->CreateFileChecksumGenerator({});
   const std::string covered = kind + payload;
@@ -26,7 +26,7 @@ inline std::string full(const std::string& payload) {
   return piece(1, payload);
 }
 
-// A batch with its commit row and `count` - 1 rows more, which nobody reads.
+// Returns a batch with its commit row and `count` - 1 more rows, whose bytes recovery never reads.
 inline std::string batch(uint64_t sequence, uint32_t count, const CommitRow& row) {
   std::string out(12, '\0');
   put(out.data(), sequence);

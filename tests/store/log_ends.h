@@ -12,7 +12,7 @@
 
 namespace perennial::store {
 
-// Where the whole records of a log file end, up to its first damage.
+// Returns the ends of the whole records of a log file, up to its first damage.
 inline std::vector<uint64_t> record_ends(const std::string& path) {
   std::unique_ptr<rocksdb::FSSequentialFile> file;
   CHECK(rocksdb::FileSystem::Default()->NewSequentialFile(path, {}, &file, nullptr).ok());

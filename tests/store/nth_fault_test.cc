@@ -6,11 +6,11 @@
 #include <rocksdb/io_status.h>
 
 #include "tests/store/lives.h"
+#include "tests/store/store_model.h"
 #include "tests/store/temp_dir.h"
-#include "tests/store/world.h"
 #include "tests/support/seed.h"
 
-// P4: whatever file call fails, the process ends before it answers for work that is not saved, and
+// P4: if any file call fails, the process ends before it answers for work that is not saved, and
 // the next start finds what was answered.
 namespace perennial::store {
 namespace {
@@ -26,21 +26,22 @@ void PrintTo(const FaultCase& fault, std::ostream* out) {
 
 class NthFault : public testing::TestWithParam<FaultCase> {};
 
-// One life in which the n-th call fails. Says what is wrong, and whether the fault was met.
+// Runs a store whose n-th file call fails. Returns what is wrong, and whether that call was
+// reached.
 std::string run_with_fault_at(uint64_t n, const rocksdb::IOStatus& status, bool& fired) {
   const TempDir dir;
-  World world(support::seed());
+  StoreModel model(support::seed());
   const Life life = {.data_dir = dir.data_dir(),
                      .durability = Durability::Commit,
                      .batches = 12,
                      .plan = [&](support::FaultFs& fs) { fs.fail_nth(n, status); }};
-  const ChildEnd end = live(life, world);
+  const ChildEnd end = live(life, model);
   const bool is_clean = end.signal == 0 && end.exit_code == 0;
   fired = !is_clean || last_progress(end).fault_fired;
-  const Found found = examine(dir.data_dir(), world);
-  std::string problem = judge(life, end, found, world);
+  const Found found = examine(dir.data_dir(), model);
+  std::string problem = judge(life, end, found, model);
   if (!problem.empty() || !is_clean) return problem;
-  return world.index() == static_cast<BatchIndex>(life.batches) ? "" : "a batch is missing";
+  return model.index() == static_cast<BatchIndex>(life.batches) ? "" : "a batch is missing";
 }
 
 TEST_P(NthFault, LosesNothingThatWasAnswered) {

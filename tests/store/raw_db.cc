@@ -26,7 +26,7 @@ RawDb::RawDb(const std::string& data_dir) {
 }
 
 RawDb::~RawDb() {
-  CHECK(db_->Flush({}, families_).ok());
+  flush();
   for (rocksdb::ColumnFamilyHandle* family : families_) {
     CHECK(db_->DestroyColumnFamilyHandle(family).ok());
   }
@@ -44,6 +44,10 @@ void RawDb::remove(Family family, std::string_view key) {
   CHECK(db_->Delete({}, find(family), slice(key)).ok());
 }
 
+void RawDb::flush() {
+  CHECK(db_->Flush({}, families_).ok());
+}
+
 void RawDb::add_family(const std::string& name) {
   rocksdb::ColumnFamilyHandle* family = nullptr;
   CHECK(db_->CreateColumnFamily({}, name, &family).ok());
@@ -57,6 +61,23 @@ std::string RawDb::table_of(Family family) {
     if (file.column_family_name == family_names[place_of(family)]) return file.db_path + file.name;
   }
   CHECK(!"a family without a table");
+  return {};
+}
+
+void RawDb::compact(Family family, std::string_view first, std::string_view last) {
+  const rocksdb::Slice begin = slice(first);
+  const rocksdb::Slice end = slice(last);
+  CHECK(db_->CompactRange({}, find(family), &begin, &end).ok());
+}
+
+std::string RawDb::table_from(Family family, std::string_view first) {
+  std::vector<rocksdb::LiveFileMetaData> files;
+  db_->GetLiveFilesMetaData(&files);
+  for (const rocksdb::LiveFileMetaData& file : files) {
+    if (file.column_family_name != family_names[place_of(family)]) continue;
+    if (file.smallestkey == first && file.level > 0) return file.db_path + file.name;
+  }
+  CHECK(!"no table that begins so");
   return {};
 }
 

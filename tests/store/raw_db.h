@@ -14,8 +14,9 @@
 
 namespace perennial::store {
 
-// The database of a data directory as RocksDB sees it, for doing to it what a store never does. At
-// the end everything is in tables: the log holds only what a store writes.
+// The database of a data directory, opened with RocksDB alone. Tests use it for changes that a
+// store never makes. The destructor leaves all rows in tables: the log holds only what a store
+// writes.
 class RawDb {
  public:
   explicit RawDb(const std::string& data_dir);
@@ -26,9 +27,15 @@ class RawDb {
   void put(Family family, std::string_view key, std::string_view value);
   void single_delete(Family family, std::string_view key);
   void remove(Family family, std::string_view key);
+  void flush();
   void add_family(const std::string& name);
-  // The path of a table file of the family.
+  // Moves the rows of the family from `first` to `last` to the lowest level. They are in a table of
+  // their own if no other row lies between them.
+  void compact(Family family, std::string_view first, std::string_view last);
+  // Returns the path of a table of the family.
   std::string table_of(Family family);
+  // Returns the path of the family's table that begins with this key.
+  std::string table_from(Family family, std::string_view first);
 
  private:
   rocksdb::ColumnFamilyHandle* find(Family family);

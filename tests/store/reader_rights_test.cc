@@ -9,17 +9,17 @@
 #include "store/reader.h"
 #include "tests/store/child.h"
 #include "tests/store/dir_state.h"
+#include "tests/store/store_model.h"
 #include "tests/store/temp_dir.h"
-#include "tests/store/world.h"
 #include "tests/support/seed.h"
 
-// A Reader needs no right to write.
+// A Reader needs no write permission.
 namespace perennial::store {
 namespace {
 
 namespace fs = std::filesystem;
 
-// Root may write everywhere.
+// Drops root's rights, because root may write everywhere.
 void become_nobody() {
   constexpr uid_t nobody = 65534;
   if (::geteuid() != 0) return;
@@ -30,24 +30,24 @@ void become_nobody() {
 
 class ReaderRights : public testing::Test {
  protected:
-  // In a child, because the parent must not run RocksDB.
+  // The store runs in a child, because the parent must not run RocksDB.
   ReaderRights() {
     const ChildEnd end = run_child([&](const Pipe&) {
       const auto store = Store::open({.data_dir = dir_.data_dir()});
       CHECK(store.ok());
-      write(**store, world_);
+      write(**store, model_);
       ::_exit(0);
     });
     CHECK(end.signal == 0);
-    World same(support::seed());
+    StoreModel same(support::seed());
     for (Batch batch; same.index() < batches;) same.next(batch, 20);
-    world_ = same;
+    model_ = same;
   }
   ~ReaderRights() override { give_rights(0700, 0600); }
 
-  static void write(Store& store, World& world) {
-    for (Batch batch; world.index() < batches;) {
-      world.next(batch, 20);
+  static void write(Store& store, StoreModel& model) {
+    for (Batch batch; model.index() < batches;) {
+      model.next(batch, 20);
       CHECK(store.write(batch, true).ok());
     }
   }
@@ -61,13 +61,13 @@ class ReaderRights : public testing::Test {
     fs::permissions(dir_.data_dir() + "/db", static_cast<fs::perms>(dirs));
     fs::permissions(dir_.data_dir(), static_cast<fs::perms>(dirs));
   }
-  // What somebody without rights finds: what is wrong, or nothing.
+  // Reads the directory as the user nobody. Returns what is wrong; empty if nothing is.
   std::string read_as_nobody() const {
     return run_child([&](const Pipe& pipe) {
              become_nobody();
              const auto reader = Reader::open({.path = dir_.data_dir()});
              const std::string problem =
-                 reader.ok() ? difference(**reader, world_.image()) : reader.status().message();
+                 reader.ok() ? difference(**reader, model_.image()) : reader.status().message();
              pipe.send_bytes(problem.data(), problem.size());
            })
         .sent;
@@ -75,22 +75,22 @@ class ReaderRights : public testing::Test {
 
   static constexpr BatchIndex batches = 30;
   const TempDir dir_;
-  World world_{support::seed()};
+  StoreModel model_{support::seed()};
 };
 
-TEST_F(ReaderRights, NeedNotBeThoseToWrite) {
+TEST_F(ReaderRights, WritePermissionIsNotNeeded) {
   give_rights(0555, 0444);
   const auto before = state_of(dir_.data_dir());
   EXPECT_EQ(read_as_nobody(), "");
   EXPECT_TRUE(before == state_of(dir_.data_dir()));
 }
 
-TEST_F(ReaderRights, MustBeThoseToReadTheDirectory) {
+TEST_F(ReaderRights, ReadPermissionOnTheDirectoryIsNeeded) {
   give_rights(0000, 0444);
   EXPECT_EQ(read_as_nobody(), "read directory " + dir_.data_dir() + ": Permission denied");
 }
 
-TEST_F(ReaderRights, MustBeThoseToReadTheFiles) {
+TEST_F(ReaderRights, ReadPermissionOnTheFilesIsNeeded) {
   give_rights(0555, 0000);
   EXPECT_EQ(read_as_nobody(), "open " + dir_.data_dir() + "/lock: Permission denied");
 }

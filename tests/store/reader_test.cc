@@ -10,11 +10,11 @@
 #include "engine/types/check.h"
 #include "tests/store/dir_state.h"
 #include "tests/store/raw_db.h"
+#include "tests/store/store_model.h"
 #include "tests/store/temp_dir.h"
-#include "tests/store/world.h"
 #include "tests/support/seed.h"
 
-// A directory that is opened only to be read: what a start would find, and nothing written.
+// A Reader shows what a start would find, and writes nothing.
 namespace perennial::store {
 namespace {
 
@@ -22,15 +22,15 @@ namespace fs = std::filesystem;
 
 constexpr BatchIndex batches = 30;
 
-void write_batches(Store& store, World& world, BatchIndex to) {
-  while (world.index() < to) {
+void write_batches(Store& store, StoreModel& model, BatchIndex to) {
+  while (model.index() < to) {
     Batch batch;
-    world.next(batch, 20);
+    model.next(batch, 20);
     CHECK(store.write(batch, true).ok());
   }
 }
 
-// A store that was killed in its second life: half of it is in tables, half in its log.
+// A store that was killed in its second life: half of its rows are in tables, half in its log.
 class ReaderTest : public testing::Test {
  protected:
   ReaderTest() {
@@ -41,8 +41,8 @@ class ReaderTest : public testing::Test {
   void open_and_write(BatchIndex to) {
     const auto store = Store::open({.data_dir = data_dir_});
     CHECK(store.ok());
-    world_.reopened((*store)->opening());
-    write_batches(**store, world_, to);
+    model_.reopened((*store)->opening());
+    write_batches(**store, model_, to);
   }
   Result<std::unique_ptr<Reader>> open(Recover recover = Recover::Strict) {
     Reader::Options options = {.path = data_dir_, .recover = recover};
@@ -51,19 +51,19 @@ class ReaderTest : public testing::Test {
     };
     return Reader::open(options);
   }
-  World world_at(BatchIndex index) const {
-    World world = begin_;
-    for (Batch batch; world.index() < index;) {
-      world.next(batch, 20);
-      if (world.index() == batches / 2) world.reopened({.epoch = 2, .next_id = mark_at_half()});
+  StoreModel model_at(BatchIndex index) const {
+    StoreModel model = begin_;
+    for (Batch batch; model.index() < index;) {
+      model.next(batch, 20);
+      if (model.index() == batches / 2) model.reopened({.epoch = 2, .next_id = mark_at_half()});
     }
-    return world;
+    return model;
   }
   // The second life began with the mark of the first.
   JobId mark_at_half() const {
-    World world = begin_;
-    for (Batch batch; world.index() < batches / 2;) world.next(batch, 20);
-    return world.mark();
+    StoreModel model = begin_;
+    for (Batch batch; model.index() < batches / 2;) model.next(batch, 20);
+    return model.mark();
   }
   void cut_file(const std::string& path, uint64_t bytes) const {
     fs::resize_file(path, log_end(path) - bytes);
@@ -79,20 +79,20 @@ class ReaderTest : public testing::Test {
 
   const TempDir dir_;
   const std::string data_dir_ = dir_.data_dir();
-  const World begin_{support::seed()};
-  World world_ = begin_;
+  const StoreModel begin_{support::seed()};
+  StoreModel model_ = begin_;
   std::string events_;
 };
 
-TEST_F(ReaderTest, HoldsWhatAStartFindsAndChangesNothing) {
+TEST_F(ReaderTest, AReaderShowsWhatAStartFindsAndChangesNothing) {
   const auto before = state_of(dir_.path());
   CommitRow commit;
   JobId next_id = 0;
   {
     const auto reader = open();
     ASSERT_TRUE(reader.ok()) << reader.status().message();
-    EXPECT_EQ(difference(**reader, world_.image()), "");
-    EXPECT_EQ(difference(**reader, world_.image()), "") << "the second time";
+    EXPECT_EQ(difference(**reader, model_.image()), "");
+    EXPECT_EQ(difference(**reader, model_.image()), "") << "the second time";
     commit = (*reader)->commit();
     next_id = (*reader)->next_id();
   }
@@ -105,16 +105,16 @@ TEST_F(ReaderTest, HoldsWhatAStartFindsAndChangesNothing) {
   EXPECT_EQ((*store)->opening().next_id, next_id);
 }
 
-TEST_F(ReaderTest, SeveralReadAtOnceAndKeepAServerOut) {
+TEST_F(ReaderTest, SeveralReadersKeepAServerFromOpening) {
   const auto one = open();
   const auto other = open();
   ASSERT_TRUE(one.ok());
   ASSERT_TRUE(other.ok()) << other.status().message();
-  EXPECT_EQ(difference(**other, world_.image()), "");
+  EXPECT_EQ(difference(**other, model_.image()), "");
   EXPECT_EQ(Store::open({.data_dir = data_dir_}).status().code(), StatusCode::Locked);
 }
 
-TEST_F(ReaderTest, IsRefusedWhileAServerRuns) {
+TEST_F(ReaderTest, AReaderIsRefusedWhileAServerRuns) {
   const auto store = Store::open({.data_dir = data_dir_});
   ASSERT_TRUE(store.ok());
   const auto reader = open();
@@ -124,8 +124,8 @@ TEST_F(ReaderTest, IsRefusedWhileAServerRuns) {
       << reader.status().message();
 }
 
-// It has neither a lock nor any mark.
-TEST_F(ReaderTest, TakesACheckpoint) {
+// A checkpoint has neither a lock nor a mark.
+TEST_F(ReaderTest, AReaderOpensACheckpoint) {
   fs::remove(data_dir_ + "/lock");
   fs::remove(newest_file(data_dir_, "newest-log-", ""));
   fs::remove(data_dir_ + "/durable");
@@ -134,12 +134,12 @@ TEST_F(ReaderTest, TakesACheckpoint) {
   {
     const auto reader = open();
     ASSERT_TRUE(reader.ok()) << reader.status().message();
-    EXPECT_EQ(difference(**reader, world_.image()), "");
+    EXPECT_EQ(difference(**reader, model_.image()), "");
   }
   EXPECT_TRUE(before == state_of(dir_.path()));
 }
 
-TEST_F(ReaderTest, ShowsATornLogAsAStartWouldCutIt) {
+TEST_F(ReaderTest, ATornLogIsShownAsAStartWouldTruncateIt) {
   cut_file(newest_log(data_dir_), 1);
   forget_last_sync(data_dir_);
   const auto before = state_of(dir_.path());
@@ -147,14 +147,14 @@ TEST_F(ReaderTest, ShowsATornLogAsAStartWouldCutIt) {
     const auto reader = open();
     ASSERT_TRUE(reader.ok()) << reader.status().message();
     EXPECT_EQ((*reader)->commit().index, batches - 1);
-    EXPECT_EQ(difference(**reader, world_at(batches - 1).image()), "");
+    EXPECT_EQ(difference(**reader, model_at(batches - 1).image()), "");
   }
   EXPECT_TRUE(before == state_of(dir_.path()));
   EXPECT_NE(events_.find("store.log_would_cut file="), std::string::npos) << events_;
   EXPECT_NE(events_.find("last_kept=29 first_dropped=30 "), std::string::npos) << events_;
 }
 
-TEST_F(ReaderTest, RefusesADamagedLogInTheWordsOfAStart) {
+TEST_F(ReaderTest, ADamagedLogIsRefusedWithTheMessageOfAStart) {
   flip_middle(newest_log(data_dir_));
   const auto reader = open();
   ASSERT_FALSE(reader.ok());
@@ -165,7 +165,7 @@ TEST_F(ReaderTest, RefusesADamagedLogInTheWordsOfAStart) {
             store.status().message().substr(("open data directory " + data_dir_).size()));
 }
 
-TEST_F(ReaderTest, ShowsADamagedLogUpToThereWhenTold) {
+TEST_F(ReaderTest, PointInTimeRecoveryShowsTheLogUpToTheDamage) {
   flip_middle(newest_log(data_dir_));
   const auto before = state_of(dir_.path());
   BatchIndex last = 0;
@@ -175,7 +175,7 @@ TEST_F(ReaderTest, ShowsADamagedLogUpToThereWhenTold) {
     last = (*reader)->commit().index;
     EXPECT_GE(last, batches / 2);
     EXPECT_LT(last, batches);
-    EXPECT_EQ(difference(**reader, world_at(last).image()), "");
+    EXPECT_EQ(difference(**reader, model_at(last).image()), "");
   }
   EXPECT_TRUE(before == state_of(dir_.path()));
   EXPECT_NE(events_.find("store.log_would_force "), std::string::npos) << events_;
@@ -184,21 +184,21 @@ TEST_F(ReaderTest, ShowsADamagedLogUpToThereWhenTold) {
   EXPECT_EQ((*store)->opening().last_index, last);
 }
 
-// An edit that a power cut kept from being synced: the log still has what it would have said.
-TEST_F(ReaderTest, ShowsATornManifestAsAStartWouldCutIt) {
+// A power cut has kept an edit from being synced, and the log still has the rows of that flush.
+TEST_F(ReaderTest, ATornManifestIsShownAsAStartWouldTruncateIt) {
   const std::string content = content_of(manifest_of(data_dir_));
   write_file(manifest_of(data_dir_), content + std::string(40, 'x'));
   const auto before = state_of(dir_.path());
   {
     const auto reader = open();
     ASSERT_TRUE(reader.ok()) << reader.status().message();
-    EXPECT_EQ(difference(**reader, world_.image()), "");
+    EXPECT_EQ(difference(**reader, model_.image()), "");
   }
   EXPECT_TRUE(before == state_of(dir_.path()));
   EXPECT_NE(events_.find("store.manifest_would_cut file=MANIFEST-"), std::string::npos) << events_;
 }
 
-TEST_F(ReaderTest, TellsADamagedBodyAndGivesWhatIsThere) {
+TEST_F(ReaderTest, ADamagedBodyIsReportedAndItsBytesAreReturned) {
   const TempDir dir;
   make_store(dir.data_dir());
   {
@@ -217,7 +217,7 @@ TEST_F(ReaderTest, TellsADamagedBodyAndGivesWhatIsThere) {
   EXPECT_EQ(bodies.damaged(), "hullo");
 }
 
-// Directories that hold nothing to read.
+// Directories that a Reader cannot open.
 struct RefusedCase {
   const char* name;
   std::function<void(const std::string& path)> make;
@@ -286,7 +286,7 @@ INSTANTIATE_TEST_SUITE_P(
                       RawDb(path).put(Family::Meta, "f",
                                       view(encode_format_version(format_version + 1)));
                     },
-                    StatusCode::Unsupported, "its format is 2, which only a newer program reads"}),
+                    StatusCode::Unsupported, "its format is 3, which only a newer program reads"}),
     [](const auto& one) { return one.param.name; });
 
 }  // namespace

@@ -9,8 +9,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/store/store_model.h"
 #include "tests/store/temp_dir.h"
-#include "tests/store/world.h"
 #include "tests/support/seed.h"
 
 namespace perennial::store {
@@ -38,16 +38,16 @@ void put(Store& store, JobId id, BatchIndex index, std::string_view body) {
   ASSERT_TRUE(store.write(batch, true).ok());
 }
 
-// Writes batches of the world, then compares.
-void write_some(Store& store, World& world, int batches, int transitions) {
+// Writes batches of the model to the store.
+void write_some(Store& store, StoreModel& model, int batches, int transitions) {
   Batch batch;
   for (int i = 0; i < batches; ++i) {
-    world.next(batch, transitions);
+    model.next(batch, transitions);
     ASSERT_TRUE(store.write(batch, i % 3 == 0).ok());
   }
 }
 
-TEST(Store, StartsEmpty) {
+TEST(Store, ANewStoreIsEmpty) {
   const TempDir dir;
   const auto store = open(options_for(dir));
   EXPECT_EQ(store->opening().epoch, 1U);
@@ -57,51 +57,51 @@ TEST(Store, StartsEmpty) {
   EXPECT_EQ(difference(*store, Image()), "");
 }
 
-TEST(Store, EveryOpenIsAnEpoch) {
+TEST(Store, EveryOpenRaisesTheEpoch) {
   const TempDir dir;
   for (uint64_t epoch = 1; epoch < 4; ++epoch) {
     EXPECT_EQ(open(options_for(dir))->opening().epoch, epoch);
   }
 }
 
-// Histories of many batches over several lives of the store, closed cleanly or not.
+// The histories have many batches over several lives of the store, which end cleanly or not.
 TEST(Store, HoldsWhatTheModelHolds) {
   for (uint64_t round = 0; round < 4; ++round) {
     const TempDir dir;
-    World world(support::seed() + round);
+    StoreModel model(support::seed() + round);
     for (int life = 0; life < 5; ++life) {
       auto store = open(options_for(dir));
-      ASSERT_EQ(difference(*store, world.image()), "") << "round " << round << " life " << life;
-      ASSERT_EQ(store->opening().last_index, world.index());
-      ASSERT_EQ(store->opening().last_now, world.index() == 0 ? 0 : world.now());
-      ASSERT_GE(store->opening().next_id, world.next_id());
-      world.reopened(store->opening());
-      write_some(*store, world, 60, 1 << (2 * life));
-      ASSERT_EQ(difference(*store, world.image()), "");
+      ASSERT_EQ(difference(*store, model.image()), "") << "round " << round << " life " << life;
+      ASSERT_EQ(store->opening().last_index, model.index());
+      ASSERT_EQ(store->opening().last_now, model.index() == 0 ? 0 : model.now());
+      ASSERT_GE(store->opening().next_id, model.next_id());
+      model.reopened(store->opening());
+      write_some(*store, model, 60, 1 << (2 * life));
+      ASSERT_EQ(difference(*store, model.image()), "");
       if (life % 2 == 0) {
-        ASSERT_TRUE(store->close(world.next_id()).ok());
+        ASSERT_TRUE(store->close(model.next_id()).ok());
       }
     }
   }
 }
 
-// With everything flushed and compacted in between, so that tables and tombstones meet.
+// Everything is flushed and compacted between the batches, so that tables and tombstones meet.
 TEST(Store, HoldsWhatTheModelHoldsThroughCompactions) {
   const TempDir dir;
-  World world(support::seed());
+  StoreModel model(support::seed());
   auto store = open(options_for(dir));
   std::atomic<bool> cancelled = false;
   for (int round = 0; round < 12; ++round) {
-    write_some(*store, world, 20, 100);
+    write_some(*store, model, 20, 100);
     ASSERT_TRUE(store->flush().ok());
     if (round % 4 == 3) {
       ASSERT_TRUE(store->compact_tombstones(cancelled, 0).ok());
     }
-    ASSERT_EQ(difference(*store, world.image()), "") << "round " << round;
+    ASSERT_EQ(difference(*store, model.image()), "") << "round " << round;
   }
 }
 
-TEST(Store, SkipsABatchThatItHasAlready) {
+TEST(Store, ABatchThatWasAppliedIsSkipped) {
   const TempDir dir;
   {
     const auto store = open(options_for(dir));
@@ -140,7 +140,7 @@ TEST(StoreDeathTest, RefusesABatchOfAnEarlierEpoch) {
   EXPECT_DEATH(ignore(store->write(batch, true), "it ends before"), "check_failed");
 }
 
-// As where somebody else goes on with the history, and this store applies it.
+// Another process may continue the history, and this store then applies its batches.
 TEST(Store, ABatchMayBeOfALaterEpoch) {
   const TempDir dir;
   {
@@ -150,7 +150,7 @@ TEST(Store, ABatchMayBeOfALaterEpoch) {
     EXPECT_EQ(store->durable(), 0U);
     ASSERT_TRUE(store->write(raising(20, {.epoch = 5, .index = 2}), false).ok());
     EXPECT_EQ(store->applied(), 2U);
-    EXPECT_EQ(store->durable(), 1U);  // All before its epoch.
+    EXPECT_EQ(store->durable(), 1U);  // Everything before the new epoch was synced.
     ASSERT_TRUE(store->write(raising(30, {.epoch = 5, .index = 3}), true).ok());
     EXPECT_EQ(store->durable(), 3U);
   }
@@ -158,7 +158,7 @@ TEST(Store, ABatchMayBeOfALaterEpoch) {
   EXPECT_EQ(store->opening().epoch, 6U);
   EXPECT_EQ(store->opening().last_index, 3U);
   EXPECT_EQ(store->opening().next_id, 30U);
-  // What is in is skipped, whatever its epoch.
+  // An applied batch is skipped, whatever its epoch.
   EXPECT_TRUE(store->write(raising(10, {.epoch = 1, .index = 1}), true).ok());
 }
 
@@ -186,6 +186,60 @@ TEST(Store, NextIdIsAboveEveryJob) {
     put(*store, 77, 1, "");
   }
   EXPECT_EQ(open(options_for(dir))->opening().next_id, 78U);
+}
+
+// The rows of one key and of one tube's settings after each batch, across starts and flushes. A row
+// may be older than the batch that overwrites or frees it.
+TEST(Store, KeysAndSettingsAreOverwrittenAndRemoved) {
+  const TempDir dir;
+  const auto key_of = [](JobId job) {
+    return KeyStored{
+        .tube = "t", .key = "k", .job = job, .until = KeyUntil::Deleted, .expires_at = 0};
+  };
+  const KeyFreed freed = {.tube = "t", .key = "k"};
+  const auto settings_of = [](std::optional<uint32_t> tries) {
+    return SettingsStored{.tube = "t", .settings = {.tries = tries}};
+  };
+  struct Step {
+    std::vector<Transition> batch;
+    JobId holder;  // 0: no row.
+    uint32_t tries;
+  };
+  const Step steps[] = {
+      {{key_of(1), settings_of(1)}, 1, 1},
+      {{key_of(2), settings_of(2)}, 2, 2},
+      {{freed, settings_of({})}, 0, 0},
+      {{freed, settings_of({})}, 0, 0},
+      {{key_of(3), freed, settings_of(3), settings_of({})}, 0, 0},
+      {{key_of(4), settings_of(4)}, 4, 4},
+      {{key_of(5), freed, settings_of(5), settings_of({})}, 0, 0},
+      {{freed, key_of(6), settings_of({}), settings_of(6)}, 6, 6},
+  };
+  for (const bool flushes : {false, true}) {
+    BatchIndex index = 0;
+    std::filesystem::remove_all(dir.data_dir());
+    for (const Step& step : steps) {
+      auto store = open(options_for(dir));
+      Batch batch;
+      for (const Transition& transition : step.batch) batch.add(transition);
+      ++index;
+      batch.seal({.epoch = store->opening().epoch, .index = index, .known_durable = index - 1});
+      ASSERT_TRUE(store->write(batch, true).ok());
+      if (flushes) {
+        ASSERT_TRUE(store->flush().ok());
+      }
+      store.reset();
+      store = open(options_for(dir));
+      const Result<Image> image = read_image(*store);
+      ASSERT_TRUE(image.ok()) << image.status().message();
+      ASSERT_EQ(image->keys.size(), step.holder == 0 ? 0U : 1U) << index;
+      ASSERT_EQ(image->settings.size(), step.tries == 0 ? 0U : 1U) << index;
+      if (step.holder != 0) {
+        EXPECT_EQ(image->keys.begin()->second, key_of(step.holder));
+        EXPECT_EQ(image->settings.at("t").tries, step.tries);
+      }
+    }
+  }
 }
 
 TEST(Store, ABodyStaysForASnapshotThatSawIt) {
@@ -224,8 +278,9 @@ TEST(Store, ABodyIsInMemoryWhenItWasWrittenOrReadLately) {
   EXPECT_EQ(read->view(), "hello");
 }
 
-// More rows than the scans hold ahead, so that they are waiting for room when it ends.
-TEST(Store, TheSinkMayRefuse) {
+// There are more rows than the scans read ahead, so the scans wait for a free slot when load()
+// ends.
+TEST(Store, ASinkThatRefusesARowEndsTheLoad) {
   constexpr JobId jobs = 50'000;
   const TempDir dir;
   const auto store = open(options_for(dir));
@@ -244,33 +299,38 @@ TEST(Store, TheSinkMayRefuse) {
   const Status loaded = store->load(
       {.tube = [](TubeId, std::string_view) { return Status(); },
        .pause = [](const TubePaused&) { return Status(); },
+       .settings = [](const SettingsStored&) { return Status(); },
        .job =
            [&](const JobRow&) {
              return ++taken < 5 ? Status() : Status(StatusCode::Unsupported, "no more room");
-           }});
+           },
+       .key = [](const KeyStored&) { return Status(); }});
   EXPECT_EQ(loaded.code(), StatusCode::Unsupported);
   EXPECT_EQ(taken, 5U);
 }
 
-TEST(Store, ReportsWhatItFound) {
+TEST(Store, TheOpenAndTheLoadAreReported) {
   const TempDir dir;
-  std::string said;
+  std::string events;
   Options options = options_for(dir);
   options.events.info = [&](std::string_view at, std::string_view fields) {
-    said += std::string(at) + " " + std::string(fields) + "\n";
+    events += std::string(at) + " " + std::string(fields) + "\n";
   };
   const auto store = open(options);
   put(*store, 1, 1, "hello");
   ASSERT_TRUE(read_image(*store).ok());
-  EXPECT_NE(said.find("store.open format=1 epoch=1 index=0 next_id=1 took_ms="), said.npos) << said;
-  EXPECT_NE(said.find("store.load ready=1 reserved=0 delayed=0 buried=0 tubes=1 pauses=0 took_ms="),
-            said.npos)
-      << said;
+  EXPECT_NE(events.find("store.open format=2 epoch=1 index=0 next_id=1 took_ms="), events.npos)
+      << events;
+  EXPECT_NE(
+      events.find("store.load ready=1 reserved=0 delayed=0 buried=0 tubes=1 pauses=0 settings=0 "
+                  "keys=0 took_ms="),
+      events.npos)
+      << events;
 }
 
-// Nobody else may read what is in a queue; and RocksDB's own log, whose writer ends the process on
-// a full disk, is not there.
-TEST(Store, ItsFilesAreItsOwn) {
+// No other user may read the files of a queue. RocksDB's own LOG file does not exist, because its
+// writer aborts the process on a full disk.
+TEST(Store, OnlyTheOwnerMayReadItsFiles) {
   namespace fs = std::filesystem;
   const TempDir dir;
   const auto store = open(options_for(dir));

@@ -7,8 +7,8 @@
 
 namespace perennial::store {
 
-// A directory in memory, removed at the end. A name below it is a data directory that is not there
-// yet.
+// A directory in memory that the destructor removes. data_dir() is a path below it that does not
+// exist yet.
 class TempDir : public support::TempDir {
  public:
   TempDir() : support::TempDir("/dev/shm") {}
@@ -17,8 +17,10 @@ class TempDir : public support::TempDir {
 };
 
 void write_file(const std::string& path, const std::string& content);
+// Changes one bit of the byte at this offset.
+void flip_byte(const std::string& path, uint64_t at);
 
-// About where a log ends that has zeros behind it: behind its last byte that is none.
+// Returns about where a log ends that is filled with zeros: the place after its last nonzero byte.
 uint64_t log_end(const std::string& path);
 
 }  // namespace perennial::store

@@ -146,7 +146,11 @@ size_t reply_end(std::string_view bytes) {
   const bool carries = head.starts_with("RESERVED ") || head.starts_with("FOUND ") ||
                        head.starts_with("OK ") || head.starts_with("FAILED ");
   if (!carries) return line + 2;
-  const std::string_view digits = head.substr(head.rfind(' ') + 1);
+  // "RESERVED <id> <bytes>", perhaps with facts behind it; "OK <bytes>".
+  const bool has_id = head.starts_with("RESERVED ") || head.starts_with("FOUND ");
+  size_t at = head.find(' ') + 1;
+  if (has_id) at = head.find(' ', at) + 1;
+  const std::string_view digits = head.substr(at, head.find(' ', at) - at);
   size_t body = 0;
   std::from_chars(digits.data(), digits.data() + digits.size(), body);
   const size_t end = line + 2 + body + 2;

@@ -9,9 +9,9 @@ namespace perennial::support {
 
 inline constexpr int reply_timeout_ms = 10'000;
 
-// A blocking client connection for tests: sends any bytes and reads whole replies. Owns its
-// descriptor. It knows where a reply ends (RESERVED, FOUND and OK carry bytes) and nothing else
-// about the protocol, so it serves ours and beanstalkd's alike.
+// A blocking client connection for tests, which sends any bytes and reads complete replies. Owns
+// its descriptor. The only thing that it knows about the protocol is where a reply ends (RESERVED,
+// FOUND and OK carry bytes), so it works with perenniald and beanstalkd.
 class ClientSocket {
  public:
   ClientSocket() = default;
@@ -25,19 +25,19 @@ class ClientSocket {
   // `address` is HOST:PORT with a numeric IPv4 host, or unix:PATH.
   static Result<ClientSocket> connect(std::string_view address);
 
-  // Sends all of it. Io when the other side is gone.
+  // Sends all bytes. Io: the peer has closed.
   Status send(std::string_view bytes);
-  // One reply with everything that belongs to it, CRLFs included. NotFound when it did not come in
-  // time, with what did come kept for the next call; Io when the connection ended first.
+  // Reads one complete reply with its body and CRLFs. NotFound: it did not arrive in time; what has
+  // arrived is kept for the next call. Io: the connection ended first.
   Result<std::string> read_reply(int timeout_ms = reply_timeout_ms);
-  // Exactly `count` bytes; fails as read_reply does.
+  // Reads exactly `count` bytes. Fails like read_reply().
   Result<std::string> read_bytes(size_t count, int timeout_ms = reply_timeout_ms);
-  // Everything until the other side closes. NotFound when it has not in time.
+  // Reads until the peer closes. NotFound: it did not close in time.
   Result<std::string> read_to_end(int timeout_ms = reply_timeout_ms);
-  // send, then read_reply.
+  // send(), then read_reply().
   Result<std::string> ask(std::string_view bytes, int timeout_ms = reply_timeout_ms);
 
-  // Half-close: the other side sees the end of input and can still answer.
+  // Half-closes the connection: the peer sees the end of input and can still answer.
   void shutdown_write();
   void close();
   bool is_open() const { return fd_ >= 0; }
@@ -52,10 +52,10 @@ class ClientSocket {
   Status fill(int64_t deadline_ms);
 
   int fd_ = -1;
-  std::string pending_;  // Arrived and not yet asked for.
+  std::string pending_;  // Bytes that arrived and were not requested yet.
 };
 
-// Where the first reply in `bytes` ends, or 0 when it is not complete.
+// The end of the first reply in `bytes`, or 0 if it is not complete.
 size_t reply_end(std::string_view bytes);
 
 }  // namespace perennial::support

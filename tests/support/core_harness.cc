@@ -8,7 +8,7 @@
 namespace perennial::support {
 namespace {
 
-// A day in 2023; any would do.
+// A day in 2023. The value has no significance.
 constexpr Nanos first_now = 1'700'000'000 * nanos_per_second;
 
 core::Options with_facts(core::Options options) {
@@ -28,7 +28,7 @@ CoreHarness::~CoreHarness() = default;
 
 void CoreHarness::start() {
   core_ = std::make_unique<core::Core>(options_);
-  kept_is_cut_ = temporary_is_cut_ = false;
+  creating_kept_ = creating_temporary_ = false;
   now_ = std::max(now_, store_.last_now());
   const engine::Image& image = store_.image();
   engine::Engine& engine = core_->engine();
@@ -36,15 +36,23 @@ void CoreHarness::start() {
   for (const auto& [id, pause] : image.pauses) {
     CHECK(engine.restore_pause({id, pause.first, pause.second}, now_).ok());
   }
+  for (const auto& [tube, settings] : image.settings) {
+    CHECK(engine.restore_settings({tube, settings}).ok());
+  }
   for (const auto& [id, row] : image.jobs) CHECK(engine.restore_job(row, now_).ok());
+  for (const auto& [name, key] : image.keys) CHECK(engine.restore_key(key, now_).ok());
   core_->resume(1, store_.last_index(), image.id_limit, now_);
-  while (!core_->settled(now_)) core_->on_timer(now_);
+  while (!core_->is_caught_up(now_)) core_->on_timer(now_);
   pump();
 }
 
 ConnId CoreHarness::open(bool may_checkpoint) {
+  return open_as({.may_checkpoint = may_checkpoint});
+}
+
+ConnId CoreHarness::open_as(const core::ClientRights& rights) {
   open_.insert(++last_conn_);
-  core_->open(last_conn_, now_, may_checkpoint);
+  core_->open(last_conn_, now_, rights);
   pump();
   return last_conn_;
 }
@@ -89,36 +97,36 @@ void CoreHarness::advance(Nanos by) {
 
 void CoreHarness::commit() {
   serve_reads();
-  take_cut();
+  take_point();
   while (core_->has_batch()) {
     commit_one();
-    take_cut();
+    take_point();
   }
   pump();
 }
 
-bool CoreHarness::take_cut() {
-  core_->settle_cut(now_);
-  const std::optional<core::Cut> cut = core_->take_cut();
+bool CoreHarness::take_point() {
+  core_->checkpoints().freeze_point(now_);
+  const std::optional<core::CheckpointPoint> cut = core_->checkpoints().take_point();
   if (!cut) return false;
   CHECK(cut->index == store_.last_index());
   StateCounts held;
   for (const auto& entry : store_.image().jobs) ++count_of(held, entry.second.state);
   CHECK(held == cut->jobs);
   cuts_.push_back(*cut);
-  (cut->temporary ? temporary_is_cut_ : kept_is_cut_) = true;
+  (cut->temporary ? creating_temporary_ : creating_kept_) = true;
   return true;
 }
 
 void CoreHarness::finish_checkpoint(const Reply& answer) {
-  kept_is_cut_ = false;
-  core_->on_checkpoint(answer);
+  creating_kept_ = false;
+  core_->checkpoints().on_made(answer);
   pump();
 }
 
 void CoreHarness::finish_temporary(const Reply& answer) {
-  temporary_is_cut_ = false;
-  core_->on_temporary_checkpoint(answer);
+  creating_temporary_ = false;
+  core_->checkpoints().on_temporary_made(answer);
   pump();
 }
 
@@ -126,7 +134,7 @@ void CoreHarness::commit_one() {
   store::Batch batch = core_->take_batch(now_);
   store_.write(batch);
   store_.sync();
-  core_->on_durable(batch.index(), batch.index(), now_, commits_take_);
+  core_->on_committed(batch.index(), batch.index(), now_, commits_take_);
   core_->recycle(std::move(batch));
   run_commands();
   serve_reads();
@@ -151,7 +159,7 @@ void CoreHarness::pump() {
   for (bool again = true; again;) {
     run_commands();
     serve_reads();
-    const bool has_cut = committing_ && take_cut();
+    const bool has_cut = committing_ && take_point();
     if (committing_ && core_->batch_due(now_)) commit_one();
     again =
         deliver() || has_cut || core_->has_runnable() || (committing_ && core_->batch_due(now_));
@@ -164,7 +172,7 @@ void CoreHarness::run_commands() {
 }
 
 void CoreHarness::serve_reads() {
-  // A body lets its connection go on, which may ask for the next one.
+  // A body that was read lets its connection continue, which may request the next body.
   for (auto reads = core_->take_reads(); !reads.empty(); reads = core_->take_reads()) {
     for (const core::BodyRead& read : reads) serve_read(read);
     run_commands();
@@ -180,7 +188,7 @@ void CoreHarness::serve_read(const core::BodyRead& read) {
   }
 }
 
-// Carries output to the clients. Returns whether anything came of it.
+// Moves output to the clients. Returns whether there was any.
 bool CoreHarness::deliver() {
   std::vector<ConnId> changed;
   core_->take_changed(changed);

@@ -13,20 +13,21 @@
 
 namespace perennial::support {
 
-// Core with everything around it faked: a clock that stands still until it is moved, a store in
-// memory, and connections that are strings. One thread, no sleep.
+// Core with fakes around it: a clock that moves only on request, a store in memory, and connections
+// that are strings. One thread, no sleeps.
 class CoreHarness {
  public:
   explicit CoreHarness(core::Options options = {});
   ~CoreHarness();
 
   ConnId open(bool may_checkpoint = false);
+  ConnId open_as(const core::ClientRights& rights);
   void send(ConnId conn, std::string_view bytes);
-  // The client sends nothing more.
+  // Ends the input of a client.
   void end(ConnId conn);
-  // The client is gone.
+  // Closes a client's connection.
   void close(ConnId conn);
-  // What has arrived at the client since the last call.
+  // Returns what the client has received since the last call.
   std::string receive(ConnId conn);
   // Whether the server has closed the connection.
   bool closed_by_server(ConnId conn) const { return closed_.contains(conn); }
@@ -34,51 +35,55 @@ class CoreHarness {
     return core_->session(conn) != nullptr && core_->session(conn)->reading();
   }
 
-  // Moves the clock, stopping at each deadline on the way.
+  // Advances the clock and stops at each deadline on the way.
   void advance(Nanos by);
-  // Moves it without a word to core, as when the timer is late.
+  // Advances the clock without notifying core, like a late timer.
   void skip(Nanos by) { now_ += by; }
   Nanos now() const { return now_; }
 
-  // Whether batches are committed as soon as they are due (the start), or held until commit().
+  // Whether batches are committed as soon as they are due (the initial state), or held until
+  // commit().
   void set_committing(bool committing) { committing_ = committing; }
   void commit();
-  // The first of them only. REQUIRES: core().has_batch().
+  // Commits only the first batch. REQUIRES: core().has_batch().
   void commit_one();
-  // All that waits for its turn.
+  // Runs all commands that wait for their turn.
   void run_commands();
-  // How long the committer says that a batch took.
+  // Sets how long the committer reports that a batch took.
   void set_commits_take(Nanos took) { commits_take_ = took; }
-  // Whether clients read what is sent to them (the start), or leave it where it is.
+  // Whether clients read their output (the initial state), or leave it unread.
   void set_clients_reading(bool reading) { clients_reading_ = reading; }
 
-  // All connections end, what is not durable is lost, and the server starts again.
+  // Ends all connections, loses what is not durable, and restarts the server.
   void crash();
-  // The same with a clean stop: everything is committed, and the next id is exact.
+  // Restarts after a clean stop: everything is committed, and the next id is exact.
   void restart();
 
-  // Damages a body as a bad disk would: it cannot be read any more.
+  // Makes a body unreadable, as a faulty disk would.
   void damage(JobId id) { damaged_.insert(id); }
-  void set_room(bool room) { core_->on_room(room, now_); }
-  void set_behind(bool behind) { core_->on_behind(behind, now_); }
+  void set_accepts_puts(bool accepts_puts) { core_->on_disk_space(accepts_puts, now_); }
+  void set_behind(bool behind) { core_->on_write_stall(behind, now_); }
 
-  // The cuts that were due, each taken between two commits and found to hold what the store holds.
-  const std::vector<core::Cut>& cuts() const { return cuts_; }
-  // What became of the latest that is not temporary, or is.
+  // The checkpoint points that were due. Each was taken between two commits and verified to hold
+  // what the store holds.
+  const std::vector<core::CheckpointPoint>& cuts() const { return cuts_; }
+  // Reports the result of the latest permanent or temporary checkpoint.
   void finish_checkpoint(const Reply& answer);
   void finish_temporary(const Reply& answer);
-  // Whether there is one for which that was not said.
-  bool is_cut(bool temporary) const { return temporary ? temporary_is_cut_ : kept_is_cut_; }
+  // Whether a checkpoint is being created whose result was not reported yet.
+  bool is_creating(bool temporary) const {
+    return temporary ? creating_temporary_ : creating_kept_;
+  }
 
   core::Core& core() { return *core_; }
   MemoryStore& store() { return store_; }
 
-  // Does all that can be done without time passing.
+  // Does everything that is possible without advancing the clock.
   void pump();
 
  private:
   void start();
-  bool take_cut();
+  bool take_point();
   void serve_reads();
   void serve_read(const core::BodyRead& read);
   bool deliver();
@@ -90,9 +95,9 @@ class CoreHarness {
   ConnId last_conn_ = 0;
   bool committing_ = true;
   Nanos commits_take_ = 0;
-  std::vector<core::Cut> cuts_;
-  bool kept_is_cut_ = false;
-  bool temporary_is_cut_ = false;
+  std::vector<core::CheckpointPoint> cuts_;
+  bool creating_kept_ = false;
+  bool creating_temporary_ = false;
   bool clients_reading_ = true;
   std::set<ConnId> open_;
   std::set<ConnId> closed_;

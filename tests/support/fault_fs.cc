@@ -44,13 +44,13 @@ std::string read_at(const std::string& path, uint64_t begin, uint64_t end) {
   return bytes;
 }
 
-// One file of a FaultFs, whatever RocksDB uses it as: what writes it and what syncs it.
+// One file of a FaultFs, for every class that RocksDB uses: its writes and its syncs.
 class FaultFile {
  public:
   FaultFile(FaultFs& fs, std::string path, std::shared_ptr<FileState> state)
       : fs_(fs), path_(std::move(path)), state_(std::move(state)) {}
 
-  // `write` makes the call for a part of the data, from its beginning.
+  // `write` makes the call for a prefix of the data.
   template <typename Write>
   IOStatus append(const Slice& data, const Write& write) {
     return write_whole_or_half(data, [&](const Slice& part) {
@@ -61,7 +61,7 @@ class FaultFile {
       return status;
     });
   }
-  // Remembers what a power cut may bring back.
+  // Records what a power cut may restore.
   template <typename Write>
   IOStatus overwrite(const Slice& data, uint64_t offset, const Write& write) {
     return write_whole_or_half(data, [&](const Slice& part) {
@@ -94,7 +94,7 @@ class FaultFile {
     fs_.run_sync_hook(path_);
     return fs_.call(kind, path_, 0, [&] {
       if (fs_.sync_is_a_lie(path_)) return IOStatus::OK();
-      uint64_t reached = 0;  // What is written during the sync may not be part of it.
+      uint64_t reached = 0;  // Writes during the sync may not be covered by it.
       ptrdiff_t kept = 0;
       fs_.update(*state_, [&](FileState& file) {
         reached = file.written;
@@ -116,7 +116,7 @@ class FaultFile {
   }
 
  private:
-  // A write that is to fail half way writes its first half.
+  // A write that fails partially writes the first half.
   template <typename Write>
   IOStatus write_whole_or_half(const Slice& data, const Write& write) {
     IOStatus status = fs_.call(Call::Append, path_, data.size(), [&] { return write(data); });
@@ -165,7 +165,7 @@ class FaultWritableFile : public rocksdb::FSWritableFileOwnerWrapper {
   IOStatus Fsync(const IOOptions& options, IODebugContext* debug) override {
     return faults_.sync(Call::Fsync, [&] { return target()->Fsync(options, debug); });
   }
-  // Starts writing back and promises nothing.
+  // Starts to write back, without any guarantee.
   IOStatus RangeSync(uint64_t offset, uint64_t bytes, const IOOptions& options,
                      IODebugContext* debug) override {
     return faults_.call(Call::RangeSync, bytes,
@@ -349,7 +349,7 @@ std::string FaultFs::bury(const std::string& path) {
   if (graves_.empty()) return {};
   std::string grave = fmt::format("{}/{}", graves_, ++last_grave_);
   if (::link(path.c_str(), grave.c_str()) == 0) return grave;
-  CHECK(errno == ENOENT);  // There is nothing at `path`.
+  CHECK(errno == ENOENT);  // Nothing exists at `path`.
   return {};
 }
 
@@ -367,8 +367,8 @@ void FaultFs::entries_synced(const std::string& dir) {
   unsynced_entries_.erase(found);
 }
 
-// What cannot be undone is in a directory that was renamed past us, as that of a new database is,
-// and synced.
+// An entry cannot be undone if its directory was renamed without this file system, as that of a new
+// database is, and synced.
 void FaultFs::undo(const Entry& entry) {
   if (entry.kind == Call::Create) ::unlink(entry.path.c_str());
   if (entry.kind == Call::Rename) ::rename(entry.path.c_str(), entry.from.c_str());
@@ -419,7 +419,7 @@ void FaultFs::run_action(Call kind) {
     if (!action_ || !is_write(kind) || action_calls_left_-- > 0) return;
     action = std::exchange(action_, nullptr);
   }
-  action();  // Without the lock, because it may call us.
+  action();  // Without the lock, because the action may call this object.
 }
 
 void FaultFs::run_sync_hook(const std::string& path) {
@@ -428,7 +428,7 @@ void FaultFs::run_sync_hook(const std::string& path) {
     const std::lock_guard lock(mutex_);
     hook = sync_hook_;
   }
-  if (hook) hook(path);  // Without the lock, because it may wait.
+  if (hook) hook(path);  // Without the lock, because the hook may wait.
 }
 
 void FaultFs::update(FileState& file, const std::function<void(FileState&)>& change) {
@@ -466,7 +466,7 @@ IOStatus FaultFs::NewWritableFile(const std::string& path, const FileOptions& op
                                   IODebugContext* debug) {
   IOStatus status = call(Call::Create, path, 0, [&] {
     const std::lock_guard lock(mutex_);
-    // A file that is there is emptied in place: its entry does not change.
+    // An existing file is truncated in place, so its directory entry does not change.
     const bool is_new = ::access(path.c_str(), F_OK) != 0;
     IOStatus made = target()->NewWritableFile(path, options, file, debug);
     if (made.ok() && is_new) changed({.kind = Call::Create, .path = path});
@@ -484,7 +484,7 @@ IOStatus FaultFs::ReopenWritableFile(const std::string& path, const FileOptions&
   IOStatus status = call(Call::Create, path, 0,
                          [&] { return target()->ReopenWritableFile(path, options, file, debug); });
   if (!status.ok()) return status;
-  uint64_t bytes = 0;  // Of the file itself: the object's own count starts at 0 here, too.
+  uint64_t bytes = 0;  // The size of the file. The object's own count starts at 0 here, too.
   IOStatus sized = target()->GetFileSize(path, options.io_options, &bytes, debug);
   if (!sized.ok()) return sized;
   *file = std::make_unique<FaultWritableFile>(std::move(*file),

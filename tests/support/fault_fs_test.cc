@@ -22,7 +22,7 @@ std::string content(const std::string& path) {
   return file.is_open() ? text.str() : "(none)";
 }
 
-// A directory in memory with a fault file system over it.
+// A directory in memory under a fault file system.
 class FaultFsTest : public testing::Test {
  protected:
   FaultFsTest() { std::filesystem::create_directory(graves()); }
@@ -49,7 +49,7 @@ class FaultFsTest : public testing::Test {
   FaultFs fs_{rocksdb::FileSystem::Default()};
 };
 
-// Makes one call of a kind, and says how it went.
+// Makes one call of this kind and returns its status.
 IOStatus make_call(Call kind, FaultFs& fs, const std::string& dir) {
   const std::string path = dir + "/file";
   File file;
@@ -103,7 +103,7 @@ TEST_F(FaultFsTest, FailsTheNthCallOfEachKindOnce) {
   }
 }
 
-TEST_F(FaultFsTest, WritesAPartOfWhatItFailsToAppend) {
+TEST_F(FaultFsTest, AFailedAppendWritesAPart) {
   const File file = create("log");
   fs_.fail_nth(1, IOStatus::NoSpace("injected"), Call::Append, true);
   EXPECT_TRUE(file->Append("first", {}, nullptr).ok());
@@ -111,7 +111,7 @@ TEST_F(FaultFsTest, WritesAPartOfWhatItFailsToAppend) {
   EXPECT_EQ(content(path("log")), "firstsec");
 }
 
-TEST_F(FaultFsTest, PowerLossTakesWhatWasNotSynced) {
+TEST_F(FaultFsTest, PowerLossRemovesUnsyncedBytes) {
   for (const Loss loss : {Loss::Whole, Loss::Prefix, Loss::Torn}) {
     for (uint64_t seed = 0; seed < 50; ++seed) {
       FaultFs fs(rocksdb::FileSystem::Default());
@@ -137,7 +137,7 @@ TEST_F(FaultFsTest, PowerLossTakesWhatWasNotSynced) {
   }
 }
 
-// The same seed leaves the same bytes; some seed leaves a sector after a lost one.
+// The same seed leaves the same bytes, and some seed keeps a sector after a lost one.
 TEST_F(FaultFsTest, TearsBySectorsAndRepeatably) {
   const auto torn = [this](uint64_t seed) {
     FaultFs fs(rocksdb::FileSystem::Default());

@@ -65,7 +65,7 @@ std::string Ledger::body(const Job& job) const {
   const bool large = random() % large_one_in == 0;
   const size_t size = random() % (large ? large_body_bytes_max : small_body_bytes_max);
   std::string bytes = fmt::format("{}:", job.serial);
-  // Line ends and zero bytes included, to upset whoever looks for the end of a body.
+  // Includes line ends and zero bytes, to break code that searches for the end of a body.
   while (bytes.size() < size) bytes += static_cast<char>("\r\n\0abcdefghijkl"[random() % 15]);
   return bytes;
 }

@@ -11,13 +11,14 @@
 #include "engine/types/basic.h"
 #include "engine/types/status.h"
 
-// What the crash test and the soak know of the jobs that they put: ids, bodies and what was done.
-// Outcomes are the crash test's: what a restarted server may answer.
+// What the crash test and the soak know about the jobs that they put: ids, bodies and history. Only
+// the crash test uses outcomes, the states that a restarted server may show.
 namespace perennial::support {
 
-inline constexpr uint32_t long_s = 1000;  // A delay, pause or ttr that no run outlives.
+inline constexpr uint32_t long_s = 1000;  // Seconds. A delay, pause or ttr that outlasts every run.
 
-// A job as a restarted server may show it. A delay of less than `long_s` may be over by then.
+// A state in which a restarted server may show a job. A delay of less than `long_s` may be over by
+// then.
 struct Outcome {
   bool exists = false;
   JobState state = JobState::Ready;
@@ -28,44 +29,44 @@ struct Outcome {
 };
 
 struct Job {
-  size_t serial = 0;  // Its place in the ledger. Its body begins with it.
+  size_t serial = 0;  // The index in the ledger, with which the body begins.
   JobId id = 0;       // 0 until a reply has named it.
   size_t tube = 0;
 
-  // While the server lives: its state as far as replies tell, who holds it, and whether a command
-  // about it is on its way. At most one is, so that its history has one order.
+  // The state while the server runs, by its replies: the holder, and whether a command about the
+  // job is in flight. At most one command is, so that the history has one order.
   Outcome live;
   int holder = -1;
   bool busy = false;
 
-  // After a crash: one of these. More than one only while the last word was not acknowledged, or
-  // was recoverable.
+  // The possible states after a crash. There are several only if the last command was not
+  // acknowledged or caused a recoverable transition.
   std::vector<Outcome> outcomes = {Outcome{}};
   std::vector<std::string> history = {};
 };
 
 struct Tube {
   std::string name;
-  std::vector<uint32_t> pauses = {0};  // What the last pause-tube may have been, in seconds.
-  bool kicking = false;                // A kick is on its way: its buried jobs must stay put.
+  std::vector<uint32_t> pauses = {0};  // The possible durations of the last pause-tube, in seconds.
+  bool kicking = false;                // A kick is in flight, so its buried jobs must not change.
 };
 
-// Everything sent in one run, over all its crashes.
+// Everything that was sent in one run, across all crashes.
 class Ledger {
  public:
   explicit Ledger(uint64_t seed);
 
   Job& add_job(size_t tube);
-  // The job that a reply names. Null for an id that no reply has named before.
+  // The job of an id in a reply. Null for an id that no reply has named before.
   Job* find(JobId id);
-  // The job whose body this is, byte for byte. Null when it is nobody's.
+  // The job with exactly this body, or null.
   Job* find_by_body(std::string_view body);
-  // A reply has shown that this job has this id. Fails if any other job ever had it (P3).
+  // Records that a reply showed this id for the job. Fails if another job ever had the id (P3).
   Status learn_id(Job& job, JobId id);
-  // Marks an id as used up by a job that the ledger does not follow.
+  // Marks an id as used by a job that is not in the ledger.
   Status use_id(JobId id);
 
-  // A body is a function of seed and serial, so that none has to be kept.
+  // A body is a function of seed and serial, so no body is kept.
   std::string body(const Job& job) const;
 
   std::deque<Job>& jobs() { return jobs_; }
@@ -81,7 +82,7 @@ class Ledger {
   std::unordered_map<JobId, Job*> by_id_;
 };
 
-// A surprise, with all that is known about the job.
+// An error about the job, with everything that is known about it.
 Status surprise(const Job& job, std::string_view what);
 std::string describe(const Outcome& outcome);
 

@@ -13,6 +13,7 @@ void MemoryStore::write(const store::Batch& batch) {
   Written written{.jobs = {batch.jobs().begin(), batch.jobs().end()},
                   .bodies = {},
                   .metas = {batch.metas().begin(), batch.metas().end()},
+                  .keys = {batch.keys().begin(), batch.keys().end()},
                   .index = batch.index(),
                   .now = batch.now()};
   for (const store::JobEffect& effect : batch.jobs()) written.bodies.emplace_back(effect.body);
@@ -37,8 +38,8 @@ std::optional<std::string> MemoryStore::body(JobId id) const {
 }
 
 void MemoryStore::apply(State& state, const Written& written) {
-  // The order of the real store does not matter within a batch; here tubes come before their jobs,
-  // and end after them.
+  // The order within a batch does not matter to the real store. Here tubes are added before their
+  // jobs and removed after them.
   for (const store::MetaEffect& meta : written.metas) {
     if (const auto* ended = std::get_if<TubeEnded>(&meta)) {
       CHECK(state.image.tubes.erase(ended->tube) == 1);
@@ -47,6 +48,15 @@ void MemoryStore::apply(State& state, const Written& written) {
     }
     std::visit([&state](const auto& effect) { engine::fold(state.image, Transition(effect)); },
                meta);
+  }
+  for (const store::KeyEffect& key : written.keys) {
+    // A key that was stored and freed in one batch was perhaps never there.
+    const auto* const freed = std::get_if<KeyFreed>(&key);
+    if (freed != nullptr) {
+      state.image.keys.erase({freed->tube, freed->key});
+    } else {
+      engine::fold(state.image, std::get<KeyStored>(key));
+    }
   }
   for (size_t i = 0; i < written.jobs.size(); ++i) {
     const store::JobEffect& effect = written.jobs[i];

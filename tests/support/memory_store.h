@@ -12,25 +12,24 @@
 
 namespace perennial::support {
 
-// A store for tests: keeps batches as the real one does, in maps, and is stricter. What has been
-// written but not synced can be lost. Checks what RocksDB would not: a row is only deleted where it
-// is, and only written where none is; a job has a body while it lives, and not longer.
+// A store for tests, which keeps batches in maps and is stricter than the real one. Written but
+// unsynced batches can be lost. It checks what RocksDB does not: a row is deleted only where it
+// exists and written only where none exists, and a job has a body exactly as long as it exists.
 class MemoryStore {
  public:
-  // Appends a batch; skips, whole, one at or below the last index.
+  // Appends a batch. Skips a whole batch at or below the last index.
   void write(const store::Batch& batch);
-  // All that was written is durable now.
+  // Makes everything that was written durable.
   void sync();
-  // A clean stop: the exact next id takes the place of the mark ahead of it. REQUIRES: all is
-  // synced.
+  // A clean stop: the exact next id replaces the mark ahead of it. REQUIRES: everything is synced.
   void set_next_id(JobId next_id) { durable_.image.id_limit = current_.image.id_limit = next_id; }
-  // A power cut: what was not synced is gone.
+  // A power cut: unsynced batches are lost.
   void lose_unsynced();
 
   BatchIndex last_index() const { return current_.last_index; }
   BatchIndex durable_index() const { return durable_.last_index; }
   Nanos last_now() const { return current_.now; }
-  // As after all batches that were written.
+  // The image after all batches that were written.
   const engine::Image& image() const { return current_.image; }
   std::optional<std::string> body(JobId id) const;
 
@@ -41,11 +40,12 @@ class MemoryStore {
     BatchIndex last_index = 0;
     Nanos now = 0;
   };
-  // A batch's content, with the bytes of its bodies.
+  // The content of a batch with the bytes of its bodies.
   struct Written {
     std::vector<store::JobEffect> jobs;
     std::vector<std::string> bodies;
     std::vector<store::MetaEffect> metas;
+    std::vector<store::KeyEffect> keys;
     BatchIndex index;
     Nanos now;
   };

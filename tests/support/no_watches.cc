@@ -1,6 +1,5 @@
-// A library to preload (LD_PRELOAD) under a server: while the file that NO_WATCHES_IF names exists,
-// nothing more can be watched with epoll, as when the user's programs have used up
-// fs.epoll.max_user_watches.
+// A library for LD_PRELOAD. While the file that NO_WATCHES_IF names exists, epoll accepts no more
+// descriptors, as when the programs of the user have used up fs.epoll.max_user_watches.
 
 #include <cerrno>
 #include <cstdlib>

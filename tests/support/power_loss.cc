@@ -16,10 +16,10 @@ namespace {
 
 constexpr uint64_t sector_bytes = 512;
 
-// One sector may have reached the disk, or never have been written, or hold what was there before.
+// One sector may have reached the disk, never have been written, or hold its earlier content.
 void tear_sector(int file, uint64_t from, uint64_t to, std::mt19937_64& random) {
   const uint64_t drawn = random() % 4;
-  if (drawn < 2) return;  // Kept.
+  if (drawn < 2) return;  // The sector is kept.
   std::array<char, sector_bytes> bytes{};
   if (drawn == 3) {
     for (char& byte : bytes) byte = static_cast<char>(random());
@@ -44,8 +44,8 @@ void write_at(int file, std::string_view bytes, uint64_t offset) {
         static_cast<ssize_t>(bytes.size()));
 }
 
-// Of each sector that was written over, all of it, what was there, or garbage. Where several writes
-// met in one, the first of them knows best what was there.
+// Each overwritten sector keeps the new bytes, gets its earlier bytes, or becomes garbage. If
+// several writes met in one sector, the first write knows its earlier bytes.
 void tear_overwrites(int file, const std::vector<Overwrite>& overwrites, std::mt19937_64& random) {
   std::map<uint64_t, uint64_t> drawn;
   for (auto write = overwrites.rbegin(); write != overwrites.rend(); ++write) {
@@ -79,7 +79,7 @@ void lose_overwrites(const std::string& path, const std::vector<Overwrite>& over
     for (size_t i = overwrites.size(); i-- > kept;) {
       write_at(file, overwrites[i].before, overwrites[i].offset);
     }
-    if (kept > 0) {  // The last one that was kept, only in part.
+    if (kept > 0) {  // The last kept sector is partial.
       const Overwrite& last = overwrites[kept - 1];
       const uint64_t part = random() % (last.before.size() + 1);
       write_at(file, std::string_view(last.before).substr(part), last.offset + part);

@@ -5,29 +5,28 @@
 #include <string>
 #include <vector>
 
-// What a power cut does to one file.
+// The effect of a power cut on one file.
 namespace perennial::support {
 
-// What a power cut leaves of bytes that were not synced, and of entries of directories that were
-// not.
+// What a power cut keeps of unsynced bytes, and of unsynced directory entries.
 enum class Loss : uint8_t {
-  Whole,   // Nothing.
-  Prefix,  // A part, up to some point.
-  Torn,    // Of bytes, some sectors of 512; the others are zero or garbage. Of entries, a prefix.
+  Whole,   // Keeps nothing.
+  Prefix,  // Keeps a prefix.
+  Torn,  // Keeps some sectors of 512 bytes, others are zero or garbage. Keeps a prefix of entries.
 };
 
-// A write over bytes that were there, which a power cut may bring back.
+// A write over existing bytes, which a power cut may restore.
 struct Overwrite {
   uint64_t offset = 0;
   std::string before;
 };
 
-// Brings back what is lost of these writes, which came in this order and were not synced.
+// Restores what is lost of these unsynced writes, which are given in their order.
 void lose_overwrites(const std::string& path, const std::vector<Overwrite>& overwrites, Loss loss,
                      std::mt19937_64& random);
 
-// Takes from the file what is lost of the bytes between `synced` and `written`. A file that is not
-// there is left alone: its directory may have been renamed, as that of a new database is.
+// Removes or damages what is lost of the bytes between `synced` and `written`. A missing file is
+// ignored: its directory may have been renamed, as that of a new database is.
 void lose_bytes(const std::string& path, uint64_t synced, uint64_t written, Loss loss,
                 std::mt19937_64& random);
 

@@ -24,8 +24,7 @@ namespace perennial::support {
 namespace {
 
 constexpr int starts_max = 5;
-// Read before main(): inside a chroot the link leads astray as soon as a test has mounts of its
-// own.
+// Read before main(): inside a chroot the link is wrong as soon as a test has mounts of its own.
 const std::filesystem::path own_path = std::filesystem::read_symlink("/proc/self/exe");
 
 bool port_is_free(uint16_t port) {
@@ -40,7 +39,7 @@ bool port_is_free(uint16_t port) {
   return bound;
 }
 
-// Between fork and exec, in a process that may have threads: system calls only.
+// Runs between fork and exec in a process that may have threads, so it may only make system calls.
 [[noreturn]] void become(char* const* arguments, const char* dir, const char* stderr_path) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   const int err = ::open(stderr_path, O_WRONLY | O_CREAT | O_APPEND, 0600);
@@ -145,7 +144,7 @@ std::vector<std::string> ServerProcess::arguments() {
     words.insert(words.end(), {"-l", "127.0.0.1", "-p", port});
   }
   if (setup_.data_dir) words.insert(words.end(), {"-b", data_dir()});
-  // perenniald makes its own, beanstalkd does not.
+  // perenniald makes its directory, beanstalkd does not.
   if (setup_.data_dir && setup_.program == Program::Beanstalkd) ::mkdir(data_dir().c_str(), 0700);
   words.insert(words.end(), setup_.flags.begin(), setup_.flags.end());
   return words;
@@ -156,7 +155,7 @@ Status ServerProcess::wait_until_accepting() {
       std::chrono::steady_clock::now() + std::chrono::milliseconds(setup_.start_timeout_ms);
   while (std::chrono::steady_clock::now() < limit) {
     if (ClientSocket::connect(address_).ok()) return {};
-    // Comes back early when the server ends.
+    // wait() returns early when the server ends.
     if (wait(2).ok())
       return Status(StatusCode::Io,
                     fmt::format("{} ended with code {} signal {}: {}", program_path(setup_.program),
@@ -166,8 +165,8 @@ Status ServerProcess::wait_until_accepting() {
                 fmt::format("the server did not accept in time: {}", stderr_text()));
 }
 
-// Below the range that the kernel gives to clients: a connect to a free port in that range may be
-// given the same port as its source, and then succeeds by meeting itself.
+// Picks a port below the kernel's range for clients. Within that range a connect to a free port may
+// be given the same source port, and then connects to itself.
 uint16_t pick_port() {
   std::random_device random;
   for (;;) {

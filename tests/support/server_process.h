@@ -12,16 +12,16 @@
 
 namespace perennial::support {
 
-// The exit code of both servers when their port is taken.
+// The exit code of both servers when their port is in use.
 inline constexpr int address_in_use_code = 111;
 
 enum class Program { Perenniald, Beanstalkd };
 
 struct ServerSetup {
   Program program = Program::Perenniald;
-  std::vector<std::string> flags = {};  // Added to the ones below.
-  bool data_dir = true;                 // Give it -b; without, beanstalkd keeps nothing.
-  bool unix_socket = false;             // Listen there and not on a loopback port.
+  std::vector<std::string> flags = {};  // Added to the flags below.
+  bool data_dir = true;                 // Passes -b. Without it beanstalkd stores nothing.
+  bool unix_socket = false;             // Listens on a unix socket instead of a loopback port.
   int start_timeout_ms = 30'000;
 };
 
@@ -31,11 +31,11 @@ struct Ended {
   int signal = 0;
 };
 
-// A real server as a child process with a temporary directory of its own, which holds its data
-// directory, its socket and what it wrote to standard error; the directory goes with this object,
-// and so does the process. It may be started again after it ended, each time on a new port.
-// REQUIRES: start() is called on a thread that outlives the server, because the kernel is told to
-// kill the server when that thread ends.
+// A real server as a child process with its own temporary directory, which holds its data
+// directory, its socket and its standard error. The destructor ends the process and removes the
+// directory. The server may be started again after it ended, each time on a new port. REQUIRES:
+// start() is called on a thread that outlives the server, because the kernel kills the server when
+// that thread ends.
 class ServerProcess {
  public:
   explicit ServerProcess(ServerSetup setup = {});
@@ -43,17 +43,17 @@ class ServerProcess {
   ServerProcess(const ServerProcess&) = delete;
   ServerProcess& operator=(const ServerProcess&) = delete;
 
-  // Starts it and returns once it accepts a connection. Fails, with its standard error in the
-  // message, when it ends instead; ended() then says how.
+  // Starts the server and returns once it accepts a connection. Fails, with the server's standard
+  // error in the message, if it ends instead; ended() then says how.
   Status start();
-  // Starts it and waits for it to end by itself: for starts that must fail.
+  // Starts the server and waits for it to end, for starts that must fail.
   Result<Ended> start_and_wait(int timeout_ms = 30'000);
 
   void signal(int number);
   // Each sends its signal and waits for the end.
   Result<Ended> terminate(int timeout_ms = 30'000);
   Result<Ended> kill_now();
-  // Waits for it to end, however that comes about.
+  // Waits for the process to end for any reason.
   Result<Ended> wait(int timeout_ms);
 
   bool running() const { return pid_ > 0; }
@@ -65,9 +65,9 @@ class ServerProcess {
   const std::string& address() const { return address_; }
   const std::string& dir() const { return dir_.path(); }
   std::string data_dir() const { return dir() + "/data"; }
-  // What it wrote to standard error, over all its starts.
+  // The standard error of all starts.
   std::string stderr_text() const;
-  // REQUIRES: the server is running. A connection that fails is a CHECK: tests have no use for it.
+  // REQUIRES: the server is running. A failed connection is a CHECK, because no test can use it.
   ClientSocket connect() const;
 
  private:
@@ -83,11 +83,12 @@ class ServerProcess {
   Ended ended_;
 };
 
-// A port of the loopback interface that is free, for now, and that no client's end will be given.
+// Returns a free port of the loopback interface that the kernel does not assign to clients. Another
+// process may take it meanwhile.
 uint16_t pick_port();
 
-// Environment PERENNIALD or BEANSTALKD, else where the build and tests/run put them, beside the
-// running test. Whether there is a program, start() finds out.
+// The value of PERENNIALD or BEANSTALKD, else the path beside the running test, where the build and
+// tests/run put the programs. start() reports a missing program.
 std::string program_path(Program program);
 
 }  // namespace perennial::support

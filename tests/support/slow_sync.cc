@@ -1,5 +1,5 @@
-// A library to preload (LD_PRELOAD) under a server: each sync of a file takes SLOW_SYNC_US
-// microseconds longer, at least; with SLOW_SYNC_IF only while the file of that name exists.
+// A library for LD_PRELOAD. Each sync of a file takes at least SLOW_SYNC_US microseconds longer;
+// with SLOW_SYNC_IF only while the file of that name exists.
 
 #include <cstdlib>
 
@@ -17,7 +17,8 @@ void wait_a_while() {
   const long left_us = std::strtol(delay_us, nullptr, 10);
   if (left_us <= 0) return;
   timespec left = {.tv_sec = left_us / 1'000'000, .tv_nsec = left_us % 1'000'000 * 1000};
-  ::prctl(PR_SET_TIMERSLACK, 1);  // Of this thread: otherwise a sleep is 50 us longer than asked.
+  // For this thread. With the default slack a sleep takes 50 us longer.
+  ::prctl(PR_SET_TIMERSLACK, 1);
   while (::nanosleep(&left, &left) != 0) {
   }
 }

@@ -10,8 +10,7 @@
 
 namespace perennial::support {
 
-// A new directory, under TMPDIR or /tmp if not told otherwise. Removes it and all its content at
-// the end.
+// A new directory under `parent`, TMPDIR or /tmp. The destructor removes it with its content.
 class TempDir {
  public:
   explicit TempDir(const std::string& root = default_root())
@@ -19,7 +18,7 @@ class TempDir {
     CHECK(::mkdtemp(path_.data()) != nullptr);
   }
   ~TempDir() {
-    std::error_code failed;  // Nothing can be done about it here, and the system clears /tmp.
+    std::error_code failed;  // An error is ignored, since the system clears /tmp.
     std::filesystem::remove_all(path_, failed);
   }
   TempDir(const TempDir&) = delete;

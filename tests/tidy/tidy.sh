@@ -56,7 +56,7 @@ check_top_level() {
       CMakeLists.txt | cmd | engine | wire | store | migrations | tests | etc | README.md | LICENSE) ;;
       .git | .ci | .clang-format | .clang-tidy | .gitignore) ;;
       build | build-* | perennial-data) ;; # Not in the repository: .gitignore names them.
-      *) echo "$name: not a name for the top of the tree (README.md, \"The way through\")" ;;
+      *) echo "$name: not a name for the top of the tree (etc/docs/architecture.md, \"Folders\")" ;;
     esac
   done
 }
@@ -75,6 +75,34 @@ check_readmes() {
     done
 }
 
-found=$(check_includes; check_circles; check_definitions; check_words; check_format; check_top_level; check_readmes)
+# What the glossary retires is gone, and each of its terms is explained once.
+check_glossary() {
+  local glossary=etc/docs/glossary.md
+  [[ -f $glossary ]] || return 0
+  files h cc | grep -E '^(engine|wire|store|migrations|cmd|tests)/' |
+    xargs -r awk -f "$here/retired_words.awk" "$glossary"
+  sed -n '/^## Retired words/q; /^| /p' "$glossary" | cut -d'|' -f2 | tr ',' '\n' | sed 's/^ *//; s/ *$//' |
+    grep -vxE 'term|---|' | sort | uniq -d | sed "s|.*|$glossary: \"&\" is explained twice|"
+}
+
+# A document that names a file of code names one that is there.
+check_named_files() {
+  local names document line name
+  names=$(files h cc rb awk | sed 's|.*/||' | sort -u)
+  files md | grep -v '^etc/CHANGES.md$' | xargs -r grep -noE '`[a-zA-Z_/]*[a-z_]+\.(h|cc)`' /dev/null |
+    grep -v NNNN | tr -d '`' | while IFS=: read -r document line name; do
+      grep -qxF "${name##*/}" <<<"$names" || echo "$document:$line: there is no $name"
+    done
+}
+
+# The front page is read by people who do not know yet whether they want to.
+check_front_page() {
+  local words
+  words=$(wc -w <README.md)
+  ((words < 1200)) || echo "README.md: $words words; 1,200 is the limit"
+  awk -v longest=30 -f "$here/sentences.awk" README.md
+}
+
+found=$(check_includes; check_circles; check_definitions; check_words; check_format; check_top_level; check_readmes; check_glossary; check_named_files; check_front_page)
 [[ -z $found ]] || { sed 's/^/tidy: /' <<<"$found"; exit 1; }
 echo 'tidy: nothing found'

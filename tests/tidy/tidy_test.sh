@@ -45,6 +45,8 @@ plant; write engine/types/a.h '#include "engine/engine.h"'
 expect 'types include engine' 'engine/types may not include'
 plant; write cmd/perenniald/core/a.cc '#include <uv.h>'
 expect 'core includes libuv' 'core may not include <uv.h>'
+plant; write cmd/perenniald/net/a.cc '#include <openssl/ssl.h>'
+expect 'net includes OpenSSL' 'net may not include <openssl/ssl.h>'
 plant; write wire/a.cc '#include <rocksdb/db.h>'
 expect 'wire includes RocksDB' 'wire may not include <rocksdb/db.h>'
 plant; write store/a.cc '#include "batch.h"'
@@ -108,6 +110,27 @@ plant; touch "$tree/engine/types/README.md"; : >"$tree/engine/README.md"
 expect 'a folder with a README of its own' clean
 plant; write cmd/perenniald/README.md '`config/`' 'old_server/' '`old_server/`'
 expect 'a folder that is named by another name' 'cmd/perenniald/server/README.md: missing'
+plant; mkdir -p "$tree/etc/docs"
+write etc/docs/glossary.md '| term | meaning |' '| --- | --- |' '| tube | A queue. |' '## Retired words' '| `door` | listener |'
+write engine/a.cc 'int indoors = 0;' 'const char* text = "the door";'
+expect 'no retired word' clean
+write engine/a.cc 'int door_count = 0;'
+expect 'a retired word' 'engine/a.cc:1: "door" is a retired word: listener'
+write engine/a.cc '// The Door is open.'
+expect 'a retired word in a comment' 'engine/a.cc:1: "door" is a retired word'
+plant; mkdir -p "$tree/etc/docs"
+write etc/docs/glossary.md '| term | meaning |' '| tube, queue | One. |' '| tube | Two. |'
+expect 'a term explained twice' 'glossary.md: "tube" is explained twice'
+plant; write README.md "$(printf 'word %.0s' {1..1200})."
+expect 'a long front page' 'README.md: 1201 words; 1,200 is the limit'
+plant; write README.md "$(printf 'word %.0s' {1..31})." '' 'A short one.'
+expect 'a long sentence' 'README.md:1: a sentence of 31 words'
+plant; write README.md "$(printf 'word %.0s' {1..30})." '' "| $(printf 'word %.0s' {1..40}) |" '```' "$(printf 'word %.0s' {1..40})" '```'
+expect 'no long sentence' clean
+plant; write store/README.md 'Begin with `engine/types/job.h`.'
+expect 'a document that names a file' clean
+write store/README.md 'Begin with `engine/types/jobs.h`.'
+expect 'a document that names no file' 'store/README.md:1: there is no engine/types/jobs.h'
 plant; mkdir -p "$tree/store/disk/data" "$tree/tests/store"; write store/disk/data/notes.txt 'No code.'
 write tests/store/a_test.cc '#include <string>'
 expect 'a folder without code, and one of tests' clean

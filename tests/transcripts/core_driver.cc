@@ -12,20 +12,36 @@ namespace perennial::transcripts {
 void CoreDriver::set(const std::string& setting, int64_t value) {
   const auto count = static_cast<uint64_t>(value);
   const std::map<std::string, std::function<void()>> settings = {
+      // 0: none. 1: the list that names none. Otherwise all.
+      {"extensions",
+       [&] {
+         const ExtensionSet named = count == 1 ? ExtensionSet::probe() : ExtensionSet::all();
+         options_.extensions = count == 0 ? ExtensionSet() : named;
+       }},
       {"jobs_max", [&] { options_.engine.jobs_max = count; }},
       {"tubes_max", [&] { options_.engine.tubes_max = static_cast<uint32_t>(count); }},
       {"watched_max", [&] { options_.engine.watched_max = static_cast<uint32_t>(count); }},
       {"reserved_max", [&] { options_.engine.reserved_max = static_cast<uint32_t>(count); }},
-      {"moves_per_turn_max",
-       [&] { options_.engine.moves_per_turn_max = static_cast<uint32_t>(count); }},
+      {"transitions_per_turn_max",
+       [&] { options_.engine.transitions_per_turn_max = static_cast<uint32_t>(count); }},
       {"cost_per_turn_max", [&] { options_.engine.cost_per_turn_max = count; }},
       {"names_per_part_max",
        [&] { options_.engine.names_per_part_max = static_cast<uint32_t>(count); }},
       {"run_cost_max", [&] { options_.run_cost_max = count; }},
       {"job_bytes_max", [&] { options_.job_bytes_max = static_cast<uint32_t>(count); }},
+      {"keys_max", [&] { options_.engine.keys_max = count; }},
+      {"settings_max", [&] { options_.engine.settings_max = static_cast<uint32_t>(count); }},
+      {"output_bytes_max", [&] { options_.output_bytes_max = count; }},
+      // 0: none. 1: unix. 2: any. The clients of a transcript come over TCP.
+      {"admin_on",
+       [&] {
+         options_.admin_on = count == 0   ? core::AdminOn::None
+                             : count == 1 ? core::AdminOn::Unix
+                                          : core::AdminOn::Any;
+       }},
       {"body_cache_bytes", [&] { options_.body_cache_bytes = count; }},
       {"memory_bytes_max", [&] { options_.memory_bytes_max = count; }},
-      {"room", [&] { harness().set_room(count != 0); }},
+      {"room", [&] { harness().set_accepts_puts(count != 0); }},
       {"drain", [&] { harness().core().on_drain(harness().now()); }},
   };
   const auto found = settings.find(setting);
@@ -80,6 +96,10 @@ bool CoreDriver::closed(const std::string& client) {
 
 void CoreDriver::advance(Nanos by) {
   harness().advance(by);
+}
+
+void CoreDriver::skip(Nanos by) {
+  harness().skip(by);
 }
 
 void CoreDriver::act(const Line& line) {

@@ -22,6 +22,7 @@ class CoreDriver : public Driver {
   std::optional<std::string> receive(const std::string& client) override;
   bool closed(const std::string& client) override;
   void advance(Nanos by) override;
+  void skip(Nanos by) override;
   void act(const Line& line) override;
   void check() override;
 

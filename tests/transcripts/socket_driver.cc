@@ -17,31 +17,31 @@ support::ClientSocket& SocketDriver::socket(const std::string& client) {
   return sockets_.emplace(client, server_.connect()).first->second;
 }
 
-// Both servers look at their sockets in the order in which bytes arrived, so the answer to a
-// question that was asked later says that all before it has been seen.
-void SocketDriver::settle() {
+// Both servers poll their sockets in the order in which bytes arrived. The answer to a later
+// request therefore proves that all earlier bytes were read.
+void SocketDriver::await_idle() {
   const Result<std::string> answer = control_.ask("list-tube-used\r\n");
   EXPECT_TRUE(answer.ok());
 }
 
 void SocketDriver::send(const std::string& client, const std::string& bytes) {
   EXPECT_TRUE(socket(client).send(bytes).ok());
-  settle();
+  await_idle();
 }
 
 void SocketDriver::end(const std::string& client) {
   socket(client).shutdown_write();
-  settle();
+  await_idle();
 }
 
 void SocketDriver::close(const std::string& client) {
   sockets_.erase(client);
-  settle();
+  await_idle();
 }
 
 std::optional<std::string> SocketDriver::receive(const std::string& client) {
-  // Nothing is waited for that has not been asked: a reply that is due needs at most a sync, and
-  // the servers have seen everything. "nothing" is the only line that waits this long.
+  // A reply that is due takes at most one sync, because the server has read everything. Only the
+  // line "nothing" waits for the whole time.
   constexpr int nothing_ms = 300;
   Result<std::string> reply = socket(client).read_reply(nothing_ms);
   if (!reply.ok()) return std::nullopt;
@@ -51,6 +51,10 @@ std::optional<std::string> SocketDriver::receive(const std::string& client) {
 bool SocketDriver::closed(const std::string& client) {
   const Result<std::string> rest = socket(client).read_to_end();
   return rest.ok() && rest->empty();
+}
+
+void SocketDriver::skip(Nanos /*by*/) {
+  ADD_FAILURE() << "the time of a real server cannot be skipped";
 }
 
 void SocketDriver::advance(Nanos by) {

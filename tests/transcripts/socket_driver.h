@@ -22,13 +22,14 @@ class SocketDriver : public Driver {
   std::optional<std::string> receive(const std::string& client) override;
   bool closed(const std::string& client) override;
   void advance(Nanos by) override;
+  void skip(Nanos by) override;
   void act(const Line& line) override;
   void check() override {}
 
  private:
   support::ClientSocket& socket(const std::string& client);
-  // Returns when the server has seen all that was sent so far.
-  void settle();
+  // Returns when the server has read everything that was sent so far.
+  void await_idle();
 
   const support::ServerProcess& server_;
   support::ClientSocket control_;

@@ -1,6 +1,6 @@
-// Runs the transcripts that move no time on a real perenniald, each on a server of its own. With
-// TRANSCRIPT_SERVER=beanstalkd all that does not reach into Core runs on beanstalkd, which settles
-// arguments.
+// Runs the transcripts that do not advance time on a real perenniald, each on its own server. With
+// TRANSCRIPT_SERVER=beanstalkd those that need nothing of Core run on beanstalkd, to verify the
+// expected replies.
 
 #include <cstdlib>
 #include <string>

@@ -18,7 +18,7 @@ std::string strip_comment(const std::string& text) {
   return line;
 }
 
-// What stands for bytes, at `at`; moves `at` behind it.
+// Returns the bytes of the escape at `at` and moves `at` behind it.
 std::string unescape_one(const std::string& text, size_t& at) {
   if (text[at] == '{') {
     const size_t star = text.find('*', at);
@@ -82,9 +82,14 @@ bool parse_client(const std::string& line, Line& parsed) {
   const std::string operation =
       line.substr(mark, space == std::string::npos ? space : space - mark);
   const std::string rest = space == std::string::npos ? "" : line.substr(space + 1);
-  parsed.kind = operation == "<" ? Kind::Expect : Kind::Send;
-  parsed.bytes = operation == "<" ? rest : unescape(rest) + (operation == ">" ? "\r\n" : "");
-  return operation == "<" || operation == ">" || operation == ">>";
+  if (operation.starts_with('<')) {
+    parsed.kind = operation == "<" ? Kind::Expect : Kind::ExpectLines;
+    parsed.bytes = rest;
+    return operation == "<" || operation == "<~";
+  }
+  parsed.kind = Kind::Send;
+  parsed.bytes = unescape(rest) + (operation == ">" ? "\r\n" : "");
+  return operation == ">" || operation == ">>";
 }
 
 bool parse_word(const std::string& line, Line& parsed) {
@@ -95,8 +100,8 @@ bool parse_word(const std::string& line, Line& parsed) {
   if (word == "commit") parsed.kind = Kind::Commit;
   if (word == "crash") parsed.kind = Kind::Crash;
   if (word == "restart") parsed.kind = Kind::Restart;
-  if (word == "advance") {
-    parsed.kind = Kind::Advance;
+  if (word == "advance" || word == "skip") {
+    parsed.kind = word == "skip" ? Kind::Skip : Kind::Advance;
     parsed.number = parse_duration(rest);
   }
   if (word == "damage") {
@@ -112,6 +117,18 @@ bool parse_word(const std::string& line, Line& parsed) {
   return parsed.kind != Kind::Blank;
 }
 
+// Each of the lines, with " | " between two, is a line of the document.
+void expect_lines(const std::string& document, const std::string& lines) {
+  size_t begin = 0;
+  for (;;) {
+    const size_t end = lines.find(" | ", begin);
+    const std::string line = lines.substr(begin, end == std::string::npos ? end : end - begin);
+    EXPECT_NE(document.find("\n" + line + "\n"), std::string::npos) << line << " in " << document;
+    if (end == std::string::npos) return;
+    begin = end + 3;
+  }
+}
+
 void run_line(Line& line, Driver& driver, bool& updated) {
   switch (line.kind) {
     case Kind::Blank:
@@ -124,6 +141,10 @@ void run_line(Line& line, Driver& driver, bool& updated) {
       return driver.close(line.client);
     case Kind::Advance:
       return driver.advance(line.number);
+    case Kind::Skip:
+      return driver.skip(line.number);
+    case Kind::ExpectLines:
+      return expect_lines(driver.receive(line.client).value_or(""), line.bytes);
     case Kind::Set:
       return driver.set(line.setting, line.number);
     case Kind::Expect:
@@ -143,7 +164,7 @@ void run_line(Line& line, Driver& driver, bool& updated) {
     updated = true;
     return;
   }
-  // What is written may use {a*200}; what came is compared by its bytes.
+  // The expected line may contain {a*200}, so the bytes are compared and not the text.
   EXPECT_EQ(unescape(got), unescape(line.bytes));
 }
 
@@ -155,6 +176,7 @@ bool Transcript::fits_a_socket(bool may_wait) const {
       case Kind::Blank:
       case Kind::Send:
       case Kind::Expect:
+      case Kind::ExpectLines:
       case Kind::End:
       case Kind::Close:
         break;

@@ -1,4 +1,4 @@
-// Runs each transcript on Core with a fake clock. transcript.h says what a transcript may say.
+// Runs each transcript on Core with a fake clock. transcript.h describes the format.
 
 #include <gtest/gtest.h>
 

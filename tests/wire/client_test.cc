@@ -10,7 +10,7 @@
 #include "tests/wire/describe.h"
 #include "wire/format.h"
 
-// What the client's side writes, the server's side reads, and the other way round.
+// The server's side reads what the client's side writes, and the other way round.
 namespace perennial::wire {
 namespace {
 
@@ -20,7 +20,7 @@ struct CommandCase {
   std::string want;
 };
 
-TEST(Client, CommandsAreReadByTheServer) {
+TEST(Client, CommandsAreParsedByTheServer) {
   const std::vector<CommandCase> cases = {
       {Put{1, 2, 3, 5}, "a\r\nbc", "put 1 2 3 5\r\na\r\nbc\r\n"},
       {Put{0, 0, 0, 0}, "", "put 0 0 0 0\r\n\r\n"},
@@ -51,7 +51,8 @@ TEST(Client, CommandsAreReadByTheServer) {
       {Checkpoint{}, "", "checkpoint\r\n"},
       {Checkpoint{.temporary = true}, "", "checkpoint temporary\r\n"},
   };
-  EXPECT_EQ(cases.size(), 28u);  // All 26 commands, put and checkpoint twice.
+  // beanstalkd's commands and checkpoint; put and checkpoint are there twice.
+  EXPECT_EQ(cases.size(), 28u);
   for (const CommandCase& each : cases) {
     std::string bytes;
     append_command(bytes, each.command, each.body);
@@ -60,35 +61,7 @@ TEST(Client, CommandsAreReadByTheServer) {
   }
 }
 
-std::string describe_reply(const ClientReply& reply) {
-  using Kind = ClientReply::Kind;
-  const std::string id = std::to_string(reply.id);
-  switch (reply.kind) {
-    case Kind::Word:
-      return "word " + std::to_string(static_cast<int>(reply.word));
-    case Kind::Inserted:
-      return "inserted " + id;
-    case Kind::InsertedBuried:
-      return "buried " + id;
-    case Kind::Using:
-      return "using " + reply.text;
-    case Kind::Watching:
-      return "watching " + std::to_string(reply.count);
-    case Kind::Kicked:
-      return "kicked " + std::to_string(reply.count);
-    case Kind::Reserved:
-      return "reserved " + id + " " + reply.text;
-    case Kind::Found:
-      return "found " + id + " " + reply.text;
-    case Kind::Ok:
-      return "ok " + reply.text;
-    case Kind::Failed:
-      return "failed " + reply.text;
-  }
-  return "?";
-}
-
-// All replies in these pieces, then the message of the status if it went bad.
+// Returns all replies in these pieces, with "error" as the last if the bytes are no replies.
 std::vector<std::string> read_all(const std::vector<std::string_view>& pieces,
                                   uint64_t payload_bytes_max = 1000) {
   std::vector<std::string> replies;
@@ -97,7 +70,7 @@ std::vector<std::string> read_all(const std::vector<std::string_view>& pieces,
     while (!rest.empty()) {
       const ReplyStep step = parser.feed({rest.data(), rest.size()});
       rest.remove_prefix(step.consumed);
-      if (step.reply) replies.push_back(describe_reply(*step.reply));
+      if (step.reply) replies.push_back(describe(*step.reply) + "|" + step.reply->text);
       if (!step.status.ok()) {
         replies.push_back("error");
         return replies;
@@ -107,36 +80,49 @@ std::vector<std::string> read_all(const std::vector<std::string_view>& pieces,
   return replies;
 }
 
-TEST(Client, RepliesOfTheServerAreRead) {
+TEST(Client, RepliesOfTheServerAreParsed) {
   std::string bytes;
   std::vector<std::string> want;
-  for (int word = 0; word <= static_cast<int>(Word::UnknownCommand); ++word) {
-    append_reply(bytes, static_cast<Word>(word));
-    want.push_back("word " + std::to_string(word));
+  for (const ReplyRow& row : reply_rows) {
+    const std::string text(row.text);
+    if (row.shape == ReplyShape::Nothing) {
+      append_reply(bytes, row.word);
+      want.push_back(text + "|");
+    } else if (row.shape == ReplyShape::Number) {
+      append_reply(bytes, NumberReply{row.word, UINT64_MAX});
+      want.push_back(text + " 18446744073709551615|");
+    }
   }
-  append_reply(bytes, Inserted{UINT64_MAX});
-  append_reply(bytes, InsertedBuried{6});
-  append_reply(bytes, Using{std::string(200, 'u')});
-  append_reply(bytes, Watching{3});
-  append_reply(bytes, KickedCount{4});
-  append_job_head(bytes, {JobReply::Kind::Reserved, 9, 6});
+  const std::string tube(200, 'u');
+  append_reply(bytes, Using{tube});
+  append_job_head(bytes, {Word::Reserved, 9, 6});
   bytes.append("a\r\nb\r\n").append(job_tail);
-  append_job_head(bytes, {JobReply::Kind::Found, 10, 0});
+  append_job_head(bytes, {Word::Found, 10, 0});
   bytes.append(job_tail);
   append_reply(bytes, std::make_unique<TubeNames>(TubeNames{{"default", "x"}}));
   append_reply(bytes, std::make_unique<CheckpointFailed>(CheckpointFailed{"no"}));
-  want.insert(want.end(),
-              {"inserted 18446744073709551615", "buried 6", "using " + std::string(200, 'u'),
-               "watching 3", "kicked 4", "reserved 9 a\r\nb\r\n", "found 10 ",
-               "ok ---\n- default\n- x\n", "failed ---\nreason: \"no\"\n"});
+  want.insert(want.end(), {"USING " + tube + "|" + tube, "RESERVED 9 6|a\r\nb\r\n", "FOUND 10 0|",
+                           "OK 18|---\n- default\n- x\n", "FAILED 17|---\nreason: \"no\"\n"});
   EXPECT_EQ(read_all({bytes}), want);
   const std::string_view view = bytes;
-  for (size_t cut = 1; cut < view.size(); ++cut) {
-    ASSERT_EQ(read_all({view.substr(0, cut), view.substr(cut)}), want) << "cut at " << cut;
+  for (size_t split = 1; split < view.size(); ++split) {
+    ASSERT_EQ(read_all({view.substr(0, split), view.substr(split)}), want) << "split at " << split;
   }
 }
 
-TEST(Client, CheckpointsAreReadAsTheyWereWritten) {
+// BURIED and KICKED are two words each: one alone and one with a number.
+TEST(Client, EachReplyIsParsedAsItsOwnWord) {
+  for (const ReplyRow& row : reply_rows) {
+    if (row.shape == ReplyShape::Payload || row.shape == ReplyShape::JobPayload) continue;
+    const std::string bytes =
+        std::string(row.text) + (row.shape == ReplyShape::Nothing ? "" : " 1") + "\r\n";
+    const ReplyStep step = ReplyParser().feed({bytes.data(), bytes.size()});
+    ASSERT_TRUE(step.reply) << bytes;
+    EXPECT_TRUE(step.reply->is(row.word)) << bytes;
+  }
+}
+
+TEST(Client, CheckpointRepliesAreParsedAsTheyWereWritten) {
   const std::string odd = "/a \"b\"\\c\n\x01\x7f: \xc3\xa9 \\x41";
   std::string bytes;
   append_reply(
@@ -157,7 +143,7 @@ TEST(Client, CheckpointsAreReadAsTheyWereWritten) {
   EXPECT_EQ(parse_checkpoint_failure(bytes)->reason, odd);
 }
 
-TEST(Client, WhatIsNoCheckpointIsNotReadAsOne) {
+TEST(Client, InvalidCheckpointRepliesAreNotParsed) {
   const std::string rest = "\njobs: 1\nbytes: 1\ntook-ms: 1\n";
   EXPECT_TRUE(parse_checkpoint("---\nname: \"n\"\npath: \"p\"\ncommit: 1" + rest));
   for (const char* start :
@@ -169,7 +155,7 @@ TEST(Client, WhatIsNoCheckpointIsNotReadAsOne) {
     EXPECT_FALSE(parse_checkpoint(start + rest)) << start;
   }
   EXPECT_FALSE(parse_checkpoint_failure("---\nname: \"x\"\n"));
-  // A temporary one does not say how many bytes it has.
+  // The reply for a temporary checkpoint has no key "bytes".
   const std::string start = "---\nname: \"n\"\npath: \"p\"\ncommit: 1\njobs: 1\n";
   EXPECT_FALSE(parse_checkpoint(start + "took-ms: 1\n")->bytes);
   EXPECT_FALSE(parse_checkpoint(start + "bytes: x\ntook-ms: 1\n"));
@@ -186,7 +172,7 @@ TEST_P(GarbageTest, IsAnError) {
   EXPECT_EQ(read_all({GetParam().bytes}, 10), std::vector<std::string>{"error"});
 }
 
-TEST(Client, SaysWhatIsWrong) {
+TEST(Client, AnErrorNamesTheBadLine) {
   ReplyParser parser;
   const std::string_view bytes = "HTTP/1.1 400 Bad Request\r\n";
   const ReplyStep step = parser.feed({bytes.data(), bytes.size()});
@@ -194,9 +180,9 @@ TEST(Client, SaysWhatIsWrong) {
   EXPECT_NE(step.status.message().find("HTTP/1.1 400"), std::string::npos) << step.status.message();
 }
 
-TEST(Client, PayloadAtItsLimitIsRead) {
+TEST(Client, PayloadAtItsLimitIsParsed) {
   EXPECT_EQ(read_all({"FOUND 1 10\r\n0123456789\r\n"}, 10),
-            std::vector<std::string>{"found 1 0123456789"});
+            std::vector<std::string>{"FOUND 1 10|0123456789"});
 }
 
 std::string case_name(const testing::TestParamInfo<GarbageCase>& info) {

@@ -5,8 +5,8 @@
 
 #include "tests/wire/describe.h"
 
-// One line in, one command out: every command, every limit at it and one past it, and every
-// mistake that protocol.txt and beanstalkd's prefix matching tell apart.
+// One line gives one command. The cases have every command, every limit and one past it, and every
+// mistake that protocol.txt and beanstalkd's prefix matching distinguish.
 namespace perennial::wire {
 namespace {
 
@@ -79,6 +79,8 @@ const std::vector<LineCase> good_lines = {
     {"QuitArguments", "quit now", "quit"},
     {"Checkpoint", "checkpoint", "checkpoint"},
     {"CheckpointTemporary", "checkpoint temporary", "checkpoint-temporary"},
+    {"Extensions", "extensions", "extensions"},
+    {"PeekReserved", "peek-reserved", "peek-reserved"},
 };
 
 const std::vector<LineCase> bad_lines = {
@@ -197,6 +199,12 @@ const std::vector<LineCase> bad_lines = {
     {"CheckpointTemporaryLonger", "checkpoint temporary ", "checkpoint-trailing-junk"},
     {"CheckpointTemporaryShorter", "checkpoint temporar", "checkpoint-trailing-junk"},
     {"CheckpointShorter", "checkpoin", "unknown"},
+    {"ExtensionsSpace", "extensions ", "bad"},
+    {"ExtensionsArgument", "extensions all", "bad"},
+    {"ExtensionsShorter", "extension", "unknown"},
+    {"PeekReservedSpace", "peek-reserved ", "bad"},
+    {"PeekReservedId", "peek-reserved 1", "bad"},
+    {"PeekReservedShorter", "peek-reserve", "unknown"},
     {"PutNothing", "put ", "bad"},
     {"PutThree", "put 0 0 1", "bad"},
     {"PutLetters", "put a b c d", "bad"},
@@ -214,13 +222,13 @@ const std::vector<LineCase> bad_lines = {
 
 class LineTest : public testing::TestWithParam<LineCase> {};
 
-TEST_P(LineTest, IsOneCommand) {
+TEST_P(LineTest, IsParsedAsOneCommand) {
   const std::string bytes = GetParam().line + "\r\n";
   EXPECT_EQ(describe_all({bytes}), std::vector<std::string>{GetParam().want});
 }
 
-// A mistake costs its own line and no more.
-TEST_P(LineTest, LeavesTheNextLineAlone) {
+// A bad line does not affect the line after it.
+TEST_P(LineTest, DoesNotAffectTheNextLine) {
   const std::string bytes = GetParam().line + "\r\npeek 77\r\n";
   EXPECT_EQ(describe_all({bytes}), (std::vector<std::string>{GetParam().want, "peek 77"}));
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "engine/types/check.h"
+#include "wire/client.h"
 #include "wire/parser.h"
 
 namespace perennial::wire {
@@ -11,22 +12,40 @@ namespace {
 struct Describer {
   std::string_view body;
 
-  // What has none of its own below: as its row says.
+  // Describes a command without an overload below: by the line that a client sends.
   template <typename C>
   std::string operator()(const C& command) const {
-    std::string text(command_row<C>().word());
-    const auto add = [&](const auto& argument) {
-      text += fmt::format(" {}={}", argument.name, command.*argument.member);
-    };
-    std::apply([&](const auto&... arguments) { (add(arguments), ...); },
-               command_row<C>().arguments);
-    return text;
+    std::string line;
+    append_command(line, command);
+    return line.substr(0, line.size() - 2);
+  }
+
+  // An item is described by its body alone.
+  std::string operator()(const PutBatch& batch) const {
+    std::string text = fmt::format("put-batch {}", batch.items.size());
+    if (!batch.tube.empty()) text += " tube:" + batch.tube;
+    return text + " bodies=" + std::string(body);
+  }
+  std::string operator()(const PutBatchRefused& refused) const {
+    switch (refused.why) {
+      case PutBatchRefused::Why::BadFormat:
+        return "put-batch bad";
+      case PutBatchRefused::Why::JobTooBig:
+        return "put-batch too big";
+      case PutBatchRefused::Why::ExpectedCrlf:
+        return "put-batch no crlf";
+    }
+    CHECK(!"a reason that is none");
+    return {};
   }
 
   std::string operator()(const Put& put) const {
     CHECK(put.body_bytes == body.size());
     return fmt::format("put pri={} delay={} ttr={} body={}", put.priority, put.delay_s, put.ttr_s,
                        body);
+  }
+  static std::string priority(const PriorityOrKeep& priority) {
+    return priority.priority ? fmt::format("{}", *priority.priority) : "=";
   }
   std::string operator()(const PutTooBig&) const { return "put-too-big"; }
   std::string operator()(const PutTrailingJunk&) const { return "put-trailing-junk"; }
@@ -41,10 +60,10 @@ struct Describer {
   }
   std::string operator()(const Delete& job) const { return fmt::format("delete {}", job.id); }
   std::string operator()(const Release& job) const {
-    return fmt::format("release {} pri={} delay={}", job.id, job.priority, job.delay_s);
+    return fmt::format("release {} pri={} delay={}", job.id, priority(job.priority), job.delay_s);
   }
   std::string operator()(const Bury& job) const {
-    return fmt::format("bury {} pri={}", job.id, job.priority);
+    return fmt::format("bury {} pri={}", job.id, priority(job.priority));
   }
   std::string operator()(const Touch& job) const { return fmt::format("touch {}", job.id); }
   std::string operator()(const Watch& watch) const { return "watch " + watch.tube; }
@@ -69,6 +88,7 @@ struct Describer {
     if (checkpoint.temporary) return "checkpoint-temporary";
     return checkpoint.trailing_junk ? "checkpoint-trailing-junk" : "checkpoint";
   }
+  std::string operator()(const Extensions&) const { return "extensions"; }
   std::string operator()(const Malformed& malformed) const {
     switch (malformed.kind) {
       case Malformed::Kind::BadFormat:
@@ -90,24 +110,32 @@ std::string describe(const Command& command, std::string_view body) {
 }
 
 std::vector<std::string> describe_all(const std::vector<std::string_view>& pieces,
-                                      uint32_t job_bytes_max, size_t room) {
+                                      uint32_t job_bytes_max, size_t body_bytes_left,
+                                      ExtensionSet allowed) {
   std::vector<std::string> commands;
-  Parser parser(job_bytes_max);
+  Parser parser(job_bytes_max, allowed);
   for (std::string_view rest : pieces) {
     while (!rest.empty()) {
-      const Step step = parser.feed({rest.data(), rest.size()}, room);
+      const Step step = parser.feed({rest.data(), rest.size()}, body_bytes_left);
       CHECK(step.consumed > 0);
       CHECK(step.consumed <= rest.size());
       CHECK(step.command || step.consumed == rest.size());
       rest.remove_prefix(step.consumed);
-      if (step.stranger) {
-        commands.emplace_back(stranger_name(*step.stranger));
+      if (step.foreign_protocol) {
+        commands.emplace_back(protocol_name(*step.foreign_protocol));
         return commands;
       }
       if (!step.command) continue;
-      CHECK(!step.no_room || std::holds_alternative<Put>(*step.command));
-      CHECK(!step.no_room || step.body.size() == 0);
-      commands.push_back(step.no_room ? "put-no-room" : describe(*step.command, step.body.view()));
+      const bool is_batch = std::holds_alternative<PutBatch>(*step.command);
+      CHECK(!step.body_dropped || is_batch || std::holds_alternative<Put>(*step.command));
+      CHECK(!step.body_dropped || (step.body.size() == 0 && step.bodies.empty()));
+      CHECK(is_batch || step.bodies.empty());
+      std::string bodies(step.body.view());
+      for (const Body& body : step.bodies) {
+        if (!bodies.empty()) bodies += ',';
+        bodies += body.view();
+      }
+      commands.push_back(step.body_dropped ? "put-body-dropped" : describe(*step.command, bodies));
     }
   }
   return commands;

@@ -7,7 +7,7 @@
 namespace perennial::wire {
 
 std::vector<std::string> documented_rows(std::string_view heading) {
-  std::ifstream file(WIRE_README);
+  std::ifstream file(PROTOCOL_DOCUMENT);
   std::vector<std::string> rows;
   bool inside = false;
   for (std::string line; std::getline(file, line);) {

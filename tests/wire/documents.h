@@ -6,10 +6,11 @@
 
 namespace perennial::wire {
 
-// The lines of the tables in wire/README.md that follow a heading and begin with a word in code.
+// Returns the lines of the tables in etc/docs/protocol.md that follow a heading and begin with a
+// word in code format.
 std::vector<std::string> documented_rows(std::string_view heading);
 
-// As the documents write it: in backquotes, "-" if it is empty.
+// Returns the text as the documents write it: in backquotes, or "-" if it is empty.
 std::string code(std::string_view text);
 
 }  // namespace perennial::wire

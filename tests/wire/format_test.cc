@@ -18,7 +18,7 @@ std::string format(const Reply& reply) {
   return out.substr(7);
 }
 
-TEST(Format, Words) {
+TEST(Format, AFixedReplyIsOneLine) {
   const std::vector<std::pair<Word, std::string>> cases = {
       {Word::Deleted, "DELETED\r\n"},
       {Word::Released, "RELEASED\r\n"},
@@ -41,15 +41,15 @@ TEST(Format, Words) {
   for (const auto& [word, want] : cases) EXPECT_EQ(format(word), want);
 }
 
-TEST(Format, NumbersAndNames) {
+TEST(Format, ANumberOrNameFollowsItsWord) {
   const std::string longest(200, 'n');
-  EXPECT_EQ(format(Inserted{1}), "INSERTED 1\r\n");
-  EXPECT_EQ(format(Inserted{UINT64_MAX}), "INSERTED 18446744073709551615\r\n");
-  EXPECT_EQ(format(InsertedBuried{7}), "BURIED 7\r\n");
+  EXPECT_EQ(format(NumberReply{Word::Inserted, 1}), "INSERTED 1\r\n");
+  EXPECT_EQ(format(NumberReply{Word::Inserted, UINT64_MAX}), "INSERTED 18446744073709551615\r\n");
+  EXPECT_EQ(format(NumberReply{Word::InsertedBuried, 7}), "BURIED 7\r\n");
   EXPECT_EQ(format(Using{"default"}), "USING default\r\n");
   EXPECT_EQ(format(Using{longest}), "USING " + longest + "\r\n");
-  EXPECT_EQ(format(Watching{2}), "WATCHING 2\r\n");
-  EXPECT_EQ(format(KickedCount{0}), "KICKED 0\r\n");
+  EXPECT_EQ(format(NumberReply{Word::Watching, 2}), "WATCHING 2\r\n");
+  EXPECT_EQ(format(NumberReply{Word::KickedCount, 0}), "KICKED 0\r\n");
 }
 
 std::string names(std::vector<std::string> tubes) {
@@ -73,7 +73,7 @@ TEST(Format, TubeNamesAreNeverQuoted) {
   EXPECT_EQ(names({"default", "$a"}), "OK 19\r\n---\n- default\n- $a\n\r\n");
 }
 
-TEST(Format, Checkpoint) {
+TEST(Format, ACheckpointReplyQuotesNameAndPath) {
   const auto made = [](std::string path) {
     return format(std::make_unique<CheckpointMade>(CheckpointMade{.name = "2026-11-21",
                                                                   .path = std::move(path),
@@ -85,28 +85,28 @@ TEST(Format, Checkpoint) {
   EXPECT_EQ(made("/var/c"),
             "OK 80\r\n---\nname: \"2026-11-21\"\npath: \"/var/c\"\ncommit: 7\njobs: 3\n"
             "bytes: 4096\ntook-ms: 12\n\r\n");
-  // A directory may be called anything.
+  // The name of a directory may contain any byte.
   EXPECT_THAT(made("/a \"b\"\\\n\t: \xc3\xa9"),
               testing::HasSubstr("path: \"/a \\\"b\\\"\\\\\\x0a\\x09: \xc3\xa9\"\n"));
 }
 
-TEST(Format, TemporaryCheckpoint) {
+TEST(Format, ATemporaryCheckpointReplyHasNoBytes) {
   EXPECT_EQ(format(std::make_unique<CheckpointMade>(CheckpointMade{.name = "n", .path = "/p"})),
             "OK 54\r\n---\nname: \"n\"\npath: \"/p\"\ncommit: 0\njobs: 0\ntook-ms: 0\n\r\n");
 }
 
-TEST(Format, CheckpointFailed) {
+TEST(Format, AFailedCheckpointReplyQuotesTheReason) {
   EXPECT_EQ(format(std::make_unique<CheckpointFailed>(CheckpointFailed{"disk \"full\""})),
             "FAILED 28\r\n---\nreason: \"disk \\\"full\\\"\"\n\r\n");
 }
 
-TEST(Format, JobWithBody) {
+TEST(Format, ABodyIsBetweenHeadAndTail) {
   std::string out = "before|";
-  append_job_head(out, {JobReply::Kind::Reserved, 9, 4});
+  append_job_head(out, {Word::Reserved, 9, 4});
   out.append("a\r\nb").append(job_tail);
   EXPECT_EQ(out, "before|RESERVED 9 4\r\na\r\nb\r\n");
   out.clear();
-  append_job_head(out, {JobReply::Kind::Found, 18446744073709551615u, 0});
+  append_job_head(out, {Word::Found, 18446744073709551615u, 0});
   out.append(job_tail);
   EXPECT_EQ(out, "FOUND 18446744073709551615 0\r\n\r\n");
 }

@@ -7,7 +7,7 @@
 
 #include "tests/wire/describe.h"
 
-// Lines and bodies among each other: framing, sizes, and what is swallowed.
+// Streams of lines and bodies: framing, sizes, and which bytes are dropped.
 namespace perennial::wire {
 namespace {
 
@@ -19,10 +19,10 @@ struct StreamCase {
   std::string name;
   std::string bytes;
   Commands want;
-  size_t room = SIZE_MAX;
+  size_t body_bytes_left = SIZE_MAX;
 };
 
-// An unknown command of this many bytes with its CRLF.
+// Returns a line with an unknown command. `bytes` includes its CRLF.
 std::string line_of(size_t bytes) {
   return std::string(bytes - 2, 'x') + "\r\n";
 }
@@ -48,21 +48,27 @@ const std::vector<StreamCase> streams = {
      "put 0 0 1 5 x\r\nstats\r\nquit\r\n",
      {"put-trailing-junk", "stats", "quit"}},
     {"PutBadNumberLeavesBody", "put 0 0 z 5\r\nstats\r\nquit\r\n", {"bad", "stats", "quit"}},
-    {"PutBodyFitsTheRoom",
+    {"PutBodyFitsTheMemoryLeft",
      "put 0 0 1 5\r\nhello\r\nstats\r\n",
      {"put pri=0 delay=0 ttr=1 body=hello", "stats"},
      5},
-    {"PutBodyOnePastTheRoom", "put 0 0 1 5\r\nhello\r\nstats\r\n", {"put-no-room", "stats"}, 4},
-    {"PutNoRoomAndNoCrlf", "put 0 0 1 5\r\nhelloxxstats\r\n", {"put-no-crlf", "stats"}, 4},
-    {"PutTooBigAndNoRoom", "put 0 0 1 11\r\n01234567890\r\nstats\r\n", {"put-too-big", "stats"}, 4},
-    {"PutJunkAndNoRoom", "put 0 0 1 5 x\r\nstats\r\n", {"put-trailing-junk", "stats"}, 0},
-    {"PutEmptyNeedsNoRoom",
+    {"PutBodyOnePastTheMemoryLeft",
+     "put 0 0 1 5\r\nhello\r\nstats\r\n",
+     {"put-body-dropped", "stats"},
+     4},
+    {"PutBodyDroppedAndNoCrlf", "put 0 0 1 5\r\nhelloxxstats\r\n", {"put-no-crlf", "stats"}, 4},
+    {"PutTooBigAndNoMemoryLeft",
+     "put 0 0 1 11\r\n01234567890\r\nstats\r\n",
+     {"put-too-big", "stats"},
+     4},
+    {"PutJunkAndNoMemoryLeft", "put 0 0 1 5 x\r\nstats\r\n", {"put-trailing-junk", "stats"}, 0},
+    {"PutEmptyNeedsNoMemory",
      "put 0 0 1 0\r\n\r\nstats\r\n",
      {"put pri=0 delay=0 ttr=1 body=", "stats"},
      0},
-    {"PutAfterNoRoom",
+    {"PutAfterDroppedBody",
      "put 0 0 1 5\r\nhello\r\nput 0 0 1 2\r\nab\r\n",
-     {"put-no-room", "put pri=0 delay=0 ttr=1 body=ab"},
+     {"put-body-dropped", "put pri=0 delay=0 ttr=1 body=ab"},
      2},
     {"PutBodyHoldsCrlf",
      "put 0 0 1 6\r\na\r\nb\r\n\r\n",
@@ -117,24 +123,25 @@ const std::vector<StreamCase> streams = {
 
 class StreamTest : public testing::TestWithParam<StreamCase> {};
 
-TEST_P(StreamTest, InOnePiece) {
-  EXPECT_EQ(describe_all({GetParam().bytes}, job_bytes_max, GetParam().room), GetParam().want);
+TEST_P(StreamTest, GivesItsCommandsInOnePiece) {
+  EXPECT_EQ(describe_all({GetParam().bytes}, job_bytes_max, GetParam().body_bytes_left),
+            GetParam().want);
 }
 
-TEST_P(StreamTest, ByteByByte) {
+TEST_P(StreamTest, GivesTheSameCommandsByteByByte) {
   std::vector<std::string_view> bytes;
   for (size_t i = 0; i < GetParam().bytes.size(); ++i) {
     bytes.push_back(std::string_view(GetParam().bytes).substr(i, 1));
   }
-  EXPECT_EQ(describe_all(bytes, job_bytes_max, GetParam().room), GetParam().want);
+  EXPECT_EQ(describe_all(bytes, job_bytes_max, GetParam().body_bytes_left), GetParam().want);
 }
 
-TEST_P(StreamTest, CutAnywhere) {
+TEST_P(StreamTest, GivesTheSameCommandsInTwoPieces) {
   const std::string_view bytes = GetParam().bytes;
-  for (size_t cut = 1; cut < std::min<size_t>(bytes.size(), 600); ++cut) {
-    const std::vector<std::string_view> pieces = {bytes.substr(0, cut), bytes.substr(cut)};
-    ASSERT_EQ(describe_all(pieces, job_bytes_max, GetParam().room), GetParam().want)
-        << "cut at " << cut;
+  for (size_t split = 1; split < std::min<size_t>(bytes.size(), 600); ++split) {
+    const std::vector<std::string_view> pieces = {bytes.substr(0, split), bytes.substr(split)};
+    ASSERT_EQ(describe_all(pieces, job_bytes_max, GetParam().body_bytes_left), GetParam().want)
+        << "split at " << split;
   }
 }
 
@@ -155,8 +162,8 @@ TEST(Parser, StopsAfterTheFirstCommand) {
   EXPECT_EQ(describe(*step.command), "stats");
 }
 
-// Design P10: a client that announces a gigabyte and sends nothing costs nothing.
-TEST(Parser, TakesNoMemoryForABodyThatHasNotCome) {
+// A client that announces a body of a gigabyte and sends nothing costs no memory.
+TEST(Parser, AllocatesNoMemoryForABodyThatHasNotArrived) {
   Parser parser(1u << 30);
   const size_t before = parser.held_bytes();
   EXPECT_FALSE(feed(parser, "put 0 0 1 1073741824\r\n").command);
@@ -165,7 +172,7 @@ TEST(Parser, TakesNoMemoryForABodyThatHasNotCome) {
   EXPECT_LE(parser.held_bytes(), before + 64 * 1024);
 }
 
-TEST(Parser, HoldsNothingOfWhatIsTooBig) {
+TEST(Parser, HoldsNoBytesOfABodyThatIsTooBig) {
   Parser parser(job_bytes_max);
   const size_t before = parser.held_bytes();
   EXPECT_FALSE(feed(parser, "put 0 0 1 4294967295\r\n").command);
@@ -181,34 +188,34 @@ TEST(Parser, HoldsNothingOfWhatIsTooBig) {
   EXPECT_EQ(last.consumed, total % chunk.size());
 }
 
-// The room that there was when it was announced has gone to others.
-TEST(Parser, GivesUpABodyThatNoLongerFits) {
+// The memory that was left when the body was announced is used by others now.
+TEST(Parser, DropsABodyThatNoLongerFits) {
   Parser parser(1u << 20);
   const size_t before = parser.held_bytes();
   EXPECT_FALSE(feed(parser, "put 0 0 1 100000\r\n" + std::string(99'999, 'b')).command);
   EXPECT_GE(parser.held_bytes(), before + 99'999);
   EXPECT_FALSE(parser.feed(std::string_view("b"), 99'999).command);
   EXPECT_EQ(parser.held_bytes(), before);
-  // It stays given up.
+  // The rest of the body is dropped even if there is memory again.
   const Step step = feed(parser, "\r\n");
   ASSERT_TRUE(step.command);
   EXPECT_TRUE(std::holds_alternative<Put>(*step.command));
-  EXPECT_TRUE(step.no_room);
+  EXPECT_TRUE(step.body_dropped);
   EXPECT_EQ(step.body.size(), 0u);
-  // The next one is judged by itself.
+  // The next body is kept.
   const Step next = feed(parser, "put 0 0 1 1\r\nx\r\n");
   ASSERT_TRUE(next.command);
-  EXPECT_FALSE(next.no_room);
+  EXPECT_FALSE(next.body_dropped);
 }
 
-TEST(Parser, HoldsNothingOfALongLine) {
+TEST(Parser, HoldsAtMostTwoLinesOfALongLine) {
   Parser parser(job_bytes_max);
   EXPECT_FALSE(feed(parser, std::string(1 << 20, 'x')).command);
   EXPECT_FALSE(feed(parser, std::string(1 << 20, 'y')).command);
   EXPECT_LE(parser.held_bytes(), 2 * line_bytes_max);
 }
 
-TEST(Parser, GivesUpTheBodyWithItsCommand) {
+TEST(Parser, HandsTheBodyOverWithItsCommand) {
   Parser parser(1u << 20);
   const size_t before = parser.held_bytes();
   const std::string bytes = "put 0 0 1 100000\r\n" + std::string(100'000, 'b') + "\r\n";
@@ -218,7 +225,7 @@ TEST(Parser, GivesUpTheBodyWithItsCommand) {
   EXPECT_EQ(parser.held_bytes(), before);
 }
 
-TEST(Parser, GivesUpABodyWithoutCrlf) {
+TEST(Parser, FreesABodyWithoutCrlf) {
   Parser parser(1u << 20);
   const size_t before = parser.held_bytes();
   const std::string bytes = "put 0 0 1 100000\r\n" + std::string(100'002, 'b');

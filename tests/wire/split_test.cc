@@ -7,7 +7,7 @@
 #include "tests/support/seed.h"
 #include "tests/wire/describe.h"
 
-// The same bytes give the same commands however they are cut.
+// Any split of the bytes gives the same commands.
 namespace perennial::wire {
 namespace {
 
@@ -17,7 +17,7 @@ size_t below(Random& random, size_t limit) {
   return std::uniform_int_distribution<size_t>(0, limit - 1)(random);
 }
 
-// Pieces that conversations are made of; any order of them is a conversation.
+// The parts of random conversations. Any sequence of them is a conversation.
 const std::vector<std::string> phrases = {
     "put 1 2 3 5\r\nhello\r\n",
     "put 0 0 1 0\r\n\r\n",
@@ -57,7 +57,7 @@ std::string conversation(Random& random, size_t length) {
   return bytes;
 }
 
-std::vector<std::string_view> cut_randomly(Random& random, std::string_view bytes) {
+std::vector<std::string_view> split_randomly(Random& random, std::string_view bytes) {
   const size_t piece_max = 1 + below(random, 300);
   std::vector<std::string_view> pieces;
   while (!bytes.empty()) {
@@ -68,15 +68,15 @@ std::vector<std::string_view> cut_randomly(Random& random, std::string_view byte
   return pieces;
 }
 
-TEST(Split, EveryPositionGivesTheSameCommands) {
+TEST(Split, ASplitAtAnyPositionGivesTheSameCommands) {
   Random random(support::seed());
   for (int round = 0; round < 20; ++round) {
     const std::string bytes = conversation(random, 10);
     const std::vector<std::string> want = describe_all({bytes}, job_bytes_max);
     const std::string_view view = bytes;
-    for (size_t cut = 1; cut < view.size(); ++cut) {
-      ASSERT_EQ(describe_all({view.substr(0, cut), view.substr(cut)}, job_bytes_max), want)
-          << "round " << round << ", cut at " << cut;
+    for (size_t split = 1; split < view.size(); ++split) {
+      ASSERT_EQ(describe_all({view.substr(0, split), view.substr(split)}, job_bytes_max), want)
+          << "round " << round << ", split at " << split;
     }
   }
 }
@@ -86,7 +86,8 @@ TEST(Split, RandomPiecesGiveTheSameCommands) {
   for (int round = 0; round < 2000; ++round) {
     const std::string bytes = conversation(random, 1 + below(random, 40));
     const std::vector<std::string> want = describe_all({bytes}, job_bytes_max);
-    ASSERT_EQ(describe_all(cut_randomly(random, bytes), job_bytes_max), want) << "round " << round;
+    ASSERT_EQ(describe_all(split_randomly(random, bytes), job_bytes_max), want)
+        << "round " << round;
   }
 }
 

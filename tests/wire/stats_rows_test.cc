@@ -9,7 +9,7 @@
 
 #include "tests/wire/documents.h"
 
-// The rows of statistics against the documents.
+// The rows of statistics, compared with the documents.
 namespace perennial::wire {
 namespace {
 
@@ -20,26 +20,28 @@ void add_lines(std::vector<std::string>& lines, std::span<const StatsRow<Facts>>
   }
 }
 
-TEST(StatsRows, OfTheServerAreDocumented) {
+TEST(StatsRows, ServerRowsAreDocumented) {
   std::vector<std::string> lines;
   add_lines(lines, server_state_rows());
   add_lines(lines, server_rows());
   EXPECT_EQ(documented_rows("### stats"), lines);
 }
 
-TEST(StatsRows, OfATubeAreDocumented) {
+TEST(StatsRows, TubeRowsAreDocumented) {
   std::vector<std::string> lines;
   add_lines(lines, tube_rows());
+  add_lines(lines, tube_more_rows());
   EXPECT_EQ(documented_rows("### stats-tube"), lines);
 }
 
-TEST(StatsRows, OfAJobAreDocumented) {
+TEST(StatsRows, JobRowsAreDocumented) {
   std::vector<std::string> lines;
   add_lines(lines, job_rows());
+  add_lines(lines, job_more_rows());
   EXPECT_EQ(documented_rows("### stats-job"), lines);
 }
 
-TEST(StatsRows, KeysOfTheServerAreUsedOnce) {
+TEST(StatsRows, EachServerKeyIsUsedOnce) {
   std::set<std::string_view> keys;
   for (const auto& row : server_state_rows()) EXPECT_TRUE(keys.insert(row.key).second) << row.key;
   for (const auto& row : server_rows()) EXPECT_TRUE(keys.insert(row.key).second) << row.key;

@@ -16,8 +16,9 @@
 namespace perennial::tool {
 namespace {
 
-// Numbers from `lowest` to `highest`, which the help says if there are such bounds. CLI11 itself
-// takes -1 and what is too long for 2^64 - 1, and nan for a number in any range.
+// Accepts numbers from `lowest` to `highest`, and shows these bounds in the help if the flag has
+// any. CLI11's own checks are not used: they read -1 and numbers that are too long as 2^64 - 1, and
+// accept nan in any range.
 template <typename Number>
 CLI::Validator bounded(const Flag& flag, Number highest, Result<Number> (*parse)(std::string_view),
                        const char* kind) {
@@ -59,6 +60,14 @@ struct AddFlag {
     if (!flag.choices.empty()) option->check(CLI::IsMember(flag.choices));
     return option;
   }
+  // CLI11's own conversion to std::optional takes an empty text for none.
+  CLI::Option* operator()(std::optional<std::string>* target) const {
+    const auto set = [target](const std::string& text) { *target = text; };
+    CLI::Option* const option = app.add_option_function<std::string>(flag.name, set, flag.help);
+    option->type_name(flag.value);
+    if (!flag.choices.empty()) option->check(CLI::IsMember(flag.choices));
+    return option;
+  }
   CLI::Option* operator()(std::vector<std::string>* target) const {
     CLI::Option* const option = app.add_option(flag.name, *target, flag.help);
     option->type_name(flag.value);
@@ -83,7 +92,7 @@ struct AddFlag {
   }
 };
 
-// CLI11 prints a text as it is: here it is broken into lines that fit a terminal.
+// Breaks a text into lines that fit a terminal, because CLI11 prints it as it is.
 std::string wrapped(std::string_view text) {
   constexpr size_t width = 80;
   std::string out;
@@ -124,7 +133,13 @@ int report(const Subcommand& command, const Status& status) {
                                                       : common::exit_failed;
 }
 
-// In the list of commands each is a line, whatever its own help says besides.
+int run(const Subcommand& command) {
+  if (!command.run_to_exit_status) return report(command, command.run());
+  const Result<int> code = command.run_to_exit_status();
+  return code.ok() ? *code : report(command, code.status());
+}
+
+// Shows each command as one line in the list of commands, without the rest of its own help.
 class Formatter : public CLI::Formatter {
  public:
   std::string make_subcommand(const CLI::App* sub) const override {
@@ -165,7 +180,7 @@ int run_command_line(const std::vector<Subcommand>& commands, const std::vector<
     return app.exit(error) == 0 ? common::exit_clean : common::exit_tool_usage;
   }
   for (size_t place = 0; place < apps.size(); ++place) {
-    if (apps[place]->parsed()) return report(commands[place], commands[place].run());
+    if (apps[place]->parsed()) return run(commands[place]);
   }
   return common::exit_tool_usage;
 }
@@ -178,7 +193,7 @@ int run_command_line(const Subcommand& command, int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? common::exit_clean : common::exit_tool_usage;
   }
-  return report(command, command.run());
+  return run(command);
 }
 
 }  // namespace perennial::tool

@@ -6,12 +6,12 @@
 
 namespace perennial::tool {
 
-// The path of the program of this name in the directory of the one that runs, whether it is there
-// or not.
+// Returns the path of a program in the directory of the running program. The file need not exist.
 Result<std::string> program_beside(const std::string& name);
 
-// Becomes the program of this name that lies there. `arguments` are those
-// after its name, and a null pointer. Returns only when it cannot. NotFound: it is not there.
+// Replaces this process by the program of this name in the same directory. `arguments` are the
+// arguments after its name, ended by a null pointer. Returns only on failure. NotFound: there is no
+// such program.
 Status run_program_beside(const std::string& name, char** arguments);
 
 }  // namespace perennial::tool

@@ -10,9 +10,9 @@
 namespace perennial::tool {
 namespace {
 
-constexpr Nanos silence = nanos_per_second;
+constexpr Nanos first_shown_after = nanos_per_second;
 constexpr Nanos interval = nanos_per_second / 2;
-constexpr std::string_view take_line_away = "\r\033[K";
+constexpr std::string_view clear_line = "\r\033[K";
 
 Nanos steady_clock() {
   const auto now = std::chrono::steady_clock::now().time_since_epoch();
@@ -32,7 +32,7 @@ Progress::Terminal Progress::standard_error() {
   return {.is_terminal = ::isatty(STDERR_FILENO) == 1,
           .now = steady_clock,
           .write = [](std::string_view text) {
-            // What cannot be shown is not worth an error.
+            // A failed write is ignored, because progress that cannot be shown is not an error.
             [[maybe_unused]] const ssize_t written =
                 ::write(STDERR_FILENO, text.data(), text.size());
           }};
@@ -43,10 +43,10 @@ Progress::Progress(std::string what, uint64_t total, Terminal terminal)
       total_(total),
       terminal_(std::move(terminal)),
       begun_(terminal_.now()),
-      next_(begun_ + silence) {}
+      next_(begun_ + first_shown_after) {}
 
 Progress::~Progress() {
-  if (shown_) terminal_.write(take_line_away);
+  if (shown_) terminal_.write(clear_line);
 }
 
 void Progress::look(uint64_t done) {
@@ -57,7 +57,7 @@ void Progress::look(uint64_t done) {
   shown_ = true;
   const double seconds = static_cast<double>(now - begun_) / nanos_per_second;
   const double rate = static_cast<double>(done) / seconds;
-  std::string line = fmt::format("{}{} {}", take_line_away, done, what_);
+  std::string line = fmt::format("{}{} {}", clear_line, done, what_);
   if (total_ > 0) line += fmt::format(" of {}", total_);
   line += fmt::format(", {:.0f}/s", rate);
   if (total_ > done && done > 0) {

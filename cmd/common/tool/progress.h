@@ -9,11 +9,12 @@
 
 namespace perennial::tool {
 
-// A line on standard error that says how far something long has come: how much is done, the rate
-// and the time left. Only on a terminal, and only once it has taken a second.
+// A line on standard error that shows the progress of a long operation: how much is done, the rate
+// and the time left. It is shown only on a terminal, and only after the operation has taken a
+// second.
 class Progress {
  public:
-  // The world around it, which tests replace.
+  // The terminal and the clock, which tests replace.
   struct Terminal {
     bool is_terminal = false;
     std::function<Nanos()> now = {};
@@ -21,17 +22,18 @@ class Progress {
   };
   static Terminal standard_error();
 
-  // "jobs dumped" and how many there will be; 0 if that is not known.
+  // `what` names what is counted ("jobs dumped"). `total` is the final count; 0 if it is not known.
   Progress(std::string what, uint64_t total, Terminal terminal = standard_error());
-  ~Progress();  // Takes the line away.
+  ~Progress();  // Clears the line.
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  // So much is done. Cheap enough to be called for every job.
+  // Reports that `done` are done. Cheap enough to be called for every job, because only every 256th
+  // call reads the clock.
   void at(uint64_t done) {
     if (terminal_.is_terminal && (++calls_ & 0xff) == 0) look(done);
   }
-  // The same for steps that take long, each of which is worth a look at the clock.
+  // The same for long steps: every call reads the clock.
   void look(uint64_t done);
 
  private:

@@ -5,22 +5,27 @@
 
 #include "cmd/common/tool/server_connection.h"
 #include "cmd/common/tool/stats_reply.h"
+#include "engine/types/extension.h"
 
 // The requests that more than one command sends to a running server.
 namespace perennial::tool {
 
-inline constexpr std::string_view default_server = "127.0.0.1:11300";
+// Connects to a server. A wait of 45 seconds for the server is an error. The limit is longer than
+// the 30 seconds after which a perennial whose disk hangs ends its process.
+Result<ServerConnection> open_server(const ServerAddress& address);
 
-// A connection that gives a server up which has been silent for 45 seconds: a perennial whose disk
-// hangs gives itself up after 30.
-Result<ServerConnection> open_server(const std::string& address);
-
-// The error for a reply that was not expected: the server's, not ours.
+// The error for a reply that was not expected. It is Io, because the server is at fault.
 Status unexpected(const wire::ClientReply& reply, std::string_view doing);
 
-// One of the three statistics. NotFound: the server says so.
+// Asks for one of the three statistics. NotFound: the server answered NOT_FOUND.
 Result<StatsReply> ask_stats(ServerConnection& server, const Command& command);
-// `use`. Fails when the server answers anything but USING.
+// Asks which extensions the server allows. The set is empty for a server that has none: a
+// beanstalkd, or a perennial with the setting `extensions: none`.
+Result<ExtensionSet> ask_extensions(ServerConnection& server);
+// Asks the server, unless `needed` is empty. Unsupported: the server does not allow all of them;
+// the message says which, and what to do.
+Status require_extensions(ServerConnection& server, ExtensionSet needed);
+// Sends `use`. Fails if the server does not answer USING.
 Status use_tube(ServerConnection& server, const std::string& tube);
 
 }  // namespace perennial::tool

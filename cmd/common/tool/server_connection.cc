@@ -2,30 +2,95 @@
 
 #include <array>
 #include <cerrno>
+#include <cstdlib>
+#include <fstream>
+#include <optional>
 
 #include <fmt/format.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/time.h>
 
 #include "cmd/common/address.h"
-#include "wire/words.h"
+#include "cmd/common/socket.h"
+#include "cmd/common/token.h"
 
 namespace perennial::tool {
+namespace {
 
-Result<ServerConnection> ServerConnection::open(const std::string& text) {
-  const Result<common::Address> address = common::parse_address(text, common::default_port);
+constexpr const char* token_variable = "PERENNIAL_TOKEN";
+constexpr size_t token_bytes_max = 1024;
+
+// The first line of the file. No message repeats it.
+Result<std::string> read_token(const std::string& path) {
+  struct stat found {};
+  if (::stat(path.c_str(), &found) != 0) return common::system_error(("read " + path).c_str());
+  if ((found.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
+    return Status(StatusCode::InvalidArgument,
+                  path + ": others than its owner have access to it: chmod 600");
+  }
+  std::ifstream file(path);
+  std::string token;
+  std::getline(file, token);
+  if (common::token_id(token).empty() || token.size() > token_bytes_max) {
+    return Status(StatusCode::InvalidArgument,
+                  path + ": its first line is no token, as perennial token new prints it");
+  }
+  return token;
+}
+
+// Empty: there is none.
+Result<std::string> find_token(const std::string& file) {
+  if (!file.empty()) return read_token(file);
+  const char* const set = std::getenv(token_variable);
+  if (set == nullptr || *set == 0) return std::string();
+  if (!common::token_id(set).empty()) return std::string(set);
+  return Status(StatusCode::InvalidArgument,
+                fmt::format("the environment variable {} holds no token", token_variable));
+}
+
+}  // namespace
+
+Result<common::Address> parse_server(const ServerAddress& server) {
+  const bool is_default = server.tls.is_on && server.address == default_server;
+  return common::parse_address(is_default ? default_tls_server : server.address,
+                               server.tls.is_on ? common::default_tls_port : common::default_port);
+}
+
+Result<ServerConnection> ServerConnection::open(const ServerAddress& server) {
+  const Result<common::Address> address = parse_server(server);
   if (!address.ok()) return address.status();
-  Result<common::Socket> socket = common::connect_to(*address);
-  if (!socket.ok()) return socket.take_status().with(text);
-  return ServerConnection(text, socket.take());
+  const Result<std::optional<common::TlsClient>> tls = common::TlsClient::load_if_on(server.tls);
+  if (!tls.ok()) return tls.status();
+  Result<common::ClientStream> stream =
+      common::ClientStream::connect(*address, *tls ? &**tls : nullptr);
+  const std::string name = server.tls.is_on ? common::to_text(*address) : server.address;
+  if (!stream.ok()) return stream.take_status().with(name);
+  ServerConnection connection(name, stream.take());
+  if (Status signed_in = connection.sign_in(server); !signed_in.ok()) return signed_in;
+  return connection;
+}
+
+Status ServerConnection::sign_in(const ServerAddress& server) {
+  const Result<std::string> token = find_token(server.token_file);
+  if (!token.ok()) return token.status();
+  if (token->empty()) return {};
+  const Result<wire::ClientReply> reply = ask(Auth{*token});
+  if (!reply.ok()) return reply.status();
+  if (reply->is(Word::Authenticated)) return {};
+  if (reply->is(Word::Unauthorized)) {
+    return {StatusCode::InvalidArgument, address_ + ": the server refuses the token"};
+  }
+  return {StatusCode::InvalidArgument,
+          address_ + ": the server knows no tokens: it has no users, or is a beanstalkd"};
 }
 
 Status ServerConnection::limit_silence(uint32_t milliseconds) {
   const timeval limit{.tv_sec = milliseconds / 1000,
                       .tv_usec = static_cast<suseconds_t>(milliseconds % 1000) * 1000};
   for (const int which : {SO_RCVTIMEO, SO_SNDTIMEO}) {
-    if (::setsockopt(socket_.fd(), SOL_SOCKET, which, &limit, sizeof limit) != 0)
+    if (::setsockopt(fd(), SOL_SOCKET, which, &limit, sizeof limit) != 0)
       return failed("limit the wait for the server");
   }
   return {};
@@ -37,8 +102,7 @@ void ServerConnection::add(const Command& command, std::string_view body) {
 
 Status ServerConnection::send() {
   for (size_t sent = 0; sent < output_.size();) {
-    const ssize_t count =
-        ::send(socket_.fd(), output_.data() + sent, output_.size() - sent, MSG_NOSIGNAL);
+    const ssize_t count = stream_.send(std::string_view(output_).substr(sent));
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) return failed("send");
     sent += static_cast<size_t>(count);
@@ -61,7 +125,7 @@ Result<wire::ClientReply> ServerConnection::receive() {
       if (step.reply) return std::move(*step.reply);
     }
     std::array<char, 64 << 10> bytes;
-    const ssize_t count = ::recv(socket_.fd(), bytes.data(), bytes.size(), 0);
+    const ssize_t count = stream_.recv(bytes.data(), bytes.size());
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) return failed("receive");
     if (count == 0) return Status(StatusCode::Io, address_ + ": the server closed the connection");
@@ -78,7 +142,7 @@ Result<wire::ClientReply> ServerConnection::ask(const Command& command, std::str
 bool ServerConnection::is_local() const {
   sockaddr_storage peer{};
   socklen_t size = sizeof peer;
-  if (::getpeername(socket_.fd(), reinterpret_cast<sockaddr*>(&peer), &size) != 0) return false;
+  if (::getpeername(fd(), reinterpret_cast<sockaddr*>(&peer), &size) != 0) return false;
   if (peer.ss_family == AF_UNIX) return true;
   if (peer.ss_family == AF_INET) {
     constexpr uint32_t loopback_network = 127;
@@ -90,34 +154,7 @@ bool ServerConnection::is_local() const {
 
 Status ServerConnection::failed(const char* doing) const {
   if (errno == EAGAIN) return {StatusCode::Io, address_ + ": the server does not answer"};
-  return common::system_error(doing).with(address_);
-}
-
-std::string describe(const wire::ClientReply& reply) {
-  using Kind = wire::ClientReply::Kind;
-  switch (reply.kind) {
-    case Kind::Word:
-      return std::string(wire::text_of(reply.word));
-    case Kind::Inserted:
-      return fmt::format("INSERTED {}", reply.id);
-    case Kind::InsertedBuried:
-      return fmt::format("BURIED {}", reply.id);
-    case Kind::Using:
-      return "USING " + reply.text;
-    case Kind::Watching:
-      return fmt::format("WATCHING {}", reply.count);
-    case Kind::Kicked:
-      return fmt::format("KICKED {}", reply.count);
-    case Kind::Reserved:
-      return fmt::format("RESERVED {} {}", reply.id, reply.text.size());
-    case Kind::Found:
-      return fmt::format("FOUND {} {}", reply.id, reply.text.size());
-    case Kind::Ok:
-      return fmt::format("OK {}", reply.text.size());
-    case Kind::Failed:
-      return fmt::format("FAILED {}", reply.text.size());
-  }
-  return "an unknown reply";
+  return stream_.error(doing).with(address_);
 }
 
 }  // namespace perennial::tool

@@ -3,55 +3,89 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 
-#include "cmd/common/socket.h"
+#include "cmd/common/address.h"
+#include "cmd/common/tls/client_stream.h"
 #include "engine/types/command.h"
 #include "engine/types/status.h"
 #include "wire/client.h"
 
 namespace perennial::tool {
 
-// One connection to a server that speaks the protocol, for the subcommands. Blocks. Commands may be
-// sent ahead of their replies; replies come in their order.
+inline constexpr std::string_view default_server = "127.0.0.1:11300";
+// With TLS, where nothing else is asked for.
+inline constexpr std::string_view default_tls_server = "127.0.0.1:11400";
+
+// Where a server is, and how it is reached: what --server, --tls and their like say.
+struct ServerAddress {
+  std::string address{default_server};  // HOST:PORT or unix:PATH.
+  common::TlsClientSettings tls = {};
+  // A file with a token. Empty: the environment variable PERENNIAL_TOKEN, if it is set.
+  std::string token_file = {};
+
+  ServerAddress() = default;
+  ServerAddress(std::string text) : address(std::move(text)) {}  // NOLINT: implicit on purpose
+  ServerAddress(const char* text) : address(text) {}             // NOLINT: likewise
+};
+
+// The address as the flags mean it: the default port, and the default server, follow from TLS.
+Result<common::Address> parse_server(const ServerAddress& server);
+
+// One blocking connection to a server that speaks the protocol, for the subcommands. Several
+// commands may be sent before their replies are read. Replies come in the order of the commands.
 class ServerConnection {
  public:
-  // HOST:PORT or unix:PATH. InvalidArgument: it is no address. Io and NotFound: nobody answers.
-  static Result<ServerConnection> open(const std::string& address);
+  // InvalidArgument: the text is not an address, or a file of TLS cannot be used. Io and NotFound:
+  // no server answers, or it is not the one that its certificate says, or it refuses the token.
+  static Result<ServerConnection> open(const ServerAddress& server);
 
-  // A server that takes nothing, or says nothing, for so long is an error (Io). Before this is
-  // called there is no limit.
+  // The connection over a socket that is connected already. `address` is for messages.
+  static ServerConnection over(std::string address, common::Socket socket) {
+    return {std::move(address), common::ClientStream(std::move(socket))};
+  }
+
+  // Limits each wait for the server, for sending and for receiving. A longer wait is an error (Io).
+  // Without this call there is no limit.
   Status limit_silence(uint32_t milliseconds);
 
-  // Queues a command; send() and receive() send what is queued. A caller that queues commands with
-  // large replies receives some before it queues more: a server does not read on from a client
-  // that does not read.
+  // Queues a command. send() and receive() send what is queued. A caller that queues commands with
+  // large replies must receive some of them before it queues more, because the server stops reading
+  // from a client that does not read.
   void add(const Command& command, std::string_view body = {});
   size_t queued_bytes() const { return output_.size(); }
   Status send();
-  // The reply to the oldest command that has none yet. Io: the server is gone, or it is none that
-  // speaks the protocol.
+  // Returns the reply to the oldest command without one. Io: the server is gone, or does not speak
+  // the protocol.
   Result<wire::ClientReply> receive();
-  // One command and its reply. REQUIRES: no reply is outstanding.
+  // Sends one command and returns its reply. REQUIRES: no reply is outstanding.
   Result<wire::ClientReply> ask(const Command& command, std::string_view body = {});
 
+  // Whether bytes behind the last reply have arrived already: receive() may then have a reply that
+  // poll() does not tell of.
+  bool has_input() const { return input_at_ < input_.size(); }
+
   const std::string& address() const { return address_; }
+  // For poll(): readable when a reply, or the end of the connection, has arrived. REQUIRES: only
+  // one reply is outstanding, or has_input() is asked, too, because those that came with an earlier
+  // one are read already.
+  int fd() const { return stream_.fd(); }
   // Whether the other end is on this machine: a unix socket or a loopback address.
   bool is_local() const;
 
  private:
-  ServerConnection(std::string address, common::Socket socket)
-      : address_(std::move(address)), socket_(std::move(socket)) {}
+  ServerConnection(std::string address, common::ClientStream stream)
+      : address_(std::move(address)), stream_(std::move(stream)) {}
   Status failed(const char* doing) const;
+  // Sends the token, if there is one.
+  Status sign_in(const ServerAddress& server);
 
   std::string address_;
-  common::Socket socket_;
+  common::ClientStream stream_;
   wire::ReplyParser parser_;
   std::string output_;
-  std::string input_;  // Arrived and not parsed.
+  std::string input_;  // Bytes that have arrived. Those before input_at_ are parsed.
   size_t input_at_ = 0;
 };
-
-// What a reply says, for an error message: "NOT_FOUND", "INSERTED 5".
-std::string describe(const wire::ClientReply& reply);
 
 }  // namespace perennial::tool

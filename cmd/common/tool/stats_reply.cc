@@ -11,9 +11,10 @@ namespace perennial::tool {
 namespace {
 
 constexpr std::string_view document_start = "---";
+constexpr std::string_view empty_list = "--- []\n";
 
-// These are text even where they consist of digits. A job's "id" is a number, and told from a
-// server's by the "state" that only a job has.
+// The values of these keys are text even if they consist of digits. The "id" of a job is a number;
+// stats-job differs from stats by its key "state".
 constexpr std::array text_keys = {"version", "id", "hostname", "os", "platform", "name", "tube"};
 
 template <typename Number>
@@ -25,7 +26,8 @@ std::optional<Number> as_number(std::string_view text) {
   return number;
 }
 
-// Calls `take` with each line behind the first, which starts the document.
+// Calls `take` with each line after the first, which starts the document. `take` returns whether
+// the line is valid.
 template <typename Take>
 Status for_each_line(std::string_view document, Take take) {
   size_t at = document.find('\n');
@@ -87,8 +89,9 @@ std::optional<uint64_t> StatsReply::number(std::string_view key) const {
   return value ? as_number<uint64_t>(*value) : std::nullopt;
 }
 
-Result<std::vector<std::string>> parse_tube_names(std::string_view document) {
+Result<std::vector<std::string>> parse_names(std::string_view document) {
   std::vector<std::string> names;
+  if (document == empty_list) return names;
   Status status = for_each_line(document, [&names](std::string_view line) {
     if (!line.starts_with("- ")) return false;
     names.emplace_back(line.substr(2));

@@ -10,37 +10,37 @@
 
 namespace perennial::tool {
 
-// What a server answers to stats, stats-job or stats-tube, in its order. Read line by line and not
-// as YAML: before 1.13 beanstalkd quotes nothing that a client or a host has named, and what is
-// not quoted may be no YAML ("#1 SMP").
+// The answer to stats, stats-job or stats-tube, with its fields in order. It is parsed line by line
+// and not as YAML: before 1.13 beanstalkd quotes no name that comes from a client or a host, and an
+// unquoted value may be invalid YAML ("#1 SMP").
 class StatsReply {
  public:
   struct Field {
     std::string key;
     std::string value;    // Without its quotes.
-    bool quoted = false;  // Then it is text, whatever it looks like.
+    bool quoted = false;  // A quoted value is text, even if it looks like a number.
   };
 
-  // Io: it is not one "key: value" a line.
+  // Io: a line is not "key: value".
   static Result<StatsReply> parse(std::string_view document);
 
   const std::vector<Field>& fields() const { return fields_; }
-  // None: the server does not have this key.
+  // Without a value if the server does not have this key.
   std::optional<std::string_view> text(std::string_view key) const;
-  // None likewise, and for what is no whole number.
+  // Without a value if the key is missing or its value is not a whole number.
   std::optional<uint64_t> number(std::string_view key) const;
-  // 0 without one: for keys that beanstalkd has had since 1.0.
+  // The number of a key, or 0 without one. For keys that beanstalkd has had since 1.0.
   uint64_t count(std::string_view key) const { return number(key).value_or(0); }
 
  private:
   std::vector<Field> fields_;
 };
 
-// The names of list-tubes. Io: it is not one "- name" a line.
-Result<std::vector<std::string>> parse_tube_names(std::string_view document);
+// Parses the answer to list-tubes or to extensions. Io: a line is not "- name".
+Result<std::vector<std::string>> parse_names(std::string_view document);
 
-// One JSON object, ready to be printed: the fields in their order, numbers as numbers, true and
-// false as such.
+// Returns one JSON object, ready to be printed, with the fields in their order. Numbers, true and
+// false are JSON's own.
 std::string to_json(const StatsReply& stats);
 
 }  // namespace perennial::tool

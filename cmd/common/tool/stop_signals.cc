@@ -11,7 +11,8 @@ StopSignals::StopSignals() {
   ::pthread_sigmask(SIG_BLOCK, &signals_, &before_);
 }
 
-// One that came last of all is taken, too: it would end the process before it can say how it went.
+// The destructor also takes a signal that arrived after the last poll. Otherwise that signal would
+// end the process before the program reports its result.
 StopSignals::~StopSignals() {
   stopped();
   ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);

@@ -4,8 +4,8 @@
 
 namespace perennial::tool {
 
-// While one of these lives, SIGINT and SIGTERM do not end the process but are asked for, between
-// two steps of something that must not be left half done.
+// While an object of this class exists, SIGINT and SIGTERM do not end the process. The program
+// polls them between two steps of an operation that must not be interrupted within a step.
 class StopSignals {
  public:
   StopSignals();
@@ -13,7 +13,7 @@ class StopSignals {
   StopSignals(const StopSignals&) = delete;
   StopSignals& operator=(const StopSignals&) = delete;
 
-  // Whether one has come; then it stays so.
+  // Whether a signal has arrived since the construction.
   bool stopped();
 
  private:

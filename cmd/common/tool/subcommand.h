@@ -10,41 +10,52 @@
 #include "engine/types/status.h"
 
 // How a subcommand describes itself. The command line, --help, the man pages and the completions of
-// the shells are all made from this, so that they cannot disagree.
+// the shells are all generated from this description, so that they cannot disagree.
 namespace perennial::tool {
 
-// An option, or an argument that is known by its place.
+// An option, or an argument that is identified by its position.
 struct Flag {
   // "--data-dir" for an option, "-n,--lines" for one with a short form, "TUBE" for an argument.
   std::string name;
-  // What its value is called. DIR and FILE are completed by the shell. Empty: a switch without one.
+  // The name of its value in the help. The shell completes DIR and FILE. Empty for a switch without
+  // a value.
   std::string value;
   std::string help;  // One sentence, without its full stop.
-  // Where the value goes; what is there before is the default. Outlives the Subcommand.
-  std::variant<bool*, std::string*, uint32_t*, uint64_t*, double*, std::optional<uint64_t>*,
-               std::vector<std::string>*>
+  // Where the value is stored. The value before parsing is the default. The target must outlive the
+  // Subcommand.
+  std::variant<bool*, std::string*, uint32_t*, uint64_t*, double*, std::optional<std::string>*,
+               std::optional<uint64_t>*, std::vector<std::string>*>
       target;
   bool required = false;
-  std::vector<std::string> choices = {};  // If there are any, nothing else is taken.
-  // Of a number; both bounds belong to the range.
+  std::vector<std::string> choices = {};  // If not empty, only these values are accepted.
+  // The bounds of a number, both inclusive.
   uint64_t lowest = 0;
   uint64_t highest = ~uint64_t{0};
+};
+
+// What one exit status of a subcommand means.
+struct ExitStatus {
+  int code;
+  std::string when;  // "when the job is a duplicate": the rest of a sentence.
 };
 
 struct Subcommand {
   std::string name;      // "dump", or "checkpoint create".
   std::string summary;   // One line, without a full stop.
   std::string about;     // Paragraphs, separated by empty lines.
-  std::string examples;  // Lines, ready to be copied; one that begins with '#' says why.
+  std::string examples;  // Lines that can be copied; a line with '#' explains one.
   std::vector<Flag> flags;
-  // What it does. InvalidArgument is a mistake in how it was called: exit code 2. Any other failure
-  // is 1.
-  std::function<Status()> run;
-  // Instead of run: the program beside this one that is given all that follows the name.
+  // Runs the subcommand. InvalidArgument means bad usage: exit code 2. Any other failure gives 1.
+  std::function<Status()> run = {};
+  // Set instead of `run` by a subcommand that has `exit_statuses`: returns the exit status of a run
+  // that did not fail.
+  std::function<Result<int>()> run_to_exit_status = {};
+  std::vector<ExitStatus> exit_statuses = {};  // Those besides 0, 1 and 2.
+  // Set instead of `run`: a program in the same directory, which gets all arguments after the name.
   std::string program = {};
 };
 
-// What a first word that several commands share is for: "checkpoint" of "checkpoint create".
+// The help of a first word that several commands share: "checkpoint" of "checkpoint create".
 struct Group {
   std::string name;
   std::string summary;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "cmd/common/tool/tls_flags.h"
 #include "cmd/perennial-bench/command/workload_list.h"
 
 namespace perennial::bench {
@@ -87,6 +88,7 @@ std::vector<Flag> run_flags(BenchOptions& options) {
        &options.check},
       {"--list", "", "Only print the names of the workloads and what they do", &options.list},
       {"--rate", "N", "Of steady: puts per second (default 20000)", &options.rate},
+      {"--batch", "N", "Of cycle-batch: jobs in a batch (default 100)", &options.batch},
       {"--connections", "N", "Of custom: how many put at once (default 50)", &options.connections},
       {"--in-flight", "N", "Of custom: unanswered puts on each (default 1)", &options.in_flight},
       {"--tubes", "N", "Of custom: first put one job into each of so many tubes", &options.tubes},
@@ -99,6 +101,7 @@ std::vector<Flag> run_flags(BenchOptions& options) {
 tool::Subcommand bench_command(BenchOptions& options) {
   std::vector<Flag> flags = server_flags(options);
   for (Flag& flag : run_flags(options)) flags.push_back(std::move(flag));
+  flags = tool::with_tls_flags(options.tls, std::move(flags));
   return {
       .name = "bench",
       .summary = "Measure servers that speak the protocol, side by side",

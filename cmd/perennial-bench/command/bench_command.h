@@ -5,11 +5,11 @@
 
 namespace perennial::bench {
 
-// The executable, which lies beside the tool's.
+// The executable, which is installed beside the tool's.
 inline constexpr const char* program_name = "perennial-bench";
 
-// perennial bench, without what it does: for the command line of the program itself, and for the
-// help, the manual and the completions of the tool.
+// The definition of perennial bench without its action: for the program's own command line, and for
+// the tool's help, manual and completions.
 tool::Subcommand bench_command(BenchOptions& options);
 
 }  // namespace perennial::bench

@@ -10,6 +10,9 @@ const std::vector<Workload>& all_workloads() {
       {"cycle-deep",
        "the same with 8 producers, 32 in flight each, and 32 workers that reserve "
        "ahead"},
+      {"cycle-batch",
+       "put, reserve, delete one after the other: one job at a time, and batches of 100 (--batch) "
+       "on one and on 8 connections; a server without batches does the first only"},
       {"latency", "one connection that puts, one in flight"},
       {"steady",
        "50 connections that put 20,000 a second together (--rate), each timed from when it was "

@@ -7,13 +7,13 @@ namespace perennial::bench {
 
 struct Workload {
   std::string_view name;
-  std::string_view does;  // One line, for --list and the manual.
+  std::string_view does;  // One line for --list and the manual.
 };
 
-// As a name: every workload but `custom`.
+// The name of every workload but `custom` together.
 inline constexpr std::string_view all_name = "all";
 
-// In the order in which they are done.
+// All workloads in the order in which they run.
 const std::vector<Workload>& all_workloads();
 
 }  // namespace perennial::bench

@@ -36,7 +36,7 @@ std::optional<Nanos> Bodies::time_of(std::string_view body) const {
   return time;
 }
 
-// Times that lie close together have places that do not: Knuth's multiplicative hash.
+// Knuth's multiplicative hash spreads times that lie close together over the pool.
 std::string_view Bodies::letters_at(Nanos time) const {
   const uint64_t hash = static_cast<uint64_t>(time) * 0x9e3779b97f4a7c15;
   const size_t length = bytes_ >= sizeof time ? bytes_ - sizeof time : bytes_;

@@ -23,10 +23,19 @@ constexpr Nanos look_interval = nanos_per_second / 10;
 constexpr uint32_t setup_requests = 3;
 constexpr size_t small_request_bytes = 128;
 constexpr size_t reply_line_bytes_max = 256;
+constexpr size_t id_bytes_max = 21;  // With the space before it.
 
-// Nobody else's: no other process has this id now, and this one has no other load at this time.
+// A unique name: no other process has this pid now, and this process has no other load at this
+// time.
 std::string fresh_tube() {
   return fmt::format("perennial-bench-{}-{}", ::getpid(), now_nanos());
+}
+
+// The numbers of a put, which are also the line of an item of a batch.
+std::string job_line(uint32_t body_bytes) {
+  // Longer than any run, because a job must not time out while a client holds it.
+  constexpr uint32_t ttr_seconds = 1'000'000;
+  return fmt::format("1024 0 {} {}\r\n", ttr_seconds, body_bytes);
 }
 
 }  // namespace
@@ -37,21 +46,37 @@ Load::Load(const LoadSpec& spec, Nanos duration, tool::StopSignals& signals)
       tube_(fresh_tube()),
       recorder_(std::make_unique<Recorder>(duration)),
       bodies_(spec.body_bytes, spec.seed) {
-  // Longer than any run: a job must not come back while somebody holds it.
-  constexpr uint32_t ttr_seconds = 1'000'000;
-  const std::string head = fmt::format("put 1024 0 {} {}\r\n", ttr_seconds, spec.body_bytes);
-  put_bytes_ = head + std::string(spec.body_bytes, ' ') + "\r\n";
+  prepare_put();
+  if (spec.batch > 1) prepare_batches();
+}
+
+void Load::prepare_put() {
+  const std::string head = fmt::format("put {}", job_line(spec_.body_bytes));
+  put_bytes_ = head + std::string(spec_.body_bytes, ' ') + "\r\n";
   body_at_ = head.size();
+}
+
+void Load::prepare_batches() {
+  const std::string item_head = job_line(spec_.body_bytes);
+  put_batch_stride_ = item_head.size() + spec_.body_bytes + 2;
+  const std::string head =
+      fmt::format("put-batch {} {}\r\n", spec_.batch, spec_.batch * put_batch_stride_ - 2);
+  put_batch_body_at_ = head.size() + item_head.size();
+  put_batch_bytes_ = head;
+  for (uint32_t i = 0; i < spec_.batch; ++i)
+    put_batch_bytes_ += item_head + std::string(spec_.body_bytes, ' ') + "\r\n";
+  reserve_batch_line_ = fmt::format("reserve-batch {}\r\n", spec_.batch);
+  delete_batch_line_.reserve(spec_.batch * id_bytes_max + small_request_bytes);
 }
 
 Load::~Load() {
   if (epoll_ >= 0) ::close(epoll_);
 }
 
-Status Load::open(const common::Address& server) {
+Status Load::open(const Target& server) {
   epoll_ = ::epoll_create1(EPOLL_CLOEXEC);
   if (epoll_ < 0) return common::system_error("epoll_create");
-  const size_t count = size_t{spec_.producers} + spec_.workers + spec_.mixed;
+  const size_t count = size_t{spec_.producers} + spec_.workers + spec_.mixed + spec_.cyclers;
   clients_.reserve(count);
   waiting_.reserve(count);
   woken_.reserve(count);
@@ -60,16 +85,12 @@ Status Load::open(const common::Address& server) {
     return s;
   if (Status s = add_clients(server, Role::Worker, spec_.workers, worker_requests); !s.ok())
     return s;
-  return add_clients(server, Role::Mixed, spec_.mixed, 1);
+  if (Status s = add_clients(server, Role::Mixed, spec_.mixed, 1); !s.ok()) return s;
+  return add_clients(server, Role::Cycler, spec_.cyclers, 1);
 }
 
-Status Load::add_clients(const common::Address& server, Role role, uint32_t count,
-                         uint32_t requests) {
-  const Connection::Limits limits = {.requests = requests + setup_requests,
-                                     .request_bytes = role == Role::Worker
-                                                          ? small_request_bytes
-                                                          : put_bytes_.size() + small_request_bytes,
-                                     .reply_bytes = spec_.body_bytes + reply_line_bytes_max};
+Status Load::add_clients(const Target& server, Role role, uint32_t count, uint32_t requests) {
+  const Connection::Limits limits = limits_of(role, requests);
   for (uint32_t i = 0; i < count; ++i) {
     auto client = std::make_unique<Client>(Client{.role = role, .connection = {}});
     if (Status s = client->connection.open(server, limits); !s.ok())
@@ -80,13 +101,25 @@ Status Load::add_clients(const common::Address& server, Role role, uint32_t coun
     client->connection.request(Operation::Setup, fmt::format("use {}\r\n", tube_), now);
     client->connection.request(Operation::Setup, fmt::format("watch {}\r\n", tube_), now);
     client->connection.request(Operation::Setup, "ignore default\r\n", now);
-    // Edge-triggered, so that it is told once for all what to wait for.
+    // Edge-triggered, so that the registration never changes.
     epoll_event event{.events = EPOLLIN | EPOLLOUT | EPOLLET, .data = {.ptr = client.get()}};
     if (::epoll_ctl(epoll_, EPOLL_CTL_ADD, client->connection.fd(), &event) != 0)
       return common::system_error("epoll_ctl");
     clients_.push_back(std::move(client));
   }
   return {};
+}
+
+Connection::Limits Load::limits_of(Role role, uint32_t requests) const {
+  // A delete-batch is shorter than a put-batch, unless the bodies are tiny.
+  const size_t request_bytes =
+      role == Role::Worker
+          ? 0
+          : std::max({put_bytes_.size(), put_batch_bytes_.size(), spec_.batch * id_bytes_max});
+  const size_t reply_bytes = size_t{spec_.body_bytes} + reply_line_bytes_max;
+  return {.requests = requests + setup_requests,
+          .request_bytes = request_bytes + small_request_bytes,
+          .reply_bytes = (role == Role::Cycler ? spec_.batch + 1 : 1) * reply_bytes};
 }
 
 Status Load::run_for(Nanos duration, Operation counted, uint64_t at_least) {
@@ -100,7 +133,7 @@ Status Load::run_for(Nanos duration, Operation counted, uint64_t at_least) {
 }
 
 Status Load::run_jobs(uint64_t count) {
-  CHECK(spec_.mixed == 0);
+  CHECK(spec_.mixed == 0 && spec_.cyclers == 0);
   CHECK(spec_.producers == 0 || spec_.workers == 0);
   tool::Progress progress(spec_.producers > 0 ? "jobs put" : "jobs taken", count);
   left_ = count;
@@ -137,7 +170,7 @@ Status Load::turn(Nanos until) {
   }
   if (!waiting_.empty())
     if (Status s = fill_waiting(); !s.ok()) return s;
-  return look_around(now_nanos());
+  return check_progress(now_nanos());
 }
 
 Status Load::on_event(Client& client, uint32_t events) {
@@ -177,8 +210,8 @@ Status Load::fill_waiting() {
   return {};
 }
 
-// Signals and silence, ten times a second.
-Status Load::look_around(Nanos now) {
+// Checks for signals and for servers that do not answer, ten times a second.
+Status Load::check_progress(Nanos now) {
   if (now < look_at_) return {};
   look_at_ = now + look_interval;
   if (Status s = check_stop(signals_); !s.ok()) return s;

@@ -1,4 +1,4 @@
-// What the clients of a load answer to what they are answered.
+// How the clients of a load react to replies.
 
 #include <array>
 #include <optional>
@@ -35,14 +35,15 @@ Status Load::on_reply(Client& client, const Connection::Reply& reply, Nanos now)
     case Role::Mixed:
       on_mixed_reply(client, reply, now);
       return {};
+    case Role::Cycler:
+      return on_cycler_reply(client, reply, now);
   }
   return {};
 }
 
 Status Load::on_worker_reply(Client& client, const Connection::Reply& reply, Nanos now) {
   if (reply.operation == Operation::Reserve) {
-    if (!read_body(reply.body, now))
-      return {StatusCode::Io, fmt::format("'{}' came with a body that was never put", reply.line)};
+    if (!read_body(reply.body, now)) return strange_body(reply.line);
     client.reserved_at = reply.sent_at;
     request_about(client, Operation::Delete, job_of(reply.line), now);
     if (spec_.reserve_ahead) ++client.due;
@@ -88,7 +89,8 @@ bool Load::may_put(Nanos now) const {
 }
 
 bool Load::may_begin(const Client& client, Nanos now) const {
-  return client.role == Role::Mixed || (left_ > 0 && (client.role == Role::Worker || may_put(now)));
+  const bool does_all = client.role == Role::Mixed || client.role == Role::Cycler;
+  return does_all || (left_ > 0 && (client.role == Role::Worker || may_put(now)));
 }
 
 Nanos Load::next_put_at() const {
@@ -97,6 +99,7 @@ Nanos Load::next_put_at() const {
 
 void Load::begin(Client& client, Nanos now) {
   if (client.role == Role::Mixed) return begin_mixed(client, now);
+  if (client.role == Role::Cycler) return begin_cycle(client, now);
   --left_;
   if (client.role == Role::Producer) return put(client, now);
   client.connection.request(Operation::Reserve, "reserve\r\n", now);

@@ -10,18 +10,19 @@
 
 namespace perennial::bench {
 
-// What one connection of a mixed load does next, by weights and a seed, and the jobs that it has
-// reserved.
+// Chooses the next operation of a connection in a mixed load, by weights and a seed, and remembers
+// the jobs that it has reserved.
 class MixedClient {
  public:
   explicit MixedClient(uint64_t seed) : random_(seed) {}
 
-  // `may_put`: there is room for another job in the queue. What cannot be done is replaced: a put
-  // by a delete, one that needs a reserved job by a reserve, a reserve past jobs_max by a delete.
+  // `may_put` says whether the queue may take another job. An operation that is not possible is
+  // replaced: a put by a delete, an operation on a reserved job by a reserve, and a reserve beyond
+  // jobs_max by a delete.
   Operation choose(bool may_put);
 
   void hold(JobId job) { held_[held_count_++] = job; }
-  // The job that delete, release or bury is for. REQUIRES: choose() gave one of them.
+  // Returns the job for delete, release or bury. REQUIRES: choose() returned one of them.
   JobId give_up();
 
  private:

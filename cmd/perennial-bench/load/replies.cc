@@ -2,6 +2,8 @@
 
 #include <charconv>
 
+#include "cmd/perennial-bench/load/reply_end.h"
+
 namespace perennial::bench {
 
 bool is_expected(Operation operation, std::string_view line) {
@@ -12,6 +14,12 @@ bool is_expected(Operation operation, std::string_view line) {
       return line.starts_with("INSERTED ");
     case Operation::Reserve:
       return line.starts_with("RESERVED ");
+    case Operation::PutBatch:
+      return line.starts_with("INSERTED_BATCH ") && number_in(line, 1) == 0;
+    case Operation::ReserveBatch:
+      return line.starts_with("RESERVED_BATCH ") && number_in(line, 0).value_or(0) > 0;
+    case Operation::DeleteBatch:
+      return line.starts_with("DELETED_BATCH ") && number_in(line, 1) == 0;
     case Operation::Poll:
       return line.starts_with("RESERVED ") || line == "TIMED_OUT";
     case Operation::Delete:
@@ -27,7 +35,7 @@ bool is_expected(Operation operation, std::string_view line) {
     case Operation::ReserveDelete:
     case Operation::Cycle:
     case Operation::All:
-      return false;  // Nothing of the kind is ever sent.
+      return false;  // A load never sends such an operation.
   }
   return false;
 }

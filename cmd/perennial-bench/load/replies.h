@@ -7,10 +7,10 @@
 
 namespace perennial::bench {
 
-// Whether this is an answer that the operation may get while nothing is wrong.
+// Whether a correct server may give this answer to the operation.
 bool is_expected(Operation operation, std::string_view line);
 
-// The job's number in RESERVED; 0 if there is none.
+// The id of the job in RESERVED, or 0.
 JobId job_of(std::string_view line);
 
 }  // namespace perennial::bench

@@ -12,11 +12,11 @@
 
 #include "cmd/common/units.h"
 
-// The only file of this program that knows yaml-cpp. Its exceptions stop here.
+// The only file of this program that uses yaml-cpp. Exceptions of the library are caught here.
 namespace perennial::bench {
 namespace {
 
-// A key of a budget that is one word or text.
+// A key of a budget whose value is a word or text.
 struct TextKey {
   std::string_view key;
   void (*set)(Budget&, std::string);
@@ -48,7 +48,7 @@ constexpr BoundKey bound_keys[] = {
     {"at_most_value", Budget::Bound::AtMost, false},
 };
 
-// A number, or one of bytes with a unit.
+// Reads a number, which may have a unit of bytes.
 std::optional<double> read_number(const YAML::Node& value) {
   double number = 0;
   if (!YAML::convert<double>::decode(value, number)) {
@@ -65,7 +65,7 @@ struct Reader {
   std::string problems = {};
   std::set<std::string> names = {};
 
-  // Of the budget being read.
+  // The budget that is being read.
   Budget budget = {};
   std::set<std::string> seen = {};
   const BoundKey* bound = nullptr;
@@ -127,7 +127,7 @@ void Reader::read_bound(const BoundKey& key, const YAML::Node& value) {
     problem(value.Mark(), fmt::format("{}: {} is no number above zero", key.key, value.Scalar()));
 }
 
-// What can only be said once all keys are known.
+// Checks what depends on several keys.
 void Reader::finish(const YAML::Mark& mark) {
   for (const TextKey& text : text_keys)
     if (text.required && !seen.contains(std::string(text.key)))
@@ -145,7 +145,7 @@ void Reader::finish(const YAML::Mark& mark) {
   check_sides(mark);
 }
 
-// A ratio has two sides, a value one.
+// A ratio has a reference, a value has none.
 void Reader::check_sides(const YAML::Mark& mark) {
   const bool both = seen.contains("against") && seen.contains("against_setting");
   const bool any = seen.contains("against") || seen.contains("against_setting");
@@ -167,7 +167,7 @@ Result<std::vector<Budget>> read_budgets(const std::string& path) {
   std::ifstream file(path);
   std::ostringstream text;
   text << file.rdbuf();
-  std::error_code failed;  // Then it is none that could be read.
+  std::error_code failed;  // Reading then reports the error.
   if (!file || std::filesystem::is_directory(path, failed))
     return Status(StatusCode::NotFound, path + ": cannot be read; is there such a file?");
   Reader reader = {.path = path};

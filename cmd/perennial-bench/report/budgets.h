@@ -10,32 +10,32 @@
 
 namespace perennial::bench {
 
-// What a server must reach: next to another server, next to itself in another setting, or by
-// itself. etc/bench-budgets.yaml says how it is written.
+// A required result of a server, relative to another server, relative to another setting of the
+// same server, or absolute. etc/bench-budgets.yaml describes the syntax.
 struct Budget {
   std::string name;
   std::string workload;
-  // Left out: the workload has one setting, or one operation, only.
+  // None: the workload has only one setting, or only one operation.
   std::optional<std::string> setting = {};
   std::optional<std::string> operation = {};
-  std::string ours;                                 // The server it is about.
+  std::string ours;                                 // The server that the budget is for.
   std::optional<std::string> against = {};          // Another server in the same setting.
-  std::optional<std::string> against_setting = {};  // Or `ours` in another one.
+  std::optional<std::string> against_setting = {};  // Another setting of `ours`.
   std::string measure_name = {};
   Measure measure = {};
-  // The bound, of the ratio to what it stands against, or of the value when that is nothing.
+  // Bounds the ratio to the reference, or the value if there is no reference.
   enum class Bound : uint8_t { AtLeast, AtMost };
   Bound bound = Bound::AtLeast;
   double limit = 0;
 };
 
-// The budgets of a file, in its order; at least one. NotFound when there is no such file,
-// InvalidArgument when something in it is wrong: then the message names the line of each problem.
+// Reads the budgets of a file in its order; there is at least one. NotFound: the file does not
+// exist. InvalidArgument: the file is invalid, and the message names the line of each problem.
 Result<std::vector<Budget>> read_budgets(const std::string& path);
 
-// A line for each budget and what it came to, at most 120 columns wide. What was not run is no
-// fault: `all_met` is false when a budget is missed, when one cannot be checked although its
-// workload was run, or when nothing was checked.
+// Returns a line for each budget and its result, at most 120 columns wide. A workload that was not
+// run is no failure. `all_met` is false when a budget is missed, when one cannot be checked
+// although its workload was run, or when nothing was checked.
 std::string check_budgets(const Report& report, const std::vector<Budget>& budgets, bool& all_met);
 
 }  // namespace perennial::bench

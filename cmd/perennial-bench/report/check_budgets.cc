@@ -9,7 +9,7 @@
 namespace perennial::bench {
 namespace {
 
-// What became of one budget. `problem`: why it cannot be checked.
+// The result of one budget. `problem` says why it cannot be checked.
 struct Verdict {
   enum class Kind : uint8_t { Met, Missed, NotRun, Unclear };
   Kind kind = Kind::NotRun;
@@ -17,10 +17,10 @@ struct Verdict {
   std::string ours = "-";
   std::string theirs = "-";
   std::optional<double> ratio = {};
-  std::string limit = {};  // Of a value, with its unit.
+  std::string limit = {};  // The bound of a value, with its unit.
 };
 
-// The measurement that a budget speaks of; none when it was not run, or when there are several.
+// The measurement of a budget. None if it was not run, or if several match.
 struct Found {
   const Measurement* measurement = nullptr;
   std::string problem = {};

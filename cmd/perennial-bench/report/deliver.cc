@@ -31,7 +31,7 @@ Status check(const BenchOptions& options, const std::vector<Budget>& budgets, co
 
 Status deliver(const BenchOptions& options, const std::vector<Budget>& budgets,
                const Report& report) {
-  // Standard output is for one reader: a script gets JSON and nothing else there.
+  // If JSON goes to standard output, nothing else does, so that a script can parse it.
   const bool for_script = options.json == "-";
   std::FILE* const out = for_script ? stderr : stdout;
   std::fputs(format_table(report).c_str(), out);

@@ -9,9 +9,9 @@
 
 namespace perennial::bench {
 
-// Gives the report to whoever asked: as a table on standard output, or as JSON there if that was
-// asked for; into files; and checked against the budgets, of which there are some if options.check
-// says so. Io: a file cannot be written. NotFound: not all budgets are met.
+// Writes the report to standard output as a table or, if requested, as JSON, and to files. Checks
+// it against the budgets if options.check is set. Io: a file cannot be written. NotFound: not all
+// budgets are met.
 Status deliver(const BenchOptions& options, const std::vector<Budget>& budgets,
                const Report& report);
 

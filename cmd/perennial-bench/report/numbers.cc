@@ -14,7 +14,7 @@ std::string with_commas(double whole) {
   return digits;
 }
 
-// Three digits of what is below 100.
+// Values below 100 have three digits.
 int decimals_of(double value) {
   if (std::abs(value) < 9.995) return 2;
   return std::abs(value) < 99.95 ? 1 : 0;

@@ -6,16 +6,17 @@
 
 namespace perennial::bench {
 
-// A point of the distribution: so many nines (0 is the shortest, 1 is 90 %, 2 is 99 %), which is
-// the scale on which the tail of latencies can be seen.
+// A point of a distribution, by its number of nines: 0 is the minimum, 1 is 90 %, 2 is 99 %. This
+// scale shows the tail of latencies.
 struct CurvePoint {
   double nines = 0;  // log10(1 / (1 - share)).
-  double share = 0;  // Of all that take no longer.
+  double share = 0;  // The share of operations that take no longer.
   Nanos latency = 0;
 };
 
-// `steps` points to each nine, as far as there are enough latencies to tell them apart; the last is
-// the maximum, of share 1, at as many nines as the count allows. Empty when there are none.
+// Returns `steps` points for each nine, as far as there are enough latencies to distinguish them.
+// The last point is the maximum, with share 1 and as many nines as the count allows. Empty if there
+// are no latencies.
 std::vector<CurvePoint> percentile_curve(const Latencies& latencies, unsigned steps);
 
 }  // namespace perennial::bench

@@ -21,7 +21,7 @@ constexpr const char* plotter_name = "perennial-bench-plot";
 
 using File = std::unique_ptr<std::FILE, int (*)(std::FILE*)>;
 
-// Runs it to its end, with these descriptors as standard input and output.
+// Runs the program to its end, with these descriptors as standard input and output.
 Status run_plotter(std::vector<std::string> arguments, int in, int out) {
   Result<std::string> program = tool::program_beside(plotter_name);
   if (!program.ok()) return program.take_status();
@@ -43,7 +43,7 @@ Status run_plotter(std::vector<std::string> arguments, int in, int out) {
   return {StatusCode::Io, std::string(plotter_name) + " failed"};
 }
 
-// With the text in it, to be read from its beginning.
+// Returns a file with this text, positioned at its beginning.
 File file_of(const std::string& text) {
   File file(std::tmpfile(), std::fclose);
   if (!file) return file;

@@ -4,14 +4,15 @@
 
 #include "engine/types/status.h"
 
-// A drawing of the report, which perennial-bench-plot makes: a script beside this program that
-// needs jq and gnuplot.
+// Draws the report with perennial-bench-plot, a script beside this program that needs jq and
+// gnuplot.
 namespace perennial::bench {
 
-// Whether it can draw here. If not, it has said on standard error what to install.
+// Fails if the plotter cannot run here. The script has then written to standard error what to
+// install.
 Status check_plotter();
 
-// Draws the JSON of a report into a file, as an SVG. Io: it cannot be written or drawn.
+// Draws the JSON of a report into an SVG file. Io: the file cannot be written or drawn.
 Status draw_plot(const std::string& json, const std::string& path);
 
 }  // namespace perennial::bench

@@ -12,7 +12,8 @@
 namespace perennial::bench {
 namespace {
 
-using Servers = std::span<const Measurement>;  // Of one group: the first is what others compare to.
+// The servers of one group. The others are compared with the first.
+using Servers = std::span<const Measurement>;
 
 std::string format_run(const Report& report) {
   std::string text = labelled("machine", report.machine);
@@ -23,7 +24,7 @@ std::string format_run(const Report& report) {
 }
 
 std::string percentile_text(const Latencies& latencies, double share) {
-  // A little is left for the rounding of 1 - 0.9.
+  // The margin covers the rounding of 1 - 0.9.
   const bool enough = static_cast<double>(latencies.total()) * (1 - share) > 0.999;
   const bool told = share == 1 ? latencies.total() > 0 : enough;
   return told ? number_text(static_cast<double>(latencies.at(share)) / nanos_per_us) : "-";
@@ -62,7 +63,7 @@ std::string format_rates(const Servers& servers) {
   return table.text();
 }
 
-// In the order in which they are first met.
+// The names of figures in the order of their first occurrence.
 std::vector<std::string> figure_names(const Servers& servers) {
   std::vector<std::string> names;
   for (const Measurement& measured : servers)

@@ -6,15 +6,16 @@
 
 namespace perennial::bench {
 
-// Of one core: above this the client holds the server back, and the table says so.
+// A share of one core. Above it the client slows the server down, and the table says so.
 inline constexpr double client_share_max = 0.9;
 
-// For people, at most 120 columns wide. First what was run, where and on what. Then a table for
-// each workload, setting and operation, with a line for each server: throughput as the median of
-// the rounds and their lowest and highest, latencies of all rounds together in microseconds, the
-// highest share of one core that the client took. Figures have a table of their own. The ratio is
-// to the first server: of throughput, more is better; of a figure, less. "-" stands for what was
-// not measured, or of what there was too little to tell (a p99.9 of fewer than a thousand).
+// The report as text for people, at most 120 columns wide. It starts with what was run, where and
+// on what. A table follows for each workload, setting and operation, with a line for each server:
+// throughput as the median, minimum and maximum of the rounds, latencies of all rounds together in
+// microseconds, and the highest share of one core that the client used. Figures have a table of
+// their own. The ratio is relative to the first server: for throughput more is better, for a figure
+// less. "-" stands for what was not measured, or for too few values (a p99.9 of fewer than a
+// thousand).
 std::string format_table(const Report& report);
 
 }  // namespace perennial::bench

@@ -29,7 +29,7 @@ Json throughput_of(const Measurement& measured) {
           {"rounds", measured.per_second}};
 }
 
-// 99.9 and not 99.90000000000001: a millionth of what the percentile leaves out is precise enough.
+// 99.9 and not 99.90000000000001. The precision is a millionth of what the percentile leaves out.
 double rounded_percentile(const CurvePoint& point) {
   const double fine = std::pow(10, std::ceil(point.nines) + 4);
   return std::round(point.share * 100 * fine) / fine;
@@ -62,7 +62,7 @@ Json ratios_of(const Measurement& measured, const Measurement& first) {
   Json json = Json::object();
   for (const std::string& name : names) {
     const std::optional<Measure> measure = parse_measure(name);
-    if (measure)  // A figure without a name is none.
+    if (measure)  // An unnamed figure is skipped.
       json[name] = or_null(ratio(value_of(measured, *measure), value_of(first, *measure)));
   }
   return json;

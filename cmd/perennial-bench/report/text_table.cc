@@ -10,15 +10,15 @@
 namespace perennial::bench {
 namespace {
 
-constexpr size_t gap = 2;          // Blanks between two columns.
-constexpr size_t label_width = 9;  // Of a line that labelled() makes.
+constexpr size_t gap = 2;          // Spaces between two columns.
+constexpr size_t label_width = 9;  // The width of the label in labelled().
 constexpr size_t words_width_min = 8;
 
 bool continues(char byte) {
   return (static_cast<unsigned char>(byte) & 0xC0) == 0x80;
 }
 
-// In characters of UTF-8.
+// The width in characters of UTF-8.
 size_t width_of(std::string_view text) {
   return static_cast<size_t>(std::ranges::count_if(text, [](char c) { return !continues(c); }));
 }

@@ -6,25 +6,25 @@
 
 namespace perennial::bench {
 
-// How wide what is printed may be, in characters.
+// The maximum width of the output, in characters.
 inline constexpr size_t text_columns_max = 120;
 
-// Rows of cells under a line of headings. Columns are as wide as their widest cell; if the whole
-// were wider than text_columns_max, the widest column of words gives way: what is cut off is shown
-// as "~".
+// Rows of cells under a line of headings. Columns are as wide as their widest cell. If the table
+// were wider than text_columns_max, the widest column of words is narrowed, and "~" marks truncated
+// cells.
 class TextTable {
  public:
   struct Column {
-    std::string_view heading;  // Of static storage.
-    bool left = false;         // Words stand at the left, numbers at the right.
+    std::string_view heading;  // Refers to static storage.
+    bool left = false;         // Words are aligned left, numbers right.
   };
 
-  // REQUIRES: the first one is of words.
+  // REQUIRES: the first column holds words.
   explicit TextTable(std::vector<Column> columns) : columns_(std::move(columns)) {}
 
-  // REQUIRES: as many cells as there are columns.
+  // REQUIRES: one cell for each column.
   void add(std::vector<std::string> cells);
-  // With a line feed after each line, and no blanks before it.
+  // Returns the text, with a line feed after each line and no spaces before the line feed.
   std::string text() const;
 
  private:
@@ -37,7 +37,7 @@ class TextTable {
   std::vector<std::vector<std::string>> rows_;
 };
 
-// "word  text", where text goes on below itself once a line is full; breaks at blanks only.
+// "word text". A long text continues below itself and is broken at spaces only.
 std::string labelled(std::string_view word, std::string_view text);
 
 }  // namespace perennial::bench

@@ -6,7 +6,7 @@
 namespace perennial::bench {
 namespace {
 
-// REQUIRES: there are some.
+// REQUIRES: `values` is not empty.
 double middle_of(std::vector<double> values) {
   std::ranges::sort(values);
   const size_t middle = values.size() / 2;
@@ -27,7 +27,7 @@ void Findings::add_rate(const Topic& topic, const Recorder::Entry& entry, const 
   measurement.per_second.push_back(static_cast<double>(entry.count) / effort.seconds);
   measurement.client_cpu = std::max(measurement.client_cpu, effort.client_cpu);
   measurement.timeline = entry.timeline;
-  // The last interval has only begun when the time is over.
+  // When the time is over, the last interval has only begun.
   if (measurement.timeline.size() > 1) measurement.timeline.pop_back();
 }
 
@@ -71,7 +71,7 @@ Findings::Found& Findings::at(const Topic& topic) {
   return found_.back();
 }
 
-// That of another server about the same, or the next.
+// Returns the number that another server has for this topic, or a new one.
 size_t Findings::number_of(const Topic& topic) const {
   size_t next = 0;
   for (const Found& found : found_) {

@@ -9,33 +9,33 @@
 
 namespace perennial::bench {
 
-// What is measured, under which name.
+// The name of a measured quantity.
 struct Topic {
   std::string workload;
   std::string setting;
-  std::string operation;  // name_of() one, or what a figure is called.
+  std::string operation;  // The name of an operation or of a figure.
 };
 
-// How long a load worked, and its share of one core.
+// The duration of a load and its share of one core.
 struct Effort {
   double seconds = 0;
   double client_cpu = 0;
 };
 
-// Collects what the rounds find out, in whatever order they come, into measurements.
+// Collects the results of rounds, in any order, into measurements.
 class Findings {
  public:
-  // `servers`: their names, in the order of the report.
+  // `servers` are the names in the order of the report.
   explicit Findings(std::vector<std::string> servers) : servers_(std::move(servers)) {}
 
-  // What is added from now on is of this server.
+  // Sets the server to which the following results belong.
   void use_server(size_t place) { place_ = place; }
 
   void add_rate(const Topic& topic, const Recorder::Entry& entry, const Effort& effort);
   void add_figure(const Topic& topic, const std::string& name, const std::string& unit,
                   double value);
 
-  // Topics in the order in which they came first, each with its servers in theirs.
+  // Returns topics in the order of their first result, each with its servers in their order.
   std::vector<Measurement> take();
 
  private:
@@ -46,8 +46,8 @@ class Findings {
   struct Found {
     Measurement measurement;
     std::vector<Values> values;
-    size_t topic;  // The how manieth.
-    size_t place;  // Of its server.
+    size_t topic;  // The number of the topic.
+    size_t place;  // The place of its server.
   };
 
   Found& at(const Topic& topic);

@@ -12,9 +12,9 @@
 
 namespace perennial::bench {
 
-// A count of durations in buckets whose width grows with them: 64 to each doubling, so that what it
-// answers is at most 1.6 % too high. Fixed size; adding costs a few instructions.
-// HdrHistogram does the same, but Debian 12 has its libraries for Java and Go only, not for C.
+// A histogram of durations in buckets whose width grows with the duration: 64 for each doubling, so
+// that results are at most 1.6 % too high. The size is fixed, and adding costs a few instructions.
+// HdrHistogram does the same, but Debian 12 packages it only for Java and Go, not for C.
 class Latencies {
  public:
   void add(Nanos duration) {
@@ -31,9 +31,10 @@ class Latencies {
     if (other.max_ > max_) max_ = other.max_;
   }
 
-  // The shortest duration that at least this share of all (0 to 1) do not exceed, the nearest-rank
-  // percentile: of 1,000, at(0.999) is the 999th and not the longest. at(0) is the shortest. Of too
-  // few for a share to leave one out, it is the longest. 0 when there is none.
+  // Returns the nearest-rank percentile: the shortest duration that at least this share (0 to 1) of
+  // all durations do not exceed. Of 1,000 durations at(0.999) is the 999th and not the longest.
+  // at(0) is the shortest. If there are too few to leave one out, the result is the longest. 0 if
+  // there are none.
   Nanos at(double share) const {
     const uint64_t wanted = rank_of(share);
     uint64_t seen = 0;
@@ -48,11 +49,11 @@ class Latencies {
   uint64_t total() const { return total_; }
 
  private:
-  static constexpr unsigned bits = 6;  // 64 buckets to each doubling.
+  static constexpr unsigned bits = 6;  // 64 buckets for each doubling.
   static constexpr size_t per_doubling = size_t{1} << bits;
 
-  // From 1. The product is a little off (0.07 * 100 is more than 7), and must not reach the next
-  // rank by that.
+  // Ranks start at 1. Rounding makes the product slightly inexact (0.07 * 100 is more than 7),
+  // which must not lead to the next rank.
   uint64_t rank_of(double share) const {
     constexpr double a_little_less = 1 - 4 * std::numeric_limits<double>::epsilon();
     const double rank = std::ceil(share * static_cast<double>(total_) * a_little_less);
@@ -64,7 +65,7 @@ class Latencies {
     const auto shift = static_cast<unsigned>(std::bit_width(value)) - bits - 1;
     return shift * per_doubling + static_cast<size_t>(value >> shift);
   }
-  // The highest value that falls into a bucket.
+  // The highest value of a bucket.
   static uint64_t top_of(size_t bucket) {
     if (bucket < 2 * per_doubling) return bucket;
     const size_t shift = bucket / per_doubling - 1;

@@ -13,23 +13,23 @@
 
 namespace perennial::bench {
 
-// What one load has done since begin(): of each operation how often it ended, when, and how long it
-// took. Allocates only when it is made.
+// Records the operations of one load since begin(): how many ended, when, and how long each took.
+// Allocates only in the constructor.
 class Recorder {
  public:
   struct Entry {
     Latencies latencies = {};
     uint64_t count = 0;
-    std::vector<uint64_t> timeline = {};  // By timeline_interval, from begin() on.
+    std::vector<uint64_t> timeline = {};  // Counts per timeline_interval, from begin() on.
   };
 
-  // `duration`: how long will be measured. What comes later is in the last interval.
+  // `duration` is the measured time. Later operations count in the last interval.
   explicit Recorder(Nanos duration)
       : intervals_(static_cast<size_t>(std::max(Nanos{0}, duration) / timeline_interval) + 1) {
     for (Entry& entry : entries_) entry.timeline.resize(intervals_);
   }
 
-  // Forgets everything, and measures from now on.
+  // Discards everything and starts to measure.
   void begin(Nanos now) {
     begun_ = now;
     for (Entry& entry : entries_) {
@@ -40,11 +40,11 @@ class Recorder {
   }
 
   void time(Operation operation, Nanos duration) { at(operation).latencies.add(duration); }
-  void count(Operation operation, Nanos now) {
+  void count(Operation operation, Nanos now, uint64_t times = 1) {
     Entry& entry = at(operation);
-    ++entry.count;
+    entry.count += times;
     const auto interval = static_cast<size_t>((now - begun_) / timeline_interval);
-    ++entry.timeline[std::min(interval, intervals_ - 1)];
+    entry.timeline[std::min(interval, intervals_ - 1)] += times;
   }
 
   const Entry& of(Operation operation) const { return entries_[static_cast<size_t>(operation)]; }

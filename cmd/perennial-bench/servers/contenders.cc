@@ -27,7 +27,7 @@ Result<Contender> read_contender(const std::string& word, const Launch& base) {
   return contender;
 }
 
-// Absolute, because what is preloaded is otherwise looked for where libraries are.
+// Makes the path absolute, because the loader searches relative names in the library path.
 Result<std::string> preload_path(const BenchOptions& options) {
   if (options.preload.empty()) return std::string();
   std::error_code failed;
@@ -48,12 +48,16 @@ Status check_combination(const BenchOptions& options) {
 }
 
 Result<std::vector<Contender>> running_server(const BenchOptions& options) {
-  const std::string text =
-      options.server.empty() ? std::string(tool::default_server) : options.server;
-  const Result<common::Address> address = common::parse_address(text, common::default_port);
+  tool::ServerAddress server;
+  if (!options.server.empty()) server.address = options.server;
+  server.tls = options.tls;
+  const Result<common::Address> address = tool::parse_server(server);
   if (!address.ok()) return address.status();
   return std::vector<Contender>{
-      {.name = text, .is_started = false, .address = *address, .launch = {}}};
+      {.name = options.tls.is_on ? common::to_text(*address) : server.address,
+       .is_started = false,
+       .address = *address,
+       .launch = {}}};
 }
 
 }  // namespace

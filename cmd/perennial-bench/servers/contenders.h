@@ -10,15 +10,15 @@
 
 namespace perennial::bench {
 
-// A server to be measured.
+// A server to measure.
 struct Contender {
-  std::string name;         // As reports call it.
-  bool is_started = false;  // By us, each time anew.
-  common::Address address;  // Of one that runs already.
-  Launch launch;            // Of one that we start.
+  std::string name;         // The name in reports.
+  bool is_started = false;  // Whether the bench starts it anew for each round.
+  common::Address address;  // The address of a server that runs already.
+  Launch launch;            // How to start a server that does not run.
 };
 
-// Those of --against, or the one of --server. InvalidArgument: the options make no sense.
+// The servers of --against, or the server of --server. InvalidArgument: the options are invalid.
 Result<std::vector<Contender>> contenders_of(const BenchOptions& options);
 
 }  // namespace perennial::bench

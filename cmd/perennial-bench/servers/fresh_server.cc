@@ -26,7 +26,8 @@
 namespace perennial::bench {
 namespace {
 
-constexpr Nanos start_time_max = 600 * nanos_per_second;  // Of ten million jobs, on any disk.
+// Enough for ten million jobs on any disk.
+constexpr Nanos start_time_max = 600 * nanos_per_second;
 constexpr int end_ms_max = 60'000;
 constexpr int look_ms = 1;
 
@@ -39,8 +40,8 @@ bool port_is_free(uint16_t port) {
   return ::bind(socket.fd(), reinterpret_cast<const sockaddr*>(&here), sizeof here) == 0;
 }
 
-// Below the range that the kernel gives to clients: a connect to a free port in that range may be
-// given the same port as its source, and then succeeds by meeting itself.
+// Picks a port below the kernel's range for clients. Within that range a connect to a free port may
+// be given the same source port, and then connects to itself.
 uint16_t pick_port() {
   std::random_device random;
   for (;;) {
@@ -84,7 +85,7 @@ FreshServer::~FreshServer() {
       ::waitpid(pid_, nullptr, 0);
     }
   }
-  std::error_code failed;  // A directory left in /tmp is no reason to fail a measurement.
+  std::error_code failed;  // A directory that remains in /tmp is no reason to fail a measurement.
   if (!dir_.empty()) std::filesystem::remove_all(dir_, failed);
 }
 
@@ -104,7 +105,7 @@ void FreshServer::spawn() {
 
 void FreshServer::become_server() const {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  ::setpgid(0, 0);  // Ctrl-C is for the bench, which then ends its servers itself.
+  ::setpgid(0, 0);  // Ctrl-C signals only the bench, which then ends its servers.
   sigset_t none;
   ::sigemptyset(&none);
   ::pthread_sigmask(SIG_SETMASK, &none, nullptr);
@@ -131,7 +132,8 @@ Status FreshServer::wait_until_answering(tool::StopSignals& signals) {
   return Status(StatusCode::Io, "the server does not answer: " + errors());
 }
 
-// Whether it answers within a short time: it may accept long before it is ready.
+// Whether the server answers within a short time. It may accept connections long before it is
+// ready.
 bool FreshServer::answers() const {
   constexpr std::string_view question = "list-tube-used\r\n";
   const Result<common::Socket> socket = common::connect_to(address_);

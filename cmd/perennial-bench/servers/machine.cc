@@ -27,7 +27,7 @@ std::string processor() {
   return "unknown processor";
 }
 
-// The median time of appending a page and fdatasync, in a file without a name.
+// The median time of appending a page and fdatasync, in an unnamed file.
 std::string describe_disk(const std::string& dir) {
   const common::Socket file(::open(dir.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
   if (file.fd() < 0) return {};

@@ -4,8 +4,8 @@
 
 namespace perennial::bench {
 
-// Processor, cores, memory, kernel; and, of the disk that holds `dir`, what a small synced write
-// takes. An empty `dir`: nothing about a disk.
+// Describes processor, cores, memory and kernel, and the time of a small synced write on the disk
+// that holds `dir`. An empty `dir` leaves the disk out.
 std::string describe_machine(const std::string& dir);
 
 }  // namespace perennial::bench

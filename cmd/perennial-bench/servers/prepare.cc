@@ -14,10 +14,9 @@
 namespace perennial::bench {
 namespace {
 
-using Kind = wire::ClientReply::Kind;
-
 constexpr uint64_t tubes_per_round = 100;
-constexpr uint64_t other_files = 128;  // Of this process, and of a server.
+// Descriptors that this process and a server use besides connections.
+constexpr uint64_t other_files = 128;
 constexpr uint32_t ttr_seconds = 1'000'000;
 
 Put a_put(const std::string& body) {
@@ -27,18 +26,18 @@ Put a_put(const std::string& body) {
           .body_bytes = static_cast<uint32_t>(body.size())};
 }
 
-// The reply to what was asked for last, if it is of this kind.
-Result<wire::ClientReply> receive(tool::ServerConnection& server, Kind kind, const char* doing) {
+// Reads the reply to the last request, which must begin with this word.
+Result<wire::ClientReply> receive(tool::ServerConnection& server, Word word, const char* doing) {
   Result<wire::ClientReply> reply = server.receive();
-  if (reply.ok() && reply->kind != kind) return tool::unexpected(*reply, doing);
+  if (reply.ok() && !reply->is(word)) return tool::unexpected(*reply, doing);
   return reply;
 }
 
 }  // namespace
 
-Status fill_tubes(const common::Address& address, uint64_t tubes, uint32_t body_bytes,
+Status fill_tubes(const Target& target, uint64_t tubes, uint32_t body_bytes,
                   tool::StopSignals& signals) {
-  Result<tool::ServerConnection> server = tool::open_server(common::to_text(address));
+  Result<tool::ServerConnection> server = tool::open_server(server_address(target));
   if (!server.ok()) return server.take_status();
   const std::string body(body_bytes, 'x');
   for (uint64_t first = 0; first < tubes; first += tubes_per_round) {
@@ -48,9 +47,9 @@ Status fill_tubes(const common::Address& address, uint64_t tubes, uint32_t body_
       server->add(a_put(body), body);
     }
     for (uint64_t tube = first; tube < end; ++tube) {
-      const Result<wire::ClientReply> used = receive(*server, Kind::Using, "use");
+      const Result<wire::ClientReply> used = receive(*server, Word::Using, "use");
       if (!used.ok()) return used.status();
-      const Result<wire::ClientReply> put = receive(*server, Kind::Inserted, "put");
+      const Result<wire::ClientReply> put = receive(*server, Word::Inserted, "put");
       if (!put.ok()) return put.status();
     }
     if (Status s = check_stop(signals); !s.ok()) return s;
@@ -58,36 +57,36 @@ Status fill_tubes(const common::Address& address, uint64_t tubes, uint32_t body_
   return {};
 }
 
-Status bury_one_job(const common::Address& address, uint32_t body_bytes) {
+Status bury_one_job(const Target& target, uint32_t body_bytes) {
   constexpr uint32_t patience_s = 10;
-  Result<tool::ServerConnection> server = tool::open_server(common::to_text(address));
+  Result<tool::ServerConnection> server = tool::open_server(server_address(target));
   if (!server.ok()) return server.take_status();
   const std::string body(body_bytes, 'x');
   server->add(Use{"bench-buried"});
   server->add(Watch{"bench-buried"});
   server->add(a_put(body), body);
   server->add(ReserveWithTimeout{patience_s});
-  for (const auto& [kind, doing] :
-       {std::pair(Kind::Using, "use"), {Kind::Watching, "watch"}, {Kind::Inserted, "put"}}) {
-    const Result<wire::ClientReply> reply = receive(*server, kind, doing);
+  for (const auto& [word, doing] :
+       {std::pair(Word::Using, "use"), {Word::Watching, "watch"}, {Word::Inserted, "put"}}) {
+    const Result<wire::ClientReply> reply = receive(*server, word, doing);
     if (!reply.ok()) return reply.status();
   }
-  const Result<wire::ClientReply> reserved = receive(*server, Kind::Reserved, "reserve");
+  const Result<wire::ClientReply> reserved = receive(*server, Word::Reserved, "reserve");
   if (!reserved.ok()) return reserved.status();
-  server->add(Bury{.id = reserved->id, .priority = 1024});
+  server->add(Bury{.id = reserved->number, .priority = 1024});
   const Result<wire::ClientReply> buried = server->receive();
   if (!buried.ok()) return buried.status();
   return buried->is(Word::Buried) ? Status() : tool::unexpected(*buried, "bury");
 }
 
-Result<std::vector<common::Socket>> open_idle(const common::Address& server, uint64_t count,
-                                              tool::StopSignals& signals) {
-  std::vector<common::Socket> idle;
+Result<std::vector<common::ClientStream>> open_idle(const Target& server, uint64_t count,
+                                                    tool::StopSignals& signals) {
+  std::vector<common::ClientStream> idle;
   for (uint64_t i = 0; i < count; ++i) {
-    Result<common::Socket> socket = common::connect_to(server);
-    if (!socket.ok())
-      return socket.take_status().with(fmt::format("idle connection {} of {}", i + 1, count));
-    idle.push_back(socket.take());
+    Result<common::ClientStream> stream = common::ClientStream::connect(server.address, server.tls);
+    if (!stream.ok())
+      return stream.take_status().with(fmt::format("idle connection {} of {}", i + 1, count));
+    idle.push_back(stream.take());
     if (Status s = check_stop(signals); !s.ok()) return s;
   }
   return idle;

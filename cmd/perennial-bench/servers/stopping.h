@@ -5,8 +5,8 @@
 
 namespace perennial::bench {
 
-// Io when a signal asks for the end: then every server is ended and its directory removed, as after
-// any other failure.
+// Io if a signal asks the bench to stop. Servers are then ended and directories removed, as after
+// any other error.
 inline Status check_stop(tool::StopSignals& signals) {
   return signals.stopped() ? Status(StatusCode::Io, "stopped by a signal") : Status();
 }

@@ -1,4 +1,4 @@
-// What a put costs, and a reserve with its delete, while many jobs wait.
+// The cost of a put, and of a reserve with its delete, while many jobs wait.
 
 #include <algorithm>
 #include <utility>
@@ -11,8 +11,8 @@
 namespace perennial::bench {
 namespace {
 
-// Puts and deletes take turns, so that the backlog stays what it is: so many at a time, or half of
-// the backlog if that is less.
+// Puts and deletes alternate so that the size of the backlog stays constant. A slice is this many
+// jobs, or half of the backlog if that is less.
 constexpr uint64_t slice_jobs_max = 5000;
 
 std::vector<uint64_t> sizes_of(const BenchOptions& options) {
@@ -51,14 +51,15 @@ Status run_backlog(Subject& subject, Findings& findings) {
   SlicedLoad take(taking, subject.signals);
   put.use_tube(fill.tube());
   take.use_tube(fill.tube());
-  if (Status s = fill.open(subject.address); !s.ok()) return s;
-  if (Status s = put.open(subject.address); !s.ok()) return s;
-  if (Status s = take.open(subject.address); !s.ok()) return s;
+  if (Status s = fill.open(subject.target); !s.ok()) return s;
+  if (Status s = put.open(subject.target); !s.ok()) return s;
+  if (Status s = take.open(subject.target); !s.ok()) return s;
   uint64_t inside = 0;
   for (const uint64_t size : sizes_of(options)) {
     if (Status s = fill.run_jobs(size - std::exchange(inside, size)); !s.ok()) return s;
     const uint64_t slice = std::clamp(size / 2, uint64_t{1}, slice_jobs_max);
-    if (Status s = run_slices(put, take, slice, 0); !s.ok()) return s;  // To warm up.
+    // The first slices are not measured.
+    if (Status s = run_slices(put, take, slice, 0); !s.ok()) return s;
     put.begin();
     take.begin();
     const auto duration = static_cast<Nanos>(seconds * nanos_per_second);

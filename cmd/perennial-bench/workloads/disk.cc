@@ -1,4 +1,4 @@
-// What the directory of a server holds when its jobs are gone.
+// The disk space that a server uses after its jobs are deleted.
 
 #include <algorithm>
 
@@ -16,13 +16,13 @@ namespace {
 
 constexpr uint64_t jobs_default = 1'000'000;
 constexpr uint64_t jobs_quick = 300;
-// How long it may take to become small, and without a change for how long it is done.
+// The longest wait for the directory to shrink, and how long its size must be unchanged.
 constexpr Nanos patience = 60 * nanos_per_second;
 constexpr Nanos calm = 15 * nanos_per_second;
 constexpr uint32_t look_us = 250'000;
 
-// What is left after a while. Waits as long as it shrinks.
-Result<DiskBytes> settled_bytes(const Subject& subject) {
+// Waits until the directory no longer shrinks and returns its size.
+Result<DiskBytes> bytes_at_rest(const Subject& subject) {
   const Nanos begun = now_nanos();
   Nanos changed = begun;
   DiskBytes before;
@@ -43,19 +43,19 @@ Status drain(Subject& subject, const std::string& tube, uint64_t jobs) {
   const BenchOptions& options = subject.options;
   Load load(draining_spec(options, options.body_bytes), 0, subject.signals);
   load.use_tube(tube);
-  if (Status s = load.open(subject.address); !s.ok()) return s;
+  if (Status s = load.open(subject.target); !s.ok()) return s;
   return load.run_jobs(jobs);
 }
 
 Status run_disk(bool bury_one, Subject& subject, Findings& findings) {
   const BenchOptions& options = subject.options;
   if (bury_one)
-    if (Status s = bury_one_job(subject.address, options.body_bytes); !s.ok()) return s;
+    if (Status s = bury_one_job(subject.target, options.body_bytes); !s.ok()) return s;
   const uint64_t jobs = at_most(options.quick ? jobs_quick : jobs_default, options);
   const Result<std::string> tube = fill(subject, jobs, options.body_bytes);
   if (!tube.ok()) return tube.status();
   if (Status s = drain(subject, *tube, jobs); !s.ok()) return s;
-  const Result<DiskBytes> bytes = settled_bytes(subject);
+  const Result<DiskBytes> bytes = bytes_at_rest(subject);
   if (!bytes.ok()) return bytes.status();
   const Topic topic = {"disk", bury_one ? "one buried job" : "drained", "disk"};
   findings.add_figure(topic, "disk", "bytes", static_cast<double>(bytes->used));

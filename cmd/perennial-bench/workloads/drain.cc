@@ -1,4 +1,4 @@
-// A queue that is filled far past the memory that it may take, and drained.
+// Fills a queue far beyond its memory limit and drains it.
 
 #include <algorithm>
 #include <utility>
@@ -15,7 +15,7 @@ namespace {
 constexpr uint32_t job_bytes = 1000;
 constexpr uint64_t jobs_default = 20'000'000;
 constexpr uint64_t jobs_quick = 400;
-// How often the memory is looked at on the way up.
+// How often the memory is read while the queue is filled.
 constexpr uint64_t steps = 4;
 
 Status note_memory(const Subject& subject, uint64_t jobs, Findings& findings) {
@@ -37,7 +37,7 @@ Status run_drain(Subject& subject, Findings& findings) {
     return Topic{"drain", fmt::format("{} jobs", jobs), std::string(name_of(operation))};
   };
   SlicedLoad filling(filling_spec(options, job_bytes), subject.signals);
-  if (Status s = filling.open(subject.address); !s.ok()) return s;
+  if (Status s = filling.open(subject.target); !s.ok()) return s;
   filling.begin();
   for (uint64_t inside = 0, step = 1; step <= steps; ++step) {
     const uint64_t next = jobs * step / steps;
@@ -48,7 +48,7 @@ Status run_drain(Subject& subject, Findings& findings) {
   filling.report(topic(Operation::Put), Operation::Put, findings);
   SlicedLoad draining(draining_spec(options, job_bytes), subject.signals);
   draining.use_tube(filling.tube());
-  if (Status s = draining.open(subject.address); !s.ok()) return s;
+  if (Status s = draining.open(subject.target); !s.ok()) return s;
   draining.begin();
   if (Status s = draining.run_slice(jobs); !s.ok()) return std::move(s).with("drain the server");
   draining.report(topic(Operation::ReserveDelete), Operation::ReserveDelete, findings);

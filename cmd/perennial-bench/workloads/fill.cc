@@ -21,7 +21,7 @@ LoadSpec draining_spec(const BenchOptions& options, uint32_t body_bytes) {
 
 Result<std::string> fill(Subject& subject, uint64_t jobs, uint32_t body_bytes) {
   Load load(filling_spec(subject.options, body_bytes), 0, subject.signals);
-  if (Status s = load.open(subject.address); !s.ok()) return s;
+  if (Status s = load.open(subject.target); !s.ok()) return s;
   if (Status s = load.run_jobs(jobs); !s.ok()) return std::move(s).with("fill the server");
   return load.tube();
 }

@@ -1,4 +1,4 @@
-// What a server holds resident when it is full, and how long it takes to start again after kill -9.
+// The resident memory of a full server, and the time of its restart after kill -9.
 
 #include <utility>
 
@@ -27,7 +27,7 @@ Status measure_memory(const Topic& topic, const Subject& subject, Findings& find
   return {};
 }
 
-// How many of the jobs are gone belongs to it: a server that comes back empty is quick.
+// Also reports how many jobs are missing, because a server that restarts empty is fast.
 Status measure_start(const Topic& topic, uint64_t jobs, Subject& subject, Findings& findings) {
   const Result<Nanos> took = subject.started->kill_and_restart(subject.signals);
   if (!took.ok()) return took.status();

@@ -8,15 +8,15 @@
 
 namespace perennial::bench {
 
-// A load that works off so many jobs at a time, and what they took together since begin().
+// A load that processes a number of jobs at a time and accumulates the results since begin().
 class SlicedLoad {
  public:
   SlicedLoad(const LoadSpec& spec, tool::StopSignals& signals) : load_(spec, 0, signals) {}
 
-  // Where the jobs are: load.h.
+  // The tube of the jobs: load.h.
   const std::string& tube() const { return load_.tube(); }
   void use_tube(const std::string& tube) { load_.use_tube(tube); }
-  Status open(const common::Address& server) { return load_.open(server); }
+  Status open(const Target& server) { return load_.open(server); }
 
   void begin() {
     load_.recorder().begin(now_nanos());
@@ -37,7 +37,7 @@ class SlicedLoad {
 
   void report(const Topic& topic, Operation operation, Findings& findings) {
     Recorder::Entry entry = load_.recorder().of(operation);
-    entry.timeline.clear();  // Something else lies between the slices.
+    entry.timeline.clear();  // Other work lies between the slices.
     const auto took = static_cast<double>(took_);
     findings.add_rate(
         topic, entry,

@@ -1,4 +1,4 @@
-// Workloads that last as long as they are told to.
+// Workloads that run for a given time.
 
 #include <algorithm>
 #include <memory>
@@ -17,7 +17,7 @@ Nanos warm_up_of(const BenchOptions& options) {
   return options.quick ? nanos_per_second / 50 : nanos_per_second / 2;
 }
 
-// Of connections in a quick run there are few.
+// A quick run uses fewer connections.
 uint32_t scaled(uint32_t count, const BenchOptions& options) {
   return options.quick ? (count + 9) / 10 : count;
 }
@@ -37,17 +37,27 @@ TimedLoad put_load(const BenchOptions& options, std::string workload, uint32_t p
   return load;
 }
 
+// Whether the server has the commands that the load sends.
+Result<bool> is_possible(const TimedLoad& timed, const Subject& subject) {
+  if (timed.spec.batch == 1) return true;
+  const Result<ExtensionSet> allowed = ask_extensions(subject);
+  if (!allowed.ok()) return allowed.status();
+  return allowed->allows(Extension::Batch);
+}
+
 Status run_timed(const TimedLoad& timed, Subject& subject, Findings& findings) {
+  const Result<bool> possible = is_possible(timed, subject);
+  if (!possible.ok() || !*possible) return possible.ok() ? Status() : possible.status();
   if (timed.tubes > 0)
-    if (Status s = fill_tubes(subject.address, timed.tubes, timed.spec.body_bytes, subject.signals);
+    if (Status s = fill_tubes(subject.target, timed.tubes, timed.spec.body_bytes, subject.signals);
         !s.ok())
       return std::move(s).with("fill tubes");
-  const Result<std::vector<common::Socket>> idle =
-      open_idle(subject.address, timed.idle, subject.signals);
+  const Result<std::vector<common::ClientStream>> idle =
+      open_idle(subject.target, timed.idle, subject.signals);
   if (!idle.ok()) return idle.status();
   const Nanos duration = static_cast<Nanos>(measured_seconds(subject.options) * nanos_per_second);
   Load load(timed.spec, duration, subject.signals);
-  if (Status s = load.open(subject.address); !s.ok()) return s;
+  if (Status s = load.open(subject.target); !s.ok()) return s;
   if (Status s = load.run_for(warm_up_of(subject.options)); !s.ok()) return s;
   const Nanos cpu_before = own_cpu_time();
   const Nanos begun = now_nanos();
@@ -67,7 +77,7 @@ Status run_timed(const TimedLoad& timed, Subject& subject, Findings& findings) {
 Task timed_task(TimedLoad load) {
   const LoadSpec& spec = load.spec;
   return {.name = load.workload + " " + load.setting,
-          .connections = load.idle + spec.producers + spec.workers + spec.mixed,
+          .connections = load.idle + spec.producers + spec.workers + spec.mixed + spec.cyclers,
           .run = [load = std::move(load)](Subject& subject, Findings& findings) {
             return run_timed(load, subject, findings);
           }};
@@ -107,6 +117,27 @@ std::vector<Task> cycle_deep_tasks(const BenchOptions& options) {
   return {timed_task(std::move(load))};
 }
 
+std::vector<Task> cycle_batch_tasks(const BenchOptions& options) {
+  const auto batch = static_cast<uint32_t>(options.batch.value_or(options.quick ? 10 : 100));
+  const uint32_t connections = options.quick ? 2 : 8;
+  TimedLoad load = {
+      .workload = "cycle-batch",
+      .setting = "1x1",
+      .spec = base_spec(options),
+      .operations = {Operation::Cycle, Operation::Put, Operation::Reserve, Operation::Delete}};
+  load.spec.cyclers = 1;
+  std::vector<Task> tasks = {timed_task(load)};
+  load.operations = {Operation::Cycle, Operation::PutBatch, Operation::ReserveBatch,
+                     Operation::DeleteBatch};
+  load.spec.batch = batch;
+  for (const uint32_t cyclers : {1U, connections}) {
+    load.spec.cyclers = cyclers;
+    load.setting = fmt::format("{}x{}", cyclers, batch);
+    tasks.push_back(timed_task(load));
+  }
+  return tasks;
+}
+
 std::vector<Task> latency_tasks(const BenchOptions& options) {
   return {timed_task(put_load(options, "latency", 1, 1))};
 }
@@ -127,7 +158,7 @@ std::vector<Task> mixed_tasks(const BenchOptions& options) {
       .operations = {Operation::All, Operation::Put, Operation::Poll, Operation::Delete,
                      Operation::Release, Operation::Bury, Operation::Kick, Operation::Peek}};
   load.spec.mixed = scaled(50, options);
-  load.quick_count = 1000;  // So that each kind comes up.
+  load.quick_count = 1000;  // Enough for each kind of operation to occur.
   load.setting = fmt::format("{}x1", load.spec.mixed);
   return {timed_task(std::move(load))};
 }
@@ -155,7 +186,7 @@ std::vector<Task> bodies_tasks(const BenchOptions& options) {
     const char* name;
     uint32_t bytes;
   };
-  // The last is what beanstalkd and perenniald take at most when nothing else is said.
+  // The last size is the default maximum of beanstalkd and perenniald.
   constexpr Size sizes[] = {{"64 B", 64}, {"1 KB", 1024}, {"16 KB", 16'384}, {"64 KB", 65'535}};
   std::vector<Task> tasks;
   for (const Size& size : sizes) {

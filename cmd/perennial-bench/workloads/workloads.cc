@@ -8,6 +8,7 @@
 #include "cmd/perennial-bench/command/workload_list.h"
 #include "cmd/perennial-bench/workloads/tasks.h"
 #include "engine/types/check.h"
+#include "engine/types/command.h"
 
 namespace perennial::bench {
 namespace {
@@ -21,17 +22,25 @@ struct Maker {
 
 constexpr std::string_view memory_name = "memory";
 constexpr std::string_view restart_name = "restart";
+constexpr std::string_view batch_name = "cycle-batch";
 constexpr std::string_view custom_name = "custom";
 constexpr std::string_view steady_name = "steady";
 
-// Of every workload but memory and restart, which share one filling: see filled_tasks.
+// The tasks of every workload except memory and restart, which share one filling: see filled_tasks.
 constexpr Maker makers[] = {
-    {"put", put_tasks},          {"put-pipelined", put_pipelined_tasks},
-    {"cycle", cycle_tasks},      {"cycle-deep", cycle_deep_tasks},
-    {"latency", latency_tasks},  {steady_name, steady_tasks},
-    {"mixed", mixed_tasks},      {"backlog", backlog_tasks},
-    {"tubes", tubes_tasks},      {"bodies", bodies_tasks},
-    {"drain", drain_tasks},      {"disk", disk_tasks},
+    {"put", put_tasks},
+    {"put-pipelined", put_pipelined_tasks},
+    {"cycle", cycle_tasks},
+    {"cycle-deep", cycle_deep_tasks},
+    {batch_name, cycle_batch_tasks},
+    {"latency", latency_tasks},
+    {steady_name, steady_tasks},
+    {"mixed", mixed_tasks},
+    {"backlog", backlog_tasks},
+    {"tubes", tubes_tasks},
+    {"bodies", bodies_tasks},
+    {"drain", drain_tasks},
+    {"disk", disk_tasks},
     {custom_name, custom_tasks},
 };
 
@@ -62,7 +71,7 @@ Status check_names(const BenchOptions& options) {
   return {};
 }
 
-// InvalidArgument when it is there and out of range.
+// InvalidArgument: the option is set and out of range.
 Status check_range(const char* flag, const std::optional<uint64_t>& value, uint64_t lowest) {
   constexpr uint64_t highest = 1'000'000'000;
   if (!value || (*value >= lowest && *value <= highest)) return {};
@@ -75,11 +84,12 @@ Status check_numbers(const BenchOptions& options) {
     const char* flag;
     const std::optional<uint64_t>& value;
     uint64_t lowest;
-    std::string_view of = all_name;  // The workload that it is for.
+    std::string_view of = all_name;  // The workload that the option is for.
   };
   const Number numbers[] = {{"--rounds", options.rounds, 1},
                             {"--jobs", options.jobs, 1},
                             {"--rate", options.rate, 1, steady_name},
+                            {"--batch", options.batch, 2, batch_name},
                             {"--connections", options.connections, 1, custom_name},
                             {"--in-flight", options.in_flight, 1, custom_name},
                             {"--tubes", options.tubes, 0, custom_name},
@@ -92,7 +102,16 @@ Status check_numbers(const BenchOptions& options) {
           StatusCode::InvalidArgument,
           fmt::format("{} is for the workload {}: the others know theirs", number.flag, number.of)};
   }
-  // Everything in flight is held in memory until it is sent.
+  if (options.batch) {
+    // The line of an item is shorter than this.
+    constexpr uint64_t line_bytes = 64;
+    const uint64_t bytes = *options.batch * (options.body_bytes + line_bytes);
+    if (*options.batch > batch_count_max || bytes > put_batch_bytes_max)
+      return {StatusCode::InvalidArgument,
+              fmt::format("--batch {}: a batch has at most {} jobs and {} bytes", *options.batch,
+                          batch_count_max, put_batch_bytes_max)};
+  }
+  // All requests in flight are kept in memory until they are sent.
   constexpr uint64_t bytes_max = uint64_t{4} << 30;
   const uint64_t each = options.body_bytes + uint64_t{256};
   if (custom && options.connections.value_or(50) * options.in_flight.value_or(1) > bytes_max / each)

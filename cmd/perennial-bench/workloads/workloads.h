@@ -12,19 +12,20 @@
 
 namespace perennial::bench {
 
-// What is done with one server in one round. If it may be, the server is fresh.
+// The work with one server in one round. The server is fresh if the bench started it.
 struct Task {
   std::string name;  // "put 50x1"
-  // Takes long, because it fills the server: one round is enough if nothing else is said.
+  // The task takes long because it fills the server. One round is the default.
   bool fills = false;
-  // Looks at the server's process or directory, or kills it: not for one that is not ours.
+  // The task reads the server's process or directory, or kills the server. It therefore needs a
+  // server that the bench started.
   bool needs_own_server = false;
-  uint64_t connections = 0;  // That will be open at once.
+  uint64_t connections = 0;  // The number of connections that are open at once.
   std::function<Status(Subject&, Findings&)> run = {};
 };
 
-// What is to be done for the workloads that the options name. InvalidArgument: there is no such
-// workload, or an option does not go with them.
+// The tasks for the workloads in the options. InvalidArgument: a workload does not exist, or an
+// option does not apply to it.
 Result<std::vector<Task>> tasks_of(const BenchOptions& options);
 
 }  // namespace perennial::bench

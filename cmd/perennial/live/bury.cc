@@ -21,7 +21,7 @@ Status put_back(ServerConnection& server, const StatsReply& before) {
   return reply->is(Word::Released) ? Status() : unexpected(*reply, "release it again");
 }
 
-// Taken by reserve-job and not yet buried.
+// Buries a job that reserve-job has just reserved.
 Status bury_reserved(ServerConnection& server, const StatsReply& before, uint32_t priority) {
   const Result<wire::ClientReply> reply = server.ask(Bury{before.count("id"), priority});
   if (!reply.ok()) return reply.status();
@@ -50,7 +50,7 @@ Status bury_one(ServerConnection& server, JobId id, std::optional<uint64_t> prio
     return {StatusCode::NotFound,
             "the server does not know reserve-job: it is a beanstalkd before 1.12"};
   }
-  if (taken->kind != wire::ClientReply::Kind::Reserved) return unexpected(*taken, "reserve-job");
+  if (!taken->is(Word::Reserved)) return unexpected(*taken, "reserve-job");
   return bury_reserved(server, *before,
                        static_cast<uint32_t>(priority.value_or(before->count("pri"))));
 }
@@ -69,7 +69,8 @@ Status bury(const BuryOptions& options) {
     Status buried = bury_one(*server, id, options.priority);
     if (buried.ok()) {
       fmt::print("buried {}\n", id);
-    } else if (buried.code() == StatusCode::NotFound) {  // Of this job, not of the server.
+      // NOT_FOUND is about this job, not about the server.
+    } else if (buried.code() == StatusCode::NotFound) {
       ++failed;
       complain("bury", fmt::format("job {}: {}", id, buried.message()));
     } else {
@@ -95,12 +96,13 @@ Subcommand bury_command(BuryOptions& options) {
           "  perennial bury 4711\n"
           "  # And back:\n"
           "  perennial kick 4711\n",
-      .flags =
+      .flags = with_server_flags(
+          options.server,
           {
               {"ID", "ID", "The numbers of the jobs", &options.ids, true},
               server_flag(options.server),
               {"--pri", "N", "A new priority; without it each keeps its own", &options.priority},
-          },
+          }),
       .run = [&options] { return bury(options); },
   };
 }

@@ -10,12 +10,12 @@
 namespace perennial::tool {
 
 struct BuryOptions {
-  std::string server{default_server};
+  ServerAddress server = {};
   std::vector<std::string> ids;
-  std::optional<uint64_t> priority;  // Else each keeps its own.
+  std::optional<uint64_t> priority;  // None: each job keeps its own.
 };
 
-// perennial bury: ready and delayed jobs are set aside.
+// perennial bury: buries ready and delayed jobs.
 Status bury(const BuryOptions& options);
 Subcommand bury_command(BuryOptions& options);
 

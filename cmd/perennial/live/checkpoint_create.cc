@@ -8,12 +8,13 @@
 #include <unistd.h>
 
 #include "cmd/common/tool/server_connection.h"
+#include "cmd/common/tool/tls_flags.h"
 #include "wire/client.h"
 
 namespace perennial::tool {
 namespace {
 
-// A line on standard error for as long as this lives, if somebody sees it there.
+// Shows a line on standard error while the object exists, if that is a terminal.
 class WaitingLine {
  public:
   WaitingLine() {
@@ -33,7 +34,7 @@ Status error(const std::string& server, std::string message) {
   return {StatusCode::Io, fmt::format("{}: {}", server, message)};
 }
 
-// Why the answer is no checkpoint.
+// The Status for an answer that is no checkpoint.
 Status refusal(const std::string& server, bool temporary, const wire::ClientReply& reply) {
   if (reply.is(Word::UnknownCommand)) {
     return error(server,
@@ -46,7 +47,7 @@ Status refusal(const std::string& server, bool temporary, const wire::ClientRepl
                  "the server is of an older version, which makes no temporary checkpoints: have it "
                  "make one (perennial checkpoint create), and use that with --data-dir");
   }
-  if (reply.kind == wire::ClientReply::Kind::Failed) {
+  if (reply.is(Word::Failed)) {
     const std::optional<CheckpointFailed> failed = wire::parse_checkpoint_failure(reply.text);
     return error(server, "no checkpoint was made: " + (failed ? failed->reason : reply.text));
   }
@@ -60,7 +61,7 @@ Result<CheckpointMade> request(ServerConnection& connection, bool temporary) {
     return connection.ask(Checkpoint{.temporary = temporary});
   }();
   if (!reply.ok()) return reply.take_status();
-  if (reply->kind != wire::ClientReply::Kind::Ok) return refusal(server, temporary, *reply);
+  if (!reply->is(Word::Ok)) return refusal(server, temporary, *reply);
   std::optional<CheckpointMade> made = wire::parse_checkpoint(reply->text);
   if (!made) return error(server, "the server's answer is not understood: " + reply->text);
   return std::move(*made);
@@ -68,7 +69,7 @@ Result<CheckpointMade> request(ServerConnection& connection, bool temporary) {
 
 }  // namespace
 
-Result<CheckpointMade> request_checkpoint(const std::string& server) {
+Result<CheckpointMade> request_checkpoint(const ServerAddress& server) {
   Result<ServerConnection> connection = ServerConnection::open(server);
   if (!connection.ok()) return connection.take_status();
   return request(*connection, false);
@@ -85,7 +86,7 @@ Status checkpoint_create(const CheckpointCreateOptions& options) {
     std::puts(made->path.c_str());
     return {};
   }
-  // A path need not be UTF-8, but JSON must be.
+  // A path may contain bytes that are not UTF-8, but JSON may not.
   const nlohmann::ordered_json out = {{"name", made->name},
                                       {"path", made->path},
                                       {"commit", made->commit},
@@ -120,12 +121,14 @@ Subcommand checkpoint_create_command(CheckpointCreateOptions& options) {
           "  # A backup on another machine.\n"
           "  path=$(perennial checkpoint create --server unix:/run/perennial.sock)\n"
           "  rsync -a \"$path\" backup.example:/srv/perennial/\n",
-      .flags =
+      .flags = with_server_flags(
+          options.server,
           {
-              {"--server", "ADDR", "Where the server is: HOST:PORT or unix:PATH", &options.server},
+              {"--server", "ADDR", "Where the server is: HOST:PORT or unix:PATH",
+               &options.server.address},
               {"--json", "", "Print name, path, commit, jobs, bytes and took_ms as JSON",
                &options.json},
-          },
+          }),
       .run = [&options] { return checkpoint_create(options); },
   };
 }

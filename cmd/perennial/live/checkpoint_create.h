@@ -9,19 +9,19 @@
 
 namespace perennial::tool {
 
-// Asks a running server for a checkpoint, and waits until it is made and verified, however long
-// that takes. Says on a terminal that it waits. Io: the server is gone, does not take the command
-// from this address, or could not make it; the message says which, and why.
-Result<CheckpointMade> request_checkpoint(const std::string& server);
-// The same for a temporary one, which is there for as long as this connection is open.
+// Requests a checkpoint from a running server and waits, without a limit, until it is made and
+// verified. Shows on a terminal that it waits. Io: the connection ended, the server refuses the
+// command from this address, or the checkpoint failed; the message says which and why.
+Result<CheckpointMade> request_checkpoint(const ServerAddress& server);
+// Requests a temporary checkpoint, which exists as long as this connection is open.
 Result<CheckpointMade> request_temporary_checkpoint(ServerConnection& connection);
 
 struct CheckpointCreateOptions {
-  std::string server = "127.0.0.1:11300";
+  ServerAddress server = {};
   bool json = false;
 };
 
-// perennial checkpoint create: prints where the checkpoint is.
+// perennial checkpoint create: prints the path of the checkpoint.
 Status checkpoint_create(const CheckpointCreateOptions& options);
 Subcommand checkpoint_create_command(CheckpointCreateOptions& options);
 

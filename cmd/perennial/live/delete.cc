@@ -34,11 +34,11 @@ Subcommand delete_command(DeleteOptions& options) {
       .examples =
           "  perennial delete 4711\n"
           "  perennial delete 4711 4712 4713 --server unix:/run/perennial.sock\n",
-      .flags =
-          {
-              {"ID", "ID", "The numbers of the jobs", &options.ids, true},
-              server_flag(options.server),
-          },
+      .flags = with_server_flags(options.server,
+                                 {
+                                     {"ID", "ID", "The numbers of the jobs", &options.ids, true},
+                                     server_flag(options.server),
+                                 }),
       .run = [&options] { return delete_jobs(options); },
   };
 }

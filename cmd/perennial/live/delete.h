@@ -9,11 +9,11 @@
 namespace perennial::tool {
 
 struct DeleteOptions {
-  std::string server{default_server};
+  ServerAddress server = {};
   std::vector<std::string> ids;
 };
 
-// perennial delete: jobs by their ids.
+// perennial delete: deletes jobs by their ids.
 Status delete_jobs(const DeleteOptions& options);
 Subcommand delete_command(DeleteOptions& options);
 

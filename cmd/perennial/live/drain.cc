@@ -24,8 +24,8 @@ std::string own_hostname() {
   return name.data();
 }
 
-// The process's name is asked for, so that a pid of another machine or container does not hit
-// whatever has that number here.
+// Compares the name of the process, because the pid may be one of another machine or container and
+// belong to another process here.
 Result<pid_t> process_of(const ServerConnection& server, const StatsReply& stats) {
   const std::string manual =
       "; on its own machine, send SIGUSR1 to its process to drain it (systemctl kill "
@@ -78,14 +78,14 @@ Status drain(const DrainOptions& options) {
             "the server does not say whether it is draining: it is a beanstalkd before 1.12"};
   }
   if (stats->text("draining") == "true") {
-    fmt::print("{} was draining already\n", options.server);
+    fmt::print("{} was draining already\n", server->address());
     return {};
   }
   const Result<pid_t> pid = process_of(*server, *stats);
   if (!pid.ok()) return pid.status();
   if (Status sent = send_signal(*pid); !sent.ok()) return sent;
   if (Status waited = wait_until_draining(*server); !waited.ok()) return waited;
-  fmt::print("{} is draining: it takes no more jobs\n", options.server);
+  fmt::print("{} is draining: it takes no more jobs\n", server->address());
   return {};
 }
 
@@ -95,14 +95,15 @@ Subcommand drain_command(DrainOptions& options) {
       .summary = "Let a server on this machine take no more jobs",
       .about =
           "Every put is then answered DRAINING, and all else works, so that workers can empty the "
-          "queue. There is no command to end it: start the server again. It works by SIGUSR1 to "
-          "the process that 'stats' names, so it must run on the server's machine, as root or as "
+          "queue. 'perennial undrain' ends it, and so does a restart. It works by "
+          "SIGUSR1 to the process that 'stats' names, so it must run on the server's machine, as "
+          "root or as "
           "the server's user. It returns when the server says that it is draining.",
       .examples =
           "  perennial drain\n"
           "  # What is left:\n"
           "  perennial stats\n",
-      .flags = {server_flag(options.server)},
+      .flags = with_server_flags(options.server, {server_flag(options.server)}),
       .run = [&options] { return drain(options); },
   };
 }

@@ -8,10 +8,10 @@
 namespace perennial::tool {
 
 struct DrainOptions {
-  std::string server{default_server};
+  ServerAddress server = {};
 };
 
-// perennial drain: a server on this machine takes no more jobs, until it is started again.
+// perennial drain: a server on this machine refuses puts until it is started again.
 Status drain(const DrainOptions& options);
 Subcommand drain_command(DrainOptions& options);
 

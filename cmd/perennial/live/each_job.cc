@@ -10,7 +10,7 @@
 namespace perennial::tool {
 namespace {
 
-constexpr size_t in_flight_max = 1000;  // Lines both ways, so that no buffer fills.
+constexpr size_t in_flight_max = 1000;  // Requests and replies are short lines, so no buffer fills.
 
 Status explain(ServerConnection& server, JobId id, const EachJob& what) {
   const Result<StatsReply> stats = ask_stats(server, StatsJob{id});
@@ -21,7 +21,7 @@ Status explain(ServerConnection& server, JobId id, const EachJob& what) {
   return {};
 }
 
-// Adds those that were not found to `missing`, and counts other failures.
+// Appends the ids that were not found to `missing`, and counts other failures.
 Status run_some(ServerConnection& server, std::span<const JobId> ids, const EachJob& what,
                 std::vector<JobId>& missing, size_t& failed) {
   for (const JobId id : ids) server.add(what.command(id));

@@ -9,20 +9,21 @@
 
 namespace perennial::tool {
 
-// One command for each of several jobs, for the subcommands that take ids.
+// One command that is run for each of several jobs, for the subcommands that take ids.
 struct EachJob {
-  std::string_view subcommand;  // Heads the lines about those that failed.
-  std::string_view done;        // "deleted": printed for each that was.
+  std::string_view subcommand;  // Precedes the lines about failures.
+  std::string_view done;        // "deleted": printed for each success.
   std::function<Command(JobId)> command;
   Word success;
-  // Why NOT_FOUND, for a job that is there, in this state.
+  // Explains NOT_FOUND for a job that exists in this state.
   std::function<std::string(std::string_view state)> reason;
 };
 
-// Tries them all. Each failure is a line on standard error, and then the status is one.
+// Runs the command for all jobs. Prints a line on standard error for each failure, and returns an
+// error if there was one.
 Status run_on_each(ServerConnection& server, const std::vector<JobId>& ids, const EachJob& what);
 
-// For a list of ids of which some failed; ok when none did.
+// The status for a list of ids: ok if none failed.
 Status count_failures(size_t failed, size_t total);
 
 }  // namespace perennial::tool

@@ -15,7 +15,7 @@ namespace perennial::tool {
 namespace {
 
 constexpr uint64_t window_jobs_max = 64;
-// With their bodies, as large as the server allows them.
+// The limit of a window, in bytes of the largest bodies that the server allows.
 constexpr uint64_t window_bytes_max = uint64_t{64} << 20;
 
 struct Route {
@@ -25,7 +25,7 @@ struct Route {
   size_t window_jobs = 1;
 };
 
-// No job has the number 0. Before 1.12 the command is an unknown one, or a bad one.
+// Sends reserve-job with id 0, which no job has. Before 1.12 the command is unknown or malformed.
 Result<bool> knows_reserve_job(ServerConnection& server) {
   const Result<wire::ClientReply> reply = server.ask(ReserveJob{0});
   if (!reply.ok()) return reply.status();
@@ -43,13 +43,13 @@ Result<Route> open_route(const ExportOptions& options) {
   if (!there.ok()) return there.status();
   if (here->text("id") && here->text("id") == there->text("id")) {
     return Status(StatusCode::InvalidArgument,
-                  fmt::format("{} and {} are the same server", options.server, options.to));
+                  fmt::format("{} and {} are the same server", source->address(), options.to));
   }
   const Result<bool> source_knows = knows_reserve_job(*source);
   if (!source_knows.ok()) return source_knows.status();
   if (!*source_knows) {
     return Status(StatusCode::Unsupported,
-                  options.server + " does not know reserve-job: it is a beanstalkd before 1.12");
+                  source->address() + " does not know reserve-job: it is a beanstalkd before 1.12");
   }
   const Result<bool> target_knows = knows_reserve_job(*target);
   if (!target_knows.ok()) return target_knows.status();
@@ -74,7 +74,7 @@ bool is_wanted(const ExportOptions& options, const StatsReply& tube) {
          std::ranges::find(options.tubes, tube.text("name")) != options.tubes.end();
 }
 
-// The tubes with jobs, of those that were asked for.
+// The requested tubes that have jobs.
 Result<std::vector<StatsReply>> plan(const ExportOptions& options, ServerConnection& source) {
   Result<std::vector<StatsReply>> tubes = ask_all_tubes(source);
   if (!tubes.ok()) return tubes;
@@ -178,7 +178,8 @@ Subcommand export_beanstalkd_command(ExportOptions& options) {
           "  perennial export-beanstalkd --to other:11300 --dry-run\n"
           "  perennial export-beanstalkd --to other:11300\n"
           "  perennial export-beanstalkd --to other:11300 --tube mail --tube invoices\n",
-      .flags =
+      .flags = with_server_flags(
+          options.server,
           {
               server_flag(options.server),
               {"--to", "ADDR", "The server that gets them: HOST:PORT or unix:PATH", &options.to,
@@ -186,7 +187,7 @@ Subcommand export_beanstalkd_command(ExportOptions& options) {
               {"--tube", "TUBE", "Only this tube; may be given several times", &options.tubes},
               {"--dry-run", "", "Count and report, and move nothing", &options.dry_run},
               {"--json", "", "Report as JSON", &options.json},
-          },
+          }),
       .run = [&options] { return export_beanstalkd(options); },
   };
 }

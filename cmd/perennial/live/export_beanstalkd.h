@@ -9,15 +9,15 @@
 namespace perennial::tool {
 
 struct ExportOptions {
-  std::string server{default_server};
+  ServerAddress server = {};
   std::string to;
-  std::vector<std::string> tubes;  // None: all.
+  std::vector<std::string> tubes;  // Empty: all tubes.
   bool dry_run = false;
   bool json = false;
 };
 
 // perennial export-beanstalkd: moves jobs to any server that speaks the protocol. Prints what was
-// moved and what was left; fails when anything was left.
+// moved and what was left, and fails if anything was left.
 Status export_beanstalkd(const ExportOptions& options);
 Subcommand export_beanstalkd_command(ExportOptions& options);
 

@@ -8,7 +8,7 @@
 
 namespace perennial::tool {
 
-// What became of the jobs of an export.
+// Counts what happened to the jobs of an export.
 struct ExportTally {
   struct States {
     uint64_t ready = 0;
@@ -24,10 +24,11 @@ struct ExportTally {
 
   uint64_t tubes = 0;
   States moved;
-  std::map<std::string, uint64_t> left;  // Jobs still here, by the reason.
-  uint64_t possible_duplicates = 0;      // Perhaps on both sides, because an answer did not come.
-  uint64_t not_buried = 0;               // Moved, but the other side did not bury it.
-  bool stopped = false;                  // By a signal, before the end.
+  std::map<std::string, uint64_t> left;  // Jobs that were not moved, by the reason.
+  // Jobs that may exist on both servers, because an answer is missing.
+  uint64_t possible_duplicates = 0;
+  uint64_t not_buried = 0;  // Jobs that were moved but not buried at the target.
+  bool stopped = false;     // Whether a signal stopped the export early.
 
   uint64_t left_total() const;
 };

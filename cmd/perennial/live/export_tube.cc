@@ -10,13 +10,11 @@
 namespace perennial::tool {
 namespace {
 
-using Kind = wire::ClientReply::Kind;
-
-// A job that is to be buried there is put with this delay, so that no worker gets it before that.
+// The delay of a copy that is to be buried, so that no worker reserves the copy first.
 constexpr uint32_t until_buried_s = 3600;
 constexpr size_t queued_bytes_max = size_t{1} << 20;
 
-// In whole seconds the server cuts off what is over: a second more, so that no job is early.
+// Servers truncate times to whole seconds. One second is added, so that no job is early.
 uint32_t rounded_up(uint64_t seconds) {
   return static_cast<uint32_t>(std::min<uint64_t>(seconds + 1, u32_max));
 }
@@ -30,7 +28,7 @@ std::string reason_of(const wire::ClientReply& reply) {
   if (reply.is(Word::JobTooBig)) return "JOB_TOO_BIG: larger than the other server's max-job-size";
   if (reply.is(Word::Draining)) return "DRAINING: the other server takes no more jobs";
   if (reply.is(Word::OutOfMemory)) return "OUT_OF_MEMORY: the other server is full";
-  if (reply.kind == Kind::InsertedBuried) return "BURIED: the other server could not queue it";
+  if (reply.is(Word::InsertedBuried)) return "BURIED: the other server could not queue it";
   return "the other server answered " + describe(reply);
 }
 
@@ -48,16 +46,16 @@ Status ExportTube::run() {
   return count_left();
 }
 
-// Only this tube is watched: a reservation can be of no other.
+// The connection watches only this tube, so that it reserves no other jobs.
 Status ExportTube::prepare() {
   ServerConnection& source = setup_.source;
   if (Status used = use_tube(source, setup_.tube); !used.ok()) return used;
   Result<wire::ClientReply> reply = source.ask(Watch{setup_.tube});
   if (!reply.ok()) return reply.take_status();
-  if (reply->kind != Kind::Watching) return unexpected(*reply, "watch " + setup_.tube);
+  if (!reply->is(Word::Watching)) return unexpected(*reply, "watch " + setup_.tube);
   const Result<wire::ClientReply> watched = source.ask(ListTubesWatched{});
   if (!watched.ok()) return watched.status();
-  const Result<std::vector<std::string>> names = parse_tube_names(watched->text);
+  const Result<std::vector<std::string>> names = parse_names(watched->text);
   if (!names.ok()) return names.status();
   for (const std::string& name : *names) {
     if (name == setup_.tube) continue;
@@ -98,8 +96,8 @@ Status ExportTube::walk(Walk how, JobState state) {
   }
 }
 
-// One that comes again because its time was over is not offered again. When a window holds nothing
-// else the walk ends: it might go on for ever.
+// Removes jobs that the target has already refused: a timed-out reservation brings them again. The
+// walk ends when a window holds nothing else, because it might never end otherwise.
 std::vector<TakenJob> ExportTube::without_refused(std::vector<TakenJob> jobs) {
   std::vector<TakenJob> fresh;
   for (TakenJob& job : jobs) {
@@ -112,7 +110,7 @@ Status ExportTube::move(std::vector<TakenJob> jobs) {
   std::vector<Copy> copies;
   Status copied = copy(jobs, copies);
   if (!copied.ok()) {
-    // Only what is surely there, and as it was, is deleted here.
+    // Deletes only jobs whose copies certainly exist in the same state.
     std::erase_if(copies, [](const Copy& one) { return one.job->state == JobState::Buried; });
     setup_.tally.possible_duplicates += jobs.size() - copies.size();
   }
@@ -127,7 +125,7 @@ Status ExportTube::move(std::vector<TakenJob> jobs) {
   return deleted.ok() ? std::exchange(ended_, Status()) : deleted;
 }
 
-// Adds those that the target has confirmed, even if it fails.
+// Appends the copies that the target has confirmed, also if the function fails.
 Status ExportTube::copy(std::vector<TakenJob>& jobs, std::vector<Copy>& copies) {
   for (const TakenJob& job : jobs) {
     add_put(job);
@@ -150,8 +148,8 @@ Status ExportTube::receive_puts(std::vector<TakenJob>& jobs, std::vector<Copy>& 
   for (TakenJob& job : jobs) {
     const Result<wire::ClientReply> reply = setup_.target.receive();
     if (!reply.ok()) return reply.status();
-    if (reply->kind == Kind::Inserted) {
-      copies.push_back({&job, reply->id});
+    if (reply->is(Word::Inserted)) {
+      copies.push_back({&job, reply->number});
     } else {
       refuse(job, *reply);
     }
@@ -167,7 +165,7 @@ void ExportTube::refuse(TakenJob& job, const wire::ClientReply& reply) {
   const std::string reason = reason_of(reply);
   refused_.insert(job.id);
   ++setup_.tally.left[reason];
-  if (reply.kind == Kind::InsertedBuried) unwanted_.push_back(reply.id);
+  if (reply.is(Word::InsertedBuried)) unwanted_.push_back(reply.number);
   if (reply.is(Word::Draining) || reply.is(Word::OutOfMemory))
     ended_ = Status(StatusCode::NoSpace, reason);
 }
@@ -210,8 +208,8 @@ Status ExportTube::delete_originals(const std::vector<Copy>& copies) {
   return delete_copies(taken);
 }
 
-// Its time was over here, and a worker has got it: the copy must go. If a worker there has got
-// that, too, the job is done twice.
+// The reservation timed out and another worker got the job, so the copy is deleted. If a worker at
+// the target has reserved the copy, too, the job is done twice.
 Status ExportTube::delete_copies(const std::vector<Copy>& copies) {
   for (const Copy& copy : copies) setup_.target.add(Delete{copy.id});
   for (size_t left = copies.size(); left > 0; --left) {

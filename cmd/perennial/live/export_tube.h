@@ -11,9 +11,9 @@
 
 namespace perennial::tool {
 
-// Moves the jobs of one tube from a server to another. A job is deleted at the source only when
-// the target has confirmed it, and a window of jobs is finished before the next is begun, so that
-// at most a window is ever on both sides, and no job on none.
+// Moves the jobs of one tube from a server to another. A job is deleted at the source only after
+// the target has confirmed it. Each window of jobs is completed before the next one begins. At most
+// one window of jobs is therefore ever on both servers, and no job is on none.
 class ExportTube {
  public:
   struct Setup {
@@ -21,23 +21,24 @@ class ExportTube {
     ServerConnection& target;
     std::string tube;
     size_t window_jobs = 64;
-    bool target_reserves_by_id = true;  // Without that a buried job cannot be buried there.
+    // Without reserve-job a buried job cannot be buried at the target.
+    bool target_reserves_by_id = true;
     ExportTally& tally;
-    std::function<bool()> stopped;   // Asked between two windows.
-    std::function<void()> progress;  // Told after each.
+    std::function<bool()> stopped;   // Called between two windows.
+    std::function<void()> progress;  // Called after each window.
   };
 
   explicit ExportTube(const Setup& setup) : setup_(setup), walk_(setup.source, setup.window_jobs) {}
 
-  // Not ok: a server is gone, or the target takes no more jobs. Whatever happens, what was taken
-  // and not moved is put back as it was, as long as the source answers.
+  // Fails if a connection ends or the target accepts no more jobs. In every case jobs that were
+  // reserved and not moved are returned to their earlier state, as long as the source answers.
   Status run();
 
  private:
   enum class Walk : unsigned char { Ready, First };
   struct Copy {
     const TakenJob* job;
-    JobId id;  // At the target.
+    JobId id;  // The id at the target.
   };
 
   Status prepare();
@@ -56,11 +57,11 @@ class ExportTube {
 
   Setup setup_;
   ExportWalk walk_;
-  std::vector<TakenJob> held_;   // Reserved here and not moved; without their bodies.
-  std::set<JobId> refused_;      // By the target; not offered again.
-  std::vector<JobId> unwanted_;  // At the target: it buried what it could not queue.
-  std::string trouble_;          // What the source answered where it should have given a job.
-  Status ended_;                 // Why no further window is begun.
+  std::vector<TakenJob> held_;   // Reserved at the source and not moved, without bodies.
+  std::set<JobId> refused_;      // Jobs that the target refused and that are not offered again.
+  std::vector<JobId> unwanted_;  // Copies that the target buried because it could not queue them.
+  std::string trouble_;          // The source's answer where it should have sent a job.
+  Status ended_;                 // Why no further window is started.
 };
 
 }  // namespace perennial::tool

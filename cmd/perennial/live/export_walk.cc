@@ -7,15 +7,14 @@
 namespace perennial::tool {
 namespace {
 
-using Kind = wire::ClientReply::Kind;
-
 Command peek_first(JobState state) {
   if (state == JobState::Delayed) return PeekDelayed{};
   if (state == JobState::Buried) return PeekBuried{};
   return PeekReady{};
 }
 
-// From stats-job: what a job is now, or, of one that is reserved already, all but its state.
+// Sets the fields of a job from stats-job. If the job is reserved already, its state is left
+// unchanged.
 void fill(TakenJob& job, const StatsReply& stats) {
   job.priority = static_cast<uint32_t>(stats.count("pri"));
   job.ttr_s = static_cast<uint32_t>(stats.count("ttr"));
@@ -33,8 +32,8 @@ Result<ExportWalk::Window> ExportWalk::take_ready() {
   for (size_t i = 0; i < window_jobs_; ++i) {
     Result<wire::ClientReply> reply = source_.receive();
     if (!reply.ok()) return reply.take_status();
-    if (reply->kind == Kind::Reserved) {
-      window.jobs.push_back({.id = reply->id, .body = std::move(reply->text)});
+    if (reply->is(Word::Reserved)) {
+      window.jobs.push_back({.id = reply->number, .body = std::move(reply->text)});
     } else if (!reply->is(Word::TimedOut) && !reply->is(Word::DeadlineSoon)) {
       window.trouble = describe(*reply);
     }
@@ -43,7 +42,8 @@ Result<ExportWalk::Window> ExportWalk::take_ready() {
   return window;
 }
 
-// One that is gone meanwhile (its time was over, and a worker was quick) is not ours any more.
+// A job that is gone, because its reservation timed out and a worker took it, is dropped from the
+// list.
 Status ExportWalk::fill_in(std::vector<TakenJob>& jobs) {
   for (const TakenJob& job : jobs) source_.add(StatsJob{job.id});
   std::vector<TakenJob> found;
@@ -51,7 +51,7 @@ Status ExportWalk::fill_in(std::vector<TakenJob>& jobs) {
     const Result<wire::ClientReply> reply = source_.receive();
     if (!reply.ok()) return reply.status();
     if (reply->is(Word::NotFound)) continue;
-    if (reply->kind != Kind::Ok) return unexpected(*reply, "stats-job");
+    if (!reply->is(Word::Ok)) return unexpected(*reply, "stats-job");
     const Result<StatsReply> stats = StatsReply::parse(reply->text);
     if (!stats.ok()) return stats.status();
     fill(job, *stats);
@@ -61,7 +61,8 @@ Status ExportWalk::fill_in(std::vector<TakenJob>& jobs) {
   return {};
 }
 
-// The commands for one job and the peek for the next travel together: one round trip for each.
+// The commands for one job and the peek for the next one are sent together, which takes one round
+// trip per job.
 Result<ExportWalk::Window> ExportWalk::take_first(JobState state) {
   Window window;
   source_.add(peek_first(state));
@@ -77,7 +78,7 @@ Result<ExportWalk::Window> ExportWalk::take_first(JobState state) {
     if (taken->has_value()) window.jobs.push_back(std::move(**taken));
     if (last) return window;
     next = receive_peeked();
-    // Were it there still and could not be taken, it would come for ever.
+    // A job that still exists and cannot be reserved would be returned for ever.
     if (next.ok() && next->id == id) break;
   }
   if (!next.ok()) return next.take_status();
@@ -88,7 +89,7 @@ Result<ExportWalk::Window> ExportWalk::take_first(JobState state) {
 Result<ExportWalk::Next> ExportWalk::receive_peeked() {
   const Result<wire::ClientReply> reply = source_.receive();
   if (!reply.ok()) return reply.status();
-  if (reply->kind == Kind::Found) return Next{.id = reply->id, .trouble = {}};
+  if (reply->is(Word::Found)) return Next{.id = reply->number, .trouble = {}};
   if (reply->is(Word::NotFound)) return Next{};
   return Next{.id = std::nullopt, .trouble = describe(*reply)};
 }
@@ -98,7 +99,7 @@ Result<std::optional<TakenJob>> ExportWalk::receive_taken(JobId id) {
   if (!before.ok()) return before.status();
   Result<wire::ClientReply> taken = source_.receive();
   if (!taken.ok()) return taken.take_status();
-  if (before->kind != Kind::Ok || taken->kind != Kind::Reserved) return std::optional<TakenJob>();
+  if (!before->is(Word::Ok) || !taken->is(Word::Reserved)) return std::optional<TakenJob>();
   const Result<StatsReply> stats = StatsReply::parse(before->text);
   if (!stats.ok()) return stats.status();
   TakenJob job{.id = id, .body = std::move(taken->text)};
@@ -118,7 +119,7 @@ Status ExportWalk::put_back(const std::vector<TakenJob>& jobs) {
         source_.add(Release{job.id, job.priority, job.delay_left_s});
       }
     }
-    // NOT_FOUND: its time was over, and it is ready already.
+    // NOT_FOUND means that the reservation timed out, so that the job is ready already.
     const Result<wire::ClientReply> reply = source_.receive();
     if (!reply.ok()) return reply.status();
   }

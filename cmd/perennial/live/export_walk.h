@@ -11,22 +11,23 @@
 
 namespace perennial::tool {
 
-// A job that an export has reserved, and what it was before that.
+// A job that an export has reserved, with its earlier state.
 struct TakenJob {
   JobId id = 0;
   JobState state = JobState::Ready;
   uint32_t priority = 0;
   uint32_t ttr_s = 0;
-  uint32_t delay_left_s = 0;  // Of a delayed one.
+  uint32_t delay_left_s = 0;  // For a delayed job.
   std::string body;
 };
 
-// Takes the jobs of the tube that a connection uses and watches, a window at a time: the protocol
-// has no command that lists them, but what is reserved is out of the way of the next one.
+// Reserves the jobs of the tube that a connection uses and watches, one window at a time. The
+// protocol has no command that lists jobs, but a reserved job no longer hides the next one.
 class ExportWalk {
  public:
-  // What came of taking a window. No job: the walk is at its end. `trouble` is an answer of the
-  // server where a job was due, as of one whose body cannot be read; it may be the end, too.
+  // The result of taking a window. No jobs: the walk is complete. `trouble` is an answer of the
+  // server in place of a job, for example for a body that cannot be read; the walk may be complete
+  // then, too.
   struct Window {
     std::vector<TakenJob> jobs;
     std::string trouble;
@@ -35,12 +36,11 @@ class ExportWalk {
   ExportWalk(ServerConnection& source, size_t window_jobs)
       : source_(source), window_jobs_(window_jobs) {}
 
-  // Ready jobs, in their order, all at once. None while the tube is paused.
+  // Takes ready jobs in their order, all at once. Takes none while the tube is paused.
   Result<Window> take_ready();
-  // By their ids, one after the other, each time the first one in this state; a pause does not
-  // matter.
+  // Takes jobs by their ids, each time the first one in this state, also while the tube is paused.
   Result<Window> take_first(JobState state);
-  // Makes them again what they were before they were taken.
+  // Returns the jobs to the states from which they were taken.
   Status put_back(const std::vector<TakenJob>& jobs);
 
  private:

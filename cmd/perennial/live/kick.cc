@@ -23,8 +23,8 @@ Status kick_tube(ServerConnection& server, const KickOptions& options) {
   if (Status used = use_tube(server, options.tube); !used.ok()) return used;
   const Result<wire::ClientReply> reply = server.ask(Kick{static_cast<uint32_t>(*options.count)});
   if (!reply.ok()) return reply.status();
-  if (reply->kind != wire::ClientReply::Kind::Kicked) return unexpected(*reply, "kick");
-  fmt::print("kicked {} jobs\n", reply->count);
+  if (!reply->is(Word::KickedCount)) return unexpected(*reply, "kick");
+  fmt::print("kicked {} jobs\n", reply->number);
   return {};
 }
 
@@ -62,13 +62,13 @@ Subcommand kick_command(KickOptions& options) {
       .examples =
           "  perennial kick 4711 4712\n"
           "  perennial kick --tube mail --count 100\n",
-      .flags =
-          {
-              {"ID", "ID", "The numbers of the jobs", &options.ids},
-              server_flag(options.server),
-              {"--tube", "TUBE", "Jobs of this tube", &options.tube},
-              {"--count", "N", "At most so many", &options.count},
-          },
+      .flags = with_server_flags(options.server,
+                                 {
+                                     {"ID", "ID", "The numbers of the jobs", &options.ids},
+                                     server_flag(options.server),
+                                     {"--tube", "TUBE", "Jobs of this tube", &options.tube},
+                                     {"--count", "N", "At most so many", &options.count},
+                                 }),
       .run = [&options] { return kick(options); },
   };
 }

@@ -10,13 +10,13 @@
 namespace perennial::tool {
 
 struct KickOptions {
-  std::string server{default_server};
+  ServerAddress server = {};
   std::vector<std::string> ids;
-  std::string tube;  // Instead of ids, with the count.
+  std::string tube;  // Instead of ids, together with the count.
   std::optional<uint64_t> count;
 };
 
-// perennial kick: buried and delayed jobs become ready.
+// perennial kick: makes buried and delayed jobs ready.
 Status kick(const KickOptions& options);
 Subcommand kick_command(KickOptions& options);
 

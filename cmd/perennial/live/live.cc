@@ -7,8 +7,8 @@
 
 namespace perennial::tool {
 
-Flag server_flag(std::string& target) {
-  return {"--server", "ADDR", "The server: HOST:PORT or unix:PATH", &target};
+Flag server_flag(ServerAddress& target) {
+  return {"--server", "ADDR", "The server: HOST:PORT or unix:PATH", &target.address};
 }
 
 Flag tube_flag(std::string& target) {

@@ -14,7 +14,7 @@ Status pause(const PauseOptions& options) {
   if (!reply.ok()) return reply.status();
   if (reply->is(Word::NotFound)) {
     return {StatusCode::NotFound,
-            fmt::format("there is no tube '{}' at {}", options.tube, options.server)};
+            fmt::format("there is no tube '{}' at {}", options.tube, server->address())};
   }
   if (!reply->is(Word::Paused)) return unexpected(*reply, "pause-tube");
   if (options.seconds == 0) {
@@ -37,12 +37,13 @@ Subcommand pause_command(PauseOptions& options) {
           "  perennial pause mail 600\n"
           "  # On with it:\n"
           "  perennial pause mail 0\n",
-      .flags =
+      .flags = with_server_flags(
+          options.server,
           {
               {"TUBE", "TUBE", "The tube", &options.tube, true},
               {"SECONDS", "SECONDS", "For how long; 0 ends a pause", &options.seconds, true},
               server_flag(options.server),
-          },
+          }),
       .run = [&options] { return pause(options); },
   };
 }

@@ -9,12 +9,12 @@
 namespace perennial::tool {
 
 struct PauseOptions {
-  std::string server{default_server};
+  ServerAddress server = {};
   std::string tube;
   uint32_t seconds = 0;  // 0 ends a pause.
 };
 
-// perennial pause: no worker gets a job of the tube for a while.
+// perennial pause: for a time no job of the tube can be reserved.
 Status pause(const PauseOptions& options);
 Subcommand pause_command(PauseOptions& options);
 

@@ -14,10 +14,11 @@ namespace perennial::tool {
 namespace {
 
 Status check(const PeekOptions& options) {
-  const int given = options.id.has_value() + options.ready + options.delayed + options.buried;
+  const int given =
+      options.id.has_value() + options.ready + options.delayed + options.buried + options.reserved;
   if (given != 1) {
     return {StatusCode::InvalidArgument,
-            "say which job: an ID, or one of --ready, --delayed and --buried"};
+            "say which job: an ID, or one of --ready, --delayed, --buried and --reserved"};
   }
   if (options.body && options.json)
     return {StatusCode::InvalidArgument, "--body and --json exclude each other"};
@@ -28,12 +29,16 @@ Command question(const PeekOptions& options) {
   if (options.id) return Peek{*options.id};
   if (options.ready) return PeekReady{};
   if (options.delayed) return PeekDelayed{};
+  if (options.reserved) return PeekReserved{};
   return PeekBuried{};
 }
 
 Status not_there(const PeekOptions& options) {
   if (options.id) return {StatusCode::NotFound, fmt::format("there is no job {}", *options.id)};
-  const char* const state = options.ready ? "ready" : options.delayed ? "delayed" : "buried";
+  const char* const state = options.ready      ? "ready"
+                            : options.delayed  ? "delayed"
+                            : options.reserved ? "reserved"
+                                               : "buried";
   return {StatusCode::NotFound, fmt::format("tube '{}' has no {} job", options.tube, state)};
 }
 
@@ -59,19 +64,22 @@ Status peek(const PeekOptions& options) {
   if (Status checked = check(options); !checked.ok()) return checked;
   Result<ServerConnection> server = open_server(options.server);
   if (!server.ok()) return server.take_status();
+  const ExtensionSet needed =
+      options.reserved ? ExtensionSet().with(Extension::PeekReserved) : ExtensionSet();
+  if (Status known = require_extensions(*server, needed); !known.ok()) return known;
   if (!options.id)
     if (Status used = use_tube(*server, options.tube); !used.ok()) return used;
   const Result<wire::ClientReply> found = server->ask(question(options));
   if (!found.ok()) return found.status();
   if (found->is(Word::NotFound)) return not_there(options);
-  if (found->kind != wire::ClientReply::Kind::Found) return unexpected(*found, "peek");
+  if (!found->is(Word::Found)) return unexpected(*found, "peek");
   if (options.body) {
     std::fwrite(found->text.data(), 1, found->text.size(), stdout);
     return {};
   }
-  const Result<StatsReply> stats = ask_stats(*server, StatsJob{found->id});
+  const Result<StatsReply> stats = ask_stats(*server, StatsJob{found->number});
   if (!stats.ok() && stats.status().code() == StatusCode::NotFound)
-    return {StatusCode::NotFound, fmt::format("job {} was deleted meanwhile", found->id)};
+    return {StatusCode::NotFound, fmt::format("job {} was deleted meanwhile", found->number)};
   if (!stats.ok()) return stats.status();
   options.json ? print_json(*stats, found->text) : print_text(*stats, found->text);
   return {};
@@ -84,24 +92,27 @@ Subcommand peek_command(PeekOptions& options) {
       .about =
           "A job by its id, or the next one of a tube in one of its states: the ready job that a "
           "worker would get, the delayed one that is due first, the buried one that a kick would "
-          "take.\n\n"
+          "take, the reserved one with the lowest id, whoever has it. A beanstalkd does not tell "
+          "of reserved jobs.\n\n"
           "Bytes of the body that a terminal might obey are shown as '\\x1b'; --body writes the "
           "bytes as they are. In JSON a body that is no UTF-8 is 'body_base64'.",
       .examples =
           "  perennial peek 4711\n"
           "  perennial peek --buried --tube mail\n"
           "  perennial peek 4711 --body > body.bin\n",
-      .flags =
+      .flags = with_server_flags(
+          options.server,
           {
               {"ID", "ID", "The number of the job", &options.id},
               server_flag(options.server),
               {"--ready", "", "The next ready job of the tube", &options.ready},
               {"--delayed", "", "The delayed job that is due first", &options.delayed},
               {"--buried", "", "The job that was buried first", &options.buried},
+              {"--reserved", "", "The reserved job with the lowest id", &options.reserved},
               tube_flag(options.tube),
               {"--body", "", "The body and nothing else, byte by byte", &options.body},
               {"--json", "", "As JSON", &options.json},
-          },
+          }),
       .run = [&options] { return peek(options); },
   };
 }

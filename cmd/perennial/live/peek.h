@@ -9,18 +9,19 @@
 namespace perennial::tool {
 
 struct PeekOptions {
-  std::string server{default_server};
+  ServerAddress server = {};
   std::optional<uint64_t> id;
-  // The next one in this state of the tube; exactly one of the four is given.
+  // The next job of the tube in this state. Exactly one of the four is given.
   bool ready = false;
   bool delayed = false;
   bool buried = false;
+  bool reserved = false;
   std::string tube = "default";
   bool body = false;
   bool json = false;
 };
 
-// perennial peek: a job's fields and its body, without taking it.
+// perennial peek: prints the fields and the body of a job without reserving it.
 Status peek(const PeekOptions& options);
 Subcommand peek_command(PeekOptions& options);
 

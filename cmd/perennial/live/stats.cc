@@ -26,10 +26,10 @@ std::string table(const StatsOptions& options, const StatsReply& reply) {
   return options.tube.empty() ? server_table(reply) : tube_table(reply);
 }
 
-Status not_there(const StatsOptions& options) {
+Status not_there(const StatsOptions& options, const std::string& server) {
   const std::string what =
       options.job ? fmt::format("job {}", *options.job) : fmt::format("tube '{}'", options.tube);
-  return {StatusCode::NotFound, fmt::format("there is no {} at {}", what, options.server)};
+  return {StatusCode::NotFound, fmt::format("there is no {} at {}", what, server)};
 }
 
 }  // namespace
@@ -40,7 +40,8 @@ Status stats(const StatsOptions& options) {
   if (!server.ok()) return server.take_status();
   Result<StatsReply> reply = ask_stats(*server, question(options));
   if (!reply.ok())
-    return reply.status().code() == StatusCode::NotFound ? not_there(options) : reply.take_status();
+    return reply.status().code() == StatusCode::NotFound ? not_there(options, server->address())
+                                                         : reply.take_status();
   std::fputs((options.json ? to_json(*reply) + "\n" : table(options, *reply)).c_str(), stdout);
   return {};
 }
@@ -61,13 +62,13 @@ Subcommand stats_command(StatsOptions& options) {
           "  perennial stats --tube mail\n"
           "  perennial stats --job 4711 --server unix:/run/perennial.sock\n"
           "  perennial stats --json | jq '.\"current-jobs-buried\"'\n",
-      .flags =
-          {
-              server_flag(options.server),
-              {"--tube", "TUBE", "Of this tube", &options.tube},
-              {"--job", "ID", "Of this job", &options.job},
-              {"--json", "", "All keys, as JSON", &options.json},
-          },
+      .flags = with_server_flags(options.server,
+                                 {
+                                     server_flag(options.server),
+                                     {"--tube", "TUBE", "Of this tube", &options.tube},
+                                     {"--job", "ID", "Of this job", &options.job},
+                                     {"--json", "", "All keys, as JSON", &options.json},
+                                 }),
       .run = [&options] { return stats(options); },
   };
 }

@@ -9,13 +9,13 @@
 namespace perennial::tool {
 
 struct StatsOptions {
-  std::string server{default_server};
-  std::string tube;             // Of this tube and not of the server.
-  std::optional<uint64_t> job;  // Likewise of this job.
+  ServerAddress server = {};
+  std::string tube;             // Statistics of this tube instead of the server.
+  std::optional<uint64_t> job;  // Statistics of this job instead of the server.
   bool json = false;
 };
 
-// perennial stats: what a running server says of itself, of a tube or of a job.
+// perennial stats: prints the statistics of a running server, a tube or a job.
 Status stats(const StatsOptions& options);
 Subcommand stats_command(StatsOptions& options);
 

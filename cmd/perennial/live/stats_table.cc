@@ -1,16 +1,21 @@
 #include "cmd/perennial/live/stats_table.h"
 
+#include <algorithm>
+#include <iterator>
 #include <span>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "cmd/common/units.h"
 #include "cmd/perennial/output/readable.h"
+#include "engine/types/command.h"
 
 namespace perennial::tool {
 namespace {
 
-enum class Unit : uint8_t { Text, Count, Seconds, Microseconds, Bytes };
+// Setting: text, and 0 and the empty text are shown as none.
+enum class Unit : uint8_t { Text, Count, Seconds, Microseconds, Bytes, Setting };
 
 struct Row {
   std::string_view key;
@@ -32,32 +37,31 @@ constexpr Row job_rows[] = {
     {"next-ready-age", "age of the next ready", Unit::Seconds},
     {"total-jobs", "put in all"},
     {"job-timeouts", "timed out in all"},
+    {"jobs-dead", "dead in all"},
+    {"jobs-expired", "expired in all"},
+    {"jobs-duplicate", "duplicates in all"},
+    {"current-keys", "keys taken"},
     {"jobs-damaged", "damaged"},
 };
-constexpr Row traffic_rows[] = {
-    {"cmd-put", "put"},
-    {"cmd-reserve", "reserve"},
-    {"cmd-reserve-with-timeout", "reserve-with-timeout"},
-    {"cmd-delete", "delete"},
-    {"cmd-release", "release"},
-    {"cmd-bury", "bury"},
-    {"cmd-kick", "kick"},
-    {"cmd-touch", "touch"},
-    {"cmd-peek", "peek"},
-    {"cmd-peek-ready", "peek-ready"},
-    {"cmd-peek-delayed", "peek-delayed"},
-    {"cmd-peek-buried", "peek-buried"},
-    {"cmd-use", "use"},
-    {"cmd-watch", "watch"},
-    {"cmd-ignore", "ignore"},
-    {"cmd-pause-tube", "pause-tube"},
-    {"cmd-stats", "stats"},
-    {"cmd-stats-job", "stats-job"},
-    {"cmd-stats-tube", "stats-tube"},
-    {"cmd-list-tubes", "list-tubes"},
-    {"cmd-list-tube-used", "list-tube-used"},
-    {"cmd-list-tubes-watched", "list-tubes-watched"},
-};
+// Commands that change jobs come first in their block, and commands that only query numbers or
+// names come last.
+int part_of(std::string_view word) {
+  constexpr std::string_view first[] = {
+      "put", "reserve", "reserve-with-timeout", "delete", "release", "bury", "kick", "touch"};
+  if (std::ranges::find(first, word) != std::end(first)) return 0;
+  return word.starts_with("stats") || word.starts_with("list-") ? 2 : 1;
+}
+
+// One row for each counted command. Each part has the order of the table of commands.
+std::vector<Row> traffic_rows() {
+  std::vector<Row> rows;
+  for_each_command([&rows](const auto& row) {
+    if (!row.stats_key.empty()) rows.push_back({row.stats_key, row.word()});
+  });
+  std::ranges::stable_sort(rows, {}, [](const Row& row) { return part_of(row.label); });
+  return rows;
+}
+
 constexpr Row connection_rows[] = {
     {"current-connections", "open"},      {"current-producers", "producers"},
     {"current-workers", "workers"},       {"current-waiting", "workers waiting"},
@@ -90,12 +94,6 @@ constexpr Row process_rows[] = {
     {"os", "kernel", Unit::Text},
     {"platform", "machine", Unit::Text},
 };
-constexpr Block server_blocks[] = {{"jobs", job_rows},
-                                   {"commands", traffic_rows},
-                                   {"connections", connection_rows},
-                                   {"store", store_rows},
-                                   {"process", process_rows}};
-
 constexpr Row client_rows[] = {
     {"current-using", "using it"},
     {"current-watching", "watching it"},
@@ -105,7 +103,17 @@ constexpr Row client_rows[] = {
     {"pause", "paused for", Unit::Seconds},
     {"pause-time-left", "pause left", Unit::Seconds},
 };
-constexpr Block tube_blocks[] = {{"jobs", job_rows}, {"clients", client_rows}};
+constexpr Row setting_rows[] = {
+    {"tries", "tries", Unit::Setting},
+    {"backoff", "back-off, s", Unit::Setting},
+    {"dead", "dead jobs go to", Unit::Setting},
+    {"expire", "jobs expire after, s", Unit::Setting},
+    {"reserved-max", "reserved at once", Unit::Setting},
+    {"rate", "rate, jobs:s", Unit::Setting},
+    {"draining", "draining", Unit::Text},
+};
+constexpr Block tube_blocks[] = {
+    {"jobs", job_rows}, {"clients", client_rows}, {"settings", setting_rows}};
 
 constexpr Row one_job_rows[] = {
     {"tube", "tube", Unit::Text},
@@ -120,10 +128,23 @@ constexpr Row one_job_rows[] = {
     {"releases", "released, times"},
     {"buries", "buried, times"},
     {"kicks", "kicked, times"},
+    {"attempts", "failed attempts"},
+    {"tries", "tries", Unit::Setting},
+    {"backoff", "back-off, s", Unit::Setting},
+    {"dead", "when dead, goes to", Unit::Setting},
+    {"from", "died in", Unit::Setting},
+    {"expire-left", "expires in", Unit::Seconds},
+    {"idp", "key", Unit::Setting},
+    {"idp-ttl", "key stays taken", Unit::Seconds},
 };
+
+bool is_unset(std::string_view setting) {
+  return setting.empty() || setting == "0";
+}
 
 std::string value_text(const StatsReply& stats, const Row& row) {
   const std::optional<uint64_t> number = stats.number(row.key);
+  if (row.unit == Unit::Setting && is_unset(*stats.text(row.key))) return "-";
   if (row.unit == Unit::Text || !number) return printable(*stats.text(row.key));
   switch (row.unit) {
     case Unit::Seconds:
@@ -133,6 +154,7 @@ std::string value_text(const StatsReply& stats, const Row& row) {
     case Unit::Bytes:
       return common::format_bytes(*number);
     case Unit::Count:
+    case Unit::Setting:
     case Unit::Text:
       break;
   }
@@ -160,7 +182,13 @@ std::string blocks_text(const StatsReply& stats, std::span<const Block> blocks) 
 }  // namespace
 
 std::string server_table(const StatsReply& stats) {
-  return blocks_text(stats, server_blocks);
+  const std::vector<Row> traffic = traffic_rows();
+  const Block blocks[] = {{"jobs", job_rows},
+                          {"commands", traffic},
+                          {"connections", connection_rows},
+                          {"store", store_rows},
+                          {"process", process_rows}};
+  return blocks_text(stats, blocks);
 }
 
 std::string tube_table(const StatsReply& stats) {

@@ -4,8 +4,8 @@
 
 #include "cmd/common/tool/stats_reply.h"
 
-// Statistics as a person reads them: what belongs together in one block, durations in words. What a
-// server does not have is not shown. Pure.
+// Statistics for people: related values in one block, and durations in words. Values that a server
+// does not report are left out. Pure.
 namespace perennial::tool {
 
 std::string server_table(const StatsReply& stats);

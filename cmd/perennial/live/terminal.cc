@@ -4,14 +4,14 @@
 #include <cstdlib>
 #include <string>
 
-#define NCURSES_NOMACROS  // They are named like anything else: erase, timeout.
+#define NCURSES_NOMACROS  // The macros have common names: erase, timeout.
 #include <curses.h>
 #include <unistd.h>
 
 namespace perennial::tool {
 namespace {
 
-constexpr int control_c = 3;  // As a key: in raw mode it is no signal.
+constexpr int control_c = 3;  // In raw mode Ctrl-C is a key and no signal.
 
 int attribute_of(ScreenLine::Style style) {
   switch (style) {

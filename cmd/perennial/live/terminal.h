@@ -8,12 +8,12 @@
 
 namespace perennial::tool {
 
-// The whole terminal, from open() until this goes, when it is again as it was. There can be one.
+// Controls the whole terminal from open() until the destructor restores it. Only one may exist.
 class Terminal {
  public:
   enum class Key : unsigned char { None, Quit, Resized };
 
-  // InvalidArgument: standard input and output are no terminal, or one that is not known.
+  // InvalidArgument: standard input and output are no terminal, or one of an unknown type.
   static Result<std::unique_ptr<Terminal>> open();
   ~Terminal();
   Terminal(const Terminal&) = delete;
@@ -21,13 +21,13 @@ class Terminal {
 
   ScreenSize size() const;
   void show(std::span<const ScreenLine> lines);
-  // Waits so long for a key, but no longer than until the window changes its size.
+  // Waits for a key for at most this time. Also returns when the window changes its size.
   Key wait(int milliseconds);
 
  private:
   explicit Terminal(void* screen) : screen_(screen) {}
 
-  void* screen_;  // The library's; its header is in one file.
+  void* screen_;  // Belongs to the library, whose header is included in one file only.
 };
 
 }  // namespace perennial::tool

@@ -22,19 +22,19 @@ using std::chrono::milliseconds;
 
 constexpr double interval_s_min = 0.1;
 constexpr double interval_s_max = 3600;
-// So long the screen stands still for a server that says nothing.
+// How long the screen waits for a server that does not answer.
 constexpr uint32_t silence_ms_max = 2000;
-// A signal is looked for so often.
+// How often signals are checked.
 constexpr milliseconds wait_max{200};
 
 milliseconds interval_of(const TopOptions& options) {
   return milliseconds(static_cast<int64_t>(options.interval_s * 1000));
 }
 
-// The server as it was when it was last asked, and before that. Connects anew when it must.
+// The last two samples of the server. Reconnects when necessary.
 class Watch {
  public:
-  explicit Watch(std::string address) : address_(std::move(address)) {}
+  explicit Watch(ServerAddress server) : address_(std::move(server)) {}
 
   Status look() {
     Status status = connect();
@@ -44,7 +44,7 @@ class Watch {
         before_ = std::exchange(after_, sample.take());
       } else {
         status = sample.take_status();
-        server_.reset();  // Its replies may be half read.
+        server_.reset();  // A reply may be partially read.
       }
     }
     trouble_ = status.message();
@@ -52,7 +52,7 @@ class Watch {
   }
 
   TopView view() const {
-    return {.address = address_,
+    return {.address = address_.address,
             .before = before_ ? &*before_ : nullptr,
             .after = after_ ? &*after_ : nullptr,
             .trouble = trouble_};
@@ -68,7 +68,7 @@ class Watch {
     return {};
   }
 
-  std::string address_;
+  const ServerAddress address_;
   std::optional<ServerConnection> server_;
   std::optional<TopSample> before_;
   std::optional<TopSample> after_;
@@ -83,7 +83,7 @@ Status print_once(Watch& watch, const TopOptions& options) {
   return {};
 }
 
-// True: somebody wants to leave.
+// Returns true if the user or a signal asks to quit.
 bool wait_until(Clock::time_point due, Watch& watch, Terminal& terminal, StopSignals& signals) {
   for (;;) {
     if (signals.stopped()) return true;
@@ -96,7 +96,7 @@ bool wait_until(Clock::time_point due, Watch& watch, Terminal& terminal, StopSig
 }
 
 Status show_always(Watch& watch, const TopOptions& options) {
-  // What is wrong from the beginning is told without taking the screen.
+  // An error of the first sample is reported without opening the screen.
   if (Status first = watch.look(); !first.ok()) return first;
   StopSignals signals;
   Result<std::unique_ptr<Terminal>> terminal = Terminal::open();
@@ -128,16 +128,20 @@ Subcommand top_command(TopOptions& options) {
           "The screen is for a terminal of 80 by 24 or more, and follows its size; q or Ctrl-C "
           "leaves. A server that goes away is shown as such, and connected to again when it is "
           "back.\n\n"
-          "'per s' are commands per second since the last look. 'next' is the oldest job that is "
+          "'per s' are commands per second since the last look; a batch is one command. 'ended' "
+          "are "
+          "jobs that have died, because they used up their tries, and that have expired, since the "
+          "start of the server. 'next' is the oldest job that is "
           "next in its tube: if it grows while workers wait, they watch other tubes or the tube is "
           "paused; if it grows and none waits, there are too few. AGE is the same for each tube. "
-          "'store' and ages are told by perennial only.",
+          "'ended', 'store' and ages are told by perennial only.",
       .examples =
           "  perennial top\n"
           "  perennial top --interval 0.5 --server unix:/run/perennial.sock\n"
           "  # For a script or a ticket:\n"
           "  perennial top --once\n",
-      .flags =
+      .flags = with_server_flags(
+          options.server,
           {
               server_flag(options.server),
               {.name = "--interval",
@@ -146,7 +150,7 @@ Subcommand top_command(TopOptions& options) {
                .target = &options.interval_s,
                .highest = static_cast<uint64_t>(interval_s_max)},
               {"--once", "", "Print one screen, of one interval, and end", &options.once},
-          },
+          }),
       .run = [&options] { return top(options); },
   };
 }

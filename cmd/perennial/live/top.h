@@ -8,12 +8,12 @@
 namespace perennial::tool {
 
 struct TopOptions {
-  std::string server{default_server};
+  ServerAddress server = {};
   double interval_s = 2;
   bool once = false;
 };
 
-// perennial top: what a server does, on a screen that keeps up with it.
+// perennial top: shows the activity of a server on a screen that is updated.
 Status top(const TopOptions& options);
 Subcommand top_command(TopOptions& options);
 

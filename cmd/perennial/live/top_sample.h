@@ -8,9 +8,9 @@
 
 namespace perennial::tool {
 
-// What a server says of itself at one moment.
+// The statistics of a server at one moment.
 struct TopSample {
-  Nanos at = 0;  // Of a clock that only runs forward.
+  Nanos at = 0;  // On a monotonic clock.
   StatsReply server;
   std::vector<StatsReply> tubes;  // Sorted by name.
 };

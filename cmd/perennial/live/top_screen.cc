@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <initializer_list>
 #include <optional>
 #include <span>
 
@@ -16,8 +17,8 @@ using Style = ScreenLine::Style;
 
 constexpr std::string_view unknown = "-";
 
-// How much a counter went up, per second. None: there is nothing to compare with, or the server has
-// begun anew.
+// The increase of a counter per second. None if there is no earlier sample, or if the server has
+// restarted.
 class Rates {
  public:
   explicit Rates(const TopView& view) {
@@ -29,7 +30,7 @@ class Rates {
   std::optional<double> of(const StatsReply* before, const StatsReply& after,
                            std::string_view key) const {
     if (seconds_ <= 0) return std::nullopt;
-    // A tube that was not there before: all that it counts has happened since.
+    // For a new tube all counts have happened since the earlier sample.
     const uint64_t from = before == nullptr ? 0 : before->count(key);
     const uint64_t to = after.count(key);
     return to < from ? 0 : static_cast<double>(to - from) / seconds_;
@@ -43,7 +44,7 @@ std::string text_of(std::optional<double> rate) {
   return rate ? rate_text(*rate) : std::string(unknown);
 }
 
-// Joins what a line holds, as far as it fits: what matters most comes first.
+// Joins as many parts as fit into the line. The most important come first.
 std::string fitted(std::string_view head, std::span<const std::string> parts, size_t columns) {
   std::string line = fmt::format("{:<9}", head);
   std::string_view gap = "";
@@ -53,7 +54,7 @@ std::string fitted(std::string_view head, std::span<const std::string> parts, si
     line += part;
     gap = "  ";
   }
-  return cut(line, columns);
+  return truncate(line, columns);
 }
 
 std::string title(const TopView& view) {
@@ -82,13 +83,40 @@ std::string rates_line(const TopView& view, const Rates& rates, size_t columns) 
   const auto part = [](std::string_view label, std::optional<double> rate) {
     return fmt::format("{} {}", label, text_of(rate));
   };
-  std::optional<double> reserve = of("cmd-reserve");
-  if (reserve) *reserve += of("cmd-reserve-with-timeout").value_or(0);
-  const std::array parts = {part("put", of("cmd-put")),         part("reserve", reserve),
-                            part("delete", of("cmd-delete")),   part("timeout", of("job-timeouts")),
-                            part("release", of("cmd-release")), part("bury", of("cmd-bury")),
+  // A batch is one command.
+  const auto sum = [&](std::initializer_list<std::string_view> keys) {
+    std::optional<double> rate;
+    for (const std::string_view key : keys)
+      if (const auto one = of(key)) rate = rate.value_or(0) + *one;
+    return rate;
+  };
+  const std::optional<double> put = sum({"cmd-put", "cmd-put-batch"});
+  const std::optional<double> reserve =
+      sum({"cmd-reserve", "cmd-reserve-with-timeout", "cmd-reserve-batch"});
+  const std::optional<double> deleted = sum({"cmd-delete", "cmd-delete-batch"});
+  const std::array parts = {part("put", put),
+                            part("reserve", reserve),
+                            part("delete", deleted),
+                            part("timeout", of("job-timeouts")),
+                            part("release", of("cmd-release")),
+                            part("bury", of("cmd-bury")),
                             part("kick", of("cmd-kick"))};
   return fitted("per s", parts, columns);
+}
+
+// Jobs that ended without a worker. Empty for a server that does not report them.
+std::string ended_line(const TopView& view, const Rates& rates, size_t columns) {
+  const StatsReply& server = view.after->server;
+  const StatsReply* const before = view.before == nullptr ? nullptr : &view.before->server;
+  std::vector<std::string> parts;
+  const auto add = [&](std::string_view key, std::string_view label) {
+    if (const std::optional<uint64_t> jobs = server.number(key))
+      parts.push_back(fmt::format("{} {} ({} per s)", with_commas(*jobs), label,
+                                  text_of(rates.of(before, server, key))));
+  };
+  add("jobs-dead", "dead");
+  add("jobs-expired", "expired");
+  return parts.empty() ? std::string() : fitted("ended", parts, columns);
 }
 
 std::string clients_line(const StatsReply& server, size_t columns) {
@@ -102,7 +130,7 @@ std::string clients_line(const StatsReply& server, size_t columns) {
   return fitted("clients", parts, columns);
 }
 
-// Empty for a server that is no perennial.
+// Empty for a server that is not perenniald.
 std::string store_line(const StatsReply& server, size_t columns) {
   std::vector<std::string> parts;
   const auto add = [&](std::string_view key, auto text) {
@@ -119,7 +147,7 @@ std::string store_line(const StatsReply& server, size_t columns) {
   return parts.empty() ? std::string() : fitted("store", parts, columns);
 }
 
-// Empty for a server that does not tell.
+// Empty for a server that does not report it.
 std::string oldest_line(const TopSample& sample, size_t columns) {
   const StatsReply* oldest = nullptr;
   for (const StatsReply& tube : sample.tubes) {
@@ -130,10 +158,10 @@ std::string oldest_line(const TopSample& sample, size_t columns) {
     if (older) oldest = &tube;
   }
   if (oldest == nullptr) return "next     no job is ready";
-  return cut(fmt::format("{:<9}oldest next ready job: {} old, in {}", "next",
-                         duration_text(oldest->count("next-ready-age")),
-                         printable(oldest->text("name").value_or(unknown))),
-             columns);
+  return truncate(fmt::format("{:<9}oldest next ready job: {} old, in {}", "next",
+                              duration_text(oldest->count("next-ready-age")),
+                              printable(oldest->text("name").value_or(unknown))),
+                  columns);
 }
 
 struct TubeRow {
@@ -162,7 +190,8 @@ std::vector<TubeRow> busiest(const TopView& view, const Rates& rates, size_t cou
                     .deleted = rates.of(before, tube, "cmd-delete")});
   }
   const size_t shown = std::min(count, rows.size());
-  // What is equal stays sorted by name, because addresses within a vector are.
+  // Equal rows stay sorted by name, because the comparison falls back on addresses within the
+  // sorted vector.
   std::ranges::partial_sort(rows, rows.begin() + static_cast<ptrdiff_t>(shown),
                             [](const TubeRow& a, const TubeRow& b) {
                               if (a.activity() != b.activity()) return a.activity() > b.activity();
@@ -180,9 +209,9 @@ std::string table_line(std::string_view name, const std::array<std::string, 8>& 
   size_t rest = 0;
   for (const size_t width : widths) rest += width;
   const size_t name_columns = std::max(columns, rest + name_columns_min) - rest;
-  std::string line = fmt::format("{:<{}}", cut(name, name_columns), name_columns);
+  std::string line = fmt::format("{:<{}}", truncate(name, name_columns), name_columns);
   for (size_t i = 0; i < widths.size(); ++i) line += fmt::format("{:>{}}", values[i], widths[i]);
-  return cut(line, columns);
+  return truncate(line, columns);
 }
 
 std::string tube_line(const TubeRow& row, size_t columns) {
@@ -208,8 +237,8 @@ void add_tubes(std::vector<ScreenLine>& lines, const TopView& view, const Rates&
                   {"READY", "RESERVED", "DELAYED", "BURIED", "WAIT", "AGE", "PUT/S", "DEL/S"},
                   size.columns),
        Style::Reverse});
-  const size_t room = size.rows > lines.size() ? size.rows - lines.size() : 0;
-  for (const TubeRow& row : busiest(view, rates, room))
+  const size_t rows_left = size.rows > lines.size() ? size.rows - lines.size() : 0;
+  for (const TubeRow& row : busiest(view, rates, rows_left))
     lines.push_back({tube_line(row, size.columns), Style::Plain});
 }
 
@@ -218,7 +247,7 @@ void add_tubes(std::vector<ScreenLine>& lines, const TopView& view, const Rates&
 std::vector<ScreenLine> top_screen(const TopView& view, ScreenSize size) {
   std::vector<ScreenLine> lines;
   const auto add = [&](const std::string& text, Style style) {
-    if (!text.empty()) lines.push_back({cut(text, size.columns), style});
+    if (!text.empty()) lines.push_back({truncate(text, size.columns), style});
   };
   add(view.after == nullptr ? view.address : title(view), Style::Bold);
   if (!view.trouble.empty()) add("NO ANSWER: " + printable(view.trouble), Style::Reverse);
@@ -227,6 +256,7 @@ std::vector<ScreenLine> top_screen(const TopView& view, ScreenSize size) {
     const StatsReply& server = view.after->server;
     add(jobs_line(server, size.columns), Style::Plain);
     add(rates_line(view, rates, size.columns), Style::Plain);
+    add(ended_line(view, rates, size.columns), Style::Plain);
     add(clients_line(server, size.columns), Style::Plain);
     add(store_line(server, size.columns), Style::Plain);
     add(oldest_line(*view.after, size.columns), Style::Plain);

@@ -21,14 +21,14 @@ struct ScreenLine {
 
 struct TopView {
   std::string address;
-  // The last two answers; null as long as there is none. Rates are told from both.
+  // The last two samples, or null as long as there are none. Rates are computed from both.
   const TopSample* before = nullptr;
   const TopSample* after = nullptr;
-  std::string trouble = {};  // Why there is no newer answer, if there is none.
+  std::string trouble = {};  // Why there is no newer sample, or empty.
 };
 
-// What perennial top shows: at most `rows` lines of at most `columns` characters. Tubes in which
-// most happens come first, then those with most ready jobs, then by name. Pure.
+// The content of the screen: at most `rows` lines of at most `columns` characters. The tubes with
+// the most activity come first, then those with the most ready jobs, then by name. Pure.
 std::vector<ScreenLine> top_screen(const TopView& view, ScreenSize size);
 
 }  // namespace perennial::tool

@@ -8,8 +8,8 @@
 namespace perennial::tool {
 namespace {
 
-// Commands ahead of their replies. Their replies, some 400 bytes each, fit in the buffers between
-// here and the server, so that neither side waits for the other.
+// The number of commands without a reply. Their replies, of about 400 bytes each, fit into the
+// buffers on the way, so that neither side blocks.
 constexpr size_t in_flight_max = 200;
 
 Status ask_some(ServerConnection& server, std::span<const std::string> names,
@@ -19,7 +19,7 @@ Status ask_some(ServerConnection& server, std::span<const std::string> names,
     Result<wire::ClientReply> reply = server.receive();
     if (!reply.ok()) return reply.take_status();
     if (reply->is(Word::NotFound)) continue;
-    if (reply->kind != wire::ClientReply::Kind::Ok) return unexpected(*reply, "stats-tube");
+    if (!reply->is(Word::Ok)) return unexpected(*reply, "stats-tube");
     Result<StatsReply> stats = StatsReply::parse(reply->text);
     if (!stats.ok()) return stats.take_status();
     tubes.push_back(stats.take());
@@ -32,8 +32,8 @@ Status ask_some(ServerConnection& server, std::span<const std::string> names,
 Result<std::vector<std::string>> ask_tube_names(ServerConnection& server) {
   Result<wire::ClientReply> reply = server.ask(ListTubes{});
   if (!reply.ok()) return reply.take_status();
-  if (reply->kind != wire::ClientReply::Kind::Ok) return unexpected(*reply, "list-tubes");
-  Result<std::vector<std::string>> names = parse_tube_names(reply->text);
+  if (!reply->is(Word::Ok)) return unexpected(*reply, "list-tubes");
+  Result<std::vector<std::string>> names = parse_names(reply->text);
   if (names.ok()) std::ranges::sort(*names);
   return names;
 }

@@ -8,12 +8,11 @@
 
 namespace perennial::tool {
 
-// What a server says of each of its tubes, sorted by name. Asks for many at once, so that ten
-// thousand take no longer than a few round trips; one that has ended since the names were listed is
-// left out.
+// The statistics of all tubes, sorted by name. Pipelines the requests, so that ten thousand tubes
+// take a few round trips. A tube that ended after the names were listed is left out.
 Result<std::vector<StatsReply>> ask_all_tubes(ServerConnection& server);
 
-// list-tubes, sorted.
+// The reply to list-tubes, sorted.
 Result<std::vector<std::string>> ask_tube_names(ServerConnection& server);
 
 }  // namespace perennial::tool

@@ -11,7 +11,7 @@
 namespace perennial::tool {
 namespace {
 
-// Where nothing is to be fitted in, a pipe or a file, names are shown whole.
+// A pipe or a file has no width, so names are not truncated.
 size_t terminal_columns() {
   winsize size{};
   if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return SIZE_MAX / 2;
@@ -37,7 +37,9 @@ Status tubes(const TubesOptions& options) {
   if (options.json) {
     print_json(*all);
   } else {
-    std::fputs(tubes_table(*all, terminal_columns()).c_str(), stdout);
+    const std::string table =
+        options.wide ? wide_tubes_table(*all) : tubes_table(*all, terminal_columns());
+    std::fputs(table.c_str(), stdout);
   }
   return {};
 }
@@ -51,17 +53,23 @@ Subcommand tubes_command(TubesOptions& options) {
           "wait for one, USE producers, WATCH workers. AGE is how long ago the ready job "
           "was put that is next: if it grows while workers are there, they are too slow or stuck. "
           "PAUSE is what is left of a pause. Only perennial tells AGE.\n\n"
+          "--wide adds how many jobs have died, have expired, or were duplicates (DUP) since the "
+          "start, and the settings in force: after how many TRIES a job is dead, its BACKOFF in "
+          "seconds, where dead jobs go (DEAD-TO), EXPIRE in seconds, how many may be reserved at "
+          "once (MAX), RATE as jobs:seconds, and DRAIN, whether puts are refused. '-' is none.\n\n"
           "On a terminal long names are cut, which a '~' shows; elsewhere they are whole. With "
           "--json every key is there, as the protocol names it.",
       .examples =
           "  perennial tubes\n"
           "  # Tubes with buried jobs:\n"
           "  perennial tubes --json | jq -r '.[] | select(.\"current-jobs-buried\" > 0) | .name'\n",
-      .flags =
+      .flags = with_server_flags(
+          options.server,
           {
               server_flag(options.server),
+              {"--wide", "", "More columns: dead jobs and others, and settings", &options.wide},
               {"--json", "", "All keys of all tubes, as JSON", &options.json},
-          },
+          }),
       .run = [&options] { return tubes(options); },
   };
 }

@@ -8,11 +8,12 @@
 namespace perennial::tool {
 
 struct TubesOptions {
-  std::string server{default_server};
+  ServerAddress server = {};
+  bool wide = false;  // All columns.
   bool json = false;
 };
 
-// perennial tubes: a line for each tube of a running server.
+// perennial tubes: prints a line for each tube of a running server.
 Status tubes(const TubesOptions& options);
 Subcommand tubes_command(TubesOptions& options);
 

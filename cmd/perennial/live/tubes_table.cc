@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <iterator>
 #include <numeric>
 
@@ -15,21 +16,41 @@ namespace {
 constexpr size_t name_columns_min = 12;
 constexpr std::string_view total_label = "total";
 
+enum class Kind : uint8_t { Count, Duration, Setting };
+
 struct Column {
   std::string_view title;
   std::string_view key;
-  bool duration = false;
+  Kind kind = Kind::Count;
 };
-constexpr std::array all_columns = {
-    Column{"READY", "current-jobs-ready"},     Column{"RESERVED", "current-jobs-reserved"},
-    Column{"DELAYED", "current-jobs-delayed"}, Column{"BURIED", "current-jobs-buried"},
-    Column{"WAIT", "current-waiting"},         Column{"USE", "current-using"},
-    Column{"WATCH", "current-watching"},       Column{"AGE", "next-ready-age", true},
-    Column{"PAUSE", "pause-time-left", true},
+using Columns = std::vector<Column>;
+
+constexpr std::array usual_columns = {
+    Column{"READY", "current-jobs-ready"},
+    Column{"RESERVED", "current-jobs-reserved"},
+    Column{"DELAYED", "current-jobs-delayed"},
+    Column{"BURIED", "current-jobs-buried"},
+    Column{"WAIT", "current-waiting"},
+    Column{"USE", "current-using"},
+    Column{"WATCH", "current-watching"},
+    Column{"AGE", "next-ready-age", Kind::Duration},
+    Column{"PAUSE", "pause-time-left", Kind::Duration},
+};
+constexpr std::array more_columns = {
+    Column{"DEAD", "jobs-dead"},
+    Column{"EXPIRED", "jobs-expired"},
+    Column{"DUP", "jobs-duplicate"},
+    Column{"TRIES", "tries", Kind::Setting},
+    Column{"BACKOFF", "backoff", Kind::Setting},
+    Column{"DEAD-TO", "dead", Kind::Setting},
+    Column{"EXPIRE", "expire", Kind::Setting},
+    Column{"MAX", "reserved-max", Kind::Setting},
+    Column{"RATE", "rate", Kind::Setting},
+    Column{"DRAIN", "draining", Kind::Setting},
 };
 
 bool is_told(const std::vector<StatsReply>& tubes, const Column& column) {
-  return tubes.empty() || tubes.front().number(column.key).has_value();
+  return tubes.empty() || tubes.front().text(column.key).has_value();
 }
 
 struct Cells {
@@ -37,29 +58,44 @@ struct Cells {
   std::vector<std::string> values;
 };
 
-Cells cells_of(const StatsReply& tube, const std::vector<Column>& columns) {
-  Cells cells{.name = printable(tube.text("name").value_or("?")), .values = {}};
-  for (const Column& column : columns) {
-    const uint64_t number = tube.count(column.key);
-    cells.values.push_back(column.duration ? short_duration(number) : with_commas(number));
+// A setting that does not apply is 0, false or empty.
+std::string setting_text(std::string_view value) {
+  const bool is_unset = value.empty() || value == "0" || value == "false";
+  return is_unset ? "-" : value == "true" ? "yes" : printable(value);
+}
+
+std::string value_text(const StatsReply& tube, const Column& column) {
+  switch (column.kind) {
+    case Kind::Count:
+      return with_commas(tube.count(column.key));
+    case Kind::Duration:
+      return short_duration(tube.count(column.key));
+    case Kind::Setting:
+      break;
   }
+  return setting_text(tube.text(column.key).value_or(""));
+}
+
+Cells cells_of(const StatsReply& tube, const Columns& columns) {
+  Cells cells{.name = printable(tube.text("name").value_or("?")), .values = {}};
+  for (const Column& column : columns) cells.values.push_back(value_text(tube, column));
   return cells;
 }
 
-Cells totals_of(const std::vector<StatsReply>& tubes, const std::vector<Column>& columns) {
+Cells totals_of(const std::vector<StatsReply>& tubes, const Columns& columns) {
   Cells cells{.name = fmt::format("{} ({} tubes)", total_label, with_commas(tubes.size())),
               .values = {}};
   for (const Column& column : columns) {
     uint64_t sum = 0;
     for (const StatsReply& tube : tubes) sum += tube.count(column.key);
-    cells.values.push_back(column.duration ? "" : with_commas(sum));
+    cells.values.push_back(column.kind == Kind::Count ? with_commas(sum) : "");
   }
   return cells;
 }
 
-std::vector<Cells> all_lines(const std::vector<StatsReply>& tubes) {
-  std::vector<Column> shown;
-  std::ranges::copy_if(all_columns, std::back_inserter(shown),
+std::vector<Cells> all_lines(const std::vector<StatsReply>& tubes, const Columns& columns) {
+  Columns shown;
+  std::ranges::copy_if(columns, std::back_inserter(shown),
                        [&tubes](const Column& column) { return is_told(tubes, column); });
   std::vector<Cells> lines{{.name = "TUBE", .values = {}}};
   for (const Column& column : shown) lines.front().values.emplace_back(column.title);
@@ -68,7 +104,7 @@ std::vector<Cells> all_lines(const std::vector<StatsReply>& tubes) {
   return lines;
 }
 
-// Of each column, with a space before it.
+// The width of each column, with a leading space.
 std::vector<size_t> widths_of(const std::vector<Cells>& lines) {
   std::vector<size_t> widths(lines.front().values.size());
   for (const Cells& line : lines) {
@@ -78,7 +114,7 @@ std::vector<size_t> widths_of(const std::vector<Cells>& lines) {
   return widths;
 }
 
-// The longest name, or what the other columns leave.
+// The length of the longest name, or the space that the other columns leave.
 size_t name_columns_of(const std::vector<Cells>& lines, size_t columns, size_t others) {
   size_t longest = 0;
   for (const Cells& line : lines) longest = std::max(longest, line.name.size());
@@ -86,21 +122,30 @@ size_t name_columns_of(const std::vector<Cells>& lines, size_t columns, size_t o
                   columns > others + name_columns_min ? columns - others : name_columns_min);
 }
 
-}  // namespace
-
-std::string tubes_table(const std::vector<StatsReply>& tubes, size_t columns) {
-  const std::vector<Cells> lines = all_lines(tubes);
+std::string table_of(const std::vector<Cells>& lines, size_t columns) {
   const std::vector<size_t> widths = widths_of(lines);
   const size_t others = std::accumulate(widths.begin(), widths.end(), size_t{0});
   const size_t name_columns = name_columns_of(lines, columns, others);
   std::string out;
   for (const Cells& line : lines) {
-    out += fmt::format("{:<{}}", cut(line.name, name_columns), name_columns);
+    out += fmt::format("{:<{}}", truncate(line.name, name_columns), name_columns);
     for (size_t i = 0; i < widths.size(); ++i)
       out += fmt::format("{:>{}}", line.values[i], widths[i]);
     out += '\n';
   }
   return out;
+}
+
+}  // namespace
+
+std::string tubes_table(const std::vector<StatsReply>& tubes, size_t columns) {
+  return table_of(all_lines(tubes, {usual_columns.begin(), usual_columns.end()}), columns);
+}
+
+std::string wide_tubes_table(const std::vector<StatsReply>& tubes) {
+  Columns columns(usual_columns.begin(), usual_columns.end());
+  columns.insert(columns.end(), more_columns.begin(), more_columns.end());
+  return table_of(all_lines(tubes, columns), SIZE_MAX / 2);
 }
 
 }  // namespace perennial::tool

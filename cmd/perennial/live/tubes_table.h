@@ -7,9 +7,11 @@
 
 namespace perennial::tool {
 
-// One line a tube under a heading, and a line of totals; no line is longer than `columns`, as long
-// as that is at least 80. What no server can tell (the age of the next ready job, which is
-// perennial's own) has no column. Pure.
+// A heading, one line for each tube, and a line of totals. No line is longer than `columns` if that
+// is at least 80. A value that no server reports (the age of the next ready job is perenniald's
+// own) has no column. Pure.
 std::string tubes_table(const std::vector<StatsReply>& tubes, size_t columns);
+// The same with more columns, in lines of any length.
+std::string wide_tubes_table(const std::vector<StatsReply>& tubes);
 
 }  // namespace perennial::tool

@@ -24,11 +24,18 @@ ordered_json jobs_json(const store::CheckSummary& summary) {
 
 void print_json(Output& out, const store::CheckSummary& summary, const ordered_json& faults,
                 bool deep) {
-  const ordered_json json = {{"ok", summary.faults == 0},        {"deep", deep},
-                             {"jobs", jobs_json(summary)},       {"bodies", summary.bodies},
-                             {"body_bytes", summary.body_bytes}, {"tubes", summary.tubes},
-                             {"pauses", summary.pauses},         {"tables", summary.tables},
-                             {"fault_count", summary.faults},    {"faults", faults}};
+  const ordered_json json = {{"ok", summary.faults == 0},
+                             {"deep", deep},
+                             {"jobs", jobs_json(summary)},
+                             {"bodies", summary.bodies},
+                             {"body_bytes", summary.body_bytes},
+                             {"tubes", summary.tubes},
+                             {"pauses", summary.pauses},
+                             {"settings", summary.settings},
+                             {"keys", summary.keys},
+                             {"tables", summary.tables},
+                             {"fault_count", summary.faults},
+                             {"faults", faults}};
   out.add(json.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n");
 }
 
@@ -48,9 +55,10 @@ void print_summary(Output& out, const store::CheckSummary& summary, uint64_t sho
   }
   out.add(
       fmt::format("bodies              {}\nbytes of bodies     {}\ntubes               {}\n"
-                  "pauses              {}\ntable files         {}\nfaults              {}\n",
-                  summary.bodies, summary.body_bytes, summary.tubes, summary.pauses, summary.tables,
-                  summary.faults));
+                  "pauses              {}\nsettings of tubes   {}\nkeys                {}\n"
+                  "table files         {}\nfaults              {}\n",
+                  summary.bodies, summary.body_bytes, summary.tubes, summary.pauses,
+                  summary.settings, summary.keys, summary.tables, summary.faults));
 }
 
 }  // namespace
@@ -93,8 +101,10 @@ Subcommand check_command(CheckOptions& options) {
           "It looks for rows that do not decode, jobs in two states, jobs without a body and "
           "bodies without a job, bodies of another size than their job says, ids that are not "
           "below "
-          "the next one, tubes that are missing or there twice, pauses without a tube, unknown "
-          "keys, table files whose checksums or counts are wrong, and a log that a start would "
+          "the next one, tubes that are missing or there twice, pauses without a tube, invalid "
+          "settings, keys of jobs (idp) that their jobs do not hold, jobs without their key, rows "
+          "of an unknown kind, table files whose checksums or counts are wrong, and a log that a "
+          "start would "
           "refuse. With --deep it also holds each body against its hash, and the tables with "
           "bodies against their checksums.\n\n"
           "Exit code 0: no fault. 1: there are some, or the directory cannot be read.",

@@ -28,7 +28,7 @@ std::string size_text(uint64_t bytes) {
   return fmt::format("{:.1f} GB", static_cast<double>(bytes) / 1e9);
 }
 
-// Two units at most, the larger first.
+// At most two units, the larger one first.
 std::string age_text(Nanos age) {
   const auto seconds = static_cast<uint64_t>(std::max<Nanos>(age, 0) / nanos_per_second);
   if (seconds < 60) return fmt::format("{}s", seconds);
@@ -56,8 +56,8 @@ std::string state_of(const CheckpointEntry& entry) {
   return entry.manifest.ok() ? "complete" : "damaged";
 }
 
-// Whose they are is of interest where they are not all one database's, or not that of the data
-// directory that was asked for.
+// Whether to show owners: the checkpoints belong to several databases, or not to the given data
+// directory.
 bool has_several_owners(const std::vector<CheckpointEntry>& entries,
                         const std::optional<CheckpointOwner>& owner) {
   const auto is_like_the_first = [&](const CheckpointEntry& entry) {
@@ -115,7 +115,7 @@ void print_list(const std::vector<CheckpointEntry>& entries,
   }
 }
 
-// One that is verified, or why it is not.
+// The result of verifying one checkpoint: its manifest, or why it is refused.
 struct Verdict {
   std::string path;
   Result<CheckpointManifest> manifest;

@@ -7,7 +7,7 @@
 #include "cmd/perennial/offline/checkpoint_place.h"
 #include "engine/types/status.h"
 
-// Subcommands that look at checkpoints. None asks a server for anything.
+// Subcommands that read checkpoints. None of them connects to a server.
 namespace perennial::tool {
 
 struct CheckpointListOptions {
@@ -19,7 +19,7 @@ struct CheckpointVerifyOptions {
   bool json = false;
 };
 
-// Each prints to standard output what it found or did.
+// Each prints its result to standard output.
 Status checkpoint_list(const CheckpointListOptions& options);
 Status checkpoint_verify(const CheckpointVerifyOptions& options);
 

@@ -8,17 +8,17 @@
 
 namespace perennial::tool {
 
-// Where to look: in DIR/checkpoints of a data directory, or where the server was told to put them.
-// With both, those of that data directory in that place.
+// Where checkpoints are: in DIR/checkpoints of a data directory, or in the directory that the
+// server was given. With both, those of that data directory in that place.
 struct CheckpointPlace {
   std::string data_dir;
   std::string dir;
 };
 
-// The directory that holds the checkpoints. InvalidArgument: neither is given.
+// Returns the directory of the checkpoints. InvalidArgument: neither is given.
 Result<std::string> dir_of(const CheckpointPlace& place);
 
-// --data-dir and --dir, before a command's other flags.
+// Returns --data-dir and --dir, followed by a command's other flags.
 std::vector<Flag> place_flags(CheckpointPlace& place, std::vector<Flag> others);
 
 }  // namespace perennial::tool

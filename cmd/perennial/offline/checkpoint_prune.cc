@@ -29,8 +29,8 @@ constexpr const char* not_while_it_runs =
 
 struct Pruned {
   std::vector<std::string> old;
-  std::vector<std::string> half_made;
-  std::string left_alone;  // What was, and why, if anything was.
+  std::vector<std::string> partial;
+  std::string left_alone;  // What was left alone and why, or empty.
 };
 
 class Pruning {
@@ -43,15 +43,15 @@ class Pruning {
     if (!all.ok()) return all.take_status();
     entries_ = all.take();
     Status done = find_owners();
-    if (done.ok()) done = remove_half_made();
+    if (done.ok()) done = remove_partial();
     if (done.ok()) done = remove_old();
     if (!done.ok()) return done;
     return std::move(pruned_);
   }
 
  private:
-  // That of the data directory; without one, each that has checkpoints there, and those that do not
-  // say whose they are like one more.
+  // The owner is the database of the data directory. Without one, each database that has
+  // checkpoints there is an owner, and checkpoints without an owner are counted together.
   Status find_owners() {
     if (options_.place.data_dir.empty()) {
       std::set<std::string> databases;
@@ -68,21 +68,21 @@ class Pruning {
     return {};
   }
 
-  // A half-made checkpoint may be one that a server is just making, and a temporary one, which is
-  // not listed, may be in use. Only the data directory's lock tells: a server holds it for as long
-  // as it lives, and while we do, there is none.
-  Status remove_half_made() {
-    const auto is_half_made = [&](const CheckpointEntry& entry) {
+  // A partial checkpoint may be one that a server is making, and a temporary one, which is not
+  // listed, may be in use. Only the lock of the data directory excludes that: a server holds it
+  // while it runs.
+  Status remove_partial() {
+    const auto is_partial = [&](const CheckpointEntry& entry) {
       return !entry.complete && has_owner(entry);
     };
-    const bool has_some = std::ranges::any_of(entries_, is_half_made);
+    const bool has_some = std::ranges::any_of(entries_, is_partial);
     if (options_.place.data_dir.empty()) {
       if (has_some) note(not_without_data_dir);
       return {};
     }
     const Result<store::ReadLock> lock = store::ReadLock::take(options_.place.data_dir);
     if (lock.ok()) {
-      return take(store::remove_partial_checkpoints(dir_, owners_.front()), pruned_.half_made);
+      return take(store::remove_partial_checkpoints(dir_, owners_.front()), pruned_.partial);
     }
     if (!has_some) return {};
     if (lock.status().code() != StatusCode::Locked) return lock.status();
@@ -130,15 +130,15 @@ class Pruning {
 void print_pruned(const Pruned& pruned, bool json) {
   if (json) {
     const nlohmann::ordered_json out = {{"removed", pruned.old},
-                                        {"removed_half_made", pruned.half_made},
+                                        {"removed_half_made", pruned.partial},
                                         {"note", pruned.left_alone}};
     std::puts(out.dump(2).c_str());
     return;
   }
   for (const std::string& name : pruned.old) fmt::print("removed {}\n", name);
-  for (const std::string& name : pruned.half_made) fmt::print("removed {}, half-made\n", name);
+  for (const std::string& name : pruned.partial) fmt::print("removed {}, half-made\n", name);
   if (!pruned.left_alone.empty()) fmt::print("{}\n", pruned.left_alone);
-  if (pruned.old.empty() && pruned.half_made.empty()) fmt::print("nothing to remove\n");
+  if (pruned.old.empty() && pruned.partial.empty()) fmt::print("nothing to remove\n");
 }
 
 }  // namespace

@@ -14,8 +14,8 @@ struct CheckpointPruneOptions {
   bool json = false;
 };
 
-// perennial checkpoint prune: removes old checkpoints and half-made ones of one data directory, or
-// those of every database in a directory, each counted apart. Prints what it removed.
+// perennial checkpoint prune: removes old and partial checkpoints of one data directory, or of each
+// database in a directory separately. Prints what it removed.
 Status checkpoint_prune(const CheckpointPruneOptions& options);
 Subcommand checkpoint_prune_command(CheckpointPruneOptions& options);
 

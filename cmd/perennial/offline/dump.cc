@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "cmd/common/tool/progress.h"
+#include "cmd/common/tool/tls_flags.h"
 #include "cmd/perennial/offline/dump_format.h"
 #include "cmd/perennial/offline/dump_server.h"
 #include "cmd/perennial/offline/dump_table.h"
@@ -38,14 +39,14 @@ DumpSelection selection_of(const DumpOptions& options) {
           .no_body = options.no_body};
 }
 
-// The bodies of a dump, and what was wrong with them.
+// Reads the bodies of a dump and counts the damaged ones.
 class BodySource {
  public:
   BodySource(const store::Reader& reader, bool wanted) : wanted_(wanted) {
     if (wanted) bodies_.emplace(reader.bodies());
   }
 
-  // What there is of the body is no failure; a disk that does not give it is.
+  // A damaged body is no failure here. A disk that cannot be read is one.
   Result<DumpBody> read(const JobRow& row) {
     if (!wanted_) return DumpBody();
     Result<std::string_view> body = bodies_->read(row.id);
@@ -77,7 +78,7 @@ class BodySource {
   uint64_t bad_ = 0;
 };
 
-// Gives each job to a writer, and ends as the dump is to end.
+// Passes each job to a writer, and returns the status of the dump.
 template <typename Writer>
 Status write_jobs(const store::Reader& reader, const Survey& survey, Output& out, Writer& writer) {
   BodySource bodies(reader, !survey.selection().no_body);
@@ -90,6 +91,13 @@ Status write_jobs(const store::Reader& reader, const Survey& survey, Output& out
     progress.at(++done);
     return out.failed() ? out.finish() : Status();
   });
+  if constexpr (requires { writer.key(KeyStored()); }) {
+    if (!written.ok()) return written;
+    written = survey.each_key(reader, [&](const KeyStored& key) {
+      writer.key(key);
+      return out.failed() ? out.finish() : Status();
+    });
+  }
   if (!written.ok()) return written;
   if constexpr (requires { writer.footer(); }) writer.footer();
   if (Status finished = out.finish(); !finished.ok()) return finished;
@@ -121,10 +129,10 @@ Status write_summary(const Survey& survey, Output& out, bool json) {
 }  // namespace
 
 Status dump(const DumpOptions& options, int fd) {
-  if (options.data_dir.empty() == options.server.empty()) {
+  if (options.data_dir.empty() == options.server.address.empty()) {
     return {StatusCode::InvalidArgument, "either --data-dir or --server is required"};
   }
-  if (!options.server.empty()) return dump_server(options, fd);
+  if (!options.server.address.empty()) return dump_server(options, fd);
   return dump_directory(options.data_dir, options, fd);
 }
 
@@ -156,11 +164,18 @@ Subcommand dump_command(DumpOptions& options) {
           "and no schedule counts it. It works on the server's machine and as its user.\n\n"
           "The default format, jsonl, is one job a line, in the order of ids, and can be given to "
           "perennial load. The first line says what is in it: \"jobs\" by state, \"tubes\", "
-          "\"pauses\", \"next_id\", \"commit\", and \"selection\" if not everything was asked for. "
+          "\"pauses\", \"settings\" of tubes, \"next_id\", \"commit\", and \"selection\" if not "
+          "everything was asked for. "
           "A job is id, tube, state, pri, delay, ttr, created, deadline (delayed jobs only), "
           "bury_order (buried jobs only), reserves, timeouts, releases, buries, kicks, bytes and "
-          "its body: \"body\" if that is UTF-8, otherwise \"body_base64\". Times are nanoseconds "
-          "since the epoch; delay and ttr are seconds. The last line has the number of jobs and a "
+          "its body: \"body\" if that is UTF-8, otherwise \"body_base64\". Where they are set, it "
+          "has "
+          "attempts, tries, backoff with backoff_cap, dead, from, expires, idp with idp_until, "
+          "idp_ttl and idp_given_up, con with con_max, delay_rest and ttr_rest. After the jobs "
+          "each "
+          "key that is held is a line: idp, tube, job, until and expires. Times and "
+          "durations are nanoseconds; delay, ttr and idp_ttl are seconds. The last line has the "
+          "number of jobs and a "
           "hash of all bytes before it, so that a dump that is cut off is noticed. The same "
           "directory gives the same bytes. --format yaml is the same in YAML, --format table is "
           "for "
@@ -175,11 +190,12 @@ Subcommand dump_command(DumpOptions& options) {
           "  perennial dump --data-dir /var/lib/perennial --state buried --format table\n"
           "  # The body of one job, as it was put.\n"
           "  perennial dump --data-dir /var/lib/perennial --id 12 | jq -rj 'select(.id).body'\n",
-      .flags =
+      .flags = with_server_flags(
+          options.server,
           {
               {"--data-dir", "DIR", "The data directory, or a checkpoint", &options.data_dir},
               {"--server", "ADDR", "A running server instead: HOST:PORT or unix:PATH",
-               &options.server},
+               &options.server.address},
               {"--format",
                "FORMAT",
                "How to write it",
@@ -202,7 +218,7 @@ Subcommand dump_command(DumpOptions& options) {
               {"--recover-point-in-time", "",
                "Where the log is damaged, show what is before the damage",
                &options.recover_point_in_time},
-          },
+          }),
       .run =
           [&options] {
             ignore_closed_pipes();

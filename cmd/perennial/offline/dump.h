@@ -6,6 +6,7 @@
 
 #include <unistd.h>
 
+#include "cmd/common/tool/server_connection.h"
 #include "cmd/common/tool/subcommand.h"
 #include "engine/types/basic.h"
 #include "engine/types/status.h"
@@ -14,7 +15,7 @@ namespace perennial::tool {
 
 struct DumpOptions {
   std::string data_dir = {};  // Or a checkpoint.
-  std::string server = {};    // Instead of a directory.
+  ServerAddress server = "";  // Instead of a data directory.
   std::string format = "jsonl";
   std::string tube = {};
   std::string state = {};
@@ -22,16 +23,15 @@ struct DumpOptions {
   std::optional<uint64_t> limit = {};
   bool no_body = false;
   bool summary = false;
-  bool json = false;  // The summary's.
+  bool json = false;  // For the summary.
   bool recover_point_in_time = false;
 };
 
-// perennial dump: every job of a data directory that no server uses, of a checkpoint or of a
-// running server, with all its fields; dump_format.h. Writes to `fd`, and changes nothing.
-// Corruption, after everything was written: some bodies are not what they were.
+// perennial dump: writes every job, with all its fields, of a data directory that no server uses,
+// of a checkpoint or of a running server; dump_format.h. Writes to `fd` and changes nothing.
+// Corruption: everything was written, but some bodies are damaged.
 Status dump(const DumpOptions& options, int fd = STDOUT_FILENO);
-// The same of a directory that somebody else names; options.data_dir and server are not
-// looked at.
+// Dumps the given directory instead. options.data_dir and options.server are ignored.
 Status dump_directory(const std::string& path, const DumpOptions& options, int fd);
 Subcommand dump_command(DumpOptions& options);
 

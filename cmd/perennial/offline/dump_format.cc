@@ -28,6 +28,31 @@ ordered_json pauses_json(const DumpHeader& header) {
   return out;
 }
 
+ordered_json settings_json(const SettingsStored& stored) {
+  const TubeSettings& settings = stored.settings;
+  ordered_json out = {{"tube", stored.tube}};
+  if (settings.tries) out["tries"] = *settings.tries;
+  if (settings.backoff) {
+    out["backoff"] = settings.backoff->first;
+    out["backoff_cap"] = settings.backoff->cap;
+  }
+  if (settings.dead) out["dead"] = *settings.dead;
+  if (settings.expire) out["expire"] = *settings.expire;
+  if (settings.reserved) out["reserved"] = *settings.reserved;
+  if (settings.rate) {
+    out["rate"] = settings.rate->jobs;
+    out["rate_period"] = settings.rate->period;
+  }
+  if (settings.drain) out["drain"] = *settings.drain;
+  return out;
+}
+
+ordered_json settings_json(const DumpHeader& header) {
+  ordered_json out = ordered_json::array();
+  for (const SettingsStored& stored : header.settings) out.push_back(settings_json(stored));
+  return out;
+}
+
 ordered_json commit_json(const store::CommitRow& commit) {
   return {{"epoch", commit.epoch},
           {"index", commit.index},
@@ -54,6 +79,26 @@ std::optional<JobState> state_of(std::string_view name) {
   return std::nullopt;
 }
 
+std::string_view until_name(KeyUntil until) {
+  switch (until) {
+    case KeyUntil::Deleted:
+      return "deleted";
+    case KeyUntil::Reserved:
+      return "reserved";
+    case KeyUntil::Ttl:
+      return "ttl";
+  }
+  CHECK(!"a time outside the enumeration");
+  return {};
+}
+
+std::optional<KeyUntil> until_of(std::string_view name) {
+  for (const KeyUntil until : {KeyUntil::Deleted, KeyUntil::Reserved, KeyUntil::Ttl}) {
+    if (until_name(until) == name) return until;
+  }
+  return std::nullopt;
+}
+
 uint64_t DumpHeader::job_count() const {
   return std::accumulate(jobs.begin(), jobs.end(), uint64_t{0});
 }
@@ -65,6 +110,7 @@ void DumpWriter::header(const DumpHeader& header) {
   json("jobs", jobs_json(header).dump());
   json("tubes", ordered_json(header.tubes).dump());
   json("pauses", pauses_json(header).dump());
+  json("settings", settings_json(header).dump());
   number("next_id", header.next_id);
   json("commit", commit_json(header.commit).dump());
   if (!header.selection.is_everything()) json("selection", selection_json(header.selection).dump());
@@ -87,6 +133,7 @@ void DumpWriter::job(const JobRow& row, std::string_view tube, const DumpBody& b
   number("releases", row.releases);
   number("buries", row.buries);
   number("kicks", row.kicks);
+  if (row.fields) fields(*row.fields);
   number("bytes", row.body_bytes);
   body(body_of_it);
   end();
@@ -94,10 +141,53 @@ void DumpWriter::job(const JobRow& row, std::string_view tube, const DumpBody& b
   body_bytes_ += row.body_bytes;
 }
 
+// A field that is not set is left out.
+void DumpWriter::fields(const JobFields& fields) {
+  const auto number_if_set = [this](std::string_view name, uint64_t value) {
+    if (value != 0) number(name, value);
+  };
+  const auto text_if_set = [this](std::string_view name, std::string_view value) {
+    if (!value.empty()) text(name, value);
+  };
+  number_if_set("attempts", fields.attempts);
+  number_if_set("tries", fields.tries);
+  if (fields.backoff) {
+    number("backoff", static_cast<uint64_t>(fields.backoff->first));
+    number("backoff_cap", static_cast<uint64_t>(fields.backoff->cap));
+  }
+  text_if_set("dead", fields.dead);
+  text_if_set("from", fields.from);
+  number_if_set("expires", static_cast<uint64_t>(fields.expires_at));
+  if (fields.key) {
+    text("idp", fields.key->key);
+    text("idp_until", until_name(fields.key->until));
+    number_if_set("idp_ttl", fields.key->seconds);
+    if (fields.key->given_up) flag("idp_given_up");
+  }
+  if (fields.concurrency) {
+    text("con", fields.concurrency->key);
+    number("con_max", fields.concurrency->jobs_max);
+  }
+  number_if_set("delay_rest", fields.delay_rest_ns);
+  number_if_set("ttr_rest", fields.ttr_rest_ns);
+}
+
+void DumpWriter::key(const KeyStored& key) {
+  begin();
+  text("idp", key.key);
+  text("tube", key.tube);
+  number("job", key.job);
+  text("until", until_name(key.until));
+  if (key.expires_at != 0) number("expires", static_cast<uint64_t>(key.expires_at));
+  end();
+  ++keys_;
+}
+
 void DumpWriter::footer() {
   const std::string hash = out_.hash();
   begin();
   number("jobs", jobs_);
+  number("keys", keys_);
   number("body_bytes", body_bytes_);
   text("xxh3_128", hash);
   end();
@@ -108,7 +198,7 @@ void DumpWriter::body(const DumpBody& body) {
   if (body.kind == DumpBody::Kind::Missing) return flag("body_missing");
   if (body.kind == DumpBody::Kind::Damaged) flag("body_damaged");
   if (is_utf8(body.bytes)) return text("body", body.bytes);
-  key("body_base64");
+  begin_field("body_base64");
   add_base64(out_, body.bytes);
 }
 
@@ -121,7 +211,7 @@ void DumpWriter::end() {
   out_.add(syntax_ == Syntax::Json ? "}\n" : "\n");
 }
 
-void DumpWriter::key(std::string_view name) {
+void DumpWriter::begin_field(std::string_view name) {
   if (has_field_) out_.add(syntax_ == Syntax::Json ? "," : "\n");
   has_field_ = true;
   if (syntax_ == Syntax::Json) out_.add("\"");
@@ -130,22 +220,22 @@ void DumpWriter::key(std::string_view name) {
 }
 
 void DumpWriter::number(std::string_view name, uint64_t value) {
-  key(name);
+  begin_field(name);
   out_.add_number(value);
 }
 
 void DumpWriter::text(std::string_view name, std::string_view value) {
-  key(name);
+  begin_field(name);
   add_quoted(out_, value);
 }
 
 void DumpWriter::flag(std::string_view name) {
-  key(name);
+  begin_field(name);
   out_.add("true");
 }
 
 void DumpWriter::json(std::string_view name, const std::string& value) {
-  key(name);
+  begin_field(name);
   out_.add(value);
 }
 

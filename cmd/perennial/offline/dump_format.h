@@ -14,32 +14,55 @@
 
 // What a dump is. Lines of JSON, UTF-8, each one object:
 //
-//   {"format":"perennial-dump","version":1,"jobs":{"ready":1,"reserved":0,"delayed":0,"buried":1},
-//    "tubes":["default","mail"],"pauses":[{"tube":"mail","duration":N,"end":N}],"next_id":8,
+//   {"format":"perennial-dump","version":2,"jobs":{"ready":1,"reserved":0,"delayed":0,"buried":1},
+//    "tubes":["default","mail"],"pauses":[{"tube":"mail","duration":N,"end":N}],
+//    "settings":[{"tube":"mail","tries":3,"backoff":N,"backoff_cap":N}],"next_id":8,
 //    "commit":{"epoch":2,"index":40,"known_durable":39,"now":N}}
 //   {"id":3,"tube":"mail","state":"buried","pri":10,"delay":0,"ttr":60,"created":N,"bury_order":1,
-//    "reserves":1,"timeouts":0,"releases":0,"buries":1,"kicks":0,"bytes":5,"body":"hello"}
-//   {"jobs":2,"body_bytes":9,"xxh3_128":"0123..."}
+//    "reserves":1,"timeouts":0,"releases":0,"buries":1,"kicks":0,"attempts":2,"tries":5,"idp":"k",
+//    "idp_until":"deleted","bytes":5,"body":"hello"}
+//   {"idp":"k","tube":"mail","job":3,"until":"deleted"}
+//   {"jobs":2,"keys":1,"body_bytes":9,"xxh3_128":"0123..."}
 //
 // (each on a line of its own). The first names what is in the dump: how many jobs in each state,
-// every tube, and every pause, sorted by tube. "selection" is there if not everything was asked
-// for. Jobs come by id. A delayed one has "deadline", a buried one "bury_order". A body is "body"
-// if it is UTF-8 and "body_base64" if not; beside "body_damaged":true it is what is there in its
-// place, and with "body_missing":true there is none. The last line counts jobs and the bytes of
-// their bodies, and has the hash, as xxh128sum prints it, of every byte before that line.
+// every tube, every pause and the settings of tubes, each sorted by tube. "selection" is there if
+// not everything was asked for. Jobs come by id. A delayed one has "deadline", a buried one
+// "bury_order". A body is "body" if it is UTF-8 and "body_base64" if not; beside
+// "body_damaged":true it is what is there in its place, and with "body_missing":true there is none.
 //
-// A time is nanoseconds since the epoch, and so is the duration of a pause; delay and ttr are
-// seconds. Numbers reach 2^64 - 1. Nothing depends on when the dump was made: the same directory
-// gives the same bytes. In YAML it is the same, a document for each line; load takes JSON only.
+// A job has only those of these fields that are set: "attempts", "tries", "backoff" with
+// "backoff_cap", "dead", "from", "expires", "idp" with "idp_until" ("deleted", "reserved" or
+// "ttl"), "idp_ttl" (seconds) and "idp_given_up":true, "con" with "con_max", "delay_rest" and
+// "ttr_rest" (what delay and ttr leave out, below a second). The settings of a tube are "tries",
+// "backoff" with "backoff_cap", "dead", "expire", "reserved", "rate" with "rate_period", and
+// "drain" (true or false).
 //
-// Fields are only ever added together with a higher version.
+// After the jobs come the keys, in the order of the store: by the length of the name of the tube,
+// the name, and the key. "job" is the job that holds a key or held it last. "expires" is there if
+// the key is free again at that time. A dump of some jobs has the keys that name these jobs.
+//
+// The last line counts jobs, keys and the bytes of bodies, and has the hash, as xxh128sum prints
+// it, of every byte before that line.
+//
+// A time is nanoseconds since the epoch, and so is every duration but delay, ttr and idp_ttl, which
+// are seconds. Numbers reach 2^64 - 1. Nothing depends on when the dump was made: the same
+// directory gives the same bytes. In YAML it is the same, a document for each line; load takes JSON
+// only.
+//
+// Fields are only ever added together with a higher version. Version 1 had no settings, no keys and
+// none of the fields that a job may lack.
 namespace perennial::tool {
 
 inline constexpr std::string_view dump_format_name = "perennial-dump";
-inline constexpr uint64_t dump_version = 1;
+inline constexpr uint64_t dump_version = 2;
+// The oldest version that load reads.
+inline constexpr uint64_t dump_version_min = 1;
 
-// The opposite of state_name.
+// The inverse of state_name().
 std::optional<JobState> state_of(std::string_view name);
+std::string_view until_name(KeyUntil until);
+// The inverse of until_name().
+std::optional<KeyUntil> until_of(std::string_view name);
 
 struct DumpPause {
   std::string tube;
@@ -47,9 +70,9 @@ struct DumpPause {
   Nanos end = 0;
 };
 
-// What was asked for, if not everything.
+// The selected jobs, if not all.
 struct DumpSelection {
-  std::string tube = {};  // Empty: of all tubes.
+  std::string tube = {};  // Empty: all tubes.
   std::optional<JobState> state = {};
   std::optional<uint64_t> id = {};
   std::optional<uint64_t> limit = {};
@@ -59,9 +82,11 @@ struct DumpSelection {
 };
 
 struct DumpHeader {
+  uint64_t version = dump_version;
   std::array<uint64_t, store::job_states.size()> jobs = {};  // By state.
   std::vector<std::string> tubes = {};                       // Sorted.
   std::vector<DumpPause> pauses = {};                        // Sorted by tube.
+  std::vector<SettingsStored> settings = {};                 // Sorted by tube.
   JobId next_id = 1;
   store::CommitRow commit = {};
   DumpSelection selection = {};
@@ -71,18 +96,19 @@ struct DumpHeader {
 
 struct DumpFooter {
   uint64_t jobs = 0;
+  uint64_t keys = 0;
   uint64_t body_bytes = 0;
   std::string hash = {};
 };
 
-// A body on its way out.
+// A body in the form in which it is written.
 struct DumpBody {
   enum class Kind : uint8_t { Whole, Damaged, Missing, NotAskedFor };
   Kind kind = Kind::NotAskedFor;
-  std::string_view bytes = {};  // What is there, whole or not.
+  std::string_view bytes = {};  // The bytes that were found, complete or not.
 };
 
-// Writes a dump. Its memory does not grow with bodies.
+// Writes a dump. Its memory does not depend on the size of bodies.
 class DumpWriter {
  public:
   enum class Syntax : uint8_t { Json, Yaml };
@@ -90,23 +116,26 @@ class DumpWriter {
 
   void header(const DumpHeader& header);
   void job(const JobRow& row, std::string_view tube, const DumpBody& body);
-  // Counts what it has written itself.
+  void key(const KeyStored& key);
+  // Writes the counts of what was written.
   void footer();
 
  private:
   void begin();
   void end();
-  void key(std::string_view name);
+  void begin_field(std::string_view name);
   void number(std::string_view name, uint64_t value);
   void text(std::string_view name, std::string_view value);
   void flag(std::string_view name);
   void json(std::string_view name, const std::string& value);
+  void fields(const JobFields& fields);
   void body(const DumpBody& body);
 
   Output& out_;
   const Syntax syntax_;
   bool has_field_ = false;
   uint64_t jobs_ = 0;
+  uint64_t keys_ = 0;
   uint64_t body_bytes_ = 0;
 };
 

@@ -10,7 +10,7 @@ namespace perennial::tool {
 namespace {
 
 constexpr size_t piece_bytes = 256 << 10;
-// A buffer that a long line has made larger than this is given back.
+// A buffer that a long line has made larger than this is freed.
 constexpr size_t kept_bytes_max = 16 << 20;
 
 }  // namespace
@@ -42,7 +42,7 @@ Result<bool> DumpLines::next(std::string_view& line) {
   size_t searched = begin_;
   size_t end = buffer_.find('\n', searched);
   while (end == std::string::npos) {
-    searched = buffer_.size() - begin_;  // From the beginning of the line, which may move.
+    searched = buffer_.size() - begin_;  // Relative to the beginning of the line, which may move.
     const Result<bool> more = fill();
     if (!more.ok()) return more.status();
     if (!*more) break;

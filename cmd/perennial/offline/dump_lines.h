@@ -11,25 +11,27 @@
 
 namespace perennial::tool {
 
-// The lines of a file or a pipe, however long they are, with a hash of what came before the last
-// one. Holds one line. Owns the descriptor, unless it is standard input.
+// Reads the lines of a file or a pipe, of any length, and hashes everything before the last line.
+// Holds one line. Owns the descriptor unless it is standard input.
 class DumpLines {
  public:
-  // "-" is standard input. NotFound, Io: it cannot be opened.
+  // "-" is standard input. NotFound, Io: the file cannot be opened.
   static Result<std::unique_ptr<DumpLines>> open(const std::string& path);
   ~DumpLines();
   DumpLines(const DumpLines&) = delete;
   DumpLines& operator=(const DumpLines&) = delete;
 
-  // The first bytes, at most so many, without taking them: enough to know another kind of file.
+  // Returns at most this many of the first bytes without consuming them, which is enough to
+  // recognise another format.
   Result<std::string_view> peek(size_t bytes);
-  // Takes the next line, without its end; valid until the next call. False at the end of the file.
+  // Reads the next line without its line feed. It is valid until the next call. Returns false at
+  // the end of the file.
   Result<bool> next(std::string_view& line);
-  // Of the last line, from 1.
+  // The number of the last line, from 1.
   uint64_t number() const { return number_; }
-  // Whether the last line had an end.
+  // Whether the last line had a line feed.
   bool is_ended() const { return is_ended_; }
-  // Of every byte before the last line.
+  // The hash of every byte before the last line.
   std::string hash_before() const { return hasher_.hex(); }
 
  private:
@@ -39,8 +41,8 @@ class DumpLines {
 
   const int fd_;
   std::string buffer_;
-  size_t begin_ = 0;       // Of the next line, in the buffer.
-  size_t line_bytes_ = 0;  // Of the last line, with its end: just before begin_.
+  size_t begin_ = 0;       // The offset of the next line in the buffer.
+  size_t line_bytes_ = 0;  // The length of the last line with its end, which is just before begin_.
   uint64_t number_ = 0;
   bool is_ended_ = true;
   store::Hasher hasher_;

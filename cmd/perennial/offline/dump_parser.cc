@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <functional>
 #include <initializer_list>
 #include <limits>
+#include <optional>
+#include <span>
 #include <utility>
 
 #include <fmt/format.h>
@@ -26,11 +27,11 @@ Status wrong(std::string message) {
   return {StatusCode::Corruption, std::move(message)};
 }
 
-// Takes values out of an object of JSON. The first that is not there, or not what it must be, is
-// kept as the status; after it only zeros come.
+// Takes values out of a JSON object. The first missing or invalid value becomes the status, and
+// after it only zeros are returned.
 class Object {
  public:
-  Object(const json& object, std::string name, std::initializer_list<std::string_view> fields)
+  Object(const json& object, std::string name, std::span<const std::string_view> fields)
       : object_(object), name_(std::move(name)) {
     if (!object.is_object()) {
       fail(fmt::format("{} is no object", name_));
@@ -43,8 +44,11 @@ class Object {
     }
   }
 
+  Object(const json& object, std::string name, std::initializer_list<std::string_view> fields)
+      : Object(object, std::move(name), std::span(fields.begin(), fields.size())) {}
+
   bool has(const char* key) const { return status_.ok() && object_.contains(key); }
-  // Null where there is none.
+  // Returns null if the key is missing.
   const json& at(const char* key) {
     static const json none;
     if (!status_.ok()) return none;
@@ -65,6 +69,15 @@ class Object {
     if (status_.ok() && !value.is_string()) fail(fmt::format("{} of {} is no text", key, name_));
     return status_.ok() ? value.get<std::string>() : std::string();
   }
+  bool flag(const char* key) {
+    const json& value = at(key);
+    if (status_.ok() && !value.is_boolean()) {
+      fail(fmt::format("{} of {} is not true or false", key, name_));
+    }
+    return status_.ok() && value.get<bool>();
+  }
+  Nanos nanos(const char* key) { return static_cast<Nanos>(number(key, nanos_max)); }
+  uint32_t small(const char* key) { return static_cast<uint32_t>(number(key, UINT32_MAX)); }
   const json& list(const char* key) {
     static const json none = json::array();
     const json& value = at(key);
@@ -109,8 +122,8 @@ Status parse_pauses(const json& list, DumpHeader& header) {
     Object fields(value, "a pause", {"tube", "duration", "end"});
     DumpPause pause;
     pause.tube = fields.text("tube");
-    pause.duration = static_cast<Nanos>(fields.number("duration", nanos_max));
-    pause.end = static_cast<Nanos>(fields.number("end", nanos_max));
+    pause.duration = fields.nanos("duration");
+    pause.end = fields.nanos("end");
     if (!fields.status().ok()) return fields.status();
     if (!std::ranges::binary_search(header.tubes, pause.tube)) {
       return wrong("a pause is of a tube that is not among the tubes");
@@ -123,12 +136,49 @@ Status parse_pauses(const json& list, DumpHeader& header) {
   return {};
 }
 
+TubeSettings parse_settings(Object& fields) {
+  TubeSettings settings;
+  if (fields.has("tries")) settings.tries = fields.small("tries");
+  if (fields.has("backoff") || fields.has("backoff_cap")) {
+    settings.backoff = {.first = fields.nanos("backoff"), .cap = fields.nanos("backoff_cap")};
+  }
+  if (fields.has("dead")) settings.dead = fields.text("dead");
+  if (fields.has("expire")) settings.expire = fields.nanos("expire");
+  if (fields.has("reserved")) settings.reserved = fields.small("reserved");
+  if (fields.has("rate") || fields.has("rate_period")) {
+    settings.rate = {.jobs = fields.small("rate"), .period = fields.nanos("rate_period")};
+  }
+  if (fields.has("drain")) settings.drain = fields.flag("drain");
+  return settings;
+}
+
+Status parse_settings(const json& list, DumpHeader& header) {
+  for (const json& value : list) {
+    Object fields(value, "settings",
+                  {"tube", "tries", "backoff", "backoff_cap", "dead", "expire", "reserved", "rate",
+                   "rate_period", "drain"});
+    SettingsStored stored = {.tube = fields.text("tube"), .settings = parse_settings(fields)};
+    if (!fields.status().ok()) return fields.status();
+    const std::string_view problem = store::problem(stored);
+    if (!problem.empty()) return wrong(fmt::format("settings: {}", problem));
+    const std::optional<std::string>& dead = stored.settings.dead;
+    if (!wire::is_tube_name(stored.tube) || (dead && !wire::is_tube_name(*dead))) {
+      return wrong("settings name what is no name of a tube");
+    }
+    if (!header.settings.empty() && header.settings.back().tube >= stored.tube) {
+      return wrong("settings are not sorted, or a tube has them twice");
+    }
+    header.settings.push_back(std::move(stored));
+  }
+  return {};
+}
+
 Status parse_commit(const json& value, DumpHeader& header) {
   Object commit(value, "commit", {"epoch", "index", "known_durable", "now"});
   header.commit = {.epoch = commit.number("epoch"),
                    .index = commit.number("index"),
                    .known_durable = commit.number("known_durable"),
-                   .now = static_cast<Nanos>(commit.number("now", nanos_max))};
+                   .now = commit.nanos("now")};
   if (!commit.status().ok()) return commit.status();
   const std::string_view problem = store::problem(header.commit);
   return problem.empty() ? Status() : wrong(fmt::format("commit: {}", problem));
@@ -144,167 +194,6 @@ Status parse_selection(const json& value, DumpSelection& selection) {
   return fields.status();
 }
 
-// What a job's line may hold. The places of the names are those of the values.
-enum Field : uint8_t {
-  Id,
-  Tube,
-  State,
-  Pri,
-  Delay,
-  Ttr,
-  Created,
-  Deadline,
-  BuryOrder,
-  Reserves,
-  Timeouts,
-  Releases,
-  Buries,
-  Kicks,
-  BodyBytes,
-  BodyText,
-  BodyBase64,
-  BodyDamaged,
-  BodyMissing,
-  FieldCount
-};
-constexpr std::array<std::string_view, FieldCount> field_names = {
-    "id",       "tube",       "state",       "pri",          "delay",       "ttr",    "created",
-    "deadline", "bury_order", "reserves",    "timeouts",     "releases",    "buries", "kicks",
-    "bytes",    "body",       "body_base64", "body_damaged", "body_missing"};
-
-constexpr uint32_t bit(Field field) {
-  return uint32_t{1} << field;
-}
-constexpr uint32_t required_fields = bit(Id) | bit(Tube) | bit(State) | bit(Pri) | bit(Delay) |
-                                     bit(Ttr) | bit(Created) | bit(Reserves) | bit(Timeouts) |
-                                     bit(Releases) | bit(Buries) | bit(Kicks) | bit(BodyBytes);
-constexpr uint32_t text_fields = bit(Tube) | bit(State) | bit(BodyText) | bit(BodyBase64);
-constexpr uint32_t switch_fields = bit(BodyDamaged) | bit(BodyMissing);
-
-constexpr uint64_t highest_of(Field field) {
-  if (field == Id || field == BuryOrder) return any;
-  if (field == Created || field == Deadline) return nanos_max;
-  return std::numeric_limits<uint32_t>::max();
-}
-
-// Takes a job's line as it is read, without a tree of it. The names are those that the library
-// calls; false ends the reading.
-class JobLine {
- public:
-  // NOLINTBEGIN(readability-identifier-naming)
-  bool null() { return refuse("is null"); }
-  bool boolean(bool value) {
-    if ((switch_fields & bit(field_)) == 0 || !value) return refuse("is not what it must be");
-    return true;
-  }
-  bool number_integer(json::number_integer_t) { return refuse("is negative"); }
-  bool number_float(json::number_float_t, const json::string_t&) {
-    return refuse("is not a whole number in its range");
-  }
-  bool number_unsigned(json::number_unsigned_t value) {
-    if (((text_fields | switch_fields) & bit(field_)) != 0) return refuse("is a number");
-    if (value > highest_of(field_)) return refuse("is out of its range");
-    numbers[field_] = value;
-    return true;
-  }
-  bool string(json::string_t& value) {
-    if ((text_fields & bit(field_)) == 0) return refuse("is a text");
-    (field_ == Tube ? tube : field_ == State ? state : body) = std::move(value);
-    return true;
-  }
-  bool binary(json::binary_t&) { return refuse("is binary"); }
-  bool start_object(size_t) { return depth_++ == 0 || refuse("is an object"); }
-  bool end_object() { return true; }
-  bool start_array(size_t) { return depth_ == 0 ? fail("it is a list") : refuse("is a list"); }
-  bool end_array() { return true; }
-  bool key(json::string_t& name) {
-    const auto* const found = std::ranges::find(field_names, std::string_view(name));
-    if (found == field_names.end()) return fail(fmt::format("the field {} is unknown", name));
-    field_ = static_cast<Field>(found - field_names.begin());
-    if (has(field_)) return refuse("is there twice");
-    seen |= bit(field_);
-    return true;
-  }
-  bool parse_error(size_t, const std::string&, const json::exception&) {
-    return fail("it is not whole, or not JSON");
-  }
-  // NOLINTEND(readability-identifier-naming)
-
-  bool has(Field field) const { return (seen & bit(field)) != 0; }
-
-  uint32_t seen = 0;
-  std::array<uint64_t, FieldCount> numbers = {};
-  std::string tube;
-  std::string state;
-  std::string body;
-  std::string problem;
-
- private:
-  bool refuse(std::string_view what) {
-    if (depth_ == 0) return fail("it is no object");
-    return fail(fmt::format("{} {}", field_names[field_], what));
-  }
-  bool fail(std::string what) {
-    if (problem.empty()) problem = std::move(what);
-    return false;
-  }
-
-  int depth_ = 0;
-  Field field_ = Id;
-};
-
-uint32_t small(const JobLine& line, Field field) {
-  return static_cast<uint32_t>(line.numbers[field]);
-}
-
-Result<JobRow> make_row(const JobLine& line) {
-  const std::optional<JobState> state = state_of(line.state);
-  if (!state) return wrong(fmt::format("{} is no state", line.state));
-  if (line.has(Deadline) != (*state == JobState::Delayed)) {
-    return wrong("a deadline belongs to a delayed job, and to no other");
-  }
-  if (line.has(BuryOrder) != (*state == JobState::Buried)) {
-    return wrong("a bury_order belongs to a buried job, and to no other");
-  }
-  const JobRow row = {.id = line.numbers[Id],
-                      .state = *state,
-                      .priority = small(line, Pri),
-                      .delay_s = small(line, Delay),
-                      .ttr_s = small(line, Ttr),
-                      .created = static_cast<Nanos>(line.numbers[Created]),
-                      .order = line.numbers[line.has(Deadline) ? Deadline : BuryOrder],
-                      .reserves = small(line, Reserves),
-                      .timeouts = small(line, Timeouts),
-                      .releases = small(line, Releases),
-                      .buries = small(line, Buries),
-                      .kicks = small(line, Kicks),
-                      .body_bytes = small(line, BodyBytes)};
-  const std::string_view problem = store::problem(row);
-  if (!problem.empty()) return wrong(std::string(problem));
-  return row;
-}
-
-Status take_body(JobLine& line, DumpJob& job) {
-  const int bodies = line.has(BodyText) + line.has(BodyBase64);
-  if (line.has(BodyMissing)) {
-    job.body_kind = DumpBody::Kind::Missing;
-    return bodies == 0 && !line.has(BodyDamaged) ? Status() : wrong("a missing body is there");
-  }
-  if (bodies != 1) return wrong("it has no body, or two");
-  if (line.has(BodyText)) {
-    job.body = std::move(line.body);
-  } else if (!from_base64(line.body, job.body)) {
-    return wrong("body_base64 is not base64");
-  }
-  if (line.has(BodyDamaged)) {
-    job.body_kind = DumpBody::Kind::Damaged;
-    return {};
-  }
-  if (job.body.size() == job.row.body_bytes) return {};
-  return wrong(
-      fmt::format("its body has {} bytes, and bytes says {}", job.body.size(), job.row.body_bytes));
-}
-
 }  // namespace
 
 Result<DumpHeader> parse_header(std::string_view line) {
@@ -312,18 +201,26 @@ Result<DumpHeader> parse_header(std::string_view line) {
   if (!value.is_object() || value.value("format", json()) != dump_format_name) {
     return wrong("it is not the first line of a dump");
   }
-  if (const json version = value.value("version", json()); version != dump_version) {
+  const json version = value.value("version", json());
+  const bool is_known =
+      version.is_number_unsigned() && version >= dump_version_min && version <= dump_version;
+  if (!is_known) {
     return Status(StatusCode::Unsupported,
-                  fmt::format("the dump is of version {}, and this program reads {}",
-                              version.dump(), dump_version));
+                  fmt::format("the dump is of version {}, and this program reads {} to {}",
+                              version.dump(), dump_version_min, dump_version));
   }
-  Object fields(value, "the first line",
-                {"format", "version", "jobs", "tubes", "pauses", "next_id", "commit", "selection"});
   DumpHeader header;
+  header.version = version;
+  constexpr std::array<std::string_view, 9> names = {
+      "format", "version", "jobs", "tubes", "pauses", "next_id", "commit", "selection", "settings"};
+  const size_t known = header.version == 1 ? names.size() - 1 : names.size();
+  Object fields(value, "the first line", std::span(names).first(known));
   header.next_id = fields.number("next_id");
   const json& jobs = fields.at("jobs");
   const json& tubes = fields.list("tubes");
   const json& pauses = fields.list("pauses");
+  static const json none = json::array();
+  const json& settings = header.version == 1 ? none : fields.list("settings");
   const json& commit = fields.at("commit");
   if (!fields.status().ok()) return fields.status();
   if (header.next_id == 0) return wrong("next_id is 0");
@@ -331,6 +228,7 @@ Result<DumpHeader> parse_header(std::string_view line) {
   if (Status parsed = parse_jobs(jobs, header); !parsed.ok()) return parsed;
   if (Status parsed = parse_tubes(tubes, header); !parsed.ok()) return parsed;
   if (Status parsed = parse_pauses(pauses, header); !parsed.ok()) return parsed;
+  if (Status parsed = parse_settings(settings, header); !parsed.ok()) return parsed;
   if (Status parsed = parse_commit(commit, header); !parsed.ok()) return parsed;
   if (!fields.has("selection")) return header;
   Status parsed = parse_selection(fields.at("selection"), header.selection);
@@ -342,31 +240,44 @@ bool is_footer(std::string_view line) {
   return line.starts_with("{\"jobs\":");
 }
 
-Result<DumpFooter> parse_footer(std::string_view line) {
+bool is_key(std::string_view line) {
+  return line.starts_with("{\"idp\":");
+}
+
+Result<DumpFooter> parse_footer(std::string_view line, uint64_t version) {
   const json value = json::parse(line, nullptr, false);
   if (value.is_discarded()) return wrong("it is not whole, or not JSON");
-  Object fields(value, "the last line", {"jobs", "body_bytes", "xxh3_128"});
+  constexpr std::array<std::string_view, 4> names = {"jobs", "body_bytes", "xxh3_128", "keys"};
+  Object fields(value, "the last line", std::span(names).first(version == 1 ? 3 : 4));
   DumpFooter footer;
   footer.jobs = fields.number("jobs");
+  if (version > 1) footer.keys = fields.number("keys");
   footer.body_bytes = fields.number("body_bytes");
   footer.hash = fields.text("xxh3_128");
   if (!fields.status().ok()) return fields.status();
   return footer;
 }
 
-Result<DumpJob> parse_job(std::string_view text) {
-  JobLine line;
-  if (!json::sax_parse(text, &line)) return wrong(std::move(line.problem));
-  if (const uint32_t missing = required_fields & ~line.seen; missing != 0) {
-    return wrong(fmt::format("{} is missing", field_names[std::countr_zero(missing)]));
-  }
-  const Result<JobRow> row = make_row(line);
-  if (!row.ok()) return row.status();
-  DumpJob job;
-  job.row = *row;
-  job.tube = std::move(line.tube);
-  if (Status body = take_body(line, job); !body.ok()) return body;
-  return job;
+Result<KeyStored> parse_key(std::string_view line) {
+  const json value = json::parse(line, nullptr, false);
+  if (value.is_discarded()) return wrong("it is not whole, or not JSON");
+  Object fields(value, "the key", {"idp", "tube", "job", "until", "expires"});
+  KeyStored key = {.tube = fields.text("tube"),
+                   .key = fields.text("idp"),
+                   .job = fields.number("job"),
+                   .until = {},
+                   .expires_at = fields.has("expires") ? fields.nanos("expires") : 0};
+  const std::string until = fields.text("until");
+  if (!fields.status().ok()) return fields.status();
+  if (fields.has("expires") && key.expires_at == 0) return wrong("expires of the key is 0");
+  const std::optional<KeyUntil> known = until_of(until);
+  if (!known) return wrong(fmt::format("a key is not held until {}", until));
+  key.until = *known;
+  const std::string_view problem = store::problem(key);
+  if (!problem.empty()) return wrong(std::string(problem));
+  if (!wire::is_tube_name(key.tube)) return wrong("the key's tube is no name of a tube");
+  if (!wire::is_tube_name(key.key)) return wrong("the key is not one that a job can have");
+  return key;
 }
 
 }  // namespace perennial::tool

@@ -11,7 +11,7 @@
 namespace perennial::tool {
 namespace {
 
-// Another machine's, or another user's.
+// Fails if the path is on another machine or belongs to another user.
 Status check_readable(const std::string& path) {
   if (access((path + "/db/CURRENT").c_str(), R_OK) == 0) return {};
   return {StatusCode::Io,

@@ -5,9 +5,9 @@
 
 namespace perennial::tool {
 
-// dump of the server at options.server, which goes on: has it make a temporary checkpoint and dumps
-// that. The server removes it when the connection closes, however this ends. Io: there is none, or
-// it cannot be read from here.
+// Dumps the server at options.server, which keeps running. Requests a temporary checkpoint and
+// dumps that. The server removes the checkpoint when the connection closes, however this process
+// ends. Io: there is no server, or the checkpoint cannot be read from here.
 Status dump_server(const DumpOptions& options, int fd);
 
 }  // namespace perennial::tool

@@ -11,7 +11,7 @@ namespace perennial::tool {
 namespace {
 
 constexpr size_t preview_bytes = 40;
-constexpr size_t tube_width_max = 30;  // A longer name pushes the rest of its line to the right.
+constexpr size_t tube_width_max = 30;  // A longer name shifts the rest of its line.
 constexpr size_t column = 10;
 
 std::string preview(std::string_view body) {
@@ -41,7 +41,7 @@ std::string left_text(const JobRow& row, Nanos now) {
   return table_duration(static_cast<Nanos>(row.order) - now);
 }
 
-// A tube, or all of them.
+// The totals of one tube or of all tubes.
 struct SummaryLine {
   std::string name;
   TubeTotals totals;

@@ -9,13 +9,13 @@
 #include "engine/types/basic.h"
 #include "engine/types/transition.h"
 
-// What a dump shows to a person. Only here does the clock matter.
+// A dump in a form for people. Only this form depends on the clock.
 namespace perennial::tool {
 
-// "42s", "12m05s", "3h07m", "9d04h"; what is over is "0s".
+// "42s", "12m05s", "3h07m", "9d04h". A negative duration is "0s".
 std::string table_duration(Nanos duration);
 
-// A line for each job, in columns.
+// Prints a line for each job, in columns.
 class DumpTable {
  public:
   DumpTable(Output& out, const Survey& survey, Nanos now);
@@ -31,7 +31,7 @@ class DumpTable {
   size_t tube_width_;
 };
 
-// A line for each tube that has jobs or a pause, by name, and one of them all.
+// Prints a line for each tube with jobs or a pause, by name, and one for the total.
 void print_summary(Output& out, const Survey& survey, Nanos now);
 void print_summary_json(Output& out, const Survey& survey, Nanos now);
 

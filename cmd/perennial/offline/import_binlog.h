@@ -8,15 +8,15 @@
 namespace perennial::tool {
 
 struct ImportOptions {
-  std::string from;  // beanstalkd's -b.
-  std::string to;    // A data directory that is not there yet.
+  std::string from;  // The directory of beanstalkd's -b.
+  std::string to;    // A data directory that does not exist yet.
   bool dry_run = false;
   bool skip_damaged = false;
   bool json = false;
 };
 
-// perennial import-binlog: the jobs of a beanstalkd, into a new data directory. Prints what there
-// was to standard output. Never writes in the directory it reads from.
+// perennial import-binlog: imports the jobs of a beanstalkd into a new data directory. Prints to
+// standard output what was found. Never writes into the directory that it reads.
 Status import_binlog(const ImportOptions& options);
 Subcommand import_binlog_command(ImportOptions& options);
 

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -19,7 +21,7 @@
 namespace perennial::tool {
 namespace {
 
-// What was put where the dump should be, if it is something known.
+// Names the known kind of file that was given instead of a dump, if any.
 std::string_view guess(std::string_view beginning) {
   if (beginning.empty()) return "it is empty";
   if (beginning.starts_with("\x1f\x8b")) return "it is compressed with gzip: zcat it first";
@@ -39,12 +41,15 @@ class Loader {
   uint64_t skipped() const { return skipped_; }
   const DumpHeader& header() const { return header_; }
   uint64_t body_bytes() const { return body_bytes_; }
+  uint64_t keys() const { return keys_loaded_; }
 
  private:
   Status read_header();
   Status begin();
   Status read_jobs();
   Status add(const DumpJob& job);
+  Status read_key(std::string_view line);
+  Status check_held_keys() const;
   Status check_place(const DumpJob& job) const;
   Status check_footer(const DumpFooter& footer) const;
   Status at_line(const Status& status) const;
@@ -60,6 +65,12 @@ class Loader {
   std::array<uint64_t, store::job_states.size()> jobs_ = {};  // By state.
   uint64_t read_ = 0;
   uint64_t skipped_ = 0;
+  std::set<JobId> skipped_with_key_;
+  uint64_t keys_read_ = 0;
+  uint64_t keys_loaded_ = 0;
+  std::string last_key_;      // As key_row_key() writes it.
+  uint64_t held_keys_ = 0;    // Keys that are held as long as their job says.
+  uint64_t key_holders_ = 0;  // Jobs that hold such a key.
   uint64_t bytes_read_ = 0;
   uint64_t body_bytes_ = 0;
   JobId last_id_ = 0;
@@ -104,6 +115,9 @@ Status Loader::begin() {
         {.tube = tubes_[pause.tube], .pause = pause.duration, .until = pause.end});
     if (!added.ok()) return added;
   }
+  for (const SettingsStored& stored : header_.settings) {
+    if (Status added = builder_->add_settings(stored); !added.ok()) return added;
+  }
   return {};
 }
 
@@ -115,14 +129,20 @@ Status Loader::read_jobs() {
     if (!got.ok()) return got.status();
     if (!*got) return refuse("the dump is cut off here: its last line is missing");
     if (is_footer(line)) break;
-    const Result<DumpJob> job = parse_job(line);
+    if (header_.version > 1 && is_key(line)) {
+      if (Status read = read_key(line); !read.ok()) return read;
+      continue;
+    }
+    const Result<DumpJob> job = parse_job(line, header_.version);
     if (!job.ok()) return at_line(job.status());
+    if (keys_read_ > 0) return refuse("a job comes after the keys");
     if (Status added = add(*job); !added.ok()) return added;
     progress.at(++read_);
   }
-  const Result<DumpFooter> footer = parse_footer(line);
+  const Result<DumpFooter> footer = parse_footer(line, header_.version);
   if (!footer.ok()) return at_line(footer.status());
   if (Status whole = check_footer(*footer); !whole.ok()) return whole;
+  if (Status fits = check_held_keys(); !fits.ok()) return fits;
   const Result<bool> more = lines_.next(line);
   if (!more.ok()) return more.status();
   return *more ? refuse("something comes after the last line of the dump") : Status();
@@ -133,8 +153,10 @@ Status Loader::add(const DumpJob& job) {
   last_id_ = job.row.id;
   ++jobs_[static_cast<size_t>(job.row.state)];
   bytes_read_ += job.row.body_bytes;
+  const bool has_key = job.row.fields && job.row.fields->key;
   if (job.body_kind != DumpBody::Kind::Whole) {
     ++skipped_;
+    if (has_key) skipped_with_key_.insert(job.row.id);
     if (options_.skip_damaged) return {};
     return refuse(
         fmt::format("the body of job {} was damaged or missing when it was dumped; "
@@ -144,7 +166,35 @@ Status Loader::add(const DumpJob& job) {
   JobRow row = job.row;
   row.tube = tubes_.find(job.tube)->second;
   body_bytes_ += row.body_bytes;
+  if (has_key && !row.fields->key->given_up && row.fields->key->until != KeyUntil::Ttl) {
+    ++key_holders_;
+  }
   return builder_->add_job(row, job.body);
+}
+
+Status Loader::read_key(std::string_view line) {
+  const Result<KeyStored> key = parse_key(line);
+  if (!key.ok()) return at_line(key.status());
+  if (key->job >= header_.next_id) {
+    return refuse(fmt::format("job {} of the key is not below next_id, which is {}", key->job,
+                              header_.next_id));
+  }
+  const std::string place = store::key_row_key(key->tube, key->key);
+  if (place <= last_key_) return refuse("keys are not sorted, or one is there twice");
+  last_key_ = place;
+  ++keys_read_;
+  const bool is_held = key->expires_at == 0;
+  if (is_held && skipped_with_key_.contains(key->job)) return {};  // Its job is left out.
+  held_keys_ += is_held;
+  ++keys_loaded_;
+  return builder_->add_key(*key);
+}
+
+// perennial check compares each job with its key. Here only their numbers are compared, which needs
+// no memory.
+Status Loader::check_held_keys() const {
+  if (held_keys_ == key_holders_) return {};
+  return refuse(fmt::format("{} jobs hold a key, and {} keys are held", key_holders_, held_keys_));
 }
 
 Status Loader::check_place(const DumpJob& job) const {
@@ -166,6 +216,10 @@ Status Loader::check_footer(const DumpFooter& footer) const {
     return refuse(
         fmt::format("the last line counts {} jobs, and there are {}", footer.jobs, read_));
   }
+  if (footer.keys != keys_read_) {
+    return refuse(
+        fmt::format("the last line counts {} keys, and there are {}", footer.keys, keys_read_));
+  }
   if (footer.body_bytes != bytes_read_) {
     return refuse(fmt::format("the last line counts {} bytes of bodies, and there are {}",
                               footer.body_bytes, bytes_read_));
@@ -186,20 +240,25 @@ Status Loader::at_line(const Status& status) const {
 void report(Output& out, const Loader& loader, bool as_json) {
   const DumpHeader& header = loader.header();
   if (as_json) {
-    const nlohmann::ordered_json json = {
-        {"jobs", loader.loaded()},           {"skipped", loader.skipped()},
-        {"tubes", header.tubes.size()},      {"pauses", header.pauses.size()},
-        {"body_bytes", loader.body_bytes()}, {"next_id", header.next_id},
-        {"commit", header.commit.index}};
+    const nlohmann::ordered_json json = {{"jobs", loader.loaded()},
+                                         {"skipped", loader.skipped()},
+                                         {"tubes", header.tubes.size()},
+                                         {"pauses", header.pauses.size()},
+                                         {"settings", header.settings.size()},
+                                         {"keys", loader.keys()},
+                                         {"body_bytes", loader.body_bytes()},
+                                         {"next_id", header.next_id},
+                                         {"commit", header.commit.index}};
     return out.add(json.dump(2) + "\n");
   }
   out.add(fmt::format("jobs                {}\n", loader.loaded()));
   if (loader.skipped() > 0) out.add(fmt::format("left out, damaged   {}\n", loader.skipped()));
   out.add(
-      fmt::format("tubes               {}\npauses              {}\nbytes of bodies     {}\n"
+      fmt::format("tubes               {}\npauses              {}\nsettings of tubes   {}\n"
+                  "keys                {}\nbytes of bodies     {}\n"
                   "next id             {}\ncommit              {}\n",
-                  header.tubes.size(), header.pauses.size(), loader.body_bytes(), header.next_id,
-                  header.commit.index));
+                  header.tubes.size(), header.pauses.size(), header.settings.size(), loader.keys(),
+                  loader.body_bytes(), header.next_id, header.commit.index));
 }
 
 }  // namespace
@@ -220,9 +279,10 @@ Subcommand load_command(LoadOptions& options) {
       .summary = "Make a data directory of a dump",
       .about =
           "Reads what perennial dump wrote (its format jsonl) and makes a data directory of it. "
-          "Everything is kept: ids, states, the order of buried jobs, counters, deadlines, tubes, "
-          "pauses, the next id and the commit number, so that a dump of the new directory has the "
-          "same bytes. A dump of some jobs (--tube, --state) loads as those jobs.\n\n"
+          "Everything is kept: ids, states, the order of buried jobs, counters, deadlines, keys, "
+          "tubes, their pauses and settings, the next id and the commit number, so that a dump of "
+          "the new directory has the same bytes. A dump of some jobs (--tube, --state) loads as "
+          "those jobs. A dump of an older version loads, too.\n\n"
           "The directory must be empty, or not be there. It grows as DIR.loading and gets its name "
           "when it is complete and on disk. A dump that is cut off or altered is refused, with the "
           "number of the line, and changes nothing.\n\n"

@@ -6,7 +6,7 @@
 
 namespace perennial::tool {
 
-// What a checkpoint holds: "jobs", one count for each state, and "tubes".
+// Adds the content of a checkpoint: "jobs", one count for each state, and "tubes".
 inline void add_content(nlohmann::ordered_json& out, const store::CheckpointManifest& manifest) {
   out["jobs"] = manifest.job_count();
   out["ready"] = manifest.jobs.ready;

@@ -13,8 +13,8 @@ struct MigrateOptions {
   bool json = false;
 };
 
-// perennial migrate: a data directory to the format of this program. Prints what it did to standard
-// output.
+// perennial migrate: migrates a data directory to the format of this program. Prints to standard
+// output what it did.
 Status migrate(const MigrateOptions& options);
 Subcommand migrate_command(MigrateOptions& options);
 

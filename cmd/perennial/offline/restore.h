@@ -9,13 +9,13 @@ namespace perennial::tool {
 
 struct RestoreOptions {
   std::string from;  // A checkpoint.
-  std::string to;    // A data directory that is not there yet.
+  std::string to;    // A data directory that does not exist yet.
   bool exact = false;
   bool copy = false;
   bool json = false;
 };
 
-// perennial restore: a new data directory from a checkpoint. Prints what is in it to standard
+// perennial restore: makes a new data directory from a checkpoint. Prints its content to standard
 // output.
 Status restore(const RestoreOptions& options);
 Subcommand restore_command(RestoreOptions& options);

@@ -1,6 +1,7 @@
 #include "cmd/perennial/offline/survey.h"
 
 #include <algorithm>
+#include <iterator>
 #include <numeric>
 #include <string_view>
 #include <utility>
@@ -12,7 +13,7 @@
 namespace perennial::tool {
 namespace {
 
-// A load ends early when its sink refuses: with this, where there is nothing left to see.
+// The status with which a sink ends a load early, when nothing more is needed.
 Status seen_enough() {
   return {StatusCode::NotFound, "seen enough"};
 }
@@ -34,13 +35,19 @@ Result<Survey> Survey::make(const store::Reader& reader, DumpSelection selection
             survey.tubes_[pause.tube].pause = pause;
             return Status();
           },
+      .settings =
+          [&](const SettingsStored& stored) {
+            survey.settings_.push_back(stored);
+            return Status();
+          },
       .job =
           [&](const JobRow& row) {
             if (is_done) return seen_enough();
             if (survey.is_selected(row)) survey.count(row);
             is_done = survey.job_count_ == limit;
             return Status();
-          }};
+          },
+      .key = [](const KeyStored&) { return Status(); }};
   if (Status loaded = reader.load(sink); !loaded.ok() && !is_done) return loaded;
   if (Status found = survey.check_found(reader); !found.ok()) return found;
   return survey;
@@ -60,8 +67,18 @@ Status Survey::each_job(
   };
   Status loaded = reader.load({.tube = [](TubeId, std::string_view) { return Status(); },
                                .pause = [](const TubePaused&) { return Status(); },
-                               .job = job});
+                               .settings = [](const SettingsStored&) { return Status(); },
+                               .job = job,
+                               .key = [](const KeyStored&) { return Status(); }});
   return taken.ok() && left == 0 ? Status() : loaded;
+}
+
+Status Survey::each_key(const store::Reader& reader,
+                        const std::function<Status(const KeyStored&)>& take) const {
+  return reader.load_keys([&](const KeyStored& key) {
+    const bool is_wanted = selection_.is_everything() || with_key_.contains(key.job);
+    return is_wanted ? take(key) : Status();
+  });
 }
 
 DumpHeader Survey::header(const store::Reader& reader) const {
@@ -78,6 +95,10 @@ DumpHeader Survey::header(const store::Reader& reader) const {
   }
   std::ranges::sort(header.tubes);
   std::ranges::sort(header.pauses, {}, &DumpPause::tube);
+  std::ranges::copy_if(
+      settings_, std::back_inserter(header.settings), [&](const SettingsStored& stored) {
+        return selection_.is_everything() || std::ranges::binary_search(header.tubes, stored.tube);
+      });
   return header;
 }
 
@@ -104,6 +125,8 @@ void Survey::count(const JobRow& row) {
   tube.bytes += row.body_bytes;
   ++jobs_[static_cast<size_t>(row.state)];
   ++job_count_;
+  const bool has_key = row.fields && row.fields->key;
+  if (has_key && !selection_.is_everything()) with_key_.insert(row.id);
   highest_id_ = row.id;
 }
 

@@ -9,9 +9,9 @@
 
 namespace perennial::tool {
 
-// A stream of bytes to a file, a pipe or a terminal, in large pieces, with a hash of all of it. The
-// first failure is kept, and nothing is written after it, so that callers may look at the end; one
-// that writes for long looks at failed(), too. Does not own the descriptor.
+// A stream of bytes to a file, a pipe or a terminal, with large writes and a hash of all bytes. It
+// keeps the first failure and writes nothing after it, so that callers may check at the end. A
+// caller that writes for a long time also checks failed(). Does not own the descriptor.
 class Output {
  public:
   explicit Output(int fd) : fd_(fd) { buffer_.reserve(piece_bytes); }
@@ -23,14 +23,15 @@ class Output {
     buffer_.append(bytes);
   }
   void add_number(uint64_t number);
-  // Spaces in front, or behind, to fill `width` columns. Counts bytes, which is right for ASCII.
+  // Pads with leading or trailing spaces to `width` columns. Counts bytes, which is correct for
+  // ASCII.
   void add_right(std::string_view text, size_t width);
   void add_left(std::string_view text, size_t width);
 
   bool failed() const { return !status_.ok(); }
-  // Of every byte added so far.
+  // The hash of every byte added so far.
   std::string hash();
-  // Writes what is left. Io: something could not be written.
+  // Writes the rest of the buffer. Io: a write failed.
   Status finish();
 
  private:
@@ -44,7 +45,7 @@ class Output {
   Status status_;
 };
 
-// A result is told to whoever reads it, not to a signal: with this a closed pipe is a failed write.
+// Ignores SIGPIPE, so that a closed pipe is a failed write with a message.
 void ignore_closed_pipes();
 
 }  // namespace perennial::tool

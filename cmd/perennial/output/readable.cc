@@ -14,7 +14,7 @@ constexpr uint64_t minute = 60;
 constexpr uint64_t hour = 60 * minute;
 constexpr uint64_t day = 24 * hour;
 
-// The control characters of ASCII, and those of Latin-1, which some terminals obey as well.
+// Control characters of ASCII, and those of Latin-1, which some terminals interpret as well.
 bool is_control(uint32_t character) {
   const bool is_space = character == '\n' || character == '\t';
   return (character < 0x20 && !is_space) || (character >= 0x7f && character < 0xa0);
@@ -24,7 +24,7 @@ void add_escaped(std::string& out, std::string_view bytes) {
   for (const char byte : bytes) out += fmt::format("\\x{:02x}", static_cast<unsigned char>(byte));
 }
 
-// REQUIRES: it is UTF-8.
+// REQUIRES: the text is UTF-8.
 void add_printable(std::string& out, std::string_view text) {
   while (!text.empty()) {
     const char* after = text.data();
@@ -92,7 +92,7 @@ std::string latency_text(uint64_t microseconds) {
   return fmt::format("{:.1f} s", milliseconds / 1000);
 }
 
-std::string cut(std::string_view text, size_t columns) {
+std::string truncate(std::string_view text, size_t columns) {
   if (text.size() <= columns) return std::string(text);
   return std::string(text.substr(0, columns - 1)) + "~";
 }
@@ -110,6 +110,7 @@ std::string printable(std::string_view bytes) {
 }
 
 void complain(std::string_view command, std::string_view message) {
+  std::fflush(stdout);  // Both may go to the same place.
   fmt::print(stderr, "perennial {}: {}\n", command, message);
 }
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-// Numbers, times and bodies as a person reads them on a terminal.
+// Formats numbers, times and bodies for people at a terminal.
 namespace perennial::tool {
 
 // 1234567 as "1,234,567".
@@ -15,18 +15,18 @@ std::string rate_text(double per_second);
 std::string duration_text(uint64_t seconds);
 // For columns of a table, at most 4 characters: "-" for none, "45s", "12m", "5h", "300d".
 std::string short_duration(uint64_t seconds);
-// Likewise at most 7: "999,999", "1.2M".
+// At most 7 characters: "999,999", "1.2M".
 std::string short_count(uint64_t number);
 // "850 us", "12.3 ms", "1.2 s".
 std::string latency_text(uint64_t microseconds);
-// At most `columns` characters, which is at least 1; what was cut off is shown as "~".
-std::string cut(std::string_view text, size_t columns);
+// At most `columns` characters, which is at least 1. "~" marks a truncated text.
+std::string truncate(std::string_view text, size_t columns);
 
-// What no terminal takes amiss: control characters but line feed and tab, and bytes that are no
-// UTF-8, as "\x1b".
+// Text that is safe for a terminal: control characters except line feed and tab, and bytes that are
+// not UTF-8, become "\x1b".
 std::string printable(std::string_view bytes);
 
-// A line on standard error, headed like an error of the subcommand, which goes on all the same.
+// Prints a warning on standard error in the form of an error of the subcommand, which continues.
 void complain(std::string_view command, std::string_view message);
 
 }  // namespace perennial::tool

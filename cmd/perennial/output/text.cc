@@ -12,7 +12,7 @@
 namespace perennial::tool {
 namespace {
 
-// Bytes that end a run that is copied as it is: they are escaped, or begin what may be.
+// Bytes that end a run that is copied unchanged: each is escaped or starts a character that may be.
 constexpr std::array<bool, 256> make_stops() {
   std::array<bool, 256> stops = {};
   for (size_t byte = 0; byte < 0x20; ++byte) stops[byte] = true;
@@ -21,14 +21,14 @@ constexpr std::array<bool, 256> make_stops() {
 }
 constexpr std::array<bool, 256> stops = make_stops();
 
-// Whether YAML wants a character outside ASCII escaped: controls, line ends of its own, the byte
-// order mark and what is no character.
+// Whether YAML requires an escape for a character outside ASCII: controls, its own line ends, the
+// byte order mark and code points that are no characters.
 bool is_unprintable(uint32_t point) {
   return (point >= 0x80 && point < 0xa0) || point == 0x2028 || point == 0x2029 || point == 0xfeff ||
          point == 0xfffe || point == 0xffff;
 }
 
-// Writes the character at the front, escaped if it must be, and takes it away.
+// Writes the first character, escaped if necessary, and removes it from the text.
 void add_character(Output& out, std::string_view& text) {
   const auto byte = static_cast<uint8_t>(text.front());
   if (byte == '"' || byte == '\\') {
@@ -70,7 +70,7 @@ void add_quoted(Output& out, std::string_view text) {
 }
 
 void add_base64(Output& out, std::string_view bytes) {
-  constexpr size_t piece_bytes = 3 << 12;  // A multiple of three, so that pieces join.
+  constexpr size_t piece_bytes = 3 << 12;  // A multiple of three, so that the pieces can be joined.
   out.add("\"");
   std::string piece;
   for (; !bytes.empty(); bytes.remove_prefix(std::min(bytes.size(), piece_bytes))) {

@@ -5,17 +5,17 @@
 
 #include "cmd/perennial/output/output.h"
 
-// Bytes of others as text that a program can take back.
+// Writes arbitrary bytes as text that a program can decode.
 namespace perennial::tool {
 
 bool is_utf8(std::string_view bytes);
 
-// As a string of JSON, quotes included, that is one of YAML, too: besides what JSON wants escaped,
-// every character that YAML does not print is. REQUIRES: it is UTF-8.
+// Writes a JSON string with quotes that is also valid YAML: it escapes what JSON requires and every
+// character that YAML does not print. REQUIRES: the text is UTF-8.
 void add_quoted(Output& out, std::string_view text);
-// In base64 and quotes.
+// Writes base64 in quotes.
 void add_base64(Output& out, std::string_view bytes);
-// False: it is not base64.
+// Returns false if the text is not base64.
 bool from_base64(std::string_view text, std::string& bytes);
 
 }  // namespace perennial::tool

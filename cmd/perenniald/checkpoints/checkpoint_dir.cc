@@ -43,7 +43,7 @@ Status prepare_checkpoint_dir(const std::string& dir, const std::string& data_di
   return {};
 }
 
-void remove_half_made(const std::string& dir, const store::CheckpointOwner& owner) {
+void remove_partial(const std::string& dir, const store::CheckpointOwner& owner) {
   const Result<std::vector<std::string>> removed = store::remove_partial_checkpoints(dir, owner);
   if (!removed.ok()) {
     return log(Level::Warning, "checkpoint.removed", {{"error", removed.status().message()}});
@@ -63,8 +63,9 @@ std::optional<CheckpointSeen> newest_checkpoint(const std::string& dir,
   std::optional<CheckpointSeen> newest;
   for (const store::CheckpointEntry& entry : *all) {
     if (!entry.complete || !entry.manifest.ok() || !owner.owns(entry.database)) continue;
-    const Nanos cut = entry.manifest->created;
-    if (!newest || newest->cut <= cut) newest = CheckpointSeen{.path = entry.path, .cut = cut};
+    const Nanos created = entry.manifest->created;
+    if (!newest || newest->created <= created)
+      newest = CheckpointSeen{.path = entry.path, .created = created};
   }
   return newest;
 }

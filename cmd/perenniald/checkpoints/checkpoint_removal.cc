@@ -38,7 +38,7 @@ void remove_in_background(uv_loop_t& loop, std::vector<std::string> paths) {
   auto removal = std::make_unique<Removal>(Removal{.paths = std::move(paths)});
   removal->request.data = removal.get();
   CHECK(uv_queue_work(&loop, &removal->request, remove_all, report) == 0);
-  static_cast<void>(removal.release());  // report()'s.
+  static_cast<void>(removal.release());  // report() deletes it.
 }
 
 }  // namespace perennial::perenniald

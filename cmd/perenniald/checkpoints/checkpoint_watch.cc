@@ -47,7 +47,7 @@ void CheckpointWatch::look() {
   CHECK(uv_queue_work(&loop_, &work_, on_pool, on_loop) == 0);
 }
 
-// Another one may have been made meanwhile.
+// If a newer checkpoint was made during the check, its result is ignored.
 void CheckpointWatch::on_looked() {
   looking_ = false;
   if (!look_.is_gone || look_.path != path_) return;

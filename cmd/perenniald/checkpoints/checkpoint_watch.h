@@ -11,24 +11,24 @@
 
 namespace perennial::perenniald {
 
-// Sees when the newest checkpoint is removed by somebody else, so that nobody relies on it any
-// longer. Looks at the disk every few seconds, on libuv's pool.
+// Notices when another program removes the newest checkpoint, so that the schedule makes a new one.
+// Checks the disk every few seconds, on libuv's pool.
 class CheckpointWatch {
  public:
-  // `lost`: called on the loop, with the newest of those that are left. The loop outlives this.
+  // `lost` is called on the loop, with the newest checkpoint that is left. The loop outlives this.
   using Lost = std::function<void(const std::optional<CheckpointSeen>& next)>;
   CheckpointWatch(uv_loop_t& loop, Lost lost);
   CheckpointWatch(const CheckpointWatch&) = delete;
   CheckpointWatch& operator=(const CheckpointWatch&) = delete;
 
   void begin(const std::string& dir, const store::CheckpointOwner& owner);
-  // This is the newest from now on.
+  // This checkpoint is the newest from now on.
   void watch(const std::string& path) { path_ = path; }
-  // Ends its handle, as the loop's end wants it. `lost` is not called any more.
+  // Closes its handle, which the loop needs to end. `lost` is not called any more.
   void close();
 
  private:
-  // The pool's, while it looks.
+  // Belongs to the pool while a check runs.
   struct Look {
     std::string path = {};
     std::string dir = {};
@@ -43,7 +43,7 @@ class CheckpointWatch {
   const Lost lost_;
   std::string dir_;
   store::CheckpointOwner owner_;
-  std::string path_;  // Empty: there is none.
+  std::string path_;  // Empty: there is no checkpoint.
   uv_timer_t timer_;
   uv_work_t work_;
   bool looking_ = false;

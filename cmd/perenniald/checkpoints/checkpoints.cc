@@ -22,7 +22,7 @@ uint64_t job_count(const StateCounts& jobs) {
   return jobs.ready + jobs.reserved + jobs.delayed + jobs.buried;
 }
 
-// What clients are told must not depend on where the server was started.
+// A path that a client is told must not depend on where the server was started.
 std::string absolute(const std::string& path) {
   const std::unique_ptr<char, decltype(&std::free)> real(realpath(path.c_str(), nullptr),
                                                          &std::free);
@@ -50,15 +50,16 @@ Status Checkpoints::open(const std::string& database) {
   Status prepared = prepare_checkpoint_dir(settings_.dir, settings_.data_dir);
   if (!prepared.ok()) {
     if (prepared.code() != StatusCode::NoSpace) return prepared;
-    // Whoever lacks room needs the server, to delete jobs. Each checkpoint tries again.
+    // If the disk is full, the server starts all the same, so that clients can delete jobs. Each
+    // checkpoint tries the directory again.
     log(Level::Warning, "checkpoint_dir", {{"error", prepared.message()}});
   }
   settings_.dir = absolute(settings_.dir);
   owner_ = store::checkpoint_owner(settings_.data_dir, database, settings_.dir);
-  remove_half_made(settings_.dir, owner_);
+  remove_partial(settings_.dir, owner_);
   const Nanos now = clock_.now();
   if (const auto newest = newest_checkpoint(settings_.dir, owner_)) {
-    schedule_.made(newest->cut, now);
+    schedule_.made(newest->created, now);
     watch_.watch(newest->path);
   }
   watch_.begin(settings_.dir, owner_);
@@ -71,17 +72,17 @@ void Checkpoints::arm() {
   const std::optional<Nanos> due = schedule_.due();
   if (!due || !open_) return;
   const Nanos left = *due - clock_.now();
-  // libuv rounds down, and what fires too early would find nothing due.
+  // libuv rounds down, and a timer that fires too early would find nothing due.
   const uint64_t left_ms = left <= 0 ? 0 : static_cast<uint64_t>(left / nanos_per_ms) + 1;
   const auto fired = [](uv_timer_t* handle) { static_cast<Checkpoints*>(handle->data)->on_due(); };
   CHECK(uv_timer_start(&timer_, fired, left_ms, 0) == 0);
 }
 
 void Checkpoints::on_due() {
-  if (kept_under_way()) return;  // A client's. When it is made, the next is due anew.
-  if (core_.disk_has_room()) {
+  if (kept_under_way()) return;  // When a client's is made, the schedule sets its next time.
+  if (core_.disk_accepts_puts()) {
     due_ = true;
-    return core_.want_checkpoint();
+    return core_.checkpoints().want();
   }
   log(Level::Error, "checkpoint.failed",
       {{"error", "the disk is short of room: see store-state in stats"}});
@@ -89,80 +90,81 @@ void Checkpoints::on_due() {
   arm();
 }
 
-void Checkpoints::order_cut(store::Log& log) {
-  if (cutting_) return;  // It is with the log, or is cut and that has not been collected yet.
+void Checkpoints::order_checkpoint(store::Log& log) {
+  if (creating_) return;  // The log creates it, or its result has not been collected.
   const Nanos now = clock_.now();
-  core_.settle_cut(now);
-  const std::optional<core::Cut> cut = core_.take_cut();
-  if (!cut) return;
-  Making making = begin(*cut, now);
-  // Somebody may have removed it.
+  core_.checkpoints().freeze_point(now);
+  const std::optional<core::CheckpointPoint> point = core_.checkpoints().take_point();
+  if (!point) return;
+  Attempt attempt = begin(*point, now);
+  // The directory may have been removed since the start.
   if (Status ready = prepare_checkpoint_dir(settings_.dir, settings_.data_dir); !ready.ok()) {
-    return fail(making, ready);
+    return fail(attempt, ready);
   }
-  cutting_.emplace(std::move(making));
-  log.cut(store::partial_path(cutting_->cut));
+  creating_.emplace(std::move(attempt));
+  log.checkpoint(store::partial_path(creating_->plan));
 }
 
-Checkpoints::Making Checkpoints::begin(const core::Cut& cut, Nanos now) {
-  Making making = {.cut = {.dir = settings_.dir,
-                           .name = store::checkpoint_name(now),
-                           .created = now,
-                           .temporary = cut.temporary,
-                           .server_version = settings_.server_version,
-                           .database = owner_.database,
-                           .index = cut.index,
-                           .jobs = cut.jobs}};
-  making.cut.cancelled = [this] { return cancelled_.load(std::memory_order_relaxed); };
-  if (!cut.temporary) making.scheduled = std::exchange(due_, false);
-  return making;
+Checkpoints::Attempt Checkpoints::begin(const core::CheckpointPoint& point, Nanos now) {
+  Attempt attempt = {.plan = {.dir = settings_.dir,
+                              .name = store::checkpoint_name(now),
+                              .created = now,
+                              .temporary = point.temporary,
+                              .server_version = settings_.server_version,
+                              .database = owner_.database,
+                              .index = point.index,
+                              .jobs = point.jobs}};
+  attempt.plan.cancelled = [this] { return cancelled_.load(std::memory_order_relaxed); };
+  if (!point.temporary) attempt.scheduled = std::exchange(due_, false);
+  return attempt;
 }
 
-void Checkpoints::on_cut(const store::CutDone& cut) {
-  CHECK(cutting_);
-  Making making = *std::exchange(cutting_, std::nullopt);
-  if (!cut.status.ok()) {
-    const std::string left = store::partial_path(making.cut);
+void Checkpoints::on_checkpoint_created(const store::CheckpointCreated& created) {
+  CHECK(creating_);
+  Attempt attempt = *std::exchange(creating_, std::nullopt);
+  if (!created.status.ok()) {
+    const std::string left = store::partial_path(attempt.plan);
     ignore(store::remove_checkpoint(left), "there is a failure to report already");
-    return fail(making, cut.status);
+    return fail(attempt, created.status);
   }
-  making.cut_took = cut.took;
-  if (making.cut.temporary) return give_temporary(making);
-  CHECK(!making_);
+  attempt.creation_took = created.took;
+  if (attempt.plan.temporary) return give_temporary(attempt);
+  CHECK(!verifying_);
   CHECK(!thread_.joinable());
-  making_.emplace(std::move(making));
+  verifying_.emplace(std::move(attempt));
   thread_ = std::thread([this] { complete(); });
 }
 
-// Whoever reads it finds out whether it is whole.
-void Checkpoints::give_temporary(const Making& made) {
+// A temporary checkpoint is not verified: the program that reads it finds out whether it is
+// complete.
+void Checkpoints::give_temporary(const Attempt& attempt) {
   auto given = std::make_unique<CheckpointMade>();
-  *given = {.name = made.cut.name,
-            .path = store::partial_path(made.cut),
-            .commit = made.cut.index,
-            .jobs = job_count(*made.cut.jobs),
-            .took_ms = static_cast<uint64_t>(made.cut_took / nanos_per_ms)};
+  *given = {.name = attempt.plan.name,
+            .path = store::partial_path(attempt.plan),
+            .commit = attempt.plan.index,
+            .jobs = job_count(*attempt.plan.jobs),
+            .took_ms = static_cast<uint64_t>(attempt.creation_took / nanos_per_ms)};
   log(Level::Info, "checkpoint.temporary",
       {{"name", given->name},
        {"commit", text(given->commit)},
        {"jobs", text(given->jobs)},
-       {"cut_us", text(static_cast<uint64_t>(made.cut_took / 1000))}});
-  core_.on_temporary_checkpoint(std::move(given));
+       {"cut_us", text(static_cast<uint64_t>(attempt.creation_took / 1000))}});
+  core_.checkpoints().on_temporary_made(std::move(given));
 }
 
 void Checkpoints::remove_given_up() {
-  std::vector<std::string> paths = core_.take_given_up();
+  std::vector<std::string> paths = core_.checkpoints().take_given_up();
   if (!paths.empty()) remove_in_background(loop_, std::move(paths));
 }
 
-// On the thread.
+// Runs on the thread.
 void Checkpoints::complete() {
   const Nanos begun = TurnClock::steady();
-  Making& making = *making_;
-  making.result.emplace(store::complete_checkpoint(making.cut));
-  making.took = making.cut_took + TurnClock::steady() - begun;
-  if (making.result->ok() && making.scheduled && settings_.keep > 0) {
-    making.pruned = store::prune_checkpoints(settings_.dir, owner_, settings_.keep);
+  Attempt& attempt = *verifying_;
+  attempt.result.emplace(store::complete_checkpoint(attempt.plan));
+  attempt.took = attempt.creation_took + TurnClock::steady() - begun;
+  if (attempt.result->ok() && attempt.scheduled && settings_.keep > 0) {
+    attempt.pruned = store::prune_checkpoints(settings_.dir, owner_, settings_.keep);
   }
   uv_async_send(&completed_);
 }
@@ -170,36 +172,37 @@ void Checkpoints::complete() {
 void Checkpoints::on_completed() {
   if (!thread_.joinable()) return;
   thread_.join();
-  const Making made = *std::exchange(making_, std::nullopt);
-  const Result<store::CheckpointManifest>& result = *made.result;
-  if (!result.ok()) return fail(made, result.status());
-  schedule_.made(made.cut.created, clock_.now());
-  watch_.watch(settings_.dir + "/" + made.cut.name);
-  report_pruned(made);
-  report_success(made, *result);
+  const Attempt attempt = *std::exchange(verifying_, std::nullopt);
+  const Result<store::CheckpointManifest>& result = *attempt.result;
+  if (!result.ok()) return fail(attempt, result.status());
+  schedule_.made(attempt.plan.created, clock_.now());
+  watch_.watch(settings_.dir + "/" + attempt.plan.name);
+  report_pruned(attempt);
+  report_success(attempt, *result);
   arm();
 }
 
-void Checkpoints::report_success(const Making& done, const store::CheckpointManifest& manifest) {
+void Checkpoints::report_success(const Attempt& attempt,
+                                 const store::CheckpointManifest& manifest) {
   auto made = std::make_unique<CheckpointMade>();
   *made = {.name = manifest.name,
            .path = settings_.dir + "/" + manifest.name,
            .commit = manifest.commit.index,
            .jobs = job_count(manifest.jobs),
            .bytes = manifest.bytes(),
-           .took_ms = static_cast<uint64_t>(done.took / nanos_per_ms)};
+           .took_ms = static_cast<uint64_t>(attempt.took / nanos_per_ms)};
   log(Level::Info, "checkpoint",
       {{"name", made->name},
        {"commit", text(made->commit)},
        {"jobs", text(made->jobs)},
        {"bytes", text(*made->bytes)},
-       {"cut_us", text(static_cast<uint64_t>(done.cut_took / 1000))},
+       {"cut_us", text(static_cast<uint64_t>(attempt.creation_took / 1000))},
        {"took_ms", text(made->took_ms)}});
-  core_.on_checkpoint(std::move(made));
+  core_.checkpoints().on_made(std::move(made));
 }
 
-void Checkpoints::report_pruned(const Making& made) const {
-  const Result<std::vector<std::string>>& pruned = made.pruned;
+void Checkpoints::report_pruned(const Attempt& attempt) const {
+  const Result<std::vector<std::string>>& pruned = attempt.pruned;
   if (!pruned.ok()) {
     return log(Level::Warning, "checkpoint.removed", {{"error", pruned.status().message()}});
   }
@@ -208,20 +211,20 @@ void Checkpoints::report_pruned(const Making& made) const {
   }
 }
 
-void Checkpoints::fail(const Making& making, const Status& status) {
+void Checkpoints::fail(const Attempt& attempt, const Status& status) {
   log(Level::Error, "checkpoint.failed", {{"error", status.message()}});
-  if (making.scheduled) schedule_.failed(clock_.now());
+  if (attempt.scheduled) schedule_.failed(clock_.now());
   auto failed = std::make_unique<CheckpointFailed>();
   failed->reason = status.message();
-  if (making.cut.temporary) return core_.on_temporary_checkpoint(std::move(failed));
-  core_.on_checkpoint(std::move(failed));
+  if (attempt.plan.temporary) return core_.checkpoints().on_temporary_made(std::move(failed));
+  core_.checkpoints().on_made(std::move(failed));
   arm();
 }
 
 void Checkpoints::on_lost(const std::optional<CheckpointSeen>& next) {
   log(Level::Warning, "checkpoint.lost",
       {{"newest", next ? next->path : ""}, {"why", "the newest checkpoint was removed"}});
-  schedule_.lost(next ? std::optional(next->cut) : std::nullopt, clock_.now());
+  schedule_.lost(next ? std::optional(next->created) : std::nullopt, clock_.now());
   arm();
 }
 
@@ -229,15 +232,15 @@ void Checkpoints::stop() {
   open_ = false;
   cancelled_ = true;
   uv_timer_stop(&timer_);
-  core_.refuse_checkpoints("the server is stopping");
+  core_.checkpoints().refuse("the server is stopping");
 }
 
 void Checkpoints::close() {
   cancelled_ = true;
   if (thread_.joinable()) thread_.join();
-  core_.give_up_temporaries();  // All clients go now.
-  std::vector<std::string> left = core_.take_given_up();
-  if (cutting_) left.push_back(store::partial_path(cutting_->cut));
+  core_.checkpoints().give_up_temporaries();  // Every connection ends now.
+  std::vector<std::string> left = core_.checkpoints().take_given_up();
+  if (creating_) left.push_back(store::partial_path(creating_->plan));
   for (const std::string& path : left) {
     ignore(store::remove_checkpoint(path), "the next start removes it");
   }

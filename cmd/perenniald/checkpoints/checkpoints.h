@@ -21,11 +21,11 @@
 
 namespace perennial::perenniald {
 
-// Makes the checkpoints of a running server, one at a time: core says when one is wanted and what
-// it holds, the log cuts it between two batches, and a thread of its own reads all of it,
-// verifies it and gives it its name, for as long as that takes. A temporary one is only cut, also
-// while another is being verified, and is removed when core says so or when the server stops. None
-// that fails harms the server.
+// Makes the checkpoints of a running server. Core decides when one is made and what it holds, and
+// the log creates it between two batches. A thread of its own then reads all of it, verifies it and
+// gives it its name; one is verified at a time. A temporary checkpoint is only created, also while
+// another one is being verified, and is removed when core gives it up or the server stops. A
+// checkpoint that fails does not harm the server.
 class Checkpoints {
  public:
   struct Settings {
@@ -36,45 +36,47 @@ class Checkpoints {
     size_t keep = 0;  // 0: all.
   };
 
-  // All outlive this.
+  // All of them outlive this.
   Checkpoints(uv_loop_t& loop, core::Core& core, TurnClock& clock, Settings settings);
 
-  // Prepares the directory, clears it of what a crash left, and starts the schedule. `database`:
-  // that of the store, which is open (store/disk/identity.h). A failure is one of the
+  // Prepares the directory, removes what a crash has left there, and starts the schedule.
+  // `database`: the identity of the open store (store/disk/identity.h). A failure is one of the
   // configuration.
   Status open(const std::string& database);
-  // If a cut is due behind the last batch that was taken from core, gives it its place in the log.
-  // REQUIRES: called between each batch and the next, behind the append of the one.
-  void order_cut(store::Log& log);
-  // Removes temporary ones that belong to nobody any more.
+  // If a checkpoint point follows the last batch taken from core, gives the checkpoint its place in
+  // the log. REQUIRES: it is called after each append, before the next batch is taken.
+  void order_checkpoint(store::Log& log);
+  // Removes temporary checkpoints that no connection owns any more.
   void remove_given_up();
-  void on_cut(const store::CutDone& cut);
-  // No more of them: those who wait are told so, and one that is being verified is given up.
+  void on_checkpoint_created(const store::CheckpointCreated& created);
+  // Refuses all further checkpoints: clients that wait are answered, and one that is being verified
+  // is given up.
   void stop();
-  // Ends the thread, and closes what is open in the loop. Nothing may be called afterwards.
+  // Ends the thread, and closes the handles in the loop. This is the last call.
   void close();
 
-  // Since the newest complete one was cut; -1 without one.
+  // Returns the seconds since the newest complete checkpoint was created; -1 without one.
   int64_t age_s() const { return schedule_.age_s(clock_.now()); }
 
  private:
-  struct Making {
-    store::CheckpointCut cut;
+  // One checkpoint, from its point to its result.
+  struct Attempt {
+    store::CheckpointPlan plan;
     bool scheduled = false;
-    Nanos cut_took = 0;
-    Nanos took = 0;  // From the cut until it was verified.
+    Nanos creation_took = 0;
+    Nanos took = 0;  // From its creation until it was verified.
     std::optional<Result<store::CheckpointManifest>> result = {};
     Result<std::vector<std::string>> pruned = std::vector<std::string>();
   };
-  Making begin(const core::Cut& cut, Nanos now);
-  void give_temporary(const Making& made);
+  Attempt begin(const core::CheckpointPoint& point, Nanos now);
+  void give_temporary(const Attempt& attempt);
   void complete();
   void on_completed();
-  void report_success(const Making& made, const store::CheckpointManifest& manifest);
-  void report_pruned(const Making& made) const;
-  void fail(const Making& making, const Status& status);
+  void report_success(const Attempt& attempt, const store::CheckpointManifest& manifest);
+  void report_pruned(const Attempt& attempt) const;
+  void fail(const Attempt& attempt, const Status& status);
   void on_lost(const std::optional<CheckpointSeen>& next);
-  bool kept_under_way() const { return making_ || (cutting_ && !cutting_->cut.temporary); }
+  bool kept_under_way() const { return verifying_ || (creating_ && !creating_->plan.temporary); }
   void arm();
   void on_due();
 
@@ -84,13 +86,13 @@ class Checkpoints {
   Settings settings_;
   CheckpointSchedule schedule_;
   CheckpointWatch watch_;
-  store::CheckpointOwner owner_;  // Which checkpoints in the directory are this server's.
+  store::CheckpointOwner owner_;  // Which checkpoints in the directory belong to this server.
   bool open_ = false;
-  bool due_ = false;  // The schedule has asked, and that one is not being made yet.
+  bool due_ = false;  // The schedule has asked, and that checkpoint is not being made yet.
   uv_timer_t timer_;
   uv_async_t completed_;
-  std::optional<Making> cutting_;  // With the log.
-  std::optional<Making> making_;   // Being verified: the thread's, while that runs.
+  std::optional<Attempt> creating_;   // The log creates it.
+  std::optional<Attempt> verifying_;  // The thread verifies it, and owns it while it runs.
   std::atomic<bool> cancelled_ = false;
   std::thread thread_;
 };

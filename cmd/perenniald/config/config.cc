@@ -3,17 +3,21 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <optional>
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include "cmd/common/address.h"
 #include "cmd/common/units.h"
+#include "cmd/perenniald/config/tube_defaults.h"
 #include "engine/types/check.h"
 
 namespace perennial::perenniald {
 namespace {
 
-// Far more than all settings with all their comments; /dev/zero has no end.
+// Far more than all settings with all their comments. The limit is needed for files without an end,
+// such as /dev/zero.
 constexpr size_t config_bytes_max = 1 << 20;
 
 using Unit = ConfigUnit;
@@ -61,6 +65,50 @@ Status set_from(CheckpointFrom& member, std::string_view text) {
   return bad(fmt::format("'{}' is not one of local, any", text));
 }
 
+std::string_view admin_name(AdminOn on) {
+  switch (on) {
+    case AdminOn::Any:
+      return "any";
+    case AdminOn::Unix:
+      return "unix";
+    case AdminOn::None:
+      return "none";
+  }
+  CHECK(!"a value that is none");
+  return {};
+}
+
+Status set_admin(AdminOn& member, std::string_view text) {
+  for (const AdminOn value : {AdminOn::Any, AdminOn::Unix, AdminOn::None}) {
+    if (text != admin_name(value)) continue;
+    member = value;
+    return {};
+  }
+  return bad(fmt::format("'{}' is not one of any, unix, none", text));
+}
+
+std::string extension_names(const ExtensionSet& allowed) {
+  std::vector<std::string_view> names;
+  for (const ExtensionRow& row : extension_rows) {
+    if (allowed.allows(row.extension)) names.push_back(row.name);
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+Status set_extensions(ExtensionSet& member, std::string_view text) {
+  if (text == "all" || text == "none") {
+    member = text == "all" ? ExtensionSet::all() : ExtensionSet();
+    return {};
+  }
+  const std::optional<Extension> extension = extension_named(text);
+  if (!extension) {
+    return bad(fmt::format("'{}' is not all, none, or a list of: {}", text,
+                           extension_names(ExtensionSet::all())));
+  }
+  member = member.with(*extension);
+  return {};
+}
+
 Status set_switch(bool& member, std::string_view text) {
   if (text != "true" && text != "false") return bad(fmt::format("'{}' is not true or false", text));
   member = text == "true";
@@ -76,12 +124,6 @@ Status set_text(std::string& member, const ConfigField& field, std::string_view 
   return {};
 }
 
-// What could not be printed could not be taken back from there, and no path holds a NUL.
-Status check_text(std::string_view text) {
-  if (text.find('\0') != std::string_view::npos) return bad("must not hold a NUL byte");
-  return fits_yaml(text) ? Status() : bad("must be UTF-8 text");
-}
-
 Status set_port(uint16_t& member, std::string_view text) {
   Result<uint16_t> port = common::parse_port(text);
   if (!port.ok()) return port.take_status();
@@ -90,6 +132,12 @@ Status set_port(uint16_t& member, std::string_view text) {
 }
 
 }  // namespace
+
+// No path holds a NUL.
+Status check_text(std::string_view text) {
+  if (text.find('\0') != std::string_view::npos) return bad("must not hold a NUL byte");
+  return fits_yaml(text) ? Status() : bad("must be UTF-8 text");
+}
 
 Status set_config(Config& config, const ConfigField& field, std::string_view text) {
   if (Status status = check_text(text); !status.ok()) return status;
@@ -102,12 +150,22 @@ Status set_config(Config& config, const ConfigField& field, std::string_view tex
       (config.*std::get<std::vector<std::string> Config::*>(field.member)).emplace_back(text);
       return {};
     }
+    case Unit::Users:
+      return bad("expected a list of {name: ..., tokens: [...], grants: [...]}");
+    case Unit::Listeners:
+      return bad("expected a list of {address: ..., tls: {...}}");
     case Unit::Port:
       return set_port(config.*std::get<uint16_t Config::*>(field.member), text);
     case Unit::Durability:
       return set_durability(config.*std::get<store::Durability Config::*>(field.member), text);
     case Unit::From:
       return set_from(config.*std::get<CheckpointFrom Config::*>(field.member), text);
+    case Unit::AdminOn:
+      return set_admin(config.*std::get<AdminOn Config::*>(field.member), text);
+    case Unit::Tubes:
+      return bad("expected lines of the form 'tube: {tries: 3}'");
+    case Unit::Extensions:
+      return set_extensions(config.*std::get<ExtensionSet Config::*>(field.member), text);
     case Unit::Switch:
       return set_switch(config.*std::get<bool Config::*>(field.member), text);
     case Unit::Count:
@@ -124,12 +182,25 @@ std::string config_text(const Config& config, const ConfigField& field) {
       return config.*std::get<std::string Config::*>(field.member);
     case Unit::Addresses:
       return fmt::format("{}", fmt::join(config.listen, ", "));
+    case Unit::Listeners:
+      return listeners_text(config.listeners);
+    case Unit::Users:
+      return users_text(config.users);
     case Unit::Port:
       return fmt::format("{}", config.port);
     case Unit::Durability:
       return std::string(store::durability_name(config.durability));
     case Unit::From:
       return std::string(from_name(config.checkpoint_from));
+    case Unit::AdminOn:
+      return std::string(admin_name(config.admin_on));
+    case Unit::Tubes:
+      return tubes_text(config.tubes);
+    case Unit::Extensions: {
+      if (config.extensions == ExtensionSet::all()) return "all";
+      if (config.extensions == ExtensionSet()) return "none";
+      return fmt::format("[{}]", extension_names(config.extensions));
+    }
     case Unit::Switch:
       return config.*std::get<bool Config::*>(field.member) ? "true" : "false";
     case Unit::Count:
@@ -144,9 +215,11 @@ std::string highest_text(const ConfigField& field) {
   return number_text(field, field.highest);
 }
 
-Problems read_config_file(Config& config, const std::string& path) {
+namespace {
+
+// Reads a whole file. Returns what is wrong.
+std::string read_text(const std::string& path, std::string& yaml) {
   std::FILE* const file = std::fopen(path.c_str(), "rb");
-  std::string yaml;
   char buffer[4096];
   if (file != nullptr) {
     for (size_t count; (count = std::fread(buffer, 1, sizeof buffer, file)) > 0;) {
@@ -156,12 +229,29 @@ Problems read_config_file(Config& config, const std::string& path) {
   }
   const int error = file == nullptr || std::ferror(file) != 0 ? errno : 0;
   if (file != nullptr) std::fclose(file);
-  if (error != 0) return {fmt::format("{}: cannot be read: {}", path, std::strerror(error))};
+  if (error != 0) return fmt::format("{}: cannot be read: {}", path, std::strerror(error));
   if (yaml.size() > config_bytes_max) {
-    return {
-        fmt::format("{}: is longer than {} bytes: not a configuration", path, config_bytes_max)};
+    return fmt::format("{}: is longer than {} bytes: not a configuration", path, config_bytes_max);
   }
+  return {};
+}
+
+}  // namespace
+
+Problems read_config_file(Config& config, const std::string& path) {
+  std::string yaml;
+  if (std::string problem = read_text(path, yaml); !problem.empty()) return {std::move(problem)};
   return read_config(config, yaml, path);
+}
+
+Problems read_users_file(std::vector<core::User>& users, const std::string& path) {
+  struct stat found {};
+  if (::stat(path.c_str(), &found) == 0 && (found.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
+    return {fmt::format("{}: others than its owner have access to it: chmod 600", path)};
+  }
+  std::string yaml;
+  if (std::string problem = read_text(path, yaml); !problem.empty()) return {std::move(problem)};
+  return read_users(users, yaml, path);
 }
 
 }  // namespace perennial::perenniald

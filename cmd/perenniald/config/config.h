@@ -7,24 +7,35 @@
 #include <variant>
 #include <vector>
 
+#include "cmd/perenniald/config/listener_config.h"
+#include "cmd/perenniald/config/user_config.h"
+#include "cmd/perenniald/core/client_rights.h"
+#include "engine/types/extension.h"
+#include "engine/types/job_fields.h"
 #include "engine/types/status.h"
 #include "store/types/options.h"
 
-// The server's settings. One table names them all: reading a file, --print-config and the test of
-// etc/perennial.yaml go through it.
+// The server's settings. One table lists all of them. Reading a file, --print-config and the test
+// of etc/perennial.yaml use that table.
 namespace perennial::perenniald {
 
-// Whose command `checkpoint` is taken: that of clients on the same machine, or anyone's.
+// From which clients the command `checkpoint` is accepted: those on the same machine, or all.
 enum class CheckpointFrom : uint8_t { Local, Any };
+using core::AdminOn;
 
 struct Config {
   std::string data_dir;
-  std::vector<std::string> listen;  // Each fits common::parse_address.
+  std::vector<std::string> listen;  // Each is valid for common::parse_address.
+  std::vector<ListenerConfig> listeners;
   uint16_t port;
   std::string user;
+  std::vector<core::User> users;  // Without those of users_file.
+  std::string users_file;         // Empty: there is none.
+  bool auth_plaintext;
   store::Durability durability;
   uint64_t sync_interval_ms;
   uint64_t sync_idle_ms;
+  ExtensionSet extensions;
   uint64_t job_bytes_max;
   uint64_t connections_max;
   uint64_t jobs_max;
@@ -32,12 +43,16 @@ struct Config {
   uint64_t memory_bytes_max;
   uint64_t watched_max;
   uint64_t reserved_max;
+  uint64_t keys_max;
+  uint64_t settings_max;
+  AdminOn admin_on;
+  std::vector<TubeDefaults> tubes;
   uint64_t pipeline_bytes_max;
   uint64_t output_bytes_max;
   uint64_t output_total_bytes_max;
   uint64_t pending_bytes_max;
   uint64_t batch_bytes_max;
-  uint64_t moves_per_turn_max;
+  uint64_t transitions_per_turn_max;
   uint64_t body_cache_bytes;
   uint64_t log_bytes_max;
   uint64_t low_water_bytes;
@@ -50,80 +65,113 @@ struct Config {
   CheckpointFrom checkpoint_from;
   uint64_t tcp_keepalive_s;
   uint64_t tcp_user_timeout_s;
+  uint64_t tls_handshake_ms;
+  uint64_t tls_handshakes_per_turn;
+  uint64_t tls_handshakes_pending_max;
   bool core_dumps;
   uint64_t verbosity;
-  // A flag only, and no setting: one that stays in a file would hide the next damage.
+  // A flag and no setting: a value that stays in a file would hide later damage.
   store::Recover recover;
 };
 
-using ConfigMember = std::variant<uint64_t Config::*, uint16_t Config::*, std::string Config::*,
-                                  std::vector<std::string> Config::*, store::Durability Config::*,
-                                  CheckpointFrom Config::*, bool Config::*>;
+using ConfigMember =
+    std::variant<uint64_t Config::*, uint16_t Config::*, std::string Config::*,
+                 std::vector<std::string> Config::*, std::vector<ListenerConfig> Config::*,
+                 store::Durability Config::*, CheckpointFrom Config::*, AdminOn Config::*,
+                 std::vector<TubeDefaults> Config::*, std::vector<core::User> Config::*,
+                 ExtensionSet Config::*, bool Config::*>;
 
-// How a value is written, and with it what is accepted.
-enum class ConfigUnit : uint8_t { Text, Addresses, Port, Durability, From, Switch, Count, Bytes };
+// The type of a value, which decides how it is written and which values are accepted.
+enum class ConfigUnit : uint8_t {
+  Text,
+  Addresses,
+  Listeners,
+  Users,
+  Port,
+  Durability,
+  From,
+  AdminOn,
+  Tubes,
+  Extensions,
+  Switch,
+  Count,
+  Bytes
+};
 
 struct LayerOptions;
 
 // Where a setting's default is written, and which option of a layer it sets: config_origin.h.
 struct ConfigOrigin {
-  std::string_view text;  // The default, as it is written in the file, unless a layer has it.
-  // Null: the server itself reads the setting, and no layer below.
+  std::string_view text;  // The default as the file has it; empty if a layer has it.
+  // Copies the setting to a layer's option. Null: only the server itself reads the setting.
   void (*to_layers)(const Config&, LayerOptions&);
-  // Takes over the default, which is the initialiser of the layer's option. Null: it is `text`.
+  // Copies the default from the initialiser of the layer's option. Null: the default is `text`.
   void (*from_layers)(const LayerOptions&, Config&);
 };
 
-// The flag that sets it, too.
+// The flag that sets the setting as well.
 struct ConfigFlag {
   std::string_view names = {};  // "-b,--data-dir". Empty: there is none.
   std::string_view type = {};
   std::string_view help = {};  // {0} is the default, and {1} the highest value.
-  bool clamps = false;         // To the highest, with a warning, as beanstalkd does.
+  bool clamps = false;         // Lower a value to the highest, with a warning, as beanstalkd does.
 };
 
-// Everything about one setting.
+// A row of the table: everything about one setting.
 struct ConfigField {
   std::string_view key;
   ConfigMember member;
   ConfigUnit unit;
   ConfigOrigin origin;
-  uint64_t lowest;  // Of a Count and of Bytes; of a Text its length.
+  uint64_t lowest;  // Of a Count or Bytes: the value; of a Text: its length.
   uint64_t highest;
   std::string_view help;
   ConfigFlag flag = {};
+  std::string_view former_key = {};  // A name that older files may use.
 };
 
-// In the order in which they are printed.
+// All settings, in the order in which they are printed.
 std::span<const ConfigField> config_fields();
-// REQUIRES: there is such a key.
+// REQUIRES: the table has this key.
 const ConfigField& config_field(std::string_view key);
 
 Config default_config();
 
-// Sets those options of the layers that are settings.
+// Sets the options of the layers that have a setting.
 void set_layer_options(const Config& config, LayerOptions& layers);
 
-// What is wrong with a configuration: one line each, ready to be shown.
+// What is wrong with a configuration: one line for each problem, ready to be shown.
 using Problems = std::vector<std::string>;
 
-// Sets one key from text, as a flag gives it. The message of a failure says what is accepted.
+// Sets one key from text, as a flag gives it. InvalidArgument: the message says what is accepted.
+// An address is added to those that are set already, and so is the name of an extension.
 Status set_config(Config& config, const ConfigField& field, std::string_view text);
 
-// Reads YAML over `config`. Every problem is reported, each with `name`, its line and its key.
+// Reads YAML over `config`. Returns every problem, each with `name`, its line and its key.
 Problems read_config(Config& config, std::string_view yaml, std::string_view name);
-// The same from a file.
+// Reads a list of users.
+Problems read_users(std::vector<core::User>& users, std::string_view yaml, std::string_view name);
+// The same as read_config() with the content of a file.
 Problems read_config_file(Config& config, const std::string& path);
 
-// The configuration as a file that read_config reads as the same.
+// Reads a file of users, which has the form of the setting `users`. Returns every problem, among
+// them that others than its owner may read it.
+Problems read_users_file(std::vector<core::User>& users, const std::string& path);
+
+// Returns the configuration as a file, from which read_config() reads the same configuration.
 std::string print_config(const Config& config);
 
-// Whether YAML, as print_config() writes it, gives this text back: it does if it is UTF-8.
+// Rejects text that print_config() could not write so that it reads back.
+Status check_text(std::string_view text);
+// All of them as one line of YAML, as read_config() reads it.
+std::string listeners_text(const std::vector<ListenerConfig>& listeners);
+std::string users_text(const std::vector<core::User>& users);
+// Whether YAML, as print_config() writes it, preserves this text. It does if the text is UTF-8.
 bool fits_yaml(std::string_view text);
 
-// The value of one key as it is written in the file.
+// The value of one key, as the file has it.
 std::string config_text(const Config& config, const ConfigField& field);
-// The highest value, likewise. REQUIRES: it is a Count or Bytes.
+// The highest value, in the same form. REQUIRES: the setting is a Count or Bytes.
 std::string highest_text(const ConfigField& field);
 
 }  // namespace perennial::perenniald

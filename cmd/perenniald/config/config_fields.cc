@@ -21,8 +21,8 @@ using Unit = ConfigUnit;
 using engine::Limits;
 // clang-format off
 constexpr ConfigField fields[] = {
-    // key, member, unit, its default and the option of a layer that it sets, lowest, highest, help,
-    // flag
+    // key, member, unit, origin (the default, and the option of a layer that it sets), lowest,
+    // highest, help, flag
     {"data_dir", &Config::data_dir, Unit::Text,
      with_default("perennial-data", store_option<&Config::data_dir, &store::Options::data_dir>()),
      1, 4096,
@@ -30,10 +30,13 @@ constexpr ConfigField fields[] = {
      {"-b,--data-dir", "DIR", "Data directory (default {0}); made when missing"}},
     {"listen", &Config::listen, Unit::Addresses,
      text_default(""), 0, 0,
-     "Addresses: HOST, HOST:PORT, [IPV6]:PORT, unix:PATH. Empty: every interface.",
+     "Addresses: HOST, HOST:PORT, [IPV6]:PORT, unix:PATH. Neither these nor listeners: all.",
      {"-l,--listen", "ADDR",
       "Listen address, repeatable: HOST, HOST:PORT, [IPV6]:PORT or unix:PATH (default every "
       "interface)"}},
+    {"listeners", &Config::listeners, Unit::Listeners,
+     text_default(""), 0, 0,
+     "More addresses, with settings of their own: {address: ..., tls: {certificate: ..., key: ...}}."},
     {"port", &Config::port, Unit::Port,
      text_default("11300"), 0, 0,
      "The port of addresses that name none: a number or a service. 0: any free one.",
@@ -42,6 +45,15 @@ constexpr ConfigField fields[] = {
      text_default(""), 0, 256,
      "Become this user, with its groups, once the addresses are bound. Empty: stay.",
      {"-u,--user", "USER", "Become this user and its groups once the addresses are bound"}},
+    {"users", &Config::users, Unit::Users,
+     text_default(""), 0, 0,
+     "Who may do what: {name: ..., tokens: [...], grants: [{tubes: [...], verbs: [...]}]}. None: all."},
+    {"users_file", &Config::users_file, Unit::Text,
+     text_default(""), 0, 4096,
+     "A file with more users, read again by SIGHUP. Mode 0600. Empty: none."},
+    {"auth_plaintext", &Config::auth_plaintext, Unit::Switch,
+     text_default("false"), 0, 0,
+     "Whether tokens are accepted from other machines without TLS."},
     {"durability", &Config::durability, Unit::Durability,
      store_option<&Config::durability, &store::Options::durability>(), 0, 0,
      "When answers leave: commit, after the sync; interval or never, before it."},
@@ -73,6 +85,21 @@ constexpr ConfigField fields[] = {
     {"reserved_max", &Config::reserved_max, Unit::Count,
      engine_option<&Config::reserved_max, &Limits::reserved_max>(), 1, uint32_max,
      "The most jobs that one connection holds. Past it: OUT_OF_MEMORY."},
+    {"extensions", &Config::extensions, Unit::Extensions,
+     core_option<&Config::extensions, &core::Options::extensions>(), 0, 0,
+     "Which commands beyond beanstalkd's clients may use: all, none, or a list of names."},
+    {"keys_max", &Config::keys_max, Unit::Count,
+     engine_option<&Config::keys_max, &Limits::keys_max>(), 0, 1'000'000'000'000,
+     "The most keys of unique jobs. Past it: OUT_OF_MEMORY. 0: no limit."},
+    {"settings_max", &Config::settings_max, Unit::Count,
+     engine_option<&Config::settings_max, &Limits::settings_max>(), 0, 10'000'000,
+     "The most tubes with settings of their own (set-tube). Past it: OUT_OF_MEMORY."},
+    {"tubes", &Config::tubes, Unit::Tubes,
+     engine_option<&Config::tubes, &Limits::tube_defaults>(), 0, 0,
+     "Settings of tubes by name or beginning, which set-tube overrides: {mail-*: {tries: 5}}."},
+    {"admin_on", &Config::admin_on, Unit::AdminOn,
+     core_option<&Config::admin_on, &core::Options::admin_on>(), 0, 0,
+     "Where flush-tube, move-tube, set-tube, drain and undrain are heard: any, unix, none."},
     {"pipeline_bytes_max", &Config::pipeline_bytes_max, Unit::Bytes,
      core_option<&Config::pipeline_bytes_max, &core::Options::pipeline_bytes_max>(), kib, gib,
      "Bytes kept of commands that wait behind one that blocks. Past it: not read."},
@@ -89,9 +116,9 @@ constexpr ConfigField fields[] = {
     {"batch_bytes_max", &Config::batch_bytes_max, Unit::Bytes,
      core_option<&Config::batch_bytes_max, &core::Options::batch_bytes_max>(), 64 * kib, gib,
      "Bytes written in one go. A larger job travels alone."},
-    {"moves_per_turn_max", &Config::moves_per_turn_max, Unit::Count,
-     engine_option<&Config::moves_per_turn_max, &Limits::moves_per_turn_max>(), 1, 10'000'000,
-     "Jobs moved at once by one kick, one closed connection or one moment."},
+    {"transitions_per_turn_max", &Config::transitions_per_turn_max, Unit::Count,
+     engine_option<&Config::transitions_per_turn_max, &Limits::transitions_per_turn_max>(), 1, 10'000'000,
+     "Jobs moved at once by one kick, one closed connection or one moment.", {}, "moves_per_turn_max"},
     {"body_cache_bytes", &Config::body_cache_bytes, Unit::Bytes,
      core_option<&Config::body_cache_bytes, &core::Options::body_cache_bytes>(), 0, tib,
      "Memory for bodies of new jobs, which saves reading them from the disk."},
@@ -130,6 +157,15 @@ constexpr ConfigField fields[] = {
     {"tcp_user_timeout_s", &Config::tcp_user_timeout_s, Unit::Count,
      text_default("0"), 0, 86'400,
      "How long a client may leave bytes or asks unanswered, or bytes unread. 0: the system's."},
+    {"tls_handshake_ms", &Config::tls_handshake_ms, Unit::Count,
+     text_default("10000"), 100, hour_ms,
+     "How long a client may take for its TLS handshake. Past it: closed."},
+    {"tls_handshakes_per_turn", &Config::tls_handshakes_per_turn, Unit::Count,
+     text_default("4"), 1, 10'000,
+     "How many TLS handshakes go on before other clients are served."},
+    {"tls_handshakes_pending_max", &Config::tls_handshakes_pending_max, Unit::Count,
+     text_default("1000"), 1, 1ull << 24,
+     "TLS handshakes at once. Past it, clients of TLS wait to be accepted."},
     {"core_dumps", &Config::core_dumps, Unit::Switch,
      text_default("false"), 0, 0,
      "Whether a crash may leave a core dump, which holds the bodies of jobs."},
@@ -157,7 +193,8 @@ Config default_config() {
   Config config{};
   const LayerOptions layers;
   for (const ConfigField& field : fields) {
-    if (field.unit == Unit::Addresses) continue;  // None: every interface.
+    if (field.unit == Unit::Addresses || field.unit == Unit::Listeners || field.unit == Unit::Users)
+      continue;  // There are none.
     if (field.origin.from_layers != nullptr) {
       field.origin.from_layers(layers, config);
     } else {

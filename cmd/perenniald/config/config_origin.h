@@ -1,40 +1,45 @@
 #pragma once
 
 #include <string_view>
+#include <type_traits>
 
 #include "cmd/perenniald/config/config.h"
 #include "cmd/perenniald/config/layers.h"
 
-// How a row of the configuration is bound to the option of a layer.
+// Connects a row of the table to the option of a layer.
 namespace perennial::perenniald {
 
 constexpr ConfigOrigin text_default(std::string_view text) {
   return {text, nullptr, nullptr};
 }
 
-template <auto Member, auto Option>
-constexpr ConfigOrigin engine_option() {
+// `Path`: the members that lead from LayerOptions to the option.
+template <auto Member, auto... Path>
+constexpr ConfigOrigin option_at() {
   return {{},
           [](const Config& config, LayerOptions& layers) {
-            auto& option = layers.core.engine.*Option;
+            auto& option = (layers.*....*Path);
             option = static_cast<std::decay_t<decltype(option)>>(config.*Member);
           },
-          [](const LayerOptions& layers, Config& config) {
-            config.*Member = layers.core.engine.*Option;
-          }};
+          [](const LayerOptions& layers, Config& config) { config.*Member = (layers.*....*Path); }};
+}
+
+template <auto Member, auto Option>
+constexpr ConfigOrigin engine_option() {
+  return option_at<Member, &LayerOptions::core, &core::Options::engine, Option>();
 }
 
 template <auto Member, auto Option>
 constexpr ConfigOrigin core_option() {
-  return {{},
-          [](const Config& config, LayerOptions& layers) {
-            auto& option = layers.core.*Option;
-            option = static_cast<std::decay_t<decltype(option)>>(config.*Member);
-          },
-          [](const LayerOptions& layers, Config& config) { config.*Member = layers.core.*Option; }};
+  return option_at<Member, &LayerOptions::core, Option>();
 }
 
-// A duration there, milliseconds here.
+template <auto Member, auto Option>
+constexpr ConfigOrigin store_option() {
+  return option_at<Member, &LayerOptions::store, Option>();
+}
+
+// The option is a duration in nanoseconds, and the setting is in milliseconds.
 template <auto Member, auto Option>
 constexpr ConfigOrigin core_option_ms() {
   return {{},
@@ -46,18 +51,7 @@ constexpr ConfigOrigin core_option_ms() {
           }};
 }
 
-template <auto Member, auto Option>
-constexpr ConfigOrigin store_option() {
-  return {
-      {},
-      [](const Config& config, LayerOptions& layers) {
-        auto& option = layers.store.*Option;
-        option = static_cast<std::decay_t<decltype(option)>>(config.*Member);
-      },
-      [](const LayerOptions& layers, Config& config) { config.*Member = layers.store.*Option; }};
-}
-
-// 0, which is the default, is what suits the disk.
+// 0, the default, means a value that the store derives from the size of the disk.
 template <auto Member, auto Option>
 constexpr ConfigOrigin store_option_or_derived() {
   return {"0",
@@ -67,7 +61,7 @@ constexpr ConfigOrigin store_option_or_derived() {
           nullptr};
 }
 
-// The server's default is not the layer's.
+// A setting whose default differs from the default of the layer's option.
 constexpr ConfigOrigin with_default(std::string_view text, ConfigOrigin origin) {
   return {text, origin.to_layers, nullptr};
 }

@@ -10,7 +10,8 @@
 #include "cmd/common/exit_codes.h"
 #include "cmd/common/units.h"
 
-// The only file that knows CLI11, which takes seconds to compile. Its exceptions stop here.
+// The only file that includes CLI11, which takes seconds to compile. Its exceptions are caught
+// here.
 namespace perennial::perenniald {
 namespace {
 
@@ -22,9 +23,9 @@ constexpr std::string_view footer =
     "Short flags cluster: -Vb DIR, -f0, -VVV. Sizes take units: -z 1MiB.\n"
     "Every setting, with its default and its meaning: perenniald --print-config";
 
-// The command line as it came, before anything has been checked.
+// The command line as given, before anything was checked.
 struct Raw {
-  // Of the settings with a flag, by key.
+  // Values of the settings that have a flag, by key.
   std::map<std::string_view, std::vector<std::string>> settings;
   std::string sync_ms, log_file_bytes, config, recover;
   bool never = false, compact = false, no_compact = false;
@@ -32,8 +33,8 @@ struct Raw {
   int verbosity = 0;
 };
 
-// CLI11 would take --verbose=3 as well, and throws what is no exception of its own when the number
-// is too long.
+// Adds a flag without a value. With CLI11's own counter, --verbose=3 would be accepted, and a
+// number that is too long would throw an exception that is none of CLI11's.
 template <typename Target>
 CLI::Option* add_flag(CLI::App& app, const char* names, Target& target, const char* help) {
   return app.add_flag(names, target, help)->check([](const std::string& value) {
@@ -41,12 +42,12 @@ CLI::Option* add_flag(CLI::App& app, const char* names, Target& target, const ch
   });
 }
 
-// "-b" of "-b,--data-dir".
+// Returns "-b" for "-b,--data-dir".
 std::string_view short_name(const ConfigFlag& flag) {
   return flag.names.substr(0, flag.names.find(','));
 }
 
-// Those that have a flag, as their rows say.
+// Adds the flags of all settings that have one.
 void define_rows(CLI::App& app, Raw& raw) {
   const Config defaults = default_config();
   for (const ConfigField& field : config_fields()) {
@@ -100,7 +101,7 @@ void define_actions(CLI::App& app, Raw& raw) {
   add_flag(app, "-n", raw.no_compact, "Do not compact the log: not possible")->group(group);
 }
 
-// Of -f and -F the one that comes last counts, as in beanstalkd.
+// The last of -f and -F counts, as in beanstalkd.
 void apply_durability(const CLI::App& app, const Raw& raw, Config& config, Problems& problems) {
   std::string_view last;
   for (const CLI::Option* option : app.parse_order()) {
@@ -121,14 +122,14 @@ void apply_durability(const CLI::App& app, const Raw& raw, Config& config, Probl
   if (*ms != 0) config.sync_interval_ms = *ms;
 }
 
-// beanstalkd clamps a size that is too large and goes on; so must a drop-in.
+// beanstalkd lowers a size that is too large and goes on, so a replacement must do the same.
 bool is_to_clamp(const ConfigField& field, std::string_view text) {
   if (!field.flag.clamps) return false;
   const Result<uint64_t> value = common::parse_bytes(text);
   return value.ok() && *value > field.highest;
 }
 
-// One setting from its flag, or a problem under the name of the flag.
+// Sets one setting from its flag, or adds a problem that names the flag.
 void apply_setting(const ConfigField& field, std::string_view text, Invocation& out,
                    Problems& problems) {
   const std::string_view flag = short_name(field.flag);
@@ -142,7 +143,7 @@ void apply_setting(const ConfigField& field, std::string_view text, Invocation& 
   if (!status.ok()) problems.push_back(fmt::format("{}: {}", flag, status.message()));
 }
 
-// Addresses are last: one that names no port has that of the setting.
+// Sets the addresses last: an address without a port gets the port of the setting.
 void apply_settings(const Raw& raw, Invocation& out, Problems& problems) {
   for (const bool addresses : {false, true}) {
     for (const ConfigField& field : config_fields()) {
@@ -210,9 +211,11 @@ Invocation parse_command_line(int argc, const char* const* argv) {
   if (!raw.config.empty()) problems = read_config_file(out.config, raw.config);
   apply(app, raw, out, problems);
   if (!problems.empty()) return usage_error(problems);
-  if (raw.print_config) return say(print_config(out.config));
-  if (raw.check_config) return say("The configuration is good.\n");
   out.action = Invocation::Action::Serve;
+  if (raw.print_config || raw.check_config) {
+    out.action = Invocation::Action::Check;
+    out.out = raw.print_config ? print_config(out.config) : "The configuration is good.\n";
+  }
   return out;
 }
 

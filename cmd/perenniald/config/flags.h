@@ -7,19 +7,21 @@
 
 namespace perennial::perenniald {
 
-// What the command line asks for.
+// The result of reading the command line.
 struct Invocation {
-  enum class Action : uint8_t { Serve, Exit };
+  // Check: the files that the configuration names are to be checked, too.
+  enum class Action : uint8_t { Serve, Check, Exit };
   Action action = Action::Exit;
-  Config config;                      // Serve.
-  std::vector<std::string> warnings;  // Serve: to be logged.
-  int exit_code = 0;                  // Exit, with this on standard output and standard error.
+  Config config;                      // Of Serve and Check.
+  std::vector<std::string> warnings;  // Of Serve: to be logged.
+  int exit_code = 0;  // Of Exit, with these texts for standard output and standard error. Of
+                      // Check, `out` is for when all is good.
   std::string out;
   std::string err;
 };
 
-// Understands beanstalkd's flags, clustered as getopt does (-Vb DIR, -f0, -VVV), and long ones.
-// Reads the file that --config names; flags win over it. Opens nothing else.
+// Reads beanstalkd's flags, combined as getopt allows (-Vb DIR, -f0, -VVV), and the long flags.
+// Reads the file of --config, which flags override. Opens no other file.
 Invocation parse_command_line(int argc, const char* const* argv);
 
 }  // namespace perennial::perenniald

@@ -5,7 +5,7 @@
 
 namespace perennial::perenniald {
 
-// What the layers below are given of the configuration.
+// The options of the layers below, made from the configuration.
 struct LayerOptions {
   core::Options core;
   store::Options store;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <span>
 #include <string>
@@ -9,8 +10,8 @@
 
 namespace perennial::core {
 
-// What a client has sent that has not been parsed: it came while a command before it was
-// unanswered, or was too much for one turn. Counted in the budget.
+// The bytes of one connection that were read and not parsed yet. They followed an unanswered
+// command, or were too many for one turn. The budget counts them.
 class Backlog {
  public:
   Backlog() = default;
@@ -19,7 +20,7 @@ class Backlog {
 
   bool empty() const { return size() == 0; }
   size_t size() const { return bytes_.size() - at_; }
-  // What it takes, room in reserve included.
+  // The capacity that it has allocated, in bytes.
   size_t memory_bytes() const { return bytes_.capacity(); }
 
   void keep(std::span<const char> bytes) {
@@ -27,21 +28,33 @@ class Backlog {
     recount();
   }
 
-  // All of it, to be parsed: nothing is added to it before what is left comes back.
+  // Whether the bytes hold the end of a line. Each byte is searched once, however often this is
+  // asked.
+  bool holds_line() {
+    searched_ = std::max(searched_, at_);
+    const size_t end = bytes_.find("\r\n", searched_ > at_ ? searched_ - 1 : at_);
+    searched_ = end == std::string::npos ? bytes_.size() : end;
+    return end != std::string::npos;
+  }
+
+  // All of the bytes, to be parsed. keep() must not be called before put_back().
   struct Taken {
     std::string bytes;
-    size_t at = 0;  // The first that has not been parsed.
+    size_t at = 0;  // The first byte that has not been parsed.
   };
   Taken take() {
     Taken taken = {std::exchange(bytes_, {}), std::exchange(at_, 0)};
+    searched_ = 0;
     recount();
     return taken;
   }
-  // REQUIRES: it is empty. What is left is moved to the front when that is little.
+  // REQUIRES: the backlog is empty. Bytes that are left are moved to the front only if they are the
+  // smaller half, so each byte is moved at most once on average.
   void put_back(Taken&& rest) {
     const bool move = rest.at > rest.bytes.size() / 2;
     bytes_ = move ? rest.bytes.substr(rest.at) : std::move(rest.bytes);
     at_ = move ? 0 : rest.at;
+    searched_ = 0;
     recount();
   }
 
@@ -50,6 +63,7 @@ class Backlog {
 
   std::string bytes_;
   size_t at_ = 0;
+  size_t searched_ = 0;  // No line ends before this byte.
   MemoryBudget::Charge charge_;
 };
 

@@ -7,8 +7,8 @@
 namespace perennial::core {
 namespace {
 
-// A batch is written whole or not at all, and replayed whole at a start: past this many operations
-// it closes.
+// The number of operations at which the open batch is sealed. A batch is written as a whole and
+// replayed as a whole at a start, so its size bounds the memory and time of both.
 constexpr size_t batch_operations_max = 20'000;
 
 }  // namespace
@@ -17,7 +17,7 @@ void BatchQueue::resume(uint64_t epoch, BatchIndex last_index) {
   CHECK(empty());
   epoch_ = epoch;
   open_index_ = last_index + 1;
-  last_promised_ = answerable_ = durable_ = last_index;
+  last_promised_ = committed_ = durable_ = last_index;
 }
 
 bool BatchQueue::open_is_full() const {
@@ -84,12 +84,12 @@ void BatchQueue::recycle(store::Batch&& batch) {
   spare_.push_back(std::move(batch));
 }
 
-void BatchQueue::on_durable(BatchIndex answerable, BatchIndex durable) {
-  CHECK(durable <= answerable);
-  CHECK(answerable < open_index_);
+void BatchQueue::on_committed(BatchIndex committed, BatchIndex durable) {
+  CHECK(durable <= committed);
+  CHECK(committed < open_index_);
   durable_ = std::max(durable_, durable);
-  answerable_ = std::max(answerable_, answerable);
-  while (!pending_sizes_.empty() && pending_sizes_.front().first <= answerable_) {
+  committed_ = std::max(committed_, committed);
+  while (!pending_sizes_.empty() && pending_sizes_.front().first <= committed_) {
     pending_bytes_ -= pending_sizes_.front().second;
     pending_sizes_.pop_front();
   }

@@ -13,67 +13,68 @@
 
 namespace perennial::core {
 
-// The batches between engine and log, in order: one that is open, some that are sealed and wait for
-// the log, and those that it has, of which only the size is known here.
+// The batches between engine and log, in order: the open batch, sealed batches that wait for the
+// log, and batches that the log has. Of the last only the sizes are known here.
 class BatchQueue {
  public:
   struct Limits {
-    // Past so many bytes the open batch is closed. One job that is larger travels alone.
+    // The size in bytes at which the open batch is sealed. A single larger job gets a batch of its
+    // own.
     size_t bytes_max = 4 << 20;
-    // How long transitions that nobody was promised may wait for company.
+    // How long recoverable transitions may wait in the open batch before it is due.
     Nanos idle = 100 * nanos_per_ms;
   };
   explicit BatchQueue(const Limits& limits) : limits_(limits) {}
 
-  // Goes on behind the last batch on disk, with batches of this epoch. REQUIRES: it is empty.
+  // Continues after the last batch on disk, with batches of this epoch. REQUIRES: empty().
   void resume(uint64_t epoch, BatchIndex last_index);
 
   // ---- What goes in.
-  // A batch takes all of an input or nothing, so that a tube's row and its first job stay together:
-  // seals the open one if it is full, or would be with a body of so many bytes. To be called before
-  // the first add() of each input that has transitions.
+  // Seals the open batch if it is full, or would be with a body of this size. Call it before the
+  // first add() of each input that has transitions. All transitions of an input go into one batch,
+  // so that a tube's row and its first job are written together.
   void begin_input(size_t body_bytes, Nanos now);
-  // `body`: store::Batch::add().
+  // `body`: as in store::Batch::add().
   void add(const Transition& transition, std::string_view body);
-  // The open one ends here, if there is anything in it.
+  // Seals the open batch, unless it is empty.
   void seal(Nanos now);
 
   // ---- What goes out.
   bool empty() const { return sealed_.empty() && open_.empty(); }
-  // Whether one should go now, if the log is idle. `wait_until`: how long the open one should wait
-  // for company, though somebody was promised what is in it.
+  // Whether a batch should go to the log now, provided that the log is idle. `wait_until`: the end
+  // of the commit delay of the open batch, if it holds a promised transition.
   bool is_due(Nanos now, Nanos wait_until) const;
-  // When that will be. None: nothing waits.
+  // When the open batch becomes due. None: it is empty.
   std::optional<Nanos> due_at(Nanos wait_until) const;
-  // Whether the next is so large that it should not wait for the end of the turn.
+  // Whether the next batch is so large that it should not wait for the end of the turn.
   bool is_large() const;
-  // Whether more may come into what take() would give.
+  // Whether take() would give the open batch, so that transitions may still join it.
   bool next_is_open() const { return sealed_.empty(); }
-  // The next, sealed. REQUIRES: !empty().
+  // Seals the next batch if it is open, and returns it. REQUIRES: !empty().
   store::Batch take(Nanos now);
-  // Whether all up to this one were taken. REQUIRES: it is not the open one.
+  // Whether all batches up to this one were taken. REQUIRES: it is not the open batch.
   bool has_taken(BatchIndex index) const {
     return sealed_.empty() || sealed_.front().index() > index;
   }
-  // One that was taken comes back, for its memory.
+  // Keeps a written batch, so that its memory is used again.
   void recycle(store::Batch&& batch);
-  // What the log says: batches up to `answerable` count no longer as on their way; up to `durable`
-  // the disk has them, which those that follow note. Neither goes back.
-  void on_durable(BatchIndex answerable, BatchIndex durable);
+  // Batches up to `committed` no longer count as pending. The disk has batches up to `durable`, and
+  // the batches sealed from now on record that. Neither index goes back.
+  void on_committed(BatchIndex committed, BatchIndex durable);
 
   // ---- What is known of them.
-  // The number that the open one will have.
+  // The index that the open batch will have.
   BatchIndex open_index() const { return open_index_; }
-  // The newest that holds a promised transition; or the last on disk.
+  // The newest batch that holds a promised transition, or the last batch on disk.
   BatchIndex last_promised() const { return last_promised_; }
   bool open_is_promised() const { return open_.promised(); }
   size_t sealed_count() const { return sealed_.size(); }
-  // Of those that are not answerable yet, the open one among them.
+  // Bytes of all batches that are not committed, the open batch among them.
   size_t pending_bytes() const { return pending_bytes_; }
-  // The newest that the log has said it has.
-  BatchIndex answerable() const { return answerable_; }
-  // Whether the log has all that ever went in.
-  bool is_settled() const { return empty() && answerable_ + 1 == open_index_; }
+  // The newest batch that is committed, as the log has reported it.
+  BatchIndex committed() const { return committed_; }
+  // Whether every transition that was added is committed.
+  bool all_committed() const { return empty() && committed_ + 1 == open_index_; }
 
  private:
   bool open_is_full() const;
@@ -86,10 +87,10 @@ class BatchQueue {
   std::deque<store::Batch> sealed_;
   std::vector<store::Batch> spare_;
   BatchIndex last_promised_ = 0;
-  BatchIndex answerable_ = 0;
+  BatchIndex committed_ = 0;
   BatchIndex durable_ = 0;
   size_t pending_bytes_ = 0;
-  std::deque<std::pair<BatchIndex, size_t>> pending_sizes_;  // Of those that are sealed.
+  std::deque<std::pair<BatchIndex, size_t>> pending_sizes_;  // Of sealed batches.
 };
 
 }  // namespace perennial::core

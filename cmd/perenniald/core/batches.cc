@@ -1,4 +1,4 @@
-// Core's other half: batches to the log, replies out, and what the loop asks.
+// The part of Core that serves the loop: batches to the log, replies to clients, and deadlines.
 
 #include <algorithm>
 #include <utility>
@@ -9,33 +9,33 @@
 
 namespace perennial::core {
 
-size_t Core::missing_company() const {
+size_t Core::awaited_clients() const {
   const bool may_grow = batches_.open_is_promised() && !batches_.is_large();
-  return may_grow ? held_.missing() : 0;
+  return may_grow ? held_.awaited() : 0;
 }
 
 store::Batch Core::take_batch(Nanos now) {
-  // A read sees the database of the turn that decided its reply; this batch may delete what it
-  // reads.
+  // A read must begin before this batch is written, because the batch may delete what is read.
   CHECK(!waits_.has_begun_any());
   if (batches_.next_is_open()) held_.on_open_taken();
   return batches_.take(now);
 }
 
-void Core::on_durable(BatchIndex answerable, BatchIndex durable, Nanos now, Nanos took) {
-  const BatchIndex before = batches_.answerable();
-  batches_.on_durable(answerable, durable);
-  if (answerable <= before) return;
-  bodies_.unpin(answerable);
+void Core::on_committed(BatchIndex committed, BatchIndex durable, Nanos now, Nanos took) {
+  const BatchIndex before = batches_.committed();
+  batches_.on_committed(committed, durable);
+  if (committed <= before) return;
+  bodies_.unpin(committed);
   held_.release(
       took, now, [this](ConnId id) { return find(id); },
       [this](BeanstalkSession& conn) { after_progress(conn); });
   resume_held_puts(now);
 }
 
-// Something of this connection has left or may leave: it may be able to go on.
+// Output of this connection has left or may leave, so its next command may be able to run.
 void Core::after_progress(BeanstalkSession& session) {
-  // Not for each body by itself: the backlog is moved every time.
+  // With many reads under way a session is not resumed after each body: it would move its backlog
+  // each time. It is resumed when its last body has come.
   const bool more_come =
       session.replies.outbox.open_slots() > 0 && waits_.count() > options_.reads_max / 2;
   if (may_run(session) && !more_come) make_runnable(session);
@@ -43,7 +43,7 @@ void Core::after_progress(BeanstalkSession& session) {
 }
 
 void Core::touch(BeanstalkSession& session) {
-  if (session.changed || !session.has_news()) return;
+  if (session.changed || !session.needs_visit()) return;
   session.changed = true;
   changed_.push_back(session.id);
 }
@@ -57,7 +57,9 @@ void Core::take_changed(std::vector<ConnId>& changed) {
 }
 
 std::optional<Nanos> Core::next_tick() const {
-  return engine_.next_deadline(!must_hold_moves());
+  const std::optional<Nanos> tick = engine_.next_deadline(!must_hold_transitions());
+  const std::optional<Nanos> sign_in = sign_in_deadline();
+  return tick && sign_in ? std::min(*tick, *sign_in) : (tick ? tick : sign_in);
 }
 
 std::optional<Nanos> Core::next_deadline() const {

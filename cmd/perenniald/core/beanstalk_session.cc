@@ -5,12 +5,6 @@
 #include "wire/parser.h"
 
 namespace perennial::core {
-namespace {
-
-constexpr size_t bytes_per_cost = 32;
-
-}  // namespace
-
 // ---- What happened.
 
 void Core::BeanstalkSession::on_bytes(std::span<const char> bytes, Nanos now, bool later) {
@@ -19,9 +13,11 @@ void Core::BeanstalkSession::on_bytes(std::span<const char> bytes, Nanos now, bo
   if (!waits && backlog.empty()) {
     const size_t taken = run(bytes, now);
     if (taken < bytes.size() && !quitting) backlog.keep(bytes.subspan(taken));
+    abort_wait(now);
     return end_run();
   }
   backlog.keep(bytes);
+  abort_wait(now);
   if (!waits) return run_backlog(now);
   core_.make_runnable(*this);
   core_.touch(*this);
@@ -29,8 +25,10 @@ void Core::BeanstalkSession::on_bytes(std::span<const char> bytes, Nanos now, bo
 
 void Core::BeanstalkSession::on_half_close(Nanos now) {
   core_.catch_up(now);
-  core_.apply({.now = now, .conn = id, .room = core_.room_.any(), .event = engine::HalfClosed{}},
-              {});
+  core_.apply({.now = now,
+               .conn = id,
+               .accepts_puts = core_.admission_.accepts_any(),
+               .event = engine::HalfClosed{}});
 }
 
 void Core::BeanstalkSession::on_eof(Nanos now) {
@@ -52,68 +50,83 @@ void Core::BeanstalkSession::on_close(Nanos now) {
 // ---- Bytes to commands.
 
 size_t Core::BeanstalkSession::run(std::span<const char> bytes, Nanos now) {
-  const uint64_t enough = core_.spent_ + core_.options_.run_cost_max;
+  const RunBudget::Run run(core_.run_budget_);
   size_t taken = 0;
-  while (taken < bytes.size() && core_.spent_ < enough && core_.may_run(*this)) {
-    wire::Step step =
-        parser.feed(bytes.subspan(taken), core_.room_.body_bytes_max(parser.held_bytes()));
+  while (taken < bytes.size() && run.may_go_on() && core_.may_run(*this)) {
+    // A body of somebody who has not shown who that is is dropped as it arrives.
+    const bool is_known = !access || access->user != nullptr;
+    const size_t body_bytes_max =
+        is_known ? core_.admission_.body_bytes_max(parser.held_bytes()) : 0;
+    wire::Step step = parser.feed(bytes.subspan(taken), body_bytes_max);
     recount();
     taken += step.consumed;
-    core_.spent_ += command_cost + step.consumed / bytes_per_cost;
-    if (step.stranger) refuse(*step.stranger);
+    core_.run_budget_.spend_on_command(step.consumed);
+    if (step.foreign_protocol) refuse(*step.foreign_protocol);
     if (step.command) core_.handle(*this, std::move(step), now);
   }
   return taken;
 }
 
-// What it had no time for waits for its next turn, behind those who wait already.
+// Commands that exceeded the run budget wait for the session's next turn, behind sessions that
+// already wait.
 void Core::BeanstalkSession::end_run() {
   if (core_.may_run(*this)) core_.make_runnable(*this);
   core_.touch(*this);
 }
 
 void Core::BeanstalkSession::run_backlog(Nanos now) {
-  // The parser is given the backlog itself.
+  // The parser reads from the backlog's own bytes, so they are not copied.
   Backlog::Taken taken = backlog.take();
   taken.at += run(std::span(taken.bytes).subspan(taken.at), now);
   if (!quitting) backlog.put_back(std::move(taken));
+  abort_wait(now);
   end_run();
 }
 
-void Core::BeanstalkSession::refuse(wire::Stranger speaks) {
-  stranger = speaks;
+void Core::BeanstalkSession::abort_wait(Nanos now) {
+  if (!wait_may_be_aborted || !unanswered || !backlog.holds_line()) return;
+  wait_may_be_aborted = false;
+  core_.apply({.now = now,
+               .conn = id,
+               .accepts_puts = core_.admission_.accepts_any(),
+               .event = engine::WaitAborted{}});
+}
+
+void Core::BeanstalkSession::refuse(wire::ForeignProtocol speaks) {
+  foreign_protocol = speaks;
   quitting = true;
   ++core_.connections_refused_;
 }
 
-void Core::BeanstalkSession::hold_put(const Put& put, Body&& body) {
-  held_put.emplace(put, std::move(body));
+void Core::BeanstalkSession::hold_put(HeldPut&& put) {
+  held_put = std::make_unique<HeldPut>(std::move(put));
   recount();
 }
 
-std::pair<Put, Body> Core::BeanstalkSession::take_held_put() {
-  std::pair<Put, Body> held = *std::exchange(held_put, std::nullopt);
+HeldPut Core::BeanstalkSession::take_held_put() {
+  HeldPut held = std::move(*std::exchange(held_put, nullptr));
   recount();
   return held;
 }
 
 // ---- What to do.
 
-// A visit to each connection after each command, and after each answer, would cost the loop a
-// fiftieth of its time.
-bool Core::BeanstalkSession::has_news() const {
-  return !replies.outbox.ready().empty() || wants_reading() != told_to_read || finished();
+// The result decides whether the connection is listed in changed_. If each command and each answer
+// listed it, the loop would spend two percent of its time on visits that do nothing.
+bool Core::BeanstalkSession::needs_visit() const {
+  return !replies.outbox.ready().empty() || wants_reading() != was_reading || finished();
 }
 
 bool Core::BeanstalkSession::reading() {
-  told_to_read = wants_reading();
-  return told_to_read;
+  was_reading = wants_reading();
+  return was_reading;
 }
 
 bool Core::BeanstalkSession::wants_reading() const {
-  if (at_end || quitting || held_put) return false;
-  // Behind an unanswered command a little is read on, so that a client that vanished is noticed.
-  // Of one that waits for its turn less, so that the turns of all are short.
+  if (at_end || quitting || is_cut || held_put) return false;
+  // While a command is unanswered, a little more is read, so that the end of a connection is
+  // noticed. A session that waits for its turn reads less, so that the turn of each session is
+  // short.
   constexpr size_t runnable_bytes_max = 4 << 10;
   const size_t pipeline_bytes_max = core_.options_.pipeline_bytes_max;
   const size_t backlog_max =
@@ -122,12 +135,13 @@ bool Core::BeanstalkSession::wants_reading() const {
 }
 
 bool Core::BeanstalkSession::finished() const {
+  if (is_cut) return true;
   const bool all_run = quitting || (at_end && backlog.empty());
   return all_run && !unanswered && replies.outbox.empty();
 }
 
 std::string_view Core::BeanstalkSession::speaks() const {
-  return stranger ? wire::stranger_name(*stranger) : std::string_view();
+  return foreign_protocol ? wire::protocol_name(*foreign_protocol) : std::string_view();
 }
 
 }  // namespace perennial::core

@@ -1,10 +1,13 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "cmd/perenniald/core/backlog.h"
 #include "cmd/perenniald/core/core.h"
@@ -12,13 +15,36 @@
 
 namespace perennial::core {
 
-// A session that speaks beanstalkd's protocol. Core's own: its members are core's to read and set.
+// A put or a put-batch that waits, with its bodies.
+struct HeldPut {
+  Command command;
+  std::vector<Body> bodies;
+};
+
+// Who the client of a session is, and what follows from that. The user belongs to `users`.
+struct SessionAccess {
+  Identity identity;
+  const std::string address;  // As in ClientRights.
+  const bool may_send_token;
+  std::shared_ptr<const Users> users;
+  const User* user = nullptr;    // Null: the client has not shown who it is.
+  bool is_unidentified = false;  // The session is counted in unidentified_.
+  bool may_auth = true;          // No other command has come yet.
+  uint32_t wrong_tokens = 0;
+  // The names that a listing in parts has brought so far, because the user may not see all of them.
+  TubeNames listed = {};
+  bool lists_all_tubes = false;  // The unanswered command is list-tubes.
+};
+
+// A session that speaks beanstalkd's protocol. It is a part of Core, which reads and sets its
+// members.
 class Core::BeanstalkSession final : public Session {
  public:
-  BeanstalkSession(Core& core, ConnId conn, bool checkpoints)
+  BeanstalkSession(Core& core, ConnId conn, const ClientRights& client_rights)
       : id(conn),
-        may_checkpoint(checkpoints),
-        parser(core.options_.job_bytes_max),
+        may_checkpoint(client_rights.may_checkpoint),
+        is_unix(client_rights.is_unix),
+        parser(core.options_.job_bytes_max, core.parsed_extensions()),
         replies{.outbox = Outbox(core.budget_)},
         backlog(core.budget_),
         core_(core),
@@ -35,23 +61,24 @@ class Core::BeanstalkSession final : public Session {
   bool finished() const override;
   std::string_view speaks() const override;
 
-  // Runs what has been kept, or a part of it.
+  // Runs commands from the backlog, within one run budget.
   void run_backlog(Nanos now);
-  // A put that has to wait, and nothing behind it is run.
-  void hold_put(const Put& put, Body&& body);
-  // REQUIRES: there is one.
-  std::pair<Put, Body> take_held_put();
+  // Holds a put that has to wait. Commands that follow it are not run meanwhile.
+  void hold_put(HeldPut&& put);
+  // REQUIRES: a put is held.
+  HeldPut take_held_put();
 
-  // Whether nothing of its own keeps its next command waiting.
+  // Whether the state of this session allows its next command to run. Core::may_run() adds the
+  // limits that all sessions share.
   bool may_run(size_t output_limit) const {
-    return !unanswered && !held_put && !quitting && queued_answers == 0 &&
+    return !unanswered && !held_put && !quitting && !is_cut && queued_answers == 0 &&
            output_bytes() < output_limit;
   }
-  // Whether there is something to be done with it.
-  bool has_news() const;
-  // Answers that have not left.
+  // Whether the loop has to visit the connection: to write, to start or stop reading, or to close.
+  bool needs_visit() const;
+  // Bytes of answers that have not left.
   size_t output_bytes() const { return replies.outbox.bytes(); }
-  // All that it holds.
+  // All memory that the session holds, in bytes.
   MemoryUse use() const {
     MemoryUse all = own_use();
     all += replies.outbox.use();
@@ -60,30 +87,44 @@ class Core::BeanstalkSession final : public Session {
   }
 
   const ConnId id;
-  const bool may_checkpoint;  // Whether `checkpoint` is a command for it.
+  const bool may_checkpoint;  // As in ClientRights.
+  const bool is_unix;
+  // Null where there are no users.
+  std::unique_ptr<SessionAccess> access;
+  bool is_cut = false;  // It is to be closed at once, whatever it waits for.
   wire::Parser parser;
   HeldReplies::Held replies;
   Backlog backlog;
-  bool unanswered = false;  // A command is with the engine, or waits for a checkpoint.
+  bool unanswered = false;  // A command waits for its answer from the engine or a checkpoint.
   bool at_end = false;      // The client will send nothing more.
-  bool quitting = false;    // quit was run: what follows it is not.
-  std::optional<wire::Stranger> stranger;        // What it speaks, if that is another protocol.
-  bool changed = false;                          // Listed in changed_.
-  bool told_to_read = true;                      // By the last reading().
-  bool runnable = false;                         // Listed in runnable_.
-  std::optional<std::pair<Put, Body>> held_put;  // Waits until fewer bytes are pending.
-  size_t queued_answers = 0;  // In large_answers_, those of others who share its body too.
+  bool quitting = false;    // quit was run. Later commands are not run.
+  std::optional<wire::ForeignProtocol>
+      foreign_protocol;               // Set if the client speaks a foreign protocol.
+  bool changed = false;               // The session is listed in changed_.
+  bool was_reading = true;            // The last result of reading().
+  bool runnable = false;              // The session is listed in runnable_.
+  std::unique_ptr<HeldPut> held_put;  // Waits until fewer bytes are pending.
+  // The unanswered command is a reservation that ends when the client sends a further line.
+  bool wait_may_be_aborted = false;
+  // Answers of this session that wait in large_answers_, those on a shared body among them.
+  size_t queued_answers = 0;
 
  private:
-  // Runs commands from `bytes` until one must wait or enough is spent. Returns how many bytes it
-  // took.
+  // Runs commands from `bytes` until a command must wait or the run budget is spent. Returns the
+  // number of bytes that the parser took.
   size_t run(std::span<const char> bytes, Nanos now);
   void end_run();
-  void refuse(wire::Stranger speaks);
+  // Ends a wait that may be aborted, if the backlog holds a line.
+  void abort_wait(Nanos now);
+  void refuse(wire::ForeignProtocol speaks);
   bool wants_reading() const;
-  // Itself, its parser, and a put that waits. Backlog and outbox count themselves.
+  // The session itself, its parser, and a held put. Backlog and outbox charge the budget
+  // themselves.
   MemoryUse own_use() const {
-    const size_t put_bytes = held_put ? held_put->second.capacity() : 0;
+    size_t put_bytes = 0;
+    if (held_put) {
+      for (const Body& body : held_put->bodies) put_bytes += body.capacity();
+    }
     return {.memory = sizeof(BeanstalkSession) + parser.held_bytes() + put_bytes};
   }
   void recount() { charge_.set(own_use()); }

@@ -6,7 +6,7 @@
 namespace perennial::core {
 namespace {
 
-// What keeping a body costs besides its bytes, about.
+// What an entry costs besides the bytes of its body, roughly.
 constexpr size_t entry_bytes = 96;
 
 }  // namespace
@@ -57,7 +57,7 @@ void BodyCache::count(const Body& body) {
 void BodyCache::uncount(const Entry& entry) {
   bytes_ -= entry.body.capacity() + entry_bytes;
   charge_.set({.memory = bytes_});
-  loans_.on_uncached(entry.id);
+  shared_bodies_.on_uncached(entry.id);
 }
 
 const Body* BodyCache::find(JobId id) const {

@@ -23,10 +23,10 @@ std::optional<std::string> CheckpointRequests::ask(ConnId conn, bool temporary) 
 }
 
 size_t CheckpointRequests::temporary_count() const {
-  return temporary_waiting_.size() + temporary_held_.size() + (temporary_being_cut_ ? 1 : 0);
+  return temporary_waiting_.size() + temporary_held_.size() + (temporary_being_created_ ? 1 : 0);
 }
 
-// Of a connection that closes or asks for another one.
+// The connection closes, or asks for another one.
 void CheckpointRequests::give_up(ConnId conn) {
   std::erase(temporary_waiting_, conn);
   if (temporary_for_ == conn) temporary_for_.reset();
@@ -39,25 +39,25 @@ void CheckpointRequests::give_up(ConnId conn) {
 void CheckpointRequests::give_up_all() {
   for (auto& [conn, path] : temporary_held_) given_up_.push_back(std::move(path));
   temporary_held_.clear();
-  std::ranges::sort(given_up_);  // The order of a hash map is nobody's to see.
+  std::ranges::sort(given_up_);  // The order of a hash map is random.
 }
 
-bool CheckpointRequests::may_settle() const {
-  if (cut_ || temporary_being_cut_) return false;
+bool CheckpointRequests::may_freeze() const {
+  if (point_ || temporary_being_created_) return false;
   return (wanted_ && !being_made_) || !temporary_waiting_.empty();
 }
 
-// While one that is kept is verified, the temporary ones have their turn.
-void CheckpointRequests::settle(BatchIndex index, const StateCounts& jobs) {
-  CHECK(may_settle());
+// Temporary checkpoints are made while a kept one is being verified.
+void CheckpointRequests::freeze(BatchIndex index, const StateCounts& jobs) {
+  CHECK(may_freeze());
   const bool is_kept = wanted_ && !being_made_;
-  cut_ = Cut{.index = index, .jobs = jobs, .temporary = !is_kept};
+  point_ = CheckpointPoint{.index = index, .jobs = jobs, .temporary = !is_kept};
   if (is_kept) {
     being_made_ = true;
     wanted_ = false;
     sharing_ = std::exchange(waiting_, {});
   } else {
-    temporary_being_cut_ = true;
+    temporary_being_created_ = true;
     temporary_for_ = temporary_waiting_.front();
     temporary_waiting_.pop_front();
   }
@@ -65,15 +65,15 @@ void CheckpointRequests::settle(BatchIndex index, const StateCounts& jobs) {
 
 std::vector<ConnId> CheckpointRequests::end_kept() {
   CHECK(being_made_);
-  CHECK(!cut_ || cut_->temporary);
+  CHECK(!point_ || point_->temporary);
   being_made_ = false;
   return std::exchange(sharing_, {});
 }
 
 std::optional<ConnId> CheckpointRequests::end_temporary(const std::string& path) {
-  CHECK(temporary_being_cut_);
-  CHECK(!cut_);
-  temporary_being_cut_ = false;
+  CHECK(temporary_being_created_);
+  CHECK(!point_);
+  temporary_being_created_ = false;
   const std::optional<ConnId> asked = std::exchange(temporary_for_, std::nullopt);
   if (path.empty()) return asked;
   if (asked) {
@@ -87,9 +87,9 @@ std::optional<ConnId> CheckpointRequests::end_temporary(const std::string& path)
 std::vector<ConnId> CheckpointRequests::refuse(std::string reason) {
   refused_because_ = std::move(reason);
   wanted_ = false;
-  // One that was settled and not taken is not made any more.
-  if (const std::optional<Cut> cut = std::exchange(cut_, std::nullopt)) {
-    (cut->temporary ? temporary_being_cut_ : being_made_) = false;
+  // A checkpoint whose point is fixed and was not taken is not made any more.
+  if (const std::optional<CheckpointPoint> point = std::exchange(point_, std::nullopt)) {
+    (point->temporary ? temporary_being_created_ : being_made_) = false;
   }
   std::vector<ConnId> all(temporary_waiting_.begin(), temporary_waiting_.end());
   temporary_waiting_.clear();

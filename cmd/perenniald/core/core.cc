@@ -1,24 +1,97 @@
 #include "cmd/perenniald/core/core.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "cmd/perenniald/core/beanstalk_session.h"
 #include "engine/types/check.h"
 
 namespace perennial::core {
+namespace {
+
+engine::Limits engine_limits(const Options& options) {
+  engine::Limits limits = options.engine;
+  limits.batch_reply_bytes_max = options.output_bytes_max;
+  limits.has_extensions = options.extensions.allows(Extension::Probe);
+  return limits;
+}
+
+bool adds_jobs(const Command& command) {
+  return std::holds_alternative<Put>(command) || std::holds_alternative<PutBatch>(command);
+}
+
+bool is_for_admins(const Command& command) {
+  return std::visit(
+      []<typename C>(const C& /*command*/) {
+        if constexpr (is_refused<C>) {
+          return false;
+        } else {
+          return command_row<C>().flags.admin;
+        }
+      },
+      command);
+}
+
+// The answer to a put-batch, which says which items have become jobs; null after any other input.
+const BatchInserted* batch_inserted(const engine::Output& output) {
+  for (const engine::ConnReply& reply : output.replies) {
+    const auto* const batch = std::get_if<std::unique_ptr<BatchInserted>>(&reply.reply);
+    if (batch != nullptr) return batch->get();
+  }
+  return nullptr;
+}
+
+// Gives the bodies of an input to the jobs that it puts, in order.
+class NewBodies {
+ public:
+  NewBodies(std::span<Body> bodies, const BatchInserted* batch) : bodies_(bodies), batch_(batch) {}
+
+  // The body of the next job. An item whose key was taken puts no job, so its body is passed over.
+  // An empty body may be left out.
+  Body take() {
+    while (batch_ != nullptr && batch_->items[next_].is_duplicate) ++next_;
+    return next_ < bodies_.size() ? std::move(bodies_[next_++]) : Body();
+  }
+
+ private:
+  std::span<Body> bodies_;
+  const BatchInserted* batch_;
+  size_t next_ = 0;
+};
+
+// Whether the command waits only until the client sends a further line.
+bool may_be_aborted(const Command& command) {
+  return std::visit(
+      [](const auto& any) {
+        if constexpr (requires { any.options->abort; }) {
+          return any.options && any.options->abort.given;
+        } else {
+          return false;
+        }
+      },
+      command);
+}
+
+}  // namespace
+
 Core::Core(Options options)
     : options_(std::move(options)),
-      engine_(options_.engine),
+      engine_(engine_limits(options_)),
       budget_({.memory_bytes_max = options_.memory_bytes_max,
                .answers_bytes_max = options_.output_total_bytes_max}),
-      loans_(budget_, options_.output_little_bytes),
-      bodies_(options_.body_cache_bytes, budget_, loans_),
+      shared_bodies_(budget_, options_.output_little_bytes),
+      bodies_(options_.body_cache_bytes, budget_, shared_bodies_),
       waits_(budget_, options_.output_little_bytes, options_.reads_max),
+      run_budget_(options_.run_cost_max),
       batches_({.bytes_max = options_.batch_bytes_max, .idle = options_.sync_idle}),
       held_(batches_),
-      room_(engine_, budget_, batches_, options_.pending_bytes_max),
-      checkpoints_(options_.temporary_checkpoints_max) {}
+      admission_(engine_, budget_, batches_, options_.pending_bytes_max),
+      checkpoints_(engine_, batches_, options_.temporary_checkpoints_max,
+                   [this](ConnId id, const Reply& reply) {
+                     if (BeanstalkSession* const conn = find(id)) reply_to(*conn, reply);
+                   }),
+      large_answers_(engine_, budget_, shared_bodies_, waits_) {}
 
 Core::~Core() = default;
 
@@ -31,7 +104,7 @@ void Core::resume(uint64_t epoch, BatchIndex last_index, JobId next_id, Nanos no
   absorb_transitions({}, now);
 }
 
-bool Core::settled(Nanos now) const {
+bool Core::is_caught_up(Nanos now) const {
   const std::optional<Nanos> next = engine_.next_deadline();
   return !next || *next > now;
 }
@@ -41,27 +114,32 @@ Core::BeanstalkSession* Core::find(ConnId conn) const {
   return found != sessions_.end() ? found->second.get() : nullptr;
 }
 
-// What is due happens before what is asked, as in beanstalkd: a timer may be a little late.
+// What is due happens before the command is run, as in beanstalkd. The timer alone is not enough,
+// because it may fire a little late.
 void Core::catch_up(Nanos now) {
   if (now == caught_up_) return;
   caught_up_ = now;
-  if (!settled(now)) tick(now);
+  if (!is_caught_up(now)) tick(now);
 }
 
 void Core::tick(Nanos now) {
-  const engine::Tick tick = {.go_on = !must_hold_moves()};
-  apply({.now = now, .room = room_.any(), .event = tick}, {});
+  const engine::Tick tick = {.go_on = !must_hold_transitions()};
+  apply({.now = now, .accepts_puts = admission_.accepts_any(), .event = tick});
   if (!tick.go_on) return;
   const std::optional<Nanos> next = engine_.next_deadline();
-  if (next && *next <= now) moves_left_in_ = batches_.open_index();
+  if (next && *next <= now) transitions_left_in_ = batches_.open_index();
 }
 
-Session& Core::open(ConnId conn, Nanos now, bool may_checkpoint) {
+Session& Core::open(ConnId conn, Nanos now, const ClientRights& rights) {
   catch_up(now);
-  auto opened = std::make_unique<BeanstalkSession>(*this, conn, may_checkpoint);
+  auto opened = std::make_unique<BeanstalkSession>(*this, conn, rights);
   Session& session = *opened;
   CHECK(sessions_.emplace(conn, std::move(opened)).second);
-  apply({.now = now, .conn = conn, .room = room_.any(), .event = engine::Opened{}}, {});
+  apply({.now = now,
+         .conn = conn,
+         .accepts_puts = admission_.accepts_any(),
+         .event = engine::Opened{}});
+  if (users_ != nullptr) begin_sign_in(static_cast<BeanstalkSession&>(session), rights, now);
   return session;
 }
 
@@ -71,29 +149,32 @@ Session* Core::session(ConnId conn) const {
 
 void Core::end_session(BeanstalkSession& session, Nanos now) {
   const ConnId conn = session.id;
+  const engine::Closed closed = {.after_quit = session.quitting && !session.foreign_protocol};
   catch_up(now);
-  drop_large_answers(session);
+  if (session.access && session.access->is_unidentified) --unidentified_;
+  if (session.queued_answers > 0) large_answers_.drop_connection(conn);
   sessions_.erase(conn);
   checkpoints_.on_close(conn);
-  apply({.now = now, .conn = conn, .room = room_.any(), .event = engine::Closed{}}, {});
+  apply({.now = now, .conn = conn, .accepts_puts = admission_.accepts_any(), .event = closed});
 }
 
 void Core::on_timer(Nanos now) {
   caught_up_ = now;
+  on_sign_in_time(now);
   tick(now);
 }
 
 void Core::on_drain(Nanos now) {
-  apply({.now = now, .room = room_.any(), .event = engine::Drain{}}, {});
+  apply({.now = now, .accepts_puts = admission_.accepts_any(), .event = engine::DrainSignal{}});
 }
 
-void Core::on_room(bool room, Nanos now) {
-  room_.on_disk_room(room);
+void Core::on_disk_space(bool accepts_puts, Nanos now) {
+  admission_.on_disk_space(accepts_puts);
   resume_held_puts(now);
 }
 
-void Core::on_behind(bool behind, Nanos now) {
-  room_.on_behind(behind);
+void Core::on_write_stall(bool stalled, Nanos now) {
+  admission_.on_write_stall(stalled);
   resume_held_puts(now);
 }
 
@@ -110,9 +191,10 @@ void Core::make_runnable(BeanstalkSession& conn) {
 void Core::run_next(Nanos now) {
   CHECK(has_runnable());
   catch_up(now);
-  if (may_resume_puts()) return resume_held_puts(now);
-  if (may_make_large_answer()) return make_large_answer(now);
-  if (runnable_.empty()) return;  // What was due has taken the room.
+  if (admission_.may_resume()) return resume_held_puts(now);
+  if (large_answers_.may_make()) return make_large_answer(now);
+  if (!to_examine_.empty()) return examine_some();
+  if (runnable_.empty()) return;  // catch_up() has used the memory.
   BeanstalkSession* const conn = find(runnable_.front());
   runnable_.pop_front();
   if (conn == nullptr) return;
@@ -126,76 +208,102 @@ void Core::handle(BeanstalkSession& conn, wire::Step&& step, Nanos now) {
     return;
   }
   conn.unanswered = true;
+  if (const auto* const auth = std::get_if<Auth>(&*step.command)) return on_auth(conn, *auth, now);
+  if (users_ != nullptr && !is_admitted(conn, *step.command)) return;
   if (const auto* const asked = std::get_if<Checkpoint>(&*step.command)) {
     return on_checkpoint_asked(conn, *asked, now);
   }
+  if (std::holds_alternative<Extensions>(*step.command)) return reply_to(conn, options_.extensions);
+  if (is_denied(conn, *step.command)) return reply_to(conn, Word::Denied);
   const size_t listed_bytes = engine_.listed_bytes(conn.id, *step.command);
-  if (must_queue(listed_bytes)) {
+  if (large_answers_.must_wait(listed_bytes)) {
     ++conn.queued_answers;
-    large_answers_.push_back(
+    large_answers_.add(
         {.bytes = listed_bytes, .conn = conn.id, .command = std::move(step.command)});
     return;
   }
-  const Put* const put = std::get_if<Put>(&*step.command);
-  const bool has_room = !step.no_room && room_.has(step.body);
-  // One that is refused adds nothing to what is to be written.
-  if (put != nullptr && has_room && room_.must_wait()) {
-    conn.hold_put(*put, std::move(step.body));
-    held_puts_.push_back(conn.id);
+  const std::span<Body> bodies = step.bodies.empty() ? std::span(&step.body, 1) : step.bodies;
+  const bool accepts_puts = !step.body_dropped && admission_.accepts(bodies);
+  // A put that will be refused writes nothing, so it need not wait for the log.
+  if (adds_jobs(*step.command) && accepts_puts && admission_.must_wait()) {
+    conn.hold_put({.command = std::move(*step.command),
+                   .bodies = {std::make_move_iterator(bodies.begin()),
+                              std::make_move_iterator(bodies.end())}});
+    admission_.add_waiting(conn.id);
     return;
   }
-  apply({.now = now, .conn = conn.id, .room = has_room, .event = std::move(*step.command)},
-        std::move(step.body));
+  conn.wait_may_be_aborted = may_be_aborted(*step.command);
+  apply({.now = now,
+         .conn = conn.id,
+         .accepts_puts = accepts_puts,
+         .event = std::move(*step.command)},
+        bodies);
 }
 
-// A kick may have millions of jobs to move, and so may the end of a connection or of a delay that
-// they share. When the disk does not keep up with that, they wait for it, and not everybody's
-// answers for them: until it has all but a few of the batches up to the one that the last turn of
-// moves went into, whatever else those hold. At the start there is nobody who waits.
-bool Core::must_hold_moves() const {
+bool Core::is_denied(const BeanstalkSession& conn, const Command& command) const {
+  const bool is_heard =
+      options_.admin_on == AdminOn::Any || (options_.admin_on == AdminOn::Unix && conn.is_unix);
+  return !is_heard && is_for_admins(command);
+}
+
+void Core::on_checkpoint_asked(BeanstalkSession& conn, const Checkpoint& asked, Nanos now) {
+  if (conn.may_checkpoint && !asked.trailing_junk) {
+    return checkpoints_.ask(conn.id, asked.temporary, admission_.disk_accepts_puts());
+  }
+  const auto kind =
+      conn.may_checkpoint ? Malformed::Kind::BadFormat : Malformed::Kind::UnknownCommand;
+  const Command refused = Malformed{kind};
+  apply({.now = now, .conn = conn.id, .accepts_puts = admission_.accepts_any(), .event = refused});
+}
+
+// A kick, the end of a connection and delays that end together may each move millions of jobs. When
+// the disk is slower than that, these transitions are held until nearly all batches up to the one
+// with the last of them are committed. If they went on, their batches would fill the queue, and the
+// replies of all clients would wait for them. During the start no client waits, so nothing is held.
+bool Core::must_hold_transitions() const {
   constexpr BatchIndex batches_ahead_max = 2;
-  return !sessions_.empty() && moves_left_in_ > batches_.answerable() + batches_ahead_max;
+  return !sessions_.empty() && transitions_left_in_ > batches_.committed() + batches_ahead_max;
 }
 
-// Without room on the disk they need not wait: they are refused.
-bool Core::may_resume_puts() const {
-  return !held_puts_.empty() && (!room_.must_wait() || !room_.disk_has_room());
-}
-
-// Some of them: the others when it is run_next()'s turn.
+// Resumes puts within one run budget. run_next() resumes the others later.
 void Core::resume_held_puts(Nanos now) {
-  const uint64_t enough = spent_ + options_.run_cost_max;
-  while (may_resume_puts() && spent_ < enough) {
-    spent_ += command_cost;
-    BeanstalkSession* const conn = find(held_puts_.front());
-    held_puts_.pop_front();
+  const RunBudget::Run run(run_budget_);
+  while (admission_.may_resume() && run.may_go_on()) {
+    run_budget_.spend_on_command(0);
+    BeanstalkSession* const conn = find(admission_.take_waiting());
     if (conn == nullptr) continue;
-    auto [put, body] = conn->take_held_put();
-    const bool has_room = room_.has(body);
-    apply({.now = now, .conn = conn->id, .room = has_room, .event = Command{put}}, std::move(body));
+    HeldPut held = conn->take_held_put();
+    const bool accepts_puts = admission_.accepts(held.bodies);
+    apply({.now = now,
+           .conn = conn->id,
+           .accepts_puts = accepts_puts,
+           .event = std::move(held.command)},
+          held.bodies);
   }
 }
 
 // ---- Commands to batches and replies.
 
-void Core::apply(engine::Input&& input, Body&& body) {
+void Core::apply(engine::Input&& input, std::span<Body> bodies) {
   output_.clear();
   engine_.apply(input, output_);
-  spent_ += output_.cost;
-  absorb_transitions(std::move(body), input.now);
+  run_budget_.spend(output_.cost);
+  absorb_transitions(bodies, input.now);
   absorb_replies();
   if (!output_.names_parts.empty()) absorb_names_parts();
 }
 
-void Core::absorb_transitions(Body&& body, Nanos now) {
+void Core::absorb_transitions(std::span<Body> bodies, Nanos now) {
   if (output_.transitions.empty()) return;
-  batches_.begin_input(body.size(), now);
+  size_t body_bytes = 0;
+  for (const Body& body : bodies) body_bytes += body.size();
+  batches_.begin_input(body_bytes, now);
+  NewBodies new_bodies(bodies, bodies.size() > 1 ? batch_inserted(output_) : nullptr);
   for (const Transition& transition : output_.transitions) {
     std::string_view view;
     if (const auto* const moved = std::get_if<JobMoved>(&transition)) {
-      // At most one job comes with an input, and the body is its.
       if (!moved->before) {
-        view = bodies_.insert(moved->id, std::exchange(body, Body()), batches_.open_index());
+        view = bodies_.insert(moved->id, new_bodies.take(), batches_.open_index());
       }
       if (!moved->after) {
         rescue_body(moved->id);
@@ -217,19 +325,26 @@ void Core::absorb_replies() {
 
 void Core::reply_to(BeanstalkSession& conn, const Reply& reply) {
   conn.unanswered = false;
+  conn.wait_may_be_aborted = false;
   answer(conn, reply);
   make_runnable(conn);
   touch(conn);
 }
 
 void Core::answer(BeanstalkSession& conn, const Reply& reply) {
-  const BatchIndex after = held_.after(reply, conn.replies);
-  if (const auto* const job = std::get_if<JobReply>(&reply)) return answer_job(conn, *job, after);
+  if (const auto* const job = std::get_if<JobReply>(&reply)) return answer_job(conn, *job);
+  if (const auto* const jobs = std::get_if<std::unique_ptr<JobsReserved>>(&reply)) {
+    return answer_jobs(conn, **jobs);
+  }
+  const BatchIndex after = held_.after_all(conn.replies);
   scratch_.clear();
   if (const auto* const stats = std::get_if<std::unique_ptr<EngineStats>>(&reply)) {
     ProcessFacts process = options_.process_facts();
     process.connections_refused = connections_refused_;
     wire::append_stats(scratch_, **stats, process, options_.store_facts());
+  } else if (const auto* const names = std::get_if<std::unique_ptr<TubeNames>>(&reply);
+             names != nullptr && conn.access && conn.access->lists_all_tubes) {
+    wire::append_reply(scratch_, std::make_unique<TubeNames>(visible_to(conn, **names)));
   } else {
     wire::append_reply(scratch_, reply);
   }

@@ -4,25 +4,26 @@
 
 namespace perennial::core {
 
-// Most could tell of anything that has happened, if only by what is not there any more. RESERVED
-// says something of one job: that it is there, and how it came to be ready. The reservation itself
-// is nothing that a crash could undo for anybody.
-BatchIndex HeldReplies::after(const Reply& reply, const Held& held) const {
-  const auto* const job = std::get_if<JobReply>(&reply);
-  const bool reserved = job != nullptr && job->kind == JobReply::Kind::Reserved;
-  return after(reserved ? promises_.newest(job->id) : batches_.last_promised(), held);
+// A reply could show the effect of any transition, if only because a job is missing. RESERVED shows
+// one job only: that it exists, and how it became ready. The reservation itself is recoverable, so
+// a crash undoes nothing that the reply says. It would be simpler if RESERVED waited for the newest
+// promised transition as well, but a worker would then wait for the syncs of all other clients
+// before it could begin a job that is on disk.
+BatchIndex HeldReplies::after(const JobReply& reply, const Held& held) const {
+  const bool reserved = reply.word == Word::Reserved;
+  return after(reserved ? promised_batches_.newest(reply.id) : batches_.last_promised(), held);
 }
 
 void HeldReplies::hold(ConnId conn, Held& held, BatchIndex after) {
-  if (after <= batches_.answerable()) return held.outbox.release(batches_.answerable());
+  if (after <= batches_.committed()) return held.outbox.release(batches_.committed());
   if (held.listed_for == after) return;
   held.listed_for = after;
   const bool is_in_open = after == batches_.open_index();
-  if (is_in_open && held.answered_in == company_.round()) company_.on_one();
-  // Nearly always for the newest, or the one before.
-  auto place = holders_.end();
-  while (place != holders_.begin() && std::prev(place)->after >= after) --place;
-  if (place == holders_.end() || place->after != after) place = holders_.insert(place, {after, {}});
+  if (is_in_open && held.answered_in == commit_delay_.round()) commit_delay_.on_one();
+  // The batch is nearly always the newest or the one before, so the search runs from the end.
+  auto place = waiters_.end();
+  while (place != waiters_.begin() && std::prev(place)->after >= after) --place;
+  if (place == waiters_.end() || place->after != after) place = waiters_.insert(place, {after, {}});
   place->conns.push_back(conn);
 }
 

@@ -7,88 +7,95 @@
 #include <vector>
 
 #include "cmd/perenniald/core/batch_queue.h"
-#include "cmd/perenniald/core/company.h"
+#include "cmd/perenniald/core/commit_delay.h"
 #include "cmd/perenniald/core/outbox.h"
-#include "cmd/perenniald/core/promises.h"
+#include "cmd/perenniald/core/promised_batches.h"
 #include "engine/types/basic.h"
 #include "engine/types/reply.h"
 
 namespace perennial::core {
 
-// The replies that wait for a batch: for which, of whom, and how long that batch should wait for
-// the commands of those who were just answered.
+// The replies that wait for a batch: which connections wait for which batch, and how long the open
+// batch waits for awaited clients.
 //
-// Invariants: a reply leaves in the order of the commands of its connection, and not before every
-// batch that it could tell of is answerable.
+// Invariant: The replies of a connection leave in the order of its commands, and each only when
+// every batch whose effects it could show is committed.
+//
+// A waiter is listed once for each batch, not once for each reply: its outbox knows which replies a
+// batch releases. One list of all replies would be simpler, but a commit would then visit every
+// reply of a client that sends many commands at once.
 class HeldReplies {
  public:
-  // What is held of one connection.
+  // The held replies of one connection.
   struct Held {
     Outbox outbox;
-    BatchIndex listed_for = 0;  // The newest batch under which it is listed here.
-    uint64_t answered_in = 0;   // The round of company in which it was answered.
+    BatchIndex listed_for = 0;  // The newest batch for which it is listed as a waiter.
+    uint64_t answered_in = 0;   // The round of the commit delay that answered it last.
   };
 
-  // The queue outlives it.
+  // `batches` outlives this.
   explicit HeldReplies(const BatchQueue& batches) : batches_(batches) {}
 
-  // Something was promised about a job, in the batch that is open.
-  void on_promise(JobId job) { promises_.on_promise(job, batches_.open_index()); }
-  // The batch that a reply has to wait for; one that is answerable if it waits for none.
-  BatchIndex after(const Reply& reply, const Held& held) const;
-  // The same of an answer that may tell of anything.
+  // The open batch holds a promised transition of this job.
+  void on_promise(JobId job) { promised_batches_.on_promise(job, batches_.open_index()); }
+  // Returns the batch that a reply has to wait for; a committed one if it need not wait.
+  BatchIndex after(const JobReply& reply, const Held& held) const;
+  // The same for every other reply, which may show the effect of any batch.
   BatchIndex after_all(const Held& held) const { return after(batches_.last_promised(), held); }
-  // A reply that waits for `after` is in the outbox: lists the connection, or lets the reply leave.
+  // The outbox holds a reply that waits for batch `after`: lists the connection as a waiter, or
+  // releases the reply if the batch is committed.
   void hold(ConnId conn, Held& held, BatchIndex after);
 
-  // More batches are answerable: lets replies leave. `find(id)` gives a connection with a member
-  // `replies` of this Held, or null if it is gone; `then(connection)` is called with each whose
-  // replies may have left. `took`: how long the newest batch took until it was synced.
+  // More batches are committed: releases replies. `find(id)` returns a connection whose member
+  // `replies` is a Held, or null if it is closed. `then(connection)` is called for each connection
+  // whose replies may have left. `took`: nanoseconds until the newest batch was synced.
   template <typename Find, typename Then>
   void release(Nanos took, Nanos now, const Find& find, const Then& then);
 
-  // Until when the open batch should wait for company; in the past or 0: for none.
-  Nanos wait_until() const { return company_.until(); }
-  // How many of those who were answered last have nothing in the open batch yet.
-  size_t missing() const { return company_.missing(); }
-  // The open batch goes to the log.
-  void on_open_taken() { company_.on_taken(); }
+  // Until when the open batch should wait for awaited clients. A time in the past, or 0: it should
+  // not wait.
+  Nanos wait_until() const { return commit_delay_.until(); }
+  // How many clients are awaited: the last batch answered them, and they have nothing in the open
+  // batch yet.
+  size_t awaited() const { return commit_delay_.awaited(); }
+  // The open batch is given to the log.
+  void on_open_taken() { commit_delay_.on_taken(); }
 
  private:
-  // Which connections hold replies for which batch, oldest batch first.
-  struct Holders {
+  // The connections that hold replies for one batch. The oldest batch is first in waiters_.
+  struct Waiters {
     BatchIndex after;
     std::vector<ConnId> conns;
   };
 
-  // Never before what the same client was answered before.
-  BatchIndex after(BatchIndex told, const Held& held) const {
-    return std::max({told, held.listed_for, batches_.answerable()});
+  // A reply never overtakes an earlier reply of the same connection.
+  BatchIndex after(BatchIndex newest, const Held& held) const {
+    return std::max({newest, held.listed_for, batches_.committed()});
   }
 
   const BatchQueue& batches_;
-  Promises promises_;
-  Company company_;  // Of the open batch.
-  std::deque<Holders> holders_;
+  PromisedBatches promised_batches_;
+  CommitDelay commit_delay_;  // Of the open batch.
+  std::deque<Waiters> waiters_;
 };
 
 template <typename Find, typename Then>
 void HeldReplies::release(Nanos took, Nanos now, const Find& find, const Then& then) {
   size_t expected = 0;
-  const uint64_t round = company_.round() + 1;
-  while (!holders_.empty() && holders_.front().after <= batches_.answerable()) {
-    for (const ConnId id : holders_.front().conns) {
+  const uint64_t round = commit_delay_.round() + 1;
+  while (!waiters_.empty() && waiters_.front().after <= batches_.committed()) {
+    for (const ConnId id : waiters_.front().conns) {
       auto* const conn = find(id);
       if (conn == nullptr) continue;
       Held& held = conn->replies;
-      held.outbox.release(batches_.answerable());
+      held.outbox.release(batches_.committed());
       if (held.listed_for != batches_.open_index() && held.answered_in != round) ++expected;
       held.answered_in = round;
       then(*conn);
     }
-    holders_.pop_front();
+    waiters_.pop_front();
   }
-  company_.expect(expected, took, now);
+  commit_delay_.expect(expected, took, now);
 }
 
 }  // namespace perennial::core

@@ -1,4 +1,4 @@
-// Core's accounts: what its connections hold, how much of that they may, and the memory budget.
+// The part of Core that limits memory: what a connection may hold of answers, and the budget.
 
 #include <algorithm>
 
@@ -9,24 +9,25 @@
 namespace perennial::core {
 
 void Core::check() const {
-  MemoryUse all = loans_.use();
+  MemoryUse all = shared_bodies_.use();
   all += waits_.use();
   all += {.memory = bodies_.bytes()};
   for (const auto& entry : sessions_) all += entry.second->use();
   CHECK(all == budget_.used());
 }
 
-// Past which a connection is neither read nor run. While all together hold too much, that is a
-// little for each. Whoever is held back by that is on no list, and need not be woken when the
-// others hold less: it has answers of its own to get, and is looked at again when they have left.
+// The bytes of answers at which a connection is neither read nor run. While all connections
+// together hold too much, the limit is low. A connection that this limit stops is on no list and
+// need not be woken when others hold less: it has answers of its own, and each time some of them
+// leave it is checked again.
 size_t Core::output_limit() const {
   return budget_.answers_are_scarce()
              ? std::min(options_.output_bytes_max, options_.output_little_bytes)
              : options_.output_bytes_max;
 }
 
-// Whether its next command may run. Of those who wait for bodies each is looked at again when one
-// of its own has come.
+// Whether the next command of a connection may run. A connection that waits for bodies is checked
+// again each time one of its own bodies has come.
 bool Core::may_run(const BeanstalkSession& conn) const {
   const bool waits_for_reads =
       waits_.count() >= options_.reads_max && conn.replies.outbox.open_slots() > 0;

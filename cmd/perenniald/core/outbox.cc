@@ -8,7 +8,7 @@
 namespace perennial::core {
 namespace {
 
-// Of marks and pieces, so many may stay when all of them are gone.
+// The capacity of marks and pieces that is kept when all of them are gone.
 constexpr size_t kept_count = 64;
 
 template <typename T>
@@ -46,7 +46,7 @@ void Outbox::push(BatchIndex after, std::string_view head, const Body& body,
   recount();
 }
 
-void Outbox::push(BatchIndex after, std::string_view head, BodyLoans::Loan&& body,
+void Outbox::push(BatchIndex after, std::string_view head, SharedBodies::SharedBody&& body,
                   std::string_view tail) {
   add_slot(after, 0);
   fill(marks_.back(), head, std::move(body), tail);
@@ -77,7 +77,7 @@ void Outbox::fill_slot(uint64_t slot, std::string_view head, const Body& body,
   recount();
 }
 
-void Outbox::fill_slot(uint64_t slot, std::string_view head, BodyLoans::Loan&& body,
+void Outbox::fill_slot(uint64_t slot, std::string_view head, SharedBodies::SharedBody&& body,
                        std::string_view tail) {
   fill(find_slot(slot), head, std::move(body), tail);
   recount();
@@ -99,24 +99,24 @@ void Outbox::fill(Mark& mark, size_t bytes) {
   --open_slots_;
 }
 
-void Outbox::fill(Mark& mark, std::string_view head, BodyLoans::Loan&& body,
+void Outbox::fill(Mark& mark, std::string_view head, SharedBodies::SharedBody&& body,
                   std::string_view tail) {
   const size_t body_bytes = body.body().size();
   fill(mark, head.size() + body_bytes + tail.size());
-  lent_bytes_ += body_bytes;
+  shared_bytes_ += body_bytes;
   mark.head = head;
   mark.piece = Piece{std::move(body), std::string(tail)};
 }
 
-void Outbox::release(BatchIndex answerable) {
+void Outbox::release(BatchIndex committed) {
   while (next_mark_ < marks_.size()) {
     Mark& mark = marks_[next_mark_];
-    if (mark.after > answerable || !mark.filled) break;
+    if (mark.after > committed || !mark.filled) break;
     if (mark.slot != 0) {
       add_ready(std::exchange(mark.head, {}));
       if (mark.piece) pieces_.push_back(*std::exchange(mark.piece, std::nullopt));
     } else if (ready_bytes_ == 0 && mark.bytes == text_.size()) {
-      front_.swap(text_);  // Nothing is copied when all of it leaves.
+      front_.swap(text_);  // When all bytes leave, nothing is copied.
     } else {
       add_ready(text_.view().substr(0, mark.bytes));
       text_.consume(mark.bytes);
@@ -135,8 +135,8 @@ void Outbox::add_ready(std::string_view bytes) {
 }
 
 void Outbox::forget_released() {
-  // Usually everything has been released, and this costs nothing. Behind a long backlog the front
-  // is cut off when it is the larger half, so that the memory follows what is held.
+  // Usually all marks are released, and this costs nothing. In a long queue the released marks are
+  // dropped when they are the larger half, so that memory follows what is held.
   if (next_mark_ == marks_.size()) {
     forget(marks_);
     next_mark_ = 0;
@@ -159,13 +159,13 @@ void Outbox::consume(size_t bytes) {
     front_.consume(bytes);
   } else {
     sent_ += bytes;
-    lent_bytes_ -= bytes;
+    shared_bytes_ -= bytes;
     if (ready().empty()) next_piece();
   }
   recount();
 }
 
-// The body of the first piece has left.
+// The body of the first piece has left. The text behind it becomes the front.
 void Outbox::next_piece() {
   sent_ = 0;
   front_ = TextQueue(std::move(pieces_[next_piece_].tail));

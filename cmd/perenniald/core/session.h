@@ -8,10 +8,10 @@
 
 namespace perennial::core {
 
-// What speaks with one client: bytes in, bytes out. Whoever moves the bytes knows no more of a
-// connection than this, and not which protocol it speaks.
+// Speaks a protocol with one client: bytes in, bytes out. The code that moves bytes sees a
+// connection through this interface only, and does not know its protocol.
 //
-// `now` never goes back. All calls are made by the thread of the loop.
+// `now` never goes back. All calls are made on the thread of the loop.
 class Session {
  public:
   Session() = default;
@@ -19,34 +19,35 @@ class Session {
   Session& operator=(const Session&) = delete;
 
   // ---- What happened.
-  // `later`: they are only kept, and answered when it is this session's turn: there are others who
-  // wait for theirs.
+  // `later`: the bytes are only kept, and are run when it is this session's turn, because other
+  // sessions wait for theirs.
   virtual void on_bytes(std::span<const char> bytes, Nanos now, bool later = false) = 0;
-  // The client will send nothing more, but not all that it has sent has come here. What waits for
-  // something to happen waits no longer.
+  // The client will send nothing more, but some of its bytes have not been read yet. Commands that
+  // wait for an event, such as a reserve, stop waiting.
   virtual void on_half_close(Nanos now) = 0;
-  // The same, and all has come. It is still answered.
+  // The client will send nothing more, and all of its bytes were given to on_bytes(). They are
+  // still answered.
   virtual void on_eof(Nanos now) = 0;
   // The first `bytes` of output() have left.
   virtual void on_written(size_t bytes) = 0;
-  // The connection is gone, and so is the session: this is the last call.
+  // The connection is closed. This is the last call: the session is destroyed.
   virtual void on_close(Nanos now) = 0;
 
-  // ---- What to do. When one of these is no longer what it was when it was last asked for, the
-  // connection is among those that Core::take_changed() gives.
-  // Bytes that may leave now, from the first: all, or as many as lie together. Valid until the next
-  // call.
+  // ---- What to do. When one of these results changes, Core::take_changed() lists the connection.
+  // Bytes that may leave now, from the first one: all of them, or as many as are contiguous. Valid
+  // until the next call.
   virtual std::string_view output() const = 0;
-  // Whether to read on.
+  // Whether to read more bytes from the client.
   virtual bool reading() = 0;
-  // Whether all that the client will ever be answered has left: close it, and call on_close().
+  // Whether every answer that the client will get has left. The caller then closes the connection
+  // and calls on_close().
   virtual bool finished() const = 0;
-  // Of one that is finished because its client speaks another protocol: which, for the log. Empty
-  // of all others.
+  // The foreign protocol of a session that is finished because its client speaks one, for the log.
+  // Empty for all other sessions.
   virtual std::string_view speaks() const = 0;
 
  protected:
-  ~Session() = default;  // Whoever made it ends it.
+  ~Session() = default;  // The session's owner destroys it, not its user.
 };
 
 }  // namespace perennial::core

@@ -9,23 +9,23 @@
 
 namespace perennial::perenniald {
 
-// The time of the loop: the wall clock at the start plus steady time since, so that it never goes
-// back and a stepped clock fires nothing. It is read once per turn, by whatever asks first, and
-// stands still until end_turn(). All that core and the loop decide by time, they decide by
-// this clock. Other threads only measure how long something takes: by steady(), the store by the
-// clock in its options, and the watchdog, which looks at the loop from outside, by its own.
+// The time of the loop: the wall clock at the start, plus the steady time since. So it never goes
+// back, and a change of the wall clock triggers no deadline. It is read once per turn, when first
+// asked for, and stands still until end_turn(). Core and the loop decide by this clock only. Other
+// threads measure durations: with steady(), the store with the clock in its options, and the
+// watchdog, which observes the loop from outside, with its own.
 class TurnClock {
  public:
   TurnClock() : wall_start_(wall()), steady_start_(steady()) {}
 
-  // To measure durations, on any thread. It says nothing of the time of day.
+  // Nanoseconds for measuring durations, on any thread. It is no time of day.
   static Nanos steady() {
     const auto time = std::chrono::steady_clock::now().time_since_epoch();
     return std::chrono::duration_cast<std::chrono::nanoseconds>(time).count();
   }
 
-  // Makes time go on from `now` where the wall clock is behind it, and returns the time. REQUIRES:
-  // now() has not been asked yet.
+  // Continues from `now` if the wall clock is earlier, and returns the time. REQUIRES: now() was
+  // not called yet.
   Nanos start_from(Nanos now) {
     wall_start_ = std::max(wall_start_, now);
     return wall_start_ + steady() - steady_start_;
@@ -36,10 +36,10 @@ class TurnClock {
     return wall_start_ + *turn_start_ - steady_start_;
   }
 
-  // How long this turn has taken. Unlike now() it does not stand still.
+  // How long this turn has taken so far. Unlike now() it does not stand still.
   Nanos turn_so_far() const { return turn_start_ ? steady() - *turn_start_ : 0; }
 
-  // How long since the start.
+  // Nanoseconds since the start.
   Nanos uptime() { return now() - wall_start_; }
 
   // The loop is about to block.
@@ -49,7 +49,7 @@ class TurnClock {
     turn_start_.reset();
   }
 
-  // The longest turn of the last seconds, without this one.
+  // The longest turn of the last seconds, without the present one.
   Nanos lag() { return lag_.longest(steady()); }
 
  private:

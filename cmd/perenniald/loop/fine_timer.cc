@@ -17,7 +17,7 @@ FineTimer::FineTimer(uv_loop_t& loop, std::function<void()> fired)
              [this] { on_readable(); }) {}
 
 void FineTimer::on_readable() {
-  uint64_t times = 0;  // None, if it was armed anew meanwhile.
+  uint64_t times = 0;  // Stays 0 if it was armed anew meanwhile.
   if (::read(timer_.fd(), &times, sizeof times) == sizeof times) fired_();
 }
 

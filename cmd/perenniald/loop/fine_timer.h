@@ -9,18 +9,19 @@
 
 namespace perennial::perenniald {
 
-// Fires once after it was armed, to the microsecond or so: libuv's own timers count whole
-// milliseconds, which are longer than the waits of a batch (core/company.h). A timerfd.
+// A timer that fires once after it was armed, exact to about a microsecond. It is a timerfd:
+// libuv's own timers count whole milliseconds, which is longer than a commit delay
+// (core/commit_delay.h).
 class FineTimer {
  public:
-  // The loop and what `fired` needs outlive it. CHECK: a timer cannot be had.
+  // `loop` and what `fired` uses outlive this. CHECK: the kernel creates no timer.
   FineTimer(uv_loop_t& loop, std::function<void()> fired);
   FineTimer(const FineTimer&) = delete;
   FineTimer& operator=(const FineTimer&) = delete;
 
-  // In place of what it was armed for before. At once if that is past.
+  // Arms the timer, in place of any earlier time. It fires at once if `left` is not positive.
   void arm(Nanos left);
-  // Ends its handle, as the loop's end wants it. It may be destroyed when the loop has run out.
+  // Closes its handle, which the loop needs to end. It may be destroyed when the loop has ended.
   void close() { timer_.close(); }
 
  private:

@@ -7,7 +7,8 @@
 namespace perennial::perenniald {
 
 // The longest turn of the loop in the last five to ten seconds: how long a client may have waited
-// for it. Turns are counted in windows of five seconds; the present one and the one before tell.
+// for the loop. Turns are counted in windows of five seconds; the result covers the present window
+// and the one before it.
 class LoopLag {
  public:
   void on_turn(Nanos begun, Nanos ended) {
@@ -15,7 +16,7 @@ class LoopLag {
     longest_ = std::max(longest_, ended - begun);
   }
 
-  // Not only a turn ends a window: there may have been none for hours.
+  // This ends a window as well, because there may have been no turn for hours.
   Nanos longest(Nanos now) {
     pass(now);
     return std::max(longest_, longest_before_);

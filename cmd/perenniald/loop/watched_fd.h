@@ -6,18 +6,18 @@
 
 namespace perennial::perenniald {
 
-// A descriptor that is ours, and that libuv watches for us.
+// A descriptor that this object owns and that libuv watches.
 class WatchedFd {
  public:
-  // Takes over `fd`. `readable` is called from the loop for as long as there is something to read;
-  // what it needs, and the loop, outlive this. CHECK: `fd` is none, or cannot be watched.
+  // Takes over `fd`. `readable` is called from the loop for as long as there is something to read.
+  // What it uses, and `loop`, outlive this. CHECK: `fd` is invalid, or cannot be watched.
   WatchedFd(uv_loop_t& loop, int fd, std::function<void()> readable);
   WatchedFd(const WatchedFd&) = delete;
   WatchedFd& operator=(const WatchedFd&) = delete;
   ~WatchedFd();
 
   int fd() const { return fd_; }
-  // Ends its handle, as the loop's end wants it. It may be destroyed when the loop has run out.
+  // Closes its handle, which the loop needs to end. It may be destroyed when the loop has ended.
   void close();
 
  private:

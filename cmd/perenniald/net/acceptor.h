@@ -3,60 +3,70 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include <uv.h>
 
+#include "cmd/perenniald/loop/turn_budget.h"
 #include "cmd/perenniald/net/socket_set.h"
 #include "cmd/perenniald/net/sockets.h"
 #include "engine/types/status.h"
 
 namespace perennial::perenniald {
 
-// A client that has come in: a connected, non-blocking socket, which is the receiver's.
+// A client that was accepted: a connected, non-blocking socket, which the receiver owns.
 struct AcceptedSocket {
   int fd = -1;
   bool is_local = false;  // The client is on this machine.
+  bool is_unix = false;   // It came over a unix socket.
   ListenerRole role = ListenerRole::Queue;
+  // Which of the setting `listeners` has its listening socket. None: an address of `listen`.
+  std::optional<size_t> listener = {};
 };
 
-// Takes clients from the listening sockets, as many as there is room for. Past that they wait in
-// the kernel's queue until one has left. It calls accept itself and leaves that to no uv_listen,
-// because libuv closes waiting clients when descriptors run out. And the listening sockets stay in
-// a set of their own while they are not watched, because libuv ends the process when the kernel
-// refuses to watch one again.
+// Accepts clients from the listening sockets, as many as there are free slots. Further clients wait
+// in the kernel's queue until a slot is free. One socket may have a slot while another has none.
+//
+// It calls accept itself, and not through uv_listen, because libuv closes waiting clients when
+// descriptors run out. The listening sockets stay in a set of their own even while they are not
+// watched, because libuv ends the process when the kernel refuses to watch a socket again.
 class Acceptor {
  public:
   struct Hooks {
-    std::function<bool()> has_room;
-    // Io: the system has no means for this client. It is closed, and the others wait a while.
+    // Whether one more client of this socket may be accepted.
+    std::function<bool(const BoundSocket&)> has_slot;
+    // Io: the system lacks the means for this client. It is closed, and further clients wait a
+    // while.
     std::function<Status(const AcceptedSocket&)> accepted;
   };
-  Acceptor(uv_loop_t& loop, std::vector<BoundSocket> sockets, Hooks hooks);
+  // `loop` and `budget` outlive this.
+  Acceptor(uv_loop_t& loop, std::vector<BoundSocket> sockets, const TurnBudget& budget,
+           Hooks hooks);
   ~Acceptor();
 
-  // Opens the doors.
+  // Begins to listen and to accept.
   Status listen();
-  // A client has left, so there may be room again.
-  void on_room();
-  // Closes the doors for good; socket files go when this object does.
+  // A client has left, or its handshake has ended, so a slot may be free.
+  void on_slot_free();
+  // Closes the listening sockets for good. Socket files are removed with this object.
   void close();
 
   std::vector<std::string> names() const;
 
  private:
-  void take_clients(const BoundSocket& door);
-  void pause();
+  void take_clients(size_t index);
   void pause_a_while(const std::string& error);
   void resume();
-  void watch(bool reading);
+  void watch(size_t index, bool reading);
 
   std::vector<BoundSocket> sockets_;
+  const TurnBudget& budget_;
   Hooks hooks_;
-  SocketSet doors_;    // Those of sockets_, by their index.
-  uv_timer_t* retry_;  // Freed by its close callback. None: closed.
-  bool paused_ = false;
+  SocketSet listeners_;  // Those of sockets_, by their index.
+  uv_timer_t* retry_;    // Its close callback frees it. Null: closed.
+  std::vector<bool> paused_;
   bool warned_ = false;
 };
 

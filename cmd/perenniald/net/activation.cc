@@ -23,7 +23,7 @@ using Names = std::unique_ptr<char*, FreeNames>;
 }  // namespace
 
 Result<std::vector<BoundSocket>> activated_sockets() {
-  // The variables go, so that no child takes the sockets to be its own.
+  // The environment variables are removed, so that no child takes the sockets for its own.
   char** names = nullptr;
   const int count = sd_listen_fds_with_names(1, &names);
   const Names owner(names);

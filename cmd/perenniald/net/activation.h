@@ -6,8 +6,8 @@
 
 namespace perennial::perenniald {
 
-// Every socket that the service manager has opened for us and passed on; none where the process was
-// not started by a socket. What is passed and is no stream socket, TCP or unix, is an error.
+// Returns every socket that the service manager has passed on; none if the process was not started
+// by a socket unit. InvalidArgument: a passed socket is no TCP or unix stream socket.
 Result<std::vector<BoundSocket>> activated_sockets();
 
 }  // namespace perennial::perenniald

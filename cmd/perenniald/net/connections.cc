@@ -12,43 +12,39 @@
 #include "engine/types/check.h"
 
 namespace perennial::perenniald {
-namespace {
-
-constexpr size_t read_bytes = 64 << 10;
-constexpr size_t read_later_bytes = 4 << 10;
-
-}  // namespace
-
-Connections::Connections(uv_loop_t& loop, TurnClock& clock, const TurnBudget& budget, Hooks hooks)
+Connections::Connections(uv_loop_t& loop, TurnClock& clock, const TurnBudget& budget,
+                         const HandshakeLimits& limits, Hooks hooks)
     : clock_(clock),
       budget_(budget),
       hooks_(std::move(hooks)),
       sockets_(
           loop, [this](ConnId id, SocketSet::Interest can) { on_ready(id, can); },
-          [this] { return budget_.may_read(); }),
-      buffer_(read_bytes) {}
+          [this] { return budget_.may_read() && !handshakes_.have_had_their_turn(); }),
+      handshakes_(loop, clock, limits, [this](ConnId id) { on_handshake_expired(id); }),
+      buffer_(TurnBudget::read_bytes_max + Stream::piece_bytes_max) {}
 
 Connections::~Connections() {
   CHECK(connections_.empty());
 }
 
-std::unique_ptr<Stream> Connections::make_stream(const AcceptedSocket& socket) {
-  switch (socket.role) {
-    case ListenerRole::Queue:
-      return std::make_unique<PlainStream>(socket.fd);
-  }
-  CHECK(false);
-}
-
 Status Connections::open(const AcceptedSocket& socket) {
   const ConnId id = ++last_id_;
   const SocketSet::Interest interest = {.reading = !stopped_};
-  Connection conn = {.id = id, .stream = make_stream(socket), .watched_for = interest};
+  Connection conn = {
+      .id = id, .socket = socket, .stream = hooks_.make_stream(socket), .watched_for = interest};
   if (Status status = sockets_.add(socket.fd, id, interest); !status.ok()) return status;
-  conn.session = &hooks_.open(id, socket);
-  connections_.emplace(id, std::move(conn));
+  Connection& opened = connections_.emplace(id, std::move(conn)).first->second;
   log(Level::Debug, "conn.open", {{"conn", fmt::format("{}", id)}});
+  if (opened.stream->is_open()) {
+    begin_session(opened);
+  } else {
+    handshakes_.begin(id);
+  }
   return {};
+}
+
+void Connections::begin_session(Connection& conn) {
+  conn.session = &hooks_.open(conn.id, conn.socket, conn.stream->peer());
 }
 
 void Connections::service(ConnId id) {
@@ -64,12 +60,13 @@ void Connections::service(ConnId id) {
          {"peer", peer_name(conn.stream->fd())},
          {"speaks", std::string(speaks)}});
   }
+  conn.stream->end();
   close(conn);
 }
 
-// Tries at once: nearly always the kernel takes all of it, and there is nothing to wait for.
+// Writes without waiting for the socket set: the kernel nearly always takes everything at once.
 bool Connections::write_out(Connection& conn) {
-  const std::string_view out = conn.session->output();
+  const std::string_view out = conn.session->output().substr(0, TurnBudget::write_bytes_max);
   if (out.empty()) return true;
   const Stream::Outcome written = conn.stream->write(out);
   if (written.state == Stream::State::Failed) {
@@ -79,56 +76,107 @@ bool Connections::write_out(Connection& conn) {
   set_full(conn, written.bytes < out.size());
   if (written.bytes > 0) conn.session->on_written(written.bytes);
   if (conn.full) return true;
-  // What the session has made of that shows in the next visit.
+  // The next visit asks what the session makes of the progress.
   watch(conn, conn.watched_for.reading);
   return false;
 }
 
 void Connections::on_ready(ConnId id, SocketSet::Interest can) {
-  clock_.now();  // The turn may begin with this.
+  clock_.now();  // The turn may begin here.
   const auto found = connections_.find(id);
   if (found == connections_.end()) return;
   Connection& conn = found->second;
   if (can.ending && conn.watched_for.ending) on_ending(conn);
-  if (can.writing && conn.full) {
-    set_full(conn, false);
-    service(id);
-    // It may be gone now. What it has sent can be read in the next round.
+  if (can.writing && conn.watched_for.writing) {
+    on_writable(conn);
+    // The connection may be closed now. Bytes of the client can be read in the next turn.
   } else if (can.reading && conn.watched_for.reading) {
     read(conn);
   }
 }
 
 void Connections::read(Connection& conn) {
-  // Those who wait for their turn come before those who are read now.
+  if (conn.session == nullptr && !handshakes_.may_go_on()) return;  // In one of the next turns.
+  // Sessions that wait for their turn come before the client that is read now.
   const bool later = hooks_.has_waiting() || !budget_.may_run_at_once();
-  const std::span<char> room(buffer_.data(), later ? read_later_bytes : read_bytes);
-  const Stream::Outcome got = conn.stream->read(room);
+  const Stream::Outcome got = conn.stream->read(
+      buffer_, later ? TurnBudget::read_later_bytes_max : TurnBudget::read_bytes_max);
+  if (conn.session == nullptr && !is_served(conn, got)) return;
   switch (got.state) {
     case Stream::State::Blocked:
-      return;
+      return watch(conn, conn.watched_for.reading);
     case Stream::State::Failed:
       return close(conn);
     case Stream::State::Ended:
-      conn.ended = true;
-      conn.session->on_eof(clock_.now());
+      on_last_byte(conn);
       break;
     case Stream::State::Done:
-      conn.session->on_bytes(room.first(got.bytes), clock_.now(), later);
+      conn.session->on_bytes(std::span(buffer_).first(got.bytes), clock_.now(), later);
+      if (got.is_last) on_last_byte(conn);
       break;
   }
-  // The session can say here that it is enough: there may be more of it in this turn.
+  // The session may stop the reading here: the turn may bring more bytes of this client.
   watch(conn, conn.session->reading());
   hooks_.on_bytes();
 }
 
-// Of a client that is not read on: it waits for a job, and has sent more than is read behind that.
-// The wait ends. What is unread is run and answered after that; if there is nobody any more to take
-// the answer, writing it fails and ends the connection.
+// What a handshake has come to. Returns whether the client is served from now on.
+bool Connections::is_served(Connection& conn, Stream::Outcome got) {
+  if (got.state == Stream::State::Failed || got.state == Stream::State::Ended) {
+    // Nothing is said of a client that left without a word, such as a check of its health.
+    if (const std::string why = conn.stream->failure(); !why.empty()) report_refused(conn, why);
+    close(conn);
+    return false;
+  }
+  if (!conn.stream->is_open()) {
+    watch(conn, true);
+    return false;
+  }
+  handshakes_.end();
+  log(Level::Debug, "conn.handshake",
+      {{"conn", fmt::format("{}", conn.id)}, {"stream", conn.stream->description()}});
+  begin_session(conn);
+  hooks_.on_slot_free();
+  return true;
+}
+
+void Connections::on_last_byte(Connection& conn) {
+  conn.ended = true;
+  conn.session->on_eof(clock_.now());
+}
+
+// The end of a client that is not read: it waits for a job, and has sent more than is read while it
+// waits. The wait ends, and its unread commands are run and answered. If the client is gone,
+// writing an answer fails and closes the connection. Closing it here would lose commands of a
+// client that only closed its sending side.
 void Connections::on_ending(Connection& conn) {
   conn.ended = true;
   conn.session->on_half_close(clock_.now());
   watch(conn, conn.watched_for.reading);
+}
+
+void Connections::on_writable(Connection& conn) {
+  if (conn.stream->flush().state == Stream::State::Failed) return close(conn);
+  if (conn.session == nullptr) return watch(conn, true);
+  set_full(conn, false);
+  service(conn.id);
+}
+
+void Connections::on_handshake_expired(ConnId id) {
+  const auto found = connections_.find(id);
+  if (found == connections_.end() || found->second.session != nullptr) return;
+  report_refused(found->second, "the handshake took too long (tls_handshake_ms)");
+  close(found->second);
+}
+
+void Connections::report_refused(const Connection& conn, const std::string& why) {
+  const std::optional<uint64_t> left_out = refused_lines_.take(clock_.now());
+  if (!left_out) return;
+  log(Level::Warning, "tls.refused",
+      {{"conn", fmt::format("{}", conn.id)},
+       {"peer", peer_name(conn.stream->fd())},
+       {"why", why},
+       {"left_out", fmt::format("{}", *left_out)}});
 }
 
 void Connections::set_full(Connection& conn, bool full) {
@@ -139,8 +187,9 @@ void Connections::set_full(Connection& conn, bool full) {
 
 void Connections::watch(Connection& conn, bool reading) {
   const bool reads = reading && !stopped_;
-  const SocketSet::Interest interest = {
-      .reading = reads, .writing = conn.full, .ending = !reads && !stopped_ && !conn.ended};
+  const SocketSet::Interest interest = {.reading = reads,
+                                        .writing = conn.full || conn.stream->has_unsent(),
+                                        .ending = !reads && !stopped_ && !conn.ended};
   if (interest == conn.watched_for) return;
   conn.watched_for = interest;
   sockets_.change(conn.stream->fd(), conn.id, interest);
@@ -148,20 +197,30 @@ void Connections::watch(Connection& conn, bool reading) {
 
 void Connections::stop_reading() {
   stopped_ = true;
-  for (auto& [id, conn] : connections_) watch(conn, false);
+  std::vector<ConnId> unfinished;
+  for (auto& [id, conn] : connections_) {
+    if (conn.session == nullptr) unfinished.push_back(id);
+    watch(conn, false);
+  }
+  for (const ConnId id : unfinished) close(connections_.at(id));
 }
 
 void Connections::close(Connection& conn) {
   const ConnId id = conn.id;
-  conn.session->on_close(clock_.now());
+  if (conn.session == nullptr) {
+    handshakes_.end();
+  } else {
+    conn.session->on_close(clock_.now());
+  }
   set_full(conn, false);
   connections_.erase(id);
   log(Level::Debug, "conn.close", {{"conn", fmt::format("{}", id)}});
-  hooks_.on_closed();
+  hooks_.on_slot_free();
 }
 
 void Connections::close_all() {
   connections_.clear();
+  handshakes_.close();
   sockets_.close();
 }
 

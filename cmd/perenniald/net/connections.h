@@ -13,62 +13,80 @@
 #include "cmd/perenniald/loop/clock.h"
 #include "cmd/perenniald/loop/turn_budget.h"
 #include "cmd/perenniald/net/acceptor.h"
+#include "cmd/perenniald/net/handshakes.h"
 #include "cmd/perenniald/net/socket_set.h"
 #include "cmd/perenniald/net/stream.h"
+#include "cmd/perenniald/process/log_limit.h"
 
 namespace perennial::perenniald {
 
-// The clients. Moves bytes between their streams and their sessions and decides nothing: a session
-// says what to write, whether to read on, and when it is at its end.
+// The clients. Moves bytes between their streams and their sessions, and decides nothing: a session
+// says what to write, whether to read on, and when it is finished.
 //
-// Invariants: a connection is in the map, and has a session, from open() to close(); its output
-// stays in its session until its stream has taken it; all reads share one buffer, which no session
-// keeps.
+// Invariants: A connection is in the map from open() to close(), and has a session from the time
+// when its stream is open. Its output stays in its session until its stream has taken it. All reads
+// share one buffer, which no session keeps.
 class Connections {
  public:
   struct Hooks {
-    // A session for a client that has come in.
-    std::function<core::Session&(ConnId conn, const AcceptedSocket& socket)> open;
-    // Whether there are sessions that wait for their turn: they come before those who are read now.
+    // Creates the stream of a new client, which takes over the socket.
+    std::function<std::unique_ptr<Stream>(const AcceptedSocket& socket)> make_stream;
+    // Creates the session of a client whose stream is open. `peer` is null if the client has shown
+    // no certificate, and valid for as long as the connection.
+    std::function<core::Session&(ConnId conn, const AcceptedSocket& socket,
+                                 const PeerIdentity* peer)>
+        open;
+    // Whether sessions wait for their turn. They come before clients that are read now.
     std::function<bool()> has_waiting;
-    // A session was given bytes: there may be more to come in this turn.
+    // A session was given bytes, and more may come in this turn.
     std::function<void()> on_bytes;
-    // A descriptor has become free.
-    std::function<void()> on_closed;
+    // A connection was closed, or a handshake has ended, so one more client may be accepted.
+    std::function<void()> on_slot_free;
   };
   // All of them outlive this.
-  Connections(uv_loop_t& loop, TurnClock& clock, const TurnBudget& budget, Hooks hooks);
+  Connections(uv_loop_t& loop, TurnClock& clock, const TurnBudget& budget,
+              const HandshakeLimits& limits, Hooks hooks);
   ~Connections();
 
   // Takes over the socket. Io: it cannot be watched, and is closed.
   Status open(const AcceptedSocket& socket);
-  // Writes what may leave, and reads on, stops, or closes as the session says. Unknown numbers are
-  // passed over.
+  // Writes what may leave, and reads on, stops reading, or closes the connection, as its session
+  // says. Does nothing if the connection is closed.
   void service(ConnId id);
-  // From here on nothing more is read from anybody.
+  // Reads nothing from any client from now on, and closes those whose handshake is not finished.
   void stop_reading();
-  // Whether any client has not yet taken all that it is to get.
+  // Whether any client has output that its stream did not take yet.
   bool writing() const { return full_count_ > 0; }
-  // Closes all sockets, without a word to their sessions, and what watches them: the last call.
+  // Closes all sockets, without a call to their sessions, and the set that watches them. This is
+  // the last call.
   void close_all();
 
   size_t count() const { return connections_.size(); }
+  // Whether one more client may begin a handshake.
+  bool may_begin_handshake() const { return handshakes_.has_slot(); }
 
  private:
+  static constexpr uint64_t refused_lines_per_second = 10;
   struct Connection {
     ConnId id = 0;
+    AcceptedSocket socket;
     std::unique_ptr<Stream> stream;
-    core::Session* session = nullptr;
-    bool full = false;   // Its stream takes no more of its output now.
-    bool ended = false;  // Its session knows that the client will send nothing more.
+    core::Session* session = nullptr;  // Null: the stream is not open yet.
+    bool full = false;                 // Its stream takes no more of its output now.
+    bool ended = false;                // Its session knows that the client will send nothing more.
     SocketSet::Interest watched_for;
   };
 
-  static std::unique_ptr<Stream> make_stream(const AcceptedSocket& socket);
+  void begin_session(Connection& conn);
   void on_ready(ConnId id, SocketSet::Interest can);
   void read(Connection& conn);
+  bool is_served(Connection& conn, Stream::Outcome got);
+  void on_last_byte(Connection& conn);
   void on_ending(Connection& conn);
-  // False when the connection is gone, or will be visited again.
+  void on_writable(Connection& conn);
+  void on_handshake_expired(ConnId id);
+  void report_refused(const Connection& conn, const std::string& why);
+  // Returns false if the connection is closed, or will be visited again.
   bool write_out(Connection& conn);
   void set_full(Connection& conn, bool full);
   void watch(Connection& conn, bool reading);
@@ -78,6 +96,8 @@ class Connections {
   const TurnBudget& budget_;
   const Hooks hooks_;
   SocketSet sockets_;
+  Handshakes handshakes_;
+  LogLimit refused_lines_{refused_lines_per_second};
   absl::node_hash_map<ConnId, Connection> connections_;
   std::vector<char> buffer_;
   ConnId last_id_ = 0;

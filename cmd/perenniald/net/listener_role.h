@@ -1,17 +1,17 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string_view>
 
 namespace perennial::perenniald {
 
-// What is spoken with those who come in by a listening socket, and over which stream.
+// The protocol that clients of a listening socket speak, whatever the stream.
 enum class ListenerRole : uint8_t {
-  Queue,  // beanstalkd's protocol, the bytes as they are.
+  Queue,  // beanstalkd's protocol.
 };
 
-// The word for it in the configuration, in LISTEN_FDNAMES (FileDescriptorName= of a socket unit)
-// and in logs.
+// The word for a role in LISTEN_FDNAMES, which FileDescriptorName= of a socket unit sets.
 constexpr std::string_view role_name(ListenerRole role) {
   switch (role) {
     case ListenerRole::Queue:
@@ -20,9 +20,14 @@ constexpr std::string_view role_name(ListenerRole role) {
   return "unknown";
 }
 
-// The role of a socket that the service manager has named so. It gives the unit's name to one that
-// has none, so that any other name is that of a queue, too.
-constexpr ListenerRole role_of_socket(std::string_view /*name*/) {
+inline constexpr std::array listener_roles = {ListenerRole::Queue};
+
+// Returns the role of a socket that the service manager has given this name. systemd gives an
+// unnamed socket the unit's name, so any unknown name means a queue.
+constexpr ListenerRole role_of_socket(std::string_view name) {
+  for (const ListenerRole role : listener_roles) {
+    if (role_name(role) == name) return role;
+  }
   return ListenerRole::Queue;
 }
 

@@ -33,7 +33,7 @@ SocketFile::SocketFile(SocketFile&& other) noexcept
       device_(other.device_),
       inode_(other.inode_) {}
 
-// The lock goes last: until then nobody else binds here.
+// The lock file is removed last: until then no other server binds here.
 SocketFile::~SocketFile() {
   if (lock_fd_ < 0) return;
   if (place() == Place::Ours) unlink(path_.c_str());
@@ -48,8 +48,9 @@ Result<SocketFile> SocketFile::claim(const std::string& path) {
   return file;
 }
 
-// Whoever ends removes the lock file, perhaps after it was opened here: then a lock on it would
-// keep nobody away, and the next one is tried.
+// A server that ends removes its lock file, perhaps after this function has opened it. A lock on
+// that file would exclude nobody, so the function checks that the path still leads to it, and tries
+// again otherwise.
 Status SocketFile::lock() {
   const std::string path = lock_path();
   for (;;) {
@@ -71,7 +72,7 @@ Status SocketFile::lock() {
   }
 }
 
-// A socket file that nobody answers at is left over from a killed server, and goes. Anything else
+// Removes a socket file that no server answers at: a killed server has left it. Any other file
 // stays.
 Status SocketFile::clear() const {
   struct stat info {};

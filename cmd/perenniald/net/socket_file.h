@@ -10,26 +10,28 @@
 
 namespace perennial::perenniald {
 
-// The file of a unix socket. A socket that is bound and does not listen yet looks to others like
-// one that a killed server left, so a lock is held on a file beside it, PATH.lock, from before the
-// socket is bound until this object goes. Both files go with it; the socket file not if somebody
-// has put another in its place.
+// The file of a unix socket. A socket that is bound and does not listen yet cannot be told from one
+// that a killed server left. So a lock is held on a file beside it, PATH.lock, from before the bind
+// until this object is destroyed. Both files are removed then; the socket file stays if another
+// program has replaced it.
 class SocketFile {
  public:
-  // Takes the lock, and removes a socket file that nobody answers at. InvalidArgument: another
-  // server has the lock or answers, or what is there is no socket, or no lock file.
+  // Takes the lock, and removes a socket file that no server answers at. InvalidArgument: another
+  // server holds the lock or answers, or the path holds no socket, or PATH.lock is no lock file.
   static Result<SocketFile> claim(const std::string& path);
   SocketFile(SocketFile&& other) noexcept;
   SocketFile& operator=(SocketFile&&) = delete;
   ~SocketFile();
 
-  // Gives the file to this socket.
+  // Binds the socket to the file.
   Status bind(int fd);
-  // InvalidArgument: the path does not lead to the bound socket any more, so nobody can reach it.
+  // InvalidArgument: the path does not lead to the bound socket any more, so no client can reach
+  // it.
   Status check_in_place() const;
 
  private:
-  // Of the bound file. Unknown: to whoever became another user since, the folder may be closed.
+  // Whether the path leads to the bound file. Unknown: the folder cannot be searched, which may
+  // happen after a change of the user.
   enum class Place : uint8_t { Ours, Lost, Unknown };
 
   explicit SocketFile(const std::string& path);

@@ -13,8 +13,9 @@ namespace perennial::perenniald {
 namespace {
 
 uint32_t events_of(SocketSet::Interest interest) {
-  // The end of both directions and errors are always told of. Of a socket that is not watched for
-  // anything at most once, then: it would be ready until somebody does something about it.
+  // epoll reports errors and the end of both directions always. A socket that is watched for
+  // nothing is edge-triggered, so they are reported once. Otherwise the socket would be ready in
+  // each turn until it is closed.
   if (interest == SocketSet::Interest{}) return EPOLLET;
   return (interest.reading ? EPOLLIN : 0u) | (interest.writing ? EPOLLOUT : 0u) |
          (interest.ending ? EPOLLRDHUP : 0u);
@@ -32,14 +33,14 @@ SocketSet::Interest interest_of(uint32_t events) {
 SocketSet::SocketSet(uv_loop_t& loop, Ready ready, std::function<bool()> has_time)
     : ready_(std::move(ready)),
       has_time_(std::move(has_time)),
-      set_(loop, ::epoll_create1(EPOLL_CLOEXEC), [this] { tell(); }) {}
+      set_(loop, ::epoll_create1(EPOLL_CLOEXEC), [this] { report_ready(); }) {}
 
 Status SocketSet::add(int fd, ConnId conn, Interest interest) {
   if (control(EPOLL_CTL_ADD, fd, conn, interest) == 0) return {};
   return {StatusCode::Io, std::string("epoll: ") + std::strerror(errno)};
 }
 
-// Takes nothing of the kernel that the socket has not.
+// Modifying an entry needs no further memory of the kernel, so it cannot fail as add() can.
 void SocketSet::change(int fd, ConnId conn, Interest interest) {
   CHECK(control(EPOLL_CTL_MOD, fd, conn, interest) == 0);
 }
@@ -49,10 +50,10 @@ int SocketSet::control(int operation, int fd, ConnId conn, Interest interest) {
   return ::epoll_ctl(set_.fd(), operation, fd, &event);
 }
 
-// The kernel puts those whom it has told of behind the others. All of a few are passed on, then,
-// whatever the time: those who were left out would wait for another round. While there are others
-// the set is readable, which brings this back in the next turn.
-void SocketSet::tell() {
+// The kernel moves a socket that it has reported to the end of its list. So all sockets of one call
+// are passed on, even if the time is over: one that was skipped would wait for a whole round. While
+// other sockets are ready, the set is readable, so the loop calls this again in the next turn.
+void SocketSet::report_ready() {
   constexpr int few = 8;
   epoll_event events[few];
   int count = 0;

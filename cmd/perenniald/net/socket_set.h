@@ -11,46 +11,46 @@
 
 namespace perennial::perenniald {
 
-// Tells which of many sockets can be read or written, a few at a time and in turns. An epoll set,
-// which libuv watches as one descriptor.
+// Reports which of many sockets can be read or written, a few at a time and in turns. It is an
+// epoll set, which libuv watches as one descriptor.
 //
-// libuv's own streams tell of all that are ready in one turn, however many there are, always in the
-// same order, and ask up to 48 times for a thousand more: thousands of clients at once were turns
-// of 60 to 90 ms, half of which went into asking. Here a turn ends when its time is over, and
-// the next goes on with those who were not told of.
+// libuv's own streams were tried first. libuv reports all ready sockets in one turn, however many
+// there are and always in the same order, and polls up to 48 times for a thousand more. With
+// thousands of clients a turn took 60 to 90 ms, half of it for polling. Here a turn ends when its
+// time is over, and the next turn goes on with the sockets that were not reported.
 class SocketSet {
  public:
-  // What a socket is watched for; all, some, or none. `ending`: that the client will send nothing
-  // more, whatever of it is still unread; for sockets that nobody reads, as to the others it shows
-  // behind what they read. A socket that has failed can do all of them, for reading and writing is
-  // how to learn why.
+  // What a socket is watched for: any combination, or nothing. `ending`: that the client will send
+  // nothing more, even if some of its bytes are unread. It is for sockets that are not read; other
+  // sockets see the end after the last byte. A socket that has failed is reported with everything,
+  // because reading or writing shows the error.
   struct Interest {
     bool reading = false;
     bool writing = false;
     bool ending = false;
     bool operator==(const Interest&) const = default;
   };
-  // Of one that was told of. It may be closed meanwhile, or changed.
+  // Called for a socket that is ready. The callback may close or change the socket.
   using Ready = std::function<void(ConnId conn, Interest can)>;
 
-  // `ready` is called from the loop, again and again for as long as it can be. After a few of them
-  // `has_time` says whether there may be more in this turn. Both may do anything here but close().
-  // What they need, and the loop, outlive this. CHECK: an epoll set cannot be had.
+  // `ready` is called from the loop for as long as the socket is ready. After every few calls
+  // `has_time` says whether more may follow in this turn. Both may call anything here but close().
+  // `loop` and what the functions use outlive this. CHECK: the kernel creates no epoll set.
   SocketSet(uv_loop_t& loop, Ready ready, std::function<bool()> has_time);
   SocketSet(const SocketSet&) = delete;
   SocketSet& operator=(const SocketSet&) = delete;
 
-  // Io: the kernel watches no more, for want of memory or by fs.epoll.max_user_watches. A socket
-  // that is closed has left the set.
+  // Io: the kernel watches no more sockets: memory is short, or fs.epoll.max_user_watches is
+  // reached. A socket leaves the set when it is closed.
   Status add(int fd, ConnId conn, Interest interest);
-  // REQUIRES: it was added.
+  // REQUIRES: the socket was added.
   void change(int fd, ConnId conn, Interest interest);
-  // Ends its handle, as the loop's end wants it. It may be destroyed when the loop has run out.
+  // Closes its handle, which the loop needs to end. It may be destroyed when the loop has ended.
   void close() { set_.close(); }
 
  private:
   int control(int operation, int fd, ConnId conn, Interest interest);
-  void tell();
+  void report_ready();
 
   const Ready ready_;
   const std::function<bool()> has_time_;

@@ -18,7 +18,7 @@
 namespace perennial::perenniald {
 namespace {
 
-constexpr int backlog = 1024;  // beanstalkd's.
+constexpr int backlog = 1024;  // As in beanstalkd.
 
 using Sockets = std::vector<BoundSocket>;
 struct FreeInfo {
@@ -31,7 +31,7 @@ Status failed(const std::string& name, const char* what, int error) {
           fmt::format("cannot listen on {}: {}: {}", name, what, std::strerror(error))};
 }
 
-// How one attempt went: 0, or errno and the call that set it.
+// The result of one attempt: 0, or errno and the call that set it.
 struct Attempt {
   int error = 0;
   const char* what = nullptr;
@@ -45,7 +45,8 @@ int set_on(int fd, int level, int option) {
   return set_number(fd, level, option, 1);
 }
 
-// IPv6 takes IPv4 clients too where every interface is meant and nothing else binds IPv4.
+// An IPv6 socket accepts IPv4 clients too if every interface is meant and no other socket binds
+// IPv4.
 Attempt bind_one(const addrinfo& info, bool dual, Sockets& out) {
   const int fd = socket(info.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (fd < 0) return {errno, "socket"};
@@ -81,7 +82,7 @@ Status bind_everywhere(uint16_t port, Sockets& out) {
     if (!list.ok()) return list.status();
     attempt = bind_one(**list, true, out);
     if (attempt.error == 0) return prepare_listener(out.back().fd(), false);
-    // A taken port is taken; a machine without IPv6 still has IPv4.
+    // If the port is taken, no other address helps; a machine without IPv6 still has IPv4.
     if (attempt.error == EADDRINUSE || attempt.error == EACCES) break;
   }
   return failed(name, attempt.what, attempt.error);
@@ -97,8 +98,8 @@ bool seen_before(const addrinfo* list, const addrinfo& info) {
   return false;
 }
 
-// "localhost" may have an IPv6 address that no interface has: such a one is passed over if another
-// binds.
+// "localhost" may have an IPv6 address that no interface has. Such an address is skipped if another
+// one can be bound.
 Status bind_host(const common::Address& address, Sockets& out) {
   const std::string name = common::to_text(address);
   const Result<InfoList> list = look_up(address.host.c_str(), address.port, AF_UNSPEC, name);
@@ -157,6 +158,7 @@ BoundSocket::BoundSocket(BoundSocket&& other) noexcept
     : fd_(std::exchange(other.fd_, -1)),
       is_unix_(other.is_unix_),
       role_(other.role_),
+      listener_(other.listener_),
       file_(std::move(other.file_)) {}
 
 BoundSocket::~BoundSocket() {
@@ -193,10 +195,10 @@ Status prepare_listener(int fd, bool is_unix) {
   return {};
 }
 
-Status set_vanishing(const Sockets& sockets, const Vanishing& vanishing) {
-  constexpr int asks = 4;
-  const auto idle_s = static_cast<int>(vanishing.keepalive_s);
-  const auto patience_ms = static_cast<int>(vanishing.user_timeout_s * 1000);
+Status set_keepalive(const Sockets& sockets, const KeepaliveSettings& keepalive) {
+  constexpr int probes = 4;
+  const auto idle_s = static_cast<int>(keepalive.keepalive_s);
+  const auto user_timeout_ms = static_cast<int>(keepalive.user_timeout_s * 1000);
   for (const BoundSocket& socket : sockets) {
     if (socket.is_unix()) continue;
     const int fd = socket.fd();
@@ -206,9 +208,9 @@ Status set_vanishing(const Sockets& sockets, const Vanishing& vanishing) {
     const bool done =
         set(SOL_SOCKET, SO_KEEPALIVE, idle_s > 0 ? 1 : 0) &&
         (idle_s == 0 || (set(IPPROTO_TCP, TCP_KEEPIDLE, idle_s) &&
-                         set(IPPROTO_TCP, TCP_KEEPINTVL, std::max(1, idle_s / asks)) &&
-                         set(IPPROTO_TCP, TCP_KEEPCNT, asks))) &&
-        set(IPPROTO_TCP, TCP_USER_TIMEOUT, patience_ms);
+                         set(IPPROTO_TCP, TCP_KEEPINTVL, std::max(1, idle_s / probes)) &&
+                         set(IPPROTO_TCP, TCP_KEEPCNT, probes))) &&
+        set(IPPROTO_TCP, TCP_USER_TIMEOUT, user_timeout_ms);
     if (!done) return failed(socket.name(), "TCP keepalive and user timeout", errno);
   }
   return {};

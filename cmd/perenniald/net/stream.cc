@@ -8,7 +8,7 @@
 namespace perennial::perenniald {
 namespace {
 
-// What a call has come to that did not work.
+// The outcome of a call that failed.
 Stream::Outcome failed(int error) {
   const bool is_passing = error == EAGAIN || error == EWOULDBLOCK || error == EINTR;
   return {.state = is_passing ? Stream::State::Blocked : Stream::State::Failed};
@@ -20,8 +20,8 @@ PlainStream::~PlainStream() {
   ::close(fd_);
 }
 
-Stream::Outcome PlainStream::read(std::span<char> room) {
-  const ssize_t count = ::recv(fd_, room.data(), room.size(), 0);
+Stream::Outcome PlainStream::read(std::span<char> buffer, size_t bytes_max) {
+  const ssize_t count = ::recv(fd_, buffer.data(), bytes_max, 0);
   if (count < 0) return failed(errno);
   if (count == 0) return {.state = State::Ended};
   return {.state = State::Done, .bytes = static_cast<size_t>(count)};

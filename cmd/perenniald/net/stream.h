@@ -3,22 +3,26 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
+
+#include "cmd/perenniald/tls/peer_identity.h"
 
 namespace perennial::perenniald {
 
-// How bytes get to a client and back: over a socket that does not block.
+// Moves bytes to and from one client, over a non-blocking socket.
 class Stream {
  public:
   enum class State : uint8_t {
-    Done,     // As many as `bytes` says, at least one.
-    Blocked,  // None now: the socket set will tell when to try again.
-    Ended,    // Of a read: the client sends nothing more.
+    Done,     // `bytes` were moved, at least one.
+    Blocked,  // No bytes now: the socket set reports when to try again.
+    Ended,    // Of a read: the client will send nothing more.
     Failed,   // The connection is broken.
   };
   struct Outcome {
     State state = State::Failed;
     size_t bytes = 0;
+    bool is_last = false;  // Of bytes that were read: the client will send nothing behind them.
   };
 
   Stream() = default;
@@ -26,22 +30,47 @@ class Stream {
   Stream& operator=(const Stream&) = delete;
   virtual ~Stream() = default;
 
-  // Into `room`, which is not empty.
-  virtual Outcome read(std::span<char> room) = 0;
-  // REQUIRES: there are some.
+  // A stream may hold back fewer bytes than this until it has a whole piece of them.
+  static constexpr size_t piece_bytes_max = 17 << 10;
+
+  // Whether bytes of a session can be moved. Until a stream is open, it agrees with the client on
+  // how to talk: read() makes progress in that, and may open the stream and return bytes at once.
+  virtual bool is_open() const { return true; }
+
+  // Takes at most `bytes_max` bytes from the socket, and gives all bytes that are complete.
+  // REQUIRES: `bytes_max` is not 0, and `buffer` holds that many bytes and piece_bytes_max more.
+  virtual Outcome read(std::span<char> buffer, size_t bytes_max) = 0;
+  // Bytes count as moved when the kernel has all that stands for them. Until then they are the
+  // first of the next call. REQUIRES: `bytes` is not empty.
   virtual Outcome write(std::string_view bytes) = 0;
-  // The socket, to be watched.
+  // Whether the stream has bytes of its own that the kernel has not taken. flush() tries again when
+  // the socket can be written.
+  virtual bool has_unsent() const { return false; }
+  virtual Outcome flush() { return {.state = State::Done}; }
+  // Tells the client that nothing more will come, if the kernel takes that now. This is the last
+  // call of a connection that ends in order.
+  virtual void end() {}
+
+  // The descriptor of the socket, to be watched. The stream owns it.
   virtual int fd() const = 0;
+
+  // Who the client has proved to be. Null: it was not asked, or has nothing to show. REQUIRES: the
+  // stream is open.
+  virtual const PeerIdentity* peer() const { return nullptr; }
+  // How bytes travel, for the log. REQUIRES: the stream is open.
+  virtual std::string description() const { return "plain"; }
+  // Why the stream failed before it was open, for the log.
+  virtual std::string failure() const { return {}; }
 };
 
-// The bytes as they are.
+// A stream without encryption.
 class PlainStream final : public Stream {
  public:
-  // Takes the socket over, and closes it.
+  // Takes over the socket, and closes it.
   explicit PlainStream(int fd) : fd_(fd) {}
   ~PlainStream() override;
 
-  Outcome read(std::span<char> room) override;
+  Outcome read(std::span<char> buffer, size_t bytes_max) override;
   Outcome write(std::string_view bytes) override;
   int fd() const override { return fd_; }
 

@@ -9,8 +9,8 @@
 namespace perennial::perenniald {
 namespace {
 
-// RocksDB's files that are no tables, those of a checkpoint that is being made, libuv's own, and
-// some tables more while many are read at once.
+// RocksDB's files that are no tables, files of a checkpoint that is being made, libuv's own
+// descriptors, and some further tables while many are read at once.
 constexpr uint64_t own_files = 64;
 constexpr uint64_t tables_min = 32;
 constexpr uint64_t tables_max = 65'536;
@@ -31,10 +31,10 @@ uint64_t raise_descriptors() {
 std::optional<Descriptors> share_descriptors(uint64_t descriptors, uint64_t listeners,
                                              uint64_t wanted) {
   if (descriptors < descriptors_min(listeners)) return std::nullopt;
-  const uint64_t room = descriptors - own_files - listeners;
-  const uint64_t rest = wanted == 0 ? room / 4 : room - std::min(room, wanted);
+  const uint64_t shared = descriptors - own_files - listeners;
+  const uint64_t rest = wanted == 0 ? shared / 4 : shared - std::min(shared, wanted);
   const uint64_t tables = std::clamp(rest, tables_min, tables_max);
-  const uint64_t left = room - tables;
+  const uint64_t left = shared - tables;
   return Descriptors{.connections = wanted == 0 ? left : std::min(left, wanted),
                      .tables = static_cast<uint32_t>(tables)};
 }

@@ -5,20 +5,20 @@
 
 namespace perennial::perenniald {
 
-// Raises the limit of file descriptors as far as it goes, and returns it.
+// Raises the limit of file descriptors (RLIMIT_NOFILE) to its maximum, and returns it.
 uint64_t raise_descriptors();
 
-// Who may have how many file descriptors.
+// How many file descriptors each part of the server may have.
 struct Descriptors {
   uint64_t connections = 0;
-  uint32_t tables = 0;  // Of the store, kept open.
+  uint32_t tables = 0;  // Tables that the store keeps open.
 };
-// Shares out so many between clients, tables and the server's own files, among them `listeners`
-// sockets. `wanted` connections, or as many as suit if that is 0; fewer where there are too few.
+// Divides `descriptors` between clients, tables and the server's own files, `listeners` sockets
+// among them. `wanted`: the number of connections, which may become lower; 0: as many as suit.
 // None: the server cannot work with so few.
 std::optional<Descriptors> share_descriptors(uint64_t descriptors, uint64_t listeners,
                                              uint64_t wanted);
-// The fewest that it can work with.
+// The fewest descriptors that the server can work with.
 uint64_t descriptors_min(uint64_t listeners);
 
 }  // namespace perennial::perenniald

@@ -6,21 +6,22 @@
 
 namespace perennial::perenniald {
 
-// Why the process ends: its exit code, and the one line that says so.
+// Why the process ends: its exit code, and the line that it logs.
 struct Failure {
   int exit_code = 0;
-  std::string at;  // The event's name in the log.
+  std::string at;  // The name of the log event.
   std::string message;
 };
 
-// What a failed start of the store, or a failed write, read or sync while running, ends with.
+// The failure that ends the process when the store cannot be opened, or when a write, a read or a
+// sync fails while it runs.
 Failure open_failure(const Status& status);
 Failure running_failure(const Status& status);
 
 // Logs the failure, and returns its exit code.
 int report(const Failure& failure);
-// Logs the failure and ends the process at once, with no destructors: memory is ahead of the disk,
-// and nothing that still runs may touch either. From any thread.
+// Logs the failure and ends the process at once, without destructors: memory is ahead of the disk,
+// and code that still runs must use neither. Any thread may call it.
 [[noreturn]] void end_process(const Failure& failure);
 
 }  // namespace perennial::perenniald

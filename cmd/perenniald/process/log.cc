@@ -10,7 +10,7 @@ namespace perennial::perenniald {
 namespace {
 
 spdlog::logger& logger() {
-  // Never destroyed: the committer's thread may log while the process ends.
+  // It is never destroyed, because the committer's thread may log while the process ends.
   static spdlog::logger* const instance = [] {
     auto* made =
         new spdlog::logger("perenniald", std::make_shared<spdlog::sinks::stderr_sink_mt>());

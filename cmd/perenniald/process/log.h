@@ -5,7 +5,8 @@
 #include <string>
 #include <string_view>
 
-// The server's log: one logfmt line per event on standard error, from any thread.
+// The server's log: one logfmt line per event on standard error. Any thread may write to it.
+//   level=info at=store.recovered jobs=120 took_ms=8
 //   level=info at=store.recovered jobs=120 took_ms=8
 namespace perennial::perenniald {
 
@@ -16,14 +17,14 @@ struct Field {
   std::string value;
 };
 
-// 0 shows Info and above, 1 and more show Debug too.
+// 0 shows Info and above; 1 and more show Debug too.
 void set_log_verbosity(uint64_t verbosity);
 
 void log(Level level, std::string_view at, std::initializer_list<Field> fields);
-// The same with fields that are logfmt already.
+// The same with fields that are in logfmt already.
 void log_fields(Level level, std::string_view at, std::string_view fields);
 
-// The value as logfmt wants it: quoted and escaped where it holds anything but plain characters.
+// The value in logfmt: quoted and escaped unless it holds plain characters only.
 std::string logfmt_value(std::string_view value);
 
 }  // namespace perennial::perenniald

@@ -47,7 +47,7 @@ void add_usage(ProcessFacts& facts) {
   facts.system_time = to_nanos(usage.ru_stime);
 }
 
-void settle_core_dumps(bool wanted) {
+void apply_core_dumps(bool wanted) {
   rlimit limit{};
   CHECK(getrlimit(RLIMIT_CORE, &limit) == 0);
   limit.rlim_cur = wanted ? limit.rlim_max : std::min<rlim_t>(1, limit.rlim_max);

@@ -4,7 +4,9 @@
 
 namespace perennial::perenniald {
 
-// Tells the service manager, if there is one, how the server is: "READY=1", "STATUS=...".
+// Reports the state of the server to the service manager, if there is one: "READY=1", "STATUS=...".
 void notify_manager(const std::string& state);
+// Whether there is one.
+bool has_manager();
 
 }  // namespace perennial::perenniald

@@ -27,9 +27,9 @@ std::optional<Failure> become_user(const std::string& name) {
     return Failure{common::exit_user_unknown, "user", fmt::format("there is no user '{}'", name)};
   }
   if (user == nullptr) return failure(common::exit_user_unknown, name, "getpwnam");
-  // Groups first: the user may not change them any more.
+  // The groups come first, because the new user may not change them.
   if (setgid(user->pw_gid) != 0) return failure(common::exit_user_group, name, "setgid");
-  // A user that is itself already need not, and may not, choose its groups.
+  // Only root may choose the groups. A process that runs as this user already has them.
   if (geteuid() == 0 && initgroups(name.c_str(), user->pw_gid) != 0) {
     return failure(common::exit_user_group, name, "initgroups");
   }

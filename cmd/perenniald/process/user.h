@@ -7,8 +7,8 @@
 
 namespace perennial::perenniald {
 
-// Gives up the rights of the process for those of this user, with that user's groups. Nothing is
-// returned when that worked.
+// Changes the user and the groups of the process to those of `name`. Returns nothing when that
+// worked.
 std::optional<Failure> become_user(const std::string& name);
 
 }  // namespace perennial::perenniald

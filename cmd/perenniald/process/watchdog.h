@@ -8,24 +8,24 @@
 
 #include "engine/types/basic.h"
 
-// Notices that the disk does not answer any more. A sync that hangs cannot be given up from within,
-// so all that is left is to end the process and let a supervisor act.
+// Notices when the disk no longer answers. A sync that hangs cannot be cancelled by the process, so
+// the only remedy is to end the process and let a supervisor act.
 namespace perennial::perenniald {
 
-// Whether there is work that has not ended, and a number that changes when some begins or ends.
+// Whether work is under way, and a number that changes whenever work begins or ends.
 struct WorkSeen {
   bool busy = false;
   uint64_t progress = 0;
 };
 
-// Adds up for how long the same piece of work has been seen. Pure.
+// Adds up for how long the same work was seen under way. It reads no clock.
 class StallCounter {
  public:
-  // However long ago the last look was, it counts as this at most: a process that was stopped, or
-  // a machine that slept, is not to blame.
+  // The longest time that one look counts for. A process that was stopped or a machine that was
+  // suspended looks late, and the disk is not the cause.
   static constexpr Nanos look_counts_max = nanos_per_second / 2;
 
-  // Returns for how long it has been stuck.
+  // Returns for how long the same work was seen, in nanoseconds.
   Nanos look(const WorkSeen& seen, Nanos since_last_look);
 
  private:
@@ -33,10 +33,10 @@ class StallCounter {
   Nanos stuck_ = 0;
 };
 
-// Looks several times a second, on a thread of its own, from its construction to its end.
+// Looks several times a second, on a thread of its own, from its construction to its destruction.
 class Watchdog {
  public:
-  // Both functions are called on that thread. `stalled` is called once the same work has been seen
+  // Both functions are called on that thread. `stalled` is called when the same work has been seen
   // for `stall_max`, and should not return.
   Watchdog(Nanos stall_max, std::function<WorkSeen()> look, std::function<void()> stalled);
   ~Watchdog();
@@ -49,10 +49,10 @@ class Watchdog {
   const Nanos stall_max_;
   const std::function<WorkSeen()> look_;
   const std::function<void()> stalled_;
-  std::mutex mutex_;  // For stopping_ and its signal.
+  std::mutex mutex_;  // Guards stopping_.
   std::condition_variable changed_;
   bool stopping_ = false;
-  std::thread thread_;  // Last, so that it starts when all else is there.
+  std::thread thread_;  // Last, so that it starts when all other members exist.
 };
 
 }  // namespace perennial::perenniald

@@ -9,7 +9,7 @@
 namespace perennial::perenniald {
 namespace {
 
-// Copying and hashing so much takes the loop no longer than handing it to the pool.
+// Copying and hashing a body up to this size takes the loop no longer than handing it to the pool.
 constexpr size_t at_once_bytes_max = 16 << 10;
 
 }  // namespace
@@ -18,8 +18,8 @@ struct BodyReads::Work {
   BodyReads* owner;
   const store::Store* store;
   core::BodyRead read;
-  std::optional<store::Snapshot> snapshot = std::nullopt;  // From before the body was deleted.
-  bool under_snapshot = false;  // Whether the pool reads, or has read, under it.
+  std::optional<store::Snapshot> snapshot = std::nullopt;  // From before the body's deletion.
+  bool under_snapshot = false;                             // Whether the pool reads under it.
   uv_work_t request{};
   std::optional<Result<Body>> body = std::nullopt;
 };
@@ -55,7 +55,8 @@ void BodyReads::queue(Work& work) {
   CHECK(uv_queue_work(&loop_, &work.request, on_pool, on_loop) == 0);
 }
 
-// The pool looks at a snapshot only in a read that was queued with it.
+// The loop may add a snapshot while the pool reads: the pool uses a snapshot only if it was there
+// when the read was queued.
 void BodyReads::before_write(const store::Batch& batch) {
   if (under_way_.empty()) return;
   for (const store::JobEffect& job : batch.jobs()) {
@@ -75,9 +76,9 @@ void BodyReads::on_read(Work& work) {
   }
   const std::unique_ptr<Work> ended(&work);
   under_way_.erase(work.read.job);
-  const bool told =
+  const bool is_result =
       code == StatusCode::Ok || code == StatusCode::NotFound || code == StatusCode::Corruption;
-  if (!told) return failed_(work.body->status());
+  if (!is_result) return failed_(work.body->status());
   done_(work.read, std::move(*work.body));
 }
 

@@ -11,28 +11,31 @@
 
 namespace perennial::perenniald {
 
-// Reads bodies that core does not have, each as the database was when it was asked for. A small one
-// that RocksDB has in memory is given at once: it often lies in a block that was read for the job
-// before it. All others are read on libuv's pool.
+// Reads bodies that core does not have in memory, each as the database was when core asked. A small
+// body that RocksDB has in memory is read at once: it often lies in a block that was read for the
+// job before it. All other bodies are read on libuv's pool.
 //
-// What is asked for is in the database, and nearly always still there when the pool comes to it. So
-// a read takes no snapshot (store::Store::read_body says why) until a batch is about to be written
-// that deletes its body, and is only repeated under that if it came too late.
+// When core asks, the body is in the database, and it is nearly always still there when the pool
+// reads it. So a read begins without a snapshot. A snapshot is taken only when a batch that deletes
+// the body is about to be written, and the read is repeated under it if it came too late. A
+// snapshot for each read would be simpler, but RocksDB compacts tables each time the oldest
+// snapshot ends (store::Store::read_body).
 class BodyReads {
  public:
   using Done = std::function<void(const core::BodyRead& read, Result<Body> body)>;
 
-  // `loop` and `store` outlive the reads. `done` is told of each body on the loop, maybe before
-  // start() returns; NotFound and Corruption are a damaged one. `failed` is told when the disk does
-  // not give what it has taken.
+  // `loop` outlives this, and the store of start() outlives its reads. `done` is called on the loop
+  // for each body, perhaps before start() returns; NotFound and Corruption mean that the body is
+  // damaged. `failed` is called when the disk cannot be read.
   BodyReads(uv_loop_t& loop, Done done, std::function<void(const Status&)> failed);
   ~BodyReads();
   BodyReads(const BodyReads&) = delete;
   BodyReads& operator=(const BodyReads&) = delete;
 
-  // REQUIRES: no read of this job is under way.
+  // Begins a read. REQUIRES: no read of this job is under way.
   void start(const store::Store& store, const core::BodyRead& read);
-  // REQUIRES: called before each batch is written.
+  // Takes snapshots of the bodies that `batch` deletes and that are being read. REQUIRES: it is
+  // called before each batch is written.
   void before_write(const store::Batch& batch);
   bool busy() const { return !under_way_.empty(); }
 
@@ -44,7 +47,7 @@ class BodyReads {
   uv_loop_t& loop_;
   Done done_;
   std::function<void(const Status&)> failed_;
-  // Each is owned by the request to libuv.
+  // libuv's request owns each Work.
   absl::flat_hash_map<JobId, Work*> under_way_;
 };
 

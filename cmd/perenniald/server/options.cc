@@ -11,7 +11,7 @@ namespace perennial::perenniald {
 namespace {
 
 Level level_of(std::string_view at, std::string_view fields) {
-  if (at == "store.load") return Level::Debug;  // What it found is in store.recovered, once.
+  if (at == "store.load") return Level::Debug;  // store.recovered reports the same in one line.
   if (at == "store.log_forced") return Level::Warning;
   const bool is_scarce = at == "store.room" && !fields.starts_with("state=ok ");
   return is_scarce ? Level::Warning : Level::Info;

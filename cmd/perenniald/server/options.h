@@ -7,12 +7,12 @@
 #include "cmd/perenniald/core/core.h"
 #include "store/types/options.h"
 
-// What the layers below are given of the configuration.
+// The options of the layers below, made from the configuration.
 namespace perennial::perenniald {
 
 core::Options core_options(const Config& config);
 Checkpoints::Settings checkpoint_settings(const Config& config, const std::string& version);
-// `serving` says which exit code a failure has; it outlives the store.
+// `serving` decides which exit code a failure of the store has. It outlives the store.
 store::Options store_options(const Config& config, const std::atomic<bool>& serving);
 
 }  // namespace perennial::perenniald

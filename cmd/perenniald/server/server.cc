@@ -1,18 +1,22 @@
 #include "cmd/perenniald/server/server.h"
 
+#include <algorithm>
 #include <csignal>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "cmd/perenniald/net/tls_stream.h"
 #include "cmd/perenniald/process/failure.h"
 #include "cmd/perenniald/process/log.h"
 #include "cmd/perenniald/process/process.h"
+#include "cmd/perenniald/process/service_manager.h"
+#include "cmd/perenniald/server/access_control.h"
 #include "cmd/perenniald/server/options.h"
 #include "engine/types/check.h"
 
-// The wiring of the parts. How the server starts and ends is in server_phases.cc, what a turn of
-// the loop does is in turn.cc.
+// How the parts are connected. server_phases.cc has the start and the end of the server, and
+// turn.cc what a turn of the loop does.
 namespace perennial::perenniald {
 namespace {
 
@@ -30,40 +34,70 @@ Server::Loop::~Loop() {
   CHECK(uv_loop_close(this) == 0);
 }
 
-Server::Server(const Config& config, std::vector<BoundSocket> sockets,
-               const Descriptors& descriptors)
+Server::Server(const Config& config, std::vector<BoundSocket> sockets, TlsListeners tls,
+               std::shared_ptr<const core::Users> users, const Descriptors& descriptors)
     : config_(config),
       timer_(loop_, [this] { turn_->on_timer(); }),
       process_facts_(fixed_process_facts(config.job_bytes_max)),
       descriptors_(descriptors),
       core_(make_core_options()),
-      connections_(loop_, clock_, budget_,
-                   {.open = [this](ConnId conn, const AcceptedSocket& socket) -> core::Session& {
-                      return open_session(conn, socket);
-                    },
-                    .has_waiting = [this] { return core_.has_runnable(); },
-                    .on_bytes = [this] { turn_->hand_over_early(); },
-                    .on_closed = [this] { acceptor_.on_room(); }}),
+      tls_(loop_, clock_, config, std::move(tls)),
+      connections_(
+          loop_, clock_, budget_,
+          {.ms_max = config.tls_handshake_ms,
+           .per_turn_max = config.tls_handshakes_per_turn,
+           .pending_max = config.tls_handshakes_pending_max},
+          {.make_stream = [this](const AcceptedSocket& socket) { return make_stream(socket); },
+           .open = [this](ConnId conn, const AcceptedSocket& socket, const PeerIdentity* peer)
+               -> core::Session& { return open_session(conn, socket, peer); },
+           .has_waiting = [this] { return core_.has_runnable(); },
+           .on_bytes = [this] { turn_->hand_over_early(); },
+           .on_slot_free = [this] { acceptor_.on_slot_free(); }}),
       acceptor_(
-          loop_, std::move(sockets),
-          {.has_room = [this] { return connections_.count() < descriptors_.connections; },
+          loop_, std::move(sockets), budget_,
+          {.has_slot = [this](const BoundSocket& listener) { return has_slot(listener); },
            .accepted = [this](const AcceptedSocket& socket) { return connections_.open(socket); }}),
       body_reads_(
           loop_,
           [this](const core::BodyRead& read, Result<Body> body) { on_body(read, std::move(body)); },
           [](const Status& failed) { end_process(running_failure(failed)); }),
       checkpoints_(loop_, core_, clock_, checkpoint_settings(config, process_facts_.version)) {
+  if (users != nullptr) core_.set_users(std::move(users));
   start_handles();
 }
 
-// Only clients of this machine may ask for checkpoints, unless the configuration trusts all.
-core::Session& Server::open_session(ConnId conn, const AcceptedSocket& socket) {
-  const bool trusted = socket.is_local || config_.checkpoint_from == CheckpointFrom::Any;
-  return core_.open(conn, clock_.now(), trusted);
+TlsListener* Server::tls_of(std::optional<size_t> listener) const {
+  return listener ? tls_.find(*listener) : nullptr;
+}
+
+bool Server::has_slot(const BoundSocket& listener) const {
+  return connections_.count() < descriptors_.connections &&
+         (tls_of(listener.listener()) == nullptr || connections_.may_begin_handshake());
+}
+
+std::unique_ptr<Stream> Server::make_stream(const AcceptedSocket& socket) {
+  TlsListener* const tls = tls_of(socket.listener);
+  if (tls == nullptr) return std::make_unique<PlainStream>(socket.fd);
+  return std::make_unique<TlsStream>(socket.fd, tls->open(clock_.now()));
+}
+
+core::Session& Server::open_session(ConnId conn, const AcceptedSocket& socket,
+                                    const PeerIdentity* peer) {
+  return core_.open(conn, clock_.now(), client_rights(config_, socket, peer));
+}
+
+// Without TLS and a file of users there is nothing to read again, and SIGHUP ends the server as it
+// ends any program whose terminal is gone. Under a service manager there is no terminal, so a
+// reload does no harm.
+bool Server::reads_hangup() const {
+  return tls_.has_any() || !config_.users_file.empty() || has_manager();
 }
 
 core::Options Server::make_core_options() {
   core::Options options = core_options(config_);
+  // A tenth of all connections, so that those who do not say who they are leave slots for others.
+  options.unidentified_max = std::max<size_t>(descriptors_.connections / 10, 1);
+  options.audit = log_audit;
   options.process_facts = [this] {
     add_usage(process_facts_);
     process_facts_.uptime = clock_.uptime();
@@ -79,32 +113,33 @@ void Server::start_handles() {
   CHECK(uv_prepare_init(&loop_, &prepare_) == 0);
   CHECK(uv_idle_init(&loop_, &at_once_) == 0);
   CHECK(uv_timer_init(&loop_, &phase_timer_) == 0);
-  const auto committed = [](uv_async_t* handle) { server_of(handle).turn_->on_news(); };
+  const auto committed = [](uv_async_t* handle) { server_of(handle).turn_->on_log_update(); };
   CHECK(uv_async_init(&loop_, &committed_, committed) == 0);
-  const auto recovered = [](uv_async_t* handle) { server_of(handle).on_recovered(); };
-  CHECK(uv_async_init(&loop_, &recovered_, recovered) == 0);
-  prepare_.data = phase_timer_.data = committed_.data = recovered_.data = this;
+  const auto loaded = [](uv_async_t* handle) { server_of(handle).on_loaded(); };
+  CHECK(uv_async_init(&loop_, &loaded_, loaded) == 0);
+  prepare_.data = phase_timer_.data = committed_.data = loaded_.data = this;
   const auto prepare = [](uv_prepare_t* handle) { server_of(handle).on_prepare(); };
   CHECK(uv_prepare_start(&prepare_, prepare) == 0);
-  constexpr int numbers[] = {SIGTERM, SIGINT, SIGUSR1};
+  constexpr int numbers[] = {SIGTERM, SIGINT, SIGUSR1, SIGHUP};
   const auto signalled = [](uv_signal_t* handle, int number) {
     server_of(handle).on_signal(number);
   };
   for (size_t i = 0; i < std::size(numbers); ++i) {
     CHECK(uv_signal_init(&loop_, &signals_[i]) == 0);
     signals_[i].data = this;
+    if (numbers[i] == SIGHUP && !reads_hangup()) continue;
     CHECK(uv_signal_start(&signals_[i], signalled, numbers[i]) == 0);
   }
 }
 
-// Before the loop blocks.
+// Called just before the loop blocks.
 void Server::on_prepare() {
-  if (!turn_) return;  // Until then core and the clock belong to the recovery's thread.
-  if (phase_ == Phase::Settling && core_.settled(clock_.now())) begin_serving();
-  const Turn::Carried carried = turn_->carry();
+  if (!turn_) return;  // Core and the clock belong to the thread of Startup until then.
+  if (phase_ == Phase::CatchingUp && core_.is_caught_up(clock_.now())) begin_serving();
+  const Turn::TurnResult result = turn_->before_poll();
   checkpoints_.remove_given_up();
-  if (phase_ == Phase::Stopping && carried.all && all_answered()) return end();
-  if (carried.at_once) {
+  if (phase_ == Phase::Stopping && result.all && all_answered()) return end();
+  if (result.at_once) {
     CHECK(uv_idle_start(&at_once_, [](uv_idle_t*) {}) == 0);
   } else {
     uv_idle_stop(&at_once_);
@@ -112,13 +147,16 @@ void Server::on_prepare() {
   clock_.end_turn();
 }
 
-// What a turn needs of the others.
-Turn::Around Server::around_turn() {
+// The functions that a turn needs of the other parts.
+Turn::Hooks Server::turn_hooks() {
   return {.serve = [this](ConnId conn) { connections_.service(conn); },
           .read_body = [this](const core::BodyRead& read) { body_reads_.start(*store_, read); },
           .before_append = [this](const store::Batch& batch) { body_reads_.before_write(batch); },
-          .order_cut = [this] { checkpoints_.order_cut(*log_); },
-          .on_cut = [this](const store::CutDone& cut) { checkpoints_.on_cut(cut); },
+          .order_checkpoint = [this] { checkpoints_.order_checkpoint(*log_); },
+          .on_checkpoint_created =
+              [this](const store::CheckpointCreated& created) {
+                checkpoints_.on_checkpoint_created(created);
+              },
           .disk_left = [this] { return store_->disk_left(); },
           .arm_timer = [this](Nanos left) { timer_.arm(left); }};
 }

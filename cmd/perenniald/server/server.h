@@ -21,32 +21,38 @@
 #include "cmd/perenniald/process/descriptors.h"
 #include "cmd/perenniald/process/watchdog.h"
 #include "cmd/perenniald/server/body_reads.h"
-#include "cmd/perenniald/server/recovery.h"
+#include "cmd/perenniald/server/listeners.h"
+#include "cmd/perenniald/server/startup.h"
+#include "cmd/perenniald/server/tls_reload.h"
 #include "cmd/perenniald/server/turn.h"
 #include "store/commit/log.h"
 
 namespace perennial::perenniald {
 
-// The process's loop, and the parts that are joined by it. It decides only when the process starts
-// to serve and when it ends; what a turn does is in turn.h.
+// The loop of the process, and the parts that it joins. This class decides only when the process
+// begins to serve and when it ends; turn.h says what a turn does.
 //
-// It goes through its phases in order, and may leave out some: the store is recovered on a thread
-// of its own; what a crash left is settled; clients are served; and, once asked to stop, what was
-// accepted is committed and answered before the store is closed.
+// Its phases come in this order, and some may be left out. The store is opened and loaded on a
+// thread of its own. The engine catches up with what became due while the server was down. Clients
+// are served. When the server is asked to stop, accepted work is committed and answered, and then
+// the store is closed.
 //
-// Checkpoints are made beside all that: checkpoints.h.
+// Checkpoints are made meanwhile: checkpoints.h.
 //
-// A turn ends in on_prepare, just before the loop blocks. (Not uv_check: timer callbacks run after
-// it, and their work would wait out the poll.)
+// A turn ends in on_prepare, just before the loop blocks. It does not end in a uv_check handle,
+// because timer callbacks run after that one, and their work would wait until the next poll is
+// over.
 class Server {
  public:
-  Server(const Config& config, std::vector<BoundSocket> sockets, const Descriptors& descriptors);
+  // `users`: null if everybody may do everything.
+  Server(const Config& config, std::vector<BoundSocket> sockets, TlsListeners tls,
+         std::shared_ptr<const core::Users> users, const Descriptors& descriptors);
 
   // Serves until a signal ends it. Returns the exit code.
   int run();
 
  private:
-  enum class Phase : uint8_t { Recovering, Settling, Serving, Stopping, Ended };
+  enum class Phase : uint8_t { Loading, CatchingUp, Serving, Stopping, Ended };
   struct Loop : uv_loop_t {
     Loop();
     ~Loop();
@@ -54,9 +60,14 @@ class Server {
 
   // -- Start and end.
   core::Options make_core_options();
-  core::Session& open_session(ConnId conn, const AcceptedSocket& socket);
+  std::unique_ptr<Stream> make_stream(const AcceptedSocket& socket);
+  core::Session& open_session(ConnId conn, const AcceptedSocket& socket, const PeerIdentity* peer);
+  bool has_slot(const BoundSocket& listener) const;
+  TlsListener* tls_of(std::optional<size_t> listener) const;
+  bool reads_hangup() const;
+  void reload_users();
   void start_handles();
-  void on_recovered();
+  void on_loaded();
   void start_watchdog();
   void watch_closing();
   void begin_serving();
@@ -65,9 +76,9 @@ class Server {
   void end();
   int close_store();
 
-  // -- In between.
+  // -- Each turn.
   void on_prepare();
-  Turn::Around around_turn();
+  Turn::Hooks turn_hooks();
   void on_body(const core::BodyRead& read, Result<Body> body);
   void on_phase_timer();
   void on_signal(int number);
@@ -79,30 +90,31 @@ class Server {
   uv_prepare_t prepare_;
   uv_idle_t at_once_;  // While it is active the loop does not block.
   FineTimer timer_;    // For core's next deadline.
-  uv_timer_t
-      phase_timer_;  // Recovering: word to the service manager. Stopping: the end of patience.
+  // Loading: reports progress to the service manager. Stopping: ends the wait for clients.
+  uv_timer_t phase_timer_;
   uv_async_t committed_;
-  uv_async_t recovered_;
-  uv_signal_t signals_[3];
+  uv_async_t loaded_;
+  uv_signal_t signals_[4];
 
-  Phase phase_ = Phase::Recovering;
-  std::atomic<bool> serving_ = false;  // Whether a failure of the store is one of a running server.
-  bool drain_ = false;                 // Asked for before there was anything to drain.
-  bool patient_ = true;                // Stopping: wait for clients to take their answers.
+  Phase phase_ = Phase::Loading;
+  std::atomic<bool> serving_ = false;  // Which exit code a failure of the store has.
+  bool drain_ = false;                 // A drain was asked for. It begins when core is there.
+  bool waits_for_clients_ = true;      // Stopping: wait for clients to take their answers.
   int exit_code_ = 0;
 
   ProcessFacts process_facts_;
   const Descriptors descriptors_;
   core::Core core_;
+  TlsReload tls_;
   Connections connections_;
   Acceptor acceptor_;
   BodyReads body_reads_;
   Checkpoints checkpoints_;
   std::unique_ptr<store::Store> store_;
   std::unique_ptr<store::Log> log_;
-  std::optional<Turn> turn_;            // From the end of the recovery on.
-  std::unique_ptr<Watchdog> watchdog_;  // Of the log, and then of the end.
-  std::optional<Recovery> recovery_;
+  std::optional<Turn> turn_;            // Set when the store is loaded.
+  std::unique_ptr<Watchdog> watchdog_;  // Of the log, and later of the store's close.
+  std::optional<Startup> startup_;
 };
 
 }  // namespace perennial::perenniald

@@ -2,27 +2,29 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "cmd/common/exit_codes.h"
 #include "cmd/perenniald/process/failure.h"
 #include "cmd/perenniald/process/log.h"
 #include "cmd/perenniald/process/service_manager.h"
+#include "cmd/perenniald/server/access_control.h"
 #include "cmd/perenniald/server/options.h"
 #include "cmd/perenniald/server/server.h"
 #include "engine/types/check.h"
 #include "store/commit/local_log.h"
 
-// How the server starts and ends. What it does in between is in turn.cc.
+// How the server starts and ends. turn.cc has what it does in between.
 namespace perennial::perenniald {
 namespace {
 
-// How often, while recovering, the service manager hears that it goes on, and for how long it may
-// then hear nothing.
+// While the store is loaded, the service manager gets this message every progress_ms. It allows 30
+// seconds until the next one.
 constexpr uint64_t progress_ms = 5'000;
 constexpr const char* progress =
     "EXTEND_TIMEOUT_USEC=30000000\nSTATUS=Recovering the data directory";
 // How long a stop waits for clients that do not take their answers.
-constexpr uint64_t patience_ms = 2'000;
+constexpr uint64_t client_wait_ms = 2'000;
 
 std::string text(uint64_t number) {
   return fmt::format("{}", number);
@@ -41,23 +43,22 @@ int Server::run() {
   CHECK(uv_timer_start(&phase_timer_, fired, 0, progress_ms) == 0);
   store::Options options = store_options(config_, serving_);
   options.open_tables_max = descriptors_.tables;
-  recovery_.emplace(std::move(options), core_.engine(), clock_,
-                    [this] { uv_async_send(&recovered_); });
+  startup_.emplace(std::move(options), core_.engine(), clock_, [this] { uv_async_send(&loaded_); });
   uv_run(&loop_, UV_RUN_DEFAULT);
   return close_store();
 }
 
 void Server::on_phase_timer() {
   if (phase_ == Phase::Stopping) {
-    patient_ = false;
+    waits_for_clients_ = false;
   } else {
     notify_manager(progress);
   }
 }
 
-void Server::on_recovered() {
-  std::optional<Recovery::Found> found = recovery_->take();
-  if (recovery_->failure()) exit_code_ = report(*recovery_->failure());
+void Server::on_loaded() {
+  std::optional<Startup::Found> found = startup_->take();
+  if (startup_->failure()) exit_code_ = report(*startup_->failure());
   if (!found) return end();
   log(Level::Info, "store.recovered",
       {{"ready", text(found->jobs.ready)},
@@ -69,10 +70,10 @@ void Server::on_recovered() {
   store_ = std::move(found->store);
   const store::Opening& opening = store_->opening();
   log_ = std::make_unique<store::LocalLog>(*store_, [this] { uv_async_send(&committed_); });
-  turn_.emplace(core_, *log_, clock_, budget_, around_turn());
+  turn_.emplace(core_, *log_, clock_, budget_, turn_hooks());
   serving_ = true;
   start_watchdog();
-  phase_ = Phase::Settling;
+  phase_ = Phase::CatchingUp;
   core_.resume(opening.epoch, opening.last_index, opening.next_id, clock_.now());
   if (drain_) core_.on_drain(clock_.now());
 }
@@ -90,7 +91,7 @@ void Server::start_watchdog() {
       std::make_unique<Watchdog>(static_cast<Nanos>(seconds) * nanos_per_second, look, stalled);
 }
 
-// Everything that was promised is in the log: whatever hangs from here on may be left undone.
+// From here on everything that was promised is in the log, so a close that hangs may be ended.
 void Server::watch_closing() {
   const uint64_t seconds = config_.stall_seconds_max;
   if (store_ == nullptr || seconds == 0) return;
@@ -117,6 +118,7 @@ void Server::begin_serving() {
     return begin_stop("listen");
   }
   for (const std::string& name : acceptor_.names()) log(Level::Info, "listen", {{"address", name}});
+  tls_.start();
   notify_manager("READY=1\nSTATUS=Serving");
 }
 
@@ -127,17 +129,40 @@ void Server::on_signal(int number) {
     if (log_ != nullptr) core_.on_drain(clock_.now());
     return;
   }
+  if (number == SIGHUP) {
+    // Before that the files were just read, and start() looks at them again.
+    if (phase_ == Phase::Serving) {
+      tls_.reload_all();
+      reload_users();
+    }
+    return;
+  }
   switch (phase_) {
-    case Phase::Recovering:
+    case Phase::Loading:
       log(Level::Info, "stop", {{"why", strsignal(number)}});
-      return recovery_->cancel();
-    case Phase::Settling:
+      return startup_->cancel();
+    case Phase::CatchingUp:
     case Phase::Serving:
       return begin_stop(strsignal(number));
     case Phase::Stopping:
     case Phase::Ended:
-      patient_ = false;  // Asked twice.
+      waits_for_clients_ = false;  // Asked twice.
   }
+}
+
+// With a bad file the users stay as they are.
+void Server::reload_users() {
+  if (config_.users_file.empty()) return;
+  Problems problems;
+  std::shared_ptr<const core::Users> users = load_users(config_, problems);
+  if (users == nullptr) {
+    log(Level::Error, "users.reload",
+        {{"file", config_.users_file}, {"error", fmt::format("{}", fmt::join(problems, "; "))}});
+    return;
+  }
+  log(Level::Info, "users.reload",
+      {{"file", config_.users_file}, {"users", text(users->all().size())}});
+  core_.set_users(std::move(users));
 }
 
 void Server::begin_stop(std::string_view why) {
@@ -152,15 +177,15 @@ void Server::begin_stop(std::string_view why) {
   const auto fired = [](uv_timer_t* handle) {
     static_cast<Server*>(handle->data)->on_phase_timer();
   };
-  CHECK(uv_timer_start(&phase_timer_, fired, patience_ms, 0) == 0);
+  CHECK(uv_timer_start(&phase_timer_, fired, client_wait_ms, 0) == 0);
 }
 
 bool Server::all_answered() const {
   return core_.quiet() && log_->idle() && !body_reads_.busy() &&
-         !(patient_ && connections_.writing());
+         !(waits_for_clients_ && connections_.writing());
 }
 
-// Closes everything that is open in the loop, which ends it.
+// Closes all handles of the loop, which ends it.
 void Server::end() {
   phase_ = Phase::Ended;
   watch_closing();
@@ -175,8 +200,9 @@ void Server::end() {
   close(at_once_);
   timer_.close();
   close(phase_timer_);
+  tls_.close();
   close(committed_);
-  close(recovered_);
+  close(loaded_);
   for (uv_signal_t& signal : signals_) close(signal);
 }
 

@@ -16,64 +16,69 @@
 
 namespace perennial::perenniald {
 
-// What one turn of the loop does, in order, without libuv:
+// One turn of the loop: what it does, in order, without libuv.
 //
-// 1. Callbacks tell core what happened: bytes that have come (Connections), on_timer(), on_news()
-//    of the log. A put that enters joins core's open batch, and its reply waits there.
+// 1. Callbacks report what happened to core: Connections gives it bytes, the timer calls
+//    on_timer(), and the log on_log_update(). A put joins core's open batch, and its reply waits
+//    there.
 // 2. After each piece of bytes, hand_over_early(): a batch that has become large goes to the log at
 //    once.
-// 3. Just before the loop blocks, carry(): commands that wait for their turn are run; reads of
-//    bodies begin; a batch that is due goes to the log, if that is idle, and a cut behind it;
+// 3. Before the loop blocks, before_poll(): commands that wait are run; reads of bodies begin; a
+//    due batch goes to the log if that is idle, followed by the checkpoint that is due there;
 //    output leaves; the timer is armed for core's next deadline.
-// 4. When the log has committed and applied the batch, on_news() releases its replies, and the same
-//    turn's carry() lets them leave.
+// 4. When the log has committed and applied the batch, on_log_update() releases its replies, and
+//    before_poll() of the same turn sends them.
 //
-// It decides nothing but when: what is due is core's affair, how it is written is the log's.
+// It decides only when something is done. Core decides what is due, and the log how a batch is
+// written. Everything is joined at the end of the turn, not in each callback: callbacks that
+// appended batches and wrote output themselves would make a batch, a sync and a write for each
+// client.
 //
-// Invariant: nothing is appended while the log is not idle, nor before the reads that core has made
-// are begun (a later batch may delete what they read), and a cut lies between the batches between
-// which core has put it.
+// Invariants: Nothing is appended while the log is not idle. All reads that core asked for begin
+// before the next append, because a later batch may delete what they read. A checkpoint is created
+// between the two batches between which core has put its point.
 class Turn {
  public:
-  // What it asks of those around it, on the loop.
-  struct Around {
-    // Writes what may leave, and reads on, stops, or closes as core says.
+  // What it asks of the other parts, on the loop's thread.
+  struct Hooks {
+    // Writes what may leave, and reads on, stops reading, or closes the connection, as core says.
     std::function<void(ConnId)> serve;
-    // Begins a read that ends with core's on_body(), maybe at once.
+    // Begins a read, which ends with core's on_body(), perhaps before this returns.
     std::function<void(const core::BodyRead&)> read_body;
     // Called before each append.
     std::function<void(const store::Batch&)> before_append;
-    // If core has a cut behind the last batch taken, gives it its place in the log.
-    std::function<void()> order_cut;
-    std::function<void(const store::CutDone&)> on_cut;
-    // How much room the disk has now.
+    // If a checkpoint point follows the last batch taken, gives the checkpoint its place in the
+    // log.
+    std::function<void()> order_checkpoint;
+    std::function<void(const store::CheckpointCreated&)> on_checkpoint_created;
+    // Returns the free space that the disk has now.
     std::function<store::DiskLeft()> disk_left;
-    // In place of what it was armed for before: on_timer() is due after so long.
+    // Arms the timer, in place of any earlier time: on_timer() is due after `left` nanoseconds.
     std::function<void(Nanos left)> arm_timer;
   };
-  struct Carried {
+  struct TurnResult {
     bool all = false;      // Nothing is left that could be done now.
     bool at_once = false;  // The next turn should come without blocking.
   };
 
-  // All of them outlive this. Takes the log's first news.
-  Turn(core::Core& core, store::Log& log, TurnClock& clock, TurnBudget& budget, Around around);
+  // All of them outlive this. Takes the first update of the log.
+  Turn(core::Core& core, store::Log& log, TurnClock& clock, TurnBudget& budget, Hooks hooks);
 
-  // Core was given bytes, and there may be more to come in this turn.
+  // Core was given bytes, and more may come in this turn.
   void hand_over_early();
-  void on_news();
+  void on_log_update();
   void on_timer();
 
-  Carried carry();
+  TurnResult before_poll();
 
-  // From here on every batch is due, and core is told of no deadline.
+  // From here on every batch is due at once, and core's deadlines are ignored.
   void begin_stop() { stopping_ = true; }
 
   const StoreFacts& store_facts() const { return store_facts_; }
 
  private:
-  bool gather();
-  bool carry_all();
+  bool must_poll_again();
+  bool process_all();
   void run_waiting();
   bool serve_changed();
   bool hand_over();
@@ -84,16 +89,16 @@ class Turn {
   store::Log& log_;
   TurnClock& clock_;
   TurnBudget& budget_;
-  const Around around_;
+  const Hooks hooks_;
   StoreFacts store_facts_;
   bool stopping_ = false;
   std::optional<Nanos> armed_;  // When on_timer() is due.
   std::vector<ConnId> changed_;
-  size_t next_changed_ = 0;      // The first of them that has not been served yet.
-  bool writes_here_ = false;     // The last batch was written during its append.
-  bool gathering_ = false;       // In this turn: gather().
-  unsigned gathered_turns_ = 0;  // In a row, for the open batch.
-  size_t missing_before_ = 0;    // Then.
+  size_t next_changed_ = 0;    // The first of changed_ that was not served yet.
+  bool writes_here_ = false;   // The last batch was written during its append.
+  bool polls_again_ = false;   // In this turn: must_poll_again().
+  unsigned extra_polls_ = 0;   // In a row, for the same open batch.
+  size_t awaited_before_ = 0;  // At the last extra poll.
 };
 
 }  // namespace perennial::perenniald

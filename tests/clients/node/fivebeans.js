@@ -2,7 +2,7 @@
 const { client: FiveBeans } = require('fivebeans');
 const { run } = require('./scenario.js');
 
-// fivebeans gives the reply's word as the error when it is not the one hoped for.
+// fivebeans returns an unexpected reply's word as the error.
 function ask(c, command, ...words) {
   return new Promise((resolve, reject) => {
     c[command](...words, (error, ...values) => {

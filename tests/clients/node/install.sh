@@ -1,5 +1,5 @@
 #!/bin/sh
-# Puts the clients from npm into the folder named by the first argument, once for each lock file.
+# Installs the clients from npm into the folder in the first argument, once for each lock file.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 mkdir -p "$1"

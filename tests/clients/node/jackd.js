@@ -2,7 +2,7 @@
 const Jackd = require('jackd');
 const { run } = require('./scenario.js');
 
-// jackd throws the reply's word when it is not the one hoped for.
+// jackd throws the word of an unexpected reply.
 async function orNull(promise, ...words) {
   try {
     return await promise;
@@ -14,7 +14,7 @@ async function orNull(promise, ...words) {
 
 const job = (found) => found && { id: found.id, body: found.payload.toString() };
 
-// jackd hands over the YAML as it came.
+// jackd returns the YAML as text.
 function parse(yaml) {
   if (yaml === null) return null;
   const lines = yaml.split('\n').filter((line) => line.includes(': '));
@@ -46,9 +46,9 @@ async function connect(host, port) {
     peekBuried: async () => job(await orNull(c.peekBuried(), 'NOT_FOUND')),
     stats: async () => parse(await c.stats()),
     statsTube: async (tube) => parse(await c.statsTube(tube)),
-    // Any reply but OK, NOT_FOUND too, is an "unexpected response" to jackd.
+    // jackd reports any reply but OK, also NOT_FOUND, as an "unexpected response".
     statsJob: async (id) => parse(await orNull(c.statsJob(id), 'Unexpected response: NOT_FOUND')),
-    // jackd 2.2.2 sends pause-tube without the end of its line, so the argument brings it.
+    // jackd 2.2.2 sends pause-tube without its line end, so the argument includes it.
     pause: (tube, seconds) => c.pauseTube(tube, { delay: `${seconds}\r\n` }),
     close: () => c.quit(),
   };

@@ -4,7 +4,7 @@ const { run } = require('./scenario.js');
 
 const job = (found) => found && { id: found.id, body: found.payload };
 
-// node-beanstalk answers false or null where the server does not find the job.
+// node-beanstalk returns false or null if the server does not find the job.
 async function must(promise) {
   const answer = await promise;
   if (answer === false || answer === null) throw new Error('NOT_FOUND');

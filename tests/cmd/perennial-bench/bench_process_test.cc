@@ -1,4 +1,4 @@
-// perennial bench, as a person runs it.
+// perennial bench as a person runs it.
 
 #include <cstdlib>
 #include <filesystem>
@@ -8,7 +8,7 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include "tests/cmd/perennial-bench/world.h"
+#include "tests/cmd/perennial-bench/bench_servers.h"
 #include "tests/cmd/perennial/tool_process.h"
 #include "tests/support/temp_dir.h"
 
@@ -37,7 +37,7 @@ TEST(BenchTool, HelpsUnderTheNameOfTheTool) {
   EXPECT_THAT(run.out, HasSubstr("\nUsage: perennial bench [OPTIONS] [WORKLOAD...]\n"));
 }
 
-// A copy of the tool, alone in its directory.
+// Uses a copy of the tool that is alone in its directory.
 TEST(BenchTool, SaysWhichProgramIsMissing) {
   const support::TempDir dir;
   const std::string alone = dir.path() + "/perennial";
@@ -71,7 +71,7 @@ TEST(BenchTool, TellsMisuseFromFailure) {
   EXPECT_THAT(run.err, HasSubstr("perennial bench: latency 1x1: unix:/nowhere/s: "));
 }
 
-// A server is started within a moment, and then the bench works for a minute if it is let.
+// The server starts within a moment. The bench would run for a minute if it were not interrupted.
 TEST(BenchTool, LeavesNothingBehindWhenItIsInterrupted) {
   for (const int signal : {SIGINT, SIGTERM}) {
     const support::TempDir dir;

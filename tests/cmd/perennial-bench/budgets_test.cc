@@ -30,7 +30,7 @@ Result<std::vector<Budget>> read(const std::string& text) {
   std::ofstream(path) << text;
   Result<std::vector<Budget>> budgets = read_budgets(path);
   if (budgets.ok()) return budgets;
-  // Without the folder, whose name is another each time.
+  // Removes the folder, whose name differs in each run.
   std::string message = budgets.status().message();
   for (size_t at; (at = message.find(dir.path() + "/")) != std::string::npos;)
     message.erase(at, dir.path().size() + 1);
@@ -67,7 +67,7 @@ TEST(Budgets, BoundValuesOfBytesWithAUnit) {
   EXPECT_EQ((*budgets)[1].measure.share, 0.999);
 }
 
-// The good budget with `from` replaced by `to`: what is said of it.
+// The valid budgets with `from` replaced by `to`, and the expected message.
 struct BadCase {
   const char* name;
   std::string from;

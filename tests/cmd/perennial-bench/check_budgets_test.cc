@@ -33,7 +33,7 @@ struct BudgetCase {
   Budget budget;
   std::string measure;
   bool all_met;
-  const char* line;  // What the verdict's line ends with, blanks made one.
+  const char* line;  // The end of the verdict's line, with runs of spaces reduced to one.
 };
 
 void PrintTo(const BudgetCase& budget, std::ostream* out) {
@@ -187,21 +187,21 @@ std::string verdicts_of(Report report, bool& all_met) {
   return check_budgets(report, {budget, absent}, all_met);
 }
 
-TEST(Verdicts, OfWhatWasNotRunAreNoFault) {
+TEST(Verdicts, OfWorkloadsThatWereNotRunAreNoFailure) {
   bool all_met = false;
   EXPECT_THAT(verdicts_of(sample_report(), all_met),
               HasSubstr("\n1 met, 0 missed, 0 unclear, 1 not run\n"));
   EXPECT_TRUE(all_met);
 }
 
-TEST(Verdicts, OfNothingAreNotGood) {
+TEST(Verdicts, OfAnEmptyReportAreAFailure) {
   bool all_met = true;
   EXPECT_THAT(verdicts_of(Report{}, all_met),
               HasSubstr("\n0 met, 0 missed, 0 unclear, 2 not run\n"));
   EXPECT_FALSE(all_met);
 }
 
-TEST(Verdicts, NextToNothingAreUnclear) {
+TEST(Verdicts, WithoutAReferenceAreUnclear) {
   Report report = sample_report();
   report.measurements[1].per_second = {0};
   bool all_met = true;
@@ -210,7 +210,7 @@ TEST(Verdicts, NextToNothingAreUnclear) {
   EXPECT_FALSE(all_met);
 }
 
-TEST(Verdicts, StandInATable) {
+TEST(Verdicts, AreATable) {
   bool all_met = false;
   EXPECT_EQ(
       verdicts_of(sample_report(), all_met),

@@ -34,7 +34,7 @@ Budget budget(double limit) {
           .limit = limit};
 }
 
-// What deliver() printed on standard output, and its status.
+// The standard output of deliver() and its status.
 struct Delivered {
   std::string out;
   Status status;
@@ -48,7 +48,7 @@ Delivered delivered(const BenchOptions& options, const std::vector<Budget>& budg
   return {.out = testing::internal::GetCapturedStdout(), .status = std::move(status)};
 }
 
-TEST(Delivered, IsATableWhenNothingElseIsSaid) {
+TEST(Delivered, IsATableByDefault) {
   const Delivered got = delivered({});
   EXPECT_TRUE(got.status.ok());
   EXPECT_EQ(got.out, format_table(sample_report()));
@@ -84,7 +84,7 @@ TEST(Delivered, NamesAFileThatCannotBeWritten) {
     const Delivered got = delivered(options);
     EXPECT_EQ(got.status.code(), StatusCode::Io);
     EXPECT_EQ(got.status.message(), path + ": cannot be written");
-    EXPECT_EQ(got.out, format_table(sample_report()));  // What took an hour is not lost.
+    EXPECT_EQ(got.out, format_table(sample_report()));  // The results of an hour are not lost.
   }
 }
 

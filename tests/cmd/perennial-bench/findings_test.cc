@@ -29,7 +29,7 @@ TEST(Findings, JoinTheRoundsOfAServer) {
   EXPECT_EQ(all[0].per_second, (std::vector<double>{5, 15}));
   EXPECT_EQ(all[0].latencies.total(), 40U);
   EXPECT_EQ(all[0].client_cpu, 0.5);
-  // Of the last round, without the interval that had only begun.
+  // The timeline is that of the last round, without its incomplete last interval.
   EXPECT_EQ(all[0].timeline, (std::vector<uint64_t>{30, 31}));
 }
 

@@ -8,7 +8,7 @@
 #include <signal.h>
 
 #include "cmd/perennial-bench/servers/footprint.h"
-#include "tests/cmd/perennial-bench/world.h"
+#include "tests/cmd/perennial-bench/bench_servers.h"
 #include "tests/support/temp_dir.h"
 
 namespace perennial::bench {
@@ -57,8 +57,8 @@ TEST_F(AFreshServer, ComesBackAsAnotherProcess) {
   EXPECT_EQ(::kill(before, 0), -1);
 }
 
-// A signal that has come stops the start; that it has been waited for is taken back.
-TEST_F(AFreshServer, IsNotWaitedForWhenASignalHasCome) {
+// A pending signal stops the start, and the directory that was made for it is removed.
+TEST_F(AFreshServer, StopsItsStartOnASignal) {
   ::raise(SIGTERM);
   const Result<std::unique_ptr<FreshServer>> server = start();
   ASSERT_FALSE(server.ok());
@@ -72,7 +72,7 @@ TEST_F(AFreshServer, HasALibraryPreloadedWithItsDelay) {
                    .parent_dir = parent_.path(),
                    .preload = SLOW_SYNC,
                    .preload_us = 70};
-  EXPECT_FALSE(FreshServer::start(launch, signals_).ok());  // It is no server.
+  EXPECT_FALSE(FreshServer::start(launch, signals_).ok());  // The program is no server.
   std::string line;
   std::getline(std::ifstream(seen), line);
   EXPECT_EQ(line, std::string(SLOW_SYNC) + " 70");

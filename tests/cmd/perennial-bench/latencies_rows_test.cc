@@ -11,7 +11,7 @@ namespace {
 
 struct LatencyCase {
   const char* name;
-  Nanos highest;  // 1, 2, ... up to here are added, once each.
+  Nanos highest;  // The values 1, 2, ... up to this one are added once each.
   double share;
 };
 

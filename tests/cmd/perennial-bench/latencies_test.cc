@@ -7,7 +7,7 @@
 namespace perennial::bench {
 namespace {
 
-// Of 1, 2, ... up to `count`, each once: few enough for the recorder to be exact.
+// The values 1, 2, ... up to `count` once each, which are few enough for exact results.
 struct RankCase {
   const char* name;
   Nanos count;
@@ -68,7 +68,7 @@ TEST(Latencies, TakeTheLongestThereIs) {
   EXPECT_EQ(latencies.max(), longest);
 }
 
-// A step of a 64th of the value at most, at each power of two and around it.
+// The error is at most 1/64 of the value, at each power of two and next to it.
 TEST(Latencies, AreAtMostASixtyFourthTooHighAtAnySize) {
   for (int power = 0; power < 62; ++power)
     for (const Nanos offset : {-1, 0, 1}) {

@@ -1,4 +1,5 @@
-// A load against a real server, which has what it says it has put; and against what is none.
+// Runs a load against a real server, which must have the jobs that the load reports, and against a
+// program that is no server.
 
 #include "cmd/perennial-bench/load/load.h"
 
@@ -9,7 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "cmd/perennial-bench/servers/clock.h"
-#include "tests/cmd/perennial-bench/world.h"
+#include "tests/cmd/perennial-bench/bench_servers.h"
 #include "tests/cmd/perennial/canned_server.h"
 
 namespace perennial::bench {
@@ -40,7 +41,7 @@ TEST_P(PutLoad, CountsWhatTheServerTook) {
   const Recorder::Entry& puts = load.recorder().of(Operation::Put);
   EXPECT_GE(puts.count, 500U);
   EXPECT_EQ(puts.latencies.total(), puts.count);
-  // The server also has what was in flight at the end.
+  // The server also counts puts that were in flight at the end.
   EXPECT_GE(stats_of(server).count("current-jobs-ready"), puts.count);
 }
 
@@ -67,7 +68,7 @@ void PrintTo(const TakeCase& take, std::ostream* out) {
 
 class TakeLoad : public testing::TestWithParam<TakeCase> {};
 
-TEST_P(TakeLoad, TakesAsManyAsItIsTold) {
+TEST_P(TakeLoad, DeletesTheRequestedNumberOfJobs) {
   support::ServerProcess server;
   ASSERT_TRUE(server.start().ok());
   tool::StopSignals signals;
@@ -88,7 +89,7 @@ TEST_P(TakeLoad, TakesAsManyAsItIsTold) {
   }
   EXPECT_EQ(take.recorder().of(Operation::ReserveDelete).count, 1000U);
   EXPECT_EQ(stats_of(server).count("total-jobs"), 1000U);
-  // A stamp needs room.
+  // Only a body of at least this size can hold a stamp.
   const bool stamped = body_bytes >= sizeof(Nanos);
   EXPECT_EQ(take.recorder().of(Operation::Cycle).latencies.total(), stamped ? 1000U : 0U);
 }
@@ -100,7 +101,7 @@ INSTANTIATE_TEST_SUITE_P(
                     TakeCase{"LargeBodies", true, 60'000}),
     [](const testing::TestParamInfo<TakeCase>& param) { return param.param.name; });
 
-TEST(CycleLoad, NeverHasMoreAheadThanItMay) {
+TEST(CycleLoad, KeepsTheLimitOfExistingJobs) {
   support::ServerProcess server;
   ASSERT_TRUE(server.start().ok());
   tool::StopSignals signals;
@@ -129,9 +130,9 @@ TEST(PacedLoad, PutsNoMoreThanItsRate) {
   EXPECT_LE((puts - 1) * nanos_per_ms, took);
 }
 
-// While the server stands still only two puts are on their way; but those that were due meanwhile
-// have waited, too.
-TEST(PacedLoad, ChargesTheServerForAllThatWaited) {
+// While the server is stopped only two puts are in flight. The puts that were due meanwhile have
+// waited, too.
+TEST(PacedLoad, ChargesTheServerForAllWaitingPuts) {
   support::ServerProcess server;
   ASSERT_TRUE(server.start().ok());
   tool::StopSignals signals;
@@ -211,7 +212,7 @@ INSTANTIATE_TEST_SUITE_P(
                               "the server answered a reserve with 'DEADLINE_SOON'"}),
     [](const testing::TestParamInfo<WrongCase>& param) { return param.param.name; });
 
-TEST(LoadRefused, SeesThatTheServerIsGone) {
+TEST(LoadRefused, NoticesThatTheServerHasEnded) {
   support::ServerProcess server;
   ASSERT_TRUE(server.start().ok());
   tool::StopSignals signals;

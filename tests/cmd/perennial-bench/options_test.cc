@@ -1,4 +1,4 @@
-// What makes no sense is refused before anything is started, and says what to do.
+// Invalid options are refused before anything is started, with a message that says what to do.
 
 #include <gtest/gtest.h>
 
@@ -65,6 +65,15 @@ INSTANTIATE_TEST_SUITE_P(
         RefusedCase{"Recipe", {.in_flight = 4}, "--in-flight is for the workload custom"},
         RefusedCase{"Rate", {.rate = 100}, "--rate is for the workload steady"},
         RefusedCase{"NoRate", {.workloads = {"steady"}, .rate = 0}, "--rate 0: must be 1"},
+        RefusedCase{"Batch", {.batch = 10}, "--batch is for the workload cycle-batch"},
+        RefusedCase{
+            "BatchOfOne", {.workloads = {"cycle-batch"}, .batch = 1}, "--batch 1: must be 2"},
+        RefusedCase{"BatchTooLong",
+                    {.workloads = {"cycle-batch"}, .batch = 1001},
+                    "at most 1000 jobs and 1048576 bytes"},
+        RefusedCase{"BatchTooBig",
+                    {.workloads = {"cycle-batch"}, .body_bytes = 10'000, .batch = 1000},
+                    "at most 1000 jobs and 1048576 bytes"},
         RefusedCase{
             "TooMuchInFlight",
             {.workloads = {"custom"}, .body_bytes = 1 << 30, .connections = 100, .in_flight = 100},
@@ -75,9 +84,9 @@ TEST(Workloads, AreAllThere) {
   std::vector<std::string> names;
   for (const Workload& workload : all_workloads()) names.emplace_back(workload.name);
   EXPECT_EQ(names,
-            (std::vector<std::string>{"put", "put-pipelined", "cycle", "cycle-deep", "latency",
-                                      "steady", "mixed", "backlog", "tubes", "bodies", "memory",
-                                      "restart", "drain", "disk", "custom"}));
+            (std::vector<std::string>{"put", "put-pipelined", "cycle", "cycle-deep", "cycle-batch",
+                                      "latency", "steady", "mixed", "backlog", "tubes", "bodies",
+                                      "memory", "restart", "drain", "disk", "custom"}));
 }
 
 struct TasksCase {
@@ -92,7 +101,7 @@ void PrintTo(const TasksCase& tasks, std::ostream* out) {
 
 class Tasks : public testing::TestWithParam<TasksCase> {};
 
-TEST_P(Tasks, AreThoseThatWereNamed) {
+TEST_P(Tasks, AreThoseOfTheNamedWorkloads) {
   const Result<std::vector<Task>> tasks = tasks_of(GetParam().options);
   ASSERT_TRUE(tasks.ok()) << tasks.status().message();
   std::vector<std::string> names;
@@ -100,7 +109,7 @@ TEST_P(Tasks, AreThoseThatWereNamed) {
   EXPECT_EQ(names, GetParam().want);
 }
 
-// The settings that budgets are written for.
+// The settings for which budgets are written.
 INSTANTIATE_TEST_SUITE_P(
     Bench, Tasks,
     testing::Values(TasksCase{"None", {}, {"put 50x1", "put 200x1"}},
@@ -115,6 +124,9 @@ INSTANTIATE_TEST_SUITE_P(
                                "put-pipelined 8x64",
                                "cycle 25+25",
                                "cycle-deep 8x32+32",
+                               "cycle-batch 1x1",
+                               "cycle-batch 1x100",
+                               "cycle-batch 8x100",
                                "latency 1x1",
                                "steady 20000/s",
                                "mixed 50x1",
@@ -140,7 +152,7 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(Refused, AQuickRunIsOfAllWorkloads) {
   const Result<std::vector<Task>> tasks = tasks_of({.quick = true});
   ASSERT_TRUE(tasks.ok());
-  EXPECT_EQ(tasks->size(), 21U);
+  EXPECT_EQ(tasks->size(), 24U);
 }
 
 TEST(WrongServers, AreNamed) {

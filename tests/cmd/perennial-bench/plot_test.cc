@@ -132,7 +132,7 @@ TEST_F(Plot, RefusesWhatIsNoReport) {
   EXPECT_EQ(status.code(), StatusCode::Io);
 }
 
-// In a world without either program.
+// Runs with a PATH that has neither program.
 TEST(Plotter, SaysWhatToInstall) {
   const std::string path = std::getenv("PATH");
   testing::internal::CaptureStderr();

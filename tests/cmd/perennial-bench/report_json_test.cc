@@ -14,7 +14,7 @@ json parsed(const Report& report) {
   return json::parse(format_json(report));
 }
 
-TEST(Json, TellsWhatWasRun) {
+TEST(Json, DescribesTheRun) {
   Report report = sample_report();
   json root = parsed(report);
   EXPECT_EQ(root["measurements"].size(), 4U);
@@ -49,7 +49,7 @@ TEST(Json, HasThePercentilesInMicroseconds) {
   EXPECT_NEAR(latency["p50"], 500, 500 / 64.0);
   EXPECT_NEAR(latency["p99.9"], 999, 999 / 64.0);
   EXPECT_EQ(latency["max"], 1000.0);
-  // Ten to a nine, three nines, and the maximum.
+  // Ten points for each of three nines, and the maximum.
   const json& curve = latency["percentiles"];
   ASSERT_EQ(curve.size(), 31U);
   EXPECT_EQ(curve[0][0], 0);

@@ -46,7 +46,7 @@ logged     100,000  90,000..110,000       -       -       -         -       -   
 )"));
 }
 
-// A percentile that leaves nothing out would be the maximum under another name.
+// A percentile of too few values would be the maximum under another name.
 TEST(Table, ShowsNoPercentileOfTooFew) {
   Report report = sample_report();
   report.measurements.resize(2);

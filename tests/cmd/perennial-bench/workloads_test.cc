@@ -1,5 +1,5 @@
-// Every workload, in its quick form, does to real servers what it says: they count what they were
-// asked for. Never how long it took.
+// Every workload, in its quick form, does what it says on real servers, whose counters are
+// compared. No test asserts a time.
 
 #include <filesystem>
 #include <numeric>
@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "cmd/perennial-bench/bench.h"
-#include "tests/cmd/perennial-bench/world.h"
+#include "tests/cmd/perennial-bench/bench_servers.h"
 #include "tests/support/temp_dir.h"
 
 namespace perennial::bench {
@@ -22,7 +22,7 @@ class Workloads : public testing::TestWithParam<Kind> {
     ASSERT_TRUE(started.ok()) << started.message();
   }
 
-  // Runs it against the server, which then tells.
+  // Runs the workload against the server and reads the server's statistics.
   void run(const std::string& workload) {
     Result<Report> report =
         measure({.workloads = {workload}, .server = server_.address(), .quick = true});
@@ -36,11 +36,11 @@ class Workloads : public testing::TestWithParam<Kind> {
     return find(report_, workload, operation).latencies.total();
   }
 
-  // Puts were measured, the server has them all, and nobody took any.
+  // Puts were measured, the server has all jobs, and none was reserved.
   void expect_puts_only(const std::string& workload) {
     EXPECT_GT(measured(workload, "put"), 0U);
     EXPECT_GE(stats_.count("total-jobs"), measured(workload, "put"));
-    // The last may have been cut off in its body.
+    // The last put may have been interrupted within its body.
     EXPECT_GE(stats_.count("cmd-put"), stats_.count("total-jobs"));
     EXPECT_EQ(stats_.count("current-jobs-ready"), stats_.count("total-jobs"));
   }
@@ -91,6 +91,28 @@ TEST_P(Workloads, CyclesDeleteWhatWasPut) {
   }
 }
 
+TEST_P(Workloads, CycleBatchDeletesWhatWasPut) {
+  run("cycle-batch");
+  std::vector<std::string> settings;
+  for (const Measurement& each : report_.measurements)
+    if (each.operation == "cycle") settings.push_back(each.setting);
+  EXPECT_GT(measured("cycle-batch", "put"), 0U);
+  EXPECT_GE(stats_.count("cmd-put"), measured("cycle-batch", "put"));
+  if (GetParam().program != support::Program::Perenniald) {
+    EXPECT_EQ(settings, (std::vector<std::string>{"1x1"}));
+    return;
+  }
+  EXPECT_EQ(settings, (std::vector<std::string>{"1x1", "1x10", "2x10"}));
+  EXPECT_GT(measured("cycle-batch", "put-batch"), 0U);
+  EXPECT_GE(stats_.count("cmd-put-batch"), measured("cycle-batch", "put-batch"));
+  EXPECT_GE(stats_.count("cmd-reserve-batch"), stats_.count("cmd-delete-batch"));
+  EXPECT_GE(stats_.count("cmd-delete-batch"), measured("cycle-batch", "delete-batch"));
+  // Each batch has ten jobs. Those that were in flight at the end may be there still.
+  EXPECT_EQ(stats_.count("total-jobs"),
+            stats_.count("cmd-put") + 10 * stats_.count("cmd-put-batch"));
+  EXPECT_LE(stats_.count("current-jobs-ready"), 31U);
+}
+
 TEST_P(Workloads, MixedDoesEverything) {
   run("mixed");
   for (const char* key : {"cmd-put", "cmd-reserve-with-timeout", "cmd-delete", "cmd-release",
@@ -115,14 +137,14 @@ TEST_P(Workloads, BacklogKeepsItsSize) {
 
 TEST_P(Workloads, TubesHaveAJobEach) {
   run("tubes");
-  // 50 in each of two runs, into the same tubes.
+  // There are 50 in each of two runs, in the same tubes.
   EXPECT_GE(stats_.count("current-tubes"), 50U);
   EXPECT_GE(stats_.count("total-connections"), 100U);
   EXPECT_GE(stats_.count("cmd-use"), 100U);
   EXPECT_GE(stats_.count("total-jobs"), measured("tubes", "put") + 100);
 }
 
-TEST_P(Workloads, CustomIsAsItIsAskedFor) {
+TEST_P(Workloads, CustomFollowsItsOptions) {
   const Result<Report> report = measure({.workloads = {"custom"},
                                          .server = server_.address(),
                                          .quick = true,
@@ -142,14 +164,14 @@ TEST_P(Workloads, TimelineHoldsWhatWasMeasured) {
   run("put");
   for (const Measurement& each : report_.measurements) {
     const uint64_t in_time = std::reduce(each.timeline.begin(), each.timeline.end());
-    EXPECT_EQ(each.timeline.size(), 1U);  // Of a tenth of a second.
+    EXPECT_EQ(each.timeline.size(), 1U);  // An interval is a tenth of a second.
     EXPECT_LE(in_time, each.latencies.total());
   }
 }
 
 class OwnServer : public testing::TestWithParam<Kind> {
  protected:
-  // As --against starts it; nothing of it is left.
+  // Runs with servers that --against starts, of which nothing may remain.
   Report run(std::vector<std::string> workloads) {
     const support::TempDir dir;
     Result<Report> report = measure({.workloads = std::move(workloads),

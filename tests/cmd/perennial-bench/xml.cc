@@ -11,7 +11,7 @@ namespace {
 
 struct Reading {
   std::vector<XmlElement> elements;
-  std::vector<size_t> open;  // Those around what is read, outermost first.
+  std::vector<size_t> open;  // The open elements, outermost first.
 };
 
 Reading& reading_of(void* data) {

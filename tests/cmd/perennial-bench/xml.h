@@ -7,15 +7,15 @@
 
 namespace perennial::bench {
 
-// One element of an XML document: enough of it to look for.
+// The parts of an XML element that tests search for.
 struct XmlElement {
   std::string name;
   std::map<std::string, std::string> attributes = {};
-  std::string text = {};  // Directly inside it.
+  std::string text = {};  // The text directly inside the element.
 };
 
-// All elements of a document in the order of their opening tags. Stops the process with what is
-// wrong when it is not well-formed.
+// All elements of a document in the order of their opening tags. Stops the process with a message
+// if the document is not well-formed.
 std::vector<XmlElement> parse_xml(std::string_view document);
 
 }  // namespace perennial::bench

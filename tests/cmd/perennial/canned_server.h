@@ -5,8 +5,8 @@
 
 namespace perennial::support {
 
-// Something on a port of loopback that is no work queue: to whatever comes first on a connection it
-// answers one text, and then nothing more until the client leaves.
+// A program on a loopback port that is no work queue. It answers the first bytes on a connection
+// with one text and then nothing until the client closes.
 class CannedServer {
  public:
   explicit CannedServer(std::string answer);

@@ -20,13 +20,13 @@ inline std::string read_file(const std::string& path) {
   return out.str();
 }
 
-// What a command wrote, and how it ended.
+// The output of a command and its status.
 struct Captured {
   Status status;
   std::string text;
 };
 
-// Runs a command whose results go to a file in `dir`, which is gone afterwards.
+// Runs a command whose output goes to a file in `dir`, which is removed afterwards.
 inline Captured capture(const std::string& dir, const std::function<Status(int fd)>& run) {
   const std::string path = dir + "/captured";
   const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);

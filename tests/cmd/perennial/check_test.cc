@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/cmd/perennial/capture.h"
-#include "tests/cmd/perennial/odd_world.h"
+#include "tests/cmd/perennial/edge_cases.h"
 #include "tests/store/raw_db.h"
 #include "tests/support/seed.h"
 #include "tests/support/temp_dir.h"
@@ -21,10 +21,10 @@ Captured run_check(const std::string& dir, const CheckOptions& options) {
   return capture(dir, [&](int fd) { return check(options, fd); });
 }
 
-TEST(CheckCommand, FindsNothingInWhatIsWhole) {
+TEST(CheckCommand, FindsNoFaultInAnUndamagedDirectory) {
   const support::TempDir dir("/dev/shm");
   const std::string data = dir.path() + "/data";
-  make_odd_world(data, support::seed());
+  make_edge_cases(data, support::seed());
   for (const bool deep : {false, true}) {
     const Captured out = run_check(dir.path(), {.data_dir = data, .deep = deep});
     EXPECT_TRUE(out.status.ok()) << out.status.message() << out.text;
@@ -37,10 +37,10 @@ TEST(CheckCommand, FindsNothingInWhatIsWhole) {
   EXPECT_EQ(report["faults"], json::array());
 }
 
-TEST(CheckCommand, ShowsSoManyAndCountsAll) {
+TEST(CheckCommand, ShowsUpToTheLimitAndCountsAllFaults) {
   const support::TempDir dir("/dev/shm");
   const std::string data = dir.path() + "/data";
-  make_odd_world(data, support::seed());
+  make_edge_cases(data, support::seed());
   {
     store::RawDb db(data);
     for (char name = 'A'; name < 'F'; ++name) {
@@ -63,7 +63,7 @@ TEST(CheckCommand, ShowsSoManyAndCountsAll) {
             json({{"family", "meta"}, {"key", "42"}, {"what", "unknown key"}}));
 }
 
-TEST(CheckCommand, FailsWhereThereIsNothing) {
+TEST(CheckCommand, FailsOnAMissingDirectory) {
   const support::TempDir dir("/dev/shm");
   const Captured out = run_check(dir.path(), {.data_dir = dir.path() + "/none"});
   EXPECT_EQ(out.status.code(), StatusCode::NotFound);

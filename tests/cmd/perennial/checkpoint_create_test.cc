@@ -1,4 +1,4 @@
-// What the tool makes of a running server's checkpoints.
+// The tool's output about checkpoints of a running server.
 
 #include "cmd/perennial/live/checkpoint_create.h"
 
@@ -52,7 +52,7 @@ TEST(CheckpointCreate, PrintsJson) {
   }
 }
 
-TEST(CheckpointCreate, SaysWhyThereIsNone) {
+TEST(CheckpointCreate, ReportsWhyACheckpointFailed) {
   ServerProcess server;
   ASSERT_TRUE(server.start().ok()) << server.stderr_text();
   const std::string dir = server.data_dir() + "/checkpoints";

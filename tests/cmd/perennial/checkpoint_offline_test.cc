@@ -1,4 +1,4 @@
-// What the tool lists and removes where several databases have their checkpoints in one directory.
+// Lists and removes checkpoints of several databases in one directory.
 
 #include "cmd/perennial/offline/checkpoint_offline.h"
 
@@ -33,17 +33,18 @@ class SharedCheckpoints : public testing::Test {
   std::string other() const { return dir_.path() + "/other"; }
   std::string shared() const { return dir_.path() + "/shared"; }
 
-  // Makes one of this data directory; `marked`: it says so. Returns its name.
+  // Makes a checkpoint of this data directory and returns its name. `marked` says whether it names
+  // its database.
   std::string make(const std::string& data_dir, const std::string& to, bool marked = true) {
     const Nanos created = 1'795'264'805'123'000'000 + made_++ * nanos_per_second;
     auto store = store::Store::open({.data_dir = data_dir});
     EXPECT_TRUE(store.ok());
-    const store::CheckpointCut cut = {.dir = to,
-                                      .name = store::checkpoint_name(created),
-                                      .created = created,
-                                      .database = marked ? (*store)->identity() : "",
-                                      .index = (*store)->opening().last_index};
-    EXPECT_TRUE((*store)->cut_checkpoint(store::partial_path(cut)).ok());
+    const store::CheckpointPlan cut = {.dir = to,
+                                       .name = store::checkpoint_name(created),
+                                       .created = created,
+                                       .database = marked ? (*store)->identity() : "",
+                                       .index = (*store)->opening().last_index};
+    EXPECT_TRUE((*store)->create_checkpoint(store::partial_path(cut)).ok());
     EXPECT_TRUE(store::complete_checkpoint(cut).ok());
     return cut.name;
   }
@@ -93,7 +94,7 @@ TEST_F(SharedCheckpoints, WithoutADataDirectoryAreCountedForEachDatabase) {
   EXPECT_EQ(out, "removed " + old[0] + "\nremoved " + old[1] + "\nremoved " + old[2] + "\n");
 }
 
-TEST_F(SharedCheckpoints, ThatDoNotSayWhoseTheyAreAreThoseOfTheDirectoryTheyLieIn) {
+TEST_F(SharedCheckpoints, WithoutAnOwnerBelongToTheDirectoryTheyAreIn) {
   const std::string dir = mine() + "/checkpoints";
   make(mine(), shared());
   fs::create_directory(dir);
@@ -120,7 +121,7 @@ TEST_F(SharedCheckpoints, ThatWereTemporaryAreRemovedWhereNoServerUsesTheDataDir
   EXPECT_EQ(names_in(shared()), kept);
 }
 
-TEST_F(SharedCheckpoints, AreListedWithWhoseTheyAre) {
+TEST_F(SharedCheckpoints, AreListedWithTheirOwners) {
   make(mine(), shared());
   EXPECT_FALSE(has(listed({.place = {.data_dir = "", .dir = shared()}}), "DATABASE"));
   EXPECT_FALSE(has(listed({.place = {.data_dir = mine(), .dir = shared()}}), "DATABASE"));

@@ -1,5 +1,6 @@
-// The man pages and completions in etc/ are what the program would print, and work. After a change
-// of a command: UPDATE_DOCUMENTS=1 build/tool_test --gtest_filter='Documents.*', and read the diff.
+// The man pages and completions in etc/ are what the program prints, and they work. After a change
+// of a command run UPDATE_DOCUMENTS=1 build/tool_test --gtest_filter='Documents.*' and read the
+// diff.
 
 #include <array>
 #include <cstdio>
@@ -58,7 +59,7 @@ class Documents : public testing::Test {
     return files;
   }
 
-  // What bash offers for the last of the words.
+  // What bash offers for the last of these words.
   static std::string completed(const std::string& words) {
     return output_of("bash -c 'source " + (etc / "completions" / "perennial.bash").string() +
                      "; COMP_WORDS=(perennial " + words +
@@ -107,7 +108,7 @@ TEST_F(Documents, BashCompletesCommandsAndOptions) {
   const Case cases[] = {
       {"import-b", "import-binlog"},
       {"ben", "bench"},
-      {"bench cycle-", "cycle-deep"},
+      {"bench cycle-d", "cycle-deep"},
       {"bench put --in", "--in-flight"},
       {"completions z", "zsh"},
       {"import-binlog --dry", "--dry-run"},

@@ -1,4 +1,4 @@
-// The dump of a running server, and what becomes of the copy that it reads.
+// The dump of a running server, and the removal of the temporary checkpoint.
 
 #include <algorithm>
 #include <atomic>
@@ -42,7 +42,7 @@ std::vector<std::string> lines_of(const std::string& path) {
   return lines;
 }
 
-// Everything in a directory, sorted, whatever it is called.
+// The sorted names of all entries of a directory.
 std::vector<std::string> names_in(const std::string& dir) {
   std::vector<std::string> names;
   for (const auto& entry : fs::directory_iterator(dir)) names.push_back(entry.path().filename());
@@ -50,7 +50,7 @@ std::vector<std::string> names_in(const std::string& dir) {
   return names;
 }
 
-// The server removes the copy when it sees that its connection is gone.
+// The server removes the checkpoint when it notices that the connection has closed.
 void wait_until_empty(const std::string& dir) {
   for (int tries = 0; !fs::is_empty(dir); ++tries) {
     ASSERT_LT(tries, 6'000) << testing::PrintToString(names_in(dir));
@@ -76,7 +76,7 @@ TEST(DumpServer, IsTheDumpOfItsCheckpointAndLeavesNone) {
   close(out);
   ASSERT_TRUE(dumped.ok()) << dumped.message();
   wait_until_empty(server.data_dir() + "/checkpoints");
-  put(server, "fourth");  // It goes on.
+  put(server, "fourth");  // The server keeps running.
   support::ClientSocket client = server.connect();
   ASSERT_EQ(client.ask("delete 4\r\n").take(), "DELETED\r\n");
   client.close();
@@ -84,7 +84,7 @@ TEST(DumpServer, IsTheDumpOfItsCheckpointAndLeavesNone) {
   const int again = open(of_directory.c_str(), O_WRONLY | O_CREAT, 0600);
   ASSERT_TRUE(dump({.data_dir = server.data_dir()}, again).ok());
   close(again);
-  // Commit and next id, in the first line, have moved on, and with them the hash in the last.
+  // Commit and next id in the first line have advanced, and so the hash in the last line differs.
   const std::vector<std::string> a = lines_of(of_server);
   const std::vector<std::string> b = lines_of(of_directory);
   ASSERT_EQ(a.size(), 5u);
@@ -97,7 +97,7 @@ TEST(DumpServer, TakesADirectoryOrAServer) {
   EXPECT_EQ(dump({.data_dir = "d", .server = "127.0.0.1:1"}).code(), StatusCode::InvalidArgument);
 }
 
-TEST(DumpServer, IsNoCheckpoint) {
+TEST(DumpServer, LeavesNoCheckpoint) {
   ServerProcess server;
   ASSERT_TRUE(server.start().ok()) << server.stderr_text();
   ASSERT_TRUE(dump_to_nowhere(server).ok());
@@ -105,8 +105,8 @@ TEST(DumpServer, IsNoCheckpoint) {
   EXPECT_THAT(client.ask("stats\r\n").take(), HasSubstr("checkpoint-age: -1\n"));
 }
 
-// Whoever asked for a checkpoint keeps it, whoever dumps meanwhile.
-TEST(DumpServer, TakesNoCheckpointFromAnybody) {
+// A permanent checkpoint is kept while another client dumps.
+TEST(DumpServer, LeavesPermanentCheckpointsAlone) {
   ServerProcess server;
   ASSERT_TRUE(server.start().ok()) << server.stderr_text();
   put(server, "a");
@@ -138,7 +138,7 @@ TEST(DumpServer, DelaysNoScheduledCheckpoint) {
     const auto listed = store::list_checkpoints(server.data_dir() + "/checkpoints");
     return listed.ok() ? listed->size() : 0;
   };
-  // More often than they are due. The first is due at the start.
+  // Dumps more often than checkpoints are due. The first one is due at the start.
   for (int tries = 0; made() < 3; ++tries) {
     ASSERT_LT(tries, 200) << "dumps, and no scheduled checkpoint";
     ASSERT_TRUE(dump_to_nowhere(server).ok());
@@ -146,14 +146,14 @@ TEST(DumpServer, DelaysNoScheduledCheckpoint) {
   }
 }
 
-// It knows `checkpoint`, and takes nothing behind it.
+// An older version knows `checkpoint` but accepts no argument after it.
 TEST(DumpServer, OfAnOlderVersionSaysWhatToDoInstead) {
   const support::CannedServer server("BAD_FORMAT\r\n");
   EXPECT_THAT(dump({.server = server.address()}).message(),
               testing::AllOf(HasSubstr("of an older version"), HasSubstr("checkpoint create")));
 }
 
-// Its output goes to a pipe that nobody reads, so that it is still at work.
+// Nobody reads the pipe for its output, so the dump is still running when it is killed.
 TEST(DumpServer, KilledInTheMiddleLeavesNothing) {
   ServerProcess server;
   ASSERT_TRUE(server.start().ok()) << server.stderr_text();

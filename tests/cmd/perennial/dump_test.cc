@@ -19,9 +19,9 @@
 #include "store/offline/builder.h"
 #include "store/store.h"
 #include "tests/cmd/perennial/capture.h"
-#include "tests/cmd/perennial/odd_world.h"
+#include "tests/cmd/perennial/edge_cases.h"
 #include "tests/store/raw_db.h"
-#include "tests/store/world.h"
+#include "tests/store/store_model.h"
 #include "tests/support/seed.h"
 #include "tests/support/temp_dir.h"
 
@@ -56,7 +56,7 @@ std::set<JobId> ids_of(const std::string& text) {
 }
 
 // Jobs 1 to 6 in two tubes and all states.
-void make_small_world(const std::string& path) {
+void make_small_queue(const std::string& path) {
   Result<std::unique_ptr<store::Builder>> builder = store::Builder::begin({.path = path});
   ASSERT_TRUE(builder.ok());
   const TubeId a = *(*builder)->tube("a");
@@ -80,7 +80,7 @@ void make_small_world(const std::string& path) {
 TEST(Dump, LoadAndDumpGiveTheSameBytes) {
   for (uint64_t round = 0; round < 12; ++round) {
     const TempDir dir("/dev/shm");
-    make_odd_world(dir.path() + "/one", support::seed() + round);
+    make_edge_cases(dir.path() + "/one", support::seed() + round);
     const Captured first = run_dump(dir.path(), {.data_dir = dir.path() + "/one"});
     ASSERT_TRUE(first.status.ok()) << first.status.message();
     std::ofstream(dir.path() + "/dump", std::ios::binary) << first.text;
@@ -94,29 +94,29 @@ TEST(Dump, LoadAndDumpGiveTheSameBytes) {
   }
 }
 
-// What a server left when it was killed: tables, a log, freed tubes, and a commit row in the log.
+// The directory of a killed server: tables, a log, freed tubes, and a commit row in the log.
 TEST(Dump, OfAKilledServerLoadsAsTheSame) {
   for (const bool is_clean : {false, true}) {
     const TempDir dir("/dev/shm");
-    store::World world(support::seed());
+    store::StoreModel model(support::seed());
     {
       auto store = store::Store::open({.data_dir = dir.path() + "/one"});
       ASSERT_TRUE(store.ok());
       for (int i = 0; i < 100; ++i) {
         store::Batch batch;
-        world.next(batch, 30);
+        model.next(batch, 30);
         ASSERT_TRUE((*store)->write(batch, true).ok());
         if (i == 60) {
           ASSERT_TRUE((*store)->flush().ok());
         }
       }
       if (is_clean) {
-        ASSERT_TRUE((*store)->close(world.next_id() + 100).ok());
+        ASSERT_TRUE((*store)->close(model.next_id() + 100).ok());
       }
     }
     const Captured first = run_dump(dir.path(), {.data_dir = dir.path() + "/one"});
     ASSERT_TRUE(first.status.ok()) << first.status.message();
-    EXPECT_EQ(ids_of(first.text).size(), world.image().jobs.size());
+    EXPECT_EQ(ids_of(first.text).size(), model.image().jobs.size());
     std::ofstream(dir.path() + "/dump", std::ios::binary) << first.text;
     const Captured loaded = capture(dir.path(), [&](int fd) {
       return load({.data_dir = dir.path() + "/two", .from = dir.path() + "/dump"}, fd);
@@ -128,22 +128,28 @@ TEST(Dump, OfAKilledServerLoadsAsTheSame) {
     ASSERT_TRUE(store.ok()) << store.status().message();
     const Result<store::Image> image = store::read_image(**store);
     ASSERT_TRUE(image.ok()) << image.status().message();
-    EXPECT_EQ(image->jobs.size(), world.image().jobs.size());
+    EXPECT_EQ(image->jobs.size(), model.image().jobs.size());
+    EXPECT_EQ(image->keys, model.image().keys);
+    EXPECT_EQ(image->settings, model.image().settings);
+    for (const auto& [id, row] : image->jobs) {
+      EXPECT_EQ(row.fields, model.image().jobs.at(id).fields) << id;
+    }
   }
 }
 
-// The documented shape, byte by byte.
-TEST(Dump, IsWhatItsHeaderSays) {
+// The documented format, byte by byte.
+TEST(Dump, HasTheDocumentedFormat) {
   const TempDir dir("/dev/shm");
-  make_small_world(dir.path() + "/data");
+  make_small_queue(dir.path() + "/data");
   const Captured out = run_dump(dir.path(), {.data_dir = dir.path() + "/data"});
   ASSERT_TRUE(out.status.ok());
   const std::vector<std::string> lines = lines_of(out.text);
   ASSERT_EQ(lines.size(), 8u);
-  EXPECT_EQ(lines[0],
-            R"({"format":"perennial-dump","version":1,"jobs":{"ready":2,"reserved":1,"delayed":1,)"
-            R"("buried":2},"tubes":["a","b"],"pauses":[{"tube":"b","duration":5,"end":6}],)"
-            R"("next_id":10,"commit":{"epoch":1,"index":9,"known_durable":8,"now":7}})");
+  EXPECT_EQ(
+      lines[0],
+      R"({"format":"perennial-dump","version":2,"jobs":{"ready":2,"reserved":1,"delayed":1,)"
+      R"("buried":2},"tubes":["a","b"],"pauses":[{"tube":"b","duration":5,"end":6}],)"
+      R"("settings":[],"next_id":10,"commit":{"epoch":1,"index":9,"known_durable":8,"now":7}})");
   EXPECT_EQ(
       lines[2],
       R"({"id":2,"tube":"a","state":"buried","pri":0,"delay":0,"ttr":60,"created":1000000000,)"
@@ -152,7 +158,124 @@ TEST(Dump, IsWhatItsHeaderSays) {
   EXPECT_NE(lines[5].find(R"("deadline":50,)"), std::string::npos);
   store::Hasher hasher;
   hasher.add(out.text.substr(0, out.text.size() - lines[7].size() - 1));
-  EXPECT_EQ(lines[7], fmt::format(R"({{"jobs":6,"body_bytes":30,"xxh3_128":"{}"}})", hasher.hex()));
+  EXPECT_EQ(lines[7],
+            fmt::format(R"({{"jobs":6,"keys":0,"body_bytes":30,"xxh3_128":"{}"}})", hasher.hex()));
+}
+
+// Jobs 1 and 2 hold keys, job 3 has every other field, and job 4 is gone.
+void make_queue_with_fields(const std::string& path) {
+  Result<std::unique_ptr<store::Builder>> builder = store::Builder::begin({.path = path});
+  ASSERT_TRUE(builder.ok());
+  const TubeId a = *(*builder)->tube("a");
+  const TubeId b = *(*builder)->tube("b");
+  const auto add = [&](JobId id, TubeId tube, const JobFields& fields) {
+    JobRow row = {.id = id, .tube = tube, .ttr_s = 1, .created = 1, .fields = fields};
+    ASSERT_TRUE((*builder)->add_job(row, "").ok());
+  };
+  add(1, a, {.key = JobKey{.key = "k"}});
+  add(2, b, {.key = JobKey{.key = "k", .seconds = 9, .until = KeyUntil::Ttl}});
+  add(3, b,
+      {.attempts = 1,
+       .tries = 2,
+       .backoff = Backoff{.first = nanos_per_ms, .cap = nanos_per_second},
+       .dead = "d",
+       .from = "f",
+       .expires_at = 3,
+       .key = JobKey{.key = "given", .seconds = 5, .until = KeyUntil::Reserved, .given_up = true},
+       .concurrency = ConcurrencyKey{.key = "c", .jobs_max = 6},
+       .delay_rest_ns = nanos_per_ms,
+       .ttr_rest_ns = 2 * nanos_per_ms});
+  const auto add_key = [&](const char* tube, const char* key, JobId job, KeyUntil until,
+                           Nanos expires_at) {
+    ASSERT_TRUE((*builder)->add_key({tube, key, job, until, expires_at}).ok());
+  };
+  add_key("a", "k", 1, KeyUntil::Deleted, 0);
+  add_key("b", "k", 2, KeyUntil::Ttl, 10);
+  add_key("b", "given", 3, KeyUntil::Reserved, 11);
+  add_key("gone", "gone", 4, KeyUntil::Deleted, 12);
+  ASSERT_TRUE((*builder)
+                  ->add_settings({.tube = "b",
+                                  .settings = {.tries = 1,
+                                               .backoff = Backoff{nanos_per_ms, nanos_per_ms},
+                                               .dead = "d",
+                                               .expire = 2,
+                                               .reserved = 0,
+                                               .rate = Rate{.jobs = 3, .period = 4},
+                                               .drain = false}})
+                  .ok());
+  ASSERT_TRUE((*builder)->add_settings({.tube = "no-tube", .settings = {.drain = true}}).ok());
+  ASSERT_TRUE((*builder)->publish({.epoch = 1, .index = 9, .known_durable = 8, .now = 7}, 5).ok());
+}
+
+TEST(Dump, HasTheDocumentedFieldsKeysAndSettings) {
+  const TempDir dir("/dev/shm");
+  make_queue_with_fields(dir.path() + "/data");
+  const Captured out = run_dump(dir.path(), {.data_dir = dir.path() + "/data"});
+  ASSERT_TRUE(out.status.ok()) << out.status.message();
+  const std::vector<std::string> lines = lines_of(out.text);
+  ASSERT_EQ(lines.size(), 9u);
+  EXPECT_NE(lines[0].find(R"("settings":[{"tube":"b","tries":1,"backoff":1000000,)"
+                          R"("backoff_cap":1000000,"dead":"d","expire":2,"reserved":0,"rate":3,)"
+                          R"("rate_period":4,"drain":false},{"tube":"no-tube","drain":true}],)"),
+            std::string::npos)
+      << lines[0];
+  EXPECT_TRUE(
+      lines[1].ends_with(R"("kicks":0,"idp":"k","idp_until":"deleted","bytes":0,"body":""})"))
+      << lines[1];
+  EXPECT_TRUE(lines[2].ends_with(
+      R"("kicks":0,"idp":"k","idp_until":"ttl","idp_ttl":9,"bytes":0,"body":""})"))
+      << lines[2];
+  EXPECT_TRUE(lines[3].ends_with(
+      R"("kicks":0,"attempts":1,"tries":2,"backoff":1000000,"backoff_cap":1000000000,"dead":"d",)"
+      R"("from":"f","expires":3,"idp":"given","idp_until":"reserved","idp_ttl":5,)"
+      R"("idp_given_up":true,"con":"c","con_max":6,"delay_rest":1000000,"ttr_rest":2000000,)"
+      R"("bytes":0,"body":""})"))
+      << lines[3];
+  EXPECT_EQ(lines[4], R"({"idp":"k","tube":"a","job":1,"until":"deleted"})");
+  EXPECT_EQ(lines[5], R"({"idp":"given","tube":"b","job":3,"until":"reserved","expires":11})");
+  EXPECT_EQ(lines[6], R"({"idp":"k","tube":"b","job":2,"until":"ttl","expires":10})");
+  EXPECT_EQ(lines[7], R"({"idp":"gone","tube":"gone","job":4,"until":"deleted","expires":12})");
+  EXPECT_TRUE(lines[8].starts_with(R"({"jobs":3,"keys":4,"body_bytes":0,)")) << lines[8];
+}
+
+// The keys of the selected jobs, and the settings of their tubes. Each such dump loads.
+TEST(Dump, OfASelectionHasItsKeysAndSettings) {
+  struct Case {
+    DumpOptions options;
+    std::vector<std::string> keys;  // Their tube and key.
+    std::vector<std::string> settings;
+  };
+  const Case cases[] = {{{.tube = "a"}, {"a k"}, {}},
+                        {{.tube = "b"}, {"b given", "b k"}, {"b"}},
+                        {{.id = 3}, {"b given"}, {"b"}},
+                        {{.state = "buried"}, {}, {}},
+                        {{.limit = 1}, {"a k"}, {}},
+                        {{}, {"a k", "b given", "b k", "gone gone"}, {"b", "no-tube"}}};
+  const TempDir dir("/dev/shm");
+  make_queue_with_fields(dir.path() + "/data");
+  for (Case one : cases) {
+    one.options.data_dir = dir.path() + "/data";
+    const Captured out = run_dump(dir.path(), one.options);
+    ASSERT_TRUE(out.status.ok()) << out.status.message();
+    std::vector<std::string> keys;
+    std::vector<std::string> settings;
+    for (const std::string& text : lines_of(out.text)) {
+      const json line = json::parse(text);
+      if (line.contains("until")) {
+        keys.push_back(line["tube"].get<std::string>() + " " + line["idp"].get<std::string>());
+      }
+      if (!line.contains("settings")) continue;
+      for (const json& stored : line["settings"]) settings.push_back(stored["tube"]);
+    }
+    EXPECT_EQ(keys, one.keys);
+    EXPECT_EQ(settings, one.settings);
+    std::ofstream(dir.path() + "/dump", std::ios::binary) << out.text;
+    const Captured loaded = capture(dir.path(), [&](int fd) {
+      return load({.data_dir = dir.path() + "/some", .from = dir.path() + "/dump"}, fd);
+    });
+    EXPECT_TRUE(loaded.status.ok()) << loaded.status.message();
+    fs::remove_all(dir.path() + "/some");
+  }
 }
 
 struct SelectionCase {
@@ -161,7 +284,7 @@ struct SelectionCase {
   std::set<JobId> want;
 };
 
-TEST(Dump, GivesWhatWasAskedForAndItLoads) {
+TEST(Dump, OfASelectionHasTheSelectedJobsAndLoads) {
   const SelectionCase cases[] = {
       {"tube", {.tube = "a"}, {1, 2, 5}},
       {"state", {.state = "buried"}, {2, 6}},
@@ -174,7 +297,7 @@ TEST(Dump, GivesWhatWasAskedForAndItLoads) {
       {"nothing", {.tube = "b", .state = "delayed"}, {}},
   };
   const TempDir dir("/dev/shm");
-  make_small_world(dir.path() + "/data");
+  make_small_queue(dir.path() + "/data");
   for (SelectionCase one : cases) {
     one.options.data_dir = dir.path() + "/data";
     const Captured out = run_dump(dir.path(), one.options);
@@ -191,14 +314,14 @@ TEST(Dump, GivesWhatWasAskedForAndItLoads) {
   }
 }
 
-TEST(Dump, RefusesWhatIsNotThereOrMakesNoSense) {
+TEST(Dump, RefusesMissingOrInvalidSelections) {
   struct Case {
     DumpOptions options;
     StatusCode want;
   };
   const TempDir dir("/dev/shm");
   const std::string data = dir.path() + "/data";
-  make_small_world(data);
+  make_small_queue(data);
   const Case cases[] = {{{.data_dir = data, .tube = "c"}, StatusCode::NotFound},
                         {{.data_dir = data, .id = 7}, StatusCode::NotFound},
                         {{.data_dir = data, .tube = "b", .id = 1}, StatusCode::NotFound},
@@ -225,7 +348,7 @@ TEST(Dump, OfADirectoryInUseIsRefused) {
 
 TEST(Dump, InYamlIsTheSame) {
   const TempDir dir("/dev/shm");
-  make_odd_world(dir.path() + "/data", support::seed());
+  make_edge_cases(dir.path() + "/data", support::seed());
   const Captured lines = run_dump(dir.path(), {.data_dir = dir.path() + "/data"});
   const Captured yaml = run_dump(dir.path(), {.data_dir = dir.path() + "/data", .format = "yaml"});
   ASSERT_TRUE(yaml.status.ok());
@@ -233,7 +356,7 @@ TEST(Dump, InYamlIsTheSame) {
   const std::vector<YAML::Node> documents = YAML::LoadAll(yaml.text);
   ASSERT_EQ(documents.size(), want.size());
   for (size_t i = 1; i + 1 < want.size(); ++i) {
-    const json job = json::parse(want[i]);
+    const json job = json::parse(want[i]);  // Or a key.
     ASSERT_EQ(documents[i].size(), job.size());
     for (const auto& [key, value] : job.items()) {
       const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
@@ -242,11 +365,12 @@ TEST(Dump, InYamlIsTheSame) {
   }
   EXPECT_EQ(documents[0]["commit"]["index"].as<uint64_t>(),
             json::parse(want[0])["commit"]["index"]);
+  EXPECT_EQ(documents[0]["settings"].size(), json::parse(want[0])["settings"].size());
 }
 
 TEST(Dump, WithoutBodiesReadsNone) {
   const TempDir dir("/dev/shm");
-  make_small_world(dir.path() + "/data");
+  make_small_queue(dir.path() + "/data");
   {
     store::RawDb db(dir.path() + "/data");
     db.single_delete(store::Family::Bodies, store::view(store::job_key(3)));
@@ -258,7 +382,7 @@ TEST(Dump, WithoutBodiesReadsNone) {
   EXPECT_FALSE(run_dump(dir.path(), {.data_dir = data, .tube = "b"}).status.ok());
 }
 
-// Job 2's body is another's, job 3's is gone, job 4's is shorter than its row says.
+// Job 2 has another job's body, job 3 has none, and job 4 has a shorter one than its row says.
 void damage(const std::string& path) {
   store::RawDb db(path);
   const auto replace = [&](JobId id, const std::string& value) {
@@ -272,7 +396,7 @@ void damage(const std::string& path) {
 
 TEST(Dump, MarksBodiesThatAreDamagedAndGoesOn) {
   const TempDir dir("/dev/shm");
-  make_small_world(dir.path() + "/data");
+  make_small_queue(dir.path() + "/data");
   damage(dir.path() + "/data");
   testing::internal::CaptureStderr();
   const Captured out = run_dump(dir.path(), {.data_dir = dir.path() + "/data"});
@@ -307,15 +431,15 @@ TEST(Dump, MarksBodiesThatAreDamagedAndGoesOn) {
   EXPECT_EQ(ids_of(again.text), (std::set<JobId>{1, 5, 6}));
 }
 
-// A block of bodies that RocksDB itself refuses: its bodies are marked, those behind are there.
-TEST(Dump, GoesOnBehindABlockThatCannotBeRead) {
+// RocksDB refuses a block of bodies. Its bodies are marked, and those after it are dumped.
+TEST(Dump, ContinuesAfterAnUnreadableBlock) {
   const TempDir dir("/dev/shm");
   const std::string data = dir.path() + "/data";
   {
     Result<std::unique_ptr<store::Builder>> builder = store::Builder::begin({.path = data});
     ASSERT_TRUE(builder.ok());
     for (JobId id = 1; id <= 200; ++id) {
-      std::string body;  // That does not compress.
+      std::string body;  // Incompressible.
       std::mt19937_64 random(id);
       while (body.size() < 1000) body += static_cast<char>(random());
       const JobRow row = {.id = id, .ttr_s = 1, .body_bytes = 1000};
@@ -341,13 +465,13 @@ TEST(Dump, GoesOnBehindABlockThatCannotBeRead) {
     bad += last_is_bad;
   }
   EXPECT_GT(bad, 0u);
-  EXPECT_LT(bad, 40u);  // A block is 16 KiB.
+  EXPECT_LT(bad, 40u);  // A block has 16 KiB.
   EXPECT_FALSE(last_is_bad);
 }
 
-TEST(Dump, TableAndSummaryShowWhatThereIs) {
+TEST(Dump, TableAndSummaryShowTheJobs) {
   const TempDir dir("/dev/shm");
-  make_small_world(dir.path() + "/data");
+  make_small_queue(dir.path() + "/data");
   const std::string data = dir.path() + "/data";
   const std::vector<std::string> table =
       lines_of(run_dump(dir.path(), {.data_dir = data, .format = "table"}).text);

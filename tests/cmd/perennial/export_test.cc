@@ -1,4 +1,4 @@
-// perennial export-beanstalkd: what it keeps, what it leaves, and that it can be ended at any
+// perennial export-beanstalkd: what it moves, what it leaves, and that it can be killed at any
 // moment.
 
 #include <csignal>
@@ -50,7 +50,7 @@ void bury(ServerConnection& server, JobId id, uint32_t priority = 5) {
   CHECK(ask(server, Bury{id, priority}) == "BURIED");
 }
 
-// By their bodies, which are different.
+// The jobs by their bodies, which are unique.
 std::map<std::string, std::pair<JobId, JobFacts>> by_body(const ServerProcess& server) {
   std::map<std::string, std::pair<JobId, JobFacts>> jobs;
   for (auto& [id, job] : inventory(server.address())) jobs[job.body] = {id, job};
@@ -75,7 +75,7 @@ class Export : public testing::TestWithParam<RouteCase> {
     }
   }
 
-  // Durability is not the point here, and costs time.
+  // The test does not need durability, which takes time.
   ServerProcess from_{{.program = GetParam().from, .flags = {"-F"}}};
   ServerProcess to_{{.program = GetParam().to, .flags = {"-F"}}};
 };
@@ -141,7 +141,7 @@ TEST_P(Export, KeepsTheOrderOfReadyAndOfBuriedJobs) {
   const auto next = [&](const perennial::Command& command) {
     Result<wire::ClientReply> reply = target.ask(command);
     CHECK(reply.ok());
-    ask(target, Delete{reply->id});
+    ask(target, Delete{reply->number});
     return reply->text;
   };
   for (int priority = 0; priority < 3; ++priority)
@@ -163,7 +163,7 @@ TEST_P(Export, MovesPausedTubesWithTheirPauses) {
   EXPECT_EQ(ask(target, ReserveWithTimeout{0}), "TIMED_OUT");
 }
 
-TEST_P(Export, LeavesWhatAWorkerHasAndTubesThatWereNotAskedFor) {
+TEST_P(Export, LeavesReservedJobsAndOtherTubes) {
   ServerConnection source = support::connect(from_.address());
   for (const char* tube : {"a", "b", "c"}) {
     ask(source, Use{tube});
@@ -188,8 +188,8 @@ TEST_P(Export, LeavesWhatAWorkerHasAndTubesThatWereNotAskedFor) {
   EXPECT_EQ(ask(worker, Delete{1}), "DELETED");
 }
 
-TEST_P(Export, LeavesWhatIsTooLargeThereAsItWas) {
-  // A third server, which takes only small ones.
+TEST_P(Export, LeavesJobsThatAreTooLargeForTheTarget) {
+  // A third server, which accepts only small jobs.
   ServerProcess small({.program = GetParam().to, .flags = {"-z", "100"}});
   ASSERT_TRUE(small.start().ok());
   ServerConnection source = support::connect(from_.address());
@@ -229,7 +229,7 @@ TEST_P(Export, RefusesTheSameServer) {
   EXPECT_THAT(run.err, HasSubstr("are the same server"));
 }
 
-// Jobs of all states in three tubes; their bodies are their numbers.
+// Puts jobs of all states into three tubes. Their bodies are their numbers.
 void fill(const ServerProcess& server, int jobs) {
   ServerConnection source = support::connect(server.address());
   for (int i = 0; i < jobs; ++i) {
@@ -239,7 +239,8 @@ void fill(const ServerProcess& server, int jobs) {
   }
 }
 
-// Until so many jobs have come, or the tool has ended; polled, because nobody tells.
+// Waits until this many jobs have arrived or the tool has ended. There is no event for that, so it
+// polls.
 void wait_for_jobs(const ServerProcess& server, uint64_t total_jobs, pid_t tool) {
   while (support::stat(server.address(), "total-jobs") < total_jobs) {
     siginfo_t ended{};
@@ -282,7 +283,7 @@ TEST_P(Export, LosesNothingWhenItIsKilledAtAnyMoment) {
     code = run.code;
     ASSERT_TRUE(code == 0 || code == -SIGKILL) << run.err;
     if (code == -SIGKILL) ++kills;
-    // What it had reserved comes back when the server has seen that it is gone.
+    // The jobs that the tool had reserved are released when the server notices its end.
     while (support::stat(from_.address(), "current-jobs-reserved") > 0) continue;
     std::map<std::string, int> here = support::bodies(from_.address());
     const std::map<std::string, int> there = support::bodies(to_.address());

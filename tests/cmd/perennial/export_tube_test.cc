@@ -1,4 +1,4 @@
-// The answers that no real server gives on request, in the middle of moving a tube.
+// Answers in the middle of moving a tube that no real server gives on request.
 
 #include "cmd/perennial/live/export_tube.h"
 
@@ -42,7 +42,7 @@ class ExportOfATube : public testing::Test {
         .run();
   }
   std::string state(JobId id) {
-    // What the tool held comes back when the server has seen that it is gone.
+    // The jobs that the tool held are released when the server notices its end.
     while (support::stat(from_.address(), "current-jobs-reserved") > others_) continue;
     const auto jobs = support::inventory(from_.address());
     return jobs.contains(id) ? jobs.at(id).state : "gone";
@@ -51,10 +51,10 @@ class ExportOfATube : public testing::Test {
   ServerProcess from_;
   std::unique_ptr<ServerConnection> producer_;
   ExportTally tally_;
-  uint64_t others_ = 0;  // Jobs that workers have.
+  uint64_t others_ = 0;  // Jobs that workers hold.
 };
 
-// A worker gets the job when its time is over, while the other server takes its time to answer.
+// The reservation expires and a worker gets the job while the other server delays its answer.
 class ExportOfAnExpiredJob : public ExportOfATube {
  protected:
   void expire(const std::string& answer_to_delete) {
@@ -76,18 +76,18 @@ class ExportOfAnExpiredJob : public ExportOfATube {
   }
 };
 
-TEST_F(ExportOfAnExpiredJob, TakesTheCopyAway) {
+TEST_F(ExportOfAnExpiredJob, DeletesTheCopy) {
   expire("DELETED\r\n");
   EXPECT_EQ(tally_.possible_duplicates, 0U);
   EXPECT_EQ(tally_.left["reserved by a worker"], 1U);
 }
 
-TEST_F(ExportOfAnExpiredJob, CountsACopyThatIsTakenAlready) {
+TEST_F(ExportOfAnExpiredJob, CountsACopyThatIsAlreadyReserved) {
   expire("NOT_FOUND\r\n");
   EXPECT_EQ(tally_.possible_duplicates, 1U);
 }
 
-TEST_F(ExportOfATube, TakesAwayWhatTheOtherServerBuriedForWantOfMemory) {
+TEST_F(ExportOfATube, DeletesCopiesThatTheTargetBuriedWhenOutOfMemory) {
   ask(*producer_, Put{5, 0, 60, 1}, "x");
   ScriptedServer target(Turns{{"use t", "USING t\r\n"},
                               {"put 5 0 60 1", ""},
@@ -108,7 +108,7 @@ TEST_F(ExportOfATube, EndsWhenTheOtherServerIsFull) {
   EXPECT_EQ(state(1), "delayed");
 }
 
-TEST_F(ExportOfATube, PutsBackWhatWasOnItsWayWhenTheOtherServerGoes) {
+TEST_F(ExportOfATube, ReturnsUnmovedJobsWhenTheTargetCloses) {
   ask(*producer_, Put{5, 0, 60, 1}, "x");
   ask(*producer_, ReserveJob{1});
   ask(*producer_, Bury{1, 6});
@@ -129,8 +129,8 @@ TEST_F(ExportOfATube, LeavesBuriedJobsWhereTheyCannotBeBuriedThere) {
   EXPECT_EQ(state(1), "buried");
 }
 
-// A job whose body cannot be read stays here, and the others go on.
-TEST(ExportFromADamagedServer, LeavesWhatCannotBeTaken) {
+// A job with an unreadable body stays, and the others are moved.
+TEST(ExportFromADamagedServer, LeavesJobsThatCannotBeReserved) {
   const std::string stats = "---\nname: t\ncurrent-jobs-buried: 2\n";
   const std::string tube = "OK " + std::to_string(stats.size()) + "\r\n" + stats + "\r\n";
   ScriptedServer source(Turns{{"use t", "USING t\r\n"},

@@ -8,10 +8,8 @@
 namespace perennial::support {
 namespace {
 
-using Kind = wire::ClientReply::Kind;
-
 constexpr JobId at_once = 500;
-// Puts that were refused may have cost ids, too.
+// Refused puts may have used ids, too.
 constexpr JobId spare_ids = 200;
 
 wire::ClientReply receive(tool::ServerConnection& server) {
@@ -46,7 +44,7 @@ std::map<JobId, JobFacts> inventory(const std::string& address) {
     for (JobId id = first; id < end; ++id) {
       const wire::ClientReply stats = receive(server);
       wire::ClientReply peeked = receive(server);
-      if (stats.kind == Kind::Ok && peeked.kind == Kind::Found)
+      if (stats.is(Word::Ok) && peeked.is(Word::Found))
         jobs[id] = facts(stats.text, std::move(peeked.text));
     }
   }
@@ -78,7 +76,7 @@ std::string ask(tool::ServerConnection& server, const perennial::Command& comman
                 std::string_view body) {
   const Result<wire::ClientReply> reply = server.ask(command, body);
   CHECK(reply.ok());
-  return tool::describe(*reply);
+  return describe(*reply);
 }
 
 }  // namespace perennial::support

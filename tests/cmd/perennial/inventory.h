@@ -8,7 +8,7 @@
 
 namespace perennial::support {
 
-// A job as a server tells of it; the id is its key.
+// A job as a server reports it. Its id is the key.
 struct JobFacts {
   std::string tube;
   std::string state;
@@ -18,19 +18,19 @@ struct JobFacts {
   std::string body;
 };
 
-// Every job that the server holds, by asking for each id that it can have given out.
-// REQUIRES: the server has not been started again since it was empty.
+// Every job of the server, found by requesting each id that it may have given out. REQUIRES: the
+// server has not been restarted since it was empty.
 std::map<JobId, JobFacts> inventory(const std::string& address);
 
-// How often each body is there.
+// The number of jobs with each body.
 std::map<std::string, int> bodies(const std::string& address);
 
 // One number of stats.
 uint64_t stat(const std::string& address, const std::string& key);
 
-// A connection, or a CHECK.
+// Connects, or fails with a CHECK.
 tool::ServerConnection connect(const std::string& address);
-// One command; its reply in words, or a CHECK.
+// Sends one command and returns the reply as text, or fails with a CHECK.
 std::string ask(tool::ServerConnection& server, const perennial::Command& command,
                 std::string_view body = {});
 

@@ -1,5 +1,5 @@
-// The subcommands for a running server, as a person or a script runs them: on perenniald, and on
-// beanstalkd, from which people come.
+// The subcommands for a running server as a person or a script runs them, on perenniald and on
+// beanstalkd.
 
 #include <filesystem>
 #include <fstream>
@@ -145,7 +145,7 @@ TEST_P(Live, BuryTakesReadyAndDelayedJobsAndKickBringsThemBack) {
   EXPECT_EQ(field(delayed, "state"), "ready");
 }
 
-TEST_P(Live, WhatAWorkerHasIsLeftToIt) {
+TEST_P(Live, ReservedJobsAreLeftAlone) {
   const std::string id = put("x");
   support::ClientSocket worker = server_.connect();
   EXPECT_EQ(*worker.ask("reserve\r\n"), fmt::format("RESERVED {} 1\r\nx\r\n", id));
@@ -157,7 +157,7 @@ TEST_P(Live, WhatAWorkerHasIsLeftToIt) {
   EXPECT_EQ(*worker.ask(fmt::format("delete {}\r\n", id)), "DELETED\r\n");
 }
 
-TEST_P(Live, DeleteTriesAll) {
+TEST_P(Live, DeleteContinuesAfterAFailure) {
   const std::string first = put("1");
   const std::string second = put("2", {"--delay", "100"});
   const ToolRun done = run({"delete", first, "999", second});

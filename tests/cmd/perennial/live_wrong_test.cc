@@ -1,5 +1,5 @@
-// What the subcommands for a running server say when nothing runs there, or something else, or when
-// they are called in a way that makes no sense.
+// The messages of the subcommands when no server or another program listens, or when they are
+// called incorrectly.
 
 #include <array>
 #include <string>
@@ -40,10 +40,22 @@ const std::array subcommands = {
     Arguments{"delete", "1"},
     Arguments{"pause", "t", "1"},
     Arguments{"drain"},
+    Arguments{"undrain"},
+    Arguments{"list", "t"},
+    Arguments{"flush", "t"},
+    Arguments{"move", "t", "u"},
+    Arguments{"set", "job", "1", "--pri", "1"},
+    Arguments{"set", "tube", "t", "--tries", "1"},
     Arguments{"export-beanstalkd", "--to", "127.0.0.1:1"},
 };
 
-TEST(NoServer, IsSaidWithItsAddress) {
+// The name has two words if the first one is a group.
+std::string name_of(const Arguments& subcommand) {
+  const bool has_group = subcommand.front() == "set";
+  return has_group ? subcommand[0] + " " + subcommand[1] : subcommand.front();
+}
+
+TEST(NoServer, AMissingServerIsReportedWithItsAddress) {
   const support::TempDir dir;
   const std::string address = "unix:" + dir.path() + "/none";
   for (const Arguments& subcommand : subcommands) {
@@ -51,16 +63,16 @@ TEST(NoServer, IsSaidWithItsAddress) {
     EXPECT_EQ(run.code, 1) << subcommand.front();
     EXPECT_EQ(run.out, "");
     EXPECT_EQ(run.err, fmt::format("perennial {}: {}: connect: No such file or directory\n",
-                                   subcommand.front(), address));
+                                   name_of(subcommand), address));
   }
 }
 
-TEST(SomethingElse, IsToldFromAServer) {
+TEST(SomethingElse, AProgramThatIsNoServerIsRecognised) {
   const CannedServer http("HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n");
   for (const Arguments& subcommand : subcommands) {
     const ToolRun run = support::run_tool(with(subcommand, {"--server", http.address()}));
     EXPECT_EQ(run.code, 1) << subcommand.front();
-    // The export looks for both before it asks.
+    // The export connects to both servers before it sends a command.
     const bool is_export = subcommand.front() == "export-beanstalkd";
     EXPECT_THAT(run.err, HasSubstr(is_export ? "connect"
                                              : "what answers there is no perennial or beanstalkd"))
@@ -68,7 +80,7 @@ TEST(SomethingElse, IsToldFromAServer) {
   }
 }
 
-TEST(SomethingElse, ThatSaysNothingIsGivenUp) {
+TEST(SomethingElse, AServerThatDoesNotAnswerTimesOut) {
   const CannedServer silent("");
   Result<ServerConnection> server = ServerConnection::open(silent.address());
   ASSERT_TRUE(server.ok());
@@ -90,7 +102,7 @@ std::string hostname() {
 }
 
 TEST(Drain, SignalsNoProcessThatIsNoServer) {
-  // This test's own number: a signal would end it.
+  // The pid of this test, which a signal would end.
   const CannedServer liar(
       stats_reply(fmt::format("pid: {}\ndraining: false\nhostname: {}\n", ::getpid(), hostname())));
   const ToolRun run = support::run_tool({"drain", "--server", liar.address()});
@@ -117,7 +129,7 @@ void PrintTo(const UsageCase& usage, std::ostream* out) {
 
 class Usage : public testing::TestWithParam<UsageCase> {};
 
-// There is no server at that address: what is wrong is said without one.
+// There is no server at that address, so the error is found without connecting.
 TEST_P(Usage, IsRefusedBeforeConnecting) {
   const ToolRun run =
       support::run_tool(with(GetParam().arguments, {"--server", "unix:/nonexistent/socket"}));
@@ -151,6 +163,37 @@ INSTANTIATE_TEST_SUITE_P(
         UsageCase{"PeekTwoForms", {"peek", "1", "--body", "--json"}, "exclude each other"},
         UsageCase{"PutTwoBodies", {"put", "a", "b"}, "more than one body"},
         UsageCase{"PutBodyAndFile", {"put", "a", "--file", "b"}, "exclude each other"},
+        UsageCase{"PutTries", {"put", "a", "--tries", "0"}, "--tries: \"0\" is no number of tries"},
+        UsageCase{"PutKeyEmpty", {"put", "a", "--idp", ""}, "--idp: \"\" is no key"},
+        UsageCase{"PutKeyTime", {"put", "a", "--idp", "k:5s"}, "--idp: \"k:5s\" is no key"},
+        UsageCase{"PutUntil", {"put", "a", "--until", "x"}, "--until: x not in"},
+        UsageCase{"PutUntilAlone", {"put", "a", "--until", "ttl"}, "--until needs --idp"},
+        UsageCase{"PutUntilTtl",
+                  {"put", "a", "--idp", "k", "--until", "ttl"},
+                  "needs the seconds: --idp KEY:SECONDS"},
+        UsageCase{"PutLinesKey", {"put", "a", "--lines", "--idp", "k"}, "exclude each other"},
+        UsageCase{"PutBackoff", {"put", "a", "--backoff", "5:4"}, "is no back-off"},
+        UsageCase{"PutDead", {"put", "a", "--dead", "-x"}, "--dead: \"-x\" is no name of a tube"},
+        UsageCase{"PutExpire", {"put", "a", "--expire", "0"}, "is no duration above 0"},
+        UsageCase{"PutExpireUnit", {"put", "a", "--expire", "1h"}, "is no duration above 0"},
+        UsageCase{"PutDelay", {"put", "a", "--delay", "1.5"}, "--delay: \"1.5\" is no duration"},
+        UsageCase{"PutDelayEmpty", {"put", "a", "--delay", ""}, "--delay: \"\" is no duration"},
+        UsageCase{"PutTtr", {"put", "a", "--ttr", "9ms"}, "--ttr: \"9ms\" is no ttr"},
+        UsageCase{"ListTube", {"list", "a b"}, "is no name of a tube"},
+        UsageCase{"ListState", {"list", "t", "--state", "ready,"}, "is no list of states"},
+        UsageCase{"ListKeyOfAll", {"list", "*", "--idp", "k"}, "is a key of one tube"},
+        UsageCase{"ListAfter", {"list", "t", "--after", "x"}, "--after: 'x' is not a whole number"},
+        UsageCase{"FlushTube", {"flush", "*"}, "is no name of a tube"},
+        UsageCase{"FlushState", {"flush", "t", "--state", ""}, "is no list of states"},
+        UsageCase{"MoveSame", {"move", "t", "t"}, "are the same tube"},
+        UsageCase{"MoveReserved", {"move", "t", "u", "--state", "reserved"}, "cannot be moved"},
+        UsageCase{"MoveNone", {"move", "t", "u", "--count", "0"}, "--count: '0' is not"},
+        UsageCase{"SetNothing", {"set", "job", "1"}, "give at least one option"},
+        UsageCase{"SetId", {"set", "job", "x", "--pri", "1"}, "is no id of a job"},
+        UsageCase{"SetPri", {"set", "job", "1", "--pri", "-"}, "--pri: \"-\" is no priority"},
+        UsageCase{"SetTubeNothing", {"set", "tube", "t"}, "give at least one option"},
+        UsageCase{"SetRate", {"set", "tube", "t", "--rate", "5"}, "--rate: \"5\" is no rate"},
+        UsageCase{"SetDrain", {"set", "tube", "t", "--drain", "on"}, "is no answer: yes or no"},
         UsageCase{"PriTooLarge", {"put", "a", "--pri", "4294967296"}, "--pri"},
         UsageCase{"PriNegative", {"put", "a", "--pri", "-1"}, "--pri"},
         UsageCase{"BuryPri", {"bury", "1", "--pri", "4294967296"}, "--pri is from 0"},
@@ -165,7 +208,7 @@ INSTANTIATE_TEST_SUITE_P(
         UsageCase{"ExportNowhere", {"export-beanstalkd"}, "--to is required"}),
     [](const auto& param) { return param.param.name; });
 
-TEST(Usage, AnAddressThatIsNone) {
+TEST(Usage, AnInvalidAddressIsRefused) {
   const ToolRun run = support::run_tool({"stats", "--server", "localhost:port:0"});
   EXPECT_NE(run.code, 0);
   EXPECT_EQ(support::run_tool({"stats", "--server", "localhost:99999"}).code, 2);

@@ -1,8 +1,9 @@
-// The real programs: exit codes, pipes, permissions, and a server on what was loaded.
+// The real programs: exit codes, pipes, permissions, and a server on a loaded directory.
 
 #include <cstdlib>
 #include <filesystem>
 #include <string>
+#include <utility>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -23,7 +24,7 @@ std::string tool() {
   return fs::read_symlink("/proc/self/exe").replace_filename("perennial").string();
 }
 
-// The exit code of a line given to the shell.
+// The exit code of a shell command.
 int shell(const std::string& line) {
   const int status = std::system(fmt::format("bash -c 'set -o pipefail; {}'", line).c_str());
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
@@ -42,7 +43,7 @@ void fill(ServerProcess& server) {
   ask("pause-tube mail 1000\r\n");
 }
 
-// Without what the clock decides.
+// The statistics without values that depend on the clock.
 std::string describe(ClientSocket& client, uint64_t id) {
   const std::string stats = *client.ask(fmt::format("stats-job {}\r\n", id));
   std::string out = *client.ask(fmt::format("peek {}\r\n", id));
@@ -51,7 +52,7 @@ std::string describe(ClientSocket& client, uint64_t id) {
     const std::string line = stats.substr(begin, end - begin);
     begin = end + 1;
     const bool is_timed =
-        line.starts_with("age:") || line.starts_with("time-left:") || line.starts_with("OK ");
+        line.starts_with("age:") || line.starts_with("time-left") || line.starts_with("OK ");
     if (!is_timed) out += line + "\n";
   }
   return out;
@@ -96,6 +97,55 @@ TEST(Offline, AServerOnALoadedDumpAnswersAsTheOneBefore) {
   EXPECT_TRUE(next.starts_with("INSERTED 1000")) << next;
 }
 
+// A server and the tools refuse the directory and name the command, which makes a checkpoint. The
+// way back is a restore of that checkpoint as it is.
+TEST(Offline, ADirectoryOfAnOlderFormatIsServedAfterItsMigration) {
+  for (const std::string name : {"clean", "killed"}) {
+    ServerProcess server;
+    const std::string data = server.data_dir();
+    const std::string output = server.dir() + "/output";
+    // Runs the tool. Returns its exit code, and all that it has printed.
+    const auto run = [&](const std::string& arguments) {
+      const int code = shell(fmt::format("{} {} >{} 2>&1", tool(), arguments, output));
+      return std::pair(code, read_file(output));
+    };
+    fs::copy(std::string(GOLDEN_DIR) + "/format_1/" + name, data, fs::copy_options::recursive);
+    const std::string why =
+        "its format is 1, and this program reads and writes 2: run perennial migrate --data-dir " +
+        data;
+    const auto ended = server.start_and_wait();
+    ASSERT_TRUE(ended.ok());
+    EXPECT_EQ(ended->code, 65);
+    EXPECT_NE(server.stderr_text().find(why), std::string::npos) << server.stderr_text();
+    for (const std::string command : {"dump", "check"}) {
+      const auto [code, said] = run(command + " --data-dir " + data);
+      EXPECT_EQ(code, 1);
+      EXPECT_NE(said.find(why), std::string::npos) << said;
+    }
+    const auto [would, planned] = run("migrate --dry-run --data-dir " + data);
+    EXPECT_EQ(would, 0);
+    EXPECT_NE(planned.find("would run 0002_add_keys\n"), std::string::npos) << planned;
+
+    const auto [code, said] = run("migrate --data-dir " + data);
+    ASSERT_EQ(code, 0) << said;
+    EXPECT_NE(said.find("from format 1 to format 2\n"), std::string::npos) << said;
+    EXPECT_EQ(run("check --deep --data-dir " + data).first, 0);
+    const std::string from = fs::directory_iterator(data + "/checkpoints")->path();
+    const std::string back = server.dir() + "/back";
+    const auto [refused, advice] = run(fmt::format("restore --from {} --to {}", from, back));
+    EXPECT_EQ(refused, 1);
+    EXPECT_NE(advice.find("restore it with --exact"), std::string::npos) << advice;
+    EXPECT_EQ(run(fmt::format("restore --exact --from {} --to {}", from, back)).first, 0);
+    EXPECT_EQ(run("migrate --data-dir " + back).first, 0);
+    const auto dumped = run("dump --data-dir " + data);
+    EXPECT_EQ(dumped.first, 0);
+    EXPECT_EQ(run("dump --data-dir " + back), dumped);
+    ASSERT_TRUE(server.start().ok()) << server.stderr_text();
+    ClientSocket client = server.connect();
+    EXPECT_EQ(*client.ask("peek 1\r\n"), "FOUND 1 5\r\nhello\r\n");
+  }
+}
+
 TEST(Offline, ExitCodesTellWhatHappened) {
   ServerProcess server;
   ASSERT_TRUE(server.start().ok());
@@ -120,7 +170,8 @@ TEST(Offline, ExitCodesTellWhatHappened) {
                         {"TOOL check --data-dir DATA >/dev/null", 0},
                         {"TOOL check --data-dir DATA >/dev/full", 1},
                         {"TOOL check --data-dir /dev/null 2>/dev/null", 1},
-                        // A reader that goes away: a message, not a signal.
+                        // The reader of the pipe goes away: the tool prints a message and is not
+                        // killed by a signal.
                         {"mkfifo DATA/../pipe; (: <DATA/../pipe) & exec 3>DATA/../pipe; wait; "
                          "TOOL dump --data-dir DATA >&3 2>/dev/null",
                          1}};

@@ -49,10 +49,10 @@ TEST(ShortTexts, KeepToTheirColumns) {
   EXPECT_EQ(latency_text(1'500'000), "1.5 s");
 }
 
-TEST(Cut, SaysThatItCut) {
-  EXPECT_EQ(cut("tube", 4), "tube");
-  EXPECT_EQ(cut("tubes", 4), "tub~");
-  EXPECT_EQ(cut("tubes", 1), "~");
+TEST(Cut, MarksATruncatedText) {
+  EXPECT_EQ(truncate("tube", 4), "tube");
+  EXPECT_EQ(truncate("tubes", 4), "tub~");
+  EXPECT_EQ(truncate("tubes", 1), "~");
 }
 
 struct TextCase {
@@ -67,7 +67,7 @@ void PrintTo(const TextCase& text, std::ostream* out) {
 
 class Text : public testing::TestWithParam<TextCase> {};
 
-TEST_P(Text, IsToldApartAndShownSafely) {
+TEST_P(Text, IsRecognisedAndPrintedSafely) {
   EXPECT_EQ(is_utf8(GetParam().bytes), GetParam().utf8);
   EXPECT_EQ(printable(GetParam().bytes), GetParam().shown);
 }

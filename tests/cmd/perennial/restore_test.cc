@@ -1,5 +1,5 @@
-// A real server is killed, its data directory is copied as a checkpoint, and another server starts
-// on what is restored from that.
+// Kills a real server, copies its data directory as a checkpoint, and starts another server on the
+// restored directory.
 
 #include "cmd/perennial/offline/restore.h"
 
@@ -36,7 +36,7 @@ std::string ask(ClientSocket& client, const std::string& line) {
   return reply.ok() ? *reply : reply.status().message();
 }
 
-// Jobs in each state, of which the fourth is done.
+// Puts jobs in each state and deletes the fourth.
 void fill(ServerProcess& server) {
   ClientSocket client = server.connect();
   for (JobId id = 1; id <= jobs; ++id) {
@@ -48,17 +48,18 @@ void fill(ServerProcess& server) {
   EXPECT_EQ(ask(client, "bury 3 3\r\n"), "BURIED\r\n");
   EXPECT_EQ(ask(client, "delete 4\r\n"), "DELETED\r\n");
   EXPECT_EQ(ask(client, "reserve-job 5\r\n").substr(0, 10), "RESERVED 5");
-  EXPECT_EQ(ask(client, "pause-tube default 0\r\n"), "PAUSED\r\n");  // Commits all before it.
+  // Commits everything before it.
+  EXPECT_EQ(ask(client, "pause-tube default 0\r\n"), "PAUSED\r\n");
 }
 
-// What a server says of each job, the time aside.
+// The statistics of each job without times.
 std::string describe(ServerProcess& server) {
   ClientSocket client = server.connect();
   std::string out;
   for (JobId id = 1; id <= jobs; ++id) {
     out += ask(client, fmt::format("peek {}\r\n", id));
     std::string stats = ask(client, fmt::format("stats-job {}\r\n", id));
-    for (const std::string key : {"OK ", "age: ", "time-left: "}) {
+    for (const std::string key : {"OK ", "age: ", "time-left: ", "time-left-ms: "}) {
       const size_t at = stats.find(key);
       if (at != std::string::npos) stats.erase(at, stats.find('\n', at) - at);
     }
@@ -128,7 +129,7 @@ TEST_F(Restored, HasTheSameNextIdWhereItIsExact) {
   EXPECT_EQ(put(after_), fmt::format("INSERTED {}\r\n", manifest().next_id));
 }
 
-TEST_F(Restored, IsNothingWhereAByteWasChanged) {
+TEST_F(Restored, IsRefusedWhereAByteWasChanged) {
   const std::string path = checkpoint_ + "/db/" + manifest().files.front().name;
   std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
   const auto byte = static_cast<char>(file.get());
@@ -150,25 +151,26 @@ TEST_F(Restored, HasExitCodesForScripts) {
   EXPECT_EQ(run_tool(fmt::format("restore --from {} --to {}", checkpoint_, after_.data_dir())), 2);
   EXPECT_EQ(run_tool("restore --from /nowhere --to /nowhere/else"), 1);
   EXPECT_EQ(run_tool("migrate --data-dir " + after_.data_dir()), 0);
-  EXPECT_EQ(run_tool("migrate --data-dir " + before_.data_dir()), 1);  // A server uses it.
+  // A server uses the directory.
+  EXPECT_EQ(run_tool("migrate --data-dir " + before_.data_dir()), 1);
 }
 
-// A half-made one may be the one that the server is making.
+// A partial checkpoint may be one that the server is making.
 TEST_F(Restored, IsPrunedWithCareWhileAServerRuns) {
   const std::string dir = before_.data_dir() + "/checkpoints";
-  const std::string half_made = dir + "/2026-01-01T00-00-00.000Z.partial";
-  fs::create_directories(half_made + "/db");
+  const std::string partial = dir + "/2026-01-01T00-00-00.000Z.partial";
+  fs::create_directories(partial + "/db");
   CheckpointPruneOptions options = {.place = {.data_dir = before_.data_dir(), .dir = ""},
                                     .keep = 1};
   ASSERT_TRUE(checkpoint_prune(options).ok());
-  EXPECT_TRUE(fs::exists(half_made));
+  EXPECT_TRUE(fs::exists(partial));
   ASSERT_TRUE(before_.terminate().ok());
-  options.place = {.data_dir = "", .dir = dir};  // Nobody knows whose they are.
+  options.place = {.data_dir = "", .dir = dir};  // Their owner is unknown.
   ASSERT_TRUE(checkpoint_prune(options).ok());
-  EXPECT_TRUE(fs::exists(half_made));
+  EXPECT_TRUE(fs::exists(partial));
   options.place = {.data_dir = before_.data_dir(), .dir = dir};
   ASSERT_TRUE(checkpoint_prune(options).ok());
-  EXPECT_FALSE(fs::exists(half_made));
+  EXPECT_FALSE(fs::exists(partial));
   EXPECT_TRUE(store::verify_checkpoint(checkpoint_).ok());
 }
 

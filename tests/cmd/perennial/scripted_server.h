@@ -7,14 +7,14 @@
 
 namespace perennial::support {
 
-// A server that knows one conversation, for the answers that no real one gives on request. Serves
-// one connection; what the client sends otherwise ends it, and heard() tells.
+// A server that plays one conversation, for answers that no real server gives on request. It serves
+// one connection. Unexpected input ends the conversation, and heard() returns that input.
 class ScriptedServer {
  public:
   struct Turn {
-    std::string line;  // What the next line must begin with. The body of a put is a line.
+    std::string line;  // The expected beginning of the next line. The body of a put is a line.
     std::string reply;
-    std::function<void()> before = {};  // Done before the reply.
+    std::function<void()> before = {};  // Runs before the reply.
   };
 
   explicit ScriptedServer(std::vector<Turn> turns);
@@ -23,7 +23,8 @@ class ScriptedServer {
   ScriptedServer& operator=(const ScriptedServer&) = delete;
 
   const std::string& address() const { return address_; }
-  // Waits for the end of the conversation: "" if it went as written, else what came instead.
+  // Waits for the end of the conversation. Returns "" if it went as written, else the unexpected
+  // input.
   std::string heard();
 
  private:

@@ -1,8 +1,13 @@
 #include "cmd/common/tool/stats_reply.h"
 
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "cmd/perennial/live/stats_table.h"
+#include "engine/types/command.h"
 
 namespace perennial::tool {
 namespace {
@@ -61,10 +66,10 @@ INSTANTIATE_TEST_SUITE_P(StatsReply, BadStats,
                          [](const auto& param) { return param.param.name; });
 
 TEST(TubeNames, AreALineEach) {
-  const auto names = parse_tube_names("---\n- default\n- a(b)\n");
+  const auto names = parse_names("---\n- default\n- a(b)\n");
   ASSERT_TRUE(names.ok());
   EXPECT_EQ(*names, (std::vector<std::string>{"default", "a(b)"}));
-  EXPECT_FALSE(parse_tube_names("---\ndefault\n").ok());
+  EXPECT_FALSE(parse_names("---\ndefault\n").ok());
 }
 
 TEST(StatsTable, LeavesOutWhatTheServerDoesNotHave) {
@@ -74,6 +79,26 @@ TEST(StatsTable, LeavesOutWhatTheServerDoesNotHave) {
   EXPECT_NE(table.find("draining                false\n"), std::string::npos) << table;
   EXPECT_EQ(table.find("store"), std::string::npos) << table;
   EXPECT_EQ(table.find("buried"), std::string::npos) << table;
+}
+
+// Commands that change jobs come first and queries last, with perenniald's own command among them.
+TEST(StatsTable, HasEachCommandThatIsCounted) {
+  std::string document = "---\n";
+  std::vector<std::string> lines;
+  for_each_command([&](const auto& row) {
+    if (row.stats_key.empty()) return;
+    document += fmt::format("{}: 1\n", row.stats_key);
+    lines.push_back(fmt::format("\n  {:<22}  1\n", row.word()));
+  });
+  const std::string table = server_table(*StatsReply::parse(document));
+  for (const std::string& line : lines) EXPECT_NE(table.find(line), std::string::npos) << line;
+  size_t last = 0;
+  for (const char* word : {"put", "reserve", "touch", "peek", "use", "pause-tube", "stats",
+                           "stats-tube", "list-tubes", "list-tubes-watched"}) {
+    const size_t at = table.find(fmt::format("\n  {:<22}  1\n", word));
+    EXPECT_GT(at, last) << word << " in\n" << table;
+    last = at;
+  }
 }
 
 TEST(StatsTable, SaysDurationsAndSizesInWords) {

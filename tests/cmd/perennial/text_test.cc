@@ -22,8 +22,8 @@ std::string quoted(const std::string& dir, std::string_view text) {
       .text;
 }
 
-// Every string of one, two and three bytes (of these, those of interest): what is said to be UTF-8
-// is what the parser takes, and comes back the same.
+// Tests all strings of one and two bytes, and relevant ones of three. What counts as UTF-8 must be
+// accepted by the JSON parser and be returned unchanged.
 TEST(Text, WhatIsUtf8ComesBackFromJson) {
   const support::TempDir dir("/dev/shm");
   const uint8_t bytes[] = {0x00, 0x0a, 0x1f, 0x22, 0x5c, 0x7f, 0x80, 0x85, 0x9f, 0xa0,

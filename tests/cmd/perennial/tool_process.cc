@@ -31,7 +31,7 @@ std::string content_of(int fd) {
   return text;
 }
 
-// Between fork and exec: system calls only.
+// Runs between fork and exec, so it may only make system calls.
 [[noreturn]] void become(char* const* arguments, int input, int out, int err) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   const bool ready = ::dup2(input, STDIN_FILENO) >= 0 && ::dup2(out, STDOUT_FILENO) >= 0 &&

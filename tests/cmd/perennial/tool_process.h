@@ -7,15 +7,15 @@
 
 namespace perennial::support {
 
-// How a run of the tool ended, and what it wrote.
+// The exit code and output of a run of the tool.
 struct ToolRun {
-  int code = -1;  // Or the signal that ended it, negative.
+  int code = -1;  // Or the negative number of the signal that ended it.
   std::string out;
   std::string err;
 };
 
-// perennial as a child process: beside the running test, or where PERENNIAL says. Its output goes
-// to pipes, so that it is on no terminal. Killed at the latest when this object goes.
+// perennial as a child process: the program beside the running test, or the one in PERENNIAL. Its
+// output goes to pipes, so that it has no terminal. The destructor kills it.
 class ToolProcess {
  public:
   explicit ToolProcess(std::vector<std::string> arguments, const std::string& input = {});
@@ -25,17 +25,17 @@ class ToolProcess {
 
   pid_t pid() const { return pid_; }
   void signal(int number);
-  // Waits for its end; a run of more than a minute is a CHECK.
+  // Waits for its end. A run of more than a minute is a CHECK.
   ToolRun wait();
 
  private:
   pid_t pid_ = -1;
-  int input_ = -1;  // Files without a name: no output is too large, and nothing blocks.
+  int input_ = -1;  // Unnamed files, so that output of any size does not block.
   int out_ = -1;
   int err_ = -1;
 };
 
-// From its start to its end.
+// Runs the tool from start to end.
 ToolRun run_tool(std::vector<std::string> arguments, const std::string& input = {});
 
 std::string tool_path();

@@ -38,7 +38,7 @@ std::string text_of(const TopView& view, ScreenSize size = {}) {
   return out;
 }
 
-TEST(TopScreen, TellsRatesFromTwoSamples) {
+TEST(TopScreen, ComputesRatesFromTwoSamples) {
   const TopSample before = sample(0, 100, {tube("a", 1, 0, 0), tube("b", 5, 10, 0)});
   const TopSample after =
       sample(2 * nanos_per_second, 300, {tube("a", 1, 0, 0), tube("b", 5, 20, 4, 75)});
@@ -53,6 +53,23 @@ TEST(TopScreen, TellsRatesFromTwoSamples) {
             "2 TUBES              READY RESERVED DELAYED  BURIED  WAIT  AGE    PUT/S    DEL/S\n"
             "b                        5        0       0       0     0  75s      5.0      2.0\n"
             "a                        1        0       0       0     0    -        0        0\n");
+}
+
+TEST(TopScreen, ShowsJobsThatEndedWithoutAWorker) {
+  const auto at = [](Nanos time, uint64_t dead, uint64_t batches) {
+    return TopSample{.at = time,
+                     .server = parsed(fmt::format("jobs-dead: {}\njobs-expired: 5\ncmd-put: 10\n"
+                                                  "cmd-put-batch: {}\nid: 1\n",
+                                                  dead, batches)),
+                     .tubes = {}};
+  };
+  const TopSample before = at(0, 1000, 0);
+  const TopSample after = at(2 * nanos_per_second, 1234, 40);
+  const std::string text = text_of({.address = "", .before = &before, .after = &after});
+  EXPECT_NE(text.find("\nended    1,234 dead (117 per s)  5 expired (0 per s)\n"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("\nper s    put 20  "), std::string::npos) << text;
 }
 
 TEST(TopScreen, HasNoRatesWithOneSampleOrAfterARestart) {

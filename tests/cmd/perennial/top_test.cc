@@ -1,4 +1,4 @@
-// perennial top in a real terminal: tmux is one, which tells what is on its screen.
+// perennial top in tmux, a real terminal whose screen can be read.
 
 #include <array>
 #include <chrono>
@@ -19,7 +19,7 @@ namespace {
 
 using support::ServerProcess;
 
-// What a command of the shell writes.
+// The output of a shell command.
 std::string output_of(const std::string& command) {
   std::FILE* const pipe = ::popen(command.c_str(), "re");
   CHECK(pipe != nullptr);
@@ -31,7 +31,7 @@ std::string output_of(const std::string& command) {
   return text;
 }
 
-// A tmux server of its own, so that nobody else's is touched.
+// A separate tmux server, so that no other one is affected.
 class Screen {
  public:
   Screen(const std::string& dir, const std::string& command) : socket_(dir + "/tmux") {
@@ -47,7 +47,7 @@ class Screen {
   }
   std::string text() const { return tmux("capture-pane -p"); }
 
-  // The screen, once it holds that, or as it is after ten seconds.
+  // Returns the screen once it contains the text, or after ten seconds.
   std::string wait_for(const std::string& wanted) const {
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
     std::string shown = text();
@@ -84,7 +84,7 @@ class Top : public testing::Test {
                        server_.address());
   }
 
-  // On a unix socket, so that it is at the same address when it is started again.
+  // The unix socket keeps its address when the server is restarted.
   ServerProcess server_{{.unix_socket = true}};
 };
 
@@ -98,7 +98,7 @@ TEST_F(Top, KeepsUpUntilQ) {
   EXPECT_SHOWN(screen, "jobs     2 ready");
   screen.tmux("send-keys q");
   EXPECT_SHOWN(screen, "ended with 0");
-  // The terminal is as it was: what stood there before is back, and what is typed is shown.
+  // The terminal is restored: its earlier content is back, and typed characters are shown.
   EXPECT_EQ(screen.text().find("jobs "), std::string::npos) << screen.text();
   screen.tmux("send-keys echoed");
   EXPECT_SHOWN(screen, "echoed");
@@ -112,7 +112,7 @@ TEST_F(Top, LeavesAtControlC) {
 }
 
 TEST_F(Top, LeavesAtSigterm) {
-  // The shell tells its number, and then becomes the tool.
+  // The shell writes its pid and then executes the tool.
   const std::string pid_file = server_.dir() + "/top.pid";
   const Screen screen(server_.dir(),
                       fmt::format("sh -c \"echo \\$\\$ > {}; exec {}\"", pid_file, command()));

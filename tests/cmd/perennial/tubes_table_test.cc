@@ -19,7 +19,7 @@ StatsReply tube(std::string_view name, uint64_t ready, bool ours = true) {
   return stats.take();
 }
 
-TEST(TubesTable, HasALineEachAndTotals) {
+TEST(TubesTable, HasALineForEachTubeAndTotals) {
   EXPECT_EQ(tubes_table({tube("a", 1000), tube("mail", 1)}, 80),
             "TUBE            READY RESERVED DELAYED BURIED WAIT USE WATCH AGE PAUSE\n"
             "a               1,000        1       2      3    6   4     5  2h   90s\n"
@@ -27,10 +27,29 @@ TEST(TubesTable, HasALineEachAndTotals) {
             "total (2 tubes) 1,001        2       4      6   12   8    10          \n");
 }
 
-TEST(TubesTable, HasNoColumnThatTheServerDoesNotTell) {
+TEST(TubesTable, LeavesOutColumnsThatTheServerDoesNotReport) {
   const std::string table = tubes_table({tube("a", 1, false)}, 80);
   EXPECT_EQ(table.find("AGE"), std::string::npos) << table;
   EXPECT_NE(table.find("PAUSE"), std::string::npos) << table;
+}
+
+TEST(TubesTable, IsWideOnRequest) {
+  const auto limited = StatsReply::parse(
+      "---\nname: \"mail\"\ncurrent-jobs-ready: 1\njobs-duplicate: 1000\njobs-dead: 3\n"
+      "jobs-expired: 4\ntries: 5\nbackoff: \"10:600\"\ndead: \"mail-dead\"\nexpire: 60\n"
+      "reserved-max: 20\nrate: \"10:1\"\ndraining: true\n");
+  const auto plain = StatsReply::parse(
+      "---\nname: \"other\"\ncurrent-jobs-ready: 2\njobs-duplicate: 0\njobs-dead: 0\n"
+      "jobs-expired: 0\ntries: 0\nbackoff: \"\"\ndead: \"\"\nexpire: 0\nreserved-max: 0\n"
+      "rate: \"\"\ndraining: false\n");
+  ASSERT_TRUE(limited.ok() && plain.ok());
+  EXPECT_EQ(
+      wide_tubes_table({*limited, *plain}),
+      "TUBE            READY DEAD EXPIRED   DUP TRIES BACKOFF   DEAD-TO EXPIRE MAX RATE DRAIN\n"
+      "mail                1    3       4 1,000     5  10:600 mail-dead     60  20 10:1   yes\n"
+      "other               2    0       0     0     -       -         -      -   -    -     -\n"
+      "total (2 tubes)     3    3       4 1,000                                              \n");
+  EXPECT_EQ(tubes_table({*limited}, 80).find("DEAD"), std::string::npos);
 }
 
 TEST(TubesTable, FitsIntoTheColumns) {

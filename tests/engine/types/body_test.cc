@@ -7,7 +7,7 @@
 namespace perennial {
 namespace {
 
-TEST(Body, GrowsAsBytesArriveAndNotBefore) {
+TEST(Body, GrowsOnlyAsBytesArrive) {
   constexpr size_t announced = 1 << 30;
   Body body;
   body.append(std::string(10, 'x'), announced);
@@ -15,14 +15,14 @@ TEST(Body, GrowsAsBytesArriveAndNotBefore) {
   EXPECT_LE(body.capacity(), size_t{64} << 10);
 }
 
-TEST(Body, TakesSmallOnesWhole) {
+TEST(Body, AllocatesASmallBodyAtOnce) {
   Body body;
   body.append(std::string(1, 'x'), 1000);
   EXPECT_EQ(body.capacity(), 1000u);
 }
 
-// Whatever kind of memory it goes through as it grows.
-TEST(Body, KeepsItsBytesInAnySplit) {
+// The sizes are such that a body uses each kind of memory as it grows.
+TEST(Body, KeepsItsBytesWhenItGrowsInPieces) {
   for (const size_t size : {300'000, 3'000'000, 30'000'000}) {
     std::string text;
     for (size_t i = 0; text.size() < size; ++i) text += std::to_string(i);
@@ -65,7 +65,7 @@ TEST(BodyDeathTest, DoesNotGrowWhileItIsShared) {
   EXPECT_DEATH(body.append(std::string_view("b"), 2), "shared");
 }
 
-TEST(Body, GrowsAgainWhenItIsNotSharedAnyMore) {
+TEST(Body, GrowsAgainWhenItIsNoLongerShared) {
   Body body("a");
   { const Body other = body.share(); }
   body.append(std::string_view("b"), 2);

@@ -2,13 +2,14 @@
 
 #include <map>
 #include <random>
+#include <set>
 
 #include <gtest/gtest.h>
 
 namespace perennial {
 namespace {
 
-TEST(IdMap, FindsWhatWasInserted) {
+TEST(IdMap, FindsOnlyInsertedIds) {
   IdMap<int> map;
   EXPECT_EQ(map.find(1), nullptr);
   map.insert(1, 10);
@@ -23,8 +24,9 @@ TEST(IdMap, FindsWhatWasInserted) {
   EXPECT_EQ(map.size(), 2u);
 }
 
-// Dense, sparse, and all of an id's bits; sizes go up and down through all forms of a page.
-TEST(IdMap, AgreesWithAMap) {
+// Dense and sparse ids, up to those that use all bits. The sizes grow and shrink through all forms
+// of a page.
+TEST(IdMap, AgreesWithStdMap) {
   for (const JobId spacing : {JobId{1}, JobId{7}, JobId{300}, JobId{1} << 53}) {
     std::mt19937_64 random(3);
     IdMap<uint64_t> map;
@@ -56,12 +58,12 @@ struct SpacingCase {
   const char* name;
   JobId first;
   JobId step;
-  size_t bytes_max;  // For each of what is in the map.
+  size_t bytes_max;  // For each id in the map.
 };
 
 class IdMapMemory : public testing::TestWithParam<SpacingCase> {};
 
-TEST_P(IdMapMemory, FollowsWhatIsInItHoweverFarApart) {
+TEST_P(IdMapMemory, FollowsTheNumberOfIdsForAnyDistance) {
   constexpr uint64_t count = 100'000;
   const SpacingCase& c = GetParam();
   IdMap<uint64_t> map;
@@ -84,8 +86,8 @@ INSTANTIATE_TEST_SUITE_P(
                     SpacingCase{"EachAGapOf2To40Apart", 1, uint64_t{1} << 40, 128}),
     [](const auto& tested) { return tested.param.name; });
 
-// What is left over of a long life: all others came and went.
-TEST(IdMap, MemoryFollowsTheFewThatStay) {
+// A queue after a long time: nearly all jobs were deleted.
+TEST(IdMap, MemoryFollowsTheFewIdsThatRemain) {
   constexpr JobId ids = 2'560'000;
   constexpr JobId lag = 1'000;
   IdMap<uint64_t> map;
@@ -95,6 +97,31 @@ TEST(IdMap, MemoryFollowsTheFewThatStay) {
   }
   EXPECT_EQ(map.size(), ids / 256);
   EXPECT_LE(map.memory_bytes(), 56 * map.size());
+}
+
+TEST(IdMapOrder, TheFirstFromAnIdIsFoundWhereverItIs) {
+  IdMap<uint64_t> map;
+  EXPECT_EQ(map.first_from(0).value, nullptr);
+  std::set<uint64_t> ids;
+  std::mt19937_64 random(7);
+  for (int i = 0; i < 3000; ++i) {
+    // Dense, sparse and very far ids.
+    const unsigned shift = static_cast<unsigned>(random() % 64);
+    const uint64_t id = (random() >> shift) + 1;
+    if (ids.insert(id).second) map.insert(id, id);
+    if (ids.size() % 3 == 0) {
+      map.erase(*ids.begin());
+      ids.erase(ids.begin());
+    }
+    for (const uint64_t from : {uint64_t{0}, random() >> shift, id, id + 1, UINT64_MAX}) {
+      const auto want = ids.lower_bound(from);
+      const auto got = map.first_from(from);
+      ASSERT_EQ(got.value != nullptr, want != ids.end()) << from;
+      if (got.value == nullptr) continue;
+      ASSERT_EQ(got.id, *want);
+      ASSERT_EQ(*got.value, *want);
+    }
+  }
 }
 
 }  // namespace

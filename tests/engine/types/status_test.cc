@@ -7,12 +7,12 @@
 namespace perennial {
 namespace {
 
-TEST(Status, IsOkUntilItIsNot) {
+TEST(Status, IsOkUnlessItHasAnErrorCode) {
   EXPECT_TRUE(Status().ok());
   EXPECT_FALSE(Status(StatusCode::Io, "read failed").ok());
 }
 
-TEST(Status, SaysWhatWasBeingDone) {
+TEST(Status, NamesWhatWasBeingDone) {
   Status status = Status(StatusCode::Io, "read failed").with("open x").with("start");
   EXPECT_EQ(status.message(), "start: open x: read failed");
   EXPECT_EQ(status.code(), StatusCode::Io);
@@ -29,7 +29,7 @@ TEST(Result, HoldsAValueOrAStatus) {
   EXPECT_EQ(failed.status().message(), "no x");
 }
 
-TEST(CheckDeathTest, SaysWhereAndWhat) {
+TEST(CheckDeathTest, NamesPlaceAndCondition) {
   EXPECT_DEATH(CHECK(1 == 2), "status_test.cc.*1 == 2");
 }
 

@@ -1,5 +1,6 @@
 #include "store/batch/batch_codec.h"
 
+#include <algorithm>
 #include <fstream>
 #include <functional>
 #include <iterator>
@@ -14,8 +15,8 @@
 
 #include "store/format/bytes.h"
 #include "tests/golden/batches.h"
+#include "tests/store/store_model.h"
 #include "tests/store/temp_dir.h"
-#include "tests/store/world.h"
 #include "tests/support/seed.h"
 
 namespace perennial::store {
@@ -27,7 +28,7 @@ std::string encoded(const Batch& batch) {
   return out;
 }
 
-// With the right hash behind it.
+// Returns `bytes` with the right hash appended.
 std::string hashed(std::string bytes) {
   std::string hash(8, '\0');
   put(hash.data(), XXH3_64bits(bytes.data(), bytes.size()));
@@ -50,6 +51,10 @@ struct Describe {
   std::string operator()(const NextIdRaised& one) const {
     return fmt::format("raised {}", one.next_id);
   }
+  std::string operator()(const SettingsStored& one) const {
+    return one.settings == TubeSettings{} ? "settings removed " + one.tube
+                                          : "settings " + one.tube + encode(one);
+  }
 };
 
 void expect_same(const Batch& found, const Batch& want) {
@@ -59,6 +64,7 @@ void expect_same(const Batch& found, const Batch& want) {
   for (size_t i = 0; i < found.metas().size(); ++i) {
     EXPECT_EQ(std::visit(Describe(), found.metas()[i]), std::visit(Describe(), want.metas()[i]));
   }
+  EXPECT_TRUE(std::ranges::equal(found.keys(), want.keys()));
   auto job = found.jobs().begin();
   for (const JobEffect& wanted : want.jobs()) {
     if (!wanted.before && !wanted.after) continue;
@@ -73,10 +79,11 @@ void expect_same(const Batch& found, const Batch& want) {
   EXPECT_EQ(job, found.jobs().end());
 }
 
-TEST(BatchCodec, GoldenBytesAreReadAndWrittenAsTheyAre) {
+TEST(BatchCodec, GoldenBytesDecodeAndEncodeUnchanged) {
   for (const golden::NamedBatch& one : golden::all_batches()) {
-    SCOPED_TRACE(one.name);
-    std::ifstream file(fmt::format("{}/batch_1/{}", GOLDEN_DIR, one.name), std::ios::binary);
+    SCOPED_TRACE(fmt::format("{} of format {}", one.name, one.format));
+    std::ifstream file(fmt::format("{}/batch_{}/{}", GOLDEN_DIR, one.format, one.name),
+                       std::ios::binary);
     const std::string bytes{std::istreambuf_iterator<char>(file), {}};
     ASSERT_FALSE(bytes.empty());
     const Result<Batch> batch = decode_batch(bytes);
@@ -87,7 +94,7 @@ TEST(BatchCodec, GoldenBytesAreReadAndWrittenAsTheyAre) {
   }
 }
 
-TEST(BatchCodec, AppendsToWhatIsThere) {
+TEST(BatchCodec, EncodeAppendsToTheString) {
   const auto batches = golden::all_batches();
   std::string out = "kept";
   for (const golden::NamedBatch& one : batches) encode_batch(one.batch, out);
@@ -96,15 +103,15 @@ TEST(BatchCodec, AppendsToWhatIsThere) {
   EXPECT_EQ(out, want);
 }
 
-// A history that is written as it is made, and one that goes through bytes, end as the same rows.
-TEST(BatchCodec, RandomBatchesComeBack) {
+// A history whose batches are encoded and decoded before the write ends in the expected rows.
+TEST(BatchCodec, RandomBatchesDecodeToThemselves) {
   const TempDir dir;
   const auto store = Store::open({.data_dir = dir.data_dir()});
   ASSERT_TRUE(store.ok());
-  World world(support::seed());
+  StoreModel model(support::seed());
   Batch batch;
   for (int i = 0; i < 200; ++i) {
-    world.next(batch, 1 + i % 40);
+    model.next(batch, 1 + i % 40);
     const std::string bytes = encoded(batch);
     const Result<Batch> back = decode_batch(bytes);
     ASSERT_TRUE(back.ok()) << back.status().message();
@@ -112,12 +119,12 @@ TEST(BatchCodec, RandomBatchesComeBack) {
     ASSERT_EQ(encoded(*back), bytes);
     ASSERT_TRUE((*store)->write(*back, false).ok());
   }
-  EXPECT_EQ(difference(**store, world.image()), "");
+  EXPECT_EQ(difference(**store, model.image()), "");
 }
 
-TEST(BatchCodec, EveryFlippedByteAndEveryCutIsRefused) {
+TEST(BatchCodec, EveryFlippedByteAndEveryTruncationIsRefused) {
   const auto batches = golden::all_batches();
-  for (const golden::NamedBatch& one : {batches[0], batches[1]}) {
+  for (const golden::NamedBatch& one : {batches[0], batches[1], batches[3], batches[4]}) {
     const std::string bytes = encoded(one.batch);
     for (size_t at = 0; at < bytes.size(); ++at) {
       for (const int flip : {1, 0x80, 0xff}) {
@@ -128,34 +135,38 @@ TEST(BatchCodec, EveryFlippedByteAndEveryCutIsRefused) {
         EXPECT_EQ(batch.status().code(), StatusCode::Corruption);
       }
       ASSERT_FALSE(decode_batch(bytes.substr(0, at)).ok()) << at;
-      // The hash itself may have been made of half a batch.
-      const Result<Batch> cut = decode_batch(hashed(bytes.substr(0, at)));
-      ASSERT_TRUE(!cut.ok() || at == bytes.size() - 8) << at;
+      // A truncated batch is also refused with a right hash.
+      const Result<Batch> shortened = decode_batch(hashed(bytes.substr(0, at)));
+      ASSERT_TRUE(!shortened.ok() || at == bytes.size() - 8) << at;
     }
     ASSERT_FALSE(decode_batch(bytes + '\0').ok());
     ASSERT_FALSE(decode_batch(hashed(without_hash(bytes) + '\0')).ok());
   }
 }
 
-// Whatever a byte says, what decodes is what those bytes encode, and the rest is refused by name.
-TEST(BatchCodec, EveryByteMeansSomethingWhereTheHashFits) {
-  const std::string good = without_hash(encoded(golden::all_batches()[0].batch));
-  for (size_t at = 0; at < good.size(); ++at) {
-    for (const int flip : {1, 2, 4, 8, 0x80, 0xff}) {
-      std::string changed = good;
-      changed[at] = static_cast<char>(changed[at] ^ flip);
-      const std::string bytes = hashed(changed);
-      const Result<Batch> batch = decode_batch(bytes);
-      if (batch.ok()) {
-        ASSERT_EQ(encoded(*batch), bytes) << at;
-      } else {
-        ASSERT_FALSE(batch.status().message().empty());
+// With a right hash, changed bytes either decode to a batch that encodes to the same bytes, or are
+// refused with a message.
+TEST(BatchCodec, ChangedBytesWithARightHashDecodeExactlyOrAreRefused) {
+  const auto batches = golden::all_batches();
+  for (const golden::NamedBatch& one : {batches[0], batches[3], batches[4]}) {
+    const std::string good = without_hash(encoded(one.batch));
+    for (size_t at = 0; at < good.size(); ++at) {
+      for (const int flip : {1, 2, 3, 4, 8, 0x80, 0xff}) {
+        std::string changed = good;
+        changed[at] = static_cast<char>(changed[at] ^ flip);
+        const std::string bytes = hashed(changed);
+        const Result<Batch> batch = decode_batch(bytes);
+        if (batch.ok()) {
+          ASSERT_EQ(encoded(*batch), bytes) << at;
+        } else {
+          ASSERT_FALSE(batch.status().message().empty());
+        }
       }
     }
   }
 }
 
-// Where the parts of the batch below begin.
+// The offsets of the parts of the batch below.
 constexpr size_t meta_begin = 48;
 constexpr size_t job_begin = meta_begin + 8 + 4 + 8 + 16 + 8 + 8;
 
@@ -171,10 +182,32 @@ Batch small_batch() {
   return batch;
 }
 
+// The offsets of the parts of the batch below.
+constexpr size_t settings_begin = 56;
+constexpr size_t removed_begin = settings_begin + 8 + 4 + 2 + 7;
+constexpr size_t key_begin = removed_begin + 8 + 4;
+constexpr size_t freed_begin = key_begin + 8 + 4 + 1 + 24;
+constexpr size_t fields_job_begin = freed_begin + 8 + 4 + 1;
+
+Batch batch_with_fields() {
+  Batch batch;
+  batch.add(SettingsStored{.tube = "mail", .settings = {.tries = 3}});
+  batch.add(SettingsStored{.tube = "gone", .settings = {}});
+  batch.add(
+      KeyStored{.tube = "mail", .key = "k", .job = 5, .until = KeyUntil::Deleted, .expires_at = 0});
+  batch.add(KeyFreed{.tube = "mail", .key = "f"});
+  JobRow row = {.id = 5, .tube = 2, .ttr_s = 1, .body_bytes = 2};
+  row.fields = JobFields{.key = JobKey{.key = "k"}};
+  batch.add(JobMoved{.id = 5, .before = {}, .after = row, .promised = true}, "hi");
+  batch.add(JobMoved{.id = 6, .before = JobState::Buried, .after = {}, .promised = true});
+  batch.seal({.epoch = 3, .index = 7, .known_durable = 6, .now = 1});
+  return batch;
+}
+
 struct RefusalCase {
   const char* name;
   size_t at;
-  std::string bytes;  // What is written there.
+  std::string bytes;  // The bytes that are written there.
   const char* why;
   StatusCode code = StatusCode::Corruption;
 };
@@ -206,8 +239,8 @@ std::string text(size_t count, char byte) {
 INSTANTIATE_TEST_SUITE_P(
     Store, RefusedBatch,
     testing::Values(
-        RefusalCase{"NewerFormat", 0, "\2",
-                    "its format is 2, which only a newer program reads: this one knows 1",
+        RefusalCase{"NewerFormat", 0, "\3",
+                    "its format is 3, which only a newer program reads: this one knows 2",
                     StatusCode::Unsupported},
         RefusalCase{"NoFormat", 0, text(1, 0), "unknown format"},
         RefusalCase{"UnusedInTheHead", 7, "\1", "unused bytes are not zero"},
@@ -222,7 +255,7 @@ INSTANTIATE_TEST_SUITE_P(
         RefusalCase{"AJobLess", 44, "\1", "there is more than it counts"},
         RefusalCase{"AJobMore", 44, "\3", "it goes beyond the end"},
         RefusalCase{"KindZero", meta_begin, text(1, 0), "byte 48: a name where none belongs"},
-        RefusalCase{"KindUnknown", meta_begin + 12, "\6", "an effect of an unknown kind"},
+        RefusalCase{"KindUnknown", meta_begin + 12, "\x08", "an effect of an unknown kind"},
         RefusalCase{"UnusedInAMeta", meta_begin + 2, "\1", "unused bytes are not zero"},
         RefusalCase{"ANameTooLong", meta_begin + 1, "\xff", "it goes beyond the end"},
         RefusalCase{"NoName", meta_begin + 1, text(1, 0), "tube without a name"},
@@ -235,12 +268,102 @@ INSTANTIATE_TEST_SUITE_P(
         RefusalCase{"UnusedInAJob", job_begin + 2, "\1", "unused bytes are not zero"},
         RefusalCase{"IdZero", job_begin + 8, text(1, 0), "job id is 0"},
         RefusalCase{"AJobTwice", job_begin + 8, "\6", "a job twice"},
-        RefusalCase{"RowOfAnotherFormat", job_begin + 16, "\2", "unknown row format"},
+        RefusalCase{"RowOfAnotherFormat", job_begin + 16, "\3", "unknown row format"},
+        RefusalCase{"RowOfFormat2", job_begin + 16, "\2", "wrong length"},
+        RefusalCase{"FieldsInFormat1", job_begin + 2, "\7", "unused bytes are not zero"},
+        RefusalCase{"Settings", meta_begin, "\6", "settings in a batch of format 1"},
+        RefusalCase{"SettingsRemoved", meta_begin, "\7", "settings in a batch of format 1"},
         RefusalCase{"RowThatIsWrong", job_begin + 16 + 16, text(4, 0), "ttr is 0"},
         RefusalCase{"BodyTooLong", job_begin + 16 + 20, text(4, '\xff'), "beyond the end"}),
     [](const auto& one) { return one.param.name; });
 
-TEST(BatchCodecDeathTest, EncodesOnlyWhatIsSealed) {
+class RefusedBatchWithFields : public testing::TestWithParam<RefusalCase> {};
+
+TEST_P(RefusedBatchWithFields, ByName) {
+  const RefusalCase& given = GetParam();
+  std::string bytes = without_hash(encoded(batch_with_fields()));
+  ASSERT_EQ(bytes.size(), fields_job_begin + 16 + 64 + 9 + 2 + 16);
+  ASSERT_TRUE(decode_batch(hashed(bytes)).ok()) << decode_batch(hashed(bytes)).status().message();
+  bytes.replace(given.at, given.bytes.size(), given.bytes);
+  const Result<Batch> batch = decode_batch(hashed(bytes));
+  ASSERT_FALSE(batch.ok());
+  EXPECT_EQ(batch.status().code(), given.code);
+  EXPECT_NE(batch.status().message().find(given.why), std::string::npos)
+      << batch.status().message();
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Store, RefusedBatchWithFields,
+    testing::Values(
+        RefusalCase{"NewerFormat", 0, "\3", "its format is 3", StatusCode::Unsupported},
+        RefusalCase{"AsFormat1", 0, "\1", "settings in a batch of format 1"},
+        RefusalCase{"UnusedInTheHead", 7, "\1", "unused bytes are not zero"},
+        RefusalCase{"UnusedAtTheEndOfTheHead", 55, "\1", "unused bytes are not zero"},
+        RefusalCase{"TooManyKeys", 48, text(4, '\xff'), "more effects than it has room for"},
+        RefusalCase{"AKeyLess", 48, "\1", "wrong length"},
+        RefusalCase{"SettingsOfATube", settings_begin + 4, "\1",
+                    "a tube's number where none belongs"},
+        RefusalCase{"SettingsOfNoTube", settings_begin + 1, text(1, 0), "it goes beyond the end"},
+        RefusalCase{"SettingsBeyondTheEnd", settings_begin + 12, text(2, '\xff'),
+                    "it goes beyond the end"},
+        RefusalCase{"SettingsWithoutAValue", settings_begin + 17, text(4, 0), "tries out of range"},
+        RefusalCase{"SettingsWithAnUnknownField", settings_begin + 14, "\x0e",
+                    "field 14 is unknown"},
+        RefusalCase{"RemovedOfATube", removed_begin + 4, "\1",
+                    "a tube's number where none belongs"},
+        RefusalCase{"RemovedOfNoTube", removed_begin + 1, text(1, 0), "tube without a name"},
+        RefusalCase{"KeyKindZero", key_begin, text(1, 0), "a key effect of an unknown kind"},
+        RefusalCase{"KeyKindUnknown", key_begin, "\3", "a key effect of an unknown kind"},
+        RefusalCase{"UnusedInAKey", key_begin + 7, "\1", "unused bytes are not zero"},
+        RefusalCase{"KeyOfNoTube", key_begin + 1, text(1, 0), "tube without a name"},
+        RefusalCase{"KeyOfALongTube", key_begin + 1, "\xc9", "goes beyond the end"},
+        RefusalCase{"KeyWithoutAKey", key_begin + 2, text(1, 0), "the key is empty or too long"},
+        RefusalCase{"KeyBeyondTheEnd", key_begin + 2, "\xff", "it goes beyond the end"},
+        RefusalCase{"KeyRowOfAnotherFormat", key_begin + 13, "\2", "unknown row format"},
+        RefusalCase{"KeyOfJobZero", key_begin + 13 + 8, text(1, 0), "job id is 0"},
+        RefusalCase{"KeyTwice", freed_begin + 12, "k", "a key twice"},
+        RefusalCase{"FieldsOfADeletedJob", fields_job_begin + 16 + 64 + 9 + 2 + 2, "\1",
+                    "fields of a job without a row"},
+        RefusalCase{"NoFields", fields_job_begin + 2, text(1, 0), "wrong length"},
+        RefusalCase{"FieldsCutOff", fields_job_begin + 2, "\x08", "a field is cut off"},
+        RefusalCase{"FieldsBeyondTheEnd", fields_job_begin + 2, text(2, '\xff'),
+                    "it goes beyond the end"},
+        RefusalCase{"UnusedInAJob", fields_job_begin + 4, "\1", "unused bytes are not zero"},
+        RefusalCase{"RowOfFormat1", fields_job_begin + 16, "\1", "wrong length"},
+        RefusalCase{"UnknownField", fields_job_begin + 16 + 64, "\x0e", "field 14 is unknown"}),
+    [](const auto& one) { return one.param.name; });
+
+// The same batch has the same bytes, so that no batch has format 2 without a need.
+TEST(BatchCodec, ABatchOfFormat2NeedsIt) {
+  std::string bytes = without_hash(encoded(small_batch()));
+  bytes[0] = 2;
+  bytes.insert(48, text(8, 0));
+  const Result<Batch> batch = decode_batch(hashed(bytes));
+  ASSERT_FALSE(batch.ok());
+  EXPECT_NE(batch.status().message().find("nothing in it needs its format"), std::string::npos)
+      << batch.status().message();
+}
+
+TEST(BatchCodec, ABatchHasFormat2OnlyForWhatItAdds) {
+  const auto format_of = [](const Transition& transition) {
+    Batch batch;
+    batch.add(transition);
+    batch.seal({.epoch = 1, .index = 1});
+    return static_cast<int>(encoded(batch)[0]);
+  };
+  JobRow row = {.id = 1, .ttr_s = 1};
+  const auto put_of = [&row] {
+    return JobMoved{.id = 1, .before = {}, .after = row, .promised = true};
+  };
+  EXPECT_EQ(format_of(put_of()), 1);
+  EXPECT_EQ(format_of(TubeStored{.tube = 1, .name = "t"}), 1);
+  row.fields = JobFields{.attempts = 1};
+  EXPECT_EQ(format_of(put_of()), 2);
+  EXPECT_EQ(format_of(KeyFreed{.tube = "t", .key = "k"}), 2);
+  EXPECT_EQ(format_of(SettingsStored{.tube = "t", .settings = {}}), 2);
+}
+
+TEST(BatchCodecDeathTest, EncodesOnlySealedBatches) {
   std::string out;
   EXPECT_DEATH(encode_batch(Batch(), out), "check_failed");
 }

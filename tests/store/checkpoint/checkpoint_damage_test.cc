@@ -19,8 +19,8 @@
 #include "tests/store/checkpoint/checkpoint_maker.h"
 #include "tests/support/seed.h"
 
-// A checkpoint in which anything was changed is refused, by name of the file, and a restore leaves
-// nothing behind.
+// A changed checkpoint is refused with the name of the changed file, and a refused restore leaves
+// no files.
 namespace perennial::store {
 namespace {
 
@@ -33,7 +33,8 @@ std::string read_file(const std::string& path) {
 
 struct Alteration {
   const char* name;
-  // Does it to one file; `random` picks the place. False: it has nothing to be done to.
+  // Alters one file at a place that `random` chooses. Returns false if the file cannot be altered
+  // this way.
   std::function<bool(const std::string& path, std::mt19937_64& random)> alter;
 };
 
@@ -49,7 +50,7 @@ bool flip_byte(const std::string& path, std::mt19937_64& random) {
   return true;
 }
 
-bool cut_off(const std::string& path, std::mt19937_64& random) {
+bool truncate(const std::string& path, std::mt19937_64& random) {
   const uint64_t bytes = fs::file_size(path);
   if (bytes > 0) fs::resize_file(path, random() % bytes);
   return bytes > 0;
@@ -84,7 +85,7 @@ class AlteredCheckpoint : public testing::TestWithParam<Alteration> {
     names_.emplace_back("manifest.json");
   }
 
-  // A copy without links, to be altered.
+  // Returns a copy of the checkpoint without hard links, which a test may alter.
   std::string copy() {
     const std::string path = maker_.dir() + "/altered";
     fs::remove_all(path);
@@ -97,7 +98,7 @@ class AlteredCheckpoint : public testing::TestWithParam<Alteration> {
   std::vector<std::string> names_;
 };
 
-TEST_P(AlteredCheckpoint, IsRefusedByNameOfTheFile) {
+TEST_P(AlteredCheckpoint, IsRefusedWithTheNameOfTheFile) {
   for (const std::string& name : names_) {
     const std::string path = copy();
     if (!GetParam().alter(path + "/" + name, random_)) continue;
@@ -114,15 +115,15 @@ TEST_P(AlteredCheckpoint, IsRefusedByNameOfTheFile) {
 
 INSTANTIATE_TEST_SUITE_P(Checkpoint, AlteredCheckpoint,
                          testing::Values(Alteration{"ByteFlipped", flip_byte},
-                                         Alteration{"CutOff", cut_off},
+                                         Alteration{"Truncated", truncate},
                                          Alteration{"Lengthened", lengthen},
                                          Alteration{"Removed", remove_it},
                                          Alteration{"AnotherBeside", add_beside},
                                          Alteration{"DirectoryInstead", swap_for_dir}),
                          [](const auto& one) { return one.param.name; });
 
-// Every byte of the manifest counts, spaces too.
-TEST(CheckpointManifest, HasNoByteThatMayChange) {
+// A change of any byte of the manifest is detected, also in spaces.
+TEST(CheckpointManifest, AChangeOfAnyByteIsRefused) {
   CheckpointMaker maker(support::seed());
   maker.write(3, false);
   ASSERT_TRUE(maker.make().ok());
@@ -138,7 +139,7 @@ TEST(CheckpointManifest, HasNoByteThatMayChange) {
   EXPECT_TRUE(read_checkpoint(maker.path()).ok());
 }
 
-TEST(CheckpointCut, IsRefusedOnAnotherFileSystem) {
+TEST(CheckpointPlan, IsRefusedOnAnotherFileSystem) {
   CheckpointMaker maker(support::seed());
   const support::TempDir elsewhere;
   struct stat here = {};
@@ -146,22 +147,22 @@ TEST(CheckpointCut, IsRefusedOnAnotherFileSystem) {
   ASSERT_EQ(::stat(maker.dir().c_str(), &here), 0);
   ASSERT_EQ(::stat(elsewhere.path().c_str(), &there), 0);
   if (here.st_dev == there.st_dev) GTEST_SKIP() << "there is only one file system";
-  const Status cut = maker.store().cut_checkpoint(elsewhere.path() + "/x.partial");
-  EXPECT_EQ(cut.code(), StatusCode::InvalidArgument);
-  EXPECT_NE(cut.message().find("another file system"), std::string::npos) << cut.message();
+  const Status created = maker.store().create_checkpoint(elsewhere.path() + "/x.partial");
+  EXPECT_EQ(created.code(), StatusCode::InvalidArgument);
+  EXPECT_NE(created.message().find("another file system"), std::string::npos) << created.message();
   EXPECT_TRUE(fs::is_empty(elsewhere.path()));
 }
 
-TEST(CheckpointCut, IsRefusedWhereOneIsAlready) {
+TEST(CheckpointPlan, IsRefusedWhereTheDirectoryExists) {
   CheckpointMaker maker(support::seed());
   fs::create_directory(maker.checkpoints() + "/x.partial");
-  const Status cut = maker.store().cut_checkpoint(maker.checkpoints() + "/x.partial");
-  EXPECT_EQ(cut.code(), StatusCode::InvalidArgument);
+  const Status created = maker.store().create_checkpoint(maker.checkpoints() + "/x.partial");
+  EXPECT_EQ(created.code(), StatusCode::InvalidArgument);
 }
 
 struct Mistake {
   const char* name;
-  std::function<void(CheckpointCut&)> make;
+  std::function<void(CheckpointPlan&)> make;
   const char* message;
 };
 
@@ -169,53 +170,54 @@ void PrintTo(const Mistake& mistake, std::ostream* out) {
   *out << mistake.name;
 }
 
-class MistakenCut : public testing::TestWithParam<Mistake> {};
+class MistakenPlan : public testing::TestWithParam<Mistake> {};
 
-TEST_P(MistakenCut, IsRemovedWithAReason) {
+TEST_P(MistakenPlan, IsRemovedWithAReason) {
   CheckpointMaker maker(support::seed());
   maker.write(10);
-  Result<CheckpointCut> cut = maker.cut();
-  ASSERT_TRUE(cut.ok());
-  GetParam().make(*cut);
-  const Result<CheckpointManifest> made = complete_checkpoint(*cut);
+  Result<CheckpointPlan> plan = maker.create();
+  ASSERT_TRUE(plan.ok());
+  GetParam().make(*plan);
+  const Result<CheckpointManifest> made = complete_checkpoint(*plan);
   ASSERT_FALSE(made.ok());
   EXPECT_NE(made.status().message().find(GetParam().message), std::string::npos)
       << made.status().message();
   EXPECT_TRUE(fs::is_empty(maker.checkpoints()));
 }
 
-// The n-th time it is asked is too late.
-void cancel_at(CheckpointCut& cut, int n) {
-  cut.cancelled = [n]() mutable { return --n < 0; };
+// Cancels at the call of `cancelled` after the first n.
+void cancel_at(CheckpointPlan& plan, int n) {
+  plan.cancelled = [n]() mutable { return --n < 0; };
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Checkpoint, MistakenCut,
+    Checkpoint, MistakenPlan,
     testing::Values(
-        Mistake{"OtherCommit", [](CheckpointCut& cut) { ++cut.index; }, "a mistake of the server"},
-        Mistake{"OtherCount", [](CheckpointCut& cut) { ++cut.jobs->buried; },
+        Mistake{"OtherCommit", [](CheckpointPlan& plan) { ++plan.index; },
+                "a mistake of the server"},
+        Mistake{"OtherCount", [](CheckpointPlan& plan) { ++plan.jobs->buried; },
                 "a mistake of the server"},
         Mistake{"DamagedTable",
-                [](CheckpointCut& cut) {
-                  for (const auto& file : fs::directory_iterator(partial_path(cut) + "/db")) {
+                [](CheckpointPlan& plan) {
+                  for (const auto& file : fs::directory_iterator(partial_path(plan) + "/db")) {
                     if (file.path().extension() != ".sst") continue;
                     std::string content = read_file(file.path());
                     content[10] ^= 1;
-                    fs::remove(file.path());  // Its other link is the store's.
+                    fs::remove(file.path());  // The store has another link to the same file.
                     write_file(file.path(), content);
                   }
                 },
                 ".sst"},
-        Mistake{"CancelledAtOnce", [](CheckpointCut& cut) { cancel_at(cut, 0); }, "cancelled"},
-        Mistake{"CancelledAmongFiles", [](CheckpointCut& cut) { cancel_at(cut, 10); },
+        Mistake{"CancelledAtOnce", [](CheckpointPlan& plan) { cancel_at(plan, 0); }, "cancelled"},
+        Mistake{"CancelledAmongFiles", [](CheckpointPlan& plan) { cancel_at(plan, 10); },
                 "cancelled"}),
     [](const auto& one) { return one.param.name; });
 
-TEST(CheckpointList, GivesTheOldestFirstAndMarksWhatIsHalfMade) {
+TEST(CheckpointList, ListsTheOldestFirstAndMarksPartialOnes) {
   CheckpointMaker maker(support::seed());
   ASSERT_TRUE(maker.make().ok());
   ASSERT_TRUE(maker.make().ok());
-  ASSERT_TRUE(maker.cut().ok());
+  ASSERT_TRUE(maker.create().ok());
   fs::create_directory(maker.checkpoints() + "/somebody's");
   write_file(maker.checkpoints() + "/notes.txt", "");
   const auto listed = list_checkpoints(maker.checkpoints());
@@ -244,7 +246,7 @@ TEST(CheckpointPrune, KeepsTheNewestGoodOnes) {
     paths.push_back(maker.path());
   }
   std::mt19937_64 random(support::seed());
-  flip_byte(paths[4] + "/manifest.json", random);  // Does not count.
+  flip_byte(paths[4] + "/manifest.json", random);  // A damaged checkpoint is not counted.
   const CheckpointOwner owner = {.database = maker.owner().database, .has_unmarked = true};
   const auto removed = prune_checkpoints(maker.checkpoints(), owner, 2);
   ASSERT_TRUE(removed.ok()) << removed.status().message();
@@ -264,18 +266,18 @@ TEST(CheckpointPrune, LeavesOtherNamesAlone) {
   EXPECT_TRUE(verify_checkpoint(maker.checkpoints() + "/before-the-upgrade").ok());
 }
 
-TEST(CheckpointRemove, RemovesHalfMadeOnes) {
+TEST(CheckpointRemove, RemovesPartialOnes) {
   CheckpointMaker maker(support::seed());
-  const auto cut = maker.cut();
-  ASSERT_TRUE(cut.ok());
-  fs::create_directory(partial_path(*cut) + "/db.tmp");
+  const auto plan = maker.create();
+  ASSERT_TRUE(plan.ok());
+  fs::create_directory(partial_path(*plan) + "/db.tmp");
   const auto removed = remove_partial_checkpoints(maker.checkpoints(), maker.owner());
   ASSERT_TRUE(removed.ok()) << removed.status().message();
-  EXPECT_EQ(*removed, std::vector<std::string>{cut->name});
-  EXPECT_FALSE(fs::exists(partial_path(*cut)));
+  EXPECT_EQ(*removed, std::vector<std::string>{plan->name});
+  EXPECT_FALSE(fs::exists(partial_path(*plan)));
 }
 
-TEST(CheckpointRemove, RefusesWhatIsNone) {
+TEST(CheckpointRemove, RefusesForeignDirectories) {
   const TempDir dir;
   EXPECT_EQ(remove_checkpoint(dir.path() + "/none").code(), StatusCode::NotFound);
   const std::string path = dir.path() + "/photos";
@@ -285,8 +287,8 @@ TEST(CheckpointRemove, RefusesWhatIsNone) {
   EXPECT_EQ(read_file(path + "/cat.jpg"), "meow");
 }
 
-// A link is removed, and what it points to stays.
-TEST(FileTree, RemovesNothingThroughALink) {
+// A symbolic link is removed, and its target stays.
+TEST(FileTree, RemovesALinkAndNotItsTarget) {
   const TempDir dir;
   fs::create_directory(dir.path() + "/kept");
   write_file(dir.path() + "/kept/file", "x");
@@ -310,7 +312,7 @@ void PrintTo(const Refusal& refusal, std::ostream* out) {
 
 class RefusedRestore : public testing::TestWithParam<Refusal> {};
 
-TEST_P(RefusedRestore, SaysWhyAndTouchesNothing) {
+TEST_P(RefusedRestore, NamesTheReasonAndChangesNothing) {
   CheckpointMaker maker(support::seed());
   maker.write(5);
   ASSERT_TRUE(maker.make().ok());
@@ -361,33 +363,33 @@ INSTANTIATE_TEST_SUITE_P(
                             StatusCode::NotFound, "half-made"}),
     [](const auto& one) { return one.param.name; });
 
-TEST(Restore, LeavesTheCheckpointAsItWas) {
+TEST(Restore, DoesNotChangeTheCheckpoint) {
   for (const bool copy : {false, true}) {
     CheckpointMaker maker(support::seed());
     maker.write(20);
     ASSERT_TRUE(maker.make().ok());
     const Restore how = {.from = maker.path(), .to = maker.dir() + "/restored", .copy = copy};
     ASSERT_TRUE(restore_checkpoint(how).ok());
-    World world = maker.world();
+    StoreModel model = maker.model();
     Result<std::unique_ptr<Store>> store = Store::open({.data_dir = how.to});
     ASSERT_TRUE(store.ok());
-    world.reopened((*store)->opening());
+    model.reopened((*store)->opening());
     for (int i = 0; i < 30; ++i) {
       Batch batch;
-      world.next(batch, 20);
+      model.next(batch, 20);
       ASSERT_TRUE((*store)->write(batch, true).ok());
     }
     std::atomic<bool> cancelled = false;
     ASSERT_TRUE((*store)->flush().ok());
     ASSERT_TRUE((*store)->compact_tombstones(cancelled, 0).ok());
-    ASSERT_TRUE((*store)->close(world.next_id()).ok());
+    ASSERT_TRUE((*store)->close(model.next_id()).ok());
     fs::remove_all(how.to);
     const auto verified = verify_checkpoint(maker.path());
     EXPECT_TRUE(verified.ok()) << verified.status().message();
   }
 }
 
-TEST(Restore, IsExactWhereItIsAskedTo) {
+TEST(Restore, WithoutSkippedIdsIsAnExactCopy) {
   CheckpointMaker maker(support::seed());
   maker.write(20);
   const auto made = maker.make();
@@ -399,7 +401,7 @@ TEST(Restore, IsExactWhereItIsAskedTo) {
   const auto store = Store::open({.data_dir = how.to});
   ASSERT_TRUE(store.ok()) << store.status().message();
   EXPECT_EQ((*store)->opening().next_id, made->next_id);
-  EXPECT_EQ(difference(**store, maker.world().image()), "");
+  EXPECT_EQ(difference(**store, maker.model().image()), "");
 }
 
 }  // namespace

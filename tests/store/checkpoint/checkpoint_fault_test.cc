@@ -16,14 +16,14 @@
 #include "store/offline/restore.h"
 #include "store/store.h"
 #include "tests/store/child.h"
+#include "tests/store/store_model.h"
 #include "tests/store/temp_dir.h"
-#include "tests/store/world.h"
 #include "tests/support/fault_fs.h"
 #include "tests/support/seed.h"
 
-// A checkpoint, a restore and a removal that end at every one of their file calls, killed or by an
-// error: what is left is whole or is known as half-made, and the next run cleans it up. All of it
-// in children: child.h.
+// Stops a checkpoint, a restore and a removal at each of their file calls, by a kill or by an
+// error. What is left is complete or is recognised as partial, and the next run removes what is
+// partial. Each run is in a child process: child.h.
 namespace perennial::store {
 namespace {
 
@@ -34,7 +34,7 @@ constexpr int exit_killed = 99;
 constexpr int batches = 6;
 constexpr const char* checkpoint = "2026-11-21T12-40-05.123Z";
 
-// Where all of it happens: a data directory, checkpoints beside it, and what is restored.
+// The directories of one run: a data directory, its checkpoints, and the restored directory.
 struct Scene {
   std::string dir;
 
@@ -43,7 +43,7 @@ struct Scene {
   std::string whole() const { return checkpoints() + "/" + checkpoint; }
   std::string restored() const { return dir + "/restored"; }
   static CheckpointOwner owner() { return {.database = "15ecf2bf-405a-43b0-968d-aa423b74e38e"}; }
-  CheckpointCut cut(rocksdb::Env* env) const {
+  CheckpointPlan plan(rocksdb::Env* env) const {
     return {.dir = checkpoints(),
             .name = checkpoint,
             .database = owner().database,
@@ -52,20 +52,20 @@ struct Scene {
   }
 };
 
-World world_after() {
-  World world(support::seed());
+StoreModel world_after() {
+  StoreModel model(support::seed());
   Batch batch;
-  for (int i = 0; i < batches; ++i) world.next(batch, 10);
-  return world;
+  for (int i = 0; i < batches; ++i) model.next(batch, 10);
+  return model;
 }
 
 void write_store(const Scene& scene) {
   auto store = Store::open({.data_dir = scene.data()});
   CHECK(store.ok());
-  World world(support::seed());
+  StoreModel model(support::seed());
   for (int i = 0; i < batches; ++i) {
     Batch batch;
-    world.next(batch, 10);
+    model.next(batch, 10);
     CHECK((*store)->write(batch, true).ok());
     if (i == batches / 2) CHECK((*store)->flush().ok());
   }
@@ -77,9 +77,9 @@ Status make_checkpoint(const Scene& scene, const std::shared_ptr<FaultFs>& fs,
   auto store = Store::open({.data_dir = scene.data(), .env = env.get()});
   if (!store.ok()) return store.take_status();
   begin();
-  const CheckpointCut cut = scene.cut(env.get());
-  if (Status done = (*store)->cut_checkpoint(partial_path(cut)); !done.ok()) return done;
-  const auto made = complete_checkpoint(cut);
+  const CheckpointPlan plan = scene.plan(env.get());
+  if (Status done = (*store)->create_checkpoint(partial_path(plan)); !done.ok()) return done;
+  const auto made = complete_checkpoint(plan);
   return made.ok() ? Status() : made.status();
 }
 
@@ -99,8 +99,9 @@ Status remove_it(const Scene& scene, const std::shared_ptr<FaultFs>& fs,
   return remove_checkpoint(scene.whole(), env.get());
 }
 
-// Each says what is wrong afterwards. `failed`: the run ended with an error, which cleans up.
-std::string whole_or_half_made(const Scene& scene, bool failed) {
+// Each of these functions returns what is wrong after a run. `failed`: the run ended with an error,
+// after which it must leave nothing.
+std::string complete_or_partial(const Scene& scene, bool failed) {
   if (const auto store = Store::open({.data_dir = scene.data()}); !store.ok()) {
     return "the store is damaged: " + store.status().message();
   }
@@ -161,7 +162,7 @@ class CheckpointFault : public testing::TestWithParam<Work> {
     CHECK(end.signal == 0 && end.exit_code == 0);
   }
 
-  // Says what is wrong after a run in which `plan` is made once it has begun.
+  // Returns what is wrong after a run to which `plan` adds a fault once the run has begun.
   std::string run(const std::function<void(FaultFs&)>& plan, bool& fired) {
     const TempDir dir;
     const Scene scene = {dir.path() + "/scene"};
@@ -183,7 +184,7 @@ class CheckpointFault : public testing::TestWithParam<Work> {
     return judged.signal == 0 ? judged.sent : "the check itself died";
   }
 
-  // Makes a run for each call, or each `step`-th, until one does not come so far.
+  // Makes a run for each `step`-th call, until a run ends before its fault.
   void run_all(uint64_t step, const std::function<void(FaultFs&, uint64_t n)>& plan) {
     bool fired = true;
     uint64_t calls = support::seed() % step;
@@ -198,18 +199,18 @@ class CheckpointFault : public testing::TestWithParam<Work> {
   const Scene original_ = {dir_.path()};
 };
 
-TEST_P(CheckpointFault, KilledAtAnyCall) {
+TEST_P(CheckpointFault, KilledAtAnyCallLeavesNoDamage) {
   run_all(1, [](FaultFs& fs, uint64_t n) { fs.before_nth(n, [] { ::_exit(exit_killed); }); });
 }
 
-TEST_P(CheckpointFault, DiskFullAtAnyCall) {
-  // RocksDB tries some calls again for a while, so that a run takes longer.
+TEST_P(CheckpointFault, DiskFullAtAnyCallLeavesNoDamage) {
+  // RocksDB retries some calls for a while, so these runs take longer.
   run_all(5,
           [](FaultFs& fs, uint64_t n) { fs.fail_nth(n, rocksdb::IOStatus::NoSpace("injected")); });
 }
 
 INSTANTIATE_TEST_SUITE_P(Store, CheckpointFault,
-                         testing::Values(Work{"Make", false, make_checkpoint, whole_or_half_made},
+                         testing::Values(Work{"Make", false, make_checkpoint, complete_or_partial},
                                          Work{"Restore", true, restore_it, restored_or_nothing},
                                          Work{"Remove", true, remove_it, removed_or_whole}),
                          [](const auto& one) { return one.param.name; });

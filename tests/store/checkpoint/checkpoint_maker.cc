@@ -6,7 +6,7 @@
 
 namespace perennial::store {
 
-CheckpointMaker::CheckpointMaker(uint64_t seed, rocksdb::Env* env) : world_(seed), env_(env) {
+CheckpointMaker::CheckpointMaker(uint64_t seed, rocksdb::Env* env) : model_(seed), env_(env) {
   std::filesystem::create_directory(checkpoints());
   Result<std::unique_ptr<Store>> store = Store::open({.data_dir = data_dir(), .env = env});
   CHECK(store.ok());
@@ -16,34 +16,34 @@ CheckpointMaker::CheckpointMaker(uint64_t seed, rocksdb::Env* env) : world_(seed
 void CheckpointMaker::write(int batches, bool flushed) {
   for (int i = 0; i < batches; ++i) {
     Batch batch;
-    world_.next(batch, 20);
+    model_.next(batch, 20);
     CHECK(store_->write(batch, true).ok());
     if (flushed && i == batches / 2) CHECK(store_->flush().ok());
   }
 }
 
-Result<CheckpointCut> CheckpointMaker::cut() {
+Result<CheckpointPlan> CheckpointMaker::create() {
   const Nanos created = checkpoint_time + made_++ * nanos_per_second;
   last_ = {.dir = checkpoints(),
            .name = checkpoint_name(created),
            .created = created,
            .server_version = "0.1.0",
            .database = store_->identity(),
-           .index = world_.index(),
-           .jobs = count_states(world_.image()),
+           .index = model_.index(),
+           .jobs = count_states(model_.image()),
            .env = env_};
-  if (Status done = store_->cut_checkpoint(partial_path(last_)); !done.ok()) return done;
+  if (Status done = store_->create_checkpoint(partial_path(last_)); !done.ok()) return done;
   return last_;
 }
 
 Result<CheckpointManifest> CheckpointMaker::make() {
-  const Result<CheckpointCut> cut = this->cut();
-  if (!cut.ok()) return cut.status();
-  return complete_checkpoint(*cut);
+  const Result<CheckpointPlan> plan = this->create();
+  if (!plan.ok()) return plan.status();
+  return complete_checkpoint(*plan);
 }
 
 void CheckpointMaker::close() {
-  CHECK(store_->close(world_.next_id()).ok());
+  CHECK(store_->close(model_.next_id()).ok());
   store_.reset();
 }
 

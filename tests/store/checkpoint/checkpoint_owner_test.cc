@@ -1,4 +1,4 @@
-// Whose a checkpoint is, where several databases have theirs in one directory.
+// Tests which database owns a checkpoint when several databases keep theirs in one directory.
 
 #include <filesystem>
 #include <fstream>
@@ -22,9 +22,9 @@ namespace fs = std::filesystem;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-constexpr const char* somebody = "15ecf2bf-405a-43b0-968d-aa423b74e38e";
+constexpr const char* other_identity = "15ecf2bf-405a-43b0-968d-aa423b74e38e";
 
-// Opens it, and says what it is called then.
+// Opens the store and returns its identity.
 std::string identity_at_open(const std::string& data_dir) {
   const auto store = Store::open({.data_dir = data_dir});
   EXPECT_TRUE(store.ok());
@@ -39,13 +39,13 @@ TEST(Identity, IsKeptFromOneStartToTheNext) {
   EXPECT_EQ(*read_identity(dir.data_dir()), first);
 }
 
-TEST(Identity, OfEachDataDirectoryIsItsOwn) {
+TEST(Identity, DiffersBetweenDataDirectories) {
   const TempDir a;
   const TempDir b;
   EXPECT_NE(identity_at_open(a.data_dir()), identity_at_open(b.data_dir()));
 }
 
-TEST(Identity, IsMadeAnewWhereItsFileIsMissing) {
+TEST(Identity, IsMadeAnewWhenItsFileIsMissing) {
   const TempDir dir;
   const std::string first = identity_at_open(dir.data_dir());
   fs::remove(dir.data_dir() + "/db/IDENTITY");
@@ -60,7 +60,7 @@ struct TextCase {
   bool is_identity;
 };
 
-TEST(Identity, IsNoneThatCouldNotBePartOfAName) {
+TEST(Identity, MustBeFitForAFileName) {
   const TextCase cases[] = {{"", false},
                             {"1234567", false},
                             {"12345678", true},
@@ -69,20 +69,20 @@ TEST(Identity, IsNoneThatCouldNotBePartOfAName) {
                             {"../../../x", false},
                             {"1234.5678", false},
                             {std::string("1234\0005678", 9), false},
-                            {somebody, true}};
+                            {other_identity, true}};
   const TempDir dir;
   identity_at_open(dir.data_dir());
   for (const TextCase& one : cases) {
     EXPECT_EQ(is_identity(one.text), one.is_identity) << one.text;
-    if (one.text.empty()) continue;  // RocksDB makes another one.
+    if (one.text.empty()) continue;  // RocksDB replaces an empty identity.
     std::ofstream(dir.data_dir() + "/db/IDENTITY") << one.text << '\n';
     EXPECT_EQ(*read_identity(dir.data_dir()), one.is_identity ? one.text : "") << one.text;
     EXPECT_EQ(identity_at_open(dir.data_dir()), one.is_identity ? one.text : "") << one.text;
   }
 }
 
-// Both may run, and must not remove each other's checkpoints.
-TEST(Identity, OfWhatIsRestoredIsAnother) {
+// Both databases may be served at once, and must not remove each other's checkpoints.
+TEST(Identity, ARestoredDirectoryHasAnotherIdentity) {
   CheckpointMaker maker(support::seed());
   maker.write(10);
   ASSERT_TRUE(maker.make().ok());
@@ -94,7 +94,7 @@ TEST(Identity, OfWhatIsRestoredIsAnother) {
   }
 }
 
-TEST(Identity, IsInNoCheckpointOfAMigrationEither) {
+TEST(Identity, IsNotCopiedIntoACheckpointOfAMigration) {
   const TempDir dir;
   const std::string identity = identity_at_open(dir.data_dir());
   auto store = RawStore::open({.data_dir = dir.data_dir()});
@@ -107,14 +107,14 @@ TEST(Identity, IsInNoCheckpointOfAMigrationEither) {
 
 class Owner : public testing::Test {
  protected:
-  // A checkpoint of the store, said to be another database's.
+  // Makes a checkpoint of the store whose manifest names `database`. Returns its name.
   std::string make(const std::string& database) {
-    Result<CheckpointCut> cut = maker_.cut();
-    EXPECT_TRUE(cut.ok());
-    const std::string cut_path = partial_path(*cut);
-    cut->database = database;
-    fs::rename(cut_path, partial_path(*cut));
-    const Result<CheckpointManifest> made = complete_checkpoint(*cut);
+    Result<CheckpointPlan> plan = maker_.create();
+    EXPECT_TRUE(plan.ok());
+    const std::string old_path = partial_path(*plan);
+    plan->database = database;
+    fs::rename(old_path, partial_path(*plan));
+    const Result<CheckpointManifest> made = complete_checkpoint(*plan);
     EXPECT_TRUE(made.ok() && made->database == database);
     return made.ok() ? made->name : "";
   }
@@ -131,24 +131,24 @@ class Owner : public testing::Test {
 TEST_F(Owner, IsInTheManifestAndInTheList) {
   make(own_);
   make("");
-  const auto half_made = maker_.cut();
-  ASSERT_TRUE(half_made.ok());
-  EXPECT_TRUE(partial_path(*half_made).ends_with("Z." + own_ + ".partial"));
+  const auto partial = maker_.create();
+  ASSERT_TRUE(partial.ok());
+  EXPECT_TRUE(partial_path(*partial).ends_with("Z." + own_ + ".partial"));
   const auto listed = list_checkpoints(maker_.checkpoints());
   ASSERT_TRUE(listed.ok() && listed->size() == 3);
   EXPECT_EQ((*listed)[0].database, own_);
   EXPECT_EQ((*listed)[1].database, "");
   EXPECT_TRUE((*listed)[1].manifest.ok());
   EXPECT_EQ((*listed)[2].database, own_);
-  EXPECT_EQ((*listed)[2].name, half_made->name);
+  EXPECT_EQ((*listed)[2].name, partial->name);
 }
 
 TEST_F(Owner, CountsAndRemovesItsOwnOnly) {
   const std::string first = make(own_);
-  make(somebody);
+  make(other_identity);
   make("");
   const std::string second = make(own_);
-  make(somebody);
+  make(other_identity);
   make("");
   EXPECT_THAT(pruned({.database = own_}, 1), ElementsAre(first));
   EXPECT_THAT(pruned({.database = own_}, 1), IsEmpty());
@@ -156,23 +156,23 @@ TEST_F(Owner, CountsAndRemovesItsOwnOnly) {
   EXPECT_EQ(list_checkpoints(maker_.checkpoints())->size(), 4U);
 }
 
-TEST_F(Owner, OfThoseThatDoNotSayCountsThemToo) {
+TEST_F(Owner, CountsUnmarkedOnesWhenItOwnsThem) {
   const std::string first = make("");
-  make(somebody);
+  make(other_identity);
   const std::string second = make(own_);
   make("");
   EXPECT_THAT(pruned({.database = own_, .has_unmarked = true}, 1), ElementsAre(first, second));
 }
 
-TEST_F(Owner, ThatIsNotKnownOwnsNone) {
+TEST_F(Owner, WithoutAnIdentityOwnsNone) {
   make(own_);
   make("");
   EXPECT_THAT(pruned({}, 0), IsEmpty());
 }
 
-TEST_F(Owner, RemovesItsOwnHalfMadeOnesOnly) {
+TEST_F(Owner, RemovesOnlyItsOwnPartialOnes) {
   const std::string base = maker_.checkpoints() + "/2026-01-01T00-00-00.000Z";
-  for (const std::string& ending : {"." + own_, "." + std::string(somebody), std::string()}) {
+  for (const std::string& ending : {"." + own_, "." + std::string(other_identity), std::string()}) {
     fs::create_directories(base + ending + ".partial/db");
   }
   ASSERT_EQ(remove_partial_checkpoints(maker_.checkpoints(), {.database = own_})->size(), 1U);
@@ -180,10 +180,10 @@ TEST_F(Owner, RemovesItsOwnHalfMadeOnesOnly) {
   const CheckpointOwner unmarked = {.database = own_, .has_unmarked = true};
   ASSERT_EQ(remove_partial_checkpoints(maker_.checkpoints(), unmarked)->size(), 1U);
   EXPECT_FALSE(fs::exists(base + ".partial"));
-  EXPECT_TRUE(fs::exists(base + "." + somebody + ".partial"));
+  EXPECT_TRUE(fs::exists(base + "." + other_identity + ".partial"));
 }
 
-TEST_F(Owner, HasTheUnmarkedInItsOwnDirectoryAlone) {
+TEST_F(Owner, OwnsUnmarkedOnesOnlyInItsOwnDirectory) {
   const std::string own_dir = maker_.data_dir() + "/checkpoints";
   fs::create_directory(own_dir);
   const auto has_unmarked = [&](const std::string& dir) {
@@ -193,7 +193,7 @@ TEST_F(Owner, HasTheUnmarkedInItsOwnDirectoryAlone) {
   EXPECT_TRUE(has_unmarked(own_dir + "/."));
   EXPECT_FALSE(has_unmarked(maker_.checkpoints()));
   EXPECT_FALSE(has_unmarked(maker_.dir() + "/none"));
-  // Others may have a link to the same place.
+  // Several data directories may link to the same directory.
   fs::remove(own_dir);
   fs::create_directory_symlink(maker_.checkpoints(), own_dir);
   EXPECT_FALSE(has_unmarked(own_dir));

@@ -21,16 +21,16 @@ TEST(Checkpoint, HasTheTimeInItsName) {
   EXPECT_EQ(checkpoint_name(0), "1970-01-01T00-00-00.000Z");
 }
 
-TEST(Checkpoint, SaysWhatIsInIt) {
+TEST(Checkpoint, TheManifestListsItsContent) {
   CheckpointMaker maker(support::seed());
   maker.write(30);
   const Result<CheckpointManifest> made = maker.make();
   ASSERT_TRUE(made.ok()) << made.status().message();
-  const Image& image = maker.world().image();
-  EXPECT_EQ(made->commit.index, maker.world().index());
+  const Image& image = maker.model().image();
+  EXPECT_EQ(made->commit.index, maker.model().index());
   EXPECT_EQ(made->job_count(), image.jobs.size());
   EXPECT_EQ(made->tubes.size(), image.tubes.size());
-  EXPECT_GE(made->next_id, maker.world().next_id());
+  EXPECT_GE(made->next_id, maker.model().next_id());
   EXPECT_EQ(made->format, format_version);
   uint64_t body_bytes = 0;
   for (const auto& [id, row] : image.jobs) body_bytes += row.body_bytes;
@@ -38,7 +38,7 @@ TEST(Checkpoint, SaysWhatIsInIt) {
   EXPECT_EQ(body_bytes, 0U);
 }
 
-TEST(Checkpoint, IsReadAsItWasMade) {
+TEST(Checkpoint, TheManifestReadsBackAsWritten) {
   CheckpointMaker maker(support::seed());
   maker.write(30);
   const Result<CheckpointManifest> made = maker.make();
@@ -55,7 +55,7 @@ TEST(Checkpoint, IsReadAsItWasMade) {
   EXPECT_EQ(verified->server_version, "0.1.0");
 }
 
-TEST(Checkpoint, StaysAsItIsWhileTheStoreGoesOn) {
+TEST(Checkpoint, DoesNotChangeWhileTheStoreWrites) {
   CheckpointMaker maker(support::seed());
   maker.write(10);
   ASSERT_TRUE(maker.make().ok());
@@ -66,7 +66,7 @@ TEST(Checkpoint, StaysAsItIsWhileTheStoreGoesOn) {
   EXPECT_EQ(verified->commit.index, 10U);
 }
 
-TEST(Checkpoint, IsForItsOwnerAlone) {
+TEST(Checkpoint, OnlyItsOwnerMayReadIt) {
   CheckpointMaker maker(support::seed());
   maker.write(10);
   ASSERT_TRUE(maker.make().ok());
@@ -77,10 +77,10 @@ TEST(Checkpoint, IsForItsOwnerAlone) {
   }
 }
 
-TEST(Restore, HoldsExactlyWhatTheCheckpointHeld) {
+TEST(Restore, HoldsExactlyTheJobsOfTheCheckpoint) {
   CheckpointMaker maker(support::seed());
   maker.write(30);
-  const Image image = maker.world().image();
+  const Image image = maker.model().image();
   const Result<CheckpointManifest> made = maker.make();
   ASSERT_TRUE(made.ok()) << made.status().message();
   maker.write(10);

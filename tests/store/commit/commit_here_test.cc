@@ -1,4 +1,4 @@
-// Batches that are written on the loop's own thread: which, and when.
+// Tests which batches append() writes on the loop's thread.
 
 #include <atomic>
 #include <memory>
@@ -9,15 +9,15 @@
 #include <rocksdb/env.h>
 
 #include "store/commit/local_log.h"
+#include "tests/store/store_model.h"
 #include "tests/store/temp_dir.h"
-#include "tests/store/world.h"
 #include "tests/support/fault_fs.h"
 #include "tests/support/seed.h"
 
 namespace perennial::store {
 namespace {
 
-// The steady clock stands still but for what each sync of a log is said to take.
+// A log on a steady clock that advances only by sync_takes_ at each sync of a log file.
 class CommitHereTest : public testing::Test {
  protected:
   void start(Durability durability) {
@@ -41,10 +41,10 @@ class CommitHereTest : public testing::Test {
 
   Batch next(int transitions = 5) {
     Batch batch;
-    world_.next(batch, transitions);
+    model_.next(batch, transitions);
     return batch;
   }
-  // Waits for it.
+  // Appends the batch and waits until it is committed.
   void submit(Batch batch) {
     const int before = wakes_;
     if (log_->append(std::move(batch)) == Appended::UnderWay) wakes_.wait(before);
@@ -52,7 +52,7 @@ class CommitHereTest : public testing::Test {
   void warm_up() {
     for (int i = 0; i < 16; ++i) submit(next());
   }
-  // Whether it was written here; if it was not, the thread writes it.
+  // Appends the batch and waits until it is committed. Returns whether append() wrote it.
   bool commit_here(Batch batch) {
     const int before = wakes_;
     const bool is_done = log_->append(std::move(batch)) == Appended::Done;
@@ -62,13 +62,14 @@ class CommitHereTest : public testing::Test {
       wakes_.wait(before);
     }
     EXPECT_TRUE(log_->idle());
-    const Log::News news = log_->collect();
-    EXPECT_EQ(news.indices.answerable(), world_.index());
-    EXPECT_FALSE(news.batches.empty());
+    const Log::Update update = log_->collect();
+    EXPECT_EQ(update.indices.reply_index(), model_.index());
+    EXPECT_FALSE(update.batches.empty());
     return is_done;
   }
 
-  // Within a few: the thread may still be looking for what is due, and then one is its.
+  // Returns whether append() writes one of the next batches. The first may go to the committer,
+  // while that still polls or syncs.
   bool soon_commits_here() {
     for (int i = 0; i < 100; ++i) {
       if (commit_here(next())) return true;
@@ -80,7 +81,7 @@ class CommitHereTest : public testing::Test {
   const std::shared_ptr<support::FaultFs> fs_ =
       std::make_shared<support::FaultFs>(rocksdb::FileSystem::Default());
   const std::unique_ptr<rocksdb::Env> env_ = rocksdb::NewCompositeEnv(fs_);
-  World world_{support::seed()};
+  StoreModel model_{support::seed()};
   std::atomic<Nanos> now_ = nanos_per_second;
   std::atomic<Nanos> sync_takes_ = 100'000;
   std::atomic<int> wakes_ = 0;
@@ -89,17 +90,17 @@ class CommitHereTest : public testing::Test {
   std::unique_ptr<LocalLog> log_;
 };
 
-TEST_F(CommitHereTest, OnlyAfterManyQuickSyncs) {
+TEST_F(CommitHereTest, AppendCommitsAfterManyQuickSyncs) {
   start(Durability::Commit);
   for (int i = 0; i < 16; ++i) EXPECT_FALSE(commit_here(next())) << i;
   EXPECT_TRUE(soon_commits_here());
   for (int i = 0; i < 16; ++i) EXPECT_TRUE(commit_here(next())) << i;
   log_->stop();
-  EXPECT_EQ(log_->collect().indices.durable, world_.index());
-  EXPECT_EQ(difference(*store_, world_.image()), "");
+  EXPECT_EQ(log_->collect().indices.durable, model_.index());
+  EXPECT_EQ(difference(*store_, model_.image()), "");
 }
 
-TEST_F(CommitHereTest, OneSlowSyncEndsIt) {
+TEST_F(CommitHereTest, OneSlowSyncReturnsCommitsToTheThread) {
   start(Durability::Commit);
   warm_up();
   EXPECT_TRUE(soon_commits_here());
@@ -110,15 +111,15 @@ TEST_F(CommitHereTest, OneSlowSyncEndsIt) {
   EXPECT_TRUE(soon_commits_here());
 }
 
-TEST_F(CommitHereTest, NoLargeBatch) {
+TEST_F(CommitHereTest, ALargeBatchIsCommittedByTheThread) {
   start(Durability::Commit);
   warm_up();
   EXPECT_FALSE(commit_here(next(1000)));
   EXPECT_TRUE(soon_commits_here());
 }
 
-// Once a second it looks how much room the disk has left.
-TEST_F(CommitHereTest, NotWhenTheThreadHasALookToTake) {
+// The committer polls the disk once a second.
+TEST_F(CommitHereTest, ABatchIsCommittedByTheThreadWhenAPollIsDue) {
   start(Durability::Commit);
   warm_up();
   now_ += nanos_per_second;
@@ -126,22 +127,22 @@ TEST_F(CommitHereTest, NotWhenTheThreadHasALookToTake) {
   EXPECT_TRUE(soon_commits_here());
 }
 
-TEST_F(CommitHereTest, OnlyWhereAnswersWaitForASync) {
+TEST_F(CommitHereTest, AppendCommitsOnlyInModeCommit) {
   start(Durability::Interval);
   for (int i = 0; i < 40; ++i) EXPECT_FALSE(commit_here(next())) << i;
 }
 
-TEST_F(CommitHereTest, AFailureIsToldAndNothingIsAnswered) {
+TEST_F(CommitHereTest, AFailureIsReportedAndNoReplyLeaves) {
   start(Durability::Commit);
   warm_up();
   EXPECT_TRUE(soon_commits_here());
-  const BatchIndex before = log_->collect().indices.answerable();
+  const BatchIndex before = log_->collect().indices.reply_index();
   fs_->fail_all(support::Call::Sync, rocksdb::IOStatus::IOError("injected"));
   Batch batch = next();
   EXPECT_EQ(log_->append(std::move(batch)), Appended::Done);
   EXPECT_EQ(fatals_, 1);
   EXPECT_FALSE(log_->idle());
-  EXPECT_EQ(log_->collect().indices.answerable(), before);
+  EXPECT_EQ(log_->collect().indices.reply_index(), before);
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ Batch batch_of(int jobs) {
   return batch;
 }
 
-TEST(CommitStats, KnowsTheOptionsFromTheStart) {
+TEST(CommitStats, HasTheOptionsFromTheStart) {
   const CommitStats stats(options());
   EXPECT_EQ(stats.facts().durability, "interval");
   EXPECT_EQ(stats.facts().log_bytes_max, 5U << 20);
@@ -47,13 +47,13 @@ TEST(CommitStats, CountsTransitionsAtOnceAndTheRestOnceASecond) {
   EXPECT_EQ(stats.facts().sync_us_p99, 300U);
 }
 
-TEST(CommitStats, SaysTheStateInAWord) {
+TEST(CommitStats, HasTheStateThatWasSet) {
   CommitStats stats(options());
   stats.set_state("behind");
   EXPECT_EQ(stats.facts().state, "behind");
 }
 
-TEST(Recent, ForgetsWhatIsOlderThanItsLast512) {
+TEST(Recent, KeepsOnlyTheLast512Values) {
   Recent recent;
   EXPECT_EQ(recent.mean(), 0);
   EXPECT_EQ(recent.p99(), 0U);

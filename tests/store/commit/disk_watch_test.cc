@@ -15,7 +15,7 @@ namespace {
 
 constexpr uint64_t mib = 1 << 20;
 
-// A clock and a disk that the test moves.
+// A DiskWatch on a clock and a disk that the test controls.
 class DiskWatchTest : public testing::Test {
  protected:
   void open(uint64_t low_water_bytes) {
@@ -54,10 +54,10 @@ class DiskWatchTest : public testing::Test {
   std::unique_ptr<DiskWatch> watch_;
 };
 
-TEST_F(DiskWatchTest, LooksOnceASecond) {
+TEST_F(DiskWatchTest, APollIsDueOnceASecond) {
   open(0);
   EXPECT_TRUE(watch_->is_due()) << "nobody has looked";
-  watch_->look();
+  watch_->poll();
   EXPECT_FALSE(watch_->is_due());
   EXPECT_EQ(watch_->interval(), nanos_per_second);
   now_ += nanos_per_second - 1;
@@ -66,41 +66,41 @@ TEST_F(DiskWatchTest, LooksOnceASecond) {
   EXPECT_TRUE(watch_->is_due());
 }
 
-TEST_F(DiskWatchTest, LooksSoonerWhenMuchWasWritten) {
+TEST_F(DiskWatchTest, APollIsDueSoonerAfterManyBytes) {
   open(0);
-  watch_->look();
+  watch_->poll();
   write(3 * mib);
   EXPECT_FALSE(watch_->is_due());
   write(mib);
   EXPECT_TRUE(watch_->is_due());
-  watch_->look();
+  watch_->poll();
   EXPECT_FALSE(watch_->is_due());
   EXPECT_FALSE(DiskWatch::is_much(4 * mib - 1));
   EXPECT_TRUE(DiskWatch::is_much(4 * mib));
 }
 
-// Else the mark would be overrun between two looks.
-TEST_F(DiskWatchTest, LooksAfterLessWhereTheMarkIsLow) {
+// Otherwise writes could overrun the low-water mark between two polls.
+TEST_F(DiskWatchTest, APollIsDueAfterFewerBytesWithALowMark) {
   open(24 * mib);
-  watch_->look();
+  watch_->poll();
   write(2 * mib);
   EXPECT_FALSE(watch_->is_due());
   write(mib);
   EXPECT_TRUE(watch_->is_due());
 }
 
-TEST_F(DiskWatchTest, SaysWhetherAnythingHasChanged) {
+TEST_F(DiskWatchTest, PollReturnsWhetherTheStateChanged) {
   open(512 * mib);
-  EXPECT_FALSE(watch_->look());
+  EXPECT_FALSE(watch_->poll());
   EXPECT_EQ(watch_->seen(), DiskSeen());
   fs_->set_free_bytes(512 * mib - 1);
-  EXPECT_TRUE(watch_->look());
-  EXPECT_FALSE(watch_->seen().room);
-  EXPECT_FALSE(watch_->seen().behind);
+  EXPECT_TRUE(watch_->poll());
+  EXPECT_FALSE(watch_->seen().accepts_puts);
+  EXPECT_FALSE(watch_->seen().write_stalled);
   EXPECT_EQ(watch_->seen().state, "low-space");
-  EXPECT_FALSE(watch_->look()) << "as it was";
+  EXPECT_FALSE(watch_->poll()) << "as it was";
   fs_->set_free_bytes(1024 * mib);
-  EXPECT_TRUE(watch_->look());
+  EXPECT_TRUE(watch_->poll());
   EXPECT_EQ(watch_->seen(), DiskSeen());
 }
 

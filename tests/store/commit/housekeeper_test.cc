@@ -15,7 +15,7 @@
 #include "tests/store/temp_dir.h"
 #include "tests/support/fault_fs.h"
 
-// P8: disk is given back.
+// P8: the server frees disk space after jobs are deleted.
 namespace perennial::store {
 namespace {
 
@@ -40,7 +40,7 @@ std::string noise(size_t words) {
   return bytes;
 }
 
-// 20 MB of jobs that compress badly.
+// Puts 20 MB of jobs whose bodies do not compress.
 void put_all(Store& store, const std::string& bodies) {
   Batch batch;
   batch.add(TubeStored{.tube = 1, .name = "mail"});
@@ -83,9 +83,9 @@ class HousekeeperTest : public testing::Test {
     store_ = store.take();
   }
 
-  void look_with_free(uint64_t bytes) {
+  void poll_with_free(uint64_t bytes) {
     fs_->set_free_bytes(bytes);
-    ASSERT_TRUE(store_->look_at_room().ok());
+    ASSERT_TRUE(store_->poll_disk_space().ok());
   }
 
   const TempDir dir_;
@@ -102,14 +102,41 @@ TEST_F(HousekeeperTest, ADrainedQueueShrinks) {
   ASSERT_TRUE(store_->flush().ok());
   delete_all(*store_);
   Housekeeper housekeeper(*store_);
-  housekeeper.look(1 * nanos_per_second);
+  housekeeper.poll(1 * nanos_per_second);
   EXPECT_GT(bytes_in(dir_.data_dir()), 10U << 20);
-  housekeeper.look(7 * nanos_per_second);
+  housekeeper.poll(7 * nanos_per_second);
   EXPECT_LT(bytes_in(dir_.data_dir()), 4U << 20);
 }
 
-// However far it has come, a compaction that is broken off is no failure.
-TEST_F(HousekeeperTest, ACompactionMayBeBrokenOff) {
+// Keys that were stored, overwritten by a cooldown and freed leave nothing behind.
+TEST_F(HousekeeperTest, FreedKeysGiveTheirSpaceBack) {
+  const std::string tube(200, 't');
+  const auto write = [&](BatchIndex index, const auto& transition_of) {
+    Batch batch;
+    for (JobId id = 1; id <= jobs; ++id) batch.add(transition_of(std::to_string(id)));
+    batch.seal({.epoch = 1, .index = index, .known_durable = index - 1, .now = 1});
+    ASSERT_TRUE(store_->write(batch, true).ok());
+    ASSERT_TRUE(store_->flush().ok());
+  };
+  const auto stored = [&](Nanos expires_at) {
+    return [&tube, expires_at](const std::string& key) {
+      return KeyStored{
+          .tube = tube, .key = key, .job = 1, .until = KeyUntil::Deleted, .expires_at = expires_at};
+    };
+  };
+  write(1, stored(0));
+  write(2, stored(1));
+  // A live family is not compacted for a few freed keys.
+  std::atomic<bool> cancelled = false;
+  ASSERT_TRUE(store_->compact_tombstones(cancelled, 0).ok());
+  EXPECT_GT(bytes_in(dir_.data_dir()), jobs * 40);
+  write(3, [&](const std::string& key) { return KeyFreed{.tube = tube, .key = key}; });
+  ASSERT_TRUE(store_->compact_tombstones(cancelled, 0).ok());
+  EXPECT_LT(bytes_in(dir_.data_dir()), 1U << 20);
+}
+
+// A compaction that is cancelled at any point is not a failure of the store.
+TEST_F(HousekeeperTest, ACancelledCompactionIsNoFailure) {
   put_all(*store_, bodies_);
   ASSERT_TRUE(store_->flush().ok());
   delete_all(*store_);
@@ -123,52 +150,52 @@ TEST_F(HousekeeperTest, ACompactionMayBeBrokenOff) {
   EXPECT_TRUE(store_->close(jobs + 1).ok());
 }
 
-TEST_F(HousekeeperTest, WaitsWhileMuchIsWritten) {
+TEST_F(HousekeeperTest, NothingIsFlushedWhileManyBytesAreWritten) {
   Housekeeper housekeeper(*store_);
   put_all(*store_, bodies_);
-  housekeeper.look(4 * nanos_per_second);
-  housekeeper.look(8 * nanos_per_second);
+  housekeeper.poll(4 * nanos_per_second);
+  housekeeper.poll(8 * nanos_per_second);
   EXPECT_GT(store_->log_files().bytes, 20U << 20);
-  housekeeper.look(10 * nanos_per_second);
+  housekeeper.poll(10 * nanos_per_second);
   EXPECT_LT(store_->log_files().bytes, 1U << 20);
 }
 
-// Else nothing would ever be given back on a disk that is always in use.
-TEST_F(HousekeeperTest, WhileRoomIsScarceItDoesNotWait) {
+// Otherwise a server that always writes would never free disk space.
+TEST_F(HousekeeperTest, WhileSpaceIsScarceItDoesNotWait) {
   put_all(*store_, bodies_);
-  look_with_free((1 << 30) - 1);
+  poll_with_free((1 << 30) - 1);
   Housekeeper housekeeper(*store_);
-  housekeeper.look(4 * nanos_per_second);
+  housekeeper.poll(4 * nanos_per_second);
   EXPECT_GT(store_->log_files().bytes, 20U << 20);
   delete_all(*store_);
-  housekeeper.look(6 * nanos_per_second);
+  housekeeper.poll(6 * nanos_per_second);
   EXPECT_LT(bytes_in(dir_.data_dir()), 4U << 20);
 }
 
-// A compaction needs room itself. Without that it is stopped, which is no failure, and not tried
-// again before anything has changed.
-TEST_F(HousekeeperTest, ACompactionWaitsForRoom) {
+// A compaction needs free space itself. Without that it is stopped, which is not a failure, and is
+// not tried again until more space is free.
+TEST_F(HousekeeperTest, ACompactionWaitsForFreeSpace) {
   put_all(*store_, bodies_);
   ASSERT_TRUE(store_->flush().ok());
   delete_some(*store_, jobs * 3 / 4);
   std::atomic<bool> cancelled = false;
   const uint64_t left_bytes = compactions_leave_bytes(store_->options(), 0);
-  look_with_free(left_bytes - 1);
+  poll_with_free(left_bytes - 1);
   EXPECT_TRUE(store_->compact_tombstones(cancelled).ok());
   EXPECT_GT(bytes_in(dir_.data_dir()), 20U << 20);
-  look_with_free(left_bytes + left_bytes / 8);
+  poll_with_free(left_bytes + left_bytes / 8);
   EXPECT_TRUE(store_->compact_tombstones(cancelled).ok());
   EXPECT_GT(bytes_in(dir_.data_dir()), 20U << 20);
   EXPECT_EQ(held_up_, 1);
-  look_with_free(left_bytes + left_bytes / 2);
+  poll_with_free(left_bytes + left_bytes / 2);
   EXPECT_TRUE(store_->compact_tombstones(cancelled).ok());
   EXPECT_LT(bytes_in(dir_.data_dir()), 10U << 20);
   EXPECT_FALSE(store_->failed());
   EXPECT_TRUE(store_->close(jobs + 1).ok());
 }
 
-// Nobody has noticed yet that others fill the disk.
-TEST_F(HousekeeperTest, ACompactionIsStoppedWhenTheRoomGoes) {
+// Another program fills the disk, and the store has not polled the free space since.
+TEST_F(HousekeeperTest, ACompactionStopsWhenTheDiskFills) {
   put_all(*store_, bodies_);
   ASSERT_TRUE(store_->flush().ok());
   delete_some(*store_, jobs * 3 / 4);
@@ -181,26 +208,26 @@ TEST_F(HousekeeperTest, ACompactionIsStoppedWhenTheRoomGoes) {
   EXPECT_TRUE(store_->close(jobs + 1).ok());
 }
 
-// What writes nothing needs no room, however much it reads: else a full disk of deleted jobs would
-// never be given back.
+// A compaction that drops all that it reads writes nothing and needs no free space. If it waited, a
+// disk full of deleted jobs would never be freed.
 TEST_F(HousekeeperTest, ACompactionOfDeletedJobsDoesNotWait) {
   put_all(*store_, bodies_);
   ASSERT_TRUE(store_->flush().ok());
   delete_all(*store_);
   std::atomic<bool> cancelled = false;
-  look_with_free(compactions_leave_bytes(store_->options(), 0) + (1 << 20));
+  poll_with_free(compactions_leave_bytes(store_->options(), 0) + (1 << 20));
   EXPECT_TRUE(store_->compact_tombstones(cancelled).ok());
   EXPECT_LT(bytes_in(dir_.data_dir()), 4U << 20);
 }
 
-TEST_F(HousekeeperTest, AShortLogMayStay) {
+TEST_F(HousekeeperTest, AShortLogIsNotFlushed) {
   Batch batch;
   batch.add(TubeStored{.tube = 1, .name = "mail"});
   batch.seal({.epoch = 1, .index = 1, .known_durable = 0, .now = 1});
   ASSERT_TRUE(store_->write(batch, true).ok());
   Housekeeper housekeeper(*store_);
   const LogFiles before = store_->log_files();
-  housekeeper.look(60 * nanos_per_second);
+  housekeeper.poll(60 * nanos_per_second);
   EXPECT_EQ(store_->log_files().bytes, before.bytes);
   EXPECT_EQ(store_->log_files().newest_index, before.newest_index);
 }
@@ -211,7 +238,7 @@ TEST_F(HousekeeperTest, KnowsTheLogFiles) {
   EXPECT_GT(first, 0U);
   put_all(*store_, bodies_);
   ASSERT_TRUE(store_->flush().ok());
-  housekeeper.look(1);
+  housekeeper.poll(1);
   EXPECT_GT(housekeeper.log_newest_index(), first);
 }
 

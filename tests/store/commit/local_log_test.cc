@@ -11,8 +11,8 @@
 #include <gtest/gtest.h>
 #include <rocksdb/env.h>
 
+#include "tests/store/store_model.h"
 #include "tests/store/temp_dir.h"
-#include "tests/store/world.h"
 #include "tests/support/fault_fs.h"
 #include "tests/support/seed.h"
 
@@ -22,7 +22,7 @@ namespace {
 using support::Call;
 using support::FaultFs;
 
-// A number that other threads raise, and that can be waited for.
+// A counter that other threads raise, and for whose value a test can wait.
 class Counter {
  public:
   void add() {
@@ -47,7 +47,7 @@ class Counter {
   int value_ = 0;
 };
 
-// A store on a file system whose syncs of logs can be held up or failed, and its log.
+// A store and its log on a file system where syncs of the log can be delayed or made to fail.
 class LocalLogTest : public testing::Test {
  protected:
   void start(Durability durability, uint32_t sync_interval_ms = 3'600'000) {
@@ -75,11 +75,11 @@ class LocalLogTest : public testing::Test {
     for (int i = 0; i < count; ++i) syncs_allowed_.add();
   }
 
-  // Counts a batch that is done at once like one that somebody was woken for.
+  // Appends the batch. Counts a wake also if append() commits the batch itself.
   void append(Batch batch) {
     if (log_->append(std::move(batch)) == Appended::Done) wakes_.add();
   }
-  // One batch that puts one job, or that raises the next id.
+  // Appends a batch with this one transition.
   void submit(Transition transition) {
     Batch batch;
     batch.add(std::move(transition));
@@ -96,62 +96,62 @@ class LocalLogTest : public testing::Test {
   Counter syncs_allowed_;
   Counter wakes_;
   Counter fatals_;
-  Status fatal_;  // Read once fatals_ has counted it.
+  Status fatal_;  // Read only after fatals_ has counted it.
   BatchIndex next_index_ = 1;
   std::unique_ptr<Store> store_;
   std::unique_ptr<LocalLog> log_;
 };
 
-// P1.
-TEST_F(LocalLogTest, CommitAnswersAfterTheSync) {
+// P1: a reply leaves only after its batch is durable.
+TEST_F(LocalLogTest, ModeCommitRaisesTheReplyIndexAfterTheSync) {
   start(Durability::Commit);
   submit_tube();
-  log_syncs_.wait_for(1);  // And is held up there.
+  log_syncs_.wait_for(1);  // The committer waits in this sync.
   EXPECT_FALSE(log_->idle());
-  EXPECT_EQ(log_->collect().indices.answerable(), 0U);
+  EXPECT_EQ(log_->collect().indices.reply_index(), 0U);
   EXPECT_EQ(wakes_.value(), 0);
   allow_syncs(1);
   wakes_.wait_for(1);
   EXPECT_TRUE(log_->idle());
-  const Log::News done = log_->collect();
-  EXPECT_EQ(done.indices.answerable(), 1U);
+  const Log::Update done = log_->collect();
+  EXPECT_EQ(done.indices.reply_index(), 1U);
   EXPECT_EQ(done.indices.durable, 1U);
   EXPECT_EQ(done.batches.size(), 1U);
   EXPECT_EQ(log_->collect().batches.size(), 0U);
 }
 
-TEST_F(LocalLogTest, IntervalAnswersBeforeTheSync) {
+TEST_F(LocalLogTest, ModeIntervalRaisesTheReplyIndexBeforeTheSync) {
   start(Durability::Interval);
   submit_tube();
   wakes_.wait_for(1);
-  const Log::News done = log_->collect();
-  EXPECT_EQ(done.indices.answerable(), 1U);
+  const Log::Update done = log_->collect();
+  EXPECT_EQ(done.indices.reply_index(), 1U);
   EXPECT_EQ(done.indices.durable, 0U);
   EXPECT_EQ(log_syncs_.value(), 0);
   allow_syncs(1);
-  log_->stop();  // The last sync.
+  log_->stop();  // The stop syncs.
   EXPECT_EQ(log_->collect().indices.durable, 1U);
   EXPECT_EQ(log_syncs_.value(), 1);
 }
 
-TEST_F(LocalLogTest, IntervalSyncsWhenIdleToo) {
+TEST_F(LocalLogTest, ModeIntervalSyncsWhenIdle) {
   start(Durability::Interval, 1);
   submit_tube();
   wakes_.wait_for(1);
-  log_syncs_.wait_for(1);  // Nothing else is submitted.
+  log_syncs_.wait_for(1);  // No other batch is submitted.
   allow_syncs(1);
   log_->stop();
   EXPECT_EQ(log_->collect().indices.durable, 1U);
   EXPECT_EQ(log_syncs_.value(), 1);
 }
 
-TEST_F(LocalLogTest, NeverSyncsOnlyAtTheEnd) {
+TEST_F(LocalLogTest, ModeNeverSyncsOnlyAtTheStop) {
   start(Durability::Never);
   for (int i = 1; i <= 5; ++i) {
     submit_tube();
     wakes_.wait_for(i);
   }
-  EXPECT_EQ(log_->collect().indices.answerable(), 5U);
+  EXPECT_EQ(log_->collect().indices.reply_index(), 5U);
   EXPECT_EQ(log_->collect().indices.durable, 0U);
   EXPECT_EQ(log_syncs_.value(), 0);
   allow_syncs(1);
@@ -159,18 +159,18 @@ TEST_F(LocalLogTest, NeverSyncsOnlyAtTheEnd) {
   EXPECT_EQ(log_->collect().indices.durable, 5U);
 }
 
-// P3: in every mode an id is shown only after its block is on disk.
+// P3: in every mode a reply shows an id only after the id's block is synced.
 TEST_F(LocalLogTest, TheNextIdIsSyncedInEveryMode) {
   start(Durability::Never);
   submit(NextIdRaised{.next_id = 1000});
   log_syncs_.wait_for(1);
-  EXPECT_EQ(log_->collect().indices.answerable(), 0U);
+  EXPECT_EQ(log_->collect().indices.reply_index(), 0U);
   allow_syncs(1);
   wakes_.wait_for(1);
   EXPECT_EQ(log_->collect().indices.durable, 1U);
 }
 
-// P4.
+// P4: no reply leaves after a failed write or sync.
 struct FailureCase {
   const char* name;
   Durability durability;
@@ -179,7 +179,7 @@ struct FailureCase {
 
 class LocalLogFailure : public LocalLogTest, public testing::WithParamInterface<FailureCase> {};
 
-TEST_P(LocalLogFailure, IsToldOnceAndNothingIsAnsweredAnyMore) {
+TEST_P(LocalLogFailure, IsReportedOnceAndNoLaterBatchIsCommitted) {
   start(GetParam().durability, 1);
   allow_syncs(1000);
   fs_->fail_all(GetParam().call, rocksdb::IOStatus::IOError("injected"));
@@ -188,7 +188,7 @@ TEST_P(LocalLogFailure, IsToldOnceAndNothingIsAnsweredAnyMore) {
   log_->stop();
   const bool answers_early =
       GetParam().call == Call::Sync && GetParam().durability != Durability::Commit;
-  EXPECT_EQ(log_->collect().indices.answerable(), answers_early ? 1U : 0U);
+  EXPECT_EQ(log_->collect().indices.reply_index(), answers_early ? 1U : 0U);
   EXPECT_EQ(log_->collect().indices.durable, 0U);
   EXPECT_EQ(fatal_.code(), StatusCode::Io) << fatal_.message();
   EXPECT_TRUE(store_->failed());
@@ -207,7 +207,7 @@ INSTANTIATE_TEST_SUITE_P(
                     FailureCase{"IntervalAppend", Durability::Interval, Call::Append}),
     [](const auto& one) { return one.param.name; });
 
-TEST_F(LocalLogTest, AFullDiskIsTold) {
+TEST_F(LocalLogTest, AFullDiskIsReported) {
   start(Durability::Commit);
   allow_syncs(1000);
   fs_->fail_all(Call::Append, rocksdb::IOStatus::NoSpace("injected"));
@@ -217,7 +217,7 @@ TEST_F(LocalLogTest, AFullDiskIsTold) {
 }
 
 // A flush fails on one of RocksDB's own threads.
-TEST_F(LocalLogTest, ABackgroundErrorEndsIt) {
+TEST_F(LocalLogTest, ABackgroundErrorFailsTheStore) {
   start(Durability::Commit);
   allow_syncs(1000);
   submit_tube();
@@ -229,7 +229,7 @@ TEST_F(LocalLogTest, ABackgroundErrorEndsIt) {
   EXPECT_EQ(fatals_.value(), 1);
 }
 
-TEST_F(LocalLogTest, PublishesItsFacts) {
+TEST_F(LocalLogTest, PublishesTheFactsOfTheStore) {
   start(Durability::Interval);
   submit_tube();
   wakes_.wait_for(1);
@@ -243,32 +243,32 @@ TEST_F(LocalLogTest, PublishesItsFacts) {
   allow_syncs(1);
 }
 
-// Double-buffered, as the loop does it: a batch is made while another is written.
+// Fills one batch while the other is written, as the loop does.
 TEST_F(LocalLogTest, CommitsAHistory) {
   start(Durability::Commit);
   allow_syncs(1000);
-  World world(support::seed());
+  StoreModel model(support::seed());
   std::vector<Batch> free(2);
   for (int i = 0; i < 200; ++i) {
     Batch batch = std::move(free.back());
     free.pop_back();
-    world.next(batch, 20);
+    model.next(batch, 20);
     wakes_.wait_for(i);
-    Log::News done = log_->collect();
-    ASSERT_EQ(done.indices.answerable(), world.index() - 1);
+    Log::Update done = log_->collect();
+    ASSERT_EQ(done.indices.reply_index(), model.index() - 1);
     for (Batch& used : done.batches) free.push_back(std::move(used));
     append(std::move(batch));
   }
   log_->stop();
   log_.reset();
-  EXPECT_EQ(difference(*store_, world.image()), "");
+  EXPECT_EQ(difference(*store_, model.image()), "");
 }
 
-// What a watchdog sees.
+// The watchdog detects this state.
 TEST_F(LocalLogTest, ASyncThatHangsIsWorkWithoutProgress) {
   start(Durability::Commit);
   submit_tube();
-  log_syncs_.wait_for(1);  // And is held up there.
+  log_syncs_.wait_for(1);  // The committer waits in this sync.
   EXPECT_TRUE(log_->busy());
   const uint64_t progress = log_->progress();
   allow_syncs(1);

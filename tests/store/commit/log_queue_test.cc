@@ -24,25 +24,25 @@ BatchIndex index_of(const std::optional<LogQueue::Item>& item) {
   return batch != nullptr ? batch->index() : 0;
 }
 
-TEST(LogQueue, GivesBatchesAndCutsInTheOrderInWhichTheyCame) {
+TEST(LogQueue, BatchesAndCheckpointsAreTakenInOrder) {
   LogQueue queue;
   queue.push(sealed(1));
-  queue.push(LogQueue::Cut{"here"});
+  queue.push(LogQueue::CheckpointItem{"here"});
   queue.push(sealed(2));
   EXPECT_EQ(index_of(queue.take(ever)), 1U);
-  const std::optional<LogQueue::Item> cut = queue.take(ever);
-  ASSERT_TRUE(cut);
-  ASSERT_TRUE(std::holds_alternative<LogQueue::Cut>(*cut));
-  EXPECT_EQ(std::get<LogQueue::Cut>(*cut).dir, "here");
+  const std::optional<LogQueue::Item> checkpoint = queue.take(ever);
+  ASSERT_TRUE(checkpoint);
+  ASSERT_TRUE(std::holds_alternative<LogQueue::CheckpointItem>(*checkpoint));
+  EXPECT_EQ(std::get<LogQueue::CheckpointItem>(*checkpoint).dir, "here");
   EXPECT_EQ(index_of(queue.take(ever)), 2U);
   EXPECT_FALSE(queue.take(0));
 }
 
-TEST(LogQueue, IsIdleWhenAllThatWasTakenIsDone) {
+TEST(LogQueue, IsIdleWhenAllTakenItemsAreDone) {
   LogQueue queue;
   EXPECT_TRUE(queue.idle());
   queue.push(sealed(1));
-  queue.push(LogQueue::Cut{"here"});
+  queue.push(LogQueue::CheckpointItem{"here"});
   EXPECT_FALSE(queue.idle());
   EXPECT_TRUE(queue.take(ever));
   queue.done();
@@ -55,7 +55,7 @@ TEST(LogQueue, IsIdleWhenAllThatWasTakenIsDone) {
   EXPECT_FALSE(queue.idle());
 }
 
-TEST(LogQueue, WhatCameBeforeTheStopIsTakenAfterIt) {
+TEST(LogQueue, ItemsPushedBeforeAStopAreTakenAfterIt) {
   LogQueue queue;
   queue.push(sealed(1));
   queue.stop();
@@ -65,7 +65,7 @@ TEST(LogQueue, WhatCameBeforeTheStopIsTakenAfterIt) {
   EXPECT_FALSE(queue.take(ever)) << "it does not wait";
 }
 
-TEST(LogQueue, WakesWhoWaits) {
+TEST(LogQueue, APushWakesTake) {
   LogQueue queue;
   BatchIndex taken = 0;
   bool ended = false;

@@ -22,7 +22,7 @@ Batch batch_with(Transition transition) {
   return batch;
 }
 
-TEST(SyncState, BeginsWithAllSynced) {
+TEST(SyncState, BeginsWithEverythingSynced) {
   const SyncState begun = state(Durability::Interval);
   EXPECT_TRUE(begun.is_synced());
   EXPECT_FALSE(begun.is_due(100 * second));
@@ -32,26 +32,26 @@ TEST(SyncState, BeginsWithAllSynced) {
   EXPECT_EQ(indices.durable, 10U);
 }
 
-TEST(SyncState, WhatIsWrittenIsAnswerableAndDurableOnceSynced) {
+TEST(SyncState, AWrittenBatchIsCommittedAndASyncedOneIsDurable) {
   SyncState each = state(Durability::Commit);
   each.on_written(11, second);
   EXPECT_FALSE(each.is_synced());
-  EXPECT_EQ(each.indices().answerable(), 11U);
+  EXPECT_EQ(each.indices().reply_index(), 11U);
   EXPECT_EQ(each.indices().durable, 10U);
   each.on_synced();
   EXPECT_TRUE(each.is_synced());
   EXPECT_EQ(each.indices().durable, 11U);
 }
 
-// The store skips it, and history does not go back.
-TEST(SyncState, ABatchThatIsInAlreadyChangesNothing) {
+// The store skips such a batch, and the indices do not fall.
+TEST(SyncState, AnOlderBatchChangesNothing) {
   SyncState each = state(Durability::Commit);
   each.on_written(7, second);
   EXPECT_TRUE(each.is_synced());
   EXPECT_EQ(each.indices().committed, 10U);
 }
 
-TEST(SyncState, TheIntervalBeginsWithTheFirstBatchThatIsNotSynced) {
+TEST(SyncState, TheIntervalBeginsWithTheFirstUnsyncedBatch) {
   SyncState each = state(Durability::Interval);
   EXPECT_EQ(each.left(5 * second, 77), 77);
   each.on_written(11, 5 * second);
@@ -65,7 +65,7 @@ TEST(SyncState, TheIntervalBeginsWithTheFirstBatchThatIsNotSynced) {
   EXPECT_FALSE(each.is_due(6 * second));
 }
 
-TEST(SyncState, NothingFallsDueInTheOtherModes) {
+TEST(SyncState, NoSyncIsDueInTheOtherModes) {
   for (const Durability durability : {Durability::Commit, Durability::Never}) {
     SyncState each = state(durability);
     each.on_written(11, second);
@@ -85,11 +85,11 @@ TEST(SyncState, ANextIdIsSyncedInEveryMode) {
 }
 
 TEST(LogIndices, AReplyWaitsForBothCommittedAndApplied) {
-  EXPECT_EQ((LogIndices{.committed = 9, .applied = 7, .durable = 5}.answerable()), 7U);
-  EXPECT_EQ((LogIndices{.committed = 9, .applied = 9, .durable = 5}.answerable()), 9U);
+  EXPECT_EQ((LogIndices{.committed = 9, .applied = 7, .durable = 5}.reply_index()), 7U);
+  EXPECT_EQ((LogIndices{.committed = 9, .applied = 9, .durable = 5}.reply_index()), 9U);
 }
 
-TEST(QuickSyncs, SixteenInARow) {
+TEST(QuickSyncs, TheLoopMayWaitAfterSixteenInARow) {
   QuickSyncs syncs;
   for (int i = 0; i < 15; ++i) syncs.add(QuickSyncs::quick);
   EXPECT_FALSE(syncs.may_wait());
@@ -97,7 +97,7 @@ TEST(QuickSyncs, SixteenInARow) {
   EXPECT_TRUE(syncs.may_wait());
 }
 
-TEST(QuickSyncs, OneSlowOneBeginsAnew) {
+TEST(QuickSyncs, OneSlowSyncResetsTheCount) {
   QuickSyncs syncs;
   for (int i = 0; i < 100; ++i) syncs.add(0);
   syncs.add(QuickSyncs::quick + 1);

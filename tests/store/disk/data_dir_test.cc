@@ -34,7 +34,7 @@ struct DirCase {
   const char* name;
   std::function<void(const std::string& path)> prepare;
   StatusCode want;
-  const char* message;  // A part of it.
+  const char* message;  // A part of the message.
 };
 
 void PrintTo(const DirCase& dir, std::ostream* out) {
@@ -43,7 +43,7 @@ void PrintTo(const DirCase& dir, std::ostream* out) {
 
 class DataDirTest : public testing::TestWithParam<DirCase> {};
 
-TEST_P(DataDirTest, IsToldApart) {
+TEST_P(DataDirTest, IsClassified) {
   const TempDir dir;
   GetParam().prepare(dir.data_dir());
   const Status status = open_status(dir.data_dir());
@@ -51,7 +51,7 @@ TEST_P(DataDirTest, IsToldApart) {
   EXPECT_NE(status.message().find(GetParam().message), std::string::npos) << status.message();
 }
 
-// A directory with one file in it.
+// Makes a directory with one file in it.
 std::function<void(const std::string&)> holding(const char* name) {
   return [=](const std::string& path) {
     fs::create_directory(path);
@@ -59,8 +59,8 @@ std::function<void(const std::string&)> holding(const char* name) {
   };
 }
 
-// What a crash leaves that comes while the database is made for the first time.
-void half_create(const std::string& path) {
+// Makes what a crash leaves while the database is made for the first time.
+void create_partially(const std::string& path) {
   make_store(path);
   fs::rename(path + "/db", path + "/db.new");
   fs::remove(path + "/db.new/CURRENT");
@@ -80,7 +80,7 @@ INSTANTIATE_TEST_SUITE_P(
         DirCase{"Empty", [](const std::string& path) { fs::create_directory(path); },
                 StatusCode::Ok, ""},
         DirCase{"Ours", make_store, StatusCode::Ok, ""},
-        DirCase{"HalfCreated", half_create, StatusCode::Ok, ""},
+        DirCase{"PartiallyCreated", create_partially, StatusCode::Ok, ""},
         DirCase{"OnlyADurableMark", holding("durable"), StatusCode::Corruption,
                 "holds durable but no db"},
         DirCase{"OnlyALock", holding("lock"), StatusCode::Ok, ""},
@@ -96,7 +96,7 @@ INSTANTIATE_TEST_SUITE_P(
         DirCase{"WithoutItsDb", remove_db, StatusCode::Corruption, "its database is gone"}),
     [](const auto& one) { return one.param.name; });
 
-TEST(DataDir, NothingIsTouchedInADirectoryOfSomebodyElse) {
+TEST(DataDir, AForeignDirectoryIsNotChanged) {
   const TempDir dir;
   holding("binlog.1")(dir.data_dir());
   ASSERT_FALSE(open_status(dir.data_dir()).ok());
@@ -105,7 +105,7 @@ TEST(DataDir, NothingIsTouchedInADirectoryOfSomebodyElse) {
   }
 }
 
-TEST(DataDir, ANameMayEndInASlash) {
+TEST(DataDir, APathMayEndInASlash) {
   const TempDir dir;
   EXPECT_TRUE(open_status(dir.data_dir() + "/").ok());
   EXPECT_TRUE(fs::exists(dir.data_dir() + "/db/CURRENT"));
@@ -123,7 +123,8 @@ TEST(DataDir, IsLockedByAnotherProcess) {
     ::close(done[1]);
     const Result<DataDir> locked = DataDir::open(dir.data_dir());
     if (!locked.ok() || ::write(ready[1], "x", 1) != 1) ::_exit(1);
-    ::_exit(::read(done[0], &byte, 1) == 0 ? 0 : 1);  // Until the parent closes its end.
+    // The child holds the lock until the parent closes its end.
+    ::_exit(::read(done[0], &byte, 1) == 0 ? 0 : 1);
   }
   ::close(ready[1]);
   ASSERT_EQ(::read(ready[0], &byte, 1), 1);
@@ -139,7 +140,7 @@ TEST(DataDir, IsLockedByAnotherProcess) {
   ::close(done[0]);
 }
 
-// Tried as nobody, because root may read everything.
+// The child runs as nobody, because root may read every directory.
 TEST(DataDir, IsUnreadable) {
   const TempDir dir;
   make_store(dir.data_dir());
@@ -158,7 +159,7 @@ TEST(DataDir, IsUnreadable) {
   EXPECT_EQ(WEXITSTATUS(exit_status), static_cast<int>(StatusCode::Io));
 }
 
-TEST(DataDir, NeedsRoom) {
+TEST(DataDir, NeedsFreeSpace) {
   const TempDir dir;
   const auto fault_fs = std::make_shared<support::FaultFs>(rocksdb::FileSystem::Default());
   const std::unique_ptr<rocksdb::Env> env = rocksdb::NewCompositeEnv(fault_fs);

@@ -9,12 +9,13 @@
 
 #include "store/store.h"
 #include "tests/store/dir_state.h"
+#include "tests/store/store_model.h"
 #include "tests/store/temp_dir.h"
-#include "tests/store/world.h"
 #include "tests/support/fault_fs.h"
 #include "tests/support/seed.h"
 
-// P9: what the file beside the log says, and whether it can be trusted.
+// P9: the durable mark, by which a start detects a log that lost its end, is never ahead of the
+// log.
 namespace perennial::store {
 namespace {
 
@@ -48,7 +49,7 @@ TEST_F(DurableMarkTest, IsMissingInACopy) {
   EXPECT_EQ(read(), std::nullopt);
 }
 
-TEST_F(DurableMarkTest, SaysWhatWasWrittenLast) {
+TEST_F(DurableMarkTest, ReadsTheMarkThatWasWrittenLast) {
   const auto file = DurableMarkFile::create(nullptr, dir_.path(), mark_at(5));
   ASSERT_TRUE(file.ok());
   EXPECT_EQ(read(), mark_at(5));
@@ -56,13 +57,14 @@ TEST_F(DurableMarkTest, SaysWhatWasWrittenLast) {
     ASSERT_TRUE((*file)->write(mark_at(index)).ok());
     EXPECT_EQ(read(), mark_at(index));
   }
-  // Also what is older: a start that was told to go on without what is lost begins again.
+  // An older mark is written, too: a start with recover=point-in-time continues from an earlier
+  // batch.
   const auto again = DurableMarkFile::create(nullptr, dir_.path(), mark_at(3));
   ASSERT_TRUE(again.ok());
   EXPECT_EQ(read(), mark_at(3));
 }
 
-// The other slot says what was true before.
+// The other slot holds the mark before.
 TEST_F(DurableMarkTest, SurvivesATornWrite) {
   const auto file = DurableMarkFile::create(nullptr, dir_.path(), mark_at(5));
   ASSERT_TRUE(file.ok());
@@ -77,7 +79,7 @@ TEST_F(DurableMarkTest, SurvivesATornWrite) {
   EXPECT_EQ(read(), mark_at(7));
 }
 
-TEST_F(DurableMarkTest, IsRefusedWhenNeitherSlotCanBeRead) {
+TEST_F(DurableMarkTest, IsRefusedWhenBothSlotsAreDamaged) {
   ASSERT_TRUE(DurableMarkFile::create(nullptr, dir_.path(), mark_at(5)).ok());
   flip(24);
   flip(4096 + 24);
@@ -90,7 +92,7 @@ TEST_F(DurableMarkTest, IsRefusedWhenNeitherSlotCanBeRead) {
   }
 }
 
-// Whatever a power cut brings back of what was not synced.
+// A power cut may keep any part of what was not synced.
 TEST_F(DurableMarkTest, IsNeverNewerThanItWasWrittenNorOlderThanItWasSynced) {
   for (const Loss loss : {Loss::Whole, Loss::Prefix, Loss::Torn}) {
     for (uint64_t seed = 0; seed < 20; ++seed) {
@@ -115,7 +117,7 @@ TEST_F(DurableMarkTest, IsNeverNewerThanItWasWrittenNorOlderThanItWasSynced) {
   }
 }
 
-TEST_F(DurableMarkTest, IsNotSyncedWithoutNeed) {
+TEST_F(DurableMarkTest, IsSyncedOnlyAfterAWrite) {
   const auto faults = std::make_shared<FaultFs>(rocksdb::FileSystem::Default());
   const std::unique_ptr<rocksdb::Env> env = rocksdb::NewCompositeEnv(faults);
   const auto file = DurableMarkFile::create(env.get(), dir_.path(), mark_at(5));
@@ -130,13 +132,13 @@ TEST_F(DurableMarkTest, IsNotSyncedWithoutNeed) {
   EXPECT_EQ(faults->count(Call::Sync), 1U);
 }
 
-// A store keeps it: exact in the mode in which each batch is synced, and else what was synced last.
+// The store writes the mark after each sync, so that it names the last batch that was synced.
 TEST_F(DurableMarkTest, FollowsTheSyncsOfAStore) {
-  World world(support::seed());
+  StoreModel model(support::seed());
   const auto mark = [&] { return *read_durable_mark(nullptr, dir_.data_dir()); };
   const auto write = [&](Store& store, bool sync) {
     Batch batch;
-    world.next(batch, 5);
+    model.next(batch, 5);
     ASSERT_TRUE(store.write(batch, sync).ok());
   };
   auto store = Store::open({.data_dir = dir_.data_dir()});
@@ -145,14 +147,14 @@ TEST_F(DurableMarkTest, FollowsTheSyncsOfAStore) {
   write(**store, true);
   EXPECT_EQ(mark()->index, 1U);
   EXPECT_EQ(mark()->epoch, 1U);
-  // The log's last bytes may be zeros.
+  // The end of the log file may be padded with zeros.
   EXPECT_GE(mark()->log_bytes, log_end(newest_log(dir_.data_dir())));
   write(**store, false);
   EXPECT_EQ(mark()->index, 1U);
   ASSERT_TRUE((*store)->sync().ok());
   EXPECT_EQ(mark()->index, 2U);
   write(**store, false);
-  ASSERT_TRUE((*store)->close(world.next_id()).ok());
+  ASSERT_TRUE((*store)->close(model.next_id()).ok());
   EXPECT_EQ(mark()->index, 3U);
   store = Status(StatusCode::NotFound, "closed");
   store = Store::open({.data_dir = dir_.data_dir()});

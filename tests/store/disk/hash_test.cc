@@ -14,8 +14,9 @@ std::string hash_of(std::string_view bytes) {
   return hasher.hex();
 }
 
-// What xxh128sum of Debian prints, so that a hash in a file can be checked without this program.
-TEST(Hash, IsWhatXxh128sumPrints) {
+// Debian's xxh128sum prints the same hash, so that a hash in a manifest can be checked without
+// Perennial.
+TEST(Hash, EqualsTheOutputOfXxh128sum) {
   EXPECT_EQ(Hasher().hex(), "99aa06d3014798d86001c324468d497f");
   EXPECT_EQ(hash_of(""), "99aa06d3014798d86001c324468d497f");
   EXPECT_EQ(hash_of("hello\n"), "6bba86c7e069f56d5a10b435f1c8e49c");
@@ -33,7 +34,7 @@ TEST(Hash, DoesNotDependOnThePieces) {
   }
 }
 
-TEST(Hash, GoesOnAfterItWasAsked) {
+TEST(Hash, TakesMoreBytesAfterHex) {
   Hasher hasher;
   hasher.add("hel");
   EXPECT_EQ(hasher.hex(), hash_of("hel"));

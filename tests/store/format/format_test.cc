@@ -36,7 +36,8 @@ JobRow some_job() {
           .body_bytes = 0x0a0b0c0d};
 }
 
-// These are promises to every data directory in the world: a failure here is a new format version.
+// Every existing data directory depends on these bytes. A change that makes this test fail needs a
+// new format version.
 struct PinCase {
   const char* name;
   std::string bytes;
@@ -71,7 +72,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "01000000141312112423222134333231444342410d0c0b0a5857565554535251"
                 "686766656463626174737271787776757c7b7a79040302010807060500000000"},
         PinCase{"FormatVersion", text(view(encode_format_version(format_version))),
-                "0100000001000000"},
+                "0100000002000000"},
         PinCase{"Commit",
                 text(view(encode(CommitRow{.epoch = 2, .index = 5, .known_durable = 4, .now = 9}))),
                 "01000000000000000200000000000000050000000000000004000000000000000900000000000000"},
@@ -87,16 +88,22 @@ INSTANTIATE_TEST_SUITE_P(
         PinCase{"EmptyBodyHash", text(view(body_hash(7, ""))), "b87e9b3e87e03a91"}),
     [](const auto& one) { return one.param.name; });
 
+constexpr std::array<std::string_view, 6> families_of_format_1 = {"default", "ready",  "reserved",
+                                                                  "delayed", "buried", "bodies"};
+
 TEST(Format, FamilyNames) {
-  EXPECT_EQ(family_names, (std::array<std::string_view, 6>{"default", "ready", "reserved",
-                                                           "delayed", "buried", "bodies"}));
+  EXPECT_EQ(family_names, (std::array<std::string_view, 7>{"default", "ready", "reserved",
+                                                           "delayed", "buried", "bodies", "keys"}));
+  EXPECT_EQ(name_of(Family::Meta), "meta");
+  EXPECT_EQ(name_of(Family::Keys), "keys");
 }
 
 TEST(Format, FamiliesOfEachFormat) {
   ASSERT_EQ(format_families.size(), format_version);
-  EXPECT_TRUE(std::ranges::equal(families_of(1, format_families), family_names));
-  // A later one that is not in the table has those of the last.
+  EXPECT_TRUE(std::ranges::equal(families_of(1, format_families), families_of_format_1));
   EXPECT_TRUE(std::ranges::equal(families_of(2, format_families), family_names));
+  // A later format that is not in the table has the families of the last entry.
+  EXPECT_TRUE(std::ranges::equal(families_of(3, format_families), family_names));
   constexpr std::array<std::string_view, 1> fewer = {"default"};
   const std::array<FamilyNames, 2> two = {FamilyNames(family_names), FamilyNames(fewer)};
   EXPECT_EQ(families_of(1, two).size(), family_count);
@@ -104,7 +111,7 @@ TEST(Format, FamiliesOfEachFormat) {
   EXPECT_EQ(families_of(3, two).size(), 1U);
 }
 
-TEST(Format, RecordsComeBack) {
+TEST(Format, EncodedRecordsDecodeToThemselves) {
   const JobRow job = some_job();
   EXPECT_EQ(*decode_job(job.state, view(job_key(job.id)), view(encode(job))), job);
   const CommitRow commit = {.epoch = 1, .index = 3, .known_durable = 2, .now = 4};
@@ -140,7 +147,7 @@ TEST(Format, ABodyIsBoundToItsId) {
   EXPECT_EQ(decode_body(7, value.substr(0, 7)).status().code(), StatusCode::Corruption);
 }
 
-// What was read is refused by name, never guessed at.
+// A value that was read and is invalid is refused, and the message names the family and the key.
 struct RefusalCase {
   const char* name;
   std::function<Status()> read;
@@ -193,8 +200,10 @@ std::string tube_one() {
 INSTANTIATE_TEST_SUITE_P(
     Format, Refused,
     testing::Values(
-        RefusalCase{"JobOfAnotherFormat", job(JobState::Ready, 0, "\x02"),
+        RefusalCase{"JobOfAnotherFormat", job(JobState::Ready, 0, "\x03"),
                     "ready, key 0000000000000001: unknown row format"},
+        RefusalCase{"JobOfTheFormatWithFieldsWithoutAny", job(JobState::Ready, 0, "\x02"),
+                    "ready, key 0000000000000001: wrong length"},
         RefusalCase{"JobWithUnusedByte", job(JobState::Reserved, 3, "x"),
                     "reserved, key 0000000000000001: unused bytes are not zero"},
         RefusalCase{"JobWithUnusedEnd", job(JobState::Delayed, 63, "x"),
@@ -242,7 +251,7 @@ INSTANTIATE_TEST_SUITE_P(
                     "meta, key 7000000001: negative pause"}),
     [](const auto& one) { return one.param.name; });
 
-TEST(FormatDeathTest, NothingInvalidIsWritten) {
+TEST(FormatDeathTest, InvalidRecordsAreNotEncoded) {
   EXPECT_DEATH(encode(JobRow{.id = 1, .ttr_s = 0}), "check_failed");
   EXPECT_DEATH(encode(TubeStored{.tube = 1, .name = ""}), "check_failed");
   EXPECT_DEATH(encode(CommitRow{.index = 1, .known_durable = 2}), "check_failed");

@@ -1,5 +1,6 @@
 #include "store/offline/builder.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -11,8 +12,8 @@
 
 #include "store/reader.h"
 #include "store/store.h"
+#include "tests/store/store_model.h"
 #include "tests/store/temp_dir.h"
-#include "tests/store/world.h"
 #include "tests/support/fault_fs.h"
 #include "tests/support/seed.h"
 
@@ -24,13 +25,13 @@ namespace fs = std::filesystem;
 constexpr CommitRow commit = {.epoch = 7, .index = 1234, .known_durable = 1230, .now = 99};
 
 Image random_image(uint64_t seed) {
-  World world(seed);
+  StoreModel model(seed);
   Batch batch;
-  for (int i = 0; i < 60; ++i) world.next(batch, 40);
-  return world.image();
+  for (int i = 0; i < 60; ++i) model.next(batch, 40);
+  return model.image();
 }
 
-// Tubes get numbers of the builder's own: gives the image with those.
+// Returns the image with the numbers that the builder gives to tubes.
 Image build(Builder& builder, const Image& from) {
   Image to;
   std::map<TubeId, TubeId> numbers;
@@ -44,6 +45,12 @@ Image build(Builder& builder, const Image& from) {
     EXPECT_TRUE(builder.add_pause({.tube = numbers[id], .pause = 5, .until = until}).ok());
     to.pauses[numbers[id]] = until;
   }
+  for (const auto& [tube, settings] : from.settings) {
+    EXPECT_TRUE(builder.add_settings({.tube = tube, .settings = settings}).ok());
+  }
+  to.settings = from.settings;
+  for (const auto& [name, key] : from.keys) EXPECT_TRUE(builder.add_key(key).ok());
+  to.keys = from.keys;
   for (auto [id, row] : from.jobs) {
     row.tube = numbers[row.tube];
     EXPECT_TRUE(builder.add_job(row, body_of(id)).ok());
@@ -52,11 +59,14 @@ Image build(Builder& builder, const Image& from) {
   return to;
 }
 
-TEST(Builder, MakesWhatAServerStartsFrom) {
+TEST(Builder, AServerStartsFromTheDirectory) {
   for (uint64_t round = 0; round < 10; ++round) {
     const TempDir dir;
     const Image image = random_image(support::seed() + round);
-    const JobId next_id = image.jobs.empty() ? 5 : image.jobs.rbegin()->first + 5;
+    ASSERT_FALSE(image.jobs.empty());
+    ASSERT_FALSE(image.keys.empty());
+    JobId next_id = image.jobs.rbegin()->first + 5;
+    for (const auto& [name, key] : image.keys) next_id = std::max(next_id, key.job + 5);
     Result<std::unique_ptr<Builder>> builder = Builder::begin({.path = dir.data_dir()});
     ASSERT_TRUE(builder.ok()) << builder.status().message();
     const Image built = build(**builder, image);
@@ -87,8 +97,8 @@ TEST(Builder, MakesWhatAServerStartsFrom) {
   }
 }
 
-// A row that says of itself that it is durable is one that opens an epoch.
-TEST(Builder, TakesEveryCommitThatAServerWrites) {
+// The cases include a commit row whose known_durable equals its index, which begins an epoch.
+TEST(Builder, AcceptsEveryCommitRowThatAServerWrites) {
   const CommitRow commits[] = {{},
                                {.epoch = 1, .index = 0, .known_durable = 0, .now = 0},
                                {.epoch = 3, .index = 9, .known_durable = 9, .now = 7},
@@ -99,7 +109,7 @@ TEST(Builder, TakesEveryCommitThatAServerWrites) {
     ASSERT_TRUE(builder.ok());
     ASSERT_TRUE((*builder)->publish(row, 1).ok());
     builder->reset();
-    for (int start = 0; start < 2; ++start) {  // The second after a crash.
+    for (int start = 0; start < 2; ++start) {  // The second start follows a crash.
       const Result<std::unique_ptr<Store>> store = Store::open({.data_dir = dir.data_dir()});
       ASSERT_TRUE(store.ok()) << store.status().message();
       EXPECT_EQ((*store)->opening().last_index, row.index);
@@ -107,7 +117,7 @@ TEST(Builder, TakesEveryCommitThatAServerWrites) {
   }
 }
 
-TEST(Builder, GivesNumbersByTheServersRule) {
+TEST(Builder, TubesGetNumbersByTheServersRule) {
   const TempDir dir;
   Result<std::unique_ptr<Builder>> builder = Builder::begin({.path = dir.data_dir()});
   ASSERT_TRUE(builder.ok());
@@ -116,7 +126,7 @@ TEST(Builder, GivesNumbersByTheServersRule) {
   for (const auto& [name, number] : tubes) EXPECT_EQ(*(*builder)->tube(name), number) << name;
 }
 
-TEST(Builder, RefusesWhatMakesNoSense) {
+TEST(Builder, RefusesInvalidRows) {
   const TempDir dir;
   Result<std::unique_ptr<Builder>> builder = Builder::begin({.path = dir.data_dir()});
   ASSERT_TRUE(builder.ok());
@@ -131,13 +141,23 @@ TEST(Builder, RefusesWhatMakesNoSense) {
   EXPECT_EQ((*builder)->add_job(bad, "").code(), StatusCode::InvalidArgument);
   EXPECT_EQ((*builder)->add_pause({.tube = 0, .pause = -1, .until = 0}).code(),
             StatusCode::InvalidArgument);
+  bad = row;
+  bad.fields = JobFields();
+  EXPECT_EQ((*builder)->add_job(bad, "").code(), StatusCode::InvalidArgument);
+  EXPECT_EQ((*builder)->add_settings({.tube = "t", .settings = {}}).code(),
+            StatusCode::InvalidArgument);
+  KeyStored key = {.tube = "t", .key = "k", .job = 7, .until = KeyUntil::Deleted, .expires_at = -1};
+  EXPECT_EQ((*builder)->add_key(key).code(), StatusCode::InvalidArgument);
+  key.expires_at = 1;
+  EXPECT_TRUE((*builder)->add_key(key).ok());
   EXPECT_TRUE((*builder)->add_job(row, "").ok());
+  EXPECT_EQ((*builder)->publish({}, 7).code(), StatusCode::InvalidArgument);
   EXPECT_EQ((*builder)->publish({.index = 1, .known_durable = 2}, 6).code(),
             StatusCode::InvalidArgument);
   EXPECT_EQ((*builder)->publish({}, 5).code(), StatusCode::InvalidArgument);
 }
 
-TEST(Builder, TakesAnEmptyDirectoryAndALinkToOne) {
+TEST(Builder, AcceptsAnEmptyDirectoryAndALinkToOne) {
   const TempDir dir;
   fs::create_directory(dir.path() + "/empty");
   fs::create_directory(dir.path() + "/linked");
@@ -152,7 +172,7 @@ TEST(Builder, TakesAnEmptyDirectoryAndALinkToOne) {
   EXPECT_TRUE(fs::is_symlink(dir.path() + "/link"));
 }
 
-TEST(Builder, RefusesWhatIsThereAndTouchesNothing) {
+TEST(Builder, RefusesAnExistingDirectoryAndDoesNotChangeIt) {
   const TempDir dir;
   write_file(dir.path() + "/file", "mine");
   fs::create_directory(dir.path() + "/full");
@@ -166,7 +186,7 @@ TEST(Builder, RefusesWhatIsThereAndTouchesNothing) {
   EXPECT_EQ(fs::file_size(dir.path() + "/full/file"), 4u);
 }
 
-TEST(Builder, LeavesNothingUnlessItIsPublished) {
+TEST(Builder, LeavesNothingUnlessPublished) {
   const TempDir dir;
   {
     Result<std::unique_ptr<Builder>> builder = Builder::begin({.path = dir.data_dir()});
@@ -176,7 +196,7 @@ TEST(Builder, LeavesNothingUnlessItIsPublished) {
   EXPECT_TRUE(fs::is_empty(dir.path()));
 }
 
-TEST(Builder, ReplacesWhatACrashLeft) {
+TEST(Builder, ReplacesTheDirectoryThatACrashLeft) {
   for (const std::string left : {"/db.new", "/db"}) {
     const TempDir dir;
     const std::string building = dir.data_dir() + ".loading";
@@ -192,7 +212,7 @@ TEST(Builder, ReplacesWhatACrashLeft) {
   }
 }
 
-TEST(Builder, DoesNotTouchWhatSomebodyElseCalledThat) {
+TEST(Builder, DoesNotChangeAForeignDirectoryOfThatName) {
   const TempDir dir;
   fs::create_directory(dir.data_dir() + ".loading");
   write_file(dir.data_dir() + ".loading/photo", "mine");
@@ -200,7 +220,7 @@ TEST(Builder, DoesNotTouchWhatSomebodyElseCalledThat) {
   EXPECT_TRUE(fs::exists(dir.data_dir() + ".loading/photo"));
 }
 
-TEST(Builder, TwoAtOnceAreRefused) {
+TEST(Builder, ASecondBuilderIsRefused) {
   const TempDir dir;
   Result<std::unique_ptr<Builder>> first = Builder::begin({.path = dir.data_dir()});
   ASSERT_TRUE(first.ok());
@@ -208,7 +228,7 @@ TEST(Builder, TwoAtOnceAreRefused) {
   EXPECT_TRUE((*first)->publish(commit, 1).ok());
 }
 
-TEST(Builder, SaysThatTheDiskIsFullAndRemovesWhatThereIs) {
+TEST(Builder, AFullDiskIsReportedAndNothingIsLeft) {
   const TempDir dir;
   const auto faults = std::make_shared<support::FaultFs>(rocksdb::FileSystem::Default());
   const std::unique_ptr<rocksdb::Env> env = rocksdb::NewCompositeEnv(faults);

@@ -1,7 +1,6 @@
 #include "store/offline/check.h"
 
 #include <filesystem>
-#include <fstream>
 #include <functional>
 #include <memory>
 #include <ostream>
@@ -14,8 +13,8 @@
 #include "store/offline/builder.h"
 #include "store/store.h"
 #include "tests/store/raw_db.h"
+#include "tests/store/store_model.h"
 #include "tests/store/temp_dir.h"
-#include "tests/store/world.h"
 #include "tests/support/seed.h"
 
 namespace perennial::store {
@@ -24,7 +23,7 @@ namespace {
 namespace fs = std::filesystem;
 using Faults = std::vector<std::string>;
 
-// Jobs 1 to `jobs`, ready in tube 1, "mail".
+// Makes a directory with jobs 1 to `jobs`, which are ready in tube 1, "mail", 10 s after the epoch.
 void make_dir(const std::string& path, JobId jobs) {
   Result<std::unique_ptr<Builder>> builder = Builder::begin({.path = path});
   ASSERT_TRUE(builder.ok());
@@ -35,7 +34,8 @@ void make_dir(const std::string& path, JobId jobs) {
     const JobRow row = {.id = id, .tube = 1, .ttr_s = 1, .body_bytes = bytes};
     ASSERT_TRUE((*builder)->add_job(row, body).ok());
   }
-  ASSERT_TRUE((*builder)->publish({.epoch = 1, .index = 2, .now = 3}, jobs + 1).ok());
+  ASSERT_TRUE(
+      (*builder)->publish({.epoch = 1, .index = 2, .now = 10 * nanos_per_second}, jobs + 1).ok());
 }
 
 Result<CheckSummary> run_check(const std::string& path, bool deep, Faults& faults) {
@@ -65,10 +65,41 @@ std::string stored_body(JobId id, const std::string& body) {
   return std::string(view(body_hash(id, body))) + body;
 }
 
+// Gives a job these fields.
+void give(RawDb& db, JobId id, const JobFields& fields) {
+  JobRow row = row_one;
+  row.id = id;
+  row.body_bytes = static_cast<uint32_t>(body_of(id).size());
+  row.fields = fields;
+  db.single_delete(Family::Ready, view(job_key(id)));
+  db.put(Family::Ready, view(job_key(id)), view(encode(row)));
+}
+
+void give_key(RawDb& db, JobId id, const JobKey& key) {
+  give(db, id, {.key = key});
+}
+
+// Puts a row of the key "k" of tube "mail" with what `change` makes of it.
+void put_key(RawDb& db, JobId job, const std::function<void(KeyStored&)>& change = {}) {
+  KeyStored key = {
+      .tube = "mail", .key = "k", .job = job, .until = KeyUntil::Deleted, .expires_at = 0};
+  if (change) change(key);
+  db.put(Family::Keys, key_row_key(key.tube, key.key), view(encode(key)));
+}
+
+void put_settings(RawDb& db, const std::string& tube, const TubeSettings& settings) {
+  db.put(Family::Meta, settings_key(tube), encode({.tube = tube, .settings = settings}));
+}
+
+void remove_job(RawDb& db, JobId id) {
+  db.single_delete(Family::Ready, view(job_key(id)));
+  db.single_delete(Family::Bodies, view(job_key(id)));
+}
+
 struct PlantCase {
   const char* name;
   std::function<void(RawDb&)> plant;
-  Faults want;  // The beginning of each, in order.
+  Faults want;  // The beginning of each fault, in order.
   bool deep = false;
 };
 
@@ -78,7 +109,7 @@ void PrintTo(const PlantCase& plant, std::ostream* out) {
 
 class Check : public testing::TestWithParam<PlantCase> {};
 
-TEST_P(Check, FindsExactly) {
+TEST_P(Check, FindsExactlyTheseFaults) {
   const TempDir dir;
   make_dir(dir.data_dir(), 3);
   {
@@ -107,9 +138,9 @@ INSTANTIATE_TEST_SUITE_P(
                   {"delayed 0000000000000004: wrong length"}},
         PlantCase{"RowThatMakesNoSense",
                   [](RawDb& db) {
-                    Bytes<64> row = encode(row_four);
-                    row[32] = 1;  // An order, in ready.
-                    db.put(Family::Ready, view(key_four), view(row));
+                    std::string row(view(encode(row_four)));
+                    row[32] = 1;  // Sets `order` in a ready job.
+                    db.put(Family::Ready, view(key_four), row);
                     db.put(Family::Bodies, view(key_four), stored_body(4, ""));
                   },
                   {"ready 0000000000000004: order without"}},
@@ -226,15 +257,171 @@ INSTANTIATE_TEST_SUITE_P(
                    "bodies 0000000000000004: the body has no job"}}),
     [](const auto& one) { return one.param.name; });
 
-TEST(CheckDirectory, CountsWhatAServerWroteAndFindsNothing) {
+INSTANTIATE_TEST_SUITE_P(
+    Keys, Check,
+    testing::Values(
+        PlantCase{"HeldKey",
+                  [](RawDb& db) {
+                    give_key(db, 1, {.key = "k"});
+                    put_key(db, 1);
+                  },
+                  {}},
+        PlantCase{"CooldownOfAMissingJob",
+                  [](RawDb& db) {
+                    remove_job(db, 3);
+                    put_key(db, 3, [](KeyStored& key) { key.expires_at = 1; });
+                  },
+                  {}},
+        PlantCase{"KeyForATimeOfAMissingJob",
+                  [](RawDb& db) {
+                    remove_job(db, 3);
+                    put_key(db, 3, [](KeyStored& key) {
+                      key.until = KeyUntil::Ttl;
+                      key.expires_at = 1;
+                    });
+                  },
+                  {}},
+        PlantCase{"CooldownOfATubeThatIsGone",
+                  [](RawDb& db) {
+                    put_key(db, 1, [](KeyStored& key) {
+                      key.tube = "gone";
+                      key.expires_at = 1;
+                    });
+                  },
+                  {}},
+        PlantCase{"KeyThatWasGivenUp",
+                  [](RawDb& db) {
+                    give_key(db, 1, {.key = "k", .given_up = true});
+                    give_key(db, 2, {.key = "k"});
+                    put_key(db, 2);
+                  },
+                  {}},
+        PlantCase{
+            "KeyForATimeThatIsOver",
+            [](RawDb& db) { give_key(db, 1, {.key = "k", .seconds = 10, .until = KeyUntil::Ttl}); },
+            {}},
+        PlantCase{
+            "KeyForATimeThatIsNotOver",
+            [](RawDb& db) { give_key(db, 1, {.key = "k", .seconds = 11, .until = KeyUntil::Ttl}); },
+            {"ready 0000000000000001: the job's key, k, has no row in keys"}},
+        PlantCase{"HeldKeyWithoutItsJob",
+                  [](RawDb& db) {
+                    remove_job(db, 3);
+                    put_key(db, 3);
+                  },
+                  {"keys 046d61696c6b: it is held by job 3, which is missing"}},
+        PlantCase{"HeldKeyOfAJobWithoutFields",
+                  [](RawDb& db) { put_key(db, 3); },
+                  {"keys 046d61696c6b: job 3 does not hold it, and it is not free"}},
+        PlantCase{"HeldKeyOfAJobWithAnotherKey",
+                  [](RawDb& db) {
+                    give_key(db, 1, {.key = "other"});
+                    put_key(db, 1);
+                  },
+                  {"ready 0000000000000001: the job's key, other, has no row in keys",
+                   "keys 046d61696c6b: job 1 does not hold it, and it is not free"}},
+        PlantCase{"HeldKeyThatWasGivenUp",
+                  [](RawDb& db) {
+                    give_key(db, 1, {.key = "k", .given_up = true});
+                    put_key(db, 1);
+                  },
+                  {"keys 046d61696c6b: job 1 does not hold it, and it is not free"}},
+        PlantCase{"HeldKeyOfAnotherTube",
+                  [](RawDb& db) {
+                    give_key(db, 1, {.key = "k"});
+                    put_key(db, 1, [](KeyStored& key) { key.tube = "else"; });
+                  },
+                  {"ready 0000000000000001: the job's key, k, has no row in keys",
+                   "keys 04656c73656b: job 1 does not hold it, and it is not free"}},
+        PlantCase{"JobWithoutItsKey",
+                  [](RawDb& db) { give_key(db, 1, {.key = "k"}); },
+                  {"ready 0000000000000001: the job's key, k, has no row in keys"}},
+        PlantCase{"TwoHolders",
+                  [](RawDb& db) {
+                    give_key(db, 1, {.key = "k"});
+                    give_key(db, 2, {.key = "k"});
+                    put_key(db, 1);
+                  },
+                  {"ready 0000000000000002: the job's key, k, is held by job 1"}},
+        PlantCase{"HolderInItsCooldown",
+                  [](RawDb& db) {
+                    give_key(db, 1, {.key = "k", .seconds = 5});
+                    put_key(db, 1, [](KeyStored& key) { key.expires_at = 1; });
+                  },
+                  {"ready 0000000000000001: the job's key, k, has a row that does not fit"}},
+        PlantCase{"HolderForAnotherTime",
+                  [](RawDb& db) {
+                    give_key(db, 1, {.key = "k", .until = KeyUntil::Reserved});
+                    put_key(db, 1);
+                  },
+                  {"ready 0000000000000001: the job's key, k, has a row that does not fit"}},
+        PlantCase{"KeyOfAJobNotBelowTheNext",
+                  [](RawDb& db) { put_key(db, 4, [](KeyStored& key) { key.expires_at = 1; }); },
+                  {"keys 046d61696c6b: job 4 is not below the next id, 4"}},
+        PlantCase{"KeyRowDamaged",
+                  [](RawDb& db) {
+                    give_key(db, 1, {.key = "k"});
+                    db.put(Family::Keys, key_row_key("mail", "k"), "x");
+                  },
+                  {"keys 046d61696c6b: wrong length"}},
+        PlantCase{"KeyWithAnInvalidName",
+                  [](RawDb& db) {
+                    put_key(db, 1, [](KeyStored& key) {
+                      key.tube = "-t";
+                      key.key = "-k";
+                      key.expires_at = 1;
+                    });
+                  },
+                  {"keys 022d742d6b: the name is not one that a tube can have",
+                   "keys 022d742d6b: the key is not one that a job can have"}},
+        PlantCase{"JobWithInvalidNames",
+                  [](RawDb& db) {
+                    give(db, 1,
+                         {.dead = "-d",
+                          .from = "-f",
+                          .key = JobKey{.key = "-k", .given_up = true},
+                          .concurrency = ConcurrencyKey{.key = "-c"}});
+                  },
+                  {"ready 0000000000000001: the dead tube has a name that no tube can have",
+                   "ready 0000000000000001: the tube of origin has a name that no tube can have",
+                   "ready 0000000000000001: the concurrency key is not one that a job can have",
+                   "ready 0000000000000001: the key is not one that a job can have"}},
+        PlantCase{"JobWithAnInvalidField",
+                  [](RawDb& db) {
+                    give(db, 1, {.tries = 1});
+                    std::string row(view(encode(row_one)));
+                    row[0] = 2;
+                    db.single_delete(Family::Ready, view(key_one));
+                    db.put(Family::Ready, view(key_one), row + std::string("\x02\4\0\0\0\0\0", 7));
+                  },
+                  {"ready 0000000000000001: a field without a value"}},
+        PlantCase{"Settings",
+                  [](RawDb& db) { put_settings(db, "no-such-tube", {.dead = "nor-this"}); },
+                  {}},
+        PlantCase{"SettingsWithAnInvalidValue",
+                  [](RawDb& db) {
+                    db.put(Family::Meta, settings_key("mail"),
+                           std::string("\1\x02\4\0\0\0\0\0", 8));
+                  },
+                  {"meta 736d61696c: tries out of range"}},
+        PlantCase{"SettingsWithoutAValue",
+                  [](RawDb& db) { db.put(Family::Meta, settings_key("mail"), "\1"); },
+                  {"meta 736d61696c: settings without a value"}},
+        PlantCase{"SettingsWithInvalidNames",
+                  [](RawDb& db) { put_settings(db, "-t", {.dead = "-d"}); },
+                  {"meta 732d74: the name is not one that a tube can have",
+                   "meta 732d74: the dead tube has a name that no tube can have"}}),
+    [](const auto& one) { return one.param.name; });
+
+TEST(CheckDirectory, CountsTheRowsOfAServerAndFindsNoFault) {
   const TempDir dir;
-  World world(support::seed());
+  StoreModel model(support::seed());
   {
     const auto store = Store::open({.data_dir = dir.data_dir()});
     ASSERT_TRUE(store.ok());
     for (int i = 0; i < 200; ++i) {
       Batch batch;
-      world.next(batch, 50);
+      model.next(batch, 50);
       ASSERT_TRUE((*store)->write(batch, true).ok());
       if (i == 100) {
         ASSERT_TRUE((*store)->flush().ok());
@@ -246,19 +433,13 @@ TEST(CheckDirectory, CountsWhatAServerWroteAndFindsNothing) {
     const Result<CheckSummary> summary = run_check(dir.data_dir(), deep, faults);
     ASSERT_TRUE(summary.ok()) << summary.status().message();
     EXPECT_EQ(text_of(faults), "");
-    EXPECT_EQ(summary->bodies, world.image().jobs.size());
-    EXPECT_EQ(summary->tubes, world.image().tubes.size());
-    EXPECT_EQ(summary->pauses, world.image().pauses.size());
+    EXPECT_EQ(summary->bodies, model.image().jobs.size());
+    EXPECT_EQ(summary->tubes, model.image().tubes.size());
+    EXPECT_EQ(summary->pauses, model.image().pauses.size());
+    EXPECT_EQ(summary->settings, model.image().settings.size());
+    EXPECT_EQ(summary->keys, model.image().keys.size());
+    EXPECT_GT(summary->keys, 0U);
   }
-}
-
-void flip_byte(const std::string& path, uint64_t at) {
-  std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
-  file.seekg(static_cast<std::streamoff>(at));
-  const auto byte = static_cast<char>(file.get() ^ 1);
-  file.seekp(static_cast<std::streamoff>(at));
-  file.put(byte);
-  ASSERT_TRUE(file.good());
 }
 
 struct FlipCase {
@@ -272,14 +453,21 @@ void PrintTo(const FlipCase& flip, std::ostream* out) {
 
 class Flip : public testing::TestWithParam<FlipCase> {};
 
-// In the middle of many blocks: the rest of that family is left out, and everything else goes on,
-// without a word about partners that could not be seen.
-TEST_P(Flip, IsNamedAndHidesNothingElse) {
+// The flipped byte is in the middle of many blocks. The rest of that family is skipped and
+// everything else is checked, without faults for partners that could not be read.
+TEST_P(Flip, IsReportedAndHidesNoOtherFault) {
   const TempDir dir;
   make_dir(dir.data_dir(), 3000);
   std::string table;
   {
     RawDb db(dir.data_dir());
+    if (GetParam().family == Family::Keys) {
+      for (JobId id = 1; id <= 3000; ++id) {
+        give_key(db, id, {.key = std::to_string(id)});
+        put_key(db, id, [id](KeyStored& key) { key.key = std::to_string(id); });
+      }
+      db.flush();
+    }
     table = db.table_of(GetParam().family);
     db.put(Family::Meta, "z", "?");
   }
@@ -292,21 +480,23 @@ TEST_P(Flip, IsNamedAndHidesNothingElse) {
   ASSERT_EQ(faults.size(), 3u) << text_of(faults);
   EXPECT_TRUE(faults[0].starts_with(family + " " + file + ": the table file is damaged"));
   EXPECT_EQ(faults[1], "meta 7a: unknown key");
-  EXPECT_TRUE(faults[2].starts_with(family + " 00000000")) << faults[2];
+  EXPECT_TRUE(faults[2].starts_with(family + " 0")) << faults[2];
+  EXPECT_NE(faults[2].find("what is behind this key cannot be read"), std::string::npos);
   EXPECT_EQ(summary->jobs[0] + summary->bodies > 3000, true);
 }
 
 INSTANTIATE_TEST_SUITE_P(Store, Flip,
                          testing::Values(FlipCase{"Ready", Family::Ready},
-                                         FlipCase{"Bodies", Family::Bodies}),
+                                         FlipCase{"Bodies", Family::Bodies},
+                                         FlipCase{"Keys", Family::Keys}),
                          [](const auto& one) { return one.param.name; });
 
-TEST(CheckDirectory, WhatDoesNotOpenIsOneFault) {
-  for (const bool cut : {false, true}) {
+TEST(CheckDirectory, ADirectoryThatDoesNotOpenIsOneFault) {
+  for (const bool truncated : {false, true}) {
     const TempDir dir;
     make_dir(dir.data_dir(), 3);
     const std::string table = RawDb(dir.data_dir()).table_of(Family::Bodies);
-    cut ? fs::resize_file(table, fs::file_size(table) / 2) : (fs::remove(table), void());
+    truncated ? fs::resize_file(table, fs::file_size(table) / 2) : (fs::remove(table), void());
     Faults faults;
     const Result<CheckSummary> summary = run_check(dir.data_dir(), false, faults);
     ASSERT_TRUE(summary.ok()) << summary.status().message();
@@ -315,7 +505,7 @@ TEST(CheckDirectory, WhatDoesNotOpenIsOneFault) {
   }
 }
 
-TEST(CheckDirectory, WhatIsNotOursIsOneFault) {
+TEST(CheckDirectory, AForeignDirectoryIsOneFault) {
   const TempDir dir;
   write_file(dir.path() + "/photo", "mine");
   Faults faults;
@@ -324,7 +514,7 @@ TEST(CheckDirectory, WhatIsNotOursIsOneFault) {
   EXPECT_NE(faults[0].find("it holds photo"), std::string::npos);
 }
 
-TEST(CheckDirectory, SaysWhyItCannotLook) {
+TEST(CheckDirectory, ReportsWhyItCannotCheck) {
   const TempDir dir;
   Faults faults;
   EXPECT_EQ(run_check(dir.data_dir(), false, faults).status().code(), StatusCode::NotFound);

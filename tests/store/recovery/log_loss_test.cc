@@ -14,21 +14,21 @@
 #include "store/store.h"
 #include "tests/store/dir_state.h"
 #include "tests/store/log_ends.h"
+#include "tests/store/store_model.h"
 #include "tests/store/temp_dir.h"
-#include "tests/store/world.h"
 #include "tests/support/fault_fs.h"
 #include "tests/support/seed.h"
 
-// P9: a newest log file that has lost its end, or everything, and looks whole. It is what a disk
-// leaves behind that says it has synced and has not. P3: what a start does that is told to go on.
+// P9: the newest log file has lost its end, or everything, and looks whole. A disk that reports a
+// sync without doing it leaves such a file. P3: a start that accepts the loss gives out no id
+// again.
 namespace perennial::store {
 namespace {
 
 constexpr BatchIndex batches = 30;
-constexpr BatchIndex durable_batches = 20;  // In the modes that do not sync each.
+constexpr BatchIndex durable_batches = 20;  // In the modes that do not sync each batch.
 
-// The log ends with this batch, at the boundary of its record. The record that opened the epoch is
-// the first.
+// Returns the log up to the end of this batch's record. The first record opens the epoch.
 std::string ending_with(const std::string& path, BatchIndex batch) {
   return content_of(path).substr(0, record_ends(path)[batch]);
 }
@@ -36,10 +36,10 @@ std::string ending_with(const std::string& path, BatchIndex batch) {
 struct LossCase {
   const char* name;
   Durability durability;
-  // What the newest log file is afterwards.
+  // Returns the bytes of the newest log file after the loss.
   std::function<std::string(const std::string& path)> damage;
   bool is_refused;
-  BatchIndex left = 0;  // The last batch that is there once it opens.
+  BatchIndex left = 0;  // The last batch that the store has once it opens.
 };
 
 void PrintTo(const LossCase& loss, std::ostream* out) {
@@ -53,11 +53,11 @@ class LogLoss : public testing::TestWithParam<LossCase> {
     const Durability durability = GetParam().durability;
     const auto store = Store::open({.data_dir = dir_.data_dir(), .durability = durability});
     CHECK(store.ok());
-    for (World world = begin_; world.index() < batches;) {
+    for (StoreModel model = begin_; model.index() < batches;) {
       Batch batch;
-      world.next(batch, 20);
+      model.next(batch, 20);
       CHECK((*store)->write(batch, durability == Durability::Commit).ok());
-      const bool is_synced = durability != Durability::Commit && world.index() == durable_batches;
+      const bool is_synced = durability != Durability::Commit && model.index() == durable_batches;
       if (is_synced) CHECK((*store)->sync().ok());
     }
   }
@@ -65,18 +65,18 @@ class LogLoss : public testing::TestWithParam<LossCase> {
     return Store::open(
         {.data_dir = dir_.data_dir(), .durability = GetParam().durability, .recover = recover});
   }
-  World world_at(BatchIndex index) const {
-    World world = begin_;
+  StoreModel model_at(BatchIndex index) const {
+    StoreModel model = begin_;
     Batch batch;
-    while (world.index() < index) world.next(batch, 20);
-    return world;
+    while (model.index() < index) model.next(batch, 20);
+    return model;
   }
 
   const TempDir dir_;
-  const World begin_{support::seed()};
+  const StoreModel begin_{support::seed()};
 };
 
-TEST_P(LogLoss, IsNeverSilentBelowWhatWasDurable) {
+TEST_P(LogLoss, ALossOfDurableBatchesIsNeverSilent) {
   write_batches();
   const std::string log = newest_log(dir_.data_dir());
   write_file(log, GetParam().damage(log));
@@ -98,10 +98,10 @@ TEST_P(LogLoss, IsNeverSilentBelowWhatWasDurable) {
     EXPECT_GE((*store)->opening().next_id, skipped_ids);
   }
   EXPECT_EQ((*store)->opening().last_index, GetParam().left);
-  EXPECT_EQ(difference(**store, world_at(GetParam().left).image()), "");
+  EXPECT_EQ(difference(**store, model_at(GetParam().left).image()), "");
   const JobId next_id = (*store)->opening().next_id;
   store = Status(StatusCode::NotFound, "closed");
-  // What was accepted once is not held against it again, and the skip is not forgotten.
+  // A loss that was accepted is not reported again, and the skip of ids stays.
   store = open(Recover::Strict);
   ASSERT_TRUE(store.ok()) << store.status().message();
   EXPECT_EQ((*store)->opening().next_id, next_id);
@@ -155,20 +155,20 @@ TEST(SkippedIds, StayBelowWhatJavaScriptCounts) {
   EXPECT_LT(next_id, id_limit);
   EXPECT_EQ(*skip_ids(id_limit - 1, 0), id_limit - 1);
   EXPECT_EQ(skip_ids(id_limit - 1, 1).status().code(), StatusCode::InvalidArgument);
-  // Jobs with greater ids came from a beanstalkd.
+  // Jobs with higher ids come from a beanstalkd.
   EXPECT_EQ(*skip_ids(id_limit), id_limit + skipped_ids);
   EXPECT_FALSE(skip_ids(~JobId{0}).ok());
 }
 
-// A log without its end, and no mark that says so: an earlier version made the directory.
-TEST(LogLossWithoutMark, IsWhatACrashLeaves) {
+// The log has lost its end, and an earlier version without the durable mark made the directory.
+TEST(LogLossWithoutMark, AShortLogIsTakenForWhatACrashLeaves) {
   const TempDir dir;
   {
     const auto store = Store::open({.data_dir = dir.data_dir()});
     ASSERT_TRUE(store.ok());
     Batch batch;
-    World world(1);
-    world.next(batch, 20);
+    StoreModel model(1);
+    model.next(batch, 20);
     ASSERT_TRUE((*store)->write(batch, true).ok());
   }
   std::filesystem::remove(dir.data_dir() + "/durable");
@@ -176,7 +176,7 @@ TEST(LogLossWithoutMark, IsWhatACrashLeaves) {
   EXPECT_TRUE(Store::open({.data_dir = dir.data_dir()}).ok());
 }
 
-TEST(LogLossWithoutMark, IsRefusedWhenTheMarkCannotBeRead) {
+TEST(LogLossWithoutMark, AMarkThatCannotBeReadIsRefused) {
   const TempDir dir;
   ASSERT_TRUE(Store::open({.data_dir = dir.data_dir()}).ok());
   write_file(dir.data_dir() + "/durable", "rubbish");
@@ -189,25 +189,25 @@ TEST(LogLossWithoutMark, IsRefusedWhenTheMarkCannotBeRead) {
   EXPECT_TRUE(Store::open({.data_dir = dir.data_dir()}).ok());
 }
 
-// The skip is durable before the cut is: otherwise a crash between them leaves a log that looks
-// whole, and whose next id is one that was given out.
-TEST(LogLossAndPower, NoIdIsGivenOutAgainWheneverThePowerGoes) {
+// The skip is durable before the truncation. In the other order a crash could leave a log that
+// looks whole, and whose next id was given out before.
+TEST(LogLossAndPower, NoPowerCutMakesAnIdBeGivenOutAgain) {
   bool is_done = false;
   for (uint64_t n = 0; !is_done; ++n) {
     ASSERT_LT(n, 200U) << "it never ends";
     const TempDir dir;
-    const World begin(support::seed());
+    const StoreModel begin(support::seed());
     JobId given_out = 0;
     {
       const auto store = Store::open({.data_dir = dir.data_dir()});
       ASSERT_TRUE(store.ok());
-      World world = begin;
+      StoreModel model = begin;
       Batch batch;
-      while (world.index() < 5) {
-        world.next(batch, 20);
+      while (model.index() < 5) {
+        model.next(batch, 20);
         ASSERT_TRUE((*store)->write(batch, true).ok());
       }
-      given_out = world.next_id();
+      given_out = model.next_id();
     }
     const std::string log = newest_log(dir.data_dir());
     write_file(log, ending_with(log, 2));

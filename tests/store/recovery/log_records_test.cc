@@ -18,7 +18,7 @@ namespace {
 
 constexpr size_t block_bytes = 32 << 10;
 
-// A record that ends `left` bytes before the end of its block.
+// Returns a record that ends `left` bytes before the end of its block.
 std::string filling_block(size_t left) {
   return full(std::string(block_bytes - 7 - left, 'f'));
 }
@@ -29,7 +29,7 @@ std::string damaged(std::string record) {
 }
 
 // All records of a log, one word each: "begin-end:head", with "!" before those that are not whole
-// and "$" before those that the end of the file cuts off.
+// and "$" before those that the end of the file has torn.
 std::vector<std::string> read_all(const std::string& content) {
   const TempDir dir;
   write_file(dir.path() + "/log", content);
@@ -60,7 +60,7 @@ void PrintTo(const ReadCase& read, std::ostream* out) {
 
 class LogRecords : public testing::TestWithParam<ReadCase> {};
 
-TEST_P(LogRecords, AreRead) {
+TEST_P(LogRecords, RecordsAreReadThroughDamage) {
   EXPECT_EQ(read_all(GetParam().content), GetParam().want);
 }
 
@@ -107,17 +107,17 @@ INSTANTIATE_TEST_SUITE_P(
         ReadCase{"AHugeLength",
                  std::string(one).replace(5, 1, "\x7f") + second,
                  {"!0-10:", "10-23:seco"}},
-        // It was written whole, which a record cut off never was.
+        // A piece with only a wrong length was written whole, so it is damage and not a torn end.
         ReadCase{"AHugeLengthOfTheLast",
                  one + std::string(second).replace(5, 1, "\x7f"),
                  {"0-10:one", "!10-23:"}},
         ReadCase{"NoBeginning", piece(4, "ab") + one, {"!0-9:", "9-19:one"}},
         ReadCase{"NoEnd", piece(2, "ab") + one, {"!0-9:ab", "9-19:one"}},
-        // Damage costs a block at most.
+        // Damage costs at most one block.
         ReadCase{"ABlockOfGarbage",
                  std::string(block_bytes, '\x05') + one,
                  {"!0-32768:", "32768-32778:one"}},
-        // The buffer holds 64 blocks.
+        // The reader's buffer holds 8 blocks, so the 64th block is the last one of a buffer.
         ReadCase{"OverTheBuffersEnd",
                  [] {
                    std::string blocks;

@@ -10,11 +10,11 @@
 #include "engine/types/check.h"
 #include "store/store.h"
 #include "tests/store/dir_state.h"
+#include "tests/store/store_model.h"
 #include "tests/store/temp_dir.h"
-#include "tests/store/world.h"
 #include "tests/support/seed.h"
 
-// P9: what a start says of a damaged log, and what it does when it is told to go on.
+// P9: what a start reports about a damaged log, and what it does with point-in-time recovery.
 namespace perennial::store {
 namespace {
 
@@ -26,9 +26,9 @@ class LogRecovery : public testing::Test {
   LogRecovery() {
     const auto store = Store::open({.data_dir = dir_.data_dir()});
     CHECK(store.ok());
-    for (World world = begin_; world.index() < batches;) {
+    for (StoreModel model = begin_; model.index() < batches;) {
       Batch batch;
-      world.next(batch, 20);
+      model.next(batch, 20);
       CHECK((*store)->write(batch, true).ok());
     }
   }
@@ -58,11 +58,11 @@ class LogRecovery : public testing::Test {
   }
 
   const TempDir dir_;
-  const World begin_{support::seed()};
+  const StoreModel begin_{support::seed()};
   std::string events_;
 };
 
-TEST_F(LogRecovery, RefusesDamageAndSaysWhatToDo) {
+TEST_F(LogRecovery, DamageIsRefusedWithAdvice) {
   damage_log_in_the_middle();
   const auto store = open(Recover::Strict);
   ASSERT_FALSE(store.ok());
@@ -77,24 +77,24 @@ TEST_F(LogRecovery, RefusesDamageAndSaysWhatToDo) {
   EXPECT_FALSE(open(Recover::Strict).ok()) << "the refusal has changed something";
 }
 
-TEST_F(LogRecovery, CutsAtTheDamageWhenTold) {
+TEST_F(LogRecovery, PointInTimeRecoveryTruncatesAtTheDamage) {
   damage_log_in_the_middle();
   {
     auto store = open(Recover::PointInTime);
     ASSERT_TRUE(store.ok()) << store.status().message();
-    World world = begin_;
+    StoreModel model = begin_;
     Batch batch;
-    while (world.index() < (*store)->opening().last_index) world.next(batch, 20);
-    EXPECT_GT(world.index(), 0U);
-    EXPECT_LT(world.index(), batches);
-    EXPECT_EQ(difference(**store, world.image()), "");
+    while (model.index() < (*store)->opening().last_index) model.next(batch, 20);
+    EXPECT_GT(model.index(), 0U);
+    EXPECT_LT(model.index(), batches);
+    EXPECT_EQ(difference(**store, model.image()), "");
   }
   EXPECT_NE(events_.find("store.log_forced message=\"the log is damaged in "), std::string::npos);
   EXPECT_NE(events_.find("store.log_cut file="), std::string::npos);
   EXPECT_TRUE(open(Recover::Strict).ok()) << "the cut is not whole";
 }
 
-TEST_F(LogRecovery, CutsATornEndByItselfAndSaysWhere) {
+TEST_F(LogRecovery, ATornEndIsTruncatedAndReported) {
   std::filesystem::resize_file(log_path(), log_end(log_path()) - 1);
   forget_last_sync(dir_.data_dir());
   const auto store = open(Recover::Strict);
@@ -105,7 +105,7 @@ TEST_F(LogRecovery, CutsATornEndByItselfAndSaysWhere) {
       << events_;
 }
 
-TEST_F(LogRecovery, MissesTheNewestLogFile) {
+TEST_F(LogRecovery, AMissingNewestLogFileIsNoticed) {
   std::filesystem::remove(log_path());
   const auto store = open(Recover::Strict);
   ASSERT_FALSE(store.ok());

@@ -16,15 +16,15 @@
 namespace perennial::store {
 namespace {
 
-// Batches of 5 rows in a mode that syncs each; sequence numbers fit the index.
+// Returns a batch of 5 rows in a mode that syncs each batch. Its sequence number follows the index.
 std::string good(uint64_t epoch, BatchIndex index) {
   return batch(5 * index, 5, {.epoch = epoch, .index = index, .known_durable = index - 1});
 }
-// One in a mode that syncs none.
+// Returns a batch in a mode that never syncs.
 std::string unsynced(uint64_t epoch, BatchIndex index) {
   return batch(5 * index, 5, {.epoch = epoch, .index = index, .known_durable = 10});
 }
-// The row that opens an epoch, between two batches.
+// Returns the record that opens an epoch, between two batches.
 std::string opening(uint64_t epoch, BatchIndex index) {
   return batch(5 * index + 4, 1, {.epoch = epoch, .index = index, .known_durable = index});
 }
@@ -32,7 +32,7 @@ std::string broken(std::string record) {
   record.back() = static_cast<char>(record.back() ^ 1);
   return record;
 }
-std::string cut(const std::string& record) {
+std::string torn(const std::string& record) {
   return record.substr(0, record.size() - 1);
 }
 
@@ -40,7 +40,7 @@ struct ScanCase {
   const char* name;
   std::vector<std::string> files;
   std::string last;         // "epoch.index".
-  std::string damage = {};  // "file:offset", and "!" if what was durable is lost.
+  std::string damage = {};  // "file:offset", and "!" if a durable batch is lost.
   std::optional<CommitRow> flushed = CommitRow{.epoch = 2, .index = 10, .known_durable = 9};
   bool needs_epoch_begin = false;
   bool needs_first_file = false;
@@ -52,7 +52,7 @@ void PrintTo(const ScanCase& scan, std::ostream* out) {
 
 class LogScan : public testing::TestWithParam<ScanCase> {};
 
-TEST_P(LogScan, FindsWhereHistoryEnds) {
+TEST_P(LogScan, TheEndOfHistoryIsFound) {
   const ScanCase& given = GetParam();
   const TempDir dir;
   for (size_t i = 0; i < given.files.size(); ++i) {
@@ -106,9 +106,9 @@ INSTANTIATE_TEST_SUITE_P(
                  .files = {batch(1, 3, {}) + batch(4, 1, {.epoch = 1})},
                  .last = "1.0",
                  .flushed = {}},
-        // What was never acknowledged.
+        // Batches that were never acknowledged.
         ScanCase{.name = "TornAtTheEnd",
-                 .files = {good(2, 11) + cut(good(2, 12))},
+                 .files = {good(2, 11) + torn(good(2, 12))},
                  .last = "2.11",
                  .damage = after_one},
         ScanCase{.name = "BrokenAtTheEnd",
@@ -120,14 +120,14 @@ INSTANTIATE_TEST_SUITE_P(
                  .last = "2.11",
                  .damage = after_one},
         ScanCase{.name = "ATornEpochRow",
-                 .files = {cut(opening(3, 10))},
+                 .files = {torn(opening(3, 10))},
                  .last = "2.10",
                  .damage = "0:0"},
         ScanCase{.name = "GarbageAtTheEnd",
                  .files = {good(2, 11) + "garbage"},
                  .last = "2.11",
                  .damage = after_one},
-        // What was durable.
+        // Batches that were durable.
         ScanCase{.name = "BrokenBeforeAnother",
                  .files = {good(2, 11) + broken(good(2, 12)) + good(2, 13)},
                  .last = "2.11",
@@ -137,10 +137,10 @@ INSTANTIATE_TEST_SUITE_P(
                  .last = "2.11",
                  .damage = after_one_lost},
         ScanCase{.name = "TornBeforeAnotherFile",
-                 .files = {good(2, 11) + cut(good(2, 12)), good(2, 13)},
+                 .files = {good(2, 11) + torn(good(2, 12)), good(2, 13)},
                  .last = "2.11",
                  .damage = after_one_lost},
-        // Whole, so that no crash has torn it, and no server known here has written it.
+        // The record is whole, so no crash has torn it, and no known version has written it.
         ScanCase{.name = "NotOurs",
                  .files = {good(2, 11) + full(good(2, 12).substr(7, 12) + "\x01\x01x")},
                  .last = "2.11",
@@ -195,7 +195,7 @@ INSTANTIATE_TEST_SUITE_P(
                  .last = "0.0",
                  .damage = "0:0!",
                  .flushed = {}},
-        // What was replayed and is gone must be in the tables, up to the log's own beginning.
+        // Replayed files that are removed must be in the tables, up to the beginning of the log.
         ScanCase{.name = "TheFirstOfItsEpoch",
                  .files = {opening(3, 10)},
                  .last = "3.10",
@@ -205,14 +205,14 @@ INSTANTIATE_TEST_SUITE_P(
                  .last = "2.10",
                  .damage = "0:0!",
                  .needs_epoch_begin = true},
-        // What a clean stop writes first says, too, that all before it is durable.
+        // The first record of a clean stop also says that everything before it is durable.
         ScanCase{.name = "TheFirstOfAStop",
                  .files = {batch(55, 2, {.epoch = 2, .index = 10, .known_durable = 10})},
                  .last = "2.10",
                  .damage = "0:0!",
                  .needs_epoch_begin = true},
-        // The oldest file held something, or there would be no later one.
-        // What meta has in its tables, the other families may not have.
+        // The oldest file held a record, or RocksDB would not have begun a later one.
+        // Other families may lack in their tables what meta has in its own.
         ScanCase{.name = "TheFirstFileIsEmptyAndMetaWasFlushed",
                  .files = {"", good(2, 11)},
                  .last = "2.10",

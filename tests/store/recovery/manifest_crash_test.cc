@@ -8,19 +8,19 @@
 
 #include "store/recovery/manifest.h"
 #include "tests/store/lives.h"
+#include "tests/store/store_model.h"
 #include "tests/store/temp_dir.h"
-#include "tests/store/world.h"
 #include "tests/support/seed.h"
 
-// P1: the power goes just before RocksDB syncs its MANIFEST, and leaves of the last edits what it
-// likes. The next start must succeed, and have everything.
+// P1: a power cut comes just before RocksDB syncs its MANIFEST, and leaves any part of the last
+// edits. The next start must succeed and find everything.
 namespace perennial::store {
 namespace {
 
 using support::FaultFs;
 using support::Loss;
 
-// Before the n-th such sync.
+// Cuts the power before the n-th sync of the MANIFEST.
 void cut_power(FaultFs& fs, uint64_t n, uint64_t seed) {
   fs.set_sync_hook(
       [&fs, seed, left = std::make_shared<std::atomic<uint64_t>>(n)](const std::string& path) {
@@ -34,12 +34,12 @@ bool has_torn_manifest(const std::string& data_dir) {
   return manifest.ok() && manifest->damage;
 }
 
-TEST(ManifestCrash, ATornEndIsCutAndNothingIsMissing) {
+TEST(ManifestCrash, ATornEndIsTruncatedAndNothingIsMissing) {
   std::mt19937_64 random(support::seed());
   int torn = 0;
   for (int queue = 0; queue < 4; ++queue) {
     const TempDir dir;
-    World world(random());
+    StoreModel model(random());
     for (int crash = 0; crash < 12; ++crash) {
       const uint64_t n = random() % 25;
       const uint64_t seed = random();
@@ -47,10 +47,10 @@ TEST(ManifestCrash, ATornEndIsCutAndNothingIsMissing) {
                          .durability = Durability::Commit,
                          .batches = 200,
                          .plan = [&](FaultFs& fs) { cut_power(fs, n, seed); }};
-      const ChildEnd end = live(life, world);
+      const ChildEnd end = live(life, model);
       torn += has_torn_manifest(dir.data_dir()) ? 1 : 0;
-      const Found found = examine(dir.data_dir(), world);
-      ASSERT_EQ(judge(life, end, found, world), "")
+      const Found found = examine(dir.data_dir(), model);
+      ASSERT_EQ(judge(life, end, found, model), "")
           << "queue " << queue << " crash " << crash << " at sync " << n << " seed " << seed;
     }
   }

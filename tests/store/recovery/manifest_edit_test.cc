@@ -13,7 +13,7 @@ using namespace std::string_literals;
 struct EditCase {
   const char* name;
   std::string record;
-  std::string want;  // "family log min_log next_file", a dash for what is not there; or "bad".
+  std::string want;  // "family log min_log next_file", with a dash for a missing one; or "bad".
 };
 
 void PrintTo(const EditCase& edit, std::ostream* out) {
@@ -34,7 +34,7 @@ std::string text(const std::optional<ManifestEdit>& edit) {
 
 class ManifestEditTest : public testing::TestWithParam<EditCase> {};
 
-TEST_P(ManifestEditTest, IsDecoded) {
+TEST_P(ManifestEditTest, FieldsAreDecoded) {
   EXPECT_EQ(text(decode_manifest_edit(GetParam().record)), GetParam().want);
 }
 

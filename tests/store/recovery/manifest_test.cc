@@ -12,11 +12,11 @@
 #include "store/store.h"
 #include "tests/store/dir_state.h"
 #include "tests/store/log_bytes.h"
+#include "tests/store/store_model.h"
 #include "tests/store/temp_dir.h"
-#include "tests/store/world.h"
 #include "tests/support/seed.h"
 
-// P9: a MANIFEST that is damaged is cut where nothing is lost by that, and refused elsewhere.
+// P9: a damaged MANIFEST is truncated if that loses nothing, and is refused otherwise.
 namespace perennial::store {
 namespace {
 
@@ -33,8 +33,8 @@ class ManifestTest : public testing::Test {
   }
 
   void write_batches(Store& store, BatchIndex to) {
-    for (Batch batch; world_.index() < to;) {
-      world_.next(batch, 20);
+    for (Batch batch; model_.index() < to;) {
+      model_.next(batch, 20);
       CHECK(store.write(batch, true).ok());
     }
   }
@@ -45,23 +45,23 @@ class ManifestTest : public testing::Test {
     CHECK(manifest.ok());
     return manifest.take();
   }
-  // Opens, compares, and says what is wrong.
+  // Opens the store and compares it with the model. Returns what is wrong.
   std::string visit(Recover recover = Recover::Strict) {
     Options options = {.data_dir = dir_.data_dir(), .recover = recover};
     options.events.info = [this](std::string_view at, std::string_view fields) {
       if (at == "store.manifest_cut") events_ += std::string(fields);
     };
     const auto store = Store::open(options);
-    return store.ok() ? difference(**store, world_.image()) : store.status().message();
+    return store.ok() ? difference(**store, model_.image()) : store.status().message();
   }
 
   const TempDir dir_;
-  World world_{support::seed()};
+  StoreModel model_{support::seed()};
   std::string content_;
   std::string events_;
 };
 
-TEST_F(ManifestTest, SaysUpToWhereEachFamilyWasFlushed) {
+TEST_F(ManifestTest, EachFamilyHasTheLogNumberOfItsLastFlush) {
   const Manifest manifest = read();
   EXPECT_FALSE(manifest.damage);
   EXPECT_EQ(manifest.flushed_to.size(), family_count);
@@ -80,8 +80,8 @@ TEST_F(ManifestTest, SaysUpToWhereEachFamilyWasFlushed) {
   EXPECT_GT(manifest.next_file, newest);
 }
 
-// What a power cut may leave of an edit that was about to be synced.
-TEST_F(ManifestTest, IsCutWhereAnEditIsTorn) {
+// A power cut may leave any part of an edit that was about to be synced.
+TEST_F(ManifestTest, ATornEditIsTruncated) {
   const std::string edit = full(std::string("\x02\x7f", 2) + std::string(150, 'k'));
   std::string damaged = edit;
   damaged.back() = '?';
@@ -102,15 +102,15 @@ TEST_F(ManifestTest, IsCutWhereAnEditIsTorn) {
   }
 }
 
-// RocksDB takes zeros for the end, and so do we.
-TEST_F(ManifestTest, MayEndInZeros) {
+// RocksDB takes zeros for the end, and recovery does the same.
+TEST_F(ManifestTest, AManifestMayEndInZeros) {
   write_file(path(), content_ + std::string(100, '\0'));
   EXPECT_EQ(visit(), "");
   EXPECT_EQ(events_.find("manifest_cut"), std::string::npos) << events_;
 }
 
-// The flush had been synced, and the log files before it are gone.
-TEST_F(ManifestTest, IsRefusedWithoutAnEditThatWasReliedOn) {
+// The edit of the flush was synced, and the log files before the flush are removed.
+TEST_F(ManifestTest, AMissingEditThatRemovedLogFilesIsRefused) {
   for (const size_t from_end : {20, 60, 300}) {
     std::string content = content_;
     content[content.size() - from_end] = static_cast<char>(content[content.size() - from_end] ^ 4);
@@ -130,8 +130,8 @@ TEST_F(ManifestTest, IsRefusedWithoutAnEditThatWasReliedOn) {
 }
 
 // An open that has replayed the log writes one edit for each family, and then deletes the log. The
-// file that it begins fits to the first of them, too, which is that of meta.
-// Nothing has been flushed before, so that no compaction adds edits of its own.
+// file that it begins also fits the first edit, which is that of meta. Nothing was flushed before,
+// so that no compaction adds edits.
 class ManifestAfterOpenTest : public ManifestTest {
  protected:
   ManifestAfterOpenTest() : ManifestTest(0) {
@@ -140,7 +140,7 @@ class ManifestAfterOpenTest : public ManifestTest {
   }
 };
 
-TEST_F(ManifestAfterOpenTest, IsRefusedWithoutAnEdit) {
+TEST_F(ManifestAfterOpenTest, AMissingEditIsRefused) {
   const uint64_t needed = read().needed_from();
   for (size_t from_end = 5; from_end < 600; from_end += 35) {
     std::string content = content_;
@@ -156,8 +156,8 @@ TEST_F(ManifestAfterOpenTest, IsRefusedWithoutAnEdit) {
   }
 }
 
-// The last edit of a flush says only which log files may go, which follows from the others.
-TEST_F(ManifestTest, IsCutWithoutAnEditThatSaysNothingNew) {
+// The last edit of a flush only names the log files that may be removed, which the others imply.
+TEST_F(ManifestTest, AMissingEditThatAddsNothingIsTruncated) {
   std::string content = content_;
   content.back() = static_cast<char>(content.back() ^ 4);
   write_file(path(), content);
@@ -165,7 +165,7 @@ TEST_F(ManifestTest, IsCutWithoutAnEditThatSaysNothingNew) {
   EXPECT_NE(events_.find("reason=\"its checksum is wrong\""), std::string::npos) << events_;
 }
 
-TEST_F(ManifestTest, IsRefusedWhenNothingOfItIsWhole) {
+TEST_F(ManifestTest, AManifestWithoutAWholeRecordIsRefused) {
   for (const std::string& content :
        {std::string(), std::string("x"), std::string(content_.size(), '\0'),
         std::string(content_.size(), 'x'), "x" + content_.substr(1)}) {

@@ -14,7 +14,7 @@
 #include "tests/store/temp_dir.h"
 #include "tests/support/fault_fs.h"
 
-// How a start cuts what it has judged, and what a crash in the middle of it leaves.
+// How a start truncates files by its plan, and what a crash during that leaves.
 namespace perennial::store {
 namespace {
 
@@ -23,12 +23,13 @@ using support::FaultFs;
 using support::Loss;
 
 const RecoveryPlan plan = {
-    .manifest_cut = ManifestCut{.file = "MANIFEST-000009", .offset = 5, .fields = "manifest"},
+    .manifest_truncation =
+        ManifestTruncation{.file = "MANIFEST-000009", .offset = 5, .fields = "manifest"},
     .log = {.last = {},
-            .cut = LogCut{.file = "000010.log",
-                          .offset = 7,
-                          .later_files = {"000012.log", "000014.log"},
-                          .fields = "log"},
+            .truncation = LogTruncation{.file = "000010.log",
+                                        .offset = 7,
+                                        .later_files = {"000012.log", "000014.log"},
+                                        .fields = "log"},
             .losses = {"something"}}};
 
 std::string make_files(const std::string& dir) {
@@ -48,7 +49,7 @@ std::vector<std::string> names_in(const std::string& dir) {
   return names;
 }
 
-TEST(Recovery, CutsWhatWasJudgedAndSaysSo) {
+TEST(Recovery, FilesAreTruncatedByThePlanAndReported) {
   const TempDir dir;
   const std::string db = make_files(dir.path());
   std::string events;
@@ -56,7 +57,7 @@ TEST(Recovery, CutsWhatWasJudgedAndSaysSo) {
   options.events.info = [&events](std::string_view at, std::string_view fields) {
     events += std::string(at) + " " + std::string(fields) + "\n";
   };
-  ASSERT_TRUE(make_cuts(db, options, plan).ok());
+  ASSERT_TRUE(truncate_files(db, options, plan).ok());
   EXPECT_EQ(names_in(db),
             (std::vector<std::string>{"000010.log", "MANIFEST-000009", "newest-log-10"}));
   EXPECT_EQ(content_of(db + "/000010.log"), "0123456");
@@ -66,14 +67,14 @@ TEST(Recovery, CutsWhatWasJudgedAndSaysSo) {
             "store.log_cut log\n");
 }
 
-// A checkpoint holds links to log files that were closed.
-TEST(Recovery, LeavesAloneWhatACheckpointHoldsToo) {
+// A checkpoint holds links to log files that RocksDB has closed.
+TEST(Recovery, AFileLinkedByACheckpointIsNotShortened) {
   const TempDir dir;
   const std::string db = make_files(dir.path());
   const std::string copy = dir.path() + "/checkpoint";
   fs::create_directory(copy);
   for (const auto& name : names_in(db)) fs::create_hard_link(db + "/" + name, copy + "/" + name);
-  ASSERT_TRUE(make_cuts(db, {}, plan).ok());
+  ASSERT_TRUE(truncate_files(db, {}, plan).ok());
   EXPECT_EQ(names_in(db),
             (std::vector<std::string>{"000010.log", "MANIFEST-000009", "newest-log-10"}));
   EXPECT_EQ(content_of(db + "/000010.log"), "0123456");
@@ -83,17 +84,17 @@ TEST(Recovery, LeavesAloneWhatACheckpointHoldsToo) {
   }
 }
 
-// A copy has no mark, and its log may be cut all the same.
-TEST(Recovery, MakesNoMarkWhereThereWasNone) {
+// A checkpoint has no mark, and its log may be truncated all the same.
+TEST(Recovery, NoMarkIsMadeIfThereWasNone) {
   const TempDir dir;
   const std::string db = make_files(dir.path());
   fs::remove(db + "/newest-log-14");
-  ASSERT_TRUE(make_cuts(db, {}, plan).ok());
+  ASSERT_TRUE(truncate_files(db, {}, plan).ok());
   EXPECT_EQ(names_in(db), (std::vector<std::string>{"000010.log", "MANIFEST-000009"}));
 }
 
-// Otherwise the next start would miss a file that this one has removed.
-TEST(Recovery, TheMarkNamesAFileThatIsThereWheneverThePowerGoes) {
+// If the mark named a removed file, the next start would report that file as missing.
+TEST(Recovery, TheMarkNamesAnExistingFileAfterAnyPowerCut) {
   for (const Loss loss : {Loss::Whole, Loss::Prefix, Loss::Torn}) {
     bool is_done = false;
     for (uint64_t n = 0; !is_done; ++n) {
@@ -106,7 +107,7 @@ TEST(Recovery, TheMarkNamesAFileThatIsThereWheneverThePowerGoes) {
       const std::unique_ptr<rocksdb::Env> env = rocksdb::NewCompositeEnv(faults);
       Options options;
       options.env = env.get();
-      is_done = make_cuts(db, options, plan).ok();
+      is_done = truncate_files(db, options, plan).ok();
       ASSERT_LT(n, 30U) << "it never ends";
       const std::vector<std::string> names = names_in(db);
       const auto mark =

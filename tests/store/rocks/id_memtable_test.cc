@@ -104,7 +104,7 @@ INSTANTIATE_TEST_SUITE_P(Uses, IdMemtable,
                            return use.param == IdMemtableUse::Lookups ? "Lookups" : "FlushOnly";
                          });
 
-TEST_P(IdMemtable, IsEmptyAtFirst) {
+TEST_P(IdMemtable, ANewMemtableIsEmpty) {
   expect({});
   flush();
   expect({});
@@ -147,7 +147,7 @@ TEST_P(IdMemtable, SeeksBetweenIds) {
   EXPECT_EQ(seek_back(99), "30");
 }
 
-TEST_P(IdMemtable, ASnapshotSeesWhatWas) {
+TEST_P(IdMemtable, ASnapshotSeesTheRowsOfItsTime) {
   put(1, "first");
   const rocksdb::Snapshot* const before = db_->GetSnapshot();
   remove(1);
@@ -165,7 +165,7 @@ TEST_P(IdMemtable, ASnapshotSeesWhatWas) {
   db_->ReleaseSnapshot(between);
 }
 
-TEST_P(IdMemtable, AnIteratorDoesNotMoveUnderItsReader) {
+TEST_P(IdMemtable, InsertsDoNotChangeAnIterator) {
   for (uint64_t id = 0; id < 100; ++id) put(id, "old");
   const auto at = iterator();
   at->Seek(key_of(50));
@@ -176,8 +176,8 @@ TEST_P(IdMemtable, AnIteratorDoesNotMoveUnderItsReader) {
   EXPECT_EQ(rows, 50U);
 }
 
-// Rows come and go at random, as SingleDelete allows it: one put, one delete. Against a map, with
-// flushes, and with ends that leave all to the log.
+// Rows are put and deleted at random by the rules of SingleDelete: one put, one delete. The result
+// is compared with a map, after flushes and after ends that leave all rows to the log.
 TEST_P(IdMemtable, AgreesWithAMap) {
   std::mt19937_64 random(20261121);
   Rows rows;
@@ -197,8 +197,8 @@ TEST_P(IdMemtable, AgreesWithAMap) {
   }
 }
 
-// As another format may have them: keys of any length, of which some look like ids.
-TEST_P(IdMemtable, TakesOtherKeys) {
+// Another format may have keys of any length, and some of them have the length of ids.
+TEST_P(IdMemtable, KeysThatAreNoIdsAreSortedToo) {
   std::mt19937_64 random(7);
   std::map<std::string, std::string> rows;
   for (int step = 0; step < 1000; ++step) {
@@ -231,7 +231,7 @@ TEST_P(IdMemtable, TakesOtherKeys) {
   }
 }
 
-// A memtable is full every 4,000 rows here, and is flushed while others read.
+// A memtable is full after 4,000 rows here, and is flushed while other threads read.
 TEST_P(IdMemtable, IsReadWhileItIsWrittenAndFlushed) {
   constexpr uint64_t rows = 40'000;
   const std::string body(200, 'b');
@@ -244,7 +244,7 @@ TEST_P(IdMemtable, IsReadWhileItIsWrittenAndFlushed) {
       while (written < rows) {
         const uint64_t below = written;
         if (below == 0) continue;
-        // FlushOnly looks at each entry.
+        // With FlushOnly a lookup scans each entry.
         if (GetParam() == IdMemtableUse::FlushOnly && reads > 500) continue;
         const uint64_t id = random() % below;
         ASSERT_EQ(get(id), std::to_string(id) + body);

@@ -47,7 +47,7 @@ class LogFileTest : public testing::Test {
     }
   }
   uint64_t bytes_ahead() const { return std::filesystem::file_size(path_) - want_.size(); }
-  // The log, and nothing but zeros behind it.
+  // Checks that the file has the log and then only zeros.
   void check_content() const {
     const std::string content = read_file(path_);
     ASSERT_GE(content.size(), want_.size());
@@ -56,7 +56,7 @@ class LogFileTest : public testing::Test {
     EXPECT_EQ(log_->GetFileSize({}, nullptr), want_.size());
   }
 
-  // The first write of zeros fails, and writes a part of them.
+  // The first write of zeros fails after it has written some of them.
   void check_goes_on_after(const IOStatus& failure) {
     append_and_sync(100, static_cast<int>(LogFile::syncs_per_fill_min));
     fs_->fail_nth(1, failure, support::Call::Append, true);
@@ -77,7 +77,7 @@ class LogFileTest : public testing::Test {
   int appends_ = 0;
 };
 
-TEST_F(LogFileTest, LiesAheadOfTheLog) {
+TEST_F(LogFileTest, TheFileIsFilledAheadOfTheLog) {
   append_and_sync(100, static_cast<int>(LogFile::syncs_per_fill_min));
   EXPECT_EQ(bytes_ahead(), 0);  // A log of a few records stays small.
   append_and_sync(100, 1);
@@ -87,15 +87,15 @@ TEST_F(LogFileTest, LiesAheadOfTheLog) {
   check_content();
 }
 
-TEST_F(LogFileTest, IsFilledAgainWhenTheLogHasComeUp) {
+TEST_F(LogFileTest, TheFileIsFilledAgainWhenTheLogReachesTheEndOfTheZeros) {
   append_and_sync(1'000, 1'000);
   EXPECT_GT(bytes_ahead(), 0);
   EXPECT_LE(bytes_ahead(), LogFile::fill_bytes);
   check_content();
 }
 
-// A checkpoint may have linked and hashed it by then.
-TEST_F(LogFileTest, IsNotChangedByClosing) {
+// A checkpoint may have linked and hashed the file before it is closed.
+TEST_F(LogFileTest, ClosingDoesNotChangeTheFile) {
   log_->SetPreallocationBlockSize(1 << 20);
   log_->PrepareWrite(0, 100, {}, nullptr);
   append_and_sync(100, 10);
@@ -106,7 +106,7 @@ TEST_F(LogFileTest, IsNotChangedByClosing) {
   EXPECT_EQ(read_file(path_), content);
 }
 
-TEST_F(LogFileTest, GrowsWhereSyncsAreFew) {
+TEST_F(LogFileTest, TheFileIsNotFilledWhileSyncsAreFew) {
   for (int i = 0; i < 64; ++i) ASSERT_TRUE(append(64 << 10).ok());
   EXPECT_EQ(bytes_ahead(), 0);
   append_and_sync(64 << 10, 64);
@@ -114,29 +114,29 @@ TEST_F(LogFileTest, GrowsWhereSyncsAreFew) {
   check_content();
 }
 
-TEST_F(LogFileTest, IsFilledOnceSyncsAreManyAgain) {
+TEST_F(LogFileTest, TheFileIsFilledOnceSyncsAreManyAgain) {
   for (int i = 0; i < 64; ++i) ASSERT_TRUE(append(64 << 10).ok());
   append_and_sync(4 << 10, 200);
   EXPECT_GT(bytes_ahead(), 0);
   check_content();
 }
 
-TEST_F(LogFileTest, GoesOnWithoutRoomForZeros) {
+TEST_F(LogFileTest, TheLogGoesOnWithoutSpaceForZeros) {
   check_goes_on_after(IOStatus::NoSpace("full"));
 }
 
-TEST_F(LogFileTest, GoesOnWithoutQuotaForZeros) {
+TEST_F(LogFileTest, TheLogGoesOnWithoutQuotaForZeros) {
   check_goes_on_after(IOStatus::IOError("write", std::strerror(EDQUOT)));
 }
 
-TEST_F(LogFileTest, ReportsAnyOtherFailureToWriteZeros) {
+TEST_F(LogFileTest, AnyOtherFailureToWriteZerosIsReported) {
   append_and_sync(100, static_cast<int>(LogFile::syncs_per_fill_min));
   fs_->fail_nth(1, IOStatus::IOError("broken"), support::Call::Append);
   EXPECT_TRUE(append(100).IsIOError());
 }
 
-// What was synced stays; of the rest either bytes or the zeros before them.
-TEST_F(LogFileTest, LosesNothingSyncedWithThePower) {
+// A power cut keeps the synced bytes. Other bytes either stay or are zeros again.
+TEST_F(LogFileTest, APowerCutLosesNothingThatWasSynced) {
   append_and_sync(600, 15);
   const std::string synced = want_;
   ASSERT_TRUE(append(5'000).ok());

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# tests/store/rocks/newer_rocksdb_test.sh COMPILER: what opens databases and sets their options compiles
-# with what is left of RocksDB's headers in 11.0: databases are opened into a unique_ptr alone, and
-# fail_if_options_file_error is gone. The installed headers are changed to that in a copy.
+# tests/store/rocks/newer_rocksdb_test.sh COMPILER: checks that the code which opens databases compiles
+# with the headers of RocksDB 11.0. There a database is opened only into a unique_ptr, and the option
+# fail_if_options_file_error does not exist. The test changes a copy of the installed headers to that.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../../.."
 compiler=$1
@@ -20,10 +20,10 @@ sed -i 's/\bDB\*\* dbptr/std::unique_ptr<DB>* dbptr/' "$changed/db.h"
 sed -i '/bool fail_if_options_file_error/d' "$changed/options.h"
 
 compiles() {
-  "$compiler" -std=c++20 -fsyntax-only -I. -isystem "$copy" "$@" 2>"$copy/said"
+  "$compiler" -std=c++20 -fsyntax-only -I. -isystem "$copy" "$@" 2>"$copy/errors"
 }
 
-# That the headers are changed shows in what would have to fail.
+# Code for the older headers must fail to compile, which shows that the headers are changed.
 old_ways='#include <rocksdb/db.h>
 rocksdb::DB* db;
 auto status = rocksdb::DB::Open({}, "", &db);
@@ -38,7 +38,7 @@ for file in $(grep -rlE 'open_db|fail_if_options_file_error|DB::Open[A-Za-z]*\('
   grep -q '<rocksdb/\|store/rocks/tuning.h\|store/rocks/database.h' "$file" || continue
   compiles "$file" && continue
   echo "FAILED: $file"
-  cat "$copy/said"
+  cat "$copy/errors"
   failures=$((failures + 1))
 done
 echo "$failures failures"

@@ -12,33 +12,34 @@
 namespace perennial::store {
 namespace {
 
-struct Told {
+struct Observed {
   std::vector<Status> fatal;
   Events events = {.fatal = [this](const Status& status) { fatal.push_back(status); }};
 };
 
-TEST(Failure, BeforeItIsArmedIsKept) {
-  Told told;
-  Failure failure(told.events);
+TEST(Failure, AFailureBeforeArmingIsKept) {
+  Observed observed;
+  Failure failure(observed.events);
   EXPECT_FALSE(failure.failed());
   failure.fail({StatusCode::Corruption, "block 7 is damaged"});
   EXPECT_TRUE(failure.failed());
-  EXPECT_TRUE(told.fatal.empty());
+  EXPECT_TRUE(observed.fatal.empty());
   EXPECT_EQ(failure.arm().message(), "block 7 is damaged");
 }
 
-TEST(Failure, OfAnArmedStoreIsReportedOnce) {
-  Told told;
-  Failure failure(told.events);
+TEST(Failure, AnArmedStoreReportsItsFailureOnce) {
+  Observed observed;
+  Failure failure(observed.events);
   EXPECT_TRUE(failure.arm().ok());
   failure.fail({StatusCode::Io, "the first"});
   failure.fail({StatusCode::NoSpace, "the second"});
-  ASSERT_EQ(told.fatal.size(), 1U);
-  EXPECT_EQ(told.fatal[0].message(), "the first");
+  ASSERT_EQ(observed.fatal.size(), 1U);
+  EXPECT_EQ(observed.fatal[0].message(), "the first");
 }
 
-// A background failure while the store opens is met by the next write: open() must say what it was.
-TEST(Failure, IsNamedByWhateverIsRefusedAfterIt) {
+// After a background failure during an open the next write is refused. open() must name the
+// failure.
+TEST(Failure, LaterRefusalsNameTheFirstFailure) {
   const Events events;
   Failure failure(events);
   failure.fail({StatusCode::Corruption, "block 7 is damaged"});
@@ -48,8 +49,8 @@ TEST(Failure, IsNamedByWhateverIsRefusedAfterIt) {
   EXPECT_EQ(refusal.message(), "the store has failed before: block 7 is damaged");
 }
 
-// RocksDB 7.8 calls a MANIFEST that a compaction could not sync an error of the compaction, too. If
-// that were passed over, tables would be deleted that the MANIFEST names.
+// RocksDB 7.8 also reports a MANIFEST that could not be synced as an error of the compaction. If
+// that were no failure, RocksDB would delete tables that the MANIFEST names.
 TEST(Listener, OnlyACompactionThatTheGuardHasStoppedIsNoFailure) {
   const auto fails = [](const rocksdb::Status& reported) {
     const Events events;
@@ -59,7 +60,7 @@ TEST(Listener, OnlyACompactionThatTheGuardHasStoppedIsNoFailure) {
     EXPECT_EQ(failure.failed(), !error.ok());
     return failure.failed();
   };
-  EXPECT_FALSE(fails(rocksdb::Status::NoSpace(too_little_room)));
+  EXPECT_FALSE(fails(rocksdb::Status::NoSpace(too_little_space)));
   EXPECT_TRUE(fails(rocksdb::Status::NoSpace("while syncing MANIFEST-000030")));
   EXPECT_TRUE(fails(rocksdb::Status::IOError("write", std::strerror(EDQUOT))));
   EXPECT_TRUE(fails(rocksdb::Status::Corruption("block 7 is damaged")));

@@ -1,4 +1,4 @@
-// A store has many more tables than it keeps open.
+// A store may have many more tables than it keeps open.
 
 #include <filesystem>
 #include <fstream>
@@ -21,7 +21,7 @@ constexpr JobId jobs = 640;
 constexpr size_t body_bytes = 64 << 10;
 constexpr uint32_t open_tables_max = 10;
 
-// Files of this process that are open, and whose names end like this.
+// Returns the number of open files of this process whose names have this suffix.
 size_t open_files(const std::string& suffix) {
   size_t count = 0;
   std::error_code gone;
@@ -52,7 +52,7 @@ class OpenTables : public testing::Test {
   }
   void put_all() {
     std::mt19937_64 random(1);
-    std::string body(body_bytes, '\0');  // Does not compress.
+    std::string body(body_bytes, '\0');  // Random bytes do not compress.
     for (char& c : body) c = static_cast<char>(random());
     for (JobId id = 1; id <= jobs; ++id) {
       Batch batch;
@@ -64,14 +64,14 @@ class OpenTables : public testing::Test {
     }
   }
   void expect_few_are_open() const {
-    // One or two more are being written, or compacted.
+    // RocksDB may be writing or compacting one or two more.
     EXPECT_LE(open_files(".sst"), open_tables_max + 10);
   }
 
-  // Of the newest table of bodies. Returns the table's name.
+  // Damages the newest table of bodies. Returns the name of the table.
   std::string damage_an_index() const {
     std::filesystem::path path;
-    uint64_t index_begin = 0;  // Behind the rows.
+    uint64_t index_begin = 0;  // The end of the rows.
     for (const auto& entry : std::filesystem::directory_iterator(dir_.data_dir() + "/db")) {
       if (entry.path().extension() != ".sst" || entry.path() < path) continue;
       rocksdb::SstFileReader table((rocksdb::Options()));
@@ -91,7 +91,7 @@ class OpenTables : public testing::Test {
   std::unique_ptr<Store> store_;
 };
 
-TEST_F(OpenTables, AreBounded) {
+TEST_F(OpenTables, TheNumberOfOpenTablesIsBounded) {
   ASSERT_NO_FATAL_FAILURE(open());
   ASSERT_NO_FATAL_FAILURE(put_all());
   expect_few_are_open();
@@ -105,6 +105,8 @@ TEST_F(OpenTables, AreBounded) {
   LoadSink sink;
   sink.tube = [](TubeId, std::string_view) { return Status(); };
   sink.pause = [](const TubePaused&) { return Status(); };
+  sink.settings = [](const SettingsStored&) { return Status(); };
+  sink.key = [](const KeyStored&) { return Status(); };
   sink.job = [&loaded](const JobRow&) {
     ++loaded;
     return Status();
@@ -115,8 +117,8 @@ TEST_F(OpenTables, AreBounded) {
   expect_few_are_open();
 }
 
-// Although RocksDB opens only some of them at the start, and reads only the properties of others.
-TEST_F(OpenTables, AreAllLookedAtByAStart) {
+// RocksDB alone opens only some tables at a start, and would not notice the damage.
+TEST_F(OpenTables, AStartOpensEveryTable) {
   ASSERT_NO_FATAL_FAILURE(open());
   ASSERT_NO_FATAL_FAILURE(put_all());
   ASSERT_TRUE(store_->close(jobs + 1).ok());

@@ -8,7 +8,8 @@
 namespace perennial::store {
 namespace {
 
-// The calls of RocksDB that changed, as three of its versions have them; each says which was used.
+// The changed calls of RocksDB, as three of its versions declare them. Each notes that it was
+// called.
 struct Opened {
   std::string by;
 };
@@ -65,20 +66,20 @@ void expect_opened_by(const std::string& by) {
   EXPECT_EQ(handles.size(), 2u);
 }
 
-TEST(RocksdbVersions, EachIsOpenedAsItWantsToBe) {
+TEST(RocksdbVersions, EachVersionIsOpenedWithItsOwnCall) {
   expect_opened_by<Db78>("raw");
   expect_opened_by<Db911>("unique");
   expect_opened_by<Db110>("unique");
 }
 
-TEST(RocksdbVersions, AnOpenThatFailsLeavesNothing) {
+TEST(RocksdbVersions, AFailedOpenReturnsNoDatabase) {
   Handles handles;
   std::unique_ptr<Db78> db;
   EXPECT_FALSE(open_db(db, std::string(), &handles));
   EXPECT_EQ(db, nullptr);
 }
 
-TEST(RocksdbVersions, TheOptionIsSetWhereThereIsOne) {
+TEST(RocksdbVersions, TheOptionIsSetIfItExists) {
   struct {
     bool fail_if_options_file_error = false;
   } with;

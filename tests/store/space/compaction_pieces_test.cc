@@ -28,7 +28,7 @@ void PrintTo(const PieceCase& piece, std::ostream* out) {
 
 class PieceTest : public testing::TestWithParam<PieceCase> {};
 
-TEST_P(PieceTest, HoldTombstones) {
+TEST_P(PieceTest, EveryPieceHoldsTombstones) {
   EXPECT_EQ(pieces_to_compact(GetParam().tables, 100), GetParam().want);
 }
 

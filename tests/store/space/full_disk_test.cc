@@ -1,5 +1,5 @@
-// Somebody else has filled the disk, and jobs are deleted: their space is given back, and nothing
-// waits for ever. P8.
+// P8: other programs have filled the disk, and jobs are deleted. The store frees their space, and
+// no call waits for ever.
 
 #include <algorithm>
 #include <atomic>
@@ -26,12 +26,13 @@ namespace {
 constexpr uint64_t mib = 1 << 20;
 constexpr size_t body_bytes = 64 << 10;
 constexpr JobId jobs = 1'000;
-// Each is five seconds of a server's life and more: past 80 RocksDB's Flush() used to wait.
+// Each round is at least five seconds of a server's life. After 80 flushes RocksDB's default
+// Flush() would wait.
 constexpr JobId rounds = 100;
 
 uint64_t bytes_in(const std::string& path) {
   uint64_t bytes = 0;
-  std::error_code gone;  // Files may go while we look.
+  std::error_code gone;  // RocksDB may delete a file meanwhile.
   for (std::filesystem::recursive_directory_iterator at(path, gone), end; at != end && !gone;
        at.increment(gone)) {
     const uint64_t size = at->is_regular_file(gone) ? at->file_size(gone) : 0;
@@ -40,7 +41,7 @@ uint64_t bytes_in(const std::string& path) {
   return bytes;
 }
 
-// Its free room is what the files in it and those of others leave.
+// Its free space is what the files in it and those of other programs leave.
 class FiniteDisk : public rocksdb::FileSystemWrapper {
  public:
   explicit FiniteDisk(std::string path)
@@ -48,7 +49,7 @@ class FiniteDisk : public rocksdb::FileSystemWrapper {
   const char* Name() const override { return "perennial.FiniteDisk"; }
 
   uint64_t free_bytes() const { return capacity - std::min(capacity, taken_ + bytes_in(path_)); }
-  // Others take all but this much.
+  // Other programs use all but so many bytes.
   void leave(uint64_t bytes) { taken_ = free_bytes() - bytes; }
   uint64_t least_free_bytes() const { return least_free_bytes_; }
 
@@ -71,10 +72,10 @@ class FiniteDisk : public rocksdb::FileSystemWrapper {
 
 struct FullCase {
   const char* name;
-  uint64_t left_bytes;  // By others, when the deletes begin.
+  uint64_t left_bytes;  // Left free by other programs when the deletes begin.
   JobId deleted;
   bool in_order;
-  uint64_t given_back_bytes;  // At least.
+  uint64_t given_back_bytes;  // The least that must become free.
 };
 
 void PrintTo(const FullCase& full, std::ostream* out) {
@@ -103,8 +104,8 @@ class FullDisk : public testing::TestWithParam<FullCase> {
                 .known_durable = index_ - 1,
                 .now = static_cast<Nanos>(index_)});
     ASSERT_TRUE(store_->write(batch, true).ok());
-    ASSERT_TRUE(store_->look_at_room().ok());
-    store_->look_at_debt();
+    ASSERT_TRUE(store_->poll_disk_space().ok());
+    store_->poll_write_backlog();
   }
   void put_all() {
     std::mt19937_64 random(1);
@@ -134,7 +135,7 @@ class FullDisk : public testing::TestWithParam<FullCase> {
   std::unique_ptr<Store> store_;
 };
 
-TEST_P(FullDisk, GivesBackWhatIsDeleted) {
+TEST_P(FullDisk, DeletesFreeTheirSpace) {
   ASSERT_NO_FATAL_FAILURE(put_all());
   ASSERT_TRUE(store_->flush().ok());
   disk_->leave(GetParam().left_bytes);
@@ -148,14 +149,14 @@ TEST_P(FullDisk, GivesBackWhatIsDeleted) {
     const JobId next = GetParam().deleted * (round + 1) / rounds;
     ASSERT_NO_FATAL_FAILURE(remove(&ids[done], next - done));
     now_ += 6 * nanos_per_second;
-    housekeeper.look(now_);
+    housekeeper.poll(now_);
   }
   EXPECT_GE(used_before, bytes_in(dir_.path()) + GetParam().given_back_bytes);
   EXPECT_GE(disk_->least_free_bytes(), mib);
   EXPECT_TRUE(store_->close(jobs + 1).ok());
 }
 
-// Of 62 MiB.
+// All bodies together have 62 MiB.
 INSTANTIATE_TEST_SUITE_P(Store, FullDisk,
                          testing::Values(FullCase{"AllOfThem", 6 * mib, 1'000, true, 58 * mib},
                                          FullCase{"TheOldest", 6 * mib, 890, true, 45 * mib},

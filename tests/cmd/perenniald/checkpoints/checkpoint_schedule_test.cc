@@ -20,13 +20,13 @@ TEST(CheckpointSchedule, TheFirstIsDueAtOnce) {
   EXPECT_LE(*CheckpointSchedule(3600 * second).due(), 0);
 }
 
-TEST(CheckpointSchedule, TheNextIsDueAfterTheLastGoodOneWasCut) {
+TEST(CheckpointSchedule, TheNextIsDueOneIntervalAfterTheLastGoodOne) {
   CheckpointSchedule schedule(3600 * second);
   schedule.made(100 * second, 130 * second);
   EXPECT_EQ(*schedule.due(), 3700 * second);
 }
 
-TEST(CheckpointSchedule, OneThatFailedIsTriedAgainSoon) {
+TEST(CheckpointSchedule, AFailedOneIsTriedAgainSoon) {
   CheckpointSchedule hourly(3600 * second);
   hourly.made(100 * second, 100 * second);
   hourly.failed(3700 * second);
@@ -45,7 +45,7 @@ TEST(CheckpointSchedule, TheAgeIsThatOfTheNewestGoodOne) {
   EXPECT_EQ(schedule.age_s(300 * second), 200);
 }
 
-TEST(CheckpointSchedule, ForgetsOneThatIsGone) {
+TEST(CheckpointSchedule, ForgetsOneThatIsLost) {
   CheckpointSchedule schedule(60 * second);
   schedule.made(1000 * second, 1001 * second);
   schedule.lost(900 * second, 1002 * second);
@@ -56,8 +56,8 @@ TEST(CheckpointSchedule, ForgetsOneThatIsGone) {
   EXPECT_LE(*schedule.due(), 0);
 }
 
-// A clock that was put back must not keep the next one waiting until it has caught up.
-TEST(CheckpointSchedule, OneFromTheFutureIsAsGoodAsNow) {
+// A clock that was put back must not delay the next checkpoint until it has caught up.
+TEST(CheckpointSchedule, OneFromTheFutureCountsAsNow) {
   CheckpointSchedule schedule(60 * second);
   schedule.made(1'000'000 * second, 100 * second);
   EXPECT_EQ(*schedule.due(), 160 * second);

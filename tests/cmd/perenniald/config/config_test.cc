@@ -26,7 +26,7 @@ Problems read(Config& config, const std::string& yaml) {
   return read_config(config, yaml, "f");
 }
 
-// Every setting as text, under its key.
+// Every setting as text, by key.
 std::string all_of(const Config& config) {
   std::string text;
   for (const ConfigField& field : config_fields()) {
@@ -35,7 +35,7 @@ std::string all_of(const Config& config) {
   return text;
 }
 
-TEST(Config, EachNumberIsTakenAtItsBoundsAndNotPastThem) {
+TEST(Config, EachNumberIsAcceptedAtItsBoundsAndNotPastThem) {
   for (const ConfigField& field : config_fields()) {
     if (!is_number(field)) continue;
     for (const uint64_t value : {field.lowest, field.highest}) {
@@ -56,7 +56,15 @@ TEST(Config, EachNumberIsTakenAtItsBoundsAndNotPastThem) {
   }
 }
 
-TEST(Config, OtherKindsAreTakenAndRefused) {
+TEST(Config, AFormerKeyIsStillRead) {
+  Config config = default_config();
+  EXPECT_THAT(read(config, "moves_per_turn_max: 7"), IsEmpty());
+  EXPECT_EQ(config.transitions_per_turn_max, 7U);
+  EXPECT_THAT(read(config, "moves_per_turn_max: 7\ntransitions_per_turn_max: 8"),
+              ElementsAre(HasSubstr("f:2: transitions_per_turn_max: set twice")));
+}
+
+TEST(Config, SettingsOfOtherKindsAreAcceptedAndRefused) {
   struct Case {
     std::string yaml;
     std::string problem;  // Empty: none.
@@ -74,6 +82,36 @@ TEST(Config, OtherKindsAreTakenAndRefused) {
       {"checkpoint_from: local", ""},
       {"checkpoint_from: any", ""},
       {"checkpoint_from: all", "f:1: checkpoint_from: 'all' is not one of local, any"},
+      {"extensions: all", ""},
+      {"extensions: none", ""},
+      {"extensions: []", ""},
+      {"extensions: peek-reserved", ""},
+      {"extensions: [peek-reserved]", ""},
+      {"extensions: [none]", "f:1: extensions: 'none' stands alone, not in a list"},
+      {"extensions: [peek-reserved,\n  all]", "f:2: extensions: 'all' stands alone, not in a list"},
+      {"extensions: [peek]", "f:1: extensions: 'peek' is not all, none, or a list of: batch, "},
+      {"extensions: some", "f:1: extensions: 'some' is not all, none, or a list of: batch, "},
+      {"extensions: [[peek-reserved]]", "f:1: extensions: expected one value"},
+      {"extensions: {a: b}", "f:1: extensions: expected one value"},
+      {"admin_on: any", ""},
+      {"admin_on: unix", ""},
+      {"admin_on: none", ""},
+      {"admin_on: local", "f:1: admin_on: 'local' is not one of any, unix, none"},
+      {"tubes:", ""},
+      {"tubes: {}", ""},
+      {"tubes: {mail: {tries: 3}}", ""},
+      {"tubes: {'mail-*': {tries: 3, backoff: '5:60', dead: d}, '*': {expire: 250ms}}", ""},
+      {"tubes: {mail: {reserved: 4, rate: '10:1', drain: yes}}", ""},
+      {"tubes: mail", "f:1: tubes: expected lines of the form 'tube: {tries: 3}'"},
+      {"tubes: {mail: 3}", "f:1: tubes: expected a name and settings, as in 'mail: {tries: 3}'"},
+      {"tubes: {mail: {}}", "f:1: tubes: mail: '' are not settings of a tube"},
+      {"tubes:\n  mail: {tries: 0}", "f:2: tubes: mail: 'tries:0' are not settings of a tube"},
+      {"tubes: {mail: {tries: 3, con: k}}", "f:1: tubes: mail: 'tries:3 con:k' are not settings"},
+      {"tubes: {mail: {tries: [3]}}", "f:1: tubes: mail: expected one value"},
+      {"tubes: {mail: {tries: 3, tries: 4}}", "f:1: tubes: mail: 'tries:3 tries:4' are not"},
+      {"tubes: {mail: {tries: 3}, mail: {tries: 4}}", "f:1: tubes: mail: set twice"},
+      {"tubes: {-x: {tries: 3}}", "f:1: tubes: -x: this is neither the name of a tube nor"},
+      {"tubes: {'a*b': {tries: 3}}", "f:1: tubes: a*b: this is neither the name of a tube nor"},
       {"core_dumps: true", ""},
       {"core_dumps: false", ""},
       {"core_dumps: yes", "f:1: core_dumps: 'yes' is not true or false"},
@@ -87,6 +125,63 @@ TEST(Config, OtherKindsAreTakenAndRefused) {
       {"listen: [127.0.0.1,\n  a/b]", "f:2: listen: 'a/b' is no address"},
       {"listen: {a: b}", "f:1: listen: expected an address or a list"},
       {"listen: [[a]]", "f:1: listen: expected one value"},
+      {"listeners:", ""},
+      {"listeners: []", ""},
+      {"listeners: [{address: 'unix:/run/p'}]", ""},
+      {"listeners: [{address: ':0', tls: {certificate: a, key: b}}]", ""},
+      {"listeners: [{address: a, tls: {certificate: b, key: c, client_ca: d, crl: e}}]", ""},
+      {"listeners: [{address: a, tls: {certificate: b, key: c, client_ca: d, client: request}}]",
+       ""},
+      {"listeners: a", "f:1: listeners: expected a list of {address: ..., tls: {...}}"},
+      {"listeners:\n- a", "f:2: listeners: expected {address: ..., tls: {...}}"},
+      {"listeners: [{}]", "f:1: listeners: a listener needs an address"},
+      {"listeners: [{address: a/b}]", "f:1: listeners: address: 'a/b' is no address"},
+      {"listeners: [{address: [a]}]", "f:1: listeners: address: expected one value"},
+      {"listeners: [{[a]: b}]", "f:1: listeners: : expected one value"},
+      {"listeners: [{address: a, address: b}]", "f:1: listeners: address: set twice"},
+      {"listeners: [{address: a, user: u}]", ""},
+      {"users:", ""},
+      {"users: [{name: a, uids: [0, 33], gids: 5, certificates: CN=a}]", ""},
+      {"users: [{name: a, grants: [{tubes: ['mail*'], verbs: [produce, consume]}]}]", ""},
+      {"users: [{name: a, grants: [{verbs: monitor}]}]", ""},
+      {"users: [{name: a, tokens: ['k:sha256:" + std::string(64, 'a') + "']}]", ""},
+      {"users: a", "f:1: users: expected a list of {name: ..., tokens: [...], grants: [...]}"},
+      {"users: [a]", "f:1: users: expected {name: ..., tokens: [...], grants: [...]}"},
+      {"users: [{}]", "f:1: users: a user needs a name"},
+      {"users: [{name: 'a b'}]", "f:1: users: name: 'a b' is not 1 to 64 letters, digits and"},
+      {"users: [{name: a, name: b}]", "f:1: users: name: set twice"},
+      {"users: [{name: a, password: b}]", "f:1: users: password: there is no such setting of a"},
+      {"users: [{name: a, uids: [x]}]", "f:1: users: uids: 'x' is not the number of a user or a"},
+      {"users: [{name: a, uids: [4294967295]}]", "f:1: users: uids: '4294967295' is not the"},
+      {"users: [{name: a, uids: [[1]]}]", "f:1: users: uids: expected a list of words"},
+      {"users: [{name: a, tokens: [prn_k_secret]}]", "f:1: users: tokens: a token is kept as"},
+      {"users: [{name: a, certificates: ['']}]", "f:1: users: certificates: a name has 1 to"},
+      {"users: [{name: a, grants: b}]", "f:1: users: grants: expected a list of {tubes: [...], "},
+      {"users: [{name: a, grants: [b]}]", "f:1: users: grants: expected {tubes: [...], verbs: "},
+      {"users: [{name: a, grants: [{tubes: b}]}]", "f:1: users: grants: a grant needs verbs"},
+      {"users: [{name: a, grants: [{verbs: produce}]}]", "f:1: users: grants: a grant needs tubes"},
+      {"users: [{name: a, grants: [{tubes: b, verbs: write}]}]",
+       "f:1: users: grants: verbs: 'write' is not one of produce, consume, inspect, manage, "},
+      {"users: [{name: a, grants: [{tubes: 'b c', verbs: produce}]}]",
+       "f:1: users: grants: tubes: 'b c' is not the name of a tube"},
+      {"users: [{name: a, grants: [{pattern: b}]}]", "f:1: users: grants: pattern: there is no"},
+      {"listeners: [{address: a, port: 1}]", "f:1: listeners: port: there is no such setting"},
+      {"listeners: [{address: a, tls: }]", "f:1: listeners: tls: expected {certificate: ..., "},
+      {"listeners: [{address: a, tls: {}}]", "f:1: listeners: tls: expected {certificate: ..., "},
+      {"listeners: [{address: a, tls: on}]", "f:1: listeners: tls: expected {certificate: ..., "},
+      {"listeners: [{address: a, tls: {key: b}}]", "f:1: listeners: tls needs certificate and key"},
+      {"listeners: [{address: a, tls: {pem: b}}]", "f:1: listeners: tls.pem: there is no such"},
+      {"listeners: [{address: a, tls: {key: ''}}]", "f:1: listeners: tls.key: expected the path"},
+      {"listeners: [{address: a, tls: {tls: {key: b}}}]",
+       "f:1: listeners: tls.tls: expected one value"},
+      {"listeners: [{address: a, tls: {certificate: b, key: c, client: yes}}]",
+       "f:1: listeners: tls.client: 'yes' is not one of none, request, require"},
+      {"listeners: [{address: a, tls: {certificate: b, key: c, client: require}}]",
+       "f:1: listeners: tls.client asks for certificates that no tls.client_ca can have issued"},
+      {"listeners: [{address: a, tls: {certificate: b, key: c, client: none, client_ca: d}}]",
+       "f:1: listeners: tls.client_ca is set, and tls.client is none"},
+      {"listeners: [{address: a, tls: {certificate: b, key: c, crl: d}}]",
+       "f:1: listeners: tls.crl is set, and tls.client_ca is not"},
       {"data_dir: ''", "f:1: data_dir: must not be empty"},
       {"data_dir: /a b", ""},
       {"data_dir: [a]", "f:1: data_dir: expected one value"},
@@ -140,21 +235,50 @@ TEST(Config, EveryProblemIsReportedWithItsLine) {
                   HasSubstr("f:5: max: there is no such setting")));
 }
 
-TEST(Config, WhatIsPrintedReadsAsTheSame) {
+TEST(Config, APrintedConfigurationReadsAsTheSame) {
   Config config = default_config();
-  ASSERT_THAT(read(config,
-                   "listen: ['unix:/run/p', '[::1]:80']\nport: 1\nuser: 'yes'\n"
-                   "data_dir: '#1: a \"b\"'\ndurability: interval\njobs_max: 5\n"
-                   "job_bytes_max: 3MiB\noutput_bytes_max: 70001\ncheckpoint_from: any\n"
-                   "checkpoint_dir: c\ncore_dumps: true\n"),
-              IsEmpty());
+  ASSERT_THAT(
+      read(config,
+           "listen: ['unix:/run/p', '[::1]:80']\nport: 1\nuser: 'yes'\n"
+           "data_dir: '#1: a \"b\"'\ndurability: interval\njobs_max: 5\n"
+           "job_bytes_max: 3MiB\noutput_bytes_max: 70001\ncheckpoint_from: any\n"
+           "checkpoint_dir: c\ncore_dumps: true\nadmin_on: unix\n"
+           "listeners: [{address: a, tls: {certificate: 'b}, {', key: c, client_ca: d}},\n"
+           "{address: 'unix:e', user: ann}]\n"
+           "users_file: u\nauth_plaintext: true\n"
+           "users: [{name: ann, certificates: ['CN=a, \"b\"', 'x'], uids: [0, 7], gids: 3,\n"
+           "grants: [{tubes: ['*', 'a*b'], verbs: [manage, produce]}, {verbs: admin}]},\n"
+           "{name: bob}]\n"
+           "tubes: {'mail-*': {tries: 5, backoff: '10:600'}, m: {rate: '3:250ms'}}\n"),
+      IsEmpty());
   Config again = default_config();
   ASSERT_THAT(read(again, print_config(config)), IsEmpty());
   EXPECT_EQ(all_of(again), all_of(config));
   EXPECT_NE(all_of(again), all_of(default_config()));
 }
 
-TEST(Config, TextsThatNeedQuotesArePrintedInThem) {
+TEST(Config, ExtensionsAreTheWordsOrTheNamesOfAList) {
+  const std::pair<std::string, ExtensionSet> cases[] = {
+      {"all", ExtensionSet::all()},
+      {"none", ExtensionSet()},
+      {"[]", ExtensionSet::probe()},
+      {"peek-reserved", ExtensionSet::probe().with(Extension::PeekReserved)},
+      {"[peek-reserved, peek-reserved]", ExtensionSet::probe().with(Extension::PeekReserved)},
+  };
+  for (const auto& [text, want] : cases) {
+    for (const std::string before : {"all", "none"}) {
+      Config config = default_config();
+      ASSERT_THAT(read(config, "extensions: " + before), IsEmpty());
+      ASSERT_THAT(read(config, "extensions: " + text), IsEmpty()) << text;
+      EXPECT_EQ(config.extensions, want) << text;
+      Config again = default_config();
+      ASSERT_THAT(read(again, print_config(config)), IsEmpty()) << print_config(config);
+      EXPECT_EQ(again.extensions, want) << text;
+    }
+  }
+}
+
+TEST(Config, TextsThatNeedQuotesArePrintedWithThem) {
   for (const std::string text :
        {"\r", "a\r", "\n", " a", "a ", "a, b", "[a", "#a", "a: b", "~", "null", "'", "\"", "\\",
         "\x01\x7f", "\u0085", "\u2028", "\ufeff", "-"}) {
@@ -168,6 +292,22 @@ TEST(Config, TextsThatNeedQuotesArePrintedInThem) {
   }
 }
 
+TEST(Config, AListenerWithACaRequiresCertificatesAndTheOtherPort) {
+  Config config = default_config();
+  ASSERT_THAT(read(config,
+                   "listeners:\n"
+                   "- {address: 127.0.0.1, tls: {certificate: a, key: b, client_ca: c}}\n"
+                   "- {address: 127.0.0.1, tls: {certificate: a, key: b}}\n"
+                   "- {address: 127.0.0.1}\n"),
+              IsEmpty());
+  ASSERT_EQ(config.listeners.size(), 3U);
+  EXPECT_EQ(config.listeners[0].tls->client, ClientCertificate::Require);
+  EXPECT_EQ(config.listeners[1].tls->client, ClientCertificate::None);
+  EXPECT_FALSE(config.listeners[2].tls);
+  EXPECT_EQ(listener_address(config.listeners[1], config.port)->port, 11400);
+  EXPECT_EQ(listener_address(config.listeners[2], config.port)->port, 11300);
+}
+
 TEST(Config, TheFileInEtcShowsEveryDefault) {
   std::ifstream file(CONFIG_FILE);
   std::vector<std::string> settings;
@@ -177,7 +317,7 @@ TEST(Config, TheFileInEtcShowsEveryDefault) {
       comment_above = !line.empty();
       continue;
     }
-    // reserved_max shares the comment of its neighbour.
+    // reserved_max shares the comment of the setting before it.
     EXPECT_TRUE(comment_above || line.starts_with("reserved_max")) << line;
     comment_above = false;
     settings.push_back(line);
@@ -201,6 +341,7 @@ TEST(Config, DefaultsAreThoseOfTheDesign) {
   EXPECT_EQ(config.port, 11300);
   EXPECT_THAT(config.listen, IsEmpty());
   EXPECT_EQ(config.durability, store::Durability::Commit);
+  EXPECT_EQ(config.extensions, ExtensionSet::all());
   EXPECT_EQ(config.job_bytes_max, 65'535u);
   EXPECT_EQ(config.tubes_max, 1'000'000u);
   EXPECT_EQ(config.watched_max, 100'000u);
@@ -208,17 +349,21 @@ TEST(Config, DefaultsAreThoseOfTheDesign) {
   EXPECT_EQ(config.pipeline_bytes_max, 64u << 10);
   EXPECT_EQ(config.output_bytes_max, 4u << 20);
   EXPECT_EQ(config.output_total_bytes_max, 256u << 20);
-  EXPECT_EQ(config.moves_per_turn_max, 10'000u);
+  EXPECT_EQ(config.transitions_per_turn_max, 10'000u);
   EXPECT_EQ(config.checkpoint_dir, "");
   EXPECT_EQ(config.checkpoint_every_s, 0u);
   EXPECT_EQ(config.checkpoint_keep, 3u);
   EXPECT_EQ(config.checkpoint_from, CheckpointFrom::Local);
+  EXPECT_EQ(config.admin_on, AdminOn::Any);
+  EXPECT_EQ(config.keys_max, 0u);
+  EXPECT_EQ(config.settings_max, 10'000u);
+  EXPECT_THAT(config.tubes, IsEmpty());
   EXPECT_FALSE(config.core_dumps);
   EXPECT_EQ(config.jobs_max + config.memory_bytes_max + config.connections_max, 0u);
 }
 
-// At both ends of its range: no option of a layer is narrower than the setting.
-TEST(Config, WhatALayerIsGivenIsTheSetting) {
+// At both ends of its range: no option of a layer is narrower than its setting.
+TEST(Config, EverySettingReachesItsLayer) {
   for (const ConfigField& field : config_fields()) {
     if (!is_number(field) || field.origin.from_layers == nullptr) continue;
     for (const uint64_t value : {field.lowest, field.highest}) {
@@ -233,7 +378,7 @@ TEST(Config, WhatALayerIsGivenIsTheSetting) {
   }
 }
 
-TEST(Config, ZeroIsWhatSuitsTheDisk) {
+TEST(Config, ZeroLetsTheStoreDeriveTheValue) {
   LayerOptions layers;
   set_layer_options(default_config(), layers);
   EXPECT_EQ(layers.store.low_water_bytes, store::derived);
@@ -245,7 +390,7 @@ TEST(Config, ZeroIsWhatSuitsTheDisk) {
   EXPECT_EQ(layers.store.low_water_bytes, 5u);
 }
 
-TEST(Config, TextsAndWordsReachTheLayersToo) {
+TEST(Config, TextsAndWordsReachTheLayers) {
   Config config = default_config();
   config.data_dir = "d";
   config.durability = store::Durability::Never;

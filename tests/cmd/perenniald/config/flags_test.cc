@@ -30,12 +30,12 @@ Config accepted(const std::vector<std::string>& words) {
   return got.config;
 }
 
-TEST(Flags, NoneAreTheDefaults) {
+TEST(Flags, WithoutFlagsTheDefaultsAreUsed) {
   const Config config = accepted({});
   EXPECT_EQ(print_config(config), print_config(default_config()));
 }
 
-TEST(Flags, ClusterAsGetoptDoes) {
+TEST(Flags, ShortFlagsCombineAsInGetopt) {
   const Config a = accepted({"-Vb", "dir", "-VV", "-p5", "-f0"});
   EXPECT_EQ(a.verbosity, 3u);
   EXPECT_EQ(a.data_dir, "dir");
@@ -49,7 +49,7 @@ TEST(Flags, ClusterAsGetoptDoes) {
   EXPECT_THAT(b.listen, ElementsAre("unix:s"));
 }
 
-TEST(Flags, HaveLongForms) {
+TEST(Flags, LongFlagsAreAccepted) {
   const Config config = accepted({"--data-dir", "d", "--listen=127.0.0.1", "--listen", "[::1]:1",
                                   "--port=http", "--user", "u", "--job-bytes-max", "1MiB"});
   EXPECT_EQ(config.data_dir, "d");
@@ -59,14 +59,14 @@ TEST(Flags, HaveLongForms) {
   EXPECT_EQ(config.job_bytes_max, 1u << 20);
 }
 
-TEST(Flags, OnlyAFlagLosesWhatIsBehindDamage) {
+TEST(Flags, OnlyAFlagAllowsTheLossOfDataAfterDamage) {
   EXPECT_EQ(accepted({}).recover, store::Recover::Strict);
   EXPECT_EQ(accepted({"--recover=point-in-time"}).recover, store::Recover::PointInTime);
   EXPECT_THAT(parse({"--recover=anything"}).err, HasSubstr("--recover: anything not in"));
   EXPECT_THAT(print_config(default_config()), testing::Not(HasSubstr("recover:")));
 }
 
-TEST(Flags, TheLastOfOneCounts) {
+TEST(Flags, TheLastOccurrenceOfAFlagCounts) {
   EXPECT_EQ(accepted({"-p", "1", "-p", "2"}).port, 2);
   EXPECT_EQ(accepted({"-b", "a", "-bb"}).data_dir, "b");
   EXPECT_EQ(accepted({"-F", "-f", "20"}).durability, Durability::Interval);
@@ -75,7 +75,7 @@ TEST(Flags, TheLastOfOneCounts) {
   EXPECT_EQ(accepted({"-F", "-f0"}).durability, Durability::Commit);
 }
 
-TEST(Flags, TooLargeAJobSizeIsClampedAsInBeanstalkd) {
+TEST(Flags, AJobSizeThatIsTooLargeIsLoweredAsInBeanstalkd) {
   EXPECT_EQ(accepted({"-z", "1073741824"}).job_bytes_max, 1u << 30);
   const Invocation got = parse({"-z", "1073741825"});
   EXPECT_EQ(got.action, Invocation::Action::Serve);
@@ -83,14 +83,14 @@ TEST(Flags, TooLargeAJobSizeIsClampedAsInBeanstalkd) {
   EXPECT_THAT(got.warnings, ElementsAre(HasSubstr("1073741825")));
 }
 
-TEST(Flags, WhatHasNoEffectIsAccepted) {
+TEST(Flags, FlagsWithoutEffectAreAccepted) {
   const Invocation got = parse({"-c", "-n", "-s", "10485760"});
   EXPECT_EQ(got.action, Invocation::Action::Serve);
   EXPECT_THAT(got.warnings, ElementsAre(HasSubstr("-c"), HasSubstr("-n")));
   EXPECT_EQ(print_config(got.config), print_config(default_config()));
 }
 
-TEST(Flags, SayWhatIsWrongAndEndWithFive) {
+TEST(Flags, BadFlagsAreReportedAndEndWith5) {
   struct Case {
     std::vector<std::string> words;
     std::string wanted;
@@ -132,7 +132,7 @@ TEST(Flags, EveryProblemIsReported) {
               testing::AllOf(HasSubstr("-p: 'x'"), HasSubstr("-z: 'y'"), HasSubstr("-f: 'z'")));
 }
 
-TEST(Flags, VersionAndHelpAreAnswers) {
+TEST(Flags, VersionAndHelpArePrinted) {
   for (const std::string flag : {"-v", "--version", "-Vv"}) {
     const Invocation got = parse({flag});
     EXPECT_EQ(got.action, Invocation::Action::Exit);
@@ -158,7 +158,7 @@ class FlagsAndFile : public testing::Test {
   support::TempDir dir_;
 };
 
-TEST_F(FlagsAndFile, FlagsWin) {
+TEST_F(FlagsAndFile, FlagsOverrideTheFile) {
   const std::string path =
       file("port: 1\ndata_dir: file\nlisten: [127.0.0.1]\nverbosity: 2\ndurability: never\n");
   const Config kept = accepted({"--config", path});
@@ -183,14 +183,14 @@ TEST_F(FlagsAndFile, ProblemsOfBothAreReportedTogether) {
                                       HasSubstr(path + ":2: nothing:"), HasSubstr("-z: 'y'")));
 }
 
-TEST_F(FlagsAndFile, PrintConfigShowsWhatWouldBeUsed) {
+TEST_F(FlagsAndFile, PrintConfigShowsTheResultOfBoth) {
   const Invocation got = parse({"--config", file("jobs_max: 9\n"), "-p", "2", "--print-config"});
-  EXPECT_EQ(got.action, Invocation::Action::Exit);
+  EXPECT_EQ(got.action, Invocation::Action::Check);
   EXPECT_EQ(got.exit_code, 0);
   EXPECT_THAT(got.out, testing::AllOf(HasSubstr("\njobs_max: 9\n"), HasSubstr("\nport: 2\n")));
 }
 
-TEST_F(FlagsAndFile, CheckConfigChecks) {
+TEST_F(FlagsAndFile, CheckConfigReportsProblemsAndExits) {
   EXPECT_EQ(parse({"--config", file("jobs_max: 9\n"), "--check-config"}).exit_code, 0);
   EXPECT_EQ(parse({"--config", file("jobs_max: x\n"), "--check-config"}).exit_code, 5);
 }

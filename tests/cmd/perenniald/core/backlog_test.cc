@@ -12,7 +12,7 @@ namespace {
 class BacklogTest : public testing::Test {
  protected:
   void keep(std::string_view bytes) { backlog_.keep(std::span(bytes.data(), bytes.size())); }
-  // Parses so many bytes.
+  // Parses this many bytes.
   std::string parse(size_t count) {
     Backlog::Taken taken = backlog_.take();
     const std::string parsed = taken.bytes.substr(taken.at, count);
@@ -25,7 +25,7 @@ class BacklogTest : public testing::Test {
   Backlog backlog_{budget_};
 };
 
-TEST_F(BacklogTest, GivesBackWhatWasKeptInOrder) {
+TEST_F(BacklogTest, ReturnsTheBytesInTheirOrder) {
   EXPECT_TRUE(backlog_.empty());
   keep("abc");
   keep("defg");
@@ -38,7 +38,7 @@ TEST_F(BacklogTest, GivesBackWhatWasKeptInOrder) {
   EXPECT_TRUE(backlog_.empty());
 }
 
-TEST_F(BacklogTest, IsCountedWhileItIsHere) {
+TEST_F(BacklogTest, IsCountedInTheBudgetUntilItIsParsed) {
   const size_t before = budget_.used().memory;
   keep(std::string(1'000, 'x'));
   EXPECT_GE(budget_.used().memory, before + 900);
@@ -48,10 +48,10 @@ TEST_F(BacklogTest, IsCountedWhileItIsHere) {
   taken.at = 999;
   backlog_.put_back(std::move(taken));
   EXPECT_EQ(backlog_.size(), 1U);
-  EXPECT_LE(budget_.used().memory, before);  // What is left was moved, and the rest is gone.
+  EXPECT_LE(budget_.used().memory, before);  // The unparsed rest was moved to a smaller string.
 }
 
-TEST_F(BacklogTest, ALittleThatWasParsedIsNotMoved) {
+TEST_F(BacklogTest, AShortParsedPrefixIsNotMovedAway) {
   keep(std::string(1'000, 'x'));
   parse(10);
   EXPECT_EQ(backlog_.size(), 990U);

@@ -30,21 +30,21 @@ class BatchQueueTest : public testing::Test {
   std::deque<std::string> bodies_;
 };
 
-TEST_F(BatchQueueTest, GoesOnBehindTheLastOnDisk) {
+TEST_F(BatchQueueTest, ContinuesAfterTheLastBatchOnDisk) {
   EXPECT_TRUE(queue_.empty());
-  EXPECT_TRUE(queue_.is_settled());
+  EXPECT_TRUE(queue_.all_committed());
   EXPECT_EQ(queue_.open_index(), 10U);
   EXPECT_EQ(queue_.last_promised(), 9U);
-  EXPECT_EQ(queue_.answerable(), 9U);
+  EXPECT_EQ(queue_.committed(), 9U);
   put(1);
-  EXPECT_FALSE(queue_.is_settled());
+  EXPECT_FALSE(queue_.all_committed());
   const store::Batch batch = queue_.take(1);
   EXPECT_EQ(batch.index(), 10U);
   EXPECT_EQ(batch.epoch(), 2U);
   EXPECT_EQ(queue_.open_index(), 11U);
 }
 
-TEST_F(BatchQueueTest, APromiseIsDueAtOnceUnlessItWaitsForCompany) {
+TEST_F(BatchQueueTest, APromisedTransitionIsDueAtOnceWithoutACommitDelay) {
   EXPECT_FALSE(queue_.is_due(0, 0));
   EXPECT_FALSE(queue_.due_at(0).has_value());
   put(5);
@@ -55,7 +55,7 @@ TEST_F(BatchQueueTest, APromiseIsDueAtOnceUnlessItWaitsForCompany) {
   EXPECT_EQ(queue_.due_at(0), 5 + idle);
 }
 
-TEST_F(BatchQueueTest, WhatNobodyWasPromisedWaitsForCompany) {
+TEST_F(BatchQueueTest, ARecoverableTransitionIsDueAfterTheIdleTime) {
   put(5, 1, false);
   EXPECT_EQ(queue_.last_promised(), 9U);
   EXPECT_FALSE(queue_.is_due(5 + idle - 1, 0));
@@ -66,13 +66,13 @@ TEST_F(BatchQueueTest, WhatNobodyWasPromisedWaitsForCompany) {
   EXPECT_TRUE(queue_.is_due(6, 0));
 }
 
-TEST_F(BatchQueueTest, ABodyThatDoesNotFitBeginsAnother) {
+TEST_F(BatchQueueTest, ABodyThatDoesNotFitBeginsANewBatch) {
   put(1, 10);
   put(2, bytes_max);
   EXPECT_EQ(queue_.sealed_count(), 1U);
   EXPECT_TRUE(queue_.is_large());
   EXPECT_FALSE(queue_.next_is_open());
-  put(3);  // Behind one that is full.
+  put(3);  // The batch before it is full.
   EXPECT_EQ(queue_.sealed_count(), 2U);
   queue_.seal(3);
   for (const BatchIndex index : {10U, 11U, 12U}) {
@@ -83,7 +83,7 @@ TEST_F(BatchQueueTest, ABodyThatDoesNotFitBeginsAnother) {
   EXPECT_TRUE(queue_.empty());
 }
 
-TEST(BatchQueue, AnOpenOneThatNobodyWaitsForIsNotLarge) {
+TEST(BatchQueue, AnOpenBatchWithoutAPromisedTransitionIsNotLarge) {
   BatchQueue queue({.bytes_max = 1 << 20, .idle = idle});
   auto put = [&queue, id = JobId{0}](bool promised) mutable {
     queue.begin_input(0, 1);
@@ -97,31 +97,31 @@ TEST(BatchQueue, AnOpenOneThatNobodyWaitsForIsNotLarge) {
   EXPECT_TRUE(queue.next_is_open());
 }
 
-TEST_F(BatchQueueTest, BytesArePendingUntilTheyAreAnswerable) {
+TEST_F(BatchQueueTest, BytesArePendingUntilTheirBatchIsCommitted) {
   put(1, 100);
   const size_t first = queue_.pending_bytes();
   EXPECT_GE(first, 100U);
   const store::Batch taken = queue_.take(1);
   put(2, 100);
   EXPECT_EQ(queue_.pending_bytes(), 2 * first);
-  queue_.on_durable(10, 9);
+  queue_.on_committed(10, 9);
   EXPECT_EQ(queue_.pending_bytes(), first);
-  EXPECT_EQ(queue_.answerable(), 10U);
-  EXPECT_FALSE(queue_.is_settled());
+  EXPECT_EQ(queue_.committed(), 10U);
+  EXPECT_FALSE(queue_.all_committed());
   const store::Batch next = queue_.take(2);
   EXPECT_EQ(next.known_durable(), 9U);
-  queue_.on_durable(11, 11);
+  queue_.on_committed(11, 11);
   EXPECT_EQ(queue_.pending_bytes(), 0U);
-  EXPECT_TRUE(queue_.is_settled());
+  EXPECT_TRUE(queue_.all_committed());
 }
 
-TEST_F(BatchQueueTest, SealingNothingIsNothing) {
+TEST_F(BatchQueueTest, SealingAnEmptyBatchDoesNothing) {
   queue_.seal(1);
   EXPECT_TRUE(queue_.empty());
   EXPECT_EQ(queue_.open_index(), 10U);
 }
 
-TEST_F(BatchQueueTest, WhatComesBackIsEmptyWhenItIsUsedAgain) {
+TEST_F(BatchQueueTest, ARecycledBatchIsEmpty) {
   put(1);
   queue_.recycle(queue_.take(1));
   put(2);

@@ -14,11 +14,11 @@ Body body_of(size_t bytes) {
 class BodyCacheTest : public testing::Test {
  protected:
   MemoryBudget budget_{{}};
-  BodyLoans loans_{budget_, 1 << 20};
+  SharedBodies shared_bodies_{budget_, 1 << 20};
 };
 
 TEST_F(BodyCacheTest, PinsBodiesUntilTheirBatchIsWritten) {
-  BodyCache cache(0, budget_, loans_);
+  BodyCache cache(0, budget_, shared_bodies_);
   cache.insert(1, Body("one"), 1);
   cache.insert(2, Body("two"), 2);
   EXPECT_EQ(cache.find(1)->view(), "one");
@@ -30,8 +30,8 @@ TEST_F(BodyCacheTest, PinsBodiesUntilTheirBatchIsWritten) {
   EXPECT_EQ(cache.bytes(), 0u);
 }
 
-TEST_F(BodyCacheTest, KeepsTheNewestThatFit) {
-  BodyCache cache(3000, budget_, loans_);
+TEST_F(BodyCacheTest, KeepsTheNewestBodiesThatFit) {
+  BodyCache cache(3000, budget_, shared_bodies_);
   for (JobId id = 1; id <= 10; ++id) cache.insert(id, body_of(900), id);
   cache.unpin(10);
   EXPECT_LE(cache.bytes(), 3000u);
@@ -41,7 +41,7 @@ TEST_F(BodyCacheTest, KeepsTheNewestThatFit) {
 }
 
 TEST_F(BodyCacheTest, KeepsTheBytesOfAnErasedBodyUntilItsBatchIsWritten) {
-  BodyCache cache(1 << 20, budget_, loans_);
+  BodyCache cache(1 << 20, budget_, shared_bodies_);
   const std::string_view bytes = cache.insert(1, Body("still here"), 1);
   cache.erase(1, 2);
   EXPECT_EQ(cache.find(1), nullptr);
@@ -52,17 +52,17 @@ TEST_F(BodyCacheTest, KeepsTheBytesOfAnErasedBodyUntilItsBatchIsWritten) {
   EXPECT_EQ(cache.bytes(), 0u);
 }
 
-TEST_F(BodyCacheTest, ForgetsAnErasedBodyAtOnceWhenItIsWritten) {
-  BodyCache cache(1 << 20, budget_, loans_);
+TEST_F(BodyCacheTest, FreesAnErasedBodyAtOnceIfItsBatchIsWritten) {
+  BodyCache cache(1 << 20, budget_, shared_bodies_);
   cache.insert(1, Body("x"), 1);
   cache.unpin(1);
   cache.erase(1, 2);
   EXPECT_EQ(cache.bytes(), 0u);
-  cache.erase(1, 2);  // Not there: nothing happens.
+  cache.erase(1, 2);  // It is not in the cache, so nothing happens.
 }
 
-TEST_F(BodyCacheTest, HoldsEmptyBodies) {
-  BodyCache cache(1 << 20, budget_, loans_);
+TEST_F(BodyCacheTest, HoldsAnEmptyBody) {
+  BodyCache cache(1 << 20, budget_, shared_bodies_);
   cache.insert(1, Body(), 1);
   EXPECT_EQ(cache.find(1)->view(), "");
 }

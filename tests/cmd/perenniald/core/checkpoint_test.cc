@@ -1,5 +1,6 @@
-// Who waits for which checkpoint, and where in history it is cut. The harness finds out for each
-// cut that it is taken between two commits and that what is counted is what the store holds.
+// Which connections wait for which checkpoint, and where its checkpoint point is. For each
+// checkpoint the harness checks that its point lies between two commits, and that its counts match
+// the store.
 
 #include <memory>
 #include <string>
@@ -44,7 +45,7 @@ TEST(Checkpoint, FailsWithTheReason) {
   harness.send(conn, "checkpoint\r\n");
   harness.finish_checkpoint(failed("no"));
   EXPECT_EQ(harness.receive(conn), "FAILED 17\r\n---\nreason: \"no\"\n\r\n");
-  // The next one is made as if nothing had been.
+  // The next checkpoint is made as usual.
   harness.send(conn, "checkpoint\r\n");
   harness.finish_checkpoint(made("second"));
   EXPECT_THAT(harness.receive(conn), StartsWith("OK "));
@@ -80,16 +81,16 @@ INSTANTIATE_TEST_SUITE_P(
                                 "UNKNOWN_COMMAND"}),
     case_name);
 
-TEST(Checkpoint, IsRefusedWithoutRoom) {
+TEST(Checkpoint, IsRefusedWhenTheDiskIsFull) {
   CoreHarness harness;
   const ConnId conn = harness.open(true);
-  harness.set_room(false);
+  harness.set_accepts_puts(false);
   harness.send(conn, "checkpoint\r\n");
   EXPECT_THAT(harness.receive(conn), testing::AllOf(StartsWith("FAILED "), HasSubstr("room")));
   EXPECT_THAT(harness.cuts(), SizeIs(0));
 }
 
-TEST(Checkpoint, HoldsWhatCameBehindItOnItsConnectionAndNobodyElse) {
+TEST(Checkpoint, DelaysLaterCommandsOfItsOwnConnectionOnly) {
   CoreHarness harness;
   const ConnId conn = harness.open(true);
   const ConnId other = harness.open();
@@ -103,7 +104,7 @@ TEST(Checkpoint, HoldsWhatCameBehindItOnItsConnectionAndNobodyElse) {
   EXPECT_THAT(answers, testing::EndsWith("\r\nINSERTED 2\r\nUSING default\r\n"));
 }
 
-TEST(Checkpoint, IsSharedByThoseWhoAskBeforeItIsSettled) {
+TEST(Checkpoint, IsSharedByAllWhoAskBeforeItsPointIsFixed) {
   CoreHarness harness;
   const ConnId a = harness.open(true);
   const ConnId b = harness.open(true);
@@ -119,7 +120,7 @@ TEST(Checkpoint, IsSharedByThoseWhoAskBeforeItIsSettled) {
   EXPECT_THAT(harness.cuts(), SizeIs(1));
 }
 
-TEST(Checkpoint, WhoAsksWhileOneIsMadeGetsTheNextWithAllOthers) {
+TEST(Checkpoint, RequestsDuringACheckpointShareTheNextOne) {
   CoreHarness harness;
   const ConnId a = harness.open(true);
   const ConnId b = harness.open(true);
@@ -141,8 +142,8 @@ TEST(Checkpoint, WhoAsksWhileOneIsMadeGetsTheNextWithAllOthers) {
   EXPECT_THAT(harness.cuts(), SizeIs(2));
 }
 
-// The cut stays where it was settled, however much comes before it can be taken.
-TEST(Checkpoint, IsCutBehindTheBatchesBeforeItAndBeforeThoseBehind) {
+// The checkpoint point stays where it was fixed, no matter how many batches wait before it.
+TEST(Checkpoint, ItsPointLiesBetweenEarlierAndLaterBatches) {
   CoreHarness harness({.batch_bytes_max = 100});
   const ConnId conn = harness.open();
   const ConnId asking = harness.open(true);
@@ -150,25 +151,25 @@ TEST(Checkpoint, IsCutBehindTheBatchesBeforeItAndBeforeThoseBehind) {
   constexpr int puts = 4;
   for (int i = 0; i < puts; ++i) harness.send(conn, put_one);
   harness.send(asking, "checkpoint\r\n");
-  harness.core().settle_cut(harness.now());
+  harness.core().checkpoints().freeze_point(harness.now());
   for (int i = 0; i < puts; ++i) harness.send(conn, put_one);
-  EXPECT_FALSE(harness.core().take_cut());
+  EXPECT_FALSE(harness.core().checkpoints().take_point());
   int batches = 0;
-  std::optional<Cut> cut;
-  while (!(cut = harness.core().take_cut())) {
+  std::optional<CheckpointPoint> point;
+  while (!(point = harness.core().checkpoints().take_point())) {
     store::Batch batch = harness.core().take_batch(harness.now());
-    harness.core().on_durable(batch.index(), batch.index(), harness.now());
+    harness.core().on_committed(batch.index(), batch.index(), harness.now());
     EXPECT_EQ(batch.index(), static_cast<BatchIndex>(++batches));
   }
   EXPECT_GT(batches, 1);
-  EXPECT_EQ(cut->index, static_cast<BatchIndex>(batches));
-  EXPECT_EQ(cut->jobs.ready, size_t{puts});
+  EXPECT_EQ(point->index, static_cast<BatchIndex>(batches));
+  EXPECT_EQ(point->jobs.ready, size_t{puts});
   EXPECT_TRUE(harness.core().has_batch());
-  EXPECT_FALSE(harness.core().take_cut());
+  EXPECT_FALSE(harness.core().checkpoints().take_point());
 }
 
-// What nobody was promised is in, too: the jobs are counted in the states that they are in now.
-TEST(Checkpoint, HoldsWhatWasNotPromised) {
+// Recoverable transitions are included: the jobs are counted in their present states.
+TEST(Checkpoint, HoldsRecoverableTransitions) {
   CoreHarness harness;
   const ConnId conn = harness.open(true);
   harness.send(conn, std::string(put_one) + put_one + "put 0 9 60 1\r\nx\r\n");
@@ -177,7 +178,7 @@ TEST(Checkpoint, HoldsWhatWasNotPromised) {
   EXPECT_EQ(harness.cuts()[0].jobs, (StateCounts{.ready = 1, .reserved = 1, .delayed = 1}));
 }
 
-TEST(Checkpoint, GoesOnWhenTheClientLeaves) {
+TEST(Checkpoint, IsFinishedAfterItsClientHasLeft) {
   CoreHarness harness;
   const ConnId gone = harness.open(true);
   const ConnId conn = harness.open(true);
@@ -201,26 +202,26 @@ TEST(Checkpoint, IsAnsweredAfterAHalfClose) {
   EXPECT_TRUE(harness.closed_by_server(conn));
 }
 
-TEST(Checkpoint, OfTheScheduleIsMadeOnceAndAnsweredToNobody) {
+TEST(Checkpoint, AScheduledOneIsMadeOnceAndAnsweredToNoClient) {
   CoreHarness harness;
-  harness.core().want_checkpoint();
+  harness.core().checkpoints().want();
   harness.pump();
   EXPECT_THAT(harness.cuts(), SizeIs(1));
   harness.finish_checkpoint(made("n"));
   EXPECT_THAT(harness.cuts(), SizeIs(1));
 }
 
-TEST(Checkpoint, AllWhoWaitAreRefusedWhenTheServerStops) {
+TEST(Checkpoint, EveryWaitingClientIsRefusedWhenTheServerStops) {
   CoreHarness harness;
   const ConnId a = harness.open(true);
   const ConnId b = harness.open(true);
   harness.send(a, "checkpoint\r\ncheckpoint\r\nlist-tube-used\r\n");
   harness.send(b, "checkpoint\r\n");
-  harness.core().refuse_checkpoints("stopping");
+  harness.core().checkpoints().refuse("stopping");
   const std::string refusal = "FAILED 23\r\n---\nreason: \"stopping\"\n\r\n";
   EXPECT_EQ(harness.receive(a), refusal + refusal + "USING default\r\n");
   EXPECT_EQ(harness.receive(b), refusal);
-  // The one under way may still end, for nobody.
+  // The one that is being made may still end, without an answer.
   harness.finish_checkpoint(made("n"));
   EXPECT_EQ(harness.receive(a), "");
   EXPECT_THAT(harness.cuts(), SizeIs(1));

@@ -1,5 +1,4 @@
-// What transcripts cannot say: which bytes are read, which batches are made, and limits counted in
-// bytes.
+// What transcripts cannot show: which bytes are read, which batches are made, and limits in bytes.
 
 #include "cmd/perenniald/core/core.h"
 
@@ -29,7 +28,7 @@ std::string times(int count, const std::string& text) {
   return all;
 }
 
-TEST(Pipeline, IsReadOnALittleBehindAWaitingReserve) {
+TEST(Pipeline, ALittleIsReadWhileAReserveWaits) {
   CoreHarness harness({.pipeline_bytes_max = 100});
   const ConnId conn = harness.open();
   harness.send(conn, "reserve\r\n");
@@ -38,15 +37,15 @@ TEST(Pipeline, IsReadOnALittleBehindAWaitingReserve) {
   EXPECT_TRUE(harness.reading(conn));
   harness.send(conn, " ");
   EXPECT_FALSE(harness.reading(conn));
-  // When the reserve is answered, what was read is run and reading goes on.
+  // When the reserve is answered, the bytes that were read are run, and reading continues.
   const ConnId other = harness.open();
   harness.send(other, put(1));
   EXPECT_EQ(harness.receive(conn), "RESERVED 1 1\r\nx\r\n");
   EXPECT_TRUE(harness.reading(conn));
 }
 
-// Its client has ended, but what it has sent before has not all been read.
-TEST(Pipeline, AHalfCloseEndsTheWaitAndWhatFollowsIsRun) {
+// The client has sent its end, but not all bytes before it have been read.
+TEST(Pipeline, AHalfCloseEndsTheWaitAndLaterCommandsAreRun) {
   CoreHarness harness({.pipeline_bytes_max = 100});
   const ConnId conn = harness.open();
   harness.send(conn, "reserve\r\n" + times(10, "use a\r\n") + times(100, " "));
@@ -62,7 +61,7 @@ TEST(Pipeline, AHalfCloseEndsTheWaitAndWhatFollowsIsRun) {
   EXPECT_TRUE(harness.closed_by_server(conn));
 }
 
-// Whose bytes came late in a turn waits, and is run before what comes after.
+// A connection whose bytes came late in a turn waits, and is run before bytes that come later.
 TEST(Later, ConnectionsAreRunInTheOrderInWhichTheyBeganToWait) {
   CoreHarness harness;
   core::Core& core = harness.core();
@@ -72,12 +71,12 @@ TEST(Later, ConnectionsAreRunInTheOrderInWhichTheyBeganToWait) {
   const std::string answer = "USING default\r\n";
   core.session(flood)->on_bytes(times(300, question), harness.now(), true);
   core.session(small)->on_bytes(question, harness.now(), true);
-  // Though there would be time by now: small waits already.
+  // There would be time by now, but `small` waits already.
   core.session(flood)->on_bytes(question, harness.now());
   core.session(small)->on_bytes(question, harness.now());
   EXPECT_EQ(core.session(flood)->output(), "");
   EXPECT_EQ(core.session(small)->output(), "");
-  // It has enough for its turn; the other may still say something.
+  // `flood` has enough bytes for its next turn, and `small` may send more.
   EXPECT_FALSE(core.session(flood)->reading());
   EXPECT_TRUE(core.session(small)->reading());
 
@@ -92,12 +91,12 @@ TEST(Later, ConnectionsAreRunInTheOrderInWhichTheyBeganToWait) {
   EXPECT_FALSE(core.has_runnable());
 }
 
-// What one connection may have run before others is counted in what it costs.
-class Slices : public testing::Test {
+// The cost of its commands limits what one connection may run before other connections.
+class RunCost : public testing::Test {
  protected:
   static constexpr uint64_t enough = 1'000;
 
-  // How many answers are there to be sent.
+  // The number of answers that can be sent.
   size_t answers(ConnId conn) const {
     const std::string_view output = harness_.core().session(conn)->output();
     return static_cast<size_t>(std::count(output.begin(), output.end(), '\n'));
@@ -113,7 +112,7 @@ class Slices : public testing::Test {
   const ConnId small_ = harness_.open();
 };
 
-TEST_F(Slices, CommandsThatAreSentTogetherLetOthersInBetween) {
+TEST_F(RunCost, CommandsThatAreSentTogetherLetOtherClientsInBetween) {
   core_.session(costly_)->on_bytes(times(100, "list-tube-used\r\n"), harness_.now());
   const size_t at_once = answers(costly_);
   EXPECT_GT(at_once, 1u);
@@ -127,7 +126,7 @@ TEST_F(Slices, CommandsThatAreSentTogetherLetOthersInBetween) {
   EXPECT_EQ(answers(costly_), 100u);
 }
 
-TEST_F(Slices, ReservesOfOneWhoWatchesManyAreFewer) {
+TEST_F(RunCost, AReserveThatWatchesManyTubesCostsMore) {
   const std::string reserves = times(200, "reserve-with-timeout 0\r\n");  // More than 4 KiB.
   core_.session(costly_)->on_bytes(reserves, harness_.now());
   const size_t of_one_tube = answers(costly_);
@@ -143,14 +142,14 @@ TEST_F(Slices, ReservesOfOneWhoWatchesManyAreFewer) {
   EXPECT_TRUE(core_.session(costly_)->reading());
 }
 
-TEST_F(Slices, StatisticsAreCountedByTheirBytes) {
+TEST_F(RunCost, StatisticsCostTheirBytes) {
   core_.session(costly_)->on_bytes(times(10, "stats\r\n"), harness_.now());
   const std::string_view output = core_.session(costly_)->output();
   EXPECT_EQ(output.find("OK ", 1), std::string_view::npos);
   EXPECT_TRUE(core_.has_runnable());
 }
 
-TEST_F(Slices, PutsThatWereHeldGoOnInSteps) {
+TEST_F(RunCost, HeldPutsAreResumedInSteps) {
   constexpr int producers = 50;
   std::vector<ConnId> conns;
   for (int i = 0; i < producers; ++i) conns.push_back(harness_.open());
@@ -166,7 +165,7 @@ TEST_F(Slices, PutsThatWereHeldGoOnInSteps) {
   EXPECT_EQ(core_.engine().job_count(), size_t{producers});
 }
 
-TEST_F(Slices, NothingIsRunBehindQuit) {
+TEST_F(RunCost, NothingIsRunAfterQuit) {
   core_.session(costly_)->on_bytes(times(100, "list-tube-used\r\n") + "quit\r\n" + put(1),
                                    harness_.now());
   EXPECT_TRUE(core_.has_runnable());
@@ -176,7 +175,7 @@ TEST_F(Slices, NothingIsRunBehindQuit) {
   EXPECT_EQ(core_.engine().job_count(), 0u);
 }
 
-TEST(Listing, OfManyTubesIsOneReplyForAllWhoAskedAndWaitsForWhatItTellsOf) {
+TEST(Listing, OfManyTubesIsOneReplyForAllWhoAskedAndWaitsForTheNewestBatch) {
   CoreHarness harness({.engine = {.names_per_part_max = 3}, .output_bytes_max = 20});
   const ConnId watcher = harness.open();
   const ConnId other = harness.open();
@@ -199,7 +198,7 @@ TEST(Listing, OfManyTubesIsOneReplyForAllWhoAskedAndWaitsForWhatItTellsOf) {
   EXPECT_EQ(harness.receive(other), list);
 }
 
-TEST(Later, AConnectionThatWaitsIsReadUpToFourKiB) {
+TEST(Later, AWaitingConnectionIsReadUpToFourKiB) {
   CoreHarness harness;
   const ConnId conn = harness.open();
   harness.core().session(conn)->on_bytes(std::string(4'095, ' '), harness.now(), true);
@@ -208,7 +207,7 @@ TEST(Later, AConnectionThatWaitsIsReadUpToFourKiB) {
   EXPECT_FALSE(harness.reading(conn));
 }
 
-TEST(Later, OneThatIsGoneIsPassedOver) {
+TEST(Later, AClosedConnectionIsSkipped) {
   CoreHarness harness;
   const ConnId gone = harness.open();
   harness.core().session(gone)->on_bytes(std::string_view("put 0 0 60 1\r\nx\r\n"), harness.now(),
@@ -218,11 +217,11 @@ TEST(Later, OneThatIsGoneIsPassedOver) {
   EXPECT_EQ(harness.core().engine().job_count(), 0u);
 }
 
-TEST(Output, StopsReadingAndRunningWhenAClientDoesNotRead) {
+TEST(Output, AClientThatDoesNotReadIsNeitherReadNorRun) {
   CoreHarness harness({.output_bytes_max = 50});
   const ConnId conn = harness.open();
   harness.set_clients_reading(false);
-  harness.send(conn, times(10, "list-tube-used\r\n"));  // 15 bytes a reply.
+  harness.send(conn, times(10, "list-tube-used\r\n"));  // 15 bytes for each reply.
   EXPECT_FALSE(harness.reading(conn));
   EXPECT_EQ(harness.core().session(conn)->output(), times(4, "USING default\r\n"));
   harness.set_clients_reading(true);
@@ -231,14 +230,14 @@ TEST(Output, StopsReadingAndRunningWhenAClientDoesNotRead) {
   EXPECT_TRUE(harness.reading(conn));
 }
 
-// However small they are: every answer waits for the batches before it.
-TEST(Pending, HoldsPutsWhenThereAreManyBatches) {
+// The size of the batches does not matter: every answer waits for the batches before it.
+TEST(Pending, PutsAreHeldPastTheLimitOfSealedBatches) {
   CoreHarness harness({.batch_bytes_max = 100});
   harness.set_committing(false);
   const ConnId producer = harness.open();
   constexpr size_t puts = 20;
   for (size_t i = 0; i < puts; ++i) harness.send(producer, put(50));
-  // A put fills a batch, which is sealed by the next. With the sixth five are sealed.
+  // A put fills a batch, which the next put seals. With the sixth put five are sealed.
   EXPECT_EQ(harness.core().engine().job_count(), 6u);
   harness.commit_one();
   EXPECT_EQ(harness.core().engine().job_count(), 7u);
@@ -247,7 +246,7 @@ TEST(Pending, HoldsPutsWhenThereAreManyBatches) {
   EXPECT_EQ(harness.core().engine().job_count(), puts);
 }
 
-TEST(Pending, HoldsPutsAndNothingElsePastItsLimit) {
+TEST(Pending, PutsAndNothingElseAreHeldPastTheLimitOfBytes) {
   CoreHarness harness({.pending_bytes_max = 1000});
   const ConnId producer = harness.open();
   const ConnId other = harness.open();
@@ -265,7 +264,7 @@ TEST(Pending, HoldsPutsAndNothingElsePastItsLimit) {
   EXPECT_TRUE(harness.reading(producer));
 }
 
-TEST(Pending, AHeldPutGoesWithItsConnection) {
+TEST(Pending, AHeldPutIsDroppedWithItsConnection) {
   CoreHarness harness({.pending_bytes_max = 1000});
   const ConnId producer = harness.open();
   harness.set_committing(false);
@@ -275,7 +274,7 @@ TEST(Pending, AHeldPutGoesWithItsConnection) {
   EXPECT_EQ(harness.core().engine().job_count(), 1u);
 }
 
-TEST(Behind, PutsWaitAndNothingElse) {
+TEST(WriteStall, OnlyPutsWait) {
   CoreHarness harness;
   const ConnId producer = harness.open();
   const ConnId other = harness.open();
@@ -293,22 +292,22 @@ TEST(Behind, PutsWaitAndNothingElse) {
   EXPECT_TRUE(harness.reading(producer));
 }
 
-// Waiting would not help.
-TEST(Behind, PutsThatAreRefusedDoNotWait) {
+// The put will be refused later as well, so it need not wait.
+TEST(WriteStall, ARefusedPutDoesNotWait) {
   CoreHarness harness;
   const ConnId early = harness.open();
   const ConnId late = harness.open();
   harness.set_behind(true);
   harness.send(early, put(10));
   EXPECT_EQ(harness.receive(early), "");
-  harness.set_room(false);
+  harness.set_accepts_puts(false);
   harness.pump();
   EXPECT_EQ(harness.receive(early), "OUT_OF_MEMORY\r\n");
   harness.send(late, put(10));
   EXPECT_EQ(harness.receive(late), "OUT_OF_MEMORY\r\n");
 }
 
-TEST(Batches, AreCutByBytes) {
+TEST(Batches, AreSealedAtTheirLimitOfBytes) {
   CoreHarness harness({.batch_bytes_max = 10'000});
   const ConnId conn = harness.open();
   harness.set_committing(false);
@@ -325,7 +324,7 @@ TEST(Batches, AreCutByBytes) {
   EXPECT_GE(batches, 4);
 }
 
-TEST(Batches, ALargerJobTravelsAlone) {
+TEST(Batches, ALargerJobGetsABatchOfItsOwn) {
   CoreHarness harness({.job_bytes_max = 1 << 20, .batch_bytes_max = 10'000});
   const ConnId conn = harness.open();
   harness.set_committing(false);
@@ -337,7 +336,7 @@ TEST(Batches, ALargerJobTravelsAlone) {
   EXPECT_EQ(sizes, (std::vector<size_t>{1, 1, 1}));
 }
 
-TEST(Batches, WaitForAPromiseOrForTheIdleTime) {
+TEST(Batches, AreDueWithAPromisedTransitionOrAfterTheIdleTime) {
   CoreHarness harness;
   const ConnId conn = harness.open();
   harness.send(conn, put(1));
@@ -352,12 +351,12 @@ TEST(Batches, WaitForAPromiseOrForTheIdleTime) {
   EXPECT_TRUE(harness.core().batch_due(harness.now()));
 }
 
-// It waits for the batch that holds the newest promise about its job, and for no other.
+// A RESERVED waits for the batch of the newest promised transition of its job, and for no other.
 class Reservations : public testing::Test {
  protected:
   static constexpr size_t body_bytes = 800;
 
-  // Each has a batch of its own, unless smaller things joined it.
+  // Each put gets a batch of its own, which recoverable transitions may join.
   void put_jobs(int count) {
     for (int i = 0; i < count; ++i) harness_.send(producer_, put(body_bytes));
   }
@@ -377,7 +376,7 @@ TEST_F(Reservations, OfADurableJobLeaveAtOnce) {
   put_jobs(1);
   harness_.send(worker_, "reserve\r\n");
   EXPECT_EQ(harness_.receive(worker_), reserved(1));
-  // The next job is not durable, and that there is no third one says that it is reserved.
+  // The next job is not durable, and a reply that there is no third one shows its reservation.
   harness_.send(worker_, "reserve\r\n");
   harness_.send(other_, "peek-ready\r\n");
   EXPECT_EQ(harness_.receive(worker_) + harness_.receive(other_), "");
@@ -399,7 +398,7 @@ TEST_F(Reservations, WaitForTheBatchOfTheirJobOnly) {
   EXPECT_EQ(harness_.receive(other_), "USING default\r\n");
 }
 
-TEST_F(Reservations, WaitForWhatElseWasPromisedOfTheirJob) {
+TEST_F(Reservations, WaitForOtherPromisedTransitionsOfTheirJob) {
   struct Case {
     const char* commands;
     const char* answers;
@@ -422,7 +421,7 @@ TEST_F(Reservations, WaitForWhatElseWasPromisedOfTheirJob) {
   }
 }
 
-// What a restart would do anyway was promised to nobody.
+// A timeout is recoverable, so its batch holds nothing that was promised.
 TEST_F(Reservations, DoNotWaitForAReservationThatEnded) {
   put_jobs(1);
   harness_.send(other_, "reserve\r\n");
@@ -439,7 +438,7 @@ TEST_F(Reservations, LeaveInTheOrderOfTheirConnection) {
   harness_.set_committing(false);
   harness_.send(producer_, "reserve\r\ndelete 1\r\nreserve\r\n");
   EXPECT_EQ(harness_.receive(producer_), reserved(1));
-  // A put of another joins a later batch, for which the second one does not wait.
+  // A put of another client joins a later batch, for which the second RESERVED does not wait.
   harness_.send(worker_, put(body_bytes));
   harness_.send(producer_, "touch 2\r\n");
   harness_.commit_one();
@@ -448,17 +447,18 @@ TEST_F(Reservations, LeaveInTheOrderOfTheirConnection) {
   EXPECT_EQ(harness_.receive(producer_), "TOUCHED\r\n");
 }
 
-TEST(Promises, OfJobsThatShareAPlaceCountForBoth) {
-  Promises promises;
-  EXPECT_EQ(promises.newest(1), 0u);
-  promises.on_promise(1, 7);
-  EXPECT_EQ(promises.newest(1), 7u);
-  EXPECT_EQ(promises.newest(2), 0u);
-  EXPECT_EQ(promises.newest(1 + Promises::places), 7u);
+TEST(PromisedBatches, JobsThatShareAnEntryCountTogether) {
+  PromisedBatches promised;
+  EXPECT_EQ(promised.newest(1), 0u);
+  promised.on_promise(1, 7);
+  EXPECT_EQ(promised.newest(1), 7u);
+  EXPECT_EQ(promised.newest(2), 0u);
+  EXPECT_EQ(promised.newest(1 + PromisedBatches::places), 7u);
 }
 
-// Very many moves go on no faster than the disk takes them, and others get in between.
-class Moves : public testing::Test {
+// A long operation goes on no faster than the disk writes it, and other clients are served
+// meanwhile.
+class LongOperations : public testing::Test {
  protected:
   static constexpr int jobs = 2'000;
   static constexpr uint32_t delay_s = 1'000;
@@ -473,17 +473,17 @@ class Moves : public testing::Test {
     const std::optional<Nanos> next = harness_.core().next_tick();
     return next && *next <= harness_.now();
   }
-  // How many turns there are before it waits for the disk.
+  // How many turns it runs before it waits for the disk.
   int turn_until_held() {
     int turns = 0;
     for (; turns < jobs && goes_on(); ++turns) harness_.core().on_timer(harness_.now());
     return turns;
   }
 
-  CoreHarness harness_{{.engine = {.moves_per_turn_max = 10}, .batch_bytes_max = 2'000}};
+  CoreHarness harness_{{.engine = {.transitions_per_turn_max = 10}, .batch_bytes_max = 2'000}};
 };
 
-TEST_F(Moves, OfAKickWaitForTheDisk) {
+TEST_F(LongOperations, AKickWaitsForTheDisk) {
   const ConnId kicker = harness_.open();
   const ConnId other = harness_.open();
   put_jobs(kicker);
@@ -500,13 +500,13 @@ TEST_F(Moves, OfAKickWaitForTheDisk) {
   EXPECT_EQ(harness_.receive(kicker), "KICKED 2000\r\n");
 }
 
-TEST_F(Moves, OfDelaysWaitForTheDisk) {
+TEST_F(LongOperations, DelaysThatEndWaitForTheDisk) {
   const ConnId other = harness_.open();
   put_jobs(other);
   harness_.skip(delay_s * nanos_per_second);
   EXPECT_LT(turn_until_held(), 50);
   EXPECT_LT(harness_.core().engine().state_counts().ready, size_t{jobs} / 2);
-  // What a client waits for is not late because of them.
+  // A reply that a client waits for is not delayed.
   harness_.send(other, "watch empty\r\nignore default\r\nreserve-with-timeout 1\r\n");
   harness_.skip(nanos_per_second);
   harness_.core().on_timer(harness_.now());
@@ -518,26 +518,26 @@ TEST_F(Moves, OfDelaysWaitForTheDisk) {
   EXPECT_EQ(harness_.core().engine().state_counts().ready, size_t{jobs});
 }
 
-// However much others have on its way to the disk, all the time.
-TEST_F(Moves, ComeToAnEndBesideAFloodOfPuts) {
+// Other clients keep the log busy all the time.
+TEST_F(LongOperations, EndDuringAFloodOfPuts) {
   const ConnId kicker = harness_.open();
   const ConnId flood = harness_.open();
   put_jobs(kicker);
-  const std::string great = fmt::format("put 0 0 60 3000\r\n{}\r\n", std::string(3'000, 'x'));
-  for (int i = 0; i < 8; ++i) harness_.send(flood, great);
+  const std::string large = fmt::format("put 0 0 60 3000\r\n{}\r\n", std::string(3'000, 'x'));
+  for (int i = 0; i < 8; ++i) harness_.send(flood, large);
   harness_.send(kicker, "kick 2000\r\n");
   constexpr int rounds_max = 10 * jobs;
   int rounds = 0;
   for (std::string answer; answer.empty() && rounds < rounds_max; ++rounds) {
     if (turn_until_held() > 0) harness_.commit_one();
-    harness_.send(flood, great);
+    harness_.send(flood, large);
     harness_.commit_one();
     answer = harness_.receive(kicker);
   }
   EXPECT_LT(rounds, rounds_max);
 }
 
-TEST(Batches, WriteNothingOfAJobThatCameAndWent) {
+TEST(Batches, WriteNothingForAJobThatWasPutAndDeleted) {
   CoreHarness harness;
   const ConnId conn = harness.open();
   harness.set_committing(false);
@@ -548,7 +548,7 @@ TEST(Batches, WriteNothingOfAJobThatCameAndWent) {
   EXPECT_FALSE(batch.jobs()[0].after.has_value());
 }
 
-TEST(Memory, RefusesPutsPastItsLimitAndTakesThemAgain) {
+TEST(Memory, PutsAreRefusedPastItsLimitAndAcceptedAgain) {
   CoreHarness probe;
   const size_t empty = probe.core().memory_bytes();
   CoreHarness harness({.memory_bytes_max = empty + 600'000});
@@ -568,7 +568,7 @@ TEST(Memory, RefusesPutsPastItsLimitAndTakesThemAgain) {
   EXPECT_EQ(harness.receive(conn), "INSERTED " + std::to_string(last + 1) + "\r\n");
 }
 
-TEST(Time, WhatIsDueHappensBeforeWhatIsAsked) {
+TEST(Time, DueTransitionsComeBeforeTheNextCommand) {
   CoreHarness harness;
   const ConnId conn = harness.open();
   harness.send(conn, put(1) + "pause-tube default 0\r\n");
@@ -578,7 +578,7 @@ TEST(Time, WhatIsDueHappensBeforeWhatIsAsked) {
   EXPECT_EQ(harness.receive(conn), "RESERVED 1 1\r\nx\r\n");
 }
 
-TEST(Quit, AnswersWhatIsHeldAndDropsWhatFollows) {
+TEST(Quit, HeldRepliesAreSentAndLaterCommandsDropped) {
   CoreHarness harness;
   const ConnId conn = harness.open();
   harness.set_committing(false);

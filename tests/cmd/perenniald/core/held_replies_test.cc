@@ -24,7 +24,7 @@ class HeldRepliesTest : public testing::Test {
     HeldReplies::Held replies = {};
   };
 
-  // Something about this job is promised, in a batch of its own, which is taken.
+  // A transition of this job is promised, in a batch of its own, which is taken.
   void promise(JobId job) {
     batches_.begin_input(0, now);
     const JobRow row = {.id = job, .tube = 1};
@@ -35,16 +35,17 @@ class HeldRepliesTest : public testing::Test {
   Connection& conn(ConnId id) { return conns_.try_emplace(id, Connection{id}).first->second; }
   void answer(ConnId id, const Reply& reply, std::string_view text) {
     HeldReplies::Held& held = conn(id).replies;
-    const BatchIndex after = held_.after(reply, held);
+    const auto* const job = std::get_if<JobReply>(&reply);
+    const BatchIndex after = job != nullptr ? held_.after(*job, held) : held_.after_all(held);
     held.outbox.push(after, text);
     held_.hold(id, held, after);
   }
   static Reply reserved(JobId job) {
-    return JobReply{.kind = JobReply::Kind::Reserved, .id = job, .body_bytes = 0};
+    return JobReply{.word = Word::Reserved, .id = job, .body_bytes = 0};
   }
-  // Those whose replies may have left.
-  std::vector<ConnId> release(BatchIndex answerable) {
-    batches_.on_durable(answerable, answerable);
+  // Returns the connections whose replies may have left.
+  std::vector<ConnId> release(BatchIndex committed) {
+    batches_.on_committed(committed, committed);
     std::vector<ConnId> visited;
     held_.release(
         0, now,
@@ -64,13 +65,13 @@ class HeldRepliesTest : public testing::Test {
   std::vector<store::Batch> taken_;
 };
 
-TEST_F(HeldRepliesTest, WithNothingOnItsWayAReplyLeavesAtOnce) {
+TEST_F(HeldRepliesTest, AReplyLeavesAtOnceIfNothingIsPromised) {
   answer(ann, Word::NotFound, "a");
   EXPECT_EQ(ready(ann), "a");
   EXPECT_THAT(release(0), IsEmpty());
 }
 
-TEST_F(HeldRepliesTest, WaitsForTheNewestPromiseWhosesoever) {
+TEST_F(HeldRepliesTest, AReplyWaitsForTheNewestPromisedTransitionOfAnyClient) {
   promise(5);
   promise(6);
   answer(ann, Word::NotFound, "a");
@@ -81,7 +82,7 @@ TEST_F(HeldRepliesTest, WaitsForTheNewestPromiseWhosesoever) {
   EXPECT_EQ(ready(ann), "a");
 }
 
-TEST_F(HeldRepliesTest, ReservedWaitsForItsJobAlone) {
+TEST_F(HeldRepliesTest, ReservedWaitsForItsOwnJobOnly) {
   promise(5);
   promise(6);
   answer(ann, reserved(7), "a");
@@ -92,16 +93,16 @@ TEST_F(HeldRepliesTest, ReservedWaitsForItsJobAlone) {
   EXPECT_EQ(ready(bob), "b");
 }
 
-TEST_F(HeldRepliesTest, TheOrderOfAConnectionStays) {
+TEST_F(HeldRepliesTest, RepliesOfAConnectionStayInOrder) {
   promise(5);
   answer(ann, Word::NotFound, "a");
-  answer(ann, reserved(7), "b");  // Might leave by itself.
+  answer(ann, reserved(7), "b");  // Alone it could leave.
   EXPECT_EQ(ready(ann), "");
   EXPECT_THAT(release(1), ElementsAre(ann));
   EXPECT_EQ(ready(ann), "ab");
 }
 
-TEST_F(HeldRepliesTest, AnOlderBatchIsServedFirstThoughItCameLater) {
+TEST_F(HeldRepliesTest, AnOlderBatchIsReleasedFirstThoughItsReplyCameLater) {
   promise(5);
   promise(6);
   answer(ann, Word::NotFound, "a");
@@ -109,7 +110,7 @@ TEST_F(HeldRepliesTest, AnOlderBatchIsServedFirstThoughItCameLater) {
   EXPECT_THAT(release(2), ElementsAre(bob, ann));
 }
 
-TEST_F(HeldRepliesTest, WhoIsGoneIsPassedOver) {
+TEST_F(HeldRepliesTest, AClosedConnectionIsSkipped) {
   promise(5);
   answer(ann, Word::NotFound, "a");
   conns_.clear();

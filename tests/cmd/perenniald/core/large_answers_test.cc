@@ -1,5 +1,5 @@
-// An answer may be as large as the budget by itself: those that are wait for each other, and not
-// for the answers of others.
+// One answer may be as large as the budget, so large answers wait for each other. They do not wait
+// for the answers of other clients.
 
 #include <optional>
 #include <string>
@@ -15,7 +15,7 @@ namespace {
 
 using support::CoreHarness;
 
-constexpr size_t body_bytes = 100'000;  // Past 64 KiB, so that it is large.
+constexpr size_t body_bytes = 100'000;  // Above 64 KiB, so the answer is large.
 
 std::string body_of(JobId id) {
   return std::string(body_bytes, static_cast<char>('a' + id));
@@ -28,7 +28,7 @@ std::string command(const char* verb, JobId id) {
   return std::string(verb) + " " + std::to_string(id) + "\r\n";
 }
 
-// Jobs whose bodies are on the disk, and clients who do not read what they have asked for.
+// Jobs whose bodies are on disk, and clients that do not read their answers.
 class LargeAnswers : public testing::Test {
  protected:
   virtual Options options() {
@@ -54,7 +54,7 @@ class LargeAnswers : public testing::Test {
     return conn;
   }
   bool is_answered(ConnId conn) { return !core().session(conn)->output().empty(); }
-  // What waits for this client, all of it.
+  // Takes everything that can be sent to this client.
   std::string take(ConnId conn) {
     std::string all;
     for (std::string_view some = core().session(conn)->output(); !some.empty();
@@ -81,7 +81,7 @@ TEST_F(LargeAnswers, OfOneBodyShareOneCopy) {
   EXPECT_EQ(core().output_bytes(), 0u);
 }
 
-TEST_F(LargeAnswers, ComeWhenThereIsRoomInTheOrderInWhichTheyWereAskedFor) {
+TEST_F(LargeAnswers, AreMadeInTheOrderOfTheRequestsWhenMemoryIsFree) {
   std::vector<ConnId> readers;
   for (JobId id = 1; id <= 4; ++id) readers.push_back(ask(command("peek", id)));
   EXPECT_TRUE(is_answered(readers[0]));
@@ -96,8 +96,8 @@ TEST_F(LargeAnswers, ComeWhenThereIsRoomInTheOrderInWhichTheyWereAskedFor) {
   }
 }
 
-// Who joins a body that is lent does not go before those who wait for another one.
-TEST_F(LargeAnswers, OfABodyThatIsThereWaitForThoseWhoHaveAskedBefore) {
+// A request for a shared body does not overtake earlier requests for other bodies.
+TEST_F(LargeAnswers, OfASharedBodyWaitForEarlierRequests) {
   const ConnId first = ask(command("peek", 1));
   const ConnId second = ask(command("peek", 2));
   const ConnId third = ask(command("peek", 1));
@@ -110,7 +110,7 @@ TEST_F(LargeAnswers, OfABodyThatIsThereWaitForThoseWhoHaveAskedBefore) {
   EXPECT_EQ(take(third), found(1));
 }
 
-TEST_F(LargeAnswers, KeepNobodyWaitingWhoAsksForLittle) {
+TEST_F(LargeAnswers, DoNotDelaySmallAnswersOfOtherClients) {
   ask(command("peek", 1));
   ask(command("peek", 2));
   const ConnId other = ask("list-tube-used\r\nput 0 0 60 1\r\nx\r\npeek 7\r\n");
@@ -121,12 +121,12 @@ TEST_F(LargeAnswers, KeepTheOrderOfTheirOwnConnection) {
   ask(command("peek", 1));
   const ConnId reader = ask(command("reserve-job", 2) + command("delete", 2) + command("peek", 2));
   EXPECT_FALSE(is_answered(reader));
-  EXPECT_EQ(core().engine().job_count(), jobs);  // It runs nothing before it has the first.
+  EXPECT_EQ(core().engine().job_count(), jobs);  // The delete waits for the first answer.
   harness_->close(1 + producer_);
   EXPECT_EQ(take(reader), found(2, "RESERVED") + "DELETED\r\nNOT_FOUND\r\n");
 }
 
-TEST_F(LargeAnswers, HaveABodyThatIsDeletedWhileTheyWait) {
+TEST_F(LargeAnswers, HoldABodyThatIsDeletedWhileTheyWait) {
   const ConnId first = ask(command("peek", 1));
   const ConnId second = ask(command("peek", 2));
   EXPECT_FALSE(is_answered(second));
@@ -136,7 +136,7 @@ TEST_F(LargeAnswers, HaveABodyThatIsDeletedWhileTheyWait) {
   EXPECT_EQ(take(first), found(1));
 }
 
-TEST_F(LargeAnswers, ThatNobodyWaitsForAnyMoreAreNotMade) {
+TEST_F(LargeAnswers, AreDroppedWhenNoClientWaitsForThem) {
   const ConnId first = ask(command("peek", 1));
   const ConnId second = ask(command("peek", 2));
   const ConnId third = ask(command("peek", 3));
@@ -147,7 +147,7 @@ TEST_F(LargeAnswers, ThatNobodyWaitsForAnyMoreAreNotMade) {
   EXPECT_EQ(core().output_bytes(), 0u);
 }
 
-TEST_F(LargeAnswers, OfADamagedBodySayItToAllWhoWait) {
+TEST_F(LargeAnswers, OfADamagedBodyAreAnErrorForEveryClientThatWaits) {
   harness_->damage(1);
   const ConnId other = harness_->open();
   core().session(producer_)->on_bytes(command("peek", 1), harness_->now());
@@ -166,8 +166,8 @@ class OfCachedBodies : public LargeAnswers {
   }
 };
 
-// A body in the cache takes no more memory while it is there, but its answer may outlive that.
-TEST_F(OfCachedBodies, WaitAsWell) {
+// A body in the cache takes no further memory while it stays there, but its answer may stay longer.
+TEST_F(OfCachedBodies, WaitForMemoryAsWell) {
   const ConnId first = ask(command("peek", 1));
   const ConnId second = ask(command("peek", 2));
   EXPECT_TRUE(is_answered(first));
@@ -188,8 +188,8 @@ class WithAMemoryBudget : public LargeAnswers {
   }
 };
 
-TEST_F(WithAMemoryBudget, ComeOneAtATimeAlsoWhenJobsHaveTakenAllOfIt) {
-  // The engine's first jobs and a body that arrives.
+TEST_F(WithAMemoryBudget, AreMadeOneAtATimeEvenIfJobsUseAllOfIt) {
+  // The engine's first jobs, and a body that arrives.
   ask("put 0 0 60 100000\r\n" + std::string(90'000, 'x'));
   before_ = core().memory_bytes();
   ASSERT_GT(before_ + body_bytes, 400'000u);
@@ -240,7 +240,7 @@ class Listings : public testing::Test {
   std::string listing_;
 };
 
-TEST_F(Listings, ComeOneAtATime) {
+TEST_F(Listings, AreMadeOneAtATime) {
   ASSERT_GT(listing_.size(), 100'000u);
   std::vector<ConnId> askers;
   for (int i = 0; i < 5; ++i) {
@@ -255,8 +255,8 @@ TEST_F(Listings, ComeOneAtATime) {
   EXPECT_EQ(take(watcher_), listing_);
 }
 
-// It is run when its turn comes, and tells of what there is then.
-TEST_F(Listings, TellOfWhatThereIsWhenTheyAreMade) {
+// The command is run when its turn comes, and lists the tubes that exist then.
+TEST_F(Listings, ShowTheStateAtTheTimeTheyAreMade) {
   const ConnId first = ask("list-tubes\r\n");
   const ConnId second = ask("list-tubes\r\n");
   harness_.close(watcher_);

@@ -7,14 +7,14 @@
 
 #include <gtest/gtest.h>
 
-#include "cmd/perenniald/core/body_loans.h"
+#include "cmd/perenniald/core/shared_bodies.h"
 
 namespace perennial::core {
 namespace {
 
 using Charge = MemoryBudget::Charge;
 
-TEST(MemoryBudget, SumsUpWhatIsChargedAndGivesItBack) {
+TEST(MemoryBudget, SumsUpChargesAndTheirReturn) {
   MemoryBudget budget({});
   Charge first(budget, {.memory = 10, .answers = 5});
   {
@@ -26,7 +26,7 @@ TEST(MemoryBudget, SumsUpWhatIsChargedAndGivesItBack) {
   EXPECT_EQ(budget.used(), (MemoryUse{.memory = 10, .answers = 5}));
 }
 
-TEST(MemoryBudget, ChargesMoveAndAreGivenBackOnce) {
+TEST(MemoryBudget, AMovedChargeIsGivenBackOnce) {
   MemoryBudget budget({});
   std::vector<Charge> charges;
   for (int i = 0; i < 10; ++i) charges.emplace_back(budget, MemoryUse{.memory = 1});
@@ -36,10 +36,10 @@ TEST(MemoryBudget, ChargesMoveAndAreGivenBackOnce) {
   EXPECT_EQ(budget.used().memory, 1u);
   taken = Charge();
   EXPECT_EQ(budget.used().memory, 0u);
-  Charge().set({.memory = 5});  // Of no budget.
+  Charge().set({.memory = 5});  // Without a budget.
 }
 
-TEST(MemoryBudget, SaysWhatIsLeft) {
+TEST(MemoryBudget, ReportsTheMemoryLeft) {
   EXPECT_EQ(MemoryBudget({}).memory_left(1'000), SIZE_MAX);
   MemoryBudget budget({.memory_bytes_max = 100});
   const Charge charge(budget, {.memory = 60});
@@ -84,52 +84,52 @@ INSTANTIATE_TEST_SUITE_P(MemoryBudget, Admits, testing::ValuesIn(admits_cases),
 
 // ---- Bodies that answers share.
 
-class Loans : public testing::Test {
+class SharedBodiesTest : public testing::Test {
  protected:
   static Body body(size_t bytes) { return Body(std::string(bytes, 'x')); }
 
   MemoryBudget budget_{{}};
-  BodyLoans loans_{budget_, 1'000};
+  SharedBodies shared_bodies_{budget_, 1'000};
 };
 
-TEST_F(Loans, CountOnceHoweverManyShareOne) {
-  EXPECT_FALSE(loans_.borrow(7));
-  BodyLoans::Loan first = loans_.lend(7, body(1'001), false);
+TEST_F(SharedBodiesTest, AreCountedOnceHoweverManyAnswersShareThem) {
+  EXPECT_FALSE(shared_bodies_.find(7));
+  SharedBodies::SharedBody first = shared_bodies_.share(7, body(1'001), false);
   EXPECT_EQ(budget_.used(), (MemoryUse{.memory = 1'001, .answers = 1'001, .large = 1'001}));
-  BodyLoans::Loan second = loans_.borrow(7);
+  SharedBodies::SharedBody second = shared_bodies_.find(7);
   ASSERT_TRUE(second);
   EXPECT_EQ(second.body().view().data(), first.body().view().data());
   EXPECT_EQ(budget_.used().memory, 1'001u);
   first = {};
-  EXPECT_TRUE(loans_.is_lent(7));
-  EXPECT_EQ(budget_.used(), loans_.use());
+  EXPECT_TRUE(shared_bodies_.is_shared_now(7));
+  EXPECT_EQ(budget_.used(), shared_bodies_.use());
   second = {};
-  EXPECT_FALSE(loans_.is_lent(7));
+  EXPECT_FALSE(shared_bodies_.is_shared_now(7));
   EXPECT_EQ(budget_.used(), MemoryUse{});
 }
 
-TEST_F(Loans, UpToTheLimitAreNoLargeAnswers) {
-  const BodyLoans::Loan loan = loans_.lend(7, body(1'000), false);
+TEST_F(SharedBodiesTest, UpToTheLimitAreNoLargeAnswers) {
+  const SharedBodies::SharedBody shared = shared_bodies_.share(7, body(1'000), false);
   EXPECT_EQ(budget_.used(), (MemoryUse{.memory = 1'000, .answers = 1'000}));
 }
 
-TEST_F(Loans, OfACachedBodyCountItsMemoryWhenTheCacheHasDroppedIt) {
-  const BodyLoans::Loan loan = loans_.lend(7, body(10), true);
+TEST_F(SharedBodiesTest, InTheCacheCountTheirMemoryWhenTheCacheDropsThem) {
+  const SharedBodies::SharedBody shared = shared_bodies_.share(7, body(10), true);
   EXPECT_EQ(budget_.used(), (MemoryUse{.answers = 10}));
-  loans_.on_uncached(8);
+  shared_bodies_.on_uncached(8);
   EXPECT_EQ(budget_.used().memory, 0u);
-  loans_.on_uncached(7);
+  shared_bodies_.on_uncached(7);
   EXPECT_EQ(budget_.used(), (MemoryUse{.memory = 10, .answers = 10}));
 }
 
-TEST_F(Loans, OfTextsAreNobodyElses) {
-  const BodyLoans::Loan first = loans_.lend_text(body(2'000));
+TEST_F(SharedBodiesTest, OfTextsAreFoundByNoOtherAnswer) {
+  const SharedBodies::SharedBody first = shared_bodies_.share_text(body(2'000));
   {
-    const BodyLoans::Loan second = loans_.lend_text(body(10));
+    const SharedBodies::SharedBody second = shared_bodies_.share_text(body(10));
     EXPECT_EQ(budget_.used(), (MemoryUse{.memory = 2'010, .answers = 2'010, .large = 2'000}));
-    EXPECT_EQ(budget_.used(), loans_.use());
+    EXPECT_EQ(budget_.used(), shared_bodies_.use());
   }
-  EXPECT_EQ(budget_.used(), loans_.use());
+  EXPECT_EQ(budget_.used(), shared_bodies_.use());
   EXPECT_EQ(budget_.used().memory, 2'000u);
 }
 

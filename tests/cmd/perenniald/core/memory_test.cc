@@ -1,4 +1,4 @@
-// What connections hold is counted, and bounded for all of them together.
+// The memory that connections hold is counted, and bounded for all of them together.
 
 #include <functional>
 #include <string>
@@ -42,7 +42,7 @@ class OutputTotal : public testing::Test {
   size_t answered(ConnId conn) {
     return harness_.core().session(conn)->output().size() / answer.size();
   }
-  // The client takes all that waits for it.
+  // The client takes everything that can be sent to it.
   void take(ConnId conn) {
     const size_t bytes = harness_.core().session(conn)->output().size();
     harness_.core().session(conn)->on_written(bytes);
@@ -54,7 +54,7 @@ class OutputTotal : public testing::Test {
   void SetUp() override { harness_.set_clients_reading(false); }
 };
 
-TEST_F(OutputTotal, AtTheLimitAllGoOnAndOnePastItNoneWithMuch) {
+TEST_F(OutputTotal, AtTheLimitAllConnectionsRunAndPastItNoneAboveItsShare) {
   const ConnId first = asks(20);
   const ConnId second = asks(20);
   EXPECT_EQ(harness_.core().output_bytes(), 600u);
@@ -66,7 +66,7 @@ TEST_F(OutputTotal, AtTheLimitAllGoOnAndOnePastItNoneWithMuch) {
   EXPECT_FALSE(harness_.reading(second));
 }
 
-TEST_F(OutputTotal, PastItOneWithALittleGoesOn) {
+TEST_F(OutputTotal, PastItAConnectionBelowItsShareRuns) {
   asks(50);
   ASSERT_GT(harness_.core().output_bytes(), 600u);
   const ConnId little = asks(5);
@@ -77,7 +77,7 @@ TEST_F(OutputTotal, PastItOneWithALittleGoesOn) {
   EXPECT_FALSE(harness_.reading(little));
 }
 
-TEST_F(OutputTotal, OneThatTakesItsAnswersGoesOnAlsoWhileTheOthersDoNot) {
+TEST_F(OutputTotal, AConnectionThatTakesItsAnswersRunsEvenIfOthersDoNot) {
   asks(41);
   const ConnId reader = asks(30);
   EXPECT_EQ(answered(reader), 6u);
@@ -89,24 +89,24 @@ TEST_F(OutputTotal, OneThatTakesItsAnswersGoesOnAlsoWhileTheOthersDoNot) {
   EXPECT_TRUE(harness_.reading(reader));
 }
 
-// Nobody wakes it when the others hold less: what waits for it itself does, once it has left.
-TEST_F(OutputTotal, OneThatIsHeldBackGoesOnWhenTheOthersHaveTakenTheirs) {
-  const ConnId great = asks(30);
+// No one wakes the connection when others hold less: it goes on when its own answers have left.
+TEST_F(OutputTotal, AHeldConnectionRunsWhenOthersHaveTakenTheirAnswers) {
+  const ConnId large = asks(30);
   const ConnId held = asks(60);
   EXPECT_EQ(answered(held), 11u);
-  take(great);
+  take(large);
   EXPECT_EQ(answered(held), 11u);
   take(held);
-  EXPECT_EQ(answered(held), 41u);  // Past 600 bytes once more, now by itself.
+  EXPECT_EQ(answered(held), 41u);  // Past 600 bytes once more, with its own answers.
   take(held);
   EXPECT_EQ(answered(held), 8u);
   EXPECT_TRUE(harness_.reading(held));
 }
 
-TEST_F(OutputTotal, OneThatIsGoneHoldsNothing) {
-  const ConnId great = asks(41);
+TEST_F(OutputTotal, AClosedConnectionHoldsNothing) {
+  const ConnId large = asks(41);
   const ConnId other = asks(3);
-  harness_.close(great);
+  harness_.close(large);
   EXPECT_EQ(harness_.core().output_bytes(), 3 * answer.size());
   harness_.send(other, times(20, question));
   EXPECT_EQ(answered(other), 23u);
@@ -127,7 +127,7 @@ TEST(Reads, ThereAreNoMoreAtOnceThanTheirLimit) {
   for (int id = 1; id <= 10; ++id) harness.send(first, put(1));
   harness.receive(first);
   EXPECT_EQ(peek_all(harness, first, 1, 8).size(), 4u);
-  // Another one may still ask for one, which begins when one has come.
+  // Another client may still ask for a body. Its read begins when one has ended.
   const ConnId second = harness.open();
   EXPECT_EQ(peek_all(harness, second, 9, 10).size(), 0u);
   harness.core().on_body(1, Body("x"), harness.now());
@@ -135,7 +135,7 @@ TEST(Reads, ThereAreNoMoreAtOnceThanTheirLimit) {
   const std::vector<BodyRead> next = harness.core().take_reads();
   ASSERT_EQ(next.size(), 1u);
   EXPECT_EQ(next[0].job, 9u);
-  // Half of them have to come before more are asked for.
+  // Half of the reads have to end before the connection asks for more.
   harness.core().on_body(2, Body("x"), harness.now());
   harness.run_commands();
   EXPECT_EQ(harness.core().take_reads().size(), 0u);
@@ -144,7 +144,7 @@ TEST(Reads, ThereAreNoMoreAtOnceThanTheirLimit) {
   EXPECT_EQ(harness.core().take_reads().size(), 2u);
 }
 
-TEST(Reads, OneBodyIsReadOnceForAllWhoWaitForIt) {
+TEST(Reads, OneBodyIsReadOnceForAllRepliesThatWaitForIt) {
   CoreHarness harness({.body_cache_bytes = 0});
   const ConnId first = harness.open();
   harness.send(first, put(3));
@@ -155,11 +155,11 @@ TEST(Reads, OneBodyIsReadOnceForAllWhoWaitForIt) {
   harness.core().on_body(1, Body("abc"), harness.now());
   EXPECT_EQ(harness.receive(first), "FOUND 1 3\r\nabc\r\n");
   EXPECT_EQ(harness.receive(second), "FOUND 1 3\r\nabc\r\n");
-  // Those who come later wait for a read of their own.
+  // A later request needs a read of its own.
   EXPECT_EQ(peek_all(harness, second, 1, 1).size(), 1u);
 }
 
-TEST(Reads, AllComeInTheEndAndInOrder) {
+TEST(Reads, AllEndAndTheirAnswersAreInOrder) {
   CoreHarness harness({.body_cache_bytes = 0, .reads_max = 4});
   const ConnId conn = harness.open();
   std::string peeks;
@@ -179,7 +179,7 @@ TEST(Reads, AllComeInTheEndAndInOrder) {
 
 struct HoldsCase {
   std::string name;
-  size_t bytes;  // At least.
+  size_t bytes;  // The minimum.
   std::function<void(CoreHarness&, ConnId)> hold;
 };
 
@@ -189,9 +189,9 @@ void PrintTo(const HoldsCase& c, std::ostream* out) {
 
 class Holds : public testing::TestWithParam<HoldsCase> {};
 
-TEST_P(Holds, IsCountedUntilTheConnectionIsGone) {
+TEST_P(Holds, IsCountedUntilItsConnectionCloses) {
   CoreHarness harness({.job_bytes_max = 1 << 20, .pending_bytes_max = 1000});
-  harness.close(harness.open());  // What is made once has been made.
+  harness.close(harness.open());  // Memory that is allocated once has been allocated.
   const size_t before = harness.core().memory_bytes();
   const ConnId conn = harness.open();
   harness.set_clients_reading(false);
@@ -205,7 +205,7 @@ TEST_P(Holds, IsCountedUntilTheConnectionIsGone) {
   for (JobId id = 1; id < 3; ++id) harness.send(other, "delete " + std::to_string(id) + "\r\n");
   harness.commit();
   harness.close(other);
-  const size_t chunk_bytes = 300'000;  // The engine keeps room for the next jobs.
+  const size_t chunk_bytes = 300'000;  // The engine allocates memory for further jobs.
   EXPECT_LT(harness.core().memory_bytes(), before + chunk_bytes);
 }
 
@@ -215,7 +215,7 @@ INSTANTIATE_TEST_SUITE_P(
                               [](CoreHarness& harness, ConnId conn) {
                                 harness.send(conn, header(1'000'000) + std::string(500'000, 'x'));
                               }},
-                    HoldsCase{"CommandsBehindOneThatWaits", 500'000,
+                    HoldsCase{"CommandsAfterOneThatWaits", 500'000,
                               [](CoreHarness& harness, ConnId conn) {
                                 harness.send(conn, "reserve\r\n" + times(60'000, "reserve\r\n"));
                               }},
@@ -244,15 +244,15 @@ class Budget : public testing::Test {
   const ConnId conn_;
 };
 
-TEST_F(Budget, TheLargestBodyThatFitsIsTaken) {
+TEST_F(Budget, TheLargestBodyThatFitsIsAccepted) {
   EXPECT_EQ(ask(put(left())), "INSERTED 1\r\n");
 }
 
-TEST_F(Budget, OneByteMoreIsNot) {
+TEST_F(Budget, ABodyThatIsOneByteTooLargeIsRefused) {
   EXPECT_EQ(ask(put(left() + 1)), "OUT_OF_MEMORY\r\n");
 }
 
-TEST_F(Budget, ABodyThatCannotFitIsNeverCollected) {
+TEST_F(Budget, ABodyThatCannotFitIsNotCollected) {
   const size_t before = harness_.core().memory_bytes();
   EXPECT_EQ(ask(header(8 << 20)), "");
   for (int i = 0; i < 8; ++i) {
@@ -263,8 +263,8 @@ TEST_F(Budget, ABodyThatCannotFitIsNeverCollected) {
   EXPECT_EQ(ask(put(1)), "INSERTED 2\r\n");
 }
 
-// Many that fit one by one do not all fit: the budget holds, and some get through.
-TEST_F(Budget, BodiesThatArriveTogetherNeverPassIt) {
+// Each body fits alone, and all together do not. The budget holds, and some puts succeed.
+TEST_F(Budget, BodiesThatArriveTogetherNeverExceedIt) {
   constexpr size_t body_bytes = 200'000;
   std::vector<ConnId> conns;
   for (int i = 0; i < 20; ++i) {
@@ -291,8 +291,8 @@ TEST_F(Budget, BodiesThatArriveTogetherNeverPassIt) {
   EXPECT_LT(inserted, 6);
 }
 
-// It asks for one answer more whenever it has read one, and is never without one that waits.
-TEST_F(Budget, AReaderThatIsAlwaysALittleBehindTakesNoRoomFromOthers) {
+// The client asks for one answer whenever it has read one, so an answer always waits for it.
+TEST_F(Budget, AReaderThatIsAlwaysALittleLateTakesNoMemoryFromOthers) {
   ASSERT_EQ(ask(put(2'000)), "INSERTED 1\r\n");
   harness_.set_clients_reading(false);
   const ConnId reader = harness_.open();

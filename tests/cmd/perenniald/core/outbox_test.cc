@@ -11,7 +11,7 @@
 namespace perennial::core {
 namespace {
 
-TEST(Outbox, ReleasesInOrderWhatIsAnswerable) {
+TEST(Outbox, ReleasesInOrderUpToTheCommittedBatch) {
   Outbox outbox;
   outbox.push(1, "a");
   outbox.push(1, "b");
@@ -28,21 +28,21 @@ TEST(Outbox, ReleasesInOrderWhatIsAnswerable) {
   EXPECT_TRUE(outbox.empty());
 }
 
-TEST(Outbox, HoldsEverythingBehindASlotUntilItIsFilled) {
+TEST(Outbox, HoldsLaterRepliesUntilASlotIsFilled) {
   Outbox outbox;
   outbox.push(0, "a");
   const uint64_t slot = outbox.open_slot(0, 100);
   outbox.push(0, "c");
   outbox.release(0);
   EXPECT_EQ(outbox.ready(), "a");
-  EXPECT_EQ(outbox.bytes(), 102u);  // A slot's bytes count at once.
+  EXPECT_EQ(outbox.bytes(), 102u);  // A slot's bytes count from its opening.
   outbox.fill_slot(slot, "b", Body(), "b");
   outbox.release(0);
   EXPECT_EQ(outbox.ready(), "abbc");
   EXPECT_EQ(outbox.bytes(), 4u);
 }
 
-TEST(Outbox, ASlotWaitsForItsBatchAlsoWhenItIsFilled) {
+TEST(Outbox, AFilledSlotStillWaitsForItsBatch) {
   Outbox outbox;
   const uint64_t slot = outbox.open_slot(2, 1);
   outbox.fill_slot(slot, "x", Body(), "");
@@ -65,7 +65,7 @@ TEST(Outbox, FillsSlotsInAnyOrder) {
   EXPECT_EQ(outbox.ready(), "12");
 }
 
-// All that leaves, in pieces of at most so many bytes.
+// Takes everything that may leave, in pieces of at most this many bytes.
 std::string drain(Outbox& outbox, size_t bytes_max) {
   std::string all;
   while (!outbox.ready().empty()) {
@@ -76,15 +76,15 @@ std::string drain(Outbox& outbox, size_t bytes_max) {
   return all;
 }
 
-// A body of a gigabyte takes half a second for each copy.
-TEST(Outbox, CopiesNoBodyThatIsLent) {
+// A copy of a body of a gigabyte takes half a second.
+TEST(Outbox, CopiesNoSharedBody) {
   MemoryBudget budget({});
-  BodyLoans loans(budget, 1 << 20);
+  SharedBodies shared_bodies(budget, 1 << 20);
   const Body body(std::string(100'000, 'x'));
   Outbox outbox;
   const uint64_t slot = outbox.open_slot(0, 100'000);
-  outbox.push(0, "head ", loans.lend(1, body.share(), false), "\r\n");
-  outbox.fill_slot(slot, "read ", loans.borrow(1), "\r\n");
+  outbox.push(0, "head ", shared_bodies.share(1, body.share(), false), "\r\n");
+  outbox.fill_slot(slot, "read ", shared_bodies.find(1), "\r\n");
   EXPECT_EQ(outbox.bytes(), 2 * 100'007u);
   outbox.release(0);
   for (const std::string_view head : {"read ", "\r\nhead "}) {
@@ -100,14 +100,14 @@ TEST(Outbox, CopiesNoBodyThatIsLent) {
   EXPECT_TRUE(outbox.empty());
 }
 
-// Small and great bodies, read and at hand, and answers without any, among them some that become
-// ready while the first is leaving.
+// Small and large bodies, from memory and from reads, and answers without a body. Some become ready
+// while the first is being sent.
 TEST(Outbox, KeepsTheOrderOfBodiesAndText) {
-  const Body great(std::string(50'000, 'g'));
+  const Body large(std::string(50'000, 'g'));
   const Body small("small");
   MemoryBudget budget({});
-  BodyLoans loans(budget, 1 << 20);
-  const BodyLoans::Loan lent = loans.lend(1, great.share(), false);
+  SharedBodies shared_bodies(budget, 1 << 20);
+  const SharedBodies::SharedBody shared = shared_bodies.share(1, large.share(), false);
   for (const size_t bytes_max : {size_t{1'000}, size_t{7'919}, SIZE_MAX}) {
     Outbox outbox;
     std::string wanted;
@@ -115,10 +115,10 @@ TEST(Outbox, KeepsTheOrderOfBodiesAndText) {
     std::vector<std::pair<uint64_t, const Body*>> slots;
     for (BatchIndex batch = 1; batch <= 300; ++batch) {
       const std::string text = std::to_string(batch) + ";";
-      const Body& body = batch % 3 == 0 ? great : small;
+      const Body& body = batch % 3 == 0 ? large : small;
       if (batch % 2 == 0) {
-        if (&body == &great) {
-          outbox.push(batch, text, loans.borrow(1), "|");
+        if (&body == &large) {
+          outbox.push(batch, text, shared_bodies.find(1), "|");
         } else {
           outbox.push(batch, text, body, "|");
         }
@@ -132,8 +132,8 @@ TEST(Outbox, KeepsTheOrderOfBodiesAndText) {
       }
       if (batch % 20 != 0) continue;
       for (; !slots.empty(); slots.pop_back()) {
-        if (slots.back().second == &great) {
-          outbox.fill_slot(slots.back().first, "slot", loans.borrow(1), "|");
+        if (slots.back().second == &large) {
+          outbox.fill_slot(slots.back().first, "slot", shared_bodies.find(1), "|");
         } else {
           outbox.fill_slot(slots.back().first, "slot", *slots.back().second, "|");
         }
@@ -150,11 +150,11 @@ TEST(Outbox, KeepsTheOrderOfBodiesAndText) {
   }
 }
 
-TEST(Outbox, CountsMemoryWithoutWhatIsLentOrAnnounced) {
+TEST(Outbox, CountsMemoryWithoutSharedBodiesAndOpenSlots) {
   MemoryBudget budget({});
-  BodyLoans loans(budget, 1 << 20);
+  SharedBodies shared_bodies(budget, 1 << 20);
   Outbox outbox;
-  outbox.push(0, "", loans.lend(1, Body(std::string(100'000, 'x')), false), "\r\n");
+  outbox.push(0, "", shared_bodies.share(1, Body(std::string(100'000, 'x')), false), "\r\n");
   const uint64_t slot = outbox.open_slot(0, 50'000);
   EXPECT_EQ(outbox.bytes(), 150'002u);
   EXPECT_EQ(outbox.own_bytes(), 2u);
@@ -171,8 +171,8 @@ TEST(Outbox, CountsMemoryWithoutWhatIsLentOrAnnounced) {
   EXPECT_GE(outbox.memory_bytes(), 1'002u);
 }
 
-// Long runs of held replies, released one batch at a time, come out whole.
-TEST(Outbox, KeepsALongBacklogInOrder) {
+// Many held replies are released one batch at a time, and none is lost.
+TEST(Outbox, KeepsManyHeldRepliesInOrder) {
   Outbox outbox;
   std::string wanted;
   for (BatchIndex batch = 1; batch <= 1000; ++batch) {
@@ -190,8 +190,8 @@ TEST(Outbox, KeepsALongBacklogInOrder) {
   EXPECT_TRUE(outbox.empty());
 }
 
-// A client that asks a little faster than it reads: something always waits for it.
-TEST(Outbox, KeepsNothingOfWhatHasLeftAlsoWhenItIsNeverEmpty) {
+// The client asks a little faster than it reads, so some bytes always wait.
+TEST(Outbox, FreesWhatHasLeftEvenIfItIsNeverEmpty) {
   const std::string reply(2'000, 'x');
   Outbox outbox;
   outbox.push(0, reply);
@@ -204,8 +204,8 @@ TEST(Outbox, KeepsNothingOfWhatHasLeftAlsoWhenItIsNeverEmpty) {
   EXPECT_EQ(outbox.bytes(), reply.size());
 }
 
-// The same where each reply waits for a batch of its own, and one always does.
-TEST(Outbox, KeepsNothingOfWhatHasBeenReleasedAlsoWhenOneIsAlwaysHeld) {
+// The same where each reply waits for a batch of its own, and one reply is always held.
+TEST(Outbox, FreesWhatWasReleasedEvenIfOneReplyIsAlwaysHeld) {
   const std::string reply(100'000, 'x');
   Outbox outbox;
   outbox.push(1, reply);
@@ -218,7 +218,7 @@ TEST(Outbox, KeepsNothingOfWhatHasBeenReleasedAlsoWhenOneIsAlwaysHeld) {
   EXPECT_EQ(outbox.bytes(), reply.size());
 }
 
-TEST(OutboxDeathTest, RefusesATagBelowTheOneBefore) {
+TEST(OutboxDeathTest, ABatchBelowTheOneBeforeIsRefused) {
   Outbox outbox;
   outbox.push(5, "a");
   EXPECT_DEATH(outbox.push(4, "b"), "after");

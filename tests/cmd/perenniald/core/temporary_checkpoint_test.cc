@@ -1,4 +1,4 @@
-// Temporary checkpoints: one connection's each, for as long as that is there.
+// Temporary checkpoints: each belongs to one connection, and exists as long as that is open.
 
 #include <memory>
 #include <string>
@@ -30,7 +30,7 @@ Reply failed(std::string reason) {
   return std::make_unique<CheckpointFailed>(CheckpointFailed{std::move(reason)});
 }
 
-TEST(TemporaryCheckpoint, IsThereUntilItsConnectionCloses) {
+TEST(TemporaryCheckpoint, ExistsUntilItsConnectionCloses) {
   CoreHarness harness;
   const ConnId conn = harness.open(true);
   harness.send(conn, std::string(put_one) + ask);
@@ -39,13 +39,13 @@ TEST(TemporaryCheckpoint, IsThereUntilItsConnectionCloses) {
   EXPECT_EQ(harness.cuts()[0].jobs.ready, 1u);
   harness.finish_temporary(made("/t"));
   EXPECT_THAT(harness.receive(conn), HasSubstr("path: \"/t\"\n"));
-  EXPECT_THAT(harness.core().take_given_up(), IsEmpty());
+  EXPECT_THAT(harness.core().checkpoints().take_given_up(), IsEmpty());
   harness.close(conn);
-  EXPECT_THAT(harness.core().take_given_up(), ElementsAre("/t"));
-  EXPECT_THAT(harness.core().take_given_up(), IsEmpty());
+  EXPECT_THAT(harness.core().checkpoints().take_given_up(), ElementsAre("/t"));
+  EXPECT_THAT(harness.core().checkpoints().take_given_up(), IsEmpty());
 }
 
-TEST(TemporaryCheckpoint, IsSharedWithNobody) {
+TEST(TemporaryCheckpoint, IsSharedWithNoOtherConnection) {
   CoreHarness harness;
   const ConnId a = harness.open(true);
   const ConnId b = harness.open(true);
@@ -56,7 +56,7 @@ TEST(TemporaryCheckpoint, IsSharedWithNobody) {
   harness.send(kept, "checkpoint\r\n");
   harness.set_committing(true);
   harness.pump();
-  // The kept one is cut first, and then the others, while it is verified.
+  // The kept one is created first. The temporary ones follow while it is being verified.
   ASSERT_THAT(harness.cuts(), SizeIs(2));
   EXPECT_FALSE(harness.cuts()[0].temporary);
   harness.finish_temporary(made("/a"));
@@ -69,42 +69,42 @@ TEST(TemporaryCheckpoint, IsSharedWithNobody) {
   EXPECT_THAT(harness.receive(kept), HasSubstr("\"/kept\""));
   EXPECT_THAT(harness.cuts(), SizeIs(3));
   harness.close(kept);
-  EXPECT_THAT(harness.core().take_given_up(), IsEmpty());
+  EXPECT_THAT(harness.core().checkpoints().take_given_up(), IsEmpty());
   harness.close(b);
-  EXPECT_THAT(harness.core().take_given_up(), ElementsAre("/b"));
+  EXPECT_THAT(harness.core().checkpoints().take_given_up(), ElementsAre("/b"));
 }
 
-TEST(TemporaryCheckpoint, IsNotTheScheduledOne) {
+TEST(TemporaryCheckpoint, DoesNotCountAsAScheduledOne) {
   CoreHarness harness;
   const ConnId conn = harness.open(true);
   harness.send(conn, ask);
-  harness.core().want_checkpoint();
+  harness.core().checkpoints().want();
   harness.finish_temporary(made("/t"));
   ASSERT_THAT(harness.cuts(), SizeIs(2));
   EXPECT_FALSE(harness.cuts()[1].temporary);
 }
 
-TEST(TemporaryCheckpoint, IsGivenUpForTheNextOfTheSameConnection) {
+TEST(TemporaryCheckpoint, IsReplacedByTheNextOfTheSameConnection) {
   CoreHarness harness;
   const ConnId conn = harness.open(true);
   harness.send(conn, std::string(ask) + ask);
   harness.finish_temporary(made("/first"));
-  EXPECT_THAT(harness.core().take_given_up(), ElementsAre("/first"));
+  EXPECT_THAT(harness.core().checkpoints().take_given_up(), ElementsAre("/first"));
   harness.finish_temporary(made("/second"));
   harness.close(conn);
-  EXPECT_THAT(harness.core().take_given_up(), ElementsAre("/second"));
+  EXPECT_THAT(harness.core().checkpoints().take_given_up(), ElementsAre("/second"));
 }
 
-TEST(TemporaryCheckpoint, OfAClientThatHasLeftIsGivenUp) {
+TEST(TemporaryCheckpoint, OfAClosedConnectionIsGivenUp) {
   CoreHarness harness;
   const ConnId conn = harness.open(true);
   harness.send(conn, ask);
   harness.close(conn);
   harness.finish_temporary(made("/t"));
-  EXPECT_THAT(harness.core().take_given_up(), ElementsAre("/t"));
+  EXPECT_THAT(harness.core().checkpoints().take_given_up(), ElementsAre("/t"));
 }
 
-TEST(TemporaryCheckpoint, IsNotMadeForAClientThatLeftBefore) {
+TEST(TemporaryCheckpoint, IsNotMadeForAConnectionThatClosedBefore) {
   CoreHarness harness;
   const ConnId conn = harness.open(true);
   harness.set_committing(false);
@@ -115,7 +115,7 @@ TEST(TemporaryCheckpoint, IsNotMadeForAClientThatLeftBefore) {
   EXPECT_THAT(harness.cuts(), IsEmpty());
 }
 
-// The end of input ends the connection once all is answered.
+// The end of input closes the connection when everything is answered.
 TEST(TemporaryCheckpoint, EndsWithAHalfClose) {
   CoreHarness harness;
   const ConnId conn = harness.open(true);
@@ -124,7 +124,7 @@ TEST(TemporaryCheckpoint, EndsWithAHalfClose) {
   harness.finish_temporary(made("/t"));
   EXPECT_THAT(harness.receive(conn), StartsWith("OK "));
   EXPECT_TRUE(harness.closed_by_server(conn));
-  EXPECT_THAT(harness.core().take_given_up(), ElementsAre("/t"));
+  EXPECT_THAT(harness.core().checkpoints().take_given_up(), ElementsAre("/t"));
 }
 
 TEST(TemporaryCheckpoint, FailsWithTheReason) {
@@ -134,52 +134,52 @@ TEST(TemporaryCheckpoint, FailsWithTheReason) {
   harness.finish_temporary(failed("no"));
   EXPECT_EQ(harness.receive(conn), "FAILED 17\r\n---\nreason: \"no\"\n\r\n");
   harness.close(conn);
-  EXPECT_THAT(harness.core().take_given_up(), IsEmpty());
+  EXPECT_THAT(harness.core().checkpoints().take_given_up(), IsEmpty());
 }
 
-TEST(TemporaryCheckpoint, IsRefusedWithoutRoom) {
+TEST(TemporaryCheckpoint, IsRefusedWhenTheDiskIsFull) {
   CoreHarness harness;
   const ConnId conn = harness.open(true);
-  harness.set_room(false);
+  harness.set_accepts_puts(false);
   harness.send(conn, ask);
   EXPECT_THAT(harness.receive(conn), testing::AllOf(StartsWith("FAILED "), HasSubstr("room")));
 }
 
-TEST(TemporaryCheckpoint, ThereAreOnlySoMany) {
+TEST(TemporaryCheckpoint, IsRefusedPastTheLimit) {
   CoreHarness harness({.temporary_checkpoints_max = 3});
   std::vector<ConnId> conns;
   for (int i = 0; i < 4; ++i) conns.push_back(harness.open(true));
   harness.send(conns[0], ask);
-  harness.finish_temporary(made("/0"));  // One is there,
+  harness.finish_temporary(made("/0"));  // One exists,
   EXPECT_THAT(harness.receive(conns[0]), StartsWith("OK "));
-  harness.send(conns[1], ask);  // one is being cut,
+  harness.send(conns[1], ask);  // one is being created,
   harness.send(conns[2], ask);  // and one waits.
   harness.send(conns[3], ask);
   EXPECT_EQ(harness.receive(conns[2]), "");
   EXPECT_THAT(harness.receive(conns[3]),
               testing::AllOf(StartsWith("FAILED "), HasSubstr("as many temporary checkpoints")));
-  // Whoever has one may have another instead.
+  // A connection that has one may replace it.
   harness.send(conns[0], ask);
   EXPECT_EQ(harness.receive(conns[0]), "");
-  EXPECT_THAT(harness.core().take_given_up(), ElementsAre("/0"));
+  EXPECT_THAT(harness.core().checkpoints().take_given_up(), ElementsAre("/0"));
   harness.close(conns[2]);
   harness.send(conns[3], ask);
   EXPECT_EQ(harness.receive(conns[3]), "");
 }
 
-TEST(TemporaryCheckpoint, AllWhoWaitAreRefusedWhenTheServerStops) {
+TEST(TemporaryCheckpoint, EveryWaitingClientIsRefusedWhenTheServerStops) {
   CoreHarness harness;
-  const ConnId cut = harness.open(true);
+  const ConnId creating = harness.open(true);
   const ConnId waiting = harness.open(true);
-  harness.send(cut, ask);
+  harness.send(creating, ask);
   harness.send(waiting, ask);
-  harness.core().refuse_checkpoints("stopping");
+  harness.core().checkpoints().refuse("stopping");
   const std::string refusal = "FAILED 23\r\n---\nreason: \"stopping\"\n\r\n";
-  EXPECT_EQ(harness.receive(cut), refusal);
+  EXPECT_EQ(harness.receive(creating), refusal);
   EXPECT_EQ(harness.receive(waiting), refusal);
   harness.finish_temporary(made("/t"));
-  EXPECT_EQ(harness.receive(cut), "");
-  EXPECT_THAT(harness.core().take_given_up(), ElementsAre("/t"));
+  EXPECT_EQ(harness.receive(creating), "");
+  EXPECT_THAT(harness.core().checkpoints().take_given_up(), ElementsAre("/t"));
   EXPECT_THAT(harness.cuts(), SizeIs(1));
 }
 
@@ -191,20 +191,20 @@ TEST(TemporaryCheckpoint, AllAreGivenUpAtTheEnd) {
   harness.finish_temporary(made("/a"));
   harness.send(b, ask);
   harness.finish_temporary(made("/b"));
-  harness.core().give_up_temporaries();
-  EXPECT_THAT(harness.core().take_given_up(), ElementsAre("/a", "/b"));
+  harness.core().checkpoints().give_up_temporaries();
+  EXPECT_THAT(harness.core().checkpoints().take_given_up(), ElementsAre("/a", "/b"));
   harness.close(a);
-  EXPECT_THAT(harness.core().take_given_up(), IsEmpty());
+  EXPECT_THAT(harness.core().checkpoints().take_given_up(), IsEmpty());
 }
 
-// Settled, and the committer had no time for it.
-TEST(TemporaryCheckpoint, IsNotCutAfterTheServerWasToldToStop) {
+// Its point is fixed, and the committer has not created it yet.
+TEST(TemporaryCheckpoint, IsNotCreatedAfterTheServerWasAskedToStop) {
   CoreHarness harness;
   const ConnId conn = harness.open(true);
   harness.set_committing(false);
   harness.send(conn, std::string(put_one) + ask);
-  harness.core().settle_cut(harness.now());
-  harness.core().refuse_checkpoints("stopping");
+  harness.core().checkpoints().freeze_point(harness.now());
+  harness.core().checkpoints().refuse("stopping");
   harness.commit();
   EXPECT_THAT(harness.cuts(), IsEmpty());
   EXPECT_THAT(harness.receive(conn), HasSubstr("FAILED "));

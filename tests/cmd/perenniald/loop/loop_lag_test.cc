@@ -24,7 +24,7 @@ TEST(LoopLag, IsTheLongestTurnOfTheLastSeconds) {
 }
 
 // The turn that asks after a long sleep is the first since then.
-TEST(LoopLag, IsForgottenWhileNothingHappens) {
+TEST(LoopLag, IsForgottenWhileNoTurnEnds) {
   LoopLag lag;
   lag.on_turn(start, start + 30);
   EXPECT_EQ(lag.longest(start + 9 * second), 30);

@@ -1,5 +1,6 @@
 #include "cmd/perenniald/net/connections.h"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <map>
@@ -17,7 +18,7 @@
 namespace perennial::perenniald {
 namespace {
 
-// Says what it is told to say, and notes what it hears.
+// A session that returns what the test has set, and records its calls.
 class FakeSession final : public core::Session {
  public:
   void on_bytes(std::span<const char> bytes, Nanos /*now*/, bool later) override {
@@ -43,18 +44,58 @@ class FakeSession final : public core::Session {
   bool closed = false;
 };
 
+// A stream that is open once the client has said "open ". It says "busy" when the socket can be
+// written, if it is told to.
+class FakeHandshake final : public Stream {
+ public:
+  FakeHandshake(int fd, bool has_output) : plain_(fd), has_unsent_(has_output) {}
+
+  bool is_open() const override { return is_open_; }
+  Outcome read(std::span<char> buffer, size_t bytes_max) override {
+    Outcome got = plain_.read(buffer, bytes_max);
+    if (is_open_ || got.state != State::Done) return got;
+    const std::string_view word = "open ";
+    if (!std::string_view(buffer.data(), got.bytes).starts_with(word)) return {};
+    is_open_ = true;
+    std::copy(buffer.begin() + word.size(), buffer.begin() + got.bytes, buffer.begin());
+    got.bytes -= word.size();
+    if (got.bytes == 0) got.state = State::Blocked;
+    got.is_last = got.bytes > 0 && buffer[got.bytes - 1] == '.';
+    return got;
+  }
+  Outcome write(std::string_view bytes) override { return plain_.write(bytes); }
+  bool has_unsent() const override { return has_unsent_; }
+  Outcome flush() override {
+    has_unsent_ = false;
+    return plain_.write("busy");
+  }
+  void end() override { plain_.write("bye"); }
+  int fd() const override { return plain_.fd(); }
+
+ private:
+  PlainStream plain_;
+  bool has_unsent_;
+  bool is_open_ = false;
+};
+
 class ConnectionsTest : public testing::Test {
  protected:
   ConnectionsTest() {
     EXPECT_EQ(uv_loop_init(&loop_), 0);
     connections_.emplace(
-        loop_, clock_, budget_,
-        Connections::Hooks{.open = [this](ConnId conn, const AcceptedSocket&) -> core::Session& {
-                             return sessions_[conn];
-                           },
-                           .has_waiting = [this] { return others_wait_; },
-                           .on_bytes = [this] { ++bytes_calls_; },
-                           .on_closed = [this] { ++closed_calls_; }});
+        loop_, clock_, budget_, HandshakeLimits{.ms_max = 100, .per_turn_max = 2, .pending_max = 3},
+        Connections::Hooks{
+            .make_stream = [this](const AcceptedSocket& socket) -> std::unique_ptr<Stream> {
+              if (with_handshake_) {
+                return std::make_unique<FakeHandshake>(socket.fd, has_output_);
+              }
+              return std::make_unique<PlainStream>(socket.fd);
+            },
+            .open = [this](ConnId conn, const AcceptedSocket&,
+                           const PeerIdentity*) -> core::Session& { return sessions_[conn]; },
+            .has_waiting = [this] { return others_wait_; },
+            .on_bytes = [this] { ++bytes_calls_; },
+            .on_slot_free = [this] { ++slot_calls_; }});
   }
   ~ConnectionsTest() override {
     connections_->close_all();
@@ -64,7 +105,7 @@ class ConnectionsTest : public testing::Test {
     for (const int fd : clients_) close(fd);
   }
 
-  // Returns the client's end.
+  // Opens a connection, and returns the client's end.
   int open() {
     std::array<int, 2> ends = {};
     EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends.data()), 0);
@@ -95,10 +136,12 @@ class ConnectionsTest : public testing::Test {
   std::vector<int> clients_;
   bool others_wait_ = false;
   int bytes_calls_ = 0;
-  int closed_calls_ = 0;
+  int slot_calls_ = 0;
+  bool with_handshake_ = false;
+  bool has_output_ = false;
 };
 
-TEST_F(ConnectionsTest, BytesGoToTheSessionOfTheirClient) {
+TEST_F(ConnectionsTest, BytesAreGivenToTheSessionOfTheirClient) {
   say(open(), "one");
   say(open(), "two");
   turn();
@@ -108,17 +151,18 @@ TEST_F(ConnectionsTest, BytesGoToTheSessionOfTheirClient) {
   EXPECT_FALSE(session(1).was_late);
 }
 
-TEST_F(ConnectionsTest, WhileOthersWaitALittleIsRead) {
+TEST_F(ConnectionsTest, OnlyALittleIsReadWhileOtherSessionsWait) {
   others_wait_ = true;
   say(open(), std::string(10'000, 'x'));
   turn();
   EXPECT_TRUE(session().was_late);
   EXPECT_GE(session().heard.size(), 4'096U);
-  while (session().heard.size() < 10'000) turn();
+  for (int turns = 0; turns < 2; ++turns) turn();
+  EXPECT_EQ(session().heard.size(), 10'000U);
   EXPECT_EQ(bytes_calls_, 3);
 }
 
-TEST_F(ConnectionsTest, OutputGoesOutWhenItIsServed) {
+TEST_F(ConnectionsTest, OutputIsWrittenWhenTheConnectionIsServed) {
   const int client = open();
   session().says = "hello";
   turn();
@@ -128,23 +172,24 @@ TEST_F(ConnectionsTest, OutputGoesOutWhenItIsServed) {
   EXPECT_EQ(session().says, "");
 }
 
-TEST_F(ConnectionsTest, WhatTheKernelDoesNotTakeGoesWhenItDoes) {
+TEST_F(ConnectionsTest, OutputThatTheKernelDoesNotTakeIsWrittenLater) {
   const int client = open();
   const std::string much(8 << 20, 'x');
   session().says = much;
   connections_->service(1);
   EXPECT_TRUE(connections_->writing());
   size_t heard = 0;
-  while (heard < much.size()) {
+  for (int turns = 0; turns < 10'000 && heard < much.size(); ++turns) {
     heard += hear(client).size();
     turn();
     connections_->service(1);
   }
+  EXPECT_EQ(heard, much.size());
   EXPECT_EQ(session().says, "");
   EXPECT_FALSE(connections_->writing());
 }
 
-TEST_F(ConnectionsTest, NobodyIsReadWhoseSessionHasEnough) {
+TEST_F(ConnectionsTest, AClientWhoseSessionDoesNotReadIsNotRead) {
   const int client = open();
   session().reads = false;
   connections_->service(1);
@@ -157,7 +202,7 @@ TEST_F(ConnectionsTest, NobodyIsReadWhoseSessionHasEnough) {
   EXPECT_EQ(session().heard, "x");
 }
 
-TEST_F(ConnectionsTest, AnEndIsToldBehindWhatCameBefore) {
+TEST_F(ConnectionsTest, AnEndIsReportedAfterTheBytesBeforeIt) {
   const int client = open();
   say(client, "bye");
   shutdown(client, SHUT_WR);
@@ -165,15 +210,15 @@ TEST_F(ConnectionsTest, AnEndIsToldBehindWhatCameBefore) {
   turn();
   EXPECT_EQ(session().heard, "bye");
   EXPECT_TRUE(session().ended);
-  EXPECT_FALSE(session().closed);  // Until it is finished.
+  EXPECT_FALSE(session().closed);  // Not closed until it is finished.
   session().is_finished = true;
   connections_->service(1);
   EXPECT_TRUE(session().closed);
-  EXPECT_EQ(closed_calls_, 1);
+  EXPECT_EQ(slot_calls_, 1);
   EXPECT_EQ(connections_->count(), 0U);
 }
 
-TEST_F(ConnectionsTest, AnEndBehindWhatIsNotReadIsAHalfClose) {
+TEST_F(ConnectionsTest, AnEndAfterUnreadBytesIsAHalfClose) {
   const int client = open();
   session().reads = false;
   connections_->service(1);
@@ -185,18 +230,18 @@ TEST_F(ConnectionsTest, AnEndBehindWhatIsNotReadIsAHalfClose) {
   EXPECT_EQ(session().heard, "");
 }
 
-TEST_F(ConnectionsTest, ABrokenConnectionEndsItsSession) {
+TEST_F(ConnectionsTest, ABrokenConnectionClosesItsSession) {
   const int client = open();
   close(client);
   clients_.clear();
   session().says = "anybody there?";
   connections_->service(1);
   EXPECT_TRUE(session().closed);
-  EXPECT_EQ(closed_calls_, 1);
-  connections_->service(1);  // Is nobody any more.
+  EXPECT_EQ(slot_calls_, 1);
+  connections_->service(1);  // The id is unknown now.
 }
 
-TEST_F(ConnectionsTest, AfterStopReadingNobodyIsRead) {
+TEST_F(ConnectionsTest, NoClientIsReadAfterStopReading) {
   const int client = open();
   connections_->stop_reading();
   say(client, "x");
@@ -205,6 +250,93 @@ TEST_F(ConnectionsTest, AfterStopReadingNobodyIsRead) {
   session().says = "still";
   connections_->service(1);
   EXPECT_EQ(hear(client), "still");
+}
+
+TEST_F(ConnectionsTest, ASessionBeginsWhenItsStreamIsOpen) {
+  with_handshake_ = true;
+  const int client = open();
+  turn();
+  EXPECT_TRUE(sessions_.empty());
+  EXPECT_EQ(connections_->count(), 1U);
+  say(client, "open and more");
+  turn();
+  EXPECT_EQ(session().heard, "and more");
+  EXPECT_FALSE(session().ended);
+  session().is_finished = true;
+  connections_->service(1);
+  EXPECT_EQ(hear(client), "bye");
+}
+
+TEST_F(ConnectionsTest, AStreamMayOpenWithoutBytesBehindIt) {
+  with_handshake_ = true;
+  say(open(), "open ");
+  turn();
+  EXPECT_EQ(session().heard, "");
+  EXPECT_EQ(slot_calls_, 1);
+}
+
+TEST_F(ConnectionsTest, TheLastBytesMayComeWithTheEnd) {
+  with_handshake_ = true;
+  say(open(), "open bye.");
+  turn();
+  EXPECT_EQ(session().heard, "bye.");
+  EXPECT_TRUE(session().ended);
+}
+
+TEST_F(ConnectionsTest, AHandshakeThatFailsClosesItsConnection) {
+  with_handshake_ = true;
+  say(open(), "no");
+  shutdown(open(), SHUT_WR);
+  turn();
+  EXPECT_EQ(connections_->count(), 0U);
+  EXPECT_TRUE(sessions_.empty());
+  EXPECT_TRUE(connections_->may_begin_handshake());
+}
+
+TEST_F(ConnectionsTest, HandshakesAreLimitedInNumberTimeAndPerTurn) {
+  with_handshake_ = true;
+  const std::array clients = {open(), open(), open()};
+  EXPECT_FALSE(connections_->may_begin_handshake());
+  for (const int client : clients) say(client, "open ");
+  turn();
+  EXPECT_EQ(sessions_.size(), 2U);
+  EXPECT_TRUE(connections_->may_begin_handshake());
+  turn();
+  EXPECT_EQ(sessions_.size(), 3U);
+  open();
+  for (int turns = 0; turns < 100 && connections_->count() > 3; ++turns) {
+    usleep(10'000);
+    turn();
+  }
+  EXPECT_EQ(connections_->count(), 3U);
+}
+
+TEST_F(ConnectionsTest, OtherClientsAreReadWhileHandshakesWaitForTheirTurn) {
+  std::vector<int> plain;
+  for (int i = 0; i < 40; ++i) {
+    with_handshake_ = i % 2 == 0;
+    say(open(), "x");
+    if (!with_handshake_) plain.push_back(i + 1);
+  }
+  turn();
+  for (const int conn : plain) EXPECT_EQ(session(static_cast<ConnId>(conn)).heard, "x");
+}
+
+TEST_F(ConnectionsTest, BytesOfAStreamsOwnLeaveWhenTheSocketCanBeWritten) {
+  with_handshake_ = has_output_ = true;
+  const int client = open();
+  say(client, "open ");
+  turn();
+  turn();
+  EXPECT_EQ(hear(client), "busy");
+}
+
+TEST_F(ConnectionsTest, AStopClosesUnfinishedHandshakes) {
+  open();
+  with_handshake_ = true;
+  open();
+  connections_->stop_reading();
+  EXPECT_EQ(connections_->count(), 1U);
 }
 
 }  // namespace

@@ -40,7 +40,7 @@ class Pair {
     char byte = 0;
     EXPECT_EQ(recv(ends_[0], &byte, 1, 0), 1);
   }
-  // Until ours takes no more.
+  // Writes until our end takes no more.
   void fill() {
     while (send(ends_[0], buffer_.data(), buffer_.size(), 0) > 0) continue;
     EXPECT_EQ(errno, EAGAIN);
@@ -65,13 +65,13 @@ class Pair {
 
 class SocketSetTest : public testing::Test {
  protected:
-  using Told = std::vector<std::pair<ConnId, Interest>>;
+  using Reports = std::vector<std::pair<ConnId, Interest>>;
 
   void SetUp() override {
     ASSERT_EQ(uv_loop_init(&loop_), 0);
     set_ = std::make_unique<SocketSet>(
-        loop_, [this](ConnId conn, Interest can) { told_.emplace_back(conn, can); },
-        [this] { return told_.size() < enough_; });
+        loop_, [this](ConnId conn, Interest can) { reported_.emplace_back(conn, can); },
+        [this] { return reported_.size() < enough_; });
   }
   void TearDown() override {
     set_->close();
@@ -80,11 +80,11 @@ class SocketSetTest : public testing::Test {
     EXPECT_EQ(uv_loop_close(&loop_), 0);
   }
 
-  // Of whom a turn of the loop tells.
-  Told turn() {
-    told_.clear();
+  // Runs a turn of the loop, and returns the sockets that it reports.
+  Reports turn() {
+    reported_.clear();
     uv_run(&loop_, UV_RUN_NOWAIT);
-    return told_;
+    return reported_;
   }
   std::vector<ConnId> turn_ids() {
     std::vector<ConnId> ids;
@@ -94,34 +94,34 @@ class SocketSetTest : public testing::Test {
 
   uv_loop_t loop_;
   size_t enough_ = 1;
-  Told told_;
+  Reports reported_;
   std::unique_ptr<SocketSet> set_;
 };
 
-TEST_F(SocketSetTest, TellsWhatIsAskedForAsLongAsItIsSo) {
+TEST_F(SocketSetTest, ASocketIsReportedForAsLongAsItIsReady) {
   Pair pair;
   EXPECT_TRUE(set_->add(pair.ours(), 7, reading).ok());
-  EXPECT_EQ(turn(), Told{});
+  EXPECT_EQ(turn(), Reports{});
   pair.say();
-  EXPECT_EQ(turn(), (Told{{7, reading}}));
-  EXPECT_EQ(turn(), (Told{{7, reading}}));
+  EXPECT_EQ(turn(), (Reports{{7, reading}}));
+  EXPECT_EQ(turn(), (Reports{{7, reading}}));
   set_->change(pair.ours(), 7, writing);
-  EXPECT_EQ(turn(), (Told{{7, writing}}));
+  EXPECT_EQ(turn(), (Reports{{7, writing}}));
   set_->change(pair.ours(), 7, both);
-  EXPECT_EQ(turn(), (Told{{7, both}}));
+  EXPECT_EQ(turn(), (Reports{{7, both}}));
   pair.hear();
-  EXPECT_EQ(turn(), (Told{{7, writing}}));
+  EXPECT_EQ(turn(), (Reports{{7, writing}}));
   pair.fill();
-  EXPECT_EQ(turn(), Told{});
+  EXPECT_EQ(turn(), Reports{});
   pair.drain();
-  EXPECT_EQ(turn(), (Told{{7, writing}}));
+  EXPECT_EQ(turn(), (Reports{{7, writing}}));
   set_->change(pair.ours(), 7, none);
   pair.say();
-  EXPECT_EQ(turn(), Told{});
+  EXPECT_EQ(turn(), Reports{});
 }
 
-// Who is never told of because the same ones are ready first would wait for ever.
-TEST_F(SocketSetTest, GoesOnInTheNextTurnWithThoseWhoWereNotToldOf) {
+// If the same sockets were always reported first, the others would wait for ever.
+TEST_F(SocketSetTest, TheNextTurnGoesOnWithSocketsThatWereNotReported) {
   std::vector<std::unique_ptr<Pair>> pairs;
   for (ConnId id = 0; id < 20; ++id) {
     pairs.push_back(std::make_unique<Pair>());
@@ -132,77 +132,77 @@ TEST_F(SocketSetTest, GoesOnInTheNextTurnWithThoseWhoWereNotToldOf) {
   EXPECT_EQ(turn_ids(), (Ids{0, 1, 2, 3, 4, 5, 6, 7}));
   EXPECT_EQ(turn_ids(), (Ids{8, 9, 10, 11, 12, 13, 14, 15}));
   EXPECT_EQ(turn_ids(), (Ids{16, 17, 18, 19, 0, 1, 2, 3}));
-  // With time for more than all of them.
+  // With enough time for more than all of them.
   enough_ = 30;
   EXPECT_EQ(turn_ids().size(), 32u);
 }
 
-TEST_F(SocketSetTest, TellsOfTheEndThatItCanBeRead) {
+TEST_F(SocketSetTest, AnEndIsReportedAsReadable) {
   Pair pair;
   EXPECT_TRUE(set_->add(pair.ours(), 7, reading).ok());
   pair.close_theirs();
-  EXPECT_EQ(turn(), (Told{{7, all}}));
-  // Nobody would do anything about it: told of once at most, not for ever.
+  EXPECT_EQ(turn(), (Reports{{7, all}}));
+  // A socket without interest is reported once at most, because no one would handle it.
   set_->change(pair.ours(), 7, none);
   turn();
-  EXPECT_EQ(turn(), Told{});
+  EXPECT_EQ(turn(), Reports{});
   set_->change(pair.ours(), 7, reading);
-  EXPECT_EQ(turn(), (Told{{7, all}}));
+  EXPECT_EQ(turn(), (Reports{{7, all}}));
 }
 
-TEST_F(SocketSetTest, TellsAFullOneWhoseClientIsGoneThatItCanBeWritten) {
+TEST_F(SocketSetTest, AFullSocketWithoutAClientIsReportedAsWritable) {
   Pair pair;
   EXPECT_TRUE(set_->add(pair.ours(), 7, none).ok());
   pair.fill();
   set_->change(pair.ours(), 7, writing);
-  EXPECT_EQ(turn(), Told{});
+  EXPECT_EQ(turn(), Reports{});
   pair.close_theirs();
-  EXPECT_EQ(turn(), (Told{{7, all}}));
+  EXPECT_EQ(turn(), (Reports{{7, all}}));
 }
 
-TEST_F(SocketSetTest, TellsOfTheEndOfInputThatNobodyReads) {
+TEST_F(SocketSetTest, TheEndOfUnreadInputIsReported) {
   Pair pair;
   EXPECT_TRUE(set_->add(pair.ours(), 7, ending).ok());
   pair.say();
-  EXPECT_EQ(turn(), Told{});
+  EXPECT_EQ(turn(), Reports{});
   pair.end_theirs();
-  EXPECT_EQ(turn(), (Told{{7, ending}}));
-  EXPECT_EQ(turn(), (Told{{7, ending}}));
-  // Who knows of it is not told again, be it full or not.
+  EXPECT_EQ(turn(), (Reports{{7, ending}}));
+  EXPECT_EQ(turn(), (Reports{{7, ending}}));
+  // A socket whose end is known is not reported again, whether it is full or not.
   set_->change(pair.ours(), 7, none);
-  EXPECT_EQ(turn(), Told{});
+  EXPECT_EQ(turn(), Reports{});
   pair.fill();
   set_->change(pair.ours(), 7, writing);
-  EXPECT_EQ(turn(), Told{});
+  EXPECT_EQ(turn(), Reports{});
   set_->change(pair.ours(), 7, {.writing = true, .ending = true});
-  EXPECT_EQ(turn(), (Told{{7, ending}}));
+  EXPECT_EQ(turn(), (Reports{{7, ending}}));
   set_->change(pair.ours(), 7, none);
   pair.close_theirs();
-  EXPECT_EQ(turn(), (Told{{7, all}}));
-  EXPECT_EQ(turn(), Told{});
+  EXPECT_EQ(turn(), (Reports{{7, all}}));
+  EXPECT_EQ(turn(), Reports{});
 }
 
-TEST_F(SocketSetTest, SaysWhatCannotBeWatched) {
+TEST_F(SocketSetTest, AnErrorSaysWhatCannotBeWatched) {
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::tmpfile(), std::fclose);
   const Status status = set_->add(fileno(file.get()), 7, reading);
   EXPECT_EQ(status.code(), StatusCode::Io);
   EXPECT_EQ(status.message(), "epoll: Operation not permitted");
 }
 
-TEST_F(SocketSetTest, HasForgottenOneThatIsClosed) {
+TEST_F(SocketSetTest, AClosedSocketHasLeftTheSet) {
   auto closed = std::make_unique<Pair>();
   const int number = closed->ours();
   EXPECT_TRUE(set_->add(number, 7, reading).ok());
   closed->say();
   closed->close_ours();
-  EXPECT_EQ(turn(), Told{});
-  // Another that gets its number is another.
+  EXPECT_EQ(turn(), Reports{});
+  // Another socket that gets its descriptor number is a new one.
   const Pair next;
   ASSERT_EQ(next.ours(), number);
   next.say();
-  EXPECT_EQ(turn(), Told{});
+  EXPECT_EQ(turn(), Reports{});
   EXPECT_TRUE(set_->add(number, 8, reading).ok());
-  EXPECT_EQ(turn(), (Told{{8, reading}}));
+  EXPECT_EQ(turn(), (Reports{{8, reading}}));
 }
 
 }  // namespace

@@ -61,7 +61,7 @@ struct LocalCase {
   bool local;
 };
 
-TEST(Sockets, WhoIsOnThisMachine) {
+TEST(Sockets, OnlyClientsOfThisMachineAreLocal) {
   const LocalCase cases[] = {
       {"127.0.0.1", true},
       {"127.255.255.254", true},
@@ -106,7 +106,7 @@ TEST(Sockets, ATakenPortIsNoticed) {
   EXPECT_THAT(error_at((*first)[0].name()), HasSubstr("Address already in use"));
 }
 
-// Both may bind while nobody listens; then the first to listen has it.
+// Both may bind while neither listens. The first that listens gets the port.
 TEST(Sockets, APortThatIsTakenMeanwhileIsNoticed) {
   Result<std::vector<BoundSocket>> first = bind_at({"127.0.0.1:0"});
   ASSERT_TRUE(first.ok());
@@ -122,7 +122,7 @@ TEST(Sockets, AnAddressOfAnotherMachineIsRefused) {
   EXPECT_THAT(error_at("203.0.113.1:0"), HasSubstr("203.0.113.1:0"));
 }
 
-TEST(Sockets, ASocketFileGoesWithItsSocket) {
+TEST(Sockets, ASocketFileIsRemovedWithItsSocket) {
   support::TempDir dir;
   const std::string path = dir.path() + "/s";
   {
@@ -134,8 +134,7 @@ TEST(Sockets, ASocketFileGoesWithItsSocket) {
   EXPECT_TRUE(std::filesystem::is_empty(dir.path()));
 }
 
-// A socket without the lock beside it, as a server leaves it that was killed, or as another program
-// makes it.
+// A socket without a lock file, as a killed server leaves it, or as another program creates it.
 int bind_bare(const std::string& path) {
   sockaddr_un where{};
   where.sun_family = AF_UNIX;
@@ -166,7 +165,7 @@ TEST(Sockets, ASocketFileThatAnotherProgramAnswersAtStays) {
   close(fd);
 }
 
-// Bound and not yet listening, it looks to others like one that a killed server left.
+// A socket that is bound and does not listen yet looks like one that a killed server left.
 TEST(Sockets, ASocketFileWhoseServerDoesNotListenYetStays) {
   support::TempDir dir;
   const std::string text = "unix:" + dir.path() + "/s";
@@ -191,13 +190,13 @@ TEST(Sockets, ASocketFileThatWasReplacedMeanwhileIsNoticed) {
   EXPECT_THAT(gone.message(), HasSubstr("unix:" + path + ": its socket file is gone"));
   const int other = bind_bare(path);
   EXPECT_FALSE((*sockets)[0].listen().ok());
-  // It must not take the other's file with it.
+  // The destructor must not remove the other program's file.
   sockets->clear();
   EXPECT_TRUE(exists(path));
   close(other);
 }
 
-TEST(Sockets, AnyOtherFileStays) {
+TEST(Sockets, AFileThatIsNoSocketStays) {
   support::TempDir dir;
   const std::string path = dir.path() + "/s";
   std::ofstream(path) << "text";
@@ -205,7 +204,7 @@ TEST(Sockets, AnyOtherFileStays) {
   EXPECT_TRUE(exists(path));
   EXPECT_FALSE(exists(path + ".lock"));
   EXPECT_THAT(error_at("unix:" + dir.path() + "/no/such"), HasSubstr("No such file"));
-  // Nor is a lock file taken that holds anything.
+  // A lock file that is not empty is not used either.
   const std::string other = dir.path() + "/other";
   std::ofstream(other + ".lock") << "text";
   EXPECT_THAT(error_at("unix:" + other), HasSubstr("no lock file"));

@@ -28,26 +28,26 @@ class PlainStreamTest : public testing::Test {
 
   std::array<int, 2> ends_ = connect();
   PlainStream stream_{ends_[0]};
-  std::array<char, 16> room_ = {};
+  std::array<char, 16 + Stream::piece_bytes_max> buffer_ = {};
 };
 
-TEST_F(PlainStreamTest, ReadsWhatIsThere) {
-  EXPECT_EQ(stream_.read(room_).state, State::Blocked);
+TEST_F(PlainStreamTest, ReadReturnsTheBytesThatHaveArrived) {
+  EXPECT_EQ(stream_.read(buffer_, 16).state, State::Blocked);
   ASSERT_EQ(send(ends_[1], "abc", 3, 0), 3);
-  const Stream::Outcome got = stream_.read(room_);
+  const Stream::Outcome got = stream_.read(buffer_, 16);
   EXPECT_EQ(got.state, State::Done);
-  EXPECT_EQ(std::string(room_.data(), got.bytes), "abc");
-  EXPECT_EQ(stream_.read(room_).state, State::Blocked);
+  EXPECT_EQ(std::string(buffer_.data(), got.bytes), "abc");
+  EXPECT_EQ(stream_.read(buffer_, 16).state, State::Blocked);
 }
 
-TEST_F(PlainStreamTest, AnEndComesBehindAllThatWasSent) {
+TEST_F(PlainStreamTest, AnEndComesAfterAllSentBytes) {
   ASSERT_EQ(send(ends_[1], "abc", 3, 0), 3);
   leave();
-  EXPECT_EQ(stream_.read(room_).bytes, 3U);
-  EXPECT_EQ(stream_.read(room_).state, State::Ended);
+  EXPECT_EQ(stream_.read(buffer_, 16).bytes, 3U);
+  EXPECT_EQ(stream_.read(buffer_, 16).state, State::Ended);
 }
 
-TEST_F(PlainStreamTest, WritesUntilItIsFull) {
+TEST_F(PlainStreamTest, WritesUntilTheSocketIsFull) {
   const std::string much(1 << 20, 'x');
   Stream::Outcome written = stream_.write(much);
   EXPECT_EQ(written.state, State::Done);
@@ -57,7 +57,7 @@ TEST_F(PlainStreamTest, WritesUntilItIsFull) {
   EXPECT_EQ(written.bytes, 0U);
 }
 
-TEST_F(PlainStreamTest, WritingToNobodyFails) {
+TEST_F(PlainStreamTest, WritingToAClosedConnectionFails) {
   leave();
   EXPECT_EQ(stream_.write("x").state, State::Failed);
 }

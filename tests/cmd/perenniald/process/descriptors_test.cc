@@ -22,7 +22,7 @@ void PrintTo(const ShareCase& share, std::ostream* out) {
 
 class ShareTest : public testing::TestWithParam<ShareCase> {};
 
-TEST_P(ShareTest, LeavesRoomForTablesAndClients) {
+TEST_P(ShareTest, LeavesDescriptorsForTablesAndClients) {
   constexpr uint64_t listeners = 2;
   const auto shares = share_descriptors(GetParam().descriptors, listeners, GetParam().wanted);
   ASSERT_TRUE(shares.has_value());
@@ -42,7 +42,7 @@ INSTANTIATE_TEST_SUITE_P(
                     ShareCase{"ManyAndSomeWanted", 524'288, 10'000, 10'000, 65'536}),
     [](const auto& share) { return std::string(share.param.name); });
 
-TEST(Descriptors, TooFewAreRefused) {
+TEST(Descriptors, TooFewDescriptorsAreRefused) {
   EXPECT_EQ(descriptors_min(2), 106U);
   EXPECT_FALSE(share_descriptors(105, 2, 0).has_value());
   EXPECT_FALSE(share_descriptors(105, 2, 1).has_value());

@@ -7,7 +7,7 @@
 namespace perennial::perenniald {
 namespace {
 
-TEST(Log, QuotesWhatIsNotPlain) {
+TEST(Log, QuotesValuesThatAreNotPlain) {
   const std::pair<std::string, std::string> cases[] = {
       {"commit", "commit"},
       {"[::]:11300", "[::]:11300"},
@@ -23,7 +23,7 @@ TEST(Log, QuotesWhatIsNotPlain) {
   for (const auto& [value, wanted] : cases) EXPECT_EQ(logfmt_value(value), wanted);
 }
 
-TEST(Log, IsOneLineOfFields) {
+TEST(Log, WritesOneLineOfFields) {
   testing::internal::CaptureStderr();
   set_log_verbosity(0);
   log(Level::Info, "store.open", {{"format", "3"}, {"dir", "a b"}});

@@ -19,7 +19,7 @@ struct Look {
 struct StallCase {
   const char* name;
   std::vector<Look> looks;
-  Nanos want;  // For how long it is stuck in the end.
+  Nanos want;  // For how long it is stuck at the end.
 };
 
 void PrintTo(const StallCase& stall, std::ostream* out) {
@@ -48,13 +48,13 @@ INSTANTIATE_TEST_SUITE_P(
                     StallCase{"OtherWorkThatIsStuck", {{first}, {first}, {second}, {second}}, tick},
                     StallCase{"Ended", {{first}, {first}, {idle}}, 0},
                     StallCase{"BegunAgain", {{first}, {first}, {idle}, {first}}, 0},
-                    // The process was stopped, or the machine slept.
+                    // The process was stopped, or the machine was suspended.
                     StallCase{"AfterAMinute",
                               {{first}, {first, 60 * nanos_per_second}},
                               StallCounter::look_counts_max}),
     [](const auto& stall) { return std::string(stall.param.name); });
 
-TEST(Watchdog, CallsOutOnce) {
+TEST(Watchdog, CallsStalledOnce) {
   std::promise<void> called;  // A second call would throw.
   Watchdog watchdog(
       nanos_per_ms, [] { return first; }, [&called] { called.set_value(); });

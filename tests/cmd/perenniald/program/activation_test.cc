@@ -1,4 +1,4 @@
-// Sockets from the service manager, and what it is told.
+// Sockets from the service manager, and the messages that it gets.
 
 #include <csignal>
 #include <cstdlib>
@@ -23,7 +23,7 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-// A socket as a service manager makes it.
+// A socket as a service manager creates it.
 class Passed {
  public:
   Passed(int family, int type) : fd_(socket(family, type | SOCK_CLOEXEC, 0)) { CHECK(fd_ >= 0); }
@@ -75,11 +75,11 @@ TEST(Activation, EverySocketServes) {
   EXPECT_THAT(server.stderr_text(), Not(HasSubstr("level=warning")));
   server.signal(SIGTERM);
   EXPECT_EQ(server.wait().code, 0) << server.stderr_text();
-  // It belongs to the service manager.
+  // The socket file belongs to the service manager.
   EXPECT_EQ(access((dir.path() + "/s").c_str(), F_OK), 0);
 }
 
-// systemd's own program makes the sockets, and starts the server when the first client comes.
+// systemd's own program creates the sockets, and starts the server when the first client connects.
 TEST(Activation, BySystemdSocketActivate) {
   if (std::system("command -v systemd-socket-activate >/dev/null") != 0) {
     GTEST_SKIP() << "systemd-socket-activate is not installed";
@@ -104,7 +104,7 @@ TEST(Activation, BySystemdSocketActivate) {
   EXPECT_EQ(server.wait().code, 0) << server.stderr_text();
 }
 
-TEST(Activation, WinsOverTheFlags) {
+TEST(Activation, PassedSocketsOverrideTheFlags) {
   TempDir dir;
   Passed tcp(AF_INET, SOCK_STREAM);
   const std::string address = tcp.on_loopback();
@@ -115,7 +115,7 @@ TEST(Activation, WinsOverTheFlags) {
   EXPECT_NE(access((dir.path() + "/other").c_str(), F_OK), 0);
 }
 
-TEST(Activation, ASocketOfAnotherKindEndsWith111) {
+TEST(Activation, AnUnsupportedSocketEndsWith111) {
   TempDir dir;
   Passed datagrams(AF_INET, SOCK_DGRAM);
   Launch server(dir.path(), {.flags = {"-b", "data"}, .sockets = {datagrams.fd()}});
@@ -124,7 +124,7 @@ TEST(Activation, ASocketOfAnotherKindEndsWith111) {
               HasSubstr("socket 3 from the service manager is no stream socket"));
 }
 
-TEST(Notify, TheServiceManagerHearsOfEveryPhase) {
+TEST(Notify, TheServiceManagerGetsEveryPhase) {
   TempDir dir;
   Passed inbox(AF_UNIX, SOCK_DGRAM);
   inbox.at(dir.path() + "/notify");
@@ -139,7 +139,7 @@ TEST(Notify, TheServiceManagerHearsOfEveryPhase) {
                              .variables = {{"NOTIFY_SOCKET", dir.path() + "/notify"}}});
   EXPECT_THAT(next(), HasSubstr("EXTEND_TIMEOUT_USEC="));
   EXPECT_THAT(next(), HasSubstr("READY=1"));
-  // Ready means that it serves.
+  // READY means that the server answers.
   EXPECT_EQ(ask_at("unix:" + dir.path() + "/s", "list-tube-used\r\n"), "USING default\r\n");
   server.signal(SIGTERM);
   EXPECT_THAT(next(), HasSubstr("STOPPING=1"));

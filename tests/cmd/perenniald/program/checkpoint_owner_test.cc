@@ -23,7 +23,7 @@ void configure(const ServerProcess& server, const std::string& dir, const std::s
   std::ofstream(server.dir() + "/config") << "checkpoint_dir: " << dir << "\n" << more;
 }
 
-// How many times this server's log says so.
+// How often this server's log has this event.
 int count_in_log(const ServerProcess& server, const std::string& text) {
   int count = 0;
   const std::string log = server.stderr_text();
@@ -46,8 +46,8 @@ class SharedDir : public testing::Test {
     EXPECT_TRUE(identity.ok() && !identity->empty());
     return identity.ok() ? *identity : "";
   }
-  // As a kill leaves it.
-  std::string half_made_of(const std::string& database) const {
+  // Creates a partial checkpoint, as a killed server leaves it.
+  std::string make_partial_of(const std::string& database) const {
     const std::string path = dir() + "/2026-01-01T00-00-00.000Z." + database + ".partial";
     fs::create_directories(path + "/db");
     return path;
@@ -73,7 +73,7 @@ TEST_F(SharedDir, EachScheduleRemovesItsOwnCheckpointsOnly) {
   }
 }
 
-TEST_F(SharedDir, TheAgeIsThatOfItsOwn) {
+TEST_F(SharedDir, TheAgeIsThatOfItsOwnNewestCheckpoint) {
   configure(others_, dir());
   ASSERT_TRUE(others_.start().ok()) << others_.stderr_text();
   ClientSocket other = others_.connect();
@@ -84,35 +84,35 @@ TEST_F(SharedDir, TheAgeIsThatOfItsOwn) {
   EXPECT_EQ(stats_value(client, "checkpoint-age"), "-1");
 }
 
-TEST_F(SharedDir, AStartLeavesAloneWhatTheOtherIsMaking) {
+TEST_F(SharedDir, AStartKeepsThePartialCheckpointsOfOtherServers) {
   ASSERT_TRUE(fs::create_directory(dir()));
   configure(mine_, dir());
   ASSERT_TRUE(mine_.start().ok()) << mine_.stderr_text();
   ASSERT_EQ(mine_.terminate()->code, 0);
-  const std::string own = half_made_of(read_identity(mine_));
-  const std::string other = half_made_of("15ecf2bf-405a-43b0-968d-aa423b74e38e");
+  const std::string own = make_partial_of(read_identity(mine_));
+  const std::string other = make_partial_of("15ecf2bf-405a-43b0-968d-aa423b74e38e");
   ASSERT_TRUE(mine_.start().ok()) << mine_.stderr_text();
   EXPECT_TRUE(fs::exists(other));
   EXPECT_FALSE(fs::exists(own));
 }
 
-// Made by a version that did not say whose they are.
-TEST_F(SharedDir, WhatDoesNotSayWhoseItIsStays) {
-  const std::string half_made = dir() + "/2026-01-01T00-00-00.000Z.partial";
-  fs::create_directories(half_made + "/db");
+// A version that recorded no owner has made it.
+TEST_F(SharedDir, APartialCheckpointWithoutAnOwnerStays) {
+  const std::string partial = dir() + "/2026-01-01T00-00-00.000Z.partial";
+  fs::create_directories(partial + "/db");
   configure(mine_, dir());
   ASSERT_TRUE(mine_.start().ok()) << mine_.stderr_text();
-  EXPECT_TRUE(fs::exists(half_made));
+  EXPECT_TRUE(fs::exists(partial));
 }
 
-TEST(OwnDir, WhatDoesNotSayWhoseItIsIsTheServers) {
+TEST(OwnDir, APartialCheckpointWithoutAnOwnerIsRemoved) {
   ServerProcess server;
-  const std::string half_made = server.data_dir() + "/checkpoints/2026-01-01T00-00-00.000Z.partial";
+  const std::string partial = server.data_dir() + "/checkpoints/2026-01-01T00-00-00.000Z.partial";
   ASSERT_TRUE(server.start().ok()) << server.stderr_text();
   ASSERT_EQ(server.terminate()->code, 0);
-  fs::create_directories(half_made + "/db");
+  fs::create_directories(partial + "/db");
   ASSERT_TRUE(server.start().ok()) << server.stderr_text();
-  EXPECT_FALSE(fs::exists(half_made));
+  EXPECT_FALSE(fs::exists(partial));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Checkpoints across starts, stops and kills of a real server, and the schedule.
+// Checkpoints across starts, stops and kills of a real server, and their schedule.
 
 #include <filesystem>
 #include <fstream>
@@ -61,7 +61,7 @@ INSTANTIATE_TEST_SUITE_P(
                     DirCase{"InNone", "{}/no/such", "cannot be made: No such file"}),
     case_name);
 
-TEST(CheckpointDir, IsMadeForTheServerAlone) {
+TEST(CheckpointDir, IsCreatedForTheServersUserOnly) {
   ServerProcess server({.flags = {"--config", "config"}});
   const std::string dir = server.dir() + "/kept apart";
   std::ofstream(server.dir() + "/config") << "checkpoint_dir: " << dir << "\n";
@@ -76,7 +76,7 @@ TEST(CheckpointDir, IsMadeForTheServerAlone) {
   EXPECT_TRUE(store::verify_checkpoint(answer.path).ok());
 }
 
-TEST(CheckpointSchedule, MakesThemAndKeepsAsManyAsItIsTold) {
+TEST(CheckpointSchedule, MakesCheckpointsAndKeepsTheConfiguredNumber) {
   ServerProcess server({.flags = {"--config", "config"}});
   std::ofstream(server.dir() + "/config") << "checkpoint_every_s: 1\ncheckpoint_keep: 2\n";
   ASSERT_TRUE(server.start().ok()) << server.stderr_text();
@@ -95,7 +95,7 @@ TEST(CheckpointSchedule, MakesThemAndKeepsAsManyAsItIsTold) {
   }
 }
 
-TEST(CheckpointAge, IsKnownAfterAStartToo) {
+TEST(CheckpointAge, IsKnownAfterARestart) {
   ServerProcess server({.flags = {"--config", "config"}});
   std::ofstream(server.dir() + "/config") << "";
   ASSERT_TRUE(server.start().ok()) << server.stderr_text();
@@ -105,7 +105,7 @@ TEST(CheckpointAge, IsKnownAfterAStartToo) {
     ASSERT_TRUE(ask_checkpoint(client).ok);
   }
   ASSERT_EQ(server.terminate()->code, 0);
-  // The schedule counts from that one, so that none is made now.
+  // The schedule counts from that checkpoint, so none is made now.
   std::ofstream(server.dir() + "/config") << "checkpoint_every_s: 86400\n";
   ASSERT_TRUE(server.start().ok()) << server.stderr_text();
   ClientSocket client = server.connect();
@@ -116,8 +116,9 @@ TEST(CheckpointAge, IsKnownAfterAStartToo) {
   EXPECT_THAT(names_in(server.data_dir() + "/checkpoints"), SizeIs(1));
 }
 
-// By hand, or by a tool of an older version. What operators alarm on must not count it.
-TEST(CheckpointAge, IsThatOfOneThatIsThere) {
+// The newest checkpoint is removed by hand or by an older tool. Operators set alarms on the age, so
+// it must not count a checkpoint that is gone.
+TEST(CheckpointAge, IsThatOfAnExistingCheckpoint) {
   ServerProcess server;
   ASSERT_TRUE(server.start().ok()) << server.stderr_text();
   ClientSocket client = server.connect();
@@ -138,21 +139,21 @@ TEST(CheckpointAge, IsThatOfOneThatIsThere) {
   EXPECT_EQ(stats_value(client, "checkpoint-age"), "-1");
 }
 
-// A kill at any moment leaves whole ones, and half-made ones that the next start removes.
-TEST(CheckpointCrash, LeavesNothingHalfMadeBehindTheNextStart) {
+// A kill at any moment leaves complete checkpoints, and partial ones that the next start removes.
+TEST(CheckpointCrash, PartialCheckpointsAreRemovedByTheNextStart) {
   ServerProcess server;
   const std::string dir = server.data_dir() + "/checkpoints";
   int interrupted = 0;
   for (int round = 0; round < 8; ++round) {
     ASSERT_TRUE(server.start().ok()) << server.stderr_text();
-    EXPECT_THAT(half_made_in(dir), IsEmpty());
+    EXPECT_THAT(partial_in(dir), IsEmpty());
     ClientSocket client = server.connect();
     ASSERT_TRUE(client.ask(put_one).ok());
     ASSERT_TRUE(client.send("checkpoint\r\n").ok());
-    wait_for_half_made(dir);
-    usleep(static_cast<unsigned>(round) * 3'000);  // So that not all end at the same place.
+    wait_for_partial(dir);
+    usleep(static_cast<unsigned>(round) * 3'000);  // So that the rounds end at different moments.
     ASSERT_TRUE(server.kill_now().ok());
-    interrupted += half_made_in(dir).empty() ? 0 : 1;
+    interrupted += partial_in(dir).empty() ? 0 : 1;
   }
   EXPECT_GT(interrupted, 0);
   ASSERT_TRUE(server.start().ok()) << server.stderr_text();
@@ -166,8 +167,8 @@ TEST(CheckpointCrash, LeavesNothingHalfMadeBehindTheNextStart) {
   EXPECT_TRUE(ask_checkpoint(client).ok);
 }
 
-// Every sync takes a while, so that the stop comes in the middle.
-TEST(CheckpointStop, GivesUpTheOneThatIsBeingMadeAndSaysSo) {
+// Every sync is slow, so the stop comes while the checkpoint is being verified.
+TEST(CheckpointStop, ACheckpointThatIsBeingMadeIsGivenUpAndItsClientToldSo) {
   const TempDir dir;
   const std::string slow = dir.path() + "/slow";
   const std::string checkpoints = dir.path() + "/data/checkpoints";
@@ -184,7 +185,7 @@ TEST(CheckpointStop, GivesUpTheOneThatIsBeingMadeAndSaysSo) {
   ASSERT_EQ(client->ask(put_one).take(), "INSERTED 1\r\n");
   std::ofstream(slow) << "";
   ASSERT_TRUE(client->send("checkpoint\r\nlist-tube-used\r\n").ok());
-  wait_for_half_made(checkpoints);
+  wait_for_partial(checkpoints);
   server.signal(SIGTERM);
   EXPECT_THAT(client->read_reply(checkpoint_timeout_ms).take(),
               testing::AllOf(testing::StartsWith("FAILED "), HasSubstr("the server is stopping")));

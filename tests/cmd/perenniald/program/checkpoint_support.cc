@@ -34,14 +34,14 @@ std::vector<std::string> names_in(const std::string& dir) {
   return names;
 }
 
-std::vector<std::string> half_made_in(const std::string& dir) {
+std::vector<std::string> partial_in(const std::string& dir) {
   std::vector<std::string> names = names_in(dir);
   std::erase_if(names, [](const std::string& name) { return !name.ends_with(".partial"); });
   return names;
 }
 
-void wait_for_half_made(const std::string& dir) {
-  for (int tries = 0; half_made_in(dir).empty(); ++tries) {
+void wait_for_partial(const std::string& dir) {
+  for (int tries = 0; partial_in(dir).empty(); ++tries) {
     ASSERT_LT(tries, 600'000) << "no checkpoint is being made";
     usleep(100);
   }

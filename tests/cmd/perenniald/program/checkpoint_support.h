@@ -7,14 +7,14 @@
 #include "store/checkpoint/checkpoint.h"
 #include "tests/support/client_socket.h"
 
-// What the tests of checkpoints on a real server share.
+// Helpers for tests of checkpoints on a real server.
 namespace perennial::support {
 
 inline constexpr int checkpoint_timeout_ms = 60'000;
 
-// An answer to checkpoint.
+// The answer to a checkpoint command.
 struct CheckpointAnswer {
-  std::string text = {};  // All of it.
+  std::string text = {};  // The whole answer.
   bool ok = false;
   std::string name = {};
   std::string path = {};
@@ -24,12 +24,12 @@ struct CheckpointAnswer {
 CheckpointAnswer parse_checkpoint_answer(const Result<std::string>& reply);
 CheckpointAnswer ask_checkpoint(ClientSocket& client);
 
-// The names in a directory, sorted; none if it is not there.
+// The names in a directory, sorted; none if it does not exist.
 std::vector<std::string> names_in(const std::string& dir);
-// Those that are half-made.
-std::vector<std::string> half_made_in(const std::string& dir);
-// Waits until one is being made there. Fails the test when none comes in a minute.
-void wait_for_half_made(const std::string& dir);
+// The names of partial checkpoints.
+std::vector<std::string> partial_in(const std::string& dir);
+// Waits until a checkpoint is being made there. Fails the test when none begins within a minute.
+void wait_for_partial(const std::string& dir);
 
 // The value of a key of stats.
 std::string stats_value(ClientSocket& client, std::string_view key);

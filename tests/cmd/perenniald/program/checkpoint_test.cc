@@ -1,4 +1,4 @@
-// Checkpoints of a real server: who may ask, what is in them, and what they do to others.
+// Checkpoints of a real server: who may ask, what they hold, and what they do to other clients.
 
 #include <atomic>
 #include <filesystem>
@@ -27,7 +27,7 @@ using testing::StartsWith;
 
 constexpr const char* put_one = "put 0 0 60 5\r\nhello\r\n";
 
-TEST(Checkpoint, UnderLoadHoldsWhatWasAnsweredBeforeAndWhatItsManifestSays) {
+TEST(Checkpoint, UnderLoadItHoldsWhatWasAnsweredBeforeAndWhatItsManifestSays) {
   ServerProcess server;
   ASSERT_TRUE(server.start().ok()) << server.stderr_text();
   std::atomic<bool> stop = false;
@@ -68,7 +68,7 @@ TEST(Checkpoint, UnderLoadHoldsWhatWasAnsweredBeforeAndWhatItsManifestSays) {
                                     answers[0].commit, answers[0].jobs)));
 }
 
-TEST(Checkpoint, TwoWhoAskAtOnceAreBothAnswered) {
+TEST(Checkpoint, TwoClientsThatAskAtOnceAreBothAnswered) {
   ServerProcess server;
   ASSERT_TRUE(server.start().ok()) << server.stderr_text();
   ClientSocket a = server.connect();
@@ -84,7 +84,7 @@ TEST(Checkpoint, TwoWhoAskAtOnceAreBothAnswered) {
   EXPECT_TRUE(store::verify_checkpoint(second.path).ok());
 }
 
-TEST(Checkpoint, CommandsBehindItWaitAndThoseOfOthersDoNot) {
+TEST(Checkpoint, DelaysLaterCommandsOfItsOwnConnectionOnly) {
   ServerProcess server;
   ASSERT_TRUE(server.start().ok()) << server.stderr_text();
   ClientSocket client = server.connect();
@@ -106,10 +106,10 @@ TEST(Checkpoint, AClientThatLeavesStopsNothing) {
   ClientSocket client = server.connect();
   const CheckpointAnswer answer = ask_checkpoint(client);
   EXPECT_TRUE(answer.ok) << answer.text;
-  EXPECT_THAT(half_made_in(server.data_dir() + "/checkpoints"), IsEmpty());
+  EXPECT_THAT(partial_in(server.data_dir() + "/checkpoints"), IsEmpty());
 }
 
-TEST(Checkpoint, OfADrainingServerThroughAUnixSocket) {
+TEST(Checkpoint, ADrainingServerMakesOneForAClientOfAUnixSocket) {
   ServerProcess server({.unix_socket = true});
   ASSERT_TRUE(server.start().ok()) << server.stderr_text();
   ClientSocket client = server.connect();
@@ -121,7 +121,7 @@ TEST(Checkpoint, OfADrainingServerThroughAUnixSocket) {
   EXPECT_EQ(answer.jobs, 1u);
 }
 
-// An IPv4 address of this machine that other machines could use, if it has one.
+// An IPv4 address of this machine that other machines could reach, if it has one.
 std::string outer_address() {
   ifaddrs* list = nullptr;
   if (getifaddrs(&list) != 0) return "";
@@ -143,14 +143,14 @@ struct FromCase {
 };
 class FromTest : public testing::TestWithParam<FromCase> {};
 
-// The listening socket is at an outer address, so that the client is, too.
+// The listening socket has an outer address, so the client has one, too.
 TEST_P(FromTest, AClientThatIsNotOnLoopback) {
   const std::string host = outer_address();
   if (host.empty()) GTEST_SKIP() << "this machine has loopback addresses alone";
   ServerProcess server({.flags = {"--config", "config", "-l", host + ":0"}});
   std::ofstream(server.dir() + "/config") << "checkpoint_from: " << GetParam().setting << "\n";
   ASSERT_TRUE(server.start().ok()) << server.stderr_text();
-  // A client is answered after the addresses were logged. The latest line is that of the address
+  // A client is answered after the addresses were logged. The latest line has the address that was
   // given last.
   ASSERT_TRUE(server.connect().ask("list-tube-used\r\n").ok());
   const std::string log = server.stderr_text();
@@ -179,7 +179,7 @@ INSTANTIATE_TEST_SUITE_P(Checkpoint, FromTest,
                                          FromCase{"IsTakenWhereAllAre", "any", true}),
                          case_name);
 
-TEST(Checkpoint, ThatFailsSaysWhyAndTheServerGoesOn) {
+TEST(Checkpoint, AFailureIsReportedAndTheServerGoesOn) {
   ServerProcess server;
   ASSERT_TRUE(server.start().ok()) << server.stderr_text();
   ClientSocket client = server.connect();

@@ -1,4 +1,4 @@
-// A crash leaves the bodies of jobs nowhere, unless it was asked to.
+// A crash writes the bodies of jobs nowhere, unless the configuration asks for core dumps.
 
 #include <filesystem>
 #include <fstream>
@@ -34,7 +34,7 @@ Limits core_limits(pid_t pid) {
   return {};
 }
 
-// With the soft limit of the shell that starts it, which is its hard limit.
+// A server whose hard limit is the soft limit of the shell that starts it.
 class CoreDumps : public testing::Test {
  protected:
   void start(const std::string& setting) {
@@ -59,7 +59,7 @@ class CoreDumps : public testing::Test {
   std::optional<Launch> server_;
 };
 
-TEST_F(CoreDumps, AreNotMadeUnlessAskedFor) {
+TEST_F(CoreDumps, AreNotWrittenUnlessConfigured) {
   start("");
   const Limits limits = core_limits(server_->pid());
   EXPECT_EQ(limits.soft, limits.hard == "0" ? "0" : "1");
@@ -68,8 +68,8 @@ TEST_F(CoreDumps, AreNotMadeUnlessAskedFor) {
   EXPECT_FALSE(has_dump());
 }
 
-// As large as the hard limit allows.
-TEST_F(CoreDumps, MayBeMadeWhenAskedFor) {
+// The dump may be as large as the hard limit allows.
+TEST_F(CoreDumps, AreWrittenWhenConfigured) {
   start("core_dumps: true\n");
   const Limits limits = core_limits(server_->pid());
   EXPECT_FALSE(limits.hard.empty());

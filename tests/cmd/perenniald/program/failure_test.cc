@@ -1,5 +1,5 @@
-// A disk that fails while the server runs: no answer for what is not saved, its own exit code, and
-// a restart that has everything that was answered.
+// A disk that fails while the server runs: unsaved work gets no success answer, the exit code is
+// its own, and a restart has everything that was answered.
 
 #include <string>
 
@@ -26,7 +26,7 @@ ClientSocket connect_when_up(const Launch& server, const std::string& address) {
   }
 }
 
-TEST(Failure, AWriteThatFailsEndsWith74AndLosesNothingAnswered) {
+TEST(Failure, AFailedWriteEndsWith74AndLosesNothingAnswered) {
   TempDir dir;
   const std::string address = "unix:" + dir.path() + "/s";
   const std::vector<std::string> flags = {"-b", "data", "-l", "unix:s"};
@@ -34,7 +34,7 @@ TEST(Failure, AWriteThatFailsEndsWith74AndLosesNothingAnswered) {
   const std::string put = fmt::format("put 0 0 60 {}\r\n{}\r\n", body.size(), body);
   int answered = 0;
   {
-    // No file may grow past 2 MiB, and a write past that fails instead of killing.
+    // No file may grow past 2 MiB. A write past that fails and does not kill the process.
     Launch server(dir.path(), {.flags = flags, .shell = "trap '' XFSZ; ulimit -f 4096"});
     ClientSocket client = connect_when_up(server, address);
     for (;; ++answered) {

@@ -15,7 +15,7 @@
 namespace perennial::support {
 namespace {
 
-// The shell keeps its number when the server takes its place, as LISTEN_PID wants it.
+// The server replaces the shell and keeps its process id, as LISTEN_PID requires.
 std::string script(const Launch::Setup& setup) {
   std::string text = setup.shell.empty() ? "" : setup.shell + "\n";
   for (const auto& [name, value] : setup.variables) {
@@ -32,7 +32,7 @@ std::string script(const Launch::Setup& setup) {
   bool ready = chdir(dir) == 0;
   const int err = open("stderr", O_WRONLY | O_CREAT | O_APPEND, 0600);
   ready = ready && dup2(err, STDERR_FILENO) >= 0;
-  // First out of the way of the numbers that they are to have.
+  // First move the descriptors away from the numbers that they will get.
   constexpr int away = 100;
   for (size_t i = 0; i < sockets.size(); ++i) {
     ready = ready && dup2(sockets[i], away + static_cast<int>(i)) >= 0;

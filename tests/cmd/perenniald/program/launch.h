@@ -10,8 +10,8 @@
 
 namespace perennial::support {
 
-// perenniald as a service manager or a shell starts it: with descriptors passed, with variables set
-// and with limits. Ended with SIGKILL at the latest when this object goes.
+// perenniald as a service manager or a shell starts it: with passed descriptors, variables and
+// limits. The destructor kills it with SIGKILL if it still runs.
 class Launch {
  public:
   struct Setup {
@@ -19,9 +19,9 @@ class Launch {
     std::vector<int> sockets = {};  // Become descriptors 3, 4 and so on.
     std::map<std::string, std::string> variables =
         {};                  // LISTEN_PID and LISTEN_FDS come by themselves.
-    std::string shell = {};  // Commands before the server takes over.
+    std::string shell = {};  // Commands that run before the server.
   };
-  // `dir`: where it is started and where its standard error goes.
+  // `dir`: the working directory, which also gets standard error.
   Launch(const std::string& dir, const Setup& setup);
   ~Launch();
   Launch(const Launch&) = delete;
@@ -29,7 +29,7 @@ class Launch {
 
   pid_t pid() const { return pid_; }
   void signal(int number);
-  // Waits for its end, which must come by itself or have been asked for.
+  // Waits for its end. The caller has asked for the end, or expects it.
   Ended wait();
   std::string stderr_text() const;
 

@@ -1,4 +1,4 @@
-// Limits of connections: past them clients wait, and nobody is turned away but by the kernel.
+// Limits of connections: clients past them wait, and only the kernel refuses clients.
 
 #include <filesystem>
 #include <fstream>
@@ -16,12 +16,12 @@ namespace perennial::support {
 namespace {
 
 constexpr int short_ms = 200;
-// Descriptors: 64 for the server, 32 for tables, one for the socket that it listens at, and ten.
+// Descriptors: 64 for the server, 32 for tables, one for the listening socket, and ten for clients.
 constexpr int ten_clients = 107;
 constexpr const char* question = "list-tube-used\r\n";
 constexpr const char* answer = "USING default\r\n";
 
-TEST(ConnectionsMax, AtTheLimitAreServedAndOnePastItWaits) {
+TEST(ConnectionsMax, AConnectionAtTheLimitIsServedAndOnePastItWaits) {
   ServerProcess server({.flags = {"--config", "perennial.yaml"}});
   std::ofstream(server.dir() + "/perennial.yaml") << "connections_max: 3\n";
   ASSERT_TRUE(server.start().ok()) << server.stderr_text();
@@ -53,7 +53,7 @@ TEST(ConnectionsMax, FollowsTheLimitOfFileDescriptors) {
     usleep(1'000);  // It does not listen yet.
   }
   for (ClientSocket& client : clients) ASSERT_TRUE(client.send(question).ok());
-  // Ten are inside, and the others follow as these leave.
+  // Ten clients are connected. The others are accepted as these leave.
   for (size_t i = 0; i < 10; ++i) EXPECT_EQ(clients[i].read_reply().take(), answer) << i;
   EXPECT_EQ(clients[10].read_reply(short_ms).status().code(), StatusCode::NotFound);
   clients.erase(clients.begin(), clients.begin() + 10);
@@ -62,8 +62,8 @@ TEST(ConnectionsMax, FollowsTheLimitOfFileDescriptors) {
   EXPECT_EQ(server.wait().code, 0) << server.stderr_text();
 }
 
-// fs.epoll.max_user_watches is shared with the user's other programs.
-TEST(Watches, ThatAreUsedUpCostAClientAndNotTheServer) {
+// Other programs of the user share fs.epoll.max_user_watches.
+TEST(Watches, RunningOutOfThemCostsAClientAndNotTheServer) {
   TempDir dir;
   const std::string address = "unix:" + dir.path() + "/s";
   const std::string used_up = dir.path() + "/used-up";
@@ -93,7 +93,7 @@ TEST(Watches, ThatAreUsedUpCostAClientAndNotTheServer) {
   EXPECT_EQ(server.wait().code, 0) << server.stderr_text();
 }
 
-TEST(ConnectionsMax, MoreThanThereAreDescriptorsIsLowered) {
+TEST(ConnectionsMax, AValueAboveTheDescriptorsIsLowered) {
   TempDir dir;
   Launch server(dir.path(),
                 {.flags = {"-b", "data", "-l", "unix:s", "--config", "perennial.yaml"},

@@ -1,5 +1,5 @@
-// A disk that does not answer ends the server; a server that was stopped is not taken for one; and
-// what need not wait for a disk does not.
+// A disk that does not answer ends the server. A server that was stopped by a signal does not count
+// as stalled, and replies that need no disk are sent meanwhile.
 
 #include <cstdlib>
 #include <filesystem>
@@ -68,8 +68,8 @@ TEST_F(Stall, ASyncThatHangsEndsWith70AndNoAnswer) {
   EXPECT_EQ(connect(server).ask("peek 1\r\n").take(), "FOUND 1 1\r\na\r\n");
 }
 
-// The disk has all that was promised, and the next start finds it.
-TEST_F(Stall, ASyncThatHangsAtTheEndEndsWith70) {
+// Everything that was promised is on disk, and the next start finds it.
+TEST_F(Stall, ACloseThatHangsEndsWith70) {
   configure(1);
   {
     Launch server(dir_.path(), with_slow_syncs("600000000"));
@@ -84,7 +84,7 @@ TEST_F(Stall, ASyncThatHangsAtTheEndEndsWith70) {
   EXPECT_EQ(connect(server).ask("peek 1\r\n").take(), "FOUND 1 1\r\na\r\n");
 }
 
-TEST_F(Stall, WithoutALimitASyncMayTakeItsTime) {
+TEST_F(Stall, WithoutALimitASlowSyncIsAwaited) {
   configure(0);
   Launch server(dir_.path(), with_slow_syncs("1500000"));
   ClientSocket client = connect(server);
@@ -92,8 +92,8 @@ TEST_F(Stall, WithoutALimitASyncMayTakeItsTime) {
   EXPECT_EQ(client.ask("put 0 0 60 1\r\na\r\n").take(), "INSERTED 1\r\n");
 }
 
-// RESERVED waits for what was promised of its job, and not for others.
-TEST_F(Stall, JobsThatAreOnDiskAreHandedOutMeanwhile) {
+// RESERVED waits for promised transitions of its own job, not for those of other jobs.
+TEST_F(Stall, JobsOnDiskAreReservedDuringASync) {
   constexpr int jobs = 10;
   configure(0);
   Launch server(dir_.path(), with_slow_syncs("600000000"));
@@ -104,14 +104,15 @@ TEST_F(Stall, JobsThatAreOnDiskAreHandedOutMeanwhile) {
   slow_down();
   ClientSocket producer = connect(server);
   ASSERT_TRUE(producer.send("put 0 0 60 1\r\nb\r\n").ok());
-  // The first may be before the put; those after it are not.
+  // The first may come before the put. Those after it do not.
   for (int i = 1; i <= jobs; ++i) {
     ASSERT_EQ(worker.ask("reserve\r\n").take(), fmt::format("RESERVED {} 1\r\na\r\n", i));
   }
 }
 
-// Stopped while a sync is under way, longer than one may take. STOP_SECONDS makes it longer still.
-TEST_F(Stall, AStoppedServerIsNotAccused) {
+// The process is stopped during a sync, for longer than a sync may take. STOP_SECONDS makes it
+// longer still.
+TEST_F(Stall, AStoppedServerDoesNotCountAsStalled) {
   const char* const wanted = ::getenv("STOP_SECONDS");
   const int stop_s = wanted != nullptr ? std::atoi(wanted) : 3;
   constexpr int puts = 2'000;
@@ -119,7 +120,7 @@ TEST_F(Stall, AStoppedServerIsNotAccused) {
   Launch server(dir_.path(), with_slow_syncs("20000"));
   ClientSocket client = connect(server);
   slow_down();
-  // One at a time, so that there are many syncs, each of which is there to be stopped in.
+  // One command at a time, so that there are many syncs during which the server may be stopped.
   std::thread load([&client] {
     for (int i = 1; i <= 100; ++i) {
       EXPECT_EQ(client.ask("put 0 0 60 1\r\na\r\n", 120'000).take(),

@@ -1,4 +1,4 @@
-// How a start ends that cannot succeed: one clear line and its own exit code.
+// A start that cannot succeed ends with one clear line and its own exit code.
 
 #include <filesystem>
 #include <fstream>
@@ -28,7 +28,7 @@ size_t count_of(const std::string& text, const std::string& part) {
   return count;
 }
 
-// Starts a server that must not come up, and looks at how it ended.
+// Starts a server that must fail to start, and checks how it ended.
 void expect_refused(ServerProcess& server, int code, const std::string& wanted) {
   const Result<Ended> ended = server.start_and_wait();
   ASSERT_TRUE(ended.ok()) << server.stderr_text();
@@ -38,7 +38,7 @@ void expect_refused(ServerProcess& server, int code, const std::string& wanted) 
   EXPECT_EQ(count_of(server.stderr_text(), "level=error"), 1u) << server.stderr_text();
 }
 
-// Makes a data directory by starting and ending a server.
+// Creates a data directory by starting and stopping a server.
 void make_data_dir(ServerProcess& server) {
   ASSERT_TRUE(server.start().ok()) << server.stderr_text();
   ASSERT_EQ(server.terminate()->code, 0) << server.stderr_text();
@@ -48,7 +48,7 @@ void write_file(const std::string& path, const std::string& text) {
   std::ofstream(path, std::ios::binary) << text;
 }
 
-TEST(Start, AMissingDataDirectoryIsMade) {
+TEST(Start, AMissingDataDirectoryIsCreated) {
   ServerProcess server;
   EXPECT_FALSE(std::filesystem::exists(server.data_dir()));
   ASSERT_TRUE(server.start().ok()) << server.stderr_text();
@@ -58,20 +58,20 @@ TEST(Start, AMissingDataDirectoryIsMade) {
   EXPECT_EQ(info.st_mode & 0777, 0700u);
 }
 
-TEST(Start, WithoutAFlagTheDataDirectoryIsPerennialData) {
+TEST(Start, TheDefaultDataDirectoryIsPerennialData) {
   ServerProcess server({.data_dir = false});
   ASSERT_TRUE(server.start().ok()) << server.stderr_text();
   EXPECT_TRUE(std::filesystem::exists(server.dir() + "/perennial-data/db"));
 }
 
-TEST(Start, ALockedDataDirectoryEndsWithTen) {
+TEST(Start, ALockedDataDirectoryEndsWith10) {
   ServerProcess first;
   ASSERT_TRUE(first.start().ok());
   ServerProcess second({.flags = {"-b", first.data_dir()}});
   expect_refused(second, 10, first.data_dir());
 }
 
-TEST(Start, ATakenPortEndsWith111BeforeTheDataDirectoryIsTouched) {
+TEST(Start, ATakenPortEndsWith111BeforeTheDataDirectoryIsOpened) {
   ServerProcess first;
   ASSERT_TRUE(first.start().ok());
   const std::string port = first.address().substr(first.address().rfind(':') + 1);
@@ -87,14 +87,14 @@ TEST(Start, ABadAddressEndsWith111) {
   expect_refused(no_folder, 111, "no/such/folder");
 }
 
-TEST(Start, AFileThatIsNoSocketIsLeftAlone) {
+TEST(Start, AFileThatIsNoSocketIsNotTouched) {
   ServerProcess server({.flags = {"-l", "unix:file"}});
   write_file(server.dir() + "/file", "text");
   expect_refused(server, 111, "no socket");
   EXPECT_TRUE(std::filesystem::exists(server.dir() + "/file"));
 }
 
-TEST(Start, BadUsageEndsWithFive) {
+TEST(Start, BadUsageEndsWith5) {
   ServerProcess server({.flags = {"-p", "x"}});
   const Result<Ended> ended = server.start_and_wait();
   ASSERT_TRUE(ended.ok());
@@ -103,7 +103,7 @@ TEST(Start, BadUsageEndsWithFive) {
   EXPECT_FALSE(std::filesystem::exists(server.data_dir()));
 }
 
-TEST(Start, ABadConfigurationEndsWithFiveAndNamesEveryProblem) {
+TEST(Start, ABadConfigurationEndsWith5AndNamesEveryProblem) {
   ServerProcess server({.flags = {"--config", "perennial.yaml"}});
   write_file(server.dir() + "/perennial.yaml", "jobs_max: 1\nprot: 1\nverbosity: 4\n");
   const Result<Ended> ended = server.start_and_wait();
@@ -122,13 +122,13 @@ TEST(Start, AnUnknownUserEndsWith32) {
   EXPECT_FALSE(std::filesystem::exists(server.data_dir()));
 }
 
-TEST(Start, AnotherUserWithoutTheRightEndsWith33) {
+TEST(Start, AnotherUserWithoutPrivilegesEndsWith33) {
   if (geteuid() == 0) GTEST_SKIP() << "root may become anybody";
   ServerProcess server({.flags = {"-u", "root"}});
   expect_refused(server, 33, "cannot become user 'root'");
 }
 
-TEST(Start, ADirectoryOfSomebodyElseEndsWith65) {
+TEST(Start, ADirectoryWithForeignFilesEndsWith65) {
   ServerProcess server;
   std::filesystem::create_directory(server.data_dir());
   write_file(server.data_dir() + "/letters.txt", "dear");
@@ -157,7 +157,8 @@ TEST(Start, ANewerFormatEndsWith65) {
   const auto key = store::meta_key(store::MetaTag::FormatVersion);
   const auto newer = store::encode_format_version(store::format_version + 1);
   ASSERT_TRUE(db->Put({}, {key.data(), key.size()}, {newer.data(), newer.size()}).ok());
-  // Into the tables: a record in the log that no server has written is refused by itself.
+  // The job goes into the tables, because a log record that no server has written is refused for
+  // another reason.
   ASSERT_TRUE(db->Flush({}, handles).ok());
   for (rocksdb::ColumnFamilyHandle* handle : handles) db->DestroyColumnFamilyHandle(handle);
   ASSERT_TRUE(db->Close().ok());
@@ -180,7 +181,7 @@ TEST(Start, ADamagedDatabaseEndsWith65) {
 }
 
 TEST(Start, AnUnreadableDataDirectoryEndsWith66) {
-  // Nothing is unreadable to root, so root starts a server that becomes somebody else.
+  // Root can read everything, so root starts a server that changes to another user.
   ServerProcess server;
   if (geteuid() == 0) server.setup().flags = {"-u", "nobody"};
   std::filesystem::create_directory(server.data_dir());
@@ -191,7 +192,7 @@ TEST(Start, AnUnreadableDataDirectoryEndsWith66) {
 }
 
 TEST(Start, AFullDiskEndsWith75) {
-  // No memory file system is that large.
+  // No filesystem in memory is that large.
   const std::string data_dir = "/dev/shm/perennial-full-" + std::to_string(getpid());
   ServerProcess server({.flags = {"--config", "perennial.yaml", "-b", data_dir}});
   write_file(server.dir() + "/perennial.yaml", "open_bytes_min: 1TiB\n");
@@ -199,13 +200,13 @@ TEST(Start, AFullDiskEndsWith75) {
   std::filesystem::remove_all(data_dir);
 }
 
-TEST(Start, ALowWaterMarkThatCannotWorkEndsWith5) {
+TEST(Start, AnImpossibleLowWaterMarkEndsWith5) {
   ServerProcess server({.flags = {"--config", "perennial.yaml"}});
   write_file(server.dir() + "/perennial.yaml", "low_water_bytes: 1MiB\n");
   expect_refused(server, 5, "low_water_bytes is 1048576, and must be at least");
 }
 
-TEST(Start, TheUserIsDroppedWithItsGroups) {
+TEST(Start, TheServerRunsWithTheUsersGroups) {
   if (geteuid() != 0) GTEST_SKIP() << "only root may become somebody else";
   ServerProcess server({.flags = {"-u", "nobody"}});
   ASSERT_EQ(chmod(server.dir().c_str(), 0777), 0);

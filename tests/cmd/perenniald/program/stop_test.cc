@@ -19,7 +19,7 @@ namespace {
 
 using testing::HasSubstr;
 
-TEST(Stop, BySignalIsCleanAndKeepsEveryJob) {
+TEST(Stop, ASignalEndsItCleanlyAndKeepsEveryJob) {
   for (const int number : {SIGTERM, SIGINT}) {
     ServerProcess server({.unix_socket = true});
     ASSERT_TRUE(server.start().ok()) << server.stderr_text();
@@ -33,19 +33,19 @@ TEST(Stop, BySignalIsCleanAndKeepsEveryJob) {
     ASSERT_TRUE(server.start().ok()) << server.stderr_text();
     client = server.connect();
     EXPECT_EQ(client.ask("peek-ready\r\n").take(), "FOUND 1 5\r\nhello\r\n");
-    // Exact after a clean stop, not one block of ids further on.
+    // The next id is exact after a clean stop, and not one block of ids higher.
     EXPECT_EQ(client.ask("put 1 0 9 1\r\nb\r\n").take(), "INSERTED 2\r\n");
   }
 }
 
-TEST(Stop, WhatWasTakenIsAnswered) {
+TEST(Stop, AcceptedCommandsAreAnswered) {
   ServerProcess server;
   ASSERT_TRUE(server.start().ok()) << server.stderr_text();
   ClientSocket client = server.connect();
   std::string puts;
   for (int i = 0; i < 2'000; ++i) puts += "put 0 0 9 1\r\na\r\n";
   ASSERT_TRUE(client.send(puts).ok());
-  // The first answer says that the server is at it.
+  // The first answer shows that the server has begun to run the commands.
   ASSERT_EQ(client.read_reply().take(), "INSERTED 1\r\n");
   ASSERT_EQ(server.terminate()->code, 0) << server.stderr_text();
   const std::string rest = client.read_to_end().take();
@@ -69,7 +69,7 @@ TEST(Stop, DoesNotWaitForAClientThatDoesNotRead) {
   EXPECT_EQ(server.terminate()->code, 0) << server.stderr_text();
 }
 
-TEST(Stop, AtAnyMomentOfAStartIsClean) {
+TEST(Stop, IsCleanAtAnyMomentOfAStart) {
   TempDir dir;
   ServerProcess server({.flags = {"-b", dir.path() + "/data"}});
   ASSERT_TRUE(server.start().ok()) << server.stderr_text();
@@ -80,20 +80,20 @@ TEST(Stop, AtAnyMomentOfAStartIsClean) {
     std::this_thread::sleep_for(std::chrono::milliseconds(ms));
     start.signal(SIGTERM);
     const Ended ended = start.wait();
-    // By the signal itself before it is handled; otherwise clean, whatever was under way.
+    // The signal ends the process before it is handled; after that the stop is clean at any moment.
     EXPECT_TRUE(ended.code == 0 || ended.signal == SIGTERM) << ms << start.stderr_text();
   }
   ASSERT_TRUE(server.start().ok()) << server.stderr_text();
   EXPECT_EQ(server.connect().ask("peek 1\r\n").take(), "FOUND 1 1\r\na\r\n");
 }
 
-TEST(Drain, RefusesPutsAndNothingElse) {
+TEST(Drain, RefusesPutsOnly) {
   ServerProcess server;
   ASSERT_TRUE(server.start().ok()) << server.stderr_text();
   ClientSocket client = server.connect();
   EXPECT_EQ(client.ask("put 0 0 9 1\r\na\r\n").take(), "INSERTED 1\r\n");
   server.signal(SIGUSR1);
-  // The signal is taken in some turn; from then on all puts are refused.
+  // The signal is handled in a later turn. From then on all puts are refused.
   std::string answer;
   for (int i = 0; i < 1'000 && answer != "DRAINING\r\n"; ++i) {
     answer = client.ask("put 0 0 9 1\r\nb\r\n").take();

@@ -1,4 +1,4 @@
-// Temporary checkpoints of a real server: there for their connection, and for nobody else.
+// Temporary checkpoints of a real server: each exists for its own connection only.
 
 #include <filesystem>
 #include <string>
@@ -38,7 +38,7 @@ class TemporaryCheckpoint : public testing::Test {
   ServerProcess server_;
 };
 
-TEST_F(TemporaryCheckpoint, HoldsAllJobsAndIsCountedByNobody) {
+TEST_F(TemporaryCheckpoint, HoldsAllJobsAndCountsAsNoScheduledOne) {
   ClientSocket client = server_.connect();
   ASSERT_EQ(client.ask("put 0 0 60 5\r\nhello\r\n").take(), "INSERTED 1\r\n");
   const CheckpointAnswer answer = ask_temporary(client);
@@ -56,7 +56,7 @@ TEST_F(TemporaryCheckpoint, HoldsAllJobsAndIsCountedByNobody) {
   wait_until_gone(answer.path);
 }
 
-TEST_F(TemporaryCheckpoint, OfEachConnectionIsItsOwn) {
+TEST_F(TemporaryCheckpoint, EachConnectionHasItsOwn) {
   ClientSocket a = server_.connect();
   ClientSocket b = server_.connect();
   const CheckpointAnswer of_a = ask_temporary(a);
@@ -72,7 +72,7 @@ TEST_F(TemporaryCheckpoint, OfEachConnectionIsItsOwn) {
   EXPECT_TRUE(fs::exists(next.path));
 }
 
-TEST_F(TemporaryCheckpoint, IsMadeBesideOneThatIsKept) {
+TEST_F(TemporaryCheckpoint, IsMadeWhileAKeptOneIsVerified) {
   ClientSocket keeping = server_.connect();
   ClientSocket client = server_.connect();
   for (int round = 0; round < 5; ++round) {
@@ -88,7 +88,7 @@ TEST_F(TemporaryCheckpoint, IsMadeBesideOneThatIsKept) {
   EXPECT_EQ(store::list_checkpoints(dir())->size(), 5U);
 }
 
-TEST_F(TemporaryCheckpoint, ThatAKillLeftIsGoneAtTheNextStart) {
+TEST_F(TemporaryCheckpoint, TheNextStartRemovesOneThatAKillLeft) {
   ClientSocket client = server_.connect();
   const CheckpointAnswer answer = ask_temporary(client);
   ASSERT_TRUE(answer.ok) << answer.text;
@@ -105,7 +105,7 @@ TEST_F(TemporaryCheckpoint, EndsWithTheServer) {
   EXPECT_THAT(names_in(dir()), IsEmpty());
 }
 
-TEST_F(TemporaryCheckpoint, ThatFailsSaysWhyAndTheServerGoesOn) {
+TEST_F(TemporaryCheckpoint, AFailureIsReportedAndTheServerGoesOn) {
   ClientSocket client = server_.connect();
   fs::remove(dir());
   fs::create_symlink("/dev/null", dir());

@@ -1,5 +1,5 @@
-// What the loop carries: bytes in any amount, several addresses, clients that stop sending, reading
-// or being there.
+// The loop with real clients: bytes in any amount, several addresses, and clients that stop sending
+// or reading, or disappear.
 
 #include <algorithm>
 #include <fstream>
@@ -37,7 +37,7 @@ TEST(Traffic, EveryAddressServesTheSameJobs) {
 }
 
 // What a web page can make a browser send to this port, and what a TLS client can be made to send.
-TEST(Traffic, OtherProtocolsRunNothing) {
+TEST(Traffic, ForeignProtocolsRunNoCommand) {
   ServerProcess server;
   ASSERT_TRUE(server.start().ok()) << server.stderr_text();
   const std::string body = put("evil");
@@ -48,7 +48,7 @@ TEST(Traffic, OtherProtocolsRunNothing) {
     ClientSocket client = server.connect();
     ASSERT_TRUE(client.send(knock).ok());
     const Result<std::string> answers = client.read_to_end();
-    // Closed with bytes unread, a connection may end in a reset.
+    // A connection that is closed with unread bytes may end in a reset.
     if (answers.ok()) {
       EXPECT_EQ(*answers, knock.starts_with("use") ? "USING a\r\n" : "");
     }
@@ -69,7 +69,7 @@ TEST(Traffic, ALeftOverSocketFileIsReplaced) {
   EXPECT_EQ(server.connect().ask("list-tube-used\r\n").take(), "USING default\r\n");
 }
 
-TEST(Traffic, BodiesOfMegabytesGoThrough) {
+TEST(Traffic, BodiesOfSeveralMegabytesArrive) {
   ServerProcess server({.flags = {"-z", "8MiB"}});
   ASSERT_TRUE(server.start().ok()) << server.stderr_text();
   ClientSocket client = server.connect();
@@ -88,7 +88,7 @@ TEST(Traffic, BodiesOfMegabytesGoThrough) {
 
 TEST(Traffic, AClientThatReadsLateGetsEverythingInOrder) {
   ServerProcess server({.flags = {"--config", "perennial.yaml"}});
-  // Small limits, so that the server stops reading, and goes on, many times.
+  // The limits are small, so the server stops and resumes reading many times.
   std::ofstream(server.dir() + "/perennial.yaml")
       << "output_bytes_max: 64KiB\npipeline_bytes_max: 1KiB\n";
   ASSERT_TRUE(server.start().ok()) << server.stderr_text();
@@ -102,13 +102,13 @@ TEST(Traffic, AClientThatReadsLateGetsEverythingInOrder) {
     answers += fmt::format("FOUND 1 {}\r\n{}\r\nUSING default\r\n", body.size(), body);
   }
   ASSERT_TRUE(client.send(commands).ok());
-  // Another one is served meanwhile.
+  // Another client is served meanwhile.
   EXPECT_EQ(server.connect().ask("list-tubes-watched\r\n").take(), "OK 14\r\n---\n- default\n\r\n");
   EXPECT_TRUE(client.read_bytes(answers.size()).take() == answers);
   EXPECT_EQ(client.ask("list-tube-used\r\n").take(), "USING default\r\n");
 }
 
-TEST(Traffic, BodiesThatAreNotInMemoryAreReadBack) {
+TEST(Traffic, BodiesThatAreNotInMemoryAreRead) {
   ServerProcess server({.flags = {"--config", "perennial.yaml"}});
   std::ofstream(server.dir() + "/perennial.yaml") << "body_cache_bytes: 0\n";
   ASSERT_TRUE(server.start().ok()) << server.stderr_text();
@@ -125,7 +125,7 @@ TEST(Traffic, BodiesThatAreNotInMemoryAreReadBack) {
   EXPECT_EQ(client.read_bytes(found.size()).take(), found);
 }
 
-TEST(Traffic, QuitEndsAfterWhatCameBeforeIsAnswered) {
+TEST(Traffic, QuitClosesAfterEarlierCommandsAreAnswered) {
   ServerProcess server;
   ASSERT_TRUE(server.start().ok()) << server.stderr_text();
   ClientSocket client = server.connect();
@@ -133,7 +133,7 @@ TEST(Traffic, QuitEndsAfterWhatCameBeforeIsAnswered) {
   EXPECT_EQ(client.read_to_end().take(), "INSERTED 1\r\nDELETED\r\n");
 }
 
-TEST(Traffic, AfterAHalfCloseAllIsAnswered) {
+TEST(Traffic, AllIsAnsweredAfterAHalfClose) {
   ServerProcess server;
   ASSERT_TRUE(server.start().ok()) << server.stderr_text();
   ClientSocket client = server.connect();
@@ -144,7 +144,7 @@ TEST(Traffic, AfterAHalfCloseAllIsAnswered) {
             "INSERTED 1\r\nUSING b\r\nINSERTED 2\r\nRESERVED 1 1\r\na\r\nTIMED_OUT\r\nUSING d\r\n");
 }
 
-// More than the server reads on behind a command that waits, and more of it in the kernel.
+// More bytes than the server reads while a command waits, so that some stay in the kernel.
 std::string full_pipeline(size_t questions) {
   std::string commands = "reserve\r\n";
   for (size_t i = 0; i < questions; ++i) commands += "list-tube-used\r\n";
@@ -156,8 +156,8 @@ bool has_waiting(ClientSocket& other) {
   return other.ask("stats\r\n").take().find("\ncurrent-waiting: 1\n") != std::string::npos;
 }
 
-// Nobody reads it then, and so nobody would come to the end of what it has sent.
-TEST(Traffic, AHalfCloseBehindAFullPipelineEndsTheWait) {
+// The server does not read the connection then, so only the socket set can report its end.
+TEST(Traffic, AHalfCloseAfterAFullPipelineEndsTheWait) {
   ServerProcess server;
   ASSERT_TRUE(server.start().ok()) << server.stderr_text();
   ClientSocket client = server.connect();
@@ -170,7 +170,7 @@ TEST(Traffic, AHalfCloseBehindAFullPipelineEndsTheWait) {
   EXPECT_TRUE(*all == answers + "TIMED_OUT\r\nUSING d\r\n");
 }
 
-TEST(Traffic, AResetBehindAFullPipelineGivesItsJobsBack) {
+TEST(Traffic, AResetAfterAFullPipelineReleasesItsJobs) {
   ServerProcess server;
   ASSERT_TRUE(server.start().ok()) << server.stderr_text();
   ClientSocket other = server.connect();
@@ -186,7 +186,7 @@ TEST(Traffic, AResetBehindAFullPipelineGivesItsJobsBack) {
   EXPECT_EQ(other.ask("reserve-with-timeout 10\r\n", 20'000).take(), "RESERVED 1 1\r\na\r\n");
 }
 
-TEST(Traffic, AClientThatVanishesHurtsNobodyAndGivesItsJobsBack) {
+TEST(Traffic, AResetClientHarmsNoOtherAndReleasesItsJobs) {
   ServerProcess server({.flags = {"-z", "1MiB"}});
   ASSERT_TRUE(server.start().ok()) << server.stderr_text();
   ClientSocket other = server.connect();
@@ -197,12 +197,12 @@ TEST(Traffic, AClientThatVanishesHurtsNobodyAndGivesItsJobsBack) {
     std::string peeks;
     for (int j = 0; j < 10; ++j) peeks += "peek 1\r\n";
     ASSERT_TRUE(client.send(peeks).ok());
-    client.close();  // With unread bytes: the server meets a reset in the middle of its writes.
+    client.close();  // With unread bytes, so the server's writes meet a reset.
   }
   EXPECT_EQ(other.ask("reserve-with-timeout 5\r\n").take().substr(0, 11), "RESERVED 1 ");
 }
 
-TEST(Traffic, AWaitingClientIsServedByAnother) {
+TEST(Traffic, AWaitingClientGetsTheJobOfAnother) {
   ServerProcess server;
   ASSERT_TRUE(server.start().ok()) << server.stderr_text();
   ClientSocket worker = server.connect();
@@ -211,7 +211,7 @@ TEST(Traffic, AWaitingClientIsServedByAnother) {
   EXPECT_EQ(worker.read_reply().take(), "RESERVED 1 1\r\na\r\n");
 }
 
-TEST(Traffic, TimePasses) {
+TEST(Traffic, DelaysAndReservationsEndInTime) {
   ServerProcess server;
   ASSERT_TRUE(server.start().ok()) << server.stderr_text();
   ClientSocket client = server.connect();
@@ -222,8 +222,8 @@ TEST(Traffic, TimePasses) {
   EXPECT_EQ(other.ask("reserve\r\n").take(), "RESERVED 1 1\r\na\r\n");
 }
 
-// A server that nothing is asked of does nothing, also while it holds transitions that wait for
-// company.
+// A server without requests does nothing, even while recoverable transitions wait for the idle
+// time.
 TEST(Traffic, AnIdleServerSleeps) {
   ServerProcess server;
   ASSERT_TRUE(server.start().ok()) << server.stderr_text();

@@ -27,7 +27,7 @@ class BodyReadsTest : public testing::Test {
     add(batch, 1, "hello");
     add(batch, 2, "hello");
     write(batch);
-    // So that nothing of them is in memory.
+    // Flushes, so that no body is in a memtable.
     ASSERT_TRUE(store_->flush().ok());
     store_.reset();
     open();
@@ -67,7 +67,7 @@ class BodyReadsTest : public testing::Test {
     return batch;
   }
 
-  // From here to let_pool_work() no read begins.
+  // From here to let_pool_work() no read begins on the pool.
   void block_pool() {
     for (uv_work_t& request : blockers_) {
       request.data = &gate_;
@@ -88,41 +88,41 @@ class BodyReadsTest : public testing::Test {
   uv_loop_t loop_;
   std::promise<void> opener_;
   std::shared_future<void> gate_ = opener_.get_future().share();
-  std::array<uv_work_t, 4> blockers_;  // As many as libuv's pool has threads.
-  std::map<JobId, std::string> told_;  // Of each job.
+  std::array<uv_work_t, 4> blockers_;     // As many as libuv's pool has threads.
+  std::map<JobId, std::string> results_;  // The result for each job.
   BodyReads reads_{loop_,
                    [this](const core::BodyRead& read, const Result<Body>& body) {
-                     told_[read.job] = body.ok() ? std::string(body->view()) : "not found";
+                     results_[read.job] = body.ok() ? std::string(body->view()) : "not found";
                    },
                    [](const Status& failed) { FAIL() << failed.message(); }};
 };
 
-TEST_F(BodyReadsTest, GiveWhatIsThere) {
+TEST_F(BodyReadsTest, ReturnABodyOnDisk) {
   start(1);
   start(3);
   EXPECT_TRUE(reads_.busy());
   let_pool_work();
   EXPECT_FALSE(reads_.busy());
-  EXPECT_EQ(told_, (std::map<JobId, std::string>{{1, "hello"}, {3, "not found"}}));
+  EXPECT_EQ(results_, (std::map<JobId, std::string>{{1, "hello"}, {3, "not found"}}));
 }
 
-TEST_F(BodyReadsTest, GiveAtOnceWhatIsInMemory) {
-  // With the first of them its neighbour comes into the cache of blocks.
+TEST_F(BodyReadsTest, ReturnABodyInMemoryAtOnce) {
+  // The first read brings the block with its neighbour into the block cache.
   start(1);
-  EXPECT_EQ(told_.size(), 0u);
+  EXPECT_EQ(results_.size(), 0u);
   let_pool_work();
   start(2);
-  EXPECT_EQ(told_[2], "hello");
-  // In a memtable.
+  EXPECT_EQ(results_[2], "hello");
+  // The body is in a memtable.
   Batch batch;
   add(batch, 3, "world");
   write(batch);
   start(3);
-  EXPECT_EQ(told_[3], "world");
+  EXPECT_EQ(results_[3], "world");
   EXPECT_FALSE(reads_.busy());
 }
 
-TEST_F(BodyReadsTest, DoNotKeepTheLoopWithALargeBody) {
+TEST_F(BodyReadsTest, DoNotBlockTheLoopWithALargeBody) {
   constexpr size_t at_once_bytes_max = 16 << 10;
   const std::string largest(at_once_bytes_max, 'x');
   const std::string larger = largest + 'x';
@@ -131,14 +131,14 @@ TEST_F(BodyReadsTest, DoNotKeepTheLoopWithALargeBody) {
   add(batch, 4, larger);
   write(batch);
   start(3, largest.size());
-  EXPECT_EQ(told_[3], largest);
+  EXPECT_EQ(results_[3], largest);
   start(4, larger.size());
   EXPECT_TRUE(reads_.busy());
   let_pool_work();
-  EXPECT_EQ(told_[4], larger);
+  EXPECT_EQ(results_[4], larger);
 }
 
-TEST_F(BodyReadsTest, GiveWhatWasThereBeforeABatchDeletedIt) {
+TEST_F(BodyReadsTest, ReturnABodyThatABatchDeletesMeanwhile) {
   block_pool();
   start(1);
   start(2);
@@ -149,17 +149,17 @@ TEST_F(BodyReadsTest, GiveWhatWasThereBeforeABatchDeletedIt) {
   }
   start(3);
   let_pool_work();
-  EXPECT_EQ(told_, (std::map<JobId, std::string>{{1, "hello"}, {2, "hello"}, {3, "not found"}}));
+  EXPECT_EQ(results_, (std::map<JobId, std::string>{{1, "hello"}, {2, "hello"}, {3, "not found"}}));
 }
 
-// The test before this one would notice reads that nobody told of the batch.
-TEST_F(BodyReadsTest, CannotKnowOfABatchThatTheyWereNotToldOf) {
+// Shows that the test above would fail if before_write() were not called.
+TEST_F(BodyReadsTest, WithoutBeforeWriteADeletedBodyIsNotFound) {
   block_pool();
   start(1);
   Batch batch = deletion_of(1);
   write(batch);
   let_pool_work();
-  EXPECT_EQ(told_[1], "not found");
+  EXPECT_EQ(results_[1], "not found");
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Turns of the loop, with a log that is done when the test says so, and clients that are numbers.
+// Turns of the loop, with a log that commits when the test says so, and clients that are only ids.
 
 #include "cmd/perenniald/server/turn.h"
 
@@ -23,7 +23,7 @@ using testing::IsEmpty;
 constexpr std::string_view put = "put 0 0 60 1\r\nx\r\n";
 constexpr std::string_view put_later = "put 0 1000 60 1\r\nx\r\n";
 
-// Notes what it is given. Batches are done with finish(), or at once.
+// Records what it is given. Batches are committed by finish(), or during the append.
 class FakeLog final : public store::Log {
  public:
   bool idle() const override { return under_way_ == 0; }
@@ -38,24 +38,24 @@ class FakeLog final : public store::Log {
     ++under_way_;
     return store::Appended::UnderWay;
   }
-  void cut(std::string dir) override {
+  void checkpoint(std::string dir) override {
     given_.push_back(std::move(dir));
     ++under_way_;
     ++cuts_;
   }
-  News collect() override {
-    News news = std::exchange(news_, {});
-    news_.indices = news.indices;
-    return news;
+  Update collect() override {
+    Update update = std::exchange(news_, {});
+    news_.indices = update.indices;
+    return update;
   }
   bool busy() const override { return !idle(); }
   uint64_t progress() const override { return 0; }
   void stop() override {}
 
-  // All that is under way is done. Whoever calls this says so to the turn.
+  // Commits everything that was appended. The caller then calls on_log_update() of the turn.
   void finish() {
     while (!batches_.empty()) finish_batch();
-    if (cuts_ > 0) news_.cut = store::CutDone{};
+    if (cuts_ > 0) news_.checkpoint = store::CheckpointCreated{};
     under_way_ = cuts_ = 0;
   }
   void set_at_once(bool at_once) { at_once_ = at_once; }
@@ -75,15 +75,16 @@ class FakeLog final : public store::Log {
   size_t under_way_ = 0;
   size_t cuts_ = 0;
   bool at_once_ = false;
-  News news_;
+  Update news_;
 };
 
 class TurnTest : public testing::Test {
  protected:
   TurnTest() {
     core_.resume(1, 0, 1, clock_.now());
-    for (ConnId conn = 1; conn <= clients; ++conn) core_.open(conn, clock_.now(), true);
-    // The first batch raises the next id; it is no part of what is looked at.
+    for (ConnId conn = 1; conn <= clients; ++conn)
+      core_.open(conn, clock_.now(), {.may_checkpoint = true});
+    // The first batch raises the next id, and is not part of the test.
     say(clients, put);
     run_loop();
     finish();
@@ -95,23 +96,23 @@ class TurnTest : public testing::Test {
     for (ConnId conn = 1; conn <= clients; ++conn) core_.session(conn)->on_close(clock_.now());
   }
 
-  // What a client sends.
+  // Gives core bytes of a client.
   void say(ConnId conn, std::string_view bytes) {
     core_.session(conn)->on_bytes(bytes, clock_.now());
     turn_.hand_over_early();
   }
-  Turn::Carried end_turn() {
-    const Turn::Carried carried = turn_.carry();
+  Turn::TurnResult end_turn() {
+    const Turn::TurnResult carried = turn_.before_poll();
     clock_.end_turn();
     return carried;
   }
-  // Turns until the loop would block.
+  // Runs turns until the loop would block.
   void run_loop() {
     for (int turns = 0; end_turn().at_once; ++turns) ASSERT_LT(turns, 10) << "it never blocks";
   }
   void finish() {
     log_.finish();
-    turn_.on_news();
+    turn_.on_log_update();
   }
   // What the log was given since the start of the test.
   std::vector<std::string> given() const {
@@ -119,7 +120,7 @@ class TurnTest : public testing::Test {
   }
   std::string received(ConnId conn) { return std::exchange(received_[conn], {}); }
 
-  Turn::Around around() {
+  Turn::Hooks hooks() {
     return {.serve =
                 [this](ConnId conn) {
                   core::Session& session = *core_.session(conn);
@@ -131,14 +132,14 @@ class TurnTest : public testing::Test {
                 },
             .read_body = [](const core::BodyRead&) { FAIL() << "all bodies are in memory"; },
             .before_append = [this](const store::Batch& batch) { announced_ = batch.index(); },
-            .order_cut =
+            .order_checkpoint =
                 [this] {
-                  core_.settle_cut(clock_.now());
-                  if (const auto cut = core_.take_cut()) {
-                    log_.cut("cut " + std::to_string(cut->index));
+                  core_.checkpoints().freeze_point(clock_.now());
+                  if (const auto point = core_.checkpoints().take_point()) {
+                    log_.checkpoint("checkpoint " + std::to_string(point->index));
                   }
                 },
-            .on_cut = [this](const store::CutDone&) { ++cuts_done_; },
+            .on_checkpoint_created = [this](const store::CheckpointCreated&) { ++cuts_done_; },
             .disk_left = [] { return store::DiskLeft(); },
             .arm_timer = [this](Nanos left) { armed_.push_back(left); }};
   }
@@ -154,10 +155,10 @@ class TurnTest : public testing::Test {
   BatchIndex announced_ = 0;
   int cuts_done_ = 0;
   size_t given_before_ = 0;
-  Turn turn_{core_, log_, clock_, budget_, around()};
+  Turn turn_{core_, log_, clock_, budget_, hooks()};
 };
 
-TEST_F(TurnTest, APutEntersABatchGoesAndTheReplyLeaves) {
+TEST_F(TurnTest, APutIsAppendedAndItsReplyServedAfterTheCommit) {
   say(1, put);
   EXPECT_THAT(given(), IsEmpty()) << "the turn may bring more";
   run_loop();
@@ -194,7 +195,7 @@ TEST_F(TurnTest, WhatWasWrittenDuringTheAppendIsAnsweredInTheSameTurn) {
   EXPECT_EQ(received(1), "INSERTED 2\r\n");
 }
 
-TEST_F(TurnTest, ALargeBatchDoesNotWaitForTheEndOfTheTurn) {
+TEST_F(TurnTest, ALargeBatchIsAppendedBeforeTheEndOfTheTurn) {
   for (int i = 0; i < 66; ++i) say(1, put);
   EXPECT_THAT(given(), IsEmpty());
   say(1, put);
@@ -203,48 +204,49 @@ TEST_F(TurnTest, ALargeBatchDoesNotWaitForTheEndOfTheTurn) {
   EXPECT_THAT(given(), ElementsAre("batch 2")) << "it is under way";
 }
 
-TEST_F(TurnTest, ACutGoesBetweenTwoBatches) {
+TEST_F(TurnTest, ACheckpointIsCreatedBetweenTwoBatches) {
   say(1, put);
   run_loop();
   say(2, put);
   say(2, "checkpoint\r\n");
   say(3, put);
-  run_loop();  // The cut is settled: behind what there is now.
+  run_loop();  // The checkpoint point is fixed: it follows the batches that exist now.
   say(4, put);
   run_loop();
   EXPECT_THAT(given(), ElementsAre("batch 2"));
   finish();
   run_loop();
-  EXPECT_THAT(given(), ElementsAre("batch 2", "batch 3", "cut 3")) << "without waiting for batch 3";
+  EXPECT_THAT(given(), ElementsAre("batch 2", "batch 3", "checkpoint 3"))
+      << "without waiting for batch 3";
   finish();
   EXPECT_EQ(cuts_done_, 1);
   say(1, put);
   run_loop();
-  EXPECT_THAT(given(), ElementsAre("batch 2", "batch 3", "cut 3", "batch 4"));
+  EXPECT_THAT(given(), ElementsAre("batch 2", "batch 3", "checkpoint 3", "batch 4"));
 }
 
-TEST_F(TurnTest, ACutNeedsNoBatch) {
+TEST_F(TurnTest, ACheckpointNeedsNoBatch) {
   say(1, "checkpoint\r\n");
   run_loop();
-  EXPECT_THAT(given(), ElementsAre("cut 1"));
+  EXPECT_THAT(given(), ElementsAre("checkpoint 1"));
   say(2, put);
   run_loop();
-  EXPECT_THAT(given(), ElementsAre("cut 1")) << "the log is not idle";
+  EXPECT_THAT(given(), ElementsAre("checkpoint 1")) << "the log is not idle";
   finish();
   run_loop();
-  EXPECT_THAT(given(), ElementsAre("cut 1", "batch 2"));
+  EXPECT_THAT(given(), ElementsAre("checkpoint 1", "batch 2"));
 }
 
-TEST_F(TurnTest, ACutThatLiesBehindALargeBatchFollowsItInTheMiddleOfATurn) {
+TEST_F(TurnTest, ACheckpointFollowsALargeBatchInTheMiddleOfATurn) {
   for (int i = 0; i < 66; ++i) say(1, put);
   say(2, "checkpoint\r\n");
   say(1, put);
-  EXPECT_THAT(given(), ElementsAre("batch 2", "cut 2"));
+  EXPECT_THAT(given(), ElementsAre("batch 2", "checkpoint 2"));
 }
 
-// Clients that were just answered come back one by one; after at most four more looks at the
-// sockets, or one that brings none of them, the batch goes.
-TEST_F(TurnTest, GatheringEndsWhenAllHaveComeBack) {
+// Clients that were just answered come back one by one. The batch is appended after at most four
+// more polls of the sockets, or after one that brings none of these clients.
+TEST_F(TurnTest, ExtraPollsEndWhenAllAwaitedClientsHaveComeBack) {
   for (const ConnId conn : {1, 2, 3}) say(conn, put);
   run_loop();
   finish();
@@ -259,7 +261,7 @@ TEST_F(TurnTest, GatheringEndsWhenAllHaveComeBack) {
   EXPECT_THAT(given(), ElementsAre("batch 2", "batch 3"));
 }
 
-TEST_F(TurnTest, GatheringEndsWhenATurnBringsNobody) {
+TEST_F(TurnTest, ExtraPollsEndWhenOneBringsNoClient) {
   for (const ConnId conn : {1, 2, 3}) say(conn, put);
   run_loop();
   finish();
@@ -271,16 +273,16 @@ TEST_F(TurnTest, GatheringEndsWhenATurnBringsNobody) {
   EXPECT_THAT(given(), ElementsAre("batch 2", "batch 3"));
 }
 
-TEST_F(TurnTest, OnlyAStopTakesWhatNobodyWasPromised) {
+TEST_F(TurnTest, OnlyAStopAppendsRecoverableTransitionsAtOnce) {
   say(1, "reserve\r\n");
   run_loop();
-  EXPECT_THAT(given(), IsEmpty()) << "a reservation waits for company";
+  EXPECT_THAT(given(), IsEmpty()) << "a reservation waits for the idle time";
   turn_.begin_stop();
   run_loop();
   EXPECT_THAT(given(), ElementsAre("batch 2"));
 }
 
-TEST_F(TurnTest, ALaterDeadlineLeavesTheTimerAsItIs) {
+TEST_F(TurnTest, ALaterDeadlineDoesNotChangeTheTimer) {
   say(1, put_later);
   run_loop();
   finish();
@@ -298,9 +300,9 @@ TEST_F(TurnTest, ALaterDeadlineLeavesTheTimerAsItIs) {
   EXPECT_EQ(armed_.size(), before + 1) << "nothing falls due any more";
 }
 
-TEST_F(TurnTest, HandsOnTheFiguresOfTheStore) {
+TEST_F(TurnTest, ReportsTheFactsOfTheStore) {
   log_.set_facts({.records_written = 7, .durability = "commit", .state = "ok"});
-  turn_.on_news();
+  turn_.on_log_update();
   EXPECT_EQ(turn_.store_facts().records_written, 7U);
 }
 

@@ -1,0 +1,27 @@
+#include "cmd/common/tool/tls_flags.h"
+
+#include <utility>
+
+namespace perennial::tool {
+
+std::vector<Flag> with_tls_flags(common::TlsClientSettings& target, std::vector<Flag> flags) {
+  flags.push_back({"--tls", "", "Speak TLS; without --server to 127.0.0.1:11400", &target.is_on});
+  flags.push_back({"--ca", "FILE",
+                   "With --tls: the CAs of the server; those of the system if not given",
+                   &target.ca});
+  flags.push_back({"--certificate", "FILE", "With --tls: a certificate to show to the server",
+                   &target.certificate});
+  flags.push_back({"--key", "FILE", "With --tls: the key of the certificate", &target.key});
+  return flags;
+}
+
+std::vector<Flag> with_server_flags(ServerAddress& target, std::vector<Flag> flags) {
+  flags = with_tls_flags(target.tls, std::move(flags));
+  flags.push_back({"--token-file", "FILE",
+                   "A file with the token that shows the server who this is; without it the "
+                   "environment variable PERENNIAL_TOKEN, if it is set",
+                   &target.token_file});
+  return flags;
+}
+
+}  // namespace perennial::tool

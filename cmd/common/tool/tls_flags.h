@@ -1,0 +1,16 @@
+#pragma once
+
+#include <vector>
+
+#include "cmd/common/tls/tls_client.h"
+#include "cmd/common/tool/server_connection.h"
+#include "cmd/common/tool/subcommand.h"
+
+namespace perennial::tool {
+
+// Adds the flags by which a subcommand reaches its server with TLS.
+std::vector<Flag> with_tls_flags(common::TlsClientSettings& target, std::vector<Flag> flags);
+// The same, and how it shows the server who it is.
+std::vector<Flag> with_server_flags(ServerAddress& target, std::vector<Flag> flags);
+
+}  // namespace perennial::tool

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <utility>
+
+#include "cmd/common/address.h"
+#include "cmd/common/tls/tls_client.h"
+#include "cmd/common/tool/server_connection.h"
+
+namespace perennial::bench {
+
+// Where a server is, and how it is reached.
+struct Target {
+  common::Address address = {};
+  common::TlsClientSettings tls_settings = {};
+  const common::TlsClient* tls = nullptr;  // Null: plain. It outlives this.
+
+  Target() = default;
+  Target(common::Address where) : address(std::move(where)) {}  // NOLINT: implicit on purpose
+};
+
+// The same for the tool's connections.
+inline tool::ServerAddress server_address(const Target& target) {
+  tool::ServerAddress server(common::to_text(target.address));
+  server.tls = target.tls_settings;
+  return server;
+}
+
+}  // namespace perennial::bench

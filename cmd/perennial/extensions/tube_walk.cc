@@ -1,0 +1,31 @@
+#include "cmd/perennial/extensions/tube_walk.h"
+
+#include <fmt/format.h>
+
+#include "cmd/perennial/live/live.h"
+
+namespace perennial::tool {
+
+Result<uint64_t> run_tube_walk(const ServerAddress& address, const TubeWalk& walk) {
+  Result<ServerConnection> server = open_server(address);
+  if (!server.ok()) return server.take_status();
+  if (Status known = require_extensions(*server, walk.needed); !known.ok()) return known;
+  // The answer to a walk over millions of jobs takes minutes.
+  if (Status unlimited = server->limit_silence(0); !unlimited.ok()) return unlimited;
+  const Result<wire::ClientReply> reply = server->ask(walk.command);
+  if (!reply.ok()) return reply.status();
+  if (reply->is(walk.success)) return reply->number;
+  if (reply->is(Word::NotFound)) {
+    return Status(StatusCode::NotFound,
+                  fmt::format("there is no tube '{}' at {}", walk.tube, server->address()));
+  }
+  if (reply->is(Word::Denied)) return denied();
+  return unexpected(*reply, walk.tube);
+}
+
+Status denied() {
+  return {StatusCode::Unsupported,
+          "DENIED: the server's setting 'admin_on' does not allow this command at this address"};
+}
+
+}  // namespace perennial::tool

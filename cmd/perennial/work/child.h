@@ -1,0 +1,53 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <signal.h>
+#include <sys/types.h>
+
+#include "cmd/common/socket.h"
+#include "engine/types/status.h"
+
+namespace perennial::tool::work {
+
+struct ChildSetup {
+  std::vector<std::string> command;      // The program, found in PATH, and its arguments.
+  std::vector<std::string> environment;  // NAME=VALUE, added to the worker's own.
+  std::string_view input;                // What it reads from standard input.
+  sigset_t signals;                      // The signals that are blocked in it.
+};
+
+// A command that runs as a child process, in a process group of its own, so that a signal reaches
+// its children, too. Standard output and standard error are the worker's. Killed and reaped at the
+// latest when this object goes.
+class Child {
+ public:
+  // NotFound: there is no such program. Io: it could not be started for another reason.
+  static Result<Child> start(const ChildSetup& setup);
+
+  Child(Child&& other) noexcept;
+  Child& operator=(Child&&) = delete;
+  ~Child();
+
+  // A descriptor that is readable when the command has ended.
+  int fd() const { return pidfd_.fd(); }
+  // To the whole group. REQUIRES: not yet reaped.
+  void signal(int number) const;
+
+  struct End {
+    int status = 0;
+    int signal = 0;  // 0: it exited with `status`.
+  };
+  // REQUIRES: fd() is readable, and this was not called before.
+  End reap();
+
+ private:
+  Child(pid_t pid, common::Socket pidfd) : pid_(pid), pidfd_(std::move(pidfd)) {}
+
+  pid_t pid_;  // -1: reaped.
+  common::Socket pidfd_;
+};
+
+}  // namespace perennial::tool::work

@@ -1,0 +1,124 @@
+#include "cmd/perennial/work/pool.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include <poll.h>
+#include <sys/eventfd.h>
+
+#include "cmd/perennial/work/blocked_signals.h"
+#include "cmd/perennial/work/multiplexer.h"
+#include "cmd/perennial/work/runner.h"
+#include "cmd/perennial/work/shared.h"
+
+namespace perennial::tool::work {
+namespace {
+
+class Pool {
+ public:
+  // `multiplexer` may be null.
+  Pool(const Settings& settings, const BlockedSignals& signals, Shared& shared,
+       Multiplexer* multiplexer, common::Socket ended)
+      : settings_(settings),
+        signals_(signals),
+        shared_(shared),
+        multiplexer_(multiplexer),
+        ended_(std::move(ended)) {}
+
+  Status run() {
+    const uint64_t wanted =
+        std::min<uint64_t>(settings_.runners, settings_.jobs_max.value_or(settings_.runners));
+    results_.resize(wanted);
+    std::vector<std::thread> threads;
+    for (Status& result : results_) {
+      threads.emplace_back([this, &result] { run_one(result); });
+    }
+    wait_for_runners();
+    for (std::thread& thread : threads) thread.join();
+    for (Status& result : results_)
+      if (!result.ok()) return std::move(result);
+    return {};
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  void run_one(Status& result) {
+    result = Runner(settings_, shared_, multiplexer_, signals_.before()).run();
+    if (!result.ok()) shared_.stop().finish();
+    CHECK(::eventfd_write(ended_.fd(), 1) == 0);
+  }
+
+  void wait_for_runners() {
+    for (uint64_t ended = 0; ended < results_.size();) {
+      std::array<pollfd, 2> events = {{{.fd = signals_.fd(), .events = POLLIN, .revents = 0},
+                                       {.fd = ended_.fd(), .events = POLLIN, .revents = 0}}};
+      CHECK(::poll(events.data(), events.size(), grace_left_ms()) >= 0);
+      if (events[0].revents != 0) stop(signals_.take());
+      if (events[1].revents != 0) {
+        eventfd_t count = 0;
+        CHECK(::eventfd_read(ended_.fd(), &count) == 0);
+        ended += count;
+      }
+      if (kill_at_ && Clock::now() >= *kill_at_) kill_commands();
+    }
+  }
+
+  void stop(int signal) {
+    shared_.log({{"level", "info"},
+                 {"at", "work.stopping"},
+                 {"signal", static_cast<uint64_t>(signal)},
+                 {"grace", static_cast<uint64_t>(settings_.grace.count())}});
+    if (stopping_) return kill_commands();
+    stopping_ = true;
+    kill_at_ = Clock::now() + settings_.grace;
+    shared_.stop().finish();
+  }
+
+  void kill_commands() {
+    kill_at_.reset();
+    shared_.stop().kill_commands();
+  }
+
+  int grace_left_ms() const {
+    if (!kill_at_) return -1;
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(*kill_at_ - Clock::now());
+    return static_cast<int>(std::clamp<int64_t>(left.count(), 0, std::numeric_limits<int>::max()));
+  }
+
+  const Settings& settings_;
+  const BlockedSignals& signals_;
+  Shared& shared_;
+  Multiplexer* const multiplexer_;
+  const common::Socket ended_;   // An eventfd that counts the runners that have ended.
+  std::vector<Status> results_;  // One for each runner, written by its thread before it ends.
+  bool stopping_ = false;
+  std::optional<Clock::time_point> kill_at_;
+};
+
+}  // namespace
+
+Status run_pool(const Settings& settings, LogFormat format) {
+  const Result<BlockedSignals> signals = BlockedSignals::make();
+  if (!signals.ok()) return signals.status();
+  Result<StopRequest> stop = StopRequest::make();
+  if (!stop.ok()) return stop.take_status();
+  common::Socket ended(::eventfd(0, EFD_CLOEXEC));
+  if (ended.fd() < 0) return common::system_error("make an event");
+  Shared shared(stop.take(), format, settings.jobs_max);
+  std::unique_ptr<Multiplexer> multiplexer;
+  if (settings.runners > 1) {
+    Result<std::unique_ptr<Multiplexer>> made = Multiplexer::make(settings);
+    if (!made.ok()) return made.take_status();
+    multiplexer = made.take();
+  }
+  return Pool(settings, *signals, shared, multiplexer.get(), std::move(ended)).run();
+}
+
+}  // namespace perennial::tool::work

@@ -1,0 +1,147 @@
+#include "cmd/perennial/work/work.h"
+
+#include <utility>
+
+#include "cmd/perennial/live/live.h"
+#include "cmd/perennial/work/dry_run.h"
+#include "cmd/perennial/work/pool.h"
+
+namespace perennial::tool {
+namespace {
+
+std::optional<std::chrono::seconds> seconds_of(const std::optional<uint64_t>& number) {
+  if (!number) return std::nullopt;
+  return std::chrono::seconds(*number);
+}
+
+Flag seconds_flag(std::string name, std::string help, std::optional<uint64_t>& target,
+                  uint64_t lowest) {
+  return {.name = std::move(name),
+          .value = "SECONDS",
+          .help = std::move(help),
+          .target = &target,
+          .lowest = lowest,
+          .highest = u32_max};
+}
+
+std::vector<Flag> flags_of(WorkOptions& options) {
+  constexpr uint64_t runners_max = 1000;
+  return with_server_flags(
+      options.server,
+      {
+          {"COMMAND", "COMMAND", "The command and its arguments, after '--'", &options.command,
+           true},
+          server_flag(options.server),
+          {"--tube", "TUBE", "Take jobs of this tube; may be given several times", &options.tubes,
+           true},
+          {"--jobs",
+           "N",
+           "Run so many commands at a time",
+           &options.jobs,
+           false,
+           {},
+           1,
+           runners_max},
+          {"--grace", "SECONDS", "What commands have to finish after SIGTERM or SIGINT",
+           &options.grace_s},
+          seconds_flag("--timeout", "Kill a command that runs for longer", options.timeout_s, 1),
+          seconds_flag("--touch", "Touch each job so often; without, every third of its ttr",
+                       options.touch_s, 1),
+          {"--backoff", "FIRST[:CAP]",
+           "Delay of a job that failed, in seconds, doubled with each failure up to CAP",
+           &options.backoff},
+          {"--tries", "N", "Bury a job that failed so often; 0 never does", &options.tries},
+          {"--bury-on", "STATUS,...", "Bury a job at once whose command exits with one of these",
+           &options.bury_on},
+          {"--max", "N", "End after so many jobs", &options.max, false, {}, 1, u32_max},
+          {"--once", "", "End after one job", &options.once},
+          {"--drain", "", "End when no job is ready", &options.drain},
+          seconds_flag("--retry", "Give up when the server is away for so long; without, never",
+                       options.retry_s, 0),
+          {"--log",
+           "FORMAT",
+           "How lines on standard error look",
+           &options.log,
+           false,
+           {"logfmt", "json"}},
+          {"--dry-run", "", "Print what would run, and reserve nothing", &options.dry_run},
+      });
+}
+
+}  // namespace
+
+Result<work::Settings> work_settings(const WorkOptions& options) {
+  for (const std::string& tube : options.tubes)
+    if (Status checked = check_tube_name(tube); !checked.ok()) return checked;
+  if (options.command.empty() || options.command.front().empty())
+    return Status(StatusCode::InvalidArgument, "no command: give it after '--'");
+  if (options.once && options.max)
+    return Status(StatusCode::InvalidArgument, "--once and --max exclude each other");
+  const Result<work::Backoff> backoff = work::parse_backoff(options.backoff);
+  if (!backoff.ok()) return backoff.status();
+  Result<std::vector<int>> bury_on = work::parse_statuses(options.bury_on);
+  if (!bury_on.ok()) return bury_on.take_status();
+  return work::Settings{
+      .server = options.server,
+      .tubes = options.tubes,
+      .command = options.command,
+      .runners = options.jobs,
+      .policy = {.backoff = *backoff, .tries_max = options.tries, .bury_on = bury_on.take()},
+      .grace = std::chrono::seconds(options.grace_s),
+      .timeout = seconds_of(options.timeout_s),
+      .touch = seconds_of(options.touch_s),
+      .retry = seconds_of(options.retry_s),
+      .jobs_max = options.once ? std::optional<uint64_t>(1) : options.max,
+      .drain = options.drain};
+}
+
+Status run_worker(const WorkOptions& options) {
+  const Result<work::Settings> settings = work_settings(options);
+  if (!settings.ok()) return settings.status();
+  if (options.dry_run) return work::dry_run(*settings);
+  return work::run_pool(*settings,
+                        options.log == "json" ? work::LogFormat::Json : work::LogFormat::Logfmt);
+}
+
+Subcommand work_command(WorkOptions& options) {
+  return {
+      .name = "work",
+      .summary = "Run a command for each job of some tubes",
+      .about =
+          "The command gets the body on standard input. '{}' in its arguments is replaced by the "
+          "id of the job; no shell is involved. Its environment has PERENNIAL_JOB_ID, "
+          "PERENNIAL_TUBE, PERENNIAL_ATTEMPT (1 on the first run) and PERENNIAL_TTR (seconds). "
+          "The job is touched while the command runs, so it may run for longer than the ttr.\n\n"
+          "Exit status 0 deletes the job. Any other, or a death by a signal, releases it with a "
+          "delay: FIRST seconds after the first failure, doubled with each one up to CAP. --tries "
+          "and --bury-on bury it instead. Each earlier release and timeout of the job counts as a "
+          "failure, so a kicked job that fails again at --tries is buried again. Where the job or "
+          "its "
+          "tube has tries of its own, the server counts, too, and buries or moves the job at the "
+          "last one.\n\n"
+          "A command is killed when it runs for longer than --timeout, and when its job is lost: "
+          "when the reservation is over, or the server is away. Another worker may have the job "
+          "then. It gets SIGTERM, and SIGKILL after 5 seconds; its whole process group does.\n\n"
+          "With --jobs above 1 the worker has one connection for all commands, and reserves the "
+          "jobs for those that can run at once in one batch, never more. Statistics then count it "
+          "as one worker. A server that cannot do "
+          "that, such as a beanstalkd, gets a connection for each.\n\n"
+          "SIGTERM and SIGINT end the worker: it reserves no more, and gives commands the grace "
+          "time to finish. After that, or on a second signal, they are killed, and their jobs are "
+          "released without delay; that does not count as an attempt where the server counts "
+          "them. The exit code is 0 then. When the server is away the worker "
+          "connects again, for as long as --retry allows, and then exits with 1.\n\n"
+          "Each job that has ended is a line on standard error, with its outcome: deleted, "
+          "released, buried or lost. What commands write goes where the worker's output goes.",
+      .examples =
+          "  perennial work --tube mail --jobs 4 -- ./send-mail\n"
+          "  perennial work --tube mail --tries 5 --bury-on 65 --timeout 60 -- ./send-mail --id "
+          "{}\n"
+          "  # What is there now, then end:\n"
+          "  perennial work --tube mail --drain -- sh -c 'cat >>mails.txt'\n",
+      .flags = flags_of(options),
+      .run = [&options] { return run_worker(options); },
+  };
+}
+
+}  // namespace perennial::tool

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cmd/common/tool/requests.h"
+#include "cmd/common/tool/subcommand.h"
+#include "cmd/perennial/work/settings.h"
+
+namespace perennial::tool {
+
+struct WorkOptions {
+  ServerAddress server = {};
+  std::vector<std::string> command = {};
+  std::vector<std::string> tubes = {};
+  uint32_t jobs = 1;
+  uint32_t grace_s = 30;
+  std::optional<uint64_t> timeout_s = {};
+  std::optional<uint64_t> touch_s = {};
+  std::string backoff = "10:3600";
+  uint64_t tries = 0;
+  std::string bury_on = {};
+  std::optional<uint64_t> max = {};
+  bool once = false;
+  bool drain = false;
+  bool dry_run = false;
+  std::optional<uint64_t> retry_s = {};
+  std::string log = "logfmt";
+};
+
+// What the worker is to do. InvalidArgument: the options contradict each other, or one of them
+// cannot be read.
+Result<work::Settings> work_settings(const WorkOptions& options);
+
+// perennial work: runs a command for each job of some tubes.
+Status run_worker(const WorkOptions& options);
+Subcommand work_command(WorkOptions& options);
+
+}  // namespace perennial::tool

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cmd/common/address.h"
+#include "cmd/perenniald/tls/tls_settings.h"
+#include "engine/types/status.h"
+
+// The setting `listeners`: addresses that have settings of their own.
+namespace perennial::perenniald {
+
+struct ListenerConfig {
+  std::string address;             // Valid for listener_address().
+  std::optional<TlsSettings> tls;  // None: a plain stream.
+  std::string user = {};           // Everybody who connects here is this user. Empty: nobody is.
+};
+
+// The settings of one listener by their names; those of TLS begin with "tls.".
+using ListenerPairs = std::vector<std::pair<std::string, std::string>>;
+
+// `port` is that of the setting. Returns every problem.
+std::vector<std::string> parse_listener(const ListenerPairs& pairs, uint16_t port,
+                                        ListenerConfig& out);
+ListenerPairs listener_pairs(const ListenerConfig& listener);
+
+// An address without a port gets `port`, or the port for TLS.
+Result<common::Address> listener_address(const ListenerConfig& listener, uint16_t port);
+
+}  // namespace perennial::perenniald

@@ -1,0 +1,69 @@
+#include "cmd/perenniald/config/tube_defaults.h"
+
+#include <utility>
+#include <variant>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "wire/client.h"
+#include "wire/command_line.h"
+
+namespace perennial::perenniald {
+namespace {
+
+// A name for the line of a set-tube whose settings alone are of interest.
+constexpr const char* any_name = "x";
+
+bool is_pattern(std::string_view pattern) {
+  if (!pattern.ends_with('*')) return wire::is_tube_name(pattern);
+  const std::string_view beginning = pattern.substr(0, pattern.size() - 1);
+  return beginning.empty() || wire::is_tube_name(beginning);
+}
+
+// The options of a set-tube as "key: value", with the value in quotes.
+std::vector<std::string> yaml_options(const TubeSettings& settings) {
+  std::string line;
+  wire::append_command(line, set_tube(any_name, settings));
+  std::vector<std::string> options;
+  std::string_view rest = std::string_view(line).substr(0, line.size() - 2);
+  for (size_t space = rest.find(' '); space != std::string_view::npos; space = rest.find(' ')) {
+    rest.remove_prefix(space + 1);
+    const std::string_view option = rest.substr(0, rest.find(' '));
+    const size_t colon = option.find(':');
+    if (colon == std::string_view::npos) continue;  // The name.
+    options.push_back(fmt::format("{}: \"{}\"", option.substr(0, colon), option.substr(colon + 1)));
+  }
+  return options;
+}
+
+}  // namespace
+
+Result<TubeDefaults> parse_tube_defaults(std::string_view pattern, const std::string& options) {
+  if (!is_pattern(pattern)) {
+    return Status(StatusCode::InvalidArgument,
+                  "this is neither the name of a tube nor the beginning of one with '*' behind it");
+  }
+  const Command command = wire::parse_command_line(fmt::format("set-tube {}{}", any_name, options));
+  const auto* const set = std::get_if<SetTube>(&command);
+  if (set == nullptr) {
+    return Status(StatusCode::InvalidArgument,
+                  fmt::format("'{}' are not settings of a tube: tries, backoff, dead, expire, "
+                              "reserved, rate, drain, each with a value as in set-tube",
+                              options.empty() ? options : options.substr(1)));
+  }
+  TubeDefaults defaults{.pattern = std::string(pattern), .settings = {}};
+  change_settings(defaults.settings, *set);
+  return defaults;
+}
+
+std::string tubes_text(const std::vector<TubeDefaults>& tubes) {
+  std::vector<std::string> entries;
+  for (const TubeDefaults& tube : tubes) {
+    entries.push_back(
+        fmt::format("\"{}\": {{{}}}", tube.pattern, fmt::join(yaml_options(tube.settings), ", ")));
+  }
+  return fmt::format("{{{}}}", fmt::join(entries, ", "));
+}
+
+}  // namespace perennial::perenniald

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "cmd/perenniald/core/users.h"
+#include "engine/engine.h"
+#include "engine/types/command.h"
+
+// What a user may do: one function for every command. A new command without its rule does not
+// compile. etc/docs/security.md shows the rules as a table.
+namespace perennial::core {
+
+enum class Verdict : uint8_t {
+  Allowed,
+  Forbidden,  // FORBIDDEN.
+  // NOT_FOUND, as if the job did not exist: nobody learns which ids there are in tubes that are not
+  // theirs.
+  Hidden,
+};
+
+// Judges a command of this user on this connection. Ids of a batch that the user may not touch are
+// marked in it as hidden, so that they are missing. The engine tells which tube a job is in.
+//
+// A connection watches only tubes that it may reserve from, except `default`, which it watches from
+// the beginning.
+Verdict judge(const User& user, ConnId conn, Command& command, const engine::Engine& engine);
+
+// Whether the command changes what belongs to others, so that the audit names it.
+bool is_of_operator(const Command& command);
+
+// The word of the command, as a client writes it; "" for a line that was refused.
+std::string_view word_of(const Command& command);
+
+// The tube or the job that a command names, for the audit: "tube=mail", "job=7"; or nothing.
+std::string subject_of(const Command& command);
+
+}  // namespace perennial::core

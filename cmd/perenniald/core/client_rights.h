@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "cmd/perenniald/core/users.h"
+
+namespace perennial::core {
+
+// From which clients commands for operators are accepted: all, those on a unix socket, or none. To
+// all others they are DENIED.
+enum class AdminOn : uint8_t { Any, Unix, None };
+
+// What the listener says of a client.
+struct ClientRights {
+  bool may_checkpoint = false;  // For all others `checkpoint` is an unknown command.
+  bool is_unix = false;         // It came over a unix socket.
+  // What the listener and the connection show of who it is.
+  Identity identity = {};
+  // Whether a token is accepted: not where anybody on the way could read it.
+  bool may_send_token = true;
+  // From where it came, as far as wrong tokens are counted. Empty: they are not.
+  std::string address = {};
+};
+
+}  // namespace perennial::core

@@ -1,0 +1,213 @@
+// The part of Core that knows users: signing in, and what each may do.
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+#include <fmt/format.h>
+
+#include "cmd/perenniald/core/access.h"
+#include "cmd/perenniald/core/beanstalk_session.h"
+#include "cmd/perenniald/core/core.h"
+#include "engine/types/check.h"
+
+namespace perennial::core {
+namespace {
+
+// How many connections are looked up at once after a change of users.
+constexpr size_t examined_at_once = 64;
+// Refusals that have a line of their own in each second.
+constexpr uint64_t refusals_logged_max = 10;
+
+std::string how_of(const Identity& identity) {
+  struct Text {
+    std::string operator()(std::monostate) const { return {}; }
+    std::string operator()(const UserName& /*user*/) const { return "listener"; }
+    std::string operator()(const CertificateNames& /*names*/) const { return "certificate"; }
+    std::string operator()(const PeerProcess& peer) const {
+      return fmt::format("uid {} gid {}", peer.uid, peer.gid);
+    }
+    std::string operator()(const common::TokenRecord& token) const {
+      return fmt::format("token {}", token.id);
+    }
+  };
+  return std::visit(Text(), identity);
+}
+
+}  // namespace
+
+ExtensionSet Core::parsed_extensions() const {
+  return users_ == nullptr ? options_.extensions : options_.extensions.with(Extension::Auth);
+}
+
+void Core::set_users(std::shared_ptr<const Users> users) {
+  CHECK(users != nullptr);
+  CHECK(users_ != nullptr || sessions_.empty());
+  users_ = std::move(users);
+  to_examine_.clear();
+  for (const auto& [id, session] : sessions_) to_examine_.push_back(id);
+  std::ranges::sort(to_examine_);
+}
+
+void Core::begin_sign_in(BeanstalkSession& conn, const ClientRights& rights, Nanos now) {
+  conn.access =
+      std::make_unique<SessionAccess>(SessionAccess{.identity = rights.identity,
+                                                    .address = rights.address,
+                                                    .may_send_token = rights.may_send_token,
+                                                    .users = users_});
+  if (const User* const user = users_->by_identity(conn.access->identity))
+    return set_user(conn, user);
+  const bool is_refused = sign_in_limiter_.is_refused(conn.access->address, now) ||
+                          unidentified_ >= options_.unidentified_max;
+  if (is_refused) return close_now(conn);
+  conn.access->is_unidentified = true;
+  ++unidentified_;
+  sign_in_due_.add(conn.id, now);
+}
+
+void Core::set_user(BeanstalkSession& conn, const User* user) {
+  conn.access->user = user;
+  if (std::exchange(conn.access->is_unidentified, false)) --unidentified_;
+  const bool is_of_listener = std::holds_alternative<UserName>(conn.access->identity);
+  if (is_of_listener) return;
+  audit(conn, {.action = "sign-in", .subject = how_of(conn.access->identity)});
+}
+
+// A token may replace what the listener knows, but only as the first command.
+void Core::on_auth(BeanstalkSession& conn, const Auth& auth, Nanos now) {
+  const User* user = nullptr;
+  if (std::exchange(conn.access->may_auth, false) && conn.access->may_send_token) {
+    user = users_->by_token(auth.token);
+  }
+  if (user == nullptr) return on_wrong_token(conn, now);
+  conn.access->users = users_;
+  conn.access->identity = common::token_record(auth.token);
+  set_user(conn, user);
+  reply_to(conn, Word::Authenticated);
+}
+
+// The connection may try again, and is not read until the answer has left.
+void Core::on_wrong_token(BeanstalkSession& conn, Nanos now) {
+  conn.access->may_auth = conn.access->user == nullptr;
+  ++conn.access->wrong_tokens;
+  sign_in_limiter_.on_failure(conn.access->address, now);
+  wrong_token_due_.add(conn.id, now);
+  audit(conn, {.action = "sign-in", .refused = true});
+}
+
+bool Core::is_admitted(BeanstalkSession& conn, Command& command) {
+  if (conn.access->users != users_) examine(conn);
+  if (conn.is_cut) return false;
+  if (conn.access->user == nullptr) {
+    // A body that is too large was not kept, but whoever sends it need not be listened to.
+    if (std::holds_alternative<PutTooBig>(command)) {
+      close_now(conn);
+    } else {
+      audit_refusal(conn, command, caught_up_);
+      reply_to(conn, Word::Unauthorized);
+    }
+    return false;
+  }
+  conn.access->may_auth = false;
+  const Verdict verdict = judge(*conn.access->user, conn.id, command, engine_);
+  if (verdict == Verdict::Allowed) {
+    conn.access->lists_all_tubes = std::holds_alternative<ListTubes>(command);
+    if (is_of_operator(command)) {
+      audit(conn, {.action = word_of(command), .subject = subject_of(command)});
+    }
+    return true;
+  }
+  audit_refusal(conn, command, caught_up_);
+  reply_to(conn, verdict == Verdict::Hidden ? Word::NotFound : Word::Forbidden);
+  return false;
+}
+
+// A connection that is not signed in may be known now. One that is loses its place with its user,
+// and with the right to reserve from a tube that it watches or to finish a job that it holds.
+void Core::examine(BeanstalkSession& conn) {
+  const bool was_known = conn.access->user != nullptr;
+  conn.access->users = users_;
+  const User* const user = users_->by_identity(conn.access->identity);
+  if (!was_known && user != nullptr) return set_user(conn, user);
+  conn.access->user = user;
+  if (!was_known) return;
+  const auto may_consume = [&](const std::string* tube) {
+    return conn.access->user->verbs_on(*tube).holds(Verb::Consume);
+  };
+  const auto is_lost = [&](const std::string* tube) {
+    // Each connection watches `default` from the beginning, whether it may reserve from it or not.
+    return !may_consume(tube) && (*tube != "default" || engine_.is_waiting(conn.id));
+  };
+  const bool is_cut = conn.access->user == nullptr ||
+                      std::ranges::any_of(engine_.watched_tubes(conn.id), is_lost) ||
+                      !std::ranges::all_of(engine_.held_tubes(conn.id), may_consume);
+  if (is_cut) close_now(conn);
+}
+
+void Core::examine_some() {
+  for (size_t i = 0; i < examined_at_once && !to_examine_.empty(); ++i) {
+    BeanstalkSession* const conn = find(to_examine_.front());
+    to_examine_.pop_front();
+    if (conn != nullptr && conn->access->users != users_) examine(*conn);
+  }
+}
+
+void Core::close_now(BeanstalkSession& conn) {
+  conn.is_cut = true;
+  touch(conn);
+}
+
+// Whoever has not signed in by now is closed. And wrong tokens are answered.
+void Core::on_sign_in_time(Nanos now) {
+  while (const std::optional<ConnId> id = sign_in_due_.take(now)) {
+    BeanstalkSession* const conn = find(*id);
+    if (conn != nullptr && conn->access->is_unidentified) close_now(*conn);
+  }
+  while (const std::optional<ConnId> id = wrong_token_due_.take(now)) {
+    BeanstalkSession* const conn = find(*id);
+    if (conn == nullptr) continue;
+    conn->quitting = conn->access->wrong_tokens >= wrong_tokens_max;
+    reply_to(*conn, Word::Unauthorized);
+  }
+}
+
+std::optional<Nanos> Core::sign_in_deadline() const {
+  const std::optional<Nanos> sign_in = sign_in_due_.next();
+  const std::optional<Nanos> answer = wrong_token_due_.next();
+  return sign_in && answer ? std::min(*sign_in, *answer) : (sign_in ? sign_in : answer);
+}
+
+void Core::audit(const BeanstalkSession& conn, AuditEvent event) {
+  if (!options_.audit) return;
+  event.conn = conn.id;
+  event.from = conn.access->address;
+  if (conn.access->user != nullptr) event.user = conn.access->user->name;
+  options_.audit(event);
+}
+
+void Core::audit_refusal(BeanstalkSession& conn, const Command& command, Nanos now) {
+  if (now - refusals_since_ >= nanos_per_second) {
+    refusals_since_ = now;
+    refusals_ = 0;
+  }
+  if (++refusals_ > refusals_logged_max) {
+    ++refusals_not_logged_;
+    return;
+  }
+  audit(conn, {.action = word_of(command),
+               .subject = subject_of(command),
+               .refused = true,
+               .not_logged = std::exchange(refusals_not_logged_, 0)});
+}
+
+TubeNames Core::visible_to(const BeanstalkSession& conn, const TubeNames& names) const {
+  constexpr VerbSet any = {Verb::Produce, Verb::Consume, Verb::Inspect, Verb::Manage};
+  TubeNames visible;
+  if (conn.access->user == nullptr) return visible;  // It is about to be closed.
+  for (const auto& name : names.names) {
+    if (conn.access->user->verbs_on(name).holds_any(any)) visible.names.push_back(name);
+  }
+  return visible;
+}
+
+}  // namespace perennial::core

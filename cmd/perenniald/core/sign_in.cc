@@ -1,0 +1,31 @@
+#include "cmd/perenniald/core/sign_in.h"
+
+#include <iterator>
+
+namespace perennial::core {
+
+bool SignInLimiter::is_refused(const std::string& address, Nanos now) const {
+  const auto found = failures_.find(address);
+  if (found == failures_.end()) return false;
+  return found->second.count >= failures_max && now < found->second.since + window;
+}
+
+void SignInLimiter::on_failure(const std::string& address, Nanos now) {
+  if (address.empty()) return;
+  const auto found = failures_.find(address);
+  if (found != failures_.end() && now < found->second.since + window) {
+    ++found->second.count;
+    return;
+  }
+  if (found != failures_.end()) {
+    by_age_.erase(found->second.place);
+    failures_.erase(found);
+  } else if (failures_.size() >= addresses_max) {
+    failures_.erase(by_age_.front());
+    by_age_.pop_front();
+  }
+  by_age_.push_back(address);
+  failures_.emplace(address, Failures{.since = now, .count = 1, .place = std::prev(by_age_.end())});
+}
+
+}  // namespace perennial::core

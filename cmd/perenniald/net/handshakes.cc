@@ -1,0 +1,67 @@
+#include "cmd/perenniald/net/handshakes.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/types/check.h"
+
+namespace perennial::perenniald {
+namespace {
+
+// How exact the limit is: with many clients the timer would fire for each of them.
+constexpr Nanos timer_step = 100 * nanos_per_ms;
+
+}  // namespace
+
+Handshakes::Handshakes(uv_loop_t& loop, TurnClock& clock, const HandshakeLimits& limits,
+                       std::function<void(ConnId)> expired)
+    : clock_(clock), limits_(limits), expired_(std::move(expired)), timer_(new uv_timer_t) {
+  CHECK(uv_timer_init(&loop, timer_) == 0);
+  timer_->data = this;
+}
+
+Handshakes::~Handshakes() {
+  close();
+}
+
+void Handshakes::begin(ConnId conn) {
+  ++pending_;
+  const Nanos time_max = static_cast<Nanos>(limits_.ms_max) * nanos_per_ms;
+  deadlines_.push_back({.conn = conn, .at = clock_.now() + time_max});
+  if (deadlines_.size() == 1) arm();
+}
+
+void Handshakes::end() {
+  CHECK(pending_ > 0);
+  --pending_;
+}
+
+bool Handshakes::may_go_on() {
+  if (std::exchange(turn_, clock_.now()) != clock_.now()) steps_ = refused_ = 0;
+  const bool may = steps_ < limits_.per_turn_max;
+  ++(may ? steps_ : refused_);
+  return may;
+}
+
+void Handshakes::arm() {
+  const Nanos left = std::max(timer_step, deadlines_.front().at - clock_.now());
+  const auto fired = [](uv_timer_t* timer) { static_cast<Handshakes*>(timer->data)->on_timer(); };
+  CHECK(uv_timer_start(timer_, fired, static_cast<uint64_t>(left / nanos_per_ms), 0) == 0);
+}
+
+void Handshakes::on_timer() {
+  while (!deadlines_.empty() && deadlines_.front().at <= clock_.now()) {
+    const ConnId conn = deadlines_.front().conn;
+    deadlines_.pop_front();
+    expired_(conn);
+  }
+  if (!deadlines_.empty()) arm();
+}
+
+void Handshakes::close() {
+  if (timer_ == nullptr) return;
+  const auto free_timer = [](uv_handle_t* timer) { delete reinterpret_cast<uv_timer_t*>(timer); };
+  uv_close(reinterpret_cast<uv_handle_t*>(std::exchange(timer_, nullptr)), free_timer);
+}
+
+}  // namespace perennial::perenniald

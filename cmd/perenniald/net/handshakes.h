@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+
+#include <uv.h>
+
+#include "cmd/perenniald/loop/clock.h"
+#include "engine/types/basic.h"
+
+namespace perennial::perenniald {
+
+struct HandshakeLimits {
+  uint64_t ms_max = 10'000;      // How long one may take.
+  uint64_t per_turn_max = 4;     // How many make progress in one turn of the loop.
+  uint64_t pending_max = 1'000;  // How many may be under way.
+};
+
+// The handshakes of clients whose stream is not open yet. A step of a handshake costs as much as a
+// hundred commands, so only a few are made in each turn, and other clients are served in between.
+class Handshakes {
+ public:
+  // `expired` is called for each connection whose time is over, also if its handshake has ended
+  // before. `loop` and `clock` outlive this.
+  Handshakes(uv_loop_t& loop, TurnClock& clock, const HandshakeLimits& limits,
+             std::function<void(ConnId)> expired);
+  ~Handshakes();
+  Handshakes(const Handshakes&) = delete;
+  Handshakes& operator=(const Handshakes&) = delete;
+
+  bool has_slot() const { return pending_ < limits_.pending_max; }
+  void begin(ConnId conn);
+  // A handshake is finished or given up. REQUIRES: it began.
+  void end();
+  // Whether one more handshake may make progress in this turn. If so, it counts.
+  bool may_go_on();
+  // Whether all handshakes that could go on in this turn have been turned away once. Their sockets
+  // stay ready, so a look at further ones would find the same.
+  bool have_had_their_turn() const { return turn_ == clock_.now() && refused_ >= pending_ + 1; }
+  // Closes its handle, which the loop needs to end.
+  void close();
+
+ private:
+  struct Deadline {
+    ConnId conn;
+    Nanos at;
+  };
+  void arm();
+  void on_timer();
+
+  TurnClock& clock_;
+  const HandshakeLimits limits_;
+  const std::function<void(ConnId)> expired_;
+  uv_timer_t* timer_;  // Its close callback frees it. Null: closed.
+  // In order, because all handshakes have the same time. Those that have ended stay until it is
+  // over.
+  std::deque<Deadline> deadlines_;
+  size_t pending_ = 0;
+  Nanos turn_ = 0;  // The time of the turn that steps_ and refused_ count for.
+  uint64_t steps_ = 0;
+  uint64_t refused_ = 0;
+};
+
+}  // namespace perennial::perenniald

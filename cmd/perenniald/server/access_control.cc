@@ -1,0 +1,105 @@
+#include "cmd/perenniald/server/access_control.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <arpa/inet.h>
+#include <fmt/format.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include "cmd/perenniald/process/log.h"
+
+namespace perennial::perenniald {
+namespace {
+
+constexpr size_t subject_bytes_max = 200;
+
+std::optional<core::PeerProcess> process_of(int fd) {
+  ucred peer{};
+  socklen_t length = sizeof peer;
+  if (::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0) return std::nullopt;
+  return core::PeerProcess{.uid = peer.uid, .gid = peer.gid};
+}
+
+core::Identity identity_of(const ListenerConfig* listener, const AcceptedSocket& socket,
+                           const PeerIdentity* peer) {
+  if (listener != nullptr && !listener->user.empty()) return core::UserName{listener->user};
+  if (peer != nullptr) {
+    return core::CertificateNames{
+        .uris = peer->uris, .dns = peer->dns, .common_name = peer->common_name};
+  }
+  if (!socket.is_unix) return {};
+  const std::optional<core::PeerProcess> process = process_of(socket.fd);
+  return process ? core::Identity(*process) : core::Identity();
+}
+
+// The address without its port. Of IPv6 the first 64 bits: one client may have all addresses of
+// such a network.
+std::string address_of(int fd) {
+  sockaddr_storage peer{};
+  socklen_t length = sizeof peer;
+  if (::getpeername(fd, reinterpret_cast<sockaddr*>(&peer), &length) != 0) return {};
+  char text[INET6_ADDRSTRLEN] = {};
+  if (peer.ss_family == AF_INET) {
+    const auto& v4 = reinterpret_cast<const sockaddr_in&>(peer);
+    return ::inet_ntop(AF_INET, &v4.sin_addr, text, sizeof text);
+  }
+  if (peer.ss_family != AF_INET6) return {};
+  in6_addr network = reinterpret_cast<const sockaddr_in6&>(peer).sin6_addr;
+  if (!IN6_IS_ADDR_V4MAPPED(&network)) std::fill_n(network.s6_addr + 8, 8, uint8_t{0});
+  return ::inet_ntop(AF_INET6, &network, text, sizeof text);
+}
+
+}  // namespace
+
+std::shared_ptr<const core::Users> load_users(const Config& config, Problems& problems) {
+  const size_t before = problems.size();
+  std::vector<core::User> users = config.users;
+  if (!config.users_file.empty()) {
+    for (std::string& problem : read_users_file(users, config.users_file)) {
+      problems.push_back(std::move(problem));
+    }
+  }
+  for (const std::string& problem : core::Users::problems(users)) {
+    problems.push_back("users: " + problem);
+  }
+  const auto is_there = [&](const std::string& name) {
+    return std::ranges::any_of(users, [&](const core::User& user) { return user.name == name; });
+  };
+  for (const ListenerConfig& listener : config.listeners) {
+    if (listener.user.empty() || is_there(listener.user)) continue;
+    problems.push_back(
+        fmt::format("listener {}: user: there is no user '{}'", listener.address, listener.user));
+  }
+  if (problems.size() > before) return nullptr;
+  // A file of users that holds none is no invitation to everybody.
+  if (users.empty() && config.users_file.empty()) return nullptr;
+  return std::make_shared<const core::Users>(std::move(users));
+}
+
+core::ClientRights client_rights(const Config& config, const AcceptedSocket& socket,
+                                 const PeerIdentity* peer) {
+  const ListenerConfig* const listener =
+      socket.listener ? &config.listeners[*socket.listener] : nullptr;
+  const bool is_tls = listener != nullptr && listener->tls;
+  return {.may_checkpoint = socket.is_local || config.checkpoint_from == CheckpointFrom::Any,
+          .is_unix = socket.is_unix,
+          .identity = identity_of(listener, socket, peer),
+          .may_send_token = is_tls || socket.is_local || config.auth_plaintext,
+          .address = socket.is_unix ? std::string() : address_of(socket.fd)};
+}
+
+void log_audit(const core::AuditEvent& event) {
+  const std::string_view subject = std::string_view(event.subject).substr(0, subject_bytes_max);
+  log(Level::Info, "audit",
+      {{"user", std::string(event.user.empty() ? "-" : event.user)},
+       {"action", std::string(event.action.empty() ? "-" : event.action)},
+       {"subject", std::string(subject.empty() ? "-" : subject)},
+       {"result", event.refused ? "refused" : "allowed"},
+       {"conn", fmt::format("{}", event.conn)},
+       {"from", std::string(event.from.empty() ? "unix" : event.from)},
+       {"refused_before", fmt::format("{}", event.not_logged)}});
+}
+
+}  // namespace perennial::perenniald

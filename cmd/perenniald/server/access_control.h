@@ -1,0 +1,29 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "cmd/perenniald/config/config.h"
+#include "cmd/perenniald/core/core.h"
+#include "cmd/perenniald/net/acceptor.h"
+#include "cmd/perenniald/tls/peer_identity.h"
+
+// Users, from the configuration to core: reading them, and who a connection is.
+namespace perennial::perenniald {
+
+// Reads the users of the configuration and of its file. Null: there are none, and everybody may do
+// everything. Adds every problem: of the file, of users that contradict each other, and of a
+// listener for a user that there is not.
+std::shared_ptr<const core::Users> load_users(const Config& config, Problems& problems);
+
+// What the connection and its listener show of who the client is: the user of the listener; or the
+// client's certificate; or, on a unix socket, the process at the other end. And whether it may send
+// a token: where nobody on the way reads it, or where the configuration says so.
+core::ClientRights client_rights(const Config& config, const AcceptedSocket& socket,
+                                 const PeerIdentity* peer);
+
+// Writes a line of the audit.
+void log_audit(const core::AuditEvent& event);
+
+}  // namespace perennial::perenniald

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <thread>
+
+#include "cmd/perenniald/core/core.h"
+#include "cmd/perenniald/loop/clock.h"
+#include "cmd/perenniald/process/failure.h"
+#include "engine/types/stats.h"
+#include "store/store.h"
+
+namespace perennial::perenniald {
+
+// Opens the store and loads it into the engine, on a thread of its own, so that the loop can answer
+// signals and report to the service manager meanwhile. Engine and clock belong to that thread until
+// it calls `done`.
+class Startup {
+ public:
+  struct Found {
+    // What the thread has loaded.
+    std::unique_ptr<store::Store> store;
+    StateCounts jobs;  // By their state on disk.
+    uint64_t tubes = 0;
+    Nanos took = 0;
+  };
+
+  // `done` is called once, on that thread, when it has finished.
+  Startup(store::Options options, engine::Engine& engine, TurnClock& clock,
+          std::function<void()> done);
+  ~Startup();
+
+  // Makes the thread end early. take() then returns nothing.
+  void cancel() { cancelled_ = true; }
+
+  // Both are called after `done`. failure() is set if the store could not be opened or loaded.
+  // take() returns what was loaded; nothing after a failure or cancel().
+  const std::optional<Failure>& failure() const { return failure_; }
+  std::optional<Found> take();
+
+ private:
+  void run(store::Options options);
+  Status load(store::Store& store);
+  Status restore(const JobRow& row, Nanos now);
+
+  engine::Engine& engine_;
+  TurnClock& clock_;
+  const std::function<void()> done_;
+  std::atomic<bool> cancelled_ = false;
+  std::optional<Failure> failure_;
+  Found found_;
+  std::thread thread_;  // Last, so that it starts when all other members exist.
+};
+
+}  // namespace perennial::perenniald

@@ -1,0 +1,71 @@
+#include "cmd/perenniald/server/tls_reload.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "cmd/perenniald/process/log.h"
+#include "engine/types/check.h"
+
+namespace perennial::perenniald {
+namespace {
+
+// A file that is written in two steps may be read half; the next look reads it whole.
+constexpr uint64_t look_ms = 60'000;
+
+}  // namespace
+
+TlsReload::TlsReload(uv_loop_t& loop, TurnClock& clock, const Config& config,
+                     TlsListeners listeners)
+    : clock_(clock), listeners_(std::move(listeners)) {
+  for (const ListenerConfig& listener : config.listeners) names_.push_back(listener.address);
+  CHECK(uv_timer_init(&loop, &timer_) == 0);
+  timer_.data = this;
+}
+
+void TlsReload::start() {
+  if (!has_any()) return;
+  for (size_t i = 0; i < listeners_.size(); ++i) {
+    if (listeners_[i] == nullptr) continue;
+    log(Level::Info, "tls.listener",
+        {{"address", names_[i]}, {"valid_until", listeners_[i]->certificate_end()}});
+  }
+  const auto fired = [](uv_timer_t* timer) { static_cast<TlsReload*>(timer->data)->look(); };
+  // The first look finds what has changed while the store was loaded.
+  CHECK(uv_timer_start(&timer_, fired, 0, look_ms) == 0);
+}
+
+void TlsReload::reload_all() {
+  for (size_t i = 0; i < listeners_.size(); ++i) {
+    if (listeners_[i] != nullptr) reload(i);
+  }
+}
+
+void TlsReload::look() {
+  for (size_t i = 0; i < listeners_.size(); ++i) {
+    if (listeners_[i] != nullptr && listeners_[i]->files_changed()) reload(i);
+  }
+}
+
+void TlsReload::reload(size_t listener) {
+  TlsListener& tls = *listeners_[listener];
+  const Status reloaded = tls.reload(clock_.now());
+  if (reloaded.ok()) {
+    log(Level::Info, "tls.reload",
+        {{"address", names_[listener]}, {"valid_until", tls.certificate_end()}});
+  } else {
+    log(Level::Error, "tls.reload",
+        {{"address", names_[listener]},
+         {"error", reloaded.message()},
+         {"still_valid_until", tls.certificate_end()}});
+  }
+}
+
+void TlsReload::close() {
+  uv_close(reinterpret_cast<uv_handle_t*>(&timer_), nullptr);
+}
+
+bool TlsReload::has_any() const {
+  return std::ranges::any_of(listeners_, [](const auto& each) { return each != nullptr; });
+}
+
+}  // namespace perennial::perenniald

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <uv.h>
+
+#include "cmd/perenniald/config/config.h"
+#include "cmd/perenniald/loop/clock.h"
+#include "cmd/perenniald/server/listeners.h"
+
+namespace perennial::perenniald {
+
+// Reads the files of the TLS listeners again: when it is told to, and when one of them has changed.
+// Bad files change nothing, and are one line in the log.
+class TlsReload {
+ public:
+  // `loop` and `clock` outlive this.
+  TlsReload(uv_loop_t& loop, TurnClock& clock, const Config& config, TlsListeners listeners);
+
+  // Says which listeners have TLS, and begins to look at their files every minute.
+  void start();
+  void reload_all();
+  // Closes its handle, which the loop needs to end.
+  void close();
+
+  bool has_any() const;
+  // Null: this listener has no TLS.
+  TlsListener* find(size_t listener) const { return listeners_[listener].get(); }
+
+ private:
+  void look();
+  void reload(size_t listener);
+
+  TurnClock& clock_;
+  std::vector<std::string> names_;  // The addresses, for the log.
+  const TlsListeners listeners_;
+  uv_timer_t timer_;
+};
+
+}  // namespace perennial::perenniald

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+
+#include "cmd/perenniald/tls/openssl.h"
+#include "cmd/perenniald/tls/tls_channel.h"
+
+namespace perennial::perenniald {
+
+struct TlsChannel::Impl {
+  explicit Impl(SSL_CTX& context);
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+
+  void shake_hands();
+  // Returns false if nothing can be read now.
+  bool read(std::span<char> plain, size_t& bytes);
+  void on_open();
+  void fail(const char* otherwise);
+
+  std::span<const char> received;  // What OpenSSL has not read. Empty outside of receive().
+  std::string output;
+  State state = State::Handshaking;
+  std::string failure;
+  std::optional<PeerIdentity> peer;
+  size_t handshake_bytes = 0;
+  bool renegotiates = false;
+  SslPtr ssl;  // Last, because its end may still write to the members above.
+};
+
+}  // namespace perennial::perenniald

@@ -1,0 +1,188 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "engine/types/basic.h"
+#include "engine/types/job_fields.h"
+
+// The types of arguments and options beyond beanstalkd's numbers and names. The type of a member
+// says which values its option takes: wire/arguments.h reads them, and wire/client.cc writes them.
+namespace perennial {
+
+// The longest duration that is accepted, in seconds.
+inline constexpr uint32_t duration_seconds_max = 4'294'967'295;
+
+// "5" is five seconds, and "250ms" a quarter of one. At most duration_seconds_max.
+struct Duration {
+  Nanos nanos = 0;
+
+  bool operator==(const Duration&) const = default;
+};
+// A duration that is not 0.
+struct PositiveDuration : Duration {};
+
+// A number between two bounds, both of them valid.
+template <uint64_t lowest, uint64_t highest>
+struct Bounded {
+  uint64_t value = lowest;
+
+  bool operator==(const Bounded&) const = default;
+};
+
+// A key and for how many seconds it stays taken after the job: "report:3600".
+struct KeyOption {
+  std::string key;
+  uint32_t seconds = 0;
+
+  bool operator==(const KeyOption&) const = default;
+};
+
+// A ttr: 0 is made 1 s, and one in milliseconds is at least ttr_ms_min.
+inline constexpr uint32_t ttr_ms_min = 10;
+struct TtrOption : Duration {};
+// The time that a touch leaves. At least ttr_ms_min.
+struct TouchTime : Duration {};
+
+// The name of a tube, where a setting may also be taken away.
+using TubeName = std::string;
+
+// "yes" or "no".
+struct YesOrNo {
+  bool value = false;
+
+  bool operator==(const YesOrNo&) const = default;
+};
+// The only value of an option that switches something off is "no".
+struct No {
+  bool given = false;
+
+  bool operator==(const No&) const = default;
+};
+// The only value of an option that switches something on is "yes".
+struct Yes {
+  bool given = false;
+
+  bool operator==(const Yes&) const = default;
+};
+
+// The share of a tube in the reservations of a connection.
+inline constexpr uint32_t weight_max = 9'999;
+using Weight = Bounded<1, weight_max>;
+
+// How a connection chooses among the tubes that it watches: the best job of all of them, or by
+// their weights.
+enum class ReserveMode : uint8_t { Fifo, Weighted };
+struct ReserveModeRow {
+  ReserveMode mode;
+  std::string_view name;
+};
+inline constexpr std::array reserve_mode_rows = {ReserveModeRow{ReserveMode::Fifo, "fifo"},
+                                                 ReserveModeRow{ReserveMode::Weighted, "weighted"}};
+
+using TriesOption = Bounded<1, tries_max>;
+using ReservedOption = Bounded<1, UINT32_MAX>;
+
+// A priority, or "=", which keeps the priority that the job has.
+struct PriorityOrKeep {
+  std::optional<uint32_t> priority;
+
+  PriorityOrKeep() = default;
+  PriorityOrKeep(uint32_t value) : priority(value) {}  // NOLINT: a priority is the usual case.
+  bool operator==(const PriorityOrKeep&) const = default;
+};
+
+// A setting that a command changes: a value, or "-", which takes it away.
+template <typename T>
+struct Change {
+  bool given = false;
+  std::optional<T> value = {};
+
+  bool operator==(const Change&) const = default;
+  // Changes the setting, if it is to be changed.
+  void apply(std::optional<T>& setting) const {
+    if (given) setting = value;
+  }
+};
+
+// A set of states: "ready,buried". Each state at most once, and at least one.
+class StateSet {
+ public:
+  constexpr StateSet() = default;
+  constexpr StateSet(std::initializer_list<JobState> states) {
+    for (const JobState state : states) add(state);
+  }
+  static constexpr StateSet all() {
+    return {JobState::Ready, JobState::Reserved, JobState::Delayed, JobState::Buried};
+  }
+  constexpr void add(JobState state) { bits_ |= bit(state); }
+  constexpr bool holds(JobState state) const { return (bits_ & bit(state)) != 0; }
+  constexpr bool empty() const { return bits_ == 0; }
+  constexpr bool operator==(const StateSet&) const = default;
+
+ private:
+  static constexpr uint8_t bit(JobState state) {
+    return static_cast<uint8_t>(1u << static_cast<unsigned>(state));
+  }
+  uint8_t bits_ = 0;
+};
+
+// A fact of a job that `with:` adds to the line of a reply.
+enum class JobFact : uint8_t {
+  Tube,
+  Priority,
+  Age,
+  Delay,
+  Ttr,
+  Left,
+  Reserves,
+  Timeouts,
+  Releases,
+  Buries,
+  Kicks,
+  Attempts,
+  Tries,
+  From,
+  Key,
+};
+struct JobFactRow {
+  JobFact fact;
+  std::string_view name;
+};
+inline constexpr std::array job_fact_rows = {
+    JobFactRow{JobFact::Tube, "tube"},         JobFactRow{JobFact::Priority, "pri"},
+    JobFactRow{JobFact::Age, "age"},           JobFactRow{JobFact::Delay, "delay"},
+    JobFactRow{JobFact::Ttr, "ttr"},           JobFactRow{JobFact::Left, "left"},
+    JobFactRow{JobFact::Reserves, "reserves"}, JobFactRow{JobFact::Timeouts, "timeouts"},
+    JobFactRow{JobFact::Releases, "releases"}, JobFactRow{JobFact::Buries, "buries"},
+    JobFactRow{JobFact::Kicks, "kicks"},       JobFactRow{JobFact::Attempts, "attempts"},
+    JobFactRow{JobFact::Tries, "tries"},       JobFactRow{JobFact::From, "from"},
+    JobFactRow{JobFact::Key, "idp"},
+};
+
+// Facts in the order in which they were asked for, each at most once.
+class JobFacts {
+ public:
+  constexpr bool empty() const { return count_ == 0; }
+  constexpr const JobFact* begin() const { return facts_.data(); }
+  constexpr const JobFact* end() const { return facts_.data() + count_; }
+  // Returns false if the fact is there already.
+  constexpr bool add(JobFact fact) {
+    for (const JobFact known : *this) {
+      if (known == fact) return false;
+    }
+    facts_[count_++] = fact;
+    return true;
+  }
+  constexpr bool operator==(const JobFacts&) const = default;
+
+ private:
+  std::array<JobFact, job_fact_rows.size()> facts_ = {};
+  uint8_t count_ = 0;
+};
+
+}  // namespace perennial

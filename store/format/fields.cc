@@ -1,0 +1,260 @@
+#include "store/format/fields.h"
+
+#include <fmt/format.h>
+
+#include "engine/types/check.h"
+#include "store/format/bytes.h"
+
+namespace perennial::store {
+namespace {
+
+constexpr size_t field_head_bytes = 3;  // The tag, and the length in two bytes.
+
+// Calls `out` with the tag and the parts of each field that is set, in the order of the tags. The
+// parts are numbers, and at the end of a field at most one text.
+template <typename Out>
+void for_each_field(const JobFields& fields, const Out& out) {
+  if (fields.attempts != 0) out(FieldTag::Attempts, fields.attempts);
+  if (fields.tries != 0) out(FieldTag::Tries, fields.tries);
+  if (fields.backoff) out(FieldTag::Backoff, fields.backoff->first, fields.backoff->cap);
+  if (!fields.dead.empty()) out(FieldTag::Dead, std::string_view(fields.dead));
+  if (!fields.from.empty()) out(FieldTag::From, std::string_view(fields.from));
+  if (fields.expires_at != 0) out(FieldTag::Expires, fields.expires_at);
+  if (fields.key) {
+    const JobKey& key = *fields.key;
+    out(FieldTag::Key, key.seconds, static_cast<uint8_t>(stored_until(key.until)),
+        std::string_view(key.key));
+  }
+  if (fields.concurrency) {
+    out(FieldTag::Concurrency, fields.concurrency->jobs_max,
+        std::string_view(fields.concurrency->key));
+  }
+  if (fields.key && fields.key->given_up) out(FieldTag::Flags, flag_key_given_up);
+  if (fields.delay_rest_ns != 0 || fields.ttr_rest_ns != 0) {
+    out(FieldTag::Rests, fields.delay_rest_ns, fields.ttr_rest_ns);
+  }
+}
+
+template <typename Out>
+void for_each_field(const TubeSettings& settings, const Out& out) {
+  if (settings.tries) out(FieldTag::Tries, *settings.tries);
+  if (settings.backoff) out(FieldTag::Backoff, settings.backoff->first, settings.backoff->cap);
+  if (settings.dead) out(FieldTag::Dead, std::string_view(*settings.dead));
+  if (settings.expire) out(FieldTag::Expires, *settings.expire);
+  if (settings.reserved) out(FieldTag::Reserved, *settings.reserved);
+  if (settings.rate) out(FieldTag::Rate, settings.rate->jobs, settings.rate->period);
+  if (settings.drain) out(FieldTag::Drain, static_cast<uint8_t>(*settings.drain));
+}
+
+template <typename Number>
+size_t part_bytes(Number /*number*/) {
+  return sizeof(Number);
+}
+size_t part_bytes(std::string_view text) {
+  return text.size();
+}
+
+template <typename Number>
+void add_part(Number number, std::string& out) {
+  Bytes<sizeof number> bytes;
+  put(bytes.data(), number);
+  out += view(bytes);
+}
+void add_part(std::string_view text, std::string& out) {
+  out += text;
+}
+
+template <typename Fields>
+size_t count_bytes(const Fields& fields) {
+  size_t bytes = 0;
+  for_each_field(fields, [&bytes](FieldTag /*tag*/, const auto&... parts) {
+    bytes += field_head_bytes + (part_bytes(parts) + ...);
+  });
+  return bytes;
+}
+
+template <typename Fields>
+void add_all(const Fields& fields, std::string& out) {
+  CHECK(problem(fields).empty());
+  for_each_field(fields, [&out](FieldTag tag, const auto&... parts) {
+    add_part(static_cast<uint8_t>(tag), out);
+    add_part(static_cast<uint16_t>((part_bytes(parts) + ...)), out);
+    (add_part(parts, out), ...);
+  });
+}
+
+template <typename Number>
+bool take_part(std::string_view& value, Number& number) {
+  if (value.size() < sizeof number) return false;
+  number = get<Number>(value, 0);
+  value.remove_prefix(sizeof number);
+  return true;
+}
+bool take_part(std::string_view& value, std::string& text) {
+  text = value;
+  value = {};
+  return true;
+}
+// Whether the value has exactly these parts.
+template <typename... Parts>
+bool take_parts(std::string_view value, Parts&... parts) {
+  return (take_part(value, parts) && ...) && value.empty();
+}
+
+// Decodes the value of one field. The result is false if the value has the wrong length, or a
+// number in it has no meaning. Unknown is set if these fields have no such tag.
+bool take_field(FieldTag tag, std::string_view value, JobFields& fields, bool& is_unknown) {
+  switch (tag) {
+    case FieldTag::Attempts:
+      return take_parts(value, fields.attempts);
+    case FieldTag::Tries:
+      return take_parts(value, fields.tries);
+    case FieldTag::Backoff: {
+      Backoff& backoff = fields.backoff.emplace();
+      return take_parts(value, backoff.first, backoff.cap);
+    }
+    case FieldTag::Dead:
+      return take_parts(value, fields.dead);
+    case FieldTag::From:
+      return take_parts(value, fields.from);
+    case FieldTag::Expires:
+      return take_parts(value, fields.expires_at);
+    case FieldTag::Key: {
+      JobKey& key = fields.key.emplace();
+      uint8_t until = 0;
+      return take_parts(value, key.seconds, until, key.key) && decode_until(until, key.until);
+    }
+    case FieldTag::Concurrency: {
+      ConcurrencyKey& key = fields.concurrency.emplace();
+      return take_parts(value, key.jobs_max, key.key);
+    }
+    case FieldTag::Flags: {
+      uint8_t flags = 0;
+      if (!take_parts(value, flags) || flags != flag_key_given_up || !fields.key) return false;
+      fields.key->given_up = true;
+      return true;
+    }
+    case FieldTag::Rests:
+      return take_parts(value, fields.delay_rest_ns, fields.ttr_rest_ns);
+    case FieldTag::Reserved:
+    case FieldTag::Rate:
+    case FieldTag::Drain:
+      break;
+  }
+  is_unknown = true;
+  return false;
+}
+
+bool take_field(FieldTag tag, std::string_view value, TubeSettings& settings, bool& is_unknown) {
+  switch (tag) {
+    case FieldTag::Tries:
+      return take_parts(value, settings.tries.emplace());
+    case FieldTag::Backoff: {
+      Backoff& backoff = settings.backoff.emplace();
+      return take_parts(value, backoff.first, backoff.cap);
+    }
+    case FieldTag::Dead:
+      return take_parts(value, settings.dead.emplace());
+    case FieldTag::Expires:
+      return take_parts(value, settings.expire.emplace());
+    case FieldTag::Reserved:
+      return take_parts(value, settings.reserved.emplace());
+    case FieldTag::Rate: {
+      Rate& rate = settings.rate.emplace();
+      return take_parts(value, rate.jobs, rate.period);
+    }
+    case FieldTag::Drain: {
+      uint8_t drain = 0;
+      if (!take_parts(value, drain) || drain > 1) return false;
+      settings.drain = drain == 1;
+      return true;
+    }
+    case FieldTag::Attempts:
+    case FieldTag::From:
+    case FieldTag::Key:
+    case FieldTag::Concurrency:
+    case FieldTag::Flags:
+    case FieldTag::Rests:
+      break;
+  }
+  is_unknown = true;
+  return false;
+}
+
+template <typename Fields>
+std::string decode_all(std::string_view bytes, Fields& fields) {
+  if (bytes.size() > fields_bytes_max) {
+    return fmt::format("the fields have more than {} bytes", fields_bytes_max);
+  }
+  uint8_t last = 0;
+  for (std::string_view rest = bytes; !rest.empty();) {
+    if (rest.size() < field_head_bytes) return "a field is cut off";
+    const auto tag = get<uint8_t>(rest, 0);
+    const auto value_bytes = get<uint16_t>(rest, 1);
+    rest.remove_prefix(field_head_bytes);
+    if (rest.size() < value_bytes) return "a field is cut off";
+    if (tag <= last) return fmt::format("field {} is out of order", tag);
+    last = tag;
+    bool is_unknown = false;
+    const bool is_taken =
+        take_field(static_cast<FieldTag>(tag), rest.substr(0, value_bytes), fields, is_unknown);
+    if (is_unknown) return fmt::format("field {} is unknown", tag);
+    if (!is_taken) return fmt::format("field {} is invalid", tag);
+    rest.remove_prefix(value_bytes);
+  }
+  // Fields that hold zero or nothing would not be encoded again.
+  if (count_bytes(fields) != bytes.size()) return "a field without a value";
+  return std::string(problem(fields));
+}
+
+}  // namespace
+
+StoredKeyUntil stored_until(KeyUntil until) {
+  switch (until) {
+    case KeyUntil::Deleted:
+      return StoredKeyUntil::Deleted;
+    case KeyUntil::Reserved:
+      return StoredKeyUntil::Reserved;
+    case KeyUntil::Ttl:
+      return StoredKeyUntil::Ttl;
+  }
+  CHECK(!"a time outside the enumeration");
+}
+
+bool decode_until(uint8_t code, KeyUntil& until) {
+  switch (static_cast<StoredKeyUntil>(code)) {
+    case StoredKeyUntil::Deleted:
+      until = KeyUntil::Deleted;
+      return true;
+    case StoredKeyUntil::Reserved:
+      until = KeyUntil::Reserved;
+      return true;
+    case StoredKeyUntil::Ttl:
+      until = KeyUntil::Ttl;
+      return true;
+  }
+  return false;
+}
+
+size_t fields_bytes(const JobFields& fields) {
+  return count_bytes(fields);
+}
+size_t fields_bytes(const TubeSettings& settings) {
+  return count_bytes(settings);
+}
+
+void add_fields(const JobFields& fields, std::string& out) {
+  add_all(fields, out);
+}
+void add_fields(const TubeSettings& settings, std::string& out) {
+  add_all(settings, out);
+}
+
+std::string decode_fields(std::string_view bytes, JobFields& fields) {
+  return decode_all(bytes, fields);
+}
+std::string decode_fields(std::string_view bytes, TubeSettings& settings) {
+  return decode_all(bytes, settings);
+}
+
+}  // namespace perennial::store

@@ -1,0 +1,152 @@
+#include <array>
+#include <cstddef>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "store/offline/check_parts.h"
+#include "store/rocks/database.h"
+#include "store/types/rocks_status.h"
+
+// The check of the family keys, in both directions: each job that holds a key has its row there,
+// and each row is of such a job. Each direction looks up the rows of the other, so that no
+// memory grows with the number of jobs or keys. A row that cannot be read is not blamed for what it
+// lacks, because check_tables() has named its table.
+namespace perennial::store {
+namespace {
+
+// Finds the rows of jobs. It uses iterators because a memtable of a state family has no index for
+// Get(): id_memtable.h.
+class JobRows {
+ public:
+  explicit JobRows(const Database& db) {
+    for (size_t place = 0; place < rows_.size(); ++place) {
+      rows_[place].reset(db->NewIterator({}, db.family(job_states[place])));
+    }
+  }
+
+  // Returns the value of the row, which is valid until the next call, or none. Unknown is set if
+  // the row cannot be read.
+  std::optional<std::string_view> find(size_t place, std::string_view key, bool& is_unknown) {
+    rocksdb::Iterator& row = *rows_[place];
+    row.Seek(slice(key));
+    if (!row.status().ok()) is_unknown = true;
+    if (!row.Valid() || view(row.key()) != key) return std::nullopt;
+    return view(row.value());
+  }
+
+ private:
+  std::array<std::unique_ptr<rocksdb::Iterator>, job_states.size()> rows_;
+};
+
+// Returns when the key of a job with `until` Ttl is given up.
+Nanos end_of(const JobRow& row) {
+  const Nanos length = Nanos{row.fields->key->seconds} * nanos_per_second;
+  const Nanos highest = std::numeric_limits<Nanos>::max();
+  return row.created > highest - length ? highest : row.created + length;
+}
+
+class KeyCheck {
+ public:
+  KeyCheck(const Database& db, const MetaFacts& meta, FaultList& faults)
+      : jobs_(db), meta_(meta), faults_(faults) {}
+
+  void row(std::string_view key, std::string_view value);
+
+ private:
+  void check_holder(std::string_view key, const KeyStored& stored);
+  bool is_held_by(const JobRow& job, const KeyStored& stored) const;
+
+  JobRows jobs_;
+  const MetaFacts& meta_;
+  FaultList& faults_;
+};
+
+void KeyCheck::row(std::string_view key, std::string_view value) {
+  const Result<KeyStored> stored = decode_key(key, value);
+  if (!stored.ok()) return faults_.add(Family::Keys, key, stored.status());
+  faults_.check_name(Family::Keys, key, stored->tube, "the name is not one that a tube can have");
+  faults_.check_name(Family::Keys, key, stored->key, "the key is not one that a job can have");
+  if (stored->job >= meta_.next_id) {
+    faults_.add(Family::Keys, key,
+                fmt::format("job {} is not below the next id, {}", stored->job, meta_.next_id));
+  }
+  // A cooldown outlives the job, and so does a key that is held for a time.
+  if (stored->expires_at == 0) check_holder(key, *stored);
+}
+
+void KeyCheck::check_holder(std::string_view key, const KeyStored& stored) {
+  const Bytes<8> id = job_key(stored.job);
+  bool is_unknown = false;
+  for (size_t place = 0; place < job_states.size(); ++place) {
+    const std::optional<std::string_view> value = jobs_.find(place, view(id), is_unknown);
+    if (!value) continue;
+    const Result<JobRow> job = decode_job(job_states[place], view(id), *value);
+    // A row that does not decode is reported already.
+    if (!job.ok() || is_held_by(*job, stored)) return;
+    return faults_.add(Family::Keys, key,
+                       fmt::format("job {} does not hold it, and it is not free", stored.job));
+  }
+  if (is_unknown) return;
+  faults_.add(Family::Keys, key, fmt::format("it is held by job {}, which is missing", stored.job));
+}
+
+bool KeyCheck::is_held_by(const JobRow& job, const KeyStored& stored) const {
+  if (!job.fields || !job.fields->key) return false;
+  const JobKey& key = *job.fields->key;
+  const auto tube = meta_.tubes.find(job.tube);
+  // A tube that is missing, or whose name is damaged, is reported already.
+  const bool is_in_tube =
+      tube == meta_.tubes.end() || tube->second.empty() || tube->second == stored.tube;
+  return is_in_tube && !key.given_up && key.key == stored.key;
+}
+
+}  // namespace
+
+void check_keys(const Database& db, const MetaFacts& meta, CheckSummary& summary,
+                FaultList& faults) {
+  KeyCheck check(db, meta, faults);
+  rocksdb::ReadOptions how;
+  how.fill_cache = false;
+  how.readahead_size = 2 << 20;
+  const std::unique_ptr<rocksdb::Iterator> at(db->NewIterator(how, db.family(Family::Keys)));
+  std::string last_key;
+  for (at->SeekToFirst(); at->Valid(); at->Next()) {
+    last_key = view(at->key());
+    ++summary.keys;
+    check.row(last_key, view(at->value()));
+  }
+  if (at->status().ok()) return;
+  faults.add(Family::Keys, last_key,
+             fmt::format("what is behind this key cannot be read, and was not checked: {}",
+                         from_rocksdb(at->status()).message()));
+}
+
+void check_key_of(const Database& db, const JobRow& row, const MetaFacts& meta, FaultList& faults) {
+  const JobKey& key = *row.fields->key;
+  const auto tube = meta.tubes.find(row.tube);
+  if (tube == meta.tubes.end() || tube->second.empty()) return;
+  const std::string place = key_row_key(tube->second, key.key);
+  std::string value;
+  const auto got = db->Get({}, db.family(Family::Keys), slice(place), &value);
+  if (!got.ok() && !got.IsNotFound()) return;
+  const Result<KeyStored> stored =
+      got.ok() ? decode_key(place, value) : Status(StatusCode::NotFound, "no row");
+  if (got.ok() && !stored.ok()) return;  // check_keys() reports it.
+  const bool is_for_time = key.until == KeyUntil::Ttl;
+  const auto refuse = [&](std::string_view what) {
+    if (is_for_time && end_of(row) <= meta.now) return;  // It may be given up by now.
+    faults.add(family_of(row.state), view(job_key(row.id)),
+               fmt::format("the job's key, {}, {}", key.key, what));
+  };
+  if (!stored.ok()) return refuse("has no row in keys");
+  if (stored->job != row.id) return refuse(fmt::format("is held by job {}", stored->job));
+  const bool is_cooldown = stored->expires_at != 0 && !is_for_time;
+  if (is_cooldown || stored->until != key.until) refuse("has a row that does not fit the job");
+}
+
+}  // namespace perennial::store

@@ -1,0 +1,189 @@
+#include "store/space/disk_space.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include <fmt/format.h>
+#include <rocksdb/env.h>
+#include <sys/statvfs.h>
+
+#include "store/space/compaction_guard.h"
+#include "store/types/rocks_status.h"
+
+namespace perennial::store {
+namespace {
+
+constexpr uint64_t mib = 1 << 20;
+constexpr Nanos ballast_retry_interval = 60 * nanos_per_second;
+
+void derive(uint64_t& bytes, uint64_t from_disk) {
+  if (bytes == derived) bytes = from_disk;
+}
+
+}  // namespace
+
+std::string_view space_state_name(SpaceState state) {
+  switch (state) {
+    case SpaceState::Ok:
+      return "ok";
+    case SpaceState::LowSpace:
+      return "low-space";
+    case SpaceState::NoBallast:
+      return "no-ballast";
+  }
+  return "unknown";
+}
+
+// README.md, "Disk space", has the rules for these sizes, and disk_space_test.cc checks them.
+void fit_to_disk(Options& options, uint64_t disk_bytes) {
+  derive(options.ballast_bytes, std::min(2 * options.log_bytes_max, disk_bytes / 8));
+  options.log_bytes_max = std::min(options.log_bytes_max, std::max(2 * mib, disk_bytes / 32));
+  options.compaction_bytes_max =
+      std::min(options.compaction_bytes_max, std::max(2 * mib, disk_bytes / 32));
+  // By default twice the log bound and two large compactions.
+  derive(options.low_water_bytes,
+         std::min(std::max(640 * mib, 4 * options.log_bytes_max), disk_bytes / 4));
+  derive(options.open_bytes_min, std::clamp(disk_bytes / 256, 2 * mib, 16 * mib));
+}
+
+Status check_space_options(const Options& options, uint64_t disk_bytes) {
+  if (options.low_water_bytes == 0) return {};
+  const uint64_t lowest = low_water_bytes_min(options);
+  if (options.low_water_bytes < lowest) {
+    return {StatusCode::InvalidArgument,
+            fmt::format("low_water_bytes is {}, and must be at least {}: what a start needs that "
+                        "finds a whole log, and as much as another log",
+                        options.low_water_bytes, lowest)};
+  }
+  const SpaceLimits limits = {.low_water_bytes = options.low_water_bytes,
+                              .ballast_bytes = options.ballast_bytes};
+  if (limits.high_water_bytes() + limits.ballast_bytes <= disk_bytes) return {};
+  return {StatusCode::InvalidArgument,
+          fmt::format("low_water_bytes of {}, a quarter more and ballast_bytes of {} are more than "
+                      "the disk has: {}",
+                      options.low_water_bytes, options.ballast_bytes, disk_bytes)};
+}
+
+uint64_t low_water_bytes_min(const Options& options) {
+  return start_bytes(options, options.log_bytes_max) + options.log_bytes_max;
+}
+
+uint64_t start_bytes(const Options& options, uint64_t log_bytes) {
+  return std::max(options.open_bytes_min, log_bytes + log_bytes / 4);
+}
+
+uint64_t compactions_leave_bytes(const Options& options, uint64_t log_bytes) {
+  return start_bytes(options, log_bytes + options.log_bytes_max / 4) + small_compaction_bytes;
+}
+
+Result<uint64_t> disk_bytes_of(const std::string& path) {
+  struct statvfs disk = {};
+  if (::statvfs(path.c_str(), &disk) != 0) return from_errno(errno, "ask for the disk's size");
+  return uint64_t{disk.f_blocks} * disk.f_frsize;
+}
+
+Result<uint64_t> free_bytes_of(const std::string& path, const Options& options) {
+  if (options.env == nullptr) {
+    // RocksDB's GetFreeSpace() is not used here. For root it returns f_bfree, which includes blocks
+    // that no process may use: 16 MiB and more on ext4.
+    struct statvfs disk = {};
+    if (::statvfs(path.c_str(), &disk) != 0) return from_errno(errno, "ask for free room");
+    return uint64_t{disk.f_bavail} * disk.f_frsize;
+  }
+  uint64_t free_bytes = 0;
+  if (const auto asked = options.env->GetFreeSpace(path, &free_bytes); !asked.ok()) {
+    return from_rocksdb(asked).with("ask for free room");
+  }
+  return free_bytes;
+}
+
+DiskSpace::DiskSpace(DataDir& dir, const Options& options)
+    : dir_(dir),
+      options_(options),
+      limits_{.low_water_bytes = options.low_water_bytes,
+              .ballast_bytes = options.ballast_bytes,
+              .log_bytes_max = options.log_bytes_max},
+      has_ballast_(dir.ballast_bytes() > 0) {}
+
+// The space is checked before RocksDB opens: on a full disk an open can fail after it has changed
+// the directory.
+Status DiskSpace::ensure_space_for_start(uint64_t replay_bytes) {
+  const uint64_t needed = start_bytes(options_, replay_bytes);
+  Result<uint64_t> free_bytes = free_bytes_of(dir_.path(), options_);
+  // A ballast of another size comes from another configuration, or was not completely written.
+  const bool misfits = limits_.ballast_bytes > 0 && dir_.ballast_bytes() != limits_.ballast_bytes;
+  if (free_bytes.ok() && has_ballast_ && (*free_bytes < needed || misfits)) {
+    if (Status released = release_ballast(); !released.ok()) return released;
+    free_bytes = free_bytes_of(dir_.path(), options_);
+  }
+  if (!free_bytes.ok()) return free_bytes.take_status();
+  free_bytes_.store(*free_bytes, std::memory_order_relaxed);
+  if (*free_bytes >= needed) return {};
+  return {StatusCode::NoSpace,
+          fmt::format("{} bytes are free, and a start needs {}", *free_bytes, needed)};
+}
+
+// The low-water mark allows for a log of at most log_bytes_max. One large body can make the log
+// longer. The bytes above the bound are still to be written twice: to a table by a flush, and once
+// more by a compaction. So twice these bytes are subtracted from what puts may use.
+Status DiskSpace::poll(uint64_t log_bytes) {
+  log_excess_bytes_ = 2 * (log_bytes - std::min(log_bytes, options_.log_bytes_max));
+  Result<uint64_t> free_bytes = free_bytes_of(dir_.path(), options_);
+  if (!free_bytes.ok()) return free_bytes.take_status();
+  if (has_ballast_ && limits_.needs_ballast(*free_bytes)) {
+    if (Status released = release_ballast(); !released.ok()) return released;
+    free_bytes = free_bytes_of(dir_.path(), options_);
+    if (!free_bytes.ok()) return free_bytes.take_status();
+  }
+  free_bytes_.store(*free_bytes, std::memory_order_relaxed);
+  const SpaceState before = state();
+  SpaceState now = SpaceState::Ok;
+  if (limits_.refuses_puts(before != SpaceState::Ok, *free_bytes)) {
+    const bool gave_up = limits_.ballast_bytes > 0 && !has_ballast_;
+    now = gave_up ? SpaceState::NoBallast : SpaceState::LowSpace;
+  }
+  if (now == before) return {};
+  state_.store(now, std::memory_order_relaxed);
+  inform("store.room", fmt::format("state={} free_bytes={} low_water_bytes={}",
+                                   space_state_name(now), *free_bytes, limits_.low_water_bytes));
+  return {};
+}
+
+DiskLeft DiskSpace::left() const {
+  if (limits_.low_water_bytes == 0) return {};
+  const uint64_t taken = limits_.low_water_bytes + log_excess_bytes_;
+  return {.bytes = free_bytes() - std::min(free_bytes(), taken),
+          .slack_bytes = limits_.low_water_bytes / 4};
+}
+
+void DiskSpace::make_ballast() {
+  if (has_ballast_ || limits_.ballast_bytes == 0) return;
+  if (cannot_make_ && options_.steady_clock() < retry_at_) return;
+  const Result<uint64_t> free_bytes = free_bytes_of(dir_.path(), options_);
+  if (!free_bytes.ok() || !limits_.affords_ballast(*free_bytes)) return;
+  const Status made = dir_.make_ballast(limits_.ballast_bytes);
+  cannot_make_ = !made.ok();
+  if (made.ok()) {
+    has_ballast_ = true;
+    reported_failure_.clear();
+    return inform("store.ballast", fmt::format("made_bytes={}", limits_.ballast_bytes));
+  }
+  retry_at_ = options_.steady_clock() + ballast_retry_interval;
+  if (std::exchange(reported_failure_, made.message()) == made.message()) return;
+  inform("store.ballast", fmt::format("made_bytes=0 error=\"{}\"", made.message()));
+}
+
+Status DiskSpace::release_ballast() {
+  const uint64_t bytes = dir_.ballast_bytes();
+  if (Status removed = dir_.remove_ballast(); !removed.ok()) return removed;
+  has_ballast_ = false;
+  inform("store.ballast", fmt::format("released_bytes={}", bytes));
+  return {};
+}
+
+void DiskSpace::inform(std::string_view at, std::string_view fields) const {
+  if (options_.events.info) options_.events.info(at, fields);
+}
+
+}  // namespace perennial::store

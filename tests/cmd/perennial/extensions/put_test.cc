@@ -1,0 +1,121 @@
+// perennial put with options of the protocol, on servers that know them and on those that do not.
+
+#include <string>
+#include <vector>
+
+#include "tests/cmd/perennial/extensions/tool_and_server.h"
+
+namespace perennial::tool {
+namespace {
+
+using support::Program;
+using support::ToolRun;
+using testing::HasSubstr;
+
+using Arguments = std::vector<std::string>;
+
+class PutWithOptions : public ToolAndServer {};
+
+TEST_F(PutWithOptions, GivesThemToTheJob) {
+  const auto stats = job(put(
+      "x", {"--tries", "5", "--backoff", "10s:600", "--dead", "mail-dead", "--expire", "3600"}));
+  EXPECT_EQ(stats["tries"], 5);
+  EXPECT_EQ(stats["backoff"], "10:600");
+  EXPECT_EQ(stats["dead"], "mail-dead");
+  EXPECT_GT(stats["expire-left"], 3500);
+}
+
+TEST_F(PutWithOptions, TakesMilliseconds) {
+  const auto brief = job(put("x", {"--delay", "60250ms", "--ttr", "1500ms"}));
+  EXPECT_EQ(brief["delay-ms"], 60250);
+  EXPECT_EQ(brief["ttr-ms"], 1500);
+  const auto whole = job(put("x", {"--delay", "1000s", "--ttr", "2000ms"}));
+  EXPECT_EQ(whole["delay"], 1000);
+  EXPECT_EQ(whole["ttr"], 2);
+}
+
+TEST_F(PutWithOptions, ADuplicateHasAnExitStatusOfItsOwn) {
+  const std::string id = put("x", {"--tube", "mail", "--idp", "k:60"});
+  const Arguments again = {"put", "y", "--tube", "mail", "--idp", "k"};
+  const ToolRun held = run(again);
+  EXPECT_EQ(held.code, 3);
+  EXPECT_EQ(held.out, id + "\n");
+  EXPECT_EQ(held.err,
+            "perennial put: nothing was put: job " + id + " has the key already, and is ready\n");
+  EXPECT_EQ(run({"delete", id}).code, 0);
+  const ToolRun cooldown = run(again);
+  EXPECT_EQ(cooldown.code, 3);
+  EXPECT_EQ(cooldown.out, id + "\n");
+  EXPECT_THAT(cooldown.err, HasSubstr("and is deleted"));
+  EXPECT_EQ(run({"put", "y", "--tube", "other", "--idp", "k"}).code, 0);
+}
+
+TEST_F(PutWithOptions, UntilSaysWhenTheKeyIsGivenUp) {
+  const std::string id = put("x", {"--idp", "k", "--until", "reserved"});
+  support::ClientSocket worker = server_.connect();
+  EXPECT_EQ(*worker.ask("reserve\r\n"), "RESERVED " + id + " 1\r\nx\r\n");
+  EXPECT_EQ(run({"put", "y", "--idp", "k"}).code, 0);
+}
+
+TEST_F(PutWithOptions, AppliesThemToEachLine) {
+  EXPECT_EQ(run({"put", "--lines", "--tries", "2"}, "a\nb\n").out, "1\n2\n");
+  EXPECT_EQ(job("2")["tries"], 2);
+}
+
+// Such a server would answer BAD_FORMAT, and run the body as commands.
+class PutToAServerWithoutOptions : public ToolAndServer {
+ protected:
+  explicit PutToAServerWithoutOptions(const std::string& settings = "extensions: none\n")
+      : ToolAndServer(settings) {}
+
+  void expect_refusals() {
+    EXPECT_EQ(put("kept"), "1");
+    for (const Arguments& flags : {Arguments{"--idp", "k"},
+                                   {"--tries", "3"},
+                                   {"--backoff", "1"},
+                                   {"--dead", "t"},
+                                   {"--expire", "5"},
+                                   {"--delay", "250ms"}}) {
+      Arguments arguments = {"put", "delete 1"};
+      arguments.insert(arguments.end(), flags.begin(), flags.end());
+      const ToolRun refused = run(arguments);
+      EXPECT_EQ(refused.code, 1);
+      EXPECT_EQ(refused.out, "");
+      EXPECT_THAT(refused.err, HasSubstr(server_.address() + " does not know '"));
+      EXPECT_THAT(refused.err, HasSubstr("a beanstalkd, or its setting 'extensions' is 'none'"));
+    }
+    EXPECT_EQ(run({"peek", "1", "--body"}).out, "kept");
+    // Whole seconds are known everywhere, however they are written.
+    EXPECT_EQ(put("x", {"--delay", "5000ms", "--ttr", "60s"}), "2");
+  }
+};
+
+TEST_F(PutToAServerWithoutOptions, IsRefused) {
+  expect_refusals();
+}
+
+class PutToBeanstalkd : public PutToAServerWithoutOptions {
+ protected:
+  PutToBeanstalkd() : PutToAServerWithoutOptions({}) {
+    server_.setup().program = Program::Beanstalkd;
+  }
+};
+
+TEST_F(PutToBeanstalkd, IsRefused) {
+  expect_refusals();
+}
+
+class PutToAServerWithFewOptions : public ToolAndServer {
+ protected:
+  PutToAServerWithFewOptions() : ToolAndServer("extensions: [batch, unique]\n") {}
+};
+
+TEST_F(PutToAServerWithFewOptions, NamesThoseThatItDoesNotAllow) {
+  EXPECT_EQ(run({"put", "x", "--idp", "k"}).code, 0);
+  const ToolRun refused = run({"put", "x", "--idp", "j", "--tries", "3", "--expire", "5"});
+  EXPECT_EQ(refused.code, 1);
+  EXPECT_THAT(refused.err, HasSubstr("does not allow 'attempts' and 'expire'"));
+}
+
+}  // namespace
+}  // namespace perennial::tool

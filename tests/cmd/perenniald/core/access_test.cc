@@ -1,0 +1,208 @@
+#include "cmd/perenniald/core/access.h"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "engine/engine.h"
+
+namespace perennial::core {
+namespace {
+
+// Connection 1 uses and watches the tube "t", holds job 1 of it, and could take job 2.
+class World {
+ public:
+  World() {
+    apply(engine::Opened{});
+    apply(Use{"t"});
+    apply(Watch{"t"});
+    apply(Ignore{"default"});
+    apply(Put{.priority = 0, .delay_s = 0, .ttr_s = 60, .body_bytes = 0});
+    apply(ReserveJob{1});
+    apply(Put{.priority = 0, .delay_s = 0, .ttr_s = 60, .body_bytes = 0});
+  }
+  const engine::Engine& engine() const { return engine_; }
+
+ private:
+  void apply(engine::Event event) {
+    engine::Output out;
+    engine_.apply({.now = 1, .conn = 1, .accepts_puts = true, .event = std::move(event)}, out);
+  }
+  engine::Engine engine_{engine::Limits()};
+};
+
+// The command about the tube "t", or about job 2 of it.
+template <typename C>
+C about_t() {
+  C command{};
+  if constexpr (requires { command.tube.size(); }) command.tube = "t";
+  if constexpr (requires { command.from.size(); }) command.from = command.to = "t";
+  if constexpr (requires { JobId{command.id}; }) command.id = 2;
+  if constexpr (requires { command.ids.size(); }) command.ids = {1, 2};
+  if constexpr (requires { command.items.size(); }) command.items.emplace_back();
+  return command;
+}
+
+// A: allowed. F: FORBIDDEN. N: NOT_FOUND. Of a batch also how many ids are hidden.
+std::string verdict_of(const User& user, Command command, const World& world) {
+  std::string text;
+  switch (judge(user, 1, command, world.engine())) {
+    case Verdict::Allowed:
+      text = "A";
+      break;
+    case Verdict::Forbidden:
+      text = "F";
+      break;
+    case Verdict::Hidden:
+      text = "N";
+      break;
+  }
+  if (const auto* const batch = std::get_if<DeleteBatch>(&command)) {
+    text += fmt::format("{}", batch->hidden.size());
+  }
+  return text;
+}
+
+// T16. A line for each command: the verdict for a user without any verb, and with one verb alone,
+// in the order of verb_rows. First where the verb is granted on the tube, then on another one.
+std::string matrix() {
+  const World world;
+  std::string out;
+  for_each_command([&]<typename Row>(const Row& row) {
+    const Command command = about_t<typename Row::Type>();
+    out += fmt::format("{:<21}", row.word());
+    for (const char* const tube : {"t", "other"}) {
+      User user = {.name = "u"};
+      out += fmt::format(" {:<2}", verdict_of(user, command, world));
+      for (const VerbRow& verb : verb_rows) {
+        user.grants = {{{tube}, {verb.verb}}};
+        out += fmt::format(" {:<2}", verdict_of(user, command, world));
+      }
+      if (tube == std::string_view("t")) out += " |";
+    }
+    out.erase(out.find_last_not_of(' ') + 1);
+    out += '\n';
+  });
+  return out;
+}
+
+constexpr std::string_view golden = R"(
+put                   F  A  F  F  F  F  F  | F  F  F  F  F  F  F
+peek                  N  F  F  A  F  N  N  | N  N  N  N  N  N  N
+peek-ready            F  F  F  A  F  F  F  | F  F  F  F  F  F  F
+peek-delayed          F  F  F  A  F  F  F  | F  F  F  F  F  F  F
+peek-buried           F  F  F  A  F  F  F  | F  F  F  F  F  F  F
+reserve               A  A  A  A  A  A  A  | A  A  A  A  A  A  A
+reserve-with-timeout  A  A  A  A  A  A  A  | A  A  A  A  A  A  A
+reserve-job           N  F  A  F  F  N  N  | N  N  N  N  N  N  N
+delete                N  N  N  N  A  N  N  | N  N  N  N  N  N  N
+release               N  N  N  N  N  N  N  | N  N  N  N  N  N  N
+use                   F  A  F  A  A  F  F  | F  F  F  F  F  F  F
+watch                 F  F  A  F  F  F  F  | F  F  F  F  F  F  F
+ignore                A  A  A  A  A  A  A  | A  A  A  A  A  A  A
+bury                  N  N  N  N  N  N  N  | N  N  N  N  N  N  N
+kick                  F  F  F  F  A  F  F  | F  F  F  F  F  F  F
+kick-job              N  F  F  F  A  N  N  | N  N  N  N  N  N  N
+touch                 N  N  N  N  N  N  N  | N  N  N  N  N  N  N
+stats                 F  F  F  F  F  A  F  | F  F  F  F  F  A  F
+stats-job             N  F  F  A  F  N  N  | N  N  N  N  N  N  N
+stats-tube            F  F  F  A  F  F  F  | F  F  F  F  F  F  F
+list-tubes            A  A  A  A  A  A  A  | A  A  A  A  A  A  A
+list-tube-used        A  A  A  A  A  A  A  | A  A  A  A  A  A  A
+list-tubes-watched    A  A  A  A  A  A  A  | A  A  A  A  A  A  A
+pause-tube            F  F  F  F  A  F  F  | F  F  F  F  F  F  F
+quit                  A  A  A  A  A  A  A  | A  A  A  A  A  A  A
+checkpoint            F  F  F  F  F  F  A  | F  F  F  F  F  F  A
+extensions            A  A  A  A  A  A  A  | A  A  A  A  A  A  A
+auth                  A  A  A  A  A  A  A  | A  A  A  A  A  A  A
+put-batch             F  A  F  F  F  F  F  | F  F  F  F  F  F  F
+reserve-batch         A  A  A  A  A  A  A  | A  A  A  A  A  A  A
+delete-batch          A2 A2 A1 A2 A1 A2 A2 | A2 A2 A2 A2 A2 A2 A2
+touch-batch           A  A  A  A  A  A  A  | A  A  A  A  A  A  A
+flush-tube            F  F  F  F  A  F  F  | F  F  F  F  F  F  F
+list-jobs             F  F  F  A  F  F  F  | F  F  F  F  F  F  F
+peek-reserved         F  F  F  A  F  F  F  | F  F  F  F  F  F  F
+set-job               N  F  F  F  A  N  N  | N  N  N  N  N  N  N
+set-tube              F  F  F  F  A  F  F  | F  F  F  F  F  F  F
+move-tube             F  F  F  F  A  F  F  | F  F  F  F  F  F  F
+reserve-mode          A  A  A  A  A  A  A  | A  A  A  A  A  A  A
+drain                 F  F  F  F  F  F  A  | F  F  F  F  F  F  A
+undrain               F  F  F  F  F  F  A  | F  F  F  F  F  F  A
+)";
+
+TEST(Access, OfEveryCommandVerbAndTubeIsAsWritten) {
+  EXPECT_EQ("\n" + matrix(), golden);
+}
+
+std::string judged(const User& user, Command command) {
+  static const World world;
+  return verdict_of(user, std::move(command), world);
+}
+
+TEST(Access, OptionsThatNameATubeNeedARightThere) {
+  const User user = {.name = "u",
+                     .grants = {{{"t"}, {Verb::Produce, Verb::Manage}}, {{"u"}, {Verb::Consume}}}};
+  Put put = {.priority = 0, .delay_s = 0, .ttr_s = 1, .body_bytes = 0};
+  EXPECT_EQ(judged(user, put), "A");
+  put.options.make().dead = "u";
+  EXPECT_EQ(judged(user, put), "F");
+  put.options->dead = "t";
+  EXPECT_EQ(judged(user, put), "A");
+  put.options->tube = "u";
+  EXPECT_EQ(judged(user, put), "F");
+  PutBatch batch = {.count = {2}, .tube = "t", .items = {Put{}, Put{}}};
+  EXPECT_EQ(judged(user, batch), "A");
+  batch.items[1].options.make().tube = "u";
+  EXPECT_EQ(judged(user, batch), "F");
+  batch.items[1].options->tube.clear();
+  batch.items[1].options->dead = "u";
+  EXPECT_EQ(judged(user, batch), "F");
+  EXPECT_EQ(judged(user, SetJob{.id = 2, .tube = "u"}), "F");
+  EXPECT_EQ(judged(user, SetJob{.id = 2, .dead = {.given = true, .value = "u"}}), "F");
+  EXPECT_EQ(judged(user, SetJob{.id = 2, .dead = {.given = true, .value = {}}}), "A");
+  EXPECT_EQ(judged(user, SetTube{.tube = "t", .dead = {.given = true, .value = "u"}}), "F");
+  EXPECT_EQ(judged(user, MoveTube{.from = "t", .to = "u"}), "F");
+}
+
+TEST(Access, ToAllTubesNeedsAGrantOnAll) {
+  ListJobs list;
+  EXPECT_EQ(judged({.name = "u", .grants = {{{"t*"}, {Verb::Inspect}}}}, list), "F");
+  EXPECT_EQ(judged({.name = "u", .grants = {{{"*"}, {Verb::Manage}}}}, list), "F");
+  EXPECT_EQ(judged({.name = "u", .grants = {{{"*"}, {Verb::Inspect}}}}, list), "A");
+}
+
+// T17: an id that is not there and one in a tube of others are the same to judge by their answers.
+TEST(Access, JobsOfOthersAreAsIfTheyDidNotExist) {
+  const User outsider = {.name = "u", .grants = {{{"x"}, {Verb::Consume, Verb::Inspect}}}};
+  EXPECT_EQ(judged(outsider, Peek{2}), "N");
+  EXPECT_EQ(judged(outsider, StatsJob{2}), "N");
+  EXPECT_EQ(judged(outsider, KickJob{2}), "N");
+  EXPECT_EQ(judged(outsider, ReserveJob{2}), "N");
+  EXPECT_EQ(judged(outsider, Delete{2}), "N");
+  EXPECT_EQ(judged(outsider, Peek{99}), "A");  // The engine answers NOT_FOUND.
+  // A worker finishes what it holds. Of what it does not hold it sees nothing.
+  const User worker = {.name = "w", .grants = {{{"t"}, {Verb::Consume}}}};
+  EXPECT_EQ(judged(worker, Delete{1}), "A");
+  EXPECT_EQ(judged(worker, Release{.id = 1, .priority = 0, .delay_s = 0}), "A");
+  EXPECT_EQ(judged(worker, Delete{2}), "N");
+  // One that is not there is missing anyhow.
+  EXPECT_EQ(judged(worker, DeleteBatch{{1, 2, 99}}), "A1");
+}
+
+TEST(Access, ADefaultTubeThatIsWatchedCountsForReservations) {
+  engine::Engine engine{engine::Limits()};
+  engine::Output out;
+  engine.apply({.now = 1, .conn = 1, .accepts_puts = true, .event = engine::Opened{}}, out);
+  const User user = {.name = "u", .grants = {{{"t"}, {Verb::Consume}}}};
+  Command reserve = Reserve{};
+  EXPECT_EQ(judge(user, 1, reserve, engine), Verdict::Forbidden);
+  engine.apply({.now = 1, .conn = 1, .accepts_puts = true, .event = Watch{"t"}}, out);
+  engine.apply({.now = 1, .conn = 1, .accepts_puts = true, .event = Ignore{"default"}}, out);
+  EXPECT_EQ(judge(user, 1, reserve, engine), Verdict::Allowed);
+}
+
+}  // namespace
+}  // namespace perennial::core

@@ -1,0 +1,324 @@
+#include "cmd/perenniald/core/sign_in.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cmd/perenniald/core/users.h"
+#include "tests/support/core_harness.h"
+
+namespace perennial::core {
+namespace {
+
+using support::CoreHarness;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+std::string token(const std::string& id, char secret = 'x') {
+  return "prn_" + id + "_" + std::string(common::token_secret_bytes, secret);
+}
+
+std::string auth(const std::string& id, char secret = 'x') {
+  return "auth " + token(id, secret) + "\r\n";
+}
+
+User mailer(VerbSet verbs = {Verb::Produce, Verb::Consume}) {
+  return {.name = "mailer",
+          .tokens = {common::token_record(token("k1"))},
+          .grants = {{{"mail*"}, verbs}}};
+}
+
+User root() {
+  return {.name = "root",
+          .tokens = {common::token_record(token("r1"))},
+          .uids = {0},
+          .grants = {{{"*"},
+                      {Verb::Produce, Verb::Consume, Verb::Inspect, Verb::Manage, Verb::Monitor,
+                       Verb::Admin}}}};
+}
+
+std::shared_ptr<const Users> users_of(std::vector<User> users) {
+  return std::make_shared<const Users>(std::move(users));
+}
+
+class SignIn : public testing::Test {
+ protected:
+  SignIn() { harness.core().set_users(users_of({mailer(), root()})); }
+
+  static Options options(std::vector<std::string>& lines) {
+    return {.unidentified_max = 3, .audit = [&lines](const AuditEvent& event) {
+              lines.push_back(fmt::format("{} {} {} {}", event.user.empty() ? "-" : event.user,
+                                          event.action, event.subject,
+                                          event.refused ? "refused" : "allowed"));
+            }};
+  }
+  ConnId open(const std::string& address = "192.0.2.1") {
+    return harness.open_as({.address = address});
+  }
+  std::string ask(ConnId conn, const std::string& bytes) {
+    harness.send(conn, bytes);
+    return harness.receive(conn);
+  }
+  ConnId signed_in(const std::string& id) {
+    const ConnId conn = open();
+    EXPECT_EQ(ask(conn, auth(id)), "AUTHENTICATED\r\n");
+    return conn;
+  }
+
+  std::vector<std::string> audit;
+  CoreHarness harness{options(audit)};
+};
+
+// T3, T15: nothing runs before the sign-in, also of one packet, and a body is never a command.
+TEST_F(SignIn, ComesBeforeEverything) {
+  const ConnId conn = open();
+  EXPECT_EQ(ask(conn, "put 0 0 60 14\r\nlist-tube-used\r\n" + auth("k1") + "use mail\r\n"),
+            "UNAUTHORIZED\r\nAUTHENTICATED\r\nUSING mail\r\n");
+  EXPECT_EQ(ask(conn, "put 0 0 60 1\r\na\r\n"), "INSERTED 1\r\n");
+  EXPECT_EQ(ask(conn, "put 0 0 60 1 tube:other\r\na\r\n"), "FORBIDDEN\r\n");
+  EXPECT_EQ(harness.core().engine().job_count(), 1u);
+}
+
+TEST_F(SignIn, OfEveryCommandIsAskedFor) {
+  const ConnId conn = open();
+  for (const std::string line :
+       {"stats", "list-tubes", "reserve", "watch mail", "delete 1", "nonsense", "extensions",
+        "checkpoint", "drain", "put 0 0 1", "kick 1", "peek-ready", "reserve-mode fifo"}) {
+    EXPECT_EQ(ask(conn, line + "\r\n"), "UNAUTHORIZED\r\n") << line;
+  }
+  harness.send(conn, "quit\r\n");
+  EXPECT_TRUE(harness.closed_by_server(conn));
+}
+
+TEST_F(SignIn, ABodyBeforeItTakesNoMemory) {
+  const ConnId conn = open();
+  const size_t before = harness.core().memory_bytes();
+  EXPECT_EQ(ask(conn, "put 0 0 60 60000\r\n" + std::string(59'000, 'x')), "");
+  EXPECT_LT(harness.core().memory_bytes(), before + 10'000);
+  EXPECT_EQ(ask(conn, std::string(1'000, 'x') + "\r\n" + auth("k1")),
+            "UNAUTHORIZED\r\nAUTHENTICATED\r\n");
+}
+
+TEST_F(SignIn, WithBearerIsTheSame) {
+  const ConnId conn = open();
+  EXPECT_EQ(ask(conn, "auth bearer " + token("k1") + "\r\n"), "AUTHENTICATED\r\n");
+  EXPECT_EQ(ask(conn, "auth\r\n"), "UNKNOWN_COMMAND\r\n");
+}
+
+TEST_F(SignIn, IsUnknownWithoutUsers) {
+  CoreHarness open_server;
+  const ConnId conn = open_server.open();
+  open_server.send(conn, auth("k1") + "use a\r\n");
+  EXPECT_EQ(open_server.receive(conn), "UNKNOWN_COMMAND\r\nUSING a\r\n");
+}
+
+TEST_F(SignIn, ReplacesAnIdentityOnlyBeforeTheFirstCommand) {
+  const ConnId conn = harness.open_as({.identity = PeerProcess{.uid = 0, .gid = 0}});
+  EXPECT_EQ(ask(conn, auth("k1") + "use other\r\n"), "AUTHENTICATED\r\nFORBIDDEN\r\n");
+  const ConnId later = harness.open_as({.identity = PeerProcess{.uid = 0, .gid = 0}});
+  EXPECT_EQ(ask(later, "use other\r\n"), "USING other\r\n");
+  EXPECT_EQ(ask(later, auth("k1")), "");
+  harness.advance(wrong_token_delay);
+  EXPECT_EQ(harness.receive(later), "UNAUTHORIZED\r\n");
+  EXPECT_EQ(ask(later, "use another\r\n"), "USING another\r\n");
+}
+
+// T12: each answer is held, what follows waits behind it, and the third closes the connection.
+TEST_F(SignIn, WithWrongTokensIsSlowAndEnds) {
+  const ConnId conn = open();
+  EXPECT_EQ(ask(conn, auth("k1", 'y') + "use mail\r\n"), "");
+  harness.advance(wrong_token_delay - 1);
+  EXPECT_EQ(harness.receive(conn), "");
+  harness.advance(1);
+  EXPECT_EQ(harness.receive(conn), "UNAUTHORIZED\r\nUNAUTHORIZED\r\n");
+  EXPECT_EQ(ask(conn, "auth x\r\n"), "");
+  harness.advance(wrong_token_delay);
+  EXPECT_EQ(harness.receive(conn), "UNAUTHORIZED\r\n");
+  EXPECT_FALSE(harness.closed_by_server(conn));
+  EXPECT_EQ(ask(conn, auth("zz") + auth("k1")), "");
+  harness.advance(wrong_token_delay);
+  EXPECT_EQ(harness.receive(conn), "UNAUTHORIZED\r\n");
+  EXPECT_TRUE(harness.closed_by_server(conn));
+}
+
+// T12: the eleventh try from an address within a minute is not even listened to. Others are, and
+// the user is not locked out.
+TEST_F(SignIn, IsLimitedByAddress) {
+  for (uint32_t i = 0; i < SignInLimiter::failures_max; ++i) {
+    const ConnId conn = open("192.0.2.7");
+    EXPECT_FALSE(harness.closed_by_server(conn));
+    harness.send(conn, auth("k1", 'y'));
+    harness.close(conn);
+  }
+  EXPECT_TRUE(harness.closed_by_server(open("192.0.2.7")));
+  const ConnId other = open("192.0.2.8");
+  EXPECT_EQ(ask(other, auth("k1")), "AUTHENTICATED\r\n");
+  harness.advance(SignInLimiter::window);
+  const ConnId again = open("192.0.2.7");
+  EXPECT_EQ(ask(again, auth("k1")), "AUTHENTICATED\r\n");
+}
+
+TEST(SignInLimiter, ForgetsTheOldestAddress) {
+  SignInLimiter limiter;
+  for (uint32_t i = 0; i < SignInLimiter::failures_max; ++i) limiter.on_failure("a", 0);
+  EXPECT_TRUE(limiter.is_refused("a", 1));
+  for (size_t i = 1; i < SignInLimiter::addresses_max; ++i) {
+    limiter.on_failure(fmt::format("b{}", i), 2);
+  }
+  EXPECT_TRUE(limiter.is_refused("a", 3));
+  limiter.on_failure("c", 3);
+  EXPECT_FALSE(limiter.is_refused("a", 4));
+  EXPECT_EQ(limiter.size(), SignInLimiter::addresses_max);
+  limiter.on_failure("", 5);
+  EXPECT_EQ(limiter.size(), SignInLimiter::addresses_max);
+}
+
+// T14: those who do not say who they are take few places, and not for long.
+TEST_F(SignIn, IsWaitedForOnlySoLong) {
+  const ConnId silent = open();
+  harness.advance(sign_in_time - 1);
+  EXPECT_FALSE(harness.closed_by_server(silent));
+  harness.advance(1);
+  EXPECT_TRUE(harness.closed_by_server(silent));
+}
+
+TEST_F(SignIn, LeavesRoomForOthers) {
+  const ConnId first = open();
+  open();
+  open();
+  EXPECT_TRUE(harness.closed_by_server(open()));
+  // Whoever is known already gets in, and a sign-in gives its place to the next.
+  EXPECT_FALSE(harness.closed_by_server(harness.open_as({.identity = PeerProcess{0, 0}})));
+  EXPECT_EQ(ask(first, auth("k1")), "AUTHENTICATED\r\n");
+  const ConnId next = open();
+  EXPECT_FALSE(harness.closed_by_server(next));
+  harness.close(next);
+  EXPECT_FALSE(harness.closed_by_server(open()));
+}
+
+TEST_F(SignIn, WithATokenIsRefusedWhereItCouldBeRead) {
+  const ConnId conn = harness.open_as({.may_send_token = false, .address = "192.0.2.1"});
+  EXPECT_EQ(ask(conn, auth("k1")), "");
+  harness.advance(wrong_token_delay);
+  EXPECT_EQ(harness.receive(conn), "UNAUTHORIZED\r\n");
+}
+
+TEST_F(SignIn, ByTheListenerOrACertificateNeedsNoToken) {
+  const ConnId by_name = harness.open_as({.identity = UserName{"mailer"}});
+  EXPECT_EQ(ask(by_name, "use mail\r\n"), "USING mail\r\n");
+  harness.core().set_users(users_of(
+      {{.name = "web", .certificates = {"CN=web"}, .grants = {{{"web"}, {Verb::Produce}}}}}));
+  const ConnId by_certificate =
+      harness.open_as({.identity = CertificateNames{.uris = {}, .dns = {}, .common_name = "web"}});
+  EXPECT_EQ(ask(by_certificate, "use web\r\nuse mail\r\n"), "USING web\r\nFORBIDDEN\r\n");
+}
+
+// T17.
+TEST_F(SignIn, ListsOnlyTheTubesOfTheUser) {
+  const ConnId all = signed_in("r1");
+  ask(all, "use mail\r\nuse mail-eu\r\n");
+  EXPECT_EQ(ask(all, "put 0 0 60 1 tube:mail\r\na\r\nput 0 0 60 1 tube:web\r\nb\r\n"),
+            "INSERTED 1\r\nINSERTED 2\r\n");
+  EXPECT_EQ(ask(all, "list-tubes\r\n"), "OK 37\r\n---\n- default\n- mail-eu\n- mail\n- web\n\r\n");
+  const ConnId conn = signed_in("k1");
+  EXPECT_EQ(ask(conn, "list-tubes\r\n"), "OK 21\r\n---\n- mail-eu\n- mail\n\r\n");
+  EXPECT_EQ(ask(conn, "list-tubes-watched\r\n"), "OK 14\r\n---\n- default\n\r\n");
+  EXPECT_EQ(ask(conn, "peek 2\r\n"), ask(conn, "peek 99\r\n"));
+  EXPECT_EQ(ask(conn, "delete 2\r\n"), ask(conn, "delete 99\r\n"));
+  EXPECT_EQ(ask(conn, "stats-tube web\r\n"), ask(conn, "stats-tube nowhere\r\n"));
+}
+
+// T18: a user that is gone loses its connections, and its jobs return.
+TEST_F(SignIn, EndsWithTheUser) {
+  const ConnId holder = signed_in("k1");
+  ask(holder, "use mail\r\nput 0 0 60 1\r\na\r\nwatch mail\r\nignore default\r\n");
+  EXPECT_EQ(ask(holder, "reserve\r\n"), "RESERVED 1 1\r\na\r\n");
+  const ConnId waiter = signed_in("k1");
+  ask(waiter, "watch mail\r\nignore default\r\n");
+  EXPECT_EQ(ask(waiter, "reserve\r\n"), "");
+  const ConnId putting = signed_in("k1");
+  EXPECT_EQ(ask(putting, "use mail\r\nput 0 0 60 5\r\nab"), "USING mail\r\n");
+  const ConnId other = signed_in("r1");
+  harness.core().set_users(users_of({root()}));
+  harness.run_commands();
+  harness.pump();
+  for (const ConnId conn : {holder, waiter, putting}) {
+    EXPECT_TRUE(harness.closed_by_server(conn)) << conn;
+  }
+  EXPECT_EQ(ask(other, "reserve-job 1\r\n"), "RESERVED 1 1\r\na\r\n");
+  EXPECT_EQ(harness.core().engine().job_count(), 1u);
+}
+
+TEST_F(SignIn, EndsWithTheRightThatIsInUse) {
+  const ConnId holder = signed_in("k1");
+  ask(holder, "use mail\r\nput 0 0 60 1\r\na\r\nwatch mail\r\nignore default\r\nreserve\r\n");
+  const ConnId producer = signed_in("k1");
+  EXPECT_EQ(ask(producer, "use mail\r\n"), "USING mail\r\n");
+  harness.core().set_users(users_of({mailer({Verb::Produce}), root()}));
+  harness.run_commands();
+  harness.pump();
+  EXPECT_TRUE(harness.closed_by_server(holder));
+  EXPECT_EQ(ask(producer, "put 0 0 60 1\r\nb\r\n"), "INSERTED 2\r\n");
+  EXPECT_EQ(ask(producer, "watch mail\r\n"), "FORBIDDEN\r\n");
+}
+
+// The user goes while its listing waits for memory, or comes in parts.
+TEST_F(SignIn, EndsInTheMiddleOfAListing) {
+  Options few = options(audit);
+  few.engine.names_per_part_max = 1;
+  CoreHarness parts(few);
+  parts.core().set_users(users_of({mailer(), root()}));
+  const ConnId conn = parts.open_as({.address = "192.0.2.1"});
+  parts.send(conn, auth("r1") + "watch a\r\nwatch b\r\n");
+  parts.core().session(conn)->on_bytes(std::string_view("list-tubes\r\n"), parts.now());
+  parts.core().set_users(users_of({mailer()}));
+  parts.core().run_next(parts.now());
+  parts.core().on_timer(parts.now());
+  parts.pump();
+  EXPECT_TRUE(parts.closed_by_server(conn));
+}
+
+// A certificate that nobody had at first is somebody's after a reload, and stays.
+TEST_F(SignIn, ComesWithAReload) {
+  const ConnId conn =
+      harness.open_as({.identity = CertificateNames{.uris = {}, .dns = {}, .common_name = "web"}});
+  harness.core().set_users(users_of(
+      {{.name = "web", .certificates = {"CN=web"}, .grants = {{{"web"}, {Verb::Produce}}}}}));
+  harness.run_commands();
+  EXPECT_EQ(ask(conn, "use web\r\n"), "USING web\r\n");
+  harness.advance(sign_in_time);
+  EXPECT_FALSE(harness.closed_by_server(conn));
+}
+
+TEST_F(SignIn, WithATokenThatWasReplacedEnds) {
+  const ConnId conn = signed_in("k1");
+  User renewed = mailer();
+  renewed.tokens = {common::token_record(token("k1", 'y'))};
+  harness.core().set_users(users_of({renewed, root()}));
+  EXPECT_EQ(ask(conn, "use mail\r\n"), "");
+  EXPECT_TRUE(harness.closed_by_server(conn));
+}
+
+TEST_F(SignIn, SignInsRefusalsAndChangesAreInTheAudit) {
+  const ConnId conn = signed_in("k1");
+  EXPECT_THAT(audit, ElementsAre("mailer sign-in token k1 allowed"));
+  audit.clear();
+  ask(conn, "use other\r\nkick-job 7\r\nput 0 0 60 1 tube:mail\r\na\r\n");
+  EXPECT_THAT(audit, ElementsAre("mailer use other refused", "mailer kick-job job 7 allowed"));
+  audit.clear();
+  const ConnId admin = signed_in("r1");
+  ask(admin, "pause-tube mail 0\r\nflush-tube mail\r\ndrain\r\n");
+  EXPECT_THAT(audit, ElementsAre("root sign-in token r1 allowed", "root pause-tube mail allowed",
+                                 "root flush-tube mail allowed", "root drain  allowed"));
+  audit.clear();
+  // Ten refusals a second have a line of their own, the one above among them.
+  for (int i = 0; i < 100; ++i) ask(conn, "use other\r\n");
+  EXPECT_EQ(audit.size(), 9u);
+}
+
+}  // namespace
+}  // namespace perennial::core

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "engine/input.h"
+#include "tests/model/model_engine.h"
+
+namespace perennial::model {
+
+// Generates random inputs with few tubes, ids and priorities, so that they affect the same jobs.
+// The seed gives each kind of input a weight, which may be 0. The time between two inputs is
+// random, too, and often ends exactly at a deadline.
+class InputGenerator {
+ public:
+  explicit InputGenerator(uint64_t seed);
+
+  // Returns an input that Engine::apply() permits now: its connection is open and has no unanswered
+  // command.
+  engine::Input next(const ModelEngine& model);
+  // Returns true once in `n` calls on average.
+  bool chance(uint32_t n) { return below(n) == 0; }
+  uint32_t below(uint32_t bound) { return static_cast<uint32_t>(random_() % bound); }
+  Nanos now() const { return now_; }
+
+ private:
+  static constexpr size_t kind_count = 44;
+
+  engine::Event event(size_t kind, const ModelEngine& model);
+  Command command(size_t kind, const ModelEngine& model);
+  std::optional<ConnId> ready_conn(const ModelEngine& model);
+  JobId some_id(const ModelEngine& model);
+  std::string some_tube();
+  Put some_put();
+  PutBatch some_put_batch();
+  JobFacts some_facts();
+  Boxed<ReserveOptions> some_reserve_options();
+  PriorityOrKeep some_priority();
+  TouchTime some_ttr();
+  Watch some_watch();
+  Backoff some_backoff();
+  void add_options(Put& put);
+  SetTube some_set_tube();
+  StateSet some_states();
+  SetJob some_set_job(const ModelEngine& model);
+  MoveTube some_move();
+  std::vector<JobId> some_ids(const ModelEngine& model);
+  void pass_time(const ModelEngine& model);
+
+  // What the seed has switched on.
+  struct Features {
+    bool attempts = false;
+    bool expire = false;
+    bool unique = false;
+    bool milliseconds = false;
+    bool limits = false;
+    bool concurrency = false;
+  };
+
+  std::mt19937_64 random_;
+  Features features_;
+  std::array<uint32_t, kind_count> weights_{};
+  Nanos now_ = 1'700'000'000 * nanos_per_second;
+  ConnId last_conn_ = 0;
+};
+
+}  // namespace perennial::model

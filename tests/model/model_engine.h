@@ -1,0 +1,166 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/image.h"
+#include "engine/input.h"
+
+namespace perennial::model {
+
+// The model: a second implementation of the job-state machine, written from the protocol as simply
+// as possible. It uses maps and linear scans, and no index that could be wrong. It is slow, but
+// easy to check by reading. It has no limits, and an input is never divided into several turns.
+class ModelEngine {
+ public:
+  ModelEngine();
+
+  // Applies an input and returns its replies, in order.
+  std::vector<engine::ConnReply> apply(const engine::Input& input);
+  std::optional<Nanos> next_deadline() const;
+  // Restarts: all connections close at once, and no id below `next_id` is given out later.
+  void reopen(JobId next_id, Nanos now);
+  // Returns the state that is kept on disk. id_limit is not set, because only the engine gives out
+  // ids in blocks.
+  engine::Image image() const;
+
+  const std::set<ConnId>& conns() const { return conn_ids_; }
+  bool unanswered(ConnId conn) const { return conns_.at(conn).waiting; }
+  JobId next_id() const { return next_id_; }
+
+ private:
+  struct Job {
+    JobRow row;
+    ConnId holder = 0;
+    Nanos deadline = 0;
+  };
+  struct Tube {
+    TubeId id = 0;
+    std::string name;
+    bool stored = false;
+    Nanos pause = 0;
+    Nanos pause_until = 0;
+    uint64_t total = 0;
+    uint64_t deletes = 0;
+    uint64_t pauses = 0;
+    uint64_t duplicates = 0;
+    uint64_t dead = 0;
+    uint64_t expired = 0;
+    Nanos rate_full_at = 0;   // When its bucket is full again.
+    bool rate_spent = false;  // Its bucket is empty until a Tick.
+  };
+  struct Conn {
+    ConnId id = 0;
+    std::string used = "default";
+    std::vector<std::string> watched = {"default"};
+    bool waiting = false;
+    std::optional<Nanos> until;
+    uint64_t waiting_since = 0;
+    JobFacts with;       // What the reply to the wait tells.
+    uint32_t batch = 0;  // More than 0: the wait is that of a reserve-batch.
+    bool half_closed = false;
+    bool producer = false;
+    bool worker = false;
+    bool is_weighted = false;
+    std::map<std::string, uint32_t> weights;  // Of the tubes that have another one than 1.
+    std::map<std::string, uint64_t> passes;
+    uint64_t reached = 0;
+  };
+  // What becomes of a job that comes back.
+  enum class Outcome { Ready, Delayed, Dead, Expired };
+  struct Apply;
+
+  Tube* find_tube(const std::string& name);
+  const Tube& tube_of(const Job& job) const;
+  Tube& find_or_make_tube(const std::string& name);
+  bool is_unused(const Tube& tube) const;
+  void end_if_unused(const std::string& name);
+  Job* best(Conn& conn);
+  void begin_choice(Conn& conn);
+  void count_share(Conn& conn, const Job& job);
+  static const ConcurrencyKey* concurrency_of(const Job& job);
+  size_t running(TubeId tube, const std::string& key) const;
+  bool is_parked(const Job& job) const;
+  uint64_t count_parked(const std::string* tube) const;
+  // The ready jobs of a tube that may be reserved, in order. Of each key only the best one.
+  std::vector<Job*> servable_in(const std::string& tube);
+  // Returns the jobs of a tube in a state, in the order of that state.
+  std::vector<Job*> jobs_in(const std::string& tube, JobState state);
+  std::vector<Job*> held_by(ConnId conn);
+  bool deadline_soon(ConnId conn);
+  void make_ready(Job& job);
+  void reserve(Conn& conn, Job& job);
+  void reserve_batch(Conn& conn, uint32_t count, const JobFacts& with);
+  void answer_no_job(ConnId conn, bool is_batch);
+  JobStats stats_of(const Job& job) const;
+  JobReply job_reply(Word word, const Job& job, const JobFacts& with) const;
+  // A ready job has come into the tube, or a pause has ended.
+  void serve(TubeId tube);
+  void add_job(const Put& put, const std::string& tube, ConnId conn);
+  Nanos delay_of(const Job& job) const;
+  Nanos ttr_of(const Job& job) const;
+  static void set_delay(Job& job, Nanos delay);
+  static void set_ttr(Job& job, Nanos ttr);
+  static void drop_empty_fields(Job& job);
+  TubeSettings settings_of(const std::string& tube) const;
+  bool is_servable(const Tube& tube) const;
+  // Counts the attempt. `delay` becomes the delay of a job that is Delayed.
+  Outcome end_attempt(Job& job, bool counts, Nanos& delay);
+  void give_back(Job& job, Outcome outcome, Nanos delay);
+  bool move_to_dead_tube(Job& job);
+  void expire(Job& job);
+  void kicked(Job& job);
+  void put_into(Job& job, const std::string& tube);
+  // A job leaves: frees its key, or begins its cooldown.
+  void end_key(Job& job, bool is_free);
+  const KeyStored* taken_key(const std::string& tube, const std::string& key) const;
+  std::optional<Duplicate> find_duplicate(const std::string& tube, const Put& put);
+  bool is_draining(const std::string& tube) const;
+  void take_from_rate(const std::string& tube);
+  void leaves(const Job& job);
+  static std::optional<Nanos> expiry_of(const Job& job);
+  static Nanos margin(Nanos ttr);
+  static Nanos interval_of(const Rate& rate);
+  // Returns whether the connection may delete the job; if so, deletes it.
+  bool remove(ConnId conn, JobId id);
+  void serve_waiting(Tube& tube);
+  void bury(Job& job);
+  void answer(ConnId conn, Reply reply) { replies_.push_back({conn, std::move(reply)}); }
+  std::optional<Nanos> conn_deadline(const Conn& conn) const;
+  void tick();
+  void tick_expiries();
+  void tick_keys();
+  void tick_pauses();
+  void tick_rates();
+  StateCounts count(const std::string* tube);
+
+  std::map<JobId, Job> jobs_;
+  std::vector<Tube> tubes_;                                        // In the order of list-tubes.
+  std::map<std::pair<std::string, std::string>, KeyStored> keys_;  // By tube and key.
+  std::map<std::string, TubeSettings> settings_;
+  std::vector<std::string> freed_slots_;  // Tubes that are served at the end of the input.
+  uint64_t duplicates_ = 0;
+  uint64_t dead_ = 0;
+  uint64_t expired_ = 0;
+  std::map<ConnId, Conn> conns_;
+  std::set<ConnId> conn_ids_;
+  JobId next_id_ = 1;
+  uint64_t next_bury_ = 1;
+  uint64_t next_wait_ = 1;
+  bool draining_ = false;
+  CommandCounts commands_;
+  uint64_t timeouts_ = 0;
+  uint64_t total_jobs_ = 0;
+  uint64_t total_conns_ = 0;
+  uint64_t damaged_ = 0;
+  Nanos now_ = 0;
+  bool accepts_puts_ = true;
+  std::vector<engine::ConnReply> replies_;
+};
+
+}  // namespace perennial::model

@@ -1,0 +1,285 @@
+#include "tests/store/store_model.h"
+
+#include <iterator>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "store/format/format.h"
+#include "tests/store/random_fields.h"
+
+namespace perennial::store {
+namespace {
+
+constexpr JobId id_block = 50;
+constexpr TubeId tubes_max = 5;
+constexpr uint64_t keys_max = 4;
+
+Status misordered(std::string_view what) {
+  return {StatusCode::InvalidArgument, fmt::format("{} out of order", what)};
+}
+
+// Returns what is wrong with the body that was read for a job; empty if nothing is.
+std::string body_problem(JobId id, const Status& status, std::string_view body) {
+  if (!status.ok()) return fmt::format("body of job {}: {}", id, status.message());
+  return body == body_of(id) ? "" : fmt::format("body of job {} is another", id);
+}
+
+// Collects what `load` passes to its sink. The sink refuses a wrong order.
+template <typename Load>
+Result<Image> collect(const Load& load) {
+  Image image;
+  const auto tube = [&](TubeId id, std::string_view name) {
+    if (!image.tubes.empty() && image.tubes.rbegin()->first >= id) return misordered("tube");
+    image.tubes[id] = std::string(name);
+    return Status();
+  };
+  const auto pause = [&](const TubePaused& paused) {
+    if (!image.jobs.empty()) return misordered("pause");
+    image.pauses[paused.tube] = paused.until;
+    return Status();
+  };
+  const auto job = [&](const JobRow& row) {
+    if (!image.jobs.empty() && image.jobs.rbegin()->first >= row.id) return misordered("job");
+    if (!image.keys.empty()) return misordered("job");
+    image.jobs[row.id] = row;
+    return Status();
+  };
+  const auto settings = [&](const SettingsStored& stored) {
+    if (!image.tubes.empty() || !image.jobs.empty()) return misordered("settings");
+    const bool is_later = image.settings.empty() || image.settings.rbegin()->first < stored.tube;
+    image.settings[stored.tube] = stored.settings;
+    return is_later ? Status() : misordered("settings");
+  };
+  std::string last_key;
+  const auto key = [&](const KeyStored& stored) {
+    const std::string at = key_row_key(stored.tube, stored.key);
+    if (at <= std::exchange(last_key, at)) return misordered("key");
+    image.keys[{stored.tube, stored.key}] = stored;
+    return Status();
+  };
+  Status loaded =
+      load(LoadSink{.tube = tube, .pause = pause, .settings = settings, .job = job, .key = key});
+  return loaded.ok() ? Result<Image>(std::move(image)) : Result<Image>(std::move(loaded));
+}
+
+std::string rows_difference(const Result<Image>& found, const Image& image) {
+  if (!found.ok()) return found.status().message();
+  if (found->tubes != image.tubes) return "the tubes differ";
+  if (found->pauses != image.pauses) return "the pauses differ";
+  if (found->settings != image.settings) return "the settings differ";
+  if (found->keys != image.keys) return "the keys differ";
+  for (const auto& [id, row] : image.jobs) {
+    const auto job = found->jobs.find(id);
+    if (job == found->jobs.end()) return fmt::format("job {} is missing", id);
+    if (job->second != row) return fmt::format("the row of job {} differs", id);
+  }
+  return found->jobs.size() == image.jobs.size() ? "" : "there are jobs too many";
+}
+
+}  // namespace
+
+std::string body_of(JobId id) {
+  const size_t bytes = id % 17 == 0 ? 20'000 : (id * 37) % 300;  // Some are empty.
+  std::string body(bytes, static_cast<char>('a' + id % 26));
+  if (bytes >= 8) body.replace(0, 8, view(job_key(id)));
+  return body;
+}
+
+Result<Image> read_image(Store& store) {
+  return collect([&store](const LoadSink& sink) { return store.load(sink); });
+}
+
+Result<Image> read_image(const Reader& reader) {
+  return collect([&reader](const LoadSink& sink) { return reader.load(sink); });
+}
+
+std::string difference(Store& store, const Image& image) {
+  std::string problem = rows_difference(read_image(store), image);
+  if (!problem.empty()) return problem;
+  const Snapshot snapshot = store.snapshot();
+  for (const auto& [id, row] : image.jobs) {
+    const Result<Body> body = store.read_body(id, &snapshot);
+    problem = body_problem(id, body.ok() ? Status() : body.status(),
+                           body.ok() ? body->view() : std::string_view());
+    if (!problem.empty()) return problem;
+  }
+  return "";
+}
+
+std::string difference(const Reader& reader, const Image& image) {
+  std::string problem = rows_difference(read_image(reader), image);
+  if (!problem.empty()) return problem;
+  Reader::Bodies bodies = reader.bodies();
+  for (const auto& [id, row] : image.jobs) {
+    const Result<std::string_view> body = bodies.read(id);
+    problem = body_problem(id, body.ok() ? Status() : body.status(),
+                           body.ok() ? *body : std::string_view());
+    if (!problem.empty()) return problem;
+  }
+  return "";
+}
+
+void StoreModel::next(Batch& batch, int transitions) {
+  batch.clear();
+  bodies_before_ = std::exchange(bodies_, {});
+  now_ += nanos_per_ms;
+  for (int i = 0; i < transitions; ++i) step(batch);
+  batch.seal({.epoch = epoch_, .index = index_ + 1, .known_durable = index_, .now = now_});
+  ++index_;
+}
+
+void StoreModel::reopened(const Opening& opening) {
+  epoch_ = opening.epoch;
+  next_id_ = mark_ = opening.next_id;
+}
+
+void StoreModel::step(Batch& batch) {
+  const uint64_t kind = below(100);
+  if (image_.jobs.empty() || kind < 30) return put(batch);
+  if (kind < 33) return pause(batch);
+  if (kind < 35) return end_pause(batch);
+  if (kind < 37) return set_tube(batch);
+  if (kind < 40) return end_key(batch);
+  // Half of the time one of the last three jobs, so that some are put and deleted in one batch.
+  const size_t count = image_.jobs.size();
+  const size_t from = kind % 2 == 0 && count > 3 ? count - 3 : 0;
+  auto job = std::next(image_.jobs.begin(), static_cast<long>(from + below(count - from)));
+  return kind < 62 ? remove(batch, job->second) : move(batch, job->second);
+}
+
+void StoreModel::put(Batch& batch) {
+  if (next_id_ == mark_) {
+    mark_ += id_block;
+    batch.add(NextIdRaised{.next_id = mark_});
+  }
+  const auto tube = static_cast<TubeId>(below(tubes_max));
+  store_tube(batch, tube);
+  const JobId id = next_id_++;
+  bodies_.push_back(body_of(id));
+  JobRow row = {.id = id,
+                .state = JobState::Ready,
+                .tube = tube,
+                .priority = static_cast<uint32_t>(below(3)),
+                .ttr_s = 1,
+                .created = now_,
+                .body_bytes = static_cast<uint32_t>(bodies_.back().size())};
+  if (below(3) == 0) add_fields(batch, row);
+  batch.add(JobMoved{.id = id, .before = {}, .after = row, .promised = true}, bodies_.back());
+  image_.jobs[id] = row;
+}
+
+void StoreModel::move(Batch& batch, JobRow row) {
+  const JobState before = row.state;
+  row.state = job_states[below(job_states.size())];  // Sometimes the same state.
+  row.priority = static_cast<uint32_t>(random_());
+  row.kicks += 1;
+  const bool is_ordered = row.state == JobState::Delayed || row.state == JobState::Buried;
+  row.order = is_ordered ? ++order_ : 0;
+  if (row.fields && below(4) == 0) give_up_key(batch, row);
+  if (below(8) == 0) row.fields.make().attempts = 1 + static_cast<uint32_t>(below(5));
+  batch.add(JobMoved{.id = row.id, .before = before, .after = row, .promised = below(2) == 0});
+  image_.jobs[row.id] = row;
+}
+
+void StoreModel::remove(Batch& batch, JobRow row) {
+  if (row.fields) give_up_key(batch, row);
+  batch.add(JobMoved{.id = row.id, .before = row.state, .after = {}, .promised = true});
+  image_.jobs.erase(row.id);
+  end_tube_if_unused(batch, row.tube);
+}
+
+void StoreModel::pause(Batch& batch) {
+  const auto tube = static_cast<TubeId>(below(tubes_max));
+  store_tube(batch, tube);
+  batch.add(TubePaused{.tube = tube, .pause = nanos_per_second, .until = now_ + nanos_per_second});
+  image_.pauses[tube] = now_ + nanos_per_second;
+}
+
+void StoreModel::end_pause(Batch& batch) {
+  if (image_.pauses.empty()) return;
+  const TubeId tube = image_.pauses.begin()->first;
+  batch.add(PauseEnded{.tube = tube});
+  image_.pauses.erase(tube);
+  end_tube_if_unused(batch, tube);
+}
+
+void StoreModel::set_tube(Batch& batch) {
+  const std::string tube = fmt::format("set-{}", below(3));
+  const TubeSettings settings = random_settings(random_);
+  batch.add(SettingsStored{.tube = tube, .settings = settings});
+  if (settings == TubeSettings{}) {
+    image_.settings.erase(tube);
+  } else {
+    image_.settings[tube] = settings;
+  }
+}
+
+void StoreModel::add_fields(Batch& batch, JobRow& row) {
+  JobFields fields = random_fields(random_);
+  const std::string& tube = image_.tubes[row.tube];
+  const std::string name = fmt::format("key-{}", below(keys_max));
+  if (below(2) == 0 && !image_.keys.contains({tube, name})) {
+    const JobKey key = random_key(random_, name);
+    const Nanos end = now_ + Nanos{key.seconds} * nanos_per_second;
+    store_key(batch, {.tube = tube,
+                      .key = name,
+                      .job = row.id,
+                      .until = key.until,
+                      .expires_at = key.until == KeyUntil::Ttl ? end : 0});
+    fields.key = key;
+  }
+  row.fields = fields;
+}
+
+void StoreModel::give_up_key(Batch& batch, JobRow& row) {
+  std::optional<JobKey>& key = row.fields->key;
+  if (!key || key->given_up) return;
+  key->given_up = true;
+  KeyStored stored = image_.keys.at({image_.tubes.at(row.tube), key->key});
+  if (key->until == KeyUntil::Ttl) return;
+  if (key->seconds == 0) return free_key(batch, stored);
+  stored.expires_at = now_ + Nanos{key->seconds} * nanos_per_second;
+  store_key(batch, stored);
+}
+
+void StoreModel::end_key(Batch& batch) {
+  if (image_.keys.empty()) return;
+  const auto key = std::next(image_.keys.begin(), static_cast<long>(below(image_.keys.size())));
+  const KeyStored stored = key->second;
+  const auto job = image_.jobs.find(stored.job);
+  if (job == image_.jobs.end() || job->second.fields->key->given_up) free_key(batch, stored);
+}
+
+void StoreModel::store_key(Batch& batch, const KeyStored& key) {
+  batch.add(key);
+  image_.keys[{key.tube, key.key}] = key;
+}
+
+void StoreModel::free_key(Batch& batch, const KeyStored& key) {
+  batch.add(KeyFreed{.tube = key.tube, .key = key.key});
+  image_.keys.erase({key.tube, key.key});
+}
+
+void StoreModel::store_tube(Batch& batch, TubeId tube) {
+  if (image_.tubes.contains(tube)) return;
+  // Each tube gets a new name, so that a test notices when a freed tube id is used again.
+  const std::string name = fmt::format("tube-{}-{}", tube, index_);
+  batch.add(TubeStored{.tube = tube, .name = name});
+  image_.tubes[tube] = name;
+}
+
+void StoreModel::end_tube_if_unused(Batch& batch, TubeId tube) {
+  for (const auto& [id, row] : image_.jobs) {
+    if (row.tube == tube) return;
+  }
+  if (!image_.tubes.contains(tube)) return;
+  // A paused tube ends together with its pause half of the time.
+  if (image_.pauses.contains(tube) && below(2) == 0) return;
+  batch.add(TubeEnded{.tube = tube});
+  image_.tubes.erase(tube);
+  image_.pauses.erase(tube);
+}
+
+}  // namespace perennial::store

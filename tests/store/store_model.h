@@ -1,0 +1,91 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <random>
+#include <string>
+#include <utility>
+
+#include "engine/types/status.h"
+#include "engine/types/transition.h"
+#include "store/batch/batch.h"
+#include "store/reader.h"
+#include "store/store.h"
+
+// A model of what a store holds, and a source of random histories that fit it.
+namespace perennial::store {
+
+// The rows of a store, without bodies.
+struct Image {
+  std::map<TubeId, std::string> tubes;
+  std::map<TubeId, Nanos> pauses;  // When each ends.
+  std::map<JobId, JobRow> jobs;
+  std::map<std::pair<std::string, std::string>, KeyStored> keys;  // By tube and key.
+  std::map<std::string, TubeSettings> settings;                   // By the name of the tube.
+
+  bool operator==(const Image&) const = default;
+};
+
+// Returns the body of a job, which depends only on its id.
+std::string body_of(JobId id);
+
+// Loads the rows of a store. InvalidArgument: load() passes them in a wrong order.
+Result<Image> read_image(Store& store);
+Result<Image> read_image(const Reader& reader);
+// Returns what differs between a store and an image, including bodies; empty if they are equal.
+std::string difference(Store& store, const Image& image);
+std::string difference(const Reader& reader, const Image& image);
+
+// Makes one random batch after the other. The same seed makes the same history. It is copyable. The
+// keys always fit the jobs that hold them, so that check_directory() finds no fault.
+class StoreModel {
+ public:
+  explicit StoreModel(uint64_t seed) : random_(seed) {}
+
+  // Fills a batch with about `transitions` random ones and seals it. Its bodies live until the call
+  // after next, so that one batch may be written while another is made.
+  void next(Batch& batch, int transitions);
+  // Continues after the store was opened again: ids from opening.next_id on are free.
+  void reopened(const Opening& opening);
+
+  const Image& image() const { return image_; }
+  BatchIndex index() const { return index_; }
+  JobId next_id() const { return next_id_; }
+  // The next id in the store: a batch has raised it to this number.
+  JobId mark() const { return mark_; }
+  Nanos now() const { return now_; }
+
+ private:
+  uint64_t below(uint64_t bound) { return random_() % bound; }
+  void step(Batch& batch);
+  void put(Batch& batch);
+  void move(Batch& batch, JobRow row);
+  void remove(Batch& batch, JobRow row);
+  void pause(Batch& batch);
+  void end_pause(Batch& batch);
+  void set_tube(Batch& batch);
+  // Gives the new job random fields, and perhaps a key that nobody holds.
+  void add_fields(Batch& batch, JobRow& row);
+  // The job gives up the key that it holds, if any: a cooldown begins, or the key is free.
+  void give_up_key(Batch& batch, JobRow& row);
+  // Ends a random cooldown, or a key that was held for a time.
+  void end_key(Batch& batch);
+  void store_key(Batch& batch, const KeyStored& key);
+  void free_key(Batch& batch, const KeyStored& key);
+  void store_tube(Batch& batch, TubeId tube);
+  void end_tube_if_unused(Batch& batch, TubeId tube);
+
+  std::mt19937_64 random_;
+  Image image_;
+  uint64_t epoch_ = 1;
+  BatchIndex index_ = 0;
+  JobId next_id_ = 1;
+  JobId mark_ = 1;
+  Nanos now_ = 1'000'000'000'000;
+  uint64_t order_ = 0;
+  std::deque<std::string> bodies_;
+  std::deque<std::string> bodies_before_;
+};
+
+}  // namespace perennial::store

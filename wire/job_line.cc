@@ -1,0 +1,74 @@
+#include "wire/job_line.h"
+
+#include <iterator>
+
+#include <fmt/format.h>
+
+namespace perennial::wire {
+namespace {
+
+Nanos seconds(Nanos duration) {
+  return duration / nanos_per_second;
+}
+
+// A job without optional fields has none of the facts.
+const JobStats::More& more_of(const JobStats& job) {
+  static const JobStats::More none;
+  return job.more ? *job.more : none;
+}
+
+void append_job(std::string& out, const JobStats& job) {
+  fmt::format_to(std::back_inserter(out),
+                 "- {{id: {}, tube: \"{}\", state: {}, pri: {}, age: {}, delay: {}, ttr: {}, "
+                 "time-left: {}, bytes: {}, reserves: {}, attempts: {}{}}}\n",
+                 job.id, job.tube, state_name(job.state), job.priority, seconds(job.age),
+                 seconds(job.delay), seconds(job.ttr), seconds(job.time_left), job.body_bytes,
+                 job.reserves, more_of(job).attempts, more_of(job).parked ? ", parked: true" : "");
+}
+
+}  // namespace
+
+void append_fact(std::string& out, JobFact fact, const JobStats& job) {
+  const auto append = [&out](auto value) { fmt::format_to(std::back_inserter(out), "{}", value); };
+  switch (fact) {
+    case JobFact::Tube:
+      return append(std::string_view(job.tube));
+    case JobFact::Priority:
+      return append(job.priority);
+    case JobFact::Age:
+      return append(seconds(job.age));
+    case JobFact::Delay:
+      return append(seconds(job.delay));
+    case JobFact::Ttr:
+      return append(seconds(job.ttr));
+    case JobFact::Left:
+      return append(seconds(job.time_left));
+    case JobFact::Reserves:
+      return append(job.reserves);
+    case JobFact::Timeouts:
+      return append(job.timeouts);
+    case JobFact::Releases:
+      return append(job.releases);
+    case JobFact::Buries:
+      return append(job.buries);
+    case JobFact::Kicks:
+      return append(job.kicks);
+    case JobFact::Attempts:
+      return append(more_of(job).attempts);
+    case JobFact::Tries:
+      return append(more_of(job).tries);
+    case JobFact::From:
+      return append(std::string_view(more_of(job).from));
+    case JobFact::Key:
+      return append(std::string_view(more_of(job).key));
+  }
+}
+
+std::string jobs_yaml(const JobList& list) {
+  std::string out = fmt::format("---\ncursor: {}\njobs:", list.cursor);
+  out += list.jobs.empty() ? " []\n" : "\n";
+  for (const JobStats& job : list.jobs) append_job(out, job);
+  return out;
+}
+
+}  // namespace perennial::wire

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <string>
+
+#include "engine/types/option_values.h"
+#include "engine/types/reply.h"
+#include "engine/types/stats.h"
+
+// A job on one line: what `with:` adds to a reply, and a line of list-jobs.
+namespace perennial::wire {
+
+// Appends the value of a fact. Durations are in whole seconds, rounded down, as in `stats-job`.
+void append_fact(std::string& out, JobFact fact, const JobStats& job);
+
+// The YAML document that answers list-jobs: the cursor, and a flow mapping for each job.
+std::string jobs_yaml(const JobList& list);
+
+}  // namespace perennial::wire
