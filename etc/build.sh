@@ -50,7 +50,7 @@ install_packages() {
 configure() {
   local folder=$1
   shift
-  cmake -S "$root" -B "$folder" -G Ninja "$@" --log-level=WARNING </dev/null >/dev/null
+  cmake -S "$root" -B "$folder" -G Ninja -DPERENNIAL_UNITY=ON "$@" --log-level=WARNING </dev/null >/dev/null
 }
 
 # build FOLDER [targets]

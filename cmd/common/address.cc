@@ -90,4 +90,9 @@ std::string to_text(const Address& address) {
   return fmt::format(fmt::runtime(brackets ? "[{}]:{}" : "{}:{}"), address.host, address.port);
 }
 
+bool is_local(const Address& address) {
+  return address.kind == Address::Kind::Unix || address.host == "localhost" ||
+         address.host == "::1" || address.host.starts_with("127.");
+}
+
 }  // namespace perennial::common

@@ -31,6 +31,9 @@ Result<uint16_t> parse_port(std::string_view text);
 // InvalidArgument: the text is not an address.
 Result<Address> parse_address(std::string_view text, uint16_t port);
 
+// Whether only this machine reaches it: a unix socket, "localhost", 127.0.0.0/8 or ::1.
+bool is_local(const Address& address);
+
 // Returns the text that parse_address reads as this address.
 std::string to_text(const Address& address);
 

@@ -51,10 +51,11 @@ Status check_tasks(const std::vector<Task>& tasks, const std::vector<Contender>&
 class Run {
  public:
   Run(const BenchOptions& options, std::vector<Contender> contenders,
-      std::optional<common::TlsClient> tls)
+      std::optional<common::TlsClient> tls, std::string token)
       : options_(options),
         contenders_(std::move(contenders)),
         tls_(std::move(tls)),
+        token_(std::move(token)),
         versions_(contenders_.size()),
         findings_(names_of(contenders_)) {}
 
@@ -93,6 +94,8 @@ class Run {
     }
     subject.target.tls_settings = options_.tls;
     subject.target.tls = tls_ ? &*tls_ : nullptr;
+    subject.target.token_file = options_.token_file;
+    subject.target.token = token_;
     if (Status s = note_version(subject, place); !s.ok()) return s;
     findings_.use_server(place);
     return task.run(subject, findings_);
@@ -116,6 +119,7 @@ class Run {
   const BenchOptions& options_;
   const std::vector<Contender> contenders_;
   const std::optional<common::TlsClient> tls_;
+  const std::string token_;
   tool::StopSignals signals_;
   std::vector<std::string> versions_;
   Findings findings_;
@@ -142,8 +146,10 @@ Result<Report> measure(const BenchOptions& options) {
   if (Status s = check_tasks(*tasks, *contenders); !s.ok()) return s;
   Result<std::optional<common::TlsClient>> tls = common::TlsClient::load_if_on(options.tls);
   if (!tls.ok()) return tls.take_status();
+  Result<std::string> token = tool::find_token(options.token_file);
+  if (!token.ok()) return token.take_status();
   Report report = describe(options, *contenders);
-  Run run(options, contenders.take(), tls.take());
+  Run run(options, contenders.take(), tls.take(), token.take());
   for (const Task& task : *tasks) {
     report.rounds = std::max(report.rounds, rounds_of(task, options));
     if (Status s = run.run(task); !s.ok()) return s;

@@ -11,10 +11,6 @@
 namespace perennial::tool {
 namespace {
 
-bool is_argument(const Flag& flag) {
-  return !flag.name.starts_with('-');
-}
-
 // Splits "-n,--lines" into two names.
 std::vector<std::string> names_of(const Flag& flag) {
   std::vector<std::string> names;
@@ -33,14 +29,14 @@ std::string first_word(const std::string& name) {
 
 // The words that may come next: without a group the first words of commands, within a group the
 // second ones.
-struct Word {
+struct NextWord {
   std::string text;
   std::string summary;
 };
 
-std::vector<Word> words_of(const std::vector<Subcommand>& commands,
-                           const std::vector<Group>& groups, const std::string& group) {
-  std::vector<Word> words;
+std::vector<NextWord> words_of(const std::vector<Subcommand>& commands,
+                               const std::vector<Group>& groups, const std::string& group) {
+  std::vector<NextWord> words;
   for (const Subcommand& command : commands) {
     const bool is_nested = command.name.find(' ') != std::string::npos;
     if (group.empty() && !is_nested) words.push_back({command.name, command.summary});
@@ -53,9 +49,9 @@ std::vector<Word> words_of(const std::vector<Subcommand>& commands,
   return words;
 }
 
-std::string joined(const std::vector<Word>& words) {
+std::string joined(const std::vector<NextWord>& words) {
   std::string out;
-  for (const Word& word : words) out += (out.empty() ? "" : " ") + word.text;
+  for (const NextWord& word : words) out += (out.empty() ? "" : " ") + word.text;
   return out;
 }
 
@@ -73,7 +69,7 @@ std::string bash_command(const Subcommand& command) {
   std::string out = fmt::format("    '{}'*)\n      case $before in\n", command.name);
   std::string options = "--help";
   for (const Flag& flag : command.flags) {
-    if (is_argument(flag)) {
+    if (flag.is_argument()) {
       if (!flag.choices.empty()) options += fmt::format(" {}", fmt::join(flag.choices, " "));
       continue;
     }
@@ -84,7 +80,7 @@ std::string bash_command(const Subcommand& command) {
   }
   out += fmt::format("        *)\n          words='{}'\n", options);
   for (const Flag& flag : command.flags) {
-    if (!is_argument(flag) || (flag.value != "DIR" && flag.value != "FILE")) continue;
+    if (!flag.is_argument() || (flag.value != "DIR" && flag.value != "FILE")) continue;
     out += fmt::format("          [[ $word == -* ]] || {}\n", bash_value(flag));
   }
   return out + "          ;;\n      esac\n      ;;\n";
@@ -115,7 +111,7 @@ std::string zsh_command(const Subcommand& command, std::string_view last_word) {
   std::string out = fmt::format("    {})\n      _arguments '--help[Print the help]'", last_word);
   for (const Flag& flag : command.flags) {
     const bool repeats = std::holds_alternative<std::vector<std::string>*>(flag.target);
-    if (is_argument(flag)) {
+    if (flag.is_argument()) {
       out += fmt::format(" \\\n        '{}:{}:{}'", repeats ? "*" : "", zsh_text(flag.name),
                          zsh_value(flag));
       continue;
@@ -129,9 +125,9 @@ std::string zsh_command(const Subcommand& command, std::string_view last_word) {
   return out + "\n      ;;\n";
 }
 
-std::string zsh_words(const std::vector<Word>& words) {
+std::string zsh_words(const std::vector<NextWord>& words) {
   std::string out = "  local -a commands=(\n";
-  for (const Word& word : words) {
+  for (const NextWord& word : words) {
     out += fmt::format("    '{}:{}'\n", zsh_text(word.text), zsh_text(word.summary));
   }
   return out + "  )\n";

@@ -47,10 +47,6 @@ std::string title(const std::string& name) {
                      troff(upper(name)));
 }
 
-bool is_argument(const Flag& flag) {
-  return !flag.name.starts_with('-');
-}
-
 bool may_repeat(const Flag& flag) {
   return std::holds_alternative<std::vector<std::string>*>(flag.target);
 }
@@ -73,13 +69,13 @@ std::string synopsis(const Subcommand& command) {
   std::string out = fmt::format(".B perennial {}\n", troff(command.name));
   bool has_options = false;
   for (const Flag& flag : command.flags) {
-    if (is_argument(flag) || !flag.required) continue;
+    if (flag.is_argument() || !flag.required) continue;
     out += fmt::format("\\fB{}\\fR \\fI{}\\fR\n", troff(flag.name), troff(flag.value));
   }
-  for (const Flag& flag : command.flags) has_options |= !is_argument(flag) && !flag.required;
+  for (const Flag& flag : command.flags) has_options |= !flag.is_argument() && !flag.required;
   if (has_options) out += "[\\fIOPTIONS\\fR]\n";
   for (const Flag& flag : command.flags) {
-    if (!is_argument(flag)) continue;
+    if (!flag.is_argument()) continue;
     const std::string dots = may_repeat(flag) ? "..." : "";
     out += flag.required ? fmt::format("\\fI{}\\fR{}\n", troff(flag.name), dots)
                          : fmt::format("[\\fI{}\\fR{}]\n", troff(flag.name), dots);
@@ -89,7 +85,7 @@ std::string synopsis(const Subcommand& command) {
 
 std::string option(const Flag& flag) {
   std::string head;
-  if (is_argument(flag)) {
+  if (flag.is_argument()) {
     head = fmt::format("\\fI{}\\fR", troff(flag.name));
   } else {
     std::string names = troff(flag.name);

@@ -31,6 +31,7 @@ std::vector<Subcommand> all_commands(AllOptions& options) {
       restore_command(options.restore),
       migrate_command(options.migrate),
       token_new_command(options.token_new),
+      users_check_command(options.users_check),
       import_binlog_command(options.import_binlog),
       export_beanstalkd_command(options.export_beanstalkd),
       bench::bench_command(options.bench),
@@ -43,6 +44,7 @@ std::vector<Group> all_groups() {
   return {
       {"set", "Change jobs, or the settings of a tube"},
       {"token", "Tokens of users"},
+      {"users", "Users of the server, and their rights"},
       {"checkpoint", "Checkpoints: verified copies of a data directory"},
   };
 }

@@ -33,6 +33,7 @@
 #include "cmd/perennial/offline/migrate.h"
 #include "cmd/perennial/offline/restore.h"
 #include "cmd/perennial/offline/token_new.h"
+#include "cmd/perennial/offline/users_check.h"
 #include "cmd/perennial/work/work.h"
 
 namespace perennial::tool {
@@ -45,6 +46,7 @@ struct AllOptions {
   CheckpointCreateOptions checkpoint_create;
   CheckpointListOptions checkpoint_list;
   TokenNewOptions token_new;
+  UsersCheckOptions users_check;
   CheckpointVerifyOptions checkpoint_verify;
   CheckpointPruneOptions checkpoint_prune;
   RestoreOptions restore;

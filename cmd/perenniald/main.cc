@@ -1,7 +1,9 @@
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -16,18 +18,24 @@
 #include "cmd/perenniald/process/process.h"
 #include "cmd/perenniald/process/user.h"
 #include "cmd/perenniald/server/access_control.h"
+#include "cmd/perenniald/server/access_report.h"
 #include "cmd/perenniald/server/listeners.h"
 #include "cmd/perenniald/server/server.h"
 
 namespace perennial::perenniald {
 namespace {
 
-// Prints what is wrong with the files that the settings name.
+// Prints what is wrong with the files that the settings name, or else what was asked for.
 int report_files(const Invocation& invocation) {
   Problems problems;
   load_tls(invocation.config, problems);
-  load_users(invocation.config, problems);
-  if (problems.empty()) std::fputs(invocation.out.c_str(), stdout);
+  const std::shared_ptr<const core::Users> users = load_users(invocation.config, problems);
+  if (problems.empty()) {
+    const bool of_access = invocation.action == Invocation::Action::Access;
+    const std::string out =
+        of_access ? access_report(invocation.config, users.get()) : invocation.out;
+    std::fputs(out.c_str(), stdout);
+  }
   for (const std::string& problem : problems) {
     std::fprintf(stderr, "perenniald: %s\n", problem.c_str());
   }
@@ -60,6 +68,9 @@ int serve(const Config& config) {
     return report({common::exit_usage, "users", fmt::format("{}", fmt::join(problems, "; "))});
   }
   apply_core_dumps(config.core_dumps);
+  const bool holds_keys =
+      std::ranges::any_of(tls, [](const auto& listener) { return listener != nullptr; });
+  if (holds_keys && !config.core_dumps) hide_memory();
   const uint64_t descriptors = raise_descriptors();
   const std::optional<Descriptors> shares =
       share_descriptors(descriptors, sockets->size(), config.connections_max);
@@ -77,7 +88,10 @@ int serve(const Config& config) {
 int run(int argc, char** argv) {
   const Invocation invocation = parse_command_line(argc, argv);
   std::fputs(invocation.err.c_str(), stderr);
-  if (invocation.action == Invocation::Action::Check) return report_files(invocation);
+  if (invocation.action == Invocation::Action::Check ||
+      invocation.action == Invocation::Action::Access) {
+    return report_files(invocation);
+  }
   std::fputs(invocation.out.c_str(), stdout);
   if (invocation.action == Invocation::Action::Exit) return invocation.exit_code;
   set_log_verbosity(invocation.config.verbosity);

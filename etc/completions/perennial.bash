@@ -4,9 +4,10 @@ _perennial() {
   local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
   local command="${COMP_WORDS[*]:1:COMP_CWORD - 1} " words='' files=''
   case $command in
-    ' ') words='stats tubes top put peek kick bury delete pause drain undrain list flush move work dump load check restore migrate import-binlog export-beanstalkd bench manual completions set token checkpoint' ;;
+    ' ') words='stats tubes top put peek kick bury delete pause drain undrain list flush move work dump load check restore migrate import-binlog export-beanstalkd bench manual completions set token users checkpoint' ;;
     'set ') words='job tube' ;;
     'token ') words='new' ;;
+    'users ') words='check' ;;
     'checkpoint ') words='create list verify prune' ;;
     'stats '*)
       case $before in
@@ -364,6 +365,14 @@ _perennial() {
           ;;
       esac
       ;;
+    'users check '*)
+      case $before in
+        -c | --config) files=-f ;;
+        *)
+          words='--help -c --config'
+          ;;
+      esac
+      ;;
     'import-binlog '*)
       case $before in
         --from) files=-d ;;
@@ -411,8 +420,9 @@ _perennial() {
         --ca) files=-f ;;
         --certificate) files=-f ;;
         --key) files=-f ;;
+        --token-file) files=-f ;;
         *)
-          words='--help all put put-pipelined cycle cycle-deep cycle-batch latency steady mixed backlog tubes bodies memory restart drain disk custom --against --server --dir --preload --preload-us --seconds --rounds --body-bytes --jobs --seed --quick --json --plot --check --list --rate --batch --connections --in-flight --tubes --idle --tls --ca --certificate --key'
+          words='--help all put put-pipelined cycle cycle-deep cycle-batch latency steady mixed backlog tubes bodies memory restart drain disk custom --against --server --dir --preload --preload-us --seconds --rounds --body-bytes --jobs --seed --quick --json --plot --check --list --rate --batch --connections --in-flight --tubes --idle --tls --ca --certificate --key --token-file'
           ;;
       esac
       ;;

@@ -5,7 +5,7 @@
 namespace perennial::store {
 namespace {
 
-constexpr std::chrono::seconds poll_interval{1};
+constexpr std::chrono::seconds check_interval{1};
 constexpr Nanos quiet_min = 5 * nanos_per_second;
 // At most this many bytes written in quiet_min count as quiet.
 constexpr uint64_t quiet_bytes_max = 1 << 20;
@@ -40,7 +40,7 @@ void Housekeeper::run() {
     lock.unlock();
     poll(store_.options().steady_clock());
     lock.lock();
-  } while (!changed_.wait_for(lock, poll_interval, [this] { return stopping_; }));
+  } while (!changed_.wait_for(lock, check_interval, [this] { return stopping_; }));
 }
 
 void Housekeeper::poll(Nanos now) {

@@ -91,12 +91,12 @@ Result<int> take_lock(const std::string& path) {
                 fmt::format("data directory {} is in use by another process", path));
 }
 
+}  // namespace
+
 std::string without_trailing_slashes(std::string path) {
   while (path.size() > 1 && path.back() == '/') path.pop_back();
   return path;
 }
-
-}  // namespace
 
 Result<DataDir> DataDir::open(const std::string& raw_path) {
   if (raw_path.empty()) return Status(StatusCode::InvalidArgument, "no data directory given");

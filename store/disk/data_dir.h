@@ -8,6 +8,9 @@
 
 namespace perennial::store {
 
+// "/" stays as it is.
+std::string without_trailing_slashes(std::string path);
+
 // The data directory. This class makes and locks it, and refuses a directory with foreign files.
 // The directory holds `lock`, `db/`, `durable`, `ballast` and `checkpoints/`; store/README.md. This
 // class does not look into db/. Movable; the object holds the lock until it is destroyed.

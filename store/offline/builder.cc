@@ -28,7 +28,7 @@ namespace fs = std::filesystem;
 
 constexpr size_t batch_bytes_max = 4 << 20;
 // The memory of a larger batch is freed after the write.
-constexpr size_t kept_bytes_max = 16 << 20;
+constexpr size_t batch_bytes_kept_max = 16 << 20;
 
 // Returns the path to rename to, without a symbolic link or a slash at its end.
 Result<std::string> check_target_path(const std::string& raw_path) {
@@ -229,7 +229,7 @@ Status Builder::Impl::write(bool durably) {
   how.disableWAL = !durably;
   how.sync = durably;
   Status written = from_rocksdb((*db)->Write(how, &writes));
-  const bool was_large = writes.GetDataSize() > kept_bytes_max;
+  const bool was_large = writes.GetDataSize() > batch_bytes_kept_max;
   writes.Clear();
   if (was_large) writes = rocksdb::WriteBatch();
   if (!written.ok()) return std::move(written).with("write to " + dir.path());

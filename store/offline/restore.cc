@@ -17,11 +17,6 @@ namespace {
 
 constexpr std::string_view restoring_suffix = ".restoring";
 
-std::string without_trailing_slashes(std::string path) {
-  while (path.size() > 1 && path.back() == '/') path.pop_back();
-  return path;
-}
-
 // The steps of a restore.
 class Restoration {
  public:

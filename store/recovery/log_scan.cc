@@ -23,12 +23,12 @@ constexpr std::string_view commit_prefix =
     "\x01\x01"
     "c\x28";  // Put, key, length of the value.
 constexpr size_t commit_bytes = 40;
-constexpr size_t head_bytes = batch_header_bytes + commit_prefix.size() + commit_bytes;
+constexpr size_t commit_head_bytes = batch_header_bytes + commit_prefix.size() + commit_bytes;
 
 std::optional<CommitRow> commit_row(std::string_view head) {
-  if (head.size() < head_bytes) return std::nullopt;
+  if (head.size() < commit_head_bytes) return std::nullopt;
   if (head.substr(batch_header_bytes, commit_prefix.size()) != commit_prefix) return std::nullopt;
-  const Result<CommitRow> row = decode_commit(head.substr(head_bytes - commit_bytes));
+  const Result<CommitRow> row = decode_commit(head.substr(commit_head_bytes - commit_bytes));
   return row.ok() ? std::optional(*row) : std::nullopt;
 }
 
@@ -230,7 +230,7 @@ Result<LogHistory> scan_logs(rocksdb::FileSystem& fs, const std::string& db_path
     std::unique_ptr<rocksdb::FSSequentialFile> file;
     const auto opened = fs.NewSequentialFile(db_path + "/" + files[place].name, {}, &file, nullptr);
     if (!opened.ok()) return from_rocksdb(opened);
-    LogReader reader(std::move(file), head_bytes);
+    LogReader reader(std::move(file), commit_head_bytes);
     LogRecord record;
     while (true) {
       const Result<bool> more = reader.next(record);

@@ -21,7 +21,7 @@ Status reading_status(const rocksdb::Status& status, const std::string& name) {
 }
 
 // CURRENT holds the name of the MANIFEST and a newline.
-Result<std::string> manifest_name(rocksdb::FileSystem& fs, const std::string& db_path) {
+Result<std::string> current_manifest(rocksdb::FileSystem& fs, const std::string& db_path) {
   std::string name;
   const auto read = rocksdb::ReadFileToString(&fs, db_path + "/CURRENT", &name);
   if (!read.ok()) return reading_status(read, "CURRENT");
@@ -100,7 +100,7 @@ uint64_t Manifest::named_max() const {
 }
 
 Result<Manifest> read_manifest(rocksdb::FileSystem& fs, const std::string& db_path) {
-  Result<std::string> name = manifest_name(fs, db_path);
+  Result<std::string> name = current_manifest(fs, db_path);
   if (!name.ok()) return name.take_status();
   Manifest manifest;
   manifest.name = name.take();

@@ -20,16 +20,16 @@ enum class Tag : uint32_t {
   FamilyAdd = 201,
   FamilyDrop = 202,
   MaxFamily = 203,
-  // Fields with this bit begin with their length, so that a reader can skip them.
+  // EditFields with this bit begin with their length, so that a reader can skip them.
   Ignorable = 1 << 13,
 };
 
 constexpr uint64_t new_file_end = 1;
 
 // Takes fields off the front of a record. After a field that is not complete all others are empty.
-class Fields {
+class EditFields {
  public:
-  explicit Fields(std::string_view bytes) : rest_(bytes) {}
+  explicit EditFields(std::string_view bytes) : rest_(bytes) {}
 
   bool is_whole() const { return is_whole_; }
   bool has_more() const { return is_whole_ && !rest_.empty(); }
@@ -67,7 +67,7 @@ class Fields {
   bool is_whole_ = true;
 };
 
-void skip_new_file(Fields& fields) {
+void skip_new_file(EditFields& fields) {
   fields.skip_numbers(3);  // Level, number, size.
   fields.skip_bytes();     // The smallest key.
   fields.skip_bytes();     // The largest key.
@@ -75,7 +75,7 @@ void skip_new_file(Fields& fields) {
   while (fields.is_whole() && fields.number() != new_file_end) fields.skip_bytes();
 }
 
-void take_field(uint64_t tag, Fields& fields, ManifestEdit& edit) {
+void take_field(uint64_t tag, EditFields& fields, ManifestEdit& edit) {
   if ((tag & static_cast<uint64_t>(Tag::Ignorable)) != 0) return fields.skip_bytes();
   switch (static_cast<Tag>(tag)) {
     case Tag::Comparator:
@@ -120,7 +120,7 @@ void take_field(uint64_t tag, Fields& fields, ManifestEdit& edit) {
 
 std::optional<ManifestEdit> decode_manifest_edit(std::string_view record) {
   ManifestEdit edit;
-  Fields fields(record);
+  EditFields fields(record);
   while (fields.has_more()) {
     const uint64_t tag = fields.number();
     if (fields.is_whole()) take_field(tag, fields, edit);

@@ -14,7 +14,7 @@
 namespace perennial::store {
 namespace {
 
-constexpr uint64_t mib = 1 << 20;
+constexpr uint64_t one_mib = 1 << 20;
 constexpr Nanos ballast_retry_interval = 60 * nanos_per_second;
 
 void derive(uint64_t& bytes, uint64_t from_disk) {
@@ -38,13 +38,13 @@ std::string_view space_state_name(SpaceState state) {
 // README.md, "Disk space", has the rules for these sizes, and disk_space_test.cc checks them.
 void fit_to_disk(Options& options, uint64_t disk_bytes) {
   derive(options.ballast_bytes, std::min(2 * options.log_bytes_max, disk_bytes / 8));
-  options.log_bytes_max = std::min(options.log_bytes_max, std::max(2 * mib, disk_bytes / 32));
+  options.log_bytes_max = std::min(options.log_bytes_max, std::max(2 * one_mib, disk_bytes / 32));
   options.compaction_bytes_max =
-      std::min(options.compaction_bytes_max, std::max(2 * mib, disk_bytes / 32));
+      std::min(options.compaction_bytes_max, std::max(2 * one_mib, disk_bytes / 32));
   // By default twice the log bound and two large compactions.
   derive(options.low_water_bytes,
-         std::min(std::max(640 * mib, 4 * options.log_bytes_max), disk_bytes / 4));
-  derive(options.open_bytes_min, std::clamp(disk_bytes / 256, 2 * mib, 16 * mib));
+         std::min(std::max(640 * one_mib, 4 * options.log_bytes_max), disk_bytes / 4));
+  derive(options.open_bytes_min, std::clamp(disk_bytes / 256, 2 * one_mib, 16 * one_mib));
 }
 
 Status check_space_options(const Options& options, uint64_t disk_bytes) {

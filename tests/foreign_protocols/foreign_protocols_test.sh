@@ -51,11 +51,11 @@ write_page() {
 <!doctype html>
 <script>
   const put = 'put 0 0 60 4\r\nevil\r\n';
-  fetch('http://127.0.0.1:$1/', {method: 'POST', mode: 'no-cors', body: put}).catch(() => {}).finally(() => {
+  fetch('$1/', {method: 'POST', mode: 'no-cors', body: put}).catch(() => {}).finally(() => {
     const form = document.createElement('form');
     form.method = 'post';
     form.enctype = 'text/plain';
-    form.action = 'http://127.0.0.1:$1/';
+    form.action = '$1/';
     const field = document.createElement('textarea');
     field.name = put;
     form.append(field);
@@ -69,30 +69,47 @@ PAGE
 
 # Newer versions of Chromium ask the user before a page may reach this machine. Older ones and other
 # browsers do not.
+#
+# browse URL
 browse() {
   write_page "$1"
-  timeout 60 chromium --headless --no-sandbox --disable-gpu --user-data-dir="$folder/profile" \
+  timeout 60 chromium --headless --ignore-certificate-errors --no-sandbox --disable-gpu --user-data-dir="$folder/profile" \
     --disable-features=LocalNetworkAccessChecks,PrivateNetworkAccessChecks,BlockInsecurePrivateNetworkRequests \
     --virtual-time-budget=5000 --dump-dom "file://$folder/page.html" >"$folder/chromium.log" 2>&1 || true
 }
 
+# A listener with TLS, whose certificate the browser takes. Sets tls.
+configure_tls() {
+  openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=localhost -days 1 \
+    -keyout "$folder/key.pem" -out "$folder/certificate.pem" 2>"$folder/openssl.log"
+  tls=$((12000 + RANDOM % 8000))
+  cat >"$folder/perennial.yaml" <<SETTINGS
+listeners:
+  - {address: "127.0.0.1:$tls", tls: {certificate: $folder/certificate.pem, key: $folder/key.pem}}
+SETTINGS
+}
+
 main() {
-  local theirs ours jobs refused
+  local theirs ours tls jobs refused
   start beanstalkd "$beanstalkd" -l 127.0.0.1 -p '{port}'
   theirs=$port
-  start perenniald "$root/build/perenniald" -l 127.0.0.1 -p '{port}' -b "$folder/data"
+  configure_tls
+  start perenniald "$root/build/perenniald" --config "$folder/perennial.yaml" -l 127.0.0.1 -p '{port}' -b "$folder/data" -V
   ours=$port
 
-  browse "$theirs"
+  browse "http://127.0.0.1:$theirs"
   jobs=$(stat "$theirs" total-jobs)
   ((jobs >= 1)) || fail 'the page puts nothing into beanstalkd, so it shows nothing'
-  browse "$ours"
+  browse "http://127.0.0.1:$ours"
   refused=$(stat "$ours" connections-refused)
   ((refused >= 2)) || fail "the browser was refused $refused times, and has two ways to knock"
 
   printf 'put 0 0 60 4\r\nevil\r\n' | timeout 10 openssl s_client -connect "127.0.0.1:$ours" \
     >"$folder/openssl.log" 2>&1 && fail 'TLS was spoken'
   (($(stat "$ours" connections-refused) == refused + 1)) || fail 'TLS was not refused'
+  # A browser says which protocols it speaks, and beanstalk's is none of them.
+  browse "https://127.0.0.1:$tls"
+  grep -q 'no application protocol' "$folder/perenniald.log" || fail 'the browser did not knock at the TLS listener'
   [[ $(stat "$ours" total-jobs) == 0 ]] || fail 'a stranger has put a job'
   grep -q 'speaks=http' "$folder/perenniald.log" || fail 'the log says nothing of HTTP'
   grep -q 'speaks=tls' "$folder/perenniald.log" || fail 'the log says nothing of TLS'

@@ -20,7 +20,7 @@ BEGIN {
   own["cmd/common"] = "engine/types"
   own["cmd/common/tls"] = "cmd/common engine/types"
   own["cmd/common/tool"] = "cmd/common cmd/common/tls wire engine/types"
-  own["cmd/perenniald/tls"] = "engine/types"
+  own["cmd/perenniald/tls"] = "cmd/common engine/types"
   own["cmd/perenniald/process"] = "cmd/common engine/types"
   own["cmd/perenniald/config"] = "cmd/common cmd/perenniald/core cmd/perenniald/tls wire store/types engine/types"
   own["cmd/perenniald/loop"] = "engine/types"

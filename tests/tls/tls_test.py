@@ -20,6 +20,7 @@ import unittest
 from server import Certificates, Server, context
 
 PERENNIAL = os.environ.get("PERENNIAL", "build/perennial")
+NOBODY = 65534
 TLS_1_2 = ssl.TLSVersion.TLSv1_2
 
 
@@ -345,7 +346,7 @@ class Reloads(TlsTest):
             file.write(whole.read()[:300])
         cases = [(empty, new[1], 0o600, "holds no certificate"), (half, new[1], 0o600, "incomplete"),
                  (new[0], empty, 0o600, "no whole private key"), (new[0], good[1], 0o600, "is not the key of"),
-                 (*new, 0o644, "others than its owner may read")]
+                 (*new, 0o644, "others than its owner have access")]
         for certificate, key, mode, why in cases:
             self.replace(certificate, key, mode)
             line = self.server.reload()
@@ -409,6 +410,37 @@ class Floods(TlsTest):
         print(f"1,000 handshakes: p99 of another client {waits[len(waits) * 99 // 100] * 1e3:.1f} ms, "
               f"longest turn {self.server.stat('loop-lag-us') / 1e3:.1f} ms")
         self.assertGreater(len(waits), 100)
+
+
+class Memory(TlsTest):
+    """T25: what is in memory stays there."""
+
+    def start(self):
+        pass
+
+    def owner(self, *flags):
+        """The owner of what /proc shows of a server of another user: root if its memory is hidden."""
+        for path, folders, files in os.walk(self.folder):
+            for name in [path] + [os.path.join(path, each) for each in folders + files]:
+                os.chown(name, NOBODY, NOBODY)
+        server = subprocess.Popen(self.server.command(*flags), stderr=subprocess.PIPE, user=NOBODY, group=NOBODY,
+                                  text=True)
+        try:
+            for line in server.stderr:
+                if "at=listen" in line:
+                    return os.stat(f"/proc/{server.pid}/mem").st_uid
+            raise AssertionError("the server has not started")
+        finally:
+            server.kill()
+            server.wait()
+            server.stderr.close()
+
+    @unittest.skipIf(os.getuid(), "only root may start a server of another user")
+    def test_T25_no_process_of_its_user_reads_the_keys(self):
+        self.assertEqual(self.owner(), 0)
+        with open(self.server.settings, "a") as file:
+            file.write("core_dumps: true\n")
+        self.assertEqual(self.owner(), NOBODY)
 
 
 class Starts(TlsTest):

@@ -194,10 +194,55 @@ class Users(unittest.TestCase):
         self.assertIn("the server refuses the token", run("stats", *where, PERENNIAL_TOKEN=wrong)[1])
         self.assertIn("holds no token", run("stats", *where, PERENNIAL_TOKEN="secret")[1])
         os.chmod(kept, 0o640)
-        self.assertIn("chmod 600", run("stats", *where, "--token-file", kept)[1])
+        self.assertIn("chmod 0600", run("stats", *where, "--token-file", kept)[1])
+
+    def test_users_check_shows_who_may_do_what(self):
+        port = Server(self.folder, {}).port
+        server = self.make(
+            f"- {{name: mailer, tokens: ['{record('k1')}'], certificates: ['urn:queue:mailer'], {GRANTS}}}\n"
+            "- {name: legacy, grants: [{tubes: [default], verbs: [produce, consume]}]}\n"
+            "- {name: ops, uids: [0], grants: [{tubes: ['*'], verbs: [inspect, manage, admin]}, {verbs: [monitor]}]}\n"
+            "- {name: nobody}\n",
+            [(f"127.0.0.1:{port}", "legacy")], client_ca=self.certificates.ca)
+        command = [PERENNIAL, "users", "check", "--config", server.settings]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=20)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        tls = f"127.0.0.1:{server.ports['tls']}"
+        self.assertEqual(done.stdout, f"""listeners:
+  127.0.0.1:{server.port} (plain): by token
+  {tls} (TLS): by certificate, else by token; no connection without a certificate
+  127.0.0.1:{port} (plain): everybody is legacy
+users:
+  mailer:
+    shows: token k1; certificate urn:queue:mailer
+    gets in at: 127.0.0.1:{server.port}, {tls}
+    may: produce, consume on mail*
+  legacy:
+    shows: nothing
+    gets in at: 127.0.0.1:{port}
+    may: produce, consume on default
+  ops:
+    shows: uid 0
+    gets in at: nowhere
+    may: inspect, manage on *; monitor, admin of the server
+  nobody:
+    shows: nothing
+    gets in at: nowhere
+    may: nothing
+remarks:
+  - mailer may not reserve from 'default', which every connection watches at first: its workers must watch a tube and ignore default before they reserve
+  - ops gets in nowhere: no listener takes what it can show
+  - nobody gets in nowhere: it has no token, certificate, uid or gid, and no listener
+  - nobody may do nothing: it has no grants
+""")
+        self.write_users(f"- {{name: a, tokens: ['{record('k1')}'], {GRANTS.replace('produce', 'write')}}}\n")
+        done = subprocess.run(command, capture_output=True, text=True, timeout=20)
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertIn("'write' is not one of produce", done.stderr)
+        self.assertIn("a server would not start with this configuration", done.stderr)
 
     def test_t26_a_file_of_users_that_others_read_is_refused(self):
-        self.assertIn("chmod 600", self.refused(f"[{{name: a, {GRANTS}}}]", mode=0o640))
+        self.assertIn("chmod 0600", self.refused(f"[{{name: a, {GRANTS}}}]", mode=0o640))
 
     def test_users_that_contradict_are_refused(self):
         one = f"- {{name: a, tokens: ['{record('k1')}'], {GRANTS}}}\n"

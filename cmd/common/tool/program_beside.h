@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "engine/types/status.h"
 
@@ -13,5 +14,10 @@ Result<std::string> program_beside(const std::string& name);
 // arguments after its name, ended by a null pointer. Returns only on failure. NotFound: there is no
 // such program.
 Status run_program_beside(const std::string& name, char** arguments);
+
+// Runs the program to its end, with these descriptors as standard input and output, and returns its
+// exit status. Io: it could not be started, or a signal ended it.
+Result<int> wait_for_program_beside(const std::string& name, std::vector<std::string> arguments,
+                                    int in, int out);
 
 }  // namespace perennial::tool

@@ -13,6 +13,7 @@
 #include <sys/time.h>
 
 #include "cmd/common/address.h"
+#include "cmd/common/private_file.h"
 #include "cmd/common/socket.h"
 #include "cmd/common/token.h"
 
@@ -26,10 +27,7 @@ constexpr size_t token_bytes_max = 1024;
 Result<std::string> read_token(const std::string& path) {
   struct stat found {};
   if (::stat(path.c_str(), &found) != 0) return common::system_error(("read " + path).c_str());
-  if ((found.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
-    return Status(StatusCode::InvalidArgument,
-                  path + ": others than its owner have access to it: chmod 600");
-  }
+  if (Status secret = common::check_private(found, path); !secret.ok()) return secret;
   std::ifstream file(path);
   std::string token;
   std::getline(file, token);
@@ -40,7 +38,8 @@ Result<std::string> read_token(const std::string& path) {
   return token;
 }
 
-// Empty: there is none.
+}  // namespace
+
 Result<std::string> find_token(const std::string& file) {
   if (!file.empty()) return read_token(file);
   const char* const set = std::getenv(token_variable);
@@ -49,8 +48,6 @@ Result<std::string> find_token(const std::string& file) {
   return Status(StatusCode::InvalidArgument,
                 fmt::format("the environment variable {} holds no token", token_variable));
 }
-
-}  // namespace
 
 Result<common::Address> parse_server(const ServerAddress& server) {
   const bool is_default = server.tls.is_on && server.address == default_server;

@@ -29,6 +29,10 @@ struct ServerAddress {
   ServerAddress(const char* text) : address(text) {}             // NOLINT: likewise
 };
 
+// The token in the file, or else in the environment variable PERENNIAL_TOKEN; empty if there is
+// none. InvalidArgument: it is no token, or others than its owner have access to the file.
+Result<std::string> find_token(const std::string& file);
+
 // The address as the flags mean it: the default port, and the default server, follow from TLS.
 Result<common::Address> parse_server(const ServerAddress& server);
 

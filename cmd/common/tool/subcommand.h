@@ -31,6 +31,8 @@ struct Flag {
   // The bounds of a number, both inclusive.
   uint64_t lowest = 0;
   uint64_t highest = ~uint64_t{0};
+
+  bool is_argument() const { return !name.starts_with('-'); }
 };
 
 // What one exit status of a subcommand means.

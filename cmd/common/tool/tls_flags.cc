@@ -15,12 +15,16 @@ std::vector<Flag> with_tls_flags(common::TlsClientSettings& target, std::vector<
   return flags;
 }
 
+Flag token_flag(std::string& target) {
+  return {"--token-file", "FILE",
+          "A file with the token that shows the server who this is; without it the environment "
+          "variable PERENNIAL_TOKEN, if it is set",
+          &target};
+}
+
 std::vector<Flag> with_server_flags(ServerAddress& target, std::vector<Flag> flags) {
   flags = with_tls_flags(target.tls, std::move(flags));
-  flags.push_back({"--token-file", "FILE",
-                   "A file with the token that shows the server who this is; without it the "
-                   "environment variable PERENNIAL_TOKEN, if it is set",
-                   &target.token_file});
+  flags.push_back(token_flag(target.token_file));
   return flags;
 }
 

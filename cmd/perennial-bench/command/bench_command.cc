@@ -102,6 +102,7 @@ tool::Subcommand bench_command(BenchOptions& options) {
   std::vector<Flag> flags = server_flags(options);
   for (Flag& flag : run_flags(options)) flags.push_back(std::move(flag));
   flags = tool::with_tls_flags(options.tls, std::move(flags));
+  flags.push_back(tool::token_flag(options.token_file));
   return {
       .name = "bench",
       .summary = "Measure servers that speak the protocol, side by side",

@@ -15,15 +15,10 @@ namespace {
 
 constexpr size_t input_bytes_min = size_t{64} * 1024;
 
-Status not_understood(std::string_view line) {
-  constexpr size_t quoted_max = 100;
-  return {StatusCode::Io, fmt::format("the server answered with '{}'", line.substr(0, quoted_max))};
-}
-
 }  // namespace
 
 Status Connection::open(const Target& server, const Limits& limits) {
-  Result<common::ClientStream> stream = common::ClientStream::connect(server.address, server.tls);
+  Result<common::ClientStream> stream = open_stream(server);
   if (!stream.ok()) return stream.take_status();
   stream_ = stream.take();
   if (::fcntl(stream_.fd(), F_SETFL, O_NONBLOCK) != 0) return common::system_error("fcntl");

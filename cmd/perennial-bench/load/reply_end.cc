@@ -9,11 +9,6 @@ namespace {
 
 constexpr std::string_view crlf = "\r\n";
 
-Status not_understood(std::string_view line) {
-  constexpr size_t quoted_max = 100;
-  return {StatusCode::Io, fmt::format("the server answered with '{}'", line.substr(0, quoted_max))};
-}
-
 // How many replies follow the line of a batch.
 size_t items_of(std::string_view line) {
   const size_t first = number_in(line, 0).value_or(0);
@@ -33,6 +28,11 @@ Result<bool> skip_one_body(std::string_view line, std::string_view& rest, size_t
 }
 
 }  // namespace
+
+Status not_understood(std::string_view line) {
+  constexpr size_t quoted_max = 100;
+  return {StatusCode::Io, fmt::format("the server answered with '{}'", line.substr(0, quoted_max))};
+}
 
 std::string_view take_line(std::string_view& bytes) {
   const size_t end = bytes.find(crlf);

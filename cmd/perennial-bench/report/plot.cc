@@ -1,14 +1,11 @@
 #include "cmd/perennial-bench/report/plot.h"
 
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include <fcntl.h>
-#include <spawn.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "cmd/common/socket.h"
@@ -21,25 +18,11 @@ constexpr const char* plotter_name = "perennial-bench-plot";
 
 using File = std::unique_ptr<std::FILE, int (*)(std::FILE*)>;
 
-// Runs the program to its end, with these descriptors as standard input and output.
 Status run_plotter(std::vector<std::string> arguments, int in, int out) {
-  Result<std::string> program = tool::program_beside(plotter_name);
-  if (!program.ok()) return program.take_status();
-  std::vector<char*> all = {program->data()};
-  for (std::string& argument : arguments) all.push_back(argument.data());
-  all.push_back(nullptr);
-  posix_spawn_file_actions_t actions;
-  ::posix_spawn_file_actions_init(&actions);
-  ::posix_spawn_file_actions_adddup2(&actions, in, STDIN_FILENO);
-  ::posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
-  pid_t process = 0;
-  const int failed =
-      ::posix_spawn(&process, program->c_str(), &actions, nullptr, all.data(), environ);
-  ::posix_spawn_file_actions_destroy(&actions);
-  if (failed != 0) return {StatusCode::Io, *program + ": " + std::strerror(failed)};
-  int status = 0;
-  while (::waitpid(process, &status, 0) < 0 && errno == EINTR) continue;
-  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return {};
+  const Result<int> exit_status =
+      tool::wait_for_program_beside(plotter_name, std::move(arguments), in, out);
+  if (!exit_status.ok()) return exit_status.status();
+  if (*exit_status == 0) return {};
   return {StatusCode::Io, std::string(plotter_name) + " failed"};
 }
 

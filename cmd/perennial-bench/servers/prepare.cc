@@ -83,7 +83,7 @@ Result<std::vector<common::ClientStream>> open_idle(const Target& server, uint64
                                                     tool::StopSignals& signals) {
   std::vector<common::ClientStream> idle;
   for (uint64_t i = 0; i < count; ++i) {
-    Result<common::ClientStream> stream = common::ClientStream::connect(server.address, server.tls);
+    Result<common::ClientStream> stream = open_stream(server);
     if (!stream.ok())
       return stream.take_status().with(fmt::format("idle connection {} of {}", i + 1, count));
     idle.push_back(stream.take());

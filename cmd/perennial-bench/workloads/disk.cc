@@ -14,8 +14,8 @@
 namespace perennial::bench {
 namespace {
 
-constexpr uint64_t jobs_default = 1'000'000;
-constexpr uint64_t jobs_quick = 300;
+constexpr uint64_t disk_jobs_default = 1'000'000;
+constexpr uint64_t disk_jobs_quick = 300;
 // The longest wait for the directory to shrink, and how long its size must be unchanged.
 constexpr Nanos patience = 60 * nanos_per_second;
 constexpr Nanos calm = 15 * nanos_per_second;
@@ -51,7 +51,7 @@ Status run_disk(bool bury_one, Subject& subject, Findings& findings) {
   const BenchOptions& options = subject.options;
   if (bury_one)
     if (Status s = bury_one_job(subject.target, options.body_bytes); !s.ok()) return s;
-  const uint64_t jobs = at_most(options.quick ? jobs_quick : jobs_default, options);
+  const uint64_t jobs = at_most(options.quick ? disk_jobs_quick : disk_jobs_default, options);
   const Result<std::string> tube = fill(subject, jobs, options.body_bytes);
   if (!tube.ok()) return tube.status();
   if (Status s = drain(subject, *tube, jobs); !s.ok()) return s;

@@ -12,9 +12,9 @@
 namespace perennial::bench {
 namespace {
 
-constexpr uint32_t job_bytes = 1000;
-constexpr uint64_t jobs_default = 20'000'000;
-constexpr uint64_t jobs_quick = 400;
+constexpr uint32_t drain_job_bytes = 1000;
+constexpr uint64_t drain_jobs_default = 20'000'000;
+constexpr uint64_t drain_jobs_quick = 400;
 // How often the memory is read while the queue is filled.
 constexpr uint64_t steps = 4;
 
@@ -32,11 +32,11 @@ Status note_memory(const Subject& subject, uint64_t jobs, Findings& findings) {
 
 Status run_drain(Subject& subject, Findings& findings) {
   const BenchOptions& options = subject.options;
-  const uint64_t jobs = at_most(options.quick ? jobs_quick : jobs_default, options);
+  const uint64_t jobs = at_most(options.quick ? drain_jobs_quick : drain_jobs_default, options);
   const auto topic = [jobs](Operation operation) {
     return Topic{"drain", fmt::format("{} jobs", jobs), std::string(name_of(operation))};
   };
-  SlicedLoad filling(filling_spec(options, job_bytes), subject.signals);
+  SlicedLoad filling(filling_spec(options, drain_job_bytes), subject.signals);
   if (Status s = filling.open(subject.target); !s.ok()) return s;
   filling.begin();
   for (uint64_t inside = 0, step = 1; step <= steps; ++step) {
@@ -46,7 +46,7 @@ Status run_drain(Subject& subject, Findings& findings) {
     if (Status s = note_memory(subject, inside, findings); !s.ok()) return s;
   }
   filling.report(topic(Operation::Put), Operation::Put, findings);
-  SlicedLoad draining(draining_spec(options, job_bytes), subject.signals);
+  SlicedLoad draining(draining_spec(options, drain_job_bytes), subject.signals);
   draining.use_tube(filling.tube());
   if (Status s = draining.open(subject.target); !s.ok()) return s;
   draining.begin();

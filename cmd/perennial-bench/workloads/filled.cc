@@ -10,9 +10,9 @@
 namespace perennial::bench {
 namespace {
 
-constexpr uint32_t job_bytes = 1000;
-constexpr uint64_t jobs_default = 3'000'000;
-constexpr uint64_t jobs_quick = 300;
+constexpr uint32_t filled_job_bytes = 1000;
+constexpr uint64_t filled_jobs_default = 3'000'000;
+constexpr uint64_t filled_jobs_quick = 300;
 
 struct Filled {
   uint64_t jobs;
@@ -42,7 +42,7 @@ Status measure_start(const Topic& topic, uint64_t jobs, Subject& subject, Findin
 
 Status run_filled(const Filled& filled, Subject& subject, Findings& findings) {
   const std::string setting = fmt::format("{} jobs", filled.jobs);
-  const Result<std::string> tube = fill(subject, filled.jobs, job_bytes);
+  const Result<std::string> tube = fill(subject, filled.jobs, filled_job_bytes);
   if (!tube.ok()) return tube.status();
   if (filled.memory)
     if (Status s = measure_memory({"memory", setting, "resident"}, subject, findings); !s.ok())
@@ -54,9 +54,10 @@ Status run_filled(const Filled& filled, Subject& subject, Findings& findings) {
 }  // namespace
 
 std::vector<Task> filled_tasks(const BenchOptions& options, bool memory, bool restart) {
-  const Filled filled = {.jobs = at_most(options.quick ? jobs_quick : jobs_default, options),
-                         .memory = memory,
-                         .restart = restart};
+  const Filled filled = {
+      .jobs = at_most(options.quick ? filled_jobs_quick : filled_jobs_default, options),
+      .memory = memory,
+      .restart = restart};
   return {{.name = memory && restart ? "memory and restart" : (memory ? "memory" : "restart"),
            .fills = true,
            .needs_own_server = true,

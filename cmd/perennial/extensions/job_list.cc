@@ -35,7 +35,7 @@ std::string_view take_line(std::string_view& text) {
 }
 
 // Parses "- {id: 7, tube: "mail", ...}". No value holds a comma: a name of a tube has none.
-Result<StatsReply> parse_job(std::string_view line) {
+Result<StatsReply> parse_listed_job(std::string_view line) {
   std::string_view fields = line;
   if (!take_prefix(fields, job_begin) || !fields.ends_with(job_end)) return garbage(line);
   fields.remove_suffix(job_end.size());
@@ -65,7 +65,7 @@ Result<JobList> parse_job_list(std::string_view document) {
   if (rest == no_jobs) return list;
   if (!take_prefix(rest, some_jobs)) return garbage(rest);
   while (!rest.empty()) {
-    Result<StatsReply> job = parse_job(take_line(rest));
+    Result<StatsReply> job = parse_listed_job(take_line(rest));
     if (!job.ok()) return job.take_status();
     list.jobs.push_back(job.take());
   }

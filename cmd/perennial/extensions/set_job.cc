@@ -22,7 +22,7 @@ Result<SetJob> read_set(const SetJobOptions& options, ExtensionSet& needed) {
   return command;
 }
 
-std::string reason(std::string_view state) {
+std::string why_without_delay(std::string_view state) {
   if (state == "reserved") {
     return "a worker has it; only that worker can change it, or anyone when its time is over "
            "('time-left' in 'perennial stats --job')";
@@ -50,7 +50,7 @@ Status set_jobs(const SetJobOptions& options) {
                             return *command;
                           },
                       .success = Word::Set,
-                      .reason = reason});
+                      .reason = why_without_delay});
 }
 
 Subcommand set_job_command(SetJobOptions& options) {

@@ -10,7 +10,8 @@
 namespace perennial::tool {
 namespace {
 
-constexpr size_t in_flight_max = 1000;  // Requests and replies are short lines, so no buffer fills.
+constexpr size_t requests_in_flight_max =
+    1000;  // Requests and replies are short lines, so no buffer fills.
 
 Status explain(ServerConnection& server, JobId id, const EachJob& what) {
   const Result<StatsReply> stats = ask_stats(server, StatsJob{id});
@@ -46,7 +47,7 @@ Status run_some(ServerConnection& server, std::span<const JobId> ids, const Each
 Status run_on_each(ServerConnection& server, const std::vector<JobId>& ids, const EachJob& what) {
   size_t failed = 0;
   for (std::span<const JobId> rest = ids; !rest.empty();) {
-    const size_t count = std::min(rest.size(), in_flight_max);
+    const size_t count = std::min(rest.size(), requests_in_flight_max);
     std::vector<JobId> missing;
     Status s = run_some(server, rest.first(count), what, missing, failed);
     if (!s.ok()) return s;

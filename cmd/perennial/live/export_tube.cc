@@ -12,7 +12,7 @@ namespace {
 
 // The delay of a copy that is to be buried, so that no worker reserves the copy first.
 constexpr uint32_t until_buried_s = 3600;
-constexpr size_t queued_bytes_max = size_t{1} << 20;
+constexpr size_t export_queued_bytes_max = size_t{1} << 20;
 
 // Servers truncate times to whole seconds. One second is added, so that no job is early.
 uint32_t rounded_up(uint64_t seconds) {
@@ -129,7 +129,7 @@ Status ExportTube::move(std::vector<TakenJob> jobs) {
 Status ExportTube::copy(std::vector<TakenJob>& jobs, std::vector<Copy>& copies) {
   for (const TakenJob& job : jobs) {
     add_put(job);
-    if (setup_.target.queued_bytes() < queued_bytes_max) continue;
+    if (setup_.target.queued_bytes() < export_queued_bytes_max) continue;
     if (Status sent = setup_.target.send(); !sent.ok()) return sent;
   }
   if (Status put = receive_puts(jobs, copies); !put.ok()) return put;

@@ -14,7 +14,7 @@ namespace perennial::tool {
 namespace {
 
 // The number of puts without a reply. Replies are short lines.
-constexpr size_t in_flight_max = 1000;
+constexpr size_t puts_in_flight_max = 1000;
 constexpr size_t queued_bytes_max = size_t{1} << 20;
 
 std::string refusal(const wire::ClientReply& reply) {
@@ -37,7 +37,7 @@ Status Putter::add(std::string_view body) {
   put_.body_bytes = static_cast<uint32_t>(body.size());
   server_.add(put_, body);
   ++in_flight_;
-  const bool full = in_flight_ >= in_flight_max || server_.queued_bytes() >= queued_bytes_max;
+  const bool full = in_flight_ >= puts_in_flight_max || server_.queued_bytes() >= queued_bytes_max;
   return full ? flush_batch() : Status();
 }
 

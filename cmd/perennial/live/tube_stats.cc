@@ -10,7 +10,7 @@ namespace {
 
 // The number of commands without a reply. Their replies, of about 400 bytes each, fit into the
 // buffers on the way, so that neither side blocks.
-constexpr size_t in_flight_max = 200;
+constexpr size_t stats_in_flight_max = 200;
 
 Status ask_some(ServerConnection& server, std::span<const std::string> names,
                 std::vector<StatsReply>& tubes) {
@@ -43,7 +43,7 @@ Result<std::vector<StatsReply>> ask_all_tubes(ServerConnection& server) {
   if (!names.ok()) return names.status();
   std::vector<StatsReply> tubes;
   for (std::span<const std::string> rest = *names; !rest.empty();) {
-    const size_t count = std::min(rest.size(), in_flight_max);
+    const size_t count = std::min(rest.size(), stats_in_flight_max);
     if (Status s = ask_some(server, rest.first(count), tubes); !s.ok()) return s;
     rest = rest.subspan(count);
   }

@@ -51,7 +51,7 @@ ordered_json manifest_json(const CheckpointManifest& manifest, Nanos now) {
   return out;
 }
 
-std::string state_of(const CheckpointEntry& entry) {
+std::string checkpoint_state(const CheckpointEntry& entry) {
   if (!entry.complete) return "half-made";
   return entry.manifest.ok() ? "complete" : "damaged";
 }
@@ -75,7 +75,8 @@ std::string owner_text(const CheckpointEntry& entry, const std::optional<Checkpo
 void print_list_json(const std::vector<CheckpointEntry>& entries, Nanos now) {
   ordered_json out = ordered_json::array();
   for (const CheckpointEntry& entry : entries) {
-    ordered_json one = {{"name", entry.name}, {"path", entry.path}, {"state", state_of(entry)}};
+    ordered_json one = {
+        {"name", entry.name}, {"path", entry.path}, {"state", checkpoint_state(entry)}};
     one["database"] = entry.database.empty() ? ordered_json() : ordered_json(entry.database);
     if (entry.manifest.ok()) one.update(manifest_json(*entry.manifest, now));
     if (entry.complete && !entry.manifest.ok()) one["problem"] = entry.manifest.status().message();
@@ -85,7 +86,7 @@ void print_list_json(const std::vector<CheckpointEntry>& entries, Nanos now) {
 }
 
 void print_list_line(const CheckpointEntry& entry, Nanos now, const std::string& database) {
-  std::string state = state_of(entry);
+  std::string state = checkpoint_state(entry);
   if (!database.empty()) state = fmt::format("{:<11}{}", state, database);
   if (!entry.complete || !entry.manifest.ok()) {
     fmt::print("{:>8}  {:<26}{:>12}{:>12}{:>12}  {}\n", "-", entry.name, "-", "-", "-", state);

@@ -240,16 +240,16 @@ Status Loader::at_line(const Status& status) const {
 void report(Output& out, const Loader& loader, bool as_json) {
   const DumpHeader& header = loader.header();
   if (as_json) {
-    const nlohmann::ordered_json json = {{"jobs", loader.loaded()},
-                                         {"skipped", loader.skipped()},
-                                         {"tubes", header.tubes.size()},
-                                         {"pauses", header.pauses.size()},
-                                         {"settings", header.settings.size()},
-                                         {"keys", loader.keys()},
-                                         {"body_bytes", loader.body_bytes()},
-                                         {"next_id", header.next_id},
-                                         {"commit", header.commit.index}};
-    return out.add(json.dump(2) + "\n");
+    const nlohmann::ordered_json counts = {{"jobs", loader.loaded()},
+                                           {"skipped", loader.skipped()},
+                                           {"tubes", header.tubes.size()},
+                                           {"pauses", header.pauses.size()},
+                                           {"settings", header.settings.size()},
+                                           {"keys", loader.keys()},
+                                           {"body_bytes", loader.body_bytes()},
+                                           {"next_id", header.next_id},
+                                           {"commit", header.commit.index}};
+    return out.add(counts.dump(2) + "\n");
   }
   out.add(fmt::format("jobs                {}\n", loader.loaded()));
   if (loader.skipped() > 0) out.add(fmt::format("left out, damaged   {}\n", loader.skipped()));

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "cmd/common/address.h"
+#include "cmd/common/private_file.h"
 #include "cmd/common/units.h"
 #include "cmd/perenniald/config/tube_defaults.h"
 #include "engine/types/check.h"
@@ -246,8 +247,8 @@ Problems read_config_file(Config& config, const std::string& path) {
 
 Problems read_users_file(std::vector<core::User>& users, const std::string& path) {
   struct stat found {};
-  if (::stat(path.c_str(), &found) == 0 && (found.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
-    return {fmt::format("{}: others than its owner have access to it: chmod 600", path)};
+  if (::stat(path.c_str(), &found) == 0) {
+    if (Status secret = common::check_private(found, path); !secret.ok()) return {secret.message()};
   }
   std::string yaml;
   if (std::string problem = read_text(path, yaml); !problem.empty()) return {std::move(problem)};

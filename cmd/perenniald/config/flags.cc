@@ -29,7 +29,7 @@ struct Raw {
   std::map<std::string_view, std::vector<std::string>> settings;
   std::string sync_ms, log_file_bytes, config, recover;
   bool never = false, compact = false, no_compact = false;
-  bool version = false, print_config = false, check_config = false;
+  bool version = false, print_config = false, check_config = false, print_access = false;
   int verbosity = 0;
 };
 
@@ -90,6 +90,8 @@ void define_actions(CLI::App& app, Raw& raw) {
   add_flag(app, "--print-config", raw.print_config,
            "Print all settings as they would be used, and stop");
   add_flag(app, "--check-config", raw.check_config, "Check file and flags, and stop");
+  add_flag(app, "--print-access", raw.print_access,
+           "Print who gets in where, as whom, and may do what, and stop");
   add_flag(app, "-v,--version", raw.version, "Print the version, and stop");
   app.set_help_flag("-h,--help", "Print this, and stop");
   const char* const group = "Accepted for beanstalkd's sake, without effect";
@@ -212,7 +214,9 @@ Invocation parse_command_line(int argc, const char* const* argv) {
   apply(app, raw, out, problems);
   if (!problems.empty()) return usage_error(problems);
   out.action = Invocation::Action::Serve;
-  if (raw.print_config || raw.check_config) {
+  if (raw.print_access) {
+    out.action = Invocation::Action::Access;
+  } else if (raw.print_config || raw.check_config) {
     out.action = Invocation::Action::Check;
     out.out = raw.print_config ? print_config(out.config) : "The configuration is good.\n";
   }

@@ -9,10 +9,11 @@ namespace perennial::perenniald {
 
 // The result of reading the command line.
 struct Invocation {
-  // Check: the files that the configuration names are to be checked, too.
-  enum class Action : uint8_t { Serve, Check, Exit };
+  // Check: the files that the configuration names are to be checked, too. Access: the same, and
+  // then to be told who may do what.
+  enum class Action : uint8_t { Serve, Check, Access, Exit };
   Action action = Action::Exit;
-  Config config;                      // Of Serve and Check.
+  Config config;                      // Of all but Exit.
   std::vector<std::string> warnings;  // Of Serve: to be logged.
   int exit_code = 0;  // Of Exit, with these texts for standard output and standard error. Of
                       // Check, `out` is for when all is good.

@@ -15,7 +15,7 @@ namespace {
 // A name for the line of a set-tube whose settings alone are of interest.
 constexpr const char* any_name = "x";
 
-bool is_pattern(std::string_view pattern) {
+bool is_name_or_beginning(std::string_view pattern) {
   if (!pattern.ends_with('*')) return wire::is_tube_name(pattern);
   const std::string_view beginning = pattern.substr(0, pattern.size() - 1);
   return beginning.empty() || wire::is_tube_name(beginning);
@@ -40,7 +40,7 @@ std::vector<std::string> yaml_options(const TubeSettings& settings) {
 }  // namespace
 
 Result<TubeDefaults> parse_tube_defaults(std::string_view pattern, const std::string& options) {
-  if (!is_pattern(pattern)) {
+  if (!is_name_or_beginning(pattern)) {
     return Status(StatusCode::InvalidArgument,
                   "this is neither the name of a tube nor the beginning of one with '*' behind it");
   }

@@ -55,4 +55,8 @@ void apply_core_dumps(bool wanted) {
   if (wanted) CHECK(prctl(PR_SET_DUMPABLE, 1) == 0);
 }
 
+void hide_memory() {
+  CHECK(prctl(PR_SET_DUMPABLE, 0) == 0);
+}
+
 }  // namespace perennial::perenniald

@@ -23,4 +23,8 @@ void add_usage(ProcessFacts& facts);
 // server can be enabled: prlimit --core=unlimited --pid PID.
 void apply_core_dumps(bool wanted);
 
+// For a process that holds keys: no dump of it is written, and other processes of its user cannot
+// read its memory (prctl(2), PR_SET_DUMPABLE).
+void hide_memory();
+
 }  // namespace perennial::perenniald

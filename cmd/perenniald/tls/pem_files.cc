@@ -13,15 +13,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cmd/common/private_file.h"
+
 namespace perennial::perenniald {
 namespace {
 
 // Far more than any chain or list of CAs. The limit is needed for files without an end.
 constexpr size_t file_bytes_max = 8 << 20;
-
-Status bad(const std::string& path, std::string_view what) {
-  return {StatusCode::InvalidArgument, fmt::format("{}: {}", path, what)};
-}
 
 // The content of a file. It is overwritten at the end, because it may be a key.
 class Content {
@@ -35,10 +33,10 @@ class Content {
     size_t filled = 0;
     for (;;) {
       // A growing string would leave copies of a key behind.
-      if (filled == bytes_.size() && !grow()) return bad(path, "is too long for a PEM file");
+      if (filled == bytes_.size() && !grow()) return bad_file(path, "is too long for a PEM file");
       const ssize_t count = ::read(fd, bytes_.data() + filled, bytes_.size() - filled);
       if (count < 0 && errno == EINTR) continue;
-      if (count < 0) return bad(path, std::string("cannot be read: ") + std::strerror(errno));
+      if (count < 0) return bad_file(path, std::string("cannot be read: ") + std::strerror(errno));
       if (count == 0) break;
       filled += static_cast<size_t>(count);
     }
@@ -66,19 +64,14 @@ enum class Secrecy { Public, OwnerOnly };
 
 Status check_file(int fd, const std::string& path, Secrecy secrecy) {
   struct stat facts {};
-  if (fstat(fd, &facts) != 0) return bad(path, std::strerror(errno));
-  if (!S_ISREG(facts.st_mode)) return bad(path, "is no file");
-  if (secrecy == Secrecy::OwnerOnly && (facts.st_mode & 077) != 0) {
-    return bad(path, fmt::format("others than its owner may read or change this key (mode {:04o}): "
-                                 "chmod 0600 it",
-                                 facts.st_mode & 07777));
-  }
-  return {};
+  if (fstat(fd, &facts) != 0) return bad_file(path, std::strerror(errno));
+  if (!S_ISREG(facts.st_mode)) return bad_file(path, "is no file");
+  return secrecy == Secrecy::OwnerOnly ? common::check_private(facts, path) : Status();
 }
 
 Result<Content> read_file(const std::string& path, Secrecy secrecy) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (fd < 0) return bad(path, std::string("cannot be opened: ") + std::strerror(errno));
+  if (fd < 0) return bad_file(path, std::string("cannot be opened: ") + std::strerror(errno));
   Content content;
   Status status = check_file(fd, path, secrecy);
   if (status.ok()) status = content.read(fd, path);
@@ -106,15 +99,19 @@ Result<std::vector<Pointer>> read_all(const std::string& path, Read read, const 
   }
   const bool at_end = ERR_GET_REASON(ERR_peek_last_error()) == PEM_R_NO_START_LINE;
   if (!at_end) {
-    return bad(path, fmt::format("number {} of its {}s is damaged or incomplete: {}",
-                                 out.size() + 1, what, take_openssl_error("unknown")));
+    return bad_file(path, fmt::format("number {} of its {}s is damaged or incomplete: {}",
+                                      out.size() + 1, what, take_openssl_error("unknown")));
   }
   ERR_clear_error();
-  if (out.empty()) return bad(path, fmt::format("holds no {} in PEM (-----BEGIN ...)", what));
+  if (out.empty()) return bad_file(path, fmt::format("holds no {} in PEM (-----BEGIN ...)", what));
   return out;
 }
 
 }  // namespace
+
+Status bad_file(const std::string& path, std::string_view what) {
+  return {StatusCode::InvalidArgument, fmt::format("{}: {}", path, what)};
+}
 
 Result<std::vector<X509Ptr>> read_certificates(const std::string& path) {
   return read_all<X509Ptr>(path, PEM_read_bio_X509, "certificate");
@@ -133,11 +130,11 @@ Result<KeyPtr> read_key(const std::string& path) {
   KeyPtr key(PEM_read_bio_PrivateKey(bio.get(), nullptr, no_password, &has_password));
   if (key != nullptr) return key;
   if (has_password) {
-    return bad(path,
-               "the key has a password: write it without one (openssl pkey -in OLD -out NEW)");
+    return bad_file(path,
+                    "the key has a password: write it without one (openssl pkey -in OLD -out NEW)");
   }
-  return bad(path,
-             fmt::format("holds no whole private key in PEM: {}", take_openssl_error("unknown")));
+  return bad_file(
+      path, fmt::format("holds no whole private key in PEM: {}", take_openssl_error("unknown")));
 }
 
 }  // namespace perennial::perenniald

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cmd/perenniald/tls/openssl.h"
@@ -8,6 +9,9 @@
 
 // Reads the files of a listener. Each error names the file and says what to do.
 namespace perennial::perenniald {
+
+// InvalidArgument: `what` is wrong with the file.
+Status bad_file(const std::string& path, std::string_view what);
 
 // At least one, in the order of the file. A file that ends inside of one is refused: somebody may
 // be writing it.

@@ -27,10 +27,6 @@ constexpr std::string_view protocol =
 constexpr int chain_depth_max = 4;
 constexpr long client_chain_bytes_max = 32 << 10;
 
-Status bad(const std::string& path, std::string_view what) {
-  return {StatusCode::InvalidArgument, fmt::format("{}: {}", path, what)};
-}
-
 // ---- What connections may do.
 
 // A client that offers protocols must offer ours. A browser always offers some, so no web page
@@ -134,16 +130,17 @@ void set_sessions(SSL_CTX& context, const TicketKeys& keys, const std::string& s
 Status check_server_certificate(X509& certificate, const std::string& path) {
   switch (validity_of(certificate)) {
     case Validity::Expired:
-      return bad(path, fmt::format("expired at {}: renew it",
-                                   time_text(X509_get0_notAfter(&certificate))));
+      return bad_file(path, fmt::format("expired at {}: renew it",
+                                        time_text(X509_get0_notAfter(&certificate))));
     case Validity::Future:
-      return bad(path, fmt::format("is not valid before {}: wait, or correct the clock",
-                                   time_text(X509_get0_notBefore(&certificate))));
+      return bad_file(path, fmt::format("is not valid before {}: wait, or correct the clock",
+                                        time_text(X509_get0_notBefore(&certificate))));
     case Validity::Valid:
       break;
   }
   if (X509_check_purpose(&certificate, X509_PURPOSE_SSL_SERVER, 0) == 0) {
-    return bad(path, "is not for servers: its extended key usage must have serverAuth, or none");
+    return bad_file(path,
+                    "is not for servers: its extended key usage must have serverAuth, or none");
   }
   return {};
 }
@@ -156,18 +153,18 @@ Status set_certificate(SSL_CTX& context, const TlsSettings& settings, TlsContext
   X509& own = *chain->front();
   if (Status s = check_server_certificate(own, settings.certificate); !s.ok()) return s;
   if (SSL_CTX_use_certificate(&context, &own) != 1) {
-    return bad(settings.certificate, take_openssl_error("is refused by OpenSSL"));
+    return bad_file(settings.certificate, take_openssl_error("is refused by OpenSSL"));
   }
   for (size_t i = 1; i < chain->size(); ++i) {
     if (SSL_CTX_add1_chain_cert(&context, (*chain)[i].get()) != 1) {
-      return bad(settings.certificate, take_openssl_error("is refused by OpenSSL"));
+      return bad_file(settings.certificate, take_openssl_error("is refused by OpenSSL"));
     }
   }
   if (X509_check_private_key(&own, key->get()) != 1 ||
       SSL_CTX_use_PrivateKey(&context, key->get()) != 1) {
     ERR_clear_error();
-    return bad(settings.key,
-               fmt::format("is not the key of the first certificate in {}", settings.certificate));
+    return bad_file(settings.key, fmt::format("is not the key of the first certificate in {}",
+                                              settings.certificate));
   }
   out.certificate_end = time_text(X509_get0_notAfter(&own));
   return {};
@@ -181,15 +178,15 @@ Status add_authorities(SSL_CTX& context, const std::string& path) {
   size_t valid = 0;
   for (const X509Ptr& authority : *authorities) {
     if (X509_check_ca(authority.get()) == 0) {
-      return bad(path, "holds a certificate that is none of a CA (basicConstraints CA:TRUE)");
+      return bad_file(path, "holds a certificate that is none of a CA (basicConstraints CA:TRUE)");
     }
     if (validity_of(*authority) == Validity::Valid) ++valid;
     if (X509_STORE_add_cert(SSL_CTX_get_cert_store(&context), authority.get()) != 1 ||
         SSL_CTX_add_client_CA(&context, authority.get()) != 1) {
-      return bad(path, take_openssl_error("is refused by OpenSSL"));
+      return bad_file(path, take_openssl_error("is refused by OpenSSL"));
     }
   }
-  return valid > 0 ? Status() : bad(path, "all of its certificates have expired: renew them");
+  return valid > 0 ? Status() : bad_file(path, "all of its certificates have expired: renew them");
 }
 
 Status add_revocation_lists(SSL_CTX& context, const std::string& path) {
@@ -199,10 +196,10 @@ Status add_revocation_lists(SSL_CTX& context, const std::string& path) {
   for (const CrlPtr& list : *lists) {
     const ASN1_TIME* const end = X509_CRL_get0_nextUpdate(list.get());
     if (end != nullptr && X509_cmp_current_time(end) <= 0) {
-      return bad(path, fmt::format("expired at {}: make a new one", time_text(end)));
+      return bad_file(path, fmt::format("expired at {}: make a new one", time_text(end)));
     }
     if (X509_STORE_add_crl(store, list.get()) != 1) {
-      return bad(path, take_openssl_error("is refused by OpenSSL"));
+      return bad_file(path, take_openssl_error("is refused by OpenSSL"));
     }
   }
   CHECK(X509_STORE_set_flags(store, X509_V_FLAG_CRL_CHECK | X509_V_FLAG_CRL_CHECK_ALL) == 1);

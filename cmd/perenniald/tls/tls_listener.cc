@@ -13,19 +13,6 @@
 namespace perennial::perenniald {
 namespace {
 
-struct Stamps {
-  FileStamp certificate, key, client_ca, crl;
-
-  bool operator==(const Stamps&) const = default;
-};
-
-Stamps stamps_of(const TlsSettings& settings) {
-  return {.certificate = stamp_of(settings.certificate),
-          .key = stamp_of(settings.key),
-          .client_ca = stamp_of(settings.client_ca),
-          .crl = stamp_of(settings.crl)};
-}
-
 std::string random_name() {
   std::string name(SSL_MAX_SID_CTX_LENGTH, '\0');
   CHECK(RAND_bytes(reinterpret_cast<unsigned char*>(name.data()), static_cast<int>(name.size())) ==
@@ -36,6 +23,20 @@ std::string random_name() {
 }  // namespace
 
 struct TlsListener::Impl {
+  // The files as they were at some moment.
+  struct Stamps {
+    FileStamp certificate, key, client_ca, crl;
+
+    bool operator==(const Stamps&) const = default;
+  };
+
+  Stamps stamps() const {
+    return {.certificate = stamp_of(settings.certificate),
+            .key = stamp_of(settings.key),
+            .client_ca = stamp_of(settings.client_ca),
+            .crl = stamp_of(settings.crl)};
+  }
+
   TlsSettings settings;
   std::string session_context = random_name();
   TicketKeys keys = {};
@@ -52,7 +53,7 @@ Result<std::unique_ptr<TlsListener>> TlsListener::load(const TlsSettings& settin
   auto impl = std::make_unique<Impl>();
   impl->settings = settings;
   // The stamps come first: a file that changes while it is read is read again.
-  impl->tried = impl->in_use = stamps_of(settings);
+  impl->tried = impl->in_use = impl->stamps();
   Result<TlsContext> made = make_context(settings, impl->keys, impl->session_context);
   if (!made.ok()) return made.take_status();
   impl->current = made.take();
@@ -65,11 +66,11 @@ std::unique_ptr<TlsChannel> TlsListener::open(Nanos now) {
 }
 
 bool TlsListener::files_changed() const {
-  return stamps_of(impl_->settings) != impl_->tried;
+  return impl_->stamps() != impl_->tried;
 }
 
 Status TlsListener::reload(Nanos now) {
-  impl_->tried = stamps_of(impl_->settings);
+  impl_->tried = impl_->stamps();
   // With other CAs or revocation lists no session of before may be resumed, not even one whose
   // handshake is under way now.
   const bool other_clients =

@@ -1,0 +1,15 @@
+#pragma once
+
+#include <string>
+
+#include <sys/stat.h>
+
+#include "engine/types/status.h"
+
+namespace perennial::common {
+
+// For a file that holds a secret. InvalidArgument, with the mode and what to do: others than its
+// owner have access to it.
+Status check_private(const struct stat& facts, const std::string& path);
+
+}  // namespace perennial::common

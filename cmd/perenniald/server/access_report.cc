@@ -1,0 +1,198 @@
+#include "cmd/perenniald/server/access_report.h"
+
+#include <algorithm>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "cmd/common/address.h"
+#include "cmd/perenniald/config/listener_config.h"
+
+namespace perennial::perenniald {
+namespace {
+
+using core::User;
+using core::Users;
+using core::Verb;
+
+// One address, and how its clients may show who they are.
+struct Entrance {
+  std::string address;
+  std::string kind;  // "plain", "TLS", "unix socket".
+  std::string user = {};
+  bool certificate = false;  // A client's certificate names a user.
+  bool certificate_required = false;
+  bool process = false;
+  bool token = false;  // From every machine; otherwise from this one only.
+  bool is_local = false;
+};
+
+Entrance entrance_of(const Config& config, const std::string& text, const common::Address& address,
+                     const ListenerConfig* listener) {
+  Entrance out = {.address = text, .kind = "plain"};
+  const bool is_unix = address.kind == common::Address::Kind::Unix;
+  if (is_unix) out.kind = "unix socket";
+  out.is_local = common::is_local(address);
+  if (listener != nullptr) {
+    out.user = listener->user;
+    if (listener->tls) {
+      out.kind = "TLS";
+      out.certificate = listener->tls->client != ClientCertificate::None;
+      out.certificate_required = listener->tls->client == ClientCertificate::Require;
+    }
+  }
+  out.process = is_unix;
+  out.token = (listener != nullptr && listener->tls) || out.is_local || config.auth_plaintext;
+  return out;
+}
+
+// The addresses are valid, as the configuration has checked them.
+std::vector<Entrance> entrances_of(const Config& config) {
+  std::vector<Entrance> out;
+  for (const std::string& text : config.listen) {
+    const Result<common::Address> address = common::parse_address(text, config.port);
+    if (address.ok()) out.push_back(entrance_of(config, text, *address, nullptr));
+  }
+  for (const ListenerConfig& listener : config.listeners) {
+    const Result<common::Address> address = listener_address(listener, config.port);
+    if (address.ok()) out.push_back(entrance_of(config, listener.address, *address, &listener));
+  }
+  return out;
+}
+
+std::string ways_in(const Entrance& entrance) {
+  if (!entrance.user.empty()) return fmt::format("everybody is {}", entrance.user);
+  std::vector<std::string> ways;
+  if (entrance.certificate) ways.emplace_back("by certificate");
+  if (entrance.process) ways.emplace_back("by process (uid, then gid)");
+  if (entrance.token) {
+    ways.emplace_back("by token");
+  } else {
+    ways.emplace_back("by token from this machine only, since auth_plaintext is off");
+  }
+  std::string text = fmt::format("{}", fmt::join(ways, ", else "));
+  if (entrance.certificate_required) text += "; no connection without a certificate";
+  return text;
+}
+
+// The addresses at which this user can show who it is.
+std::vector<std::string> entrances_for(const User& user, const std::vector<Entrance>& entrances) {
+  std::vector<std::string> out;
+  for (const Entrance& at : entrances) {
+    if (!at.user.empty()) {
+      if (at.user == user.name) out.push_back(at.address);
+      continue;
+    }
+    const bool shows_certificate = at.certificate && !user.certificates.empty();
+    const bool shows_process = at.process && (!user.uids.empty() || !user.gids.empty());
+    if (shows_certificate || shows_process || !user.tokens.empty()) out.push_back(at.address);
+  }
+  return out;
+}
+
+std::vector<std::string> proofs_of(const User& user) {
+  std::vector<std::string> out;
+  for (const common::TokenRecord& token : user.tokens) out.push_back("token " + token.id);
+  for (const std::string& name : user.certificates) out.push_back("certificate " + name);
+  for (const uint32_t uid : user.uids) out.push_back(fmt::format("uid {}", uid));
+  for (const uint32_t gid : user.gids) out.push_back(fmt::format("gid {}", gid));
+  return out;
+}
+
+std::string names_of(core::VerbSet verbs, bool of_tubes) {
+  std::vector<std::string_view> names;
+  for (const core::VerbRow& row : core::verb_rows) {
+    if (row.is_of_tubes == of_tubes && verbs.holds(row.verb)) names.push_back(row.name);
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+std::vector<std::string> rights_of(const User& user) {
+  std::vector<std::string> out;
+  core::VerbSet of_server;
+  for (const core::Grant& grant : user.grants) {
+    const std::string verbs = names_of(grant.verbs, true);
+    if (!verbs.empty() && !grant.tubes.empty()) {
+      out.push_back(fmt::format("{} on {}", verbs, fmt::join(grant.tubes, ", ")));
+    }
+    for (const Verb verb : {Verb::Monitor, Verb::Admin}) {
+      if (grant.verbs.holds(verb)) of_server.add(verb);
+    }
+  }
+  const std::string server = names_of(of_server, false);
+  if (!server.empty()) out.push_back(server + " of the server");
+  return out;
+}
+
+std::vector<std::string> remarks_on(const User& user, const std::vector<Entrance>& entrances) {
+  std::vector<std::string> out;
+  if (entrances_for(user, entrances).empty()) {
+    out.push_back(fmt::format("{} gets in nowhere: {}", user.name,
+                              proofs_of(user).empty()
+                                  ? "it has no token, certificate, uid or gid, and no listener"
+                                  : "no listener takes what it can show"));
+  }
+  if (rights_of(user).empty()) out.push_back(user.name + " may do nothing: it has no grants");
+  const auto consumes = [](const core::Grant& grant) { return grant.verbs.holds(Verb::Consume); };
+  if (std::ranges::any_of(user.grants, consumes) &&
+      !user.verbs_on("default").holds(Verb::Consume)) {
+    out.push_back(user.name +
+                  " may not reserve from 'default', which every connection watches at first: its "
+                  "workers must watch a tube and ignore default before they reserve");
+  }
+  return out;
+}
+
+std::vector<std::string> remarks_on(const Entrance& entrance, const Users& users) {
+  std::vector<std::string> out;
+  const auto has_certificate = [](const User& user) { return !user.certificates.empty(); };
+  if (entrance.user.empty() && entrance.certificate_required &&
+      std::ranges::none_of(users.all(), has_certificate)) {
+    out.push_back(
+        fmt::format("{} demands a certificate, but no user has one: clients need a token besides",
+                    entrance.address));
+  }
+  if (!entrance.user.empty() && !entrance.is_local && entrance.kind == "plain") {
+    out.push_back(fmt::format("{} is plain and not on this machine: whoever reaches it is {}",
+                              entrance.address, entrance.user));
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string access_report(const Config& config, const Users* users) {
+  const std::vector<Entrance> entrances = entrances_of(config);
+  std::string out = "listeners:\n";
+  for (const Entrance& at : entrances) {
+    out += fmt::format("  {} ({}): {}\n", at.address, at.kind,
+                       users == nullptr ? "everybody, and may do everything" : ways_in(at));
+  }
+  if (users == nullptr) return out + "users: none\n";
+  out += "users:\n";
+  std::vector<std::string> remarks;
+  const auto remark = [&](const std::vector<std::string>& more) {
+    remarks.insert(remarks.end(), more.begin(), more.end());
+  };
+  for (const User& user : users->all()) {
+    out += fmt::format("  {}:\n", user.name);
+    const auto line = [&](std::string_view what, const std::vector<std::string>& list) {
+      out += fmt::format("    {}: {}\n", what,
+                         list.empty() ? "nothing" : fmt::format("{}", fmt::join(list, "; ")));
+    };
+    line("shows", proofs_of(user));
+    const std::vector<std::string> places = entrances_for(user, entrances);
+    out += fmt::format("    gets in at: {}\n",
+                       places.empty() ? "nowhere" : fmt::format("{}", fmt::join(places, ", ")));
+    line("may", rights_of(user));
+    remark(remarks_on(user, entrances));
+  }
+  for (const Entrance& at : entrances) remark(remarks_on(at, *users));
+  if (!remarks.empty()) out += "remarks:\n";
+  for (const std::string& text : remarks) out += fmt::format("  - {}\n", text);
+  return out;
+}
+
+}  // namespace perennial::perenniald
