@@ -67,6 +67,7 @@ int serve(const Config& config) {
   if (!problems.empty()) {
     return report({common::exit_usage, "users", fmt::format("{}", fmt::join(problems, "; "))});
   }
+  warn_of_open_sockets(config, *sockets, users.get());
   apply_core_dumps(config.core_dumps);
   const bool holds_keys =
       std::ranges::any_of(tls, [](const auto& listener) { return listener != nullptr; });

@@ -244,6 +244,22 @@ remarks:
     def test_t26_a_file_of_users_that_others_read_is_refused(self):
         self.assertIn("chmod 0600", self.refused(f"[{{name: a, {GRANTS}}}]", mode=0o640))
 
+    def test_t27_a_plain_port_that_others_reach_is_warned_of(self):
+        def warned(address, settings=""):
+            server = Server(self.folder, {}, settings, ("-l", address))
+            server._flags += ["-p", str(server.port)]
+            server.start()
+            try:
+                return "level=warning at=listen.open" in server.log()
+            finally:
+                server.stop()
+
+        self.assertTrue(warned("0.0.0.0"))
+        self.assertTrue(warned("::"))
+        self.assertFalse(warned("127.0.0.1"))
+        self.write_users(f"[{{name: a, {GRANTS}}}]")
+        self.assertFalse(warned("0.0.0.0", f"users_file: {self.users_file}"))
+
     def test_users_that_contradict_are_refused(self):
         one = f"- {{name: a, tokens: ['{record('k1')}'], {GRANTS}}}\n"
         self.assertIn("user 'a' is there twice", self.refused(one + one))

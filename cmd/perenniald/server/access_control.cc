@@ -8,6 +8,7 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include "cmd/common/address.h"
 #include "cmd/perenniald/process/log.h"
 
 namespace perennial::perenniald {
@@ -76,6 +77,20 @@ std::shared_ptr<const core::Users> load_users(const Config& config, Problems& pr
   // A file of users that holds none is no invitation to everybody.
   if (users.empty() && config.users_file.empty()) return nullptr;
   return std::make_shared<const core::Users>(std::move(users));
+}
+
+void warn_of_open_sockets(const Config& config, const std::vector<BoundSocket>& sockets,
+                          const core::Users* users) {
+  if (users != nullptr) return;
+  for (const BoundSocket& socket : sockets) {
+    const std::optional<size_t> listener = socket.listener();
+    const bool is_tls = listener && config.listeners[*listener].tls;
+    const Result<common::Address> address = common::parse_address(socket.name(), config.port);
+    if (is_tls || !address.ok() || common::is_local(*address)) continue;
+    log(Level::Warning, "listen.open",
+        {{"address", socket.name()},
+         {"means", "whoever reaches it may do everything; see the settings listeners and users"}});
+  }
 }
 
 core::ClientRights client_rights(const Config& config, const AcceptedSocket& socket,

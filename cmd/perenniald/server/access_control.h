@@ -3,10 +3,12 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "cmd/perenniald/config/config.h"
 #include "cmd/perenniald/core/core.h"
 #include "cmd/perenniald/net/acceptor.h"
+#include "cmd/perenniald/net/sockets.h"
 #include "cmd/perenniald/tls/peer_identity.h"
 
 // Users, from the configuration to core: reading them, and who a connection is.
@@ -16,6 +18,11 @@ namespace perennial::perenniald {
 // everything. Adds every problem: of the file, of users that contradict each other, and of a
 // listener for a user that there is not.
 std::shared_ptr<const core::Users> load_users(const Config& config, Problems& problems);
+
+// Warns of each socket without TLS that other machines may reach while there are no users: whoever
+// does may do everything, as in beanstalkd.
+void warn_of_open_sockets(const Config& config, const std::vector<BoundSocket>& sockets,
+                          const core::Users* users);
 
 // What the connection and its listener show of who the client is: the user of the listener; or the
 // client's certificate; or, on a unix socket, the process at the other end. And whether it may send
