@@ -81,6 +81,7 @@ class Engine {
   size_t job_count() const { return jobs_.size(); }
   StateCounts state_counts() const { return counts_; }
   uint64_t jobs_damaged() const { return jobs_damaged_; }
+  bool is_draining() const { return draining_; }
   // The sizes of the answers to list-tubes and list-tubes-watched.
   NamesSize tubes_size() const { return {tube_list_.size(), name_bytes_}; }
   NamesSize watched_size(ConnId conn) const;
@@ -95,6 +96,12 @@ class Engine {
   bool is_waiting(ConnId conn) const;
   // Null: there is no such job.
   const std::string* tube_of_job(JobId job) const;
+  // What stats and stats-tube answer. To read them is no command, and counts as none.
+  EngineStats statistics() const;
+  // None: no tube has this number now. Numbers are below tube_numbers(), and are given out anew
+  // when their tubes end.
+  std::optional<TubeStats> tube_statistics(TubeId number) const;
+  TubeId tube_numbers() const { return static_cast<TubeId>(tubes_.size()); }
   // An estimate of the memory that the engine uses, in bytes.
   size_t memory_bytes() const;
   // An estimate of the bytes of the answer to a command that lists tubes or jobs; 0 for any other
@@ -170,6 +177,7 @@ class Engine {
   void answer_found(Conn& conn, const Job* job, const JobFacts& with);
   JobReply job_reply(Word word, const Job& job, const JobFacts& with) const;
   JobStats stats_of(const Job& job) const;
+  TubeStats stats_of(const Tube& tube) const;
   JobStats::More more_of(const Job& job) const;
   const Job* holder_of(std::string_view tube, std::string_view key);
 

@@ -132,6 +132,38 @@ void Engine::run(Conn& conn, const ListJobs& list) {
   answer(conn, std::move(found));
 }
 
+TubeStats Engine::stats_of(const Tube& tube) const {
+  TubeStats stats = {
+      .name = tube.name,
+      .jobs = {.urgent = tube.urgent_count,
+               .ready = tube.ready_count(),
+               .reserved = tube.reserved.size(),
+               .delayed = tube.delayed.size(),
+               .buried = tube.buried.size()},
+      .total_jobs = tube.total_jobs,
+      .using_count = tube.using_count,
+      .watching_count = tube.watching_count,
+      .waiting_count = tube.waiting.size(),
+      .cmd_delete = tube.cmd_delete,
+      .cmd_pause_tube = tube.cmd_pause_tube,
+      .pause = tube.pause,
+      .pause_time_left = tube.paused() ? std::max<Nanos>(tube.pause_until - now_, 0) : 0,
+      .next_ready_age = tube.ready.empty() ? 0 : now_ - tube.ready.top().item->created};
+  if (limits_.has_extensions) {
+    stats.more = TubeStats::More{.jobs_parked = tube.parked_count(),
+                                 .jobs_duplicate = tube.jobs_duplicate,
+                                 .jobs_dead = tube.jobs_dead,
+                                 .jobs_expired = tube.jobs_expired,
+                                 .settings = tube.settings ? *tube.settings : TubeSettings()};
+  }
+  return stats;
+}
+
+std::optional<TubeStats> Engine::tube_statistics(TubeId number) const {
+  if (number >= tubes_.size() || tubes_[number] == nullptr) return std::nullopt;
+  return stats_of(*tubes_[number]);
+}
+
 void Engine::run(Conn& conn, const StatsTube& command) {
   const Tube* const tube = find_tube(command.tube);
   auto stats = std::make_unique<TubeStats>();
@@ -142,51 +174,32 @@ void Engine::run(Conn& conn, const StatsTube& command) {
     stats->more = TubeStats::More{.settings = settings_of(command.tube)};
     return answer(conn, std::move(stats));
   }
-  *stats = {.name = tube->name,
-            .jobs = {.urgent = tube->urgent_count,
-                     .ready = tube->ready_count(),
-                     .reserved = tube->reserved.size(),
-                     .delayed = tube->delayed.size(),
-                     .buried = tube->buried.size()},
-            .total_jobs = tube->total_jobs,
-            .using_count = tube->using_count,
-            .watching_count = tube->watching_count,
-            .waiting_count = tube->waiting.size(),
-            .cmd_delete = tube->cmd_delete,
-            .cmd_pause_tube = tube->cmd_pause_tube,
-            .pause = tube->pause,
-            .pause_time_left = tube->paused() ? std::max<Nanos>(tube->pause_until - now_, 0) : 0,
-            .next_ready_age = tube->ready.empty() ? 0 : now_ - tube->ready.top().item->created};
-  if (limits_.has_extensions) {
-    stats->more = TubeStats::More{.jobs_parked = tube->parked_count(),
-                                  .jobs_duplicate = tube->jobs_duplicate,
-                                  .jobs_dead = tube->jobs_dead,
-                                  .jobs_expired = tube->jobs_expired,
-                                  .settings = tube->settings ? *tube->settings : TubeSettings()};
-  }
+  *stats = stats_of(*tube);
   answer(conn, std::move(stats));
 }
 
+EngineStats Engine::statistics() const {
+  return {.jobs = counts_,
+          .commands = commands_,
+          .job_timeouts = job_timeouts_,
+          .total_jobs = total_jobs_,
+          .tubes = tube_list_.size(),
+          .connections = connections_,
+          .producers = producers_,
+          .workers = workers_,
+          .waiting = waiting_,
+          .total_connections = total_connections_,
+          .jobs_damaged = jobs_damaged_,
+          .draining = draining_,
+          .jobs_parked = jobs_parked_,
+          .keys = keys_.size(),
+          .jobs_duplicate = jobs_duplicate_,
+          .jobs_dead = jobs_dead_,
+          .jobs_expired = jobs_expired_};
+}
+
 void Engine::run(Conn& conn, const Stats& /*stats*/) {
-  auto stats = std::make_unique<EngineStats>();
-  *stats = {.jobs = counts_,
-            .commands = commands_,
-            .job_timeouts = job_timeouts_,
-            .total_jobs = total_jobs_,
-            .tubes = tube_list_.size(),
-            .connections = connections_,
-            .producers = producers_,
-            .workers = workers_,
-            .waiting = waiting_,
-            .total_connections = total_connections_,
-            .jobs_damaged = jobs_damaged_,
-            .draining = draining_,
-            .jobs_parked = jobs_parked_,
-            .keys = keys_.size(),
-            .jobs_duplicate = jobs_duplicate_,
-            .jobs_dead = jobs_dead_,
-            .jobs_expired = jobs_expired_};
-  answer(conn, std::move(stats));
+  answer(conn, std::make_unique<EngineStats>(statistics()));
 }
 
 size_t Engine::listed_bytes(ConnId conn, const Command& command) const {

@@ -5,7 +5,7 @@
 build_packages=(
   g++ cmake ninja-build pkg-config
   librocksdb-dev libuv1-dev libyaml-cpp-dev libcli11-dev libfmt-dev libspdlog-dev libabsl-dev
-  libjemalloc-dev libssl-dev libxxhash-dev libsystemd-dev nlohmann-json3-dev libutfcpp-dev libncurses-dev
+  libboost-dev libjemalloc-dev libssl-dev libxxhash-dev libsystemd-dev nlohmann-json3-dev libutfcpp-dev libncurses-dev
 )
 
 as_root() {

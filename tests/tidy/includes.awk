@@ -26,8 +26,9 @@ BEGIN {
   own["cmd/perenniald/loop"] = "engine/types"
   own["cmd/perenniald/core"] = "cmd/common engine wire store store/batch store/checkpoint store/commit store/types engine/types"
   own["cmd/perenniald/net"] = "cmd/common cmd/perenniald/core cmd/perenniald/loop cmd/perenniald/process cmd/perenniald/tls engine/types"
+  own["cmd/perenniald/http"] = "cmd/perenniald/core engine wire engine/types"
   own["cmd/perenniald/checkpoints"] = "cmd/perenniald/core cmd/perenniald/loop cmd/perenniald/process store store/batch store/checkpoint store/commit store/types engine/types"
-  own["cmd/perenniald/server"] = "cmd/common cmd/perenniald/checkpoints cmd/perenniald/config cmd/perenniald/core cmd/perenniald/loop cmd/perenniald/net cmd/perenniald/process cmd/perenniald/tls engine wire store store/batch store/checkpoint store/commit store/types engine/types"
+  own["cmd/perenniald/server"] = "cmd/common cmd/perenniald/checkpoints cmd/perenniald/config cmd/perenniald/core cmd/perenniald/http cmd/perenniald/loop cmd/perenniald/net cmd/perenniald/process cmd/perenniald/tls engine wire store store/batch store/checkpoint store/commit store/types engine/types"
   own["cmd/perenniald"] = "cmd/common cmd/perenniald/config cmd/perenniald/net cmd/perenniald/process cmd/perenniald/server cmd/perenniald/tls engine/types"
   own["cmd/perennial-bench/command"] = "cmd/common/tls cmd/common/tool engine/types"
   own["cmd/perennial-bench/results"] = "engine/types"
@@ -58,6 +59,7 @@ BEGIN {
   lib["cmd/perenniald/config"] = "fmt yaml-cpp CLI"
   lib["cmd/perenniald/loop"] = "uv.h"
   lib["cmd/perenniald/net"] = "fmt absl uv.h systemd"
+  lib["cmd/perenniald/http"] = "fmt boost"
   lib["cmd/perenniald/checkpoints"] = "fmt absl uv.h"
   lib["cmd/perenniald/server"] = "fmt absl uv.h"
   lib["cmd/perenniald"] = "fmt"
@@ -65,8 +67,8 @@ BEGIN {
   lib["cmd/perennial"] = "fmt absl nlohmann utf8.h"
   lib["tests"] = "*"
   # Slow to compile, or wanted in one place only: one file per program.
-  set(once, "CLI yaml-cpp spdlog systemd")
-  set(known, "absl fmt rocksdb xxhash.h uv.h openssl yaml-cpp CLI nlohmann utf8.h spdlog systemd gtest gmock benchmark")
+  set(once, "boost CLI yaml-cpp spdlog systemd")
+  set(known, "absl boost fmt rocksdb xxhash.h uv.h openssl yaml-cpp CLI nlohmann utf8.h spdlog systemd gtest gmock benchmark")
 }
 
 function set(into, list, words, i, count) {

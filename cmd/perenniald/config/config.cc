@@ -125,6 +125,20 @@ Status set_text(std::string& member, const ConfigField& field, std::string_view 
   return {};
 }
 
+Status set_local_address(std::string& member, std::string_view text) {
+  if (!text.empty()) {
+    const Result<common::Address> address = http_address(std::string(text));
+    if (!address.ok()) return address.status();
+    if (!common::is_local(*address)) {
+      return bad(
+          "other machines would reach this address, and the port knows no users yet: take "
+          "127.0.0.1, [::1], localhost or unix:PATH");
+    }
+  }
+  member = text;
+  return {};
+}
+
 Status set_port(uint16_t& member, std::string_view text) {
   Result<uint16_t> port = common::parse_port(text);
   if (!port.ok()) return port.take_status();
@@ -145,6 +159,8 @@ Status set_config(Config& config, const ConfigField& field, std::string_view tex
   switch (field.unit) {
     case Unit::Text:
       return set_text(config.*std::get<std::string Config::*>(field.member), field, text);
+    case Unit::LocalAddress:
+      return set_local_address(config.*std::get<std::string Config::*>(field.member), text);
     case Unit::Addresses: {
       Result<common::Address> address = common::parse_address(text, config.port);
       if (!address.ok()) return address.take_status();
@@ -179,6 +195,7 @@ Status set_config(Config& config, const ConfigField& field, std::string_view tex
 
 std::string config_text(const Config& config, const ConfigField& field) {
   switch (field.unit) {
+    case Unit::LocalAddress:
     case Unit::Text:
       return config.*std::get<std::string Config::*>(field.member);
     case Unit::Addresses:

@@ -31,6 +31,7 @@ struct Config {
   std::string user;
   std::vector<core::User> users;  // Without those of users_file.
   std::string users_file;         // Empty: there is none.
+  std::string http_listen;        // Empty: there is none. Else valid for http_address().
   bool auth_plaintext;
   store::Durability durability;
   uint64_t sync_interval_ms;
@@ -85,6 +86,7 @@ using ConfigMember =
 enum class ConfigUnit : uint8_t {
   Text,
   Addresses,
+  LocalAddress,  // One that only this machine reaches, or nothing.
   Listeners,
   Users,
   Port,

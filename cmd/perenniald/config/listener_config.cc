@@ -125,4 +125,8 @@ Result<common::Address> listener_address(const ListenerConfig& listener, uint16_
   return common::parse_address(listener.address, listener.tls ? common::default_tls_port : port);
 }
 
+Result<common::Address> http_address(const std::string& text) {
+  return common::parse_address(text, default_http_port);
+}
+
 }  // namespace perennial::perenniald

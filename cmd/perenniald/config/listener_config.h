@@ -26,6 +26,10 @@ std::vector<std::string> parse_listener(const ListenerPairs& pairs, uint16_t por
                                         ListenerConfig& out);
 ListenerPairs listener_pairs(const ListenerConfig& listener);
 
+// Where HTTP is spoken, if the setting http_listen names no port.
+inline constexpr uint16_t default_http_port = 11380;
+Result<common::Address> http_address(const std::string& text);
+
 // An address without a port gets `port`, or the port for TLS.
 Result<common::Address> listener_address(const ListenerConfig& listener, uint16_t port);
 

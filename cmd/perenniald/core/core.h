@@ -183,9 +183,12 @@ class Core {
   // Which checkpoints are wanted, and the checkpoint point of each.
   CheckpointCoordinator& checkpoints() { return checkpoints_; }
 
+  bool is_draining() const { return engine_.is_draining(); }
   // Whether all transitions are committed, so that no reply waits for a batch.
   bool quiet() const { return batches_.all_committed(); }
   uint64_t jobs_damaged() const;
+  // Connections that were closed because they spoke a foreign protocol.
+  uint64_t connections_refused() const { return connections_refused_; }
   // Memory of jobs, bodies and connections, in bytes.
   size_t memory_bytes() const;
   // Bytes of answers of all connections that have not left. A shared body is counted once.

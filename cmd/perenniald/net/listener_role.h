@@ -9,6 +9,7 @@ namespace perennial::perenniald {
 // The protocol that clients of a listening socket speak, whatever the stream.
 enum class ListenerRole : uint8_t {
   Queue,  // beanstalkd's protocol.
+  Http,   // Metrics and health, for whoever watches the server.
 };
 
 // The word for a role in LISTEN_FDNAMES, which FileDescriptorName= of a socket unit sets.
@@ -16,11 +17,13 @@ constexpr std::string_view role_name(ListenerRole role) {
   switch (role) {
     case ListenerRole::Queue:
       return "queue";
+    case ListenerRole::Http:
+      return "http";
   }
   return "unknown";
 }
 
-inline constexpr std::array listener_roles = {ListenerRole::Queue};
+inline constexpr std::array listener_roles = {ListenerRole::Queue, ListenerRole::Http};
 
 // Returns the role of a socket that the service manager has given this name. systemd gives an
 // unnamed socket the unit's name, so any unknown name means a queue.

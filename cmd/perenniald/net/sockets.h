@@ -26,6 +26,7 @@ class BoundSocket {
   int fd() const { return fd_; }
   bool is_unix() const { return is_unix_; }
   ListenerRole role() const { return role_; }
+  void set_role(ListenerRole role) { role_ = role; }
   // Which of the setting `listeners` this socket serves. None: an address of `listen`.
   std::optional<size_t> listener() const { return listener_; }
   void set_listener(size_t listener) { listener_ = listener; }

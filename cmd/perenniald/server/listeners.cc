@@ -1,5 +1,6 @@
 #include "cmd/perenniald/server/listeners.h"
 
+#include <algorithm>
 #include <iterator>
 #include <string>
 #include <utility>
@@ -38,6 +39,21 @@ Status bind_listeners(const Config& config, Sockets& out) {
   return {};
 }
 
+// The service manager may have passed it.
+Status bind_http(const Config& config, Sockets& out) {
+  const auto is_http = [](const BoundSocket& socket) {
+    return socket.role() == ListenerRole::Http;
+  };
+  if (config.http_listen.empty() || std::ranges::any_of(out, is_http)) return {};
+  const Result<common::Address> address = http_address(config.http_listen);
+  if (!address.ok()) return address.status();
+  Result<Sockets> bound = bind_sockets({*address}, address->port);
+  if (!bound.ok()) return bound.take_status();
+  for (BoundSocket& socket : *bound) socket.set_role(ListenerRole::Http);
+  std::ranges::move(*bound, std::back_inserter(out));
+  return {};
+}
+
 // Gives a passed socket the settings of the listener with its address. A listener with TLS needs
 // one: otherwise clients would meet a plain stream where they are meant to meet TLS.
 Status assign_listeners(const Config& config, Sockets& passed) {
@@ -68,6 +84,7 @@ Result<Sockets> open_sockets(const Config& config) {
     sockets = bind_plain(config);
     if (!sockets.ok()) return sockets;
     if (Status bound = bind_listeners(config, *sockets); !bound.ok()) return bound;
+    if (Status bound = bind_http(config, *sockets); !bound.ok()) return bound;
     return sockets;
   }
   if (!config.listen.empty() || config.port != common::default_port) {
@@ -75,6 +92,7 @@ Result<Sockets> open_sockets(const Config& config) {
         {{"ignored", "listen and port: the service manager passed sockets"}});
   }
   if (Status assigned = assign_listeners(config, *sockets); !assigned.ok()) return assigned;
+  if (Status bound = bind_http(config, *sockets); !bound.ok()) return bound;
   return sockets;
 }
 

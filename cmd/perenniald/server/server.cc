@@ -41,6 +41,8 @@ Server::Server(const Config& config, std::vector<BoundSocket> sockets, TlsListen
       process_facts_(fixed_process_facts(config.job_bytes_max)),
       descriptors_(descriptors),
       core_(make_core_options()),
+      routes_(make_routes()),
+      http_({}, [this](const http::Request& request) { return routes_.handle(request); }),
       tls_(loop_, clock_, config, std::move(tls)),
       connections_(
           loop_, clock_, budget_,
@@ -71,6 +73,7 @@ TlsListener* Server::tls_of(std::optional<size_t> listener) const {
 }
 
 bool Server::has_slot(const BoundSocket& listener) const {
+  if (listener.role() == ListenerRole::Http && !http_.has_slot()) return false;
   return connections_.count() < descriptors_.connections &&
          (tls_of(listener.listener()) == nullptr || connections_.may_begin_handshake());
 }
@@ -83,6 +86,14 @@ std::unique_ptr<Stream> Server::make_stream(const AcceptedSocket& socket) {
 
 core::Session& Server::open_session(ConnId conn, const AcceptedSocket& socket,
                                     const PeerIdentity* peer) {
+  if (socket.role == ListenerRole::Http) {
+    constexpr uint64_t second_ms = 1000;
+    const auto fired = [](uv_timer_t* timer) { server_of(timer).on_http_timer(); };
+    if (http_.count() == 0) {
+      CHECK(uv_timer_start(&http_timer_, fired, second_ms, second_ms) == 0);
+    }
+    return http_.open(conn, clock_.now());
+  }
   return core_.open(conn, clock_.now(), client_rights(config_, socket, peer));
 }
 
@@ -98,26 +109,54 @@ core::Options Server::make_core_options() {
   // A tenth of all connections, so that those who do not say who they are leave slots for others.
   options.unidentified_max = std::max<size_t>(descriptors_.connections / 10, 1);
   options.audit = log_audit;
-  options.process_facts = [this] {
-    add_usage(process_facts_);
-    process_facts_.uptime = clock_.uptime();
-    process_facts_.loop_lag_us = static_cast<uint64_t>(clock_.lag()) / 1000;
-    process_facts_.checkpoint_age_s = checkpoints_.age_s();
-    return process_facts_;
-  };
+  options.process_facts = [this] { return process_facts(); };
   options.store_facts = [this] { return turn_->store_facts(); };
   return options;
+}
+
+ProcessFacts Server::process_facts() {
+  add_usage(process_facts_);
+  process_facts_.uptime = clock_.uptime();
+  process_facts_.loop_lag_us = static_cast<uint64_t>(clock_.lag()) / 1000;
+  process_facts_.checkpoint_age_s = checkpoints_.age_s();
+  return process_facts_;
+}
+
+// Clients of HTTP are accepted only while the queue is served, so the turn is there.
+http::Routes Server::make_routes() {
+  return {
+      .health = [this] { return health_facts(); },
+      .metrics = {.engine = core_.engine(),
+                  .process =
+                      [this] {
+                        ProcessFacts facts = process_facts();
+                        facts.connections_refused = core_.connections_refused();
+                        return facts;
+                      },
+                  .store = [this] { return turn_->store_facts(); },
+                  .memory_bytes = [this] { return core_.memory_bytes(); },
+                  .output_bytes = [this] { return core_.output_bytes(); },
+                  .accepts_puts = [this] { return core_.disk_accepts_puts(); },
+                  .requests = [this]() -> const http::Http::Counts& { return http_.counts(); }}};
+}
+
+http::HealthFacts Server::health_facts() {
+  return {.commit_age = log_->idle() ? 0 : clock_.now() - appended_at_,
+          .is_draining = core_.is_draining(),
+          .is_stopping = phase_ == Phase::Stopping,
+          .accepts_puts = core_.disk_accepts_puts()};
 }
 
 void Server::start_handles() {
   CHECK(uv_prepare_init(&loop_, &prepare_) == 0);
   CHECK(uv_idle_init(&loop_, &at_once_) == 0);
   CHECK(uv_timer_init(&loop_, &phase_timer_) == 0);
+  CHECK(uv_timer_init(&loop_, &http_timer_) == 0);
   const auto committed = [](uv_async_t* handle) { server_of(handle).turn_->on_log_update(); };
   CHECK(uv_async_init(&loop_, &committed_, committed) == 0);
   const auto loaded = [](uv_async_t* handle) { server_of(handle).on_loaded(); };
   CHECK(uv_async_init(&loop_, &loaded_, loaded) == 0);
-  prepare_.data = phase_timer_.data = committed_.data = loaded_.data = this;
+  prepare_.data = phase_timer_.data = http_timer_.data = committed_.data = loaded_.data = this;
   const auto prepare = [](uv_prepare_t* handle) { server_of(handle).on_prepare(); };
   CHECK(uv_prepare_start(&prepare_, prepare) == 0);
   constexpr int numbers[] = {SIGTERM, SIGINT, SIGUSR1, SIGHUP};
@@ -139,7 +178,7 @@ void Server::on_prepare() {
   const Turn::TurnResult result = turn_->before_poll();
   checkpoints_.remove_given_up();
   if (phase_ == Phase::Stopping && result.all && all_answered()) return end();
-  if (result.at_once) {
+  if (const bool http_rests = serve_http(); result.at_once || !http_rests) {
     CHECK(uv_idle_start(&at_once_, [](uv_idle_t*) {}) == 0);
   } else {
     uv_idle_stop(&at_once_);
@@ -147,11 +186,34 @@ void Server::on_prepare() {
   clock_.end_turn();
 }
 
+// Requests come last in a turn, so that no worker waits for them, and a long one goes on in the
+// next turn.
+bool Server::serve_http() {
+  const Nanos begun = clock_.turn_so_far();
+  while (http_.has_runnable() && clock_.turn_so_far() - begun < nanos_per_ms) {
+    http_.run_next(clock_.now());
+  }
+  while (http_.has_changed()) {
+    http_.take_changed(http_changed_);
+    for (const ConnId conn : http_changed_) connections_.service(conn);
+  }
+  return !http_.has_runnable();
+}
+
+void Server::on_http_timer() {
+  http_.on_time(clock_.now());
+  if (http_.count() == 0) uv_timer_stop(&http_timer_);
+}
+
 // The functions that a turn needs of the other parts.
 Turn::Hooks Server::turn_hooks() {
   return {.serve = [this](ConnId conn) { connections_.service(conn); },
           .read_body = [this](const core::BodyRead& read) { body_reads_.start(*store_, read); },
-          .before_append = [this](const store::Batch& batch) { body_reads_.before_write(batch); },
+          .before_append =
+              [this](const store::Batch& batch) {
+                appended_at_ = clock_.now();
+                body_reads_.before_write(batch);
+              },
           .order_checkpoint = [this] { checkpoints_.order_checkpoint(*log_); },
           .on_checkpoint_created =
               [this](const store::CheckpointCreated& created) {

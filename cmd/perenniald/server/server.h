@@ -12,6 +12,8 @@
 #include "cmd/perenniald/checkpoints/checkpoints.h"
 #include "cmd/perenniald/config/config.h"
 #include "cmd/perenniald/core/core.h"
+#include "cmd/perenniald/http/http.h"
+#include "cmd/perenniald/http/routes.h"
 #include "cmd/perenniald/loop/clock.h"
 #include "cmd/perenniald/loop/fine_timer.h"
 #include "cmd/perenniald/loop/turn_budget.h"
@@ -60,6 +62,9 @@ class Server {
 
   // -- Start and end.
   core::Options make_core_options();
+  http::Routes make_routes();
+  ProcessFacts process_facts();
+  http::HealthFacts health_facts();
   std::unique_ptr<Stream> make_stream(const AcceptedSocket& socket);
   core::Session& open_session(ConnId conn, const AcceptedSocket& socket, const PeerIdentity* peer);
   bool has_slot(const BoundSocket& listener) const;
@@ -78,6 +83,9 @@ class Server {
 
   // -- Each turn.
   void on_prepare();
+  // Goes on with requests of HTTP for at most a millisecond. Returns whether none is left.
+  bool serve_http();
+  void on_http_timer();
   Turn::Hooks turn_hooks();
   void on_body(const core::BodyRead& read, Result<Body> body);
   void on_phase_timer();
@@ -105,6 +113,11 @@ class Server {
   ProcessFacts process_facts_;
   const Descriptors descriptors_;
   core::Core core_;
+  const http::Routes routes_;
+  http::Http http_;
+  uv_timer_t http_timer_;  // Once a second while there are connections of HTTP.
+  std::vector<ConnId> http_changed_;
+  Nanos appended_at_ = 0;  // When the last batch was given to the log.
   TlsReload tls_;
   Connections connections_;
   Acceptor acceptor_;

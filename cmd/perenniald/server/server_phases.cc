@@ -200,6 +200,7 @@ void Server::end() {
   close(at_once_);
   timer_.close();
   close(phase_timer_);
+  close(http_timer_);
   tls_.close();
   close(committed_);
   close(loaded_);

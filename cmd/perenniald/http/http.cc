@@ -1,0 +1,163 @@
+#include "cmd/perenniald/http/http.h"
+
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "engine/types/check.h"
+
+namespace perennial::http {
+
+// One connection. Requests are answered one after the other, in their order.
+class Http::Session final : public core::Session {
+ public:
+  Session(Http& http, ConnId id, Nanos now)
+      : http_(http), id_(id), parser_(http.limits_.message), since_(now) {}
+
+  void on_bytes(std::span<const char> bytes, Nanos now, bool /*later*/) override {
+    if (closing_) return;
+    const bool was_within = parser_.is_within();
+    parser_.add({bytes.data(), bytes.size()});
+    if (!was_within) since_ = now;
+    go_on(now);
+  }
+  // Whoever ends a connection has no use for what is still to be answered, but may only have closed
+  // its sending side.
+  void on_half_close(Nanos now) override { on_eof(now); }
+  void on_eof(Nanos now) override {
+    ended_ = true;
+    go_on(now);
+  }
+  void on_written(size_t bytes) override {
+    sent_ += bytes;
+    if (sent_ < out_.size()) return;
+    out_.clear();
+    sent_ = 0;
+    if (answer_ == nullptr && !closing_) make_runnable();  // For the next request.
+    changed();
+  }
+  void on_close(Nanos /*now*/) override { http_.sessions_.erase(id_); }  // The last call.
+
+  std::string_view output() const override { return std::string_view(out_).substr(sent_); }
+  bool reading() override {
+    return !closing_ && !ended_ && parser_.held_bytes() < http_.limits_.pipeline_bytes_max;
+  }
+  bool finished() const override { return closing_ && answer_ == nullptr && out_.empty(); }
+  std::string_view speaks() const override { return {}; }
+
+  void step(Nanos now) {
+    if (answer_ == nullptr) return go_on(now);
+    if (!answer_->step()) return make_runnable();
+    finish(answer_->take());
+    answer_.reset();
+    since_ = now;
+    go_on(now);
+  }
+  void on_time(Nanos now) {
+    if (closing_ || answer_ != nullptr) return;
+    const bool within = parser_.is_within();
+    const Nanos time = within ? http_.limits_.request_time : http_.limits_.idle_time;
+    if (now - since_ < time) return;
+    if (within) refuse(Status::RequestTimeout);
+    close();
+  }
+
+  bool listed = false;  // In changed_.
+
+ private:
+  void changed() { http_.changed(*this); }
+  void make_runnable() { http_.runnable_.push_back(id_); }
+  friend class Http;
+
+  // Begins the next request, unless one is being answered, or its response has not left yet.
+  void go_on(Nanos now) {
+    if (answer_ != nullptr || closing_) return changed();
+    if (!out_.empty()) return changed();
+    std::optional<Request> request = parser_.next();
+    if (!request) {
+      if (const std::optional<Status> refused = parser_.refused()) {
+        refuse(*refused);
+        return close();
+      }
+      if (ended_) return close();
+      return changed();
+    }
+    since_ = now;
+    keep_alive_ = request->keep_alive && !ended_;
+    head_ = request->method == "HEAD";
+    Handled handled = http_.handler_(*request);
+    CHECK(handled.answer != nullptr);
+    route_ = handled.route;
+    answer_ = std::move(handled.answer);
+    make_runnable();
+    changed();
+  }
+  void finish(const Response& response) {
+    ++http_.counts_[{route_, static_cast<unsigned>(response.status)}];
+    out_ += render(response, keep_alive_, head_);
+    if (!keep_alive_) closing_ = true;
+    changed();
+  }
+  void refuse(Status status) {
+    keep_alive_ = false;
+    head_ = false;
+    route_ = "none";
+    finish({.status = status, .body = "The request is refused.\n"});
+  }
+  void close() {
+    closing_ = true;
+    changed();
+  }
+
+  Http& http_;
+  const ConnId id_;
+  RequestParser parser_;
+  std::unique_ptr<Answer> answer_;  // To the request that is being answered.
+  std::string_view route_;          // Of that request.
+  bool keep_alive_ = true;
+  bool head_ = false;
+  std::string out_;
+  size_t sent_ = 0;  // Of out_.
+  Nanos since_;      // When the request began, or when the connection became idle.
+  bool ended_ = false;
+  bool closing_ = false;
+};
+
+Http::Http(const Limits& limits, Handler handler) : limits_(limits), handler_(std::move(handler)) {}
+
+Http::~Http() = default;
+
+core::Session& Http::open(ConnId conn, Nanos now) {
+  auto& session = sessions_[conn];
+  CHECK(session == nullptr);
+  session = std::make_unique<Session>(*this, conn, now);
+  return *session;
+}
+
+void Http::on_time(Nanos now) {
+  for (auto& [id, session] : sessions_) session->on_time(now);
+}
+
+void Http::run_next(Nanos now) {
+  const ConnId id = runnable_.front();
+  runnable_.pop_front();
+  const auto found = sessions_.find(id);
+  if (found != sessions_.end()) found->second->step(now);
+}
+
+void Http::changed(Session& session) {
+  if (session.listed) return;
+  session.listed = true;
+  changed_.push_back(session.id_);
+}
+
+void Http::take_changed(std::vector<ConnId>& changed) {
+  changed.swap(changed_);
+  changed_.clear();
+  for (const ConnId id : changed) {
+    const auto found = sessions_.find(id);
+    if (found != sessions_.end()) found->second->listed = false;
+  }
+}
+
+}  // namespace perennial::http

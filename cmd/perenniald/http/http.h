@@ -1,0 +1,78 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "cmd/perenniald/core/session.h"
+#include "cmd/perenniald/http/answer.h"
+#include "cmd/perenniald/http/message.h"
+#include "engine/types/basic.h"
+
+// The HTTP port: connections, and their requests in order. It knows no socket and no thread.
+namespace perennial::http {
+
+struct Limits {
+  MessageLimits message = {};
+  size_t connections_max = 64;
+  // A header must be whole so soon after its first byte, and a body after its header.
+  Nanos request_time = 10 * nanos_per_second;
+  // How long a connection may be open without a request.
+  Nanos idle_time = 60 * nanos_per_second;
+  // Requests behind one that is being answered: a connection with so many bytes is not read.
+  size_t pipeline_bytes_max = 64 << 10;
+};
+
+class Http {
+ public:
+  // Answers one request. The answer is never null, and does not outlive this.
+  struct Handled {
+    std::string_view route;  // For the counts: a constant, never what a client has sent.
+    std::unique_ptr<Answer> answer;
+  };
+  using Handler = std::function<Handled(const Request&)>;
+  // The counts of requests by route and status, for the metrics.
+  using Counts = std::map<std::pair<std::string_view, unsigned>, uint64_t>;
+
+  Http(const Limits& limits, Handler handler);
+  ~Http();
+
+  // ---- What happened.
+  core::Session& open(ConnId conn, Nanos now);
+  // Closes connections whose time is over. Call it about once a second while there are any.
+  void on_time(Nanos now);
+
+  // ---- What to do.
+  bool has_slot() const { return sessions_.size() < limits_.connections_max; }
+  size_t count() const { return sessions_.size(); }
+  // Whether an answer waits for its next step.
+  bool has_runnable() const { return !runnable_.empty(); }
+  // REQUIRES: has_runnable().
+  void run_next(Nanos now);
+  // Replaces `changed` by the connections that have output, whose reading() has changed, or that
+  // are finished. Each is listed once.
+  void take_changed(std::vector<ConnId>& changed);
+  bool has_changed() const { return !changed_.empty(); }
+
+  const Counts& counts() const { return counts_; }
+
+ private:
+  class Session;
+
+  void changed(Session& session);
+
+  const Limits limits_;
+  const Handler handler_;
+  std::map<ConnId, std::unique_ptr<Session>> sessions_;
+  std::deque<ConnId> runnable_;
+  std::vector<ConnId> changed_;
+  Counts counts_;
+};
+
+}  // namespace perennial::http

@@ -1,0 +1,198 @@
+#include "cmd/perenniald/http/message.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include <boost/beast/http.hpp>
+
+namespace perennial::http {
+namespace {
+
+namespace beast = boost::beast::http;
+
+std::string in_small_letters(std::string_view text) {
+  std::string out(text);
+  std::ranges::transform(out, out.begin(), [](unsigned char c) { return std::tolower(c); });
+  return out;
+}
+
+std::string_view view(boost::string_view text) {
+  return {text.data(), text.size()};
+}
+
+Status status_of(const boost::system::error_code& error) {
+  if (error == beast::error::header_limit) return Status::FieldsTooLarge;
+  if (error == beast::error::body_limit) return Status::ContentTooLarge;
+  if (error == beast::error::bad_version) return Status::VersionNotSupported;
+  return Status::BadRequest;
+}
+
+// Whether these bytes, which may be cut off anywhere, may begin a request. Beast waits for the end
+// of a header before it looks at most of it, so it would keep a client waiting who speaks something
+// else; and it takes a folded line for a part of the one before.
+bool may_be_header(std::string_view bytes) {
+  if (!bytes.empty() && std::isalpha(static_cast<unsigned char>(bytes.front())) == 0) return false;
+  for (size_t at = bytes.find('\n'); at != std::string_view::npos; at = bytes.find('\n', at + 1)) {
+    const bool is_bare = at == 0 || bytes[at - 1] != '\r';
+    const bool is_folded = at + 1 < bytes.size() && (bytes[at + 1] == ' ' || bytes[at + 1] == '\t');
+    if (is_bare || is_folded) return false;
+  }
+  const size_t end = bytes.find("\r\n");
+  if (end == std::string_view::npos) return true;
+  const std::string_view line = bytes.substr(0, end);
+  const size_t space = line.rfind(' ');
+  return space != std::string_view::npos && line.substr(space + 1).starts_with("HTTP/");
+}
+
+}  // namespace
+
+std::string_view Request::field(std::string_view name) const {
+  const auto found = fields.find(name);
+  return found == fields.end() ? std::string_view() : found->second;
+}
+
+struct RequestParser::Message {
+  explicit Message(const MessageLimits& limits) {
+    parser.header_limit(static_cast<uint32_t>(limits.header_bytes_max));
+    parser.body_limit(limits.body_bytes_max);
+  }
+
+  beast::request_parser<beast::string_body> parser;
+  bool header_checked = false;
+};
+
+RequestParser::RequestParser(const MessageLimits& limits) : limits_(limits) {}
+
+RequestParser::~RequestParser() = default;
+
+void RequestParser::add(std::string_view bytes) {
+  if (!refused_) in_ += bytes;
+}
+
+bool RequestParser::is_within() const {
+  return message_ != nullptr || !in_.empty();
+}
+
+std::optional<Request> RequestParser::next() {
+  if (refused_ || !parse()) return std::nullopt;
+  auto message = message_->parser.release();
+  Request out = {.method = std::string(view(message.method_string())),
+                 .path = std::string(view(message.target())),
+                 .query = {},
+                 .body = std::move(message.body()),
+                 .keep_alive = message.keep_alive()};
+  for (const auto& field : message) {
+    std::string& value = out.fields[in_small_letters(view(field.name_string()))];
+    if (!value.empty()) value += ", ";
+    value += view(field.value());
+  }
+  if (const size_t mark = out.path.find('?'); mark != std::string::npos) {
+    out.query = out.path.substr(mark + 1);
+    out.path.resize(mark);
+  }
+  message_.reset();
+  return out;
+}
+
+// Returns whether a message is whole.
+bool RequestParser::parse() {
+  const auto refuse = [&](Status status) {
+    refused_ = status;
+    in_.clear();
+    return false;
+  };
+  if (message_ == nullptr) {
+    // RFC 9112, 2.2: empty lines before a request are passed over.
+    while (in_.starts_with("\r\n")) in_.erase(0, 2);
+    if (in_.empty() || in_ == "\r") return false;
+    message_ = std::make_unique<Message>(limits_);
+  }
+  if (!message_->header_checked) {
+    const size_t end = in_.find("\r\n\r\n");
+    if (end == std::string::npos && in_.size() > limits_.header_bytes_max) {
+      return refuse(Status::FieldsTooLarge);
+    }
+    if (!may_be_header(std::string_view(in_).substr(0, end))) return refuse(Status::BadRequest);
+    if (end == std::string::npos) return false;
+  }
+  while (!in_.empty() && !message_->parser.is_done()) {
+    boost::system::error_code error;
+    const size_t used = message_->parser.put(boost::asio::buffer(in_), error);
+    in_.erase(0, used);
+    if (message_->parser.is_header_done() && !message_->header_checked) {
+      if (const std::optional<Status> problem = problem_of_header()) return refuse(*problem);
+      message_->header_checked = true;
+    }
+    if (error == beast::error::need_more) return false;
+    if (error) return refuse(status_of(error));
+    if (used == 0) break;
+  }
+  return message_->parser.is_done();
+}
+
+std::optional<Status> RequestParser::problem_of_header() const {
+  const auto& message = message_->parser.get();
+  const auto fields = static_cast<size_t>(std::distance(message.begin(), message.end()));
+  if (fields > limits_.fields_max) return Status::FieldsTooLarge;
+  if (message.version() != 10 && message.version() != 11) return Status::VersionNotSupported;
+  // No client of ours needs a body in pieces, and proxies do not agree on what some of them mean.
+  if (message.count(beast::field::transfer_encoding) > 0) return Status::NotImplemented;
+  if (message.count(beast::field::content_length) > 1) return Status::BadRequest;
+  const std::string_view length = view(message[beast::field::content_length]);
+  if (!std::ranges::all_of(length, [](char c) { return c >= '0' && c <= '9'; })) {
+    return Status::BadRequest;
+  }
+  const size_t hosts = message.count(beast::field::host);
+  if (hosts > 1 || (hosts == 0 && message.version() == 11)) return Status::BadRequest;
+  if (!view(message.target()).starts_with('/')) return Status::BadRequest;
+  return std::nullopt;
+}
+
+std::string render(const Response& response, bool keep_alive, bool head) {
+  beast::response<beast::string_body> message;
+  message.version(11);
+  message.result(static_cast<unsigned>(response.status));
+  message.set(beast::field::content_type, response.content_type);
+  message.set("X-Content-Type-Options", "nosniff");
+  message.set("Referrer-Policy", "no-referrer");
+  message.set("Cross-Origin-Resource-Policy", "same-origin");
+  message.set("Cross-Origin-Opener-Policy", "same-origin");
+  message.set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'");
+  message.set(beast::field::cache_control, "no-store");
+  for (const auto& [name, value] : response.fields) message.set(name, value);
+  message.content_length(response.body.size());
+  message.keep_alive(keep_alive);
+  if (!head) message.body() = response.body;
+  std::string out;
+  beast::serializer<false, beast::string_body> serializer(message);
+  boost::system::error_code error;
+  do {
+    serializer.next(error, [&](boost::system::error_code&, const auto& buffers) {
+      size_t bytes = 0;
+      for (auto at = boost::asio::buffer_sequence_begin(buffers);
+           at != boost::asio::buffer_sequence_end(buffers); ++at) {
+        const boost::asio::const_buffer buffer = *at;
+        out.append(static_cast<const char*>(buffer.data()), buffer.size());
+        bytes += buffer.size();
+      }
+      serializer.consume(bytes);
+    });
+  } while (!error && !serializer.is_done());
+  return out;
+}
+
+std::vector<std::string> query_values(std::string_view query, std::string_view name) {
+  std::vector<std::string> out;
+  while (!query.empty()) {
+    const size_t end = std::min(query.find('&'), query.size());
+    const std::string_view pair = query.substr(0, end);
+    query.remove_prefix(std::min(end + 1, query.size()));
+    const size_t equals = std::min(pair.find('='), pair.size());
+    if (pair.substr(0, equals) == name) {
+      out.emplace_back(pair.substr(std::min(equals + 1, pair.size())));
+    }
+  }
+  return out;
+}
+
+}  // namespace perennial::http

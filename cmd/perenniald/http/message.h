@@ -1,0 +1,97 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+// HTTP/1.1 messages: RFC 9112. Boost.Beast parses and writes them, and message.cc alone includes
+// it. Beast lets some requests pass that proxies read in different ways; this refuses them (T9).
+namespace perennial::http {
+
+enum class Status : uint16_t {
+  Ok = 200,
+  BadRequest = 400,
+  Unauthorized = 401,
+  Forbidden = 403,
+  NotFound = 404,
+  MethodNotAllowed = 405,
+  RequestTimeout = 408,
+  ContentTooLarge = 413,
+  MisdirectedRequest = 421,
+  FieldsTooLarge = 431,
+  NotImplemented = 501,
+  ServiceUnavailable = 503,
+  VersionNotSupported = 505,
+};
+
+// Sizes are in bytes.
+struct MessageLimits {
+  size_t header_bytes_max = 8 << 10;
+  size_t fields_max = 64;
+  size_t body_bytes_max = 1 << 20;
+};
+
+struct Request {
+  std::string method;  // As it was sent: "GET".
+  std::string path;    // Of the target, before the "?", as it was sent.
+  std::string query;   // Behind the "?", as it was sent. Empty: there is none.
+  // By the names in small letters. Of a name that came more than once the values are joined by ",
+  // ".
+  std::map<std::string, std::string, std::less<>> fields = {};
+  std::string body = {};
+  bool keep_alive = true;
+
+  std::string_view field(std::string_view name) const;
+};
+
+// Finds the requests in the bytes of one connection, however they are divided.
+class RequestParser {
+ public:
+  explicit RequestParser(const MessageLimits& limits = {});
+  ~RequestParser();
+
+  // Keeps bytes that arrived. They are looked at by next().
+  void add(std::string_view bytes);
+  // The next whole request. None: more bytes are needed, or refused().
+  std::optional<Request> next();
+  // Why the connection cannot go on, as a status. Bytes behind it are not looked at.
+  std::optional<Status> refused() const { return refused_; }
+  // Whether a request has begun that is not whole.
+  bool is_within() const;
+  // Bytes that are kept.
+  size_t held_bytes() const { return in_.size(); }
+
+ private:
+  struct Message;
+
+  bool parse();
+  std::optional<Status> problem_of_header() const;
+
+  const MessageLimits limits_;
+  std::string in_;
+  std::unique_ptr<Message> message_;  // The one that has begun.
+  std::optional<Status> refused_;
+};
+
+struct Response {
+  Status status = Status::Ok;
+  std::string content_type = "text/plain; charset=utf-8";
+  std::string body = {};
+  std::vector<std::pair<std::string, std::string>> fields = {};
+};
+
+// The bytes of a response, with the fields that keep browsers from misusing it. `head`: the request
+// was a HEAD, so that the body is only counted.
+std::string render(const Response& response, bool keep_alive, bool head);
+
+// The values of a name in a query such as "verbose&exclude=disk", as they were sent. A name without
+// "=" has the empty value.
+std::vector<std::string> query_values(std::string_view query, std::string_view name);
+
+}  // namespace perennial::http

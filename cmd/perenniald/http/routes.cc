@@ -1,0 +1,68 @@
+#include "cmd/perenniald/http/routes.h"
+
+#include <algorithm>
+#include <memory>
+#include <string_view>
+#include <utility>
+
+namespace perennial::http {
+namespace {
+
+Http::Handled short_answer(std::string_view route, Response response) {
+  return {route, std::make_unique<ShortAnswer>(std::move(response))};
+}
+
+// "queue.test:11380" and "[::1]:11380" without the port.
+std::string_view without_port(std::string_view host) {
+  const size_t colon = host.rfind(':');
+  const size_t bracket = host.rfind(']');
+  const bool has_port =
+      colon != std::string_view::npos && (bracket == std::string_view::npos || colon > bracket);
+  return has_port ? host.substr(0, colon) : host;
+}
+
+// Only an old client, which is no browser, names no host.
+bool is_called_rightly(const Request& request, const std::vector<std::string>& hosts) {
+  if (!request.fields.contains("host")) return true;
+  const std::string_view host = without_port(request.field("host"));
+  return host == "localhost" || host == "127.0.0.1" || host == "[::1]" ||
+         std::ranges::find(hosts, host) != hosts.end();
+}
+
+Http::Handled metrics_answer(const MetricSources& sources, const Request& request) {
+  const std::vector<std::string> names = query_values(request.query, "names");
+  return {
+      "/metrics",
+      make_metrics(sources,
+                   {.open_metrics = request.field("accept").find("application/openmetrics-text") !=
+                                    std::string_view::npos,
+                    .names_of_beanstalkd = !names.empty() && names.front() == "beanstalkd"})};
+}
+
+}  // namespace
+
+Http::Handled Routes::handle(const Request& request) const {
+  if (!is_called_rightly(request, hosts)) {
+    return short_answer("none", {.status = Status::MisdirectedRequest,
+                                 .body = "This port is not called by that name: http_hosts.\n"});
+  }
+  struct Route {
+    std::string_view path;
+    std::function<Http::Handled()> answer;
+  };
+  const Route routes[] = {
+      {"/livez", [&] { return short_answer("/livez", livez(health(), request.query)); }},
+      {"/readyz", [&] { return short_answer("/readyz", readyz(health(), request.query)); }},
+      {"/metrics", [&] { return metrics_answer(metrics, request); }},
+  };
+  for (const Route& route : routes) {
+    if (route.path != request.path) continue;
+    if (request.method == "GET" || request.method == "HEAD") return route.answer();
+    return short_answer(route.path, {.status = Status::MethodNotAllowed,
+                                     .body = "GET and HEAD only.\n",
+                                     .fields = {{"Allow", "GET, HEAD"}}});
+  }
+  return short_answer("none", {.status = Status::NotFound, .body = "There is nothing here.\n"});
+}
+
+}  // namespace perennial::http

@@ -1,0 +1,161 @@
+#!/usr/bin/env python3
+"""The HTTP port of the real server, by Python's http.client and by raw sockets.
+
+Each name with a number is about that threat: etc/docs/http.md. PERENNIALD names the server.
+"""
+
+import contextlib
+import http.client
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+import unittest
+
+PERENNIALD = os.environ.get("PERENNIALD", "build/perenniald")
+
+
+def free_port():
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        return taken.getsockname()[1]
+
+
+class Http(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="perennial-http-")
+        self.addCleanup(shutil.rmtree, self.folder)
+        self.queue, self.port = free_port(), free_port()
+        settings = os.path.join(self.folder, "perennial.yaml")
+        with open(settings, "w") as file:
+            file.write("ballast_bytes: 1MiB\n")
+        self.log = open(os.path.join(self.folder, "log"), "w+")
+        self.addCleanup(self.log.close)
+        self.process = subprocess.Popen(
+            [PERENNIALD, "--config", settings, "-b", os.path.join(self.folder, "data"), "-l",
+             f"127.0.0.1:{self.queue}", "--http", f"127.0.0.1:{self.port}"], stderr=self.log)
+        self.addCleanup(self.stop)
+        end = time.monotonic() + 20
+        while self.text_of_log().count("at=listen") < 2:
+            self.assertIsNone(self.process.poll(), self.text_of_log())
+            self.assertLess(time.monotonic(), end, self.text_of_log())
+            time.sleep(0.02)
+
+    def stop(self):
+        self.process.terminate()
+        self.assertEqual(self.process.wait(20), 0, self.text_of_log())
+
+    def text_of_log(self):
+        with open(self.log.name) as file:
+            return file.read()
+
+    def ask(self, path, method="GET", **fields):
+        with contextlib.closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)) as client:
+            client.request(method, path, headers=fields)
+            got = client.getresponse()
+            return got.status, got.read().decode()
+
+    def speak(self, text):
+        """What the queue answers to these lines."""
+        with socket.create_connection(("127.0.0.1", self.queue), 10) as raw:
+            raw.sendall(text + b"quit\r\n")
+            return raw.makefile("rb").read()
+
+    def send(self, data):
+        """What the port answers to these bytes until it closes the connection."""
+        with socket.create_connection(("127.0.0.1", self.port), 20) as raw:
+            raw.sendall(data)
+            return raw.makefile("rb").read()
+
+    def samples(self, path="/metrics"):
+        """The samples by name and labels. Every line must have the form, and a family must be in one piece."""
+        found, families = {}, []
+        for line in self.ask(path)[1].splitlines():
+            if line.startswith("#"):
+                if line.startswith("# TYPE "):
+                    self.assertNotIn(line.split()[2], families)
+                    families.append(line.split()[2])
+                continue
+            name, labels, value = re.fullmatch(r'([a-z_0-9]+)(\{(?:[a-z_]+="[^"]*",?)*\})? (\S+)', line).groups()
+            self.assertEqual(name, families[-1])
+            self.assertNotIn((name, labels), found)
+            found[name, labels] = float(value)
+        return found
+
+    def test_it_lives_and_is_ready(self):
+        self.assertEqual(self.ask("/livez"), (200, "ok\n"))
+        self.assertEqual(self.ask("/readyz"), (200, "ok\n"))
+        self.assertEqual(self.ask("/readyz", "HEAD"), (200, ""))
+        self.process.send_signal(signal.SIGUSR1)
+        end = time.monotonic() + 10
+        while self.ask("/readyz")[0] == 200 and time.monotonic() < end:
+            time.sleep(0.02)
+        self.assertEqual(self.ask("/readyz")[0], 503)
+        self.assertIn("[-]drain puts are refused: drain\n", self.ask("/readyz")[1])
+        self.assertEqual(self.ask("/livez"), (200, "ok\n"))
+
+    def test_metrics_say_what_stats_says(self):
+        self.speak(b"use mail\r\nput 0 0 60 1\r\na\r\nput 9999 100 60 1\r\nb\r\nuse a.b\r\nput 0 0 60 1\r\nc\r\n"
+                   b"watch a.b\r\nreserve\r\nbury 3 0\r\n")
+        document = self.speak(b"stats\r\n").decode().partition("---\n")[2]
+        stats = dict(row.split(": ", 1) for row in document.splitlines() if row)
+        got = self.samples()
+        for key, sample in (("current-jobs-ready", ("perennial_jobs", '{state="ready"}')),
+                            ("current-jobs-delayed", ("perennial_jobs", '{state="delayed"}')),
+                            ("current-jobs-buried", ("perennial_jobs", '{state="buried"}')),
+                            ("total-jobs", ("perennial_jobs_put_total", None)),
+                            ("cmd-bury", ("perennial_commands_total", '{command="bury"}')),
+                            ("current-tubes", ("perennial_tubes", None))):
+            self.assertEqual(got[sample], float(stats[key]), key)
+        self.assertEqual(got["perennial_tube_jobs", '{tube="mail",state="delayed"}'], 1)
+        self.assertEqual(got["perennial_tube_puts_total", '{tube="a.b"}'], 1)
+        old = self.samples("/metrics?names=beanstalkd")
+        self.assertEqual(old["current_jobs_buried", None], 1)
+        self.assertEqual(old["tube_current_jobs_ready", '{tube="mail"}'], 1)
+        # To be looked at is no command.
+        self.assertEqual(self.samples()["perennial_commands_total", '{command="stats"}'],
+                         got["perennial_commands_total", '{command="stats"}'])
+
+    def test_many_tubes_do_not_stop_the_queue(self):
+        self.speak(b"".join(b"use t%d\r\nput 0 0 60 1\r\na\r\n" % number for number in range(5000)))
+        got = self.samples()
+        self.assertEqual(got["perennial_tubes_unlisted", None], 4001)
+        self.assertEqual(got["perennial_tube_jobs", '{tube="{other}",state="ready"}'], 4001)
+
+    def test_T4_other_protocols_are_refused(self):
+        self.assertTrue(self.send(b"put 0 0 10 1\r\na\r\n").startswith(b"HTTP/1.1 400 "))
+        self.assertTrue(self.send(b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03").startswith(b"HTTP/1.1 400 "))
+        self.assertEqual(self.speak(b"peek-ready\r\n"), b"NOT_FOUND\r\n")
+
+    def test_T5_nothing_can_be_changed(self):
+        for method in ("POST", "PUT", "DELETE", "OPTIONS", "PATCH"):
+            self.assertEqual(self.ask("/metrics", method)[0], 405)
+        self.assertEqual(self.ask("/")[0], 404)
+
+    def test_T6_other_names_are_refused(self):
+        for host in ("evil.test", "evil.test:80", "[::1].evil", "127.0.0.1.evil.test"):
+            self.assertEqual(self.ask("/metrics", Host=host)[0], 421)
+        self.assertEqual(self.ask("/metrics", Host=f"localhost:{self.port}")[0], 200)
+
+    def test_T10_slow_and_idle_clients_take_no_place_for_long(self):
+        idle = [socket.create_connection(("127.0.0.1", self.port), 20) for _ in range(64)]
+        for each in idle:
+            each.sendall(b"GET / HTTP/1.1\r\n")
+        self.assertEqual(self.speak(b"use a\r\n"), b"USING a\r\n")
+        # The next one waits to be accepted until the others are given up.
+        self.assertEqual(self.ask("/livez")[0], 200)
+        for each in idle:
+            self.assertTrue(each.recv(100).startswith(b"HTTP/1.1 408 "))
+            each.close()
+
+    def test_T29_a_path_is_not_repeated(self):
+        status, text = self.ask("/a%0d%0aSet-Cookie:%20b")
+        self.assertEqual((status, text), (404, "There is nothing here.\n"))
+
+
+if __name__ == "__main__":
+    unittest.main()
