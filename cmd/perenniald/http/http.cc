@@ -30,10 +30,12 @@ class Http::Session final : public core::Session {
   }
   void on_written(size_t bytes) override {
     sent_ += bytes;
-    if (sent_ < out_.size()) return;
-    out_.clear();
-    sent_ = 0;
-    if (answer_ == nullptr && !closing_) make_runnable();  // For the next request.
+    was_written_ = true;
+    if (sent_ == out_.size()) {
+      out_.clear();
+      sent_ = 0;
+      if (answer_ == nullptr && !closing_) make_runnable();  // For the next request.
+    }
     changed();
   }
   void on_close(Nanos /*now*/) override { http_.sessions_.erase(id_); }  // The last call.
@@ -54,6 +56,12 @@ class Http::Session final : public core::Session {
     go_on(now);
   }
   void on_time(Nanos now) {
+    if (was_written_) since_ = now;
+    was_written_ = false;
+    if (!out_.empty()) {
+      if (now - since_ >= http_.limits_.idle_time) give_up();
+      return;
+    }
     if (closing_ || answer_ != nullptr) return;
     const bool within = parser_.is_within();
     const Nanos time = within ? http_.limits_.request_time : http_.limits_.idle_time;
@@ -108,6 +116,12 @@ class Http::Session final : public core::Session {
     closing_ = true;
     changed();
   }
+  // The client does not take its answer.
+  void give_up() {
+    out_.clear();
+    sent_ = 0;
+    close();
+  }
 
   Http& http_;
   const ConnId id_;
@@ -117,8 +131,9 @@ class Http::Session final : public core::Session {
   bool keep_alive_ = true;
   bool head_ = false;
   std::string out_;
-  size_t sent_ = 0;  // Of out_.
-  Nanos since_;      // When the request began, or when the connection became idle.
+  size_t sent_ = 0;           // Of out_.
+  bool was_written_ = false;  // Since the last on_time().
+  Nanos since_;  // When the request began, or the client last took bytes, or became idle.
   bool ended_ = false;
   bool closing_ = false;
 };

@@ -124,11 +124,40 @@ TEST_F(HttpTest, AnIdleConnectionIsClosedWithoutAWord) {
   core::Session& session = open();
   send(session, get("/a"), now_);
   take(session);
+  http_.on_time(now_);
   http_.on_time(now_ + 59 * second);
   EXPECT_FALSE(session.finished());
   http_.on_time(now_ + 60 * second);
   EXPECT_TRUE(session.finished());
   EXPECT_EQ(session.output(), "");
+  session.on_close(now_);
+}
+
+TEST_F(HttpTest, AClientThatTakesNoAnswerIsGivenUp) {
+  core::Session& session = open();
+  send(session, get("/a"), now_);
+  run_all();
+  ASSERT_GT(session.output().size(), 20u);
+  http_.on_time(now_ + 59 * second);
+  session.on_written(10);  // Taking some of it prolongs its time.
+  http_.on_time(now_ + 60 * second);
+  http_.on_time(now_ + 119 * second);
+  EXPECT_FALSE(session.finished());
+  http_.on_time(now_ + 120 * second);
+  EXPECT_TRUE(session.finished());
+  session.on_close(now_);
+}
+
+// Whoever writes asks again after each piece.
+TEST_F(HttpTest, IsVisitedAgainAfterAPiece) {
+  core::Session& session = open();
+  send(session, get("/a"), now_);
+  run_all();
+  std::vector<ConnId> changed;
+  http_.take_changed(changed);
+  session.on_written(10);
+  http_.take_changed(changed);
+  EXPECT_THAT(changed, ElementsAre(1));
   session.on_close(now_);
 }
 
