@@ -228,7 +228,8 @@ TEST_F(HousekeeperTest, AShortLogIsNotFlushed) {
   Housekeeper housekeeper(*store_);
   const LogFiles before = store_->log_files();
   housekeeper.poll(60 * nanos_per_second);
-  // A flush begins a new file. Bytes say nothing: RocksDB may still be deleting the file of the open.
+  // A flush begins a new file. Bytes say nothing: RocksDB may still be deleting the file of the
+  // open.
   EXPECT_EQ(store_->log_files().newest_index, before.newest_index);
 }
 

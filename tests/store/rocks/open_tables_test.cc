@@ -65,9 +65,7 @@ class OpenTables : public testing::Test {
       ASSERT_TRUE(store_->write(batch, false).ok());
     }
   }
-  void expect_few_are_open() const {
-    EXPECT_LE(open_files(".sst"), open_files_max);
-  }
+  void expect_few_are_open() const { EXPECT_LE(open_files(".sst"), open_files_max); }
 
   // Damages the newest table of bodies. Returns the name of the table.
   std::string damage_an_index() const {
