@@ -19,6 +19,9 @@ struct ClientRights {
   Identity identity = {};
   // Whether a token is accepted: not where anybody on the way could read it.
   bool may_send_token = true;
+  // It is a part of this server that speaks for somebody: all extensions are there, and
+  // engine::Opened says what is not counted.
+  bool is_internal = false;
   // From where it came, as far as wrong tokens are counted. Empty: they are not.
   std::string address = {};
 };

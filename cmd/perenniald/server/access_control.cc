@@ -112,6 +112,7 @@ void log_audit(const core::AuditEvent& event) {
        {"action", std::string(event.action.empty() ? "-" : event.action)},
        {"subject", std::string(subject.empty() ? "-" : subject)},
        {"result", event.refused ? "refused" : "allowed"},
+       {"via", event.is_internal ? "http" : "queue"},
        {"conn", fmt::format("{}", event.conn)},
        {"from", std::string(event.from.empty() ? "unix" : event.from)},
        {"refused_before", fmt::format("{}", event.not_logged)}});
