@@ -266,10 +266,10 @@ class Metrics final : public Answer {
         out_(request.open_metrics),
         tubes_(request.tubes_max) {}
 
-  bool step() override {
+  Step step() override {
     if (!has_tubes_) {
       has_tubes_ = tubes_.step(sources_.engine);
-      return false;
+      return Step::Again;
     }
     if (next_ == 0) {
       add_server(out_, sources_);
@@ -285,7 +285,7 @@ class Metrics final : public Answer {
         out_.sample(family.value(tube), {{"tube", name}});
       }
     }
-    return ++next_ == 2 + std::size(tube_families);
+    return ++next_ == 2 + std::size(tube_families) ? Step::Whole : Step::Again;
   }
   Response take() override {
     return {.content_type = open_metrics_
@@ -330,10 +330,10 @@ class OldMetrics final : public Answer {
   OldMetrics(const MetricSources& sources, const MetricsRequest& request)
       : sources_(sources), tubes_(request.tubes_max) {}
 
-  bool step() override {
+  Step step() override {
     if (!has_tubes_) {
       has_tubes_ = tubes_.step(sources_.engine);
-      return false;
+      return Step::Again;
     }
     if (next_tube_ == Rows()) {
       const EngineStats stats = sources_.engine.statistics();
@@ -350,7 +350,7 @@ class OldMetrics final : public Answer {
       }
       ++*next_tube_;
     }
-    return *next_tube_ == tubes_.tubes().end();
+    return *next_tube_ == tubes_.tubes().end() ? Step::Whole : Step::Again;
   }
   Response take() override {
     Response out = {.content_type = "text/plain; version=0.0.4; charset=utf-8",

@@ -9,7 +9,7 @@ namespace perennial::http {
 namespace {
 
 Http::Handled short_answer(std::string_view route, Response response) {
-  return {route, std::make_unique<ShortAnswer>(std::move(response))};
+  return {route, answer_now(std::move(response))};
 }
 
 // "queue.test:11380" and "[::1]:11380" without the port.
@@ -41,19 +41,36 @@ Http::Handled metrics_answer(const MetricSources& sources, const Request& reques
 
 }  // namespace
 
-Http::Handled Routes::handle(const Request& request) const {
-  if (!is_called_rightly(request, hosts)) {
+Http::Handled Routes::handle(const Request& request, const core::ClientRights& rights) {
+  if (!is_called_rightly(request, parts_.hosts)) {
     return short_answer("none", {.status = Status::MisdirectedRequest,
                                  .body = "This port is not called by that name: http_hosts.\n"});
+  }
+  if (!rate_.allows(rights.address, parts_.now())) {
+    return short_answer("none", {.status = Status::TooManyRequests,
+                                 .body = "Too many requests come from this address.\n",
+                                 .fields = {{"Retry-After", "1"}}});
+  }
+  if (Api::owns(request.path)) {
+    return parts_.api.handle(request, parts_.sign_ins.caller(request, rights));
   }
   struct Route {
     std::string_view path;
     std::function<Http::Handled()> answer;
   };
   const Route routes[] = {
-      {"/livez", [&] { return short_answer("/livez", livez(health(), request.query)); }},
-      {"/readyz", [&] { return short_answer("/readyz", readyz(health(), request.query)); }},
-      {"/metrics", [&] { return metrics_answer(metrics, request); }},
+      {"/livez", [&] { return short_answer("/livez", livez(parts_.health(), request.query)); }},
+      {"/readyz", [&] { return short_answer("/readyz", readyz(parts_.health(), request.query)); }},
+      {"/metrics",
+       [&] {
+         if (!parts_.sign_ins.caller(request, rights).may(core::Verb::Monitor)) {
+           return short_answer("/metrics",
+                               {.status = Status::Unauthorized,
+                                .body = "A token of a user with the grant monitor is needed.\n",
+                                .fields = {{"WWW-Authenticate", "Bearer"}}});
+         }
+         return metrics_answer(parts_.metrics, request);
+       }},
   };
   for (const Route& route : routes) {
     if (route.path != request.path) continue;
