@@ -4,17 +4,20 @@
 python3-jsonschema judges the answers.
 """
 
+import contextlib
+import http.client
 import json
 import os
 import re
 import socket
+import ssl
 import subprocess
 import time
 import unittest
 
 import jsonschema
 
-from port import Port
+from port import PERENNIALD, Port, free_port
 
 PERENNIAL = os.environ.get("PERENNIAL", "build/perennial")
 
@@ -214,6 +217,68 @@ class Users(Described):
         # T25: the log names the user and never the secret.
         self.assertNotIn(self.tokens["operator"], self.text_of_log())
         self.assertNotIn(cookie["Cookie"].partition("=")[2], self.text_of_log())
+
+    def test_T27_other_machines_need_users_and_tls(self):
+        cases = (("{address: '0.0.0.0:0', protocol: http}", "", "there are no users"),
+                 ("{address: '0.0.0.0:0', protocol: http}", "users_file: {folder}/users.yaml", "set tls"),
+                 ("{address: '127.0.0.1:0', protocol: ftp}", "", "is not one of beanstalk, http"))
+        for listener, users, problem in cases:
+            with open(os.path.join(self.folder, "bad.yaml"), "w") as file:
+                file.write(f"listeners: [{listener}]\n" + users.format(folder=self.folder))
+            got = subprocess.run([PERENNIALD, "--config", file.name, "--check-config"], capture_output=True, text=True)
+            self.assertNotEqual(got.returncode, 0)
+            self.assertIn(problem, got.stderr)
+
+
+class Tls(Users):
+    """HTTPS, for other machines: a listener with protocol http."""
+    settings = Users.settings + """http_hosts: queue.test, other.test
+listeners:
+  - {{address: "127.0.0.1:{https}", protocol: http, tls: {{certificate: {folder}/cert.pem, key: {folder}/key.pem}}}}
+"""
+
+    def setUp(self):
+        self.https = free_port()
+        super().setUp()
+
+    def start(self):
+        for name in ("cert.pem", "key.pem"):
+            if os.path.exists(os.path.join(self.folder, name)):
+                continue
+            subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
+                            "-keyout", f"{self.folder}/key.pem", "-out", f"{self.folder}/cert.pem", "-subj", "/CN=localhost",
+                            "-addext", "subjectAltName=DNS:localhost,DNS:queue.test,IP:127.0.0.1"], check=True, capture_output=True)
+        os.chmod(os.path.join(self.folder, "key.pem"), 0o600)
+        super().start()
+
+    def exchange(self, path, method="GET", body=None, **fields):
+        context = ssl.create_default_context(cafile=os.path.join(self.folder, "cert.pem"))
+        context.set_alpn_protocols(["h2", "http/1.1"])
+        with contextlib.closing(http.client.HTTPSConnection("127.0.0.1", self.https, timeout=30, context=context)) as client:
+            client.request(method, path, body=body, headers=fields)
+            self.assertEqual(client.sock.selected_alpn_protocol(), "http/1.1")
+            got = client.getresponse()
+            return got.status, {name.lower(): value for name, value in got.getheaders()}, got.read()
+
+    def test_the_cookie_is_for_this_host_and_tls(self):
+        page = {"Content-Type": "application/json", "Host": "queue.test:1", "Origin": "https://queue.test:1"}
+        value = json.dumps({"token": self.tokens["operator"]})
+        status, fields, _ = self.exchange("/api/v1/session", "POST", value, **page)
+        self.assertEqual(status, 200)
+        self.assertRegex(fields["set-cookie"], r"^__Host-perennial=[^;]+; Path=/; HttpOnly; SameSite=Strict; Max-Age=43200; Secure$")
+        cookie = {"Cookie": fields["set-cookie"].partition(";")[0]}
+        self.assertEqual(self.call("/drain", "POST", {}, **{**page, **cookie})[0], 200)
+        self.assertEqual(self.call("/drain", "POST", {}, **{**page, **cookie, "Origin": "http://queue.test:1"})[0], 403)
+        self.assertEqual(self.exchange("/api/v1/session", Host="evil.test")[0], 421)
+
+    def test_the_queue_is_not_spoken_there(self):
+        context = ssl.create_default_context(cafile=os.path.join(self.folder, "cert.pem"))
+        context.set_alpn_protocols(["beanstalk"])
+        with socket.create_connection(("127.0.0.1", self.https), 10) as raw:
+            with self.assertRaises(ssl.SSLError):
+                context.wrap_socket(raw, server_hostname="localhost")
+        self.assertIn("HTTPS", subprocess.run([PERENNIALD, "--config", os.path.join(self.folder, "perennial.yaml"), "--print-access"],
+                                              capture_output=True, text=True, check=True).stdout)
 
 
 if __name__ == "__main__":

@@ -22,14 +22,16 @@ def free_port():
 
 
 class Port(unittest.TestCase):
-    settings = ""  # More lines of the configuration.
+    # More lines of the configuration. {folder} and {https} are filled in.
+    settings = ""
+    https = 0
 
     def setUp(self):
         self.folder = tempfile.mkdtemp(prefix="perennial-http-")
         self.addCleanup(shutil.rmtree, self.folder)
         self.queue, self.port = free_port(), free_port()
         with open(os.path.join(self.folder, "perennial.yaml"), "w") as file:
-            file.write("ballast_bytes: 1MiB\n" + self.settings.format(folder=self.folder))
+            file.write("ballast_bytes: 1MiB\n" + self.settings.format(folder=self.folder, https=self.https))
         self.log = open(os.path.join(self.folder, "log"), "a+")
         self.addCleanup(self.log.close)
         self.start()
@@ -42,7 +44,7 @@ class Port(unittest.TestCase):
              os.path.join(self.folder, "data"), "-l", f"127.0.0.1:{self.queue}", "--http",
              f"127.0.0.1:{self.port}"], stderr=self.log)
         end = time.monotonic() + 20
-        while self.text_of_log().count("at=listen ") < before + 2:
+        while self.text_of_log().count("at=listen ") < before + 2 + self.settings.count("address:"):
             self.assertIsNone(self.process.poll(), self.text_of_log())
             self.assertLess(time.monotonic(), end, self.text_of_log())
             time.sleep(0.02)

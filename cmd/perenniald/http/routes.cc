@@ -5,6 +5,8 @@
 #include <string_view>
 #include <utility>
 
+#include <arpa/inet.h>
+
 namespace perennial::http {
 namespace {
 
@@ -21,12 +23,21 @@ std::string_view without_port(std::string_view host) {
   return has_port ? host.substr(0, colon) : host;
 }
 
+// An address in numbers: no name, so nobody can have made a name lead here.
+bool is_number(std::string_view host) {
+  in6_addr address{};
+  if (host.starts_with('[') && host.ends_with(']')) {
+    return ::inet_pton(AF_INET6, std::string(host.substr(1, host.size() - 2)).c_str(), &address) ==
+           1;
+  }
+  return ::inet_pton(AF_INET, std::string(host).c_str(), &address) == 1;
+}
+
 // Only an old client, which is no browser, names no host.
 bool is_called_rightly(const Request& request, const std::vector<std::string>& hosts) {
   if (!request.fields.contains("host")) return true;
   const std::string_view host = without_port(request.field("host"));
-  return host == "localhost" || host == "127.0.0.1" || host == "[::1]" ||
-         std::ranges::find(hosts, host) != hosts.end();
+  return host == "localhost" || is_number(host) || std::ranges::find(hosts, host) != hosts.end();
 }
 
 Http::Handled metrics_answer(const MetricSources& sources, const Request& request) {

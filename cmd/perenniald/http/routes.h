@@ -22,8 +22,8 @@ class Routes {
     SignIns& sign_ins;
     Api& api;
     std::function<Nanos()> now;
-    // The hosts by which the port may be called besides those of this machine, without a port. A
-    // page whose own name is made to lead here (DNS rebinding, T6) is answered 421.
+    // The names by which the port may be called besides localhost, without a port. A page whose own
+    // name is made to lead here (DNS rebinding, T6) is answered 421.
     std::vector<std::string> hosts = {};
   };
 

@@ -8,7 +8,10 @@
 namespace perennial::http {
 namespace {
 
-constexpr std::string_view cookie_name = "perennial";
+// Over TLS the browser sends the cookie over TLS only, and takes it from no other host.
+std::string_view cookie_name(bool is_tls) {
+  return is_tls ? "__Host-perennial" : "perennial";
+}
 constexpr std::string_view bearer = "Bearer ";
 
 std::string_view trimmed(std::string_view text) {
@@ -18,23 +21,23 @@ std::string_view trimmed(std::string_view text) {
 }
 
 // The value of the server's cookie; empty if the request has none.
-std::string_view cookie_of(const Request& request) {
+std::string_view cookie_of(const Request& request, bool is_tls) {
   std::string_view rest = request.field("cookie");
   while (!rest.empty()) {
     const size_t end = std::min(rest.find(';'), rest.size());
     const std::string_view pair = trimmed(rest.substr(0, end));
     rest.remove_prefix(std::min(end + 1, rest.size()));
     const size_t equals = pair.find('=');
-    if (equals != std::string_view::npos && pair.substr(0, equals) == cookie_name) {
+    if (equals != std::string_view::npos && pair.substr(0, equals) == cookie_name(is_tls)) {
       return pair.substr(equals + 1);
     }
   }
   return {};
 }
 
-std::string set_cookie(std::string_view value, Nanos life) {
-  return fmt::format("{}={}; Path=/; HttpOnly; SameSite=Strict; Max-Age={}", cookie_name, value,
-                     life / nanos_per_second);
+std::string set_cookie(std::string_view value, Nanos life, bool is_tls) {
+  return fmt::format("{}={}; Path=/; HttpOnly; SameSite=Strict; Max-Age={}{}", cookie_name(is_tls),
+                     value, life / nanos_per_second, is_tls ? "; Secure" : "");
 }
 
 }  // namespace
@@ -46,7 +49,7 @@ bool is_cross_site(const Request& request, const Caller& caller) {
   if (request.fields.contains("origin")) {
     const std::string_view origin = request.field("origin");
     const std::string_view host = request.field("host");
-    return origin != fmt::format("http://{}", host) && origin != fmt::format("https://{}", host);
+    return origin != fmt::format("{}://{}", caller.rights.is_tls ? "https" : "http", host);
   }
   return caller.is_by_cookie;
 }
@@ -60,7 +63,7 @@ Caller SignIns::caller(const Request& request, const core::ClientRights& rights)
     if (out.user != nullptr) out.rights.identity = common::token_record(token);
     return out;
   }
-  if (const std::string_view cookie = cookie_of(request); !cookie.empty()) {
+  if (const std::string_view cookie = cookie_of(request, rights.is_tls); !cookie.empty()) {
     const Nanos now = hooks_.now();
     forget_old(now);
     const auto found = sessions_.find(common::token_hash(cookie));
@@ -89,12 +92,12 @@ std::optional<std::string> SignIns::sign_in(std::string_view token,
   }
   sessions_[common::token_hash(*secret)] = {
       .token = common::token_record(token), .since = now, .used = now};
-  return set_cookie(*secret, life);
+  return set_cookie(*secret, life, rights.is_tls);
 }
 
-std::string SignIns::sign_out(const Request& request) {
-  sessions_.erase(common::token_hash(cookie_of(request)));
-  return set_cookie("", 0);
+std::string SignIns::sign_out(const Request& request, const core::ClientRights& rights) {
+  sessions_.erase(common::token_hash(cookie_of(request, rights.is_tls)));
+  return set_cookie("", 0, rights.is_tls);
 }
 
 void SignIns::forget_old(Nanos now) {

@@ -61,7 +61,7 @@ class SignIns {
   // The value of Set-Cookie for a browser whose person has shown this token. None: it is wrong.
   std::optional<std::string> sign_in(std::string_view token, const core::ClientRights& rights);
   // Ends what the cookie of the request stands for, and returns the Set-Cookie that forgets it.
-  std::string sign_out(const Request& request);
+  std::string sign_out(const Request& request, const core::ClientRights& rights);
   size_t count() const { return sessions_.size(); }
 
  private:

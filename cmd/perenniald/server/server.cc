@@ -59,7 +59,8 @@ Server::Server(const Config& config, std::vector<BoundSocket> sockets, TlsListen
                .metrics = metric_sources_,
                .sign_ins = sign_ins_,
                .api = api_,
-               .now = [this] { return clock_.now(); }}),
+               .now = [this] { return clock_.now(); },
+               .hosts = http_hosts(config)}),
       http_({},
             [this](const http::Request& request, const core::ClientRights& rights) {
               return routes_.handle(request, rights);
