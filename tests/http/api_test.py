@@ -91,6 +91,10 @@ class Api(Described):
         self.assertTrue(os.path.isdir(made["path"]))
         self.assertEqual(made["jobs"], 1)
         self.assertEqual(self.call("/session")[1]["users"], False)
+        end = time.monotonic() + 10
+        while not self.call("/history?span=600")[1]["series"]["puts"]:
+            self.assertLess(time.monotonic(), end)
+        self.assertEqual(self.call("/history?series=tube:none&span=3600")[0], 404)
         described = {(path, method.upper()) for path, operations in self.document["paths"].items() for method in operations}
         told_apart = {("/api/v1/session", "POST"), ("/api/v1/session", "DELETE"), ("/api/v1/events", "GET"),
                       ("/api/v1/jobs/{id}/body", "GET"), ("/api/v1/openapi.json", "GET")}

@@ -109,11 +109,6 @@ std::unique_ptr<Stream> Server::make_stream(const AcceptedSocket& socket) {
 core::Session& Server::open_session(ConnId conn, const AcceptedSocket& socket,
                                     const PeerIdentity* peer) {
   if (socket.role == ListenerRole::Http) {
-    constexpr uint64_t second_ms = 1000;
-    const auto fired = [](uv_timer_t* timer) { server_of(timer).on_http_timer(); };
-    if (http_.count() == 0) {
-      CHECK(uv_timer_start(&http_timer_, fired, second_ms, second_ms) == 0);
-    }
     return http_.open(conn, clock_.now(), client_rights(config_, socket, peer));
   }
   return core_.open(conn, clock_.now(), client_rights(config_, socket, peer));
@@ -235,10 +230,17 @@ bool Server::serve_http() {
   return !http_.has_runnable() && !has_spoken;
 }
 
+// What the HTTP port does each second: its time limits, the frames of its events, and its history.
+void Server::start_http_timer() {
+  constexpr uint64_t second_ms = 1000;
+  const auto fired = [](uv_timer_t* timer) { server_of(timer).on_http_timer(); };
+  CHECK(uv_timer_start(&http_timer_, fired, second_ms, second_ms) == 0);
+}
+
 void Server::on_http_timer() {
   http_.on_time(clock_.now());
+  core_.on_timer(clock_.now());  // What is read is as old as the engine's last input.
   api_.on_time();
-  if (http_.count() == 0) uv_timer_stop(&http_timer_);
 }
 
 // The functions that a turn needs of the other parts.

@@ -89,6 +89,7 @@ class Server {
   void on_prepare();
   // Goes on with requests of HTTP for at most a millisecond. Returns whether the loop may block.
   bool serve_http();
+  void start_http_timer();
   void on_http_timer();
   Turn::Hooks turn_hooks();
   void on_body(const core::BodyRead& read, Result<Body> body);
@@ -125,7 +126,7 @@ class Server {
   http::Api api_;
   http::Routes routes_;
   http::Http http_;
-  uv_timer_t http_timer_;  // Once a second while there are connections of HTTP.
+  uv_timer_t http_timer_;  // Once a second where HTTP is spoken.
   std::vector<ConnId> http_changed_;
   Nanos appended_at_ = 0;  // When the last batch was given to the log.
   TlsReload tls_;

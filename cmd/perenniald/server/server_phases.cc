@@ -118,6 +118,7 @@ void Server::begin_serving() {
     return begin_stop("listen");
   }
   for (const std::string& name : acceptor_.names()) log(Level::Info, "listen", {{"address", name}});
+  if (acceptor_.has_role(ListenerRole::Http)) start_http_timer();
   tls_.start();
   notify_manager("READY=1\nSTATUS=Serving");
 }

@@ -66,6 +66,7 @@ const Api::Row Api::rows[] = {
     {{"POST", "/api/v1/undrain"}, &Api::undrain},
     {{"POST", "/api/v1/checkpoint"}, &Api::checkpoint},
     {{"GET", "/api/v1/events"}, &Api::events},
+    {{"GET", "/api/v1/history"}, &Api::history},
     {{"GET", "/api/v1/session", true}, &Api::session},
     {{"POST", "/api/v1/session", true}, &Api::sign_in},
     {{"DELETE", "/api/v1/session", true}, &Api::sign_out},
@@ -92,6 +93,7 @@ std::span<const Api::Route> Api::routes() {
 }
 
 void Api::on_time() {
+  history_.on_second(sources_.server.engine, sources_.now());
   events_.on_time();
 }
 

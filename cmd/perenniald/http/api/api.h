@@ -7,6 +7,7 @@
 
 #include "cmd/perenniald/http/api/commands.h"
 #include "cmd/perenniald/http/api/events.h"
+#include "cmd/perenniald/http/api/history.h"
 #include "cmd/perenniald/http/api/operations.h"
 #include "cmd/perenniald/http/api/sources.h"
 #include "cmd/perenniald/http/http.h"
@@ -62,6 +63,7 @@ class Api {
   Made operations(const Ask& ask);
   Made operation(const Ask& ask);
   Made events(const Ask& ask);
+  Made history(const Ask& ask);
   Made session(const Ask& ask);
   Made description(const Ask& ask);
   Made list_jobs(const Ask& ask, std::string tube);
@@ -93,6 +95,7 @@ class Api {
   const ApiSources& sources_;
   Operations operations_;
   Events events_;
+  History history_;
 };
 
 // The description of the API in OpenAPI 3.1: openapi.json.

@@ -434,6 +434,28 @@ Api::Made Api::events(const Ask& ask) {
   return events_.open(std::move(topics), is_over, own);
 }
 
+Api::Made Api::history(const Ask& ask) {
+  Query query(ask.request.query);
+  const std::string series = query.text("series").value_or("server");
+  const uint64_t span = query.number("span", 3'600, 1, UINT32_MAX);
+  constexpr std::string_view of_tube = "tube:";
+  const bool is_of_server = series == "server";
+  if (!is_of_server && !series.starts_with(of_tube)) {
+    query.add_problem("series must be server or tube:NAME.");
+  }
+  if (!query.problem().empty()) return refuse(Status::BadRequest, query.problem());
+  const std::string tube = is_of_server ? "" : series.substr(of_tube.size());
+  const bool is_allowed =
+      is_of_server ? ask.caller.may(Verb::Monitor) : ask.caller.may_on(tube, Verb::Inspect);
+  if (!is_allowed) return forbidden();
+  const std::optional<Json> found = is_of_server ? history_.server(span, sources_.now())
+                                                 : history_.tube(tube, span, sources_.now());
+  if (found) return answer_with(*found);
+  return not_found(
+      "There is no history of this tube, or none of this span: 600, 7200 and 86400 "
+      "seconds of the server, 3600 and 86400 of a tube.");
+}
+
 Api::Made Api::session(const Ask& ask) {
   return answer_with({{"users", ask.caller.users != nullptr},
                       {"user", user_json(ask.caller)},
