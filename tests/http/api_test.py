@@ -80,6 +80,7 @@ class Api(Described):
         end = time.monotonic() + 10
         while self.call("/operations/1")[1]["state"] == "running":
             self.assertLess(time.monotonic(), end)
+            time.sleep(0.05)
         self.assertEqual(self.call("/operations")[1]["operations"][0]["done"], 2)
         self.assertEqual(self.call("/operations/1", "DELETE")[1]["state"], "done")
         self.assertEqual(self.call("/jobs/1", "DELETE")[1], {"deleted": True})
@@ -94,6 +95,7 @@ class Api(Described):
         end = time.monotonic() + 10
         while not self.call("/history?span=600")[1]["series"]["puts"]:
             self.assertLess(time.monotonic(), end)
+            time.sleep(0.05)
         self.assertEqual(self.call("/history?series=tube:none&span=3600")[0], 404)
         described = {(path, method.upper()) for path, operations in self.document["paths"].items() for method in operations}
         told_apart = {("/api/v1/session", "POST"), ("/api/v1/session", "DELETE"), ("/api/v1/events", "GET"),
@@ -138,6 +140,7 @@ class Api(Described):
         later = self.call("/jobs", "POST", {"tube": "bulk", "body": "later"})[1]["id"]
         ended = self.call(f"/operations/{number}", "DELETE")[1]
         while ended["state"] == "running":  # It was at its end, and waits for the disk.
+            time.sleep(0.05)
             ended = self.call(f"/operations/{number}")[1]
         left = self.call("/tubes/bulk")[1]["ready"]
         self.assertEqual(left, count + 1 - ended["done"])
@@ -146,6 +149,7 @@ class Api(Described):
         end = time.monotonic() + 60
         while self.call("/operations")[1]["operations"][0]["state"] == "running":
             self.assertLess(time.monotonic(), end)
+            time.sleep(0.05)
         self.assertEqual(self.call(f"/jobs/{later}")[0], 404)
         self.assertEqual(self.speak(b"stats-tube bulk\r\n"), b"NOT_FOUND\r\n")
 

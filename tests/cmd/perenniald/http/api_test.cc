@@ -405,6 +405,18 @@ TEST_F(ApiTest, RefusesBadRequests) {
   EXPECT_EQ(harness_.core().engine().job_count(), 1u);
 }
 
+TEST_F(ApiTest, AllowsAnAddressSoManyRequests) {
+  rights_.address = "192.0.2.1";
+  for (int i = 0; i < 200; ++i) ASSERT_EQ(get_from("/api/v1/session").status, 200u);
+  const Got refused = get_from("/api/v1/session");
+  EXPECT_EQ(refused.status, 429u);
+  EXPECT_EQ(refused.json()["error"], "too_many_requests");
+  EXPECT_EQ(refused.fields.at("retry-after"), "1");
+  EXPECT_EQ(get_from("/livez").body, "Too many requests come from this address.\n");
+  harness_.advance(nanos_per_second);
+  EXPECT_EQ(get_from("/livez").body, "ok\n");
+}
+
 // T5: neither a GET nor a page of another site changes anything.
 TEST_F(ApiTest, IsChangedByNoOtherSite) {
   const std::string body = R"({"body":"a"})";
