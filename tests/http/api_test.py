@@ -60,6 +60,7 @@ class Api(Described):
         self.assertEqual(len(self.call("/jobs")[1]["jobs"]), 2)
         self.assertEqual(self.call("/jobs/1")[1]["body_bytes"], 5)
         self.assertEqual(self.call("/jobs/3")[0], 404)
+        self.assertEqual([job["id"] for job in self.call("/search?q=ell")[1]["jobs"]], ["1"])
         self.assertEqual(self.call("/jobs/1/bury", "POST", {})[0], 200)
         self.assertEqual(self.call("/jobs/1/kick", "POST", {})[0], 200)
         self.assertEqual(self.call("/jobs/1/change", "POST", {"priority": 9})[0], 200)
@@ -113,6 +114,8 @@ class Api(Described):
         tube = self.api("/tubes/t3")[1]
         for state in ("ready", "delayed"):
             self.assertIn(f"current-jobs-{state}: {tube[state]}\n", document)
+        found = self.api("/search?q=a&tube=t3&limit=1000")[1]
+        self.assertEqual([job["id"] for job in found["jobs"]], ids)
         raw = bytes(range(256)) * 200
         self.speak(b"put 0 0 60 %d\r\n%s\r\n" % (len(raw), raw))
         path = "/api/v1/jobs/301/body"

@@ -85,6 +85,7 @@ Server::Server(const Config& config, std::vector<BoundSocket> sockets, TlsListen
           loop_,
           [this](const core::BodyRead& read, Result<Body> body) { on_body(read, std::move(body)); },
           [](const Status& failed) { end_process(running_failure(failed)); }),
+      body_search_(loop_, [](const Status& failed) { end_process(running_failure(failed)); }),
       checkpoints_(loop_, core_, clock_, checkpoint_settings(config, process_facts_.version)) {
   if (users != nullptr) core_.set_users(std::move(users));
   start_handles();
@@ -164,6 +165,10 @@ http::ApiSources Server::make_api_sources() {
           .user_of = [this](ConnId conn) { return core_.user_of(conn); },
           .output_bytes_of = [this](ConnId conn) { return core_.output_bytes(conn); },
           .close_connection = [this](ConnId conn) { return core_.close_connection(conn); },
+          .find_in_bodies =
+              [this](std::vector<JobId> jobs, std::string bytes, BodySearch::Done done) {
+                body_search_.start(*store_, std::move(jobs), std::move(bytes), std::move(done));
+              },
           .configuration = [this] { return print_config(config_); }};
 }
 

@@ -26,6 +26,7 @@
 #include "cmd/perenniald/process/descriptors.h"
 #include "cmd/perenniald/process/watchdog.h"
 #include "cmd/perenniald/server/body_reads.h"
+#include "cmd/perenniald/server/body_search.h"
 #include "cmd/perenniald/server/listeners.h"
 #include "cmd/perenniald/server/startup.h"
 #include "cmd/perenniald/server/tls_reload.h"
@@ -133,6 +134,7 @@ class Server {
   Connections connections_;
   Acceptor acceptor_;
   BodyReads body_reads_;
+  BodySearch body_search_;
   Checkpoints checkpoints_;
   std::unique_ptr<store::Store> store_;
   std::unique_ptr<store::Log> log_;

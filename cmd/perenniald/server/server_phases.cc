@@ -182,7 +182,7 @@ void Server::begin_stop(std::string_view why) {
 }
 
 bool Server::all_answered() const {
-  return core_.quiet() && log_->idle() && !body_reads_.busy() &&
+  return core_.quiet() && log_->idle() && !body_reads_.busy() && !body_search_.busy() &&
          !(waits_for_clients_ && connections_.writing());
 }
 

@@ -67,6 +67,7 @@ const Api::Row Api::rows[] = {
     {{"POST", "/api/v1/checkpoint"}, &Api::checkpoint},
     {{"GET", "/api/v1/events"}, &Api::events},
     {{"GET", "/api/v1/history"}, &Api::history},
+    {{"GET", "/api/v1/search"}, &Api::search},
     {{"GET", "/api/v1/session", true}, &Api::session},
     {{"POST", "/api/v1/session", true}, &Api::sign_in},
     {{"DELETE", "/api/v1/session", true}, &Api::sign_out},
@@ -77,7 +78,8 @@ const Api::Row Api::rows[] = {
 Api::Api(const ApiSources& sources)
     : sources_(sources),
       operations_(sources),
-      events_([this](const std::string& topic) { return frame(topic); }) {}
+      events_([this](const std::string& topic) { return frame(topic); }),
+      searches_(sources) {}
 
 bool Api::owns(std::string_view path) {
   return path.starts_with(root);

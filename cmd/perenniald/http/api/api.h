@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -9,6 +10,7 @@
 #include "cmd/perenniald/http/api/events.h"
 #include "cmd/perenniald/http/api/history.h"
 #include "cmd/perenniald/http/api/operations.h"
+#include "cmd/perenniald/http/api/search.h"
 #include "cmd/perenniald/http/api/sources.h"
 #include "cmd/perenniald/http/http.h"
 #include "cmd/perenniald/http/sign_in.h"
@@ -64,8 +66,12 @@ class Api {
   Made operation(const Ask& ask);
   Made events(const Ask& ask);
   Made history(const Ask& ask);
+  Made search(const Ask& ask);
   Made session(const Ask& ask);
   Made description(const Ask& ask);
+  // The jobs of the request's tube and states behind `after`. None: `refusal` says why.
+  std::optional<ListJobs> asked_jobs(const Ask& ask, std::string tube, Made& refusal,
+                                     uint64_t& limit);
   Made list_jobs(const Ask& ask, std::string tube);
 
   // ---- changes.cc
@@ -96,6 +102,7 @@ class Api {
   Operations operations_;
   Events events_;
   History history_;
+  Searches searches_;
 };
 
 // The description of the API in OpenAPI 3.1: openapi.json.
