@@ -328,4 +328,4 @@ class Smuggling(Port):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    unittest.main(verbosity=2)  # With the reason where a test is skipped.

@@ -6,6 +6,7 @@ Needs promtool and prometheus, of Debian's package prometheus, and python3-prome
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -71,7 +72,7 @@ class Prometheus(Port):
         settings = os.path.join(self.folder, "prometheus.yml")
         with open(settings, "w") as file:
             json.dump({"global": {"scrape_interval": "1s", "evaluation_interval": "1s"},
-                       "rule_files": [os.path.abspath(RULES)] if os.path.exists(RULES) else [],
+                       "rule_files": [os.path.abspath(RULES)],
                        "scrape_configs": [{"job_name": "perennial", "static_configs": [
                            {"targets": [f"127.0.0.1:{self.port}"]}]}]}, file)
         log = open(os.path.join(self.folder, "prometheus.log"), "w+")
@@ -129,6 +130,18 @@ class Prometheus(Port):
         # It asks for OpenMetrics, and takes that.
         self.assertEqual(self.query('perennial_http_requests_total{route="/metrics",code!="200"}', "code"), {})
 
+    def test_it_evaluates_the_alerts(self):
+        self.start_prometheus()
+        self.put_some_work()
+        self.await_query("perennial_draining", "job", {"perennial": 0.0})
+        self.process.send_signal(signal.SIGUSR1)
+        # Both have a time for which it must be so, and so they are pending.
+        self.await_query('count by (alertname) (ALERTS{alertstate="pending"})', "alertname",
+                         {"PerennialNotReady": 1.0, "PerennialNoConsumers": 2.0})
+        rules = self.get("/api/v1/rules")["groups"][0]["rules"]
+        self.assertEqual({rule["name"]: (rule["health"], rule.get("lastError", "")) for rule in rules},
+                         {rule["name"]: ("ok", "") for rule in rules})
+
 
 if __name__ == "__main__":
-    unittest.main()
+    unittest.main(verbosity=2)  # With the reason where a test is skipped.

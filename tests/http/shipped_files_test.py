@@ -130,4 +130,4 @@ class Dashboard(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    unittest.main(verbosity=2)  # With the reason where a test is skipped.
