@@ -15,7 +15,7 @@
 #include "cmd/perenniald/http/api/api.h"
 #include "cmd/perenniald/http/http.h"
 #include "cmd/perenniald/http/queue_client.h"
-#include "cmd/perenniald/http/routes.h"
+#include "cmd/perenniald/http/routes/routes.h"
 #include "cmd/perenniald/http/sign_in.h"
 #include "cmd/perenniald/loop/clock.h"
 #include "cmd/perenniald/loop/fine_timer.h"

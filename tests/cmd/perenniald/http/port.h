@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "cmd/perenniald/http/routes.h"
+#include "cmd/perenniald/http/routes/routes.h"
 #include "tests/support/core_harness.h"
 
 namespace perennial::http {

@@ -1,4 +1,4 @@
-#include "cmd/perenniald/http/routes.h"
+#include "cmd/perenniald/http/routes/routes.h"
 
 #include <algorithm>
 #include <memory>
@@ -67,10 +67,10 @@ Http::Handled Routes::handle(const Request& request, const core::ClientRights& r
   if (!is_called_rightly(request, parts_.hosts)) {
     return refuse(Status::MisdirectedRequest, "This port is not called by that name: http_hosts.");
   }
-  if (!rate_.allows(rights.address, parts_.now())) {
-    return refuse(Status::TooManyRequests, "Too many requests come from this address.");
-  }
   if (Api::owns(request.path)) {
+    if (!rate_.allows(rights.address, parts_.now())) {
+      return refuse(Status::TooManyRequests, "Too many requests come from this address.");
+    }
     return parts_.api.handle(request, parts_.sign_ins.caller(request, rights));
   }
   struct Route {
