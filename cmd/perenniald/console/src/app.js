@@ -1,0 +1,155 @@
+// The console: who asks, which screen, and what all screens share.
+
+import {render} from 'preact';
+import {useEffect, useId, useRef, useState} from 'preact/hooks';
+import {Announcer, announce} from './announce.js';
+import {get, remove, set_on_unauthorized} from './api.js';
+import {Dialogs, Modal, ask} from './dialogs.js';
+import './frames.js';
+import {html} from './html.js';
+import {Badge} from './icon.js';
+import {key_help, listen_to_keys} from './keys.js';
+import {refresh, toggle_pause, use_live_state} from './live.js';
+import {Operations} from './operations.js';
+import {Heading, Problem} from './parts.js';
+import {go, job_href, use_route} from './router.js';
+import {Connections} from './screens/connections.js';
+import {JobScreen} from './screens/job.js';
+import {Jobs} from './screens/jobs.js';
+import {Overview} from './screens/overview.js';
+import {ServerScreen} from './screens/server.js';
+import {SignIn} from './screens/sign_in.js';
+import {TubeScreen, job_states} from './screens/tube.js';
+import {Tubes} from './screens/tubes.js';
+import {ThemeSwitch} from './theme.js';
+
+/** @typedef {import('./types.js').Session} Session @typedef {import('./router.js').Route} Route */
+
+const places = [['', 'Overview'], ['tubes', 'Tubes'], ['jobs', 'Jobs'], ['connections', 'Connections'], ['server', 'Server']];
+const session_again_seconds = 5;
+
+function App() {
+  const [session, set_session] = useState(/** @type {Session|null} */ (null));
+  const [error, set_error] = useState(/** @type {Error|null} */ (null));
+  const load = async () => {
+    try {
+      set_session(await get('/session'));
+      set_error(null);
+    } catch (problem) {
+      set_error(problem);
+      setTimeout(load, session_again_seconds * 1000);
+    }
+  };
+  useEffect(() => {
+    set_on_unauthorized(load);
+    load();
+  }, []);
+  if (!session) return html`<main><h1 class="hidden-text">Perennial</h1><${Problem} error=${error} /></main>`;
+  if (session.users && session.user === null) return html`<${SignIn} done=${load} />`;
+  return html`<${Console} session=${session} sign_out=${async () => {
+    await remove('/session').catch((problem) => announce(problem.message));
+    load();
+  }} />`;
+}
+
+/** @param {{session: Session, sign_out: () => void}} props */
+function Console({session, sign_out}) {
+  const route = use_route();
+  const [shows_help, set_shows_help] = useState(false);
+  const pause = () => announce(toggle_pause() ? 'Live updates are paused.' : 'Live updates go on.');
+  useEffect(() => listen_to_keys({
+    help: () => set_shows_help(true),
+    go_to_job: ask_job,
+    pause,
+    refresh: () => {
+      refresh();
+      announce('Refreshed.');
+    },
+  }), []);
+
+  // A new screen is read from its heading on. Tabs and pages of a list are no new screen.
+  const screen = route.parts.slice(0, 2).join('/');
+  const first = useRef(true);
+  useEffect(() => {
+    if (first.current) first.current = false;
+    else document.querySelector('main h1')?.focus();
+    scrollTo(0, 0);
+  }, [screen]);
+
+  return html`
+    <a class="skip" href="#main" data-plain>Skip to the content</a>
+    <header>
+      <a class="brand" href="/">Perennial</a>
+      <nav aria-label="Screens">${places.map(([path, name]) => html`
+        <a key=${path} href=${`/${path}`} aria-current=${(route.parts[0] ?? '') === path ? 'page' : undefined}>${name}</a>`)}
+        <button class="plain" onClick=${ask_job}>Go to job…</button></nav>
+      <div class="tools">
+        <${LiveButton} pause=${pause} />
+        <${ThemeSwitch} />
+        <button class="plain" onClick=${() => set_shows_help(true)}>Keys</button>
+        ${session.users && html`<span class="user"><bdi>${session.user}</bdi> <button class="plain" onClick=${sign_out}>Sign out</button></span>`}
+      </div>
+    </header>
+    <${Operations} />
+    <main id="main"><${Screen} key=${screen} route=${route} session=${session} /></main>
+    <${Announcer} />
+    <${Dialogs} />
+    ${shows_help && html`<${Help} close=${() => set_shows_help(false)} />`}`;
+}
+
+/** @param {{route: Route, session: Session}} props */
+function Screen({route, session}) {
+  const [place, name, state = '', ...more] = route.parts;
+  const after = route.query.get('after');
+  if (more.length) return html`<${NoScreen} />`;
+  if (place === undefined) return html`<${Overview} />`;
+  if (place === 'tubes' && name === undefined) return html`<${Tubes} route=${route} />`;
+  if (place === 'tubes' && (!state || job_states.some((each) => each === state))) return html`<${TubeScreen} name=${name} state=${state} after=${after} />`;
+  if (place === 'jobs' && name === undefined) return html`<${Jobs} route=${route} />`;
+  if (place === 'jobs' && !state) return html`<${JobScreen} id=${name} />`;
+  if (place === 'connections' && !name) return html`<${Connections} route=${route} may=${session.may} />`;
+  if (place === 'server' && !name) return html`<${ServerScreen} may=${session.may} />`;
+  return html`<${NoScreen} />`;
+}
+
+const NoScreen = () => html`<${Heading} title="No such screen" /><p>Nothing is at this address. <a href="/">Go to the overview</a>.</p>`;
+
+const live_words = {
+  connecting: ['', 'live', 'Connecting'],
+  live: ['good', 'live', 'Live'],
+  polling: ['', 'live', 'Polling'],
+  paused: ['warn', 'paused', 'Paused'],
+  lost: ['bad', 'warning', 'No connection'],
+};
+
+/** @param {{pause: () => void}} props */
+function LiveButton({pause}) {
+  const state = use_live_state();
+  const [kind, icon, word] = live_words[state];
+  return html`<button class="live" onClick=${pause} aria-pressed=${state === 'paused'} title=${state === 'paused' ? 'Continue live updates (p)' : 'Pause live updates (p)'}>
+    <${Badge} kind=${kind} icon=${icon}>${word}<//></button>`;
+}
+
+function ask_job() {
+  ask({
+    title: 'Go to a job',
+    action: 'Go',
+    fields: [{name: 'id', label: 'Id', required: true}],
+    run: async ({id}) => {
+      await get(`/jobs/${encodeURIComponent(id.trim())}`);
+      go(job_href(id.trim()));
+    },
+  });
+}
+
+/** @param {{close: () => void}} props */
+function Help({close}) {
+  const id = useId();
+  return html`<${Modal} label=${id} close=${close}>
+    <h2 id=${id}>Keys</h2>
+    <dl class="keys">${key_help.map(([keys, what]) => html`<div key=${keys}><dt><kbd>${keys}</kbd></dt><dd>${what}</dd></div>`)}</dl>
+    <div class="buttons"><button onClick=${close}>Close</button></div>
+  <//>`;
+}
+
+render(html`<${App} />`, document.getElementById('app'));

@@ -1,0 +1,58 @@
+// Numbers, times and foreign text as people read them.
+
+const grouped = new Intl.NumberFormat('en');
+const tenths = new Intl.NumberFormat('en', {maximumFractionDigits: 1});
+
+/** @param {number} n */
+export const count = (n) => grouped.format(n);
+
+/** @param {number} n @param {string} [word] */
+export const jobs = (n, word = '') => `${count(n)} ${word ? word + ' ' : ''}${n === 1 ? 'job' : 'jobs'}`;
+
+/** Per second. @param {number} n */
+export const rate = (n) => (n >= 100 ? grouped.format(Math.round(n)) : tenths.format(n));
+
+/** The two largest units, which is as exact as anybody reads it. @param {number} seconds */
+export function time(seconds) {
+  if (!(seconds > 0)) return '0 s';
+  if (seconds < 0.01) return `${tenths.format(seconds * 1000)} ms`;
+  if (seconds < 1) return `${Math.round(seconds * 1000)} ms`;
+  if (seconds < 10) return `${tenths.format(seconds)} s`;
+  const whole = Math.floor(seconds);
+  if (whole < 60) return `${whole} s`;
+  const units = [[86400, 'd'], [3600, 'h'], [60, 'min'], [1, 's']];
+  const first = units.findIndex(([size]) => whole >= size);
+  const [size, unit] = units[first];
+  const [next_size, next_unit] = units[first + 1];
+  const rest = Math.floor((whole % size) / next_size);
+  return `${count(Math.floor(whole / size))} ${unit}${rest ? ` ${rest} ${next_unit}` : ''}`;
+}
+
+/** @param {number} n */
+export function bytes(n) {
+  let unit = 0;
+  const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
+  while (n >= 1024 && unit < units.length - 1) {
+    n /= 1024;
+    ++unit;
+  }
+  return `${unit ? tenths.format(n) : count(n)} ${units[unit]}`;
+}
+
+// Controls, and what turns the direction of the text around it or is not seen at all.
+const unseen = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]/g;
+
+/**
+ * Text with its unseen characters made visible, so that it cannot pass for another.
+ * @param {string} text
+ */
+export function visible(text) {
+  return text.replace(unseen, (character) => {
+    const code = character.charCodeAt(0);
+    if (code < 0x20) return String.fromCharCode(0x2400 + code);
+    return `⟨U+${code.toString(16).toUpperCase().padStart(4, '0')}⟩`;
+  });
+}
+
+/** The same on one line, for tables. @param {string} text */
+export const visible_line = (text) => visible(text).replaceAll('\n', '␊').replaceAll('\t', '␉');

@@ -1,0 +1,174 @@
+// What a person does with jobs: one of them, or those that are selected in a list.
+
+import {announce} from './announce.js';
+import {ApiError, get_body, post, remove} from './api.js';
+import {base64} from './bytes_text.js';
+import {ask} from './dialogs.js';
+import {jobs as jobs_text} from './format.js';
+import {refresh} from './live.js';
+
+/** @typedef {import('./types.js').Job} Job */
+
+const requests_at_once = 4;
+// A put by the API is JSON of at most 1 MiB, and base64 makes four bytes of three.
+const copied_bytes_max = 768 * 1024 - 4096;
+const downloaded_bytes_max = 64 * 1024 * 1024;
+
+/**
+ * Does it for each job. A job that is gone by now is counted and no failure; anything else stops.
+ * @param {Job[]} jobs
+ * @param {(job: Job) => Promise<any>} action
+ */
+async function for_each(jobs, action) {
+  let done = 0;
+  let gone = 0;
+  let next = 0;
+  /** @type {Error|null} */
+  let problem = null;
+  await Promise.all(Array.from({length: requests_at_once}, async () => {
+    while (next < jobs.length && !problem) {
+      const job = jobs[next++];
+      try {
+        await action(job);
+        ++done;
+      } catch (error) {
+        if (error.status === 404) ++gone;
+        else problem ??= error;
+      }
+    }
+  }));
+  return {done, gone, problem};
+}
+
+/**
+ * @param {Job[]} jobs
+ * @param {(job: Job) => Promise<any>} action
+ * @param {string} past
+ */
+async function run(jobs, action, past) {
+  const {done, gone, problem} = await for_each(jobs, action);
+  if (done || !problem) {
+    const others = gone ? ` ${jobs_text(gone)} had moved on, or ${gone === 1 ? 'is' : 'are'} held by a worker.` : '';
+    announce(`${jobs_text(done)} ${past}.${others}${problem ? ` Then: ${problem.message}` : ''}`);
+    refresh();
+  }
+  if (problem) throw problem;
+}
+
+const path = (job, rest = '') => `/jobs/${encodeURIComponent(job.id)}${rest}`;
+
+/** "job 5" or "12 jobs". @param {Job[]} jobs */
+const name_of = (jobs) => (jobs.length === 1 ? `job ${jobs[0].id}` : jobs_text(jobs.length));
+
+/** @param {Job[]} jobs */
+export const seen_tube = (jobs) => (jobs.every(({tube}) => tube === jobs[0].tube) ? jobs[0].tube : undefined);
+
+/** Kicking needs no question: it can be seen, and a bury undoes it. @param {Job[]} jobs */
+export const kick = (jobs) => run(jobs, (job) => post(path(job, '/kick')), 'kicked').catch((error) => announce(error.message));
+
+/** @param {Job[]} jobs */
+export const bury = (jobs) => run(jobs, (job) => post(path(job, '/bury')), 'buried').catch((error) => announce(error.message));
+
+/** @param {Job[]} jobs @param {() => void} [done] */
+export function ask_delete(jobs, done) {
+  ask({
+    title: `Delete ${name_of(jobs)}`,
+    text: 'A job that is deleted does not come back.',
+    action: 'Delete',
+    danger: true,
+    tube: seen_tube(jobs),
+    job_count: jobs.length,
+    run: async () => {
+      await run(jobs, (job) => remove(path(job)), 'deleted');
+      done?.();
+    },
+  });
+}
+
+/** @param {Job[]} jobs @param {() => void} [done] */
+export function ask_move(jobs, done) {
+  ask({
+    title: `Move ${name_of(jobs)}`,
+    text: 'The jobs keep their ids and their state.',
+    action: 'Move',
+    danger: true,
+    tube: seen_tube(jobs),
+    job_count: jobs.length,
+    fields: [{name: 'tube', label: 'To tube', required: true}],
+    run: async ({tube}) => {
+      await run(jobs, (job) => post(path(job, '/change'), {tube}), 'moved');
+      done?.();
+    },
+  });
+}
+
+/** @param {Job[]} jobs */
+export function ask_change(jobs) {
+  const one = jobs.length === 1 ? jobs[0] : null;
+  ask({
+    title: `Change ${name_of(jobs)}`,
+    text: 'What is left empty stays as it is.',
+    action: 'Change',
+    fields: [
+      {name: 'priority', label: 'Priority', type: 'number', hint: one ? `Now ${one.priority}. Lower numbers are reserved first.` : 'Lower numbers are reserved first.'},
+      {name: 'delay_seconds', label: 'Delay in seconds', type: 'number', hint: '0 makes the job ready.'},
+      {name: 'ttr_seconds', label: 'Time to run in seconds', type: 'number', min: 1, hint: one ? `Now ${one.ttr_seconds}.` : undefined},
+    ],
+    run: (values) => {
+      const change = Object.fromEntries(Object.entries(values).filter(([, value]) => value !== '').map(([key, value]) => [key, Number(value)]));
+      if (!Object.keys(change).length) throw new ApiError(0, 'Nothing is to be changed: fill in at least one field.');
+      return run(jobs, (job) => post(path(job, '/change'), change), 'changed');
+    },
+  });
+}
+
+/** @param {Job[]} jobs */
+export function ask_copy(jobs) {
+  ask({
+    title: `Copy ${name_of(jobs)}`,
+    text: 'Puts a new job with the same body, priority and time to run. The first one stays.',
+    action: 'Copy',
+    fields: [{name: 'tube', label: 'To tube', value: seen_tube(jobs) ?? '', required: true}],
+    run: ({tube}) => run(jobs, async (job) => {
+      if (job.body_bytes > copied_bytes_max) throw new ApiError(413, `Job ${job.id} is too large to be copied here.`);
+      const body = await get_body(job);
+      return post('/jobs', {tube, body_base64: base64(body), priority: job.priority, delay_seconds: 0, ttr_seconds: job.ttr_seconds});
+    }, 'copied'),
+  });
+}
+
+/** @param {Blob} blob @param {string} name */
+function save(blob, name) {
+  const link = document.createElement('a');
+  link.href = URL.createObjectURL(blob);
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 60000);
+}
+
+/** One body as it is; of several jobs a line of JSON each. @param {Job[]} jobs */
+export async function download(jobs) {
+  try {
+    if (jobs.reduce((sum, job) => sum + job.body_bytes, 0) > downloaded_bytes_max) throw new ApiError(413, 'These bodies are more than 64 MiB together.');
+    if (jobs.length === 1) return save(new Blob([await get_body(jobs[0])]), `job-${jobs[0].id}`);
+    const lines = new Map();
+    const {gone, problem} = await for_each(jobs, async (job) => {
+      lines.set(job.id, JSON.stringify({...job, body_base64: base64(await get_body(job))}) + '\n');
+    });
+    if (problem) throw problem;
+    save(new Blob(jobs.map(({id}) => lines.get(id) ?? '')), 'jobs.jsonl');
+    if (gone) announce(`${jobs_text(gone)} had gone before the download.`);
+  } catch (error) {
+    announce(error.message);
+  }
+}
+
+/** @param {Job[]} jobs */
+export async function copy_ids(jobs) {
+  try {
+    await navigator.clipboard.writeText(jobs.map(({id}) => id).join('\n'));
+    announce(`${jobs.length === 1 ? 'The id is' : `${jobs.length} ids are`} on the clipboard.`);
+  } catch {
+    announce('The browser does not give access to the clipboard.');
+  }
+}

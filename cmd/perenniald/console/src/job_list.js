@@ -1,0 +1,187 @@
+// A list of jobs, 100 to a page by the order of their ids, with a selection and what can be done with it.
+
+import {useEffect, useRef, useState} from 'preact/hooks';
+import {get, get_body_window, query, tube_path} from './api.js';
+import {first_line} from './bytes_text.js';
+import {bytes, count, jobs as jobs_text, time} from './format.js';
+import {html} from './html.js';
+import {StateBadge} from './icon.js';
+import * as actions from './job_actions.js';
+import {use_poll} from './live.js';
+import {ask_operation} from './operations.js';
+import {EmptyRow, Problem, TubeLink} from './parts.js';
+import {go, job_href} from './router.js';
+
+/** @typedef {import('./types.js').Job} Job @typedef {import('./types.js').JobState} JobState */
+
+const page_jobs = 100;
+// A page of the server may be short though there are more jobs, when it has looked at enough of them.
+const requests_max = 20;
+const preview_bytes = 80;
+
+/**
+ * @param {string|null} tube
+ * @param {JobState[]} states
+ * @param {string|null} after
+ * @param {AbortSignal} signal
+ * @returns {Promise<{jobs: Job[], next: string|null}>}
+ */
+async function get_page(tube, states, after, signal) {
+  const jobs = [];
+  let next = after;
+  for (let request = 0; request < requests_max; ++request) {
+    const path = (tube === null ? '/jobs' : tube_path(tube, '/jobs')) +
+      query({state: states.join(), after: next, limit: page_jobs - jobs.length});
+    const page = await get(path, signal);
+    jobs.push(...page.jobs);
+    next = page.next;
+    if (next === null || jobs.length >= page_jobs) break;
+  }
+  return {jobs, next};
+}
+
+/**
+ * @param {{tube: string|null, states: JobState[], path: string, after: string|null, matching: number|undefined}} props
+ *   Path: where the pages of this list are. Matching: how many jobs there are of these states, if that is known.
+ */
+export function JobList({tube, states, path, after, matching}) {
+  const {value, error} = use_poll((signal) => get_page(tube, states, after, signal), [tube, states.join(), after], {seconds: 5});
+  const [selected, set_selected] = useState(/** @type {Set<string>} */ (new Set()));
+  const [shows_bodies, set_shows_bodies] = useState(false);
+  const anchor = useRef(/** @type {string|null} */ (null));
+  const jobs = value?.jobs ?? [];
+  const chosen = jobs.filter(({id}) => selected.has(id));
+  const all_chosen = jobs.length > 0 && chosen.length === jobs.length;
+  const previews = use_previews(jobs, shows_bodies);
+  const total = Math.max(matching ?? 0, jobs.length);
+
+  /** @param {string} id @param {boolean} with_range */
+  const toggle = (id, with_range) => {
+    const next = new Set(selected);
+    const put = !selected.has(id);
+    const ids = jobs.map((job) => job.id);
+    const from = with_range && anchor.current !== null ? ids.indexOf(anchor.current) : -1;
+    const at = ids.indexOf(id);
+    const range = from === -1 ? [id] : ids.slice(Math.min(from, at), Math.max(from, at) + 1);
+    range.forEach((each) => (put ? next.add(each) : next.delete(each)));
+    anchor.current = id;
+    set_selected(next);
+  };
+  const clear = () => set_selected(new Set());
+  const columns = 8 + (tube === null ? 1 : 0) + (shows_bodies ? 1 : 0);
+
+  return html`<section class="jobs" aria-label="Jobs">
+    <${Problem} error=${error} />
+    <div class="toolbar">
+      ${chosen.length ? html`<${Selection} jobs=${chosen} clear=${clear} />`
+        : tube !== null && matching > 0 ? html`<${Matching} tube=${tube} states=${states} matching=${matching} />` : html`<span class="quiet">${jobs.length ? 'Select jobs to act on them.' : ''}</span>`}
+      <label class="check"><input type="checkbox" checked=${shows_bodies} onChange=${() => set_shows_bodies(!shows_bodies)} /> Show bodies</label>
+    </div>
+    ${all_chosen && tube !== null && total > jobs.length && html`<p class="banner">
+      All ${count(jobs.length)} jobs of this page are selected. To act on <b>all ${jobs_text(total, states.length === 1 ? states[0] : '')}</b> that match:
+      <${Matching} tube=${tube} states=${states} matching=${matching} /></p>`}
+    <div class="scroll" tabindex="0" role="region" aria-label="Table of jobs">
+      <table>
+        <thead><tr>
+          <th class="select"><input type="checkbox" aria-label="Select all jobs of this page" checked=${all_chosen}
+            indeterminate=${chosen.length > 0 && !all_chosen} onChange=${() => set_selected(new Set(all_chosen ? [] : jobs.map(({id}) => id)))} /></th>
+          <th class="number" scope="col">Id</th>
+          ${tube === null && html`<th scope="col">Tube</th>`}
+          <th scope="col">State</th>
+          <th class="number" scope="col">Age</th>
+          <th class="number" scope="col">Priority</th>
+          <th class="number" scope="col">Tries</th>
+          <th class="number" scope="col">Time left</th>
+          <th class="number" scope="col">Size</th>
+          ${shows_bodies && html`<th scope="col">Body</th>`}
+        </tr></thead>
+        <tbody>
+          ${jobs.map((job) => html`<tr key=${job.id} data-row class=${selected.has(job.id) ? 'selected' : ''}>
+            <td class="select"><input type="checkbox" aria-label=${`Select job ${job.id}`} checked=${selected.has(job.id)}
+              onClick=${(event) => toggle(job.id, event.shiftKey)} /></td>
+            <th class="number" scope="row"><a href=${job_href(job.id)}>${job.id}</a></th>
+            ${tube === null && html`<td><${TubeLink} name=${job.tube} /></td>`}
+            <td><${StateBadge} state=${job.state} />${job.parked && html` <span class="quiet">parked</span>`}</td>
+            <td class="number">${time(job.age_seconds)}</td>
+            <td class="number">${count(job.priority)}</td>
+            <td class="number">${job.tries ? `${count(job.attempts)} of ${count(job.tries)}` : count(job.attempts)}</td>
+            <td class="number">${job.left_seconds > 0 ? time(job.left_seconds) : '–'}</td>
+            <td class="number">${bytes(job.body_bytes)}</td>
+            ${shows_bodies && html`<td class="preview"><bdi>${previews.get(job.id) ?? '…'}</bdi></td>`}
+          </tr>`)}
+          ${value && !jobs.length && html`<${EmptyRow} columns=${columns} empty=${after ? 'No more jobs.' : 'No jobs.'} />`}
+          ${!value && !error && html`<${EmptyRow} columns=${columns} empty="Loading…" />`}
+        </tbody>
+      </table>
+    </div>
+    <nav class="pages" aria-label="Pages of jobs">
+      <button disabled=${!after} onClick=${() => go(path)}>First page</button>
+      <button disabled=${!value?.next} onClick=${() => go(path + query({after: value.next}))}>Next page</button>
+      <span class="quiet">${jobs.length ? `Jobs ${jobs[0].id} to ${jobs.at(-1).id}, by id` : ''}</span>
+    </nav>
+  </section>`;
+}
+
+/** What is done with all jobs that match, by an operation of the server. */
+function Matching({tube, states, matching}) {
+  const movable = states.filter((state) => state !== 'reserved');
+  if (!movable.length) return html`<span class="quiet">Reserved jobs are held by workers.</span>`;
+  const can_kick = states.length === 1 && (states[0] === 'buried' || states[0] === 'delayed');
+  return html`<div class="actions" role="group" aria-label="All jobs that match">
+    <span class="quiet">All ${count(matching)}:</span>
+    ${can_kick && html`<button onClick=${() => ask_operation('kick', tube, movable, matching)}>Kick all…</button>`}
+    <button onClick=${() => ask_operation('move', tube, movable, matching)}>Move all…</button>
+    <button class="danger apart" onClick=${() => ask_operation('delete', tube, movable, matching)}>Delete all…</button>
+  </div>`;
+}
+
+/** @param {{jobs: Job[], clear: () => void}} props */
+function Selection({jobs, clear}) {
+  const some = (...states) => jobs.some(({state}) => states.includes(state));
+  return html`<div class="actions" role="group" aria-label="Selected jobs">
+    <b>${count(jobs.length)} selected</b>
+    <${JobButtons} jobs=${jobs} can_kick=${some('buried', 'delayed')} can_bury=${some('ready', 'delayed')} done=${clear} />
+    <button class="plain" onClick=${clear}>Clear selection</button>
+  </div>`;
+}
+
+/** @param {{jobs: Job[], can_kick: boolean, can_bury: boolean, done?: () => void}} props */
+export const JobButtons = ({jobs, can_kick, can_bury, done}) => html`
+  ${can_kick && html`<button onClick=${() => actions.kick(jobs)}>Kick</button>`}
+  ${can_bury && html`<button onClick=${() => actions.bury(jobs)}>Bury</button>`}
+  <button onClick=${() => actions.ask_change(jobs)}>Change…</button>
+  <button onClick=${() => actions.ask_move(jobs, done)}>Move…</button>
+  <button onClick=${() => actions.ask_copy(jobs)}>Copy…</button>
+  <button onClick=${() => actions.copy_ids(jobs)}>Copy ids</button>
+  <button onClick=${() => actions.download(jobs)}>Download</button>
+  <button class="danger apart" onClick=${() => actions.ask_delete(jobs, done)}>Delete…</button>`;
+
+/**
+ * The first bytes of bodies, asked for one after another and once each.
+ * @param {Job[]} jobs
+ * @param {boolean} is_on
+ */
+function use_previews(jobs, is_on) {
+  const [previews, set_previews] = useState(/** @type {Map<string, string>} */ (new Map()));
+  const ids = jobs.map(({id}) => id).join();
+  useEffect(() => {
+    if (!is_on) return;
+    const controller = new AbortController();
+    (async () => {
+      for (const {id} of jobs) {
+        if (previews.has(id)) continue;
+        let text;
+        try {
+          text = first_line((await get_body_window(id, 0, preview_bytes, controller.signal)).bytes);
+        } catch (error) {
+          if (controller.signal.aborted) return;
+          text = error.status === 404 ? '(gone)' : `(${error.message})`;
+        }
+        previews.set(id, text);
+        set_previews(new Map(previews));
+      }
+    })();
+    return () => controller.abort();
+  }, [ids, is_on]);
+  return previews;
+}

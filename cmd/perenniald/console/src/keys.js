@@ -1,0 +1,89 @@
+// The keyboard. No single key destroys anything.
+
+import {go} from './router.js';
+
+/** What the help shows. @type {[string, string][]} */
+export const key_help = [
+  ['g o', 'Overview'], ['g t', 'Tubes'], ['g b', 'Jobs'], ['g c', 'Connections'], ['g s', 'Server'],
+  ['g j', 'Go to a job by its id'], ['/', 'Filter'], ['j, k', 'Next and previous row'], ['x', 'Select the row'],
+  ['Enter', 'Open the row'], ['Esc', 'Back: leave the field, or go up'], ['p', 'Pause or continue live updates'],
+  ['r', 'Refresh'], ['?', 'This help'],
+];
+
+const go_paths = {o: '/', t: '/tubes', b: '/jobs', c: '/connections', s: '/server'};
+const sequence_ms = 1500;
+
+/** @param {1|-1} step */
+function move_row(step) {
+  const rows = [...document.querySelectorAll('main [data-row]')];
+  const at = rows.findIndex((row) => row.contains(document.activeElement));
+  const row = rows[at === -1 ? (step === 1 ? 0 : rows.length - 1) : at + step];
+  const target = row?.querySelector('a, button');
+  if (target instanceof HTMLElement) {
+    target.focus();
+    row.scrollIntoView({block: 'nearest'});
+  }
+}
+
+function go_up() {
+  const parts = location.pathname.split('/').filter(Boolean);
+  if (parts.length) go('/' + parts.slice(0, -1).join('/'));
+}
+
+/**
+ * @param {{help: () => void, go_to_job: () => void, pause: () => void, refresh: () => void}} actions
+ * @returns {() => void} Stops it.
+ */
+export function listen_to_keys(actions) {
+  let g_at = -Infinity;
+  /** @param {KeyboardEvent} event */
+  const on_key = (event) => {
+    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (document.querySelector('dialog[open]')) return;
+    const target = /** @type {HTMLElement} */ (event.target);
+    const types = target.matches('input:not([type=checkbox]), textarea, select');
+    if (event.key === 'Escape') {
+      if (types) target.blur();
+      else go_up();
+      return;
+    }
+    if (types) return;
+    const after_g = event.timeStamp - g_at < sequence_ms;
+    g_at = -Infinity;
+    const handled = after_g ? run_go(event.key) : run(event);
+    if (handled) event.preventDefault();
+  };
+  const run_go = (key) => {
+    if (key === 'j') actions.go_to_job();
+    else if (go_paths[key]) go(go_paths[key]);
+    else return false;
+    return true;
+  };
+  /** @param {KeyboardEvent} event */
+  const run = (event) => {
+    switch (event.key) {
+      case 'g': g_at = event.timeStamp; break;
+      case 'j': move_row(1); break;
+      case 'k': move_row(-1); break;
+      case 'x': {
+        const box = document.activeElement?.closest('[data-row]')?.querySelector('input[type=checkbox]');
+        if (!(box instanceof HTMLInputElement)) return false;
+        box.click();
+        break;
+      }
+      case '/': {
+        const filter = document.querySelector('main [data-filter]');
+        if (!(filter instanceof HTMLElement)) return false;
+        filter.focus();
+        break;
+      }
+      case 'p': actions.pause(); break;
+      case 'r': actions.refresh(); break;
+      case '?': actions.help(); break;
+      default: return false;
+    }
+    return true;
+  };
+  addEventListener('keydown', on_key);
+  return () => removeEventListener('keydown', on_key);
+}

@@ -1,0 +1,242 @@
+// What the server tells by itself: one stream of events for the page, for all topics that somebody watches. It is closed
+// while the page is hidden. Where there is no stream, the topics are asked for one after another, each round after the
+// last answer.
+
+import {useEffect, useState} from 'preact/hooks';
+import {get, tube_path} from './api.js';
+
+/** @typedef {'connecting'|'live'|'polling'|'paused'|'lost'} LiveState */
+
+const poll_seconds_min = 2;
+const poll_seconds_max = 30;
+const stream_again_seconds = 60;
+
+/** @type {Map<string, Set<(value: any) => void>>} */
+const watchers = new Map();
+/** @type {Map<string, any>} */
+const newest = new Map();
+/** @type {Set<() => void>} */
+const state_listeners = new Set();
+/** @type {Set<() => void>} */
+const refreshers = new Set();
+
+/** @type {EventSource|null} */
+let source = null;
+let source_topics = '';
+let poll_timer = 0;
+let poll_seconds = poll_seconds_min;
+let polling_since = 0;
+let round = 0;  // A newer one makes the answers of older ones void.
+let restart_timer = 0;
+let is_paused = false;
+/** @type {LiveState} */
+let state = 'connecting';
+
+/** @param {LiveState} next */
+function set_state(next) {
+  if (state === next) return;
+  state = next;
+  state_listeners.forEach((listener) => listener());
+}
+
+export const is_running = () => !is_paused && !document.hidden;
+
+/** @param {string} topic @param {any} value */
+function deliver(topic, value) {
+  newest.set(topic, value);
+  watchers.get(topic)?.forEach((watcher) => watcher(value));
+}
+
+function stop() {
+  ++round;
+  source?.close();
+  source = null;
+  source_topics = '';
+  clearTimeout(poll_timer);
+  poll_timer = 0;
+}
+
+function open_stream() {
+  const topics = [...watchers.keys()];
+  source_topics = topics.join();
+  const opened = new EventSource(`/api/v1/events?topics=${topics.map(encodeURIComponent).join()}`);
+  source = opened;
+  opened.onopen = () => set_state('live');
+  opened.onerror = () => {
+    if (opened !== source) return;
+    set_state('lost');
+    // Closed means refused: the browser does not try again.
+    if (opened.readyState === EventSource.CLOSED) start_polling();
+  };
+  for (const topic of topics) {
+    opened.addEventListener(topic, (event) => {
+      set_state('live');
+      deliver(topic, JSON.parse(/** @type {MessageEvent} */ (event).data));
+    });
+  }
+}
+
+/** @param {string} topic */
+async function ask(topic) {
+  if (!topic.startsWith('tube:')) return get(`/${topic}`);
+  try {
+    return await get(tube_path(topic.slice(5)));
+  } catch (error) {
+    if (error.status === 404) return null;
+    throw error;
+  }
+}
+
+function start_polling() {
+  stop();
+  polling_since = Date.now();
+  poll_seconds = poll_seconds_min;
+  poll(round);
+}
+
+/** @param {number} this_round */
+async function poll(this_round) {
+  let answered = false;
+  let failed = false;
+  for (const topic of [...watchers.keys()]) {
+    try {
+      const value = await ask(topic);
+      if (this_round !== round) return;
+      answered = true;
+      deliver(topic, value);
+    } catch (error) {
+      if (this_round !== round) return;
+      if (error.status === 0) failed = true;
+      else answered = true;
+    }
+  }
+  if (failed) set_state('lost');
+  else if (answered) set_state('polling');
+  poll_seconds = failed ? Math.min(poll_seconds * 2, poll_seconds_max) : poll_seconds_min;
+  poll_timer = setTimeout(() => {
+    if (Date.now() - polling_since > stream_again_seconds * 1000) restart();
+    else poll(this_round);
+  }, poll_seconds * 1000);
+}
+
+function restart() {
+  stop();
+  if (is_paused) return set_state('paused');
+  if (document.hidden || watchers.size === 0) return;
+  open_stream();
+}
+
+// Several screens may come and go at once.
+function restart_soon() {
+  clearTimeout(restart_timer);
+  restart_timer = setTimeout(() => {
+    if ([...watchers.keys()].join() !== source_topics) restart();
+  }, 20);
+}
+
+document.addEventListener('visibilitychange', restart);
+addEventListener('pagehide', stop);
+addEventListener('pageshow', (event) => event.persisted && restart());
+
+/** @param {string} topic @param {(value: any) => void} watcher @returns {() => void} */
+export function watch(topic, watcher) {
+  const set = watchers.get(topic) ?? new Set();
+  set.add(watcher);
+  if (!watchers.has(topic)) {
+    watchers.set(topic, set);
+    restart_soon();
+  }
+  return () => {
+    set.delete(watcher);
+    if (set.size) return;
+    watchers.delete(topic);
+    newest.delete(topic);
+    restart_soon();
+  };
+}
+
+/** The newest value of a topic: undefined before the first. @param {string} topic */
+export function use_topic(topic) {
+  const [held, set_held] = useState({topic, value: newest.get(topic)});
+  useEffect(() => {
+    set_held({topic, value: newest.get(topic)});
+    return watch(topic, (value) => set_held({topic, value}));
+  }, [topic]);
+  return held.topic === topic ? held.value : undefined;
+}
+
+export function use_live_state() {
+  const [seen, set_seen] = useState(state);
+  useEffect(() => {
+    const update = () => set_seen(state);
+    update();
+    state_listeners.add(update);
+    return () => void state_listeners.delete(update);
+  }, []);
+  return seen;
+}
+
+/** @returns {boolean} Whether it is paused now. */
+export function toggle_pause() {
+  is_paused = !is_paused;
+  if (!is_paused) set_state('connecting');
+  restart();
+  if (!is_paused) refresh();
+  return is_paused;
+}
+
+/** Asks at once for everything that the screen shows. */
+export function refresh() {
+  refreshers.forEach((refresher) => refresher());
+}
+
+/**
+ * Runs a request again and again, each time after the last answer, while the page is seen and not paused.
+ * @template T
+ * @param {(signal: AbortSignal) => Promise<T>} request
+ * @param {any[]} inputs A change asks at once.
+ * @param {{seconds?: number}} [how] 0: only when something changes.
+ * @returns {{value: T|undefined, error: Error|null, reload: () => void}}
+ */
+export function use_poll(request, inputs, {seconds = poll_seconds_min} = {}) {
+  const [result, set_result] = useState(/** @type {{value: T|undefined, error: Error|null}} */ ({value: undefined, error: null}));
+  const [reload] = useState(() => ({run: () => {}}));
+  useEffect(() => {
+    let wait = seconds;
+    let timer = 0;
+    let controller = new AbortController();
+    let stopped = false;
+    const run = async () => {
+      clearTimeout(timer);
+      controller.abort();
+      const mine = (controller = new AbortController());
+      try {
+        const value = await request(mine.signal);
+        if (mine.signal.aborted) return;
+        wait = seconds;
+        set_result({value, error: null});
+      } catch (error) {
+        if (mine.signal.aborted) return;
+        wait = Math.min(Math.max(wait, 1) * 2, poll_seconds_max);
+        // What was seen stays, unless the server says that it is not there or not for this user.
+        set_result((before) => ({value: error.status === 0 ? before.value : undefined, error}));
+      }
+      if (seconds) timer = setTimeout(again, wait * 1000);
+    };
+    const again = () => {
+      if (stopped) return;
+      if (is_running()) run();
+      else timer = setTimeout(again, 500);
+    };
+    reload.run = run;
+    run();
+    refreshers.add(run);
+    return () => {
+      stopped = true;
+      refreshers.delete(run);
+      clearTimeout(timer);
+      controller.abort();
+    };
+  }, inputs);
+  return {...result, reload: () => reload.run()};
+}

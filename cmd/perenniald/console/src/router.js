@@ -1,0 +1,58 @@
+// Which screen the address names. Each view has an address, so each can be linked.
+
+import {useEffect, useState} from 'preact/hooks';
+
+/** @typedef {{parts: string[], query: URLSearchParams}} Route */
+
+/** @type {Set<() => void>} */
+const listeners = new Set();
+const notify = () => listeners.forEach((listener) => listener());
+
+/** @returns {Route} */
+function current() {
+  let parts;
+  try {
+    parts = location.pathname.split('/').filter(Boolean).map(decodeURIComponent);
+  } catch {
+    parts = ['?'];  // No screen has this name.
+  }
+  return {parts, query: new URLSearchParams(location.search)};
+}
+
+/** @param {string} path @param {{replace?: boolean}} [how] */
+export function go(path, {replace = false} = {}) {
+  if (path === location.pathname + location.search) return;
+  if (replace) history.replaceState(null, '', path);
+  else history.pushState(null, '', path);
+  notify();
+}
+
+export function use_route() {
+  const [route, set_route] = useState(current);
+  useEffect(() => {
+    const update = () => set_route(current());
+    listeners.add(update);
+    addEventListener('popstate', update);
+    return () => {
+      listeners.delete(update);
+      removeEventListener('popstate', update);
+    };
+  }, []);
+  return route;
+}
+
+/** @param {string} name @param {string} [state] */
+export const tube_href = (name, state = '') => `/tubes/${encodeURIComponent(name)}${state && '/' + state}`;
+
+/** @param {string} id */
+export const job_href = (id) => `/jobs/${encodeURIComponent(id)}`;
+
+// A click on a link of ours changes the screen and loads nothing.
+document.addEventListener('click', (event) => {
+  if (event.defaultPrevented || event.button || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
+  const link = /** @type {Element} */ (event.target).closest('a[href]');
+  if (!(link instanceof HTMLAnchorElement) || link.target || link.hasAttribute('download')) return;
+  if (link.origin !== location.origin || link.hash || link.dataset.plain !== undefined) return;
+  event.preventDefault();
+  go(link.pathname + link.search);
+});

@@ -1,0 +1,111 @@
+// One job: every field, and its body in windows of 64 KiB, as JSON, text or hexadecimal. Nothing of a body is ever more
+// than text.
+
+import {useState} from 'preact/hooks';
+import {body_window_bytes, get, get_body_window} from '../api.js';
+import {decode, hex_dump} from '../bytes_text.js';
+import {bytes as bytes_text, count, time, visible, visible_line} from '../format.js';
+import {html} from '../html.js';
+import {Badge, StateBadge} from '../icon.js';
+import {JobButtons} from '../job_list.js';
+import {format_json, looks_like_json} from '../json_text.js';
+import {use_poll} from '../live.js';
+import {Facts, Heading, Problem, TubeLink} from '../parts.js';
+import {useRef} from 'preact/hooks';
+
+/** @typedef {import('../types.js').Job} Job */
+
+/** @param {{id: string}} props */
+export function JobScreen({id}) {
+  const {value, error} = use_poll((signal) => get(`/jobs/${encodeURIComponent(id)}`, signal), [id]);
+  const shown = useRef(/** @type {Job|undefined} */ (undefined));
+  if (value) shown.current = value;
+  const job = shown.current;
+  const is_gone = error?.status === 404;
+  if (!job) {
+    return html`<${Heading} title=${`Job ${visible_line(id)}`} />${is_gone
+      ? html`<p class="banner">There is no job with this id. It may have been deleted.</p>` : html`<${Problem} error=${error} />`}`;
+  }
+  const is_held = job.state === 'reserved';
+  return html`
+    <${Heading} title=${`Job ${job.id}`}>
+      ${is_gone ? html`<${Badge} kind="warn" icon="gone">gone<//>` : html`<${StateBadge} state=${job.state} />`}
+      <span>in <${TubeLink} name=${job.tube} /></span>
+      ${!is_gone && html`<div class="actions end" role="group" aria-label="This job">
+        ${is_held && html`<span class="quiet">A worker holds it.</span>`}
+        <${JobButtons} jobs=${[job]} can_kick=${job.state === 'buried' || job.state === 'delayed'} can_bury=${job.state === 'ready' || job.state === 'delayed'} />
+      </div>`}
+    <//>
+    ${error && !is_gone && html`<${Problem} error=${error} />`}
+    <div class="columns">
+      <section aria-label="Fields"><h2>Fields</h2><${Facts} class="list" facts=${facts(job)} /></section>
+      <section aria-label="Body"><${Body} id=${job.id} size=${job.body_bytes} /></section>
+    </div>`;
+}
+
+/** @param {Job} job @returns {[string, any][]} */
+function facts(job) {
+  /** @type {[string, any][]} */
+  const list = [
+    ['Age', time(job.age_seconds)],
+    ['Priority', `${count(job.priority)}${job.priority < 1024 ? ', urgent' : ''}`],
+    ['Time to run', time(job.ttr_seconds)],
+    ['Delay', time(job.delay_seconds)],
+    ['Time left', job.left_seconds > 0 ? `${time(job.left_seconds)} until ${job.state === 'reserved' ? 'it times out' : 'it is ready'}` : '–'],
+    ['Attempts', job.tries ? `${count(job.attempts)} of ${count(job.tries)} tries` : `${count(job.attempts)}, no limit`],
+    ['Reserves', count(job.reserves)],
+    ['Timeouts', count(job.timeouts)],
+    ['Releases', count(job.releases)],
+    ['Buries', count(job.buries)],
+    ['Kicks', count(job.kicks)],
+    ['Size', bytes_text(job.body_bytes)],
+  ];
+  if (job.dead) list.push(['Dead tube', html`<${TubeLink} name=${job.dead} />`]);
+  if (job.from) list.push(['Died in', html`<${TubeLink} name=${job.from} />`]);
+  if (job.key) list.push(['Key', html`<bdi class="name">${visible_line(job.key)}</bdi>`]);
+  if (job.expire_left_seconds > 0) list.push(['Expires in', time(job.expire_left_seconds)]);
+  if (job.parked) list.push(['Parked', 'its concurrency key is full']);
+  return list;
+}
+
+/** @typedef {'json'|'text'|'hex'} View @type {[View, string][]} */
+const views = [['json', 'JSON'], ['text', 'Text'], ['hex', 'Hex']];
+
+/** @param {{id: string, size: number}} props */
+function Body({id, size}) {
+  const [offset, set_offset] = useState(0);
+  const [chosen, set_chosen] = useState(/** @type {View|null} */ (null));
+  // A body never changes, so it is asked for once.
+  const {value, error} = use_poll(async (signal) => ({offset, ...await get_body_window(id, offset, body_window_bytes, signal)}), [id, offset], {seconds: 0});
+  const last = Math.max(0, Math.floor((size - 1) / body_window_bytes) * body_window_bytes);
+  const shown = value && show(value.bytes, value.offset, chosen);
+  return html`
+    <div class="heading"><h2 id="body">Body</h2>
+      <div class="segments" role="group" aria-label="Show the body as">${views.map(([view, name]) => html`
+        <button key=${view} aria-pressed=${shown?.view === view} onClick=${() => set_chosen(view)}>${name}</button>`)}</div>
+      ${shown?.note && html`<span class="quiet">${shown.note}</span>`}
+    </div>
+    ${size > body_window_bytes && html`<nav class="pages" aria-label="Windows of the body">
+      <button disabled=${offset === 0} onClick=${() => set_offset(0)}>First</button>
+      <button disabled=${offset === 0} onClick=${() => set_offset(offset - body_window_bytes)}>Previous</button>
+      <button disabled=${offset >= last} onClick=${() => set_offset(offset + body_window_bytes)}>Next</button>
+      <button disabled=${offset >= last} onClick=${() => set_offset(last)}>Last</button>
+      <span class="quiet">Bytes ${count(offset)} to ${count(Math.min(offset + body_window_bytes, size) - 1)} of ${count(size)}</span>
+    </nav>`}
+    <${Problem} error=${error} />
+    ${shown ? html`<pre class="body" tabindex="0" role="region" aria-labelledby="body" dir="ltr">${shown.text}</pre>`
+      : !error && html`<p class="quiet">Loading…</p>`}`;
+}
+
+/** @param {Uint8Array} bytes @param {number} offset @param {View|null} chosen */
+function show(bytes, offset, chosen) {
+  const {text, is_utf8} = decode(bytes);
+  const is_json = is_utf8 && offset === 0 && looks_like_json(text);
+  const view = chosen ?? (is_json ? 'json' : is_utf8 ? 'text' : 'hex');
+  if (!bytes.length) return {view, text: '', note: 'empty'};
+  if (view === 'hex') return {view, text: hex_dump(bytes, offset), note: ''};
+  const note = is_utf8 ? '' : 'not UTF-8: what cannot be shown is �';
+  if (view === 'text') return {view, text: visible(text), note};
+  if (!is_json) return {view, text: visible(text), note: 'does not look like JSON, so it is shown as it is'};
+  return {view, text: visible(format_json(text)), note: 'formatted; no value is changed'};
+}

@@ -1,0 +1,60 @@
+// Dark or light: what the system says, or what was chosen here.
+
+import {useEffect, useState} from 'preact/hooks';
+import {html} from './html.js';
+
+/** @typedef {'system'|'light'|'dark'} Theme */
+
+const key = 'perennial-theme';
+const dark = matchMedia('(prefers-color-scheme: dark)');
+/** @type {Set<() => void>} */
+const listeners = new Set();
+
+function stored() {
+  try {
+    return localStorage.getItem(key);
+  } catch {
+    return null;  // The browser is told to keep nothing.
+  }
+}
+
+/** @type {Theme} */
+let chosen = stored() === 'light' ? 'light' : stored() === 'dark' ? 'dark' : 'system';
+
+function apply() {
+  if (chosen === 'system') delete document.documentElement.dataset.theme;
+  else document.documentElement.dataset.theme = chosen;
+  listeners.forEach((listener) => listener());
+}
+apply();
+dark.addEventListener('change', apply);
+
+const seen = () => (chosen === 'system' ? (dark.matches ? 'dark' : 'light') : chosen);
+
+/** The theme that is seen, for what is drawn and not styled. */
+export function use_theme() {
+  const [theme, set_theme] = useState(seen);
+  useEffect(() => {
+    const update = () => set_theme(seen());
+    listeners.add(update);
+    return () => void listeners.delete(update);
+  }, []);
+  return theme;
+}
+
+export function ThemeSwitch() {
+  const [value, set_value] = useState(chosen);
+  const change = (event) => {
+    chosen = event.target.value;
+    set_value(chosen);
+    try {
+      localStorage.setItem(key, chosen);
+    } catch {
+      // It holds for this page, then.
+    }
+    apply();
+  };
+  return html`<label class="theme">Theme <select value=${value} onChange=${change}>
+    <option value="system">system</option><option value="light">light</option><option value="dark">dark</option>
+  </select></label>`;
+}

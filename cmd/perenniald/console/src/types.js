@@ -1,0 +1,101 @@
+// The objects of the API, as the console reads them. Ids are decimal strings, times are seconds.
+
+/**
+ * @typedef {'ready'|'reserved'|'delayed'|'buried'} JobState
+ *
+ * @typedef {object} Job
+ * @property {string} id
+ * @property {string} tube
+ * @property {JobState} state
+ * @property {number} priority
+ * @property {number} age_seconds
+ * @property {number} delay_seconds
+ * @property {number} ttr_seconds
+ * @property {number} left_seconds Until the ttr or the delay ends.
+ * @property {number} body_bytes
+ * @property {number} reserves
+ * @property {number} timeouts
+ * @property {number} releases
+ * @property {number} buries
+ * @property {number} kicks
+ * @property {number} attempts
+ * @property {number} tries 0: no limit.
+ * @property {string} dead The tube for jobs whose tries are used up.
+ * @property {string} from The tube where it died.
+ * @property {string} key
+ * @property {number} expire_left_seconds 0: never.
+ * @property {boolean} parked
+ *
+ * @typedef {object} Tube
+ * @property {string} name
+ * @property {number} ready
+ * @property {number} urgent
+ * @property {number} reserved
+ * @property {number} delayed
+ * @property {number} buried
+ * @property {number} puts
+ * @property {number} deletes
+ * @property {number} using
+ * @property {number} watching
+ * @property {number} waiting
+ * @property {number} pause_left_seconds
+ * @property {number} oldest_ready_seconds
+ * @property {number} parked
+ * @property {number} duplicates
+ * @property {number} dead
+ * @property {number} expired
+ * @property {{tries: number, dead: string, expire_seconds: number, reserved: number, rate: string, drain: boolean}} [settings]
+ *
+ * @typedef {object} May
+ * @property {boolean} monitor
+ * @property {boolean} admin
+ *
+ * @typedef {object} Server
+ * @property {string} version
+ * @property {string} instance
+ * @property {string} hostname
+ * @property {number} uptime_seconds
+ * @property {{ready: number, urgent: number, reserved: number, delayed: number, buried: number}} jobs
+ * @property {Record<string, number>} totals Since the start.
+ * @property {{all: number, producers: number, workers: number, waiting: number}} connections
+ * @property {number} tubes
+ * @property {boolean} draining
+ * @property {{state: string, accepts_puts: boolean, durability: string, sync_p99_seconds: number, transitions: number, checkpoint_age_seconds: number}} store
+ * @property {number} loop_lag_seconds
+ * @property {number} memory_bytes
+ * @property {number} cpu_seconds
+ * @property {number} job_bytes_max
+ * @property {May} may
+ * @property {string|null} user
+ *
+ * @typedef {object} Connection
+ * @property {string} id
+ * @property {string} address
+ * @property {string|null} user
+ * @property {string} used
+ * @property {string[]} watched
+ * @property {number} watched_count
+ * @property {number} held
+ * @property {boolean} waiting
+ * @property {number} output_bytes
+ *
+ * @typedef {object} Operation
+ * @property {string} id
+ * @property {'delete'|'kick'|'move'} action
+ * @property {string} tube
+ * @property {JobState[]} states
+ * @property {string|null} to
+ * @property {string|null} user
+ * @property {number} confirmed
+ * @property {number} done
+ * @property {'running'|'done'|'cancelled'|'failed'} state
+ * @property {string} message
+ * @property {number} age_seconds
+ *
+ * @typedef {object} Session
+ * @property {boolean} users
+ * @property {string|null} user
+ * @property {May} may
+ */
+
+export {};
