@@ -49,13 +49,19 @@ export function Chart({title, lines, times, values, format}) {
   </figure>`;
 }
 
-/** @param {string} series @param {number} span */
+// Series that the server keeps no history of. They are not asked for again.
+/** @type {Set<string>} */
+const missing = new Set();
+
+/** @param {string} series @param {number} span @param {AbortSignal} signal */
 async function get_history(series, span, signal) {
+  if (missing.has(series)) return {history: null};
   try {
     return {history: await get(`/history${query({series, span})}`, signal)};
   } catch (error) {
-    if (error.status === 404) return {history: null};  // This server keeps none.
-    throw error;
+    if (error.status !== 404) throw error;
+    missing.add(series);
+    return {history: null};
   }
 }
 

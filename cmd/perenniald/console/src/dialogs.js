@@ -1,6 +1,6 @@
 // Dialogs: questions before what cannot be undone, and forms. There is at most one.
 
-import {useEffect, useId, useRef, useState} from 'preact/hooks';
+import {useEffect, useId, useLayoutEffect, useRef, useState} from 'preact/hooks';
 import {count, jobs, visible_line} from './format.js';
 import {html} from './html.js';
 import {Icon} from './icon.js';
@@ -51,7 +51,8 @@ export function Dialogs() {
  */
 export function Modal({label, close, children, class: kind = ''}) {
   const dialog = useRef(/** @type {HTMLDialogElement|null} */ (null));
-  useEffect(() => {
+  // Before anything is painted, so that no key goes past it.
+  useLayoutEffect(() => {
     const before = document.activeElement;
     const element = dialog.current;
     element.showModal();
@@ -80,7 +81,7 @@ function QuestionDialog({question, close}) {
   const must_type = question.tube !== undefined && job_count > typed_name_jobs;
   const may_send = !is_sending && (!must_type || typed === question.tube);
 
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (question.danger || !question.fields?.length) cancel.current.focus();
   }, []);
 

@@ -150,7 +150,7 @@ function save(blob, name) {
 export async function download(jobs) {
   try {
     if (jobs.reduce((sum, job) => sum + job.body_bytes, 0) > downloaded_bytes_max) throw new ApiError(413, 'These bodies are more than 64 MiB together.');
-    if (jobs.length === 1) return save(new Blob([await get_body(jobs[0])]), `job-${jobs[0].id}`);
+    if (jobs.length === 1) return save(new Blob([await get_body(jobs[0])], {type: 'application/octet-stream'}), `job-${jobs[0].id}`);
     const lines = new Map();
     const {gone, problem} = await for_each(jobs, async (job) => {
       lines.set(job.id, JSON.stringify({...job, body_base64: base64(await get_body(job))}) + '\n');

@@ -80,7 +80,7 @@ export function JobList({tube, states, path, after, matching}) {
     ${all_chosen && tube !== null && total > jobs.length && html`<p class="banner">
       All ${count(jobs.length)} jobs of this page are selected. To act on <b>all ${jobs_text(total, states.length === 1 ? states[0] : '')}</b> that match:
       <${Matching} tube=${tube} states=${states} matching=${matching} /></p>`}
-    <div class="scroll" tabindex="0" role="region" aria-label="Table of jobs">
+    <div class="scroll tall" tabindex="0" role="region" aria-label="Table of jobs">
       <table>
         <thead><tr>
           <th class="select"><input type="checkbox" aria-label="Select all jobs of this page" checked=${all_chosen}
@@ -137,24 +137,30 @@ function Matching({tube, states, matching}) {
 
 /** @param {{jobs: Job[], clear: () => void}} props */
 function Selection({jobs, clear}) {
-  const some = (...states) => jobs.some(({state}) => states.includes(state));
   return html`<div class="actions" role="group" aria-label="Selected jobs">
     <b>${count(jobs.length)} selected</b>
-    <${JobButtons} jobs=${jobs} can_kick=${some('buried', 'delayed')} can_bury=${some('ready', 'delayed')} done=${clear} />
+    <${JobButtons} jobs=${jobs} done=${clear} />
     <button class="plain" onClick=${clear}>Clear selection</button>
   </div>`;
 }
 
-/** @param {{jobs: Job[], can_kick: boolean, can_bury: boolean, done?: () => void}} props */
-export const JobButtons = ({jobs, can_kick, can_bury, done}) => html`
-  ${can_kick && html`<button onClick=${() => actions.kick(jobs)}>Kick</button>`}
-  ${can_bury && html`<button onClick=${() => actions.bury(jobs)}>Bury</button>`}
-  <button onClick=${() => actions.ask_change(jobs)}>Change…</button>
-  <button onClick=${() => actions.ask_move(jobs, done)}>Move…</button>
-  <button onClick=${() => actions.ask_copy(jobs)}>Copy…</button>
-  <button onClick=${() => actions.copy_ids(jobs)}>Copy ids</button>
-  <button onClick=${() => actions.download(jobs)}>Download</button>
-  <button class="danger apart" onClick=${() => actions.ask_delete(jobs, done)}>Delete…</button>`;
+/**
+ * What can be done with these jobs. A job that a worker holds is not changed behind its back.
+ * @param {{jobs: Job[], done?: () => void}} props
+ */
+export function JobButtons({jobs, done}) {
+  const some = (...states) => jobs.some(({state}) => states.includes(state));
+  const can_change = some('ready', 'delayed', 'buried');
+  return html`
+    ${some('buried', 'delayed') && html`<button onClick=${() => actions.kick(jobs)}>Kick</button>`}
+    ${some('ready', 'delayed') && html`<button onClick=${() => actions.bury(jobs)}>Bury</button>`}
+    ${can_change && html`<button onClick=${() => actions.ask_change(jobs)}>Change…</button>
+      <button onClick=${() => actions.ask_move(jobs, done)}>Move…</button>`}
+    <button onClick=${() => actions.ask_copy(jobs)}>Copy…</button>
+    <button onClick=${() => actions.copy_ids(jobs)}>${jobs.length === 1 ? 'Copy id' : 'Copy ids'}</button>
+    <button onClick=${() => actions.download(jobs)}>Download</button>
+    ${can_change && html`<button class="danger apart" onClick=${() => actions.ask_delete(jobs, done)}>Delete…</button>`}`;
+}
 
 /**
  * The first bytes of bodies, asked for one after another and once each.

@@ -11,7 +11,7 @@ import {refresh, watch} from './live.js';
 
 /** @typedef {import('./types.js').Operation} Operation @typedef {import('./types.js').JobState} JobState */
 
-const poll_seconds = 1;
+const poll_seconds = 0.5;
 const verbs = {
   delete: {present: 'Deleting', past: 'deleted', title: 'Delete'},
   kick: {present: 'Kicking', past: 'kicked', title: 'Kick'},

@@ -1,11 +1,10 @@
 // What several screens show in the same way.
 
 import {useEffect, useRef} from 'preact/hooks';
-import {visible_line} from './format.js';
+import {time, visible_line} from './format.js';
 import {html} from './html.js';
 import {Badge, Icon} from './icon.js';
 import {tube_href} from './router.js';
-import {time} from './format.js';
 
 /** A refusal, in the server's own words. @param {{error: Error|null|undefined}} props */
 export const Problem = ({error}) =>

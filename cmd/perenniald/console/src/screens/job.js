@@ -1,7 +1,7 @@
 // One job: every field, and its body in windows of 64 KiB, as JSON, text or hexadecimal. Nothing of a body is ever more
 // than text.
 
-import {useState} from 'preact/hooks';
+import {useRef, useState} from 'preact/hooks';
 import {body_window_bytes, get, get_body_window} from '../api.js';
 import {decode, hex_dump} from '../bytes_text.js';
 import {bytes as bytes_text, count, time, visible, visible_line} from '../format.js';
@@ -11,7 +11,6 @@ import {JobButtons} from '../job_list.js';
 import {format_json, looks_like_json} from '../json_text.js';
 import {use_poll} from '../live.js';
 import {Facts, Heading, Problem, TubeLink} from '../parts.js';
-import {useRef} from 'preact/hooks';
 
 /** @typedef {import('../types.js').Job} Job */
 
@@ -33,7 +32,7 @@ export function JobScreen({id}) {
       <span>in <${TubeLink} name=${job.tube} /></span>
       ${!is_gone && html`<div class="actions end" role="group" aria-label="This job">
         ${is_held && html`<span class="quiet">A worker holds it.</span>`}
-        <${JobButtons} jobs=${[job]} can_kick=${job.state === 'buried' || job.state === 'delayed'} can_bury=${job.state === 'ready' || job.state === 'delayed'} />
+        <${JobButtons} jobs=${[job]} />
       </div>`}
     <//>
     ${error && !is_gone && html`<${Problem} error=${error} />`}

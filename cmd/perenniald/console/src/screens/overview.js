@@ -7,8 +7,7 @@ import {frame_rate, frame_series} from '../frames.js';
 import {html} from '../html.js';
 import {Badge, Icon} from '../icon.js';
 import {use_poll, use_topic} from '../live.js';
-import {EmptyRow, Heading, Oldest, PausedBadge, Problem, TubeLink} from '../parts.js';
-import {age_kind} from '../parts.js';
+import {EmptyRow, Heading, Oldest, PausedBadge, Problem, TubeLink, age_kind} from '../parts.js';
 
 const puts = (frame) => frame.server.totals.puts;
 const deletes = (frame) => frame.server.totals.deletes;

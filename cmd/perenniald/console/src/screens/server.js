@@ -44,8 +44,8 @@ export function ServerScreen({may}) {
         ['Waiting', count(connections.waiting)]]} /></section>
     </div>
     ${may.admin && html`<${Configuration} />`}
-    <p class="quiet">This console contains Preact, htm and uPlot: <a href="/licenses.txt" target="_blank" rel="noopener">their licences</a>.
-      <a href="/api/v1/openapi.json" target="_blank" rel="noopener">The API</a>.</p>`;
+    <p class="quiet foot">This console contains Preact, htm and uPlot: <a href="/licenses.txt" target="_blank" rel="noopener">their licences</a>. Programs
+      use <a href="/api/v1/openapi.json" target="_blank" rel="noopener">the API</a>.</p>`;
 }
 
 function Configuration() {

@@ -1,0 +1,417 @@
+// Each action: confirmed, cancelled, refused, with a count that has changed, and with a server that is gone.
+
+import assert from 'node:assert/strict';
+import {readFileSync} from 'node:fs';
+import {announced, api, changes, eventually, is_mock, page_test, rows} from './support.mjs';
+
+const dialog = (page) => page.getByRole('dialog');
+const button = (page, name) => page.getByRole('button', {name, exact: true});
+const confirm = (page, name) => dialog(page).getByRole('button', {name, exact: true}).click();
+const state_of = async (server, id) => (await api(server, `/jobs/${id}`)).value.state ?? 'gone';
+
+async function put_many(server, tube, jobs, state) {
+  const ids = [];
+  for (let i = 0; i < jobs; ++i) ids.push(await server.put(tube, `body ${i}`, {state}));
+  return ids;
+}
+
+// ---------------------------------------------------------------------------------------------- all that match
+
+page_test('T31 Delete all asks for the name above 100 jobs, and starts on Cancel', async (page, server) => {
+  await put_many(server, 'crowd', 150, 'buried');
+  await page.goto(`${server.url}/tubes/crowd/buried`);
+  await button(page, 'Delete all…').click();
+  assert.equal(await page.evaluate(() => document.activeElement.textContent), 'Cancel');
+  assert.match(await dialog(page).innerText(), /150 jobs in crowd/);
+  const send = dialog(page).getByRole('button', {name: 'Delete 150 jobs'});
+  assert.equal(await send.isDisabled(), true);
+  await dialog(page).getByRole('textbox').fill('crow');
+  assert.equal(await send.isDisabled(), true);
+  await page.keyboard.press('Enter');
+  await page.keyboard.press('Escape');
+  await dialog(page).waitFor({state: 'detached'});
+  assert.equal(await page.evaluate(() => document.activeElement.textContent), 'Delete all…');
+  assert.equal((await server.stats_tube('crowd')).buried, 150);
+
+  await button(page, 'Delete all…').click();
+  await dialog(page).getByRole('textbox').fill('crowd');
+  await send.click();
+  await announced(page, '150 jobs deleted in crowd.');
+  await eventually(() => server.stats_tube('crowd').then(({buried}) => buried || 0), 0);
+  if (is_mock) assert.deepEqual(server.mock.requests.filter(({path, method}) => path === '/operations' && method === 'POST').map(({body}) => body),
+    [{action: 'delete', tube: 'crowd', states: ['buried'], confirmed: 150}]);
+});
+
+page_test('T31 A count that has changed is shown, and asked for anew', async (page, server) => {
+  await put_many(server, 'grows', 20, 'buried');
+  await page.goto(`${server.url}/tubes/grows/buried`);
+  // The page stands still, as for a person who looks away.
+  await page.getByRole('link', {name: /Buried\s*20/}).waitFor();
+  await button(page, 'Delete all…').click();
+  await put_many(server, 'grows', 200, 'buried');
+  await confirm(page, 'Delete 20 jobs');
+  await dialog(page).getByText('The number of jobs has changed: there are now 220. Nothing was done.').waitFor();
+  assert.match(await dialog(page).innerText(), /220 jobs in grows/);
+  assert.equal((await server.stats_tube('grows')).buried, 220);
+  assert.equal(await page.evaluate(() => document.activeElement.textContent), 'Cancel');
+  // It is more than a hundred now.
+  await dialog(page).getByRole('textbox').fill('grows');
+  await dialog(page).locator('button[type=submit]').click();
+  await announced(page, '220 jobs deleted in grows.');
+});
+
+page_test('T31 A double click sends one request', async (page, server) => {
+  await put_many(server, 'twice', 3, 'buried');
+  server.mock.before_answer = (method) => (method === 'POST' ? new Promise((resolve) => setTimeout(resolve, 300)) : undefined);
+  await page.goto(`${server.url}/tubes/twice/buried`);
+  await button(page, 'Delete all…').click();
+  await dialog(page).getByRole('button', {name: 'Delete 3 jobs'}).dblclick();
+  await announced(page, '3 jobs deleted');
+  assert.deepEqual(changes(server), ['POST /operations']);
+}, {needs_mock: true});
+
+page_test('An operation shows how far it is, and stops when it is cancelled', async (page, server) => {
+  await put_many(server, 'long', 400, 'buried');
+  Object.assign(server.queue, {jobs_per_step: 5, step_ms: 50});
+  await page.goto(`${server.url}/tubes/long/buried`);
+  await button(page, 'Move all…').click();
+  await dialog(page).getByLabel('To tube').fill('elsewhere');
+  await dialog(page).getByLabel('Type the name').fill('long');
+  await confirm(page, 'Move 400 jobs');
+  const strip = page.getByRole('region', {name: 'Operations'});
+  await strip.getByText(/Moving buried jobs of long to elsewhere: [1-9]\d* of 400/).waitFor();
+  await strip.getByRole('button', {name: 'Cancel operation'}).click();
+  await announced(page, /Cancelled: \d+ jobs of long are moved, and stay so\./);
+  await strip.waitFor({state: 'detached'});
+  const {long, elsewhere} = {long: await server.stats_tube('long'), elsewhere: await server.stats_tube('elsewhere')};
+  assert.equal(long.buried + elsewhere.buried, 400);
+  assert.ok(elsewhere.buried > 0 && elsewhere.buried < 400);
+}, {needs_mock: true});
+
+page_test('Kick all makes delayed jobs ready', async (page, server) => {
+  await put_many(server, 'sleepers', 12, 'delayed');
+  await page.goto(`${server.url}/tubes/sleepers/delayed`);
+  await button(page, 'Kick all…').click();
+  await confirm(page, 'Kick 12 jobs');
+  await announced(page, '12 jobs kicked in sleepers.');
+  await eventually(() => server.stats_tube('sleepers').then(({ready}) => ready), 12);
+});
+
+page_test('Move all keeps the state', async (page, server) => {
+  const ids = await put_many(server, 'moved-from', 4, 'buried');
+  await page.goto(`${server.url}/tubes/moved-from/buried`);
+  await button(page, 'Move all…').click();
+  await dialog(page).getByLabel('To tube').fill('moved-to');
+  await confirm(page, 'Move 4 jobs');
+  await announced(page, '4 jobs moved in moved-from.');
+  const {value} = await api(server, `/jobs/${ids[0]}`);
+  assert.deepEqual([value.tube, value.state], ['moved-to', 'buried']);
+});
+
+page_test('Reserved jobs cannot be acted on together, and no state but two can be kicked', async (page, server) => {
+  await put_many(server, 'held', 2, 'reserved');
+  await put_many(server, 'held', 2, 'ready');
+  await page.goto(`${server.url}/tubes/held/reserved`);
+  await page.getByText('Reserved jobs are held by workers.').waitFor();
+  assert.equal(await button(page, 'Delete all…').count(), 0);
+  await page.getByRole('link', {name: /Ready/}).click();
+  await button(page, 'Delete all…').waitFor();
+  assert.equal(await button(page, 'Kick all…').count(), 0);
+});
+
+// ---------------------------------------------------------------------------------------------- selected jobs
+
+const box = (page, id) => page.getByRole('checkbox', {name: `Select job ${id}`, exact: true});
+
+page_test('A range is selected with Shift, and all of a page by one box', async (page, server) => {
+  const ids = await put_many(server, 'select', 120, 'ready');
+  await page.goto(`${server.url}/tubes/select/ready`);
+  await box(page, ids[2]).click();
+  await box(page, ids[6]).click({modifiers: ['Shift']});
+  await page.getByText('5 selected').waitFor();
+  await box(page, ids[4]).click();
+  await page.getByText('4 selected').waitFor();
+  await page.getByRole('checkbox', {name: 'Select all jobs of this page'}).click();
+  await page.getByText('100 selected').waitFor();
+  await page.getByText('all 120 ready jobs').waitFor();
+  await button(page, 'Clear selection').click();
+  await page.getByText('100 selected').waitFor({state: 'detached'});
+});
+
+page_test('Selected jobs are kicked, buried, changed and moved', async (page, server) => {
+  const ids = await put_many(server, 'some', 4, 'buried');
+  await page.goto(`${server.url}/tubes/some`);
+  const select = async (...chosen) => {
+    for (const id of chosen) await box(page, id).click();
+  };
+  await select(ids[0], ids[1]);
+  await button(page, 'Kick').click();
+  await announced(page, '2 jobs kicked.');
+  assert.equal(await state_of(server, ids[1]), 'ready');
+
+  await button(page, 'Clear selection').click();
+  await select(ids[1]);
+  await button(page, 'Bury').click();
+  await announced(page, '1 job buried.');
+  assert.equal(await state_of(server, ids[1]), 'buried');
+
+  await button(page, 'Clear selection').click();
+  await select(ids[0], ids[2]);
+  await button(page, 'Change…').click();
+  await dialog(page).getByLabel('Priority').fill('3');
+  await dialog(page).getByLabel('Delay in seconds').fill('500');
+  await confirm(page, 'Change');
+  await announced(page, '2 jobs changed.');
+  const {value} = await api(server, `/jobs/${ids[2]}`);
+  assert.deepEqual([value.state, value.priority, value.delay_seconds], ['delayed', 3, 500]);
+
+  await button(page, 'Move…').click();
+  await dialog(page).getByLabel('To tube').fill('others');
+  await confirm(page, 'Move');
+  await announced(page, '2 jobs moved.');
+  assert.equal((await api(server, `/jobs/${ids[0]}`)).value.tube, 'others');
+});
+
+page_test('A change of nothing is refused here', async (page, server) => {
+  const [id] = await put_many(server, 'nothing', 1, 'ready');
+  await page.goto(`${server.url}/jobs/${id}`);
+  await button(page, 'Change…').click();
+  await confirm(page, 'Change');
+  await dialog(page).getByText('Nothing is to be changed: fill in at least one field.').waitFor();
+});
+
+page_test('Deletes say how many had moved on', async (page, server) => {
+  const ids = await put_many(server, 'race', 5, 'ready');
+  await page.goto(`${server.url}/tubes/race/ready`);
+  await page.getByRole('checkbox', {name: 'Select all jobs of this page'}).click();
+  server.queue.remove(server.queue.jobs.get(Number(ids[1])));
+  server.queue.place(server.queue.jobs.get(Number(ids[3])), {state: 'reserved'});
+  await button(page, 'Delete…').click();
+  await confirm(page, 'Delete');
+  await announced(page, '3 jobs deleted. 2 jobs had moved on, or are held by a worker.');
+  await eventually(() => rows(page, 'Table of jobs').then((found) => found.length), 0);
+}, {needs_mock: true});
+
+page_test('A copy has the same bytes, whatever they are', async (page, server) => {
+  const bytes = Buffer.from([0, 255, 13, 10, 0xc3, 0x28, 34]);
+  const id = await server.put('copied', bytes, {priority: 9});
+  await page.goto(`${server.url}/jobs/${id}`);
+  await button(page, 'Copy…').click();
+  await dialog(page).getByLabel('To tube').fill('copies');
+  await confirm(page, 'Copy');
+  await announced(page, '1 job copied.');
+  const {value} = await api(server, '/tubes/copies/jobs');
+  assert.equal(value.jobs[0].priority, 9);
+  const body = await fetch(`${server.url}/api/v1/jobs/${value.jobs[0].id}/body`);
+  assert.deepEqual(Buffer.from(await body.arrayBuffer()), bytes);
+});
+
+page_test('A download holds the bodies', async (page, server) => {
+  const first = await server.put('files', Buffer.concat([Buffer.alloc(65500, 'a'), Buffer.from([0, 255])]));
+  const second = await server.put('files', '{"b":2}');
+  await page.goto(`${server.url}/jobs/${first}`);
+  const [one] = await Promise.all([page.waitForEvent('download'), button(page, 'Download').click()]);
+  assert.equal(one.suggestedFilename(), `job-${first}`);
+  assert.equal(readFileSync(await one.path()).length, 65502);
+  await page.goto(`${server.url}/tubes/files`);
+  await page.getByRole('checkbox', {name: 'Select all jobs of this page'}).click();
+  const [two] = await Promise.all([page.waitForEvent('download'), button(page, 'Download').click()]);
+  const lines = readFileSync(await two.path(), 'utf8').trim().split('\n').map((line) => JSON.parse(line));
+  assert.deepEqual(lines.map(({id}) => id), [first, second]);
+  assert.equal(Buffer.from(lines[1].body_base64, 'base64').toString(), '{"b":2}');
+});
+
+// ---------------------------------------------------------------------------------------------- the tube
+
+page_test('A job is put, and a key puts only one', async (page, server) => {
+  await server.put('desk', 'x');
+  await page.goto(`${server.url}/tubes/desk`);
+  for (const sentence of [/^Job \d+ is put\.$/, /^Nothing was put: job \d+ has this key\.$/]) {
+    await button(page, 'Put a job…').click();
+    await dialog(page).getByLabel('Body').fill('line 1\nZoë ✓');
+    await dialog(page).getByLabel('Priority').fill('5');
+    await dialog(page).getByLabel('Delay in seconds').fill('30');
+    await dialog(page).getByLabel('Key').fill('only-one');
+    await confirm(page, 'Put');
+    await announced(page, sentence);
+  }
+  const {value: {jobs}} = await api(server, '/tubes/desk/jobs?state=delayed');
+  assert.equal(jobs.length, 1);
+  assert.deepEqual([jobs[0].priority, jobs[0].delay_seconds, jobs[0].key], [5, 30, 'only-one']);
+  assert.equal(await (await fetch(`${server.url}/api/v1/jobs/${jobs[0].id}/body`)).text(), 'line 1\nZoë ✓');
+});
+
+page_test('A tube is paused and resumed, alone and with others', async (page, server) => {
+  for (const name of ['rest-1', 'rest-2']) await server.put(name, 'x');
+  await page.goto(`${server.url}/tubes/rest-1`);
+  await button(page, 'Pause…').click();
+  await dialog(page).getByLabel('For how many seconds').fill('600');
+  await confirm(page, 'Pause');
+  await announced(page, 'The tube is paused.');
+  await page.locator('.badge', {hasText: /^paused, (9|10) min/}).waitFor();
+  await button(page, 'Resume').click();
+  await announced(page, 'The tube is no longer paused.');
+  await eventually(() => api(server, '/tubes/rest-1').then(({value}) => value.pause_left_seconds), 0);
+
+  await page.goto(`${server.url}/tubes?match=rest-*`);
+  for (const name of ['rest-1', 'rest-2']) await page.getByRole('checkbox', {name: `Select tube ${name}`}).click();
+  await button(page, 'Pause…').click();
+  await confirm(page, 'Pause');
+  await announced(page, '2 tubes are paused.');
+  for (const name of ['rest-1', 'rest-2']) assert.ok((await api(server, `/tubes/${name}`)).value.pause_left_seconds > 200);
+  await button(page, 'Resume').click();
+  await announced(page, '2 tubes are no longer paused.');
+});
+
+page_test('So many jobs are kicked', async (page, server) => {
+  await put_many(server, 'kicked', 7, 'buried');
+  await page.goto(`${server.url}/tubes/kicked`);
+  await button(page, 'Kick…').click();
+  await dialog(page).getByLabel('How many').fill('3');
+  await confirm(page, 'Kick');
+  await announced(page, '3 jobs kicked.');
+  assert.deepEqual(await server.stats_tube('kicked').then(({ready, buried}) => [ready, buried]), [3, 4]);
+});
+
+// ---------------------------------------------------------------------------------------------- the server
+
+page_test('A connection is closed', async (page, server) => {
+  server.queue.connections.set('7', {id: '7', address: '10.0.0.7:1', user: null, used: 'default', watched: ['a'], watched_count: 1, held: 3, waiting: false, output_bytes: 0});
+  await page.goto(`${server.url}/connections`);
+  await button(page, 'Close connection 7').click();
+  assert.match(await dialog(page).innerText(), /3 jobs/);
+  await confirm(page, 'Close connection');
+  await announced(page, 'Connection 7 is closed.');
+  await page.getByText('No connections.').waitFor();
+}, {needs_mock: true});
+
+page_test('The server drains and stops draining, and makes a checkpoint', async (page, server) => {
+  await page.goto(`${server.url}/server`);
+  await button(page, 'Drain…').click();
+  await confirm(page, 'Drain');
+  await announced(page, 'The server drains.');
+  assert.equal((await api(server, '/server')).value.draining, true);
+  await button(page, 'End the drain').click();
+  await announced(page, 'The drain has ended.');
+  assert.equal((await api(server, '/server')).value.draining, false);
+  await button(page, 'Make a checkpoint').click();
+  await announced(page, 'The checkpoint is made.');
+  await page.getByText(/checkpoints\//).waitFor();
+});
+
+// ---------------------------------------------------------------------------------------------- each action, going wrong
+
+/** How each dialog is reached, and the button that sends. */
+const dialogs = [
+  {name: 'delete all', path: '/tubes/t/buried', open: 'Delete all…', send: 'Delete 3 jobs', starts_on_cancel: true},
+  {name: 'move all', path: '/tubes/t/buried', open: 'Move all…', send: 'Move 3 jobs', fields: {'To tube': 'u'}, starts_on_cancel: true},
+  {name: 'kick all', path: '/tubes/t/buried', open: 'Kick all…', send: 'Kick 3 jobs', starts_on_cancel: true},
+  {name: 'delete a job', path: '/jobs/1', open: 'Delete…', send: 'Delete', starts_on_cancel: true},
+  {name: 'move a job', path: '/jobs/1', open: 'Move…', send: 'Move', fields: {'To tube': 'u'}, starts_on_cancel: true},
+  {name: 'change a job', path: '/jobs/1', open: 'Change…', send: 'Change', fields: {Priority: '1'}},
+  {name: 'copy a job', path: '/jobs/1', open: 'Copy…', send: 'Copy'},
+  {name: 'put', path: '/tubes/t', open: 'Put a job…', send: 'Put'},
+  {name: 'pause', path: '/tubes/t', open: 'Pause…', send: 'Pause'},
+  {name: 'kick', path: '/tubes/t', open: 'Kick…', send: 'Kick'},
+  {name: 'close', path: '/connections', open: 'Close connection 1', send: 'Close connection', starts_on_cancel: true},
+  {name: 'drain', path: '/server', open: 'Drain…', send: 'Drain', starts_on_cancel: true},
+];
+
+page_test('Every dialog can be cancelled, says a refusal in the words of the server, and says when it is gone', async (page, server, t) => {
+  await put_many(server, 't', 3, 'buried');
+  server.queue.connections.set('1', {id: '1', address: 'unix', user: null, used: 'default', watched: [], watched_count: 0, held: 0, waiting: false, output_bytes: 0});
+  for (const {name, path, open, send, fields = {}, starts_on_cancel = false} of dialogs) {
+    await t.test(name, async () => {
+      await page.goto(server.url + path);
+      const before = changes(server).length;
+      for (const leave of ['Escape', 'Cancel']) {
+        await button(page, open).click();
+        if (starts_on_cancel) assert.equal(await page.evaluate(() => document.activeElement.textContent), 'Cancel');
+        if (leave === 'Escape') await page.keyboard.press('Escape');
+        else await confirm(page, 'Cancel');
+        await dialog(page).waitFor({state: 'detached'});
+        assert.equal(await button(page, open).evaluate((element) => element === document.activeElement), true);
+      }
+      assert.equal(changes(server).length, before);
+
+      server.mock.refuse = (method) => method !== 'GET' && 'The user anna may not do this here.';
+      await button(page, open).click();
+      for (const [label, value] of Object.entries(fields)) await dialog(page).getByLabel(label).fill(value);
+      await confirm(page, send);
+      await dialog(page).getByText('The user anna may not do this here.').waitFor();
+      assert.equal(changes(server).length, before + 1);
+
+      await server.mock.stop();
+      await confirm(page, send);
+      await dialog(page).getByText('The server does not answer.').waitFor();
+      await server.mock.restart();
+      server.mock.refuse = null;
+      assert.equal(server.queue.tube('t').ids.buried.size, 3);
+      await page.keyboard.press('Escape');
+    });
+  }
+}, {needs_mock: true});
+
+page_test('What needs no dialog says a refusal, too', async (page, server) => {
+  const [id] = await put_many(server, 'quick', 1, 'delayed');
+  server.queue.tube('quick').paused_until = performance.now() / 1000 + 500;
+  server.mock.refuse = (method) => method !== 'GET' && 'Not allowed here.';
+  for (const [path, names] of [[`/jobs/${id}`, ['Kick', 'Bury']], ['/tubes/quick', ['Resume']], ['/server', ['Make a checkpoint']]]) {
+    await page.goto(server.url + path);
+    for (const name of names) {
+      await button(page, name).click();
+      await announced(page, 'Not allowed here.');
+    }
+  }
+  server.mock.refuse = null;
+  assert.equal(await state_of(server, id), 'delayed');
+}, {needs_mock: true});
+
+// ---------------------------------------------------------------------------------------------- users
+
+const users = () => new Map([
+  ['prn_reader_x', {name: 'reader', may: {monitor: true, admin: false}}],
+  ['prn_admin_x', {name: 'admin', may: {monitor: true, admin: true}}],
+]);
+
+page_test('Who is not known signs in with a token, and out again', async (page, server) => {
+  server.mock.users = users();
+  await page.goto(`${server.url}/server`);
+  await page.getByLabel('Token').fill('prn_wrong_x');
+  await button(page, 'Sign in').click();
+  await page.getByText('This token is not known.').waitFor();
+  assert.equal(await page.getByLabel('Token').inputValue(), '');
+  await page.getByLabel('Token').fill(' prn_admin_x ');
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', {name: 'Server', exact: true, level: 1}).waitFor();
+  assert.equal(page.url(), `${server.url}/server`);
+  assert.equal(await page.evaluate(() => document.cookie + JSON.stringify(localStorage)), '{}');
+  await button(page, 'Drain…').waitFor();
+  await button(page, 'Sign out').click();
+  await page.getByLabel('Token').waitFor();
+  assert.equal(server.mock.sessions.size, 0);
+}, {needs_mock: true});
+
+page_test('Who is no administrator sees none of their actions', async (page, server) => {
+  server.mock.users = users();
+  server.queue.connections.set('1', {id: '1', address: 'unix', user: null, used: 'default', watched: [], watched_count: 0, held: 0, waiting: false, output_bytes: 0});
+  await page.goto(`${server.url}/connections`);
+  await page.getByLabel('Token').fill('prn_reader_x');
+  await page.keyboard.press('Enter');
+  await eventually(() => rows(page, 'Table of connections').then((found) => found.length), 1);
+  assert.equal(await page.getByRole('button', {name: /Close/}).count(), 0);
+  await page.getByRole('link', {name: 'Server'}).click();
+  await page.getByRole('heading', {name: 'Store'}).waitFor();
+  for (const name of ['Drain…', 'Make a checkpoint']) assert.equal(await button(page, name).count(), 0);
+  assert.equal(await page.getByRole('heading', {name: 'Configuration in force'}).count(), 0);
+}, {needs_mock: true});
+
+page_test('A session that has ended leads to the sign-in', async (page, server) => {
+  server.mock.users = users();
+  await page.goto(`${server.url}/tubes`);
+  await page.getByLabel('Token').fill('prn_reader_x');
+  await page.keyboard.press('Enter');
+  await page.getByText('No tubes.').waitFor();
+  server.mock.sessions.clear();
+  await page.getByLabel('Token').waitFor();
+}, {needs_mock: true});

@@ -1,0 +1,502 @@
+// A server with the API of the real one and a queue in memory, for tests of the console that need no queue, and that need
+// what a real one seldom does: a count that changes, a refusal, a silence.
+//
+// By itself it serves a queue to look at: CONSOLE_ASSETS=FOLDER node mock.mjs [PORT]
+
+import {readFileSync, readdirSync} from 'node:fs';
+import {createServer} from 'node:http';
+import {extname, join} from 'node:path';
+import {createHash, randomBytes} from 'node:crypto';
+import {pathToFileURL} from 'node:url';
+import {gzipSync} from 'node:zlib';
+
+export const states = ['ready', 'reserved', 'delayed', 'buried'];
+const json_bytes_max = 1024 * 1024;
+const body_window_bytes = 65536;
+const content_types = {'.html': 'text/html', '.js': 'text/javascript', '.css': 'text/css', '.txt': 'text/plain'};
+export const page_policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+  "base-uri 'none'; form-action 'self'; frame-ancestors 'none'; require-trusted-types-for 'script'";
+
+class Refusal extends Error {
+  constructor(status, word, message, more = {}) {
+    super(message);
+    Object.assign(this, {status, answer: {error: word, message, ...more}});
+  }
+}
+const not_found = (what) => new Refusal(404, 'not_found', `There is no such ${what}.`);
+const bad_request = (message) => new Refusal(400, 'bad_request', message);
+
+const seconds = () => performance.now() / 1000;
+
+// ---------------------------------------------------------------------------------------------- the queue
+
+export class Queue {
+  jobs = new Map();  // By number.
+  tubes = new Map();
+  connections = new Map();
+  operations = new Map();
+  totals = {puts: 0, deletes: 0, reserves: 0, timeouts: 0, damaged: 0, duplicates: 0, dead: 0, expired: 0};
+  draining = false;
+  store_state = 'ok';
+  next_id = 1;
+  next_operation = 1;
+  started_at = seconds();
+  jobs_per_step = 1000;  // Of an operation.
+  step_ms = 40;
+
+  tube(name) {
+    let tube = this.tubes.get(name);
+    if (!tube) {
+      tube = {name, ids: Object.fromEntries(states.map((state) => [state, new Set()])), puts: 0, deletes: 0, paused_until: 0, using: 0, watching: 0, waiting: 0,
+        settings: {tries: 0, dead: '', expire_seconds: 0, reserved: 0, rate: '', drain: false}};
+      this.tubes.set(name, tube);
+    }
+    return tube;
+  }
+
+  put(tube_name, body, {state = 'ready', id = this.next_id, age_seconds = 0, ...fields} = {}) {
+    const tube = this.tube(tube_name);
+    const job = {id, tube: tube_name, state, priority: 1024, delay_seconds: 0, ttr_seconds: 60, left_seconds: 0, reserves: 0, timeouts: 0, releases: 0,
+      buries: state === 'buried' ? 1 : 0, kicks: 0, attempts: 0, tries: 0, dead: '', from: '', key: '', expire_left_seconds: 0, parked: false,
+      ...fields, body: Buffer.from(body), put_at: seconds() - age_seconds};
+    this.jobs.set(job.id, job);
+    this.next_id = Math.max(this.next_id, Number(id)) + 1;
+    tube.ids[state].add(job.id);
+    tube.puts++;
+    this.totals.puts++;
+    return job;
+  }
+
+  remove(job) {
+    this.tube(job.tube).ids[job.state].delete(job.id);
+    this.tube(job.tube).deletes++;
+    this.totals.deletes++;
+    this.jobs.delete(job.id);
+  }
+
+  place(job, {tube = job.tube, state = job.state}) {
+    this.tube(job.tube).ids[job.state].delete(job.id);
+    this.tube(tube).ids[state].add(job.id);
+    Object.assign(job, {tube, state});
+  }
+
+  kick(job) {
+    job.kicks++;
+    job.delay_seconds = job.left_seconds = 0;
+    this.place(job, {state: 'ready'});
+  }
+
+  view_job(job) {
+    const {body, put_at, ...rest} = job;
+    return {...rest, id: String(job.id), age_seconds: seconds() - put_at, body_bytes: body.length};
+  }
+
+  view_tube(tube) {
+    let oldest = Infinity;
+    let urgent = 0;
+    for (const id of tube.ids.ready) {
+      const {put_at, priority} = this.jobs.get(id);
+      oldest = Math.min(oldest, put_at);
+      if (priority < 1024) ++urgent;
+    }
+    return {name: tube.name, ...Object.fromEntries(states.map((state) => [state, tube.ids[state].size])), urgent, puts: tube.puts, deletes: tube.deletes,
+      using: tube.using, watching: tube.watching, waiting: tube.waiting, pause_left_seconds: Math.max(0, tube.paused_until - seconds()),
+      oldest_ready_seconds: oldest === Infinity ? 0 : seconds() - oldest, parked: 0, duplicates: 0, dead: 0, expired: 0};
+  }
+
+  view_server(user) {
+    const jobs = {ready: 0, urgent: 0, reserved: 0, delayed: 0, buried: 0};
+    for (const tube of this.tubes.values()) for (const state of states) jobs[state] += tube.ids[state].size;
+    const held = [...this.connections.values()];
+    return {version: '1.0', instance: 'a1b2c3d4', hostname: 'q1', uptime_seconds: seconds() - this.started_at + 93784, jobs, totals: this.totals,
+      connections: {all: held.length, producers: 1, workers: held.length - 1, waiting: held.filter(({waiting}) => waiting).length},
+      tubes: this.tubes.size, draining: this.draining,
+      store: {state: this.store_state, accepts_puts: this.store_state === 'ok', durability: 'commit', sync_p99_seconds: 0.0018, transitions: 123456, checkpoint_age_seconds: -1},
+      loop_lag_seconds: 0.0004, memory_bytes: 48 * 1024 * 1024, cpu_seconds: 12.5, job_bytes_max: 65535, may: user.may, user: user.name};
+  }
+
+  matching(tube, chosen) {
+    return chosen.flatMap((state) => [...tube.ids[state]]).sort((a, b) => Number(a) - Number(b));
+  }
+
+  start_operation({action, tube: name, states: chosen, to, confirmed}, user) {
+    if (!['delete', 'kick', 'move'].includes(action)) throw bad_request('There is no such action.');
+    if (!Array.isArray(chosen) || !chosen.length || chosen.some((state) => !states.includes(state))) throw bad_request('The states are wrong.');
+    if (action === 'kick' && chosen.some((state) => state !== 'buried' && state !== 'delayed')) throw bad_request('Only buried and delayed jobs can be kicked.');
+    if (action === 'move' && !to) throw bad_request('There is no tube to move to.');
+    const tube = this.tubes.get(name);
+    if (!tube) throw not_found('tube');
+    const ids = this.matching(tube, chosen);
+    if (ids.length - confirmed > Math.max(10, confirmed / 10)) throw new Refusal(409, 'conflict', 'The number of jobs has grown.', {count: ids.length});
+    const operation = {id: String(this.next_operation++), action, tube: name, states: chosen, to: to ?? null, user, confirmed, done: 0, state: 'running', message: '',
+      started_at: seconds()};
+    this.operations.set(operation.id, operation);
+    const step = () => {
+      if (operation.state !== 'running') return;
+      for (const id of ids.splice(0, this.jobs_per_step)) {
+        const job = this.jobs.get(id);
+        if (!job || job.tube !== name || !chosen.includes(job.state)) continue;
+        if (action === 'delete') this.remove(job);
+        else if (action === 'kick') this.kick(job);
+        else this.place(job, {tube: to});
+        operation.done++;
+      }
+      if (ids.length) setTimeout(step, this.step_ms);
+      else operation.state = 'done';
+    };
+    setTimeout(step, this.step_ms);
+    return operation;
+  }
+
+  view_operation({started_at, ...operation}) {
+    return {...operation, age_seconds: seconds() - started_at};
+  }
+}
+
+// ---------------------------------------------------------------------------------------------- the server
+
+const everyone = {name: null, may: {monitor: true, admin: true}};
+
+export class Mock {
+  queue = new Queue();
+  requests = [];  // Of the API, as {method, path, body}.
+  users = null;  // By token: {name, may}.
+  sessions = new Map();
+  refuse = null;  // (method, path) => sentence of a 403, or nothing.
+  history = null;  // What /history answers.
+  streams_max = 32;
+  frame_ms = 250;
+  before_answer = async () => {};
+  #streams = new Set();
+  #sockets = new Set();
+  #files = new Map();
+  #server = createServer((request, response) => this.#handle(request, response));
+
+  constructor(assets) {
+    for (const name of readdirSync(assets)) {
+      const plain = readFileSync(join(assets, name));
+      this.#files.set('/' + name, {plain, gzipped: gzipSync(plain, {level: 9}), type: `${content_types[extname(name)]}; charset=utf-8`,
+        etag: `"${createHash('sha256').update(plain).digest('hex').slice(0, 16)}"`, immutable: /-[0-9A-Z]+\.(js|css)$/.test(name)});
+    }
+    this.#server.on('connection', (socket) => {
+      this.#sockets.add(socket);
+      socket.on('close', () => this.#sockets.delete(socket));
+    });
+  }
+
+  async start(port = 0) {
+    await new Promise((resolve) => this.#server.listen(port, '127.0.0.1', resolve));
+    this.port = this.#server.address().port;
+    this.url = `http://127.0.0.1:${this.port}`;
+    return this;
+  }
+
+  get streams() {
+    return this.#streams.size;
+  }
+
+  async stop() {
+    for (const socket of this.#sockets) socket.destroy();
+    if (this.#server.listening) await new Promise((resolve) => this.#server.close(resolve));
+  }
+
+  async restart() {
+    await this.start(this.port);
+  }
+
+  async #handle(request, response) {
+    const url = new URL(request.url, 'http://localhost');
+    try {
+      this.#check_host(request);
+      if (url.pathname.startsWith('/api/')) await this.#api(request, response, url);
+      else this.#page(request, response, url.pathname);
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      this.#json(response, error.status, error.answer);
+    }
+  }
+
+  #check_host({headers}) {
+    if (![`127.0.0.1:${this.port}`, `localhost:${this.port}`].includes(headers.host)) throw new Refusal(421, 'misdirected_request', 'This server has another name.');
+  }
+
+  #check_origin({headers}) {
+    const site = headers['sec-fetch-site'];
+    const is_ours = site ? site === 'same-origin' : !headers.origin || headers.origin === `http://${headers.host}`;
+    if (!is_ours) throw new Refusal(403, 'forbidden', 'This change comes from another site.');
+  }
+
+  #json(response, status, value, headers = {}) {
+    const text = status === 204 ? '' : JSON.stringify(value);
+    response.writeHead(status, {'Content-Type': 'application/json', 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff', ...headers});
+    response.end(text);
+  }
+
+  #page(request, response, path) {
+    if (request.method !== 'GET' && request.method !== 'HEAD') throw new Refusal(405, 'method_not_allowed', 'A page can only be read.');
+    const file = this.#files.get(path) ?? ((request.headers.accept ?? '').includes('text/html') ? this.#files.get('/index.html') : null);
+    if (!file) throw not_found('page');
+    const headers = {'Content-Type': file.type, 'Content-Security-Policy': page_policy, 'X-Content-Type-Options': 'nosniff', 'Referrer-Policy': 'no-referrer',
+      ETag: file.etag, Vary: 'Accept-Encoding', 'Cache-Control': file.immutable ? 'public, max-age=31536000, immutable' : 'no-cache'};
+    if (request.headers['if-none-match'] === file.etag) return response.writeHead(304, headers).end();
+    const is_gzipped = (request.headers['accept-encoding'] ?? '').includes('gzip');
+    response.writeHead(200, is_gzipped ? {...headers, 'Content-Encoding': 'gzip'} : headers);
+    response.end(is_gzipped ? file.gzipped : file.plain);
+  }
+
+  async #body(request) {
+    const parts = [];
+    let bytes = 0;
+    for await (const part of request) {
+      bytes += part.length;
+      if (bytes > json_bytes_max) throw new Refusal(413, 'too_large', 'The body of this request is too large.');
+      parts.push(part);
+    }
+    if (!bytes) return {};
+    if (!(request.headers['content-type'] ?? '').startsWith('application/json')) throw new Refusal(415, 'unsupported_media_type', 'A body is JSON.');
+    try {
+      return JSON.parse(Buffer.concat(parts).toString());
+    } catch {
+      throw bad_request('The body is no JSON.');
+    }
+  }
+
+  #session_id(request) {
+    return /(?:^|; )perennial=([0-9a-f]+)/.exec(request.headers.cookie ?? '')?.[1];
+  }
+
+  #user(request) {
+    if (!this.users) return everyone;
+    return this.sessions.get(this.#session_id(request)) ?? this.users.get((request.headers.authorization ?? '').replace('Bearer ', '')) ?? null;
+  }
+
+  async #api(request, response, url) {
+    const method = request.method === 'HEAD' ? 'GET' : request.method;
+    const path = url.pathname.replace('/api/v1', '');
+    let body = {};
+    if (method !== 'GET') {
+      this.#check_origin(request);
+      body = await this.#body(request);
+    }
+    this.requests.push({method, path, body, query: url.search});
+    await this.before_answer(method, path);
+    if (path === '/session') return this.#session(method, request, response, body);
+    const user = this.#user(request);
+    if (!user) throw new Refusal(401, 'unauthorized', 'Sign in first.');
+    const refusal = this.refuse?.(method, path);
+    if (refusal) throw new Refusal(403, 'forbidden', refusal);
+    if (path === '/events') return this.#events(request, response, url, user);
+    const body_of = method === 'GET' && /^\/jobs\/(\d+)\/body$/.exec(path);
+    if (body_of) return this.#job_body(response, body_of[1], url.searchParams);
+    const {status = 200, ...answer} = this.#route(method, path.split('/').slice(1).map(decodeURIComponent), url.searchParams, body, user);
+    this.#json(response, status, answer.value);
+  }
+
+  #session(method, request, response, body) {
+    if (method === 'POST') {
+      const user = this.users?.get(body.token);
+      if (!user) throw new Refusal(401, 'unauthorized', 'This token is not known.');
+      const id = randomBytes(32).toString('hex');
+      this.sessions.set(id, user);
+      return this.#json(response, 200, {user: user.name}, {'Set-Cookie': `perennial=${id}; HttpOnly; SameSite=Strict; Path=/`});
+    }
+    if (method === 'DELETE') {
+      this.sessions.delete(this.#session_id(request));
+      return this.#json(response, 204, null, {'Set-Cookie': 'perennial=; Max-Age=0; HttpOnly; SameSite=Strict; Path=/'});
+    }
+    const user = this.#user(request);
+    this.#json(response, 200, {users: this.users !== null, user: user?.name ?? null, may: user?.may ?? {monitor: false, admin: false}});
+  }
+
+  #job_body(response, id, query) {
+    const job = this.queue.jobs.get(Number(id));
+    if (!job) throw not_found('job');
+    const offset = Number(query.get('offset') ?? 0);
+    const length = Number(query.get('length') ?? body_window_bytes);
+    if (!(length >= 1 && length <= body_window_bytes)) throw bad_request('length is from 1 to 65536.');
+    response.writeHead(200, {'Content-Type': 'application/octet-stream', 'Content-Disposition': 'attachment', 'Content-Security-Policy': 'sandbox',
+      'X-Content-Type-Options': 'nosniff', 'Cache-Control': 'no-store', 'Perennial-Body-Bytes': job.body.length});
+    response.end(job.body.subarray(offset, offset + length));
+  }
+
+  #frames(topics, user) {
+    return topics.map((topic) => {
+      if (topic === 'server') return [topic, this.queue.view_server(user)];
+      if (topic === 'operations') return [topic, {operations: [...this.queue.operations.values()].map((each) => this.queue.view_operation(each))}];
+      const tube = this.queue.tubes.get(topic.slice(5));
+      return [topic, tube ? this.queue.view_tube(tube) : null];
+    });
+  }
+
+  #events(request, response, url, user) {
+    if (this.#streams.size >= this.streams_max) throw new Refusal(503, 'unavailable', 'There are too many streams.');
+    const topics = url.searchParams.get('topics').split(',');
+    response.writeHead(200, {'Content-Type': 'text/event-stream', 'Cache-Control': 'no-store'});
+    response.write('retry: 300\n\n');
+    const send = () => {
+      for (const [topic, value] of this.#frames(topics, user)) {
+        if (topic === 'operations' && !value.operations.some(({state}) => state === 'running')) continue;
+        response.write(`event: ${topic}\ndata: ${JSON.stringify(value)}\n\n`);
+      }
+    };
+    send();
+    const timer = setInterval(send, this.frame_ms);
+    this.#streams.add(response);
+    response.on('close', () => {
+      clearInterval(timer);
+      this.#streams.delete(response);
+    });
+  }
+
+  #route(method, parts, query, body, user) {
+    const queue = this.queue;
+    const [first, second, third, ...more] = parts;
+    if (more.length) throw not_found('path');
+    const is = (wanted, ...pattern) => method === wanted && pattern.length === parts.length && pattern.every((part, index) => part === null || part === parts[index]);
+    const job = () => queue.jobs.get(Number(second)) ?? (() => { throw not_found('job'); })();
+    const job_in = (...allowed) => {
+      const found = job();
+      if (!allowed.includes(found.state)) throw new Refusal(404, 'not_found', 'The job is in another state, or held by a worker.');
+      return found;
+    };
+    const admin = () => {
+      if (!user.may.admin) throw new Refusal(403, 'forbidden', 'This needs the verb admin.');
+    };
+    const tube = () => queue.tubes.get(second) ?? (() => { throw not_found('tube'); })();
+
+    if (is('GET', 'server')) return {value: queue.view_server(user)};
+    if (is('GET', 'tubes')) return {value: this.#tubes(query)};
+    if (is('GET', 'tubes', null)) return {value: {...queue.view_tube(tube()), settings: tube().settings}};
+    if (is('GET', 'tubes', null, 'jobs')) return {value: this.#jobs(query, second)};
+    if (is('GET', 'jobs')) return {value: this.#jobs(query, null)};
+    if (is('GET', 'jobs', null)) return {value: queue.view_job(job())};
+    if (is('GET', 'connections')) return {value: this.#connections(query)};
+    if (is('GET', 'configuration')) return admin(), {value: {yaml: 'data_dir: perennial-data\nlisten: [127.0.0.1]\nport: 11300\n# <script>alert(1)</script>\n'}};
+    if (is('GET', 'operations')) return {value: {operations: [...queue.operations.values()].map((each) => queue.view_operation(each))}};
+    if (is('GET', 'history') && this.history) return {value: this.history(query.get('series'), Number(query.get('span')))};
+    if (is('POST', 'jobs')) return this.#put(body);
+    if (is('DELETE', 'jobs', null)) return queue.remove(job_in('ready', 'delayed', 'buried')), {value: {deleted: true}};
+    if (is('POST', 'jobs', null, 'kick')) return queue.kick(job_in('delayed', 'buried')), {value: {kicked: true}};
+    if (is('POST', 'jobs', null, 'bury')) {
+      const found = job_in('ready', 'delayed');
+      found.buries++;
+      found.priority = body.priority ?? found.priority;
+      return queue.place(found, {state: 'buried'}), {value: {buried: true}};
+    }
+    if (is('POST', 'jobs', null, 'change')) return this.#change(job_in('ready', 'delayed', 'buried'), body);
+    if (is('POST', 'tubes', null, 'pause')) return tube().paused_until = seconds() + body.seconds, {value: {paused: body.seconds > 0}};
+    if (is('POST', 'tubes', null, 'kick')) {
+      const from = tube().ids[tube().ids.buried.size ? 'buried' : 'delayed'];
+      const ids = [...from].slice(0, body.count);
+      ids.forEach((id) => queue.kick(queue.jobs.get(id)));
+      return {value: {kicked: ids.length}};
+    }
+    if (is('POST', 'operations')) return {status: 202, value: queue.view_operation(queue.start_operation(body, user.name))};
+    if (is('DELETE', 'operations', null)) {
+      const operation = queue.operations.get(second);
+      if (!operation) throw not_found('operation');
+      if (operation.state === 'running') operation.state = 'cancelled';
+      return {value: queue.view_operation(operation)};
+    }
+    if (is('DELETE', 'connections', null)) {
+      admin();
+      if (!queue.connections.delete(second)) throw not_found('connection');
+      return {value: {closed: true}};
+    }
+    if (is('POST', 'drain') || is('POST', 'undrain')) return admin(), queue.draining = first === 'drain', {value: {draining: queue.draining}};
+    if (is('POST', 'checkpoint')) return admin(), {value: {path: 'perennial-data/checkpoints/20260101T000000Z'}};
+    if (method !== 'GET') throw new Refusal(405, 'method_not_allowed', 'This cannot be done here.');
+    throw not_found('path');
+  }
+
+  #tubes(query) {
+    const queue = this.queue;
+    const match = query.get('match');
+    const fits = match === null ? null : new RegExp(`^${match.split('*').map((part) => part.replace(/[\\^$.+?()[\]{}|]/g, '\\$&')).join('.*')}$`, 's');
+    const key = query.get('sort') ?? 'name';
+    const sign = query.get('order') === 'desc' ? -1 : 1;
+    const found = [...queue.tubes.values()].filter(({name}) => !fits || fits.test(name)).map((each) => queue.view_tube(each));
+    found.sort((a, b) => (a[key] < b[key] ? -sign : a[key] > b[key] ? sign : a.name < b.name ? -1 : 1));
+    const offset = Number(query.get('offset') ?? 0);
+    return {total: queue.tubes.size, matched: found.length, tubes: found.slice(offset, offset + Number(query.get('limit') ?? 100))};
+  }
+
+  #jobs(query, name) {
+    const queue = this.queue;
+    const chosen = (query.get('state') ?? states.join()).split(',');
+    const limit = Number(query.get('limit') ?? 100);
+    const after = Number(query.get('after') ?? 0);
+    if (name !== null && !queue.tubes.has(name)) throw not_found('tube');
+    const ids = name === null ? [...queue.jobs.keys()].sort((a, b) => a - b) : queue.matching(queue.tubes.get(name), states);
+    // As a real server does, it looks at no more than so many jobs for one page.
+    const looked_at = ids.filter((id) => id > after).slice(0, Math.max(limit, 500));
+    const jobs = looked_at.map((id) => queue.jobs.get(id)).filter(({state}) => chosen.includes(state)).slice(0, limit);
+    const last = jobs.length === limit ? jobs.at(-1).id : looked_at.at(-1);
+    return {jobs: jobs.map((job) => queue.view_job(job)), next: last !== undefined && last !== ids.at(-1) ? String(last) : null};
+  }
+
+  #connections(query) {
+    const limit = Number(query.get('limit') ?? 100);
+    const after = Number(query.get('after') ?? 0);
+    const all = [...this.queue.connections.values()].filter(({id}) => Number(id) > after);
+    const connections = all.slice(0, limit);
+    return {connections, next: all.length > limit ? connections.at(-1).id : null};
+  }
+
+  #put({tube, body, body_base64, ...fields}) {
+    if (!tube) throw bad_request('There is no tube.');
+    if (/[^A-Za-z0-9\-+/;.$_()]/.test(tube)) throw bad_request('This is no name for a tube.');
+    if (this.queue.draining) throw new Refusal(503, 'draining', 'The server drains, and takes no new jobs.');
+    const held = fields.key && [...this.queue.jobs.values()].find((job) => job.key === fields.key && job.tube === tube);
+    if (held) return {status: 201, value: {id: String(held.id), duplicate: true}};
+    const job = this.queue.put(tube, body_base64 === undefined ? body ?? '' : Buffer.from(body_base64, 'base64'),
+      {...fields, state: fields.delay_seconds ? 'delayed' : 'ready', left_seconds: fields.delay_seconds ?? 0});
+    return {status: 201, value: {id: String(job.id), duplicate: false}};
+  }
+
+  #change(job, {tube, priority, delay_seconds, ttr_seconds}) {
+    if ([tube, priority, delay_seconds, ttr_seconds].every((value) => value === undefined)) throw bad_request('Nothing is to be changed.');
+    if (priority !== undefined) job.priority = priority;
+    if (ttr_seconds !== undefined) job.ttr_seconds = ttr_seconds;
+    if (delay_seconds !== undefined) {
+      job.delay_seconds = job.left_seconds = delay_seconds;
+      this.queue.place(job, {state: delay_seconds ? 'delayed' : 'ready'});
+    }
+    if (tube !== undefined) this.queue.place(job, {tube});
+    return {value: {changed: true}};
+  }
+}
+
+// ---------------------------------------------------------------------------------------------- a queue to look at
+
+export function fill(queue, {tubes = 300} = {}) {
+  const names = ['mail', 'images', 'billing/invoices', 'search;reindex', 'webhooks', 'reports.daily'];
+  names.forEach((name, index) => {
+    for (let i = 0; i < 40 - index * 6; ++i) queue.put(name, `{"n":${i}}`, {age_seconds: [5200, 640, 48, 12, 3, 0.4][index] - i * 0.01});
+    for (let i = 0; i < 7 - index; ++i) queue.put(name, `later ${i}`, {state: 'delayed', delay_seconds: 600, left_seconds: 500 - i, age_seconds: 100});
+    for (let i = 0; i < 4; ++i) queue.put(name, `now ${i}`, {state: 'reserved', left_seconds: 40 - i, reserves: 1, attempts: 1, age_seconds: 30, priority: 10 + i});
+  });
+  for (let i = 0; i < 250; ++i) {
+    queue.put('mail', JSON.stringify({to: `user${i}@example.com`, order: 1, text: 'Your order has left our house.'}).replace('"order":1', `"order":1234567890123456789${i}`),
+      {state: 'buried', priority: 1000 + (i % 5), reserves: 3, releases: 2, attempts: 3, tries: 3, age_seconds: 86400 + i * 61});
+  }
+  queue.tube('images').paused_until = seconds() + 250;
+  Object.assign(queue.tube('mail'), {using: 2, watching: 5, waiting: 0});
+  Object.assign(queue.tube('webhooks'), {using: 1, watching: 12, waiting: 9});
+  for (let i = 0; i < tubes; ++i) queue.put(`tenant-${String(i).padStart(5, '0')}`, 'x', {age_seconds: (i % 40) / 10});
+  for (let i = 1; i <= 8; ++i) {
+    queue.connections.set(String(i), {id: String(i), address: i === 8 ? 'unix' : `10.0.0.${i}:${40000 + i}`, user: null, used: 'default',
+      watched: i % 2 ? ['mail'] : ['webhooks', 'images', 'billing/invoices'], watched_count: i % 2 ? 1 : i === 4 ? 9 : 3, held: i % 3, waiting: i % 3 === 0, output_bytes: i === 5 ? 40960 : 0});
+  }
+}
+
+if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) {
+  const mock = new Mock(process.env.CONSOLE_ASSETS);
+  fill(mock.queue, {tubes: 10000});
+  setInterval(() => {
+    for (let i = 0; i < 20 + Math.random() * 30; ++i) mock.queue.put('webhooks', 'x');
+    for (const id of [...mock.queue.tube('webhooks').ids.ready].slice(0, 20 + Math.random() * 30)) mock.queue.remove(mock.queue.jobs.get(id));
+  }, 500);
+  await mock.start(Number(process.argv[2] ?? 0));
+  console.log(mock.url);
+}

@@ -1,0 +1,241 @@
+// Each screen loads and shows the numbers that the queue has.
+
+import assert from 'node:assert/strict';
+import {test} from 'node:test';
+import {count, time} from '../../cmd/perenniald/console/src/format.js';
+import {states} from './mock.mjs';
+import {api, eventually, is_mock, page_test, rows} from './support.mjs';
+
+const tile = (page, name) => page.locator('.tile', {has: page.locator('dt', {hasText: new RegExp(`^\\s*${name}$`)})}).locator('dd').first().innerText().then((text) => text.trim());
+
+/** Some jobs of each state, whose numbers differ. */
+async function fill(server, tube) {
+  const many = {ready: 5, reserved: 2, delayed: 3, buried: 4};
+  for (const state of states) for (let i = 0; i < many[state]; ++i) await server.put(tube, `${state} ${i}`, {state});
+  return many;
+}
+
+page_test('Overview shows jobs by state, and the oldest ready job', async (page, server) => {
+  await fill(server, 'over-view');
+  if (is_mock) server.queue.put('slow', 'x', {age_seconds: 7300});
+  await page.goto(server.url);
+  await page.getByRole('heading', {name: 'Overview'}).waitFor();
+  const stats = await server.stats();
+  for (const state of states) await eventually(() => tile(page, state[0].toUpperCase() + state.slice(1)), count(stats[state]));
+  if (is_mock) {
+    await eventually(() => tile(page, 'Oldest ready job'), '2 h 1 min');
+    assert.equal((await rows(page, 'Tubes with the oldest ready jobs'))[0][0], 'slow');
+  }
+  await page.locator('.plot canvas').nth(3).waitFor();
+  assert.equal(await page.title(), 'Overview · Perennial');
+});
+
+page_test('Overview warns of a drain and of a full disk', async (page, server) => {
+  server.queue.draining = true;
+  server.queue.store_state = 'low-space';
+  await page.goto(server.url);
+  await page.getByText('The server drains: it refuses new jobs').waitFor();
+  await page.getByText('The disk has no space for new jobs: the state of the store is low-space.').waitFor();
+}, {needs_mock: true});
+
+page_test('Overview draws the history of a server that keeps one', async (page, server) => {
+  const wave = Array.from({length: 600}, (_, index) => (index % 50 === 0 ? null : index % 60));
+  server.mock.history = () => ({step_seconds: 1, ends_seconds_ago: 0.3,
+    series: Object.fromEntries(['ready', 'reserved', 'delayed', 'buried', 'puts', 'deletes', 'timeouts'].map((name) => [name, wave]))});
+  await page.goto(server.url);
+  const day = page.getByRole('button', {name: '24 hours'});
+  await day.click();
+  await eventually(() => server.mock.requests.some(({query}) => query === '?series=server&span=86400'), true);
+  await eventually(() => page.locator('.legend').first().innerText().then((text) => text.replace(/\s+/g, ' ')), 'in 59 out 59');
+}, {needs_mock: true});
+
+page_test('Tubes lists, sorts and filters', async (page, server) => {
+  for (const [tube, jobs] of [['list-a', 1], ['list-b', 3], ['list-c', 2], ['other/1', 5]]) for (let i = 0; i < jobs; ++i) await server.put(tube, 'x');
+  await page.goto(`${server.url}/tubes?match=list-&sort=ready`);
+  const names = async () => (await rows(page, 'Table of tubes')).map((cells) => cells[1]);
+  await eventually(names, ['list-b', 'list-c', 'list-a']);
+  await page.getByRole('button', {name: 'Ready', exact: true}).click();
+  await eventually(names, ['list-a', 'list-c', 'list-b']);
+  assert.equal(await page.locator('th[aria-sort]').getAttribute('aria-sort'), 'ascending');
+  await page.getByRole('button', {name: 'Tube', exact: true}).click();
+  await eventually(names, ['list-a', 'list-b', 'list-c']);
+  await page.getByLabel('Filter').fill('o*r/');
+  await page.getByText('No tube matches.').waitFor();
+  await page.getByLabel('Filter').fill('her/');
+  await eventually(names, ['other/1']);
+  assert.equal((await rows(page, 'Table of tubes'))[0][3], '5');
+  await page.getByRole('link', {name: 'other/1'}).click();
+  await page.getByRole('heading', {name: 'Tube other/1'}).waitFor();
+});
+
+page_test('Tubes shows 10,000 by drawing some', async (page, server) => {
+  for (let i = 0; i < 10000; ++i) await server.put(`t-${String(i).padStart(5, '0')}`, 'x');
+  await page.goto(`${server.url}/tubes?match=t-*&sort=name`);
+  await page.getByText('10,000').first().waitFor();
+  const region = page.getByRole('region', {name: 'Table of tubes'});
+  for (const [name, where] of [['t-00000', 0], ['t-05000', 0.5], ['t-09999', 1]]) {
+    await region.evaluate((element, part) => { element.scrollTop = part * (element.scrollHeight - element.clientHeight); }, where);
+    await region.getByRole('link', {name, exact: true}).waitFor();
+    assert.ok(await region.locator('tbody tr').count() <= 152);
+  }
+  const last = region.locator('tbody tr[data-row]').last();
+  assert.equal(await last.getAttribute('aria-rowindex'), '10001');
+  // What is drawn is where it would be if everything were drawn.
+  const box = await region.getByRole('link', {name: 't-09999'}).boundingBox();
+  const frame = await region.boundingBox();
+  assert.ok(box.y > frame.y && box.y < frame.y + frame.height);
+});
+
+page_test('Tube shows its jobs by state', async (page, server) => {
+  const many = await fill(server, 'by-state');
+  await page.goto(`${server.url}/tubes/by-state`);
+  const tabs = page.getByRole('navigation', {name: 'Jobs by state'});
+  await eventually(() => tabs.getByRole('link').allInnerTexts().then((texts) => texts.map((text) => text.trim().replace(/\s+/g, ' '))),
+    ['All 14', 'Ready 5', 'Reserved 2', 'Delayed 3', 'Buried 4']);
+  for (const state of states) {
+    await tabs.getByRole('link', {name: new RegExp(state, 'i')}).click();
+    await eventually(() => rows(page, 'Table of jobs').then((found) => found.map((cells) => cells[2])), Array(many[state]).fill(state));
+    assert.equal(new URL(page.url()).pathname, `/tubes/by-state/${state}`);
+  }
+  await page.locator('.plot canvas').nth(1).waitFor();
+});
+
+page_test('Tube says when there is none, or none any more', async (page, server) => {
+  await page.goto(`${server.url}/tubes/nobody`);
+  await page.getByText('There is no tube of this name now.').waitFor();
+  server.queue.put('nobody', 'x');
+  await page.getByRole('navigation', {name: 'Jobs by state'}).waitFor();
+  server.queue.tubes.delete('nobody');
+  await page.locator('.badge', {hasText: 'gone'}).waitFor();
+}, {needs_mock: true});
+
+page_test('Jobs come in pages, and each page has an address', async (page, server) => {
+  const ids = [];
+  for (let i = 0; i < 205; ++i) ids.push(await server.put('paged', `${i}`));
+  await page.goto(`${server.url}/tubes/paged/ready`);
+  const seen = async () => (await rows(page, 'Table of jobs')).map((cells) => cells[1]);
+  await eventually(seen, ids.slice(0, 100));
+  await page.getByRole('button', {name: 'Next page'}).click();
+  await eventually(seen, ids.slice(100, 200));
+  assert.equal(new URL(page.url()).search, `?after=${ids[99]}`);
+  await page.reload();
+  await eventually(seen, ids.slice(100, 200));
+  await page.getByRole('button', {name: 'Next page'}).click();
+  await eventually(seen, ids.slice(200));
+  await page.goBack();
+  await eventually(seen, ids.slice(100, 200));
+  await page.getByRole('button', {name: 'First page'}).click();
+  await eventually(seen, ids.slice(0, 100));
+});
+
+page_test('Jobs fills a page from short answers', async (page, server) => {
+  for (let i = 0; i < 1500; ++i) await server.put('sparse', 'x', {state: i % 500 === 499 ? 'delayed' : 'ready'});
+  await page.goto(`${server.url}/tubes/sparse/delayed`);
+  await eventually(() => rows(page, 'Table of jobs').then((found) => found.length), 3);
+});
+
+page_test('Jobs of all tubes, with the first bytes of their bodies', async (page, server) => {
+  const first = await server.put('all-a', 'one\ntwo', {state: 'buried'});
+  const second = await server.put('all-b', Buffer.alloc(3000, 'z'), {state: 'buried'});
+  await page.goto(`${server.url}/jobs?state=buried`);
+  const seen = async (cell) => (await rows(page, 'Table of jobs')).filter((cells) => [first, second].includes(cells[1])).map((cells) => cells[cell]);
+  await eventually(() => seen(2), ['all-a', 'all-b']);
+  if (is_mock) assert.equal(server.mock.requests.some(({path}) => path.endsWith('/body')), false);
+  await page.getByLabel('Show bodies').check();
+  await eventually(() => seen(9), ['one two', 'z'.repeat(80)]);
+  if (is_mock) assert.deepEqual(server.mock.requests.filter(({path}) => path.endsWith('/body')).map(({query}) => query), Array(2).fill('?offset=0&length=80'));
+});
+
+page_test('Job shows every field, and is found by its id', async (page, server) => {
+  const id = await server.put('one', '{"b":[1,{}],"n":12345678901234567890.10}', {state: 'delayed', priority: 7});
+  await page.goto(`${server.url}/tubes`);
+  await page.getByRole('heading', {name: 'Tubes'}).waitFor();
+  await page.keyboard.press('g');
+  await page.keyboard.press('j');
+  await page.getByLabel('Id').fill(id);
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', {name: `Job ${id}`}).waitFor();
+  const fields = await page.locator('section[aria-label=Fields] .facts > div').evaluateAll((found) =>
+    Object.fromEntries(found.map((row) => [row.children[0].textContent, row.children[1].textContent])));
+  const {value: job} = await api(server, `/jobs/${id}`);
+  assert.equal(fields.Priority, '7, urgent');
+  assert.equal(fields.Delay, '1 h');
+  assert.equal(fields['Time to run'], time(job.ttr_seconds));
+  assert.equal(fields.Size, '40 B');
+  assert.match(fields['Time left'], /until it is ready$/);
+  for (const counter of ['reserves', 'timeouts', 'releases', 'buries', 'kicks']) assert.equal(fields[counter[0].toUpperCase() + counter.slice(1)], String(job[counter]));
+  const body = page.locator('pre.body');
+  assert.equal(await body.innerText(), '{\n  "b": [\n    1,\n    {}\n  ],\n  "n": 12345678901234567890.10\n}');
+  await page.getByRole('button', {name: 'Text'}).click();
+  assert.equal(await body.innerText(), '{"b":[1,{}],"n":12345678901234567890.10}');
+  await page.getByRole('button', {name: 'Hex'}).click();
+  assert.match(await body.innerText(), /^00000000 {2}7b 22 62 22 .* {2}\{"b":/);
+});
+
+page_test('Job that does not exist is said to be none', async (page, server) => {
+  await page.goto(`${server.url}/jobs/999999999`);
+  await page.getByText('There is no job with this id.').waitFor();
+  await page.keyboard.press('g');
+  await page.keyboard.press('j');
+  await page.getByLabel('Id').fill('999999998');
+  await page.keyboard.press('Enter');
+  await page.locator('dialog .problem', {hasText: /\w/}).waitFor();
+});
+
+page_test('Job with a large body is read in windows', async (page, server) => {
+  const mebibytes = 50;
+  const body = Buffer.alloc(mebibytes * 1024 * 1024, 'a');
+  body.write('END', body.length - 3);
+  const job = server.queue.put('large', body);
+  await page.goto(`${server.url}/jobs/${job.id}`);
+  await page.getByText('Bytes 0 to 65,535 of 52,428,800').waitFor();
+  await page.getByRole('button', {name: 'Last'}).click();
+  await page.getByText('Bytes 52,363,264 to 52,428,799 of 52,428,800').waitFor();
+  await eventually(() => page.locator('pre.body').evaluate((element) => [element.textContent.length, element.textContent.slice(-3)]), [65536, 'END']);
+  await page.getByRole('button', {name: 'Previous'}).click();
+  await page.getByText('Bytes 52,297,728 to').waitFor();
+  assert.ok(server.mock.requests.filter(({path}) => path.endsWith('/body')).length <= 4);
+}, {needs_mock: true});
+
+page_test('Connections shows who holds and waits', async (page, server) => {
+  const connection = {address: '10.0.0.1:5000', user: null, used: 'default', watched: ['mail'], watched_count: 1, held: 2, waiting: false, output_bytes: 2048};
+  server.queue.connections.set('1', {id: '1', ...connection});
+  server.queue.connections.set('2', {id: '2', ...connection, user: 'anna', watched: ['a', 'b', 'c'], watched_count: 12, held: 0, waiting: true, output_bytes: 0});
+  await page.goto(`${server.url}/connections`);
+  await eventually(() => rows(page, 'Table of connections'), [
+    ['1', '10.0.0.1:5000', 'none', 'works', '2', 'default', 'mail', '2 KiB', 'Close…'],
+    ['2', '10.0.0.1:5000', 'anna', 'waits for a job', '0', 'default', 'a, b, c and 9 more', '0 B', 'Close…'],
+  ]);
+}, {needs_mock: true});
+
+page_test('Connections shows those of the queue', async (page, server) => {
+  const {value} = await api(server, '/connections');
+  await page.goto(`${server.url}/connections`);
+  await eventually(() => rows(page, 'Table of connections').then((found) => found.map((cells) => cells[0])), value.connections.map(({id}) => id));
+});
+
+page_test('Server shows its facts and its configuration', async (page, server) => {
+  const {value} = await api(server, '/server');
+  await page.goto(`${server.url}/server`);
+  const facts = page.locator('section', {has: page.getByRole('heading', {name: 'Server', exact: true})});
+  for (const text of [value.version, value.hostname, value.instance]) await facts.getByText(text, {exact: true}).waitFor();
+  const {value: {yaml}} = await api(server, '/configuration');
+  await eventually(() => page.locator('pre.body').evaluate((element) => element.textContent), yaml);
+  assert.equal((await (await fetch(`${server.url}/licenses.txt`)).text()).includes('Apache License'), true);
+});
+
+page_test('An address without a screen says so', async (page, server) => {
+  for (const path of ['/nothing', '/tubes/a/sleeping', '/tubes/%E0%A4%A', '/jobs/1/2']) {
+    await page.goto(server.url + path);
+    await page.getByRole('heading', {name: 'No such screen'}).waitFor();
+  }
+});
+
+test('Numbers of the protocol and of the API agree', {skip: is_mock && 'needs a real server'}, async () => {
+  const {open_server} = await import('./support.mjs');
+  const server = await open_server();
+  await fill(server, 'agree');
+  const {value} = await api(server, '/tubes/agree');
+  assert.deepEqual(Object.fromEntries(states.map((state) => [state, value[state]])), await server.stats_tube('agree'));
+  await server.stop();
+});

@@ -1,0 +1,79 @@
+// Bodies, names and numbers as text. No browser is needed.
+
+import assert from 'node:assert/strict';
+import {test} from 'node:test';
+import {decode, hex_dump} from '../../cmd/perenniald/console/src/bytes_text.js';
+import {bytes, count, jobs, rate, time, visible, visible_line} from '../../cmd/perenniald/console/src/format.js';
+import {format_json, looks_like_json} from '../../cmd/perenniald/console/src/json_text.js';
+
+const table = (name, of, cases) => test(name, () => {
+  for (const [input, want] of cases) assert.equal(of(input), want, `of ${JSON.stringify(input)}`);
+});
+
+table('JSON is indented, and no value is changed', format_json, [
+  ['{}', '{}'],
+  ['[]', '[]'],
+  ['[ ]', '[]'],
+  ['[1,2]', '[\n  1,\n  2\n]'],
+  ['{"a":{"b":[]},"c":null}', '{\n  "a": {\n    "b": []\n  },\n  "c": null\n}'],
+  ['[12345678901234567890, 1e400, 1.0, -0]', '[\n  12345678901234567890,\n  1e400,\n  1.0,\n  -0\n]'],
+  ['{"a":1,"a":2}', '{\n  "a": 1,\n  "a": 2\n}'],
+  ['["{,:}\\"]\\\\", "\\u0041"]', '[\n  "{,:}\\"]\\\\",\n  "\\u0041"\n]'],
+  ['["a  b"]', '[\n  "a  b"\n]'],
+  ['{"cut":[1,"of', '{\n  "cut": [\n    1,\n    "of'],
+  [']]}', '\n]\n]\n}'],
+  ['{"a" 1}', '{\n  "a"1\n}'],
+]);
+
+test('JSON keeps every character that is no white space between values', () => {
+  let seed = 20260101;
+  const random = (n) => (seed = (seed * 1103515245 + 12345) % 2147483648) % n;
+  const pieces = ['{', '}', '[', ']', ',', ':', '"', '\\', 'a', '1', '-', ' ', '\n', '"x"', '\\"', 'é'];
+  for (let i = 0; i < 2000; ++i) {
+    const text = Array.from({length: random(30)}, () => pieces[random(pieces.length)]).join('');
+    const bare = (value) => value.replace(/\s/g, '');
+    assert.equal(bare(format_json(text)), bare(text), `of ${JSON.stringify(text)}, i ${i}`);
+  }
+});
+
+test('JSON of 64 KiB of brackets stays small', () => {
+  const text = format_json('['.repeat(65536));
+  assert.ok(text.length < 65536 * 140);
+});
+
+table('JSON is what begins like it', looks_like_json, [['{"a":1}', true], [' \n[1', true], ['12', false], ['"a"', false], ['', false], ['x{', false]]);
+
+table('Times have two units', time, [
+  [0, '0 s'], [-1, '0 s'], [0.0002, '0.2 ms'], [0.25, '250 ms'], [1.54, '1.5 s'], [59.9, '59 s'], [60, '1 min'], [61, '1 min 1 s'], [3600, '1 h'], [3725, '1 h 2 min'],
+  [86399, '23 h 59 min'], [90000, '1 d 1 h'], [864000000, '10,000 d'],
+]);
+table('Bytes', bytes, [[0, '0 B'], [1023, '1,023 B'], [1024, '1 KiB'], [1536, '1.5 KiB'], [52428800, '50 MiB'], [2 ** 43, '8 TiB']]);
+table('Counts', count, [[0, '0'], [48211, '48,211'], [9007199254740991, '9,007,199,254,740,991']]);
+table('Jobs', jobs, [[0, '0 jobs'], [1, '1 job'], [1000, '1,000 jobs']]);
+table('Rates', rate, [[0, '0'], [0.25, '0.3'], [12.34, '12.3'], [1234.5, '1,235']]);
+
+table('What is not seen is made visible', visible, [
+  ['plain\n\ttext é 漢字 👍', 'plain\n\ttext é 漢字 👍'],
+  ['a\0b', 'a␀b'],
+  ['\r\x1b[31m', '␍␛[31m'],
+  ['\u202egpj.exe', '⟨U+202E⟩gpj.exe'],
+  ['a\u200bb\ufeff\u2066\x7f\x85', 'a⟨U+200B⟩b⟨U+FEFF⟩⟨U+2066⟩⟨U+007F⟩⟨U+0085⟩'],
+]);
+table('A line has no breaks', visible_line, [['a\nb\tc', 'a␊b␉c']]);
+
+test('A window that cuts a character is UTF-8 all the same', () => {
+  const whole = Buffer.from('€uro 漢');
+  assert.deepEqual(decode(whole), {text: '€uro 漢', is_utf8: true});
+  assert.deepEqual(decode(whole.subarray(1)), {text: 'uro 漢', is_utf8: true});
+  assert.deepEqual(decode(whole.subarray(0, whole.length - 1)), {text: '€uro ', is_utf8: true});
+  assert.equal(decode(Buffer.from([0x61, 0xff, 0x62])).is_utf8, false);
+  assert.equal(decode(Buffer.from([0xc3, 0x28])).text, '\ufffd(');
+  assert.deepEqual(decode(Buffer.alloc(0)), {text: '', is_utf8: true});
+});
+
+test('Hexadecimal has 16 bytes to a line', () => {
+  assert.equal(hex_dump(Buffer.from('0123456789abcdefX\0'), 65536),
+    '00010000  30 31 32 33 34 35 36 37 38 39 61 62 63 64 65 66  0123456789abcdef\n' +
+    `00010010  58 00${' '.repeat(42)}  X·`);
+  assert.equal(hex_dump(Buffer.alloc(0), 0), '');
+});
