@@ -469,14 +469,14 @@ export class Mock {
 
 // ---------------------------------------------------------------------------------------------- a queue to look at
 
-export function fill(queue, {tubes = 300} = {}) {
+export function fill(queue, {tubes = 300, buried = 250} = {}) {
   const names = ['mail', 'images', 'billing/invoices', 'search;reindex', 'webhooks', 'reports.daily'];
   names.forEach((name, index) => {
     for (let i = 0; i < 40 - index * 6; ++i) queue.put(name, `{"n":${i}}`, {age_seconds: [5200, 640, 48, 12, 3, 0.4][index] - i * 0.01});
     for (let i = 0; i < 7 - index; ++i) queue.put(name, `later ${i}`, {state: 'delayed', delay_seconds: 600, left_seconds: 500 - i, age_seconds: 100});
     for (let i = 0; i < 4; ++i) queue.put(name, `now ${i}`, {state: 'reserved', left_seconds: 40 - i, reserves: 1, attempts: 1, age_seconds: 30, priority: 10 + i});
   });
-  for (let i = 0; i < 250; ++i) {
+  for (let i = 0; i < buried; ++i) {
     queue.put('mail', JSON.stringify({to: `user${i}@example.com`, order: 1, text: 'Your order has left our house.'}).replace('"order":1', `"order":1234567890123456789${i}`),
       {state: 'buried', priority: 1000 + (i % 5), reserves: 3, releases: 2, attempts: 3, tries: 3, age_seconds: 86400 + i * 61});
   }

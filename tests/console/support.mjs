@@ -161,6 +161,25 @@ after(() => browser?.close());
 // Status codes are what tests ask for; everything else in the console is a mistake.
 const is_problem = (message) => message.type() === 'error' && !message.text().startsWith('Failed to load resource');
 
+/** Pages that are used again: a new one costs more than most tests. By the options of their context. */
+const pages = new Map();
+
+async function open_page(options) {
+  const key = JSON.stringify(options);
+  if (pages.has(key)) return pages.get(key);
+  browser ??= await open_browser();
+  const context = await browser.newContext({viewport: {width: 1280, height: 900}, reducedMotion: 'reduce', ...options});
+  const page = await context.newPage();
+  page.setDefaultTimeout(answer_ms);
+  page.problems = [];
+  page.on('console', (message) => is_problem(message) && page.problems.push(message.text()));
+  page.on('pageerror', (error) => page.problems.push(String(error)));
+  await page.addInitScript(() => document.addEventListener('securitypolicyviolation', (event) =>
+    console.error(`policy: ${event.violatedDirective} ${event.blockedURI}`)));
+  pages.set(key, page);
+  return page;
+}
+
 /**
  * A test with a server and a page. Errors of scripts and reports of the policy fail it, and a failure leaves a picture.
  * @param {string} name
@@ -168,25 +187,18 @@ const is_problem = (message) => message.type() === 'error' && !message.text().st
  */
 export function page_test(name, body, {needs_mock = false, ...options} = {}) {
   test(name, {skip: needs_mock && !is_mock && 'needs the mock'}, async (t) => {
-    browser ??= await open_browser();
     const server = await open_server();
-    const context = await browser.newContext({viewport: {width: 1280, height: 900}, reducedMotion: 'reduce', ...options});
-    const page = await context.newPage();
-    page.setDefaultTimeout(answer_ms);
-    /** @type {string[]} */
-    const problems = (page.problems = []);
-    page.on('console', (message) => is_problem(message) && problems.push(message.text()));
-    page.on('pageerror', (error) => problems.push(String(error)));
-    await page.addInitScript(() => document.addEventListener('securitypolicyviolation', (event) =>
-      console.error(`policy: ${event.violatedDirective} ${event.blockedURI}`)));
+    const page = await open_page(options);
+    page.problems.length = 0;
     try {
       await body(page, server, t);
-      assert.deepEqual(problems, []);
+      assert.deepEqual(page.problems, []);
     } catch (error) {
       await page.screenshot({path: join(output, `failed-${name.replace(/[^A-Za-z0-9]+/g, '-')}.png`)}).catch(() => {});
       throw error;
     } finally {
-      await context.close();
+      await page.goto('about:blank').catch(() => {});
+      await page.context().clearCookies();
       await server.stop();
     }
   });

@@ -68,6 +68,7 @@ test('A window that cuts a character is UTF-8 all the same', () => {
   assert.deepEqual(decode(whole.subarray(0, whole.length - 1)), {text: '€uro ', is_utf8: true});
   assert.equal(decode(Buffer.from([0x61, 0xff, 0x62])).is_utf8, false);
   assert.equal(decode(Buffer.from([0xc3, 0x28])).text, '\ufffd(');
+  assert.equal(decode(Buffer.from('\ufeffx')).text, '\ufeffx');
   assert.deepEqual(decode(Buffer.alloc(0)), {text: '', is_utf8: true});
 });
 

@@ -26,7 +26,7 @@ import {ThemeSwitch} from './theme.js';
 /** @typedef {import('./types.js').Session} Session @typedef {import('./router.js').Route} Route */
 
 const places = [['', 'Overview'], ['tubes', 'Tubes'], ['jobs', 'Jobs'], ['connections', 'Connections'], ['server', 'Server']];
-const session_again_seconds = 5;
+const session_again_seconds = 2;
 
 function App() {
   const [session, set_session] = useState(/** @type {Session|null} */ (null));

@@ -11,9 +11,9 @@ export function decode(bytes) {
   let start = 0;
   while (start < Math.min(3, bytes.length) && (bytes[start] & 0xc0) === 0x80) ++start;
   try {
-    return {text: new TextDecoder('utf-8', {fatal: true}).decode(bytes.subarray(start), {stream: true}), is_utf8: true};
+    return {text: new TextDecoder('utf-8', {fatal: true, ignoreBOM: true}).decode(bytes.subarray(start), {stream: true}), is_utf8: true};
   } catch {
-    return {text: new TextDecoder().decode(bytes), is_utf8: false};
+    return {text: new TextDecoder('utf-8', {ignoreBOM: true}).decode(bytes), is_utf8: false};
   }
 }
 

@@ -54,7 +54,7 @@ export function ThemeSwitch() {
     }
     apply();
   };
-  return html`<label class="theme">Theme <select value=${value} onChange=${change}>
+  return html`<label class="theme"><span>Theme</span> <select value=${value} onChange=${change}>
     <option value="system">system</option><option value="light">light</option><option value="dark">dark</option>
   </select></label>`;
 }

@@ -38,7 +38,7 @@ export function JobScreen({id}) {
     ${error && !is_gone && html`<${Problem} error=${error} />`}
     <div class="columns">
       <section aria-label="Fields"><h2>Fields</h2><${Facts} class="list" facts=${facts(job)} /></section>
-      <section aria-label="Body"><${Body} id=${job.id} size=${job.body_bytes} /></section>
+      <div><${Body} id=${job.id} size=${job.body_bytes} /></div>
     </div>`;
 }
 

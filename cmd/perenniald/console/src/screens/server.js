@@ -50,7 +50,7 @@ export function ServerScreen({may}) {
 
 function Configuration() {
   const {value, error} = use_poll((signal) => get('/configuration', signal), [], {seconds: 0});
-  return html`<section aria-labelledby="configuration"><h2 id="configuration">Configuration in force</h2><${Problem} error=${error} />
+  return html`<section><h2 id="configuration">Configuration in force</h2><${Problem} error=${error} />
     ${value && html`<pre class="body" tabindex="0" role="region" aria-labelledby="configuration">${visible(value.yaml)}</pre>`}</section>`;
 }
 

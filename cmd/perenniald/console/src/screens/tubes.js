@@ -42,8 +42,8 @@ export function Tubes({route}) {
   const matched = value?.matched ?? 0;
 
   const scroll = useRef(/** @type {HTMLElement|null} */ (null));
-  const on_scroll = () => {
-    const first = Math.floor(scroll.current.scrollTop / row_px);
+  const on_scroll = (event) => {
+    const first = Math.floor(event.currentTarget.scrollTop / row_px);
     set_offset(Math.max(0, (Math.floor(first / chunk_rows) - 1) * chunk_rows));
   };
   useLayoutEffect(() => {

@@ -1,0 +1,202 @@
+// For everybody: by the keyboard alone, in both themes, on a narrow page, and with nothing for axe to find.
+
+import assert from 'node:assert/strict';
+import {join} from 'node:path';
+import {fill} from './mock.mjs';
+import {announced, axe_source, changes, eventually, is_mock, output, page_test} from './support.mjs';
+
+/** Every screen, and what shows that it is there. */
+const screens = [
+  ['overview', '/', '.plot canvas'],
+  ['tubes', '/tubes', 'tr[data-row] a'],
+  ['tube', '/tubes/mail', 'tr[data-row] a'],
+  ['buried', '/tubes/mail/buried', 'tr[data-row] a'],
+  ['jobs', '/jobs', 'tr[data-row] a'],
+  ['job', '/jobs/205', 'pre.body'],
+  ['connections', '/connections', 'tr[data-row]'],
+  ['server', '/server', 'pre.body'],
+  ['no-tube', '/tubes/none', '.banner'],
+  ['no-screen', '/nothing', 'h1'],
+];
+
+/**
+ * What axe finds, in a line each. A second theme can only change colours.
+ * @param {string} [within] A selector.
+ */
+async function axe(page, colorScheme, within = 'html') {
+  if (!await page.evaluate(() => 'axe' in window)) await page.evaluate(axe_source());
+  const only = colorScheme === 'dark' ? {runOnly: ['color-contrast', 'link-in-text-block']} : {};
+  const {violations} = await page.evaluate(([where, more]) => window.axe.run(where, {resultTypes: ['violations'], ...more}), [within, only]);
+  return violations.map(({id, nodes}) => `${id}: ${nodes.map(({target, failureSummary}) => `${target} ${failureSummary}`).join('; ')}`);
+}
+
+/** A queue with something of everything. */
+function look(server, buried = 8) {
+  fill(server.queue, {tubes: 12, buried});
+  server.queue.draining = true;
+  server.queue.store_state = 'low-space';
+}
+
+for (const colorScheme of /** @type {const} */ (['light', 'dark'])) {
+  page_test(`axe finds nothing on any screen, ${colorScheme}`, async (page, server, t) => {
+    look(server);
+    for (const [name, path, there] of screens) {
+      await t.test(name, async () => {
+        await page.goto(server.url + path);
+        await page.locator(there).first().waitFor();
+        await page.screenshot({path: join(output, `${name}-${colorScheme}.png`)});
+        assert.deepEqual(await axe(page, colorScheme), []);
+      });
+    }
+  }, {needs_mock: true, colorScheme});
+
+  page_test(`axe finds nothing in dialogs, in selections and at the sign-in, ${colorScheme}`, async (page, server) => {
+    look(server, 130);
+    server.queue.jobs_per_step = 1;
+    await page.goto(`${server.url}/tubes/mail/buried`);
+    const check = async (name, within) => {
+      await page.screenshot({path: join(output, `${name}-${colorScheme}.png`)});
+      assert.deepEqual(await axe(page, colorScheme, within), [], name);
+    };
+    await page.getByLabel('Show bodies').check();
+    await page.getByRole('checkbox', {name: 'Select all jobs of this page'}).click();
+    await page.getByText('100 selected').waitFor();
+    await check('selection');
+    await page.getByRole('group', {name: 'All jobs that match'}).getByRole('button', {name: 'Delete all…'}).click();
+    await page.getByRole('dialog').getByRole('textbox').fill('mai');
+    await check('confirm', 'dialog');
+    server.mock.refuse = (method) => method === 'POST' && 'The user anna may not do this here.';
+    await page.getByRole('dialog').getByRole('textbox').fill('mail');
+    await page.getByRole('button', {name: 'Delete 130 jobs'}).click();
+    await page.getByRole('dialog').getByText('may not do this').waitFor();
+    await check('refused', 'dialog');
+    server.mock.refuse = null;
+    await page.getByRole('button', {name: 'Delete 130 jobs'}).click();
+    await page.getByRole('region', {name: 'Operations'}).waitFor();
+    await check('operation', '.operations');
+    await page.getByRole('button', {name: 'Put a job…'}).click();
+    await check('put', 'dialog');
+    await page.keyboard.press('Escape');
+    await page.getByRole('button', {name: 'Keys'}).click();
+    await check('keys', 'dialog');
+    await page.keyboard.press('Escape');
+    server.mock.users = new Map();
+    await page.reload();
+    await page.getByLabel('Token').waitFor();
+    await check('sign-in');
+  }, {needs_mock: true, colorScheme});
+}
+
+page_test('At 360 pixels, and at 200 % zoom, no page scrolls sideways', async (page, server, t) => {
+  look(server);
+  server.queue.put('a-name-without-any-place-to-break-'.repeat(5), 'x'.repeat(5000), {id: 5000});
+  for (const [name, path, there] of [...screens, ['long-tube', `/tubes/${'a-name-without-any-place-to-break-'.repeat(5)}`, 'h1'], ['long-job', '/jobs/5000', 'pre.body']]) {
+    await t.test(name, async () => {
+      await page.goto(server.url + path);
+      await page.locator(there).first().waitFor();
+      await page.screenshot({path: join(output, `${name}-narrow.png`)});
+      assert.deepEqual(await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]), [360, 360]);
+    });
+  }
+}, {needs_mock: true, viewport: {width: 360, height: 740}, deviceScaleFactor: 2});
+
+page_test('A theme that is chosen is kept', async (page, server) => {
+  await page.goto(server.url);
+  const background = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+  await page.getByLabel('Theme').waitFor();
+  const light = await background();
+  await page.getByLabel('Theme').selectOption('dark');
+  const dark = await background();
+  assert.notEqual(dark, light);
+  await page.reload();
+  await page.getByLabel('Theme').waitFor();
+  assert.equal(await background(), dark);
+  await page.getByLabel('Theme').selectOption('light');
+  assert.equal(await background(), light);
+}, {colorScheme: 'light'});
+
+const focused = (page) => page.evaluate(() => document.activeElement?.textContent.trim());
+
+page_test('The keyboard reaches everything', async (page, server) => {
+  const first = await server.put('keyboard', 'one', {state: 'buried'});
+  const second = await server.put('keyboard', 'two', {state: 'buried'});
+  await page.goto(server.url);
+  await page.getByRole('heading', {name: 'Overview'}).waitFor();
+  for (const [key, title] of [['t', 'Tubes'], ['b', 'Jobs'], ['c', 'Connections'], ['s', 'Server'], ['o', 'Overview'], ['t', 'Tubes']]) {
+    await page.keyboard.press('g');
+    await page.keyboard.press(key);
+    await page.getByRole('heading', {name: title, exact: true, level: 1}).waitFor();
+    await eventually(() => focused(page), title);
+  }
+  await page.keyboard.press('/');
+  await page.keyboard.type('keyboard');
+  await eventually(() => page.locator('tr[data-row]').count(), 1);
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('j');
+  assert.equal(await focused(page), 'keyboard');
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', {name: 'Tube keyboard'}).waitFor();
+  await page.locator('tr[data-row]').nth(1).waitFor();
+
+  await page.keyboard.press('j');
+  assert.equal(await focused(page), first);
+  await page.keyboard.press('j');
+  await page.keyboard.press('j');
+  assert.equal(await focused(page), second);
+  await page.keyboard.press('k');
+  await page.keyboard.press('x');
+  await page.getByText('1 selected').waitFor();
+  await page.keyboard.press('x');
+  await page.getByText('1 selected').waitFor({state: 'detached'});
+  await page.keyboard.press('j');
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', {name: `Job ${second}`}).waitFor();
+  await page.keyboard.press('Escape');
+  await page.getByRole('heading', {name: 'Jobs'}).waitFor();
+  await page.keyboard.press('Escape');
+  await page.getByRole('heading', {name: 'Overview'}).waitFor();
+
+  await page.keyboard.press('?');
+  await page.getByRole('dialog').getByText('Go to a job by its id').waitFor();
+  await page.keyboard.press('t');
+  await page.keyboard.press('Escape');
+  await page.getByRole('dialog').waitFor({state: 'detached'});
+  await page.keyboard.press('r');
+  await announced(page, 'Refreshed.');
+});
+
+page_test('No single key changes anything', async (page, server) => {
+  for (let i = 0; i < 3; ++i) await server.put('safe', 'x', {state: 'buried'});
+  for (const path of ['/tubes/safe/buried', '/jobs/1', '/connections', '/server', '/tubes']) {
+    await page.goto(server.url + path);
+    await page.locator('h1').waitFor();
+    for (const key of '`1234567890-=qwertyuiop[]\\asdfghjkl;\'zxcvbnm,./?!@#$%^&*()_+ABCDEFGHIJKLMNOPQRSTUVWXYZ') {
+      await page.keyboard.press(key);
+      if (await page.getByRole('dialog').count()) await page.keyboard.press('Escape');
+    }
+    for (const key of ['Delete', 'Backspace', 'Insert', 'F2']) await page.keyboard.press(key);
+  }
+  assert.deepEqual(changes(server), []);
+}, {needs_mock: true});
+
+page_test('A delete by the keyboard alone', async (page, server) => {
+  const id = await server.put('by-key', 'x', {state: 'buried'});
+  await page.goto(`${server.url}/jobs/${id}`);
+  await page.getByRole('button', {name: 'Delete…'}).focus();
+  await page.keyboard.press('Enter');
+  await page.keyboard.press('Enter');  // It is on Cancel.
+  await page.getByRole('dialog').waitFor({state: 'detached'});
+  await page.keyboard.press('Enter');
+  await page.keyboard.press('Tab');
+  assert.equal(await focused(page), 'Delete');
+  await page.keyboard.press('Enter');
+  await announced(page, '1 job deleted.');
+  await page.locator('.badge', {hasText: 'gone'}).waitFor();
+  if (is_mock) assert.deepEqual(changes(server), [`DELETE /jobs/${id}`]);
+});
+
+page_test('The live region is one, and polite', async (page, server) => {
+  await page.goto(server.url);
+  await page.getByRole('heading', {name: 'Overview'}).waitFor();
+  assert.deepEqual(await page.locator('[aria-live], [role=status]').evaluateAll((found) => found.map((each) => each.ariaLive)), ['polite']);
+});

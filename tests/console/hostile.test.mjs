@@ -1,0 +1,129 @@
+// T7: what a job, a tube or a client says is text, on every screen.
+
+import assert from 'node:assert/strict';
+import {visible} from '../../cmd/perenniald/console/src/format.js';
+import {announced, eventually, is_mock, page_test, rows} from './support.mjs';
+
+const markup = [
+  '<script>window.hacked = 1</script>',
+  '"><img src=x onerror="window.hacked = 1">',
+  "'><svg onload=window.hacked=1>",
+  '<iframe srcdoc="<script>parent.hacked=1</script>"></iframe>',
+  'javascript:window.hacked=1',
+  '${window.hacked=1}{{constructor.constructor("window.hacked=1")()}}',
+  '</pre></textarea></title><script>window.hacked=1</script>',
+  '{"__html":"<img src=x onerror=window.hacked=1>","dangerouslySetInnerHTML":{"__html":"x"}}',
+];
+const unclean = ['\u202egpj.exe', 'a\0b', '\x1b[31mred\x07', '\ufeffbom', 'zero\u200bwidth', '__proto__', 'constructor', 'undefined', 'null'];
+
+/** Nothing of it has run, and nothing of it has become an element. */
+async function is_text(page) {
+  assert.equal(await page.evaluate(() => window.hacked), undefined);
+  assert.equal(await page.locator('main img, main iframe, main script, main [onerror], main [onload]').count(), 0);
+}
+
+page_test('T7 Bodies are text in each view', async (page, server, t) => {
+  for (const body of [...markup, ...unclean]) {
+    await t.test(JSON.stringify(body), async () => {
+      await page.goto(`${server.url}/jobs/${await server.put('bodies', body)}`);
+      const shown = page.locator('pre.body');
+      await page.getByRole('button', {name: 'Text'}).click();
+      await eventually(() => shown.evaluate((element) => element.textContent), visible(body));
+      assert.equal(await shown.evaluate((element) => element.childElementCount), 0);
+      await page.getByRole('button', {name: 'JSON'}).click();
+      await page.getByRole('button', {name: 'Hex'}).click();
+      await is_text(page);
+    });
+  }
+});
+
+page_test('T7 Bodies that are no text at all are hexadecimal', async (page, server) => {
+  const id = await server.put('binary', Buffer.from([0xff, 0xfe, 0, 0xc3, 0x28, 0xed, 0xa0, 0x80]));
+  await page.goto(`${server.url}/jobs/${id}`);
+  await eventually(() => page.locator('pre.body').innerText().then((text) => text.slice(0, 33)), '00000000  ff fe 00 c3 28 ed a0 80');
+  await page.getByRole('button', {name: 'Text'}).click();
+  await page.getByText('not UTF-8').waitFor();
+});
+
+page_test('T7 Bodies that would freeze a page do not', async (page, server) => {
+  for (const body of ['['.repeat(65000), '{"a":'.repeat(13000), '"'.repeat(65000), '\\'.repeat(65000), '\u202e'.repeat(21000), 'x'.repeat(65000)]) {
+    await page.goto(`${server.url}/jobs/${await server.put('heavy', body)}`);
+    const started = Date.now();
+    await page.locator('pre.body').waitFor();
+    assert.ok(await page.evaluate(() => document.querySelector('pre.body').textContent.length) >= 21000);
+    assert.ok(Date.now() - started < 5000, `${Date.now() - started} ms`);
+  }
+});
+
+page_test('T7 First bytes in a list are text', async (page, server) => {
+  for (const body of markup) await server.put('previews', body);
+  await page.goto(`${server.url}/tubes/previews`);
+  await page.getByLabel('Show bodies').check();
+  await eventually(() => rows(page, 'Table of jobs').then((found) => found.map((cells) => cells[8])), markup.map((body) => body.slice(0, 80)));
+  await is_text(page);
+});
+
+page_test('T7 Names are text on every screen, and lead to their tube', async (page, server, t) => {
+  const legal = ['a/b;c', 'x.y$z(1)_+-', '$(hacked)', '..;/..'];
+  // A client of the protocol cannot make these, so the server would have to be broken, too.
+  const illegal = is_mock ? [...markup, ...unclean, 'a?b#c', '%2e%2e%2f', 'a b', 'tube,server', '漢字'] : [];
+  const names = [...legal, ...illegal];
+  for (const name of names) await server.put(name, 'x', {state: 'buried'});
+  await page.goto(`${server.url}/tubes?sort=name`);
+  for (const name of names) {
+    await t.test(JSON.stringify(name), async () => {
+      const shown = visible(name);
+      await page.getByRole('link', {name: shown, exact: true}).click();
+      await page.locator('h1', {hasText: shown}).waitFor();
+      await eventually(() => page.getByRole('link', {name: /^\s*Buried/}).locator('b').innerText(), '1');
+      await page.getByRole('button', {name: 'Delete all…'}).click();
+      await page.getByRole('dialog').getByText(`1 job in ${shown}`).waitFor();
+      // Each request that names the tube means this one, and no other.
+      if ([...legal, markup[0], unclean[0], 'a?b#c'].includes(name)) {
+        await page.getByRole('dialog').getByRole('button', {name: 'Delete 1 job'}).click();
+        await announced(page, `1 job deleted in ${shown}.`);
+        await eventually(() => server.stats_tube(name).then(({buried}) => buried || 0), 0);
+      } else {
+        await page.keyboard.press('Escape');
+      }
+      await is_text(page);
+      await page.goBack();
+    });
+  }
+  await page.goto(`${server.url}/jobs`);
+  await page.locator('tr[data-row]').first().or(page.getByText('No jobs.')).waitFor();
+  await is_text(page);
+});
+
+page_test('T7 A tube named like a path is refused, and no other is meant', async (page, server) => {
+  for (const name of ['.', '..']) {
+    server.queue.put(name, 'x', {state: 'buried'});
+    await page.goto(`${server.url}/tubes?sort=name`);
+    await page.getByRole('checkbox', {name: `Select tube ${name}`, exact: true}).click();
+    await page.getByRole('button', {name: 'Resume'}).click();
+    await announced(page, `A browser cannot ask for a tube named "${name}".`);
+  }
+  assert.deepEqual(server.mock.requests.filter(({method}) => method !== 'GET'), []);
+}, {needs_mock: true});
+
+page_test('T7 Addresses, users and refusals are text', async (page, server) => {
+  const connection = {used: 'default', watched: [markup[1]], watched_count: 1, held: 0, waiting: false, output_bytes: 0};
+  markup.forEach((text, index) => server.queue.connections.set(String(index + 1), {...connection, id: String(index + 1), address: text, user: text}));
+  await page.goto(`${server.url}/connections`);
+  await eventually(() => rows(page, 'Table of connections').then((found) => found.map((cells) => [cells[1], cells[2]])), markup.map((text) => [text, text]));
+  server.mock.refuse = (method) => method !== 'GET' && markup[0];
+  await page.getByRole('button', {name: 'Close connection 1'}).click();
+  await page.getByRole('dialog').getByRole('button', {name: 'Close connection'}).click();
+  await page.getByRole('dialog').getByText(markup[0]).waitFor();
+  await is_text(page);
+}, {needs_mock: true});
+
+page_test('T7 Addresses of pages are text', async (page, server) => {
+  for (const text of markup.slice(0, 3)) {
+    for (const path of [`/tubes/${encodeURIComponent(text)}`, `/jobs/${encodeURIComponent(text)}`, `/tubes?match=${encodeURIComponent(text)}&sort=${encodeURIComponent(text)}`]) {
+      await page.goto(server.url + path);
+      await page.locator('h1').waitFor();
+      await is_text(page);
+    }
+  }
+});

@@ -1,0 +1,101 @@
+// Numbers move by themselves: by one stream for a page, by polling where there is none, and not while nobody looks.
+
+import assert from 'node:assert/strict';
+import {eventually, page_test} from './support.mjs';
+
+const ready = (page) => page.locator('.tile', {hasText: 'Ready'}).last().locator('dd').first().innerText();
+const live = (page) => page.locator('button.live').innerText().then((text) => text.trim());
+const wait = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+
+page_test('Numbers follow the queue, by one stream', async (page, server) => {
+  await server.put('flow', 'x');
+  await page.goto(`${server.url}/tubes/flow`);
+  const tab = () => page.getByRole('link', {name: /^\s*Ready/}).locator('b').innerText();
+  await eventually(tab, '1');
+  await server.put('flow', 'x');
+  await eventually(tab, '2');
+  await eventually(() => live(page), 'Live');
+  if (server.mock) assert.equal(server.mock.streams, 1);
+  await page.getByRole('link', {name: 'Overview'}).click();
+  await page.getByRole('heading', {name: 'Overview'}).waitFor();
+  if (server.mock) {
+    await eventually(() => server.mock.streams, 1);
+    await page.goto('about:blank');
+    await eventually(() => server.mock.streams, 0);
+  }
+});
+
+page_test('A hidden page has no stream', async (page, server) => {
+  await page.goto(server.url);
+  await eventually(() => server.mock.streams, 1);
+  const hide = (hidden) => page.evaluate((is_hidden) => {
+    Object.defineProperty(document, 'hidden', {value: is_hidden, configurable: true});
+    document.dispatchEvent(new Event('visibilitychange'));
+  }, hidden);
+  await hide(true);
+  await eventually(() => server.mock.streams, 0);
+  await wait(600);
+  const before = server.mock.requests.length;
+  await wait(2500);
+  assert.equal(server.mock.requests.length, before);
+  await hide(false);
+  await eventually(() => server.mock.streams, 1);
+}, {needs_mock: true});
+
+page_test('p pauses, and goes on', async (page, server) => {
+  server.queue.put('t', 'x');
+  await page.goto(server.url);
+  await eventually(() => ready(page), '1');
+  await page.keyboard.press('p');
+  await eventually(() => live(page), 'Paused');
+  await eventually(() => server.mock.streams, 0);
+  server.queue.put('t', 'x');
+  await wait(2500);
+  assert.equal(await ready(page), '1');
+  await page.keyboard.press('p');
+  await eventually(() => ready(page), '2');
+  await eventually(() => live(page), 'Live');
+}, {needs_mock: true});
+
+page_test('Without a stream it polls, each request after the last answer', async (page, server) => {
+  server.mock.streams_max = 0;
+  const open = new Map();
+  let most = 0;
+  server.mock.before_answer = async (method, path) => {
+    if (path === '/events') return;
+    open.set(path, (open.get(path) ?? 0) + 1);
+    most = Math.max(most, open.get(path));
+    await wait(400);
+    open.set(path, open.get(path) - 1);
+  };
+  await page.goto(`${server.url}/tubes`);
+  await eventually(() => live(page), 'Polling');
+  server.queue.put('later', 'x');
+  await page.getByRole('link', {name: 'later'}).waitFor();
+  most = 0;
+  const before = server.mock.requests.length;
+  await wait(5000);
+  assert.equal(most, 1);
+  const asked = server.mock.requests.slice(before).filter(({path}) => path === '/server').length;
+  assert.ok(asked >= 1 && asked <= 3, `${asked} requests in 5 s`);
+}, {needs_mock: true});
+
+page_test('A server that is gone is said to be, and what was seen stays', async (page, server) => {
+  server.queue.put('t', 'x');
+  await page.goto(server.url);
+  await eventually(() => ready(page), '1');
+  await server.mock.stop();
+  await eventually(() => live(page), 'No connection');
+  assert.equal(await ready(page), '1');
+  server.queue.put('t', 'x');
+  await server.mock.restart();
+  await eventually(() => live(page), 'Live');
+  await eventually(() => ready(page), '2');
+}, {needs_mock: true});
+
+page_test('A page that was opened while the server was gone comes up by itself', async (page, server) => {
+  await page.route('**/api/v1/session', (route) => route.abort(), {times: 1});
+  await page.goto(server.url);
+  await page.getByText('The server does not answer.').waitFor();
+  await page.getByRole('heading', {name: 'Overview'}).waitFor();
+});
