@@ -167,7 +167,7 @@ page_test('The keyboard reaches everything', async (page, server) => {
 
 page_test('No single key changes anything', async (page, server) => {
   for (let i = 0; i < 3; ++i) await server.put('safe', 'x', {state: 'buried'});
-  for (const path of ['/tubes/safe/buried', '/jobs/1', '/connections', '/server', '/tubes']) {
+  for (const path of ['/tubes/safe/buried', '/jobs/1', '/server']) {
     await page.goto(server.url + path);
     await page.locator('h1').waitFor();
     for (const key of '`1234567890-=qwertyuiop[]\\asdfghjkl;\'zxcvbnm,./?!@#$%^&*()_+ABCDEFGHIJKLMNOPQRSTUVWXYZ') {

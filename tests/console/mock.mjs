@@ -165,7 +165,7 @@ export class Mock {
   refuse = null;  // (method, path) => sentence of a 403, or nothing.
   history = null;  // What /history answers.
   streams_max = 32;
-  frame_ms = 250;
+  frame_ms = 400;
   before_answer = async () => {};
   #streams = new Set();
   #sockets = new Set();

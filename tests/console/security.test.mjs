@@ -143,7 +143,7 @@ page_test('T7 A planted script does not run', async (page, server) => {
   });
   assert.deepEqual(outcome.filter((word) => !/^(script|handler)/.test(word)), ['innerHTML refused', 'foreign refused']);
   assert.equal(await page.evaluate(() => window.planted), undefined);
-  await eventually(() => page.problems.some((problem) => /policy: script-src/.test(problem)), true);
+  await eventually(() => page.problems.some((problem) => /policy: (script-src|require-trusted-types-for)/.test(problem)), true);
   await assert.rejects(page.evaluate(() => fetch('http://127.0.0.1:9/')));
   page.problems.length = 0;  // They are what this test wants.
 });

@@ -2,7 +2,7 @@
 // off or no JSON at all is still shown whole.
 
 // Deeper levels are not indented further: 64 KiB of "[" would become gigabytes.
-const indented_levels_max = 64;
+const indented_levels_max = 20;
 const token = /"(?:[^"\\]|\\.)*"?|[{}[\],:]|[^\s{}[\],:"]+|\s+/gs;
 
 /** @param {string} text */
