@@ -6,6 +6,7 @@ build_packages=(
   g++ cmake ninja-build pkg-config
   librocksdb-dev libuv1-dev libyaml-cpp-dev libcli11-dev libfmt-dev libspdlog-dev libabsl-dev
   libboost-dev libjemalloc-dev libssl-dev libxxhash-dev libsystemd-dev nlohmann-json3-dev libutfcpp-dev libncurses-dev
+  esbuild npm # The console.
 )
 
 as_root() {
@@ -38,6 +39,8 @@ refresh_package_lists() {
 install_packages() {
   local missing=() package
   for package in "$@"; do
+    # Where another Node is present, Debian's npm conflicts with it.
+    [[ $package == npm ]] && command -v npm >/dev/null && continue
     is_installed "$package" || missing+=("$package")
   done
   [[ ${#missing[@]} -eq 0 ]] && return

@@ -19,5 +19,7 @@ rm -rf screenshots
 export CONSOLE_MODULES="$folder" CONSOLE_OUTPUT="$folder/screenshots"
 cd "$here"
 [ $# -gt 0 ] || set -- *.test.mjs
-# They wait for a browser most of the time, so several files are run at once.
-exec "${NODE:-node}" --test --test-concurrency=3 "$@"
+# They wait for a browser most of the time, so several files are run at once, unless they share a server.
+files_at_once=3
+[ -z "${CONSOLE_URL:-}" ] || files_at_once=1
+exec "${NODE:-node}" --test --test-concurrency=$files_at_once "$@"

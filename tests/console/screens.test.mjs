@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import {test} from 'node:test';
 import {count, time} from '../../cmd/perenniald/console/src/format.js';
 import {states} from './mock.mjs';
-import {api, eventually, is_mock, page_test, rows} from './support.mjs';
+import {api, eventually, is_mock, open_server, page_test, rows} from './support.mjs';
 
 const tile = (page, name) => page.locator('.tile', {has: page.locator('dt', {hasText: new RegExp(`^\\s*${name}$`)})}).locator('dd').first().innerText().then((text) => text.trim());
 
@@ -69,7 +69,7 @@ page_test('Tubes lists, sorts and filters', async (page, server) => {
 });
 
 page_test('Tubes shows 10,000 by drawing some', async (page, server) => {
-  for (let i = 0; i < 10000; ++i) await server.put(`t-${String(i).padStart(5, '0')}`, 'x');
+  await server.put_all(Array.from({length: 10000}, (_, i) => `t-${String(i).padStart(5, '0')}`), 'x');
   await page.goto(`${server.url}/tubes?match=t-*&sort=name`);
   await page.getByText('10,000').first().waitFor();
   const region = page.getByRole('region', {name: 'Table of tubes'});
@@ -232,7 +232,6 @@ page_test('An address without a screen says so', async (page, server) => {
 });
 
 test('Numbers of the protocol and of the API agree', {skip: is_mock && 'needs a real server'}, async () => {
-  const {open_server} = await import('./support.mjs');
   const server = await open_server();
   await fill(server, 'agree');
   const {value} = await api(server, '/tubes/agree');

@@ -49,6 +49,10 @@ class MockServer {
     return String(this.queue.put(tube, body, {state, priority, ...fields}).id);
   }
 
+  async put_all(tubes, body) {
+    for (const tube of tubes) await this.put(tube, body);
+  }
+
   async stats_tube(name) {
     return this.queue.view_tube(this.queue.tube(name));
   }
@@ -67,6 +71,7 @@ class RealServer {
   url = process.env.CONSOLE_URL.replace(/\/$/, '');
   #waiting = [];
   #held = Buffer.alloc(0);
+  #put = [];  // What this test has put, which is deleted after it.
 
   async start() {
     this.socket = createConnection(Number(process.env.CONSOLE_QUEUE ?? 11300), '127.0.0.1');
@@ -101,6 +106,7 @@ class RealServer {
     const {line} = await this.command(Buffer.concat([head, bytes, Buffer.from('\r\n')]));
     assert.match(line, /^INSERTED \d+$/);
     const id = line.split(' ')[1];
+    this.#put.push(id);
     if (state === 'reserved' || state === 'buried') {
       this.socket.write(`reserve-job ${id}\r\n`);
       // RESERVED has a body of its own, unlike OK: read past it.
@@ -116,6 +122,12 @@ class RealServer {
       if (state === 'buried') await this.command(`bury ${id} ${priority}\r\n`);
     }
     return id;
+  }
+
+  /** Many small jobs, without waiting for each. */
+  async put_all(tubes, body) {
+    const answers = await Promise.all(tubes.flatMap((tube) => [this.command(`use ${tube}\r\n`), this.command(`put 1024 0 600 ${body.length}\r\n${body}\r\n`)]));
+    this.#put.push(...answers.flatMap(({line}) => /^INSERTED (\d+)$/.exec(line)?.[1] ?? []));
   }
 
   async #yaml(command) {
@@ -134,6 +146,7 @@ class RealServer {
   }
 
   async stop() {
+    await Promise.all(this.#put.map((id) => this.command(`delete ${id}\r\n`)));
     this.socket.destroy();
   }
 }

@@ -219,7 +219,8 @@ export function use_poll(request, inputs, {seconds = poll_seconds_min} = {}) {
         if (mine.signal.aborted) return;
         wait = Math.min(Math.max(wait, 1) * 2, poll_seconds_max);
         // What was seen stays, unless the server says that it is not there or not for this user.
-        set_result((before) => ({value: error.status === 0 ? before.value : undefined, error}));
+        const stays = error.status === 0 || error.status >= 500;
+        set_result((before) => ({value: stays ? before.value : undefined, error}));
       }
       if (seconds) timer = setTimeout(again, wait * 1000);
     };
