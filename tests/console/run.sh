@@ -22,4 +22,4 @@ cd "$here"
 # They wait for a browser most of the time, so several files are run at once, unless they share a server.
 files_at_once=3
 [ -z "${CONSOLE_URL:-}" ] || files_at_once=1
-exec "${NODE:-node}" --test --test-concurrency=$files_at_once "$@"
+exec "${NODE:-node}" --test --test-reporter=spec --test-concurrency=$files_at_once "$@"

@@ -89,7 +89,7 @@ export const body_window_bytes = 65536;
  * @param {number} offset
  * @param {number} length
  * @param {AbortSignal} [signal]
- * @returns {Promise<{bytes: Uint8Array, total: number}>}
+ * @returns {Promise<{bytes: Uint8Array<ArrayBuffer>, total: number}>}
  */
 export async function get_body_window(id, offset, length, signal) {
   const response = await send('GET', `/jobs/${encodeURIComponent(id)}/body${query({offset, length})}`, undefined, signal);
@@ -97,7 +97,7 @@ export async function get_body_window(id, offset, length, signal) {
   return {bytes, total: Number(response.headers.get('Perennial-Body-Bytes') ?? bytes.length)};
 }
 
-/** @param {Job} job @returns {Promise<Uint8Array>} */
+/** @param {Job} job @returns {Promise<Uint8Array<ArrayBuffer>>} */
 export async function get_body(job) {
   const parts = [];
   let total = job.body_bytes;

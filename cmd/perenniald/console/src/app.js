@@ -72,7 +72,7 @@ function Console({session, sign_out}) {
   const first = useRef(true);
   useEffect(() => {
     if (first.current) first.current = false;
-    else document.querySelector('main h1')?.focus();
+    else /** @type {HTMLElement|null} */ (document.querySelector('main h1'))?.focus();
     scrollTo(0, 0);
   }, [screen]);
 

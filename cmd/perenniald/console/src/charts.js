@@ -8,6 +8,7 @@ import {use_theme} from './theme.js';
 
 /** @typedef {{name: string, kind: string}} Line The kind names its colour in style.css. */
 
+/** @type {[number, string][]} */
 const spans = [[600, '10 minutes'], [7200, '2 hours'], [86400, '24 hours']];
 
 /**

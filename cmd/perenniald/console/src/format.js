@@ -20,6 +20,7 @@ export function time(seconds) {
   if (seconds < 10) return `${tenths.format(seconds)} s`;
   const whole = Math.floor(seconds);
   if (whole < 60) return `${whole} s`;
+  /** @type {[number, string][]} */
   const units = [[86400, 'd'], [3600, 'h'], [60, 'min'], [1, 's']];
   const first = units.findIndex(([size]) => whole >= size);
   const [size, unit] = units[first];

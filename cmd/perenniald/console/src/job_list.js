@@ -128,7 +128,7 @@ function Matching({tube, states, matching}) {
   if (!movable.length) return html`<span class="quiet">Reserved jobs are held by workers.</span>`;
   const can_kick = states.length === 1 && (states[0] === 'buried' || states[0] === 'delayed');
   return html`<div class="actions" role="group" aria-label="All jobs that match">
-    <span class="quiet">All ${count(matching)}:</span>
+    <span class="quiet">All ${count(matching)}${states.includes('reserved') && ' that no worker holds'}:</span>
     ${can_kick && html`<button onClick=${() => ask_operation('kick', tube, movable, matching)}>Kick all…</button>`}
     <button onClick=${() => ask_operation('move', tube, movable, matching)}>Move all…</button>
     <button class="danger apart" onClick=${() => ask_operation('delete', tube, movable, matching)}>Delete all…</button>

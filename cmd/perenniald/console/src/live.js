@@ -196,10 +196,10 @@ export function refresh() {
  * @param {(signal: AbortSignal) => Promise<T>} request
  * @param {any[]} inputs A change asks at once.
  * @param {{seconds?: number}} [how] 0: only when something changes.
- * @returns {{value: T|undefined, error: Error|null, reload: () => void}}
+ * @returns {{value: T|undefined, error: import('./api.js').ApiError|null, reload: () => void}}
  */
 export function use_poll(request, inputs, {seconds = poll_seconds_min} = {}) {
-  const [result, set_result] = useState(/** @type {{value: T|undefined, error: Error|null}} */ ({value: undefined, error: null}));
+  const [result, set_result] = useState(/** @type {{value: T|undefined, error: import('./api.js').ApiError|null}} */ ({value: undefined, error: null}));
   const [reload] = useState(() => ({run: () => {}}));
   useEffect(() => {
     let wait = seconds;
