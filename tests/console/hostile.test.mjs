@@ -66,7 +66,7 @@ page_test('T7 First bytes in a list are text', async (page, server) => {
 page_test('T7 Names are text on every screen, and lead to their tube', async (page, server, t) => {
   const legal = ['a/b;c', 'x.y$z(1)_+-', '$(hacked)', '..;/..'];
   // A client of the protocol cannot make these, so the server would have to be broken, too.
-  const illegal = is_mock ? [...markup, ...unclean, 'a?b#c', '%2e%2e%2f', 'a b', 'tube,server', '漢字'] : [];
+  const illegal = is_mock ? [...markup.slice(0, 3), unclean[0], unclean[1], '__proto__', 'a?b#c', '%2e%2e%2f', 'tube,server'] : [];
   const names = [...legal, ...illegal];
   for (const name of names) await server.put(name, 'x', {state: 'buried'});
   await page.goto(`${server.url}/tubes?sort=name`);

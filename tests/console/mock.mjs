@@ -179,6 +179,7 @@ export class Mock {
         etag: `"${createHash('sha256').update(plain).digest('hex').slice(0, 16)}"`, immutable: /-[0-9A-Z]+\.(js|css)$/.test(name)});
     }
     this.#server.on('connection', (socket) => {
+      if (!this.#server.listening) return socket.destroy();
       this.#sockets.add(socket);
       socket.on('close', () => this.#sockets.delete(socket));
     });
@@ -469,10 +470,10 @@ export class Mock {
 
 // ---------------------------------------------------------------------------------------------- a queue to look at
 
-export function fill(queue, {tubes = 300, buried = 250} = {}) {
+export function fill(queue, {tubes = 300, buried = 250, ready = 40} = {}) {
   const names = ['mail', 'images', 'billing/invoices', 'search;reindex', 'webhooks', 'reports.daily'];
   names.forEach((name, index) => {
-    for (let i = 0; i < 40 - index * 6; ++i) queue.put(name, `{"n":${i}}`, {age_seconds: [5200, 640, 48, 12, 3, 0.4][index] - i * 0.01});
+    for (let i = 0; i < Math.max(1, ready - index * 6); ++i) queue.put(name, `{"n":${i}}`, {age_seconds: [5200, 640, 48, 12, 3, 0.4][index] - i * 0.01});
     for (let i = 0; i < 7 - index; ++i) queue.put(name, `later ${i}`, {state: 'delayed', delay_seconds: 600, left_seconds: 500 - i, age_seconds: 100});
     for (let i = 0; i < 4; ++i) queue.put(name, `now ${i}`, {state: 'reserved', left_seconds: 40 - i, reserves: 1, attempts: 1, age_seconds: 30, priority: 10 + i});
   });

@@ -16,10 +16,11 @@ const console_folder = fileURLToPath(new URL('../../cmd/perenniald/console/', im
 async function other_site(html) {
   const site = createServer((_, response) => response.writeHead(200, {'Content-Type': 'text/html'}).end(html));
   await new Promise((resolve) => site.listen(0, '127.0.0.1', resolve));
-  const stop = () => new Promise((resolve) => {
-    site.close(resolve);
+  const stop = () => {
+    site.close();
     site.closeAllConnections();
-  });
+  };
+  after(stop);
   return {port: site.address().port, stop};
 }
 
@@ -57,7 +58,7 @@ page_test('T5 Another site changes nothing', async (page, server) => {
       page.waitForRequest((sent) => sent.isNavigationRequest() && sent.method() === 'POST').then((sent) => sent.response()),
       page.goto(`http://${host}:${site.port}/`, {waitUntil: 'commit'}),
     ]);
-    await site.stop();
+    site.stop();
   }
   page.problems.length = 0;  // The browser's own words about what it refused.
   if (is_mock) assert.ok(server.mock.requests.length > 0);
@@ -160,7 +161,7 @@ page_test('T8 In a frame of another site there is nothing', async (page, server)
   assert.equal(await frame.locator('#app').count(), 0);
   page.problems.length = 0;
   await page.goto('about:blank');
-  await site.stop();
+  site.stop();
 });
 
 test('Pages have their policy, and files their lifetime', async () => {

@@ -146,12 +146,20 @@ class RealServer {
   }
 
   async stop() {
+    if (this.socket.destroyed) return;
     await Promise.all(this.#put.map((id) => this.command(`delete ${id}\r\n`)));
     this.socket.destroy();
   }
 }
 
-export const open_server = () => (is_mock ? new MockServer() : new RealServer()).start();
+/** @type {Set<MockServer|RealServer>} */
+const servers = new Set();
+
+export async function open_server() {
+  const server = await (is_mock ? new MockServer() : new RealServer()).start();
+  servers.add(server);
+  return server;
+}
 
 /** What the API says, past the browser. */
 export async function api(server, path) {
@@ -169,7 +177,11 @@ export async function open_browser(more = []) {
   return chromium.launch({executablePath, args: [...(process.getuid() === 0 ? ['--no-sandbox'] : []), ...more]});
 }
 
-after(() => browser?.close());
+// Also after a test that has failed: what is left open would keep the process.
+after(async () => {
+  await Promise.all([...servers].map((server) => server.stop()));
+  await browser?.close();
+});
 
 // Status codes are what tests ask for; everything else in the console is a mistake.
 const is_problem = (message) => message.type() === 'error' && !message.text().startsWith('Failed to load resource');
