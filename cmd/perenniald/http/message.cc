@@ -164,7 +164,10 @@ std::string render(const Response& response, bool keep_alive, bool head) {
   message.set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'");
   message.set(beast::field::cache_control, "no-store");
   for (const auto& [name, value] : response.fields) message.set(name, value);
-  if (!response.is_endless) message.content_length(response.body.size());
+  // RFC 9110, 8.6: 204 has no length, and that of 304 would be another's.
+  const bool has_body =
+      response.status != Status::NoContent && response.status != Status::NotModified;
+  if (!response.is_endless && has_body) message.content_length(response.body.size());
   message.keep_alive(keep_alive && !response.is_endless);
   if (!head && !response.is_endless) message.body() = response.body;
   std::string out;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -9,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "cmd/perenniald/http/api/json.h"
+#include "cmd/perenniald/http/routes/pages.h"
 
 namespace perennial::http {
 namespace {
@@ -97,6 +99,11 @@ Http::Handled Routes::handle(const Request& request, const core::ClientRights& r
     return short_answer(route.path, {.status = Status::MethodNotAllowed,
                                      .body = "GET and HEAD only.\n",
                                      .fields = {{"Allow", "GET, HEAD"}}});
+  }
+  if (request.method == "GET" || request.method == "HEAD") {
+    if (std::optional<Response> page = page_of(request)) {
+      return short_answer("/", *std::move(page));
+    }
   }
   return short_answer("none", {.status = Status::NotFound, .body = "There is nothing here.\n"});
 }

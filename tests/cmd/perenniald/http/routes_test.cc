@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "cmd/perenniald/console/assets.h"
 #include "tests/cmd/perenniald/http/port.h"
 
 namespace perennial::http {
@@ -44,7 +45,7 @@ TEST_F(RoutesTest, TellsWhetherTheServerIsReady) {
 }
 
 TEST_F(RoutesTest, KnowsItsPathsAndMethods) {
-  EXPECT_TRUE(ask(get("/")).starts_with("HTTP/1.1 404 "));
+  EXPECT_TRUE(ask(get("/nothing")).starts_with("HTTP/1.1 404 "));
   EXPECT_EQ(route(), "none");
   EXPECT_TRUE(ask(get("/livez/")).starts_with("HTTP/1.1 404 "));
   const std::string other =
@@ -115,6 +116,49 @@ TEST_F(RoutesTest, SumsUpTubesThatAreTooMany) {
   EXPECT_THAT(out, HasSubstr("perennial_tube_puts_total{tube=\"{other}\"} 501\n"));
   EXPECT_THAT(out, HasSubstr("perennial_tube_puts_total{tube=\"t0\"} 1\n"));
   EXPECT_THAT(out, Not(HasSubstr("{tube=\"t1499\"}")));
+}
+
+// ---- The console.
+
+TEST_F(RoutesTest, ShowsThePageForEveryPathOfAScreen) {
+  if (console::assets().empty()) GTEST_SKIP() << "built without the console: npm, esbuild";
+  const std::string html = "Host: localhost\r\nAccept: text/html\r\n";
+  for (const char* path : {"/", "/tubes", "/tubes/mail/buried?cursor=1", "/index.html"}) {
+    const Got page = got(get(path, html));
+    EXPECT_EQ(page.status, 200u) << path;
+    EXPECT_THAT(page.fields.at("content-type"), HasSubstr("text/html"));
+    EXPECT_EQ(page.fields.at("cache-control"), "no-cache");
+    EXPECT_THAT(page.fields.at("content-security-policy"),
+                HasSubstr("require-trusted-types-for 'script'"));
+    EXPECT_THAT(page.fields.at("content-security-policy"), HasSubstr("frame-ancestors 'none'"));
+  }
+  EXPECT_EQ(got(get("/tubes")).status, 404u);  // No browser asks so.
+  EXPECT_EQ(got(get("/api/v1/tubes/none", html)).fields.at("content-type"), "application/json");
+  EXPECT_THAT(got(get("/metrics", html)).fields.at("content-type"), HasSubstr("text/plain"));
+}
+
+TEST_F(RoutesTest, LetsABrowserKeepTheFiles) {
+  if (console::assets().empty()) GTEST_SKIP() << "built without the console: npm, esbuild";
+  for (const console::Asset& asset : console::assets()) {
+    const std::string path(asset.path);
+    const Got plain = got(get(path));
+    EXPECT_EQ(plain.body, asset.plain) << path;
+    EXPECT_EQ(plain.fields.at("vary"), "Accept-Encoding");
+    const Got packed = got(get(path, "Host: localhost\r\nAccept-Encoding: br, gzip\r\n"));
+    EXPECT_EQ(packed.body, asset.gzipped) << path;
+    EXPECT_EQ(packed.fields.at("content-encoding"), "gzip");
+    EXPECT_NE(packed.fields.at("etag"), plain.fields.at("etag"));
+    EXPECT_EQ(asset.immutable,
+              plain.fields.at("cache-control") == "public, max-age=31536000, immutable");
+    const Got same =
+        got(get(path, "Host: localhost\r\nIf-None-Match: " + plain.fields.at("etag") + "\r\n"));
+    EXPECT_EQ(same.status, 304u);
+    EXPECT_EQ(same.body, "");
+    EXPECT_FALSE(same.fields.contains("content-length"));
+    const Got refused =
+        got(get(path, "Host: localhost\r\nAccept-Encoding: gzip;q=0, identity\r\n"));
+    EXPECT_EQ(refused.body, asset.plain);
+  }
 }
 
 }  // namespace
