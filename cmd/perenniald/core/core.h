@@ -18,6 +18,7 @@
 #include "cmd/perenniald/core/body_waits.h"
 #include "cmd/perenniald/core/checkpoint_coordinator.h"
 #include "cmd/perenniald/core/client_rights.h"
+#include "cmd/perenniald/core/command_times.h"
 #include "cmd/perenniald/core/held_replies.h"
 #include "cmd/perenniald/core/large_answers.h"
 #include "cmd/perenniald/core/memory_budget.h"
@@ -175,6 +176,10 @@ class Core {
   // are finished. Each is listed once.
   void take_changed(std::vector<ConnId>& changed);
   bool has_changed() const { return !changed_.empty(); }
+  // Whether answers may leave that on_answers_leave() was not told of. Call it before
+  // take_changed(), with the time of the moment and not with that of the turn.
+  bool has_answers_to_time() const { return held_.times().has_released(); }
+  void on_answers_leave(Nanos now) { held_.times().record(now); }
   // When on_timer() is due. None: core waits for no time.
   std::optional<Nanos> next_deadline() const;
   // The same while the log is busy, when no batch can be appended even if one is due.
@@ -189,6 +194,8 @@ class Core {
   uint64_t jobs_damaged() const;
   // Connections that were closed because they spoke a foreign protocol.
   uint64_t connections_refused() const { return connections_refused_; }
+  // How long commands took, by CommandKind.
+  const CommandTimes::Histograms& command_times() const { return held_.times().histograms(); }
   // Memory of jobs, bodies and connections, in bytes.
   size_t memory_bytes() const;
   // Bytes of answers of all connections that have not left. A shared body is counted once.
@@ -206,10 +213,12 @@ class Core {
   // `bodies`: those of the jobs that the input puts, in order. They are moved from.
   void apply(engine::Input&& input, std::span<Body> bodies = {});
   void absorb_transitions(std::span<Body> bodies, Nanos now);
-  void absorb_replies();
+  void absorb_replies(Nanos now);
   void absorb_names_parts();
   void answer(BeanstalkSession& conn, const Reply& reply);
-  void answer_job(BeanstalkSession& conn, const JobReply& reply);
+  // `command`: the one that this reply alone answers.
+  void answer_job(BeanstalkSession& conn, const JobReply& reply,
+                  const std::optional<CommandTimes::Start>& command);
   void answer_jobs(BeanstalkSession& conn, const JobsReserved& reply);
   bool is_shared(size_t body_bytes) const;
   SharedBodies::SharedBody find_shared(const JobReply& reply);

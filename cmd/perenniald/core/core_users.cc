@@ -167,6 +167,7 @@ void Core::on_sign_in_time(Nanos now) {
     BeanstalkSession* const conn = find(*id);
     if (conn == nullptr) continue;
     conn->quitting = conn->access->wrong_tokens >= wrong_tokens_max;
+    conn->command.at = now;  // It has waited on purpose.
     reply_to(*conn, Word::Unauthorized);
   }
 }
