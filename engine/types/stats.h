@@ -194,6 +194,13 @@ struct ProcessFacts {
   int64_t checkpoint_age_s = -1;
 };
 
+// The batches since the start.
+struct BatchFigures {
+  LatencyHistogram syncs;     // How long each write took with its sync, or the sync alone.
+  BatchJobsHistogram jobs;    // Jobs whose rows a batch changed.
+  BatchBytesHistogram bytes;  // Of a batch.
+};
+
 // The store's part of stats, published by the committer with each batch.
 struct StoreFacts {
   uint64_t log_oldest_index = 0;
@@ -204,6 +211,7 @@ struct StoreFacts {
   std::string state;       // "ok", or one word for what is wrong.
   uint64_t sync_us_p99 = 0;
   double batch_jobs_mean = 0;
+  BatchFigures batches = {};
 };
 
 }  // namespace perennial
