@@ -48,6 +48,13 @@ struct AuditEvent {
   uint64_t not_logged = 0;  // Earlier refusals that were too many for lines of their own.
 };
 
+// What users were granted and refused since the start.
+struct AccessCounts {
+  uint64_t sign_ins = 0;
+  uint64_t sign_ins_refused = 0;  // Wrong tokens.
+  uint64_t forbidden = 0;         // Commands that no grant allows.
+};
+
 // Sizes are in bytes. etc/docs/limits.md says what each limit means and what happens past it.
 struct Options {
   engine::Limits engine = {};
@@ -194,6 +201,7 @@ class Core {
   uint64_t jobs_damaged() const;
   // Connections that were closed because they spoke a foreign protocol.
   uint64_t connections_refused() const { return connections_refused_; }
+  const AccessCounts& access_counts() const { return access_counts_; }
   // How long commands took, by CommandKind.
   const CommandTimes::Histograms& command_times() const { return held_.times().histograms(); }
   // Memory of jobs, bodies and connections, in bytes.
@@ -289,6 +297,7 @@ class Core {
   SignInLimiter sign_in_limiter_;
   Nanos refusals_since_ = 0;  // The second in which refusals are counted.
   uint64_t refusals_ = 0;
+  AccessCounts access_counts_;
   uint64_t refusals_not_logged_ = 0;
   static constexpr size_t scratch_bytes_max = 1 << 20;
   std::string scratch_;  // The reply that is being formatted.

@@ -70,6 +70,7 @@ void Core::set_user(BeanstalkSession& conn, const User* user) {
   if (std::exchange(conn.access->is_unidentified, false)) --unidentified_;
   const bool is_of_listener = std::holds_alternative<UserName>(conn.access->identity);
   if (is_of_listener) return;
+  ++access_counts_.sign_ins;
   audit(conn, {.action = "sign-in", .subject = how_of(conn.access->identity)});
 }
 
@@ -90,6 +91,7 @@ void Core::on_auth(BeanstalkSession& conn, const Auth& auth, Nanos now) {
 void Core::on_wrong_token(BeanstalkSession& conn, Nanos now) {
   conn.access->may_auth = conn.access->user == nullptr;
   ++conn.access->wrong_tokens;
+  ++access_counts_.sign_ins_refused;
   sign_in_limiter_.on_failure(conn.access->address, now);
   wrong_token_due_.add(conn.id, now);
   audit(conn, {.action = "sign-in", .refused = true});
@@ -117,6 +119,7 @@ bool Core::is_admitted(BeanstalkSession& conn, Command& command) {
     }
     return true;
   }
+  ++access_counts_.forbidden;
   audit_refusal(conn, command, caught_up_);
   reply_to(conn, verdict == Verdict::Hidden ? Word::NotFound : Word::Forbidden);
   return false;
