@@ -50,6 +50,7 @@ class Http::Session final : public core::Session {
   void step(Nanos now) {
     if (answer_ == nullptr) return go_on(now);
     if (!answer_->step()) return make_runnable();
+    http_.begun_.push_back(begun_);
     finish(answer_->take());
     answer_.reset();
     since_ = now;
@@ -90,7 +91,7 @@ class Http::Session final : public core::Session {
       if (ended_) return close();
       return changed();
     }
-    since_ = now;
+    since_ = begun_ = now;
     keep_alive_ = request->keep_alive && !ended_;
     head_ = request->method == "HEAD";
     Handled handled = http_.handler_(*request);
@@ -133,7 +134,8 @@ class Http::Session final : public core::Session {
   std::string out_;
   size_t sent_ = 0;           // Of out_.
   bool was_written_ = false;  // Since the last on_time().
-  Nanos since_;  // When the request began, or the client last took bytes, or became idle.
+  Nanos since_;      // When the request began, or the client last took bytes, or became idle.
+  Nanos begun_ = 0;  // When the request that is being answered was read.
   bool ended_ = false;
   bool closing_ = false;
 };
@@ -158,6 +160,11 @@ void Http::run_next(Nanos now) {
   runnable_.pop_front();
   const auto found = sessions_.find(id);
   if (found != sessions_.end()) found->second->step(now);
+}
+
+void Http::on_answers_ready(Nanos now) {
+  for (const Nanos begun : begun_) request_times_.record_time(now - begun);
+  begun_.clear();
 }
 
 void Http::changed(Session& session) {

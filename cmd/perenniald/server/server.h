@@ -64,6 +64,7 @@ class Server {
   core::Options make_core_options();
   http::Routes make_routes();
   ProcessFacts process_facts();
+  http::ServerFacts server_facts();
   http::HealthFacts health_facts();
   std::unique_ptr<Stream> make_stream(const AcceptedSocket& socket);
   core::Session& open_session(ConnId conn, const AcceptedSocket& socket, const PeerIdentity* peer);
@@ -92,6 +93,7 @@ class Server {
   void on_signal(int number);
 
   const Config config_;
+  bool users_are_current_ = true;  // The file of users was good when it was read last.
   TurnClock clock_;
   TurnBudget budget_{clock_};
   Loop loop_;
