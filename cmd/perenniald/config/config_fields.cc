@@ -45,6 +45,15 @@ constexpr ConfigField fields[] = {
      text_default(""), 0, 0,
      "Where metrics and health are answered over HTTP, on this machine: port 11380. Empty: nowhere.",
      {"--http", "ADDR", "Answer /metrics, /livez and /readyz over HTTP there, on this machine"}},
+    {"metrics_tubes", &Config::metrics_tubes, Unit::Patterns,
+     text_default(""), 0, 0,
+     "Tubes that have metrics of their own before others: a list of patterns such as mail-*."},
+    {"metrics_tubes_max", &Config::metrics_tubes_max, Unit::Count,
+     text_default("1000"), 0, 10'000,
+     "The most tubes with metrics of their own. Past it, they are summed up as {other}."},
+    {"metrics_tube_groups", &Config::metrics_tube_groups, Unit::Groups,
+     text_default(""), 0, 0,
+     "Tubes that are summed up in the metrics, by pattern: {mail-*: mail}."},
     {"user", &Config::user, Unit::Text,
      text_default(""), 0, 256,
      "Become this user, with its groups, once the addresses are bound. Empty: stay.",
@@ -197,8 +206,10 @@ Config default_config() {
   Config config{};
   const LayerOptions layers;
   for (const ConfigField& field : fields) {
-    if (field.unit == Unit::Addresses || field.unit == Unit::Listeners || field.unit == Unit::Users)
-      continue;  // There are none.
+    const bool is_empty = field.unit == Unit::Addresses || field.unit == Unit::Listeners ||
+                          field.unit == Unit::Users || field.unit == Unit::Patterns ||
+                          field.unit == Unit::Groups;
+    if (is_empty) continue;
     if (field.origin.from_layers != nullptr) {
       field.origin.from_layers(layers, config);
     } else {

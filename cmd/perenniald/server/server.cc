@@ -124,27 +124,29 @@ ProcessFacts Server::process_facts() {
 
 // Clients of HTTP are accepted only while the queue is served, so the turn is there.
 http::Routes Server::make_routes() {
-  return {
-      .health = [this] { return health_facts(); },
-      .metrics = {.engine = core_.engine(),
-                  .process =
-                      [this] {
-                        ProcessFacts facts = process_facts();
-                        facts.connections_refused = core_.connections_refused();
-                        return facts;
-                      },
-                  .store = [this] { return turn_->store_facts(); },
-                  .server = [this] { return server_facts(); },
-                  .times =
-                      [this] {
-                        return http::Times{.commands = core_.command_times(),
-                                           .turns = clock_.turns(),
-                                           .requests = http_.request_times()};
-                      },
-                  .memory_bytes = [this] { return core_.memory_bytes(); },
-                  .output_bytes = [this] { return core_.output_bytes(); },
-                  .accepts_puts = [this] { return core_.disk_accepts_puts(); },
-                  .requests = [this]() -> const http::Http::Counts& { return http_.counts(); }}};
+  return {.health = [this] { return health_facts(); },
+          .metrics = {.engine = core_.engine(),
+                      .process =
+                          [this] {
+                            ProcessFacts facts = process_facts();
+                            facts.connections_refused = core_.connections_refused();
+                            return facts;
+                          },
+                      .store = [this] { return turn_->store_facts(); },
+                      .server = [this] { return server_facts(); },
+                      .times =
+                          [this] {
+                            return http::Times{.commands = core_.command_times(),
+                                               .turns = clock_.turns(),
+                                               .requests = http_.request_times()};
+                          },
+                      .memory_bytes = [this] { return core_.memory_bytes(); },
+                      .output_bytes = [this] { return core_.output_bytes(); },
+                      .accepts_puts = [this] { return core_.disk_accepts_puts(); },
+                      .requests = [this]() -> const http::Http::Counts& { return http_.counts(); },
+                      .tubes = {.first = config_.metrics_tubes,
+                                .groups = config_.metrics_tube_groups,
+                                .tubes_max = config_.metrics_tubes_max}}};
 }
 
 http::ServerFacts Server::server_facts() {
