@@ -196,7 +196,7 @@ void Engine::check_conns() const {
       waited[link.tube] += conn->waiting;
     }
     if (conn->closing) continue;
-    ++open;
+    open += conn->is_internal ? 0 : 1;
     producers += conn->producer;
     workers += conn->worker;
     waiting += conn->waiting;

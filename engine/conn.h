@@ -18,7 +18,8 @@ struct Conn {
   TubeId used = 0;
   WatchList watched;  // Does not change while the connection waits.
   ReserveMode mode = ReserveMode::Fifo;
-  JobHeap reserved;  // By deadline, then id.
+  JobHeap reserved;          // By deadline, then id.
+  bool is_internal = false;  // As in Opened.
   bool producer = false;
   bool worker = false;
   bool half_closed = false;

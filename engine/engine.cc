@@ -14,7 +14,7 @@ struct Engine::Visitor {
 
   Conn& conn() const { return engine.conn_of(id); }
 
-  void operator()(const Opened&) const { engine.on_opened(id); }
+  void operator()(const Opened& opened) const { engine.on_opened(id, opened); }
   void operator()(const Closed& closed) const { engine.on_closed(conn(), closed); }
   void operator()(const HalfClosed&) const { engine.on_half_closed(conn()); }
   void operator()(const WaitAborted&) const { engine.on_wait_aborted(conn()); }
@@ -38,7 +38,10 @@ struct Engine::Visitor {
 
   template <typename C>
   void count() const {
-    if constexpr (!command_row<C>().stats_key.empty()) ++engine.commands_.of<C>();
+    if constexpr (!command_row<C>().stats_key.empty()) {
+      constexpr bool changes_nothing = std::is_same_v<C, Peek> || std::is_same_v<C, Use>;
+      if (!changes_nothing || !conn().is_internal) ++engine.commands_.of<C>();
+    }
   }
 };
 

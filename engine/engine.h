@@ -103,6 +103,20 @@ class Engine {
   // when their tubes end.
   std::optional<TubeStats> tube_statistics(TubeId number) const;
   TubeId tube_numbers() const { return static_cast<TubeId>(tubes_.size()); }
+  // None: there is no such tube.
+  std::optional<TubeStats> tube_statistics(std::string_view name) const;
+  // What stats-job answers. None: there is no such job.
+  std::optional<JobStats> job_statistics(JobId id) const;
+  // Adds to `found` what list-jobs answers, and looks at `scan_max` jobs at most. None: there
+  // is no such tube. Returns how many jobs it has looked at.
+  std::optional<uint32_t> list_jobs(const ListJobs& list, uint32_t scan_max, JobList& found) const;
+  // The connections of clients, in no order.
+  std::vector<ConnId> connections() const;
+  // How many jobs the unfinished kick, flush-tube or move-tube of a connection has moved so far.
+  // None: it is finished, or has not begun.
+  std::optional<uint64_t> operation_progress(ConnId conn) const;
+  // None: there is no such connection now.
+  std::optional<ConnStats> connection_statistics(ConnId conn) const;
   // An estimate of the memory that the engine uses, in bytes.
   size_t memory_bytes() const;
   // An estimate of the bytes of the answer to a command that lists tubes or jobs; 0 for any other
@@ -118,7 +132,7 @@ class Engine {
   // -- One function per event and per command. The function of a command is an overload of run(),
   // so a command in the table without one does not compile. Functions that answer take the
   // connection.
-  void on_opened(ConnId conn);
+  void on_opened(ConnId conn, const Opened& opened);
   void on_closed(Conn& conn, const Closed& closed);
   void on_half_closed(Conn& conn);
   void on_wait_aborted(Conn& conn);
@@ -180,7 +194,10 @@ class Engine {
   JobStats stats_of(const Job& job) const;
   TubeStats stats_of(const Tube& tube) const;
   JobStats::More more_of(const Job& job) const;
-  const Job* holder_of(std::string_view tube, std::string_view key);
+  template <typename Visit>
+  void for_each_in(const Tube& tube, StateSet states, Visit visit) const;
+  uint32_t list_few(const Tube& tube, const ListJobs& list, JobList& found) const;
+  const Job* holder_of(std::string_view tube, std::string_view key) const;
 
   // -- Jobs.
   Job* find_job(JobId id);
@@ -307,6 +324,7 @@ class Engine {
   void end_run(const Job& job, RunEnd how);
   void count(const Job& job, int64_t by);
   void make_producer(Conn& conn);
+  void make_worker(Conn& conn);
   JobId take_id();
   void reserve(Conn& conn, Job& job);
   bool has_expired(const Job& job) const;
@@ -393,6 +411,9 @@ class Engine {
   Tube& tube_of(TubeId id) { return *tubes_[id]; }
   const Tube& tube_of(TubeId id) const { return *tubes_[id]; }
   Tube* find_tube(std::string_view name);
+  const Tube* find_tube(std::string_view name) const {
+    return const_cast<Engine*>(this)->find_tube(name);
+  }
   // Returns the tube of that name and makes it if there is none. Returns null when there are too
   // many tubes.
   Tube* find_or_make_tube(std::string_view name);

@@ -42,7 +42,12 @@ struct Limits {
 };
 
 // What happens to the engine besides commands.
-struct Opened {};  // A client has connected.
+// A client has connected.
+struct Opened {
+  // The client is a part of this server. It counts as no connection, producer or worker, and
+  // commands of it that change nothing are not counted.
+  bool is_internal = false;
+};
 // The client is gone: its reserved jobs become ready.
 struct Closed {
   bool after_quit = false;  // The client has said so, and none of its attempts is counted.

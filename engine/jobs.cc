@@ -31,9 +31,15 @@ JobId Engine::take_id() {
 }
 
 void Engine::make_producer(Conn& conn) {
-  if (conn.producer) return;
+  if (conn.producer || conn.is_internal) return;
   conn.producer = true;
   ++producers_;
+}
+
+void Engine::make_worker(Conn& conn) {
+  if (conn.worker || conn.is_internal) return;
+  conn.worker = true;
+  ++workers_;
 }
 
 bool Engine::has_space(size_t jobs) const {

@@ -23,14 +23,16 @@ Conn& Engine::conn_of(ConnId id) {
   return *found->second;
 }
 
-void Engine::on_opened(ConnId id) {
+void Engine::on_opened(ConnId id, const Opened& opened) {
   CHECK(id != 0);
   auto conn = std::make_unique<Conn>();
   conn->id = id;
+  conn->is_internal = opened.is_internal;
   Tube& tube = tube_of(0);
   ++tube.using_count;
   add_watch(*conn, tube);
   CHECK(conns_.emplace(id, std::move(conn)).second);
+  if (opened.is_internal) return;
   ++connections_;
   ++total_connections_;
 }
@@ -58,7 +60,7 @@ void Engine::answer_no_job(const Conn& conn, bool is_batch) {
 
 void Engine::on_closed(Conn& conn, const Closed& closed) {
   if (conn.waiting) stop_waiting(conn);
-  --connections_;
+  if (!conn.is_internal) --connections_;
   producers_ -= conn.producer ? 1 : 0;
   workers_ -= conn.worker ? 1 : 0;
   // A kick that is in progress ends where it is.
@@ -100,10 +102,7 @@ void Engine::run(Conn& conn, const ReserveBatch& reserve) {
 }
 
 void Engine::wait_or_reserve(Conn& conn, const Wait& wait) {
-  if (!conn.worker) {
-    conn.worker = true;
-    ++workers_;
-  }
+  make_worker(conn);
   if (conn.reserved.size() >= limits_.reserved_max) return answer(conn, Word::OutOfMemory);
   // A ready job comes before DEADLINE_SOON. beanstalkd's code does so, and its protocol.txt says
   // otherwise.
@@ -127,10 +126,7 @@ void Engine::run(Conn& conn, const ReserveJob& command) {
     return answer(conn, Word::NotFound);
   }
   if (conn.reserved.size() >= limits_.reserved_max) return answer(conn, Word::OutOfMemory);
-  if (!conn.worker) {
-    conn.worker = true;
-    ++workers_;
-  }
+  make_worker(conn);
   reserve(conn, *job);
   answer(conn, job_reply(Word::Reserved, *job, command.with));
 }

@@ -12,7 +12,30 @@ const Job* top_of(const auto& jobs) {
   return jobs.empty() ? nullptr : jobs.top().item;
 }
 
+// A tube with no more jobs in the states is not searched for among all jobs.
+constexpr size_t few_jobs_max = 1'000;
+
+size_t count_in(const Tube& tube, StateSet states) {
+  return (states.holds(JobState::Ready) ? tube.ready_count() : 0) +
+         (states.holds(JobState::Reserved) ? tube.reserved.size() : 0) +
+         (states.holds(JobState::Delayed) ? tube.delayed.size() : 0) +
+         (states.holds(JobState::Buried) ? tube.buried.size() : 0);
+}
+
 }  // namespace
+
+template <typename Visit>
+void Engine::for_each_in(const Tube& tube, StateSet states, Visit visit) const {
+  if (states.holds(JobState::Ready)) {
+    tube.ready.for_each(visit);
+    if (tube.groups) tube.groups->for_each_behind(visit);
+  }
+  if (states.holds(JobState::Reserved)) {
+    for (const auto& [id, since] : tube.reserved) visit(**jobs_.find(id));
+  }
+  if (states.holds(JobState::Delayed)) tube.delayed.for_each(visit);
+  if (states.holds(JobState::Buried)) tube.buried.for_each(visit);
+}
 
 void Engine::run(Conn& conn, const Peek& peek) {
   answer_found(conn, find_job(peek.id), peek.with);
@@ -87,48 +110,79 @@ JobStats::More Engine::more_of(const Job& job) const {
   return more;
 }
 
+std::optional<JobStats> Engine::job_statistics(JobId id) const {
+  const Job* const* const job = jobs_.find(id);
+  if (job == nullptr) return std::nullopt;
+  return stats_of(**job);
+}
+
 void Engine::run(Conn& conn, const StatsJob& command) {
-  const Job* const job = find_job(command.id);
-  if (job == nullptr) return answer(conn, Word::NotFound);
-  answer(conn, std::make_unique<JobStats>(stats_of(*job)));
+  std::optional<JobStats> stats = job_statistics(command.id);
+  if (!stats) return answer(conn, Word::NotFound);
+  answer(conn, std::make_unique<JobStats>(*std::move(stats)));
 }
 
 // The job that holds the key now. Null also while the key is in its cooldown.
-const Job* Engine::holder_of(std::string_view tube, std::string_view key) {
+const Job* Engine::holder_of(std::string_view tube, std::string_view key) const {
   const KeyTable::Entry* const entry = taken_key(tube, key);
-  const Job* const job = entry != nullptr ? find_job(entry->job) : nullptr;
+  const Job* const* const job = entry != nullptr ? jobs_.find(entry->job) : nullptr;
   if (job == nullptr) return nullptr;
-  const JobFields* const fields = fields_of(*job);
-  return fields != nullptr && fields->key && !fields->key->given_up ? job : nullptr;
+  const JobFields* const fields = fields_of(**job);
+  return fields != nullptr && fields->key && !fields->key->given_up ? *job : nullptr;
 }
 
-// The cost of a command is bounded by list_scan_max, so it needs no further turn.
-void Engine::run(Conn& conn, const ListJobs& list) {
+// The jobs of a tube that has few of them, wherever they are among all jobs. The cursor is as after
+// a walk over all of them.
+uint32_t Engine::list_few(const Tube& tube, const ListJobs& list, JobList& found) const {
+  std::vector<const Job*> jobs;
+  for_each_in(tube, list.states, [&](const Job& job) {
+    if (job.id > list.after) jobs.push_back(&job);
+  });
+  std::ranges::sort(jobs, {}, [](const Job* job) { return job->id; });
+  const bool is_whole = jobs.size() < list.count.value;
+  if (!is_whole) jobs.resize(list.count.value);
+  for (const Job* const job : jobs) found.jobs.push_back(stats_of(*job));
+  const bool is_last = is_whole || jobs_.first_from(jobs.back()->id + 1).value == nullptr;
+  found.cursor = is_last ? 0 : jobs.back()->id;
+  return static_cast<uint32_t>(count_in(tube, list.states));
+}
+
+std::optional<uint32_t> Engine::list_jobs(const ListJobs& list, uint32_t scan_max,
+                                          JobList& found) const {
   const Tube* const tube = list.tube.empty() ? nullptr : find_tube(list.tube);
-  if (tube == nullptr && !list.tube.empty()) return answer(conn, Word::NotFound);
-  auto found = std::make_unique<JobList>();
+  if (tube == nullptr && !list.tube.empty()) return std::nullopt;
   if (!list.key.empty()) {
     const Job* const holder = holder_of(list.tube, list.key);
     const bool is_asked_for =
         holder != nullptr && holder->id > list.after && list.states.holds(holder->state);
-    if (is_asked_for) found->jobs.push_back(stats_of(*holder));
-    return answer(conn, std::move(found));
+    if (is_asked_for) found.jobs.push_back(stats_of(*holder));
+    return 0;
+  }
+  if (tube != nullptr && count_in(*tube, list.states) <= few_jobs_max) {
+    return list_few(*tube, list, found);
   }
   uint32_t looked_at = 0;
-  auto entry = IdMap<Job*>::Entry();
+  auto entry = IdMap<Job*>::ConstEntry();
   if (list.after < UINT64_MAX) entry = jobs_.first_from(list.after + 1);
-  while (entry.value != nullptr && looked_at < list_scan_max &&
-         found->jobs.size() < list.count.value) {
+  while (entry.value != nullptr && looked_at < scan_max && found.jobs.size() < list.count.value) {
     const Job& job = **entry.value;
     ++looked_at;
-    found->cursor = job.id;
+    found.cursor = job.id;
     const bool is_asked_for =
         (tube == nullptr || job.tube == tube->id) && list.states.holds(job.state);
-    if (is_asked_for) found->jobs.push_back(stats_of(job));
+    if (is_asked_for) found.jobs.push_back(stats_of(job));
     entry = jobs_.first_from(job.id + 1);
   }
-  cost_ += looked_at * cost::job_looked_at + found->jobs.size() * cost::job_listed;
-  if (entry.value == nullptr) found->cursor = 0;
+  if (entry.value == nullptr) found.cursor = 0;
+  return looked_at;
+}
+
+// The cost of a command is bounded by list_scan_max, so it needs no further turn.
+void Engine::run(Conn& conn, const ListJobs& list) {
+  auto found = std::make_unique<JobList>();
+  const std::optional<uint32_t> looked_at = list_jobs(list, list_scan_max, *found);
+  if (!looked_at) return answer(conn, Word::NotFound);
+  cost_ += *looked_at * cost::job_looked_at + found->jobs.size() * cost::job_listed;
   answer(conn, std::move(found));
 }
 
@@ -164,6 +218,52 @@ TubeStats Engine::stats_of(const Tube& tube) const {
 std::optional<TubeStats> Engine::tube_statistics(TubeId number) const {
   if (number >= tubes_.size() || tubes_[number] == nullptr) return std::nullopt;
   return stats_of(*tubes_[number]);
+}
+
+std::optional<TubeStats> Engine::tube_statistics(std::string_view name) const {
+  const Tube* const tube = find_tube(name);
+  if (tube == nullptr) return std::nullopt;
+  return stats_of(*tube);
+}
+
+std::vector<ConnId> Engine::connections() const {
+  std::vector<ConnId> out;
+  out.reserve(conns_.size());
+  for (const auto& [id, conn] : conns_) {
+    if (!conn->is_internal && !conn->closing) out.push_back(id);
+  }
+  return out;
+}
+
+std::optional<uint64_t> Engine::operation_progress(ConnId conn) const {
+  const auto found = conns_.find(conn);
+  if (found == conns_.end() || !found->second->operation) return std::nullopt;
+  struct Done {
+    uint64_t operator()(const Kicking& kick) const { return kick.kicked; }
+    uint64_t operator()(const GivingBack& /*closed*/) const { return 0; }
+    uint64_t operator()(const Flushing& flush) const { return flush.flushed; }
+    uint64_t operator()(const Moving& move) const { return move.moved; }
+  };
+  return std::visit(Done(), *found->second->operation);
+}
+
+std::optional<ConnStats> Engine::connection_statistics(ConnId id) const {
+  const auto found = conns_.find(id);
+  if (found == conns_.end() || found->second->closing) return std::nullopt;
+  const Conn& conn = *found->second;
+  ConnStats stats = {.id = id,
+                     .used = tube_of(conn.used).name,
+                     .held = conn.reserved.size(),
+                     .is_producer = conn.producer,
+                     .is_worker = conn.worker,
+                     .is_waiting = conn.waiting};
+  for (const WatchLink& link : conn.watched.links()) {
+    if (stats.watched.size() < ConnStats::watched_shown_max) {
+      stats.watched.push_back(tube_of(link.tube).name);
+    }
+    ++stats.watched_count;
+  }
+  return stats;
 }
 
 void Engine::run(Conn& conn, const StatsTube& command) {

@@ -46,6 +46,15 @@ class IdMap {
     return found;
   }
 
+  struct ConstEntry {
+    JobId id = 0;
+    const T* value = nullptr;
+  };
+  ConstEntry first_from(JobId from) const {
+    const Entry found = const_cast<IdMap*>(this)->first_from(from);
+    return {found.id, found.value};
+  }
+
   // REQUIRES: `id` is not in the map.
   void insert(JobId id, const T& value) {
     void** place = find_place(id >> page_bits);

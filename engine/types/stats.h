@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "engine/types/basic.h"
 #include "engine/types/boxed.h"
@@ -173,6 +174,20 @@ struct EngineStats {
   uint64_t jobs_dead = 0;
   uint64_t jobs_expired = 0;
   JobEnds job_ends = {};
+};
+
+// What a connection uses, watches and holds. No command shows it, but the HTTP port does.
+struct ConnStats {
+  ConnId id = 0;
+  std::string used;
+  std::vector<std::string> watched = {};  // The first of them, at most watched_shown_max.
+  uint64_t watched_count = 0;
+  uint64_t held = 0;  // Jobs that it has reserved.
+  bool is_producer = false;
+  bool is_worker = false;
+  bool is_waiting = false;
+
+  static constexpr size_t watched_shown_max = 20;
 };
 
 // The process's part of stats.

@@ -1,76 +1,19 @@
 #!/usr/bin/env python3
 """The HTTP port of the real server, by Python's http.client and by raw sockets.
 
-Each name with a number is about that threat: etc/docs/http.md. PERENNIALD names the server.
+Each name with a number is about that threat: etc/docs/http.md.
 """
 
-import contextlib
-import http.client
-import os
 import re
-import shutil
 import signal
 import socket
-import subprocess
-import tempfile
 import time
 import unittest
 
-PERENNIALD = os.environ.get("PERENNIALD", "build/perenniald")
+from port import Port
 
 
-def free_port():
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        return taken.getsockname()[1]
-
-
-class Http(unittest.TestCase):
-    def setUp(self):
-        self.folder = tempfile.mkdtemp(prefix="perennial-http-")
-        self.addCleanup(shutil.rmtree, self.folder)
-        self.queue, self.port = free_port(), free_port()
-        settings = os.path.join(self.folder, "perennial.yaml")
-        with open(settings, "w") as file:
-            file.write("ballast_bytes: 1MiB\n")
-        self.log = open(os.path.join(self.folder, "log"), "w+")
-        self.addCleanup(self.log.close)
-        self.process = subprocess.Popen(
-            [PERENNIALD, "--config", settings, "-b", os.path.join(self.folder, "data"), "-l",
-             f"127.0.0.1:{self.queue}", "--http", f"127.0.0.1:{self.port}"], stderr=self.log)
-        self.addCleanup(self.stop)
-        end = time.monotonic() + 20
-        while self.text_of_log().count("at=listen") < 2:
-            self.assertIsNone(self.process.poll(), self.text_of_log())
-            self.assertLess(time.monotonic(), end, self.text_of_log())
-            time.sleep(0.02)
-
-    def stop(self):
-        self.process.terminate()
-        self.assertEqual(self.process.wait(20), 0, self.text_of_log())
-
-    def text_of_log(self):
-        with open(self.log.name) as file:
-            return file.read()
-
-    def ask(self, path, method="GET", **fields):
-        with contextlib.closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)) as client:
-            client.request(method, path, headers=fields)
-            got = client.getresponse()
-            return got.status, got.read().decode()
-
-    def speak(self, text):
-        """What the queue answers to these lines."""
-        with socket.create_connection(("127.0.0.1", self.queue), 10) as raw:
-            raw.sendall(text + b"quit\r\n")
-            return raw.makefile("rb").read()
-
-    def send(self, data):
-        """What the port answers to these bytes until it closes the connection."""
-        with socket.create_connection(("127.0.0.1", self.port), 20) as raw:
-            raw.sendall(data)
-            return raw.makefile("rb").read()
-
+class Http(Port):
     def samples(self, path="/metrics"):
         """The samples by name and labels. Every line must have the form, and a family must be in one piece."""
         found, families = {}, []

@@ -194,6 +194,10 @@ bool CoreHarness::deliver() {
   core_->on_answers_leave(now_);
   core_->take_changed(changed);
   for (const ConnId conn : changed) {
+    if (!open_.contains(conn) && on_internal_ && core_->session(conn) != nullptr) {
+      on_internal_(conn);
+      continue;
+    }
     if (!open_.contains(conn)) continue;
     const std::string_view output = core_->session(conn)->output();
     if (clients_reading_ && !output.empty()) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -75,6 +76,11 @@ class CoreHarness {
     return temporary ? creating_temporary_ : creating_kept_;
   }
 
+  // Who serves connections that were opened at core itself, and not with open().
+  void set_internal(std::function<void(ConnId)> on_changed) {
+    on_internal_ = std::move(on_changed);
+  }
+
   core::Core& core() { return *core_; }
   MemoryStore& store() { return store_; }
 
@@ -103,6 +109,7 @@ class CoreHarness {
   std::set<ConnId> closed_;
   std::map<ConnId, std::string> received_;
   std::set<JobId> damaged_;
+  std::function<void(ConnId)> on_internal_;
 };
 
 }  // namespace perennial::support

@@ -135,8 +135,8 @@ Status set_local_address(std::string& member, std::string_view text) {
     if (!address.ok()) return address.status();
     if (!common::is_local(*address)) {
       return bad(
-          "other machines would reach this address, and the port knows no users yet: take "
-          "127.0.0.1, [::1], localhost or unix:PATH");
+          "other machines would reach this address: take 127.0.0.1, [::1], localhost or "
+          "unix:PATH, or one of listeners with protocol: http, users and tls");
     }
   }
   member = text;
@@ -308,6 +308,20 @@ Problems read_users_file(std::vector<core::User>& users, const std::string& path
   std::string yaml;
   if (std::string problem = read_text(path, yaml); !problem.empty()) return {std::move(problem)};
   return read_users(users, yaml, path);
+}
+
+std::vector<std::string> http_hosts(const Config& config) {
+  std::vector<std::string> names;
+  std::string_view rest = config.http_hosts;
+  while (!rest.empty()) {
+    const size_t end = std::min(rest.find(','), rest.size());
+    std::string_view name = rest.substr(0, end);
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    while (name.starts_with(' ')) name.remove_prefix(1);
+    while (name.ends_with(' ')) name.remove_suffix(1);
+    if (!name.empty()) names.emplace_back(name);
+  }
+  return names;
 }
 
 }  // namespace perennial::perenniald

@@ -36,6 +36,7 @@ struct Config {
   std::vector<core::User> users;  // Without those of users_file.
   std::string users_file;         // Empty: there is none.
   std::string http_listen;        // Empty: there is none. Else valid for http_address().
+  std::string http_hosts;         // Names with commas between them.
   // Patterns of core::fits_pattern().
   std::vector<std::string> metrics_tubes;
   uint64_t metrics_tubes_max;
@@ -172,6 +173,9 @@ Problems read_config_file(Config& config, const std::string& path);
 // Reads a file of users, which has the form of the setting `users`. Returns every problem, among
 // them that others than its owner may read it.
 Problems read_users_file(std::vector<core::User>& users, const std::string& path);
+
+// The names of http_hosts.
+std::vector<std::string> http_hosts(const Config& config);
 
 // Returns the configuration as a file, from which read_config() reads the same configuration.
 std::string print_config(const Config& config);

@@ -17,6 +17,8 @@ constexpr std::array files = {
     FileRow{"tls.certificate", &TlsSettings::certificate}, FileRow{"tls.key", &TlsSettings::key},
     FileRow{"tls.client_ca", &TlsSettings::client_ca}, FileRow{"tls.crl", &TlsSettings::crl}};
 constexpr size_t path_bytes_max = 4096;
+constexpr std::string_view beanstalk_name = "beanstalk";
+constexpr std::string_view http_name = "http";
 
 struct ClientRow {
   std::string_view name;
@@ -57,8 +59,16 @@ std::string set_value(const std::string& key, const std::string& value, Listener
     out.user = value;
     return {};
   }
+  if (key == "protocol") {
+    if (value != beanstalk_name && value != http_name) {
+      return fmt::format("protocol: '{}' is not one of beanstalk, http", value);
+    }
+    out.protocol = value == http_name ? ListenerProtocol::Http : ListenerProtocol::Beanstalk;
+    return {};
+  }
   if (!key.starts_with("tls.")) {
-    return fmt::format("{}: there is no such setting of a listener: address, user, tls", key);
+    return fmt::format("{}: there is no such setting of a listener: address, protocol, user, tls",
+                       key);
   }
   if (key == "tls.client") return set_client(*out.tls, value);
   const auto* const file = std::ranges::find(files, key, &FileRow::key);
@@ -105,11 +115,13 @@ std::vector<std::string> parse_listener(const ListenerPairs& pairs, uint16_t por
     add("address: " + address.status().message());
   }
   if (out.tls && problems.empty()) add(combination(*out.tls));
+  if (out.tls && out.protocol == ListenerProtocol::Http) out.tls->protocol = "http/1.1";
   return problems;
 }
 
 ListenerPairs listener_pairs(const ListenerConfig& listener) {
   ListenerPairs pairs = {{"address", listener.address}};
+  if (listener.protocol == ListenerProtocol::Http) pairs.emplace_back("protocol", http_name);
   if (!listener.user.empty()) pairs.emplace_back("user", listener.user);
   if (!listener.tls) return pairs;
   for (const FileRow& row : files) {
@@ -122,6 +134,7 @@ ListenerPairs listener_pairs(const ListenerConfig& listener) {
 }
 
 Result<common::Address> listener_address(const ListenerConfig& listener, uint16_t port) {
+  if (listener.protocol == ListenerProtocol::Http) return http_address(listener.address);
   return common::parse_address(listener.address, listener.tls ? common::default_tls_port : port);
 }
 

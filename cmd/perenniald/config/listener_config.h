@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
@@ -12,8 +13,11 @@
 // The setting `listeners`: addresses that have settings of their own.
 namespace perennial::perenniald {
 
+enum class ListenerProtocol : uint8_t { Beanstalk, Http };
+
 struct ListenerConfig {
-  std::string address;             // Valid for listener_address().
+  std::string address;  // Valid for listener_address().
+  ListenerProtocol protocol = ListenerProtocol::Beanstalk;
   std::optional<TlsSettings> tls;  // None: a plain stream.
   std::string user = {};           // Everybody who connects here is this user. Empty: nobody is.
 };
@@ -30,7 +34,7 @@ ListenerPairs listener_pairs(const ListenerConfig& listener);
 inline constexpr uint16_t default_http_port = 11380;
 Result<common::Address> http_address(const std::string& text);
 
-// An address without a port gets `port`, or the port for TLS.
+// An address without a port gets `port`, or the port for TLS, or that for HTTP.
 Result<common::Address> listener_address(const ListenerConfig& listener, uint16_t port);
 
 }  // namespace perennial::perenniald

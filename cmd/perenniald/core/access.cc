@@ -171,8 +171,10 @@ std::string_view word_of(const Command& command) {
 
 std::string subject_of(const Command& command) {
   return std::visit(
-      [](const auto& any) -> std::string {
-        if constexpr (requires { any.tube.size(); }) {
+      []<typename C>(const C& any) -> std::string {
+        if constexpr (std::is_same_v<C, Put>) {
+          return any.options ? any.options->tube : std::string();
+        } else if constexpr (requires { any.tube.size(); }) {
           return any.tube;
         } else if constexpr (requires { any.from.size(); }) {
           return any.from;

@@ -44,7 +44,8 @@ class Core::BeanstalkSession final : public Session {
       : id(conn),
         may_checkpoint(client_rights.may_checkpoint),
         is_unix(client_rights.is_unix),
-        parser(core.options_.job_bytes_max, core.parsed_extensions()),
+        is_internal(client_rights.is_internal),
+        parser(core.options_.job_bytes_max, core.parsed_extensions(client_rights)),
         replies{.outbox = Outbox(core.budget_)},
         backlog(core.budget_),
         core_(core),
@@ -89,6 +90,7 @@ class Core::BeanstalkSession final : public Session {
   const ConnId id;
   const bool may_checkpoint;  // As in ClientRights.
   const bool is_unix;
+  const bool is_internal;
   // Null where there are no users.
   std::unique_ptr<SessionAccess> access;
   bool is_cut = false;  // It is to be closed at once, whatever it waits for.

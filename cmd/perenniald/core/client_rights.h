@@ -15,10 +15,14 @@ enum class AdminOn : uint8_t { Any, Unix, None };
 struct ClientRights {
   bool may_checkpoint = false;  // For all others `checkpoint` is an unknown command.
   bool is_unix = false;         // It came over a unix socket.
+  bool is_tls = false;          // Nobody on the way reads it.
   // What the listener and the connection show of who it is.
   Identity identity = {};
   // Whether a token is accepted: not where anybody on the way could read it.
   bool may_send_token = true;
+  // It is a part of this server that speaks for somebody: all extensions are there, and
+  // engine::Opened says what is not counted.
+  bool is_internal = false;
   // From where it came, as far as wrong tokens are counted. Empty: they are not.
   std::string address = {};
 };

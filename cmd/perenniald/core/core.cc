@@ -138,13 +138,31 @@ Session& Core::open(ConnId conn, Nanos now, const ClientRights& rights) {
   apply({.now = now,
          .conn = conn,
          .accepts_puts = admission_.accepts_any(),
-         .event = engine::Opened{}});
+         .event = engine::Opened{.is_internal = rights.is_internal}});
   if (users_ != nullptr) begin_sign_in(static_cast<BeanstalkSession&>(session), rights, now);
   return session;
 }
 
 Session* Core::session(ConnId conn) const {
   return find(conn);
+}
+
+bool Core::close_connection(ConnId conn) {
+  BeanstalkSession* const session = find(conn);
+  if (session == nullptr || session->is_internal) return false;
+  close_now(*session);
+  return true;
+}
+
+std::string_view Core::user_of(ConnId conn) const {
+  const BeanstalkSession* const session = find(conn);
+  if (session == nullptr || !session->access || session->access->user == nullptr) return {};
+  return session->access->user->name;
+}
+
+size_t Core::output_bytes(ConnId conn) const {
+  const BeanstalkSession* const session = find(conn);
+  return session != nullptr ? session->output_bytes() : 0;
 }
 
 void Core::end_session(BeanstalkSession& session, Nanos now) {

@@ -45,7 +45,8 @@ struct AuditEvent {
   std::string_view from = {};  // The address that the listener gave; empty: a unix socket.
   std::string subject = {};    // The tube or job that the command names, or how the user signed in.
   bool refused = false;
-  uint64_t not_logged = 0;  // Earlier refusals that were too many for lines of their own.
+  bool is_internal = false;  // As in ClientRights: the HTTP port has asked.
+  uint64_t not_logged = 0;   // Earlier refusals that were too many for lines of their own.
 };
 
 // What users were granted and refused since the start.
@@ -129,12 +130,23 @@ class Core {
   // right is gone are closed, in steps of run_next(). Without a call, everybody may do everything.
   // REQUIRES: the first call comes before the first connection.
   void set_users(std::shared_ptr<const Users> users);
+  // Null: everybody may do everything.
+  const std::shared_ptr<const Users>& users() const { return users_; }
+  // The user of a token that came over the HTTP port. Null: there is none, or the address has shown
+  // too many wrong ones.
+  const User* user_of_token(std::string_view token, const std::string& address, Nanos now);
 
   // ---- What happened. `now` never goes back.
   // A client has connected. Core owns the session, which ends with its on_close().
   Session& open(ConnId conn, Nanos now, const ClientRights& rights = {});
   // Returns null if the session has ended.
   Session* session(ConnId conn) const;
+  // Ends the connection as an operator wants it: its jobs return. False: there is none of a client.
+  bool close_connection(ConnId conn);
+  // The user that a connection has shown; empty: none.
+  std::string_view user_of(ConnId conn) const;
+  // Bytes of answers of one connection that have not left.
+  size_t output_bytes(ConnId conn) const;
   void on_timer(Nanos now);
   void on_drain(Nanos now);
   // `accepts_puts`: whether the disk has free space for more jobs.
@@ -243,7 +255,7 @@ class Core {
   bool may_run(const BeanstalkSession& conn) const;
   bool is_denied(const BeanstalkSession& conn, const Command& command) const;
   // -- Users: core_users.cc.
-  ExtensionSet parsed_extensions() const;
+  ExtensionSet parsed_extensions(const ClientRights& rights) const;
   void begin_sign_in(BeanstalkSession& conn, const ClientRights& rights, Nanos now);
   void on_auth(BeanstalkSession& conn, const Auth& auth, Nanos now);
   void on_wrong_token(BeanstalkSession& conn, Nanos now);

@@ -36,7 +36,8 @@ std::string how_of(const Identity& identity) {
 
 }  // namespace
 
-ExtensionSet Core::parsed_extensions() const {
+ExtensionSet Core::parsed_extensions(const ClientRights& rights) const {
+  if (rights.is_internal) return ExtensionSet::all();
   return users_ == nullptr ? options_.extensions : options_.extensions.with(Extension::Auth);
 }
 
@@ -69,7 +70,7 @@ void Core::set_user(BeanstalkSession& conn, const User* user) {
   conn.access->user = user;
   if (std::exchange(conn.access->is_unidentified, false)) --unidentified_;
   const bool is_of_listener = std::holds_alternative<UserName>(conn.access->identity);
-  if (is_of_listener) return;
+  if (is_of_listener || conn.is_internal) return;
   ++access_counts_.sign_ins;
   audit(conn, {.action = "sign-in", .subject = how_of(conn.access->identity)});
 }
@@ -85,6 +86,19 @@ void Core::on_auth(BeanstalkSession& conn, const Auth& auth, Nanos now) {
   conn.access->identity = common::token_record(auth.token);
   set_user(conn, user);
   reply_to(conn, Word::Authenticated);
+}
+
+const User* Core::user_of_token(std::string_view token, const std::string& address, Nanos now) {
+  if (users_ == nullptr || sign_in_limiter_.is_refused(address, now)) return nullptr;
+  const User* const user = users_->by_token(token);
+  if (user == nullptr) {
+    ++access_counts_.sign_ins_refused;
+    sign_in_limiter_.on_failure(address, now);
+    if (options_.audit) {
+      options_.audit({.action = "sign-in", .from = address, .refused = true, .is_internal = true});
+    }
+  }
+  return user;
 }
 
 // The connection may try again, and is not read until the answer has left.
@@ -185,6 +199,7 @@ void Core::audit(const BeanstalkSession& conn, AuditEvent event) {
   if (!options_.audit) return;
   event.conn = conn.id;
   event.from = conn.access->address;
+  event.is_internal = conn.is_internal;
   if (conn.access->user != nullptr) event.user = conn.access->user->name;
   options_.audit(event);
 }

@@ -3,6 +3,7 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <utility>
 
 #include "engine/types/check.h"
 
@@ -11,8 +12,12 @@ namespace perennial::http {
 // One connection. Requests are answered one after the other, in their order.
 class Http::Session final : public core::Session {
  public:
-  Session(Http& http, ConnId id, Nanos now)
-      : http_(http), id_(id), parser_(http.limits_.message), since_(now) {}
+  Session(Http& http, ConnId id, Nanos now, core::ClientRights rights)
+      : http_(http),
+        id_(id),
+        rights_(std::move(rights)),
+        parser_(http.limits_.message),
+        since_(now) {}
 
   void on_bytes(std::span<const char> bytes, Nanos now, bool /*later*/) override {
     if (closing_) return;
@@ -26,6 +31,7 @@ class Http::Session final : public core::Session {
   void on_half_close(Nanos now) override { on_eof(now); }
   void on_eof(Nanos now) override {
     ended_ = true;
+    if (is_endless_) return give_up();
     go_on(now);
   }
   void on_written(size_t bytes) override {
@@ -34,7 +40,8 @@ class Http::Session final : public core::Session {
     if (sent_ == out_.size()) {
       out_.clear();
       sent_ = 0;
-      if (answer_ == nullptr && !closing_) make_runnable();  // For the next request.
+      // For the next request, or for what follows in a response without an end.
+      if ((answer_ == nullptr && !closing_) || has_more_) make_runnable();
     }
     changed();
   }
@@ -48,10 +55,20 @@ class Http::Session final : public core::Session {
   std::string_view speaks() const override { return {}; }
 
   void step(Nanos now) {
+    runnable_ = false;
     if (answer_ == nullptr) return go_on(now);
-    if (!answer_->step()) return make_runnable();
+    if (is_endless_) return add_more();
+    switch (answer_->step()) {
+      case Answer::Step::Again:
+        return make_runnable();
+      case Answer::Step::Waits:
+        return;
+      case Answer::Step::Whole:
+        break;
+    }
     http_.begun_.push_back(begun_);
     finish(answer_->take());
+    if (is_endless_) return;
     answer_.reset();
     since_ = now;
     go_on(now);
@@ -75,7 +92,19 @@ class Http::Session final : public core::Session {
 
  private:
   void changed() { http_.changed(*this); }
-  void make_runnable() { http_.runnable_.push_back(id_); }
+  void make_runnable() {
+    if (std::exchange(runnable_, true)) return;
+    http_.runnable_.push_back(id_);
+  }
+  // What follows comes when the client has taken all that was sent before: a slow reader is skipped
+  // and never queued for.
+  void add_more() {
+    has_more_ = !out_.empty();
+    if (has_more_ || closing_) return;
+    if (answer_->is_over()) return give_up();
+    out_ += answer_->more();
+    changed();
+  }
   friend class Http;
 
   // Begins the next request, unless one is being answered, or its response has not left yet.
@@ -94,17 +123,20 @@ class Http::Session final : public core::Session {
     since_ = begun_ = now;
     keep_alive_ = request->keep_alive && !ended_;
     head_ = request->method == "HEAD";
-    Handled handled = http_.handler_(*request);
+    Handled handled = http_.handler_(*request, rights_);
     CHECK(handled.answer != nullptr);
     route_ = handled.route;
     answer_ = std::move(handled.answer);
+    answer_->wake = [this] { make_runnable(); };
     make_runnable();
     changed();
   }
   void finish(const Response& response) {
     ++http_.counts_[{route_, static_cast<unsigned>(response.status)}];
     out_ += render(response, keep_alive_, head_);
-    if (!keep_alive_) closing_ = true;
+    is_endless_ = response.is_endless && !head_;
+    if (response.is_endless) keep_alive_ = false;
+    if (!keep_alive_ && !is_endless_) closing_ = true;
     changed();
   }
   void refuse(Status status) {
@@ -121,16 +153,22 @@ class Http::Session final : public core::Session {
   void give_up() {
     out_.clear();
     sent_ = 0;
+    is_endless_ = false;
+    answer_.reset();
     close();
   }
 
   Http& http_;
   const ConnId id_;
+  const core::ClientRights rights_;
   RequestParser parser_;
   std::unique_ptr<Answer> answer_;  // To the request that is being answered.
   std::string_view route_;          // Of that request.
   bool keep_alive_ = true;
   bool head_ = false;
+  bool is_endless_ = false;  // The response is, and answer_ gives what follows.
+  bool has_more_ = false;    // answer_ has more, which waits until out_ has left.
+  bool runnable_ = false;    // It is listed in Http::runnable_.
   std::string out_;
   size_t sent_ = 0;           // Of out_.
   bool was_written_ = false;  // Since the last on_time().
@@ -144,10 +182,10 @@ Http::Http(const Limits& limits, Handler handler) : limits_(limits), handler_(st
 
 Http::~Http() = default;
 
-core::Session& Http::open(ConnId conn, Nanos now) {
+core::Session& Http::open(ConnId conn, Nanos now, core::ClientRights rights) {
   auto& session = sessions_[conn];
   CHECK(session == nullptr);
-  session = std::make_unique<Session>(*this, conn, now);
+  session = std::make_unique<Session>(*this, conn, now, std::move(rights));
   return *session;
 }
 

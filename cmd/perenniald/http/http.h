@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "cmd/perenniald/core/client_rights.h"
 #include "cmd/perenniald/core/session.h"
 #include "cmd/perenniald/http/answer.h"
 #include "cmd/perenniald/http/message.h"
@@ -37,7 +38,8 @@ class Http {
     std::string_view route;  // For the counts: a constant, never what a client has sent.
     std::unique_ptr<Answer> answer;
   };
-  using Handler = std::function<Handled(const Request&)>;
+  // `rights`: who the client is, as far as its connection shows that.
+  using Handler = std::function<Handled(const Request&, const core::ClientRights& rights)>;
   // The counts of requests by route and status, for the metrics.
   using Counts = std::map<std::pair<std::string_view, unsigned>, uint64_t>;
 
@@ -45,7 +47,7 @@ class Http {
   ~Http();
 
   // ---- What happened.
-  core::Session& open(ConnId conn, Nanos now);
+  core::Session& open(ConnId conn, Nanos now, core::ClientRights rights = {});
   // Closes connections whose time is over. Call it about once a second while there are any.
   void on_time(Nanos now);
 

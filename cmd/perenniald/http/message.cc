@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <charconv>
 
 #include <boost/beast/http.hpp>
 
@@ -160,9 +161,9 @@ std::string render(const Response& response, bool keep_alive, bool head) {
   message.set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'");
   message.set(beast::field::cache_control, "no-store");
   for (const auto& [name, value] : response.fields) message.set(name, value);
-  message.content_length(response.body.size());
-  message.keep_alive(keep_alive);
-  if (!head) message.body() = response.body;
+  if (!response.is_endless) message.content_length(response.body.size());
+  message.keep_alive(keep_alive && !response.is_endless);
+  if (!head && !response.is_endless) message.body() = response.body;
   std::string out;
   beast::serializer<false, beast::string_body> serializer(message);
   boost::system::error_code error;
@@ -178,6 +179,7 @@ std::string render(const Response& response, bool keep_alive, bool head) {
       serializer.consume(bytes);
     });
   } while (!error && !serializer.is_done());
+  if (response.is_endless && !head) out += response.body;
   return out;
 }
 
@@ -191,6 +193,24 @@ std::vector<std::string> query_values(std::string_view query, std::string_view n
     if (pair.substr(0, equals) == name) {
       out.emplace_back(pair.substr(std::min(equals + 1, pair.size())));
     }
+  }
+  return out;
+}
+
+std::optional<std::string> percent_decoded(std::string_view text) {
+  std::string out;
+  for (size_t at = 0; at < text.size(); ++at) {
+    if (text[at] != '%') {
+      out += text[at];
+      continue;
+    }
+    if (text.size() - at < 3) return std::nullopt;
+    const std::string_view digits = text.substr(at + 1, 2);
+    unsigned value = 0;
+    const auto read = std::from_chars(digits.data(), digits.data() + 2, value, 16);
+    if (read.ec != std::errc() || read.ptr != digits.data() + 2 || value == 0) return std::nullopt;
+    out += static_cast<char>(value);
+    at += 2;
   }
   return out;
 }

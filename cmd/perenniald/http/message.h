@@ -16,14 +16,21 @@ namespace perennial::http {
 
 enum class Status : uint16_t {
   Ok = 200,
+  Created = 201,
+  Accepted = 202,
+  NoContent = 204,
+  NotModified = 304,
   BadRequest = 400,
   Unauthorized = 401,
   Forbidden = 403,
   NotFound = 404,
   MethodNotAllowed = 405,
   RequestTimeout = 408,
+  Conflict = 409,
   ContentTooLarge = 413,
+  UnsupportedMediaType = 415,
   MisdirectedRequest = 421,
+  TooManyRequests = 429,
   FieldsTooLarge = 431,
   NotImplemented = 501,
   ServiceUnavailable = 503,
@@ -80,6 +87,9 @@ class RequestParser {
 };
 
 struct Response {
+  // The body has no end that is known: only what is there is sent now, and the connection closes at
+  // the end.
+  bool is_endless = false;
   Status status = Status::Ok;
   std::string content_type = "text/plain; charset=utf-8";
   std::string body = {};
@@ -93,5 +103,8 @@ std::string render(const Response& response, bool keep_alive, bool head);
 // The values of a name in a query such as "verbose&exclude=disk", as they were sent. A name without
 // "=" has the empty value.
 std::vector<std::string> query_values(std::string_view query, std::string_view name);
+
+// Without percent-encoding. None: it is not well-formed, or has a NUL byte.
+std::optional<std::string> percent_decoded(std::string_view text);
 
 }  // namespace perennial::http

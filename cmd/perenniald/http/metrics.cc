@@ -23,10 +23,10 @@ class Metrics final : public Answer {
   Metrics(const MetricSources& sources, const MetricsRequest& request)
       : sources_(sources), request_(request), out_(request.open_metrics), tubes_(request_.tubes) {}
 
-  bool step() override {
+  Step step() override {
     if (!has_tubes_) {
       has_tubes_ = tubes_.step(sources_.engine);
-      return false;
+      return Step::Again;
     }
     if (!has_server_) {
       has_server_ = true;
@@ -36,9 +36,9 @@ class Metrics final : public Answer {
       } else {
         add_server_metrics(out_, sources_, tubes_);
       }
-      return false;
+      return Step::Again;
     }
-    return families_.step(out_, tubes_.tubes());
+    return families_.step(out_, tubes_.tubes()) ? Step::Whole : Step::Again;
   }
   Response take() override {
     return {.content_type = request_.open_metrics
@@ -84,10 +84,10 @@ class OldMetrics final : public Answer {
   OldMetrics(const MetricSources& sources, const MetricsRequest& request)
       : sources_(sources), choice_(request.tubes), tubes_(choice_) {}
 
-  bool step() override {
+  Step step() override {
     if (!has_tubes_) {
       has_tubes_ = tubes_.step(sources_.engine);
-      return false;
+      return Step::Again;
     }
     if (next_tube_ == Rows()) {
       const EngineStats stats = sources_.engine.statistics();
@@ -105,7 +105,7 @@ class OldMetrics final : public Answer {
       }
       ++*next_tube_;
     }
-    return *next_tube_ == tubes_.tubes().end();
+    return *next_tube_ == tubes_.tubes().end() ? Step::Whole : Step::Again;
   }
   Response take() override {
     Response out = {.content_type = "text/plain; version=0.0.4; charset=utf-8",

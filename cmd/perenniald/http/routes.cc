@@ -6,13 +6,15 @@
 #include <string_view>
 #include <utility>
 
+#include <arpa/inet.h>
+
 #include "cmd/perenniald/core/users.h"
 
 namespace perennial::http {
 namespace {
 
 Http::Handled short_answer(std::string_view route, Response response) {
-  return {route, std::make_unique<ShortAnswer>(std::move(response))};
+  return {route, answer_now(std::move(response))};
 }
 
 // "queue.test:11380" and "[::1]:11380" without the port.
@@ -24,12 +26,21 @@ std::string_view without_port(std::string_view host) {
   return has_port ? host.substr(0, colon) : host;
 }
 
+// An address in numbers: no name, so nobody can have made a name lead here.
+bool is_number(std::string_view host) {
+  in6_addr address{};
+  if (host.starts_with('[') && host.ends_with(']')) {
+    return ::inet_pton(AF_INET6, std::string(host.substr(1, host.size() - 2)).c_str(), &address) ==
+           1;
+  }
+  return ::inet_pton(AF_INET, std::string(host).c_str(), &address) == 1;
+}
+
 // Only an old client, which is no browser, names no host.
 bool is_called_rightly(const Request& request, const std::vector<std::string>& hosts) {
   if (!request.fields.contains("host")) return true;
   const std::string_view host = without_port(request.field("host"));
-  return host == "localhost" || host == "127.0.0.1" || host == "[::1]" ||
-         std::ranges::find(hosts, host) != hosts.end();
+  return host == "localhost" || is_number(host) || std::ranges::find(hosts, host) != hosts.end();
 }
 
 bool wants_open_metrics(const Request& request) {
@@ -70,20 +81,36 @@ Http::Handled tube_metrics_answer(const MetricSources& sources, const Request& r
 
 }  // namespace
 
-Http::Handled Routes::handle(const Request& request) const {
-  if (!is_called_rightly(request, hosts)) {
+Http::Handled Routes::handle(const Request& request, const core::ClientRights& rights) {
+  if (!is_called_rightly(request, parts_.hosts)) {
     return short_answer("none", {.status = Status::MisdirectedRequest,
                                  .body = "This port is not called by that name: http_hosts.\n"});
+  }
+  if (!rate_.allows(rights.address, parts_.now())) {
+    return short_answer("none", {.status = Status::TooManyRequests,
+                                 .body = "Too many requests come from this address.\n",
+                                 .fields = {{"Retry-After", "1"}}});
+  }
+  if (Api::owns(request.path)) {
+    return parts_.api.handle(request, parts_.sign_ins.caller(request, rights));
   }
   struct Route {
     std::string_view path;
     std::function<Http::Handled()> answer;
   };
+  const auto for_monitors = [&](std::string_view path, auto answer) {
+    if (parts_.sign_ins.caller(request, rights).may(core::Verb::Monitor)) {
+      return answer(parts_.metrics, request);
+    }
+    return short_answer(path, {.status = Status::Unauthorized,
+                               .body = "A token of a user with the grant monitor is needed.\n",
+                               .fields = {{"WWW-Authenticate", "Bearer"}}});
+  };
   const Route routes[] = {
-      {"/livez", [&] { return short_answer("/livez", livez(health(), request.query)); }},
-      {"/readyz", [&] { return short_answer("/readyz", readyz(health(), request.query)); }},
-      {"/metrics", [&] { return metrics_answer(metrics, request); }},
-      {"/metrics/tubes", [&] { return tube_metrics_answer(metrics, request); }},
+      {"/livez", [&] { return short_answer("/livez", livez(parts_.health(), request.query)); }},
+      {"/readyz", [&] { return short_answer("/readyz", readyz(parts_.health(), request.query)); }},
+      {"/metrics", [&] { return for_monitors("/metrics", metrics_answer); }},
+      {"/metrics/tubes", [&] { return for_monitors("/metrics/tubes", tube_metrics_answer); }},
   };
   for (const Route& route : routes) {
     if (route.path != request.path) continue;

@@ -4,21 +4,37 @@
 #include <string>
 #include <vector>
 
+#include "cmd/perenniald/http/api/api.h"
 #include "cmd/perenniald/http/health.h"
 #include "cmd/perenniald/http/http.h"
 #include "cmd/perenniald/http/metrics.h"
+#include "cmd/perenniald/http/rate_limit.h"
+#include "cmd/perenniald/http/sign_in.h"
 
 // Which request gets which answer, and the checks that come before all of them.
 namespace perennial::http {
 
-struct Routes {
-  std::function<HealthFacts()> health;
-  MetricSources metrics;
-  // The hosts by which the port may be called besides those of this machine, without a port. A page
-  // whose own name is made to lead here (DNS rebinding, T6) is answered 421.
-  std::vector<std::string> hosts = {};
+class Routes {
+ public:
+  struct Parts {
+    std::function<HealthFacts()> health;
+    const MetricSources& metrics;
+    SignIns& sign_ins;
+    Api& api;
+    std::function<Nanos()> now;
+    // The names by which the port may be called besides localhost, without a port. A page whose own
+    // name is made to lead here (DNS rebinding, T6) is answered 421.
+    std::vector<std::string> hosts = {};
+  };
 
-  Http::Handled handle(const Request& request) const;
+  explicit Routes(Parts parts) : parts_(std::move(parts)) {}
+
+  // `rights`: of the connection.
+  Http::Handled handle(const Request& request, const core::ClientRights& rights);
+
+ private:
+  const Parts parts_;
+  RateLimit rate_;
 };
 
 }  // namespace perennial::http

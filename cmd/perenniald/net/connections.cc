@@ -198,6 +198,11 @@ void Connections::watch(Connection& conn, bool reading) {
   sockets_.change(conn.stream->fd(), conn.id, interest);
 }
 
+std::string Connections::peer_of(ConnId id) const {
+  const auto found = connections_.find(id);
+  return found == connections_.end() ? std::string() : peer_name(found->second.stream->fd());
+}
+
 void Connections::stop_reading() {
   stopped_ = true;
   std::vector<ConnId> unfinished;

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -63,6 +64,8 @@ class Connections {
 
   size_t count() const { return connections_.size(); }
   const HandshakeCounts& handshake_counts() const { return handshake_counts_; }
+  // Where a client comes from: "127.0.0.1:4711", "unix", or nothing if it is gone.
+  std::string peer_of(ConnId id) const;
   // Whether one more client may begin a handshake.
   bool may_begin_handshake() const { return handshakes_.has_slot(); }
 

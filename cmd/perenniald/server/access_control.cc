@@ -52,6 +52,22 @@ std::string address_of(int fd) {
   return ::inet_ntop(AF_INET6, &network, text, sizeof text);
 }
 
+// Why HTTP may not be spoken at a listener that other machines reach (T27). Empty: it may.
+std::string http_problem(const Config& config, const ListenerConfig& listener, bool has_users) {
+  const Result<common::Address> address = listener_address(listener, config.port);
+  const bool is_http = listener.protocol == ListenerProtocol::Http;
+  if (!is_http || !address.ok() || common::is_local(*address)) return {};
+  if (!has_users) {
+    return "protocol http: other machines reach this address, and there are no users, so everybody "
+           "could do everything: set users or users_file";
+  }
+  if (!listener.tls && !config.auth_plaintext) {
+    return "protocol http: other machines reach this address, and tokens would be readable on the "
+           "way: set tls, or auth_plaintext if the network is trusted";
+  }
+  return {};
+}
+
 }  // namespace
 
 std::shared_ptr<const core::Users> load_users(const Config& config, Problems& problems) {
@@ -72,6 +88,12 @@ std::shared_ptr<const core::Users> load_users(const Config& config, Problems& pr
     if (listener.user.empty() || is_there(listener.user)) continue;
     problems.push_back(
         fmt::format("listener {}: user: there is no user '{}'", listener.address, listener.user));
+  }
+  const bool has_users = !users.empty() || !config.users_file.empty();
+  for (const ListenerConfig& listener : config.listeners) {
+    if (std::string problem = http_problem(config, listener, has_users); !problem.empty()) {
+      problems.push_back(fmt::format("listener {}: {}", listener.address, problem));
+    }
   }
   if (problems.size() > before) return nullptr;
   // A file of users that holds none is no invitation to everybody.
@@ -100,6 +122,7 @@ core::ClientRights client_rights(const Config& config, const AcceptedSocket& soc
   const bool is_tls = listener != nullptr && listener->tls;
   return {.may_checkpoint = socket.is_local || config.checkpoint_from == CheckpointFrom::Any,
           .is_unix = socket.is_unix,
+          .is_tls = is_tls,
           .identity = identity_of(listener, socket, peer),
           .may_send_token = is_tls || socket.is_local || config.auth_plaintext,
           .address = socket.is_unix ? std::string() : address_of(socket.fd)};
@@ -112,6 +135,7 @@ void log_audit(const core::AuditEvent& event) {
        {"action", std::string(event.action.empty() ? "-" : event.action)},
        {"subject", std::string(subject.empty() ? "-" : subject)},
        {"result", event.refused ? "refused" : "allowed"},
+       {"via", event.is_internal ? "http" : "queue"},
        {"conn", fmt::format("{}", event.conn)},
        {"from", std::string(event.from.empty() ? "unix" : event.from)},
        {"refused_before", fmt::format("{}", event.not_logged)}});

@@ -36,9 +36,11 @@ Entrance entrance_of(const Config& config, const std::string& text, const common
   if (is_unix) out.kind = "unix socket";
   out.is_local = common::is_local(address);
   if (listener != nullptr) {
+    const bool is_http = listener->protocol == ListenerProtocol::Http;
+    if (is_http) out.kind = "HTTP";
     out.user = listener->user;
     if (listener->tls) {
-      out.kind = "TLS";
+      out.kind = is_http ? "HTTPS" : "TLS";
       out.certificate = listener->tls->client != ClientCertificate::None;
       out.certificate_required = listener->tls->client == ClientCertificate::Require;
     }
@@ -58,6 +60,11 @@ std::vector<Entrance> entrances_of(const Config& config) {
   for (const ListenerConfig& listener : config.listeners) {
     const Result<common::Address> address = listener_address(listener, config.port);
     if (address.ok()) out.push_back(entrance_of(config, listener.address, *address, &listener));
+  }
+  if (const auto address = http_address(config.http_listen);
+      !config.http_listen.empty() && address.ok()) {
+    out.push_back(entrance_of(config, config.http_listen, *address, nullptr));
+    out.back().kind = "HTTP";
   }
   return out;
 }

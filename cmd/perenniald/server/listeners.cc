@@ -27,13 +27,18 @@ Result<Sockets> bind_plain(const Config& config) {
   return bind_sockets(addresses, config.port);
 }
 
+void set_listener(BoundSocket& socket, const ListenerConfig& listener, size_t number) {
+  socket.set_listener(number);
+  if (listener.protocol == ListenerProtocol::Http) socket.set_role(ListenerRole::Http);
+}
+
 Status bind_listeners(const Config& config, Sockets& out) {
   for (size_t i = 0; i < config.listeners.size(); ++i) {
     const Result<common::Address> address = listener_address(config.listeners[i], config.port);
     if (!address.ok()) return address.status();
     Result<Sockets> bound = bind_sockets({*address}, address->port);
     if (!bound.ok()) return bound.take_status();
-    for (BoundSocket& socket : *bound) socket.set_listener(i);
+    for (BoundSocket& socket : *bound) set_listener(socket, config.listeners[i], i);
     std::ranges::move(*bound, std::back_inserter(out));
   }
   return {};
@@ -42,7 +47,7 @@ Status bind_listeners(const Config& config, Sockets& out) {
 // The service manager may have passed it.
 Status bind_http(const Config& config, Sockets& out) {
   const auto is_http = [](const BoundSocket& socket) {
-    return socket.role() == ListenerRole::Http;
+    return socket.role() == ListenerRole::Http && !socket.listener();
   };
   if (config.http_listen.empty() || std::ranges::any_of(out, is_http)) return {};
   const Result<common::Address> address = http_address(config.http_listen);
@@ -63,7 +68,7 @@ Status assign_listeners(const Config& config, Sockets& passed) {
     bool is_passed = false;
     for (BoundSocket& socket : passed) {
       if (socket.name() != common::to_text(*address)) continue;
-      socket.set_listener(i);
+      set_listener(socket, config.listeners[i], i);
       is_passed = true;
     }
     if (is_passed || !config.listeners[i].tls) continue;

@@ -41,8 +41,30 @@ Server::Server(const Config& config, std::vector<BoundSocket> sockets, TlsListen
       process_facts_(fixed_process_facts(config.job_bytes_max)),
       descriptors_(descriptors),
       core_(make_core_options()),
-      routes_(make_routes()),
-      http_({}, [this](const http::Request& request) { return routes_.handle(request); }),
+      queue_clients_(
+          {.open = [this](ConnId conn, const core::ClientRights& rights) -> core::Session& {
+             return core_.open(conn, clock_.now(), rights);
+           },
+           .now = [this] { return clock_.now(); }}),
+      sign_ins_({.users = [this] { return core_.users(); },
+                 .user_of_token =
+                     [this](std::string_view token, const std::string& address) {
+                       return core_.user_of_token(token, address, clock_.now());
+                     },
+                 .now = [this] { return clock_.now(); }}),
+      metric_sources_(make_metric_sources()),
+      api_sources_(make_api_sources()),
+      api_(api_sources_),
+      routes_({.health = [this] { return health_facts(); },
+               .metrics = metric_sources_,
+               .sign_ins = sign_ins_,
+               .api = api_,
+               .now = [this] { return clock_.now(); },
+               .hosts = http_hosts(config)}),
+      http_({},
+            [this](const http::Request& request, const core::ClientRights& rights) {
+              return routes_.handle(request, rights);
+            }),
       tls_(loop_, clock_, config, std::move(tls)),
       connections_(
           loop_, clock_, budget_,
@@ -92,7 +114,7 @@ core::Session& Server::open_session(ConnId conn, const AcceptedSocket& socket,
     if (http_.count() == 0) {
       CHECK(uv_timer_start(&http_timer_, fired, second_ms, second_ms) == 0);
     }
-    return http_.open(conn, clock_.now());
+    return http_.open(conn, clock_.now(), client_rights(config_, socket, peer));
   }
   return core_.open(conn, clock_.now(), client_rights(config_, socket, peer));
 }
@@ -123,30 +145,29 @@ ProcessFacts Server::process_facts() {
 }
 
 // Clients of HTTP are accepted only while the queue is served, so the turn is there.
-http::Routes Server::make_routes() {
-  return {.health = [this] { return health_facts(); },
-          .metrics = {.engine = core_.engine(),
-                      .process =
-                          [this] {
-                            ProcessFacts facts = process_facts();
-                            facts.connections_refused = core_.connections_refused();
-                            return facts;
-                          },
-                      .store = [this] { return turn_->store_facts(); },
-                      .server = [this] { return server_facts(); },
-                      .times =
-                          [this] {
-                            return http::Times{.commands = core_.command_times(),
-                                               .turns = clock_.turns(),
-                                               .requests = http_.request_times()};
-                          },
-                      .memory_bytes = [this] { return core_.memory_bytes(); },
-                      .output_bytes = [this] { return core_.output_bytes(); },
-                      .accepts_puts = [this] { return core_.disk_accepts_puts(); },
-                      .requests = [this]() -> const http::Http::Counts& { return http_.counts(); },
-                      .tubes = {.first = config_.metrics_tubes,
-                                .groups = config_.metrics_tube_groups,
-                                .tubes_max = config_.metrics_tubes_max}}};
+http::MetricSources Server::make_metric_sources() {
+  return {.engine = core_.engine(),
+          .process =
+              [this] {
+                ProcessFacts facts = process_facts();
+                facts.connections_refused = core_.connections_refused();
+                return facts;
+              },
+          .store = [this] { return turn_->store_facts(); },
+          .server = [this] { return server_facts(); },
+          .times =
+              [this] {
+                return http::Times{.commands = core_.command_times(),
+                                   .turns = clock_.turns(),
+                                   .requests = http_.request_times()};
+              },
+          .memory_bytes = [this] { return core_.memory_bytes(); },
+          .output_bytes = [this] { return core_.output_bytes(); },
+          .accepts_puts = [this] { return core_.disk_accepts_puts(); },
+          .requests = [this]() -> const http::Http::Counts& { return http_.counts(); },
+          .tubes = {.first = config_.metrics_tubes,
+                    .groups = config_.metrics_tube_groups,
+                    .tubes_max = config_.metrics_tubes_max}};
 }
 
 http::ServerFacts Server::server_facts() {
@@ -168,6 +189,18 @@ http::ServerFacts Server::server_facts() {
     facts.certificates.push_back({std::move(listener), expires_at});
   }
   return facts;
+}
+
+http::ApiSources Server::make_api_sources() {
+  return {.server = metric_sources_,
+          .queue = queue_clients_,
+          .sign_ins = sign_ins_,
+          .now = [this] { return clock_.now(); },
+          .address_of = [this](ConnId conn) { return connections_.peer_of(conn); },
+          .user_of = [this](ConnId conn) { return core_.user_of(conn); },
+          .output_bytes_of = [this](ConnId conn) { return core_.output_bytes(conn); },
+          .close_connection = [this](ConnId conn) { return core_.close_connection(conn); },
+          .configuration = [this] { return print_config(config_); }};
 }
 
 http::HealthFacts Server::health_facts() {
@@ -220,6 +253,8 @@ void Server::on_prepare() {
 // next turn.
 bool Server::serve_http() {
   const Nanos begun = clock_.turn_so_far();
+  // What is read is as old as the engine's last input.
+  if (http_.has_runnable()) core_.on_timer(clock_.now());
   while (http_.has_runnable() && clock_.turn_so_far() - begun < nanos_per_ms) {
     http_.run_next(clock_.now());
   }
@@ -228,17 +263,23 @@ bool Server::serve_http() {
     http_.take_changed(http_changed_);
     for (const ConnId conn : http_changed_) connections_.service(conn);
   }
-  return !http_.has_runnable();
+  const bool has_spoken = queue_clients_.take_has_spoken();  // Core has work for the next turn.
+  return !http_.has_runnable() && !has_spoken;
 }
 
 void Server::on_http_timer() {
   http_.on_time(clock_.now());
+  api_.on_time();
   if (http_.count() == 0) uv_timer_stop(&http_timer_);
 }
 
 // The functions that a turn needs of the other parts.
 Turn::Hooks Server::turn_hooks() {
-  return {.serve = [this](ConnId conn) { connections_.service(conn); },
+  return {.serve =
+              [this](ConnId conn) {
+                if (!http::QueueClients::owns(conn)) return connections_.service(conn);
+                queue_clients_.on_changed(conn);
+              },
           .read_body = [this](const core::BodyRead& read) { body_reads_.start(*store_, read); },
           .before_append =
               [this](const store::Batch& batch) {

@@ -12,8 +12,11 @@
 #include "cmd/perenniald/checkpoints/checkpoints.h"
 #include "cmd/perenniald/config/config.h"
 #include "cmd/perenniald/core/core.h"
+#include "cmd/perenniald/http/api/api.h"
 #include "cmd/perenniald/http/http.h"
+#include "cmd/perenniald/http/queue_client.h"
 #include "cmd/perenniald/http/routes.h"
+#include "cmd/perenniald/http/sign_in.h"
 #include "cmd/perenniald/loop/clock.h"
 #include "cmd/perenniald/loop/fine_timer.h"
 #include "cmd/perenniald/loop/turn_budget.h"
@@ -62,7 +65,8 @@ class Server {
 
   // -- Start and end.
   core::Options make_core_options();
-  http::Routes make_routes();
+  http::MetricSources make_metric_sources();
+  http::ApiSources make_api_sources();
   ProcessFacts process_facts();
   http::ServerFacts server_facts();
   http::HealthFacts health_facts();
@@ -84,7 +88,7 @@ class Server {
 
   // -- Each turn.
   void on_prepare();
-  // Goes on with requests of HTTP for at most a millisecond. Returns whether none is left.
+  // Goes on with requests of HTTP for at most a millisecond. Returns whether the loop may block.
   bool serve_http();
   void on_http_timer();
   Turn::Hooks turn_hooks();
@@ -115,7 +119,13 @@ class Server {
   ProcessFacts process_facts_;
   const Descriptors descriptors_;
   core::Core core_;
-  const http::Routes routes_;
+  // The HTTP port, each part behind what it uses.
+  http::QueueClients queue_clients_;
+  http::SignIns sign_ins_;
+  const http::MetricSources metric_sources_;
+  const http::ApiSources api_sources_;
+  http::Api api_;
+  http::Routes routes_;
   http::Http http_;
   uv_timer_t http_timer_;  // Once a second while there are connections of HTTP.
   std::vector<ConnId> http_changed_;

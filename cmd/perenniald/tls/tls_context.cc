@@ -19,24 +19,29 @@
 namespace perennial::perenniald {
 namespace {
 
-// As ALPN writes it, behind its length.
-constexpr std::string_view protocol =
-    "\x09"
-    "beanstalk";
 // Certificates between a client's own and a CA.
 constexpr int chain_depth_max = 4;
 constexpr long client_chain_bytes_max = 32 << 10;
 
 // ---- What connections may do.
 
+// As ALPN writes them, behind their length.
+constexpr std::string_view beanstalk =
+    "\x09"
+    "beanstalk";
+constexpr std::string_view http =
+    "\x08"
+    "http/1.1";
+
 // A client that offers protocols must offer ours. A browser always offers some, so no web page
-// reaches the queue. A client that offers none is an older one.
+// reaches the queue. A client that offers none is an older one. `ours` is one of the two above.
 int select_protocol(SSL* /*ssl*/, const unsigned char** out, unsigned char* out_bytes,
-                    const unsigned char* offered, unsigned offered_bytes, void* /*unused*/) {
-  const auto* const ours = reinterpret_cast<const unsigned char*>(protocol.data());
+                    const unsigned char* offered, unsigned offered_bytes, void* ours) {
+  const std::string_view name = *static_cast<const std::string_view*>(ours);
   unsigned char* chosen = nullptr;
   const int found =
-      SSL_select_next_proto(&chosen, out_bytes, ours, protocol.size(), offered, offered_bytes);
+      SSL_select_next_proto(&chosen, out_bytes, reinterpret_cast<const unsigned char*>(name.data()),
+                            static_cast<unsigned>(name.size()), offered, offered_bytes);
   if (found != OPENSSL_NPN_NEGOTIATED) return SSL_TLSEXT_ERR_ALERT_FATAL;
   *out = chosen;
   return SSL_TLSEXT_ERR_OK;
@@ -50,7 +55,7 @@ int verify_client(int good, X509_STORE_CTX* chain) {
   return 0;
 }
 
-void set_rules(SSL_CTX& context) {
+void set_rules(SSL_CTX& context, const std::string& protocol) {
   CHECK(SSL_CTX_set_min_proto_version(&context, TLS1_2_VERSION) == 1);
   SSL_CTX_set_options(&context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION |
                                     SSL_OP_CIPHER_SERVER_PREFERENCE | SSL_OP_PRIORITIZE_CHACHA);
@@ -60,7 +65,9 @@ void set_rules(SSL_CTX& context) {
   // Early data can be sent twice by whoever records it, and a put that comes twice is two jobs.
   CHECK(SSL_CTX_set_max_early_data(&context, 0) == 1);
   SSL_CTX_set_mode(&context, SSL_MODE_RELEASE_BUFFERS);
-  SSL_CTX_set_alpn_select_cb(&context, select_protocol, nullptr);
+  CHECK(protocol == beanstalk.substr(1) || protocol == http.substr(1));
+  const std::string_view& ours = protocol == http.substr(1) ? http : beanstalk;
+  SSL_CTX_set_alpn_select_cb(&context, select_protocol, const_cast<std::string_view*>(&ours));
 }
 
 // ---- Sessions.
@@ -229,7 +236,7 @@ Result<TlsContext> make_context(const TlsSettings& settings, const TicketKeys& k
                  .certificate_end = {},
                  .certificate_end_at = 0};
   CHECK(out.context != nullptr);
-  set_rules(*out.context);
+  set_rules(*out.context, settings.protocol);
   set_sessions(*out.context, keys, session_context);
   if (Status s = set_certificate(*out.context, settings, out); !s.ok()) return s;
   if (Status s = set_clients(*out.context, settings); !s.ok()) return s;

@@ -16,6 +16,8 @@ struct TlsSettings {
   std::string client_ca = {};    // The CAs of the clients. Empty: clients are not asked.
   std::string crl = {};          // The revocation lists of these CAs. Empty: none is used.
   ClientCertificate client = ClientCertificate::None;
+  // What is spoken over it, as ALPN names it: "beanstalk" or "http/1.1".
+  std::string protocol = "beanstalk";
 
   bool operator==(const TlsSettings&) const = default;
 };

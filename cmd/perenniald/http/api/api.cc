@@ -1,0 +1,134 @@
+#include "cmd/perenniald/http/api/api.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <utility>
+
+#include "cmd/perenniald/http/api/json.h"
+#include "engine/types/check.h"
+
+// Which request is answered by which function. reads.cc and changes.cc have the functions.
+namespace perennial::http {
+namespace {
+
+constexpr std::string_view root = "/api/v1/";
+
+// The texts at the places of the names in braces, without percent-encoding. None: the path does not
+// fit.
+std::optional<std::vector<std::string>> fit(std::string_view pattern, std::string_view path) {
+  std::vector<std::string> names;
+  while (!pattern.empty() && !path.empty()) {
+    const size_t pattern_end = std::min(pattern.find('/', 1), pattern.size());
+    const size_t path_end = std::min(path.find('/', 1), path.size());
+    const std::string_view wanted = pattern.substr(0, pattern_end);
+    const std::string_view given = path.substr(0, path_end);
+    if (wanted.starts_with("/{")) {
+      std::optional<std::string> name = percent_decoded(given.substr(1));
+      if (!name || name->empty()) return std::nullopt;
+      names.push_back(*std::move(name));
+    } else if (wanted != given) {
+      return std::nullopt;
+    }
+    pattern.remove_prefix(pattern_end);
+    path.remove_prefix(path_end);
+  }
+  if (!pattern.empty() || !path.empty()) return std::nullopt;
+  return names;
+}
+
+}  // namespace
+
+// clang-format off
+const Api::Row Api::rows[] = {
+    {{"GET", "/api/v1/server"}, &Api::server},
+    {{"GET", "/api/v1/tubes"}, &Api::tubes},
+    {{"GET", "/api/v1/tubes/{tube}"}, &Api::tube},
+    {{"GET", "/api/v1/tubes/{tube}/jobs"}, &Api::jobs_of_tube},
+    {{"POST", "/api/v1/tubes/{tube}/pause"}, &Api::pause_tube},
+    {{"POST", "/api/v1/tubes/{tube}/kick"}, &Api::kick_tube},
+    {{"GET", "/api/v1/jobs"}, &Api::jobs},
+    {{"POST", "/api/v1/jobs"}, &Api::put},
+    {{"GET", "/api/v1/jobs/{id}"}, &Api::job},
+    {{"DELETE", "/api/v1/jobs/{id}"}, &Api::delete_job},
+    {{"GET", "/api/v1/jobs/{id}/body"}, &Api::body},
+    {{"POST", "/api/v1/jobs/{id}/kick"}, &Api::kick_job},
+    {{"POST", "/api/v1/jobs/{id}/bury"}, &Api::bury_job},
+    {{"POST", "/api/v1/jobs/{id}/change"}, &Api::change_job},
+    {{"GET", "/api/v1/operations"}, &Api::operations},
+    {{"POST", "/api/v1/operations"}, &Api::start_operation},
+    {{"GET", "/api/v1/operations/{id}"}, &Api::operation},
+    {{"DELETE", "/api/v1/operations/{id}"}, &Api::cancel_operation},
+    {{"GET", "/api/v1/connections"}, &Api::connections},
+    {{"DELETE", "/api/v1/connections/{id}"}, &Api::close_connection},
+    {{"GET", "/api/v1/configuration"}, &Api::configuration},
+    {{"POST", "/api/v1/drain"}, &Api::drain},
+    {{"POST", "/api/v1/undrain"}, &Api::undrain},
+    {{"POST", "/api/v1/checkpoint"}, &Api::checkpoint},
+    {{"GET", "/api/v1/events"}, &Api::events},
+    {{"GET", "/api/v1/session", true}, &Api::session},
+    {{"POST", "/api/v1/session", true}, &Api::sign_in},
+    {{"DELETE", "/api/v1/session", true}, &Api::sign_out},
+    {{"GET", "/api/v1/openapi.json", true}, &Api::description},
+};
+// clang-format on
+
+Api::Api(const ApiSources& sources)
+    : sources_(sources),
+      operations_(sources),
+      events_([this](const std::string& topic) { return frame(topic); }) {}
+
+bool Api::owns(std::string_view path) {
+  return path.starts_with(root);
+}
+
+std::span<const Api::Route> Api::routes() {
+  static const auto all = [] {
+    std::array<Route, std::size(rows)> routes;
+    std::ranges::transform(rows, routes.begin(), &Row::route);
+    return routes;
+  }();
+  return all;
+}
+
+void Api::on_time() {
+  events_.on_time();
+}
+
+Http::Handled Api::handle(const Request& request, const Caller& caller) {
+  std::string allowed;  // The methods of the path.
+  std::string_view method = request.method;
+  if (method == "HEAD") method = "GET";
+  std::string_view route = "/api/v1";
+  for (const Row& row : rows) {
+    std::optional<std::vector<std::string>> names = fit(row.route.path, request.path);
+    if (!names) continue;
+    route = row.route.path;
+    if (row.route.method != method) {
+      if (!allowed.empty()) allowed += ", ";
+      allowed += row.route.method;
+      continue;
+    }
+    if (!caller.is_known() && !row.route.is_open) {
+      Response response = problem_response(Status::Unauthorized,
+                                           "Sign in, or send the field Authorization with Bearer "
+                                           "and a token.");
+      response.fields = {{"WWW-Authenticate", "Bearer"}};
+      return {route, answer_now(std::move(response))};
+    }
+    if (method != "GET" && is_cross_site(request, caller)) {
+      return {route, answer_now(problem_response(Status::Forbidden,
+                                                 "A page of another site may not change "
+                                                 "anything here."))};
+    }
+    return {route, (this->*row.function)({request, caller, *std::move(names)})};
+  }
+  if (allowed.empty()) {
+    return {"/api/v1", answer_now(problem_response(Status::NotFound, "There is nothing here."))};
+  }
+  Response response = problem_response(Status::MethodNotAllowed, allowed + " only.");
+  response.fields = {{"Allow", allowed}};
+  return {route, answer_now(std::move(response))};
+}
+
+}  // namespace perennial::http

@@ -1,0 +1,101 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cmd/perenniald/http/api/commands.h"
+#include "cmd/perenniald/http/api/events.h"
+#include "cmd/perenniald/http/api/operations.h"
+#include "cmd/perenniald/http/api/sources.h"
+#include "cmd/perenniald/http/http.h"
+#include "cmd/perenniald/http/sign_in.h"
+
+namespace perennial::http {
+
+// The API below /api/v1, which openapi.json describes. Nothing is changed by a GET.
+class Api {
+ public:
+  // One method and path: "/api/v1/jobs/{id}" stands for every id.
+  struct Route {
+    std::string_view method;
+    std::string_view path;
+    // Whether it is answered before anybody has signed in.
+    bool is_open = false;
+  };
+
+  explicit Api(const ApiSources& sources);
+
+  // Whether the path is one of the API's.
+  static bool owns(std::string_view path);
+  Http::Handled handle(const Request& request, const Caller& caller);
+  // Once a second.
+  void on_time();
+  static std::span<const Route> routes();
+
+ private:
+  // A request, with the texts that stand for the names in braces.
+  struct Ask {
+    const Request& request;
+    const Caller& caller;
+    std::vector<std::string> names = {};
+  };
+  using Made = std::unique_ptr<Answer>;
+  using Function = Made (Api::*)(const Ask&);
+  struct Row {
+    Route route;
+    Function function;
+  };
+  static const Row rows[];
+
+  // ---- reads.cc
+  Made server(const Ask& ask);
+  Made tubes(const Ask& ask);
+  Made tube(const Ask& ask);
+  Made jobs(const Ask& ask);
+  Made jobs_of_tube(const Ask& ask);
+  Made job(const Ask& ask);
+  Made body(const Ask& ask);
+  Made connections(const Ask& ask);
+  Made configuration(const Ask& ask);
+  Made operations(const Ask& ask);
+  Made operation(const Ask& ask);
+  Made events(const Ask& ask);
+  Made session(const Ask& ask);
+  Made description(const Ask& ask);
+  Made list_jobs(const Ask& ask, std::string tube);
+
+  // ---- changes.cc
+  Made sign_in(const Ask& ask);
+  Made sign_out(const Ask& ask);
+  Made put(const Ask& ask);
+  Made delete_job(const Ask& ask);
+  Made kick_job(const Ask& ask);
+  Made bury_job(const Ask& ask);
+  Made change_job(const Ask& ask);
+  Made pause_tube(const Ask& ask);
+  Made kick_tube(const Ask& ask);
+  Made start_operation(const Ask& ask);
+  Made cancel_operation(const Ask& ask);
+  Made close_connection(const Ask& ask);
+  Made drain(const Ask& ask);
+  Made undrain(const Ask& ask);
+  Made checkpoint(const Ask& ask);
+  // An answer to commands of which the last one must be answered with `hoped`. `value` is the
+  // response then.
+  Made change(const Ask& ask, std::vector<QueueCommand> commands, Word hoped,
+              std::function<Json(const wire::ClientReply&)> value);
+
+  Json server_json() const;
+  std::string frame(const std::string& topic) const;
+
+  const ApiSources& sources_;
+  Operations operations_;
+  Events events_;
+};
+
+// The description of the API in OpenAPI 3.1: openapi.json.
+std::string_view openapi_document();
+
+}  // namespace perennial::http

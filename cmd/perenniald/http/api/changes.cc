@@ -1,0 +1,293 @@
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "cmd/common/base64.h"
+#include "cmd/perenniald/http/api/api.h"
+#include "cmd/perenniald/http/api/commands.h"
+#include "cmd/perenniald/http/api/fields.h"
+#include "cmd/perenniald/http/api/json.h"
+#include "wire/command_line.h"
+
+// The part of the API that changes something. Each change is a command of a client of the queue,
+// and is answered when the disk has it.
+namespace perennial::http {
+namespace {
+
+constexpr uint32_t priority_default = 1024;
+constexpr Nanos ttr_default = 60 * nanos_per_second;
+
+// The id of a job or a connection in a path. None: there can be no such one.
+std::optional<uint64_t> id_of(const std::string& text) {
+  const std::optional<uint64_t> id = number_of(text, UINT64_MAX);
+  return id && *id > 0 ? id : std::nullopt;
+}
+
+std::unique_ptr<Answer> no_such_job() {
+  return answer_now(problem_response(Status::NotFound, "There is no such job."));
+}
+
+uint32_t whole_seconds(Nanos time) {
+  return static_cast<uint32_t>(time / nanos_per_second);
+}
+uint32_t rest_of(Nanos time) {
+  return static_cast<uint32_t>(time % nanos_per_second);
+}
+
+}  // namespace
+
+Api::Made Api::change(const Ask& ask, std::vector<QueueCommand> commands, Word hoped,
+                      std::function<Json(const wire::ClientReply&)> value) {
+  return make_command_answer(sources_.queue, ask.caller, std::move(commands),
+                             [hoped, value = std::move(value)](const QueueReplies& replies) {
+                               // What comes before the last command only prepares it.
+                               for (const wire::ClientReply& reply : replies) {
+                                 const bool is_preparing =
+                                     &reply != &replies.back() &&
+                                     (reply.is(Word::Using) || reply.is(Word::Reserved));
+                                 if (!is_preparing && !reply.is(hoped)) return refusal_of(reply);
+                               }
+                               return json_response(Status::Ok, value(replies.back()));
+                             });
+}
+
+Api::Made Api::sign_in(const Ask& ask) {
+  Fields fields(ask.request);
+  const std::optional<std::string> token = fields.text("token");
+  if (!token) fields.add_problem("token is missing.");
+  if (const std::optional<Response> problem = fields.problem()) return answer_now(*problem);
+  const std::optional<std::string> cookie = sources_.sign_ins.sign_in(*token, ask.caller.rights);
+  if (!cookie) {
+    return answer_now(problem_response(
+        Status::Unauthorized, "The token is not known, or too many wrong ones came from here."));
+  }
+  const core::User* const user = ask.caller.users->by_token(*token);
+  Response response = json_response(Status::Ok, {{"user", user->name}});
+  response.fields = {{"Set-Cookie", *cookie}};
+  return answer_now(std::move(response));
+}
+
+Api::Made Api::sign_out(const Ask& ask) {
+  return answer_now({.status = Status::NoContent,
+                     .fields = {{"Set-Cookie", sources_.sign_ins.sign_out(ask.request, ask.caller.rights)}}});
+}
+
+Api::Made Api::put(const Ask& ask) {
+  Fields fields(ask.request);
+  PutOptions options;
+  options.tube = fields.tube("tube").value_or("default");
+  const std::optional<std::string> text = fields.text("body");
+  const std::optional<std::string> encoded = fields.text("body_base64");
+  if (text.has_value() == encoded.has_value()) {
+    fields.add_problem("Either body or body_base64 is needed.");
+  }
+  std::optional<std::string> body = text;
+  if (encoded) body = common::from_base64(*encoded);
+  if (encoded && !body) fields.add_problem("body_base64 is not well-formed.");
+  const auto priority = fields.number("priority", UINT32_MAX).value_or(priority_default);
+  const Nanos delay = fields.seconds("delay_seconds").value_or(0);
+  const Nanos ttr = fields.seconds("ttr_seconds").value_or(ttr_default);
+  if (std::optional<std::string> key = fields.text("key"); key && !key->empty()) {
+    if (!wire::is_tube_name(*key)) {
+      fields.add_problem("key must have the form of a tube's name.");
+    }
+    options.key = KeyOption{.key = *std::move(key)};
+  }
+  if (const std::optional<Response> problem = fields.problem()) return answer_now(*problem);
+  Put put = {.priority = static_cast<uint32_t>(priority),
+             .delay_s = whole_seconds(delay),
+             .ttr_s = whole_seconds(ttr),
+             .body_bytes = static_cast<uint32_t>(body->size())};
+  options.delay_rest_ns = rest_of(delay);
+  options.ttr_rest_ns = rest_of(ttr);
+  put.options = std::move(options);
+  return make_command_answer(sources_.queue, ask.caller, {{std::move(put), *std::move(body)}},
+                             [](const QueueReplies& replies) {
+                               const wire::ClientReply& reply = replies.front();
+                               if (!reply.is(Word::Inserted)) return refusal_of(reply);
+                               const bool is_duplicate = !reply.text.empty();
+                               return json_response(is_duplicate ? Status::Ok : Status::Created,
+                                                    {{"id", fmt::format("{}", reply.number)},
+                                                     {"duplicate", is_duplicate}});
+                             });
+}
+
+Api::Made Api::delete_job(const Ask& ask) {
+  const std::optional<uint64_t> id = id_of(ask.names.front());
+  if (!id) return no_such_job();
+  return change(ask, {{Delete{.id = *id}}}, Word::Deleted, [](const auto&) {
+    return Json{{"deleted", true}};
+  });
+}
+
+Api::Made Api::kick_job(const Ask& ask) {
+  Fields fields(ask.request);
+  if (const std::optional<Response> problem = fields.problem()) return answer_now(*problem);
+  const std::optional<uint64_t> id = id_of(ask.names.front());
+  if (!id) return no_such_job();
+  return change(ask, {{KickJob{.id = *id}}}, Word::Kicked, [](const auto&) {
+    return Json{{"kicked", true}};
+  });
+}
+
+// Only a job that is reserved can be buried, so the client reserves it first.
+Api::Made Api::bury_job(const Ask& ask) {
+  Fields fields(ask.request);
+  const std::optional<uint64_t> priority = fields.number("priority", UINT32_MAX);
+  if (const std::optional<Response> problem = fields.problem()) return answer_now(*problem);
+  const std::optional<uint64_t> id = id_of(ask.names.front());
+  if (!id) return no_such_job();
+  Bury bury = {.id = *id, .priority = {}};
+  if (priority) bury.priority = static_cast<uint32_t>(*priority);
+  return change(ask, {{ReserveJob{.id = *id}}, {bury}}, Word::Buried, [](const auto&) {
+    return Json{{"buried", true}};
+  });
+}
+
+Api::Made Api::change_job(const Ask& ask) {
+  Fields fields(ask.request);
+  SetJob set = {.id = id_of(ask.names.front()).value_or(0)};
+  if (const auto tube = fields.tube("tube")) set.tube = *tube;
+  if (const auto priority = fields.number("priority", UINT32_MAX)) {
+    set.priority = static_cast<uint32_t>(*priority);
+  }
+  if (const auto delay = fields.seconds("delay_seconds")) set.delay = Duration{*delay};
+  if (const auto ttr = fields.seconds("ttr_seconds")) set.ttr = TtrOption{{*ttr}};
+  if (set.tube.empty() && !set.priority && !set.delay && !set.ttr) {
+    fields.add_problem("One of tube, priority, delay_seconds, ttr_seconds is needed.");
+  }
+  if (const std::optional<Response> problem = fields.problem()) return answer_now(*problem);
+  if (set.id == 0) return no_such_job();
+  return change(ask, {{std::move(set)}}, Word::Set, [](const auto&) {
+    return Json{{"changed", true}};
+  });
+}
+
+Api::Made Api::pause_tube(const Ask& ask) {
+  Fields fields(ask.request);
+  const std::optional<Nanos> time = fields.seconds("seconds");
+  if (!time) fields.add_problem("seconds is missing.");
+  if (const std::optional<Response> problem = fields.problem()) return answer_now(*problem);
+  const std::string& tube = ask.names.front();
+  if (!wire::is_tube_name(tube)) {
+    return answer_now(problem_response(Status::NotFound, "There is no such tube."));
+  }
+  return change(
+      ask,
+      {{PauseTube{.tube = tube, .delay_s = whole_seconds(*time), .delay_rest_ns = rest_of(*time)}}},
+      Word::Paused, [seconds = in_seconds(*time)](const auto&) {
+        return Json{{"pause_seconds", seconds}};
+      });
+}
+
+Api::Made Api::kick_tube(const Ask& ask) {
+  Fields fields(ask.request);
+  const std::optional<uint64_t> count = fields.number("count", UINT32_MAX);
+  if (!count) fields.add_problem("count is missing.");
+  if (const std::optional<Response> problem = fields.problem()) return answer_now(*problem);
+  const std::string& tube = ask.names.front();
+  // To use a tube would make it.
+  if (!sources_.server.engine.tube_statistics(tube)) {
+    return answer_now(problem_response(Status::NotFound, "There is no such tube."));
+  }
+  return change(ask, {{Use{.tube = tube}}, {Kick{.bound = static_cast<uint32_t>(*count)}}},
+                Word::KickedCount, [](const auto& reply) {
+                  return Json{{"kicked", reply.number}};
+                });
+}
+
+Api::Made Api::start_operation(const Ask& ask) {
+  using Action = OperationAsked::Action;
+  Fields fields(ask.request);
+  OperationAsked asked;
+  const std::string action = fields.text("action").value_or("");
+  if (action == "delete") {
+    asked.action = Action::Delete;
+  } else if (action == "kick") {
+    asked.action = Action::Kick;
+  } else if (action == "move") {
+    asked.action = Action::Move;
+  } else {
+    fields.add_problem("action must be delete, kick or move.");
+  }
+  const std::optional<std::string> tube = fields.tube("tube");
+  const std::optional<StateSet> states = fields.states("states");
+  const std::optional<std::string> to = fields.tube("to");
+  const std::optional<uint64_t> confirmed = fields.number("confirmed", UINT64_MAX);
+  if (!tube) fields.add_problem("tube is missing.");
+  if (!states) fields.add_problem("states is missing.");
+  if (!confirmed) fields.add_problem("confirmed, the number of jobs that was seen, is missing.");
+  if (to.has_value() != (asked.action == Action::Move)) {
+    fields.add_problem("to is the tube of a move, and of nothing else.");
+  }
+  if (states && asked.action == Action::Kick && *states != StateSet{JobState::Buried} &&
+      *states != StateSet{JobState::Delayed}) {
+    fields.add_problem("Only buried or delayed jobs can be kicked: one of the two.");
+  }
+  if (states && asked.action == Action::Move && states->holds(JobState::Reserved)) {
+    fields.add_problem("A reserved job belongs to its worker and is not moved.");
+  }
+  if (tube && to && *tube == *to) fields.add_problem("to must be another tube.");
+  if (const std::optional<Response> problem = fields.problem()) return answer_now(*problem);
+  asked.tube = *tube;
+  asked.states = *states;
+  asked.to = to.value_or("");
+  asked.confirmed = *confirmed;
+  return answer_now(operations_.start(ask.caller, asked));
+}
+
+Api::Made Api::cancel_operation(const Ask& ask) {
+  const std::optional<uint64_t> id = id_of(ask.names.front());
+  const std::optional<Json> ended = id ? operations_.cancel(ask.caller, *id) : std::nullopt;
+  if (!ended) return answer_now(problem_response(Status::NotFound, "There is no such operation."));
+  return answer_now(json_response(Status::Ok, *ended));
+}
+
+Api::Made Api::close_connection(const Ask& ask) {
+  if (!ask.caller.may(core::Verb::Admin)) {
+    return answer_now(problem_response(Status::Forbidden, "No grant of the user allows this."));
+  }
+  const std::optional<uint64_t> id = id_of(ask.names.front());
+  if (!id || !sources_.close_connection(*id)) {
+    return answer_now(problem_response(Status::NotFound, "There is no such connection."));
+  }
+  return answer_now(json_response(Status::Ok, {{"closed", true}}));
+}
+
+Api::Made Api::drain(const Ask& ask) {
+  Fields fields(ask.request);
+  if (const std::optional<Response> problem = fields.problem()) return answer_now(*problem);
+  return change(ask, {{Drain{}}}, Word::Draining, [](const auto&) {
+    return Json{{"draining", true}};
+  });
+}
+
+Api::Made Api::undrain(const Ask& ask) {
+  Fields fields(ask.request);
+  if (const std::optional<Response> problem = fields.problem()) return answer_now(*problem);
+  return change(ask, {{Undrain{}}}, Word::NotDraining, [](const auto&) {
+    return Json{{"draining", false}};
+  });
+}
+
+Api::Made Api::checkpoint(const Ask& ask) {
+  Fields fields(ask.request);
+  if (const std::optional<Response> problem = fields.problem()) return answer_now(*problem);
+  return make_command_answer(
+      sources_.queue, ask.caller, {{Checkpoint{}}}, [](const QueueReplies& replies) {
+        const wire::ClientReply& reply = replies.front();
+        if (reply.is(Word::Failed)) {
+          const auto failure = wire::parse_checkpoint_failure(reply.text);
+          return problem_response(Status::ServiceUnavailable,
+                                  failure ? failure->reason : "The checkpoint failed.");
+        }
+        const auto made = reply.is(Word::Ok) ? wire::parse_checkpoint(reply.text) : std::nullopt;
+        if (!made) return refusal_of(reply);
+        return json_response(Status::Ok,
+                             {{"name", made->name}, {"path", made->path}, {"jobs", made->jobs}});
+      });
+}
+
+}  // namespace perennial::http

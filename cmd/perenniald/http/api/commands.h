@@ -1,0 +1,32 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cmd/perenniald/http/answer.h"
+#include "cmd/perenniald/http/queue_client.h"
+#include "cmd/perenniald/http/sign_in.h"
+#include "engine/types/command.h"
+
+namespace perennial::http {
+
+// A command of the queue, with the body of a put.
+struct QueueCommand {
+  Command command;
+  std::string body = {};
+};
+using QueueReplies = std::vector<wire::ClientReply>;
+// Makes a response of the replies to all commands.
+using OfReplies = std::function<Response(QueueReplies replies)>;
+
+// An answer that is known when the queue has answered these commands, which are sent one behind the
+// other by a client with the caller's rights.
+std::unique_ptr<Answer> make_command_answer(QueueClients& queue, const Caller& caller,
+                                            std::vector<QueueCommand> commands, OfReplies finish);
+
+// The response to a reply that is not the one that was hoped for.
+Response refusal_of(const wire::ClientReply& reply);
+
+}  // namespace perennial::http

@@ -1,0 +1,151 @@
+#include "cmd/perenniald/http/api/fields.h"
+
+#include <array>
+#include <charconv>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "wire/command_line.h"
+
+namespace perennial::http {
+namespace {
+
+constexpr std::array all_states = {JobState::Ready, JobState::Reserved, JobState::Delayed,
+                                   JobState::Buried};
+
+std::optional<JobState> state_named(std::string_view name) {
+  for (const JobState state : all_states) {
+    if (state_name(state) == name) return state;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Fields::Fields(const Request& request) {
+  if (request.body.empty()) return;
+  const std::string_view type = request.field("content-type");
+  if (type.substr(0, type.find(';')) != "application/json") {
+    refusal_ = problem_response(Status::UnsupportedMediaType, "The body must be application/json.");
+    return;
+  }
+  bool is_too_deep = false;
+  const auto look = [&](int depth, Json::parse_event_t, Json&) {
+    is_too_deep = is_too_deep || depth > json_depth_max;
+    return !is_too_deep;
+  };
+  object_ = Json::parse(request.body, look, false);
+  if (is_too_deep || !object_.is_object()) {
+    refusal_ = problem_response(Status::BadRequest,
+                                is_too_deep ? "The JSON is nested too deeply."
+                                            : "The body must be one JSON object in UTF-8.");
+    object_ = Json::object();
+  }
+}
+
+const Json* Fields::find(const std::string& name) {
+  known_.insert(name);
+  const auto found = object_.find(name);
+  return found == object_.end() || found->is_null() ? nullptr : &*found;
+}
+
+void Fields::add_problem(std::string_view text) {
+  if (problem_.empty()) problem_ = text;
+}
+
+std::optional<std::string> Fields::text(const std::string& name) {
+  const Json* const value = find(name);
+  if (value == nullptr) return std::nullopt;
+  if (value->is_string()) return value->get<std::string>();
+  add_problem(fmt::format("{} must be a text.", name));
+  return std::nullopt;
+}
+
+std::optional<uint64_t> Fields::number(const std::string& name, uint64_t max) {
+  const Json* const value = find(name);
+  if (value == nullptr) return std::nullopt;
+  const bool is_good = value->is_number_unsigned() && value->get<uint64_t>() <= max;
+  if (is_good) return value->get<uint64_t>();
+  add_problem(fmt::format("{} must be a whole number from 0 to {}.", name, max));
+  return std::nullopt;
+}
+
+std::optional<Nanos> Fields::seconds(const std::string& name) {
+  const Json* const value = find(name);
+  if (value == nullptr) return std::nullopt;
+  const double given = value->is_number() ? value->get<double>() : -1;
+  if (given >= 0 && given <= duration_seconds_max) {
+    return static_cast<Nanos>(std::llround(given * 1000)) * nanos_per_ms;
+  }
+  add_problem(
+      fmt::format("{} must be a number of seconds from 0 to {}.", name, duration_seconds_max));
+  return std::nullopt;
+}
+
+std::optional<std::string> Fields::tube(const std::string& name) {
+  std::optional<std::string> given = text(name);
+  if (given && !wire::is_tube_name(*given)) {
+    add_problem(
+        fmt::format("{} is no name of a tube: 1 to 200 of A-Z a-z 0-9 - + / ; . $ _ ( ), "
+                    "not beginning with -.",
+                    name));
+    return std::nullopt;
+  }
+  return given;
+}
+
+std::optional<StateSet> Fields::states(const std::string& name) {
+  const Json* const value = find(name);
+  if (value == nullptr) return std::nullopt;
+  StateSet states;
+  bool is_good = value->is_array() && !value->empty();
+  for (const Json& each : is_good ? *value : Json::array()) {
+    const auto state = each.is_string() ? state_named(each.get<std::string>()) : std::nullopt;
+    is_good = is_good && state.has_value();
+    if (state) states.add(*state);
+  }
+  if (is_good) return states;
+  add_problem(fmt::format("{} must be a list of ready, reserved, delayed, buried.", name));
+  return std::nullopt;
+}
+
+std::optional<Response> Fields::problem() {
+  if (refusal_) return refusal_;
+  for (const auto& [name, value] : object_.items()) {
+    if (!known_.contains(name)) {
+      add_problem(fmt::format("There is no member '{}' here.", name.substr(0, 50)));
+    }
+  }
+  if (problem_.empty()) return std::nullopt;
+  return problem_response(Status::BadRequest, problem_);
+}
+
+std::optional<uint64_t> number_of(std::string_view text, uint64_t max) {
+  uint64_t value = 0;
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool is_whole = read.ec == std::errc() && read.ptr == text.data() + text.size();
+  return is_whole && value <= max ? std::optional(value) : std::nullopt;
+}
+
+std::optional<StateSet> states_of(std::string_view text) {
+  StateSet states;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find(','), text.size());
+    const std::optional<JobState> state = state_named(text.substr(0, end));
+    if (!state) return std::nullopt;
+    states.add(*state);
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return states.empty() ? std::nullopt : std::optional(states);
+}
+
+std::vector<std::string> names_of(StateSet states) {
+  std::vector<std::string> names;
+  for (const JobState state : all_states) {
+    if (states.holds(state)) names.emplace_back(state_name(state));
+  }
+  return names;
+}
+
+}  // namespace perennial::http

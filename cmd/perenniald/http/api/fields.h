@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cmd/perenniald/http/api/json.h"
+#include "cmd/perenniald/http/message.h"
+#include "engine/types/option_values.h"
+
+// What a request of the API says, in its query or in the JSON of its body.
+namespace perennial::http {
+
+// The deepest JSON that is read (T32).
+inline constexpr int json_depth_max = 64;
+
+// Reads the members of a JSON object. Whoever has taken all members that a request may have asks
+// problem(): a member of another name is one, too.
+class Fields {
+ public:
+  explicit Fields(const Request& request);
+
+  // Each returns nothing if there is no such member. A member of another type, or out of its range,
+  // is a problem.
+  std::optional<std::string> text(const std::string& name);
+  std::optional<uint64_t> number(const std::string& name, uint64_t max);
+  // Seconds, with fractions.
+  std::optional<Nanos> seconds(const std::string& name);
+  std::optional<std::string> tube(const std::string& name);
+  std::optional<StateSet> states(const std::string& name);
+
+  void add_problem(std::string_view text);
+  // Why the request is refused: 400, or 415 for a body that is no JSON. None: it is not.
+  std::optional<Response> problem();
+
+ private:
+  const Json* find(const std::string& name);
+
+  Json object_ = Json::object();
+  std::set<std::string> known_;
+  std::optional<Response> refusal_;
+  std::string problem_;  // The first.
+};
+
+// Of a query: "100". None: it is no number up to `max`.
+std::optional<uint64_t> number_of(std::string_view text, uint64_t max);
+// "ready,buried".
+std::optional<StateSet> states_of(std::string_view text);
+std::vector<std::string> names_of(StateSet states);
+
+}  // namespace perennial::http

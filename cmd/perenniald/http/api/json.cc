@@ -1,0 +1,119 @@
+#include "cmd/perenniald/http/api/json.h"
+
+#include <fmt/format.h>
+
+namespace perennial::http {
+namespace {
+
+std::string_view word_of(Status status) {
+  switch (status) {
+    case Status::BadRequest:
+      return "bad_request";
+    case Status::Unauthorized:
+      return "unauthorized";
+    case Status::Forbidden:
+      return "forbidden";
+    case Status::NotFound:
+      return "not_found";
+    case Status::MethodNotAllowed:
+      return "method_not_allowed";
+    case Status::Conflict:
+      return "conflict";
+    case Status::ContentTooLarge:
+      return "too_large";
+    case Status::UnsupportedMediaType:
+      return "unsupported_media_type";
+    case Status::MisdirectedRequest:
+      return "misdirected_request";
+    case Status::TooManyRequests:
+      return "too_many_requests";
+    default:
+      return "unavailable";
+  }
+}
+
+}  // namespace
+
+double in_seconds(Nanos time) {
+  return static_cast<double>(time) / static_cast<double>(nanos_per_second);
+}
+
+Json job_json(const JobStats& job) {
+  const JobStats::More none;
+  const JobStats::More& more = job.more ? *job.more : none;
+  return {{"id", fmt::format("{}", job.id)},
+          {"tube", job.tube},
+          {"state", state_name(job.state)},
+          {"priority", job.priority},
+          {"age_seconds", in_seconds(job.age)},
+          {"delay_seconds", in_seconds(job.delay)},
+          {"ttr_seconds", in_seconds(job.ttr)},
+          {"left_seconds", in_seconds(job.time_left)},
+          {"body_bytes", job.body_bytes},
+          {"reserves", job.reserves},
+          {"timeouts", job.timeouts},
+          {"releases", job.releases},
+          {"buries", job.buries},
+          {"kicks", job.kicks},
+          {"attempts", more.attempts},
+          {"tries", more.tries},
+          {"dead", more.dead},
+          {"from", more.from},
+          {"key", more.key},
+          {"expire_left_seconds", in_seconds(more.expire_left)},
+          {"parked", more.parked}};
+}
+
+Json counts_json(const StateCounts& jobs) {
+  return {{"ready", jobs.ready},
+          {"urgent", jobs.urgent},
+          {"reserved", jobs.reserved},
+          {"delayed", jobs.delayed},
+          {"buried", jobs.buried}};
+}
+
+Json tube_json(const TubeStats& tube) {
+  const TubeStats::More none;
+  const TubeStats::More& more = tube.more ? *tube.more : none;
+  Json out = {{"name", tube.name}};
+  out.update(counts_json(tube.jobs));
+  out.update({{"puts", tube.total_jobs},
+              {"deletes", tube.cmd_delete},
+              {"using", tube.using_count},
+              {"watching", tube.watching_count},
+              {"waiting", tube.waiting_count},
+              {"pause_left_seconds", in_seconds(tube.pause_time_left)},
+              {"oldest_ready_seconds", in_seconds(tube.next_ready_age)},
+              {"parked", more.jobs_parked},
+              {"duplicates", more.jobs_duplicate},
+              {"dead", more.jobs_dead},
+              {"expired", more.jobs_expired}});
+  return out;
+}
+
+Json settings_json(const TubeSettings& settings) {
+  Json out = Json::object();
+  out["tries"] = settings.tries ? Json(*settings.tries) : Json(0);
+  out["dead"] = settings.dead ? *settings.dead : std::string();
+  out["expire_seconds"] = settings.expire ? in_seconds(*settings.expire) : 0.0;
+  out["reserved"] = settings.reserved ? Json(*settings.reserved) : Json(0);
+  out["rate"] = settings.rate
+                    ? fmt::format("{}:{}", settings.rate->jobs, in_seconds(settings.rate->period))
+                    : std::string();
+  out["drain"] = settings.drain.value_or(false);
+  return out;
+}
+
+std::string dumped(const Json& value) {
+  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+Response json_response(Status status, const Json& value) {
+  return {.status = status, .content_type = "application/json", .body = dumped(value) + "\n"};
+}
+
+Response problem_response(Status status, std::string_view message) {
+  return json_response(status, {{"error", word_of(status)}, {"message", message}});
+}
+
+}  // namespace perennial::http

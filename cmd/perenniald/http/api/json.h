@@ -1,0 +1,32 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include <nlohmann/json.hpp>
+
+#include "cmd/perenniald/http/message.h"
+#include "engine/types/basic.h"
+#include "engine/types/stats.h"
+
+// The objects of the API: openapi.json. Ids are strings, because JavaScript's numbers end at 2^53.
+// Times are seconds.
+namespace perennial::http {
+
+using Json = nlohmann::ordered_json;
+
+double in_seconds(Nanos time);
+
+Json job_json(const JobStats& job);
+Json tube_json(const TubeStats& tube);
+// What a tube's settings are, those of tube_defaults included.
+Json settings_json(const TubeSettings& settings);
+Json counts_json(const StateCounts& jobs);
+
+// As bytes. Text that is not UTF-8 gets replacement characters.
+std::string dumped(const Json& value);
+Response json_response(Status status, const Json& value);
+// {"error": word, "message": sentence}. The word follows from the status.
+Response problem_response(Status status, std::string_view message);
+
+}  // namespace perennial::http

@@ -1,0 +1,181 @@
+#include "cmd/perenniald/http/api/operations.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "cmd/perenniald/http/api/commands.h"
+#include "cmd/perenniald/http/api/fields.h"
+
+namespace perennial::http {
+namespace {
+
+using Action = OperationAsked::Action;
+
+std::string_view name_of(Action action) {
+  constexpr std::string_view names[] = {"delete", "kick", "move"};
+  return names[static_cast<size_t>(action)];
+}
+
+// Jobs may come while a person reads the question.
+uint64_t most_for(uint64_t confirmed) {
+  constexpr uint64_t few = 10;
+  return confirmed + std::max(few, confirmed / 10);
+}
+
+}  // namespace
+
+uint64_t Operations::jobs_in(const std::string& tube, StateSet states) const {
+  const std::optional<TubeStats> stats = sources_.server.engine.tube_statistics(tube);
+  if (!stats) return 0;
+  const StateCounts& jobs = stats->jobs;
+  return (states.holds(JobState::Ready) ? jobs.ready : 0) +
+         (states.holds(JobState::Reserved) ? jobs.reserved : 0) +
+         (states.holds(JobState::Delayed) ? jobs.delayed : 0) +
+         (states.holds(JobState::Buried) ? jobs.buried : 0);
+}
+
+Response Operations::start(const Caller& caller, const OperationAsked& asked) {
+  reap();
+  if (!caller.may_on(asked.tube, core::Verb::Manage)) {
+    return problem_response(Status::Forbidden, "No grant of the user allows this.");
+  }
+  const uint64_t count = jobs_in(asked.tube, asked.states);
+  if (count > most_for(asked.confirmed)) {
+    return json_response(Status::Conflict,
+                         {{"error", "conflict"},
+                          {"message", fmt::format("There are {} jobs now, and {} were confirmed.",
+                                                  count, asked.confirmed)},
+                          {"count", count}});
+  }
+  if (running_ >= running_max) {
+    return problem_response(Status::TooManyRequests,
+                            "Too many operations run. Wait for one, or cancel it.");
+  }
+  std::vector<Command> commands;
+  if (asked.action == Action::Delete) {
+    commands = {FlushTube{.tube = asked.tube, .states = asked.states}};
+  } else if (asked.action == Action::Move) {
+    commands = {MoveTube{.from = asked.tube, .to = asked.to, .states = asked.states}};
+  } else {
+    // kick takes buried jobs while there are any, and otherwise delayed ones.
+    const bool is_delayed = asked.states.holds(JobState::Delayed);
+    if (is_delayed && jobs_in(asked.tube, {JobState::Buried}) > 0) {
+      return problem_response(Status::Conflict,
+                              "A kick takes the buried jobs of a tube first. Kick, move or delete "
+                              "those before the delayed ones.");
+    }
+    commands = {Use{.tube = asked.tube},
+                Kick{.bound = static_cast<uint32_t>(std::min<uint64_t>(count, UINT32_MAX))}};
+  }
+  const uint64_t id = next_id_++;
+  Operation& operation = operations_[id];
+  operation.asked = asked;
+  if (caller.user != nullptr) operation.user = caller.user->name;
+  operation.begun = sources_.now();
+  operation.client = sources_.queue.open(caller.rights, [this, id] { on_reply(id); });
+  for (const Command& command : commands) operation.client->send(command);
+  ++running_;
+  return json_response(Status::Accepted, json_of(id, operation));
+}
+
+// Called by the client itself, which therefore ends later.
+void Operations::on_reply(uint64_t id) {
+  Operation& operation = operations_.at(id);
+  if (operation.is_to_end) return;
+  const auto end = [&](std::string_view state, std::string message) {
+    operation.state = state;
+    operation.message = std::move(message);
+    operation.is_to_end = true;
+    --running_;
+  };
+  while (const std::optional<wire::ClientReply> reply = operation.client->take()) {
+    switch (reply->word) {
+      case Word::Using:
+        continue;  // The kick follows.
+      case Word::Flushed:
+      case Word::Moved:
+      case Word::KickedCount:
+        operation.done = reply->number;
+        end("done", "");
+        break;
+      case Word::NotFound:  // All jobs are gone.
+        end("done", "");
+        break;
+      default:
+        end("failed", Json::parse(refusal_of(*reply).body).at("message"));
+    }
+    return changed_();
+  }
+  if (operation.client->is_closed()) {
+    end("failed", "The user is gone.");
+    changed_();
+  }
+}
+
+void Operations::reap() {
+  for (auto& [id, operation] : operations_) {
+    if (operation.is_to_end) operation.client.reset();
+  }
+  for (auto at = operations_.begin(); at != operations_.end() && operations_.size() > kept_max;) {
+    at = at->second.client == nullptr ? operations_.erase(at) : std::next(at);
+  }
+}
+
+std::optional<uint64_t> Operations::progress_of(const Operation& operation) const {
+  if (operation.client == nullptr || operation.is_to_end) return std::nullopt;
+  return sources_.server.engine.operation_progress(operation.client->id());
+}
+
+Json Operations::json_of(uint64_t id, const Operation& operation) const {
+  const OperationAsked& asked = operation.asked;
+  const uint64_t done = progress_of(operation).value_or(operation.done);
+  return {{"id", fmt::format("{}", id)},
+          {"action", name_of(asked.action)},
+          {"tube", asked.tube},
+          {"states", names_of(asked.states)},
+          {"to", asked.action == Action::Move ? Json(asked.to) : Json(nullptr)},
+          {"user", operation.user.empty() ? Json(nullptr) : Json(operation.user)},
+          {"confirmed", asked.confirmed},
+          {"done", done},
+          {"state", operation.state},
+          {"message", operation.message},
+          {"age_seconds", in_seconds(sources_.now() - operation.begun)}};
+}
+
+std::optional<Json> Operations::find(const Caller& caller, uint64_t id) {
+  reap();
+  const auto found = operations_.find(id);
+  if (found == operations_.end() || !caller.may_on(found->second.asked.tube, core::Verb::Manage)) {
+    return std::nullopt;
+  }
+  return json_of(id, found->second);
+}
+
+std::optional<Json> Operations::cancel(const Caller& caller, uint64_t id) {
+  if (!find(caller, id)) return std::nullopt;
+  Operation& operation = operations_.at(id);
+  // One that has done its work, and whose answer waits for the disk, ends as it is.
+  if (const std::optional<uint64_t> done = progress_of(operation)) {
+    operation.done = *done;
+    operation.state = "cancelled";
+    operation.client.reset();
+    --running_;
+    changed_();
+  }
+  return json_of(id, operation);
+}
+
+Json Operations::list(const Caller& caller) {
+  reap();
+  Json out = Json::array();
+  for (auto at = operations_.rbegin(); at != operations_.rend(); ++at) {
+    if (caller.may_on(at->second.asked.tube, core::Verb::Manage)) {
+      out.push_back(json_of(at->first, at->second));
+    }
+  }
+  return {{"operations", out}};
+}
+
+}  // namespace perennial::http

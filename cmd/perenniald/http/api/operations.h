@@ -1,0 +1,75 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cmd/perenniald/http/api/json.h"
+#include "cmd/perenniald/http/api/sources.h"
+#include "cmd/perenniald/http/sign_in.h"
+#include "engine/types/option_values.h"
+
+namespace perennial::http {
+
+// What is to be done with the jobs of a tube that are in some states.
+struct OperationAsked {
+  enum class Action : uint8_t { Delete, Kick, Move };
+  Action action = Action::Delete;
+  std::string tube = {};
+  StateSet states = {};
+  std::string to = {};     // Of a move.
+  uint64_t confirmed = 0;  // How many jobs the person saw who has confirmed it.
+};
+
+// Operations over many jobs. Each is one flush-tube, kick or move-tube of a client of the queue, so
+// it is exact: a job that is deleted was never ready in between, and none that was put later is
+// touched. Its client ends to cancel it. What is done then stays done.
+class Operations {
+ public:
+  static constexpr size_t running_max = 16;
+  static constexpr size_t kept_max = 100;
+
+  explicit Operations(const ApiSources& sources) : sources_(sources) {}
+
+  // The response says which operation it is, or why there is none.
+  Response start(const Caller& caller, const OperationAsked& asked);
+  // None: there is no such operation of a tube that the caller may manage.
+  std::optional<Json> find(const Caller& caller, uint64_t id);
+  std::optional<Json> cancel(const Caller& caller, uint64_t id);
+  // The newest first.
+  Json list(const Caller& caller);
+  bool has_running() const { return running_ > 0; }
+  // Called by whoever waits for a change.
+  void on_change(std::function<void()> changed) { changed_ = std::move(changed); }
+
+ private:
+  struct Operation {
+    OperationAsked asked;
+    std::string user;
+    Nanos begun = 0;
+    std::string_view state = "running";
+    std::string message = {};
+    uint64_t done = 0;
+    std::unique_ptr<QueueClient> client = nullptr;  // Null: it has ended.
+    bool is_to_end = false;                         // Its client is not needed any more.
+  };
+
+  uint64_t jobs_in(const std::string& tube, StateSet states) const;
+  void on_reply(uint64_t id);
+  void reap();
+  // None: it does nothing any more.
+  std::optional<uint64_t> progress_of(const Operation& operation) const;
+  Json json_of(uint64_t id, const Operation& operation) const;
+
+  const ApiSources& sources_;
+  std::map<uint64_t, Operation> operations_;
+  uint64_t next_id_ = 1;
+  size_t running_ = 0;
+  std::function<void()> changed_ = [] {};
+};
+
+}  // namespace perennial::http

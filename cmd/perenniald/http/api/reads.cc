@@ -1,0 +1,448 @@
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "cmd/perenniald/core/access.h"
+#include "cmd/perenniald/http/api/api.h"
+#include "cmd/perenniald/http/api/commands.h"
+#include "cmd/perenniald/http/api/fields.h"
+#include "cmd/perenniald/http/api/json.h"
+#include "wire/command_line.h"
+
+// The part of the API that changes nothing.
+namespace perennial::http {
+namespace {
+
+using core::Verb;
+
+constexpr uint64_t page_default = 100;
+constexpr uint64_t page_max = 1'000;
+constexpr uint64_t window_max = 64 << 10;
+
+std::unique_ptr<Answer> answer_with(const Json& value) {
+  return answer_now(json_response(Status::Ok, value));
+}
+std::unique_ptr<Answer> refuse(Status status, std::string_view message) {
+  return answer_now(problem_response(status, message));
+}
+std::unique_ptr<Answer> forbidden() {
+  return refuse(Status::Forbidden, "No grant of the user allows this.");
+}
+std::unique_ptr<Answer> not_found(std::string_view message) {
+  return refuse(Status::NotFound, message);
+}
+
+// Reads the parameters of a query. An unknown or a bad one is a problem.
+class Query {
+ public:
+  explicit Query(std::string_view query) : query_(query) {}
+
+  std::optional<std::string> text(std::string_view name) {
+    const std::vector<std::string> values = query_values(query_, name);
+    if (values.empty()) return std::nullopt;
+    std::optional<std::string> value = percent_decoded(values.front());
+    if (!value || values.size() > 1) problem_ = fmt::format("{} is not well-formed.", name);
+    return value;
+  }
+  uint64_t number(std::string_view name, uint64_t otherwise, uint64_t min, uint64_t max) {
+    const std::optional<std::string> given = text(name);
+    if (!given) return otherwise;
+    const std::optional<uint64_t> value = number_of(*given, max);
+    if (value && *value >= min) return *value;
+    problem_ = fmt::format("{} must be a whole number from {} to {}.", name, min, max);
+    return otherwise;
+  }
+  void add_problem(std::string text) { problem_ = std::move(text); }
+  const std::string& problem() const { return problem_; }
+
+ private:
+  const std::string_view query_;
+  std::string problem_;
+};
+
+struct SortKey {
+  std::string_view name;
+  double (*value)(const TubeStats&);
+};
+constexpr SortKey sort_keys[] = {
+    {"ready", [](const TubeStats& t) { return static_cast<double>(t.jobs.ready); }},
+    {"urgent", [](const TubeStats& t) { return static_cast<double>(t.jobs.urgent); }},
+    {"reserved", [](const TubeStats& t) { return static_cast<double>(t.jobs.reserved); }},
+    {"delayed", [](const TubeStats& t) { return static_cast<double>(t.jobs.delayed); }},
+    {"buried", [](const TubeStats& t) { return static_cast<double>(t.jobs.buried); }},
+    {"puts", [](const TubeStats& t) { return static_cast<double>(t.total_jobs); }},
+    {"deletes", [](const TubeStats& t) { return static_cast<double>(t.cmd_delete); }},
+    {"using", [](const TubeStats& t) { return static_cast<double>(t.using_count); }},
+    {"watching", [](const TubeStats& t) { return static_cast<double>(t.watching_count); }},
+    {"waiting", [](const TubeStats& t) { return static_cast<double>(t.waiting_count); }},
+    {"pause_left_seconds", [](const TubeStats& t) { return in_seconds(t.pause_time_left); }},
+    {"oldest_ready_seconds", [](const TubeStats& t) { return in_seconds(t.next_ready_age); }},
+};
+
+struct TubesAsked {
+  std::string match;
+  const SortKey* key = nullptr;  // Null: by name.
+  bool is_descending = false;
+  uint64_t limit = page_default;
+  uint64_t offset = 0;
+};
+
+// A page of the tubes. The keys of all tubes are collected in steps, and only the rows that are
+// shown are formatted.
+class TubesAnswer final : public Answer {
+ public:
+  TubesAnswer(const engine::Engine& engine, const Caller& caller, TubesAsked asked)
+      : engine_(engine), caller_(caller), asked_(std::move(asked)) {}
+
+  Step step() override {
+    constexpr int tubes_per_step = 500;
+    for (int looked_at = 0; looked_at < tubes_per_step; ++looked_at, ++next_) {
+      if (next_ >= engine_.tube_numbers()) return Step::Whole;
+      if (const std::optional<TubeStats> tube = engine_.tube_statistics(next_)) add(*tube);
+    }
+    return Step::Again;
+  }
+  Response take() override {
+    const size_t begin = std::min<size_t>(asked_.offset, found_.size());
+    const size_t end = std::min<size_t>(begin + asked_.limit, found_.size());
+    std::ranges::partial_sort(found_, found_.begin() + static_cast<ptrdiff_t>(end),
+                              [&](const Found& one, const Found& other) {
+                                if (one.value != other.value) {
+                                  return (one.value < other.value) != asked_.is_descending;
+                                }
+                                return asked_.key == nullptr && asked_.is_descending
+                                           ? one.name > other.name
+                                           : one.name < other.name;
+                              });
+    Json rows = Json::array();
+    for (size_t i = begin; i < end; ++i) {
+      // It may have ended meanwhile.
+      if (const auto tube = engine_.tube_statistics(found_[i].name)) {
+        rows.push_back(tube_json(*tube));
+      }
+    }
+    return json_response(Status::Ok,
+                         {{"total", total_}, {"matched", found_.size()}, {"tubes", rows}});
+  }
+
+ private:
+  struct Found {
+    double value = 0;
+    std::string name;
+  };
+
+  void add(const TubeStats& tube) {
+    if (!caller_.may_see(tube.name)) return;
+    ++total_;
+    if (!asked_.match.empty() && !core::fits_pattern(asked_.match, tube.name)) return;
+    found_.push_back({asked_.key != nullptr ? asked_.key->value(tube) : 0, tube.name});
+  }
+
+  const engine::Engine& engine_;
+  const Caller caller_;
+  const TubesAsked asked_;
+  TubeId next_ = 0;
+  uint64_t total_ = 0;
+  std::vector<Found> found_;
+};
+
+// A page of jobs, found in steps of so many that are looked at. A page ends early when very many
+// were looked at, and says where to go on.
+class JobsAnswer final : public Answer {
+ public:
+  JobsAnswer(const engine::Engine& engine, ListJobs asked, uint64_t limit)
+      : engine_(engine), asked_(std::move(asked)), limit_(limit) {}
+
+  Step step() override {
+    constexpr uint32_t jobs_per_step = 1'000;
+    constexpr uint32_t jobs_per_request = 1'000'000;
+    asked_.count = {std::min<uint64_t>(limit_ - found_.jobs.size(), 100)};
+    JobList part;
+    const std::optional<uint32_t> looked_at = engine_.list_jobs(asked_, jobs_per_step, part);
+    if (!looked_at) {
+      found_.cursor = 0;
+      return Step::Whole;
+    }
+    std::ranges::move(part.jobs, std::back_inserter(found_.jobs));
+    found_.cursor = asked_.after = part.cursor;
+    looked_at_ += *looked_at;
+    const bool is_whole =
+        part.cursor == 0 || found_.jobs.size() >= limit_ || looked_at_ >= jobs_per_request;
+    return is_whole ? Step::Whole : Step::Again;
+  }
+  Response take() override {
+    Json jobs = Json::array();
+    for (const JobStats& job : found_.jobs) jobs.push_back(job_json(job));
+    return json_response(
+        Status::Ok,
+        {{"jobs", jobs},
+         {"next", found_.cursor == 0 ? Json(nullptr) : Json(fmt::format("{}", found_.cursor))}});
+  }
+
+ private:
+  const engine::Engine& engine_;
+  ListJobs asked_;
+  const uint64_t limit_;
+  uint64_t looked_at_ = 0;
+  JobList found_;
+};
+
+Json may_json(const Caller& caller) {
+  return {{"monitor", caller.may(Verb::Monitor)}, {"admin", caller.may(Verb::Admin)}};
+}
+
+Json user_json(const Caller& caller) {
+  return caller.user != nullptr ? Json(caller.user->name) : Json(nullptr);
+}
+
+template <typename... Commands>
+uint64_t sum_of(const CommandCounts& commands) {
+  return (commands.at(row_index<Commands>(command_rows)) + ...);
+}
+
+}  // namespace
+
+Json Api::server_json() const {
+  const EngineStats stats = sources_.server.engine.statistics();
+  const ProcessFacts process = sources_.server.process();
+  const StoreFacts store = sources_.server.store();
+  return {
+      {"version", process.version},
+      {"instance", process.instance_id},
+      {"hostname", process.hostname},
+      {"uptime_seconds", in_seconds(process.uptime)},
+      {"jobs", counts_json(stats.jobs)},
+      {"totals",
+       {{"puts", stats.total_jobs},
+        {"deletes", sum_of<Delete, DeleteBatch>(stats.commands)},
+        {"reserves", sum_of<Reserve, ReserveWithTimeout, ReserveBatch>(stats.commands)},
+        {"timeouts", stats.job_timeouts},
+        {"damaged", stats.jobs_damaged},
+        {"duplicates", stats.jobs_duplicate},
+        {"dead", stats.jobs_dead},
+        {"expired", stats.jobs_expired}}},
+      {"connections",
+       {{"all", stats.connections},
+        {"producers", stats.producers},
+        {"workers", stats.workers},
+        {"waiting", stats.waiting}}},
+      {"tubes", stats.tubes},
+      {"draining", stats.draining},
+      {"store",
+       {{"state", store.state},
+        {"accepts_puts", sources_.server.accepts_puts()},
+        {"durability", store.durability},
+        {"sync_p99_seconds", static_cast<double>(store.sync_us_p99) / 1e6},
+        {"transitions", store.records_written},
+        {"checkpoint_age_seconds", process.checkpoint_age_s}}},
+      {"loop_lag_seconds", static_cast<double>(process.loop_lag_us) / 1e6},
+      {"memory_bytes", sources_.server.memory_bytes()},
+      {"cpu_seconds", in_seconds(process.user_time + process.system_time)},
+      {"job_bytes_max", process.job_bytes_max},
+  };
+}
+
+Api::Made Api::server(const Ask& ask) {
+  if (!ask.caller.may(Verb::Monitor)) return forbidden();
+  Json value = server_json();
+  value["may"] = may_json(ask.caller);
+  value["user"] = user_json(ask.caller);
+  return answer_with(value);
+}
+
+Api::Made Api::tubes(const Ask& ask) {
+  Query query(ask.request.query);
+  TubesAsked asked = {.match = query.text("match").value_or(""),
+                      .limit = query.number("limit", page_default, 1, page_max),
+                      .offset = query.number("offset", 0, 0, UINT32_MAX)};
+  if (asked.match.size() > core::pattern_bytes_max) query.add_problem("match is too long.");
+  const std::string sort = query.text("sort").value_or("name");
+  if (sort != "name") {
+    asked.key = std::ranges::find(sort_keys, sort, &SortKey::name);
+    if (asked.key == std::end(sort_keys)) query.add_problem("sort names no column of tubes.");
+  }
+  const std::string order = query.text("order").value_or("asc");
+  if (order != "asc" && order != "desc") query.add_problem("order must be asc or desc.");
+  asked.is_descending = order == "desc";
+  if (!query.problem().empty()) return refuse(Status::BadRequest, query.problem());
+  return std::make_unique<TubesAnswer>(sources_.server.engine, ask.caller, std::move(asked));
+}
+
+Api::Made Api::tube(const Ask& ask) {
+  const std::string& name = ask.names.front();
+  if (!ask.caller.may_on(name, Verb::Inspect)) return forbidden();
+  const std::optional<TubeStats> stats = sources_.server.engine.tube_statistics(name);
+  if (!stats) return not_found("There is no such tube now. It begins with its first job.");
+  Json value = tube_json(*stats);
+  value["settings"] = settings_json(stats->more ? stats->more->settings : TubeSettings());
+  return answer_with(value);
+}
+
+Api::Made Api::list_jobs(const Ask& ask, std::string tube) {
+  Query query(ask.request.query);
+  ListJobs asked = {.tube = std::move(tube)};
+  const uint64_t limit = query.number("limit", page_default, 1, page_max);
+  asked.after = query.number("after", 0, 0, UINT64_MAX);
+  if (const std::optional<std::string> states = query.text("state")) {
+    const std::optional<StateSet> set = states_of(*states);
+    if (!set) query.add_problem("state must be some of ready, reserved, delayed, buried.");
+    asked.states = set.value_or(StateSet::all());
+  }
+  if (!query.problem().empty()) return refuse(Status::BadRequest, query.problem());
+  if (ask.caller.users != nullptr) {
+    Command command = asked;
+    const auto verdict = core::judge(*ask.caller.user, 0, command, sources_.server.engine);
+    if (verdict != core::Verdict::Allowed) return forbidden();
+  }
+  return std::make_unique<JobsAnswer>(sources_.server.engine, std::move(asked), limit);
+}
+
+Api::Made Api::jobs(const Ask& ask) {
+  return list_jobs(ask, "");
+}
+
+Api::Made Api::jobs_of_tube(const Ask& ask) {
+  return list_jobs(ask, ask.names.front());
+}
+
+Api::Made Api::job(const Ask& ask) {
+  constexpr std::string_view absent = "There is no such job: it was deleted, or never put.";
+  const std::optional<uint64_t> id = number_of(ask.names.front(), UINT64_MAX);
+  const std::optional<JobStats> stats =
+      id ? sources_.server.engine.job_statistics(*id) : std::nullopt;
+  if (!stats) return not_found(absent);
+  if (!ask.caller.may_on(stats->tube, Verb::Inspect)) {
+    return ask.caller.may_see(stats->tube) ? forbidden() : not_found(absent);
+  }
+  return answer_with(job_json(*stats));
+}
+
+Api::Made Api::body(const Ask& ask) {
+  Query query(ask.request.query);
+  const uint64_t offset = query.number("offset", 0, 0, UINT32_MAX);
+  const uint64_t length = query.number("length", window_max, 1, window_max);
+  if (!query.problem().empty()) return refuse(Status::BadRequest, query.problem());
+  const std::optional<uint64_t> id = number_of(ask.names.front(), UINT64_MAX);
+  if (!id || *id == 0) return not_found("There is no such job.");
+  return make_command_answer(
+      sources_.queue, ask.caller, {{Peek{.id = *id}}}, [=](const QueueReplies& replies) {
+        const wire::ClientReply& reply = replies.front();
+        if (!reply.is(Word::Found)) return refusal_of(reply);
+        const size_t begin = std::min<size_t>(offset, reply.text.size());
+        return Response{
+            .content_type = "application/octet-stream",
+            .body = reply.text.substr(begin, length),
+            .fields = {{"Content-Disposition", fmt::format("attachment; filename=\"job-{}\"", *id)},
+                       {"Content-Security-Policy", "sandbox; default-src 'none'"},
+                       {"Perennial-Body-Bytes", fmt::format("{}", reply.text.size())}}};
+      });
+}
+
+Api::Made Api::connections(const Ask& ask) {
+  if (!ask.caller.may(Verb::Admin)) return forbidden();
+  Query query(ask.request.query);
+  const uint64_t limit = query.number("limit", page_default, 1, page_max);
+  const uint64_t after = query.number("after", 0, 0, UINT64_MAX);
+  if (!query.problem().empty()) return refuse(Status::BadRequest, query.problem());
+  const engine::Engine& engine = sources_.server.engine;
+  std::vector<ConnId> ids = engine.connections();
+  std::erase_if(ids, [&](ConnId id) { return id <= after; });
+  const size_t shown = std::min<size_t>(limit, ids.size());
+  std::ranges::partial_sort(ids, ids.begin() + static_cast<ptrdiff_t>(shown));
+  Json found = Json::array();
+  for (size_t i = 0; i < shown; ++i) {
+    const std::optional<ConnStats> stats = engine.connection_statistics(ids[i]);
+    if (!stats) continue;
+    const std::string_view user = sources_.user_of(stats->id);
+    found.push_back({{"id", fmt::format("{}", stats->id)},
+                     {"address", sources_.address_of(stats->id)},
+                     {"user", user.empty() ? Json(nullptr) : Json(user)},
+                     {"used", stats->used},
+                     {"watched", stats->watched},
+                     {"watched_count", stats->watched_count},
+                     {"held", stats->held},
+                     {"producer", stats->is_producer},
+                     {"worker", stats->is_worker},
+                     {"waiting", stats->is_waiting},
+                     {"output_bytes", sources_.output_bytes_of(stats->id)}});
+  }
+  const bool is_last = shown == ids.size();
+  return answer_with({{"connections", found},
+                      {"next", is_last ? Json(nullptr) : Json(fmt::format("{}", ids[shown - 1]))}});
+}
+
+Api::Made Api::configuration(const Ask& ask) {
+  if (!ask.caller.may(Verb::Admin)) return forbidden();
+  return answer_with({{"yaml", sources_.configuration()}});
+}
+
+Api::Made Api::operations(const Ask& ask) {
+  return answer_with(operations_.list(ask.caller));
+}
+
+Api::Made Api::operation(const Ask& ask) {
+  const std::optional<uint64_t> id = number_of(ask.names.front(), UINT64_MAX);
+  const std::optional<Json> found = id ? operations_.find(ask.caller, *id) : std::nullopt;
+  return found ? answer_with(*found) : not_found("There is no such operation.");
+}
+
+std::string Api::frame(const std::string& topic) const {
+  if (topic == "server") return dumped(server_json());
+  constexpr std::string_view of_tube = "tube:";
+  const std::optional<TubeStats> tube =
+      sources_.server.engine.tube_statistics(std::string_view(topic).substr(of_tube.size()));
+  return tube ? dumped(tube_json(*tube)) : "null";
+}
+
+Api::Made Api::events(const Ask& ask) {
+  Query query(ask.request.query);
+  const std::string asked = query.text("topics").value_or("server");
+  std::vector<std::string> topics;
+  bool is_allowed = true;
+  for (std::string_view rest = asked; !rest.empty() && topics.size() <= Events::topics_max;) {
+    const size_t end = std::min(rest.find(','), rest.size());
+    const std::string_view topic = rest.substr(0, end);
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    if (topic == "server") {
+      is_allowed = is_allowed && ask.caller.may(Verb::Monitor);
+    } else if (topic.starts_with("tube:") && wire::is_tube_name(topic.substr(5))) {
+      is_allowed = is_allowed && ask.caller.may_on(topic.substr(5), Verb::Inspect);
+    } else if (topic != "operations") {
+      query.add_problem("topics must be some of server, operations, tube:NAME.");
+    }
+    topics.emplace_back(topic);
+  }
+  if (topics.size() > Events::topics_max) query.add_problem("These are too many topics.");
+  if (!query.problem().empty()) return refuse(Status::BadRequest, query.problem());
+  if (!is_allowed) return forbidden();
+  if (!events_.has_slot()) {
+    return refuse(Status::ServiceUnavailable, "Too many streams of events are open.");
+  }
+  // After a change of users the browser connects again, and is judged anew.
+  const auto is_over = [this, caller = ask.caller, request = ask.request] {
+    return sources_.sign_ins.caller(request, caller.rights).users != caller.users ||
+           !sources_.sign_ins.caller(request, caller.rights).is_known();
+  };
+  const auto own = [this, caller = ask.caller](const std::string& topic) {
+    return topic == "operations" ? dumped(operations_.list(caller)) : std::string();
+  };
+  return events_.open(std::move(topics), is_over, own);
+}
+
+Api::Made Api::session(const Ask& ask) {
+  return answer_with({{"users", ask.caller.users != nullptr},
+                      {"user", user_json(ask.caller)},
+                      {"may", may_json(ask.caller)}});
+}
+
+Api::Made Api::description(const Ask& /*ask*/) {
+  return answer_now(
+      Response{.content_type = "application/json", .body = std::string(openapi_document())});
+}
+
+}  // namespace perennial::http

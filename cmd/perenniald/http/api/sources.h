@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "cmd/perenniald/http/metrics.h"
+#include "cmd/perenniald/http/queue_client.h"
+#include "cmd/perenniald/http/sign_in.h"
+
+namespace perennial::http {
+
+// What the API is made of. All of it outlives the API. It reads from the engine directly, so it
+// shows what is about to be written, too; and it changes nothing but through clients of the queue.
+struct ApiSources {
+  const MetricSources& server;
+  QueueClients& queue;
+  SignIns& sign_ins;
+  std::function<Nanos()> now;
+  // Of a connection of the queue: where it comes from, "127.0.0.1:4711" or "unix"; empty if it is
+  // gone.
+  std::function<std::string(ConnId)> address_of;
+  std::function<std::string_view(ConnId)> user_of;  // Empty: none.
+  std::function<size_t(ConnId)> output_bytes_of;    // Of answers that have not left.
+  // Ends it. False: it is gone.
+  std::function<bool(ConnId)> close_connection;
+  std::function<std::string()> configuration;  // The settings in force, as YAML, without secrets.
+};
+
+}  // namespace perennial::http

@@ -1,0 +1,109 @@
+#include "cmd/perenniald/http/sign_in.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace perennial::http {
+namespace {
+
+// Over TLS the browser sends the cookie over TLS only, and takes it from no other host.
+std::string_view cookie_name(bool is_tls) {
+  return is_tls ? "__Host-perennial" : "perennial";
+}
+constexpr std::string_view bearer = "Bearer ";
+
+std::string_view trimmed(std::string_view text) {
+  while (text.starts_with(' ')) text.remove_prefix(1);
+  while (text.ends_with(' ')) text.remove_suffix(1);
+  return text;
+}
+
+// The value of the server's cookie; empty if the request has none.
+std::string_view cookie_of(const Request& request, bool is_tls) {
+  std::string_view rest = request.field("cookie");
+  while (!rest.empty()) {
+    const size_t end = std::min(rest.find(';'), rest.size());
+    const std::string_view pair = trimmed(rest.substr(0, end));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    const size_t equals = pair.find('=');
+    if (equals != std::string_view::npos && pair.substr(0, equals) == cookie_name(is_tls)) {
+      return pair.substr(equals + 1);
+    }
+  }
+  return {};
+}
+
+std::string set_cookie(std::string_view value, Nanos life, bool is_tls) {
+  return fmt::format("{}={}; Path=/; HttpOnly; SameSite=Strict; Max-Age={}{}", cookie_name(is_tls),
+                     value, life / nanos_per_second, is_tls ? "; Secure" : "");
+}
+
+}  // namespace
+
+bool is_cross_site(const Request& request, const Caller& caller) {
+  if (request.fields.contains("sec-fetch-site")) {
+    return request.field("sec-fetch-site") != "same-origin";
+  }
+  if (request.fields.contains("origin")) {
+    const std::string_view origin = request.field("origin");
+    const std::string_view host = request.field("host");
+    return origin != fmt::format("{}://{}", caller.rights.is_tls ? "https" : "http", host);
+  }
+  return caller.is_by_cookie;
+}
+
+Caller SignIns::caller(const Request& request, const core::ClientRights& rights) {
+  Caller out = {.users = hooks_.users(), .rights = rights};
+  if (out.users == nullptr) return out;
+  if (const std::string_view shown = request.field("authorization"); shown.starts_with(bearer)) {
+    const std::string_view token = shown.substr(bearer.size());
+    out.user = rights.may_send_token ? hooks_.user_of_token(token, rights.address) : nullptr;
+    if (out.user != nullptr) out.rights.identity = common::token_record(token);
+    return out;
+  }
+  if (const std::string_view cookie = cookie_of(request, rights.is_tls); !cookie.empty()) {
+    const Nanos now = hooks_.now();
+    forget_old(now);
+    const auto found = sessions_.find(common::token_hash(cookie));
+    if (found != sessions_.end()) {
+      found->second.used = now;
+      out.rights.identity = found->second.token;
+      out.is_by_cookie = true;
+    }
+  }
+  out.user = out.users->by_identity(out.rights.identity);
+  return out;
+}
+
+std::optional<std::string> SignIns::sign_in(std::string_view token,
+                                            const core::ClientRights& rights) {
+  const core::User* const user =
+      rights.may_send_token ? hooks_.user_of_token(token, rights.address) : nullptr;
+  if (user == nullptr) return std::nullopt;
+  const Result<std::string> secret = common::make_token("console");
+  if (!secret.ok()) return std::nullopt;
+  const Nanos now = hooks_.now();
+  forget_old(now);
+  if (sessions_.size() >= sessions_max) {
+    sessions_.erase(std::ranges::min_element(
+        sessions_, {}, [](const auto& session) { return session.second.used; }));
+  }
+  sessions_[common::token_hash(*secret)] = {
+      .token = common::token_record(token), .since = now, .used = now};
+  return set_cookie(*secret, life, rights.is_tls);
+}
+
+std::string SignIns::sign_out(const Request& request, const core::ClientRights& rights) {
+  sessions_.erase(common::token_hash(cookie_of(request, rights.is_tls)));
+  return set_cookie("", 0, rights.is_tls);
+}
+
+void SignIns::forget_old(Nanos now) {
+  std::erase_if(sessions_, [&](const auto& session) {
+    return now - session.second.since >= life || now - session.second.used >= idle;
+  });
+}
+
+}  // namespace perennial::http

@@ -1,0 +1,81 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "cmd/common/token.h"
+#include "cmd/perenniald/core/access.h"
+#include "cmd/perenniald/core/client_rights.h"
+#include "cmd/perenniald/core/users.h"
+#include "cmd/perenniald/http/message.h"
+#include "engine/types/basic.h"
+
+// Who asks over HTTP: the user of a token in `Authorization: Bearer`, the user of the connection,
+// or the one who has signed in to the console, whose browser sends a cookie.
+namespace perennial::http {
+
+// Whoever sends a request.
+struct Caller {
+  std::shared_ptr<const core::Users> users = {};  // Null: everybody may do everything.
+  const core::User* user = nullptr;               // Null: nobody has shown who it is.
+  // For its clients of the queue. Their identity is that of the user.
+  core::ClientRights rights = {};
+  bool is_by_cookie = false;
+
+  bool is_known() const { return users == nullptr || user != nullptr; }
+  bool may(core::Verb verb) const { return users == nullptr || (user && user->may(verb)); }
+  bool may_on(std::string_view tube, core::Verb verb) const {
+    return users == nullptr || (user && user->verbs_on(tube).holds(verb));
+  }
+  bool may_see(std::string_view tube) const {
+    return users == nullptr || (user && !user->verbs_on(tube).empty());
+  }
+};
+
+// Whether a request that changes something may come from a page of another site (T5). Browsers say
+// where a request comes from. What says nothing is no browser, and shows a token, not the cookie.
+bool is_cross_site(const Request& request, const Caller& caller);
+
+class SignIns {
+ public:
+  struct Hooks {
+    std::function<std::shared_ptr<const core::Users>()> users;
+    // Core::user_of_token.
+    std::function<const core::User*(std::string_view token, const std::string& address)>
+        user_of_token;
+    std::function<Nanos()> now;
+  };
+  static constexpr Nanos life = 12 * 3600 * nanos_per_second;
+  static constexpr Nanos idle = 3600 * nanos_per_second;
+  static constexpr size_t sessions_max = 1'000;
+
+  explicit SignIns(Hooks hooks) : hooks_(std::move(hooks)) {}
+
+  // `rights`: of the connection.
+  Caller caller(const Request& request, const core::ClientRights& rights);
+  // The value of Set-Cookie for a browser whose person has shown this token. None: it is wrong.
+  std::optional<std::string> sign_in(std::string_view token, const core::ClientRights& rights);
+  // Ends what the cookie of the request stands for, and returns the Set-Cookie that forgets it.
+  std::string sign_out(const Request& request, const core::ClientRights& rights);
+  size_t count() const { return sessions_.size(); }
+
+ private:
+  struct Signed {
+    common::TokenRecord token;
+    Nanos since = 0;
+    Nanos used = 0;
+  };
+
+  void forget_old(Nanos now);
+
+  const Hooks hooks_;
+  // By the hash of what the browser keeps.
+  std::map<common::TokenHash, Signed> sessions_;
+};
+
+}  // namespace perennial::http

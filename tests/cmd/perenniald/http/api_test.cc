@@ -1,0 +1,660 @@
+#include "cmd/perenniald/http/api/api.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/cmd/perenniald/http/port.h"
+
+namespace perennial::http {
+namespace {
+
+using core::Verb;
+using nlohmann::json;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+class ApiTest : public Port {
+ protected:
+  void put(const std::string& tube, const std::string& body, int priority = 0, int delay = 0) {
+    const std::string out = speak(fmt::format("use {}\r\nput {} {} 60 {}\r\n{}\r\n", tube, priority,
+                                              delay, body.size(), body));
+    ASSERT_THAT(out, HasSubstr("INSERTED"));
+  }
+  // Puts so many jobs and buries them.
+  void bury(const std::string& tube, int count) {
+    std::string lines = fmt::format("use {0}\r\nwatch {0}\r\nignore default\r\n", tube);
+    for (int i = 0; i < count; ++i) lines += "put 1 0 60 1\r\na\r\nreserve\r\n";
+    const ConnId conn = harness_.open();
+    harness_.send(conn, lines);
+    const auto first = static_cast<int>(harness_.core().engine().next_id()) - count;
+    for (int i = 0; i < count; ++i) harness_.send(conn, fmt::format("bury {} 1\r\n", first + i));
+    harness_.close(conn);
+  }
+  std::vector<std::string> ids(const json& jobs) {
+    std::vector<std::string> out;
+    for (const json& job : jobs) out.push_back(job.at("id"));
+    return out;
+  }
+  Got operation(const std::string& rest) {
+    return change("POST", "/api/v1/operations", "{" + rest + "}");
+  }
+};
+
+TEST_F(ApiTest, ShowsTheServer) {
+  put("mail", "a");
+  put("mail", "b", 2000, 100);
+  const Got server = get_from("/api/v1/server");
+  EXPECT_EQ(server.status, 200u);
+  EXPECT_EQ(server.fields.at("content-type"), "application/json");
+  EXPECT_EQ(server.fields.at("cache-control"), "no-store");
+  const json value = server.json();
+  EXPECT_EQ(value["version"], "1.2.3");
+  EXPECT_EQ(value["jobs"]["ready"], 1);
+  EXPECT_EQ(value["jobs"]["delayed"], 1);
+  EXPECT_EQ(value["totals"]["puts"], 2);
+  EXPECT_EQ(value["user"], nullptr);
+  EXPECT_EQ(value["may"]["admin"], true);
+}
+
+TEST_F(ApiTest, ShowsTubesSortedAndInPages) {
+  for (int i = 0; i < 1'200; ++i) put(fmt::format("t{:04}", i), "a");
+  put("t0007", "b");
+  json page = get_from("/api/v1/tubes?sort=ready&order=desc&limit=2").json();
+  EXPECT_EQ(page["total"], 1201);  // And default.
+  EXPECT_EQ(page["matched"], 1201);
+  ASSERT_EQ(page["tubes"].size(), 2u);
+  EXPECT_EQ(page["tubes"][0]["name"], "t0007");
+  EXPECT_EQ(page["tubes"][0]["ready"], 2);
+  EXPECT_EQ(page["tubes"][1]["name"], "t0000");
+  page = get_from("/api/v1/tubes?match=t000*&offset=3&limit=2").json();
+  EXPECT_EQ(page["matched"], 10);
+  EXPECT_EQ(page["tubes"][0]["name"], "t0003");
+  EXPECT_EQ(get_from("/api/v1/tubes?order=desc&limit=1").json()["tubes"][0]["name"], "t1199");
+  EXPECT_THAT(get_from("/api/v1/tubes?offset=5000").json()["tubes"], IsEmpty());
+}
+
+TEST_F(ApiTest, ShowsATubeAndItsSettings) {
+  ASSERT_EQ(speak("set-tube mail tries:3 dead:graves rate:5:2\r\n"), "SET\r\n");
+  put("mail", "a");
+  const json tube = get_from("/api/v1/tubes/mail").json();
+  EXPECT_EQ(tube["ready"], 1);
+  EXPECT_EQ(tube["settings"]["tries"], 3);
+  EXPECT_EQ(tube["settings"]["dead"], "graves");
+  EXPECT_EQ(get_from("/api/v1/tubes/none").status, 404u);
+  EXPECT_EQ(get_from("/api/v1/tubes/a%20b").status, 404u);
+  EXPECT_EQ(get_from("/api/v1/tubes/%6Dail").json()["name"], "mail");
+}
+
+// The age of the oldest job is that of now, also when nothing has happened for long.
+TEST_F(ApiTest, AgesGoOnWithoutCommands) {
+  put("mail", "a");
+  harness_.advance(90 * nanos_per_second);
+  EXPECT_DOUBLE_EQ(get_from("/api/v1/tubes/mail").json()["oldest_ready_seconds"], 90.0);
+}
+
+TEST_F(ApiTest, ListsJobsInPages) {
+  for (int i = 0; i < 250; ++i) put(i % 2 == 0 ? "even" : "odd", "a", i, i % 5 == 0 ? 1000 : 0);
+  std::string after = "0";
+  std::vector<std::string> seen;
+  for (int pages = 0; pages < 20; ++pages) {
+    const json page =
+        get_from("/api/v1/tubes/even/jobs?state=ready&limit=30&after=" + after).json();
+    std::ranges::copy(ids(page["jobs"]), std::back_inserter(seen));
+    if (page["next"].is_null()) break;
+    after = page["next"];
+  }
+  EXPECT_EQ(seen.size(), 100u);
+  EXPECT_EQ(seen.front(), "3");
+  EXPECT_EQ(seen.back(), "249");
+  EXPECT_EQ(get_from("/api/v1/jobs?limit=1000").json()["jobs"].size(), 250u);
+  EXPECT_THAT(get_from("/api/v1/tubes/none/jobs").json()["jobs"], IsEmpty());
+}
+
+// The few jobs of a tube are found among very many of others at once.
+TEST_F(ApiTest, FindsFewJobsAmongMany) {
+  put("rare", "a");
+  for (int i = 0; i < 3'000; ++i) put("bulk", "a");
+  put("rare", "b");
+  const int before = steps();
+  const json page = get_from("/api/v1/tubes/rare/jobs").json();
+  EXPECT_THAT(ids(page["jobs"]), ElementsAre("1", "3002"));
+  EXPECT_EQ(page["next"], nullptr);
+  EXPECT_EQ(steps() - before, 1);
+  EXPECT_EQ(get_from("/api/v1/tubes/bulk/jobs?limit=1000").json()["jobs"].size(), 1000u);
+}
+
+TEST_F(ApiTest, ShowsAJobAndItsBody) {
+  put("mail", "hello");
+  const json job = get_from("/api/v1/jobs/1").json();
+  EXPECT_EQ(job["id"], "1");
+  EXPECT_EQ(job["tube"], "mail");
+  EXPECT_EQ(job["state"], "ready");
+  EXPECT_EQ(job["body_bytes"], 5);
+  Got body = get_from("/api/v1/jobs/1/body");
+  EXPECT_EQ(body.body, "hello");
+  EXPECT_EQ(body.fields.at("content-type"), "application/octet-stream");
+  EXPECT_EQ(body.fields.at("content-disposition"), "attachment; filename=\"job-1\"");
+  EXPECT_THAT(body.fields.at("content-security-policy"), HasSubstr("sandbox"));
+  body = get_from("/api/v1/jobs/1/body?offset=1&length=3");
+  EXPECT_EQ(body.body, "ell");
+  EXPECT_EQ(body.fields.at("perennial-body-bytes"), "5");
+  EXPECT_EQ(get_from("/api/v1/jobs/1/body?offset=9").body, "");
+  for (const char* path :
+       {"/api/v1/jobs/2", "/api/v1/jobs/0", "/api/v1/jobs/x", "/api/v1/jobs/2/body",
+        "/api/v1/jobs/99999999999999999999999", "/api/v1/jobs/-1"}) {
+    EXPECT_EQ(get_from(path).status, 404u) << path;
+  }
+}
+
+// To look is no command, and what looks is no connection.
+TEST_F(ApiTest, LookingCountsAsNothing) {
+  put("mail", "hello");
+  const EngineStats before = harness_.core().engine().statistics();
+  get_from("/api/v1/jobs/1/body");
+  get_from("/api/v1/tubes/mail/jobs");
+  const EngineStats after = harness_.core().engine().statistics();
+  for (size_t row = 0; row < commands_count; ++row) {
+    EXPECT_EQ(before.commands.at(row), after.commands.at(row)) << row;
+  }
+  EXPECT_EQ(before.total_connections, after.total_connections);
+  EXPECT_EQ(after.connections, 0u);
+}
+
+TEST_F(ApiTest, PutsAJob) {
+  Got made = change("POST", "/api/v1/jobs",
+                    R"({"tube":"mail","body":"hä\u0000\r\n","priority":7,"delay_seconds":1.5,)"
+                    R"("ttr_seconds":30,"key":"k1"})");
+  EXPECT_EQ(made.status, 201u);
+  EXPECT_EQ(made.json(), (json{{"id", "1"}, {"duplicate", false}}));
+  const json job = get_from("/api/v1/jobs/1").json();
+  EXPECT_EQ(job["priority"], 7);
+  EXPECT_DOUBLE_EQ(job["delay_seconds"], 1.5);
+  EXPECT_EQ(job["key"], "k1");
+  EXPECT_EQ(get_from("/api/v1/jobs/1/body").body, std::string("h\xc3\xa4\0\r\n", 6));
+  made = change("POST", "/api/v1/jobs", R"({"tube":"mail","body":"x","key":"k1"})");
+  EXPECT_EQ(made.status, 200u);
+  EXPECT_EQ(made.json(), (json{{"id", "1"}, {"duplicate", true}}));
+  made = change("POST", "/api/v1/jobs", R"({"body_base64":"/wD+"})");
+  EXPECT_EQ(made.json()["id"], "2");
+  EXPECT_EQ(get_from("/api/v1/jobs/2/body").body, std::string("\xff\0\xfe", 3));
+  EXPECT_EQ(get_from("/api/v1/jobs/2").json()["tube"], "default");
+}
+
+// A change is answered when the disk has it.
+TEST_F(ApiTest, AnswersAChangeWhenItIsDurable) {
+  harness_.set_committing(false);
+  const std::string body = R"({"body":"x"})";
+  const auto answer = open(fmt::format(
+      "POST /api/v1/jobs HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+      "Content-Length: {}\r\n\r\n{}",
+      body.size(), body));
+  EXPECT_FALSE(run(*answer));
+  harness_.commit();
+  EXPECT_TRUE(run(*answer));
+  EXPECT_EQ(answer->take().status, Status::Created);
+}
+
+TEST_F(ApiTest, ChangesOneJob) {
+  put("mail", "a");
+  EXPECT_EQ(change("POST", "/api/v1/jobs/1/bury", R"({"priority":9})").json()["buried"], true);
+  EXPECT_EQ(get_from("/api/v1/jobs/1").json()["state"], "buried");
+  EXPECT_EQ(get_from("/api/v1/jobs/1").json()["priority"], 9);
+  EXPECT_EQ(change("POST", "/api/v1/jobs/1/bury", "{}").json()["buried"], true);
+  EXPECT_EQ(change("POST", "/api/v1/jobs/1/kick", "{}").json()["kicked"], true);
+  EXPECT_EQ(change("POST", "/api/v1/jobs/1/kick", "{}").status, 404u);
+  EXPECT_EQ(
+      change("POST", "/api/v1/jobs/1/change", R"({"delay_seconds":60,"tube":"other"})").status,
+      200u);
+  json job = get_from("/api/v1/jobs/1").json();
+  EXPECT_EQ(job["state"], "delayed");
+  EXPECT_EQ(job["tube"], "other");
+  EXPECT_EQ(change("DELETE", "/api/v1/jobs/1").json()["deleted"], true);
+  EXPECT_EQ(change("DELETE", "/api/v1/jobs/1").status, 404u);
+  EXPECT_EQ(harness_.core().engine().job_count(), 0u);
+}
+
+// What a worker holds is the worker's.
+TEST_F(ApiTest, LeavesReservedJobsAlone) {
+  put("default", "a");
+  const ConnId worker = harness_.open();
+  harness_.send(worker, "reserve\r\n");
+  EXPECT_EQ(change("DELETE", "/api/v1/jobs/1").status, 404u);
+  EXPECT_EQ(change("POST", "/api/v1/jobs/1/bury", "{}").status, 404u);
+  EXPECT_EQ(change("POST", "/api/v1/jobs/1/change", R"({"priority":1})").status, 404u);
+  harness_.receive(worker);
+  harness_.send(worker, "delete 1\r\n");
+  EXPECT_EQ(harness_.receive(worker), "DELETED\r\n");
+}
+
+TEST_F(ApiTest, PausesAndKicksATube) {
+  bury("mail", 3);
+  EXPECT_DOUBLE_EQ(
+      change("POST", "/api/v1/tubes/mail/pause", R"({"seconds":60})").json()["pause_seconds"],
+      60.0);
+  EXPECT_DOUBLE_EQ(get_from("/api/v1/tubes/mail").json()["pause_left_seconds"], 60.0);
+  change("POST", "/api/v1/tubes/mail/pause", R"({"seconds":0})");
+  EXPECT_DOUBLE_EQ(get_from("/api/v1/tubes/mail").json()["pause_left_seconds"], 0.0);
+  EXPECT_EQ(change("POST", "/api/v1/tubes/mail/kick", R"({"count":2})").json()["kicked"], 2);
+  EXPECT_EQ(change("POST", "/api/v1/tubes/none/kick", R"({"count":2})").status, 404u);
+  EXPECT_EQ(change("POST", "/api/v1/tubes/none/pause", R"({"seconds":2})").status, 404u);
+  EXPECT_EQ(get_from("/api/v1/tubes/none").status, 404u);
+}
+
+TEST_F(ApiTest, DrainsAndFillsAgain) {
+  EXPECT_EQ(change("POST", "/api/v1/drain", "{}").json()["draining"], true);
+  const Got refused = change("POST", "/api/v1/jobs", R"({"body":"x"})");
+  EXPECT_EQ(refused.status, 503u);
+  EXPECT_THAT(refused.json()["message"], HasSubstr("draining"));
+  EXPECT_EQ(change("POST", "/api/v1/undrain", "{}").json()["draining"], false);
+  EXPECT_EQ(change("POST", "/api/v1/jobs", R"({"body":"x"})").status, 201u);
+}
+
+TEST_F(ApiTest, ShowsAndClosesConnections) {
+  put("mail", "a");
+  const ConnId worker = harness_.open();
+  harness_.send(worker, "watch mail\r\nignore default\r\nreserve\r\nreserve\r\n");
+  const ConnId idle = harness_.open();
+  json page = get_from("/api/v1/connections").json();
+  ASSERT_EQ(page["connections"].size(), 2u);
+  const json& first = page["connections"][0];
+  EXPECT_EQ(first["id"], fmt::format("{}", worker));
+  EXPECT_EQ(first["address"], "127.0.0.1:4711");
+  EXPECT_EQ(first["watched"], json({"mail"}));
+  EXPECT_EQ(first["held"], 1);
+  EXPECT_EQ(first["waiting"], true);
+  page = get_from("/api/v1/connections?limit=1").json();
+  EXPECT_EQ(page["next"], fmt::format("{}", worker));
+  EXPECT_EQ(
+      get_from(fmt::format("/api/v1/connections?after={}", worker)).json()["connections"][0]["id"],
+      fmt::format("{}", idle));
+  EXPECT_EQ(change("DELETE", fmt::format("/api/v1/connections/{}", worker)).status, 200u);
+  EXPECT_TRUE(harness_.closed_by_server(worker));
+  EXPECT_EQ(get_from("/api/v1/jobs/1").json()["state"], "ready");
+  EXPECT_EQ(change("DELETE", fmt::format("/api/v1/connections/{}", worker)).status, 404u);
+}
+
+// ---- Operations.
+
+TEST_F(ApiTest, DeletesManyJobsWithoutMakingThemReady) {
+  for (int i = 0; i < 30; ++i) put("mail", "a", 0, 1000);
+  put("mail", "stays");
+  const ConnId worker = harness_.open();
+  const Got begun =
+      operation(R"("action":"delete","tube":"mail","states":["delayed"],"confirmed":30)");
+  EXPECT_EQ(begun.status, 202u);
+  const json ended = get_from("/api/v1/operations/" + begun.json()["id"].get<std::string>()).json();
+  EXPECT_EQ(ended["state"], "done");
+  EXPECT_EQ(ended["done"], 30);
+  harness_.send(worker, "watch mail\r\nreserve-with-timeout 0\r\nreserve-with-timeout 0\r\n");
+  EXPECT_EQ(harness_.receive(worker), "WATCHING 2\r\nRESERVED 31 5\r\nstays\r\nTIMED_OUT\r\n");
+}
+
+TEST_F(ApiTest, MovesAndKicksManyJobs) {
+  bury("mail", 5);
+  EXPECT_EQ(operation(R"("action":"move","tube":"mail","states":["buried"],"to":"b","confirmed":5)")
+                .status,
+            202u);
+  EXPECT_EQ(get_from("/api/v1/tubes/b").json()["ready"], 5);
+  bury("mail", 4);
+  EXPECT_EQ(operation(R"("action":"kick","tube":"mail","states":["buried"],"confirmed":4)").status,
+            202u);
+  const json all = get_from("/api/v1/operations").json()["operations"];
+  ASSERT_EQ(all.size(), 2u);
+  EXPECT_EQ(all[0]["action"], "kick");  // The newest first.
+  EXPECT_EQ(all[0]["done"], 4);
+  EXPECT_EQ(all[1]["to"], "b");
+  EXPECT_EQ(all[1]["done"], 5);
+}
+
+// T31: what is confirmed is a number that a person has seen.
+TEST_F(ApiTest, AsksAgainWhenManyMoreHaveCome) {
+  for (int i = 0; i < 111; ++i) put("mail", "a");
+  const std::string rest = R"("action":"delete","tube":"mail","states":["ready"],"confirmed":)";
+  const Got refused = operation(rest + "100");
+  EXPECT_EQ(refused.status, 409u);
+  EXPECT_EQ(refused.json()["error"], "conflict");
+  EXPECT_EQ(refused.json()["count"], 111);
+  EXPECT_EQ(harness_.core().engine().job_count(), 111u);
+  EXPECT_EQ(operation(rest + "101").status, 202u);
+  EXPECT_EQ(harness_.core().engine().job_count(), 0u);
+}
+
+TEST_F(ApiTest, KicksNoDelayedJobsBeforeBuriedOnes) {
+  bury("mail", 1);
+  put("mail", "a", 0, 100);
+  EXPECT_EQ(operation(R"("action":"kick","tube":"mail","states":["delayed"],"confirmed":1)").status,
+            409u);
+  EXPECT_EQ(get_from("/api/v1/tubes/mail").json()["buried"], 1);
+}
+
+// ---- Bad input.
+
+TEST_F(ApiTest, RefusesBadRequests) {
+  put("mail", "a");
+  struct Case {
+    std::string method;
+    std::string path;
+    std::string body;
+    unsigned status;
+    std::string message;
+  };
+  const std::string deep = R"({"body":)" + std::string(70, '[') + std::string(70, ']') + "}";
+  const std::vector<Case> cases = {
+      {"GET", "/api/v1/tubes?limit=0", "", 400, "limit must be a whole number from 1 to 1000"},
+      {"GET", "/api/v1/tubes?limit=1001", "", 400, "limit"},
+      {"GET", "/api/v1/tubes?limit=1&limit=2", "", 400, "limit"},
+      {"GET", "/api/v1/tubes?sort=nothing", "", 400, "sort"},
+      {"GET", "/api/v1/tubes?order=up", "", 400, "order"},
+      {"GET", "/api/v1/tubes?match=%zz", "", 400, "match"},
+      {"GET", "/api/v1/jobs?state=red", "", 400, "state must be"},
+      {"GET", "/api/v1/jobs?after=x", "", 400, "after"},
+      {"GET", "/api/v1/jobs/1/body?length=65537", "", 400, "length"},
+      {"GET", "/api/v1/events?topics=tube:a%0d%0ab", "", 400, "topics"},
+      {"POST", "/api/v1/jobs", "", 400, "body"},
+      {"POST", "/api/v1/jobs", "[1]", 400, "one JSON object"},
+      {"POST", "/api/v1/jobs", "{", 400, "one JSON object"},
+      {"POST", "/api/v1/jobs", deep, 400, "too deeply"},
+      {"POST", "/api/v1/jobs", R"({"body":1})", 400, "body must be a text"},
+      {"POST", "/api/v1/jobs", R"({"body":"a","body_base64":"YQ=="})", 400, "Either"},
+      {"POST", "/api/v1/jobs", R"({"body_base64":"YQ="})", 400, "well-formed"},
+      {"POST", "/api/v1/jobs", R"({"body_base64":"Y Q="})", 400, "well-formed"},
+      {"POST", "/api/v1/jobs", R"({"body":"a","more":1})", 400, "'more'"},
+      {"POST", "/api/v1/jobs", R"({"body":"a","priority":-1})", 400, "priority"},
+      {"POST", "/api/v1/jobs", R"({"body":"a","priority":4294967296})", 400, "priority"},
+      {"POST", "/api/v1/jobs", R"({"body":"a","delay_seconds":-1})", 400, "delay_seconds"},
+      {"POST", "/api/v1/jobs", R"({"body":"a","ttr_seconds":1e99})", 400, "ttr_seconds"},
+      {"POST", "/api/v1/jobs", R"({"body":"a","tube":"a b"})", 400, "no name of a tube"},
+      {"POST", "/api/v1/jobs", R"({"body":"a","tube":"a\r\ndelete 1"})", 400, "no name of a tube"},
+      {"POST", "/api/v1/jobs", R"({"body":"a","key":"a\r\nb"})", 400, "key"},
+      {"POST", "/api/v1/jobs/1/change", "{}", 400, "One of"},
+      {"POST", "/api/v1/tubes/mail/pause", "{}", 400, "seconds is missing"},
+      {"POST", "/api/v1/tubes/mail/kick", "{}", 400, "count is missing"},
+      {"POST", "/api/v1/operations", "{}", 400, "action must be"},
+      {"POST", "/api/v1/operations",
+       R"({"action":"delete","tube":"mail","states":[],"confirmed":1})", 400, "states"},
+      {"POST", "/api/v1/operations", R"({"action":"delete","tube":"mail","states":["ready"]})", 400,
+       "confirmed"},
+      {"POST", "/api/v1/operations",
+       R"({"action":"kick","tube":"mail","states":["ready"],"confirmed":1})", 400, "kicked"},
+      {"POST", "/api/v1/operations",
+       R"({"action":"move","tube":"mail","to":"mail","states":["ready"],"confirmed":1})", 400,
+       "another tube"},
+      {"PUT", "/api/v1/jobs", "", 405, "GET, POST only"},
+      {"OPTIONS", "/api/v1/jobs", "", 405, "GET, POST only"},
+      {"GET", "/api/v1/nothing", "", 404, "nothing"},
+      {"GET", "/api/v1/jobs/", "", 404, "nothing"},
+      {"GET", "/api/v1/jobs/1/", "", 404, "nothing"},
+      {"GET", "/api/v1/tubes/%00", "", 404, "nothing"},
+  };
+  for (const Case& each : cases) {
+    const Got answer = change(each.method, each.path, each.body);
+    EXPECT_EQ(answer.status, each.status) << each.method << " " << each.path << " " << each.body;
+    EXPECT_THAT(answer.json()["message"].get<std::string>(), HasSubstr(each.message));
+  }
+  const Got plain =
+      got("POST /api/v1/jobs HTTP/1.1\r\nHost: localhost\r\nContent-Length: 12\r\n\r\n"
+          R"({"body":"a"})");
+  EXPECT_EQ(plain.status, 415u);
+  EXPECT_EQ(harness_.core().engine().job_count(), 1u);
+}
+
+// T5: neither a GET nor a page of another site changes anything.
+TEST_F(ApiTest, IsChangedByNoOtherSite) {
+  const std::string body = R"({"body":"a"})";
+  struct Case {
+    std::string fields;
+    unsigned status;
+  };
+  for (const Case& each :
+       std::vector<Case>{{"Sec-Fetch-Site: cross-site\r\n", 403},
+                         {"Sec-Fetch-Site: same-site\r\n", 403},
+                         {"Sec-Fetch-Site: none\r\n", 403},
+                         {"Sec-Fetch-Site: same-origin\r\nOrigin: http://evil.test\r\n", 201},
+                         {"Origin: http://evil.test\r\n", 403},
+                         {"Origin: null\r\n", 403},
+                         {"Origin: http://localhost.evil.test\r\n", 403},
+                         {"Origin: http://localhost\r\n", 201},
+                         {"", 201}}) {
+    EXPECT_EQ(change("POST", "/api/v1/jobs", body, each.fields).status, each.status) << each.fields;
+  }
+  const uint64_t jobs = harness_.core().engine().job_count();
+  EXPECT_EQ(jobs, 3u);
+  for (const Api::Route& each : Api::routes()) {
+    std::string path(each.path);
+    if (const size_t at = path.find('{'); at != std::string::npos) {
+      path.replace(at, path.find('}') - at + 1, "1");
+    }
+    if (path != "/api/v1/events") get_from(path);
+  }
+  EXPECT_EQ(harness_.core().engine().job_count(), jobs);
+  EXPECT_FALSE(harness_.core().is_draining());
+}
+
+// ---- Events.
+
+TEST_F(ApiTest, StreamsWhatChanges) {
+  put("mail", "a");
+  const auto stream = open(get("/api/v1/events?topics=server,tube:mail,tube:none,operations"));
+  ASSERT_TRUE(run(*stream));
+  const Response head = stream->take();
+  EXPECT_TRUE(head.is_endless);
+  EXPECT_THAT(head.content_type, HasSubstr("text/event-stream"));
+  EXPECT_THAT(head.body, AllOf(HasSubstr("retry: 3000\n\n"), HasSubstr("event: server\ndata: {"),
+                               HasSubstr("event: tube:mail\ndata: {\"name\":\"mail\",\"ready\":1"),
+                               HasSubstr("event: tube:none\ndata: null\n\n"),
+                               HasSubstr("event: operations\ndata: {\"operations\":[]}\n\n")));
+  put("mail", "b");
+  int woken = 0;
+  stream->wake = [&] { ++woken; };
+  api_.on_time();
+  EXPECT_EQ(woken, 1);
+  EXPECT_THAT(stream->more(), HasSubstr("event: tube:mail\ndata: {\"name\":\"mail\",\"ready\":2"));
+  EXPECT_FALSE(stream->is_over());
+}
+
+TEST_F(ApiTest, BoundsStreams) {
+  std::vector<std::unique_ptr<Answer>> streams;
+  for (size_t i = 0; i < Events::streams_max; ++i) streams.push_back(open(get("/api/v1/events")));
+  EXPECT_EQ(get_from("/api/v1/events").status, 503u);
+  streams.pop_back();
+  EXPECT_EQ(open(get("/api/v1/events"))->step(), Answer::Step::Whole);
+  std::string many = "/api/v1/events?topics=server";
+  for (int i = 0; i < 20; ++i) many += ",server";
+  EXPECT_EQ(get_from(many).status, 400u);
+}
+
+TEST_F(ApiTest, DescribesItself) {
+  const Got description = get_from("/api/v1/openapi.json");
+  const json document = description.json();
+  EXPECT_EQ(document["openapi"], "3.1.0");
+  size_t described = 0;
+  for (const auto& path : document["paths"]) described += path.size();
+  EXPECT_EQ(described, Api::routes().size());
+  for (const Api::Route& each : Api::routes()) {
+    std::string method(each.method);
+    std::ranges::transform(method, method.begin(), [](unsigned char c) { return std::tolower(c); });
+    EXPECT_TRUE(document["paths"][std::string(each.path)].contains(method)) << each.path;
+  }
+}
+
+// ---- Users.
+
+class ApiUsers : public ApiTest {
+ protected:
+  ApiUsers() {
+    users({{.name = "operator",
+            .tokens = {common::token_record(admin_)},
+            .grants = {{{"*"}, {Verb::Produce, Verb::Consume, Verb::Inspect, Verb::Manage}},
+                       {{}, {Verb::Monitor, Verb::Admin}}}},
+           {.name = "mailer",
+            .tokens = {common::token_record(mailer_)},
+            .grants = {{{"mail"}, {Verb::Inspect}}, {{"out"}, {Verb::Produce}}}}});
+  }
+  void users(std::vector<core::User> users) {
+    harness_.core().set_users(std::make_shared<const core::Users>(std::move(users)));
+    harness_.pump();
+  }
+  static std::string bearer(const std::string& token) {
+    return "Host: localhost\r\nAuthorization: Bearer " + token + "\r\n";
+  }
+  static std::string shown(const std::string& token) {
+    return "Authorization: Bearer " + token + "\r\n";
+  }
+  // The field of the cookie that a sign-in has set.
+  std::string sign_in(const std::string& token) {
+    const Got got = change("POST", "/api/v1/session", R"({"token":")" + token + "\"}",
+                           "Sec-Fetch-Site: same-origin\r\n");
+    EXPECT_EQ(got.status, 200u);
+    const std::string cookie = got.fields.at("set-cookie");
+    EXPECT_THAT(cookie, AllOf(HasSubstr("; HttpOnly"), HasSubstr("; SameSite=Strict"),
+                              HasSubstr("; Path=/")));
+    return "Cookie: other=1; " + cookie.substr(0, cookie.find(';')) + "\r\n";
+  }
+  void put_as_admin(const std::string& tube) {
+    EXPECT_EQ(
+        change("POST", "/api/v1/jobs", R"({"body":"a","tube":")" + tube + "\"}", shown(admin_))
+            .status,
+        201u);
+  }
+
+  const std::string admin_ = *common::make_token("admin");
+  const std::string mailer_ = *common::make_token("mailer");
+};
+
+TEST_F(ApiUsers, AreAskedForAToken) {
+  for (const Api::Route& each : Api::routes()) {
+    std::string path(each.path);
+    if (const size_t at = path.find('{'); at != std::string::npos) {
+      path.replace(at, path.find('}') - at + 1, "1");
+    }
+    const unsigned status = change(std::string(each.method), path).status;
+    EXPECT_EQ(status == 401, !each.is_open || (each.method == "POST" && status == 401)) << path;
+  }
+  EXPECT_EQ(get_from("/metrics").status, 401u);
+  EXPECT_EQ(get_from("/metrics/tubes").status, 401u);
+  EXPECT_EQ(get_from("/livez").status, 200u);
+  EXPECT_EQ(got(get("/api/v1/server", bearer("prn_x_wrong"))).status, 401u);
+  EXPECT_EQ(got(get("/api/v1/server", bearer(admin_))).json()["user"], "operator");
+  EXPECT_EQ(got(get("/metrics", bearer(admin_))).status, 200u);
+  EXPECT_EQ(got(get("/metrics/tubes", bearer(admin_))).status, 200u);
+  EXPECT_EQ(got(get("/metrics/tubes", bearer(mailer_))).status, 401u);
+  EXPECT_EQ(got(get("/metrics", bearer(mailer_))).status, 401u);
+}
+
+TEST_F(ApiUsers, SeeAndChangeWhatTheyAreGranted) {
+  put_as_admin("mail");
+  put_as_admin("secret");
+  const auto as_mailer = [&](const std::string& path) { return got(get(path, bearer(mailer_))); };
+  EXPECT_EQ(as_mailer("/api/v1/tubes").json()["total"], 1);
+  EXPECT_EQ(as_mailer("/api/v1/tubes/mail").status, 200u);
+  EXPECT_EQ(as_mailer("/api/v1/tubes/secret").status, 403u);
+  EXPECT_EQ(as_mailer("/api/v1/tubes/mail/jobs").status, 200u);
+  EXPECT_EQ(as_mailer("/api/v1/tubes/secret/jobs").status, 403u);
+  EXPECT_EQ(as_mailer("/api/v1/jobs").status, 403u);
+  EXPECT_EQ(as_mailer("/api/v1/jobs/1").status, 200u);
+  EXPECT_EQ(as_mailer("/api/v1/jobs/1/body").body, "a");
+  EXPECT_EQ(as_mailer("/api/v1/server").status, 403u);
+  EXPECT_EQ(as_mailer("/api/v1/connections").status, 403u);
+  EXPECT_EQ(as_mailer("/api/v1/configuration").status, 403u);
+  EXPECT_EQ(as_mailer("/api/v1/events?topics=tube:secret").status, 403u);
+  // T17: another's job and none at all look the same.
+  EXPECT_EQ(as_mailer("/api/v1/jobs/2").body, as_mailer("/api/v1/jobs/3").body);
+  EXPECT_EQ(as_mailer("/api/v1/jobs/2/body").body, as_mailer("/api/v1/jobs/3/body").body);
+  const auto change_as_mailer = [&](const std::string& method, const std::string& path,
+                                    const std::string& body) {
+    return change(method, path, body, shown(mailer_)).status;
+  };
+  EXPECT_EQ(change_as_mailer("DELETE", "/api/v1/jobs/1", ""), 404u);
+  EXPECT_EQ(change_as_mailer("POST", "/api/v1/jobs/1/kick", "{}"), 403u);
+  EXPECT_EQ(change_as_mailer("POST", "/api/v1/jobs", R"({"tube":"mail","body":"a"})"), 403u);
+  EXPECT_EQ(change_as_mailer("POST", "/api/v1/jobs", R"({"tube":"out","body":"a"})"), 201u);
+  EXPECT_EQ(change_as_mailer("POST", "/api/v1/drain", "{}"), 403u);
+  EXPECT_EQ(change_as_mailer("POST", "/api/v1/checkpoint", "{}"), 403u);
+  EXPECT_EQ(change_as_mailer("DELETE", "/api/v1/connections/1", ""), 403u);
+  EXPECT_EQ(
+      change_as_mailer("POST", "/api/v1/operations",
+                       R"({"action":"delete","tube":"mail","states":["ready"],"confirmed":1})"),
+      403u);
+  EXPECT_THAT(as_mailer("/api/v1/operations").json()["operations"], IsEmpty());
+  EXPECT_EQ(harness_.core().engine().job_count(), 3u);
+}
+
+TEST_F(ApiUsers, SignInWithACookie) {
+  const std::string cookie = sign_in(admin_);
+  const auto session = [&] {
+    return got(get("/api/v1/session", "Host: localhost\r\n" + cookie)).json();
+  };
+  EXPECT_EQ(session()["user"], "operator");
+  EXPECT_EQ(session()["users"], true);
+  // A change needs to say that it comes from the console: the browser sends the cookie with all.
+  EXPECT_EQ(change("POST", "/api/v1/jobs", R"({"body":"a"})", cookie).status, 403u);
+  EXPECT_EQ(
+      change("POST", "/api/v1/jobs", R"({"body":"a"})", cookie + "Sec-Fetch-Site: same-origin\r\n")
+          .status,
+      201u);
+  EXPECT_EQ(
+      change("DELETE", "/api/v1/session", "", cookie + "Sec-Fetch-Site: same-origin\r\n").status,
+      204u);
+  EXPECT_EQ(session()["user"], nullptr);
+  EXPECT_EQ(sign_ins_.count(), 0u);
+}
+
+TEST_F(ApiUsers, AreSignedOutWhenTheyAreGone) {
+  const std::string cookie = sign_in(mailer_);
+  const auto stream = open(get("/api/v1/events?topics=tube:mail", "Host: localhost\r\n" + cookie));
+  ASSERT_TRUE(run(*stream));
+  EXPECT_FALSE(stream->is_over());
+  users({{.name = "operator", .tokens = {common::token_record(admin_)}}});
+  EXPECT_TRUE(stream->is_over());
+  EXPECT_EQ(got(get("/api/v1/tubes", "Host: localhost\r\n" + cookie)).status, 401u);
+}
+
+TEST_F(ApiUsers, AreForgottenAfterAnHourWithoutARequest) {
+  const std::string cookie = sign_in(admin_);
+  const auto status = [&] {
+    return got(get("/api/v1/tubes", "Host: localhost\r\n" + cookie)).status;
+  };
+  for (int hour = 0; hour < 12; ++hour) {
+    EXPECT_EQ(status(), 200u) << hour;
+    harness_.advance(SignIns::idle - nanos_per_second);
+  }
+  harness_.advance(60 * nanos_per_second);
+  EXPECT_EQ(status(), 401u);  // After twelve hours, however busy.
+  const std::string again = sign_in(admin_);
+  harness_.advance(SignIns::idle);
+  EXPECT_EQ(got(get("/api/v1/tubes", "Host: localhost\r\n" + again)).status, 401u);
+}
+
+// T12.
+TEST_F(ApiUsers, MayNotGuessForLong) {
+  rights_.address = "192.0.2.1";
+  for (int i = 0; i < 10; ++i) {
+    EXPECT_EQ(change("POST", "/api/v1/session", R"({"token":"prn_x_wrong"})").status, 401u);
+  }
+  EXPECT_EQ(change("POST", "/api/v1/session", R"({"token":")" + admin_ + "\"}").status, 401u);
+  EXPECT_EQ(got(get("/api/v1/tubes", bearer(admin_))).status, 401u);
+  rights_.address = "192.0.2.2";
+  EXPECT_EQ(got(get("/api/v1/tubes", bearer(admin_))).status, 200u);
+}
+
+// An operation goes on with the rights of its user, and is its user's to see.
+TEST_F(ApiUsers, OperateOnTheirTubes) {
+  put_as_admin("mail");
+  const std::string body = R"({"action":"delete","tube":"mail","states":["ready"],"confirmed":1})";
+  const Got begun = change("POST", "/api/v1/operations", body, shown(admin_));
+  EXPECT_EQ(begun.status, 202u);
+  EXPECT_EQ(begun.json()["user"], "operator");
+  EXPECT_EQ(harness_.core().engine().job_count(), 0u);
+  EXPECT_EQ(got(get("/api/v1/operations/1", bearer(mailer_))).status, 404u);
+  EXPECT_EQ(change("DELETE", "/api/v1/operations/1", "", shown(mailer_)).status, 404u);
+}
+
+}  // namespace
+}  // namespace perennial::http

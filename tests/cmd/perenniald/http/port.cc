@@ -1,0 +1,134 @@
+#include "tests/cmd/perenniald/http/port.h"
+
+#include <cctype>
+#include <charconv>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "engine/types/check.h"
+
+namespace perennial::http {
+
+std::string get(const std::string& path, const std::string& fields) {
+  return "GET " + path + " HTTP/1.1\r\n" + fields + "\r\n";
+}
+
+Port::Port()
+    : queue_({.open = [this](ConnId conn, const core::ClientRights& rights) -> core::Session& {
+                return harness_.core().open(conn, harness_.now(), rights);
+              },
+              .now = [this] { return harness_.now(); }}),
+      sign_ins_({.users = [this] { return harness_.core().users(); },
+                 .user_of_token =
+                     [this](std::string_view token, const std::string& address) {
+                       return harness_.core().user_of_token(token, address, harness_.now());
+                     },
+                 .now = [this] { return harness_.now(); }}),
+      metrics_({.engine = harness_.core().engine(),
+                .process =
+                    [] {
+                      ProcessFacts facts;
+                      facts.version = "1.2.3";
+                      return facts;
+                    },
+                .store =
+                    [] {
+                      StoreFacts facts;
+                      facts.state = "ok";
+                      return facts;
+                    },
+                .server = [] { return ServerFacts(); },
+                .times =
+                    [this] {
+                      return Times{commands_, turns_, requests_};
+                    },
+                .memory_bytes = [] { return size_t{1000}; },
+                .output_bytes = [] { return size_t{10}; },
+                .accepts_puts = [this] { return accepts_puts_; },
+                .requests = [this]() -> const Http::Counts& { return counts_; }}),
+      sources_(
+          {.server = metrics_,
+           .queue = queue_,
+           .sign_ins = sign_ins_,
+           .now = [this] { return harness_.now(); },
+           .address_of = [this](ConnId) { return address_; },
+           .user_of = [this](ConnId conn) { return harness_.core().user_of(conn); },
+           .output_bytes_of = [this](ConnId conn) { return harness_.core().output_bytes(conn); },
+           .close_connection =
+               [this](ConnId conn) { return harness_.core().close_connection(conn); },
+           .configuration = [] { return std::string("listen: []\n"); }}),
+      api_(sources_),
+      routes_({.health = [this] { return health_; },
+               .metrics = metrics_,
+               .sign_ins = sign_ins_,
+               .api = api_,
+               .now = [this] { return harness_.now(); },
+               .hosts = {"queue.test"}}) {
+  harness_.set_internal([this](ConnId conn) { queue_.on_changed(conn); });
+}
+
+std::unique_ptr<Answer> Port::open(const std::string& bytes) {
+  RequestParser parser;
+  parser.add(bytes);
+  const std::optional<Request> request = parser.next();
+  if (!request) return nullptr;
+  Http::Handled handled = routes_.handle(*request, rights_);
+  route_ = handled.route;
+  handled.answer->wake = [this] { woken_ = true; };
+  return std::move(handled.answer);
+}
+
+bool Port::run(Answer& answer) {
+  for (;;) {
+    woken_ = false;
+    ++steps_;
+    const Answer::Step step = answer.step();
+    if (step == Answer::Step::Whole) return true;
+    harness_.pump();
+    if (step == Answer::Step::Waits && !woken_) return false;
+  }
+}
+
+std::string Port::ask(const std::string& bytes) {
+  const std::unique_ptr<Answer> answer = open(bytes);
+  if (answer == nullptr) return "none";
+  CHECK(run(*answer));
+  const std::string out = render(answer->take(), true, bytes.starts_with("HEAD "));
+  harness_.pump();
+  return out;
+}
+
+Port::Got Port::got(const std::string& bytes) {
+  const std::string out = ask(bytes);
+  Got got;
+  constexpr size_t status_at = std::string_view("HTTP/1.1 ").size();
+  std::from_chars(out.data() + status_at, out.data() + status_at + 3, got.status);
+  size_t at = out.find("\r\n") + 2;
+  for (size_t end = out.find("\r\n", at); end != at; end = out.find("\r\n", at)) {
+    const size_t colon = out.find(": ", at);
+    std::string name = out.substr(at, colon - at);
+    for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    got.fields[name] = out.substr(colon + 2, end - colon - 2);
+    at = end + 2;
+  }
+  got.body = out.substr(at + 2);
+  return got;
+}
+
+Port::Got Port::change(const std::string& method, const std::string& path, const std::string& body,
+                       const std::string& fields) {
+  return got(fmt::format(
+      "{} {} HTTP/1.1\r\nHost: localhost\r\n{}{}Content-Length: {}\r\n\r\n{}", method, path, fields,
+      body.empty() ? "" : "Content-Type: application/json\r\n", body.size(), body));
+}
+
+std::string Port::speak(const std::string& bytes) {
+  const ConnId conn = harness_.open();
+  harness_.send(conn, bytes);
+  std::string out = harness_.receive(conn);
+  harness_.close(conn);
+  return out;
+}
+
+}  // namespace perennial::http

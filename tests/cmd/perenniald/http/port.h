@@ -1,0 +1,72 @@
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "cmd/perenniald/http/routes.h"
+#include "tests/support/core_harness.h"
+
+namespace perennial::http {
+
+// The bytes of a GET.
+std::string get(const std::string& path, const std::string& fields = "Host: localhost\r\n");
+
+// The HTTP port above core and its fakes, without connections: a request is given to the routes,
+// and its answer is made while core does what that needs.
+class Port : public testing::Test {
+ protected:
+  Port();
+
+  // The bytes of the response to these bytes.
+  std::string ask(const std::string& bytes);
+  struct Got {
+    unsigned status = 0;
+    std::map<std::string, std::string, std::less<>> fields;
+    std::string body;
+
+    nlohmann::json json() const { return nlohmann::json::parse(body, nullptr, false); }
+  };
+  Got got(const std::string& bytes);
+  Got get_from(const std::string& path) { return got(get(path)); }
+  // A change, as a program that is no browser asks for it.
+  Got change(const std::string& method, const std::string& path, const std::string& body = "",
+             const std::string& fields = "");
+  // What a client of the queue is answered.
+  std::string speak(const std::string& bytes);
+  // An answer that is not whole yet, and stays open.
+  std::unique_ptr<Answer> open(const std::string& bytes);
+  // Does all steps that can be done now. Returns whether the answer is whole.
+  bool run(Answer& answer);
+
+  const std::string& route() const { return route_; }
+  int steps() const { return steps_; }
+  HealthFacts& health() { return health_; }
+
+  support::CoreHarness harness_;
+  core::ClientRights rights_;  // Of the connection.
+  std::string address_ = "127.0.0.1:4711";
+  QueueClients queue_;
+  SignIns sign_ins_;
+  Http::Counts counts_ = {{{"/livez", 200u}, 7}};
+  bool accepts_puts_ = true;
+  core::CommandTimes::Histograms commands_ = {};
+  LatencyHistogram turns_;
+  LatencyHistogram requests_;
+  MetricSources metrics_;
+  ApiSources sources_;
+  Api api_;
+  Routes routes_;
+
+ private:
+  bool woken_ = false;
+  HealthFacts health_;
+  std::string route_;
+  int steps_ = 0;
+};
+
+}  // namespace perennial::http

@@ -1,0 +1,137 @@
+#include <string>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/cmd/perenniald/http/port.h"
+
+namespace perennial::http {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr Nanos second = nanos_per_second;
+
+class RoutesTest : public Port {};
+
+TEST_F(RoutesTest, TellsWhetherTheServerLives) {
+  EXPECT_TRUE(ask(get("/livez")).ends_with("\r\n\r\nok\n"));
+  EXPECT_EQ(route(), "/livez");
+  EXPECT_TRUE(ask(get("/livez?verbose"))
+                  .ends_with("\r\n\r\n[+]loop ok\n[+]commit ok\nlivez check passed\n"));
+  health().commit_age = 30 * second;
+  const std::string dead = ask(get("/livez"));
+  EXPECT_TRUE(dead.starts_with("HTTP/1.1 503 "));
+  EXPECT_THAT(dead, HasSubstr("[-]commit a batch is not on disk after a long time\n"));
+  EXPECT_TRUE(ask(get("/livez?exclude=commit")).ends_with("\r\n\r\nok\n"));
+}
+
+TEST_F(RoutesTest, TellsWhetherTheServerIsReady) {
+  EXPECT_TRUE(ask(get("/readyz")).ends_with("\r\n\r\nok\n"));
+  health().accepts_puts = false;
+  health().commit_age = 100 * second;
+  const std::string full = ask(get("/readyz?verbose"));
+  EXPECT_TRUE(full.starts_with("HTTP/1.1 200 "));
+  EXPECT_THAT(full,
+              HasSubstr("[+]disk ok, degraded: puts are refused, since the disk is nearly full\n"));
+  health().is_draining = true;
+  EXPECT_TRUE(ask(get("/readyz")).starts_with("HTTP/1.1 503 "));
+  EXPECT_TRUE(ask(get("/readyz?exclude=drain")).starts_with("HTTP/1.1 200 "));
+  health().is_stopping = true;
+  EXPECT_THAT(ask(get("/readyz?exclude=drain")), HasSubstr("[-]stop the server is stopping\n"));
+}
+
+TEST_F(RoutesTest, KnowsItsPathsAndMethods) {
+  EXPECT_TRUE(ask(get("/")).starts_with("HTTP/1.1 404 "));
+  EXPECT_EQ(route(), "none");
+  EXPECT_TRUE(ask(get("/livez/")).starts_with("HTTP/1.1 404 "));
+  const std::string other =
+      ask("POST /livez HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n");
+  EXPECT_TRUE(other.starts_with("HTTP/1.1 405 "));
+  EXPECT_THAT(other, HasSubstr("Allow: GET, HEAD\r\n"));
+  EXPECT_TRUE(
+      ask("OPTIONS /livez HTTP/1.1\r\nHost: localhost\r\n\r\n").starts_with("HTTP/1.1 405"));
+  EXPECT_TRUE(ask("HEAD /livez HTTP/1.1\r\nHost: localhost\r\n\r\n").ends_with("\r\n\r\n"));
+}
+
+// T6.
+TEST_F(RoutesTest, IsCalledByItsOwnNames) {
+  for (const char* good : {"localhost", "localhost:11380", "127.0.0.1:1", "[::1]", "[::1]:11380",
+                           "queue.test:11380"}) {
+    const std::string out = ask(get("/livez", std::string("Host: ") + good + "\r\n"));
+    EXPECT_TRUE(out.starts_with("HTTP/1.1 200 ")) << good;
+  }
+  for (const char* bad : {"evil.test", "evil.test:11380", "[::1].evil", "localhost.",
+                          "127.0.0.1.evil", "localhost@evil.test", ""}) {
+    const std::string out = ask(get("/metrics", std::string("Host: ") + bad + "\r\n"));
+    EXPECT_TRUE(out.starts_with("HTTP/1.1 421 ")) << bad;
+    EXPECT_EQ(route(), "none");
+  }
+}
+
+TEST_F(RoutesTest, GivesMetrics) {
+  harness_.send(harness_.open(), "use mail\r\nput 7 0 10 1\r\na\r\nput 2000 0 10 1\r\na\r\n");
+  const std::string out = ask(get("/metrics"));
+  EXPECT_THAT(out, HasSubstr("Content-Type: text/plain; version=0.0.4; charset=utf-8\r\n"));
+  for (const char* line :
+       {"# TYPE perennial_build_info gauge\nperennial_build_info{version=\"1.2.3\",",
+        "# TYPE perennial_jobs gauge\nperennial_jobs{state=\"ready\"} 2\n",
+        "perennial_urgent_jobs 1\n",
+        "# TYPE perennial_jobs_put_total counter\nperennial_jobs_put_total 2\n",
+        "perennial_commands_total{command=\"put\"} 2\n", "perennial_connections{role=\"all\"} 1\n",
+        "perennial_http_requests_total{route=\"/livez\",code=\"200\"} 7\n",
+        "perennial_tube_jobs{tube=\"mail\",state=\"ready\"} 2\n",
+        "perennial_tube_puts_total{tube=\"mail\"} 2\n", "perennial_store_state{state=\"ok\"} 1\n",
+        "perennial_puts_accepted 1\n"}) {
+    EXPECT_THAT(out, HasSubstr(line));
+  }
+  EXPECT_THAT(out, Not(HasSubstr("# EOF")));
+}
+
+TEST_F(RoutesTest, GivesTheTubesThatAreAskedFor) {
+  harness_.send(harness_.open(),
+                "use mail-1\r\nput 7 0 10 1\r\na\r\nuse mail-2\r\nput 7 0 10 1\r\na\r\n");
+  const std::string out = ask(get("/metrics/tubes?match=mail-*&limit=1"));
+  EXPECT_EQ(route(), "/metrics/tubes");
+  EXPECT_THAT(out, HasSubstr("puts_total{tube=\"mail-1\"} 1\n"));
+  EXPECT_THAT(out, HasSubstr("puts_total{tube=\"{other}\"} 1\n"));
+  EXPECT_THAT(out, HasSubstr("perennial_tubes_unlisted 1\n"));
+  EXPECT_THAT(ask(get("/metrics/tubes")), HasSubstr("puts_total{tube=\"default\"} 0\n"));
+  for (const std::string& query :
+       {std::string("limit=x"), std::string("limit=10001"), std::string("limit="),
+        std::string("limit=-1"), "match=" + std::string(201, 'a')}) {
+    EXPECT_TRUE(ask(get("/metrics/tubes?" + query)).starts_with("HTTP/1.1 400 ")) << query;
+  }
+}
+
+TEST_F(RoutesTest, GivesOpenMetricsWhereThatIsAskedFor) {
+  const std::string out = ask(
+      get("/metrics", "Host: localhost\r\nAccept: application/openmetrics-text;version=1.0.0\r\n"));
+  EXPECT_THAT(out, HasSubstr("Content-Type: application/openmetrics-text; version=1.0.0"));
+  EXPECT_THAT(out, HasSubstr("# TYPE perennial_jobs_put counter\nperennial_jobs_put_total 0\n"));
+  EXPECT_THAT(out, HasSubstr("# UNIT perennial_uptime_seconds seconds\n"));
+  EXPECT_TRUE(out.ends_with("# EOF\n"));
+}
+
+TEST_F(RoutesTest, GivesTheNamesOfTheOldExporter) {
+  const std::string out = ask(get("/metrics?names=beanstalkd"));
+  EXPECT_THAT(out, HasSubstr("# TYPE current_jobs_ready gauge\ncurrent_jobs_ready 0\n"));
+  EXPECT_THAT(out, HasSubstr("cmd_put 0\n"));
+  EXPECT_THAT(out, Not(HasSubstr("hostname")));
+}
+
+// A thousand tubes have series of their own, and no step looks at more than 500.
+TEST_F(RoutesTest, SumsUpTubesThatAreTooMany) {
+  for (int i = 0; i < 1500; ++i) speak(fmt::format("use t{}\r\nput 1 0 10 1\r\na\r\n", i));
+  const std::string out = ask(get("/metrics"));
+  EXPECT_GT(steps(), 3);
+  EXPECT_THAT(out, HasSubstr("perennial_tubes_unlisted 501\n"));  // And default.
+  EXPECT_THAT(out, HasSubstr("perennial_tube_puts_total{tube=\"{other}\"} 501\n"));
+  EXPECT_THAT(out, HasSubstr("perennial_tube_puts_total{tube=\"t0\"} 1\n"));
+  EXPECT_THAT(out, Not(HasSubstr("{tube=\"t1499\"}")));
+}
+
+}  // namespace
+}  // namespace perennial::http

@@ -1,0 +1,285 @@
+#!/usr/bin/env python3
+"""The API of the real server. Each answer is held against openapi.json, which the server gives.
+
+python3-jsonschema judges the answers.
+"""
+
+import contextlib
+import http.client
+import json
+import os
+import re
+import socket
+import ssl
+import subprocess
+import time
+import unittest
+
+import jsonschema
+
+from port import PERENNIALD, Port, free_port
+
+PERENNIAL = os.environ.get("PERENNIAL", "build/perennial")
+
+
+class Described(Port):
+    """Asks, and judges each answer by the description."""
+
+    def setUp(self):
+        super().setUp()
+        self.document = self.api("/openapi.json")[1]
+        self.used = set()
+
+    def call(self, path, method="GET", value=None, **fields):
+        status, answer = self.api(path, method, value, **fields)
+        route, operation = self.operation_of("/api/v1" + path.partition("?")[0], method)
+        self.used.add((route, method))
+        told = operation["responses"].get(str(status)) or operation["responses"]["default"]
+        if str(status) not in operation["responses"]:
+            self.assertGreaterEqual(status, 400)
+        schema = told["content"]["application/json"]["schema"]
+        jsonschema.Draft202012Validator({**schema, "components": self.document["components"]}).validate(answer)
+        return status, answer
+
+    def operation_of(self, path, method):
+        for route, operations in self.document["paths"].items():
+            if re.fullmatch(re.sub(r"\\{[a-z]+\\}", "[^/]+", re.escape(route)), path) and method.lower() in operations:
+                return route, operations[method.lower()]
+        self.fail(f"{method} {path} is not described")
+
+
+class Api(Described):
+    def test_every_answer_is_as_described(self):
+        put = self.call("/jobs", "POST", {"tube": "mail", "body": "hello", "priority": 5, "ttr_seconds": 10})
+        self.assertEqual(put, (201, {"id": "1", "duplicate": False}))
+        self.assertEqual(self.call("/jobs", "POST", {"tube": "mail", "body": "b", "delay_seconds": 100})[0], 201)
+        self.assertEqual(self.call("/server")[1]["jobs"]["ready"], 1)
+        self.assertEqual(self.call("/tubes?sort=ready&order=desc")[1]["tubes"][0]["name"], "mail")
+        self.assertEqual(self.call("/tubes/mail")[1]["delayed"], 1)
+        self.assertEqual([job["id"] for job in self.call("/tubes/mail/jobs?state=ready,delayed")[1]["jobs"]], ["1", "2"])
+        self.assertEqual(len(self.call("/jobs")[1]["jobs"]), 2)
+        self.assertEqual(self.call("/jobs/1")[1]["body_bytes"], 5)
+        self.assertEqual(self.call("/jobs/3")[0], 404)
+        self.assertEqual(self.call("/jobs/1/bury", "POST", {})[0], 200)
+        self.assertEqual(self.call("/jobs/1/kick", "POST", {})[0], 200)
+        self.assertEqual(self.call("/jobs/1/change", "POST", {"priority": 9})[0], 200)
+        self.assertEqual(self.call("/tubes/mail/pause", "POST", {"seconds": 0.5})[0], 200)
+        self.assertEqual(self.call("/tubes/mail/kick", "POST", {"count": 1})[1], {"kicked": 1})
+        with socket.create_connection(("127.0.0.1", self.queue), 10) as worker:
+            worker.sendall(b"watch mail\r\nreserve\r\n")
+            worker.recv(100)
+            time.sleep(0.7)  # The pause ends.
+            one = self.call("/connections")[1]["connections"][0]
+            self.assertEqual((one["watched"], one["held"]), (["default", "mail"], 1))
+            self.assertRegex(one["address"], r"^127\.0\.0\.1:\d+$")
+            self.assertEqual(self.call(f"/connections/{one['id']}", "DELETE")[0], 200)
+            while worker.recv(100):
+                pass
+        started = self.call("/operations", "POST", {"action": "move", "tube": "mail", "states": ["ready"], "to": "b", "confirmed": 2})
+        self.assertEqual(started[0], 202)
+        end = time.monotonic() + 10
+        while self.call("/operations/1")[1]["state"] == "running":
+            self.assertLess(time.monotonic(), end)
+        self.assertEqual(self.call("/operations")[1]["operations"][0]["done"], 2)
+        self.assertEqual(self.call("/operations/1", "DELETE")[1]["state"], "done")
+        self.assertEqual(self.call("/jobs/1", "DELETE")[1], {"deleted": True})
+        self.assertIn("data_dir: ", self.call("/configuration")[1]["yaml"])
+        self.assertEqual(self.call("/drain", "POST", {})[1], {"draining": True})
+        self.assertEqual(self.call("/jobs", "POST", {"body": "x"})[0], 503)
+        self.assertEqual(self.call("/undrain", "POST", {})[1], {"draining": False})
+        made = self.call("/checkpoint", "POST", {})[1]
+        self.assertTrue(os.path.isdir(made["path"]))
+        self.assertEqual(made["jobs"], 1)
+        self.assertEqual(self.call("/session")[1]["users"], False)
+        described = {(path, method.upper()) for path, operations in self.document["paths"].items() for method in operations}
+        told_apart = {("/api/v1/session", "POST"), ("/api/v1/session", "DELETE"), ("/api/v1/events", "GET"),
+                      ("/api/v1/jobs/{id}/body", "GET"), ("/api/v1/openapi.json", "GET")}
+        self.assertEqual(described - self.used, told_apart)
+
+    def test_it_says_what_the_queue_says(self):
+        for number in range(300):
+            self.speak(b"use t%d\r\nput %d %d 60 1\r\na\r\n" % (number % 7, number, 100 * (number % 3)))
+        listed = self.speak(b"list-jobs t3 count:1000\r\n").decode()
+        ids = re.findall(r"id: (\d+)", listed)
+        self.assertGreater(len(ids), 40)
+        self.assertEqual([job["id"] for job in self.api("/tubes/t3/jobs?limit=1000")[1]["jobs"]], ids)
+        document = self.speak(b"stats-tube t3\r\n").decode()
+        tube = self.api("/tubes/t3")[1]
+        for state in ("ready", "delayed"):
+            self.assertIn(f"current-jobs-{state}: {tube[state]}\n", document)
+        raw = bytes(range(256)) * 200
+        self.speak(b"put 0 0 60 %d\r\n%s\r\n" % (len(raw), raw))
+        path = "/api/v1/jobs/301/body"
+        self.assertEqual(self.exchange(path)[2], raw)
+        status, fields, part = self.exchange(path + "?offset=51000&length=1000")
+        self.assertEqual((status, part, fields["perennial-body-bytes"]), (200, raw[51000:], "51200"))
+
+    def test_what_was_answered_survives_kills(self):
+        for _ in range(3):
+            status, answer = self.call("/jobs", "POST", {"tube": "mail", "body": "kept"})
+            self.assertEqual(status, 201)
+            self.assertEqual(self.call(f"/jobs/{answer['id']}/bury", "POST", {})[0], 200)
+            self.kill()
+            self.start()
+            self.assertEqual(self.call(f"/jobs/{answer['id']}")[1]["state"], "buried")
+        self.assertEqual(self.call("/tubes/mail")[1]["buried"], 3)
+
+    def test_operations_show_progress_and_end_where_they_are_cancelled(self):
+        count = 60_000
+        batch = b"".join(b"put 0 0 60 1\r\na\r\n" for _ in range(count))
+        self.assertEqual(self.speak(b"use bulk\r\n" + batch).count(b"INSERTED"), count)
+        # Nothing that came later is deleted, and a worker is served meanwhile.
+        operation = {"action": "delete", "tube": "bulk", "states": ["ready"], "confirmed": count}
+        number = self.call("/operations", "POST", operation)[1]["id"]
+        later = self.call("/jobs", "POST", {"tube": "bulk", "body": "later"})[1]["id"]
+        ended = self.call(f"/operations/{number}", "DELETE")[1]
+        while ended["state"] == "running":  # It was at its end, and waits for the disk.
+            ended = self.call(f"/operations/{number}")[1]
+        left = self.call("/tubes/bulk")[1]["ready"]
+        self.assertEqual(left, count + 1 - ended["done"])
+        self.assertEqual(self.call("/operations", "POST", {**operation, "confirmed": 0})[0], 409 if left > 10 else 202)
+        self.call("/operations", "POST", operation)
+        end = time.monotonic() + 60
+        while self.call("/operations")[1]["operations"][0]["state"] == "running":
+            self.assertLess(time.monotonic(), end)
+        self.assertEqual(self.call(f"/jobs/{later}")[0], 404)
+        self.assertEqual(self.speak(b"stats-tube bulk\r\n"), b"NOT_FOUND\r\n")
+
+    def test_events_come_each_second_and_wait_for_nobody(self):
+        readers = [socket.create_connection(("127.0.0.1", self.port), 20) for _ in range(5)]
+        for reader in readers:
+            reader.sendall(b"GET /api/v1/events?topics=server,tube:mail HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        with readers[0].makefile("rb") as stream:
+            lines = iter(stream.readline, b"")
+            self.assertEqual(next(lines), b"HTTP/1.1 200 OK\r\n")
+            frames = []
+            while len(frames) < 3:
+                line = next(lines)
+                if line == b"event: tube:mail\n":
+                    frames.append(json.loads(next(lines).removeprefix(b"data: ")))
+                    self.speak(b"use mail\r\nput 0 0 60 1\r\na\r\n")
+        self.assertEqual([frame and frame["ready"] for frame in frames], [None, 1, 2])
+        for reader in readers:
+            reader.close()
+        self.assertEqual(self.call("/server")[0], 200)
+
+
+class Users(Described):
+    settings = "users_file: {folder}/users.yaml\n"
+
+    def setUp(self):
+        self.tokens = {}
+        lines = ""
+        grants = {"operator": '[{tubes: ["*"], verbs: [produce, consume, inspect, manage]}, {verbs: [monitor, admin]}]',
+                  "mailer": '[{tubes: ["mail"], verbs: [inspect]}]'}
+        for user, granted in grants.items():
+            made = subprocess.run([PERENNIAL, "token", "new", "--user", user], capture_output=True, text=True, check=True)
+            self.tokens[user] = made.stdout.strip()
+            lines += made.stderr + f"  grants: {granted}\n"
+        self.lines = lines
+        super().setUp()
+
+    def start(self):
+        path = os.path.join(self.folder, "users.yaml")
+        with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+            file.write(self.lines)
+        super().start()
+
+    def shown(self, user):
+        return {"Authorization": f"Bearer {self.tokens[user]}"}
+
+    def test_each_sees_and_does_what_is_granted(self):
+        self.assertEqual(self.call("/server")[0], 401)
+        self.assertEqual(self.ask("/metrics")[0], 401)
+        self.assertEqual(self.ask("/readyz")[0], 200)
+        operator, mailer = self.shown("operator"), self.shown("mailer")
+        self.assertEqual(self.call("/jobs", "POST", {"tube": "mail", "body": "a"}, **operator)[0], 201)
+        self.assertEqual(self.call("/jobs", "POST", {"tube": "mail", "body": "a"}, **mailer)[0], 403)
+        self.assertEqual(self.call("/tubes/mail", **mailer)[1]["ready"], 1)
+        self.assertEqual(self.call("/operations", "POST", {"action": "delete", "tube": "mail", "states": ["ready"], "confirmed": 1},
+                                   **operator)[0], 202)
+        self.assertEqual(self.ask("/metrics", **operator)[0], 200)
+        log = self.text_of_log()
+        self.assertRegex(log, r"at=audit user=mailer action=put subject=mail result=refused via=http conn=\d+ from=127\.0\.0\.1")
+        self.assertRegex(log, r"at=audit user=operator action=flush-tube subject=mail result=allowed via=http")
+
+    def test_a_browser_signs_in_with_a_cookie(self):
+        value = json.dumps({"token": self.tokens["operator"]})
+        page = {"Content-Type": "application/json", "Sec-Fetch-Site": "same-origin"}
+        status, fields, body = self.exchange("/api/v1/session", "POST", value, **page)
+        self.assertEqual((status, json.loads(body)), (200, {"user": "operator"}))
+        cookie = {"Cookie": fields["set-cookie"].partition(";")[0]}
+        self.assertEqual(self.call("/session", **cookie)[1]["user"], "operator")
+        self.assertEqual(self.call("/drain", "POST", {}, **cookie)[0], 403)  # It may be another site's.
+        self.assertEqual(self.call("/drain", "POST", {}, **cookie, **page)[0], 200)
+        self.assertEqual(self.exchange("/api/v1/session", "DELETE", **cookie, **page)[0], 204)
+        self.assertEqual(self.call("/session", **cookie)[1]["user"], None)
+        # T25: the log names the user and never the secret.
+        self.assertNotIn(self.tokens["operator"], self.text_of_log())
+        self.assertNotIn(cookie["Cookie"].partition("=")[2], self.text_of_log())
+
+    def test_T27_other_machines_need_users_and_tls(self):
+        cases = (("{address: '0.0.0.0:0', protocol: http}", "", "there are no users"),
+                 ("{address: '0.0.0.0:0', protocol: http}", "users_file: {folder}/users.yaml", "set tls"),
+                 ("{address: '127.0.0.1:0', protocol: ftp}", "", "is not one of beanstalk, http"))
+        for listener, users, problem in cases:
+            with open(os.path.join(self.folder, "bad.yaml"), "w") as file:
+                file.write(f"listeners: [{listener}]\n" + users.format(folder=self.folder))
+            got = subprocess.run([PERENNIALD, "--config", file.name, "--check-config"], capture_output=True, text=True)
+            self.assertNotEqual(got.returncode, 0)
+            self.assertIn(problem, got.stderr)
+
+
+class Tls(Users):
+    """HTTPS, for other machines: a listener with protocol http."""
+    settings = Users.settings + """http_hosts: queue.test, other.test
+listeners:
+  - {{address: "127.0.0.1:{https}", protocol: http, tls: {{certificate: {folder}/cert.pem, key: {folder}/key.pem}}}}
+"""
+
+    def setUp(self):
+        self.https = free_port()
+        super().setUp()
+
+    def start(self):
+        for name in ("cert.pem", "key.pem"):
+            if os.path.exists(os.path.join(self.folder, name)):
+                continue
+            subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
+                            "-keyout", f"{self.folder}/key.pem", "-out", f"{self.folder}/cert.pem", "-subj", "/CN=localhost",
+                            "-addext", "subjectAltName=DNS:localhost,DNS:queue.test,IP:127.0.0.1"], check=True, capture_output=True)
+        os.chmod(os.path.join(self.folder, "key.pem"), 0o600)
+        super().start()
+
+    def exchange(self, path, method="GET", body=None, **fields):
+        context = ssl.create_default_context(cafile=os.path.join(self.folder, "cert.pem"))
+        context.set_alpn_protocols(["h2", "http/1.1"])
+        with contextlib.closing(http.client.HTTPSConnection("127.0.0.1", self.https, timeout=30, context=context)) as client:
+            client.request(method, path, body=body, headers=fields)
+            self.assertEqual(client.sock.selected_alpn_protocol(), "http/1.1")
+            got = client.getresponse()
+            return got.status, {name.lower(): value for name, value in got.getheaders()}, got.read()
+
+    def test_the_cookie_is_for_this_host_and_tls(self):
+        page = {"Content-Type": "application/json", "Host": "queue.test:1", "Origin": "https://queue.test:1"}
+        value = json.dumps({"token": self.tokens["operator"]})
+        status, fields, _ = self.exchange("/api/v1/session", "POST", value, **page)
+        self.assertEqual(status, 200)
+        self.assertRegex(fields["set-cookie"], r"^__Host-perennial=[^;]+; Path=/; HttpOnly; SameSite=Strict; Max-Age=43200; Secure$")
+        cookie = {"Cookie": fields["set-cookie"].partition(";")[0]}
+        self.assertEqual(self.call("/drain", "POST", {}, **{**page, **cookie})[0], 200)
+        self.assertEqual(self.call("/drain", "POST", {}, **{**page, **cookie, "Origin": "http://queue.test:1"})[0], 403)
+        self.assertEqual(self.exchange("/api/v1/session", Host="evil.test")[0], 421)
+
+    def test_the_queue_is_not_spoken_there(self):
+        context = ssl.create_default_context(cafile=os.path.join(self.folder, "cert.pem"))
+        context.set_alpn_protocols(["beanstalk"])
+        with socket.create_connection(("127.0.0.1", self.https), 10) as raw:
+            with self.assertRaises(ssl.SSLError):
+                context.wrap_socket(raw, server_hostname="localhost")
+        self.assertIn("HTTPS", subprocess.run([PERENNIALD, "--config", os.path.join(self.folder, "perennial.yaml"), "--print-access"],
+                                              capture_output=True, text=True, check=True).stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()

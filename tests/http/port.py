@@ -1,0 +1,92 @@
+"""A real server with the HTTP port, for the tests beside this file. PERENNIALD names the server."""
+
+import contextlib
+import http.client
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+import unittest
+
+PERENNIALD = os.environ.get("PERENNIALD", "build/perenniald")
+
+
+def free_port():
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        return taken.getsockname()[1]
+
+
+class Port(unittest.TestCase):
+    # More lines of the configuration. {folder} and {https} are filled in.
+    settings = ""
+    https = 0
+
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="perennial-http-")
+        self.addCleanup(shutil.rmtree, self.folder)
+        self.queue, self.port = free_port(), free_port()
+        with open(os.path.join(self.folder, "perennial.yaml"), "w") as file:
+            file.write("ballast_bytes: 1MiB\n" + self.settings.format(folder=self.folder, https=self.https))
+        self.log = open(os.path.join(self.folder, "log"), "a+")
+        self.addCleanup(self.log.close)
+        self.start()
+        self.addCleanup(self.stop)
+
+    def start(self):
+        before = self.text_of_log().count("at=listen ")
+        self.process = subprocess.Popen(
+            [PERENNIALD, "--config", os.path.join(self.folder, "perennial.yaml"), "-b",
+             os.path.join(self.folder, "data"), "-l", f"127.0.0.1:{self.queue}", "--http",
+             f"127.0.0.1:{self.port}"], stderr=self.log)
+        end = time.monotonic() + 20
+        while self.text_of_log().count("at=listen ") < before + 2 + self.settings.count("address:"):
+            self.assertIsNone(self.process.poll(), self.text_of_log())
+            self.assertLess(time.monotonic(), end, self.text_of_log())
+            time.sleep(0.02)
+
+    def stop(self):
+        self.process.terminate()
+        self.assertEqual(self.process.wait(20), 0, self.text_of_log())
+
+    def kill(self):
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait(20)
+
+    def text_of_log(self):
+        with open(self.log.name) as file:
+            return file.read()
+
+    def exchange(self, path, method="GET", body=None, **fields):
+        """The status, the fields and the bytes of an answer."""
+        with contextlib.closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)) as client:
+            client.request(method, path, body=body, headers=fields)
+            got = client.getresponse()
+            return got.status, {name.lower(): value for name, value in got.getheaders()}, got.read()
+
+    def ask(self, path, method="GET", **fields):
+        status, _, body = self.exchange(path, method, **fields)
+        return status, body.decode()
+
+    def api(self, path, method="GET", value=None, **fields):
+        """The status and the value of an answer of the API."""
+        if value is not None:
+            fields["Content-Type"] = "application/json"
+        status, _, body = self.exchange("/api/v1" + path, method, None if value is None else json.dumps(value), **fields)
+        return status, json.loads(body) if body else None
+
+    def speak(self, text):
+        """What the queue answers to these lines."""
+        with socket.create_connection(("127.0.0.1", self.queue), 10) as raw:
+            raw.sendall(text + b"quit\r\n")
+            return raw.makefile("rb").read()
+
+    def send(self, data):
+        """What the port answers to these bytes until it closes the connection."""
+        with socket.create_connection(("127.0.0.1", self.port), 20) as raw:
+            raw.sendall(data)
+            return raw.makefile("rb").read()
