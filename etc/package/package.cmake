@@ -42,6 +42,11 @@ install(FILES ${CMAKE_SOURCE_DIR}/etc/completions/perennial.bash
   DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME perennial)
 install(FILES ${CMAKE_SOURCE_DIR}/etc/completions/_perennial
   DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions)
+# For Prometheus and Grafana, which may be on another machine.
+install(FILES ${CMAKE_SOURCE_DIR}/etc/prometheus/perennial.rules.yml
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/perennial/prometheus)
+install(FILES ${CMAKE_SOURCE_DIR}/etc/grafana/perennial.json
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/perennial/grafana)
 install(FILES ${CMAKE_SOURCE_DIR}/README.md ${package_dir}/copyright
   ${made_dir}/changelog ${made_dir}/changelog.Debian DESTINATION ${CMAKE_INSTALL_DOCDIR})
 # Where README.md links to them.

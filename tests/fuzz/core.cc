@@ -15,14 +15,14 @@
 namespace perennial::fuzz {
 namespace {
 
-constexpr uint32_t job_bytes_max = 40;
+constexpr uint32_t core_job_bytes_max = 40;
 constexpr size_t steps_max = 300;
 constexpr uint64_t advance_ms_max = 1'000'000'000;
 
 // Small limits, so that inputs reach them.
 core::Options options(bool is_small) {
   core::Options out;
-  out.job_bytes_max = job_bytes_max;
+  out.job_bytes_max = core_job_bytes_max;
   if (!is_small) return out;
   out.engine = {.jobs_max = 12,
                 .tubes_max = 5,
@@ -49,7 +49,7 @@ core::Options options(bool is_small) {
 // What a client has sent and received.
 struct Client {
   ConnId id = 0;
-  wire::Parser sent{job_bytes_max};
+  wire::Parser sent{core_job_bytes_max};
   wire::ReplyParser answers;
   size_t commands = 0;
   size_t replies = 0;

@@ -21,6 +21,9 @@ void batch(std::string_view input);
 void log_scan(std::string_view input);
 // RocksDB's MANIFEST, alone and judged together with its logs.
 void manifest(std::string_view input);
+// Requests of HTTP: any split of the bytes gives the same requests and the same refusal, and they
+// are those of a naive reader that knows nothing which proxies could read in another way.
+void http(std::string_view input);
 // perenniald's YAML and flags: accepted settings are printed in a form that parses to the same
 // settings.
 void config(std::string_view input);
@@ -42,12 +45,19 @@ struct Target {
 };
 
 inline constexpr Target targets[] = {
-    {"batch", batch},       {"binlog", binlog},
-    {"config", config},     {"core", core},
-    {"dump", dump},         {"load", load},
-    {"log_scan", log_scan}, {"manifest", manifest},
-    {"parser", parser},     {"reply_parser", reply_parser},
-    {"rows", rows},         {"tls", tls},
+    {"batch", batch},
+    {"binlog", binlog},
+    {"config", config},
+    {"core", core},
+    {"dump", dump},
+    {"http", http},
+    {"load", load},
+    {"log_scan", log_scan},
+    {"manifest", manifest},
+    {"parser", parser},
+    {"reply_parser", reply_parser},
+    {"rows", rows},
+    {"tls", tls},
 };
 
 }  // namespace perennial::fuzz

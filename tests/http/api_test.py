@@ -60,6 +60,7 @@ class Api(Described):
         self.assertEqual(len(self.call("/jobs")[1]["jobs"]), 2)
         self.assertEqual(self.call("/jobs/1")[1]["body_bytes"], 5)
         self.assertEqual(self.call("/jobs/3")[0], 404)
+        self.assertEqual([job["id"] for job in self.call("/search?q=ell")[1]["jobs"]], ["1"])
         self.assertEqual(self.call("/jobs/1/bury", "POST", {})[0], 200)
         self.assertEqual(self.call("/jobs/1/kick", "POST", {})[0], 200)
         self.assertEqual(self.call("/jobs/1/change", "POST", {"priority": 9})[0], 200)
@@ -80,6 +81,7 @@ class Api(Described):
         end = time.monotonic() + 10
         while self.call("/operations/1")[1]["state"] == "running":
             self.assertLess(time.monotonic(), end)
+            time.sleep(0.05)
         self.assertEqual(self.call("/operations")[1]["operations"][0]["done"], 2)
         self.assertEqual(self.call("/operations/1", "DELETE")[1]["state"], "done")
         self.assertEqual(self.call("/jobs/1", "DELETE")[1], {"deleted": True})
@@ -91,6 +93,11 @@ class Api(Described):
         self.assertTrue(os.path.isdir(made["path"]))
         self.assertEqual(made["jobs"], 1)
         self.assertEqual(self.call("/session")[1]["users"], False)
+        end = time.monotonic() + 10
+        while not self.call("/history?span=600")[1]["series"]["puts"]:
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.05)
+        self.assertEqual(self.call("/history?series=tube:none&span=3600")[0], 404)
         described = {(path, method.upper()) for path, operations in self.document["paths"].items() for method in operations}
         told_apart = {("/api/v1/session", "POST"), ("/api/v1/session", "DELETE"), ("/api/v1/events", "GET"),
                       ("/api/v1/jobs/{id}/body", "GET"), ("/api/v1/openapi.json", "GET")}
@@ -107,6 +114,8 @@ class Api(Described):
         tube = self.api("/tubes/t3")[1]
         for state in ("ready", "delayed"):
             self.assertIn(f"current-jobs-{state}: {tube[state]}\n", document)
+        found = self.api("/search?q=a&tube=t3&limit=1000")[1]
+        self.assertEqual([job["id"] for job in found["jobs"]], ids)
         raw = bytes(range(256)) * 200
         self.speak(b"put 0 0 60 %d\r\n%s\r\n" % (len(raw), raw))
         path = "/api/v1/jobs/301/body"
@@ -134,6 +143,7 @@ class Api(Described):
         later = self.call("/jobs", "POST", {"tube": "bulk", "body": "later"})[1]["id"]
         ended = self.call(f"/operations/{number}", "DELETE")[1]
         while ended["state"] == "running":  # It was at its end, and waits for the disk.
+            time.sleep(0.05)
             ended = self.call(f"/operations/{number}")[1]
         left = self.call("/tubes/bulk")[1]["ready"]
         self.assertEqual(left, count + 1 - ended["done"])
@@ -142,6 +152,7 @@ class Api(Described):
         end = time.monotonic() + 60
         while self.call("/operations")[1]["operations"][0]["state"] == "running":
             self.assertLess(time.monotonic(), end)
+            time.sleep(0.05)
         self.assertEqual(self.call(f"/jobs/{later}")[0], 404)
         self.assertEqual(self.speak(b"stats-tube bulk\r\n"), b"NOT_FOUND\r\n")
 

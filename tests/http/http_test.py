@@ -45,8 +45,7 @@ class Http(Port):
     def test_metrics_say_what_stats_says(self):
         self.speak(b"use mail\r\nput 0 0 60 1\r\na\r\nput 9999 100 60 1\r\nb\r\nuse a.b\r\nput 0 0 60 1\r\nc\r\n"
                    b"watch a.b\r\nreserve\r\nbury 3 0\r\n")
-        document = self.speak(b"stats\r\n").decode().partition("---\n")[2]
-        stats = dict(row.split(": ", 1) for row in document.splitlines() if row)
+        stats = self.stats()
         got = self.samples()
         for key, sample in (("current-jobs-ready", ("perennial_jobs", '{state="ready"}')),
                             ("current-jobs-delayed", ("perennial_jobs", '{state="delayed"}')),

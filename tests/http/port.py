@@ -21,6 +21,19 @@ def free_port():
         return taken.getsockname()[1]
 
 
+def unpacked(program, package):
+    """The path of a program that tests/run has unpacked beside the build, or that is installed. Else the test is skipped."""
+    root = os.path.dirname(os.path.abspath(PERENNIALD))
+    for folder in ("usr/bin", "usr/sbin"):
+        path = os.path.join(root, package, folder, program)
+        if os.access(path, os.X_OK):
+            return path
+    path = shutil.which(program, path=os.environ.get("PATH", "") + ":/usr/sbin")
+    if path is None:
+        raise unittest.SkipTest(f"{program} is not here: it is in Debian's package {package}, which tests/run fetches")
+    return path
+
+
 class Port(unittest.TestCase):
     # More lines of the configuration. {folder} and {https} are filled in.
     settings = ""
@@ -90,3 +103,16 @@ class Port(unittest.TestCase):
         with socket.create_connection(("127.0.0.1", self.port), 20) as raw:
             raw.sendall(data)
             return raw.makefile("rb").read()
+
+    def stats(self, command=b"stats"):
+        """The keys and values of `stats` or `stats-tube NAME`."""
+        document = self.speak(command + b"\r\n").decode().partition("---\n")[2]
+        return dict(row.split(": ", 1) for row in document.splitlines() if row)
+
+    def put_some_work(self):
+        """Four tubes, jobs in each state, and some commands and requests."""
+        self.speak(b"use mail\r\nput 0 0 60 1\r\na\r\nput 9999 100 60 1\r\nb\r\nuse a.b\r\nput 0 0 60 1\r\nc\r\n"
+                   b"use odd+/;.$_()-tube\r\nput 0 0 60 1\r\nd\r\npause-tube mail 100\r\n"
+                   b"watch a.b\r\nreserve\r\nbury 3 0\r\npeek 77\r\n")
+        self.ask("/livez")
+        self.ask("/nowhere")

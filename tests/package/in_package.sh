@@ -79,6 +79,8 @@ test_install() {
   same 'programs' "$(here stat -c '%U:%G %a' /usr/bin/perenniald /usr/bin/perennial{,-bench,-bench-plot} | sort -u)" 'root:root 755'
   check 'the benchmark beside the tool' here perennial bench --list
   same 'conffiles' "$(here dpkg-query -W -f '${Conffiles}' perennial | awk '{ print $1 }' | xargs)" "$settings"
+  check 'alerts and a dashboard' test -s "$folder/usr/share/perennial/prometheus/perennial.rules.yml" -a \
+    -s "$folder/usr/share/perennial/grafana/perennial.json"
   check 'unit is enabled' test -L "$folder$wanted_by"
   check 'settings are good' as_perennial perenniald --config "$settings" --check-config
   echo 'package: installs, with its dependencies'

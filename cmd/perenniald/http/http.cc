@@ -121,7 +121,8 @@ class Http::Session final : public core::Session {
       return changed();
     }
     since_ = begun_ = now;
-    keep_alive_ = request->keep_alive && !ended_;
+    // Requests that were sent before the end are still answered.
+    keep_alive_ = request->keep_alive && (!ended_ || parser_.is_within());
     head_ = request->method == "HEAD";
     Handled handled = http_.handler_(*request, rights_);
     CHECK(handled.answer != nullptr);

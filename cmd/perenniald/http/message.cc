@@ -104,16 +104,19 @@ bool RequestParser::parse() {
   };
   if (message_ == nullptr) {
     // RFC 9112, 2.2: empty lines before a request are passed over.
-    while (in_.starts_with("\r\n")) in_.erase(0, 2);
+    size_t empty_bytes = 0;
+    while (std::string_view(in_).substr(empty_bytes).starts_with("\r\n")) empty_bytes += 2;
+    in_.erase(0, empty_bytes);
     if (in_.empty() || in_ == "\r") return false;
     message_ = std::make_unique<Message>(limits_);
   }
   if (!message_->header_checked) {
     const size_t end = in_.find("\r\n\r\n");
-    if (end == std::string::npos && in_.size() > limits_.header_bytes_max) {
-      return refuse(Status::FieldsTooLarge);
-    }
-    if (!may_be_header(std::string_view(in_).substr(0, end))) return refuse(Status::BadRequest);
+    const size_t bytes = end == std::string::npos ? in_.size() : end + 4;
+    // What is wrong first is the reason, however much has arrived.
+    const auto header = std::string_view(in_).substr(0, std::min(bytes, limits_.header_bytes_max));
+    if (!may_be_header(header)) return refuse(Status::BadRequest);
+    if (bytes > limits_.header_bytes_max) return refuse(Status::FieldsTooLarge);
     if (end == std::string::npos) return false;
   }
   while (!in_.empty() && !message_->parser.is_done()) {

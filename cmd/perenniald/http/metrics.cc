@@ -77,6 +77,11 @@ std::vector<std::pair<std::string, double>> numbers_of(std::string_view yaml) {
   return out;
 }
 
+void add_old_head(std::string& out, std::string_view name, std::string_view command) {
+  fmt::format_to(std::back_inserter(out), "# HELP {} As {} says.\n# TYPE {} gauge\n", name, command,
+                 name);
+}
+
 // The names of messagebird's exporter of beanstalkd: every key, "-" as "_", all of them gauges, and
 // "tube_" before those of tubes. Prometheus adds the instance.
 class OldMetrics final : public Answer {
@@ -93,7 +98,8 @@ class OldMetrics final : public Answer {
       const EngineStats stats = sources_.engine.statistics();
       for (const auto& [key, value] :
            numbers_of(wire::server_yaml(stats, sources_.process(), sources_.store()))) {
-        server_ += fmt::format("# TYPE {} gauge\n{} {}\n", key, key, value);
+        add_old_head(server_, key, "stats");
+        server_ += fmt::format("{} {}\n", key, value);
       }
       next_tube_ = tubes_.tubes().begin();
     }
@@ -111,7 +117,8 @@ class OldMetrics final : public Answer {
     Response out = {.content_type = "text/plain; version=0.0.4; charset=utf-8",
                     .body = std::move(server_)};
     for (const auto& [key, lines] : families_) {
-      out.body += fmt::format("# TYPE {} gauge\n{}", key, lines);
+      add_old_head(out.body, key, "stats-tube");
+      out.body += lines;
     }
     return out;
   }

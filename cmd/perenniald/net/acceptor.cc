@@ -1,5 +1,6 @@
 #include "cmd/perenniald/net/acceptor.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -112,6 +113,11 @@ std::vector<std::string> Acceptor::names() const {
   std::vector<std::string> names;
   for (const BoundSocket& socket : sockets_) names.push_back(socket.name());
   return names;
+}
+
+bool Acceptor::has_role(ListenerRole role) const {
+  return std::ranges::any_of(sockets_,
+                             [&](const BoundSocket& each) { return each.role() == role; });
 }
 
 }  // namespace perennial::perenniald

@@ -54,6 +54,8 @@ class Acceptor {
   void close();
 
   std::vector<std::string> names() const;
+  // Whether one of the sockets has this role.
+  bool has_role(ListenerRole role) const;
 
  private:
   void take_clients(size_t index);

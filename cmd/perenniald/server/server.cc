@@ -85,6 +85,7 @@ Server::Server(const Config& config, std::vector<BoundSocket> sockets, TlsListen
           loop_,
           [this](const core::BodyRead& read, Result<Body> body) { on_body(read, std::move(body)); },
           [](const Status& failed) { end_process(running_failure(failed)); }),
+      body_search_(loop_, [](const Status& failed) { end_process(running_failure(failed)); }),
       checkpoints_(loop_, core_, clock_, checkpoint_settings(config, process_facts_.version)) {
   if (users != nullptr) core_.set_users(std::move(users));
   start_handles();
@@ -109,11 +110,6 @@ std::unique_ptr<Stream> Server::make_stream(const AcceptedSocket& socket) {
 core::Session& Server::open_session(ConnId conn, const AcceptedSocket& socket,
                                     const PeerIdentity* peer) {
   if (socket.role == ListenerRole::Http) {
-    constexpr uint64_t second_ms = 1000;
-    const auto fired = [](uv_timer_t* timer) { server_of(timer).on_http_timer(); };
-    if (http_.count() == 0) {
-      CHECK(uv_timer_start(&http_timer_, fired, second_ms, second_ms) == 0);
-    }
     return http_.open(conn, clock_.now(), client_rights(config_, socket, peer));
   }
   return core_.open(conn, clock_.now(), client_rights(config_, socket, peer));
@@ -200,6 +196,10 @@ http::ApiSources Server::make_api_sources() {
           .user_of = [this](ConnId conn) { return core_.user_of(conn); },
           .output_bytes_of = [this](ConnId conn) { return core_.output_bytes(conn); },
           .close_connection = [this](ConnId conn) { return core_.close_connection(conn); },
+          .find_in_bodies =
+              [this](std::vector<JobId> jobs, std::string bytes, BodySearch::Done done) {
+                body_search_.start(*store_, std::move(jobs), std::move(bytes), std::move(done));
+              },
           .configuration = [this] { return print_config(config_); }};
 }
 
@@ -267,10 +267,17 @@ bool Server::serve_http() {
   return !http_.has_runnable() && !has_spoken;
 }
 
+// What the HTTP port does each second: its time limits, the frames of its events, and its history.
+void Server::start_http_timer() {
+  constexpr uint64_t second_ms = 1000;
+  const auto fired = [](uv_timer_t* timer) { server_of(timer).on_http_timer(); };
+  CHECK(uv_timer_start(&http_timer_, fired, second_ms, second_ms) == 0);
+}
+
 void Server::on_http_timer() {
   http_.on_time(clock_.now());
+  core_.on_timer(clock_.now());  // What is read is as old as the engine's last input.
   api_.on_time();
-  if (http_.count() == 0) uv_timer_stop(&http_timer_);
 }
 
 // The functions that a turn needs of the other parts.

@@ -15,7 +15,7 @@
 #include "cmd/perenniald/http/api/api.h"
 #include "cmd/perenniald/http/http.h"
 #include "cmd/perenniald/http/queue_client.h"
-#include "cmd/perenniald/http/routes.h"
+#include "cmd/perenniald/http/routes/routes.h"
 #include "cmd/perenniald/http/sign_in.h"
 #include "cmd/perenniald/loop/clock.h"
 #include "cmd/perenniald/loop/fine_timer.h"
@@ -26,6 +26,7 @@
 #include "cmd/perenniald/process/descriptors.h"
 #include "cmd/perenniald/process/watchdog.h"
 #include "cmd/perenniald/server/body_reads.h"
+#include "cmd/perenniald/server/body_search.h"
 #include "cmd/perenniald/server/listeners.h"
 #include "cmd/perenniald/server/startup.h"
 #include "cmd/perenniald/server/tls_reload.h"
@@ -90,6 +91,7 @@ class Server {
   void on_prepare();
   // Goes on with requests of HTTP for at most a millisecond. Returns whether the loop may block.
   bool serve_http();
+  void start_http_timer();
   void on_http_timer();
   Turn::Hooks turn_hooks();
   void on_body(const core::BodyRead& read, Result<Body> body);
@@ -127,13 +129,14 @@ class Server {
   http::Api api_;
   http::Routes routes_;
   http::Http http_;
-  uv_timer_t http_timer_;  // Once a second while there are connections of HTTP.
+  uv_timer_t http_timer_;  // Once a second where HTTP is spoken.
   std::vector<ConnId> http_changed_;
   Nanos appended_at_ = 0;  // When the last batch was given to the log.
   TlsReload tls_;
   Connections connections_;
   Acceptor acceptor_;
   BodyReads body_reads_;
+  BodySearch body_search_;
   Checkpoints checkpoints_;
   std::unique_ptr<store::Store> store_;
   std::unique_ptr<store::Log> log_;

@@ -118,6 +118,7 @@ void Server::begin_serving() {
     return begin_stop("listen");
   }
   for (const std::string& name : acceptor_.names()) log(Level::Info, "listen", {{"address", name}});
+  if (acceptor_.has_role(ListenerRole::Http)) start_http_timer();
   tls_.start();
   notify_manager("READY=1\nSTATUS=Serving");
 }
@@ -182,7 +183,7 @@ void Server::begin_stop(std::string_view why) {
 }
 
 bool Server::all_answered() const {
-  return core_.quiet() && log_->idle() && !body_reads_.busy() &&
+  return core_.quiet() && log_->idle() && !body_reads_.busy() && !body_search_.busy() &&
          !(waits_for_clients_ && connections_.writing());
 }
 

@@ -66,6 +66,8 @@ const Api::Row Api::rows[] = {
     {{"POST", "/api/v1/undrain"}, &Api::undrain},
     {{"POST", "/api/v1/checkpoint"}, &Api::checkpoint},
     {{"GET", "/api/v1/events"}, &Api::events},
+    {{"GET", "/api/v1/history"}, &Api::history},
+    {{"GET", "/api/v1/search"}, &Api::search},
     {{"GET", "/api/v1/session", true}, &Api::session},
     {{"POST", "/api/v1/session", true}, &Api::sign_in},
     {{"DELETE", "/api/v1/session", true}, &Api::sign_out},
@@ -76,7 +78,8 @@ const Api::Row Api::rows[] = {
 Api::Api(const ApiSources& sources)
     : sources_(sources),
       operations_(sources),
-      events_([this](const std::string& topic) { return frame(topic); }) {}
+      events_([this](const std::string& topic) { return frame(topic); }),
+      searches_(sources) {}
 
 bool Api::owns(std::string_view path) {
   return path.starts_with(root);
@@ -92,6 +95,7 @@ std::span<const Api::Route> Api::routes() {
 }
 
 void Api::on_time() {
+  history_.on_second(sources_.server.engine, sources_.now());
   events_.on_time();
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -7,7 +8,9 @@
 
 #include "cmd/perenniald/http/api/commands.h"
 #include "cmd/perenniald/http/api/events.h"
+#include "cmd/perenniald/http/api/history.h"
 #include "cmd/perenniald/http/api/operations.h"
+#include "cmd/perenniald/http/api/search.h"
 #include "cmd/perenniald/http/api/sources.h"
 #include "cmd/perenniald/http/http.h"
 #include "cmd/perenniald/http/sign_in.h"
@@ -62,8 +65,13 @@ class Api {
   Made operations(const Ask& ask);
   Made operation(const Ask& ask);
   Made events(const Ask& ask);
+  Made history(const Ask& ask);
+  Made search(const Ask& ask);
   Made session(const Ask& ask);
   Made description(const Ask& ask);
+  // The jobs of the request's tube and states behind `after`. None: `refusal` says why.
+  std::optional<ListJobs> asked_jobs(const Ask& ask, std::string tube, Made& refusal,
+                                     uint64_t& limit);
   Made list_jobs(const Ask& ask, std::string tube);
 
   // ---- changes.cc
@@ -93,6 +101,8 @@ class Api {
   const ApiSources& sources_;
   Operations operations_;
   Events events_;
+  History history_;
+  Searches searches_;
 };
 
 // The description of the API in OpenAPI 3.1: openapi.json.

@@ -70,8 +70,9 @@ Api::Made Api::sign_in(const Ask& ask) {
 }
 
 Api::Made Api::sign_out(const Ask& ask) {
-  return answer_now({.status = Status::NoContent,
-                     .fields = {{"Set-Cookie", sources_.sign_ins.sign_out(ask.request, ask.caller.rights)}}});
+  return answer_now(
+      {.status = Status::NoContent,
+       .fields = {{"Set-Cookie", sources_.sign_ins.sign_out(ask.request, ask.caller.rights)}}});
 }
 
 Api::Made Api::put(const Ask& ask) {

@@ -283,23 +283,54 @@ Api::Made Api::tube(const Ask& ask) {
   return answer_with(value);
 }
 
-Api::Made Api::list_jobs(const Ask& ask, std::string tube) {
+std::optional<ListJobs> Api::asked_jobs(const Ask& ask, std::string tube, Made& refusal,
+                                        uint64_t& limit) {
   Query query(ask.request.query);
   ListJobs asked = {.tube = std::move(tube)};
-  const uint64_t limit = query.number("limit", page_default, 1, page_max);
+  limit = query.number("limit", page_default, 1, page_max);
   asked.after = query.number("after", 0, 0, UINT64_MAX);
   if (const std::optional<std::string> states = query.text("state")) {
     const std::optional<StateSet> set = states_of(*states);
     if (!set) query.add_problem("state must be some of ready, reserved, delayed, buried.");
     asked.states = set.value_or(StateSet::all());
   }
-  if (!query.problem().empty()) return refuse(Status::BadRequest, query.problem());
-  if (ask.caller.users != nullptr) {
-    Command command = asked;
-    const auto verdict = core::judge(*ask.caller.user, 0, command, sources_.server.engine);
-    if (verdict != core::Verdict::Allowed) return forbidden();
+  if (!query.problem().empty()) {
+    refusal = refuse(Status::BadRequest, query.problem());
+    return std::nullopt;
   }
-  return std::make_unique<JobsAnswer>(sources_.server.engine, std::move(asked), limit);
+  Command command = asked;
+  const bool is_allowed =
+      ask.caller.users == nullptr ||
+      core::judge(*ask.caller.user, 0, command, sources_.server.engine) == core::Verdict::Allowed;
+  if (is_allowed) return asked;
+  refusal = forbidden();
+  return std::nullopt;
+}
+
+Api::Made Api::list_jobs(const Ask& ask, std::string tube) {
+  Made refusal;
+  uint64_t limit = 0;
+  std::optional<ListJobs> asked = asked_jobs(ask, std::move(tube), refusal, limit);
+  if (!asked) return refusal;
+  return std::make_unique<JobsAnswer>(sources_.server.engine, *std::move(asked), limit);
+}
+
+Api::Made Api::search(const Ask& ask) {
+  Query query(ask.request.query);
+  std::optional<std::string> bytes = query.text("q");
+  const std::string tube = query.text("tube").value_or("");
+  if (!bytes || bytes->empty() || bytes->size() > Searches::bytes_max) {
+    query.add_problem("q, the bytes to look for, is missing or longer than 1000.");
+  }
+  if (!query.problem().empty()) return refuse(Status::BadRequest, query.problem());
+  Made refusal;
+  uint64_t limit = 0;
+  std::optional<ListJobs> asked = asked_jobs(ask, tube, refusal, limit);
+  if (!asked) return refusal;
+  if (searches_.is_busy()) {
+    return refuse(Status::TooManyRequests, "Another search runs. Try again when it has ended.");
+  }
+  return searches_.open(*std::move(asked), *std::move(bytes), limit);
 }
 
 Api::Made Api::jobs(const Ask& ask) {
@@ -432,6 +463,28 @@ Api::Made Api::events(const Ask& ask) {
     return topic == "operations" ? dumped(operations_.list(caller)) : std::string();
   };
   return events_.open(std::move(topics), is_over, own);
+}
+
+Api::Made Api::history(const Ask& ask) {
+  Query query(ask.request.query);
+  const std::string series = query.text("series").value_or("server");
+  const uint64_t span = query.number("span", 3'600, 1, UINT32_MAX);
+  constexpr std::string_view of_tube = "tube:";
+  const bool is_of_server = series == "server";
+  if (!is_of_server && !series.starts_with(of_tube)) {
+    query.add_problem("series must be server or tube:NAME.");
+  }
+  if (!query.problem().empty()) return refuse(Status::BadRequest, query.problem());
+  const std::string tube = is_of_server ? "" : series.substr(of_tube.size());
+  const bool is_allowed =
+      is_of_server ? ask.caller.may(Verb::Monitor) : ask.caller.may_on(tube, Verb::Inspect);
+  if (!is_allowed) return forbidden();
+  const std::optional<Json> found = is_of_server ? history_.server(span, sources_.now())
+                                                 : history_.tube(tube, span, sources_.now());
+  if (found) return answer_with(*found);
+  return not_found(
+      "There is no history of this tube, or none of this span: 600, 7200 and 86400 "
+      "seconds of the server, 3600 and 86400 of a tube.");
 }
 
 Api::Made Api::session(const Ask& ask) {

@@ -5,6 +5,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "cmd/perenniald/http/metrics.h"
 #include "cmd/perenniald/http/queue_client.h"
@@ -26,6 +27,10 @@ struct ApiSources {
   std::function<size_t(ConnId)> output_bytes_of;    // Of answers that have not left.
   // Ends it. False: it is gone.
   std::function<bool(ConnId)> close_connection;
+  // Finds the jobs whose bodies hold some bytes. The result comes later.
+  std::function<void(std::vector<JobId> jobs, std::string bytes,
+                     std::function<void(std::vector<JobId> found)> done)>
+      find_in_bodies;
   std::function<std::string()> configuration;  // The settings in force, as YAML, without secrets.
 };
 

@@ -405,6 +405,19 @@ TEST_F(ApiTest, RefusesBadRequests) {
   EXPECT_EQ(harness_.core().engine().job_count(), 1u);
 }
 
+TEST_F(ApiTest, AllowsAnAddressSoManyRequests) {
+  rights_.address = "192.0.2.1";
+  for (int i = 0; i < 200; ++i) ASSERT_EQ(get_from("/api/v1/session").status, 200u);
+  const Got refused = get_from("/api/v1/session");
+  EXPECT_EQ(refused.status, 429u);
+  EXPECT_EQ(refused.json()["error"], "too_many_requests");
+  EXPECT_EQ(refused.fields.at("retry-after"), "1");
+  // Balancers and Prometheus are never refused, however many share the address of a proxy.
+  EXPECT_EQ(get_from("/livez").body, "ok\n");
+  harness_.advance(nanos_per_second);
+  EXPECT_EQ(get_from("/api/v1/session").status, 200u);
+}
+
 // T5: neither a GET nor a page of another site changes anything.
 TEST_F(ApiTest, IsChangedByNoOtherSite) {
   const std::string body = R"({"body":"a"})";
@@ -435,6 +448,38 @@ TEST_F(ApiTest, IsChangedByNoOtherSite) {
   }
   EXPECT_EQ(harness_.core().engine().job_count(), jobs);
   EXPECT_FALSE(harness_.core().is_draining());
+}
+
+// ---- Search.
+
+TEST_F(ApiTest, SearchesInBodies) {
+  for (int i = 1; i <= 500; ++i) put(i % 2 == 0 ? "even" : "odd", fmt::format("order {} ", i));
+  json page = get_from("/api/v1/search?q=order%2010%20").json();
+  EXPECT_THAT(ids(page["jobs"]), ElementsAre("10"));
+  EXPECT_EQ(page["looked_at"], 500);
+  EXPECT_EQ(page["next"], nullptr);
+  page = get_from("/api/v1/search?q=order%201&tube=even&limit=3").json();
+  EXPECT_THAT(ids(page["jobs"]), ElementsAre("10", "12", "14"));
+  page = get_from("/api/v1/search?q=order%201&tube=even&limit=3&after=" +
+                  page["next"].get<std::string>())
+             .json();
+  EXPECT_THAT(ids(page["jobs"]), ElementsAre("16", "18", "100"));
+  EXPECT_THAT(get_from("/api/v1/search?q=order&state=buried").json()["jobs"], IsEmpty());
+  EXPECT_EQ(get_from("/api/v1/search?q=").status, 400u);
+  EXPECT_EQ(get_from("/api/v1/search").status, 400u);
+}
+
+TEST_F(ApiTest, SearchesForOneAtATime) {
+  put("mail", "a");
+  std::unique_ptr<Answer> search = open(get("/api/v1/search?q=a"));
+  EXPECT_EQ(search->step(), Answer::Step::Waits);
+  EXPECT_EQ(get_from("/api/v1/search?q=a").status, 429u);
+  // The client leaves while the pool reads.
+  search.reset();
+  ASSERT_EQ(searched_.size(), 1u);
+  searched_.front()();
+  searched_.clear();
+  EXPECT_EQ(get_from("/api/v1/search?q=a").json()["jobs"].size(), 1u);
 }
 
 // ---- Events.

@@ -89,11 +89,11 @@ TEST_F(HttpTest, ClosesWhenTheClientSaysSo) {
 
 TEST_F(HttpTest, AnswersWhatCameBeforeAHalfClose) {
   core::Session& session = open();
-  send(session, get("/a") + get("/b"), now_);
+  send(session, get("/a") + get("/b") + get("/c"), now_);
   session.on_eof(now_);
   EXPECT_FALSE(session.finished());
   take(session);
-  EXPECT_THAT(asked_, ElementsAre("/a", "/b"));
+  EXPECT_THAT(asked_, ElementsAre("/a", "/b", "/c"));
   EXPECT_TRUE(session.finished());
   session.on_close(now_);
 }

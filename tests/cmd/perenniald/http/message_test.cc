@@ -135,6 +135,11 @@ INSTANTIATE_TEST_SUITE_P(
         RefusedCase{"ALongHeader", "GET / HTTP/1.1\r\nA: " + std::string(8200, 'a'),
                     Status::FieldsTooLarge},
         RefusedCase{"ALongTarget", "GET /" + std::string(8200, 'a'), Status::FieldsTooLarge},
+        // The first thing that is wrong is the reason.
+        RefusedCase{"ABareLfInALongHeader", "GET / HTTP/1.1\nA: " + std::string(8200, 'a')},
+        RefusedCase{"ALongHeaderWithAnEnd", get("/", "A: " + std::string(8200, 'a') + "\r\n"),
+                    Status::FieldsTooLarge},
+        RefusedCase{"OnlyALineOfAnotherProtocol", "GET / FTP/1.1\r\n\r\n"},
         // T4.
         RefusedCase{"Beanstalk", "put 0 0 10 1\r\na\r\n"},
         RefusedCase{"Tls", std::string("\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", 11)}),

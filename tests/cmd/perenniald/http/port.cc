@@ -57,6 +57,16 @@ Port::Port()
            .output_bytes_of = [this](ConnId conn) { return harness_.core().output_bytes(conn); },
            .close_connection =
                [this](ConnId conn) { return harness_.core().close_connection(conn); },
+           .find_in_bodies =
+               [this](const std::vector<JobId>& jobs, const std::string& bytes,
+                      const std::function<void(std::vector<JobId>)>& done) {
+                 std::vector<JobId> found;
+                 for (const JobId job : jobs) {
+                   const auto body = harness_.store().body(job);
+                   if (body && body->find(bytes) != std::string::npos) found.push_back(job);
+                 }
+                 searched_.push_back([found, done] { done(found); });
+               },
            .configuration = [] { return std::string("listen: []\n"); }}),
       api_(sources_),
       routes_({.health = [this] { return health_; },
@@ -86,6 +96,7 @@ bool Port::run(Answer& answer) {
     const Answer::Step step = answer.step();
     if (step == Answer::Step::Whole) return true;
     harness_.pump();
+    for (const auto& done : std::exchange(searched_, {})) done();
     if (step == Answer::Step::Waits && !woken_) return false;
   }
 }

@@ -1,14 +1,16 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "cmd/perenniald/http/routes.h"
+#include "cmd/perenniald/http/routes/routes.h"
 #include "tests/support/core_harness.h"
 
 namespace perennial::http {
@@ -48,7 +50,8 @@ class Port : public testing::Test {
   HealthFacts& health() { return health_; }
 
   support::CoreHarness harness_;
-  core::ClientRights rights_;  // Of the connection.
+  core::ClientRights rights_;                    // Of the connection.
+  std::vector<std::function<void()>> searched_;  // What the pool has found.
   std::string address_ = "127.0.0.1:4711";
   QueueClients queue_;
   SignIns sign_ins_;

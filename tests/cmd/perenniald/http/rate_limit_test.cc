@@ -1,4 +1,4 @@
-#include "cmd/perenniald/http/rate_limit.h"
+#include "cmd/perenniald/http/routes/rate_limit.h"
 
 #include <string>
 

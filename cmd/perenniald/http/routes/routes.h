@@ -8,7 +8,7 @@
 #include "cmd/perenniald/http/health.h"
 #include "cmd/perenniald/http/http.h"
 #include "cmd/perenniald/http/metrics.h"
-#include "cmd/perenniald/http/rate_limit.h"
+#include "cmd/perenniald/http/routes/rate_limit.h"
 #include "cmd/perenniald/http/sign_in.h"
 
 // Which request gets which answer, and the checks that come before all of them.

@@ -1,4 +1,4 @@
-#include "cmd/perenniald/http/routes.h"
+#include "cmd/perenniald/http/routes/routes.h"
 
 #include <algorithm>
 #include <charconv>
@@ -7,8 +7,10 @@
 #include <utility>
 
 #include <arpa/inet.h>
+#include <fmt/format.h>
 
 #include "cmd/perenniald/core/users.h"
+#include "cmd/perenniald/http/api/json.h"
 
 namespace perennial::http {
 namespace {
@@ -82,16 +84,21 @@ Http::Handled tube_metrics_answer(const MetricSources& sources, const Request& r
 }  // namespace
 
 Http::Handled Routes::handle(const Request& request, const core::ClientRights& rights) {
+  const auto refuse = [&](Status status, std::string_view message) {
+    Response response = problem_response(status, message);
+    if (!Api::owns(request.path)) {
+      response = {.status = status, .body = fmt::format("{}\n", message)};
+    }
+    if (status == Status::TooManyRequests) response.fields = {{"Retry-After", "1"}};
+    return short_answer("none", std::move(response));
+  };
   if (!is_called_rightly(request, parts_.hosts)) {
-    return short_answer("none", {.status = Status::MisdirectedRequest,
-                                 .body = "This port is not called by that name: http_hosts.\n"});
-  }
-  if (!rate_.allows(rights.address, parts_.now())) {
-    return short_answer("none", {.status = Status::TooManyRequests,
-                                 .body = "Too many requests come from this address.\n",
-                                 .fields = {{"Retry-After", "1"}}});
+    return refuse(Status::MisdirectedRequest, "This port is not called by that name: http_hosts.");
   }
   if (Api::owns(request.path)) {
+    if (!rate_.allows(rights.address, parts_.now())) {
+      return refuse(Status::TooManyRequests, "Too many requests come from this address.");
+    }
     return parts_.api.handle(request, parts_.sign_ins.caller(request, rights));
   }
   struct Route {

@@ -8,8 +8,8 @@
 
 namespace perennial::http {
 
-// How many requests an address may send: so many a second, and a burst. Who sends nothing for a
-// while is forgotten.
+// How many requests of the API an address may send: so many a second, and a burst. Who sends
+// nothing for a while is forgotten.
 class RateLimit {
  public:
   static constexpr double per_second = 50;

@@ -1,0 +1,124 @@
+#include "cmd/perenniald/http/api/history.h"
+
+#include <algorithm>
+
+#include "engine/types/check.h"
+
+namespace perennial::http {
+namespace {
+
+constexpr Nanos second = nanos_per_second;
+
+constexpr Column server_columns[] = {
+    {"ready", Measure::Count},   {"reserved", Measure::Count}, {"delayed", Measure::Count},
+    {"buried", Measure::Count},  {"puts", Measure::Rate},      {"deletes", Measure::Rate},
+    {"timeouts", Measure::Rate},
+};
+constexpr Column tube_columns[] = {{"ready", Measure::Count},
+                                   {"buried", Measure::Count},
+                                   {"puts", Measure::Rate},
+                                   {"deletes", Measure::Rate}};
+
+}  // namespace
+
+Rows::Rows(std::span<const Column> columns, Nanos step, size_t rows_max)
+    : columns_(columns), step_(step), rows_max_(rows_max) {}
+
+void Rows::add(Nanos now, std::span<const uint64_t> values) {
+  CHECK(values.size() == columns_.size());
+  if (last_.empty()) {
+    last_.assign(values.begin(), values.end());
+    last_at_ = now;
+    return;
+  }
+  // A call that comes a little early belongs to the step.
+  const Nanos gone = now - last_at_;
+  if (gone < step_ - second / 2) return;
+  const float seconds = static_cast<float>(in_seconds(gone));
+  const size_t at = size() < rows_max_ ? values_.size() : oldest_ * columns_.size();
+  if (size() < rows_max_) {
+    values_.resize(values_.size() + columns_.size());
+  } else {
+    oldest_ = (oldest_ + 1) % rows_max_;
+  }
+  for (size_t i = 0; i < columns_.size(); ++i) {
+    // A tube that ended and began again counts from 0.
+    const uint64_t before = values[i] < last_[i] ? 0 : last_[i];
+    values_[at + i] = columns_[i].measure == Measure::Count
+                          ? static_cast<float>(values[i])
+                          : static_cast<float>(values[i] - before) / seconds;
+  }
+  last_.assign(values.begin(), values.end());
+  last_at_ = now;
+}
+
+Json Rows::to_json(Nanos now) const {
+  Json series = Json::object();
+  for (size_t i = 0; i < columns_.size(); ++i) {
+    Json values = Json::array();
+    for (size_t row = 0; row < size(); ++row) {
+      values.push_back(values_[(oldest_ + row) % size() * columns_.size() + i]);
+    }
+    series[std::string(columns_[i].name)] = values;
+  }
+  return {{"step_seconds", in_seconds(step_)},
+          {"ends_seconds_ago", last_.empty() ? 0 : in_seconds(now - last_at_)},
+          {"series", series}};
+}
+
+History::History()
+    : server_{Rows(server_columns, second, 600), Rows(server_columns, 10 * second, 720),
+              Rows(server_columns, 60 * second, 1440)} {}
+
+void History::on_second(const engine::Engine& engine, Nanos now) {
+  const EngineStats stats = engine.statistics();
+  const uint64_t deletes = stats.commands.at(row_index<Delete>(command_rows)) +
+                           stats.commands.at(row_index<DeleteBatch>(command_rows));
+  const uint64_t values[] = {stats.jobs.ready,  stats.jobs.reserved, stats.jobs.delayed,
+                             stats.jobs.buried, stats.total_jobs,    deletes,
+                             stats.job_timeouts};
+  for (Rows& rows : server_) rows.add(now, values);
+  // At most so many at once, so that very many tubes do not hold the loop.
+  constexpr TubeId tubes_per_call = 1'000;
+  for (TubeId looked_at = 0; looked_at < tubes_per_call; ++looked_at, ++next_) {
+    if (next_ >= engine.tube_numbers()) {
+      next_ = 0;
+      std::erase_if(tubes_,
+                    [&](const auto& entry) { return now - entry.second.seen > kept_after_end; });
+      break;
+    }
+    if (const std::optional<TubeStats> tube = engine.tube_statistics(next_)) add_tube(*tube, now);
+  }
+}
+
+void History::add_tube(const TubeStats& tube, Nanos now) {
+  auto found = tubes_.find(tube.name);
+  if (found == tubes_.end()) {
+    if (tubes_.size() >= tubes_max) return;
+    found = tubes_
+                .emplace(tube.name, OfTube{Rows(tube_columns, 10 * second, 360),
+                                           Rows(tube_columns, 300 * second, 288)})
+                .first;
+  }
+  const uint64_t values[] = {tube.jobs.ready, tube.jobs.buried, tube.total_jobs, tube.cmd_delete};
+  found->second.fine.add(now, values);
+  found->second.coarse.add(now, values);
+  found->second.seen = now;
+}
+
+std::optional<Json> History::server(uint64_t span, Nanos now) const {
+  constexpr uint64_t spans[] = {600, 7'200, 86'400};
+  const auto* const found = std::ranges::find(spans, span);
+  if (found == std::end(spans)) return std::nullopt;
+  return server_[static_cast<size_t>(found - spans)].to_json(now);
+}
+
+std::optional<Json> History::tube(const std::string& name, uint64_t span, Nanos now) const {
+  const auto found = tubes_.find(name);
+  if (found == tubes_.end()) return std::nullopt;
+  if (span == 3'600) return found->second.fine.to_json(now);
+  if (span == 86'400) return found->second.coarse.to_json(now);
+  return std::nullopt;
+}
+
+}  // namespace perennial::http

@@ -1,0 +1,98 @@
+#include "cmd/perenniald/http/api/search.h"
+
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "cmd/perenniald/http/api/json.h"
+
+namespace perennial::http {
+
+class Searches::Search final : public Answer {
+ public:
+  Search(Searches& searches, ListJobs jobs, std::string bytes, uint64_t limit)
+      : searches_(searches),
+        sources_(searches.sources_),
+        jobs_(std::move(jobs)),
+        bytes_(std::move(bytes)),
+        limit_(limit),
+        begun_(sources_.now()) {
+    searches_.is_busy_ = true;
+  }
+  ~Search() override { searches_.is_busy_ = false; }
+
+  Step step() override {
+    if (is_reading_) return Step::Waits;
+    const bool is_over = is_last_ || found_.size() >= limit_ || looked_at_ >= jobs_max ||
+                         sources_.now() - begun_ >= time_max;
+    return is_over ? Step::Whole : read_on();
+  }
+  Response take() override {
+    Json jobs = Json::array();
+    for (const JobId id : found_) {
+      if (const auto job = sources_.server.engine.job_statistics(id))
+        jobs.push_back(job_json(*job));
+    }
+    return json_response(
+        Status::Ok, {{"jobs", jobs},
+                     {"looked_at", looked_at_},
+                     {"next", is_last_ ? Json(nullptr) : Json(fmt::format("{}", jobs_.after))}});
+  }
+
+ private:
+  // Gives the bodies of the next jobs to the pool. What it finds comes while the client may be
+  // gone.
+  Step read_on() {
+    constexpr uint32_t jobs_per_step = 1'000;
+    constexpr uint64_t bodies_per_read = 200;
+    jobs_.count = {bodies_per_read};
+    JobList list;
+    const std::optional<uint32_t> walked =
+        sources_.server.engine.list_jobs(jobs_, jobs_per_step, list);
+    is_last_ = !walked || list.cursor == 0;
+    if (!is_last_) jobs_.after = list.cursor;
+    looked_at_ += list.jobs.size();
+    if (list.jobs.empty()) return Step::Again;
+    std::vector<JobId> ids;
+    for (const JobStats& job : list.jobs) ids.push_back(job.id);
+    is_reading_ = true;
+    sources_.find_in_bodies(std::move(ids), bytes_,
+                            [alive = std::weak_ptr(alive_), this](std::vector<JobId> found) {
+                              if (alive.expired()) return;
+                              is_reading_ = false;
+                              add(found);
+                              wake();
+                            });
+    return Step::Waits;
+  }
+  void add(const std::vector<JobId>& found) {
+    for (const JobId id : found) {
+      if (found_.size() == limit_) {
+        // The page is full, and the next one begins behind its last job.
+        is_last_ = false;
+        jobs_.after = found_.back();
+        return;
+      }
+      found_.push_back(id);
+    }
+  }
+
+  Searches& searches_;
+  const ApiSources& sources_;
+  ListJobs jobs_;
+  const std::string bytes_;
+  const uint64_t limit_;
+  const Nanos begun_;
+  bool is_reading_ = false;
+  bool is_last_ = false;
+  uint64_t looked_at_ = 0;
+  std::vector<JobId> found_;
+  const std::shared_ptr<int> alive_ = std::make_shared<int>();
+};
+
+std::unique_ptr<Answer> Searches::open(ListJobs jobs, std::string bytes, uint64_t limit) {
+  return std::make_unique<Search>(*this, std::move(jobs), std::move(bytes), limit);
+}
+
+}  // namespace perennial::http

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cmd/perenniald/http/answer.h"
+#include "cmd/perenniald/http/api/sources.h"
+#include "engine/types/command.h"
+
+namespace perennial::http {
+
+// Searches in the bodies of jobs, one at a time for all clients. It reads on the pool, so it takes
+// no time from the loop, and a page ends early when much was looked at: `next` says where to go on.
+class Searches {
+ public:
+  // What one request looks at, at most.
+  static constexpr uint64_t jobs_max = 100'000;
+  static constexpr Nanos time_max = 2 * nanos_per_second;
+  static constexpr size_t bytes_max = 1'000;
+
+  explicit Searches(const ApiSources& sources) : sources_(sources) {}
+
+  bool is_busy() const { return is_busy_; }
+  // REQUIRES: !is_busy(). `jobs`: which jobs are looked at; `limit`: how many are wanted.
+  std::unique_ptr<Answer> open(ListJobs jobs, std::string bytes, uint64_t limit);
+
+ private:
+  class Search;
+
+  const ApiSources& sources_;
+  bool is_busy_ = false;
+};
+
+}  // namespace perennial::http

@@ -1,0 +1,85 @@
+#include "cmd/perenniald/http/api/history.h"
+
+#include <string>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "tests/cmd/perenniald/http/port.h"
+
+namespace perennial::http {
+namespace {
+
+constexpr Nanos second = nanos_per_second;
+
+class HistoryTest : public Port {
+ protected:
+  void go_on(int seconds) {
+    for (int i = 0; i < seconds; ++i) {
+      harness_.advance(second);
+      api_.on_time();
+    }
+  }
+  nlohmann::json history(const std::string& query) {
+    return get_from("/api/v1/history?" + query).json();
+  }
+};
+
+TEST_F(HistoryTest, HasCountsAndRates) {
+  go_on(1);
+  const ConnId conn = harness_.open();
+  for (int i = 0; i < 3; ++i) harness_.send(conn, "put 0 0 60 1\r\na\r\n");
+  go_on(1);
+  harness_.send(conn, "delete 1\r\n");
+  go_on(1);
+  const nlohmann::json found = history("span=600");
+  EXPECT_EQ(found["step_seconds"], 1.0);
+  EXPECT_EQ(found["series"]["ready"], (nlohmann::json{3.0, 2.0}));
+  EXPECT_EQ(found["series"]["puts"], (nlohmann::json{3.0, 0.0}));
+  EXPECT_EQ(found["series"]["deletes"], (nlohmann::json{0.0, 1.0}));
+  harness_.advance(second / 4);
+  EXPECT_DOUBLE_EQ(history("span=600")["ends_seconds_ago"], 0.25);
+}
+
+// The oldest values make way, and coarser ones stay.
+TEST_F(HistoryTest, IsBounded) {
+  speak("use mail\r\nput 0 0 60 1\r\na\r\n");
+  go_on(1'000);
+  speak("use mail\r\nput 0 0 60 1\r\na\r\n");
+  go_on(1);
+  const nlohmann::json ready = history("span=600")["series"]["ready"];
+  EXPECT_EQ(ready.size(), 600u);
+  EXPECT_EQ(ready[0], 1.0);
+  EXPECT_EQ(ready[599], 2.0);
+  EXPECT_EQ(history("span=7200")["series"]["ready"].size(), 100u);
+  EXPECT_EQ(history("span=86400")["series"]["ready"].size(), 16u);
+  EXPECT_GE(history("series=tube:mail&span=3600")["series"]["ready"].size(), 95u);
+}
+
+TEST_F(HistoryTest, OfATubeIsForgottenAfterAnHour) {
+  speak("use mail\r\nput 0 0 60 1\r\na\r\n");
+  go_on(20);
+  speak("delete 1\r\n");
+  go_on(3'000);
+  EXPECT_EQ(get_from("/api/v1/history?series=tube:mail&span=3600").status, 200u);
+  go_on(700);
+  EXPECT_EQ(get_from("/api/v1/history?series=tube:mail&span=3600").status, 404u);
+}
+
+TEST_F(HistoryTest, IsThatOfAThousandTubes) {
+  History history;
+  for (int i = 0; i < 1'500; ++i) speak(fmt::format("use t{}\r\nput 0 0 60 1\r\na\r\n", i));
+  for (int i = 0; i < 20; ++i) {
+    history.on_second(harness_.core().engine(), harness_.now() + i * second);
+  }
+  EXPECT_EQ(history.tubes(), History::tubes_max);
+}
+
+TEST_F(HistoryTest, RefusesWhatItDoesNotHave) {
+  EXPECT_EQ(get_from("/api/v1/history?span=5").status, 404u);
+  EXPECT_EQ(get_from("/api/v1/history?series=job:1").status, 400u);
+  EXPECT_EQ(get_from("/api/v1/history?span=x").status, 400u);
+}
+
+}  // namespace
+}  // namespace perennial::http
