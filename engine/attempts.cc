@@ -69,6 +69,7 @@ void Engine::give_back(Job& job, const Return& how, bool promised) {
 // A kick gives the job all its tries again, and takes its expiry away.
 void Engine::kicked(Job& job) {
   ++job.kicks;
+  ++job_ends_.kicked;
   JobFields* const fields = fields_of(job);
   if (fields == nullptr) return;
   if (const Nanos expires_at = expiry_of(job)) expiries_.erase({expires_at, job.id});

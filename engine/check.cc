@@ -1,5 +1,6 @@
 // Recounts everything from scratch. Slow, and called only by tests.
 
+#include <algorithm>
 #include <string>
 
 #include "absl/container/btree_map.h"
@@ -62,7 +63,8 @@ void Engine::check_jobs() const {
     CHECK(is_in_its_heap(*job));
     CHECK(id < next_id_);
     CHECK(job->state == JobState::Reserved || job->holder == 0);
-    CHECK(job->state != JobState::Ready || job->order == 0);
+    CHECK(job->state != JobState::Ready ||
+          static_cast<Nanos>(job->order) <= std::max(now_, restored_at_));
     CHECK(job->state != JobState::Buried || job->order < next_bury_order_);
     counts.ready += job->state == JobState::Ready;
     counts.urgent += job->state == JobState::Ready && job->priority < urgent_priority_limit;
@@ -153,7 +155,8 @@ void Engine::check_tubes() const {
     tubes_delayed += !tube.delayed.empty();
     tubes_paused += tube.paused();
     reserved += tube.reserved.size();
-    for (const JobId id : tube.reserved) {
+    for (const auto& [id, since] : tube.reserved) {
+      CHECK(since <= now_);
       const Job* const job = *jobs_.find(id);
       CHECK(job->state == JobState::Reserved && job->tube == tube.id);
     }

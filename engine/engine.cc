@@ -148,7 +148,7 @@ size_t Engine::memory_bytes() const {
   constexpr size_t conn_bytes = sizeof(Conn) + 512;
   constexpr size_t fields_extra_bytes = 64;  // Of strings, and of the order of expiries.
   constexpr size_t settings_bytes = sizeof(TubeSettings) + 128;
-  constexpr size_t reserved_bytes = 2 * sizeof(JobId);  // In the set of its tube.
+  constexpr size_t reserved_bytes = 2 * (sizeof(JobId) + sizeof(Nanos));  // In the map of its tube.
   return pool_.bytes() + jobs_.memory_bytes() + jobs_.size() * heap_entry_bytes +
          (tube_list_.size() + ended_tubes_.size()) * tube_bytes + conns_.size() * conn_bytes +
          counts_.reserved * reserved_bytes + watched_bytes_ + fields_.memory_bytes() +

@@ -98,6 +98,7 @@ class Engine {
   const std::string* tube_of_job(JobId job) const;
   // What stats and stats-tube answer. To read them is no command, and counts as none.
   EngineStats statistics() const;
+  const WorkTimes& work_times() const { return work_times_; }
   // None: no tube has this number now. Numbers are below tube_numbers(), and are given out anew
   // when their tubes end.
   std::optional<TubeStats> tube_statistics(TubeId number) const;
@@ -228,6 +229,8 @@ class Engine {
   // Moves the job to another tube, which is stored. Frees its key, whose scope is the tube.
   void put_into(Job& job, Tube& to);
 
+  Nanos since_restored(const Job& job, Nanos now) const;
+
   // -- Optional fields. Null: the job has none.
   JobFields* fields_of(const Job& job) { return job.has_fields ? *fields_.find(job.id) : nullptr; }
   const JobFields* fields_of(const Job& job) const {
@@ -297,13 +300,14 @@ class Engine {
   template <typename Edit>
   void change(Job& job, bool promised, Edit edit) {
     const JobState before = job.state;
-    leave(job);
+    const Nanos since = leave(job);
     edit();
-    enter(job);
+    enter(job, job.state == before ? since : now_);
     ++transitions_;
     out_->transitions.emplace_back(JobMoved{job.id, before, row_of(job), promised});
   }
-  // `order` becomes the job's order: a deadline, a bury sequence, or 0.
+  // `order` becomes the job's order: a deadline, a bury sequence, or 0 for a ready job, whose order
+  // enter() sets.
   void move(Job& job, JobState to, uint64_t order, bool promised);
   // Makes the job ready in another tube, which is stored.
   void move_to_tube(Job& job, Tube& to, bool promised);
@@ -313,8 +317,11 @@ class Engine {
   Nanos expiry_of(const Job& job) const;
   void move_to_ready(Job& job, bool promised);
   void bury(Job& job, bool promised);
-  void leave(Job& job);
-  void enter(Job& job);
+  // Returns since when the job was in its state, if it was ready or reserved.
+  Nanos leave(Job& job);
+  void enter(Job& job, Nanos since);
+  // The job is about to leave its connection if it is reserved.
+  void end_run(const Job& job, RunEnd how);
   void count(const Job& job, int64_t by);
   void make_producer(Conn& conn);
   void make_worker(Conn& conn);
@@ -508,6 +515,8 @@ class Engine {
   uint64_t jobs_dead_ = 0;
   uint64_t jobs_expired_ = 0;
   uint64_t jobs_parked_ = 0;
+  JobEnds job_ends_;
+  WorkTimes work_times_;
   Nanos restored_at_ = 0;
 
   // The input that is being applied, and the turn that it belongs to.

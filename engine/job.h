@@ -10,7 +10,8 @@ namespace perennial::engine {
 struct Job {
   JobId id = 0;
   Nanos created = 0;
-  // Delayed and reserved: the deadline. Buried: the bury sequence. Ready: 0.
+  // Delayed and reserved: the deadline. Buried: the bury sequence. Ready: since when it is ready,
+  // which is not stored.
   uint64_t order = 0;
   ConnId holder = 0;  // The connection of a reserved job. Otherwise 0.
   TubeId tube = 0;

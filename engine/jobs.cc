@@ -107,7 +107,7 @@ JobId Engine::add_job(Tube& tube, const Put& put) {
     job->state = JobState::Delayed;
     job->order = static_cast<uint64_t>(now_ + delay);
   }
-  enter(*job);
+  enter(*job, now_);
   ++transitions_;
   out_->transitions.emplace_back(JobMoved{id, std::nullopt, row_of(*job), true});
   hold_key(*job);
@@ -146,6 +146,7 @@ bool Engine::remove_for(Conn& conn, JobId id) {
   if (job == nullptr) return false;
   Tube& tube = tube_of(job->tube);
   ++tube.cmd_delete;
+  end_run(*job, RunEnd::Deleted);
   remove(*job, KeyEnd::Cooldown, true);
   end_if_unused(tube);
   return true;
@@ -154,6 +155,7 @@ bool Engine::remove_for(Conn& conn, JobId id) {
 void Engine::remove(Job& job, KeyEnd key_end, bool promised) {
   const JobId id = job.id;
   leave(job);
+  if (promised) ++job_ends_.deleted;
   ++transitions_;
   out_->transitions.emplace_back(JobMoved{id, job.state, std::nullopt, promised});
   end_key(job, key_end);
@@ -165,6 +167,8 @@ void Engine::remove(Job& job, KeyEnd key_end, bool promised) {
 void Engine::run(Conn& conn, const Release& release) {
   Job* const job = find_reserved(conn, release.id);
   if (job == nullptr) return answer(conn, Word::NotFound);
+  end_run(*job, RunEnd::Released);
+  ++job_ends_.released;
   job->priority = release.priority.priority.value_or(job->priority);
   const Nanos delay = seconds(release.delay_s) + release.delay_rest_ns;
   set_delay(*job, delay);
@@ -180,6 +184,7 @@ void Engine::run(Conn& conn, const Release& release) {
 void Engine::run(Conn& conn, const Bury& command) {
   Job* const job = find_reserved(conn, command.id);
   if (job == nullptr) return answer(conn, Word::NotFound);
+  end_run(*job, RunEnd::Buried);
   job->priority = command.priority.priority.value_or(job->priority);
   bury(*job, true);
   answer(conn, Word::Buried);
@@ -203,7 +208,9 @@ bool Engine::touch(Conn& conn, JobId id, Nanos left) {
 void Engine::on_damaged(JobId id) {
   ++jobs_damaged_;
   Job* const job = find_job(id);
-  if (job != nullptr && job->state != JobState::Buried) bury(*job, false);
+  if (job == nullptr || job->state == JobState::Buried) return;
+  end_run(*job, RunEnd::Buried);
+  bury(*job, false);
 }
 
 void Engine::run(Conn& conn, const KickJob& kick) {
@@ -223,6 +230,7 @@ void Engine::move_to_ready(Job& job, bool promised) {
 
 void Engine::bury(Job& job, bool promised) {
   ++job.buries;
+  ++job_ends_.buried;
   move(job, JobState::Buried, next_bury_order_++, promised);
 }
 
@@ -295,32 +303,44 @@ void Engine::edit(Job& job, const SetJob& set, Tube* to) {
 }
 
 // The holder of a reserved job stays, so that a job that only changes can enter again.
-void Engine::leave(Job& job) {
+Nanos Engine::leave(Job& job) {
   Tube& tube = tube_of(job.tube);
   count(job, -1);
   if (const Nanos expires_at = expiry_of(job)) expiries_.erase({expires_at, job.id});
   const ConcurrencyKey* const key = concurrency_of(job);
+  Nanos since = 0;
   switch (job.state) {
     case JobState::Ready:
-      if (key != nullptr) return leave_group(tube, job, *key);
-      tube.ready.remove(job);
-      return update_has_ready(tube);
+      since = static_cast<Nanos>(job.order);
+      if (key != nullptr) {
+        leave_group(tube, job, *key);
+      } else {
+        tube.ready.remove(job);
+        update_has_ready(tube);
+      }
+      break;
     case JobState::Buried:
-      return tube.buried.remove(job);
+      tube.buried.remove(job);
+      break;
     case JobState::Delayed:
       tube.delayed.remove(job);
-      return schedule_delayed(tube);
+      schedule_delayed(tube);
+      break;
     case JobState::Reserved:
       Conn& conn = conn_of(job.holder);
       conn.reserved.remove(job);
-      tube.reserved.erase(job.id);
+      const auto place = tube.reserved.find(job.id);
+      since = place->second;
+      tube.reserved.erase(place);
       if (key != nullptr) leave_group(tube, job, *key);
       if (tube.settings) on_slot_freed(tube);
-      return schedule(conn);
+      schedule(conn);
+      break;
   }
+  return since;
 }
 
-void Engine::enter(Job& job) {
+void Engine::enter(Job& job, Nanos since) {
   Tube& tube = tube_of(job.tube);
   count(job, 1);
   if (job.state != JobState::Reserved) job.holder = 0;
@@ -328,6 +348,7 @@ void Engine::enter(Job& job) {
   const ConcurrencyKey* const key = concurrency_of(job);
   switch (job.state) {
     case JobState::Ready:
+      job.order = static_cast<uint64_t>(since);
       if (key != nullptr) return enter_group(tube, job, *key);
       tube.ready.push(job.priority, job.id, job);
       return update_has_ready(tube);
@@ -339,11 +360,17 @@ void Engine::enter(Job& job) {
     case JobState::Reserved:
       Conn& conn = conn_of(job.holder);
       conn.reserved.push(job.order, job.id, job);
-      tube.reserved.insert(job.id);
+      tube.reserved.emplace(job.id, since);
       if (key != nullptr) enter_group(tube, job, *key);
       if (tube.settings) update_has_ready(tube);
       return schedule(conn);
   }
+}
+
+void Engine::end_run(const Job& job, RunEnd how) {
+  if (job.state != JobState::Reserved) return;
+  const Nanos since = tube_of(job.tube).reserved.at(job.id);
+  if (since > 0) work_times_.run_of(how).record_time(now_ - since);
 }
 
 // Adds `by` to the counts that a job in this state is part of. leave() counts with the current

@@ -196,6 +196,7 @@ void Engine::step(Flushing& flush, Job& job) {
   flush.next_id = job.id + 1;
   ++flush.flushed;
   ++tube.cmd_delete;
+  end_run(job, RunEnd::Deleted);
   remove(job, KeyEnd::Free, true);
   end_if_unused(tube);
   // The deletion of a row and a body costs the disk as much as two moves.
@@ -232,6 +233,7 @@ void Engine::step(Moving& move, Job& job) {
     fields->expires_at = 0;
     drop_empty_fields(job);
   }
+  end_run(job, RunEnd::Released);
   move_to_tube(job, *to, true);
   end_if_unused(from);
   hand_out(*to);
@@ -250,6 +252,7 @@ Job* Engine::next(const GivingBack& closed) {
 }
 
 void Engine::step(const GivingBack& closed, Job& job) {
+  end_run(job, RunEnd::Closed);
   give_back(job, end_attempt(job, closed.counts, 0), false);
 }
 
@@ -294,6 +297,8 @@ Job* Engine::next(const TimingOut& reservations) {
 void Engine::step(const TimingOut& /*reservations*/, Job& job) {
   ++job.timeouts;
   ++job_timeouts_;
+  ++tube_of(job.tube).timeouts;
+  end_run(job, RunEnd::Timeout);
   give_back(job, end_attempt(job, true, 0), false);
 }
 

@@ -139,6 +139,10 @@ bool Engine::has_expired(const Job& job) const {
 
 void Engine::reserve(Conn& conn, Job& job) {
   ++job.reserves;
+  ++job_ends_.reserved;
+  if (job.state == JobState::Ready) {
+    work_times_.wait.record_time(now_ - static_cast<Nanos>(job.order));
+  }
   give_up_key(job);
   // The holder is set inside: the job leaves the heap of its former state first.
   change(job, false, [&] {

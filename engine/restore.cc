@@ -76,11 +76,19 @@ Status Engine::restore_job(const JobRow& row, Nanos now) {
   jobs_.insert(row.id, kept);
   if (row.fields) make_fields(*kept) = *row.fields;
   restored_at_ = std::max(restored_at_, now);
-  enter(*kept);
+  enter(*kept, since_restored(*kept, now));
   ++tube_of(row.tube).total_jobs;
   ++total_jobs_;
   next_id_ = std::max(next_id_, row.id + 1);
   return {};
+}
+
+// Since when a job counts as ready that was restored. A job that was never anything else is ready
+// since its put. It is not stored since when others are. The run of a reserved job does not count.
+Nanos Engine::since_restored(const Job& job, Nanos now) const {
+  if (job.state != JobState::Ready) return 0;
+  const bool was_always = job.reserves + job.buries + job.kicks == 0 && delay_of(job) == 0;
+  return was_always ? std::min(job.created, now) : now;
 }
 
 Status Engine::restore_key(const KeyStored& key, Nanos /*now*/) {

@@ -31,7 +31,7 @@ void Engine::for_each_in(const Tube& tube, StateSet states, Visit visit) const {
     if (tube.groups) tube.groups->for_each_behind(visit);
   }
   if (states.holds(JobState::Reserved)) {
-    for (const JobId id : tube.reserved) visit(**jobs_.find(id));
+    for (const auto& [id, since] : tube.reserved) visit(**jobs_.find(id));
   }
   if (states.holds(JobState::Delayed)) tube.delayed.for_each(visit);
   if (states.holds(JobState::Buried)) tube.buried.for_each(visit);
@@ -58,7 +58,7 @@ void Engine::run(Conn& conn, const PeekBuried& peek) {
 
 void Engine::run(Conn& conn, const PeekReserved& peek) {
   const auto& reserved = tube_of(conn.used).reserved;
-  answer_found(conn, reserved.empty() ? nullptr : find_job(*reserved.begin()), peek.with);
+  answer_found(conn, reserved.empty() ? nullptr : find_job(reserved.begin()->first), peek.with);
 }
 
 void Engine::answer_found(Conn& conn, const Job* job, const JobFacts& with) {
@@ -202,7 +202,9 @@ TubeStats Engine::stats_of(const Tube& tube) const {
       .cmd_pause_tube = tube.cmd_pause_tube,
       .pause = tube.pause,
       .pause_time_left = tube.paused() ? std::max<Nanos>(tube.pause_until - now_, 0) : 0,
-      .next_ready_age = tube.ready.empty() ? 0 : now_ - tube.ready.top().item->created};
+      .next_ready_age = tube.ready.empty() ? 0 : now_ - tube.ready.top().item->created,
+      .next_buried_age = tube.buried.empty() ? 0 : now_ - tube.buried.top().item->created,
+      .timeouts = tube.timeouts};
   if (limits_.has_extensions) {
     stats.more = TubeStats::More{.jobs_parked = tube.parked_count(),
                                  .jobs_duplicate = tube.jobs_duplicate,
@@ -295,7 +297,8 @@ EngineStats Engine::statistics() const {
           .keys = keys_.size(),
           .jobs_duplicate = jobs_duplicate_,
           .jobs_dead = jobs_dead_,
-          .jobs_expired = jobs_expired_};
+          .jobs_expired = jobs_expired_,
+          .job_ends = job_ends_};
 }
 
 void Engine::run(Conn& conn, const Stats& /*stats*/) {

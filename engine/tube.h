@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "absl/container/btree_set.h"
+#include "absl/container/btree_map.h"
 #include "engine/concurrency.h"
 #include "engine/delayed_jobs.h"
 #include "engine/job.h"
@@ -69,10 +69,11 @@ struct Tube {
   std::unique_ptr<ConcurrencyGroups> groups;
   DelayedJobs delayed;
   JobHeap buried;  // By bury sequence.
-  // The ids of its reserved jobs. The jobs themselves are in the heaps of the connections that hold
-  // them. A second heap would need a second index in every job, and a flat set would be copied as a
-  // whole when it grows.
-  absl::btree_set<JobId> reserved;
+  // The ids of its reserved jobs, and since when each is reserved; 0: since before the restart. The
+  // jobs themselves are in the heaps of the connections that hold them. A second heap would need a
+  // second index in every job, and a flat map would be copied as a whole when it grows. The time is
+  // here because few jobs are reserved.
+  absl::btree_map<JobId, Nanos> reserved;
   uint64_t urgent_count = 0;
 
   WaitingList waiting;
@@ -88,6 +89,7 @@ struct Tube {
   uint64_t jobs_duplicate = 0;
   uint64_t jobs_dead = 0;
   uint64_t jobs_expired = 0;
+  uint64_t timeouts = 0;
 
   // The settings in force. Without a value none is set.
   Boxed<TubeSettings> settings;

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 #include <rocksdb/env.h>
+#include <rocksdb/version.h>
 #include <sys/stat.h>
 
 #include "store/disk/identity.h"
@@ -246,6 +247,12 @@ SpaceState Store::space_state() const {
 }
 DiskLeft Store::disk_left() const {
   return impl_->space->left();
+}
+std::string rocksdb_version() {
+  return rocksdb::GetRocksVersionAsString(true);
+}
+uint64_t Store::disk_free_bytes() const {
+  return impl_->space->free_bytes();
 }
 bool Store::is_scarce() const {
   return impl_->space->is_scarce();

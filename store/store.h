@@ -25,6 +25,9 @@ class Snapshot;
 
 namespace perennial::store {
 
+// The version of the RocksDB that is loaded.
+std::string rocksdb_version();
+
 // What recovery found.
 struct Opening {
   // One more than the epoch of the last batch. Batches that are sealed for this store carry it.
@@ -131,6 +134,8 @@ class Store {
   LogFiles log_files() const;
   SpaceState space_state() const;
   DiskLeft disk_left() const;
+  // The free space at the last poll, in bytes.
+  uint64_t disk_free_bytes() const;
   // Whether puts should wait for flushes and compactions: write_backlog.h.
   bool write_stalled() const;
   // DiskSpace::is_scarce() in disk_space.h.

@@ -5,12 +5,14 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/types/basic.h"
 #include "engine/types/boxed.h"
 #include "engine/types/check.h"
 #include "engine/types/command.h"
+#include "engine/types/histogram.h"
 #include "engine/types/job_fields.h"
 
 // The values behind the three statistics commands. The engine fills in what it knows, core adds the
@@ -89,6 +91,9 @@ struct TubeStats {
   Nanos pause_time_left = 0;
   // The time since the next ready job was put; 0 if there is none.
   Nanos next_ready_age = 0;
+  // The time since the job was put that was buried first; 0 if there is none.
+  Nanos next_buried_age = 0;
+  uint64_t timeouts = 0;  // Reservations whose time was over.
   // What extensions add to the document. Without a value it is beanstalkd's.
   struct More {
     uint64_t jobs_parked = 0;
@@ -116,6 +121,39 @@ class CommandCounts {
   std::array<uint64_t, commands_count> counts_ = {};
 };
 
+// How often jobs were reserved and left since the start. Unlike the counts of commands these count
+// jobs, whichever command, event or time it was.
+struct JobEnds {
+  uint64_t reserved = 0;
+  uint64_t deleted = 0;   // By a client. Jobs that expired are not among them.
+  uint64_t released = 0;  // By release, with or without a delay.
+  uint64_t buried = 0;    // By bury, because the job was dead, or because its body is damaged.
+  uint64_t kicked = 0;
+
+  bool operator==(const JobEnds&) const = default;
+};
+
+// What ended a reservation.
+enum class RunEnd : uint8_t {
+  Deleted,
+  Released,  // By release, or by move-tube.
+  Buried,    // By bury, or because the body is damaged.
+  Timeout,
+  Closed,  // The connection ended.
+};
+inline constexpr std::array<std::string_view, 5> run_end_names = {"deleted", "released", "buried",
+                                                                  "timeout", "closed"};
+
+// How long jobs waited for a worker, and how long workers had them.
+struct WorkTimes {
+  // From the time at which a job became ready to its reservation. A pause of its tube counts.
+  WorkHistogram wait;
+  std::array<WorkHistogram, run_end_names.size()> run;  // By RunEnd.
+
+  WorkHistogram& run_of(RunEnd how) { return run[static_cast<size_t>(how)]; }
+  const WorkHistogram& run_of(RunEnd how) const { return run[static_cast<size_t>(how)]; }
+};
+
 // The engine's part of stats.
 struct EngineStats {
   StateCounts jobs;
@@ -135,6 +173,7 @@ struct EngineStats {
   uint64_t jobs_duplicate = 0;
   uint64_t jobs_dead = 0;
   uint64_t jobs_expired = 0;
+  JobEnds job_ends = {};
 };
 
 // What a connection uses, watches and holds. No command shows it, but the HTTP port does.
@@ -170,6 +209,13 @@ struct ProcessFacts {
   int64_t checkpoint_age_s = -1;
 };
 
+// The batches since the start.
+struct BatchFigures {
+  LatencyHistogram syncs;     // How long each write took with its sync, or the sync alone.
+  BatchJobsHistogram jobs;    // Jobs whose rows a batch changed.
+  BatchBytesHistogram bytes;  // Of a batch.
+};
+
 // The store's part of stats, published by the committer with each batch.
 struct StoreFacts {
   uint64_t log_oldest_index = 0;
@@ -180,6 +226,7 @@ struct StoreFacts {
   std::string state;       // "ok", or one word for what is wrong.
   uint64_t sync_us_p99 = 0;
   double batch_jobs_mean = 0;
+  BatchFigures batches = {};
 };
 
 }  // namespace perennial

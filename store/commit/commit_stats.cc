@@ -11,6 +11,8 @@ CommitStats::CommitStats(const Options& options) {
 void CommitStats::on_batch(const Batch& batch) {
   facts_.records_written += batch.transitions();
   batch_jobs_.add(batch.jobs().size());
+  facts_.batches.jobs.record(batch.jobs().size());
+  facts_.batches.bytes.record(batch.bytes());
 }
 
 void CommitStats::refresh(Nanos now, const LogFiles& logs) {

@@ -19,7 +19,10 @@ class CommitStats {
   explicit CommitStats(const Options& options);
 
   void on_batch(const Batch& batch);
-  void on_sync(Nanos took) { sync_us_.add(static_cast<uint64_t>(took) / 1000); }
+  void on_sync(Nanos took) {
+    sync_us_.add(static_cast<uint64_t>(took) / 1000);
+    facts_.batches.syncs.record_time(took);
+  }
   // DiskSeen::state.
   void set_state(std::string_view state) { facts_.state = state; }
 

@@ -160,6 +160,7 @@ void LocalLog::sync() {
   note_sync(store_.options().steady_clock() - begun);
   const std::lock_guard lock(mutex_);
   update_.indices.durable = state_.indices().durable;
+  update_.store.facts.batches.syncs = stats_.facts().batches.syncs;
 }
 
 void LocalLog::poll_disk_state() {

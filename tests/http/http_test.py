@@ -24,7 +24,8 @@ class Http(Port):
                     families.append(line.split()[2])
                 continue
             name, labels, value = re.fullmatch(r'([a-z_0-9]+)(\{(?:[a-z_]+="[^"]*",?)*\})? (\S+)', line).groups()
-            self.assertEqual(name, families[-1])
+            # The samples of a histogram have its name and a suffix.
+            self.assertIn(name, [families[-1] + suffix for suffix in ("", "_bucket", "_sum", "_count")])
             self.assertNotIn((name, labels), found)
             found[name, labels] = float(value)
         return found
@@ -61,6 +62,51 @@ class Http(Port):
         # To be looked at is no command.
         self.assertEqual(self.samples()["perennial_commands_total", '{command="stats"}'],
                          got["perennial_commands_total", '{command="stats"}'])
+
+    def test_histograms_are_cumulative(self):
+        self.speak(b"put 0 0 60 1\r\na\r\nput 0 0 60 1\r\nb\r\nreserve\r\nreserve\r\ndelete 1\r\n"
+                   b"release 2 0 0\r\nlist-tubes\r\n")
+        self.ask("/livez")
+        got = self.samples()
+        buckets = {}
+        for (name, labels), count in got.items():
+            if not name.endswith("_bucket"):
+                continue
+            rest, bound = re.fullmatch(r'\{(.*?),?le="([^"]+)"\}', labels).groups()
+            buckets.setdefault((name.removesuffix("_bucket"), rest), []).append((bound, count))
+        for (name, rest), bounds in buckets.items():
+            self.assertEqual([float(bound) for bound, _ in bounds], sorted(float(bound) for bound, _ in bounds), name)
+            self.assertEqual([count for _, count in bounds], sorted(count for _, count in bounds), name)
+            self.assertEqual(bounds[-1][0], "+Inf")
+            labels = "{" + rest + "}" if rest else None
+            self.assertEqual(bounds[-1][1], got[name + "_count", labels], name)
+            self.assertGreaterEqual(got[name + "_sum", labels], 0)
+        counts = {key: bounds[-1][1] for key, bounds in buckets.items()}
+        for command, count in (("put", 2), ("reserve", 2), ("delete", 1), ("release", 1), ("bury", 0), ("other", 1)):
+            self.assertEqual(counts["perennial_command_seconds", f'command="{command}"'], count, command)
+        self.assertEqual(counts["perennial_job_wait_seconds", ""], 2)
+        for outcome, count in (("deleted", 1), ("released", 1), ("buried", 0), ("timeout", 0), ("closed", 0)):
+            self.assertEqual(counts["perennial_job_run_seconds", f'outcome="{outcome}"'], count, outcome)
+        for name in ("sync_seconds", "batch_jobs", "batch_bytes", "loop_turn_seconds", "http_request_seconds"):
+            self.assertGreaterEqual(counts["perennial_" + name, ""], 1, name)
+        # The files of the process, the disk.
+        self.assertGreater(got["perennial_process_open_fds", None], 5)
+        self.assertGreater(got["perennial_process_resident_memory_bytes", None], 1 << 20)
+        self.assertGreater(got["perennial_disk_free_bytes", None], 1 << 20)
+        self.assertLess(abs(got["perennial_process_start_time_seconds", None] - time.time()), 60)
+        in_open_metrics = self.ask("/metrics", Accept="application/openmetrics-text")[1]
+        for line in self.ask("/metrics")[1].splitlines():
+            if "_bucket{" in line:
+                self.assertIn(line.rsplit(" ", 1)[0] + " ", in_open_metrics)
+
+    def test_the_rest_of_the_tubes_is_given(self):
+        self.speak(b"".join(b"use %s\r\nput 0 0 60 1\r\na\r\n" % name for name in (b"a-1", b"a-2", b"b-1")))
+        got = self.samples("/metrics/tubes?match=a-*&limit=1")
+        self.assertEqual(got["perennial_tubes_unlisted", None], 1)
+        self.assertEqual(got["perennial_tube_puts_total", '{tube="a-1"}'], 1)
+        self.assertEqual(got["perennial_tube_puts_total", '{tube="{other}"}'], 1)
+        self.assertNotIn(("perennial_tube_puts_total", '{tube="b-1"}'), got)
+        self.assertEqual(self.ask("/metrics/tubes?limit=none")[0], 400)
 
     def test_many_tubes_do_not_stop_the_queue(self):
         self.speak(b"".join(b"use t%d\r\nput 0 0 60 1\r\na\r\n" % number for number in range(5000)))

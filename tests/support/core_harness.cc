@@ -191,6 +191,7 @@ void CoreHarness::serve_read(const core::BodyRead& read) {
 // Moves output to the clients. Returns whether there was any.
 bool CoreHarness::deliver() {
   std::vector<ConnId> changed;
+  core_->on_answers_leave(now_);
   core_->take_changed(changed);
   for (const ConnId conn : changed) {
     if (!open_.contains(conn) && on_internal_ && core_->session(conn) != nullptr) {

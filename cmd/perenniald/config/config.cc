@@ -13,6 +13,7 @@
 #include "cmd/common/units.h"
 #include "cmd/perenniald/config/tube_defaults.h"
 #include "engine/types/check.h"
+#include "wire/command_line.h"
 
 namespace perennial::perenniald {
 namespace {
@@ -20,6 +21,9 @@ namespace {
 // Far more than all settings with all their comments. The limit is needed for files without an end,
 // such as /dev/zero.
 constexpr size_t config_bytes_max = 1 << 20;
+
+// A request for metrics compares each tube with all patterns.
+constexpr size_t tube_patterns_max = 50;
 
 using Unit = ConfigUnit;
 
@@ -139,6 +143,20 @@ Status set_local_address(std::string& member, std::string_view text) {
   return {};
 }
 
+Status not_a_pattern(std::string_view text) {
+  return bad(
+      fmt::format("'{}' is not the name of a tube, in which '*' may stand for any bytes", text));
+}
+
+Status add_pattern(std::vector<std::string>& member, std::string_view text) {
+  if (!is_tube_pattern(text)) return not_a_pattern(text);
+  if (member.size() >= tube_patterns_max) {
+    return bad(fmt::format("at most {} patterns", tube_patterns_max));
+  }
+  member.emplace_back(text);
+  return {};
+}
+
 Status set_port(uint16_t& member, std::string_view text) {
   Result<uint16_t> port = common::parse_port(text);
   if (!port.ok()) return port.take_status();
@@ -147,6 +165,18 @@ Status set_port(uint16_t& member, std::string_view text) {
 }
 
 }  // namespace
+
+Status add_tube_group(TubeGroups& groups, std::string_view pattern, std::string_view name) {
+  if (!is_tube_pattern(pattern)) return not_a_pattern(pattern);
+  if (!wire::is_tube_name(name)) {
+    return bad(fmt::format("'{}' could not be the name of a tube", name));
+  }
+  if (groups.size() >= tube_patterns_max) {
+    return bad(fmt::format("at most {} patterns", tube_patterns_max));
+  }
+  groups.emplace_back(pattern, name);
+  return {};
+}
 
 // No path holds a NUL.
 Status check_text(std::string_view text) {
@@ -167,6 +197,10 @@ Status set_config(Config& config, const ConfigField& field, std::string_view tex
       (config.*std::get<std::vector<std::string> Config::*>(field.member)).emplace_back(text);
       return {};
     }
+    case Unit::Patterns:
+      return add_pattern(config.*std::get<std::vector<std::string> Config::*>(field.member), text);
+    case Unit::Groups:
+      return bad("expected lines of the form 'mail-*: mail'");
     case Unit::Users:
       return bad("expected a list of {name: ..., tokens: [...], grants: [...]}");
     case Unit::Listeners:
@@ -202,6 +236,10 @@ std::string config_text(const Config& config, const ConfigField& field) {
       return fmt::format("{}", fmt::join(config.listen, ", "));
     case Unit::Listeners:
       return listeners_text(config.listeners);
+    case Unit::Patterns:
+      return patterns_text(config.*std::get<std::vector<std::string> Config::*>(field.member));
+    case Unit::Groups:
+      return tube_groups_text(config.*std::get<TubeGroups Config::*>(field.member));
     case Unit::Users:
       return users_text(config.users);
     case Unit::Port:

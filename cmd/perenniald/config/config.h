@@ -4,6 +4,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -23,6 +24,9 @@ namespace perennial::perenniald {
 enum class CheckpointFrom : uint8_t { Local, Any };
 using core::AdminOn;
 
+// A pattern, and the name under which the tubes that fit it are summed up.
+using TubeGroups = std::vector<std::pair<std::string, std::string>>;
+
 struct Config {
   std::string data_dir;
   std::vector<std::string> listen;  // Each is valid for common::parse_address.
@@ -33,6 +37,10 @@ struct Config {
   std::string users_file;         // Empty: there is none.
   std::string http_listen;        // Empty: there is none. Else valid for http_address().
   std::string http_hosts;         // Names with commas between them.
+  // Patterns of core::fits_pattern().
+  std::vector<std::string> metrics_tubes;
+  uint64_t metrics_tubes_max;
+  TubeGroups metrics_tube_groups;
   bool auth_plaintext;
   store::Durability durability;
   uint64_t sync_interval_ms;
@@ -81,7 +89,7 @@ using ConfigMember =
                  std::vector<std::string> Config::*, std::vector<ListenerConfig> Config::*,
                  store::Durability Config::*, CheckpointFrom Config::*, AdminOn Config::*,
                  std::vector<TubeDefaults> Config::*, std::vector<core::User> Config::*,
-                 ExtensionSet Config::*, bool Config::*>;
+                 TubeGroups Config::*, ExtensionSet Config::*, bool Config::*>;
 
 // The type of a value, which decides how it is written and which values are accepted.
 enum class ConfigUnit : uint8_t {
@@ -89,6 +97,8 @@ enum class ConfigUnit : uint8_t {
   Addresses,
   LocalAddress,  // One that only this machine reaches, or nothing.
   Listeners,
+  Patterns,  // Of tubes.
+  Groups,    // Names for patterns of tubes.
   Users,
   Port,
   Durability,
@@ -150,6 +160,9 @@ using Problems = std::vector<std::string>;
 // An address is added to those that are set already, and so is the name of an extension.
 Status set_config(Config& config, const ConfigField& field, std::string_view text);
 
+// Adds a group to the setting metrics_tube_groups. InvalidArgument as in set_config().
+Status add_tube_group(TubeGroups& groups, std::string_view pattern, std::string_view name);
+
 // Reads YAML over `config`. Returns every problem, each with `name`, its line and its key.
 Problems read_config(Config& config, std::string_view yaml, std::string_view name);
 // Reads a list of users.
@@ -171,6 +184,8 @@ std::string print_config(const Config& config);
 Status check_text(std::string_view text);
 // All of them as one line of YAML, as read_config() reads it.
 std::string listeners_text(const std::vector<ListenerConfig>& listeners);
+std::string patterns_text(const std::vector<std::string>& patterns);
+std::string tube_groups_text(const TubeGroups& groups);
 std::string users_text(const std::vector<core::User>& users);
 // Whether YAML, as print_config() writes it, preserves this text. It does if the text is UTF-8.
 bool fits_yaml(std::string_view text);

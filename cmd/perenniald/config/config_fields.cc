@@ -48,6 +48,15 @@ constexpr ConfigField fields[] = {
     {"http_hosts", &Config::http_hosts, Unit::Text,
      text_default(""), 0, 4096,
      "Names by which browsers call the HTTP port, with commas, besides localhost and addresses."},
+    {"metrics_tubes", &Config::metrics_tubes, Unit::Patterns,
+     text_default(""), 0, 0,
+     "Tubes that have metrics of their own before others: a list of patterns such as mail-*."},
+    {"metrics_tubes_max", &Config::metrics_tubes_max, Unit::Count,
+     text_default("1000"), 0, 10'000,
+     "The most tubes with metrics of their own. Past it, they are summed up as {other}."},
+    {"metrics_tube_groups", &Config::metrics_tube_groups, Unit::Groups,
+     text_default(""), 0, 0,
+     "Tubes that are summed up in the metrics, by pattern: {mail-*: mail}."},
     {"user", &Config::user, Unit::Text,
      text_default(""), 0, 256,
      "Become this user, with its groups, once the addresses are bound. Empty: stay.",
@@ -200,8 +209,10 @@ Config default_config() {
   Config config{};
   const LayerOptions layers;
   for (const ConfigField& field : fields) {
-    if (field.unit == Unit::Addresses || field.unit == Unit::Listeners || field.unit == Unit::Users)
-      continue;  // There are none.
+    const bool is_empty = field.unit == Unit::Addresses || field.unit == Unit::Listeners ||
+                          field.unit == Unit::Users || field.unit == Unit::Patterns ||
+                          field.unit == Unit::Groups;
+    if (is_empty) continue;
     if (field.origin.from_layers != nullptr) {
       field.origin.from_layers(layers, config);
     } else {

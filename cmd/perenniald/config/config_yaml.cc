@@ -27,6 +27,8 @@ struct Reader {
   void read(const YAML::Node& root);
   void read_key(const YAML::Node& key, const YAML::Node& value);
   void read_addresses(const ConfigField& field, const YAML::Node& value);
+  void read_patterns(const ConfigField& field, const YAML::Node& value);
+  void read_tube_groups(const ConfigField& field, const YAML::Node& value);
   void read_listeners(const ConfigField& field, const YAML::Node& value);
   void read_listener(const YAML::Node& value);
   void read_pairs(const YAML::Node& map, const std::string& prefix, ListenerPairs& out);
@@ -55,6 +57,8 @@ void Reader::read_key(const YAML::Node& key, const YAML::Node& value) {
       return problem(key.Mark(), fmt::format("{}: set twice", text));
     }
     if (field.unit == ConfigUnit::Addresses) return read_addresses(field, value);
+    if (field.unit == ConfigUnit::Patterns) return read_patterns(field, value);
+    if (field.unit == ConfigUnit::Groups) return read_tube_groups(field, value);
     if (field.unit == ConfigUnit::Listeners) return read_listeners(field, value);
     if (field.unit == ConfigUnit::Users) return read_users(field.key, value, config.users);
     if (field.unit == ConfigUnit::Extensions) return read_extensions(field, value);
@@ -73,6 +77,43 @@ void Reader::read_addresses(const ConfigField& field, const YAML::Node& value) {
                    fmt::format("{}: expected an address or a list of them", field.key));
   }
   for (const YAML::Node& address : value) set(field, address);
+}
+
+void Reader::read_patterns(const ConfigField& field, const YAML::Node& value) {
+  (config.*std::get<std::vector<std::string> Config::*>(field.member)).clear();
+  if (value.IsNull()) return;
+  if (value.IsScalar()) return set(field, value);
+  if (!value.IsSequence()) {
+    return problem(value.Mark(),
+                   fmt::format("{}: expected a pattern or a list of them", field.key));
+  }
+  for (const YAML::Node& pattern : value) set(field, pattern);
+}
+
+void Reader::read_tube_groups(const ConfigField& field, const YAML::Node& value) {
+  TubeGroups& groups = config.*std::get<TubeGroups Config::*>(field.member);
+  groups.clear();
+  if (value.IsNull()) return;
+  if (!value.IsMap()) {
+    return problem(value.Mark(),
+                   fmt::format("{}: expected lines of the form 'mail-*: mail'", field.key));
+  }
+  for (const auto& entry : value) {
+    const YAML::Node& pattern = entry.first;
+    const YAML::Node& group = entry.second;
+    if (!pattern.IsScalar() || !group.IsScalar()) {
+      problem(pattern.Mark(), fmt::format("{}: expected a pattern and a name", field.key));
+      continue;
+    }
+    const bool is_known =
+        std::ranges::find(groups, pattern.Scalar(), &TubeGroups::value_type::first) != groups.end();
+    if (is_known) {
+      problem(pattern.Mark(), fmt::format("{}: {}: set twice", field.key, pattern.Scalar()));
+      continue;
+    }
+    const Status status = add_tube_group(groups, pattern.Scalar(), group.Scalar());
+    if (!status.ok()) problem(pattern.Mark(), fmt::format("{}: {}", field.key, status.message()));
+  }
 }
 
 void Reader::read_listeners(const ConfigField& field, const YAML::Node& value) {
@@ -357,6 +398,20 @@ std::string listeners_text(const std::vector<ListenerConfig>& listeners) {
   return fmt::format("[{}]", fmt::join(texts, ", "));
 }
 
+std::string patterns_text(const std::vector<std::string>& patterns) {
+  std::vector<std::string> texts;
+  for (const std::string& pattern : patterns) texts.push_back(quoted_yaml_of(pattern));
+  return fmt::format("[{}]", fmt::join(texts, ", "));
+}
+
+std::string tube_groups_text(const TubeGroups& groups) {
+  std::vector<std::string> texts;
+  for (const auto& [pattern, name] : groups) {
+    texts.push_back(fmt::format("{}: {}", quoted_yaml_of(pattern), quoted_yaml_of(name)));
+  }
+  return fmt::format("{{{}}}", fmt::join(texts, ", "));
+}
+
 std::string users_text(const std::vector<core::User>& users) {
   std::vector<std::string> texts;
   for (const core::User& user : users) texts.push_back(yaml_of(user));
@@ -376,7 +431,8 @@ std::string print_config(const Config& config) {
       for (const std::string& address : config.listen) addresses.push_back(yaml_of(address));
       value = fmt::format("[{}]", fmt::join(addresses, ", "));
     } else if (field.unit == ConfigUnit::Listeners || field.unit == ConfigUnit::Users ||
-               field.unit == ConfigUnit::Extensions || field.unit == ConfigUnit::Tubes) {
+               field.unit == ConfigUnit::Extensions || field.unit == ConfigUnit::Tubes ||
+               field.unit == ConfigUnit::Patterns || field.unit == ConfigUnit::Groups) {
       value = config_text(config, field);  // A word, or a list that is YAML already.
     } else {
       value = yaml_of(config_text(config, field));

@@ -62,17 +62,9 @@ std::string set_value(const std::string& key, const std::string& value, core::Us
       key);
 }
 
-// A pattern has the bytes of a tube's name, and "*".
-bool is_pattern(std::string_view pattern) {
-  if (pattern.empty() || pattern.size() > core::pattern_bytes_max) return false;
-  std::string name(pattern);
-  std::ranges::replace(name, '*', 'x');
-  return wire::is_tube_name(name);
-}
-
 std::string set_grant(const std::string& key, const std::string& value, core::Grant& out) {
   if (key == "tubes") {
-    if (!is_pattern(value)) {
+    if (!is_tube_pattern(value)) {
       return fmt::format(
           "tubes: '{}' is not the name of a tube, in which '*' may stand for "
           "any bytes",
@@ -100,6 +92,13 @@ bool needs_tubes(core::VerbSet verbs) {
 }
 
 }  // namespace
+
+bool is_tube_pattern(std::string_view pattern) {
+  if (pattern.empty() || pattern.size() > core::pattern_bytes_max) return false;
+  std::string name(pattern);
+  std::ranges::replace(name, '*', 'x');
+  return wire::is_tube_name(name);
+}
 
 std::vector<std::string> parse_user(const UserPairs& pairs, core::User& out) {
   std::vector<std::string> problems;

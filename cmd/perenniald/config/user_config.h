@@ -24,4 +24,7 @@ std::vector<std::string> parse_grant(const GrantPairs& pairs, core::Grant& out);
 UserPairs user_pairs(const core::User& user);
 GrantPairs grant_pairs(const core::Grant& grant);
 
+// Whether the text has the bytes of a tube's name, and "*".
+bool is_tube_pattern(std::string_view pattern);
+
 }  // namespace perennial::perenniald

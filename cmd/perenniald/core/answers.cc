@@ -40,10 +40,11 @@ void Core::answer_jobs(BeanstalkSession& conn, const JobsReserved& reply) {
   wire::append_batch_head(scratch_, reply);
   push_scratch(conn, reply.jobs.empty() ? held_.after_all(conn.replies)
                                         : held_.after(reply.jobs.front(), conn.replies));
-  for (const JobReply& job : reply.jobs) answer_job(conn, job);
+  for (const JobReply& job : reply.jobs) answer_job(conn, job, {});
 }
 
-void Core::answer_job(BeanstalkSession& conn, const JobReply& reply) {
+void Core::answer_job(BeanstalkSession& conn, const JobReply& reply,
+                      const std::optional<CommandTimes::Start>& command) {
   const BatchIndex after = held_.after(reply, conn.replies);
   scratch_.clear();
   wire::append_job_head(scratch_, reply);
@@ -56,7 +57,7 @@ void Core::answer_job(BeanstalkSession& conn, const JobReply& reply) {
   } else {
     constexpr size_t head_bytes = 64;
     const uint64_t slot = conn.replies.outbox.open_slot(after, reply.body_bytes + head_bytes);
-    if (waits_.add({conn.id, slot, reply})) {
+    if (waits_.add({conn.id, slot, reply, command})) {
       large_answers_.add({.bytes = reply.body_bytes, .job = reply.id});
     }
     if (waits_.is_large(reply.body_bytes) && waits_.is_waiting(reply.id)) ++conn.queued_answers;
@@ -93,6 +94,7 @@ void Core::fill_slot(const BodyWaiter& waiter, const Body* body) {
       conn->replies.outbox.fill_slot(waiter.slot, scratch_, *body, wire::job_tail);
     }
   }
+  if (waiter.command) held_.count(conn->replies, *waiter.command);
   conn->replies.outbox.release(batches_.committed());
   after_progress(*conn);
 }

@@ -97,9 +97,10 @@ class Core::BeanstalkSession final : public Session {
   wire::Parser parser;
   HeldReplies::Held replies;
   Backlog backlog;
-  bool unanswered = false;  // A command waits for its answer from the engine or a checkpoint.
-  bool at_end = false;      // The client will send nothing more.
-  bool quitting = false;    // quit was run. Later commands are not run.
+  CommandTimes::Start command;  // The unanswered command, or the last one.
+  bool unanswered = false;      // A command waits for its answer from the engine or a checkpoint.
+  bool at_end = false;          // The client will send nothing more.
+  bool quitting = false;        // quit was run. Later commands are not run.
   std::optional<wire::ForeignProtocol>
       foreign_protocol;               // Set if the client speaks a foreign protocol.
   bool changed = false;               // The session is listed in changed_.

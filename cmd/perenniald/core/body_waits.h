@@ -3,9 +3,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "cmd/perenniald/core/command_times.h"
 #include "cmd/perenniald/core/memory_budget.h"
 #include "engine/types/basic.h"
 #include "engine/types/reply.h"
@@ -23,6 +25,8 @@ struct BodyWaiter {
   ConnId conn;
   uint64_t slot;
   JobReply reply;
+  // The command that this reply alone answers.
+  std::optional<CommandTimes::Start> command = {};
 };
 
 // Which replies wait for which bodies that have to be read. All replies that need one body share

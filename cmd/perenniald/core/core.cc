@@ -226,6 +226,7 @@ void Core::handle(BeanstalkSession& conn, wire::Step&& step, Nanos now) {
     return;
   }
   conn.unanswered = true;
+  conn.command = {.at = now, .kind = kind_of(*step.command)};
   if (const auto* const auth = std::get_if<Auth>(&*step.command)) return on_auth(conn, *auth, now);
   if (users_ != nullptr && !is_admitted(conn, *step.command)) return;
   if (const auto* const asked = std::get_if<Checkpoint>(&*step.command)) {
@@ -256,6 +257,7 @@ void Core::handle(BeanstalkSession& conn, wire::Step&& step, Nanos now) {
          .accepts_puts = accepts_puts,
          .event = std::move(*step.command)},
         bodies);
+  if (conn.unanswered && conn.command.kind == CommandKind::Reserve) conn.command.at = 0;
 }
 
 bool Core::is_denied(const BeanstalkSession& conn, const Command& command) const {
@@ -307,7 +309,7 @@ void Core::apply(engine::Input&& input, std::span<Body> bodies) {
   engine_.apply(input, output_);
   run_budget_.spend(output_.cost);
   absorb_transitions(bodies, input.now);
-  absorb_replies();
+  absorb_replies(input.now);
   if (!output_.names_parts.empty()) absorb_names_parts();
 }
 
@@ -333,10 +335,11 @@ void Core::absorb_transitions(std::span<Body> bodies, Nanos now) {
   }
 }
 
-void Core::absorb_replies() {
+void Core::absorb_replies(Nanos now) {
   for (const engine::ConnReply& reply : output_.replies) {
     BeanstalkSession* const conn = find(reply.conn);
     CHECK(conn != nullptr);
+    if (conn->command.at == 0) conn->command.at = now;
     reply_to(*conn, reply.reply);
   }
 }
@@ -344,13 +347,19 @@ void Core::absorb_replies() {
 void Core::reply_to(BeanstalkSession& conn, const Reply& reply) {
   conn.unanswered = false;
   conn.wait_may_be_aborted = false;
+  const size_t slots_before = conn.replies.outbox.open_slots();
   answer(conn, reply);
+  // An answer that waits for a body is counted when that has come.
+  const bool waits_for_body =
+      std::holds_alternative<JobReply>(reply) && conn.replies.outbox.open_slots() > slots_before;
+  if (!waits_for_body) held_.count(conn.replies, conn.command);
   make_runnable(conn);
   touch(conn);
 }
 
 void Core::answer(BeanstalkSession& conn, const Reply& reply) {
-  if (const auto* const job = std::get_if<JobReply>(&reply)) return answer_job(conn, *job);
+  if (const auto* const job = std::get_if<JobReply>(&reply))
+    return answer_job(conn, *job, conn.command);
   if (const auto* const jobs = std::get_if<std::unique_ptr<JobsReserved>>(&reply)) {
     return answer_jobs(conn, **jobs);
   }

@@ -18,6 +18,7 @@
 #include "cmd/perenniald/core/body_waits.h"
 #include "cmd/perenniald/core/checkpoint_coordinator.h"
 #include "cmd/perenniald/core/client_rights.h"
+#include "cmd/perenniald/core/command_times.h"
 #include "cmd/perenniald/core/held_replies.h"
 #include "cmd/perenniald/core/large_answers.h"
 #include "cmd/perenniald/core/memory_budget.h"
@@ -46,6 +47,13 @@ struct AuditEvent {
   bool refused = false;
   bool is_internal = false;  // As in ClientRights: the HTTP port has asked.
   uint64_t not_logged = 0;   // Earlier refusals that were too many for lines of their own.
+};
+
+// What users were granted and refused since the start.
+struct AccessCounts {
+  uint64_t sign_ins = 0;
+  uint64_t sign_ins_refused = 0;  // Wrong tokens.
+  uint64_t forbidden = 0;         // Commands that no grant allows.
 };
 
 // Sizes are in bytes. etc/docs/limits.md says what each limit means and what happens past it.
@@ -187,6 +195,10 @@ class Core {
   // are finished. Each is listed once.
   void take_changed(std::vector<ConnId>& changed);
   bool has_changed() const { return !changed_.empty(); }
+  // Whether answers may leave that on_answers_leave() was not told of. Call it before
+  // take_changed(), with the time of the moment and not with that of the turn.
+  bool has_answers_to_time() const { return held_.times().has_released(); }
+  void on_answers_leave(Nanos now) { held_.times().record(now); }
   // When on_timer() is due. None: core waits for no time.
   std::optional<Nanos> next_deadline() const;
   // The same while the log is busy, when no batch can be appended even if one is due.
@@ -201,6 +213,9 @@ class Core {
   uint64_t jobs_damaged() const;
   // Connections that were closed because they spoke a foreign protocol.
   uint64_t connections_refused() const { return connections_refused_; }
+  const AccessCounts& access_counts() const { return access_counts_; }
+  // How long commands took, by CommandKind.
+  const CommandTimes::Histograms& command_times() const { return held_.times().histograms(); }
   // Memory of jobs, bodies and connections, in bytes.
   size_t memory_bytes() const;
   // Bytes of answers of all connections that have not left. A shared body is counted once.
@@ -218,10 +233,12 @@ class Core {
   // `bodies`: those of the jobs that the input puts, in order. They are moved from.
   void apply(engine::Input&& input, std::span<Body> bodies = {});
   void absorb_transitions(std::span<Body> bodies, Nanos now);
-  void absorb_replies();
+  void absorb_replies(Nanos now);
   void absorb_names_parts();
   void answer(BeanstalkSession& conn, const Reply& reply);
-  void answer_job(BeanstalkSession& conn, const JobReply& reply);
+  // `command`: the one that this reply alone answers.
+  void answer_job(BeanstalkSession& conn, const JobReply& reply,
+                  const std::optional<CommandTimes::Start>& command);
   void answer_jobs(BeanstalkSession& conn, const JobsReserved& reply);
   bool is_shared(size_t body_bytes) const;
   SharedBodies::SharedBody find_shared(const JobReply& reply);
@@ -292,6 +309,7 @@ class Core {
   SignInLimiter sign_in_limiter_;
   Nanos refusals_since_ = 0;  // The second in which refusals are counted.
   uint64_t refusals_ = 0;
+  AccessCounts access_counts_;
   uint64_t refusals_not_logged_ = 0;
   static constexpr size_t scratch_bytes_max = 1 << 20;
   std::string scratch_;  // The reply that is being formatted.

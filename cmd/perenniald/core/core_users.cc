@@ -71,6 +71,7 @@ void Core::set_user(BeanstalkSession& conn, const User* user) {
   if (std::exchange(conn.access->is_unidentified, false)) --unidentified_;
   const bool is_of_listener = std::holds_alternative<UserName>(conn.access->identity);
   if (is_of_listener || conn.is_internal) return;
+  ++access_counts_.sign_ins;
   audit(conn, {.action = "sign-in", .subject = how_of(conn.access->identity)});
 }
 
@@ -91,6 +92,7 @@ const User* Core::user_of_token(std::string_view token, const std::string& addre
   if (users_ == nullptr || sign_in_limiter_.is_refused(address, now)) return nullptr;
   const User* const user = users_->by_token(token);
   if (user == nullptr) {
+    ++access_counts_.sign_ins_refused;
     sign_in_limiter_.on_failure(address, now);
     if (options_.audit) {
       options_.audit({.action = "sign-in", .from = address, .refused = true, .is_internal = true});
@@ -103,6 +105,7 @@ const User* Core::user_of_token(std::string_view token, const std::string& addre
 void Core::on_wrong_token(BeanstalkSession& conn, Nanos now) {
   conn.access->may_auth = conn.access->user == nullptr;
   ++conn.access->wrong_tokens;
+  ++access_counts_.sign_ins_refused;
   sign_in_limiter_.on_failure(conn.access->address, now);
   wrong_token_due_.add(conn.id, now);
   audit(conn, {.action = "sign-in", .refused = true});
@@ -130,6 +133,7 @@ bool Core::is_admitted(BeanstalkSession& conn, Command& command) {
     }
     return true;
   }
+  ++access_counts_.forbidden;
   audit_refusal(conn, command, caught_up_);
   reply_to(conn, verdict == Verdict::Hidden ? Word::NotFound : Word::Forbidden);
   return false;
@@ -180,6 +184,7 @@ void Core::on_sign_in_time(Nanos now) {
     BeanstalkSession* const conn = find(*id);
     if (conn == nullptr) continue;
     conn->quitting = conn->access->wrong_tokens >= wrong_tokens_max;
+    conn->command.at = now;  // It has waited on purpose.
     reply_to(*conn, Word::Unauthorized);
   }
 }

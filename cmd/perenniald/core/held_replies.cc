@@ -20,11 +20,24 @@ void HeldReplies::hold(ConnId conn, Held& held, BatchIndex after) {
   held.listed_for = after;
   const bool is_in_open = after == batches_.open_index();
   if (is_in_open && held.answered_in == commit_delay_.round()) commit_delay_.on_one();
-  // The batch is nearly always the newest or the one before, so the search runs from the end.
+  waiters_for(after).conns.push_back(conn);
+}
+
+// The batch is nearly always the newest or the one before, so the search runs from the end.
+HeldReplies::Waiters& HeldReplies::waiters_for(BatchIndex after) {
   auto place = waiters_.end();
   while (place != waiters_.begin() && std::prev(place)->after >= after) --place;
-  if (place == waiters_.end() || place->after != after) place = waiters_.insert(place, {after, {}});
-  place->conns.push_back(conn);
+  if (place == waiters_.end() || place->after != after) {
+    place = waiters_.insert(place, {.after = after, .conns = {}, .commands = {}});
+  }
+  return *place;
+}
+
+// The reply waits for the newest batch for which the connection is listed: hold() has listed it, or
+// released the reply.
+void HeldReplies::count(const Held& held, const CommandTimes::Start& command) {
+  if (held.listed_for <= batches_.committed()) return times_.on_released(command);
+  CommandTimes::add(waiters_for(held.listed_for).commands, command);
 }
 
 }  // namespace perennial::core

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cmd/perenniald/core/batch_queue.h"
+#include "cmd/perenniald/core/command_times.h"
 #include "cmd/perenniald/core/commit_delay.h"
 #include "cmd/perenniald/core/outbox.h"
 #include "cmd/perenniald/core/promised_batches.h"
@@ -46,6 +47,11 @@ class HeldReplies {
   // releases the reply if the batch is committed.
   void hold(ConnId conn, Held& held, BatchIndex after);
 
+  // A command was answered by the reply that was held last.
+  void count(const Held& held, const CommandTimes::Start& command);
+  CommandTimes& times() { return times_; }
+  const CommandTimes& times() const { return times_; }
+
   // More batches are committed: releases replies. `find(id)` returns a connection whose member
   // `replies` is a Held, or null if it is closed. `then(connection)` is called for each connection
   // whose replies may have left. `took`: nanoseconds until the newest batch was synced.
@@ -66,7 +72,9 @@ class HeldReplies {
   struct Waiters {
     BatchIndex after;
     std::vector<ConnId> conns;
+    std::vector<CommandTimes::Group> commands;  // Those that these replies answer.
   };
+  Waiters& waiters_for(BatchIndex after);
 
   // A reply never overtakes an earlier reply of the same connection.
   BatchIndex after(BatchIndex newest, const Held& held) const {
@@ -77,6 +85,7 @@ class HeldReplies {
   PromisedBatches promised_batches_;
   CommitDelay commit_delay_;  // Of the open batch.
   std::deque<Waiters> waiters_;
+  CommandTimes times_;
 };
 
 template <typename Find, typename Then>
@@ -93,6 +102,7 @@ void HeldReplies::release(Nanos took, Nanos now, const Find& find, const Then& t
       held.answered_in = round;
       then(*conn);
     }
+    times_.on_released(waiters_.front().commands);
     waiters_.pop_front();
   }
   commit_delay_.expect(expected, took, now);

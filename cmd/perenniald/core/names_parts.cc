@@ -36,6 +36,7 @@ void Core::absorb_names_parts() {
       held_.hold(id, conn->replies, after);
       if (part.is_last) {
         conn->unanswered = false;
+        held_.count(conn->replies, conn->command);
         make_runnable(*conn);
       }
       touch(*conn);

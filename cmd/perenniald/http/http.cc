@@ -66,6 +66,7 @@ class Http::Session final : public core::Session {
       case Answer::Step::Whole:
         break;
     }
+    http_.begun_.push_back(begun_);
     finish(answer_->take());
     if (is_endless_) return;
     answer_.reset();
@@ -119,7 +120,7 @@ class Http::Session final : public core::Session {
       if (ended_) return close();
       return changed();
     }
-    since_ = now;
+    since_ = begun_ = now;
     // Requests that were sent before the end are still answered.
     keep_alive_ = request->keep_alive && (!ended_ || parser_.is_within());
     head_ = request->method == "HEAD";
@@ -172,7 +173,8 @@ class Http::Session final : public core::Session {
   std::string out_;
   size_t sent_ = 0;           // Of out_.
   bool was_written_ = false;  // Since the last on_time().
-  Nanos since_;  // When the request began, or the client last took bytes, or became idle.
+  Nanos since_;      // When the request began, or the client last took bytes, or became idle.
+  Nanos begun_ = 0;  // When the request that is being answered was read.
   bool ended_ = false;
   bool closing_ = false;
 };
@@ -197,6 +199,11 @@ void Http::run_next(Nanos now) {
   runnable_.pop_front();
   const auto found = sessions_.find(id);
   if (found != sessions_.end()) found->second->step(now);
+}
+
+void Http::on_answers_ready(Nanos now) {
+  for (const Nanos begun : begun_) request_times_.record_time(now - begun);
+  begun_.clear();
 }
 
 void Http::changed(Session& session) {

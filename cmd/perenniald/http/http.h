@@ -15,6 +15,7 @@
 #include "cmd/perenniald/http/answer.h"
 #include "cmd/perenniald/http/message.h"
 #include "engine/types/basic.h"
+#include "engine/types/histogram.h"
 
 // The HTTP port: connections, and their requests in order. It knows no socket and no thread.
 namespace perennial::http {
@@ -63,6 +64,10 @@ class Http {
   bool has_changed() const { return !changed_.empty(); }
 
   const Counts& counts() const { return counts_; }
+  // Answers are ready whose time was not recorded yet. It is called after run_next(), with the time
+  // of the moment and not with that of the turn.
+  void on_answers_ready(Nanos now);
+  const LatencyHistogram& request_times() const { return request_times_; }
 
  private:
   class Session;
@@ -75,6 +80,8 @@ class Http {
   std::deque<ConnId> runnable_;
   std::vector<ConnId> changed_;
   Counts counts_;
+  std::vector<Nanos> begun_;  // When the requests began whose answers are ready.
+  LatencyHistogram request_times_;
 };
 
 }  // namespace perennial::http

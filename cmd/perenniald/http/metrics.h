@@ -4,12 +4,17 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
-#include <string_view>
+#include <vector>
 
+#include "cmd/perenniald/core/command_times.h"
+#include "cmd/perenniald/core/core.h"
 #include "cmd/perenniald/http/answer.h"
 #include "cmd/perenniald/http/http.h"
+#include "cmd/perenniald/http/tube_metrics.h"
 #include "engine/engine.h"
+#include "engine/types/histogram.h"
 #include "engine/types/stats.h"
 
 // Metrics for Prometheus: OpenMetrics 1.0 where it is asked for, or else the text format 0.0.4.
@@ -17,23 +22,54 @@
 // clients choose.
 namespace perennial::http {
 
+// What is known outside of core. A number that is not known is 0.
+struct ServerFacts {
+  std::string rocksdb_version = {};
+  std::string openssl_version = {};
+  double start_time = 0;  // In seconds since the epoch.
+  uint64_t resident_bytes = 0;
+  std::optional<uint64_t> descriptors_open = {};
+  uint64_t descriptors_max = 0;
+  uint64_t disk_free_bytes = 0;
+  core::AccessCounts access = {};
+  uint64_t handshakes_full = 0;
+  uint64_t handshakes_resumed = 0;
+  uint64_t handshakes_failed = 0;
+  struct Certificate {
+    std::string listener;    // Its address in the configuration.
+    int64_t expires_at = 0;  // In seconds since the epoch.
+  };
+  std::vector<Certificate> certificates = {};
+  bool reload_success = true;
+};
+
+// How long things took.
+struct Times {
+  const core::CommandTimes::Histograms& commands;
+  const LatencyHistogram& turns;
+  const LatencyHistogram& requests;
+};
+
 // What the metrics are made of.
 struct MetricSources {
   const engine::Engine& engine;
   std::function<ProcessFacts()> process;
   std::function<StoreFacts()> store;
+  std::function<ServerFacts()> server;
+  std::function<Times()> times;
   std::function<size_t()> memory_bytes;  // Of jobs, bodies and connections.
   std::function<size_t()> output_bytes;  // Of answers that have not left.
   std::function<bool()> accepts_puts;    // Whether the disk has space for jobs.
   std::function<const Http::Counts&()> requests;
+  TubeChoice tubes = {};  // Of /metrics.
 };
 
 struct MetricsRequest {
   bool open_metrics = false;
   // With the names of the old exporter: every key of stats and stats-tube, all of them gauges.
   bool names_of_beanstalkd = false;
-  // The tubes that were created first have series of their own; the others are one, "{other}".
-  size_t tubes_max = 1000;
+  bool tubes_only = false;  // Without the families of the server.
+  TubeChoice tubes = {};
 };
 
 // `sources` outlives the answer.

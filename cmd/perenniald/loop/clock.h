@@ -6,6 +6,7 @@
 
 #include "cmd/perenniald/loop/loop_lag.h"
 #include "engine/types/basic.h"
+#include "engine/types/histogram.h"
 
 namespace perennial::perenniald {
 
@@ -36,6 +37,12 @@ class TurnClock {
     return wall_start_ + *turn_start_ - steady_start_;
   }
 
+  // The time of this moment, which does not stand still. It reads the clock each time.
+  Nanos actual() {
+    now();  // Begins the turn, if nothing has yet.
+    return wall_start_ + steady() - steady_start_;
+  }
+
   // How long this turn has taken so far. Unlike now() it does not stand still.
   Nanos turn_so_far() const { return turn_start_ ? steady() - *turn_start_ : 0; }
 
@@ -45,10 +52,14 @@ class TurnClock {
   // The loop is about to block.
   void end_turn() {
     if (!turn_start_) return;
-    lag_.on_turn(*turn_start_, steady());
+    const Nanos end = steady();
+    lag_.on_turn(*turn_start_, end);
+    turns_.record_time(end - *turn_start_);
     turn_start_.reset();
   }
 
+  // How long the turns took, each until the loop blocked.
+  const LatencyHistogram& turns() const { return turns_; }
   // The longest turn of the last seconds, without the present one.
   Nanos lag() { return lag_.longest(steady()); }
 
@@ -62,6 +73,7 @@ class TurnClock {
   Nanos steady_start_;
   std::optional<Nanos> turn_start_;
   LoopLag lag_;
+  LatencyHistogram turns_;
 };
 
 }  // namespace perennial::perenniald

@@ -124,7 +124,8 @@ void Connections::read(Connection& conn) {
 bool Connections::is_served(Connection& conn, Stream::Outcome got) {
   if (got.state == Stream::State::Failed || got.state == Stream::State::Ended) {
     // Nothing is said of a client that left without a word, such as a check of its health.
-    if (const std::string why = conn.stream->failure(); !why.empty()) report_refused(conn, why);
+    if (const std::string why = conn.stream->failure(); !why.empty())
+      on_handshake_refused(conn, why);
     close(conn);
     return false;
   }
@@ -133,6 +134,7 @@ bool Connections::is_served(Connection& conn, Stream::Outcome got) {
     return false;
   }
   handshakes_.end();
+  ++(conn.stream->is_resumed() ? handshake_counts_.resumed : handshake_counts_.full);
   log(Level::Debug, "conn.handshake",
       {{"conn", fmt::format("{}", conn.id)}, {"stream", conn.stream->description()}});
   begin_session(conn);
@@ -165,11 +167,12 @@ void Connections::on_writable(Connection& conn) {
 void Connections::on_handshake_expired(ConnId id) {
   const auto found = connections_.find(id);
   if (found == connections_.end() || found->second.session != nullptr) return;
-  report_refused(found->second, "the handshake took too long (tls_handshake_ms)");
+  on_handshake_refused(found->second, "the handshake took too long (tls_handshake_ms)");
   close(found->second);
 }
 
-void Connections::report_refused(const Connection& conn, const std::string& why) {
+void Connections::on_handshake_refused(const Connection& conn, const std::string& why) {
+  ++handshake_counts_.failed;
   const std::optional<uint64_t> left_out = refused_lines_.take(clock_.now());
   if (!left_out) return;
   log(Level::Warning, "tls.refused",

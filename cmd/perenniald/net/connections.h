@@ -63,6 +63,7 @@ class Connections {
   void close_all();
 
   size_t count() const { return connections_.size(); }
+  const HandshakeCounts& handshake_counts() const { return handshake_counts_; }
   // Where a client comes from: "127.0.0.1:4711", "unix", or nothing if it is gone.
   std::string peer_of(ConnId id) const;
   // Whether one more client may begin a handshake.
@@ -88,7 +89,7 @@ class Connections {
   void on_ending(Connection& conn);
   void on_writable(Connection& conn);
   void on_handshake_expired(ConnId id);
-  void report_refused(const Connection& conn, const std::string& why);
+  void on_handshake_refused(const Connection& conn, const std::string& why);
   // Returns false if the connection is closed, or will be visited again.
   bool write_out(Connection& conn);
   void set_full(Connection& conn, bool full);
@@ -100,6 +101,7 @@ class Connections {
   const Hooks hooks_;
   SocketSet sockets_;
   Handshakes handshakes_;
+  HandshakeCounts handshake_counts_;
   LogLimit refused_lines_{refused_lines_per_second};
   absl::node_hash_map<ConnId, Connection> connections_;
   std::vector<char> buffer_;

@@ -18,6 +18,14 @@ struct HandshakeLimits {
   uint64_t pending_max = 1'000;  // How many may be under way.
 };
 
+// The handshakes that have ended since the start.
+struct HandshakeCounts {
+  uint64_t full = 0;
+  uint64_t resumed = 0;
+  // Those that were refused or took too long. A client that left without a word is not among them.
+  uint64_t failed = 0;
+};
+
 // The handshakes of clients whose stream is not open yet. A step of a handshake costs as much as a
 // hundred commands, so only a few are made in each turn, and other clients are served in between.
 class Handshakes {

@@ -59,6 +59,8 @@ class Stream {
   virtual const PeerIdentity* peer() const { return nullptr; }
   // How bytes travel, for the log. REQUIRES: the stream is open.
   virtual std::string description() const { return "plain"; }
+  // Whether it goes on with what an earlier connection agreed on. REQUIRES: the stream is open.
+  virtual bool is_resumed() const { return false; }
   // Why the stream failed before it was open, for the log.
   virtual std::string failure() const { return {}; }
 };

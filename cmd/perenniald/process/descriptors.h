@@ -8,6 +8,12 @@ namespace perennial::perenniald {
 // Raises the limit of file descriptors (RLIMIT_NOFILE) to its maximum, and returns it.
 uint64_t raise_descriptors();
 
+// The limit of file descriptors, which is soft.
+uint64_t descriptors_max();
+// How many file descriptors are open. None: the kernel cannot say it without a long listing, which
+// is so before Linux 6.2 if there are many.
+std::optional<uint64_t> descriptors_open();
+
 // How many file descriptors each part of the server may have.
 struct Descriptors {
   uint64_t connections = 0;

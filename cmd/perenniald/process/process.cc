@@ -1,6 +1,7 @@
 #include "cmd/perenniald/process/process.h"
 
 #include <algorithm>
+#include <fstream>
 
 #include <fmt/format.h>
 #include <sys/prctl.h>
@@ -45,6 +46,15 @@ void add_usage(ProcessFacts& facts) {
   CHECK(getrusage(RUSAGE_SELF, &usage) == 0);
   facts.user_time = to_nanos(usage.ru_utime);
   facts.system_time = to_nanos(usage.ru_stime);
+}
+
+// proc(5).
+uint64_t resident_bytes() {
+  std::ifstream file("/proc/self/statm");
+  uint64_t size = 0;
+  uint64_t resident = 0;
+  if (!(file >> size >> resident)) return 0;
+  return resident * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
 }
 
 void apply_core_dumps(bool wanted) {

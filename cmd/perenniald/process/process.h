@@ -12,6 +12,9 @@ ProcessFacts fixed_process_facts(uint64_t job_bytes_max);
 // Sets the processor time used so far.
 void add_usage(ProcessFacts& facts);
 
+// The memory of the process that is in RAM, in bytes; 0 if the kernel does not say.
+uint64_t resident_bytes();
+
 // Enables core dumps after a crash, up to the hard limit, or disables them: a dump holds the bodies
 // of jobs, and may stay unnoticed where it is written. Call it after the change of the user, which
 // disables dumps.

@@ -150,10 +150,41 @@ http::MetricSources Server::make_metric_sources() {
                 return facts;
               },
           .store = [this] { return turn_->store_facts(); },
+          .server = [this] { return server_facts(); },
+          .times =
+              [this] {
+                return http::Times{.commands = core_.command_times(),
+                                   .turns = clock_.turns(),
+                                   .requests = http_.request_times()};
+              },
           .memory_bytes = [this] { return core_.memory_bytes(); },
           .output_bytes = [this] { return core_.output_bytes(); },
           .accepts_puts = [this] { return core_.disk_accepts_puts(); },
-          .requests = [this]() -> const http::Http::Counts& { return http_.counts(); }};
+          .requests = [this]() -> const http::Http::Counts& { return http_.counts(); },
+          .tubes = {.first = config_.metrics_tubes,
+                    .groups = config_.metrics_tube_groups,
+                    .tubes_max = config_.metrics_tubes_max}};
+}
+
+http::ServerFacts Server::server_facts() {
+  const HandshakeCounts& handshakes = connections_.handshake_counts();
+  http::ServerFacts facts = {
+      .rocksdb_version = store::rocksdb_version(),
+      .openssl_version = openssl_version(),
+      .start_time = static_cast<double>((clock_.now() - clock_.uptime()) / nanos_per_ms) / 1000,
+      .resident_bytes = resident_bytes(),
+      .descriptors_open = descriptors_open(),
+      .descriptors_max = descriptors_max(),
+      .disk_free_bytes = store_->disk_free_bytes(),
+      .access = core_.access_counts(),
+      .handshakes_full = handshakes.full,
+      .handshakes_resumed = handshakes.resumed,
+      .handshakes_failed = handshakes.failed,
+      .reload_success = users_are_current_ && tls_.is_current()};
+  for (auto& [listener, expires_at] : tls_.certificate_ends()) {
+    facts.certificates.push_back({std::move(listener), expires_at});
+  }
+  return facts;
 }
 
 http::ApiSources Server::make_api_sources() {
@@ -227,6 +258,7 @@ bool Server::serve_http() {
   while (http_.has_runnable() && clock_.turn_so_far() - begun < nanos_per_ms) {
     http_.run_next(clock_.now());
   }
+  if (http_.has_changed()) http_.on_answers_ready(clock_.actual());
   while (http_.has_changed()) {
     http_.take_changed(http_changed_);
     for (const ConnId conn : http_changed_) connections_.service(conn);

@@ -69,6 +69,7 @@ class Server {
   http::MetricSources make_metric_sources();
   http::ApiSources make_api_sources();
   ProcessFacts process_facts();
+  http::ServerFacts server_facts();
   http::HealthFacts health_facts();
   std::unique_ptr<Stream> make_stream(const AcceptedSocket& socket);
   core::Session& open_session(ConnId conn, const AcceptedSocket& socket, const PeerIdentity* peer);
@@ -98,6 +99,7 @@ class Server {
   void on_signal(int number);
 
   const Config config_;
+  bool users_are_current_ = true;  // The file of users was good when it was read last.
   TurnClock clock_;
   TurnBudget budget_{clock_};
   Loop loop_;

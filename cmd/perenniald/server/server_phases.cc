@@ -156,6 +156,7 @@ void Server::reload_users() {
   if (config_.users_file.empty()) return;
   Problems problems;
   std::shared_ptr<const core::Users> users = load_users(config_, problems);
+  users_are_current_ = users != nullptr;
   if (users == nullptr) {
     log(Level::Error, "users.reload",
         {{"file", config_.users_file}, {"error", fmt::format("{}", fmt::join(problems, "; "))}});

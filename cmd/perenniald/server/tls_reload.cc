@@ -50,9 +50,11 @@ void TlsReload::reload(size_t listener) {
   TlsListener& tls = *listeners_[listener];
   const Status reloaded = tls.reload(clock_.now());
   if (reloaded.ok()) {
+    bad_.erase(listener);
     log(Level::Info, "tls.reload",
         {{"address", names_[listener]}, {"valid_until", tls.certificate_end()}});
   } else {
+    bad_.insert(listener);
     log(Level::Error, "tls.reload",
         {{"address", names_[listener]},
          {"error", reloaded.message()},
@@ -62,6 +64,14 @@ void TlsReload::reload(size_t listener) {
 
 void TlsReload::close() {
   uv_close(reinterpret_cast<uv_handle_t*>(&timer_), nullptr);
+}
+
+std::vector<std::pair<std::string, std::time_t>> TlsReload::certificate_ends() const {
+  std::vector<std::pair<std::string, std::time_t>> ends;
+  for (size_t i = 0; i < listeners_.size(); ++i) {
+    if (listeners_[i] != nullptr) ends.emplace_back(names_[i], listeners_[i]->certificate_end_at());
+  }
+  return ends;
 }
 
 bool TlsReload::has_any() const {

@@ -1,6 +1,9 @@
 #pragma once
 
+#include <ctime>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <uv.h>
@@ -25,6 +28,11 @@ class TlsReload {
   void close();
 
   bool has_any() const;
+  // Whether the files of each listener were good when they were read last.
+  bool is_current() const { return bad_.empty(); }
+  // The address of each listener with TLS, and when its certificate expires, in seconds since the
+  // epoch.
+  std::vector<std::pair<std::string, std::time_t>> certificate_ends() const;
   // Null: this listener has no TLS.
   TlsListener* find(size_t listener) const { return listeners_[listener].get(); }
 
@@ -35,6 +43,7 @@ class TlsReload {
   TurnClock& clock_;
   std::vector<std::string> names_;  // The addresses, for the log.
   const TlsListeners listeners_;
+  std::set<size_t> bad_;  // Those whose files could not be used when they were read last.
   uv_timer_t timer_;
 };
 

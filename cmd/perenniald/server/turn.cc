@@ -74,6 +74,7 @@ bool Turn::process_all() {
     hooks_.order_checkpoint();  // Also when no batch is due.
     if (next_changed_ == changed_.size()) {
       next_changed_ = 0;
+      if (core_.has_answers_to_time()) core_.on_answers_leave(clock_.actual());
       core_.take_changed(changed_);
     }
     // When the loop itself writes the batch, replies that may leave are sent first, so that clients

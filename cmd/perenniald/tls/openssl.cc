@@ -25,4 +25,9 @@ std::string time_text(const ASN1_TIME* time) {
                      parts.tm_mon + 1, parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec);
 }
 
+std::time_t seconds_of(const ASN1_TIME* time) {
+  std::tm parts{};
+  return ASN1_TIME_to_tm(time, &parts) == 1 ? timegm(&parts) : 0;
+}
+
 }  // namespace perennial::perenniald

@@ -35,5 +35,7 @@ enum class Validity { Valid, Future, Expired };
 Validity validity_of(const X509& certificate);
 // A time of a certificate, "2026-11-23 10:00:00 UTC".
 std::string time_text(const ASN1_TIME* time);
+// The same in seconds since the epoch; 0 if it cannot be read.
+std::time_t seconds_of(const ASN1_TIME* time);
 
 }  // namespace perennial::perenniald

@@ -174,6 +174,7 @@ Status set_certificate(SSL_CTX& context, const TlsSettings& settings, TlsContext
                                               settings.certificate));
   }
   out.certificate_end = time_text(X509_get0_notAfter(&own));
+  out.certificate_end_at = seconds_of(X509_get0_notAfter(&own));
   return {};
 }
 
@@ -231,7 +232,9 @@ Status set_clients(SSL_CTX& context, const TlsSettings& settings) {
 
 Result<TlsContext> make_context(const TlsSettings& settings, const TicketKeys& keys,
                                 const std::string& session_context) {
-  TlsContext out{.context = ContextPtr(SSL_CTX_new(TLS_server_method())), .certificate_end = {}};
+  TlsContext out{.context = ContextPtr(SSL_CTX_new(TLS_server_method())),
+                 .certificate_end = {},
+                 .certificate_end_at = 0};
   CHECK(out.context != nullptr);
   set_rules(*out.context, settings.protocol);
   set_sessions(*out.context, keys, session_context);

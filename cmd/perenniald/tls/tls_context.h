@@ -1,5 +1,6 @@
 #pragma once
 
+#include <ctime>
 #include <string>
 
 #include "cmd/perenniald/tls/openssl.h"
@@ -12,7 +13,8 @@ namespace perennial::perenniald {
 // What new connections of a listener begin with: the certificate, and what a client may do.
 struct TlsContext {
   ContextPtr context;
-  std::string certificate_end;  // When the server's certificate expires.
+  std::string certificate_end;         // When the server's certificate expires.
+  std::time_t certificate_end_at = 0;  // The same in seconds since the epoch.
 };
 
 // Reads the files, and checks that they are complete, fit together and are valid now.

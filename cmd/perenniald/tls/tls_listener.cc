@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include <openssl/crypto.h>
 #include <openssl/rand.h>
 
 #include "cmd/perenniald/tls/file_stamps.h"
@@ -87,6 +88,14 @@ Status TlsListener::reload(Nanos now) {
 
 const std::string& TlsListener::certificate_end() const {
   return impl_->current.certificate_end;
+}
+
+std::time_t TlsListener::certificate_end_at() const {
+  return impl_->current.certificate_end_at;
+}
+
+std::string openssl_version() {
+  return OpenSSL_version(OPENSSL_VERSION_STRING);
 }
 
 }  // namespace perennial::perenniald

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <ctime>
 #include <memory>
 #include <string>
 
@@ -9,6 +10,9 @@
 #include "engine/types/status.h"
 
 namespace perennial::perenniald {
+
+// The version of the OpenSSL that is loaded.
+std::string openssl_version();
 
 // The TLS of one listening socket: its certificate, its rules for clients, and the keys of its
 // session tickets. No other listener knows these keys, so a session that was made where no
@@ -34,6 +38,8 @@ class TlsListener {
 
   // When the server's certificate expires, as text.
   const std::string& certificate_end() const;
+  // The same in seconds since the epoch.
+  std::time_t certificate_end_at() const;
 
  private:
   struct Impl;

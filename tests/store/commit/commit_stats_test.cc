@@ -47,6 +47,21 @@ TEST(CommitStats, CountsTransitionsAtOnceAndTheRestOnceASecond) {
   EXPECT_EQ(stats.facts().sync_us_p99, 300U);
 }
 
+TEST(CommitStats, CountsEachBatchAndSyncByItsSize) {
+  CommitStats stats(options());
+  const store::Batch batch = batch_of(2);
+  stats.on_batch(batch);
+  stats.on_batch(batch_of(5));
+  stats.on_sync(300'000);
+  const BatchFigures& figures = stats.facts().batches;
+  EXPECT_EQ(figures.jobs.count(), 2U);
+  EXPECT_EQ(figures.jobs.view().sum, 7);
+  EXPECT_EQ(figures.bytes.count(), 2U);
+  EXPECT_GE(figures.bytes.view().sum, static_cast<double>(2 * batch.bytes()));
+  EXPECT_EQ(figures.syncs.count(), 1U);
+  EXPECT_EQ(figures.syncs.view().sum, 300'000);
+}
+
 TEST(CommitStats, HasTheStateThatWasSet) {
   CommitStats stats(options());
   stats.set_state("behind");

@@ -1,6 +1,7 @@
 #include "cmd/perenniald/http/routes/routes.h"
 
 #include <algorithm>
+#include <charconv>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -9,6 +10,7 @@
 #include <arpa/inet.h>
 #include <fmt/format.h>
 
+#include "cmd/perenniald/core/users.h"
 #include "cmd/perenniald/http/api/json.h"
 #include "cmd/perenniald/http/routes/pages.h"
 
@@ -45,14 +47,40 @@ bool is_called_rightly(const Request& request, const std::vector<std::string>& h
   return host == "localhost" || is_number(host) || std::ranges::find(hosts, host) != hosts.end();
 }
 
+bool wants_open_metrics(const Request& request) {
+  return request.field("accept").find("application/openmetrics-text") != std::string_view::npos;
+}
+
 Http::Handled metrics_answer(const MetricSources& sources, const Request& request) {
   const std::vector<std::string> names = query_values(request.query, "names");
-  return {
-      "/metrics",
-      make_metrics(sources,
-                   {.open_metrics = request.field("accept").find("application/openmetrics-text") !=
-                                    std::string_view::npos,
-                    .names_of_beanstalkd = !names.empty() && names.front() == "beanstalkd"})};
+  return {"/metrics", make_metrics(sources, {.open_metrics = wants_open_metrics(request),
+                                             .names_of_beanstalkd =
+                                                 !names.empty() && names.front() == "beanstalkd",
+                                             .tubes = sources.tubes})};
+}
+
+// The tubes that fit ?match=PATTERN, and at most ?limit=N of them.
+Http::Handled tube_metrics_answer(const MetricSources& sources, const Request& request) {
+  constexpr size_t tubes_max = 10'000;
+  TubeChoice choice;
+  const std::vector<std::string> patterns = query_values(request.query, "match");
+  if (!patterns.empty()) choice.match = patterns.front();
+  bool is_good = choice.match.size() <= core::pattern_bytes_max;
+  if (const std::vector<std::string> limits = query_values(request.query, "limit");
+      !limits.empty()) {
+    const std::string& text = limits.front();
+    const auto read = std::from_chars(text.data(), text.data() + text.size(), choice.tubes_max);
+    is_good = is_good && read.ec == std::errc() && read.ptr == text.data() + text.size() &&
+              choice.tubes_max <= tubes_max;
+  }
+  if (!is_good) {
+    return short_answer("/metrics/tubes",
+                        {.status = Status::BadRequest,
+                         .body = "match: a pattern of at most 200 bytes; limit: 0 to 10000.\n"});
+  }
+  return {"/metrics/tubes", make_metrics(sources, {.open_metrics = wants_open_metrics(request),
+                                                   .tubes_only = true,
+                                                   .tubes = std::move(choice)})};
 }
 
 }  // namespace
@@ -79,19 +107,19 @@ Http::Handled Routes::handle(const Request& request, const core::ClientRights& r
     std::string_view path;
     std::function<Http::Handled()> answer;
   };
+  const auto for_monitors = [&](std::string_view path, auto answer) {
+    if (parts_.sign_ins.caller(request, rights).may(core::Verb::Monitor)) {
+      return answer(parts_.metrics, request);
+    }
+    return short_answer(path, {.status = Status::Unauthorized,
+                               .body = "A token of a user with the grant monitor is needed.\n",
+                               .fields = {{"WWW-Authenticate", "Bearer"}}});
+  };
   const Route routes[] = {
       {"/livez", [&] { return short_answer("/livez", livez(parts_.health(), request.query)); }},
       {"/readyz", [&] { return short_answer("/readyz", readyz(parts_.health(), request.query)); }},
-      {"/metrics",
-       [&] {
-         if (!parts_.sign_ins.caller(request, rights).may(core::Verb::Monitor)) {
-           return short_answer("/metrics",
-                               {.status = Status::Unauthorized,
-                                .body = "A token of a user with the grant monitor is needed.\n",
-                                .fields = {{"WWW-Authenticate", "Bearer"}}});
-         }
-         return metrics_answer(parts_.metrics, request);
-       }},
+      {"/metrics", [&] { return for_monitors("/metrics", metrics_answer); }},
+      {"/metrics/tubes", [&] { return for_monitors("/metrics/tubes", tube_metrics_answer); }},
   };
   for (const Route& route : routes) {
     if (route.path != request.path) continue;

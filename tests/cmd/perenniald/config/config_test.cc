@@ -64,6 +64,12 @@ TEST(Config, AFormerKeyIsStillRead) {
               ElementsAre(HasSubstr("f:2: transitions_per_turn_max: set twice")));
 }
 
+std::string many_patterns(int count) {
+  std::string list;
+  for (int i = 0; i < count; ++i) list += "a" + std::to_string(i) + ", ";
+  return list;
+}
+
 TEST(Config, SettingsOfOtherKindsAreAcceptedAndRefused) {
   struct Case {
     std::string yaml;
@@ -140,6 +146,22 @@ TEST(Config, SettingsOfOtherKindsAreAcceptedAndRefused) {
       {"listeners: [{[a]: b}]", "f:1: listeners: : expected one value"},
       {"listeners: [{address: a, address: b}]", "f:1: listeners: address: set twice"},
       {"listeners: [{address: a, user: u}]", ""},
+      {"metrics_tubes: mail-*", ""},
+      {"metrics_tubes: ['*', 'mail-*', '*-x']", ""},
+      {"metrics_tubes:", ""},
+      {"metrics_tubes: {a: b}", "f:1: metrics_tubes: expected a pattern or a list of them"},
+      {"metrics_tubes: ['a b']", "f:1: metrics_tubes: 'a b' is not the name of a tube"},
+      {"metrics_tubes: ['']", "f:1: metrics_tubes: '' is not the name of a tube"},
+      {"metrics_tubes: [" + many_patterns(50) + "]", ""},
+      {"metrics_tubes: [" + many_patterns(51) + "]", "f:1: metrics_tubes: at most 50 patterns"},
+      {"metrics_tube_groups: {'mail-*': mail, '*': rest}", ""},
+      {"metrics_tube_groups: {}", ""},
+      {"metrics_tube_groups: [a]", "f:1: metrics_tube_groups: expected lines of the form"},
+      {"metrics_tube_groups: {a: [b]}", "f:1: metrics_tube_groups: expected a pattern and a name"},
+      {"metrics_tube_groups: {a: b, a: c}", "f:1: metrics_tube_groups: a: set twice"},
+      {"metrics_tube_groups: {a: 'b c'}", "f:1: metrics_tube_groups: 'b c' could not be the name"},
+      {"metrics_tube_groups: {a: '{other}'}", "f:1: metrics_tube_groups: '{other}' could not be"},
+      {"metrics_tube_groups: {'a b': c}", "f:1: metrics_tube_groups: 'a b' is not"},
       {"users:", ""},
       {"users: [{name: a, uids: [0, 33], gids: 5, certificates: CN=a}]", ""},
       {"users: [{name: a, grants: [{tubes: ['mail*'], verbs: [produce, consume]}]}]", ""},
@@ -249,6 +271,7 @@ TEST(Config, APrintedConfigurationReadsAsTheSame) {
            "users: [{name: ann, certificates: ['CN=a, \"b\"', 'x'], uids: [0, 7], gids: 3,\n"
            "grants: [{tubes: ['*', 'a*b'], verbs: [manage, produce]}, {verbs: admin}]},\n"
            "{name: bob}]\n"
+           "metrics_tubes: ['a*', b]\nmetrics_tube_groups: {'c*': c, '*': d}\n"
            "tubes: {'mail-*': {tries: 5, backoff: '10:600'}, m: {rate: '3:250ms'}}\n"),
       IsEmpty());
   Config again = default_config();

@@ -583,10 +583,13 @@ TEST_F(ApiUsers, AreAskedForAToken) {
     EXPECT_EQ(status == 401, !each.is_open || (each.method == "POST" && status == 401)) << path;
   }
   EXPECT_EQ(get_from("/metrics").status, 401u);
+  EXPECT_EQ(get_from("/metrics/tubes").status, 401u);
   EXPECT_EQ(get_from("/livez").status, 200u);
   EXPECT_EQ(got(get("/api/v1/server", bearer("prn_x_wrong"))).status, 401u);
   EXPECT_EQ(got(get("/api/v1/server", bearer(admin_))).json()["user"], "operator");
   EXPECT_EQ(got(get("/metrics", bearer(admin_))).status, 200u);
+  EXPECT_EQ(got(get("/metrics/tubes", bearer(admin_))).status, 200u);
+  EXPECT_EQ(got(get("/metrics/tubes", bearer(mailer_))).status, 401u);
   EXPECT_EQ(got(get("/metrics", bearer(mailer_))).status, 401u);
 }
 

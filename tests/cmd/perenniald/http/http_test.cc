@@ -188,5 +188,17 @@ TEST_F(HttpTest, HasSlotsForSoManyConnections) {
   second_session.on_close(now_);
 }
 
+TEST_F(HttpTest, MeasuresRequestsFromTheirTurnToTheirAnswer) {
+  core::Session& session = open();
+  send(session, get("/a"), now_);
+  now_ += 2 * second;
+  take(session);
+  http_.on_answers_ready(now_ + second);
+  http_.on_answers_ready(now_ + 5 * second);
+  EXPECT_EQ(http_.request_times().count(), 1u);
+  EXPECT_EQ(http_.request_times().view().sum, 3e9);
+  session.on_close(now_);
+}
+
 }  // namespace
 }  // namespace perennial::http

@@ -38,6 +38,11 @@ Port::Port()
                       facts.state = "ok";
                       return facts;
                     },
+                .server = [] { return ServerFacts(); },
+                .times =
+                    [this] {
+                      return Times{commands_, turns_, requests_};
+                    },
                 .memory_bytes = [] { return size_t{1000}; },
                 .output_bytes = [] { return size_t{10}; },
                 .accepts_puts = [this] { return accepts_puts_; },

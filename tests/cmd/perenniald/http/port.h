@@ -57,6 +57,9 @@ class Port : public testing::Test {
   SignIns sign_ins_;
   Http::Counts counts_ = {{{"/livez", 200u}, 7}};
   bool accepts_puts_ = true;
+  core::CommandTimes::Histograms commands_ = {};
+  LatencyHistogram turns_;
+  LatencyHistogram requests_;
   MetricSources metrics_;
   ApiSources sources_;
   Api api_;

@@ -77,7 +77,7 @@ TEST_F(RoutesTest, GivesMetrics) {
   const std::string out = ask(get("/metrics"));
   EXPECT_THAT(out, HasSubstr("Content-Type: text/plain; version=0.0.4; charset=utf-8\r\n"));
   for (const char* line :
-       {"# TYPE perennial_build_info gauge\nperennial_build_info{version=\"1.2.3\"} 1\n",
+       {"# TYPE perennial_build_info gauge\nperennial_build_info{version=\"1.2.3\",",
         "# TYPE perennial_jobs gauge\nperennial_jobs{state=\"ready\"} 2\n",
         "perennial_urgent_jobs 1\n",
         "# TYPE perennial_jobs_put_total counter\nperennial_jobs_put_total 2\n",
@@ -89,6 +89,22 @@ TEST_F(RoutesTest, GivesMetrics) {
     EXPECT_THAT(out, HasSubstr(line));
   }
   EXPECT_THAT(out, Not(HasSubstr("# EOF")));
+}
+
+TEST_F(RoutesTest, GivesTheTubesThatAreAskedFor) {
+  harness_.send(harness_.open(),
+                "use mail-1\r\nput 7 0 10 1\r\na\r\nuse mail-2\r\nput 7 0 10 1\r\na\r\n");
+  const std::string out = ask(get("/metrics/tubes?match=mail-*&limit=1"));
+  EXPECT_EQ(route(), "/metrics/tubes");
+  EXPECT_THAT(out, HasSubstr("puts_total{tube=\"mail-1\"} 1\n"));
+  EXPECT_THAT(out, HasSubstr("puts_total{tube=\"{other}\"} 1\n"));
+  EXPECT_THAT(out, HasSubstr("perennial_tubes_unlisted 1\n"));
+  EXPECT_THAT(ask(get("/metrics/tubes")), HasSubstr("puts_total{tube=\"default\"} 0\n"));
+  for (const std::string& query :
+       {std::string("limit=x"), std::string("limit=10001"), std::string("limit="),
+        std::string("limit=-1"), "match=" + std::string(201, 'a')}) {
+    EXPECT_TRUE(ask(get("/metrics/tubes?" + query)).starts_with("HTTP/1.1 400 ")) << query;
+  }
 }
 
 TEST_F(RoutesTest, GivesOpenMetricsWhereThatIsAskedFor) {

@@ -1,0 +1,220 @@
+#include "cmd/perenniald/http/server_metrics.h"
+
+#include <tuple>
+
+namespace perennial::http {
+namespace {
+
+void add_process(MetricsWriter& out, const ProcessFacts& process, const ServerFacts& server) {
+  out.family("perennial_build", MetricType::Info, "",
+             "The versions of the server and of its libraries.");
+  out.sample(1, {{"version", process.version},
+                 {"rocksdb", server.rocksdb_version},
+                 {"openssl", server.openssl_version}});
+  out.single("perennial_uptime_seconds", MetricType::Gauge, "seconds", "The time since the start.",
+             metric_seconds(process.uptime));
+  out.single("perennial_process_cpu_seconds", MetricType::Counter, "seconds", "Processor time.",
+             metric_seconds(process.user_time + process.system_time));
+  out.single("perennial_process_start_time_seconds", MetricType::Gauge, "seconds",
+             "When the process started, since the epoch.", server.start_time);
+  out.single("perennial_process_resident_memory_bytes", MetricType::Gauge, "bytes",
+             "Memory of the process that is in RAM.", server.resident_bytes);
+  if (server.descriptors_open) {
+    out.single("perennial_process_open_fds", MetricType::Gauge, "", "Open file descriptors.",
+               *server.descriptors_open);
+  }
+  out.single("perennial_process_max_fds", MetricType::Gauge, "", "The limit of file descriptors.",
+             server.descriptors_max);
+}
+
+void add_jobs(MetricsWriter& out, const EngineStats& stats, const TubeCollector& tubes) {
+  out.family("perennial_jobs", MetricType::Gauge, "", "Jobs by state.");
+  add_states(out, stats.jobs, nullptr);
+  out.single("perennial_urgent_jobs", MetricType::Gauge, "",
+             "Ready jobs whose priority is below 1024.", stats.jobs.urgent);
+  out.single("perennial_jobs_put", MetricType::Counter, "", "Jobs that were put since the start.",
+             stats.total_jobs);
+  out.single("perennial_jobs_timeouts", MetricType::Counter, "",
+             "Reservations whose time was over.", stats.job_timeouts);
+  out.single("perennial_jobs_damaged", MetricType::Counter, "",
+             "Jobs that were buried because their body on disk is damaged.", stats.jobs_damaged);
+  out.single("perennial_jobs_duplicate", MetricType::Counter, "",
+             "Puts that were answered with the job that has their key.", stats.jobs_duplicate);
+  out.single("perennial_jobs_dead", MetricType::Counter, "", "Jobs whose attempts were used up.",
+             stats.jobs_dead);
+  out.single("perennial_jobs_expired", MetricType::Counter, "",
+             "Jobs that nobody reserved in time.", stats.jobs_expired);
+  out.single("perennial_jobs_parked", MetricType::Gauge, "",
+             "Ready jobs that wait for their concurrency key.", stats.jobs_parked);
+  out.single("perennial_jobs_reserved", MetricType::Counter, "", "Reservations of jobs.",
+             stats.job_ends.reserved);
+  out.single("perennial_jobs_deleted", MetricType::Counter, "",
+             "Jobs that clients deleted, by delete, delete-batch or flush-tube.",
+             stats.job_ends.deleted);
+  out.single("perennial_jobs_released", MetricType::Counter, "", "Jobs that workers released.",
+             stats.job_ends.released);
+  out.single("perennial_jobs_buried", MetricType::Counter, "",
+             "Jobs that were buried: by a worker, after their last attempt, or as damaged.",
+             stats.job_ends.buried);
+  out.single("perennial_jobs_kicked", MetricType::Counter, "", "Jobs that were kicked.",
+             stats.job_ends.kicked);
+  out.single("perennial_oldest_ready_seconds", MetricType::Gauge, "seconds",
+             "The time since the put of the job that is next in its tube, the longest of all "
+             "tubes.",
+             metric_seconds(tubes.oldest_ready()));
+  out.single("perennial_oldest_buried_seconds", MetricType::Gauge, "seconds",
+             "The time since the put of the job that was buried first in its tube, the longest of "
+             "all tubes.",
+             metric_seconds(tubes.oldest_buried()));
+}
+
+void add_work(MetricsWriter& out, const WorkTimes& times) {
+  out.family("perennial_job_wait_seconds", MetricType::Histogram, "seconds",
+             "From the time when a job became ready to its reservation. After a restart: from its "
+             "put if it was never delayed, reserved, buried or kicked, else from the restart.");
+  out.histogram(times.wait.view(), nanos_to_seconds);
+  out.family("perennial_job_run_seconds", MetricType::Histogram, "seconds",
+             "From the reservation of a job to its end, by what ended it.");
+  for (size_t i = 0; i < times.run.size(); ++i) {
+    out.histogram(times.run[i].view(), nanos_to_seconds, {{"outcome", run_end_names[i]}});
+  }
+}
+
+void add_commands(MetricsWriter& out, const EngineStats& stats, const Times& times) {
+  out.family("perennial_commands", MetricType::Counter, "", "Commands that were run.");
+  size_t row = 0;
+  std::apply(
+      [&](const auto&... rows) {
+        const auto add = [&](const auto& each) {
+          if (!each.stats_key.empty()) {
+            out.sample(stats.commands.at(row), {{"command", each.word()}});
+          }
+          ++row;
+        };
+        (add(rows), ...);
+      },
+      command_rows);
+  out.family("perennial_command_seconds", MetricType::Histogram, "seconds",
+             "From the turn that runs a command to the time when its answer may leave. A reserve "
+             "that waits for a job counts from the time when the job is there.");
+  for (size_t i = 0; i < times.commands.size(); ++i) {
+    out.histogram(times.commands[i].view(), nanos_to_seconds,
+                  {{"command", core::command_kind_names[i]}});
+  }
+}
+
+void add_clients(MetricsWriter& out, const EngineStats& stats, const ProcessFacts& process) {
+  out.single("perennial_tubes", MetricType::Gauge, "", "Tubes.", stats.tubes);
+  out.family("perennial_connections", MetricType::Gauge, "",
+             "Connections: all, and those that have put, reserved, or wait for a job.");
+  out.sample(stats.connections, {{"role", "all"}});
+  out.sample(stats.producers, {{"role", "producer"}});
+  out.sample(stats.workers, {{"role", "worker"}});
+  out.sample(stats.waiting, {{"role", "waiting"}});
+  out.single("perennial_connections_accepted", MetricType::Counter, "",
+             "Connections since the start.", stats.total_connections);
+  out.single("perennial_connections_refused", MetricType::Counter, "",
+             "Connections that were closed because they spoke another protocol.",
+             process.connections_refused);
+  out.single("perennial_draining", MetricType::Gauge, "", "1 while puts are refused by drain.",
+             stats.draining ? 1 : 0);
+}
+
+void add_security(MetricsWriter& out, const ServerFacts& server) {
+  out.family("perennial_auth", MetricType::Counter, "",
+             "Clients that showed who they are, and wrong tokens.");
+  out.sample(server.access.sign_ins, {{"result", "ok"}});
+  out.sample(server.access.sign_ins_refused, {{"result", "failed"}});
+  out.single("perennial_forbidden", MetricType::Counter, "", "Commands that no grant allows.",
+             server.access.forbidden);
+  out.family("perennial_tls_handshakes", MetricType::Counter, "",
+             "Handshakes of TLS. A client that leaves without a word is not counted.");
+  out.sample(server.handshakes_full, {{"result", "full"}});
+  out.sample(server.handshakes_resumed, {{"result", "resumed"}});
+  out.sample(server.handshakes_failed, {{"result", "failed"}});
+  if (!server.certificates.empty()) {
+    out.family("perennial_tls_certificate_expiry_seconds", MetricType::Gauge, "seconds",
+               "When the certificate of a listener expires, since the epoch.");
+  }
+  for (const ServerFacts::Certificate& each : server.certificates) {
+    out.sample(each.expires_at, {{"listener", each.listener}});
+  }
+  out.single("perennial_config_reload_success", MetricType::Gauge, "",
+             "1 if the files of users and of TLS could be used when they were read last.",
+             server.reload_success ? 1 : 0);
+}
+
+void add_store(MetricsWriter& out, const StoreFacts& store, const ServerFacts& server,
+               bool accepts_puts) {
+  out.family("perennial_store_state", MetricType::Gauge, "",
+             "1 for the state that the store has, ok or one word for what is wrong.");
+  out.sample(1, {{"state", store.state}});
+  out.single("perennial_puts_accepted", MetricType::Gauge, "",
+             "1 while the disk has space for jobs.", accepts_puts ? 1 : 0);
+  out.single("perennial_transitions_committed", MetricType::Counter, "",
+             "Transitions on disk since the start.", store.records_written);
+  out.single("perennial_sync_p99_seconds", MetricType::Gauge, "seconds",
+             "The 99th percentile of recent syncs.", static_cast<double>(store.sync_us_p99) / 1e6);
+  out.single("perennial_batch_jobs_mean", MetricType::Gauge, "", "Jobs in a batch, on average.",
+             store.batch_jobs_mean);
+  out.family("perennial_sync_seconds", MetricType::Histogram, "seconds",
+             "How long a batch took to be written and synced, or a sync alone.");
+  out.histogram(store.batches.syncs.view(), nanos_to_seconds);
+  out.family("perennial_batch_jobs", MetricType::Histogram, "", "Jobs that a batch changed.");
+  out.histogram(store.batches.jobs.view(), 1);
+  out.family("perennial_batch_bytes", MetricType::Histogram, "bytes", "The size of a batch.");
+  out.histogram(store.batches.bytes.view(), 1);
+  out.single("perennial_disk_free_bytes", MetricType::Gauge, "bytes",
+             "Free space of the disk of the data directory.", server.disk_free_bytes);
+}
+
+void add_loop(MetricsWriter& out, const MetricSources& sources, const ProcessFacts& process,
+              const Times& times) {
+  out.single("perennial_loop_lag_seconds", MetricType::Gauge, "seconds",
+             "The longest of the recent turns of the loop.",
+             static_cast<double>(process.loop_lag_us) / 1e6);
+  out.single("perennial_memory_bytes", MetricType::Gauge, "bytes",
+             "Memory of jobs, bodies and connections.", sources.memory_bytes());
+  out.single("perennial_output_bytes", MetricType::Gauge, "bytes", "Answers that have not left.",
+             sources.output_bytes());
+  out.single("perennial_checkpoint_age_seconds", MetricType::Gauge, "seconds",
+             "The age of the newest complete checkpoint; -1: there is none.",
+             process.checkpoint_age_s);
+  out.family("perennial_loop_turn_seconds", MetricType::Histogram, "seconds",
+             "How long a turn of the loop worked before it blocked again.");
+  out.histogram(times.turns.view(), nanos_to_seconds);
+}
+
+void add_http(MetricsWriter& out, const MetricSources& sources, const Times& times) {
+  out.family("perennial_http_requests", MetricType::Counter, "", "Requests to this port.");
+  for (const auto& [request, count] : sources.requests()) {
+    out.sample(count, {{"route", request.first}, {"code", fmt::format("{}", request.second)}});
+  }
+  out.family("perennial_http_request_seconds", MetricType::Histogram, "seconds",
+             "From the turn that reads a request to the end of its answer.");
+  out.histogram(times.requests.view(), nanos_to_seconds);
+}
+
+}  // namespace
+
+void add_server_metrics(MetricsWriter& out, const MetricSources& sources,
+                        const TubeCollector& tubes) {
+  const EngineStats stats = sources.engine.statistics();
+  const ProcessFacts process = sources.process();
+  const StoreFacts store = sources.store();
+  const ServerFacts server = sources.server();
+  const Times times = sources.times();
+  add_process(out, process, server);
+  add_jobs(out, stats, tubes);
+  add_work(out, sources.engine.work_times());
+  add_commands(out, stats, times);
+  add_clients(out, stats, process);
+  add_security(out, server);
+  add_store(out, store, server, sources.accepts_puts());
+  add_loop(out, sources, process, times);
+  add_http(out, sources, times);
+  out.single("perennial_tubes_unlisted", MetricType::Gauge, "",
+             "Tubes that are summed up as {other}.", tubes.unlisted());
+}
+
+}  // namespace perennial::http

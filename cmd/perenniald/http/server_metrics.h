@@ -1,0 +1,13 @@
+#pragma once
+
+#include "cmd/perenniald/http/metrics.h"
+#include "cmd/perenniald/http/metrics_writer.h"
+#include "cmd/perenniald/http/tube_metrics.h"
+
+namespace perennial::http {
+
+// Writes the families that have no series for each tube. `tubes` has looked at all tubes.
+void add_server_metrics(MetricsWriter& out, const MetricSources& sources,
+                        const TubeCollector& tubes);
+
+}  // namespace perennial::http

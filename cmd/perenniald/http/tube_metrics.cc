@@ -1,0 +1,165 @@
+#include "cmd/perenniald/http/tube_metrics.h"
+
+#include <algorithm>
+#include <iterator>
+#include <optional>
+#include <string_view>
+
+#include "cmd/perenniald/core/users.h"
+
+namespace perennial::http {
+namespace {
+
+// No tube has braces in its name.
+const std::string other_tubes = "{other}";
+
+struct TubeFamily {
+  std::string_view name;
+  MetricType type;
+  std::string_view unit;
+  std::string_view help;
+  double (*value)(const TubeStats&);
+};
+constexpr TubeFamily tube_families[] = {
+    {"perennial_tube_oldest_ready_seconds", MetricType::Gauge, "seconds",
+     "The time since the put of the job that is next.",
+     [](const TubeStats& t) { return metric_seconds(t.next_ready_age); }},
+    {"perennial_tube_puts", MetricType::Counter, "", "Jobs that came into the tube.",
+     [](const TubeStats& t) { return static_cast<double>(t.total_jobs); }},
+    {"perennial_tube_deletes", MetricType::Counter, "", "Jobs that were deleted from the tube.",
+     [](const TubeStats& t) { return static_cast<double>(t.cmd_delete); }},
+    {"perennial_tube_timeouts", MetricType::Counter, "", "Reservations whose time was over.",
+     [](const TubeStats& t) { return static_cast<double>(t.timeouts); }},
+    {"perennial_tube_watching", MetricType::Gauge, "", "Connections that watch the tube.",
+     [](const TubeStats& t) { return static_cast<double>(t.watching_count); }},
+    {"perennial_tube_waiting", MetricType::Gauge, "",
+     "Connections that wait for a job of the tube.",
+     [](const TubeStats& t) { return static_cast<double>(t.waiting_count); }},
+    {"perennial_tube_pause_seconds", MetricType::Gauge, "seconds", "What is left of a pause.",
+     [](const TubeStats& t) { return metric_seconds(t.pause_time_left); }},
+};
+
+const std::string* group_of(const TubeChoice& choice, const std::string& tube) {
+  for (const auto& [pattern, name] : choice.groups) {
+    if (name == tube || core::fits_pattern(pattern, tube)) return &name;
+  }
+  return nullptr;
+}
+
+bool is_first(const TubeChoice& choice, const std::string& tube) {
+  return std::ranges::any_of(
+      choice.first, [&](const std::string& pattern) { return core::fits_pattern(pattern, tube); });
+}
+
+}  // namespace
+
+bool TubeCollector::step(const engine::Engine& engine) {
+  for (size_t looked_at = 0; looked_at < tubes_per_step; ++looked_at, ++next_) {
+    if (next_ >= engine.tube_numbers()) {
+      join();
+      return true;
+    }
+    std::optional<TubeStats> tube = engine.tube_statistics(next_);
+    if (tube && core::fits_pattern(choice_.match, tube->name)) add(std::move(*tube));
+  }
+  return false;
+}
+
+void TubeCollector::add(TubeStats&& tube) {
+  oldest_ready_ = std::max(oldest_ready_, tube.next_ready_age);
+  oldest_buried_ = std::max(oldest_buried_, tube.next_buried_age);
+  if (const std::string* const group = group_of(choice_, tube.name)) {
+    return add_to_sum(*group, tube);
+  }
+  if (is_first(choice_, tube.name)) {
+    const bool is_listed = listed_.contains(tube.name) || listed_.size() < choice_.tubes_max;
+    if (is_listed) {
+      std::string name = tube.name;
+      listed_.insert_or_assign(std::move(name), std::move(tube));
+      return;
+    }
+  } else if (const auto place = later_places_.find(tube.name); place != later_places_.end()) {
+    later_[place->second] = std::move(tube);
+    return;
+  } else if (later_.size() < choice_.tubes_max) {
+    later_places_.emplace(tube.name, later_.size());
+    later_.push_back(std::move(tube));
+    return;
+  }
+  ++unlisted_;
+  add_to_sum(other_tubes, tube);
+}
+
+void TubeCollector::add_to_sum(const std::string& name, const TubeStats& tube) {
+  TubeStats& sum = sums_[name];
+  sum.name = name;
+  sum.jobs.ready += tube.jobs.ready;
+  sum.jobs.reserved += tube.jobs.reserved;
+  sum.jobs.delayed += tube.jobs.delayed;
+  sum.jobs.buried += tube.jobs.buried;
+  sum.total_jobs += tube.total_jobs;
+  sum.watching_count += tube.watching_count;
+  sum.waiting_count += tube.waiting_count;
+  sum.cmd_delete += tube.cmd_delete;
+  sum.timeouts += tube.timeouts;
+  sum.next_ready_age = std::max(sum.next_ready_age, tube.next_ready_age);
+  sum.pause_time_left = std::max(sum.pause_time_left, tube.pause_time_left);
+}
+
+// The tubes with the lowest numbers take what those that come first have left. Numbers are nearly
+// the order of creation.
+void TubeCollector::join() {
+  const size_t left = choice_.tubes_max - std::min(choice_.tubes_max, listed_.size());
+  for (size_t i = 0; i < later_.size(); ++i) {
+    if (i < left) {
+      std::string name = later_[i].name;
+      listed_.emplace(std::move(name), std::move(later_[i]));
+    } else {
+      ++unlisted_;
+      add_to_sum(other_tubes, later_[i]);
+    }
+  }
+  later_.clear();
+  later_places_.clear();
+  listed_.merge(sums_);
+}
+
+void add_states(MetricsWriter& out, const StateCounts& jobs, const std::string* tube) {
+  const std::pair<std::string_view, uint64_t> states[] = {{"ready", jobs.ready},
+                                                          {"reserved", jobs.reserved},
+                                                          {"delayed", jobs.delayed},
+                                                          {"buried", jobs.buried}};
+  for (const auto& [state, count] : states) {
+    if (tube == nullptr) {
+      out.sample(count, {{"state", state}});
+    } else {
+      out.sample(count, {{"tube", *tube}, {"state", state}});
+    }
+  }
+}
+
+bool TubeFamilies::step(MetricsWriter& out, const TubeCollector::Tubes& tubes) {
+  const TubeFamily* const family = family_ == 0 ? nullptr : &tube_families[family_ - 1];
+  if (!has_begun_) {
+    if (family == nullptr) {
+      out.family("perennial_tube_jobs", MetricType::Gauge, "", "Jobs of a tube by state.");
+    } else {
+      out.family(family->name, family->type, family->unit, family->help);
+    }
+    next_ = tubes.begin();
+    has_begun_ = true;
+  }
+  for (size_t rows = 0; rows < TubeCollector::tubes_per_step && next_ != tubes.end(); ++rows) {
+    const auto& [name, tube] = *next_++;
+    if (family == nullptr) {
+      add_states(out, tube.jobs, &name);
+    } else {
+      out.sample(family->value(tube), {{"tube", name}});
+    }
+  }
+  if (next_ != tubes.end()) return false;
+  has_begun_ = false;
+  return ++family_ == 1 + std::size(tube_families);
+}
+
+}  // namespace perennial::http

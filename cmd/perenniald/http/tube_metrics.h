@@ -1,0 +1,82 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "cmd/perenniald/http/metrics_writer.h"
+#include "engine/engine.h"
+#include "engine/types/stats.h"
+
+namespace perennial::http {
+
+// Under which name a tube has series. Patterns are those of core::fits_pattern().
+struct TubeChoice {
+  // Tubes that fit one of these come first.
+  std::vector<std::string> first = {};
+  // A pattern, and the name under which all tubes that fit it are summed up, as is the tube of that
+  // name. The first pattern that fits counts.
+  std::vector<std::pair<std::string, std::string>> groups = {};
+  // So many tubes have series of their own, apart from groups. The others are one, "{other}".
+  size_t tubes_max = 1000;
+  // Only tubes that fit are looked at.
+  std::string match = "*";
+};
+
+// Looks at all tubes, in steps of bounded size. Tubes are told apart by name, so that one that
+// ended and came back during the steps is there once.
+class TubeCollector {
+ public:
+  // `choice` outlives this.
+  explicit TubeCollector(const TubeChoice& choice) : choice_(choice) {}
+
+  static constexpr size_t tubes_per_step = 500;
+
+  // Returns whether all tubes were looked at.
+  bool step(const engine::Engine& engine);
+
+  using Tubes = std::map<std::string, TubeStats>;
+  // Those that have series, by name. REQUIRES: step() has returned true.
+  const Tubes& tubes() const { return listed_; }
+  // How many are summed up as "{other}".
+  uint64_t unlisted() const { return unlisted_; }
+  // The highest ages of all tubes.
+  Nanos oldest_ready() const { return oldest_ready_; }
+  Nanos oldest_buried() const { return oldest_buried_; }
+
+ private:
+  void add(TubeStats&& tube);
+  void add_to_sum(const std::string& name, const TubeStats& tube);
+  void join();
+
+  const TubeChoice& choice_;
+  TubeId next_ = 0;
+  Tubes listed_;  // Those that come first. And, when all were looked at, all that have series.
+  std::vector<TubeStats> later_;  // In the order of their numbers, at most tubes_max.
+  std::map<std::string, size_t> later_places_;
+  Tubes sums_;
+  uint64_t unlisted_ = 0;
+  Nanos oldest_ready_ = 0;
+  Nanos oldest_buried_ = 0;
+};
+
+// The families of tubes, some rows in each step.
+class TubeFamilies {
+ public:
+  // Returns whether all are written.
+  bool step(MetricsWriter& out, const TubeCollector::Tubes& tubes);
+
+ private:
+  size_t family_ = 0;
+  bool has_begun_ = false;  // The family's head is written.
+  TubeCollector::Tubes::const_iterator next_;
+};
+
+// The samples of a family by state; `tube` may be null.
+void add_states(MetricsWriter& out, const StateCounts& jobs, const std::string* tube);
+
+}  // namespace perennial::http

@@ -1,0 +1,213 @@
+// What the metrics say, in both formats, and which tubes have series.
+#include "cmd/perenniald/http/metrics.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cmd/perenniald/http/metrics_writer.h"
+
+namespace perennial::http {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr Nanos second = nanos_per_second;
+
+class MetricsTest : public testing::Test {
+ protected:
+  void apply(ConnId conn, engine::Event event) {
+    engine::Output output;
+    engine_.apply({.now = now_, .conn = conn, .event = std::move(event)}, output);
+  }
+  void put_into(const std::vector<std::string>& tubes) {
+    apply(1, engine::Opened{});
+    for (const std::string& tube : tubes) {
+      apply(1, Command{Use{tube}});
+      put(1, 1);
+    }
+  }
+  void put(ConnId conn, uint32_t priority) { apply(conn, Command{Put{priority, 0, 10, 1}}); }
+
+  std::string text(const MetricsRequest& request) {
+    const std::unique_ptr<Answer> answer = make_metrics(sources_, request);
+    while (answer->step() != Answer::Step::Whole) {
+    }
+    return answer->take().body;
+  }
+
+  Nanos now_ = 1000 * second;
+  engine::Engine engine_{engine::Limits()};
+  Http::Counts counts_ = {{{"/livez", 200u}, 7}};
+  core::CommandTimes::Histograms commands_ = {};
+  LatencyHistogram turns_;
+  LatencyHistogram requests_;
+  ServerFacts server_;
+  const MetricSources sources_ = {.engine = engine_,
+                                  .process = [] { return ProcessFacts(); },
+                                  .store = [] { return StoreFacts(); },
+                                  .server = [this] { return server_; },
+                                  .times =
+                                      [this] {
+                                        return Times{commands_, turns_, requests_};
+                                      },
+                                  .memory_bytes = [] { return size_t{1000}; },
+                                  .output_bytes = [] { return size_t{10}; },
+                                  .accepts_puts = [] { return true; },
+                                  .requests = [this]() -> const Http::Counts& { return counts_; }};
+};
+
+// Histograms are the same in both formats, and each bucket holds all below it.
+TEST_F(MetricsTest, GivesHistograms) {
+  auto& puts = commands_[static_cast<size_t>(core::CommandKind::Put)];
+  puts.record_time(50'000);
+  puts.record_time(150'000, 2);
+  puts.record_time(100 * second);
+  apply(1, engine::Opened{});
+  put(1, 7);
+  now_ += 3 * second;
+  apply(1, Command{Reserve{}});
+  now_ += 2 * second;
+  apply(1, Command{Delete{1}});
+  for (const bool open_metrics : {false, true}) {
+    const std::string out = text({.open_metrics = open_metrics});
+    for (const char* line :
+         {"# TYPE perennial_command_seconds histogram\n",
+          "perennial_command_seconds_bucket{command=\"put\",le=\"5e-05\"} 1\n",
+          "perennial_command_seconds_bucket{command=\"put\",le=\"0.0001\"} 1\n",
+          "perennial_command_seconds_bucket{command=\"put\",le=\"0.0002\"} 3\n",
+          "perennial_command_seconds_bucket{command=\"put\",le=\"26.2144\"} 3\n",
+          "perennial_command_seconds_bucket{command=\"put\",le=\"+Inf\"} 4\n",
+          "perennial_command_seconds_count{command=\"put\"} 4\n",
+          "perennial_command_seconds_count{command=\"other\"} 0\n",
+          "perennial_job_wait_seconds_bucket{le=\"1.0\"} 0\n",
+          "perennial_job_wait_seconds_bucket{le=\"5.0\"} 1\n", "perennial_job_wait_seconds_sum 3\n",
+          "perennial_job_wait_seconds_count 1\n",
+          "perennial_job_run_seconds_sum{outcome=\"deleted\"} 2\n",
+          "perennial_job_run_seconds_bucket{outcome=\"closed\",le=\"86400.0\"} 0\n",
+          "perennial_batch_bytes_bucket{le=\"1.048576e+06\"} 0\n",
+          "perennial_jobs_reserved_total 1\n", "perennial_jobs_deleted_total 1\n"}) {
+      EXPECT_THAT(out, HasSubstr(line)) << open_metrics;
+    }
+  }
+}
+
+TEST_F(MetricsTest, GivesWhatTheServerKnows) {
+  server_ = {.start_time = 1700000000.25,
+             .resident_bytes = 4096,
+             .descriptors_open = 12,
+             .descriptors_max = 1024,
+             .disk_free_bytes = 1 << 30,
+             .access = {.sign_ins = 3, .sign_ins_refused = 2, .forbidden = 1},
+             .handshakes_full = 5,
+             .handshakes_resumed = 6,
+             .handshakes_failed = 7,
+             .certificates = {{"0.0.0.0:11301", 1800000000}},
+             .reload_success = false};
+  const std::string out = text({});
+  for (const char* line :
+       {"perennial_process_start_time_seconds 1700000000.25\n",
+        "perennial_process_resident_memory_bytes 4096\n", "perennial_process_open_fds 12\n",
+        "perennial_process_max_fds 1024\n", "perennial_disk_free_bytes 1073741824\n",
+        "perennial_auth_total{result=\"ok\"} 3\n", "perennial_auth_total{result=\"failed\"} 2\n",
+        "perennial_forbidden_total 1\n", "perennial_tls_handshakes_total{result=\"full\"} 5\n",
+        "perennial_tls_handshakes_total{result=\"resumed\"} 6\n",
+        "perennial_tls_handshakes_total{result=\"failed\"} 7\n",
+        "perennial_tls_certificate_expiry_seconds{listener=\"0.0.0.0:11301\"} 1800000000\n",
+        "perennial_config_reload_success 0\n"}) {
+    EXPECT_THAT(out, HasSubstr(line));
+  }
+  server_ = {};
+  const std::string less = text({});
+  EXPECT_THAT(less, Not(HasSubstr("perennial_process_open_fds")));
+  EXPECT_THAT(less, Not(HasSubstr("perennial_tls_certificate")));
+}
+
+TEST_F(MetricsTest, TellsTheHighestAgesOfAllTubes) {
+  apply(1, engine::Opened{});
+  put(1, 7);
+  apply(1, Command{Reserve{}});
+  apply(1, Command{Bury{1, 0}});
+  now_ += 3 * second;
+  apply(1, Command{Use{"mail"}});
+  put(1, 7);
+  now_ += 4 * second;
+  apply(1, Command{Use{"other"}});
+  put(1, 7);
+  const std::string out = text({});
+  EXPECT_THAT(out, HasSubstr("perennial_oldest_buried_seconds 7\n"));
+  EXPECT_THAT(out, HasSubstr("perennial_oldest_ready_seconds 4\n"));
+}
+
+// ---- Which tubes have series.
+TEST_F(MetricsTest, PutsTubesFirstThatFit) {
+  put_into({"a1", "a2", "b1", "b2", "b3"});
+  const std::string out = text({.tubes = {.first = {"b2", "b3", "c*"}, .tubes_max = 3}});
+  EXPECT_THAT(out, HasSubstr("perennial_tubes_unlisted 3\n"));
+  EXPECT_THAT(out, HasSubstr("puts_total{tube=\"b2\"} 1\n"));
+  EXPECT_THAT(out, HasSubstr("puts_total{tube=\"b3\"} 1\n"));
+  EXPECT_THAT(out, HasSubstr("puts_total{tube=\"default\"} 0\n"));  // The oldest of the others.
+  EXPECT_THAT(out, HasSubstr("puts_total{tube=\"{other}\"} 3\n"));
+  const std::string few = text({.tubes = {.first = {"*"}, .tubes_max = 2}});
+  EXPECT_THAT(few, HasSubstr("perennial_tubes_unlisted 4\n"));
+  EXPECT_THAT(few, HasSubstr("puts_total{tube=\"a1\"} 1\n"));
+  EXPECT_THAT(few, HasSubstr("puts_total{tube=\"{other}\"} 4\n"));
+}
+
+TEST_F(MetricsTest, SumsUpTubesOfAGroup) {
+  put_into({"mail-1", "mail-2", "mail", "other"});
+  const std::string out =
+      text({.tubes = {.groups = {{"mail-*", "mail"}, {"*-2", "two"}}, .tubes_max = 1}});
+  EXPECT_THAT(out, HasSubstr("puts_total{tube=\"mail\"} 3\n"));  // With the tube of that name.
+  EXPECT_THAT(out, Not(HasSubstr("\"two\"")));
+  EXPECT_THAT(out, HasSubstr("puts_total{tube=\"default\"} 0\n"));
+  EXPECT_THAT(out, HasSubstr("perennial_tubes_unlisted 1\n"));
+}
+
+TEST_F(MetricsTest, GivesOnlyTheTubesThatFit) {
+  put_into({"mail-1", "mail-2", "mail-3", "other"});
+  const std::string out = text({.tubes_only = true, .tubes = {.tubes_max = 2, .match = "mail-*"}});
+  EXPECT_THAT(out, HasSubstr("puts_total{tube=\"mail-1\"} 1\n"));
+  EXPECT_THAT(out, HasSubstr("puts_total{tube=\"mail-2\"} 1\n"));
+  EXPECT_THAT(out, HasSubstr("puts_total{tube=\"{other}\"} 1\n"));
+  EXPECT_THAT(out, HasSubstr("perennial_tubes_unlisted 1\n"));
+  EXPECT_THAT(out, Not(HasSubstr("perennial_jobs{")));
+}
+
+struct BoundCase {
+  std::string name;
+  double bound;
+  std::string text;
+};
+class BucketText : public testing::TestWithParam<BoundCase> {};
+
+// As Go writes them, with ".0" where there is neither a point nor an exponent.
+TEST_P(BucketText, IsCanonical) {
+  EXPECT_EQ(bucket_text(GetParam().bound), GetParam().text);
+}
+
+INSTANTIATE_TEST_SUITE_P(Metrics, BucketText,
+                         testing::Values(BoundCase{"Small", 50'000 * 1e-9, "5e-05"},
+                                         BoundCase{"NotSmall", 100'000 * 1e-9, "0.0001"},
+                                         BoundCase{"Several", 13'107'200'000 * 1e-9, "13.1072"},
+                                         BoundCase{"Rounded", 26'214'400'000 * 1e-9, "26.2144"},
+                                         BoundCase{"One", 1, "1.0"}, BoundCase{"Ten", 10, "10.0"},
+                                         BoundCase{"Day", 86'400, "86400.0"},
+                                         BoundCase{"Large", 262'144, "262144.0"},
+                                         BoundCase{"Larger", 1'048'576, "1.048576e+06"},
+                                         BoundCase{"Million", 1'000'000, "1e+06"}),
+                         [](const auto& param) { return param.param.name; });
+
+TEST(MetricsWriter, EscapesLabels) {
+  MetricsWriter writer(false);
+  writer.family("x", MetricType::Gauge, "", "X.");
+  writer.sample(1, {{"a", "b\"c\\d\ne"}});
+  EXPECT_EQ(writer.take(), "# HELP x X.\n# TYPE x gauge\nx{a=\"b\\\"c\\\\d\\ne\"} 1\n");
+}
+
+}  // namespace
+}  // namespace perennial::http

@@ -1,0 +1,239 @@
+// How long jobs wait for a worker, how long workers have them, and how often which happens.
+
+#include <numeric>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "engine/engine.h"
+
+namespace perennial::engine {
+namespace {
+
+constexpr Nanos start = 1'700'000'000 * nanos_per_second;
+constexpr ConnId producer = 1;
+constexpr ConnId worker = 2;
+
+class Times : public testing::Test {
+ protected:
+  explicit Times(const Limits& limits = {}) : engine_(limits) {
+    apply(producer, Opened{});
+    apply(worker, Opened{});
+  }
+  void apply(ConnId conn, Event event) {
+    output_.clear();
+    engine_.apply({.now = now_, .conn = conn, .event = std::move(event)}, output_);
+    engine_.check();
+  }
+  void advance(Nanos by) {
+    now_ += by;
+    apply(0, Tick{});
+  }
+  void put(uint32_t delay_s = 0) { apply(producer, Command{Put{0, delay_s, 60, 1}}); }
+  void reserve() { apply(worker, Command{Reserve{}}); }
+  // The times of a histogram that holds at most one, in seconds; -1: it holds none.
+  static double only(const WorkHistogram& histogram) {
+    EXPECT_LE(histogram.count(), 1u);
+    return histogram.count() == 0 ? -1 : histogram.view().sum / 1e9;
+  }
+  double wait() const { return only(engine_.work_times().wait); }
+  double run(RunEnd how) const { return only(engine_.work_times().run_of(how)); }
+  uint64_t runs() const {
+    uint64_t all = 0;
+    for (const WorkHistogram& each : engine_.work_times().run) all += each.count();
+    return all;
+  }
+
+  Engine engine_;
+  Output output_;
+  Nanos now_ = start;
+};
+
+constexpr Nanos s = nanos_per_second;
+
+TEST_F(Times, AJobWaitsFromItsPutToItsReservation) {
+  put();
+  advance(7 * s);
+  EXPECT_EQ(wait(), -1);
+  reserve();
+  EXPECT_EQ(wait(), 7);
+}
+
+TEST_F(Times, AWorkerThatWaitsGetsAJobAtOnce) {
+  reserve();
+  advance(7 * s);
+  put();
+  EXPECT_EQ(wait(), 0);
+}
+
+TEST_F(Times, ADelayIsNoWait) {
+  put(10);
+  advance(10 * s);
+  advance(3 * s);
+  reserve();
+  EXPECT_EQ(wait(), 3);
+}
+
+TEST_F(Times, AJobWaitsAnewAfterEachReturn) {
+  put();
+  reserve();  // 0.
+  advance(5 * s);
+  apply(worker, Command{Release{1, 0, 0}});
+  advance(4 * s);
+  reserve();  // 4.
+  apply(worker, Command{Bury{1, 0}});
+  advance(9 * s);
+  apply(producer, Command{KickJob{1}});
+  advance(2 * s);
+  reserve();  // 2.
+  EXPECT_EQ(engine_.work_times().wait.count(), 3u);
+  EXPECT_EQ(engine_.work_times().wait.view().sum, 6e9);
+}
+
+TEST_F(Times, AChangeOfAReadyJobDoesNotEndItsWait) {
+  put();
+  advance(3 * s);
+  apply(producer, Command{SetJob{.id = 1, .tube = "other", .priority = 5}});
+  apply(producer, Command{SetJob{.id = 1, .delay = Duration{0}}});
+  apply(producer, Command{MoveTube{"other", "default"}});
+  advance(4 * s);
+  reserve();
+  EXPECT_EQ(wait(), 7);
+}
+
+TEST_F(Times, OnlyReadyJobsHaveWaited) {
+  put(100);
+  advance(5 * s);
+  apply(worker, Command{ReserveJob{1}});
+  EXPECT_EQ(wait(), -1);
+}
+
+struct EndCase {
+  std::string name;
+  RunEnd how;
+  ConnId conn;
+  Event event;
+  Nanos later = 0;  // After the 20 s of the reservation.
+};
+class EndTest : public Times, public testing::WithParamInterface<EndCase> {};
+
+TEST_P(EndTest, EndsTheRunOfAJob) {
+  put();
+  reserve();
+  advance(20 * s);
+  EXPECT_EQ(runs(), 0u);
+  now_ += GetParam().later;
+  apply(GetParam().conn, GetParam().event);
+  EXPECT_EQ(run(GetParam().how), static_cast<double>((20 * s + GetParam().later) / s));
+  EXPECT_EQ(runs(), 1u);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Times, EndTest,
+    testing::Values(EndCase{"Delete", RunEnd::Deleted, worker, Command{Delete{1}}},
+                    EndCase{"DeleteBatch", RunEnd::Deleted, worker, Command{DeleteBatch{{1}}}},
+                    EndCase{"Flush", RunEnd::Deleted, producer, Command{FlushTube{"default"}}},
+                    EndCase{"Release", RunEnd::Released, worker, Command{Release{1, 0, 0}}},
+                    EndCase{"ReleaseWithDelay", RunEnd::Released, worker,
+                            Command{Release{1, 0, 9}}},
+                    EndCase{"Move", RunEnd::Released, producer,
+                            Command{MoveTube{"default", "other", StateSet::all()}}},
+                    EndCase{"Bury", RunEnd::Buried, worker, Command{Bury{1, 0}}},
+                    EndCase{"Damage", RunEnd::Buried, 0, Damaged{1}},
+                    EndCase{"Timeout", RunEnd::Timeout, 0, Tick{}, 40 * s},
+                    EndCase{"Close", RunEnd::Closed, worker, Closed{}},
+                    EndCase{"Quit", RunEnd::Closed, worker, Closed{.after_quit = true}}),
+    [](const auto& param) { return param.param.name; });
+
+TEST_F(Times, ATouchDoesNotShortenTheRun) {
+  put();
+  reserve();
+  advance(50 * s);
+  apply(worker, Command{Touch{1}});
+  advance(50 * s);
+  apply(worker, Command{Delete{1}});
+  EXPECT_EQ(run(RunEnd::Deleted), 100);
+}
+
+TEST_F(Times, AChangeOfAReservedJobDoesNotShortenTheRun) {
+  put();
+  reserve();
+  advance(5 * s);
+  apply(worker, Command{SetJob{.id = 1, .tube = "other", .priority = 5}});
+  advance(5 * s);
+  apply(worker, Command{Delete{1}});
+  EXPECT_EQ(run(RunEnd::Deleted), 10);
+}
+
+TEST_F(Times, AJobThatNobodyHasReservedHasNoRun) {
+  put();
+  put(10);
+  apply(producer, Command{Delete{1}});
+  apply(producer, Command{FlushTube{"default"}});
+  EXPECT_EQ(runs(), 0u);
+}
+
+TEST_F(Times, JobsAreCountedAsTheyLeave) {
+  for (int i = 0; i < 6; ++i) put();
+  for (int i = 0; i < 5; ++i) reserve();
+  apply(worker, Command{DeleteBatch{{1, 2}}});
+  apply(worker, Command{Release{3, 0, 100}});
+  apply(worker, Command{Bury{4, 0}});
+  apply(producer, Command{Kick{10}});
+  apply(producer, Command{KickJob{3}});
+  apply(producer, Command{FlushTube{"default", {JobState::Ready}}});
+  EXPECT_EQ(engine_.statistics().job_ends,
+            (JobEnds{.reserved = 5, .deleted = 5, .released = 1, .buried = 1, .kicked = 2}));
+  EXPECT_EQ(engine_.job_count(), 1u);
+}
+
+TEST_F(Times, ATubeCountsItsTimeouts) {
+  put();
+  reserve();
+  advance(60 * s);
+  EXPECT_EQ(engine_.tube_statistics(0)->timeouts, 1u);
+  reserve();
+  apply(worker, Command{Bury{1, 0}});
+  EXPECT_EQ(engine_.tube_statistics(0)->next_buried_age, 60 * s);
+  EXPECT_EQ(engine_.tube_statistics(0)->timeouts, 1u);
+}
+
+struct RestartCase {
+  std::string name;
+  JobRow row;
+  double wait;  // Of a job that is reserved 10 s after the restart.
+};
+class RestartTest : public testing::TestWithParam<RestartCase> {};
+
+// The job was put 100 s before the restart.
+TEST_P(RestartTest, AJobWaitsSinceItsPutOnlyIfItWasNothingButReady) {
+  Engine engine((Limits()));
+  ASSERT_TRUE(engine.restore_tube(0, "default").ok());
+  JobRow row = GetParam().row;
+  row.id = 1;
+  row.ttr_s = 60;
+  row.created = start - 100 * s;
+  ASSERT_TRUE(engine.restore_job(row, start).ok());
+  Output out;
+  ASSERT_TRUE(engine.finish_restore(2, out).ok());
+  engine.apply({.now = start, .event = Tick{}}, out);
+  engine.apply({.now = start + 10 * s, .conn = 1, .event = Opened{}}, out);
+  engine.apply({.now = start + 10 * s, .conn = 1, .event = Command{Reserve{}}}, out);
+  engine.check();
+  EXPECT_EQ(engine.work_times().wait.count(), 1u);
+  EXPECT_EQ(engine.work_times().wait.view().sum, GetParam().wait * 1e9);
+  // How long the job was reserved before the restart is not known.
+  for (const WorkHistogram& each : engine.work_times().run) EXPECT_EQ(each.count(), 0u);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Times, RestartTest,
+    testing::Values(RestartCase{"Ready", {}, 110}, RestartCase{"Released", {.reserves = 1}, 10},
+                    RestartCase{"Delayed", {.delay_s = 5}, 10},
+                    RestartCase{"Reserved", {.state = JobState::Reserved, .reserves = 1}, 10}),
+    [](const auto& param) { return param.param.name; });
+
+}  // namespace
+}  // namespace perennial::engine
