@@ -97,7 +97,7 @@ page_test('Kick all makes delayed jobs ready', async (page, server) => {
   await eventually(() => server.stats_tube('sleepers').then(({ready}) => ready), 12);
 });
 
-page_test('Move all keeps the state', async (page, server) => {
+page_test('Move all makes the jobs ready', async (page, server) => {
   const ids = await put_many(server, 'moved-from', 4, 'buried');
   await page.goto(`${server.url}/tubes/moved-from/buried`);
   await button(page, 'Move all…').click();
@@ -105,7 +105,7 @@ page_test('Move all keeps the state', async (page, server) => {
   await confirm(page, 'Move 4 jobs');
   await announced(page, '4 jobs moved in moved-from.');
   const {value} = await api(server, `/jobs/${ids[0]}`);
-  assert.deepEqual([value.tube, value.state], ['moved-to', 'buried']);
+  assert.deepEqual([value.tube, value.state], ['moved-to', 'ready']);
 });
 
 page_test('Reserved jobs cannot be acted on together, and no state but two can be kicked', async (page, server) => {
@@ -144,9 +144,9 @@ page_test('Selected jobs are kicked, buried, changed and moved', async (page, se
   const select = async (...chosen) => {
     for (const id of chosen) await box(page, id).click();
   };
-  await select(ids[0], ids[1]);
+  await select(ids[0], ids[1], ids[3]);
   await button(page, 'Kick').click();
-  await announced(page, '2 jobs kicked.');
+  await announced(page, '3 jobs kicked.');
   assert.equal(await state_of(server, ids[1]), 'ready');
 
   await button(page, 'Clear selection').click();
@@ -156,13 +156,13 @@ page_test('Selected jobs are kicked, buried, changed and moved', async (page, se
   assert.equal(await state_of(server, ids[1]), 'buried');
 
   await button(page, 'Clear selection').click();
-  await select(ids[0], ids[2]);
+  await select(ids[0], ids[3]);
   await button(page, 'Change…').click();
   await dialog(page).getByLabel('Priority').fill('3');
   await dialog(page).getByLabel('Delay in seconds').fill('500');
   await confirm(page, 'Change');
   await announced(page, '2 jobs changed.');
-  const {value} = await api(server, `/jobs/${ids[2]}`);
+  const {value} = await api(server, `/jobs/${ids[3]}`);
   assert.deepEqual([value.state, value.priority, value.delay_seconds], ['delayed', 3, 500]);
 
   await button(page, 'Move…').click();

@@ -138,7 +138,7 @@ export class Queue {
         if (!job || job.tube !== name || !chosen.includes(job.state)) continue;
         if (action === 'delete') this.remove(job);
         else if (action === 'kick') this.kick(job);
-        else this.place(job, {tube: to});
+        else this.place(job, {tube: to, state: 'ready'});
         operation.done++;
       }
       if (ids.length) setTimeout(step, this.step_ms);
@@ -457,6 +457,7 @@ export class Mock {
 
   #change(job, {tube, priority, delay_seconds, ttr_seconds}) {
     if ([tube, priority, delay_seconds, ttr_seconds].every((value) => value === undefined)) throw bad_request('Nothing is to be changed.');
+    if (delay_seconds !== undefined && job.state === 'buried') throw not_found('job that can be delayed');
     if (priority !== undefined) job.priority = priority;
     if (ttr_seconds !== undefined) job.ttr_seconds = ttr_seconds;
     if (delay_seconds !== undefined) {

@@ -100,7 +100,7 @@ export function ask_operation(action, tube, states, job_count) {
   const text = {
     delete: `Every ${which} job of this tube is deleted. A job that is deleted does not come back.`,
     kick: `Every ${which} job of this tube becomes ready.`,
-    move: `Every ${which} job of this tube moves to another tube, and keeps its state.`,
+    move: `Every ${which} job of this tube moves to another tube, and becomes ready there.`,
   }[action];
   ask({
     title: `${title} all ${which} jobs`,
