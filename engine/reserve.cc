@@ -247,6 +247,7 @@ std::unique_ptr<JobsReserved> Engine::reserve_batch(Conn& conn, uint32_t count,
 }
 
 void Engine::start_waiting(Conn& conn, const Wait& wait) {
+  CHECK(!conn.waiting);
   conn.waiting = true;
   conn.wait_until.reset();
   if (wait.timeout) conn.wait_until = now_ + *wait.timeout;

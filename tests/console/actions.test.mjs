@@ -84,8 +84,8 @@ page_test('An operation shows how far it is, and stops when it is cancelled', as
   await announced(page, /Cancelled: \d+ jobs of long are moved, and stay so\./);
   await strip.waitFor({state: 'detached'});
   const {long, elsewhere} = {long: await server.stats_tube('long'), elsewhere: await server.stats_tube('elsewhere')};
-  assert.equal(long.buried + elsewhere.buried, 400);
-  assert.ok(elsewhere.buried > 0 && elsewhere.buried < 400);
+  assert.equal(long.buried + elsewhere.ready, 400);
+  assert.ok(elsewhere.ready > 0 && elsewhere.ready < 400);
 }, {needs_mock: true});
 
 page_test('Kick all makes delayed jobs ready', async (page, server) => {

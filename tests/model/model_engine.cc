@@ -226,7 +226,9 @@ struct ModelEngine::Apply {
   }
   void operator()(const DeleteBatch& command) const {
     ++n.commands_.of<DeleteBatch>();
-    say_done(Word::DeletedBatch, command.ids, [&](JobId job) { return n.remove(id, job); });
+    say_done(Word::DeletedBatch, command.ids, [&](JobId job) {
+      return std::ranges::find(command.hidden, job) == command.hidden.end() && n.remove(id, job);
+    });
   }
   bool touch(JobId job_id, Nanos left) const {
     Job* const job = mine(job_id);
