@@ -9,7 +9,8 @@
 namespace perennial::common {
 
 // For a file that holds a secret. InvalidArgument, with the mode and what to do: others than its
-// owner have access to it.
+// owner have access to it. A credential that systemd hands to this service is private, although its
+// mode shows a group.
 Status check_private(const struct stat& facts, const std::string& path);
 
 }  // namespace perennial::common

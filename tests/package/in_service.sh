@@ -18,6 +18,7 @@ main() {
   test_load
   test_kill
   test_settings
+  test_credential
   test_socket
   test_stop
   echo 'package: served under systemd'
@@ -137,6 +138,34 @@ test_settings() {
   cp "$folder/settings" "$folder$settings"
   check 'start' inside systemctl start "$unit"
   echo 'package: settings that are wrong stop the service, and the journal says why'
+}
+
+# The key stays with root, and systemd hands it to the service: etc/docs/security.md. The console is served, too.
+test_credential() {
+  local tls=$folder/etc/perennial/tls
+  mkdir -p "$tls" "$folder/etc/systemd/system/$unit.d"
+  openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=localhost \
+    -addext subjectAltName=DNS:localhost,IP:127.0.0.1 -keyout "$tls/server.key" -out "$tls/server.pem" 2>/dev/null
+  chmod 600 "$tls/server.key"
+  printf '[Service]\nLoadCredential=server.key:/etc/perennial/tls/server.key\n' >"$folder/etc/systemd/system/$unit.d/key.conf"
+  sed -i -e 's|^listeners:.*|listeners: [{address: "127.0.0.1:11400", tls: {certificate: /etc/perennial/tls/server.pem, key: /run/credentials/perenniald.service/server.key}}]|' \
+    -e 's|^http_listen:.*|http_listen: 127.0.0.1:11380|' "$folder$settings"
+  check 'reload of units' inside systemctl daemon-reload
+  inside systemctl restart "$unit" 2>/dev/null || {
+    inside journalctl --no-pager --lines 10 --unit "$unit" >&2
+    fail 'it does not start with a key from systemd'
+  }
+  until_is 'state' active property ActiveState
+  [[ $(inside perennial put --tls --ca /etc/perennial/tls/server.pem 'sealed') =~ ^[0-9]+$ ]] || fail 'no job comes by TLS'
+  ! inside setpriv --reuid perennial --regid perennial --clear-groups cat /etc/perennial/tls/server.key 2>/dev/null ||
+    fail 'the user of the service can read the key of root'
+  same 'the console' "$(inside bash -c 'exec 3<>/dev/tcp/127.0.0.1/11380
+    printf "GET / HTTP/1.0\r\n\r\n" >&3; head -1 <&3' | tr -d '\r')" 'HTTP/1.1 200 OK'
+  cp "$folder/settings" "$folder$settings"
+  rm "$folder/etc/systemd/system/$unit.d/key.conf"
+  check 'reload of units' inside systemctl daemon-reload
+  check 'restart' inside systemctl restart "$unit"
+  echo 'package: systemd hands the key of TLS to the service, which serves its console'
 }
 
 test_socket() {

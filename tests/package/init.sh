@@ -20,5 +20,8 @@ mkdir "$folder/dev/pts" "$folder/dev/shm"
 mount -t devpts -o newinstance,ptmxmode=0666 devpts "$folder/dev/pts"
 ln -s pts/ptmx "$folder/dev/ptmx"
 ip link set lo up
+# What is mounted for a service, as its credentials are, is seen in the namespace of that service. At the start of a
+# machine systemd does this itself, and in a container whoever starts it.
+mount --make-rshared /
 exec env -i container=test PATH=/usr/sbin:/usr/bin:/sbin:/bin unshare --root="$folder" \
   /lib/systemd/systemd --log-target=console

@@ -319,7 +319,8 @@ Api::Made Api::search(const Ask& ask) {
   Query query(ask.request.query);
   std::optional<std::string> bytes = query.text("q");
   const std::string tube = query.text("tube").value_or("");
-  if (!bytes || bytes->empty() || bytes->size() > Searches::bytes_max) {
+  const bool is_good = bytes && !bytes->empty() && bytes->size() <= Searches::bytes_max;
+  if (!is_good && query.problem().empty()) {
     query.add_problem("q, the bytes to look for, is missing or longer than 1000.");
   }
   if (!query.problem().empty()) return refuse(Status::BadRequest, query.problem());

@@ -355,6 +355,7 @@ TEST_F(ApiTest, RefusesBadRequests) {
       {"GET", "/api/v1/tubes?match=%zz", "", 400, "match"},
       {"GET", "/api/v1/jobs?state=red", "", 400, "state must be"},
       {"GET", "/api/v1/jobs?after=x", "", 400, "after"},
+      {"GET", "/api/v1/search?q=a%00b", "", 400, "q is not well-formed"},
       {"GET", "/api/v1/jobs/1/body?length=65537", "", 400, "length"},
       {"GET", "/api/v1/events?topics=tube:a%0d%0ab", "", 400, "topics"},
       {"POST", "/api/v1/jobs", "", 400, "body"},
