@@ -12,6 +12,8 @@ const screens = [
   ['tube', '/tubes/mail', 'tr[data-row] a'],
   ['buried', '/tubes/mail/buried', 'tr[data-row] a'],
   ['jobs', '/jobs', 'tr[data-row] a'],
+  ['search', '/search?q=order&state=buried,ready', 'tr[data-row] a'],
+  ['no-search', '/search', 'form.search'],
   ['job', '/jobs/60', 'pre.body'],
   ['connections', '/connections', 'tr[data-row]'],
   ['server', '/server', 'pre.body'],
@@ -130,7 +132,7 @@ page_test('The keyboard reaches everything', async (page, server) => {
   const second = await server.put('keyboard', 'two', {state: 'buried'});
   await page.goto(server.url);
   await page.getByRole('heading', {name: 'Overview'}).waitFor();
-  for (const [key, title] of [['t', 'Tubes'], ['b', 'Jobs'], ['c', 'Connections'], ['s', 'Server'], ['o', 'Overview'], ['t', 'Tubes']]) {
+  for (const [key, title] of [['t', 'Tubes'], ['b', 'Jobs'], ['f', 'Search'], ['c', 'Connections'], ['s', 'Server'], ['o', 'Overview'], ['t', 'Tubes']]) {
     await page.keyboard.press('g');
     await page.keyboard.press(key);
     await page.getByRole('heading', {name: title, exact: true, level: 1}).waitFor();
@@ -175,7 +177,7 @@ page_test('The keyboard reaches everything', async (page, server) => {
 
 page_test('No single key changes anything', async (page, server) => {
   for (let i = 0; i < 3; ++i) await server.put('safe', 'x', {state: 'buried'});
-  for (const path of ['/tubes/safe/buried', '/jobs/1']) {
+  for (const path of ['/tubes/safe/buried', '/jobs/1', '/search?q=x']) {
     await page.goto(server.url + path);
     await page.locator('h1').waitFor();
     for (const key of '`1234567890-=qwertyuiop[]\\asdfghjkl;\'zxcvbnm,./?!@#$%^&*()_+ABCDEFGHIJKLMNOPQRSTUVWXYZ') {

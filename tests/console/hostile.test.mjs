@@ -63,6 +63,24 @@ page_test('T7 First bytes in a list are text', async (page, server) => {
   await is_text(page);
 });
 
+page_test('T7 What is searched for, and what holds it, are text', async (page, server, t) => {
+  for (const text of [...markup, '\u202egpj.exe', '\x1b[31mred\x07', '%00%ff&tube=x#y', '__proto__']) {
+    await t.test(JSON.stringify(text), async () => {
+      const id = await server.put('searched', `{${text}`);
+      await page.goto(`${server.url}/search?tube=searched&q=${encodeURIComponent(text)}`);
+      await eventually(() => rows(page, 'Table of jobs').then((found) => found.map((cells) => cells[1])), [id]);
+      assert.equal(await page.locator('.found .name').textContent(), visible(text));
+      assert.equal(await page.getByLabel('Text').inputValue(), text);
+      await page.getByLabel('Show bodies').check();
+      await eventually(() => rows(page, 'Table of jobs').then((found) => found[0][9]), visible(`{${text}`.slice(0, 80)));
+      await is_text(page);
+    });
+  }
+  await page.goto(`${server.url}/search?q=x&tube=${encodeURIComponent(markup[0])}`);
+  await page.getByText('0 jobs found').first().waitFor();
+  await is_text(page);
+});
+
 page_test('T7 Names are text on every screen, and lead to their tube', async (page, server, t) => {
   const legal = ['a/b;c', 'x.y$z(1)_+-', '$(hacked)', '..;/..'];
   // A client of the protocol cannot make these, so the server would have to be broken, too.
@@ -118,7 +136,7 @@ page_test('T7 Addresses, users and refusals are text', async (page, server) => {
 
 page_test('T7 Addresses of pages are text', async (page, server) => {
   for (const text of markup.slice(0, 3)) {
-    for (const path of [`/tubes/${encodeURIComponent(text)}`, `/jobs/${encodeURIComponent(text)}`, `/tubes?match=${encodeURIComponent(text)}&sort=${encodeURIComponent(text)}`]) {
+    for (const path of [`/search?q=x&state=${encodeURIComponent(text)}`, `/tubes/${encodeURIComponent(text)}`, `/jobs/${encodeURIComponent(text)}`, `/tubes?match=${encodeURIComponent(text)}&sort=${encodeURIComponent(text)}`]) {
       await page.goto(server.url + path);
       await page.locator('h1').waitFor();
       await is_text(page);

@@ -166,6 +166,9 @@ export class Mock {
   history = null;  // What /history answers.
   streams_max = 32;
   frame_ms = 400;
+  is_searching = false;  // There is one search at a time.
+  search_ms = 0;  // How long a page of it takes,
+  search_bodies_max = 1000;  // and at how many bodies it ends although it is not full.
   before_answer = async () => {};
   #streams = new Set();
   #sockets = new Set();
@@ -286,6 +289,7 @@ export class Mock {
     if (!user) throw new Refusal(401, 'unauthorized', 'Sign in first.');
     const refusal = this.refuse?.(method, path);
     if (refusal) throw new Refusal(403, 'forbidden', refusal);
+    if (path === '/search') return this.#search(response, url.searchParams);
     if (path === '/events') return this.#events(request, response, url, user);
     const body_of = method === 'GET' && /^\/jobs\/(\d+)\/body$/.exec(path);
     if (body_of) return this.#job_body(response, body_of[1], url.searchParams);
@@ -318,6 +322,39 @@ export class Mock {
     response.writeHead(200, {'Content-Type': 'application/octet-stream', 'Content-Disposition': 'attachment', 'Content-Security-Policy': 'sandbox',
       'X-Content-Type-Options': 'nosniff', 'Cache-Control': 'no-store', 'Perennial-Body-Bytes': job.body.length});
     response.end(job.body.subarray(offset, offset + length));
+  }
+
+  async #search(response, query) {
+    const bytes = Buffer.from(query.get('q') ?? '');
+    const name = query.get('tube') || null;
+    const chosen = (query.get('state') ?? states.join()).split(',');
+    const limit = Number(query.get('limit') ?? 100);
+    const after = Number(query.get('after') ?? 0);
+    if (!bytes.length || bytes.length > 1000) throw bad_request('q, the bytes to look for, is missing or longer than 1000.');
+    if (chosen.some((state) => !states.includes(state))) throw bad_request('state must be some of ready, reserved, delayed, buried.');
+    if (!(limit >= 1 && limit <= 1000)) throw bad_request('limit is from 1 to 1000.');
+    if (this.is_searching) throw new Refusal(429, 'too_many_requests', 'Another search runs. Try again when it has ended.');
+    this.is_searching = true;
+    await new Promise((resolve) => {
+      const timer = setTimeout(resolve, this.search_ms);
+      response.on('close', () => {
+        clearTimeout(timer);
+        resolve();
+      });
+    });
+    this.is_searching = false;
+    if (response.destroyed) return;  // Nobody waits for it any more.
+    const queue = this.queue;
+    const tube = queue.tubes.get(name);
+    const all = name === null ? [...queue.jobs.keys()].sort((a, b) => a - b) : tube ? queue.matching(tube, states) : [];
+    const ids = all.filter((id) => id > after && chosen.includes(queue.jobs.get(id).state));
+    const jobs = [];
+    let looked_at = 0;
+    while (looked_at < ids.length && looked_at < this.search_bodies_max && jobs.length < limit) {
+      const job = queue.jobs.get(ids[looked_at++]);
+      if (job.body.includes(bytes)) jobs.push(queue.view_job(job));
+    }
+    this.#json(response, 200, {jobs, looked_at, next: looked_at < ids.length ? String(ids[looked_at - 1]) : null});
   }
 
   #frames(topics, user) {

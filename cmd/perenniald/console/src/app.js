@@ -17,6 +17,7 @@ import {Connections} from './screens/connections.js';
 import {JobScreen} from './screens/job.js';
 import {Jobs} from './screens/jobs.js';
 import {Overview} from './screens/overview.js';
+import {SearchScreen} from './screens/search.js';
 import {ServerScreen} from './screens/server.js';
 import {SignIn} from './screens/sign_in.js';
 import {TubeScreen, job_states} from './screens/tube.js';
@@ -25,7 +26,7 @@ import {ThemeSwitch} from './theme.js';
 
 /** @typedef {import('./types.js').Session} Session @typedef {import('./router.js').Route} Route */
 
-const places = [['', 'Overview'], ['tubes', 'Tubes'], ['jobs', 'Jobs'], ['connections', 'Connections'], ['server', 'Server']];
+const places = [['', 'Overview'], ['tubes', 'Tubes'], ['jobs', 'Jobs'], ['search', 'Search'], ['connections', 'Connections'], ['server', 'Server']];
 const session_again_seconds = 2;
 
 function App() {
@@ -107,6 +108,7 @@ function Screen({route, session}) {
   if (place === 'tubes' && (!state || job_states.some((each) => each === state))) return html`<${TubeScreen} name=${name} state=${state} after=${after} />`;
   if (place === 'jobs' && name === undefined) return html`<${Jobs} route=${route} />`;
   if (place === 'jobs' && !state) return html`<${JobScreen} id=${name} />`;
+  if (place === 'search' && !name) return html`<${SearchScreen} route=${route} />`;
   if (place === 'connections' && !name) return html`<${Connections} route=${route} may=${session.may} />`;
   if (place === 'server' && !name) return html`<${ServerScreen} may=${session.may} />`;
   return html`<${NoScreen} />`;

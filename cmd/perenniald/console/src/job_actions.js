@@ -50,7 +50,7 @@ async function run(jobs, action, past) {
   if (done || !problem) {
     const others = gone ? ` ${jobs_text(gone)} had moved on, or ${gone === 1 ? 'is' : 'are'} held by a worker.` : '';
     announce(`${jobs_text(done)} ${past}.${others}${problem ? ` Then: ${problem.message}` : ''}`);
-    refresh();
+    refresh(jobs);
   }
   if (problem) throw problem;
 }

@@ -1,4 +1,4 @@
-// A list of jobs, 100 to a page by the order of their ids, with a selection and what can be done with it.
+// A table of jobs with a selection and what can be done with it, and the list of jobs, 100 to a page by the order of their ids.
 
 import {useEffect, useRef, useState} from 'preact/hooks';
 import {get, get_body_window, query, tube_path} from './api.js';
@@ -46,14 +46,36 @@ async function get_page(tube, states, after, signal) {
  */
 export function JobList({tube, states, path, after, matching}) {
   const {value, error} = use_poll((signal) => get_page(tube, states, after, signal), [tube, states.join(), after], {seconds: 5});
+  const jobs = value?.jobs ?? [];
+  const total = Math.max(matching ?? 0, jobs.length);
+  const all = html`<${Matching} tube=${tube} states=${states} matching=${matching} />`;
+  const empty = after ? 'No more jobs.' : 'No jobs.';
+  return html`<section class="jobs" aria-label="Jobs">
+    <${Problem} error=${error} />
+    <${JobTable} jobs=${jobs} shows_tube=${tube === null} unselected=${tube !== null && matching > 0 && all}
+      all_selected=${tube !== null && total > jobs.length && html`<p class="banner">
+        All ${count(jobs.length)} jobs of this page are selected. To act on <b>all ${jobs_text(total, states.length === 1 ? states[0] : '')}</b> that match: ${all}</p>`}
+      empty=${value ? empty : error ? '' : 'Loading…'} />
+    <nav class="pages" aria-label="Pages of jobs">
+      <button disabled=${!after} onClick=${() => go(path)}>First page</button>
+      <button disabled=${!value?.next} onClick=${() => go(path + query({after: value.next}))}>Next page</button>
+      <span class="quiet">${jobs.length ? `Jobs ${jobs[0].id} to ${jobs.at(-1).id}, by id` : ''}</span>
+    </nav>
+  </section>`;
+}
+
+/**
+ * @param {{jobs: Job[], shows_tube: boolean, unselected?: any, all_selected?: any, empty: string}} props
+ *   Unselected: what stands above the table while nothing is selected. All_selected: what is said when every row is.
+ *   Empty: what a table without jobs says.
+ */
+export function JobTable({jobs, shows_tube, unselected, all_selected, empty}) {
   const [selected, set_selected] = useState(/** @type {Set<string>} */ (new Set()));
   const [shows_bodies, set_shows_bodies] = useState(false);
   const anchor = useRef(/** @type {string|null} */ (null));
-  const jobs = value?.jobs ?? [];
   const chosen = jobs.filter(({id}) => selected.has(id));
   const all_chosen = jobs.length > 0 && chosen.length === jobs.length;
   const previews = use_previews(jobs, shows_bodies);
-  const total = Math.max(matching ?? 0, jobs.length);
 
   /** @param {string} id @param {boolean} with_range */
   const toggle = (id, with_range) => {
@@ -68,25 +90,22 @@ export function JobList({tube, states, path, after, matching}) {
     set_selected(next);
   };
   const clear = () => set_selected(new Set());
-  const columns = 8 + (tube === null ? 1 : 0) + (shows_bodies ? 1 : 0);
+  const columns = 8 + (shows_tube ? 1 : 0) + (shows_bodies ? 1 : 0);
 
-  return html`<section class="jobs" aria-label="Jobs">
-    <${Problem} error=${error} />
+  return html`
     <div class="toolbar">
       ${chosen.length ? html`<${Selection} jobs=${chosen} clear=${clear} />`
-        : tube !== null && matching > 0 ? html`<${Matching} tube=${tube} states=${states} matching=${matching} />` : html`<span class="quiet">${jobs.length ? 'Select jobs to act on them.' : ''}</span>`}
+        : unselected || html`<span class="quiet">${jobs.length ? 'Select jobs to act on them.' : ''}</span>`}
       <label class="check"><input type="checkbox" checked=${shows_bodies} onChange=${() => set_shows_bodies(!shows_bodies)} /> Show bodies</label>
     </div>
-    ${all_chosen && tube !== null && total > jobs.length && html`<p class="banner">
-      All ${count(jobs.length)} jobs of this page are selected. To act on <b>all ${jobs_text(total, states.length === 1 ? states[0] : '')}</b> that match:
-      <${Matching} tube=${tube} states=${states} matching=${matching} /></p>`}
+    ${all_chosen && all_selected}
     <div class="scroll tall" tabindex="0" role="region" aria-label="Table of jobs">
       <table>
         <thead><tr>
           <th class="select"><input type="checkbox" aria-label="Select all jobs of this page" checked=${all_chosen}
             indeterminate=${chosen.length > 0 && !all_chosen} onChange=${() => set_selected(new Set(all_chosen ? [] : jobs.map(({id}) => id)))} /></th>
           <th class="number" scope="col">Id</th>
-          ${tube === null && html`<th scope="col">Tube</th>`}
+          ${shows_tube && html`<th scope="col">Tube</th>`}
           <th scope="col">State</th>
           <th class="number" scope="col">Age</th>
           <th class="number" scope="col">Priority</th>
@@ -100,7 +119,7 @@ export function JobList({tube, states, path, after, matching}) {
             <td class="select"><input type="checkbox" aria-label=${`Select job ${job.id}`} checked=${selected.has(job.id)}
               onClick=${(event) => toggle(job.id, event.shiftKey)} /></td>
             <th class="number" scope="row"><a href=${job_href(job.id)}>${job.id}</a></th>
-            ${tube === null && html`<td><${TubeLink} name=${job.tube} /></td>`}
+            ${shows_tube && html`<td><${TubeLink} name=${job.tube} /></td>`}
             <td><${StateBadge} state=${job.state} />${job.parked && html` <span class="quiet">parked</span>`}</td>
             <td class="number">${time(job.age_seconds)}</td>
             <td class="number">${count(job.priority)}</td>
@@ -109,17 +128,10 @@ export function JobList({tube, states, path, after, matching}) {
             <td class="number">${bytes(job.body_bytes)}</td>
             ${shows_bodies && html`<td class="preview"><bdi>${previews.get(job.id) ?? '…'}</bdi></td>`}
           </tr>`)}
-          ${value && !jobs.length && html`<${EmptyRow} columns=${columns} empty=${after ? 'No more jobs.' : 'No jobs.'} />`}
-          ${!value && !error && html`<${EmptyRow} columns=${columns} empty="Loading…" />`}
+          ${!jobs.length && empty && html`<${EmptyRow} columns=${columns} empty=${empty} />`}
         </tbody>
       </table>
-    </div>
-    <nav class="pages" aria-label="Pages of jobs">
-      <button disabled=${!after} onClick=${() => go(path)}>First page</button>
-      <button disabled=${!value?.next} onClick=${() => go(path + query({after: value.next}))}>Next page</button>
-      <span class="quiet">${jobs.length ? `Jobs ${jobs[0].id} to ${jobs.at(-1).id}, by id` : ''}</span>
-    </nav>
-  </section>`;
+    </div>`;
 }
 
 /** What is done with all jobs that match, by an operation of the server. */

@@ -5,6 +5,7 @@
 import {useEffect, useState} from 'preact/hooks';
 import {get, tube_path} from './api.js';
 
+/** @typedef {import('./types.js').Job} Job */
 /** @typedef {'connecting'|'live'|'polling'|'paused'|'lost'} LiveState */
 
 const poll_seconds_min = 2;
@@ -17,7 +18,7 @@ const watchers = new Map();
 const newest = new Map();
 /** @type {Set<() => void>} */
 const state_listeners = new Set();
-/** @type {Set<() => void>} */
+/** @type {Set<(changed?: Job[]) => void>} */
 const refreshers = new Set();
 
 /** @type {EventSource|null} */
@@ -185,9 +186,15 @@ export function toggle_pause() {
   return is_paused;
 }
 
-/** Asks at once for everything that the screen shows. */
-export function refresh() {
-  refreshers.forEach((refresher) => refresher());
+/** Asks at once for everything that the screen shows. @param {Job[]} [changed] If no others can have changed. */
+export function refresh(changed) {
+  refreshers.forEach((refresher) => refresher(changed));
+}
+
+/** @param {(changed?: Job[]) => void} refresher @returns {() => void} */
+export function on_refresh(refresher) {
+  refreshers.add(refresher);
+  return () => void refreshers.delete(refresher);
 }
 
 /**
