@@ -44,7 +44,7 @@ constexpr ConfigField fields[] = {
     {"http_listen", &Config::http_listen, Unit::LocalAddress,
      text_default(""), 0, 0,
      "Where HTTP is spoken, on this machine: port 11380. Empty: nowhere.",
-     {"--http", "ADDR", "Serve the API, metrics and health over HTTP there, on this machine"}},
+     {"--http", "ADDR", "Serve console, API, metrics and health over HTTP there, on this machine"}},
     {"http_hosts", &Config::http_hosts, Unit::Text,
      text_default(""), 0, 4096,
      "Names by which browsers call the HTTP port, with commas, besides localhost and addresses."},

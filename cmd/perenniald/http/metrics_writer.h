@@ -61,7 +61,7 @@ class MetricsWriter {
 };
 
 // A time in seconds.
-inline double metric_seconds(Nanos time) {
+inline double in_seconds(Nanos time) {
   return static_cast<double>(time) / static_cast<double>(nanos_per_second);
 }
 // The scale of histograms of nanoseconds.

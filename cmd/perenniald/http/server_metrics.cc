@@ -12,9 +12,9 @@ void add_process(MetricsWriter& out, const ProcessFacts& process, const ServerFa
                  {"rocksdb", server.rocksdb_version},
                  {"openssl", server.openssl_version}});
   out.single("perennial_uptime_seconds", MetricType::Gauge, "seconds", "The time since the start.",
-             metric_seconds(process.uptime));
+             in_seconds(process.uptime));
   out.single("perennial_process_cpu_seconds", MetricType::Counter, "seconds", "Processor time.",
-             metric_seconds(process.user_time + process.system_time));
+             in_seconds(process.user_time + process.system_time));
   out.single("perennial_process_start_time_seconds", MetricType::Gauge, "seconds",
              "When the process started, since the epoch.", server.start_time);
   out.single("perennial_process_resident_memory_bytes", MetricType::Gauge, "bytes",
@@ -61,11 +61,11 @@ void add_jobs(MetricsWriter& out, const EngineStats& stats, const TubeCollector&
   out.single("perennial_oldest_ready_seconds", MetricType::Gauge, "seconds",
              "The time since the put of the job that is next in its tube, the longest of all "
              "tubes.",
-             metric_seconds(tubes.oldest_ready()));
+             in_seconds(tubes.oldest_ready()));
   out.single("perennial_oldest_buried_seconds", MetricType::Gauge, "seconds",
              "The time since the put of the job that was buried first in its tube, the longest of "
              "all tubes.",
-             metric_seconds(tubes.oldest_buried()));
+             in_seconds(tubes.oldest_buried()));
 }
 
 void add_work(MetricsWriter& out, const WorkTimes& times) {

@@ -23,7 +23,7 @@ struct TubeFamily {
 constexpr TubeFamily tube_families[] = {
     {"perennial_tube_oldest_ready_seconds", MetricType::Gauge, "seconds",
      "The time since the put of the job that is next.",
-     [](const TubeStats& t) { return metric_seconds(t.next_ready_age); }},
+     [](const TubeStats& t) { return in_seconds(t.next_ready_age); }},
     {"perennial_tube_puts", MetricType::Counter, "", "Jobs that came into the tube.",
      [](const TubeStats& t) { return static_cast<double>(t.total_jobs); }},
     {"perennial_tube_deletes", MetricType::Counter, "", "Jobs that were deleted from the tube.",
@@ -36,7 +36,7 @@ constexpr TubeFamily tube_families[] = {
      "Connections that wait for a job of the tube.",
      [](const TubeStats& t) { return static_cast<double>(t.waiting_count); }},
     {"perennial_tube_pause_seconds", MetricType::Gauge, "seconds", "What is left of a pause.",
-     [](const TubeStats& t) { return metric_seconds(t.pause_time_left); }},
+     [](const TubeStats& t) { return in_seconds(t.pause_time_left); }},
 };
 
 const std::string* group_of(const TubeChoice& choice, const std::string& tube) {

@@ -9,7 +9,7 @@ namespace perennial::perenniald {
 // The protocol that clients of a listening socket speak, whatever the stream.
 enum class ListenerRole : uint8_t {
   Queue,  // beanstalkd's protocol.
-  Http,   // Metrics and health, for whoever watches the server.
+  Http,   // Console, API, metrics and health.
 };
 
 // The word for a role in LISTEN_FDNAMES, which FileDescriptorName= of a socket unit sets.

@@ -34,10 +34,6 @@ std::string_view word_of(Status status) {
 
 }  // namespace
 
-double in_seconds(Nanos time) {
-  return static_cast<double>(time) / static_cast<double>(nanos_per_second);
-}
-
 Json job_json(const JobStats& job) {
   const JobStats::More none;
   const JobStats::More& more = job.more ? *job.more : none;

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cmd/perenniald/http/message.h"
+#include "cmd/perenniald/http/metrics_writer.h"
 #include "engine/types/basic.h"
 #include "engine/types/stats.h"
 
@@ -14,8 +15,6 @@
 namespace perennial::http {
 
 using Json = nlohmann::ordered_json;
-
-double in_seconds(Nanos time);
 
 Json job_json(const JobStats& job);
 Json tube_json(const TubeStats& tube);

@@ -457,8 +457,8 @@ Api::Made Api::events(const Ask& ask) {
   }
   // After a change of users the browser connects again, and is judged anew.
   const auto is_over = [this, caller = ask.caller, request = ask.request] {
-    return sources_.sign_ins.caller(request, caller.rights).users != caller.users ||
-           !sources_.sign_ins.caller(request, caller.rights).is_known();
+    const Caller again = sources_.sign_ins.caller(request, caller.rights);
+    return again.users != caller.users || !again.is_known();
   };
   const auto own = [this, caller = ask.caller](const std::string& topic) {
     return topic == "operations" ? dumped(operations_.list(caller)) : std::string();
