@@ -213,6 +213,11 @@ class Users(Described):
         log = self.text_of_log()
         self.assertRegex(log, r"at=audit user=mailer action=put subject=mail result=refused via=http conn=\d+ from=127\.0\.0\.1")
         self.assertRegex(log, r"at=audit user=operator action=flush-tube subject=mail result=allowed via=http")
+        line = r'at=audit user=operator action=sign-in subject="token \w+" result=allowed via=http conn=0 from=127\.0\.0\.1'
+        self.assertEqual(len(re.findall(line, log)), 1)
+        metrics = self.ask("/metrics", **operator)[1]
+        self.assertRegex(metrics, r'perennial_auth_total\{method="bearer",result="ok"\} [6-9]\n')
+        self.assertIn('perennial_forbidden_total{verb="produce"} 1\n', metrics)
 
     def test_a_browser_signs_in_with_a_cookie(self):
         value = json.dumps({"token": self.tokens["operator"]})

@@ -13,8 +13,12 @@ constexpr VerbSet of_tubes = {Verb::Produce, Verb::Consume, Verb::Inspect, Verb:
 // Either lets jobs come into a tube.
 constexpr VerbSet adds = {Verb::Produce, Verb::Manage};
 
-Verdict worse(Verdict one, Verdict other) {
-  return one == Verdict::Allowed ? other : one;
+bool is_allowed(const Judgement& judgement) {
+  return judgement.verdict == Verdict::Allowed;
+}
+
+Judgement worse(Judgement one, Judgement other) {
+  return is_allowed(one) ? other : one;
 }
 
 struct Judge {
@@ -23,125 +27,129 @@ struct Judge {
   const engine::Engine& engine;
 
   // ---- By the name of a tube. Whether the tube exists makes no difference.
-  Verdict on(std::string_view tube, VerbSet verbs) const {
-    return user.verbs_on(tube).holds_any(verbs) ? Verdict::Allowed : Verdict::Forbidden;
+  Judgement on(std::string_view tube, VerbSet verbs) const {
+    if (user.verbs_on(tube).holds_any(verbs)) return {};
+    return {Verdict::Forbidden, verbs.first()};
   }
-  Verdict on_used(VerbSet verbs) const { return on(engine.used_tube(conn), verbs); }
+  Judgement on_used(VerbSet verbs) const { return on(engine.used_tube(conn), verbs); }
   // An option that names a tube, or is empty.
-  Verdict into(std::string_view tube) const {
-    return tube.empty() ? Verdict::Allowed : on(tube, adds);
+  Judgement into(std::string_view tube) const {
+    return tube.empty() ? Judgement() : on(tube, adds);
   }
-  Verdict for_all(Verb verb) const {
-    return user.may(verb) ? Verdict::Allowed : Verdict::Forbidden;
+  Judgement for_all(Verb verb) const {
+    return user.may(verb) ? Judgement() : Judgement{Verdict::Forbidden, verb};
   }
 
   // ---- By the id of a job.
-  Verdict on_job(JobId id, Verb verb) const {
+  Judgement on_job(JobId id, Verb verb) const {
     const std::string* const tube = engine.tube_of_job(id);
-    if (tube == nullptr) return Verdict::Allowed;  // The engine answers NOT_FOUND.
+    if (tube == nullptr) return {};  // The engine answers NOT_FOUND.
     const VerbSet verbs = user.verbs_on(*tube);
-    if (!verbs.holds_any(of_tubes)) return Verdict::Hidden;
-    return verbs.holds(verb) ? Verdict::Allowed : Verdict::Forbidden;
+    if (!verbs.holds_any(of_tubes)) return {Verdict::Hidden, verb};
+    return verbs.holds(verb) ? Judgement() : Judgement{Verdict::Forbidden, verb};
   }
-  // A job that the connection holds is its own to finish. Anything else with that id is not there:
-  // a worker whose reservation has ended expects NOT_FOUND.
-  Verdict on_own_job(JobId id) const {
-    if (!engine.holds(conn, id)) return Verdict::Hidden;
-    return on_job(id, Verb::Consume) == Verdict::Allowed ? Verdict::Allowed : Verdict::Hidden;
+  // The same, but without the word that says that the job is there.
+  Judgement on_job_or_hidden(JobId id, Verb verb) const {
+    return is_allowed(on_job(id, verb)) ? Judgement() : Judgement{Verdict::Hidden, verb};
   }
-  Verdict delete_job(JobId id) const {
-    if (engine.holds(conn, id)) return on_own_job(id);
-    return on_job(id, Verb::Manage) == Verdict::Allowed ? Verdict::Allowed : Verdict::Hidden;
+  // A job that the connection holds is its own to finish. Of a job that it does not hold the engine
+  // says NOT_FOUND, as a worker whose reservation has ended expects.
+  Judgement on_own_job(JobId id) const { return on_job_or_hidden(id, Verb::Consume); }
+  Judgement delete_job(JobId id) const {
+    return on_job_or_hidden(id, engine.holds(conn, id) ? Verb::Consume : Verb::Manage);
   }
 
   // ---- The rules, one for each command.
   // `tube`: where the put goes if it names no tube.
-  Verdict put_into(std::string_view tube, const Put& put) const {
+  Judgement put_into(std::string_view tube, const Put& put) const {
     if (!put.options) return on(tube, {Verb::Produce});
     const std::string& named = put.options->tube;
     return worse(on(named.empty() ? tube : named, {Verb::Produce}), into(put.options->dead));
   }
-  Verdict operator()(const Put& put) const { return put_into(engine.used_tube(conn), put); }
-  Verdict operator()(const PutBatch& batch) const {
+  Judgement operator()(const Put& put) const { return put_into(engine.used_tube(conn), put); }
+  Judgement operator()(const PutBatch& batch) const {
     const std::string& tube = batch.tube.empty() ? engine.used_tube(conn) : batch.tube;
-    Verdict verdict = Verdict::Allowed;
+    Judgement verdict;
     for (const Put& put : batch.items) verdict = worse(verdict, put_into(tube, put));
     return verdict;
   }
   // A tube is used to put, to look at its jobs, and to kick them.
-  Verdict operator()(const Use& use) const {
+  Judgement operator()(const Use& use) const {
     return on(use.tube, {Verb::Produce, Verb::Inspect, Verb::Manage});
   }
-  Verdict operator()(const Watch& watch) const { return on(watch.tube, {Verb::Consume}); }
-  Verdict operator()(const Ignore& /*ignore*/) const { return Verdict::Allowed; }
-  Verdict operator()(const SetReserveMode& /*set*/) const { return Verdict::Allowed; }
-  Verdict reserve() const {
-    return engine.watches(conn, "default") ? on("default", {Verb::Consume}) : Verdict::Allowed;
+  Judgement operator()(const Watch& watch) const { return on(watch.tube, {Verb::Consume}); }
+  Judgement operator()(const Ignore& /*ignore*/) const { return {}; }
+  Judgement operator()(const SetReserveMode& /*set*/) const { return {}; }
+  Judgement reserve() const {
+    return engine.watches(conn, "default") ? on("default", {Verb::Consume}) : Judgement();
   }
-  Verdict operator()(const Reserve& /*reserve*/) const { return reserve(); }
-  Verdict operator()(const ReserveWithTimeout& /*reserve*/) const { return reserve(); }
-  Verdict operator()(const ReserveBatch& /*reserve*/) const { return reserve(); }
-  Verdict operator()(const ReserveJob& command) const { return on_job(command.id, Verb::Consume); }
-  Verdict operator()(const Delete& command) const { return delete_job(command.id); }
-  Verdict operator()(const Release& release) const { return on_own_job(release.id); }
-  Verdict operator()(const Bury& bury) const { return on_own_job(bury.id); }
-  Verdict operator()(const Touch& touch) const { return on_own_job(touch.id); }
-  Verdict operator()(DeleteBatch& batch) const {
+  Judgement operator()(const Reserve& /*reserve*/) const { return reserve(); }
+  Judgement operator()(const ReserveWithTimeout& /*reserve*/) const { return reserve(); }
+  Judgement operator()(const ReserveBatch& /*reserve*/) const { return reserve(); }
+  Judgement operator()(const ReserveJob& command) const {
+    return on_job(command.id, Verb::Consume);
+  }
+  Judgement operator()(const Delete& command) const { return delete_job(command.id); }
+  Judgement operator()(const Release& release) const { return on_own_job(release.id); }
+  Judgement operator()(const Bury& bury) const { return on_own_job(bury.id); }
+  Judgement operator()(const Touch& touch) const { return on_own_job(touch.id); }
+  Judgement operator()(DeleteBatch& batch) const {
     for (const JobId id : batch.ids) {
-      if (delete_job(id) != Verdict::Allowed) batch.hidden.push_back(id);
+      if (!is_allowed(delete_job(id))) batch.hidden.push_back(id);
     }
-    return Verdict::Allowed;
+    return {};
   }
   // Only jobs that the connection holds are touched. The engine sees to that.
-  Verdict operator()(const TouchBatch& /*batch*/) const { return Verdict::Allowed; }
-  Verdict operator()(const Peek& peek) const { return on_job(peek.id, Verb::Inspect); }
-  Verdict operator()(const PeekReady& /*peek*/) const { return on_used({Verb::Inspect}); }
-  Verdict operator()(const PeekDelayed& /*peek*/) const { return on_used({Verb::Inspect}); }
-  Verdict operator()(const PeekBuried& /*peek*/) const { return on_used({Verb::Inspect}); }
-  Verdict operator()(const PeekReserved& /*peek*/) const { return on_used({Verb::Inspect}); }
-  Verdict operator()(const Kick& /*kick*/) const { return on_used({Verb::Manage}); }
-  Verdict operator()(const KickJob& kick) const { return on_job(kick.id, Verb::Manage); }
-  Verdict operator()(const StatsJob& stats) const { return on_job(stats.id, Verb::Inspect); }
-  Verdict operator()(const StatsTube& stats) const { return on(stats.tube, {Verb::Inspect}); }
-  Verdict operator()(const Stats& /*stats*/) const { return for_all(Verb::Monitor); }
+  Judgement operator()(const TouchBatch& /*batch*/) const { return {}; }
+  Judgement operator()(const Peek& peek) const { return on_job(peek.id, Verb::Inspect); }
+  Judgement operator()(const PeekReady& /*peek*/) const { return on_used({Verb::Inspect}); }
+  Judgement operator()(const PeekDelayed& /*peek*/) const { return on_used({Verb::Inspect}); }
+  Judgement operator()(const PeekBuried& /*peek*/) const { return on_used({Verb::Inspect}); }
+  Judgement operator()(const PeekReserved& /*peek*/) const { return on_used({Verb::Inspect}); }
+  Judgement operator()(const Kick& /*kick*/) const { return on_used({Verb::Manage}); }
+  Judgement operator()(const KickJob& kick) const { return on_job(kick.id, Verb::Manage); }
+  Judgement operator()(const StatsJob& stats) const { return on_job(stats.id, Verb::Inspect); }
+  Judgement operator()(const StatsTube& stats) const { return on(stats.tube, {Verb::Inspect}); }
+  Judgement operator()(const Stats& /*stats*/) const { return for_all(Verb::Monitor); }
   // Core leaves out the tubes on which the user has no grant.
-  Verdict operator()(const ListTubes& /*list*/) const { return Verdict::Allowed; }
-  Verdict operator()(const ListTubeUsed& /*list*/) const { return Verdict::Allowed; }
-  Verdict operator()(const ListTubesWatched& /*list*/) const { return Verdict::Allowed; }
-  Verdict operator()(const ListJobs& list) const {
+  Judgement operator()(const ListTubes& /*list*/) const { return {}; }
+  Judgement operator()(const ListTubeUsed& /*list*/) const { return {}; }
+  Judgement operator()(const ListTubesWatched& /*list*/) const { return {}; }
+  Judgement operator()(const ListJobs& list) const {
     if (!list.tube.empty()) return on(list.tube, {Verb::Inspect});
-    return user.may_everywhere(Verb::Inspect) ? Verdict::Allowed : Verdict::Forbidden;
+    if (user.may_everywhere(Verb::Inspect)) return {};
+    return {Verdict::Forbidden, Verb::Inspect};
   }
-  Verdict operator()(const PauseTube& pause) const { return on(pause.tube, {Verb::Manage}); }
-  Verdict operator()(const FlushTube& flush) const { return on(flush.tube, {Verb::Manage}); }
-  Verdict operator()(const MoveTube& move) const {
+  Judgement operator()(const PauseTube& pause) const { return on(pause.tube, {Verb::Manage}); }
+  Judgement operator()(const FlushTube& flush) const { return on(flush.tube, {Verb::Manage}); }
+  Judgement operator()(const MoveTube& move) const {
     return worse(on(move.from, {Verb::Manage}), into(move.to));
   }
-  Verdict operator()(const SetJob& set) const {
-    const Verdict dead = set.dead.value ? into(*set.dead.value) : Verdict::Allowed;
+  Judgement operator()(const SetJob& set) const {
+    const Judgement dead = set.dead.value ? into(*set.dead.value) : Judgement();
     return worse(on_job(set.id, Verb::Manage), worse(into(set.tube), dead));
   }
-  Verdict operator()(const SetTube& set) const {
-    const Verdict dead = set.dead.value ? into(*set.dead.value) : Verdict::Allowed;
+  Judgement operator()(const SetTube& set) const {
+    const Judgement dead = set.dead.value ? into(*set.dead.value) : Judgement();
     return worse(on(set.tube, {Verb::Manage}), dead);
   }
-  Verdict operator()(const Drain& /*drain*/) const { return for_all(Verb::Admin); }
-  Verdict operator()(const Undrain& /*undrain*/) const { return for_all(Verb::Admin); }
-  Verdict operator()(const Checkpoint& /*checkpoint*/) const { return for_all(Verb::Admin); }
-  Verdict operator()(const Extensions& /*extensions*/) const { return Verdict::Allowed; }
-  Verdict operator()(const Auth& /*auth*/) const { return Verdict::Allowed; }
-  Verdict operator()(const Quit& /*quit*/) const { return Verdict::Allowed; }
+  Judgement operator()(const Drain& /*drain*/) const { return for_all(Verb::Admin); }
+  Judgement operator()(const Undrain& /*undrain*/) const { return for_all(Verb::Admin); }
+  Judgement operator()(const Checkpoint& /*checkpoint*/) const { return for_all(Verb::Admin); }
+  Judgement operator()(const Extensions& /*extensions*/) const { return {}; }
+  Judgement operator()(const Auth& /*auth*/) const { return {}; }
+  Judgement operator()(const Quit& /*quit*/) const { return {}; }
   // What was refused already does nothing.
-  Verdict operator()(const PutTooBig& /*put*/) const { return Verdict::Allowed; }
-  Verdict operator()(const PutTrailingJunk& /*put*/) const { return Verdict::Allowed; }
-  Verdict operator()(const PutNoCrlf& /*put*/) const { return Verdict::Allowed; }
-  Verdict operator()(const PutBatchRefused& /*batch*/) const { return Verdict::Allowed; }
-  Verdict operator()(const Malformed& /*line*/) const { return Verdict::Allowed; }
+  Judgement operator()(const PutTooBig& /*put*/) const { return {}; }
+  Judgement operator()(const PutTrailingJunk& /*put*/) const { return {}; }
+  Judgement operator()(const PutNoCrlf& /*put*/) const { return {}; }
+  Judgement operator()(const PutBatchRefused& /*batch*/) const { return {}; }
+  Judgement operator()(const Malformed& /*line*/) const { return {}; }
 };
 
 }  // namespace
 
-Verdict judge(const User& user, ConnId conn, Command& command, const engine::Engine& engine) {
+Judgement judge(const User& user, ConnId conn, Command& command, const engine::Engine& engine) {
   return std::visit(Judge{user, conn, engine}, command);
 }
 

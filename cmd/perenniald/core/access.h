@@ -20,12 +20,18 @@ enum class Verdict : uint8_t {
   Hidden,
 };
 
+struct Judgement {
+  Verdict verdict = Verdict::Allowed;
+  // If it is not allowed: a verb that would have allowed it.
+  Verb missing = Verb::Produce;
+};
+
 // Judges a command of this user on this connection. Ids of a batch that the user may not touch are
 // marked in it as hidden, so that they are missing. The engine tells which tube a job is in.
 //
 // A connection watches only tubes that it may reserve from, except `default`, which it watches from
 // the beginning.
-Verdict judge(const User& user, ConnId conn, Command& command, const engine::Engine& engine);
+Judgement judge(const User& user, ConnId conn, Command& command, const engine::Engine& engine);
 
 // Whether the command changes what belongs to others, so that the audit names it.
 bool is_of_operator(const Command& command);

@@ -49,13 +49,6 @@ struct AuditEvent {
   uint64_t not_logged = 0;   // Earlier refusals that were too many for lines of their own.
 };
 
-// What users were granted and refused since the start.
-struct AccessCounts {
-  uint64_t sign_ins = 0;
-  uint64_t sign_ins_refused = 0;  // Wrong tokens.
-  uint64_t forbidden = 0;         // Commands that no grant allows.
-};
-
 // Sizes are in bytes. etc/docs/limits.md says what each limit means and what happens past it.
 struct Options {
   engine::Limits engine = {};
@@ -132,9 +125,12 @@ class Core {
   void set_users(std::shared_ptr<const Users> users);
   // Null: everybody may do everything.
   const std::shared_ptr<const Users>& users() const { return users_; }
-  // The user of a token that came over the HTTP port. Null: there is none, or the address has shown
-  // too many wrong ones.
-  const User* user_of_token(std::string_view token, const std::string& address, Nanos now);
+  // The user of a token that came over the HTTP port, as a bearer or for a cookie. Null: there is
+  // none, or the address has shown too many wrong ones.
+  const User* user_of_token(std::string_view token, SignInMethod method, const std::string& address,
+                            Nanos now);
+  // A request of HTTP has come over a connection that shows who it is. No identity is a token.
+  void on_shown(const User& user, const Identity& identity, const std::string& address, Nanos now);
 
   // ---- What happened. `now` never goes back.
   // A client has connected. Core owns the session, which ends with its on_close().
@@ -271,6 +267,9 @@ class Core {
   // Adds what is known of the connection.
   void audit(const BeanstalkSession& conn, AuditEvent event);
   void audit_refusal(BeanstalkSession& conn, const Command& command, Nanos now);
+  // A sign-in over the HTTP port. `how`: for the audit.
+  void count_sign_in(const User& user, SignInMethod method, const std::string& how,
+                     const std::string& address, Nanos now);
   TubeNames visible_to(const BeanstalkSession& conn, const TubeNames& names) const;
   void push_scratch(BeanstalkSession& conn, BatchIndex after);
   void touch(BeanstalkSession& conn);
@@ -307,6 +306,7 @@ class Core {
   DueConns sign_in_due_{sign_in_time};
   DueConns wrong_token_due_{wrong_token_delay};
   SignInLimiter sign_in_limiter_;
+  SeenSignIns seen_sign_ins_;
   Nanos refusals_since_ = 0;  // The second in which refusals are counted.
   uint64_t refusals_ = 0;
   AccessCounts access_counts_;

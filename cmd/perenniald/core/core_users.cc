@@ -1,6 +1,7 @@
 // The part of Core that knows users: signing in, and what each may do.
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 #include <variant>
 
@@ -34,6 +35,14 @@ std::string how_of(const Identity& identity) {
   return std::visit(Text(), identity);
 }
 
+// None: the listener belongs to a user, or nobody has shown anything.
+std::optional<SignInMethod> method_of(const Identity& identity) {
+  if (std::holds_alternative<CertificateNames>(identity)) return SignInMethod::Certificate;
+  if (std::holds_alternative<PeerProcess>(identity)) return SignInMethod::Process;
+  if (std::holds_alternative<common::TokenRecord>(identity)) return SignInMethod::Token;
+  return std::nullopt;
+}
+
 }  // namespace
 
 ExtensionSet Core::parsed_extensions(const ClientRights& rights) const {
@@ -58,9 +67,11 @@ void Core::begin_sign_in(BeanstalkSession& conn, const ClientRights& rights, Nan
                                                     .users = users_});
   if (const User* const user = users_->by_identity(conn.access->identity))
     return set_user(conn, user);
-  const bool is_refused = sign_in_limiter_.is_refused(conn.access->address, now) ||
-                          unidentified_ >= options_.unidentified_max;
-  if (is_refused) return close_now(conn);
+  if (sign_in_limiter_.is_refused(conn.access->address, now)) {
+    ++access_counts_.of(SignInMethod::Token).limited;
+    return close_now(conn);
+  }
+  if (unidentified_ >= options_.unidentified_max) return close_now(conn);
   conn.access->is_unidentified = true;
   ++unidentified_;
   sign_in_due_.add(conn.id, now);
@@ -69,9 +80,9 @@ void Core::begin_sign_in(BeanstalkSession& conn, const ClientRights& rights, Nan
 void Core::set_user(BeanstalkSession& conn, const User* user) {
   conn.access->user = user;
   if (std::exchange(conn.access->is_unidentified, false)) --unidentified_;
-  const bool is_of_listener = std::holds_alternative<UserName>(conn.access->identity);
-  if (is_of_listener || conn.is_internal) return;
-  ++access_counts_.sign_ins;
+  const std::optional<SignInMethod> method = method_of(conn.access->identity);
+  if (!method || conn.is_internal) return;
+  ++access_counts_.of(*method).ok;
   audit(conn, {.action = "sign-in", .subject = how_of(conn.access->identity)});
 }
 
@@ -88,24 +99,50 @@ void Core::on_auth(BeanstalkSession& conn, const Auth& auth, Nanos now) {
   reply_to(conn, Word::Authenticated);
 }
 
-const User* Core::user_of_token(std::string_view token, const std::string& address, Nanos now) {
-  if (users_ == nullptr || sign_in_limiter_.is_refused(address, now)) return nullptr;
-  const User* const user = users_->by_token(token);
-  if (user == nullptr) {
-    ++access_counts_.sign_ins_refused;
-    sign_in_limiter_.on_failure(address, now);
-    if (options_.audit) {
-      options_.audit({.action = "sign-in", .from = address, .refused = true, .is_internal = true});
-    }
+const User* Core::user_of_token(std::string_view token, SignInMethod method,
+                                const std::string& address, Nanos now) {
+  if (users_ == nullptr) return nullptr;
+  if (sign_in_limiter_.is_refused(address, now)) {
+    ++access_counts_.of(method).limited;
+    return nullptr;
   }
-  return user;
+  const User* const user = users_->by_token(token);
+  if (user != nullptr) {
+    count_sign_in(*user, method, how_of(common::token_record(token)), address, now);
+    return user;
+  }
+  ++access_counts_.of(method).failed;
+  sign_in_limiter_.on_failure(address, now);
+  if (options_.audit) {
+    options_.audit({.action = "sign-in", .from = address, .refused = true, .is_internal = true});
+  }
+  return nullptr;
+}
+
+void Core::on_shown(const User& user, const Identity& identity, const std::string& address,
+                    Nanos now) {
+  const std::optional<SignInMethod> method = method_of(identity);
+  if (method) count_sign_in(user, *method, how_of(identity), address, now);
+}
+
+void Core::count_sign_in(const User& user, SignInMethod method, const std::string& how,
+                         const std::string& address, Nanos now) {
+  ++access_counts_.of(method).ok;
+  const bool is_person = method == SignInMethod::Cookie;
+  if (!is_person && !seen_sign_ins_.is_news(user.name + ' ' + how, address, now)) return;
+  if (!options_.audit) return;
+  options_.audit({.action = "sign-in",
+                  .user = user.name,
+                  .from = address,
+                  .subject = is_person ? how + " (console)" : how,
+                  .is_internal = true});
 }
 
 // The connection may try again, and is not read until the answer has left.
 void Core::on_wrong_token(BeanstalkSession& conn, Nanos now) {
   conn.access->may_auth = conn.access->user == nullptr;
   ++conn.access->wrong_tokens;
-  ++access_counts_.sign_ins_refused;
+  ++access_counts_.of(SignInMethod::Token).failed;
   sign_in_limiter_.on_failure(conn.access->address, now);
   wrong_token_due_.add(conn.id, now);
   audit(conn, {.action = "sign-in", .refused = true});
@@ -125,17 +162,17 @@ bool Core::is_admitted(BeanstalkSession& conn, Command& command) {
     return false;
   }
   conn.access->may_auth = false;
-  const Verdict verdict = judge(*conn.access->user, conn.id, command, engine_);
-  if (verdict == Verdict::Allowed) {
+  const Judgement judgement = judge(*conn.access->user, conn.id, command, engine_);
+  if (judgement.verdict == Verdict::Allowed) {
     conn.access->lists_all_tubes = std::holds_alternative<ListTubes>(command);
     if (is_of_operator(command)) {
       audit(conn, {.action = word_of(command), .subject = subject_of(command)});
     }
     return true;
   }
-  ++access_counts_.forbidden;
+  ++access_counts_.forbidden[static_cast<size_t>(judgement.missing)];
   audit_refusal(conn, command, caught_up_);
-  reply_to(conn, verdict == Verdict::Hidden ? Word::NotFound : Word::Forbidden);
+  reply_to(conn, judgement.verdict == Verdict::Hidden ? Word::NotFound : Word::Forbidden);
   return false;
 }
 

@@ -1,18 +1,57 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <list>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "absl/container/flat_hash_map.h"
+#include "cmd/perenniald/core/users.h"
 #include "engine/types/basic.h"
 
-// What slows down a client that tries tokens. No user is ever locked out, because then anybody
-// could lock anybody out.
+// What is counted of sign-ins, what bounds their lines in the log, and what slows down a client
+// that tries tokens. No user is ever locked out, because then anybody could lock anybody out.
 namespace perennial::core {
+
+// How a client shows who it is. A listener's own user shows nothing, and is not counted.
+enum class SignInMethod : uint8_t {
+  Token,        // The command auth.
+  Certificate,  // When a connection is opened, or with a request of HTTP.
+  Process,      // The same, on a unix socket.
+  Bearer,       // A token with a request of HTTP.
+  Cookie,       // A token for the console, whose browser then has a cookie.
+};
+inline constexpr std::array<std::string_view, 5> sign_in_method_names = {
+    "token", "certificate", "process", "bearer", "cookie"};
+
+// Whether it can be tried out: a certificate and a process are what they are.
+constexpr bool has_secret(SignInMethod method) {
+  return method != SignInMethod::Certificate && method != SignInMethod::Process;
+}
+
+struct SignInCounts {
+  uint64_t ok = 0;
+  uint64_t failed = 0;   // Wrong tokens.
+  uint64_t limited = 0;  // Were not looked at, because of the wrong tokens of their address.
+
+  bool operator==(const SignInCounts&) const = default;
+};
+
+// What users were granted and refused since the start.
+struct AccessCounts {
+  std::array<SignInCounts, sign_in_method_names.size()> sign_ins = {};  // By SignInMethod.
+  // Commands that no grant allows, by the Verb that would have allowed them.
+  std::array<uint64_t, verb_rows.size()> forbidden = {};
+
+  SignInCounts& of(SignInMethod method) { return sign_ins[static_cast<size_t>(method)]; }
+  const SignInCounts& of(SignInMethod method) const {
+    return sign_ins[static_cast<size_t>(method)];
+  }
+};
 
 // How long the answer to a wrong token is held.
 inline constexpr Nanos wrong_token_delay = nanos_per_second;
@@ -44,6 +83,28 @@ class SignInLimiter {
 
   absl::flat_hash_map<std::string, Failures> failures_;
   std::list<std::string> by_age_;  // The address that failed first is the first.
+};
+
+// Who has shown itself from where. Requests of HTTP show who asks each time, so a line for each
+// would fill the log. They have a line when they come from an address from which the same was not
+// shown for an hour. It remembers pairs_max of them, and forgets those that were seen first.
+class SeenSignIns {
+ public:
+  static constexpr Nanos idle = 3600 * nanos_per_second;
+  static constexpr size_t pairs_max = 10'000;
+
+  // Returns whether this is to be in the log. `who` says the user, and how it was shown.
+  bool is_news(const std::string& who, const std::string& address, Nanos now);
+  size_t size() const { return seen_.size(); }
+
+ private:
+  struct Seen {
+    Nanos at = 0;
+    std::list<std::string>::iterator place;
+  };
+
+  absl::flat_hash_map<std::string, Seen> seen_;
+  std::list<std::string> by_time_;  // What was seen longest ago is the first.
 };
 
 // Connections that are each due the same time after they were added, so that they are due in the

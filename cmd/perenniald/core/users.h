@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
@@ -50,6 +51,8 @@ class VerbSet {
   constexpr bool holds(Verb verb) const { return (bits_ & bit(verb)) != 0; }
   constexpr bool holds_any(VerbSet verbs) const { return (bits_ & verbs.bits_) != 0; }
   constexpr bool empty() const { return bits_ == 0; }
+  // REQUIRES: it is not empty.
+  constexpr Verb first() const { return static_cast<Verb>(std::countr_zero(bits_)); }
   constexpr bool operator==(const VerbSet&) const = default;
 
  private:

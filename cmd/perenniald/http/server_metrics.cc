@@ -122,11 +122,21 @@ void add_clients(MetricsWriter& out, const EngineStats& stats, const ProcessFact
 
 void add_security(MetricsWriter& out, const ServerFacts& server) {
   out.family("perennial_auth", MetricType::Counter, "",
-             "Clients that showed who they are, and wrong tokens.");
-  out.sample(server.access.sign_ins, {{"result", "ok"}});
-  out.sample(server.access.sign_ins_refused, {{"result", "failed"}});
-  out.single("perennial_forbidden", MetricType::Counter, "", "Commands that no grant allows.",
-             server.access.forbidden);
+             "Clients that showed who they are, wrong tokens, and what an address with too many of "
+             "them was not asked. Requests of HTTP count each.");
+  for (size_t i = 0; i < core::sign_in_method_names.size(); ++i) {
+    const std::string_view method = core::sign_in_method_names[i];
+    const core::SignInCounts& counts = server.access.sign_ins[i];
+    out.sample(counts.ok, {{"method", method}, {"result", "ok"}});
+    if (!core::has_secret(static_cast<core::SignInMethod>(i))) continue;
+    out.sample(counts.failed, {{"method", method}, {"result", "failed"}});
+    out.sample(counts.limited, {{"method", method}, {"result", "limited"}});
+  }
+  out.family("perennial_forbidden", MetricType::Counter, "",
+             "Commands that no grant allows, by the verb that would have allowed them.");
+  for (size_t i = 0; i < core::verb_rows.size(); ++i) {
+    out.sample(server.access.forbidden[i], {{"verb", core::verb_rows[i].name}});
+  }
   out.family("perennial_tls_handshakes", MetricType::Counter, "",
              "Handshakes of TLS. A client that leaves without a word is not counted.");
   out.sample(server.handshakes_full, {{"result", "full"}});

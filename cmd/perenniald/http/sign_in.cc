@@ -59,28 +59,43 @@ Caller SignIns::caller(const Request& request, const core::ClientRights& rights)
   if (out.users == nullptr) return out;
   if (const std::string_view shown = request.field("authorization"); shown.starts_with(bearer)) {
     const std::string_view token = shown.substr(bearer.size());
-    out.user = rights.may_send_token ? hooks_.user_of_token(token, rights.address) : nullptr;
+    if (!rights.may_send_token) return out;
+    out.user = hooks_.user_of_token(token, core::SignInMethod::Bearer, rights.address);
     if (out.user != nullptr) out.rights.identity = common::token_record(token);
     return out;
   }
-  if (const std::string_view cookie = cookie_of(request, rights.is_tls); !cookie.empty()) {
-    const Nanos now = hooks_.now();
-    forget_old(now);
-    const auto found = sessions_.find(common::token_hash(cookie));
-    if (found != sessions_.end()) {
-      found->second.used = now;
-      out.rights.identity = found->second.token;
-      out.is_by_cookie = true;
-    }
+  if (const Signed* const session = find(request, rights.is_tls)) {
+    out.rights.identity = session->token;
+    out.is_by_cookie = true;
   }
   out.user = out.users->by_identity(out.rights.identity);
+  if (out.user != nullptr && !out.is_by_cookie) hooks_.on_shown(*out.user, rights);
   return out;
+}
+
+// With the same users a token, a certificate and a process stand for the same user.
+bool SignIns::is_current(const Caller& caller, const Request& request) {
+  if (hooks_.users() != caller.users) return false;
+  return !caller.is_by_cookie || find(request, caller.rights.is_tls) != nullptr;
+}
+
+const SignIns::Signed* SignIns::find(const Request& request, bool is_tls) {
+  const std::string_view cookie = cookie_of(request, is_tls);
+  if (cookie.empty()) return nullptr;
+  const Nanos now = hooks_.now();
+  forget_old(now);
+  const auto found = sessions_.find(common::token_hash(cookie));
+  if (found == sessions_.end()) return nullptr;
+  found->second.used = now;
+  return &found->second;
 }
 
 std::optional<std::string> SignIns::sign_in(std::string_view token,
                                             const core::ClientRights& rights) {
   const core::User* const user =
-      rights.may_send_token ? hooks_.user_of_token(token, rights.address) : nullptr;
+      rights.may_send_token
+          ? hooks_.user_of_token(token, core::SignInMethod::Cookie, rights.address)
+          : nullptr;
   if (user == nullptr) return std::nullopt;
   const Result<std::string> secret = common::make_token("console");
   if (!secret.ok()) return std::nullopt;

@@ -11,6 +11,7 @@
 #include "cmd/common/token.h"
 #include "cmd/perenniald/core/access.h"
 #include "cmd/perenniald/core/client_rights.h"
+#include "cmd/perenniald/core/sign_in.h"
 #include "cmd/perenniald/core/users.h"
 #include "cmd/perenniald/http/message.h"
 #include "engine/types/basic.h"
@@ -46,8 +47,11 @@ class SignIns {
   struct Hooks {
     std::function<std::shared_ptr<const core::Users>()> users;
     // Core::user_of_token.
-    std::function<const core::User*(std::string_view token, const std::string& address)>
+    std::function<const core::User*(std::string_view token, core::SignInMethod method,
+                                    const std::string& address)>
         user_of_token;
+    // Core::on_shown.
+    std::function<void(const core::User& user, const core::ClientRights& rights)> on_shown;
     std::function<Nanos()> now;
   };
   static constexpr Nanos life = 12 * 3600 * nanos_per_second;
@@ -58,6 +62,8 @@ class SignIns {
 
   // `rights`: of the connection.
   Caller caller(const Request& request, const core::ClientRights& rights);
+  // Whether a caller is still who it was when it sent this request, whose answer has no end.
+  bool is_current(const Caller& caller, const Request& request);
   // The value of Set-Cookie for a browser whose person has shown this token. None: it is wrong.
   std::optional<std::string> sign_in(std::string_view token, const core::ClientRights& rights);
   // Ends what the cookie of the request stands for, and returns the Set-Cookie that forgets it.
@@ -72,6 +78,8 @@ class SignIns {
   };
 
   void forget_old(Nanos now);
+  // What the cookie of the request stands for. Null: it has none, or that has ended.
+  const Signed* find(const Request& request, bool is_tls);
 
   const Hooks hooks_;
   // By the hash of what the browser keeps.

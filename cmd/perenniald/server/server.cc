@@ -48,8 +48,13 @@ Server::Server(const Config& config, std::vector<BoundSocket> sockets, TlsListen
            .now = [this] { return clock_.now(); }}),
       sign_ins_({.users = [this] { return core_.users(); },
                  .user_of_token =
-                     [this](std::string_view token, const std::string& address) {
-                       return core_.user_of_token(token, address, clock_.now());
+                     [this](std::string_view token, core::SignInMethod method,
+                            const std::string& address) {
+                       return core_.user_of_token(token, method, address, clock_.now());
+                     },
+                 .on_shown =
+                     [this](const core::User& user, const core::ClientRights& rights) {
+                       core_.on_shown(user, rights.identity, rights.address, clock_.now());
                      },
                  .now = [this] { return clock_.now(); }}),
       metric_sources_(make_metric_sources()),

@@ -301,7 +301,8 @@ std::optional<ListJobs> Api::asked_jobs(const Ask& ask, std::string tube, Made& 
   Command command = asked;
   const bool is_allowed =
       ask.caller.users == nullptr ||
-      core::judge(*ask.caller.user, 0, command, sources_.server.engine) == core::Verdict::Allowed;
+      core::judge(*ask.caller.user, 0, command, sources_.server.engine).verdict ==
+          core::Verdict::Allowed;
   if (is_allowed) return asked;
   refusal = forbidden();
   return std::nullopt;
@@ -457,8 +458,7 @@ Api::Made Api::events(const Ask& ask) {
   }
   // After a change of users the browser connects again, and is judged anew.
   const auto is_over = [this, caller = ask.caller, request = ask.request] {
-    const Caller again = sources_.sign_ins.caller(request, caller.rights);
-    return again.users != caller.users || !again.is_known();
+    return !sources_.sign_ins.is_current(caller, request);
   };
   const auto own = [this, caller = ask.caller](const std::string& topic) {
     return topic == "operations" ? dumped(operations_.list(caller)) : std::string();

@@ -49,7 +49,7 @@ C about_t() {
 // A: allowed. F: FORBIDDEN. N: NOT_FOUND. Of a batch also how many ids are hidden.
 std::string verdict_of(const User& user, Command command, const World& world) {
   std::string text;
-  switch (judge(user, 1, command, world.engine())) {
+  switch (judge(user, 1, command, world.engine()).verdict) {
     case Verdict::Allowed:
       text = "A";
       break;
@@ -99,14 +99,14 @@ reserve               A  A  A  A  A  A  A  | A  A  A  A  A  A  A
 reserve-with-timeout  A  A  A  A  A  A  A  | A  A  A  A  A  A  A
 reserve-job           N  F  A  F  F  N  N  | N  N  N  N  N  N  N
 delete                N  N  N  N  A  N  N  | N  N  N  N  N  N  N
-release               N  N  N  N  N  N  N  | N  N  N  N  N  N  N
+release               N  N  A  N  N  N  N  | N  N  N  N  N  N  N
 use                   F  A  F  A  A  F  F  | F  F  F  F  F  F  F
 watch                 F  F  A  F  F  F  F  | F  F  F  F  F  F  F
 ignore                A  A  A  A  A  A  A  | A  A  A  A  A  A  A
-bury                  N  N  N  N  N  N  N  | N  N  N  N  N  N  N
+bury                  N  N  A  N  N  N  N  | N  N  N  N  N  N  N
 kick                  F  F  F  F  A  F  F  | F  F  F  F  F  F  F
 kick-job              N  F  F  F  A  N  N  | N  N  N  N  N  N  N
-touch                 N  N  N  N  N  N  N  | N  N  N  N  N  N  N
+touch                 N  N  A  N  N  N  N  | N  N  N  N  N  N  N
 stats                 F  F  F  F  F  A  F  | F  F  F  F  F  A  F
 stats-job             N  F  F  A  F  N  N  | N  N  N  N  N  N  N
 stats-tube            F  F  F  A  F  F  F  | F  F  F  F  F  F  F
@@ -141,6 +141,39 @@ std::string judged(const User& user, Command command) {
   static const World world;
   return verdict_of(user, std::move(command), world);
 }
+
+struct MissingCase {
+  std::string name;
+  Command command;
+  Verb verb;
+};
+class Missing : public testing::TestWithParam<MissingCase> {};
+
+// Connection 1 holds job 1, and not job 2.
+TEST_P(Missing, VerbIsTold) {
+  const World world;
+  Command command = GetParam().command;
+  const Judgement judgement = judge({.name = "u"}, 1, command, world.engine());
+  EXPECT_NE(judgement.verdict, Verdict::Allowed);
+  EXPECT_EQ(judgement.missing, GetParam().verb);
+}
+
+INSTANTIATE_TEST_SUITE_P(Access, Missing,
+                         testing::Values(MissingCase{"Put", Put{}, Verb::Produce},
+                                         MissingCase{"Use", Use{"t"}, Verb::Produce},
+                                         MissingCase{"Watch", Watch{"t"}, Verb::Consume},
+                                         MissingCase{"DeleteOfAHeldJob", Delete{1}, Verb::Consume},
+                                         MissingCase{"DeleteOfAnotherJob", Delete{2}, Verb::Manage},
+                                         MissingCase{"Release", Release{2, 0, 0}, Verb::Consume},
+                                         MissingCase{"Peek", Peek{2}, Verb::Inspect},
+                                         MissingCase{"PeekReady", PeekReady{}, Verb::Inspect},
+                                         MissingCase{"ListAllJobs", ListJobs{}, Verb::Inspect},
+                                         MissingCase{"KickJob", KickJob{2}, Verb::Manage},
+                                         MissingCase{"MoveTube", MoveTube{.from = "t", .to = "u"},
+                                                     Verb::Manage},
+                                         MissingCase{"Stats", Stats{}, Verb::Monitor},
+                                         MissingCase{"Drain", Drain{}, Verb::Admin}),
+                         [](const auto& param) { return param.param.name; });
 
 TEST(Access, OptionsThatNameATubeNeedARightThere) {
   const User user = {.name = "u",
@@ -198,10 +231,10 @@ TEST(Access, ADefaultTubeThatIsWatchedCountsForReservations) {
   engine.apply({.now = 1, .conn = 1, .accepts_puts = true, .event = engine::Opened{}}, out);
   const User user = {.name = "u", .grants = {{{"t"}, {Verb::Consume}}}};
   Command reserve = Reserve{};
-  EXPECT_EQ(judge(user, 1, reserve, engine), Verdict::Forbidden);
+  EXPECT_EQ(judge(user, 1, reserve, engine).verdict, Verdict::Forbidden);
   engine.apply({.now = 1, .conn = 1, .accepts_puts = true, .event = Watch{"t"}}, out);
   engine.apply({.now = 1, .conn = 1, .accepts_puts = true, .event = Ignore{"default"}}, out);
-  EXPECT_EQ(judge(user, 1, reserve, engine), Verdict::Allowed);
+  EXPECT_EQ(judge(user, 1, reserve, engine).verdict, Verdict::Allowed);
 }
 
 }  // namespace

@@ -29,6 +29,7 @@ std::string auth(const std::string& id, char secret = 'x') {
 User mailer(VerbSet verbs = {Verb::Produce, Verb::Consume}) {
   return {.name = "mailer",
           .tokens = {common::token_record(token("k1"))},
+          .certificates = {"CN=mailer"},
           .grants = {{{"mail*"}, verbs}}};
 }
 
@@ -160,6 +161,108 @@ TEST_F(SignIn, IsLimitedByAddress) {
   harness.advance(SignInLimiter::window);
   const ConnId again = open("192.0.2.7");
   EXPECT_EQ(ask(again, auth("k1")), "AUTHENTICATED\r\n");
+}
+
+// ---- What is counted.
+TEST_F(SignIn, IsCountedByItsMethod) {
+  signed_in("k1");
+  ask(open(), auth("k1", 'y'));
+  harness.open_as({.identity = PeerProcess{.uid = 0, .gid = 0}});
+  harness.open_as({.identity = CertificateNames{.common_name = "mailer"}});
+  harness.open_as({.identity = CertificateNames{.common_name = "nobody"}});
+  harness.open_as({.identity = UserName{"mailer"}});  // Everybody there is this user.
+  const AccessCounts& counts = harness.core().access_counts();
+  EXPECT_EQ(counts.of(SignInMethod::Token), (SignInCounts{.ok = 1, .failed = 1}));
+  EXPECT_EQ(counts.of(SignInMethod::Process), (SignInCounts{.ok = 1}));
+  EXPECT_EQ(counts.of(SignInMethod::Certificate), (SignInCounts{.ok = 1}));
+  EXPECT_EQ(counts.of(SignInMethod::Bearer), SignInCounts());
+  EXPECT_EQ(counts.of(SignInMethod::Cookie), SignInCounts());
+}
+
+// The limiter is one for the queue and for HTTP.
+TEST_F(SignIn, ThatIsNotLookedAtIsCounted) {
+  Core& core = harness.core();
+  const std::string from = "192.0.2.7";
+  for (uint32_t i = 0; i < SignInLimiter::failures_max; ++i) {
+    EXPECT_EQ(core.user_of_token("x", SignInMethod::Bearer, from, harness.now()), nullptr);
+  }
+  EXPECT_EQ(core.user_of_token(token("k1"), SignInMethod::Bearer, from, harness.now()), nullptr);
+  EXPECT_EQ(core.user_of_token(token("k1"), SignInMethod::Cookie, from, harness.now()), nullptr);
+  open(from);
+  const AccessCounts& counts = core.access_counts();
+  EXPECT_EQ(counts.of(SignInMethod::Bearer),
+            (SignInCounts{.failed = SignInLimiter::failures_max, .limited = 1}));
+  EXPECT_EQ(counts.of(SignInMethod::Cookie), (SignInCounts{.limited = 1}));
+  EXPECT_EQ(counts.of(SignInMethod::Token), (SignInCounts{.limited = 1}));
+}
+
+TEST_F(SignIn, ForbiddenCommandsAreCountedByVerb) {
+  const ConnId conn = signed_in("k1");
+  ask(conn, "use other\r\nstats\r\nstats\r\nuse mail\r\n");
+  ask(conn, "put 0 0 60 1\r\na\r\nwatch mail\r\nignore default\r\nreserve\r\n");
+  const ConnId reader = signed_in("k1");
+  ask(reader, "delete 1\r\n");                        // Of another connection.
+  ask(reader, "release 1 0 0\r\nrelease 9 0 0\r\n");  // Its reservation might have ended.
+  const auto forbidden = [&](Verb verb) {
+    return harness.core().access_counts().forbidden[static_cast<size_t>(verb)];
+  };
+  EXPECT_EQ(forbidden(Verb::Produce), 1u);
+  EXPECT_EQ(forbidden(Verb::Consume), 0u);
+  EXPECT_EQ(forbidden(Verb::Inspect), 0u);
+  EXPECT_EQ(forbidden(Verb::Manage), 1u);
+  EXPECT_EQ(forbidden(Verb::Monitor), 2u);
+  EXPECT_EQ(forbidden(Verb::Admin), 0u);
+}
+
+// Each request of a script shows its token.
+TEST_F(SignIn, WithEachRequestHasALineAnHour) {
+  Core& core = harness.core();
+  const auto show = [&](const std::string& from) {
+    EXPECT_NE(core.user_of_token(token("k1"), SignInMethod::Bearer, from, harness.now()), nullptr);
+  };
+  for (int minute = 0; minute < 100; ++minute) {
+    show("192.0.2.1");
+    harness.advance(60 * nanos_per_second);
+  }
+  EXPECT_THAT(audit, ElementsAre("mailer sign-in token k1 allowed"));
+  show("192.0.2.2");
+  EXPECT_EQ(audit.size(), 2u);
+  harness.advance(SeenSignIns::idle);
+  show("192.0.2.1");
+  EXPECT_EQ(audit.size(), 3u);
+  EXPECT_EQ(core.access_counts().of(SignInMethod::Bearer), (SignInCounts{.ok = 102}));
+  audit.clear();
+  const User& mailer = *core.users()->find("mailer");
+  core.on_shown(mailer, CertificateNames{.common_name = "mailer"}, "192.0.2.1", harness.now());
+  core.on_shown(mailer, CertificateNames{.common_name = "mailer"}, "192.0.2.1", harness.now());
+  core.on_shown(mailer, UserName{"mailer"}, "192.0.2.1", harness.now());
+  EXPECT_THAT(audit, ElementsAre("mailer sign-in certificate allowed"));
+  EXPECT_EQ(core.access_counts().of(SignInMethod::Certificate), (SignInCounts{.ok = 2}));
+}
+
+TEST_F(SignIn, ToTheConsoleHasALineEachTime) {
+  Core& core = harness.core();
+  for (int i = 0; i < 2; ++i) {
+    core.user_of_token(token("k1"), SignInMethod::Cookie, "192.0.2.1", harness.now());
+  }
+  const std::string line = "mailer sign-in token k1 (console) allowed";
+  EXPECT_THAT(audit, ElementsAre(line, line));
+  EXPECT_EQ(core.access_counts().of(SignInMethod::Cookie), (SignInCounts{.ok = 2}));
+}
+
+TEST(SeenSignIns, ForgetsWhatWasSeenLongestAgo) {
+  SeenSignIns seen;
+  EXPECT_TRUE(seen.is_news("a", "1", 0));
+  EXPECT_TRUE(seen.is_news("b", "1", 1));
+  EXPECT_FALSE(seen.is_news("a", "1", 2));
+  for (size_t i = 2; i < SeenSignIns::pairs_max; ++i) seen.is_news("c", fmt::format("{}", i), 3);
+  EXPECT_EQ(seen.size(), SeenSignIns::pairs_max);
+  EXPECT_TRUE(seen.is_news("d", "1", 4));  // In place of "b".
+  EXPECT_EQ(seen.size(), SeenSignIns::pairs_max);
+  EXPECT_FALSE(seen.is_news("a", "1", 5));
+  EXPECT_TRUE(seen.is_news("b", "1", 6));
+  EXPECT_FALSE(seen.is_news("a", "1", 4 + SeenSignIns::idle));
+  EXPECT_TRUE(seen.is_news("a", "1", 4 + 2 * SeenSignIns::idle));
 }
 
 TEST(SignInLimiter, ForgetsTheOldestAddress) {

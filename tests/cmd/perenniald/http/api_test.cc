@@ -537,6 +537,7 @@ class ApiUsers : public ApiTest {
   ApiUsers() {
     users({{.name = "operator",
             .tokens = {common::token_record(admin_)},
+            .uids = {7},
             .grants = {{{"*"}, {Verb::Produce, Verb::Consume, Verb::Inspect, Verb::Manage}},
                        {{}, {Verb::Monitor, Verb::Admin}}}},
            {.name = "mailer",
@@ -592,6 +593,27 @@ TEST_F(ApiUsers, AreAskedForAToken) {
   EXPECT_EQ(got(get("/metrics/tubes", bearer(admin_))).status, 200u);
   EXPECT_EQ(got(get("/metrics/tubes", bearer(mailer_))).status, 401u);
   EXPECT_EQ(got(get("/metrics", bearer(mailer_))).status, 401u);
+}
+
+// A request counts once, however long its answer goes on.
+TEST_F(ApiUsers, AreCountedByWhatTheyShow) {
+  const core::AccessCounts& counts = harness_.core().access_counts();
+  EXPECT_EQ(got(get("/metrics", bearer(admin_))).status, 200u);
+  EXPECT_EQ(got(get("/metrics", bearer("prn_x_wrong"))).status, 401u);
+  const auto stream = open(get("/api/v1/events?topics=operations", bearer(admin_)));
+  ASSERT_TRUE(run(*stream));
+  for (int i = 0; i < 5; ++i) EXPECT_FALSE(stream->is_over());
+  EXPECT_EQ(counts.of(core::SignInMethod::Bearer), (core::SignInCounts{.ok = 2, .failed = 1}));
+  const std::string cookie = sign_in(admin_);
+  EXPECT_EQ(got(get("/api/v1/tubes", "Host: localhost\r\n" + cookie)).status, 200u);
+  EXPECT_EQ(counts.of(core::SignInMethod::Cookie), (core::SignInCounts{.ok = 1}));
+  EXPECT_EQ(counts.of(core::SignInMethod::Bearer).ok, 2u);
+  // What the connection shows.
+  rights_.identity = core::UserName{"operator"};
+  EXPECT_EQ(got(get("/api/v1/tubes", "Host: localhost\r\n")).status, 200u);
+  rights_.identity = core::PeerProcess{.uid = 7, .gid = 7};
+  EXPECT_EQ(got(get("/api/v1/tubes", "Host: localhost\r\n")).status, 200u);
+  EXPECT_EQ(counts.of(core::SignInMethod::Process), (core::SignInCounts{.ok = 1}));
 }
 
 TEST_F(ApiUsers, SeeAndChangeWhatTheyAreGranted) {

@@ -102,7 +102,7 @@ TEST_F(MetricsTest, GivesWhatTheServerKnows) {
              .descriptors_open = 12,
              .descriptors_max = 1024,
              .disk_free_bytes = 1 << 30,
-             .access = {.sign_ins = 3, .sign_ins_refused = 2, .forbidden = 1},
+             .access = {.sign_ins = {{{.ok = 3, .failed = 2}, {.ok = 4}}}, .forbidden = {8, 9}},
              .handshakes_full = 5,
              .handshakes_resumed = 6,
              .handshakes_failed = 7,
@@ -113,8 +113,15 @@ TEST_F(MetricsTest, GivesWhatTheServerKnows) {
        {"perennial_process_start_time_seconds 1700000000.25\n",
         "perennial_process_resident_memory_bytes 4096\n", "perennial_process_open_fds 12\n",
         "perennial_process_max_fds 1024\n", "perennial_disk_free_bytes 1073741824\n",
-        "perennial_auth_total{result=\"ok\"} 3\n", "perennial_auth_total{result=\"failed\"} 2\n",
-        "perennial_forbidden_total 1\n", "perennial_tls_handshakes_total{result=\"full\"} 5\n",
+        "perennial_auth_total{method=\"token\",result=\"ok\"} 3\n",
+        "perennial_auth_total{method=\"token\",result=\"failed\"} 2\n",
+        "perennial_auth_total{method=\"token\",result=\"limited\"} 0\n",
+        "perennial_auth_total{method=\"certificate\",result=\"ok\"} 4\n",
+        "perennial_auth_total{method=\"cookie\",result=\"limited\"} 0\n",
+        "perennial_forbidden_total{verb=\"produce\"} 8\n",
+        "perennial_forbidden_total{verb=\"consume\"} 9\n",
+        "perennial_forbidden_total{verb=\"admin\"} 0\n",
+        "perennial_tls_handshakes_total{result=\"full\"} 5\n",
         "perennial_tls_handshakes_total{result=\"resumed\"} 6\n",
         "perennial_tls_handshakes_total{result=\"failed\"} 7\n",
         "perennial_tls_certificate_expiry_seconds{listener=\"0.0.0.0:11301\"} 1800000000\n",
@@ -125,6 +132,7 @@ TEST_F(MetricsTest, GivesWhatTheServerKnows) {
   const std::string less = text({});
   EXPECT_THAT(less, Not(HasSubstr("perennial_process_open_fds")));
   EXPECT_THAT(less, Not(HasSubstr("perennial_tls_certificate")));
+  EXPECT_THAT(less, Not(HasSubstr("{method=\"certificate\",result=\"failed\"}")));
 }
 
 TEST_F(MetricsTest, TellsTheHighestAgesOfAllTubes) {

@@ -21,8 +21,14 @@ Port::Port()
               .now = [this] { return harness_.now(); }}),
       sign_ins_({.users = [this] { return harness_.core().users(); },
                  .user_of_token =
-                     [this](std::string_view token, const std::string& address) {
-                       return harness_.core().user_of_token(token, address, harness_.now());
+                     [this](std::string_view token, core::SignInMethod method,
+                            const std::string& address) {
+                       return harness_.core().user_of_token(token, method, address, harness_.now());
+                     },
+                 .on_shown =
+                     [this](const core::User& user, const core::ClientRights& rights) {
+                       harness_.core().on_shown(user, rights.identity, rights.address,
+                                                harness_.now());
                      },
                  .now = [this] { return harness_.now(); }}),
       metrics_({.engine = harness_.core().engine(),

@@ -44,8 +44,8 @@ class FakeSession final : public core::Session {
   bool closed = false;
 };
 
-// A stream that is open once the client has said "open ". It says "busy" when the socket can be
-// written, if it is told to.
+// A stream that is open once the client has said "open " or "back ", which is a resumed session.
+// Anything else is refused. It says "busy" when the socket can be written, if it is told to.
 class FakeHandshake final : public Stream {
  public:
   FakeHandshake(int fd, bool has_output) : plain_(fd), has_unsent_(has_output) {}
@@ -55,7 +55,12 @@ class FakeHandshake final : public Stream {
     Outcome got = plain_.read(buffer, bytes_max);
     if (is_open_ || got.state != State::Done) return got;
     const std::string_view word = "open ";
-    if (!std::string_view(buffer.data(), got.bytes).starts_with(word)) return {};
+    const std::string_view said(buffer.data(), got.bytes);
+    is_resumed_ = said.starts_with("back ");
+    if (!is_resumed_ && !said.starts_with(word)) {
+      failure_ = "that is no greeting";
+      return {.state = State::Failed};
+    }
     is_open_ = true;
     std::copy(buffer.begin() + word.size(), buffer.begin() + got.bytes, buffer.begin());
     got.bytes -= word.size();
@@ -70,12 +75,16 @@ class FakeHandshake final : public Stream {
     return plain_.write("busy");
   }
   void end() override { plain_.write("bye"); }
+  bool is_resumed() const override { return is_resumed_; }
+  std::string failure() const override { return failure_; }
   int fd() const override { return plain_.fd(); }
 
  private:
   PlainStream plain_;
   bool has_unsent_;
   bool is_open_ = false;
+  bool is_resumed_ = false;
+  std::string failure_;
 };
 
 class ConnectionsTest : public testing::Test {
@@ -309,6 +318,26 @@ TEST_F(ConnectionsTest, HandshakesAreLimitedInNumberTimeAndPerTurn) {
     turn();
   }
   EXPECT_EQ(connections_->count(), 3U);
+}
+
+TEST_F(ConnectionsTest, HandshakesAreCountedByTheirResult) {
+  say(open(), "x");  // Without one.
+  with_handshake_ = true;
+  const auto try_one = [&](std::string_view bytes) {
+    say(open(), bytes);
+    turn();
+  };
+  for (const std::string_view bytes : {"open ", "back ", "open ", "no"}) try_one(bytes);
+  shutdown(open(), SHUT_WR);  // Without a word, such as a check of its health.
+  open();                     // Too slow.
+  for (int turns = 0; turns < 100 && connections_->count() > 4; ++turns) {
+    usleep(10'000);
+    turn();
+  }
+  const HandshakeCounts& counts = connections_->handshake_counts();
+  EXPECT_EQ(counts.full, 2u);
+  EXPECT_EQ(counts.resumed, 1u);
+  EXPECT_EQ(counts.failed, 2u);
 }
 
 TEST_F(ConnectionsTest, OtherClientsAreReadWhileHandshakesWaitForTheirTurn) {
