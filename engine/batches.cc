@@ -15,13 +15,13 @@ namespace perennial::engine {
 
 void Engine::run(Conn& conn, const PutBatch& batch) {
   make_producer(conn);
-  if (draining_) return answer(conn, Word::Draining);
+  if (draining_) return refuse_put(conn, PutRefusal::Draining);
   // Without items: there was no memory for them.
-  if (batch.items.empty()) return answer(conn, Word::OutOfMemory);
+  if (batch.items.empty()) return refuse_put(conn, PutRefusal::Space);
   const auto has_key = [](const Put& item) { return item.options && item.options->key; };
   const auto keys = static_cast<size_t>(std::ranges::count_if(batch.items, has_key));
   std::vector<Tube*> tubes;
-  std::optional<Word> refusal;
+  std::optional<PutRefusal> refusal;
   for (const Put& item : batch.items) {
     const std::string& name = put_tube(conn, batch.tube, item);
     refusal = put_refusal(name, batch.items.size(), keys);
@@ -29,11 +29,11 @@ void Engine::run(Conn& conn, const PutBatch& batch) {
     tubes.push_back(find_or_make_tube(name));
     if (tubes.back() != nullptr) continue;
     tubes.pop_back();
-    refusal = Word::OutOfMemory;
+    refusal = PutRefusal::Tubes;
     break;
   }
   if (refusal) {
-    answer(conn, *refusal);
+    refuse_put(conn, *refusal);
   } else {
     put_items(conn, batch, tubes);
   }
@@ -64,9 +64,9 @@ void Engine::run(Conn& conn, const PutBatchRefused& batch) {
     case PutBatchRefused::Why::BadFormat:
       return answer(conn, Word::BadFormat);
     case PutBatchRefused::Why::JobTooBig:
-      return answer(conn, Word::JobTooBig);
+      return refuse_put(conn, PutRefusal::Size);
     case PutBatchRefused::Why::ExpectedCrlf:
-      return answer(conn, Word::ExpectedCrlf);
+      return refuse_put(conn, PutRefusal::Crlf);
   }
 }
 

@@ -98,6 +98,7 @@ class Engine {
   const std::string* tube_of_job(JobId job) const;
   // What stats and stats-tube answer. To read them is no command, and counts as none.
   EngineStats statistics() const;
+  const PutRefusals& puts_refused() const { return puts_refused_; }
   const WorkTimes& work_times() const { return work_times_; }
   // None: no tube has this number now. Numbers are below tube_numbers(), and are given out anew
   // when their tubes end.
@@ -205,13 +206,14 @@ class Engine {
   Job* find_reserved(const Conn& conn, JobId id);
   // Returns the job if this connection may delete or change it: nobody else has reserved it.
   Job* find_free(const Conn& conn, JobId id);
-  bool has_space(size_t jobs) const;
   // The name of the tube that a put goes to.
   const std::string& put_tube(const Conn& conn, const std::string& batch_tube,
                               const Put& put) const;
   bool is_draining(std::string_view tube) const;
-  // Why a put into the tube is refused: Draining, OutOfMemory, or nothing.
-  std::optional<Word> put_refusal(std::string_view tube, size_t jobs, size_t keys) const;
+  // Why a put into the tube is refused, as far as that is known before the tube is made.
+  std::optional<PutRefusal> put_refusal(std::string_view tube, size_t jobs, size_t keys) const;
+  // Counts and answers it.
+  void refuse_put(const Conn& conn, PutRefusal why);
   JobId add_job(Tube& tube, const Put& put);
   // What becomes of the key of a job that leaves.
   enum class KeyEnd : uint8_t { Cooldown, Free };
@@ -516,6 +518,7 @@ class Engine {
   uint64_t jobs_expired_ = 0;
   uint64_t jobs_parked_ = 0;
   JobEnds job_ends_;
+  PutRefusals puts_refused_ = {};
   WorkTimes work_times_;
   Nanos restored_at_ = 0;
 

@@ -2,6 +2,8 @@
 // transitions between states.
 
 #include <algorithm>
+#include <array>
+#include <tuple>
 
 #include "engine/engine.h"
 #include "engine/later.h"
@@ -42,21 +44,29 @@ void Engine::make_worker(Conn& conn) {
   ++workers_;
 }
 
-bool Engine::has_space(size_t jobs) const {
-  return accepts_puts_ && (limits_.jobs_max == 0 || jobs_.size() + jobs <= limits_.jobs_max);
-}
-
 const std::string& Engine::put_tube(const Conn& conn, const std::string& batch_tube,
                                     const Put& put) const {
   if (put.options && !put.options->tube.empty()) return put.options->tube;
   return batch_tube.empty() ? tube_of(conn.used).name : batch_tube;
 }
 
-std::optional<Word> Engine::put_refusal(std::string_view tube, size_t jobs, size_t keys) const {
-  if (draining_ || is_draining(tube)) return Word::Draining;
+std::optional<PutRefusal> Engine::put_refusal(std::string_view tube, size_t jobs,
+                                              size_t keys) const {
+  if (draining_ || is_draining(tube)) return PutRefusal::Draining;
+  if (!accepts_puts_) return PutRefusal::Space;
+  if (limits_.jobs_max != 0 && jobs_.size() + jobs > limits_.jobs_max) return PutRefusal::Jobs;
   const bool has_keys = limits_.keys_max == 0 || keys_.size() + keys <= limits_.keys_max;
-  if (!has_space(jobs) || (keys > 0 && !has_keys)) return Word::OutOfMemory;
+  if (keys > 0 && !has_keys) return PutRefusal::Keys;
   return std::nullopt;
+}
+
+void Engine::refuse_put(const Conn& conn, PutRefusal why) {
+  ++puts_refused_[static_cast<size_t>(why)];
+  constexpr std::array words = {Word::Draining,    Word::OutOfMemory, Word::OutOfMemory,
+                                Word::OutOfMemory, Word::OutOfMemory, Word::JobTooBig,
+                                Word::ExpectedCrlf};
+  static_assert(words.size() == std::tuple_size_v<PutRefusals>);
+  answer(conn, words[static_cast<size_t>(why)]);
 }
 
 void Engine::run(Conn& conn, const Put& put) {
@@ -65,7 +75,8 @@ void Engine::run(Conn& conn, const Put& put) {
   const std::string& name = put_tube(conn, no_tube, put);
   // A producer that has lost its answer gets it even where no put is accepted.
   if (const auto duplicate = find_duplicate(name, put)) return answer(conn, *duplicate);
-  const std::optional<Word> refusal = put_refusal(name, 1, put.options && put.options->key ? 1 : 0);
+  const std::optional<PutRefusal> refusal =
+      put_refusal(name, 1, put.options && put.options->key ? 1 : 0);
   Tube* tube = nullptr;
   if (!refusal) {
     const bool is_named = put.options && !put.options->tube.empty();
@@ -75,7 +86,7 @@ void Engine::run(Conn& conn, const Put& put) {
     // A put that is refused uses up an id. So it does in beanstalkd, which gives a job its id when
     // the header is read.
     take_id();
-    return answer(conn, refusal.value_or(Word::OutOfMemory));
+    return refuse_put(conn, refusal.value_or(PutRefusal::Tubes));
   }
   answer(conn, NumberReply{Word::Inserted, add_job(*tube, put)});
   hand_out(*tube);
@@ -115,7 +126,7 @@ JobId Engine::add_job(Tube& tube, const Put& put) {
 }
 
 void Engine::run(Conn& conn, const PutTooBig& /*put*/) {
-  answer(conn, Word::JobTooBig);
+  refuse_put(conn, PutRefusal::Size);
 }
 
 void Engine::run(Conn& conn, const PutTrailingJunk& /*put*/) {
@@ -125,7 +136,7 @@ void Engine::run(Conn& conn, const PutTrailingJunk& /*put*/) {
 void Engine::run(Conn& conn, const PutNoCrlf& /*put*/) {
   make_producer(conn);
   take_id();
-  answer(conn, Word::ExpectedCrlf);
+  refuse_put(conn, PutRefusal::Crlf);
 }
 
 // protocol.txt says that a job must be reserved or buried to be deleted. beanstalkd lets any

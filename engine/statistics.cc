@@ -298,7 +298,8 @@ EngineStats Engine::statistics() const {
           .jobs_duplicate = jobs_duplicate_,
           .jobs_dead = jobs_dead_,
           .jobs_expired = jobs_expired_,
-          .job_ends = job_ends_};
+          .job_ends = job_ends_,
+          .puts_refused = puts_refused_};
 }
 
 void Engine::run(Conn& conn, const Stats& /*stats*/) {

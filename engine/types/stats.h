@@ -154,6 +154,18 @@ struct WorkTimes {
   const WorkHistogram& run_of(RunEnd how) const { return run[static_cast<size_t>(how)]; }
 };
 
+// Why a put was refused. A put-batch counts once. A line that is no put is none, whatever its word.
+enum class PutRefusal : uint8_t {
+  Draining,
+  Space,  // Disk or memory; the engine is not told which.
+  Jobs,   // jobs_max
+  Keys,   // keys_max
+  Tubes,  // tubes_max
+  Size,   // The body is too large.
+  Crlf,   // The body does not end in CRLF.
+};
+using PutRefusals = std::array<uint64_t, 7>;  // By PutRefusal.
+
 // The engine's part of stats.
 struct EngineStats {
   StateCounts jobs;
@@ -174,6 +186,7 @@ struct EngineStats {
   uint64_t jobs_dead = 0;
   uint64_t jobs_expired = 0;
   JobEnds job_ends = {};
+  PutRefusals puts_refused = {};
 };
 
 // What a connection uses, watches and holds. No command shows it, but the HTTP port does.

@@ -50,6 +50,7 @@ void Core::answer_job(BeanstalkSession& conn, const JobReply& reply,
   wire::append_job_head(scratch_, reply);
   const Body* const cached = bodies_.find(reply.id);
   CHECK(cached == nullptr || cached->size() == reply.body_bytes);
+  ++(cached != nullptr ? answer_counts_.bodies_found : answer_counts_.bodies_missed);
   if (cached != nullptr && !is_shared(reply.body_bytes)) {
     conn.replies.outbox.push(after, scratch_, *cached, wire::job_tail);
   } else if (SharedBodies::SharedBody shared = find_shared(reply)) {
@@ -84,6 +85,7 @@ void Core::fill_slot(const BodyWaiter& waiter, const Body* body) {
   if (conn == nullptr) return;
   scratch_.clear();
   if (body == nullptr) {
+    answer_counts_.on_word(Word::InternalError, CommandKind::Other);
     wire::append_reply(scratch_, Word::InternalError);
     conn->replies.outbox.fill_slot(waiter.slot, scratch_, Body(), {});
   } else {

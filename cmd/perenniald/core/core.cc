@@ -21,6 +21,12 @@ bool adds_jobs(const Command& command) {
   return std::holds_alternative<Put>(command) || std::holds_alternative<PutBatch>(command);
 }
 
+// Of a put or a put-batch, also if they were dropped.
+size_t body_bytes_of(const Command& command) {
+  if (const auto* const batch = std::get_if<PutBatch>(&command)) return batch->bytes;
+  return std::get<Put>(command).body_bytes;
+}
+
 bool is_for_admins(const Command& command) {
   return std::visit(
       []<typename C>(const C& /*command*/) {
@@ -252,11 +258,15 @@ void Core::handle(BeanstalkSession& conn, wire::Step&& step, Nanos now) {
     return;
   }
   conn.wait_may_be_aborted = may_be_aborted(*step.command);
-  apply({.now = now,
-         .conn = conn.id,
-         .accepts_puts = accepts_puts,
-         .event = std::move(*step.command)},
-        bodies);
+  if (adds_jobs(*step.command) && !accepts_puts) {
+    apply_without_space({.now = now, .conn = conn.id, .event = std::move(*step.command)}, bodies);
+  } else {
+    apply({.now = now,
+           .conn = conn.id,
+           .accepts_puts = accepts_puts,
+           .event = std::move(*step.command)},
+          bodies);
+  }
   if (conn.unanswered && conn.command.kind == CommandKind::Reserve) conn.command.at = 0;
 }
 
@@ -293,12 +303,12 @@ void Core::resume_held_puts(Nanos now) {
     BeanstalkSession* const conn = find(admission_.take_waiting());
     if (conn == nullptr) continue;
     HeldPut held = conn->take_held_put();
-    const bool accepts_puts = admission_.accepts(held.bodies);
-    apply({.now = now,
-           .conn = conn->id,
-           .accepts_puts = accepts_puts,
-           .event = std::move(held.command)},
-          held.bodies);
+    engine::Input input = {.now = now, .conn = conn->id, .event = std::move(held.command)};
+    if (admission_.accepts(held.bodies)) {
+      apply(std::move(input), held.bodies);
+    } else {
+      apply_without_space(std::move(input), held.bodies);
+    }
   }
 }
 
@@ -311,6 +321,17 @@ void Core::apply(engine::Input&& input, std::span<Body> bodies) {
   absorb_transitions(bodies, input.now);
   absorb_replies(input.now);
   if (!output_.names_parts.empty()) absorb_names_parts();
+}
+
+// The engine may refuse it for another reason, or answer with the job that has its key.
+void Core::apply_without_space(engine::Input&& input, std::span<Body> bodies) {
+  constexpr auto space = static_cast<size_t>(PutRefusal::Space);
+  input.accepts_puts = false;
+  const bool lacks_disk = admission_.lacks_disk(body_bytes_of(std::get<Command>(input.event)));
+  const uint64_t before = engine_.puts_refused()[space];
+  apply(std::move(input), bodies);
+  if (engine_.puts_refused()[space] == before) return;
+  ++(lacks_disk ? answer_counts_.puts_refused.disk : answer_counts_.puts_refused.memory);
 }
 
 void Core::absorb_transitions(std::span<Body> bodies, Nanos now) {
@@ -365,6 +386,11 @@ void Core::answer(BeanstalkSession& conn, const Reply& reply) {
   }
   const BatchIndex after = held_.after_all(conn.replies);
   scratch_.clear();
+  if (const auto* const word = std::get_if<Word>(&reply)) {
+    answer_counts_.on_word(*word, conn.command.kind);
+  } else if (std::holds_alternative<std::unique_ptr<CheckpointFailed>>(reply)) {
+    answer_counts_.on_word(Word::Failed, conn.command.kind);
+  }
   if (const auto* const stats = std::get_if<std::unique_ptr<EngineStats>>(&reply)) {
     ProcessFacts process = options_.process_facts();
     process.connections_refused = connections_refused_;

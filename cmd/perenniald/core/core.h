@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "cmd/perenniald/core/answer_counts.h"
 #include "cmd/perenniald/core/batch_queue.h"
 #include "cmd/perenniald/core/body_cache.h"
 #include "cmd/perenniald/core/body_waits.h"
@@ -210,6 +211,8 @@ class Core {
   // Connections that were closed because they spoke a foreign protocol.
   uint64_t connections_refused() const { return connections_refused_; }
   const AccessCounts& access_counts() const { return access_counts_; }
+  const AnswerCounts& answer_counts() const { return answer_counts_; }
+  size_t body_cache_bytes() const { return bodies_.bytes(); }
   // How long commands took, by CommandKind.
   const CommandTimes::Histograms& command_times() const { return held_.times().histograms(); }
   // Memory of jobs, bodies and connections, in bytes.
@@ -228,6 +231,8 @@ class Core {
   void handle(BeanstalkSession& conn, wire::Step&& step, Nanos now);
   // `bodies`: those of the jobs that the input puts, in order. They are moved from.
   void apply(engine::Input&& input, std::span<Body> bodies = {});
+  // Applies a put that lacks disk or memory, and counts which, if the engine refuses it for that.
+  void apply_without_space(engine::Input&& input, std::span<Body> bodies);
   void absorb_transitions(std::span<Body> bodies, Nanos now);
   void absorb_replies(Nanos now);
   void absorb_names_parts();
@@ -310,6 +315,7 @@ class Core {
   Nanos refusals_since_ = 0;  // The second in which refusals are counted.
   uint64_t refusals_ = 0;
   AccessCounts access_counts_;
+  AnswerCounts answer_counts_;
   uint64_t refusals_not_logged_ = 0;
   static constexpr size_t scratch_bytes_max = 1 << 20;
   std::string scratch_;  // The reply that is being formatted.

@@ -157,6 +157,7 @@ bool Core::is_admitted(BeanstalkSession& conn, Command& command) {
       close_now(conn);
     } else {
       audit_refusal(conn, command, caught_up_);
+      if (kind_of(command) == CommandKind::Put) ++answer_counts_.puts_refused.unauthorized;
       reply_to(conn, Word::Unauthorized);
     }
     return false;
@@ -171,6 +172,7 @@ bool Core::is_admitted(BeanstalkSession& conn, Command& command) {
     return true;
   }
   ++access_counts_.forbidden[static_cast<size_t>(judgement.missing)];
+  if (kind_of(command) == CommandKind::Put) ++answer_counts_.puts_refused.forbidden;
   audit_refusal(conn, command, caught_up_);
   reply_to(conn, judgement.verdict == Verdict::Hidden ? Word::NotFound : Word::Forbidden);
   return false;

@@ -53,6 +53,11 @@ class PutAdmission {
     return std::min(disk_bytes_max(), left == SIZE_MAX ? left : left + held_bytes);
   }
 
+  // Of a put that is not accepted: whether the disk has no space for its body. Else the memory.
+  bool lacks_disk(size_t body_bytes) const {
+    return !disk_accepts_puts_ || body_bytes > disk_bytes_max();
+  }
+
   // Whether a put has to wait for the log. Puts wait because every answer waits for the batches
   // before it.
   bool must_wait() const {

@@ -74,6 +74,7 @@ bool Connections::write_out(Connection& conn) {
     return false;
   }
   set_full(conn, written.bytes < out.size());
+  if (conn.socket.role == ListenerRole::Queue) queue_bytes_.out += written.bytes;
   if (written.bytes > 0) conn.session->on_written(written.bytes);
   if (conn.full) return true;
   // The next visit asks what the session makes of the progress.
@@ -102,6 +103,7 @@ void Connections::read(Connection& conn) {
   const Stream::Outcome got = conn.stream->read(
       buffer_, later ? TurnBudget::read_later_bytes_max : TurnBudget::read_bytes_max);
   if (conn.session == nullptr && !is_served(conn, got)) return;
+  if (conn.socket.role == ListenerRole::Queue) queue_bytes_.in += got.bytes;
   switch (got.state) {
     case Stream::State::Blocked:
       return watch(conn, conn.watched_for.reading);

@@ -64,6 +64,12 @@ class Connections {
 
   size_t count() const { return connections_.size(); }
   const HandshakeCounts& handshake_counts() const { return handshake_counts_; }
+  // What clients of the queue have sent, and what has left to them, before TLS and behind it.
+  struct Bytes {
+    uint64_t in = 0;
+    uint64_t out = 0;
+  };
+  const Bytes& queue_bytes() const { return queue_bytes_; }
   // Where a client comes from: "127.0.0.1:4711", "unix", or nothing if it is gone.
   std::string peer_of(ConnId id) const;
   // Whether one more client may begin a handshake.
@@ -102,6 +108,7 @@ class Connections {
   SocketSet sockets_;
   Handshakes handshakes_;
   HandshakeCounts handshake_counts_;
+  Bytes queue_bytes_;
   LogLimit refused_lines_{refused_lines_per_second};
   absl::node_hash_map<ConnId, Connection> connections_;
   std::vector<char> buffer_;

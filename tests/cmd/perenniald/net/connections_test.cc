@@ -115,10 +115,10 @@ class ConnectionsTest : public testing::Test {
   }
 
   // Opens a connection, and returns the client's end.
-  int open() {
+  int open(ListenerRole role = ListenerRole::Queue) {
     std::array<int, 2> ends = {};
     EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends.data()), 0);
-    EXPECT_TRUE(connections_->open({.fd = ends[0], .is_local = true}).ok());
+    EXPECT_TRUE(connections_->open({.fd = ends[0], .is_local = true, .role = role}).ok());
     clients_.push_back(ends[1]);
     return ends[1];
   }
@@ -179,6 +179,22 @@ TEST_F(ConnectionsTest, OutputIsWrittenWhenTheConnectionIsServed) {
   connections_->service(1);
   EXPECT_EQ(hear(client), "hello");
   EXPECT_EQ(session().says, "");
+}
+
+// A word that opens a stream is none of the client's bytes.
+TEST_F(ConnectionsTest, BytesOfClientsOfTheQueueAreCounted) {
+  const int client = open();
+  say(client, "hello");
+  say(open(ListenerRole::Http), "GET /");
+  with_handshake_ = true;
+  say(open(), "open one");
+  turn();
+  EXPECT_EQ(connections_->queue_bytes().in, 8u);
+  session(1).says = "goodbye";
+  session(2).says = "200";
+  connections_->service(1);
+  connections_->service(2);
+  EXPECT_EQ(connections_->queue_bytes().out, 7u);
 }
 
 TEST_F(ConnectionsTest, OutputThatTheKernelDoesNotTakeIsWrittenLater) {
