@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "store/disk/identity.h"
+#include "store/rocks/figures.h"
 #include "store/rocks/log_env.h"
 #include "store/rocks/meta_rows.h"
 #include "store/rocks/observer.h"
@@ -270,6 +271,15 @@ bool Store::write_stalled() const {
 }
 void Store::poll_write_backlog() {
   impl_->poll_write_backlog();
+}
+void Store::poll_figures() {
+  const DatabaseFigures figures = read_figures(*impl_->db);
+  const std::lock_guard lock(impl_->figures_mutex);
+  impl_->figures = figures;
+}
+DatabaseFigures Store::figures() const {
+  const std::lock_guard lock(impl_->figures_mutex);
+  return impl_->figures;
 }
 uint64_t Store::progress() const {
   return impl_->db->progress();

@@ -16,6 +16,7 @@
 #include "store/batch/batch.h"
 #include "store/rocks/log_files.h"
 #include "store/space/disk_space.h"
+#include "store/types/database_figures.h"
 #include "store/types/options.h"
 
 namespace rocksdb {
@@ -101,6 +102,8 @@ class Store {
   // Syncs the file of the durable mark. Called by the thread that writes.
   Status sync_durable_mark();
 
+  // Reads figures() anew. Called by the thread that writes.
+  void poll_figures();
   // Reads the free space, and removes the ballast if needed. Called by the thread that writes.
   Status poll_disk_space();
   // Reads the write backlog and sets write_stalled(). Called by the thread that writes.
@@ -136,6 +139,8 @@ class Store {
   DiskLeft disk_left() const;
   // The free space at the last poll, in bytes.
   uint64_t disk_free_bytes() const;
+  // What RocksDB said at the last poll.
+  DatabaseFigures figures() const;
   // Whether puts should wait for flushes and compactions: write_backlog.h.
   bool write_stalled() const;
   // DiskSpace::is_scarce() in disk_space.h.

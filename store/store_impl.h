@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -108,6 +109,8 @@ struct Store::Impl {
   rocksdb::WriteBatch writes;
   std::atomic<uint64_t> bytes_written = 0;
   std::atomic<bool> write_stalled = false;
+  std::mutex figures_mutex;  // The thread that writes sets figures, and others read them.
+  DatabaseFigures figures;
 };
 
 }  // namespace perennial::store

@@ -29,7 +29,12 @@ bool DiskWatch::poll() {
   const DiskSeen before = see();
   if (!store_.poll_disk_space().ok()) return false;  // The store has reported it.
   store_.poll_write_backlog();
-  poll_due_ = store_.options().steady_clock() + interval();
+  const Nanos now = store_.options().steady_clock();
+  if (now >= figures_due_) {
+    store_.poll_figures();
+    figures_due_ = now + poll_interval;
+  }
+  poll_due_ = now + interval();
   polled_bytes_ = store_.bytes_written();
   seen_ = see();
   return seen_ != before;

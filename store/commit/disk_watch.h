@@ -44,6 +44,8 @@ class DiskWatch {
   Store& store_;
   DiskSeen seen_;
   Nanos poll_due_ = 0;
+  Nanos figures_due_ =
+      0;  // Store::poll_figures() is for people, and never due more than once a second.
   uint64_t polled_bytes_ = 0;  // The bytes that had been written at the last poll.
 };
 

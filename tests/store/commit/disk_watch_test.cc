@@ -1,7 +1,9 @@
 #include "store/commit/disk_watch.h"
 
+#include <algorithm>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include <gtest/gtest.h>
@@ -64,6 +66,37 @@ TEST_F(DiskWatchTest, APollIsDueOnceASecond) {
   EXPECT_FALSE(watch_->is_due());
   now_ += 1;
   EXPECT_TRUE(watch_->is_due());
+}
+
+// What RocksDB says costs more to read than the free space, which is read more often.
+TEST_F(DiskWatchTest, FiguresAreReadOnceASecond) {
+  open(0);
+  EXPECT_EQ(store_->figures().log_bytes, 0u);
+  write(1 * mib);
+  watch_->poll();
+  const DatabaseFigures first = store_->figures();
+  const auto ticker = [](const DatabaseFigures& figures, std::string_view name) {
+    const auto& names = DatabaseFigures::ticker_names;
+    return figures.tickers.at(static_cast<size_t>(std::ranges::find(names, name) - names.begin()));
+  };
+  EXPECT_GT(first.log_bytes, 1 * mib);
+  EXPECT_GT(ticker(first, "wal_bytes"), 1 * mib);
+  EXPECT_GT(ticker(first, "wal_synced"), 0u);
+  EXPECT_EQ(first.properties, decltype(first.properties)());  // All is well.
+  EXPECT_EQ(first.table_bytes(Family::Bodies), 0u);
+  write(4 * mib);
+  ASSERT_TRUE(store_->flush().ok());
+  now_ += nanos_per_second - 1;
+  watch_->poll();
+  EXPECT_EQ(store_->figures().tickers, first.tickers);
+  now_ += 1;
+  watch_->poll();
+  const DatabaseFigures second = store_->figures();
+  EXPECT_GT(ticker(second, "wal_bytes"), 5 * mib);
+  EXPECT_GT(ticker(second, "flush_write_bytes"), 0u);
+  EXPECT_GT(second.table_bytes(Family::Bodies), 0u);
+  EXPECT_GT(second.table_bytes(Family::Ready), 0u);
+  EXPECT_EQ(second.table_bytes(Family::Buried), 0u);
 }
 
 TEST_F(DiskWatchTest, APollIsDueSoonerAfterManyBytes) {
