@@ -9,6 +9,7 @@ import http.client
 import json
 import os
 import re
+import signal
 import socket
 import ssl
 import subprocess
@@ -258,13 +259,7 @@ listeners:
         super().setUp()
 
     def start(self):
-        for name in ("cert.pem", "key.pem"):
-            if os.path.exists(os.path.join(self.folder, name)):
-                continue
-            subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
-                            "-keyout", f"{self.folder}/key.pem", "-out", f"{self.folder}/cert.pem", "-subj", "/CN=localhost",
-                            "-addext", "subjectAltName=DNS:localhost,DNS:queue.test,IP:127.0.0.1"], check=True, capture_output=True)
-        os.chmod(os.path.join(self.folder, "key.pem"), 0o600)
+        self.make_certificate()
         super().start()
 
     def exchange(self, path, method="GET", body=None, **fields):
@@ -275,6 +270,34 @@ listeners:
             self.assertEqual(client.sock.selected_alpn_protocol(), "http/1.1")
             got = client.getresponse()
             return got.status, {name.lower(): value for name, value in got.getheaders()}, got.read()
+
+    def metric(self, name):
+        text = self.ask("/metrics", **self.shown("operator"))[1]
+        return float(re.search(rf"^{re.escape(name)} (\S+)$", text, re.MULTILINE)[1])
+
+    def reload_until(self, success):
+        self.process.send_signal(signal.SIGHUP)
+        end = time.monotonic() + 20
+        while self.metric("perennial_config_reload_success") != success:
+            self.assertLess(time.monotonic(), end, self.text_of_log())
+            time.sleep(0.05)
+        return self.metric("perennial_config_reload_time_seconds")
+
+    def test_metrics_tell_what_became_of_a_reload(self):
+        started = self.metric("perennial_process_start_time_seconds")
+        self.assertEqual(self.metric("perennial_config_reload_time_seconds"), started)
+        users = os.path.join(self.folder, "users.yaml")
+        with open(users, "a") as file:
+            file.write("nonsense\n")
+        self.assertLess(self.reload_until(0), started + 20)
+        with open(users, "w") as file:
+            file.write(self.lines)
+        self.assertGreater(self.reload_until(1), started)
+        expires = self.metric(f'perennial_tls_certificate_expiry_seconds{{listener="127.0.0.1:{self.https}"}}')
+        self.assertAlmostEqual(expires - started, 2 * 86400, delta=3600)
+        # Each request of this class is a handshake.
+        self.assertGreater(self.metric('perennial_tls_handshakes_total{result="full"}'), 3)
+        self.assertEqual(self.metric('perennial_bytes_total{direction="in"}'), 0)  # Of the queue only.
 
     def test_the_cookie_is_for_this_host_and_tls(self):
         page = {"Content-Type": "application/json", "Host": "queue.test:1", "Origin": "https://queue.test:1"}

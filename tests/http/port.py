@@ -62,6 +62,15 @@ class Port(unittest.TestCase):
             self.assertLess(time.monotonic(), end, self.text_of_log())
             time.sleep(0.02)
 
+    def make_certificate(self):
+        """For a listener with TLS, if it is not there yet."""
+        if os.path.exists(os.path.join(self.folder, "cert.pem")):
+            return
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
+                        "-keyout", f"{self.folder}/key.pem", "-out", f"{self.folder}/cert.pem", "-subj", "/CN=localhost",
+                        "-addext", "subjectAltName=DNS:localhost,DNS:queue.test,IP:127.0.0.1"], check=True, capture_output=True)
+        os.chmod(os.path.join(self.folder, "key.pem"), 0o600)
+
     def stop(self):
         self.process.terminate()
         self.assertEqual(self.process.wait(20), 0, self.text_of_log())

@@ -6,6 +6,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "cmd/perenniald/core/command_times.h"
@@ -31,7 +33,12 @@ struct ServerFacts {
   std::optional<uint64_t> descriptors_open = {};
   uint64_t descriptors_max = 0;
   uint64_t disk_free_bytes = 0;
+  uint64_t disk_low_water_bytes = 0;  // Below it puts are refused. 0: never.
   core::AccessCounts access = {};
+  core::AnswerCounts answers = {};
+  uint64_t body_cache_bytes = 0;
+  uint64_t bytes_in = 0;  // Of clients of the queue.
+  uint64_t bytes_out = 0;
   uint64_t handshakes_full = 0;
   uint64_t handshakes_resumed = 0;
   uint64_t handshakes_failed = 0;
@@ -41,6 +48,19 @@ struct ServerFacts {
   };
   std::vector<Certificate> certificates = {};
   bool reload_success = true;
+  double reload_time = 0;  // When these files could be used last, in seconds since the epoch.
+
+  // What RocksDB says. The names outlive all of this.
+  std::vector<std::pair<std::string_view, uint64_t>> tickers = {};
+  struct Property {
+    std::string_view name;
+    std::string_view family = {};  // Empty: of the whole database.
+    uint64_t value = 0;
+  };
+  std::vector<Property> properties = {};  // Those of a family come one after the other.
+  uint64_t log_bytes = 0;
+  uint64_t body_bytes = 0;   // In tables.
+  uint64_t state_bytes = 0;  // In tables: all but bodies.
 };
 
 // How long things took.

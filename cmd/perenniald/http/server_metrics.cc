@@ -103,7 +103,31 @@ void add_commands(MetricsWriter& out, const EngineStats& stats, const Times& tim
   }
 }
 
-void add_clients(MetricsWriter& out, const EngineStats& stats, const ProcessFacts& process) {
+void add_refusals(MetricsWriter& out, const EngineStats& stats, const core::AnswerCounts& answers) {
+  out.family("perennial_command_errors", MetricType::Counter, "",
+             "Commands that were answered with an error, by its word.");
+  for (const Word word : core::error_words) {
+    out.sample(answers.errors(word), {{"reply", row_of(word).text}});
+  }
+  const auto refused = [&](PutRefusal why) { return stats.puts_refused[static_cast<size_t>(why)]; };
+  const std::pair<std::string_view, uint64_t> reasons[] = {
+      {"disk", answers.puts_refused.disk},
+      {"memory", answers.puts_refused.memory},
+      {"jobs", refused(PutRefusal::Jobs)},
+      {"keys", refused(PutRefusal::Keys)},
+      {"tubes", refused(PutRefusal::Tubes)},
+      {"draining", refused(PutRefusal::Draining)},
+      {"size", refused(PutRefusal::Size)},
+      {"crlf", refused(PutRefusal::Crlf)},
+      {"forbidden", answers.puts_refused.forbidden},
+      {"unauthorized", answers.puts_refused.unauthorized}};
+  out.family("perennial_puts_refused", MetricType::Counter, "",
+             "Puts that made no job, by what is in their way. A put-batch counts once.");
+  for (const auto& [reason, count] : reasons) out.sample(count, {{"reason", reason}});
+}
+
+void add_clients(MetricsWriter& out, const EngineStats& stats, const ProcessFacts& process,
+                 const ServerFacts& server) {
   out.single("perennial_tubes", MetricType::Gauge, "", "Tubes.", stats.tubes);
   out.family("perennial_connections", MetricType::Gauge, "",
              "Connections: all, and those that have put, reserved, or wait for a job.");
@@ -116,6 +140,10 @@ void add_clients(MetricsWriter& out, const EngineStats& stats, const ProcessFact
   out.single("perennial_connections_refused", MetricType::Counter, "",
              "Connections that were closed because they spoke another protocol.",
              process.connections_refused);
+  out.family("perennial_bytes", MetricType::Counter, "bytes",
+             "Bytes that clients of the queue have sent, and that have left to them, without TLS.");
+  out.sample(server.bytes_in, {{"direction", "in"}});
+  out.sample(server.bytes_out, {{"direction", "out"}});
   out.single("perennial_draining", MetricType::Gauge, "", "1 while puts are refused by drain.",
              stats.draining ? 1 : 0);
 }
@@ -152,6 +180,8 @@ void add_security(MetricsWriter& out, const ServerFacts& server) {
   out.single("perennial_config_reload_success", MetricType::Gauge, "",
              "1 if the files of users and of TLS could be used when they were read last.",
              server.reload_success ? 1 : 0);
+  out.single("perennial_config_reload_time_seconds", MetricType::Gauge, "seconds",
+             "When these files could be used last, since the epoch.", server.reload_time);
 }
 
 void add_store(MetricsWriter& out, const StoreFacts& store, const ServerFacts& server,
@@ -176,6 +206,38 @@ void add_store(MetricsWriter& out, const StoreFacts& store, const ServerFacts& s
   out.histogram(store.batches.bytes.view(), 1);
   out.single("perennial_disk_free_bytes", MetricType::Gauge, "bytes",
              "Free space of the disk of the data directory.", server.disk_free_bytes);
+  out.single("perennial_disk_low_water_bytes", MetricType::Gauge, "bytes",
+             "Puts are refused when less space than this is free. 0: never.",
+             server.disk_low_water_bytes);
+}
+
+void add_database(MetricsWriter& out, const ServerFacts& server) {
+  out.family("perennial_data_bytes", MetricType::Gauge, "bytes",
+             "The size of the data directory on disk: the log, and the tables of bodies and of "
+             "what else is known of jobs.");
+  out.sample(server.log_bytes, {{"kind", "log"}});
+  out.sample(server.body_bytes, {{"kind", "bodies"}});
+  out.sample(server.state_bytes, {{"kind", "state"}});
+  out.family("perennial_rocksdb_ticker", MetricType::Counter, "", "What RocksDB counts.");
+  for (const auto& [name, value] : server.tickers) out.sample(value, {{"name", name}});
+  out.family("perennial_rocksdb_property", MetricType::Gauge, "",
+             "What RocksDB says of itself, and of its families.");
+  for (const ServerFacts::Property& each : server.properties) {
+    if (each.family.empty()) {
+      out.sample(each.value, {{"name", each.name}});
+    } else {
+      out.sample(each.value, {{"name", each.name}, {"family", each.family}});
+    }
+  }
+}
+
+void add_body_cache(MetricsWriter& out, const ServerFacts& server) {
+  out.single("perennial_body_cache_bytes", MetricType::Gauge, "bytes", "Bodies in memory.",
+             server.body_cache_bytes);
+  out.single("perennial_body_cache_hits", MetricType::Counter, "",
+             "Answers with a body that was in memory.", server.answers.bodies_found);
+  out.single("perennial_body_cache_misses", MetricType::Counter, "",
+             "Answers with a body that was not there.", server.answers.bodies_missed);
 }
 
 void add_loop(MetricsWriter& out, const MetricSources& sources, const ProcessFacts& process,
@@ -218,9 +280,12 @@ void add_server_metrics(MetricsWriter& out, const MetricSources& sources,
   add_jobs(out, stats, tubes);
   add_work(out, sources.engine.work_times());
   add_commands(out, stats, times);
-  add_clients(out, stats, process);
+  add_refusals(out, stats, server.answers);
+  add_clients(out, stats, process, server);
   add_security(out, server);
   add_store(out, store, server, sources.accepts_puts());
+  add_database(out, server);
+  add_body_cache(out, server);
   add_loop(out, sources, process, times);
   add_http(out, sources, times);
   out.single("perennial_tubes_unlisted", MetricType::Gauge, "",

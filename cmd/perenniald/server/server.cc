@@ -14,11 +14,38 @@
 #include "cmd/perenniald/server/access_control.h"
 #include "cmd/perenniald/server/options.h"
 #include "engine/types/check.h"
+#include "store/types/database_figures.h"
 
 // How the parts are connected. server_phases.cc has the start and the end of the server, and
 // turn.cc what a turn of the loop does.
 namespace perennial::perenniald {
 namespace {
+
+double in_seconds(Nanos time) {
+  return static_cast<double>(time / nanos_per_ms) / 1000;
+}
+
+void add_figures(http::ServerFacts& facts, const store::DatabaseFigures& figures) {
+  using Figures = store::DatabaseFigures;
+  for (size_t i = 0; i < figures.tickers.size(); ++i) {
+    facts.tickers.emplace_back(Figures::ticker_names[i], figures.tickers[i]);
+  }
+  for (size_t i = 0; i < figures.properties.size(); ++i) {
+    facts.properties.push_back(
+        {.name = Figures::property_names[i], .value = figures.properties[i]});
+  }
+  for (size_t family = 0; family < store::family_count; ++family) {
+    for (size_t i = 0; i < Figures::family_property_names.size(); ++i) {
+      facts.properties.push_back({.name = Figures::family_property_names[i],
+                                  .family = store::family_names[family],
+                                  .value = figures.of_families[family][i]});
+    }
+    const bool is_bodies = static_cast<store::Family>(family) == store::Family::Bodies;
+    (is_bodies ? facts.body_bytes : facts.state_bytes) +=
+        figures.table_bytes(static_cast<store::Family>(family));
+  }
+  facts.log_bytes = figures.log_bytes;
+}
 
 template <typename Handle>
 Server& server_of(Handle* handle) {
@@ -173,19 +200,27 @@ http::MetricSources Server::make_metric_sources() {
 
 http::ServerFacts Server::server_facts() {
   const HandshakeCounts& handshakes = connections_.handshake_counts();
+  const Nanos started_at = clock_.now() - clock_.uptime();
   http::ServerFacts facts = {
       .rocksdb_version = store::rocksdb_version(),
       .openssl_version = openssl_version(),
-      .start_time = static_cast<double>((clock_.now() - clock_.uptime()) / nanos_per_ms) / 1000,
+      .start_time = in_seconds(started_at),
       .resident_bytes = resident_bytes(),
       .descriptors_open = descriptors_open(),
       .descriptors_max = descriptors_max(),
       .disk_free_bytes = store_->disk_free_bytes(),
+      .disk_low_water_bytes = store_->options().low_water_bytes,
       .access = core_.access_counts(),
+      .answers = core_.answer_counts(),
+      .body_cache_bytes = core_.body_cache_bytes(),
+      .bytes_in = connections_.queue_bytes().in,
+      .bytes_out = connections_.queue_bytes().out,
       .handshakes_full = handshakes.full,
       .handshakes_resumed = handshakes.resumed,
       .handshakes_failed = handshakes.failed,
-      .reload_success = users_are_current_ && tls_.is_current()};
+      .reload_success = users_are_current_ && tls_.is_current(),
+      .reload_time = in_seconds(std::max({started_at, users_reloaded_at_, tls_.reloaded_at()}))};
+  add_figures(facts, store_->figures());
   for (auto& [listener, expires_at] : tls_.certificate_ends()) {
     facts.certificates.push_back({std::move(listener), expires_at});
   }

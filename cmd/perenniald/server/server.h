@@ -100,6 +100,7 @@ class Server {
 
   const Config config_;
   bool users_are_current_ = true;  // The file of users was good when it was read last.
+  Nanos users_reloaded_at_ = 0;    // When it was good and was read again; 0: never yet.
   TurnClock clock_;
   TurnBudget budget_{clock_};
   Loop loop_;

@@ -165,6 +165,7 @@ void Server::reload_users() {
   log(Level::Info, "users.reload",
       {{"file", config_.users_file}, {"users", text(users->all().size())}});
   core_.set_users(std::move(users));
+  users_reloaded_at_ = clock_.now();
 }
 
 void Server::begin_stop(std::string_view why) {

@@ -51,6 +51,7 @@ void TlsReload::reload(size_t listener) {
   const Status reloaded = tls.reload(clock_.now());
   if (reloaded.ok()) {
     bad_.erase(listener);
+    reloaded_at_ = clock_.now();
     log(Level::Info, "tls.reload",
         {{"address", names_[listener]}, {"valid_until", tls.certificate_end()}});
   } else {

@@ -30,6 +30,8 @@ class TlsReload {
   bool has_any() const;
   // Whether the files of each listener were good when they were read last.
   bool is_current() const { return bad_.empty(); }
+  // When files could be used that were read again; 0: none was yet.
+  Nanos reloaded_at() const { return reloaded_at_; }
   // The address of each listener with TLS, and when its certificate expires, in seconds since the
   // epoch.
   std::vector<std::pair<std::string, std::time_t>> certificate_ends() const;
@@ -44,6 +46,7 @@ class TlsReload {
   std::vector<std::string> names_;  // The addresses, for the log.
   const TlsListeners listeners_;
   std::set<size_t> bad_;  // Those whose files could not be used when they were read last.
+  Nanos reloaded_at_ = 0;
   uv_timer_t timer_;
 };
 
