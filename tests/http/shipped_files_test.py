@@ -11,7 +11,7 @@ import re
 import subprocess
 import unittest
 
-from port import Port, unpacked
+from port import Port, free_port, unpacked
 
 ETC = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../etc")
 RULES = os.path.join(ETC, "prometheus/perennial.rules.yml")
@@ -36,6 +36,19 @@ def expressions():
 
 
 class Names(Port):
+    # Without TLS there is no certificate that expires.
+    settings = """listeners:
+  - {{address: "127.0.0.1:{https}", tls: {{certificate: {folder}/cert.pem, key: {folder}/key.pem}}}}
+"""
+
+    def setUp(self):
+        self.https = free_port()
+        super().setUp()
+
+    def start(self):
+        self.make_certificate()
+        super().start()
+
     def test_every_metric_is_one_that_the_server_shows(self):
         self.put_some_work()
         types = dict(re.findall(r"^# TYPE (\S+) (\S+)$", self.ask("/metrics")[1], re.MULTILINE))
@@ -85,7 +98,7 @@ class Dashboard(unittest.TestCase):
         titles = collections.Counter(panel["title"] for panel in panels)
         self.assertEqual([title for title, count in titles.items() if count > 1], [])
         self.assertEqual([panel["title"] for panel in panels if panel["type"] == "row"],
-                         ["Work", "Ages", "Latency", "Disk and sync", "Clients", "Tubes"])
+                         ["Work", "Ages", "Latency", "Disk and sync", "Clients", "Security", "Tubes"])
         # No plugins.
         self.assertEqual({panel["type"] for panel in panels}, {"row", "stat", "timeseries"})
         variables = {variable["name"]: variable["type"] for variable in board["templating"]["list"]}
