@@ -105,6 +105,7 @@ rocksdb::DBOptions db_options(const Options& options, std::shared_ptr<rocksdb::L
   // Counters only: timers and histograms would read the clock in each call.
   db.statistics = rocksdb::CreateDBStatistics();
   db.statistics->set_stats_level(rocksdb::StatsLevel::kExceptHistogramOrTimers);
+  db.stats_persist_period_sec = 0;  // Its history of them would take a megabyte.
   fail_if_options_file_error(db);
   db.max_bgerror_resume_count = 0;
   db.write_dbid_to_manifest = false;  // A checkpoint must not carry it in its MANIFEST: identity.h.

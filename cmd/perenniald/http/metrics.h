@@ -29,6 +29,8 @@ struct ServerFacts {
   std::string rocksdb_version = {};
   std::string openssl_version = {};
   double start_time = 0;  // In seconds since the epoch.
+  Nanos recovery_took = 0;
+  uint64_t recovered_jobs = 0;
   uint64_t resident_bytes = 0;
   std::optional<uint64_t> descriptors_open = {};
   uint64_t descriptors_max = 0;

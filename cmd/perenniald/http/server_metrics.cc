@@ -204,6 +204,11 @@ void add_store(MetricsWriter& out, const StoreFacts& store, const ServerFacts& s
   out.histogram(store.batches.jobs.view(), 1);
   out.family("perennial_batch_bytes", MetricType::Histogram, "bytes", "The size of a batch.");
   out.histogram(store.batches.bytes.view(), 1);
+  out.single("perennial_recovery_seconds", MetricType::Gauge, "seconds",
+             "How long the start took to read the data directory.",
+             in_seconds(server.recovery_took));
+  out.single("perennial_recovered_jobs", MetricType::Gauge, "", "The jobs that it found.",
+             server.recovered_jobs);
   out.single("perennial_disk_free_bytes", MetricType::Gauge, "bytes",
              "Free space of the disk of the data directory.", server.disk_free_bytes);
   out.single("perennial_disk_low_water_bytes", MetricType::Gauge, "bytes",

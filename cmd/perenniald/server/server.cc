@@ -205,6 +205,8 @@ http::ServerFacts Server::server_facts() {
       .rocksdb_version = store::rocksdb_version(),
       .openssl_version = openssl_version(),
       .start_time = in_seconds(started_at),
+      .recovery_took = recovery_took_,
+      .recovered_jobs = recovered_jobs_,
       .resident_bytes = resident_bytes(),
       .descriptors_open = descriptors_open(),
       .descriptors_max = descriptors_max(),

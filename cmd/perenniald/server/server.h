@@ -118,6 +118,8 @@ class Server {
   bool drain_ = false;                 // A drain was asked for. It begins when core is there.
   bool waits_for_clients_ = true;      // Stopping: wait for clients to take their answers.
   int exit_code_ = 0;
+  Nanos recovery_took_ = 0;
+  uint64_t recovered_jobs_ = 0;
 
   ProcessFacts process_facts_;
   const Descriptors descriptors_;

@@ -67,6 +67,8 @@ void Server::on_loaded() {
        {"buried", text(found->jobs.buried)},
        {"tubes", text(found->tubes)},
        {"took_ms", text(static_cast<uint64_t>(found->took / nanos_per_ms))}});
+  recovery_took_ = found->took;
+  recovered_jobs_ = core_.engine().job_count();
   store_ = std::move(found->store);
   const store::Opening& opening = store_->opening();
   log_ = std::make_unique<store::LocalLog>(*store_, [this] { uv_async_send(&committed_); });

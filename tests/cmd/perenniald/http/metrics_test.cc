@@ -103,6 +103,8 @@ TEST_F(MetricsTest, GivesWhatTheServerKnows) {
   answers.bodies_found = 14;
   answers.bodies_missed = 15;
   server_ = {.start_time = 1700000000.25,
+             .recovery_took = 3 * second / 2,
+             .recovered_jobs = 95,
              .resident_bytes = 4096,
              .descriptors_open = 12,
              .descriptors_max = 1024,
@@ -131,6 +133,8 @@ TEST_F(MetricsTest, GivesWhatTheServerKnows) {
         "perennial_process_resident_memory_bytes 4096\n",
         "perennial_process_open_fds 12\n",
         "perennial_process_max_fds 1024\n",
+        "perennial_recovery_seconds 1.5\n",
+        "perennial_recovered_jobs 95\n",
         "perennial_disk_free_bytes 1073741824\n",
         "perennial_disk_low_water_bytes 1048576\n",
         "perennial_config_reload_time_seconds 1700000001.5\n",
