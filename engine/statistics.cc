@@ -88,7 +88,8 @@ JobStats Engine::stats_of(const Job& job) const {
       .releases = job.releases,
       .buries = job.buries,
       .kicks = job.kicks,
-      .body_bytes = job.body_bytes};
+      .body_bytes = job.body_bytes,
+      .holder = job.holder};
   if (limits_.has_extensions) stats.more = more_of(job);
   return stats;
 }

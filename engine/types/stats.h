@@ -35,6 +35,7 @@ struct JobStats {
   uint32_t buries = 0;
   uint32_t kicks = 0;
   uint32_t body_bytes = 0;
+  ConnId holder = 0;  // The connection that has reserved it; 0: none. No command shows it.
   // What extensions add to the document. Without a value it is beanstalkd's.
   struct More {
     uint32_t attempts = 0;

@@ -132,6 +132,10 @@ page_test('T7 Addresses, users and refusals are text', async (page, server) => {
   await page.getByRole('dialog').getByRole('button', {name: 'Close connection'}).click();
   await page.getByRole('dialog').getByText(markup[0]).waitFor();
   await is_text(page);
+  const held = server.queue.put('held', 'x', {state: 'reserved', holder: '2'});
+  await page.goto(`${server.url}/jobs/${held.id}`);
+  await page.getByText(`connection 2 of ${markup[1]} from ${markup[1]}`).waitFor();
+  await is_text(page);
 }, {needs_mock: true});
 
 page_test('T7 Addresses of pages are text', async (page, server) => {

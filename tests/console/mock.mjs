@@ -86,9 +86,10 @@ export class Queue {
     this.place(job, {state: 'ready'});
   }
 
-  view_job(job) {
-    const {body, put_at, ...rest} = job;
-    return {...rest, id: String(job.id), age_seconds: seconds() - put_at, body_bytes: body.length};
+  view_job(job, user) {
+    const {body, put_at, holder, ...rest} = job;
+    const held = user?.may.admin && this.connections.get(holder);
+    return {...rest, ...(held ? {held_by: {id: held.id, address: held.address, user: held.user}} : {}), id: String(job.id), age_seconds: seconds() - put_at, body_bytes: body.length};
   }
 
   view_tube(tube) {
@@ -289,7 +290,7 @@ export class Mock {
     if (!user) throw new Refusal(401, 'unauthorized', 'Sign in first.');
     const refusal = this.refuse?.(method, path);
     if (refusal) throw new Refusal(403, 'forbidden', refusal);
-    if (path === '/search') return this.#search(response, url.searchParams);
+    if (path === '/search') return this.#search(response, url.searchParams, user);
     if (path === '/events') return this.#events(request, response, url, user);
     const body_of = method === 'GET' && /^\/jobs\/(\d+)\/body$/.exec(path);
     if (body_of) return this.#job_body(response, body_of[1], url.searchParams);
@@ -324,7 +325,7 @@ export class Mock {
     response.end(job.body.subarray(offset, offset + length));
   }
 
-  async #search(response, query) {
+  async #search(response, query, user) {
     const bytes = Buffer.from(query.get('q') ?? '');
     const name = query.get('tube') || null;
     const chosen = (query.get('state') ?? states.join()).split(',');
@@ -352,7 +353,7 @@ export class Mock {
     let looked_at = 0;
     while (looked_at < ids.length && looked_at < this.search_bodies_max && jobs.length < limit) {
       const job = queue.jobs.get(ids[looked_at++]);
-      if (job.body.includes(bytes)) jobs.push(queue.view_job(job));
+      if (job.body.includes(bytes)) jobs.push(queue.view_job(job, user));
     }
     this.#json(response, 200, {jobs, looked_at, next: looked_at < ids.length ? String(ids[looked_at - 1]) : null});
   }
@@ -405,9 +406,9 @@ export class Mock {
     if (is('GET', 'server')) return {value: queue.view_server(user)};
     if (is('GET', 'tubes')) return {value: this.#tubes(query)};
     if (is('GET', 'tubes', null)) return {value: {...queue.view_tube(tube()), settings: tube().settings}};
-    if (is('GET', 'tubes', null, 'jobs')) return {value: this.#jobs(query, second)};
-    if (is('GET', 'jobs')) return {value: this.#jobs(query, null)};
-    if (is('GET', 'jobs', null)) return {value: queue.view_job(job())};
+    if (is('GET', 'tubes', null, 'jobs')) return {value: this.#jobs(query, second, user)};
+    if (is('GET', 'jobs')) return {value: this.#jobs(query, null, user)};
+    if (is('GET', 'jobs', null)) return {value: queue.view_job(job(), user)};
     if (is('GET', 'connections')) return {value: this.#connections(query)};
     if (is('GET', 'configuration')) return admin(), {value: {yaml: 'data_dir: perennial-data\nlisten: [127.0.0.1]\nport: 11300\n# <script>alert(1)</script>\n'}};
     if (is('GET', 'operations')) return {value: {operations: [...queue.operations.values()].map((each) => queue.view_operation(each))}};
@@ -459,7 +460,7 @@ export class Mock {
     return {total: queue.tubes.size, matched: found.length, tubes: found.slice(offset, offset + Number(query.get('limit') ?? 100))};
   }
 
-  #jobs(query, name) {
+  #jobs(query, name, user) {
     const queue = this.queue;
     const chosen = (query.get('state') ?? states.join()).split(',');
     const limit = Number(query.get('limit') ?? 100);
@@ -470,7 +471,7 @@ export class Mock {
     const looked_at = ids.filter((id) => id > after).slice(0, Math.max(limit, 500));
     const jobs = looked_at.map((id) => queue.jobs.get(id)).filter(({state}) => chosen.includes(state)).slice(0, limit);
     const last = jobs.length === limit ? jobs.at(-1).id : looked_at.at(-1);
-    return {jobs: jobs.map((job) => queue.view_job(job)), next: last !== undefined && last !== ids.at(-1) ? String(last) : null};
+    return {jobs: jobs.map((job) => queue.view_job(job, user)), next: last !== undefined && last !== ids.at(-1) ? String(last) : null};
   }
 
   #connections(query) {
@@ -513,7 +514,7 @@ export function fill(queue, {tubes = 300, buried = 250, ready = 40} = {}) {
   names.forEach((name, index) => {
     for (let i = 0; i < Math.max(1, ready - index * 6); ++i) queue.put(name, `{"n":${i}}`, {age_seconds: [5200, 640, 48, 12, 3, 0.4][index] - i * 0.01});
     for (let i = 0; i < 7 - index; ++i) queue.put(name, `later ${i}`, {state: 'delayed', delay_seconds: 600, left_seconds: 500 - i, age_seconds: 100});
-    for (let i = 0; i < 4; ++i) queue.put(name, `now ${i}`, {state: 'reserved', left_seconds: 40 - i, reserves: 1, attempts: 1, age_seconds: 30, priority: 10 + i});
+    for (let i = 0; i < 4; ++i) queue.put(name, `now ${i}`, {state: 'reserved', holder: String(1 + i), left_seconds: 40 - i, reserves: 1, attempts: 1, age_seconds: 30, priority: 10 + i});
   });
   for (let i = 0; i < buried; ++i) {
     queue.put('mail', JSON.stringify({to: `user${i}@example.com`, order: 1, text: 'Your order has left our house.'}).replace('"order":1', `"order":1234567890123456789${i}`),

@@ -172,6 +172,37 @@ page_test('Job shows every field, and is found by its id', async (page, server) 
   assert.match(await body.innerText(), /^00000000 {2}7b 22 62 22 .* {2}\{"b":/);
 });
 
+page_test('Job names the connection that holds it', async (page, server) => {
+  const id = await server.put('held', 'x', {state: 'reserved'});
+  if (is_mock) {
+    server.queue.connections.set('41', {id: '41', address: '10.0.0.1:5000', user: 'anna', used: 'default', watched: [], watched_count: 0, held: 1, waiting: false, output_bytes: 0});
+    server.queue.jobs.get(Number(id)).holder = '41';
+  }
+  const {value: {held_by}} = await api(server, `/jobs/${id}`);
+  await page.goto(`${server.url}/jobs/${id}`);
+  await page.getByText(`connection ${held_by.id} ${held_by.user === null ? '' : `of ${held_by.user} `}from ${held_by.address}`).waitFor();
+  await page.getByRole('link', {name: `connection ${held_by.id}`}).click();
+  await eventually(() => page.locator('tr[aria-current] th').allInnerTexts(), [held_by.id]);
+  assert.equal((await rows(page, 'Table of connections'))[0][0], held_by.id);
+});
+
+page_test('Job leaves out who holds it where connections are not shown', async (page, server) => {
+  server.mock.users = new Map([['token', {name: 'reader', may: {monitor: true, admin: false}}]]);
+  const id = await server.put('held', 'x', {state: 'reserved'});
+  server.queue.connections.set('41', {id: '41', address: '10.0.0.1:5000', user: null});
+  server.queue.jobs.get(Number(id)).holder = '41';
+  await page.goto(`${server.url}/jobs/${id}`);
+  await page.getByLabel('Token').fill('token');
+  await page.keyboard.press('Enter');
+  await page.getByText('A worker holds it.').waitFor();
+  assert.equal(await page.getByText('Held by').count(), 0);
+}, {needs_mock: true});
+
+page_test('Connections says when the one of a link is gone', async (page, server) => {
+  await page.goto(`${server.url}/connections?id=18446744073709551000`);
+  await page.getByText('Connection 18446744073709551000 is gone.').waitFor();
+});
+
 page_test('Job that does not exist is said to be none', async (page, server) => {
   await page.goto(`${server.url}/jobs/999999999`);
   await page.getByText('There is no job with this id.').waitFor();

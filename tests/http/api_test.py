@@ -74,6 +74,8 @@ class Api(Described):
             one = self.call("/connections")[1]["connections"][0]
             self.assertEqual((one["watched"], one["held"]), (["default", "mail"], 1))
             self.assertRegex(one["address"], r"^127\.0\.0\.1:\d+$")
+            held = {"id": one["id"], "address": one["address"], "user": None}
+            self.assertEqual([job.get("held_by") for job in self.call("/tubes/mail/jobs")[1]["jobs"] if job["state"] == "reserved"], [held])
             self.assertEqual(self.call(f"/connections/{one['id']}", "DELETE")[0], 200)
             while worker.recv(100):
                 pass

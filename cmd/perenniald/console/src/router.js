@@ -45,6 +45,9 @@ export function use_route() {
 export const tube_href = (name, state = '') => `/tubes/${encodeURIComponent(name)}${state && '/' + state}`;
 
 /** @param {string} id */
+export const connection_href = (id) => `/connections?id=${encodeURIComponent(id)}`;
+
+/** @param {string} id */
 export const job_href = (id) => `/jobs/${encodeURIComponent(id)}`;
 
 // A click on a link of ours changes the screen and loads nothing.

@@ -25,6 +25,7 @@
  * @property {string} key
  * @property {number} expire_left_seconds 0: never.
  * @property {boolean} parked
+ * @property {{id: string, address: string, user: string|null}} [held_by] For those who may see connections.
  *
  * @typedef {object} Tube
  * @property {string} name

@@ -11,6 +11,7 @@
 #include "cmd/perenniald/http/api/api.h"
 #include "cmd/perenniald/http/api/commands.h"
 #include "cmd/perenniald/http/api/fields.h"
+#include "cmd/perenniald/http/api/job_view.h"
 #include "cmd/perenniald/http/api/json.h"
 #include "wire/command_line.h"
 
@@ -155,8 +156,8 @@ class TubesAnswer final : public Answer {
 // were looked at, and says where to go on.
 class JobsAnswer final : public Answer {
  public:
-  JobsAnswer(const engine::Engine& engine, ListJobs asked, uint64_t limit)
-      : engine_(engine), asked_(std::move(asked)), limit_(limit) {}
+  JobsAnswer(const engine::Engine& engine, JobView view, ListJobs asked, uint64_t limit)
+      : engine_(engine), view_(std::move(view)), asked_(std::move(asked)), limit_(limit) {}
 
   Step step() override {
     constexpr uint32_t jobs_per_step = 1'000;
@@ -177,7 +178,7 @@ class JobsAnswer final : public Answer {
   }
   Response take() override {
     Json jobs = Json::array();
-    for (const JobStats& job : found_.jobs) jobs.push_back(job_json(job));
+    for (const JobStats& job : found_.jobs) jobs.push_back(view_.of(job));
     return json_response(
         Status::Ok,
         {{"jobs", jobs},
@@ -186,6 +187,7 @@ class JobsAnswer final : public Answer {
 
  private:
   const engine::Engine& engine_;
+  const JobView view_;
   ListJobs asked_;
   const uint64_t limit_;
   uint64_t looked_at_ = 0;
@@ -313,7 +315,8 @@ Api::Made Api::list_jobs(const Ask& ask, std::string tube) {
   uint64_t limit = 0;
   std::optional<ListJobs> asked = asked_jobs(ask, std::move(tube), refusal, limit);
   if (!asked) return refusal;
-  return std::make_unique<JobsAnswer>(sources_.server.engine, *std::move(asked), limit);
+  return std::make_unique<JobsAnswer>(sources_.server.engine, JobView(sources_, ask.caller),
+                                      *std::move(asked), limit);
 }
 
 Api::Made Api::search(const Ask& ask) {
@@ -332,7 +335,7 @@ Api::Made Api::search(const Ask& ask) {
   if (searches_.is_busy()) {
     return refuse(Status::TooManyRequests, "Another search runs. Try again when it has ended.");
   }
-  return searches_.open(*std::move(asked), *std::move(bytes), limit);
+  return searches_.open(JobView(sources_, ask.caller), *std::move(asked), *std::move(bytes), limit);
 }
 
 Api::Made Api::jobs(const Ask& ask) {
@@ -352,7 +355,7 @@ Api::Made Api::job(const Ask& ask) {
   if (!ask.caller.may_on(stats->tube, Verb::Inspect)) {
     return ask.caller.may_see(stats->tube) ? forbidden() : not_found(absent);
   }
-  return answer_with(job_json(*stats));
+  return answer_with(JobView(sources_, ask.caller).of(*stats));
 }
 
 Api::Made Api::body(const Ask& ask) {

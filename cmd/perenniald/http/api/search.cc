@@ -11,9 +11,10 @@ namespace perennial::http {
 
 class Searches::Search final : public Answer {
  public:
-  Search(Searches& searches, ListJobs jobs, std::string bytes, uint64_t limit)
+  Search(Searches& searches, JobView view, ListJobs jobs, std::string bytes, uint64_t limit)
       : searches_(searches),
         sources_(searches.sources_),
+        view_(std::move(view)),
         jobs_(std::move(jobs)),
         bytes_(std::move(bytes)),
         limit_(limit),
@@ -31,8 +32,9 @@ class Searches::Search final : public Answer {
   Response take() override {
     Json jobs = Json::array();
     for (const JobId id : found_) {
-      if (const auto job = sources_.server.engine.job_statistics(id))
-        jobs.push_back(job_json(*job));
+      if (const auto job = sources_.server.engine.job_statistics(id)) {
+        jobs.push_back(view_.of(*job));
+      }
     }
     return json_response(
         Status::Ok, {{"jobs", jobs},
@@ -80,6 +82,7 @@ class Searches::Search final : public Answer {
 
   Searches& searches_;
   const ApiSources& sources_;
+  const JobView view_;
   ListJobs jobs_;
   const std::string bytes_;
   const uint64_t limit_;
@@ -91,8 +94,9 @@ class Searches::Search final : public Answer {
   const std::shared_ptr<int> alive_ = std::make_shared<int>();
 };
 
-std::unique_ptr<Answer> Searches::open(ListJobs jobs, std::string bytes, uint64_t limit) {
-  return std::make_unique<Search>(*this, std::move(jobs), std::move(bytes), limit);
+std::unique_ptr<Answer> Searches::open(JobView view, ListJobs jobs, std::string bytes,
+                                       uint64_t limit) {
+  return std::make_unique<Search>(*this, std::move(view), std::move(jobs), std::move(bytes), limit);
 }
 
 }  // namespace perennial::http

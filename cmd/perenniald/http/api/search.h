@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cmd/perenniald/http/answer.h"
+#include "cmd/perenniald/http/api/job_view.h"
 #include "cmd/perenniald/http/api/sources.h"
 #include "engine/types/command.h"
 
@@ -25,7 +26,7 @@ class Searches {
 
   bool is_busy() const { return is_busy_; }
   // REQUIRES: !is_busy(). `jobs`: which jobs are looked at; `limit`: how many are wanted.
-  std::unique_ptr<Answer> open(ListJobs jobs, std::string bytes, uint64_t limit);
+  std::unique_ptr<Answer> open(JobView view, ListJobs jobs, std::string bytes, uint64_t limit);
 
  private:
   class Search;

@@ -280,6 +280,19 @@ TEST_F(ApiTest, ShowsAndClosesConnections) {
   EXPECT_EQ(change("DELETE", fmt::format("/api/v1/connections/{}", worker)).status, 404u);
 }
 
+TEST_F(ApiTest, SaysWhoHoldsAJob) {
+  put("mail", "a");
+  const ConnId worker = harness_.open();
+  harness_.send(worker, "watch mail\r\nreserve\r\n");
+  const json held = {
+      {"id", fmt::format("{}", worker)}, {"address", "127.0.0.1:4711"}, {"user", nullptr}};
+  EXPECT_EQ(get_from("/api/v1/jobs/1").json()["held_by"], held);
+  EXPECT_EQ(get_from("/api/v1/tubes/mail/jobs").json()["jobs"][0]["held_by"], held);
+  EXPECT_EQ(get_from("/api/v1/search?q=a").json()["jobs"][0]["held_by"], held);
+  harness_.send(worker, "release 1 0 0\r\n");
+  EXPECT_FALSE(get_from("/api/v1/jobs/1").json().contains("held_by"));
+}
+
 // ---- Operations.
 
 TEST_F(ApiTest, DeletesManyJobsWithoutMakingThemReady) {
@@ -652,6 +665,21 @@ TEST_F(ApiUsers, SeeAndChangeWhatTheyAreGranted) {
       403u);
   EXPECT_THAT(as_mailer("/api/v1/operations").json()["operations"], IsEmpty());
   EXPECT_EQ(harness_.core().engine().job_count(), 3u);
+}
+
+// Whoever may not see connections is not told which one holds a job.
+TEST_F(ApiUsers, SeeWhoHoldsAJobIfTheySeeConnections) {
+  put_as_admin("mail");
+  const ConnId worker = harness_.open();
+  harness_.send(worker, "auth " + admin_ + "\r\nwatch mail\r\nreserve\r\n");
+  const json seen = got(get("/api/v1/jobs/1", bearer(admin_))).json();
+  EXPECT_EQ(seen["held_by"]["id"], fmt::format("{}", worker));
+  EXPECT_EQ(seen["held_by"]["user"], "operator");
+  for (const char* path : {"/api/v1/jobs/1", "/api/v1/tubes/mail/jobs"}) {
+    const std::string shown = got(get(path, bearer(mailer_))).body;
+    EXPECT_THAT(shown, HasSubstr("reserved"));
+    EXPECT_THAT(shown, testing::Not(HasSubstr("held_by")));
+  }
 }
 
 TEST_F(ApiUsers, SignInWithACookie) {

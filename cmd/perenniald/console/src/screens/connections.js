@@ -16,19 +16,22 @@ const watched_shown = 3;
 
 /** @param {{route: import('../router.js').Route, may: import('../types.js').May}} props */
 export function Connections({route, may}) {
-  const after = route.query.get('after');
+  const id = /^\d+$/.exec(route.query.get('id') ?? '')?.[0];
+  // A link to one connection leads to the page that begins with it.
+  const after = id && BigInt(id) > 0n ? String(BigInt(id) - 1n) : route.query.get('after');
   const {value, error} = use_poll((signal) => get('/connections' + query({after, limit: 100}), signal), [after]);
   const connections = /** @type {Connection[]} */ (value?.connections ?? []);
   const columns = may.admin ? 9 : 8;
   return html`
     <${Heading} title="Connections" />
     <${Problem} error=${error} />
+    ${id && value && connections[0]?.id !== id && html`<p class="banner">Connection ${id} is gone.</p>`}
     <div class="scroll" tabindex="0" role="region" aria-label="Table of connections">
       <table>
         <thead><tr><th class="number" scope="col">Id</th><th scope="col">Address</th><th scope="col">User</th><th scope="col">State</th>
           <th class="number" scope="col">Holds</th><th scope="col">Uses</th><th scope="col">Watches</th><th class="number" scope="col">To send</th>
           ${may.admin && html`<th scope="col"><span class="hidden-text">Actions</span></th>`}</tr></thead>
-        <tbody>${connections.map((each) => html`<tr key=${each.id} data-row>
+        <tbody>${connections.map((each) => html`<tr key=${each.id} data-row class=${each.id === id ? 'selected' : ''} aria-current=${each.id === id ? 'true' : undefined}>
           <th class="number" scope="row">${each.id}</th>
           <td><bdi class="name">${visible_line(each.address || 'this server')}</bdi></td>
           <td>${each.user === null ? html`<span class="quiet">none</span>` : html`<bdi>${visible_line(each.user)}</bdi>`}</td>

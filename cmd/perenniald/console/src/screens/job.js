@@ -11,6 +11,7 @@ import {JobButtons} from '../job_list.js';
 import {format_json, looks_like_json} from '../json_text.js';
 import {use_poll} from '../live.js';
 import {Facts, Heading, Problem, TubeLink} from '../parts.js';
+import {connection_href} from '../router.js';
 
 /** @typedef {import('../types.js').Job} Job */
 
@@ -59,6 +60,7 @@ function facts(job) {
     ['Kicks', count(job.kicks)],
     ['Size', bytes_text(job.body_bytes)],
   ];
+  if (job.held_by) list.unshift(['Held by', html`<${Holder} ...${job.held_by} />`]);
   if (job.dead) list.push(['Dead tube', html`<${TubeLink} name=${job.dead} />`]);
   if (job.from) list.push(['Died in', html`<${TubeLink} name=${job.from} />`]);
   if (job.key) list.push(['Key', html`<bdi class="name">${visible_line(job.key)}</bdi>`]);
@@ -66,6 +68,10 @@ function facts(job) {
   if (job.parked) list.push(['Parked', 'its concurrency key is full']);
   return list;
 }
+
+/** @param {NonNullable<Job['held_by']>} props */
+const Holder = ({id, address, user}) => html`<a href=${connection_href(id)}>connection ${id}</a> <span class="quiet">${
+  user !== null && html`of <bdi>${visible_line(user)}</bdi> `}from <bdi class="name">${visible_line(address)}</bdi></span>`;
 
 /** @typedef {'json'|'text'|'hex'} View @type {[View, string][]} */
 const views = [['json', 'JSON'], ['text', 'Text'], ['hex', 'Hex']];
