@@ -11,6 +11,8 @@ import {pathToFileURL} from 'node:url';
 import {gzipSync} from 'node:zlib';
 
 export const states = ['ready', 'reserved', 'delayed', 'buried'];
+export const work_bounds = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 1800, 3600, 21600, 86400];
+const run_ends = ['deleted', 'released', 'buried', 'timeout', 'closed'];
 const json_bytes_max = 1024 * 1024;
 const body_window_bytes = 65536;
 const content_types = {'.html': 'text/html', '.js': 'text/javascript', '.css': 'text/css', '.txt': 'text/plain'};
@@ -38,6 +40,8 @@ export class Queue {
   totals = {puts: 0, deletes: 0, reserves: 0, timeouts: 0, damaged: 0, duplicates: 0, dead: 0, expired: 0};
   draining = false;
   store_state = 'ok';
+  waits = Array(work_bounds.length + 1).fill(0);  // How many jobs took how long, by bucket.
+  runs = Object.fromEntries(run_ends.map((end) => [end, Array(work_bounds.length + 1).fill(0)]));
   next_id = 1;
   next_operation = 1;
   started_at = seconds();
@@ -147,6 +151,11 @@ export class Queue {
     };
     setTimeout(step, this.step_ms);
     return operation;
+  }
+
+  // As if each job had taken what its bucket has at most.
+  view_times(counts) {
+    return {counts, sum_seconds: counts.reduce((sum, each, bucket) => sum + each * (work_bounds[bucket] ?? work_bounds.at(-1)), 0)};
   }
 
   view_operation({started_at, ...operation}) {
@@ -404,6 +413,10 @@ export class Mock {
     const tube = () => queue.tubes.get(second) ?? (() => { throw not_found('tube'); })();
 
     if (is('GET', 'server')) return {value: queue.view_server(user)};
+    if (is('GET', 'work-times')) {
+      return {value: {bounds_seconds: work_bounds, wait: queue.view_times(queue.waits),
+        run: Object.fromEntries(run_ends.map((end) => [end, queue.view_times(queue.runs[end])]))}};
+    }
     if (is('GET', 'tubes')) return {value: this.#tubes(query)};
     if (is('GET', 'tubes', null)) return {value: {...queue.view_tube(tube()), settings: tube().settings}};
     if (is('GET', 'tubes', null, 'jobs')) return {value: this.#jobs(query, second, user)};
@@ -520,6 +533,9 @@ export function fill(queue, {tubes = 300, buried = 250, ready = 40} = {}) {
     queue.put('mail', JSON.stringify({to: `user${i}@example.com`, order: 1, text: 'Your order has left our house.'}).replace('"order":1', `"order":1234567890123456789${i}`),
       {state: 'buried', priority: 1000 + (i % 5), reserves: 3, releases: 2, attempts: 3, tries: 3, age_seconds: 86400 + i * 61});
   }
+  queue.waits = [5120, 9800, 4410, 3020, 880, 210, 97, 60, 33, 12, 40, 160, 22, 3, 1, 0, 0];
+  queue.runs.deleted = [0, 120, 2200, 9100, 7420, 3300, 480, 60, 9, 0, 0, 0, 0, 0, 0, 0, 0];
+  queue.runs.timeout = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 41, 3, 0, 0, 0, 0, 0];
   queue.tube('images').paused_until = seconds() + 250;
   Object.assign(queue.tube('mail'), {using: 2, watching: 5, waiting: 0});
   Object.assign(queue.tube('webhooks'), {using: 1, watching: 12, waiting: 9});

@@ -49,6 +49,32 @@ page_test('Overview draws the history of a server that keeps one', async (page, 
   await eventually(() => page.locator('.legend').first().innerText().then((text) => text.replace(/\s+/g, ' ')), 'in 59 out 59');
 }, {needs_mock: true});
 
+page_test('Overview shows how long jobs waited and ran', async (page, server) => {
+  if (is_mock) {
+    server.queue.waits[6] = 10;  // From 0.5 s to 1 s.
+    server.queue.runs.timeout[16] = 1;
+  } else {
+    await server.put('waited', 'x', {state: 'buried'});
+  }
+  await page.goto(server.url);
+  const row = async (name) => (await rows(page, 'Waits and runs of jobs')).find((cells) => cells[0] === name);
+  if (is_mock) {
+    await eventually(() => row('Wait'), ['Wait', '10', '1 s', '750 ms', '950 ms', '995 ms']);
+    assert.deepEqual(await row('Run, timeout'), ['Run, timeout', '1', '1 d', 'over 1 d', 'over 1 d', 'over 1 d']);
+    assert.deepEqual(await row('Run, closed'), ['Run, closed', '0', '–', '–', '–', '–']);
+  } else {
+    const {value: {run}} = await api(server, '/work-times');
+    const buried = run.buried.counts.reduce((sum, each) => sum + each, 0);
+    assert.ok(buried > 0);
+    await eventually(async () => (await row('Run, buried'))?.[1], count(buried));
+  }
+  // Something is drawn.
+  for (const bars of await page.locator('canvas.bars').all()) {
+    await eventually(() => bars.evaluate((canvas) => canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data.some((value) => value > 0)), true);
+  }
+  assert.equal(await page.locator('canvas.bars').count(), 2);
+});
+
 page_test('Tubes lists, sorts and filters', async (page, server) => {
   for (const [tube, jobs] of [['list-a', 1], ['list-b', 3], ['list-c', 2], ['other/1', 5]]) for (let i = 0; i < jobs; ++i) await server.put(tube, 'x');
   await page.goto(`${server.url}/tubes?match=list-&sort=ready`);

@@ -4,10 +4,11 @@ import assert from 'node:assert/strict';
 import {test} from 'node:test';
 import {decode, hex_dump} from '../../cmd/perenniald/console/src/bytes_text.js';
 import {bytes, count, jobs, rate, time, visible, visible_line} from '../../cmd/perenniald/console/src/format.js';
+import {added, percentile} from '../../cmd/perenniald/console/src/percentile.js';
 import {format_json, looks_like_json} from '../../cmd/perenniald/console/src/json_text.js';
 
 const table = (name, of, cases) => test(name, () => {
-  for (const [input, want] of cases) assert.equal(of(input), want, `of ${JSON.stringify(input)}`);
+  for (const [input, want] of cases) assert.deepEqual(of(input), want, `of ${JSON.stringify(input)}`);
 });
 
 table('JSON is indented, and no value is changed', format_json, [
@@ -24,6 +25,20 @@ table('JSON is indented, and no value is changed', format_json, [
   [']]}', '\n]\n]\n}'],
   ['{"a" 1}', '{\n  "a"1\n}'],
 ]);
+
+table('Percentiles lie where their bucket does', ([counts, part]) => percentile([1, 2, 4], counts, part), [
+  [[[0, 0, 0, 0], 0.5], null],
+  [[[10, 0, 0, 0], 0.5], {seconds: 0.5, is_longer: false}],
+  [[[0, 10, 0, 0], 0.5], {seconds: 1.5, is_longer: false}],
+  [[[0, 10, 0, 0], 1], {seconds: 2, is_longer: false}],
+  [[[5, 0, 5, 0], 0.5], {seconds: 1, is_longer: false}],
+  [[[5, 0, 5, 0], 0.9], {seconds: 3.6, is_longer: false}],
+  [[[1, 0, 0, 99], 0.5], {seconds: 4, is_longer: true}],
+]);
+
+test('Histograms are added bucket by bucket', () => {
+  assert.deepEqual(added([{counts: [1, 2], sum_seconds: 0}, {counts: [10, 0], sum_seconds: 0}]), [11, 2]);
+});
 
 test('JSON keeps every character that is no white space between values', () => {
   let seed = 20260101;

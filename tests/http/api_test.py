@@ -79,6 +79,8 @@ class Api(Described):
             self.assertEqual(self.call(f"/connections/{one['id']}", "DELETE")[0], 200)
             while worker.recv(100):
                 pass
+        times = self.call("/work-times")[1]
+        self.assertEqual((sum(times["run"]["buried"]["counts"]), sum(times["run"]["closed"]["counts"])), (1, 1))
         started = self.call("/operations", "POST", {"action": "move", "tube": "mail", "states": ["ready"], "to": "b", "confirmed": 2})
         self.assertEqual(started[0], 202)
         end = time.monotonic() + 10

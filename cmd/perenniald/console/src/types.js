@@ -69,6 +69,13 @@
  * @property {May} may
  * @property {string|null} user
  *
+ * @typedef {{counts: number[], sum_seconds: number}} Times
+ *
+ * @typedef {object} WorkTimes
+ * @property {number[]} bounds_seconds
+ * @property {Times} wait
+ * @property {Record<string, Times>} run By what ended the reservation.
+ *
  * @typedef {object} Connection
  * @property {string} id
  * @property {string} address

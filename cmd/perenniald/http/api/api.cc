@@ -8,7 +8,7 @@
 #include "cmd/perenniald/http/api/json.h"
 #include "engine/types/check.h"
 
-// Which request is answered by which function. reads.cc and changes.cc have the functions.
+// Which request is answered by which function. reads.cc, server_reads.cc and changes.cc have them.
 namespace perennial::http {
 namespace {
 
@@ -42,6 +42,7 @@ std::optional<std::vector<std::string>> fit(std::string_view pattern, std::strin
 // clang-format off
 const Api::Row Api::rows[] = {
     {{"GET", "/api/v1/server"}, &Api::server},
+    {{"GET", "/api/v1/work-times"}, &Api::work_times},
     {{"GET", "/api/v1/tubes"}, &Api::tubes},
     {{"GET", "/api/v1/tubes/{tube}"}, &Api::tube},
     {{"GET", "/api/v1/tubes/{tube}/jobs"}, &Api::jobs_of_tube},

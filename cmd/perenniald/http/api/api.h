@@ -52,16 +52,19 @@ class Api {
   };
   static const Row rows[];
 
-  // ---- reads.cc
+  // ---- server_reads.cc
   Made server(const Ask& ask);
+  Made work_times(const Ask& ask);
+  Made connections(const Ask& ask);
+  Made configuration(const Ask& ask);
+
+  // ---- reads.cc
   Made tubes(const Ask& ask);
   Made tube(const Ask& ask);
   Made jobs(const Ask& ask);
   Made jobs_of_tube(const Ask& ask);
   Made job(const Ask& ask);
   Made body(const Ask& ask);
-  Made connections(const Ask& ask);
-  Made configuration(const Ask& ask);
   Made operations(const Ask& ask);
   Made operation(const Ask& ask);
   Made events(const Ask& ask);

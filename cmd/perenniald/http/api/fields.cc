@@ -121,6 +121,23 @@ std::optional<Response> Fields::problem() {
   return problem_response(Status::BadRequest, problem_);
 }
 
+std::optional<std::string> Query::text(std::string_view name) {
+  const std::vector<std::string> values = query_values(query_, name);
+  if (values.empty()) return std::nullopt;
+  std::optional<std::string> value = percent_decoded(values.front());
+  if (!value || values.size() > 1) problem_ = fmt::format("{} is not well-formed.", name);
+  return value;
+}
+
+uint64_t Query::number(std::string_view name, uint64_t otherwise, uint64_t min, uint64_t max) {
+  const std::optional<std::string> given = text(name);
+  if (!given) return otherwise;
+  const std::optional<uint64_t> value = number_of(*given, max);
+  if (value && *value >= min) return *value;
+  problem_ = fmt::format("{} must be a whole number from {} to {}.", name, min, max);
+  return otherwise;
+}
+
 std::optional<uint64_t> number_of(std::string_view text, uint64_t max) {
   uint64_t value = 0;
   const auto read = std::from_chars(text.data(), text.data() + text.size(), value);

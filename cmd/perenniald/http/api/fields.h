@@ -5,6 +5,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "cmd/perenniald/http/api/json.h"
@@ -43,6 +44,23 @@ class Fields {
   std::set<std::string> known_;
   std::optional<Response> refusal_;
   std::string problem_;  // The first.
+};
+
+// Reads the parameters of a query. A bad one is a problem.
+class Query {
+ public:
+  // `query` outlives this.
+  explicit Query(std::string_view query) : query_(query) {}
+
+  // None: the query does not name it.
+  std::optional<std::string> text(std::string_view name);
+  uint64_t number(std::string_view name, uint64_t otherwise, uint64_t min, uint64_t max);
+  void add_problem(std::string text) { problem_ = std::move(text); }
+  const std::string& problem() const { return problem_; }
+
+ private:
+  const std::string_view query_;
+  std::string problem_;
 };
 
 // Of a query: "100". None: it is no number up to `max`.

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "cmd/perenniald/core/access.h"
+#include "cmd/perenniald/http/api/answers.h"
 #include "cmd/perenniald/http/api/api.h"
 #include "cmd/perenniald/http/api/commands.h"
 #include "cmd/perenniald/http/api/fields.h"
@@ -21,50 +22,7 @@ namespace {
 
 using core::Verb;
 
-constexpr uint64_t page_default = 100;
-constexpr uint64_t page_max = 1'000;
 constexpr uint64_t window_max = 64 << 10;
-
-std::unique_ptr<Answer> answer_with(const Json& value) {
-  return answer_now(json_response(Status::Ok, value));
-}
-std::unique_ptr<Answer> refuse(Status status, std::string_view message) {
-  return answer_now(problem_response(status, message));
-}
-std::unique_ptr<Answer> forbidden() {
-  return refuse(Status::Forbidden, "No grant of the user allows this.");
-}
-std::unique_ptr<Answer> not_found(std::string_view message) {
-  return refuse(Status::NotFound, message);
-}
-
-// Reads the parameters of a query. An unknown or a bad one is a problem.
-class Query {
- public:
-  explicit Query(std::string_view query) : query_(query) {}
-
-  std::optional<std::string> text(std::string_view name) {
-    const std::vector<std::string> values = query_values(query_, name);
-    if (values.empty()) return std::nullopt;
-    std::optional<std::string> value = percent_decoded(values.front());
-    if (!value || values.size() > 1) problem_ = fmt::format("{} is not well-formed.", name);
-    return value;
-  }
-  uint64_t number(std::string_view name, uint64_t otherwise, uint64_t min, uint64_t max) {
-    const std::optional<std::string> given = text(name);
-    if (!given) return otherwise;
-    const std::optional<uint64_t> value = number_of(*given, max);
-    if (value && *value >= min) return *value;
-    problem_ = fmt::format("{} must be a whole number from {} to {}.", name, min, max);
-    return otherwise;
-  }
-  void add_problem(std::string text) { problem_ = std::move(text); }
-  const std::string& problem() const { return problem_; }
-
- private:
-  const std::string_view query_;
-  std::string problem_;
-};
 
 struct SortKey {
   std::string_view name;
@@ -194,68 +152,7 @@ class JobsAnswer final : public Answer {
   JobList found_;
 };
 
-Json may_json(const Caller& caller) {
-  return {{"monitor", caller.may(Verb::Monitor)}, {"admin", caller.may(Verb::Admin)}};
-}
-
-Json user_json(const Caller& caller) {
-  return caller.user != nullptr ? Json(caller.user->name) : Json(nullptr);
-}
-
-template <typename... Commands>
-uint64_t sum_of(const CommandCounts& commands) {
-  return (commands.at(row_index<Commands>(command_rows)) + ...);
-}
-
 }  // namespace
-
-Json Api::server_json() const {
-  const EngineStats stats = sources_.server.engine.statistics();
-  const ProcessFacts process = sources_.server.process();
-  const StoreFacts store = sources_.server.store();
-  return {
-      {"version", process.version},
-      {"instance", process.instance_id},
-      {"hostname", process.hostname},
-      {"uptime_seconds", in_seconds(process.uptime)},
-      {"jobs", counts_json(stats.jobs)},
-      {"totals",
-       {{"puts", stats.total_jobs},
-        {"deletes", sum_of<Delete, DeleteBatch>(stats.commands)},
-        {"reserves", sum_of<Reserve, ReserveWithTimeout, ReserveBatch>(stats.commands)},
-        {"timeouts", stats.job_timeouts},
-        {"damaged", stats.jobs_damaged},
-        {"duplicates", stats.jobs_duplicate},
-        {"dead", stats.jobs_dead},
-        {"expired", stats.jobs_expired}}},
-      {"connections",
-       {{"all", stats.connections},
-        {"producers", stats.producers},
-        {"workers", stats.workers},
-        {"waiting", stats.waiting}}},
-      {"tubes", stats.tubes},
-      {"draining", stats.draining},
-      {"store",
-       {{"state", store.state},
-        {"accepts_puts", sources_.server.accepts_puts()},
-        {"durability", store.durability},
-        {"sync_p99_seconds", static_cast<double>(store.sync_us_p99) / 1e6},
-        {"transitions", store.records_written},
-        {"checkpoint_age_seconds", process.checkpoint_age_s}}},
-      {"loop_lag_seconds", static_cast<double>(process.loop_lag_us) / 1e6},
-      {"memory_bytes", sources_.server.memory_bytes()},
-      {"cpu_seconds", in_seconds(process.user_time + process.system_time)},
-      {"job_bytes_max", process.job_bytes_max},
-  };
-}
-
-Api::Made Api::server(const Ask& ask) {
-  if (!ask.caller.may(Verb::Monitor)) return forbidden();
-  Json value = server_json();
-  value["may"] = may_json(ask.caller);
-  value["user"] = user_json(ask.caller);
-  return answer_with(value);
-}
 
 Api::Made Api::tubes(const Ask& ask) {
   Query query(ask.request.query);
@@ -377,44 +274,6 @@ Api::Made Api::body(const Ask& ask) {
                        {"Content-Security-Policy", "sandbox; default-src 'none'"},
                        {"Perennial-Body-Bytes", fmt::format("{}", reply.text.size())}}};
       });
-}
-
-Api::Made Api::connections(const Ask& ask) {
-  if (!ask.caller.may(Verb::Admin)) return forbidden();
-  Query query(ask.request.query);
-  const uint64_t limit = query.number("limit", page_default, 1, page_max);
-  const uint64_t after = query.number("after", 0, 0, UINT64_MAX);
-  if (!query.problem().empty()) return refuse(Status::BadRequest, query.problem());
-  const engine::Engine& engine = sources_.server.engine;
-  std::vector<ConnId> ids = engine.connections();
-  std::erase_if(ids, [&](ConnId id) { return id <= after; });
-  const size_t shown = std::min<size_t>(limit, ids.size());
-  std::ranges::partial_sort(ids, ids.begin() + static_cast<ptrdiff_t>(shown));
-  Json found = Json::array();
-  for (size_t i = 0; i < shown; ++i) {
-    const std::optional<ConnStats> stats = engine.connection_statistics(ids[i]);
-    if (!stats) continue;
-    const std::string_view user = sources_.user_of(stats->id);
-    found.push_back({{"id", fmt::format("{}", stats->id)},
-                     {"address", sources_.address_of(stats->id)},
-                     {"user", user.empty() ? Json(nullptr) : Json(user)},
-                     {"used", stats->used},
-                     {"watched", stats->watched},
-                     {"watched_count", stats->watched_count},
-                     {"held", stats->held},
-                     {"producer", stats->is_producer},
-                     {"worker", stats->is_worker},
-                     {"waiting", stats->is_waiting},
-                     {"output_bytes", sources_.output_bytes_of(stats->id)}});
-  }
-  const bool is_last = shown == ids.size();
-  return answer_with({{"connections", found},
-                      {"next", is_last ? Json(nullptr) : Json(fmt::format("{}", ids[shown - 1]))}});
-}
-
-Api::Made Api::configuration(const Ask& ask) {
-  if (!ask.caller.may(Verb::Admin)) return forbidden();
-  return answer_with({{"yaml", sources_.configuration()}});
 }
 
 Api::Made Api::operations(const Ask& ask) {

@@ -63,6 +63,28 @@ TEST_F(ApiTest, ShowsTheServer) {
   EXPECT_EQ(value["may"]["admin"], true);
 }
 
+TEST_F(ApiTest, ShowsHowLongJobsWaitedAndRan) {
+  put("mail", "a");
+  put("mail", "b");
+  harness_.advance(3 * nanos_per_second);
+  const ConnId worker = harness_.open();
+  harness_.send(worker, "watch mail\r\nreserve\r\nreserve\r\n");
+  harness_.advance(20 * nanos_per_ms);
+  harness_.send(worker, "delete 1\r\nbury 2 0\r\n");
+  const json times = get_from("/api/v1/work-times").json();
+  const std::vector<double> bounds = times["bounds_seconds"];
+  const auto bucket = [&](double seconds) {
+    return static_cast<size_t>(std::ranges::lower_bound(bounds, seconds) - bounds.begin());
+  };
+  EXPECT_THAT(bounds, testing::Contains(30.0));
+  EXPECT_EQ(times["wait"]["counts"].size(), bounds.size() + 1);
+  EXPECT_EQ(times["wait"]["counts"][bucket(3)], 2);
+  EXPECT_DOUBLE_EQ(times["wait"]["sum_seconds"], 6.0);
+  EXPECT_EQ(times["run"]["deleted"]["counts"][bucket(0.02)], 1);
+  EXPECT_EQ(times["run"]["buried"]["counts"][bucket(0.02)], 1);
+  EXPECT_DOUBLE_EQ(times["run"]["timeout"]["sum_seconds"], 0.0);
+}
+
 TEST_F(ApiTest, ShowsTubesSortedAndInPages) {
   for (int i = 0; i < 1'200; ++i) put(fmt::format("t{:04}", i), "a");
   put("t0007", "b");
@@ -642,6 +664,7 @@ TEST_F(ApiUsers, SeeAndChangeWhatTheyAreGranted) {
   EXPECT_EQ(as_mailer("/api/v1/jobs/1").status, 200u);
   EXPECT_EQ(as_mailer("/api/v1/jobs/1/body").body, "a");
   EXPECT_EQ(as_mailer("/api/v1/server").status, 403u);
+  EXPECT_EQ(as_mailer("/api/v1/work-times").status, 403u);
   EXPECT_EQ(as_mailer("/api/v1/connections").status, 403u);
   EXPECT_EQ(as_mailer("/api/v1/configuration").status, 403u);
   EXPECT_EQ(as_mailer("/api/v1/events?topics=tube:secret").status, 403u);

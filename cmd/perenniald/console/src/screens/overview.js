@@ -4,6 +4,7 @@ import {get} from '../api.js';
 import {Chart, history_series, use_history} from '../charts.js';
 import {bytes, count, rate, time} from '../format.js';
 import {frame_rate, frame_series} from '../frames.js';
+import {WorkTimes} from '../histogram.js';
 import {html} from '../html.js';
 import {Badge, Icon} from '../icon.js';
 import {use_poll, use_topic} from '../live.js';
@@ -61,7 +62,8 @@ export function Overview() {
         </tbody>
       </table>
     </div>
-    <${Charts} />`;
+    <${Charts} />
+    <${WorkTimes} />`;
 }
 
 /** @param {{name: string, icon?: any, value: string, note?: string}} props */

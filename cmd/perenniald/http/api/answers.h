@@ -1,0 +1,38 @@
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include "cmd/perenniald/http/answer.h"
+#include "cmd/perenniald/http/api/json.h"
+#include "cmd/perenniald/http/sign_in.h"
+
+// The answers that most requests get.
+namespace perennial::http {
+
+// How many rows a page has unless the request says it, and at most.
+inline constexpr uint64_t page_default = 100;
+inline constexpr uint64_t page_max = 1'000;
+
+inline std::unique_ptr<Answer> answer_with(const Json& value) {
+  return answer_now(json_response(Status::Ok, value));
+}
+inline std::unique_ptr<Answer> refuse(Status status, std::string_view message) {
+  return answer_now(problem_response(status, message));
+}
+inline std::unique_ptr<Answer> forbidden() {
+  return refuse(Status::Forbidden, "No grant of the user allows this.");
+}
+inline std::unique_ptr<Answer> not_found(std::string_view message) {
+  return refuse(Status::NotFound, message);
+}
+
+// What the caller may do with the server as a whole.
+inline Json may_json(const Caller& caller) {
+  return {{"monitor", caller.may(core::Verb::Monitor)}, {"admin", caller.may(core::Verb::Admin)}};
+}
+inline Json user_json(const Caller& caller) {
+  return caller.user != nullptr ? Json(caller.user->name) : Json(nullptr);
+}
+
+}  // namespace perennial::http

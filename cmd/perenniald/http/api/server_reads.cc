@@ -1,0 +1,135 @@
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "cmd/perenniald/http/api/answers.h"
+#include "cmd/perenniald/http/api/api.h"
+#include "cmd/perenniald/http/api/fields.h"
+#include "cmd/perenniald/http/api/json.h"
+
+// What the API says of the server as a whole.
+namespace perennial::http {
+namespace {
+
+using core::Verb;
+
+template <typename... Commands>
+uint64_t sum_of(const CommandCounts& commands) {
+  return (commands.at(row_index<Commands>(command_rows)) + ...);
+}
+
+// The counts of the buckets, and of what lies beyond the last one.
+Json counts_of(const HistogramView& view) {
+  Json counts = Json::array();
+  for (const uint64_t count : view.counts) counts.push_back(count);
+  return {{"counts", counts}, {"sum_seconds", view.sum * nanos_to_seconds}};
+}
+
+}  // namespace
+
+Json Api::server_json() const {
+  const EngineStats stats = sources_.server.engine.statistics();
+  const ProcessFacts process = sources_.server.process();
+  const StoreFacts store = sources_.server.store();
+  return {
+      {"version", process.version},
+      {"instance", process.instance_id},
+      {"hostname", process.hostname},
+      {"uptime_seconds", in_seconds(process.uptime)},
+      {"jobs", counts_json(stats.jobs)},
+      {"totals",
+       {{"puts", stats.total_jobs},
+        {"deletes", sum_of<Delete, DeleteBatch>(stats.commands)},
+        {"reserves", sum_of<Reserve, ReserveWithTimeout, ReserveBatch>(stats.commands)},
+        {"timeouts", stats.job_timeouts},
+        {"damaged", stats.jobs_damaged},
+        {"duplicates", stats.jobs_duplicate},
+        {"dead", stats.jobs_dead},
+        {"expired", stats.jobs_expired}}},
+      {"connections",
+       {{"all", stats.connections},
+        {"producers", stats.producers},
+        {"workers", stats.workers},
+        {"waiting", stats.waiting}}},
+      {"tubes", stats.tubes},
+      {"draining", stats.draining},
+      {"store",
+       {{"state", store.state},
+        {"accepts_puts", sources_.server.accepts_puts()},
+        {"durability", store.durability},
+        {"sync_p99_seconds", static_cast<double>(store.sync_us_p99) / 1e6},
+        {"transitions", store.records_written},
+        {"checkpoint_age_seconds", process.checkpoint_age_s}}},
+      {"loop_lag_seconds", static_cast<double>(process.loop_lag_us) / 1e6},
+      {"memory_bytes", sources_.server.memory_bytes()},
+      {"cpu_seconds", in_seconds(process.user_time + process.system_time)},
+      {"job_bytes_max", process.job_bytes_max},
+  };
+}
+
+Api::Made Api::server(const Ask& ask) {
+  if (!ask.caller.may(Verb::Monitor)) return forbidden();
+  Json value = server_json();
+  value["may"] = may_json(ask.caller);
+  value["user"] = user_json(ask.caller);
+  return answer_with(value);
+}
+
+Api::Made Api::connections(const Ask& ask) {
+  if (!ask.caller.may(Verb::Admin)) return forbidden();
+  Query query(ask.request.query);
+  const uint64_t limit = query.number("limit", page_default, 1, page_max);
+  const uint64_t after = query.number("after", 0, 0, UINT64_MAX);
+  if (!query.problem().empty()) return refuse(Status::BadRequest, query.problem());
+  const engine::Engine& engine = sources_.server.engine;
+  std::vector<ConnId> ids = engine.connections();
+  std::erase_if(ids, [&](ConnId id) { return id <= after; });
+  const size_t shown = std::min<size_t>(limit, ids.size());
+  std::ranges::partial_sort(ids, ids.begin() + static_cast<ptrdiff_t>(shown));
+  Json found = Json::array();
+  for (size_t i = 0; i < shown; ++i) {
+    const std::optional<ConnStats> stats = engine.connection_statistics(ids[i]);
+    if (!stats) continue;
+    const std::string_view user = sources_.user_of(stats->id);
+    found.push_back({{"id", fmt::format("{}", stats->id)},
+                     {"address", sources_.address_of(stats->id)},
+                     {"user", user.empty() ? Json(nullptr) : Json(user)},
+                     {"used", stats->used},
+                     {"watched", stats->watched},
+                     {"watched_count", stats->watched_count},
+                     {"held", stats->held},
+                     {"producer", stats->is_producer},
+                     {"worker", stats->is_worker},
+                     {"waiting", stats->is_waiting},
+                     {"output_bytes", sources_.output_bytes_of(stats->id)}});
+  }
+  const bool is_last = shown == ids.size();
+  return answer_with({{"connections", found},
+                      {"next", is_last ? Json(nullptr) : Json(fmt::format("{}", ids[shown - 1]))}});
+}
+
+Api::Made Api::configuration(const Ask& ask) {
+  if (!ask.caller.may(Verb::Admin)) return forbidden();
+  return answer_with({{"yaml", sources_.configuration()}});
+}
+
+// The buckets are those of /metrics. Percentiles are for the reader to make: those of several
+// servers cannot be added up.
+Api::Made Api::work_times(const Ask& ask) {
+  if (!ask.caller.may(Verb::Monitor)) return forbidden();
+  const WorkTimes& times = sources_.server.engine.work_times();
+  Json bounds = Json::array();
+  for (const uint64_t bound : times.wait.view().bounds) {
+    bounds.push_back(in_seconds(static_cast<Nanos>(bound)));
+  }
+  Json run = Json::object();
+  for (size_t i = 0; i < times.run.size(); ++i) {
+    run[std::string(run_end_names[i])] = counts_of(times.run[i].view());
+  }
+  return answer_with(
+      {{"bounds_seconds", bounds}, {"wait", counts_of(times.wait.view())}, {"run", run}});
+}
+
+}  // namespace perennial::http
