@@ -406,6 +406,54 @@ page_test('Who is no administrator sees none of their actions', async (page, ser
   assert.equal(await page.getByRole('heading', {name: 'Configuration in force'}).count(), 0);
 }, {needs_mock: true});
 
+page_test('Nobody sees a button for what the server would refuse', async (page, server, t) => {
+  const tubes = {look: ['inspect'], put: ['inspect', 'produce'], manage: ['inspect', 'manage'], work: ['inspect', 'consume']};
+  server.mock.users = new Map([['prn_some_x', {name: 'some', may: {monitor: true, admin: false}, tubes: {...tubes, none: ['inspect'], new: ['inspect', 'produce']}}]]);
+  const ids = {};
+  for (const tube of Object.keys(tubes)) {
+    ids[tube] = await server.put(tube, 'x', {state: 'delayed'});
+    await server.put(tube, 'x', {state: 'delayed'});
+    server.queue.tube(tube).paused_until = performance.now() / 1000 + 500;
+  }
+  await page.goto(`${server.url}/tubes/look`);
+  await page.getByLabel('Token').fill('prn_some_x');
+  await page.keyboard.press('Enter');
+  await page.locator('tr[data-row]').first().waitFor();
+  const always = ['Copy id', 'Download'];
+  const buttons = (where) => where.getByRole('button').allInnerTexts();
+  for (const [tube, of_tube, of_all, of_job] of [
+    ['look', [], [], always],
+    ['put', ['Put a job…'], [], ['Copy…', ...always]],
+    ['manage', ['Resume', 'Pause…', 'Kick…'], ['Kick all…', 'Move all…', 'Delete all…'], ['Kick', 'Change…', 'Move…', ...always, 'Delete…']],
+    ['work', [], [], ['Bury', ...always]],
+  ]) {
+    await t.test(tube, async () => {
+      await page.goto(`${server.url}/tubes/${tube}/delayed`);
+      await page.locator('tr[data-row]').first().waitFor();
+      await eventually(() => buttons(page.locator('.heading .actions')), of_tube);
+      await eventually(() => buttons(page.getByRole('group', {name: 'All jobs that match'})), of_all);
+      await page.getByLabel(`Select job ${ids[tube]}`).check();
+      await eventually(() => buttons(page.getByRole('group', {name: 'Selected jobs'})), [...of_job, 'Clear selection']);
+      await page.getByLabel('Select all jobs of this page').check();
+      await page.getByText('2 selected').waitFor();
+      assert.equal(await page.getByRole('button', {name: 'Delete all…'}).count(), 0);
+      await page.goto(`${server.url}/jobs/${ids[tube]}`);
+      await eventually(() => buttons(page.getByRole('group', {name: 'This job'})), of_job);
+    });
+  }
+  await page.goto(`${server.url}/tubes`);
+  await eventually(() => page.getByRole('checkbox').evaluateAll((found) => found.map((each) => each.ariaLabel)), ['Select tube manage']);
+  for (const [tube, shown] of [['none', 0], ['new', 1]]) {
+    await page.goto(`${server.url}/tubes/${tube}`);
+    await page.getByText('There is no tube of this name now.').waitFor();
+    await eventually(() => button(page, 'Put a job…').count(), shown);
+  }
+  // Of jobs of several tubes, what is granted for all of them.
+  await page.goto(`${server.url}/jobs`);
+  for (const tube of ['manage', 'work']) await page.getByLabel(`Select job ${ids[tube]}`).check();
+  await eventually(() => buttons(page.getByRole('group', {name: 'Selected jobs'})), ['Copy ids', 'Download', 'Clear selection']);
+}, {needs_mock: true});
+
 page_test('A session that has ended leads to the sign-in', async (page, server) => {
   server.mock.users = users();
   await page.goto(`${server.url}/tubes`);

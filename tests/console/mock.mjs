@@ -28,6 +28,12 @@ class Refusal extends Error {
 const not_found = (what) => new Refusal(404, 'not_found', `There is no such ${what}.`);
 const bad_request = (message) => new Refusal(400, 'bad_request', message);
 
+// What a user may do with a tube: `tubes` names the verbs of some of them.
+const may_on = (user, tube) => {
+  const verbs = user?.tubes?.[tube];
+  return Object.fromEntries(['produce', 'consume', 'inspect', 'manage'].map((verb) => [verb, !verbs || verbs.includes(verb)]));
+};
+
 const seconds = () => performance.now() / 1000;
 
 // ---------------------------------------------------------------------------------------------- the queue
@@ -93,7 +99,7 @@ export class Queue {
   view_job(job, user) {
     const {body, put_at, holder, ...rest} = job;
     const held = user?.may.admin && this.connections.get(holder);
-    return {...rest, ...(held ? {held_by: {id: held.id, address: held.address, user: held.user}} : {}), id: String(job.id), age_seconds: seconds() - put_at, body_bytes: body.length};
+    return {...rest, may: may_on(user, job.tube), ...(held ? {held_by: {id: held.id, address: held.address, user: held.user}} : {}), id: String(job.id), age_seconds: seconds() - put_at, body_bytes: body.length};
   }
 
   view_tube(tube) {
@@ -410,15 +416,15 @@ export class Mock {
     const admin = () => {
       if (!user.may.admin) throw new Refusal(403, 'forbidden', 'This needs the verb admin.');
     };
-    const tube = () => queue.tubes.get(second) ?? (() => { throw not_found('tube'); })();
+    const tube = () => queue.tubes.get(second) ?? (() => { throw new Refusal(404, 'not_found', 'There is no such tube.', {may: may_on(user, second)}); })();
 
     if (is('GET', 'server')) return {value: queue.view_server(user)};
     if (is('GET', 'work-times')) {
       return {value: {bounds_seconds: work_bounds, wait: queue.view_times(queue.waits),
         run: Object.fromEntries(run_ends.map((end) => [end, queue.view_times(queue.runs[end])]))}};
     }
-    if (is('GET', 'tubes')) return {value: this.#tubes(query)};
-    if (is('GET', 'tubes', null)) return {value: {...queue.view_tube(tube()), settings: tube().settings}};
+    if (is('GET', 'tubes')) return {value: this.#tubes(query, user)};
+    if (is('GET', 'tubes', null)) return {value: {...queue.view_tube(tube()), settings: tube().settings, may: may_on(user, second)}};
     if (is('GET', 'tubes', null, 'jobs')) return {value: this.#jobs(query, second, user)};
     if (is('GET', 'jobs')) return {value: this.#jobs(query, null, user)};
     if (is('GET', 'jobs', null)) return {value: queue.view_job(job(), user)};
@@ -461,7 +467,7 @@ export class Mock {
     throw not_found('path');
   }
 
-  #tubes(query) {
+  #tubes(query, user) {
     const queue = this.queue;
     const match = query.get('match');
     const fits = match === null ? null : new RegExp(`^${match.split('*').map((part) => part.replace(/[\\^$.+?()[\]{}|]/g, '\\$&')).join('.*')}$`, 's');
@@ -470,7 +476,7 @@ export class Mock {
     const found = [...queue.tubes.values()].filter(({name}) => !fits || fits.test(name)).map((each) => queue.view_tube(each));
     found.sort((a, b) => (a[key] < b[key] ? -sign : a[key] > b[key] ? sign : a.name < b.name ? -1 : 1));
     const offset = Number(query.get('offset') ?? 0);
-    return {total: queue.tubes.size, matched: found.length, tubes: found.slice(offset, offset + Number(query.get('limit') ?? 100))};
+    return {total: queue.tubes.size, matched: found.length, tubes: found.slice(offset, offset + Number(query.get('limit') ?? 100)).map((tube) => ({...tube, may: may_on(user, tube.name)}))};
   }
 
   #jobs(query, name, user) {

@@ -6,12 +6,14 @@ export class ApiError extends Error {
   /**
    * @param {number} status 0: no answer.
    * @param {string} message
-   * @param {number} [job_count] What a 409 says: the number of jobs now.
+   * @param {{count?: number, may?: import('./types.js').TubeMay}} [more] What a 409 says: the number of jobs now. What a 404 of a tube says: what may be
+   *   done with it.
    */
-  constructor(status, message, job_count) {
+  constructor(status, message, {count, may} = {}) {
     super(message);
     this.status = status;
-    this.job_count = job_count;
+    this.job_count = count;
+    this.may = may;
   }
 }
 
@@ -44,7 +46,7 @@ async function send(method, path, body, signal) {
   if (response.ok) return response;
   const problem = await response.json().catch(() => ({}));
   if (response.status === 401 && path !== '/session') on_unauthorized();
-  throw new ApiError(response.status, problem.message || `The server answers with status ${response.status}.`, problem.count);
+  throw new ApiError(response.status, problem.message || `The server answers with status ${response.status}.`, problem);
 }
 
 /** @param {Response} response */

@@ -153,7 +153,8 @@ export async function download(jobs) {
     if (jobs.length === 1) return save(new Blob([await get_body(jobs[0])], {type: 'application/octet-stream'}), `job-${jobs[0].id}`);
     const lines = new Map();
     const {gone, problem} = await for_each(jobs, async (job) => {
-      lines.set(job.id, JSON.stringify({...job, body_base64: base64(await get_body(job))}) + '\n');
+      const {may, ...fields} = job;
+      lines.set(job.id, JSON.stringify({...fields, body_base64: base64(await get_body(job))}) + '\n');
     });
     if (problem) throw problem;
     save(new Blob(jobs.map(({id}) => lines.get(id) ?? '')), 'jobs.jsonl');

@@ -41,19 +41,20 @@ async function get_page(tube, states, after, signal) {
 }
 
 /**
- * @param {{tube: string|null, states: JobState[], path: string, after: string|null, matching: number|undefined}} props
- *   Path: where the pages of this list are. Matching: how many jobs there are of these states, if that is known.
+ * @param {{tube: string|null, states: JobState[], path: string, after: string|null, matching?: number, may?: import('./types.js').TubeMay}} props
+ *   Path: where the pages of this list are. Matching: how many jobs there are of these states, if that is known. May: what may be done with the tube.
  */
-export function JobList({tube, states, path, after, matching}) {
+export function JobList({tube, states, path, after, matching, may}) {
   const {value, error} = use_poll((signal) => get_page(tube, states, after, signal), [tube, states.join(), after], {seconds: 5});
   const jobs = value?.jobs ?? [];
   const total = Math.max(matching ?? 0, jobs.length);
+  const acts_on_all = tube !== null && may?.manage;
   const all = html`<${Matching} tube=${tube} states=${states} matching=${matching} />`;
   const empty = after ? 'No more jobs.' : 'No jobs.';
   return html`<section class="jobs" aria-label="Jobs">
     <${Problem} error=${error} />
-    <${JobTable} jobs=${jobs} shows_tube=${tube === null} unselected=${tube !== null && matching > 0 && all}
-      all_selected=${tube !== null && total > jobs.length && html`<p class="banner">
+    <${JobTable} jobs=${jobs} shows_tube=${tube === null} unselected=${acts_on_all && matching > 0 && all}
+      all_selected=${acts_on_all && total > jobs.length && html`<p class="banner">
         All ${count(jobs.length)} jobs of this page are selected. To act on <b>all ${jobs_text(total, states.length === 1 ? states[0] : '')}</b> that match: ${all}</p>`}
       empty=${value ? empty : error ? '' : 'Loading…'} />
     <nav class="pages" aria-label="Pages of jobs">
@@ -157,18 +158,20 @@ function Selection({jobs, clear}) {
 }
 
 /**
- * What can be done with these jobs. A job that a worker holds is not changed behind its back.
+ * What can be done with these jobs, and is granted for all of them. A job that a worker holds is not changed behind its back. To bury is to reserve
+ * first, so it needs the right to.
  * @param {{jobs: Job[], done?: () => void}} props
  */
 export function JobButtons({jobs, done}) {
   const some = (...states) => jobs.some(({state}) => states.includes(state));
-  const can_change = some('ready', 'delayed', 'buried');
+  const may = (verb) => jobs.every((job) => job.may[verb]);
+  const can_change = may('manage') && some('ready', 'delayed', 'buried');
   return html`
-    ${some('buried', 'delayed') && html`<button onClick=${() => actions.kick(jobs)}>Kick</button>`}
-    ${some('ready', 'delayed') && html`<button onClick=${() => actions.bury(jobs)}>Bury</button>`}
+    ${may('manage') && some('buried', 'delayed') && html`<button onClick=${() => actions.kick(jobs)}>Kick</button>`}
+    ${may('consume') && some('ready', 'delayed') && html`<button onClick=${() => actions.bury(jobs)}>Bury</button>`}
     ${can_change && html`<button onClick=${() => actions.ask_change(jobs)}>Change…</button>
       <button onClick=${() => actions.ask_move(jobs, done)}>Move…</button>`}
-    <button onClick=${() => actions.ask_copy(jobs)}>Copy…</button>
+    ${may('produce') && html`<button onClick=${() => actions.ask_copy(jobs)}>Copy…</button>`}
     <button onClick=${() => actions.copy_ids(jobs)}>${jobs.length === 1 ? 'Copy id' : 'Copy ids'}</button>
     <button onClick=${() => actions.download(jobs)}>Download</button>
     ${can_change && html`<button class="danger apart" onClick=${() => actions.ask_delete(jobs, done)}>Delete…</button>`}`;

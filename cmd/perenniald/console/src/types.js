@@ -3,6 +3,8 @@
 /**
  * @typedef {'ready'|'reserved'|'delayed'|'buried'} JobState
  *
+ * @typedef {{produce: boolean, consume: boolean, inspect: boolean, manage: boolean}} TubeMay
+ *
  * @typedef {object} Job
  * @property {string} id
  * @property {string} tube
@@ -25,6 +27,7 @@
  * @property {string} key
  * @property {number} expire_left_seconds 0: never.
  * @property {boolean} parked
+ * @property {TubeMay} may
  * @property {{id: string, address: string, user: string|null}} [held_by] For those who may see connections.
  *
  * @typedef {object} Tube
@@ -45,6 +48,7 @@
  * @property {number} duplicates
  * @property {number} dead
  * @property {number} expired
+ * @property {TubeMay} [may]
  * @property {{tries: number, dead: string, expire_seconds: number, reserved: number, rate: string, drain: boolean}} [settings]
  *
  * @typedef {object} May

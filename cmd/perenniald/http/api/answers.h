@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <string_view>
 
 #include "cmd/perenniald/http/answer.h"
@@ -30,6 +31,17 @@ inline std::unique_ptr<Answer> not_found(std::string_view message) {
 // What the caller may do with the server as a whole.
 inline Json may_json(const Caller& caller) {
   return {{"monitor", caller.may(core::Verb::Monitor)}, {"admin", caller.may(core::Verb::Admin)}};
+}
+// What it may do with one tube.
+inline Json may_json(const Caller& caller, std::string_view tube) {
+  const core::VerbSet verbs =
+      caller.user != nullptr ? caller.user->verbs_on(tube) : core::VerbSet();
+  Json may = Json::object();
+  for (const core::VerbRow& row : core::verb_rows) {
+    if (!row.is_of_tubes) continue;
+    may[std::string(row.name)] = caller.users == nullptr || verbs.holds(row.verb);
+  }
+  return may;
 }
 inline Json user_json(const Caller& caller) {
   return caller.user != nullptr ? Json(caller.user->name) : Json(nullptr);

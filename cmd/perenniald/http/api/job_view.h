@@ -15,6 +15,7 @@ class JobView {
   JobView(const ApiSources& sources, Caller caller)
       : sources_(sources), caller_(std::move(caller)) {}
 
+  // With what the caller may do with it.
   Json of(const JobStats& job) const;
 
  private:

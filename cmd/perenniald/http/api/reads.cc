@@ -83,6 +83,7 @@ class TubesAnswer final : public Answer {
       // It may have ended meanwhile.
       if (const auto tube = engine_.tube_statistics(found_[i].name)) {
         rows.push_back(tube_json(*tube));
+        rows.back()["may"] = may_json(caller_, tube->name);
       }
     }
     return json_response(Status::Ok,
@@ -176,8 +177,15 @@ Api::Made Api::tube(const Ask& ask) {
   const std::string& name = ask.names.front();
   if (!ask.caller.may_on(name, Verb::Inspect)) return forbidden();
   const std::optional<TubeStats> stats = sources_.server.engine.tube_statistics(name);
-  if (!stats) return not_found("There is no such tube now. It begins with its first job.");
+  if (!stats) {
+    // Whoever may put makes it.
+    return answer_now(json_response(
+        Status::NotFound, {{"error", "not_found"},
+                           {"message", "There is no such tube now. It begins with its first job."},
+                           {"may", may_json(ask.caller, name)}}));
+  }
   Json value = tube_json(*stats);
+  value["may"] = may_json(ask.caller, name);
   value["settings"] = settings_json(stats->more ? stats->more->settings : TubeSettings());
   return answer_with(value);
 }

@@ -108,6 +108,7 @@ TEST_F(ApiTest, ShowsATubeAndItsSettings) {
   const json tube = get_from("/api/v1/tubes/mail").json();
   EXPECT_EQ(tube["ready"], 1);
   EXPECT_EQ(tube["settings"]["tries"], 3);
+  EXPECT_EQ(tube["may"]["manage"], true);
   EXPECT_EQ(tube["settings"]["dead"], "graves");
   EXPECT_EQ(get_from("/api/v1/tubes/none").status, 404u);
   EXPECT_EQ(get_from("/api/v1/tubes/a%20b").status, 404u);
@@ -688,6 +689,25 @@ TEST_F(ApiUsers, SeeAndChangeWhatTheyAreGranted) {
       403u);
   EXPECT_THAT(as_mailer("/api/v1/operations").json()["operations"], IsEmpty());
   EXPECT_EQ(harness_.core().engine().job_count(), 3u);
+}
+
+TEST_F(ApiUsers, AreToldWhatTheyMayDoWithATube) {
+  put_as_admin("mail");
+  const json all = {{"produce", true}, {"consume", true}, {"inspect", true}, {"manage", true}};
+  const json inspect = {
+      {"produce", false}, {"consume", false}, {"inspect", true}, {"manage", false}};
+  const auto may = [&](const std::string& path, const std::string& token) {
+    const json value = got(get(path, bearer(token))).json();
+    if (value.contains("tubes")) return value["tubes"].back()["may"];
+    return value.contains("jobs") ? value["jobs"][0]["may"] : value["may"];
+  };
+  for (const char* path : {"/api/v1/tubes/mail", "/api/v1/tubes", "/api/v1/tubes/mail/jobs",
+                           "/api/v1/jobs/1", "/api/v1/search?q=a&tube=mail"}) {
+    EXPECT_EQ(may(path, admin_), all) << path;
+    EXPECT_EQ(may(path, mailer_), inspect) << path;
+  }
+  // Also of a tube that is not there: a put would make it.
+  EXPECT_EQ(may("/api/v1/tubes/none", admin_), all);
 }
 
 // Whoever may not see connections is not told which one holds a job.

@@ -26,6 +26,9 @@ export function TubeScreen({name, state, after}) {
   const told = use_topic(`tube:${name}`);
   const shown = useRef(/** @type {Tube|undefined} */ (undefined));
   if (told ?? first) shown.current = told ?? first;
+  const known = useRef(/** @type {import('../types.js').TubeMay|undefined} */ (undefined));
+  known.current = first?.may ?? error?.may ?? known.current;
+  const may = known.current;
   const is_gone = told === null || (told === undefined && error?.status === 404);
   const tube = shown.current;
   const samples = use_samples(told);
@@ -33,7 +36,7 @@ export function TubeScreen({name, state, after}) {
   if (!tube) {
     return html`<${Heading} title=${title} />${is_gone
       ? html`<p class="banner">There is no tube of this name now. A tube exists while it has jobs, or clients that use or watch it.</p>
-          <div class="actions"><button onClick=${() => ask_put(name)}>Put a job…</button></div>`
+          ${may?.produce && html`<div class="actions"><button onClick=${() => ask_put(name)}>Put a job…</button></div>`}`
       : html`<${Problem} error=${error} />`}`;
   }
   const settings = tube.settings ?? first?.settings;
@@ -45,10 +48,11 @@ export function TubeScreen({name, state, after}) {
       ${is_gone && html`<${Badge} kind="warn" icon="gone">gone<//>`}
       ${settings?.drain && html`<${Badge} kind="warn" icon="warning">drains<//>`}
       <div class="actions end">
-        <button onClick=${() => ask_put(name)}>Put a job…</button>
-        ${tube.pause_left_seconds > 0 && html`<button onClick=${() => resume([name])}>Resume</button>`}
-        <button onClick=${() => ask_pause([name])}>Pause…</button>
-        <button onClick=${() => ask_kick(name, tube)}>Kick…</button>
+        ${may?.produce && html`<button onClick=${() => ask_put(name)}>Put a job…</button>`}
+        ${may?.manage && html`
+          ${tube.pause_left_seconds > 0 && html`<button onClick=${() => resume([name])}>Resume</button>`}
+          <button onClick=${() => ask_pause([name])}>Pause…</button>
+          <button onClick=${() => ask_kick(name, tube)}>Kick…</button>`}
       </div>
     <//>
     <dl class="tiles">
@@ -67,7 +71,7 @@ export function TubeScreen({name, state, after}) {
       <${Tab} name=${name} state="" now=${state} jobs=${job_states.reduce((sum, each) => sum + tube[each], 0)} />
       ${job_states.map((each) => html`<${Tab} key=${each} name=${name} state=${each} now=${state} jobs=${tube[each]} />`)}
     </nav>
-    <${JobList} key=${state} tube=${name} states=${states} path=${tube_href(name, state)} after=${after} matching=${matching} />
+    <${JobList} key=${state} tube=${name} states=${states} path=${tube_href(name, state)} after=${after} matching=${matching} may=${may} />
     <${TubeChart} name=${name} samples=${samples} />`;
 }
 

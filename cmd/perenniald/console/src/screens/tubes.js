@@ -85,7 +85,7 @@ export function Tubes({route}) {
         <tbody>
           ${first > 0 && html`<tr key="before" class="space" aria-hidden="true"><td colspan="11" style=${{height: `${first * row_px}px`}}></td></tr>`}
           ${rows.map((tube, index) => html`<tr key=${tube.name} data-row aria-rowindex=${first + index + 2} class=${selected.has(tube.name) ? 'selected' : ''}>
-            <td class="select"><input type="checkbox" checked=${selected.has(tube.name)} aria-label=${`Select tube ${tube.name}`} onChange=${() => toggle(tube.name)} /></td>
+            <td class="select">${tube.may?.manage && html`<input type="checkbox" checked=${selected.has(tube.name)} aria-label=${`Select tube ${tube.name}`} onChange=${() => toggle(tube.name)} />`}</td>
             <th scope="row"><${TubeLink} name=${tube.name} /> <${PausedBadge} seconds=${tube.pause_left_seconds} /></th>
             <td class="number"><${Oldest} seconds=${tube.oldest_ready_seconds} /></td>
             <td class="number">${count(tube.ready)}</td><td class="number">${count(tube.reserved)}</td><td class="number">${count(tube.delayed)}</td>
