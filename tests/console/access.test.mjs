@@ -12,6 +12,7 @@ const screens = [
   ['tube', '/tubes/mail', 'tr[data-row] a'],
   ['buried', '/tubes/mail/buried', 'tr[data-row] a'],
   ['jobs', '/jobs', 'tr[data-row] a'],
+  ['filtered', '/tubes/mail?priority_min=5&reserves_max=9', 'tr[data-row] a'],
   ['search', '/search?q=order&state=buried,ready', 'tr[data-row] a'],
   ['no-search', '/search', 'form.search'],
   ['job', '/jobs/60', 'pre.body'],

@@ -34,6 +34,14 @@ const may_on = (user, tube) => {
   return Object.fromEntries(['produce', 'consume', 'inspect', 'manage'].map((verb) => [verb, !verbs || verbs.includes(verb)]));
 };
 
+/** Whether the numbers of a job are within what a query says. */
+const fits = (query, job) => ['age_seconds', 'priority', 'reserves', 'timeouts'].every((name) => {
+  const [min, max] = ['min', 'max'].map((end) => query.get(`${name}_${end}`));
+  if ([min, max].some((given) => given !== null && !/^\d+$/.test(given))) throw bad_request(`${name}_min and ${name}_max must be whole numbers.`);
+  const value = Math.floor(job[name]);
+  return value >= Number(min ?? 0) && value <= Number(max ?? Infinity);
+});
+
 const seconds = () => performance.now() / 1000;
 
 // ---------------------------------------------------------------------------------------------- the queue
@@ -488,7 +496,7 @@ export class Mock {
     const ids = name === null ? [...queue.jobs.keys()].sort((a, b) => a - b) : queue.matching(queue.tubes.get(name), states);
     // As a real server does, it looks at no more than so many jobs for one page.
     const looked_at = ids.filter((id) => id > after).slice(0, Math.max(limit, 500));
-    const jobs = looked_at.map((id) => queue.jobs.get(id)).filter(({state}) => chosen.includes(state)).slice(0, limit);
+    const jobs = looked_at.map((id) => queue.jobs.get(id)).filter((job) => chosen.includes(job.state) && fits(query, queue.view_job(job))).slice(0, limit);
     const last = jobs.length === limit ? jobs.at(-1).id : looked_at.at(-1);
     return {jobs: jobs.map((job) => queue.view_job(job, user)), next: last !== undefined && last !== ids.at(-1) ? String(last) : null};
   }

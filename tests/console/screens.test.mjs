@@ -172,6 +172,48 @@ page_test('Jobs of all tubes, with the first bytes of their bodies', async (page
   if (is_mock) assert.deepEqual(server.mock.requests.filter(({path}) => path.endsWith('/body')).map(({query}) => query), Array(2).fill('?offset=0&length=80'));
 });
 
+page_test('Jobs are filtered by their numbers, at an address of their own', async (page, server) => {
+  const ids = [];
+  for (let i = 0; i < 130; ++i) ids.push(await server.put('numbers', 'x', {priority: i}));
+  await page.goto(`${server.url}/tubes/numbers/ready`);
+  await eventually(() => rows(page, 'Table of jobs').then((found) => found.length), 100);
+  await page.getByText('Filter by age, priority and tries').click();
+  await page.getByLabel('Priority, at least').fill('125');
+  await page.getByLabel('Priority, at most').fill('127');
+  await page.getByLabel('Reserves, at most').fill('0');
+  await page.keyboard.press('Enter');
+  const seen = async () => (await rows(page, 'Table of jobs')).map((cells) => cells[1]);
+  await eventually(seen, ids.slice(125, 128));
+  assert.equal(new URL(page.url()).search, '?priority_min=125&priority_max=127&reserves_max=0');
+  // An operation would take the others, too.
+  assert.equal(await page.getByRole('group', {name: 'All jobs that match'}).count(), 0);
+  await page.reload();
+  await eventually(seen, ids.slice(125, 128));
+  assert.equal(await page.getByLabel('Priority, at most').inputValue(), '127');
+  await page.getByLabel('Age in seconds, at least').fill('86400');
+  await page.getByRole('button', {name: 'Filter', exact: true}).click();
+  await page.getByText('No job fits the filter.').waitFor();
+  await page.goBack();
+  await eventually(seen, ids.slice(125, 128));
+  assert.equal(await page.getByLabel('Age in seconds, at least').inputValue(), '');
+  await page.getByRole('button', {name: 'Clear filter'}).click();
+  await eventually(() => seen().then((found) => found.length), 100);
+  await page.getByRole('group', {name: 'All jobs that match'}).waitFor();
+
+  await page.goto(`${server.url}/jobs?state=ready&priority_max=104&priority_min=3`);
+  await eventually(() => seen().then((found) => found.length), 100);
+  await page.getByRole('button', {name: 'Next page'}).click();
+  await eventually(seen, ids.slice(103, 105));
+  assert.equal(new URL(page.url()).search, `?state=ready&priority_min=3&priority_max=104&after=${ids[102]}`);
+});
+
+page_test('Jobs says what is wrong with a filter', async (page, server) => {
+  await server.put('numbers', 'x');
+  await page.goto(`${server.url}/tubes/numbers?priority_min=${encodeURIComponent('<img src=x onerror=alert(1)>')}`);
+  await page.getByText(/priority_min.* must be /).waitFor();
+  assert.equal(await page.locator('main img').count(), 0);
+});
+
 page_test('Job shows every field, and is found by its id', async (page, server) => {
   const id = await server.put('one', '{"b":[1,{}],"n":12345678901234567890.10}', {state: 'delayed', priority: 7});
   await page.goto(`${server.url}/tubes`);

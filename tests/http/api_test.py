@@ -59,6 +59,8 @@ class Api(Described):
         self.assertEqual(self.call("/tubes/mail")[1]["delayed"], 1)
         self.assertEqual([job["id"] for job in self.call("/tubes/mail/jobs?state=ready,delayed")[1]["jobs"]], ["1", "2"])
         self.assertEqual(len(self.call("/jobs")[1]["jobs"]), 2)
+        self.assertEqual([job["id"] for job in self.call("/jobs?priority_max=5&age_seconds_max=60")[1]["jobs"]], ["1"])
+        self.assertEqual(self.call("/jobs?reserves_min=x")[0], 400)
         self.assertEqual(self.call("/jobs/1")[1]["body_bytes"], 5)
         self.assertEqual(self.call("/jobs/3")[0], 404)
         self.assertEqual([job["id"] for job in self.call("/search?q=ell")[1]["jobs"]], ["1"])

@@ -101,11 +101,10 @@ function Console({session, sign_out}) {
 /** @param {{route: Route, session: Session}} props */
 function Screen({route, session}) {
   const [place, name, state = '', ...more] = route.parts;
-  const after = route.query.get('after');
   if (more.length) return html`<${NoScreen} />`;
   if (place === undefined) return html`<${Overview} />`;
   if (place === 'tubes' && name === undefined) return html`<${Tubes} route=${route} />`;
-  if (place === 'tubes' && (!state || job_states.some((each) => each === state))) return html`<${TubeScreen} name=${name} state=${state} after=${after} />`;
+  if (place === 'tubes' && (!state || job_states.some((each) => each === state))) return html`<${TubeScreen} name=${name} state=${state} route=${route} />`;
   if (place === 'jobs' && name === undefined) return html`<${Jobs} route=${route} />`;
   if (place === 'jobs' && !state) return html`<${JobScreen} id=${name} />`;
   if (place === 'search' && !name) return html`<${SearchScreen} route=${route} />`;

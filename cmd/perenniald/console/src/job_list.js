@@ -7,6 +7,7 @@ import {bytes, count, jobs as jobs_text, time} from './format.js';
 import {html} from './html.js';
 import {StateBadge} from './icon.js';
 import * as actions from './job_actions.js';
+import {JobFilter, filter_of} from './job_filter.js';
 import {use_poll} from './live.js';
 import {ask_operation} from './operations.js';
 import {EmptyRow, Problem, TubeLink} from './parts.js';
@@ -18,20 +19,23 @@ const page_jobs = 100;
 // A page of the server may be short though there are more jobs, when it has looked at enough of them.
 const requests_max = 20;
 const preview_bytes = 80;
+const list_seconds = 5;
+const filtered_seconds = 30;  // The server may look at very many jobs for one page of these.
 
 /**
  * @param {string|null} tube
  * @param {JobState[]} states
+ * @param {import('./job_filter.js').Filter} filter
  * @param {string|null} after
  * @param {AbortSignal} signal
  * @returns {Promise<{jobs: Job[], next: string|null}>}
  */
-async function get_page(tube, states, after, signal) {
+async function get_page(tube, states, filter, after, signal) {
   const jobs = [];
   let next = after;
   for (let request = 0; request < requests_max; ++request) {
     const path = (tube === null ? '/jobs' : tube_path(tube, '/jobs')) +
-      query({state: states.join(), after: next, limit: page_jobs - jobs.length});
+      query({state: states.join(), ...filter, after: next, limit: page_jobs - jobs.length});
     const page = await get(path, signal);
     jobs.push(...page.jobs);
     next = page.next;
@@ -41,25 +45,32 @@ async function get_page(tube, states, after, signal) {
 }
 
 /**
- * @param {{tube: string|null, states: JobState[], path: string, after: string|null, matching?: number, may?: import('./types.js').TubeMay}} props
- *   Path: where the pages of this list are. Matching: how many jobs there are of these states, if that is known. May: what may be done with the tube.
+ * @param {{tube: string|null, states: JobState[], path: string, route: import('./router.js').Route, matching?: number, may?: import('./types.js').TubeMay}} props
+ *   Path: where the pages of this list are, to which `route` adds one of them and the filter. Matching: how many jobs there are of these states, if that is known. May: what may be done with the tube.
  */
-export function JobList({tube, states, path, after, matching, may}) {
-  const {value, error} = use_poll((signal) => get_page(tube, states, after, signal), [tube, states.join(), after], {seconds: 5});
+export function JobList({tube, states, path, route, matching, may}) {
+  const after = route.query.get('after');
+  const filter = filter_of(route.query);
+  const is_filtered = Object.keys(filter).length > 0;
+  const page = (more, only = filter) => path + (path.includes('?') ? query({...only, ...more}).replace('?', '&') : query({...only, ...more}));
+  const {value, error} = use_poll((signal) => get_page(tube, states, filter, after, signal), [tube, states.join(), JSON.stringify(filter), after],
+    {seconds: is_filtered ? filtered_seconds : list_seconds});
   const jobs = value?.jobs ?? [];
   const total = Math.max(matching ?? 0, jobs.length);
-  const acts_on_all = tube !== null && may?.manage;
+  // An operation takes all jobs of its states.
+  const acts_on_all = tube !== null && may?.manage && !is_filtered;
   const all = html`<${Matching} tube=${tube} states=${states} matching=${matching} />`;
-  const empty = after ? 'No more jobs.' : 'No jobs.';
+  const empty = after ? 'No more jobs.' : is_filtered ? value?.next ? 'No job of this page fits the filter.' : 'No job fits the filter.' : 'No jobs.';
   return html`<section class="jobs" aria-label="Jobs">
+    <${JobFilter} filter=${filter} show=${(next) => go(page({}, next))} />
     <${Problem} error=${error} />
     <${JobTable} jobs=${jobs} shows_tube=${tube === null} unselected=${acts_on_all && matching > 0 && all}
       all_selected=${acts_on_all && total > jobs.length && html`<p class="banner">
         All ${count(jobs.length)} jobs of this page are selected. To act on <b>all ${jobs_text(total, states.length === 1 ? states[0] : '')}</b> that match: ${all}</p>`}
       empty=${value ? empty : error ? '' : 'Loading…'} />
     <nav class="pages" aria-label="Pages of jobs">
-      <button disabled=${!after} onClick=${() => go(path)}>First page</button>
-      <button disabled=${!value?.next} onClick=${() => go(path + query({after: value.next}))}>Next page</button>
+      <button disabled=${!after} onClick=${() => go(page({}))}>First page</button>
+      <button disabled=${!value?.next} onClick=${() => go(page({after: value.next}))}>Next page</button>
       <span class="quiet">${jobs.length ? `Jobs ${jobs[0].id} to ${jobs.at(-1).id}, by id` : ''}</span>
     </nav>
   </section>`;

@@ -12,6 +12,7 @@
 #include "cmd/perenniald/http/api/api.h"
 #include "cmd/perenniald/http/api/commands.h"
 #include "cmd/perenniald/http/api/fields.h"
+#include "cmd/perenniald/http/api/job_filter.h"
 #include "cmd/perenniald/http/api/job_view.h"
 #include "cmd/perenniald/http/api/json.h"
 #include "wire/command_line.h"
@@ -115,21 +116,36 @@ class TubesAnswer final : public Answer {
 // were looked at, and says where to go on.
 class JobsAnswer final : public Answer {
  public:
-  JobsAnswer(const engine::Engine& engine, JobView view, ListJobs asked, uint64_t limit)
-      : engine_(engine), view_(std::move(view)), asked_(std::move(asked)), limit_(limit) {}
+  JobsAnswer(const engine::Engine& engine, JobView view, const JobFilter& filter, ListJobs asked,
+             uint64_t limit)
+      : engine_(engine),
+        view_(std::move(view)),
+        filter_(filter),
+        asked_(std::move(asked)),
+        limit_(limit) {}
 
   Step step() override {
     constexpr uint32_t jobs_per_step = 1'000;
     constexpr uint32_t jobs_per_request = 1'000'000;
-    asked_.count = {std::min<uint64_t>(limit_ - found_.jobs.size(), 100)};
+    constexpr uint64_t jobs_listed_per_step = 100;
+    asked_.count = {filter_.is_set() ? jobs_listed_per_step
+                                     : std::min(limit_ - found_.jobs.size(), jobs_listed_per_step)};
     JobList part;
     const std::optional<uint32_t> looked_at = engine_.list_jobs(asked_, jobs_per_step, part);
     if (!looked_at) {
       found_.cursor = 0;
       return Step::Whole;
     }
-    std::ranges::move(part.jobs, std::back_inserter(found_.jobs));
     found_.cursor = asked_.after = part.cursor;
+    for (JobStats& job : part.jobs) {
+      if (!filter_.admits(job)) continue;
+      if (found_.jobs.size() == limit_) {
+        // The page is full, and the next one begins behind its last job.
+        found_.cursor = found_.jobs.back().id;
+        return Step::Whole;
+      }
+      found_.jobs.push_back(std::move(job));
+    }
     looked_at_ += *looked_at;
     const bool is_whole =
         part.cursor == 0 || found_.jobs.size() >= limit_ || looked_at_ >= jobs_per_request;
@@ -147,6 +163,7 @@ class JobsAnswer final : public Answer {
  private:
   const engine::Engine& engine_;
   const JobView view_;
+  const JobFilter filter_;
   ListJobs asked_;
   const uint64_t limit_;
   uint64_t looked_at_ = 0;
@@ -216,11 +233,14 @@ std::optional<ListJobs> Api::asked_jobs(const Ask& ask, std::string tube, Made& 
 }
 
 Api::Made Api::list_jobs(const Ask& ask, std::string tube) {
+  Query query(ask.request.query);
+  const JobFilter filter(query);
+  if (!query.problem().empty()) return refuse(Status::BadRequest, query.problem());
   Made refusal;
   uint64_t limit = 0;
   std::optional<ListJobs> asked = asked_jobs(ask, std::move(tube), refusal, limit);
   if (!asked) return refusal;
-  return std::make_unique<JobsAnswer>(sources_.server.engine, JobView(sources_, ask.caller),
+  return std::make_unique<JobsAnswer>(sources_.server.engine, JobView(sources_, ask.caller), filter,
                                       *std::move(asked), limit);
 }
 

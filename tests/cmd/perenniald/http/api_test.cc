@@ -140,6 +140,67 @@ TEST_F(ApiTest, ListsJobsInPages) {
   EXPECT_THAT(get_from("/api/v1/tubes/none/jobs").json()["jobs"], IsEmpty());
 }
 
+TEST_F(ApiTest, ListsJobsByTheirNumbers) {
+  for (int i = 0; i < 6; ++i) {
+    put("mail", "a", 10 * i);
+    harness_.advance(10 * nanos_per_second);
+  }
+  // Job 1 is reserved three times, and one of them times out.
+  const ConnId worker = harness_.open();
+  harness_.send(worker, "reserve-job 1\r\nrelease 1 0 0\r\nreserve-job 1\r\n");
+  harness_.advance(61 * nanos_per_second);
+  harness_.send(worker, "reserve-job 1\r\nrelease 1 0 0\r\n");
+  struct Case {
+    const char* filter;
+    std::vector<std::string> want;
+  };
+  const Case cases[] = {
+      {"age_seconds_min=101", {"1", "2", "3"}},
+      {"age_seconds_min=102", {"1", "2"}},
+      {"age_seconds_max=71", {"6"}},
+      {"age_seconds_min=71&age_seconds_max=81", {"5", "6"}},
+      {"age_seconds_min=72&age_seconds_max=80", {}},
+      {"priority_min=20&priority_max=30", {"3", "4"}},
+      {"priority_min=20&age_seconds_min=91", {"3", "4"}},
+      {"reserves_min=1", {"1"}},
+      {"reserves_max=0&priority_min=50", {"6"}},
+      {"timeouts_min=1", {"1"}},
+      {"timeouts_min=2", {}},
+      {"priority_max=10&state=buried", {}},
+  };
+  for (const Case& each : cases) {
+    for (const char* path : {"/api/v1/jobs?", "/api/v1/tubes/mail/jobs?"}) {
+      EXPECT_EQ(ids(get_from(std::string(path) + each.filter).json()["jobs"]), each.want)
+          << path << each.filter;
+    }
+  }
+}
+
+TEST_F(ApiTest, PagesJobsByTheirNumbers) {
+  // A tube whose jobs are collected, and one that is found by a walk over all jobs.
+  for (const int count : {250, 2'500}) {
+    const std::string tube = fmt::format("t{}", count);
+    for (int i = 0; i < count; ++i) put(tube, "a", i % 7);
+    for (const int limit : {1, 30, 1'000}) {
+      if (count / limit > 500) continue;
+      std::string after = "0";
+      size_t seen = 0;
+      for (int pages = 0; pages < 1'000 && !after.empty(); ++pages) {
+        const json page =
+            get_from(fmt::format("/api/v1/tubes/{}/jobs?priority_min=3&priority_max=3&limit={}"
+                                 "&after={}",
+                                 tube, limit, after))
+                .json();
+        EXPECT_LE(page["jobs"].size(), static_cast<size_t>(limit));
+        for (const json& job : page["jobs"]) EXPECT_EQ(job["priority"], 3);
+        seen += page["jobs"].size();
+        after = page["next"].is_null() ? "" : page["next"].get<std::string>();
+      }
+      EXPECT_EQ(seen, static_cast<size_t>((count + 3) / 7)) << tube << " by " << limit;
+    }
+  }
+}
+
 // The few jobs of a tube are found among very many of others at once.
 TEST_F(ApiTest, FindsFewJobsAmongMany) {
   put("rare", "a");
@@ -391,6 +452,8 @@ TEST_F(ApiTest, RefusesBadRequests) {
       {"GET", "/api/v1/tubes?match=%zz", "", 400, "match"},
       {"GET", "/api/v1/jobs?state=red", "", 400, "state must be"},
       {"GET", "/api/v1/jobs?after=x", "", 400, "after"},
+      {"GET", "/api/v1/jobs?priority_min=-1", "", 400, "priority_min"},
+      {"GET", "/api/v1/tubes/mail/jobs?age_seconds_max=1.5", "", 400, "age_seconds_max"},
       {"GET", "/api/v1/search?q=a%00b", "", 400, "q is not well-formed"},
       {"GET", "/api/v1/jobs/1/body?length=65537", "", 400, "length"},
       {"GET", "/api/v1/events?topics=tube:a%0d%0ab", "", 400, "topics"},

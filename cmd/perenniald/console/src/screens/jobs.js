@@ -20,5 +20,5 @@ export function Jobs({route}) {
   return html`
     <${Heading} title="Jobs"><span class="quiet">of all tubes</span><//>
     <nav class="tabs" aria-label="Jobs by state">${tab(undefined)}${job_states.map(tab)}</nav>
-    <${JobList} key=${state} tube=${null} states=${state ? [state] : job_states} path=${path} after=${route.query.get('after')} matching=${undefined} />`;
+    <${JobList} key=${state} tube=${null} states=${state ? [state] : job_states} path=${path} route=${route} />`;
 }

@@ -20,8 +20,8 @@ const samples_max = 600;
 /** @type {JobState[]} */
 export const job_states = ['ready', 'reserved', 'delayed', 'buried'];
 
-/** @param {{name: string, state: string, after: string|null}} props */
-export function TubeScreen({name, state, after}) {
+/** @param {{name: string, state: string, route: import('../router.js').Route}} props */
+export function TubeScreen({name, state, route}) {
   const {value: first, error} = use_poll((signal) => get(tube_path(name), signal), [name], {seconds: 0});
   const told = use_topic(`tube:${name}`);
   const shown = useRef(/** @type {Tube|undefined} */ (undefined));
@@ -71,7 +71,7 @@ export function TubeScreen({name, state, after}) {
       <${Tab} name=${name} state="" now=${state} jobs=${job_states.reduce((sum, each) => sum + tube[each], 0)} />
       ${job_states.map((each) => html`<${Tab} key=${each} name=${name} state=${each} now=${state} jobs=${tube[each]} />`)}
     </nav>
-    <${JobList} key=${state} tube=${name} states=${states} path=${tube_href(name, state)} after=${after} matching=${matching} may=${may} />
+    <${JobList} key=${state} tube=${name} states=${states} path=${tube_href(name, state)} route=${route} matching=${matching} may=${may} />
     <${TubeChart} name=${name} samples=${samples} />`;
 }
 

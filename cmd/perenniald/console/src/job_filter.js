@@ -1,0 +1,36 @@
+// Which jobs of a list are shown, by their numbers. The address has them, so a filtered list can be linked.
+
+import {useEffect, useState} from 'preact/hooks';
+import {html} from './html.js';
+
+/** @typedef {Record<string, string>} Filter The parameters of the API: what is not given is left out. */
+
+/** @type {[string, string][]} */
+const numbers = [['age_seconds', 'Age in seconds'], ['priority', 'Priority'], ['reserves', 'Reserves'], ['timeouts', 'Timeouts']];
+const ends = [['min', 'at least'], ['max', 'at most']];
+const names = numbers.flatMap(([name]) => ends.map(([end]) => `${name}_${end}`));
+
+/** @param {URLSearchParams} address @returns {Filter} */
+export const filter_of = (address) => Object.fromEntries(names.map((name) => [name, address.get(name)]).filter(([, value]) => value));
+
+/** @param {{filter: Filter, show: (filter: Filter) => void}} props */
+export function JobFilter({filter, show}) {
+  const [values, set_values] = useState(filter);
+  const given = JSON.stringify(filter);
+  // The address may change by itself: back, forward, a link.
+  useEffect(() => set_values(filter), [given]);
+  const set = Object.keys(filter).length;
+  return html`<details class="filters" open=${set > 0 || undefined}>
+    <summary>Filter by age, priority and tries</summary>
+    <form class="search" onSubmit=${(event) => {
+      event.preventDefault();
+      show(Object.fromEntries(Object.entries(values).filter(([, value]) => value !== '')));
+    }}>
+      ${numbers.map(([name, label]) => html`<fieldset key=${name}><legend>${label}</legend>${ends.map(([end, word]) => html`
+        <label key=${end}>${word} <input type="number" min="0" step="1" aria-label=${`${label}, ${word}`} value=${values[`${name}_${end}`] ?? ''}
+          onInput=${(event) => set_values({...values, [`${name}_${end}`]: event.target.value})} /></label>`)}</fieldset>`)}
+      <button type="submit">Filter</button>
+      ${set > 0 && html`<button type="button" class="plain" onClick=${() => show({})}>Clear filter</button>`}
+    </form>
+  </details>`;
+}
