@@ -367,6 +367,26 @@ page_test('What needs no dialog says a refusal, too', async (page, server) => {
   assert.equal(await state_of(server, id), 'delayed');
 }, {needs_mock: true});
 
+page_test('Reload asks, and says what came of it', async (page, server) => {
+  await page.goto(`${server.url}/server`);
+  await button(page, 'Reload…').click();
+  await confirm(page, 'Cancel');
+  await dialog(page).waitFor({state: 'detached'});
+  if (is_mock) assert.deepEqual(changes(server), []);
+  await button(page, 'Reload…').click();
+  await confirm(page, 'Reload');
+  await announced(page, 'The files are read again.');
+  await page.getByText('There is nothing to read again').waitFor();
+  if (!is_mock) return;
+  server.queue.reloads = [{name: '/etc/perennial/users.yaml', error: null}, {name: '0.0.0.0:11400', error: '<img src=x onerror=alert(1)>: no such file'}];
+  await button(page, 'Reload…').click();
+  await confirm(page, 'Reload');
+  await announced(page, '1 of 2 cannot be used.');
+  await eventually(() => page.locator('.banner p').allInnerTexts().then((texts) => texts.map((text) => text.trim())),
+    ['These were read again:', 'in use /etc/perennial/users.yaml', 'not used 0.0.0.0:11400 <img src=x onerror=alert(1)>: no such file']);
+  assert.deepEqual(changes(server), ['POST /reload', 'POST /reload']);
+});
+
 // ---------------------------------------------------------------------------------------------- users
 
 const users = () => new Map([
@@ -402,8 +422,8 @@ page_test('Who is no administrator sees none of their actions', async (page, ser
   assert.equal(await page.getByRole('button', {name: /Close/}).count(), 0);
   await page.getByRole('link', {name: 'Server'}).click();
   await page.getByRole('heading', {name: 'Store'}).waitFor();
-  for (const name of ['Drain…', 'Make a checkpoint']) assert.equal(await button(page, name).count(), 0);
-  assert.equal(await page.getByRole('heading', {name: 'Configuration in force'}).count(), 0);
+  for (const name of ['Drain…', 'Make a checkpoint', 'Reload…']) assert.equal(await button(page, name).count(), 0);
+  for (const name of ['Configuration in force', 'Audit']) assert.equal(await page.getByRole('heading', {name}).count(), 0);
 }, {needs_mock: true});
 
 page_test('Nobody sees a button for what the server would refuse', async (page, server, t) => {

@@ -132,6 +132,12 @@ page_test('T7 Addresses, users and refusals are text', async (page, server) => {
   await page.getByRole('dialog').getByRole('button', {name: 'Close connection'}).click();
   await page.getByRole('dialog').getByText(markup[0]).waitFor();
   await is_text(page);
+  server.mock.refuse = null;
+  server.queue.certificates = markup.map((text) => ({listener: text, left_seconds: 1}));
+  server.queue.audit = markup.map((text) => ({age_seconds: 1, user: text, action: text, subject: text, refused: false, via: 'queue', connection: '1', from: text, refused_before: 0}));
+  await page.goto(`${server.url}/server`);
+  await eventually(() => rows(page, 'Table of the audit').then((found) => found.map((cells) => cells.slice(1, 4).concat(cells[6]))), markup.map((text) => Array(4).fill(text)));
+  await is_text(page);
   const held = server.queue.put('held', 'x', {state: 'reserved', holder: '2'});
   await page.goto(`${server.url}/jobs/${held.id}`);
   await page.getByText(`connection 2 of ${markup[1]} from ${markup[1]}`).waitFor();

@@ -54,6 +54,10 @@ export class Queue {
   totals = {puts: 0, deletes: 0, reserves: 0, timeouts: 0, damaged: 0, duplicates: 0, dead: 0, expired: 0};
   draining = false;
   store_state = 'ok';
+  files_in_use = true;
+  certificates = [];
+  audit = [];  // The newest first.
+  reloads = [];  // What a reload reads.
   waits = Array(work_bounds.length + 1).fill(0);  // How many jobs took how long, by bucket.
   runs = Object.fromEntries(run_ends.map((end) => [end, Array(work_bounds.length + 1).fill(0)]));
   next_id = 1;
@@ -127,11 +131,18 @@ export class Queue {
     const jobs = {ready: 0, urgent: 0, reserved: 0, delayed: 0, buried: 0};
     for (const tube of this.tubes.values()) for (const state of states) jobs[state] += tube.ids[state].size;
     const held = [...this.connections.values()];
-    return {version: '1.0', instance: 'a1b2c3d4', hostname: 'q1', uptime_seconds: seconds() - this.started_at + 93784, jobs, totals: this.totals,
+    const oldest = Math.min(...[...this.tubes.values()].flatMap((tube) => [...tube.ids.ready].slice(0, 1).map((id) => this.jobs.get(id).put_at)));
+    return {version: '1.0', instance: 'a1b2c3d4', hostname: 'q1', uptime_seconds: seconds() - this.started_at + 93784, jobs, oldest_ready_seconds: oldest === Infinity ? 0 : seconds() - oldest, totals: this.totals,
       connections: {all: held.length, producers: 1, workers: held.length - 1, waiting: held.filter(({waiting}) => waiting).length},
       tubes: this.tubes.size, draining: this.draining,
       store: {state: this.store_state, accepts_puts: this.store_state === 'ok', durability: 'commit', sync_p99_seconds: 0.0018, transitions: 123456, checkpoint_age_seconds: -1},
       loop_lag_seconds: 0.0004, memory_bytes: 48 * 1024 * 1024, cpu_seconds: 12.5, job_bytes_max: 65535, may: user.may, user: user.name};
+  }
+
+  view_details() {
+    return {rocksdb_version: '7.8.3', openssl_version: '3.0.19', resident_bytes: 112 * 1024 * 1024, descriptors_open: 41, descriptors_max: 65536, disk_free_bytes: 80 * 2 ** 30,
+      store: {log_files: 2, log_bytes_max: 64 * 1024 * 1024, batches: 4711, batch_bytes: 23456789, batch_jobs_mean: 12.4},
+      certificates: this.certificates, files_in_use: this.files_in_use};
   }
 
   matching(tube, chosen) {
@@ -427,6 +438,9 @@ export class Mock {
     const tube = () => queue.tubes.get(second) ?? (() => { throw new Refusal(404, 'not_found', 'There is no such tube.', {may: may_on(user, second)}); })();
 
     if (is('GET', 'server')) return {value: queue.view_server(user)};
+    if (is('GET', 'server', 'details')) return {value: queue.view_details()};
+    if (is('GET', 'audit')) return admin(), {value: {lines: queue.audit}};
+    if (is('POST', 'reload')) return admin(), {value: {read: queue.reloads}};
     if (is('GET', 'work-times')) {
       return {value: {bounds_seconds: work_bounds, wait: queue.view_times(queue.waits),
         run: Object.fromEntries(run_ends.map((end) => [end, queue.view_times(queue.runs[end])]))}};
@@ -550,6 +564,10 @@ export function fill(queue, {tubes = 300, buried = 250, ready = 40} = {}) {
   queue.waits = [5120, 9800, 4410, 3020, 880, 210, 97, 60, 33, 12, 40, 160, 22, 3, 1, 0, 0];
   queue.runs.deleted = [0, 120, 2200, 9100, 7420, 3300, 480, 60, 9, 0, 0, 0, 0, 0, 0, 0, 0];
   queue.runs.timeout = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 41, 3, 0, 0, 0, 0, 0];
+  queue.certificates = [{listener: '0.0.0.0:11400', left_seconds: 86400 * 60}, {listener: '[::]:11401', left_seconds: 86400 * 3}, {listener: '10.0.0.5:11402', left_seconds: -5}];
+  const line = {user: 'anna', action: 'flush-tube', subject: 'mail', refused: false, via: 'http', connection: '9223372036854775900', from: '10.0.0.9', refused_before: 0};
+  queue.audit = [{...line, age_seconds: 12}, {...line, age_seconds: 70, user: 'mailer', action: 'kick', refused: true, via: 'queue', connection: '4', refused_before: 17},
+    {...line, age_seconds: 4000, user: null, action: 'sign-in', subject: '', refused: true, connection: '0'}];
   queue.tube('images').paused_until = seconds() + 250;
   Object.assign(queue.tube('mail'), {using: 2, watching: 5, waiting: 0});
   Object.assign(queue.tube('webhooks'), {using: 1, watching: 12, waiting: 9});

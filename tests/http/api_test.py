@@ -93,6 +93,11 @@ class Api(Described):
         self.assertEqual(self.call("/operations/1", "DELETE")[1]["state"], "done")
         self.assertEqual(self.call("/jobs/1", "DELETE")[1], {"deleted": True})
         self.assertIn("data_dir: ", self.call("/configuration")[1]["yaml"])
+        details = self.call("/server/details")[1]
+        self.assertGreater(details["disk_free_bytes"], 0)
+        self.assertGreater(details["store"]["batches"], 0)
+        self.assertEqual(self.call("/reload", "POST", {})[1], {"read": []})
+        self.assertEqual(self.call("/audit")[1], {"lines": []})
         self.assertEqual(self.call("/drain", "POST", {})[1], {"draining": True})
         self.assertEqual(self.call("/jobs", "POST", {"body": "x"})[0], 503)
         self.assertEqual(self.call("/undrain", "POST", {})[1], {"draining": False})
@@ -225,6 +230,34 @@ class Users(Described):
         metrics = self.ask("/metrics", **operator)[1]
         self.assertRegex(metrics, r'perennial_auth_total\{method="bearer",result="ok"\} [6-9]\n')
         self.assertIn('perennial_forbidden_total{verb="produce"} 1\n', metrics)
+
+    def test_a_reload_says_what_came_of_it(self):
+        operator, mailer = self.shown("operator"), self.shown("mailer")
+        path = os.path.join(self.folder, "users.yaml")
+        https = [f"127.0.0.1:{self.https}"] if self.https else []
+        read = lambda: {each["name"]: each["error"] for each in self.call("/reload", "POST", {}, **operator)[1]["read"]}
+        self.assertEqual(read(), {path: None, **{name: None for name in https}})
+        with open(path) as file:
+            good = file.read()
+        with open(path, "w") as file:
+            file.write(good.replace("produce", "produse"))
+        self.assertIn("produse", read()[path])
+        self.assertFalse(self.call("/server/details", **operator)[1]["files_in_use"])
+        self.assertEqual(self.call("/tubes", **mailer)[0], 200)
+        # A user who is gone is out at once, and so are the connections.
+        with socket.create_connection(("127.0.0.1", self.queue), 10) as worker:
+            worker.sendall(f"auth {self.tokens['mailer']}\r\n".encode())
+            self.assertEqual(worker.recv(100), b"AUTHENTICATED\r\n")
+            with open(path, "w") as file:
+                file.write(good.replace("- name: mailer", "- name: other").replace(self.tokens["mailer"].split("_")[1] + ":", "gone:"))
+            self.assertEqual(read()[path], None)
+            self.assertEqual(worker.recv(100), b"")
+        self.assertEqual(self.call("/tubes", **mailer)[0], 401)
+        lines = self.call("/audit", **operator)[1]["lines"]
+        self.assertEqual([(line["action"], line["user"], line["via"]) for line in lines[:3]],
+                         [("sign-in", None, "http"), ("reload", "operator", "http"), ("sign-in", "mailer", "queue")])
+        if https:
+            self.assertGreater(self.call("/server/details", **operator)[1]["certificates"][0]["left_seconds"], 86400)
 
     def test_a_browser_signs_in_with_a_cookie(self):
         value = json.dumps({"token": self.tokens["operator"]})

@@ -9,12 +9,11 @@
 #include <sys/socket.h>
 
 #include "cmd/common/address.h"
+#include "cmd/perenniald/http/api/audit_lines.h"
 #include "cmd/perenniald/process/log.h"
 
 namespace perennial::perenniald {
 namespace {
-
-constexpr size_t subject_bytes_max = 200;
 
 std::optional<core::PeerProcess> process_of(int fd) {
   ucred peer{};
@@ -129,7 +128,8 @@ core::ClientRights client_rights(const Config& config, const AcceptedSocket& soc
 }
 
 void log_audit(const core::AuditEvent& event) {
-  const std::string_view subject = std::string_view(event.subject).substr(0, subject_bytes_max);
+  const std::string_view subject =
+      std::string_view(event.subject).substr(0, http::AuditLines::subject_bytes_max);
   log(Level::Info, "audit",
       {{"user", std::string(event.user.empty() ? "-" : event.user)},
        {"action", std::string(event.action.empty() ? "-" : event.action)},

@@ -158,7 +158,7 @@ core::Options Server::make_core_options() {
   core::Options options = core_options(config_);
   // A tenth of all connections, so that those who do not say who they are leave slots for others.
   options.unidentified_max = std::max<size_t>(descriptors_.connections / 10, 1);
-  options.audit = log_audit;
+  options.audit = [this](const core::AuditEvent& event) { audit(event); };
   options.process_facts = [this] { return process_facts(); };
   options.store_facts = [this] { return turn_->store_facts(); };
   return options;
@@ -242,7 +242,15 @@ http::ApiSources Server::make_api_sources() {
               [this](std::vector<JobId> jobs, std::string bytes, BodySearch::Done done) {
                 body_search_.start(*store_, std::move(jobs), std::move(bytes), std::move(done));
               },
-          .configuration = [this] { return print_config(config_); }};
+          .configuration = [this] { return print_config(config_); },
+          .audit_lines = audit_lines_,
+          .audit = [this](const core::AuditEvent& event) { audit(event); },
+          .reload = [this] { return reload(); }};
+}
+
+void Server::audit(const core::AuditEvent& event) {
+  log_audit(event);
+  audit_lines_.add(event, clock_.now());
 }
 
 http::HealthFacts Server::health_facts() {
@@ -305,8 +313,11 @@ bool Server::serve_http() {
     http_.take_changed(http_changed_);
     for (const ConnId conn : http_changed_) connections_.service(conn);
   }
-  const bool has_spoken = queue_clients_.take_has_spoken();  // Core has work for the next turn.
-  return !http_.has_runnable() && !has_spoken;
+  // Core has work for the next turn: commands, or connections that were closed or have lost their
+  // users.
+  const bool has_work =
+      queue_clients_.take_has_spoken() || core_.has_runnable() || core_.has_changed();
+  return !http_.has_runnable() && !has_work;
 }
 
 // What the HTTP port does each second: its time limits, the frames of its events, and its history.

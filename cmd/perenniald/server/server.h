@@ -76,7 +76,10 @@ class Server {
   bool has_slot(const BoundSocket& listener) const;
   TlsListener* tls_of(std::optional<size_t> listener) const;
   bool reads_hangup() const;
-  void reload_users();
+  std::vector<http::FileRead> reload();
+  // Why the file could not be used. Empty: it is in use.
+  std::string reload_users();
+  void audit(const core::AuditEvent& event);
   void start_handles();
   void on_loaded();
   void start_watchdog();
@@ -121,6 +124,7 @@ class Server {
   Nanos recovery_took_ = 0;
   uint64_t recovered_jobs_ = 0;
 
+  http::AuditLines audit_lines_;
   ProcessFacts process_facts_;
   const Descriptors descriptors_;
   core::Core core_;

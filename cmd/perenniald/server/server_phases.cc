@@ -134,10 +134,7 @@ void Server::on_signal(int number) {
   }
   if (number == SIGHUP) {
     // Before that the files were just read, and start() looks at them again.
-    if (phase_ == Phase::Serving) {
-      tls_.reload_all();
-      reload_users();
-    }
+    if (phase_ == Phase::Serving) reload();
     return;
   }
   switch (phase_) {
@@ -153,21 +150,32 @@ void Server::on_signal(int number) {
   }
 }
 
+std::vector<http::FileRead> Server::reload() {
+  std::vector<http::FileRead> read;
+  for (auto& [listener, status] : tls_.reload_all()) {
+    read.push_back({.name = std::move(listener), .error = status.ok() ? "" : status.message()});
+  }
+  if (!config_.users_file.empty()) {
+    read.push_back({.name = config_.users_file, .error = reload_users()});
+  }
+  return read;
+}
+
 // With a bad file the users stay as they are.
-void Server::reload_users() {
-  if (config_.users_file.empty()) return;
+std::string Server::reload_users() {
   Problems problems;
   std::shared_ptr<const core::Users> users = load_users(config_, problems);
   users_are_current_ = users != nullptr;
   if (users == nullptr) {
-    log(Level::Error, "users.reload",
-        {{"file", config_.users_file}, {"error", fmt::format("{}", fmt::join(problems, "; "))}});
-    return;
+    std::string error = fmt::format("{}", fmt::join(problems, "; "));
+    log(Level::Error, "users.reload", {{"file", config_.users_file}, {"error", error}});
+    return error;
   }
   log(Level::Info, "users.reload",
       {{"file", config_.users_file}, {"users", text(users->all().size())}});
   core_.set_users(std::move(users));
   users_reloaded_at_ = clock_.now();
+  return {};
 }
 
 void Server::begin_stop(std::string_view why) {

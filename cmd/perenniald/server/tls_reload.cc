@@ -34,21 +34,24 @@ void TlsReload::start() {
   CHECK(uv_timer_start(&timer_, fired, 0, look_ms) == 0);
 }
 
-void TlsReload::reload_all() {
+std::vector<std::pair<std::string, Status>> TlsReload::reload_all() {
+  std::vector<std::pair<std::string, Status>> read;
   for (size_t i = 0; i < listeners_.size(); ++i) {
-    if (listeners_[i] != nullptr) reload(i);
+    if (listeners_[i] != nullptr) read.emplace_back(names_[i], reload(i));
   }
+  return read;
 }
 
 void TlsReload::look() {
   for (size_t i = 0; i < listeners_.size(); ++i) {
-    if (listeners_[i] != nullptr && listeners_[i]->files_changed()) reload(i);
+    if (listeners_[i] == nullptr || !listeners_[i]->files_changed()) continue;
+    ignore(reload(i), "it is in the log, and is_current() remembers it");
   }
 }
 
-void TlsReload::reload(size_t listener) {
+Status TlsReload::reload(size_t listener) {
   TlsListener& tls = *listeners_[listener];
-  const Status reloaded = tls.reload(clock_.now());
+  Status reloaded = tls.reload(clock_.now());
   if (reloaded.ok()) {
     bad_.erase(listener);
     reloaded_at_ = clock_.now();
@@ -61,6 +64,7 @@ void TlsReload::reload(size_t listener) {
          {"error", reloaded.message()},
          {"still_valid_until", tls.certificate_end()}});
   }
+  return reloaded;
 }
 
 void TlsReload::close() {

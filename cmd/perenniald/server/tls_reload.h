@@ -11,6 +11,7 @@
 #include "cmd/perenniald/config/config.h"
 #include "cmd/perenniald/loop/clock.h"
 #include "cmd/perenniald/server/listeners.h"
+#include "engine/types/status.h"
 
 namespace perennial::perenniald {
 
@@ -23,7 +24,8 @@ class TlsReload {
 
   // Says which listeners have TLS, and begins to look at their files every minute.
   void start();
-  void reload_all();
+  // The address of each listener with TLS, and whether its files are in use.
+  std::vector<std::pair<std::string, Status>> reload_all();
   // Closes its handle, which the loop needs to end.
   void close();
 
@@ -40,7 +42,7 @@ class TlsReload {
 
  private:
   void look();
-  void reload(size_t listener);
+  Status reload(size_t listener);
 
   TurnClock& clock_;
   std::vector<std::string> names_;  // The addresses, for the log.

@@ -61,6 +61,7 @@
  * @property {string} hostname
  * @property {number} uptime_seconds
  * @property {{ready: number, urgent: number, reserved: number, delayed: number, buried: number}} jobs
+ * @property {number} oldest_ready_seconds
  * @property {Record<string, number>} totals Since the start.
  * @property {{all: number, producers: number, workers: number, waiting: number}} connections
  * @property {number} tubes
@@ -72,6 +73,28 @@
  * @property {number} job_bytes_max
  * @property {May} may
  * @property {string|null} user
+ *
+ * @typedef {object} Details
+ * @property {string} rocksdb_version
+ * @property {string} openssl_version
+ * @property {number} resident_bytes
+ * @property {number|null} descriptors_open
+ * @property {number} descriptors_max
+ * @property {number} disk_free_bytes
+ * @property {{log_files: number, log_bytes_max: number, batches: number, batch_bytes: number, batch_jobs_mean: number}} store
+ * @property {{listener: string, left_seconds: number}[]} certificates
+ * @property {boolean} files_in_use Of users and of TLS, when they were read last.
+ *
+ * @typedef {object} AuditLine
+ * @property {number} age_seconds
+ * @property {string|null} user
+ * @property {string} action
+ * @property {string} subject
+ * @property {boolean} refused
+ * @property {'queue'|'http'} via
+ * @property {string} connection
+ * @property {string} from
+ * @property {number} refused_before
  *
  * @typedef {{counts: number[], sum_seconds: number}} Times
  *

@@ -42,7 +42,9 @@ std::optional<std::vector<std::string>> fit(std::string_view pattern, std::strin
 // clang-format off
 const Api::Row Api::rows[] = {
     {{"GET", "/api/v1/server"}, &Api::server},
+    {{"GET", "/api/v1/server/details"}, &Api::server_details},
     {{"GET", "/api/v1/work-times"}, &Api::work_times},
+    {{"GET", "/api/v1/audit"}, &Api::audit},
     {{"GET", "/api/v1/tubes"}, &Api::tubes},
     {{"GET", "/api/v1/tubes/{tube}"}, &Api::tube},
     {{"GET", "/api/v1/tubes/{tube}/jobs"}, &Api::jobs_of_tube},
@@ -66,6 +68,7 @@ const Api::Row Api::rows[] = {
     {{"POST", "/api/v1/drain"}, &Api::drain},
     {{"POST", "/api/v1/undrain"}, &Api::undrain},
     {{"POST", "/api/v1/checkpoint"}, &Api::checkpoint},
+    {{"POST", "/api/v1/reload"}, &Api::reload},
     {{"GET", "/api/v1/events"}, &Api::events},
     {{"GET", "/api/v1/history"}, &Api::history},
     {{"GET", "/api/v1/search"}, &Api::search},

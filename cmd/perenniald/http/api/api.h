@@ -54,7 +54,9 @@ class Api {
 
   // ---- server_reads.cc
   Made server(const Ask& ask);
+  Made server_details(const Ask& ask);
   Made work_times(const Ask& ask);
+  Made audit(const Ask& ask);
   Made connections(const Ask& ask);
   Made configuration(const Ask& ask);
 
@@ -93,6 +95,9 @@ class Api {
   Made drain(const Ask& ask);
   Made undrain(const Ask& ask);
   Made checkpoint(const Ask& ask);
+  Made reload(const Ask& ask);
+  // Writes a line of the audit for a change that is no command of the queue.
+  void audit_change(const Ask& ask, std::string_view action, std::string subject);
   // An answer to commands of which the last one must be answered with `hoped`. `value` is the
   // response then.
   Made change(const Ask& ask, std::vector<QueueCommand> commands, Word hoped,

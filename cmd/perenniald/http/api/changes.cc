@@ -254,7 +254,33 @@ Api::Made Api::close_connection(const Ask& ask) {
   if (!id || !sources_.close_connection(*id)) {
     return answer_now(problem_response(Status::NotFound, "There is no such connection."));
   }
+  audit_change(ask, "close-connection", fmt::format("connection {}", *id));
   return answer_now(json_response(Status::Ok, {{"closed", true}}));
+}
+
+// As for commands there is an audit where there are users.
+void Api::audit_change(const Ask& ask, std::string_view action, std::string subject) {
+  if (ask.caller.user == nullptr) return;
+  sources_.audit({.action = action,
+                  .user = ask.caller.user->name,
+                  .from = ask.caller.rights.address,
+                  .subject = std::move(subject),
+                  .is_internal = true});
+}
+
+Api::Made Api::reload(const Ask& ask) {
+  Fields fields(ask.request);
+  if (const std::optional<Response> problem = fields.problem()) return answer_now(*problem);
+  if (!ask.caller.may(core::Verb::Admin)) {
+    return answer_now(problem_response(Status::Forbidden, "No grant of the user allows this."));
+  }
+  Json read = Json::array();
+  for (const FileRead& each : sources_.reload()) {
+    read.push_back(
+        {{"name", each.name}, {"error", each.error.empty() ? Json(nullptr) : Json(each.error)}});
+  }
+  audit_change(ask, "reload", "");
+  return answer_now(json_response(Status::Ok, {{"read", read}}));
 }
 
 Api::Made Api::drain(const Ask& ask) {

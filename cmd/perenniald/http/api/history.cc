@@ -1,6 +1,7 @@
 #include "cmd/perenniald/http/api/history.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "engine/types/check.h"
 
@@ -83,11 +84,15 @@ void History::on_second(const engine::Engine& engine, Nanos now) {
   for (TubeId looked_at = 0; looked_at < tubes_per_call; ++looked_at, ++next_) {
     if (next_ >= engine.tube_numbers()) {
       next_ = 0;
+      oldest_ready_put_ = std::exchange(oldest_so_far_, none);
       std::erase_if(tubes_,
                     [&](const auto& entry) { return now - entry.second.seen > kept_after_end; });
       break;
     }
-    if (const std::optional<TubeStats> tube = engine.tube_statistics(next_)) add_tube(*tube, now);
+    const std::optional<TubeStats> tube = engine.tube_statistics(next_);
+    if (!tube) continue;
+    if (tube->jobs.ready > 0) oldest_so_far_ = std::min(oldest_so_far_, now - tube->next_ready_age);
+    add_tube(*tube, now);
   }
 }
 

@@ -60,6 +60,11 @@ class History {
   std::optional<Json> server(uint64_t span, Nanos now) const;
   // 3600 or 86400. None: there is no such span, or no history of the tube.
   std::optional<Json> tube(const std::string& name, uint64_t span, Nanos now) const;
+  // How long the job that is next in its tube has been there, the longest of all tubes, as they
+  // were when all were last looked at. 0: no job was ready.
+  Nanos oldest_ready(Nanos now) const {
+    return oldest_ready_put_ == none ? 0 : now - oldest_ready_put_;
+  }
   size_t tubes() const { return tubes_.size(); }
 
  private:
@@ -73,7 +78,10 @@ class History {
 
   std::array<Rows, 3> server_;
   std::map<std::string, OfTube> tubes_;
-  TubeId next_ = 0;  // The first tube that the next call looks at.
+  static constexpr Nanos none = INT64_MAX;
+  Nanos oldest_ready_put_ = none;  // When that job was put.
+  Nanos oldest_so_far_ = none;     // The same of the tubes that this walk has looked at.
+  TubeId next_ = 0;                // The first tube that the next call looks at.
 };
 
 }  // namespace perennial::http

@@ -39,6 +39,7 @@ Json Api::server_json() const {
       {"hostname", process.hostname},
       {"uptime_seconds", in_seconds(process.uptime)},
       {"jobs", counts_json(stats.jobs)},
+      {"oldest_ready_seconds", in_seconds(history_.oldest_ready(sources_.now()))},
       {"totals",
        {{"puts", stats.total_jobs},
         {"deletes", sum_of<Delete, DeleteBatch>(stats.commands)},
@@ -113,6 +114,40 @@ Api::Made Api::connections(const Ask& ask) {
 Api::Made Api::configuration(const Ask& ask) {
   if (!ask.caller.may(Verb::Admin)) return forbidden();
   return answer_with({{"yaml", sources_.configuration()}});
+}
+
+// What is too dear to be told every second.
+Api::Made Api::server_details(const Ask& ask) {
+  if (!ask.caller.may(Verb::Monitor)) return forbidden();
+  const StoreFacts store = sources_.server.store();
+  const ServerFacts facts = sources_.server.server();
+  const Nanos now = sources_.now();
+  Json certificates = Json::array();
+  for (const ServerFacts::Certificate& each : facts.certificates) {
+    certificates.push_back(
+        {{"listener", each.listener},
+         {"left_seconds", static_cast<double>(each.expires_at) - in_seconds(now)}});
+  }
+  return answer_with(
+      {{"rocksdb_version", facts.rocksdb_version},
+       {"openssl_version", facts.openssl_version},
+       {"resident_bytes", facts.resident_bytes},
+       {"descriptors_open", facts.descriptors_open ? Json(*facts.descriptors_open) : Json(nullptr)},
+       {"descriptors_max", facts.descriptors_max},
+       {"disk_free_bytes", facts.disk_free_bytes},
+       {"store",
+        {{"log_files", store.log_current_index - store.log_oldest_index + 1},
+         {"log_bytes_max", store.log_bytes_max},
+         {"batches", store.batches.jobs.count()},
+         {"batch_bytes", store.batches.bytes.view().sum},
+         {"batch_jobs_mean", store.batch_jobs_mean}}},
+       {"certificates", certificates},
+       {"files_in_use", facts.reload_success}});
+}
+
+Api::Made Api::audit(const Ask& ask) {
+  if (!ask.caller.may(Verb::Admin)) return forbidden();
+  return answer_with({{"lines", sources_.audit_lines.to_json(sources_.now())}});
 }
 
 // The buckets are those of /metrics. Percentiles are for the reader to make: those of several

@@ -7,11 +7,18 @@
 #include <string_view>
 #include <vector>
 
+#include "cmd/perenniald/http/api/audit_lines.h"
 #include "cmd/perenniald/http/metrics.h"
 #include "cmd/perenniald/http/queue_client.h"
 #include "cmd/perenniald/http/sign_in.h"
 
 namespace perennial::http {
+
+// A file, or the files of a listener, that were read again.
+struct FileRead {
+  std::string name;
+  std::string error = {};  // Empty: they are in use.
+};
 
 // What the API is made of. All of it outlives the API. It reads from the engine directly, so it
 // shows what is about to be written, too; and it changes nothing but through clients of the queue.
@@ -32,6 +39,12 @@ struct ApiSources {
                      std::function<void(std::vector<JobId> found)> done)>
       find_in_bodies;
   std::function<std::string()> configuration;  // The settings in force, as YAML, without secrets.
+  const AuditLines& audit_lines;
+  // Writes a line of the audit, for what no command of the queue does.
+  std::function<void(const core::AuditEvent&)> audit;
+  // Reads the files of users and of TLS again, as SIGHUP does. Those that cannot be used change
+  // nothing.
+  std::function<std::vector<FileRead>()> reload;
 };
 
 }  // namespace perennial::http

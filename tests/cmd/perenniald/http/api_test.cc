@@ -63,6 +63,59 @@ TEST_F(ApiTest, ShowsTheServer) {
   EXPECT_EQ(value["may"]["admin"], true);
 }
 
+TEST_F(ApiTest, ShowsTheServerInDetail) {
+  json details = get_from("/api/v1/server/details").json();
+  EXPECT_THAT(details["certificates"], IsEmpty());
+  EXPECT_EQ(details["descriptors_open"], nullptr);
+  facts_.rocksdb_version = "7.8.3";
+  facts_.descriptors_open = 40;
+  facts_.disk_free_bytes = 1'000'000;
+  facts_.reload_success = false;
+  const int64_t now = harness_.now() / nanos_per_second;
+  facts_.certificates = {{"0.0.0.0:1", now + 86'400}, {"0.0.0.0:2", now - 60}};
+  details = get_from("/api/v1/server/details").json();
+  EXPECT_EQ(details["rocksdb_version"], "7.8.3");
+  EXPECT_EQ(details["descriptors_open"], 40);
+  EXPECT_EQ(details["disk_free_bytes"], 1'000'000);
+  EXPECT_EQ(details["files_in_use"], false);
+  EXPECT_EQ(details["certificates"][0]["listener"], "0.0.0.0:1");
+  EXPECT_NEAR(details["certificates"][0]["left_seconds"].get<double>(), 86'400, 1);
+  EXPECT_LT(details["certificates"][1]["left_seconds"].get<double>(), 0);
+}
+
+TEST_F(ApiTest, ReadsFilesAgain) {
+  EXPECT_THAT(change("POST", "/api/v1/reload", "{}").json()["read"], IsEmpty());
+  files_ = {{"users.yaml", ""}, {"0.0.0.0:1", "no such file"}};
+  const json read = change("POST", "/api/v1/reload", "{}").json()["read"];
+  EXPECT_EQ(read, (json{{{"name", "users.yaml"}, {"error", nullptr}},
+                        {{"name", "0.0.0.0:1"}, {"error", "no such file"}}}));
+  EXPECT_EQ(get_from("/api/v1/reload").status, 405u);
+  // Without users there is no audit.
+  EXPECT_THAT(get_from("/api/v1/audit").json()["lines"], IsEmpty());
+}
+
+TEST_F(ApiTest, KeepsTheNewestLinesOfTheAudit) {
+  for (size_t i = 0; i <= AuditLines::kept_max; ++i) {
+    audit_lines_.add({.conn = i,
+                      .action = "kick",
+                      .user = "anna",
+                      .from = i % 2 == 0 ? "10.0.0.1" : "",
+                      .subject = std::string(1'000, 'x'),
+                      .refused = i % 3 == 0},
+                     harness_.now());
+    harness_.advance(nanos_per_second);
+  }
+  const json lines = get_from("/api/v1/audit").json()["lines"];
+  ASSERT_EQ(lines.size(), AuditLines::kept_max);
+  EXPECT_EQ(lines.front()["connection"], "200");
+  EXPECT_EQ(lines.front()["from"], "10.0.0.1");
+  EXPECT_DOUBLE_EQ(lines.front()["age_seconds"].get<double>(), 1);
+  EXPECT_EQ(lines.front()["subject"].get<std::string>().size(), AuditLines::subject_bytes_max);
+  EXPECT_EQ(lines.front()["refused"], false);
+  EXPECT_EQ(lines.back()["connection"], "1");
+  EXPECT_EQ(lines.back()["from"], "unix");
+}
+
 TEST_F(ApiTest, ShowsHowLongJobsWaitedAndRan) {
   put("mail", "a");
   put("mail", "b");
@@ -729,6 +782,7 @@ TEST_F(ApiUsers, SeeAndChangeWhatTheyAreGranted) {
   EXPECT_EQ(as_mailer("/api/v1/jobs/1/body").body, "a");
   EXPECT_EQ(as_mailer("/api/v1/server").status, 403u);
   EXPECT_EQ(as_mailer("/api/v1/work-times").status, 403u);
+  EXPECT_EQ(as_mailer("/api/v1/server/details").status, 403u);
   EXPECT_EQ(as_mailer("/api/v1/connections").status, 403u);
   EXPECT_EQ(as_mailer("/api/v1/configuration").status, 403u);
   EXPECT_EQ(as_mailer("/api/v1/events?topics=tube:secret").status, 403u);
@@ -752,6 +806,26 @@ TEST_F(ApiUsers, SeeAndChangeWhatTheyAreGranted) {
       403u);
   EXPECT_THAT(as_mailer("/api/v1/operations").json()["operations"], IsEmpty());
   EXPECT_EQ(harness_.core().engine().job_count(), 3u);
+}
+
+TEST_F(ApiUsers, AreNamedByTheAuditOfWhatIsNoCommand) {
+  const ConnId worker = harness_.open();
+  harness_.send(worker, "auth " + admin_ + "\r\n");
+  rights_.address = "192.0.2.1";
+  const std::string path = fmt::format("/api/v1/connections/{}", worker);
+  EXPECT_EQ(change("DELETE", path, "", shown(mailer_)).status, 403u);
+  EXPECT_EQ(change("POST", "/api/v1/reload", "{}", shown(mailer_)).status, 403u);
+  EXPECT_EQ(change("DELETE", path, "", shown(admin_)).status, 200u);
+  EXPECT_EQ(change("POST", "/api/v1/reload", "{}", shown(admin_)).status, 200u);
+  EXPECT_EQ(got(get("/api/v1/audit", bearer(mailer_))).status, 403u);
+  const json lines = got(get("/api/v1/audit", bearer(admin_))).json()["lines"];
+  ASSERT_EQ(lines.size(), 2u);
+  EXPECT_EQ(lines[0]["action"], "reload");
+  EXPECT_EQ(lines[1]["action"], "close-connection");
+  EXPECT_EQ(lines[1]["subject"], fmt::format("connection {}", worker));
+  EXPECT_EQ(lines[1]["user"], "operator");
+  EXPECT_EQ(lines[1]["via"], "http");
+  EXPECT_EQ(lines[1]["from"], "192.0.2.1");
 }
 
 TEST_F(ApiUsers, AreToldWhatTheyMayDoWithATube) {

@@ -66,6 +66,24 @@ TEST_F(HistoryTest, OfATubeIsForgottenAfterAnHour) {
   EXPECT_EQ(get_from("/api/v1/history?series=tube:mail&span=3600").status, 404u);
 }
 
+TEST_F(HistoryTest, KnowsTheOldestReadyJobOfAllTubes) {
+  const auto oldest = [&] {
+    return get_from("/api/v1/server").json()["oldest_ready_seconds"].get<double>();
+  };
+  go_on(1);
+  EXPECT_DOUBLE_EQ(oldest(), 0);
+  speak("use mail\r\nput 0 0 60 1\r\na\r\n");
+  harness_.advance(5 * second);
+  for (int i = 0; i < 2'500; ++i) speak(fmt::format("use t{}\r\nput 0 0 60 1\r\na\r\n", i));
+  go_on(4);  // All tubes are looked at.
+  EXPECT_DOUBLE_EQ(oldest(), 9);
+  harness_.advance(second / 2);
+  EXPECT_DOUBLE_EQ(oldest(), 9.5);
+  speak("delete 1\r\n");
+  go_on(6);
+  EXPECT_DOUBLE_EQ(oldest(), 10.5);  // Of the others.
+}
+
 TEST_F(HistoryTest, IsThatOfAThousandTubes) {
   History history;
   for (int i = 0; i < 1'500; ++i) speak(fmt::format("use t{}\r\nput 0 0 60 1\r\na\r\n", i));

@@ -44,7 +44,7 @@ Port::Port()
                       facts.state = "ok";
                       return facts;
                     },
-                .server = [] { return ServerFacts(); },
+                .server = [this] { return facts_; },
                 .times =
                     [this] {
                       return Times{commands_, turns_, requests_};
@@ -73,7 +73,11 @@ Port::Port()
                  }
                  searched_.push_back([found, done] { done(found); });
                },
-           .configuration = [] { return std::string("listen: []\n"); }}),
+           .configuration = [] { return std::string("listen: []\n"); },
+           .audit_lines = audit_lines_,
+           .audit =
+               [this](const core::AuditEvent& event) { audit_lines_.add(event, harness_.now()); },
+           .reload = [this] { return files_; }}),
       api_(sources_),
       routes_({.health = [this] { return health_; },
                .metrics = metrics_,

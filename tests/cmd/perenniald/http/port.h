@@ -52,6 +52,8 @@ class Port : public testing::Test {
   support::CoreHarness harness_;
   core::ClientRights rights_;                    // Of the connection.
   std::vector<std::function<void()>> searched_;  // What the pool has found.
+  AuditLines audit_lines_;
+  std::vector<FileRead> files_;  // What a reload reads.
   std::string address_ = "127.0.0.1:4711";
   QueueClients queue_;
   SignIns sign_ins_;
@@ -60,6 +62,7 @@ class Port : public testing::Test {
   core::CommandTimes::Histograms commands_ = {};
   LatencyHistogram turns_;
   LatencyHistogram requests_;
+  ServerFacts facts_;
   MetricSources metrics_;
   ApiSources sources_;
   Api api_;

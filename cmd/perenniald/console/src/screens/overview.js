@@ -18,7 +18,8 @@ export function Overview() {
   const oldest = use_poll((signal) => get('/tubes?sort=oldest_ready_seconds&order=desc&limit=10', signal), []);
   const refused = use_poll((signal) => get('/server', signal), [], {seconds: 0}).error;
   if (!server) return html`<${Heading} title="Overview" /><${Problem} error=${refused} />${!refused && html`<p class="quiet">Loading…</p>`}`;
-  const age = oldest.value?.tubes[0]?.oldest_ready_seconds ?? 0;
+  const first = oldest.value?.tubes[0];
+  const age = first ? first.oldest_ready_seconds : server.oldest_ready_seconds;
   const in_rate = frame_rate(puts);
   const out_rate = frame_rate(deletes);
   const {jobs, connections, store} = server;
@@ -28,7 +29,7 @@ export function Overview() {
     ${!store.accepts_puts && html`<p class="banner warn"><${Icon} name="warning" /> The disk has no space for new jobs: the state of the store is ${store.state}.</p>`}
     <dl class="tiles">
       <div class=${`tile first ${age_kind(age)}`}><dt>Oldest ready job</dt><dd><${Oldest} seconds=${age} /></dd>
-        <dd class="quiet">${age > 0 ? html`in <${TubeLink} name=${oldest.value.tubes[0].name} />` : 'no job waits'}</dd></div>
+        <dd class="quiet">${age > 0 ? first && html`in <${TubeLink} name=${first.name} />` : 'no job waits'}</dd></div>
       <${Tile} name="Ready" icon="ready" value=${count(jobs.ready)} note=${`${count(jobs.urgent)} urgent`} />
       <${Tile} name="Reserved" icon="reserved" value=${count(jobs.reserved)} note=${`${count(connections.workers)} workers`} />
       <${Tile} name="Delayed" icon="delayed" value=${count(jobs.delayed)} />
