@@ -328,7 +328,7 @@ export class Mock {
     if (path === '/events') return this.#events(request, response, url, user);
     const body_of = method === 'GET' && /^\/jobs\/(\d+)\/body$/.exec(path);
     if (body_of) return this.#job_body(response, body_of[1], url.searchParams);
-    const {status = 200, ...answer} = this.#route(method, path.split('/').slice(1).map(decodeURIComponent), url.searchParams, body, user);
+    const {status = 200, ...answer} = this.#route(method, this.#parts(path), url.searchParams, body, user);
     this.#json(response, status, answer.value);
   }
 
@@ -419,6 +419,12 @@ export class Mock {
       clearInterval(timer);
       this.#streams.delete(response);
     });
+  }
+
+  // A tube named "." is "-." in a path, and ".." is "-..".
+  #parts(path) {
+    const parts = path.split('/').slice(1).map(decodeURIComponent);
+    return parts[0] === 'tubes' && parts[1] ? [parts[0], parts[1].replace(/^-(?=.)/, ''), ...parts.slice(2)] : parts;
   }
 
   #route(method, parts, query, body, user) {

@@ -1,5 +1,7 @@
 // Requests to the server. Every refusal becomes an ApiError with a sentence for people.
 
+import {tube_part} from './router.js';
+
 /** @typedef {import('./types.js').Job} Job */
 
 export class ApiError extends Error {
@@ -77,11 +79,7 @@ export function query(values) {
 }
 
 /** @param {string} name @param {string} [rest] */
-export function tube_path(name, rest = '') {
-  // A browser takes these for "here" and "above", encoded or not, and would ask for something else.
-  if (name === '.' || name === '..') throw new ApiError(400, `A browser cannot ask for a tube named "${name}".`);
-  return `/tubes/${encodeURIComponent(name)}${rest}`;
-}
+export const tube_path = (name, rest = '') => `/tubes/${tube_part(name)}${rest}`;
 
 export const body_window_bytes = 65536;
 

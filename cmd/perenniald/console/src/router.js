@@ -13,6 +13,7 @@ function current() {
   let parts;
   try {
     parts = location.pathname.split('/').filter(Boolean).map(decodeURIComponent);
+    if (parts[0] === 'tubes' && parts[1]?.length > 1) parts[1] = parts[1].replace(/^-/, '');
   } catch {
     parts = ['?'];  // No screen has this name.
   }
@@ -41,8 +42,15 @@ export function use_route() {
   return route;
 }
 
+/**
+ * The name of a tube as a part of a path. A browser takes "." and ".." for "here" and "above", encoded or not. No tube's name begins with a dash, so
+ * these two get one in front.
+ * @param {string} name
+ */
+export const tube_part = (name) => (name === '.' || name === '..' ? '-' : '') + encodeURIComponent(name);
+
 /** @param {string} name @param {string} [state] */
-export const tube_href = (name, state = '') => `/tubes/${encodeURIComponent(name)}${state && '/' + state}`;
+export const tube_href = (name, state = '') => `/tubes/${tube_part(name)}${state && '/' + state}`;
 
 /** @param {string} id */
 export const connection_href = (id) => `/connections?id=${encodeURIComponent(id)}`;

@@ -25,6 +25,9 @@ std::optional<std::vector<std::string>> fit(std::string_view pattern, std::strin
     const std::string_view given = path.substr(0, path_end);
     if (wanted.starts_with("/{")) {
       std::optional<std::string> name = percent_decoded(given.substr(1));
+      // Clients take "." and ".." for "here" and "above", encoded or not. No tube's name begins
+      // with a dash, so these are "-." and "-..".
+      if (name && wanted == "/{tube}" && name->starts_with('-')) name->erase(0, 1);
       if (!name || name->empty()) return std::nullopt;
       names.push_back(*std::move(name));
     } else if (wanted != given) {

@@ -168,6 +168,22 @@ TEST_F(ApiTest, ShowsATubeAndItsSettings) {
   EXPECT_EQ(get_from("/api/v1/tubes/%6Dail").json()["name"], "mail");
 }
 
+// Clients take the dots for a path, so these names have a dash in front.
+TEST_F(ApiTest, HasAPathForTubesNamedLikeOne) {
+  int number = 0;
+  for (const std::string name : {".", "..", "..."}) {
+    put(name, "a");
+    const std::string path = "/api/v1/tubes/-" + name;
+    EXPECT_EQ(get_from(path).json()["name"], name);
+    EXPECT_EQ(ids(get_from(path + "/jobs").json()["jobs"]),
+              std::vector<std::string>{fmt::format("{}", ++number)});
+    EXPECT_EQ(change("POST", path + "/pause", R"({"seconds":5})").status, 200u);
+    EXPECT_GT(get_from(path).json()["pause_left_seconds"], 0);
+  }
+  EXPECT_EQ(get_from("/api/v1/tubes/-").status, 404u);
+  EXPECT_EQ(get_from("/api/v1/tubes/--.").status, 404u);
+}
+
 // The age of the oldest job is that of now, also when nothing has happened for long.
 TEST_F(ApiTest, AgesGoOnWithoutCommands) {
   put("mail", "a");
