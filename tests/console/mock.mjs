@@ -54,6 +54,7 @@ export class Queue {
   totals = {puts: 0, deletes: 0, reserves: 0, timeouts: 0, damaged: 0, duplicates: 0, dead: 0, expired: 0};
   draining = false;
   store_state = 'ok';
+  gone = [];  // Names of tubes that were there lately.
   files_in_use = true;
   certificates = [];
   audit = [];  // The newest first.
@@ -504,7 +505,12 @@ export class Mock {
     const found = [...queue.tubes.values()].filter(({name}) => !fits || fits.test(name)).map((each) => queue.view_tube(each));
     found.sort((a, b) => (a[key] < b[key] ? -sign : a[key] > b[key] ? sign : a.name < b.name ? -1 : 1));
     const offset = Number(query.get('offset') ?? 0);
-    return {total: queue.tubes.size, matched: found.length, tubes: found.slice(offset, offset + Number(query.get('limit') ?? 100)).map((tube) => ({...tube, may: may_on(user, tube.name)}))};
+    const lost = query.get('gone') === 'yes' ? queue.gone.filter((name) => !queue.tubes.has(name) && (!fits || fits.test(name))) : [];
+    for (const name of lost) {
+      const none = Object.fromEntries([...states, 'urgent', 'puts', 'deletes', 'using', 'watching', 'waiting', 'pause_left_seconds', 'oldest_ready_seconds', 'parked', 'duplicates', 'dead', 'expired'].map((each) => [each, 0]));
+      found.push({name, ...none, gone_seconds: 300});
+    }
+    return {total: queue.tubes.size, matched: found.length, gone: lost.length, tubes: found.slice(offset, offset + Number(query.get('limit') ?? 100)).map((tube) => ({...tube, may: may_on(user, tube.name)}))};
   }
 
   #jobs(query, name, user) {
@@ -574,6 +580,7 @@ export function fill(queue, {tubes = 300, buried = 250, ready = 40} = {}) {
   const line = {user: 'anna', action: 'flush-tube', subject: 'mail', refused: false, via: 'http', connection: '9223372036854775900', from: '10.0.0.9', refused_before: 0};
   queue.audit = [{...line, age_seconds: 12}, {...line, age_seconds: 70, user: 'mailer', action: 'kick', refused: true, via: 'queue', connection: '4', refused_before: 17},
     {...line, age_seconds: 4000, user: null, action: 'sign-in', subject: '', refused: true, connection: '0'}];
+  queue.gone = ['imports/2024', 'one-off'];
   queue.tube('images').paused_until = seconds() + 250;
   Object.assign(queue.tube('mail'), {using: 2, watching: 5, waiting: 0});
   Object.assign(queue.tube('webhooks'), {using: 1, watching: 12, waiting: 9});

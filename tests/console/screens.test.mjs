@@ -94,6 +94,27 @@ page_test('Tubes lists, sorts and filters', async (page, server) => {
   await page.getByRole('heading', {name: 'Tube other/1'}).waitFor();
 });
 
+page_test('Tubes that were there lately are listed as gone', async (page, server) => {
+  const id = await server.put('short-lived', 'x');
+  await server.put('short-stays', 'x');
+  if (is_mock) {
+    server.queue.remove(server.queue.jobs.get(Number(id)));
+    server.queue.tubes.delete('short-lived');
+    server.queue.gone = ['short-lived', 'elsewhere'];
+  } else {
+    // The server has seen it.
+    await eventually(async () => (await fetch(`${server.url}/api/v1/history?series=tube:short-lived&span=3600`)).status, 200);
+    await server.command(`delete ${id}\r\n`);
+    await server.command('use default\r\n');
+  }
+  await page.goto(`${server.url}/tubes?match=short-`);
+  await eventually(() => rows(page, 'Table of tubes').then((found) => found.map((cells) => cells[1].replace(/seen .* ago/, 'seen'))), ['short-stays', 'short-lived gone, seen']);
+  await page.getByText(/^1 of \d+ match, and 1 gone$/).waitFor();
+  assert.equal(await page.getByRole('checkbox').count(), 1);
+  await page.reload();
+  await page.locator('tr.gone').waitFor();
+});
+
 page_test('Tubes shows 10,000 by drawing some', async (page, server) => {
   await server.put_all(Array.from({length: 10000}, (_, i) => `t-${String(i).padStart(5, '0')}`), 'x');
   await page.goto(`${server.url}/tubes?match=t-*&sort=name`);

@@ -49,6 +49,7 @@
  * @property {number} dead
  * @property {number} expired
  * @property {TubeMay} [may]
+ * @property {number} [gone_seconds] It is gone, and was last seen so long ago.
  * @property {{tries: number, dead: string, expire_seconds: number, reserved: number, rate: string, drain: boolean}} [settings]
  *
  * @typedef {object} May

@@ -111,6 +111,14 @@ void History::add_tube(const TubeStats& tube, Nanos now) {
   found->second.seen = now;
 }
 
+std::vector<History::Gone> History::gone(const engine::Engine& engine) const {
+  std::vector<Gone> gone;
+  for (const auto& [name, tube] : tubes_) {
+    if (!engine.tube_statistics(name)) gone.push_back({name, tube.seen});
+  }
+  return gone;
+}
+
 std::optional<Json> History::server(uint64_t span, Nanos now) const {
   constexpr uint64_t spans[] = {600, 7'200, 86'400};
   const auto* const found = std::ranges::find(spans, span);

@@ -65,6 +65,13 @@ class History {
   Nanos oldest_ready(Nanos now) const {
     return oldest_ready_put_ == none ? 0 : now - oldest_ready_put_;
   }
+  struct Gone {
+    std::string name;
+    Nanos since = 0;  // When it was last seen.
+  };
+  // The tubes that are no longer there, in the order of their names. One is remembered for
+  // kept_after_end.
+  std::vector<Gone> gone(const engine::Engine& engine) const;
   size_t tubes() const { return tubes_.size(); }
 
  private:

@@ -50,19 +50,25 @@ struct TubesAsked {
   bool is_descending = false;
   uint64_t limit = page_default;
   uint64_t offset = 0;
+  bool with_gone = false;
 };
 
-// A page of the tubes. The keys of all tubes are collected in steps, and only the rows that are
-// shown are formatted.
+// A page of the tubes, and of those that were there lately if they are asked for. The keys of all
+// tubes are collected in steps, and only the rows that are shown are formatted.
 class TubesAnswer final : public Answer {
  public:
-  TubesAnswer(const engine::Engine& engine, const Caller& caller, TubesAsked asked)
-      : engine_(engine), caller_(caller), asked_(std::move(asked)) {}
+  // `history` outlives the answer.
+  TubesAnswer(const engine::Engine& engine, const History& history, const Caller& caller,
+              TubesAsked asked, Nanos now)
+      : engine_(engine), history_(history), caller_(caller), asked_(std::move(asked)), now_(now) {}
 
   Step step() override {
     constexpr int tubes_per_step = 500;
     for (int looked_at = 0; looked_at < tubes_per_step; ++looked_at, ++next_) {
-      if (next_ >= engine_.tube_numbers()) return Step::Whole;
+      if (next_ >= engine_.tube_numbers()) {
+        if (asked_.with_gone) add_gone();
+        return Step::Whole;
+      }
       if (const std::optional<TubeStats> tube = engine_.tube_statistics(next_)) add(*tube);
     }
     return Step::Again;
@@ -75,40 +81,69 @@ class TubesAnswer final : public Answer {
                                 if (one.value != other.value) {
                                   return (one.value < other.value) != asked_.is_descending;
                                 }
+                                const bool is_by_number = asked_.key != nullptr;
+                                if (is_by_number && one.is_gone != other.is_gone) {
+                                  return other.is_gone;
+                                }
                                 return asked_.key == nullptr && asked_.is_descending
                                            ? one.name > other.name
                                            : one.name < other.name;
                               });
     Json rows = Json::array();
     for (size_t i = begin; i < end; ++i) {
+      if (found_[i].is_gone) {
+        TubeStats gone;
+        gone.name = found_[i].name;
+        rows.push_back(tube_json(gone));
+        rows.back()["may"] = may_json(caller_, found_[i].name);
+        rows.back()["gone_seconds"] = in_seconds(now_ - found_[i].seen);
+        continue;
+      }
       // It may have ended meanwhile.
       if (const auto tube = engine_.tube_statistics(found_[i].name)) {
         rows.push_back(tube_json(*tube));
         rows.back()["may"] = may_json(caller_, tube->name);
       }
     }
-    return json_response(Status::Ok,
-                         {{"total", total_}, {"matched", found_.size()}, {"tubes", rows}});
+    return json_response(
+        Status::Ok,
+        {{"total", total_}, {"matched", found_.size()}, {"gone", gone_}, {"tubes", rows}});
   }
 
  private:
   struct Found {
     double value = 0;
     std::string name;
+    bool is_gone = false;
+    Nanos seen = 0;  // Of one that is gone: when it was last there.
   };
 
   void add(const TubeStats& tube) {
     if (!caller_.may_see(tube.name)) return;
     ++total_;
-    if (!asked_.match.empty() && !core::fits_pattern(asked_.match, tube.name)) return;
+    if (!fits(tube.name)) return;
     found_.push_back({asked_.key != nullptr ? asked_.key->value(tube) : 0, tube.name});
   }
 
+  void add_gone() {
+    for (History::Gone& tube : history_.gone(engine_)) {
+      if (!caller_.may_see(tube.name) || !fits(tube.name)) continue;
+      ++gone_;
+      found_.push_back({.name = std::move(tube.name), .is_gone = true, .seen = tube.since});
+    }
+  }
+  bool fits(std::string_view name) const {
+    return asked_.match.empty() || core::fits_pattern(asked_.match, name);
+  }
+
   const engine::Engine& engine_;
+  const History& history_;
   const Caller caller_;
   const TubesAsked asked_;
+  const Nanos now_;
   TubeId next_ = 0;
   uint64_t total_ = 0;
+  uint64_t gone_ = 0;
   std::vector<Found> found_;
 };
 
@@ -186,8 +221,12 @@ Api::Made Api::tubes(const Ask& ask) {
   const std::string order = query.text("order").value_or("asc");
   if (order != "asc" && order != "desc") query.add_problem("order must be asc or desc.");
   asked.is_descending = order == "desc";
+  const std::string gone = query.text("gone").value_or("no");
+  if (gone != "yes" && gone != "no") query.add_problem("gone must be yes or no.");
+  asked.with_gone = gone == "yes";
   if (!query.problem().empty()) return refuse(Status::BadRequest, query.problem());
-  return std::make_unique<TubesAnswer>(sources_.server.engine, ask.caller, std::move(asked));
+  return std::make_unique<TubesAnswer>(sources_.server.engine, history_, ask.caller,
+                                       std::move(asked), sources_.now());
 }
 
 Api::Made Api::tube(const Ask& ask) {

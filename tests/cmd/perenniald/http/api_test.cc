@@ -824,6 +824,18 @@ TEST_F(ApiUsers, SeeAndChangeWhatTheyAreGranted) {
   EXPECT_EQ(harness_.core().engine().job_count(), 3u);
 }
 
+TEST_F(ApiUsers, AreToldOfTubesThatAreGoneIfTheySeeThem) {
+  put_as_admin("mail");
+  put_as_admin("secret");
+  api_.on_time();
+  EXPECT_EQ(change("DELETE", "/api/v1/jobs/1", "", shown(admin_)).status, 200u);
+  EXPECT_EQ(change("DELETE", "/api/v1/jobs/2", "", shown(admin_)).status, 200u);
+  EXPECT_EQ(got(get("/api/v1/tubes?gone=yes", bearer(admin_))).json()["gone"], 2);
+  const json seen = got(get("/api/v1/tubes?gone=yes", bearer(mailer_))).json();
+  EXPECT_EQ(seen["gone"], 1);
+  EXPECT_EQ(seen["tubes"].back()["name"], "mail");
+}
+
 TEST_F(ApiUsers, AreNamedByTheAuditOfWhatIsNoCommand) {
   const ConnId worker = harness_.open();
   harness_.send(worker, "auth " + admin_ + "\r\n");

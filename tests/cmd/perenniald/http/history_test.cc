@@ -66,6 +66,37 @@ TEST_F(HistoryTest, OfATubeIsForgottenAfterAnHour) {
   EXPECT_EQ(get_from("/api/v1/history?series=tube:mail&span=3600").status, 404u);
 }
 
+TEST_F(HistoryTest, RemembersTubesThatAreGoneForAnHour) {
+  const auto tubes = [&](const std::string& query) {
+    return get_from("/api/v1/tubes?" + query).json();
+  };
+  speak("use mail\r\nput 0 0 60 1\r\na\r\nuse other\r\nput 0 0 60 1\r\na\r\n");
+  go_on(5);
+  speak("delete 1\r\n");
+  harness_.advance(30 * second);
+  EXPECT_EQ(tubes("match=mail")["matched"], 0);
+  const nlohmann::json found = tubes("gone=yes&sort=ready&order=asc");
+  EXPECT_EQ(found["total"], 2);  // And default.
+  EXPECT_EQ(found["matched"], 3);
+  EXPECT_EQ(found["gone"], 1);
+  const nlohmann::json& last_of_none = found["tubes"][1];  // Behind default, which has as many.
+  EXPECT_EQ(last_of_none["name"], "mail");
+  EXPECT_DOUBLE_EQ(last_of_none["gone_seconds"].get<double>(), 30);
+  EXPECT_EQ(last_of_none["puts"], 0);
+  EXPECT_FALSE(found["tubes"][0].contains("gone_seconds"));
+  EXPECT_EQ(tubes("gone=yes&match=m*")["gone"], 1);
+  EXPECT_EQ(tubes("gone=yes&match=x*")["gone"], 0);
+  speak("use mail\r\nput 0 0 60 1\r\na\r\n");
+  EXPECT_EQ(tubes("gone=yes")["gone"], 0);
+  go_on(1);
+  speak("delete 3\r\n");
+  go_on(3'590);
+  EXPECT_EQ(tubes("gone=yes")["gone"], 1);
+  go_on(60);
+  EXPECT_EQ(tubes("gone=yes")["gone"], 0);
+  EXPECT_EQ(get_from("/api/v1/tubes?gone=perhaps").status, 400u);
+}
+
 TEST_F(HistoryTest, KnowsTheOldestReadyJobOfAllTubes) {
   const auto oldest = [&] {
     return get_from("/api/v1/server").json()["oldest_ready_seconds"].get<double>();

@@ -5,9 +5,9 @@ import {useLayoutEffect, useRef, useState} from 'preact/hooks';
 import {announce} from '../announce.js';
 import {get, post, query, tube_path} from '../api.js';
 import {ask} from '../dialogs.js';
-import {count, rate} from '../format.js';
+import {count, rate, time} from '../format.js';
 import {html} from '../html.js';
-import {Icon} from '../icon.js';
+import {Badge, Icon} from '../icon.js';
 import {refresh, use_poll} from '../live.js';
 import {EmptyRow, Heading, Oldest, PausedBadge, Problem, TubeLink} from '../parts.js';
 import {go} from '../router.js';
@@ -36,10 +36,11 @@ export function Tubes({route}) {
   const match = filter && (filter.includes('*') ? filter : `*${filter}*`);
   const {value, error} = use_poll(async (signal) => ({
     offset,
-    ...await get('/tubes' + query({match, sort, order, limit: window_rows, offset}), signal),
+    ...await get('/tubes' + query({match, sort, order, gone: 'yes', limit: window_rows, offset}), signal),
   }), [match, sort, order, offset]);
   const trends = use_trends(value?.tubes);
   const matched = value?.matched ?? 0;
+  const gone = value?.gone ?? 0;
 
   const scroll = useRef(/** @type {HTMLElement|null} */ (null));
   const on_scroll = (event) => {
@@ -63,7 +64,7 @@ export function Tubes({route}) {
   const after = Math.max(0, matched - first - rows.length);
 
   return html`
-    <${Heading} title="Tubes"><span class="quiet">${value && (filter ? `${count(matched)} of ${count(value.total)} match` : count(value.total))}</span><//>
+    <${Heading} title="Tubes"><span class="quiet">${value && (filter ? `${count(matched - gone)} of ${count(value.total)} match` : count(value.total))}${gone > 0 && `, and ${count(gone)} gone`}</span><//>
     <div class="toolbar">
       <label class="filter">Filter <input data-filter type="search" value=${filter} placeholder="part of a name, or a*b" autocomplete="off"
         spellcheck=${false} onInput=${(event) => show({match: event.target.value})} /></label>
@@ -84,9 +85,10 @@ export function Tubes({route}) {
         </tr></thead>
         <tbody>
           ${first > 0 && html`<tr key="before" class="space" aria-hidden="true"><td colspan="11" style=${{height: `${first * row_px}px`}}></td></tr>`}
-          ${rows.map((tube, index) => html`<tr key=${tube.name} data-row aria-rowindex=${first + index + 2} class=${selected.has(tube.name) ? 'selected' : ''}>
-            <td class="select">${tube.may?.manage && html`<input type="checkbox" checked=${selected.has(tube.name)} aria-label=${`Select tube ${tube.name}`} onChange=${() => toggle(tube.name)} />`}</td>
-            <th scope="row"><${TubeLink} name=${tube.name} /> <${PausedBadge} seconds=${tube.pause_left_seconds} /></th>
+          ${rows.map((tube, index) => html`<tr key=${tube.name} data-row aria-rowindex=${first + index + 2} class=${tube.gone_seconds === undefined ? (selected.has(tube.name) ? 'selected' : '') : 'gone'}>
+            <td class="select">${tube.may?.manage && tube.gone_seconds === undefined && html`<input type="checkbox" checked=${selected.has(tube.name)} aria-label=${`Select tube ${tube.name}`} onChange=${() => toggle(tube.name)} />`}</td>
+            <th scope="row"><${TubeLink} name=${tube.name} /> <${PausedBadge} seconds=${tube.pause_left_seconds} />${
+              tube.gone_seconds !== undefined && html`<${Badge} kind="" icon="gone">gone, seen ${time(tube.gone_seconds)} ago<//>`}</th>
             <td class="number"><${Oldest} seconds=${tube.oldest_ready_seconds} /></td>
             <td class="number">${count(tube.ready)}</td><td class="number">${count(tube.reserved)}</td><td class="number">${count(tube.delayed)}</td>
             <td class="number">${count(tube.buried)}</td><td class="number">${count(tube.waiting)}</td>
@@ -120,7 +122,11 @@ function use_trends(tubes) {
   if (tubes && last.current !== tubes) {
     last.current = tubes;
     const at = Date.now() / 1000;
-    for (const {name, puts, deletes, ready} of tubes) {
+    for (const {name, puts, deletes, ready, gone_seconds} of tubes) {
+      if (gone_seconds !== undefined) {
+        seen.delete(name);
+        continue;
+      }
       const samples = seen.get(name) ?? [];
       samples.push({at, puts, deletes, ready});
       if (samples.length > samples_max) samples.shift();
