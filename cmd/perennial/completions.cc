@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "cmd/common/list.h"
 #include "cmd/perennial/subcommands.h"
 
 namespace perennial::tool {
@@ -14,12 +15,7 @@ namespace {
 // Splits "-n,--lines" into two names.
 std::vector<std::string> names_of(const Flag& flag) {
   std::vector<std::string> names;
-  std::string_view rest = flag.name;
-  while (!rest.empty()) {
-    const size_t end = std::min(rest.find(','), rest.size());
-    names.emplace_back(rest.substr(0, end));
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-  }
+  for (const std::string_view name : common::list_items(flag.name)) names.emplace_back(name);
   return names;
 }
 

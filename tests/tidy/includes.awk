@@ -29,7 +29,7 @@ BEGIN {
   own["cmd/perenniald/http"] = "cmd/common cmd/perenniald/core engine wire engine/types"
   own["cmd/perenniald/http/api"] = "cmd/common cmd/perenniald/core cmd/perenniald/http engine wire engine/types"
   own["cmd/perenniald/console"] = ""
-  own["cmd/perenniald/http/routes"] = "cmd/perenniald/console cmd/perenniald/core cmd/perenniald/http cmd/perenniald/http/api engine/types"
+  own["cmd/perenniald/http/routes"] = "cmd/common cmd/perenniald/console cmd/perenniald/core cmd/perenniald/http cmd/perenniald/http/api engine/types"
   own["cmd/perenniald/checkpoints"] = "cmd/perenniald/core cmd/perenniald/loop cmd/perenniald/process store store/batch store/checkpoint store/commit store/types engine/types"
   own["cmd/perenniald/server"] = "cmd/common cmd/perenniald/checkpoints cmd/perenniald/config cmd/perenniald/core cmd/perenniald/http cmd/perenniald/http/api cmd/perenniald/http/routes cmd/perenniald/loop cmd/perenniald/net cmd/perenniald/process cmd/perenniald/tls engine wire store store/batch store/checkpoint store/commit store/types engine/types"
   own["cmd/perenniald"] = "cmd/common cmd/perenniald/config cmd/perenniald/net cmd/perenniald/process cmd/perenniald/server cmd/perenniald/tls engine/types"
@@ -45,7 +45,7 @@ BEGIN {
   own["cmd/perennial/extensions"] = "cmd/common cmd/common/tool cmd/perennial/live cmd/perennial/output wire engine/types"
   own["cmd/perennial/offline"] = "cmd/common cmd/common/tool cmd/perennial/live cmd/perennial/output migrations store store/checkpoint store/disk store/format store/offline store/types wire engine/types"
   own["cmd/perennial/work"] = "cmd/common cmd/common/tool cmd/perennial/live cmd/perennial/output wire engine/types"
-  own["cmd/perennial"] = "cmd/common/tool cmd/perennial-bench/command cmd/perennial/extensions cmd/perennial/live cmd/perennial/offline cmd/perennial/output cmd/perennial/work engine/types"
+  own["cmd/perennial"] = "cmd/common cmd/common/tool cmd/perennial-bench/command cmd/perennial/extensions cmd/perennial/live cmd/perennial/offline cmd/perennial/output cmd/perennial/work engine/types"
   own["tests"] = "*"
   # Theirs.
   lib["engine/types"] = ""

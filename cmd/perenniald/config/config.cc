@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "cmd/common/address.h"
+#include "cmd/common/list.h"
 #include "cmd/common/private_file.h"
 #include "cmd/common/units.h"
 #include "cmd/perenniald/config/tube_defaults.h"
@@ -312,13 +313,7 @@ Problems read_users_file(std::vector<core::User>& users, const std::string& path
 
 std::vector<std::string> http_hosts(const Config& config) {
   std::vector<std::string> names;
-  std::string_view rest = config.http_hosts;
-  while (!rest.empty()) {
-    const size_t end = std::min(rest.find(','), rest.size());
-    std::string_view name = rest.substr(0, end);
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-    while (name.starts_with(' ')) name.remove_prefix(1);
-    while (name.ends_with(' ')) name.remove_suffix(1);
+  for (const std::string_view name : common::list_items(config.http_hosts)) {
     if (!name.empty()) names.emplace_back(name);
   }
   return names;

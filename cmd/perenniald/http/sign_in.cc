@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "cmd/common/list.h"
+
 namespace perennial::http {
 namespace {
 
@@ -14,19 +16,9 @@ std::string_view cookie_name(bool is_tls) {
 }
 constexpr std::string_view bearer = "Bearer ";
 
-std::string_view trimmed(std::string_view text) {
-  while (text.starts_with(' ')) text.remove_prefix(1);
-  while (text.ends_with(' ')) text.remove_suffix(1);
-  return text;
-}
-
 // The value of the server's cookie; empty if the request has none.
 std::string_view cookie_of(const Request& request, bool is_tls) {
-  std::string_view rest = request.field("cookie");
-  while (!rest.empty()) {
-    const size_t end = std::min(rest.find(';'), rest.size());
-    const std::string_view pair = trimmed(rest.substr(0, end));
-    rest.remove_prefix(std::min(end + 1, rest.size()));
+  for (const std::string_view pair : common::list_items(request.field("cookie"), ';')) {
     const size_t equals = pair.find('=');
     if (equals != std::string_view::npos && pair.substr(0, equals) == cookie_name(is_tls)) {
       return pair.substr(equals + 1);

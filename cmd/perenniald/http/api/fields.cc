@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "cmd/common/list.h"
 #include "wire/command_line.h"
 
 namespace perennial::http {
@@ -147,12 +148,10 @@ std::optional<uint64_t> number_of(std::string_view text, uint64_t max) {
 
 std::optional<StateSet> states_of(std::string_view text) {
   StateSet states;
-  while (!text.empty()) {
-    const size_t end = std::min(text.find(','), text.size());
-    const std::optional<JobState> state = state_named(text.substr(0, end));
+  for (const std::string_view name : common::list_items(text)) {
+    const std::optional<JobState> state = state_named(name);
     if (!state) return std::nullopt;
     states.add(*state);
-    text.remove_prefix(std::min(end + 1, text.size()));
   }
   return states.empty() ? std::nullopt : std::optional(states);
 }

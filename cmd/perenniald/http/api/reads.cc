@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "cmd/common/list.h"
 #include "cmd/perenniald/core/access.h"
 #include "cmd/perenniald/http/api/answers.h"
 #include "cmd/perenniald/http/api/api.h"
@@ -366,10 +367,7 @@ Api::Made Api::events(const Ask& ask) {
   const std::string asked = query.text("topics").value_or("server");
   std::vector<std::string> topics;
   bool is_allowed = true;
-  for (std::string_view rest = asked; !rest.empty() && topics.size() <= Events::topics_max;) {
-    const size_t end = std::min(rest.find(','), rest.size());
-    const std::string_view topic = rest.substr(0, end);
-    rest.remove_prefix(std::min(end + 1, rest.size()));
+  for (const std::string_view topic : common::list_items(asked)) {
     if (topic == "server") {
       is_allowed = is_allowed && ask.caller.may(Verb::Monitor);
     } else if (topic.starts_with("tube:") && wire::is_tube_name(topic.substr(5))) {

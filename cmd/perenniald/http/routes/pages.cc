@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "cmd/common/list.h"
 #include "cmd/perenniald/console/assets.h"
 
 namespace perennial::http {
@@ -19,12 +20,8 @@ constexpr std::string_view policy =
 
 // Whether a list such as "gzip, br;q=0.5" has the word. One with q=0 is refused.
 bool accepts(std::string_view list, std::string_view word) {
-  while (!list.empty()) {
-    const size_t end = std::min(list.find(','), list.size());
-    std::string_view item = list.substr(0, end);
-    list.remove_prefix(std::min(end + 1, list.size()));
-    while (item.starts_with(' ')) item.remove_prefix(1);
-    const std::string_view name = item.substr(0, item.find(';'));
+  for (const std::string_view item : common::list_items(list)) {
+    const std::string_view name = common::trimmed(item.substr(0, item.find(';')));
     if (name == word)
       return item.find("q=0") == std::string_view::npos ||
              item.find("q=0.") != std::string_view::npos;
