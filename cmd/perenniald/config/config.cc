@@ -10,6 +10,7 @@
 
 #include "cmd/common/address.h"
 #include "cmd/common/list.h"
+#include "cmd/common/network.h"
 #include "cmd/common/private_file.h"
 #include "cmd/common/units.h"
 #include "cmd/perenniald/config/tube_defaults.h"
@@ -158,6 +159,16 @@ Status add_pattern(std::vector<std::string>& member, std::string_view text) {
   return {};
 }
 
+Status add_proxy(std::vector<std::string>& member, std::string_view text) {
+  if (text != unix_proxies) {
+    const Result<common::Network> network = common::parse_network(text);
+    if (!network.ok()) return network.status();
+  }
+  if (member.size() >= proxies_max) return bad(fmt::format("at most {} proxies", proxies_max));
+  member.emplace_back(text);
+  return {};
+}
+
 Status set_port(uint16_t& member, std::string_view text) {
   Result<uint16_t> port = common::parse_port(text);
   if (!port.ok()) return port.take_status();
@@ -200,6 +211,8 @@ Status set_config(Config& config, const ConfigField& field, std::string_view tex
     }
     case Unit::Patterns:
       return add_pattern(config.*std::get<std::vector<std::string> Config::*>(field.member), text);
+    case Unit::Proxies:
+      return add_proxy(config.*std::get<std::vector<std::string> Config::*>(field.member), text);
     case Unit::Groups:
       return bad("expected lines of the form 'mail-*: mail'");
     case Unit::Users:
@@ -234,7 +247,10 @@ std::string config_text(const Config& config, const ConfigField& field) {
     case Unit::Text:
       return config.*std::get<std::string Config::*>(field.member);
     case Unit::Addresses:
-      return fmt::format("{}", fmt::join(config.listen, ", "));
+    case Unit::Proxies:
+      return fmt::format(
+          "{}",
+          fmt::join(config.*std::get<std::vector<std::string> Config::*>(field.member), ", "));
     case Unit::Listeners:
       return listeners_text(config.listeners);
     case Unit::Patterns:

@@ -33,10 +33,11 @@ struct Config {
   std::vector<ListenerConfig> listeners;
   uint16_t port;
   std::string user;
-  std::vector<core::User> users;  // Without those of users_file.
-  std::string users_file;         // Empty: there is none.
-  std::string http_listen;        // Empty: there is none. Else valid for http_address().
-  std::string http_hosts;         // Names with commas between them.
+  std::vector<core::User> users;          // Without those of users_file.
+  std::string users_file;                 // Empty: there is none.
+  std::string http_listen;                // Empty: there is none. Else valid for http_address().
+  std::string http_hosts;                 // Names with commas between them.
+  std::vector<std::string> http_proxies;  // Addresses, networks, or unix_proxies.
   // Patterns of core::fits_pattern().
   std::vector<std::string> metrics_tubes;
   uint64_t metrics_tubes_max;
@@ -97,6 +98,7 @@ enum class ConfigUnit : uint8_t {
   Addresses,
   LocalAddress,  // One that only this machine reaches, or nothing.
   Listeners,
+  Proxies,   // Addresses and networks, or unix_proxies.
   Patterns,  // Of tubes.
   Groups,    // Names for patterns of tubes.
   Users,
@@ -173,6 +175,10 @@ Problems read_config_file(Config& config, const std::string& path);
 // Reads a file of users, which has the form of the setting `users`. Returns every problem, among
 // them that others than its owner may read it.
 Problems read_users_file(std::vector<core::User>& users, const std::string& path);
+
+// The member of http_proxies that stands for whoever comes over a unix socket.
+inline constexpr std::string_view unix_proxies = "unix";
+inline constexpr size_t proxies_max = 50;
 
 // The names of http_hosts.
 std::vector<std::string> http_hosts(const Config& config);

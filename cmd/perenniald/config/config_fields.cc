@@ -48,6 +48,9 @@ constexpr ConfigField fields[] = {
     {"http_hosts", &Config::http_hosts, Unit::Text,
      text_default(""), 0, 4096,
      "Names by which browsers call the HTTP port, with commas, besides localhost and addresses."},
+    {"http_proxies", &Config::http_proxies, Unit::Proxies,
+     text_default(""), 0, 0,
+     "Proxies whose X-Forwarded-For and -Proto are believed: addresses, networks such as 10.0.0.0/8, unix."},
     {"metrics_tubes", &Config::metrics_tubes, Unit::Patterns,
      text_default(""), 0, 0,
      "Tubes that have metrics of their own before others: a list of patterns such as mail-*."},
@@ -211,7 +214,7 @@ Config default_config() {
   for (const ConfigField& field : fields) {
     const bool is_empty = field.unit == Unit::Addresses || field.unit == Unit::Listeners ||
                           field.unit == Unit::Users || field.unit == Unit::Patterns ||
-                          field.unit == Unit::Groups;
+                          field.unit == Unit::Groups || field.unit == Unit::Proxies;
     if (is_empty) continue;
     if (field.origin.from_layers != nullptr) {
       field.origin.from_layers(layers, config);

@@ -26,8 +26,8 @@ struct Reader {
   }
   void read(const YAML::Node& root);
   void read_key(const YAML::Node& key, const YAML::Node& value);
-  void read_addresses(const ConfigField& field, const YAML::Node& value);
-  void read_patterns(const ConfigField& field, const YAML::Node& value);
+  // `item`: what the list is one of: "a pattern".
+  void read_list(const ConfigField& field, const YAML::Node& value, std::string_view item);
   void read_tube_groups(const ConfigField& field, const YAML::Node& value);
   void read_listeners(const ConfigField& field, const YAML::Node& value);
   void read_listener(const YAML::Node& value);
@@ -56,8 +56,9 @@ void Reader::read_key(const YAML::Node& key, const YAML::Node& value) {
     if (!seen.insert(field.key).second) {
       return problem(key.Mark(), fmt::format("{}: set twice", text));
     }
-    if (field.unit == ConfigUnit::Addresses) return read_addresses(field, value);
-    if (field.unit == ConfigUnit::Patterns) return read_patterns(field, value);
+    if (field.unit == ConfigUnit::Addresses) return read_list(field, value, "an address");
+    if (field.unit == ConfigUnit::Proxies) return read_list(field, value, "an address");
+    if (field.unit == ConfigUnit::Patterns) return read_list(field, value, "a pattern");
     if (field.unit == ConfigUnit::Groups) return read_tube_groups(field, value);
     if (field.unit == ConfigUnit::Listeners) return read_listeners(field, value);
     if (field.unit == ConfigUnit::Users) return read_users(field.key, value, config.users);
@@ -68,26 +69,14 @@ void Reader::read_key(const YAML::Node& key, const YAML::Node& value) {
   problem(key.Mark(), fmt::format("{}: there is no such setting (--print-config shows all)", text));
 }
 
-void Reader::read_addresses(const ConfigField& field, const YAML::Node& value) {
-  config.listen.clear();
-  if (value.IsNull()) return;
-  if (value.IsScalar()) return set(field, value);
-  if (!value.IsSequence()) {
-    return problem(value.Mark(),
-                   fmt::format("{}: expected an address or a list of them", field.key));
-  }
-  for (const YAML::Node& address : value) set(field, address);
-}
-
-void Reader::read_patterns(const ConfigField& field, const YAML::Node& value) {
+void Reader::read_list(const ConfigField& field, const YAML::Node& value, std::string_view item) {
   (config.*std::get<std::vector<std::string> Config::*>(field.member)).clear();
   if (value.IsNull()) return;
   if (value.IsScalar()) return set(field, value);
   if (!value.IsSequence()) {
-    return problem(value.Mark(),
-                   fmt::format("{}: expected a pattern or a list of them", field.key));
+    return problem(value.Mark(), fmt::format("{}: expected {} or a list of them", field.key, item));
   }
-  for (const YAML::Node& pattern : value) set(field, pattern);
+  for (const YAML::Node& element : value) set(field, element);
 }
 
 void Reader::read_tube_groups(const ConfigField& field, const YAML::Node& value) {
@@ -426,9 +415,12 @@ std::string print_config(const Config& config) {
   std::string out;
   for (const ConfigField& field : config_fields()) {
     std::string value;
-    if (field.unit == ConfigUnit::Addresses) {
+    if (field.unit == ConfigUnit::Addresses || field.unit == ConfigUnit::Proxies) {
       std::vector<std::string> addresses;
-      for (const std::string& address : config.listen) addresses.push_back(yaml_of(address));
+      for (const std::string& address :
+           config.*std::get<std::vector<std::string> Config::*>(field.member)) {
+        addresses.push_back(yaml_of(address));
+      }
       value = fmt::format("[{}]", fmt::join(addresses, ", "));
     } else if (field.unit == ConfigUnit::Listeners || field.unit == ConfigUnit::Users ||
                field.unit == ConfigUnit::Extensions || field.unit == ConfigUnit::Tubes ||

@@ -25,6 +25,8 @@ struct ClientRights {
   bool is_internal = false;
   // From where it came, as far as wrong tokens are counted. Empty: they are not.
   std::string address = {};
+  // What it says over HTTP of the clients for whom it asks is believed.
+  bool is_proxy = false;
 };
 
 }  // namespace perennial::core

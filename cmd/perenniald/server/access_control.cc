@@ -3,14 +3,15 @@
 #include <algorithm>
 #include <utility>
 
-#include <arpa/inet.h>
 #include <fmt/format.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 
 #include "cmd/common/address.h"
+#include "cmd/common/network.h"
 #include "cmd/perenniald/http/api/audit_lines.h"
 #include "cmd/perenniald/process/log.h"
+#include "engine/types/check.h"
 
 namespace perennial::perenniald {
 namespace {
@@ -34,21 +35,24 @@ core::Identity identity_of(const ListenerConfig* listener, const AcceptedSocket&
   return process ? core::Identity(*process) : core::Identity();
 }
 
-// The address without its port. Of IPv6 the first 64 bits: one client may have all addresses of
-// such a network.
-std::string address_of(int fd) {
+// None: it is gone, or came over a unix socket.
+std::optional<common::IpAddress> address_of(int fd) {
   sockaddr_storage peer{};
   socklen_t length = sizeof peer;
-  if (::getpeername(fd, reinterpret_cast<sockaddr*>(&peer), &length) != 0) return {};
-  char text[INET6_ADDRSTRLEN] = {};
+  if (::getpeername(fd, reinterpret_cast<sockaddr*>(&peer), &length) != 0) return std::nullopt;
+  common::IpAddress address = {};
   if (peer.ss_family == AF_INET) {
     const auto& v4 = reinterpret_cast<const sockaddr_in&>(peer);
-    return ::inet_ntop(AF_INET, &v4.sin_addr, text, sizeof text);
+    return common::ip_of_v4(v4.sin_addr.s_addr);
   }
-  if (peer.ss_family != AF_INET6) return {};
-  in6_addr network = reinterpret_cast<const sockaddr_in6&>(peer).sin6_addr;
-  if (!IN6_IS_ADDR_V4MAPPED(&network)) std::fill_n(network.s6_addr + 8, 8, uint8_t{0});
-  return ::inet_ntop(AF_INET6, &network, text, sizeof text);
+  if (peer.ss_family != AF_INET6) return std::nullopt;
+  const auto& v6 = reinterpret_cast<const sockaddr_in6&>(peer);
+  std::copy_n(v6.sin6_addr.s6_addr, address.size(), address.begin());
+  return address;
+}
+
+std::string text_of_client(const std::optional<common::IpAddress>& address) {
+  return address ? common::to_text(common::client_network(*address)) : std::string();
 }
 
 // Why HTTP may not be spoken at a listener that other machines reach (T27). Empty: it may.
@@ -124,7 +128,44 @@ core::ClientRights client_rights(const Config& config, const AcceptedSocket& soc
           .is_tls = is_tls,
           .identity = identity_of(listener, socket, peer),
           .may_send_token = is_tls || socket.is_local || config.auth_plaintext,
-          .address = socket.is_unix ? std::string() : address_of(socket.fd)};
+          .address = text_of_client(address_of(socket.fd))};
+}
+
+http::Proxies proxies_of(const Config& config) {
+  http::Proxies out;
+  for (const std::string& proxy : config.http_proxies) {
+    if (proxy == unix_proxies) {
+      out.on_unix_sockets = true;
+    } else {
+      const Result<common::Network> network = common::parse_network(proxy);
+      CHECK(network.ok());  // The configuration was judged when it was read.
+      out.networks.push_back(*network);
+    }
+  }
+  return out;
+}
+
+bool is_proxy(const http::Proxies& proxies, const AcceptedSocket& socket) {
+  if (socket.is_unix) return proxies.on_unix_sockets;
+  const std::optional<common::IpAddress> address = address_of(socket.fd);
+  return address && proxies.holds(*address);
+}
+
+core::ClientRights forwarded_rights(const Config& config, const http::Forwarded& client,
+                                    const core::ClientRights& rights) {
+  core::ClientRights out = rights;
+  const bool is_local = client.address && common::is_local(*client.address);
+  if (client.address) {
+    out.address = text_of_client(client.address);
+    out.is_unix = false;
+    out.may_checkpoint = is_local || config.checkpoint_from == CheckpointFrom::Any;
+  }
+  if (client.is_tls) {
+    out.is_tls = *client.is_tls;
+    const bool is_readable = !out.is_tls && !is_local && !config.auth_plaintext;
+    out.may_send_token = rights.may_send_token && !is_readable;
+  }
+  return out;
 }
 
 void log_audit(const core::AuditEvent& event) {

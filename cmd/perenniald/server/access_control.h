@@ -7,6 +7,7 @@
 
 #include "cmd/perenniald/config/config.h"
 #include "cmd/perenniald/core/core.h"
+#include "cmd/perenniald/http/forwarded.h"
 #include "cmd/perenniald/net/acceptor.h"
 #include "cmd/perenniald/net/sockets.h"
 #include "cmd/perenniald/tls/peer_identity.h"
@@ -29,6 +30,16 @@ void warn_of_open_sockets(const Config& config, const std::vector<BoundSocket>& 
 // a token: where nobody on the way reads it, or where the configuration says so.
 core::ClientRights client_rights(const Config& config, const AcceptedSocket& socket,
                                  const PeerIdentity* peer);
+
+// The proxies of `http_proxies`.
+http::Proxies proxies_of(const Config& config);
+// Whether what the peer says of forwarded clients is believed.
+bool is_proxy(const http::Proxies& proxies, const AcceptedSocket& socket);
+// The rights of the client for whom a proxy asks. `rights`: of the proxy's connection. A client
+// gets none that it would not have without the proxy, except for what the proxy itself shows of who
+// it is.
+core::ClientRights forwarded_rights(const Config& config, const http::Forwarded& client,
+                                    const core::ClientRights& rights);
 
 // Writes a line of the audit.
 void log_audit(const core::AuditEvent& event);

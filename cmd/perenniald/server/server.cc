@@ -64,6 +64,7 @@ Server::Loop::~Loop() {
 Server::Server(const Config& config, std::vector<BoundSocket> sockets, TlsListeners tls,
                std::shared_ptr<const core::Users> users, const Descriptors& descriptors)
     : config_(config),
+      proxies_(proxies_of(config)),
       timer_(loop_, [this] { turn_->on_timer(); }),
       process_facts_(fixed_process_facts(config.job_bytes_max)),
       descriptors_(descriptors),
@@ -95,7 +96,9 @@ Server::Server(const Config& config, std::vector<BoundSocket> sockets, TlsListen
                .hosts = http_hosts(config)}),
       http_({},
             [this](const http::Request& request, const core::ClientRights& rights) {
-              return routes_.handle(request, rights);
+              if (!rights.is_proxy) return routes_.handle(request, rights);
+              const http::Forwarded client = http::forwarded_of(request, proxies_);
+              return routes_.handle(request, forwarded_rights(config_, client, rights));
             }),
       tls_(loop_, clock_, config, std::move(tls)),
       connections_(
@@ -142,7 +145,9 @@ std::unique_ptr<Stream> Server::make_stream(const AcceptedSocket& socket) {
 core::Session& Server::open_session(ConnId conn, const AcceptedSocket& socket,
                                     const PeerIdentity* peer) {
   if (socket.role == ListenerRole::Http) {
-    return http_.open(conn, clock_.now(), client_rights(config_, socket, peer));
+    core::ClientRights rights = client_rights(config_, socket, peer);
+    rights.is_proxy = is_proxy(proxies_, socket);
+    return http_.open(conn, clock_.now(), std::move(rights));
   }
   return core_.open(conn, clock_.now(), client_rights(config_, socket, peer));
 }

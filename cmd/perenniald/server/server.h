@@ -102,6 +102,7 @@ class Server {
   void on_signal(int number);
 
   const Config config_;
+  const http::Proxies proxies_;
   bool users_are_current_ = true;  // The file of users was good when it was read last.
   Nanos users_reloaded_at_ = 0;    // When it was good and was read again; 0: never yet.
   TurnClock clock_;

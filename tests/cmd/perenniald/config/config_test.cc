@@ -70,6 +70,12 @@ std::string many_patterns(int count) {
   return list;
 }
 
+std::string repeated(const std::string& item, int count) {
+  std::string list;
+  for (int i = 0; i < count; ++i) list += item + ", ";
+  return list;
+}
+
 TEST(Config, SettingsOfOtherKindsAreAcceptedAndRefused) {
   struct Case {
     std::string yaml;
@@ -146,6 +152,14 @@ TEST(Config, SettingsOfOtherKindsAreAcceptedAndRefused) {
       {"listeners: [{[a]: b}]", "f:1: listeners: : expected one value"},
       {"listeners: [{address: a, address: b}]", "f:1: listeners: address: set twice"},
       {"listeners: [{address: a, user: u}]", ""},
+      {"http_proxies: 127.0.0.1", ""},
+      {"http_proxies: [10.0.0.0/8, 'fd00::1', unix]", ""},
+      {"http_proxies:", ""},
+      {"http_proxies: {a: b}", "f:1: http_proxies: expected an address or a list of them"},
+      {"http_proxies: proxy.test", "f:1: http_proxies: 'proxy.test' is no address in numbers"},
+      {"http_proxies: 0.0.0.0/0", "f:1: http_proxies: '0.0.0.0/0' is everybody"},
+      {"http_proxies: [" + repeated("unix", 50) + "]", ""},
+      {"http_proxies: [" + repeated("unix", 51) + "]", "f:1: http_proxies: at most 50 proxies"},
       {"metrics_tubes: mail-*", ""},
       {"metrics_tubes: ['*', 'mail-*', '*-x']", ""},
       {"metrics_tubes:", ""},
@@ -271,6 +285,7 @@ TEST(Config, APrintedConfigurationReadsAsTheSame) {
            "users: [{name: ann, certificates: ['CN=a, \"b\"', 'x'], uids: [0, 7], gids: 3,\n"
            "grants: [{tubes: ['*', 'a*b'], verbs: [manage, produce]}, {verbs: admin}]},\n"
            "{name: bob}]\n"
+           "http_proxies: ['::1', 10.0.0.0/8, unix]\n"
            "metrics_tubes: ['a*', b]\nmetrics_tube_groups: {'c*': c, '*': d}\n"
            "tubes: {'mail-*': {tries: 5, backoff: '10:600'}, m: {rate: '3:250ms'}}\n"),
       IsEmpty());
