@@ -362,11 +362,13 @@ export class Mock {
 
   async #search(response, query, user) {
     const bytes = Buffer.from(query.get('q') ?? '');
+    const way = query.get('path');
     const name = query.get('tube') || null;
     const chosen = (query.get('state') ?? states.join()).split(',');
     const limit = Number(query.get('limit') ?? 100);
     const after = Number(query.get('after') ?? 0);
-    if (!bytes.length || bytes.length > 1000) throw bad_request('q, the bytes to look for, is missing or longer than 1000.');
+    if (way !== null && !/^\$(\.\w+)+$/.test(way)) throw bad_request('path must be a path such as $.customer.id or $.items[*].sku.');
+    if (way === null && (!bytes.length || bytes.length > 1000)) throw bad_request('q, the bytes to look for, is missing or longer than 1000.');
     if (chosen.some((state) => !states.includes(state))) throw bad_request('state must be some of ready, reserved, delayed, buried.');
     if (!(limit >= 1 && limit <= 1000)) throw bad_request('limit is from 1 to 1000.');
     if (this.is_searching) throw new Refusal(429, 'too_many_requests', 'Another search runs. Try again when it has ended.');
@@ -388,7 +390,7 @@ export class Mock {
     let looked_at = 0;
     while (looked_at < ids.length && looked_at < this.search_bodies_max && jobs.length < limit) {
       const job = queue.jobs.get(ids[looked_at++]);
-      if (job.body.includes(bytes)) jobs.push(queue.view_job(job, user));
+      if (way === null ? job.body.includes(bytes) : has_value(job.body, way, query.get('equals'))) jobs.push(queue.view_job(job, user));
     }
     this.#json(response, 200, {jobs, looked_at, next: looked_at < ids.length ? String(ids[looked_at - 1]) : null});
   }
@@ -558,6 +560,18 @@ export class Mock {
     if (tube !== undefined) this.queue.place(job, {tube});
     return {value: {changed: true}};
   }
+}
+
+/** Whether a body is JSON with this scalar there. Of paths only those of names. */
+function has_value(body, path, text) {
+  const read = (json) => {
+    try {
+      return JSON.parse(json);
+    } catch {
+      return undefined;
+    }
+  };
+  return path.split('.').slice(1).reduce((value, name) => value?.[name], read(body.toString())) === (read(text) ?? text);
 }
 
 // ---------------------------------------------------------------------------------------------- a queue to look at

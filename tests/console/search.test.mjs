@@ -42,6 +42,25 @@ page_test('Search finds jobs, and its address can be linked', async (page, serve
   if (is_mock) assert.equal(searches(server).at(-1), '?q=needle%20%26%20mo&limit=100');
 });
 
+page_test('Search finds a value in JSON, by its path', async (page, server) => {
+  const first = await server.put('seek-path', '{"customer": {"id": 42}}');
+  await server.put('seek-path', '{"customer": {"id": "42"}}');
+  await server.put('seek-path', 'customer.id is 42');
+  await page.goto(`${server.url}/search?q=42&tube=seek-path`);
+  await said(page, '3 jobs found');
+  await page.getByLabel('JSON path').fill('$.customer.id');
+  await button(page, 'Search').click();
+  await eventually(() => ids(page), [first]);
+  await said(page, 'Bodies that hold 42 at $.customer.id');
+  assert.equal(new URL(page.url()).search, '?q=42&path=%24.customer.id&tube=seek-path');
+  await page.reload();
+  await eventually(() => ids(page), [first]);
+  assert.equal(await page.getByLabel('JSON path').inputValue(), '$.customer.id');
+  await page.getByLabel('JSON path').fill('customer');
+  await button(page, 'Search').click();
+  await page.getByText('path must be a path such as $.customer.id').waitFor();
+});
+
 page_test('Search says that nothing is found', async (page, server) => {
   await server.put('seek-none', 'hay');
   await page.goto(`${server.url}/search?q=no-such-needle&tube=seek-none`);
@@ -233,6 +252,7 @@ page_test('Search by the keyboard alone', async (page, server) => {
   await page.keyboard.press('/');
   await page.keyboard.type('needle of keys');
   await page.keyboard.press('Tab');
+  await page.keyboard.press('Tab');  // Past the path.
   await page.keyboard.type('keys');
   await page.keyboard.press('Tab');
   await page.keyboard.press('Space');

@@ -64,6 +64,8 @@ class Api(Described):
         self.assertEqual(self.call("/jobs/1")[1]["body_bytes"], 5)
         self.assertEqual(self.call("/jobs/3")[0], 404)
         self.assertEqual([job["id"] for job in self.call("/search?q=ell")[1]["jobs"]], ["1"])
+        self.assertEqual([job["id"] for job in self.call("/search?path=$&equals=7")[1]["jobs"]], [])
+        self.assertEqual(self.call("/search?path=x&equals=7")[0], 400)
         self.assertEqual(self.call("/jobs/1/bury", "POST", {})[0], 200)
         self.assertEqual(self.call("/jobs/1/kick", "POST", {})[0], 200)
         self.assertEqual(self.call("/jobs/1/change", "POST", {"priority": 9})[0], 200)

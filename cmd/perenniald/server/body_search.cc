@@ -1,7 +1,6 @@
 #include "cmd/perenniald/server/body_search.h"
 
 #include <memory>
-#include <string_view>
 #include <utility>
 
 #include "engine/types/check.h"
@@ -12,7 +11,7 @@ struct BodySearch::Work {
   BodySearch* owner;
   const store::Store* store;
   std::vector<JobId> jobs;
-  std::string bytes;
+  Test is_wanted;
   Done done;
   uv_work_t request{};
   std::vector<JobId> found = {};
@@ -22,7 +21,7 @@ struct BodySearch::Work {
     for (const JobId job : jobs) {
       const Result<Body> body = store->read_body(job);
       if (body.ok()) {
-        if (body->view().find(bytes) != std::string_view::npos) found.push_back(job);
+        if (is_wanted(body->view())) found.push_back(job);
         continue;
       }
       const StatusCode code = body.status().code();
@@ -40,12 +39,12 @@ BodySearch::~BodySearch() {
   CHECK(under_way_ == 0);
 }
 
-void BodySearch::start(const store::Store& store, std::vector<JobId> jobs, std::string bytes,
+void BodySearch::start(const store::Store& store, std::vector<JobId> jobs, Test is_wanted,
                        Done done) {
   auto* const work = new Work{.owner = this,
                               .store = &store,
                               .jobs = std::move(jobs),
-                              .bytes = std::move(bytes),
+                              .is_wanted = std::move(is_wanted),
                               .done = std::move(done)};
   work->request.data = work;
   ++under_way_;

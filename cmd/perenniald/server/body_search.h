@@ -1,7 +1,7 @@
 #pragma once
 
 #include <functional>
-#include <string>
+#include <string_view>
 #include <vector>
 
 #include <uv.h>
@@ -11,11 +11,13 @@
 
 namespace perennial::perenniald {
 
-// Looks for bytes in bodies, on libuv's pool. No snapshot is taken: a body that was deleted
+// Looks at bodies, on libuv's pool. No snapshot is taken: a body that was deleted
 // meanwhile is not found, and one whose batch is not written yet is neither.
 class BodySearch {
  public:
-  // The jobs whose bodies hold the bytes, in the order in which they were given.
+  // Whether a body is wanted. It is called on the pool.
+  using Test = std::function<bool(std::string_view body)>;
+  // The jobs whose bodies are wanted, in the order in which they were given.
   using Done = std::function<void(std::vector<JobId> found)>;
 
   // `loop` outlives this. `failed` is called when the disk cannot be read.
@@ -26,7 +28,7 @@ class BodySearch {
 
   // `done` is called on the loop, after this has returned. The store outlives the search. A body
   // that is damaged is not found here: whoever reserves its job learns of it.
-  void start(const store::Store& store, std::vector<JobId> jobs, std::string bytes, Done done);
+  void start(const store::Store& store, std::vector<JobId> jobs, Test is_wanted, Done done);
   bool busy() const { return under_way_ > 0; }
 
  private:

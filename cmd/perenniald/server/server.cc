@@ -244,8 +244,8 @@ http::ApiSources Server::make_api_sources() {
           .output_bytes_of = [this](ConnId conn) { return core_.output_bytes(conn); },
           .close_connection = [this](ConnId conn) { return core_.close_connection(conn); },
           .find_in_bodies =
-              [this](std::vector<JobId> jobs, std::string bytes, BodySearch::Done done) {
-                body_search_.start(*store_, std::move(jobs), std::move(bytes), std::move(done));
+              [this](std::vector<JobId> jobs, BodySearch::Test is_wanted, BodySearch::Done done) {
+                body_search_.start(*store_, std::move(jobs), std::move(is_wanted), std::move(done));
               },
           .configuration = [this] { return print_config(config_); },
           .audit_lines = audit_lines_,

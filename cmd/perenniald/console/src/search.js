@@ -3,7 +3,7 @@
 import {get, query} from './api.js';
 
 /** @typedef {import('./types.js').Job} Job @typedef {import('./api.js').ApiError} ApiError */
-/** @typedef {{q: string, tube: string, state: string}} Asked What the address says; an empty string leaves it out. */
+/** @typedef {{q: string, path: string, tube: string, state: string}} Asked What the address says; an empty string leaves it out. */
 /** @typedef {'looking'|'waiting'|'stopped'|'full'|'failed'|'done'} SearchState Full: enough was found for now. */
 
 const page_jobs = 100;
@@ -107,7 +107,7 @@ export class Search {
   /** @param {AbortSignal} signal @param {number} enough @returns {Promise<SearchState|null>} How the search ends with this page, or null. */
   async #next_page(signal, enough) {
     try {
-      const {jobs, looked_at, next} = await get('/search' + query({...this.asked, after: this.#after, limit: page_jobs}), signal);
+      const {jobs, looked_at, next} = await get('/search' + query({...looked_for(this.asked), after: this.#after, limit: page_jobs}), signal);
       // The whole answer may have come just before the search was stopped.
       if (signal.aborted) return null;
       this.jobs = [...this.jobs, ...jobs];
@@ -133,6 +133,9 @@ export class Search {
     this.#changed();
   }
 }
+
+/** With a path the text is the value that it leads to. @param {Asked} asked */
+const looked_for = ({q, path, ...where}) => (path ? {path, equals: q, ...where} : {q, ...where});
 
 /** @param {number} seconds @param {AbortSignal} signal Ends it at once. @returns {Promise<void>} */
 const pause = (seconds, signal) => new Promise((resolve) => {

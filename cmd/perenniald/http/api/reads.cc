@@ -16,6 +16,7 @@
 #include "cmd/perenniald/http/api/job_filter.h"
 #include "cmd/perenniald/http/api/job_view.h"
 #include "cmd/perenniald/http/api/json.h"
+#include "cmd/perenniald/http/json_path.h"
 #include "wire/command_line.h"
 
 // The part of the API that changes nothing.
@@ -284,14 +285,41 @@ Api::Made Api::list_jobs(const Ask& ask, std::string tube) {
                                       *std::move(asked), limit);
 }
 
+namespace {
+
+// What a search wants of a body: ?q=TEXT, or ?path=$.a.b&equals=VALUE.
+Searches::BodyTest wanted(Query& query) {
+  const std::optional<std::string> bytes = query.text("q");
+  const std::optional<std::string> path = query.text("path");
+  const std::optional<std::string> value = query.text("equals");
+  if (!query.problem().empty()) return {};
+  const auto fits = [](const std::optional<std::string>& text) {
+    return text && text->size() <= Searches::bytes_max;
+  };
+  if (!path && !value) {
+    if (!fits(bytes) || bytes->empty()) {
+      query.add_problem("q, the bytes to look for, is missing or longer than 1000.");
+    }
+    return [bytes = bytes.value_or("")](std::string_view body) {
+      return body.find(bytes) != std::string_view::npos;
+    };
+  }
+  const std::optional<JsonPath> parsed = fits(path) ? JsonPath::parse(*path) : std::nullopt;
+  if (!parsed) query.add_problem("path must be a path such as $.customer.id or $.items[*].sku.");
+  if (!fits(value)) query.add_problem("equals, the value, is missing or longer than 1000.");
+  if (bytes) query.add_problem("Either q, or path and equals.");
+  if (!query.problem().empty()) return {};
+  return [path = *parsed, value = scalar_of(*value)](std::string_view body) {
+    return has_value(body, path, value);
+  };
+}
+
+}  // namespace
+
 Api::Made Api::search(const Ask& ask) {
   Query query(ask.request.query);
-  std::optional<std::string> bytes = query.text("q");
+  Searches::BodyTest is_wanted = wanted(query);
   const std::string tube = query.text("tube").value_or("");
-  const bool is_good = bytes && !bytes->empty() && bytes->size() <= Searches::bytes_max;
-  if (!is_good && query.problem().empty()) {
-    query.add_problem("q, the bytes to look for, is missing or longer than 1000.");
-  }
   if (!query.problem().empty()) return refuse(Status::BadRequest, query.problem());
   Made refusal;
   uint64_t limit = 0;
@@ -300,7 +328,8 @@ Api::Made Api::search(const Ask& ask) {
   if (searches_.is_busy()) {
     return refuse(Status::TooManyRequests, "Another search runs. Try again when it has ended.");
   }
-  return searches_.open(JobView(sources_, ask.caller), *std::move(asked), *std::move(bytes), limit);
+  return searches_.open(JobView(sources_, ask.caller), *std::move(asked), std::move(is_wanted),
+                        limit);
 }
 
 Api::Made Api::jobs(const Ask& ask) {

@@ -11,12 +11,12 @@ namespace perennial::http {
 
 class Searches::Search final : public Answer {
  public:
-  Search(Searches& searches, JobView view, ListJobs jobs, std::string bytes, uint64_t limit)
+  Search(Searches& searches, JobView view, ListJobs jobs, BodyTest is_wanted, uint64_t limit)
       : searches_(searches),
         sources_(searches.sources_),
         view_(std::move(view)),
         jobs_(std::move(jobs)),
-        bytes_(std::move(bytes)),
+        is_wanted_(std::move(is_wanted)),
         limit_(limit),
         begun_(sources_.now()) {
     searches_.is_busy_ = true;
@@ -47,19 +47,27 @@ class Searches::Search final : public Answer {
   // gone.
   Step read_on() {
     constexpr uint32_t jobs_per_step = 1'000;
-    constexpr uint64_t bodies_per_read = 200;
     jobs_.count = {bodies_per_read};
     JobList list;
     const std::optional<uint32_t> walked =
         sources_.server.engine.list_jobs(jobs_, jobs_per_step, list);
     is_last_ = !walked || list.cursor == 0;
     if (!is_last_) jobs_.after = list.cursor;
-    looked_at_ += list.jobs.size();
-    if (list.jobs.empty()) return Step::Again;
     std::vector<JobId> ids;
-    for (const JobStats& job : list.jobs) ids.push_back(job.id);
+    uint64_t bytes = 0;
+    for (const JobStats& job : list.jobs) {
+      if (bytes >= bytes_per_read) {
+        is_last_ = false;
+        jobs_.after = ids.back();
+        break;
+      }
+      ids.push_back(job.id);
+      bytes += job.body_bytes;
+    }
+    looked_at_ += ids.size();
+    if (ids.empty()) return Step::Again;
     is_reading_ = true;
-    sources_.find_in_bodies(std::move(ids), bytes_,
+    sources_.find_in_bodies(std::move(ids), is_wanted_,
                             [alive = std::weak_ptr(alive_), this](std::vector<JobId> found) {
                               if (alive.expired()) return;
                               is_reading_ = false;
@@ -84,7 +92,7 @@ class Searches::Search final : public Answer {
   const ApiSources& sources_;
   const JobView view_;
   ListJobs jobs_;
-  const std::string bytes_;
+  const BodyTest is_wanted_;
   const uint64_t limit_;
   const Nanos begun_;
   bool is_reading_ = false;
@@ -94,9 +102,10 @@ class Searches::Search final : public Answer {
   const std::shared_ptr<int> alive_ = std::make_shared<int>();
 };
 
-std::unique_ptr<Answer> Searches::open(JobView view, ListJobs jobs, std::string bytes,
+std::unique_ptr<Answer> Searches::open(JobView view, ListJobs jobs, BodyTest is_wanted,
                                        uint64_t limit) {
-  return std::make_unique<Search>(*this, std::move(view), std::move(jobs), std::move(bytes), limit);
+  return std::make_unique<Search>(*this, std::move(view), std::move(jobs), std::move(is_wanted),
+                                  limit);
 }
 
 }  // namespace perennial::http

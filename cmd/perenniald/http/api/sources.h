@@ -34,8 +34,9 @@ struct ApiSources {
   std::function<size_t(ConnId)> output_bytes_of;    // Of answers that have not left.
   // Ends it. False: it is gone.
   std::function<bool(ConnId)> close_connection;
-  // Finds the jobs whose bodies hold some bytes. The result comes later.
-  std::function<void(std::vector<JobId> jobs, std::string bytes,
+  // Finds the jobs whose bodies are wanted, which is asked on another thread. The result comes
+  // later.
+  std::function<void(std::vector<JobId> jobs, std::function<bool(std::string_view body)> is_wanted,
                      std::function<void(std::vector<JobId> found)> done)>
       find_in_bodies;
   std::function<std::string()> configuration;  // The settings in force, as YAML, without secrets.

@@ -638,6 +638,42 @@ TEST_F(ApiTest, SearchesInBodies) {
   EXPECT_EQ(get_from("/api/v1/search").status, 400u);
 }
 
+TEST_F(ApiTest, SearchesForValuesInBodies) {
+  put("mail", R"({"customer": {"id": 42}, "items": [{"sku": "a"}, {"sku": "b c"}]})");
+  put("mail", R"({"customer": {"id": "42"}})");
+  put("mail", "customer.id = 42");
+  const std::string search = "/api/v1/search?path=$.";
+  EXPECT_THAT(ids(get_from(search + "customer.id&equals=42").json()["jobs"]), ElementsAre("1"));
+  EXPECT_THAT(ids(get_from(search + "customer.id&equals=%2242%22").json()["jobs"]),
+              ElementsAre("2"));
+  EXPECT_THAT(ids(get_from(search + "items[*].sku&equals=b%20c").json()["jobs"]), ElementsAre("1"));
+  EXPECT_EQ(get_from(search + "customer.id&equals=42").json()["looked_at"], 3);
+  EXPECT_THAT(ids(get_from(search + "a&equals=").json()["jobs"]), IsEmpty());
+  const std::string longest(Searches::bytes_max, 'a');
+  EXPECT_EQ(get_from(search + "a&equals=" + longest).status, 200u);
+  EXPECT_EQ(get_from(search + "a&equals=" + longest + "a").status, 400u);
+  EXPECT_EQ(get_from("/api/v1/search?path=$." + longest + "&equals=1").status, 400u);
+  for (const char* bad : {"path=$.a", "equals=1", "path=a&equals=1", "path=&equals=1",
+                          "q=a&path=$.a&equals=1", "q=a&equals=1", "path=$.%00&equals=1"}) {
+    EXPECT_EQ(get_from(std::string("/api/v1/search?") + bad).status, 400u) << bad;
+  }
+}
+
+// What is read at once is bounded, so that little is read for a client that has left.
+TEST_F(ApiTest, SearchesInFewLargeBodiesAtATime) {
+  for (int i = 0; i < 100; ++i) put("large", std::string(65'535, 'a'));
+  const json page = get_from("/api/v1/search?q=a").json();
+  EXPECT_EQ(page["jobs"].size(), 100u);
+  EXPECT_EQ(page["looked_at"], 100);
+  EXPECT_EQ(page["next"], nullptr);
+  // 64 of them are 64 bytes less than 4 MiB.
+  EXPECT_THAT(reads_, ElementsAre(65, 35));
+  reads_.clear();
+  for (int i = 0; i < 250; ++i) put("small", "a");
+  get_from("/api/v1/search?q=b&tube=small");
+  EXPECT_THAT(reads_, ElementsAre(200, 50));
+}
+
 TEST_F(ApiTest, SearchesForOneAtATime) {
   put("mail", "a");
   std::unique_ptr<Answer> search = open(get("/api/v1/search?q=a"));

@@ -64,12 +64,13 @@ Port::Port()
            .close_connection =
                [this](ConnId conn) { return harness_.core().close_connection(conn); },
            .find_in_bodies =
-               [this](const std::vector<JobId>& jobs, const std::string& bytes,
+               [this](const std::vector<JobId>& jobs, const Searches::BodyTest& is_wanted,
                       const std::function<void(std::vector<JobId>)>& done) {
                  std::vector<JobId> found;
+                 reads_.push_back(jobs.size());
                  for (const JobId job : jobs) {
                    const auto body = harness_.store().body(job);
-                   if (body && body->find(bytes) != std::string::npos) found.push_back(job);
+                   if (body && is_wanted(*body)) found.push_back(job);
                  }
                  searched_.push_back([found, done] { done(found); });
                },

@@ -54,6 +54,7 @@ class Port : public testing::Test {
   std::vector<std::function<void()>> searched_;  // What the pool has found.
   AuditLines audit_lines_;
   std::vector<FileRead> files_;  // What a reload reads.
+  std::vector<size_t> reads_;    // How many bodies were given to the pool at once.
   std::string address_ = "127.0.0.1:4711";
   QueueClients queue_;
   SignIns sign_ins_;

@@ -20,7 +20,7 @@ const text_bytes_max = 1000;
 /** @param {{route: import('../router.js').Route}} props */
 export function SearchScreen({route}) {
   const of = (name) => route.query.get(name) ?? '';
-  const asked = {q: of('q'), tube: of('tube'), state: of('state')};
+  const asked = {q: of('q'), path: of('path'), tube: of('tube'), state: of('state')};
   const [times, set_times] = useState(0);
   const search = use_search(asked, times);
   return html`
@@ -38,12 +38,12 @@ export function SearchScreen({route}) {
  * @param {Asked} asked
  * @param {number} times Another number begins anew.
  */
-function use_search({q, tube, state}, times) {
+function use_search({q, path, tube, state}, times) {
   const [search, set_search] = useState(/** @type {Search|null} */ (null));
   const [, draw] = useState(0);
   useEffect(() => {
     if (!q) return set_search(null);
-    const begun = new Search({q, tube, state}, () => draw((number) => number + 1));
+    const begun = new Search({q, path, tube, state}, () => draw((number) => number + 1));
     set_search(begun);
     begun.go_on();
     const forget = on_refresh((changed) => begun.read_again(changed));
@@ -51,7 +51,7 @@ function use_search({q, tube, state}, times) {
       forget();
       begun.close();
     };
-  }, [q, tube, state, times]);
+  }, [q, path, tube, state, times]);
   return search;
 }
 
@@ -59,7 +59,7 @@ function use_search({q, tube, state}, times) {
 function SearchForm({asked, submit}) {
   const [values, set_values] = useState(asked);
   // The address may change by itself: back, forward, the link to this screen.
-  useEffect(() => set_values(asked), [asked.q, asked.tube, asked.state]);
+  useEffect(() => set_values(asked), [asked.q, asked.path, asked.tube, asked.state]);
   const chosen = values.state.split(',').filter(Boolean);
   const toggle = (state) => set_values({...values, state: job_states.filter((each) => chosen.includes(each) !== (each === state)).join()});
   const put = (name) => (event) => {
@@ -77,6 +77,7 @@ function SearchForm({asked, submit}) {
     submit(values);
   }}>
     <label class="wide">Text <input ...${input} data-filter required value=${values.q} onInput=${put('q')} /></label>
+    <label title="With a path: jobs whose body is JSON with this text as the value there">JSON path <input ...${input} class="name" placeholder="none: anywhere" value=${values.path} onInput=${put('path')} /></label>
     <label>Tube <input ...${input} class="name" placeholder="all" value=${values.tube} onInput=${put('tube')} /></label>
     <fieldset><legend>States <span class="quiet">(all, if none is chosen)</span></legend>
       ${job_states.map((state) => html`<label key=${state} class="check"><input type="checkbox" checked=${chosen.includes(state)} onChange=${() => toggle(state)} /> <${StateBadge} state=${state} /></label>`)}
@@ -124,7 +125,7 @@ function Found({search}) {
   return html`<section class="jobs" aria-label="Jobs found">
     <${Problem} error=${error} />
     <div class="found">
-      <p>Bodies that hold <bdi class="name">${visible_line(search.asked.q)}</bdi></p>
+      <p>Bodies that hold <bdi class="name">${visible_line(search.asked.q)}</bdi>${search.asked.path && html` at <bdi class="name">${visible_line(search.asked.path)}</bdi>`}</p>
       <p class="quiet">${sentence}</p>
       ${is_running ? html`<button key="stop" onClick=${() => search.stop()}>Stop</button>`
         : state !== 'done' && error?.status !== 400 && html`<button key="go" onClick=${() => search.go_on()}>Go on</button>`}
