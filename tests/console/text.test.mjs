@@ -1,6 +1,7 @@
 // Bodies, names and numbers as text. No browser is needed.
 
 import assert from 'node:assert/strict';
+import {readdirSync, readFileSync, statSync} from 'node:fs';
 import {test} from 'node:test';
 import {decode, hex_dump} from '../../cmd/perenniald/console/src/bytes_text.js';
 import {bytes, count, jobs, rate, time, visible, visible_line} from '../../cmd/perenniald/console/src/format.js';
@@ -92,4 +93,13 @@ test('Hexadecimal has 16 bytes to a line', () => {
     '00010000  30 31 32 33 34 35 36 37 38 39 61 62 63 64 65 66  0123456789abcdef\n' +
     `00010010  58 00${' '.repeat(42)}  X·`);
   assert.equal(hex_dump(Buffer.alloc(0), 0), '');
+});
+
+test('The pictures in the documents are those of pictures.mjs, in both themes, and small', () => {
+  const docs = new URL('../../etc/docs/', import.meta.url);
+  const names = readdirSync(new URL('images/', docs)).sort();
+  const text = readFileSync(new URL('http.md', docs), 'utf8');
+  assert.deepEqual([...text.matchAll(/images\/([a-z]+-(?:light|dark)\.png)/g)].map(([, name]) => name).sort(), names);
+  assert.deepEqual(names, ['job', 'jobs', 'overview', 'search', 'tubes'].flatMap((name) => [`${name}-dark.png`, `${name}-light.png`]));
+  for (const name of names) assert.ok(statSync(new URL(`images/${name}`, docs)).size <= 60 * 1024, name);
 });
