@@ -1,0 +1,202 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "engine/types/basic.h"
+
+namespace perennial::store::etcd {
+
+// A revision of etcd's whole key space. Each transaction that changes a key raises it by one. 0:
+// none.
+using Revision = int64_t;
+// 0: no lease.
+using LeaseId = int64_t;
+using WatchId = uint64_t;
+using TimerId = uint64_t;
+
+// Why a call has no result.
+enum class CallError : uint8_t {
+  // Whether etcd did it is not known: no answer by the deadline, a broken connection, a member
+  // without its leader. What was called may have happened, or may still happen. Every error that is
+  // not listed below is this one: etcd has answered UNAVAILABLE to transactions that were in the
+  // log later.
+  Unknown,
+  NoSpace,        // The quota of etcd's database is used up. Only deletes are taken.
+  TooLarge,       // The request has more than etcd's --max-request-bytes.
+  Compacted,      // The revision that was asked for has been compacted.
+  LeaseNotFound,  // The lease has expired or was revoked.
+  Denied,         // The user may not do this, or the password is wrong.
+  Invalid,        // etcd does not understand the request.
+};
+std::string_view name_of(CallError error);
+
+struct Failure {
+  CallError error = CallError::Unknown;
+  std::string message;  // Says which member was asked, and what it said.
+};
+
+// The outcome of a call.
+template <typename T>
+using Outcome = std::variant<T, Failure>;
+template <typename T>
+using Done = std::function<void(Outcome<T>)>;
+
+struct KeyValue {
+  std::string key;
+  std::string value;
+  Revision create_revision = 0;
+  Revision mod_revision = 0;
+  int64_t version = 0;  // How often the key was written since it was made. 0: there is no such key.
+  LeaseId lease = 0;
+};
+
+// One condition of a transaction.
+struct Compare {
+  enum class Field : uint8_t { Version, CreateRevision, ModRevision };
+  enum class Is : uint8_t { Equal, NotEqual, Greater, Less };
+  std::string key;
+  Field field = Field::Version;
+  Is is = Is::Equal;
+  int64_t number = 0;  // A key that does not exist has 0 in all fields.
+};
+
+// `end` empty: the key alone. Otherwise all keys from `key` up to and without `end`.
+struct KeyRange {
+  std::string key;
+  std::string end;
+};
+// Returns the range of all keys that begin with `prefix`, which is not empty.
+KeyRange keys_with_prefix(std::string_view prefix);
+
+struct Put {
+  std::string key;
+  std::string value;
+  LeaseId lease = 0;
+};
+struct Delete {
+  KeyRange range;
+};
+struct Get {
+  KeyRange range;
+  int64_t limit = 0;  // The number of keys at most. 0: all.
+  bool keys_only = false;
+  bool descending = false;  // By key; ascending otherwise.
+  Revision revision = 0;    // As of this revision. 0: the newest.
+};
+using Operation = std::variant<Put, Delete, Get>;
+
+struct Transaction {
+  std::vector<Compare> conditions;  // All must hold.
+  std::vector<Operation> then;
+  std::vector<Operation> otherwise;
+};
+
+struct Found {
+  std::vector<KeyValue> keys;  // In the order that was asked for.
+  int64_t count = 0;           // Of all keys in the range, also of those past the limit.
+  bool more = false;           // The limit has left keys out.
+  Revision revision = 0;       // Of the key space when it was read.
+};
+
+struct TransactionDone {
+  bool held = false;  // Whether the conditions held, so that `then` was done, else `otherwise`.
+  Revision revision = 0;
+  std::vector<Found> gets;  // One for each Get, in order.
+};
+
+struct LeaseGranted {
+  LeaseId lease = 0;
+  int64_t ttl_s = 0;
+};
+struct LeaseKept {
+  int64_t ttl_s = 0;  // What is left after the renewal.
+};
+struct Compacted {};
+struct LeaseRevoked {};
+
+// What one member says of itself.
+struct MemberStatus {
+  std::string endpoint;
+  std::string version;
+  int64_t database_bytes = 0;
+  bool is_leader = false;
+  bool has_leader = false;
+  uint64_t term = 0;
+};
+
+struct WatchEvent {
+  bool is_delete = false;
+  KeyValue key;  // Of a deleted key only `key` and `mod_revision` are set.
+};
+
+// What a watch reports. All events of one revision come in one report.
+struct WatchEvents {
+  std::vector<WatchEvent> events;  // May be empty: a sign of life.
+  Revision revision = 0;           // Everything up to it has been reported.
+};
+// The watch has ended and reports nothing more. Whoever still wants to know reads a range, and
+// watches again from the revision after it.
+struct WatchEnded {
+  Revision compact_revision = 0;  // Not 0: what the watch asked for was compacted up to this.
+  std::string message;
+};
+using WatchReport = std::variant<WatchEvents, WatchEnded>;
+
+// Time and turns of the one thread on which a client of etcd and all that uses it run.
+class Executor {
+ public:
+  virtual ~Executor() = default;
+
+  // The time since the machine was booted, with the time in which it was suspended
+  // (CLOCK_BOOTTIME), in nanoseconds. Thread-safe.
+  virtual Nanos now() const = 0;
+  // Calls `run` on the thread, after what was posted before. Thread-safe.
+  virtual void post(std::function<void()> run) = 0;
+  // Calls `run` once after `delay`. Called on the thread.
+  virtual TimerId after(Nanos delay, std::function<void()> run) = 0;
+  // The timer does not fire any more. Does nothing if it has fired. Called on the thread.
+  virtual void cancel_timer(TimerId timer) = 0;
+};
+
+// A client of one etcd cluster, version 3.4 or later. It knows nothing of Perennial.
+//
+// All functions are called on the executor's thread, return at once, and call `done` there exactly
+// once, never from inside the call. Each call has a deadline, by which `done` is called; the client
+// then turns to another member for the next call. The client never repeats a call: a repetition is
+// for the caller to decide, who knows what it means. Reads are linearizable.
+//
+// The client ends before its executor. Its destructor calls no `done`.
+class Client {
+ public:
+  virtual ~Client() = default;
+
+  virtual void get(Get request, Nanos deadline, Done<Found> done) = 0;
+  virtual void commit(Transaction transaction, Nanos deadline, Done<TransactionDone> done) = 0;
+  // Forgets all revisions before `revision`.
+  virtual void compact(Revision revision, Nanos deadline, Done<Compacted> done) = 0;
+
+  // ttl_s: at least 1; etcd may grant more.
+  virtual void grant(int64_t ttl_s, Nanos deadline, Done<LeaseGranted> done) = 0;
+  virtual void keep_alive(LeaseId lease, Nanos deadline, Done<LeaseKept> done) = 0;
+  // Deletes the lease's keys.
+  virtual void revoke(LeaseId lease, Nanos deadline, Done<LeaseRevoked> done) = 0;
+
+  // Reports the changes of the range's keys from `from` on, in order. A watch on a member that has
+  // lost its leader ends. One without a report for 15 s ends, too: the client asks for progress
+  // more often than that.
+  virtual WatchId watch(KeyRange range, Revision from, std::function<void(WatchReport)> report) = 0;
+  // Nothing more is reported. Does nothing if the watch has ended.
+  virtual void cancel_watch(WatchId watch) = 0;
+
+  // Asks the member with this number in the list of endpoints, and no other.
+  virtual void member_status(size_t member, Nanos deadline, Done<MemberStatus> done) = 0;
+  virtual size_t members() const = 0;
+};
+
+}  // namespace perennial::store::etcd
