@@ -14,6 +14,7 @@ BEGIN {
   own["store/recovery"] = "store/disk store/format store/rocks store/types engine/types"
   own["store"] = "store/batch store/disk store/format store/recovery store/rocks store/space store/types engine/types"
   own["store/commit"] = "store store/batch store/rocks store/types engine/types"
+  own["store/etcd"] = "store/commit store/batch engine/types"
   own["store/checkpoint"] = "store store/disk store/format store/types engine/types"
   own["store/offline"] = "store store/checkpoint store/disk store/format store/recovery store/rocks store/space store/types engine/types"
   own["migrations"] = "store store/disk store/format store/offline store/types engine/types"
@@ -52,6 +53,7 @@ BEGIN {
   lib["engine"] = "absl"
   lib["wire"] = "fmt"
   lib["store"] = "rocksdb xxhash.h fmt absl nlohmann"
+  lib["store/etcd"] = "fmt grpc grpcpp"
   lib["migrations"] = "rocksdb xxhash.h fmt"
   lib["cmd/common"] = "fmt openssl"
   lib["cmd/common/tls"] = "fmt openssl"
@@ -71,7 +73,7 @@ BEGIN {
   lib["tests"] = "*"
   # Slow to compile, or wanted in one place only: one file per program.
   set(once, "boost CLI yaml-cpp spdlog systemd")
-  set(known, "absl boost fmt rocksdb xxhash.h uv.h openssl yaml-cpp CLI nlohmann utf8.h spdlog systemd gtest gmock benchmark")
+  set(known, "absl boost fmt grpc grpcpp rocksdb xxhash.h uv.h openssl yaml-cpp CLI nlohmann utf8.h spdlog systemd gtest gmock benchmark")
 }
 
 function set(into, list, words, i, count) {
