@@ -69,7 +69,7 @@ struct Compare {
 // `end` empty: the key alone. Otherwise all keys from `key` up to and without `end`.
 struct KeyRange {
   std::string key;
-  std::string end;
+  std::string end = {};
 };
 // Returns the range of all keys that begin with `prefix`, which is not empty.
 KeyRange keys_with_prefix(std::string_view prefix);
@@ -86,8 +86,9 @@ struct Get {
   KeyRange range;
   int64_t limit = 0;  // The number of keys at most. 0: all.
   bool keys_only = false;
-  bool descending = false;  // By key; ascending otherwise.
-  Revision revision = 0;    // As of this revision. 0: the newest.
+  // By key; ascending otherwise. etcd then reads the whole range, and applies the limit afterwards.
+  bool descending = false;
+  Revision revision = 0;  // As of this revision. 0: the newest.
 };
 using Operation = std::variant<Put, Delete, Get>;
 
@@ -138,7 +139,9 @@ struct WatchEvent {
 // What a watch reports. All events of one revision come in one report.
 struct WatchEvents {
   std::vector<WatchEvent> events;  // May be empty: a sign of life.
-  Revision revision = 0;           // Everything up to it has been reported.
+  // Everything up to it has been reported: that of the last event so far. It does not follow
+  // changes of other keys, so it may be compacted while nothing happens to these.
+  Revision revision = 0;
 };
 // The watch has ended and reports nothing more. Whoever still wants to know reads a range, and
 // watches again from the revision after it.
@@ -187,9 +190,9 @@ class Client {
   // Deletes the lease's keys.
   virtual void revoke(LeaseId lease, Nanos deadline, Done<LeaseRevoked> done) = 0;
 
-  // Reports the changes of the range's keys from `from` on, in order. A watch on a member that has
-  // lost its leader ends. One without a report for 15 s ends, too: the client asks for progress
-  // more often than that.
+  // Reports the changes of the range's keys from `from`, at least 1, on, in order. A watch on a
+  // member that has lost its leader ends. One without a report for 15 s ends, too: the client asks
+  // for progress more often than that.
   virtual WatchId watch(KeyRange range, Revision from, std::function<void(WatchReport)> report) = 0;
   // Nothing more is reported. Does nothing if the watch has ended.
   virtual void cancel_watch(WatchId watch) = 0;

@@ -1,0 +1,126 @@
+#include "store/etcd/channels.h"
+
+#include <fstream>
+#include <sstream>
+
+#include <fmt/format.h>
+#include <grpc/grpc.h>
+#include <grpcpp/create_channel.h>
+
+namespace perennial::store::etcd {
+namespace {
+
+constexpr std::string_view plain_scheme = "http://";
+constexpr std::string_view tls_scheme = "https://";
+// How long a channel waits between attempts to connect.
+constexpr int first_backoff_ms = 100;
+constexpr int backoff_max_ms = 1'000;
+
+Result<std::string> read_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream content;
+  content << file.rdbuf();
+  if (!file || content.str().empty())
+    return Status(StatusCode::Io, fmt::format("{} is not readable or empty", path));
+  return content.str();
+}
+
+Status read_into(std::string& content, const std::string& path) {
+  if (path.empty()) return {};
+  Result<std::string> read = read_file(path);
+  if (!read.ok()) return read.take_status();
+  content = read.take();
+  return {};
+}
+
+Result<std::shared_ptr<grpc::ChannelCredentials>> tls_credentials(
+    const GrpcClientOptions& options) {
+  if (options.certificate_file.empty() != options.key_file.empty())
+    return Status(StatusCode::InvalidArgument, "a certificate for etcd and its key go together");
+  grpc::SslCredentialsOptions files;
+  if (Status s = read_into(files.pem_root_certs, options.ca_file); !s.ok()) return s;
+  if (Status s = read_into(files.pem_cert_chain, options.certificate_file); !s.ok()) return s;
+  if (Status s = read_into(files.pem_private_key, options.key_file); !s.ok()) return s;
+  return grpc::SslCredentials(files);
+}
+
+// HOST:PORT of http://HOST:PORT or https://HOST:PORT, or nothing.
+std::string_view host_and_port(std::string_view endpoint) {
+  if (endpoint.starts_with(plain_scheme))
+    endpoint.remove_prefix(plain_scheme.size());
+  else if (endpoint.starts_with(tls_scheme))
+    endpoint.remove_prefix(tls_scheme.size());
+  else
+    return {};
+  if (!endpoint.empty() && endpoint.back() == '/') endpoint.remove_suffix(1);
+  const size_t colon = endpoint.rfind(':');
+  if (colon == std::string_view::npos || colon == 0) return {};
+  const std::string_view port = endpoint.substr(colon + 1);
+  const bool is_number =
+      !port.empty() && port.find_first_not_of("0123456789") == std::string_view::npos;
+  const bool has_path = endpoint.find('/') != std::string_view::npos;
+  return is_number && !has_path ? endpoint : std::string_view{};
+}
+
+grpc::ChannelArguments channel_arguments(const GrpcClientOptions& options) {
+  grpc::ChannelArguments arguments;
+  arguments.SetMaxReceiveMessageSize(receive_bytes_max);
+  // The first of these is the connect timeout.
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS,
+                   static_cast<int>(options.connect_timeout / nanos_per_ms));
+  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, first_backoff_ms);
+  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, backoff_max_ms);
+  // A call is never repeated behind its caller's back.
+  arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
+  // A new channel to a member has a new connection, which no other client shares.
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  // What the environment or DNS say of proxies and services is not meant for this.
+  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+  arguments.SetInt(GRPC_ARG_SERVICE_CONFIG_DISABLE_RESOLUTION, 1);
+  // There are no HTTP/2 pings for keepalive: etcd ends connections on which they come more often
+  // than every 5 s. Calls have deadlines, and watches ask for progress.
+  return arguments;
+}
+
+}  // namespace
+
+Result<Channels> Channels::open(const GrpcClientOptions& options) {
+  if (options.endpoints.empty()) return Status(StatusCode::InvalidArgument, "etcd has no endpoint");
+  Result<std::shared_ptr<grpc::ChannelCredentials>> tls = tls_credentials(options);
+  if (!tls.ok()) return tls.take_status();
+  Channels channels;
+  channels.arguments_ = channel_arguments(options);
+  for (const std::string& endpoint : options.endpoints) {
+    const std::string_view target = host_and_port(endpoint);
+    if (target.empty())
+      return Status(
+          StatusCode::InvalidArgument,
+          fmt::format("\"{}\" is no endpoint of etcd: http://HOST:PORT or https://HOST:PORT",
+                      endpoint));
+    Member& member = channels.members_.emplace_back();
+    member.endpoint = endpoint;
+    member.target = "dns:///" + std::string(target);
+    const bool is_tls = endpoint.starts_with(tls_scheme);
+    member.credentials = is_tls ? *tls : grpc::InsecureChannelCredentials();
+    channels.connect(member);
+  }
+  return channels;
+}
+
+void Channels::failed(size_t member, bool missed_deadline) {
+  CHECK(member < members_.size());
+  if (member == current_) current_ = (current_ + 1) % members_.size();
+  if (missed_deadline) connect(members_[member]);
+}
+
+// It connects with the first call.
+void Channels::connect(Member& member) const {
+  member.channel = grpc::CreateCustomChannel(member.target, member.credentials, arguments_);
+  member.keys = etcdserverpb::KV::NewStub(member.channel);
+  member.leases = etcdserverpb::Lease::NewStub(member.channel);
+  member.watches = etcdserverpb::Watch::NewStub(member.channel);
+  member.maintenance = etcdserverpb::Maintenance::NewStub(member.channel);
+  member.authentication = etcdserverpb::Auth::NewStub(member.channel);
+}
+
+}  // namespace perennial::store::etcd

@@ -1,0 +1,133 @@
+#include "store/etcd/messages.h"
+
+#include <utility>
+
+namespace perennial::store::etcd {
+namespace {
+
+namespace pb = etcdserverpb;
+
+KeyValue key_value_of(pb::KeyValue& key) {
+  return {.key = std::move(*key.mutable_key()),
+          .value = std::move(*key.mutable_value()),
+          .create_revision = key.create_revision(),
+          .mod_revision = key.mod_revision(),
+          .version = key.version(),
+          .lease = key.lease()};
+}
+
+pb::Compare::CompareResult result_of(Compare::Is is) {
+  switch (is) {
+    case Compare::Is::Equal:
+      return pb::Compare::EQUAL;
+    case Compare::Is::NotEqual:
+      return pb::Compare::NOT_EQUAL;
+    case Compare::Is::Greater:
+      return pb::Compare::GREATER;
+    case Compare::Is::Less:
+      return pb::Compare::LESS;
+  }
+  CHECK(!"a comparison that is none");
+  return pb::Compare::EQUAL;
+}
+
+void set_condition(pb::Compare& message, Compare condition) {
+  message.set_key(std::move(condition.key));
+  message.set_result(result_of(condition.is));
+  switch (condition.field) {
+    case Compare::Field::Version:
+      message.set_target(pb::Compare::VERSION);
+      return message.set_version(condition.number);
+    case Compare::Field::CreateRevision:
+      message.set_target(pb::Compare::CREATE);
+      return message.set_create_revision(condition.number);
+    case Compare::Field::ModRevision:
+      message.set_target(pb::Compare::MOD);
+      return message.set_mod_revision(condition.number);
+  }
+  CHECK(!"a field that is none");
+}
+
+void set_operation(pb::RequestOp& message, Put put) {
+  pb::PutRequest& request = *message.mutable_request_put();
+  request.set_key(std::move(put.key));
+  request.set_value(std::move(put.value));
+  request.set_lease(put.lease);
+}
+
+void set_operation(pb::RequestOp& message, Delete deletion) {
+  pb::DeleteRangeRequest& request = *message.mutable_request_delete_range();
+  request.set_key(std::move(deletion.range.key));
+  request.set_range_end(std::move(deletion.range.end));
+}
+
+void set_operation(pb::RequestOp& message, Get get) {
+  *message.mutable_request_range() = range_request(std::move(get));
+}
+
+void set_operations(google::protobuf::RepeatedPtrField<pb::RequestOp>& messages,
+                    std::vector<Operation>& operations) {
+  for (Operation& operation : operations)
+    std::visit([&](auto& one) { set_operation(*messages.Add(), std::move(one)); }, operation);
+}
+
+}  // namespace
+
+// etcd reads a range in ascending order anyway. If it is asked to sort, it reads the whole range
+// first and applies the limit afterwards.
+pb::RangeRequest range_request(Get request) {
+  pb::RangeRequest message;
+  message.set_key(std::move(request.range.key));
+  message.set_range_end(std::move(request.range.end));
+  message.set_limit(request.limit);
+  message.set_revision(request.revision);
+  message.set_keys_only(request.keys_only);
+  if (request.descending) message.set_sort_order(pb::RangeRequest::DESCEND);
+  return message;
+}
+
+pb::TxnRequest transaction_request(Transaction transaction) {
+  pb::TxnRequest message;
+  for (Compare& condition : transaction.conditions)
+    set_condition(*message.add_compare(), std::move(condition));
+  set_operations(*message.mutable_success(), transaction.then);
+  set_operations(*message.mutable_failure(), transaction.otherwise);
+  return message;
+}
+
+Found found_of(pb::RangeResponse& answer) {
+  Found found{.keys = {},
+              .count = answer.count(),
+              .more = answer.more(),
+              .revision = answer.header().revision()};
+  found.keys.reserve(static_cast<size_t>(answer.kvs_size()));
+  for (pb::KeyValue& key : *answer.mutable_kvs()) found.keys.push_back(key_value_of(key));
+  return found;
+}
+
+// Answers inside of a transaction's answer have no header of their own in all versions of etcd.
+TransactionDone transaction_done_of(pb::TxnResponse& answer) {
+  TransactionDone done{
+      .held = answer.succeeded(), .revision = answer.header().revision(), .gets = {}};
+  for (pb::ResponseOp& operation : *answer.mutable_responses()) {
+    if (!operation.has_response_range()) continue;
+    Found& found = done.gets.emplace_back(found_of(*operation.mutable_response_range()));
+    found.revision = done.revision;
+  }
+  return done;
+}
+
+MemberStatus member_status_of(const pb::StatusResponse& answer, std::string endpoint) {
+  return {.endpoint = std::move(endpoint),
+          .version = answer.version(),
+          .database_bytes = answer.dbsize(),
+          .is_leader = answer.leader() != 0 && answer.leader() == answer.header().member_id(),
+          .has_leader = answer.leader() != 0,
+          .term = answer.raftterm()};
+}
+
+WatchEvent event_of(pb::Event& event) {
+  return {.is_delete = event.type() == pb::Event::DELETE, .key = key_value_of(*event.mutable_kv())};
+}
+
+}  // namespace perennial::store::etcd
