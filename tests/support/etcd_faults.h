@@ -26,8 +26,9 @@ struct EtcdFaults {
   Nanos answer_delay_max = nanos_per_ms;
   uint32_t lost_requests_per_mille = 0;
   uint32_t lost_answers_per_mille = 0;
-  uint32_t broken_per_mille = 0;  // The outcome is Unknown before the deadline.
-  uint32_t late_per_mille = 0;    // Requests that take up to `late_max`.
+  // The outcome is Unknown before the deadline, and half of the requests are late.
+  uint32_t broken_per_mille = 0;
+  uint32_t late_per_mille = 0;  // Requests that take up to `late_max`.
   Nanos late_max = 5 * nanos_per_second;
 
   uint32_t short_leases_per_mille = 0;  // A grant or a renewal that holds for less than its time.

@@ -123,6 +123,14 @@ int64_t bytes_of(const KeyValue& version) {
   return static_cast<int64_t>(version.key.size() + version.value.size()) + key_overhead_bytes;
 }
 
+// The version as of the revision, or null if the key was not there.
+const KeyValue* version_at(const std::vector<KeyValue>& versions, Revision revision) {
+  const auto found = std::find_if(versions.rbegin(), versions.rend(), [&](const KeyValue& one) {
+    return one.mod_revision <= revision;
+  });
+  return found == versions.rend() || found->version == 0 ? nullptr : &*found;
+}
+
 }  // namespace
 
 // A transaction that is being done.
@@ -251,12 +259,7 @@ std::vector<WatchEvent> EtcdModel::events(const KeyRange& range, Revision revisi
 
 const KeyValue* EtcdModel::find(const std::string& key, Revision revision) const {
   const auto versions = keys_.find(key);
-  if (versions == keys_.end()) return nullptr;
-  const auto newer = std::upper_bound(
-      versions->second.begin(), versions->second.end(), revision,
-      [](Revision wanted, const KeyValue& version) { return wanted < version.mod_revision; });
-  if (newer == versions->second.begin() || std::prev(newer)->version == 0) return nullptr;
-  return &*std::prev(newer);
+  return versions == keys_.end() ? nullptr : version_at(versions->second, revision);
 }
 
 Found EtcdModel::read(const Get& request, Revision current) const {
@@ -266,7 +269,7 @@ Found EtcdModel::read(const Get& request, Revision current) const {
   std::vector<const KeyValue*> all;
   for (auto key = keys_.lower_bound(request.range.key); key != keys_.end(); ++key) {
     if (!contains(request.range, key->first)) break;
-    if (const KeyValue* version = find(key->first, revision)) all.push_back(version);
+    if (const KeyValue* version = version_at(key->second, revision)) all.push_back(version);
   }
   if (request.descending) std::reverse(all.begin(), all.end());
   found.count = static_cast<int64_t>(all.size());

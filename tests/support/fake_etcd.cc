@@ -15,11 +15,7 @@ constexpr Nanos election_max = 1400 * nanos_per_ms;
 }  // namespace
 
 FakeEtcd::FakeEtcd(VirtualTime& time, Options options)
-    : time_(time),
-      machine_(time.add_node()),
-      options_(options),
-      random_(options.seed),
-      model_(options.limits) {
+    : machine_(time.add_node()), options_(options), random_(options.seed), model_(options.limits) {
   CHECK(options_.members > 0);
   set_faults(options_.faults);
 }
@@ -137,6 +133,7 @@ void FakeEtcd::set_clock(etcd::LeaseId lease, Nanos expires_at) {
 }
 
 void FakeEtcd::end_lease(etcd::LeaseId lease) {
+  if (!has_majority_) return;  // What is due expires after the election.
   revoke(lease);
   notify_watches();
 }
@@ -144,7 +141,6 @@ void FakeEtcd::end_lease(etcd::LeaseId lease) {
 void FakeEtcd::lose_majority(Held held) {
   has_majority_ = false;
   held_ = held;
-  for (auto& [lease, clock] : clocks_) machine_.cancel_timer(clock.timer);
   end_all_watches(3 * nanos_per_second, "etcdserver: no leader");
 }
 

@@ -65,7 +65,7 @@ class FakeEtcd {
   void regain_majority();
   // Another member leads: all leases get up to their whole time again.
   void elect();
-  // The lease expires now. Does nothing if it is gone.
+  // The lease expires now. Does nothing if it is gone, or without a majority.
   void end_lease(etcd::LeaseId lease);
   void end_watches(const VirtualTime::Node& node);
   // The node's watches report nothing for this time, which is at most 10 s.
@@ -143,7 +143,6 @@ class FakeEtcd {
   void draw_lost_majority();
   void draw_restore();
 
-  VirtualTime& time_;
   VirtualTime::Node& machine_;  // Runs what happens in etcd and in the network.
   Options options_;
   EtcdFaults faults_;

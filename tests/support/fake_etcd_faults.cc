@@ -54,8 +54,12 @@ CallFate FakeEtcd::draw_fate(const VirtualTime::Node& node, CallKind kind, Nanos
   fate.answer_delay = draw(faults_.answer_delay_max);
   fate.is_request_lost = is_drawn(faults_.lost_requests_per_mille);
   fate.is_answer_lost = is_drawn(faults_.lost_answers_per_mille);
-  if (is_drawn(faults_.late_per_mille)) fate.request_delay += draw(faults_.late_max);
-  if (is_drawn(faults_.broken_per_mille)) fate.error_after = draw(time_left);
+  bool is_late = is_drawn(faults_.late_per_mille);
+  if (is_drawn(faults_.broken_per_mille)) {
+    fate.error_after = draw(time_left);
+    is_late = is_late || is_drawn(500);
+  }
+  if (is_late) fate.request_delay += draw(faults_.late_max);
   return fate;
 }
 
