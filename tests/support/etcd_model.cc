@@ -170,16 +170,7 @@ Outcome<TransactionDone> EtcdModel::commit(const Transaction& transaction) {
   applied.done.held = std::all_of(transaction.conditions.begin(), transaction.conditions.end(),
                                   [&](const Compare& condition) { return holds(condition); });
   const auto& operations = applied.done.held ? transaction.then : transaction.otherwise;
-  for (const Operation& operation : operations) {
-    if (const auto* put = std::get_if<Put>(&operation)) {
-      if (put->lease == 0 || leases_.contains(put->lease)) continue;
-      return failure(CallError::LeaseNotFound, "requested lease not found");
-    }
-    if (const auto* one = std::get_if<Get>(&operation)) {
-      if (one->revision > revision_) return future_revision();
-      if (one->revision > 0 && one->revision < compacted_) return compacted_revision();
-    }
-  }
+  if (auto problem = problem_now(operations)) return *problem;
   for (const Operation& operation : operations) {
     std::visit([&](const auto& one) { apply(one, applied); }, operation);
   }
@@ -199,7 +190,9 @@ Outcome<Compacted> EtcdModel::compact(Revision revision) {
   }
   changes_.erase(changes_.begin(), changes_.lower_bound(revision));
   for (const std::string& key : changed) {
-    std::vector<KeyValue>& versions = keys_.at(key);
+    const auto found = keys_.find(key);
+    if (found == keys_.end()) continue;  // Deleted in the revision of the last compaction.
+    std::vector<KeyValue>& versions = found->second;
     auto kept = std::find_if(versions.begin(), versions.end(), [&](const KeyValue& version) {
       return version.mod_revision > revision;
     });
@@ -207,7 +200,7 @@ Outcome<Compacted> EtcdModel::compact(Revision revision) {
     std::for_each(versions.begin(), kept,
                   [&](const KeyValue& old) { used_bytes_ -= bytes_of(old); });
     versions.erase(versions.begin(), kept);
-    if (versions.empty()) keys_.erase(key);
+    if (versions.empty()) keys_.erase(found);
   }
   return Compacted{};
 }
@@ -260,6 +253,22 @@ std::vector<WatchEvent> EtcdModel::events(const KeyRange& range, Revision revisi
 const KeyValue* EtcdModel::find(const std::string& key, Revision revision) const {
   const auto versions = keys_.find(key);
   return versions == keys_.end() ? nullptr : version_at(versions->second, revision);
+}
+
+// All leases are looked at before any revision.
+std::optional<Failure> EtcdModel::problem_now(const std::vector<Operation>& operations) const {
+  for (const Operation& operation : operations) {
+    const auto* put = std::get_if<Put>(&operation);
+    if (put == nullptr || put->lease == 0 || leases_.contains(put->lease)) continue;
+    return failure(CallError::LeaseNotFound, "requested lease not found");
+  }
+  for (const Operation& operation : operations) {
+    const auto* get = std::get_if<Get>(&operation);
+    if (get == nullptr || get->revision == 0) continue;
+    if (get->revision > revision_) return future_revision();
+    if (get->revision < compacted_) return compacted_revision();
+  }
+  return std::nullopt;
 }
 
 Found EtcdModel::read(const Get& request, Revision current) const {

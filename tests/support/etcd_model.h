@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -43,8 +44,8 @@ class EtcdModel {
 
   etcd::Revision revision() const { return revision_; }
   etcd::Revision compacted() const { return compacted_; }
-  // The events of one revision in the range, in the order in which they happened. As in etcd, the
-  // deletes of the revision up to which the history is compacted are gone.
+  // The events of one revision in the range, in the order in which they happened. The deletes of
+  // the revision up to which the history is compacted are gone; in etcd they go a moment later.
   std::vector<etcd::WatchEvent> events(const etcd::KeyRange& range, etcd::Revision revision) const;
   const std::map<etcd::LeaseId, Lease>& leases() const { return leases_; }
 
@@ -62,6 +63,8 @@ class EtcdModel {
   const etcd::KeyValue* find(const std::string& key, etcd::Revision revision) const;
   etcd::Found read(const etcd::Get& request, etcd::Revision current) const;
   bool holds(const etcd::Compare& condition) const;
+  // Why the operations cannot be done in the present state.
+  std::optional<etcd::Failure> problem_now(const std::vector<etcd::Operation>& operations) const;
   // A request that puts `bytes` finds no space.
   bool is_full(int64_t bytes);
   void add(etcd::KeyValue version);

@@ -30,7 +30,7 @@ FakeEtcd::NodeClient::NodeClient(FakeEtcd& etcd, VirtualTime::Node& node, Client
 
 FakeEtcd::NodeClient::~NodeClient() {
   for (const auto& [call, pending] : pending_) node_.cancel_timer(pending.timer);
-  for (const auto& [watch, report] : watches_) etcd_.watches_.erase({id_, watch});
+  std::erase_if(etcd_.watches_, [this](const auto& watch) { return watch.first.first == id_; });
   etcd_.clients_.erase(id_);
 }
 

@@ -481,6 +481,24 @@ TEST_F(FakeEtcdTest, AnotherClusterIsEmpty) {
   EXPECT_EQ(etcd_->model().revision(), 1);
 }
 
+TEST_F(FakeEtcdTest, AWatchThatIsCancelledOnItsWayIsNotOpened) {
+  start();
+  for (size_t node = 0; node < nodes_.size(); ++node) {
+    etcd_->plan(*nodes_[node], CallKind::Watch, {.request_delay = second});
+    int reports = 0;
+    const auto report = [&](const etcd::WatchReport&) { ++reports; };
+    const etcd::WatchId watch = clients_[node]->watch({"a", "z"}, 1, report);
+    clients_[node]->cancel_watch(watch);
+    if (node == 1) clients_[node].reset();
+    put("a", "1");
+    time_.run_for(2 * second);
+    if (node == 0) clients_[node]->cancel_watch(watch);
+    put("a", "2");
+    time_.run_for(20 * second);
+    EXPECT_EQ(reports, 0);
+  }
+}
+
 TEST_F(FakeEtcdTest, ACallOutlivesItsClient) {
   start();
   const Result& result = put("a", "1");

@@ -29,6 +29,8 @@ void FakeEtcd::send_watch(WatchKey key, etcd::KeyRange range, etcd::Revision fro
 }
 
 void FakeEtcd::open_watch(WatchKey key, etcd::KeyRange range, etcd::Revision from) {
+  const NodeClient* client = find(key.first);
+  if (client == nullptr || !client->has_watch(key.second)) return;  // Cancelled on the way.
   if (is_cut_off(key.first)) return end_watch(key, {0, "no sign of life"}, silence_max);
   if (!has_majority_) return end_watch(key, {0, "etcdserver: no leader"}, 0);
   const bool is_empty = range.key.empty() || (!range.end.empty() && range.end <= range.key);

@@ -307,6 +307,10 @@ TEST_P(ClientContract, CommitsTransactions) {
        {.then = {put_of("x", "1"), Get{.range = key("x"), .revision = int64_t{1} << 60}}},
        "Invalid",
        before},
+      {"an unknown lease after a get of the future",
+       {.then = {Get{.range = key("x"), .revision = int64_t{1} << 60}, put_of("x", "1", no_lease)}},
+       "LeaseNotFound",
+       before},
       {"too many operations", {.then = many}, "Invalid", before},
       {"too many bytes", {.then = {put_of("x", std::string(1'600'000, 'x'))}}, "TooLarge", before},
       {"nearly as many",
@@ -388,6 +392,17 @@ TEST_P(ClientContract, CompactsTheHistory) {
   EXPECT_EQ(text(compact(now), 0), "done");
   EXPECT_EQ(revision(), now) << "a compaction does not raise it";
   EXPECT_EQ(content(), "a=2");
+}
+
+TEST_P(ClientContract, CompactsWhereAKeyWasDeleted) {
+  put("a", "1");
+  const Revision gone = remove("a");
+  put("b", "1");
+  EXPECT_EQ(text(compact(gone), 0), "done");
+  EXPECT_EQ(text(get({.range = key("a"), .revision = gone}), gone), "[] of 0 at +1");
+  EXPECT_EQ(text(compact(gone + 1), 0), "done");
+  put("a", "2");
+  EXPECT_EQ(text(get({.range = key("a")}), gone), "[a=2 v1 c+2 m+2] of 1 at +2");
 }
 
 TEST_P(ClientContract, GrantsKeepsAndRevokesLeases) {
