@@ -17,6 +17,7 @@ inline constexpr int exit_unreadable = 66;
 inline constexpr int exit_stalled = 70;
 inline constexpr int exit_io = 74;  // A write or a sync failed while running.
 inline constexpr int exit_disk_full = 75;
+inline constexpr int exit_not_leader = 76;  // No longer the leader of its cluster.
 
 // Exit codes of perennial.
 inline constexpr int exit_failed = 1;

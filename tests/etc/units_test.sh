@@ -37,6 +37,13 @@ grep -q '^5 ' <<<"$codes" || fail "no exit codes in etc/docs/operations.md, but:
 grep -qx "RestartPreventExitStatus=$codes" "$root/etc/perenniald.service" ||
   fail "etc/perenniald.service restarts on some of these exit codes: $codes"
 
+# A node that lost the lead starts again as a standby. A success needs the force, because Restart=on-failure leaves it alone.
+code=$(sed -n 's/.*exit_not_leader = \([0-9]*\);.*/\1/p' "$root/cmd/common/exit_codes.h")
+for setting in SuccessExitStatus RestartForceExitStatus; do
+  grep -qx "$setting=$code" "$root/etc/perenniald.service" ||
+    fail "etc/perenniald.service lacks $setting=$code, the code of a node that lost the lead"
+done
+
 # verify must find an error, here an invalid word in a unit.
 sed 's|^Restart=.*|Restart=sometimes|' "$units/perenniald.service" >"$units/perenniald-wrong.service"
 said=$(systemd-analyze verify --man=no "$units/perenniald-wrong.service" 2>&1 || true)
