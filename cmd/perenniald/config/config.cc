@@ -219,6 +219,8 @@ Status set_config(Config& config, const ConfigField& field, std::string_view tex
       return bad("expected a list of {name: ..., tokens: [...], grants: [...]}");
     case Unit::Listeners:
       return bad("expected a list of {address: ..., tls: {...}}");
+    case Unit::Cluster:
+      return bad("expected {name: ..., node: ..., etcd: [...], client_address: ...}");
     case Unit::Port:
       return set_port(config.*std::get<uint16_t Config::*>(field.member), text);
     case Unit::Durability:
@@ -259,6 +261,8 @@ std::string config_text(const Config& config, const ConfigField& field) {
       return tube_groups_text(config.*std::get<TubeGroups Config::*>(field.member));
     case Unit::Users:
       return users_text(config.users);
+    case Unit::Cluster:
+      return cluster_text(config.cluster);
     case Unit::Port:
       return fmt::format("{}", config.port);
     case Unit::Durability:

@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "cmd/perenniald/config/cluster_config.h"
 #include "cmd/perenniald/config/listener_config.h"
 #include "cmd/perenniald/config/user_config.h"
 #include "cmd/perenniald/core/client_rights.h"
@@ -81,6 +82,7 @@ struct Config {
   uint64_t tls_handshakes_pending_max;
   bool core_dumps;
   uint64_t verbosity;
+  ClusterConfig cluster;
   // A flag and no setting: a value that stays in a file would hide later damage.
   store::Recover recover;
 };
@@ -90,7 +92,8 @@ using ConfigMember =
                  std::vector<std::string> Config::*, std::vector<ListenerConfig> Config::*,
                  store::Durability Config::*, CheckpointFrom Config::*, AdminOn Config::*,
                  std::vector<TubeDefaults> Config::*, std::vector<core::User> Config::*,
-                 TubeGroups Config::*, ExtensionSet Config::*, bool Config::*>;
+                 TubeGroups Config::*, ExtensionSet Config::*, ClusterConfig Config::*,
+                 bool Config::*>;
 
 // The type of a value, which decides how it is written and which values are accepted.
 enum class ConfigUnit : uint8_t {
@@ -108,6 +111,7 @@ enum class ConfigUnit : uint8_t {
   AdminOn,
   Tubes,
   Extensions,
+  Cluster,
   Switch,
   Count,
   Bytes
@@ -165,12 +169,17 @@ Status set_config(Config& config, const ConfigField& field, std::string_view tex
 // Adds a group to the setting metrics_tube_groups. InvalidArgument as in set_config().
 Status add_tube_group(TubeGroups& groups, std::string_view pattern, std::string_view name);
 
-// Reads YAML over `config`. Returns every problem, each with `name`, its line and its key.
+// Reads YAML over `config`. Returns every problem, each with `name`, its line and its key. A
+// cluster lowers batch_bytes_max, unless that has a value there.
 Problems read_config(Config& config, std::string_view yaml, std::string_view name);
 // Reads a list of users.
 Problems read_users(std::vector<core::User>& users, std::string_view yaml, std::string_view name);
 // The same as read_config() with the content of a file.
 Problems read_config_file(Config& config, const std::string& path);
+
+// Returns every problem of settings that are valid without a cluster and not within one. All of a
+// configuration must have been read, and its flags.
+Problems check_cluster_limits(const Config& config);
 
 // Reads a file of users, which has the form of the setting `users`. Returns every problem, among
 // them that others than its owner may read it.
@@ -193,6 +202,7 @@ std::string listeners_text(const std::vector<ListenerConfig>& listeners);
 std::string patterns_text(const std::vector<std::string>& patterns);
 std::string tube_groups_text(const TubeGroups& groups);
 std::string users_text(const std::vector<core::User>& users);
+std::string cluster_text(const ClusterConfig& cluster);
 // Whether YAML, as print_config() writes it, preserves this text. It does if the text is UTF-8.
 bool fits_yaml(std::string_view text);
 

@@ -191,6 +191,9 @@ constexpr ConfigField fields[] = {
     {"verbosity", &Config::verbosity, Unit::Count,
      text_default("0"), 0, 3,
      "0: what an operator needs. 1 and more: every connection too."},
+    {"cluster", &Config::cluster, Unit::Cluster,
+     text_default(""), 0, 0,
+     "The cluster that this server is a node of: {name: ..., node: ..., etcd: [...], ...}. {}: none."},
 };
 // clang-format on
 
@@ -214,7 +217,8 @@ Config default_config() {
   for (const ConfigField& field : fields) {
     const bool is_empty = field.unit == Unit::Addresses || field.unit == Unit::Listeners ||
                           field.unit == Unit::Users || field.unit == Unit::Patterns ||
-                          field.unit == Unit::Groups || field.unit == Unit::Proxies;
+                          field.unit == Unit::Groups || field.unit == Unit::Proxies ||
+                          field.unit == Unit::Cluster;
     if (is_empty) continue;
     if (field.origin.from_layers != nullptr) {
       field.origin.from_layers(layers, config);

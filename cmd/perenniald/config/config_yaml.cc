@@ -39,12 +39,27 @@ struct Reader {
   void read_extensions(const ConfigField& field, const YAML::Node& value);
   void read_tubes(const ConfigField& field, const YAML::Node& value);
   void read_tube(const YAML::Node& pattern, const YAML::Node& settings);
+  void read_cluster(const ConfigField& field, const YAML::Node& value);
+  void read_cluster_map(const YAML::Node& map, const std::string& prefix);
+  void read_cluster_value(const std::string& key, const YAML::Node& value);
   void set(const ConfigField& field, const YAML::Node& value);
 };
+
+// Whether the file makes the server a node of a cluster.
+bool has_cluster_section(const YAML::Node& root) {
+  for (const auto& entry : root) {
+    if (!entry.first.IsScalar() || entry.first.Scalar() != "cluster") continue;
+    return entry.second.IsMap() && entry.second.size() > 0;
+  }
+  return false;
+}
 
 void Reader::read(const YAML::Node& root) {
   if (root.IsNull()) return;  // A file that holds comments only.
   if (!root.IsMap()) return problem(root.Mark(), "expected lines of the form 'key: value'");
+  if (has_cluster_section(root)) {
+    config.batch_bytes_max = std::min(config.batch_bytes_max, cluster_batch_bytes_max);
+  }
   for (const auto& entry : root) read_key(entry.first, entry.second);
 }
 
@@ -64,6 +79,7 @@ void Reader::read_key(const YAML::Node& key, const YAML::Node& value) {
     if (field.unit == ConfigUnit::Users) return read_users(field.key, value, config.users);
     if (field.unit == ConfigUnit::Extensions) return read_extensions(field, value);
     if (field.unit == ConfigUnit::Tubes) return read_tubes(field, value);
+    if (field.unit == ConfigUnit::Cluster) return read_cluster(field, value);
     return set(field, value);
   }
   problem(key.Mark(), fmt::format("{}: there is no such setting (--print-config shows all)", text));
@@ -277,6 +293,60 @@ void Reader::read_tube(const YAML::Node& pattern, const YAML::Node& settings) {
   config.tubes.push_back(parsed.take());
 }
 
+void Reader::read_cluster(const ConfigField& field, const YAML::Node& value) {
+  config.cluster = {};
+  if (value.IsNull() || (value.IsMap() && value.size() == 0)) return;
+  if (!value.IsMap()) return set(field, value);
+  if (const std::string what = check_cluster_is_built(cluster_is_built()); !what.empty()) {
+    return problem(value.Mark(), "cluster: " + what);
+  }
+  const size_t before = problems.size();
+  read_cluster_map(value, "");
+  if (problems.size() > before) return;
+  for (const std::string& what : check_cluster(config.cluster)) {
+    problem(value.Mark(), "cluster: " + what);
+  }
+}
+
+// `prefix`: of the keys of a map in the section.
+void Reader::read_cluster_map(const YAML::Node& map, const std::string& prefix) {
+  constexpr std::string_view tls = "etcd_tls";
+  std::set<std::string> keys;
+  for (const auto& entry : map) {
+    const YAML::Node& setting = entry.first;
+    const YAML::Node& value = entry.second;
+    if (!setting.IsScalar()) {
+      problem(setting.Mark(), "cluster: expected the name of a setting");
+      continue;
+    }
+    const std::string key = prefix + setting.Scalar();
+    if (!keys.insert(key).second) {
+      problem(setting.Mark(), fmt::format("cluster: {}: set twice", key));
+    } else if (key == tls && value.IsMap() && value.size() > 0) {
+      read_cluster_map(value, "etcd_tls.");
+    } else if (key == tls) {
+      problem(setting.Mark(), "cluster: etcd_tls: expected {ca: ..., certificate: ..., key: ...}");
+    } else if (!is_cluster_key(key)) {
+      problem(setting.Mark(),
+              fmt::format("cluster: {}: there is no such setting: {}", key, cluster_keys()));
+    } else if (key == "etcd" && value.IsSequence()) {
+      for (const YAML::Node& endpoint : value) read_cluster_value(key, endpoint);
+    } else {
+      read_cluster_value(key, value);
+    }
+  }
+}
+
+void Reader::read_cluster_value(const std::string& key, const YAML::Node& value) {
+  if (!value.IsScalar()) {
+    return problem(value.Mark(), fmt::format("cluster: {}: expected one value", key));
+  }
+  const Status text = check_text(value.Scalar());
+  const std::string what =
+      text.ok() ? set_cluster(config.cluster, key, value.Scalar()) : text.message();
+  if (!what.empty()) problem(value.Mark(), fmt::format("cluster: {}: {}", key, what));
+}
+
 void Reader::set(const ConfigField& field, const YAML::Node& value) {
   if (!value.IsScalar()) {
     return problem(value.Mark(), fmt::format("{}: expected one value", field.key));
@@ -407,6 +477,31 @@ std::string users_text(const std::vector<core::User>& users) {
   return fmt::format("[{}]", fmt::join(texts, ", "));
 }
 
+// All settings of the section, because the defaults of those that are left out count, too.
+std::string cluster_text(const ClusterConfig& cluster) {
+  if (!cluster.is_set()) return "{}";
+  constexpr std::string_view in_tls = "etcd_tls.";
+  std::vector<std::string> entries;
+  std::vector<std::string> endpoints;
+  std::vector<std::string> tls;
+  const auto entry_of = [](std::string_view key, const std::string& value) {
+    return fmt::format("{}: {}", key, value);
+  };
+  for (const ClusterPair& pair : cluster_pairs(cluster)) {
+    const std::string value = pair.is_text ? quoted_yaml_of(pair.value) : pair.value;
+    if (pair.key == "etcd") {
+      endpoints.push_back(value);
+    } else if (pair.key.starts_with(in_tls)) {
+      tls.push_back(entry_of(std::string_view(pair.key).substr(in_tls.size()), value));
+    } else {
+      entries.push_back(entry_of(pair.key, value));
+    }
+  }
+  if (!tls.empty()) entries.push_back(fmt::format("etcd_tls: {{{}}}", fmt::join(tls, ", ")));
+  entries.push_back(fmt::format("etcd: [{}]", fmt::join(endpoints, ", ")));
+  return fmt::format("{{{}}}", fmt::join(entries, ", "));
+}
+
 bool fits_yaml(std::string_view text) {
   return reads_back(yaml_of(std::string(text)), text);
 }
@@ -424,7 +519,8 @@ std::string print_config(const Config& config) {
       value = fmt::format("[{}]", fmt::join(addresses, ", "));
     } else if (field.unit == ConfigUnit::Listeners || field.unit == ConfigUnit::Users ||
                field.unit == ConfigUnit::Extensions || field.unit == ConfigUnit::Tubes ||
-               field.unit == ConfigUnit::Patterns || field.unit == ConfigUnit::Groups) {
+               field.unit == ConfigUnit::Patterns || field.unit == ConfigUnit::Groups ||
+               field.unit == ConfigUnit::Cluster) {
       value = config_text(config, field);  // A word, or a list that is YAML already.
     } else {
       value = yaml_of(config_text(config, field));

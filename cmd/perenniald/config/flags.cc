@@ -1,6 +1,7 @@
 #include "cmd/perenniald/config/flags.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <string_view>
 
@@ -212,6 +213,7 @@ Invocation parse_command_line(int argc, const char* const* argv) {
   Problems problems;
   if (!raw.config.empty()) problems = read_config_file(out.config, raw.config);
   apply(app, raw, out, problems);
+  std::ranges::move(check_cluster_limits(out.config), std::back_inserter(problems));
   if (!problems.empty()) return usage_error(problems);
   out.action = Invocation::Action::Serve;
   if (raw.print_access) {

@@ -190,6 +190,23 @@ TEST_F(FlagsAndFile, PrintConfigShowsTheResultOfBoth) {
   EXPECT_THAT(got.out, testing::AllOf(HasSubstr("\njobs_max: 9\n"), HasSubstr("\nport: 2\n")));
 }
 
+// What counts is the value after the flags, so that a flag may mend what the file has.
+TEST_F(FlagsAndFile, AClusterRefusesWhatItsAnswersCannotWaitFor) {
+  if (!cluster_is_built()) GTEST_SKIP() << "this build refuses every section";
+  const std::string cluster =
+      "cluster: {name: j, node: a, etcd: 'http://a:1', client_address: 'a:2'}\n";
+  const std::string path = file(cluster);
+  EXPECT_EQ(accepted({"--config", path, "-f0", "-z", "1048576"}).batch_bytes_max, 262'144u);
+  EXPECT_THAT(parse({"--config", path, "-f", "20"}).err, HasSubstr("durability is interval"));
+  EXPECT_THAT(parse({"--config", path, "-F"}).err, HasSubstr("durability is never"));
+  EXPECT_THAT(parse({"--config", path, "-z", "1048577"}).err,
+              HasSubstr("job_bytes_max is 1048577"));
+  accepted({"--config", file(cluster + "durability: never\njob_bytes_max: 2MiB\n"), "-f0", "-z9"});
+  const Invocation got = parse({"--config", file(cluster + "batch_bytes_max: 4MiB\n"), "-F"});
+  EXPECT_EQ(got.exit_code, 5);
+  EXPECT_THAT(got.err, testing::AllOf(HasSubstr("durability is"), HasSubstr("batch_bytes_max is")));
+}
+
 TEST_F(FlagsAndFile, CheckConfigReportsProblemsAndExits) {
   EXPECT_EQ(parse({"--config", file("jobs_max: 9\n"), "--check-config"}).exit_code, 0);
   EXPECT_EQ(parse({"--config", file("jobs_max: x\n"), "--check-config"}).exit_code, 5);

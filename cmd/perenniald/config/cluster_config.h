@@ -1,0 +1,76 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+// The setting `cluster`: the cluster that this server is a node of, and the etcd that has its log.
+// A name or an address that is valid here may still belong to nobody: nothing is looked up.
+namespace perennial::perenniald {
+
+// What a standby does with clients: forward them to the leader, or refuse their connections.
+enum class StandbyClients : uint8_t { Forward, Refuse };
+
+struct ClusterConfig {
+  std::string name;               // Empty: the server is no part of a cluster.
+  std::string node;               // This server's name in it.
+  std::vector<std::string> etcd;  // "http://HOST:PORT" or "https://HOST:PORT", all alike.
+  std::string etcd_ca;            // This and the next two are files, and need https. Empty: the
+                                  // CAs of the system.
+  std::string etcd_certificate;   // It and its key are both set or both empty.
+  std::string etcd_key;
+  std::string etcd_user;  // Set or empty together with its password.
+  std::string etcd_password_file;
+  std::string client_address;  // HOST:PORT where clients and other nodes reach this one.
+  std::string peer_address;    // HOST:PORT of its HTTP. Empty: there is none.
+  uint64_t lease_s = 10;
+  uint64_t copies_min = 2;                // Nodes that have flushed an entry before it is trimmed.
+  uint64_t log_keep_bytes = 64ull << 20;  // At most log_bytes_max.
+  uint64_t log_bytes_max = 256ull << 20;  // At most half of etcd_quota_bytes.
+  bool etcd_compact = true;
+  uint64_t etcd_quota_bytes = 2ull << 30;  // etcd's own --quota-backend-bytes.
+  uint64_t sync_ms = 100;                  // The longest time from a write to its sync on a node.
+  StandbyClients standby_clients = StandbyClients::Forward;
+  uint64_t forward_wait_s = 10;  // How long a forwarded client waits for a leader.
+
+  bool is_set() const { return !name.empty(); }
+};
+
+// An append is one transaction of etcd, which takes 1.5 MiB at most (--max-request-bytes).
+inline constexpr uint64_t cluster_job_bytes_max = 1ull << 20;
+inline constexpr uint64_t cluster_batch_bytes_max = 256ull << 10;
+
+// One value of the section by its name: "lease_s", "etcd_tls.ca". A list has one for each value.
+struct ClusterPair {
+  std::string key;
+  std::string value;
+  bool is_text;  // Neither a number, nor a size, nor one of a few words.
+};
+
+// Whether this program is built with clusters (PERENNIAL_HAS_CLUSTER).
+bool cluster_is_built();
+// Returns what is wrong with a section, whatever is in it, or nothing. `is_built`: as above.
+std::string check_cluster_is_built(bool is_built);
+
+// Whether the section has this key.
+bool is_cluster_key(std::string_view key);
+// Returns all keys, for a message.
+std::string cluster_keys();
+// Sets one key, or adds to its list. Returns what is wrong with the value, or nothing.
+// REQUIRES: the section has this key.
+std::string set_cluster(ClusterConfig& config, std::string_view key, const std::string& value);
+// Returns every problem of settings that are each valid.
+std::vector<std::string> check_cluster(const ClusterConfig& config);
+// The inverse of set_cluster(). Texts that are empty are left out.
+std::vector<ClusterPair> cluster_pairs(const ClusterConfig& config);
+
+// 1 to 64 of a-z, A-Z, 0-9, "-", "_" and "."; the name of a cluster or a node is part of a key in
+// etcd.
+bool is_cluster_name(std::string_view name);
+// Each returns what is wrong with a text, or nothing. A HOST is a name, an IPv4 number, or an IPv6
+// number in brackets, and is not one of "every interface". A PORT is a number from 1 to 65535.
+std::string check_node_address(std::string_view text);
+std::string check_endpoint(std::string_view text);
+
+}  // namespace perennial::perenniald

@@ -1,0 +1,263 @@
+#include "cmd/perenniald/config/cluster_config.h"
+
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cmd/perenniald/config/config.h"
+
+namespace perennial::perenniald {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+// The settings without which there is no cluster, and `more`.
+std::string section(const std::string& more = {}) {
+  return "cluster: {name: jobs, node: a, etcd: ['http://10.0.0.1:2379'], "
+         "client_address: '10.0.0.1:11300'" +
+         more + "}";
+}
+
+Problems read(Config& config, const std::string& yaml) {
+  return read_config(config, yaml, "f");
+}
+
+TEST(ClusterConfig, ANameHas1To64OfItsBytes) {
+  const std::pair<std::string, bool> cases[] = {
+      {"a", true},
+      {"A-z_0.9", true},
+      {std::string(64, 'a'), true},
+      {"", false},
+      {std::string(65, 'a'), false},
+      {"a b", false},
+      {"a/b", false},
+      {"a:b", false},
+      {"\xc3\xa4", false},
+  };
+  for (const auto& [name, want] : cases) EXPECT_EQ(is_cluster_name(name), want) << name;
+}
+
+TEST(ClusterConfig, AnAddressHasAHostAndAPortThatOthersReach) {
+  for (const std::string text :
+       {"10.0.0.1:11300", "a.example.org:1", "localhost:65535", "[fd00::1]:11300", "[::1]:80"}) {
+    EXPECT_EQ(check_node_address(text), "") << text;
+    EXPECT_EQ(check_endpoint("http://" + text), "") << text;
+    EXPECT_EQ(check_endpoint("https://" + text), "") << text;
+  }
+  for (const std::string text :
+       {"",        "a",     "a:",        ":11300", "a:0",         "a:65536",
+        "a:http",  "a:-1",  "a:1/",      "a/b:1",  "a b:1",       "::1:80",
+        "fd00::1", "[::1]", "[::1",      "[a]:1",  "unix:/run/p", "unix:1",
+        "u:p@a:1", "a,b:1", "0.0.0.0:1", "[::]:1"}) {
+    EXPECT_THAT(check_node_address(text), HasSubstr(fmt::format("'{}' ", text)));
+    EXPECT_THAT(check_endpoint("http://" + text), HasSubstr("is not http://HOST:PORT or https://"));
+  }
+  for (const std::string text : {"", "10.0.0.1:2379", "ftp://a:1", "HTTP://a:1", "http:a:1"}) {
+    EXPECT_THAT(check_endpoint(text), HasSubstr("is not http://HOST:PORT or https://")) << text;
+  }
+}
+
+TEST(ClusterConfig, WithoutClustersInTheBuildASectionIsRefused) {
+  EXPECT_EQ(check_cluster_is_built(true), "");
+  EXPECT_THAT(check_cluster_is_built(false), HasSubstr("-DPERENNIAL_CLUSTER=ON"));
+  Config config = default_config();
+  const Problems problems = read(config, section());
+  EXPECT_EQ(problems.empty(), cluster_is_built());
+  EXPECT_EQ(config.cluster.is_set(), cluster_is_built());
+  for (const std::string yaml : {"cluster:", "cluster: {}"}) {
+    EXPECT_THAT(read(config, yaml), IsEmpty());
+    EXPECT_FALSE(config.cluster.is_set());
+  }
+}
+
+struct NumberCase {
+  std::string key;
+  uint64_t ClusterConfig::*member;
+  uint64_t lowest;
+  uint64_t highest;
+};
+
+TEST(ClusterConfig, EachNumberIsAcceptedAtItsBoundsAndNotPastThem) {
+  constexpr uint64_t mib = 1ull << 20;
+  const NumberCase cases[] = {
+      {"lease_s", &ClusterConfig::lease_s, 5, 300},
+      {"copies_min", &ClusterConfig::copies_min, 1, 9},
+      {"log_keep_bytes", &ClusterConfig::log_keep_bytes, mib, mib << 14},
+      {"log_bytes_max", &ClusterConfig::log_bytes_max, 8 * mib, mib << 14},
+      {"etcd_quota_bytes", &ClusterConfig::etcd_quota_bytes, 64 * mib, mib << 16},
+      {"sync_ms", &ClusterConfig::sync_ms, 1, 10'000},
+      {"forward_wait_s", &ClusterConfig::forward_wait_s, 0, 300},
+  };
+  for (const NumberCase& c : cases) {
+    for (const uint64_t value : {c.lowest, c.highest}) {
+      ClusterConfig config;
+      EXPECT_EQ(set_cluster(config, c.key, fmt::format("{}", value)), "");
+      EXPECT_EQ(config.*c.member, value) << c.key;
+    }
+    const std::string below = c.lowest == 0 ? "-1" : fmt::format("{}", c.lowest - 1);
+    for (const std::string& value : {below, fmt::format("{}", c.highest + 1), std::string("x")}) {
+      ClusterConfig config;
+      EXPECT_THAT(set_cluster(config, c.key, value),
+                  testing::StartsWith(fmt::format("'{}' is not a ", value)));
+      EXPECT_EQ(config.*c.member, ClusterConfig().*c.member) << c.key;
+    }
+  }
+}
+
+TEST(ClusterConfig, ASectionIsAcceptedOrRefusedWithItsKey) {
+  if (!cluster_is_built()) GTEST_SKIP() << "this build refuses every section";
+  struct Case {
+    std::string yaml;
+    std::string problem;  // Empty: none.
+  };
+  const std::string tls = "cluster: {name: j, node: a, client_address: 'a:1', ";
+  const Case cases[] = {
+      {section(), ""},
+      {section(", peer_address: 'a:2', copies_min: 1, etcd_compact: false"), ""},
+      {section(", standby_clients: refuse, etcd_user: u, etcd_password_file: /p"), ""},
+      {tls + "etcd: 'https://a:1'}", ""},
+      {tls + "etcd: 'https://a:1', etcd_tls: {ca: /c}}", ""},
+      {tls + "etcd: 'https://a:1', etcd_tls: {certificate: /c, key: /k}}", ""},
+      {"cluster: a", "f:1: cluster: expected {name: ..., node: ..., etcd: [...], client_address"},
+      {"cluster: [a]", "f:1: cluster: expected one value"},
+      {"cluster: {[a]: b}", "f:1: cluster: expected the name of a setting"},
+      {"cluster:\n  name: a b", "f:2: cluster: name: 'a b' is not 1 to 64 letters, digits and"},
+      {"cluster:\n  node: ''", "f:2: cluster: node: '' is not 1 to 64 letters, digits and -_."},
+      {"cluster:\n  etcd: [a]", "f:2: cluster: etcd: 'a' is not http://HOST:PORT or https://"},
+      {"cluster: {etcd: ['http://a:1', 'http://a:1']}",
+       "f:1: cluster: etcd: 'http://a:1' is there"},
+      {"cluster: {etcd: [[a]]}", "f:1: cluster: etcd: expected one value"},
+      {"cluster: {lease_s: }", "f:1: cluster: lease_s: expected one value"},
+      {"cluster: {lease_s: 5, lease_s: 6}", "f:1: cluster: lease_s: set twice"},
+      {"cluster: {etcd_tls: {key: a, key: b}}", "f:1: cluster: etcd_tls.key: set twice"},
+      {"cluster: {leese_s: 5}", "f:1: cluster: leese_s: there is no such setting: name, node, et"},
+      {"cluster: {etcd_tls: {pem: a}}", "f:1: cluster: etcd_tls.pem: there is no such setting: "},
+      {"cluster: {etcd_tls: a}", "f:1: cluster: etcd_tls: expected {ca: ..., certificate: ..., k"},
+      {"cluster: {etcd_tls: {ca: ''}}", "f:1: cluster: etcd_tls.ca: expected the path of a file"},
+      {"cluster: {etcd_user: ''}", "f:1: cluster: etcd_user: expected a name of 1 to 4096 bytes"},
+      {"cluster: {etcd_user: \"a\\0\"}", "f:1: cluster: etcd_user: must not hold a NUL byte"},
+      {"cluster: {etcd_compact: yes}", "f:1: cluster: etcd_compact: 'yes' is not true or false"},
+      {"cluster: {standby_clients: no}", "f:1: cluster: standby_clients: 'no' is not one of"},
+      {"cluster: {client_address: ':1'}", "f:1: cluster: client_address: ':1' is not HOST:PORT"},
+      {"cluster: {peer_address: '0.0.0.0:1'}",
+       "f:1: cluster: peer_address: '0.0.0.0:1' stands for every interface"},
+      {section(", etcd_tls: {ca: /c}"),
+       "f:1: cluster: etcd_tls is set, and the endpoints are http"},
+      {tls + "etcd: 'https://a:1', etcd_tls: {key: /k}}",
+       "f:1: cluster: etcd_tls: certificate and key go together"},
+      {tls + "etcd: ['https://a:1', 'http://b:1']}",
+       "f:1: cluster: etcd: some endpoints are http and some https"},
+      {section(", etcd_user: u"), "f:1: cluster: etcd_user and etcd_password_file go together"},
+      {section(", peer_address: '10.0.0.1:11300'"), "f:1: cluster: peer_address is the same as"},
+      {section(", log_keep_bytes: 256MiB"), ""},
+      {section(", log_keep_bytes: 257MiB"), "f:1: cluster: log_keep_bytes is more than log_bytes"},
+      {section(", log_bytes_max: 1GiB"), ""},
+      {section(", log_bytes_max: 1073741825"), "f:1: cluster: log_bytes_max is more than half of"},
+  };
+  for (const Case& c : cases) {
+    Config config = default_config();
+    const Problems problems = read(config, c.yaml);
+    if (c.problem.empty()) {
+      EXPECT_THAT(problems, IsEmpty()) << c.yaml;
+      Config again = default_config();
+      EXPECT_THAT(read(again, print_config(config)), IsEmpty()) << print_config(config);
+      EXPECT_EQ(print_config(again), print_config(config));
+      EXPECT_EQ(cluster_text(again.cluster), cluster_text(config.cluster));
+    } else {
+      EXPECT_THAT(problems, ElementsAre(HasSubstr(c.problem))) << c.yaml;
+    }
+  }
+}
+
+TEST(ClusterConfig, ASectionNeedsFourSettings) {
+  EXPECT_THAT(check_cluster({}), ElementsAre(HasSubstr("needs a name"), HasSubstr("node: "),
+                                             HasSubstr("etcd: "), HasSubstr("client_address: ")));
+}
+
+TEST(ClusterConfig, ThereAre9EndpointsAndNoMore) {
+  ClusterConfig config;
+  for (int i = 1; i <= 9; ++i) {
+    EXPECT_EQ(set_cluster(config, "etcd", fmt::format("http://a:{}", i)), "");
+  }
+  EXPECT_EQ(set_cluster(config, "etcd", "http://a:10"), "at most 9 endpoints");
+  EXPECT_EQ(config.etcd.size(), 9u);
+}
+
+TEST(ClusterConfig, EveryTextIsPrintedSoThatItReadsBack) {
+  if (!cluster_is_built()) GTEST_SKIP() << "this build refuses every section";
+  Config config = default_config();
+  config.cluster.name = "1.0";
+  config.cluster.node = "-";
+  config.cluster.etcd = {"https://[::1]:1", "https://b:2"};
+  config.cluster.client_address = "[::1]:1";
+  config.cluster.etcd_ca = "}, {\"'";
+  config.cluster.etcd_certificate = " a: b #";
+  config.cluster.etcd_key = "\r";
+  config.cluster.etcd_user = "~";
+  config.cluster.etcd_password_file = "[a";
+  config.cluster.standby_clients = StandbyClients::Refuse;
+  config.cluster.etcd_compact = false;
+  Config again = default_config();
+  EXPECT_THAT(read(again, print_config(config)), IsEmpty());
+  EXPECT_EQ(again.cluster.etcd, config.cluster.etcd);
+  EXPECT_EQ(again.cluster.etcd_ca, config.cluster.etcd_ca);
+  EXPECT_EQ(again.cluster.etcd_key, config.cluster.etcd_key);
+  EXPECT_EQ(again.cluster.standby_clients, StandbyClients::Refuse);
+  EXPECT_FALSE(again.cluster.etcd_compact);
+  EXPECT_EQ(cluster_text(again.cluster), cluster_text(config.cluster));
+}
+
+TEST(ClusterConfig, AClusterLowersBatchesThatHaveNoSizeOfTheirOwn) {
+  if (!cluster_is_built()) GTEST_SKIP() << "this build refuses every section";
+  const std::pair<std::string, uint64_t> cases[] = {
+      {section(), 262'144},
+      {section() + "\nbatch_bytes_max: 100000", 100'000},
+      {"batch_bytes_max: 100000\n" + section(), 100'000},
+      {"batch_bytes_max: 262145\n" + section(), 262'145},
+      {"cluster: {}", 4u << 20},
+  };
+  for (const auto& [yaml, want] : cases) {
+    Config config = default_config();
+    EXPECT_THAT(read(config, yaml), IsEmpty());
+    EXPECT_EQ(config.batch_bytes_max, want) << yaml;
+  }
+}
+
+TEST(ClusterConfig, AClusterLimitsOtherSettings) {
+  struct Case {
+    std::string name;
+    void (*change)(Config&);
+    std::string problem;  // Empty: none.
+  };
+  const Case cases[] = {
+      {"defaults", [](Config&) {}, ""},
+      {"job", [](Config& c) { c.job_bytes_max = 1'048'576; }, ""},
+      {"job + 1", [](Config& c) { c.job_bytes_max = 1'048'577; }, "cluster: job_bytes_max is"},
+      {"batch", [](Config& c) { c.batch_bytes_max = 262'144; }, ""},
+      {"batch + 1", [](Config& c) { c.batch_bytes_max = 262'145; }, "cluster: batch_bytes_max is"},
+      {"interval", [](Config& c) { c.durability = store::Durability::Interval; },
+       "cluster: durability is interval"},
+      {"never", [](Config& c) { c.durability = store::Durability::Never; },
+       "cluster: durability is never"},
+  };
+  for (const Case& c : cases) {
+    Config config = default_config();
+    config.batch_bytes_max = cluster_batch_bytes_max;
+    c.change(config);
+    EXPECT_THAT(check_cluster_limits(config), IsEmpty()) << c.name;
+    config.cluster.name = "jobs";
+    if (c.problem.empty()) {
+      EXPECT_THAT(check_cluster_limits(config), IsEmpty()) << c.name;
+    } else {
+      EXPECT_THAT(check_cluster_limits(config), ElementsAre(HasSubstr(c.problem))) << c.name;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace perennial::perenniald
