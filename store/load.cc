@@ -20,6 +20,7 @@ namespace {
 Status load_meta_row(std::string_view key, std::string_view value, const LoadSink& sink,
                      Loaded& loaded) {
   switch (static_cast<MetaTag>(key.empty() ? '\0' : key[0])) {
+    case MetaTag::Cluster:
     case MetaTag::Commit:
     case MetaTag::FormatVersion:
     case MetaTag::NextId:

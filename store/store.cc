@@ -170,6 +170,9 @@ Status Store::Impl::read_meta(JobId next_id_min) {
              .last_index = applied.index,
              .last_now = applied.now,
              .next_id = std::max(*next_id, next_id_min)};
+  Result<std::string> cluster = read_cluster_id(*db);
+  if (!cluster.ok()) return cluster.status();
+  cluster_id = cluster.take();
   const rocksdb::Status identified = (*db)->GetDbIdentity(identity);
   identity = identity_or_none(std::move(identity));
   return from_rocksdb(identified).with("read the identity");
@@ -237,6 +240,31 @@ const Opening& Store::opening() const {
 const std::string& Store::identity() const {
   return impl_->identity;
 }
+const std::string& Store::cluster_id() const {
+  return impl_->cluster_id;
+}
+
+Status Store::join_cluster(const std::string& id) {
+  Impl& impl = *impl_;
+  CHECK(impl.cluster_id.empty());
+  impl.writes.Clear();
+  impl.add_commit_row();
+  impl.add_meta(MetaTag::Cluster, encode_cluster_id(id));
+  if (Status written = impl.write(true); !written.ok()) return written;
+  impl.cluster_id = id;
+  return {};
+}
+
+Result<Opening> Store::reached() const {
+  const Impl& impl = *impl_;
+  const Result<JobId> next_id = find_next_id(*impl.db);
+  if (!next_id.ok()) return next_id.status();
+  return Opening{.epoch = impl.opening.epoch,
+                 .last_index = impl.applied.index,
+                 .last_now = impl.applied.now,
+                 .next_id = std::max(*next_id, impl.opening.next_id)};
+}
+
 bool Store::failed() const {
   return impl_->failure.failed();
 }

@@ -79,10 +79,19 @@ class Store {
   // The identity of the database: identity.h. Empty if the database has none.
   const std::string& identity() const;
 
+  // The id of the cluster that the directory belongs to. Empty: none.
+  const std::string& cluster_id() const;
+  // Makes the directory part of a cluster, for good and durably. REQUIRES: it belongs to none.
+  // Called by the thread that writes.
+  Status join_cluster(const std::string& id);
+  // What a start would find now, but for the epoch, which is that of this open. For a standby that
+  // becomes the leader. Called while nothing is written.
+  Result<Opening> reached() const;
+
   // Passes settings in the order of names, tubes, pauses and jobs in the order of ids, and then
   // keys by tube and key to the sink. It calls the sink on the calling thread, while other threads
   // read ahead. It reads no body. It does not compare keys with jobs, which is for the engine to
-  // do. Corruption: the rows contradict each other. REQUIRES: nothing was written since open().
+  // do. Corruption: the rows contradict each other. Called while nothing is written.
   Status load(const LoadSink& sink);
 
   // Applies a sealed batch as a whole. A batch that was applied before is skipped. Without `sync`

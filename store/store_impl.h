@@ -89,6 +89,7 @@ struct Store::Impl {
   Opening opening;
   JobId stored_next_id = 1;  // The row that open() found.
   std::string identity;
+  std::string cluster_id;  // Empty: the directory belongs to no cluster.
   // The number of rows of each job family. open() sums it over the properties of the tables, and
   // each batch changes it since. Only the thread that writes changes it. That of keys is an upper
   // bound for the rows in tables, because its rows are overwritten. Only compact_tombstones() sets

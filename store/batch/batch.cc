@@ -84,6 +84,14 @@ void Batch::seal(const BatchPlace& place) {
   place_ = place;
 }
 
+void Batch::reseal(const BatchPlace& place) {
+  CHECK(place_.index != 0);
+  CHECK(place.index == place_.index);
+  CHECK(place.epoch > 0);
+  CHECK(place.known_durable < place.index);
+  place_ = place;
+}
+
 void Batch::clear() {
   position_.clear();
   jobs_.clear();

@@ -62,6 +62,9 @@ class Batch {
   void add(const Transition& transition, std::string_view body = {});
 
   void seal(const BatchPlace& place);
+  // Changes the place of a sealed batch, for a database that counts epochs of its own. REQUIRES:
+  // the index stays.
+  void reseal(const BatchPlace& place);
 
   // Empties the batch for another use and keeps its memory.
   void clear();

@@ -61,6 +61,7 @@ std::string_view name_of(Family family);
 
 // The first byte of a key in meta.
 enum class MetaTag : char {
+  Cluster = 'i',  // Only in a directory that belongs to a cluster.
   Commit = 'c',
   FormatVersion = 'f',
   Migration = 'm',  // Only while a migration is under way.
@@ -155,6 +156,9 @@ Bytes<16> encode_next_id(JobId next_id);
 std::string encode(const MigrationRow& row);
 std::string encode(const TubeStored& tube);
 Bytes<24> encode(const TubePaused& pause);
+// The identity of a cluster: 1 to 64 characters of which none is a control character.
+std::string encode_cluster_id(std::string_view id);
+Result<std::string> decode_cluster_id(std::string_view value);
 Result<uint32_t> decode_format_version(std::string_view value);
 Result<CommitRow> decode_commit(std::string_view value);
 Result<JobId> decode_next_id(std::string_view value);

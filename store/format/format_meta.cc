@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <string>
 
 #include "engine/types/check.h"
@@ -10,6 +11,14 @@ namespace {
 
 std::string_view next_id_problem(JobId next_id) {
   return next_id == 0 ? "next id is 0" : "";
+}
+
+std::string_view cluster_id_problem(std::string_view id) {
+  constexpr size_t bytes_max = 64;
+  if (id.empty()) return "cluster without an id";
+  if (id.size() > bytes_max) return "the cluster's id is too long";
+  const auto is_control = [](char c) { return static_cast<unsigned char>(c) < ' ' || c == 127; };
+  return std::ranges::any_of(id, is_control) ? "the cluster's id has control characters" : "";
 }
 
 Status damaged_meta(std::string_view key, std::string_view what) {
@@ -107,6 +116,21 @@ Result<JobId> decode_next_id(std::string_view value) {
   wrong = next_id_problem(next_id);
   if (!wrong.empty()) return damaged_meta(view(key), wrong);
   return next_id;
+}
+
+std::string encode_cluster_id(std::string_view id) {
+  CHECK(cluster_id_problem(id).empty());
+  return static_cast<char>(row_format) + std::string(id);
+}
+
+Result<std::string> decode_cluster_id(std::string_view value) {
+  const Bytes<1> key = meta_key(MetaTag::Cluster);
+  std::string_view wrong = shape_problem(value, value.size(), 1);
+  if (!wrong.empty()) return damaged_meta(view(key), wrong);
+  std::string id(value.substr(1));
+  wrong = cluster_id_problem(id);
+  if (!wrong.empty()) return damaged_meta(view(key), wrong);
+  return id;
 }
 
 std::string encode(const MigrationRow& row) {

@@ -40,6 +40,7 @@ class MetaCheck {
 void MetaCheck::row(std::string_view key, std::string_view value) {
   const auto tag = static_cast<MetaTag>(key.empty() ? '\0' : key[0]);
   switch (tag) {
+    case MetaTag::Cluster:
     case MetaTag::Commit:
     case MetaTag::FormatVersion:
     case MetaTag::NextId:
@@ -63,6 +64,10 @@ void MetaCheck::fixed(MetaTag tag, std::string_view key, std::string_view value)
 }
 
 Status MetaCheck::decode_fixed(MetaTag tag, std::string_view value) {
+  if (tag == MetaTag::Cluster) {
+    const Result<std::string> cluster = decode_cluster_id(value);
+    return cluster.ok() ? Status() : cluster.status();
+  }
   if (tag == MetaTag::Commit) {
     const Result<CommitRow> commit = decode_commit(value);
     if (!commit.ok()) return commit.status();

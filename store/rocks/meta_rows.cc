@@ -110,6 +110,15 @@ Status check_version(const Database& db, const Options& options) {
   return found.ok() ? check_format(*found, options) : found.status();
 }
 
+Result<std::string> read_cluster_id(const Database& db) {
+  std::string value;
+  const auto key = meta_key(MetaTag::Cluster);
+  const auto got = db->Get({}, db.family(Family::Meta), slice(view(key)), &value);
+  if (got.IsNotFound()) return std::string();
+  if (!got.ok()) return from_rocksdb(got);
+  return decode_cluster_id(value);
+}
+
 Result<CommitRow> read_commit(const Database& db) {
   const Result<std::string> row = read_row(db, MetaTag::Commit);
   return row.ok() ? decode_commit(*row) : row.status();

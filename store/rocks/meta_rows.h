@@ -32,6 +32,8 @@ Status check_families(const Database& db, const Options& options);
 // Unsupported: the format is not options.format. A newer program or a migration can read it.
 Status check_format(const StoredFormat& found, const Options& options);
 Status check_version(const Database& db, const Options& options);
+// Empty: the database belongs to no cluster.
+Result<std::string> read_cluster_id(const Database& db);
 Result<CommitRow> read_commit(const Database& db);
 // Returns the higher of the stored next id and one more than the highest id of any job.
 Result<JobId> find_next_id(const Database& db);
