@@ -1,0 +1,136 @@
+#include "store/cluster/appender.h"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "engine/types/check.h"
+#include "store/cluster/timing.h"
+
+namespace perennial::store::cluster {
+
+using etcd::Compare;
+
+Appender::Appender(etcd::Executor& executor, etcd::Client& client, const Keys& keys, Events events)
+    : executor_(executor), client_(client), keys_(keys), events_(std::move(events)) {}
+
+void Appender::lead(etcd::Revision token, BatchIndex last, bool is_empty) {
+  CHECK(token != 0);
+  CHECK(idle());
+  token_ = token;
+  last_ = last;
+  is_empty_ = is_empty;
+}
+
+void Appender::stop() {
+  token_ = 0;
+  entry_.reset();
+}
+
+void Appender::append(BatchIndex index, std::string bytes, BatchIndex trim_before) {
+  CHECK(token_ != 0);
+  CHECK(idle());
+  CHECK(index == last_ + 1);
+  CHECK(trim_before <= last_);
+  entry_ = {.index = index, .bytes = std::move(bytes), .trim_before = trim_before};
+  send();
+}
+
+void Appender::send() {
+  const std::string key = keys_.entry(entry_->index);
+  etcd::Transaction append;
+  append.conditions = {
+      {.key = keys_.leader(), .field = Compare::Field::ModRevision, .number = token_},
+      {.key = key, .field = Compare::Field::Version, .number = 0}};
+  if (!is_empty_) {
+    // A net under the other two conditions: the log never has a gap.
+    append.conditions.push_back({.key = keys_.entry(last_),
+                                 .field = Compare::Field::Version,
+                                 .is = Compare::Is::NotEqual,
+                                 .number = 0});
+  }
+  append.then.emplace_back(etcd::Put{.key = key, .value = entry_->bytes});
+  if (entry_->trim_before != 0) {
+    append.then.emplace_back(etcd::Delete{keys_.entries_before(entry_->trim_before)});
+  }
+  client_.commit(std::move(append), executor_.now() + call_timeout,
+                 [this](const auto& outcome) { on_sent(outcome); });
+}
+
+void Appender::on_sent(const etcd::Outcome<etcd::TransactionDone>& outcome) {
+  if (!entry_) return;  // Stopped meanwhile.
+  if (const auto* failure = std::get_if<etcd::Failure>(&outcome)) {
+    if (failure->error == etcd::CallError::TooLarge) {
+      return lose(
+          fmt::format("etcd takes no entry of {} bytes; its --max-request-bytes must be at "
+                      "least 1572864: {}",
+                      entry_->bytes.size(), failure->message));
+    }
+    events_.failed(*failure);
+    return retry(&Appender::look);
+  }
+  const auto& done = std::get<etcd::TransactionDone>(outcome);
+  if (done.held) return commit(done.revision);
+  // Refused for certain. Reading tells whether an earlier try has done it, and else why.
+  look();
+}
+
+void Appender::look() {
+  etcd::Transaction read;
+  read.then.emplace_back(etcd::Get{.range = {.key = keys_.entry(entry_->index), .end = {}}});
+  read.then.emplace_back(etcd::Get{.range = {.key = keys_.leader(), .end = {}}});
+  if (!is_empty_) {
+    read.then.emplace_back(
+        etcd::Get{.range = {.key = keys_.entry(last_), .end = {}}, .keys_only = true});
+  }
+  client_.commit(std::move(read), executor_.now() + call_timeout,
+                 [this](const auto& outcome) { on_seen(outcome); });
+}
+
+void Appender::on_seen(const etcd::Outcome<etcd::TransactionDone>& outcome) {
+  if (!entry_) return;
+  if (const auto* failure = std::get_if<etcd::Failure>(&outcome)) {
+    events_.failed(*failure);
+    return retry(&Appender::look);
+  }
+  judge(std::get<etcd::TransactionDone>(outcome));
+}
+
+void Appender::judge(const etcd::TransactionDone& seen) {
+  CHECK(seen.gets.size() >= 2);
+  const std::vector<etcd::KeyValue>& entry = seen.gets[0].keys;
+  const std::vector<etcd::KeyValue>& leader = seen.gets[1].keys;
+  if (!entry.empty()) {
+    if (entry[0].value == entry_->bytes) return commit(seen.revision);
+    return lose(fmt::format("another leader has written entry {}", entry_->index));
+  }
+  if (leader.empty() || leader[0].mod_revision != token_) {
+    return lose("another node leads, or this node's lease is over");
+  }
+  if (!is_empty_ && seen.gets.at(2).keys.empty()) {
+    return lose(fmt::format("entry {} was deleted from etcd, and not by its leader", last_));
+  }
+  retry(&Appender::send);
+}
+
+void Appender::retry(void (Appender::*step)()) {
+  executor_.after(retry_delay, [this, step] {
+    if (entry_) (this->*step)();
+  });
+}
+
+void Appender::commit(etcd::Revision revision) {
+  revision_ = revision;
+  last_ = entry_->index;
+  is_empty_ = false;
+  const BatchIndex index = entry_->index;
+  entry_.reset();
+  events_.committed(index);
+}
+
+void Appender::lose(std::string why) {
+  stop();
+  events_.lost(std::move(why));
+}
+
+}  // namespace perennial::store::cluster

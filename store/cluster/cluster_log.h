@@ -1,0 +1,106 @@
+#pragma once
+
+#include <atomic>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "engine/types/basic.h"
+#include "engine/types/status.h"
+#include "store/batch/batch.h"
+#include "store/commit/local_log.h"
+#include "store/commit/log.h"
+#include "store/etcd/etcd.h"
+#include "store/store.h"
+
+namespace perennial::store::cluster {
+
+// The log of a cluster, as one node's server and database see it. A leader's batch is encoded,
+// appended to the log in etcd, and applied to the database of this node when it is committed there.
+// An entry of another leader is decoded, checked and applied. So nothing enters the database that
+// is not committed, and there is never anything to roll back.
+//
+// Behind it stands the local log in the mode `interval`: it writes each batch without a sync, and
+// syncs later. What it calls durable is what this node has flushed, which lets the log be trimmed.
+//
+// The rows of a batch are the same on all nodes. What a batch says of its place is not: each
+// directory counts its own epochs, and knows for itself what its disk holds, because a start judges
+// the directory's own log by them (recovery/README.md). So a batch is applied with the epoch of its
+// store and with what is durable here.
+//
+// Two threads use it: the loop, by the functions of Log, and the executor's, by the others.
+class ClusterLog final : public Log {
+ public:
+  struct Links {
+    // These are called on the executor's thread.
+    std::function<void(BatchIndex, std::string bytes)> append;
+    std::function<void(BatchIndex applied, BatchIndex flushed)> progress;
+    // An entry is not what a leader has written, or comes from a newer version. Nothing follows.
+    std::function<void(Status)> damaged;
+    std::function<void()> wake;  // Of the loop, on any thread.
+  };
+
+  // `store` and `executor` outlive this. The executor does not run what was posted before this
+  // ended.
+  ClusterLog(Store& store, etcd::Executor& executor, Links links);
+  ~ClusterLog() override;
+
+  // -- On the executor's thread.
+  // Applies the next entry of the log.
+  void add_entry(BatchIndex index, std::string bytes);
+  // The batch that was appended last is in the log.
+  void on_committed(BatchIndex index);
+  void set_accepts_puts(bool accepts_puts);
+
+  // -- On the loop's thread.
+  bool idle() const override { return under_way_.load(std::memory_order_acquire) == 0; }
+  Appended append(Batch&& batch) override;
+  void checkpoint(std::string dir) override;
+  Update collect() override;
+  // The watchdog looks at the disk only. A majority of etcd may be away for longer.
+  bool busy() const override { return local_.busy(); }
+  uint64_t progress() const override { return local_.progress(); }
+  void stop() override;
+
+ private:
+  // What is to be done to the database, in order.
+  struct Step {
+    Batch batch;
+    std::string entry;       // The bytes that the batch's bodies are in; empty: the server's own.
+    std::string checkpoint;  // Its directory; empty: none.
+  };
+
+  Status check(const Batch& batch, BatchIndex index) const;
+  void pump();
+  void on_local();
+  void take_progress();
+  void refresh_later();
+  void run_and_wait(const std::function<void(std::function<void()>)>& work);
+  bool is_drained() const { return !sent_ && steps_.empty() && applying_.empty(); }
+
+  Store& store_;
+  etcd::Executor& executor_;
+  const Links links_;
+  std::atomic<size_t> under_way_ = 0;  // Appends and checkpoints.
+
+  // Of the executor's thread.
+  std::optional<Batch> sent_;  // Appended and not yet committed.
+  Nanos sent_at_ = 0;
+  std::string checkpoint_after_sent_;  // Its directory; empty: none.
+  std::deque<Step> steps_;
+  std::deque<Step> applying_;  // Given to the local log; its batch is moved out.
+  BatchIndex added_ = 0;       // The newest batch in steps_ or before.
+  uint64_t epoch_ = 0;         // Of the newest entry.
+  bool is_damaged_ = false;
+  std::function<void()> on_drained_;  // Set by stop().
+
+  std::mutex mutex_;  // Guards update_.
+  Update update_;
+  bool accepts_puts_ = true;
+
+  LocalLog local_;  // Last: its thread calls on_local().
+};
+
+}  // namespace perennial::store::cluster

@@ -1,0 +1,191 @@
+#include "store/cluster/election.h"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+#include <variant>
+
+#include "engine/types/check.h"
+#include "store/cluster/timing.h"
+
+namespace perennial::store::cluster {
+
+using etcd::Compare;
+
+Election::Election(etcd::Executor& executor, etcd::Client& client, const Keys& keys,
+                   LeaderRecord me, Events events)
+    : executor_(executor),
+      client_(client),
+      keys_(keys),
+      me_(std::move(me)),
+      events_(std::move(events)) {}
+
+void Election::start(etcd::LeaseId lease) {
+  CHECK(lease != 0);
+  CHECK(!won_);
+  ++life_;
+  lease_ = lease;
+  look_always();
+}
+
+void Election::look_always() {
+  look();
+  after(look_interval, &Election::look_always);
+}
+
+void Election::stop() {
+  ++life_;
+  lease_ = 0;
+  won_.reset();
+  if (watch_ != 0) client_.cancel_watch(std::exchange(watch_, 0));
+}
+
+void Election::set_ready(bool ready) {
+  if (std::exchange(ready_, ready) == ready || !ready || lease_ == 0) return;
+  look();
+}
+
+void Election::leader_has_ended(uint64_t epoch) {
+  if (lease_ == 0 || won_ || !leader_ || leader_->epoch != epoch) return;
+  leader_ended_ = true;
+  if (ready_) stand();
+}
+
+void Election::resign(std::function<void()> done) {
+  CHECK(won_);
+  etcd::Transaction give_up;
+  give_up.conditions = {
+      {.key = keys_.leader(), .field = Compare::Field::ModRevision, .number = won_->token}};
+  give_up.then.emplace_back(etcd::Delete{{.key = keys_.leader(), .end = {}}});
+  stop();
+  client_.commit(std::move(give_up), executor_.now() + call_timeout,
+                 [done = std::move(done)](const auto&) { done(); });
+}
+
+void Election::look() {
+  ++look_;
+  etcd::Transaction read;
+  read.then.emplace_back(etcd::Get{.range = {.key = keys_.leader(), .end = {}}});
+  read.then.emplace_back(etcd::Get{.range = {.key = keys_.epoch(), .end = {}}});
+  read.then.emplace_back(etcd::Get{.range = etcd::keys_with_prefix(keys_.nodes())});
+  client_.commit(std::move(read), executor_.now() + call_timeout,
+                 [this, life = life_, look = look_](const auto& outcome) {
+                   if (life == life_ && look == look_) on_seen(outcome);
+                 });
+}
+
+void Election::on_seen(const etcd::Outcome<etcd::TransactionDone>& outcome) {
+  if (const auto* failure = std::get_if<etcd::Failure>(&outcome)) {
+    events_.failed(*failure);
+    return after(retry_delay, &Election::look);
+  }
+  const auto& seen = std::get<etcd::TransactionDone>(outcome);
+  CHECK(seen.gets.size() == 3);
+  const std::vector<etcd::KeyValue>& leader = seen.gets[0].keys;
+  const std::vector<etcd::KeyValue>& epoch = seen.gets[1].keys;
+  const etcd::Revision revision = leader.empty() ? 0 : leader[0].mod_revision;
+  if (revision != leader_revision_) leader_ended_ = false;
+  leader_revision_ = revision;
+  leader_lease_ = leader.empty() ? 0 : leader[0].lease;
+  leader_ = leader.empty() ? std::nullopt : decode_leader(leader[0].value);
+  epoch_ = epoch.empty() ? 0 : decode_number(epoch[0].value).value_or(0);
+  epoch_revision_ = epoch.empty() ? 0 : epoch[0].mod_revision;
+  nodes_.clear();
+  for (const etcd::KeyValue& node : seen.gets[2].keys) {
+    if (std::optional<NodeRecord> record = decode_node(node.value)) nodes_.push_back(*record);
+  }
+  if (watch_ == 0) watch(seen.revision + 1);
+  judge();
+}
+
+void Election::judge() {
+  if (won_) {
+    if (leader_revision_ == won_->token) return;
+    stop();
+    return events_.lost("another node leads, or this node's lease is over");
+  }
+  if (leader_revision_ != 0 && leader_lease_ == lease_) {
+    // An election whose outcome was not known. The lease is this process's own.
+    return win(leader_revision_, leader_ ? leader_->epoch : epoch_);
+  }
+  events_.leader(leader_);
+  if (!ready_) return;
+  if (leader_revision_ == 0) return stand_in_turn();
+  if (leader_ended_ || (leader_ && leader_->directory == me_.directory)) stand();
+}
+
+void Election::watch(etcd::Revision from) {
+  const etcd::KeyRange range = {.key = keys_.leader(), .end = {}};
+  watch_ = client_.watch(range, from, [this, life = life_](const etcd::WatchReport& report) {
+    if (life != life_) return;
+    if (const auto* events = std::get_if<etcd::WatchEvents>(&report)) {
+      if (!events->events.empty()) look();
+      return;
+    }
+    watch_ = 0;
+    events_.failed(
+        {.message = "watching the leader: " + std::get<etcd::WatchEnded>(report).message});
+    after(retry_delay, &Election::look);
+  });
+}
+
+size_t Election::place() const {
+  const auto rank = [](const NodeRecord& node) {
+    return std::tuple(~node.applied, std::string_view(node.node));
+  };
+  const auto mine = std::ranges::find(nodes_, me_.directory, &NodeRecord::directory);
+  if (mine == nodes_.end()) return nodes_.size();
+  return static_cast<size_t>(
+      std::ranges::count_if(nodes_, [&](const auto& node) { return rank(node) < rank(*mine); }));
+}
+
+void Election::stand_in_turn() {
+  executor_.after(static_cast<Nanos>(place()) * place_delay, [this, life = life_, look = look_] {
+    if (life == life_ && look == look_ && ready_ && !won_) stand();
+  });
+}
+
+void Election::stand() {
+  LeaderRecord record = me_;
+  record.epoch = epoch_ + 1;
+  etcd::Transaction elect;
+  elect.conditions = {
+      {.key = keys_.leader(), .field = Compare::Field::ModRevision, .number = leader_revision_},
+      {.key = keys_.epoch(), .field = Compare::Field::ModRevision, .number = epoch_revision_}};
+  elect.then.emplace_back(
+      etcd::Put{.key = keys_.leader(), .value = encode(record), .lease = lease_});
+  elect.then.emplace_back(etcd::Put{.key = keys_.epoch(), .value = encode(record.epoch)});
+  client_.commit(std::move(elect), executor_.now() + call_timeout,
+                 [this, life = life_, epoch = record.epoch](const auto& outcome) {
+                   if (life == life_) on_stood(epoch, outcome);
+                 });
+}
+
+void Election::on_stood(uint64_t epoch, const etcd::Outcome<etcd::TransactionDone>& outcome) {
+  if (won_) return;
+  if (const auto* failure = std::get_if<etcd::Failure>(&outcome)) {
+    events_.failed(*failure);
+    return after(retry_delay, &Election::look);
+  }
+  const auto& done = std::get<etcd::TransactionDone>(outcome);
+  if (!done.held) return look();  // Another node was faster.
+  win(done.revision, epoch);
+}
+
+void Election::win(etcd::Revision token, uint64_t epoch) {
+  ++look_;  // What was read before this says nothing about it.
+  won_ = Won{.token = token, .epoch = epoch};
+  leader_ = me_;
+  leader_->epoch = epoch;
+  leader_revision_ = token;
+  leader_lease_ = lease_;
+  events_.won(*won_);
+}
+
+void Election::after(Nanos delay, void (Election::*step)()) {
+  executor_.after(delay, [this, step, life = life_] {
+    if (life == life_) (this->*step)();
+  });
+}
+
+}  // namespace perennial::store::cluster

@@ -1,0 +1,97 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/types/basic.h"
+#include "store/cluster/keys.h"
+#include "store/cluster/records.h"
+#include "store/etcd/etcd.h"
+
+namespace perennial::store::cluster {
+
+// Who leads, and when this node tries to. The leader's key holds its record and hangs on its lease.
+// Each election writes it anew and raises the epoch in the same transaction, which compares the key
+// with what this node has seen. The key's revision is the fencing token of every append, so an
+// election that comes too early harms nobody: the old leader can append nothing after it.
+//
+// A node tries
+// - at once, if the key names its own data directory: its lock proves that the former process
+// ended;
+// - at once, when it is told that the leader's process has ended: leader_has_ended();
+// - if there is no leader: the node that has applied most first, each other one place_delay later.
+class Election {
+ public:
+  struct Won {
+    etcd::Revision token = 0;
+    uint64_t epoch = 0;
+  };
+  struct Events {
+    std::function<void(const Won&)> won;
+    // This node led, and does not any more. Nothing is reported after.
+    std::function<void(std::string why)> lost;
+    // Another node leads, or none.
+    std::function<void(const std::optional<LeaderRecord>&)> leader;
+    std::function<void(const etcd::Failure&)> failed;  // A try has failed. It goes on by itself.
+  };
+
+  // `me`: what this node puts into the leader's key, but for the epoch. `executor`, `client` and
+  // `keys` outlive this.
+  Election(etcd::Executor& executor, etcd::Client& client, const Keys& keys, LeaderRecord me,
+           Events events);
+
+  // Observes the leader's key, with this lease for an election. REQUIRES: not started.
+  void start(etcd::LeaseId lease);
+  void stop();
+  // Whether this node may try: it has applied what the log had when it was last read.
+  void set_ready(bool ready);
+  // The process that leads in this epoch has ended: its machine answers, and it does not.
+  void leader_has_ended(uint64_t epoch);
+  // Gives the lead up: deletes the leader's key if it is still this node's. `done` follows.
+  void resign(std::function<void()> done);
+
+  bool leads() const { return won_.has_value(); }
+  const std::optional<LeaderRecord>& leader() const { return leader_; }
+
+ private:
+  void look();
+  void look_always();
+  void on_seen(const etcd::Outcome<etcd::TransactionDone>& outcome);
+  void judge();
+  void watch(etcd::Revision from);
+  void stand();
+  void stand_in_turn();
+  // How many nodes come before this one.
+  size_t place() const;
+  void on_stood(uint64_t epoch, const etcd::Outcome<etcd::TransactionDone>& outcome);
+  void win(etcd::Revision token, uint64_t epoch);
+  void after(Nanos delay, void (Election::*step)());
+
+  etcd::Executor& executor_;
+  etcd::Client& client_;
+  const Keys& keys_;
+  const LeaderRecord me_;
+  const Events events_;
+  etcd::LeaseId lease_ = 0;
+  etcd::WatchId watch_ = 0;  // 0: none.
+  bool ready_ = false;
+  uint64_t life_ = 0;  // Counts start() and stop(): what was asked for before does nothing.
+  // Counts looks and elections that were won: only what the newest look saw counts.
+  uint64_t look_ = 0;
+
+  // As it was seen last.
+  std::optional<LeaderRecord> leader_;
+  etcd::Revision leader_revision_ = 0;
+  etcd::LeaseId leader_lease_ = 0;
+  uint64_t epoch_ = 0;
+  etcd::Revision epoch_revision_ = 0;
+  std::vector<NodeRecord> nodes_;
+  bool leader_ended_ = false;  // The leader that was seen last is known to have ended.
+
+  std::optional<Won> won_;
+};
+
+}  // namespace perennial::store::cluster

@@ -1,0 +1,127 @@
+#include "store/cluster/follower.h"
+
+#include <optional>
+#include <utility>
+#include <variant>
+
+#include "engine/types/check.h"
+#include "store/cluster/timing.h"
+
+namespace perennial::store::cluster {
+namespace {
+
+// The entries of one page. An entry is at most 1.5 MiB, so a page fits the 32 MiB that the client
+// takes as an answer.
+constexpr int64_t page_entries = 16;
+
+}  // namespace
+
+Follower::Follower(etcd::Executor& executor, etcd::Client& client, const Keys& keys, Events events)
+    : executor_(executor), client_(client), keys_(keys), events_(std::move(events)) {}
+
+void Follower::start(BatchIndex next) {
+  CHECK(!running_);
+  CHECK(next != 0);
+  next_ = next;
+  resume();
+}
+
+void Follower::pause() {
+  ++life_;
+  running_ = false;
+  if (watch_ != 0) client_.cancel_watch(std::exchange(watch_, 0));
+}
+
+void Follower::resume() {
+  if (running_) return;
+  ++life_;
+  running_ = true;
+  read();
+}
+
+void Follower::finish() {
+  finishing_ = true;
+  pause();
+  resume();
+}
+
+void Follower::read() {
+  etcd::Get page = {.range = keys_.entries_from(next_), .limit = page_entries};
+  client_.get(std::move(page), executor_.now() + call_timeout,
+              [this, life = life_](const auto& outcome) {
+                if (life == life_) on_read(outcome);
+              });
+}
+
+void Follower::on_read(const etcd::Outcome<etcd::Found>& outcome) {
+  if (const auto* failure = std::get_if<etcd::Failure>(&outcome)) {
+    events_.failed(*failure);
+    return read_later();
+  }
+  const auto& found = std::get<etcd::Found>(outcome);
+  const uint64_t life = life_;
+  if (!take(found)) return;
+  if (life != life_) return;  // Whoever took an entry has paused this.
+  if (found.more) return read();
+  if (!finishing_) {
+    watch(found.revision + 1);
+    return events_.current();
+  }
+  pause();
+  events_.finished();
+}
+
+bool Follower::take(const etcd::Found& found) {
+  const uint64_t life = life_;
+  for (const etcd::KeyValue& entry : found.keys) {
+    const std::optional<BatchIndex> index = keys_.index_of(entry.key);
+    if (!index || *index != next_) {
+      pause();
+      events_.behind(index.value_or(0));
+      return false;
+    }
+    ++next_;
+    events_.entry(*index, entry.value);
+    if (life != life_) break;
+  }
+  return true;
+}
+
+void Follower::watch(etcd::Revision from) {
+  watch_ = client_.watch(keys_.entries_from(0), from,
+                         [this, life = life_](const etcd::WatchReport& report) {
+                           if (life == life_) on_report(report);
+                         });
+}
+
+void Follower::on_report(const etcd::WatchReport& report) {
+  if (const auto* ended = std::get_if<etcd::WatchEnded>(&report)) {
+    watch_ = 0;
+    // A watch that ends at once must not be made again and again.
+    events_.failed({.message = "watching the log: " + ended->message});
+    return read_later();
+  }
+  const uint64_t life = life_;
+  for (const etcd::WatchEvent& event : std::get<etcd::WatchEvents>(report).events) {
+    if (event.is_delete) continue;  // Trimmed, after it was applied here or not.
+    const std::optional<BatchIndex> index = keys_.index_of(event.key.key);
+    if (!index || *index < next_) continue;
+    if (*index > next_) {
+      // Entries are written in order, so this one is not followed by the one that is missing.
+      // Reading tells whether it was trimmed.
+      pause();
+      return resume();
+    }
+    ++next_;
+    events_.entry(*index, event.key.value);
+    if (life != life_) return;
+  }
+}
+
+void Follower::read_later() {
+  executor_.after(retry_delay, [this, life = life_] {
+    if (life == life_) read();
+  });
+}
+
+}  // namespace perennial::store::cluster

@@ -1,0 +1,50 @@
+#include "store/cluster/keys.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include <fmt/format.h>
+
+namespace perennial::store::cluster {
+namespace {
+
+constexpr size_t name_bytes_max = 64;
+constexpr size_t index_digits = 16;
+
+bool is_name_character(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+         c == '_' || c == '.';
+}
+
+}  // namespace
+
+bool is_name(std::string_view name) {
+  return !name.empty() && name.size() <= name_bytes_max &&
+         std::ranges::all_of(name, is_name_character);
+}
+
+Keys::Keys(std::string_view cluster) : prefix_(fmt::format("/perennial/{}/", cluster)) {}
+
+std::string Keys::entry(BatchIndex index) const {
+  return fmt::format("{}log/{:0{}x}", prefix_, index, index_digits);
+}
+
+std::optional<BatchIndex> Keys::index_of(std::string_view key) const {
+  const std::string begin = log();
+  if (!key.starts_with(begin)) return std::nullopt;
+  key.remove_prefix(begin.size());
+  BatchIndex index = 0;
+  const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), index, 16);
+  if (error != std::errc() || end != key.data() + key.size()) return std::nullopt;
+  return key.size() == index_digits ? std::optional(index) : std::nullopt;
+}
+
+etcd::KeyRange Keys::entries_from(BatchIndex first) const {
+  return {.key = entry(first), .end = etcd::keys_with_prefix(log()).end};
+}
+
+etcd::KeyRange Keys::entries_before(BatchIndex end) const {
+  return {.key = entry(0), .end = entry(end)};
+}
+
+}  // namespace perennial::store::cluster

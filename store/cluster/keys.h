@@ -1,0 +1,43 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "engine/types/basic.h"
+#include "store/etcd/etcd.h"
+
+namespace perennial::store::cluster {
+
+// The keys of one cluster in etcd. README.md draws them with their values.
+class Keys {
+ public:
+  // `cluster` is the name of the cluster: is_name().
+  explicit Keys(std::string_view cluster);
+
+  const std::string& prefix() const { return prefix_; }
+  std::string id() const { return prefix_ + "id"; }
+  std::string base() const { return prefix_ + "base"; }
+  std::string leader() const { return prefix_ + "leader"; }
+  std::string epoch() const { return prefix_ + "epoch"; }
+  std::string nodes() const { return prefix_ + "nodes/"; }
+  std::string node(std::string_view name) const { return nodes() + std::string(name); }
+  std::string log() const { return prefix_ + "log/"; }
+  // Keys of entries sort like their indices.
+  std::string entry(BatchIndex index) const;
+  // Returns the index of an entry's key. None: the key is not one.
+  std::optional<BatchIndex> index_of(std::string_view key) const;
+  // All entries from `first` on.
+  etcd::KeyRange entries_from(BatchIndex first) const;
+  // All entries before `end`.
+  etcd::KeyRange entries_before(BatchIndex end) const;
+
+ private:
+  std::string prefix_;
+};
+
+// Whether a cluster or a node may have this name: 1 to 64 of the characters a-z, A-Z, 0-9, '-', '_'
+// and '.'.
+bool is_name(std::string_view name);
+
+}  // namespace perennial::store::cluster

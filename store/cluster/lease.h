@@ -1,0 +1,58 @@
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <string>
+
+#include "engine/types/basic.h"
+#include "store/etcd/etcd.h"
+
+namespace perennial::store::cluster {
+
+// The lease of this node in etcd, kept alive. Its keys vanish when it ends.
+//
+// held_until() is when the lease is over by this machine's own clock, at the latest: counted from
+// before the call that renewed it, less a margin of a fifth for a clock that runs slow (C5). etcd
+// counts from later, so nobody else sees the lease end before this node does.
+class Lease {
+ public:
+  struct Events {
+    std::function<void(etcd::LeaseId)> granted;
+    // The lease has ended, or held_until() has passed. A leader stops at once. It may be granted
+    // anew by start().
+    std::function<void(std::string why)> lost;
+    std::function<void(const etcd::Failure&)> failed;  // A try has failed. It goes on by itself.
+  };
+
+  // `executor` and `client` outlive this. lease_s: 5 or more.
+  Lease(etcd::Executor& executor, etcd::Client& client, int64_t lease_s, Events events);
+
+  // Asks for a lease until there is one. REQUIRES: there is none.
+  void start();
+  // Gives the lease up: its keys vanish at once if etcd can be reached, else when it is over.
+  void revoke();
+
+  etcd::LeaseId id() const { return id_; }
+  // By Executor::now(). 0: there is no lease. Thread-safe.
+  Nanos held_until() const { return held_until_.load(std::memory_order_acquire); }
+
+ private:
+  void grant();
+  void keep_alive();
+  void on_kept(Nanos asked_at, const etcd::Outcome<etcd::LeaseKept>& outcome);
+  void renew(Nanos asked_at, int64_t ttl_s);
+  void watch_end();
+  void lose(std::string why);
+  void after(Nanos delay, void (Lease::*step)());
+
+  etcd::Executor& executor_;
+  etcd::Client& client_;
+  const int64_t lease_s_;
+  const Events events_;
+  etcd::LeaseId id_ = 0;
+  // Counts start(), lose() and revoke(), so that what an earlier lease has asked for does nothing.
+  uint64_t life_ = 0;
+  std::atomic<Nanos> held_until_ = 0;
+};
+
+}  // namespace perennial::store::cluster

@@ -1,0 +1,205 @@
+#include "store/cluster/node.h"
+
+#include <utility>
+
+#include "engine/types/check.h"
+#include "store/cluster/timing.h"
+
+// A node while it follows and leads. join.cc has how it joins, upkeep.cc what it does each second.
+namespace perennial::store::cluster {
+namespace {
+
+// Entries are passed on until so much waits to be applied, and again below half of it.
+constexpr size_t passed_bytes_max = 32 << 20;
+
+LeaderRecord leader_record(const NodeOptions& options) {
+  return {.node = options.node,
+          .directory = options.directory,
+          .client_address = options.client_address,
+          .peer_address = options.peer_address};
+}
+
+}  // namespace
+
+Node::Node(etcd::Executor& executor, etcd::Client& client, NodeOptions options, Holding holding,
+           Events events)
+    : executor_(executor),
+      client_(client),
+      options_(std::move(options)),
+      keys_(options_.cluster),
+      holding_(std::move(holding)),
+      events_(std::move(events)),
+      applied_(holding_.index),
+      flushed_(holding_.index),
+      log_(options_.trim),
+      lease_(executor, client, options_.lease_s,
+             {.granted = [this](etcd::LeaseId lease) { on_granted(lease); },
+              .lost =
+                  [this](std::string why) {
+                    if (won_) return lose(std::move(why));
+                    election_.stop();
+                    lease_.start();
+                  },
+              .failed = events_.failed}),
+      follower_(executor, client, keys_,
+                {.entry = [this](BatchIndex index,
+                                 std::string bytes) { on_entry(index, std::move(bytes)); },
+                 .current = [this] { on_current(); },
+                 .finished = [this] { on_finished(); },
+                 .behind = [this](BatchIndex) { on_behind(); },
+                 .failed = events_.failed}),
+      election_(executor, client, keys_, leader_record(options_),
+                {.won = [this](const Election::Won& won) { on_won(won); },
+                 .lost = [this](std::string why) { lose(std::move(why)); },
+                 .leader = events_.leader,
+                 .failed = events_.failed}),
+      appender_(executor, client, keys_,
+                {.committed = [this](BatchIndex index) { on_committed(index); },
+                 .lost = [this](std::string why) { lose(std::move(why)); },
+                 .failed = events_.failed}) {
+  CHECK(is_name(options_.cluster));
+  CHECK(is_name(options_.node));
+}
+
+void Node::start() {
+  join();
+}
+
+void Node::on_entry(BatchIndex index, std::string bytes) {
+  if (log_.last() + 1 != index) log_.reset(index - 1);
+  log_.add(index, bytes.size());
+  passed_.push_back({.index = index, .bytes = bytes.size()});
+  passed_bytes_ += bytes.size();
+  // A leader has no other way to go on than to read to the end.
+  if (passed_bytes_ > passed_bytes_max && !won_) {
+    waits_for_replica_ = true;
+    is_current_ = false;
+    judge_readiness();
+    follower_.pause();
+  }
+  events_.entry(index, std::move(bytes));
+}
+
+void Node::set_progress(BatchIndex applied, BatchIndex flushed) {
+  CHECK(applied >= applied_);
+  applied_ = applied;
+  flushed_ = flushed;
+  while (!passed_.empty() && passed_.front().index <= applied) {
+    passed_bytes_ -= passed_.front().bytes;
+    passed_.pop_front();
+  }
+  if (ended_) return;
+  if (waits_for_replica_ && passed_bytes_ < passed_bytes_max / 2) {
+    waits_for_replica_ = false;
+    if (!won_) follower_.resume();
+  }
+  lead_if_applied();
+}
+
+void Node::on_current() {
+  if (role_ == Role::Joining) role_ = Role::Standby;
+  is_current_ = true;
+  judge_readiness();
+}
+
+// A node may lead when it is current and has its name to itself.
+void Node::judge_readiness() {
+  election_.set_ready(is_current_ && !waits_for_replica_ && node_revision_ != 0);
+}
+
+void Node::on_behind() {
+  const auto say = [this] {
+    end();
+    lease_.revoke();  // The directory that follows has another identity.
+    events_.behind();
+  };
+  if (!won_) return say();
+  // Another node has the entries. It shall lead.
+  election_.resign(say);
+}
+
+void Node::on_won(const Election::Won& won) {
+  won_ = won;
+  waits_for_replica_ = false;
+  follower_.finish();
+}
+
+void Node::on_finished() {
+  last_ = follower_.next() - 1;
+  tail_is_read_ = true;
+  lead_if_applied();
+}
+
+void Node::lead_if_applied() {
+  if (!tail_is_read_ || role_ == Role::Leader || applied_ != last_) return;
+  role_ = Role::Leader;
+  if (log_.last() != last_) log_.reset(last_);
+  appender_.lead(won_->token, last_, last_ == base_);
+  after(upkeep_interval, &Node::upkeep);
+  events_.elected(won_->epoch, last_);
+}
+
+void Node::append(BatchIndex index, std::string bytes) {
+  if (ended_) return;
+  CHECK(role_ == Role::Leader);
+  std::vector<BatchIndex> flushed = flushed_by_others_;
+  flushed.push_back(flushed_);
+  const BatchIndex trim = log_.trim_before(flushed);
+  trimming_ = trim == log_.first() ? 0 : trim;
+  log_.add(index, bytes.size());
+  appender_.append(index, std::move(bytes), trimming_);
+}
+
+void Node::on_committed(BatchIndex index) {
+  if (trimming_ != 0) log_.trimmed(trimming_);
+  events_.committed(index);
+}
+
+void Node::judge_space() {
+  std::vector<BatchIndex> flushed = flushed_by_others_;
+  flushed.push_back(flushed_);
+  const bool accepts = etcd_has_space_ && !log_.is_behind(flushed);
+  if (std::exchange(accepts_puts_, accepts) != accepts) events_.accepts_puts(accepts);
+}
+
+void Node::leave(std::function<void()> done) {
+  const bool led = won_.has_value();
+  follower_.stop();
+  appender_.stop();
+  ended_ = true;
+  const auto give_up_lease = [this, done = std::move(done)] {
+    lease_.revoke();
+    done();
+  };
+  if (led && election_.leads()) return election_.resign(give_up_lease);
+  election_.stop();
+  give_up_lease();
+}
+
+void Node::end() {
+  ended_ = true;
+  follower_.stop();
+  appender_.stop();
+  election_.stop();
+}
+
+void Node::lose(std::string why) {
+  if (ended_) return;
+  end();
+  events_.lost(std::move(why));
+}
+
+void Node::refuse(StatusCode code, std::string why) {
+  if (ended_) return;
+  end();
+  lease_.revoke();
+  events_.refused({code, std::move(why)});
+}
+
+void Node::after(Nanos delay, void (Node::*step)()) {
+  executor_.after(delay, [this, step] {
+    if (!ended_) (this->*step)();
+  });
+}
+
+}  // namespace perennial::store::cluster

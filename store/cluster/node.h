@@ -1,0 +1,187 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/types/basic.h"
+#include "engine/types/status.h"
+#include "store/cluster/appender.h"
+#include "store/cluster/election.h"
+#include "store/cluster/follower.h"
+#include "store/cluster/keys.h"
+#include "store/cluster/lease.h"
+#include "store/cluster/log_size.h"
+#include "store/cluster/records.h"
+#include "store/etcd/etcd.h"
+
+namespace perennial::store::cluster {
+
+struct NodeOptions {
+  std::string cluster;  // is_name(), as `node`.
+  std::string node;
+  std::string directory;       // The identity of the data directory.
+  std::string client_address;  // Where clients and other nodes reach this one.
+  std::string peer_address;
+  std::string version;
+  uint32_t format = 0;  // The newest format of batches that this node can apply.
+  int64_t lease_s = 10;
+  TrimLimits trim;
+  bool compacts_etcd = true;
+  uint64_t etcd_quota_bytes = uint64_t{2} << 30;  // etcd's --quota-backend-bytes.
+  // Random, and used only if this node is the first of its cluster.
+  std::string new_cluster_id;
+};
+
+// What the data directory holds when the node starts.
+struct Holding {
+  std::string cluster_id;  // Empty: it belongs to no cluster.
+  // Of its last batch; both zero: it holds none. A directory counts its own epochs, so the time, in
+  // nanoseconds, tells the batch from another with its index.
+  BatchIndex index = 0;
+  Nanos now = 0;
+};
+
+// One node of a cluster: it follows the log in etcd as a standby, and becomes the leader when there
+// is none. It joins the parts of this folder, and decides nothing about jobs. README.md says how.
+//
+// The node is a state machine on the thread of its executor: calls, answers of etcd and timers go
+// in, events come out, and the same inputs in the same order have the same outputs. It holds no
+// database. Whoever owns it applies the entries that it passes on, and says how far that is.
+class Node {
+ public:
+  struct Events {
+    // The data directory shall belong to this cluster from now on. Called before any entry.
+    std::function<Status(const std::string& cluster_id)> adopt;
+    // The next entry of the log, to be checked and applied. For every entry that this node has not
+    // appended itself.
+    std::function<void(BatchIndex, std::string bytes)> entry;
+    // This node leads from now on, in this epoch. All entries up to `last` were applied, and the
+    // next to be appended is the one after.
+    std::function<void(uint64_t epoch, BatchIndex last)> elected;
+    std::function<void(BatchIndex)> committed;
+    // Who leads: another node, or none.
+    std::function<void(const std::optional<LeaderRecord>&)> leader;
+    // The leader takes puts: etcd has space, and enough nodes keep up with the log. Called when it
+    // changes; at first it does.
+    std::function<void(bool)> accepts_puts;
+    // The log does not hold the next entry any more: the directory needs a checkpoint of another
+    // node. Nothing follows.
+    std::function<void()> behind;
+    // This node led and does not any more. The process ends: what it holds in memory may differ
+    // from what the log holds. Nothing follows.
+    std::function<void(std::string why)> lost;
+    // This directory cannot be part of the cluster. The message says why, and what to do (C7).
+    // Nothing follows.
+    std::function<void(Status)> refused;
+    // A call of etcd has failed. The node goes on by itself.
+    std::function<void(const etcd::Failure&)> failed;
+  };
+
+  // `executor` and `client` outlive this; its functions are called on the executor's thread, but
+  // for held_until().
+  Node(etcd::Executor& executor, etcd::Client& client, NodeOptions options, Holding holding,
+       Events events);
+
+  void start();
+  // Gives up the lead and the lease, so that another node need not wait for them to end. `done` is
+  // called when etcd has answered or cannot be reached. Nothing but `done` is reported from then
+  // on.
+  void leave(std::function<void()> done);
+
+  // The database of this node holds the entries up to `applied`, and its disk those up to
+  // `flushed`.
+  void set_progress(BatchIndex applied, BatchIndex flushed);
+  // REQUIRES: it was elected, and the last entry was committed.
+  void append(BatchIndex index, std::string bytes);
+  // The process that leads in this epoch has ended, although its lease has not.
+  void leader_has_ended(uint64_t epoch) { election_.leader_has_ended(epoch); }
+
+  // Until then no other node can lead instead of this one while it is not known to have ended
+  // (C5), by Executor::now(). Thread-safe.
+  Nanos held_until() const { return lease_.held_until(); }
+
+  Role role() const { return role_; }
+  uint64_t log_bytes() const { return log_.bytes(); }
+
+ private:
+  // -- Joining.
+  void join();
+  void on_joining(const etcd::Outcome<etcd::TransactionDone>& outcome);
+  void found_cluster();
+  // Checks what the directory holds against the log, whose last entry is `last`.
+  Status compare(const std::vector<etcd::KeyValue>& entry, BatchIndex last) const;
+  void on_granted(etcd::LeaseId lease);
+
+  // -- Following and leading.
+  void on_entry(BatchIndex index, std::string bytes);
+  void on_current();
+  void judge_readiness();
+  void on_behind();
+  void on_won(const Election::Won& won);
+  void on_finished();
+  void lead_if_applied();
+  void on_committed(BatchIndex index);
+  void judge_space();
+
+  // -- Each second, and less often.
+  void publish();
+  void on_published(const etcd::Outcome<etcd::TransactionDone>& outcome);
+  void on_other_name(const etcd::TransactionDone& done);
+  void see_nodes(const etcd::Found& nodes);
+  void upkeep();
+  void look_at_database(size_t member);
+
+  void end();
+  void lose(std::string why);
+  void refuse(StatusCode code, std::string why);
+  void after(Nanos delay, void (Node::*step)());
+  NodeRecord record() const;
+
+  etcd::Executor& executor_;
+  etcd::Client& client_;
+  const NodeOptions options_;
+  const Keys keys_;
+  const Holding holding_;
+  const Events events_;
+  Role role_ = Role::Joining;
+  bool ended_ = false;
+
+  BatchIndex base_ = 0;  // The log begins after it.
+  BatchIndex applied_ = 0;
+  BatchIndex flushed_ = 0;
+  etcd::Revision node_revision_ = 0;  // Of this node's key, as it was seen last.
+  Nanos name_taken_since_ = 0;        // 0: no other directory has this node's name.
+  bool publishes_ = false;
+  bool is_current_ = false;  // What the log had when it was last read was passed on.
+
+  // Entries that were passed on and not yet applied.
+  struct Passed {
+    BatchIndex index = 0;
+    size_t bytes = 0;
+  };
+  std::deque<Passed> passed_;
+  size_t passed_bytes_ = 0;
+  bool waits_for_replica_ = false;
+
+  std::optional<Election::Won> won_;
+  BatchIndex last_ = 0;        // When it was elected: the end of the log.
+  bool tail_is_read_ = false;  // It was elected, and has passed on the whole log.
+  BatchIndex trimming_ = 0;    // What the append under way deletes up to.
+  LogSize log_;
+  std::vector<BatchIndex> flushed_by_others_;
+  etcd::Revision compact_next_ = 0;
+  bool etcd_has_space_ = true;
+  bool accepts_puts_ = true;
+
+  Lease lease_;
+  Follower follower_;
+  Election election_;
+  Appender appender_;
+};
+
+}  // namespace perennial::store::cluster

@@ -1,0 +1,120 @@
+#include "store/cluster/records.h"
+
+#include <array>
+#include <charconv>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "engine/types/check.h"
+
+namespace perennial::store::cluster {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::array<std::string_view, 3> role_names = {"joining", "standby", "leader"};
+
+// Reads the fields of one object. A field that is missing or of another type makes it bad.
+class Fields {
+ public:
+  explicit Fields(std::string_view text) : object_(Json::parse(text, nullptr, false)) {
+    good_ = object_.is_object();
+  }
+
+  bool good() const { return good_; }
+  std::string text(const char* name) {
+    const Json* const field = find(name);
+    good_ = good_ && field != nullptr && field->is_string();
+    return good_ ? field->get<std::string>() : std::string();
+  }
+  uint64_t number(const char* name) {
+    const Json* const field = find(name);
+    good_ = good_ && field != nullptr && field->is_number_unsigned();
+    return good_ ? field->get<uint64_t>() : 0;
+  }
+
+ private:
+  const Json* find(const char* name) const {
+    if (!good_) return nullptr;
+    const auto at = object_.find(name);
+    return at == object_.end() ? nullptr : &*at;
+  }
+
+  Json object_;
+  bool good_ = false;
+};
+
+std::optional<Role> role_of(std::string_view name) {
+  for (size_t i = 0; i < role_names.size(); ++i) {
+    if (role_names[i] == name) return static_cast<Role>(i);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::string_view name_of(Role role) {
+  return role_names.at(static_cast<size_t>(role));
+}
+
+std::string encode(const LeaderRecord& record) {
+  return Json({{"node", record.node},
+               {"directory", record.directory},
+               {"client_address", record.client_address},
+               {"peer_address", record.peer_address},
+               {"epoch", record.epoch}})
+      .dump();
+}
+
+std::optional<LeaderRecord> decode_leader(std::string_view text) {
+  Fields fields(text);
+  LeaderRecord record = {.node = fields.text("node"),
+                         .directory = fields.text("directory"),
+                         .client_address = fields.text("client_address"),
+                         .peer_address = fields.text("peer_address"),
+                         .epoch = fields.number("epoch")};
+  return fields.good() ? std::optional(std::move(record)) : std::nullopt;
+}
+
+std::string encode(const NodeRecord& record) {
+  return Json({{"node", record.node},
+               {"directory", record.directory},
+               {"client_address", record.client_address},
+               {"peer_address", record.peer_address},
+               {"version", record.version},
+               {"role", name_of(record.role)},
+               {"format", record.format},
+               {"applied", record.applied},
+               {"flushed", record.flushed}})
+      .dump();
+}
+
+std::optional<NodeRecord> decode_node(std::string_view text) {
+  Fields fields(text);
+  NodeRecord record = {.node = fields.text("node"),
+                       .directory = fields.text("directory"),
+                       .client_address = fields.text("client_address"),
+                       .peer_address = fields.text("peer_address"),
+                       .version = fields.text("version"),
+                       .format = static_cast<uint32_t>(fields.number("format")),
+                       .applied = fields.number("applied"),
+                       .flushed = fields.number("flushed")};
+  const std::optional<Role> role = role_of(fields.text("role"));
+  if (!fields.good() || !role) return std::nullopt;
+  record.role = *role;
+  return record;
+}
+
+std::string encode(uint64_t number) {
+  return fmt::format("{}", number);
+}
+
+std::optional<uint64_t> decode_number(std::string_view text) {
+  uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+}  // namespace perennial::store::cluster

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "engine/types/basic.h"
+#include "store/etcd/etcd.h"
+
+// The values of the keys that are read by people as well as by nodes: JSON, one object. Fields that
+// are not known are passed over, so that a newer version can add some.
+namespace perennial::store::cluster {
+
+struct LeaderRecord {
+  std::string node;
+  // The identity of the node's data directory: store/disk/identity.h. No two directories have the
+  // same, so it tells a node that was restarted from another of the same name.
+  std::string directory;
+  std::string client_address;
+  std::string peer_address;
+  uint64_t epoch = 0;
+
+  bool operator==(const LeaderRecord&) const = default;
+};
+std::string encode(const LeaderRecord& record);
+// None: the text is not such a record.
+std::optional<LeaderRecord> decode_leader(std::string_view text);
+
+enum class Role : uint8_t { Joining, Standby, Leader };
+std::string_view name_of(Role role);
+
+struct NodeRecord {
+  std::string node;
+  std::string directory;
+  std::string client_address;
+  std::string peer_address;
+  std::string version;
+  Role role = Role::Joining;
+  uint32_t format = 0;     // The newest format of batches that the node can apply.
+  BatchIndex applied = 0;  // The newest batch that its database holds,
+  BatchIndex flushed = 0;  // and that its disk holds.
+
+  bool operator==(const NodeRecord&) const = default;
+};
+std::string encode(const NodeRecord& record);
+std::optional<NodeRecord> decode_node(std::string_view text);
+
+// Numbers that stand alone: `epoch` and `base`.
+std::string encode(uint64_t number);
+std::optional<uint64_t> decode_number(std::string_view text);
+
+}  // namespace perennial::store::cluster

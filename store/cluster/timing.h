@@ -1,0 +1,23 @@
+#pragma once
+
+#include "engine/types/basic.h"
+
+// How long the parts of a node wait. All of it is measured on etcd 3.4: README.md, "Time".
+namespace perennial::store::cluster {
+
+// How long every call may take. The death of etcd's leader costs one deadline and a little.
+inline constexpr Nanos call_timeout = nanos_per_second;
+// A failed call is made again after this, and never from inside its own failure: that keeps gRPC's
+// queue busy, and the channel never connects again.
+inline constexpr Nanos retry_delay = 75 * nanos_per_ms;
+// How often a node publishes what it holds.
+inline constexpr Nanos publish_interval = nanos_per_second;
+// How often the leader compacts etcd's history and looks at the size of its database.
+inline constexpr Nanos upkeep_interval = 5 * nanos_per_second;
+// How often a standby reads who leads, besides its watch: a watch that begins at a revision that is
+// compacted meanwhile may miss the deletes of that revision (etcd 3.4.23).
+inline constexpr Nanos look_interval = 5 * nanos_per_second;
+// Without a leader, the standby that holds most tries first. Each other one waits this much longer.
+inline constexpr Nanos place_delay = 200 * nanos_per_ms;
+
+}  // namespace perennial::store::cluster

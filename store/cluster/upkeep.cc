@@ -1,0 +1,119 @@
+#include <utility>
+#include <variant>
+
+#include <fmt/format.h>
+
+#include "engine/types/check.h"
+#include "store/cluster/node.h"
+#include "store/cluster/timing.h"
+
+// What a node does each second: it publishes what it holds, and sees what the others hold. The
+// leader also compacts etcd's history and looks at its size.
+namespace perennial::store::cluster {
+
+using etcd::Compare;
+
+NodeRecord Node::record() const {
+  return {.node = options_.node,
+          .directory = options_.directory,
+          .client_address = options_.client_address,
+          .peer_address = options_.peer_address,
+          .version = options_.version,
+          .role = role_,
+          .format = options_.format,
+          .applied = applied_,
+          .flushed = flushed_};
+}
+
+// The key is written only as it was seen last, so that a second node of the same name is noticed.
+void Node::publish() {
+  if (lease_.id() == 0) return after(publish_interval, &Node::publish);
+  etcd::Transaction write;
+  const std::string key = keys_.node(options_.node);
+  write.conditions = {{.key = key, .field = Compare::Field::ModRevision, .number = node_revision_}};
+  write.then.emplace_back(etcd::Put{.key = key, .value = encode(record()), .lease = lease_.id()});
+  write.then.emplace_back(etcd::Get{.range = etcd::keys_with_prefix(keys_.nodes())});
+  write.otherwise.emplace_back(etcd::Get{.range = {.key = key, .end = {}}});
+  client_.commit(std::move(write), executor_.now() + call_timeout, [this](const auto& outcome) {
+    if (!ended_) on_published(outcome);
+  });
+}
+
+void Node::on_published(const etcd::Outcome<etcd::TransactionDone>& outcome) {
+  if (const auto* failure = std::get_if<etcd::Failure>(&outcome)) {
+    events_.failed(*failure);
+    return after(publish_interval, &Node::publish);
+  }
+  const auto& done = std::get<etcd::TransactionDone>(outcome);
+  CHECK(done.gets.size() == 1);
+  if (!done.held) return on_other_name(done);
+  node_revision_ = done.revision;
+  name_taken_since_ = 0;
+  judge_readiness();
+  see_nodes(done.gets[0]);
+  after(publish_interval, &Node::publish);
+}
+
+void Node::on_other_name(const etcd::TransactionDone& done) {
+  const auto& keys = done.gets[0].keys;
+  const std::optional<NodeRecord> other = keys.empty() ? std::nullopt : decode_node(keys[0].value);
+  if (!other || other->directory == options_.directory) {
+    // Gone, or this directory's own: a former process, or a write whose outcome was not known.
+    node_revision_ = keys.empty() ? 0 : keys[0].mod_revision;
+    return after(retry_delay, &Node::publish);
+  }
+  // Its lease may be about to end: the directory of this node may have been replaced.
+  if (name_taken_since_ == 0) name_taken_since_ = executor_.now();
+  if (executor_.now() - name_taken_since_ > 3 * options_.lease_s * nanos_per_second) {
+    return refuse(StatusCode::InvalidArgument,
+                  fmt::format("another node of cluster {} is called {}: it has another data "
+                              "directory, and clients reach it at {}; give each node a name of its "
+                              "own (`cluster.node`)",
+                              options_.cluster, options_.node, other->client_address));
+  }
+  after(publish_interval, &Node::publish);
+}
+
+void Node::see_nodes(const etcd::Found& nodes) {
+  flushed_by_others_.clear();
+  for (const etcd::KeyValue& key : nodes.keys) {
+    const std::optional<NodeRecord> other = decode_node(key.value);
+    if (other && other->directory != options_.directory) {
+      flushed_by_others_.push_back(other->flushed);
+    }
+  }
+  if (role_ == Role::Leader) judge_space();
+}
+
+void Node::upkeep() {
+  // What was new at the last time is old enough now: no watch that keeps up needs it.
+  const etcd::Revision compacted = std::exchange(compact_next_, appender_.revision());
+  if (options_.compacts_etcd && compacted != 0) {
+    client_.compact(compacted, executor_.now() + call_timeout, [this](const auto& outcome) {
+      const auto* failure = std::get_if<etcd::Failure>(&outcome);
+      // Compacted already: no append since, or a former leader's.
+      if (failure != nullptr && failure->error != etcd::CallError::Compacted) {
+        events_.failed(*failure);
+      }
+    });
+  }
+  look_at_database(0);
+  after(upkeep_interval, &Node::upkeep);
+}
+
+// Puts are refused while the database of the first member that answers is above three quarters of
+// its quota: past the quota etcd takes no entry at all, and deletes are entries, too.
+void Node::look_at_database(size_t member) {
+  if (member == client_.members()) return;
+  client_.member_status(
+      member, executor_.now() + call_timeout, [this, member](const auto& outcome) {
+        if (ended_) return;
+        const auto* status = std::get_if<etcd::MemberStatus>(&outcome);
+        if (status == nullptr) return look_at_database(member + 1);
+        etcd_has_space_ =
+            static_cast<uint64_t>(status->database_bytes) < options_.etcd_quota_bytes / 4 * 3;
+        judge_space();
+      });
+}
+
+}  // namespace perennial::store::cluster

@@ -1,0 +1,89 @@
+#include "store/cluster/keys.h"
+
+#include <optional>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "store/cluster/records.h"
+
+namespace perennial::store::cluster {
+namespace {
+
+TEST(Keys, Names) {
+  const Keys keys("jobs");
+  EXPECT_EQ(keys.id(), "/perennial/jobs/id");
+  EXPECT_EQ(keys.node("a"), "/perennial/jobs/nodes/a");
+  EXPECT_EQ(keys.entry(1), "/perennial/jobs/log/0000000000000001");
+  EXPECT_EQ(keys.entry(~BatchIndex{0}), "/perennial/jobs/log/ffffffffffffffff");
+  EXPECT_EQ(keys.entries_from(10).key, "/perennial/jobs/log/000000000000000a");
+  EXPECT_EQ(keys.entries_from(10).end, "/perennial/jobs/log0");
+  EXPECT_EQ(keys.entries_before(10).end, "/perennial/jobs/log/000000000000000a");
+}
+
+TEST(Keys, EntriesSortLikeTheirIndices) {
+  const Keys keys("jobs");
+  EXPECT_LT(keys.entry(9), keys.entry(10));
+  EXPECT_LT(keys.entry(255), keys.entry(256));
+}
+
+TEST(Keys, IndexOfAKey) {
+  const Keys keys("jobs");
+  EXPECT_EQ(keys.index_of(keys.entry(0xabc)), std::optional<BatchIndex>(0xabc));
+  for (const char* bad :
+       {"/perennial/jobs/log/", "/perennial/jobs/log/1", "/perennial/jobs/id",
+        "/perennial/jobs/log/000000000000000g", "/perennial/jobs/log/00000000000000001",
+        "/perennial/jobt/log/0000000000000001"}) {
+    EXPECT_EQ(keys.index_of(bad), std::nullopt) << bad;
+  }
+}
+
+TEST(Keys, NamesOfClustersAndNodes) {
+  for (const char* good : {"a", "jobs-1", "Node_2.eu", "."}) EXPECT_TRUE(is_name(good)) << good;
+  EXPECT_TRUE(is_name(std::string(64, 'x')));
+  for (const char* bad : {"", "a/b", "a b", "\xc3\xa4", "a\n"}) EXPECT_FALSE(is_name(bad)) << bad;
+  EXPECT_FALSE(is_name(std::string(65, 'x')));
+}
+
+TEST(Records, Leader) {
+  const LeaderRecord record = {.node = "a",
+                               .directory = "d",
+                               .client_address = "10.0.0.1:11300",
+                               .peer_address = "10.0.0.1:11380",
+                               .epoch = 7};
+  EXPECT_EQ(decode_leader(encode(record)), record);
+  EXPECT_TRUE(decode_leader(R"({"node":"a","directory":"d","client_address":"","peer_address":"",)"
+                            R"("epoch":1,"of a newer version":[]})"));
+  for (const char* bad : {"", "{}", "[]", "7", "{\"node\":\"a\"", R"({"node":7})",
+                          R"({"node":"a","directory":"d","client_address":"","peer_address":"",)"
+                          R"("epoch":-1})"}) {
+    EXPECT_EQ(decode_leader(bad), std::nullopt) << bad;
+  }
+}
+
+TEST(Records, Node) {
+  const NodeRecord record = {.node = "a",
+                             .directory = "d",
+                             .client_address = "c",
+                             .peer_address = "p",
+                             .version = "0.1.0",
+                             .role = Role::Standby,
+                             .format = 2,
+                             .applied = 12,
+                             .flushed = 11};
+  EXPECT_EQ(decode_node(encode(record)), record);
+  std::string bad = encode(record);
+  bad.replace(bad.find("standby"), 7, "nothing");
+  EXPECT_EQ(decode_node(bad), std::nullopt);
+  EXPECT_EQ(decode_node("{}"), std::nullopt);
+}
+
+TEST(Records, Numbers) {
+  EXPECT_EQ(decode_number(encode(~uint64_t{0})), std::optional<uint64_t>(~uint64_t{0}));
+  for (const char* bad : {"", "-1", " 1", "1 ", "0x1", "18446744073709551616"}) {
+    EXPECT_EQ(decode_number(bad), std::nullopt) << bad;
+  }
+}
+
+}  // namespace
+}  // namespace perennial::store::cluster

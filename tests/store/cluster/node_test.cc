@@ -1,0 +1,395 @@
+#include "store/cluster/node.h"
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/store/cluster/simulated_node.h"
+
+// One node, two nodes and an etcd, each fault by hand. node_random_test.cc has all of them at once.
+namespace perennial::store::cluster {
+namespace {
+
+using support::CallFate;
+using support::CallKind;
+using support::FakeEtcd;
+using support::VirtualTime;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+constexpr int64_t lease_s = 10;
+constexpr Nanos second = nanos_per_second;
+
+NodeOptions options(const std::string& name) {
+  NodeOptions made;
+  made.cluster = "jobs";
+  made.node = name;
+  made.client_address = name + ":11300";
+  made.lease_s = lease_s;
+  made.new_cluster_id = "id-of-" + name;
+  return made;
+}
+
+class NodeTest : public testing::Test {
+ protected:
+  std::unique_ptr<SimulatedNode> start(const std::string& name, SimulatedDisk& disk) {
+    return start(options(name), disk);
+  }
+  std::unique_ptr<SimulatedNode> start(NodeOptions made, SimulatedDisk& disk) {
+    return std::make_unique<SimulatedNode>(world_, std::move(made), disk);
+  }
+  // A node that leads and appends.
+  std::unique_ptr<SimulatedNode> start_leader(const std::string& name, SimulatedDisk& disk) {
+    std::unique_ptr<SimulatedNode> node = start(name, disk);
+    EXPECT_TRUE(time_.run_until([&] { return node->leads(); }, 30 * second));
+    node->write_always(true);
+    return node;
+  }
+  void run_for(Nanos time) { time_.run_for(time); }
+  bool run_until(const std::function<bool()>& done, Nanos limit) {
+    return time_.run_until(done, limit);
+  }
+  // How long it takes.
+  Nanos time_until(const std::function<bool()>& done) {
+    const Nanos begun = time_.now();
+    EXPECT_TRUE(time_.run_until(done, 100 * second));
+    return time_.now() - begun;
+  }
+  // Every acknowledged entry is on the disk as it was acknowledged.
+  void expect_all(const SimulatedDisk& disk) {
+    for (const auto& [index, bytes] : acknowledged_) {
+      const auto at = disk.entries.find(index);
+      ASSERT_NE(at, disk.entries.end()) << index;
+      EXPECT_EQ(at->second, bytes) << index;
+    }
+  }
+
+  VirtualTime time_{7};
+  FakeEtcd etcd_{time_, {.seed = 7}};
+  Acknowledged acknowledged_;
+  SimulatedNode::World world_{time_, etcd_, acknowledged_};
+  SimulatedDisk disk_a_{.directory = "directory-a"};
+  SimulatedDisk disk_b_{.directory = "directory-b"};
+};
+
+TEST_F(NodeTest, TheFirstNodeFoundsTheClusterAndLeads) {
+  const auto node = start("a", disk_a_);
+  ASSERT_TRUE(run_until([&] { return node->leads(); }, 5 * second));
+  EXPECT_EQ(node->epoch(), 1U);
+  EXPECT_EQ(disk_a_.cluster_id, "id-of-a");
+  node->write_always(true);
+  run_for(second);
+  EXPECT_GT(acknowledged_.size(), 100U);
+  expect_all(disk_a_);
+}
+
+TEST_F(NodeTest, AStandbyFollows) {
+  const auto a = start_leader("a", disk_a_);
+  const auto b = start("b", disk_b_);
+  run_for(5 * second);
+  EXPECT_FALSE(b->leads());
+  EXPECT_EQ(b->node().role(), Role::Standby);
+  ASSERT_TRUE(b->leader().has_value());
+  EXPECT_EQ(b->leader()->client_address, "a:11300");
+  a->write_always(false);
+  run_for(second);
+  EXPECT_TRUE(disk_b_.entries == disk_a_.entries);
+  EXPECT_EQ(disk_b_.cluster_id, disk_a_.cluster_id);
+}
+
+// The lease decides when the machine is silent.
+TEST_F(NodeTest, AStandbyTakesOverWhenTheLeaseIsOver) {
+  auto a = start_leader("a", disk_a_);
+  const auto b = start("b", disk_b_);
+  run_for(5 * second);
+  a->kill();
+  const Nanos took = time_until([&] { return b->leads(); });
+  EXPECT_GT(took, (lease_s - lease_s / 5 - 2) * second);
+  EXPECT_LT(took, (lease_s + 3) * second);
+  EXPECT_EQ(b->epoch(), 2U);
+  expect_all(disk_b_);
+  b->write_always(true);
+  run_for(second);
+  expect_all(disk_b_);
+}
+
+TEST_F(NodeTest, ADeadLeaderIsReplacedAtOnce) {
+  auto a = start_leader("a", disk_a_);
+  const auto b = start("b", disk_b_);
+  run_for(5 * second);
+  a->kill();
+  b->process().post([&] { b->node().leader_has_ended(1); });
+  EXPECT_LT(time_until([&] { return b->leads(); }), second / 2);
+  expect_all(disk_b_);
+}
+
+// A report of an earlier leader's end does no harm to the one that leads now.
+TEST_F(NodeTest, TheEndOfAnEarlierLeaderMeansNothing) {
+  const auto a = start_leader("a", disk_a_);
+  const auto b = start("b", disk_b_);
+  run_for(5 * second);
+  b->process().post([&] { b->node().leader_has_ended(7); });
+  run_for(second);
+  EXPECT_FALSE(b->leads());
+  EXPECT_TRUE(a->leads());
+}
+
+TEST_F(NodeTest, ARestartedLeaderLeadsAtOnce) {
+  auto a = start_leader("a", disk_a_);
+  run_for(second);
+  a->kill();
+  const auto again = start("a", disk_a_);
+  EXPECT_LT(time_until([&] { return again->leads(); }), second);
+  EXPECT_EQ(again->epoch(), 2U);
+}
+
+TEST_F(NodeTest, AnEmptyDirectoryGetsTheWholeLog) {
+  auto a = start_leader("a", disk_a_);
+  run_for(second);
+  a->kill();
+  SimulatedDisk empty{.directory = "directory-c"};
+  const auto again = start("a", empty);
+  // Its name is still taken by the directory that is lost, until that lease is over.
+  EXPECT_LT(time_until([&] { return again->leads(); }), (lease_s + 3) * second);
+  // The last entry may have been committed and not yet applied.
+  EXPECT_GE(empty.last(), disk_a_.last());
+  expect_all(empty);
+}
+
+TEST_F(NodeTest, WhoLeavesIsReplacedAtOnce) {
+  const auto a = start_leader("a", disk_a_);
+  const auto b = start("b", disk_b_);
+  run_for(5 * second);
+  a->write_always(false);
+  run_for(second);
+  bool left = false;
+  a->process().post([&] { a->node().leave([&] { left = true; }); });
+  EXPECT_LT(time_until([&] { return b->leads(); }), second);
+  EXPECT_TRUE(left);
+}
+
+TEST_F(NodeTest, APausedLeaderCannotCommit) {
+  const auto a = start_leader("a", disk_a_);
+  const auto b = start("b", disk_b_);
+  run_for(5 * second);
+  a->process().pause();
+  ASSERT_TRUE(run_until([&] { return b->leads(); }, 20 * second));
+  b->write_always(true);
+  run_for(second);
+  a->process().resume();
+  ASSERT_TRUE(run_until([&] { return a->has_ended(); }, 5 * second));
+  EXPECT_NE(a->lost(), "");
+  run_for(second);
+  EXPECT_TRUE(b->leads());
+  expect_all(disk_b_);
+}
+
+TEST_F(NodeTest, ALeaderWithoutEtcdEndsWithItsLease) {
+  const auto a = start_leader("a", disk_a_);
+  run_for(second);
+  etcd_.cut_off(a->process());
+  const Nanos took = time_until([&] { return a->has_ended(); });
+  EXPECT_LE(took, lease_s * second);
+  EXPECT_THAT(a->lost(), HasSubstr("lease"));
+}
+
+TEST_F(NodeTest, AShortLossOfTheMajorityOnlyDelays) {
+  const auto a = start_leader("a", disk_a_);
+  run_for(second);
+  etcd_.lose_majority();
+  const size_t before = acknowledged_.size();
+  run_for(4 * second);
+  EXPECT_LE(acknowledged_.size(), before + 1);
+  etcd_.regain_majority();
+  run_for(3 * second);
+  EXPECT_TRUE(a->leads());
+  EXPECT_GT(acknowledged_.size(), before + 100);
+  expect_all(disk_a_);
+}
+
+struct Fate {
+  std::string name;
+  CallFate fate;
+};
+
+class UnknownOutcomeTest : public NodeTest, public testing::WithParamInterface<Fate> {};
+
+// Whatever became of the try, the entry is in the log once, and is committed by an answer only.
+TEST_P(UnknownOutcomeTest, TheSameEntryIsCommittedOnce) {
+  const auto a = start_leader("a", disk_a_);
+  run_for(second);
+  for (int i = 0; i < 5; ++i) {
+    etcd_.plan(a->process(), CallKind::Commit, GetParam().fate);
+    const size_t before = acknowledged_.size();
+    ASSERT_TRUE(run_until([&] { return acknowledged_.size() > before + 5; }, 10 * second));
+  }
+  run_for(10 * second);
+  EXPECT_TRUE(a->leads());
+  expect_all(disk_a_);
+  const auto b = start("b", disk_b_);
+  a->write_always(false);
+  run_for(5 * second);
+  EXPECT_TRUE(disk_b_.entries == disk_a_.entries);
+}
+
+INSTANTIATE_TEST_SUITE_P(Fates, UnknownOutcomeTest,
+                         testing::Values(Fate{"LostRequest", {.is_request_lost = true}},
+                                         Fate{"LostAnswer", {.is_answer_lost = true}},
+                                         Fate{"LateRequest", {.request_delay = 3 * second}},
+                                         Fate{"BrokenAndDone", {.error_after = nanos_per_ms}},
+                                         Fate{"BrokenAndDoneLate",
+                                              {.request_delay = 500 * nanos_per_ms,
+                                               .error_after = nanos_per_ms}}),
+                         [](const auto& fate) { return fate.param.name; });
+
+TEST_F(NodeTest, ADirectoryOfAnotherClusterIsRefused) {
+  const auto a = start_leader("a", disk_a_);
+  disk_b_.cluster_id = "another";
+  const auto b = start("b", disk_b_);
+  ASSERT_TRUE(run_until([&] { return b->has_ended(); }, 5 * second));
+  EXPECT_THAT(b->refused()->message(), HasSubstr("belongs to another cluster"));
+  EXPECT_TRUE(a->leads());
+}
+
+TEST_F(NodeTest, ADirectoryWithJobsIsRefusedWhereThereIsACluster) {
+  const auto a = start_leader("a", disk_a_);
+  disk_b_.entries[1] = entry_bytes(1, 1, 5, "own");
+  const auto b = start("b", disk_b_);
+  ASSERT_TRUE(run_until([&] { return b->has_ended(); }, 5 * second));
+  EXPECT_THAT(b->refused()->message(), HasSubstr("belongs to no cluster"));
+}
+
+TEST_F(NodeTest, ADirectoryWithJobsDoesNotFoundAClusterByItself) {
+  disk_a_.entries[1] = entry_bytes(1, 1, 5, "own");
+  const auto a = start("a", disk_a_);
+  ASSERT_TRUE(run_until([&] { return a->has_ended(); }, 5 * second));
+  EXPECT_THAT(a->refused()->message(), HasSubstr("perennial cluster init"));
+}
+
+TEST_F(NodeTest, AnEtcdThatHasLostTheClusterIsNotFoundedAnew) {
+  auto a = start_leader("a", disk_a_);
+  run_for(second);
+  a->kill();
+  etcd_.replace();
+  const auto again = start("a", disk_a_);
+  ASSERT_TRUE(run_until([&] { return again->has_ended(); }, 5 * second));
+  EXPECT_THAT(again->refused()->message(), HasSubstr("perennial cluster recover"));
+}
+
+TEST_F(NodeTest, ADirectoryAheadOfTheLogIsRefused) {
+  auto a = start_leader("a", disk_a_);
+  run_for(second);
+  const auto snapshot = etcd_.model();
+  run_for(second);
+  a->kill();
+  etcd_.restore(snapshot);
+  const auto again = start("a", disk_a_);
+  ASSERT_TRUE(run_until([&] { return again->has_ended(); }, 5 * second));
+  EXPECT_THAT(again->refused()->message(), HasSubstr("older snapshot"));
+}
+
+// The log has grown past the directory again, with other entries.
+TEST_F(NodeTest, ADirectoryOfAnotherHistoryIsRefused) {
+  auto a = start_leader("a", disk_a_);
+  run_for(second);
+  const auto snapshot = etcd_.model();
+  run_for(second);
+  a->kill();
+  etcd_.restore(snapshot);
+  const auto b = start_leader("b", disk_b_);
+  ASSERT_TRUE(run_until([&] { return disk_b_.last() > disk_a_.last(); }, 20 * second));
+  const auto again = start("a", disk_a_);
+  ASSERT_TRUE(run_until([&] { return again->has_ended(); }, 5 * second));
+  EXPECT_THAT(again->refused()->message(), HasSubstr("is not that of the log"));
+}
+
+TEST_F(NodeTest, TwoNodesOfOneNameAreNoticed) {
+  const auto a = start_leader("a", disk_a_);
+  const auto other = start("a", disk_b_);
+  ASSERT_TRUE(run_until([&] { return other->has_ended(); }, 5 * lease_s * second));
+  EXPECT_THAT(other->refused()->message(), HasSubstr("another node of cluster jobs is called a"));
+  EXPECT_TRUE(a->leads());
+}
+
+TEST_F(NodeTest, EntriesThatTwoNodesHaveAreTrimmed) {
+  NodeOptions small = options("a");
+  small.trim = {.copies_min = 2, .keep_bytes = 1000, .bytes_max = 100'000};
+  const auto a = start(small, disk_a_);
+  ASSERT_TRUE(run_until([&] { return a->leads(); }, 5 * second));
+  a->write_always(true);
+  run_for(second);
+  const Keys keys("jobs");
+  const auto entries = [&] {
+    const auto found = etcd_.model().get({.range = keys.entries_from(0), .keys_only = true});
+    return std::get<etcd::Found>(found).keys.size();
+  };
+  EXPECT_EQ(entries(), acknowledged_.size()) << "one copy is not enough";
+  small.node = "b";
+  const auto b = start(small, disk_b_);
+  run_for(5 * second);
+  EXPECT_LT(entries(), acknowledged_.size() / 2);
+  EXPECT_GE(entries(), 5U);
+  EXPECT_EQ(b->fault(), "");
+  a->write_always(false);
+  run_for(second);
+  EXPECT_TRUE(disk_a_.entries == disk_b_.entries);
+}
+
+TEST_F(NodeTest, WhoIsBehindTheTrimNeedsACheckpoint) {
+  NodeOptions small = options("a");
+  small.trim = {.copies_min = 1, .keep_bytes = 1000, .bytes_max = 100'000};
+  const auto a = start(small, disk_a_);
+  ASSERT_TRUE(run_until([&] { return a->leads(); }, 5 * second));
+  a->write_always(true);
+  run_for(5 * second);
+  const auto b = start("b", disk_b_);
+  ASSERT_TRUE(run_until([&] { return b->has_ended(); }, 5 * second));
+  EXPECT_TRUE(b->is_behind());
+}
+
+TEST_F(NodeTest, PutsWaitWhileNobodyHasTheLog) {
+  NodeOptions small = options("a");
+  small.trim = {.copies_min = 2, .keep_bytes = 1000, .bytes_max = 5'000};
+  const auto a = start(small, disk_a_);
+  ASSERT_TRUE(run_until([&] { return a->leads(); }, 5 * second));
+  a->write_always(true);
+  ASSERT_TRUE(run_until([&] { return !a->accepts_puts(); }, 20 * second));
+  small.node = "b";
+  const auto b = start(small, disk_b_);
+  ASSERT_TRUE(run_until([&] { return a->accepts_puts(); }, 20 * second));
+}
+
+TEST_F(NodeTest, AFullEtcdOnlyDelays) {
+  const auto a = start_leader("a", disk_a_);
+  run_for(second);
+  etcd_.set_full(true);
+  run_for(2 * second);
+  const size_t before = acknowledged_.size();
+  run_for(2 * second);
+  EXPECT_EQ(acknowledged_.size(), before);
+  etcd_.set_full(false);
+  run_for(2 * second);
+  EXPECT_TRUE(a->leads());
+  EXPECT_GT(acknowledged_.size(), before + 100);
+  expect_all(disk_a_);
+}
+
+TEST_F(NodeTest, AnEntryThatSomebodyDeletesEndsTheLead) {
+  const auto a = start_leader("a", disk_a_);
+  run_for(second);
+  auto& other = time_.add_node();
+  const auto client = etcd_.connect(other);
+  const Keys keys("jobs");
+  etcd::Transaction remove;
+  remove.then.emplace_back(etcd::Delete{keys.entries_from(0)});
+  client->commit(remove, other.now() + second, [](const auto&) {});
+  ASSERT_TRUE(run_until([&] { return a->has_ended(); }, 5 * second));
+  EXPECT_THAT(a->lost(), HasSubstr("deleted from etcd"));
+}
+
+}  // namespace
+}  // namespace perennial::store::cluster

@@ -1,0 +1,137 @@
+#include "tests/store/cluster/simulated_node.h"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "engine/types/transition.h"
+#include "store/batch/batch.h"
+#include "store/batch/batch_codec.h"
+
+namespace perennial::store::cluster {
+namespace {
+
+constexpr Nanos apply_time = nanos_per_ms;
+constexpr Nanos flush_interval = 100 * nanos_per_ms;
+
+}  // namespace
+
+Holding SimulatedDisk::holding() const {
+  if (entries.empty()) return {.cluster_id = cluster_id};
+  const Result<Batch> last_batch = decode_batch(entries.rbegin()->second);
+  return {.cluster_id = cluster_id, .index = last_batch->index(), .now = last_batch->now()};
+}
+
+std::string entry_bytes(uint64_t epoch, BatchIndex index, Nanos now, const std::string& name) {
+  Batch batch;
+  batch.add(TubeStored{.tube = 1, .name = name});
+  batch.seal({.epoch = epoch, .index = index, .known_durable = 0, .now = now});
+  std::string bytes;
+  encode_batch(batch, bytes);
+  return bytes;
+}
+
+SimulatedNode::SimulatedNode(World world, NodeOptions options, SimulatedDisk& disk)
+    : world_(std::move(world)),
+      options_(std::move(options)),
+      disk_(disk),
+      process_(world_.time.add_node()),
+      client_(world_.etcd.connect(process_)),
+      seen_(disk.last()) {
+  if (world_.wrap) client_ = world_.wrap(std::move(client_));
+  options_.directory = disk.directory;
+  if (!disk.entries.empty()) last_epoch_ = decode_batch(disk.entries.rbegin()->second)->epoch();
+  node_ = std::make_unique<Node>(process_, *client_, options_, disk.holding(), events());
+  process_.post([this] { node_->start(); });
+  flush_later();
+}
+
+SimulatedNode::~SimulatedNode() {
+  kill();
+}
+
+void SimulatedNode::kill() {
+  process_.kill();
+  client_.reset();
+  node_.reset();
+}
+
+Node::Events SimulatedNode::events() {
+  Node::Events events;
+  events.adopt = [this](const std::string& id) {
+    disk_.cluster_id = id;
+    return Status();
+  };
+  events.entry = [this](BatchIndex index, std::string bytes) { on_entry(index, std::move(bytes)); };
+  events.elected = [this](uint64_t epoch, BatchIndex last) {
+    if (last != disk_.last()) fault_ = fmt::format("elected at {} with {}", last, disk_.last());
+    epoch_ = epoch;
+    write_next();
+  };
+  events.committed = [this](BatchIndex index) {
+    world_.acknowledged.emplace(index, appended_.at(index));
+    keep(index, appended_.at(index));
+    appended_.erase(index);
+    process_.after(world_.write_gap, [this] {
+      is_appending_ = false;
+      write_next();
+    });
+  };
+  events.leader = [this](const std::optional<LeaderRecord>& leader) { leader_ = leader; };
+  events.accepts_puts = [this](bool accepts) { accepts_puts_ = accepts; };
+  events.behind = [this] { is_behind_ = true; };
+  events.lost = [this](std::string why) { lost_ = std::move(why); };
+  events.refused = [this](Status status) { refused_ = std::move(status); };
+  events.failed = [](const etcd::Failure&) {};
+  return events;
+}
+
+void SimulatedNode::on_entry(BatchIndex index, std::string bytes) {
+  const Result<Batch> batch = decode_batch(bytes);
+  if (!batch.ok()) {
+    fault_ = batch.status().message();
+  } else if (index != seen_ + 1 || batch->index() != index) {
+    fault_ =
+        fmt::format("entry {} holds batch {} and comes after {}", index, batch->index(), seen_);
+  } else if (batch->epoch() < last_epoch_) {
+    fault_ = fmt::format("entry {} has epoch {} after {}", index, batch->epoch(), last_epoch_);
+  } else {
+    last_epoch_ = batch->epoch();
+  }
+  seen_ = index;
+  process_.after(apply_time, [this, index, kept = std::move(bytes)]() mutable {
+    keep(index, std::move(kept));
+  });
+}
+
+void SimulatedNode::keep(BatchIndex index, std::string bytes) {
+  disk_.entries[index] = std::move(bytes);
+  node_->set_progress(index, disk_.flushed);
+}
+
+void SimulatedNode::flush_later() {
+  process_.after(flush_interval, [this] {
+    disk_.flushed = disk_.last();
+    node_->set_progress(disk_.last(), disk_.flushed);
+    flush_later();
+  });
+}
+
+void SimulatedNode::write_always(bool writes) {
+  writes_ = writes;
+  write_next();
+}
+
+void SimulatedNode::write_next() {
+  if (!writes_ || is_appending_ || !leads()) return;
+  const BatchIndex index = disk_.last() + 1;
+  std::string bytes = entry_bytes(epoch_, index, process_.now(),
+                                  fmt::format("{}-{}", options_.node, process_.now()));
+  appended_[index] = bytes;
+  is_appending_ = true;
+  process_.post([this, index, sent = std::move(bytes)]() mutable {
+    if (!has_ended()) node_->append(index, std::move(sent));
+  });
+}
+
+}  // namespace perennial::store::cluster

@@ -1,0 +1,102 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/types/basic.h"
+#include "engine/types/status.h"
+#include "store/cluster/node.h"
+#include "tests/support/fake_etcd.h"
+#include "tests/support/virtual_time.h"
+
+// Nodes of a cluster in virtual time, each with a disk and without a database: an entry is applied
+// by keeping it. They show whether the log is one history, whatever etcd and the network do.
+namespace perennial::store::cluster {
+
+// What survives the process.
+struct SimulatedDisk {
+  std::string directory = {};  // Its identity.
+  std::string cluster_id = {};
+  std::map<BatchIndex, std::string> entries = {};
+  BatchIndex flushed = 0;
+
+  BatchIndex last() const { return entries.empty() ? 0 : entries.rbegin()->first; }
+  Holding holding() const;
+  // What was not flushed is gone.
+  void lose_power() { entries.erase(entries.upper_bound(flushed), entries.end()); }
+};
+
+// Everything that was acknowledged to clients, by its index.
+using Acknowledged = std::map<BatchIndex, std::string>;
+
+// The bytes of a batch of one tube, whose name tells it from all others.
+std::string entry_bytes(uint64_t epoch, BatchIndex index, Nanos now, const std::string& name);
+
+// One process of a node.
+class SimulatedNode {
+ public:
+  struct World {
+    support::VirtualTime& time;
+    support::FakeEtcd& etcd;
+    Acknowledged& acknowledged;
+    Nanos write_gap = 0;  // Between an answer and the next append.
+    // Between a node's client and etcd; none: etcd itself.
+    std::function<std::unique_ptr<etcd::Client>(std::unique_ptr<etcd::Client>)> wrap = {};
+  };
+
+  SimulatedNode(World world, NodeOptions options, SimulatedDisk& disk);
+  ~SimulatedNode();
+
+  support::VirtualTime::Node& process() { return process_; }
+  Node& node() { return *node_; }
+  // Appends entries for as long as the node leads. Others only follow.
+  void write_always(bool writes);
+  // As SIGKILL. Nothing of it runs any more. What is not flushed stays, unless the power fails.
+  void kill();
+
+  bool leads() const { return epoch_ != 0 && lost_.empty(); }
+  uint64_t epoch() const { return epoch_; }
+  // The process has ended by itself.
+  bool has_ended() const { return !lost_.empty() || refused_.has_value() || is_behind_; }
+  const std::string& lost() const { return lost_; }
+  const std::optional<Status>& refused() const { return refused_; }
+  bool is_behind() const { return is_behind_; }
+  bool accepts_puts() const { return accepts_puts_; }
+  // What is wrong with an entry that was passed on; empty: nothing.
+  const std::string& fault() const { return fault_; }
+  const std::optional<LeaderRecord>& leader() const { return leader_; }
+
+ private:
+  Node::Events events();
+  void on_entry(BatchIndex index, std::string bytes);
+  void write_next();
+  void keep(BatchIndex index, std::string bytes);
+  void flush_later();
+
+  World world_;
+  NodeOptions options_;
+  SimulatedDisk& disk_;
+  support::VirtualTime::Node& process_;
+  std::unique_ptr<etcd::Client> client_;
+  std::unique_ptr<Node> node_;
+
+  bool writes_ = false;
+  bool is_appending_ = false;
+  uint64_t epoch_ = 0;
+  uint64_t last_epoch_ = 0;  // Of the newest entry.
+  BatchIndex seen_ = 0;      // The newest entry that was passed on.
+  std::map<BatchIndex, std::string> appended_;
+  std::string lost_;
+  std::optional<Status> refused_;
+  std::optional<LeaderRecord> leader_;
+  bool is_behind_ = false;
+  bool accepts_puts_ = true;
+  std::string fault_;
+};
+
+}  // namespace perennial::store::cluster
