@@ -37,6 +37,11 @@ store::Options store_options(const Config& config, const std::atomic<bool>& serv
   LayerOptions layers;
   set_layer_options(config, layers);
   store::Options options = std::move(layers.store);
+  if (config.cluster.is_set()) {
+    // A batch is committed in etcd. The sync here lets etcd's log be trimmed.
+    options.durability = store::Durability::Interval;
+    options.sync_interval_ms = static_cast<uint32_t>(config.cluster.sync_ms);
+  }
   options.events.info = [](std::string_view at, std::string_view fields) {
     log_fields(level_of(at, fields), at, fields);
   };

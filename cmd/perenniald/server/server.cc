@@ -270,7 +270,11 @@ void Server::start_handles() {
   CHECK(uv_idle_init(&loop_, &at_once_) == 0);
   CHECK(uv_timer_init(&loop_, &phase_timer_) == 0);
   CHECK(uv_timer_init(&loop_, &http_timer_) == 0);
-  const auto committed = [](uv_async_t* handle) { server_of(handle).turn_->on_log_update(); };
+  // A standby's log has updates before there are turns.
+  const auto committed = [](uv_async_t* handle) {
+    Server& server = server_of(handle);
+    if (server.turn_) server.turn_->on_log_update();
+  };
   CHECK(uv_async_init(&loop_, &committed_, committed) == 0);
   const auto loaded = [](uv_async_t* handle) { server_of(handle).on_loaded(); };
   CHECK(uv_async_init(&loop_, &loaded_, loaded) == 0);
@@ -342,6 +346,7 @@ void Server::on_http_timer() {
 Turn::Hooks Server::turn_hooks() {
   return {.serve =
               [this](ConnId conn) {
+                if (member_ != nullptr) member_->check_lease();
                 if (!http::QueueClients::owns(conn)) return connections_.service(conn);
                 queue_clients_.on_changed(conn);
               },

@@ -10,6 +10,7 @@
 #include <uv.h>
 
 #include "cmd/perenniald/checkpoints/checkpoints.h"
+#include "cmd/perenniald/cluster/member.h"
 #include "cmd/perenniald/config/config.h"
 #include "cmd/perenniald/core/core.h"
 #include "cmd/perenniald/http/api/api.h"
@@ -81,6 +82,7 @@ class Server {
   std::string reload_users();
   void audit(const core::AuditEvent& event);
   void start_handles();
+  bool become_member();
   void on_loaded();
   void start_watchdog();
   void watch_closing();
@@ -89,6 +91,7 @@ class Server {
   bool all_answered() const;
   void end();
   int close_store();
+  int close_member();
 
   // -- Each turn.
   void on_prepare();
@@ -147,6 +150,7 @@ class Server {
   BodySearch body_search_;
   Checkpoints checkpoints_;
   std::unique_ptr<store::Store> store_;
+  std::unique_ptr<Member> member_;  // Null: the server is no part of a cluster.
   std::unique_ptr<store::Log> log_;
   std::optional<Turn> turn_;            // Set when the store is loaded.
   std::unique_ptr<Watchdog> watchdog_;  // Of the log, and later of the store's close.

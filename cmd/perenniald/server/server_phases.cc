@@ -41,11 +41,29 @@ int Server::run() {
     static_cast<Server*>(handle->data)->on_phase_timer();
   };
   CHECK(uv_timer_start(&phase_timer_, fired, 0, progress_ms) == 0);
-  store::Options options = store_options(config_, serving_);
-  options.open_tables_max = descriptors_.tables;
-  startup_.emplace(std::move(options), core_.engine(), clock_, [this] { uv_async_send(&loaded_); });
+  if (become_member()) {
+    store::Options options = store_options(config_, serving_);
+    options.open_tables_max = descriptors_.tables;
+    startup_.emplace(std::move(options), member_.get(), core_.engine(), clock_,
+                     [this] { uv_async_send(&loaded_); });
+  } else {
+    end();
+  }
   uv_run(&loop_, UV_RUN_DEFAULT);
   return close_store();
+}
+
+// Returns false if the server is part of a cluster and its settings are wrong.
+bool Server::become_member() {
+  if (!config_.cluster.is_set()) return true;
+  Result<std::unique_ptr<Member>> member = Member::create(config_.cluster, process_facts_.version,
+                                                          [this] { uv_async_send(&committed_); });
+  if (!member.ok()) {
+    exit_code_ = report({common::exit_usage, "cluster", member.status().message()});
+    return false;
+  }
+  member_ = member.take();
+  return true;
 }
 
 void Server::on_phase_timer() {
@@ -70,8 +88,12 @@ void Server::on_loaded() {
   recovery_took_ = found->took;
   recovered_jobs_ = core_.engine().job_count();
   store_ = std::move(found->store);
-  const store::Opening& opening = store_->opening();
-  log_ = std::make_unique<store::LocalLog>(*store_, [this] { uv_async_send(&committed_); });
+  const store::Opening& opening = found->opening;
+  if (member_ != nullptr) {
+    log_ = member_->take_log();
+  } else {
+    log_ = std::make_unique<store::LocalLog>(*store_, [this] { uv_async_send(&committed_); });
+  }
   turn_.emplace(core_, *log_, clock_, budget_, turn_hooks());
   serving_ = true;
   start_watchdog();
@@ -223,10 +245,25 @@ void Server::end() {
 int Server::close_store() {
   if (store_ == nullptr) return exit_code_;
   turn_.reset();
+  if (member_ != nullptr) return close_member();
   log_.reset();
   const Status closed = store_->close(core_.engine().next_id());
   watchdog_.reset();
   if (!closed.ok()) return report(running_failure(closed));
+  log(Level::Info, "stopped", {{"jobs", text(core_.engine().job_count())}});
+  return exit_code_;
+}
+
+// The directory of a node is left as its log has it: the row of the next id, which a clean stop
+// makes exact elsewhere, stays the same as on the other nodes.
+int Server::close_member() {
+  member_->leave();
+  log_.reset();
+  member_.reset();
+  const Status flushed = store_->flush();
+  watchdog_.reset();
+  if (!flushed.ok()) return report(running_failure(flushed));
+  store_.reset();
   log(Level::Info, "stopped", {{"jobs", text(core_.engine().job_count())}});
   return exit_code_;
 }

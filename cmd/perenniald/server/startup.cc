@@ -4,15 +4,21 @@
 
 namespace perennial::perenniald {
 
-Startup::Startup(store::Options options, engine::Engine& engine, TurnClock& clock,
+Startup::Startup(store::Options options, Member* member, engine::Engine& engine, TurnClock& clock,
                  std::function<void()> done)
-    : engine_(engine),
+    : member_(member),
+      engine_(engine),
       clock_(clock),
       done_(std::move(done)),
       thread_([this, given = std::move(options)] { run(given); }) {}
 
 Startup::~Startup() {
   if (thread_.joinable()) thread_.join();
+}
+
+void Startup::cancel() {
+  cancelled_ = true;
+  if (member_ != nullptr) member_->cancel();
 }
 
 std::optional<Startup::Found> Startup::take() {
@@ -24,7 +30,8 @@ std::optional<Startup::Found> Startup::take() {
 void Startup::run(store::Options options) {
   const Nanos start = TurnClock::steady();
   Result<std::unique_ptr<store::Store>> opened = store::Store::open(std::move(options));
-  Status status = opened.ok() ? load(**opened) : opened.take_status();
+  Status status = opened.ok() ? follow(**opened) : opened.take_status();
+  if (status.ok()) status = load(**opened);
   if (status.ok()) {
     found_.store = opened.take();
     found_.took = TurnClock::steady() - start;
@@ -34,8 +41,20 @@ void Startup::run(store::Options options) {
   done_();
 }
 
+// Until then the node is a standby, if the server is part of a cluster.
+Status Startup::follow(store::Store& store) {
+  found_.opening = store.opening();
+  if (member_ == nullptr) return {};
+  if (Status led = member_->follow(store); !led.ok()) return std::move(led).with("cluster");
+  Result<store::Opening> reached = store.reached();
+  if (!reached.ok()) return reached.take_status();
+  found_.opening = reached.take();
+  found_.opening.epoch = member_->epoch();
+  return {};
+}
+
 Status Startup::load(store::Store& store) {
-  const Nanos now = clock_.start_from(store.opening().last_now);
+  const Nanos now = clock_.start_from(found_.opening.last_now);
   store::LoadSink sink;
   sink.tube = [&](TubeId tube, std::string_view name) {
     ++found_.tubes;

@@ -6,6 +6,7 @@
 #include <optional>
 #include <thread>
 
+#include "cmd/perenniald/cluster/member.h"
 #include "cmd/perenniald/core/core.h"
 #include "cmd/perenniald/loop/clock.h"
 #include "cmd/perenniald/process/failure.h"
@@ -22,18 +23,21 @@ class Startup {
   struct Found {
     // What the thread has loaded.
     std::unique_ptr<store::Store> store;
-    StateCounts jobs;  // By their state on disk.
+    store::Opening opening;  // What was loaded. Of a cluster's node: with its epoch as the leader.
+    StateCounts jobs;        // By their state on disk.
     uint64_t tubes = 0;
     Nanos took = 0;
   };
 
   // `done` is called once, on that thread, when it has finished.
-  Startup(store::Options options, engine::Engine& engine, TurnClock& clock,
+  // `member`: null if the server is no part of a cluster. Otherwise the thread loads when this node
+  // leads.
+  Startup(store::Options options, Member* member, engine::Engine& engine, TurnClock& clock,
           std::function<void()> done);
   ~Startup();
 
   // Makes the thread end early. take() then returns nothing.
-  void cancel() { cancelled_ = true; }
+  void cancel();
 
   // Both are called after `done`. failure() is set if the store could not be opened or loaded.
   // take() returns what was loaded; nothing after a failure or cancel().
@@ -42,9 +46,11 @@ class Startup {
 
  private:
   void run(store::Options options);
+  Status follow(store::Store& store);
   Status load(store::Store& store);
   Status restore(const JobRow& row, Nanos now);
 
+  Member* const member_;
   engine::Engine& engine_;
   TurnClock& clock_;
   const std::function<void()> done_;

@@ -1,0 +1,193 @@
+"""Producers and workers of a cluster, and a ledger of what they were told."""
+
+import random
+import socket
+import threading
+import time
+
+
+class Closed(Exception):
+    """The connection has ended, or no node serves."""
+
+
+class Client:
+    """A connection to whichever node serves."""
+
+    def __init__(self, ports, timeout=5):
+        for port in random.sample(ports, len(ports)):
+            try:
+                self.socket = socket.create_connection(("127.0.0.1", port), timeout=timeout)
+                self.file = self.socket.makefile("rb")
+                return
+            except OSError:
+                continue
+        raise Closed("no node serves")
+
+    def ask(self, request):
+        """Sends a command, and returns the words of its answer's line."""
+        try:
+            self.socket.sendall(request)
+            line = self.file.readline()
+        except OSError as error:
+            raise Closed(str(error)) from error
+        if not line.endswith(b"\r\n"):
+            raise Closed("the connection has ended")
+        return line.split()
+
+    def body(self, size):
+        try:
+            body = self.file.read(size + 2)
+        except OSError as error:
+            raise Closed(str(error)) from error
+        if len(body) != size + 2:
+            raise Closed("the connection has ended")
+        return body[:size]
+
+    def close(self):
+        self.file.close()
+        self.socket.close()
+
+
+class Ledger:
+    """What clients did and were told. A body is unique, so it tells jobs from each other."""
+
+    def __init__(self):
+        self.lock = threading.Lock()
+        self.stored = {}  # The body of each id that was answered INSERTED.
+        self.perhaps_stored = set()  # Bodies whose put had no answer.
+        self.deleted = set()
+        self.perhaps_deleted = set()
+        self.faults = []
+        self.last_stored_at = 0.0
+
+    def fault(self, text):
+        with self.lock:
+            self.faults.append(text)
+
+    def on_inserted(self, job, body):
+        with self.lock:
+            if job in self.stored:
+                self.faults.append(f"id {job} was given twice")
+            self.stored[job] = body
+            self.last_stored_at = time.monotonic()
+
+    def on_reserved(self, job, body):
+        with self.lock:
+            if job in self.deleted:
+                self.faults.append(f"job {job} was deleted and came back")
+            if job in self.stored and self.stored[job] != body:
+                self.faults.append(f"job {job} has the body {body}, and was put with {self.stored[job]}")
+
+    def on_deleted(self, job):
+        with self.lock:
+            self.deleted.add(job)
+
+    def judge(self, found):
+        """`found`: the body of each job that is there in the end."""
+        for job, body in self.stored.items():
+            if job in found:
+                if found[job] != body:
+                    self.faults.append(f"job {job} has another body in the end")
+                if job in self.deleted:
+                    self.faults.append(f"job {job} was deleted and is there in the end")
+            elif job not in self.deleted and job not in self.perhaps_deleted:
+                self.faults.append(f"job {job} is lost")
+        for job, body in found.items():
+            if job not in self.stored and body not in self.perhaps_stored:
+                self.faults.append(f"job {job} was never put: {body}")
+        if len(set(found.values())) != len(found):
+            self.faults.append("a body is there twice")
+        return self.faults
+
+
+class Load:
+    """Threads that put, and threads that reserve and delete, until stop()."""
+
+    def __init__(self, ports, producers=4, workers=3):
+        self.ports = ports
+        self.ledger = Ledger()
+        self.stopping = threading.Event()
+        runs = [self._produce] * producers + [self._work] * workers
+        self.threads = [threading.Thread(target=self._run, args=(run, i)) for i, run in enumerate(runs)]
+        for thread in self.threads:
+            thread.start()
+
+    def stop(self):
+        self.stopping.set()
+        for thread in self.threads:
+            thread.join(60)
+            if thread.is_alive():
+                self.ledger.fault("a client does not end")
+
+    def _run(self, run, number):
+        count = 0
+        while not self.stopping.is_set():
+            try:
+                client = Client(self.ports)
+            except Closed:
+                time.sleep(0.05)
+                continue
+            try:
+                while not self.stopping.is_set():
+                    count += 1
+                    run(client, f"{number}-{count}-".encode())
+            except Closed:
+                time.sleep(0.02)
+            finally:
+                client.close()
+
+    def _produce(self, client, name):
+        body = name + b"x" * random.randrange(200)
+        try:
+            answer = client.ask(b"put 0 0 30 %d\r\n%s\r\n" % (len(body), body))
+        except Closed:
+            with self.ledger.lock:
+                self.ledger.perhaps_stored.add(body)
+            raise
+        if answer[0] == b"INSERTED":
+            self.ledger.on_inserted(int(answer[1]), body)
+        elif answer[0] != b"OUT_OF_MEMORY":
+            self.ledger.fault(f"put was answered {answer}")
+
+    def _work(self, client, _name):
+        answer = client.ask(b"reserve-with-timeout 1\r\n")
+        if answer[0] in (b"TIMED_OUT", b"DEADLINE_SOON"):
+            return
+        if answer[0] != b"RESERVED":
+            self.ledger.fault(f"reserve was answered {answer}")
+            return
+        job = int(answer[1])
+        self.ledger.on_reserved(job, client.body(int(answer[2])))
+        if random.random() < 0.5:
+            time.sleep(random.random() * 0.01)
+        try:
+            answer = client.ask(b"delete %d\r\n" % job)
+        except Closed:
+            with self.ledger.lock:
+                self.ledger.perhaps_deleted.add(job)
+            raise
+        if answer[0] == b"DELETED":
+            self.ledger.on_deleted(job)
+        else:
+            self.ledger.fault(f"delete of a reserved job was answered {answer}")
+
+
+def all_jobs(ports):
+    """The body of each job that is there. Takes all of them."""
+    deadline = time.monotonic() + 60
+    while True:
+        try:
+            client = Client(ports)
+            break
+        except Closed:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.1)
+    found = {}
+    while True:
+        answer = client.ask(b"reserve-with-timeout 1\r\n")
+        if answer[0] != b"RESERVED":
+            break
+        found[int(answer[1])] = client.body(int(answer[2]))
+    client.close()
+    return found
