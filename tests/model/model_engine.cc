@@ -912,6 +912,7 @@ JobStats ModelEngine::stats_of(const Job& job) const {
           row.buries,
           row.kicks,
           row.body_bytes,
+          job.holder,
           more};
 }
 

@@ -64,6 +64,33 @@ TEST(Store, EveryOpenRaisesTheEpoch) {
   }
 }
 
+TEST(Store, ADirectoryBelongsToOneClusterForGood) {
+  const TempDir dir;
+  {
+    const auto store = open(options_for(dir));
+    EXPECT_EQ(store->cluster_id(), "");
+    ASSERT_TRUE(store->join_cluster("0123456789abcdef").ok());
+    EXPECT_EQ(store->cluster_id(), "0123456789abcdef");
+    put(*store, 1, 1, "a body");
+  }
+  const auto store = open(options_for(dir));
+  EXPECT_EQ(store->cluster_id(), "0123456789abcdef");
+  EXPECT_EQ(store->reached()->next_id, 2U) << "the row does not hide others";
+}
+
+// What a standby reads when it becomes the leader, without another start.
+TEST(Store, WhatIsReachedIsWhatAStartWouldFind) {
+  const TempDir dir;
+  const auto store = open(options_for(dir));
+  put(*store, 7, 1, "a body");
+  Result<Opening> reached = store->reached();
+  ASSERT_TRUE(reached.ok());
+  EXPECT_EQ(reached->last_index, 1U);
+  EXPECT_EQ(reached->last_now, 5);
+  EXPECT_EQ(reached->next_id, 8U);
+  EXPECT_EQ(reached->epoch, store->opening().epoch);
+}
+
 // The histories have many batches over several lives of the store, which end cleanly or not.
 TEST(Store, HoldsWhatTheModelHolds) {
   for (uint64_t round = 0; round < 4; ++round) {

@@ -14,6 +14,7 @@
 #include "cmd/perenniald/config/config.h"
 #include "cmd/perenniald/core/core.h"
 #include "cmd/perenniald/http/api/api.h"
+#include "cmd/perenniald/http/forwarded.h"
 #include "cmd/perenniald/http/http.h"
 #include "cmd/perenniald/http/queue_client.h"
 #include "cmd/perenniald/http/routes/routes.h"

@@ -97,5 +97,16 @@ TEST(Batch, IsEmptyAfterClear) {
   EXPECT_EQ(std::get<KeyStored>(batch.keys()[0]).job, 2U);
 }
 
+TEST(Batch, ASealedBatchGetsAnotherPlaceAndKeepsTheRest) {
+  Batch batch;
+  batch.add(key_of(2));
+  batch.seal({.epoch = 7, .index = 3, .known_durable = 2, .now = 5});
+  batch.reseal({.epoch = 4, .index = 3, .known_durable = 0, .now = 5});
+  EXPECT_EQ(batch.place(), (BatchPlace{.epoch = 4, .index = 3, .known_durable = 0, .now = 5}));
+  EXPECT_EQ(batch.keys().size(), 1U);
+  EXPECT_DEATH(batch.reseal({.epoch = 4, .index = 4, .known_durable = 0, .now = 5}),
+               "check_failed");
+}
+
 }  // namespace
 }  // namespace perennial::store

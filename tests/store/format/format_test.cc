@@ -80,6 +80,7 @@ INSTANTIATE_TEST_SUITE_P(
         PinCase{"DurableMark", text(view(encode(DurableMark{2, 5, 12, 258, 1 << 16}, 3))),
                 "0100000000000000030000000000000002000000000000000500000000000000"
                 "0c0000000000000002010000000000000000010000000000cf632be70ca863c2"},
+        PinCase{"ClusterId", text(encode_cluster_id("ab-1")), "0161622d31"},
         PinCase{"NextId", text(view(encode_next_id(258))), "01000000000000000201000000000000"},
         PinCase{"Tube", encode(TubeStored{.tube = 1, .name = "mail"}), "016d61696c"},
         PinCase{"Pause", text(view(encode(TubePaused{.tube = 1, .pause = 2, .until = 3}))),
@@ -117,6 +118,7 @@ TEST(Format, EncodedRecordsDecodeToThemselves) {
   const CommitRow commit = {.epoch = 1, .index = 3, .known_durable = 2, .now = 4};
   EXPECT_EQ(*decode_commit(view(encode(commit))), commit);
   EXPECT_EQ(*decode_next_id(view(encode_next_id(12))), 12U);
+  EXPECT_EQ(*decode_cluster_id(encode_cluster_id("an id")), "an id");
   EXPECT_EQ(*decode_format_version(view(encode_format_version(12))), 12U);
   const MigrationRow migration = {.to = 2, .progress = "so far"};
   EXPECT_EQ(*decode_migration(encode(migration)), migration);
@@ -236,6 +238,13 @@ INSTANTIATE_TEST_SUITE_P(
         RefusalCase{"NextIdZero",
                     [] { return decode_next_id("\x01" + std::string(15, '\0')).status(); },
                     "meta, key 6e: next id is 0"},
+        RefusalCase{"ClusterIdEmpty", [] { return decode_cluster_id("\x01").status(); },
+                    "meta, key 69: cluster without an id"},
+        RefusalCase{"ClusterIdTooLong",
+                    [] { return decode_cluster_id("\x01" + std::string(65, 'b')).status(); },
+                    "meta, key 69: the cluster's id is too long"},
+        RefusalCase{"ClusterIdOfControls", [] { return decode_cluster_id("\x01\n").status(); },
+                    "meta, key 69: the cluster's id has control characters"},
         RefusalCase{"FormatVersionTooShort", [] { return decode_format_version("\x01").status(); },
                     "meta, key 66: wrong length"},
         RefusalCase{"TubeWithoutName", tube(tube_one(), "\x01"),
