@@ -43,7 +43,8 @@ void Lease::grant() {
                   renew(asked_at, granted.ttl_s);
                   after(lease_s_ * nanos_per_second / 5, &Lease::keep_alive);
                   watch_end();
-                  events_.granted(id_);
+                  // It is over already, if this process was stopped meanwhile.
+                  if (life == life_) events_.granted(id_);
                 });
 }
 

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -195,6 +196,23 @@ TEST_F(NodeTest, ALeaderWithoutEtcdEndsWithItsLease) {
   const Nanos took = time_until([&] { return a->has_ended(); });
   EXPECT_LE(took, lease_s * second);
   EXPECT_THAT(a->lost(), HasSubstr("lease"));
+}
+
+// The grant is answered when the lease is over.
+TEST_F(NodeTest, ANodeThatIsStoppedWhileItAsksForALeaseAsksAgain) {
+  // Whether the answer or its deadline comes first when the process goes on is drawn.
+  for (int i = 0; i < 20; ++i) {
+    SimulatedDisk disk{.directory = fmt::format("directory-{}", i)};
+    NodeOptions made = options(fmt::format("n{}", i));
+    made.cluster = fmt::format("jobs{}", i);
+    const auto node = start(made, disk);
+    etcd_.plan(node->process(), CallKind::Grant, {.answer_delay = 100 * nanos_per_ms});
+    run_for(130 * nanos_per_ms);
+    node->process().pause();
+    run_for(20 * second);
+    node->process().resume();
+    EXPECT_TRUE(run_until([&] { return node->leads(); }, 20 * second));
+  }
 }
 
 TEST_F(NodeTest, AShortLossOfTheMajorityOnlyDelays) {

@@ -105,8 +105,9 @@ void SimulatedNode::on_entry(BatchIndex index, std::string bytes) {
 }
 
 void SimulatedNode::keep(BatchIndex index, std::string bytes) {
-  disk_.entries[index] = std::move(bytes);
-  node_->set_progress(index, disk_.flushed);
+  const bool skips = world_.plant == Plant::SkipsAnEntry && !leads() && index % 100 == 0;
+  if (!skips) disk_.entries[index] = std::move(bytes);
+  node_->set_progress(disk_.last(), disk_.flushed);
 }
 
 void SimulatedNode::flush_later() {
@@ -128,6 +129,7 @@ void SimulatedNode::write_next() {
   std::string bytes = entry_bytes(epoch_, index, process_.now(),
                                   fmt::format("{}-{}", options_.node, process_.now()));
   appended_[index] = bytes;
+  if (world_.plant == Plant::AnswersBeforeTheCommit) world_.acknowledged.emplace(index, bytes);
   is_appending_ = true;
   process_.post([this, index, sent = std::move(bytes)]() mutable {
     if (!has_ended()) node_->append(index, std::move(sent));

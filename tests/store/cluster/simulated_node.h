@@ -40,6 +40,12 @@ std::string entry_bytes(uint64_t epoch, BatchIndex index, Nanos now, const std::
 // One process of a node.
 class SimulatedNode {
  public:
+  // A bug that the laws must notice.
+  enum class Plant : uint8_t {
+    None,
+    AnswersBeforeTheCommit,
+    SkipsAnEntry,  // Of each hundred that others have appended.
+  };
   struct World {
     support::VirtualTime& time;
     support::FakeEtcd& etcd;
@@ -47,6 +53,7 @@ class SimulatedNode {
     Nanos write_gap = 0;  // Between an answer and the next append.
     // Between a node's client and etcd; none: etcd itself.
     std::function<std::unique_ptr<etcd::Client>(std::unique_ptr<etcd::Client>)> wrap = {};
+    Plant plant = Plant::None;
   };
 
   SimulatedNode(World world, NodeOptions options, SimulatedDisk& disk);
