@@ -13,6 +13,7 @@ import signal
 import socket
 import ssl
 import subprocess
+import threading
 import time
 import unittest
 
@@ -146,6 +147,70 @@ class Api(Described):
             self.start()
             self.assertEqual(self.call(f"/jobs/{answer['id']}")[1]["state"], "buried")
         self.assertEqual(self.call("/tubes/mail")[1]["buried"], 3)
+
+    def load(self, tube, ended):
+        """Puts, reserves, deletes, buries and releases, until the server or the test ends."""
+        lines = [b"use %s\r\nwatch %s\r\nignore default\r\n" % (tube, tube)]
+        lines += [b"put %d %d 60 1\r\na\r\n" % (n % 5, 50 * (n % 7 == 0)) for n in range(8)]
+        lines += [b"reserve-with-timeout 0\r\n"] * 4
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.queue), 10) as raw:
+            answers = raw.makefile("rb")
+            while not ended.is_set():
+                raw.sendall(b"".join(lines))
+                reserved = []
+                for _ in range(8 + 4 + (3 if lines[0].startswith(b"use") else 0)):
+                    words = answers.readline().split()
+                    if not words:
+                        return
+                    if words[0] == b"RESERVED":
+                        reserved.append(int(words[1]))
+                        answers.readline()
+                actions = [b"delete %d\r\n", b"bury %d 3\r\n", b"release %d 2 0\r\n", b"delete %d\r\n"]
+                for action, job in zip(actions, reserved):
+                    raw.sendall(action % job)
+                    if not answers.readline():
+                        return
+                lines[0] = b""
+
+    def compare_with_the_queue(self, tubes):
+        """Every number of jobs, and every job with its state."""
+        for tube in tubes:
+            document = self.speak(b"stats-tube %s\r\n" % tube).decode()
+            shown = self.call(f"/tubes/{tube.decode()}")[1]
+            for state in ("ready", "reserved", "delayed", "buried"):
+                self.assertIn(f"current-jobs-{state}: {shown[state]}\n", document)
+            listed = re.findall(r"\{id: (\d+), tube: [^,]*, state: (\w+),", self.speak(b"list-jobs %s count:1000\r\n" % tube).decode())
+            paged, after = [], ""
+            while True:
+                page = self.call(f"/tubes/{tube.decode()}/jobs?limit=1000{after}")[1]
+                paged += [(job["id"], job["state"]) for job in page["jobs"]]
+                if not page["next"]:
+                    break
+                after = f"&after={page['next']}"
+            self.assertGreater(len(listed), 10)
+            self.assertEqual(paged[: len(listed)], listed)
+            self.assertEqual(len(paged), sum(shown[state] for state in ("ready", "reserved", "delayed", "buried")))
+
+    def test_it_says_what_the_queue_says_under_load_and_after_kills(self):
+        tubes = [b"a", b"b"]
+        for _ in range(3):
+            ended = threading.Event()
+            clients = [threading.Thread(target=self.load, args=(tube, ended)) for tube in tubes]
+            for client in clients:
+                client.start()
+            accounts = set()
+            for _ in range(10):  # The numbers of one answer are of one moment.
+                time.sleep(0.05)
+                server = self.call("/server")[1]
+                present = sum(server["jobs"][state] for state in ("ready", "reserved", "delayed", "buried"))
+                accounts.add(present - server["totals"]["puts"] + server["totals"]["deletes"])
+            self.assertEqual(len(accounts), 1, accounts)
+            self.assertGreater(server["totals"]["deletes"], 0)
+            self.kill()
+            for client in clients:
+                client.join(20)
+            self.start()
+            self.compare_with_the_queue(tubes)
 
     def test_operations_show_progress_and_end_where_they_are_cancelled(self):
         count = 60_000
