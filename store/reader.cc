@@ -7,6 +7,7 @@
 #include <rocksdb/iterator.h>
 
 #include "store/disk/data_dir.h"
+#include "store/disk/hash.h"
 #include "store/load.h"
 #include "store/recovery/recovery.h"
 #include "store/rocks/database.h"
@@ -114,6 +115,58 @@ Reader::Bodies Reader::bodies() const {
   auto bodies = std::make_unique<Bodies::Impl>(*impl_->db);
   bodies->at.reset((*impl_->db)->NewIterator(options, impl_->db->family(Family::Bodies)));
   return Bodies(std::move(bodies));
+}
+
+namespace {
+
+void add_sized(Hasher& hasher, std::string_view bytes) {
+  const uint64_t size = bytes.size();
+  hasher.add({reinterpret_cast<const char*>(&size), sizeof size});
+  hasher.add(bytes);
+}
+
+// What of a row is the same on all nodes.
+Result<std::string> common_part(Family family, std::string_view key, std::string_view value) {
+  if (family != Family::Meta || key != view(meta_key(MetaTag::Commit))) return std::string(value);
+  const Result<CommitRow> commit = decode_commit(value);
+  if (!commit.ok()) return commit.status();
+  return fmt::format("{} {}", commit->index, commit->now);
+}
+
+Result<FamilyDigest> digest_family(const Database& db, Family family,
+                                   const std::function<bool()>& cancelled) {
+  constexpr uint64_t rows_between_looks = 4096;
+  rocksdb::ReadOptions options;
+  options.fill_cache = false;
+  options.readahead_size = 2 << 20;
+  FamilyDigest out = {.family = family_names[static_cast<size_t>(family)], .rows = 0, .hash = {}};
+  Hasher hasher;
+  const std::unique_ptr<rocksdb::Iterator> at(db->NewIterator(options, db.family(family)));
+  for (at->SeekToFirst(); at->Valid(); at->Next()) {
+    if (out.rows % rows_between_looks == 0 && cancelled && cancelled()) {
+      return Status(StatusCode::Io, "it was cancelled");
+    }
+    const Result<std::string> value = common_part(family, view(at->key()), view(at->value()));
+    if (!value.ok()) return value.status();
+    add_sized(hasher, view(at->key()));
+    add_sized(hasher, *value);
+    ++out.rows;
+  }
+  if (!at->status().ok()) return from_rocksdb(at->status()).with(std::string(out.family));
+  out.hash = hasher.hex();
+  return out;
+}
+
+}  // namespace
+
+Result<std::vector<FamilyDigest>> Reader::digests(const std::function<bool()>& cancelled) const {
+  std::vector<FamilyDigest> out;
+  for (size_t i = 0; i < family_count; ++i) {
+    Result<FamilyDigest> digest = digest_family(*impl_->db, static_cast<Family>(i), cancelled);
+    if (!digest.ok()) return digest.take_status();
+    out.push_back(digest.take());
+  }
+  return out;
 }
 
 Reader::Bodies::Bodies(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

@@ -1,9 +1,11 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "engine/types/basic.h"
 #include "engine/types/status.h"
@@ -12,6 +14,16 @@
 #include "store/types/options.h"
 
 namespace perennial::store {
+
+// The rows of a column family as one hash: XXH3 of 128 bits over the length and the bytes of each
+// key and each value, in the order of keys; 32 hexadecimal digits.
+struct FamilyDigest {
+  std::string_view family;  // Its name: family_names.
+  uint64_t rows = 0;
+  std::string hash;
+
+  bool operator==(const FamilyDigest&) const = default;
+};
 
 // A data directory or a checkpoint that a tool opens only to read it. A reader shows what a start
 // would find, and writes nothing: if a start would truncate the log, the reader ignores the same
@@ -61,6 +73,13 @@ class Reader {
   };
   // The result must end before the reader.
   Bodies bodies() const;
+
+  // Returns the digests of all families, in their order: what is the same in the databases of all
+  // nodes of a cluster that have applied the same batches. Of the commit row it takes the index and
+  // the time of the batch only: each directory counts its own epochs, and knows for itself what its
+  // disk holds. It reads every row. Io: `cancelled` has returned true, or the disk failed.
+  // Corruption: a row cannot be read.
+  Result<std::vector<FamilyDigest>> digests(const std::function<bool()>& cancelled = {}) const;
 
  private:
   struct Impl;

@@ -255,6 +255,18 @@ Status Store::join_cluster(const std::string& id) {
   return {};
 }
 
+Status Store::begin_cluster(const std::string& id, JobId next_id) {
+  Impl& impl = *impl_;
+  CHECK(next_id >= impl.opening.next_id);
+  impl.writes.Clear();
+  impl.add_commit_row();
+  impl.add_meta(MetaTag::Cluster, encode_cluster_id(id));
+  impl.add_meta(MetaTag::NextId, view(encode_next_id(next_id)));
+  if (Status written = impl.write(true); !written.ok()) return written;
+  impl.cluster_id = id;
+  return {};
+}
+
 Result<Opening> Store::reached() const {
   const Impl& impl = *impl_;
   const Result<JobId> next_id = find_next_id(*impl.db);

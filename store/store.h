@@ -84,6 +84,10 @@ class Store {
   // Makes the directory part of a cluster, for good and durably. REQUIRES: it belongs to none.
   // Called by the thread that writes.
   Status join_cluster(const std::string& id);
+  // Makes the directory the beginning of another cluster, and raises the next id to `next_id`, in
+  // one durable write. REQUIRES: next_id is not below opening().next_id, and is what close() gets.
+  // Called by the thread that writes.
+  Status begin_cluster(const std::string& id, JobId next_id);
   // What a start would find now, but for the epoch, which is that of this open. For a standby that
   // becomes the leader. Called while nothing is written.
   Result<Opening> reached() const;

@@ -23,6 +23,7 @@ ClusterLog::ClusterLog(Store& store, etcd::Executor& executor, Links links)
       executor_(executor),
       links_(std::move(links)),
       added_(store.opening().last_index),
+      given_(store.opening().last_index),
       local_(store, [this] { executor_.post([this] { on_local(); }); }) {
   CHECK(store.options().durability == Durability::Interval);
   update_ = local_.collect();
@@ -44,8 +45,27 @@ void ClusterLog::add_entry(BatchIndex index, std::string bytes) {
   epoch_ = batch->epoch();
   added_ = index;
   step.batch = batch.take();
-  steps_.push_back(std::move(step));
+  step.index = index;
+  add_step(std::move(step));
   pump();
+}
+
+// Of a batch. Checkpoints that wait for it follow it.
+void ClusterLog::add_step(Step step) {
+  const BatchIndex index = step.index;
+  steps_.push_back(std::move(step));
+  for (auto at = awaited_.begin(); at != awaited_.end();) {
+    if (at->index != index) {
+      ++at;
+      continue;
+    }
+    steps_.push_back({.batch = {},
+                      .entry = {},
+                      .checkpoint = std::move(at->dir),
+                      .done = std::move(at->done),
+                      .index = index});
+    at = awaited_.erase(at);
+  }
 }
 
 Status ClusterLog::check(const Batch& batch, BatchIndex index) const {
@@ -84,11 +104,13 @@ void ClusterLog::on_committed(BatchIndex index) {
   CHECK(sent_ && sent_->index() == index);
   CHECK(index == added_ + 1);
   added_ = index;
-  steps_.push_back({.batch = std::move(*sent_), .entry = {}, .checkpoint = {}});
+  add_step({.batch = std::move(*sent_), .entry = {}, .checkpoint = {}, .index = index});
   sent_.reset();
   if (!checkpoint_after_sent_.empty()) {
-    steps_.push_back(
-        {.batch = {}, .entry = {}, .checkpoint = std::exchange(checkpoint_after_sent_, {})});
+    steps_.push_back({.batch = {},
+                      .entry = {},
+                      .checkpoint = std::exchange(checkpoint_after_sent_, {}),
+                      .index = index});
   }
   {
     const std::lock_guard lock(mutex_);
@@ -100,10 +122,10 @@ void ClusterLog::on_committed(BatchIndex index) {
   links_.wake();
 }
 
-void ClusterLog::set_accepts_puts(bool accepts_puts) {
+void ClusterLog::set_puts(Puts puts) {
   {
     const std::lock_guard lock(mutex_);
-    accepts_puts_ = accepts_puts;
+    puts_ = puts;
   }
   links_.wake();
 }
@@ -114,10 +136,36 @@ void ClusterLog::checkpoint(std::string dir) {
     if (sent_) {
       checkpoint_after_sent_ = std::move(dir);
     } else {
-      steps_.push_back({.batch = {}, .entry = {}, .checkpoint = std::move(dir)});
+      steps_.push_back({.batch = {}, .entry = {}, .checkpoint = std::move(dir), .index = added_});
       pump();
     }
   });
+}
+
+void ClusterLog::checkpoint_at(BatchIndex index, std::string dir, CheckpointDone done) {
+  executor_.post([this, index, dir = std::move(dir), done = std::move(done)]() mutable {
+    const BatchIndex at = index == 0 ? added_ : index;
+    place_checkpoint({.index = at, .dir = std::move(dir), .done = std::move(done)});
+  });
+}
+
+void ClusterLog::place_checkpoint(Awaited checkpoint) {
+  const BatchIndex index = checkpoint.index;
+  if (index > added_) return awaited_.push_back(std::move(checkpoint));
+  if (index < given_) {
+    return checkpoint.done(
+        Status(StatusCode::InvalidArgument,
+               fmt::format("batch {} has passed: the newest applied is {}", index, given_)));
+  }
+  // Before the first batch that must not be in it.
+  const auto place = std::ranges::find_if(
+      steps_, [&](const Step& step) { return step.checkpoint.empty() && step.index > index; });
+  steps_.insert(place, {.batch = {},
+                        .entry = {},
+                        .checkpoint = std::move(checkpoint.dir),
+                        .done = std::move(checkpoint.done),
+                        .index = index});
+  pump();
 }
 
 Log::Update ClusterLog::collect() {
@@ -127,13 +175,19 @@ Log::Update ClusterLog::collect() {
                 .batches = std::exchange(update_.batches, {}),
                 .checkpoint = std::exchange(update_.checkpoint, std::nullopt),
                 .store = update_.store};
-  out.store.accepts_puts = out.store.accepts_puts && accepts_puts_;
+  if (puts_ == Puts::Refused) out.store.accepts_puts = false;
+  if (puts_ == Puts::Held) {
+    out.store.write_stalled = true;
+    if (out.store.facts.state == "ok") out.store.facts.state = "behind";
+  }
   return out;
 }
 
-// Hands the next step to the local log, which takes one at a time.
+// Hands the next step to the local log, which takes one at a time. The result of a checkpoint is
+// taken before anything follows it.
 void ClusterLog::pump() {
   if (steps_.empty() || !local_.idle()) return;
+  if (!applying_.empty() && !applying_.back().checkpoint.empty()) return;
   applying_.push_back(std::move(steps_.front()));
   steps_.pop_front();
   Step& step = applying_.back();
@@ -142,6 +196,7 @@ void ClusterLog::pump() {
   place.epoch = store_.opening().epoch;
   place.known_durable = std::min(update_.indices.durable, place.index - 1);
   step.batch.reseal(place);
+  given_ = step.index;
   local_.append(std::move(step.batch));
 }
 
@@ -153,6 +208,7 @@ void ClusterLog::on_local() {
 }
 
 void ClusterLog::take_progress() {
+  std::optional<CheckpointCreated> created;
   Update seen = local_.collect();
   const LogIndices indices = seen.indices;
   {
@@ -168,15 +224,25 @@ void ClusterLog::take_progress() {
       if (applying_.front().entry.empty()) update_.batches.push_back(std::move(batch));
       applying_.pop_front();
     }
-    if (seen.checkpoint) {
-      CHECK(!applying_.empty());
-      CHECK(!applying_.front().checkpoint.empty());
-      applying_.pop_front();
-      update_.checkpoint = std::move(seen.checkpoint);
-      under_way_.fetch_sub(1, std::memory_order_release);
-    }
+    created = std::move(seen.checkpoint);
   }
+  if (created) finish_checkpoint(*std::move(created));
   links_.progress(indices.applied, indices.durable);
+}
+
+void ClusterLog::finish_checkpoint(CheckpointCreated created) {
+  CHECK(!applying_.empty());
+  CHECK(!applying_.front().checkpoint.empty());
+  const Step step = std::move(applying_.front());
+  applying_.pop_front();
+  if (step.done == nullptr) {
+    const std::lock_guard lock(mutex_);
+    update_.checkpoint = std::move(created);
+    under_way_.fetch_sub(1, std::memory_order_release);
+    return;
+  }
+  if (created.status.ok()) return step.done(step.index);
+  step.done(std::move(created.status));
 }
 
 void ClusterLog::refresh_later() {
@@ -188,6 +254,9 @@ void ClusterLog::refresh_later() {
 
 void ClusterLog::stop() {
   run_and_wait([this](std::function<void()> done) {
+    for (Awaited& checkpoint : std::exchange(awaited_, {})) {
+      checkpoint.done(Status(StatusCode::Io, "the log ends before the batch"));
+    }
     if (is_drained()) return done();
     on_drained_ = std::move(done);
   });

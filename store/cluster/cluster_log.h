@@ -6,10 +6,12 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "engine/types/basic.h"
 #include "engine/types/status.h"
 #include "store/batch/batch.h"
+#include "store/cluster/puts.h"
 #include "store/commit/local_log.h"
 #include "store/commit/log.h"
 #include "store/etcd/etcd.h"
@@ -52,7 +54,16 @@ class ClusterLog final : public Log {
   void add_entry(BatchIndex index, std::string bytes);
   // The batch that was appended last is in the log.
   void on_committed(BatchIndex index);
-  void set_accepts_puts(bool accepts_puts);
+  void set_puts(Puts puts);
+
+  // -- On any thread.
+  // Makes `dir` with a copy of the database as it is right after batch `index`: as
+  // Store::create_checkpoint() does. 0: as it is after what was to be applied when this was called.
+  // `done` is called on the executor's thread with the index of the last batch in the copy, unless
+  // the executor ends before. InvalidArgument: a later batch was applied already, whose index the
+  // message names; or the directory cannot be used.
+  using CheckpointDone = std::function<void(Result<BatchIndex>)>;
+  void checkpoint_at(BatchIndex index, std::string dir, CheckpointDone done);
 
   // -- On the loop's thread.
   bool idle() const override { return under_way_.load(std::memory_order_acquire) == 0; }
@@ -70,10 +81,22 @@ class ClusterLog final : public Log {
     Batch batch;
     std::string entry;       // The bytes that the batch's bodies are in; empty: the server's own.
     std::string checkpoint;  // Its directory; empty: none.
+    // Of a checkpoint that the server has not asked for; otherwise null.
+    CheckpointDone done = nullptr;
+    BatchIndex index = 0;  // The last batch that was given to the local log before, or with, it.
+  };
+  // A checkpoint that waits for a batch that has not come yet.
+  struct Awaited {
+    BatchIndex index = 0;
+    std::string dir;
+    CheckpointDone done;
   };
 
   Status check(const Batch& batch, BatchIndex index) const;
+  void add_step(Step step);
+  void place_checkpoint(Awaited checkpoint);
   void pump();
+  void finish_checkpoint(CheckpointCreated created);
   void on_local();
   void take_progress();
   void refresh_later();
@@ -91,14 +114,16 @@ class ClusterLog final : public Log {
   std::string checkpoint_after_sent_;  // Its directory; empty: none.
   std::deque<Step> steps_;
   std::deque<Step> applying_;  // Given to the local log; its batch is moved out.
-  BatchIndex added_ = 0;       // The newest batch in steps_ or before.
-  uint64_t epoch_ = 0;         // Of the newest entry.
+  std::vector<Awaited> awaited_;
+  BatchIndex added_ = 0;  // The newest batch in steps_ or before.
+  BatchIndex given_ = 0;  // The newest batch that was given to the local log.
+  uint64_t epoch_ = 0;    // Of the newest entry.
   bool is_damaged_ = false;
   std::function<void()> on_drained_;  // Set by stop().
 
-  std::mutex mutex_;  // Guards update_.
+  std::mutex mutex_;  // Guards update_ and puts_.
   Update update_;
-  bool accepts_puts_ = true;
+  Puts puts_ = Puts::Accepted;
 
   LocalLog local_;  // Last: its thread calls on_local().
 };

@@ -51,12 +51,13 @@ void Election::leader_has_ended(uint64_t epoch) {
   if (ready_) stand();
 }
 
-void Election::resign(std::function<void()> done) {
+void Election::resign(const std::string& next, std::function<void()> done) {
   CHECK(won_);
   etcd::Transaction give_up;
   give_up.conditions = {
       {.key = keys_.leader(), .field = Compare::Field::ModRevision, .number = won_->token}};
   give_up.then.emplace_back(etcd::Delete{{.key = keys_.leader(), .end = {}}});
+  if (!next.empty()) give_up.then.emplace_back(etcd::Put{.key = keys_.next(), .value = next});
   stop();
   client_.commit(std::move(give_up), executor_.now() + call_timeout,
                  [done = std::move(done)](const auto&) { done(); });
@@ -68,6 +69,7 @@ void Election::look() {
   read.then.emplace_back(etcd::Get{.range = {.key = keys_.leader(), .end = {}}});
   read.then.emplace_back(etcd::Get{.range = {.key = keys_.epoch(), .end = {}}});
   read.then.emplace_back(etcd::Get{.range = etcd::keys_with_prefix(keys_.nodes())});
+  read.then.emplace_back(etcd::Get{.range = {.key = keys_.next(), .end = {}}});
   client_.commit(std::move(read), executor_.now() + call_timeout,
                  [this, life = life_, look = look_](const auto& outcome) {
                    if (life == life_ && look == look_) on_seen(outcome);
@@ -80,7 +82,7 @@ void Election::on_seen(const etcd::Outcome<etcd::TransactionDone>& outcome) {
     return after(retry_delay, &Election::look);
   }
   const auto& seen = std::get<etcd::TransactionDone>(outcome);
-  CHECK(seen.gets.size() == 3);
+  CHECK(seen.gets.size() == 4);
   const std::vector<etcd::KeyValue>& leader = seen.gets[0].keys;
   const std::vector<etcd::KeyValue>& epoch = seen.gets[1].keys;
   const etcd::Revision revision = leader.empty() ? 0 : leader[0].mod_revision;
@@ -94,6 +96,7 @@ void Election::on_seen(const etcd::Outcome<etcd::TransactionDone>& outcome) {
   for (const etcd::KeyValue& node : seen.gets[2].keys) {
     if (std::optional<NodeRecord> record = decode_node(node.value)) nodes_.push_back(*record);
   }
+  next_ = seen.gets[3].keys.empty() ? std::string() : seen.gets[3].keys[0].value;
   if (watch_ == 0) watch(seen.revision + 1);
   judge();
 }
@@ -108,7 +111,10 @@ void Election::judge() {
     // An election whose outcome was not known. The lease is this process's own.
     return win(leader_revision_, leader_ ? leader_->epoch : epoch_);
   }
-  events_.leader(leader_);
+  if (!reported_ || *reported_ != leader_) {
+    reported_ = leader_;
+    events_.leader(leader_);
+  }
   if (!ready_) return;
   if (leader_revision_ == 0) return stand_in_turn();
   if (leader_ended_ || (leader_ && leader_->directory == me_.directory)) stand();
@@ -135,12 +141,21 @@ size_t Election::place() const {
   };
   const auto mine = std::ranges::find(nodes_, me_.directory, &NodeRecord::directory);
   if (mine == nodes_.end()) return nodes_.size();
-  return static_cast<size_t>(
-      std::ranges::count_if(nodes_, [&](const auto& node) { return rank(node) < rank(*mine); }));
+  // A node that joins cannot lead yet, and one that led does not stand again.
+  return static_cast<size_t>(std::ranges::count_if(nodes_, [&](const auto& node) {
+    return node.role == Role::Standby && rank(node) < rank(*mine);
+  }));
+}
+
+Nanos Election::turn_delay() const {
+  if (next_ == me_.node) return 0;
+  const bool is_next_live =
+      !next_.empty() && std::ranges::find(nodes_, next_, &NodeRecord::node) != nodes_.end();
+  return static_cast<Nanos>(place()) * place_delay + (is_next_live ? next_delay : 0);
 }
 
 void Election::stand_in_turn() {
-  executor_.after(static_cast<Nanos>(place()) * place_delay, [this, life = life_, look = look_] {
+  executor_.after(turn_delay(), [this, life = life_, look = look_] {
     if (life == life_ && look == look_ && ready_ && !won_) stand();
   });
 }
@@ -155,6 +170,7 @@ void Election::stand() {
   elect.then.emplace_back(
       etcd::Put{.key = keys_.leader(), .value = encode(record), .lease = lease_});
   elect.then.emplace_back(etcd::Put{.key = keys_.epoch(), .value = encode(record.epoch)});
+  elect.then.emplace_back(etcd::Delete{{.key = keys_.next(), .end = {}}});
   client_.commit(std::move(elect), executor_.now() + call_timeout,
                  [this, life = life_, epoch = record.epoch](const auto& outcome) {
                    if (life == life_) on_stood(epoch, outcome);

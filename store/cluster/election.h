@@ -22,7 +22,9 @@ namespace perennial::store::cluster {
 // - at once, if the key names its own data directory: its lock proves that the former process
 // ended;
 // - at once, when it is told that the leader's process has ended: leader_has_ended();
-// - if there is no leader: the node that has applied most first, each other one place_delay later.
+// - if there is no leader: the standby that has applied most first, each other one place_delay
+// later. A leader that hands over to a certain node leaves its name in the key `next`, and the
+// others let that one try first. The election that follows, whoever wins it, deletes `next`.
 class Election {
  public:
   struct Won {
@@ -33,7 +35,7 @@ class Election {
     std::function<void(const Won&)> won;
     // This node led, and does not any more. Nothing is reported after.
     std::function<void(std::string why)> lost;
-    // Another node leads, or none.
+    // Another node leads, or none. Called when that changes, and once in the beginning.
     std::function<void(const std::optional<LeaderRecord>&)> leader;
     std::function<void(const etcd::Failure&)> failed;  // A try has failed. It goes on by itself.
   };
@@ -50,8 +52,9 @@ class Election {
   void set_ready(bool ready);
   // The process that leads in this epoch has ended: its machine answers, and it does not.
   void leader_has_ended(uint64_t epoch);
-  // Gives the lead up: deletes the leader's key if it is still this node's. `done` follows.
-  void resign(std::function<void()> done);
+  // Gives the lead up: deletes the leader's key if it is still this node's. `next`: the node that
+  // shall lead next; empty: any. `done` follows.
+  void resign(const std::string& next, std::function<void()> done);
 
   bool leads() const { return won_.has_value(); }
   const std::optional<LeaderRecord>& leader() const { return leader_; }
@@ -64,8 +67,10 @@ class Election {
   void watch(etcd::Revision from);
   void stand();
   void stand_in_turn();
-  // How many nodes come before this one.
+  // How many standbys come before this one.
   size_t place() const;
+  // How long this node lets others try first.
+  Nanos turn_delay() const;
   void on_stood(uint64_t epoch, const etcd::Outcome<etcd::TransactionDone>& outcome);
   void win(etcd::Revision token, uint64_t epoch);
   void after(Nanos delay, void (Election::*step)());
@@ -89,8 +94,10 @@ class Election {
   uint64_t epoch_ = 0;
   etcd::Revision epoch_revision_ = 0;
   std::vector<NodeRecord> nodes_;
+  std::string next_;           // The node that shall lead next. Empty: any.
   bool leader_ended_ = false;  // The leader that was seen last is known to have ended.
 
+  std::optional<std::optional<LeaderRecord>> reported_;  // By the last event `leader`.
   std::optional<Won> won_;
 };
 

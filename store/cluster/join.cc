@@ -40,16 +40,19 @@ void Node::on_joining(const etcd::Outcome<etcd::TransactionDone>& outcome) {
   if (holding_.cluster_id.empty() && holding_.index != 0) {
     return refuse(
         StatusCode::InvalidArgument,
-        fmt::format("the data directory holds jobs and belongs to no cluster, and cluster "
-                    "{} exists already; start with an empty directory, or move the jobs "
-                    "with `perennial export` and `perennial import`",
-                    options_.cluster));
+        fmt::format(
+            "the data directory holds jobs and belongs to no cluster, and cluster "
+            "{} exists already; if `perennial cluster init` was interrupted, run it again; else "
+            "start with an empty directory, or move the jobs out of this one with "
+            "`perennial export-beanstalkd`",
+            options_.cluster));
   }
   if (!holding_.cluster_id.empty() && holding_.cluster_id != id[0].value) {
     return refuse(StatusCode::InvalidArgument,
                   fmt::format("the data directory belongs to another cluster: its id is {}, and "
                               "that of cluster {} in etcd is {}; check `cluster.name` and "
-                              "`cluster.etcd`",
+                              "`cluster.etcd`; after a `perennial cluster recover` of another "
+                              "node, empty this directory",
                               holding_.cluster_id, options_.cluster, id[0].value));
   }
   base_ = base.empty() ? 0 : decode_number(base[0].value).value_or(0);

@@ -1,6 +1,5 @@
 #include "store/cluster/keys.h"
 
-#include <algorithm>
 #include <charconv>
 
 #include <fmt/format.h>
@@ -8,20 +7,9 @@
 namespace perennial::store::cluster {
 namespace {
 
-constexpr size_t name_bytes_max = 64;
 constexpr size_t index_digits = 16;
 
-bool is_name_character(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-         c == '_' || c == '.';
-}
-
 }  // namespace
-
-bool is_name(std::string_view name) {
-  return !name.empty() && name.size() <= name_bytes_max &&
-         std::ranges::all_of(name, is_name_character);
-}
 
 Keys::Keys(std::string_view cluster) : prefix_(fmt::format("/perennial/{}/", cluster)) {}
 

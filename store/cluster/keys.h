@@ -12,14 +12,17 @@ namespace perennial::store::cluster {
 // The keys of one cluster in etcd. README.md draws them with their values.
 class Keys {
  public:
-  // `cluster` is the name of the cluster: is_name().
+  // `cluster` is the name of the cluster: is_cluster_name().
   explicit Keys(std::string_view cluster);
 
   const std::string& prefix() const { return prefix_; }
   std::string id() const { return prefix_ + "id"; }
+  std::string origin() const { return prefix_ + "origin"; }
   std::string base() const { return prefix_ + "base"; }
   std::string leader() const { return prefix_ + "leader"; }
   std::string epoch() const { return prefix_ + "epoch"; }
+  std::string handover() const { return prefix_ + "handover"; }
+  std::string next() const { return prefix_ + "next"; }
   std::string nodes() const { return prefix_ + "nodes/"; }
   std::string node(std::string_view name) const { return nodes() + std::string(name); }
   std::string log() const { return prefix_ + "log/"; }
@@ -35,9 +38,5 @@ class Keys {
  private:
   std::string prefix_;
 };
-
-// Whether a cluster or a node may have this name: 1 to 64 of the characters a-z, A-Z, 0-9, '-', '_'
-// and '.'.
-bool is_name(std::string_view name);
 
 }  // namespace perennial::store::cluster

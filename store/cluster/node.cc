@@ -4,6 +4,7 @@
 
 #include "engine/types/check.h"
 #include "store/cluster/timing.h"
+#include "store/types/cluster_name.h"
 
 // A node while it follows and leads. join.cc has how it joins, upkeep.cc what it does each second.
 namespace perennial::store::cluster {
@@ -57,8 +58,8 @@ Node::Node(etcd::Executor& executor, etcd::Client& client, NodeOptions options, 
                 {.committed = [this](BatchIndex index) { on_committed(index); },
                  .lost = [this](std::string why) { lose(std::move(why)); },
                  .failed = events_.failed}) {
-  CHECK(is_name(options_.cluster));
-  CHECK(is_name(options_.node));
+  CHECK(is_cluster_name(options_.cluster));
+  CHECK(is_cluster_name(options_.node));
 }
 
 void Node::start() {
@@ -115,7 +116,7 @@ void Node::on_behind() {
   };
   if (!won_) return say();
   // Another node has the entries. It shall lead.
-  election_.resign(say);
+  election_.resign({}, say);
 }
 
 void Node::on_won(const Election::Won& won) {
@@ -142,12 +143,11 @@ void Node::lead_if_applied() {
 void Node::append(BatchIndex index, std::string bytes) {
   if (ended_) return;
   CHECK(role_ == Role::Leader);
-  std::vector<BatchIndex> flushed = flushed_by_others_;
-  flushed.push_back(flushed_);
-  const BatchIndex trim = log_.trim_before(flushed);
+  const BatchIndex trim = log_.trim_before(flushed_by_all());
   trimming_ = trim == log_.first() ? 0 : trim;
   log_.add(index, bytes.size());
   appender_.append(index, std::move(bytes), trimming_);
+  judge_space();
 }
 
 void Node::on_committed(BatchIndex index) {
@@ -155,11 +155,18 @@ void Node::on_committed(BatchIndex index) {
   events_.committed(index);
 }
 
-void Node::judge_space() {
+std::vector<BatchIndex> Node::flushed_by_all() const {
   std::vector<BatchIndex> flushed = flushed_by_others_;
   flushed.push_back(flushed_);
-  const bool accepts = etcd_has_space_ && !log_.is_behind(flushed);
-  if (std::exchange(accepts_puts_, accepts) != accepts) events_.accepts_puts(accepts);
+  return flushed;
+}
+
+// Also after each entry: a fast producer writes far more than `log_bytes_max` in the second between
+// two looks at the other nodes.
+void Node::judge_space() {
+  Puts puts = log_.is_behind(flushed_by_all()) ? Puts::Held : Puts::Accepted;
+  if (!etcd_has_space_) puts = Puts::Refused;
+  if (std::exchange(puts_, puts) != puts) events_.puts(puts);
 }
 
 void Node::leave(std::function<void()> done) {
@@ -171,7 +178,9 @@ void Node::leave(std::function<void()> done) {
     lease_.revoke();
     done();
   };
-  if (led && election_.leads()) return election_.resign(give_up_lease);
+  if (led && election_.leads()) {
+    return election_.resign(handover_ ? handover_->to : std::string(), give_up_lease);
+  }
   election_.stop();
   give_up_lease();
 }

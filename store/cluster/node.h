@@ -16,13 +16,14 @@
 #include "store/cluster/keys.h"
 #include "store/cluster/lease.h"
 #include "store/cluster/log_size.h"
+#include "store/cluster/puts.h"
 #include "store/cluster/records.h"
 #include "store/etcd/etcd.h"
 
 namespace perennial::store::cluster {
 
 struct NodeOptions {
-  std::string cluster;  // is_name(), as `node`.
+  std::string cluster;  // is_cluster_name(), as `node`.
   std::string node;
   std::string directory;       // The identity of the data directory.
   std::string client_address;  // Where clients and other nodes reach this one.
@@ -64,11 +65,14 @@ class Node {
     // next to be appended is the one after.
     std::function<void(uint64_t epoch, BatchIndex last)> elected;
     std::function<void(BatchIndex)> committed;
-    // Who leads: another node, or none.
+    // Who leads: another node, or none. Called when that changes.
     std::function<void(const std::optional<LeaderRecord>&)> leader;
-    // The leader takes puts: etcd has space, and enough nodes keep up with the log. Called when it
-    // changes; at first it does.
-    std::function<void(bool)> accepts_puts;
+    // Of a leader. Called when it changes; at first they are accepted.
+    std::function<void(Puts)> puts;
+    // Somebody asks this leader to give up the lead, for the node `to` or, if that is empty, for
+    // any. Called once. The owner stops serving, lets what was appended be committed, and calls
+    // leave(), which names `to` to the others.
+    std::function<void(const std::string& to)> hand_over;
     // The log does not hold the next entry any more: the directory needs a checkpoint of another
     // node. Nothing follows.
     std::function<void()> behind;
@@ -126,6 +130,7 @@ class Node {
   void on_finished();
   void lead_if_applied();
   void on_committed(BatchIndex index);
+  std::vector<BatchIndex> flushed_by_all() const;
   void judge_space();
 
   // -- Each second, and less often.
@@ -133,6 +138,7 @@ class Node {
   void on_published(const etcd::Outcome<etcd::TransactionDone>& outcome);
   void on_other_name(const etcd::TransactionDone& done);
   void see_nodes(const etcd::Found& nodes);
+  void see_handover(const etcd::Found& handover);
   void upkeep();
   void look_at_database(size_t member);
 
@@ -174,9 +180,10 @@ class Node {
   BatchIndex trimming_ = 0;    // What the append under way deletes up to.
   LogSize log_;
   std::vector<BatchIndex> flushed_by_others_;
+  std::optional<HandoverRecord> handover_;  // What was asked of this leader.
   etcd::Revision compact_next_ = 0;
   bool etcd_has_space_ = true;
-  bool accepts_puts_ = true;
+  Puts puts_ = Puts::Accepted;
 
   Lease lease_;
   Follower follower_;

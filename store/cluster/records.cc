@@ -106,6 +106,16 @@ std::optional<NodeRecord> decode_node(std::string_view text) {
   return record;
 }
 
+std::string encode(const HandoverRecord& record) {
+  return Json({{"epoch", record.epoch}, {"to", record.to}}).dump();
+}
+
+std::optional<HandoverRecord> decode_handover(std::string_view text) {
+  Fields fields(text);
+  HandoverRecord record = {.epoch = fields.number("epoch"), .to = fields.text("to")};
+  return fields.good() ? std::optional(std::move(record)) : std::nullopt;
+}
+
 std::string encode(uint64_t number) {
   return fmt::format("{}", number);
 }

@@ -46,6 +46,16 @@ struct NodeRecord {
 std::string encode(const NodeRecord& record);
 std::optional<NodeRecord> decode_node(std::string_view text);
 
+// Asks the leader of this epoch to give up the lead.
+struct HandoverRecord {
+  uint64_t epoch = 0;
+  std::string to;  // The node that shall lead next. Empty: the one that holds most.
+
+  bool operator==(const HandoverRecord&) const = default;
+};
+std::string encode(const HandoverRecord& record);
+std::optional<HandoverRecord> decode_handover(std::string_view text);
+
 // Numbers that stand alone: `epoch` and `base`.
 std::string encode(uint64_t number);
 std::optional<uint64_t> decode_number(std::string_view text);

@@ -19,5 +19,9 @@ inline constexpr Nanos upkeep_interval = 5 * nanos_per_second;
 inline constexpr Nanos look_interval = 5 * nanos_per_second;
 // Without a leader, the standby that holds most tries first. Each other one waits this much longer.
 inline constexpr Nanos place_delay = 200 * nanos_per_ms;
+// After a handover to one node, each other one waits this much longer. It is less than
+// look_interval, since each look begins the wait anew.
+inline constexpr Nanos next_delay = 2 * nanos_per_second;
+static_assert(next_delay < look_interval);
 
 }  // namespace perennial::store::cluster

@@ -1,3 +1,4 @@
+#include <optional>
 #include <utility>
 #include <variant>
 
@@ -7,8 +8,9 @@
 #include "store/cluster/node.h"
 #include "store/cluster/timing.h"
 
-// What a node does each second: it publishes what it holds, and sees what the others hold. The
-// leader also compacts etcd's history and looks at its size.
+// What a node does each second: it publishes what it holds, and sees what the others hold and, as
+// the leader, whether it shall hand over. Less often the leader compacts etcd's history and looks
+// at its size.
 namespace perennial::store::cluster {
 
 using etcd::Compare;
@@ -33,6 +35,7 @@ void Node::publish() {
   write.conditions = {{.key = key, .field = Compare::Field::ModRevision, .number = node_revision_}};
   write.then.emplace_back(etcd::Put{.key = key, .value = encode(record()), .lease = lease_.id()});
   write.then.emplace_back(etcd::Get{.range = etcd::keys_with_prefix(keys_.nodes())});
+  write.then.emplace_back(etcd::Get{.range = {.key = keys_.handover(), .end = {}}});
   write.otherwise.emplace_back(etcd::Get{.range = {.key = key, .end = {}}});
   client_.commit(std::move(write), executor_.now() + call_timeout, [this](const auto& outcome) {
     if (!ended_) on_published(outcome);
@@ -45,12 +48,13 @@ void Node::on_published(const etcd::Outcome<etcd::TransactionDone>& outcome) {
     return after(publish_interval, &Node::publish);
   }
   const auto& done = std::get<etcd::TransactionDone>(outcome);
-  CHECK(done.gets.size() == 1);
   if (!done.held) return on_other_name(done);
+  CHECK(done.gets.size() == 2);
   node_revision_ = done.revision;
   name_taken_since_ = 0;
   judge_readiness();
   see_nodes(done.gets[0]);
+  if (role_ == Role::Leader) see_handover(done.gets[1]);
   after(publish_interval, &Node::publish);
 }
 
@@ -83,6 +87,25 @@ void Node::see_nodes(const etcd::Found& nodes) {
     }
   }
   if (role_ == Role::Leader) judge_space();
+}
+
+// Whoever may write to etcd may ask for it. What was asked of another leader is done with, and so
+// is what cannot be read. A delete without a known outcome does no harm: the epoch is this one's.
+void Node::see_handover(const etcd::Found& handover) {
+  if (handover.keys.empty()) return;
+  const etcd::KeyValue& key = handover.keys[0];
+  etcd::Transaction remove;
+  remove.conditions = {
+      {.key = key.key, .field = Compare::Field::ModRevision, .number = key.mod_revision}};
+  remove.then.emplace_back(etcd::Delete{{.key = key.key, .end = {}}});
+  client_.commit(std::move(remove), executor_.now() + call_timeout, [this](const auto& outcome) {
+    const auto* failure = std::get_if<etcd::Failure>(&outcome);
+    if (failure != nullptr && !ended_) events_.failed(*failure);
+  });
+  const std::optional<HandoverRecord> asked = decode_handover(key.value);
+  if (!asked || asked->epoch != won_->epoch || handover_) return;
+  handover_ = asked;
+  events_.hand_over(asked->to);
 }
 
 void Node::upkeep() {

@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "store/disk/replacement.h"
+
 namespace perennial::store {
 namespace {
 
@@ -20,12 +22,13 @@ bool is_binlog(const std::string& name) {
   return name.starts_with("binlog.");
 }
 
-// db.new belongs to us, too: a start removes it. lost+found is in the root of a file system, where
-// a data directory may be mounted.
+// db.new and the directories of replacement.h belong to us, too: a start removes them. lost+found
+// is in the root of a file system, where a data directory may be mounted.
 bool is_ours(const std::string& name) {
   return name == "lock" || name == "db" || name == "db.new" || name == "ballast" ||
          name == "checkpoints" || name == "durable" || name == "durable.new" ||
-         name == "lost+found";
+         name == "lost+found" || name == incoming_name || name == replacement_name ||
+         name == peer_name;
 }
 
 Status not_ours(const std::string& path, const std::string& name) {
@@ -59,7 +62,7 @@ Status classify(const std::string& path, Use use) {
               path + " is a checkpoint: make a data directory of it with perennial restore"};
     }
     if (!is_ours(name) && (foreign.empty() || name < foreign)) foreign = name;
-    if (name == "db") has_db = true;
+    if (name == "db" || name == replacement_name) has_db = true;
     if (name == "ballast" || name == "checkpoints" || name == "durable") needs_db = name;
   }
   if (error) return from_errno(error.value(), "read directory " + path);
@@ -106,7 +109,9 @@ Result<DataDir> DataDir::open(const std::string& raw_path) {
   if (Status ours = classify(path, Use::Serve); !ours.ok()) return ours;
   Result<int> lock_file = take_lock(path);
   if (!lock_file.ok()) return lock_file.take_status();
-  return DataDir(path, *lock_file);
+  DataDir dir(path, *lock_file);
+  if (Status finished = finish_replacement(path); !finished.ok()) return finished;
+  return dir;
 }
 
 DataDir::DataDir(DataDir&& other) noexcept

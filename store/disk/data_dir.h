@@ -16,7 +16,8 @@ std::string without_trailing_slashes(std::string path);
 // class does not look into db/. Movable; the object holds the lock until it is destroyed.
 class DataDir {
  public:
-  // Makes the directory if there is none, and takes its lock. Locked: another process has it. Io:
+  // Makes the directory if there is none, takes its lock, and finishes the exchange of its database
+  // that a crash has interrupted: replacement.h. Locked: another process has it. Io:
   // permission is missing, or the disk failed. Corruption: the directory is not a data directory.
   static Result<DataDir> open(const std::string& path);
 

@@ -1,6 +1,7 @@
 #include "store/etcd/grpc_client.h"
 
 #include <algorithm>
+#include <fstream>
 #include <map>
 #include <optional>
 #include <unordered_set>
@@ -338,10 +339,19 @@ void GrpcClient::end_watch(WatchId id, WatchEnded report) {
   last(std::move(report));
 }
 
+Status read_password(GrpcClientOptions& options) {
+  if (options.password_file.empty()) return {};
+  std::ifstream file(options.password_file);
+  if (std::getline(file, options.password) && !options.password.empty()) return {};
+  return {StatusCode::InvalidArgument,
+          options.password_file + " has no password in its first line, or cannot be read"};
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Client>> open_grpc_client(GrpcExecutor& executor,
                                                  GrpcClientOptions options) {
+  if (Status password = read_password(options); !password.ok()) return password;
   Result<Channels> channels = Channels::open(options);
   if (!channels.ok()) return channels.take_status();
   return std::unique_ptr<Client>(

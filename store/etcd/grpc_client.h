@@ -22,7 +22,9 @@ struct GrpcClientOptions {
   std::string key_file;
   // Empty: the client proves nothing, or only by its certificate.
   std::string user;
-  std::string password;
+  std::string password = {};
+  // A file whose first line is the password. Empty: `password` is it.
+  std::string password_file = {};
   Nanos connect_timeout = nanos_per_second;
 };
 
