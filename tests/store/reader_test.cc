@@ -4,6 +4,7 @@
 #include <functional>
 #include <ostream>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -288,6 +289,62 @@ INSTANTIATE_TEST_SUITE_P(
                     },
                     StatusCode::Unsupported, "its format is 3, which only a newer program reads"}),
     [](const auto& one) { return one.param.name; });
+
+// Jobs 1 to 3, one in each batch. It is opened anew before each batch from `reopened_from` on.
+Result<std::vector<FamilyDigest>> digests_of(const std::string& path, BatchIndex reopened_from,
+                                             const std::string& last_body = "body 3") {
+  Result<std::unique_ptr<Store>> store = Store::open({.data_dir = path});
+  for (BatchIndex index = 1; index <= 3; ++index) {
+    if (index >= reopened_from) {
+      store = Status(StatusCode::Io, "closed");
+      store = Store::open({.data_dir = path});
+    }
+    CHECK(store.ok());
+    const std::string body = index == 3 ? last_body : "body " + std::to_string(index);
+    Batch batch;
+    if (index == 1) batch.add(TubeStored{.tube = 1, .name = "mail"});
+    const JobRow row = {
+        .id = index, .tube = 1, .ttr_s = 1, .body_bytes = static_cast<uint32_t>(body.size())};
+    batch.add(JobMoved{.id = index, .before = {}, .after = row, .promised = true}, body);
+    batch.seal({.epoch = (*store)->opening().epoch,
+                .index = index,
+                .known_durable = (*store)->durable(),
+                .now = static_cast<Nanos>(index)});
+    CHECK((*store)->write(batch, true).ok());
+  }
+  store = Status(StatusCode::Io, "closed");
+  const Result<std::unique_ptr<Reader>> reader = Reader::open({.path = path});
+  CHECK(reader.ok());
+  return (*reader)->digests();
+}
+
+// C3: nodes that have applied the same batches have the same digests, however often each was
+// restarted.
+TEST(ReaderDigests, AreThoseOfTheBatches) {
+  const TempDir dir;
+  const auto first = digests_of(dir.path() + "/a", 4);
+  const auto second = digests_of(dir.path() + "/b", 2);
+  ASSERT_TRUE(first.ok());
+  ASSERT_TRUE(second.ok());
+  ASSERT_EQ(first->size(), family_count);
+  EXPECT_EQ(*first, *second);
+  EXPECT_EQ(first->at(static_cast<size_t>(Family::Ready)).rows, 3U);
+  EXPECT_EQ(first->at(static_cast<size_t>(Family::Buried)).rows, 0U);
+
+  const auto third = digests_of(dir.path() + "/c", 4, "BODY 3");
+  ASSERT_TRUE(third.ok());
+  for (size_t i = 0; i < family_count; ++i) {
+    EXPECT_EQ(first->at(i) == third->at(i), static_cast<Family>(i) != Family::Bodies)
+        << first->at(i).family;
+  }
+}
+
+TEST_F(ReaderTest, DigestsCanBeCancelled) {
+  const auto reader = open();
+  ASSERT_TRUE(reader.ok());
+  EXPECT_EQ((*reader)->digests([] { return true; }).status().code(), StatusCode::Io);
+  EXPECT_TRUE((*reader)->digests().ok());
+}
 
 }  // namespace
 }  // namespace perennial::store

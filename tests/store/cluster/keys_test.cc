@@ -2,10 +2,12 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 
 #include <gtest/gtest.h>
 
 #include "store/cluster/records.h"
+#include "store/types/cluster_name.h"
 
 namespace perennial::store::cluster {
 namespace {
@@ -38,11 +40,27 @@ TEST(Keys, IndexOfAKey) {
   }
 }
 
+TEST(Records, Handover) {
+  const HandoverRecord record = {.epoch = 7, .to = "b"};
+  EXPECT_EQ(decode_handover(encode(record)), std::optional(record));
+  EXPECT_EQ(decode_handover(R"({"epoch":7,"to":"","more":1})"),
+            std::optional(HandoverRecord{.epoch = 7, .to = ""}));
+  for (const char* bad :
+       {"", "7", "{}", R"({"epoch":7})", R"({"epoch":-7,"to":""})", R"({"epoch":7,"to":1})"}) {
+    EXPECT_EQ(decode_handover(bad), std::nullopt) << bad;
+  }
+}
+
 TEST(Keys, NamesOfClustersAndNodes) {
-  for (const char* good : {"a", "jobs-1", "Node_2.eu", "."}) EXPECT_TRUE(is_name(good)) << good;
-  EXPECT_TRUE(is_name(std::string(64, 'x')));
-  for (const char* bad : {"", "a/b", "a b", "\xc3\xa4", "a\n"}) EXPECT_FALSE(is_name(bad)) << bad;
-  EXPECT_FALSE(is_name(std::string(65, 'x')));
+  const std::pair<std::string, bool> cases[] = {
+      {"a", true},         {"A-z_0.9", true},
+      {".", true},         {std::string(64, 'a'), true},
+      {"", false},         {std::string(65, 'a'), false},
+      {"a b", false},      {"a/b", false},
+      {"a:b", false},      {"a\n", false},
+      {"\xc3\xa4", false},
+  };
+  for (const auto& [name, want] : cases) EXPECT_EQ(is_cluster_name(name), want) << name;
 }
 
 TEST(Records, Leader) {

@@ -32,6 +32,18 @@ TEST(NodeRandom, NothingAcknowledgedIsLostAndAllNodesAreEqual) {
   }
 }
 
+TEST(NodeRandom, OneNodeAtATimeHandsOutReservations) {
+  for (uint64_t i = 0; i < 10; ++i) {
+    const uint64_t seed = support::seed() + i;
+    SCOPED_TRACE(fmt::format("--seed {}", seed));
+    RandomCluster cluster(seed, {}, RandomCluster::Leases::Hold);
+    ASSERT_EQ(cluster.run(120 * second), "");
+    ASSERT_EQ(cluster.catch_up(), "");
+    EXPECT_GT(cluster.acknowledged(), 1000U);
+    EXPECT_GT(cluster.epoch(), 2U);
+  }
+}
+
 // A client that changes what a node sends, or what it is told.
 class BrokenClient final : public etcd::Client {
  public:
@@ -39,17 +51,23 @@ class BrokenClient final : public etcd::Client {
     NoLeaderCompared,    // Appends without the comparison of the leader's key.
     NoIndexCompared,     // Appends without the comparison of the entry's key.
     UnknownIsCommitted,  // Takes an append without an answer for done.
+    TailNotRead,         // After an election the log seems to have ended before.
   };
 
   BrokenClient(std::unique_ptr<etcd::Client> real, Bug bug) : real_(std::move(real)), bug_(bug) {}
 
   void get(etcd::Get request, Nanos deadline, etcd::Done<etcd::Found> done) override {
+    const bool is_tail = was_elected_ && request.range.key.find("/log/") != std::string::npos;
+    if (bug_ == Bug::TailNotRead && is_tail) {
+      request.range = {.key = request.range.key + "-none"};  // Nothing behind what was read.
+    }
     real_->get(std::move(request), deadline, std::move(done));
   }
 
   void commit(etcd::Transaction transaction, Nanos deadline,
               etcd::Done<etcd::TransactionDone> done) override {
     const bool is_append = puts(transaction, "/log/");
+    const bool is_election = puts(transaction, "/leader");
     if (is_append) {
       std::erase_if(transaction.conditions, [this](const etcd::Compare& condition) {
         const bool is_leader = condition.key.ends_with("/leader");
@@ -59,8 +77,10 @@ class BrokenClient final : public etcd::Client {
       });
     }
     real_->commit(
-        std::move(transaction), deadline, [this, is_append, done = std::move(done)](auto outcome) {
+        std::move(transaction), deadline,
+        [this, is_append, is_election, done = std::move(done)](auto outcome) {
           const auto* answer = std::get_if<etcd::TransactionDone>(&outcome);
+          was_elected_ = was_elected_ || (is_election && answer != nullptr && answer->held);
           const bool lies = bug_ == Bug::UnknownIsCommitted && is_append && answer == nullptr;
           if (lies) return done(etcd::TransactionDone{.held = true, .revision = 1, .gets = {}});
           done(std::move(outcome));
@@ -100,12 +120,14 @@ class BrokenClient final : public etcd::Client {
 
   const std::unique_ptr<etcd::Client> real_;
   const Bug bug_;
+  bool was_elected_ = false;
 };
 
 struct Planted {
   std::string name;
   SimulatedNode::Plant node = SimulatedNode::Plant::None;
   std::optional<BrokenClient::Bug> client = {};
+  RandomCluster::Leases leases = RandomCluster::Leases::Break;
 };
 
 class PlantedBugTest : public testing::TestWithParam<Planted> {};
@@ -118,7 +140,7 @@ TEST_P(PlantedBugTest, IsCaught) {
     };
   }
   for (uint64_t i = 0; i < 60; ++i) {
-    RandomCluster cluster(support::seed() + i, plants);
+    RandomCluster cluster(support::seed() + i, plants, GetParam().leases);
     std::string broken = cluster.run(60 * second);
     if (broken.empty()) broken = cluster.catch_up();
     if (broken.empty()) continue;
@@ -134,7 +156,13 @@ INSTANTIATE_TEST_SUITE_P(
                     Planted{"NoIndexCompared", {}, BrokenClient::Bug::NoIndexCompared},
                     Planted{"UnknownIsCommitted", {}, BrokenClient::Bug::UnknownIsCommitted},
                     Planted{"AnswersBeforeTheCommit", SimulatedNode::Plant::AnswersBeforeTheCommit},
-                    Planted{"SkipsAnEntry", SimulatedNode::Plant::SkipsAnEntry}),
+                    Planted{"SkipsAnEntry", SimulatedNode::Plant::SkipsAnEntry},
+                    Planted{"TailNotRead", {}, BrokenClient::Bug::TailNotRead},
+                    Planted{"TrimsAtOneCopy", SimulatedNode::Plant::TrimsAtOneCopy},
+                    Planted{"LeaseNotLookedAt",
+                            SimulatedNode::Plant::LeaseNotLookedAt,
+                            {},
+                            RandomCluster::Leases::Hold}),
     [](const auto& bug) { return bug.param.name; });
 
 }  // namespace

@@ -19,7 +19,9 @@ using support::CallFate;
 using support::CallKind;
 using support::FakeEtcd;
 using support::VirtualTime;
+using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
 using testing::StartsWith;
 
 constexpr int64_t lease_s = 10;
@@ -54,6 +56,16 @@ class NodeTest : public testing::Test {
   bool run_until(const std::function<bool()>& done, Nanos limit) {
     return time_.run_until(done, limit);
   }
+  // As `perennial cluster handover` asks.
+  void ask_to_hand_over(const std::string& value) {
+    etcd::Transaction ask;
+    ask.then.emplace_back(etcd::Put{.key = Keys("jobs").handover(), .value = value});
+    client_->commit(ask, operator_.now() + second, [](const auto&) {});
+  }
+  bool has_key(const std::string& key) {
+    const auto found = etcd_.model().get({.range = {.key = key, .end = {}}});
+    return !std::get<etcd::Found>(found).keys.empty();
+  }
   // How long it takes.
   Nanos time_until(const std::function<bool()>& done) {
     const Nanos begun = time_.now();
@@ -72,6 +84,8 @@ class NodeTest : public testing::Test {
   VirtualTime time_{7};
   FakeEtcd etcd_{time_, {.seed = 7}};
   Acknowledged acknowledged_;
+  VirtualTime::Node& operator_ = time_.add_node();
+  const std::unique_ptr<etcd::Client> client_ = etcd_.connect(operator_);
   SimulatedNode::World world_{time_, etcd_, acknowledged_};
   SimulatedDisk disk_a_{.directory = "directory-a"};
   SimulatedDisk disk_b_{.directory = "directory-b"};
@@ -100,6 +114,14 @@ TEST_F(NodeTest, AStandbyFollows) {
   run_for(second);
   EXPECT_TRUE(disk_b_.entries == disk_a_.entries);
   EXPECT_EQ(disk_b_.cluster_id, disk_a_.cluster_id);
+}
+
+// It looks again and again, and says so once.
+TEST_F(NodeTest, AStandbyIsToldOfALeaderOnce) {
+  const auto a = start_leader("a", disk_a_);
+  const auto b = start("b", disk_b_);
+  run_for(30 * second);
+  EXPECT_EQ(b->leaders_told(), 1);
 }
 
 // The lease decides when the machine is silent.
@@ -171,6 +193,95 @@ TEST_F(NodeTest, WhoLeavesIsReplacedAtOnce) {
   a->process().post([&] { a->node().leave([&] { left = true; }); });
   EXPECT_LT(time_until([&] { return b->leads(); }), second);
   EXPECT_TRUE(left);
+}
+
+TEST_F(NodeTest, ALeaderHandsOverUnderLoad) {
+  const auto a = start_leader("a", disk_a_);
+  const auto b = start("b", disk_b_);
+  run_for(5 * second);
+  ask_to_hand_over(encode(HandoverRecord{.epoch = 1, .to = ""}));
+  ASSERT_TRUE(run_until([&] { return a->has_ended(); }, 2 * second));
+  EXPECT_EQ(a->lost(), "handed over");
+  EXPECT_LT(time_until([&] { return b->leads(); }), second / 2);
+  EXPECT_THAT(a->handovers(), ElementsAre(""));
+  EXPECT_EQ(b->epoch(), 2U);
+  expect_all(disk_b_);
+  EXPECT_FALSE(has_key(Keys("jobs").handover()));
+  run_for(3 * second);
+  EXPECT_TRUE(b->leads());
+}
+
+// c holds as much as b, and has the later name. Without the request b would lead.
+TEST_F(NodeTest, AHandoverPrefersTheNodeThatItNames) {
+  SimulatedDisk disk_c{.directory = "directory-c"};
+  const auto a = start_leader("a", disk_a_);
+  const auto b = start("b", disk_b_);
+  const auto c = start("c", disk_c);
+  run_for(5 * second);
+  a->write_always(false);
+  run_for(2 * second);
+  ask_to_hand_over(encode(HandoverRecord{.epoch = 1, .to = "c"}));
+  ASSERT_TRUE(run_until([&] { return a->has_ended(); }, 2 * second));
+  EXPECT_LT(time_until([&] { return c->leads(); }), second / 2);
+  EXPECT_FALSE(b->leads());
+  EXPECT_THAT(a->handovers(), ElementsAre("c"));
+  EXPECT_FALSE(has_key(Keys("jobs").next())) << "the election deletes it";
+}
+
+TEST_F(NodeTest, WithoutARequestTheFirstInOrderLeads) {
+  SimulatedDisk disk_c{.directory = "directory-c"};
+  const auto a = start_leader("a", disk_a_);
+  const auto b = start("b", disk_b_);
+  const auto c = start("c", disk_c);
+  run_for(5 * second);
+  a->write_always(false);
+  run_for(2 * second);
+  ask_to_hand_over(encode(HandoverRecord{.epoch = 1, .to = ""}));
+  ASSERT_TRUE(run_until([&] { return b->leads(); }, 3 * second));
+  EXPECT_FALSE(c->leads());
+}
+
+// It is there and does not stand. The others do, a little later.
+TEST_F(NodeTest, AHandoverToANodeThatHangsGoesToAnother) {
+  SimulatedDisk disk_c{.directory = "directory-c"};
+  const auto a = start_leader("a", disk_a_);
+  const auto b = start("b", disk_b_);
+  const auto c = start("c", disk_c);
+  run_for(5 * second);
+  c->process().pause();
+  ask_to_hand_over(encode(HandoverRecord{.epoch = 1, .to = "c"}));
+  ASSERT_TRUE(run_until([&] { return a->has_ended(); }, 2 * second));
+  EXPECT_TRUE(has_key(Keys("jobs").next()));
+  const Nanos took = time_until([&] { return b->leads(); });
+  EXPECT_GT(took, 2 * second - second / 10);
+  EXPECT_LT(took, 5 * second);
+  EXPECT_FALSE(has_key(Keys("jobs").next()));
+  expect_all(disk_b_);
+}
+
+// Its lease is over, so nobody waits for it.
+TEST_F(NodeTest, AHandoverToANodeThatIsGoneGoesToAnotherAtOnce) {
+  const auto a = start_leader("a", disk_a_);
+  const auto b = start("b", disk_b_);
+  run_for(5 * second);
+  ask_to_hand_over(encode(HandoverRecord{.epoch = 1, .to = "nobody"}));
+  ASSERT_TRUE(run_until([&] { return a->has_ended(); }, 2 * second));
+  EXPECT_LT(time_until([&] { return b->leads(); }), second / 2);
+}
+
+TEST_F(NodeTest, ARequestOfAnotherEpochOrWithoutMeaningIsDeleted) {
+  const auto a = start_leader("a", disk_a_);
+  const auto b = start("b", disk_b_);
+  run_for(5 * second);
+  for (const std::string& value :
+       {encode(HandoverRecord{.epoch = 2, .to = "b"}), encode(HandoverRecord{.epoch = 0, .to = ""}),
+        std::string("1"), std::string("{\"epoch\":1}")}) {
+    ask_to_hand_over(value);
+    run_for(2 * second);
+    EXPECT_FALSE(has_key(Keys("jobs").handover())) << value;
+  }
+  EXPECT_TRUE(a->leads());
+  EXPECT_THAT(a->handovers(), IsEmpty());
 }
 
 TEST_F(NodeTest, APausedLeaderCannotCommit) {
@@ -375,10 +486,10 @@ TEST_F(NodeTest, PutsWaitWhileNobodyHasTheLog) {
   const auto a = start(small, disk_a_);
   ASSERT_TRUE(run_until([&] { return a->leads(); }, 5 * second));
   a->write_always(true);
-  ASSERT_TRUE(run_until([&] { return !a->accepts_puts(); }, 20 * second));
+  ASSERT_TRUE(run_until([&] { return a->puts() == Puts::Held; }, 20 * second));
   small.node = "b";
   const auto b = start(small, disk_b_);
-  ASSERT_TRUE(run_until([&] { return a->accepts_puts(); }, 20 * second));
+  ASSERT_TRUE(run_until([&] { return a->puts() == Puts::Accepted; }, 20 * second));
 }
 
 TEST_F(NodeTest, AFullEtcdOnlyDelays) {

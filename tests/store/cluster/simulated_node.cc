@@ -13,6 +13,7 @@ namespace {
 
 constexpr Nanos apply_time = nanos_per_ms;
 constexpr Nanos flush_interval = 100 * nanos_per_ms;
+constexpr Nanos hand_out_interval = 20 * nanos_per_ms;
 
 }  // namespace
 
@@ -65,8 +66,13 @@ Node::Events SimulatedNode::events() {
   events.entry = [this](BatchIndex index, std::string bytes) { on_entry(index, std::move(bytes)); };
   events.elected = [this](uint64_t epoch, BatchIndex last) {
     if (last != disk_.last()) fault_ = fmt::format("elected at {} with {}", last, disk_.last());
+    const Acknowledged& all = world_.acknowledged;
+    if (!all.empty() && all.rbegin()->first > last) {
+      fault_ = fmt::format("elected at {}, and {} was acknowledged", last, all.rbegin()->first);
+    }
     epoch_ = epoch;
     write_next();
+    hand_out_always();
   };
   events.committed = [this](BatchIndex index) {
     world_.acknowledged.emplace(index, appended_.at(index));
@@ -74,11 +80,19 @@ Node::Events SimulatedNode::events() {
     appended_.erase(index);
     process_.after(world_.write_gap, [this] {
       is_appending_ = false;
-      write_next();
+      handing_over_ ? leave_if_idle() : write_next();
     });
   };
-  events.leader = [this](const std::optional<LeaderRecord>& leader) { leader_ = leader; };
-  events.accepts_puts = [this](bool accepts) { accepts_puts_ = accepts; };
+  events.leader = [this](const std::optional<LeaderRecord>& leader) {
+    leader_ = leader;
+    ++leaders_told_;
+  };
+  events.puts = [this](Puts puts) { puts_ = puts; };
+  events.hand_over = [this](const std::string& to) {
+    handovers_.push_back(to);
+    handing_over_ = true;
+    process_.post([this] { leave_if_idle(); });
+  };
   events.behind = [this] { is_behind_ = true; };
   events.lost = [this](std::string why) { lost_ = std::move(why); };
   events.refused = [this](Status status) { refused_ = std::move(status); };
@@ -118,9 +132,27 @@ void SimulatedNode::flush_later() {
   });
 }
 
+// As a server hands over: what it has sent is committed first.
+void SimulatedNode::leave_if_idle() {
+  if (is_appending_ || has_ended()) return;
+  is_appending_ = true;
+  node_->leave([this] { lost_ = "handed over"; });
+}
+
 void SimulatedNode::write_always(bool writes) {
   writes_ = writes;
   write_next();
+}
+
+// As the server does: before anything leaves the process the lease is looked at.
+void SimulatedNode::hand_out_always() {
+  if (!leads() || has_ended()) return;
+  if (process_.now() >= node_->held_until() && world_.plant != Plant::LeaseNotLookedAt) {
+    lost_ = "the lease is over";
+    return;
+  }
+  world_.hand_out(epoch_);
+  process_.after(hand_out_interval, [this] { hand_out_always(); });
 }
 
 void SimulatedNode::write_next() {

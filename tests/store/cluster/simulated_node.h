@@ -44,13 +44,17 @@ class SimulatedNode {
   enum class Plant : uint8_t {
     None,
     AnswersBeforeTheCommit,
-    SkipsAnEntry,  // Of each hundred that others have appended.
+    SkipsAnEntry,      // Of each hundred that others have appended.
+    LeaseNotLookedAt,  // Before something is answered.
+    TrimsAtOneCopy,
   };
   struct World {
     support::VirtualTime& time;
     support::FakeEtcd& etcd;
     Acknowledged& acknowledged;
     Nanos write_gap = 0;  // Between an answer and the next append.
+    // The leader of this epoch hands out a reservation.
+    std::function<void(uint64_t epoch)> hand_out = [](uint64_t) {};
     // Between a node's client and etcd; none: etcd itself.
     std::function<std::unique_ptr<etcd::Client>(std::unique_ptr<etcd::Client>)> wrap = {};
     Plant plant = Plant::None;
@@ -66,22 +70,28 @@ class SimulatedNode {
   // As SIGKILL. Nothing of it runs any more. What is not flushed stays, unless the power fails.
   void kill();
 
-  bool leads() const { return epoch_ != 0 && lost_.empty(); }
+  bool leads() const { return epoch_ != 0 && lost_.empty() && !handing_over_; }
   uint64_t epoch() const { return epoch_; }
   // The process has ended by itself.
   bool has_ended() const { return !lost_.empty() || refused_.has_value() || is_behind_; }
   const std::string& lost() const { return lost_; }
   const std::optional<Status>& refused() const { return refused_; }
   bool is_behind() const { return is_behind_; }
-  bool accepts_puts() const { return accepts_puts_; }
+  Puts puts() const { return puts_; }
   // What is wrong with an entry that was passed on; empty: nothing.
   const std::string& fault() const { return fault_; }
   const std::optional<LeaderRecord>& leader() const { return leader_; }
+  // What the handovers that it was asked for named, in order.
+  const std::vector<std::string>& handovers() const { return handovers_; }
+  // How often it was told who leads.
+  int leaders_told() const { return leaders_told_; }
 
  private:
   Node::Events events();
   void on_entry(BatchIndex index, std::string bytes);
   void write_next();
+  void hand_out_always();
+  void leave_if_idle();
   void keep(BatchIndex index, std::string bytes);
   void flush_later();
 
@@ -101,8 +111,11 @@ class SimulatedNode {
   std::string lost_;
   std::optional<Status> refused_;
   std::optional<LeaderRecord> leader_;
+  int leaders_told_ = 0;
+  std::vector<std::string> handovers_;
+  bool handing_over_ = false;
   bool is_behind_ = false;
-  bool accepts_puts_ = true;
+  Puts puts_ = Puts::Accepted;
   std::string fault_;
 };
 

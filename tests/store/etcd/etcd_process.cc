@@ -81,6 +81,12 @@ void EtcdCluster::start(size_t member) {
 void EtcdCluster::signal(size_t member, int number) const {
   CHECK(members_[member].pid > 0);
   CHECK(::kill(members_[member].pid, number) == 0);
+  if (number == SIGSTOP) {
+    // kill() does not wait for it: until all threads have stopped, one of them may still answer.
+    int status = 0;
+    CHECK(::waitpid(members_[member].pid, &status, WUNTRACED) == members_[member].pid);
+    CHECK(WIFSTOPPED(status));
+  }
 }
 
 void EtcdCluster::kill_now(size_t member) {
