@@ -82,12 +82,13 @@ std::string tube_yaml(const TubeStats& tube) {
 std::string server_yaml(const EngineStats& engine, const ProcessFacts& process,
                         const StoreFacts& store) {
   const ServerFacts facts{engine, process, store};
-  return Document()
-      .add(server_state_rows(), facts)
+  Document out;
+  out.add(server_state_rows(), facts)
       .add(engine.commands, false)
       .add(server_rows(), facts)
-      .add(engine.commands, true)
-      .take();
+      .add(engine.commands, true);
+  if (process.cluster) out.add(cluster_rows(), *process.cluster);
+  return out.take();
 }
 
 }  // namespace perennial::wire

@@ -178,6 +178,15 @@ constexpr StatsRow<JobStats> of_job[] = {
     {"kicks", Form::Plain, of<&JobStats::kicks>, "How often it was kicked."},
 };
 
+constexpr StatsRow<ClusterStats> of_cluster[] = {
+    {"cluster-role", Form::Plain, of<&ClusterStats::role>,
+     "leader or standby. This and the next two only of a node of a cluster."},
+    {"cluster-epoch", Form::Plain, of<&ClusterStats::epoch>,
+     "How many leaders the cluster has had; this one is the last of them."},
+    {"cluster-lag", Form::Plain, of<&ClusterStats::lag>,
+     "Entries of the log that this node has not applied yet."},
+};
+
 // ---- The rows that extensions add.
 
 // "5" or "250ms", as a client writes it.
@@ -299,6 +308,9 @@ std::span<const StatsRow<ServerFacts>> server_state_rows() {
   return state_rows<ServerFacts>;
 }
 
+std::span<const StatsRow<ClusterStats>> cluster_rows() {
+  return of_cluster;
+}
 std::span<const StatsRow<ServerFacts>> server_rows() {
   return of_server;
 }

@@ -48,5 +48,7 @@ std::span<const StatsRow<TubeStats>> tube_more_rows();
 // commands after the second.
 std::span<const StatsRow<ServerFacts>> server_state_rows();
 std::span<const StatsRow<ServerFacts>> server_rows();
+// The last keys of a server that is part of a cluster.
+std::span<const StatsRow<ClusterStats>> cluster_rows();
 
 }  // namespace perennial::wire

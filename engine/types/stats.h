@@ -205,6 +205,13 @@ struct ConnStats {
 };
 
 // The process's part of stats.
+// What stats says of a server that is a node of a cluster.
+struct ClusterStats {
+  std::string role;    // leader or standby.
+  uint64_t epoch = 0;  // Of the newest leader that it has heard of.
+  uint64_t lag = 0;    // Entries of the log that it has read and not yet applied.
+};
+
 struct ProcessFacts {
   uint64_t job_bytes_max = 0;
   int64_t pid = 0;
@@ -221,6 +228,7 @@ struct ProcessFacts {
   uint64_t connections_refused = 0;
   // Seconds since the checkpoint point of the newest complete checkpoint; -1 if there is none.
   int64_t checkpoint_age_s = -1;
+  std::optional<ClusterStats> cluster = {};  // None: it is part of no cluster.
 };
 
 // The batches since the start.

@@ -24,6 +24,7 @@ TEST(StatsRows, ServerRowsAreDocumented) {
   std::vector<std::string> lines;
   add_lines(lines, server_state_rows());
   add_lines(lines, server_rows());
+  add_lines(lines, cluster_rows());
   EXPECT_EQ(documented_rows("### stats"), lines);
 }
 

@@ -173,6 +173,13 @@ TEST(Stats, ServerHasEveryKeyAndValue) {
   EXPECT_EQ(out, "before|" + ok(server_want()));
 }
 
+TEST(Stats, ANodeOfAClusterHasThreeKeysMore) {
+  ProcessFacts process = some_process();
+  process.cluster = {.role = "leader", .epoch = 7, .lag = 8};
+  EXPECT_EQ(server_yaml(some_engine(), process, some_store()),
+            server_want() + "cluster-role: leader\ncluster-epoch: 7\ncluster-lag: 8\n");
+}
+
 TEST(Stats, ServerThatDoesNotDrainSaysFalse) {
   const std::string yaml = server_yaml({}, {}, {});
   EXPECT_NE(yaml.find("\ndraining: false\n"), std::string::npos);

@@ -1,17 +1,17 @@
 #include "cmd/perenniald/cluster/member.h"
 
-#include <fstream>
+#include <algorithm>
 #include <future>
-#include <iterator>
 #include <random>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "cmd/common/exit_codes.h"
+#include "cmd/perenniald/cluster/etcd_connection.h"
+#include "cmd/perenniald/cluster/first_copy.h"
 #include "cmd/perenniald/process/failure.h"
 #include "cmd/perenniald/process/log.h"
-#include "store/etcd/grpc_client.h"
 #include "store/etcd/grpc_executor.h"
 #include "store/format/format.h"
 
@@ -36,20 +36,6 @@ std::string random_id() {
   return id;
 }
 
-// The first line of the file.
-Result<std::string> read_password(const std::string& path) {
-  if (path.empty()) return std::string();
-  std::ifstream file(path);
-  std::string password;
-  if (!std::getline(file, password) || password.empty()) {
-    return Status(StatusCode::InvalidArgument,
-                  fmt::format("cluster.etcd_password_file: {} has no password in its first line, "
-                              "or cannot be read",
-                              path));
-  }
-  return password;
-}
-
 }  // namespace
 
 struct Member::Etcd {
@@ -60,18 +46,8 @@ struct Member::Etcd {
 Result<std::unique_ptr<Member>> Member::create(const ClusterConfig& config,
                                                const std::string& version,
                                                std::function<void()> wake) {
-  Result<std::string> password = read_password(config.etcd_password_file);
-  if (!password.ok()) return password.take_status();
   std::unique_ptr<Member> member(new Member(config, version, std::move(wake)));
-  Result<std::unique_ptr<store::etcd::Client>> client = store::etcd::open_grpc_client(
-      member->etcd_->executor, {.endpoints = config.etcd,
-                                .ca_file = config.etcd_ca,
-                                .certificate_file = config.etcd_certificate,
-                                .key_file = config.etcd_key,
-                                .user = config.etcd_user,
-                                .password = password.take()});
-  if (!client.ok()) return std::move(client.take_status()).with("cluster");
-  member->etcd_->client = client.take();
+  if (Status connected = member->connect(); !connected.ok()) return connected;
   return member;
 }
 
@@ -79,10 +55,20 @@ Member::Member(const ClusterConfig& config, std::string version, std::function<v
     : config_(config),
       version_(std::move(version)),
       wake_(std::move(wake)),
-      etcd_(new Etcd, [](Etcd* etcd) { delete etcd; }) {}
+      etcd_(nullptr, [](Etcd* etcd) { delete etcd; }) {}
 
 Member::~Member() {
   stop_threads();
+}
+
+Status Member::connect() {
+  std::unique_ptr<Etcd, void (*)(Etcd*)> etcd(new Etcd, etcd_.get_deleter());
+  Result<std::unique_ptr<store::etcd::Client>> client = open_etcd(config_, etcd->executor);
+  if (!client.ok()) return client.take_status();
+  etcd->client = client.take();
+  const std::lock_guard lock(mutex_);
+  etcd_ = std::move(etcd);
+  return {};
 }
 
 // The node and the log are used on the executor's thread only until it has ended.
@@ -90,6 +76,7 @@ void Member::stop_threads() {
   if (etcd_ == nullptr) return;
   etcd_->executor.stop();
   etcd_->client.reset();
+  entries_ = nullptr;
   node_.reset();
   log_.reset();
 }
@@ -112,6 +99,14 @@ store::cluster::NodeOptions Member::node_options(const store::Store& store) cons
 }
 
 Status Member::follow(store::Store& store) {
+  {
+    const std::lock_guard lock(mutex_);
+    is_behind_ = false;
+  }
+  // An executor does not begin anew after another store was followed.
+  if (etcd_->client == nullptr) {
+    if (Status connected = connect(); !connected.ok()) return connected;
+  }
   start(store);
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [this] { return outcome_ || cancelled_; });
@@ -125,17 +120,44 @@ Status Member::follow(store::Store& store) {
   // Before the store is gone.
   leave();
   stop_threads();
+  lock.lock();
+  outcome_.reset();
   return outcome;
+}
+
+Status Member::get_copy(const std::string& data_dir) {
+  return perenniald::get_copy(config_, data_dir, [this] { return is_cancelled(); });
+}
+
+bool Member::is_behind() const {
+  const std::lock_guard lock(mutex_);
+  return is_behind_ && !cancelled_;
+}
+
+bool Member::is_cancelled() const {
+  const std::lock_guard lock(mutex_);
+  return cancelled_;
+}
+
+void Member::checkpoint_at(BatchIndex index, std::string dir,
+                           std::function<void(Result<BatchIndex>)> done) {
+  const std::lock_guard lock(mutex_);
+  // The log is there as long as the executor runs what is posted: stop_threads().
+  etcd_->executor.post([this, index, dir = std::move(dir), done = std::move(done)]() mutable {
+    if (entries_ != nullptr) entries_->checkpoint_at(index, std::move(dir), std::move(done));
+  });
 }
 
 void Member::start(store::Store& store) {
   store_ = &store;
   store::cluster::ClusterLog::Links links;
   links.append = [this](BatchIndex index, std::string bytes) {
+    appended_at_ = etcd_->executor.now();
     node_->append(index, std::move(bytes));
   };
   links.progress = [this](BatchIndex applied, BatchIndex flushed) {
     node_->set_progress(applied, flushed);
+    on_progress(applied, flushed);
   };
   links.damaged = [this](Status status) { finish(std::move(status)); };
   links.wake = wake_;
@@ -162,27 +184,33 @@ Node::Events Member::node_events() {
   Node::Events events;
   events.adopt = [this](const std::string& id) { return store_->join_cluster(id); };
   events.entry = [this](BatchIndex index, std::string bytes) {
+    on_entry(index);
     entries_->add_entry(index, std::move(bytes));
   };
-  events.elected = [this](uint64_t epoch, BatchIndex) {
+  events.elected = [this](uint64_t epoch, BatchIndex) { on_elected(epoch); };
+  events.committed = [this](BatchIndex index) {
     {
       const std::lock_guard lock(mutex_);
-      epoch_ = epoch;
-      leads_ = true;
+      facts_.newest = index;
+      append_times_.record_time(etcd_->executor.now() - appended_at_);
     }
-    finish({});
+    entries_->on_committed(index);
   };
-  events.committed = [this](BatchIndex index) { entries_->on_committed(index); };
   events.leader = [this](const std::optional<LeaderRecord>& leader) { on_leader(leader); };
-  events.accepts_puts = [this](bool accepts_puts) {
-    log(accepts_puts ? Level::Info : Level::Warning, "cluster.puts",
-        {{"accepted", accepts_puts ? "true" : "false"}});
-    entries_->set_accepts_puts(accepts_puts);
+  events.puts = [this](store::cluster::Puts puts) {
+    using store::cluster::Puts;
+    log(puts == Puts::Accepted ? Level::Info : Level::Warning, "cluster.puts",
+        {{"state", std::string(puts_name(puts))}});
+    entries_->set_puts(puts);
   };
+  events.hand_over = [this](const std::string& to) { on_hand_over(to); };
   events.behind = [this] {
+    {
+      const std::lock_guard lock(mutex_);
+      is_behind_ = true;
+    }
     finish({StatusCode::NotFound,
-            "the log in etcd does not hold the next entry of this data directory any more; put a "
-            "checkpoint of another node in its place: etc/docs/cluster.md"});
+            "the log in etcd does not hold the next entry of this data directory any more"});
   };
   events.lost = [](std::string why) {
     end_process({common::exit_not_leader, "cluster.lost", std::move(why)});
@@ -212,13 +240,73 @@ void Member::cancel() {
   changed_.notify_all();
 }
 
+void Member::on_elected(uint64_t epoch) {
+  {
+    const std::lock_guard lock(mutex_);
+    epoch_ = epoch;
+    leads_ = true;
+    facts_.epoch = epoch;
+    facts_.leader = {.node = config_.node,
+                     .directory = store_->identity(),
+                     .client_address = config_.client_address,
+                     .peer_address = config_.peer_address,
+                     .epoch = epoch};
+  }
+  finish({});
+  wake_();
+}
+
+void Member::on_entry(BatchIndex index) {
+  const std::lock_guard lock(mutex_);
+  facts_.newest = index;
+}
+
+void Member::on_progress(BatchIndex applied, BatchIndex flushed) {
+  const std::lock_guard lock(mutex_);
+  facts_.applied = applied;
+  facts_.flushed = flushed;
+  facts_.newest = std::max(facts_.newest, applied);
+}
+
+MemberFacts Member::facts() const {
+  const std::lock_guard lock(mutex_);
+  MemberFacts out = facts_;
+  out.leads = leads_ && etcd_->executor.now() < node_->held_until();
+  return out;
+}
+
+LatencyHistogram Member::append_times() const {
+  const std::lock_guard lock(mutex_);
+  return append_times_;
+}
+
+void Member::leader_has_ended(uint64_t epoch) {
+  log(Level::Info, "cluster.leader_ended", {{"epoch", text(epoch)}});
+  const std::lock_guard lock(mutex_);
+  etcd_->executor.post([this, epoch] {
+    if (node_ != nullptr) node_->leader_has_ended(epoch);
+  });
+}
+
 void Member::on_leader(const std::optional<LeaderRecord>& leader) {
+  {
+    const std::lock_guard lock(mutex_);
+    facts_.leader = leader;
+    if (leader) facts_.epoch = leader->epoch;
+  }
+  wake_();
   if (leader) {
     log(Level::Info, "cluster.standby",
         {{"leader", leader->node}, {"epoch", text(leader->epoch)}, {"at", leader->client_address}});
   } else {
     log(Level::Info, "cluster.no_leader", {});
   }
+}
+
+void Member::on_hand_over(const std::string& to) {
+  log(Level::Info, "cluster.handover", {{"to", to.empty() ? "any" : to}});
+  hands_over_.store(true, std::memory_order_release);
+  wake_();
 }
 
 void Member::on_failed(const store::etcd::Failure& failure) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
@@ -10,14 +11,30 @@
 
 #include "cmd/perenniald/config/cluster_config.h"
 #include "engine/types/basic.h"
+#include "engine/types/histogram.h"
 #include "engine/types/status.h"
 #include "store/cluster/cluster_log.h"
 #include "store/cluster/node.h"
+#include "store/cluster/records.h"
 #include "store/commit/log.h"
 #include "store/etcd/etcd.h"
 #include "store/store.h"
 
 namespace perennial::perenniald {
+
+// What is known of a node at a moment.
+struct MemberFacts {
+  bool leads = false;  // And its lease is not over.
+  // The leader: another node, or this one. None: nobody leads, for all that is known.
+  std::optional<store::cluster::LeaderRecord> leader = {};
+  uint64_t epoch = 0;      // Of the newest leader that this node has heard of.
+  BatchIndex newest = 0;   // In the log, as far as this node has read it.
+  BatchIndex applied = 0;  // Of it, what the database of this node holds,
+  BatchIndex flushed = 0;  // and what its disk holds.
+
+  // Entries that this node has read and not yet applied.
+  uint64_t lag() const { return newest > applied ? newest - applied : 0; }
+};
 
 // This process as a node of its cluster: etcd's client with its thread, the node, and the log that
 // the server appends to while it leads.
@@ -28,7 +45,8 @@ namespace perennial::perenniald {
 // holds; its supervisor starts it again as a standby.
 class Member {
  public:
-  // `wake` is called on another thread when the log has an update for the loop. InvalidArgument:
+  // `wake` is called on another thread when the log has an update for the loop, or another node
+  // leads. InvalidArgument:
   // the settings name a file that cannot be used. Unsupported: the program was built without
   // clusters.
   static Result<std::unique_ptr<Member>> create(const ClusterConfig& config,
@@ -38,8 +56,15 @@ class Member {
   ~Member();
 
   // Follows the log until this node leads, and has applied everything that any leader has
-  // committed. On the thread of the start; returns an error after cancel(). `store` outlives this.
+  // committed. On the thread of the start; returns an error after cancel(). `store` outlives this,
+  // unless an error is returned. If is_behind() then, another store may be followed.
   Status follow(store::Store& store);
+  // Whether follow() has ended because the log does not hold what follows the store's last batch
+  // any more.
+  bool is_behind() const;
+  // Replaces the database of this node by a copy of another's: first_copy.h. REQUIRES: is_behind(),
+  // and no process has the directory open.
+  Status get_copy(const std::string& data_dir);
   // Any thread.
   void cancel();
 
@@ -48,8 +73,22 @@ class Member {
   // The log that the loop appends to. It ends before this does, and after leave().
   std::unique_ptr<store::Log> take_log() { return std::move(log_); }
 
+  // Any thread.
+  MemberFacts facts() const;
+  // store::cluster::ClusterLog::checkpoint_at(). `done` is called on another thread, or never if
+  // there is no log now.
+  void checkpoint_at(BatchIndex index, std::string dir,
+                     std::function<void(Result<BatchIndex>)> done);
+  // From the append of a batch until etcd had it, while this node led. Any thread.
+  LatencyHistogram append_times() const;
+  // The process that leads in this epoch has ended, although its lease has not. Any thread.
+  void leader_has_ended(uint64_t epoch);
+
   // Ends the process if another node may lead by now: C5. Called before anything is answered.
   void check_lease() const;
+  // Somebody has asked this leader to hand over; `wake` was called. The owner then stops to accept,
+  // lets the log commit what it has, and calls leave(). Any thread.
+  bool hands_over() const { return hands_over_.load(std::memory_order_acquire); }
   // Gives up the lead, so that a standby takes over at once. Nothing is appended from now on.
   void leave();
 
@@ -61,7 +100,13 @@ class Member {
   void start(store::Store& store);
   void finish(Status status);
   void stop_threads();
+  Status connect();
+  bool is_cancelled() const;
+  void on_elected(uint64_t epoch);
   void on_leader(const std::optional<store::cluster::LeaderRecord>& leader);
+  void on_entry(BatchIndex index);
+  void on_progress(BatchIndex applied, BatchIndex flushed);
+  void on_hand_over(const std::string& to);
   void on_failed(const store::etcd::Failure& failure);
 
   const ClusterConfig config_;
@@ -77,13 +122,19 @@ class Member {
   // What the executor's thread alone uses.
   std::string failed_before_;  // What was logged last.
   Nanos failed_at_ = 0;
+  Nanos appended_at_ = 0;
 
-  std::mutex mutex_;  // Guards the members below.
+  std::atomic<bool> hands_over_ = false;
+
+  mutable std::mutex mutex_;  // Guards the members below.
   std::condition_variable changed_;
   std::optional<Status> outcome_;  // Of follow().
+  bool is_behind_ = false;
   bool leads_ = false;
   bool cancelled_ = false;
   uint64_t epoch_ = 0;
+  MemberFacts facts_;
+  LatencyHistogram append_times_;
 };
 
 }  // namespace perennial::perenniald

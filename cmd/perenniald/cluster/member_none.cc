@@ -1,4 +1,5 @@
 #include "cmd/perenniald/cluster/member.h"
+#include "cmd/perenniald/cluster/peer_checkpoints.h"
 
 // For a program that is built without clusters (-DPERENNIAL_CLUSTER=OFF). No member is ever made.
 namespace perennial::perenniald {
@@ -15,8 +16,37 @@ Status Member::follow(store::Store& /*store*/) {
   CHECK(!"there is no member");
 }
 
+Status Member::get_copy(const std::string& /*data_dir*/) {
+  CHECK(!"there is no member");
+}
+
 void Member::cancel() {}
+void Member::checkpoint_at(BatchIndex /*index*/, std::string /*dir*/,
+                           std::function<void(Result<BatchIndex>)> /*done*/) {}
+MemberFacts Member::facts() const {
+  return {};
+}
+LatencyHistogram Member::append_times() const {
+  return {};
+}
+void Member::leader_has_ended(uint64_t /*epoch*/) {}
 void Member::check_lease() const {}
 void Member::leave() {}
+
+bool Member::is_behind() const {
+  return false;
+}
+
+// Without a member nothing is made for other nodes.
+PeerCheckpoints::PeerCheckpoints(Parts parts) : parts_(std::move(parts)) {}
+PeerCheckpoints::~PeerCheckpoints() = default;
+std::unique_ptr<http::Answer> PeerCheckpoints::checkpoint() {
+  CHECK(!"there is no member");
+}
+std::unique_ptr<http::Answer> PeerCheckpoints::digest(BatchIndex /*at*/) {
+  CHECK(!"there is no member");
+}
+void PeerCheckpoints::on_wake() {}
+void PeerCheckpoints::stop() {}
 
 }  // namespace perennial::perenniald

@@ -10,6 +10,7 @@
 #include "cmd/common/units.h"
 #include "cmd/perenniald/config/config.h"
 #include "engine/types/check.h"
+#include "store/types/cluster_name.h"
 
 // Whether the program is built with clusters: 1 or 0, as the build says.
 #ifndef PERENNIAL_HAS_CLUSTER
@@ -21,7 +22,6 @@ namespace {
 
 constexpr bool has_cluster = PERENNIAL_HAS_CLUSTER != 0;
 
-constexpr size_t cluster_name_bytes_max = 64;
 constexpr size_t endpoints_max = 9;
 constexpr size_t cluster_text_bytes_max = 4096;
 constexpr uint64_t cluster_mib = 1ull << 20;
@@ -53,6 +53,8 @@ constexpr std::array cluster_rows = {
     ClusterRow{"etcd_password_file", Kind::File, &ClusterConfig::etcd_password_file},
     ClusterRow{"client_address", Kind::Address, &ClusterConfig::client_address},
     ClusterRow{"peer_address", Kind::Address, &ClusterConfig::peer_address},
+    ClusterRow{"peer_ca", Kind::File, &ClusterConfig::peer_ca},
+    ClusterRow{"peer_token_file", Kind::File, &ClusterConfig::peer_token_file},
     ClusterRow{"lease_s", Kind::Count, &ClusterConfig::lease_s, 5, 300},
     ClusterRow{"copies_min", Kind::Count, &ClusterConfig::copies_min, 1, 9},
     ClusterRow{"log_keep_bytes", Kind::Bytes, &ClusterConfig::log_keep_bytes, cluster_mib,
@@ -102,8 +104,9 @@ std::string add_endpoint(std::vector<std::string>& member, const std::string& te
 std::string check_cluster_text(Kind kind, std::string_view text) {
   if (kind == Kind::Address) return check_node_address(text);
   if (kind == Kind::Name) {
-    if (is_cluster_name(text)) return {};
-    return fmt::format("'{}' is not 1 to {} letters, digits and -_.", text, cluster_name_bytes_max);
+    if (store::is_cluster_name(text)) return {};
+    return fmt::format("'{}' is not 1 to {} letters, digits and -_.", text,
+                       store::cluster_name_bytes_max);
   }
   if (!text.empty() && text.size() <= cluster_text_bytes_max) return {};
   return fmt::format("expected {} of 1 to {} bytes",
@@ -228,12 +231,6 @@ std::vector<ClusterPair> cluster_pairs(const ClusterConfig& config) {
     }
   }
   return pairs;
-}
-
-bool is_cluster_name(std::string_view name) {
-  const auto is_good = [](char c) { return is_host_byte(c) && c != ':'; };
-  return !name.empty() && name.size() <= cluster_name_bytes_max &&
-         std::ranges::all_of(name, is_good);
 }
 
 std::string check_node_address(std::string_view text) {

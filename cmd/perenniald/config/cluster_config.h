@@ -22,8 +22,10 @@ struct ClusterConfig {
   std::string etcd_key;
   std::string etcd_user;  // Set or empty together with its password.
   std::string etcd_password_file;
-  std::string client_address;  // HOST:PORT where clients and other nodes reach this one.
-  std::string peer_address;    // HOST:PORT of its HTTP. Empty: there is none.
+  std::string client_address;   // HOST:PORT where clients and other nodes reach this one.
+  std::string peer_address;     // HOST:PORT of its HTTP. Empty: there is none.
+  std::string peer_ca;          // Of the nodes' HTTP. Empty: they speak HTTP without TLS.
+  std::string peer_token_file;  // With a token that the other nodes know. Empty: none is needed.
   uint64_t lease_s = 10;
   uint64_t copies_min = 2;                // Nodes that have flushed an entry before it is trimmed.
   uint64_t log_keep_bytes = 64ull << 20;  // At most log_bytes_max.
@@ -65,9 +67,6 @@ std::vector<std::string> check_cluster(const ClusterConfig& config);
 // The inverse of set_cluster(). Texts that are empty are left out.
 std::vector<ClusterPair> cluster_pairs(const ClusterConfig& config);
 
-// 1 to 64 of a-z, A-Z, 0-9, "-", "_" and "."; the name of a cluster or a node is part of a key in
-// etcd.
-bool is_cluster_name(std::string_view name);
 // Each returns what is wrong with a text, or nothing. A HOST is a name, an IPv4 number, or an IPv6
 // number in brackets, and is not one of "every interface". A PORT is a number from 1 to 65535.
 std::string check_node_address(std::string_view text);

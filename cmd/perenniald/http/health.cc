@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
 #include <vector>
+
+#include <fmt/format.h>
 
 namespace perennial::http {
 namespace {
@@ -35,6 +38,17 @@ Response answer_of(std::string_view path, std::vector<Check> checks, std::string
   return response;
 }
 
+// A standby that lags by more has not followed the log for a while.
+constexpr uint64_t lag_max = 10'000;
+
+Check cluster_check(const ClusterHealth& cluster) {
+  if (cluster.leads) return {.name = "cluster", .reason = "leader"};
+  if (cluster.leader.empty()) return {"cluster", false, "no node leads"};
+  if (!cluster.forwards) return {"cluster", false, "a standby, which refuses clients"};
+  if (cluster.lag > lag_max) return {"cluster", false, "a standby that lags behind the log"};
+  return {.name = "cluster", .reason = "a standby, which passes clients on"};
+}
+
 }  // namespace
 
 Response livez(const HealthFacts& facts, std::string_view query) {
@@ -48,20 +62,38 @@ Response livez(const HealthFacts& facts, std::string_view query) {
                    query);
 }
 
-Response readyz(const HealthFacts& facts, std::string_view query) {
-  return answer_of(
-      "readyz",
-      {{.name = "recovery"},
-       {.name = "drain",
-        .is_good = !facts.is_draining,
-        .reason = facts.is_draining ? "puts are refused: drain" : ""},
-       {.name = "stop",
-        .is_good = !facts.is_stopping,
-        .reason = facts.is_stopping ? "the server is stopping" : ""},
-       {.name = "disk",
-        .reason =
-            facts.accepts_puts ? "" : "degraded: puts are refused, since the disk is nearly full"}},
-      query);
+Response leader(const ClusterHealth& cluster) {
+  if (!cluster.is_stopping && (!cluster.is_member || cluster.leads)) return {.body = "leader\n"};
+  Response response = {.status = Status::ServiceUnavailable};
+  if (cluster.is_stopping) {
+    response.body = "the server is stopping\n";
+  } else if (cluster.leader.empty()) {
+    response.body = "no node leads\n";
+  } else {
+    response.body = fmt::format("the leader is {} at {}\n", cluster.leader, cluster.leader_address);
+  }
+  return response;
+}
+
+Response readyz(const HealthFacts& facts, const ClusterHealth& cluster, std::string_view query) {
+  const bool is_standby = cluster.is_member && !facts.is_recovered && !cluster.leader.empty();
+  std::vector<Check> checks = {
+      {.name = "recovery",
+       .is_good = facts.is_recovered || is_standby,
+       .reason = facts.is_recovered ? ""
+                 : is_standby       ? "standby"
+                                    : "the data directory is being read"},
+      {.name = "drain",
+       .is_good = !facts.is_draining,
+       .reason = facts.is_draining ? "puts are refused: drain" : ""},
+      {.name = "stop",
+       .is_good = !facts.is_stopping,
+       .reason = facts.is_stopping ? "the server is stopping" : ""},
+      {.name = "disk",
+       .reason =
+           facts.accepts_puts ? "" : "degraded: puts are refused, since the disk is nearly full"}};
+  if (cluster.is_member) checks.push_back(cluster_check(cluster));
+  return answer_of("readyz", std::move(checks), query);
 }
 
 }  // namespace perennial::http

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "cmd/perenniald/http/message.h"
 #include "engine/types/basic.h"
@@ -13,16 +15,32 @@ namespace perennial::http {
 struct HealthFacts {
   Nanos commit_age = 0;  // How long the log has been busy with one batch.
   Nanos commit_age_max = 30 * nanos_per_second;
+  bool is_recovered = true;  // Until then the queue is not served.
   bool is_draining = false;
   bool is_stopping = false;
   bool accepts_puts = true;  // The disk has space for jobs.
 };
 
+// A server that is no part of a cluster leads itself.
+struct ClusterHealth {
+  bool is_member = false;
+  bool leads = false;               // It serves, and its lease is not over.
+  bool forwards = false;            // Clients that come to a standby are passed on.
+  uint64_t lag = 0;                 // Entries of the log that this node has not applied yet.
+  std::string leader = {};          // The leader's name. Empty: nobody leads.
+  std::string leader_address = {};  // Where clients reach it.
+  bool is_stopping = false;
+};
+
+// /leader: for load balancers that send clients to one node. Status 200 on the node that serves,
+// and 503 on all others.
+Response leader(const ClusterHealth& cluster);
+
 // /livez: a restart would help if it fails, so it looks neither at the disk nor at clients. That
 // the loop answers at all is one of its checks.
 Response livez(const HealthFacts& facts, std::string_view query);
 // /readyz: a server whose disk is full stays ready, and says "degraded": otherwise nobody could
-// delete jobs.
-Response readyz(const HealthFacts& facts, std::string_view query);
+// delete jobs. A standby that passes clients on is ready.
+Response readyz(const HealthFacts& facts, const ClusterHealth& cluster, std::string_view query);
 
 }  // namespace perennial::http

@@ -16,6 +16,13 @@
 namespace perennial::http {
 namespace {
 
+Response response_of(MetricsWriter& out, bool open_metrics) {
+  return {.content_type = open_metrics
+                              ? "application/openmetrics-text; version=1.0.0; charset=utf-8"
+                              : "text/plain; version=0.0.4; charset=utf-8",
+          .body = out.take()};
+}
+
 // Steps: all tubes are looked at, then the families of the server are written, and then those of
 // tubes.
 class Metrics final : public Answer {
@@ -40,12 +47,7 @@ class Metrics final : public Answer {
     }
     return families_.step(out_, tubes_.tubes()) ? Step::Whole : Step::Again;
   }
-  Response take() override {
-    return {.content_type = request_.open_metrics
-                                ? "application/openmetrics-text; version=1.0.0; charset=utf-8"
-                                : "text/plain; version=0.0.4; charset=utf-8",
-            .body = out_.take()};
-  }
+  Response take() override { return response_of(out_, request_.open_metrics); }
 
  private:
   const MetricSources& sources_;
@@ -136,6 +138,12 @@ class OldMetrics final : public Answer {
 };
 
 }  // namespace
+
+std::unique_ptr<Answer> make_standby_metrics(const MetricSources& sources, bool open_metrics) {
+  MetricsWriter out(open_metrics);
+  add_standby_metrics(out, sources);
+  return answer_now(response_of(out, open_metrics));
+}
 
 std::unique_ptr<Answer> make_metrics(const MetricSources& sources, const MetricsRequest& request) {
   if (request.names_of_beanstalkd) return std::make_unique<OldMetrics>(sources, request);

@@ -13,6 +13,7 @@
 #include "cmd/perenniald/core/command_times.h"
 #include "cmd/perenniald/core/core.h"
 #include "cmd/perenniald/http/answer.h"
+#include "cmd/perenniald/http/cluster_metrics.h"
 #include "cmd/perenniald/http/http.h"
 #include "cmd/perenniald/http/tube_metrics.h"
 #include "engine/engine.h"
@@ -83,7 +84,8 @@ struct MetricSources {
   std::function<size_t()> output_bytes;  // Of answers that have not left.
   std::function<bool()> accepts_puts;    // Whether the disk has space for jobs.
   std::function<const Http::Counts&()> requests;
-  TubeChoice tubes = {};  // Of /metrics.
+  TubeChoice tubes = {};                       // Of /metrics.
+  std::function<ClusterFacts()> cluster = {};  // Empty: the server is part of no cluster.
 };
 
 struct MetricsRequest {
@@ -96,5 +98,8 @@ struct MetricsRequest {
 
 // `sources` outlives the answer.
 std::unique_ptr<Answer> make_metrics(const MetricSources& sources, const MetricsRequest& request);
+// Of a node that has no jobs loaded: the families that say nothing of them. REQUIRES: the server is
+// part of a cluster.
+std::unique_ptr<Answer> make_standby_metrics(const MetricSources& sources, bool open_metrics);
 
 }  // namespace perennial::http

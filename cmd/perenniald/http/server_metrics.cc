@@ -293,8 +293,17 @@ void add_server_metrics(MetricsWriter& out, const MetricSources& sources,
   add_body_cache(out, server);
   add_loop(out, sources, process, times);
   add_http(out, sources, times);
+  if (sources.cluster) add_cluster(out, sources.cluster());
   out.single("perennial_tubes_unlisted", MetricType::Gauge, "",
              "Tubes that are summed up as {other}.", tubes.unlisted());
+}
+
+void add_standby_metrics(MetricsWriter& out, const MetricSources& sources) {
+  const ServerFacts server = sources.server();
+  add_process(out, sources.process(), server);
+  add_security(out, server);
+  add_http(out, sources, sources.times());
+  add_cluster(out, sources.cluster());
 }
 
 }  // namespace perennial::http

@@ -10,4 +10,7 @@ namespace perennial::http {
 void add_server_metrics(MetricsWriter& out, const MetricSources& sources,
                         const TubeCollector& tubes);
 
+// Writes those of them that say nothing of jobs, of a node that has none loaded.
+void add_standby_metrics(MetricsWriter& out, const MetricSources& sources);
+
 }  // namespace perennial::http

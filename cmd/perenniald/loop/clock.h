@@ -25,12 +25,14 @@ class TurnClock {
     return std::chrono::duration_cast<std::chrono::nanoseconds>(time).count();
   }
 
-  // Continues from `now` if the wall clock is earlier, and returns the time. REQUIRES: now() was
-  // not called yet.
-  Nanos start_from(Nanos now) {
-    wall_start_ = std::max(wall_start_, now);
-    return wall_start_ + steady() - steady_start_;
+  // The time of this moment, if the clock continued from `last`. Another thread may call it while
+  // the loop uses all of the others but continue_from().
+  Nanos if_continued_from(Nanos last) const {
+    return std::max(wall_start_, last) + steady() - steady_start_;
   }
+  // Continues from `last` if the wall clock was earlier at the start. Nothing that decides about
+  // jobs has used the clock before.
+  void continue_from(Nanos last) { wall_start_ = std::max(wall_start_, last); }
 
   Nanos now() {
     if (!turn_start_) turn_start_ = steady();

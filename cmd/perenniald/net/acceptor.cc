@@ -32,6 +32,7 @@ Acceptor::Acceptor(uv_loop_t& loop, std::vector<BoundSocket> sockets, const Turn
           loop, [this](ConnId index, SocketSet::Interest) { take_clients(index); },
           [] { return false; }),
       retry_(new uv_timer_t),
+      listens_(sockets_.size(), false),
       paused_(sockets_.size(), false) {
   CHECK(uv_timer_init(&loop, retry_) == 0);
   retry_->data = this;
@@ -41,15 +42,21 @@ Acceptor::~Acceptor() {
   close();
 }
 
-Status Acceptor::listen() {
-  for (BoundSocket& socket : sockets_) {
-    if (Status status = socket.listen(); !status.ok()) return status;
-  }
+Status Acceptor::listen(const Choice& is_chosen, std::vector<std::string>& names) {
+  std::vector<size_t> chosen;
   for (size_t i = 0; i < sockets_.size(); ++i) {
+    if (!listens_[i] && is_chosen(sockets_[i])) chosen.push_back(i);
+  }
+  for (const size_t i : chosen) {
+    if (Status status = sockets_[i].listen(); !status.ok()) return status;
+  }
+  for (const size_t i : chosen) {
     const BoundSocket& socket = sockets_[i];
     if (Status status = listeners_.add(socket.fd(), i, {.reading = true}); !status.ok()) {
       return std::move(status).with("cannot listen on " + socket.name());
     }
+    listens_[i] = true;
+    names.push_back(socket.name());
   }
   return {};
 }
@@ -96,7 +103,7 @@ void Acceptor::resume() {
 }
 
 void Acceptor::watch(size_t index, bool reading) {
-  if (paused_[index] != reading) return;
+  if (!listens_[index] || paused_[index] != reading) return;
   paused_[index] = !reading;
   listeners_.change(sockets_[index].fd(), index, {.reading = reading});
 }
@@ -107,12 +114,6 @@ void Acceptor::close() {
   uv_close(reinterpret_cast<uv_handle_t*>(std::exchange(retry_, nullptr)), free_timer);
   listeners_.close();
   sockets_.clear();
-}
-
-std::vector<std::string> Acceptor::names() const {
-  std::vector<std::string> names;
-  for (const BoundSocket& socket : sockets_) names.push_back(socket.name());
-  return names;
 }
 
 bool Acceptor::has_role(ListenerRole role) const {

@@ -16,11 +16,13 @@
 
 namespace perennial::perenniald {
 
-// A client that was accepted: a connected, non-blocking socket, which the receiver owns.
+// A client that was accepted, or a connection that this server has opened: a connected,
+// non-blocking socket, which the receiver owns.
 struct AcceptedSocket {
   int fd = -1;
-  bool is_local = false;  // The client is on this machine.
-  bool is_unix = false;   // It came over a unix socket.
+  bool to_leader = false;  // This node has opened it, to the leader of its cluster.
+  bool is_local = false;   // The client is on this machine.
+  bool is_unix = false;    // It came over a unix socket.
   ListenerRole role = ListenerRole::Queue;
   // Which of the setting `listeners` has its listening socket. None: an address of `listen`.
   std::optional<size_t> listener = {};
@@ -46,14 +48,15 @@ class Acceptor {
            Hooks hooks);
   ~Acceptor();
 
-  // Begins to listen and to accept.
-  Status listen();
+  using Choice = std::function<bool(const BoundSocket&)>;
+  // Begins to listen and to accept at those of the chosen sockets that do not yet, and adds their
+  // addresses to `names`.
+  Status listen(const Choice& is_chosen, std::vector<std::string>& names);
   // A client has left, or its handshake has ended, so a slot may be free.
   void on_slot_free();
   // Closes the listening sockets for good. Socket files are removed with this object.
   void close();
 
-  std::vector<std::string> names() const;
   // Whether one of the sockets has this role.
   bool has_role(ListenerRole role) const;
 
@@ -68,6 +71,7 @@ class Acceptor {
   Hooks hooks_;
   SocketSet listeners_;  // Those of sockets_, by their index.
   uv_timer_t* retry_;    // Its close callback frees it. Null: closed.
+  std::vector<bool> listens_;
   std::vector<bool> paused_;
   bool warned_ = false;
 };

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <sys/socket.h>
 
 #include "cmd/perenniald/net/sockets.h"
 #include "cmd/perenniald/process/log.h"
@@ -203,6 +204,32 @@ void Connections::watch(Connection& conn, bool reading) {
 std::string Connections::peer_of(ConnId id) const {
   const auto found = connections_.find(id);
   return found == connections_.end() ? std::string() : peer_name(found->second.stream->fd());
+}
+
+void Connections::end_output(ConnId id) {
+  const auto found = connections_.find(id);
+  if (found != connections_.end()) ::shutdown(found->second.stream->fd(), SHUT_WR);
+}
+
+void Connections::begin_anew(ConnId id, std::string_view early, bool ended) {
+  const auto found = connections_.find(id);
+  CHECK(found != connections_.end());
+  Connection& conn = found->second;
+  conn.session = nullptr;
+  const int fd = conn.stream->release();
+  conn.stream = hooks_.make_stream(conn.socket);
+  CHECK(conn.stream->fd() == fd);
+  if (conn.stream->is_open()) {
+    begin_session(conn);
+    if (!early.empty()) conn.session->on_bytes(early, clock_.now());
+    if (ended) conn.session->on_eof(clock_.now());
+    conn.ended = ended;
+    return watch(conn, conn.session->reading());
+  }
+  handshakes_.begin(id);
+  // Nothing says to a stream what was read before it was there.
+  if (!early.empty() || ended) return close(conn);
+  watch(conn, true);
 }
 
 void Connections::stop_reading() {

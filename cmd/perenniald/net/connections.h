@@ -54,6 +54,12 @@ class Connections {
   // Writes what may leave, and reads on, stops reading, or closes the connection, as its session
   // says. Does nothing if the connection is closed.
   void service(ConnId id);
+  // Tells the other side that nothing more will be sent to it, and reads on. Does nothing if the
+  // connection is closed.
+  void end_output(ConnId id);
+  // Gives a client a stream and a session as if it had just connected and had sent `early`. Its
+  // session is gone already, and has written nothing. REQUIRES: its stream is plain.
+  void begin_anew(ConnId id, std::string_view early, bool ended);
   // Reads nothing from any client from now on, and closes those whose handshake is not finished.
   void stop_reading();
   // Whether any client has output that its stream did not take yet.

@@ -17,7 +17,7 @@ Stream::Outcome failed(int error) {
 }  // namespace
 
 PlainStream::~PlainStream() {
-  ::close(fd_);
+  if (fd_ >= 0) ::close(fd_);
 }
 
 Stream::Outcome PlainStream::read(std::span<char> buffer, size_t bytes_max) {

@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "cmd/perenniald/tls/peer_identity.h"
 
@@ -54,6 +55,10 @@ class Stream {
   // The descriptor of the socket, to be watched. The stream owns it.
   virtual int fd() const = 0;
 
+  // Gives the socket up: the caller owns it from now on. This is the last call. Returns -1 if the
+  // stream cannot, because it has bytes of the client.
+  virtual int release() { return -1; }
+
   // Who the client has proved to be. Null: it was not asked, or has nothing to show. REQUIRES: the
   // stream is open.
   virtual const PeerIdentity* peer() const { return nullptr; }
@@ -75,9 +80,10 @@ class PlainStream final : public Stream {
   Outcome read(std::span<char> buffer, size_t bytes_max) override;
   Outcome write(std::string_view bytes) override;
   int fd() const override { return fd_; }
+  int release() override { return std::exchange(fd_, -1); }
 
  private:
-  const int fd_;
+  int fd_;
 };
 
 }  // namespace perennial::perenniald

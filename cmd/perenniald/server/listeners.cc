@@ -101,6 +101,15 @@ Result<Sockets> open_sockets(const Config& config) {
   return sockets;
 }
 
+bool has_tls_at(const Config& config, const std::string& address) {
+  const Result<common::Address> wanted = common::parse_address(address, config.port);
+  return wanted.ok() && std::ranges::any_of(config.listeners, [&](const ListenerConfig& listener) {
+           const Result<common::Address> own = listener_address(listener, config.port);
+           return listener.tls && listener.protocol == ListenerProtocol::Beanstalk && own.ok() &&
+                  own->kind == common::Address::Kind::Internet && own->port == wanted->port;
+         });
+}
+
 TlsListeners load_tls(const Config& config, Problems& problems) {
   TlsListeners out;
   for (const ListenerConfig& listener : config.listeners) {

@@ -22,4 +22,7 @@ using TlsListeners = std::vector<std::unique_ptr<TlsListener>>;
 // Reads the files of all listeners. Adds what is wrong with them to `problems`.
 TlsListeners load_tls(const Config& config, Problems& problems);
 
+// Whether clients at this node's address "HOST:PORT" meet TLS: by the listener with its port.
+bool has_tls_at(const Config& config, const std::string& address);
+
 }  // namespace perennial::perenniald

@@ -89,6 +89,9 @@ Server::Server(const Config& config, std::vector<BoundSocket> sockets, TlsListen
       api_sources_(make_api_sources()),
       api_(api_sources_),
       routes_({.health = [this] { return health_facts(); },
+               .cluster = [this] { return cluster_health(); },
+               .for_nodes = [this](const http::Request& request) { return answer_node(request); },
+               .is_loaded = [this] { return has_jobs(); },
                .metrics = metric_sources_,
                .sign_ins = sign_ins_,
                .api = api_,
@@ -110,7 +113,10 @@ Server::Server(const Config& config, std::vector<BoundSocket> sockets, TlsListen
            .open = [this](ConnId conn, const AcceptedSocket& socket, const PeerIdentity* peer)
                -> core::Session& { return open_session(conn, socket, peer); },
            .has_waiting = [this] { return core_.has_runnable(); },
-           .on_bytes = [this] { turn_->hand_over_early(); },
+           .on_bytes =
+               [this] {
+                 if (turn_) turn_->hand_over_early();
+               },
            .on_slot_free = [this] { acceptor_.on_slot_free(); }}),
       acceptor_(
           loop_, std::move(sockets), budget_,
@@ -132,18 +138,25 @@ TlsListener* Server::tls_of(std::optional<size_t> listener) const {
 
 bool Server::has_slot(const BoundSocket& listener) const {
   if (listener.role() == ListenerRole::Http && !http_.has_slot()) return false;
-  return connections_.count() < descriptors_.connections &&
+  // A client that is passed on has a connection to the leader, too.
+  const size_t needed = listener.role() == ListenerRole::Queue && !serves_queue() ? 2 : 1;
+  return connections_.count() + needed <= descriptors_.connections &&
          (tls_of(listener.listener()) == nullptr || connections_.may_begin_handshake());
 }
 
 std::unique_ptr<Stream> Server::make_stream(const AcceptedSocket& socket) {
   TlsListener* const tls = tls_of(socket.listener);
-  if (tls == nullptr) return std::make_unique<PlainStream>(socket.fd);
+  // A standby passes on what it does not read.
+  const bool is_forwarded = socket.role == ListenerRole::Queue && !serves_queue();
+  if (tls == nullptr || socket.to_leader || is_forwarded)
+    return std::make_unique<PlainStream>(socket.fd);
   return std::make_unique<TlsStream>(socket.fd, tls->open(clock_.now()));
 }
 
 core::Session& Server::open_session(ConnId conn, const AcceptedSocket& socket,
                                     const PeerIdentity* peer) {
+  const bool is_for_queue = socket.role == ListenerRole::Queue;
+  if (socket.to_leader || (is_for_queue && !serves_queue())) return standby_->open(conn, socket);
   if (socket.role == ListenerRole::Http) {
     core::ClientRights rights = client_rights(config_, socket, peer);
     rights.is_proxy = is_proxy(proxies_, socket);
@@ -174,10 +187,15 @@ ProcessFacts Server::process_facts() {
   process_facts_.uptime = clock_.uptime();
   process_facts_.loop_lag_us = static_cast<uint64_t>(clock_.lag()) / 1000;
   process_facts_.checkpoint_age_s = checkpoints_.age_s();
+  if (member_ != nullptr) {
+    const MemberFacts facts = member_->facts();
+    process_facts_.cluster = {
+        .role = facts.leads ? "leader" : "standby", .epoch = facts.epoch, .lag = facts.lag()};
+  }
   return process_facts_;
 }
 
-// Clients of HTTP are accepted only while the queue is served, so the turn is there.
+// Metrics and API are asked for what they show only while there is a turn: Routes::Parts.
 http::MetricSources Server::make_metric_sources() {
   return {.engine = core_.engine(),
           .process =
@@ -200,7 +218,21 @@ http::MetricSources Server::make_metric_sources() {
           .requests = [this]() -> const http::Http::Counts& { return http_.counts(); },
           .tubes = {.first = config_.metrics_tubes,
                     .groups = config_.metrics_tube_groups,
-                    .tubes_max = config_.metrics_tubes_max}};
+                    .tubes_max = config_.metrics_tubes_max},
+          .cluster = config_.cluster.is_set() ? [this] { return cluster_facts(); }
+                                              : std::function<http::ClusterFacts()>()};
+}
+
+http::ClusterFacts Server::cluster_facts() const {
+  const MemberFacts facts = member_->facts();
+  return {.leads = facts.leads,
+          .has_leader = facts.leader.has_value(),
+          .epoch = facts.epoch,
+          .newest = facts.newest,
+          .applied = facts.applied,
+          .flushed = facts.flushed,
+          .forwarded = standby_->forwarded(),
+          .appends = member_->append_times()};
 }
 
 http::ServerFacts Server::server_facts() {
@@ -215,8 +247,6 @@ http::ServerFacts Server::server_facts() {
       .resident_bytes = resident_bytes(),
       .descriptors_open = descriptors_open(),
       .descriptors_max = descriptors_max(),
-      .disk_free_bytes = store_->disk_free_bytes(),
-      .disk_low_water_bytes = store_->options().low_water_bytes,
       .access = core_.access_counts(),
       .answers = core_.answer_counts(),
       .body_cache_bytes = core_.body_cache_bytes(),
@@ -227,7 +257,11 @@ http::ServerFacts Server::server_facts() {
       .handshakes_failed = handshakes.failed,
       .reload_success = users_are_current_ && tls_.is_current(),
       .reload_time = in_seconds(std::max({started_at, users_reloaded_at_, tls_.reloaded_at()}))};
-  add_figures(facts, store_->figures());
+  if (store_ != nullptr) {  // Else another thread has it.
+    facts.disk_free_bytes = store_->disk_free_bytes();
+    facts.disk_low_water_bytes = store_->options().low_water_bytes;
+    add_figures(facts, store_->figures());
+  }
   for (auto& [listener, expires_at] : tls_.certificate_ends()) {
     facts.certificates.push_back({std::move(listener), expires_at});
   }
@@ -259,10 +293,25 @@ void Server::audit(const core::AuditEvent& event) {
 }
 
 http::HealthFacts Server::health_facts() {
-  return {.commit_age = log_->idle() ? 0 : clock_.now() - appended_at_,
-          .is_draining = core_.is_draining(),
+  return {.commit_age = log_ == nullptr || log_->idle() ? 0 : clock_.now() - appended_at_,
+          .is_recovered = has_jobs(),
+          .is_draining = turn_ ? core_.is_draining() : drain_,
           .is_stopping = phase_ == Phase::Stopping,
           .accepts_puts = core_.disk_accepts_puts()};
+}
+
+http::ClusterHealth Server::cluster_health() {
+  http::ClusterHealth health = {.is_stopping = phase_ == Phase::Stopping};
+  if (member_ == nullptr) return health;
+  const MemberFacts facts = member_->facts();
+  health.is_member = true;
+  health.leads = facts.leads && has_jobs();
+  health.forwards = config_.cluster.standby_clients == StandbyClients::Forward;
+  health.lag = facts.lag();
+  if (!facts.leader) return health;
+  health.leader = facts.leader->node;
+  health.leader_address = facts.leader->client_address;
+  return health;
 }
 
 void Server::start_handles() {
@@ -270,15 +319,25 @@ void Server::start_handles() {
   CHECK(uv_idle_init(&loop_, &at_once_) == 0);
   CHECK(uv_timer_init(&loop_, &phase_timer_) == 0);
   CHECK(uv_timer_init(&loop_, &http_timer_) == 0);
-  // A standby's log has updates before there are turns.
   const auto committed = [](uv_async_t* handle) {
     Server& server = server_of(handle);
-    if (server.turn_) server.turn_->on_log_update();
+    if (server.turn_) {
+      server.turn_->on_log_update();
+      return server.hand_over_if_asked();
+    }
+    // A standby's log has updates before there are turns.
+    server.on_member_news();
   };
   CHECK(uv_async_init(&loop_, &committed_, committed) == 0);
   const auto loaded = [](uv_async_t* handle) { server_of(handle).on_loaded(); };
   CHECK(uv_async_init(&loop_, &loaded_, loaded) == 0);
-  prepare_.data = phase_timer_.data = http_timer_.data = committed_.data = loaded_.data = this;
+  const auto peer = [](uv_async_t* handle) {
+    Server& server = server_of(handle);
+    if (server.peer_checkpoints_ != nullptr) server.peer_checkpoints_->on_wake();
+  };
+  CHECK(uv_async_init(&loop_, &peer_, peer) == 0);
+  prepare_.data = phase_timer_.data = http_timer_.data = this;
+  committed_.data = loaded_.data = peer_.data = this;
   const auto prepare = [](uv_prepare_t* handle) { server_of(handle).on_prepare(); };
   CHECK(uv_prepare_start(&prepare_, prepare) == 0);
   constexpr int numbers[] = {SIGTERM, SIGINT, SIGUSR1, SIGHUP};
@@ -295,25 +354,40 @@ void Server::start_handles() {
 
 // Called just before the loop blocks.
 void Server::on_prepare() {
-  if (!turn_) return;  // Core and the clock belong to the thread of Startup until then.
+  if (!turn_) {  // The engine belongs to the thread of Startup until then.
+    if (standby_) standby_->serve();
+    block_unless(!serve_http());
+    return clock_.end_turn();
+  }
   if (phase_ == Phase::CatchingUp && core_.is_caught_up(clock_.now())) begin_serving();
   const Turn::TurnResult result = turn_->before_poll();
   checkpoints_.remove_given_up();
+  if (standby_) standby_->serve();
   if (phase_ == Phase::Stopping && result.all && all_answered()) return end();
-  if (const bool http_rests = serve_http(); result.at_once || !http_rests) {
+  // What is read over HTTP is as old as the engine's last input.
+  if (http_.has_runnable()) core_.on_timer(clock_.now());
+  const bool http_rests = serve_http();
+  // A request may have left core work for the next turn: commands, or connections that were closed
+  // or have lost their users.
+  const bool has_work =
+      queue_clients_.take_has_spoken() || core_.has_runnable() || core_.has_changed();
+  block_unless(result.at_once || !http_rests || has_work);
+  clock_.end_turn();
+}
+
+// Whether the next turn comes without blocking.
+void Server::block_unless(bool at_once) {
+  if (at_once) {
     CHECK(uv_idle_start(&at_once_, [](uv_idle_t*) {}) == 0);
   } else {
     uv_idle_stop(&at_once_);
   }
-  clock_.end_turn();
 }
 
 // Requests come last in a turn, so that no worker waits for them, and a long one goes on in the
 // next turn.
 bool Server::serve_http() {
   const Nanos begun = clock_.turn_so_far();
-  // What is read is as old as the engine's last input.
-  if (http_.has_runnable()) core_.on_timer(clock_.now());
   while (http_.has_runnable() && clock_.turn_so_far() - begun < nanos_per_ms) {
     http_.run_next(clock_.now());
   }
@@ -322,11 +396,7 @@ bool Server::serve_http() {
     http_.take_changed(http_changed_);
     for (const ConnId conn : http_changed_) connections_.service(conn);
   }
-  // Core has work for the next turn: commands, or connections that were closed or have lost their
-  // users.
-  const bool has_work =
-      queue_clients_.take_has_spoken() || core_.has_runnable() || core_.has_changed();
-  return !http_.has_runnable() && !has_work;
+  return !http_.has_runnable();
 }
 
 // What the HTTP port does each second: its time limits, the frames of its events, and its history.
@@ -338,6 +408,7 @@ void Server::start_http_timer() {
 
 void Server::on_http_timer() {
   http_.on_time(clock_.now());
+  if (!turn_) return;
   core_.on_timer(clock_.now());  // What is read is as old as the engine's last input.
   api_.on_time();
 }

@@ -11,6 +11,7 @@
 
 #include "cmd/perenniald/checkpoints/checkpoints.h"
 #include "cmd/perenniald/cluster/member.h"
+#include "cmd/perenniald/cluster/peer_checkpoints.h"
 #include "cmd/perenniald/config/config.h"
 #include "cmd/perenniald/core/core.h"
 #include "cmd/perenniald/http/api/api.h"
@@ -33,6 +34,7 @@
 #include "cmd/perenniald/server/startup.h"
 #include "cmd/perenniald/server/tls_reload.h"
 #include "cmd/perenniald/server/turn.h"
+#include "cmd/perenniald/standby/standby.h"
 #include "store/commit/log.h"
 
 namespace perennial::perenniald {
@@ -41,9 +43,9 @@ namespace perennial::perenniald {
 // begins to serve and when it ends; turn.h says what a turn does.
 //
 // Its phases come in this order, and some may be left out. The store is opened and loaded on a
-// thread of its own. The engine catches up with what became due while the server was down. Clients
-// are served. When the server is asked to stop, accepted work is committed and answered, and then
-// the store is closed.
+// thread of its own, while HTTP says how far the server is. The engine catches up with what became
+// due while the server was down. Clients are served. When the server is asked to stop, accepted
+// work is committed and answered, and then the store is closed.
 //
 // Checkpoints are made meanwhile: checkpoints.h.
 //
@@ -72,9 +74,15 @@ class Server {
   http::ApiSources make_api_sources();
   ProcessFacts process_facts();
   http::ServerFacts server_facts();
+  http::ClusterFacts cluster_facts() const;
   http::HealthFacts health_facts();
   std::unique_ptr<Stream> make_stream(const AcceptedSocket& socket);
   core::Session& open_session(ConnId conn, const AcceptedSocket& socket, const PeerIdentity* peer);
+  // Whether the jobs are loaded, and what was due before the start is done.
+  bool has_jobs() const { return phase_ == Phase::Serving || phase_ == Phase::Stopping; }
+  // Whether clients of the queue are this node's own. Before that those that are accepted are
+  // passed on to the leader.
+  bool serves_queue() const { return phase_ != Phase::Loading && phase_ != Phase::CatchingUp; }
   bool has_slot(const BoundSocket& listener) const;
   TlsListener* tls_of(std::optional<size_t> listener) const;
   bool reads_hangup() const;
@@ -83,6 +91,7 @@ class Server {
   std::string reload_users();
   void audit(const core::AuditEvent& event);
   void start_handles();
+  bool listen(const Acceptor::Choice& is_chosen);
   bool become_member();
   void on_loaded();
   void start_watchdog();
@@ -94,10 +103,20 @@ class Server {
   int close_store();
   int close_member();
 
+  // -- While this node does not lead.
+  void become_standby();
+  bool is_forwarded(const BoundSocket& socket) const;
+  void on_member_news();
+  // Ends this process as the leader: a standby takes over.
+  void hand_over_if_asked();
+  http::ClusterHealth cluster_health();
+  std::optional<http::Http::Handled> answer_node(const http::Request& request);
+
   // -- Each turn.
   void on_prepare();
-  // Goes on with requests of HTTP for at most a millisecond. Returns whether the loop may block.
+  // Goes on with requests of HTTP for at most a millisecond. Returns whether none has more to do.
   bool serve_http();
+  void block_unless(bool at_once);
   void start_http_timer();
   void on_http_timer();
   Turn::Hooks turn_hooks();
@@ -119,6 +138,7 @@ class Server {
   uv_timer_t phase_timer_;
   uv_async_t committed_;
   uv_async_t loaded_;
+  uv_async_t peer_;  // For peer_checkpoints_.
   uv_signal_t signals_[4];
 
   Phase phase_ = Phase::Loading;
@@ -139,6 +159,7 @@ class Server {
   const http::MetricSources metric_sources_;
   const http::ApiSources api_sources_;
   http::Api api_;
+  std::unique_ptr<PeerCheckpoints> peer_checkpoints_;  // Of a cluster's node.
   http::Routes routes_;
   http::Http http_;
   uv_timer_t http_timer_;  // Once a second where HTTP is spoken.
@@ -152,6 +173,8 @@ class Server {
   Checkpoints checkpoints_;
   std::unique_ptr<store::Store> store_;
   std::unique_ptr<Member> member_;  // Null: the server is no part of a cluster.
+  bool is_standby_ = false;         // It has followed another leader.
+  std::optional<Standby> standby_;  // From the start of a node on. Later it has nothing to do.
   std::unique_ptr<store::Log> log_;
   std::optional<Turn> turn_;            // Set when the store is loaded.
   std::unique_ptr<Watchdog> watchdog_;  // Of the log, and later of the store's close.

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "absl/strings/numbers.h"
 #include "cmd/common/exit_codes.h"
 #include "cmd/perenniald/process/failure.h"
 #include "cmd/perenniald/process/log.h"
@@ -41,7 +42,11 @@ int Server::run() {
     static_cast<Server*>(handle->data)->on_phase_timer();
   };
   CHECK(uv_timer_start(&phase_timer_, fired, 0, progress_ms) == 0);
-  if (become_member()) {
+  const auto is_http = [](const BoundSocket& socket) {
+    return socket.role() == ListenerRole::Http;
+  };
+  if (listen(is_http) && become_member()) {
+    if (acceptor_.has_role(ListenerRole::Http)) start_http_timer();
     store::Options options = store_options(config_, serving_);
     options.open_tables_max = descriptors_.tables;
     startup_.emplace(std::move(options), member_.get(), core_.engine(), clock_,
@@ -51,6 +56,18 @@ int Server::run() {
   }
   uv_run(&loop_, UV_RUN_DEFAULT);
   return close_store();
+}
+
+// The HTTP port is there from the start, so that health and metrics can be asked for while the
+// directory is read. Returns false if an address cannot be used.
+bool Server::listen(const Acceptor::Choice& is_chosen) {
+  std::vector<std::string> names;
+  if (Status status = acceptor_.listen(is_chosen, names); !status.ok()) {
+    exit_code_ = report({common::exit_address, "listen", status.message()});
+    return false;
+  }
+  for (const std::string& name : names) log(Level::Info, "listen", {{"address", name}});
+  return true;
 }
 
 // Returns false if the server is part of a cluster and its settings are wrong.
@@ -63,7 +80,72 @@ bool Server::become_member() {
     return false;
   }
   member_ = member.take();
+  peer_checkpoints_ = std::make_unique<PeerCheckpoints>(PeerCheckpoints::Parts{
+      .data_dir = config_.data_dir,
+      .version = process_facts_.version,
+      .create =
+          [this](BatchIndex at, std::string dir, std::function<void(Result<BatchIndex>)> done) {
+            member_->checkpoint_at(at, std::move(dir), std::move(done));
+          },
+      .wake = [this] { uv_async_send(&peer_); }});
+  become_standby();
   return true;
+}
+
+// What other nodes ask for.
+std::optional<http::Http::Handled> Server::answer_node(const http::Request& request) {
+  constexpr std::string_view checkpoint = "/cluster/checkpoint";
+  constexpr std::string_view digest = "/cluster/digest";
+  if (peer_checkpoints_ == nullptr) return std::nullopt;
+  if (request.path == checkpoint)
+    return http::Http::Handled{checkpoint, peer_checkpoints_->checkpoint()};
+  if (request.path != digest) return std::nullopt;
+  const std::vector<std::string> at = http::query_values(request.query, "at");
+  BatchIndex index = 0;
+  if (at.size() != 1 || !absl::SimpleAtoi(at[0], &index) || index == 0) {
+    return http::Http::Handled{
+        digest, http::answer_now({.status = http::Status::BadRequest,
+                                  .body = "at: the index of a batch, from 1 on.\n"})};
+  }
+  return http::Http::Handled{digest, peer_checkpoints_->digest(index)};
+}
+
+void Server::become_standby() {
+  const Nanos wait_max = static_cast<Nanos>(config_.cluster.forward_wait_s) * nanos_per_second;
+  standby_.emplace(
+      loop_, connections_, wait_max,
+      Standby::Hooks{
+          .now = [this] { return clock_.now(); },
+          .leader_has_ended = [this](uint64_t epoch) { member_->leader_has_ended(epoch); }});
+}
+
+// A leader is reached at one address, so clients are passed on who speak as those at this node's
+// own address do: with TLS or without. Who they are is shown to the leader by what they send.
+// Clients of a unix socket are known by their process, which a leader elsewhere cannot see.
+bool Server::is_forwarded(const BoundSocket& socket) const {
+  if (config_.cluster.standby_clients != StandbyClients::Forward) return false;
+  if (socket.role() != ListenerRole::Queue || socket.is_unix()) return false;
+  return (tls_of(socket.listener()) != nullptr) ==
+         has_tls_at(config_, config_.cluster.client_address);
+}
+
+// Another node leads, or none, or this one, which then loads its jobs.
+void Server::on_member_news() {
+  if (phase_ != Phase::Loading || member_ == nullptr) return;
+  const MemberFacts facts = member_->facts();
+  std::optional<OtherLeader> other;
+  const bool is_other = facts.leader && facts.leader->node != config_.cluster.node;
+  if (is_other) {
+    other = {.client_address = facts.leader->client_address,
+             .peer_address = facts.leader->peer_address,
+             .epoch = facts.leader->epoch};
+    if (!listen([this](const BoundSocket& socket) { return is_forwarded(socket); })) {
+      return startup_->cancel();
+    }
+    if (!std::exchange(is_standby_, true)) uv_timer_stop(&phase_timer_);
+    notify_manager(fmt::format("READY=1\nSTATUS=Standby of {}", facts.leader->node));
+  }
+  standby_->set_leader(other);
 }
 
 void Server::on_phase_timer() {
@@ -89,6 +171,7 @@ void Server::on_loaded() {
   recovered_jobs_ = core_.engine().job_count();
   store_ = std::move(found->store);
   const store::Opening& opening = found->opening;
+  clock_.continue_from(opening.last_now);
   if (member_ != nullptr) {
     log_ = member_->take_log();
   } else {
@@ -100,6 +183,14 @@ void Server::on_loaded() {
   phase_ = Phase::CatchingUp;
   core_.resume(opening.epoch, opening.last_index, opening.next_id, clock_.now());
   if (drain_) core_.on_drain(clock_.now());
+}
+
+// What was accepted is committed and answered, as at a stop, and then the lead is given up. The
+// supervisor starts the process again, as a standby.
+void Server::hand_over_if_asked() {
+  if (member_ == nullptr || phase_ != Phase::Serving || !member_->hands_over()) return;
+  exit_code_ = common::exit_not_leader;
+  begin_stop("handover");
 }
 
 void Server::start_watchdog() {
@@ -137,12 +228,8 @@ void Server::begin_serving() {
     exit_code_ = report({common::exit_usage, "checkpoint_dir", status.message()});
     return begin_stop("checkpoint_dir");
   }
-  if (Status status = acceptor_.listen(); !status.ok()) {
-    exit_code_ = report({common::exit_address, "listen", status.message()});
-    return begin_stop("listen");
-  }
-  for (const std::string& name : acceptor_.names()) log(Level::Info, "listen", {{"address", name}});
-  if (acceptor_.has_role(ListenerRole::Http)) start_http_timer();
+  if (!listen([](const BoundSocket&) { return true; })) return begin_stop("listen");
+  if (standby_) standby_->end();
   tls_.start();
   notify_manager("READY=1\nSTATUS=Serving");
 }
@@ -236,9 +323,12 @@ void Server::end() {
   timer_.close();
   close(phase_timer_);
   close(http_timer_);
+  if (standby_) standby_->close();
   tls_.close();
   close(committed_);
   close(loaded_);
+  if (peer_checkpoints_ != nullptr) peer_checkpoints_->stop();
+  close(peer_);
   for (uv_signal_t& signal : signals_) close(signal);
 }
 

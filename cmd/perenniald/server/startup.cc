@@ -4,8 +4,8 @@
 
 namespace perennial::perenniald {
 
-Startup::Startup(store::Options options, Member* member, engine::Engine& engine, TurnClock& clock,
-                 std::function<void()> done)
+Startup::Startup(store::Options options, Member* member, engine::Engine& engine,
+                 const TurnClock& clock, std::function<void()> done)
     : member_(member),
       engine_(engine),
       clock_(clock),
@@ -27,10 +27,18 @@ std::optional<Startup::Found> Startup::take() {
   return std::move(found_);
 }
 
-void Startup::run(store::Options options) {
-  const Nanos start = TurnClock::steady();
-  Result<std::unique_ptr<store::Store>> opened = store::Store::open(std::move(options));
+void Startup::run(const store::Options& options) {
+  Nanos start = TurnClock::steady();
+  Result<std::unique_ptr<store::Store>> opened = store::Store::open(options);
   Status status = opened.ok() ? follow(**opened) : opened.take_status();
+  while (!status.ok() && member_ != nullptr && member_->is_behind()) {
+    opened = Status(status);  // Closes the store, in whose directory another one comes.
+    status = member_->get_copy(options.data_dir);
+    if (!status.ok()) break;
+    opened = store::Store::open(options);
+    status = opened.ok() ? follow(**opened) : opened.take_status();
+  }
+  if (member_ != nullptr) start = TurnClock::steady();  // It was a standby until now.
   if (status.ok()) status = load(**opened);
   if (status.ok()) {
     found_.store = opened.take();
@@ -54,7 +62,7 @@ Status Startup::follow(store::Store& store) {
 }
 
 Status Startup::load(store::Store& store) {
-  const Nanos now = clock_.start_from(found_.opening.last_now);
+  const Nanos now = clock_.if_continued_from(found_.opening.last_now);
   store::LoadSink sink;
   sink.tube = [&](TubeId tube, std::string_view name) {
     ++found_.tubes;

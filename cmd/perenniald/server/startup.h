@@ -16,8 +16,7 @@
 namespace perennial::perenniald {
 
 // Opens the store and loads it into the engine, on a thread of its own, so that the loop can answer
-// signals and report to the service manager meanwhile. Engine and clock belong to that thread until
-// it calls `done`.
+// signals and speak HTTP meanwhile. The engine belongs to that thread until it calls `done`.
 class Startup {
  public:
   struct Found {
@@ -26,13 +25,13 @@ class Startup {
     store::Opening opening;  // What was loaded. Of a cluster's node: with its epoch as the leader.
     StateCounts jobs;        // By their state on disk.
     uint64_t tubes = 0;
-    Nanos took = 0;
+    Nanos took = 0;  // Of a node of a cluster: from its election on.
   };
 
   // `done` is called once, on that thread, when it has finished.
   // `member`: null if the server is no part of a cluster. Otherwise the thread loads when this node
   // leads.
-  Startup(store::Options options, Member* member, engine::Engine& engine, TurnClock& clock,
+  Startup(store::Options options, Member* member, engine::Engine& engine, const TurnClock& clock,
           std::function<void()> done);
   ~Startup();
 
@@ -45,14 +44,14 @@ class Startup {
   std::optional<Found> take();
 
  private:
-  void run(store::Options options);
+  void run(const store::Options& options);
   Status follow(store::Store& store);
   Status load(store::Store& store);
   Status restore(const JobRow& row, Nanos now);
 
   Member* const member_;
   engine::Engine& engine_;
-  TurnClock& clock_;
+  const TurnClock& clock_;
   const std::function<void()> done_;
   std::atomic<bool> cancelled_ = false;
   std::optional<Failure> failure_;

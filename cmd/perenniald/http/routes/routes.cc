@@ -17,6 +17,14 @@
 namespace perennial::http {
 namespace {
 
+// Why there are no jobs to ask for.
+std::string reason_not_loaded(const ClusterHealth& cluster) {
+  if (!cluster.is_member) return "The jobs are not loaded yet.";
+  if (cluster.leader.empty()) return "No node of the cluster leads: ask again soon.";
+  return fmt::format("This node is a standby: ask the leader, {} at {}.", cluster.leader,
+                     cluster.leader_address);
+}
+
 Http::Handled short_answer(std::string_view route, Response response) {
   return {route, answer_now(std::move(response))};
 }
@@ -91,7 +99,9 @@ Http::Handled Routes::handle(const Request& request, const core::ClientRights& r
     if (!Api::owns(request.path)) {
       response = {.status = status, .body = fmt::format("{}\n", message)};
     }
-    if (status == Status::TooManyRequests) response.fields = {{"Retry-After", "1"}};
+    if (status == Status::TooManyRequests || status == Status::ServiceUnavailable) {
+      response.fields = {{"Retry-After", "1"}};
+    }
     return short_answer("none", std::move(response));
   };
   if (!is_called_rightly(request, parts_.hosts)) {
@@ -101,6 +111,8 @@ Http::Handled Routes::handle(const Request& request, const core::ClientRights& r
     if (!rate_.allows(rights.address, parts_.now())) {
       return refuse(Status::TooManyRequests, "Too many requests come from this address.");
     }
+    if (!parts_.is_loaded())
+      return refuse(Status::ServiceUnavailable, reason_not_loaded(parts_.cluster()));
     return parts_.api.handle(request, parts_.sign_ins.caller(request, rights));
   }
   struct Route {
@@ -109,15 +121,39 @@ Http::Handled Routes::handle(const Request& request, const core::ClientRights& r
   };
   const auto for_monitors = [&](std::string_view path, auto answer) {
     if (parts_.sign_ins.caller(request, rights).may(core::Verb::Monitor)) {
-      return answer(parts_.metrics, request);
+      if (parts_.is_loaded()) return answer(parts_.metrics, request);
+      const ClusterHealth cluster = parts_.cluster();
+      if (path == "/metrics" && cluster.is_member) {
+        return Http::Handled{path,
+                             make_standby_metrics(parts_.metrics, wants_open_metrics(request))};
+      }
+      return refuse(Status::ServiceUnavailable, reason_not_loaded(cluster));
     }
     return short_answer(path, {.status = Status::Unauthorized,
                                .body = "A token of a user with the grant monitor is needed.\n",
                                .fields = {{"WWW-Authenticate", "Bearer"}}});
   };
+  if (request.path.starts_with("/cluster/") && parts_.for_nodes != nullptr) {
+    constexpr std::string_view path = "/cluster/";
+    if (request.method != "GET") {
+      return short_answer(path, {.status = Status::MethodNotAllowed,
+                                 .body = "GET only.\n",
+                                 .fields = {{"Allow", "GET"}}});
+    }
+    if (!parts_.sign_ins.caller(request, rights).may(core::Verb::Admin)) {
+      return short_answer(path, {.status = Status::Unauthorized,
+                                 .body = "A token of a user with the grant admin is needed.\n",
+                                 .fields = {{"WWW-Authenticate", "Bearer"}}});
+    }
+    if (std::optional<Http::Handled> answer = parts_.for_nodes(request)) return *std::move(answer);
+  }
   const Route routes[] = {
       {"/livez", [&] { return short_answer("/livez", livez(parts_.health(), request.query)); }},
-      {"/readyz", [&] { return short_answer("/readyz", readyz(parts_.health(), request.query)); }},
+      {"/readyz",
+       [&] {
+         return short_answer("/readyz", readyz(parts_.health(), parts_.cluster(), request.query));
+       }},
+      {"/leader", [&] { return short_answer("/leader", leader(parts_.cluster())); }},
       {"/metrics", [&] { return for_monitors("/metrics", metrics_answer); }},
       {"/metrics/tubes", [&] { return for_monitors("/metrics/tubes", tube_metrics_answer); }},
   };

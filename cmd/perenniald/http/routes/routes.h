@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,12 @@ class Routes {
  public:
   struct Parts {
     std::function<HealthFacts()> health;
+    std::function<ClusterHealth()> cluster;
+    // For other nodes: what is below /cluster/, for callers who may do everything. Null: nothing
+    // is.
+    std::function<std::optional<Http::Handled>(const Request&)> for_nodes;
+    // Whether there are jobs to be asked for. Until then API and metrics answer 503.
+    std::function<bool()> is_loaded;
     const MetricSources& metrics;
     SignIns& sign_ins;
     Api& api;

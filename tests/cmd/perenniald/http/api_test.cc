@@ -779,6 +779,15 @@ class ApiUsers : public ApiTest {
   const std::string mailer_ = *common::make_token("mailer");
 };
 
+TEST_F(ApiUsers, NeedAllRightsForWhatNodesAskFor) {
+  const std::string path = "/cluster/checkpoint";
+  EXPECT_EQ(get_from(path).status, 401u);
+  EXPECT_EQ(got(get(path, bearer(mailer_))).status, 401u);
+  EXPECT_EQ(got(get(path, bearer(admin_))).body, "a copy");
+  EXPECT_EQ(route(), path);
+  EXPECT_EQ(got(get("/cluster/other", bearer(admin_))).status, 404u);
+}
+
 TEST_F(ApiUsers, AreAskedForAToken) {
   for (const Api::Route& each : Api::routes()) {
     std::string path(each.path);

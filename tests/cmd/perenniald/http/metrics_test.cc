@@ -96,6 +96,40 @@ TEST_F(MetricsTest, GivesHistograms) {
   }
 }
 
+TEST_F(MetricsTest, GivesWhatANodeOfAClusterKnows) {
+  EXPECT_THAT(text({}), Not(HasSubstr("perennial_cluster")));
+  ClusterFacts facts = {.leads = true,
+                        .has_leader = true,
+                        .epoch = 7,
+                        .newest = 30,
+                        .applied = 29,
+                        .flushed = 20,
+                        .forwarded = 3};
+  facts.appends.record_time(2 * second);
+  MetricSources sources = sources_;
+  sources.cluster = [&] { return facts; };
+  const auto all = make_metrics(sources, {});
+  while (all->step() != Answer::Step::Whole) continue;
+  const auto standby = make_standby_metrics(sources, true);
+  ASSERT_EQ(standby->step(), Answer::Step::Whole);
+  const std::string of_standby = standby->take().body;
+  for (const std::string& out : {all->take().body, of_standby}) {
+    for (const char* line :
+         {"perennial_cluster_role{role=\"leader\"} 1\n",
+          "perennial_cluster_role{role=\"standby\"} 0\n", "perennial_cluster_has_leader 1\n",
+          "perennial_cluster_epoch 7\n", "perennial_cluster_log_index{stage=\"read\"} 30\n",
+          "perennial_cluster_log_index{stage=\"applied\"} 29\n",
+          "perennial_cluster_log_index{stage=\"flushed\"} 20\n",
+          "perennial_cluster_forwarded_connections 3\n",
+          "perennial_cluster_append_seconds_sum 2\n"}) {
+      EXPECT_THAT(out, HasSubstr(line));
+    }
+  }
+  EXPECT_THAT(of_standby, HasSubstr("perennial_uptime_seconds"));
+  EXPECT_THAT(of_standby, Not(HasSubstr("perennial_jobs")));
+  EXPECT_TRUE(of_standby.ends_with("# EOF\n"));
+}
+
 TEST_F(MetricsTest, GivesWhatTheServerKnows) {
   core::AnswerCounts answers;
   answers.on_word(Word::NotFound, core::CommandKind::Delete);

@@ -81,6 +81,12 @@ Port::Port()
            .reload = [this] { return files_; }}),
       api_(sources_),
       routes_({.health = [this] { return health_; },
+               .cluster = [this] { return cluster_; },
+               .for_nodes = [](const Request& request) -> std::optional<Http::Handled> {
+                 if (request.path != "/cluster/checkpoint") return std::nullopt;
+                 return Http::Handled{"/cluster/checkpoint", answer_now({.body = "a copy"})};
+               },
+               .is_loaded = [this] { return is_loaded_; },
                .metrics = metrics_,
                .sign_ins = sign_ins_,
                .api = api_,

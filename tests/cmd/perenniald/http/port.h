@@ -60,6 +60,8 @@ class Port : public testing::Test {
   SignIns sign_ins_;
   Http::Counts counts_ = {{{"/livez", 200u}, 7}};
   bool accepts_puts_ = true;
+  bool is_loaded_ = true;
+  ClusterHealth cluster_;
   core::CommandTimes::Histograms commands_ = {};
   LatencyHistogram turns_;
   LatencyHistogram requests_;

@@ -44,6 +44,52 @@ TEST_F(RoutesTest, TellsWhetherTheServerIsReady) {
   EXPECT_THAT(ask(get("/readyz?exclude=drain")), HasSubstr("[-]stop the server is stopping\n"));
 }
 
+// While the directory is read only health is answered: the engine belongs to another thread.
+TEST_F(RoutesTest, AnswersHealthBeforeTheJobsAreLoaded) {
+  is_loaded_ = false;
+  health().is_recovered = false;
+  EXPECT_TRUE(ask(get("/livez")).ends_with("\r\n\r\nok\n"));
+  const std::string early = ask(get("/readyz"));
+  EXPECT_TRUE(early.starts_with("HTTP/1.1 503 "));
+  EXPECT_THAT(early, HasSubstr("[-]recovery the data directory is being read\n"));
+  for (const char* path : {"/metrics", "/metrics/tubes", "/api/v1/server", "/api/v1/session"}) {
+    const std::string out = ask(get(path));
+    EXPECT_TRUE(out.starts_with("HTTP/1.1 503 ")) << path;
+    EXPECT_THAT(out, HasSubstr("Retry-After: 1\r\n")) << path;
+  }
+}
+
+TEST_F(RoutesTest, TellsLoadBalancersWhoLeads) {
+  EXPECT_TRUE(ask(get("/leader")).starts_with("HTTP/1.1 200 "));  // A server alone leads itself.
+  cluster_ = {.is_member = true};
+  EXPECT_THAT(ask(get("/leader")), HasSubstr("\r\n\r\nno node leads\n"));
+  cluster_.leader = "b";
+  cluster_.leader_address = "10.0.0.2:11300";
+  const std::string other = ask(get("/leader"));
+  EXPECT_TRUE(other.starts_with("HTTP/1.1 503 "));
+  EXPECT_THAT(other, HasSubstr("the leader is b at 10.0.0.2:11300\n"));
+  cluster_.leads = true;
+  EXPECT_TRUE(ask(get("/leader")).starts_with("HTTP/1.1 200 "));
+  cluster_.is_stopping = true;
+  EXPECT_TRUE(ask(get("/leader")).starts_with("HTTP/1.1 503 "));
+}
+
+TEST_F(RoutesTest, AStandbyThatPassesClientsOnIsReady) {
+  is_loaded_ = false;
+  health().is_recovered = false;
+  cluster_ = {.is_member = true, .forwards = true};
+  EXPECT_THAT(ask(get("/readyz")), HasSubstr("[-]cluster no node leads\n"));
+  cluster_.leader = "b";
+  EXPECT_TRUE(ask(get("/readyz")).ends_with("\r\n\r\nok\n"));
+  EXPECT_THAT(ask(get("/api/v1/server")),
+              HasSubstr("This node is a standby: ask the leader, b at"));
+  cluster_.lag = 10'001;
+  EXPECT_THAT(ask(get("/readyz")), HasSubstr("[-]cluster a standby that lags behind the log\n"));
+  cluster_.lag = 0;
+  cluster_.forwards = false;
+  EXPECT_THAT(ask(get("/readyz")), HasSubstr("[-]cluster a standby, which refuses clients\n"));
+}
+
 TEST_F(RoutesTest, KnowsItsPathsAndMethods) {
   EXPECT_TRUE(ask(get("/nothing")).starts_with("HTTP/1.1 404 "));
   EXPECT_EQ(route(), "none");
@@ -58,6 +104,14 @@ TEST_F(RoutesTest, KnowsItsPathsAndMethods) {
 }
 
 // T6.
+TEST_F(RoutesTest, AnswersNodesBeforeTheJobsAreLoaded) {
+  is_loaded_ = false;
+  EXPECT_TRUE(ask(get("/cluster/checkpoint")).ends_with("\r\n\r\na copy"));
+  EXPECT_TRUE(ask(get("/cluster/other")).starts_with("HTTP/1.1 404 "));
+  EXPECT_TRUE(ask("HEAD /cluster/checkpoint HTTP/1.1\r\nHost: localhost\r\n\r\n")
+                  .starts_with("HTTP/1.1 405 "));
+}
+
 TEST_F(RoutesTest, IsCalledByItsOwnNames) {
   for (const char* good : {"localhost", "localhost:11380", "127.0.0.1:1", "[::1]", "[::1]:11380",
                            "queue.test:11380"}) {

@@ -31,7 +31,9 @@ class AcceptorTest : public testing::Test {
                   accepted_.push_back(socket);
                   return Status();
                 }});
-    EXPECT_TRUE(acceptor_->listen().ok());
+    std::vector<std::string> names;
+    EXPECT_TRUE(acceptor_->listen([](const BoundSocket&) { return true; }, names).ok());
+    EXPECT_EQ(names.size(), 1U);
   }
   ~AcceptorTest() override {
     acceptor_->close();

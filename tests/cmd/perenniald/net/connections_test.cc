@@ -384,5 +384,58 @@ TEST_F(ConnectionsTest, AStopClosesUnfinishedHandshakes) {
   EXPECT_EQ(connections_->count(), 1U);
 }
 
+// What ends is only the sending side.
+TEST_F(ConnectionsTest, EndsItsOutputAndReadsOn) {
+  const int client = open();
+  connections_->end_output(1);
+  char byte = 0;
+  EXPECT_EQ(recv(client, &byte, 1, 0), 0);
+  say(client, "more");
+  turn();
+  EXPECT_EQ(session().heard, "more");
+  connections_->end_output(99);  // It is closed.
+}
+
+TEST_F(ConnectionsTest, BeginsAnewWithAnotherSession) {
+  const int client = open();
+  session().reads = false;
+  connections_->service(1);
+  say(client, "stats");
+  turn();
+  EXPECT_EQ(session().heard, "");
+  sessions_.erase(1);
+  connections_->begin_anew(1, "early ", false);
+  EXPECT_EQ(session().heard, "early ");
+  turn();
+  EXPECT_EQ(session().heard, "early stats");
+  EXPECT_FALSE(session().ended);
+  session().says = "answer";
+  connections_->service(1);
+  EXPECT_EQ(hear(client), "answer");
+}
+
+TEST_F(ConnectionsTest, BeginsAnewWithAClientThatHasEnded) {
+  open();
+  sessions_.erase(1);
+  connections_->begin_anew(1, "last", true);
+  EXPECT_EQ(session().heard, "last");
+  EXPECT_TRUE(session().ended);
+}
+
+TEST_F(ConnectionsTest, BeginsAnewWithAHandshake) {
+  const int client = open();
+  const int other = open();
+  sessions_.clear();
+  with_handshake_ = true;
+  connections_->begin_anew(1, "", false);
+  connections_->begin_anew(2, "early", false);
+  EXPECT_TRUE(sessions_.empty());
+  say(client, "open hello");
+  turn();
+  EXPECT_EQ(session(1).heard, "hello");
+  char byte = 0;
+  EXPECT_EQ(recv(other, &byte, 1, 0), 0);  // A handshake cannot begin with what was read before.
+}
+
 }  // namespace
 }  // namespace perennial::perenniald

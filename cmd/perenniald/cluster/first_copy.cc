@@ -1,0 +1,194 @@
+#include "cmd/perenniald/cluster/first_copy.h"
+
+#include <algorithm>
+#include <chrono>
+#include <fstream>
+#include <future>
+#include <thread>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "cmd/perenniald/cluster/checkpoint_fetch.h"
+#include "cmd/perenniald/cluster/etcd_connection.h"
+#include "cmd/perenniald/process/log.h"
+#include "store/cluster/keys.h"
+#include "store/cluster/records.h"
+#include "store/cluster/timing.h"
+#include "store/disk/data_dir.h"
+#include "store/disk/file_tree.h"
+#include "store/disk/replacement.h"
+#include "store/offline/restore.h"
+
+namespace perennial::perenniald {
+namespace {
+
+using store::cluster::NodeRecord;
+using store::cluster::Role;
+
+// After an attempt with all nodes.
+constexpr std::chrono::seconds pause_between{2};
+constexpr std::chrono::milliseconds look_interval{100};
+// How often is said that there is no copy yet.
+constexpr std::chrono::seconds behind_log_interval{10};
+
+// All nodes that are in etcd.
+Result<std::vector<NodeRecord>> read_nodes(const ClusterConfig& config) {
+  store::etcd::GrpcExecutor executor;
+  Result<std::unique_ptr<store::etcd::Client>> client = open_etcd(config, executor);
+  if (!client.ok()) return client.take_status();
+  const store::cluster::Keys keys(config.name);
+  using Answer = store::etcd::Outcome<store::etcd::Found>;
+  std::promise<Answer> promise;
+  executor.post([&] {
+    (*client)->get({.range = store::etcd::keys_with_prefix(keys.nodes())},
+                   executor.now() + store::cluster::call_timeout,
+                   [&promise](Answer answer) { promise.set_value(std::move(answer)); });
+  });
+  const Answer answer = promise.get_future().get();
+  executor.stop();
+  client->reset();
+  if (const auto* const failure = std::get_if<store::etcd::Failure>(&answer)) {
+    return Status(StatusCode::Io, failure->message);
+  }
+  std::vector<NodeRecord> nodes;
+  for (const store::etcd::KeyValue& key : std::get<store::etcd::Found>(answer).keys) {
+    std::optional<NodeRecord> node = store::cluster::decode_node(key.value);
+    if (node) nodes.push_back(*std::move(node));
+  }
+  return nodes;
+}
+
+// Those that have a copy: standbys first, and among them the one that has applied most.
+void choose(std::vector<NodeRecord>& nodes, const std::string& own_name) {
+  std::erase_if(nodes, [&](const NodeRecord& node) {
+    return node.node == own_name || node.peer_address.empty() || node.role == Role::Joining;
+  });
+  std::ranges::sort(nodes, [](const NodeRecord& a, const NodeRecord& b) {
+    if (a.role != b.role) return a.role == Role::Standby;
+    return a.applied > b.applied;
+  });
+}
+
+Result<std::string> read_token(const std::string& path) {
+  if (path.empty()) return std::string();
+  std::ifstream file(path);
+  std::string token;
+  if (std::getline(file, token) && !token.empty()) return token;
+  return Status(StatusCode::InvalidArgument,
+                fmt::format("cluster.peer_token_file: {} has no token in its first line, or cannot "
+                            "be read",
+                            path));
+}
+
+class Copying {
+ public:
+  Copying(const ClusterConfig& config, std::string data_dir, const std::function<bool()>& cancelled)
+      : config_(config),
+        data_dir_(std::move(data_dir)),
+        incoming_(data_dir_ + "/" + std::string(store::incoming_name)),
+        cancelled_(cancelled) {}
+
+  Status run() {
+    // It holds the lock until the copy is in its place.
+    const Result<store::DataDir> dir = store::DataDir::open(data_dir_);
+    if (!dir.ok()) return dir.status();
+    while (!cancelled_()) {
+      if (attempt()) return {};
+      ignore(tree_.remove(incoming_), "the next attempt removes it again");
+      wait();
+    }
+    return {StatusCode::InvalidArgument, "asked to stop"};
+  }
+
+ private:
+  bool attempt() {
+    Result<std::vector<NodeRecord>> nodes = read_nodes(config_);
+    if (!nodes.ok()) {
+      say("etcd", nodes.status().message());
+      return false;
+    }
+    choose(*nodes, config_.node);
+    if (nodes->empty()) say("none", "no other node with a peer_address is in etcd");
+    for (const NodeRecord& node : *nodes) {
+      if (cancelled_()) return false;
+      const Status copied = copy_from(node);
+      if (copied.ok()) return true;
+      say(node.node, copied.message());
+    }
+    return false;
+  }
+
+  Status copy_from(const NodeRecord& node) {
+    const auto begun = std::chrono::steady_clock::now();
+    const Result<std::string> token = read_token(config_.peer_token_file);
+    if (!token.ok()) return token.status();
+    if (Status removed = store::finish_replacement(data_dir_); !removed.ok()) return removed;
+    if (Status made = tree_.make_dir(incoming_); !made.ok()) return made;
+    const std::string checkpoint = incoming_ + "/checkpoint";
+    const char* const scheme = config_.peer_ca.empty() ? "http" : "https";
+    Status done = fetch_checkpoint(
+        {.url = fmt::format("{}://{}/cluster/checkpoint", scheme, node.peer_address),
+         .ca_file = config_.peer_ca,
+         .token = *token,
+         .to = checkpoint,
+         .cancelled = cancelled_});
+    if (!done.ok()) return done;
+    // It verifies each byte and each row, and raises no id: all nodes hold the same rows.
+    const std::string fresh = incoming_ + "/fresh";
+    const Result<store::Restored> restored =
+        store::restore_checkpoint({.from = checkpoint, .to = fresh, .skip_ids = 0});
+    if (!restored.ok()) return restored.status();
+    done = store::replace_database(data_dir_, fresh);
+    if (!done.ok()) return done;
+    const auto took = std::chrono::steady_clock::now() - begun;
+    log(Level::Info, "cluster.copied",
+        {{"from", node.node},
+         {"index", fmt::format("{}", restored->manifest.commit.index)},
+         {"jobs", fmt::format("{}", restored->manifest.job_count())},
+         {"bytes", fmt::format("{}", restored->manifest.bytes())},
+         {"took_ms",
+          fmt::format("{}", std::chrono::duration_cast<std::chrono::milliseconds>(took).count())}});
+    return {};
+  }
+
+  // The same message comes at most every ten seconds.
+  void say(const std::string& from, const std::string& message) {
+    const auto now = std::chrono::steady_clock::now();
+    const std::string said = from + message;
+    if (said == said_ && now - said_at_ < behind_log_interval) return;
+    said_ = said;
+    said_at_ = now;
+    log(Level::Warning, "cluster.behind", {{"from", from}, {"error", message}});
+  }
+
+  void wait() const {
+    const auto end = std::chrono::steady_clock::now() + pause_between;
+    while (!cancelled_() && std::chrono::steady_clock::now() < end) {
+      std::this_thread::sleep_for(look_interval);
+    }
+  }
+
+  const ClusterConfig& config_;
+  const std::string data_dir_;
+  const std::string incoming_;
+  const std::function<bool()>& cancelled_;
+  const store::FileTree tree_{nullptr};
+  std::string said_;
+  std::chrono::steady_clock::time_point said_at_;
+};
+
+}  // namespace
+
+Status get_copy(const ClusterConfig& config, const std::string& data_dir,
+                const std::function<bool()>& cancelled) {
+  log(Level::Warning, "cluster.behind",
+      {{"message",
+        "the log in etcd begins after what this directory holds: a copy of another "
+        "node's is needed"}});
+  return Copying(config, data_dir, cancelled).run();
+}
+
+}  // namespace perennial::perenniald

@@ -1,0 +1,27 @@
+#include "cmd/perenniald/http/cluster_metrics.h"
+
+namespace perennial::http {
+
+void add_cluster(MetricsWriter& out, const ClusterFacts& cluster) {
+  out.family("perennial_cluster_role", MetricType::Gauge, "",
+             "1 for what this node is: the leader, whose lease is not over, or a standby.");
+  out.sample(cluster.leads ? 1 : 0, {{"role", "leader"}});
+  out.sample(cluster.leads ? 0 : 1, {{"role", "standby"}});
+  out.single("perennial_cluster_has_leader", MetricType::Gauge, "",
+             "1 while some node leads, for all that this node knows.", cluster.has_leader ? 1 : 0);
+  out.single("perennial_cluster_epoch", MetricType::Gauge, "",
+             "The epoch of the newest leader. It is raised with each.", cluster.epoch);
+  out.family("perennial_cluster_log_index", MetricType::Gauge, "",
+             "The newest entry of the log that this node has read, has applied to its database, "
+             "and has on its disk.");
+  out.sample(cluster.newest, {{"stage", "read"}});
+  out.sample(cluster.applied, {{"stage", "applied"}});
+  out.sample(cluster.flushed, {{"stage", "flushed"}});
+  out.single("perennial_cluster_forwarded_connections", MetricType::Gauge, "",
+             "Clients that this node passes on to the leader.", cluster.forwarded);
+  out.family("perennial_cluster_append_seconds", MetricType::Histogram, "seconds",
+             "From the append of a batch until a majority of etcd had it, while this node led.");
+  out.histogram(cluster.appends.view(), nanos_to_seconds);
+}
+
+}  // namespace perennial::http

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstdint>
+
+#include "cmd/perenniald/http/metrics_writer.h"
+#include "engine/types/basic.h"
+#include "engine/types/histogram.h"
+
+namespace perennial::http {
+
+// What a node knows of itself and of the cluster's log.
+struct ClusterFacts {
+  bool leads = false;
+  bool has_leader = false;  // Somebody leads.
+  uint64_t epoch = 0;       // Of the newest leader that it has heard of.
+  BatchIndex newest = 0;    // The newest entry of the log that it has read.
+  BatchIndex applied = 0;   // Of these, what its database holds,
+  BatchIndex flushed = 0;   // and what its disk holds.
+  uint64_t forwarded = 0;   // Clients that it passes on.
+  LatencyHistogram appends = {};
+};
+
+// Writes the families of a node of a cluster.
+void add_cluster(MetricsWriter& out, const ClusterFacts& cluster);
+
+}  // namespace perennial::http

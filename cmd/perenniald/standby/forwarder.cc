@@ -1,0 +1,232 @@
+#include "cmd/perenniald/standby/forwarder.h"
+
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include <unistd.h>
+
+#include "engine/types/check.h"
+
+namespace perennial::perenniald {
+namespace {
+
+// A side is not read while the other one has so many bytes that it could not write.
+constexpr size_t held_bytes_max = 256 << 10;
+
+}  // namespace
+
+// One of the two connections. The other one is null while a client waits, and after it is closed.
+class Forwarder::Side final : public core::Session {
+ public:
+  Side(Forwarder& forwarder, ConnId id, Nanos now)
+      : since(now), forwarder_(forwarder), id_(id), waits_(true) {}
+  Side(Forwarder& forwarder, ConnId id, Side& client) : forwarder_(forwarder), id_(id) {
+    join(client);
+    client.join(*this);
+    client.pass_early_on();
+  }
+
+  void on_bytes(std::span<const char> bytes, Nanos /*now*/, bool /*later*/) override {
+    if (waits_) {
+      early_.append(bytes.data(), bytes.size());
+    } else if (other_ != nullptr) {
+      other_->add({bytes.data(), bytes.size()});
+    }
+    forwarder_.changed(*this);
+  }
+  // Its commands are read, so that it is seen whether the client is only done with sending.
+  void on_half_close(Nanos /*now*/) override {
+    reads_early_ = true;
+    forwarder_.changed(*this);
+  }
+  void on_eof(Nanos /*now*/) override {
+    ended_ = true;
+    if (other_ != nullptr) other_->on_other_ended();
+    forwarder_.changed(*this);
+  }
+  void on_written(size_t bytes) override {
+    sent_ += bytes;
+    if (sent_ == out_.size()) {
+      out_.clear();
+      sent_ = 0;
+      end_output_if_due();
+    }
+    if (other_ != nullptr) forwarder_.changed(*other_);
+    forwarder_.changed(*this);
+  }
+  void on_close(Nanos /*now*/) override {
+    if (other_ != nullptr) {
+      if (!waits_) --forwarder_.forwarded_;
+      other_->on_other_gone();
+    }
+    forwarder_.sides_.erase(id_);  // The last call.
+  }
+
+  std::string_view output() const override { return std::string_view(out_).substr(sent_); }
+  bool reading() override {
+    if (closing_ || ended_) return false;
+    if (waits_) return reads_early_ && early_.size() < held_bytes_max;
+    return other_ != nullptr && other_->output().size() < held_bytes_max;
+  }
+  bool finished() const override {
+    return out_.empty() &&
+           (closing_ || (ended_ && other_ != nullptr && other_->ended_ && other_->out_.empty()));
+  }
+  std::string_view speaks() const override { return {}; }
+
+  // Ends it, whatever it has to say.
+  void drop() {
+    out_.clear();
+    sent_ = 0;
+    closing_ = true;
+    forwarder_.changed(*this);
+  }
+  bool waits() const { return waits_; }
+  ConnId id() const { return id_; }
+  Early take_early() { return {.bytes = std::move(early_), .ended = ended_}; }
+
+  const Nanos since = 0;  // When it began to wait.
+  bool dials = false;
+  bool listed = false;  // In changed_.
+
+ private:
+  void join(Side& other) {
+    other_ = &other;
+    waits_ = false;
+    forwarder_.changed(*this);
+  }
+  void pass_early_on() {
+    if (!early_.empty()) other_->add(std::exchange(early_, {}));
+    if (ended_) other_->on_other_ended();
+  }
+  void add(std::string_view bytes) {
+    out_ += bytes;
+    forwarder_.changed(*this);
+  }
+  void on_other_ended() {
+    ends_output_ = true;
+    end_output_if_due();
+    forwarder_.changed(*this);
+  }
+  void end_output_if_due() {
+    if (!ends_output_ || !out_.empty() || closing_) return;
+    ends_output_ = false;
+    forwarder_.hooks_.end_output(id_);
+  }
+  // What the other one has said is still written.
+  void on_other_gone() {
+    other_ = nullptr;
+    closing_ = true;
+    forwarder_.changed(*this);
+  }
+
+  Forwarder& forwarder_;
+  const ConnId id_;
+  Side* other_ = nullptr;
+  bool waits_ = false;
+  std::string early_;  // Of a client that waits and has ended its sending side.
+  bool reads_early_ = false;
+  std::string out_;
+  size_t sent_ = 0;  // Of out_.
+  bool ended_ = false;
+  bool ends_output_ = false;  // The other one has ended: so shall the output, when it has left.
+  bool closing_ = false;
+};
+
+Forwarder::Forwarder(Nanos wait_max, Hooks hooks) : wait_max_(wait_max), hooks_(std::move(hooks)) {}
+
+Forwarder::~Forwarder() = default;
+
+core::Session& Forwarder::open_client(ConnId conn, Nanos now) {
+  auto& side = sides_[conn];
+  CHECK(side == nullptr);
+  side = std::make_unique<Side>(*this, conn, now);
+  if (!leader_.empty()) dial_for(*side);
+  return *side;
+}
+
+core::Session& Forwarder::open_leader_side(ConnId conn) {
+  CHECK(adopting_ != nullptr);
+  auto& side = sides_[conn];
+  CHECK(side == nullptr);
+  side = std::make_unique<Side>(*this, conn, *std::exchange(adopting_, nullptr));
+  ++forwarded_;
+  return *side;
+}
+
+void Forwarder::set_leader(std::string address) {
+  if (address == leader_) return;
+  leader_ = std::move(address);
+  for (auto& [id, side] : sides_) {
+    if (!side->waits()) {
+      side->drop();
+    } else if (!leader_.empty()) {
+      dial_for(*side);
+    }
+  }
+}
+
+void Forwarder::dial_for(Side& client) {
+  if (std::exchange(client.dials, true)) return;
+  hooks_.dial(leader_,
+              [this, id = client.id(), address = leader_](int fd) { on_dialled(id, address, fd); });
+}
+
+void Forwarder::on_dialled(ConnId client, const std::string& address, int fd) {
+  const auto found = sides_.find(client);
+  const bool is_wanted = found != sides_.end() && found->second->waits() && address == leader_;
+  if (found != sides_.end()) found->second->dials = false;
+  if (fd < 0) return;  // on_time() tries again.
+  if (!is_wanted) {
+    ::close(fd);
+    return;
+  }
+  adopting_ = found->second.get();
+  const bool adopted = hooks_.adopt(fd);
+  adopting_ = nullptr;
+  if (!adopted) found->second->drop();
+}
+
+void Forwarder::on_time(Nanos now) {
+  for (auto& [id, side] : sides_) {
+    if (!side->waits()) continue;
+    if (now - side->since >= wait_max_) {
+      side->drop();
+    } else if (!leader_.empty()) {
+      dial_for(*side);
+    }
+  }
+}
+
+std::vector<ConnId> Forwarder::waiting() const {
+  std::vector<ConnId> out;
+  for (const auto& [id, side] : sides_) {
+    if (side->waits()) out.push_back(id);
+  }
+  return out;
+}
+
+Forwarder::Early Forwarder::take(ConnId client) {
+  const auto found = sides_.find(client);
+  CHECK(found != sides_.end());
+  CHECK(found->second->waits());
+  Early early = found->second->take_early();
+  sides_.erase(found);
+  return early;
+}
+
+void Forwarder::changed(Side& side) {
+  if (std::exchange(side.listed, true)) return;
+  changed_.push_back(side.id());
+}
+
+void Forwarder::take_changed(std::vector<ConnId>& changed) {
+  changed.swap(changed_);
+  changed_.clear();
+  for (const ConnId id : changed) {
+    if (const auto found = sides_.find(id); found != sides_.end()) found->second->listed = false;
+  }
+}
+
+}  // namespace perennial::perenniald

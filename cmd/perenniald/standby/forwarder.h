@@ -1,0 +1,81 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cmd/perenniald/core/session.h"
+#include "engine/types/basic.h"
+
+namespace perennial::perenniald {
+
+// Passes clients of a standby on to the leader, byte by byte: it knows no protocol, no socket and
+// no clock. Each client has a connection of its own to the leader, and each of the two is a
+// session, whose output is what the other one has read.
+//
+// A client is not read before the leader is connected, so that nothing of it is here if there is no
+// leader: it waits for one for a bounded time, or for this node to serve it. Who is connected to a
+// leader that is followed by another loses the connection, as after a restart of a server.
+class Forwarder {
+ public:
+  struct Hooks {
+    // Opens a connection to the leader. `done` is called later, with its socket, or -1.
+    std::function<void(const std::string& address, std::function<void(int fd)> done)> dial;
+    // Takes over the socket, and calls open_leader_side() with its connection. Returns false if
+    // the system lacks the means: the socket is closed.
+    std::function<bool(int fd)> adopt;
+    // Ends the sending side of a connection: its session has no more to say, and still reads.
+    std::function<void(ConnId)> end_output;
+  };
+  // What of a client was read while it waited: only of one that has ended its sending side.
+  struct Early {
+    std::string bytes;
+    bool ended = false;
+  };
+
+  // `wait_max`: how long a client waits for a leader.
+  Forwarder(Nanos wait_max, Hooks hooks);
+  ~Forwarder();
+
+  core::Session& open_client(ConnId conn, Nanos now);
+  // REQUIRES: it is called by Hooks::adopt.
+  core::Session& open_leader_side(ConnId conn);
+
+  // Who leads, "HOST:PORT". Empty: nobody, or this node. Ends the connections to any other.
+  void set_leader(std::string address);
+  // Tries again to reach the leader, and gives up those who have waited for too long. Call it
+  // several times a second.
+  void on_time(Nanos now);
+
+  // The clients that no leader has heard of. After take() this forwarder has no part in one: its
+  // session is gone without a call of on_close().
+  std::vector<ConnId> waiting() const;
+  Early take(ConnId client);
+
+  // As those of Core.
+  bool has_changed() const { return !changed_.empty(); }
+  void take_changed(std::vector<ConnId>& changed);
+
+  // Clients that are connected with the leader.
+  size_t forwarded() const { return forwarded_; }
+
+ private:
+  class Side;
+
+  void dial_for(Side& client);
+  void on_dialled(ConnId client, const std::string& address, int fd);
+  void changed(Side& side);
+
+  const Nanos wait_max_;
+  const Hooks hooks_;
+  std::string leader_;
+  std::map<ConnId, std::unique_ptr<Side>> sides_;
+  std::vector<ConnId> changed_;
+  Side* adopting_ = nullptr;  // The client whose connection to the leader is being opened.
+  size_t forwarded_ = 0;
+};
+
+}  // namespace perennial::perenniald

@@ -1,0 +1,115 @@
+#include "cmd/perenniald/standby/leader_watch.h"
+
+#include <cerrno>
+#include <utility>
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "engine/types/check.h"
+
+namespace perennial::perenniald {
+namespace {
+
+// Less than the time that a TLS listener gives a client for its handshake.
+constexpr uint64_t renewal_ms = 4'000;
+// How soon a machine is tried again that did not answer.
+constexpr uint64_t retry_ms = 500;
+// A refusal counts when it is confirmed so soon after.
+constexpr uint64_t confirmation_ms = 30;
+constexpr int refusals_needed = 2;
+
+}  // namespace
+
+struct LeaderWatch::Line {
+  Line(LeaderWatch& watch, int socket) : owner(&watch), fd(socket) {
+    CHECK(uv_poll_init(&watch.loop_, &poll, fd) == 0);
+    poll.data = this;
+    const auto on_readable = [](uv_poll_t* handle, int /*status*/, int /*events*/) {
+      static_cast<Line*>(handle->data)->on_readable();
+    };
+    CHECK(uv_poll_start(&poll, UV_READABLE | UV_DISCONNECT, on_readable) == 0);
+  }
+  void on_readable() {
+    char byte = 0;
+    const ssize_t count = ::recv(fd, &byte, 1, 0);
+    if (count > 0 || (count < 0 && (errno == EAGAIN || errno == EINTR))) return;
+    // It has ended. Whether the process has, another try says.
+    LeaderWatch& watch = *owner;
+    watch.drop_line();
+    watch.dial();
+  }
+  void close() {
+    uv_close(reinterpret_cast<uv_handle_t*>(&poll), [](uv_handle_t* handle) {
+      const Line* const line = static_cast<Line*>(handle->data);
+      ::close(line->fd);
+      delete line;
+    });
+  }
+
+  LeaderWatch* const owner;
+  const int fd;
+  uv_poll_t poll = {};
+};
+
+LeaderWatch::LeaderWatch(uv_loop_t& loop, Dialer& dialer, std::function<void(uint64_t epoch)> ended)
+    : loop_(loop), dialer_(dialer), ended_(std::move(ended)) {
+  CHECK(uv_timer_init(&loop_, &timer_) == 0);
+  timer_.data = this;
+}
+
+void LeaderWatch::set_leader(const std::string& address, uint64_t epoch) {
+  if (address == address_ && epoch == epoch_) return;
+  address_ = address;
+  epoch_ = epoch;
+  ++life_;
+  refusals_ = 0;
+  is_dialling_ = false;
+  drop_line();
+  uv_timer_stop(&timer_);
+  if (!address_.empty()) dial();
+}
+
+void LeaderWatch::dial() {
+  if (address_.empty() || std::exchange(is_dialling_, true)) return;
+  dialer_.dial(address_, [this, life = life_](int fd, int error) {
+    if (life == life_) return on_dialled(fd, error);
+    if (fd >= 0) ::close(fd);
+  });
+}
+
+void LeaderWatch::dial_after(uint64_t milliseconds) {
+  const auto fired = [](uv_timer_t* timer) { static_cast<LeaderWatch*>(timer->data)->dial(); };
+  CHECK(uv_timer_start(&timer_, fired, milliseconds, 0) == 0);
+}
+
+void LeaderWatch::on_dialled(int fd, int error) {
+  is_dialling_ = false;
+  if (fd >= 0) {
+    refusals_ = 0;
+    drop_line();
+    line_ = new Line(*this, fd);
+    return dial_after(renewal_ms);
+  }
+  drop_line();
+  if (error != ECONNREFUSED) {
+    refusals_ = 0;
+    return dial_after(retry_ms);
+  }
+  if (++refusals_ < refusals_needed) return dial_after(confirmation_ms);
+  if (refusals_ == refusals_needed) ended_(epoch_);
+  dial_after(retry_ms);  // Its restart may lead again in the same epoch, for all that is known.
+}
+
+void LeaderWatch::drop_line() {
+  if (line_ != nullptr) std::exchange(line_, nullptr)->close();
+}
+
+void LeaderWatch::close() {
+  ++life_;
+  address_.clear();
+  drop_line();
+  uv_close(reinterpret_cast<uv_handle_t*>(&timer_), nullptr);
+}
+
+}  // namespace perennial::perenniald

@@ -1,0 +1,72 @@
+#include "cmd/perenniald/standby/standby.h"
+
+#include <utility>
+
+#include "engine/types/check.h"
+
+namespace perennial::perenniald {
+namespace {
+
+// How often a leader that could not be reached is tried again.
+constexpr uint64_t dial_again_ms = 100;
+
+}  // namespace
+
+Standby::Standby(uv_loop_t& loop, Connections& connections, Nanos wait_max, Hooks hooks)
+    : connections_(connections),
+      hooks_(std::move(hooks)),
+      dialer_(loop),
+      forwarder_(
+          wait_max,
+          {.dial =
+               [this](const std::string& address, std::function<void(int)> done) {
+                 dialer_.dial(address,
+                              [then = std::move(done)](int fd, int /*error*/) { then(fd); });
+               },
+           .adopt =
+               [this](int fd) { return connections_.open({.fd = fd, .to_leader = true}).ok(); },
+           .end_output = [this](ConnId conn) { connections_.end_output(conn); }}),
+      leader_watch_(loop, dialer_, hooks_.leader_has_ended) {
+  CHECK(uv_timer_init(&loop, &timer_) == 0);
+  timer_.data = this;
+  const auto fired = [](uv_timer_t* timer) {
+    Standby& standby = *static_cast<Standby*>(timer->data);
+    standby.forwarder_.on_time(standby.hooks_.now());
+  };
+  CHECK(uv_timer_start(&timer_, fired, dial_again_ms, dial_again_ms) == 0);
+}
+
+core::Session& Standby::open(ConnId conn, const AcceptedSocket& socket) {
+  if (socket.to_leader) return forwarder_.open_leader_side(conn);
+  return forwarder_.open_client(conn, hooks_.now());
+}
+
+void Standby::set_leader(const std::optional<OtherLeader>& leader) {
+  const OtherLeader now = leader.value_or(OtherLeader());
+  forwarder_.set_leader(now.client_address);
+  leader_watch_.set_leader(now.peer_address, now.epoch);
+}
+
+void Standby::serve() {
+  while (forwarder_.has_changed()) {
+    forwarder_.take_changed(changed_);
+    for (const ConnId conn : changed_) connections_.service(conn);
+  }
+}
+
+void Standby::end() {
+  set_leader({});
+  uv_timer_stop(&timer_);
+  for (const ConnId client : forwarder_.waiting()) {
+    const Forwarder::Early early = forwarder_.take(client);
+    connections_.begin_anew(client, early.bytes, early.ended);
+  }
+}
+
+void Standby::close() {
+  leader_watch_.close();
+  dialer_.close();
+  uv_close(reinterpret_cast<uv_handle_t*>(&timer_), nullptr);
+}
+
+}  // namespace perennial::perenniald

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <uv.h>
+
+#include "cmd/perenniald/core/session.h"
+#include "cmd/perenniald/net/connections.h"
+#include "cmd/perenniald/standby/dialer.h"
+#include "cmd/perenniald/standby/forwarder.h"
+#include "cmd/perenniald/standby/leader_watch.h"
+
+namespace perennial::perenniald {
+
+// Who leads instead of this node.
+struct OtherLeader {
+  std::string client_address;
+  std::string peer_address;  // Empty: it has none.
+  uint64_t epoch = 0;
+
+  bool operator==(const OtherLeader&) const = default;
+};
+
+// What a node does for clients while it does not lead: it passes them on to the leader, and notices
+// that the leader's process has ended.
+class Standby {
+ public:
+  struct Hooks {
+    std::function<Nanos()> now;
+    // The process that led in this epoch has ended.
+    std::function<void(uint64_t epoch)> leader_has_ended;
+  };
+  // `loop` and `connections` outlive this. `wait_max`: how long a client waits for a leader.
+  Standby(uv_loop_t& loop, Connections& connections, Nanos wait_max, Hooks hooks);
+
+  // The session of a client, or of a connection to the leader.
+  core::Session& open(ConnId conn, const AcceptedSocket& socket);
+  // None: nobody leads, or this node does, and does not serve yet.
+  void set_leader(const std::optional<OtherLeader>& leader);
+  // Serves what has changed. Call it before the loop blocks.
+  void serve();
+  // This node serves from now on: clients that wait for a leader are served here.
+  void end();
+
+  size_t forwarded() const { return forwarder_.forwarded(); }
+  // Closes its handles, which the loop needs to end. It may be destroyed when the loop has ended.
+  void close();
+
+ private:
+  Connections& connections_;
+  const Hooks hooks_;
+  Dialer dialer_;
+  Forwarder forwarder_;
+  LeaderWatch leader_watch_;
+  uv_timer_t timer_;
+  std::vector<ConnId> changed_;
+};
+
+}  // namespace perennial::perenniald
