@@ -34,6 +34,11 @@ std::vector<Subcommand> all_commands(AllOptions& options) {
       users_check_command(options.users_check),
       import_binlog_command(options.import_binlog),
       export_beanstalkd_command(options.export_beanstalkd),
+      cluster_status_command(options.cluster_status),
+      cluster_handover_command(options.cluster_handover),
+      cluster_init_command(options.cluster_init),
+      cluster_recover_command(options.cluster_recover),
+      cluster_verify_command(options.cluster_verify),
       bench::bench_command(options.bench),
       manual_command(options.manual),
       completions_command(options.completions),
@@ -45,6 +50,7 @@ std::vector<Group> all_groups() {
       {"set", "Change jobs, or the settings of a tube"},
       {"token", "Tokens of users"},
       {"users", "Users of the server, and their rights"},
+      {"cluster", "A cluster, whose log is in etcd"},
       {"checkpoint", "Checkpoints: verified copies of a data directory"},
   };
 }

@@ -4,6 +4,11 @@
 
 #include "cmd/common/tool/subcommand.h"
 #include "cmd/perennial-bench/command/bench_command.h"
+#include "cmd/perennial/cluster/begin_cluster.h"
+#include "cmd/perennial/cluster/cluster_status.h"
+#include "cmd/perennial/cluster/handover.h"
+#include "cmd/perennial/cluster/recover_cluster.h"
+#include "cmd/perennial/cluster/verify.h"
 #include "cmd/perennial/completions.h"
 #include "cmd/perennial/extensions/flush.h"
 #include "cmd/perennial/extensions/list.h"
@@ -70,6 +75,11 @@ struct AllOptions {
   WorkOptions work;
   ImportOptions import_binlog;
   ExportOptions export_beanstalkd;
+  ClusterStatusOptions cluster_status;
+  HandoverOptions cluster_handover;
+  ClusterInitOptions cluster_init;
+  ClusterRecoverOptions cluster_recover;
+  ClusterVerifyOptions cluster_verify;
   bench::BenchOptions bench;
   ManualOptions manual;
   CompletionsOptions completions;

@@ -4,10 +4,11 @@ _perennial() {
   local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
   local command="${COMP_WORDS[*]:1:COMP_CWORD - 1} " words='' files=''
   case $command in
-    ' ') words='stats tubes top put peek kick bury delete pause drain undrain list flush move work dump load check restore migrate import-binlog export-beanstalkd bench manual completions set token users checkpoint' ;;
+    ' ') words='stats tubes top put peek kick bury delete pause drain undrain list flush move work dump load check restore migrate import-binlog export-beanstalkd bench manual completions set token users cluster checkpoint' ;;
     'set ') words='job tube' ;;
     'token ') words='new' ;;
     'users ') words='check' ;;
+    'cluster ') words='status handover init recover verify' ;;
     'checkpoint ') words='create list verify prune' ;;
     'stats '*)
       case $before in
@@ -393,6 +394,60 @@ _perennial() {
         --token-file) files=-f ;;
         *)
           words='--help --server --to --tube --dry-run --json --tls --ca --certificate --key --token-file'
+          ;;
+      esac
+      ;;
+    'cluster status '*)
+      case $before in
+        -c | --config) files=-f ;;
+        --etcd) words='' ;;
+        --name) words='' ;;
+        *)
+          words='--help -c --config --etcd --name --json'
+          ;;
+      esac
+      ;;
+    'cluster handover '*)
+      case $before in
+        -c | --config) files=-f ;;
+        --etcd) words='' ;;
+        --name) words='' ;;
+        --to) words='' ;;
+        --wait) words='' ;;
+        *)
+          words='--help -c --config --etcd --name --to --wait'
+          ;;
+      esac
+      ;;
+    'cluster init '*)
+      case $before in
+        -c | --config) files=-f ;;
+        --etcd) words='' ;;
+        --name) words='' ;;
+        --data-dir) files=-d ;;
+        *)
+          words='--help -c --config --etcd --name --data-dir'
+          ;;
+      esac
+      ;;
+    'cluster recover '*)
+      case $before in
+        -c | --config) files=-f ;;
+        --etcd) words='' ;;
+        --name) words='' ;;
+        --data-dir) files=-d ;;
+        *)
+          words='--help -c --config --etcd --name --data-dir --yes'
+          ;;
+      esac
+      ;;
+    'cluster verify '*)
+      case $before in
+        -c | --config) files=-f ;;
+        --etcd) words='' ;;
+        --name) words='' ;;
+        *)
+          words='--help -c --config --etcd --name --json'
           ;;
       esac
       ;;

@@ -1,0 +1,113 @@
+#include "cmd/perennial/cluster/cluster_state.h"
+
+#include <algorithm>
+#include <random>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace perennial::tool {
+
+using store::cluster::Keys;
+using store::cluster::NodeRecord;
+using store::cluster::Role;
+using store::etcd::Compare;
+using store::etcd::Delete;
+using store::etcd::Get;
+using store::etcd::KeyValue;
+using store::etcd::Put;
+using store::etcd::Transaction;
+using store::etcd::TransactionDone;
+
+const NodeRecord* ClusterState::find_node(const std::string& name) const {
+  const auto node = std::ranges::find(nodes, name, &NodeRecord::node);
+  return node == nodes.end() ? nullptr : &*node;
+}
+
+Result<ClusterState> read_cluster_state(EtcdCalls& etcd, const Keys& keys) {
+  Transaction read;
+  for (const std::string& key :
+       {keys.id(), keys.origin(), keys.base(), keys.epoch(), keys.leader()}) {
+    read.then.emplace_back(Get{.range = {.key = key, .end = {}}});
+  }
+  read.then.emplace_back(Get{.range = store::etcd::keys_with_prefix(keys.nodes())});
+  for (const bool descending : {false, true}) {
+    read.then.emplace_back(Get{
+        .range = keys.entries_from(0), .limit = 1, .keys_only = true, .descending = descending});
+  }
+  const Result<TransactionDone> done = etcd.commit(read);
+  if (!done.ok()) return done.status();
+  const auto first_of = [&](size_t get) -> const KeyValue* {
+    const std::vector<KeyValue>& found = done->gets.at(get).keys;
+    return found.empty() ? nullptr : &found[0];
+  };
+  const auto number_of = [&](const KeyValue* key) {
+    return key == nullptr ? 0 : store::cluster::decode_number(key->value).value_or(0);
+  };
+  ClusterState state;
+  if (const KeyValue* const id = first_of(0)) {
+    state.id = id->value;
+    state.id_revision = id->mod_revision;
+  }
+  if (const KeyValue* const origin = first_of(1)) state.origin = origin->value;
+  state.base = number_of(first_of(2));
+  state.epoch = number_of(first_of(3));
+  if (const KeyValue* const epoch = first_of(3)) state.epoch_revision = epoch->mod_revision;
+  if (const KeyValue* const leader = first_of(4)) {
+    state.leader = store::cluster::decode_leader(leader->value);
+    state.leader_revision = leader->mod_revision;
+  }
+  for (const KeyValue& key : done->gets[5].keys) {
+    std::optional<NodeRecord> node = store::cluster::decode_node(key.value);
+    if (!node) continue;
+    // Its own key says so up to a second later.
+    if (state.leader && state.leader->node == node->node) node->role = Role::Leader;
+    state.nodes.push_back(std::move(*node));
+  }
+  const auto index_of = [&](const KeyValue* key) {
+    return key == nullptr ? BatchIndex{0} : keys.index_of(key->key).value_or(0);
+  };
+  state.first = index_of(first_of(6));
+  state.last = std::max(index_of(first_of(7)), state.base);
+  state.entries = static_cast<uint64_t>(done->gets[6].count);
+  return state;
+}
+
+Status begin_log(EtcdCalls& etcd, const Keys& keys, const ClusterState& seen, const NewLog& log) {
+  Transaction begin;
+  const auto unchanged = [&](const std::string& key, store::etcd::Revision revision) {
+    begin.conditions.push_back(
+        {.key = key, .field = Compare::Field::ModRevision, .number = revision});
+  };
+  unchanged(keys.id(), seen.id_revision);
+  unchanged(keys.epoch(), seen.epoch_revision);
+  unchanged(keys.leader(), 0);
+  begin.then.emplace_back(Put{.key = keys.id(), .value = log.id});
+  begin.then.emplace_back(Put{.key = keys.origin(), .value = log.origin});
+  begin.then.emplace_back(Put{.key = keys.base(), .value = store::cluster::encode(log.base)});
+  if (log.epoch != 0) {
+    begin.then.emplace_back(Put{.key = keys.epoch(), .value = store::cluster::encode(log.epoch)});
+  }
+  begin.then.emplace_back(Delete{keys.entries_from(0)});
+  begin.then.emplace_back(Delete{{.key = keys.handover(), .end = {}}});
+  begin.then.emplace_back(Delete{{.key = keys.next(), .end = {}}});
+  begin.otherwise.emplace_back(Get{.range = {.key = keys.id(), .end = {}}});
+  const Result<TransactionDone> done = etcd.commit(begin);
+  if (!done.ok()) return done.status();
+  if (done->held) return {};
+  // An earlier try was done, and its answer was lost.
+  const std::vector<KeyValue>& id = done->gets.at(0).keys;
+  if (!id.empty() && id[0].value == log.id) return {};
+  return {StatusCode::InvalidArgument,
+          "the cluster in etcd has changed meanwhile: another command or a node is at work there; "
+          "look at it with `perennial cluster status`"};
+}
+
+std::string new_cluster_id() {
+  std::random_device random;
+  std::string id;
+  for (int i = 0; i < 4; ++i) id += fmt::format("{:08x}", random());
+  return id;
+}
+
+}  // namespace perennial::tool

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cmd/perennial/cluster/etcd_calls.h"
+#include "engine/types/basic.h"
+#include "engine/types/status.h"
+#include "store/cluster/keys.h"
+#include "store/cluster/records.h"
+#include "store/etcd/etcd.h"
+
+namespace perennial::tool {
+
+// A standby that is further behind the end of the log is not up to date. A node publishes how far
+// it is once a second, so some entries are always missing under load.
+inline constexpr uint64_t entries_behind_max = 1000;
+
+// What etcd holds of a cluster, all of one revision.
+struct ClusterState {
+  std::string id;  // Empty: etcd holds no such cluster.
+  store::etcd::Revision id_revision = 0;
+  std::string origin;  // The identity of the directory that the log begins with. Empty: none.
+  BatchIndex base = 0;
+  uint64_t epoch = 0;
+  store::etcd::Revision epoch_revision = 0;
+  std::optional<store::cluster::LeaderRecord> leader;
+  store::etcd::Revision leader_revision = 0;  // 0: there is no leader.
+  std::vector<store::cluster::NodeRecord> nodes;
+  BatchIndex first = 0;  // Of the log's entries; 0: it has none.
+  BatchIndex last = 0;   // The end of the log: the base, where it has no entry.
+  uint64_t entries = 0;
+
+  uint64_t behind(const store::cluster::NodeRecord& node) const {
+    return last > node.applied ? last - node.applied : 0;
+  }
+  // Null: there is none.
+  const store::cluster::NodeRecord* find_node(const std::string& name) const;
+};
+
+Result<ClusterState> read_cluster_state(EtcdCalls& etcd, const store::cluster::Keys& keys);
+
+// A log that begins anew, after the last batch of a data directory.
+struct NewLog {
+  std::string id;
+  std::string origin;
+  BatchIndex base = 0;
+  uint64_t epoch = 0;  // The highest that was ever given. 0: none.
+};
+// Puts a log into etcd in the place of `seen`, if that has not changed and no node leads. Deletes
+// the entries of an earlier one. Conflict is an InvalidArgument.
+Status begin_log(EtcdCalls& etcd, const store::cluster::Keys& keys, const ClusterState& seen,
+                 const NewLog& log);
+
+// 128 random bits.
+std::string new_cluster_id();
+
+}  // namespace perennial::tool

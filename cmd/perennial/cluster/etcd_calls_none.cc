@@ -1,0 +1,22 @@
+#include "cmd/perennial/cluster/etcd_calls.h"
+#include "engine/types/check.h"
+
+// For a program that is built without clusters (-DPERENNIAL_CLUSTER=OFF). There is never a client.
+namespace perennial::tool {
+
+Result<std::unique_ptr<EtcdCalls>> EtcdCalls::open(const perenniald::ClusterConfig& /*cluster*/) {
+  return Status(StatusCode::Unsupported, "this perennial was built without clusters");
+}
+
+EtcdCalls::~EtcdCalls() = default;
+
+Result<store::etcd::TransactionDone> EtcdCalls::commit(
+    const store::etcd::Transaction& /*transaction*/) {
+  CHECK(!"there is no client");
+}
+
+std::vector<store::etcd::Outcome<store::etcd::MemberStatus>> EtcdCalls::member_statuses() {
+  CHECK(!"there is no client");
+}
+
+}  // namespace perennial::tool

@@ -1,0 +1,221 @@
+#include "cmd/perennial/cluster/status_table.h"
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <variant>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include "cmd/common/units.h"
+#include "cmd/perennial/output/readable.h"
+
+namespace perennial::tool {
+namespace {
+
+using nlohmann::ordered_json;
+using store::cluster::NodeRecord;
+using store::cluster::Role;
+using store::etcd::Failure;
+using store::etcd::MemberStatus;
+
+using TableLine = std::vector<std::string>;
+
+// The columns from `numbers` on to `numbers_end` are aligned to the right.
+std::string aligned(const std::vector<TableLine>& lines, size_t numbers, size_t numbers_end) {
+  std::vector<size_t> widths(lines[0].size());
+  for (const TableLine& line : lines) {
+    for (size_t i = 0; i < line.size(); ++i) widths[i] = std::max(widths[i], line[i].size());
+  }
+  std::string out;
+  for (const TableLine& line : lines) {
+    std::string text;
+    for (size_t i = 0; i < line.size(); ++i) {
+      if (i > 0) text += "  ";
+      text += numbers <= i && i < numbers_end ? fmt::format("{:>{}}", line[i], widths[i])
+                                              : fmt::format("{:<{}}", line[i], widths[i]);
+    }
+    text.erase(text.find_last_not_of(' ') + 1);
+    out += text + "\n";
+  }
+  return out;
+}
+
+std::string or_dash(const std::string& text) {
+  return text.empty() ? "-" : printable(text);
+}
+
+std::string leader_text(const ClusterState& state) {
+  if (state.leader) {
+    return fmt::format("{} at {}, epoch {}", printable(state.leader->node),
+                       printable(state.leader->client_address), state.leader->epoch);
+  }
+  return fmt::format("none; the last epoch was {}", state.epoch);
+}
+
+std::string log_text(const ClusterState& state) {
+  if (state.entries == 0) return fmt::format("empty, after batch {}", with_commas(state.base));
+  return fmt::format("{} to {}: {} entries", with_commas(state.first), with_commas(state.last),
+                     with_commas(state.entries));
+}
+
+std::string node_table(const ClusterState& state) {
+  std::vector<TableLine> lines = {
+      {"NODE", "ROLE", "APPLIED", "FLUSHED", "BEHIND", "FORMAT", "VERSION", "CLIENTS", "PEERS"}};
+  for (const NodeRecord& node : state.nodes) {
+    lines.push_back(
+        {printable(node.node), std::string(name_of(node.role)), with_commas(node.applied),
+         with_commas(node.flushed), with_commas(state.behind(node)), std::to_string(node.format),
+         or_dash(node.version), or_dash(node.client_address), or_dash(node.peer_address)});
+  }
+  return aligned(lines, 2, 6);
+}
+
+double share_of_quota(const ClusterReport& report, const MemberStatus& status) {
+  return static_cast<double>(status.database_bytes) /
+         static_cast<double>(std::max<uint64_t>(report.quota_bytes, 1));
+}
+
+std::string member_table(const ClusterReport& report) {
+  std::vector<TableLine> lines = {{"MEMBER OF ETCD", "ROLE", "DATABASE", "QUOTA", "VERSION"}};
+  for (const MemberState& member : report.members) {
+    const auto* const status = std::get_if<MemberStatus>(&member.status);
+    if (status == nullptr) {
+      lines.push_back({member.endpoint, "unreachable", "-", "-", "-"});
+      continue;
+    }
+    const bool is_lost = !status->is_leader && !status->has_leader;
+    lines.push_back({member.endpoint,
+                     status->is_leader ? "leader"
+                     : is_lost         ? "no leader"
+                                       : "follower",
+                     fmt::format("{:.1f} MB", static_cast<double>(status->database_bytes) / 1e6),
+                     fmt::format("{:.0f}%", 100 * share_of_quota(report, *status)),
+                     or_dash(status->version)});
+  }
+  return aligned(lines, 2, 4);
+}
+
+void warn_of_nodes(const ClusterReport& report, std::vector<std::string>& out) {
+  const ClusterState& state = report.state;
+  if (state.leader_revision == 0) {
+    out.push_back(
+        "no node leads, so nothing is served: start the nodes, or read their logs if they run");
+  }
+  if (state.nodes.size() < report.copies_min) {
+    out.push_back(fmt::format(
+        "{} of at least {} nodes are there (copies_min): the log is not trimmed, and above "
+        "log_bytes_max puts are refused",
+        state.nodes.size(), report.copies_min));
+  }
+  std::set<std::string> versions;
+  for (const NodeRecord& node : state.nodes) {
+    versions.insert(printable(node.version));
+    if (node.role != Role::Leader && state.behind(node) >= entries_behind_max) {
+      out.push_back(fmt::format("node {} is {} entries behind the end of the log",
+                                printable(node.node), with_commas(state.behind(node))));
+    }
+  }
+  if (versions.size() > 1) {
+    out.push_back(fmt::format("the nodes have different versions: {}", fmt::join(versions, ", ")));
+  }
+}
+
+void warn_of_members(const ClusterReport& report, std::vector<std::string>& out) {
+  for (const MemberState& member : report.members) {
+    if (const auto* const failure = std::get_if<Failure>(&member.status)) {
+      out.push_back("a member of etcd does not answer: " + printable(failure->message));
+      continue;
+    }
+    const auto& status = std::get<MemberStatus>(member.status);
+    if (!status.is_leader && !status.has_leader) {
+      out.push_back(fmt::format("{} has no leader of etcd", member.endpoint));
+    }
+    if (share_of_quota(report, status) > 0.5) {
+      out.push_back(fmt::format(
+          "the database of {} has {} of a quota of {} (etcd_quota_bytes): from three quarters on "
+          "puts are refused; defragment it with etcdctl defrag",
+          member.endpoint, common::format_bytes(static_cast<uint64_t>(status.database_bytes)),
+          common::format_bytes(report.quota_bytes)));
+    }
+  }
+}
+
+ordered_json member_json(const ClusterReport& report, const MemberState& member) {
+  ordered_json out = {{"endpoint", member.endpoint}};
+  const auto* const status = std::get_if<MemberStatus>(&member.status);
+  out["reachable"] = status != nullptr;
+  if (status == nullptr) {
+    out["problem"] = std::get<Failure>(member.status).message;
+    return out;
+  }
+  out["version"] = status->version;
+  out["is_leader"] = status->is_leader;
+  out["has_leader"] = status->is_leader || status->has_leader;
+  out["database_bytes"] = status->database_bytes;
+  out["quota_share"] = share_of_quota(report, *status);
+  return out;
+}
+
+}  // namespace
+
+std::vector<std::string> cluster_warnings(const ClusterReport& report) {
+  std::vector<std::string> out;
+  warn_of_nodes(report, out);
+  warn_of_members(report, out);
+  return out;
+}
+
+std::string status_table(const ClusterReport& report) {
+  const ClusterState& state = report.state;
+  std::string out =
+      fmt::format("cluster  {}\nid       {}\nleader   {}\nlog      {}\n\n", report.name,
+                  printable(state.id), leader_text(state), log_text(state));
+  out += state.nodes.empty() ? "no node is there\n" : node_table(state);
+  out += "\n" + member_table(report);
+  const std::vector<std::string> warnings = cluster_warnings(report);
+  if (!warnings.empty()) out += "\n";
+  for (const std::string& warning : warnings) out += "warning: " + warning + "\n";
+  return out;
+}
+
+ordered_json status_json(const ClusterReport& report) {
+  const ClusterState& state = report.state;
+  ordered_json out = {{"cluster", report.name},
+                      {"id", state.id},
+                      {"epoch", state.epoch},
+                      {"leader", nullptr},
+                      {"log",
+                       {{"base", state.base},
+                        {"first", state.entries == 0 ? ordered_json() : ordered_json(state.first)},
+                        {"last", state.last},
+                        {"entries", state.entries}}}};
+  if (state.leader) {
+    out["leader"] = {{"node", state.leader->node},
+                     {"client_address", state.leader->client_address},
+                     {"peer_address", state.leader->peer_address},
+                     {"epoch", state.leader->epoch}};
+  }
+  out["nodes"] = ordered_json::array();
+  for (const NodeRecord& node : state.nodes) {
+    out["nodes"].push_back({{"node", node.node},
+                            {"role", name_of(node.role)},
+                            {"client_address", node.client_address},
+                            {"peer_address", node.peer_address},
+                            {"version", node.version},
+                            {"format", node.format},
+                            {"applied", node.applied},
+                            {"flushed", node.flushed},
+                            {"behind", state.behind(node)}});
+  }
+  out["members"] = ordered_json::array();
+  for (const MemberState& member : report.members) {
+    out["members"].push_back(member_json(report, member));
+  }
+  out["warnings"] = cluster_warnings(report);
+  return out;
+}
+
+}  // namespace perennial::tool

@@ -1,0 +1,165 @@
+#include "cmd/perennial/cluster/status_table.h"
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+namespace perennial::tool {
+namespace {
+
+using store::cluster::NodeRecord;
+using store::cluster::Role;
+using store::etcd::CallError;
+using store::etcd::Failure;
+using store::etcd::MemberStatus;
+
+NodeRecord node(const std::string& name, Role role, BatchIndex applied) {
+  NodeRecord record;
+  record.node = name;
+  record.client_address = name + ":11300";
+  record.version = "0.1.0";
+  record.role = role;
+  record.format = 2;
+  record.applied = applied;
+  record.flushed = applied - 10;
+  return record;
+}
+
+MemberStatus member(const std::string& endpoint, bool is_leader) {
+  return {.endpoint = endpoint,
+          .version = "3.4.23",
+          .database_bytes = 12'300'000,
+          .is_leader = is_leader,
+          .has_leader = true};
+}
+
+ClusterReport healthy() {
+  ClusterReport report;
+  report.name = "jobs";
+  report.copies_min = 2;
+  report.quota_bytes = 100'000'000;
+  ClusterState& state = report.state;
+  state.id = "1f";
+  state.epoch = 3;
+  state.leader.emplace();
+  state.leader->node = "a";
+  state.leader->client_address = "a:11300";
+  state.leader->epoch = 3;
+  state.leader_revision = 7;
+  state.first = 1001;
+  state.last = 5234;
+  state.entries = 4234;
+  state.nodes = {node("a", Role::Leader, 5234), node("b", Role::Standby, 5200)};
+  report.members = {{"http://x:2379", member("http://x:2379", true)},
+                    {"http://y:2379", member("http://y:2379", false)}};
+  return report;
+}
+
+TEST(StatusTable, HasTheLeaderTheLogTheNodesAndTheMembers) {
+  EXPECT_EQ(status_table(healthy()),
+            "cluster  jobs\n"
+            "id       1f\n"
+            "leader   a at a:11300, epoch 3\n"
+            "log      1,001 to 5,234: 4,234 entries\n"
+            "\n"
+            "NODE  ROLE     APPLIED  FLUSHED  BEHIND  FORMAT  VERSION  CLIENTS  PEERS\n"
+            "a     leader     5,234    5,224       0       2  0.1.0    a:11300  -\n"
+            "b     standby    5,200    5,190      34       2  0.1.0    b:11300  -\n"
+            "\n"
+            "MEMBER OF ETCD  ROLE      DATABASE  QUOTA  VERSION\n"
+            "http://x:2379   leader     12.3 MB    12%  3.4.23\n"
+            "http://y:2379   follower   12.3 MB    12%  3.4.23\n");
+}
+
+TEST(StatusTable, SaysThatNobodyIsThere) {
+  ClusterReport report = healthy();
+  report.state.leader.reset();
+  report.state.leader_revision = 0;
+  report.state.nodes.clear();
+  report.state.base = 5234;
+  report.state.entries = 0;
+  report.members = {{"http://x:2379", Failure{.error = CallError::Unknown, .message = "x: gone"}}};
+  const std::string table = status_table(report);
+  EXPECT_NE(table.find("leader   none; the last epoch was 3\nlog      empty, after batch 5,234\n"),
+            std::string::npos)
+      << table;
+  EXPECT_NE(table.find("\nno node is there\n"), std::string::npos) << table;
+  EXPECT_NE(table.find("http://x:2379   unreachable"), std::string::npos) << table;
+  EXPECT_NE(table.find("\nwarning: no node leads"), std::string::npos) << table;
+}
+
+TEST(StatusTable, JsonHasWhatTheTableHas) {
+  const nlohmann::ordered_json json = status_json(healthy());
+  EXPECT_EQ(json["leader"]["node"], "a");
+  EXPECT_EQ(json["log"]["first"], 1001);
+  EXPECT_EQ(json["nodes"][1]["behind"], 34);
+  EXPECT_EQ(json["members"][1]["is_leader"], false);
+  EXPECT_EQ(json["warnings"], nlohmann::ordered_json::array());
+  ClusterReport report = healthy();
+  report.state.leader.reset();
+  report.members[0].status = Failure{.error = CallError::Unknown, .message = "x: gone"};
+  EXPECT_TRUE(status_json(report)["leader"].is_null());
+  EXPECT_EQ(status_json(report)["members"][0]["problem"], "x: gone");
+}
+
+struct WarningCase {
+  std::string name;
+  std::function<void(ClusterReport&)> change;
+  std::string want;  // How the one warning begins. Empty: there is none.
+};
+
+class ClusterWarningTest : public testing::TestWithParam<WarningCase> {};
+
+TEST_P(ClusterWarningTest, IsTheOnlyOne) {
+  ClusterReport report = healthy();
+  GetParam().change(report);
+  const std::vector<std::string> warnings = cluster_warnings(report);
+  if (GetParam().want.empty()) {
+    EXPECT_TRUE(warnings.empty()) << warnings[0];
+    return;
+  }
+  ASSERT_EQ(warnings.size(), 1U);
+  EXPECT_EQ(warnings[0].substr(0, GetParam().want.size()), GetParam().want);
+}
+
+MemberStatus& first_member(ClusterReport& report) {
+  return std::get<MemberStatus>(report.members[0].status);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Cases, ClusterWarningTest,
+    testing::Values(
+        WarningCase{"Healthy", [](ClusterReport&) {}, ""},
+        WarningCase{"NoLeader", [](ClusterReport& r) { r.state.leader_revision = 0; },
+                    "no node leads"},
+        WarningCase{"AlmostBehind", [](ClusterReport& r) { r.state.nodes[1].applied = 5234 - 999; },
+                    ""},
+        WarningCase{"Behind", [](ClusterReport& r) { r.state.nodes[1].applied = 5234 - 1000; },
+                    "node b is 1,000 entries behind"},
+        WarningCase{"TooFewNodes", [](ClusterReport& r) { r.state.nodes.pop_back(); },
+                    "1 of at least 2 nodes are there"},
+        WarningCase{"Versions", [](ClusterReport& r) { r.state.nodes[1].version = "0.2.0"; },
+                    "the nodes have different versions: 0.1.0, 0.2.0"},
+        WarningCase{"HalfOfTheQuota",
+                    [](ClusterReport& r) { first_member(r).database_bytes = 50'000'000; }, ""},
+        WarningCase{"AboveHalfOfTheQuota",
+                    [](ClusterReport& r) { first_member(r).database_bytes = 50'000'001; },
+                    "the database of http://x:2379 has "},
+        WarningCase{"MemberGone",
+                    [](ClusterReport& r) {
+                      r.members[1].status =
+                          Failure{.error = CallError::Unknown, .message = "http://y:2379: refused"};
+                    },
+                    "a member of etcd does not answer: http://y:2379: refused"},
+        WarningCase{"MemberCutOff",
+                    [](ClusterReport& r) {
+                      std::get<MemberStatus>(r.members[1].status).has_leader = false;
+                    },
+                    "http://y:2379 has no leader of etcd"}),
+    [](const auto& one) { return one.param.name; });
+
+}  // namespace
+}  // namespace perennial::tool
