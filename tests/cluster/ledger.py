@@ -6,17 +6,25 @@ import threading
 import time
 
 
+BACKLOG_MAX = 20_000  # Jobs that wait. Producers pause above it.
+
+
 class Closed(Exception):
     """The connection has ended, or no node serves."""
 
 
 class Client:
-    """A connection to whichever node serves."""
+    """A connection to whichever node serves.
 
-    def __init__(self, ports, timeout=5):
-        for port in random.sample(ports, len(ports)):
+    `addresses`: pairs of a host and a port, or ports of this machine.
+    """
+
+    def __init__(self, addresses, timeout=5):
+        for address in random.sample(addresses, len(addresses)):
+            if isinstance(address, int):
+                address = ("127.0.0.1", address)
             try:
-                self.socket = socket.create_connection(("127.0.0.1", port), timeout=timeout)
+                self.socket = socket.create_connection(address, timeout=timeout)
                 self.file = self.socket.makefile("rb")
                 return
             except OSError:
@@ -103,8 +111,8 @@ class Ledger:
 class Load:
     """Threads that put, and threads that reserve and delete, until stop()."""
 
-    def __init__(self, ports, producers=4, workers=3):
-        self.ports = ports
+    def __init__(self, addresses, producers=4, workers=3):
+        self.addresses = addresses
         self.ledger = Ledger()
         self.stopping = threading.Event()
         runs = [self._produce] * producers + [self._work] * workers
@@ -123,7 +131,7 @@ class Load:
         count = 0
         while not self.stopping.is_set():
             try:
-                client = Client(self.ports)
+                client = Client(self.addresses)
             except Closed:
                 time.sleep(0.05)
                 continue
@@ -137,6 +145,9 @@ class Load:
                 client.close()
 
     def _produce(self, client, name):
+        if len(self.ledger.stored) - len(self.ledger.deleted) > BACKLOG_MAX:
+            time.sleep(0.01)
+            return
         body = name + b"x" * random.randrange(200)
         try:
             answer = client.ask(b"put 0 0 30 %d\r\n%s\r\n" % (len(body), body))
@@ -172,12 +183,12 @@ class Load:
             self.ledger.fault(f"delete of a reserved job was answered {answer}")
 
 
-def all_jobs(ports):
+def all_jobs(addresses):
     """The body of each job that is there. Takes all of them."""
     deadline = time.monotonic() + 60
     while True:
         try:
-            client = Client(ports)
+            client = Client(addresses)
             break
         except Closed:
             if time.monotonic() > deadline:

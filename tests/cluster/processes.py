@@ -1,18 +1,20 @@
 """Members of etcd and nodes of a cluster, as processes on loopback."""
 
+import json
 import os
+import re
 import shutil
 import signal
-import socket
+import ssl
 import subprocess
+import sys
 import tempfile
 import time
+import urllib.error
+import urllib.request
 
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../support"))
+from ports import free_port  # noqa: E402
 
 
 class Process:
@@ -21,12 +23,13 @@ class Process:
     def __init__(self, arguments, log):
         self.arguments = arguments
         self.log = log
+        self.environment = {}  # Beside that of this process.
         self.process = None
 
     def start(self):
         with open(self.log, "ab") as log:
             self.process = subprocess.Popen(
-                self.arguments, stdout=log, stderr=log, stdin=subprocess.DEVNULL
+                self.arguments, stdout=log, stderr=log, stdin=subprocess.DEVNULL, env=os.environ | self.environment
             )
 
     def is_running(self):
@@ -46,6 +49,9 @@ class Process:
         return self.process.wait(seconds)
 
     def output(self):
+        """What it has printed; nothing if it was never started."""
+        if not os.path.exists(self.log):
+            return ""
         with open(self.log, encoding="utf-8", errors="replace") as log:
             return log.read()
 
@@ -53,40 +59,98 @@ class Process:
 class Cluster:
     """`members` of etcd and `nodes` of Perennial. Use it in a with statement."""
 
-    def __init__(self, etcd, perenniald, members=3, nodes=3, lease_s=5):
+    def __init__(self, etcd, perenniald, members=3, nodes=3, lease_s=5, standby_clients="forward", settings="",
+                 peer_ports=None, network=None, folder=None):  # fmt: skip
+        """`settings`: more lines of the section `cluster`. `peer_ports`: what the nodes say of their HTTP ports.
+
+        `folder`: where everything is kept, if not in memory.
+        `network`: a Network with the machines m0, m1 and so on for the members, and n0 and so on for the nodes. The
+        nodes speak TLS among each other there, and show a token.
+        """
         # etcd syncs each transaction; in memory that costs this test no disk.
-        base = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+        base = folder or ("/dev/shm" if os.access("/dev/shm", os.W_OK) else None)
         self.folder = tempfile.mkdtemp(prefix="perennial-cluster-", dir=base)
         self.perenniald = perenniald
+        self.network = network
         peers = [free_port() for _ in range(members)]
         clients = [free_port() for _ in range(members)]
-        initial = ",".join(f"m{i}=http://127.0.0.1:{port}" for i, port in enumerate(peers))
-        self.endpoints = [f"http://127.0.0.1:{port}" for port in clients]
+        peer_urls = [f"http://{self.host(f'm{i}')}:{port}" for i, port in enumerate(peers)]
+        initial = ",".join(f"m{i}={url}" for i, url in enumerate(peer_urls))
+        self.endpoints = [f"http://{self.host(f'm{i}')}:{port}" for i, port in enumerate(clients)]
         self.members = []
         for i in range(members):
             arguments = [
-                etcd, "--name", f"m{i}", "--data-dir", f"{self.folder}/m{i}",
+                *self.inside(f"m{i}"), etcd, "--name", f"m{i}", "--data-dir", f"{self.folder}/m{i}",
                 "--listen-client-urls", self.endpoints[i], "--advertise-client-urls", self.endpoints[i],
-                "--listen-peer-urls", f"http://127.0.0.1:{peers[i]}",
-                "--initial-advertise-peer-urls", f"http://127.0.0.1:{peers[i]}",
+                "--listen-peer-urls", peer_urls[i], "--initial-advertise-peer-urls", peer_urls[i],
                 "--initial-cluster", initial, "--snapshot-count", "2000",
             ]  # fmt: skip
             self.members.append(Process(arguments, f"{self.folder}/m{i}.log"))
         self.ports = [free_port() for _ in range(nodes)]
-        self.nodes = [self._node(i, lease_s) for i in range(nodes)]
+        self.http_ports = [free_port() for _ in range(nodes)]
+        self.peer_ports = peer_ports or self.http_ports
+        self.addresses = [(self.host(f"n{i}"), port) for i, port in enumerate(self.ports)]
+        self.tls = self._make_certificate(nodes) if network else None
+        self.nodes = [self._node(i, lease_s, standby_clients, settings) for i in range(nodes)]
 
-    def _node(self, number, lease_s):
+    def host(self, machine):
+        return self.network.addresses[machine] if self.network else "127.0.0.1"
+
+    def inside(self, machine):
+        return self.network.inside(machine) if self.network else []
+
+    def _make_certificate(self, nodes):
+        """One for all nodes, and a token. Returns what trusts it."""
+        names = ",".join(f"IP:{self.host(f'n{i}')}" for i in range(nodes))
+        subprocess.run(
+            ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-noenc", "-days", "2",
+             "-subj", "/CN=nodes", "-addext", f"subjectAltName={names}", "-keyout", f"{self.folder}/nodes.key",
+             "-out", f"{self.folder}/nodes.pem"],
+            check=True, capture_output=True,
+        )  # fmt: skip
+        made = subprocess.run(
+            [self.tool(), "token", "new", "--user", "node"], check=True, capture_output=True, text=True
+        )
+        with open(f"{self.folder}/token", "w", encoding="ascii") as file:
+            os.chmod(file.fileno(), 0o600)
+            file.write(made.stdout)
+        self.token_line = re.search(r"\w+:sha256:\w+", made.stderr)[0]
+        return ssl.create_default_context(cafile=f"{self.folder}/nodes.pem")
+
+    def tool(self):
+        return os.path.join(os.path.dirname(self.perenniald), "perennial")
+
+    def _addresses_of(self, number):
+        """The settings of where a node listens, and for whom."""
+        host = self.host(f"n{number}")
+        client, http = f"{host}:{self.ports[number]}", f"{host}:{self.http_ports[number]}"
+        if not self.network:
+            return f"listen: {client}\nhttp_listen: {http}\n"
+        files = f"certificate: {self.folder}/nodes.pem, key: {self.folder}/nodes.key"
+        return (
+            f'listeners:\n  - {{address: "{client}", user: load}}\n'
+            f'  - {{address: "{http}", protocol: http, tls: {{{files}}}}}\n'
+            'users:\n  - {name: load, grants: [{tubes: ["*"], verbs: [produce, consume, inspect]}]}\n'
+            f"  - {{name: node, tokens: [\"{self.token_line}\"], grants: [{{verbs: [admin]}}]}}\n"
+        )
+
+    def _node(self, number, lease_s, standby_clients, settings):
         config = f"{self.folder}/n{number}.yaml"
+        host = self.host(f"n{number}")
+        if self.network:
+            settings += f"  peer_ca: {self.folder}/nodes.pem\n  peer_token_file: {self.folder}/token\n"
         endpoints = ", ".join(f'"{endpoint}"' for endpoint in self.endpoints)
         with open(config, "w", encoding="utf-8") as file:
             file.write(
                 f"data_dir: {self.data_dir(number)}\n"
-                f"listen: 127.0.0.1\nport: {self.ports[number]}\n"
+                f"{self._addresses_of(number)}"
                 "low_water_bytes: 0\nballast_bytes: 0\n"
                 f"cluster:\n  name: jobs\n  node: n{number}\n  etcd: [{endpoints}]\n"
-                f"  client_address: 127.0.0.1:{self.ports[number]}\n  lease_s: {lease_s}\n"
+                f"  client_address: {host}:{self.ports[number]}\n"
+                f"  peer_address: {host}:{self.peer_ports[number]}\n"
+                f"  lease_s: {lease_s}\n  standby_clients: {standby_clients}\n{settings}"
             )
-        return Process([self.perenniald, "--config", config], f"{self.folder}/n{number}.log")
+        return Process([*self.inside(f"n{number}"), self.perenniald, "--config", config], f"{self.folder}/n{number}.log")
 
     def data_dir(self, number):
         return f"{self.folder}/n{number}"
@@ -106,13 +170,22 @@ class Cluster:
 
     def leader(self):
         """The number of the node that serves; None: none does."""
-        for number, port in enumerate(self.ports):
-            try:
-                socket.create_connection(("127.0.0.1", port), timeout=1).close()
+        for number in range(len(self.nodes)):
+            if self.ask(number, "/leader")[0] == 200:
                 return number
-            except OSError:
-                continue
         return None
+
+    def ask(self, number, path):
+        """The status and the text of a GET at a node's HTTP port; 0: it does not answer."""
+        scheme = "https" if self.tls else "http"
+        url = f"{scheme}://{self.host(f'n{number}')}:{self.http_ports[number]}{path}"
+        try:
+            with urllib.request.urlopen(url, timeout=1, context=self.tls) as answer:
+                return answer.status, answer.read().decode()
+        except urllib.error.HTTPError as error:
+            return error.code, error.read().decode()
+        except OSError as error:
+            return 0, str(error)
 
     def wait_for_leader(self, seconds=30):
         deadline = time.monotonic() + seconds
@@ -122,6 +195,38 @@ class Cluster:
                 return number
             time.sleep(0.02)
         raise AssertionError("no node leads:\n" + self.logs())
+
+    def status(self):
+        """What `perennial cluster status` says; None: it cannot say it."""
+        arguments = [self.tool(), "cluster", "status", "--json", "--config", f"{self.folder}/n0.yaml"]
+        done = subprocess.run(arguments, capture_output=True, text=True, timeout=60, check=False)
+        return json.loads(done.stdout) if done.stdout else None
+
+    def wait_until_equal(self, seconds=60):
+        """Until all nodes have flushed the log to its end, while nothing is written."""
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            status = self.status()
+            flushed = {node["flushed"] for node in status["nodes"]} if status else set()
+            if len(flushed) == 1 and len(status["nodes"]) == len(self.nodes) and flushed == {status["log"]["last"]}:
+                return
+            time.sleep(0.5)
+        raise AssertionError(f"the nodes are not equal: {self.status()}\n{self.logs()}")
+
+    def contents(self):
+        """What each node's directory holds, after all nodes were killed: what is the same on equal nodes."""
+        for node in self.nodes:
+            node.kill()
+        return [self._content(number) for number in range(len(self.nodes))]
+
+    def _content(self, number):
+        dump = subprocess.run(
+            [self.tool(), "dump", "--data-dir", self.data_dir(number)], capture_output=True, text=True, check=True
+        )
+        lines = dump.stdout.splitlines()
+        head = json.loads(lines[0])
+        head["commit"] = head["commit"]["index"]  # Each directory counts its own epochs.
+        return [head] + lines[1:-1]  # The last one is a hash of them all.
 
     def logs(self):
         return "\n".join(
@@ -135,4 +240,6 @@ class Cluster:
         for process in self.nodes + self.members:
             process.signal(signal.SIGCONT)
             process.kill()
+        if self.network:
+            self.network.close()
         shutil.rmtree(self.folder, ignore_errors=True)

@@ -245,7 +245,9 @@ page_test('Job shows every field, and is found by its id', async (page, server) 
   await page.getByLabel('Id').fill(id);
   await page.keyboard.press('Enter');
   await page.getByRole('heading', {name: `Job ${id}`}).waitFor();
-  const fields = await page.locator('section[aria-label=Fields] .facts > div').evaluateAll((found) =>
+  const rows = page.locator('section[aria-label=Fields] .facts > div');
+  await rows.first().waitFor();  // The heading is there before the job is.
+  const fields = await rows.evaluateAll((found) =>
     Object.fromEntries(found.map((row) => [row.children[0].textContent, row.children[1].textContent])));
   const {value: job} = await api(server, `/jobs/${id}`);
   assert.equal(fields.Priority, '7, urgent');

@@ -33,8 +33,9 @@ BEGIN {
   own["cmd/perenniald/console"] = ""
   own["cmd/perenniald/http/routes"] = "cmd/common cmd/perenniald/console cmd/perenniald/core cmd/perenniald/http cmd/perenniald/http/api engine/types"
   own["cmd/perenniald/checkpoints"] = "cmd/perenniald/core cmd/perenniald/loop cmd/perenniald/process store store/batch store/checkpoint store/commit store/types engine/types"
-  own["cmd/perenniald/cluster"] = "cmd/common cmd/perenniald/config cmd/perenniald/process store store/batch store/cluster store/commit store/etcd store/format store/types engine/types"
-  own["cmd/perenniald/server"] = "cmd/common cmd/perenniald/checkpoints cmd/perenniald/cluster cmd/perenniald/config cmd/perenniald/core cmd/perenniald/http cmd/perenniald/http/api cmd/perenniald/http/routes cmd/perenniald/loop cmd/perenniald/net cmd/perenniald/process cmd/perenniald/tls engine wire store store/batch store/checkpoint store/commit store/types engine/types"
+  own["cmd/perenniald/cluster"] = "cmd/common cmd/perenniald/config cmd/perenniald/http cmd/perenniald/process store store/batch store/checkpoint store/cluster store/commit store/disk store/etcd store/format store/offline store/types engine/types"
+  own["cmd/perenniald/standby"] = "cmd/common cmd/perenniald/core cmd/perenniald/net engine/types"
+  own["cmd/perenniald/server"] = "cmd/common cmd/perenniald/checkpoints cmd/perenniald/cluster cmd/perenniald/config cmd/perenniald/core cmd/perenniald/http cmd/perenniald/http/api cmd/perenniald/http/routes cmd/perenniald/loop cmd/perenniald/net cmd/perenniald/process cmd/perenniald/standby cmd/perenniald/tls engine wire store store/batch store/checkpoint store/commit store/types engine/types"
   own["cmd/perenniald"] = "cmd/common cmd/perenniald/config cmd/perenniald/net cmd/perenniald/process cmd/perenniald/server cmd/perenniald/tls engine/types"
   own["cmd/perennial-bench/command"] = "cmd/common/tls cmd/common/tool engine/types"
   own["cmd/perennial-bench/results"] = "engine/types"
@@ -46,9 +47,10 @@ BEGIN {
   own["cmd/perennial/output"] = "cmd/common store/disk engine/types"
   own["cmd/perennial/live"] = "cmd/common cmd/common/tool cmd/perennial/output wire engine/types"
   own["cmd/perennial/extensions"] = "cmd/common cmd/common/tool cmd/perennial/live cmd/perennial/output wire engine/types"
+  own["cmd/perennial/cluster"] = "cmd/common cmd/common/tool cmd/perennial/output cmd/perenniald/config store store/batch store/cluster store/etcd store/format store/offline store/types engine/types"
   own["cmd/perennial/offline"] = "cmd/common cmd/common/tool cmd/perennial/live cmd/perennial/output migrations store store/checkpoint store/disk store/format store/offline store/types wire engine/types"
   own["cmd/perennial/work"] = "cmd/common cmd/common/tool cmd/perennial/live cmd/perennial/output wire engine/types"
-  own["cmd/perennial"] = "cmd/common cmd/common/tool cmd/perennial-bench/command cmd/perennial/extensions cmd/perennial/live cmd/perennial/offline cmd/perennial/output cmd/perennial/work engine/types"
+  own["cmd/perennial"] = "cmd/common cmd/common/tool cmd/perennial-bench/command cmd/perennial/cluster cmd/perennial/extensions cmd/perennial/live cmd/perennial/offline cmd/perennial/output cmd/perennial/work engine/types"
   own["tests"] = "*"
   # Theirs.
   lib["engine/types"] = ""
@@ -68,15 +70,17 @@ BEGIN {
   lib["cmd/perenniald/net"] = "fmt absl uv.h systemd"
   lib["cmd/perenniald/http"] = "fmt boost nlohmann"
   lib["cmd/perenniald/checkpoints"] = "fmt absl uv.h"
-  lib["cmd/perenniald/cluster"] = "fmt"
+  lib["cmd/perenniald/cluster"] = "fmt nlohmann archive.h archive_entry.h curl"
+  lib["cmd/perenniald/standby"] = "uv.h"
   lib["cmd/perenniald/server"] = "fmt absl uv.h"
   lib["cmd/perenniald"] = "fmt"
   lib["cmd/perennial-bench"] = "fmt yaml-cpp nlohmann"
   lib["cmd/perennial"] = "fmt absl nlohmann utf8.h"
+  lib["cmd/perennial/cluster"] = "fmt nlohmann curl"
   lib["tests"] = "*"
   # Slow to compile, or wanted in one place only: one file per program.
   set(once, "boost CLI yaml-cpp spdlog systemd")
-  set(known, "absl boost fmt grpc grpcpp rocksdb xxhash.h uv.h openssl yaml-cpp CLI nlohmann utf8.h spdlog systemd gtest gmock benchmark")
+  set(known, "absl archive.h archive_entry.h boost curl fmt grpc grpcpp rocksdb xxhash.h uv.h openssl yaml-cpp CLI nlohmann utf8.h spdlog systemd gtest gmock benchmark")
 }
 
 function set(into, list, words, i, count) {

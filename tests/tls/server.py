@@ -6,19 +6,17 @@ import signal
 import socket
 import ssl
 import subprocess
+import sys
 import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../support"))
+from ports import free_port  # noqa: E402
 
 PERENNIALD = os.environ.get("PERENNIALD", "build/perenniald")
 
 
 def openssl(*words, **options):
     return subprocess.run(["openssl", *words], check=True, capture_output=True, **options)
-
-
-def free_port():
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        return taken.getsockname()[1]
 
 
 class Certificates:

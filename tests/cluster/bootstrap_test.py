@@ -1,0 +1,232 @@
+"""A node that the log in etcd does not reach any more gets a copy of another node's database.
+
+PERENNIALD names the server. ETCD names etcd, which is otherwise looked for beside the server.
+"""
+
+import base64
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+import unittest
+import urllib.request
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from ledger import Client, all_jobs  # noqa: E402
+from processes import Cluster, free_port  # noqa: E402
+
+PERENNIALD = os.environ["PERENNIALD"]
+ETCD = os.environ.get("ETCD", os.path.join(os.path.dirname(PERENNIALD), "etcd-server/usr/bin/etcd"))
+BODY_BYTES = 8192
+# The least that may be set: etcd keeps a megabyte of the log.
+SMALL_LOG = "  log_keep_bytes: 1MiB\n  log_bytes_max: 8MiB\n"
+
+
+class Proxy:
+    """Passes connections on to a port. Of the first copies that go through it, each has one of `faults`."""
+
+    def __init__(self):
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self.listener.getsockname()[1]
+        self.target = None
+        self.faults = []
+        self.met = []
+        self.on_cut = None
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self):
+        while True:
+            try:
+                client, _ = self.listener.accept()
+            except OSError:
+                return
+            threading.Thread(target=self._serve, args=(client,), daemon=True).start()
+
+    def _serve(self, client):
+        with client:
+            try:
+                request = client.recv(65536)
+                server = socket.create_connection(("127.0.0.1", self.target), timeout=60)
+                with server:
+                    server.sendall(request)
+                    is_copy = request.startswith(b"GET /cluster/checkpoint")
+                    self._answer(server, client, self.faults.pop(0) if is_copy and self.faults else None)
+            except OSError:
+                pass
+
+    def _answer(self, server, client, fault):
+        sent = 0
+        while data := server.recv(65536):
+            # Behind the manifest, in the middle of a file.
+            if fault and sent > 2_000_000:
+                self.met.append(fault)
+                if fault == "cut":
+                    return
+                if fault == "kill":
+                    self.on_cut()
+                if fault == "flip":
+                    data = bytes([data[0] ^ 1]) + data[1:]
+                fault = None
+            client.sendall(data)
+            sent += len(data)
+
+    def close(self):
+        self.listener.close()
+
+
+def body_of(number):
+    return (b"%08d" % number) * (BODY_BYTES // 8)
+
+
+class Bootstrap(unittest.TestCase):
+    def begin(self, **how):
+        """Two nodes that serve, and a third that has not started."""
+        jobs = Cluster(ETCD, PERENNIALD, members=1, nodes=3, settings=SMALL_LOG, **how)
+        self.addCleanup(jobs.__exit__, None, None, None)
+        jobs.members[0].start()
+        self.put_count = 0
+        self.stored = {}  # The body of each job by its id. A leader that is elected skips some ids.
+        return jobs
+
+    def start_two(self, jobs):
+        for node in jobs.nodes[:2]:
+            node.start()
+        return jobs.wait_for_leader()
+
+    def put(self, jobs, count):
+        """More than the log keeps, if `count` is above a hundred or so."""
+        client = Client(jobs.ports[:2])
+        for _ in range(count):
+            self.put_count += 1
+            body = body_of(self.put_count)
+            answer = client.ask(b"put 0 0 60 %d\r\n%s\r\n" % (BODY_BYTES, body))
+            self.assertEqual(answer[0], b"INSERTED", answer)
+            self.stored[int(answer[1])] = body
+        client.close()
+
+    def put_past_the_trim(self, jobs):
+        """Until etcd does not hold what was put before."""
+        first = self.put_count + 1
+        before = self.log_ends(jobs)[1]
+        deadline = time.monotonic() + 60
+        while self.put_count < first + 1200 or self.log_ends(jobs)[0] <= before + 1:
+            self.assertLess(time.monotonic(), deadline, f"the log is not trimmed: {self.log_ends(jobs)}")
+            self.put(jobs, 200)
+
+    def log_ends(self, jobs):
+        """The indices of the oldest and the newest entry in etcd."""
+        ends = []
+        for order in ("ASCEND", "DESCEND"):
+            key, end = (base64.b64encode(b"/perennial/jobs/log" + byte).decode() for byte in (b"/", b"0"))
+            request = {"key": key, "range_end": end, "limit": 1, "keys_only": True, "sort_order": order}
+            url = jobs.endpoints[0] + "/v3/kv/range"
+            with urllib.request.urlopen(url, json.dumps(request).encode(), timeout=5) as answer:
+                found = json.load(answer).get("kvs", [])
+            ends.append(int(base64.b64decode(found[0]["key"]).rsplit(b"/", 1)[1], 16) if found else 0)
+        return ends
+
+    def wait_for_output(self, node, text, seconds=60):
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            if text in node.output():
+                return
+            self.assertTrue(node.is_running(), node.output()[-3000:])
+            time.sleep(0.05)
+        self.fail(f"there is no '{text}':\n" + node.output()[-3000:])
+
+    def expect_all_at_the_third(self, jobs):
+        """It has everything, also what comes after its copy."""
+        self.wait_for_output(jobs.nodes[2], "at=cluster.copied")
+        self.put(jobs, 10)
+        time.sleep(2)  # A standby is a few milliseconds behind.
+        for node in jobs.nodes[:2]:
+            node.kill()
+        deadline = time.monotonic() + 60
+        while jobs.ask(2, "/leader")[0] != 200:
+            self.assertLess(time.monotonic(), deadline, jobs.nodes[2].output()[-3000:])
+            time.sleep(0.1)
+        found = all_jobs(jobs.ports[2:])
+        self.assertEqual(set(found), set(self.stored))
+        for job, body in found.items():
+            self.assertEqual(body, self.stored[job], f"job {job}")
+        left = set(os.listdir(jobs.data_dir(2))) & {"incoming", "replacement", "peer"}
+        self.assertEqual(left, set())
+
+    def test_a_new_node_gets_everything(self):
+        jobs = self.begin()
+        self.start_two(jobs)
+        self.put_past_the_trim(jobs)
+        jobs.nodes[2].start()
+        self.expect_all_at_the_third(jobs)
+
+    def test_a_node_that_was_away_for_long_comes_back(self):
+        jobs = self.begin()
+        self.start_two(jobs)
+        self.put(jobs, 20)
+        jobs.nodes[2].start()
+        self.wait_for_output(jobs.nodes[2], "at=cluster.standby")
+        self.put(jobs, 20)
+        jobs.nodes[2].kill()
+        self.put_past_the_trim(jobs)
+        jobs.nodes[2].start()
+        self.expect_all_at_the_third(jobs)
+
+    def with_faults(self, standby_faults, leader_faults):
+        """Proxies before all nodes. Returns those of the standby, which is asked first, and of the leader."""
+        proxies = [Proxy() for _ in range(3)]
+        for proxy in proxies:
+            self.addCleanup(proxy.close)
+        jobs = self.begin(peer_ports=[proxy.port for proxy in proxies])
+        for proxy, port in zip(proxies, jobs.http_ports):
+            proxy.target = port
+        leader = self.start_two(jobs)
+        self.put_past_the_trim(jobs)
+        proxies[1 - leader].faults = standby_faults
+        proxies[leader].faults = leader_faults
+        return jobs, proxies[1 - leader], proxies[leader], jobs.nodes[1 - leader]
+
+    def test_a_copy_that_breaks_or_is_damaged_is_made_again(self):
+        jobs, source, leader, _ = self.with_faults(["cut"], ["flip"])
+        jobs.nodes[2].start()
+        self.wait_for_output(jobs.nodes[2], "at=cluster.copied")
+        self.assertEqual(source.met, ["cut"])
+        self.assertEqual(leader.met, ["flip"])
+        self.assertIn("its hash is another", jobs.nodes[2].output())
+        self.expect_all_at_the_third(jobs)
+
+    def test_a_source_that_is_killed_is_replaced_by_another(self):
+        jobs, source, _, standby = self.with_faults(["kill"], [])
+        source.on_cut = standby.kill
+        jobs.nodes[2].start()
+        self.wait_for_output(jobs.nodes[2], "at=cluster.copied")
+        self.assertEqual(source.met, ["kill"])
+        standby.start()
+        time.sleep(1)
+        self.expect_all_at_the_third(jobs)
+
+    def test_a_full_disk_waits_for_space(self):
+        jobs = self.begin()
+        disk = jobs.data_dir(2)
+        os.mkdir(disk)
+        # 1,200 jobs have 10 MB. The directory is a mount point, as it is on many machines.
+        mount = ["mount", "-t", "tmpfs", "-o", "size=6m", "tmpfs", disk]
+        if os.geteuid() != 0 or subprocess.run(mount, stderr=subprocess.DEVNULL).returncode != 0:
+            self.skipTest("only root mounts a file system")
+        self.addCleanup(subprocess.run, ["umount", "-l", disk])
+        self.start_two(jobs)
+        self.put_past_the_trim(jobs)
+        jobs.nodes[2].start()
+        self.wait_for_output(jobs.nodes[2], "No space left on device")
+        self.put(jobs, 10)
+        subprocess.run(["mount", "-o", "remount,size=200m", disk], check=True)
+        self.expect_all_at_the_third(jobs)
+
+
+if __name__ == "__main__":
+    if not os.access(ETCD, os.X_OK):
+        print(f"skipped: there is no etcd at {ETCD}")
+        sys.exit(77)
+    unittest.main(verbosity=2)

@@ -1,0 +1,161 @@
+"""One failure after the other, and what clients and a person who reads the log get to know.
+
+PERENNIALD names the server, and ETCD names etcd, as for cluster_test.py. CLUSTER_AWAY_SECONDS is how long the majority of
+etcd is away.
+"""
+
+import base64
+import json
+import os
+import signal
+import sys
+import time
+import unittest
+import urllib.error
+import urllib.request
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from ledger import Client, Load, all_jobs  # noqa: E402
+from processes import Cluster  # noqa: E402
+
+PERENNIALD = os.environ["PERENNIALD"]
+ETCD = os.environ.get("ETCD", os.path.join(os.path.dirname(PERENNIALD), "etcd-server/usr/bin/etcd"))
+AWAY_SECONDS = float(os.environ.get("CLUSTER_AWAY_SECONDS", "15"))  # Three leases.
+EXIT_NOT_LEADER = 76
+EXIT_USAGE = 5
+SMALL_LOG = "  log_keep_bytes: 1MiB\n  log_bytes_max: 8MiB\n"
+
+
+class Failures(unittest.TestCase):
+    def begin(self, **how):
+        jobs = Cluster(ETCD, PERENNIALD, **how)
+        self.addCleanup(jobs.__exit__, None, None, None)
+        return jobs
+
+    def wait_for(self, what, seconds=30, trouble=lambda: ""):
+        deadline = time.monotonic() + seconds
+        while not what():
+            self.assertLess(time.monotonic(), deadline, trouble())
+            time.sleep(0.05)
+
+    def etcd(self, jobs, path, request, timeout=10):
+        url = f"{jobs.endpoints[0]}/v3/{path}"
+        with urllib.request.urlopen(url, json.dumps(request).encode(), timeout=timeout) as answer:
+            return json.load(answer)
+
+    def test_a_leader_that_was_stopped_for_three_leases_says_nothing(self):
+        jobs = self.begin(members=1, nodes=2)
+        jobs.start()
+        leader = jobs.wait_for_leader()
+        worker = Client([jobs.ports[leader]], timeout=60)
+        self.assertEqual(worker.ask(b"put 0 0 300 1\r\nx\r\n"), [b"INSERTED", b"1"])
+        node = jobs.nodes[leader]
+        node.signal(signal.SIGSTOP)
+        # It lies in the queue of the stopped leader, who would answer it when it wakes.
+        worker.socket.sendall(b"reserve\r\n")
+        time.sleep(15)
+        self.assertEqual(jobs.wait_for_leader(), 1 - leader)
+        other = Client([jobs.ports[1 - leader]])
+        self.assertEqual(other.ask(b"reserve\r\n"), [b"RESERVED", b"1", b"1"])
+        node.signal(signal.SIGCONT)
+        try:
+            self.assertEqual(worker.file.read(), b"")
+        except ConnectionResetError:
+            pass
+        self.assertEqual(node.wait(10), EXIT_NOT_LEADER)
+        self.assertIn("at=cluster.lost exit=76", node.output())
+        self.assertEqual(other.body(1), b"x")
+        self.assertEqual(other.ask(b"delete 1\r\n"), [b"DELETED"])
+
+    def test_the_majority_of_etcd_comes_back(self):
+        jobs = self.begin(nodes=2)
+        jobs.start()
+        leader = jobs.wait_for_leader()
+        load = Load(jobs.ports)
+        self.addCleanup(load.stop)
+        self.wait_for(lambda: len(load.ledger.stored) > 100, trouble=jobs.logs)
+        for member in jobs.members[:2]:
+            member.kill()
+        self.assertEqual(jobs.nodes[leader].wait(20), EXIT_NOT_LEADER)
+        stored = len(load.ledger.stored)
+        end = time.monotonic() + AWAY_SECONDS
+        while time.monotonic() < end:
+            jobs.restart_ended_nodes()  # As a supervisor does.
+            time.sleep(0.2)
+        self.assertEqual(len(load.ledger.stored), stored)
+        for member in jobs.members[:2]:
+            member.start()
+        # By itself.
+        self.wait_for(lambda: len(load.ledger.stored) > stored + 100, 60, jobs.logs)
+        load.stop()
+        self.assertEqual(load.ledger.judge(all_jobs(jobs.ports)), [], jobs.logs())
+
+    def test_puts_are_refused_before_etcd_is_full(self):
+        jobs = self.begin(members=1, nodes=1, settings=SMALL_LOG + "  copies_min: 1\n  etcd_quota_bytes: 24MiB\n")
+        jobs.start()
+        jobs.wait_for_leader()
+        client = Client(jobs.ports)
+        self.assertEqual(client.ask(b"put 0 0 60 1\r\nx\r\n"), [b"INSERTED", b"1"])
+        # Of somebody else.
+        value = base64.b64encode(b"x" * 1_000_000).decode()
+        keys = [base64.b64encode(b"/other/%d" % i).decode() for i in range(20)]
+        for key in keys:
+            self.etcd(jobs, "kv/put", {"key": key, "value": value})
+        node = jobs.nodes[0]
+        self.wait_for(lambda: "at=cluster.puts state=refused" in node.output(), trouble=jobs.logs)
+        self.assertEqual(client.ask(b"put 0 0 60 1\r\ny\r\n"), [b"OUT_OF_MEMORY"])
+        self.assertEqual(client.ask(b"reserve\r\n"), [b"RESERVED", b"1", b"1"])
+        client.body(1)
+        self.assertEqual(client.ask(b"delete 1\r\n"), [b"DELETED"])
+        # As an operator does.
+        for key in keys:
+            self.etcd(jobs, "kv/deleterange", {"key": key})
+        time.sleep(6)  # The leader compacts every five seconds.
+        self.etcd(jobs, "maintenance/defragment", {})
+        self.wait_for(lambda: "at=cluster.puts state=accepted" in node.output(), trouble=jobs.logs)
+        self.assertEqual(client.ask(b"put 0 0 60 1\r\nz\r\n")[0], b"INSERTED")
+
+    def test_work_waits_while_etcd_takes_no_entry(self):
+        jobs = self.begin(members=1, nodes=1)
+        jobs.members[0].arguments += ["--quota-backend-bytes", str(16 << 20)]  # Not as the document says.
+        jobs.start()
+        jobs.wait_for_leader()
+        value = base64.b64encode(b"x" * 1_000_000).decode()
+        key = base64.b64encode(b"/other").decode()
+        with self.assertRaises(urllib.error.HTTPError):
+            for _ in range(40):
+                self.etcd(jobs, "kv/put", {"key": key, "value": value})
+        client = Client(jobs.ports, timeout=30)
+        client.socket.sendall(b"put 0 0 60 1\r\nx\r\n")
+        node = jobs.nodes[0]
+        self.wait_for(lambda: "at=cluster.etcd" in node.output() and "space exceeded" in node.output(), trouble=jobs.logs)
+        # As an operator does.
+        revision = self.etcd(jobs, "kv/range", {"key": key})["header"]["revision"]
+        self.etcd(jobs, "kv/compaction", {"revision": revision})
+        self.etcd(jobs, "maintenance/defragment", {})
+        for alarm in self.etcd(jobs, "maintenance/alarm", {"action": "GET"})["alarms"]:
+            self.etcd(jobs, "maintenance/alarm", {"action": "DEACTIVATE"} | alarm)
+        self.assertEqual(client.file.readline(), b"INSERTED 1\r\n", jobs.logs())
+
+    def test_two_nodes_of_one_name(self):
+        jobs = self.begin(members=1, nodes=2)
+        config = f"{jobs.folder}/n1.yaml"
+        with open(config, encoding="utf-8") as file:
+            text = file.read().replace("node: n1", "node: n0")
+        with open(config, "w", encoding="utf-8") as file:
+            file.write(text)
+        jobs.members[0].start()
+        jobs.nodes[0].start()
+        jobs.wait_for_leader()
+        jobs.nodes[1].start()
+        self.assertEqual(jobs.nodes[1].wait(40), EXIT_USAGE)
+        self.assertIn("another node of cluster jobs is called n0", jobs.nodes[1].output())
+        self.assertIn("give each node a name of its own", jobs.nodes[1].output())
+        self.assertEqual(Client(jobs.ports[:1]).ask(b"put 0 0 60 1\r\nx\r\n"), [b"INSERTED", b"1"])
+
+
+if __name__ == "__main__":
+    if not os.access(ETCD, os.X_OK):
+        print(f"skipped: there is no etcd at {ETCD}")
+        sys.exit(77)
+    unittest.main(verbosity=2)
