@@ -91,14 +91,14 @@ class Failures(unittest.TestCase):
         self.assertEqual(load.ledger.judge(all_jobs(jobs.ports)), [], jobs.logs())
 
     def test_puts_are_refused_before_etcd_is_full(self):
-        jobs = self.begin(members=1, nodes=1, settings=SMALL_LOG + "  copies_min: 1\n  etcd_quota_bytes: 24MiB\n")
+        jobs = self.begin(members=1, nodes=1, settings=SMALL_LOG + "  copies_min: 1\n  etcd_quota_bytes: 64MiB\n")
         jobs.start()
         jobs.wait_for_leader()
         client = Client(jobs.ports)
         self.assertEqual(client.ask(b"put 0 0 60 1\r\nx\r\n"), [b"INSERTED", b"1"])
         # Of somebody else.
         value = base64.b64encode(b"x" * 1_000_000).decode()
-        keys = [base64.b64encode(b"/other/%d" % i).decode() for i in range(20)]
+        keys = [base64.b64encode(b"/other/%d" % i).decode() for i in range(52)]
         for key in keys:
             self.etcd(jobs, "kv/put", {"key": key, "value": value})
         node = jobs.nodes[0]

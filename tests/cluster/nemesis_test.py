@@ -1,8 +1,9 @@
 """Three members of etcd and three nodes under load, while machines, disks, clocks and cables fail: C1 to C4, C6 and C8.
 
-PERENNIALD names the server. ETCD names etcd, which is otherwise looked for beside the server, where tests/run unpacks it.
-CLUSTER_SECONDS is how long the faults go on, and CLUSTER_SEED what draws them. As root each process is on a machine of
-its own (network.py), with a disk that can be full; otherwise processes fail, and the network does not.
+PERENNIALD names the server, and SHIFTED_CLOCK the library of shifted_clock.cc. ETCD names etcd, which is otherwise looked
+for beside the server, where tests/run unpacks it. CLUSTER_SECONDS is how long the faults go on, and CLUSTER_SEED what
+draws them. As root each process is on a machine of its own (network.py), with a disk that can be full; otherwise
+processes fail, and the network does not.
 """
 
 import os
@@ -20,7 +21,7 @@ from processes import Cluster  # noqa: E402
 
 PERENNIALD = os.environ["PERENNIALD"]
 ETCD = os.environ.get("ETCD", os.path.join(os.path.dirname(PERENNIALD), "etcd-server/usr/bin/etcd"))
-FAKETIME = "/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1"
+SHIFTED_CLOCK = os.environ["SHIFTED_CLOCK"]
 SECONDS = float(os.environ.get("CLUSTER_SECONDS", "60"))
 EXIT_NO_SPACE = 75
 EXIT_NOT_LEADER = 76
@@ -36,14 +37,12 @@ class Faults:
         self.of_processes = [
             self.kill_leader, self.kill_standby, self.stop_leader, self.stop_standby, self.kill_member, self.stop_member,
             self.slow_member, self.lose_directory, self.kill_leader_and_member, self.kill_leader_and_stop_member,
-            self.hand_over, self.restart_one_by_one, self.lose_majority,
+            self.hand_over, self.restart_one_by_one, self.lose_majority, self.set_clock,
         ]  # fmt: skip
         self.of_machines = [
             self.pull_cable_of_leader, self.pull_cable_of_standby, self.pull_cable_of_member, self.cut_leader_from_etcd,
             self.hear_but_not_speak, self.speak_but_not_hear, self.split, self.flap, self.fill_disk,
         ]  # fmt: skip
-        if os.path.exists(FAKETIME):
-            self.of_processes.append(self.set_clock)
 
     def all(self):
         return self.of_processes + (self.of_machines if self.jobs.network else [])
@@ -138,7 +137,7 @@ class Faults:
         node = self.jobs.nodes[self.random.randrange(3)]
         node.kill()
         offset = self.random.choice([-3 * 86400, -3600, -30, 0, 30, 3600, 3 * 86400])
-        node.environment = {"LD_PRELOAD": FAKETIME, "FAKETIME": f"{offset:+d}", "FAKETIME_DONT_FAKE_MONOTONIC": "1"}
+        node.environment = {"LD_PRELOAD": SHIFTED_CLOCK, "SHIFT_CLOCK_S": str(offset)}
         node.start()
 
     # -- Machines.

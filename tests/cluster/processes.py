@@ -194,7 +194,17 @@ class Cluster:
             if number is not None:
                 return number
             time.sleep(0.02)
-        raise AssertionError("no node leads:\n" + self.logs())
+        raise AssertionError(f"no node leads:\n{self.describe()}")
+
+    def describe(self):
+        """What a person looks at who wants to know why something does not go on."""
+        lines = [f"status: {self.status()}"]
+        for number, node in enumerate(self.nodes):
+            code = node.process.poll() if node.process else "never started"
+            lines.append(f"n{number}: exit code {code}, {self.ask(number, '/readyz?verbose')}")
+        for number, member in enumerate(self.members):
+            lines.append(f"m{number}: exit code {member.process.poll()}\n" + "\n".join(member.output().splitlines()[-5:]))
+        return "\n".join(lines) + "\n" + self.logs()
 
     def status(self):
         """What `perennial cluster status` says; None: it cannot say it."""
@@ -211,7 +221,7 @@ class Cluster:
             if len(flushed) == 1 and len(status["nodes"]) == len(self.nodes) and flushed == {status["log"]["last"]}:
                 return
             time.sleep(0.5)
-        raise AssertionError(f"the nodes are not equal: {self.status()}\n{self.logs()}")
+        raise AssertionError(f"the nodes are not equal:\n{self.describe()}")
 
     def contents(self):
         """What each node's directory holds, after all nodes were killed: what is the same on equal nodes."""

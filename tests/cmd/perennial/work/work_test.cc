@@ -210,21 +210,17 @@ TEST_P(Work, ALostReservationKillsTheCommandAndItsChildren) {
   EXPECT_THAT(stats(id), Not(HasSubstr("state: delayed")));
 }
 
+// beanstalkd does not always enforce the ttr of a connection that fell silent: in one of its runs the job stays with the
+// stopped worker for as long as that lives, and no other client is given it. What the worker does then is not seen.
 TEST_P(Work, AWorkerThatStoodStillPastTheTtrKillsTheCommand) {
+  if (GetParam().program == Program::Beanstalkd) GTEST_SKIP() << "it may never take the job back";
   const std::string id = put("x", 1);
-  // The worker is stopped until the server has given the job to this client. It sends no touch:
-  // beanstalkd does not always enforce the ttr of a connection that touched and fell silent.
-  // The client waits a second at a time: on a busy machine a beanstalkd did not wake a long wait.
   ToolProcess worker(
       arguments({"--once", "--touch", "100"}, script(": >\"$dir/runs\"; exec sleep 1000")));
   await_file("runs");
-  worker.signal(SIGSTOP);
+  worker.signal(SIGSTOP);  // Until the server has given the job to this client.
   EXPECT_EQ(*client_.ask("watch mail\r\n"), "WATCHING 2\r\n");
-  std::string reserved;
-  for (int i = 0; i < 30 && !reserved.starts_with("RESERVED"); ++i) {
-    reserved = *client_.ask("reserve-with-timeout 1\r\n");
-  }
-  EXPECT_EQ(reserved, fmt::format("RESERVED {} 1\r\nx\r\n", id));
+  EXPECT_EQ(*client_.ask("reserve-with-timeout 30\r\n"), fmt::format("RESERVED {} 1\r\nx\r\n", id));
   worker.signal(SIGCONT);
   const ToolRun done = worker.wait();
   EXPECT_EQ(done.code, 0);
