@@ -5,6 +5,7 @@ etcd is away.
 """
 
 import base64
+import ctypes
 import json
 import os
 import signal
@@ -23,6 +24,7 @@ ETCD = os.environ.get("ETCD", os.path.join(os.path.dirname(PERENNIALD), "etcd-se
 AWAY_SECONDS = float(os.environ.get("CLUSTER_AWAY_SECONDS", "15"))  # Three leases.
 EXIT_NOT_LEADER = 76
 EXIT_USAGE = 5
+EXIT_DAMAGED = 65
 SMALL_LOG = "  log_keep_bytes: 1MiB\n  log_bytes_max: 8MiB\n"
 
 
@@ -152,6 +154,41 @@ class Failures(unittest.TestCase):
         self.assertIn("another node of cluster jobs is called n0", jobs.nodes[1].output())
         self.assertIn("give each node a name of its own", jobs.nodes[1].output())
         self.assertEqual(Client(jobs.ports[:1]).ask(b"put 0 0 60 1\r\nx\r\n"), [b"INSERTED", b"1"])
+
+    def test_an_entry_of_a_newer_program_is_refused_by_name(self):
+        """In a rolling upgrade: the leader is newer than this node, and has written what this node cannot read."""
+        jobs = self.begin(members=1, nodes=1)
+        jobs.start()
+        jobs.wait_for_leader()
+        client = Client(jobs.ports)
+        self.assertEqual(client.ask(b"put 0 0 300 1\r\nx\r\n"), [b"INSERTED", b"1"])
+        node = jobs.nodes[0]
+        node.kill()
+        log = base64.b64encode(b"/perennial/jobs/log/").decode()
+        end = base64.b64encode(b"/perennial/jobs/log0").decode()
+        newest = {"key": log, "range_end": end, "sort_order": "DESCEND", "sort_target": "KEY", "limit": 1}
+        entry = self.etcd(jobs, "kv/range", newest)["kvs"][0]
+        prefix, _, index = base64.b64decode(entry["key"]).rpartition(b"/")
+        key = base64.b64encode(b"%s/%0*x" % (prefix, len(index), int(index, 16) + 1)).decode()
+        # The first byte is the format, and the last eight are a hash of all others.
+        changed = bytes([9]) + base64.b64decode(entry["value"])[1:-8]
+        changed += xxh3(changed).to_bytes(8, "little")
+        self.etcd(jobs, "kv/put", {"key": key, "value": base64.b64encode(changed).decode()})
+        node.start()
+        self.assertEqual(node.wait(30), EXIT_DAMAGED, jobs.logs())
+        self.assertIn(f"entry {int(index, 16) + 1} of the log in etcd", node.output())
+        self.assertIn("its format is 9, which only a newer program reads", node.output())
+        # It has applied nothing of it: with a program that reads it, or without it, all goes on.
+        self.etcd(jobs, "kv/deleterange", {"key": key})
+        node.start()
+        jobs.wait_for_leader()
+        self.assertEqual(all_jobs(jobs.ports), {1: b"x"})
+
+
+def xxh3(data):
+    library = ctypes.CDLL("libxxhash.so.0")
+    library.XXH3_64bits.restype = ctypes.c_uint64
+    return library.XXH3_64bits(ctypes.c_char_p(data), ctypes.c_size_t(len(data)))
 
 
 if __name__ == "__main__":

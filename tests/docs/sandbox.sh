@@ -67,5 +67,5 @@ make_home() {
 
 main
 chroot "$sandbox" env -i --chdir="$home/perennial" LANG=C.UTF-8 TERM=dumb HOME="$home" \
-  PATH="$here/stand_ins:$build:$build/beanstalkd/usr/bin:/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin" "$@"
+  PATH="$here/stand_ins:$build:$build/beanstalkd/usr/bin:$build/etcd-server/usr/bin:/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin" "$@"
 exit $? # Not exec: somebody has to be the first process.
