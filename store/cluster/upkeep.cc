@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <optional>
 #include <utility>
 #include <variant>
@@ -109,12 +110,14 @@ void Node::see_handover(const etcd::Found& handover) {
 }
 
 void Node::upkeep() {
-  // What was new at the last time is old enough now: no watch that keeps up needs it.
-  const etcd::Revision compacted = std::exchange(compact_next_, appender_.revision());
+  // What was new at the last time is old enough now: no watch that keeps up needs it. Without
+  // appends the history grows, too: by what the nodes publish.
+  const etcd::Revision compacted =
+      std::exchange(compact_next_, std::max(appender_.revision(), node_revision_));
   if (options_.compacts_etcd && compacted != 0) {
     client_.compact(compacted, executor_.now() + call_timeout, [this](const auto& outcome) {
       const auto* failure = std::get_if<etcd::Failure>(&outcome);
-      // Compacted already: no append since, or a former leader's.
+      // Compacted already: by a former leader, or by somebody else.
       if (failure != nullptr && failure->error != etcd::CallError::Compacted) {
         events_.failed(*failure);
       }
