@@ -1,14 +1,15 @@
-// Loaded before the libraries of a program (LD_PRELOAD), it shifts the wall clock of the program's C++ code by SHIFT_CLOCK_S
-// seconds: what std::chrono::system_clock says. Every other caller gets the true time. So a wait until a time of day ends
-// when it should, in RocksDB and in gRPC, which a clock that is shifted for all of a process does not give.
+// Loaded before the libraries of a program (LD_PRELOAD), it shifts the wall clock of the program's
+// C++ code by SHIFT_CLOCK_S seconds: what std::chrono::system_clock says. Every other caller gets
+// the true time. So a wait until a time of day ends when it should, in RocksDB and in gRPC, which a
+// clock that is shifted for all of a process does not give.
+
+#include <cstdlib>
+#include <cstring>
 
 #include <dlfcn.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
-
-#include <cstdlib>
-#include <cstring>
 
 namespace {
 
@@ -27,7 +28,8 @@ time_t shift_seconds() {
 
 extern "C" int clock_gettime(clockid_t clock, timespec* time) noexcept {
   const auto result = static_cast<int>(syscall(SYS_clock_gettime, clock, time));
-  if (result == 0 && clock == CLOCK_REALTIME && is_of_standard_library(__builtin_return_address(0))) {
+  if (result == 0 && clock == CLOCK_REALTIME &&
+      is_of_standard_library(__builtin_return_address(0))) {
     time->tv_sec += shift_seconds();
   }
   return result;

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 #include <random>
+#include <set>
 #include <sstream>
 #include <utility>
 
@@ -168,10 +169,11 @@ Status ServerProcess::wait_until_accepting() {
 // Picks a port below the kernel's range for clients. Within that range a connect to a free port may
 // be given the same source port, and then connects to itself.
 uint16_t pick_port() {
+  static std::set<uint16_t> picked;
   std::random_device random;
   for (;;) {
     const auto port = static_cast<uint16_t>(15'000 + random() % 17'000);
-    if (port_is_free(port)) return port;
+    if (port_is_free(port) && picked.insert(port).second) return port;
   }
 }
 

@@ -83,8 +83,8 @@ class ServerProcess {
   Ended ended_;
 };
 
-// Returns a free port of the loopback interface that the kernel does not assign to clients. Another
-// process may take it meanwhile.
+// Returns a free port of the loopback interface that the kernel does not assign to clients, and not
+// the same one twice. Another process may take it meanwhile. Not for several threads at once.
 uint16_t pick_port();
 
 // The value of PERENNIALD or BEANSTALKD, else the path beside the running test, where the build and

@@ -1,7 +1,10 @@
 #include "tests/store/etcd/etcd_process.h"
 
+#include <algorithm>
+#include <exception>
 #include <filesystem>
 #include <fstream>
+#include <iostream>
 #include <sstream>
 
 #include <fcntl.h>
@@ -69,6 +72,10 @@ EtcdCluster::EtcdCluster(size_t members, std::vector<std::string> flags, std::st
 }
 
 EtcdCluster::~EtcdCluster() {
+  if (std::uncaught_exceptions() > 0) {
+    const std::string said = log();
+    std::cerr << said.substr(said.size() - std::min<size_t>(said.size(), 10'000)) << '\n';
+  }
   for (size_t i = 0; i < members_.size(); ++i)
     if (members_[i].pid > 0) kill_now(i);
 }

@@ -210,8 +210,9 @@ TEST_P(Work, ALostReservationKillsTheCommandAndItsChildren) {
   EXPECT_THAT(stats(id), Not(HasSubstr("state: delayed")));
 }
 
-// beanstalkd does not always enforce the ttr of a connection that fell silent: in one of its runs the job stays with the
-// stopped worker for as long as that lives, and no other client is given it. What the worker does then is not seen.
+// beanstalkd does not always enforce the ttr of a connection that fell silent: in one of its runs
+// the job stays with the stopped worker for as long as that lives, and no other client is given it.
+// What the worker does then is not seen.
 TEST_P(Work, AWorkerThatStoodStillPastTheTtrKillsTheCommand) {
   if (GetParam().program == Program::Beanstalkd) GTEST_SKIP() << "it may never take the job back";
   const std::string id = put("x", 1);
