@@ -238,6 +238,10 @@ struct BatchFigures {
   BatchBytesHistogram bytes;  // Of a batch.
 };
 
+// What `store-state` can be: ok, or one word for what is wrong (etc/docs/protocol.md).
+inline constexpr std::array<std::string_view, 4> store_states = {"ok", "low-space", "no-ballast",
+                                                                 "behind"};
+
 // The store's part of stats, published by the committer with each batch.
 struct StoreFacts {
   uint64_t log_oldest_index = 0;
@@ -245,7 +249,7 @@ struct StoreFacts {
   uint64_t records_written = 0;  // Transitions committed since the start.
   uint64_t log_bytes_max = 0;
   std::string durability;  // commit, interval or never.
-  std::string state;       // "ok", or one word for what is wrong.
+  std::string state;       // One of store_states.
   uint64_t sync_us_p99 = 0;
   double batch_jobs_mean = 0;
   BatchFigures batches = {};

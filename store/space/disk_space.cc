@@ -8,6 +8,7 @@
 #include <rocksdb/env.h>
 #include <sys/statvfs.h>
 
+#include "engine/types/stats.h"
 #include "store/space/compaction_guard.h"
 #include "store/types/rocks_status.h"
 
@@ -24,15 +25,10 @@ void derive(uint64_t& bytes, uint64_t from_disk) {
 }  // namespace
 
 std::string_view space_state_name(SpaceState state) {
-  switch (state) {
-    case SpaceState::Ok:
-      return "ok";
-    case SpaceState::LowSpace:
-      return "low-space";
-    case SpaceState::NoBallast:
-      return "no-ballast";
-  }
-  return "unknown";
+  static_assert(static_cast<size_t>(SpaceState::Ok) == 0);
+  static_assert(static_cast<size_t>(SpaceState::LowSpace) == 1);
+  static_assert(static_cast<size_t>(SpaceState::NoBallast) == 2);
+  return store_states[static_cast<size_t>(state)];
 }
 
 // README.md, "Disk space", has the rules for these sizes, and disk_space_test.cc checks them.

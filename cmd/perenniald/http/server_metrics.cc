@@ -187,8 +187,10 @@ void add_security(MetricsWriter& out, const ServerFacts& server) {
 void add_store(MetricsWriter& out, const StoreFacts& store, const ServerFacts& server,
                bool accepts_puts) {
   out.family("perennial_store_state", MetricType::Gauge, "",
-             "1 for the state that the store has, ok or one word for what is wrong.");
-  out.sample(1, {{"state", store.state}});
+             "1 for the state that the store has, and 0 for each other one.");
+  for (const std::string_view state : store_states) {
+    out.sample(state == store.state ? 1 : 0, {{"state", state}});
+  }
   out.single("perennial_puts_accepted", MetricType::Gauge, "",
              "1 while the disk has space for jobs.", accepts_puts ? 1 : 0);
   out.single("perennial_transitions_committed", MetricType::Counter, "",

@@ -46,10 +46,11 @@ class MetricsTest : public testing::Test {
   core::CommandTimes::Histograms commands_ = {};
   LatencyHistogram turns_;
   LatencyHistogram requests_;
+  StoreFacts store_;
   ServerFacts server_;
   const MetricSources sources_ = {.engine = engine_,
                                   .process = [] { return ProcessFacts(); },
-                                  .store = [] { return StoreFacts(); },
+                                  .store = [this] { return store_; },
                                   .server = [this] { return server_; },
                                   .times =
                                       [this] {
@@ -210,6 +211,16 @@ TEST_F(MetricsTest, GivesWhatTheServerKnows) {
   EXPECT_THAT(less, Not(HasSubstr("perennial_process_open_fds")));
   EXPECT_THAT(less, Not(HasSubstr("perennial_tls_certificate")));
   EXPECT_THAT(less, Not(HasSubstr("{method=\"certificate\",result=\"failed\"}")));
+}
+
+// Each has a series at all times, so that one which is over is 0 and not gone.
+TEST_F(MetricsTest, GivesEachStateOfTheStore) {
+  store_.state = "low-space";
+  const std::string all = text({});
+  EXPECT_THAT(all, HasSubstr("perennial_store_state{state=\"ok\"} 0\n"
+                             "perennial_store_state{state=\"low-space\"} 1\n"
+                             "perennial_store_state{state=\"no-ballast\"} 0\n"
+                             "perennial_store_state{state=\"behind\"} 0\n"));
 }
 
 TEST_F(MetricsTest, TellsTheHighestAgesOfAllTubes) {
