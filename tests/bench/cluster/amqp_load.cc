@@ -3,9 +3,9 @@
 //
 // `put` and `cycle` drive all connections with one thread and one epoll, as perennial-bench does.
 // Client and servers share the processors, and a thread for each connection would take more of
-// them. librabbitmq opens the connections and decodes frames. What is sent is encoded with it, too,
-// and each turn of the loop sends it with one system call, while amqp_basic_publish needs three for
-// each message. `gaps` has a thread for each producer, because opening a connection blocks.
+// them. librabbitmq opens the connections, and encodes and decodes frames. A wakeup of a connection
+// sends all it has with one system call, while amqp_basic_publish needs three for each message.
+// `gaps` has a thread for each producer, because opening a connection blocks.
 
 #include <algorithm>
 #include <array>
@@ -14,7 +14,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <ctime>
 #include <map>
 #include <memory>
 #include <random>
@@ -35,6 +34,7 @@
 
 #include "cmd/perennial-bench/load/bodies.h"
 #include "cmd/perennial-bench/results/latencies.h"
+#include "cmd/perennial-bench/servers/clock.h"
 #include "engine/types/basic.h"
 #include "engine/types/status.h"
 
@@ -48,7 +48,6 @@ constexpr Nanos warm_up = nanos_per_second / 2;
 constexpr Nanos silence_max = 30 * nanos_per_second;
 // As perennial_bench.py has them.
 constexpr uint32_t gaps_producers = 8;
-constexpr Nanos gaps_answer_max = 5 * nanos_per_second;
 constexpr auto reopen = std::chrono::milliseconds(100);
 
 constexpr amqp_channel_t channel = 1;
@@ -63,13 +62,11 @@ struct Options {
   uint32_t consumers = 25;
   double seconds = 10;
   uint32_t rounds = 3;
+  // Of a producer of gaps. It outlasts the election of a leader, after which a channel sends again
+  // what it has not confirmed. A new channel finds the new leader only when Erlang has given up the
+  // stopped node, which takes up to 75 seconds.
+  double patience_s = 30;
 };
-
-Nanos now_nanos() {
-  timespec now{};
-  ::clock_gettime(CLOCK_MONOTONIC, &now);
-  return now.tv_sec * nanos_per_second + now.tv_nsec;
-}
 
 timeval timeval_of(Nanos nanos) {
   return {.tv_sec = nanos / nanos_per_second, .tv_usec = nanos % nanos_per_second / 1000};
@@ -495,7 +492,7 @@ Status run_rounds(const Options& options, bool is_cycle) {
 
 // Logs in, publishes one message after the other, and prints when each was confirmed, until
 // something fails.
-Status publish_until_failure(Connection& connection, const std::string& queue) {
+Status publish_until_failure(Connection& connection, const std::string& queue, Nanos patience) {
   if (Status s = connection.log_in(); !s.ok()) return s;
   if (Status s = connection.begin_publishing(queue); !s.ok()) return s;
   const std::string body(body_bytes, 'x');
@@ -503,7 +500,7 @@ Status publish_until_failure(Connection& connection, const std::string& queue) {
     connection.publish(body);
     if (Status s = connection.send(); !s.ok()) return s;
     amqp_frame_t frame;
-    const Result<bool> received = connection.receive(frame, gaps_answer_max);
+    const Result<bool> received = connection.receive(frame, patience);
     if (!received.ok()) return received.status();
     if (!*received) return {StatusCode::Io, "a confirm does not come"};
     if (frame.frame_type != AMQP_FRAME_METHOD || frame.payload.method.id != AMQP_BASIC_ACK_METHOD)
@@ -519,15 +516,17 @@ Status publish_until_failure(Connection& connection, const std::string& queue) {
 // Producers with one message in flight each. One whose connection ends opens another one after 100
 // ms, at whichever node takes it, as those of perennial_bench.py do. Ends with a signal.
 Status run_gaps(const Options& options) {
-  const auto produce = [&options](uint32_t number) {
+  const auto patience = static_cast<Nanos>(options.patience_s * nanos_per_second);
+  const auto produce = [&options, patience](uint32_t number) {
     std::mt19937 random(std::random_device{}() + number);
     std::vector<int> ports = options.ports;
     for (;;) {
       std::ranges::shuffle(ports, random);
       for (const int port : ports) {
         Connection connection;
-        if (!connection.connect(port, gaps_answer_max).ok()) continue;
-        ignore(publish_until_failure(connection, options.queue), "faults are what is measured");
+        if (!connection.connect(port, patience).ok()) continue;
+        ignore(publish_until_failure(connection, options.queue, patience),
+               "faults are what is measured");
         break;
       }
       std::this_thread::sleep_for(reopen);
@@ -568,6 +567,8 @@ int main_of(int argc, char** argv) {
   app.add_option("--producers", options.producers, "of a cycle")->check(CLI::Range(1, 10'000));
   app.add_option("--consumers", options.consumers, "of a cycle")->check(CLI::Range(1, 10'000));
   app.add_option("--seconds", options.seconds, "of each round")->check(CLI::Range(0.1, 3600.0));
+  app.add_option("--patience", options.patience_s, "of gaps: seconds for an answer")
+      ->check(CLI::Range(0.1, 3600.0));
   app.add_option("--rounds", options.rounds, "of put and cycle")->check(CLI::Range(1, 1000));
   CLI11_PARSE(app, argc, argv);
   const Status status = run(options);
