@@ -21,6 +21,7 @@ class Disk {
     BatchIndex reply_index = 0;
     BatchIndex durable = 0;
     std::vector<store::Batch> batches = {};
+    Status failure = {};  // The server cannot go on: it answers nothing of what it handed over.
   };
   struct Found {
     store::Opening opening;
@@ -37,6 +38,8 @@ class Disk {
   // Returns what has become durable meanwhile, without waiting.
   virtual Done look() = 0;
   virtual Result<Body> body(JobId id) = 0;
+  // Whether answers may leave the server: not when another one may serve already.
+  virtual bool may_answer() { return true; }
   // Stops cleanly.
   virtual Status close(JobId next_id) = 0;
 };

@@ -32,6 +32,10 @@ class ModelDisk : public Disk {
   void kill();
   // The power fails, which loses any part of the end of the log that was not synced.
   void cut_power();
+  // Of the last batch that was written, and that was synced.
+  BatchIndex last_index() const { return written_.index; }
+  Nanos last_now() const { return written_.now; }
+  BatchIndex synced_index() const { return durable_.index; }
   void set_durability(store::Durability durability) { durability_ = durability; }
 
  private:

@@ -94,7 +94,7 @@ void Server::advance(Nanos by) {
 }
 
 void Server::begin_commit() {
-  if (committing_ || !core_->batch_due(now_)) return;
+  if (committing_ || !failure_.ok() || !core_->batch_due(now_)) return;
   serve_reads();
   store::Batch batch = core_->take_batch(now_);
   fold(batch);
@@ -135,6 +135,7 @@ void Server::finish_commit() {
   if (!committing_) return;
   take(disk_.finish());
   committing_ = false;
+  if (!failure_.ok()) return;
   pump();
   check_memory();
 }
@@ -145,6 +146,8 @@ void Server::look() {
 }
 
 void Server::take(Disk::Done done) {
+  if (failure_.ok()) failure_ = done.failure;
+  if (!failure_.ok()) return;
   // The durable mark is reported before any answer, so that the history knows what may be lost.
   if (done.durable > durable_) {
     durable_ = done.durable;
@@ -184,6 +187,7 @@ Status Server::stop() {
   core_->on_timer(now_);
   pump();
   run_until_idle();
+  if (!failure_.ok()) return failure_;
   return disk_.close(core_->engine().next_id());
 }
 
@@ -205,6 +209,8 @@ void Server::serve_reads() {
 }
 
 bool Server::deliver() {
+  if (failure_.ok() && !disk_.may_answer()) failure_ = Status(StatusCode::Io, "another may serve");
+  if (!failure_.ok()) return false;
   std::vector<ConnId> changed;
   core_->take_changed(changed);
   for (const ConnId conn : changed) {

@@ -44,7 +44,8 @@ class Server {
   Nanos now() const { return now_; }
   uint64_t batches() const { return batches_; }
   void set_deliver(Deliver deliver) { deliver_ = std::move(deliver); }
-  // Why the server cannot continue. A failed read ends a server.
+  // Why the server cannot continue. A failed read ends a server, and so does a lead that is over.
+  // It answers nothing from then on.
   const Status& failure() const { return failure_; }
 
  private:
