@@ -353,9 +353,10 @@ TEST_P(Work, SeveralRunnersReserveInBatches) {
 }
 
 TEST_P(Work, SeveralRunnersHoldNoMoreJobsThanTheyWorkOn) {
-  constexpr uint64_t jobs = 12;
+  constexpr uint64_t jobs = 9;
   for (uint64_t i = 0; i < jobs; ++i) put("x");
-  ToolProcess worker(arguments({"--drain", "--jobs", "3"}, {"sleep", "0.1"}));
+  // Longer than the start of a command takes on a busy machine, so that two run at once.
+  ToolProcess worker(arguments({"--drain", "--jobs", "3"}, {"sleep", "0.5"}));
   uint64_t most = 0;
   for (uint64_t deleted = 0; deleted < jobs;) {
     const std::string tube = *client_.ask("stats-tube mail\r\n");
