@@ -241,7 +241,10 @@ def memory(cluster):
 def run(options):
     etcd = os.environ.get("ETCD", os.path.join(options.build, "etcd-server/usr/bin/etcd"))
     perenniald = os.path.join(options.build, "perenniald")
-    with Cluster(etcd, perenniald, members=options.members, nodes=options.nodes, folder=options.folder) as cluster:
+    # Alone a node would wait for a second one to have the log.
+    settings = "  copies_min: 1\n" if options.nodes == 1 else ""
+    with Cluster(etcd, perenniald, members=options.members, nodes=options.nodes, settings=settings,
+                 folder=options.folder) as cluster:  # fmt: skip
         cluster.start()
         wait_until_followed(cluster)
         yield from rates(cluster, options.seconds)
