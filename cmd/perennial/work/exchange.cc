@@ -133,8 +133,12 @@ Status Exchange::on_reserved(const wire::ClientReply& reply) {
 }
 
 void Exchange::give(const wire::ClientReply& job) {
-  const auto found = std::ranges::find_if(
-      seats_, [](const auto& seat) { return seat.second.waits_until.has_value(); });
+  const auto is_first = [](const auto& seat) {
+    return seat.second.waits_until.has_value() && seat.second.is_asked_for;
+  };
+  const auto waits = [](const auto& seat) { return seat.second.waits_until.has_value(); };
+  auto found = std::ranges::find_if(seats_, is_first);
+  if (found == seats_.end()) found = std::ranges::find_if(seats_, waits);
   // Whoever waited for it has left.
   if (found == seats_.end()) return give_back(job.number);
   Seat& seat = found->second;
@@ -156,7 +160,7 @@ void Exchange::give_back(JobId job) {
 void Exchange::time_out() {
   const auto now = Clock::now();
   for (auto& [id, seat] : seats_) {
-    if (!seat.waits_until || *seat.waits_until > now) continue;
+    if (!seat.waits_until || !seat.is_asked_for || *seat.waits_until > now) continue;
     seat.waits_until.reset();
     send_to(seat.socket, {.word = Word::TimedOut, .text = {}});
   }
@@ -187,6 +191,7 @@ void Exchange::on_line(SeatId id, std::string_view line) {
   const Command command = wire::parse_command_line(line, ExtensionSet::all());
   if (const auto* const reserve = std::get_if<ReserveWithTimeout>(&command)) {
     seats_.at(id).waits_until = Clock::now() + std::chrono::seconds(reserve->timeout_s);
+    seats_.at(id).is_asked_for = false;
     return;
   }
   request(command, Request::Kind::Forwarded, id, ends_job(command));
@@ -212,7 +217,10 @@ void Exchange::reserve_if_wanted() {
   const auto now = Clock::now();
   if (is_reserving_ || waiting == 0 || now < retry_at_) return;
   auto until = TimePoint::max();
-  for (const auto& [id, seat] : seats_) until = std::min(until, seat.waits_until.value_or(until));
+  for (auto& [id, seat] : seats_) {
+    until = std::min(until, seat.waits_until.value_or(until));
+    seat.is_asked_for = true;
+  }
   const auto wait = std::max(until - now, Clock::duration(0));
   ReserveBatch reserve{.count = {waiting},
                        .wait = {std::chrono::floor<milliseconds>(wait).count() * nanos_per_ms}};

@@ -42,7 +42,8 @@ class Exchange {
   struct Seat {
     common::Socket socket;
     std::string input = {};                     // A line that is not complete.
-    std::optional<TimePoint> waits_until = {};  // The runner has asked for a job.
+    std::optional<TimePoint> waits_until = {};  // The runner has asked for a job,
+    bool is_asked_for = false;                  // and the server was asked for it.
     std::optional<JobId> job = {};              // What it has reserved.
   };
   // A command that was sent to the server, and has no reply yet.
@@ -64,6 +65,7 @@ class Exchange {
   Status on_reserved(const wire::ClientReply& reply);
   void give(const wire::ClientReply& job);
   void give_back(JobId job);
+  // Tells those that the server was asked for, and whose time is over.
   void time_out();
   void answer(const Request& request, const wire::ClientReply& reply);
   // False: the runner has left.

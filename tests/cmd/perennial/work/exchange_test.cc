@@ -123,6 +123,23 @@ TEST_F(ExchangeTest, ARunnerThatDoesNotWaitIsToldThatThereIsNoJob) {
   EXPECT_EQ(heard(one), "TIMED_OUT ");
 }
 
+// A reserve-batch that was sent before says nothing of its job: with --drain it would end for
+// nothing.
+TEST_F(ExchangeTest, ARunnerThatDoesNotWaitIsAskedFor) {
+  begin({{"reserve-batch 1 0 abort:yes", ""},
+         {"list-tube-used", "RESERVED_BATCH 1\r\nRESERVED 5 1\r\na\r\nUSING default\r\n"},
+         {"reserve-batch 1 0 abort:yes", "RESERVED_BATCH 1\r\nRESERVED 6 1\r\nb\r\n"}});
+  ServerConnection one = sit_down();
+  ServerConnection two = sit_down();
+  say(one, ReserveWithTimeout{0});
+  ASSERT_TRUE(turn().ok());
+  say(two, ReserveWithTimeout{0});
+  ASSERT_TRUE(turn(2).ok());
+  EXPECT_EQ(heard(one), "RESERVED 5 1 a");
+  ASSERT_TRUE(turn().ok());
+  EXPECT_EQ(heard(two), "RESERVED 6 1 b");
+}
+
 TEST_F(ExchangeTest, DeadlineSoonIsNotTheEndOfTheWait) {
   begin({{"reserve-batch 1 ", "DEADLINE_SOON\r\n"},
          {"reserve-batch 1 ", "RESERVED_BATCH 1\r\nRESERVED 5 1\r\na\r\n"}});
