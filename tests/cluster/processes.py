@@ -213,13 +213,16 @@ class Cluster:
         return json.loads(done.stdout) if done.stdout else None
 
     def wait_until_equal(self, seconds=60):
-        """Until all nodes have flushed the log to its end, while nothing is written."""
+        """Until all nodes have flushed the log to its end, while nothing is written. `seconds` without progress fail."""
         deadline = time.monotonic() + seconds
+        seen = None
         while time.monotonic() < deadline:
             status = self.status()
-            flushed = {node["flushed"] for node in status["nodes"]} if status else set()
-            if len(flushed) == 1 and len(status["nodes"]) == len(self.nodes) and flushed == {status["log"]["last"]}:
+            flushed = sorted(node["flushed"] for node in status["nodes"]) if status else []
+            if len(flushed) == len(self.nodes) and set(flushed) == {status["log"]["last"]}:
                 return
+            if flushed != seen:
+                seen, deadline = flushed, time.monotonic() + seconds
             time.sleep(0.5)
         raise AssertionError(f"the nodes are not equal:\n{self.describe()}")
 
