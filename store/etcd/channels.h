@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <vector>
@@ -8,6 +9,7 @@
 #include <grpcpp/security/credentials.h>
 #include <grpcpp/support/channel_arguments.h>
 
+#include "engine/types/check.h"
 #include "engine/types/status.h"
 #include "store/etcd/etcd.grpc.pb.h"
 #include "store/etcd/grpc_client.h"
@@ -40,6 +42,11 @@ class Channels {
   size_t size() const { return members_.size(); }
   const Member& member(size_t member) const { return members_[member]; }
   size_t current() const { return current_; }
+  // Calls go to this member from now on.
+  void prefer(size_t member) {
+    CHECK(member < members_.size());
+    current_ = member;
+  }
 
   // A call to this member has failed without a known outcome. If calls still go to it, they go to
   // the next member from now on. After a missed deadline the member gets a new channel, because

@@ -102,7 +102,8 @@ struct Found {
   std::vector<KeyValue> keys;  // In the order that was asked for.
   int64_t count = 0;           // Of all keys in the range, also of those past the limit.
   bool more = false;           // The limit has left keys out.
-  Revision revision = 0;       // Of the key space when it was read.
+  // Of the key space when it was read. In a transaction: that of the transaction.
+  Revision revision = 0;
 };
 
 struct TransactionDone {
@@ -170,9 +171,10 @@ class Executor {
 // A client of one etcd cluster, version 3.4 or later. It knows nothing of Perennial.
 //
 // All functions are called on the executor's thread, return at once, and call `done` there exactly
-// once, never from inside the call. Each call has a deadline, by which `done` is called; the client
-// then turns to another member for the next call. The client never repeats a call: a repetition is
-// for the caller to decide, who knows what it means. Reads are linearizable.
+// once, never from inside the call. Each call has a deadline, a point in time of Executor::now(),
+// by which `done` is called; the client then turns to another member for the next call. The client
+// never repeats a call: a repetition is for the caller to decide, who knows what it means. Reads
+// are linearizable.
 //
 // The client ends before its executor. Its destructor calls no `done`.
 class Client {
@@ -200,6 +202,10 @@ class Client {
   // Asks the member with this number in the list of endpoints, and no other.
   virtual void member_status(size_t member, Nanos deadline, Done<MemberStatus> done) = 0;
   virtual size_t members() const = 0;
+  // Calls go to this member from now on, until one of them fails without a known outcome. etcd's
+  // leader answers a transaction soonest: any other member passes it on to the leader, and answers
+  // when it hears from there that it was done.
+  virtual void prefer(size_t member) = 0;
 };
 
 }  // namespace perennial::store::etcd

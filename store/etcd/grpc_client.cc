@@ -44,6 +44,7 @@ class GrpcClient final : public Client {
   void cancel_watch(WatchId watch) override;
   void member_status(size_t member, Nanos deadline, Done<MemberStatus> done) override;
   size_t members() const override { return channels_.size(); }
+  void prefer(size_t member) override { channels_.prefer(member); }
 
  private:
   // A watch waits for a token first and then has a stream.
@@ -60,10 +61,10 @@ class GrpcClient final : public Client {
   template <typename Reply, typename T, typename Begin, typename Read>
   void call(Nanos deadline, Done<T> done, Begin begin, Read read);
   template <typename Reply, typename T, typename Begin, typename Read>
-  void call_member(size_t member, Nanos ends_at, Done<T> done, Begin begin, Read read);
-  void begin_keep_alive(LeaseId lease, Nanos ends_at, Done<LeaseKept> done);
+  void call_member(size_t member, Nanos deadline, Done<T> done, Begin begin, Read read);
+  void begin_keep_alive(LeaseId lease, Nanos deadline, Done<LeaseKept> done);
   void proceed_keep_alive(KeepAliveCall* call, bool ok, const Done<LeaseKept>& done);
-  void prepare(GrpcCall& call, size_t member, Nanos ends_at);
+  void prepare(GrpcCall& call, size_t member, Nanos deadline);
   Failure failed(const GrpcCall& call);
 
   void authenticate();
@@ -138,11 +139,10 @@ void GrpcClient::grant(int64_t ttl_s, Nanos deadline, Done<LeaseGranted> done) {
 }
 
 void GrpcClient::keep_alive(LeaseId lease, Nanos deadline, Done<LeaseKept> done) {
-  const Nanos ends_at = executor_.now() + deadline;
   access_.when_ready(
-      ends_at, [this, lease, ends_at, done = std::move(done)](std::optional<Failure> failure) {
+      deadline, [this, lease, deadline, done = std::move(done)](std::optional<Failure> failure) {
         if (failure) return done(*std::move(failure));
-        begin_keep_alive(lease, ends_at, done);
+        begin_keep_alive(lease, deadline, done);
       });
 }
 
@@ -161,7 +161,7 @@ void GrpcClient::revoke(LeaseId lease, Nanos deadline, Done<LeaseRevoked> done) 
 void GrpcClient::member_status(size_t member, Nanos deadline, Done<MemberStatus> done) {
   CHECK(member < channels_.size());
   call_member<pb::StatusResponse>(
-      member, executor_.now() + deadline, std::move(done),
+      member, deadline, std::move(done),
       [](const Member& asked, auto* context, auto* queue) {
         return asked.maintenance->PrepareAsyncStatus(context, pb::StatusRequest(), queue);
       },
@@ -173,19 +173,18 @@ void GrpcClient::member_status(size_t member, Nanos deadline, Done<MemberStatus>
 // Calls the current member as soon as there is a token.
 template <typename Reply, typename T, typename Begin, typename Read>
 void GrpcClient::call(Nanos deadline, Done<T> done, Begin begin, Read read) {
-  const Nanos ends_at = executor_.now() + deadline;
-  access_.when_ready(ends_at, [this, ends_at, done = std::move(done), begin = std::move(begin),
-                               read](std::optional<Failure> failure) mutable {
+  access_.when_ready(deadline, [this, deadline, done = std::move(done), begin = std::move(begin),
+                                read](std::optional<Failure> failure) mutable {
     if (failure) return done(*std::move(failure));
-    call_member<Reply>(channels_.current(), ends_at, std::move(done), std::move(begin), read);
+    call_member<Reply>(channels_.current(), deadline, std::move(done), std::move(begin), read);
   });
 }
 
 // `done` may destroy the client, so it comes last.
 template <typename Reply, typename T, typename Begin, typename Read>
-void GrpcClient::call_member(size_t member, Nanos ends_at, Done<T> done, Begin begin, Read read) {
+void GrpcClient::call_member(size_t member, Nanos deadline, Done<T> done, Begin begin, Read read) {
   auto* const call = new UnaryCall<Reply>;
-  prepare(*call, member, ends_at);
+  prepare(*call, member, deadline);
   call->completion.run = [this, call, done = std::move(done), read](bool) {
     const std::unique_ptr<UnaryCall<Reply>> own(call);
     if (call->is_abandoned) return;
@@ -198,9 +197,9 @@ void GrpcClient::call_member(size_t member, Nanos ends_at, Done<T> done, Begin b
   call->reader->Finish(&call->reply, &call->status, &call->completion);
 }
 
-void GrpcClient::begin_keep_alive(LeaseId lease, Nanos ends_at, Done<LeaseKept> done) {
+void GrpcClient::begin_keep_alive(LeaseId lease, Nanos deadline, Done<LeaseKept> done) {
   auto* const call = new KeepAliveCall;
-  prepare(*call, channels_.current(), ends_at);
+  prepare(*call, channels_.current(), deadline);
   call->request.set_id(lease);
   call->completion.run = [this, call, done = std::move(done)](bool ok) {
     if (call->is_abandoned)
@@ -241,11 +240,11 @@ void GrpcClient::proceed_keep_alive(KeepAliveCall* call, bool ok, const Done<Lea
   }
 }
 
-void GrpcClient::prepare(GrpcCall& call, size_t member, Nanos ends_at) {
+void GrpcClient::prepare(GrpcCall& call, size_t member, Nanos deadline) {
   call.member = member;
   call.token = access_.token();
   if (!call.token.empty()) call.context.AddMetadata("token", call.token);
-  const Nanos left = std::max<Nanos>(ends_at - executor_.now(), 0);
+  const Nanos left = deadline - executor_.now();  // Negative: gRPC fails the call at once.
   call.context.set_deadline(
       gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), gpr_time_from_nanos(left, GPR_TIMESPAN)));
   calls_.insert(&call);
@@ -295,8 +294,8 @@ WatchId GrpcClient::watch(KeyRange range, Revision from, std::function<void(Watc
   watch.range = std::move(range);
   watch.from = from;
   watch.report = std::move(report);
-  const Nanos ends_at = executor_.now() + watch_token_deadline;
-  watch.wait = access_.when_ready(ends_at, [this, id](std::optional<Failure> failure) {
+  const Nanos deadline = executor_.now() + watch_token_deadline;
+  watch.wait = access_.when_ready(deadline, [this, id](std::optional<Failure> failure) {
     if (!failure) return begin_watch(id);
     end_watch(id, {.compact_revision = 0, .message = failure->message});
   });

@@ -176,6 +176,7 @@ Outcome<TransactionDone> EtcdModel::commit(const Transaction& transaction) {
   }
   if (applied.has_changed) ++revision_;
   applied.done.revision = revision_;
+  for (Found& found : applied.done.gets) found.revision = revision_;
   return applied.done;
 }
 

@@ -102,7 +102,8 @@ class FakeEtcd {
   using WatchKey = std::pair<ClientId, etcd::WatchId>;
   struct Watch {
     etcd::KeyRange range;
-    etcd::Revision next = 0;  // Everything before it is reported.
+    etcd::Revision next = 0;      // Everything before it is reported.
+    etcd::Revision reported = 0;  // Of the last event, or from before the watch began.
     bool is_scheduled = false;
   };
 

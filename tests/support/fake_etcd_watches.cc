@@ -36,7 +36,7 @@ void FakeEtcd::open_watch(WatchKey key, etcd::KeyRange range, etcd::Revision fro
   const bool is_empty = range.key.empty() || (!range.end.empty() && range.end <= range.key);
   if (is_empty) return end_watch(key, {0, "mvcc: watcher range is empty"}, 0);
   const etcd::Revision next = from == 0 ? model_.revision() + 1 : from;
-  watches_[key] = {.range = std::move(range), .next = next};
+  watches_[key] = {.range = std::move(range), .next = next, .reported = next - 1};
   if (next <= model_.revision()) schedule_report(key);
   report_signs_of_life(key);
 }
@@ -111,10 +111,11 @@ void FakeEtcd::report(WatchKey key, bool is_sign_of_life) {
     std::vector<etcd::WatchEvent> events = model_.events(watch.range, watch.next);
     if (events.empty()) continue;
     if (revisions++ == revisions_max) break;
+    watch.reported = watch.next;
     report.events.insert(report.events.end(), std::make_move_iterator(events.begin()),
                          std::make_move_iterator(events.end()));
   }
-  report.revision = std::min(watch.next - 1, model_.revision());
+  report.revision = watch.reported;
   if (watch.next <= model_.revision()) schedule_report(key);
   if (report.events.empty() && !is_sign_of_life) return;
   find(key.first)->node().post([this, key, report = std::move(report)] {

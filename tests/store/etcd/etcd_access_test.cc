@@ -64,6 +64,21 @@ TEST_F(Failover, CallsGoOnWithAnotherMemberAndAWatchWithoutALeaderEnds) {
   EXPECT_EQ(result_of(last.put("a", "3", 0, nanos_per_second)), "unknown");
 }
 
+TEST_F(Failover, CallsGoToThePreferredMemberUntilOneFails) {
+  constexpr Nanos within = 300 * nanos_per_ms;
+  EtcdCluster etcd(3);
+  Session(etcd.endpoints()).wait_until_ready();
+  Session session(etcd.endpoints());
+  session.run([&] { session.client().prefer(2); });
+  etcd.signal(2, SIGSTOP);
+  const auto outcome = session.get({.range = {.key = "a"}}, within);
+  ASSERT_EQ(result_of(outcome), "unknown");
+  EXPECT_TRUE(std::get<Failure>(outcome).message.starts_with(etcd.endpoints()[2]))
+      << std::get<Failure>(outcome).message;
+  put_until_done(session, "1");  // By another member.
+  etcd.signal(2, SIGCONT);
+}
+
 TEST_F(Users, ATokenIsGotAndGotAgain) {
   EtcdCluster etcd(1);
   Session before(options_of(etcd));

@@ -214,7 +214,7 @@ TEST_F(GrpcClientTest, DoneMayEndTheClient) {
   std::promise<std::string> result;
   Session ending(etcd_->endpoints());
   ending.run([&] {
-    ending.client().get({.range = all()}, Session::deadline, [&](const Outcome<Found>& outcome) {
+    ending.client().get({.range = all()}, ending.in(), [&](const Outcome<Found>& outcome) {
       const std::string got = result_of(outcome);
       ending.drop_client();
       result.set_value(got);
@@ -246,14 +246,15 @@ TEST_F(GrpcClientTest, AnEndWithCallsUnderWayCallsNoneOfThem) {
   const auto granted = std::get<LeaseGranted>(session_->grant(60));
   std::atomic<int> calls = 0;
   const auto count = [&](const auto&) { ++calls; };
+  const Nanos deadline = session_->in();
   const auto begin_all = [&](Client& client) {
-    client.get({.range = all()}, Session::deadline, count);
-    client.commit({}, Session::deadline, count);
-    client.compact(1, Session::deadline, count);
-    client.grant(60, Session::deadline, count);
-    client.keep_alive(granted.lease, Session::deadline, count);
-    client.revoke(granted.lease, Session::deadline, count);
-    client.member_status(0, Session::deadline, count);
+    client.get({.range = all()}, deadline, count);
+    client.commit({}, deadline, count);
+    client.compact(1, deadline, count);
+    client.grant(60, deadline, count);
+    client.keep_alive(granted.lease, deadline, count);
+    client.revoke(granted.lease, deadline, count);
+    client.member_status(0, deadline, count);
     client.watch(all(), revision, count);
   };
   etcd_->signal(0, SIGSTOP);
@@ -296,7 +297,7 @@ TEST_F(GrpcClientTest, AnEndOfEtcdInTheMiddleLeavesUnknownOutcomes) {
   session.run([&] {
     for (int i = 0; i < puts; ++i) {
       const Put put{.key = std::to_string(i), .value = std::string(10'000, 'x')};
-      session.client().commit({.conditions = {}, .then = {put}, .otherwise = {}}, Session::deadline,
+      session.client().commit({.conditions = {}, .then = {put}, .otherwise = {}}, session.in(),
                               [&, i](const Outcome<TransactionDone>& outcome) {
                                 const std::lock_guard lock(mutex);
                                 results[i] = result_of(outcome);

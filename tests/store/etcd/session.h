@@ -22,7 +22,8 @@ namespace perennial::store::etcd {
 // result that does not come is a CHECK.
 class Session {
  public:
-  static constexpr Nanos deadline = 5 * nanos_per_second;
+  // How long a call may take that says nothing else.
+  static constexpr Nanos patience = 5 * nanos_per_second;
 
   explicit Session(GrpcClientOptions options) {
     Result<std::unique_ptr<Client>> opened = open_grpc_client(executor_, std::move(options));
@@ -35,7 +36,7 @@ class Session {
   Session& operator=(const Session&) = delete;
 
   GrpcExecutor& executor() { return executor_; }
-  Client& client() { return *client_; }
+  Client& client() const { return *client_; }
   void end_client() {
     run([this] { drop_client(); });
   }
@@ -51,42 +52,46 @@ class Session {
     done.get_future().wait();
   }
 
-  Outcome<Found> get(Get request, Nanos within = deadline) {
+  Outcome<Found> get(Get request, Nanos within = patience) {
     return call<Found>(
-        [&](Done<Found> done) { client_->get(std::move(request), within, std::move(done)); });
+        [&](Done<Found> done) { client_->get(std::move(request), in(within), std::move(done)); });
   }
-  Outcome<TransactionDone> commit(Transaction transaction, Nanos within = deadline) {
+  Outcome<TransactionDone> commit(Transaction transaction, Nanos within = patience) {
     return call<TransactionDone>([&](Done<TransactionDone> done) {
-      client_->commit(std::move(transaction), within, std::move(done));
+      client_->commit(std::move(transaction), in(within), std::move(done));
     });
   }
   Outcome<TransactionDone> put(std::string key, std::string value, LeaseId lease = 0,
-                               Nanos within = deadline) {
+                               Nanos within = patience) {
     return commit({.conditions = {},
                    .then = {Put{.key = std::move(key), .value = std::move(value), .lease = lease}},
                    .otherwise = {}},
                   within);
   }
-  Outcome<Compacted> compact(Revision revision, Nanos within = deadline) {
+  Outcome<Compacted> compact(Revision revision, Nanos within = patience) {
     return call<Compacted>(
-        [&](Done<Compacted> done) { client_->compact(revision, within, std::move(done)); });
+        [&](Done<Compacted> done) { client_->compact(revision, in(within), std::move(done)); });
   }
-  Outcome<LeaseGranted> grant(int64_t ttl_s, Nanos within = deadline) {
+  Outcome<LeaseGranted> grant(int64_t ttl_s, Nanos within = patience) {
     return call<LeaseGranted>(
-        [&](Done<LeaseGranted> done) { client_->grant(ttl_s, within, std::move(done)); });
+        [&](Done<LeaseGranted> done) { client_->grant(ttl_s, in(within), std::move(done)); });
   }
-  Outcome<LeaseKept> keep_alive(LeaseId lease, Nanos within = deadline) {
+  Outcome<LeaseKept> keep_alive(LeaseId lease, Nanos within = patience) {
     return call<LeaseKept>(
-        [&](Done<LeaseKept> done) { client_->keep_alive(lease, within, std::move(done)); });
+        [&](Done<LeaseKept> done) { client_->keep_alive(lease, in(within), std::move(done)); });
   }
-  Outcome<LeaseRevoked> revoke(LeaseId lease, Nanos within = deadline) {
+  Outcome<LeaseRevoked> revoke(LeaseId lease, Nanos within = patience) {
     return call<LeaseRevoked>(
-        [&](Done<LeaseRevoked> done) { client_->revoke(lease, within, std::move(done)); });
+        [&](Done<LeaseRevoked> done) { client_->revoke(lease, in(within), std::move(done)); });
   }
-  Outcome<MemberStatus> status(size_t member, Nanos within = deadline) {
-    return call<MemberStatus>(
-        [&](Done<MemberStatus> done) { client_->member_status(member, within, std::move(done)); });
+  Outcome<MemberStatus> status(size_t member, Nanos within = patience) {
+    return call<MemberStatus>([&](Done<MemberStatus> done) {
+      client_->member_status(member, in(within), std::move(done));
+    });
   }
+
+  // The deadline of a call that begins now.
+  Nanos in(Nanos within = patience) const { return executor_.now() + within; }
 
   // Waits until the first member answers and has a leader.
   void wait_until_ready() {
