@@ -1,5 +1,6 @@
 #include "store/cluster/follower.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 #include <variant>
@@ -10,14 +11,31 @@
 namespace perennial::store::cluster {
 namespace {
 
-// The entries of one page. An entry is at most 1.5 MiB, so a page fits the 32 MiB that the client
-// takes as an answer.
+// The entries of the first page, and of one after a failure. An entry is at most 1.5 MiB, so these
+// fit the 32 MiB that the client takes as an answer.
 constexpr int64_t page_entries = 16;
+// A page may have more where entries are small: as many as the last page's size lets expect to fit
+// this, and at most twice as many as that had. Small entries are most of what a long log holds.
+constexpr uint64_t page_bytes = 4 << 20;
+constexpr int64_t page_entries_max = 512;
+
+int64_t next_page(int64_t entries, const etcd::Found& last) {
+  uint64_t bytes = 1;
+  for (const etcd::KeyValue& entry : last.keys) bytes += entry.value.size();
+  const uint64_t fit = page_bytes * last.keys.size() / bytes;
+  const int64_t most = std::min(2 * entries, page_entries_max);
+  return std::clamp(static_cast<int64_t>(std::min<uint64_t>(fit, page_entries_max)), page_entries,
+                    most);
+}
 
 }  // namespace
 
 Follower::Follower(etcd::Executor& executor, etcd::Client& client, const Keys& keys, Events events)
-    : executor_(executor), client_(client), keys_(keys), events_(std::move(events)) {}
+    : executor_(executor),
+      client_(client),
+      keys_(keys),
+      events_(std::move(events)),
+      page_(page_entries) {}
 
 void Follower::start(BatchIndex next) {
   CHECK(!running_);
@@ -46,7 +64,7 @@ void Follower::finish() {
 }
 
 void Follower::read() {
-  etcd::Get page = {.range = keys_.entries_from(next_), .limit = page_entries};
+  etcd::Get page = {.range = keys_.entries_from(next_), .limit = page_};
   client_.get(std::move(page), executor_.now() + call_timeout,
               [this, life = life_](const auto& outcome) {
                 if (life == life_) on_read(outcome);
@@ -56,9 +74,11 @@ void Follower::read() {
 void Follower::on_read(const etcd::Outcome<etcd::Found>& outcome) {
   if (const auto* failure = std::get_if<etcd::Failure>(&outcome)) {
     events_.failed(*failure);
+    page_ = page_entries;
     return read_later();
   }
   const auto& found = std::get<etcd::Found>(outcome);
+  page_ = next_page(page_, found);
   const uint64_t life = life_;
   if (!take(found)) return;
   if (life != life_) return;  // Whoever took an entry has paused this.

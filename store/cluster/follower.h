@@ -57,6 +57,7 @@ class Follower {
   BatchIndex next_ = 0;
   bool running_ = false;
   bool finishing_ = false;
+  int64_t page_;             // The entries that the next page may have.
   etcd::WatchId watch_ = 0;  // 0: none.
   // Counts start(), pause(), resume() and finish(), so that what was asked for before does nothing.
   uint64_t life_ = 0;

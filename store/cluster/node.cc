@@ -136,6 +136,7 @@ void Node::lead_if_applied() {
   role_ = Role::Leader;
   if (log_.last() != last_) log_.reset(last_);
   appender_.lead(won_->token, last_, last_ == base_);
+  look_at_members();
   after(upkeep_interval, &Node::upkeep);
   events_.elected(won_->epoch, last_);
 }

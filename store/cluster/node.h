@@ -140,7 +140,8 @@ class Node {
   void see_nodes(const etcd::Found& nodes);
   void see_handover(const etcd::Found& handover);
   void upkeep();
-  void look_at_database(size_t member);
+  void look_at_members();
+  void see_member(size_t member, const etcd::Outcome<etcd::MemberStatus>& outcome);
 
   void end();
   void lose(std::string why);
@@ -182,6 +183,7 @@ class Node {
   std::vector<BatchIndex> flushed_by_others_;
   std::optional<HandoverRecord> handover_;  // What was asked of this leader.
   etcd::Revision compact_next_ = 0;
+  std::vector<uint64_t> database_bytes_;  // Of each member of etcd; 0: it did not answer.
   bool etcd_has_space_ = true;
   Puts puts_ = Puts::Accepted;
 

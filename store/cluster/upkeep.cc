@@ -123,23 +123,29 @@ void Node::upkeep() {
       }
     });
   }
-  look_at_database(0);
+  look_at_members();
   after(upkeep_interval, &Node::upkeep);
 }
 
-// Puts are refused while the database of the first member that answers is above three quarters of
-// its quota: past the quota etcd takes no entry at all, and deletes are entries, too.
-void Node::look_at_database(size_t member) {
-  if (member == client_.members()) return;
-  client_.member_status(
-      member, executor_.now() + call_timeout, [this, member](const auto& outcome) {
-        if (ended_) return;
-        const auto* status = std::get_if<etcd::MemberStatus>(&outcome);
-        if (status == nullptr) return look_at_database(member + 1);
-        etcd_has_space_ =
-            static_cast<uint64_t>(status->database_bytes) < options_.etcd_quota_bytes / 4 * 3;
-        judge_space();
-      });
+// Asks all members, because any of them may be etcd's leader, and any may be short of space.
+void Node::look_at_members() {
+  database_bytes_.resize(client_.members());
+  for (size_t member = 0; member < client_.members(); ++member) {
+    client_.member_status(member, executor_.now() + call_timeout,
+                          [this, member](const auto& outcome) {
+                            if (!ended_) see_member(member, outcome);
+                          });
+  }
+}
+
+// Puts are refused while the database of a member is above three quarters of its quota. Past the
+// quota of one of them etcd takes no entry at all, and deletes are entries, too.
+void Node::see_member(size_t member, const etcd::Outcome<etcd::MemberStatus>& outcome) {
+  const auto* status = std::get_if<etcd::MemberStatus>(&outcome);
+  database_bytes_[member] = status == nullptr ? 0 : static_cast<uint64_t>(status->database_bytes);
+  if (status != nullptr && status->is_leader) client_.prefer(member);
+  etcd_has_space_ = std::ranges::max(database_bytes_) < options_.etcd_quota_bytes / 4 * 3;
+  judge_space();
 }
 
 }  // namespace perennial::store::cluster

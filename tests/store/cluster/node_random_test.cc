@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/store/cluster/random_cluster.h"
+#include "tests/support/etcd_client_wrapper.h"
 #include "tests/support/seed.h"
 
 // Random clusters keep the laws, and break them when a bug is planted.
@@ -45,7 +46,7 @@ TEST(NodeRandom, OneNodeAtATimeHandsOutReservations) {
 }
 
 // A client that changes what a node sends, or what it is told.
-class BrokenClient final : public etcd::Client {
+class BrokenClient final : public support::EtcdClientWrapper {
  public:
   enum class Bug : uint8_t {
     NoLeaderCompared,    // Appends without the comparison of the leader's key.
@@ -54,14 +55,15 @@ class BrokenClient final : public etcd::Client {
     TailNotRead,         // After an election the log seems to have ended before.
   };
 
-  BrokenClient(std::unique_ptr<etcd::Client> real, Bug bug) : real_(std::move(real)), bug_(bug) {}
+  BrokenClient(std::unique_ptr<etcd::Client> real, Bug bug)
+      : EtcdClientWrapper(std::move(real)), bug_(bug) {}
 
   void get(etcd::Get request, Nanos deadline, etcd::Done<etcd::Found> done) override {
     const bool is_tail = was_elected_ && request.range.key.find("/log/") != std::string::npos;
     if (bug_ == Bug::TailNotRead && is_tail) {
       request.range = {.key = request.range.key + "-none"};  // Nothing behind what was read.
     }
-    real_->get(std::move(request), deadline, std::move(done));
+    EtcdClientWrapper::get(std::move(request), deadline, std::move(done));
   }
 
   void commit(etcd::Transaction transaction, Nanos deadline,
@@ -76,7 +78,7 @@ class BrokenClient final : public etcd::Client {
                 condition.is == etcd::Compare::Is::Equal);
       });
     }
-    real_->commit(
+    EtcdClientWrapper::commit(
         std::move(transaction), deadline,
         [this, is_append, is_election, done = std::move(done)](auto outcome) {
           const auto* answer = std::get_if<etcd::TransactionDone>(&outcome);
@@ -87,28 +89,6 @@ class BrokenClient final : public etcd::Client {
         });
   }
 
-  void compact(etcd::Revision revision, Nanos deadline, etcd::Done<etcd::Compacted> done) override {
-    real_->compact(revision, deadline, std::move(done));
-  }
-  void grant(int64_t ttl_s, Nanos deadline, etcd::Done<etcd::LeaseGranted> done) override {
-    real_->grant(ttl_s, deadline, std::move(done));
-  }
-  void keep_alive(etcd::LeaseId lease, Nanos deadline, etcd::Done<etcd::LeaseKept> done) override {
-    real_->keep_alive(lease, deadline, std::move(done));
-  }
-  void revoke(etcd::LeaseId lease, Nanos deadline, etcd::Done<etcd::LeaseRevoked> done) override {
-    real_->revoke(lease, deadline, std::move(done));
-  }
-  etcd::WatchId watch(etcd::KeyRange range, etcd::Revision from,
-                      std::function<void(etcd::WatchReport)> report) override {
-    return real_->watch(std::move(range), from, std::move(report));
-  }
-  void cancel_watch(etcd::WatchId watch) override { real_->cancel_watch(watch); }
-  void member_status(size_t member, Nanos deadline, etcd::Done<etcd::MemberStatus> done) override {
-    real_->member_status(member, deadline, std::move(done));
-  }
-  size_t members() const override { return real_->members(); }
-
  private:
   static bool puts(const etcd::Transaction& transaction, std::string_view part) {
     for (const etcd::Operation& operation : transaction.then) {
@@ -118,7 +98,6 @@ class BrokenClient final : public etcd::Client {
     return false;
   }
 
-  const std::unique_ptr<etcd::Client> real_;
   const Bug bug_;
   bool was_elected_ = false;
 };

@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/store/cluster/simulated_node.h"
+#include "tests/support/etcd_client_wrapper.h"
 
 // One node, two nodes and an etcd, each fault by hand. node_random_test.cc has all of them at once.
 namespace perennial::store::cluster {
@@ -19,9 +20,11 @@ using support::CallFate;
 using support::CallKind;
 using support::FakeEtcd;
 using support::VirtualTime;
+using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 using testing::StartsWith;
 
 constexpr int64_t lease_s = 10;
@@ -499,6 +502,39 @@ TEST_F(NodeTest, ALeaderWithoutWorkCompactsEtcdsHistory) {
   run_for(100 * second);
   EXPECT_GT(etcd_.model().revision(), 100);
   EXPECT_GT(etcd_.model().compacted(), etcd_.model().revision() - 20);
+}
+
+// Notes to whom the calls are sent.
+class MemberClient final : public support::EtcdClientWrapper {
+ public:
+  MemberClient(std::unique_ptr<etcd::Client> real, std::vector<size_t>& preferred)
+      : EtcdClientWrapper(std::move(real)), preferred_(preferred) {}
+  void prefer(size_t member) override {
+    preferred_.push_back(member);
+    EtcdClientWrapper::prefer(member);
+  }
+
+ private:
+  std::vector<size_t>& preferred_;
+};
+
+// A transaction that another member passes on takes longer.
+TEST_F(NodeTest, ALeaderAppendsByEtcdsLeader) {
+  std::vector<size_t> preferred;
+  world_.wrap = [&preferred](std::unique_ptr<etcd::Client> real) {
+    return std::make_unique<MemberClient>(std::move(real), preferred);
+  };
+  const auto a = start_leader("a", disk_a_);
+  run_for(second);
+  EXPECT_THAT(preferred, ElementsAre(0));
+  preferred.clear();
+  etcd_.elect();
+  run_for(6 * second);
+  EXPECT_THAT(preferred, Contains(1));
+  const auto b = start("b", disk_b_);
+  preferred.clear();
+  run_for(4 * second);
+  EXPECT_THAT(preferred, Not(Contains(0))) << "a standby asks whom it likes";
 }
 
 TEST_F(NodeTest, AFullEtcdOnlyDelays) {
