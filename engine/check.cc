@@ -57,6 +57,7 @@ void Engine::check_jobs() const {
   const Image all = image();
   CHECK(all.jobs.size() == jobs_.size());
   StateCounts counts;
+  uint64_t body_bytes = 0;
   for (const auto& [id, row] : all.jobs) {
     const Job* const job = *jobs_.find(id);
     CHECK(job->id == id);
@@ -71,7 +72,9 @@ void Engine::check_jobs() const {
     counts.reserved += job->state == JobState::Reserved;
     counts.delayed += job->state == JobState::Delayed;
     counts.buried += job->state == JobState::Buried;
+    body_bytes += job->body_bytes;
   }
+  CHECK(body_bytes == body_bytes_);
   check_fields(all);
   check_groups(all);
   CHECK(counts.ready == counts_.ready);
@@ -137,6 +140,7 @@ void Engine::check_tubes() const {
   size_t reserved = 0;
   size_t urgent = 0;
   size_t name_bytes = 0;
+  size_t measured = 0;
   for (size_t i = 0; i < tube_list_.size(); ++i) {
     const Tube& tube = *tube_list_[i];
     CHECK(tube.list_index == i);
@@ -160,10 +164,20 @@ void Engine::check_tubes() const {
       const Job* const job = *jobs_.find(id);
       CHECK(job->state == JobState::Reserved && job->tube == tube.id);
     }
+    if (tube.times != nullptr) {
+      ++measured;
+      const auto& records = measured_tubes_.records();
+      CHECK(std::ranges::any_of(
+          records, [&](const auto& each) { return &each.second.times == tube.times; }));
+    }
     urgent += tube.urgent_count;
     name_bytes += tube.name.size();
   }
   CHECK(name_bytes == name_bytes_);
+  CHECK(measured_tubes_.records().size() <= limits_.measured_max);
+  const auto alone = std::ranges::count_if(measured_tubes_.records(),
+                                           [](const auto& each) { return !each.second.is_group; });
+  CHECK(static_cast<size_t>(alone) <= measured);
   CHECK(tubes_by_name_.size() == tube_list_.size());
   CHECK(tubes_by_delay_.size() == tubes_delayed);
   CHECK(tubes_by_pause_.size() == tubes_paused);

@@ -51,7 +51,8 @@ void Engine::run(Conn& conn, const Malformed& malformed) {
   answer(conn, unknown ? Word::UnknownCommand : Word::BadFormat);
 }
 
-Engine::Engine(const Limits& limits) : limits_(limits) {
+Engine::Engine(const Limits& limits)
+    : limits_(limits), measured_tubes_(limits.measured_as, limits.measured_max) {
   CHECK(limits.transitions_per_turn_max > 0);
   CHECK(limits.id_block > 0);
   CHECK(limits.cost_per_turn_max > 0);

@@ -23,6 +23,7 @@
 #include "engine/job_pool.h"
 #include "engine/key_table.h"
 #include "engine/listing.h"
+#include "engine/measured_tubes.h"
 #include "engine/tube.h"
 #include "engine/tubes_by_name.h"
 #include "engine/types/id_map.h"
@@ -100,6 +101,8 @@ class Engine {
   EngineStats statistics() const;
   const PutRefusals& puts_refused() const { return puts_refused_; }
   const WorkTimes& work_times() const { return work_times_; }
+  // The waits and runs of the tubes that are measured one by one, by name.
+  const MeasuredTubes::Records& measured_tubes() const { return measured_tubes_.records(); }
   // None: no tube has this number now. Numbers are below tube_numbers(), and are given out anew
   // when their tubes end.
   std::optional<TubeStats> tube_statistics(TubeId number) const;
@@ -507,6 +510,7 @@ class Engine {
   CommandCounts commands_;
   uint64_t job_timeouts_ = 0;
   uint64_t total_jobs_ = 0;
+  uint64_t body_bytes_ = 0;  // Of all jobs.
   uint64_t connections_ = 0;
   uint64_t producers_ = 0;
   uint64_t workers_ = 0;
@@ -520,6 +524,7 @@ class Engine {
   JobEnds job_ends_;
   PutRefusals puts_refused_ = {};
   WorkTimes work_times_;
+  MeasuredTubes measured_tubes_;
   Nanos restored_at_ = 0;
 
   // The input that is being applied, and the turn that it belongs to.

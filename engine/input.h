@@ -9,6 +9,7 @@
 #include "engine/types/basic.h"
 #include "engine/types/command.h"
 #include "engine/types/reply.h"
+#include "engine/types/stats.h"
 #include "engine/types/transition.h"
 
 namespace perennial::engine {
@@ -24,6 +25,10 @@ struct Limits {
   uint32_t settings_max = 10'000;   // Tubes with settings of their own.
   // What a tube without a setting of its own has. The longest pattern that fits counts.
   std::vector<TubeDefaults> tube_defaults = {};
+  // Which tubes are measured one by one, and the most that are at the same time. Null: none is. The
+  // answer follows from the name alone.
+  MeasuredAs measured_as = {};
+  uint32_t measured_max = 100;
   // Whether statistics show what extensions add.
   bool has_extensions = true;
   // When a turn has moved this many jobs, kicks, the ends of connections and Ticks move no more in

@@ -111,6 +111,7 @@ JobId Engine::add_job(Tube& tube, const Put& put) {
   jobs_.insert(id, job);
   ++tube.total_jobs;
   ++total_jobs_;
+  body_bytes_ += put.body_bytes;
   if (put.options || tube.settings)
     set_fields(*job, put.options ? *put.options : PutOptions(), tube);
   const Nanos delay = delay_of(*job);
@@ -167,6 +168,7 @@ void Engine::remove(Job& job, KeyEnd key_end, bool promised) {
   const JobId id = job.id;
   leave(job);
   if (promised) ++job_ends_.deleted;
+  body_bytes_ -= job.body_bytes;
   ++transitions_;
   out_->transitions.emplace_back(JobMoved{id, job.state, std::nullopt, promised});
   end_key(job, key_end);
@@ -380,8 +382,11 @@ void Engine::enter(Job& job, Nanos since) {
 
 void Engine::end_run(const Job& job, RunEnd how) {
   if (job.state != JobState::Reserved) return;
-  const Nanos since = tube_of(job.tube).reserved.at(job.id);
-  if (since > 0) work_times_.run_of(how).record_time(now_ - since);
+  const Tube& tube = tube_of(job.tube);
+  const Nanos since = tube.reserved.at(job.id);
+  if (since == 0) return;
+  work_times_.run_of(how).record_time(now_ - since);
+  if (tube.times != nullptr) tube.times->run.record_time(now_ - since);
 }
 
 // Adds `by` to the counts that a job in this state is part of. leave() counts with the current

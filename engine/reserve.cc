@@ -141,7 +141,9 @@ void Engine::reserve(Conn& conn, Job& job) {
   ++job.reserves;
   ++job_ends_.reserved;
   if (job.state == JobState::Ready) {
-    work_times_.wait.record_time(now_ - static_cast<Nanos>(job.order));
+    const Nanos waited = now_ - static_cast<Nanos>(job.order);
+    work_times_.wait.record_time(waited);
+    if (TubeTimes* const times = tube_of(job.tube).times) times->wait.record_time(waited);
   }
   give_up_key(job);
   // The holder is set inside: the job leaves the heap of its former state first.

@@ -79,6 +79,7 @@ Status Engine::restore_job(const JobRow& row, Nanos now) {
   enter(*kept, since_restored(*kept, now));
   ++tube_of(row.tube).total_jobs;
   ++total_jobs_;
+  body_bytes_ += row.body_bytes;
   next_id_ = std::max(next_id_, row.id + 1);
   return {};
 }

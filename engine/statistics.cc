@@ -300,7 +300,8 @@ EngineStats Engine::statistics() const {
           .jobs_dead = jobs_dead_,
           .jobs_expired = jobs_expired_,
           .job_ends = job_ends_,
-          .puts_refused = puts_refused_};
+          .puts_refused = puts_refused_,
+          .body_bytes = body_bytes_};
 }
 
 void Engine::run(Conn& conn, const Stats& /*stats*/) {

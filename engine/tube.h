@@ -90,6 +90,8 @@ struct Tube {
   uint64_t jobs_dead = 0;
   uint64_t jobs_expired = 0;
   uint64_t timeouts = 0;
+  // Where its waits and runs are counted. Null: only among those of all tubes.
+  TubeTimes* times = nullptr;
 
   // The settings in force. Without a value none is set.
   Boxed<TubeSettings> settings;

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -155,6 +156,19 @@ struct WorkTimes {
   const WorkHistogram& run_of(RunEnd how) const { return run[static_cast<size_t>(how)]; }
 };
 
+// The same of one tube. What ended a run is not told apart: that would be five times as much.
+struct TubeTimes {
+  WorkHistogram wait;
+  WorkHistogram run;
+};
+
+// Under which name the waits and runs of a tube are counted, besides those of all tubes.
+struct MeasuredName {
+  std::string name = {};  // Empty: they are not.
+  bool is_group = false;  // Several tubes share the name.
+};
+using MeasuredAs = std::function<MeasuredName(std::string_view tube)>;
+
 // Why a put was refused. A put-batch counts once. A line that is no put is none, whatever its word.
 enum class PutRefusal : uint8_t {
   Draining,
@@ -188,6 +202,7 @@ struct EngineStats {
   uint64_t jobs_expired = 0;
   JobEnds job_ends = {};
   PutRefusals puts_refused = {};
+  uint64_t body_bytes = 0;  // Of all jobs. No command shows it.
 };
 
 // What a connection uses, watches and holds. No command shows it, but the HTTP port does.

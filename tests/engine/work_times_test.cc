@@ -200,6 +200,123 @@ TEST_F(Times, ATubeCountsItsTimeouts) {
   EXPECT_EQ(engine_.tube_statistics(0)->timeouts, 1u);
 }
 
+// Tubes whose names begin with m are measured, those of a group under its name.
+MeasuredName name_of(std::string_view tube) {
+  if (tube.starts_with("mg")) return {.name = "group", .is_group = true};
+  return tube.starts_with('m') ? MeasuredName{.name = std::string(tube)} : MeasuredName();
+}
+
+class Measured : public Times {
+ protected:
+  Measured() : Times({.measured_as = name_of, .measured_max = 3}) {}
+
+  void use(const std::string& tube) { apply(producer, Command{Use{tube}}); }
+  // Puts a job into the tube, which waits for 2 s and runs for 3 s.
+  void work(const std::string& tube) {
+    use(tube);
+    put();
+    const JobId id = engine_.next_id() - 1;
+    advance(2 * s);
+    apply(worker, Command{Watch{tube}});
+    reserve();
+    advance(3 * s);
+    apply(worker, Command{Delete{id}});
+    apply(worker, Command{Ignore{tube}});
+  }
+  // "m1: 2 4 2 6" for a tube with two waits of 4 s together, and two runs of 6 s.
+  std::vector<std::string> counts() const {
+    std::vector<std::string> out;
+    const auto text = [](const WorkHistogram& times) {
+      return " " + std::to_string(times.count()) + " " +
+             std::to_string(static_cast<int>(times.view().sum / 1e9));
+    };
+    for (const auto& [name, record] : engine_.measured_tubes()) {
+      out.push_back(name + ":" + text(record.times.wait) + text(record.times.run));
+    }
+    return out;
+  }
+};
+using Counts = std::vector<std::string>;
+
+TEST_F(Measured, ATubeHasWaitsAndRunsOfItsOwn) {
+  work("m1");
+  work("m1");
+  work("other");
+  // It has ended, as its other counts have.
+  EXPECT_EQ(counts(), Counts());
+  apply(producer, Command{Watch{"m1"}});
+  work("m1");
+  work("m1");
+  work("other");
+  EXPECT_EQ(counts(), Counts{"m1: 2 4 2 6"});
+  EXPECT_EQ(engine_.work_times().wait.count(), 6u);
+}
+
+TEST_F(Measured, EveryEndOfARunCounts) {
+  use("m1");
+  put();
+  apply(worker, Command{Watch{"m1"}});
+  reserve();
+  advance(s);
+  apply(worker, Command{Release{1, 0, 0}});
+  reserve();
+  advance(60 * s);
+  reserve();
+  apply(worker, Command{Bury{1, 0}});
+  EXPECT_EQ(counts(), Counts{"m1: 3 0 3 61"});
+}
+
+// A job that is moved counts where it is reserved.
+TEST_F(Measured, AJobCountsInTheTubeThatItIsIn) {
+  apply(producer, Command{Watch{"m1"}});
+  use("other");
+  put();
+  advance(2 * s);
+  apply(producer, Command{MoveTube{"other", "m1"}});
+  apply(worker, Command{Watch{"m1"}});
+  reserve();
+  EXPECT_EQ(counts(), Counts{"m1: 1 2 0 0"});
+}
+
+// What a group has counted does not go back when one of its tubes ends.
+TEST_F(Measured, AGroupKeepsItsCounts) {
+  work("mg1");
+  work("mg2");
+  use("default");
+  EXPECT_EQ(counts(), Counts{"group: 2 4 2 6"});
+}
+
+// At the limit, and one past it.
+TEST_F(Measured, NoMoreThanTheLimitAreMeasured) {
+  for (const char* tube : {"m1", "m2", "m3", "m4"}) apply(producer, Command{Watch{tube}});
+  EXPECT_EQ(counts(), (Counts{"m1: 0 0 0 0", "m2: 0 0 0 0", "m3: 0 0 0 0"}));
+  work("m4");
+  EXPECT_EQ(counts().size(), 3u);
+  // A tube that begins when another has ended has its place.
+  apply(producer, Command{Ignore{"m2"}});
+  apply(producer, Command{Watch{"m5"}});
+  work("m5");
+  EXPECT_EQ(counts(), (Counts{"m1: 0 0 0 0", "m3: 0 0 0 0", "m5: 1 2 1 3"}));
+}
+
+TEST_F(Times, NothingIsMeasuredUnlessItIsAskedFor) {
+  put();
+  reserve();
+  EXPECT_TRUE(engine_.measured_tubes().empty());
+}
+
+// The bodies of all jobs, whatever becomes of them.
+TEST_F(Times, TheBodiesOfAllJobsAreSummedUp) {
+  apply(producer, Command{Put{0, 0, 60, 100}});
+  apply(producer, Command{Put{0, 0, 60, 30}});
+  reserve();
+  EXPECT_EQ(engine_.statistics().body_bytes, 130u);
+  apply(worker, Command{Delete{1}});
+  EXPECT_EQ(engine_.statistics().body_bytes, 30u);
+  apply(producer, Command{FlushTube{"default"}});
+  EXPECT_EQ(engine_.statistics().body_bytes, 0u);
+}
+
 struct RestartCase {
   std::string name;
   JobRow row;
