@@ -22,6 +22,8 @@ RULES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../etc/prom
 
 
 class Formats(Port):
+    settings = 'metrics_tube_histograms: ["*"]\n'
+
     def test_promtool_has_no_complaint(self):
         promtool = unpacked("promtool", "prometheus")
         self.put_some_work()
@@ -55,8 +57,9 @@ class Formats(Port):
         states = {sample.labels["state"]: sample.value for sample in families["perennial_jobs"].samples}
         self.assertEqual(states, {state: float(stats[f"current-jobs-{state}"])
                                   for state in ("ready", "reserved", "delayed", "buried")})
-        tubes = {sample.labels["tube"] for sample in families["perennial_tube_puts"].samples}
-        self.assertEqual(tubes, {"default", "mail", "a.b", "odd+/;.$_()-tube"})
+        for name in ("perennial_tube_puts", "perennial_tube_wait_seconds", "perennial_tube_run_seconds"):
+            tubes = {sample.labels["tube"] for sample in families[name].samples}
+            self.assertEqual(tubes, {"default", "mail", "a.b", "odd+/;.$_()-tube"}, name)
         # The old format has the same families, by the names of their samples.
         old = {line.split()[2] for line in self.ask("/metrics")[1].splitlines() if line.startswith("# TYPE ")}
         suffixes = {"counter": "_total", "info": "_info"}

@@ -43,6 +43,7 @@ struct Config {
   std::vector<std::string> metrics_tubes;
   uint64_t metrics_tubes_max;
   TubeGroups metrics_tube_groups;
+  std::vector<std::string> metrics_tube_histograms;
   bool auth_plaintext;
   store::Durability durability;
   uint64_t sync_interval_ms;

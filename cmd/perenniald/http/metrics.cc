@@ -23,12 +23,16 @@ Response response_of(MetricsWriter& out, bool open_metrics) {
           .body = out.take()};
 }
 
-// Steps: all tubes are looked at, then the families of the server are written, and then those of
-// tubes.
+// Steps: all tubes are looked at, then the families of the server are written, then those of tubes,
+// and then their histograms.
 class Metrics final : public Answer {
  public:
   Metrics(const MetricSources& sources, const MetricsRequest& request)
-      : sources_(sources), request_(request), out_(request.open_metrics), tubes_(request_.tubes) {}
+      : sources_(sources),
+        request_(request),
+        out_(request.open_metrics),
+        tubes_(request_.tubes),
+        times_(request_.tubes_only ? &request_.tubes : nullptr) {}
 
   Step step() override {
     if (!has_tubes_) {
@@ -45,7 +49,11 @@ class Metrics final : public Answer {
       }
       return Step::Again;
     }
-    return families_.step(out_, tubes_.tubes()) ? Step::Whole : Step::Again;
+    if (!has_families_) {
+      has_families_ = families_.step(out_, tubes_.tubes());
+      return Step::Again;
+    }
+    return times_.step(out_, sources_.engine.measured_tubes()) ? Step::Whole : Step::Again;
   }
   Response take() override { return response_of(out_, request_.open_metrics); }
 
@@ -56,7 +64,9 @@ class Metrics final : public Answer {
   TubeCollector tubes_;
   bool has_tubes_ = false;
   bool has_server_ = false;
+  bool has_families_ = false;
   TubeFamilies families_;
+  TubeTimesFamilies times_;
 };
 
 // The lines "key: value" of a document whose values are numbers.

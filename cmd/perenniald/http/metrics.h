@@ -85,6 +85,7 @@ struct MetricSources {
   std::function<bool()> accepts_puts;    // Whether the disk has space for jobs.
   std::function<const Http::Counts&()> requests;
   TubeChoice tubes = {};                       // Of /metrics.
+  std::function<size_t()> event_streams = {};  // That are open. Empty: there can be none.
   std::function<ClusterFacts()> cluster = {};  // Empty: the server is part of no cluster.
 };
 

@@ -4,6 +4,7 @@
 #include <iterator>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include "cmd/perenniald/core/users.h"
 
@@ -39,19 +40,46 @@ constexpr TubeFamily tube_families[] = {
      [](const TubeStats& t) { return in_seconds(t.pause_time_left); }},
 };
 
-const std::string* group_of(const TubeChoice& choice, const std::string& tube) {
-  for (const auto& [pattern, name] : choice.groups) {
+using Groups = std::vector<std::pair<std::string, std::string>>;
+
+const std::string* group_of(const Groups& groups, std::string_view tube) {
+  for (const auto& [pattern, name] : groups) {
     if (name == tube || core::fits_pattern(pattern, tube)) return &name;
   }
   return nullptr;
 }
 
-bool is_first(const TubeChoice& choice, const std::string& tube) {
+bool fits_any(const std::vector<std::string>& patterns, std::string_view tube) {
   return std::ranges::any_of(
-      choice.first, [&](const std::string& pattern) { return core::fits_pattern(pattern, tube); });
+      patterns, [&](const std::string& pattern) { return core::fits_pattern(pattern, tube); });
 }
 
+struct TimesFamily {
+  std::string_view name;
+  std::string_view help;
+  const WorkHistogram& (*of)(const TubeTimes&);
+};
+constexpr TimesFamily times_families[] = {
+    {"perennial_tube_wait_seconds",
+     "From the time when a job of the tube became ready to its reservation.",
+     [](const TubeTimes& times) -> const WorkHistogram& { return times.wait; }},
+    {"perennial_tube_run_seconds",
+     "From the reservation of a job of the tube to its end, whatever ended it.",
+     [](const TubeTimes& times) -> const WorkHistogram& { return times.run; }},
+};
+
 }  // namespace
+
+MeasuredAs measured_as(std::vector<std::string> patterns, Groups groups) {
+  if (patterns.empty()) return {};
+  return [patterns = std::move(patterns), groups = std::move(groups)](std::string_view tube) {
+    if (!fits_any(patterns, tube)) return MeasuredName();
+    if (const std::string* const group = group_of(groups, tube)) {
+      return MeasuredName{.name = *group, .is_group = true};
+    }
+    return MeasuredName{.name = std::string(tube)};
+  };
+}
 
 bool TubeCollector::step(const engine::Engine& engine) {
   for (size_t looked_at = 0; looked_at < tubes_per_step; ++looked_at, ++next_) {
@@ -68,10 +96,10 @@ bool TubeCollector::step(const engine::Engine& engine) {
 void TubeCollector::add(TubeStats&& tube) {
   oldest_ready_ = std::max(oldest_ready_, tube.next_ready_age);
   oldest_buried_ = std::max(oldest_buried_, tube.next_buried_age);
-  if (const std::string* const group = group_of(choice_, tube.name)) {
+  if (const std::string* const group = group_of(choice_.groups, tube.name)) {
     return add_to_sum(*group, tube);
   }
-  if (is_first(choice_, tube.name)) {
+  if (fits_any(choice_.first, tube.name)) {
     const bool is_listed = listed_.contains(tube.name) || listed_.size() < choice_.tubes_max;
     if (is_listed) {
       std::string name = tube.name;
@@ -160,6 +188,33 @@ bool TubeFamilies::step(MetricsWriter& out, const TubeCollector::Tubes& tubes) {
   if (next_ != tubes.end()) return false;
   has_begun_ = false;
   return ++family_ == 1 + std::size(tube_families);
+}
+
+bool TubeTimesFamilies::step(MetricsWriter& out, const engine::MeasuredTubes::Records& records) {
+  const TimesFamily& family = times_families[family_];
+  if (!has_begun_) {
+    // Without a tube there is no family: nobody has asked for it.
+    if (records.empty()) return true;
+    out.family(family.name, MetricType::Histogram, "seconds", family.help);
+    has_begun_ = true;
+    last_.clear();
+    listed_ = 0;
+  }
+  size_t looked_at = 0;
+  auto record = records.upper_bound(last_);
+  for (; record != records.end() && looked_at < histograms_per_step; ++record, ++looked_at) {
+    last_ = record->first;
+    if (asked_ != nullptr) {
+      const bool is_asked_for = !record->second.is_group && listed_ < asked_->tubes_max &&
+                                core::fits_pattern(asked_->match, last_);
+      if (!is_asked_for) continue;
+    }
+    ++listed_;
+    out.histogram(family.of(record->second.times).view(), nanos_to_seconds, {{"tube", last_}});
+  }
+  if (record != records.end()) return false;
+  has_begun_ = false;
+  return ++family_ == std::size(times_families);
 }
 
 }  // namespace perennial::http

@@ -27,6 +27,11 @@ struct TubeChoice {
   std::string match = "*";
 };
 
+// For the engine: tubes that fit one of `patterns` are measured one by one, or, if they are in a
+// group, together with it.
+MeasuredAs measured_as(std::vector<std::string> patterns,
+                       std::vector<std::pair<std::string, std::string>> groups);
+
 // Looks at all tubes, in steps of bounded size. Tubes are told apart by name, so that one that
 // ended and came back during the steps is there once.
 class TubeCollector {
@@ -74,6 +79,25 @@ class TubeFamilies {
   size_t family_ = 0;
   bool has_begun_ = false;  // The family's head is written.
   TubeCollector::Tubes::const_iterator next_;
+};
+
+// The histograms of the tubes that are measured, some in each step.
+class TubeTimesFamilies {
+ public:
+  // `asked`: only tubes that fit it, under their own names. Null: all of them, and groups, too.
+  explicit TubeTimesFamilies(const TubeChoice* asked) : asked_(asked) {}
+  // Returns whether all are written.
+  bool step(MetricsWriter& out, const engine::MeasuredTubes::Records& records);
+
+  static constexpr size_t histograms_per_step = 10;
+
+ private:
+  const TubeChoice* const asked_;
+  size_t family_ = 0;
+  bool has_begun_ = false;  // The family's head is written.
+  // The last name that was looked at. Tubes come and end between two steps.
+  std::string last_;
+  uint64_t listed_ = 0;  // Of this family.
 };
 
 // The samples of a family by state; `tube` may be null.

@@ -22,7 +22,19 @@ Level level_of(std::string_view at, std::string_view fields) {
 core::Options core_options(const Config& config) {
   LayerOptions layers;
   set_layer_options(config, layers);
+  layers.core.engine.measured_as =
+      http::measured_as(config.metrics_tube_histograms, config.metrics_tube_groups);
   return std::move(layers.core);
+}
+
+http::TubeChoice metrics_tubes(const Config& config) {
+  http::TubeChoice choice = {.first = config.metrics_tubes,
+                             .groups = config.metrics_tube_groups,
+                             .tubes_max = config.metrics_tubes_max};
+  // Whoever wants to know how long the jobs of a tube wait wants to know how many they are.
+  choice.first.insert(choice.first.end(), config.metrics_tube_histograms.begin(),
+                      config.metrics_tube_histograms.end());
+  return choice;
 }
 
 Checkpoints::Settings checkpoint_settings(const Config& config, const std::string& version) {

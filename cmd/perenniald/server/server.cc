@@ -216,9 +216,8 @@ http::MetricSources Server::make_metric_sources() {
           .output_bytes = [this] { return core_.output_bytes(); },
           .accepts_puts = [this] { return core_.disk_accepts_puts(); },
           .requests = [this]() -> const http::Http::Counts& { return http_.counts(); },
-          .tubes = {.first = config_.metrics_tubes,
-                    .groups = config_.metrics_tube_groups,
-                    .tubes_max = config_.metrics_tubes_max},
+          .tubes = metrics_tubes(config_),
+          .event_streams = [this] { return api_.event_streams(); },
           .cluster = config_.cluster.is_set() ? [this] { return cluster_facts(); }
                                               : std::function<http::ClusterFacts()>()};
 }

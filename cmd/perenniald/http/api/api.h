@@ -35,6 +35,8 @@ class Api {
   Http::Handled handle(const Request& request, const Caller& caller);
   // Once a second.
   void on_time();
+  // How many streams of events are open.
+  size_t event_streams() const { return events_.count(); }
   static std::span<const Route> routes();
 
  private:

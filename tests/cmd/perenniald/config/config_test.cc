@@ -168,6 +168,11 @@ TEST(Config, SettingsOfOtherKindsAreAcceptedAndRefused) {
       {"metrics_tubes: ['']", "f:1: metrics_tubes: '' is not the name of a tube"},
       {"metrics_tubes: [" + many_patterns(50) + "]", ""},
       {"metrics_tubes: [" + many_patterns(51) + "]", "f:1: metrics_tubes: at most 50 patterns"},
+      {"metrics_tube_histograms: [orders, 'mail-*']", ""},
+      {"metrics_tube_histograms: ['a b']",
+       "f:1: metrics_tube_histograms: 'a b' is not the name of a tube"},
+      {"metrics_tube_histograms: [" + many_patterns(51) + "]",
+       "f:1: metrics_tube_histograms: at most 50 patterns"},
       {"metrics_tube_groups: {'mail-*': mail, '*': rest}", ""},
       {"metrics_tube_groups: {}", ""},
       {"metrics_tube_groups: [a]", "f:1: metrics_tube_groups: expected lines of the form"},
@@ -287,6 +292,7 @@ TEST(Config, APrintedConfigurationReadsAsTheSame) {
            "{name: bob}]\n"
            "http_proxies: ['::1', 10.0.0.0/8, unix]\n"
            "metrics_tubes: ['a*', b]\nmetrics_tube_groups: {'c*': c, '*': d}\n"
+           "metrics_tube_histograms: ['e*']\n"
            "tubes: {'mail-*': {tries: 5, backoff: '10:600'}, m: {rate: '3:250ms'}}\n"),
       IsEmpty());
   Config again = default_config();

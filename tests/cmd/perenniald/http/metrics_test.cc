@@ -20,6 +20,8 @@ constexpr Nanos second = nanos_per_second;
 
 class MetricsTest : public testing::Test {
  protected:
+  explicit MetricsTest(const engine::Limits& limits = {}) : engine_(limits) {}
+
   void apply(ConnId conn, engine::Event event) {
     engine::Output output;
     engine_.apply({.now = now_, .conn = conn, .event = std::move(event)}, output);
@@ -41,7 +43,7 @@ class MetricsTest : public testing::Test {
   }
 
   Nanos now_ = 1000 * second;
-  engine::Engine engine_{engine::Limits()};
+  engine::Engine engine_;
   Http::Counts counts_ = {{{"/livez", 200u}, 7}};
   core::CommandTimes::Histograms commands_ = {};
   LatencyHistogram turns_;
@@ -272,6 +274,76 @@ TEST_F(MetricsTest, GivesOnlyTheTubesThatFit) {
   EXPECT_THAT(out, HasSubstr("puts_total{tube=\"{other}\"} 1\n"));
   EXPECT_THAT(out, HasSubstr("perennial_tubes_unlisted 1\n"));
   EXPECT_THAT(out, Not(HasSubstr("perennial_jobs{")));
+}
+
+class MeasuredTubesTest : public MetricsTest {
+ protected:
+  MeasuredTubesTest()
+      : MetricsTest({.measured_as = measured_as({"mail-*", "orders"}, {{"mail-x*", "x"}})}) {}
+};
+
+TEST_F(MeasuredTubesTest, HaveHistograms) {
+  put_into({"mail-1", "mail-x1", "mail-x2", "orders", "other"});
+  now_ += 3 * second;
+  apply(2, engine::Opened{});
+  for (JobId id = 1; id <= 5; ++id) apply(2, Command{ReserveJob{id}});
+  for (const bool open_metrics : {false, true}) {
+    const std::string out = text({.open_metrics = open_metrics});
+    for (const char* line : {"# TYPE perennial_tube_wait_seconds histogram\n",
+                             "# TYPE perennial_tube_run_seconds histogram\n",
+                             "perennial_tube_wait_seconds_bucket{tube=\"mail-1\",le=\"1.0\"} 0\n",
+                             "perennial_tube_wait_seconds_bucket{tube=\"mail-1\",le=\"5.0\"} 1\n",
+                             "perennial_tube_wait_seconds_sum{tube=\"orders\"} 3\n",
+                             "perennial_tube_wait_seconds_count{tube=\"x\"} 2\n",
+                             "perennial_tube_run_seconds_count{tube=\"orders\"} 0\n"}) {
+      EXPECT_THAT(out, HasSubstr(line));
+    }
+    EXPECT_THAT(out, Not(HasSubstr("wait_seconds_count{tube=\"other\"")));
+    EXPECT_THAT(out, Not(HasSubstr("wait_seconds_count{tube=\"mail-x1\"")));
+  }
+}
+
+TEST_F(MeasuredTubesTest, AreGivenByThoseThatAreAskedFor) {
+  put_into({"mail-1", "mail-2", "mail-x1", "orders"});
+  const std::string out = text({.tubes_only = true, .tubes = {.tubes_max = 1, .match = "mail-*"}});
+  EXPECT_THAT(out, HasSubstr("perennial_tube_wait_seconds_count{tube=\"mail-1\"} 0\n"));
+  EXPECT_THAT(out, HasSubstr("perennial_tube_run_seconds_count{tube=\"mail-1\"} 0\n"));
+  EXPECT_THAT(out, Not(HasSubstr("wait_seconds_count{tube=\"mail-2\"")));
+  EXPECT_THAT(out, Not(HasSubstr("wait_seconds_count{tube=\"x\"")));
+  EXPECT_THAT(out, Not(HasSubstr("wait_seconds_count{tube=\"orders\"")));
+}
+
+// A tube may end between two steps, and another may begin. Each name is written once.
+TEST_F(MeasuredTubesTest, ComeAndEndBetweenTwoSteps) {
+  std::vector<std::string> tubes;
+  for (int i = 0; i < 25; ++i) tubes.push_back("mail-" + std::to_string(100 + i));
+  put_into(tubes);
+  TubeTimesFamilies families(nullptr);
+  MetricsWriter out(false);
+  EXPECT_FALSE(families.step(out, engine_.measured_tubes()));
+  apply(1, Command{Use{"default"}});
+  apply(1, Command{FlushTube{"mail-109"}});  // The last of the first step.
+  apply(1, Command{FlushTube{"mail-110"}});
+  apply(1, Command{Use{"mail-05"}});
+  int steps = 1;
+  while (!families.step(out, engine_.measured_tubes())) ++steps;
+  EXPECT_EQ(steps, 5);
+  const std::string all = out.take();
+  const auto count = [&](const std::string& tube) {
+    const std::string line = "wait_seconds_count{tube=\"" + tube + "\"}";
+    size_t found = 0;
+    for (size_t at = all.find(line); at != std::string::npos; at = all.find(line, at + 1)) ++found;
+    return found;
+  };
+  EXPECT_EQ(count("mail-109"), 1u);
+  EXPECT_EQ(count("mail-110"), 0u);
+  EXPECT_EQ(count("mail-05"), 0u);
+  EXPECT_EQ(count("mail-124"), 1u);
+}
+
+TEST_F(MetricsTest, HasNoFamilyOfHistogramsOfTubesUnlessItIsAskedFor) {
+  put_into({"mail"});
+  EXPECT_THAT(text({}), Not(HasSubstr("perennial_tube_wait_seconds")));
 }
 
 struct BoundCase {
