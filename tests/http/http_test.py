@@ -13,7 +13,7 @@ import unittest
 from port import Port
 
 
-class Http(Port):
+class Samples(Port):
     def samples(self, path="/metrics"):
         """The samples by name and labels. Every line must have the form, and a family must be in one piece."""
         found, families = {}, []
@@ -30,6 +30,8 @@ class Http(Port):
             found[name, labels] = float(value)
         return found
 
+
+class Http(Samples):
     def test_it_lives_and_is_ready(self):
         self.assertEqual(self.ask("/livez"), (200, "ok\n"))
         self.assertEqual(self.ask("/readyz"), (200, "ok\n"))
@@ -143,6 +145,39 @@ class Http(Port):
     def test_T29_a_path_is_not_repeated(self):
         status, text = self.ask("/a%0d%0aSet-Cookie:%20b")
         self.assertEqual((status, text), (404, "There is nothing here.\n"))
+
+
+class Measured(Samples):
+    """Tubes whose waits and runs are measured one by one."""
+    settings = """metrics_tube_histograms: [orders, "mail-*"]
+metrics_tube_groups: {{"mail-*": mail}}
+"""
+
+    def test_a_tube_and_a_group_have_histograms(self):
+        self.speak(b"".join(b"use %s\r\nput 0 0 60 1\r\na\r\n" % name
+                            for name in (b"orders", b"mail-1", b"mail-2", b"other")))
+        time.sleep(0.01)
+        with socket.create_connection(("127.0.0.1", self.queue), 10) as worker:
+            worker.sendall(b"".join(b"watch %s\r\nreserve\r\n" % name
+                                    for name in (b"orders", b"mail-1", b"mail-2", b"other")) + b"delete 1\r\ndelete 2\r\n")
+            received = b""
+            while received.count(b"DELETED") < 2:
+                received += worker.recv(1000)
+            got = self.samples()
+            self.assertEqual({labels: got[name, labels] for name, labels in got if name == "perennial_tube_wait_seconds_count"},
+                             {'{tube="orders"}': 1, '{tube="mail"}': 2})
+            self.assertEqual({labels: got[name, labels] for name, labels in got if name == "perennial_tube_run_seconds_count"},
+                             {'{tube="orders"}': 1, '{tube="mail"}': 1})
+            self.assertGreater(got["perennial_tube_wait_seconds_sum", '{tube="orders"}'], 0.01)
+            self.assertEqual(got["perennial_tube_wait_seconds_bucket", '{tube="orders",le="+Inf"}'], 1)
+            self.assertEqual(got["perennial_jobs_bytes", None], 2)
+        # Tubes end with their last client, and what a group has counted stays.
+        self.speak(b"delete 3\r\ndelete 4\r\n")
+        end = time.monotonic() + 10
+        while ("perennial_tube_wait_seconds_count", '{tube="orders"}') in (got := self.samples()):
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.02)
+        self.assertEqual(got["perennial_tube_wait_seconds_count", '{tube="mail"}'], 2)
 
 
 if __name__ == "__main__":

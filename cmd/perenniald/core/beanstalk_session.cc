@@ -118,12 +118,19 @@ bool Core::BeanstalkSession::needs_visit() const {
 }
 
 bool Core::BeanstalkSession::reading() {
-  was_reading = wants_reading();
-  return was_reading;
+  note_reading(wants_reading());
+  return was_reading == Reading::Yes;
 }
 
-bool Core::BeanstalkSession::wants_reading() const {
-  if (at_end || quitting || is_cut || held_put) return false;
+void Core::BeanstalkSession::note_reading(Reading reading) {
+  --core_.reading_counts_[static_cast<size_t>(was_reading)];
+  was_reading = reading;
+  ++core_.reading_counts_[static_cast<size_t>(was_reading)];
+}
+
+Core::Reading Core::BeanstalkSession::wants_reading() const {
+  if (at_end || quitting || is_cut) return Reading::Ended;
+  if (held_put) return Reading::Pending;
   // While a command is unanswered, a little more is read, so that the end of a connection is
   // noticed. A session that waits for its turn reads less, so that the turn of each session is
   // short.
@@ -131,7 +138,8 @@ bool Core::BeanstalkSession::wants_reading() const {
   const size_t pipeline_bytes_max = core_.options_.pipeline_bytes_max;
   const size_t backlog_max =
       runnable ? std::min(runnable_bytes_max, pipeline_bytes_max) : pipeline_bytes_max;
-  return backlog.size() < backlog_max && output_bytes() < core_.output_limit();
+  if (output_bytes() >= core_.output_limit()) return Reading::Output;
+  return backlog.size() < backlog_max ? Reading::Yes : Reading::Backlog;
 }
 
 bool Core::BeanstalkSession::finished() const {

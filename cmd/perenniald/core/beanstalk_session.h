@@ -49,7 +49,10 @@ class Core::BeanstalkSession final : public Session {
         replies{.outbox = Outbox(core.budget_)},
         backlog(core.budget_),
         core_(core),
-        charge_(core.budget_, own_use()) {}
+        charge_(core.budget_, own_use()) {
+    ++core_.reading_counts_[static_cast<size_t>(was_reading)];
+  }
+  ~BeanstalkSession() { --core_.reading_counts_[static_cast<size_t>(was_reading)]; }
 
   void on_bytes(std::span<const char> bytes, Nanos now, bool later) override;
   void on_half_close(Nanos now) override;
@@ -102,11 +105,11 @@ class Core::BeanstalkSession final : public Session {
   bool at_end = false;          // The client will send nothing more.
   bool quitting = false;        // quit was run. Later commands are not run.
   std::optional<wire::ForeignProtocol>
-      foreign_protocol;               // Set if the client speaks a foreign protocol.
-  bool changed = false;               // The session is listed in changed_.
-  bool was_reading = true;            // The last result of reading().
-  bool runnable = false;              // The session is listed in runnable_.
-  std::unique_ptr<HeldPut> held_put;  // Waits until fewer bytes are pending.
+      foreign_protocol;                // Set if the client speaks a foreign protocol.
+  bool changed = false;                // The session is listed in changed_.
+  Reading was_reading = Reading::Yes;  // What reading() has said last.
+  bool runnable = false;               // The session is listed in runnable_.
+  std::unique_ptr<HeldPut> held_put;   // Waits until fewer bytes are pending.
   // The unanswered command is a reservation that ends when the client sends a further line.
   bool wait_may_be_aborted = false;
   // Answers of this session that wait in large_answers_, those on a shared body among them.
@@ -120,7 +123,8 @@ class Core::BeanstalkSession final : public Session {
   // Ends a wait that may be aborted, if the backlog holds a line.
   void abort_wait(Nanos now);
   void refuse(wire::ForeignProtocol speaks);
-  bool wants_reading() const;
+  Reading wants_reading() const;
+  void note_reading(Reading reading);
   // The session itself, its parser, and a held put. Backlog and outbox charge the budget
   // themselves.
   MemoryUse own_use() const {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -210,6 +211,17 @@ class Core {
   uint64_t jobs_damaged() const;
   // Connections that were closed because they spoke a foreign protocol.
   uint64_t connections_refused() const { return connections_refused_; }
+  // Connections that are not read, although their clients may have sent more.
+  struct HeldConnections {
+    uint64_t output = 0;   // Until they take their answers, or others do.
+    uint64_t pending = 0;  // Their put waits until fewer bytes wait for the log.
+  };
+  HeldConnections held_connections() const {
+    return {.output = reading_counts_[static_cast<size_t>(Reading::Output)],
+            .pending = reading_counts_[static_cast<size_t>(Reading::Pending)]};
+  }
+  // Bytes of all batches that are not committed, the open one among them.
+  size_t pending_bytes() const { return batches_.pending_bytes(); }
   const AccessCounts& access_counts() const { return access_counts_; }
   const AnswerCounts& answer_counts() const { return answer_counts_; }
   size_t body_cache_bytes() const { return bodies_.bytes(); }
@@ -225,6 +237,14 @@ class Core {
 
  private:
   class BeanstalkSession;
+  // Whether a client is read, or why it is not.
+  enum class Reading : uint8_t {
+    Yes,
+    Ended,    // It will send nothing more, or is about to be closed.
+    Backlog,  // It has sent more than is read behind a command that is not done.
+    Output,   // It has not taken its answers, or all answers together are too many.
+    Pending,  // Its put waits for the log.
+  };
 
   void catch_up(Nanos now);
   void end_session(BeanstalkSession& session, Nanos now);
@@ -269,6 +289,8 @@ class Core {
   void on_sign_in_time(Nanos now);
   std::optional<Nanos> sign_in_deadline() const;
   void close_now(BeanstalkSession& conn);
+  // Closes one that has not shown who it is, and counts it.
+  void refuse_sign_in(BeanstalkSession& conn, SignInRefusal why);
   // Adds what is known of the connection.
   void audit(const BeanstalkSession& conn, AuditEvent event);
   void audit_refusal(BeanstalkSession& conn, const Command& command, Nanos now);
@@ -289,6 +311,8 @@ class Core {
   SharedBodies shared_bodies_;
   BodyCache bodies_;
   BodyWaits waits_;
+  // By Reading: how many sessions have said it last.
+  std::array<uint64_t, 5> reading_counts_ = {};
   absl::flat_hash_map<ConnId, std::unique_ptr<BeanstalkSession>> sessions_;
   RunBudget run_budget_;
   Nanos caught_up_ = 0;  // The time for which catch_up() last ran, or on_timer().

@@ -69,9 +69,11 @@ void Core::begin_sign_in(BeanstalkSession& conn, const ClientRights& rights, Nan
     return set_user(conn, user);
   if (sign_in_limiter_.is_refused(conn.access->address, now)) {
     ++access_counts_.of(SignInMethod::Token).limited;
-    return close_now(conn);
+    return refuse_sign_in(conn, SignInRefusal::Limited);
   }
-  if (unidentified_ >= options_.unidentified_max) return close_now(conn);
+  if (unidentified_ >= options_.unidentified_max) {
+    return refuse_sign_in(conn, SignInRefusal::Unidentified);
+  }
   conn.access->is_unidentified = true;
   ++unidentified_;
   sign_in_due_.add(conn.id, now);
@@ -154,7 +156,7 @@ bool Core::is_admitted(BeanstalkSession& conn, Command& command) {
   if (conn.access->user == nullptr) {
     // A body that is too large was not kept, but whoever sends it need not be listened to.
     if (std::holds_alternative<PutTooBig>(command)) {
-      close_now(conn);
+      refuse_sign_in(conn, SignInRefusal::Unauthorized);
     } else {
       audit_refusal(conn, command, caught_up_);
       if (kind_of(command) == CommandKind::Put) ++answer_counts_.puts_refused.unauthorized;
@@ -213,16 +215,24 @@ void Core::close_now(BeanstalkSession& conn) {
   touch(conn);
 }
 
+void Core::refuse_sign_in(BeanstalkSession& conn, SignInRefusal why) {
+  ++access_counts_.of(why);
+  close_now(conn);
+}
+
 // Whoever has not signed in by now is closed. And wrong tokens are answered.
 void Core::on_sign_in_time(Nanos now) {
   while (const std::optional<ConnId> id = sign_in_due_.take(now)) {
     BeanstalkSession* const conn = find(*id);
-    if (conn != nullptr && conn->access->is_unidentified) close_now(*conn);
+    if (conn != nullptr && conn->access->is_unidentified) {
+      refuse_sign_in(*conn, SignInRefusal::Timeout);
+    }
   }
   while (const std::optional<ConnId> id = wrong_token_due_.take(now)) {
     BeanstalkSession* const conn = find(*id);
     if (conn == nullptr) continue;
     conn->quitting = conn->access->wrong_tokens >= wrong_tokens_max;
+    if (conn->quitting) ++access_counts_.of(SignInRefusal::WrongTokens);
     conn->command.at = now;  // It has waited on purpose.
     reply_to(*conn, Word::Unauthorized);
   }

@@ -33,6 +33,17 @@ constexpr bool has_secret(SignInMethod method) {
   return method != SignInMethod::Certificate && method != SignInMethod::Process;
 }
 
+// Why a connection was closed that had not shown who it is.
+enum class SignInRefusal : uint8_t {
+  Limited,       // Its address had shown too many wrong tokens.
+  Unidentified,  // Too many connections had not shown it yet.
+  Timeout,       // It did not show it in time.
+  WrongTokens,   // It has shown too many wrong tokens.
+  Unauthorized,  // It has sent a body that is larger than that of any job.
+};
+inline constexpr std::array<std::string_view, 5> sign_in_refusal_names = {
+    "limited", "unidentified", "timeout", "wrong_tokens", "unauthorized"};
+
 struct SignInCounts {
   uint64_t ok = 0;
   uint64_t failed = 0;   // Wrong tokens.
@@ -46,7 +57,10 @@ struct AccessCounts {
   std::array<SignInCounts, sign_in_method_names.size()> sign_ins = {};  // By SignInMethod.
   // Commands that no grant allows, by the Verb that would have allowed them.
   std::array<uint64_t, verb_rows.size()> forbidden = {};
+  // Connections to the queue, by SignInRefusal.
+  std::array<uint64_t, sign_in_refusal_names.size()> refused = {};
 
+  uint64_t& of(SignInRefusal why) { return refused[static_cast<size_t>(why)]; }
   SignInCounts& of(SignInMethod method) { return sign_ins[static_cast<size_t>(method)]; }
   const SignInCounts& of(SignInMethod method) const {
     return sign_ins[static_cast<size_t>(method)];

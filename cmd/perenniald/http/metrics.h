@@ -42,6 +42,9 @@ struct ServerFacts {
   uint64_t body_cache_bytes = 0;
   uint64_t bytes_in = 0;  // Of clients of the queue.
   uint64_t bytes_out = 0;
+  core::Core::HeldConnections held = {};
+  uint64_t commit_pending_bytes = 0;
+  Nanos commit_oldest = 0;  // Since when the log has the batch that it writes; 0: it writes none.
   uint64_t handshakes_full = 0;
   uint64_t handshakes_resumed = 0;
   uint64_t handshakes_failed = 0;

@@ -32,6 +32,8 @@ void add_jobs(MetricsWriter& out, const EngineStats& stats, const TubeCollector&
   add_states(out, stats.jobs, nullptr);
   out.single("perennial_urgent_jobs", MetricType::Gauge, "",
              "Ready jobs whose priority is below 1024.", stats.jobs.urgent);
+  out.single("perennial_jobs_bytes", MetricType::Gauge, "bytes", "The bodies of all jobs.",
+             stats.body_bytes);
   out.single("perennial_jobs_put", MetricType::Counter, "", "Jobs that were put since the start.",
              stats.total_jobs);
   out.single("perennial_jobs_timeouts", MetricType::Counter, "",
@@ -137,9 +139,18 @@ void add_clients(MetricsWriter& out, const EngineStats& stats, const ProcessFact
   out.sample(stats.waiting, {{"role", "waiting"}});
   out.single("perennial_connections_accepted", MetricType::Counter, "",
              "Connections since the start.", stats.total_connections);
-  out.single("perennial_connections_refused", MetricType::Counter, "",
-             "Connections that were closed because they spoke another protocol.",
-             process.connections_refused);
+  out.family("perennial_connections_refused", MetricType::Counter, "",
+             "Connections that the server has closed: they spoke another protocol, or did not show "
+             "who they are.");
+  out.sample(process.connections_refused, {{"reason", "protocol"}});
+  for (size_t i = 0; i < core::sign_in_refusal_names.size(); ++i) {
+    out.sample(server.access.refused[i], {{"reason", core::sign_in_refusal_names[i]}});
+  }
+  out.family("perennial_connections_held", MetricType::Gauge, "",
+             "Connections that are not read: their answers have not left, or their put waits for "
+             "the log.");
+  out.sample(server.held.output, {{"reason", "output"}});
+  out.sample(server.held.pending, {{"reason", "pending"}});
   out.family("perennial_bytes", MetricType::Counter, "bytes",
              "Bytes that clients of the queue have sent, and that have left to them, without TLS.");
   out.sample(server.bytes_in, {{"direction", "in"}});
@@ -195,6 +206,11 @@ void add_store(MetricsWriter& out, const StoreFacts& store, const ServerFacts& s
              "1 while the disk has space for jobs.", accepts_puts ? 1 : 0);
   out.single("perennial_transitions_committed", MetricType::Counter, "",
              "Transitions on disk since the start.", store.records_written);
+  out.single("perennial_commit_pending_bytes", MetricType::Gauge, "bytes",
+             "The batches that are not committed.", server.commit_pending_bytes);
+  out.single("perennial_commit_oldest_seconds", MetricType::Gauge, "seconds",
+             "How long the log has been writing its batch; 0: it writes none.",
+             in_seconds(server.commit_oldest));
   out.single("perennial_sync_p99_seconds", MetricType::Gauge, "seconds",
              "The 99th percentile of recent syncs.", static_cast<double>(store.sync_us_p99) / 1e6);
   out.single("perennial_batch_jobs_mean", MetricType::Gauge, "", "Jobs in a batch, on average.",
@@ -269,6 +285,8 @@ void add_http(MetricsWriter& out, const MetricSources& sources, const Times& tim
   for (const auto& [request, count] : sources.requests()) {
     out.sample(count, {{"route", request.first}, {"code", fmt::format("{}", request.second)}});
   }
+  out.single("perennial_http_events", MetricType::Gauge, "", "Streams of events that are open.",
+             sources.event_streams ? sources.event_streams() : 0);
   out.family("perennial_http_request_seconds", MetricType::Histogram, "seconds",
              "From the turn that reads a request to the end of its answer.");
   out.histogram(times.requests.view(), nanos_to_seconds);

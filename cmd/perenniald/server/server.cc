@@ -251,6 +251,9 @@ http::ServerFacts Server::server_facts() {
       .body_cache_bytes = core_.body_cache_bytes(),
       .bytes_in = connections_.queue_bytes().in,
       .bytes_out = connections_.queue_bytes().out,
+      .held = core_.held_connections(),
+      .commit_pending_bytes = core_.pending_bytes(),
+      .commit_oldest = commit_age(),
       .handshakes_full = handshakes.full,
       .handshakes_resumed = handshakes.resumed,
       .handshakes_failed = handshakes.failed,
@@ -291,8 +294,13 @@ void Server::audit(const core::AuditEvent& event) {
   audit_lines_.add(event, clock_.now());
 }
 
+// For how long the log has had the batch that it writes.
+Nanos Server::commit_age() {
+  return log_ == nullptr || log_->idle() ? 0 : clock_.now() - appended_at_;
+}
+
 http::HealthFacts Server::health_facts() {
-  return {.commit_age = log_ == nullptr || log_->idle() ? 0 : clock_.now() - appended_at_,
+  return {.commit_age = commit_age(),
           .is_recovered = has_jobs(),
           .is_draining = turn_ ? core_.is_draining() : drain_,
           .is_stopping = phase_ == Phase::Stopping,

@@ -75,6 +75,7 @@ class Server {
   ProcessFacts process_facts();
   http::ServerFacts server_facts();
   http::ClusterFacts cluster_facts() const;
+  Nanos commit_age();
   http::HealthFacts health_facts();
   std::unique_ptr<Stream> make_stream(const AcceptedSocket& socket);
   core::Session& open_session(ConnId conn, const AcceptedSocket& socket, const PeerIdentity* peer);

@@ -223,11 +223,13 @@ TEST(Output, AClientThatDoesNotReadIsNeitherReadNorRun) {
   harness.set_clients_reading(false);
   harness.send(conn, times(10, "list-tube-used\r\n"));  // 15 bytes for each reply.
   EXPECT_FALSE(harness.reading(conn));
+  EXPECT_EQ(harness.core().held_connections().output, 1u);
   EXPECT_EQ(harness.core().session(conn)->output(), times(4, "USING default\r\n"));
   harness.set_clients_reading(true);
   harness.core().session(conn)->on_written(15);
   EXPECT_EQ(harness.receive(conn), times(9, "USING default\r\n"));
   EXPECT_TRUE(harness.reading(conn));
+  EXPECT_EQ(harness.core().held_connections().output, 0u);
 }
 
 // The size of the batches does not matter: every answer waits for the batches before it.
@@ -253,6 +255,8 @@ TEST(Pending, PutsAndNothingElseAreHeldPastTheLimitOfBytes) {
   harness.set_committing(false);
   harness.send(producer, put(2000) + put(10));
   EXPECT_FALSE(harness.reading(producer));
+  EXPECT_EQ(harness.core().held_connections().pending, 1u);
+  EXPECT_GT(harness.core().pending_bytes(), 2000u);
   EXPECT_EQ(harness.core().engine().job_count(), 1u);
   harness.send(other, "delete 1\r\n");
   EXPECT_EQ(harness.core().engine().job_count(), 0u);
@@ -262,6 +266,8 @@ TEST(Pending, PutsAndNothingElseAreHeldPastTheLimitOfBytes) {
   EXPECT_EQ(harness.receive(producer), "INSERTED 1\r\nINSERTED 2\r\n");
   EXPECT_EQ(harness.receive(other), "DELETED\r\n");
   EXPECT_TRUE(harness.reading(producer));
+  EXPECT_EQ(harness.core().held_connections().pending, 0u);
+  EXPECT_EQ(harness.core().pending_bytes(), 0u);
 }
 
 TEST(Pending, AHeldPutIsDroppedWithItsConnection) {
@@ -269,7 +275,9 @@ TEST(Pending, AHeldPutIsDroppedWithItsConnection) {
   const ConnId producer = harness.open();
   harness.set_committing(false);
   harness.send(producer, put(2000) + put(10));
+  EXPECT_FALSE(harness.reading(producer));
   harness.close(producer);
+  EXPECT_EQ(harness.core().held_connections().pending, 0u);
   harness.commit();
   EXPECT_EQ(harness.core().engine().job_count(), 1u);
 }

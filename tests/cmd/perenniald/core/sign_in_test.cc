@@ -64,6 +64,9 @@ class SignIn : public testing::Test {
     harness.send(conn, bytes);
     return harness.receive(conn);
   }
+  uint64_t refused(SignInRefusal why) {
+    return harness.core().access_counts().refused[static_cast<size_t>(why)];
+  }
   ConnId signed_in(const std::string& id) {
     const ConnId conn = open();
     EXPECT_EQ(ask(conn, auth(id)), "AUTHENTICATED\r\n");
@@ -144,6 +147,7 @@ TEST_F(SignIn, WithWrongTokensIsSlowAndEnds) {
   harness.advance(wrong_token_delay);
   EXPECT_EQ(harness.receive(conn), "UNAUTHORIZED\r\n");
   EXPECT_TRUE(harness.closed_by_server(conn));
+  EXPECT_EQ(refused(SignInRefusal::WrongTokens), 1u);
 }
 
 // T12: the eleventh try from an address within a minute is not even listened to. Others are, and
@@ -156,6 +160,7 @@ TEST_F(SignIn, IsLimitedByAddress) {
     harness.close(conn);
   }
   EXPECT_TRUE(harness.closed_by_server(open("192.0.2.7")));
+  EXPECT_EQ(refused(SignInRefusal::Limited), 1u);
   const ConnId other = open("192.0.2.8");
   EXPECT_EQ(ask(other, auth("k1")), "AUTHENTICATED\r\n");
   harness.advance(SignInLimiter::window);
@@ -287,6 +292,7 @@ TEST_F(SignIn, IsWaitedForOnlySoLong) {
   EXPECT_FALSE(harness.closed_by_server(silent));
   harness.advance(1);
   EXPECT_TRUE(harness.closed_by_server(silent));
+  EXPECT_EQ(refused(SignInRefusal::Timeout), 1u);
 }
 
 TEST_F(SignIn, LeavesRoomForOthers) {
@@ -294,6 +300,7 @@ TEST_F(SignIn, LeavesRoomForOthers) {
   open();
   open();
   EXPECT_TRUE(harness.closed_by_server(open()));
+  EXPECT_EQ(refused(SignInRefusal::Unidentified), 1u);
   // Whoever is known already gets in, and a sign-in gives its place to the next.
   EXPECT_FALSE(harness.closed_by_server(harness.open_as({.identity = PeerProcess{0, 0}})));
   EXPECT_EQ(ask(first, auth("k1")), "AUTHENTICATED\r\n");

@@ -51,7 +51,12 @@ class MetricsTest : public testing::Test {
   StoreFacts store_;
   ServerFacts server_;
   const MetricSources sources_ = {.engine = engine_,
-                                  .process = [] { return ProcessFacts(); },
+                                  .process =
+                                      [] {
+                                        ProcessFacts facts;
+                                        facts.connections_refused = 21;
+                                        return facts;
+                                      },
                                   .store = [this] { return store_; },
                                   .server = [this] { return server_; },
                                   .times =
@@ -61,7 +66,8 @@ class MetricsTest : public testing::Test {
                                   .memory_bytes = [] { return size_t{1000}; },
                                   .output_bytes = [] { return size_t{10}; },
                                   .accepts_puts = [] { return true; },
-                                  .requests = [this]() -> const Http::Counts& { return counts_; }};
+                                  .requests = [this]() -> const Http::Counts& { return counts_; },
+                                  .event_streams = [] { return size_t{3}; }};
 };
 
 // Histograms are the same in both formats, and each bucket holds all below it.
@@ -147,11 +153,16 @@ TEST_F(MetricsTest, GivesWhatTheServerKnows) {
              .descriptors_max = 1024,
              .disk_free_bytes = 1 << 30,
              .disk_low_water_bytes = 1 << 20,
-             .access = {.sign_ins = {{{.ok = 3, .failed = 2}, {.ok = 4}}}, .forbidden = {8, 9}},
+             .access = {.sign_ins = {{{.ok = 3, .failed = 2}, {.ok = 4}}},
+                        .forbidden = {8, 9},
+                        .refused = {16, 17, 18, 19, 20}},
              .answers = answers,
              .body_cache_bytes = 77,
              .bytes_in = 78,
              .bytes_out = 79,
+             .held = {.output = 80, .pending = 81},
+             .commit_pending_bytes = 82,
+             .commit_oldest = 5 * second / 2,
              .handshakes_full = 5,
              .handshakes_resumed = 6,
              .handshakes_failed = 7,
@@ -197,6 +208,18 @@ TEST_F(MetricsTest, GivesWhatTheServerKnows) {
         "perennial_body_cache_hits_total 14\n",
         "perennial_body_cache_misses_total 15\n",
         "perennial_bytes_total{direction=\"in\"} 78\n",
+        "perennial_connections_held{reason=\"output\"} 80\n",
+        "perennial_connections_held{reason=\"pending\"} 81\n",
+        "perennial_commit_pending_bytes 82\n",
+        "perennial_commit_oldest_seconds 2.5\n",
+        "perennial_connections_refused_total{reason=\"protocol\"} 21\n",
+        "perennial_connections_refused_total{reason=\"limited\"} 16\n",
+        "perennial_connections_refused_total{reason=\"unidentified\"} 17\n",
+        "perennial_connections_refused_total{reason=\"timeout\"} 18\n",
+        "perennial_connections_refused_total{reason=\"wrong_tokens\"} 19\n",
+        "perennial_connections_refused_total{reason=\"unauthorized\"} 20\n",
+        "perennial_jobs_bytes 0\n",
+        "perennial_http_events 3\n",
         "perennial_bytes_total{direction=\"out\"} 79\n",
         "perennial_forbidden_total{verb=\"produce\"} 8\n",
         "perennial_forbidden_total{verb=\"consume\"} 9\n",
