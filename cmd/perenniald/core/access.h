@@ -39,7 +39,7 @@ bool is_of_operator(const Command& command);
 // The word of the command, as a client writes it; "" for a line that was refused.
 std::string_view word_of(const Command& command);
 
-// The tube or the job that a command names, for the audit: "tube=mail", "job=7"; or nothing.
+// The tube or the job that a command names, for the audit: "mail", "job 7"; or nothing.
 std::string subject_of(const Command& command);
 
 }  // namespace perennial::core

@@ -133,6 +133,9 @@ class Core {
                             Nanos now);
   // A request of HTTP has come over a connection that shows who it is. No identity is a token.
   void on_shown(const User& user, const Identity& identity, const std::string& address, Nanos now);
+  // The HTTP port has refused what no command of the queue does. It counts and is audited as a
+  // refused command is. `missing`: the verb that would have allowed it; none: no verb would have.
+  void on_refused(AuditEvent event, std::optional<Verb> missing, Nanos now);
 
   // ---- What happened. `now` never goes back.
   // A client has connected. Core owns the session, which ends with its on_close().
@@ -294,6 +297,8 @@ class Core {
   // Adds what is known of the connection.
   void audit(const BeanstalkSession& conn, AuditEvent event);
   void audit_refusal(BeanstalkSession& conn, const Command& command, Nanos now);
+  // Whether a refusal has a line of its own: then, how many before it had none.
+  std::optional<uint64_t> take_refusal_line(Nanos now);
   // A sign-in over the HTTP port. `how`: for the audit.
   void count_sign_in(const User& user, SignInMethod method, const std::string& how,
                      const std::string& address, Nanos now);

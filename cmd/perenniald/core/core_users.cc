@@ -253,19 +253,33 @@ void Core::audit(const BeanstalkSession& conn, AuditEvent event) {
   options_.audit(event);
 }
 
-void Core::audit_refusal(BeanstalkSession& conn, const Command& command, Nanos now) {
+std::optional<uint64_t> Core::take_refusal_line(Nanos now) {
   if (now - refusals_since_ >= nanos_per_second) {
     refusals_since_ = now;
     refusals_ = 0;
   }
-  if (++refusals_ > refusals_logged_max) {
-    ++refusals_not_logged_;
-    return;
-  }
+  if (++refusals_ <= refusals_logged_max) return std::exchange(refusals_not_logged_, 0);
+  ++refusals_not_logged_;
+  return std::nullopt;
+}
+
+void Core::audit_refusal(BeanstalkSession& conn, const Command& command, Nanos now) {
+  const std::optional<uint64_t> not_logged = take_refusal_line(now);
+  if (!not_logged) return;
   audit(conn, {.action = word_of(command),
                .subject = subject_of(command),
                .refused = true,
-               .not_logged = std::exchange(refusals_not_logged_, 0)});
+               .not_logged = *not_logged});
+}
+
+void Core::on_refused(AuditEvent event, std::optional<Verb> missing, Nanos now) {
+  if (missing) ++access_counts_.forbidden[static_cast<size_t>(*missing)];
+  const std::optional<uint64_t> not_logged = take_refusal_line(now);
+  if (!not_logged || !options_.audit) return;
+  event.refused = true;
+  event.is_internal = true;
+  event.not_logged = *not_logged;
+  options_.audit(event);
 }
 
 TubeNames Core::visible_to(const BeanstalkSession& conn, const TubeNames& names) const {

@@ -286,6 +286,10 @@ http::ApiSources Server::make_api_sources() {
           .configuration = [this] { return print_config(config_); },
           .audit_lines = audit_lines_,
           .audit = [this](const core::AuditEvent& event) { audit(event); },
+          .refused =
+              [this](const core::AuditEvent& event, std::optional<core::Verb> missing) {
+                core_.on_refused(event, missing, clock_.now());
+              },
           .reload = [this] { return reload(); }};
 }
 

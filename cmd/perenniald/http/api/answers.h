@@ -21,9 +21,6 @@ inline std::unique_ptr<Answer> answer_with(const Json& value) {
 inline std::unique_ptr<Answer> refuse(Status status, std::string_view message) {
   return answer_now(problem_response(status, message));
 }
-inline std::unique_ptr<Answer> forbidden() {
-  return refuse(Status::Forbidden, "No grant of the user allows this.");
-}
 inline std::unique_ptr<Answer> not_found(std::string_view message) {
   return refuse(Status::NotFound, message);
 }

@@ -5,6 +5,9 @@
 #include <optional>
 #include <utility>
 
+#include <fmt/format.h>
+
+#include "cmd/perenniald/http/api/answers.h"
 #include "cmd/perenniald/http/api/json.h"
 #include "engine/types/check.h"
 
@@ -127,12 +130,14 @@ Http::Handled Api::handle(const Request& request, const Caller& caller) {
       response.fields = {{"WWW-Authenticate", "Bearer"}};
       return {route, answer_now(std::move(response))};
     }
+    const Ask ask = {request, caller, row.route, *std::move(names)};
     if (method != "GET" && is_cross_site(request, caller)) {
+      on_refused(ask, std::nullopt, "asked for by a page of another site");
       return {route, answer_now(problem_response(Status::Forbidden,
                                                  "A page of another site may not change "
                                                  "anything here."))};
     }
-    return {route, (this->*row.function)({request, caller, *std::move(names)})};
+    return {route, (this->*row.function)(ask)};
   }
   if (allowed.empty()) {
     return {"/api/v1", answer_now(problem_response(Status::NotFound, "There is nothing here."))};

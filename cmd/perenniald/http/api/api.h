@@ -44,6 +44,7 @@ class Api {
   struct Ask {
     const Request& request;
     const Caller& caller;
+    const Route& route;
     std::vector<std::string> names = {};
   };
   using Made = std::unique_ptr<Answer>;
@@ -98,6 +99,11 @@ class Api {
   Made undrain(const Ask& ask);
   Made checkpoint(const Ask& ask);
   Made reload(const Ask& ask);
+  // ---- api.cc
+  // Refuses what no grant of the caller allows, counts that by the verb that is missing, and writes
+  // a line of the audit. `subject`: the tube, "job 7", or nothing.
+  Made forbidden(const Ask& ask, core::Verb missing, std::string subject = {});
+  void on_refused(const Ask& ask, std::optional<core::Verb> missing, std::string subject);
   // Writes a line of the audit for a change that is no command of the queue.
   void audit_change(const Ask& ask, std::string_view action, std::string subject);
   // An answer to commands of which the last one must be answered with `hoped`. `value` is the

@@ -236,6 +236,9 @@ Api::Made Api::start_operation(const Ask& ask) {
   asked.states = *states;
   asked.to = to.value_or("");
   asked.confirmed = *confirmed;
+  if (!ask.caller.may_on(asked.tube, core::Verb::Manage)) {
+    return forbidden(ask, core::Verb::Manage, asked.tube);
+  }
   return answer_now(operations_.start(ask.caller, asked));
 }
 
@@ -247,9 +250,7 @@ Api::Made Api::cancel_operation(const Ask& ask) {
 }
 
 Api::Made Api::close_connection(const Ask& ask) {
-  if (!ask.caller.may(core::Verb::Admin)) {
-    return answer_now(problem_response(Status::Forbidden, "No grant of the user allows this."));
-  }
+  if (!ask.caller.may(core::Verb::Admin)) return forbidden(ask, core::Verb::Admin);
   const std::optional<uint64_t> id = id_of(ask.names.front());
   if (!id || !sources_.close_connection(*id)) {
     return answer_now(problem_response(Status::NotFound, "There is no such connection."));
@@ -271,9 +272,7 @@ void Api::audit_change(const Ask& ask, std::string_view action, std::string subj
 Api::Made Api::reload(const Ask& ask) {
   Fields fields(ask.request);
   if (const std::optional<Response> problem = fields.problem()) return answer_now(*problem);
-  if (!ask.caller.may(core::Verb::Admin)) {
-    return answer_now(problem_response(Status::Forbidden, "No grant of the user allows this."));
-  }
+  if (!ask.caller.may(core::Verb::Admin)) return forbidden(ask, core::Verb::Admin);
   Json read = Json::array();
   for (const FileRead& each : sources_.reload()) {
     read.push_back(

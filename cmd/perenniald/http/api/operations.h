@@ -35,7 +35,8 @@ class Operations {
 
   explicit Operations(const ApiSources& sources) : sources_(sources) {}
 
-  // The response says which operation it is, or why there is none.
+  // The response says which operation it is, or why there is none. REQUIRES: the caller may manage
+  // the tube.
   Response start(const Caller& caller, const OperationAsked& asked);
   // None: there is no such operation of a tube that the caller may manage.
   std::optional<Json> find(const Caller& caller, uint64_t id);

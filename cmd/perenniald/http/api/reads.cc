@@ -233,7 +233,9 @@ Api::Made Api::tubes(const Ask& ask) {
 
 Api::Made Api::tube(const Ask& ask) {
   const std::string& name = ask.names.front();
-  if (!ask.caller.may_on(name, Verb::Inspect)) return forbidden();
+  if (!ask.caller.may_on(name, Verb::Inspect)) {
+    return forbidden(ask, Verb::Inspect, name);
+  }
   const std::optional<TubeStats> stats = sources_.server.engine.tube_statistics(name);
   if (!stats) {
     // Whoever may put makes it.
@@ -264,12 +266,11 @@ std::optional<ListJobs> Api::asked_jobs(const Ask& ask, std::string tube, Made& 
     return std::nullopt;
   }
   Command command = asked;
-  const bool is_allowed =
-      ask.caller.users == nullptr ||
-      core::judge(*ask.caller.user, 0, command, sources_.server.engine).verdict ==
-          core::Verdict::Allowed;
-  if (is_allowed) return asked;
-  refusal = forbidden();
+  if (ask.caller.users == nullptr) return asked;
+  const core::Judgement judgement =
+      core::judge(*ask.caller.user, 0, command, sources_.server.engine);
+  if (judgement.verdict == core::Verdict::Allowed) return asked;
+  refusal = forbidden(ask, judgement.missing, core::subject_of(command));
   return std::nullopt;
 }
 
@@ -347,7 +348,10 @@ Api::Made Api::job(const Ask& ask) {
       id ? sources_.server.engine.job_statistics(*id) : std::nullopt;
   if (!stats) return not_found(absent);
   if (!ask.caller.may_on(stats->tube, Verb::Inspect)) {
-    return ask.caller.may_see(stats->tube) ? forbidden() : not_found(absent);
+    const std::string subject = fmt::format("job {}", stats->id);
+    if (ask.caller.may_see(stats->tube)) return forbidden(ask, Verb::Inspect, subject);
+    on_refused(ask, Verb::Inspect, subject);
+    return not_found(absent);
   }
   return answer_with(JobView(sources_, ask.caller).of(*stats));
 }
@@ -395,12 +399,16 @@ Api::Made Api::events(const Ask& ask) {
   Query query(ask.request.query);
   const std::string asked = query.text("topics").value_or("server");
   std::vector<std::string> topics;
-  bool is_allowed = true;
+  std::optional<Verb> missing;
+  std::string_view refused;  // The tube of the first topic that is not allowed; empty: the server.
   for (const std::string_view topic : common::list_items(asked)) {
     if (topic == "server") {
-      is_allowed = is_allowed && ask.caller.may(Verb::Monitor);
+      if (!missing && !ask.caller.may(Verb::Monitor)) missing = Verb::Monitor;
     } else if (topic.starts_with("tube:") && wire::is_tube_name(topic.substr(5))) {
-      is_allowed = is_allowed && ask.caller.may_on(topic.substr(5), Verb::Inspect);
+      if (!missing && !ask.caller.may_on(topic.substr(5), Verb::Inspect)) {
+        missing = Verb::Inspect;
+        refused = topic.substr(5);
+      }
     } else if (topic != "operations") {
       query.add_problem("topics must be some of server, operations, tube:NAME.");
     }
@@ -408,7 +416,7 @@ Api::Made Api::events(const Ask& ask) {
   }
   if (topics.size() > Events::topics_max) query.add_problem("These are too many topics.");
   if (!query.problem().empty()) return refuse(Status::BadRequest, query.problem());
-  if (!is_allowed) return forbidden();
+  if (missing) return forbidden(ask, *missing, std::string(refused));
   if (!events_.has_slot()) {
     return refuse(Status::ServiceUnavailable, "Too many streams of events are open.");
   }
@@ -433,9 +441,10 @@ Api::Made Api::history(const Ask& ask) {
   }
   if (!query.problem().empty()) return refuse(Status::BadRequest, query.problem());
   const std::string tube = is_of_server ? "" : series.substr(of_tube.size());
-  const bool is_allowed =
-      is_of_server ? ask.caller.may(Verb::Monitor) : ask.caller.may_on(tube, Verb::Inspect);
-  if (!is_allowed) return forbidden();
+  if (is_of_server && !ask.caller.may(Verb::Monitor)) return forbidden(ask, Verb::Monitor);
+  if (!is_of_server && !ask.caller.may_on(tube, Verb::Inspect)) {
+    return forbidden(ask, Verb::Inspect, tube);
+  }
   const std::optional<Json> found = is_of_server ? history_.server(span, sources_.now())
                                                  : history_.tube(tube, span, sources_.now());
   if (found) return answer_with(*found);

@@ -71,7 +71,7 @@ Json Api::server_json() const {
 }
 
 Api::Made Api::server(const Ask& ask) {
-  if (!ask.caller.may(Verb::Monitor)) return forbidden();
+  if (!ask.caller.may(Verb::Monitor)) return forbidden(ask, Verb::Monitor);
   Json value = server_json();
   value["may"] = may_json(ask.caller);
   value["user"] = user_json(ask.caller);
@@ -79,7 +79,7 @@ Api::Made Api::server(const Ask& ask) {
 }
 
 Api::Made Api::connections(const Ask& ask) {
-  if (!ask.caller.may(Verb::Admin)) return forbidden();
+  if (!ask.caller.may(Verb::Admin)) return forbidden(ask, Verb::Admin);
   Query query(ask.request.query);
   const uint64_t limit = query.number("limit", page_default, 1, page_max);
   const uint64_t after = query.number("after", 0, 0, UINT64_MAX);
@@ -112,13 +112,13 @@ Api::Made Api::connections(const Ask& ask) {
 }
 
 Api::Made Api::configuration(const Ask& ask) {
-  if (!ask.caller.may(Verb::Admin)) return forbidden();
+  if (!ask.caller.may(Verb::Admin)) return forbidden(ask, Verb::Admin);
   return answer_with({{"yaml", sources_.configuration()}});
 }
 
 // What is too dear to be told every second.
 Api::Made Api::server_details(const Ask& ask) {
-  if (!ask.caller.may(Verb::Monitor)) return forbidden();
+  if (!ask.caller.may(Verb::Monitor)) return forbidden(ask, Verb::Monitor);
   const StoreFacts store = sources_.server.store();
   const ServerFacts facts = sources_.server.server();
   const Nanos now = sources_.now();
@@ -146,14 +146,14 @@ Api::Made Api::server_details(const Ask& ask) {
 }
 
 Api::Made Api::audit(const Ask& ask) {
-  if (!ask.caller.may(Verb::Admin)) return forbidden();
+  if (!ask.caller.may(Verb::Admin)) return forbidden(ask, Verb::Admin);
   return answer_with({{"lines", sources_.audit_lines.to_json(sources_.now())}});
 }
 
 // The buckets are those of /metrics. Percentiles are for the reader to make: those of several
 // servers cannot be added up.
 Api::Made Api::work_times(const Ask& ask) {
-  if (!ask.caller.may(Verb::Monitor)) return forbidden();
+  if (!ask.caller.may(Verb::Monitor)) return forbidden(ask, Verb::Monitor);
   const WorkTimes& times = sources_.server.engine.work_times();
   Json bounds = Json::array();
   for (const uint64_t bound : times.wait.view().bounds) {

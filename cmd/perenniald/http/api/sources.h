@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -43,6 +44,8 @@ struct ApiSources {
   const AuditLines& audit_lines;
   // Writes a line of the audit, for what no command of the queue does.
   std::function<void(const core::AuditEvent&)> audit;
+  // Core::on_refused.
+  std::function<void(const core::AuditEvent&, std::optional<core::Verb> missing)> refused;
   // Reads the files of users and of TLS again, as SIGHUP does. Those that cannot be used change
   // nothing.
   std::function<std::vector<FileRead>()> reload;

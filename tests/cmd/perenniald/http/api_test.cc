@@ -901,6 +901,84 @@ TEST_F(ApiUsers, AreNamedByTheAuditOfWhatIsNoCommand) {
   EXPECT_EQ(lines[1]["from"], "192.0.2.1");
 }
 
+// What no grant allows counts and is audited, whether a command or the port itself refuses it.
+TEST_F(ApiUsers, AreCountedAndAuditedByWhatTheyAreRefused) {
+  put_as_admin("mail");
+  put_as_admin("secret");
+  struct Case {
+    std::string method;
+    std::string path;
+    std::string body;
+    Verb missing;
+    std::string line;
+  };
+  const Case cases[] = {
+      {"GET", "/api/v1/server", "", Verb::Monitor, "GET /api/v1/server "},
+      {"GET", "/api/v1/server/details", "", Verb::Monitor, "GET /api/v1/server/details "},
+      {"GET", "/api/v1/audit", "", Verb::Admin, "GET /api/v1/audit "},
+      {"GET", "/api/v1/configuration", "", Verb::Admin, "GET /api/v1/configuration "},
+      {"GET", "/api/v1/tubes/secret", "", Verb::Inspect, "GET /api/v1/tubes/{tube} secret"},
+      {"GET", "/api/v1/tubes/secret/jobs", "", Verb::Inspect,
+       "GET /api/v1/tubes/{tube}/jobs secret"},
+      {"GET", "/api/v1/search?q=a&tube=secret", "", Verb::Inspect, "GET /api/v1/search secret"},
+      // Of a tube without any grant the answer is 404.
+      {"GET", "/api/v1/jobs/2", "", Verb::Inspect, "GET /api/v1/jobs/{id} job 2"},
+      {"GET", "/api/v1/history?series=tube:secret", "", Verb::Inspect,
+       "GET /api/v1/history secret"},
+      {"GET", "/api/v1/history", "", Verb::Monitor, "GET /api/v1/history "},
+      {"GET", "/api/v1/events?topics=operations,tube:secret", "", Verb::Inspect,
+       "GET /api/v1/events secret"},
+      {"GET", "/api/v1/events", "", Verb::Monitor, "GET /api/v1/events "},
+      {"POST", "/api/v1/operations",
+       R"({"action":"delete","tube":"mail","states":["ready"],"confirmed":1})", Verb::Manage,
+       "POST /api/v1/operations mail"},
+      {"POST", "/api/v1/reload", "{}", Verb::Admin, "POST /api/v1/reload "},
+      {"DELETE", "/api/v1/connections/1", "", Verb::Admin, "DELETE /api/v1/connections/{id} "},
+      {"POST", "/api/v1/drain", "{}", Verb::Admin, "drain "},
+  };
+  for (const Case& each : cases) {
+    harness_.advance(nanos_per_second);  // Ten lines a second.
+    refusals_.clear();
+    const core::AccessCounts before = harness_.core().access_counts();
+    const unsigned status = change(each.method, each.path, each.body, shown(mailer_)).status;
+    EXPECT_TRUE(status == 403 || each.path == "/api/v1/jobs/2") << each.path << " " << status;
+    EXPECT_THAT(refusals_, ElementsAre("mailer " + each.line));
+    core::AccessCounts after = harness_.core().access_counts();
+    --after.forbidden[static_cast<size_t>(each.missing)];
+    EXPECT_EQ(after.forbidden, before.forbidden) << each.path;
+  }
+  // No verb would have allowed it.
+  refusals_.clear();
+  const core::AccessCounts before = harness_.core().access_counts();
+  EXPECT_EQ(change("POST", "/api/v1/drain", "{}", shown(admin_) + "Sec-Fetch-Site: cross-site\r\n")
+                .status,
+            403u);
+  EXPECT_THAT(refusals_, ElementsAre("operator POST /api/v1/drain asked for by a page of another "
+                                     "site"));
+  EXPECT_EQ(harness_.core().access_counts().forbidden, before.forbidden);
+}
+
+// Somebody who asks in a loop does not fill the log.
+TEST_F(ApiUsers, HaveTenLinesOfRefusalsASecond) {
+  harness_.advance(nanos_per_second);
+  const auto monitors = [&] {
+    return harness_.core().access_counts().forbidden[static_cast<size_t>(Verb::Monitor)];
+  };
+  const uint64_t before = monitors();
+  for (int i = 0; i < 15; ++i) {
+    EXPECT_EQ(got(get("/api/v1/server", bearer(mailer_))).status, 403u);
+  }
+  EXPECT_EQ(refusals_.size(), 10u);
+  EXPECT_EQ(monitors(), before + 15);
+}
+
+TEST_F(ApiUsers, SeeNoWindowOfABodyThatAnotherHasAskedFor) {
+  put_as_admin("secret");
+  EXPECT_EQ(got(get("/api/v1/jobs/1/body?offset=1", bearer(admin_))).status, 200u);
+  EXPECT_EQ(got(get("/api/v1/jobs/1/body?offset=1", bearer(admin_))).status, 200u);
+  EXPECT_EQ(got(get("/api/v1/jobs/1/body?offset=1", bearer(mailer_))).status, 404u);
+}
+
 TEST_F(ApiUsers, AreToldWhatTheyMayDoWithATube) {
   put_as_admin("mail");
   const json all = {{"produce", true}, {"consume", true}, {"inspect", true}, {"manage", true}};

@@ -15,7 +15,13 @@ std::string get(const std::string& path, const std::string& fields) {
 }
 
 Port::Port()
-    : queue_({.open = [this](ConnId conn, const core::ClientRights& rights) -> core::Session& {
+    : harness_({.audit =
+                    [this](const core::AuditEvent& event) {
+                      if (!event.refused) return;
+                      refusals_.push_back(
+                          fmt::format("{} {} {}", event.user, event.action, event.subject));
+                    }}),
+      queue_({.open = [this](ConnId conn, const core::ClientRights& rights) -> core::Session& {
                 return harness_.core().open(conn, harness_.now(), rights);
               },
               .now = [this] { return harness_.now(); }}),
@@ -78,6 +84,10 @@ Port::Port()
            .audit_lines = audit_lines_,
            .audit =
                [this](const core::AuditEvent& event) { audit_lines_.add(event, harness_.now()); },
+           .refused =
+               [this](const core::AuditEvent& event, std::optional<core::Verb> missing) {
+                 harness_.core().on_refused(event, missing, harness_.now());
+               },
            .reload = [this] { return files_; }}),
       api_(sources_),
       routes_({.health = [this] { return health_; },

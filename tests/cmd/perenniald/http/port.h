@@ -49,6 +49,8 @@ class Port : public testing::Test {
   int steps() const { return steps_; }
   HealthFacts& health() { return health_; }
 
+  // What core's audit says was refused: "user action subject".
+  std::vector<std::string> refusals_;
   support::CoreHarness harness_;
   core::ClientRights rights_;                    // Of the connection.
   std::vector<std::function<void()>> searched_;  // What the pool has found.
