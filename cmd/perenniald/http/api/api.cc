@@ -107,6 +107,24 @@ std::span<const Api::Route> Api::routes() {
 void Api::on_time() {
   history_.on_second(sources_.server.engine, sources_.now());
   events_.on_time();
+  body_windows_.on_time(sources_.now());
+}
+
+Api::Made Api::forbidden(const Ask& ask, core::Verb missing, std::string subject) {
+  on_refused(ask, missing, std::move(subject));
+  return refuse(Status::Forbidden, "No grant of the user allows this.");
+}
+
+// As for commands there is an audit where there are users.
+void Api::on_refused(const Ask& ask, std::optional<core::Verb> missing, std::string subject) {
+  if (ask.caller.users == nullptr) return;
+  const std::string action = fmt::format("{} {}", ask.route.method, ask.route.path);
+  sources_.refused({.action = action,
+                    .user = ask.caller.user != nullptr ? std::string_view(ask.caller.user->name)
+                                                       : std::string_view(),
+                    .from = ask.caller.rights.address,
+                    .subject = std::move(subject)},
+                   missing);
 }
 
 Http::Handled Api::handle(const Request& request, const Caller& caller) {

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cmd/perenniald/http/api/body_windows.h"
 #include "cmd/perenniald/http/api/commands.h"
 #include "cmd/perenniald/http/api/events.h"
 #include "cmd/perenniald/http/api/history.h"
@@ -119,6 +120,7 @@ class Api {
   Events events_;
   History history_;
   Searches searches_;
+  BodyWindows body_windows_;
 };
 
 // The description of the API in OpenAPI 3.1: openapi.json.

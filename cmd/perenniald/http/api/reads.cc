@@ -356,6 +356,19 @@ Api::Made Api::job(const Ask& ask) {
   return answer_with(JobView(sources_, ask.caller).of(*stats));
 }
 
+namespace {
+
+Response window_of(JobId id, std::string_view body, uint64_t offset, uint64_t length) {
+  const size_t begin = std::min<size_t>(offset, body.size());
+  return {.content_type = "application/octet-stream",
+          .body = std::string(body.substr(begin, length)),
+          .fields = {{"Content-Disposition", fmt::format("attachment; filename=\"job-{}\"", id)},
+                     {"Content-Security-Policy", "sandbox; default-src 'none'"},
+                     {"Perennial-Body-Bytes", fmt::format("{}", body.size())}}};
+}
+
+}  // namespace
+
 Api::Made Api::body(const Ask& ask) {
   Query query(ask.request.query);
   const uint64_t offset = query.number("offset", 0, 0, UINT32_MAX);
@@ -363,18 +376,23 @@ Api::Made Api::body(const Ask& ask) {
   if (!query.problem().empty()) return refuse(Status::BadRequest, query.problem());
   const std::optional<uint64_t> id = number_of(ask.names.front(), UINT64_MAX);
   if (!id || *id == 0) return not_found("There is no such job.");
-  return make_command_answer(
-      sources_.queue, ask.caller, {{Peek{.id = *id}}}, [=](const QueueReplies& replies) {
-        const wire::ClientReply& reply = replies.front();
-        if (!reply.is(Word::Found)) return refusal_of(reply);
-        const size_t begin = std::min<size_t>(offset, reply.text.size());
-        return Response{
-            .content_type = "application/octet-stream",
-            .body = reply.text.substr(begin, length),
-            .fields = {{"Content-Disposition", fmt::format("attachment; filename=\"job-{}\"", *id)},
-                       {"Content-Security-Policy", "sandbox; default-src 'none'"},
-                       {"Perennial-Body-Bytes", fmt::format("{}", reply.text.size())}}};
-      });
+  const std::optional<JobStats> stats = sources_.server.engine.job_statistics(*id);
+  if (stats && ask.caller.may_on(stats->tube, Verb::Inspect)) {
+    if (const std::string* const kept = body_windows_.find(*id, sources_.now())) {
+      return answer_now(window_of(*id, *kept, offset, length));
+    }
+  }
+  return make_command_answer(sources_.queue, ask.caller, {{Peek{.id = *id}}},
+                             [this, id = *id, offset, length](QueueReplies replies) {
+                               wire::ClientReply& reply = replies.front();
+                               if (!reply.is(Word::Found)) return refusal_of(reply);
+                               Response window = window_of(id, reply.text, offset, length);
+                               const bool has_more = reply.text.size() > window.body.size();
+                               if (has_more) {
+                                 body_windows_.keep(id, std::move(reply.text), sources_.now());
+                               }
+                               return window;
+                             });
 }
 
 Api::Made Api::operations(const Ask& ask) {

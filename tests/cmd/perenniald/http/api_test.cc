@@ -709,6 +709,65 @@ TEST_F(ApiTest, StreamsWhatChanges) {
   EXPECT_FALSE(stream->is_over());
 }
 
+// A body is read as a whole, since only then its hash can be checked. Its windows read it once.
+TEST_F(ApiTest, ReadsABodyOnceForAllItsWindows) {
+  put("mail", "0123456789");
+  put("mail", "abc");
+  const auto reads = [&] {
+    const core::AnswerCounts& counts = harness_.core().answer_counts();
+    return counts.bodies_found + counts.bodies_missed;
+  };
+  const auto window = [&](const std::string& query) {
+    const Got got = get_from("/api/v1/jobs/1/body?" + query);
+    EXPECT_EQ(got.fields.at("perennial-body-bytes"), "10");
+    EXPECT_EQ(got.fields.at("content-type"), "application/octet-stream");
+    return got.body;
+  };
+  EXPECT_EQ(window("length=4"), "0123");
+  EXPECT_EQ(window("offset=4&length=4"), "4567");
+  EXPECT_EQ(window("offset=8&length=4"), "89");
+  EXPECT_EQ(window("offset=10"), "");
+  EXPECT_EQ(window("offset=0"), "0123456789");
+  EXPECT_EQ(reads(), 1u);
+  // What comes whole needs no further window, and takes no place.
+  EXPECT_EQ(get_from("/api/v1/jobs/2/body").body, "abc");
+  EXPECT_EQ(reads(), 2u);
+  EXPECT_EQ(window("offset=9"), "9");
+  EXPECT_EQ(reads(), 2u);
+  // The last one is kept, for ten seconds after its last window.
+  EXPECT_EQ(get_from("/api/v1/jobs/2/body?length=1").body, "a");
+  EXPECT_EQ(window("offset=9"), "9");
+  EXPECT_EQ(reads(), 4u);
+  harness_.advance(BodyWindows::life - 1);
+  api_.on_time();
+  EXPECT_EQ(window("offset=9"), "9");
+  EXPECT_EQ(reads(), 4u);
+  harness_.advance(BodyWindows::life);
+  api_.on_time();
+  EXPECT_EQ(window("offset=9"), "9");
+  EXPECT_EQ(reads(), 5u);
+  EXPECT_EQ(change("DELETE", "/api/v1/jobs/1").status, 200u);
+  EXPECT_EQ(get_from("/api/v1/jobs/1/body?offset=9").status, 404u);
+}
+
+TEST(BodyWindows, KeepOneBodyUpToALimit) {
+  BodyWindows windows(1000);
+  windows.keep(1, std::string(1000, 'a'), 0);
+  EXPECT_EQ(windows.find(1, 0)->size(), 1000u);
+  EXPECT_EQ(windows.find(2, 0), nullptr);
+  windows.keep(2, std::string(1001, 'b'), 0);
+  EXPECT_EQ(windows.find(2, 0), nullptr);
+  EXPECT_NE(windows.find(1, 0), nullptr);
+  windows.keep(3, std::string(100, 'c'), 0);
+  EXPECT_EQ(windows.find(1, 0), nullptr);
+  EXPECT_EQ(*windows.find(3, 5), std::string(100, 'c'));
+  windows.on_time(BodyWindows::life + 4);
+  EXPECT_NE(windows.find(3, 5), nullptr);
+  windows.on_time(BodyWindows::life + 5);
+  EXPECT_EQ(windows.find(3, 5), nullptr);
+  EXPECT_LT(windows.bytes(), 100u);
+}
+
 TEST_F(ApiTest, BoundsStreams) {
   std::vector<std::unique_ptr<Answer>> streams;
   for (size_t i = 0; i < Events::streams_max; ++i) streams.push_back(open(get("/api/v1/events")));
