@@ -37,7 +37,8 @@ def expressions():
 
 class Names(Port):
     # Without TLS there is no certificate that expires.
-    settings = """listeners:
+    settings = """metrics_tube_histograms: ["*"]
+listeners:
   - {{address: "127.0.0.1:{https}", tls: {{certificate: {folder}/cert.pem, key: {folder}/key.pem}}}}
 """
 
