@@ -3,6 +3,7 @@
 PERENNIALD names the server, and ETCD names etcd, as for cluster_test.py.
 """
 
+import json
 import os
 import re
 import select
@@ -116,6 +117,37 @@ class Forwarding(unittest.TestCase):
             load.stop()
             self.assertEqual(load.ledger.judge(all_jobs(jobs.ports)), [], jobs.logs())
             self.assertGreater(len(load.ledger.stored), 100)
+
+
+class Console(unittest.TestCase):
+    def test_a_standby_says_what_it_is_until_it_leads(self):
+        def node(number):
+            status, text = jobs.ask(number, "/api/v1/node")
+            self.assertEqual(status, 200, text)
+            return json.loads(text)
+
+        with cluster(nodes=2) as jobs:
+            jobs.start()
+            leader = jobs.wait_for_leader()
+            standby = standbys_of(jobs, leader)[0]
+            self.assertEqual(node(leader)["state"], "serving")
+            told = node(standby)
+            self.assertEqual(told["state"], "standby")
+            self.assertEqual(told["cluster"]["node"], f"n{standby}")
+            self.assertEqual(told["cluster"]["leader"], {
+                "node": f"n{leader}", "client_address": f"127.0.0.1:{jobs.ports[leader]}",
+                "url": f"http://127.0.0.1:{jobs.http_ports[leader]}/"})
+            self.assertLessEqual(told["cluster"]["log"]["applied"], told["cluster"]["log"]["read"])
+            self.assertEqual(json.loads(jobs.ask(standby, "/api/v1/session?with=server")[1]), {
+                "users": False, "user": None, "may": {"monitor": True, "admin": True}, "serves": False})
+            self.assertEqual(jobs.ask(standby, "/api/v1/jobs")[0], 503)
+            jobs.nodes[leader].kill()
+            deadline = time.monotonic() + 30
+            while node(standby)["state"] != "serving":
+                self.assertLess(time.monotonic(), deadline)
+                time.sleep(0.02)
+            self.assertTrue(json.loads(jobs.ask(standby, "/api/v1/session?with=server")[1])["server"])
+            self.assertEqual(node(standby)["cluster"]["leader"]["node"], f"n{standby}")
 
 
 class Metrics(unittest.TestCase):

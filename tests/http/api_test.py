@@ -108,6 +108,9 @@ class Api(Described):
         self.assertTrue(os.path.isdir(made["path"]))
         self.assertEqual(made["jobs"], 1)
         self.assertEqual(self.call("/session")[1]["users"], False)
+        self.assertEqual(self.call("/session?with=server")[1]["server"]["jobs"]["ready"], 1)
+        self.assertEqual(self.call("/session?with=all")[0], 400)
+        self.assertEqual(self.call("/node")[1], {"state": "serving", "cluster": None})
         end = time.monotonic() + 10
         while not self.call("/history?span=600")[1]["series"]["puts"]:
             self.assertLess(time.monotonic(), end)

@@ -24,11 +24,15 @@ struct HealthFacts {
 // A server that is no part of a cluster leads itself.
 struct ClusterHealth {
   bool is_member = false;
+  std::string name = {};            // The cluster's,
+  std::string node = {};            // and this node's in it.
+  bool is_elected = false;          // It leads, and serves as soon as its jobs are loaded.
   bool leads = false;               // It serves, and its lease is not over.
   bool forwards = false;            // Clients that come to a standby are passed on.
   uint64_t lag = 0;                 // Entries of the log that this node has not applied yet.
   std::string leader = {};          // The leader's name. Empty: nobody leads.
   std::string leader_address = {};  // Where clients reach it.
+  std::string leader_url = {};      // Of its HTTP. Empty: it has none.
   bool is_stopping = false;
 };
 

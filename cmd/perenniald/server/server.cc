@@ -275,6 +275,8 @@ http::ApiSources Server::make_api_sources() {
           .queue = queue_clients_,
           .sign_ins = sign_ins_,
           .now = [this] { return clock_.now(); },
+          .is_loaded = [this] { return has_jobs(); },
+          .cluster = [this] { return cluster_health(); },
           .address_of = [this](ConnId conn) { return connections_.peer_of(conn); },
           .user_of = [this](ConnId conn) { return core_.user_of(conn); },
           .output_bytes_of = [this](ConnId conn) { return core_.output_bytes(conn); },
@@ -316,12 +318,20 @@ http::ClusterHealth Server::cluster_health() {
   if (member_ == nullptr) return health;
   const MemberFacts facts = member_->facts();
   health.is_member = true;
+  health.name = config_.cluster.name;
+  health.node = config_.cluster.node;
+  health.is_elected = facts.leads;
   health.leads = facts.leads && has_jobs();
   health.forwards = config_.cluster.standby_clients == StandbyClients::Forward;
   health.lag = facts.lag();
   if (!facts.leader) return health;
   health.leader = facts.leader->node;
   health.leader_address = facts.leader->client_address;
+  if (!facts.leader->peer_address.empty()) {
+    // The nodes of a cluster speak alike: first_copy.h.
+    const char* const scheme = config_.cluster.peer_ca.empty() ? "http" : "https";
+    health.leader_url = fmt::format("{}://{}/", scheme, facts.leader->peer_address);
+  }
   return health;
 }
 

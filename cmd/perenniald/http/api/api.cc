@@ -47,6 +47,7 @@ std::optional<std::vector<std::string>> fit(std::string_view pattern, std::strin
 
 // clang-format off
 const Api::Row Api::rows[] = {
+    {{"GET", "/api/v1/node", false, true}, &Api::node},
     {{"GET", "/api/v1/server"}, &Api::server},
     {{"GET", "/api/v1/server/details"}, &Api::server_details},
     {{"GET", "/api/v1/work-times"}, &Api::work_times},
@@ -78,10 +79,10 @@ const Api::Row Api::rows[] = {
     {{"GET", "/api/v1/events"}, &Api::events},
     {{"GET", "/api/v1/history"}, &Api::history},
     {{"GET", "/api/v1/search"}, &Api::search},
-    {{"GET", "/api/v1/session", true}, &Api::session},
-    {{"POST", "/api/v1/session", true}, &Api::sign_in},
-    {{"DELETE", "/api/v1/session", true}, &Api::sign_out},
-    {{"GET", "/api/v1/openapi.json", true}, &Api::description},
+    {{"GET", "/api/v1/session", true, true}, &Api::session},
+    {{"POST", "/api/v1/session", true, true}, &Api::sign_in},
+    {{"DELETE", "/api/v1/session", true, true}, &Api::sign_out},
+    {{"GET", "/api/v1/openapi.json", true, true}, &Api::description},
 };
 // clang-format on
 
@@ -93,6 +94,11 @@ Api::Api(const ApiSources& sources)
 
 bool Api::owns(std::string_view path) {
   return path.starts_with(root);
+}
+
+bool Api::is_early(const Request& request) {
+  return std::ranges::any_of(
+      rows, [&](const Row& row) { return row.route.is_early && row.route.path == request.path; });
 }
 
 std::span<const Api::Route> Api::routes() {

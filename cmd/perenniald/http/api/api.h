@@ -27,12 +27,16 @@ class Api {
     std::string_view path;
     // Whether it is answered before anybody has signed in.
     bool is_open = false;
+    // Whether it is answered before the jobs are loaded, which a standby waits for.
+    bool is_early = false;
   };
 
   explicit Api(const ApiSources& sources);
 
   // Whether the path is one of the API's.
   static bool owns(std::string_view path);
+  // Whether the request is answered before the jobs are loaded.
+  static bool is_early(const Request& request);
   Http::Handled handle(const Request& request, const Caller& caller);
   // Once a second.
   void on_time();
@@ -57,6 +61,7 @@ class Api {
   static const Row rows[];
 
   // ---- server_reads.cc
+  Made node(const Ask& ask);
   Made server(const Ask& ask);
   Made server_details(const Ask& ask);
   Made work_times(const Ask& ask);
@@ -113,6 +118,8 @@ class Api {
               std::function<Json(const wire::ClientReply&)> value);
 
   Json server_json() const;
+  // The same, with what the caller may do.
+  Json server_json(const Caller& caller) const;
   std::string frame(const std::string& topic) const;
 
   const ApiSources& sources_;

@@ -471,10 +471,19 @@ Api::Made Api::history(const Ask& ask) {
       "seconds of the server, 3600 and 86400 of a tube.");
 }
 
+// With `?with=server` it is all that the first page of the console shows of the server.
 Api::Made Api::session(const Ask& ask) {
-  return answer_with({{"users", ask.caller.users != nullptr},
-                      {"user", user_json(ask.caller)},
-                      {"may", may_json(ask.caller)}});
+  Query query(ask.request.query);
+  const std::optional<std::string> with = query.text("with");
+  if (with && *with != "server") query.add_problem("with must be server.");
+  if (!query.problem().empty()) return refuse(Status::BadRequest, query.problem());
+  const bool serves = sources_.is_loaded();
+  Json value = {{"users", ask.caller.users != nullptr},
+                {"user", user_json(ask.caller)},
+                {"may", may_json(ask.caller)},
+                {"serves", serves}};
+  if (with && serves && ask.caller.may(Verb::Monitor)) value["server"] = server_json(ask.caller);
+  return answer_with(value);
 }
 
 Api::Made Api::description(const Ask& /*ask*/) {

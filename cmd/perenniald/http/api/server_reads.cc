@@ -70,12 +70,48 @@ Json Api::server_json() const {
   };
 }
 
+Json Api::server_json(const Caller& caller) const {
+  Json value = server_json();
+  value["may"] = may_json(caller);
+  value["user"] = user_json(caller);
+  return value;
+}
+
+// What this server is while it has no jobs to show, and whom to ask instead.
+Api::Made Api::node(const Ask& ask) {
+  const ClusterHealth health = sources_.cluster();
+  const bool is_standby = health.is_member && !health.is_elected;
+  Json value = {{"state", sources_.is_loaded() ? "serving"
+                          : is_standby         ? "standby"
+                                               : "loading"},
+                {"cluster", nullptr}};
+  if (!health.is_member) return answer_with(value);
+  Json leader = nullptr;
+  if (!health.leader.empty()) {
+    leader = {{"node", health.leader},
+              {"client_address", health.leader_address},
+              {"url", health.leader_url.empty() ? Json(nullptr) : Json(health.leader_url)}};
+  }
+  Json log = nullptr;
+  if (ask.caller.may(Verb::Monitor)) {
+    const ClusterFacts facts = sources_.server.cluster();
+    log = {{"epoch", facts.epoch},
+           {"read", facts.newest},
+           {"applied", facts.applied},
+           {"flushed", facts.flushed},
+           {"forwarded_connections", facts.forwarded}};
+  }
+  value["cluster"] = {{"name", health.name},
+                      {"node", health.node},
+                      {"leader", leader},
+                      {"forwards", health.forwards},
+                      {"log", log}};
+  return answer_with(value);
+}
+
 Api::Made Api::server(const Ask& ask) {
   if (!ask.caller.may(Verb::Monitor)) return forbidden(ask, Verb::Monitor);
-  Json value = server_json();
-  value["may"] = may_json(ask.caller);
-  value["user"] = user_json(ask.caller);
-  return answer_with(value);
+  return answer_with(server_json(ask.caller));
 }
 
 Api::Made Api::connections(const Ask& ask) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cmd/perenniald/http/api/audit_lines.h"
+#include "cmd/perenniald/http/health.h"
 #include "cmd/perenniald/http/metrics.h"
 #include "cmd/perenniald/http/queue_client.h"
 #include "cmd/perenniald/http/sign_in.h"
@@ -28,6 +29,9 @@ struct ApiSources {
   QueueClients& queue;
   SignIns& sign_ins;
   std::function<Nanos()> now;
+  // Whether there are jobs to be asked for. Until then the engine belongs to another thread.
+  std::function<bool()> is_loaded;
+  std::function<ClusterHealth()> cluster;
   // Of a connection of the queue: where it comes from, "127.0.0.1:4711" or "unix"; empty if it is
   // gone.
   std::function<std::string(ConnId)> address_of;

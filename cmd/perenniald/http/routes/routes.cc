@@ -111,7 +111,7 @@ Http::Handled Routes::handle(const Request& request, const core::ClientRights& r
     if (!rate_.allows(rights.address, parts_.now())) {
       return refuse(Status::TooManyRequests, "Too many requests come from this address.");
     }
-    if (!parts_.is_loaded())
+    if (!parts_.is_loaded() && !Api::is_early(request))
       return refuse(Status::ServiceUnavailable, reason_not_loaded(parts_.cluster()));
     return parts_.api.handle(request, parts_.sign_ins.caller(request, rights));
   }

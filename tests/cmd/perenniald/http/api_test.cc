@@ -779,6 +779,15 @@ TEST_F(ApiTest, BoundsStreams) {
   EXPECT_EQ(get_from(many).status, 400u);
 }
 
+TEST_F(ApiTest, SaysInOneAnswerWhoAsksAndWhatTheServerSays) {
+  EXPECT_FALSE(get_from("/api/v1/session").json().contains("server"));
+  const json session = get_from("/api/v1/session?with=server").json();
+  EXPECT_EQ(session["users"], false);
+  EXPECT_EQ(session["serves"], true);
+  EXPECT_EQ(session["server"], get_from("/api/v1/server").json());
+  EXPECT_EQ(get_from("/api/v1/session?with=tubes").status, 400u);
+}
+
 TEST_F(ApiTest, DescribesItself) {
   const Got description = get_from("/api/v1/openapi.json");
   const json document = description.json();
@@ -837,6 +846,35 @@ class ApiUsers : public ApiTest {
   const std::string admin_ = *common::make_token("admin");
   const std::string mailer_ = *common::make_token("mailer");
 };
+
+TEST_F(ApiUsers, SeeOfTheServerAndTheLogWhatTheyMay) {
+  const std::string path = "/api/v1/session?with=server";
+  EXPECT_FALSE(get_from(path).json().contains("server"));
+  EXPECT_FALSE(got(get(path, bearer(mailer_))).json().contains("server"));
+  EXPECT_EQ(got(get(path, bearer(admin_))).json()["server"]["user"], "operator");
+
+  cluster_ = {.is_member = true, .name = "orders", .node = "b"};
+  metrics_.cluster = [] { return ClusterFacts{.epoch = 4}; };
+  EXPECT_EQ(get_from("/api/v1/node").status, 401u);
+  const json mailer = got(get("/api/v1/node", bearer(mailer_))).json();
+  EXPECT_EQ(mailer["cluster"]["name"], "orders");
+  EXPECT_EQ(mailer["cluster"]["log"], nullptr);
+  EXPECT_EQ(got(get("/api/v1/node", bearer(admin_))).json()["cluster"]["log"]["epoch"], 4);
+}
+
+// A person signs in before the server has jobs, and stays signed in when it has.
+TEST_F(ApiUsers, SignInBeforeTheJobsAreLoaded) {
+  is_loaded_ = false;
+  const std::string cookie = sign_in(admin_);
+  const auto session = [&] {
+    return got(get("/api/v1/session", "Host: localhost\r\n" + cookie)).json();
+  };
+  EXPECT_EQ(session()["serves"], false);
+  EXPECT_EQ(session()["user"], "operator");
+  is_loaded_ = true;
+  EXPECT_EQ(session()["serves"], true);
+  EXPECT_EQ(session()["user"], "operator");
+}
 
 TEST_F(ApiUsers, NeedAllRightsForWhatNodesAskFor) {
   const std::string path = "/cluster/checkpoint";

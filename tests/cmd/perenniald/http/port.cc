@@ -64,6 +64,8 @@ Port::Port()
            .queue = queue_,
            .sign_ins = sign_ins_,
            .now = [this] { return harness_.now(); },
+           .is_loaded = [this] { return is_loaded_; },
+           .cluster = [this] { return cluster_; },
            .address_of = [this](ConnId) { return address_; },
            .user_of = [this](ConnId conn) { return harness_.core().user_of(conn); },
            .output_bytes_of = [this](ConnId conn) { return harness_.core().output_bytes(conn); },

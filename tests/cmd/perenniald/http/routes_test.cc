@@ -52,7 +52,7 @@ TEST_F(RoutesTest, AnswersHealthBeforeTheJobsAreLoaded) {
   const std::string early = ask(get("/readyz"));
   EXPECT_TRUE(early.starts_with("HTTP/1.1 503 "));
   EXPECT_THAT(early, HasSubstr("[-]recovery the data directory is being read\n"));
-  for (const char* path : {"/metrics", "/metrics/tubes", "/api/v1/server", "/api/v1/session"}) {
+  for (const char* path : {"/metrics", "/metrics/tubes", "/api/v1/server", "/api/v1/jobs"}) {
     const std::string out = ask(get(path));
     EXPECT_TRUE(out.starts_with("HTTP/1.1 503 ")) << path;
     EXPECT_THAT(out, HasSubstr("Retry-After: 1\r\n")) << path;
@@ -88,6 +88,43 @@ TEST_F(RoutesTest, AStandbyThatPassesClientsOnIsReady) {
   cluster_.lag = 0;
   cluster_.forwards = false;
   EXPECT_THAT(ask(get("/readyz")), HasSubstr("[-]cluster a standby, which refuses clients\n"));
+}
+
+// The console asks for these two, and has something to show then.
+TEST_F(RoutesTest, SaysWhatItIsBeforeTheJobsAreLoaded) {
+  using nlohmann::json;
+  EXPECT_EQ(get_from("/api/v1/node").json(), json({{"state", "serving"}, {"cluster", nullptr}}));
+  is_loaded_ = false;
+  EXPECT_EQ(get_from("/api/v1/node").json(), json({{"state", "loading"}, {"cluster", nullptr}}));
+  const json session = get_from("/api/v1/session?with=server").json();
+  EXPECT_EQ(session["serves"], false);
+  EXPECT_FALSE(session.contains("server"));
+
+  cluster_ = {.is_member = true, .name = "orders", .node = "b", .forwards = true};
+  metrics_.cluster = [] {
+    return ClusterFacts{.epoch = 4, .newest = 30, .applied = 29, .flushed = 20, .forwarded = 3};
+  };
+  json told = get_from("/api/v1/node").json();
+  EXPECT_EQ(told["state"], "standby");
+  EXPECT_EQ(told["cluster"]["leader"], nullptr);
+  cluster_.leader = "a";
+  cluster_.leader_address = "10.0.0.1:11300";
+  told = get_from("/api/v1/node").json();
+  EXPECT_EQ(told["cluster"]["leader"]["url"], nullptr);
+  cluster_.leader_url = "http://10.0.0.1:11380/";
+  told = get_from("/api/v1/node").json();
+  const json leader = {
+      {"node", "a"}, {"client_address", "10.0.0.1:11300"}, {"url", "http://10.0.0.1:11380/"}};
+  const json log = {
+      {"epoch", 4}, {"read", 30}, {"applied", 29}, {"flushed", 20}, {"forwarded_connections", 3}};
+  EXPECT_EQ(told["cluster"], json({{"name", "orders"},
+                                   {"node", "b"},
+                                   {"leader", leader},
+                                   {"forwards", true},
+                                   {"log", log}}));
+  // It was elected, and loads what it has applied.
+  cluster_.is_elected = true;
+  EXPECT_EQ(get_from("/api/v1/node").json()["state"], "loading");
 }
 
 TEST_F(RoutesTest, KnowsItsPathsAndMethods) {
