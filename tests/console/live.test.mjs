@@ -94,8 +94,41 @@ page_test('A server that is gone is said to be, and what was seen stays', async 
 }, {needs_mock: true});
 
 page_test('A page that was opened while the server was gone comes up by itself', async (page, server) => {
-  await page.route('**/api/v1/session', (route) => route.abort(), {times: 1});
+  await page.route('**/api/v1/session*', (route) => route.abort());
   await page.goto(server.url);
   await page.getByText('The server does not answer.').waitFor();
+  await page.unroute('**/api/v1/session*');
   await page.getByRole('heading', {name: 'Overview'}).waitFor();
 });
+
+page_test('The frame and the chosen theme are there before the script is', async (page, server) => {
+  await page.goto(server.url);
+  await page.getByLabel('Theme').selectOption('dark');
+  await page.route('**/app-*.js', () => {});  // It never comes.
+  await page.goto(`${server.url}/tubes`, {waitUntil: 'commit'});
+  const screens = page.getByRole('navigation', {name: 'Screens'}).getByRole('link');
+  await eventually(() => screens.allInnerTexts(), ['Overview', 'Tubes', 'Jobs', 'Search', 'Connections', 'Server']);
+  assert.equal(await page.locator('html').getAttribute('data-theme'), 'dark');
+  await page.unroute('**/app-*.js');
+  await page.goto(`${server.url}/tubes`);
+  await page.getByRole('heading', {name: 'Tubes'}).waitFor();
+  // The script goes on with what is there.
+  assert.deepEqual(await screens.allInnerTexts(), ['Overview', 'Tubes', 'Jobs', 'Search', 'Connections', 'Server']);
+  assert.equal(await page.locator('header').count(), 1);
+  assert.equal(await page.getByLabel('Theme').inputValue(), 'dark');
+  await page.getByLabel('Theme').selectOption('system');
+}, {viewport: {width: 1280, height: 800}});
+
+page_test('The first numbers need one request, and a page one stream', async (page, server) => {
+  await server.put('first', 'x');
+  const answered = new Promise((resolve) => (server.release = resolve));
+  server.mock.before_answer = (method, path) => (path === '/session' ? Promise.resolve() : answered);
+  await page.goto(server.url, {waitUntil: 'commit'});
+  await page.locator('.tile', {hasText: 'Ready'}).nth(1).locator('dd', {hasText: /^1$/}).waitFor();
+  server.release();
+  await page.getByRole('button', {name: 'Live'}).waitFor();
+  const asked = (wanted) => server.mock.requests.filter(({path}) => path === wanted).length;
+  assert.equal(asked('/session'), 1);
+  assert.equal(asked('/events'), 1);
+  assert.equal(asked('/server'), 0);
+}, {needs_mock: true});

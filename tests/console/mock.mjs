@@ -320,7 +320,7 @@ export class Mock {
     }
     this.requests.push({method, path, body, query: url.search});
     await this.before_answer(method, path);
-    if (path === '/session') return this.#session(method, request, response, body);
+    if (path === '/session') return this.#session(method, request, response, body, url.searchParams);
     const user = this.#user(request);
     if (!user) throw new Refusal(401, 'unauthorized', 'Sign in first.');
     const refusal = this.refuse?.(method, path);
@@ -333,7 +333,7 @@ export class Mock {
     this.#json(response, status, answer.value);
   }
 
-  #session(method, request, response, body) {
+  #session(method, request, response, body, query) {
     if (method === 'POST') {
       const user = this.users?.get(body.token);
       if (!user) throw new Refusal(401, 'unauthorized', 'This token is not known.');
@@ -346,7 +346,9 @@ export class Mock {
       return this.#json(response, 204, null, {'Set-Cookie': 'perennial=; Max-Age=0; HttpOnly; SameSite=Strict; Path=/'});
     }
     const user = this.#user(request);
-    this.#json(response, 200, {users: this.users !== null, user: user?.name ?? null, may: user?.may ?? {monitor: false, admin: false}});
+    const answer = {users: this.users !== null, user: user?.name ?? null, may: user?.may ?? {monitor: false, admin: false}, serves: true};
+    if (query.get('with') === 'server' && answer.serves && answer.may.monitor) Object.assign(answer, {server: this.queue.view_server(user)});
+    this.#json(response, 200, answer);
   }
 
   #job_body(response, id, query) {

@@ -1,5 +1,5 @@
 #!/bin/sh
-# build.sh FOLDER: makes the console's files in FOLDER/dist: index.html, app-*.js, chart-*.js, style-*.css, licenses.txt.
+# build.sh FOLDER: makes the console's files in FOLDER/dist: index.html, app-*.js, chart-*.js, theme_start-*.js, style-*.css, licenses.txt.
 #
 # Needs npm and esbuild. Installs the three packages of the lock file into the folder, once for each lock file, and runs
 # no script of theirs.
@@ -18,7 +18,7 @@ fi
 rm -rf src dist
 cp -R "$here/src" src
 cp "$here/style.css" style.css
-esbuild src/app.js style.css --bundle --minify --format=esm --splitting --target=es2022 --charset=utf8 \
+esbuild src/app.js src/theme_start.js style.css --bundle --minify --format=esm --splitting --target=es2022 --charset=utf8 \
   --legal-comments=none --log-level=warning --outdir=dist --outbase=. --entry-names='[name]-[hash]' --chunk-names='[name]-[hash]'
 
 # hashed NAME ENDING: the one file in dist of this name.
@@ -31,8 +31,9 @@ hashed() {
   basename "$1"
 }
 app=$(hashed app js)
+theme=$(hashed theme_start js)
 style=$(hashed style css)
-sed -e "s|/app\.js|/$app|" -e "s|/style\.css|/$style|" "$here/index.html" >dist/index.html
+sed -e "s|/app\.js|/$app|" -e "s|/theme_start\.js|/$theme|" -e "s|/style\.css|/$style|" "$here/index.html" >dist/index.html
 for package in preact htm uplot; do
   printf '%s\n\n' "$package"
   cat "node_modules/$package/LICENSE"

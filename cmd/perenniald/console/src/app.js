@@ -1,15 +1,15 @@
 // The console: who asks, which screen, and what all screens share.
 
 import {render} from 'preact';
-import {useEffect, useId, useRef, useState} from 'preact/hooks';
+import {useEffect, useId, useLayoutEffect, useRef, useState} from 'preact/hooks';
 import {Announcer, announce} from './announce.js';
 import {get, remove, set_on_unauthorized} from './api.js';
 import {Dialogs, Modal, ask} from './dialogs.js';
-import './frames.js';
+import {watch_frames} from './frames.js';
 import {html} from './html.js';
 import {Badge} from './icon.js';
 import {key_help, listen_to_keys} from './keys.js';
-import {refresh, toggle_pause, use_live_state} from './live.js';
+import {deliver, refresh, toggle_pause, use_live_state} from './live.js';
 import {Operations} from './operations.js';
 import {Heading, Problem} from './parts.js';
 import {go, job_href, use_route} from './router.js';
@@ -26,37 +26,56 @@ import {ThemeSwitch} from './theme.js';
 
 /** @typedef {import('./types.js').Session} Session @typedef {import('./router.js').Route} Route */
 
-const places = [['', 'Overview'], ['tubes', 'Tubes'], ['jobs', 'Jobs'], ['search', 'Search'], ['connections', 'Connections'], ['server', 'Server']];
+const all_places = [['', 'Overview'], ['tubes', 'Tubes'], ['jobs', 'Jobs'], ['search', 'Search'], ['connections', 'Connections'], ['server', 'Server']];
 const session_again_seconds = 2;
+
+/**
+ * Who asks, and what the server says of itself to them, in one answer. index.html has the browser ask for the same before this script is there.
+ * @returns {Promise<Session>}
+ */
+async function get_session() {
+  const {server, ...session} = await get('/session?with=server');
+  if (server) deliver('server', server);
+  return session;
+}
+let first_session = /** @type {Promise<Session>|null} */ (get_session());
 
 function App() {
   const [session, set_session] = useState(/** @type {Session|null} */ (null));
   const [error, set_error] = useState(/** @type {Error|null} */ (null));
   const load = async () => {
+    const asked = first_session ?? get_session();
+    first_session = null;
     try {
-      set_session(await get('/session'));
+      set_session(await asked);
       set_error(null);
     } catch (problem) {
       set_error(problem);
       setTimeout(load, session_again_seconds * 1000);
     }
   };
-  useEffect(() => {
+  useLayoutEffect(() => {
     set_on_unauthorized(load);
     load();
   }, []);
-  if (!session) return html`<main><h1 class="hidden-text">Perennial</h1><${Problem} error=${error} /></main>`;
+  if (!session && error) return html`<main><h1 class="hidden-text">Perennial</h1><${Problem} error=${error} /></main>`;
+  if (!session) return html`<${Frame} place=${location.pathname.split('/')[1]} />`;
   if (session.users && session.user === null) return html`<${SignIn} done=${load} />`;
-  return html`<${Console} session=${session} sign_out=${async () => {
+  const sign_out = async () => {
     await remove('/session').catch((problem) => announce(problem.message));
     load();
-  }} />`;
+  };
+  return html`<${Console} session=${session} sign_out=${sign_out} />`;
 }
+
+/** @param {{session: Session, sign_out: () => void}} props */
+const User = ({session, sign_out}) => session.users && html`<span class="user"><bdi>${session.user}</bdi> <button class="plain" onClick=${sign_out}>Sign out</button></span>`;
 
 /** @param {{session: Session, sign_out: () => void}} props */
 function Console({session, sign_out}) {
   const route = use_route();
   const [shows_help, set_shows_help] = useState(false);
+  useLayoutEffect(watch_frames, []);
   const pause = () => announce(toggle_pause() ? 'Live updates are paused.' : 'Live updates go on.');
   useEffect(() => listen_to_keys({
     help: () => set_shows_help(true),
@@ -77,32 +96,41 @@ function Console({session, sign_out}) {
     scrollTo(0, 0);
   }, [screen]);
 
+  const tools = html`
+    <${LiveButton} pause=${pause} />
+    <${ThemeSwitch} />
+    <button class="plain" onClick=${() => set_shows_help(true)}>Keys</button>
+    <${User} session=${session} sign_out=${sign_out} />`;
   return html`
-    <a class="skip" href="#main" data-plain>Skip to the content</a>
-    <header>
-      <a class="brand" href="/">Perennial</a>
-      <nav aria-label="Screens">${places.map(([path, name]) => html`
-        <a key=${path} href=${`/${path}`} aria-current=${(route.parts[0] ?? '') === path ? 'page' : undefined}>${name}</a>`)}
-        <button class="plain" onClick=${ask_job}>Go to job…</button></nav>
-      <div class="tools">
-        <${LiveButton} pause=${pause} />
-        <${ThemeSwitch} />
-        <button class="plain" onClick=${() => set_shows_help(true)}>Keys</button>
-        ${session.users && html`<span class="user"><bdi>${session.user}</bdi> <button class="plain" onClick=${sign_out}>Sign out</button></span>`}
-      </div>
-    </header>
-    <${Operations} />
-    <main id="main"><${Screen} key=${screen} route=${route} session=${session} /></main>
-    <${Announcer} />
-    <${Dialogs} />
-    ${shows_help && html`<${Help} close=${() => set_shows_help(false)} />`}`;
+    <${Frame} place=${route.parts[0] ?? ''} tools=${tools}>
+      <${Operations} />
+      <main id="main"><${Screen} key=${screen} route=${route} session=${session} /></main>
+      <${Announcer} />
+      <${Dialogs} />
+      ${shows_help && html`<${Help} close=${() => set_shows_help(false)} />`}
+    <//>`;
 }
+
+/**
+ * What all screens share. index.html has the same without the tools, for the time until this script is there.
+ * @param {{place?: string, places?: string[][], tools?: any, children?: any}} props Place: which of the places this is.
+ */
+const Frame = ({place, places = all_places, tools, children}) => html`
+  <a class="skip" href="#main" data-plain>Skip to the content</a>
+  <header>
+    <a class="brand" href="/">Perennial</a>
+    ${places.length > 0 && html`<nav aria-label="Screens">${places.map(([path, name]) => html`
+      <a key=${path} href=${`/${path}`} aria-current=${place === path ? 'page' : undefined}>${name}</a>`)}
+      ${tools && html`<button class="plain" onClick=${ask_job}>Go to job…</button>`}</nav>`}
+    ${tools && html`<div class="tools">${tools}</div>`}
+  </header>
+  ${children ?? html`<main id="main"></main>`}`;
 
 /** @param {{route: Route, session: Session}} props */
 function Screen({route, session}) {
   const [place, name, state = '', ...more] = route.parts;
   if (more.length) return html`<${NoScreen} />`;
-  if (place === undefined) return html`<${Overview} />`;
+  if (place === undefined) return html`<${Overview} may=${session.may} />`;
   if (place === 'tubes' && name === undefined) return html`<${Tubes} route=${route} />`;
   if (place === 'tubes' && (!state || job_states.some((each) => each === state))) return html`<${TubeScreen} name=${name} state=${state} route=${route} />`;
   if (place === 'jobs' && name === undefined) return html`<${Jobs} route=${route} />`;

@@ -10,14 +10,18 @@ const frames_max = 600;
 const frames = [];
 let instance = '';
 
-watch('server', (server) => {
+/** @param {Server|null} server */
+function add(server) {
   if (!server) return;
   // Totals begin again with the server.
   if (server.instance !== instance) frames.length = 0;
   instance = server.instance;
   frames.push({at: Date.now() / 1000, server});
   if (frames.length > frames_max) frames.shift();
-});
+}
+
+/** Begins, once somebody is known who may ask. @returns {() => void} Ends it. */
+export const watch_frames = () => watch('server', add);
 
 /**
  * What a total has grown by, per second.

@@ -2,7 +2,7 @@
 // while the page is hidden. Where there is no stream, the topics are asked for one after another, each round after the
 // last answer.
 
-import {useEffect, useState} from 'preact/hooks';
+import {useEffect, useLayoutEffect, useState} from 'preact/hooks';
 import {get, tube_path} from './api.js';
 
 /** @typedef {import('./types.js').Job} Job */
@@ -42,8 +42,8 @@ function set_state(next) {
 
 export const is_running = () => !is_paused && !document.hidden;
 
-/** @param {string} topic @param {any} value */
-function deliver(topic, value) {
+/** Gives all who watch a topic its newest value. @param {string} topic @param {any} value */
+export function deliver(topic, value) {
   newest.set(topic, value);
   watchers.get(topic)?.forEach((watcher) => watcher(value));
 }
@@ -159,8 +159,9 @@ export function watch(topic, watcher) {
 /** The newest value of a topic: undefined before the first. @param {string} topic */
 export function use_topic(topic) {
   const [held, set_held] = useState({topic, value: newest.get(topic)});
-  useEffect(() => {
-    set_held({topic, value: newest.get(topic)});
+  // All that a screen watches is known before it is painted, so that one stream is opened for it.
+  useLayoutEffect(() => {
+    if (held.topic !== topic) set_held({topic, value: newest.get(topic)});
     return watch(topic, (value) => set_held({topic, value}));
   }, [topic]);
   return held.topic === topic ? held.value : undefined;
@@ -208,7 +209,8 @@ export function on_refresh(refresher) {
 export function use_poll(request, inputs, {seconds = poll_seconds_min} = {}) {
   const [result, set_result] = useState(/** @type {{value: T|undefined, error: import('./api.js').ApiError|null}} */ ({value: undefined, error: null}));
   const [reload] = useState(() => ({run: () => {}}));
-  useEffect(() => {
+  // It does not wait until the screen is painted.
+  useLayoutEffect(() => {
     let wait = seconds;
     let timer = 0;
     let controller = new AbortController();

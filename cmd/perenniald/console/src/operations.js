@@ -1,7 +1,7 @@
 // Operations on all jobs of a tube that match. The server runs them in pieces; this shows how far they are, also those of
 // other people.
 
-import {useEffect, useState} from 'preact/hooks';
+import {useLayoutEffect, useState} from 'preact/hooks';
 import {announce} from './announce.js';
 import {get, post, remove} from './api.js';
 import {ask} from './dialogs.js';
@@ -62,7 +62,7 @@ async function poll() {
 
 export function Operations() {
   const [operations, set_operations] = useState(/** @type {Operation[]} */ ([]));
-  useEffect(() => {
+  useLayoutEffect(() => {
     show = set_operations;
     poll();
     return watch('operations', (value) => value && take(value.operations));

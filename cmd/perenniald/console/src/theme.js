@@ -10,23 +10,14 @@ const dark = matchMedia('(prefers-color-scheme: dark)');
 /** @type {Set<() => void>} */
 const listeners = new Set();
 
-function stored() {
-  try {
-    return localStorage.getItem(key);
-  } catch {
-    return null;  // The browser is told to keep nothing.
-  }
-}
-
-/** @type {Theme} */
-let chosen = stored() === 'light' ? 'light' : stored() === 'dark' ? 'dark' : 'system';
+// theme_start.js has read what is kept.
+let chosen = /** @type {Theme} */ (document.documentElement.dataset.theme ?? 'system');
 
 function apply() {
   if (chosen === 'system') delete document.documentElement.dataset.theme;
   else document.documentElement.dataset.theme = chosen;
   listeners.forEach((listener) => listener());
 }
-apply();
 dark.addEventListener('change', apply);
 
 const seen = () => (chosen === 'system' ? (dark.matches ? 'dark' : 'light') : chosen);

@@ -1,5 +1,6 @@
 // The whole server at a glance. The age of the oldest ready job comes first: it says whether the workers keep up.
 
+import {useEffect, useState} from 'preact/hooks';
 import {get} from '../api.js';
 import {Chart, history_series, use_history} from '../charts.js';
 import {bytes, count, rate, time} from '../format.js';
@@ -13,10 +14,15 @@ import {EmptyRow, Heading, Oldest, PausedBadge, Problem, TubeLink, age_kind} fro
 const puts = (frame) => frame.server.totals.puts;
 const deletes = (frame) => frame.server.totals.deletes;
 
-export function Overview() {
+/** @param {{may: import('../types.js').May}} props */
+export function Overview({may}) {
   const server = use_topic('server');
   const oldest = use_poll((signal) => get('/tubes?sort=oldest_ready_seconds&order=desc&limit=10', signal), []);
-  const refused = use_poll((signal) => get('/server', signal), [], {seconds: 0}).error;
+  // Where it is granted, the stream tells it.
+  const refused = use_poll(async (signal) => (may.monitor ? null : get('/server', signal)), [may.monitor], {seconds: 0}).error;
+  // What is further down is drawn when the numbers are seen.
+  const [is_seen, set_is_seen] = useState(false);
+  useEffect(() => set_is_seen(true), []);
   if (!server) return html`<${Heading} title="Overview" /><${Problem} error=${refused} />${!refused && html`<p class="quiet">Loading…</p>`}`;
   const first = oldest.value?.tubes[0];
   const age = first ? first.oldest_ready_seconds : server.oldest_ready_seconds;
@@ -63,8 +69,7 @@ export function Overview() {
         </tbody>
       </table>
     </div>
-    <${Charts} />
-    <${WorkTimes} />`;
+    ${is_seen && html`<${Charts} /><${WorkTimes} />`}`;
 }
 
 /** @param {{name: string, icon?: any, value: string, note?: string}} props */
