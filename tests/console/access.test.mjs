@@ -33,6 +33,9 @@ async function axe(page, colorScheme, within = ['html']) {
   return violations.map(({id, nodes}) => `${id}: ${nodes.map(({target, failureSummary}) => `${target} ${failureSummary}`).join('; ')}`);
 }
 
+const standby = {state: 'standby', cluster: {name: 'orders', node: 'b', leader: {node: 'a', client_address: 'a.queue.example:11300', url: 'https://a.queue.example:11380/'},
+  forwards: true, log: {epoch: 4, read: 5200, applied: 5190, flushed: 5166, forwarded_connections: 3}}};
+
 /** Another screen without loading the page anew. */
 const show = (page, path) => page.evaluate((to) => {
   history.pushState(null, '', to);
@@ -90,6 +93,11 @@ for (const colorScheme of /** @type {const} */ (['light', 'dark'])) {
     await page.getByRole('button', {name: 'Keys'}).click();
     await check('keys', 'dialog');
     await page.keyboard.press('Escape');
+    server.mock.node = standby;
+    await page.reload();
+    await page.getByRole('heading', {name: 'Standby'}).waitFor();
+    await page.getByRole('heading', {name: 'Log'}).waitFor();
+    await check('standby');
     server.mock.users = new Map();
     await page.reload();
     await page.getByLabel('Token').waitFor();
@@ -109,6 +117,11 @@ page_test('At 360 pixels, and at 200 % zoom, no page scrolls sideways', async (p
       assert.deepEqual(await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]), [360, 360]);
     });
   }
+  server.mock.node = standby;
+  await page.reload();
+  await page.getByRole('heading', {name: 'Log'}).waitFor();
+  await page.screenshot({path: join(output, 'standby-narrow.png')});
+  assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 360);
 }, {needs_mock: true, viewport: {width: 360, height: 740}, deviceScaleFactor: 2});
 
 page_test('A theme that is chosen is kept', async (page, server) => {

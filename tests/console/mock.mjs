@@ -198,6 +198,7 @@ export class Mock {
   requests = [];  // Of the API, as {method, path, body}.
   users = null;  // By token: {name, may}.
   sessions = new Map();
+  node = {state: 'serving', cluster: null};  // While it does not serve, there is only this, and who asks.
   refuse = null;  // (method, path) => sentence of a 403, or nothing.
   history = null;  // What /history answers.
   streams_max = 32;
@@ -323,6 +324,8 @@ export class Mock {
     if (path === '/session') return this.#session(method, request, response, body, url.searchParams);
     const user = this.#user(request);
     if (!user) throw new Refusal(401, 'unauthorized', 'Sign in first.');
+    if (path === '/node') return this.#json(response, 200, this.node);
+    if (!this.#serves()) throw new Refusal(503, 'unavailable', 'This node has no jobs to ask for.');
     const refusal = this.refuse?.(method, path);
     if (refusal) throw new Refusal(403, 'forbidden', refusal);
     if (path === '/search') return this.#search(response, url.searchParams, user);
@@ -331,6 +334,10 @@ export class Mock {
     if (body_of) return this.#job_body(response, body_of[1], url.searchParams);
     const {status = 200, ...answer} = this.#route(method, this.#parts(path), url.searchParams, body, user);
     this.#json(response, status, answer.value);
+  }
+
+  #serves() {
+    return this.node.state === 'serving';
   }
 
   #session(method, request, response, body, query) {
@@ -346,7 +353,7 @@ export class Mock {
       return this.#json(response, 204, null, {'Set-Cookie': 'perennial=; Max-Age=0; HttpOnly; SameSite=Strict; Path=/'});
     }
     const user = this.#user(request);
-    const answer = {users: this.users !== null, user: user?.name ?? null, may: user?.may ?? {monitor: false, admin: false}, serves: true};
+    const answer = {users: this.users !== null, user: user?.name ?? null, may: user?.may ?? {monitor: false, admin: false}, serves: this.#serves()};
     if (query.get('with') === 'server' && answer.serves && answer.may.monitor) Object.assign(answer, {server: this.queue.view_server(user)});
     this.#json(response, 200, answer);
   }

@@ -20,9 +20,9 @@ export class ApiError extends Error {
 }
 
 /** @type {() => void} */
-let on_unauthorized = () => {};
-/** Called when the server no longer knows who asks. @param {() => void} callback */
-export const set_on_unauthorized = (callback) => (on_unauthorized = callback);
+let on_other_session = () => {};
+/** Called when the server may no longer know who asks, or no longer serve. @param {() => void} callback */
+export const set_on_other_session = (callback) => (on_other_session = callback);
 
 /**
  * @param {string} method
@@ -47,7 +47,7 @@ async function send(method, path, body, signal) {
   }
   if (response.ok) return response;
   const problem = await response.json().catch(() => ({}));
-  if (response.status === 401 && path !== '/session') on_unauthorized();
+  if ((response.status === 401 || response.status === 503) && !path.startsWith('/session')) on_other_session();
   throw new ApiError(response.status, problem.message || `The server answers with status ${response.status}.`, problem);
 }
 

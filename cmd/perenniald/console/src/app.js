@@ -3,7 +3,7 @@
 import {render} from 'preact';
 import {useEffect, useId, useLayoutEffect, useRef, useState} from 'preact/hooks';
 import {Announcer, announce} from './announce.js';
-import {get, remove, set_on_unauthorized} from './api.js';
+import {get, remove, set_on_other_session} from './api.js';
 import {Dialogs, Modal, ask} from './dialogs.js';
 import {watch_frames} from './frames.js';
 import {html} from './html.js';
@@ -22,6 +22,7 @@ import {ServerScreen} from './screens/server.js';
 import {SignIn} from './screens/sign_in.js';
 import {TubeScreen, job_states} from './screens/tube.js';
 import {Tubes} from './screens/tubes.js';
+import {Waiting} from './screens/waiting.js';
 import {ThemeSwitch} from './theme.js';
 
 /** @typedef {import('./types.js').Session} Session @typedef {import('./router.js').Route} Route */
@@ -55,7 +56,7 @@ function App() {
     }
   };
   useLayoutEffect(() => {
-    set_on_unauthorized(load);
+    set_on_other_session(load);
     load();
   }, []);
   if (!session && error) return html`<main><h1 class="hidden-text">Perennial</h1><${Problem} error=${error} /></main>`;
@@ -65,7 +66,9 @@ function App() {
     await remove('/session').catch((problem) => announce(problem.message));
     load();
   };
-  return html`<${Console} session=${session} sign_out=${sign_out} />`;
+  if (session.serves) return html`<${Console} session=${session} sign_out=${sign_out} />`;
+  return html`<${Frame} places=${[]} tools=${html`<${ThemeSwitch} /><${User} session=${session} sign_out=${sign_out} />`}>
+    <main id="main"><${Waiting} serves=${load} /></main><//>`;
 }
 
 /** @param {{session: Session, sign_out: () => void}} props */

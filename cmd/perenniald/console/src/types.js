@@ -132,6 +132,12 @@
  * @property {boolean} users
  * @property {string|null} user
  * @property {May} may
+ * @property {boolean} serves Whether there are jobs to show.
+ *
+ * @typedef {object} Node
+ * @property {'serving'|'loading'|'standby'} state
+ * @property {{name: string, node: string, leader: {node: string, client_address: string, url: string|null}|null, forwards: boolean,
+ *   log: {epoch: number, read: number, applied: number, flushed: number, forwarded_connections: number}|null}|null} cluster
  */
 
 export {};
