@@ -26,6 +26,14 @@ Status server_mistake(const std::string& what) {
   return {StatusCode::Corruption, what + ": this is a mistake of the server"};
 }
 
+CheckpointManifest begin_manifest(const CheckpointPlan& plan) {
+  return {.name = plan.name,
+          .created = plan.created,
+          .server_version = plan.server_version,
+          .database = plan.database,
+          .format = plan.format};
+}
+
 // The steps from a partial checkpoint to a complete one.
 class Completion {
  public:
@@ -34,11 +42,7 @@ class Completion {
         tree_(plan.env),
         reading_({.env = plan.env, .cancelled = plan.cancelled}),
         path_(partial_path(plan)),
-        manifest_({.name = plan.name,
-                   .created = plan.created,
-                   .server_version = plan.server_version,
-                   .database = plan.database,
-                   .format = plan.format}) {}
+        manifest_(begin_manifest(plan)) {}
 
   Result<CheckpointManifest> run() {
     if (Status read = read_files(); !read.ok()) return read;
@@ -135,16 +139,35 @@ Status compare_files(const std::vector<CheckpointFile>& wanted,
   return {};
 }
 
-Status compare_rows(const std::string& path, const CheckpointManifest& wanted,
-                    const Reading& reading) {
-  if (wanted.format != format_version || !wanted.has_counts) return {};
+// Returns the manifest with what was counted. Rows of another format are not read.
+Result<CheckpointManifest> compare_rows(const std::string& path, const CheckpointManifest& wanted,
+                                        const Reading& reading) {
   CheckpointManifest found = wanted;
+  if (wanted.format != format_version) return found;
   if (Status counted = count_rows(path, reading, found); !counted.ok()) return counted;
-  if (render(found) == render(wanted)) return {};
-  return {StatusCode::Corruption,
-          fmt::format("it holds commit {} and {}, and its manifest says commit {} and {}",
-                      found.commit.index, counts_text(found.jobs), wanted.commit.index,
-                      counts_text(wanted.jobs))};
+  if (wanted.has_counts && render(found) != render(wanted)) {
+    return Status(StatusCode::Corruption,
+                  fmt::format("it holds commit {} and {}, and its manifest says commit {} and {}",
+                              found.commit.index, counts_text(found.jobs), wanted.commit.index,
+                              counts_text(wanted.jobs)));
+  }
+  const bool has_index = wanted.commit.index != 0;
+  if (has_index && found.commit.index != wanted.commit.index) {
+    return Status(StatusCode::Corruption,
+                  fmt::format("it ends with commit {}, and its manifest says commit {}",
+                              found.commit.index, wanted.commit.index));
+  }
+  return found;
+}
+
+// Whoever made a checkpoint with counts has read the checksums of its tables.
+Result<CheckpointManifest> compare_content(const std::string& path,
+                                           const CheckpointManifest& wanted,
+                                           const Reading& reading) {
+  if (!wanted.has_counts) {
+    if (Status whole = check_tables(path + "/db", wanted.files, reading); !whole.ok()) return whole;
+  }
+  return compare_rows(path, wanted, reading);
 }
 
 Status compare(const std::string& path, const CheckpointManifest& wanted, const Reading& reading) {
@@ -153,7 +176,8 @@ Status compare(const std::string& path, const CheckpointManifest& wanted, const 
   const Result<std::vector<CheckpointFile>> found = read_files(path + "/db", reading);
   if (!found.ok()) return found.status();
   if (Status same = compare_files(wanted.files, *found); !same.ok()) return same;
-  return compare_rows(path, wanted, reading);
+  const Result<CheckpointManifest> counted = compare_content(path, wanted, reading);
+  return counted.ok() ? Status() : counted.status();
 }
 
 }  // namespace
@@ -187,6 +211,23 @@ Result<CheckpointManifest> complete_checkpoint(const CheckpointPlan& plan) {
   return made.take_status().with("make checkpoint " + plan.name);
 }
 
+Result<CheckpointManifest> list_partial_checkpoint(const CheckpointPlan& plan) {
+  CHECK(!plan.temporary);
+  const FileTree tree(plan.env);
+  const std::string db_path = partial_path(plan) + "/db";
+  const Result<std::vector<std::string>> names = tree.list(db_path);
+  if (!names.ok()) return names.status();
+  CheckpointManifest manifest = begin_manifest(plan);
+  manifest.has_counts = false;
+  manifest.commit.index = plan.index;
+  for (const std::string& name : *names) {
+    const Result<uint64_t> bytes = tree.size_of(db_path + "/" + name);
+    if (!bytes.ok()) return bytes.status();
+    manifest.files.push_back({.name = name, .bytes = *bytes, .hash = {}});
+  }
+  return manifest;
+}
+
 Result<CheckpointManifest> read_checkpoint(const std::string& path, rocksdb::Env* env) {
   const FileTree tree(env);
   const std::string name = path + "/" + std::string(manifest_name);
@@ -216,6 +257,18 @@ Result<CheckpointManifest> verify_checkpoint(const std::string& path,
   Status same = compare(path, *manifest, {.env = env, .progress = progress});
   if (!same.ok()) return std::move(same).with("checkpoint " + path);
   return manifest;
+}
+
+Status verify_database_file(const std::string& path, rocksdb::Env* env) {
+  return is_table(path) ? check_table(path, env) : Status();
+}
+
+Result<CheckpointManifest> verify_rows(const std::string& path, const CheckpointManifest& manifest,
+                                       const std::function<bool()>& cancelled, rocksdb::Env* env) {
+  Result<CheckpointManifest> found =
+      compare_rows(path, manifest, {.env = env, .cancelled = cancelled});
+  if (found.ok()) return found;
+  return found.take_status().with("checkpoint " + path);
 }
 
 }  // namespace perennial::store

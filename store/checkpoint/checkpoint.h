@@ -56,8 +56,9 @@ struct CheckpointManifest {
   StateCounts jobs = {};                   // `urgent` is 0.
   std::vector<CheckpointTube> tubes = {};  // Sorted by name.
   std::vector<CheckpointFile> files = {};  // Sorted by name.
-  // Whether its rows were read. False if the program that made it can only migrate from its format.
-  // Then commit, next_id, jobs and tubes are not known.
+  // Whether its rows were read. False if the program that made it can only migrate from its format,
+  // or has left that to the node that it was sent to. Then next_id, jobs and tubes are not known,
+  // and of commit the index at most; 0: not known, either.
   bool has_counts = true;
 
   uint64_t bytes() const;  // The sum of all files.
@@ -99,6 +100,11 @@ std::string partial_path(const CheckpointPlan& plan);
 // checkpoint is removed, unless the disk refuses that, too.
 Result<CheckpointManifest> complete_checkpoint(const CheckpointPlan& plan);
 
+// Returns the manifest of a partial checkpoint that is sent to another node and not completed here:
+// its files with their sizes. The sender adds the hashes while it reads them, and reads no rows:
+// the other node does, before it uses any.
+Result<CheckpointManifest> list_partial_checkpoint(const CheckpointPlan& plan);
+
 // Reads and checks only manifest.json. NotFound: `path` is no checkpoint, or a partial one.
 // Corruption: the manifest is invalid, or a byte of it was changed. Unsupported: a newer program
 // wrote it.
@@ -106,10 +112,21 @@ Result<CheckpointManifest> read_checkpoint(const std::string& path, rocksdb::Env
 // Does the same and hashes every file. A changed byte, a missing file and an extra file are each
 // Corruption that names the file. If the format is this program's, it also opens the copy and reads
 // every row, so that damage is found before a restore. `progress` gets the number of bytes read so
-// far.
+// far. If whoever made it has not read its rows, RocksDB's checksums of all tables are read, too.
 Result<CheckpointManifest> verify_checkpoint(const std::string& path,
                                              const std::function<void(uint64_t)>& progress = {},
                                              rocksdb::Env* env = nullptr);
+// The two below do the rest of that for a checkpoint that was hashed while it was written.
+//
+// Reads RocksDB's checksums of a table. Any other file of a database is accepted: its checksums are
+// read with the rows.
+Status verify_database_file(const std::string& path, rocksdb::Env* env = nullptr);
+// Opens the database in `path`/db and reads every row. Returns the manifest with what it has
+// counted; `path` needs no manifest.json. Rows of another format are not read. Io: the disk failed,
+// or `cancelled` returned true: it is called every few milliseconds.
+Result<CheckpointManifest> verify_rows(const std::string& path, const CheckpointManifest& manifest,
+                                       const std::function<bool()>& cancelled = {},
+                                       rocksdb::Env* env = nullptr);
 
 struct CheckpointEntry {
   std::string path;

@@ -90,17 +90,22 @@ Result<std::vector<CheckpointFile>> read_files(const std::string& db_path, const
 // DB::VerifyChecksum().
 Status check_tables(const std::string& db_path, const std::vector<CheckpointFile>& files,
                     const Reading& reading) {
-  rocksdb::Options options;
-  if (reading.env != nullptr) options.env = reading.env;
   for (const CheckpointFile& file : files) {
     if (!is_table(file.name)) continue;
     if (reading.cancelled && reading.cancelled()) return cancelled_status();
-    rocksdb::SstFileReader table(options);
-    rocksdb::Status status = table.Open(db_path + "/" + file.name);
-    if (status.ok()) status = table.VerifyChecksum();
-    if (!status.ok()) return from_rocksdb(status).with("db/" + file.name);
+    Status whole = check_table(db_path + "/" + file.name, reading.env);
+    if (!whole.ok()) return std::move(whole).with("db/" + file.name);
   }
   return {};
+}
+
+Status check_table(const std::string& path, rocksdb::Env* env) {
+  rocksdb::Options options;
+  if (env != nullptr) options.env = env;
+  rocksdb::SstFileReader table(options);
+  rocksdb::Status status = table.Open(path);
+  if (status.ok()) status = table.VerifyChecksum();
+  return from_rocksdb(status);
 }
 
 Status count_rows(const std::string& path, const Reading& reading, CheckpointManifest& out) {

@@ -25,6 +25,7 @@ Result<std::vector<CheckpointFile>> read_files(const std::string& db_path, const
 // Checks RocksDB's own checksums in every table.
 Status check_tables(const std::string& db_path, const std::vector<CheckpointFile>& files,
                     const Reading& reading);
+Status check_table(const std::string& path, rocksdb::Env* env);
 // Opens the database in `path`/db, reads every row, and fills commit, next_id, jobs and tubes.
 Status count_rows(const std::string& path, const Reading& reading, CheckpointManifest& out);
 

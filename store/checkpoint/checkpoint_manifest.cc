@@ -82,6 +82,10 @@ class Fields {
     fail(key);
     return 0;
   }
+  // Returns 0 if the key is missing.
+  uint64_t number_or_zero(const char* key) {
+    return json_.is_object() && json_.contains(key) ? number<uint64_t>(key) : 0;
+  }
   std::string text(const char* key) {
     const ordered_json& value = find(key);
     if (value.is_string()) return value.get<std::string>();
@@ -199,6 +203,8 @@ std::string render(const CheckpointManifest& manifest) {
     json["jobs"] = ordered_json::object();
     add_counts(json["jobs"], manifest.jobs);
     json["tubes"] = tubes_json(manifest);
+  } else if (manifest.commit.index != 0) {
+    json["index"] = manifest.commit.index;
   }
   json["files"] = files_json(manifest);
   std::string head = text_of(json);
@@ -228,7 +234,11 @@ Result<CheckpointManifest> parse_manifest(std::string_view text) {
     return damaged_manifest("\"database\" is no identity");
   }
   out.has_counts = fields.number<uint8_t>("has_counts") != 0;
-  if (out.has_counts) read_jobs(fields, out);
+  if (out.has_counts) {
+    read_jobs(fields, out);
+  } else {
+    out.commit.index = fields.number_or_zero("index");
+  }
   read_files(fields, out);
   if (!fields.problem().empty()) return damaged_manifest(fields.problem());
   return out;

@@ -6,7 +6,7 @@
 #include "engine/types/status.h"
 #include "store/checkpoint/checkpoint.h"
 
-// Converts manifest.json to text and back. Only files of store/ include this header.
+// Converts manifest.json to text and back.
 namespace perennial::store {
 
 // Returns the text of the manifest. It ends with a hash of all bytes before the hash.

@@ -2,22 +2,22 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <future>
+#include <map>
 #include <memory>
-#include <set>
+#include <optional>
 #include <string_view>
 #include <utility>
 
 #include <archive.h>
 #include <archive_entry.h>
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include "cmd/perenniald/cluster/http_download.h"
 #include "engine/types/check.h"
-#include "store/checkpoint/checkpoint.h"
-#include "store/disk/data_dir.h"
+#include "store/checkpoint/checkpoint_manifest.h"
 #include "store/disk/file_tree.h"
+#include "store/disk/identity.h"
 
 namespace perennial::perenniald {
 namespace {
@@ -27,41 +27,19 @@ constexpr std::string_view db_prefix = "db/";
 // A manifest has a line for each tube and each file.
 constexpr int64_t manifest_bytes_max = 64 << 20;
 
+using store::CheckpointFile;
+using store::CheckpointManifest;
+
 Status unwanted(const std::string& what) {
   return {StatusCode::Corruption, what};
 }
 
-// A file that is written from its begin to its end.
-class OutputFile {
- public:
-  explicit OutputFile(const std::string& path)
-      : path_(path),
-        fd_(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600)) {}
-  ~OutputFile() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  OutputFile(const OutputFile&) = delete;
-  OutputFile& operator=(const OutputFile&) = delete;
-
-  Status opened() const { return fd_ >= 0 ? Status() : store::from_errno(errno, "make " + path_); }
-  Status write(const char* bytes, size_t count) const {
-    while (count > 0) {
-      const ssize_t written = ::write(fd_, bytes, count);
-      if (written < 0 && errno == EINTR) continue;
-      if (written < 0) return store::from_errno(errno, "write " + path_);
-      bytes += written;
-      count -= static_cast<size_t>(written);
-    }
-    return {};
-  }
-  Status sync() const {
-    return ::fsync(fd_) == 0 ? Status() : store::from_errno(errno, "sync " + path_);
-  }
-
- private:
-  const std::string path_;
-  const int fd_;
-};
+// A name with a slash would lead out of the directory. With the identity of the other database this
+// node would pass for the other one: a start makes a new identity.
+bool is_file_of_a_copy(const std::string& name) {
+  return !name.empty() && name.find('/') == std::string::npos && name != "." && name != ".." &&
+         name != store::identity_file;
+}
 
 // The entries of a tar that is being downloaded.
 class Fetch {
@@ -72,7 +50,7 @@ class Fetch {
     CHECK(archive_read_support_format_tar(tar_.get()) == ARCHIVE_OK);
   }
 
-  Status run() {
+  Result<FetchedCheckpoint> run() {
     if (archive_read_open(tar_.get(), this, nullptr, on_read, nullptr) != ARCHIVE_OK) {
       return failure("the begin");
     }
@@ -83,12 +61,8 @@ class Fetch {
       if (found != ARCHIVE_OK) return failure("an entry");
       if (Status done = take(*entry); !done.ok()) return done;
     }
-    if (!wanted_.empty() || !has_manifest_) {
-      return unwanted("what was sent is not the whole checkpoint");
-    }
-    Status done = tree_.sync_dir(options_.to + "/db");
-    if (done.ok()) done = tree_.sync_dir(options_.to);
-    return done;
+    if (!whole_) return unwanted("what was sent is not the whole checkpoint");
+    return FetchedCheckpoint{.manifest = *std::move(whole_), .files = std::move(files_)};
   }
 
  private:
@@ -120,39 +94,99 @@ class Fetch {
     if (!is_file) return unwanted(fmt::format("'{}' is no file", name));
     if (!archive_entry_size_is_set(&entry)) return unwanted(fmt::format("'{}' has no size", name));
     const int64_t bytes = archive_entry_size(&entry);
-    if (!has_manifest_) return take_manifest(name, bytes);
-    const auto wanted = wanted_.find({name, bytes});
-    if (wanted == wanted_.end()) {
-      return unwanted(
-          fmt::format("'{}' of {} bytes is not in the manifest, or comes twice", name, bytes));
-    }
-    wanted_.erase(wanted);
-    return write(name, bytes);
+    if (!listed_) return take_list(name, bytes);
+    if (whole_) return unwanted(fmt::format("'{}' comes after the end", name));
+    if (name == manifest_file) return take_hashes(bytes);
+    return take_file(name, bytes);
   }
 
-  Status take_manifest(const std::string& name, int64_t bytes) {
+  Status take_list(const std::string& name, int64_t bytes) {
     if (name != manifest_file) return unwanted(fmt::format("'{}' comes before the manifest", name));
-    if (bytes > manifest_bytes_max) return unwanted("the manifest is too large");
-    if (Status written = write(name, bytes); !written.ok()) return written;
-    const Result<store::CheckpointManifest> manifest = store::read_checkpoint(options_.to);
-    if (!manifest.ok()) return manifest.status();
-    for (const store::CheckpointFile& file : manifest->files) {
-      // A name with a slash would lead out of the directory.
-      if (file.name.empty() || file.name.find('/') != std::string::npos || file.name == "." ||
-          file.name == "..") {
-        return unwanted(fmt::format("the manifest lists '{}'", file.name));
-      }
-      wanted_.insert({std::string(db_prefix) + file.name, static_cast<int64_t>(file.bytes)});
+    Result<CheckpointManifest> manifest = read_manifest(bytes);
+    if (!manifest.ok()) return manifest.take_status();
+    if (manifest->format > store::format_version) {
+      return {StatusCode::Unsupported,
+              fmt::format("the other node has format {}, which only a newer program reads: version "
+                          "{} runs there",
+                          manifest->format, manifest->server_version)};
     }
-    has_manifest_ = true;
+    listed_ = manifest.take();
+    bytes_ = listed_->bytes();
+    for (CheckpointFile& file : listed_->files) {
+      const bool is_new = wanted_.insert({std::string(db_prefix) + file.name, &file}).second;
+      if (is_new && is_file_of_a_copy(file.name)) continue;
+      return unwanted(fmt::format("the manifest lists '{}'", file.name));
+    }
     return {};
   }
 
-  // The next `bytes` of the tar. The name was checked.
-  Status write(const std::string& name, int64_t bytes) {
-    const OutputFile file(options_.to + "/" + name);
-    if (Status opened = file.opened(); !opened.ok()) return opened;
-    int64_t written = 0;
+  Status take_file(const std::string& name, int64_t bytes) {
+    const auto wanted = wanted_.find(name);
+    if (wanted == wanted_.end() || wanted->second->bytes != static_cast<uint64_t>(bytes)) {
+      return unwanted(
+          fmt::format("'{}' of {} bytes is not in the manifest, or comes twice", name, bytes));
+    }
+    CheckpointFile& file = *wanted->second;
+    wanted_.erase(wanted);
+    if (Status begun = files_.begin(options_.to + "/" + name); !begun.ok()) return begun;
+    const auto write = [this](std::string_view piece) {
+      received_ += piece.size();
+      if (options_.progress) options_.progress(received_, bytes_);
+      return files_.write(piece);
+    };
+    if (Status written = read_entry(name, bytes, write); !written.ok()) return written;
+    file.hash = files_.finish();
+    return begin_check(options_.to + "/" + name);
+  }
+
+  // The checksums of a file are read while the next one comes, and while the kernel still has it in
+  // memory.
+  Status begin_check(const std::string& path) {
+    if (Status whole = end_check(); !whole.ok()) return whole;
+    check_ = std::async(std::launch::async, [path] {
+      return store::verify_database_file(path).with("what has come of " + path);
+    });
+    return {};
+  }
+  Status end_check() { return check_.valid() ? check_.get() : Status(); }
+
+  // The manifest as it was, and with the hashes that the other node has sent.
+  Status take_hashes(int64_t bytes) {
+    if (!wanted_.empty()) {
+      return unwanted(fmt::format("'{}' has not come", wanted_.begin()->first));
+    }
+    if (Status whole = end_check(); !whole.ok()) return whole;
+    Result<CheckpointManifest> manifest = read_manifest(bytes);
+    if (!manifest.ok()) return manifest.take_status();
+    const std::vector<CheckpointFile>& files = listed_->files;
+    for (size_t i = 0; i < std::min(files.size(), manifest->files.size()); ++i) {
+      const CheckpointFile& sent = manifest->files[i];
+      if (sent.name != files[i].name || sent.hash == files[i].hash) continue;
+      return unwanted(fmt::format("{}{} is damaged: its hash is another than at the other node",
+                                  db_prefix, sent.name));
+    }
+    if (render(*manifest) != render(*listed_)) {
+      return unwanted("the manifest at the end is of another checkpoint");
+    }
+    whole_ = manifest.take();
+    return {};
+  }
+
+  Result<CheckpointManifest> read_manifest(int64_t bytes) {
+    if (bytes > manifest_bytes_max) return unwanted("the manifest is too large");
+    std::string text;
+    Status read = read_entry(std::string(manifest_file), bytes, [&](std::string_view piece) {
+      text += piece;
+      return Status();
+    });
+    if (!read.ok()) return read;
+    return store::parse_manifest(text);
+  }
+
+  // Gives the content of the next entry to `use`. Its name was checked.
+  template <typename Use>
+  Status read_entry(const std::string& name, int64_t bytes, const Use& use) {
+    int64_t taken = 0;
     while (true) {
       const void* piece = nullptr;
       size_t count = 0;
@@ -160,35 +194,42 @@ class Fetch {
       const int read = archive_read_data_block(tar_.get(), &piece, &count, &offset);
       if (read == ARCHIVE_EOF) break;
       if (read != ARCHIVE_OK) return failure(name);
-      if (offset != written || static_cast<int64_t>(count) > bytes - written) {
+      if (offset != taken || static_cast<int64_t>(count) > bytes - taken) {
         return unwanted(fmt::format("'{}' has holes, or is longer than it says", name));
       }
-      if (Status done = file.write(static_cast<const char*>(piece), count); !done.ok()) return done;
-      written += static_cast<int64_t>(count);
+      Status used = use(std::string_view(static_cast<const char*>(piece), count));
+      if (!used.ok()) return used;
+      taken += static_cast<int64_t>(count);
     }
-    if (written != bytes) return unwanted(fmt::format("'{}' is not whole", name));
-    return file.sync();
+    return taken == bytes ? Status() : unwanted(fmt::format("'{}' is not whole", name));
   }
 
   const FetchOptions& options_;
-  const store::FileTree tree_{nullptr};
   HttpDownload download_;
   const std::unique_ptr<archive, int (*)(archive*)> tar_;
   Status broken_;
-  bool has_manifest_ = false;
-  std::set<std::pair<std::string, int64_t>> wanted_;  // By name and size; those that have not come.
+  CopiedFiles files_;
+  // The manifest that came first. Its hashes are of what has come since.
+  std::optional<CheckpointManifest> listed_;
+  std::map<std::string, CheckpointFile*> wanted_;  // Files of it that have not come, by name.
+  std::optional<CheckpointManifest> whole_;        // The manifest that came last.
+  std::future<Status> check_;                      // Of the file that came last.
+  uint64_t bytes_ = 0;                             // Of all files,
+  uint64_t received_ = 0;                          // and of what has come.
 };
 
 }  // namespace
 
-Status fetch_checkpoint(const FetchOptions& options) {
+Result<FetchedCheckpoint> fetch_checkpoint(const FetchOptions& options) {
   const store::FileTree tree(nullptr);
-  Status done = tree.make_dir(options.to);
-  if (!done.ok()) return done;
-  done = tree.make_dir(options.to + "/db");
-  if (done.ok()) done = Fetch(options).run();
-  if (!done.ok()) ignore(tree.remove(options.to), "there is a failure to report already");
-  return std::move(done).with("get " + options.url);
+  const std::string doing = "get " + options.url;
+  Status made = tree.make_dir(options.to);
+  if (made.ok()) made = tree.make_dir(options.to + "/db");
+  if (!made.ok()) return std::move(made).with(doing);
+  Result<FetchedCheckpoint> fetched = Fetch(options).run();
+  if (fetched.ok()) return fetched;
+  ignore(tree.remove(options.to), "there is a failure to report already");
+  return fetched.take_status().with(doing);
 }
 
 }  // namespace perennial::perenniald

@@ -4,7 +4,9 @@
 #include <functional>
 #include <string>
 
+#include "cmd/perenniald/cluster/copied_files.h"
 #include "engine/types/status.h"
+#include "store/checkpoint/checkpoint.h"
 
 namespace perennial::perenniald {
 
@@ -13,19 +15,30 @@ struct FetchOptions {
   std::string ca_file = {};  // In PEM, for https. Empty: the system's authorities.
   std::string token = {};    // Of a user of the other node. Empty: none.
   std::string to;            // A directory that does not exist, in one that does.
-  // So long without a byte fails. The first may take longer, because the other node reads all of
-  // its data before it sends any.
+  // So long without a byte fails. The first may take longer, because the other node's log makes the
+  // checkpoint before it sends any.
   int64_t stall_s = 30;
-  int64_t first_s = 600;
+  int64_t first_s = 90;
   std::function<bool()> cancelled = {};  // Looked at several times a second.
+  // Gets how many bytes of the files have come, and how many there are. Called with each piece.
+  std::function<void(uint64_t received, uint64_t bytes)> progress = {};
 };
 
-// Gets a checkpoint from another node and makes `to` of it, whose files are durable. It trusts
+// A checkpoint that has come from another node. Its files are those that the manifest lists, with
+// these hashes. They are not durable yet: files.sync(), and their directories.
+struct FetchedCheckpoint {
+  store::CheckpointManifest manifest;
+  CopiedFiles files;
+};
+
+// Gets a checkpoint from another node and makes `to` of it, with all files in `to`/db. It trusts
 // nothing that it is sent: it takes the manifest first, then the files that this lists, each once
-// and with the size that this says. Their content is for verify_checkpoint() to judge. After an
-// error `to` does not exist. Io: the node cannot be reached, refuses or falls silent, or it was
-// cancelled. Corruption: what was sent is no checkpoint, or not the whole. NoSpace: this disk is
-// full.
-Status fetch_checkpoint(const FetchOptions& options);
+// and with the size that this says, and in the end the manifest again with the hashes that the
+// files must have. RocksDB's checksums of each table are read while the next one comes, because the
+// other node may not have read them. The rows are for verify_rows() to judge. After an error `to`
+// does not exist. Io: the node cannot be reached, refuses or falls silent, or it was cancelled.
+// Corruption: what was sent is no checkpoint, is damaged, or not the whole. Unsupported: only a
+// newer program reads it. NoSpace: this disk is full.
+Result<FetchedCheckpoint> fetch_checkpoint(const FetchOptions& options);
 
 }  // namespace perennial::perenniald

@@ -17,6 +17,7 @@
 #include "cmd/perenniald/process/log.h"
 #include "engine/types/check.h"
 #include "store/checkpoint/checkpoint.h"
+#include "store/checkpoint/checkpoint_manifest.h"
 #include "store/disk/file_tree.h"
 #include "store/disk/replacement.h"
 #include "store/reader.h"
@@ -24,7 +25,7 @@
 namespace perennial::perenniald {
 namespace {
 
-// Pieces of a quarter of a megabyte that wait for the client.
+// Pieces of a megabyte that wait for the client.
 constexpr size_t pieces_max = 4;
 // A client that takes nothing for so long is given up, and so is a log that makes no checkpoint.
 constexpr std::chrono::seconds patience{60};
@@ -128,12 +129,12 @@ class PeerCheckpoints::Transfer {
     if (!index.ok()) return index.take_status();
     plan.index = *index;
     if (kind_ == Kind::Digest) return send_digest(store::partial_path(plan), *index);
-    const Result<store::CheckpointManifest> made = store::complete_checkpoint(plan);
-    if (!made.ok()) return made.status();
+    Result<store::CheckpointManifest> listed = store::list_partial_checkpoint(plan);
+    if (!listed.ok()) return listed.take_status();
     log(Level::Info, "cluster.checkpoint",
-        {{"index", fmt::format("{}", *index)}, {"bytes", fmt::format("{}", made->bytes())}});
+        {{"index", fmt::format("{}", *index)}, {"bytes", fmt::format("{}", listed->bytes())}});
     begin_sending();
-    return send_files(folder + "/" + plan.name, *made);
+    return send_files(store::partial_path(plan), listed.take());
   }
 
   void begin_sending() {
@@ -168,13 +169,19 @@ class PeerCheckpoints::Transfer {
                   is_cancelled_ ? "the client is gone" : "the log of the cluster has made no copy");
   }
 
-  Status send_files(const std::string& path, const store::CheckpointManifest& manifest) {
+  // The manifest goes first, so that the other node knows what comes, and once more in the end,
+  // with the hashes of what was read.
+  Status send_files(const std::string& path, store::CheckpointManifest manifest) {
+    constexpr const char* manifest_name = "manifest.json";
     TarWriter tar([this](std::string piece) { return push(std::move(piece)); });
-    Status done = tar.add(path + "/manifest.json", "manifest.json");
-    for (const store::CheckpointFile& file : manifest.files) {
-      if (!done.ok()) return done;
-      done = tar.add(path + "/db/" + file.name, "db/" + file.name);
+    if (Status sent = tar.add(manifest_name, render(manifest)); !sent.ok()) return sent;
+    for (store::CheckpointFile& file : manifest.files) {
+      const std::string name = "db/" + file.name;
+      Result<std::string> hash = tar.add_file(path + "/" + name, name, file.bytes);
+      if (!hash.ok()) return hash.take_status();
+      file.hash = hash.take();
     }
+    Status done = tar.add(manifest_name, render(manifest));
     if (done.ok()) done = tar.finish();
     return done;
   }

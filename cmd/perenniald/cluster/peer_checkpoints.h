@@ -13,12 +13,14 @@
 namespace perennial::perenniald {
 
 // GET /cluster/checkpoint: a checkpoint of this node as a tar, for a node that the log in etcd does
-// not reach any more. Its manifest comes first, then the files of its database. Whoever gets it
-// verifies it by the manifest, so an answer that ends early does no harm.
+// not reach any more. Its manifest comes first, with names and sizes, then the files of its
+// database, and in the end the manifest again, with their hashes. Whoever gets it verifies it, so
+// an answer that ends early does no harm.
 //
-// A thread makes the checkpoint below peer/ of the data directory, verifies it and reads it. A few
-// pieces wait in memory for the client. One checkpoint or digest is under way at a time. It is
-// removed when it was sent, and when the client is gone or takes nothing for a minute.
+// A thread makes the checkpoint below peer/ of the data directory and reads it once: it hashes what
+// it sends, and leaves it to the client to read RocksDB's checksums and the rows. A few pieces wait
+// in memory for the client. One checkpoint or digest is under way at a time. It is removed when it
+// was sent, and when the client is gone or takes nothing for a minute.
 class PeerCheckpoints {
  public:
   struct Parts {

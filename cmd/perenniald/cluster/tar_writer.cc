@@ -1,5 +1,6 @@
 #include "cmd/perenniald/cluster/tar_writer.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 
@@ -7,16 +8,16 @@
 #include <archive_entry.h>
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "engine/types/check.h"
 #include "store/disk/data_dir.h"
+#include "store/disk/hash.h"
 
 namespace perennial::perenniald {
 namespace {
 
-constexpr size_t tar_piece_bytes = 256 << 10;
+constexpr size_t tar_piece_bytes = 1 << 20;
 
 la_ssize_t on_tar_bytes(archive* tar, void* context, const void* bytes, size_t count) {
   const auto& take = *static_cast<const TarWriter::Take*>(context);
@@ -61,30 +62,43 @@ TarWriter::TarWriter(Take take)
 
 TarWriter::~TarWriter() = default;
 
-Status TarWriter::add(const std::string& path, const std::string& name) {
+Status TarWriter::add(const std::string& name, std::string_view content) {
+  if (Status begun = begin(name, content.size()); !begun.ok()) return begun;
+  return write(name, content);
+}
+
+Result<std::string> TarWriter::add_file(const std::string& path, const std::string& name,
+                                        uint64_t bytes) {
   const InputFile file(path);
-  struct stat facts = {};
-  if (file.fd() < 0 || ::fstat(file.fd(), &facts) != 0) {
-    return store::from_errno(errno, "open " + path);
+  if (file.fd() < 0) return store::from_errno(errno, "open " + path);
+  if (Status begun = begin(name, bytes); !begun.ok()) return begun;
+  store::Hasher hasher;
+  for (uint64_t left = bytes; left > 0;) {
+    const ssize_t count = ::read(file.fd(), buffer_.data(), std::min(left, buffer_.size()));
+    if (count < 0) return store::from_errno(errno, "read " + path);
+    if (count == 0) return Status(StatusCode::Io, path + " has become shorter");
+    const std::string_view piece(buffer_.data(), static_cast<size_t>(count));
+    hasher.add(piece);
+    if (Status written = write(name, piece); !written.ok()) return written;
+    left -= piece.size();
   }
+  return hasher.hex();
+}
+
+Status TarWriter::begin(const std::string& name, uint64_t bytes) {
   const std::unique_ptr<archive_entry, void (*)(archive_entry*)> entry(archive_entry_new(),
                                                                        archive_entry_free);
   CHECK(entry != nullptr);
   archive_entry_set_pathname(entry.get(), name.c_str());
   archive_entry_set_filetype(entry.get(), AE_IFREG);
   archive_entry_set_perm(entry.get(), 0600);
-  archive_entry_set_size(entry.get(), facts.st_size);
-  if (archive_write_header(tar_.get(), entry.get()) != ARCHIVE_OK) return failure(name);
-  for (off_t left = facts.st_size; left > 0;) {
-    const ssize_t count = ::read(file.fd(), buffer_.data(), buffer_.size());
-    if (count < 0) return store::from_errno(errno, "read " + path);
-    if (count == 0) return {StatusCode::Io, path + " has become shorter"};
-    if (archive_write_data(tar_.get(), buffer_.data(), static_cast<size_t>(count)) != count) {
-      return failure(name);
-    }
-    left -= count;
-  }
-  return {};
+  archive_entry_set_size(entry.get(), static_cast<la_int64_t>(bytes));
+  return archive_write_header(tar_.get(), entry.get()) == ARCHIVE_OK ? Status() : failure(name);
+}
+
+Status TarWriter::write(const std::string& name, std::string_view bytes) {
+  const la_ssize_t written = archive_write_data(tar_.get(), bytes.data(), bytes.size());
+  return written == static_cast<la_ssize_t>(bytes.size()) ? Status() : failure(name);
 }
 
 Status TarWriter::finish() {

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/types/status.h"
@@ -22,8 +24,11 @@ class TarWriter {
   TarWriter(const TarWriter&) = delete;
   TarWriter& operator=(const TarWriter&) = delete;
 
-  // Adds the file at `path`. It keeps its size meanwhile.
-  Status add(const std::string& path, const std::string& name);
+  // Adds a small file with this content.
+  Status add(const std::string& name, std::string_view content);
+  // Adds the file at `path`, which has so many bytes and keeps its size meanwhile. Returns the hash
+  // of what it has read: store/disk/hash.h.
+  Result<std::string> add_file(const std::string& path, const std::string& name, uint64_t bytes);
   Status finish();
 
  private:
@@ -31,6 +36,8 @@ class TarWriter {
     void operator()(archive* tar) const;
   };
 
+  Status begin(const std::string& name, uint64_t bytes);
+  Status write(const std::string& name, std::string_view bytes);
   Status failure(const std::string& name) const;
 
   const Take take_;

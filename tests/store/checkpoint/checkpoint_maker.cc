@@ -13,10 +13,10 @@ CheckpointMaker::CheckpointMaker(uint64_t seed, rocksdb::Env* env) : model_(seed
   store_ = store.take();
 }
 
-void CheckpointMaker::write(int batches, bool flushed) {
+void CheckpointMaker::write(int batches, bool flushed, int transitions) {
   for (int i = 0; i < batches; ++i) {
     Batch batch;
-    model_.next(batch, 20);
+    model_.next(batch, transitions);
     CHECK(store_->write(batch, true).ok());
     if (flushed && i == batches / 2) CHECK(store_->flush().ok());
   }

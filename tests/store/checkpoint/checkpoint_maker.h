@@ -17,8 +17,9 @@ class CheckpointMaker {
  public:
   explicit CheckpointMaker(uint64_t seed, rocksdb::Env* env = nullptr);
 
-  // Writes more batches. With `flushed`, a flush puts some of them into tables.
-  void write(int batches, bool flushed = true);
+  // Writes more batches with about so many transitions. With `flushed`, a flush puts some of them
+  // into tables.
+  void write(int batches, bool flushed = true, int transitions = 20);
   // Creates a partial checkpoint. made_ gives each checkpoint its own name.
   Result<CheckpointPlan> create();
   // Creates a checkpoint and completes it.
