@@ -1,0 +1,140 @@
+#!/usr/bin/env python3
+"""What a put costs each server, in microseconds of processor: its loop, its other threads, the client.
+
+Each server is started fresh, and `perennial bench custom` loads it. The kernel says how long each thread has run
+(/proc/PID/task/TID/schedstat) and which part of that it spent in the kernel (stat). Two puts of our own, one before the
+load and one after it, say by their ids how many puts there were. The servers take turns, round by round, and the
+medians are printed.
+"""
+
+import argparse
+import json
+import os
+import resource
+import shlex
+import shutil
+import signal
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "../../support"))
+from ports import free_port  # noqa: E402
+
+ANSWERS_WITHIN_S = 20
+COLUMNS = ["per second", "loop user", "loop system", "other threads", "client"]
+
+
+def put_one(port):
+    """Puts one job and returns its id."""
+    with socket.create_connection(("127.0.0.1", port), 5) as client:
+        client.sendall(b"put 1024 0 1000000 1\r\nx\r\n")
+        answer = client.makefile("rb").readline()
+    word, job = answer.split()
+    assert word == b"INSERTED", answer
+    return int(job)
+
+
+def put_first(port, server):
+    """Waits until the server answers, and puts one job."""
+    end = time.monotonic() + ANSWERS_WITHIN_S
+    while True:
+        try:
+            return put_one(port)
+        except OSError:
+            if server.poll() is not None or time.monotonic() > end:
+                raise
+            time.sleep(0.01)
+
+
+def times_of(pid):
+    """Of each thread: nanoseconds that it has run, and its ticks in user mode and in the kernel."""
+    times = {}
+    for thread in os.listdir(f"/proc/{pid}/task"):
+        with open(f"/proc/{pid}/task/{thread}/schedstat") as file:
+            run_ns = int(file.read().split()[0])
+        with open(f"/proc/{pid}/task/{thread}/stat") as file:
+            fields = file.read().rsplit(")", 1)[1].split()
+        times[int(thread)] = (run_ns, int(fields[11]), int(fields[12]))
+    return times
+
+
+def client_seconds():
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def measure(command, arguments, connections):
+    """Starts the server, loads it, and returns a figure for each column."""
+    directory = tempfile.mkdtemp(prefix="put-cost-", dir=arguments.folder)
+    port = free_port()
+    words = shlex.split(command.replace("{port}", str(port)).replace("{dir}", directory))
+    server = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        first = put_first(port, server)
+        before = times_of(server.pid)
+        client_before = client_seconds()
+        rate = load(port, connections, directory, arguments)
+        client = client_seconds() - client_before
+        after = times_of(server.pid)
+        puts = put_one(port) - first - 1
+    finally:
+        server.send_signal(signal.SIGKILL)
+        server.wait()
+        shutil.rmtree(directory)
+    return [rate] + costs(before, after, server.pid, puts, client)
+
+
+def load(port, connections, directory, arguments):
+    """Puts for some seconds, and returns the puts a second."""
+    report = os.path.join(directory, "report.json")
+    subprocess.run(
+        [os.path.join(arguments.build, "perennial"), "bench", "custom", "--rounds", "1",
+         "--connections", str(connections), "--seconds", str(arguments.seconds),
+         "--server", f"127.0.0.1:{port}", "--json", report],
+        check=True, stdout=subprocess.DEVNULL)
+    with open(report) as file:
+        return json.load(file)["measurements"][0]["throughput"]["per_second"]
+
+
+def costs(before, after, loop, puts, client):
+    """Microseconds a put: the loop in user mode and in the kernel, the other threads, and the client."""
+    def since(thread):
+        return [late - early for late, early in zip(after[thread], before.get(thread, (0, 0, 0)))]
+
+    run_ns, user, system = since(loop)
+    user_part = user / max(1, user + system)
+    others_ns = sum(since(thread)[0] for thread in after if thread != loop)
+    return [us / puts for us in (run_ns / 1e3 * user_part, run_ns / 1e3 * (1 - user_part), others_ns / 1e3, client * 1e6)]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("servers", nargs="+", metavar="NAME=COMMAND",
+                        help="a server; its command says {port}, and {dir} where it keeps data")
+    parser.add_argument("--build", default="build", help="where `perennial` is")
+    parser.add_argument("--folder", default="/var/tmp", help="where the data is, on the disk that is measured")
+    parser.add_argument("--connections", default="50,200", help="with one put in flight each")
+    parser.add_argument("--seconds", type=float, default=3)
+    parser.add_argument("--rounds", type=int, default=3)
+    arguments = parser.parse_args()
+    servers = dict(word.split("=", 1) for word in arguments.servers)
+    for connections in map(int, arguments.connections.split(",")):
+        rounds = {name: [] for name in servers}
+        for _ in range(arguments.rounds):
+            for name, command in servers.items():
+                rounds[name].append(measure(command, arguments, connections))
+        print(f"| {connections}x1 | " + " | ".join(COLUMNS) + " |")
+        print("| --- |" + " ---: |" * len(COLUMNS))
+        for name, rows in rounds.items():
+            medians = [statistics.median(column) for column in zip(*rows)]
+            print(f"| {name} | {medians[0]:,.0f} | " + " | ".join(f"{cost:.1f}" for cost in medians[1:]) + " |")
+        print(flush=True)
+
+
+if __name__ == "__main__":
+    main()
