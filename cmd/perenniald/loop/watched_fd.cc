@@ -23,6 +23,10 @@ WatchedFd::~WatchedFd() {
   ::close(fd_);
 }
 
+void WatchedFd::stop() {
+  CHECK(uv_poll_stop(&poll_) == 0);
+}
+
 void WatchedFd::close() {
   uv_close(reinterpret_cast<uv_handle_t*>(&poll_), nullptr);
 }

@@ -17,6 +17,8 @@ class WatchedFd {
   ~WatchedFd();
 
   int fd() const { return fd_; }
+  // Ends the watching for good.
+  void stop();
   // Closes its handle, which the loop needs to end. It may be destroyed when the loop has ended.
   void close();
 

@@ -60,6 +60,9 @@ class Connections {
   // Gives a client a stream and a session as if it had just connected and had sent `early`. Its
   // session is gone already, and has written nothing. REQUIRES: its stream is plain.
   void begin_anew(ConnId id, std::string_view early, bool ended);
+  // From here on the loop blocks in wait(): socket_set.h.
+  void take_over(uv_loop_t& loop) { sockets_.take_over(loop); }
+  void wait(int timeout_ms) { sockets_.wait(timeout_ms); }
   // Reads nothing from any client from now on, and closes those whose handshake is not finished.
   void stop_reading();
   // Whether any client has output that its stream did not take yet.

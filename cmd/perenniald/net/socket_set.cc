@@ -12,6 +12,9 @@
 namespace perennial::perenniald {
 namespace {
 
+// Stands for libuv's own epoll set, where others have the number of a connection.
+constexpr ConnId loop_mark = UINT64_MAX;
+
 uint32_t events_of(SocketSet::Interest interest) {
   // epoll reports errors and the end of both directions always. A socket that is watched for
   // nothing is edge-triggered, so they are reported once. Otherwise the socket would be ready in
@@ -33,7 +36,14 @@ SocketSet::Interest interest_of(uint32_t events) {
 SocketSet::SocketSet(uv_loop_t& loop, Ready ready, std::function<bool()> has_time)
     : ready_(std::move(ready)),
       has_time_(std::move(has_time)),
-      set_(loop, ::epoll_create1(EPOLL_CLOEXEC), [this] { report_ready(); }) {}
+      set_(loop, ::epoll_create1(EPOLL_CLOEXEC), [this] { report_ready(0); }) {}
+
+// The kernel refuses two sets that watch each other, so libuv's watching ends first.
+void SocketSet::take_over(uv_loop_t& loop) {
+  set_.stop();
+  epoll_event event = {.events = EPOLLIN, .data = {.u64 = loop_mark}};
+  CHECK(::epoll_ctl(set_.fd(), EPOLL_CTL_ADD, uv_backend_fd(&loop), &event) == 0);
+}
 
 Status SocketSet::add(int fd, ConnId conn, Interest interest) {
   if (control(EPOLL_CTL_ADD, fd, conn, interest) == 0) return {};
@@ -53,13 +63,18 @@ int SocketSet::control(int operation, int fd, ConnId conn, Interest interest) {
 // The kernel moves a socket that it has reported to the end of its list. So all sockets of one call
 // are passed on, even if the time is over: one that was skipped would wait for a whole round. While
 // other sockets are ready, the set is readable, so the loop calls this again in the next turn.
-void SocketSet::report_ready() {
-  constexpr int few = 8;
+void SocketSet::report_ready(int timeout_ms) {
+  // More in a call cost fewer calls. Past its time a turn reads a little from each of these still.
+  constexpr int few = 32;
   epoll_event events[few];
   int count = 0;
   do {
-    count = ::epoll_wait(set_.fd(), events, few, 0);
-    for (int i = 0; i < count; ++i) ready_(events[i].data.u64, interest_of(events[i].events));
+    count = ::epoll_wait(set_.fd(), events, few, timeout_ms);
+    for (int i = 0; i < count; ++i) {
+      if (events[i].data.u64 == loop_mark) continue;  // libuv's own poll comes next.
+      ready_(events[i].data.u64, interest_of(events[i].events));
+    }
+    timeout_ms = 0;
   } while (count == few && has_time_());
 }
 

@@ -18,6 +18,10 @@ namespace perennial::perenniald {
 // there are and always in the same order, and polls up to 48 times for a thousand more. With
 // thousands of clients a turn took 60 to 90 ms, half of it for polling. Here a turn ends when its
 // time is over, and the next turn goes on with the sockets that were not reported.
+//
+// After take_over() it is the other way round: the set watches libuv, and the loop blocks in
+// wait(). While libuv watches the set, the kernel passes each byte of a client on to both sets, and
+// wakes the loop by way of the outer one. That costs loop and client more than a tenth of a put.
 class SocketSet {
  public:
   // What a socket is watched for: any combination, or nothing. `ending`: that the client will send
@@ -33,7 +37,7 @@ class SocketSet {
   // Called for a socket that is ready. The callback may close or change the socket.
   using Ready = std::function<void(ConnId conn, Interest can)>;
 
-  // `ready` is called from the loop for as long as the socket is ready. After every few calls
+  // `ready` is called from the loop for as long as the socket is ready. After every 32 calls
   // `has_time` says whether more may follow in this turn. Both may call anything here but close().
   // `loop` and what the functions use outlive this. CHECK: the kernel creates no epoll set.
   SocketSet(uv_loop_t& loop, Ready ready, std::function<bool()> has_time);
@@ -43,6 +47,14 @@ class SocketSet {
   // Io: the kernel watches no more sockets: memory is short, or fs.epoll.max_user_watches is
   // reached. A socket leaves the set when it is closed.
   Status add(int fd, ConnId conn, Interest interest);
+  // From here on libuv no longer watches this set. Instead the set watches libuv, and the loop
+  // blocks in wait(). REQUIRES: libuv is given no descriptor after its last poll: it begins to
+  // watch one only with its next poll, and wait() would miss what happens to it.
+  void take_over(uv_loop_t& loop);
+  // Reports sockets that are ready. If neither a socket nor a handle of libuv is ready, it waits
+  // for one, for at most this time in milliseconds; -1: for any time. libuv has to poll afterwards,
+  // without blocking. REQUIRES: take_over().
+  void wait(int timeout_ms) { report_ready(timeout_ms); }
   // REQUIRES: the socket was added.
   void change(int fd, ConnId conn, Interest interest);
   // Closes its handle, which the loop needs to end. It may be destroyed when the loop has ended.
@@ -50,7 +62,7 @@ class SocketSet {
 
  private:
   int control(int operation, int fd, ConnId conn, Interest interest);
-  void report_ready();
+  void report_ready(int timeout_ms);
 
   const Ready ready_;
   const std::function<bool()> has_time_;

@@ -377,8 +377,7 @@ void Server::start_handles() {
 void Server::on_prepare() {
   if (!turn_) {  // The engine belongs to the thread of Startup until then.
     if (standby_) standby_->serve();
-    block_unless(!serve_http());
-    return clock_.end_turn();
+    return end_turn(!serve_http());
   }
   if (phase_ == Phase::CatchingUp && core_.is_caught_up(clock_.now())) begin_serving();
   const Turn::TurnResult result = turn_->before_poll();
@@ -392,11 +391,22 @@ void Server::on_prepare() {
   // or have lost their users.
   const bool has_work =
       queue_clients_.take_has_spoken() || core_.has_runnable() || core_.has_changed();
-  block_unless(result.at_once || !http_rests || has_work);
-  clock_.end_turn();
+  end_turn(result.at_once || !http_rests || has_work);
 }
 
-// Whether the next turn comes without blocking.
+// Ends the turn. While clients are served, the loop then blocks here, in the clients' own set, and
+// libuv looks at its handles afterwards without blocking: socket_set.h. Before that libuv blocks
+// itself, because a standby gives it descriptors to watch.
+void Server::end_turn(bool at_once) {
+  clock_.end_turn();
+  if (!waits_in_sockets_) return block_unless(at_once);
+  block_unless(false);  // libuv is to say how long it would block.
+  const int timeout_ms = at_once ? 0 : uv_backend_timeout(&loop_);
+  block_unless(true);
+  connections_.wait(timeout_ms);
+}
+
+// Whether libuv polls without blocking.
 void Server::block_unless(bool at_once) {
   if (at_once) {
     CHECK(uv_idle_start(&at_once_, [](uv_idle_t*) {}) == 0);

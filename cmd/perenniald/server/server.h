@@ -49,9 +49,9 @@ namespace perennial::perenniald {
 //
 // Checkpoints are made meanwhile: checkpoints.h.
 //
-// A turn ends in on_prepare, just before the loop blocks. It does not end in a uv_check handle,
-// because timer callbacks run after that one, and their work would wait until the next poll is
-// over.
+// A turn ends in on_prepare, just before the loop blocks, or by blocking there: end_turn(). It does
+// not end in a uv_check handle, because timer callbacks run after that one, and their work would
+// wait until the next poll is over.
 class Server {
  public:
   // `users`: null if everybody may do everything.
@@ -118,6 +118,7 @@ class Server {
   // Goes on with requests of HTTP for at most a millisecond. Returns whether none has more to do.
   bool serve_http();
   void block_unless(bool at_once);
+  void end_turn(bool at_once);
   void start_http_timer();
   void on_http_timer();
   Turn::Hooks turn_hooks();
@@ -145,6 +146,7 @@ class Server {
   Phase phase_ = Phase::Loading;
   std::atomic<bool> serving_ = false;  // Which exit code a failure of the store has.
   bool drain_ = false;                 // A drain was asked for. It begins when core is there.
+  bool waits_in_sockets_ = false;      // The loop blocks in connections_, and not in libuv.
   bool waits_for_clients_ = true;      // Stopping: wait for clients to take their answers.
   int exit_code_ = 0;
   Nanos recovery_took_ = 0;

@@ -231,6 +231,8 @@ void Server::begin_serving() {
   if (!listen([](const BoundSocket&) { return true; })) return begin_stop("listen");
   if (standby_) standby_->end();
   tls_.start();
+  connections_.take_over(loop_);
+  waits_in_sockets_ = true;
   notify_manager("READY=1\nSTATUS=Serving");
 }
 

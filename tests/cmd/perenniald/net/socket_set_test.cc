@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -98,6 +99,13 @@ class SocketSetTest : public testing::Test {
   std::unique_ptr<SocketSet> set_;
 };
 
+// The ids of `count` sockets in the order in which 80 of them are reported.
+std::vector<ConnId> ids_from(ConnId first, size_t count) {
+  std::vector<ConnId> ids(count);
+  for (size_t i = 0; i < count; ++i) ids[i] = (first + i) % 80;
+  return ids;
+}
+
 TEST_F(SocketSetTest, ASocketIsReportedForAsLongAsItIsReady) {
   Pair pair;
   EXPECT_TRUE(set_->add(pair.ours(), 7, reading).ok());
@@ -123,18 +131,17 @@ TEST_F(SocketSetTest, ASocketIsReportedForAsLongAsItIsReady) {
 // If the same sockets were always reported first, the others would wait for ever.
 TEST_F(SocketSetTest, TheNextTurnGoesOnWithSocketsThatWereNotReported) {
   std::vector<std::unique_ptr<Pair>> pairs;
-  for (ConnId id = 0; id < 20; ++id) {
+  for (ConnId id = 0; id < 80; ++id) {
     pairs.push_back(std::make_unique<Pair>());
     EXPECT_TRUE(set_->add(pairs.back()->ours(), id, reading).ok());
   }
   for (const auto& pair : pairs) pair->say();
-  using Ids = std::vector<ConnId>;
-  EXPECT_EQ(turn_ids(), (Ids{0, 1, 2, 3, 4, 5, 6, 7}));
-  EXPECT_EQ(turn_ids(), (Ids{8, 9, 10, 11, 12, 13, 14, 15}));
-  EXPECT_EQ(turn_ids(), (Ids{16, 17, 18, 19, 0, 1, 2, 3}));
+  EXPECT_EQ(turn_ids(), ids_from(0, 32));
+  EXPECT_EQ(turn_ids(), ids_from(32, 32));
+  EXPECT_EQ(turn_ids(), ids_from(64, 32));  // The first ones follow the last one.
   // With enough time for more than all of them.
-  enough_ = 30;
-  EXPECT_EQ(turn_ids().size(), 32u);
+  enough_ = 90;
+  EXPECT_EQ(turn_ids().size(), 96u);
 }
 
 TEST_F(SocketSetTest, AnEndIsReportedAsReadable) {
@@ -203,6 +210,62 @@ TEST_F(SocketSetTest, AClosedSocketHasLeftTheSet) {
   EXPECT_EQ(turn(), Reports{});
   EXPECT_TRUE(set_->add(number, 8, reading).ok());
   EXPECT_EQ(turn(), (Reports{{8, reading}}));
+}
+
+// From here on the loop blocks in the set.
+class SocketSetThatBlocks : public SocketSetTest {
+ protected:
+  void SetUp() override {
+    SocketSetTest::SetUp();
+    ASSERT_EQ(uv_async_init(&loop_, &async_,
+                            [](uv_async_t* async) { ++*static_cast<int*>(async->data); }),
+              0);
+    async_.data = &async_calls_;
+    turn();
+    set_->take_over(loop_);
+  }
+  void TearDown() override {
+    uv_close(reinterpret_cast<uv_handle_t*>(&async_), nullptr);
+    SocketSetTest::TearDown();
+  }
+
+  Reports wait(int timeout_ms) {
+    reported_.clear();
+    set_->wait(timeout_ms);
+    return reported_;
+  }
+
+  uv_async_t async_;
+  int async_calls_ = 0;
+};
+
+TEST_F(SocketSetThatBlocks, ASocketEndsTheWaitAndIsReported) {
+  Pair pair;
+  EXPECT_TRUE(set_->add(pair.ours(), 7, reading).ok());
+  EXPECT_EQ(wait(0), Reports{});
+  EXPECT_EQ(wait(1), Reports{});  // The time is over.
+  std::thread client([&pair] { pair.say(); });
+  EXPECT_EQ(wait(-1), (Reports{{7, reading}}));
+  client.join();
+  EXPECT_EQ(wait(-1), (Reports{{7, reading}}));
+  pair.hear();
+  EXPECT_EQ(wait(0), Reports{});
+}
+
+TEST_F(SocketSetThatBlocks, AHandleOfLibuvEndsTheWaitAndIsLeftToLibuv) {
+  Pair pair;
+  EXPECT_TRUE(set_->add(pair.ours(), 7, reading).ok());
+  std::thread other([this] { uv_async_send(&async_); });
+  EXPECT_EQ(wait(-1), Reports{});
+  other.join();
+  EXPECT_EQ(wait(-1), Reports{});  // For as long as libuv has not looked.
+  EXPECT_EQ(async_calls_, 0);
+  pair.say();
+  EXPECT_EQ(wait(-1), (Reports{{7, reading}}));
+  // libuv no longer reports the sockets itself.
+  EXPECT_EQ(turn(), Reports{});
+  EXPECT_EQ(async_calls_, 1);
+  EXPECT_EQ(wait(-1), (Reports{{7, reading}}));
 }
 
 }  // namespace
