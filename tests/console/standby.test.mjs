@@ -15,7 +15,7 @@ page_test('A standby says that it is one, and who leads', async (page, server) =
   await page.goto(`${server.url}/tubes/mail`);
   await page.getByRole('heading', {name: 'Standby'}).waitFor();
   await page.getByText('This node follows the leader of its cluster, and has no jobs to show.').waitFor();
-  assert.deepEqual(await facts(page, 'Cluster'), {'Cluster': 'orders', 'This node': 'b', 'Leader': 'a', 'Its clients': '10.0.0.1:11300',
+  assert.deepEqual(await facts(page, 'Cluster'), {'Cluster': 'orders', 'This node': 'b', 'Leader': 'a', 'Clients reach it at': '10.0.0.1:11300',
     'Its console': 'http://10.0.0.1:11380/', 'Clients of this node': 'passed on to the leader: 3 now'});
   assert.deepEqual(await facts(page, 'Log'), {Behind: '10 entries', Read: '5,200', Applied: '5,190', 'On its disk': '5,166', Epoch: '4'});
   assert.equal(await page.getByRole('link', {name: 'http://10.0.0.1:11380/'}).getAttribute('href'), 'http://10.0.0.1:11380/');
@@ -75,6 +75,6 @@ page_test('What another node says of itself is text', async (page, server) => {
   const attack = '"><img src=x onerror=alert(1)>';
   server.mock.node = {state: 'standby', cluster: {...cluster(), leader: {node: attack, client_address: attack, url: `http://${attack}/`}}};
   await page.goto(server.url);
-  await eventually(() => facts(page, 'Cluster').then((told) => told['Its clients']), attack);
+  await eventually(() => facts(page, 'Cluster').then((told) => told['Clients reach it at']), attack);
   assert.equal(await page.locator('main img').count(), 0);
 }, {needs_mock: true});

@@ -36,7 +36,7 @@ function cluster_facts({name, node, leader, forwards, log}) {
     ['Cluster', text(name)], ['This node', text(node)],
     ['Leader', leader ? text(leader.node) : html`<${Badge} kind="warn" icon="warning">no node leads<//>`],
     ...(leader ? /** @type {[string, any][]} */ ([
-      ['Its clients', text(leader.client_address)],
+      ['Clients reach it at', text(leader.client_address)],
       ['Its console', leader.url ? html`<a class="name" href=${leader.url} rel="noreferrer"><bdi>${visible_line(leader.url)}</bdi></a>` : 'not known: it has no peer_address'],
     ]) : []),
     ['Clients of this node', !forwards ? 'refused' : log ? `passed on to the leader: ${count(log.forwarded_connections)} now` : 'passed on to the leader'],
