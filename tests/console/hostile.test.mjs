@@ -37,6 +37,15 @@ page_test('T7 Bodies are text in each view', async (page, server, t) => {
   }
 });
 
+page_test('T7 What PHP has serialized is text', async (page, server) => {
+  for (const text of markup) {
+    const bytes = Buffer.byteLength(text);
+    await page.goto(`${server.url}/jobs/${await server.put('php', `O:${bytes}:"${text}":1:{s:${bytes}:"${text}";s:${bytes}:"${text}";}`)}`);
+    await eventually(() => page.locator('pre.body').evaluate((element) => element.textContent), visible(`${text} {\n  "${text}" => "${text}"\n}`));
+    await is_text(page);
+  }
+});
+
 page_test('T7 Bodies that are no text at all are hexadecimal', async (page, server) => {
   const id = await server.put('binary', Buffer.from([0xff, 0xfe, 0, 0xc3, 0x28, 0xed, 0xa0, 0x80]));
   await page.goto(`${server.url}/jobs/${id}`);

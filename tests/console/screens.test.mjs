@@ -264,6 +264,21 @@ page_test('Job shows every field, and is found by its id', async (page, server) 
   assert.match(await body.innerText(), /^00000000 {2}7b 22 62 22 .* {2}\{"b":/);
 });
 
+page_test('Job shows what PHP has serialized', async (page, server) => {
+  const id = await server.put('php', 'O:4:"Send":2:{s:2:"to";s:3:"a@b";s:5:"\0*\0no";i:7;}');
+  await page.goto(`${server.url}/jobs/${id}`);
+  const body = page.locator('pre.body');
+  await eventually(() => body.innerText(), 'Send {\n  "to" => "a@b"\n  "no" (protected) => 7\n}');
+  const views = page.getByRole('group', {name: 'Show the body as'}).getByRole('button');
+  assert.deepEqual(await views.allInnerTexts(), ['JSON', 'PHP', 'Text', 'Hex']);
+  await page.getByRole('button', {name: 'Text'}).click();
+  assert.match(await body.innerText(), /^O:4:"Send"/);
+  await page.getByRole('button', {name: 'PHP'}).click();
+  assert.match(await body.innerText(), /^Send {/);
+  await page.goto(`${server.url}/jobs/${await server.put('php', 'a:1:{i:0;')}`);
+  await eventually(() => views.allInnerTexts(), ['JSON', 'Text', 'Hex']);
+});
+
 page_test('Job names the connection that holds it', async (page, server) => {
   const id = await server.put('held', 'x', {state: 'reserved'});
   if (is_mock) {

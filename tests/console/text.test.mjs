@@ -7,6 +7,7 @@ import {decode, hex_dump} from '../../cmd/perenniald/console/src/bytes_text.js';
 import {bytes, count, jobs, rate, time, visible, visible_line} from '../../cmd/perenniald/console/src/format.js';
 import {added, percentile} from '../../cmd/perenniald/console/src/percentile.js';
 import {format_json, looks_like_json} from '../../cmd/perenniald/console/src/json_text.js';
+import {format_php} from '../../cmd/perenniald/console/src/php_text.js';
 
 const table = (name, of, cases) => test(name, () => {
   for (const [input, want] of cases) assert.deepEqual(of(input), want, `of ${JSON.stringify(input)}`);
@@ -25,6 +26,22 @@ table('JSON is indented, and no value is changed', format_json, [
   ['{"cut":[1,"of', '{\n  "cut": [\n    1,\n    "of'],
   [']]}', '\n]\n]\n}'],
   ['{"a" 1}', '{\n  "a"1\n}'],
+]);
+
+table('What PHP has serialized is indented, and no value is changed', (text) => format_php(Buffer.from(text)), [
+  ['a:0:{}', '{}'],
+  ['s:4:"a"b;";', '"a"b;"'],
+  ['a:2:{s:2:"to";s:3:"a@b";i:0;i:12345678901234567890;}', '{\n  "to" => "a@b"\n  0 => 12345678901234567890\n}'],
+  ['a:5:{i:0;N;i:1;b:1;i:2;b:0;i:3;d:0.10;i:4;d:-INF;}', '{\n  0 => null\n  1 => true\n  2 => false\n  3 => 0.10\n  4 => -INF\n}'],
+  ['O:8:"App\\Send":4:{s:1:"n";i:1;s:4:"\0*\0p";i:2;s:11:"\0App\\Send\0q";a:1:{i:0;R:2;}s:1:"r";r:1;}',
+    'App\\Send {\n  "n" => 1\n  "p" (protected) => 2\n  "q" (private of App\\Send) => {\n    0 => the value 2\n  }\n  "r" => the value 1\n}'],
+  ['a:2:{i:0;E:11:"Suit:Hearts";i:1;C:1:"X":4:{a{}b}}', '{\n  0 => Suit::Hearts\n  1 => X {a{}b}\n}'],
+  ['s:6:"漢字";', '"漢字"'],  // The count is of bytes.
+  // Not whole, too much, a wrong count, a number alone, and no PHP at all.
+  ...['a:1:{i:0;', 'a:0:{}x', 's:3:"ab";', 's:999999999:"ab";', 'a:2:{i:0;i:1;}', 'a:1:{i:0;x:1;}', 'a:-1:{}', 'i:5;', '', 'a:', 'a letter', 's:0x1:"a";',
+    'a:1:{i:0;'.repeat(65) + 'N;' + '}'.repeat(65)].map((text) => [text, null]),
+  ['a:1:{i:0;'.repeat(63) + 'N;' + '}'.repeat(63), `${Array.from({length: 63}, (_, level) => `{\n${'  '.repeat(Math.min(level + 1, 20))}0 => `).join('')}null${
+    Array.from({length: 63}, (_, level) => `\n${'  '.repeat(Math.min(62 - level, 20))}}`).join('')}`],
 ]);
 
 table('Percentiles lie where their bucket does', ([counts, part]) => percentile([1, 2, 4], counts, part), [

@@ -1,5 +1,5 @@
-// One job: every field, and its body in windows of 64 KiB, as JSON, text or hexadecimal. Nothing of a body is ever more
-// than text.
+// One job: every field, and its body in windows of 64 KiB, as JSON, what PHP's serialize() has written, text or hexadecimal. Nothing of a body is
+// ever more than text.
 
 import {useRef, useState} from 'preact/hooks';
 import {body_window_bytes, get, get_body_window} from '../api.js';
@@ -11,6 +11,7 @@ import {JobButtons} from '../job_list.js';
 import {format_json, looks_like_json} from '../json_text.js';
 import {use_poll} from '../live.js';
 import {Facts, Heading, Problem, TubeLink} from '../parts.js';
+import {format_php} from '../php_text.js';
 import {connection_href} from '../router.js';
 
 /** @typedef {import('../types.js').Job} Job */
@@ -73,8 +74,8 @@ function facts(job) {
 const Holder = ({id, address, user}) => html`<a href=${connection_href(id)}>connection ${id}</a> <span class="quiet">${
   user !== null && html`of <bdi>${visible_line(user)}</bdi> `}from <bdi class="name">${visible_line(address)}</bdi></span>`;
 
-/** @typedef {'json'|'text'|'hex'} View @type {[View, string][]} */
-const views = [['json', 'JSON'], ['text', 'Text'], ['hex', 'Hex']];
+/** @typedef {'json'|'php'|'text'|'hex'} View @type {[View, string][]} */
+const views = [['json', 'JSON'], ['php', 'PHP'], ['text', 'Text'], ['hex', 'Hex']];
 
 /** @param {{id: string, size: number}} props */
 function Body({id, size}) {
@@ -86,7 +87,7 @@ function Body({id, size}) {
   const shown = value && show(value.bytes, value.offset, chosen);
   return html`
     <div class="heading"><h2 id="body">Body</h2>
-      <div class="segments" role="group" aria-label="Show the body as">${views.map(([view, name]) => html`
+      <div class="segments" role="group" aria-label="Show the body as">${views.filter(([view]) => view !== 'php' || shown?.is_php).map(([view, name]) => html`
         <button key=${view} aria-pressed=${shown?.view === view} onClick=${() => set_chosen(view)}>${name}</button>`)}</div>
       ${shown?.note && html`<span class="quiet">${shown.note}</span>`}
     </div>
@@ -106,11 +107,14 @@ function Body({id, size}) {
 function show(bytes, offset, chosen) {
   const {text, is_utf8} = decode(bytes);
   const is_json = is_utf8 && offset === 0 && looks_like_json(text);
-  const view = chosen ?? (is_json ? 'json' : is_utf8 ? 'text' : 'hex');
-  if (!bytes.length) return {view, text: '', note: 'empty'};
-  if (view === 'hex') return {view, text: hex_dump(bytes, offset), note: ''};
+  const php = offset === 0 ? format_php(bytes) : null;
+  const is_php = php !== null;
+  const view = chosen ?? (is_json ? 'json' : is_php ? 'php' : is_utf8 ? 'text' : 'hex');
+  if (!bytes.length) return {view, is_php, text: '', note: 'empty'};
+  if (view === 'hex') return {view, is_php, text: hex_dump(bytes, offset), note: ''};
   const note = is_utf8 ? '' : 'not UTF-8: what cannot be shown is �';
-  if (view === 'text') return {view, text: visible(text), note};
-  if (!is_json) return {view, text: visible(text), note: 'does not look like JSON, so it is shown as it is'};
-  return {view, text: visible(format_json(text)), note: 'formatted; no value is changed'};
+  if (view === 'text') return {view, is_php, text: visible(text), note};
+  if (view === 'php' && is_php) return {view, is_php, text: visible(php), note: `from serialize(); no value is changed${note && `; ${note}`}`};
+  if (!is_json) return {view, is_php, text: visible(text), note: 'does not look like JSON, so it is shown as it is'};
+  return {view, is_php, text: visible(format_json(text)), note: 'formatted; no value is changed'};
 }
