@@ -25,6 +25,9 @@ class Keys {
   std::string next() const { return prefix_ + "next"; }
   std::string nodes() const { return prefix_ + "nodes/"; }
   std::string node(std::string_view name) const { return nodes() + std::string(name); }
+  // Of nodes that get a copy of another node's database.
+  std::string copies() const { return prefix_ + "copies/"; }
+  std::string copy(std::string_view name) const { return copies() + std::string(name); }
   std::string log() const { return prefix_ + "log/"; }
   // Keys of entries sort like their indices.
   std::string entry(BatchIndex index) const;

@@ -106,6 +106,29 @@ std::optional<NodeRecord> decode_node(std::string_view text) {
   return record;
 }
 
+std::string encode(const CopyRecord& record) {
+  return Json({{"node", record.node},
+               {"from", record.from},
+               {"client_address", record.client_address},
+               {"peer_address", record.peer_address},
+               {"version", record.version},
+               {"bytes", record.bytes},
+               {"received_bytes", record.received_bytes}})
+      .dump();
+}
+
+std::optional<CopyRecord> decode_copy(std::string_view text) {
+  Fields fields(text);
+  CopyRecord record = {.node = fields.text("node"),
+                       .from = fields.text("from"),
+                       .client_address = fields.text("client_address"),
+                       .peer_address = fields.text("peer_address"),
+                       .version = fields.text("version"),
+                       .bytes = fields.number("bytes"),
+                       .received_bytes = fields.number("received_bytes")};
+  return fields.good() ? std::optional(std::move(record)) : std::nullopt;
+}
+
 std::string encode(const HandoverRecord& record) {
   return Json({{"epoch", record.epoch}, {"to", record.to}}).dump();
 }

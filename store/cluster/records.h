@@ -46,6 +46,23 @@ struct NodeRecord {
 std::string encode(const NodeRecord& record);
 std::optional<NodeRecord> decode_node(std::string_view text);
 
+// A node that gets a copy of another node's database. It has no record under `nodes` meanwhile,
+// since it holds no entry of the log: no entry is kept for it or counts as held by it, it has no
+// place in an election, and its directory has no identity yet.
+struct CopyRecord {
+  std::string node;
+  std::string from;  // The node that sends. Empty: the node looks for one that does.
+  std::string client_address;
+  std::string peer_address;
+  std::string version;
+  uint64_t bytes = 0;           // Of the copy. 0: not known yet.
+  uint64_t received_bytes = 0;  // So many of them have come.
+
+  bool operator==(const CopyRecord&) const = default;
+};
+std::string encode(const CopyRecord& record);
+std::optional<CopyRecord> decode_copy(std::string_view text);
+
 // Asks the leader of this epoch to give up the lead.
 struct HandoverRecord {
   uint64_t epoch = 0;

@@ -141,6 +141,19 @@ class Bootstrap(unittest.TestCase):
             time.sleep(0.05)
         self.fail(f"there is no '{text}':\n" + node.output()[-3000:])
 
+    def wait_for_copies(self, jobs, is_wanted, seconds=30):
+        """What `perennial cluster status` says of nodes that get a copy."""
+        deadline = time.monotonic() + seconds
+        while not is_wanted(copies := jobs.status()["copies"]):
+            self.assertLess(time.monotonic(), deadline, copies)
+            time.sleep(0.1)
+        return copies
+
+    def recover(self, jobs):
+        """What `perennial cluster recover` says of the first node's directory."""
+        arguments = [jobs.tool(), "cluster", "recover", "-c", f"{jobs.folder}/n0.yaml", "--data-dir", jobs.data_dir(0)]
+        return subprocess.run(arguments, capture_output=True, text=True, timeout=60, check=False).stderr
+
     def expect_all_at_the_third(self, jobs):
         """It has everything, also what comes after its copy."""
         self.wait_for_output(jobs.nodes[2], "at=cluster.copied")
@@ -156,6 +169,7 @@ class Bootstrap(unittest.TestCase):
         self.assertEqual(set(found), set(self.stored))
         for job, body in found.items():
             self.assertEqual(body, self.stored[job], f"job {job}")
+        self.assertEqual(jobs.status()["copies"], [])
         left = set(os.listdir(jobs.data_dir(2))) & {"incoming", "replacement", "peer"}
         self.assertEqual(left, set())
 
@@ -213,16 +227,21 @@ class Bootstrap(unittest.TestCase):
         self.expect_all_at_the_third(jobs)
 
     def test_a_stop_ends_a_copy_that_is_under_way(self):
-        jobs, source, _, _ = self.with_faults(["stall"], [])
+        jobs, source, _, standby = self.with_faults(["stall"], [])
         node = jobs.nodes[2]
         node.start()
-        deadline = time.monotonic() + 30
-        while not source.met:
-            self.assertLess(time.monotonic(), deadline)
-            time.sleep(0.05)
+        copies = self.wait_for_copies(jobs, lambda copies: copies and copies[0]["received_bytes"] > 0)
         self.assertEqual(source.met, ["stall"])
+        self.assertEqual(len(copies), 1)
+        self.assertEqual(copies[0]["node"], "n2")
+        self.assertEqual(copies[0]["from"], f"n{jobs.nodes.index(standby)}")
+        self.assertGreater(copies[0]["bytes"], copies[0]["received_bytes"])
+        # It is no node yet, so the log is not kept for it.
+        self.assertEqual({each["node"] for each in jobs.status()["nodes"]}, {"n0", "n1"})
+        self.assertIn("nodes of the cluster are there: n0, n1, n2", self.recover(jobs))
         node.signal(signal.SIGTERM)
         self.assertEqual(node.wait(20), 0, node.output()[-3000:])
+        self.assertEqual(jobs.status()["copies"], [])
         self.assertNotIn("at=cluster.copied", node.output())
         node.start()
         self.expect_all_at_the_third(jobs)

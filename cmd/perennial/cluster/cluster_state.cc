@@ -8,6 +8,7 @@
 
 namespace perennial::tool {
 
+using store::cluster::CopyRecord;
 using store::cluster::Keys;
 using store::cluster::NodeRecord;
 using store::cluster::Role;
@@ -35,6 +36,7 @@ Result<ClusterState> read_cluster_state(EtcdCalls& etcd, const Keys& keys) {
     read.then.emplace_back(Get{
         .range = keys.entries_from(0), .limit = 1, .keys_only = true, .descending = descending});
   }
+  read.then.emplace_back(Get{.range = store::etcd::keys_with_prefix(keys.copies())});
   const Result<TransactionDone> done = etcd.commit(read);
   if (!done.ok()) return done.status();
   const auto first_of = [&](size_t get) -> const KeyValue* {
@@ -63,6 +65,11 @@ Result<ClusterState> read_cluster_state(EtcdCalls& etcd, const Keys& keys) {
     // Its own key says so up to a second later.
     if (state.leader && state.leader->node == node->node) node->role = Role::Leader;
     state.nodes.push_back(std::move(*node));
+  }
+  for (const KeyValue& key : done->gets[8].keys) {
+    std::optional<CopyRecord> copy = store::cluster::decode_copy(key.value);
+    // Its key may outlast the copy by a lease.
+    if (copy && state.find_node(copy->node) == nullptr) state.copies.push_back(*std::move(copy));
   }
   const auto index_of = [&](const KeyValue* key) {
     return key == nullptr ? BatchIndex{0} : keys.index_of(key->key).value_or(0);

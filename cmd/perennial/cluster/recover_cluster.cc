@@ -20,6 +20,7 @@ namespace perennial::tool {
 namespace {
 
 using store::Store;
+using store::cluster::CopyRecord;
 using store::cluster::Keys;
 using store::cluster::NodeRecord;
 
@@ -27,6 +28,7 @@ using store::cluster::NodeRecord;
 Status check_nobody_is_there(const ClusterState& seen) {
   std::set<std::string> names;
   for (const NodeRecord& node : seen.nodes) names.insert(printable(node.node));
+  for (const CopyRecord& node : seen.copies) names.insert(printable(node.node));
   if (seen.leader) names.insert(printable(seen.leader->node));
   if (names.empty() && seen.leader_revision == 0) return {};
   return {StatusCode::InvalidArgument,

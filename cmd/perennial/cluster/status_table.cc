@@ -16,6 +16,7 @@ namespace perennial::tool {
 namespace {
 
 using nlohmann::ordered_json;
+using store::cluster::CopyRecord;
 using store::cluster::NodeRecord;
 using store::cluster::Role;
 using store::etcd::Failure;
@@ -61,6 +62,12 @@ std::string log_text(const ClusterState& state) {
                      with_commas(state.entries));
 }
 
+std::string copying_text(const CopyRecord& node) {
+  if (node.bytes == 0) return "copying";
+  const double share = static_cast<double>(node.received_bytes) / static_cast<double>(node.bytes);
+  return fmt::format("copying {:.0f}%", 100 * share);
+}
+
 std::string node_table(const ClusterState& state) {
   std::vector<TableLine> lines = {
       {"NODE", "ROLE", "APPLIED", "FLUSHED", "BEHIND", "FORMAT", "VERSION", "CLIENTS", "PEERS"}};
@@ -69,6 +76,11 @@ std::string node_table(const ClusterState& state) {
         {printable(node.node), std::string(name_of(node.role)), with_commas(node.applied),
          with_commas(node.flushed), with_commas(state.behind(node)), std::to_string(node.format),
          or_dash(node.version), or_dash(node.client_address), or_dash(node.peer_address)});
+  }
+  for (const CopyRecord& node : state.copies) {
+    lines.push_back({printable(node.node), copying_text(node), "-", "-", "-", "-",
+                     or_dash(node.version), or_dash(node.client_address),
+                     or_dash(node.peer_address)});
   }
   return aligned(lines, 2, 6);
 }
@@ -173,7 +185,8 @@ std::string status_table(const ClusterReport& report) {
   std::string out =
       fmt::format("cluster  {}\nid       {}\nleader   {}\nlog      {}\n\n", report.name,
                   printable(state.id), leader_text(state), log_text(state));
-  out += state.nodes.empty() ? "no node is there\n" : node_table(state);
+  const bool nobody = state.nodes.empty() && state.copies.empty();
+  out += nobody ? "no node is there\n" : node_table(state);
   out += "\n" + member_table(report);
   const std::vector<std::string> warnings = cluster_warnings(report);
   if (!warnings.empty()) out += "\n";
@@ -209,6 +222,16 @@ ordered_json status_json(const ClusterReport& report) {
                             {"applied", node.applied},
                             {"flushed", node.flushed},
                             {"behind", state.behind(node)}});
+  }
+  out["copies"] = ordered_json::array();
+  for (const CopyRecord& node : state.copies) {
+    out["copies"].push_back({{"node", node.node},
+                             {"from", node.from},
+                             {"client_address", node.client_address},
+                             {"peer_address", node.peer_address},
+                             {"version", node.version},
+                             {"bytes", node.bytes},
+                             {"received_bytes", node.received_bytes}});
   }
   out["members"] = ordered_json::array();
   for (const MemberState& member : report.members) {

@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "cmd/perenniald/cluster/checkpoint_fetch.h"
+#include "cmd/perenniald/cluster/copy_status.h"
 #include "cmd/perenniald/cluster/etcd_connection.h"
 #include "cmd/perenniald/process/log.h"
 #include "store/checkpoint/checkpoint.h"
@@ -104,8 +105,10 @@ class Stopwatch {
 
 class Copying {
  public:
-  Copying(const ClusterConfig& config, std::string data_dir, const std::function<bool()>& cancelled)
+  Copying(const ClusterConfig& config, const std::string& version, std::string data_dir,
+          const std::function<bool()>& cancelled)
       : config_(config),
+        status_(config, version),
         data_dir_(std::move(data_dir)),
         incoming_(data_dir_ + "/" + std::string(store::incoming_name)),
         cancelled_(cancelled) {}
@@ -117,6 +120,7 @@ class Copying {
     while (!cancelled_()) {
       if (attempt()) return {};
       ignore(tree_.remove(incoming_), "the next attempt removes it again");
+      status_.set({}, 0, 0);
       wait();
     }
     return {StatusCode::InvalidArgument, "asked to stop"};
@@ -147,13 +151,17 @@ class Copying {
     if (Status made = tree_.make_dir(incoming_); !made.ok()) return made;
     const std::string checkpoint = incoming_ + "/checkpoint";
     const char* const scheme = config_.peer_ca.empty() ? "http" : "https";
+    status_.set(node.node, 0, 0);
     Stopwatch watch;
     Result<FetchedCheckpoint> fetched = fetch_checkpoint(
         {.url = fmt::format("{}://{}/cluster/checkpoint", scheme, node.peer_address),
          .ca_file = config_.peer_ca,
          .token = *token,
          .to = checkpoint,
-         .cancelled = cancelled_});
+         .cancelled = cancelled_,
+         .progress = [&](uint64_t received, uint64_t bytes) {
+           status_.set(node.node, bytes, received);
+         }});
     if (!fetched.ok()) return fetched.take_status();
     const Nanos received = watch.lap();
     // The sender has read no row. The disk still writes meanwhile.
@@ -202,6 +210,7 @@ class Copying {
   }
 
   const ClusterConfig& config_;
+  CopyStatus status_;
   const std::string data_dir_;
   const std::string incoming_;
   const std::function<bool()>& cancelled_;
@@ -212,13 +221,13 @@ class Copying {
 
 }  // namespace
 
-Status get_copy(const ClusterConfig& config, const std::string& data_dir,
-                const std::function<bool()>& cancelled) {
+Status get_copy(const ClusterConfig& config, const std::string& version,
+                const std::string& data_dir, const std::function<bool()>& cancelled) {
   log(Level::Warning, "cluster.behind",
       {{"message",
         "the log in etcd begins after what this directory holds: a copy of another "
         "node's is needed"}});
-  return Copying(config, data_dir, cancelled).run();
+  return Copying(config, version, data_dir, cancelled).run();
 }
 
 }  // namespace perennial::perenniald

@@ -126,7 +126,7 @@ Status Member::follow(store::Store& store) {
 }
 
 Status Member::get_copy(const std::string& data_dir) {
-  return perenniald::get_copy(config_, data_dir, [this] { return is_cancelled(); });
+  return perenniald::get_copy(config_, version_, data_dir, [this] { return is_cancelled(); });
 }
 
 bool Member::is_behind() const {

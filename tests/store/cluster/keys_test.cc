@@ -16,6 +16,7 @@ TEST(Keys, Names) {
   const Keys keys("jobs");
   EXPECT_EQ(keys.id(), "/perennial/jobs/id");
   EXPECT_EQ(keys.node("a"), "/perennial/jobs/nodes/a");
+  EXPECT_EQ(keys.copy("a"), "/perennial/jobs/copies/a");
   EXPECT_EQ(keys.entry(1), "/perennial/jobs/log/0000000000000001");
   EXPECT_EQ(keys.entry(~BatchIndex{0}), "/perennial/jobs/log/ffffffffffffffff");
   EXPECT_EQ(keys.entries_from(10).key, "/perennial/jobs/log/000000000000000a");
@@ -48,6 +49,20 @@ TEST(Records, Handover) {
   for (const char* bad :
        {"", "7", "{}", R"({"epoch":7})", R"({"epoch":-7,"to":""})", R"({"epoch":7,"to":1})"}) {
     EXPECT_EQ(decode_handover(bad), std::nullopt) << bad;
+  }
+}
+
+TEST(Records, Copy) {
+  const CopyRecord record = {.node = "c",
+                             .from = "a",
+                             .client_address = "10.0.0.3:11300",
+                             .peer_address = "10.0.0.3:11380",
+                             .version = "0.1.0",
+                             .bytes = 2000,
+                             .received_bytes = 840};
+  EXPECT_EQ(decode_copy(encode(record)), std::optional(record));
+  for (const char* bad : {"", "7", "{}", R"({"node":"c"})"}) {
+    EXPECT_EQ(decode_copy(bad), std::nullopt) << bad;
   }
 }
 

@@ -91,6 +91,34 @@ TEST(StatusTable, SaysThatNobodyIsThere) {
   EXPECT_NE(table.find("\nwarning: no node leads"), std::string::npos) << table;
 }
 
+TEST(StatusTable, ShowsNodesThatGetACopy) {
+  ClusterReport report = healthy();
+  report.state.copies = {
+      {.node = "c",
+       .from = "b",
+       .client_address = "c:11300",
+       .peer_address = "c:11380",
+       .version = "0.1.0",
+       .bytes = 2000,
+       .received_bytes = 840},
+      {.node = "d", .from = {}, .client_address = "d:11300", .peer_address = {}, .version = {}}};
+  const std::string table = status_table(report);
+  const std::string nodes =
+      "NODE  ROLE         APPLIED  FLUSHED  BEHIND  FORMAT  VERSION  CLIENTS  PEERS\n"
+      "a     leader         5,234    5,224       0       2  0.1.0    a:11300  -\n"
+      "b     standby        5,200    5,190      34       2  0.1.0    b:11300  -\n"
+      "c     copying 42%        -        -       -       -  0.1.0    c:11300  c:11380\n"
+      "d     copying            -        -       -       -  -        d:11300  -\n";
+  EXPECT_NE(table.find(nodes), std::string::npos) << table;
+  EXPECT_TRUE(cluster_warnings(report).empty());
+  const nlohmann::ordered_json json = status_json(report);
+  EXPECT_EQ(json["nodes"].size(), 2U);
+  EXPECT_EQ(json["copies"][0]["from"], "b");
+  EXPECT_EQ(json["copies"][0]["received_bytes"], 840);
+  report.state.nodes.clear();
+  EXPECT_EQ(status_table(report).find("no node is there"), std::string::npos);
+}
+
 TEST(StatusTable, JsonHasWhatTheTableHas) {
   const nlohmann::ordered_json json = status_json(healthy());
   EXPECT_EQ(json["leader"]["node"], "a");
