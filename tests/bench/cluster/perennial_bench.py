@@ -10,6 +10,7 @@ import os
 import re
 import shutil
 import signal
+import socket
 import statistics
 import subprocess
 import sys
@@ -20,7 +21,7 @@ import urllib.request
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "../../cluster"))
 from ledger import Client, Closed  # noqa: E402
-from processes import Cluster  # noqa: E402
+from processes import Cluster, Process  # noqa: E402
 
 BENCHES = ["put", "put-pipelined", "cycle"]
 PRODUCERS = 8
@@ -207,27 +208,96 @@ def new_standby(cluster, seconds):
     custom(cluster, leader, seconds, JOB_BYTES).wait()
     wait_until_followed(cluster)
     number = (leader + 1) % len(cluster.nodes)
-    source = cluster.data_dir((leader + 2) % len(cluster.nodes))
-    node = cluster.nodes[number]
-    node.kill()
+    cluster.nodes[number].kill()
     shutil.rmtree(cluster.data_dir(number))
+    return {"work": "new standby"} | come_in(cluster, number, (leader + 2) % len(cluster.nodes))
+
+
+def come_in(cluster, number, source):
+    """A node with an empty directory gets a copy. Before that, a plain copy of the directory of `source`."""
     began = time.monotonic()
-    subprocess.run(["cp", "-r", source, cluster.data_dir(number)], check=False)  # RocksDB may delete a file meanwhile.
+    # RocksDB may delete a file meanwhile.
+    subprocess.run(["cp", "-r", cluster.data_dir(source), cluster.data_dir(number)], check=False)
     subprocess.run(["sync", "-f", cluster.data_dir(number)], check=True)
     copy_s = time.monotonic() - began
     shutil.rmtree(cluster.data_dir(number))
+    subprocess.run(["sync", "-f", cluster.folder], check=True)  # What the copy has left to do.
     began = time.monotonic()
+    node = cluster.nodes[number]
     node.start()
     while "at=cluster.copied" not in node.output():
+        if not node.is_running():
+            raise RuntimeError(f"the node has ended:\n{cluster.logs()}")
         time.sleep(0.02)
     fetched_s = time.monotonic() - began
     wait_until_followed(cluster)
     followed_s = time.monotonic() - began
     line = [text for text in node.output().splitlines() if "at=cluster.copied" in text][-1]
-    size, jobs = (int(re.search(rf"\b{key}=(\d+)", line)[1]) for key in ("bytes", "jobs"))
-    return {"work": "new standby", "jobs": jobs, "bytes": size, "fetched_s": round(fetched_s, 2),
+    found = {key: int(number) for key, number in re.findall(r"\b(\w+)=(\d+)\b", line)}
+    size = found["bytes"]
+    parts = {key: round(found[f"{key}_ms"] / 1000, 2) for key in ("received", "verified", "synced") if f"{key}_ms" in found}
+    return {"jobs": found["jobs"], "bytes": size, "fetched_s": round(fetched_s, 2), "parts_s": parts,
             "followed_s": round(followed_s, 2), "mb_per_second": round(size / 1e6 / fetched_s),
-            "plain_copy_s": round(copy_s, 2), "plain_mb_per_second": round(size / 1e6 / copy_s)}  # fmt: skip
+            "plain_copy_s": round(copy_s, 2), "plain_mb_per_second": round(size / 1e6 / copy_s),
+            "share_of_plain": round(copy_s / fetched_s, 2)}  # fmt: skip
+
+
+def bodies(count):
+    """Half of each is random, so that a store that compresses still has half to keep."""
+    half = JOB_BYTES // 2
+    for _ in range(count):
+        yield os.urandom(half // 2).hex().encode() + b"x" * (JOB_BYTES - half)
+
+
+def put_all(port, count, at_once=1000):
+    """Puts `count` jobs, so many in flight."""
+    with socket.create_connection(("127.0.0.1", port)) as server:
+        answers = server.makefile("rb")
+        for first in range(0, count, at_once):
+            here = min(at_once, count - first)
+            server.sendall(b"".join(b"put 0 0 60 %d\r\n%s\r\n" % (JOB_BYTES, body) for body in bodies(here)))
+            for _ in range(here):
+                if not (line := answers.readline()).startswith(b"INSERTED"):
+                    raise RuntimeError(f"a put was answered {line}")
+
+
+def fill_first_node(cluster, count):
+    """The jobs of a single server are those of the first node: nothing goes through etcd."""
+    server = Process([cluster.perenniald, "-b", cluster.data_dir(0), "-l", "127.0.0.1", "-p", str(cluster.ports[0])],
+                     f"{cluster.folder}/single.log")  # fmt: skip
+    server.start()
+    try:
+        while True:
+            try:
+                socket.create_connection(("127.0.0.1", cluster.ports[0])).close()
+                break
+            except OSError:
+                time.sleep(0.05)
+        put_all(cluster.ports[0], count)
+        server.signal(signal.SIGTERM)
+        server.wait(60)
+    finally:
+        server.kill()
+
+
+def come_in_of_many(options, etcd, perenniald):
+    """A second node gets a copy of a first one that has options.jobs jobs."""
+    with Cluster(etcd, perenniald, members=1, nodes=2, folder=options.folder) as cluster:
+        fill_first_node(cluster, options.jobs)
+        cluster.members[0].start()
+        init = [cluster.tool(), "cluster", "init", "-c", f"{cluster.folder}/n0.yaml", "--data-dir", cluster.data_dir(0)]
+        end = time.monotonic() + 20
+        while (done := subprocess.run(init, capture_output=True, text=True, check=False)).returncode != 0:
+            if time.monotonic() > end:
+                raise RuntimeError(done.stderr)
+            time.sleep(0.2)
+        cluster.nodes[0].start()
+        cluster.wait_for_leader(120)
+        for _ in range(options.rounds):
+            yield {"work": "new standby"} | come_in(cluster, 1, 0)
+            cluster.nodes[1].kill()
+            shutil.rmtree(cluster.data_dir(1))
+            os.remove(cluster.nodes[1].log)
 
 
 def memory(cluster):
@@ -241,6 +311,9 @@ def memory(cluster):
 def run(options):
     etcd = os.environ.get("ETCD", os.path.join(options.build, "etcd-server/usr/bin/etcd"))
     perenniald = os.path.join(options.build, "perenniald")
+    if options.jobs:
+        yield from come_in_of_many(options, etcd, perenniald)
+        return
     # Alone a node would wait for a second one to have the log.
     settings = "  copies_min: 1\n" if options.nodes == 1 else ""
     with Cluster(etcd, perenniald, members=options.members, nodes=options.nodes, settings=settings,
@@ -273,6 +346,9 @@ def main():
     parser.add_argument("--seconds", type=float, default=10, help="of each work, three times (default: 10)")
     parser.add_argument("--faults", type=int, default=20, help="how often each comes; 0: none (default: 20)")
     parser.add_argument("--fill", type=int, default=30, help="seconds of puts before a standby is new; 0: none")
+    parser.add_argument("--jobs", type=int, default=0,
+                        help="measure only the copy to a second node of a first one with so many jobs")  # fmt: skip
+    parser.add_argument("--rounds", type=int, default=3, help="of that (default: 3)")
     parser.add_argument("--members", type=int, default=3, help="of etcd (default: 3)")
     parser.add_argument("--nodes", type=int, default=3, help="of Perennial (default: 3)")
     try:
