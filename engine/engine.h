@@ -114,9 +114,21 @@ class Engine {
   // Adds to `found` what list-jobs answers, and looks at `scan_max` jobs at most. None: there
   // is no such tube. Returns how many jobs it has looked at.
   std::optional<uint32_t> list_jobs(const ListJobs& list, uint32_t scan_max, JobList& found) const;
+  // Counts the jobs of a tube that are wanted, on from counted.cursor, and looks at `scan_max` jobs
+  // at most, or at 1,000 of a tube with few of them. Returns whether all were looked at.
+  struct CountJobs {
+    std::string tube;
+    StateSet states = StateSet::all();
+    JobMatch match = {};
+  };
+  struct JobCount {
+    uint64_t count = 0;
+    JobId cursor = 0;  // All jobs up to this one were looked at.
+  };
+  bool count_jobs(const CountJobs& asked, uint32_t scan_max, JobCount& counted) const;
   // The connections of clients, in no order.
   std::vector<ConnId> connections() const;
-  // How many jobs the unfinished kick, flush-tube or move-tube of a connection has moved so far.
+  // How many jobs the unfinished long operation of a connection has moved so far.
   // None: it is finished, or has not begun.
   std::optional<uint64_t> operation_progress(ConnId conn) const;
   // None: there is no such connection now.
@@ -182,6 +194,7 @@ class Engine {
   void run(Conn& conn, const SetJob& set);
   void run(Conn& conn, const SetTube& set);
   void run(Conn& conn, const MoveTube& move);
+  void run(Conn& conn, const KickTube& kick);
   void run(Conn& conn, const SetReserveMode& set);
   void run(Conn& conn, const Drain& drain);
   void run(Conn& conn, const Undrain& undrain);
@@ -400,12 +413,21 @@ class Engine {
   Job* next(Flushing& flush);
   bool begin(Flushing& flush);
   bool begin(Moving& move);
+  bool begin(KickingTube& kick);
   Job* next(Walk& walk);
   Job* next(Moving& move);
+  Job* next(KickingTube& kick);
   void step(Flushing& flush, Job& job);
   void step(Moving& move, Job& job);
+  void step(KickingTube& kick, Job& job);
   void finish(const Flushing& flush);
   void finish(const Moving& move);
+  void finish(const KickingTube& kick);
+  // The operation that a command begins with the jobs of this tube.
+  template <typename Operation, typename C>
+  Operation walk_of(Conn& conn, const std::string& tube, const C& command) const;
+  // Whether the numbers of a job are wanted at this time.
+  static bool is_matched(const Job& job, const JobMatch& match, Nanos now);
   static bool has_any(const Tube& tube, StateSet states);
   Job* next(const TimingOut& reservations);
   Job* next(const EndingDelays& delays);

@@ -118,26 +118,35 @@ void Engine::release_split(const Kicking& kick) {
   if (kick.is_splitting) tube_of(kick.conn->used).delayed.end_split();
 }
 
-// ---- flush-tube and move-tube.
+// ---- flush-tube, move-tube and kick-tube.
+
+template <typename Operation, typename C>
+Operation Engine::walk_of(Conn& conn, const std::string& tube, const C& command) const {
+  Operation walk;
+  walk.conn = &conn;
+  walk.tube = tube;
+  walk.states = command.states;
+  walk.match = command.match;
+  walk.asked_at = now_;
+  return walk;
+}
 
 void Engine::run(Conn& conn, const FlushTube& flush) {
   const bool is_there = find_tube(flush.tube) != nullptr || keys_.any_that_expires(flush.tube);
   if (!is_there) return answer(conn, Word::NotFound);
-  Flushing flushing;
-  flushing.conn = &conn;
-  flushing.tube = flush.tube;
-  flushing.states = flush.states;
-  start(conn, std::move(flushing));
+  start(conn, walk_of<Flushing>(conn, flush.tube, flush));
+}
+
+void Engine::run(Conn& conn, const KickTube& kick) {
+  if (find_tube(kick.tube) == nullptr) return answer(conn, Word::NotFound);
+  start(conn, walk_of<KickingTube>(conn, kick.tube, kick));
 }
 
 void Engine::run(Conn& conn, const MoveTube& move) {
   if (find_tube(move.from) == nullptr) return answer(conn, Word::NotFound);
   const bool has_tube = find_tube(move.to) != nullptr || tube_list_.size() < limits_.tubes_max;
   if (!has_tube) return answer(conn, Word::OutOfMemory);
-  Moving moving;
-  moving.conn = &conn;
-  moving.tube = move.from;
-  moving.states = move.states;
+  Moving moving = walk_of<Moving>(conn, move.from, move);
   moving.to = move.to;
   moving.remaining = move.count.value;
   start(conn, std::move(moving));
@@ -151,6 +160,19 @@ bool Engine::begin(Flushing& flush) {
 bool Engine::begin(Moving& move) {
   move.end_id = next_id_;
   return true;
+}
+
+bool Engine::begin(KickingTube& kick) {
+  kick.end_id = next_id_;
+  return true;
+}
+
+bool Engine::is_matched(const Job& job, const JobMatch& match, Nanos now) {
+  const auto age = static_cast<uint64_t>(std::max<Nanos>(now - job.created, 0) / nanos_per_second);
+  return match.of(JobNumber::Age).admits(age) &&
+         match.of(JobNumber::Priority).admits(job.priority) &&
+         match.of(JobNumber::Reserves).admits(job.reserves) &&
+         match.of(JobNumber::Timeouts).admits(job.timeouts);
 }
 
 bool Engine::has_any(const Tube& tube, StateSet states) {
@@ -169,7 +191,9 @@ Job* Engine::next(Walk& walk) {
     const auto entry = jobs_.first_from(walk.next_id);
     if (entry.value == nullptr || entry.id >= walk.end_id) return nullptr;
     Job& job = **entry.value;
-    if (job.tube == tube->id && walk.states.holds(job.state)) return &job;
+    const bool is_wanted = job.tube == tube->id && walk.states.holds(job.state) &&
+                           is_matched(job, walk.match, walk.asked_at);
+    if (is_wanted) return &job;
     if (turn_is_over()) {
       walk.interrupted = true;
       return nullptr;
@@ -179,10 +203,11 @@ Job* Engine::next(Walk& walk) {
   }
 }
 
-// After the jobs the cooldowns of the tube end, unless only some states are flushed.
+// After the jobs the cooldowns of the tube end, unless only some jobs are flushed.
 Job* Engine::next(Flushing& flush) {
   Job* const job = next(static_cast<Walk&>(flush));
-  if (job != nullptr || flush.interrupted || flush.states != StateSet::all()) return job;
+  const bool is_of_all = flush.states == StateSet::all() && !flush.match.is_set();
+  if (job != nullptr || flush.interrupted || !is_of_all) return job;
   while (const auto name = keys_.any_that_expires(flush.tube)) {
     flush.interrupted = turn_is_over();
     if (flush.interrupted) break;
@@ -242,6 +267,24 @@ void Engine::step(Moving& move, Job& job) {
 void Engine::finish(const Moving& move) {
   Conn& conn = *move.conn;
   answer(conn, NumberReply{Word::Moved, move.moved});
+  conn.operation.reset();
+}
+
+Job* Engine::next(KickingTube& kick) {
+  return next(static_cast<Walk&>(kick));
+}
+
+// A job that is buried or delayed again is behind the walk, so none is kicked twice.
+void Engine::step(KickingTube& kick, Job& job) {
+  kick.next_id = job.id + 1;
+  ++kick.kicked;
+  kicked(job);
+  move_to_ready(job, true);
+}
+
+void Engine::finish(const KickingTube& kick) {
+  Conn& conn = *kick.conn;
+  answer(conn, NumberReply{Word::KickedCount, kick.kicked});
   conn.operation.reset();
 }
 

@@ -62,16 +62,18 @@ struct EndingDelays : OperationState {};
 // Jobs that expire, in all tubes.
 struct Expiring : OperationState {};
 
-// A walk over jobs in the order of their ids, for the jobs of one tube in some states. It finds no
-// job that was put after it began. A job that it has not reached may be reserved, deleted or moved
-// by anybody meanwhile.
+// A walk over jobs in the order of their ids, for the jobs of one tube in some states that fit. It
+// finds no job that was put after it began. A job that it has not reached may be reserved, deleted
+// or moved by anybody meanwhile.
 struct Walk : OperationState {
   Conn* conn;  // The connection that gets the answer at the end.
   // The name, because the number may become that of another tube while the walk is suspended.
   std::string tube;
   StateSet states;
-  JobId next_id = 1;  // The walk has passed all ids below.
-  JobId end_id = 0;   // The walk ends before this id.
+  JobMatch match;
+  Nanos asked_at = 0;  // Ages are those of this time, however long the walk takes.
+  JobId next_id = 1;   // The walk has passed all ids below.
+  JobId end_id = 0;    // The walk ends before this id.
 };
 
 // The command flush-tube.
@@ -86,8 +88,13 @@ struct Moving : Walk {
   uint64_t moved = 0;
 };
 
+// The command kick-tube.
+struct KickingTube : Walk {
+  uint64_t kicked = 0;
+};
+
 // The operations that a connection keeps between turns. The others need not be kept, because a job
 // whose deadline has passed is found again through its deadline.
-using LongOperation = std::variant<Kicking, GivingBack, Flushing, Moving>;
+using LongOperation = std::variant<Kicking, GivingBack, Flushing, Moving, KickingTube>;
 
 }  // namespace perennial::engine

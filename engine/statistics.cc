@@ -178,6 +178,29 @@ std::optional<uint32_t> Engine::list_jobs(const ListJobs& list, uint32_t scan_ma
   return looked_at;
 }
 
+bool Engine::count_jobs(const CountJobs& asked, uint32_t scan_max, JobCount& counted) const {
+  const Tube* const tube = find_tube(asked.tube);
+  if (tube == nullptr) return true;
+  if (!asked.match.is_set()) {
+    counted.count = count_in(*tube, asked.states);
+    return true;
+  }
+  const auto is_wanted = [&](const Job& job) { return is_matched(job, asked.match, now_); };
+  if (counted.cursor == 0 && count_in(*tube, asked.states) <= few_jobs_max) {
+    for_each_in(*tube, asked.states, [&](const Job& job) { counted.count += is_wanted(job); });
+    return true;
+  }
+  for (uint32_t looked_at = 0; looked_at < scan_max; ++looked_at) {
+    const auto entry = jobs_.first_from(counted.cursor + 1);
+    if (entry.value == nullptr) return true;
+    const Job& job = **entry.value;
+    counted.cursor = job.id;
+    counted.count +=
+        job.tube == tube->id && asked.states.holds(job.state) && is_wanted(job) ? 1 : 0;
+  }
+  return false;
+}
+
 // The cost of a command is bounded by list_scan_max, so it needs no further turn.
 void Engine::run(Conn& conn, const ListJobs& list) {
   auto found = std::make_unique<JobList>();
@@ -244,6 +267,7 @@ std::optional<uint64_t> Engine::operation_progress(ConnId conn) const {
     uint64_t operator()(const GivingBack& /*closed*/) const { return 0; }
     uint64_t operator()(const Flushing& flush) const { return flush.flushed; }
     uint64_t operator()(const Moving& move) const { return move.moved; }
+    uint64_t operator()(const KickingTube& kick) const { return kick.kicked; }
   };
   return std::visit(Done(), *found->second->operation);
 }

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <system_error>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "engine/types/command.h"
@@ -220,6 +221,37 @@ inline bool take(std::string_view& args, StateSet& states) {
       return true;
     }
     return false;
+  });
+}
+
+// "3-5", "3-", "-5", or "3", which is "3-3".
+inline bool take_range(std::string_view text, NumberRange& range) {
+  const size_t dash = text.find('-');
+  const std::string_view low = text.substr(0, dash);
+  const auto take_all = [](std::string_view number, uint64_t& value) {
+    return !number.starts_with(' ') && take(number, value) && number.empty();
+  };
+  if (!low.empty() && !take_all(low, range.min)) return false;
+  if (dash == std::string_view::npos) {
+    range.max = range.min;
+    return !low.empty();
+  }
+  const std::string_view high = text.substr(dash + 1);
+  if (!high.empty() && !take_all(high, range.max)) return false;
+  return !(low.empty() && high.empty()) && range.min <= range.max;
+}
+
+inline bool take(std::string_view& args, JobMatch& match) {
+  std::array<bool, job_number_rows.size()> given = {};
+  return take_list(args, [&](std::string_view word) {
+    const size_t equals = word.find('=');
+    if (equals == std::string_view::npos) return false;
+    const auto row =
+        std::ranges::find(job_number_rows, word.substr(0, equals), &JobNumberRow::name);
+    if (row == job_number_rows.end()) return false;
+    bool& seen = given[static_cast<size_t>(row->number)];
+    if (std::exchange(seen, true)) return false;
+    return take_range(word.substr(equals + 1), match.of(row->number));
   });
 }
 

@@ -95,6 +95,19 @@ void append_part(std::string& out, StateSet states) {
     out += state_name(state);
   }
 }
+void append_part(std::string& out, const JobMatch& match) {
+  std::string_view comma;
+  for (const JobNumberRow& row : job_number_rows) {
+    const NumberRange& range = match.of(row.number);
+    if (range == NumberRange()) continue;
+    out += std::exchange(comma, ",");
+    out += row.name;
+    out += '=';
+    if (range.min > 0 || range.max == UINT64_MAX) append_part(out, range.min);
+    out += '-';
+    if (range.max < UINT64_MAX) append_part(out, range.max);
+  }
+}
 void append_part(std::string& out, const JobFacts& facts) {
   std::string_view comma;
   for (const JobFact fact : facts) {

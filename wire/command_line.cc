@@ -195,6 +195,16 @@ Command parse(std::type_identity<MoveTube>, std::string_view args, ExtensionSet 
   return move;
 }
 
+// Only buried and delayed jobs can be kicked.
+Command parse(std::type_identity<KickTube>, std::string_view args, ExtensionSet allowed) {
+  KickTube kick{};
+  if (!take(args, kick.tube) || !take_options(args, kick, allowed)) return bad_format;
+  const bool can_be_kicked =
+      !kick.states.holds(JobState::Ready) && !kick.states.holds(JobState::Reserved);
+  if (!can_be_kicked) return bad_format;
+  return kick;
+}
+
 constexpr std::string_view temporary_argument = " temporary";
 
 // Trailing junk is judged later, because the parser does not know whether this client may use the

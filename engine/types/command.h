@@ -199,10 +199,12 @@ struct TouchBatch {
   std::vector<JobId> ids;
   TouchTime ttr = {};  // As in Touch.
 };
-// Deletes every job that is in the tube, in one of the states, and was put before this command.
+// Deletes every job that is in the tube, in one of the states, fits `match`, and was put before
+// this command.
 struct FlushTube {
   std::string tube;
   StateSet states = StateSet::all();
+  JobMatch match = {};
 };
 // Names jobs in the order of their ids.
 struct ListJobs {
@@ -249,6 +251,14 @@ struct MoveTube {
   std::string to;
   StateSet states = {JobState::Ready, JobState::Delayed, JobState::Buried};
   Bounded<1, UINT64_MAX> count = {UINT64_MAX};
+  JobMatch match = {};
+};
+// Kicks the buried and delayed jobs of a tube, or only those in one of the two states. Unlike kick
+// it can take delayed jobs while there are buried ones.
+struct KickTube {
+  std::string tube;
+  StateSet states = {JobState::Delayed, JobState::Buried};
+  JobMatch match = {};
 };
 struct SetReserveMode {
   ReserveMode mode = ReserveMode::Fifo;
@@ -354,7 +364,8 @@ inline constexpr std::tuple command_rows{
                        {.many_jobs = true, .ours = true, .admin = true,
                         .extension = Extension::FlushTube},
                        arg("tube", &FlushTube::tube))
-        .with(option("state", &FlushTube::states)),
+        .with(option("state", &FlushTube::states),
+              option("match", &FlushTube::match, Extension::Match)),
     command<ListJobs>("list-jobs ", "cmd-list-jobs",
                       {.own_grammar = true, .ours = true, .extension = Extension::ListJobs},
                       arg("tube", &ListJobs::tube))
@@ -388,10 +399,17 @@ inline constexpr std::tuple command_rows{
                       {.own_grammar = true, .many_jobs = true, .ours = true, .admin = true,
                        .extension = Extension::MoveTube},
                       arg("from", &MoveTube::from), arg("to", &MoveTube::to))
-        .with(option("state", &MoveTube::states), option("count", &MoveTube::count)),
+        .with(option("state", &MoveTube::states), option("count", &MoveTube::count),
+              option("match", &MoveTube::match, Extension::Match)),
     command<SetReserveMode>("reserve-mode ", "cmd-reserve-mode",
                             {.ours = true, .extension = Extension::Weights},
                             arg("mode", &SetReserveMode::mode)),
+    command<KickTube>("kick-tube ", "cmd-kick-tube",
+                      {.own_grammar = true, .many_jobs = true, .ours = true,
+                       .extension = Extension::KickTube},
+                      arg("tube", &KickTube::tube))
+        .with(option("state", &KickTube::states),
+              option("match", &KickTube::match, Extension::Match)),
     command<Drain>("drain", "", {.ours = true, .admin = true, .extension = Extension::Drain}),
     command<Undrain>("undrain", "", {.ours = true, .admin = true, .extension = Extension::Drain}),
 };

@@ -31,6 +31,8 @@ enum class Extension : uint8_t {
   TubeLimits,
   ConcurrencyKeys,
   Weights,
+  KickTube,
+  Match,
   // The command `auth`. It is allowed where there are users, and the configuration cannot name it.
   Auth,
 };
@@ -62,6 +64,8 @@ inline constexpr std::array extension_rows = {
     // Not "con": in Tuber, which has the option, a key is one of all tubes together.
     ExtensionRow{Extension::ConcurrencyKeys, "con-tube"},
     ExtensionRow{Extension::Weights, "weights"},
+    ExtensionRow{Extension::KickTube, "kick-tube"},
+    ExtensionRow{Extension::Match, "match"},
 };
 
 // Finds an extension by its name. Without a value if no extension has this name.

@@ -131,6 +131,44 @@ class StateSet {
   uint8_t bits_ = 0;
 };
 
+// The numbers of a job that `match:` compares.
+enum class JobNumber : uint8_t {
+  Age,  // In whole seconds.
+  Priority,
+  Reserves,
+  Timeouts,
+};
+struct JobNumberRow {
+  JobNumber number;
+  std::string_view name;
+};
+inline constexpr std::array job_number_rows = {
+    JobNumberRow{JobNumber::Age, "age"}, JobNumberRow{JobNumber::Priority, "pri"},
+    JobNumberRow{JobNumber::Reserves, "reserves"}, JobNumberRow{JobNumber::Timeouts, "timeouts"}};
+
+// A number from `min` to `max`, both of them valid.
+struct NumberRange {
+  uint64_t min = 0;
+  uint64_t max = UINT64_MAX;
+
+  bool admits(uint64_t number) const { return min <= number && number <= max; }
+  bool operator==(const NumberRange&) const = default;
+};
+
+// Which jobs are wanted, by their numbers: "age=3600-,reserves=3-5". Each number at most once, and
+// at least one. Without a range a number is not looked at.
+class JobMatch {
+ public:
+  NumberRange& of(JobNumber number) { return ranges_[static_cast<size_t>(number)]; }
+  const NumberRange& of(JobNumber number) const { return ranges_[static_cast<size_t>(number)]; }
+  // Whether it leaves any job out.
+  bool is_set() const { return *this != JobMatch(); }
+  bool operator==(const JobMatch&) const = default;
+
+ private:
+  std::array<NumberRange, job_number_rows.size()> ranges_ = {};
+};
+
 // A fact of a job that `with:` adds to the line of a reply.
 enum class JobFact : uint8_t {
   Tube,

@@ -160,7 +160,8 @@ Command InputGenerator::command(size_t kind, const ModelEngine& model) {
     case 28:
       return TouchBatch{some_ids(model), some_ttr()};
     case 29:
-      return FlushTube{some_tube(), some_states()};
+      if (chance(3)) return some_kick_tube();
+      return FlushTube{some_tube(), some_states(), some_match()};
     case 30:
       return ListJobs{chance(3) ? "" : some_tube(),
                       some_states(),
@@ -315,7 +316,25 @@ MoveTube InputGenerator::some_move() {
   while (move.to == move.from) move.to = some_tube();
   if (chance(2)) move.states = {JobState::Buried};
   if (chance(2)) move.count.value = 1 + below(5);
+  move.match = some_match();
   return move;
+}
+
+KickTube InputGenerator::some_kick_tube() {
+  KickTube kick{.tube = some_tube(), .match = some_match()};
+  if (chance(2)) kick.states = chance(2) ? StateSet{JobState::Buried} : StateSet{JobState::Delayed};
+  return kick;
+}
+
+// Mostly none.
+JobMatch InputGenerator::some_match() {
+  JobMatch match;
+  if (chance(3)) {
+    for (const JobNumberRow& row : job_number_rows) {
+      if (chance(3)) match.of(row.number) = {.min = below(3), .max = 1 + below(3)};
+    }
+  }
+  return match;
 }
 
 std::vector<JobId> InputGenerator::some_ids(const ModelEngine& model) {

@@ -48,6 +48,8 @@ class InputGenerator {
   StateSet some_states();
   SetJob some_set_job(const ModelEngine& model);
   MoveTube some_move();
+  KickTube some_kick_tube();
+  JobMatch some_match();
   std::vector<JobId> some_ids(const ModelEngine& model);
   void pass_time(const ModelEngine& model);
 

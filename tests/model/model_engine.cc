@@ -243,10 +243,15 @@ struct ModelEngine::Apply {
              [&](JobId job) { return seen.insert(job).second && touch(job, command.ttr.nanos); });
   }
   // The ids of the jobs of a tube in these states.
-  std::vector<JobId> ids_of(const std::string& tube, StateSet states) const {
+  std::vector<JobId> ids_of(const std::string& tube, StateSet states, const JobMatch& match) const {
     std::vector<JobId> ids;
     for (const auto& [job_id, job] : n.jobs_) {
-      const bool is_in = n.tube_of(job).name == tube && states.holds(job.row.state);
+      const auto age = static_cast<uint64_t>((n.now_ - job.row.created) / nanos_per_second);
+      const bool is_in = n.tube_of(job).name == tube && states.holds(job.row.state) &&
+                         match.of(JobNumber::Age).admits(age) &&
+                         match.of(JobNumber::Priority).admits(job.row.priority) &&
+                         match.of(JobNumber::Reserves).admits(job.row.reserves) &&
+                         match.of(JobNumber::Timeouts).admits(job.row.timeouts);
       if (is_in) ids.push_back(job_id);
     }
     return ids;
@@ -257,7 +262,7 @@ struct ModelEngine::Apply {
       return key.first.first == command.tube && key.second.expires_at > 0;
     });
     if (n.find_tube(command.tube) == nullptr && !has_cooldown) return say(Word::NotFound);
-    const std::vector<JobId> ids = ids_of(command.tube, command.states);
+    const std::vector<JobId> ids = ids_of(command.tube, command.states, command.match);
     if (!ids.empty()) n.find_tube(command.tube)->deletes += ids.size();
     for (const JobId job : ids) {
       n.leaves(n.jobs_.at(job));
@@ -265,7 +270,7 @@ struct ModelEngine::Apply {
       n.jobs_.erase(job);
     }
     n.end_if_unused(command.tube);
-    if (command.states == StateSet::all()) {
+    if (command.states == StateSet::all() && command.match == JobMatch()) {
       std::erase_if(n.keys_, [&](const auto& key) {
         return key.first.first == command.tube && key.second.expires_at > 0;
       });
@@ -276,7 +281,7 @@ struct ModelEngine::Apply {
     ++n.commands_.of<MoveTube>();
     if (n.find_tube(command.from) == nullptr) return say(Word::NotFound);
     uint64_t moved = 0;
-    for (const JobId job_id : ids_of(command.from, command.states)) {
+    for (const JobId job_id : ids_of(command.from, command.states, command.match)) {
       if (moved == command.count.value) break;
       ++moved;
       Job& job = n.jobs_.at(job_id);
@@ -292,6 +297,16 @@ struct ModelEngine::Apply {
       n.serve(job.row.tube);
     }
     say(NumberReply{Word::Moved, moved});
+  }
+  void operator()(const KickTube& command) const {
+    ++n.commands_.of<KickTube>();
+    if (n.find_tube(command.tube) == nullptr) return say(Word::NotFound);
+    const std::vector<JobId> ids = ids_of(command.tube, command.states, command.match);
+    for (const JobId job_id : ids) {
+      n.kicked(n.jobs_.at(job_id));
+      n.make_ready(n.jobs_.at(job_id));
+    }
+    say(NumberReply{Word::KickedCount, ids.size()});
   }
   void operator()(const ListJobs& command) const {
     ++n.commands_.of<ListJobs>();

@@ -65,6 +65,7 @@ constexpr Row rows[] = {
     {"cmd-set-job", Rule::Ours},
     {"cmd-set-tube", Rule::Ours},
     {"cmd-move-tube", Rule::Ours},
+    {"cmd-kick-tube", Rule::Ours},
     {"cmd-reserve-mode", Rule::Ours},
     {"tries", Rule::Ours},
     {"backoff", Rule::Ours},

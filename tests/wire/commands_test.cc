@@ -108,6 +108,11 @@ void fill(YesOrNo& answer) {
 void fill(StateSet& states) {
   states = {JobState::Buried};
 }
+void fill(JobMatch& match) {
+  match.of(JobNumber::Age) = {.min = 7};
+  match.of(JobNumber::Priority) = {.max = 7};
+  match.of(JobNumber::Timeouts) = {.min = 7, .max = 7};
+}
 void fill(JobFacts& facts) {
   facts.add(JobFact::Tube);
   facts.add(JobFact::Priority);

@@ -125,6 +125,7 @@ struct Judge {
   Judgement operator()(const MoveTube& move) const {
     return worse(on(move.from, {Verb::Manage}), into(move.to));
   }
+  Judgement operator()(const KickTube& kick) const { return on(kick.tube, {Verb::Manage}); }
   Judgement operator()(const SetJob& set) const {
     const Judgement dead = set.dead.value ? into(*set.dead.value) : Judgement();
     return worse(on_job(set.id, Verb::Manage), worse(into(set.tube), dead));
@@ -158,9 +159,10 @@ bool is_of_operator(const Command& command) {
       []<typename C>(const C& /*command*/) {
         return std::is_same_v<C, Kick> || std::is_same_v<C, KickJob> ||
                std::is_same_v<C, PauseTube> || std::is_same_v<C, FlushTube> ||
-               std::is_same_v<C, MoveTube> || std::is_same_v<C, SetJob> ||
-               std::is_same_v<C, SetTube> || std::is_same_v<C, Drain> ||
-               std::is_same_v<C, Undrain> || std::is_same_v<C, Checkpoint>;
+               std::is_same_v<C, MoveTube> || std::is_same_v<C, KickTube> ||
+               std::is_same_v<C, SetJob> || std::is_same_v<C, SetTube> ||
+               std::is_same_v<C, Drain> || std::is_same_v<C, Undrain> ||
+               std::is_same_v<C, Checkpoint>;
       },
       command);
 }

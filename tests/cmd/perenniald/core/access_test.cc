@@ -129,6 +129,7 @@ set-job               N  F  F  F  A  N  N  | N  N  N  N  N  N  N
 set-tube              F  F  F  F  A  F  F  | F  F  F  F  F  F  F
 move-tube             F  F  F  F  A  F  F  | F  F  F  F  F  F  F
 reserve-mode          A  A  A  A  A  A  A  | A  A  A  A  A  A  A
+kick-tube             F  F  F  F  A  F  F  | F  F  F  F  F  F  F
 drain                 F  F  F  F  F  F  A  | F  F  F  F  F  F  A
 undrain               F  F  F  F  F  F  A  | F  F  F  F  F  F  A
 )";
@@ -158,22 +159,23 @@ TEST_P(Missing, VerbIsTold) {
   EXPECT_EQ(judgement.missing, GetParam().verb);
 }
 
-INSTANTIATE_TEST_SUITE_P(Access, Missing,
-                         testing::Values(MissingCase{"Put", Put{}, Verb::Produce},
-                                         MissingCase{"Use", Use{"t"}, Verb::Produce},
-                                         MissingCase{"Watch", Watch{"t"}, Verb::Consume},
-                                         MissingCase{"DeleteOfAHeldJob", Delete{1}, Verb::Consume},
-                                         MissingCase{"DeleteOfAnotherJob", Delete{2}, Verb::Manage},
-                                         MissingCase{"Release", Release{2, 0, 0}, Verb::Consume},
-                                         MissingCase{"Peek", Peek{2}, Verb::Inspect},
-                                         MissingCase{"PeekReady", PeekReady{}, Verb::Inspect},
-                                         MissingCase{"ListAllJobs", ListJobs{}, Verb::Inspect},
-                                         MissingCase{"KickJob", KickJob{2}, Verb::Manage},
-                                         MissingCase{"MoveTube", MoveTube{.from = "t", .to = "u"},
-                                                     Verb::Manage},
-                                         MissingCase{"Stats", Stats{}, Verb::Monitor},
-                                         MissingCase{"Drain", Drain{}, Verb::Admin}),
-                         [](const auto& param) { return param.param.name; });
+INSTANTIATE_TEST_SUITE_P(
+    Access, Missing,
+    testing::Values(MissingCase{"Put", Put{}, Verb::Produce},
+                    MissingCase{"Use", Use{"t"}, Verb::Produce},
+                    MissingCase{"Watch", Watch{"t"}, Verb::Consume},
+                    MissingCase{"DeleteOfAHeldJob", Delete{1}, Verb::Consume},
+                    MissingCase{"DeleteOfAnotherJob", Delete{2}, Verb::Manage},
+                    MissingCase{"Release", Release{2, 0, 0}, Verb::Consume},
+                    MissingCase{"Peek", Peek{2}, Verb::Inspect},
+                    MissingCase{"PeekReady", PeekReady{}, Verb::Inspect},
+                    MissingCase{"ListAllJobs", ListJobs{}, Verb::Inspect},
+                    MissingCase{"KickJob", KickJob{2}, Verb::Manage},
+                    MissingCase{"MoveTube", MoveTube{.from = "t", .to = "u"}, Verb::Manage},
+                    MissingCase{"KickTube", KickTube{.tube = "t"}, Verb::Manage},
+                    MissingCase{"Stats", Stats{}, Verb::Monitor},
+                    MissingCase{"Drain", Drain{}, Verb::Admin}),
+    [](const auto& param) { return param.param.name; });
 
 TEST(Access, OptionsThatNameATubeNeedARightThere) {
   const User user = {.name = "u",
