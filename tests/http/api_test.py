@@ -93,6 +93,14 @@ class Api(Described):
             self.assertLess(time.monotonic(), end)
             time.sleep(0.05)
         self.assertEqual(self.call("/operations")[1]["operations"][0]["done"], 2)
+        self.assertEqual(self.call("/tubes/b/jobs/count?priority_max=9")[1], {"count": 1})
+        fitting = {"action": "move", "tube": "b", "states": ["ready"], "match": {"priority_max": 9, "timeouts_max": 0},
+                   "to": "mail", "confirmed": 1}
+        self.assertEqual(self.call("/operations", "POST", fitting)[1]["match"], fitting["match"])
+        while self.call("/operations/2")[1]["state"] == "running":
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.05)
+        self.assertEqual(self.call("/operations/2")[1]["done"], 1)
         self.assertEqual(self.call("/operations/1", "DELETE")[1]["state"], "done")
         self.assertEqual(self.call("/jobs/1", "DELETE")[1], {"deleted": True})
         self.assertIn("data_dir: ", self.call("/configuration")[1]["yaml"])

@@ -55,6 +55,7 @@ const Api::Row Api::rows[] = {
     {{"GET", "/api/v1/tubes"}, &Api::tubes},
     {{"GET", "/api/v1/tubes/{tube}"}, &Api::tube},
     {{"GET", "/api/v1/tubes/{tube}/jobs"}, &Api::jobs_of_tube},
+    {{"GET", "/api/v1/tubes/{tube}/jobs/count"}, &Api::count_jobs},
     {{"POST", "/api/v1/tubes/{tube}/pause"}, &Api::pause_tube},
     {{"POST", "/api/v1/tubes/{tube}/kick"}, &Api::kick_tube},
     {{"GET", "/api/v1/jobs"}, &Api::jobs},

@@ -74,6 +74,7 @@ class Api {
   Made tube(const Ask& ask);
   Made jobs(const Ask& ask);
   Made jobs_of_tube(const Ask& ask);
+  Made count_jobs(const Ask& ask);
   Made job(const Ask& ask);
   Made body(const Ask& ask);
   Made operations(const Ask& ask);

@@ -8,6 +8,7 @@
 #include "cmd/perenniald/http/api/api.h"
 #include "cmd/perenniald/http/api/commands.h"
 #include "cmd/perenniald/http/api/fields.h"
+#include "cmd/perenniald/http/api/job_filter.h"
 #include "cmd/perenniald/http/api/json.h"
 #include "wire/command_line.h"
 
@@ -215,6 +216,7 @@ Api::Made Api::start_operation(const Ask& ask) {
   }
   const std::optional<std::string> tube = fields.tube("tube");
   const std::optional<StateSet> states = fields.states("states");
+  fields.object("match", [&](Fields& match) { asked.match = JobFilter(match).match(); });
   const std::optional<std::string> to = fields.tube("to");
   const std::optional<uint64_t> confirmed = fields.number("confirmed", UINT64_MAX);
   if (!tube) fields.add_problem("tube is missing.");
@@ -223,9 +225,9 @@ Api::Made Api::start_operation(const Ask& ask) {
   if (to.has_value() != (asked.action == Action::Move)) {
     fields.add_problem("to is the tube of a move, and of nothing else.");
   }
-  if (states && asked.action == Action::Kick && *states != StateSet{JobState::Buried} &&
-      *states != StateSet{JobState::Delayed}) {
-    fields.add_problem("Only buried or delayed jobs can be kicked: one of the two.");
+  if (states && asked.action == Action::Kick &&
+      (states->holds(JobState::Ready) || states->holds(JobState::Reserved))) {
+    fields.add_problem("Only buried and delayed jobs can be kicked.");
   }
   if (states && asked.action == Action::Move && states->holds(JobState::Reserved)) {
     fields.add_problem("A reserved job belongs to its worker and is not moved.");
@@ -239,7 +241,7 @@ Api::Made Api::start_operation(const Ask& ask) {
   if (!ask.caller.may_on(asked.tube, core::Verb::Manage)) {
     return forbidden(ask, core::Verb::Manage, asked.tube);
   }
-  return answer_now(operations_.start(ask.caller, asked));
+  return operations_.start(ask.caller, std::move(asked));
 }
 
 Api::Made Api::cancel_operation(const Ask& ask) {

@@ -111,13 +111,34 @@ std::optional<StateSet> Fields::states(const std::string& name) {
   return std::nullopt;
 }
 
-std::optional<Response> Fields::problem() {
-  if (refusal_) return refusal_;
+std::optional<Fields> Fields::object_named(const std::string& name) {
+  const Json* const value = find(name);
+  if (value == nullptr) return std::nullopt;
+  Fields inner;
+  if (value->is_object()) {
+    inner.object_ = *value;
+  } else {
+    add_problem(fmt::format("{} must be an object.", name));
+  }
+  return inner;
+}
+
+void Fields::take_problem(Fields& inner) {
+  inner.look_for_unknown();
+  if (!inner.problem_.empty()) add_problem(inner.problem_);
+}
+
+void Fields::look_for_unknown() {
   for (const auto& [name, value] : object_.items()) {
     if (!known_.contains(name)) {
       add_problem(fmt::format("There is no member '{}' here.", name.substr(0, 50)));
     }
   }
+}
+
+std::optional<Response> Fields::problem() {
+  if (refusal_) return refusal_;
+  look_for_unknown();
   if (problem_.empty()) return std::nullopt;
   return problem_response(Status::BadRequest, problem_);
 }

@@ -32,13 +32,28 @@ class Fields {
   std::optional<Nanos> seconds(const std::string& name);
   std::optional<std::string> tube(const std::string& name);
   std::optional<StateSet> states(const std::string& name);
+  // Reads the members of an object by `read`, which gets them as Fields of their own. Returns
+  // whether there is such a member.
+  template <typename Read>
+  bool object(const std::string& name, Read read) {
+    std::optional<Fields> fields = object_named(name);
+    if (!fields) return false;
+    read(*fields);
+    take_problem(*fields);
+    return true;
+  }
 
   void add_problem(std::string_view text);
   // Why the request is refused: 400, or 415 for a body that is no JSON. None: it is not.
   std::optional<Response> problem();
 
  private:
+  Fields() = default;
   const Json* find(const std::string& name);
+  std::optional<Fields> object_named(const std::string& name);
+  void take_problem(Fields& inner);
+  // The first member that nobody has asked for is a problem.
+  void look_for_unknown();
 
   Json object_ = Json::object();
   std::set<std::string> known_;

@@ -7,23 +7,34 @@
 namespace perennial::http {
 
 JobFilter::JobFilter(Query& query) {
-  for (size_t i = 0; i < numbers.size(); ++i) {
-    const std::string_view name = numbers[i].name;
-    ranges_[i] = {.min = query.number(fmt::format("{}_min", name), 0, 0, UINT64_MAX),
-                  .max = query.number(fmt::format("{}_max", name), UINT64_MAX, 0, UINT64_MAX)};
+  for (const Number& each : numbers) {
+    match_.of(each.number) = {
+        .min = query.number(fmt::format("{}_min", each.name), 0, 0, UINT64_MAX),
+        .max = query.number(fmt::format("{}_max", each.name), UINT64_MAX, 0, UINT64_MAX)};
   }
 }
 
-bool JobFilter::is_set() const {
-  return std::ranges::any_of(ranges_, [](const Range& range) { return range != Range(); });
+JobFilter::JobFilter(Fields& fields) {
+  for (const Number& each : numbers) {
+    match_.of(each.number) = {
+        .min = fields.number(fmt::format("{}_min", each.name), UINT64_MAX).value_or(0),
+        .max = fields.number(fmt::format("{}_max", each.name), UINT64_MAX).value_or(UINT64_MAX)};
+  }
 }
 
 bool JobFilter::admits(const JobStats& job) const {
-  for (size_t i = 0; i < numbers.size(); ++i) {
-    const uint64_t value = numbers[i].of(job);
-    if (value < ranges_[i].min || value > ranges_[i].max) return false;
+  return std::ranges::all_of(
+      numbers, [&](const Number& each) { return match_.of(each.number).admits(each.of(job)); });
+}
+
+Json json_of(const JobMatch& match) {
+  Json out;
+  for (const JobFilter::Number& each : JobFilter::numbers) {
+    const NumberRange& range = match.of(each.number);
+    if (range.min > 0) out[fmt::format("{}_min", each.name)] = range.min;
+    if (range.max < UINT64_MAX) out[fmt::format("{}_max", each.name)] = range.max;
   }
-  return true;
+  return out;
 }
 
 }  // namespace perennial::http

@@ -5,41 +5,47 @@
 #include <string_view>
 
 #include "cmd/perenniald/http/api/fields.h"
+#include "cmd/perenniald/http/api/json.h"
+#include "engine/types/option_values.h"
 #include "engine/types/stats.h"
 
 namespace perennial::http {
 
-// Which jobs of a list are wanted, by their numbers: those from `NAME_min` to `NAME_max` of each.
+// Which jobs are wanted, by their numbers: those from `NAME_min` to `NAME_max` of each. A list has
+// them in its query, and an operation in its member `match`.
 class JobFilter {
  public:
   struct Number {
     std::string_view name;
+    JobNumber number;
     uint64_t (*of)(const JobStats&);
   };
   static constexpr std::array numbers = {
       // In whole seconds.
-      Number{"age_seconds",
+      Number{"age_seconds", JobNumber::Age,
              [](const JobStats& job) { return static_cast<uint64_t>(job.age / nanos_per_second); }},
-      Number{"priority", [](const JobStats& job) { return uint64_t{job.priority}; }},
-      Number{"reserves", [](const JobStats& job) { return uint64_t{job.reserves}; }},
-      Number{"timeouts", [](const JobStats& job) { return uint64_t{job.timeouts}; }},
+      Number{"priority", JobNumber::Priority,
+             [](const JobStats& job) { return uint64_t{job.priority}; }},
+      Number{"reserves", JobNumber::Reserves,
+             [](const JobStats& job) { return uint64_t{job.reserves}; }},
+      Number{"timeouts", JobNumber::Timeouts,
+             [](const JobStats& job) { return uint64_t{job.timeouts}; }},
   };
 
   JobFilter() = default;
   explicit JobFilter(Query& query);
+  explicit JobFilter(Fields& fields);
 
   // Whether it leaves anything out.
-  bool is_set() const;
+  bool is_set() const { return match_.is_set(); }
   bool admits(const JobStats& job) const;
+  const JobMatch& match() const { return match_; }
 
  private:
-  struct Range {
-    uint64_t min = 0;
-    uint64_t max = UINT64_MAX;
-
-    bool operator==(const Range&) const = default;
-  };
-  std::array<Range, numbers.size()> ranges_ = {};
+  JobMatch match_;
 };
+
+// The members that JobFilter reads, for those numbers that are looked at. Null: there are none.
+Json json_of(const JobMatch& match);
 
 }  // namespace perennial::http

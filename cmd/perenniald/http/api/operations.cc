@@ -1,12 +1,15 @@
 #include "cmd/perenniald/http/api/operations.h"
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "cmd/perenniald/http/api/commands.h"
 #include "cmd/perenniald/http/api/fields.h"
+#include "cmd/perenniald/http/api/job_counter.h"
+#include "cmd/perenniald/http/api/job_filter.h"
 
 namespace perennial::http {
 namespace {
@@ -26,19 +29,32 @@ uint64_t most_for(uint64_t confirmed) {
 
 }  // namespace
 
-uint64_t Operations::jobs_in(const std::string& tube, StateSet states) const {
-  const std::optional<TubeStats> stats = sources_.server.engine.tube_statistics(tube);
-  if (!stats) return 0;
-  const StateCounts& jobs = stats->jobs;
-  return (states.holds(JobState::Ready) ? jobs.ready : 0) +
-         (states.holds(JobState::Reserved) ? jobs.reserved : 0) +
-         (states.holds(JobState::Delayed) ? jobs.delayed : 0) +
-         (states.holds(JobState::Buried) ? jobs.buried : 0);
+// Counts the jobs, and then begins.
+class Operations::Start final : public Answer {
+ public:
+  Start(Operations& operations, Caller caller, OperationAsked asked)
+      : operations_(operations),
+        caller_(std::move(caller)),
+        asked_(std::move(asked)),
+        counter_(operations.sources_.server.engine,
+                 {.tube = asked_.tube, .states = asked_.states, .match = asked_.match}) {}
+
+  Step step() override { return counter_.step() ? Step::Whole : Step::Again; }
+  Response take() override { return operations_.begin(caller_, asked_, counter_.count()); }
+
+ private:
+  Operations& operations_;
+  const Caller caller_;
+  const OperationAsked asked_;
+  JobCounter counter_;
+};
+
+std::unique_ptr<Answer> Operations::start(const Caller& caller, OperationAsked asked) {
+  return std::make_unique<Start>(*this, caller, std::move(asked));
 }
 
-Response Operations::start(const Caller& caller, const OperationAsked& asked) {
+Response Operations::begin(const Caller& caller, const OperationAsked& asked, uint64_t count) {
   reap();
-  const uint64_t count = jobs_in(asked.tube, asked.states);
   if (count > most_for(asked.confirmed)) {
     return json_response(Status::Conflict,
                          {{"error", "conflict"},
@@ -50,21 +66,12 @@ Response Operations::start(const Caller& caller, const OperationAsked& asked) {
     return problem_response(Status::TooManyRequests,
                             "Too many operations run. Wait for one, or cancel it.");
   }
-  std::vector<Command> commands;
-  if (asked.action == Action::Delete) {
-    commands = {FlushTube{.tube = asked.tube, .states = asked.states}};
-  } else if (asked.action == Action::Move) {
-    commands = {MoveTube{.from = asked.tube, .to = asked.to, .states = asked.states}};
-  } else {
-    // kick takes buried jobs while there are any, and otherwise delayed ones.
-    const bool is_delayed = asked.states.holds(JobState::Delayed);
-    if (is_delayed && jobs_in(asked.tube, {JobState::Buried}) > 0) {
-      return problem_response(Status::Conflict,
-                              "A kick takes the buried jobs of a tube first. Kick, move or delete "
-                              "those before the delayed ones.");
-    }
-    commands = {Use{.tube = asked.tube},
-                Kick{.bound = static_cast<uint32_t>(std::min<uint64_t>(count, UINT32_MAX))}};
+  Command command = FlushTube{.tube = asked.tube, .states = asked.states, .match = asked.match};
+  if (asked.action == Action::Move) {
+    command =
+        MoveTube{.from = asked.tube, .to = asked.to, .states = asked.states, .match = asked.match};
+  } else if (asked.action == Action::Kick) {
+    command = KickTube{.tube = asked.tube, .states = asked.states, .match = asked.match};
   }
   const uint64_t id = next_id_++;
   Operation& operation = operations_[id];
@@ -72,7 +79,7 @@ Response Operations::start(const Caller& caller, const OperationAsked& asked) {
   if (caller.user != nullptr) operation.user = caller.user->name;
   operation.begun = sources_.now();
   operation.client = sources_.queue.open(caller.rights, [this, id] { on_reply(id); });
-  for (const Command& command : commands) operation.client->send(command);
+  operation.client->send(command);
   ++running_;
   return json_response(Status::Accepted, json_of(id, operation));
 }
@@ -89,8 +96,6 @@ void Operations::on_reply(uint64_t id) {
   };
   while (const std::optional<wire::ClientReply> reply = operation.client->take()) {
     switch (reply->word) {
-      case Word::Using:
-        continue;  // The kick follows.
       case Word::Flushed:
       case Word::Moved:
       case Word::KickedCount:
@@ -132,6 +137,7 @@ Json Operations::json_of(uint64_t id, const Operation& operation) const {
           {"action", name_of(asked.action)},
           {"tube", asked.tube},
           {"states", names_of(asked.states)},
+          {"match", http::json_of(asked.match)},
           {"to", asked.action == Action::Move ? Json(asked.to) : Json(nullptr)},
           {"user", operation.user.empty() ? Json(nullptr) : Json(operation.user)},
           {"confirmed", asked.confirmed},

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "cmd/perenniald/http/answer.h"
 #include "cmd/perenniald/http/api/json.h"
 #include "cmd/perenniald/http/api/sources.h"
 #include "cmd/perenniald/http/sign_in.h"
@@ -15,19 +16,20 @@
 
 namespace perennial::http {
 
-// What is to be done with the jobs of a tube that are in some states.
+// What is to be done with the jobs of a tube that are in some states and fit.
 struct OperationAsked {
   enum class Action : uint8_t { Delete, Kick, Move };
   Action action = Action::Delete;
   std::string tube = {};
   StateSet states = {};
+  JobMatch match = {};     // Only jobs with these numbers.
   std::string to = {};     // Of a move.
   uint64_t confirmed = 0;  // How many jobs the person saw who has confirmed it.
 };
 
-// Operations over many jobs. Each is one flush-tube, kick or move-tube of a client of the queue, so
-// it is exact: a job that is deleted was never ready in between, and none that was put later is
-// touched. Its client ends to cancel it. What is done then stays done.
+// Operations over many jobs. Each is one flush-tube, kick-tube or move-tube of a client of the
+// queue, so it is exact: a job that is deleted was never ready in between, and none that was put
+// later is touched. Its client ends to cancel it. What is done then stays done.
 class Operations {
  public:
   static constexpr size_t running_max = 16;
@@ -35,9 +37,9 @@ class Operations {
 
   explicit Operations(const ApiSources& sources) : sources_(sources) {}
 
-  // The response says which operation it is, or why there is none. REQUIRES: the caller may manage
-  // the tube.
-  Response start(const Caller& caller, const OperationAsked& asked);
+  // An operation, once the jobs are counted that it would take; or why there is none. They are
+  // counted in steps. REQUIRES: the caller may manage the tube.
+  std::unique_ptr<Answer> start(const Caller& caller, OperationAsked asked);
   // None: there is no such operation of a tube that the caller may manage.
   std::optional<Json> find(const Caller& caller, uint64_t id);
   std::optional<Json> cancel(const Caller& caller, uint64_t id);
@@ -59,7 +61,10 @@ class Operations {
     bool is_to_end = false;                         // Its client is not needed any more.
   };
 
-  uint64_t jobs_in(const std::string& tube, StateSet states) const;
+  class Start;
+
+  // `count`: how many jobs it would take now.
+  Response begin(const Caller& caller, const OperationAsked& asked, uint64_t count);
   void on_reply(uint64_t id);
   void reap();
   // None: it does nothing any more.

@@ -13,6 +13,7 @@
 #include "cmd/perenniald/http/api/api.h"
 #include "cmd/perenniald/http/api/commands.h"
 #include "cmd/perenniald/http/api/fields.h"
+#include "cmd/perenniald/http/api/job_counter.h"
 #include "cmd/perenniald/http/api/job_filter.h"
 #include "cmd/perenniald/http/api/job_view.h"
 #include "cmd/perenniald/http/api/json.h"
@@ -331,6 +332,36 @@ Api::Made Api::search(const Ask& ask) {
   }
   return searches_.open(JobView(sources_, ask.caller), *std::move(asked), std::move(is_wanted),
                         limit);
+}
+
+namespace {
+
+class CountAnswer final : public Answer {
+ public:
+  CountAnswer(const engine::Engine& engine, engine::Engine::CountJobs asked)
+      : counter_(engine, std::move(asked)) {}
+
+  Step step() override { return counter_.step() ? Step::Whole : Step::Again; }
+  Response take() override { return json_response(Status::Ok, {{"count", counter_.count()}}); }
+
+ private:
+  JobCounter counter_;
+};
+
+}  // namespace
+
+Api::Made Api::count_jobs(const Ask& ask) {
+  Query query(ask.request.query);
+  const JobFilter filter(query);
+  if (!query.problem().empty()) return refuse(Status::BadRequest, query.problem());
+  Made refusal;
+  uint64_t limit = 0;
+  const std::optional<ListJobs> asked = asked_jobs(ask, ask.names.front(), refusal, limit);
+  if (!asked) return refusal;
+  return std::make_unique<CountAnswer>(
+      sources_.server.engine,
+      engine::Engine::CountJobs{
+          .tube = asked->tube, .states = asked->states, .match = filter.match()});
 }
 
 Api::Made Api::jobs(const Ask& ask) {

@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "cmd/perenniald/http/api/job_counter.h"
 #include "tests/cmd/perenniald/http/port.h"
 
 namespace perennial::http {
@@ -492,12 +493,93 @@ TEST_F(ApiTest, AsksAgainWhenManyMoreHaveCome) {
   EXPECT_EQ(harness_.core().engine().job_count(), 0u);
 }
 
-TEST_F(ApiTest, KicksNoDelayedJobsBeforeBuriedOnes) {
+TEST_F(ApiTest, KicksTheStatesThatAreAskedFor) {
   bury("mail", 1);
   put("mail", "a", 0, 100);
   EXPECT_EQ(operation(R"("action":"kick","tube":"mail","states":["delayed"],"confirmed":1)").status,
-            409u);
+            202u);
   EXPECT_EQ(get_from("/api/v1/tubes/mail").json()["buried"], 1);
+  EXPECT_EQ(get_from("/api/v1/tubes/mail").json()["ready"], 1);
+  put("mail", "a", 0, 100);
+  EXPECT_EQ(
+      operation(R"("action":"kick","tube":"mail","states":["delayed","buried"],"confirmed":2)")
+          .status,
+      202u);
+  EXPECT_EQ(get_from("/api/v1/tubes/mail").json()["ready"], 3);
+}
+
+// As a list shows them.
+TEST_F(ApiTest, OperatesOnTheJobsThatFit) {
+  for (int i = 0; i < 20; ++i) put("mail", "a", i);
+  harness_.advance(60 * nanos_per_second);
+  put("mail", "young", 0);
+  put("other", "old", 0);
+  const auto count = [&](const std::string& query) {
+    return get_from("/api/v1/tubes/mail/jobs/count?" + query).json()["count"];
+  };
+  EXPECT_EQ(count(""), 21);
+  EXPECT_EQ(count("priority_max=4"), 6);
+  EXPECT_EQ(count("priority_max=4&age_seconds_min=60"), 5);
+  EXPECT_EQ(count("priority_max=4&age_seconds_min=61"), 0);
+  EXPECT_EQ(count("state=buried"), 0);
+  EXPECT_EQ(get_from("/api/v1/tubes/none/jobs/count").json()["count"], 0);
+  const Got begun = operation(R"("action":"delete","tube":"mail","states":["ready"],"confirmed":5,)"
+                              R"("match":{"priority_max":4,"age_seconds_min":60})");
+  EXPECT_EQ(begun.status, 202u);
+  EXPECT_EQ(begun.json()["match"], json({{"priority_max", 4}, {"age_seconds_min", 60}}));
+  const std::string path = "/api/v1/operations/" + begun.json()["id"].get<std::string>();
+  EXPECT_EQ(get_from(path).json()["done"], 5);
+  EXPECT_EQ(count("priority_max=4"), 1);
+  EXPECT_EQ(operation(R"("action":"move","tube":"mail","to":"b","states":["ready"],"confirmed":9,)"
+                      R"("match":{"priority_min":10,"priority_max":18})")
+                .status,
+            202u);
+  EXPECT_EQ(get_from("/api/v1/tubes/b").json()["ready"], 9);
+  bury("kicked", 3);
+  EXPECT_EQ(operation(R"("action":"kick","tube":"kicked","states":["buried"],"confirmed":0,)"
+                      R"("match":{"reserves_min":2}})")
+                .status,
+            400u);
+  EXPECT_EQ(operation(R"("action":"kick","tube":"kicked","states":["buried"],"confirmed":0,)"
+                      R"("match":{"reserves_min":2})")
+                .status,
+            202u);
+  EXPECT_EQ(get_from("/api/v1/tubes/kicked").json()["buried"], 3);
+  EXPECT_EQ(operation(R"("action":"kick","tube":"kicked","states":["buried"],"confirmed":3,)"
+                      R"("match":{"reserves_min":1,"reserves_max":1,"timeouts_max":0})")
+                .status,
+            202u);
+  EXPECT_EQ(get_from("/api/v1/tubes/kicked").json()["buried"], 0);
+}
+
+// What is counted and confirmed is what fits, however many jobs there are besides.
+TEST_F(ApiTest, AsksAgainWhenManyMoreFit) {
+  for (int i = 0; i < 200; ++i) put("mail", "a", i % 2);
+  const std::string rest =
+      R"("action":"delete","tube":"mail","states":["ready"],"match":{"priority_max":0},"confirmed":)";
+  const Got refused = operation(rest + "89");
+  EXPECT_EQ(refused.status, 409u);
+  EXPECT_EQ(refused.json()["count"], 100);
+  EXPECT_EQ(operation(rest + "90").status, 202u);
+  EXPECT_EQ(harness_.core().engine().job_count(), 100u);
+}
+
+// The count of a tube with very many jobs takes many steps.
+TEST_F(ApiTest, CountsManyJobsInSteps) {
+  constexpr size_t jobs = 3 * JobCounter::jobs_per_step;
+  std::string batches;
+  for (size_t i = 0; i < jobs / 500; ++i) {
+    batches += "put-batch 500 6498 tube:mail\r\n";
+    for (int job = 0; job < 500; ++job) batches += "0 0 60 1\r\na\r\n";
+  }
+  speak(batches);
+  EXPECT_EQ(harness_.core().engine().job_count(), jobs);
+  const int before = steps();
+  EXPECT_EQ(get_from("/api/v1/tubes/mail/jobs/count?priority_max=0").json()["count"], jobs);
+  EXPECT_GE(steps() - before, 4);
+  const int between = steps();
+  EXPECT_EQ(get_from("/api/v1/tubes/mail/jobs/count").json()["count"], jobs);
+  EXPECT_EQ(steps() - between, 1);
 }
 
 // ---- Bad input.
@@ -552,6 +634,18 @@ TEST_F(ApiTest, RefusesBadRequests) {
        "confirmed"},
       {"POST", "/api/v1/operations",
        R"({"action":"kick","tube":"mail","states":["ready"],"confirmed":1})", 400, "kicked"},
+      {"POST", "/api/v1/operations",
+       R"({"action":"kick","tube":"mail","states":["buried"],"confirmed":1,"match":7})", 400,
+       "match must be an object"},
+      {"POST", "/api/v1/operations",
+       R"({"action":"kick","tube":"mail","states":["buried"],"confirmed":1,"match":{"a":7}})", 400,
+       "no member 'a'"},
+      {"POST", "/api/v1/operations",
+       R"({"action":"kick","tube":"mail","states":["buried"],"confirmed":1,)"
+       R"("match":{"age_seconds_min":-1}})",
+       400, "age_seconds_min"},
+      {"GET", "/api/v1/tubes/mail/jobs/count?age_seconds_min=x", "", 400, "age_seconds_min"},
+      {"GET", "/api/v1/tubes/mail/jobs/count?state=none", "", 400, "state"},
       {"POST", "/api/v1/operations",
        R"({"action":"move","tube":"mail","to":"mail","states":["ready"],"confirmed":1})", 400,
        "another tube"},
@@ -1029,6 +1123,8 @@ TEST_F(ApiUsers, AreCountedAndAuditedByWhatTheyAreRefused) {
       {"POST", "/api/v1/operations",
        R"({"action":"delete","tube":"mail","states":["ready"],"confirmed":1})", Verb::Manage,
        "POST /api/v1/operations mail"},
+      {"GET", "/api/v1/tubes/secret/jobs/count", "", Verb::Inspect,
+       "GET /api/v1/tubes/{tube}/jobs/count secret"},
       {"POST", "/api/v1/reload", "{}", Verb::Admin, "POST /api/v1/reload "},
       {"DELETE", "/api/v1/connections/1", "", Verb::Admin, "DELETE /api/v1/connections/{id} "},
       {"POST", "/api/v1/drain", "{}", Verb::Admin, "drain "},
