@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <utility>
 #include <variant>
 
@@ -18,8 +19,7 @@ void Node::join() {
   etcd::Transaction read;
   read.then.emplace_back(Get{.range = {.key = keys_.id(), .end = {}}});
   read.then.emplace_back(Get{.range = {.key = keys_.base(), .end = {}}});
-  read.then.emplace_back(
-      Get{.range = keys_.entries_from(0), .limit = 1, .keys_only = true, .descending = true});
+  read.then.emplace_back(keys_.log_span());
   read.then.emplace_back(Get{.range = {.key = keys_.entry(holding_.index), .end = {}}});
   client_.commit(std::move(read), executor_.now() + call_timeout, [this](const auto& outcome) {
     if (!ended_) on_joining(outcome);
@@ -35,7 +35,6 @@ void Node::on_joining(const etcd::Outcome<etcd::TransactionDone>& outcome) {
   CHECK(seen.gets.size() == 4);
   const auto& id = seen.gets[0].keys;
   const auto& base = seen.gets[1].keys;
-  const auto& newest = seen.gets[2].keys;
   if (id.empty()) return found_cluster();
   if (holding_.cluster_id.empty() && holding_.index != 0) {
     return refuse(
@@ -56,7 +55,7 @@ void Node::on_joining(const etcd::Outcome<etcd::TransactionDone>& outcome) {
                               holding_.cluster_id, options_.cluster, id[0].value));
   }
   base_ = base.empty() ? 0 : decode_number(base[0].value).value_or(0);
-  const BatchIndex last = newest.empty() ? base_ : keys_.index_of(newest[0].key).value_or(0);
+  const BatchIndex last = std::max(keys_.last_of(seen.gets[2]), base_);
   if (Status same = compare(seen.gets[3].keys, last); !same.ok()) {
     return refuse(same.code(), same.message());
   }

@@ -31,6 +31,16 @@ etcd::KeyRange Keys::entries_from(BatchIndex first) const {
   return {.key = entry(first), .end = etcd::keys_with_prefix(log()).end};
 }
 
+etcd::Get Keys::log_span() const {
+  return {.range = entries_from(0), .limit = 1, .keys_only = true};
+}
+
+BatchIndex Keys::last_of(const etcd::Found& span) const {
+  if (span.keys.empty()) return 0;
+  const BatchIndex first = index_of(span.keys[0].key).value_or(0);
+  return first + static_cast<BatchIndex>(span.count) - 1;
+}
+
 etcd::KeyRange Keys::entries_before(BatchIndex end) const {
   return {.key = entry(0), .end = entry(end)};
 }

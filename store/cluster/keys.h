@@ -35,6 +35,12 @@ class Keys {
   std::optional<BatchIndex> index_of(std::string_view key) const;
   // All entries from `first` on.
   etcd::KeyRange entries_from(BatchIndex first) const;
+  // Asks where the log begins and how many entries it has. To ask for the newest entry by its order
+  // would be dear: etcd reads the whole log for that, with all values, before it applies the limit.
+  etcd::Get log_span() const;
+  // The index of the newest entry, from the answer to log_span(): the log has no gaps. 0: it is
+  // empty.
+  BatchIndex last_of(const etcd::Found& span) const;
   // All entries before `end`.
   etcd::KeyRange entries_before(BatchIndex end) const;
 

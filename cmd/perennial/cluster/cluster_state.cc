@@ -32,10 +32,7 @@ Result<ClusterState> read_cluster_state(EtcdCalls& etcd, const Keys& keys) {
     read.then.emplace_back(Get{.range = {.key = key, .end = {}}});
   }
   read.then.emplace_back(Get{.range = store::etcd::keys_with_prefix(keys.nodes())});
-  for (const bool descending : {false, true}) {
-    read.then.emplace_back(Get{
-        .range = keys.entries_from(0), .limit = 1, .keys_only = true, .descending = descending});
-  }
+  read.then.emplace_back(keys.log_span());
   read.then.emplace_back(Get{.range = store::etcd::keys_with_prefix(keys.copies())});
   const Result<TransactionDone> done = etcd.commit(read);
   if (!done.ok()) return done.status();
@@ -66,16 +63,15 @@ Result<ClusterState> read_cluster_state(EtcdCalls& etcd, const Keys& keys) {
     if (state.leader && state.leader->node == node->node) node->role = Role::Leader;
     state.nodes.push_back(std::move(*node));
   }
-  for (const KeyValue& key : done->gets[8].keys) {
+  for (const KeyValue& key : done->gets[7].keys) {
     std::optional<CopyRecord> copy = store::cluster::decode_copy(key.value);
     // Its key may outlast the copy by a lease.
     if (copy && state.find_node(copy->node) == nullptr) state.copies.push_back(*std::move(copy));
   }
-  const auto index_of = [&](const KeyValue* key) {
-    return key == nullptr ? BatchIndex{0} : keys.index_of(key->key).value_or(0);
-  };
-  state.first = index_of(first_of(6));
-  state.last = std::max(index_of(first_of(7)), state.base);
+  if (const KeyValue* const first = first_of(6)) {
+    state.first = keys.index_of(first->key).value_or(0);
+  }
+  state.last = std::max(keys.last_of(done->gets[6]), state.base);
   state.entries = static_cast<uint64_t>(done->gets[6].count);
   return state;
 }

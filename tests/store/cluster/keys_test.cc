@@ -30,6 +30,16 @@ TEST(Keys, EntriesSortLikeTheirIndices) {
   EXPECT_LT(keys.entry(255), keys.entry(256));
 }
 
+TEST(Keys, TheNewestEntryFollowsFromTheFirstAndTheCount) {
+  const Keys keys("jobs");
+  EXPECT_EQ(keys.log_span().limit, 1);
+  EXPECT_FALSE(keys.log_span().descending);
+  EXPECT_EQ(keys.last_of({}), 0U);
+  const etcd::KeyValue first = {.key = keys.entry(7), .value = {}};
+  EXPECT_EQ(keys.last_of({.keys = {first}, .count = 1}), 7U);
+  EXPECT_EQ(keys.last_of({.keys = {first}, .count = 5}), 11U);
+}
+
 TEST(Keys, IndexOfAKey) {
   const Keys keys("jobs");
   EXPECT_EQ(keys.index_of(keys.entry(0xabc)), std::optional<BatchIndex>(0xabc));

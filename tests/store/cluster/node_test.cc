@@ -3,6 +3,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include <fmt/format.h>
@@ -517,6 +518,42 @@ class MemberClient final : public support::EtcdClientWrapper {
  private:
   std::vector<size_t>& preferred_;
 };
+
+// Notes whether etcd is asked to sort, for which it reads a whole range with all values.
+class SortClient final : public support::EtcdClientWrapper {
+ public:
+  SortClient(std::unique_ptr<etcd::Client> real, bool& sorts)
+      : EtcdClientWrapper(std::move(real)), sorts_(sorts) {}
+  void get(etcd::Get request, Nanos deadline, etcd::Done<etcd::Found> done) override {
+    sorts_ = sorts_ || request.descending;
+    EtcdClientWrapper::get(std::move(request), deadline, std::move(done));
+  }
+  void commit(etcd::Transaction transaction, Nanos deadline,
+              etcd::Done<etcd::TransactionDone> done) override {
+    for (const etcd::Operation& operation : transaction.then) {
+      const auto* get = std::get_if<etcd::Get>(&operation);
+      sorts_ = sorts_ || (get != nullptr && get->descending);
+    }
+    EtcdClientWrapper::commit(std::move(transaction), deadline, std::move(done));
+  }
+
+ private:
+  bool& sorts_;
+};
+
+// A node that read the whole log to join would do so again and again where that takes longer than a
+// call may, and take etcd's memory with it.
+TEST_F(NodeTest, JoiningDoesNotReadTheWholeLog) {
+  bool sorts = false;
+  world_.wrap = [&sorts](std::unique_ptr<etcd::Client> real) {
+    return std::make_unique<SortClient>(std::move(real), sorts);
+  };
+  const auto a = start_leader("a", disk_a_);
+  run_for(2 * second);
+  const auto b = start("b", disk_b_);
+  EXPECT_TRUE(run_until([&] { return disk_b_.last() > 10; }, 10 * second));
+  EXPECT_FALSE(sorts);
+}
 
 // A transaction that another member passes on takes longer.
 TEST_F(NodeTest, ALeaderAppendsByEtcdsLeader) {
