@@ -8,14 +8,15 @@
 #include <deque>
 #include <mutex>
 #include <new>
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include <absl/container/flat_hash_map.h>
 #include <rocksdb/memtablerep.h>
 
 #include "store/format/bytes.h"
+#include "store/rocks/id_index.h"
 
 namespace perennial::store {
 namespace {
@@ -137,6 +138,7 @@ class IdMemtable final : public rocksdb::MemTableRep {
   const Compare& compare_;
   const IdMemtableUse use_;
   std::atomic<size_t> count_ = 0;
+  std::atomic<size_t> line_count_ = 0;  // Of the index.
   std::mutex sorting_;  // Lets one thread sort at a time. It is locked before mutex_.
 
   mutable std::mutex mutex_;  // Guards the members below.
@@ -146,7 +148,7 @@ class IdMemtable final : public rocksdb::MemTableRep {
   // inserted before it for the same id, and newest_ has the last one of each id. So the entries of
   // an id form a list, and an index costs no allocation for each entry.
   std::vector<uint32_t> older_;
-  absl::flat_hash_map<uint64_t, uint32_t> newest_;
+  std::optional<IdIndex> newest_;  // None: the memtable needs no lookups, or is sorted.
   bool read_only_ = false;
   // Is set only when read_only_ is. Then there is no index, and entries_ never changes again.
   bool sorted_ = false;
@@ -190,7 +192,7 @@ IdMemtable::IdMemtable(const Compare& compare, rocksdb::Allocator* allocator, Id
   entries_.reserve(entries_usual);
   if (use_ == IdMemtableUse::Lookups) {
     older_.reserve(entries_usual);
-    newest_.reserve(entries_usual / 2);  // A put and a delete of a body share one id.
+    newest_.emplace(entries_usual);
   }
 }
 
@@ -204,8 +206,8 @@ void IdMemtable::Insert(rocksdb::KeyHandle handle) {
   count_.store(entries_.size(), std::memory_order_relaxed);
   only_ids_ = only_ids_ && id;
   if (use_ == IdMemtableUse::Lookups) {
-    uint32_t& newest = newest_[entry.id];
-    older_.push_back(std::exchange(newest, static_cast<uint32_t>(entries_.size())));
+    older_.push_back(newest_->exchange(entry.id, static_cast<uint32_t>(entries_.size())));
+    line_count_.store(newest_->line_count(), std::memory_order_relaxed);
   }
 }
 
@@ -221,9 +223,9 @@ void IdMemtable::MarkReadOnly() {
 }
 
 size_t IdMemtable::ApproximateMemoryUsage() {
-  constexpr size_t index_bytes = sizeof(uint32_t) + 2 * sizeof(std::pair<uint64_t, uint32_t>);
-  const size_t each = sizeof(Entry) + (use_ == IdMemtableUse::Lookups ? index_bytes : 0);
-  return count_.load(std::memory_order_relaxed) * each;
+  const size_t each = sizeof(Entry) + (use_ == IdMemtableUse::Lookups ? sizeof(uint32_t) : 0);
+  return count_.load(std::memory_order_relaxed) * each +
+         line_count_.load(std::memory_order_relaxed) * IdIndex::line_bytes;
 }
 
 const char* IdMemtable::find(std::string_view internal_key, From from) const {
@@ -236,8 +238,7 @@ const char* IdMemtable::find(std::string_view internal_key, From from) const {
 // Follows the list of an id from its newest entry to its oldest.
 const char* IdMemtable::find_by_id(const Entry& sought, From from) const {
   const uint64_t age_min = from == From::Here ? sought.age : sought.age + 1;
-  const auto newest = newest_.find(sought.id);
-  uint32_t place = newest == newest_.end() ? 0 : newest->second;
+  uint32_t place = newest_->find(sought.id);
   while (place != 0 && entries_[place - 1].age < age_min) place = older_[place - 1];
   return place == 0 ? nullptr : entries_[place - 1].bytes;
 }
@@ -281,7 +282,7 @@ void IdMemtable::sort_for_good() {
   const std::lock_guard lock(mutex_);
   entries_ = std::move(sorted);
   older_ = {};
-  newest_ = {};
+  newest_.reset();
   sorted_ = true;
 }
 
