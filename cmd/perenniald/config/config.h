@@ -81,6 +81,7 @@ struct Config {
   uint64_t tls_handshake_ms;
   uint64_t tls_handshakes_per_turn;
   uint64_t tls_handshakes_pending_max;
+  bool io_uring;
   bool core_dumps;
   uint64_t verbosity;
   ClusterConfig cluster;

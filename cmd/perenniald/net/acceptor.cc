@@ -29,7 +29,10 @@ Acceptor::Acceptor(uv_loop_t& loop, std::vector<BoundSocket> sockets, const Turn
       budget_(budget),
       hooks_(std::move(hooks)),
       listeners_(
-          loop, [this](ConnId index, SocketSet::Interest) { take_clients(index); },
+          loop,
+          [this](std::span<const SocketSet::Report> reports) {
+            for (const SocketSet::Report& report : reports) take_clients(report.conn);
+          },
           [] { return false; }),
       retry_(new uv_timer_t),
       listens_(sockets_.size(), false),

@@ -14,15 +14,19 @@
 
 namespace perennial::perenniald {
 Connections::Connections(uv_loop_t& loop, TurnClock& clock, const TurnBudget& budget,
-                         const HandshakeLimits& limits, Hooks hooks)
+                         const HandshakeLimits& limits, std::unique_ptr<SocketBatch> batch,
+                         Hooks hooks)
     : clock_(clock),
       budget_(budget),
       hooks_(std::move(hooks)),
       sockets_(
-          loop, [this](ConnId id, SocketSet::Interest can) { on_ready(id, can); },
+          loop, [this](std::span<const SocketSet::Report> reports) { on_ready(reports); },
           [this] { return budget_.may_read() && !handshakes_.have_had_their_turn(); }),
+      batch_(std::move(batch)),
       handshakes_(loop, clock, limits, [this](ConnId id) { on_handshake_expired(id); }),
-      buffer_(TurnBudget::read_bytes_max + Stream::piece_bytes_max) {}
+      buffer_(TurnBudget::read_bytes_max + Stream::piece_bytes_max) {
+  if (batch_) received_.resize(SocketSet::reports_max * TurnBudget::read_later_bytes_max);
+}
 
 Connections::~Connections() {
   CHECK(connections_.empty());
@@ -69,12 +73,16 @@ void Connections::service(ConnId id) {
 bool Connections::write_out(Connection& conn) {
   const std::string_view out = conn.session->output().substr(0, TurnBudget::write_bytes_max);
   if (out.empty()) return true;
-  const Stream::Outcome written = conn.stream->write(out);
+  return on_written(conn, out.size(), conn.stream->write(out));
+}
+
+// Returns what write_out() returns.
+bool Connections::on_written(Connection& conn, size_t out_bytes, Stream::Outcome written) {
   if (written.state == Stream::State::Failed) {
     close(conn);
     return false;
   }
-  set_full(conn, written.bytes < out.size());
+  set_full(conn, written.bytes < out_bytes);
   if (conn.socket.role == ListenerRole::Queue) queue_bytes_.out += written.bytes;
   if (written.bytes > 0) conn.session->on_written(written.bytes);
   if (conn.full) return true;
@@ -83,8 +91,14 @@ bool Connections::write_out(Connection& conn) {
   return false;
 }
 
-void Connections::on_ready(ConnId id, SocketSet::Interest can) {
+void Connections::on_ready(std::span<const SocketSet::Report> reports) {
   clock_.now();  // The turn may begin here.
+  if (may_batch() && reports.size() > 1) return receive_together(reports);
+  for (const SocketSet::Report& report : reports) on_ready(report);
+}
+
+void Connections::on_ready(const SocketSet::Report& report) {
+  const auto& [id, can] = report;
   const auto found = connections_.find(id);
   if (found == connections_.end()) return;
   Connection& conn = found->second;
@@ -97,13 +111,22 @@ void Connections::on_ready(ConnId id, SocketSet::Interest can) {
   }
 }
 
+// Sessions that wait for their turn come before the client that is read now.
+bool Connections::must_read_later() const {
+  return hooks_.has_waiting() || !budget_.may_run_at_once();
+}
+
 void Connections::read(Connection& conn) {
   if (conn.session == nullptr && !handshakes_.may_go_on()) return;  // In one of the next turns.
-  // Sessions that wait for their turn come before the client that is read now.
-  const bool later = hooks_.has_waiting() || !budget_.may_run_at_once();
+  const bool later = must_read_later();
   const Stream::Outcome got = conn.stream->read(
       buffer_, later ? TurnBudget::read_later_bytes_max : TurnBudget::read_bytes_max);
   if (conn.session == nullptr && !is_served(conn, got)) return;
+  on_read(conn, got, std::span(buffer_).first(got.bytes), later);
+}
+
+void Connections::on_read(Connection& conn, Stream::Outcome got, std::span<const char> bytes,
+                          bool later) {
   if (conn.socket.role == ListenerRole::Queue) queue_bytes_.in += got.bytes;
   switch (got.state) {
     case Stream::State::Blocked:
@@ -114,7 +137,7 @@ void Connections::read(Connection& conn) {
       on_last_byte(conn);
       break;
     case Stream::State::Done:
-      conn.session->on_bytes(std::span(buffer_).first(got.bytes), clock_.now(), later);
+      conn.session->on_bytes(bytes, clock_.now(), later);
       if (got.is_last) on_last_byte(conn);
       break;
   }

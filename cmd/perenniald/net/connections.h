@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "cmd/perenniald/loop/turn_budget.h"
 #include "cmd/perenniald/net/acceptor.h"
 #include "cmd/perenniald/net/handshakes.h"
+#include "cmd/perenniald/net/socket_batch.h"
 #include "cmd/perenniald/net/socket_set.h"
 #include "cmd/perenniald/net/stream.h"
 #include "cmd/perenniald/process/log_limit.h"
@@ -45,8 +47,9 @@ class Connections {
     std::function<void()> on_slot_free;
   };
   // All of them outlive this.
+  // `batch`: moves the bytes of several clients with one call. Null: each has a call of its own.
   Connections(uv_loop_t& loop, TurnClock& clock, const TurnBudget& budget,
-              const HandshakeLimits& limits, Hooks hooks);
+              const HandshakeLimits& limits, std::unique_ptr<SocketBatch> batch, Hooks hooks);
   ~Connections();
 
   // Takes over the socket. Io: it cannot be watched, and is closed.
@@ -54,6 +57,10 @@ class Connections {
   // Writes what may leave, and reads on, stops reading, or closes the connection, as its session
   // says. Does nothing if the connection is closed.
   void service(ConnId id);
+  // Does the same for some of them, from the first on, and returns for how many: at least one. All
+  // output leaves with one call to the kernel. REQUIRES: `ids` is not empty, and names no
+  // connection twice.
+  size_t service_some(std::span<const ConnId> ids);
   // Tells the other side that nothing more will be sent to it, and reads on. Does nothing if the
   // connection is closed.
   void end_output(ConnId id);
@@ -97,8 +104,15 @@ class Connections {
   };
 
   void begin_session(Connection& conn);
-  void on_ready(ConnId id, SocketSet::Interest can);
+  void on_ready(std::span<const SocketSet::Report> reports);
+  void on_ready(const SocketSet::Report& report);
+  bool add_input(const SocketSet::Report& report);
+  void receive_together(std::span<const SocketSet::Report> reports);
+  bool may_batch() const;
+  std::span<const Stream::Outcome> run_batch();
+  bool must_read_later() const;
   void read(Connection& conn);
+  void on_read(Connection& conn, Stream::Outcome got, std::span<const char> bytes, bool later);
   bool is_served(Connection& conn, Stream::Outcome got);
   void on_last_byte(Connection& conn);
   void on_ending(Connection& conn);
@@ -107,6 +121,9 @@ class Connections {
   void on_handshake_refused(const Connection& conn, const std::string& why);
   // Returns false if the connection is closed, or will be visited again.
   bool write_out(Connection& conn);
+  bool on_written(Connection& conn, size_t out_bytes, Stream::Outcome written);
+  bool add_output(ConnId id);
+  void send_together(std::span<const ConnId> ids);
   void set_full(Connection& conn, bool full);
   void watch(Connection& conn, bool reading);
   void close(Connection& conn);
@@ -115,6 +132,11 @@ class Connections {
   const TurnBudget& budget_;
   const Hooks hooks_;
   SocketSet sockets_;
+  std::unique_ptr<SocketBatch> batch_;  // Null: each client has a call of its own.
+  size_t batch_bytes_ = 0;
+  std::vector<size_t> output_sizes_;  // Of the clients of the batch that are sent to.
+  std::vector<bool> is_received_;     // Of each report: the batch reads its client.
+  std::vector<char> received_;        // read_later_bytes_max for each client of the batch.
   Handshakes handshakes_;
   HandshakeCounts handshake_counts_;
   Bytes queue_bytes_;

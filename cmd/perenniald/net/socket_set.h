@@ -1,7 +1,9 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <span>
 
 #include <uv.h>
 
@@ -34,10 +36,17 @@ class SocketSet {
     bool ending = false;
     bool operator==(const Interest&) const = default;
   };
-  // Called for a socket that is ready. The callback may close or change the socket.
-  using Ready = std::function<void(ConnId conn, Interest can)>;
+  struct Report {
+    ConnId conn = 0;
+    Interest can;
+    bool operator==(const Report&) const = default;
+  };
+  // The most sockets of one call.
+  static constexpr size_t reports_max = 32;
+  // Called for sockets that are ready. The callback may close or change any of them.
+  using Ready = std::function<void(std::span<const Report> reports)>;
 
-  // `ready` is called from the loop for as long as the socket is ready. After every 32 calls
+  // `ready` is called from the loop for as long as the socket is ready. After each call
   // `has_time` says whether more may follow in this turn. Both may call anything here but close().
   // `loop` and what the functions use outlive this. CHECK: the kernel creates no epoll set.
   SocketSet(uv_loop_t& loop, Ready ready, std::function<bool()> has_time);

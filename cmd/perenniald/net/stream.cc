@@ -6,15 +6,13 @@
 #include <unistd.h>
 
 namespace perennial::perenniald {
-namespace {
 
-// The outcome of a call that failed.
-Stream::Outcome failed(int error) {
-  const bool is_passing = error == EAGAIN || error == EWOULDBLOCK || error == EINTR;
-  return {.state = is_passing ? Stream::State::Blocked : Stream::State::Failed};
+Stream::Outcome Stream::outcome_of(ssize_t result) {
+  if (result == 0) return {.state = State::Ended};
+  if (result > 0) return {.state = State::Done, .bytes = static_cast<size_t>(result)};
+  const bool is_passing = result == -EAGAIN || result == -EWOULDBLOCK || result == -EINTR;
+  return {.state = is_passing ? State::Blocked : State::Failed};
 }
-
-}  // namespace
 
 PlainStream::~PlainStream() {
   if (fd_ >= 0) ::close(fd_);
@@ -22,15 +20,12 @@ PlainStream::~PlainStream() {
 
 Stream::Outcome PlainStream::read(std::span<char> buffer, size_t bytes_max) {
   const ssize_t count = ::recv(fd_, buffer.data(), bytes_max, 0);
-  if (count < 0) return failed(errno);
-  if (count == 0) return {.state = State::Ended};
-  return {.state = State::Done, .bytes = static_cast<size_t>(count)};
+  return outcome_of(count < 0 ? -errno : count);
 }
 
 Stream::Outcome PlainStream::write(std::string_view bytes) {
   const ssize_t count = ::send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
-  if (count < 0) return failed(errno);
-  return {.state = State::Done, .bytes = static_cast<size_t>(count)};
+  return outcome_of(count < 0 ? -errno : count);
 }
 
 }  // namespace perennial::perenniald

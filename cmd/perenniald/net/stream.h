@@ -7,6 +7,8 @@
 #include <string_view>
 #include <utility>
 
+#include <sys/types.h>
+
 #include "cmd/perenniald/tls/peer_identity.h"
 
 namespace perennial::perenniald {
@@ -26,6 +28,10 @@ class Stream {
     bool is_last = false;  // Of bytes that were read: the client will send nothing behind them.
   };
 
+  // The outcome of a call that was to move bytes: how many it has moved, or an errno, negative. 0:
+  // there will be no more.
+  static Outcome outcome_of(ssize_t result);
+
   Stream() = default;
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
@@ -41,6 +47,9 @@ class Stream {
   // Takes at most `bytes_max` bytes from the socket, and gives all bytes that are complete.
   // REQUIRES: `bytes_max` is not 0, and `buffer` holds that many bytes and piece_bytes_max more.
   virtual Outcome read(std::span<char> buffer, size_t bytes_max) = 0;
+  // Whether the socket carries the bytes of the session as they are, and the stream has none of its
+  // own. Then the caller may send on fd() instead of calling write().
+  virtual bool is_plain() const { return false; }
   // Bytes count as moved when the kernel has all that stands for them. Until then they are the
   // first of the next call. REQUIRES: `bytes` is not empty.
   virtual Outcome write(std::string_view bytes) = 0;
@@ -78,6 +87,7 @@ class PlainStream final : public Stream {
   ~PlainStream() override;
 
   Outcome read(std::span<char> buffer, size_t bytes_max) override;
+  bool is_plain() const override { return true; }
   Outcome write(std::string_view bytes) override;
   int fd() const override { return fd_; }
   int release() override { return std::exchange(fd_, -1); }

@@ -25,6 +25,15 @@ double in_seconds(Nanos time) {
   return static_cast<double>(time / nanos_per_ms) / 1000;
 }
 
+// Null: each client has calls of its own.
+std::unique_ptr<SocketBatch> make_batch(const Config& config) {
+  if (!config.io_uring) return nullptr;
+  Result<std::unique_ptr<SocketBatch>> batch = SocketBatch::create();
+  if (batch.ok()) return batch.take();
+  log(Level::Info, "io_uring.off", {{"error", batch.status().message()}});
+  return nullptr;
+}
+
 void add_figures(http::ServerFacts& facts, const store::DatabaseFigures& figures) {
   using Figures = store::DatabaseFigures;
   for (size_t i = 0; i < figures.tickers.size(); ++i) {
@@ -109,6 +118,7 @@ Server::Server(const Config& config, std::vector<BoundSocket> sockets, TlsListen
           {.ms_max = config.tls_handshake_ms,
            .per_turn_max = config.tls_handshakes_per_turn,
            .pending_max = config.tls_handshakes_pending_max},
+          make_batch(config),
           {.make_stream = [this](const AcceptedSocket& socket) { return make_stream(socket); },
            .open = [this](ConnId conn, const AcceptedSocket& socket, const PeerIdentity* peer)
                -> core::Session& { return open_session(conn, socket, peer); },
@@ -447,10 +457,13 @@ void Server::on_http_timer() {
 // The functions that a turn needs of the other parts.
 Turn::Hooks Server::turn_hooks() {
   return {.serve =
-              [this](ConnId conn) {
+              [this](std::span<const ConnId> conns) {
                 if (member_ != nullptr) member_->check_lease();
-                if (!http::QueueClients::owns(conn)) return connections_.service(conn);
-                queue_clients_.on_changed(conn);
+                const auto others = std::ranges::find_if(conns, http::QueueClients::owns);
+                if (others != conns.begin())
+                  return connections_.service_some({conns.begin(), others});
+                queue_clients_.on_changed(conns.front());
+                return size_t{1};
               },
           .read_body = [this](const core::BodyRead& read) { body_reads_.start(*store_, read); },
           .before_append =

@@ -125,7 +125,7 @@ bool Turn::serve_changed() {
       if (!polls_again_) hand_over();
       return false;
     }
-    hooks_.serve(changed_[next_changed_++]);
+    next_changed_ += hooks_.serve(std::span(changed_).subspan(next_changed_));
   }
   return true;
 }

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <functional>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "cmd/perenniald/core/core.h"
@@ -41,8 +42,9 @@ class Turn {
  public:
   // What it asks of the other parts, on the loop's thread.
   struct Hooks {
-    // Writes what may leave, and reads on, stops reading, or closes the connection, as core says.
-    std::function<void(ConnId)> serve;
+    // Writes what may leave, and reads on, stops reading, or closes the connection, as core says,
+    // for some of these connections: from the first on, and at least for one. Returns for how many.
+    std::function<size_t(std::span<const ConnId>)> serve;
     // Begins a read, which ends with core's on_body(), perhaps before this returns.
     std::function<void(const core::BodyRead&)> read_body;
     // Called before each append.

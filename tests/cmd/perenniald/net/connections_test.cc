@@ -87,12 +87,14 @@ class FakeHandshake final : public Stream {
   std::string failure_;
 };
 
-class ConnectionsTest : public testing::Test {
+// Each test runs with calls for each client alone, and with calls for several clients.
+class ConnectionsTest : public testing::TestWithParam<bool> {
  protected:
   ConnectionsTest() {
     EXPECT_EQ(uv_loop_init(&loop_), 0);
     connections_.emplace(
         loop_, clock_, budget_, HandshakeLimits{.ms_max = 100, .per_turn_max = 2, .pending_max = 3},
+        GetParam() ? SocketBatch::create().take() : nullptr,
         Connections::Hooks{
             .make_stream = [this](const AcceptedSocket& socket) -> std::unique_ptr<Stream> {
               if (with_handshake_) {
@@ -135,6 +137,7 @@ class ConnectionsTest : public testing::Test {
     out.resize(count > 0 ? static_cast<size_t>(count) : 0);
     return out;
   }
+  static void end_output(int client) { EXPECT_EQ(shutdown(client, SHUT_WR), 0); }
   FakeSession& session(ConnId conn = 1) { return sessions_.at(conn); }
 
   uv_loop_t loop_ = {};
@@ -150,7 +153,7 @@ class ConnectionsTest : public testing::Test {
   bool has_output_ = false;
 };
 
-TEST_F(ConnectionsTest, BytesAreGivenToTheSessionOfTheirClient) {
+TEST_P(ConnectionsTest, BytesAreGivenToTheSessionOfTheirClient) {
   say(open(), "one");
   say(open(), "two");
   turn();
@@ -160,7 +163,7 @@ TEST_F(ConnectionsTest, BytesAreGivenToTheSessionOfTheirClient) {
   EXPECT_FALSE(session(1).was_late);
 }
 
-TEST_F(ConnectionsTest, OnlyALittleIsReadWhileOtherSessionsWait) {
+TEST_P(ConnectionsTest, OnlyALittleIsReadWhileOtherSessionsWait) {
   others_wait_ = true;
   say(open(), std::string(10'000, 'x'));
   turn();
@@ -171,7 +174,7 @@ TEST_F(ConnectionsTest, OnlyALittleIsReadWhileOtherSessionsWait) {
   EXPECT_EQ(bytes_calls_, 3);
 }
 
-TEST_F(ConnectionsTest, OutputIsWrittenWhenTheConnectionIsServed) {
+TEST_P(ConnectionsTest, OutputIsWrittenWhenTheConnectionIsServed) {
   const int client = open();
   session().says = "hello";
   turn();
@@ -182,7 +185,7 @@ TEST_F(ConnectionsTest, OutputIsWrittenWhenTheConnectionIsServed) {
 }
 
 // A word that opens a stream is none of the client's bytes.
-TEST_F(ConnectionsTest, BytesOfClientsOfTheQueueAreCounted) {
+TEST_P(ConnectionsTest, BytesOfClientsOfTheQueueAreCounted) {
   const int client = open();
   say(client, "hello");
   say(open(ListenerRole::Http), "GET /");
@@ -197,7 +200,7 @@ TEST_F(ConnectionsTest, BytesOfClientsOfTheQueueAreCounted) {
   EXPECT_EQ(connections_->queue_bytes().out, 7u);
 }
 
-TEST_F(ConnectionsTest, OutputThatTheKernelDoesNotTakeIsWrittenLater) {
+TEST_P(ConnectionsTest, OutputThatTheKernelDoesNotTakeIsWrittenLater) {
   const int client = open();
   const std::string much(8 << 20, 'x');
   session().says = much;
@@ -214,7 +217,7 @@ TEST_F(ConnectionsTest, OutputThatTheKernelDoesNotTakeIsWrittenLater) {
   EXPECT_FALSE(connections_->writing());
 }
 
-TEST_F(ConnectionsTest, AClientWhoseSessionDoesNotReadIsNotRead) {
+TEST_P(ConnectionsTest, AClientWhoseSessionDoesNotReadIsNotRead) {
   const int client = open();
   session().reads = false;
   connections_->service(1);
@@ -227,7 +230,7 @@ TEST_F(ConnectionsTest, AClientWhoseSessionDoesNotReadIsNotRead) {
   EXPECT_EQ(session().heard, "x");
 }
 
-TEST_F(ConnectionsTest, AnEndIsReportedAfterTheBytesBeforeIt) {
+TEST_P(ConnectionsTest, AnEndIsReportedAfterTheBytesBeforeIt) {
   const int client = open();
   say(client, "bye");
   shutdown(client, SHUT_WR);
@@ -243,7 +246,7 @@ TEST_F(ConnectionsTest, AnEndIsReportedAfterTheBytesBeforeIt) {
   EXPECT_EQ(connections_->count(), 0U);
 }
 
-TEST_F(ConnectionsTest, AnEndAfterUnreadBytesIsAHalfClose) {
+TEST_P(ConnectionsTest, AnEndAfterUnreadBytesIsAHalfClose) {
   const int client = open();
   session().reads = false;
   connections_->service(1);
@@ -255,7 +258,7 @@ TEST_F(ConnectionsTest, AnEndAfterUnreadBytesIsAHalfClose) {
   EXPECT_EQ(session().heard, "");
 }
 
-TEST_F(ConnectionsTest, ABrokenConnectionClosesItsSession) {
+TEST_P(ConnectionsTest, ABrokenConnectionClosesItsSession) {
   const int client = open();
   close(client);
   clients_.clear();
@@ -266,7 +269,7 @@ TEST_F(ConnectionsTest, ABrokenConnectionClosesItsSession) {
   connections_->service(1);  // The id is unknown now.
 }
 
-TEST_F(ConnectionsTest, NoClientIsReadAfterStopReading) {
+TEST_P(ConnectionsTest, NoClientIsReadAfterStopReading) {
   const int client = open();
   connections_->stop_reading();
   say(client, "x");
@@ -277,7 +280,7 @@ TEST_F(ConnectionsTest, NoClientIsReadAfterStopReading) {
   EXPECT_EQ(hear(client), "still");
 }
 
-TEST_F(ConnectionsTest, ASessionBeginsWhenItsStreamIsOpen) {
+TEST_P(ConnectionsTest, ASessionBeginsWhenItsStreamIsOpen) {
   with_handshake_ = true;
   const int client = open();
   turn();
@@ -292,7 +295,7 @@ TEST_F(ConnectionsTest, ASessionBeginsWhenItsStreamIsOpen) {
   EXPECT_EQ(hear(client), "bye");
 }
 
-TEST_F(ConnectionsTest, AStreamMayOpenWithoutBytesBehindIt) {
+TEST_P(ConnectionsTest, AStreamMayOpenWithoutBytesBehindIt) {
   with_handshake_ = true;
   say(open(), "open ");
   turn();
@@ -300,7 +303,7 @@ TEST_F(ConnectionsTest, AStreamMayOpenWithoutBytesBehindIt) {
   EXPECT_EQ(slot_calls_, 1);
 }
 
-TEST_F(ConnectionsTest, TheLastBytesMayComeWithTheEnd) {
+TEST_P(ConnectionsTest, TheLastBytesMayComeWithTheEnd) {
   with_handshake_ = true;
   say(open(), "open bye.");
   turn();
@@ -308,7 +311,7 @@ TEST_F(ConnectionsTest, TheLastBytesMayComeWithTheEnd) {
   EXPECT_TRUE(session().ended);
 }
 
-TEST_F(ConnectionsTest, AHandshakeThatFailsClosesItsConnection) {
+TEST_P(ConnectionsTest, AHandshakeThatFailsClosesItsConnection) {
   with_handshake_ = true;
   say(open(), "no");
   shutdown(open(), SHUT_WR);
@@ -318,7 +321,7 @@ TEST_F(ConnectionsTest, AHandshakeThatFailsClosesItsConnection) {
   EXPECT_TRUE(connections_->may_begin_handshake());
 }
 
-TEST_F(ConnectionsTest, HandshakesAreLimitedInNumberTimeAndPerTurn) {
+TEST_P(ConnectionsTest, HandshakesAreLimitedInNumberTimeAndPerTurn) {
   with_handshake_ = true;
   const std::array clients = {open(), open(), open()};
   EXPECT_FALSE(connections_->may_begin_handshake());
@@ -336,7 +339,7 @@ TEST_F(ConnectionsTest, HandshakesAreLimitedInNumberTimeAndPerTurn) {
   EXPECT_EQ(connections_->count(), 3U);
 }
 
-TEST_F(ConnectionsTest, HandshakesAreCountedByTheirResult) {
+TEST_P(ConnectionsTest, HandshakesAreCountedByTheirResult) {
   say(open(), "x");  // Without one.
   with_handshake_ = true;
   const auto try_one = [&](std::string_view bytes) {
@@ -356,7 +359,7 @@ TEST_F(ConnectionsTest, HandshakesAreCountedByTheirResult) {
   EXPECT_EQ(counts.failed, 2u);
 }
 
-TEST_F(ConnectionsTest, OtherClientsAreReadWhileHandshakesWaitForTheirTurn) {
+TEST_P(ConnectionsTest, OtherClientsAreReadWhileHandshakesWaitForTheirTurn) {
   std::vector<int> plain;
   for (int i = 0; i < 40; ++i) {
     with_handshake_ = i % 2 == 0;
@@ -367,7 +370,73 @@ TEST_F(ConnectionsTest, OtherClientsAreReadWhileHandshakesWaitForTheirTurn) {
   for (const int conn : plain) EXPECT_EQ(session(static_cast<ConnId>(conn)).heard, "x");
 }
 
-TEST_F(ConnectionsTest, BytesOfAStreamsOwnLeaveWhenTheSocketCanBeWritten) {
+TEST_P(ConnectionsTest, SomeAreServedFromTheFirstOn) {
+  std::vector<ConnId> ids;
+  for (ConnId id = 1; id <= 70; ++id) {
+    open();
+    ids.push_back(id);
+    session(id).says = "hello " + std::to_string(id);
+  }
+  session(3).says.clear();
+  session(3).is_finished = true;
+  std::span<const ConnId> left = ids;
+  for (size_t calls = 0; !left.empty(); ++calls) {
+    const size_t count = connections_->service_some(left);
+    ASSERT_GE(count, 1u);
+    // The first two clients, the third, 64 clients, and the last three.
+    constexpr std::array<size_t, 4> counts = {2, 1, 64, 3};
+    EXPECT_EQ(count, GetParam() ? counts.at(calls) : 1);
+    left = left.subspan(count);
+  }
+  for (const ConnId id : ids) {
+    const std::string said = id == 3 ? "" : "hello " + std::to_string(id);
+    EXPECT_EQ(hear(clients_[id - 1]), said);
+    EXPECT_EQ(session(id).closed, id == 3);
+  }
+}
+
+TEST_P(ConnectionsTest, AmongServedClientsSomeTakeNothingAndSomeAreGone) {
+  const int slow = open();
+  const int gone = open();
+  const int quick = open();
+  session(1).says = std::string(TurnBudget::write_bytes_max, 'x');
+  session(2).says = session(3).says = "hello";
+  close(gone);
+  clients_.erase(clients_.begin() + 1);
+  const ConnId ids[] = {1, 2, 3, 4};
+  for (std::span<const ConnId> left = ids; !left.empty();)
+    left = left.subspan(connections_->service_some(left));
+  EXPECT_TRUE(connections_->writing());
+  EXPECT_FALSE(session(1).says.empty());
+  EXPECT_TRUE(session(2).closed);
+  EXPECT_EQ(hear(quick), "hello");
+  std::string heard;
+  while (!session(1).says.empty()) {
+    heard += hear(slow);
+    turn();
+  }
+  heard += hear(slow);
+  EXPECT_EQ(heard.size(), TurnBudget::write_bytes_max);
+  EXPECT_FALSE(connections_->writing());
+}
+
+// What one call takes from a client does not bound what is read of it.
+TEST_P(ConnectionsTest, ManyClientsAreReadInATurn) {
+  for (ConnId id = 1; id <= 40; ++id) {
+    say(open(), std::string(id == 7 ? 20'000 : 1, 'x'));
+    if (id == 9) end_output(clients_.back());
+  }
+  session(5).reads = false;
+  connections_->service(5);
+  turn();
+  for (ConnId id = 1; id <= 40; ++id)
+    EXPECT_EQ(session(id).heard.size(), id == 5 ? 0u : id == 7 ? 20'000u : 1u) << id;
+  turn();
+  EXPECT_TRUE(session(9).ended);
+  EXPECT_FALSE(session(8).ended);
+}
+
+TEST_P(ConnectionsTest, BytesOfAStreamsOwnLeaveWhenTheSocketCanBeWritten) {
   with_handshake_ = has_output_ = true;
   const int client = open();
   say(client, "open ");
@@ -376,7 +445,7 @@ TEST_F(ConnectionsTest, BytesOfAStreamsOwnLeaveWhenTheSocketCanBeWritten) {
   EXPECT_EQ(hear(client), "busy");
 }
 
-TEST_F(ConnectionsTest, AStopClosesUnfinishedHandshakes) {
+TEST_P(ConnectionsTest, AStopClosesUnfinishedHandshakes) {
   open();
   with_handshake_ = true;
   open();
@@ -385,7 +454,7 @@ TEST_F(ConnectionsTest, AStopClosesUnfinishedHandshakes) {
 }
 
 // What ends is only the sending side.
-TEST_F(ConnectionsTest, EndsItsOutputAndReadsOn) {
+TEST_P(ConnectionsTest, EndsItsOutputAndReadsOn) {
   const int client = open();
   connections_->end_output(1);
   char byte = 0;
@@ -396,7 +465,7 @@ TEST_F(ConnectionsTest, EndsItsOutputAndReadsOn) {
   connections_->end_output(99);  // It is closed.
 }
 
-TEST_F(ConnectionsTest, BeginsAnewWithAnotherSession) {
+TEST_P(ConnectionsTest, BeginsAnewWithAnotherSession) {
   const int client = open();
   session().reads = false;
   connections_->service(1);
@@ -414,7 +483,7 @@ TEST_F(ConnectionsTest, BeginsAnewWithAnotherSession) {
   EXPECT_EQ(hear(client), "answer");
 }
 
-TEST_F(ConnectionsTest, BeginsAnewWithAClientThatHasEnded) {
+TEST_P(ConnectionsTest, BeginsAnewWithAClientThatHasEnded) {
   open();
   sessions_.erase(1);
   connections_->begin_anew(1, "last", true);
@@ -422,7 +491,7 @@ TEST_F(ConnectionsTest, BeginsAnewWithAClientThatHasEnded) {
   EXPECT_TRUE(session().ended);
 }
 
-TEST_F(ConnectionsTest, BeginsAnewWithAHandshake) {
+TEST_P(ConnectionsTest, BeginsAnewWithAHandshake) {
   const int client = open();
   const int other = open();
   sessions_.clear();
@@ -436,6 +505,9 @@ TEST_F(ConnectionsTest, BeginsAnewWithAHandshake) {
   char byte = 0;
   EXPECT_EQ(recv(other, &byte, 1, 0), 0);  // A handshake cannot begin with what was read before.
 }
+
+INSTANTIATE_TEST_SUITE_P(Calls, ConnectionsTest, testing::Bool(),
+                         [](const auto& param) { return param.param ? "Together" : "Alone"; });
 
 }  // namespace
 }  // namespace perennial::perenniald

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <memory>
+#include <span>
 #include <string>
 #include <thread>
 #include <utility>
@@ -66,12 +67,16 @@ class Pair {
 
 class SocketSetTest : public testing::Test {
  protected:
-  using Reports = std::vector<std::pair<ConnId, Interest>>;
+  using Reports = std::vector<SocketSet::Report>;
 
   void SetUp() override {
     ASSERT_EQ(uv_loop_init(&loop_), 0);
     set_ = std::make_unique<SocketSet>(
-        loop_, [this](ConnId conn, Interest can) { reported_.emplace_back(conn, can); },
+        loop_,
+        [this](std::span<const SocketSet::Report> reports) {
+          EXPECT_LE(reports.size(), SocketSet::reports_max);
+          reported_.insert(reported_.end(), reports.begin(), reports.end());
+        },
         [this] { return reported_.size() < enough_; });
   }
   void TearDown() override {

@@ -122,13 +122,14 @@ class TurnTest : public testing::Test {
 
   Turn::Hooks hooks() {
     return {.serve =
-                [this](ConnId conn) {
-                  core::Session& session = *core_.session(conn);
+                [this](std::span<const ConnId> conns) {
+                  core::Session& session = *core_.session(conns.front());
                   while (!session.output().empty()) {
                     const size_t bytes = session.output().size();
-                    received_[conn] += session.output();
+                    received_[conns.front()] += session.output();
                     session.on_written(bytes);
                   }
+                  return size_t{1};
                 },
             .read_body = [](const core::BodyRead&) { FAIL() << "all bodies are in memory"; },
             .before_append = [this](const store::Batch& batch) { announced_ = batch.index(); },
