@@ -6,6 +6,7 @@
 #include <rocksdb/utilities/checkpoint.h>
 #include <sys/stat.h>
 
+#include "store/checkpoint/checkpoint.h"
 #include "store/disk/data_dir.h"
 #include "store/disk/file_tree.h"
 #include "store/store_impl.h"
@@ -59,7 +60,10 @@ Status Store::create_checkpoint(const std::string& dir) {
   // RocksDB links log files that it has closed, and does not sync them: RocksDB pull request 12731.
   done = sync();
   if (done.ok()) done = tree.make_dir(dir);
-  if (done.ok()) done = copy_database(**impl_->db, dir + "/db");
+  if (done.ok()) {
+    done = copy_database(**impl_->db, dir + "/db");
+    if (!done.ok()) ignore(remove_checkpoint(dir, impl_->options.env), "the copy's failure is told");
+  }
   // RocksDB syncs only the directory of the copy. complete_checkpoint() syncs those above it,
   // because no batch waits for that function.
   return std::move(done).with(doing);

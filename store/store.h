@@ -134,8 +134,9 @@ class Store {
   std::optional<Body> body_in_memory(JobId id) const;
 
   // Makes `dir` with a copy of the database in `dir`/db as of the last batch: checkpoint.h. Called
-  // by the thread that writes. InvalidArgument: `dir` is on another file system, or exists. After a
-  // failure remove_partial_checkpoints() removes what is left.
+  // by the thread that writes. InvalidArgument: `dir` is on another file system, or exists. A
+  // failure leaves nothing of it, unless the disk refuses the removal, too: then the next start
+  // removes it, with remove_partial_checkpoints().
   Status create_checkpoint(const std::string& dir);
 
   // Ends cleanly: stores the exact next id, flushes all families and closes. The next start has one

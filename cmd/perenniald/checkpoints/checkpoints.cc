@@ -1,5 +1,6 @@
 #include "cmd/perenniald/checkpoints/checkpoints.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <memory>
 #include <utility>
@@ -105,10 +106,13 @@ void Checkpoints::order_checkpoint(store::Log& log) {
   log.checkpoint(store::partial_path(creating_->plan));
 }
 
+// Names tell milliseconds, and the log may create several checkpoints within one.
 Checkpoints::Attempt Checkpoints::begin(const core::CheckpointPoint& point, Nanos now) {
+  const Nanos created = std::max(now, next_created_);
+  next_created_ = (created / nanos_per_ms + 1) * nanos_per_ms;
   Attempt attempt = {.plan = {.dir = settings_.dir,
-                              .name = store::checkpoint_name(now),
-                              .created = now,
+                              .name = store::checkpoint_name(created),
+                              .created = created,
                               .temporary = point.temporary,
                               .server_version = settings_.server_version,
                               .database = owner_.database,
@@ -122,11 +126,7 @@ Checkpoints::Attempt Checkpoints::begin(const core::CheckpointPoint& point, Nano
 void Checkpoints::on_checkpoint_created(const store::CheckpointCreated& created) {
   CHECK(creating_);
   Attempt attempt = *std::exchange(creating_, std::nullopt);
-  if (!created.status.ok()) {
-    const std::string left = store::partial_path(attempt.plan);
-    ignore(store::remove_checkpoint(left), "there is a failure to report already");
-    return fail(attempt, created.status);
-  }
+  if (!created.status.ok()) return fail(attempt, created.status);
   attempt.creation_took = created.took;
   if (attempt.plan.temporary) return give_temporary(attempt);
   CHECK(!verifying_);

@@ -88,7 +88,8 @@ class Checkpoints {
   CheckpointWatch watch_;
   store::CheckpointOwner owner_;  // Which checkpoints in the directory belong to this server.
   bool open_ = false;
-  bool due_ = false;  // The schedule has asked, and that checkpoint is not being made yet.
+  Nanos next_created_ = 0;  // The earliest time that the next checkpoint may be named after.
+  bool due_ = false;        // The schedule has asked, and that checkpoint is not being made yet.
   uv_timer_t timer_;
   uv_async_t completed_;
   std::optional<Attempt> creating_;   // The log creates it.

@@ -158,6 +158,7 @@ TEST(CheckpointPlan, IsRefusedWhereTheDirectoryExists) {
   fs::create_directory(maker.checkpoints() + "/x.partial");
   const Status created = maker.store().create_checkpoint(maker.checkpoints() + "/x.partial");
   EXPECT_EQ(created.code(), StatusCode::InvalidArgument);
+  EXPECT_TRUE(fs::exists(maker.checkpoints() + "/x.partial")) << "it may be another's";
 }
 
 struct Mistake {

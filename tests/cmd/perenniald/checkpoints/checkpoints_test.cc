@@ -4,6 +4,7 @@
 #include <fstream>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -78,8 +79,13 @@ class CheckpointsTest : public testing::Test {
   }
   // What this client is answered, once it is.
   std::string hear(ConnId conn) {
-    core::Session& session = *core_.session(conn);
+    const core::Session& session = *core_.session(conn);
     for (int turns = 0; turns < turns_max && session.output().empty(); ++turns) turn();
+    return hear_now(conn);
+  }
+  // The same, without another turn.
+  std::string hear_now(ConnId conn) {
+    core::Session& session = *core_.session(conn);
     std::string heard(session.output());
     session.on_written(heard.size());
     return heard;
@@ -132,6 +138,25 @@ TEST_F(CheckpointsTest, ATemporaryOneGoesWithItsConnection) {
   core_.session(ann)->on_close(clock_.now());
   for (int turns = 0; turns < turns_max && std::filesystem::exists(path); ++turns) turn();
   EXPECT_FALSE(std::filesystem::exists(path));
+}
+
+// The clock stands still during a turn.
+TEST_F(CheckpointsTest, ThoseOfOneMomentHaveNamesOfTheirOwn) {
+  std::set<std::string> paths;
+  for (const ConnId conn : {ann, bob}) {
+    say(conn, "checkpoint temporary\r\n");
+    checkpoints_->order_checkpoint(*log_);
+    store::Log::Update update;
+    for (int tries = 0; tries < turns_max && !update.checkpoint; ++tries) {
+      update = log_->collect();
+      usleep(500);
+    }
+    ASSERT_TRUE(update.checkpoint);
+    checkpoints_->on_checkpoint_created(*update.checkpoint);
+    paths.insert(path_in(hear_now(conn)));
+  }
+  EXPECT_EQ(paths.size(), 2U);
+  for (const std::string& path : paths) EXPECT_TRUE(std::filesystem::exists(path)) << path;
 }
 
 TEST_F(CheckpointsTest, WithoutItsDirectoryItFailsAndTheServerGoesOn) {
