@@ -49,8 +49,8 @@ struct BatchPlace {
 };
 
 // The event loop does not write a batch with more operations itself, because the write would take
-// too long.
-inline constexpr size_t small_batch_operations_max = 200;
+// too long. A put has three, so this is a batch of some 200 clients with a put each.
+inline constexpr size_t small_batch_operations_max = 640;
 
 // The unit of group commit: the net effect of many transitions, written as a whole or not at all.
 // It is a value and knows no RocksDB. seal() gives the batch its index. A sealed batch does not

@@ -197,7 +197,8 @@ void ClusterLog::pump() {
   place.known_durable = std::min(update_.indices.durable, place.index - 1);
   step.batch.reseal(place);
   given_ = step.index;
-  local_.append(std::move(step.batch));
+  const Appended appended = local_.append(std::move(step.batch));
+  if (appended == Appended::Done) executor_.post([this] { on_local(); });
 }
 
 void ClusterLog::on_local() {

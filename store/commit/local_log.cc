@@ -58,13 +58,16 @@ void LocalLog::checkpoint(std::string dir) {
 }
 
 bool LocalLog::commit_here(Batch& batch) {
-  if (!state_.always_syncs()) return false;
   if (batch.bytes() > quick_bytes_max || batch.operations() > small_batch_operations_max)
     return false;
   // The lock is only tried: the committer may be polling the disk, and the loop must not wait for
   // it.
   const std::unique_lock writing(writing_, std::try_to_lock);
-  if (!writing.owns_lock() || !quick_syncs_.may_wait() || watch_.is_due()) return false;
+  if (!writing.owns_lock() || !quick_commits_.may_wait() || watch_.is_due()) return false;
+  // In a mode that syncs few batches, how long the others took says nothing of this one.
+  if (state_.must_sync(batch) != state_.always_syncs()) return false;
+  // From the first batch after a sync the committer learns when the next sync is due.
+  if (state_.begins_interval()) return false;
   commit(batch);
   if (store_.failed()) queue_.block();
   return true;
@@ -115,9 +118,8 @@ void LocalLog::work(LogQueue::Item& item) {
   wake_();
 }
 
-Nanos LocalLog::wait_max() const {
-  // This reads state_ without writing_. In the mode that has an interval only this thread writes,
-  // since commit_here() requires the mode that syncs each batch.
+Nanos LocalLog::wait_max() {
+  const std::lock_guard writing(writing_);
   return state_.left(store_.options().steady_clock(), watch_.interval());
 }
 
@@ -130,8 +132,9 @@ void LocalLog::commit(Batch& batch) {
   state_.on_written(batch.index(), ended);
   if (with_sync) {
     state_.on_synced();
-    note_sync(ended - begun);
+    stats_.on_sync(ended - begun);
   }
+  quick_commits_.add(ended - begun);
   stats_.on_batch(batch);
   if (stats_.is_due(ended)) refresh_stats(ended);
   if (DiskWatch::is_much(batch.bytes())) poll_disk_state();
@@ -157,7 +160,7 @@ void LocalLog::sync() {
   const Nanos begun = store_.options().steady_clock();
   if (!store_.sync().ok()) return;  // The store has reported it.
   state_.on_synced();
-  note_sync(store_.options().steady_clock() - begun);
+  stats_.on_sync(store_.options().steady_clock() - begun);
   const std::lock_guard lock(mutex_);
   update_.indices.durable = state_.indices().durable;
   update_.store.facts.batches.syncs = stats_.facts().batches.syncs;
@@ -182,11 +185,6 @@ void LocalLog::sync_durable_mark() {
   mark_due_ = store_.options().steady_clock() + mark_interval;
   // A failure ends the process, and the store has reported it.
   if (store_.note_durable().ok()) ignore(store_.sync_durable_mark(), "the store has reported it");
-}
-
-void LocalLog::note_sync(Nanos took) {
-  stats_.on_sync(took);
-  quick_syncs_.add(took);
 }
 
 void LocalLog::publish(Batch& batch, Nanos took) {

@@ -13,7 +13,7 @@
 #include "store/commit/housekeeper.h"
 #include "store/commit/log.h"
 #include "store/commit/log_queue.h"
-#include "store/commit/quick_syncs.h"
+#include "store/commit/quick_commits.h"
 #include "store/commit/sync_state.h"
 #include "store/store.h"
 
@@ -29,9 +29,9 @@ namespace perennial::store {
 // This is the only writer of a store that serves clients. Its thread, the committer, takes one
 // batch at a time. While the committer writes and syncs, the loop fills the next batch.
 //
-// append() itself writes a small batch on the loop's thread if the latest syncs were all quick. The
-// handover to the committer and back costs half the time of a quick sync, so always handing over
-// would make such commits slower.
+// append() itself writes a small batch on the loop's thread if the latest commits were all quick.
+// The handover to the committer and back costs half the time of a quick sync, and several times
+// that of a write without one, so always handing over would make such commits slower.
 //
 // After a failure, which the store has reported, the log reports nothing and is never idle again.
 class LocalLog final : public Log {
@@ -51,19 +51,18 @@ class LocalLog final : public Log {
  private:
   void end();
   // Writes the batch on the caller's thread. Returns false and leaves the batch unchanged if the
-  // batch is not small, replies do not wait for a sync, the committer is at work, a poll is due, or
-  // the latest syncs were not quick.
+  // batch is not small, the committer is at work, a poll is due, the latest commits were not quick,
+  // or the batch begins an interval or needs a sync in a mode that does not sync each batch.
   bool commit_here(Batch& batch);
   void run();
   void work(LogQueue::Item& item);
   // Does the sync, the poll and the sync of the durable mark that are due.
   void sync_and_poll();
   // Returns how long the committer may wait for a batch before sync_and_poll() is due.
-  Nanos wait_max() const;
+  Nanos wait_max();
   void commit(Batch& batch);
   void create_checkpoint(const std::string& dir);
   void sync();
-  void note_sync(Nanos took);
   void publish(Batch& batch, Nanos took);
   void poll_disk_state();
   void sync_durable_mark();
@@ -77,7 +76,7 @@ class LocalLog final : public Log {
   // Held by the thread that writes, and locked before mutex_. Guards the members below.
   std::mutex writing_;
   SyncState state_;
-  QuickSyncs quick_syncs_;
+  QuickCommits quick_commits_;
   CommitStats stats_;
   DiskWatch watch_;
   Nanos mark_due_ = 0;

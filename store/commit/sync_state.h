@@ -33,6 +33,9 @@ class SyncState {
   // Called when a sync has ended that began after the last on_written().
   void on_synced() { synced_ = written_; }
 
+  // Returns whether the next batch without a sync determines when the next sync is due.
+  bool begins_interval() const { return durability_ == Durability::Interval && is_synced(); }
+
   bool is_synced() const { return written_ == synced_; }
   // Returns whether the interval is over, in the mode that has one.
   bool is_due(Nanos now) const { return has_due() && now >= due_; }

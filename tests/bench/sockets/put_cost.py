@@ -46,7 +46,9 @@ def put_first(port, server):
         try:
             return put_one(port)
         except OSError:
-            if server.poll() is not None or time.monotonic() > end:
+            if server.poll() is not None:
+                sys.exit(f"the server has ended with {server.returncode}: {shlex.join(server.args)}")
+            if time.monotonic() > end:
                 raise
             time.sleep(0.01)
 
@@ -73,7 +75,7 @@ def measure(command, arguments, connections):
     directory = tempfile.mkdtemp(prefix="put-cost-", dir=arguments.folder)
     port = free_port()
     words = shlex.split(command.replace("{port}", str(port)).replace("{dir}", directory))
-    server = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    server = subprocess.Popen(words, stdout=subprocess.DEVNULL)
     try:
         first = put_first(port, server)
         before = times_of(server.pid)

@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 #include <rocksdb/env.h>
+#include <unistd.h>
 
 #include "store/commit/local_log.h"
 #include "tests/store/store_model.h"
@@ -31,7 +32,8 @@ class CommitHereTest : public testing::Test {
     ASSERT_TRUE(store.ok()) << store.status().message();
     store_ = store.take();
     fs_->set_sync_hook([this](const std::string& path) {
-      if (path.ends_with(".log")) now_ += sync_takes_.load();
+      if (!path.ends_with(".log")) return;
+      now_ += sync_takes_.load();
     });
     log_ = std::make_unique<LocalLog>(*store_, [this] {
       ++wakes_;
@@ -90,7 +92,7 @@ class CommitHereTest : public testing::Test {
   std::unique_ptr<LocalLog> log_;
 };
 
-TEST_F(CommitHereTest, AppendCommitsAfterManyQuickSyncs) {
+TEST_F(CommitHereTest, AppendCommitsAfterManyQuickCommits) {
   start(Durability::Commit);
   for (int i = 0; i < 16; ++i) EXPECT_FALSE(commit_here(next())) << i;
   EXPECT_TRUE(soon_commits_here());
@@ -127,9 +129,44 @@ TEST_F(CommitHereTest, ABatchIsCommittedByTheThreadWhenAPollIsDue) {
   EXPECT_TRUE(soon_commits_here());
 }
 
-TEST_F(CommitHereTest, AppendCommitsOnlyInModeCommit) {
+TEST_F(CommitHereTest, ModeNeverWritesOnTheCallersThreadWithoutASync) {
+  start(Durability::Never);
+  warm_up();
+  EXPECT_TRUE(soon_commits_here());
+  for (int i = 0; i < 16; ++i) EXPECT_TRUE(commit_here(next())) << i;
+  EXPECT_LT(log_->collect().indices.durable, model_.index());
+  log_->stop();
+  EXPECT_EQ(log_->collect().indices.durable, model_.index());
+  EXPECT_EQ(difference(*store_, model_.image()), "");
+}
+
+// A next id is synced in every mode, and nothing tells how long that takes.
+TEST_F(CommitHereTest, ABatchThatNeedsASyncIsCommittedByTheThreadInModeNever) {
+  start(Durability::Never);
+  warm_up();
+  EXPECT_TRUE(soon_commits_here());
+  Batch batch;
+  batch.add(NextIdRaised{.next_id = 1'000'000});
+  batch.seal({.epoch = 1, .index = model_.index() + 1, .now = 1});
+  const int before = wakes_;
+  ASSERT_EQ(log_->append(std::move(batch)), Appended::UnderWay);
+  wakes_.wait(before);
+  EXPECT_EQ(log_->collect().indices.durable, model_.index() + 1);
+}
+
+// The committer has to learn when the interval ends, also if the caller's thread writes the rest.
+TEST_F(CommitHereTest, ModeIntervalSyncsAtItsEnd) {
   start(Durability::Interval);
-  for (int i = 0; i < 40; ++i) EXPECT_FALSE(commit_here(next())) << i;
+  warm_up();
+  EXPECT_TRUE(soon_commits_here());
+  while (!commit_here(next())) continue;
+  now_ += 50 * nanos_per_ms;  // The interval.
+  for (int tries = 0; tries < 10'000 && log_->collect().indices.durable < model_.index(); ++tries) {
+    usleep(1'000);
+  }
+  EXPECT_EQ(log_->collect().indices.durable, model_.index());
+  EXPECT_FALSE(commit_here(next())) << "it begins the next interval";
+  EXPECT_TRUE(soon_commits_here());
 }
 
 TEST_F(CommitHereTest, AFailureIsReportedAndNoReplyLeaves) {

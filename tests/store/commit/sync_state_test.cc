@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "store/commit/quick_syncs.h"
+#include "store/commit/quick_commits.h"
 
 namespace perennial::store {
 namespace {
@@ -89,21 +89,21 @@ TEST(LogIndices, AReplyWaitsForBothCommittedAndApplied) {
   EXPECT_EQ((LogIndices{.committed = 9, .applied = 9, .durable = 5}.reply_index()), 9U);
 }
 
-TEST(QuickSyncs, TheLoopMayWaitAfterSixteenInARow) {
-  QuickSyncs syncs;
-  for (int i = 0; i < 15; ++i) syncs.add(QuickSyncs::quick);
-  EXPECT_FALSE(syncs.may_wait());
-  syncs.add(QuickSyncs::quick);
-  EXPECT_TRUE(syncs.may_wait());
+TEST(QuickCommits, TheLoopMayWaitAfterSixteenInARow) {
+  QuickCommits commits;
+  for (int i = 0; i < 15; ++i) commits.add(QuickCommits::quick);
+  EXPECT_FALSE(commits.may_wait());
+  commits.add(QuickCommits::quick);
+  EXPECT_TRUE(commits.may_wait());
 }
 
-TEST(QuickSyncs, OneSlowSyncResetsTheCount) {
-  QuickSyncs syncs;
-  for (int i = 0; i < 100; ++i) syncs.add(0);
-  syncs.add(QuickSyncs::quick + 1);
-  EXPECT_FALSE(syncs.may_wait());
-  for (int i = 0; i < 16; ++i) syncs.add(0);
-  EXPECT_TRUE(syncs.may_wait());
+TEST(QuickCommits, OneSlowOneResetsTheCount) {
+  QuickCommits commits;
+  for (int i = 0; i < 100; ++i) commits.add(0);
+  commits.add(QuickCommits::quick + 1);
+  EXPECT_FALSE(commits.may_wait());
+  for (int i = 0; i < 16; ++i) commits.add(0);
+  EXPECT_TRUE(commits.may_wait());
 }
 
 }  // namespace

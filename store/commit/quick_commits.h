@@ -4,9 +4,10 @@
 
 namespace perennial::store {
 
-// Decides whether the loop may wait for a sync itself. It may after `in_a_row_min` syncs in a row
-// that took at most `quick`, and until a sync takes longer.
-class QuickSyncs {
+// Decides whether the loop may wait for a commit itself, which is a write and, in the mode that
+// syncs each batch, its sync. It may after `in_a_row_min` commits in a row that took at most
+// `quick`, and until one takes longer.
+class QuickCommits {
  public:
   static constexpr Nanos quick = nanos_per_ms;
   static constexpr unsigned in_a_row_min = 16;
