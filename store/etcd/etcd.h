@@ -83,11 +83,9 @@ struct Delete {
   KeyRange range;
 };
 struct Get {
-  KeyRange range;
+  KeyRange range;  // The keys come in ascending order.
   int64_t limit = 0;  // The number of keys at most. 0: all.
   bool keys_only = false;
-  // By key; ascending otherwise. etcd then reads the whole range, and applies the limit afterwards.
-  bool descending = false;
   Revision revision = 0;  // As of this revision. 0: the newest.
 };
 using Operation = std::variant<Put, Delete, Get>;

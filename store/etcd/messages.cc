@@ -73,8 +73,8 @@ void set_operations(google::protobuf::RepeatedPtrField<pb::RequestOp>& messages,
 
 }  // namespace
 
-// etcd reads a range in ascending order anyway. If it is asked to sort, it reads the whole range
-// first and applies the limit afterwards.
+// It asks for no order: etcd reads a range in ascending order anyway. If it were asked, it would read
+// the whole range first, with all values, and apply the limit afterwards.
 pb::RangeRequest range_request(Get request) {
   pb::RangeRequest message;
   message.set_key(std::move(request.range.key));
@@ -82,7 +82,6 @@ pb::RangeRequest range_request(Get request) {
   message.set_limit(request.limit);
   message.set_revision(request.revision);
   message.set_keys_only(request.keys_only);
-  if (request.descending) message.set_sort_order(pb::RangeRequest::DESCEND);
   return message;
 }
 

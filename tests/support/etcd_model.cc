@@ -281,7 +281,6 @@ Found EtcdModel::read(const Get& request, Revision current) const {
     if (!contains(request.range, key->first)) break;
     if (const KeyValue* version = version_at(key->second, revision)) all.push_back(version);
   }
-  if (request.descending) std::reverse(all.begin(), all.end());
   found.count = static_cast<int64_t>(all.size());
   if (request.limit > 0 && request.limit < found.count) {
     found.more = true;

@@ -99,13 +99,13 @@ class Appender {
 
   void read_and_append() {
     const etcd::Revision newest = history_.newest;
-    etcd::Get last = {.range = log_range, .limit = 1, .descending = true};
-    client_->get(last, deadline(), [this, newest](const auto& outcome) {
+    const etcd::Get first = {.range = log_range, .limit = 1};
+    client_->get(first, deadline(), [this, newest](const auto& outcome) {
       const auto* found = std::get_if<etcd::Found>(&outcome);
       if (found == nullptr) return append_soon();
       saw(found->revision);
       if (found->revision < newest) problem("a read is older than an answer before it");
-      append(found->keys.empty() ? 1 : index_of(found->keys[0].key) + 1);
+      append(found->keys.empty() ? 1 : index_of(found->keys[0].key) + found->count);
     });
   }
 

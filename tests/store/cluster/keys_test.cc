@@ -33,7 +33,6 @@ TEST(Keys, EntriesSortLikeTheirIndices) {
 TEST(Keys, TheNewestEntryFollowsFromTheFirstAndTheCount) {
   const Keys keys("jobs");
   EXPECT_EQ(keys.log_span().limit, 1);
-  EXPECT_FALSE(keys.log_span().descending);
   EXPECT_EQ(keys.last_of({}), 0U);
   const etcd::KeyValue first = {.key = keys.entry(7), .value = {}};
   EXPECT_EQ(keys.last_of({.keys = {first}, .count = 1}), 7U);

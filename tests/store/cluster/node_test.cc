@@ -519,40 +519,47 @@ class MemberClient final : public support::EtcdClientWrapper {
   std::vector<size_t>& preferred_;
 };
 
-// Notes whether etcd is asked to sort, for which it reads a whole range with all values.
-class SortClient final : public support::EtcdClientWrapper {
+// Notes whether etcd is asked for more than a page of a range. For its values it would then read and
+// send as much as there is.
+class PageClient final : public support::EtcdClientWrapper {
  public:
-  SortClient(std::unique_ptr<etcd::Client> real, bool& sorts)
-      : EtcdClientWrapper(std::move(real)), sorts_(sorts) {}
+  PageClient(std::unique_ptr<etcd::Client> real, etcd::KeyRange of, bool& reads_all)
+      : EtcdClientWrapper(std::move(real)), of_(std::move(of)), reads_all_(reads_all) {}
   void get(etcd::Get request, Nanos deadline, etcd::Done<etcd::Found> done) override {
-    sorts_ = sorts_ || request.descending;
+    note(request);
     EtcdClientWrapper::get(std::move(request), deadline, std::move(done));
   }
   void commit(etcd::Transaction transaction, Nanos deadline,
               etcd::Done<etcd::TransactionDone> done) override {
     for (const etcd::Operation& operation : transaction.then) {
-      const auto* get = std::get_if<etcd::Get>(&operation);
-      sorts_ = sorts_ || (get != nullptr && get->descending);
+      if (const auto* get = std::get_if<etcd::Get>(&operation)) note(*get);
     }
     EtcdClientWrapper::commit(std::move(transaction), deadline, std::move(done));
   }
 
  private:
-  bool& sorts_;
+  void note(const etcd::Get& get) {
+    const bool is_in_it = get.range.key >= of_.key && get.range.key < of_.end;
+    reads_all_ = reads_all_ || (is_in_it && !get.range.end.empty() && get.limit == 0);
+  }
+
+  const etcd::KeyRange of_;
+  bool& reads_all_;
 };
 
 // A node that read the whole log to join would do so again and again where that takes longer than a
 // call may, and take etcd's memory with it.
 TEST_F(NodeTest, JoiningDoesNotReadTheWholeLog) {
-  bool sorts = false;
-  world_.wrap = [&sorts](std::unique_ptr<etcd::Client> real) {
-    return std::make_unique<SortClient>(std::move(real), sorts);
+  const etcd::KeyRange log = Keys("jobs").log_span().range;
+  bool reads_all = false;
+  world_.wrap = [&](std::unique_ptr<etcd::Client> real) {
+    return std::make_unique<PageClient>(std::move(real), log, reads_all);
   };
   const auto a = start_leader("a", disk_a_);
   run_for(2 * second);
   const auto b = start("b", disk_b_);
   EXPECT_TRUE(run_until([&] { return disk_b_.last() > 10; }, 10 * second));
-  EXPECT_FALSE(sorts);
+  EXPECT_FALSE(reads_all);
 }
 
 // A transaction that another member passes on takes longer.
