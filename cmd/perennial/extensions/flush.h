@@ -12,6 +12,7 @@ struct FlushOptions {
   ServerAddress server = {};
   std::string tube;
   std::optional<std::string> states = {};
+  std::optional<std::string> match = {};
 };
 
 // perennial flush: deletes the jobs of a tube.

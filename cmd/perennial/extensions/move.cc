@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "cmd/perennial/extensions/tube_walk.h"
 #include "cmd/perennial/live/protocol_option.h"
+#include "cmd/perennial/live/tube_walk.h"
 
 namespace perennial::tool {
 namespace {
@@ -14,7 +14,8 @@ Result<MoveTube> read_move(const MoveOptions& options, ExtensionSet& needed) {
   if (options.from == options.to)
     return Status(StatusCode::InvalidArgument, "TUBE and TO are the same tube");
   MoveTube command{.from = options.from, .to = options.to};
-  Status read = read_options<MoveTube>({{"state", options.states}}, command, needed);
+  Status read = read_options<MoveTube>({{"state", options.states}, {"match", options.match}},
+                                       command, needed);
   if (!read.ok()) return read;
   if (command.states.holds(JobState::Reserved)) {
     return Status(StatusCode::InvalidArgument,
@@ -44,8 +45,10 @@ Subcommand move_command(MoveOptions& options) {
       .summary = "Move the jobs of a tube to another one, where they are ready",
       .about =
           "The way back for dead jobs. Ready, delayed and buried jobs are moved, or with --state "
-          "only those in these states; jobs that workers have reserved stay. With --count only so "
-          "many, those with the lowest ids.\n\n"
+          "only those in these states; jobs that workers have reserved stay. With --match only "
+          "those "
+          "whose age in seconds, priority, number of reservations or of timeouts is in the ranges "
+          "given: 3-5, 3-, -5 or 3. With --count only so many, those with the lowest ids.\n\n"
           "A job keeps its id, body, priority, ttr and counters. Its attempts begin anew, and it "
           "loses its key and its expiry. Jobs that are put meanwhile stay. Millions of jobs take a "
           "while, in which the server serves others; if the connection ends before, run it again. "
@@ -53,7 +56,9 @@ Subcommand move_command(MoveOptions& options) {
       .examples =
           "  # One job first, to see whether it is done now:\n"
           "  perennial move mail-dead mail --count 1\n"
-          "  perennial move mail-dead mail\n",
+          "  perennial move mail-dead mail\n"
+          "  # What was put in the last hour:\n"
+          "  perennial move mail-dead mail --match age=-3600\n",
       .flags =
           with_server_flags(options.server,
                             {
@@ -61,6 +66,7 @@ Subcommand move_command(MoveOptions& options) {
                                 {"TO", "TUBE", "The tube that gets them", &options.to, true},
                                 server_flag(options.server),
                                 option_flag("state", "Only jobs in these states", options.states),
+                                option_flag("match", "Only jobs in these ranges", options.match),
                                 {.name = "--count",
                                  .value = "N",
                                  .help = "At most so many",

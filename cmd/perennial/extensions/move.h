@@ -14,6 +14,7 @@ struct MoveOptions {
   std::string from;
   std::string to;
   std::optional<std::string> states = {};
+  std::optional<std::string> match = {};
   std::optional<uint64_t> count = {};
 };
 

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "cmd/perennial/extensions/tube_walk.h"
 #include "cmd/perennial/live/protocol_option.h"
+#include "cmd/perennial/live/tube_walk.h"
 
 namespace perennial::tool {
 namespace {

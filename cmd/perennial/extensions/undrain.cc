@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "cmd/perennial/extensions/tube_walk.h"
+#include "cmd/perennial/live/tube_walk.h"
 
 namespace perennial::tool {
 

@@ -12,8 +12,11 @@ namespace perennial::tool {
 struct KickOptions {
   ServerAddress server = {};
   std::vector<std::string> ids;
-  std::string tube;  // Instead of ids, together with the count.
-  std::optional<uint64_t> count;
+  std::string tube;  // Instead of ids, together with one of the next two.
+  std::optional<uint64_t> count = {};
+  bool all = false;  // Perennial only, as are the states and ranges of these jobs.
+  std::optional<std::string> states = {};
+  std::optional<std::string> match = {};
 };
 
 // perennial kick: makes buried and delayed jobs ready.

@@ -39,6 +39,9 @@ constexpr std::array option_texts = {
     OptionText{"pri", "N", "priority: 0 to 4294967295"},
     OptionText{"state", "STATES",
                "list of states: ready, reserved, delayed and buried, with commas between them"},
+    OptionText{"match", "RANGES",
+               "list of ranges of age, pri, reserves and timeouts, each at most once, with commas "
+               "between them: 'age=3600-,reserves=3-5'"},
     OptionText{"reserved", "N", "number of jobs: 1 to 4294967295"},
     OptionText{"rate", "N:TIME", "rate: a number of jobs, ':' and a duration, both above 0", true},
     OptionText{"drain", "yes|no", "answer: yes or no"},

@@ -53,6 +53,32 @@ TEST_F(Walk, MoveMakesJobsReadyInTheOtherTube) {
   EXPECT_EQ(job("3")["tube"], "mail");
 }
 
+TEST_F(Walk, FlushDeletesOnlyWhatMatches) {
+  put_one_in_each_state();
+  EXPECT_EQ(run({"flush", "mail", "--match", "reserves=1-"}).out, "mail: deleted 2 jobs\n");
+  EXPECT_EQ(*worker_.ask("delete 3\r\n"), "NOT_FOUND\r\n");
+  EXPECT_EQ(job("1")["state"], "delayed");
+  EXPECT_THAT(run({"flush", "mail", "--match", "reserves=5-3"}).err, HasSubstr("is no list of"));
+}
+
+TEST_F(Walk, MoveTakesOnlyWhatMatches) {
+  put_one_in_each_state();
+  EXPECT_EQ(run({"move", "mail", "other", "--match", "reserves=0"}).out,
+            "mail: moved 2 jobs to other\n");
+  EXPECT_EQ(job("2")["tube"], "mail");
+}
+
+TEST_F(Walk, KickTakesAllOrWhatMatches) {
+  put_one_in_each_state();
+  EXPECT_EQ(run({"kick", "--tube", "mail", "--match", "age=3600-"}).out, "kicked 0 jobs\n");
+  EXPECT_EQ(run({"kick", "--tube", "mail", "--state", "delayed"}).out, "kicked 1 jobs\n");
+  EXPECT_EQ(job("1")["state"], "ready");
+  EXPECT_EQ(job("2")["state"], "buried");
+  EXPECT_EQ(run({"kick", "--tube", "mail", "--all"}).out, "kicked 1 jobs\n");
+  EXPECT_EQ(job("2")["state"], "ready");
+  EXPECT_THAT(run({"kick", "--tube", "nowhere", "--all"}).err, HasSubstr("no tube 'nowhere'"));
+}
+
 TEST_F(Walk, PeekFindsTheReservedJob) {
   EXPECT_THAT(run({"peek", "--reserved", "--tube", "mail"}).err, HasSubstr("has no reserved job"));
   put_one_in_each_state();
@@ -102,6 +128,8 @@ TEST_F(WalkOnBeanstalkd, IsNotKnown) {
   };
   EXPECT_THAT(refusal({"list", "default"}), HasSubstr("does not know 'list-jobs'"));
   EXPECT_THAT(refusal({"flush", "default"}), HasSubstr("does not know 'flush-tube'"));
+  EXPECT_THAT(refusal({"kick", "--tube", "default", "--all"}),
+              HasSubstr("does not know 'kick-tube'"));
   EXPECT_THAT(refusal({"undrain"}), HasSubstr("does not know 'drain'"));
   EXPECT_THAT(refusal({"peek", "--reserved"}), HasSubstr("does not know 'peek-reserved'"));
   EXPECT_THAT(refusal({"move", "default", "t"}), HasSubstr("does not know 'move-tube'"));

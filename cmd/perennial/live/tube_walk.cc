@@ -1,4 +1,4 @@
-#include "cmd/perennial/extensions/tube_walk.h"
+#include "cmd/perennial/live/tube_walk.h"
 
 #include <fmt/format.h>
 
