@@ -42,6 +42,32 @@ page_test('T31 Delete all asks for the name above 100 jobs, and starts on Cancel
     [{action: 'delete', tube: 'crowd', states: ['buried'], confirmed: 150}]);
 });
 
+page_test('T31 With a filter all that fit are taken, and their number is asked for first', async (page, server) => {
+  for (let i = 0; i < 130; ++i) await server.put('some', 'x', {priority: i});
+  await page.goto(`${server.url}/tubes/some/ready?priority_min=10&priority_max=119`);
+  await page.getByText('All that fit').waitFor();
+  await button(page, 'Move all…').click();
+  assert.match(await dialog(page).innerText(), /Move all ready jobs that fit the filter/);
+  assert.match(await dialog(page).innerText(), /110 jobs in some/);
+  await dialog(page).getByLabel('To tube').fill('others');
+  await dialog(page).getByRole('textbox').last().fill('some');
+  await confirm(page, 'Move 110 jobs');
+  await announced(page, '110 jobs moved in some.');
+  assert.equal((await server.stats_tube('some')).ready, 20);
+  assert.equal((await server.stats_tube('others')).ready, 110);
+  if (is_mock) assert.deepEqual(server.mock.requests.filter(({path, method}) => path === '/operations' && method === 'POST').map(({body}) => body),
+    [{action: 'move', tube: 'some', states: ['ready'], match: {priority_min: 10, priority_max: 119}, confirmed: 110, to: 'others'}]);
+
+  // More than a page of them, all selected: the banner offers the rest.
+  await page.goto(`${server.url}/tubes/others/ready?priority_min=11`);
+  await eventually(() => page.locator('tr[data-row]').count(), 100);
+  await page.getByLabel('Select all jobs of this page').check();
+  await page.getByText('All 100 jobs of this page are selected. To act on all jobs that fit the filter:').waitFor();
+  await button(page, 'Delete all…').click();
+  assert.match(await dialog(page).innerText(), /109 jobs in others/);
+  await page.keyboard.press('Escape');
+});
+
 page_test('T31 A count that has changed is shown, and asked for anew', async (page, server) => {
   await put_many(server, 'grows', 20, 'buried');
   await page.goto(`${server.url}/tubes/grows/buried`);

@@ -34,8 +34,10 @@ const may_on = (user, tube) => {
   return Object.fromEntries(['produce', 'consume', 'inspect', 'manage'].map((verb) => [verb, !verbs || verbs.includes(verb)]));
 };
 
+const numbers = ['age_seconds', 'priority', 'reserves', 'timeouts'];
+
 /** Whether the numbers of a job are within what a query says. */
-const fits = (query, job) => ['age_seconds', 'priority', 'reserves', 'timeouts'].every((name) => {
+const fits = (query, job) => numbers.every((name) => {
   const [min, max] = ['min', 'max'].map((end) => query.get(`${name}_${end}`));
   if ([min, max].some((given) => given !== null && !/^\d+$/.test(given))) throw bad_request(`${name}_min and ${name}_max must be whole numbers.`);
   const value = Math.floor(job[name]);
@@ -150,16 +152,19 @@ export class Queue {
     return chosen.flatMap((state) => [...tube.ids[state]]).sort((a, b) => Number(a) - Number(b));
   }
 
-  start_operation({action, tube: name, states: chosen, to, confirmed}, user) {
+  start_operation({action, tube: name, states: chosen, match = {}, to, confirmed}, user) {
     if (!['delete', 'kick', 'move'].includes(action)) throw bad_request('There is no such action.');
     if (!Array.isArray(chosen) || !chosen.length || chosen.some((state) => !states.includes(state))) throw bad_request('The states are wrong.');
     if (action === 'kick' && chosen.some((state) => state !== 'buried' && state !== 'delayed')) throw bad_request('Only buried and delayed jobs can be kicked.');
+    const ranges = Object.entries(match);
+    if (ranges.some(([end, value]) => !numbers.some((number) => end === `${number}_min` || end === `${number}_max`) || !Number.isInteger(value))) throw bad_request('match is wrong.');
     if (action === 'move' && !to) throw bad_request('There is no tube to move to.');
     const tube = this.tubes.get(name);
     if (!tube) throw not_found('tube');
-    const ids = this.matching(tube, chosen);
+    const query = new URLSearchParams(ranges.map(([end, value]) => [end, String(value)]));
+    const ids = this.matching(tube, chosen).filter((id) => fits(query, this.view_job(this.jobs.get(id))));
     if (ids.length - confirmed > Math.max(10, confirmed / 10)) throw new Refusal(409, 'conflict', 'The number of jobs has grown.', {count: ids.length});
-    const operation = {id: String(this.next_operation++), action, tube: name, states: chosen, to: to ?? null, user, confirmed, done: 0, state: 'running', message: '',
+    const operation = {id: String(this.next_operation++), action, tube: name, states: chosen, match: ranges.length ? match : null, to: to ?? null, user, confirmed, done: 0, state: 'running', message: '',
       started_at: seconds()};
     this.operations.set(operation.id, operation);
     const step = () => {
@@ -441,7 +446,7 @@ export class Mock {
 
   #route(method, parts, query, body, user) {
     const queue = this.queue;
-    const [first, second, third, ...more] = parts;
+    const [first, second, third, fourth, ...more] = parts;
     if (more.length) throw not_found('path');
     const is = (wanted, ...pattern) => method === wanted && pattern.length === parts.length && pattern.every((part, index) => part === null || part === parts[index]);
     const job = () => queue.jobs.get(Number(second)) ?? (() => { throw not_found('job'); })();
@@ -466,6 +471,7 @@ export class Mock {
     if (is('GET', 'tubes')) return {value: this.#tubes(query, user)};
     if (is('GET', 'tubes', null)) return {value: {...queue.view_tube(tube()), settings: tube().settings, may: may_on(user, second)}};
     if (is('GET', 'tubes', null, 'jobs')) return {value: this.#jobs(query, second, user)};
+    if (is('GET', 'tubes', null, 'jobs', 'count')) return {value: {count: queue.tubes.has(second) ? this.#fitting(query, tube()).length : 0}};
     if (is('GET', 'jobs')) return {value: this.#jobs(query, null, user)};
     if (is('GET', 'jobs', null)) return {value: queue.view_job(job(), user)};
     if (is('GET', 'connections')) return {value: this.#connections(query)};
@@ -536,6 +542,11 @@ export class Mock {
     const jobs = looked_at.map((id) => queue.jobs.get(id)).filter((job) => chosen.includes(job.state) && fits(query, queue.view_job(job))).slice(0, limit);
     const last = jobs.length === limit ? jobs.at(-1).id : looked_at.at(-1);
     return {jobs: jobs.map((job) => queue.view_job(job, user)), next: last !== undefined && last !== ids.at(-1) ? String(last) : null};
+  }
+
+  #fitting(query, tube) {
+    const chosen = (query.get('state') ?? states.join()).split(',');
+    return this.queue.matching(tube, chosen).filter((id) => fits(query, this.queue.view_job(this.queue.jobs.get(id))));
   }
 
   #connections(query) {

@@ -1,6 +1,7 @@
 // A table of jobs with a selection and what can be done with it, and the list of jobs, 100 to a page by the order of their ids.
 
 import {useEffect, useRef, useState} from 'preact/hooks';
+import {announce} from './announce.js';
 import {get, get_body_window, query, tube_path} from './api.js';
 import {first_line} from './bytes_text.js';
 import {bytes, count, jobs as jobs_text, time} from './format.js';
@@ -57,16 +58,16 @@ export function JobList({tube, states, path, route, matching, may}) {
     {seconds: is_filtered ? filtered_seconds : list_seconds});
   const jobs = value?.jobs ?? [];
   const total = Math.max(matching ?? 0, jobs.length);
-  // An operation takes all jobs of its states.
-  const acts_on_all = tube !== null && may?.manage && !is_filtered;
-  const all = html`<${Matching} tube=${tube} states=${states} matching=${matching} />`;
+  const acts_on_all = tube !== null && may?.manage;
+  const all = html`<${Matching} tube=${tube} states=${states} filter=${filter} matching=${is_filtered ? null : matching} />`;
   const empty = after ? 'No more jobs.' : is_filtered ? value?.next ? 'No job of this page fits the filter.' : 'No job fits the filter.' : 'No jobs.';
   return html`<section class="jobs" aria-label="Jobs">
     <${JobFilter} filter=${filter} show=${(next) => go(page({}, next))} />
     <${Problem} error=${error} />
-    <${JobTable} jobs=${jobs} shows_tube=${tube === null} unselected=${acts_on_all && matching > 0 && all}
-      all_selected=${acts_on_all && total > jobs.length && html`<p class="banner">
-        All ${count(jobs.length)} jobs of this page are selected. To act on <b>all ${jobs_text(total, states.length === 1 ? states[0] : '')}</b> that match: ${all}</p>`}
+    <${JobTable} jobs=${jobs} shows_tube=${tube === null} unselected=${acts_on_all && (is_filtered ? jobs.length : matching) > 0 && all}
+      all_selected=${acts_on_all && (is_filtered ? value?.next : total > jobs.length) && html`<p class="banner">
+        All ${count(jobs.length)} jobs of this page are selected. To act on <b>all ${is_filtered ? 'jobs' : jobs_text(total, states.length === 1 ? states[0] : '')}</b> that ${
+          is_filtered ? 'fit the filter' : 'match'}: ${all}</p>`}
       empty=${value ? empty : error ? '' : 'Loading…'} />
     <nav class="pages" aria-label="Pages of jobs">
       <button disabled=${!after} onClick=${() => go(page({}))}>First page</button>
@@ -146,16 +147,28 @@ export function JobTable({jobs, shows_tube, unselected, all_selected, empty}) {
     </div>`;
 }
 
-/** What is done with all jobs that match, by an operation of the server. */
-function Matching({tube, states, matching}) {
+/**
+ * What is done with all jobs that match, by an operation of the server. How many fit a filter only the server knows: it is asked, and the question
+ * says it.
+ */
+function Matching({tube, states, filter, matching}) {
   const movable = states.filter((state) => state !== 'reserved');
   if (!movable.length) return html`<span class="quiet">Reserved jobs are held by workers.</span>`;
   const can_kick = states.length === 1 && (states[0] === 'buried' || states[0] === 'delayed');
+  const act = async (action) => {
+    try {
+      const job_count = matching ?? (await get(tube_path(tube, '/jobs/count') + query({state: movable.join(), ...filter}))).count;
+      if (job_count === 0) return announce('No job fits the filter any more.');
+      ask_operation(action, tube, movable, job_count, filter);
+    } catch (error) {
+      announce(error.message);
+    }
+  };
   return html`<div class="actions" role="group" aria-label="All jobs that match">
-    <span class="quiet">All ${count(matching)}${states.includes('reserved') && ' that no worker holds'}:</span>
-    ${can_kick && html`<button onClick=${() => ask_operation('kick', tube, movable, matching)}>Kick all…</button>`}
-    <button onClick=${() => ask_operation('move', tube, movable, matching)}>Move all…</button>
-    <button class="danger apart" onClick=${() => ask_operation('delete', tube, movable, matching)}>Delete all…</button>
+    <span class="quiet">All ${matching === null ? 'that fit' : count(matching)}${states.includes('reserved') && ' that no worker holds'}:</span>
+    ${can_kick && html`<button onClick=${() => act('kick')}>Kick all…</button>`}
+    <button onClick=${() => act('move')}>Move all…</button>
+    <button class="danger apart" onClick=${() => act('delete')}>Delete all…</button>
   </div>`;
 }
 

@@ -70,7 +70,7 @@ export function Operations() {
   if (!operations.length) return null;
   return html`<section class="operations" aria-label="Operations">${operations.map((operation) => html`
     <div class="operation" key=${operation.id}>
-      <span>${verbs[operation.action].present} ${operation.states.join(', ')} jobs of <span class="name">${visible_line(operation.tube)}</span>${
+      <span>${verbs[operation.action].present} ${operation.states.join(', ')} jobs of <span class="name">${visible_line(operation.tube)}</span>${operation.match ? ' that fit a filter' : ''}${
         operation.to && html` to <span class="name">${visible_line(operation.to)}</span>`}: ${
         count(operation.done)} of ${count(operation.confirmed)}</span>
       <progress max=${Math.max(operation.confirmed, 1)} value=${operation.done} aria-label="Progress"></progress>
@@ -93,17 +93,21 @@ async function cancel(operation) {
  * @param {string} tube
  * @param {JobState[]} states
  * @param {number} job_count
+ * @param {import('./job_filter.js').Filter} filter
  */
-export function ask_operation(action, tube, states, job_count) {
+export function ask_operation(action, tube, states, job_count, filter) {
   const {title, past} = verbs[action];
   const which = states.join(', ');
+  const is_filtered = Object.keys(filter).length > 0;
+  const every = `Every ${which} job of this tube${is_filtered ? ' that fits the filter' : ''}`;
   const text = {
-    delete: `Every ${which} job of this tube is deleted. A job that is deleted does not come back.`,
-    kick: `Every ${which} job of this tube becomes ready.`,
-    move: `Every ${which} job of this tube moves to another tube, and becomes ready there.`,
+    delete: `${every} is deleted. A job that is deleted does not come back.`,
+    kick: `${every} becomes ready.`,
+    move: `${every} moves to another tube, and becomes ready there.`,
   }[action];
+  const match = Object.fromEntries(Object.entries(filter).map(([name, value]) => [name, Number(value)]));
   ask({
-    title: `${title} all ${which} jobs`,
+    title: `${title} all ${which} jobs${is_filtered ? ' that fit the filter' : ''}`,
     text,
     action: `${title} ${jobs(job_count)}`,
     danger: action !== 'kick',
@@ -111,7 +115,7 @@ export function ask_operation(action, tube, states, job_count) {
     job_count,
     fields: action === 'move' ? [{name: 'to', label: 'To tube', required: true}] : [],
     run: async (values, confirmed) => {
-      const started = await post('/operations', {action, tube, states, confirmed, ...(action === 'move' ? {to: values.to} : {})});
+      const started = await post('/operations', {action, tube, states, confirmed, ...(is_filtered ? {match} : {}), ...(action === 'move' ? {to: values.to} : {})});
       running.set(started.id, {...started, state: 'running'});
       take([started]);
       if (started.state === 'running') announce(`${jobs(confirmed)} are being ${past}.`);

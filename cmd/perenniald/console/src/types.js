@@ -120,6 +120,7 @@
  * @property {'delete'|'kick'|'move'} action
  * @property {string} tube
  * @property {JobState[]} states
+ * @property {Record<string, number>|null} match
  * @property {string|null} to
  * @property {string|null} user
  * @property {number} confirmed
