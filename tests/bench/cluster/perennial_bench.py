@@ -300,12 +300,45 @@ def come_in_of_many(options, etcd, perenniald):
             os.remove(cluster.nodes[1].log)
 
 
-def memory(cluster):
+def memory_of(processes, line):
+    """In MiB: VmHWM is the largest, VmRSS that of now."""
     sizes = []
-    for process in cluster.members + cluster.nodes:
+    for process in processes:
         with open(f"/proc/{process.process.pid}/status", encoding="ascii") as status:
-            sizes.append(int(re.search(r"VmHWM:\s+(\d+)", status.read())[1]) // 1024)
-    return {"work": "memory", "etcd_peak_mib": sizes[:3], "node_peak_mib": sizes[3:]}
+            sizes.append(int(re.search(line + r":\s+(\d+)", status.read())[1]) // 1024)
+    return sizes
+
+
+def memory(cluster):
+    return {"work": "memory", "etcd_peak_mib": memory_of(cluster.members, "VmHWM"),
+            "node_peak_mib": memory_of(cluster.nodes, "VmHWM")}  # fmt: skip
+
+
+def flush_all(cluster, leader):
+    """Deletes all jobs, and returns their number."""
+    client = Client([cluster.ports[leader]], timeout=60)
+    size = int(client.ask(b"list-tubes\r\n")[1])
+    flushed = 0
+    for line in client.body(size).split(b"\n"):
+        if line.startswith(b"- "):
+            answer = client.ask(b"flush-tube " + line[2:] + b"\r\n")
+            flushed += int(answer[1]) if answer[0] == b"FLUSHED" else 0
+    client.close()
+    return flushed
+
+
+def memory_over_time(cluster, minutes):
+    """Puts 8x64 all the time. Twice a minute the jobs are flushed, so that the nodes have room."""
+    leader = cluster.wait_for_leader()
+    begun = time.monotonic()
+    while time.monotonic() - begun < minutes * 60:
+        jobs = 0
+        for _ in range(2):
+            custom(cluster, leader, 29, 128).wait()
+            jobs += flush_all(cluster, leader)
+        yield {"work": "memory under 8x64", "minutes": round((time.monotonic() - begun) / 60, 1), "jobs": jobs,
+               "etcd_mib": memory_of(cluster.members, "VmRSS"), "etcd_peak_mib": memory_of(cluster.members, "VmHWM"),
+               "node_mib": memory_of(cluster.nodes, "VmRSS")}  # fmt: skip
 
 
 def run(options):
@@ -320,6 +353,9 @@ def run(options):
                  folder=options.folder) as cluster:  # fmt: skip
         cluster.start()
         wait_until_followed(cluster)
+        if options.minutes:
+            yield from memory_over_time(cluster, options.minutes)
+            return
         yield from rates(cluster, options.seconds)
         if options.nodes > 1:
             yield lag(cluster, options.seconds)
@@ -349,6 +385,8 @@ def main():
     parser.add_argument("--jobs", type=int, default=0,
                         help="measure only the copy to a second node of a first one with so many jobs")  # fmt: skip
     parser.add_argument("--rounds", type=int, default=3, help="of that (default: 3)")
+    parser.add_argument("--minutes", type=float, default=0,
+                        help="measure only the memory in so many minutes of puts 8x64")  # fmt: skip
     parser.add_argument("--members", type=int, default=3, help="of etcd (default: 3)")
     parser.add_argument("--nodes", type=int, default=3, help="of Perennial (default: 3)")
     try:

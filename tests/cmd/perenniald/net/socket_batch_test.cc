@@ -11,44 +11,15 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "tests/cmd/perenniald/net/socket_pair.h"
 
 namespace perennial::perenniald {
 namespace {
 
 using State = Stream::State;
-
-// The two ends of a connection.
-class Pair {
- public:
-  Pair() { EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends_.data()), 0); }
-  Pair(const Pair&) = delete;
-  Pair& operator=(const Pair&) = delete;
-  ~Pair() {
-    close(ends_[0]);
-    close_theirs();
-  }
-
-  int ours() const { return ends_[0]; }
-  void say(std::string_view bytes) const {
-    EXPECT_EQ(send(ends_[1], bytes.data(), bytes.size(), 0), static_cast<ssize_t>(bytes.size()));
-  }
-  std::string hear() const {
-    std::string out(1 << 20, '\0');
-    const ssize_t count = recv(ends_[1], out.data(), out.size(), 0);
-    out.resize(count > 0 ? static_cast<size_t>(count) : 0);
-    return out;
-  }
-  void close_theirs() {
-    if (ends_[1] >= 0) close(ends_[1]);
-    ends_[1] = -1;
-  }
-
- private:
-  std::array<int, 2> ends_ = {-1, -1};
-};
 
 class SocketBatchTest : public testing::Test {
  protected:
@@ -56,7 +27,7 @@ class SocketBatchTest : public testing::Test {
 };
 
 TEST_F(SocketBatchTest, EachSocketHasItsOwnOutcome) {
-  std::array<Pair, 6> pairs;
+  std::array<SocketPair, 6> pairs;
   std::array<std::array<char, 4>, 3> buffers = {};
   const std::string large(8 << 20, 'x');
   pairs[1].close_theirs();
@@ -91,8 +62,8 @@ TEST_F(SocketBatchTest, EachSocketHasItsOwnOutcome) {
 }
 
 TEST_F(SocketBatchTest, ItIsFullAndThenEmptyAgain) {
-  std::vector<std::unique_ptr<Pair>> pairs;
-  while (pairs.size() < SocketBatch::sockets_max) pairs.push_back(std::make_unique<Pair>());
+  std::vector<std::unique_ptr<SocketPair>> pairs;
+  while (pairs.size() < SocketBatch::sockets_max) pairs.push_back(std::make_unique<SocketPair>());
   for (int times = 0; times < 100; ++times) {
     for (const auto& pair : pairs) {
       ASSERT_TRUE(batch_->has_slot());
@@ -132,7 +103,7 @@ TEST(SocketBatchDeathTest, SaysThatTheKernelForbidsIt) {
 
 TEST(SocketBatchDeathTest, SocketsAreBlockedWhenTheKernelRefusesACall) {
   const auto run = [] {
-    const Pair pair;
+    const SocketPair pair;
     const std::unique_ptr<SocketBatch> batch = SocketBatch::create().take();
     forbid(__NR_io_uring_enter);
     batch->send(pair.ours(), "hello");

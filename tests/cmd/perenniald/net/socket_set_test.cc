@@ -1,18 +1,15 @@
 #include "cmd/perenniald/net/socket_set.h"
 
-#include <array>
-#include <cerrno>
 #include <cstdio>
 #include <memory>
 #include <span>
-#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
-#include <sys/socket.h>
-#include <unistd.h>
+
+#include "tests/cmd/perenniald/net/socket_pair.h"
 
 namespace perennial::perenniald {
 namespace {
@@ -24,46 +21,6 @@ constexpr Interest both = {.reading = true, .writing = true};
 constexpr Interest ending = {.ending = true};
 constexpr Interest all = {.reading = true, .writing = true, .ending = true};
 constexpr Interest none = {};
-
-// Two ends of a connection.
-class Pair {
- public:
-  Pair() { EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends_.data()), 0); }
-  Pair(const Pair&) = delete;
-  Pair& operator=(const Pair&) = delete;
-  ~Pair() {
-    close_ours();
-    close_theirs();
-  }
-
-  int ours() const { return ends_[0]; }
-  void say() const { EXPECT_EQ(send(ends_[1], "x", 1, 0), 1); }
-  void hear() const {
-    char byte = 0;
-    EXPECT_EQ(recv(ends_[0], &byte, 1, 0), 1);
-  }
-  // Writes until our end takes no more.
-  void fill() {
-    while (send(ends_[0], buffer_.data(), buffer_.size(), 0) > 0) continue;
-    EXPECT_EQ(errno, EAGAIN);
-  }
-  void drain() {
-    while (recv(ends_[1], buffer_.data(), buffer_.size(), 0) > 0) continue;
-    EXPECT_EQ(errno, EAGAIN);
-  }
-  void close_ours() { close_end(ends_[0]); }
-  void close_theirs() { close_end(ends_[1]); }
-  void end_theirs() const { EXPECT_EQ(shutdown(ends_[1], SHUT_WR), 0); }
-
- private:
-  static void close_end(int& fd) {
-    if (fd >= 0) close(fd);
-    fd = -1;
-  }
-
-  std::array<int, 2> ends_ = {-1, -1};
-  std::string buffer_ = std::string(64 << 10, 'x');
-};
 
 class SocketSetTest : public testing::Test {
  protected:
@@ -112,7 +69,7 @@ std::vector<ConnId> ids_from(ConnId first, size_t count) {
 }
 
 TEST_F(SocketSetTest, ASocketIsReportedForAsLongAsItIsReady) {
-  Pair pair;
+  SocketPair pair;
   EXPECT_TRUE(set_->add(pair.ours(), 7, reading).ok());
   EXPECT_EQ(turn(), Reports{});
   pair.say();
@@ -122,11 +79,11 @@ TEST_F(SocketSetTest, ASocketIsReportedForAsLongAsItIsReady) {
   EXPECT_EQ(turn(), (Reports{{7, writing}}));
   set_->change(pair.ours(), 7, both);
   EXPECT_EQ(turn(), (Reports{{7, both}}));
-  pair.hear();
+  pair.take();
   EXPECT_EQ(turn(), (Reports{{7, writing}}));
   pair.fill();
   EXPECT_EQ(turn(), Reports{});
-  pair.drain();
+  pair.hear();
   EXPECT_EQ(turn(), (Reports{{7, writing}}));
   set_->change(pair.ours(), 7, none);
   pair.say();
@@ -135,9 +92,9 @@ TEST_F(SocketSetTest, ASocketIsReportedForAsLongAsItIsReady) {
 
 // If the same sockets were always reported first, the others would wait for ever.
 TEST_F(SocketSetTest, TheNextTurnGoesOnWithSocketsThatWereNotReported) {
-  std::vector<std::unique_ptr<Pair>> pairs;
+  std::vector<std::unique_ptr<SocketPair>> pairs;
   for (ConnId id = 0; id < 80; ++id) {
-    pairs.push_back(std::make_unique<Pair>());
+    pairs.push_back(std::make_unique<SocketPair>());
     EXPECT_TRUE(set_->add(pairs.back()->ours(), id, reading).ok());
   }
   for (const auto& pair : pairs) pair->say();
@@ -150,7 +107,7 @@ TEST_F(SocketSetTest, TheNextTurnGoesOnWithSocketsThatWereNotReported) {
 }
 
 TEST_F(SocketSetTest, AnEndIsReportedAsReadable) {
-  Pair pair;
+  SocketPair pair;
   EXPECT_TRUE(set_->add(pair.ours(), 7, reading).ok());
   pair.close_theirs();
   EXPECT_EQ(turn(), (Reports{{7, all}}));
@@ -163,7 +120,7 @@ TEST_F(SocketSetTest, AnEndIsReportedAsReadable) {
 }
 
 TEST_F(SocketSetTest, AFullSocketWithoutAClientIsReportedAsWritable) {
-  Pair pair;
+  SocketPair pair;
   EXPECT_TRUE(set_->add(pair.ours(), 7, none).ok());
   pair.fill();
   set_->change(pair.ours(), 7, writing);
@@ -173,7 +130,7 @@ TEST_F(SocketSetTest, AFullSocketWithoutAClientIsReportedAsWritable) {
 }
 
 TEST_F(SocketSetTest, TheEndOfUnreadInputIsReported) {
-  Pair pair;
+  SocketPair pair;
   EXPECT_TRUE(set_->add(pair.ours(), 7, ending).ok());
   pair.say();
   EXPECT_EQ(turn(), Reports{});
@@ -202,14 +159,14 @@ TEST_F(SocketSetTest, AnErrorSaysWhatCannotBeWatched) {
 }
 
 TEST_F(SocketSetTest, AClosedSocketHasLeftTheSet) {
-  auto closed = std::make_unique<Pair>();
+  auto closed = std::make_unique<SocketPair>();
   const int number = closed->ours();
   EXPECT_TRUE(set_->add(number, 7, reading).ok());
   closed->say();
   closed->close_ours();
   EXPECT_EQ(turn(), Reports{});
   // Another socket that gets its descriptor number is a new one.
-  const Pair next;
+  const SocketPair next;
   ASSERT_EQ(next.ours(), number);
   next.say();
   EXPECT_EQ(turn(), Reports{});
@@ -245,7 +202,7 @@ class SocketSetThatBlocks : public SocketSetTest {
 };
 
 TEST_F(SocketSetThatBlocks, ASocketEndsTheWaitAndIsReported) {
-  Pair pair;
+  SocketPair pair;
   EXPECT_TRUE(set_->add(pair.ours(), 7, reading).ok());
   EXPECT_EQ(wait(0), Reports{});
   EXPECT_EQ(wait(1), Reports{});  // The time is over.
@@ -253,12 +210,12 @@ TEST_F(SocketSetThatBlocks, ASocketEndsTheWaitAndIsReported) {
   EXPECT_EQ(wait(-1), (Reports{{7, reading}}));
   client.join();
   EXPECT_EQ(wait(-1), (Reports{{7, reading}}));
-  pair.hear();
+  pair.take();
   EXPECT_EQ(wait(0), Reports{});
 }
 
 TEST_F(SocketSetThatBlocks, AHandleOfLibuvEndsTheWaitAndIsLeftToLibuv) {
-  Pair pair;
+  SocketPair pair;
   EXPECT_TRUE(set_->add(pair.ours(), 7, reading).ok());
   std::thread other([this] { uv_async_send(&async_); });
   EXPECT_EQ(wait(-1), Reports{});
