@@ -6,7 +6,6 @@
 #include <rocksdb/utilities/checkpoint.h>
 #include <sys/stat.h>
 
-#include "store/checkpoint/checkpoint.h"
 #include "store/disk/data_dir.h"
 #include "store/disk/file_tree.h"
 #include "store/store_impl.h"
@@ -62,7 +61,7 @@ Status Store::create_checkpoint(const std::string& dir) {
   if (done.ok()) done = tree.make_dir(dir);
   if (done.ok()) {
     done = copy_database(**impl_->db, dir + "/db");
-    if (!done.ok()) ignore(remove_checkpoint(dir, impl_->options.env), "the copy's failure is told");
+    if (!done.ok()) ignore(tree.remove(dir), "the failure of the copy is reported");
   }
   // RocksDB syncs only the directory of the copy. complete_checkpoint() syncs those above it,
   // because no batch waits for that function.

@@ -90,12 +90,14 @@ _perennial() {
         --server) words='' ;;
         --tube) words='' ;;
         --count) words='' ;;
+        --state) words='' ;;
+        --match) words='' ;;
         --ca) files=-f ;;
         --certificate) files=-f ;;
         --key) files=-f ;;
         --token-file) files=-f ;;
         *)
-          words='--help --server --tube --count --tls --ca --certificate --key --token-file'
+          words='--help --server --tube --count --all --state --match --tls --ca --certificate --key --token-file'
           ;;
       esac
       ;;
@@ -180,12 +182,13 @@ _perennial() {
       case $before in
         --server) words='' ;;
         --state) words='' ;;
+        --match) words='' ;;
         --ca) files=-f ;;
         --certificate) files=-f ;;
         --key) files=-f ;;
         --token-file) files=-f ;;
         *)
-          words='--help --server --state --tls --ca --certificate --key --token-file'
+          words='--help --server --state --match --tls --ca --certificate --key --token-file'
           ;;
       esac
       ;;
@@ -193,13 +196,14 @@ _perennial() {
       case $before in
         --server) words='' ;;
         --state) words='' ;;
+        --match) words='' ;;
         --count) words='' ;;
         --ca) files=-f ;;
         --certificate) files=-f ;;
         --key) files=-f ;;
         --token-file) files=-f ;;
         *)
-          words='--help --server --state --count --tls --ca --certificate --key --token-file'
+          words='--help --server --state --match --count --tls --ca --certificate --key --token-file'
           ;;
       esac
       ;;

@@ -83,7 +83,7 @@ struct Delete {
   KeyRange range;
 };
 struct Get {
-  KeyRange range;  // The keys come in ascending order.
+  KeyRange range;     // The keys come in ascending order.
   int64_t limit = 0;  // The number of keys at most. 0: all.
   bool keys_only = false;
   Revision revision = 0;  // As of this revision. 0: the newest.

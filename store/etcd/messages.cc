@@ -73,8 +73,8 @@ void set_operations(google::protobuf::RepeatedPtrField<pb::RequestOp>& messages,
 
 }  // namespace
 
-// It asks for no order: etcd reads a range in ascending order anyway. If it were asked, it would read
-// the whole range first, with all values, and apply the limit afterwards.
+// It asks for no order: etcd reads a range in ascending order anyway. If it were asked, it would
+// read the whole range first, with all values, and apply the limit afterwards.
 pb::RangeRequest range_request(Get request) {
   pb::RangeRequest message;
   message.set_key(std::move(request.range.key));

@@ -519,8 +519,8 @@ class MemberClient final : public support::EtcdClientWrapper {
   std::vector<size_t>& preferred_;
 };
 
-// Notes whether etcd is asked for more than a page of a range. For its values it would then read and
-// send as much as there is.
+// Notes whether etcd is asked for more than a page of a range. For its values it would then read
+// and send as much as there is.
 class PageClient final : public support::EtcdClientWrapper {
  public:
   PageClient(std::unique_ptr<etcd::Client> real, etcd::KeyRange of, bool& reads_all)
