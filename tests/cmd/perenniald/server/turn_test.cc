@@ -196,12 +196,15 @@ TEST_F(TurnTest, WhatWasWrittenDuringTheAppendIsAnsweredInTheSameTurn) {
   EXPECT_EQ(received(1), "INSERTED 2\r\n");
 }
 
+// A put has three operations.
+constexpr size_t small_batch_puts = store::small_batch_operations_max / 3;
+
 TEST_F(TurnTest, ALargeBatchIsAppendedBeforeTheEndOfTheTurn) {
-  for (int i = 0; i < 66; ++i) say(1, put);
+  for (size_t i = 0; i < small_batch_puts; ++i) say(1, put);
   EXPECT_THAT(given(), IsEmpty());
   say(1, put);
   EXPECT_THAT(given(), ElementsAre("batch 2"));
-  for (int i = 0; i < 100; ++i) say(2, put);
+  for (size_t i = 0; i < 2 * small_batch_puts; ++i) say(2, put);
   EXPECT_THAT(given(), ElementsAre("batch 2")) << "it is under way";
 }
 
@@ -239,7 +242,7 @@ TEST_F(TurnTest, ACheckpointNeedsNoBatch) {
 }
 
 TEST_F(TurnTest, ACheckpointFollowsALargeBatchInTheMiddleOfATurn) {
-  for (int i = 0; i < 66; ++i) say(1, put);
+  for (size_t i = 0; i < small_batch_puts; ++i) say(1, put);
   say(2, "checkpoint\r\n");
   say(1, put);
   EXPECT_THAT(given(), ElementsAre("batch 2", "checkpoint 2"));
