@@ -67,9 +67,13 @@ void Node::on_other_name(const etcd::TransactionDone& done) {
     node_revision_ = keys.empty() ? 0 : keys[0].mod_revision;
     return after(retry_delay, &Node::publish);
   }
-  // Its lease may be about to end: the directory of this node may have been replaced.
+  // Its lease may be about to end: the directory of this node may have been replaced. Then the
+  // other one has this node's address, too. Each election of etcd renews all leases, so such a
+  // lease may last for as long as etcd finds no rest.
+  const bool is_former = other->client_address == options_.client_address;
+  const Nanos patience = (is_former ? 60 : 3) * options_.lease_s * nanos_per_second;
   if (name_taken_since_ == 0) name_taken_since_ = executor_.now();
-  if (executor_.now() - name_taken_since_ > 3 * options_.lease_s * nanos_per_second) {
+  if (executor_.now() - name_taken_since_ > patience) {
     return refuse(StatusCode::InvalidArgument,
                   fmt::format("another node of cluster {} is called {}: it has another data "
                               "directory, and clients reach it at {}; give each node a name of its "

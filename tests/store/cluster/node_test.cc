@@ -442,10 +442,31 @@ TEST_F(NodeTest, ADirectoryOfAnotherHistoryIsRefused) {
 
 TEST_F(NodeTest, TwoNodesOfOneNameAreNoticed) {
   const auto a = start_leader("a", disk_a_);
-  const auto other = start("a", disk_b_);
+  NodeOptions elsewhere = options("a");
+  elsewhere.client_address = "elsewhere:11300";
+  const auto other = start(elsewhere, disk_b_);
   ASSERT_TRUE(run_until([&] { return other->has_ended(); }, 5 * lease_s * second));
   EXPECT_THAT(other->refused()->message(), HasSubstr("another node of cluster jobs is called a"));
   EXPECT_TRUE(a->leads());
+}
+
+// An hour of faults has found it: etcd renews the lease of the lost directory's node at each of its
+// elections.
+TEST_F(NodeTest, ANodeOfTheSameAddressIsTakenForTheFormerOne) {
+  auto a = start_leader("a", disk_a_);
+  a->write_always(false);
+  const auto other = start("a", disk_b_);
+  EXPECT_FALSE(run_until([&] { return other->has_ended(); }, 50 * lease_s * second));
+  a->kill();
+  EXPECT_TRUE(run_until([&] { return other->leads(); }, 10 * lease_s * second));
+}
+
+TEST_F(NodeTest, TwoNodesOfOneNameAndAddressAreNoticedLater) {
+  const auto a = start_leader("a", disk_a_);
+  a->write_always(false);
+  const auto other = start("a", disk_b_);
+  ASSERT_TRUE(run_until([&] { return other->has_ended(); }, 65 * lease_s * second));
+  EXPECT_THAT(other->refused()->message(), HasSubstr("another node of cluster jobs is called a"));
 }
 
 TEST_F(NodeTest, EntriesThatTwoNodesHaveAreTrimmed) {
