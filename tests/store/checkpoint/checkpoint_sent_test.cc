@@ -147,7 +147,8 @@ TEST_F(SentCheckpoint, DamageOfTheLogAndOfRocksdbsManifestIsRefused) {
     const bool is_read = file.name == log() || file.name.starts_with("MANIFEST-");
     if (!is_read) continue;
     SCOPED_TRACE(file.name);
-    const size_t at = file.bytes / 4;  // The end of a log is empty.
+    // The end of a log is empty, and how much of it depends on the batches.
+    const size_t at = content_of(file.name).find_last_not_of('\0') / 4;
     damage(file.name, at);
     EXPECT_FALSE(verify_rows(path_, list_).ok());
     damage(file.name, at);
