@@ -69,7 +69,7 @@ void Node::on_other_name(const etcd::TransactionDone& done) {
   }
   // Its lease may be about to end: the directory of this node may have been replaced. Then the
   // other one has this node's address, too. Each election of etcd renews all leases, so such a
-  // lease may last for as long as etcd finds no rest.
+  // lease may last as long as elections follow each other.
   const bool is_former = other->client_address == options_.client_address;
   const Nanos patience = (is_former ? 60 : 3) * options_.lease_s * nanos_per_second;
   if (name_taken_since_ == 0) name_taken_since_ = executor_.now();
