@@ -16,6 +16,11 @@ namespace perennial::store::cluster {
 
 using etcd::Compare;
 
+// For how many leases a node waits while its name is taken, before it gives up: by another node,
+// and by one that has its own address.
+constexpr int64_t other_node_leases = 3;
+constexpr int64_t former_node_leases = 60;
+
 NodeRecord Node::record() const {
   return {.node = options_.node,
           .directory = options_.directory,
@@ -71,7 +76,8 @@ void Node::on_other_name(const etcd::TransactionDone& done) {
   // other one has this node's address, too. Each election of etcd renews all leases, so such a
   // lease may last as long as elections follow each other.
   const bool is_former = other->client_address == options_.client_address;
-  const Nanos patience = (is_former ? 60 : 3) * options_.lease_s * nanos_per_second;
+  const int64_t leases = is_former ? former_node_leases : other_node_leases;
+  const Nanos patience = leases * options_.lease_s * nanos_per_second;
   if (name_taken_since_ == 0) name_taken_since_ = executor_.now();
   if (executor_.now() - name_taken_since_ > patience) {
     return refuse(StatusCode::InvalidArgument,
