@@ -207,6 +207,7 @@ Status Store::Impl::begin_epoch() {
 // before it may name more than the log holds, if the options accepted a loss.
 Status Store::Impl::begin_durable_mark() {
   const LogProgress::Place synced = db->synced_log();
+  CHECK(synced.number != 0);
   Result<std::unique_ptr<DurableMarkFile>> made =
       DurableMarkFile::create(options.env, dir.path(),
                               {.epoch = durable.epoch,

@@ -85,7 +85,7 @@ std::vector<std::string> names_of(const Options& options) {
 Result<Database> Database::open(const std::string& path, const Options& options, Failure& failure) {
   Database database;
   database.guard_ = std::make_shared<CompactionGuard>(options);
-  database.env_ = make_log_env(options.env, *database.log_progress_, database.guard_);
+  database.env_ = make_log_env(options.env, path, *database.log_progress_, database.guard_);
   rocksdb::DBOptions how =
       db_options(options, make_logger(options.events), make_listener(failure, database.guard_));
   how.env = database.env_.get();
@@ -145,7 +145,7 @@ Result<Database> Database::open_read_only(const std::string& path, const Options
 Result<Database> Database::create(const std::string& path, const Options& options,
                                   Failure& failure) {
   Database created;
-  created.env_ = make_log_env(options.env, *created.log_progress_, nullptr);
+  created.env_ = make_log_env(options.env, path, *created.log_progress_, nullptr);
   rocksdb::DBOptions how = db_options(options, make_logger(options.events), make_listener(failure));
   how.env = created.env_.get();
   how.create_if_missing = how.error_if_exists = true;

@@ -22,10 +22,6 @@ using rocksdb::IOStatus;
 
 constexpr std::string_view mark_prefix = "newest-log-";
 
-std::string_view name_of(std::string_view path) {
-  return path.substr(path.rfind('/') + 1);
-}
-
 // Finds the name of the mark; it is empty if there is none.
 IOStatus find_mark(rocksdb::FileSystem& fs, const std::string& db_path, std::string& mark) {
   std::vector<std::string> names;
@@ -52,9 +48,12 @@ IOStatus set_mark(rocksdb::FileSystem& fs, const std::string& db_path, uint64_t 
 
 class LogFileSystem : public rocksdb::FileSystemWrapper {
  public:
-  LogFileSystem(const std::shared_ptr<rocksdb::FileSystem>& base, LogProgress& progress,
-                std::shared_ptr<CompactionGuard> guard)
-      : FileSystemWrapper(base), progress_(progress), guard_(std::move(guard)) {}
+  LogFileSystem(const std::shared_ptr<rocksdb::FileSystem>& base, const std::string& db_path,
+                LogProgress& progress, std::shared_ptr<CompactionGuard> guard)
+      : FileSystemWrapper(base),
+        directory_(db_path + "/"),
+        progress_(progress),
+        guard_(std::move(guard)) {}
   const char* Name() const override { return "perennial.LogFileSystem"; }
 
   IOStatus NewWritableFile(const std::string& path, const FileOptions& options,
@@ -62,8 +61,8 @@ class LogFileSystem : public rocksdb::FileSystemWrapper {
                            IODebugContext* debug) override {
     IOStatus status = target()->NewWritableFile(path, options, file, debug);
     if (!status.ok()) return status;
-    const uint64_t number = log_index_of(name_of(path));
-    if (number != 0) return begin_log(path, number, options, *file, debug);
+    const uint64_t number = log_number(path);
+    if (number != 0) return begin_log(number, options, *file, debug);
     if (guard_ != nullptr && path.ends_with(".sst")) {
       *file = guard_->watch(std::move(*file), path);
     }
@@ -73,15 +72,24 @@ class LogFileSystem : public rocksdb::FileSystemWrapper {
   IOStatus DeleteFile(const std::string& path, const IOOptions& options,
                       IODebugContext* debug) override {
     IOStatus status = target()->DeleteFile(path, options, debug);
-    const uint64_t number = log_index_of(name_of(path));
+    const uint64_t number = log_number(path);
     if (status.ok() && number != 0 && guard_ != nullptr) guard_->on_log_removed(number);
     return status;
   }
 
  private:
-  IOStatus begin_log(const std::string& path, uint64_t number, const FileOptions& options,
+  // Returns the number of one of the database's log files, and 0 for any other file. RocksDB copies
+  // the newest log into a checkpoint through this file system, with the zeros that lie ahead. That
+  // copy says nothing of how far the log itself was synced.
+  uint64_t log_number(std::string_view path) const {
+    if (!path.starts_with(directory_)) return 0;
+    const std::string_view name = path.substr(directory_.size());
+    return name.find('/') == std::string_view::npos ? log_index_of(name) : 0;
+  }
+
+  IOStatus begin_log(uint64_t number, const FileOptions& options,
                      std::unique_ptr<rocksdb::FSWritableFile>& file, IODebugContext* debug) {
-    const std::string directory(path, 0, path.size() - name_of(path).size() - 1);
+    const std::string directory(directory_, 0, directory_.size() - 1);
     IOStatus status = sync_names(directory, options.io_options, debug);
     // The mark is set after the directory was synced, because a start takes a mark without its log
     // for a loss. If a power cut loses the new mark, the old one is still correct.
@@ -101,6 +109,7 @@ class LogFileSystem : public rocksdb::FileSystemWrapper {
     return status.ok() ? directory->Fsync(options, debug) : status;
   }
 
+  const std::string directory_;  // Of the database, with a slash at the end.
   LogProgress& progress_;
   const std::shared_ptr<CompactionGuard> guard_;
 };
@@ -123,10 +132,11 @@ IOStatus move_log_mark(rocksdb::FileSystem& fs, const std::string& db_path, uint
   return fs.RenameFile(db_path + "/" + old, mark_path(db_path, number), {}, nullptr);
 }
 
-std::unique_ptr<rocksdb::Env> make_log_env(rocksdb::Env* base, LogProgress& progress,
+std::unique_ptr<rocksdb::Env> make_log_env(rocksdb::Env* base, const std::string& db_path,
+                                           LogProgress& progress,
                                            std::shared_ptr<CompactionGuard> guard) {
   return rocksdb::NewCompositeEnv(
-      std::make_shared<LogFileSystem>(files_of(base), progress, std::move(guard)));
+      std::make_shared<LogFileSystem>(files_of(base), db_path, progress, std::move(guard)));
 }
 
 }  // namespace perennial::store

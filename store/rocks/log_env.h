@@ -43,14 +43,17 @@ class LogProgress {
 
 class CompactionGuard;
 
-// Makes a file system in which a log file's name is durable before anything is written to the file.
-// RocksDB alone names a new log in its MANIFEST and deletes the older ones, and syncs the directory
-// only later. A power cut between the two would lose the log with everything in it. The file system
-// also keeps a mark beside the log: an empty file whose name has the number of the newest log file.
-// The MANIFEST cannot replace the mark, because it names a log only after a flush.
+// Makes a file system in which a log file's name is durable before anything is written to the file,
+// for the database in the directory `db_path`, named as RocksDB names it. A log file in another
+// directory is like any other file: RocksDB makes one in a checkpoint. RocksDB alone names a new
+// log in its MANIFEST and deletes the older ones, and syncs the directory only later. A power cut
+// between the two would lose the log with everything in it. The file system also keeps a mark
+// beside the log: an empty file whose name has the number of the newest log file. The MANIFEST
+// cannot replace the mark, because it names a log only after a flush.
 // `progress` must outlive the result, and receives each sync of a log file. The guard may be null;
 // otherwise it is called for each log file, and it watches the tables.
-std::unique_ptr<rocksdb::Env> make_log_env(rocksdb::Env* base, LogProgress& progress,
+std::unique_ptr<rocksdb::Env> make_log_env(rocksdb::Env* base, const std::string& db_path,
+                                           LogProgress& progress,
                                            std::shared_ptr<CompactionGuard> guard);
 
 // Returns the number in the name of a mark, or 0 for any other file.

@@ -56,10 +56,27 @@ Status restart(support::ServerProcess& server, std::minstd_rand& random) {
   return server.start();
 }
 
+// A checkpoint changes nothing of what a restart finds.
+Status create_checkpoint(const support::ServerProcess& server) {
+  Result<support::ClientSocket> client = support::ClientSocket::connect(server.address());
+  if (!client.ok()) return client.take_status();
+  const Result<std::string> reply = client->ask("checkpoint\r\n");
+  if (!reply.ok()) return reply.status();
+  return reply->starts_with("OK ") ? Status() : Status(StatusCode::Io, *reply);
+}
+
+Status run_load(support::ServerProcess& server, Load& load, std::minstd_rand& random) {
+  if (Status s = load.run_for(static_cast<int>(between(random, 20, 400))); !s.ok()) return s;
+  if (settings.program == support::Program::Perenniald && random() % 2 == 0) {
+    if (Status s = create_checkpoint(server); !s.ok()) return std::move(s).with("checkpoint");
+  }
+  return load.run_for(static_cast<int>(between(random, 1, 300)));
+}
+
 Status kill_once(support::ServerProcess& server, Load& load, Checker& checker,
                  std::minstd_rand& random) {
   if (Status s = load.open(server); !s.ok()) return std::move(s).with("open the load");
-  Status loaded = load.run_for(static_cast<int>(between(random, 20, 700)));
+  Status loaded = run_load(server, load, random);
   if (!loaded.ok()) return std::move(loaded).with("under load");
   if (Result<support::Ended> end = server.kill_now(); !end.ok()) return end.take_status();
   if (Status s = load.drain_replies(); !s.ok()) return std::move(s).with("replies before the kill");

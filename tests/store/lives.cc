@@ -20,6 +20,9 @@
 namespace perennial::store {
 namespace {
 
+// A checkpoint must change nothing of what a start finds.
+constexpr int batches_per_checkpoint = 15;
+
 int transitions_of(BatchIndex index) {
   return 1 + static_cast<int>(index % 40);
 }
@@ -40,8 +43,15 @@ class Writer {
   void commit(Batch batch) {
     progress_.submitted = batch.index();
     pipe_.send(progress_);
-    if (log_.append(std::move(batch)) == Appended::UnderWay) wait();
+    log_.append(std::move(batch));
+    wait();
     report();
+  }
+  // Whether it can be made is no matter here.
+  void create_checkpoint(const std::string& dir) {
+    log_.checkpoint(dir);
+    wait();
+    log_.collect();
   }
   void finish(bool fault_fired) {
     log_.stop();
@@ -52,13 +62,11 @@ class Writer {
  private:
   void wake() {
     const std::lock_guard lock(mutex_);
-    is_awake_ = true;
     woken_.notify_one();
   }
   void wait() {
     std::unique_lock lock(mutex_);
-    woken_.wait(lock, [this] { return is_awake_; });
-    is_awake_ = false;
+    woken_.wait(lock, [this] { return log_.idle(); });
   }
   void report() {
     const Log::Update done = log_.collect();
@@ -69,9 +77,8 @@ class Writer {
 
   const Pipe& pipe_;
   Progress progress_;
-  std::mutex mutex_;  // Guards is_awake_: the log's thread sets it, and this thread waits.
+  std::mutex mutex_;  // For woken_, which signals that idle() may have changed.
   std::condition_variable woken_;
-  bool is_awake_ = false;
   LocalLog log_;
 };
 
@@ -93,6 +100,9 @@ void write_batches(const Life& life, StoreModel model, const Pipe& pipe) {
     Batch batch;
     next_batch(model, batch);
     writer.commit(std::move(batch));
+    if ((i + 1) % batches_per_checkpoint == 0) {
+      writer.create_checkpoint(fmt::format("{}-{}-{}", life.data_dir, ::getpid(), i));
+    }
   }
   writer.finish(fs->fired());
   if (!(*store)->close(model.next_id()).ok()) ::_exit(exit_failed);

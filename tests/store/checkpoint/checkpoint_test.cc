@@ -8,7 +8,9 @@
 #include <sys/stat.h>
 
 #include "store/offline/restore.h"
+#include "store/rocks/log_env.h"
 #include "tests/store/checkpoint/checkpoint_maker.h"
+#include "tests/store/dir_state.h"
 #include "tests/support/seed.h"
 
 namespace perennial::store {
@@ -64,6 +66,33 @@ TEST(Checkpoint, DoesNotChangeWhileTheStoreWrites) {
   const Result<CheckpointManifest> verified = verify_checkpoint(maker.path());
   ASSERT_TRUE(verified.ok()) << verified.status().message();
   EXPECT_EQ(verified->commit.index, 10U);
+}
+
+// The copy of the log in a checkpoint is a log file, too, and is as long as the zeros that lie
+// ahead of the store's own. It says nothing of how far that one was synced.
+TEST(Checkpoint, AStartAfterAKillNeedsNoMoreThanTheLogHas) {
+  CheckpointMaker maker(support::seed());
+  maker.write(50, false, 1);
+  const std::string log = newest_log(maker.data_dir());
+  ASSERT_LT(log_end(log), fs::file_size(log)) << "no zeros lie ahead";
+  ASSERT_TRUE(maker.make().ok());
+  maker.write(1, false, 1);
+  const std::string killed = maker.dir() + "/killed";
+  fs::copy(maker.data_dir(), killed, fs::copy_options::recursive);
+  const Result<std::unique_ptr<Store>> store = Store::open({.data_dir = killed});
+  ASSERT_TRUE(store.ok()) << store.status().message();
+  EXPECT_EQ((*store)->opening().last_index, maker.model().index());
+  EXPECT_EQ(difference(**store, maker.model().image()), "");
+}
+
+// A copy's log may be removed and its database restored, and it never gets another log.
+TEST(Checkpoint, HasNoMarkOfTheNewestLog) {
+  CheckpointMaker maker(support::seed());
+  maker.write(5, false);
+  ASSERT_TRUE(maker.make().ok());
+  for (const auto& entry : fs::directory_iterator(maker.path() + "/db")) {
+    EXPECT_EQ(log_mark_of(entry.path().filename().string()), 0U) << entry.path();
+  }
 }
 
 TEST(Checkpoint, OnlyItsOwnerMayReadIt) {
