@@ -180,6 +180,28 @@ class Bootstrap(unittest.TestCase):
         jobs.nodes[2].start()
         self.expect_all_at_the_third(jobs)
 
+    def test_nodes_that_want_each_others_certificates(self):
+        jobs = self.begin(peers_show="certificate")
+        self.start_two(jobs)
+        self.put_past_the_trim(jobs)
+        config = f"{jobs.folder}/n2.yaml"
+        with open(config, encoding="utf-8") as file:
+            whole = file.read()
+        shown = ("  peer_certificate:", "  peer_key:")
+        with open(config, "w", encoding="utf-8") as file:
+            file.write("".join(line for line in whole.splitlines(True) if not line.startswith(shown)))
+        jobs.nodes[2].start()
+        self.wait_for_output(jobs.nodes[2], "certificate required")
+        jobs.nodes[2].kill()
+        with open(config, "w", encoding="utf-8") as file:
+            file.write(whole)
+        jobs.nodes[2].start()
+        self.wait_for_output(jobs.nodes[2], "at=cluster.copied")
+        arguments = [jobs.tool(), "cluster", "verify", "--config", config]
+        verified = subprocess.run(arguments, capture_output=True, text=True, timeout=60, check=False)
+        self.assertEqual(verified.returncode, 0, verified.stdout + verified.stderr)
+        self.expect_all_at_the_third(jobs)
+
     def test_a_node_that_was_away_for_long_comes_back(self):
         jobs = self.begin()
         self.start_two(jobs)

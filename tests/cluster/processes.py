@@ -60,12 +60,13 @@ class Cluster:
     """`members` of etcd and `nodes` of Perennial. Use it in a with statement."""
 
     def __init__(self, etcd, perenniald, members=3, nodes=3, lease_s=5, standby_clients="forward", settings="",
-                 peer_ports=None, network=None, folder=None):  # fmt: skip
+                 peer_ports=None, network=None, folder=None, peers_show=None):  # fmt: skip
         """`settings`: more lines of the section `cluster`. `peer_ports`: what the nodes say of their HTTP ports.
 
         `folder`: where everything is kept, if not in memory.
-        `network`: a Network with the machines m0, m1 and so on for the members, and n0 and so on for the nodes. The
-        nodes speak TLS among each other there, and show a token.
+        `network`: a Network with the machines m0, m1 and so on for the members, and n0 and so on for the nodes.
+        `peers_show`: "token" or "certificate": the nodes speak TLS among each other, and show that. With a network
+        they always do: a token, if nothing else is said.
         """
         # etcd syncs each transaction; in memory that costs this test no disk.
         base = folder or ("/dev/shm" if os.access("/dev/shm", os.W_OK) else None)
@@ -90,7 +91,8 @@ class Cluster:
         self.http_ports = [free_port() for _ in range(nodes)]
         self.peer_ports = peer_ports or self.http_ports
         self.addresses = [(self.host(f"n{i}"), port) for i, port in enumerate(self.ports)]
-        self.tls = self._make_certificate(nodes) if network else None
+        self.peers_show = peers_show or ("token" if network else None)
+        self.tls = self._make_certificate(nodes) if self.peers_show else None
         self.nodes = [self._node(i, lease_s, standby_clients, settings) for i in range(nodes)]
 
     def host(self, machine):
@@ -101,7 +103,7 @@ class Cluster:
 
     def _make_certificate(self, nodes):
         """One for all nodes, and a token. Returns what trusts it."""
-        names = ",".join(f"IP:{self.host(f'n{i}')}" for i in range(nodes))
+        names = ",".join({f"IP:{self.host(f'n{i}')}" for i in range(nodes)})
         subprocess.run(
             ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-noenc", "-days", "2",
              "-subj", "/CN=nodes", "-addext", f"subjectAltName={names}", "-keyout", f"{self.folder}/nodes.key",
@@ -115,7 +117,10 @@ class Cluster:
             os.chmod(file.fileno(), 0o600)
             file.write(made.stdout)
         self.token_line = re.search(r"\w+:sha256:\w+", made.stderr)[0]
-        return ssl.create_default_context(cafile=f"{self.folder}/nodes.pem")
+        context = ssl.create_default_context(cafile=f"{self.folder}/nodes.pem")
+        if self.peers_show == "certificate":
+            context.load_cert_chain(f"{self.folder}/nodes.pem", f"{self.folder}/nodes.key")
+        return context
 
     def tool(self):
         return os.path.join(os.path.dirname(self.perenniald), "perennial")
@@ -124,21 +129,29 @@ class Cluster:
         """The settings of where a node listens, and for whom."""
         host = self.host(f"n{number}")
         client, http = f"{host}:{self.ports[number]}", f"{host}:{self.http_ports[number]}"
-        if not self.network:
+        if not self.peers_show:
             return f"listen: {client}\nhttp_listen: {http}\n"
         files = f"certificate: {self.folder}/nodes.pem, key: {self.folder}/nodes.key"
+        shown = f'tokens: ["{self.token_line}"]'
+        if self.peers_show == "certificate":
+            files += f", client_ca: {self.folder}/nodes.pem, client: require"
+            shown = 'certificates: ["CN=nodes"]'
         return (
             f'listeners:\n  - {{address: "{client}", user: load}}\n'
             f'  - {{address: "{http}", protocol: http, tls: {{{files}}}}}\n'
             'users:\n  - {name: load, grants: [{tubes: ["*"], verbs: [produce, consume, inspect]}]}\n'
-            f"  - {{name: node, tokens: [\"{self.token_line}\"], grants: [{{verbs: [admin]}}]}}\n"
+            f"  - {{name: node, {shown}, grants: [{{verbs: [admin]}}]}}\n"
         )
 
     def _node(self, number, lease_s, standby_clients, settings):
         config = f"{self.folder}/n{number}.yaml"
         host = self.host(f"n{number}")
-        if self.network:
-            settings += f"  peer_ca: {self.folder}/nodes.pem\n  peer_token_file: {self.folder}/token\n"
+        if self.peers_show:
+            settings += f"  peer_ca: {self.folder}/nodes.pem\n"
+        if self.peers_show == "token":
+            settings += f"  peer_token_file: {self.folder}/token\n"
+        if self.peers_show == "certificate":
+            settings += f"  peer_certificate: {self.folder}/nodes.pem\n  peer_key: {self.folder}/nodes.key\n"
         endpoints = ", ".join(f'"{endpoint}"' for endpoint in self.endpoints)
         with open(config, "w", encoding="utf-8") as file:
             file.write(

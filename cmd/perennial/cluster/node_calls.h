@@ -8,8 +8,8 @@
 
 namespace perennial::tool {
 
-// GET `path` at a node's peer address, and returns what it answers. It asks as other nodes do, with
-// `peer_ca` and the token of `peer_token_file`. `seconds_max`: how long the answer may take.
+// GET `path` at a node's peer address, and returns what it answers. It asks as other nodes do, by
+// the settings peer_*. `seconds_max`: how long the answer may take.
 // InvalidArgument: the file has no token. Io: the node cannot be reached, does not answer in time,
 // or answers with an error, which is the message. Unsupported: the program was built without
 // clusters. Safe on any thread.

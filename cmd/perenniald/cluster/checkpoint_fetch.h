@@ -4,6 +4,7 @@
 #include <functional>
 #include <string>
 
+#include "cmd/common/peer/peer_access.h"
 #include "cmd/perenniald/cluster/copied_files.h"
 #include "engine/types/status.h"
 #include "store/checkpoint/checkpoint.h"
@@ -11,10 +12,9 @@
 namespace perennial::perenniald {
 
 struct FetchOptions {
-  std::string url;           // "http://HOST:PORT/cluster/checkpoint", or https.
-  std::string ca_file = {};  // In PEM, for https. Empty: the system's authorities.
-  std::string token = {};    // Of a user of the other node. Empty: none.
-  std::string to;            // A directory that does not exist, in one that does.
+  std::string url;  // "http://HOST:PORT/cluster/checkpoint", or https.
+  common::PeerAccess access = {};
+  std::string to;  // A directory that does not exist, in one that does.
   // So long without a byte fails. The first may take longer, because the other node's log makes the
   // checkpoint before it sends any.
   int64_t stall_s = 30;
@@ -38,7 +38,7 @@ struct FetchedCheckpoint {
 // other node may not have read them. The rows are for verify_rows() to judge. After an error `to`
 // does not exist. Io: the node cannot be reached, refuses or falls silent, or it was cancelled.
 // Corruption: what was sent is no checkpoint, is damaged, or not the whole. Unsupported: only a
-// newer program reads it. NoSpace: this disk is full.
+// newer program reads it. NoSpace: this disk is full. InvalidArgument: there is no token to show.
 Result<FetchedCheckpoint> fetch_checkpoint(const FetchOptions& options);
 
 }  // namespace perennial::perenniald

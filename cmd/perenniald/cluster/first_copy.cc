@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <fstream>
 #include <future>
 #include <thread>
 #include <utility>
@@ -11,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "cmd/common/peer/peer_request.h"
 #include "cmd/perenniald/cluster/checkpoint_fetch.h"
 #include "cmd/perenniald/cluster/copy_status.h"
 #include "cmd/perenniald/cluster/etcd_connection.h"
@@ -71,17 +71,6 @@ void choose(std::vector<NodeRecord>& nodes, const std::string& own_name) {
     if (a.role != b.role) return a.role == Role::Standby;
     return a.applied > b.applied;
   });
-}
-
-Result<std::string> read_token(const std::string& path) {
-  if (path.empty()) return std::string();
-  std::ifstream file(path);
-  std::string token;
-  if (std::getline(file, token) && !token.empty()) return token;
-  return Status(StatusCode::InvalidArgument,
-                fmt::format("cluster.peer_token_file: {} has no token in its first line, or cannot "
-                            "be read",
-                            path));
 }
 
 std::string decimal(uint64_t number) {
@@ -145,23 +134,20 @@ class Copying {
   }
 
   Status copy_from(const NodeRecord& node) {
-    const Result<std::string> token = read_token(config_.peer_token_file);
-    if (!token.ok()) return token.status();
+    const common::PeerAccess access = peer_access(config_);
     if (Status removed = store::finish_replacement(data_dir_); !removed.ok()) return removed;
     if (Status made = tree_.make_dir(incoming_); !made.ok()) return made;
     const std::string checkpoint = incoming_ + "/checkpoint";
-    const char* const scheme = config_.peer_ca.empty() ? "http" : "https";
     status_.set(node.node, 0, 0);
     Stopwatch watch;
-    Result<FetchedCheckpoint> fetched = fetch_checkpoint(
-        {.url = fmt::format("{}://{}/cluster/checkpoint", scheme, node.peer_address),
-         .ca_file = config_.peer_ca,
-         .token = *token,
-         .to = checkpoint,
-         .cancelled = cancelled_,
-         .progress = [&](uint64_t received, uint64_t bytes) {
-           status_.set(node.node, bytes, received);
-         }});
+    Result<FetchedCheckpoint> fetched =
+        fetch_checkpoint({.url = common::peer_url(access, node.peer_address, "/cluster/checkpoint"),
+                          .access = access,
+                          .to = checkpoint,
+                          .cancelled = cancelled_,
+                          .progress = [&](uint64_t received, uint64_t bytes) {
+                            status_.set(node.node, bytes, received);
+                          }});
     if (!fetched.ok()) return fetched.take_status();
     const Nanos received = watch.lap();
     // The sender has read no row. The disk still writes meanwhile.

@@ -5,6 +5,7 @@
 #include <curl/curl.h>
 #include <fmt/format.h>
 
+#include "cmd/common/peer/peer_request.h"
 #include "engine/types/check.h"
 
 namespace perennial::perenniald {
@@ -27,7 +28,7 @@ size_t on_body(const char* bytes, size_t, size_t count, void* received) {
 struct HttpDownload::Handles {
   CURLM* multi = nullptr;
   CURL* easy = nullptr;
-  curl_slist* fields = nullptr;
+  common::HttpFields fields{nullptr, curl_slist_free_all};
   char error[CURL_ERROR_SIZE] = {};
 };
 
@@ -44,7 +45,6 @@ HttpDownload::HttpDownload(const FetchOptions& options)
   };
   set(CURLOPT_URL, options.url.c_str());
   set(CURLOPT_PROTOCOLS_STR, "http,https");
-  set(CURLOPT_PROXY, "");  // Nodes reach each other.
   set(CURLOPT_NOSIGNAL, 1L);
   set(CURLOPT_FAILONERROR, 1L);
   set(CURLOPT_CONNECTTIMEOUT_MS, connect_ms);
@@ -52,11 +52,11 @@ HttpDownload::HttpDownload(const FetchOptions& options)
   set(CURLOPT_ERRORBUFFER, handles_->error);
   set(CURLOPT_WRITEFUNCTION, on_body);
   set(CURLOPT_WRITEDATA, static_cast<void*>(&received_));
-  if (!options.ca_file.empty()) set(CURLOPT_CAINFO, options.ca_file.c_str());
-  if (!options.token.empty()) {
-    const std::string field = "Authorization: Bearer " + options.token;
-    handles_->fields = curl_slist_append(nullptr, field.c_str());
-    set(CURLOPT_HTTPHEADER, handles_->fields);
+  Result<common::HttpFields> fields = common::set_peer_access(handles_->easy, options.access);
+  if (fields.ok()) {
+    handles_->fields = fields.take();
+  } else {
+    begun_ = fields.take_status();
   }
   CHECK(curl_multi_add_handle(handles_->multi, handles_->easy) == CURLM_OK);
 }
@@ -65,10 +65,10 @@ HttpDownload::~HttpDownload() {
   curl_multi_remove_handle(handles_->multi, handles_->easy);
   curl_easy_cleanup(handles_->easy);
   curl_multi_cleanup(handles_->multi);
-  curl_slist_free_all(handles_->fields);
 }
 
 Result<std::string_view> HttpDownload::next() {
+  if (!begun_.ok()) return begun_;
   const int64_t limit_s = has_begun_ ? options_.stall_s : options_.first_s;
   const SteadyClock::time_point end = SteadyClock::now() + std::chrono::seconds(limit_s);
   while (received_.empty() && !has_ended_) {

@@ -18,7 +18,7 @@ class HttpDownload {
   HttpDownload& operator=(const HttpDownload&) = delete;
 
   // Waits for the next bytes. They stay until the next call. Empty: the body has ended. Io: it was
-  // not whole, or was refused; or cancelled.
+  // not whole, or was refused; or cancelled. InvalidArgument: there is no token to show.
   Result<std::string_view> next();
 
  private:
@@ -29,6 +29,7 @@ class HttpDownload {
 
   const FetchOptions& options_;
   std::unique_ptr<Handles> handles_;
+  Status begun_;  // Whether there is a request at all.
   std::string received_;
   std::string given_;
   bool has_ended_ = false;

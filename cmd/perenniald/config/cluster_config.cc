@@ -54,6 +54,8 @@ constexpr std::array cluster_rows = {
     ClusterRow{"client_address", Kind::Address, &ClusterConfig::client_address},
     ClusterRow{"peer_address", Kind::Address, &ClusterConfig::peer_address},
     ClusterRow{"peer_ca", Kind::File, &ClusterConfig::peer_ca},
+    ClusterRow{"peer_certificate", Kind::File, &ClusterConfig::peer_certificate},
+    ClusterRow{"peer_key", Kind::File, &ClusterConfig::peer_key},
     ClusterRow{"peer_token_file", Kind::File, &ClusterConfig::peer_token_file},
     ClusterRow{"lease_s", Kind::Count, &ClusterConfig::lease_s, 5, 300},
     ClusterRow{"copies_min", Kind::Count, &ClusterConfig::copies_min, 1, 9},
@@ -138,6 +140,13 @@ bool is_https(std::string_view endpoint) {
 
 }  // namespace
 
+common::PeerAccess peer_access(const ClusterConfig& config) {
+  return {.ca_file = config.peer_ca,
+          .certificate_file = config.peer_certificate,
+          .key_file = config.peer_key,
+          .token_file = config.peer_token_file};
+}
+
 bool cluster_is_built() {
   return has_cluster;
 }
@@ -203,6 +212,10 @@ std::vector<std::string> check_cluster(const ClusterConfig& config) {
        "etcd_tls: certificate and key go together");
   need(config.etcd_user.empty() == config.etcd_password_file.empty(),
        "etcd_user and etcd_password_file go together");
+  need(config.peer_certificate.empty() == config.peer_key.empty(),
+       "peer_certificate and peer_key go together");
+  need(config.peer_certificate.empty() || !config.peer_ca.empty(),
+       "peer_certificate needs peer_ca: without it the nodes speak HTTP without TLS");
   need(config.peer_address.empty() || config.peer_address != config.client_address,
        "peer_address is the same as client_address: it is the port of HTTP");
   need(config.log_keep_bytes <= config.log_bytes_max,

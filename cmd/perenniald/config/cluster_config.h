@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "cmd/common/peer/peer_access.h"
+
 // The setting `cluster`: the cluster that this server is a node of, and the etcd that has its log.
 // A name or an address that is valid here may still belong to nobody: nothing is looked up.
 namespace perennial::perenniald {
@@ -22,9 +24,12 @@ struct ClusterConfig {
   std::string etcd_key;
   std::string etcd_user;  // Set or empty together with its password.
   std::string etcd_password_file;
-  std::string client_address;   // HOST:PORT where clients and other nodes reach this one.
-  std::string peer_address;     // HOST:PORT of its HTTP. Empty: there is none.
-  std::string peer_ca;          // Of the nodes' HTTP. Empty: they speak HTTP without TLS.
+  std::string client_address;    // HOST:PORT where clients and other nodes reach this one.
+  std::string peer_address;      // HOST:PORT of its HTTP. Empty: there is none.
+  std::string peer_ca;           // Of the nodes' HTTP. Empty: they speak HTTP without TLS.
+  std::string peer_certificate;  // What this node shows them. It, its key and peer_ca are set, or
+                                 // it and its key are empty.
+  std::string peer_key;
   std::string peer_token_file;  // With a token that the other nodes know. Empty: none is needed.
   uint64_t lease_s = 10;
   uint64_t copies_min = 2;                // Nodes that have flushed an entry before it is trimmed.
@@ -38,6 +43,9 @@ struct ClusterConfig {
 
   bool is_set() const { return !name.empty(); }
 };
+
+// What this node shows to others, and whom it trusts.
+common::PeerAccess peer_access(const ClusterConfig& config);
 
 // An append is one transaction of etcd, which takes 1.5 MiB at most (--max-request-bytes).
 inline constexpr uint64_t cluster_job_bytes_max = 1ull << 20;

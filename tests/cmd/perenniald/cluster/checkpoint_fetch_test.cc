@@ -30,6 +30,7 @@ namespace perennial::perenniald {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 // Answers one request with these bytes, and then closes the connection.
 class OneAnswer {
@@ -210,9 +211,24 @@ TEST_F(CheckpointFetch, MakesWhatWasSent) {
 
 TEST_F(CheckpointFetch, ShowsItsTokenAndNoOtherSecret) {
   OneAnswer server(ok(good_tar()));
-  const auto done = fetch_checkpoint({.url = server.url(), .token = "secret", .to = to()});
+  const std::string token = maker_.dir() + "/token";
+  std::ofstream(token) << "secret\nother\n";
+  const auto done =
+      fetch_checkpoint({.url = server.url(), .access = {.token_file = token}, .to = to()});
   ASSERT_TRUE(done.ok()) << done.status().message();
   EXPECT_THAT(server.request(), HasSubstr("Authorization: Bearer secret\r\n"));
+  EXPECT_THAT(server.request(), Not(HasSubstr("other")));
+}
+
+TEST_F(CheckpointFetch, AsksNobodyWithoutTheTokenThatItIsToShow) {
+  const std::string empty = maker_.dir() + "/empty";
+  std::ofstream(empty) << "\nsecret\n";
+  for (const std::string& token : {empty, maker_.dir() + "/none"}) {
+    const auto done = fetch_checkpoint(
+        {.url = "http://127.0.0.1:1/c", .access = {.token_file = token}, .to = to()});
+    EXPECT_EQ(done.status().code(), StatusCode::InvalidArgument);
+    EXPECT_THAT(done.status().message(), HasSubstr(token + " has no token in its first line"));
+  }
 }
 
 TEST_F(CheckpointFetch, RefusesWhatIsNotInTheManifest) {

@@ -1,0 +1,40 @@
+#include "cmd/common/peer/peer_request.h"
+
+#include <fstream>
+
+#include <fmt/format.h>
+
+#include "engine/types/check.h"
+
+namespace perennial::common {
+
+std::string peer_url(const PeerAccess& access, std::string_view address, std::string_view path) {
+  return fmt::format("{}://{}{}", access.ca_file.empty() ? "http" : "https", address, path);
+}
+
+Result<HttpFields> set_peer_access(CURL* request, const PeerAccess& access) {
+  const auto set = [request](CURLoption option, const auto* value) {
+    CHECK(curl_easy_setopt(request, option, value) == CURLE_OK);
+  };
+  set(CURLOPT_PROXY, "");
+  if (!access.ca_file.empty()) set(CURLOPT_CAINFO, access.ca_file.c_str());
+  if (!access.certificate_file.empty()) {
+    set(CURLOPT_SSLCERT, access.certificate_file.c_str());
+    set(CURLOPT_SSLKEY, access.key_file.c_str());
+  }
+  HttpFields fields(nullptr, curl_slist_free_all);
+  if (access.token_file.empty()) return fields;
+  std::ifstream file(access.token_file);
+  std::string token;
+  if (!std::getline(file, token) || token.empty()) {
+    return Status(StatusCode::InvalidArgument,
+                  fmt::format("cluster.peer_token_file: {} has no token in its first line, or "
+                              "cannot be read",
+                              access.token_file));
+  }
+  fields.reset(curl_slist_append(nullptr, ("Authorization: Bearer " + token).c_str()));
+  set(CURLOPT_HTTPHEADER, fields.get());
+  return fields;
+}
+
+}  // namespace perennial::common
