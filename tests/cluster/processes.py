@@ -20,10 +20,10 @@ from ports import free_port  # noqa: E402
 class Process:
     """A process that can be killed, stopped and started again, with its output in a file."""
 
-    def __init__(self, arguments, log):
+    def __init__(self, arguments, log, environment=None):
         self.arguments = arguments
         self.log = log
-        self.environment = {}  # Beside that of this process.
+        self.environment = environment or {}  # Beside that of this process.
         self.process = None
 
     def start(self):
@@ -86,7 +86,7 @@ class Cluster:
                 "--listen-peer-urls", peer_urls[i], "--initial-advertise-peer-urls", peer_urls[i],
                 "--initial-cluster", initial, "--snapshot-count", "2000",
             ]  # fmt: skip
-            self.members.append(Process(arguments, f"{self.folder}/m{i}.log"))
+            self.members.append(Process(arguments, f"{self.folder}/m{i}.log", {"GOGC": "40"}))
         self.ports = [free_port() for _ in range(nodes)]
         self.http_ports = [free_port() for _ in range(nodes)]
         self.peer_ports = peer_ports or self.http_ports
