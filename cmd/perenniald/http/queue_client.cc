@@ -26,6 +26,10 @@ void QueueClient::send(const Command& command, std::string_view body) {
   session_->on_bytes(bytes, clients_.hooks_.now());
 }
 
+void QueueClient::catch_up() {
+  if (!is_closed_) session_->on_bytes({}, clients_.hooks_.now());
+}
+
 std::optional<wire::ClientReply> QueueClient::take() {
   if (replies_.empty()) return std::nullopt;
   wire::ClientReply reply = std::move(replies_.front());

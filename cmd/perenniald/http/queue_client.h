@@ -32,6 +32,10 @@ class QueueClient {
   ConnId id() const { return id_; }
   // `body` as in wire::append_command. Commands may follow each other without waiting.
   void send(const Command& command, std::string_view body = {});
+  // Does what is due in the queue by now, and a part of a long operation, as the first client of a
+  // turn does. Whoever asks what this client has done until now, and then ends it, calls this
+  // first.
+  void catch_up();
   // The next answer, in the order of the commands. None: it is not there yet, or is_closed().
   std::optional<wire::ClientReply> take();
   // The server has ended the connection: its user is gone. No further answer comes.

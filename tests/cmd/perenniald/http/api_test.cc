@@ -463,6 +463,26 @@ TEST_F(ApiTest, DeletesManyJobsWithoutMakingThemReady) {
   EXPECT_EQ(harness_.receive(worker), "WATCHING 2\r\nRESERVED 31 5\r\nstays\r\nTIMED_OUT\r\n");
 }
 
+// The request to cancel it may be the first of a turn, in which a part of the operation is due.
+TEST_F(ApiTest, CountsWhatACancelledOperationHasDone) {
+  constexpr int count = 12'000;
+  std::string puts = "use mail\r\n";
+  for (int i = 0; i < count; ++i) puts += "put 0 0 60 1\r\na\r\n";
+  speak(puts);
+  ASSERT_EQ(get_from("/api/v1/tubes/mail").json()["ready"], count);
+  const Got begun =
+      operation(R"("action":"delete","tube":"mail","states":["ready"],"confirmed":12000)");
+  const std::string path = "/api/v1/operations/" + begun.json()["id"].get<std::string>();
+  const int before = get_from(path).json()["done"];
+  harness_.skip(nanos_per_ms);
+  const json ended = change("DELETE", path).json();
+  EXPECT_EQ(ended["state"], "cancelled");
+  const int done = ended["done"];
+  EXPECT_GT(done, before);
+  EXPECT_EQ(get_from("/api/v1/tubes/mail").json()["ready"], count - done);
+  EXPECT_EQ(get_from(path).json()["done"], done);
+}
+
 TEST_F(ApiTest, MovesAndKicksManyJobs) {
   bury("mail", 5);
   EXPECT_EQ(operation(R"("action":"move","tube":"mail","states":["buried"],"to":"b","confirmed":5)")
