@@ -45,6 +45,13 @@ TEST(NodeRandom, OneNodeAtATimeHandsOutReservations) {
   }
 }
 
+// With this seed a node stands still after its election until another one leads and has written.
+TEST(NodeRandom, AnElectionThatIsLearntTooLateHarmsNobody) {
+  RandomCluster cluster(882911141, {}, RandomCluster::Leases::Hold);
+  ASSERT_EQ(cluster.run(120 * second), "");
+  ASSERT_EQ(cluster.catch_up(), "");
+}
+
 // A client that changes what a node sends, or what it is told.
 class BrokenClient final : public support::EtcdClientWrapper {
  public:
