@@ -6,6 +6,7 @@
 
 #include "engine/engine.h"
 #include "engine/long_operation.h"
+#include "engine/types/later.h"
 
 namespace perennial::engine {
 
@@ -58,7 +59,7 @@ void Engine::give_back(Job& job, const Return& how, bool promised) {
       return move_to_ready(job, promised);
     case Return::To::Delayed:
       set_delay(job, how.delay);
-      return move(job, JobState::Delayed, static_cast<uint64_t>(now_ + how.delay), promised);
+      return move(job, JobState::Delayed, static_cast<uint64_t>(later(now_, how.delay)), promised);
     case Return::To::Dead:
       return die(job, promised);
     case Return::To::Expired:

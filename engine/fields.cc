@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "engine/engine.h"
-#include "engine/later.h"
+#include "engine/types/later.h"
 
 namespace perennial::engine {
 

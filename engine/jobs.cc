@@ -6,7 +6,7 @@
 #include <tuple>
 
 #include "engine/engine.h"
-#include "engine/later.h"
+#include "engine/types/later.h"
 
 namespace perennial::engine {
 namespace {
@@ -117,7 +117,7 @@ JobId Engine::add_job(Tube& tube, const Put& put) {
   const Nanos delay = delay_of(*job);
   if (delay > 0) {
     job->state = JobState::Delayed;
-    job->order = static_cast<uint64_t>(now_ + delay);
+    job->order = static_cast<uint64_t>(later(now_, delay));
   }
   enter(*job, now_);
   ++transitions_;
@@ -212,7 +212,7 @@ void Engine::run(Conn& conn, const Touch& command) {
 bool Engine::touch(Conn& conn, JobId id, Nanos left) {
   Job* const job = find_reserved(conn, id);
   if (job == nullptr) return false;
-  job->order = static_cast<uint64_t>(now_ + (left > 0 ? left : ttr_of(*job)));
+  job->order = static_cast<uint64_t>(later(now_, left > 0 ? left : ttr_of(*job)));
   conn.reserved.update(job->order, job->id, *job);
   schedule(conn);
   return true;
@@ -301,7 +301,7 @@ void Engine::edit(Job& job, const SetJob& set, Tube* to) {
   if (set.delay) {
     set_delay(job, set.delay->nanos);
     job.state = set.delay->nanos > 0 ? JobState::Delayed : JobState::Ready;
-    job.order = set.delay->nanos > 0 ? static_cast<uint64_t>(now_ + set.delay->nanos) : 0;
+    job.order = set.delay->nanos > 0 ? static_cast<uint64_t>(later(now_, set.delay->nanos)) : 0;
   }
   if (!set.expire.given && !set.tries.given && !set.backoff.given && !set.dead.given) return;
   JobFields& fields = make_fields(job);

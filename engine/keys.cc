@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "engine/engine.h"
+#include "engine/types/later.h"
 
 namespace perennial::engine {
 
@@ -75,7 +76,7 @@ void Engine::hold_key(const Job& job) {
   store_key(tube_of(job.tube).name, key.key,
             {.job = job.id,
              .until = key.until,
-             .expires_at = key.until == KeyUntil::Ttl ? now_ + seconds : 0});
+             .expires_at = key.until == KeyUntil::Ttl ? later(now_, seconds) : 0});
 }
 
 // The job leaves. It frees only a key that is its own: one that it has given up, or whose time was
@@ -91,7 +92,7 @@ void Engine::end_key(Job& job, KeyEnd key_end) {
     return free_key(tube, key.key);
   }
   if (key.until == KeyUntil::Ttl) return;  // It stays taken for as long as it was asked for.
-  const Nanos expires_at = now_ + static_cast<Nanos>(key.seconds) * nanos_per_second;
+  const Nanos expires_at = later(now_, static_cast<Nanos>(key.seconds) * nanos_per_second);
   store_key(tube, key.key, {.job = job.id, .until = key.until, .expires_at = expires_at});
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/engine.h"
+#include "engine/types/later.h"
 
 namespace perennial::engine {
 namespace {
@@ -150,7 +151,7 @@ void Engine::reserve(Conn& conn, Job& job) {
   change(job, false, [&] {
     job.holder = conn.id;
     job.state = JobState::Reserved;
-    job.order = static_cast<uint64_t>(now_ + ttr_of(job));
+    job.order = static_cast<uint64_t>(later(now_, ttr_of(job)));
   });
   if (tube_of(job.tube).settings) take_from_rate(tube_of(job.tube));
 }
@@ -252,7 +253,7 @@ void Engine::start_waiting(Conn& conn, const Wait& wait) {
   CHECK(!conn.waiting);
   conn.waiting = true;
   conn.wait_until.reset();
-  if (wait.timeout) conn.wait_until = now_ + *wait.timeout;
+  if (wait.timeout) conn.wait_until = later(now_, *wait.timeout);
   conn.wait_with = wait.with;
   conn.wait_batch = wait.batch;
   cost_ += conn.watched.size() * cost::tube_waited_on;

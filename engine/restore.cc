@@ -5,7 +5,7 @@
 #include <string>
 
 #include "engine/engine.h"
-#include "engine/later.h"
+#include "engine/types/later.h"
 
 namespace perennial::engine {
 namespace {
@@ -44,7 +44,7 @@ Status Engine::restore_pause(const TubePaused& pause, Nanos now) {
   if (pause.pause < 1) return corrupt("a pause of tube " + tube.name + " without a length");
   tube.pause = pause.pause;
   // A clock that was set back must not make a pause longer than it was asked to be.
-  tube.pause_until = std::clamp<Nanos>(pause.until, 0, now + pause.pause);
+  tube.pause_until = std::clamp<Nanos>(pause.until, 0, later(now, pause.pause));
   update_has_ready(tube);
   tubes_by_pause_.push(static_cast<uint64_t>(tube.pause_until), tube.id, tube);
   return {};
@@ -62,8 +62,8 @@ Status Engine::restore_job(const JobRow& row, Nanos now) {
   if (row.state == JobState::Delayed) {
     // For the same reason a delay is not made longer than it was asked to be.
     const Nanos rest = row.fields ? row.fields->delay_rest_ns : 0;
-    const Nanos longest = now + static_cast<Nanos>(row.delay_s) * nanos_per_second + rest;
-    job.order = std::min(row.order, static_cast<uint64_t>(longest));
+    const Nanos delay = static_cast<Nanos>(row.delay_s) * nanos_per_second + rest;
+    job.order = std::min(row.order, static_cast<uint64_t>(later(now, delay)));
   }
   if (row.state == JobState::Buried) next_bury_order_ = std::max(next_bury_order_, row.order + 1);
   if (row.state == JobState::Reserved && !conns_.contains(former_conns)) {

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "engine/engine.h"
-#include "engine/later.h"
+#include "engine/types/later.h"
 
 namespace perennial::engine {
 namespace {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "engine/engine.h"
+#include "engine/types/later.h"
 
 namespace perennial::engine {
 
@@ -153,7 +154,7 @@ void Engine::run(Conn& conn, const PauseTube& command) {
       static_cast<Nanos>(command.delay_s) * nanos_per_second + command.delay_rest_ns;
   const bool was_paused = tube->paused();
   tube->pause = asked > 0 ? asked : 1;
-  tube->pause_until = now_ + asked;
+  tube->pause_until = later(now_, asked);
   update_has_ready(*tube);
   const auto key = static_cast<uint64_t>(tube->pause_until);
   if (was_paused) {

@@ -1,6 +1,5 @@
 #include <array>
 #include <cstddef>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -8,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "engine/types/later.h"
 #include "store/offline/check_parts.h"
 #include "store/rocks/database.h"
 #include "store/types/rocks_status.h"
@@ -46,8 +46,7 @@ class JobRows {
 // Returns when the key of a job with `until` Ttl is given up.
 Nanos end_of(const JobRow& row) {
   const Nanos length = Nanos{row.fields->key->seconds} * nanos_per_second;
-  const Nanos highest = std::numeric_limits<Nanos>::max();
-  return row.created > highest - length ? highest : row.created + length;
+  return later(row.created, length);
 }
 
 class KeyCheck {

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "engine/types/check.h"
+#include "engine/types/later.h"
 #include "tests/fuzz/targets.h"
 #include "tests/support/core_harness.h"
 #include "wire/client.h"
@@ -130,6 +131,8 @@ class Script {
         return harness_.advance(take_ms(argument));
       case 'L':
         return harness_.skip(take_ms(argument));
+      case 'E':
+        return skip_to_end(take_ms(argument));
       case 'H':
         return harness_.set_committing(false);
       case 'G':
@@ -161,6 +164,10 @@ class Script {
         return;
     }
   }
+  // A wrong clock: so much is left of the time that there is.
+  void skip_to_end(Nanos left) {
+    harness_.skip(std::max<Nanos>(last_time - left - harness_.now(), 0));
+  }
   void finish_checkpoint(bool temporary) {
     if (!harness_.is_creating(temporary)) return;
     auto made = std::make_unique<CheckpointMade>();
@@ -186,7 +193,6 @@ class Script {
     std::from_chars(text.data(), text.data() + text.size(), out);
     return out;
   }
-  // Even steps_max of the longest steps are within the range of the clock.
   static Nanos take_ms(std::string_view text) {
     return static_cast<Nanos>(std::min(number(text), advance_ms_max)) * nanos_per_ms;
   }

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <vector>
 
+#include "engine/types/later.h"
+#include "engine/types/option_values.h"
+
 namespace perennial::model {
 namespace {
 
@@ -18,7 +21,8 @@ constexpr size_t first_command = 7;
 
 }  // namespace
 
-InputGenerator::InputGenerator(uint64_t seed) : random_(seed) {
+InputGenerator::InputGenerator(uint64_t seed, Nanos start, Times times)
+    : random_(seed), times_(times), now_(start) {
   for (uint32_t& weight : weights_) weight = chance(6) ? 0 : 1 + below(12);
   features_ = {.attempts = chance(2),
                .expire = chance(2),
@@ -107,7 +111,7 @@ Command InputGenerator::command(size_t kind, const ModelEngine& model) {
     case 4:
       return Reserve{some_reserve_options()};
     case 5:
-      return ReserveWithTimeout{below(4), some_reserve_options()};
+      return ReserveWithTimeout{some_seconds(4), some_reserve_options()};
     case 6:
       return ReserveJob{some_id(model), some_facts()};
     case 7:
@@ -115,7 +119,7 @@ Command InputGenerator::command(size_t kind, const ModelEngine& model) {
     case 8:
       return Release{some_id(model),
                      some_priority(),
-                     chance(2) ? below(3) : 0,
+                     chance(2) ? some_seconds(3) : 0,
                      chance(8) ? 250'000'000u : 0u,
                      {chance(4)}};
     case 9:
@@ -145,7 +149,7 @@ Command InputGenerator::command(size_t kind, const ModelEngine& model) {
     case 21:
       return ListTubesWatched{};
     case 22:
-      return PauseTube{some_tube(), below(4), chance(6) ? 500'000'000u : 0u};
+      return PauseTube{some_tube(), some_seconds(4), chance(6) ? 500'000'000u : 0u};
     case 23:
       return ListTubeUsed{};
     case 24:
@@ -154,7 +158,7 @@ Command InputGenerator::command(size_t kind, const ModelEngine& model) {
       return some_put_batch();
     case 26:
       return ReserveBatch{
-          {1 + below(5)}, {below(3) * nanos_per_second / 2}, some_reserve_options()};
+          {1 + below(5)}, {some_time(below(3), nanos_per_second / 2)}, some_reserve_options()};
     case 27:
       return DeleteBatch{some_ids(model)};
     case 28:
@@ -190,7 +194,8 @@ Command InputGenerator::command(size_t kind, const ModelEngine& model) {
 }
 
 Put InputGenerator::some_put() {
-  Put put{chance(8) ? 1024 + below(2) : below(3), chance(3) ? below(4) : 0, below(5), below(100)};
+  Put put{chance(8) ? 1024 + below(2) : below(3), chance(3) ? some_seconds(4) : 0, some_seconds(5),
+          below(100)};
   if (chance(5)) put.options.make().tube = some_tube();
   if (chance(2)) add_options(put);
   return put;
@@ -203,9 +208,11 @@ void InputGenerator::add_options(Put& put) {
     if (chance(4)) options.backoff = some_backoff();
     if (chance(4)) options.dead = some_tube();
   }
-  if (features_.expire && chance(3)) options.expire.nanos = (1 + below(4)) * nanos_per_second;
+  if (features_.expire && chance(3)) {
+    options.expire.nanos = some_time(1 + below(4), nanos_per_second);
+  }
   if (features_.unique && chance(2)) {
-    options.key = KeyOption{chance(2) ? "k" : "l", below(4)};
+    options.key = KeyOption{chance(2) ? "k" : "l", some_seconds(4)};
     if (chance(2)) options.until = static_cast<KeyUntil>(below(3));
     const bool needs_seconds = options.until == KeyUntil::Ttl;
     if (needs_seconds && options.key->seconds == 0) options.key->seconds = 1;
@@ -227,7 +234,7 @@ Watch InputGenerator::some_watch() {
 
 Backoff InputGenerator::some_backoff() {
   const Nanos first = (1 + below(3)) * nanos_per_second / 2;
-  return {.first = first, .cap = first + below(4) * nanos_per_second};
+  return {.first = first, .cap = std::max(first, some_time(below(8), nanos_per_second))};
 }
 
 SetTube InputGenerator::some_set_tube() {
@@ -242,10 +249,12 @@ SetTube InputGenerator::some_set_tube() {
     change(set.backoff, some_backoff());
     change(set.dead, some_tube());
   }
-  if (features_.expire) change(set.expire, PositiveDuration{{(1 + below(4)) * nanos_per_second}});
+  if (features_.expire) {
+    change(set.expire, PositiveDuration{{some_time(1 + below(4), nanos_per_second)}});
+  }
   if (features_.limits) {
     change(set.reserved, ReservedOption{1 + below(2)});
-    change(set.rate, Rate{1 + below(3), (1 + below(3)) * nanos_per_second});
+    change(set.rate, Rate{1 + below(3), some_time(1 + below(3), nanos_per_second)});
   }
   if (chance(6)) set.drain = {.given = true, .value = YesOrNo{chance(3)}};
   return set;
@@ -280,7 +289,7 @@ PriorityOrKeep InputGenerator::some_priority() {
 
 TouchTime InputGenerator::some_ttr() {
   TouchTime ttr;
-  if (chance(3)) ttr.nanos = 10 + below(5000) * nanos_per_ms;
+  if (chance(3)) ttr.nanos = some_time(10 + below(5000), nanos_per_ms);
   return ttr;
 }
 
@@ -297,11 +306,13 @@ SetJob InputGenerator::some_set_job(const ModelEngine& model) {
   SetJob set{.id = some_id(model)};
   if (chance(2)) set.tube = some_tube();
   if (chance(2)) set.priority = below(3);
-  if (chance(2)) set.delay = Duration{below(6) * nanos_per_second / 2};
-  if (chance(2)) set.ttr = TtrOption{{(1 + below(10)) * nanos_per_second / 2}};
+  if (chance(2)) set.delay = Duration{some_time(below(6), nanos_per_second / 2)};
+  if (chance(2)) set.ttr = TtrOption{{some_time(1 + below(10), nanos_per_second / 2)}};
   if (features_.expire && chance(3)) {
     set.expire.given = true;
-    if (chance(2)) set.expire.value = PositiveDuration{{(1 + below(3)) * nanos_per_second}};
+    if (chance(2)) {
+      set.expire.value = PositiveDuration{{some_time(1 + below(3), nanos_per_second)}};
+    }
   }
   if (features_.attempts && chance(3)) {
     set.tries = {.given = true, .value = TriesOption{1 + below(3)}};
@@ -355,19 +366,29 @@ std::string InputGenerator::some_tube() {
   return names[below(names.size())];
 }
 
+uint32_t InputGenerator::some_seconds(uint32_t bound) {
+  if (times_ == Times::Longest && chance(4)) return duration_seconds_max;
+  return below(bound);
+}
+
+Nanos InputGenerator::some_time(uint32_t count, Nanos unit) {
+  if (times_ == Times::Longest && chance(4)) return Nanos{duration_seconds_max} * nanos_per_second;
+  return count * unit;
+}
+
 void InputGenerator::pass_time(const ModelEngine& model) {
   switch (below(8)) {
     case 0:
-      now_ += below(1000) * nanos_per_ms;
+      now_ = later(now_, below(1000) * nanos_per_ms);
       return;
     case 1:
-      now_ += nanos_per_second;
+      now_ = later(now_, nanos_per_second);
       return;
     case 2:
       now_ = std::max(now_, model.next_deadline().value_or(now_));
       return;
     case 3:
-      now_ += 1;
+      now_ = later(now_, 1);
       return;
     default:
       return;

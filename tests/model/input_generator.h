@@ -14,10 +14,14 @@ namespace perennial::model {
 
 // Generates random inputs with few tubes, ids and priorities, so that they affect the same jobs.
 // The seed gives each kind of input a weight, which may be 0. The time between two inputs is
-// random, too, and often ends exactly at a deadline.
+// random, too, and often ends exactly at a deadline. Where `Times::Longest` is given, durations are
+// often the longest that a client can ask for.
 class InputGenerator {
  public:
-  explicit InputGenerator(uint64_t seed);
+  enum class Times : uint8_t { Short, Longest };
+
+  explicit InputGenerator(uint64_t seed) : InputGenerator(seed, usual_start, Times::Short) {}
+  InputGenerator(uint64_t seed, Nanos start, Times times);
 
   // Returns an input that Engine::apply() permits now: its connection is open and has no unanswered
   // command.
@@ -29,6 +33,7 @@ class InputGenerator {
 
  private:
   static constexpr size_t kind_count = 44;
+  static constexpr Nanos usual_start = 1'700'000'000 * nanos_per_second;
 
   engine::Event event(size_t kind, const ModelEngine& model);
   Command command(size_t kind, const ModelEngine& model);
@@ -41,6 +46,10 @@ class InputGenerator {
   Boxed<ReserveOptions> some_reserve_options();
   PriorityOrKeep some_priority();
   TouchTime some_ttr();
+  // Below the bound, or the longest duration.
+  uint32_t some_seconds(uint32_t bound);
+  // `count` times `unit`, or the longest duration.
+  Nanos some_time(uint32_t count, Nanos unit);
   Watch some_watch();
   Backoff some_backoff();
   void add_options(Put& put);
@@ -64,9 +73,10 @@ class InputGenerator {
   };
 
   std::mt19937_64 random_;
+  const Times times_;
   Features features_;
   std::array<uint32_t, kind_count> weights_{};
-  Nanos now_ = 1'700'000'000 * nanos_per_second;
+  Nanos now_;
   ConnId last_conn_ = 0;
 };
 

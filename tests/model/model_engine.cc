@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <set>
 #include <tuple>
 #include <utility>
 
 #include "engine/types/check.h"
+#include "engine/types/later.h"
 
 namespace perennial::model {
 namespace {
@@ -16,6 +18,10 @@ constexpr Nanos second = nanos_per_second;
 template <typename T>
 bool contains(const std::vector<T>& values, const T& value) {
   return std::find(values.begin(), values.end(), value) != values.end();
+}
+
+bool is_over(std::optional<Nanos> at, Nanos now) {
+  return at && *at <= now;
 }
 
 }  // namespace
@@ -197,12 +203,12 @@ struct ModelEngine::Apply {
     conn().with = with;
     conn().batch = batch;
     conn().until.reset();
-    if (timeout) conn().until = n.now_ + *timeout;
+    if (timeout) conn().until = later(n.now_, *timeout);
   }
   void operator()(const ReserveJob& command) const {
     Job* const job = find(command.id);
     if (job == nullptr || job->row.state == JobState::Reserved) return say(Word::NotFound);
-    if (expiry_of(*job).value_or(n.now_ + 1) <= n.now_) return say(Word::NotFound);
+    if (is_over(expiry_of(*job), n.now_)) return say(Word::NotFound);
     if (n.is_parked(*job)) return say(Word::NotFound);
     conn().worker = true;
     n.reserve(conn(), *job);
@@ -233,7 +239,7 @@ struct ModelEngine::Apply {
   bool touch(JobId job_id, Nanos left) const {
     Job* const job = mine(job_id);
     if (job == nullptr) return false;
-    job->deadline = n.now_ + (left > 0 ? left : n.ttr_of(*job));
+    job->deadline = later(n.now_, left > 0 ? left : n.ttr_of(*job));
     return true;
   }
   void operator()(const TouchBatch& command) const {
@@ -351,11 +357,11 @@ struct ModelEngine::Apply {
     if (command.delay) {
       set_delay(*job, command.delay->nanos);
       row.state = command.delay->nanos > 0 ? JobState::Delayed : JobState::Ready;
-      job->deadline = n.now_ + command.delay->nanos;
+      job->deadline = later(n.now_, command.delay->nanos);
     }
     JobFields& fields = row.fields.make();
     if (command.expire.given) {
-      fields.expires_at = command.expire.value ? n.now_ + command.expire.value->nanos : 0;
+      fields.expires_at = command.expire.value ? later(n.now_, command.expire.value->nanos) : 0;
     }
     if (command.tries.given) {
       fields.tries = command.tries.value ? static_cast<uint32_t>(command.tries.value->value) : 0;
@@ -505,7 +511,7 @@ struct ModelEngine::Apply {
     ++tube->pauses;
     const Nanos pause = command.delay_s * second + command.delay_rest_ns;
     tube->pause = std::max<Nanos>(1, pause);
-    tube->pause_until = n.now_ + pause;
+    tube->pause_until = later(n.now_, pause);
     say(Word::Paused);
     if (pause == 0) n.tick_pauses();
   }
@@ -819,7 +825,7 @@ void ModelEngine::reserve(Conn& conn, Job& job) {
   job.row.state = JobState::Reserved;
   job.row.order = 0;
   job.holder = conn.id;
-  job.deadline = now_ + ttr_of(job);
+  job.deadline = later(now_, ttr_of(job));
   take_from_rate(tube_of(job).name);
 }
 
@@ -859,7 +865,7 @@ void ModelEngine::add_job(const Put& put, const std::string& name, ConnId conn) 
   set_delay(job, delay);
   set_ttr(job, ttr == 0 ? second : ttr);
   job.row.state = delay > 0 ? JobState::Delayed : JobState::Ready;
-  job.deadline = now_ + delay;
+  job.deadline = later(now_, delay);
   JobFields& fields = job.row.fields.make();
   if (options.tries) fields.tries = static_cast<uint32_t>(options.tries->value);
   fields.backoff = options.backoff;
@@ -867,13 +873,13 @@ void ModelEngine::add_job(const Put& put, const std::string& name, ConnId conn) 
   fields.concurrency = options.concurrency;
   const Nanos expire =
       options.expire.nanos > 0 ? options.expire.nanos : settings_of(name).expire.value_or(0);
-  if (expire > 0) fields.expires_at = now_ + delay + expire;
+  if (expire > 0) fields.expires_at = later(later(now_, delay), expire);
   if (options.key) {
     const KeyUntil until = options.until.value_or(KeyUntil::Deleted);
     const Nanos seconds = options.key->seconds * second;
     fields.key = JobKey{options.key->key, options.key->seconds, until};
     keys_[{name, options.key->key}] = {name, options.key->key, id, until,
-                                       until == KeyUntil::Ttl ? now_ + seconds : 0};
+                                       until == KeyUntil::Ttl ? later(now_, seconds) : 0};
   }
   drop_empty_fields(job);
 }
@@ -1112,7 +1118,7 @@ void ModelEngine::give_back(Job& job, Outcome outcome, Nanos delay) {
       set_delay(job, delay);
       job.holder = 0;
       job.row.state = JobState::Delayed;
-      job.deadline = now_ + delay;
+      job.deadline = later(now_, delay);
       return;
     case Outcome::Dead:
       ++dead_;
@@ -1185,7 +1191,7 @@ void ModelEngine::end_key(Job& job, bool is_free) {
   if (is_free || (key.seconds == 0 && key.until != KeyUntil::Ttl)) {
     keys_.erase(found);
   } else if (key.until != KeyUntil::Ttl) {
-    found->second.expires_at = now_ + key.seconds * second;
+    found->second.expires_at = later(now_, key.seconds * second);
   }
 }
 
@@ -1216,7 +1222,7 @@ void ModelEngine::take_from_rate(const std::string& name) {
   const std::optional<Rate> rate = settings_of(name).rate;
   if (!rate) return;
   Tube& tube = *find_tube(name);
-  tube.rate_full_at = std::max(tube.rate_full_at, now_) + interval_of(*rate);
+  tube.rate_full_at = later(std::max(tube.rate_full_at, now_), interval_of(*rate));
   const Nanos next_at = tube.rate_full_at - (rate->jobs - 1) * interval_of(*rate);
   tube.rate_spent = tube.rate_spent || next_at > now_;
 }
@@ -1299,7 +1305,7 @@ void ModelEngine::reopen(JobId next_id, Nanos now) {
     // After a restart the bucket is empty, unless there is no job.
     const std::optional<Rate> rate = settings_of(tube.name).rate;
     if (rate) {
-      tube.rate_full_at = (jobs_.empty() ? 0 : now) + rate->period;
+      tube.rate_full_at = later(jobs_.empty() ? 0 : now, rate->period);
       tube.rate_spent = tube.rate_full_at - (rate->jobs - 1) * interval_of(*rate) > now;
     }
     for (const auto& [id, job] : jobs_) tube.total += job.row.tube == tube.id;

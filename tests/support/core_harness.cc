@@ -81,7 +81,7 @@ std::string CoreHarness::receive(ConnId conn) {
 }
 
 void CoreHarness::advance(Nanos by) {
-  const Nanos end = now_ + by;
+  const Nanos end = later(now_, by);
   pump();
   for (std::optional<Nanos> next = core_->next_deadline(); next && *next <= end;
        next = core_->next_deadline()) {

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "engine/types/basic.h"
+#include "engine/types/later.h"
 
 namespace perennial::perenniald {
 
@@ -21,7 +22,7 @@ class CheckpointSchedule {
   // time in the future, because the clock was put back, counts as now.
   void made(Nanos created, Nanos now) {
     newest_ = std::min(created, now);
-    due_ = *newest_ + every_;
+    due_ = later(*newest_, every_);
   }
   // The newest good one was removed by another program. `created`: the time of the newest one that
   // is left.
@@ -30,7 +31,7 @@ class CheckpointSchedule {
     due_ = 0;
     if (created) made(*created, now);
   }
-  void failed(Nanos now) { due_ = now + std::min(every_, retry_after); }
+  void failed(Nanos now) { due_ = later(now, std::min(every_, retry_after)); }
 
   // None: never. Without a good one a checkpoint is due at once.
   std::optional<Nanos> due() const { return every_ > 0 ? std::optional(due_) : std::nullopt; }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/types/check.h"
+#include "engine/types/later.h"
 
 namespace perennial::core {
 namespace {
@@ -60,7 +61,7 @@ bool BatchQueue::is_due(Nanos now, Nanos wait_until) const {
 
 std::optional<Nanos> BatchQueue::due_at(Nanos wait_until) const {
   if (open_.empty()) return std::nullopt;
-  const Nanos due = open_since_ + limits_.idle;
+  const Nanos due = later(open_since_, limits_.idle);
   return open_.promised() && wait_until > 0 ? std::min(due, wait_until) : due;
 }
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "engine/types/basic.h"
+#include "engine/types/later.h"
 
 namespace perennial::core {
 
@@ -39,7 +40,7 @@ class CommitDelay {
       --skip_;
       return;
     }
-    until_ = now + lately / 2;
+    until_ = later(now, lately / 2);
   }
 
   // An awaited client has sent a command whose reply waits for the open batch.

@@ -8,13 +8,13 @@ namespace perennial::core {
 bool SignInLimiter::is_refused(const std::string& address, Nanos now) const {
   const auto found = failures_.find(address);
   if (found == failures_.end()) return false;
-  return found->second.count >= failures_max && now < found->second.since + window;
+  return found->second.count >= failures_max && now - found->second.since < window;
 }
 
 void SignInLimiter::on_failure(const std::string& address, Nanos now) {
   if (address.empty()) return;
   const auto found = failures_.find(address);
-  if (found != failures_.end() && now < found->second.since + window) {
+  if (found != failures_.end() && now - found->second.since < window) {
     ++found->second.count;
     return;
   }

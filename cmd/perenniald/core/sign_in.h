@@ -12,6 +12,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "cmd/perenniald/core/users.h"
 #include "engine/types/basic.h"
+#include "engine/types/later.h"
 
 // What is counted of sign-ins, what bounds their lines in the log, and what slows down a client
 // that tries tokens. No user is ever locked out, because then anybody could lock anybody out.
@@ -127,7 +128,7 @@ class DueConns {
  public:
   explicit DueConns(Nanos delay) : delay_(delay) {}
 
-  void add(ConnId conn, Nanos now) { due_.push_back({now + delay_, conn}); }
+  void add(ConnId conn, Nanos now) { due_.push_back({later(now, delay_), conn}); }
   // Takes the next connection that is due, which may be closed by now.
   std::optional<ConnId> take(Nanos now) {
     if (due_.empty() || due_.front().at > now) return std::nullopt;

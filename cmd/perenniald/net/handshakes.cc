@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "engine/types/check.h"
+#include "engine/types/later.h"
 
 namespace perennial::perenniald {
 namespace {
@@ -27,7 +28,7 @@ Handshakes::~Handshakes() {
 void Handshakes::begin(ConnId conn) {
   ++pending_;
   const Nanos time_max = static_cast<Nanos>(limits_.ms_max) * nanos_per_ms;
-  deadlines_.push_back({.conn = conn, .at = clock_.now() + time_max});
+  deadlines_.push_back({.conn = conn, .at = later(clock_.now(), time_max)});
   if (deadlines_.size() == 1) arm();
 }
 
