@@ -152,6 +152,7 @@ void Engine::check_tubes() const {
     CHECK(tube.paused() || !tube.has_servable() || tube.waiting.empty());
     CHECK(has_ready_[tube.id] == (!tube.paused() && tube.has_servable()));
     CHECK(tube.rate_spent == (tube.rate_index != not_in_heap));
+    CHECK(!buckets_.contains(tube.name));
     CHECK((tube.settings ? *tube.settings : TubeSettings()) == settings_of(tube.name));
     tube.ready.check();
     tube.delayed.check();
@@ -173,6 +174,7 @@ void Engine::check_tubes() const {
     urgent += tube.urgent_count;
     name_bytes += tube.name.size();
   }
+  CHECK(buckets_.size() <= limits_.tubes_max);
   CHECK(name_bytes == name_bytes_);
   CHECK(measured_tubes_.records().size() <= limits_.measured_max);
   const auto alone = std::ranges::count_if(measured_tubes_.records(),

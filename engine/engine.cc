@@ -52,7 +52,9 @@ void Engine::run(Conn& conn, const Malformed& malformed) {
 }
 
 Engine::Engine(const Limits& limits)
-    : limits_(limits), measured_tubes_(limits.measured_as, limits.measured_max) {
+    : limits_(limits),
+      buckets_(limits.tubes_max),
+      measured_tubes_(limits.measured_as, limits.measured_max) {
   CHECK(limits.transitions_per_turn_max > 0);
   CHECK(limits.id_block > 0);
   CHECK(limits.cost_per_turn_max > 0);
@@ -154,7 +156,7 @@ size_t Engine::memory_bytes() const {
          (tube_list_.size() + ended_tubes_.size()) * tube_bytes + conns_.size() * conn_bytes +
          counts_.reserved * reserved_bytes + watched_bytes_ + fields_.memory_bytes() +
          fields_.size() * (sizeof(JobFields) + fields_extra_bytes) + keys_.memory_bytes() +
-         settings_.size() * settings_bytes;
+         settings_.size() * settings_bytes + buckets_.memory_bytes();
 }
 
 void Engine::answer(const Conn& conn, Reply reply) {

@@ -21,6 +21,7 @@
 #include "engine/image.h"
 #include "engine/input.h"
 #include "engine/job_pool.h"
+#include "engine/kept_buckets.h"
 #include "engine/key_table.h"
 #include "engine/listing.h"
 #include "engine/measured_tubes.h"
@@ -75,7 +76,7 @@ class Engine {
   Status restore_settings(const SettingsStored& settings);
   // `next_id` is an id that was never given out, and neither was any above it. Ends the tubes that
   // hold no job, because a restart counts as every client leaving.
-  Status finish_restore(JobId next_id, Output& out);
+  Status finish_restore(JobId next_id, Nanos now, Output& out);
 
   // ---- State.
   JobId next_id() const { return next_id_; }
@@ -306,6 +307,11 @@ class Engine {
   // -- Settings. settings.cc
   TubeSettings settings_of(std::string_view tube) const;
   void apply_settings(Tube& tube);
+  // The bucket of a tube that begins, and of one that ends.
+  void find_bucket(Tube& tube);
+  void keep_bucket(const Tube& tube);
+  // All buckets that were there at the restart are empty.
+  void empty_buckets();
   void take_from_rate(Tube& tube);
   void refill_later(Tube& tube);
   void tick_rates();
@@ -490,6 +496,7 @@ class Engine {
   absl::btree_set<std::pair<Nanos, JobId>> expiries_;
   KeyTable keys_;
   std::map<std::string, TubeSettings, std::less<>> settings_;  // By the name of the tube.
+  KeptBuckets buckets_;                                        // Of tubes that are not there.
   JobId next_id_ = 1;
   JobId id_limit_ = 1;  // What the last NextIdRaised said.
   uint64_t next_bury_order_ = 1;
@@ -547,7 +554,7 @@ class Engine {
   PutRefusals puts_refused_ = {};
   WorkTimes work_times_;
   MeasuredTubes measured_tubes_;
-  Nanos restored_at_ = 0;
+  Nanos restored_at_ = 0;  // 0: nothing was there before.
 
   // The input that is being applied, and the turn that it belongs to.
   Nanos now_ = 0;

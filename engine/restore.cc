@@ -75,7 +75,6 @@ Status Engine::restore_job(const JobRow& row, Nanos now) {
   Job* const kept = pool_.take(job);
   jobs_.insert(row.id, kept);
   if (row.fields) make_fields(*kept) = *row.fields;
-  restored_at_ = std::max(restored_at_, now);
   enter(*kept, since_restored(*kept, now));
   ++tube_of(row.tube).total_jobs;
   ++total_jobs_;
@@ -109,7 +108,7 @@ Status Engine::restore_settings(const SettingsStored& settings) {
   return {};
 }
 
-Status Engine::finish_restore(JobId next_id, Output& out) {
+Status Engine::finish_restore(JobId next_id, Nanos now, Output& out) {
   if (next_id < next_id_) {
     return corrupt("the next id is " + std::to_string(next_id) + ", but job " +
                    std::to_string(next_id_ - 1) + " is there");
@@ -120,13 +119,11 @@ Status Engine::finish_restore(JobId next_id, Output& out) {
   for (TubeId id = 1; id < tubes_.size(); ++id) {
     if (tubes_[id] == nullptr) free_tube_ids_.push(id);
   }
-  for (Tube* const tube : tube_list_) {
-    apply_settings(*tube);
-    if (!tube->settings || !tube->settings->rate) continue;
-    // Nobody knows how many were reserved just before the restart: the bucket starts empty.
-    tube->rate_full_at = later(restored_at_, tube->settings->rate->period);
-    now_ = std::max(now_, restored_at_);
-    refill_later(*tube);
+  for (Tube* const tube : tube_list_) apply_settings(*tube);
+  const bool is_new = next_id_ == 1 && settings_.empty();
+  if (!is_new) {
+    restored_at_ = now_ = now;
+    empty_buckets();
   }
   out_ = &out;
   // The loop starts at the last tube, so that none is skipped when the last takes the place of one

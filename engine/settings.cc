@@ -89,7 +89,7 @@ void Engine::run(Conn& conn, const SetTube& set) {
   out_->transitions.emplace_back(SettingsStored{set.tube, std::move(settings)});
   answer(conn, Word::Set);
   Tube* const tube = find_tube(set.tube);
-  if (tube == nullptr) return;
+  if (tube == nullptr) return buckets_.on_rate(set.tube, settings_of(set.tube).rate);
   apply_settings(*tube);
   hand_out(*tube);
 }
@@ -103,6 +103,39 @@ void Engine::take_from_rate(Tube& tube) {
   const Rate& rate = *tube.settings->rate;
   tube.rate_full_at = later(std::max(tube.rate_full_at, now_), interval_of(rate));
   refill_later(tube);
+}
+
+// A bucket that is not kept is full. But that of a rate from the configuration was there at the
+// restart, whatever the name of its tube, and none of those is kept.
+void Engine::find_bucket(Tube& tube) {
+  std::optional<Nanos> full_at = buckets_.take(tube.name);
+  if (!tube.settings || !tube.settings->rate) return;
+  const auto set = settings_.find(tube.name);
+  const bool is_default = set == settings_.end() || !set->second.rate;
+  if (!full_at && is_default && restored_at_ > 0) {
+    full_at = later(restored_at_, tube.settings->rate->period);
+  }
+  if (!full_at || *full_at <= now_) return;
+  tube.rate_full_at = *full_at;
+  refill_later(tube);
+}
+
+void Engine::keep_bucket(const Tube& tube) {
+  if (!tube.settings || !tube.settings->rate) return;
+  buckets_.keep(tube.name, *tube.settings->rate, tube.rate_full_at, now_);
+}
+
+// Nobody knows how many were reserved just before the restart.
+void Engine::empty_buckets() {
+  for (Tube* const tube : tube_list_) {
+    if (!tube->settings || !tube->settings->rate) continue;
+    tube->rate_full_at = later(restored_at_, tube->settings->rate->period);
+    refill_later(*tube);
+  }
+  for (const auto& [name, settings] : settings_) {
+    if (!settings.rate || find_tube(name) != nullptr) continue;
+    buckets_.keep(name, *settings.rate, later(restored_at_, settings.rate->period), now_);
+  }
 }
 
 void Engine::refill_later(Tube& tube) {

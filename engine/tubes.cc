@@ -43,6 +43,7 @@ Tube& Engine::make_tube(TubeId id, std::string_view name) {
   if (has_ready_.size() < tubes_.size()) has_ready_.resize(tubes_.size());
   tube.times = measured_tubes_.begin(tube.name);
   apply_settings(tube);
+  find_bucket(tube);
   return tube;
 }
 
@@ -57,6 +58,7 @@ void Engine::end_if_unused(Tube& tube) {
   if (tube.id == 0 || tube.referenced()) return;
   if (tube.stored) out_->transitions.emplace_back(TubeEnded{tube.id});
   if (tube.paused()) tubes_by_pause_.remove(tube);
+  keep_bucket(tube);
   if (tube.rate_index != not_in_heap) tubes_by_rate_.remove(tube);
   if (tube.times != nullptr) measured_tubes_.end(tube.name, tube.times);
   tubes_by_name_.erase(tube);

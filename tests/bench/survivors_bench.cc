@@ -33,7 +33,7 @@ std::unique_ptr<engine::Engine> make_survivors(JobId spacing) {
     CHECK(engine->restore_job(row, start).ok());
   }
   engine::Output out;
-  CHECK(engine->finish_restore((jobs + 1) * spacing, out).ok());
+  CHECK(engine->finish_restore((jobs + 1) * spacing, start, out).ok());
   engine->apply({.now = start, .conn = 1, .event = engine::Opened{}}, out);
   return engine;
 }

@@ -259,7 +259,7 @@ TEST_F(Turns, ARestartMakesReservedJobsReadyOverSeveralTurns) {
   Engine restarted({.transitions_per_turn_max = transitions_max});
   for (const auto& [id, name] : image.tubes) ASSERT_TRUE(restarted.restore_tube(id, name).ok());
   for (const auto& [id, row] : image.jobs) ASSERT_TRUE(restarted.restore_job(row, now_).ok());
-  ASSERT_TRUE(restarted.finish_restore(image.id_limit, output_).ok());
+  ASSERT_TRUE(restarted.finish_restore(image.id_limit, now_, output_).ok());
   EXPECT_EQ(restarted.state_counts().reserved, jobs);
   int turns = 0;
   for (; restarted.next_deadline() && *restarted.next_deadline() <= now_; ++turns) {

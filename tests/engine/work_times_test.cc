@@ -334,7 +334,7 @@ TEST_P(RestartTest, AJobWaitsSinceItsPutOnlyIfItWasNothingButReady) {
   row.created = start - 100 * s;
   ASSERT_TRUE(engine.restore_job(row, start).ok());
   Output out;
-  ASSERT_TRUE(engine.finish_restore(2, out).ok());
+  ASSERT_TRUE(engine.finish_restore(2, start, out).ok());
   engine.apply({.now = start, .event = Tick{}}, out);
   engine.apply({.now = start + 10 * s, .conn = 1, .event = Opened{}}, out);
   engine.apply({.now = start + 10 * s, .conn = 1, .event = Command{Reserve{}}}, out);

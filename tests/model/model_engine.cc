@@ -382,11 +382,10 @@ struct ModelEngine::Apply {
     if (settings == TubeSettings()) n.settings_.erase(command.tube);
     say(Word::Set);
     Tube* const tube = n.find_tube(command.tube);
+    const bool has_new_bucket = n.settings_of(command.tube).rate != rate;
+    if (has_new_bucket) n.rates_full_at_.erase(command.tube);
     if (tube == nullptr) return;
-    if (n.settings_of(command.tube).rate != rate) {
-      tube->rate_full_at = 0;
-      tube->rate_spent = false;
-    }
+    if (has_new_bucket) tube->rate_spent = false;
     n.serve(tube->id);
   }
   void operator()(const Drain&) const {
@@ -646,6 +645,7 @@ ModelEngine::Tube& ModelEngine::find_or_make_tube(const std::string& name) {
   };
   while (taken(id)) ++id;
   tubes_.push_back({.id = id, .name = name});
+  tubes_.back().rate_spent = next_token_at(name) > now_;
   return tubes_.back();
 }
 
@@ -972,8 +972,7 @@ std::optional<Nanos> ModelEngine::next_deadline() const {
   for (const Tube& tube : tubes_) {
     if (tube.pause > 0) consider(tube.pause_until);
     if (!tube.rate_spent) continue;
-    const Rate rate = *settings_of(tube.name).rate;
-    consider(tube.rate_full_at - (rate.jobs - 1) * interval_of(rate));
+    consider(next_token_at(tube.name));
   }
   for (const auto& [id, conn] : conns_) consider(conn_deadline(conn));
   return next;
@@ -1071,6 +1070,14 @@ TubeSettings ModelEngine::settings_of(const std::string& tube) const {
 
 Nanos ModelEngine::margin(Nanos ttr) {
   return ttr % second == 0 ? second : std::min(second, ttr / 2);
+}
+
+// 0: now.
+Nanos ModelEngine::next_token_at(const std::string& tube) const {
+  const std::optional<Rate> rate = settings_of(tube).rate;
+  const auto full_at = rates_full_at_.find(tube);
+  if (!rate || full_at == rates_full_at_.end()) return 0;
+  return full_at->second - (rate->jobs - 1) * interval_of(*rate);
 }
 
 Nanos ModelEngine::interval_of(const Rate& rate) {
@@ -1222,9 +1229,9 @@ void ModelEngine::take_from_rate(const std::string& name) {
   const std::optional<Rate> rate = settings_of(name).rate;
   if (!rate) return;
   Tube& tube = *find_tube(name);
-  tube.rate_full_at = later(std::max(tube.rate_full_at, now_), interval_of(*rate));
-  const Nanos next_at = tube.rate_full_at - (rate->jobs - 1) * interval_of(*rate);
-  tube.rate_spent = tube.rate_spent || next_at > now_;
+  Nanos& full_at = rates_full_at_[name];
+  full_at = later(std::max(full_at, now_), interval_of(*rate));
+  tube.rate_spent = tube.rate_spent || next_token_at(name) > now_;
 }
 
 // A job leaves its state. Only a tube with settings can be at its limit, and only a job with a
@@ -1263,8 +1270,7 @@ void ModelEngine::tick_rates() {
     Nanos due_at = 0;
     for (Tube& tube : tubes_) {
       if (!tube.rate_spent) continue;
-      const Rate rate = *settings_of(tube.name).rate;
-      const Nanos at = tube.rate_full_at - (rate.jobs - 1) * interval_of(rate);
+      const Nanos at = next_token_at(tube.name);
       if (at > now_ || (due != nullptr && std::tuple(at, tube.id) >= std::tuple(due_at, due->id))) {
         continue;
       }
@@ -1295,19 +1301,17 @@ void ModelEngine::reopen(JobId next_id, Nanos now) {
   conns_.clear();
   conn_ids_.clear();
   freed_slots_.clear();
+  rates_full_at_.clear();
+  // After a restart all buckets are empty.
+  for (const auto& [name, settings] : settings_) {
+    if (settings.rate) rates_full_at_[name] = later(now, settings.rate->period);
+  }
   std::erase_if(tubes_, [this](const Tube& tube) { return is_unused(tube); });
   // After a restart tubes are listed by number, without those that were unused.
   std::sort(tubes_.begin(), tubes_.end(), [](const Tube& a, const Tube& b) { return a.id < b.id; });
   for (Tube& tube : tubes_) {
     tube.deletes = tube.pauses = tube.total = tube.duplicates = tube.dead = tube.expired = 0;
-    tube.rate_full_at = 0;
-    tube.rate_spent = false;
-    // After a restart the bucket is empty, unless there is no job.
-    const std::optional<Rate> rate = settings_of(tube.name).rate;
-    if (rate) {
-      tube.rate_full_at = later(jobs_.empty() ? 0 : now, rate->period);
-      tube.rate_spent = tube.rate_full_at - (rate->jobs - 1) * interval_of(*rate) > now;
-    }
+    tube.rate_spent = next_token_at(tube.name) > now;
     for (const auto& [id, job] : jobs_) tube.total += job.row.tube == tube.id;
   }
   commands_ = {};

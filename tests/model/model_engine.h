@@ -51,7 +51,6 @@ class ModelEngine {
     uint64_t duplicates = 0;
     uint64_t dead = 0;
     uint64_t expired = 0;
-    Nanos rate_full_at = 0;   // When its bucket is full again.
     bool rate_spent = false;  // Its bucket is empty until a Tick.
   };
   struct Conn {
@@ -126,6 +125,7 @@ class ModelEngine {
   static std::optional<Nanos> expiry_of(const Job& job);
   static Nanos margin(Nanos ttr);
   static Nanos interval_of(const Rate& rate);
+  Nanos next_token_at(const std::string& tube) const;
   // Returns whether the connection may delete the job; if so, deletes it.
   bool remove(ConnId conn, JobId id);
   void serve_waiting(Tube& tube);
@@ -143,7 +143,8 @@ class ModelEngine {
   std::vector<Tube> tubes_;                                        // In the order of list-tubes.
   std::map<std::pair<std::string, std::string>, KeyStored> keys_;  // By tube and key.
   std::map<std::string, TubeSettings> settings_;
-  std::vector<std::string> freed_slots_;  // Tubes that are served at the end of the input.
+  std::map<std::string, Nanos> rates_full_at_;  // When the bucket of a tube's name is full again.
+  std::vector<std::string> freed_slots_;        // Tubes that are served at the end of the input.
   uint64_t duplicates_ = 0;
   uint64_t dead_ = 0;
   uint64_t expired_ = 0;

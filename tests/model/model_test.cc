@@ -138,7 +138,7 @@ class DifferentialRun {
       ASSERT_TRUE(engine_->restore_settings({name, settings}).ok());
     }
     output_.clear();
-    ASSERT_TRUE(engine_->finish_restore(image.id_limit, output_).ok());
+    ASSERT_TRUE(engine_->finish_restore(image.id_limit, now, output_).ok());
     do {
       engine_->apply({.now = now, .event = engine::Tick{}}, output_);
     } while (engine_->next_deadline() && *engine_->next_deadline() <= now);

@@ -105,7 +105,7 @@ void Core::resume(uint64_t epoch, BatchIndex last_index, JobId next_id, Nanos no
   batches_.resume(epoch, last_index);
   bodies_.unpin(last_index);
   output_.clear();
-  const Status restored = engine_.finish_restore(next_id, output_);
+  const Status restored = engine_.finish_restore(next_id, now, output_);
   CHECK(restored.ok());
   absorb_transitions({}, now);
 }
