@@ -346,10 +346,11 @@ std::optional<Body> Store::body_in_memory(JobId id) const {
   return body.ok() ? std::optional(body.take()) : std::nullopt;
 }
 
-Status Store::close(JobId next_id) {
+Status Store::close(JobId next_id, Nanos now) {
   Impl& impl = *impl_;
   CHECK(next_id >= impl.opening.next_id);
   impl.applied.known_durable = impl.applied.index;
+  impl.applied.now = std::max(impl.applied.now, now);
   impl.writes.Clear();
   impl.add_commit_row();
   impl.add_meta(MetaTag::NextId, view(encode_next_id(next_id)));

@@ -140,8 +140,10 @@ class Store {
   Status create_checkpoint(const std::string& dir);
 
   // Ends cleanly: stores the exact next id, flushes all families and closes. The next start has one
-  // record of the log to replay. No other function may be called afterwards.
-  Status close(JobId next_id);
+  // record of the log to replay. `now`: the engine's time, so that the next start knows since when
+  // no server ran; an earlier one than that of the last batch counts as that. No other function may
+  // be called afterwards.
+  Status close(JobId next_id, Nanos now = 0);
 
   // Housekeeping. The functions below are thread-safe unless a comment says otherwise.
   bool failed() const;

@@ -15,7 +15,8 @@ inline constexpr int exit_address = 111;
 inline constexpr int exit_damaged = 65;  // Corrupt, from a newer version, or of another program.
 inline constexpr int exit_unreadable = 66;
 inline constexpr int exit_stalled = 70;
-inline constexpr int exit_io = 74;  // A write or a sync failed while running.
+inline constexpr int exit_system = 71;  // No thread can be made, or the clock cannot be right.
+inline constexpr int exit_io = 74;      // A write or a sync failed while running.
 inline constexpr int exit_disk_full = 75;
 inline constexpr int exit_not_leader = 76;  // No longer the leader of its cluster.
 

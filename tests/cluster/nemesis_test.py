@@ -1,6 +1,6 @@
 """Three members of etcd and three nodes under load, while machines, disks, clocks and cables fail: C1 to C4, C6 and C8.
 
-PERENNIALD names the server, and SHIFTED_CLOCK the library of shifted_clock.cc. ETCD names etcd, which is otherwise looked
+PERENNIALD names the server, and SHIFTED_CLOCK the library of tests/support/shifted_clock.cc. ETCD names etcd, which is otherwise looked
 for beside the server, where tests/run unpacks it. CLUSTER_SECONDS is how long the faults go on, and CLUSTER_SEED what
 draws them. As root each process is on a machine of its own (network.py), with a disk that can be full; otherwise
 processes fail, and the network does not.

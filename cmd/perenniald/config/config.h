@@ -72,6 +72,9 @@ struct Config {
   uint64_t ballast_bytes;
   uint64_t open_bytes_min;
   uint64_t stall_seconds_max;
+  uint64_t clock_behind_seconds_max;
+  uint64_t clock_ahead_days_max;
+  bool accept_clock;
   std::string checkpoint_dir;  // Empty: `checkpoints` in the data directory.
   uint64_t checkpoint_every_s;
   uint64_t checkpoint_keep;

@@ -31,6 +31,7 @@ struct Raw {
   std::string sync_ms, log_file_bytes, config, recover;
   bool never = false, compact = false, no_compact = false;
   bool version = false, print_config = false, check_config = false, print_access = false;
+  bool accept_clock = false;
   int verbosity = 0;
 };
 
@@ -87,6 +88,8 @@ void define_actions(CLI::App& app, Raw& raw) {
          "the directory first")
       ->type_name("HOW")
       ->check(CLI::IsMember({"point-in-time"}));
+  add_flag(app, "--accept-clock", raw.accept_clock,
+           "Start although the clock is further ahead than clock_ahead_days_max");
   add_flag(app, "-V,--verbose", raw.verbosity, "Log more; repeatable");
   add_flag(app, "--print-config", raw.print_config,
            "Print all settings as they would be used, and stop");
@@ -164,6 +167,7 @@ void apply(const CLI::App& app, const Raw& raw, Invocation& out, Problems& probl
   const auto given = [&](const char* name) { return app.count(name) > 0; };
   apply_settings(raw, out, problems);
   if (given("--recover")) config.recover = store::Recover::PointInTime;
+  if (raw.accept_clock) config.accept_clock = true;
   apply_durability(app, raw, config, problems);
   if (given("-V")) {
     const uint64_t highest = config_field("verbosity").highest;

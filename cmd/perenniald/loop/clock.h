@@ -7,6 +7,7 @@
 #include "cmd/perenniald/loop/loop_lag.h"
 #include "engine/types/basic.h"
 #include "engine/types/histogram.h"
+#include "engine/types/later.h"
 
 namespace perennial::perenniald {
 
@@ -17,7 +18,7 @@ namespace perennial::perenniald {
 // watchdog, which observes the loop from outside, with its own.
 class TurnClock {
  public:
-  TurnClock() : wall_start_(wall()), steady_start_(steady()) {}
+  TurnClock() : start_(wall()), steady_start_(steady()) {}
 
   // Nanoseconds for measuring durations, on any thread. It is no time of day.
   static Nanos steady() {
@@ -25,31 +26,33 @@ class TurnClock {
     return std::chrono::duration_cast<std::chrono::nanoseconds>(time).count();
   }
 
-  // The time of this moment, if the clock continued from `last`. Another thread may call it while
-  // the loop uses all of the others but continue_from().
-  Nanos if_continued_from(Nanos last) const {
-    return std::max(wall_start_, last) + steady() - steady_start_;
-  }
-  // Continues from `last` if the wall clock was earlier at the start. Nothing that decides about
-  // jobs has used the clock before.
-  void continue_from(Nanos last) { wall_start_ = std::max(wall_start_, last); }
+  // The time of this moment, if nothing was continued. Another thread may call it while the loop
+  // uses all of the others but continue_from().
+  Nanos at_this_moment() const { return at(steady()); }
+  // Continues from `last`, if it is not as late yet. Nothing that decides about jobs has used the
+  // clock before. `last` is a time of this moment or of an earlier one, so the time since the
+  // start, which a standby may have spent following, is not added to it.
+  void continue_from(Nanos last) { start_ = later(start_, std::max<Nanos>(last - now(), 0)); }
 
   Nanos now() {
     if (!turn_start_) turn_start_ = steady();
-    return wall_start_ + *turn_start_ - steady_start_;
+    return at(*turn_start_);
   }
 
   // The time of this moment, which does not stand still. It reads the clock each time.
   Nanos actual() {
     now();  // Begins the turn, if nothing has yet.
-    return wall_start_ + steady() - steady_start_;
+    return at_this_moment();
   }
 
   // How long this turn has taken so far. Unlike now() it does not stand still.
   Nanos turn_so_far() const { return turn_start_ ? steady() - *turn_start_ : 0; }
 
   // Nanoseconds since the start.
-  Nanos uptime() { return now() - wall_start_; }
+  Nanos uptime() {
+    now();
+    return *turn_start_ - steady_start_;
+  }
 
   // The loop is about to block.
   void end_turn() {
@@ -66,12 +69,14 @@ class TurnClock {
   Nanos lag() { return lag_.longest(steady()); }
 
  private:
+  // No row has a time before the epoch.
   static Nanos wall() {
     const auto time = std::chrono::system_clock::now().time_since_epoch();
-    return std::chrono::duration_cast<std::chrono::nanoseconds>(time).count();
+    return std::max<Nanos>(std::chrono::duration_cast<std::chrono::nanoseconds>(time).count(), 0);
   }
+  Nanos at(Nanos steady_time) const { return later(start_, steady_time - steady_start_); }
 
-  Nanos wall_start_;
+  Nanos start_;  // The time of steady_start_.
   Nanos steady_start_;
   std::optional<Nanos> turn_start_;
   LoopLag lag_;

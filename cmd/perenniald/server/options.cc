@@ -45,6 +45,13 @@ Checkpoints::Settings checkpoint_settings(const Config& config, const std::strin
           .keep = config.checkpoint_keep};
 }
 
+ClockBounds clock_bounds(const Config& config) {
+  constexpr Nanos day = 86'400 * nanos_per_second;
+  return {.behind_max = static_cast<Nanos>(config.clock_behind_seconds_max) * nanos_per_second,
+          .ahead_max = static_cast<Nanos>(config.clock_ahead_days_max) * day,
+          .is_accepted = config.accept_clock};
+}
+
 store::Options store_options(const Config& config, const std::atomic<bool>& serving) {
   LayerOptions layers;
   set_layer_options(config, layers);

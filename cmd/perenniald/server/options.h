@@ -6,6 +6,7 @@
 #include "cmd/perenniald/config/config.h"
 #include "cmd/perenniald/core/core.h"
 #include "cmd/perenniald/http/tube_metrics.h"
+#include "cmd/perenniald/server/clock_check.h"
 #include "store/types/options.h"
 
 // The options of the layers below, made from the configuration.
@@ -15,6 +16,7 @@ core::Options core_options(const Config& config);
 // Which tubes have series in /metrics.
 http::TubeChoice metrics_tubes(const Config& config);
 Checkpoints::Settings checkpoint_settings(const Config& config, const std::string& version);
+ClockBounds clock_bounds(const Config& config);
 // `serving` decides which exit code a failure of the store has. It outlives the store.
 store::Options store_options(const Config& config, const std::atomic<bool>& serving);
 

@@ -50,7 +50,7 @@ int Server::run() {
     store::Options options = store_options(config_, serving_);
     options.open_tables_max = descriptors_.tables;
     startup_.emplace(std::move(options), member_.get(), core_.engine(), clock_,
-                     [this] { uv_async_send(&loaded_); });
+                     clock_bounds(config_), [this] { uv_async_send(&loaded_); });
   } else {
     end();
   }
@@ -171,7 +171,7 @@ void Server::on_loaded() {
   recovered_jobs_ = core_.engine().job_count();
   store_ = std::move(found->store);
   const store::Opening& opening = found->opening;
-  clock_.continue_from(opening.last_now);
+  clock_.continue_from(found->now);
   if (member_ != nullptr) {
     log_ = member_->take_log();
   } else {
@@ -339,7 +339,7 @@ int Server::close_store() {
   turn_.reset();
   if (member_ != nullptr) return close_member();
   log_.reset();
-  const Status closed = store_->close(core_.engine().next_id());
+  const Status closed = store_->close(core_.engine().next_id(), clock_.now());
   watchdog_.reset();
   if (!closed.ok()) return report(running_failure(closed));
   log(Level::Info, "stopped", {{"jobs", text(core_.engine().job_count())}});

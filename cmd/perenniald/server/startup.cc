@@ -1,14 +1,22 @@
 #include "cmd/perenniald/server/startup.h"
 
+#include <algorithm>
+#include <string>
 #include <utility>
+
+#include <fmt/format.h>
+
+#include "cmd/common/exit_codes.h"
+#include "cmd/perenniald/process/log.h"
 
 namespace perennial::perenniald {
 
 Startup::Startup(store::Options options, Member* member, engine::Engine& engine,
-                 const TurnClock& clock, std::function<void()> done)
+                 const TurnClock& clock, const ClockBounds& bounds, std::function<void()> done)
     : member_(member),
       engine_(engine),
       clock_(clock),
+      bounds_(bounds),
       done_(std::move(done)),
       thread_([this, given = std::move(options)] { run(given); }) {}
 
@@ -39,12 +47,13 @@ void Startup::run(const store::Options& options) {
     status = opened.ok() ? follow(**opened) : opened.take_status();
   }
   if (member_ != nullptr) start = TurnClock::steady();  // It was a standby until now.
-  if (status.ok()) status = load(**opened);
-  if (status.ok()) {
+  ClockCheck check(found_.opening.last_now, clock_.at_this_moment());
+  if (status.ok()) status = load(**opened, check);
+  if (!status.ok()) {
+    if (!cancelled_) failure_ = open_failure(status);
+  } else if (accept(check)) {
     found_.store = opened.take();
     found_.took = TurnClock::steady() - start;
-  } else if (!cancelled_) {
-    failure_ = open_failure(status);
   }
   done_();
 }
@@ -61,24 +70,64 @@ Status Startup::follow(store::Store& store) {
   return {};
 }
 
-Status Startup::load(store::Store& store) {
-  const Nanos now = clock_.if_continued_from(found_.opening.last_now);
+Status Startup::load(store::Store& store, ClockCheck& check) {
+  const Nanos now = found_.now = std::max(check.clock(), check.last());
   store::LoadSink sink;
   sink.tube = [&](TubeId tube, std::string_view name) {
     ++found_.tubes;
     return engine_.restore_tube(tube, name);
   };
-  sink.pause = [&](const TubePaused& pause) { return engine_.restore_pause(pause, now); };
+  sink.pause = [&](const TubePaused& pause) {
+    check.pause(pause);
+    return engine_.restore_pause(pause, now);
+  };
   sink.settings = [&](const SettingsStored& stored) { return engine_.restore_settings(stored); };
-  sink.job = [&](const JobRow& row) { return restore(row, now); };
-  sink.key = [&](const KeyStored& key) { return engine_.restore_key(key, now); };
+  sink.job = [&](const JobRow& row) {
+    check.job(row);
+    return restore(row);
+  };
+  sink.key = [&](const KeyStored& key) {
+    check.key(key);
+    return engine_.restore_key(key, now);
+  };
   return store.load(sink);
 }
 
-Status Startup::restore(const JobRow& row, Nanos now) {
+bool Startup::accept(const ClockCheck& check) {
+  using Verdict = ClockCheck::Verdict;
+  const auto seconds = [](Nanos time) { return fmt::format("{}", time / nanos_per_second); };
+  const std::string newest = date_text(check.last());
+  const std::string clock = date_text(check.clock());
+  switch (check.verdict(bounds_)) {
+    case Verdict::Fits:
+      return true;
+    case Verdict::Behind:
+      log(Level::Warning, "clock",
+          {{"newest_batch", newest},
+           {"clock", clock},
+           {"behind_s", seconds(check.last() - check.clock())},
+           {"effect",
+            "time goes on from the newest batch; until the clock has caught up, the time without a "
+            "server does not count"}});
+      return true;
+    case Verdict::Ahead:
+      log(Level::Warning, "clock",
+          {{"newest_batch", newest},
+           {"clock", clock},
+           {"ahead_s", seconds(check.clock() - check.last())},
+           {"effect", check.ends_text()}});
+      return true;
+    case Verdict::Refused:
+      failure_ = Failure{common::exit_system, "clock", check.refusal(bounds_)};
+      return false;
+  }
+  return false;
+}
+
+Status Startup::restore(const JobRow& row) {
   if (cancelled_) return {StatusCode::InvalidArgument, "asked to stop"};
   ++count_of(found_.jobs, row.state);
-  return engine_.restore_job(row, now);
+  return engine_.restore_job(row, found_.now);
 }
 
 }  // namespace perennial::perenniald

@@ -10,6 +10,7 @@
 #include "cmd/perenniald/core/core.h"
 #include "cmd/perenniald/loop/clock.h"
 #include "cmd/perenniald/process/failure.h"
+#include "cmd/perenniald/server/clock_check.h"
 #include "engine/types/stats.h"
 #include "store/store.h"
 
@@ -26,13 +27,14 @@ class Startup {
     StateCounts jobs;        // By their state on disk.
     uint64_t tubes = 0;
     Nanos took = 0;  // Of a node of a cluster: from its election on.
+    Nanos now = 0;   // The time with which it was loaded. The clock must continue from it.
   };
 
   // `done` is called once, on that thread, when it has finished.
   // `member`: null if the server is no part of a cluster. Otherwise the thread loads when this node
   // leads.
   Startup(store::Options options, Member* member, engine::Engine& engine, const TurnClock& clock,
-          std::function<void()> done);
+          const ClockBounds& bounds, std::function<void()> done);
   ~Startup();
 
   // Makes the thread end early. take() then returns nothing.
@@ -46,12 +48,16 @@ class Startup {
  private:
   void run(const store::Options& options);
   Status follow(store::Store& store);
-  Status load(store::Store& store);
-  Status restore(const JobRow& row, Nanos now);
+  Status load(store::Store& store, ClockCheck& check);
+  // Logs where the wall clock and the newest batch do not fit. Returns false if the start is to end
+  // with `failure_`.
+  bool accept(const ClockCheck& check);
+  Status restore(const JobRow& row);
 
   Member* const member_;
   engine::Engine& engine_;
   const TurnClock& clock_;
+  const ClockBounds bounds_;
   const std::function<void()> done_;
   std::atomic<bool> cancelled_ = false;
   std::optional<Failure> failure_;

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "engine/types/transition.h"
+
+namespace perennial::perenniald {
+
+// How far the wall clock may be from the time of the newest batch before a start says so.
+struct ClockBounds {
+  Nanos behind_max = 60 * nanos_per_second;
+  Nanos ahead_max = 0;       // 0: any time.
+  bool is_accepted = false;  // Go on however far ahead it is.
+};
+
+// Compares the wall clock of a start with the time of the newest batch, and counts what ends
+// between the two. A clock that is set wrong ends expiries, keys and delays that have years to go,
+// and what has ended cannot be taken back. So a start with a clock that is too far ahead asks
+// first, unless nothing would end.
+//
+// A clock that is behind does no harm at once: time goes on from the newest batch. But until the
+// clock has caught up, the time without a server does not count.
+class ClockCheck {
+ public:
+  // `last`: the time of the newest batch; 0: there is none. `clock`: what the wall clock says.
+  ClockCheck(Nanos last, Nanos clock) : last_(last), clock_(clock) {}
+
+  // Every row is passed before the verdict is asked for.
+  void job(const JobRow& row);
+  void key(const KeyStored& key);
+  void pause(const TubePaused& pause);
+
+  enum class Verdict : uint8_t { Fits, Behind, Ahead, Refused };
+  Verdict verdict(const ClockBounds& bounds) const;
+
+  Nanos clock() const { return clock_; }
+  Nanos last() const { return last_; }
+  // How many jobs, keys and pauses the clock would end: "1 job would expire, and 2 keys ...".
+  std::string ends_text() const;
+  // Why the start is refused, and what to do.
+  std::string refusal(const ClockBounds& bounds) const;
+
+ private:
+  bool is_between(Nanos at) const { return last_ < at && at <= clock_; }
+
+  const Nanos last_;
+  const Nanos clock_;
+  uint64_t expiries_ = 0;
+  uint64_t keys_ = 0;
+  uint64_t delays_ = 0;
+  uint64_t pauses_ = 0;
+};
+
+// The time of day in UTC, to the second: 2026-11-25T15:04:05Z.
+std::string date_text(Nanos time);
+
+}  // namespace perennial::perenniald

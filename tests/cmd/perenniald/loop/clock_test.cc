@@ -1,0 +1,48 @@
+#include "cmd/perenniald/loop/clock.h"
+
+#include <gtest/gtest.h>
+
+namespace perennial::perenniald {
+namespace {
+
+// A standby has run for a while when it leads, and the newest batch is of just now.
+TEST(TurnClock, TheTimeSinceTheStartIsNotAddedToThatOfTheNewestBatch) {
+  TurnClock clock;
+  const Nanos begun = TurnClock::steady();
+  while (TurnClock::steady() == begun) {
+  }
+  const Nanos last = clock.now() + 3600 * nanos_per_second;
+  ASSERT_GT(clock.uptime(), 0);
+  clock.continue_from(last);
+  EXPECT_EQ(clock.now(), last);
+  clock.end_turn();
+  EXPECT_GE(clock.now(), last);
+}
+
+TEST(TurnClock, AnEarlierTimeChangesNothing) {
+  TurnClock clock;
+  const Nanos now = clock.now();
+  clock.continue_from(now - 1);
+  EXPECT_EQ(clock.now(), now);
+  clock.continue_from(0);
+  EXPECT_EQ(clock.now(), now);
+}
+
+TEST(TurnClock, ContinuingChangesNoUptime) {
+  TurnClock clock;
+  const Nanos uptime = clock.uptime();
+  clock.continue_from(clock.now() + nanos_per_second);
+  EXPECT_EQ(clock.uptime(), uptime);
+}
+
+TEST(TurnClock, StandsStillAtTheLastTimeThatThereIs) {
+  TurnClock clock;
+  clock.continue_from(last_time);
+  EXPECT_EQ(clock.now(), last_time);
+  clock.end_turn();
+  EXPECT_EQ(clock.now(), last_time);
+  EXPECT_EQ(clock.actual(), last_time);
+}
+
+}  // namespace
+}  // namespace perennial::perenniald
