@@ -101,11 +101,12 @@ Status Store::Impl::open() {
 }
 
 Status Store::Impl::prepare_disk_space() {
-  const Result<uint64_t> disk_bytes = disk_bytes_of(dir.path());
-  if (!disk_bytes.ok()) return disk_bytes.status();
-  const bool is_set = options.low_water_bytes != derived || options.ballast_bytes != derived;
-  fit_to_disk(options, *disk_bytes);
-  if (Status works = check_space_options(options, *disk_bytes); is_set && !works.ok()) return works;
+  const Result<Space> disk = disk_size_of(dir.path());
+  if (!disk.ok()) return disk.status();
+  const bool is_set = options.low_water_bytes != derived || options.ballast_bytes != derived ||
+                      options.low_water_files != derived;
+  fit_to_disk(options, disk->bytes, disk->files);
+  if (Status works = check_space_options(options, *disk); is_set && !works.ok()) return works;
   space.emplace(dir, options);
   return {};
 }
@@ -295,6 +296,10 @@ std::string rocksdb_version() {
 }
 uint64_t Store::disk_free_bytes() const {
   return impl_->space->free_bytes();
+}
+std::optional<uint64_t> Store::disk_free_files() const {
+  const uint64_t files = impl_->space->free_files();
+  return files == unlimited_files ? std::nullopt : std::optional(files);
 }
 bool Store::is_scarce() const {
   return impl_->space->is_scarce();

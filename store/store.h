@@ -155,6 +155,8 @@ class Store {
   DiskLeft disk_left() const;
   // The free space at the last poll, in bytes.
   uint64_t disk_free_bytes() const;
+  // How many more files the disk can hold. None: it has no limit.
+  std::optional<uint64_t> disk_free_files() const;
   // What RocksDB said at the last poll.
   DatabaseFigures figures() const;
   // Whether puts should wait for flushes and compactions: write_backlog.h.

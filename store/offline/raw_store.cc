@@ -87,9 +87,9 @@ Result<std::unique_ptr<RawStore>> RawStore::open(const Options& options) {
 }
 
 Status RawStore::Impl::inspect() {
-  const Result<uint64_t> disk_bytes = disk_bytes_of(dir.path());
-  if (!disk_bytes.ok()) return disk_bytes.status();
-  fit_to_disk(options, *disk_bytes);
+  const Result<Space> disk = disk_size_of(dir.path());
+  if (!disk.ok()) return disk.status();
+  fit_to_disk(options, disk->bytes, disk->files);
   const Result<RecoveryPlan> plan = plan_recovery(dir.db_path(), options, failure);
   if (!plan.ok()) return plan.status();
   Result<Database> view = open_view(dir.db_path(), options, failure, *plan);

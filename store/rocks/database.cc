@@ -91,9 +91,9 @@ Result<Database> Database::open(const std::string& path, const Options& options,
   how.env = database.env_.get();
   how.sst_file_manager.reset(rocksdb::NewSstFileManager(how.env, how.info_log));
   how.sst_file_manager->SetCompactionBufferSize(unlimited_bytes);
-  const Result<uint64_t> free_bytes = free_bytes_of(path, options);
-  if (!free_bytes.ok()) return free_bytes.status();
-  allow_space(*how.sst_file_manager, *free_bytes);
+  const Result<Space> free = free_space_of(path, options);
+  if (!free.ok()) return free.status();
+  allow_space(*how.sst_file_manager, free->bytes);
   Result<std::vector<std::string>> names =
       options.takes_older ? list_families(path, how) : names_of(options);
   if (!names.ok()) return names.take_status();

@@ -64,8 +64,9 @@ uint64_t CompactionGuard::reserve_bytes() const {
 
 // A compaction goes on if the free space cannot be read: DiskSpace reports that error.
 bool CompactionGuard::has_space_for(uint64_t bytes) const {
-  const Result<uint64_t> free_bytes = free_bytes_of(options_.data_dir, options_);
-  return !free_bytes.ok() || *free_bytes >= reserve_bytes() + bytes;
+  const Result<Space> free = free_space_of(options_.data_dir, options_);
+  if (!free.ok()) return true;
+  return free->bytes >= reserve_bytes() + bytes && free->files >= options_.open_files_min;
 }
 
 void CompactionGuard::on_log_begun(uint64_t number) {

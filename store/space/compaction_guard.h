@@ -31,7 +31,8 @@ class CompactionGuard {
 
   // The bytes that must stay free: what a start needs to replay the log that there will soon be.
   uint64_t reserve_bytes() const;
-  // Whether reserve_bytes() stay free after a compaction has written so many more bytes.
+  // Whether reserve_bytes() stay free after a compaction has written so many more bytes, and the
+  // files that a start needs.
   bool has_space_for(uint64_t bytes) const;
 
   void on_written(uint64_t bytes) { written_bytes_ += bytes; }

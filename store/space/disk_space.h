@@ -23,15 +23,24 @@ enum class SpaceState : uint8_t {
 // Returns the word for a state in stats and in logs.
 std::string_view space_state_name(SpaceState state);
 
-// Sets each option whose value is `derived` to a value for a disk of `disk_bytes`, and lowers
-// options that are too large for it. Below 2 GiB it lowers log_bytes_max, and below 8 GiB
+// The number of files that a file system can hold, where it has no such limit.
+inline constexpr uint64_t unlimited_files = ~uint64_t{0};
+
+// The size of a file system, or what of it is free.
+struct Space {
+  uint64_t bytes = 0;
+  uint64_t files = unlimited_files;
+};
+
+// Sets each option whose value is `derived` to a value for a disk of this size, and lowers options
+// that are too large for it. Below 2 GiB it lowers log_bytes_max, and below 8 GiB
 // compaction_bytes_max.
-void fit_to_disk(Options& options, uint64_t disk_bytes);
+void fit_to_disk(Options& options, uint64_t disk_bytes, uint64_t disk_files = unlimited_files);
 
 // InvalidArgument: the configured low-water mark cannot work. It is either so low that the log
 // alone could fill the disk, or so high that puts would always be refused.
 // REQUIRES: fit_to_disk().
-Status check_space_options(const Options& options, uint64_t disk_bytes);
+Status check_space_options(const Options& options, const Space& disk);
 // The lowest low-water mark that check_space_options() accepts, in bytes.
 uint64_t low_water_bytes_min(const Options& options);
 
@@ -44,23 +53,26 @@ uint64_t start_bytes(const Options& options, uint64_t log_bytes);
 // small compaction, which the guard does not stop.
 uint64_t compactions_leave_bytes(const Options& options, uint64_t log_bytes);
 
-// Returns the size of the file system that holds `path`, in bytes.
-Result<uint64_t> disk_bytes_of(const std::string& path);
-// Returns the free bytes of that file system. They come from options.env if that is set, so that
+// Returns the size of the file system that holds `path`.
+Result<Space> disk_size_of(const std::string& path);
+// Returns what is free of that file system. The bytes come from options.env if that is set, so that
 // tests can choose the number.
-Result<uint64_t> free_bytes_of(const std::string& path, const Options& options);
+Result<Space> free_space_of(const std::string& path, const Options& options);
 
 // Decides when space is low. Its functions are pure.
 struct SpaceLimits {
   uint64_t low_water_bytes = 0;
   uint64_t ballast_bytes = 0;
   uint64_t log_bytes_max = 0;
+  uint64_t low_water_files = 0;
 
   // Puts that were refused are accepted again from here on. It lies above the low-water mark, so
   // that the state does not flap.
   uint64_t high_water_bytes() const { return low_water_bytes + low_water_bytes / 4; }
-  bool refuses_puts(bool refused_before, uint64_t free_bytes) const {
-    return free_bytes < (refused_before ? high_water_bytes() : low_water_bytes);
+  uint64_t high_water_files() const { return low_water_files + low_water_files / 4; }
+  bool refuses_puts(bool refused_before, const Space& free) const {
+    return free.bytes < (refused_before ? high_water_bytes() : low_water_bytes) ||
+           free.files < (refused_before ? high_water_files() : low_water_files);
   }
   bool needs_ballast(uint64_t free_bytes) const { return free_bytes < low_water_bytes / 2; }
   // Whether puts should wait until the log is shorter. The log is longer than its bound while its
@@ -72,8 +84,8 @@ struct SpaceLimits {
     return is_near && log_bytes + log_bytes / 4 > std::max(ballast_bytes, 2 * log_bytes_max);
   }
   // Whether the ballast can be made without coming near the low-water mark.
-  bool affords_ballast(uint64_t free_bytes) const {
-    return free_bytes >= high_water_bytes() + ballast_bytes;
+  bool affords_ballast(const Space& free) const {
+    return free.bytes >= high_water_bytes() + ballast_bytes && free.files > high_water_files();
   }
 };
 
@@ -83,7 +95,8 @@ class DiskSpace {
   // `dir` and `options` must outlive this object. REQUIRES: fit_to_disk().
   DiskSpace(DataDir& dir, const Options& options);
 
-  // Removes the ballast if less is free than a start needs to replay `replay_bytes` of log.
+  // Removes the ballast, which is a file, too, if less is free than a start needs to replay
+  // `replay_bytes` of log.
   // NoSpace: too little is free without the ballast, too.
   Status ensure_space_for_start(uint64_t replay_bytes);
   // Reads the free space, removes the ballast if needs_ballast(), and sets the state. `log_bytes`
@@ -107,9 +120,12 @@ class DiskSpace {
     return limits_.must_shorten(free_bytes(), log_bytes);
   }
   uint64_t free_bytes() const { return free_bytes_.load(std::memory_order_relaxed); }
+  // unlimited_files: the file system has no limit.
+  uint64_t free_files() const { return free_files_.load(std::memory_order_relaxed); }
   DiskLeft left() const;
 
  private:
+  void note(const Space& free);
   Status release_ballast();
   void inform(std::string_view at, std::string_view fields) const;
 
@@ -119,6 +135,7 @@ class DiskSpace {
   std::atomic<bool> has_ballast_;
   std::atomic<SpaceState> state_ = SpaceState::Ok;
   std::atomic<uint64_t> free_bytes_ = 0;
+  std::atomic<uint64_t> free_files_ = unlimited_files;
   std::atomic<uint64_t> log_excess_bytes_ = 0;  // Still to be written for a log above its bound.
   std::atomic<bool> cannot_make_ = false;       // The last make_ballast() failed.
   // Only make_ballast() uses these: the time of the next attempt, and the last reported failure.

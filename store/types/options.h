@@ -53,7 +53,8 @@ struct Events {
   std::function<void(const Status&)> fatal = {};
 };
 
-// As a size in bytes: the store derives the size from the disk of the data directory. disk_space.h.
+// As a size in bytes or files: the store derives the size from the disk of the data directory.
+// disk_space.h.
 inline constexpr uint64_t derived = ~uint64_t{0};
 
 // The fewest tables that RocksDB keeps open.
@@ -84,6 +85,9 @@ struct Options {
   uint64_t ballast_bytes = 0;
   // A start is refused when less space than this is free.
   uint64_t open_bytes_min = derived;
+  // The same in files: how many more the file system can hold, which is its free inodes.
+  uint64_t low_water_files = 0;
+  uint64_t open_files_min = derived;
   // The number of tables that stay open, at least open_tables_min. Others are opened when they are
   // read, so a few more are open while many are read at once.
   uint32_t open_tables_max = 64;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <utility>
 
@@ -44,8 +45,9 @@ bool has_own_mounts() {
   return entered;
 }
 
-SmallDisk::SmallDisk(uint64_t bytes) {
-  const std::string options = fmt::format("size={},mode=0700", bytes);
+SmallDisk::SmallDisk(uint64_t bytes, uint64_t files) {
+  std::string options = fmt::format("size={},mode=0700", bytes);
+  if (files > 0) options += fmt::format(",nr_inodes={}", files);
   CHECK(::mount("perennial", path().c_str(), "tmpfs", 0, options.c_str()) == 0);
   is_mounted_ = true;
 }
@@ -69,6 +71,27 @@ uint64_t SmallDisk::free_bytes() const {
   struct statvfs disk = {};
   CHECK(::statvfs(path().c_str(), &disk) == 0);
   return uint64_t{disk.f_bavail} * disk.f_frsize;
+}
+
+uint64_t SmallDisk::free_files() const {
+  struct statvfs disk = {};
+  CHECK(::statvfs(path().c_str(), &disk) == 0);
+  return disk.f_favail;
+}
+
+// The server makes and removes files meanwhile.
+void SmallDisk::fill_files_but(uint64_t files_left) const {
+  ::mkdir(foreign_dir().c_str(), 0700);
+  while (free_files() > files_left) {
+    const std::string name = fmt::format("{}/{}", foreign_dir(), files_made_++);
+    const int file = ::open(name.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    if (file < 0) return;
+    ::close(file);
+  }
+}
+
+void SmallDisk::clear_files() const {
+  std::filesystem::remove_all(foreign_dir());
 }
 
 void SmallDisk::fill() const {

@@ -18,8 +18,8 @@ bool has_own_mounts();
 // has_own_mounts().
 class SmallDisk {
  public:
-  // Makes it in memory.
-  explicit SmallDisk(uint64_t bytes);
+  // Makes it in memory. `files`: how many it can hold; 0: so many that they do not matter.
+  explicit SmallDisk(uint64_t bytes, uint64_t files = 0);
   // Makes ext4 in a sparse file, for sizes that should not be in memory. Returns null without
   // mkfs.ext4 or the right to a loop device.
   static std::unique_ptr<SmallDisk> in_a_file(uint64_t bytes);
@@ -29,6 +29,11 @@ class SmallDisk {
 
   const std::string& path() const { return dir_.path(); }
   uint64_t free_bytes() const;
+  uint64_t free_files() const;
+  // Makes empty files that do not belong to the server, until so many more can be made.
+  void fill_files_but(uint64_t files_left) const;
+  // Removes these files again.
+  void clear_files() const;
   // Fills all free space with a file that does not belong to the server.
   void fill() const;
   // Fills the free space up to this rest.
@@ -39,10 +44,12 @@ class SmallDisk {
  private:
   SmallDisk() = default;
   std::string foreign_path() const { return dir_.path() + "/foreign"; }
+  std::string foreign_dir() const { return dir_.path() + "/files"; }
 
   const support::TempDir dir_;
   const support::TempDir image_dir_;  // Holds the sparse file. Empty for a disk in memory.
   bool is_mounted_ = false;
+  mutable uint64_t files_made_ = 0;
 };
 
 }  // namespace perennial::disk_full

@@ -55,7 +55,8 @@ void Output::write_out(std::string_view bytes) {
       pollfd ready = {.fd = fd_, .events = POLLOUT, .revents = 0};
       ::poll(&ready, 1, -1);
     } else if (errno != EINTR) {
-      const StatusCode code = errno == ENOSPC ? StatusCode::NoSpace : StatusCode::Io;
+      const bool is_full = errno == ENOSPC || errno == EDQUOT;
+      const StatusCode code = is_full ? StatusCode::NoSpace : StatusCode::Io;
       status_ = {code, fmt::format("write the output: {}", std::strerror(errno))};
     }
   }

@@ -69,6 +69,7 @@ struct Config {
   uint64_t body_cache_bytes;
   uint64_t log_bytes_max;
   uint64_t low_water_bytes;
+  uint64_t low_water_files;
   uint64_t ballast_bytes;
   uint64_t open_bytes_min;
   uint64_t stall_seconds_max;

@@ -36,7 +36,8 @@ struct ServerFacts {
   std::optional<uint64_t> descriptors_open = {};
   uint64_t descriptors_max = 0;
   uint64_t disk_free_bytes = 0;
-  uint64_t disk_low_water_bytes = 0;  // Below it puts are refused. 0: never.
+  std::optional<uint64_t> disk_free_files = {};  // None: the file system has no limit.
+  uint64_t disk_low_water_bytes = 0;             // Below it puts are refused. 0: never.
   core::AccessCounts access = {};
   core::AnswerCounts answers = {};
   uint64_t body_cache_bytes = 0;

@@ -232,6 +232,10 @@ void add_store(MetricsWriter& out, const StoreFacts& store, const ServerFacts& s
   out.single("perennial_disk_low_water_bytes", MetricType::Gauge, "bytes",
              "Puts are refused when less space than this is free. 0: never.",
              server.disk_low_water_bytes);
+  if (!server.disk_free_files) return;
+  out.single("perennial_disk_free_files", MetricType::Gauge, "",
+             "How many more files the disk of the data directory can hold: its free inodes.",
+             *server.disk_free_files);
 }
 
 void add_database(MetricsWriter& out, const ServerFacts& server) {

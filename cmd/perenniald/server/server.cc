@@ -271,6 +271,7 @@ http::ServerFacts Server::server_facts() {
       .reload_time = in_seconds(std::max({started_at, users_reloaded_at_, tls_.reloaded_at()}))};
   if (store_ != nullptr) {  // Else another thread has it.
     facts.disk_free_bytes = store_->disk_free_bytes();
+    facts.disk_free_files = store_->disk_free_files();
     facts.disk_low_water_bytes = store_->options().low_water_bytes;
     add_figures(facts, store_->figures());
   }

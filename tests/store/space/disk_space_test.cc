@@ -51,7 +51,7 @@ TEST_P(FitTest, SizesFollowTheDisk) {
   EXPECT_EQ(options.open_bytes_min, want.open_bytes_min);
   EXPECT_EQ(options.log_bytes_max, want.log_bytes_max);
   EXPECT_EQ(options.compaction_bytes_max, want.compaction_bytes_max);
-  EXPECT_TRUE(check_space_options(options, want.disk_bytes).ok());
+  EXPECT_TRUE(check_space_options(options, Space{.bytes = want.disk_bytes}).ok());
   // If nothing else is free, the ballast is large enough for a start that writes the log to tables.
   EXPECT_GE(options.ballast_bytes, start_bytes(options, options.log_bytes_max));
   // It is also large enough for a compaction that removes three quarters of what it reads.
@@ -65,7 +65,8 @@ TEST_P(FitTest, SizesFollowTheDisk) {
   // Removing the ballast does not make the store accept puts again.
   const SpaceLimits limits = {.low_water_bytes = options.low_water_bytes,
                               .ballast_bytes = options.ballast_bytes};
-  EXPECT_TRUE(limits.refuses_puts(true, limits.low_water_bytes / 2 + limits.ballast_bytes));
+  EXPECT_TRUE(
+      limits.refuses_puts(true, Space{.bytes = limits.low_water_bytes / 2 + limits.ballast_bytes}));
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -91,7 +92,7 @@ TEST(Fit, TheMarkFollowsALongLog) {
     Options options = {
         .log_bytes_max = 16 * gib, .low_water_bytes = derived, .ballast_bytes = derived};
     fit_to_disk(options, disk_bytes);
-    EXPECT_TRUE(check_space_options(options, disk_bytes).ok());
+    EXPECT_TRUE(check_space_options(options, Space{.bytes = disk_bytes}).ok());
     EXPECT_GE(options.ballast_bytes, start_bytes(options, options.log_bytes_max));
   }
 }
@@ -113,7 +114,7 @@ TEST_P(MarkTest, AMarkThatCannotWorkIsRefused) {
   Options options = {.low_water_bytes = GetParam().low_water_bytes,
                      .ballast_bytes = GetParam().ballast_bytes};
   fit_to_disk(options, 3 * gib);
-  const Status checked = check_space_options(options, 3 * gib);
+  const Status checked = check_space_options(options, Space{.bytes = 3 * gib});
   const std::string want = GetParam().want;
   EXPECT_EQ(checked.ok(), want.empty()) << checked.message();
   EXPECT_NE(checked.message().find(want), std::string::npos) << checked.message();
@@ -146,17 +147,49 @@ TEST(Fit, ConfiguredSizesStay) {
 
 TEST(SpaceLimits, PutsAreAcceptedAgainOnlyAboveTheMark) {
   constexpr SpaceLimits limits = {.low_water_bytes = 400, .ballast_bytes = 100};
-  EXPECT_FALSE(limits.refuses_puts(false, 400));
-  EXPECT_TRUE(limits.refuses_puts(false, 399));
-  EXPECT_TRUE(limits.refuses_puts(true, 499));
-  EXPECT_FALSE(limits.refuses_puts(true, 500));
+  EXPECT_FALSE(limits.refuses_puts(false, Space{.bytes = 400}));
+  EXPECT_TRUE(limits.refuses_puts(false, Space{.bytes = 399}));
+  EXPECT_TRUE(limits.refuses_puts(true, Space{.bytes = 499}));
+  EXPECT_FALSE(limits.refuses_puts(true, Space{.bytes = 500}));
   EXPECT_FALSE(limits.needs_ballast(200));
   EXPECT_TRUE(limits.needs_ballast(199));
   EXPECT_FALSE(limits.must_shorten(800, 81));
   EXPECT_FALSE(limits.must_shorten(799, 80));
   EXPECT_TRUE(limits.must_shorten(799, 81));
-  EXPECT_FALSE(limits.affords_ballast(599));
-  EXPECT_TRUE(limits.affords_ballast(600));
+  EXPECT_FALSE(limits.affords_ballast(Space{.bytes = 599}));
+  EXPECT_TRUE(limits.affords_ballast(Space{.bytes = 600}));
+}
+
+// Files count as bytes do.
+TEST(SpaceLimits, TooFewFilesRefusePutsAndTheBallast) {
+  constexpr SpaceLimits limits = {
+      .low_water_bytes = 400, .ballast_bytes = 100, .low_water_files = 80};
+  EXPECT_FALSE(limits.refuses_puts(false, {.bytes = 600, .files = 80}));
+  EXPECT_TRUE(limits.refuses_puts(false, {.bytes = 600, .files = 79}));
+  EXPECT_TRUE(limits.refuses_puts(true, {.bytes = 600, .files = 99}));
+  EXPECT_FALSE(limits.refuses_puts(true, {.bytes = 600, .files = 100}));
+  EXPECT_TRUE(limits.refuses_puts(false, {.bytes = 399, .files = 1000}));
+  EXPECT_FALSE(limits.affords_ballast({.bytes = 600, .files = 100}));
+  EXPECT_TRUE(limits.affords_ballast({.bytes = 600, .files = 101}));
+}
+
+TEST(Fit, TheMarksOfFilesFitWhatTheDiskCanHold) {
+  const auto fitted = [](uint64_t disk_files) {
+    Options options;
+    options.low_water_files = derived;
+    fit_to_disk(options, 100ULL << 30, disk_files);
+    return options;
+  };
+  EXPECT_EQ(fitted(unlimited_files).low_water_files, 1000u);
+  EXPECT_EQ(fitted(1'000'000).low_water_files, 1000u);
+  EXPECT_EQ(fitted(1'000'000).open_files_min, 32u);
+  EXPECT_EQ(fitted(200).low_water_files, 50u);
+  EXPECT_EQ(fitted(200).open_files_min, 25u);
+  Options high;
+  high.low_water_files = 801;
+  EXPECT_FALSE(check_space_options(high, {.bytes = 1 << 30, .files = 1000}).ok());
+  high.low_water_files = 800;
+  EXPECT_TRUE(check_space_options(high, {.bytes = 1 << 30, .files = 1000}).ok());
 }
 
 // The unit of the sizes in the tests below.

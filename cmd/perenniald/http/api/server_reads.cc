@@ -171,6 +171,7 @@ Api::Made Api::server_details(const Ask& ask) {
        {"descriptors_open", facts.descriptors_open ? Json(*facts.descriptors_open) : Json(nullptr)},
        {"descriptors_max", facts.descriptors_max},
        {"disk_free_bytes", facts.disk_free_bytes},
+       {"disk_free_files", facts.disk_free_files ? Json(*facts.disk_free_files) : Json(nullptr)},
        {"store",
         {{"log_files", store.log_current_index - store.log_oldest_index + 1},
          {"log_bytes_max", store.log_bytes_max},

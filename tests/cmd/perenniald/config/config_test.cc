@@ -429,6 +429,7 @@ TEST(Config, ZeroLetsTheStoreDeriveTheValue) {
   EXPECT_EQ(layers.store.low_water_bytes, store::derived);
   EXPECT_EQ(layers.store.ballast_bytes, store::derived);
   EXPECT_EQ(layers.store.open_bytes_min, store::derived);
+  EXPECT_EQ(layers.store.low_water_files, store::derived);
   Config config = default_config();
   config.low_water_bytes = 5;
   set_layer_options(config, layers);

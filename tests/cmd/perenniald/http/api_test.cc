@@ -78,6 +78,7 @@ TEST_F(ApiTest, ShowsTheServerInDetail) {
   EXPECT_EQ(details["rocksdb_version"], "7.8.3");
   EXPECT_EQ(details["descriptors_open"], 40);
   EXPECT_EQ(details["disk_free_bytes"], 1'000'000);
+  EXPECT_TRUE(details["disk_free_files"].is_null());
   EXPECT_EQ(details["files_in_use"], false);
   EXPECT_EQ(details["certificates"][0]["listener"], "0.0.0.0:1");
   EXPECT_NEAR(details["certificates"][0]["left_seconds"].get<double>(), 86'400, 1);
