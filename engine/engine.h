@@ -431,7 +431,7 @@ class Engine {
   void finish(const KickingTube& kick);
   // The operation that a command begins with the jobs of this tube.
   template <typename Operation, typename C>
-  Operation walk_of(Conn& conn, const std::string& tube, const C& command) const;
+  Operation walk_of(Conn& conn, const std::string& tube, StateSet states, const C& command) const;
   // Whether the numbers of a job are wanted at this time.
   static bool is_matched(const Job& job, const JobMatch& match, Nanos now);
   static bool has_any(const Tube& tube, StateSet states);

@@ -121,11 +121,12 @@ void Engine::release_split(const Kicking& kick) {
 // ---- flush-tube, move-tube and kick-tube.
 
 template <typename Operation, typename C>
-Operation Engine::walk_of(Conn& conn, const std::string& tube, const C& command) const {
+Operation Engine::walk_of(Conn& conn, const std::string& tube, StateSet states,
+                          const C& command) const {
   Operation walk;
   walk.conn = &conn;
   walk.tube = tube;
-  walk.states = command.states;
+  walk.states = states;
   walk.match = command.match;
   walk.asked_at = now_;
   return walk;
@@ -134,19 +135,22 @@ Operation Engine::walk_of(Conn& conn, const std::string& tube, const C& command)
 void Engine::run(Conn& conn, const FlushTube& flush) {
   const bool is_there = find_tube(flush.tube) != nullptr || keys_.any_that_expires(flush.tube);
   if (!is_there) return answer(conn, Word::NotFound);
-  start(conn, walk_of<Flushing>(conn, flush.tube, flush));
+  auto flushing =
+      walk_of<Flushing>(conn, flush.tube, flush.states.value_or(StateSet::all()), flush);
+  flushing.ends_cooldowns = !flush.states && !flush.match.is_set();
+  start(conn, std::move(flushing));
 }
 
 void Engine::run(Conn& conn, const KickTube& kick) {
   if (find_tube(kick.tube) == nullptr) return answer(conn, Word::NotFound);
-  start(conn, walk_of<KickingTube>(conn, kick.tube, kick));
+  start(conn, walk_of<KickingTube>(conn, kick.tube, kick.states, kick));
 }
 
 void Engine::run(Conn& conn, const MoveTube& move) {
   if (find_tube(move.from) == nullptr) return answer(conn, Word::NotFound);
   const bool has_tube = find_tube(move.to) != nullptr || tube_list_.size() < limits_.tubes_max;
   if (!has_tube) return answer(conn, Word::OutOfMemory);
-  Moving moving = walk_of<Moving>(conn, move.from, move);
+  Moving moving = walk_of<Moving>(conn, move.from, move.states, move);
   moving.to = move.to;
   moving.remaining = move.count.value;
   start(conn, std::move(moving));
@@ -206,8 +210,7 @@ Job* Engine::next(Walk& walk) {
 // After the jobs the cooldowns of the tube end, unless only some jobs are flushed.
 Job* Engine::next(Flushing& flush) {
   Job* const job = next(static_cast<Walk&>(flush));
-  const bool is_of_all = flush.states == StateSet::all() && !flush.match.is_set();
-  if (job != nullptr || flush.interrupted || !is_of_all) return job;
+  if (job != nullptr || flush.interrupted || !flush.ends_cooldowns) return job;
   while (const auto name = keys_.any_that_expires(flush.tube)) {
     flush.interrupted = turn_is_over();
     if (flush.interrupted) break;

@@ -78,6 +78,7 @@ struct Walk : OperationState {
 
 // The command flush-tube.
 struct Flushing : Walk {
+  bool ends_cooldowns = false;  // Those of the tube's keys, after the jobs.
   uint64_t flushed = 0;
 };
 

@@ -203,7 +203,7 @@ struct TouchBatch {
 // this command.
 struct FlushTube {
   std::string tube;
-  StateSet states = StateSet::all();
+  std::optional<StateSet> states = {};  // Without a value all, and the cooldowns, too.
   JobMatch match = {};
 };
 // Names jobs in the order of their ids.

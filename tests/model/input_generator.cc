@@ -165,7 +165,8 @@ Command InputGenerator::command(size_t kind, const ModelEngine& model) {
       return TouchBatch{some_ids(model), some_ttr()};
     case 29:
       if (chance(3)) return some_kick_tube();
-      return FlushTube{some_tube(), some_states(), some_match()};
+      return FlushTube{some_tube(), chance(2) ? std::optional<StateSet>() : some_states(),
+                       some_match()};
     case 30:
       return ListJobs{chance(3) ? "" : some_tube(),
                       some_states(),

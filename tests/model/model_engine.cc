@@ -268,7 +268,8 @@ struct ModelEngine::Apply {
       return key.first.first == command.tube && key.second.expires_at > 0;
     });
     if (n.find_tube(command.tube) == nullptr && !has_cooldown) return say(Word::NotFound);
-    const std::vector<JobId> ids = ids_of(command.tube, command.states, command.match);
+    const std::vector<JobId> ids =
+        ids_of(command.tube, command.states.value_or(StateSet::all()), command.match);
     if (!ids.empty()) n.find_tube(command.tube)->deletes += ids.size();
     for (const JobId job : ids) {
       n.leaves(n.jobs_.at(job));
@@ -276,7 +277,7 @@ struct ModelEngine::Apply {
       n.jobs_.erase(job);
     }
     n.end_if_unused(command.tube);
-    if (command.states == StateSet::all() && command.match == JobMatch()) {
+    if (!command.states && command.match == JobMatch()) {
       std::erase_if(n.keys_, [&](const auto& key) {
         return key.first.first == command.tube && key.second.expires_at > 0;
       });

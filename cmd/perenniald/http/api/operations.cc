@@ -66,7 +66,9 @@ Response Operations::begin(const Caller& caller, const OperationAsked& asked, ui
     return problem_response(Status::TooManyRequests,
                             "Too many operations run. Wait for one, or cancel it.");
   }
-  Command command = FlushTube{.tube = asked.tube, .states = asked.states, .match = asked.match};
+  FlushTube flush = {.tube = asked.tube, .match = asked.match};
+  if (asked.states != StateSet::all()) flush.states = asked.states;
+  Command command = std::move(flush);
   if (asked.action == Action::Move) {
     command =
         MoveTube{.from = asked.tube, .to = asked.to, .states = asked.states, .match = asked.match};
