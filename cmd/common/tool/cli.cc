@@ -9,6 +9,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "cmd/common/characters.h"
 #include "cmd/common/exit_codes.h"
 #include "cmd/common/tool/program_beside.h"
 #include "cmd/common/units.h"
@@ -128,7 +129,8 @@ void describe(CLI::App& app, const Subcommand& command) {
 
 int report(const Subcommand& command, const Status& status) {
   if (status.ok()) return common::exit_clean;
-  std::fprintf(stderr, "perennial %s: %s\n", command.name.c_str(), status.message().c_str());
+  std::fprintf(stderr, "perennial %s: %s\n", command.name.c_str(),
+               common::printable(status.message()).c_str());
   return status.code() == StatusCode::InvalidArgument ? common::exit_tool_usage
                                                       : common::exit_failed;
 }

@@ -1,11 +1,9 @@
 #include "cmd/perennial/output/readable.h"
 
-#include <algorithm>
 #include <cmath>
 #include <cstdio>
 
 #include <fmt/format.h>
-#include <utf8.h>
 
 namespace perennial::tool {
 namespace {
@@ -13,31 +11,6 @@ namespace {
 constexpr uint64_t minute = 60;
 constexpr uint64_t hour = 60 * minute;
 constexpr uint64_t day = 24 * hour;
-
-// Control characters of ASCII, and those of Latin-1, which some terminals interpret as well.
-bool is_control(uint32_t character) {
-  const bool is_space = character == '\n' || character == '\t';
-  return (character < 0x20 && !is_space) || (character >= 0x7f && character < 0xa0);
-}
-
-void add_escaped(std::string& out, std::string_view bytes) {
-  for (const char byte : bytes) out += fmt::format("\\x{:02x}", static_cast<unsigned char>(byte));
-}
-
-// REQUIRES: the text is UTF-8.
-void add_printable(std::string& out, std::string_view text) {
-  while (!text.empty()) {
-    const char* after = text.data();
-    const uint32_t character = utf8::unchecked::next(after);
-    const auto length = static_cast<size_t>(after - text.data());
-    if (is_control(character)) {
-      add_escaped(out, text.substr(0, length));
-    } else {
-      out += text.substr(0, length);
-    }
-    text.remove_prefix(length);
-  }
-}
 
 std::string two_units(uint64_t seconds, uint64_t large, std::string_view large_name, uint64_t small,
                       std::string_view small_name) {
@@ -97,21 +70,9 @@ std::string truncate(std::string_view text, size_t columns) {
   return std::string(text.substr(0, columns - 1)) + "~";
 }
 
-std::string printable(std::string_view bytes) {
-  std::string out;
-  while (!bytes.empty()) {
-    const char* const end = bytes.data() + bytes.size();
-    const auto valid = static_cast<size_t>(utf8::find_invalid(bytes.data(), end) - bytes.data());
-    add_printable(out, bytes.substr(0, valid));
-    add_escaped(out, bytes.substr(valid, 1));
-    bytes.remove_prefix(std::min(valid + 1, bytes.size()));
-  }
-  return out;
-}
-
 void complain(std::string_view command, std::string_view message) {
   std::fflush(stdout);  // Both may go to the same place.
-  fmt::print(stderr, "perennial {}: {}\n", command, message);
+  fmt::print(stderr, "perennial {}: {}\n", command, printable(message));
 }
 
 }  // namespace perennial::tool

@@ -4,6 +4,8 @@
 #include <string>
 #include <string_view>
 
+#include "cmd/common/characters.h"
+
 // Formats numbers, times and bodies for people at a terminal.
 namespace perennial::tool {
 
@@ -22,9 +24,8 @@ std::string latency_text(uint64_t microseconds);
 // At most `columns` characters, which is at least 1. "~" marks a truncated text.
 std::string truncate(std::string_view text, size_t columns);
 
-// Text that is safe for a terminal: control characters except line feed and tab, and bytes that are
-// not UTF-8, become "\x1b".
-std::string printable(std::string_view bytes);
+// Text that is safe for a terminal.
+using common::printable;
 
 // Prints a warning on standard error in the form of an error of the subcommand, which continues.
 void complain(std::string_view command, std::string_view message);

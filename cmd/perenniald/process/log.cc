@@ -6,6 +6,8 @@
 #include <spdlog/logger.h>
 #include <spdlog/sinks/stdout_sinks.h>
 
+#include "cmd/common/characters.h"
+
 namespace perennial::perenniald {
 namespace {
 
@@ -38,16 +40,17 @@ bool is_plain(char c) {
   return c > ' ' && c < 0x7f && c != '"' && c != '=' && c != '\\';
 }
 
-void append_escaped(std::string& out, char c) {
-  if (c == '"' || c == '\\') {
-    out += '\\';
-    out += c;
-  } else if (c == '\n') {
+// What cannot be shown is written byte by byte, so that each event stays one line that reads as it
+// is. File names, certificates and messages of other programs may hold anything.
+void append_shown(std::string& out, const common::Character& character) {
+  if (character.is_printable) {
+    out += character.bytes;
+  } else if (character.bytes == "\n") {
     out += "\\n";
-  } else if (static_cast<unsigned char>(c) < ' ' || c == 0x7f) {
-    out += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
   } else {
-    out += c;
+    for (const char byte : character.bytes) {
+      out += fmt::format("\\x{:02x}", static_cast<unsigned char>(byte));
+    }
   }
 }
 
@@ -61,7 +64,11 @@ std::string logfmt_value(std::string_view value) {
   if (!value.empty() && std::all_of(value.begin(), value.end(), is_plain))
     return std::string(value);
   std::string out = "\"";
-  for (const char c : value) append_escaped(out, c);
+  while (!value.empty()) {
+    const common::Character character = common::take_character(value);
+    if (character.bytes == "\"" || character.bytes == "\\") out += '\\';
+    append_shown(out, character);
+  }
   return out + '"';
 }
 
@@ -75,7 +82,11 @@ void log(Level level, std::string_view at, std::initializer_list<Field> fields) 
 }
 
 void log_fields(Level level, std::string_view at, std::string_view fields) {
-  logger().log(to_spdlog(level), "at={}{}{}", at, fields.empty() ? "" : " ", fields);
+  std::string shown;
+  for (std::string_view rest = fields; !rest.empty();) {
+    append_shown(shown, common::take_character(rest));
+  }
+  logger().log(to_spdlog(level), "at={}{}{}", at, shown.empty() ? "" : " ", shown);
 }
 
 }  // namespace perennial::perenniald

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+// Text from outside that people read in a log or at a terminal.
+namespace perennial::common {
+
+struct Character {
+  std::string_view bytes;
+  // False for what a reader does not see or a terminal obeys: control characters of ASCII and of
+  // Latin-1, line separators, marks that turn or join the text around them, and a byte that is no
+  // UTF-8.
+  bool is_printable = false;
+};
+
+// Takes the first character off the text, or one byte of what is no UTF-8. REQUIRES: the text is
+// not empty.
+Character take_character(std::string_view& text);
+
+// Text that is safe for a terminal: what it cannot show, except line feed and tab, becomes "\x1b".
+std::string printable(std::string_view text);
+
+}  // namespace perennial::common
