@@ -12,6 +12,7 @@
 
 #include "cmd/common/exit_codes.h"
 #include "cmd/perenniald/config/flags.h"
+#include "cmd/perenniald/process/aborts.h"
 #include "cmd/perenniald/process/descriptors.h"
 #include "cmd/perenniald/process/failure.h"
 #include "cmd/perenniald/process/log.h"
@@ -99,6 +100,7 @@ int run(int argc, char** argv) {
   for (const std::string& warning : invocation.warnings) {
     log(Level::Warning, "flags", {{"warning", warning}});
   }
+  handle_aborts();
   std::signal(SIGPIPE, SIG_IGN);  // A closed connection shows as an error of the write.
   return serve(invocation.config);
 }

@@ -140,7 +140,8 @@ class Server {
   uv_timer_t phase_timer_;
   uv_async_t committed_;
   uv_async_t loaded_;
-  uv_async_t peer_;  // For peer_checkpoints_.
+  uv_async_t peer_;            // For peer_checkpoints_.
+  uv_work_t first_work_ = {};  // Makes the threads of libuv's pool.
   uv_signal_t signals_[4];
 
   Phase phase_ = Phase::Loading;

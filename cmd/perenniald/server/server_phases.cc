@@ -6,6 +6,7 @@
 
 #include "absl/strings/numbers.h"
 #include "cmd/common/exit_codes.h"
+#include "cmd/perenniald/process/aborts.h"
 #include "cmd/perenniald/process/failure.h"
 #include "cmd/perenniald/process/log.h"
 #include "cmd/perenniald/process/service_manager.h"
@@ -42,6 +43,10 @@ int Server::run() {
     static_cast<Server*>(handle->data)->on_phase_timer();
   };
   CHECK(uv_timer_start(&phase_timer_, fired, 0, progress_ms) == 0);
+  make_threads("the pool that reads bodies", [this] {
+    CHECK(uv_queue_work(
+              &loop_, &first_work_, [](uv_work_t*) {}, nullptr) == 0);
+  });
   const auto is_http = [](const BoundSocket& socket) {
     return socket.role() == ListenerRole::Http;
   };
