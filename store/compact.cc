@@ -33,6 +33,12 @@ bool lacked_space(const rocksdb::Status& done) {
   return done.IsCompactionTooLarge() || is_stopped_compaction(done);
 }
 
+// Whether a compaction may simply be tried again. It was cancelled, or RocksDB runs another one
+// there. Or it has met damage: where that is not contained, the listener has reported a failure.
+bool is_no_failure(const rocksdb::Status& done) {
+  return done.IsIncomplete() || done.IsCorruption() || done.IsIOError() || lacked_space(done);
+}
+
 }  // namespace
 
 // Lets compactions begin however much they read, as long as the reservation exists. RocksDB assumes
@@ -68,7 +74,8 @@ Status Store::Impl::compact(Family family, const TableCounts& tables,
                             std::atomic<bool>& cancelled) {
   if (!space->is_scarce()) {
     const auto done = compact_range(family, nullptr, cancelled);
-    if (done.IsIncomplete() || lacked_space(done) || failure.failed()) return {};
+    if (failure.failed()) return failure.refusal();
+    if (is_no_failure(done)) return {};
     if (Status failed = fail_on_error(done, "compact"); !failed.ok()) return failed;
     inform("store.compact", fmt::format("family={}", name_of(family)));
     return {};
@@ -83,9 +90,9 @@ Status Store::Impl::compact(Family family, const TableCounts& tables,
   int held_up_count = 0;
   for (const KeyRange& piece : pieces_to_compact(*spans, options.compaction_bytes_max / 2)) {
     const auto done = compact_range(family, &piece, cancelled);
-    if (done.IsIncomplete()) return {};  // Cancelled, or RocksDB runs another compaction there.
     if (done.ok()) continue;
-    if (!lacked_space(done) || failure.failed()) return fail_on_error(done, "compact");
+    if (failure.failed()) return failure.refusal();
+    if (!lacked_space(done)) return is_no_failure(done) ? Status() : fail_on_error(done, "compact");
     if (++held_up_count == held_up_max) break;
   }
   held_up[place_of(family)].reset();

@@ -6,6 +6,7 @@
 #include <rocksdb/utilities/checkpoint.h>
 #include <sys/stat.h>
 
+#include "store/damage/damage_record.h"
 #include "store/disk/data_dir.h"
 #include "store/disk/file_tree.h"
 #include "store/store_impl.h"
@@ -45,6 +46,16 @@ Status copy_database(rocksdb::DB& db, const std::string& to) {
   return from_rocksdb(checkpoint->CreateCheckpoint(to, std::numeric_limits<uint64_t>::max()));
 }
 
+// A start on a copy has to know of the damage, too.
+Status copy_damage_record(const FileTree& tree, const std::string& from, const std::string& to) {
+  const std::string name = std::string("/") + damage_record_name;
+  const Result<bool> is_there = tree.exists(from + name);
+  if (!is_there.ok()) return is_there.status();
+  if (!*is_there) return {};
+  if (Status copied = tree.copy(from + name, to + name); !copied.ok()) return copied;
+  return tree.sync_dir(to);
+}
+
 }  // namespace
 
 Status Store::create_checkpoint(const std::string& dir) {
@@ -63,6 +74,7 @@ Status Store::create_checkpoint(const std::string& dir) {
     done = copy_database(**impl_->db, dir + "/db");
     if (!done.ok()) ignore(tree.remove(dir), "the failure of the copy is reported");
   }
+  if (done.ok()) done = copy_damage_record(tree, impl_->dir.db_path(), dir + "/db");
   // RocksDB syncs only the directory of the copy. complete_checkpoint() syncs those above it,
   // because no batch waits for that function.
   return std::move(done).with(doing);

@@ -1,5 +1,6 @@
 #include "store/load.h"
 
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <string>
@@ -123,7 +124,9 @@ Status check_count(Family family, uint64_t found, uint64_t accounted) {
                                               name_of(family), accounted, found)};
 }
 
-Status check_counts(const std::array<uint64_t, family_count>& accounted, const Loaded& loaded) {
+// Sets `agree` if there are as many bodies as jobs. They may differ by what damaged blocks held.
+Status check_counts(const std::array<uint64_t, family_count>& accounted, const Loaded& loaded,
+                    uint64_t bodies_difference_max, bool& agree) {
   uint64_t all = 0;
   for (const JobState state : job_states) {
     const uint64_t found = loaded.jobs[static_cast<size_t>(state)];
@@ -132,7 +135,11 @@ Status check_counts(const std::array<uint64_t, family_count>& accounted, const L
     Status same = check_count(family, found, accounted[place_of(family)]);
     if (!same.ok()) return same;
   }
-  return check_count(Family::Bodies, all, accounted[place_of(Family::Bodies)]);
+  const uint64_t bodies = accounted[place_of(Family::Bodies)];
+  agree = bodies == all;
+  const uint64_t difference = std::max(bodies, all) - std::min(bodies, all);
+  if (difference <= bodies_difference_max) return {};
+  return check_count(Family::Bodies, all, bodies);
 }
 
 Status load_jobs(const Database& db, const LoadSink& sink, Loaded& loaded) {
@@ -173,13 +180,25 @@ Status load_keys(const Database& db, const std::function<Status(const KeyStored&
 Status Store::load(const LoadSink& sink) {
   const Nanos begun = impl_->options.steady_clock();
   const std::string doing = "load data directory " + impl_->options.data_dir;
+  impl_->containment.check_suspects(**impl_->db);
+  DamagedIds damaged(impl_->containment.blocks());
   Loaded loaded;
-  if (Status rows = load_rows(*impl_->db, sink, loaded); !rows.ok()) {
+  LoadSink noting = sink;
+  if (!damaged.empty()) {
+    noting.job = [&](const JobRow& row) {
+      damaged.take(row.id);
+      return sink.job(row);
+    };
+  }
+  if (Status rows = load_rows(*impl_->db, noting, loaded); !rows.ok()) {
     return std::move(rows).with(doing);
   }
   std::array<uint64_t, family_count> counts = {};
   for (const Family family : job_families) counts[place_of(family)] = impl_->rows_of(family);
-  if (Status same = check_counts(counts, loaded); !same.ok()) return std::move(same).with(doing);
+  bool counts_agree = false;
+  Status same = check_counts(counts, loaded, damaged.difference_max(), counts_agree);
+  if (same.ok() && !damaged.empty()) same = impl_->compare_bodies(damaged, counts_agree);
+  if (!same.ok()) return std::move(same).with(doing);
   const auto count = [&](JobState state) { return loaded.jobs[static_cast<size_t>(state)]; };
   impl_->inform(
       "store.load",

@@ -50,11 +50,26 @@ Status create_db(DataDir& dir, const Options& options, Failure& failure) {
   return dir.publish_new_db();
 }
 
+std::string reading_body(JobId id) {
+  return fmt::format("read the body of job {}", id);
+}
+
+// A disk that cannot read a table damages what is in it, as a wrong checksum does. Any other error
+// of the system is none of the table.
+bool is_damage(const rocksdb::Status& status, uint64_t failed_reads_before) {
+  return status.IsCorruption() ||
+         (status.IsIOError() && DamagedBlocks::failed_reads() > failed_reads_before);
+}
+
 Result<Body> get_body(const Database& db, const rocksdb::ReadOptions& options, JobId id) {
   rocksdb::PinnableSlice value;
   const auto key = job_key(id);
+  const uint64_t failed_reads = DamagedBlocks::failed_reads();
   const auto got = db->Get(options, db.family(Family::Bodies), slice(view(key)), &value);
-  if (!got.ok()) return from_rocksdb(got).with(fmt::format("read the body of job {}", id));
+  if (is_damage(got, failed_reads)) {
+    return Status(StatusCode::Corruption, got.ToString()).with(reading_body(id));
+  }
+  if (!got.ok()) return from_rocksdb(got).with(reading_body(id));
   Result<std::string_view> body = decode_body(id, view(value));
   if (!body.ok()) return body.take_status();
   return Body(*body);
@@ -84,11 +99,12 @@ Result<std::unique_ptr<Store>> Store::open(Options options) {
 Status Store::Impl::open() {
   if (Status prepared = prepare_disk_space(); !prepared.ok()) return prepared;
   if (Status created = create(); !created.ok()) return created;
+  if (Status read = containment.open(); !read.ok()) return read;
   const Result<RecoveryPlan> plan = recover();
   if (!plan.ok()) return plan.status();
   // Recovery comes before this check: a truncation needs no space, and may free what is missing.
   if (Status made = space->ensure_space_for_start(plan->replay_bytes); !made.ok()) return made;
-  Result<Database> opened = Database::open(dir.db_path(), options, failure);
+  Result<Database> opened = Database::open(dir.db_path(), options, failure, &containment);
   if (!opened.ok()) return opened.take_status();
   db = std::make_unique<Database>(opened.take());
   if (Status read = read_meta(plan->next_id_min); !read.ok()) return read;
@@ -341,6 +357,12 @@ Snapshot Store::snapshot() const {
 Result<Body> Store::read_body(JobId id, const Snapshot* snapshot) const {
   rocksdb::ReadOptions options;
   if (snapshot != nullptr) options.snapshot = snapshot->at_;
+  Result<Body> body = get_body(*impl_->db, options, id);
+  if (body.ok() || body.status().code() != StatusCode::Corruption) return body;
+  // The damaged block need not be the body's: it may be one of a newer table that could have held
+  // its deletion. Once the block is contained, the read goes past it.
+  impl_->containment.suspect(id);
+  if (!impl_->containment.check_suspects(**impl_->db)) return body;
   return get_body(*impl_->db, options, id);
 }
 

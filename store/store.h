@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "engine/types/basic.h"
 #include "engine/types/body.h"
@@ -16,6 +17,7 @@
 #include "store/batch/batch.h"
 #include "store/rocks/log_files.h"
 #include "store/space/disk_space.h"
+#include "store/types/damage.h"
 #include "store/types/database_figures.h"
 #include "store/types/options.h"
 
@@ -124,7 +126,8 @@ class Store {
 
   // Thread-safe. read_body() reads the body as of `snapshot`, or the current one without it.
   // NotFound: there is no such body. Corruption: it is not what was written. Io: the disk cannot
-  // read it. Readers should not take a snapshot for each read. When the oldest snapshot is
+  // read it: an error of the system that is none of one table's. A table that cannot be read is
+  // Corruption. Readers should not take a snapshot for each read. When the oldest snapshot is
   // released, RocksDB 7.8 compacts each table that was moved to the last level without being
   // rewritten (compaction reason BottommostFiles).
   Snapshot snapshot() const;
@@ -159,6 +162,14 @@ class Store {
   std::optional<uint64_t> disk_free_files() const;
   // What RocksDB said at the last poll.
   DatabaseFigures figures() const;
+  // The blocks of bodies that were found damaged: store/damage. Jobs whose bodies were in them have
+  // none, and all others are whole. The list becomes shorter only by a start.
+  std::vector<DamagedBlock> damaged_blocks() const;
+  // A number that changes with damaged_blocks(). 0: there are none.
+  uint64_t damage_version() const;
+  // Checks tables whose bodies could not be read, and writes damaged ones anew without what is
+  // damaged. One thread calls it at a time. It stops when another thread sets `cancelled`.
+  void repair_damage(std::atomic<bool>& cancelled);
   // Whether puts should wait for flushes and compactions: write_backlog.h.
   bool write_stalled() const;
   // DiskSpace::is_scarce() in disk_space.h.

@@ -19,6 +19,8 @@
 
 #include "engine/types/check.h"
 #include "store/batch/batch.h"
+#include "store/damage/containment.h"
+#include "store/damage/damaged_ids.h"
 #include "store/disk/data_dir.h"
 #include "store/disk/durable_mark.h"
 #include "store/format/format.h"
@@ -36,7 +38,10 @@ namespace perennial::store {
 
 struct Store::Impl {
   Impl(Options given, DataDir locked)
-      : options(std::move(given)), dir(std::move(locked)), failure(options.events) {}
+      : options(std::move(given)),
+        dir(std::move(locked)),
+        failure(options.events),
+        containment(options, dir.db_path()) {}
 
   // A compaction that lacked space, and what the rows and the free space were then: compact.cc.
   struct HeldUp {
@@ -53,6 +58,8 @@ struct Store::Impl {
   Result<RecoveryPlan> recover();
   Status read_meta(JobId next_id_min);
   Status count_rows();
+  // The last step of load() of a database with damaged blocks: damaged_bodies.cc.
+  Status compare_bodies(const DamagedIds& damaged, bool counts_agree);
   Status begin_epoch();
   Status begin_durable_mark();
   // Writes to the durable mark how far the log is synced. Called by the thread that writes.
@@ -83,6 +90,7 @@ struct Store::Impl {
   Options options;
   DataDir dir;
   Failure failure;
+  Containment containment;
   std::optional<DiskSpace> space;  // From the first step of open() on.
   std::unique_ptr<Database> db;
   std::unique_ptr<DurableMarkFile> durable_mark;  // From the last step of open() on.
@@ -110,7 +118,8 @@ struct Store::Impl {
   rocksdb::WriteBatch writes;
   std::atomic<uint64_t> bytes_written = 0;
   std::atomic<bool> write_stalled = false;
-  std::mutex figures_mutex;  // The thread that writes sets figures, and others read them.
+  std::vector<JobId> lost_bodies;  // What load() has found.
+  std::mutex figures_mutex;        // The thread that writes sets figures, and others read them.
   DatabaseFigures figures;
 };
 

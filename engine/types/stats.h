@@ -254,8 +254,8 @@ struct BatchFigures {
 };
 
 // What `store-state` can be: ok, or one word for what is wrong (etc/docs/protocol.md).
-inline constexpr std::array<std::string_view, 4> store_states = {"ok", "low-space", "no-ballast",
-                                                                 "behind"};
+inline constexpr std::array<std::string_view, 5> store_states = {"ok", "low-space", "no-ballast",
+                                                                 "behind", "degraded"};
 
 // The store's part of stats, published by the committer with each batch.
 struct StoreFacts {
@@ -263,8 +263,10 @@ struct StoreFacts {
   uint64_t log_current_index = 0;
   uint64_t records_written = 0;  // Transitions committed since the start.
   uint64_t log_bytes_max = 0;
-  std::string durability;  // commit, interval or never.
-  std::string state;       // One of store_states.
+  std::string durability;          // commit, interval or never.
+  std::string state;               // One of store_states.
+  uint64_t damaged_blocks = 0;     // Of tables of bodies, that were found damaged.
+  uint64_t jobs_without_body = 0;  // Jobs that are left whose bodies were in them.
   uint64_t sync_us_p99 = 0;
   double batch_jobs_mean = 0;
   BatchFigures batches = {};

@@ -27,7 +27,7 @@ bool is_binlog(const std::string& name) {
 bool is_ours(const std::string& name) {
   return name == "lock" || name == "db" || name == "db.new" || name == "ballast" ||
          name == "checkpoints" || name == "durable" || name == "durable.new" ||
-         name == "lost+found" || name == incoming_name || name == replacement_name ||
+         name == "lost+found" || name == "damaged" || name == incoming_name || name == replacement_name ||
          name == peer_name;
 }
 

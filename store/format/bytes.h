@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <string_view>
 
 #include "store/format/format.h"
@@ -40,6 +41,19 @@ Number get_big_endian(std::string_view bytes) {
     number = static_cast<Number>(number << 8 | static_cast<uint8_t>(byte));
   }
   return number;
+}
+
+// Takes a varint off the front of `rest`, as RocksDB writes it: seven bits in each byte, the lowest
+// first. None: it is not complete.
+inline std::optional<uint64_t> take_varint(std::string_view& rest) {
+  uint64_t out = 0;
+  for (unsigned shift = 0; shift < 64 && !rest.empty(); shift += 7) {
+    const auto byte = static_cast<uint8_t>(rest.front());
+    rest.remove_prefix(1);
+    out |= static_cast<uint64_t>(byte & 0x7f) << shift;
+    if (byte < 0x80) return out;
+  }
+  return std::nullopt;
 }
 
 inline bool all_zero(std::string_view bytes) {

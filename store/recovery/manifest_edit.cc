@@ -2,6 +2,8 @@
 
 #include <cstddef>
 
+#include "store/format/bytes.h"
+
 namespace perennial::store {
 namespace {
 
@@ -35,17 +37,10 @@ class EditFields {
   bool has_more() const { return is_whole_ && !rest_.empty(); }
   void fail() { is_whole_ = false; }
 
-  // A varint: seven bits in each byte, the lowest first.
   uint64_t number() {
-    uint64_t out = 0;
-    for (unsigned shift = 0; shift < 64 && !rest_.empty(); shift += 7) {
-      const auto byte = static_cast<uint8_t>(rest_.front());
-      rest_.remove_prefix(1);
-      out |= static_cast<uint64_t>(byte & 0x7f) << shift;
-      if (byte < 0x80) return out;
-    }
-    fail();
-    return 0;
+    const std::optional<uint64_t> out = take_varint(rest_);
+    if (!out) fail();
+    return out.value_or(0);
   }
   void skip_numbers(int count) {
     for (int i = 0; i < count; ++i) number();

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "store/damage/containment.h"
 #include "store/rocks/log_env.h"
 #include "store/rocks/observer.h"
 #include "store/rocks/rocksdb_versions.h"
@@ -82,12 +83,14 @@ std::vector<std::string> names_of(const Options& options) {
 
 }  // namespace
 
-Result<Database> Database::open(const std::string& path, const Options& options, Failure& failure) {
+Result<Database> Database::open(const std::string& path, const Options& options, Failure& failure,
+                                Containment* containment) {
   Database database;
   database.guard_ = std::make_shared<CompactionGuard>(options);
-  database.env_ = make_log_env(options.env, path, *database.log_progress_, database.guard_);
-  rocksdb::DBOptions how =
-      db_options(options, make_logger(options.events), make_listener(failure, database.guard_));
+  database.env_ = make_log_env(options.env, path, *database.log_progress_, database.guard_,
+                               containment != nullptr ? &containment->substitutes() : nullptr);
+  rocksdb::DBOptions how = db_options(options, make_logger(options.events),
+                                      make_listener(failure, database.guard_, containment));
   how.env = database.env_.get();
   how.sst_file_manager.reset(rocksdb::NewSstFileManager(how.env, how.info_log));
   how.sst_file_manager->SetCompactionBufferSize(unlimited_bytes);

@@ -25,6 +25,8 @@
 // Included by store's own files only.
 namespace perennial::store {
 
+class Containment;
+
 // The sums over the properties of a family's tables.
 struct TableCounts {
   uint64_t puts = 0;
@@ -38,7 +40,9 @@ struct TableCounts {
 // An open RocksDB and its families. It closes the families before the database.
 class Database {
  public:
-  static Result<Database> open(const std::string& path, const Options& options, Failure& failure);
+  // `containment` may be null, and must outlive the result.
+  static Result<Database> open(const std::string& path, const Options& options, Failure& failure,
+                               Containment* containment = nullptr);
   // Opens the tables without the log, read-only, and opens each table once. Corruption: a table
   // cannot be opened.
   static Result<Database> open_tables(const std::string& path, const Options& options,

@@ -8,9 +8,11 @@
 #include <fmt/format.h>
 #include <rocksdb/file_system.h>
 
+#include "store/damage/damaged_blocks.h"
 #include "store/rocks/log_file.h"
 #include "store/rocks/log_files.h"
 #include "store/space/compaction_guard.h"
+#include "store/types/damage.h"
 
 namespace perennial::store {
 namespace {
@@ -49,11 +51,13 @@ IOStatus set_mark(rocksdb::FileSystem& fs, const std::string& db_path, uint64_t 
 class LogFileSystem : public rocksdb::FileSystemWrapper {
  public:
   LogFileSystem(const std::shared_ptr<rocksdb::FileSystem>& base, const std::string& db_path,
-                LogProgress& progress, std::shared_ptr<CompactionGuard> guard)
+                LogProgress& progress, std::shared_ptr<CompactionGuard> guard,
+                DamagedBlocks* damaged)
       : FileSystemWrapper(base),
         directory_(db_path + "/"),
         progress_(progress),
-        guard_(std::move(guard)) {}
+        guard_(std::move(guard)),
+        damaged_(damaged) {}
   const char* Name() const override { return "perennial.LogFileSystem"; }
 
   IOStatus NewWritableFile(const std::string& path, const FileOptions& options,
@@ -69,11 +73,21 @@ class LogFileSystem : public rocksdb::FileSystemWrapper {
     return status;
   }
 
+  IOStatus NewRandomAccessFile(const std::string& path, const FileOptions& options,
+                               std::unique_ptr<rocksdb::FSRandomAccessFile>* file,
+                               IODebugContext* debug) override {
+    IOStatus status = target()->NewRandomAccessFile(path, options, file, debug);
+    const uint64_t table = damaged_ != nullptr ? table_number(path) : 0;
+    if (status.ok() && table != 0) *file = damaged_->wrap(table, std::move(*file));
+    return status;
+  }
+
   IOStatus DeleteFile(const std::string& path, const IOOptions& options,
                       IODebugContext* debug) override {
     IOStatus status = target()->DeleteFile(path, options, debug);
     const uint64_t number = log_number(path);
     if (status.ok() && number != 0 && guard_ != nullptr) guard_->on_log_removed(number);
+    if (status.ok() && damaged_ != nullptr) damaged_->forget(table_number(path));
     return status;
   }
 
@@ -81,10 +95,14 @@ class LogFileSystem : public rocksdb::FileSystemWrapper {
   // Returns the number of one of the database's log files, and 0 for any other file. RocksDB copies
   // the newest log into a checkpoint through this file system, with the zeros that lie ahead. That
   // copy says nothing of how far the log itself was synced.
-  uint64_t log_number(std::string_view path) const {
-    if (!path.starts_with(directory_)) return 0;
+  uint64_t log_number(std::string_view path) const { return log_index_of(name_here(path)); }
+  // The same for a table.
+  uint64_t table_number(std::string_view path) const { return table_number_of(name_here(path)); }
+  // Empty: the file is in another directory.
+  std::string_view name_here(std::string_view path) const {
+    if (!path.starts_with(directory_)) return {};
     const std::string_view name = path.substr(directory_.size());
-    return name.find('/') == std::string_view::npos ? log_index_of(name) : 0;
+    return name.find('/') == std::string_view::npos ? name : std::string_view();
   }
 
   IOStatus begin_log(uint64_t number, const FileOptions& options,
@@ -112,6 +130,7 @@ class LogFileSystem : public rocksdb::FileSystemWrapper {
   const std::string directory_;  // Of the database, with a slash at the end.
   LogProgress& progress_;
   const std::shared_ptr<CompactionGuard> guard_;
+  DamagedBlocks* const damaged_;
 };
 
 const std::shared_ptr<rocksdb::FileSystem>& files_of(rocksdb::Env* base) {
@@ -134,9 +153,10 @@ IOStatus move_log_mark(rocksdb::FileSystem& fs, const std::string& db_path, uint
 
 std::unique_ptr<rocksdb::Env> make_log_env(rocksdb::Env* base, const std::string& db_path,
                                            LogProgress& progress,
-                                           std::shared_ptr<CompactionGuard> guard) {
-  return rocksdb::NewCompositeEnv(
-      std::make_shared<LogFileSystem>(files_of(base), db_path, progress, std::move(guard)));
+                                           std::shared_ptr<CompactionGuard> guard,
+                                           DamagedBlocks* damaged) {
+  return rocksdb::NewCompositeEnv(std::make_shared<LogFileSystem>(files_of(base), db_path, progress,
+                                                                  std::move(guard), damaged));
 }
 
 }  // namespace perennial::store

@@ -42,6 +42,7 @@ class LogProgress {
 };
 
 class CompactionGuard;
+class DamagedBlocks;
 
 // Makes a file system in which a log file's name is durable before anything is written to the file,
 // for the database in the directory `db_path`, named as RocksDB names it. A log file in another
@@ -51,10 +52,12 @@ class CompactionGuard;
 // beside the log: an empty file whose name has the number of the newest log file. The MANIFEST
 // cannot replace the mark, because it names a log only after a flush.
 // `progress` must outlive the result, and receives each sync of a log file. The guard may be null;
-// otherwise it is called for each log file, and it watches the tables.
+// otherwise it is called for each log file, and it watches the tables. `damaged` may be null;
+// otherwise it must outlive the result, and tables read what it has in place of damaged blocks.
 std::unique_ptr<rocksdb::Env> make_log_env(rocksdb::Env* base, const std::string& db_path,
                                            LogProgress& progress,
-                                           std::shared_ptr<CompactionGuard> guard);
+                                           std::shared_ptr<CompactionGuard> guard,
+                                           DamagedBlocks* damaged = nullptr);
 
 // Returns the number in the name of a mark, or 0 for any other file.
 uint64_t log_mark_of(std::string_view name);

@@ -6,12 +6,15 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <rocksdb/env.h>
 #include <rocksdb/listener.h>
 
 #include "engine/types/check.h"
+#include "store/damage/containment.h"
+#include "store/format/format.h"
 #include "store/space/compaction_guard.h"
 #include "store/types/rocks_status.h"
 
@@ -66,11 +69,13 @@ class EventLogger : public rocksdb::Logger {
 
 class FailureListener : public rocksdb::EventListener {
  public:
-  FailureListener(Failure& failure, std::shared_ptr<CompactionGuard> guard)
-      : failure_(failure), guard_(std::move(guard)) {}
+  FailureListener(Failure& failure, std::shared_ptr<CompactionGuard> guard,
+                  Containment* containment)
+      : failure_(failure), guard_(std::move(guard)), containment_(containment) {}
 
   void OnBackgroundError(rocksdb::BackgroundErrorReason reason, rocksdb::Status* error) override {
-    if (reason == rocksdb::BackgroundErrorReason::kCompaction && is_stopped_compaction(*error)) {
+    const bool is_compaction = reason == rocksdb::BackgroundErrorReason::kCompaction;
+    if (is_compaction && (is_stopped_compaction(*error) || Containment::forgives(*error))) {
       *error = rocksdb::Status::OK();
     } else {
       failure_.fail(from_rocksdb(*error).with("in the background"));
@@ -82,6 +87,18 @@ class FailureListener : public rocksdb::EventListener {
     *auto_recovery = false;
   }
 
+  // RocksDB calls the next two before OnBackgroundError, and on the same thread.
+  void OnCompactionBegin(rocksdb::DB* /*db*/, const rocksdb::CompactionJobInfo& job) override {
+    Containment::begin_compaction(containment_ != nullptr &&
+                                  job.cf_name == name_of(Family::Bodies));
+  }
+  void OnCompactionCompleted(rocksdb::DB* db, const rocksdb::CompactionJobInfo& job) override {
+    if (job.status.ok() || containment_ == nullptr) return;
+    std::vector<uint64_t> tables;
+    for (const auto& input : job.input_file_infos) tables.push_back(input.file_number);
+    containment_->end_failed_compaction(*db, job.status, tables);
+  }
+
   void OnTableFileCreationStarted(const rocksdb::TableFileCreationBriefInfo& table) override {
     const bool is_output = table.reason == rocksdb::TableFileCreationReason::kCompaction;
     if (is_output && guard_ != nullptr) guard_->on_output(table.file_path);
@@ -90,6 +107,7 @@ class FailureListener : public rocksdb::EventListener {
  private:
   Failure& failure_;  // The store's, which outlives its database.
   const std::shared_ptr<CompactionGuard> guard_;
+  Containment* const containment_;
 };
 
 }  // namespace
@@ -123,8 +141,9 @@ std::shared_ptr<rocksdb::Logger> make_logger(const Events& events) {
 }
 
 std::shared_ptr<rocksdb::EventListener> make_listener(Failure& failure,
-                                                      std::shared_ptr<CompactionGuard> guard) {
-  return std::make_shared<FailureListener>(failure, std::move(guard));
+                                                      std::shared_ptr<CompactionGuard> guard,
+                                                      Containment* containment) {
+  return std::make_shared<FailureListener>(failure, std::move(guard), containment);
 }
 
 }  // namespace perennial::store

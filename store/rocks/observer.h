@@ -16,6 +16,7 @@ class Logger;
 namespace perennial::store {
 
 class CompactionGuard;
+class Containment;
 
 // The first failure of a store, which is final. Until arm() is called, while the store opens, a
 // failure is kept and not reported, because open() returns it. Thread-safe: RocksDB's threads call
@@ -46,8 +47,11 @@ std::shared_ptr<rocksdb::Logger> make_logger(const Events& events);
 
 // Makes a listener that turns every background error into a failure, and disables RocksDB's own
 // error recovery. A compaction that the guard has stopped is no failure: it is tried again when
-// more space is free. The guard may be null; otherwise it is called for each table of a compaction.
+// more space is free. Nor is one that has met damage of bodies which is contained. The guard may be
+// null; otherwise it is called for each table of a compaction. So may `containment`, which outlives
+// the listener.
 std::shared_ptr<rocksdb::EventListener> make_listener(
-    Failure& failure, std::shared_ptr<CompactionGuard> guard = nullptr);
+    Failure& failure, std::shared_ptr<CompactionGuard> guard = nullptr,
+    Containment* containment = nullptr);
 
 }  // namespace perennial::store

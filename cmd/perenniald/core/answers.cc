@@ -106,13 +106,17 @@ void Core::on_body(JobId job, Result<Body> body, Nanos now) {
   const bool is_whole = body.ok() && body->size() == waiters.front().reply.body_bytes;
   if (!is_whole) {
     for (const BodyWaiter& waiter : waiters) fill_slot(waiter, nullptr);
-    apply({.now = now, .accepts_puts = admission_.accepts_any(), .event = engine::Damaged{job}});
+    on_lost_body(job, now);
   } else if (is_shared(body->size())) {
     const SharedBodies::SharedBody shared = shared_bodies_.share(job, body.take(), false);
     for (const BodyWaiter& waiter : waiters) fill_slot(waiter, &shared.body());
   } else {
     for (const BodyWaiter& waiter : waiters) fill_slot(waiter, &*body);
   }
+}
+
+void Core::on_lost_body(JobId job, Nanos now) {
+  apply({.now = now, .accepts_puts = admission_.accepts_any(), .event = engine::Damaged{job}});
 }
 
 // Gives a body that is in memory to the replies that wait for it, or else begins to read it.

@@ -163,6 +163,8 @@ class Core {
   // batch was synced; 0 if the mode does not wait for syncs.
   void on_committed(BatchIndex committed, BatchIndex durable, Nanos now, Nanos took = 0);
   void recycle(store::Batch&& batch) { batches_.recycle(std::move(batch)); }
+  // The body of this job was found to be lost, though no client asked for it: the job is buried.
+  void on_lost_body(JobId job, Nanos now);
   // The body that was read for a job, or why there is none: NotFound or Corruption. An I/O error
   // ends the process and must not be passed here.
   void on_body(JobId job, Result<Body> body, Nanos now);

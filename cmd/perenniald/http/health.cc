@@ -13,7 +13,7 @@ namespace {
 struct Check {
   std::string_view name;
   bool is_good = true;
-  std::string_view reason = {};  // Of a check that failed, or why a good one is only just good.
+  std::string reason = {};  // Of a check that failed, or why a good one is only just good.
 };
 
 Response answer_of(std::string_view path, std::vector<Check> checks, std::string_view query) {
@@ -47,6 +47,12 @@ Check cluster_check(const ClusterHealth& cluster) {
   if (!cluster.forwards) return {"cluster", false, "a standby, which refuses clients"};
   if (cluster.lag > lag_max) return {"cluster", false, "a standby that lags behind the log"};
   return {.name = "cluster", .reason = "a standby, which passes clients on"};
+}
+
+std::string lost_bodies(uint64_t jobs) {
+  if (jobs == 0) return {};
+  return fmt::format("degraded: damage on disk has cost {} job{} the body", jobs,
+                     jobs == 1 ? "" : "s");
 }
 
 }  // namespace
@@ -91,7 +97,8 @@ Response readyz(const HealthFacts& facts, const ClusterHealth& cluster, std::str
        .reason = facts.is_stopping ? "the server is stopping" : ""},
       {.name = "disk",
        .reason =
-           facts.accepts_puts ? "" : "degraded: puts are refused, since the disk is nearly full"}};
+           facts.accepts_puts ? "" : "degraded: puts are refused, since the disk is nearly full"},
+      {.name = "bodies", .reason = lost_bodies(facts.jobs_without_body)}};
   if (cluster.is_member) checks.push_back(cluster_check(cluster));
   return answer_of("readyz", std::move(checks), query);
 }

@@ -18,7 +18,8 @@ struct HealthFacts {
   bool is_recovered = true;  // Until then the queue is not served.
   bool is_draining = false;
   bool is_stopping = false;
-  bool accepts_puts = true;  // The disk has space for jobs.
+  bool accepts_puts = true;        // The disk has space for jobs.
+  uint64_t jobs_without_body = 0;  // Damage on disk has cost them.
 };
 
 // A server that is no part of a cluster leads itself.
@@ -43,8 +44,8 @@ Response leader(const ClusterHealth& cluster);
 // /livez: a restart would help if it fails, so it looks neither at the disk nor at clients. That
 // the loop answers at all is one of its checks.
 Response livez(const HealthFacts& facts, std::string_view query);
-// /readyz: a server whose disk is full stays ready, and says "degraded": otherwise nobody could
-// delete jobs. A standby that passes clients on is ready.
+// /readyz: a server whose disk is full, or has lost bodies, stays ready and says "degraded":
+// otherwise nobody could delete jobs. A standby that passes clients on is ready.
 Response readyz(const HealthFacts& facts, const ClusterHealth& cluster, std::string_view query);
 
 }  // namespace perennial::http

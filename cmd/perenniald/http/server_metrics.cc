@@ -202,6 +202,11 @@ void add_store(MetricsWriter& out, const StoreFacts& store, const ServerFacts& s
   for (const std::string_view state : store_states) {
     out.sample(state == store.state ? 1 : 0, {{"state", state}});
   }
+  out.single("perennial_damaged_blocks", MetricType::Gauge, "",
+             "Blocks of bodies on disk that were found damaged.", store.damaged_blocks);
+  out.single("perennial_jobs_without_body", MetricType::Gauge, "",
+             "Jobs whose bodies were in damaged blocks, and that are buried.",
+             store.jobs_without_body);
   out.single("perennial_puts_accepted", MetricType::Gauge, "",
              "1 while the disk has space for jobs.", accepts_puts ? 1 : 0);
   out.single("perennial_transitions_committed", MetricType::Counter, "",

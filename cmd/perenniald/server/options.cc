@@ -12,7 +12,7 @@ namespace {
 
 Level level_of(std::string_view at, std::string_view fields) {
   if (at == "store.load") return Level::Debug;  // store.recovered reports the same in one line.
-  if (at == "store.log_forced") return Level::Warning;
+  if (at == "store.log_forced" || at.starts_with("store.damage")) return Level::Warning;
   const bool is_scarce = at == "store.room" && !fields.starts_with("state=ok ");
   return is_scarce ? Level::Warning : Level::Info;
 }

@@ -137,6 +137,7 @@ Server::Server(const Config& config, std::vector<BoundSocket> sockets, TlsListen
           [this](const core::BodyRead& read, Result<Body> body) { on_body(read, std::move(body)); },
           [](const Status& failed) { end_process(running_failure(failed)); }),
       body_search_(loop_, [](const Status& failed) { end_process(running_failure(failed)); }),
+      body_damage_(body_search_, damage_hooks()),
       checkpoints_(loop_, core_, clock_, checkpoint_settings(config, process_facts_.version)) {
   if (users != nullptr) core_.set_users(std::move(users));
   start_handles();
@@ -188,7 +189,7 @@ core::Options Server::make_core_options() {
   options.unidentified_max = std::max<size_t>(descriptors_.connections / 10, 1);
   options.audit = [this](const core::AuditEvent& event) { audit(event); };
   options.process_facts = [this] { return process_facts(); };
-  options.store_facts = [this] { return turn_->store_facts(); };
+  options.store_facts = [this] { return store_facts(); };
   return options;
 }
 
@@ -214,7 +215,7 @@ http::MetricSources Server::make_metric_sources() {
                 facts.connections_refused = core_.connections_refused();
                 return facts;
               },
-          .store = [this] { return turn_->store_facts(); },
+          .store = [this] { return store_facts(); },
           .server = [this] { return server_facts(); },
           .times =
               [this] {
@@ -306,6 +307,25 @@ http::ApiSources Server::make_api_sources() {
           .reload = [this] { return reload(); }};
 }
 
+BodyDamage::Hooks Server::damage_hooks() {
+  return {.exists = [this](JobId job) { return core_.engine().tube_of_job(job) != nullptr; },
+          .on_lost =
+              [this](JobId job) {
+                log(Level::Error, "body.lost", {{"job", fmt::format("{}", job)}});
+                core_.on_lost_body(job, clock_.now());
+              },
+          .on_over = [] { log(Level::Info, "body.lost_over", {}); }};
+}
+
+// A state that clients feel goes before one that concerns some jobs.
+StoreFacts Server::store_facts() const {
+  StoreFacts facts = turn_->store_facts();
+  facts.damaged_blocks = body_damage_.blocks();
+  facts.jobs_without_body = body_damage_.jobs().size();
+  if (facts.state == "ok" && body_damage_.is_degraded()) facts.state = "degraded";
+  return facts;
+}
+
 void Server::audit(const core::AuditEvent& event) {
   log_audit(event);
   audit_lines_.add(event, clock_.now());
@@ -321,7 +341,8 @@ http::HealthFacts Server::health_facts() {
           .is_recovered = has_jobs(),
           .is_draining = turn_ ? core_.is_draining() : drain_,
           .is_stopping = phase_ == Phase::Stopping,
-          .accepts_puts = core_.disk_accepts_puts()};
+          .accepts_puts = core_.disk_accepts_puts(),
+          .jobs_without_body = body_damage_.jobs().size()};
 }
 
 http::ClusterHealth Server::cluster_health() {
@@ -350,7 +371,7 @@ void Server::start_handles() {
   CHECK(uv_prepare_init(&loop_, &prepare_) == 0);
   CHECK(uv_idle_init(&loop_, &at_once_) == 0);
   CHECK(uv_timer_init(&loop_, &phase_timer_) == 0);
-  CHECK(uv_timer_init(&loop_, &http_timer_) == 0);
+  CHECK(uv_timer_init(&loop_, &second_timer_) == 0);
   const auto committed = [](uv_async_t* handle) {
     Server& server = server_of(handle);
     if (server.turn_) {
@@ -368,7 +389,7 @@ void Server::start_handles() {
     if (server.peer_checkpoints_ != nullptr) server.peer_checkpoints_->on_wake();
   };
   CHECK(uv_async_init(&loop_, &peer_, peer) == 0);
-  prepare_.data = phase_timer_.data = http_timer_.data = this;
+  prepare_.data = phase_timer_.data = second_timer_.data = this;
   committed_.data = loaded_.data = peer_.data = this;
   const auto prepare = [](uv_prepare_t* handle) { server_of(handle).on_prepare(); };
   CHECK(uv_prepare_start(&prepare_, prepare) == 0);
@@ -441,14 +462,16 @@ bool Server::serve_http() {
   return !http_.has_runnable();
 }
 
-// What the HTTP port does each second: its time limits, the frames of its events, and its history.
-void Server::start_http_timer() {
+// What is done each second. The HTTP port has time limits, frames of its events, and history.
+void Server::start_second_timer() {
   constexpr uint64_t second_ms = 1000;
-  const auto fired = [](uv_timer_t* timer) { server_of(timer).on_http_timer(); };
-  CHECK(uv_timer_start(&http_timer_, fired, second_ms, second_ms) == 0);
+  const auto fired = [](uv_timer_t* timer) { server_of(timer).on_second_timer(); };
+  CHECK(uv_timer_start(&second_timer_, fired, second_ms, second_ms) == 0);
 }
 
-void Server::on_http_timer() {
+void Server::on_second_timer() {
+  if (phase_ == Phase::Serving) body_damage_.poll(*store_);
+  if (!acceptor_.has_role(ListenerRole::Http)) return;
   http_.on_time(clock_.now());
   if (!turn_) return;
   core_.on_timer(clock_.now());  // What is read is as old as the engine's last input.

@@ -28,6 +28,7 @@
 #include "cmd/perenniald/net/sockets.h"
 #include "cmd/perenniald/process/descriptors.h"
 #include "cmd/perenniald/process/watchdog.h"
+#include "cmd/perenniald/server/body_damage.h"
 #include "cmd/perenniald/server/body_reads.h"
 #include "cmd/perenniald/server/body_search.h"
 #include "cmd/perenniald/server/listeners.h"
@@ -77,6 +78,8 @@ class Server {
   http::ClusterFacts cluster_facts() const;
   Nanos commit_age();
   http::HealthFacts health_facts();
+  BodyDamage::Hooks damage_hooks();
+  StoreFacts store_facts() const;
   std::unique_ptr<Stream> make_stream(const AcceptedSocket& socket);
   core::Session& open_session(ConnId conn, const AcceptedSocket& socket, const PeerIdentity* peer);
   // Whether the jobs are loaded, and what was due before the start is done.
@@ -119,8 +122,8 @@ class Server {
   bool serve_http();
   void block_unless(bool at_once);
   void end_turn(bool at_once);
-  void start_http_timer();
-  void on_http_timer();
+  void start_second_timer();
+  void on_second_timer();
   Turn::Hooks turn_hooks();
   void on_body(const core::BodyRead& read, Result<Body> body);
   void on_phase_timer();
@@ -166,7 +169,7 @@ class Server {
   std::unique_ptr<PeerCheckpoints> peer_checkpoints_;  // Of a cluster's node.
   http::Routes routes_;
   http::Http http_;
-  uv_timer_t http_timer_;  // Once a second where HTTP is spoken.
+  uv_timer_t second_timer_;  // Once a second.
   std::vector<ConnId> http_changed_;
   Nanos appended_at_ = 0;  // When the last batch was given to the log.
   TlsReload tls_;
@@ -174,6 +177,7 @@ class Server {
   Acceptor acceptor_;
   BodyReads body_reads_;
   BodySearch body_search_;
+  BodyDamage body_damage_;
   Checkpoints checkpoints_;
   std::unique_ptr<store::Store> store_;
   std::unique_ptr<Member> member_;  // Null: the server is no part of a cluster.

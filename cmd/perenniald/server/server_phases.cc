@@ -51,7 +51,7 @@ int Server::run() {
     return socket.role() == ListenerRole::Http;
   };
   if (listen(is_http) && become_member()) {
-    if (acceptor_.has_role(ListenerRole::Http)) start_http_timer();
+    start_second_timer();
     store::Options options = store_options(config_, serving_);
     options.open_tables_max = descriptors_.tables;
     startup_.emplace(std::move(options), member_.get(), core_.engine(), clock_,
@@ -329,7 +329,7 @@ void Server::end() {
   close(at_once_);
   timer_.close();
   close(phase_timer_);
-  close(http_timer_);
+  close(second_timer_);
   if (standby_) standby_->close();
   tls_.close();
   close(committed_);

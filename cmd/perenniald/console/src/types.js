@@ -67,7 +67,7 @@
  * @property {{all: number, producers: number, workers: number, waiting: number}} connections
  * @property {number} tubes
  * @property {boolean} draining
- * @property {{state: string, accepts_puts: boolean, durability: string, sync_p99_seconds: number, transitions: number, checkpoint_age_seconds: number}} store
+ * @property {{state: string, damaged_blocks: number, jobs_without_body: number, accepts_puts: boolean, durability: string, sync_p99_seconds: number, transitions: number, checkpoint_age_seconds: number}} store
  * @property {number} loop_lag_seconds
  * @property {number} memory_bytes
  * @property {number} cpu_seconds

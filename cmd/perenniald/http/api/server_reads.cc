@@ -58,6 +58,8 @@ Json Api::server_json() const {
       {"draining", stats.draining},
       {"store",
        {{"state", store.state},
+        {"damaged_blocks", store.damaged_blocks},
+        {"jobs_without_body", store.jobs_without_body},
         {"accepts_puts", sources_.server.accepts_puts()},
         {"durability", store.durability},
         {"sync_p99_seconds", static_cast<double>(store.sync_us_p99) / 1e6},

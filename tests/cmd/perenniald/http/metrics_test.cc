@@ -247,7 +247,8 @@ TEST_F(MetricsTest, GivesEachStateOfTheStore) {
   EXPECT_THAT(all, HasSubstr("perennial_store_state{state=\"ok\"} 0\n"
                              "perennial_store_state{state=\"low-space\"} 1\n"
                              "perennial_store_state{state=\"no-ballast\"} 0\n"
-                             "perennial_store_state{state=\"behind\"} 0\n"));
+                             "perennial_store_state{state=\"behind\"} 0\n"
+                             "perennial_store_state{state=\"degraded\"} 0\n"));
 }
 
 TEST_F(MetricsTest, TellsTheHighestAgesOfAllTubes) {

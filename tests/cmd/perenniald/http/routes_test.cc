@@ -37,6 +37,10 @@ TEST_F(RoutesTest, TellsWhetherTheServerIsReady) {
   EXPECT_TRUE(full.starts_with("HTTP/1.1 200 "));
   EXPECT_THAT(full,
               HasSubstr("[+]disk ok, degraded: puts are refused, since the disk is nearly full\n"));
+  EXPECT_THAT(full, HasSubstr("[+]bodies ok\n"));
+  health().jobs_without_body = 1;
+  EXPECT_THAT(ask(get("/readyz?verbose")),
+              HasSubstr("[+]bodies ok, degraded: damage on disk has cost 1 job the body\n"));
   health().is_draining = true;
   EXPECT_TRUE(ask(get("/readyz")).starts_with("HTTP/1.1 503 "));
   EXPECT_TRUE(ask(get("/readyz?exclude=drain")).starts_with("HTTP/1.1 200 "));

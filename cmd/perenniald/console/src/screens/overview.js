@@ -32,6 +32,7 @@ export function Overview({may}) {
   return html`
     <${Heading} title="Overview"><span class="quiet">${server.hostname}, up for ${time(server.uptime_seconds)}</span><//>
     ${server.draining && html`<p class="banner warn"><${Icon} name="warning" /> The server drains: it refuses new jobs and serves everything else.</p>`}
+    ${store.jobs_without_body > 0 && html`<p class="banner warn"><${Icon} name="warning" /> Damage on disk has cost ${count(store.jobs_without_body)} ${store.jobs_without_body === 1 ? 'job its body: it is' : 'jobs their bodies: they are'} buried, and everything else works. The log names them.</p>`}
     ${!store.accepts_puts && html`<p class="banner warn"><${Icon} name="warning" /> The disk has no space for new jobs: the state of the store is ${store.state}.</p>`}
     <dl class="tiles">
       <div class=${`tile first ${age_kind(age)}`}><dt>Oldest ready job</dt><dd><${Oldest} seconds=${age} /></dd>

@@ -1,0 +1,34 @@
+#include "store/damage/damaged_ids.h"
+
+#include <algorithm>
+
+namespace perennial::store {
+
+DamagedIds::DamagedIds(const std::vector<DamagedBlock>& blocks) {
+  std::vector<Range> all;
+  all.reserve(blocks.size());
+  for (const DamagedBlock& block : blocks) {
+    all.push_back({.first = block.first, .last = block.last});
+  }
+  std::ranges::sort(all, {}, &Range::first);
+  for (const Range& range : all) {
+    if (ranges_.empty() || ranges_.back().last < range.first) {
+      ranges_.push_back(range);
+    } else {
+      ranges_.back().last = std::max(ranges_.back().last, range.last);
+    }
+  }
+}
+
+void DamagedIds::take(JobId id) {
+  while (next_ < ranges_.size() && ranges_[next_].last < id) ++next_;
+  if (next_ < ranges_.size() && ranges_[next_].first <= id) jobs_.push_back(id);
+}
+
+uint64_t DamagedIds::difference_max() const {
+  uint64_t sum = 0;
+  for (const Range& range : ranges_) sum += range.last - range.first + 1;
+  return sum;
+}
+
+}  // namespace perennial::store

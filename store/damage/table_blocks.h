@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <rocksdb/file_system.h>
+
+#include "engine/types/status.h"
+
+// The data blocks of a table, found and checked without RocksDB, which stops at the first damaged
+// one. RocksDB wiki, "Rocksdb BlockBasedTable Format". Included by store's own files only.
+namespace perennial::store {
+
+// Behind each block: a byte for its compression, and four of a checksum.
+inline constexpr uint64_t block_trailer_bytes = 5;
+
+// The data block of a table. Keys are those of the family, without RocksDB's own numbers.
+struct TableBlock {
+  uint64_t offset = 0;
+  uint64_t bytes = 0;      // Without what is behind it: block_trailer_bytes.
+  std::string after = {};  // Each key in the block is greater. Empty: it is the first block.
+  std::string until = {};  // No key in the block is greater.
+};
+
+// How the keys of a table's index are written: a property of the table.
+enum class IndexKeys : uint8_t { OfFamily, WithNumbers };
+
+// Returns the data blocks in the order of their keys. Corruption: the footer or the index is
+// damaged. Io: it cannot be read. Unsupported: the table has a layout that is not ours.
+Result<std::vector<TableBlock>> list_blocks(rocksdb::FSRandomAccessFile& file, uint64_t file_bytes,
+                                            IndexKeys keys);
+
+// Reads a block and compares its checksum. Corruption: it does not fit. Io: the block cannot be
+// read.
+Status check_block(rocksdb::FSRandomAccessFile& file, uint64_t offset, uint64_t bytes);
+
+// Returns the checksum that belongs behind a block. `block` includes the byte of the compression.
+uint32_t block_checksum(std::string_view block);
+
+}  // namespace perennial::store

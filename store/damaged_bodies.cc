@@ -1,0 +1,84 @@
+#include <memory>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "store/store_impl.h"
+#include "store/types/rocks_status.h"
+
+// What a store does about damaged blocks of bodies: P11. store/damage keeps them from RocksDB.
+namespace perennial::store {
+namespace {
+
+// The bodies of a range of ids, compared with the jobs there.
+struct Compared {
+  std::vector<JobId> lost;     // Jobs whose bodies cannot be read.
+  std::vector<JobId> orphans;  // Bodies without a job.
+};
+
+// Passes over the bodies of a range. `jobs` are the jobs in all ranges, and `at` the place of the
+// first that was not compared yet.
+Status compare_range(const Database& db, const DamagedIds::Range& range,
+                     const std::vector<JobId>& jobs, size_t& at, Compared& out) {
+  rocksdb::ReadOptions how;
+  how.fill_cache = false;
+  how.total_order_seek = true;
+  const std::unique_ptr<rocksdb::Iterator> bodies(db->NewIterator(how, db.family(Family::Bodies)));
+  for (bodies->Seek(slice(view(job_key(range.first)))); bodies->Valid(); bodies->Next()) {
+    const Result<JobId> id = decode_job_key(Family::Bodies, view(bodies->key()));
+    if (!id.ok()) return id.status();
+    if (*id > range.last) break;
+    while (at < jobs.size() && jobs[at] < *id) out.lost.push_back(jobs[at++]);
+    if (at < jobs.size() && jobs[at] == *id) {
+      ++at;
+    } else {
+      out.orphans.push_back(*id);
+    }
+  }
+  if (!bodies->status().ok()) return from_rocksdb(bodies->status());
+  while (at < jobs.size() && jobs[at] <= range.last) out.lost.push_back(jobs[at++]);
+  return {};
+}
+
+}  // namespace
+
+// Finds the jobs that have lost their bodies, and removes bodies without a job: such a body is back
+// when its deletion was in a damaged block. Its id is never used again, so it only takes space.
+// Where nothing is lost and the numbers agree, the damage is over.
+Status Store::Impl::compare_bodies(const DamagedIds& damaged, bool counts_agree) {
+  Compared found;
+  size_t at = 0;
+  for (const DamagedIds::Range& range : damaged.ranges()) {
+    if (Status read = compare_range(*db, range, damaged.jobs(), at, found); !read.ok()) return read;
+  }
+  if (!found.orphans.empty()) {
+    writes.Clear();
+    add_commit_row();
+    for (const JobId id : found.orphans) remove_row(Family::Bodies, view(job_key(id)));
+    if (Status written = write(true); !written.ok()) return written;
+  }
+  inform("store.damage",
+         fmt::format("blocks={} jobs_without_body={} bodies_without_job={}",
+                     containment.blocks().size(), found.lost.size(), found.orphans.size()));
+  lost_bodies = std::move(found.lost);
+  if (!lost_bodies.empty() || !found.orphans.empty() || !counts_agree) return {};
+  return containment.forget(**db);
+}
+
+std::vector<DamagedBlock> Store::damaged_blocks() const {
+  return impl_->containment.blocks();
+}
+
+uint64_t Store::damage_version() const {
+  return impl_->containment.version();
+}
+
+void Store::repair_damage(std::atomic<bool>& cancelled) {
+  Impl& impl = *impl_;
+  impl.containment.check_suspects(**impl.db);
+  // A compaction needs as much space as it reads, and puts need it more.
+  if (impl.containment.version() == 0 || is_scarce() || write_stalled()) return;
+  impl.containment.rewrite(**impl.db, *impl.db->family(Family::Bodies), cancelled);
+}
+
+}  // namespace perennial::store

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "engine/types/basic.h"
+
+namespace perennial::store {
+
+// A block of a table of bodies that cannot be read, or does not hold what was written. RocksDB
+// reads and checks a table block by block, so this is the smallest part that damage costs.
+struct DamagedBlock {
+  uint64_t table = 0;   // The number of the table, as in its name.
+  uint64_t offset = 0;  // In the table's file, in bytes.
+  uint64_t bytes = 0;   // With the checksum behind the block.
+  // Every job whose body was in the block has an id from `first` to `last`. Bodies of other jobs
+  // with such an id are in other tables.
+  JobId first = 0;
+  JobId last = 0;
+  std::string problem = {};
+
+  bool operator==(const DamagedBlock&) const = default;
+};
+
+// Returns the name of a table's file in `db/`, "000012.sst".
+std::string table_name(uint64_t number);
+// Returns the number in such a name, or 0 for any other file.
+uint64_t table_number_of(std::string_view name);
+
+}  // namespace perennial::store
