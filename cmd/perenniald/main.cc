@@ -11,6 +11,7 @@
 #include <fmt/ranges.h>
 
 #include "cmd/common/exit_codes.h"
+#include "cmd/common/standard_streams.h"
 #include "cmd/perenniald/config/flags.h"
 #include "cmd/perenniald/process/aborts.h"
 #include "cmd/perenniald/process/descriptors.h"
@@ -87,15 +88,24 @@ int serve(const Config& config) {
   return server.run();
 }
 
+// For a start that only prints something.
+int end_of_output(int code) {
+  const Status closed = common::close_standard_output();
+  if (closed.ok()) return code;
+  std::fprintf(stderr, "perenniald: %s\n", closed.message().c_str());
+  return code == common::exit_clean ? common::exit_failed : code;
+}
+
 int run(int argc, char** argv) {
+  common::open_standard_streams();
   const Invocation invocation = parse_command_line(argc, argv);
   std::fputs(invocation.err.c_str(), stderr);
   if (invocation.action == Invocation::Action::Check ||
       invocation.action == Invocation::Action::Access) {
-    return report_files(invocation);
+    return end_of_output(report_files(invocation));
   }
   std::fputs(invocation.out.c_str(), stdout);
-  if (invocation.action == Invocation::Action::Exit) return invocation.exit_code;
+  if (invocation.action == Invocation::Action::Exit) return end_of_output(invocation.exit_code);
   set_log_verbosity(invocation.config.verbosity);
   for (const std::string& warning : invocation.warnings) {
     log(Level::Warning, "flags", {{"warning", warning}});

@@ -5,12 +5,14 @@
 #include <limits>
 #include <memory>
 #include <string_view>
+#include <system_error>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "cmd/common/characters.h"
 #include "cmd/common/exit_codes.h"
+#include "cmd/common/standard_streams.h"
 #include "cmd/common/tool/program_beside.h"
 #include "cmd/common/units.h"
 
@@ -135,10 +137,36 @@ int report(const Subcommand& command, const Status& status) {
                                                       : common::exit_failed;
 }
 
-int run(const Subcommand& command) {
+int run_to_exit_status(const Subcommand& command) {
   if (!command.run_to_exit_status) return report(command, command.run());
   const Result<int> code = command.run_to_exit_status();
   return code.ok() ? *code : report(command, code.status());
+}
+
+// `code`: that of a program that has done its work. It has not if its output was not written.
+int with_output_written(const std::string& program, int code) {
+  const Status closed = common::close_standard_output();
+  if (closed.ok()) return code;
+  std::fprintf(stderr, "%s: %s\n", program.c_str(), closed.message().c_str());
+  return code == common::exit_clean || code == common::exit_duplicate ? common::exit_failed : code;
+}
+
+int run(const Subcommand& command) {
+  const std::string program = "perennial " + command.name;
+  try {
+    return with_output_written(program, run_to_exit_status(command));
+  } catch (const std::system_error& error) {
+    // fmt::print throws when stdout takes no more.
+    std::fprintf(stderr, "%s: write the output: %s\n", program.c_str(),
+                 error.code().message().c_str());
+    return common::exit_failed;
+  }
+}
+
+// What CLI11 ends with: help that was asked for, or bad usage.
+int end_parse(const CLI::App& app, const CLI::ParseError& error) {
+  const int code = app.exit(error) == 0 ? common::exit_clean : common::exit_tool_usage;
+  return with_output_written("perennial", code);
 }
 
 // Shows each command as one line in the list of commands, without the rest of its own help.
@@ -156,6 +184,7 @@ class Formatter : public CLI::Formatter {
 
 int run_command_line(const std::vector<Subcommand>& commands, const std::vector<Group>& groups,
                      int argc, char** argv) {
+  common::open_standard_streams();
   for (const Subcommand& command : commands) {
     if (argc > 1 && !command.program.empty() && command.name == argv[1])
       return report(command, run_program_beside(command.program, argv + 2));
@@ -179,7 +208,7 @@ int run_command_line(const std::vector<Subcommand>& commands, const std::vector<
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? common::exit_clean : common::exit_tool_usage;
+    return end_parse(app, error);
   }
   for (size_t place = 0; place < apps.size(); ++place) {
     if (apps[place]->parsed()) return run(commands[place]);
@@ -188,12 +217,13 @@ int run_command_line(const std::vector<Subcommand>& commands, const std::vector<
 }
 
 int run_command_line(const Subcommand& command, int argc, char** argv) {
+  common::open_standard_streams();
   CLI::App app("", "perennial " + command.name);
   describe(app, command);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? common::exit_clean : common::exit_tool_usage;
+    return end_parse(app, error);
   }
   return run(command);
 }

@@ -5,8 +5,10 @@
 #include <absl/strings/escaping.h>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <unistd.h>
 
 #include "cmd/perennial/live/stats_table.h"
+#include "cmd/perennial/output/output.h"
 #include "cmd/perennial/output/readable.h"
 #include "cmd/perennial/output/text.h"
 
@@ -74,8 +76,9 @@ Status peek(const PeekOptions& options) {
   if (found->is(Word::NotFound)) return not_there(options);
   if (!found->is(Word::Found)) return unexpected(*found, "peek");
   if (options.body) {
-    std::fwrite(found->text.data(), 1, found->text.size(), stdout);
-    return {};
+    Output out(STDOUT_FILENO);
+    out.add(found->text);
+    return out.finish();
   }
   const Result<StatsReply> stats = ask_stats(*server, StatsJob{found->number});
   if (!stats.ok() && stats.status().code() == StatusCode::NotFound)

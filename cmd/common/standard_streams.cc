@@ -1,0 +1,32 @@
+#include "cmd/common/standard_streams.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+namespace perennial::common {
+
+// open() takes the lowest number that is free, so that the three are filled in their order.
+void open_standard_streams() {
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    // Without a /dev/null nothing can be done, and nothing needs to be said.
+    if (::fcntl(fd, F_GETFD) < 0) (void)::open("/dev/null", O_RDWR);
+  }
+}
+
+Status close_standard_output() {
+  const bool failed_before = std::ferror(stdout) != 0;
+  errno = 0;
+  const bool failed = std::fclose(stdout) != 0;
+  const int error = errno;
+  if (!failed && !failed_before) return {};
+  const StatusCode code = error == ENOSPC ? StatusCode::NoSpace : StatusCode::Io;
+  // The number of a failure in an earlier write is no longer known.
+  return {code, std::string("write the output: ") +
+                    (failed ? std::strerror(error) : "some of it could not be written")};
+}
+
+}  // namespace perennial::common
