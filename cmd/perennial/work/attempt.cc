@@ -9,6 +9,7 @@
 #include <poll.h>
 
 #include "cmd/common/tool/requests.h"
+#include "cmd/perennial/work/program.h"
 
 namespace perennial::tool::work {
 namespace {
@@ -18,8 +19,6 @@ using std::chrono::milliseconds;
 constexpr auto never = std::chrono::steady_clock::time_point::max();
 // From SIGTERM to SIGKILL.
 constexpr auto patience = std::chrono::seconds(5);
-// What a shell says of a program that it cannot start.
-constexpr int status_not_started = 127;
 
 milliseconds touch_interval(const Settings& settings, const Job& job) {
   if (settings.touch) return *settings.touch;
@@ -31,6 +30,14 @@ int poll_ms(std::chrono::steady_clock::time_point until) {
   if (until == never) return -1;
   const auto left = std::chrono::ceil<milliseconds>(until - std::chrono::steady_clock::now());
   return static_cast<int>(std::clamp<int64_t>(left.count(), 0, std::numeric_limits<int>::max()));
+}
+
+Ending not_started_ending(const std::vector<std::string>& command, const Status& failure) {
+  const int status = status_of(failure);
+  const bool is_for_all = status != 0 && !is_named_by_job(command);
+  return {.cause = is_for_all ? Cause::NoProgram : Cause::NotStarted,
+          .status = status == 0 ? status_not_executable : status,
+          .error = failure.message()};
 }
 
 }  // namespace
@@ -52,11 +59,7 @@ Ending Attempt::run() {
                                       .environment = environment_of(job_),
                                       .input = job_.body,
                                       .signals = child_signals_});
-  if (!child.ok()) {
-    return {.cause = Cause::NotStarted,
-            .status = status_not_started,
-            .error = child.status().message()};
-  }
+  if (!child.ok()) return not_started_ending(settings_.command, child.status());
   watch(*child);
   // What the command has started may go on after it, unless the command was killed.
   if (cause_ != Cause::Exited) child->signal(SIGKILL);

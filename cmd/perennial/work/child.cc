@@ -4,13 +4,15 @@
 #include <cstring>
 #include <utility>
 
+#include <fcntl.h>
 #include <fmt/format.h>
-#include <spawn.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cmd/perennial/work/program.h"
 #include "engine/types/check.h"
 
 namespace perennial::tool::work {
@@ -52,39 +54,62 @@ std::vector<std::string> environment_with(const std::vector<std::string>& added)
   return all;
 }
 
-// What posix_spawn is told besides the program.
-class SpawnPlan {
+// A child process up to its exec. Not posix_spawn(), which cannot set the signal that the kernel
+// sends when the parent dies.
+class Exec {
  public:
-  SpawnPlan(int input, const sigset_t& signals) {
-    ::posix_spawn_file_actions_init(&files_);
-    ::posix_spawnattr_init(&attributes_);
-    ::posix_spawn_file_actions_adddup2(&files_, input, STDIN_FILENO);
-    ::posix_spawnattr_setpgroup(&attributes_, 0);
-    ::posix_spawnattr_setsigmask(&attributes_, &signals);
-    // The worker ignores SIGPIPE, which a pipeline in the command counts on.
-    sigset_t defaults;
-    ::sigemptyset(&defaults);
-    ::sigaddset(&defaults, SIGPIPE);
-    ::posix_spawnattr_setsigdefault(&attributes_, &defaults);
-    ::posix_spawnattr_setflags(
-        &attributes_, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-  }
-  ~SpawnPlan() {
-    ::posix_spawnattr_destroy(&attributes_);
-    ::posix_spawn_file_actions_destroy(&files_);
-  }
-  SpawnPlan(const SpawnPlan&) = delete;
-  SpawnPlan& operator=(const SpawnPlan&) = delete;
+  Exec(const ChildSetup& setup, int input)
+      : command_(setup.command),
+        environment_(environment_with(setup.environment)),
+        arguments_(pointers_to(command_)),
+        variables_(pointers_to(environment_)),
+        signals_(setup.signals),
+        input_(input),
+        parent_(::getpid()) {}
 
-  // 0, or the error's number.
-  int run(std::vector<std::string> command, std::vector<std::string> environment, pid_t& pid) {
-    return ::posix_spawnp(&pid, command.front().c_str(), &files_, &attributes_,
-                          pointers_to(command).data(), pointers_to(environment).data());
+  // Returns 0 when the program has taken over, or the error's number.
+  int run(pid_t& pid) const {
+    int pipe[2];
+    if (::pipe2(pipe, O_CLOEXEC) != 0) return errno;
+    const common::Socket errors(pipe[0]);
+    common::Socket to_parent(pipe[1]);
+    pid = ::fork();
+    if (pid < 0) return errno;
+    if (pid == 0) become(to_parent.fd());
+    to_parent = common::Socket();
+    int error = 0;  // The program closes the pipe, with nothing in it.
+    while (::read(errors.fd(), &error, sizeof error) < 0 && errno == EINTR) continue;
+    if (error != 0) ::waitpid(pid, nullptr, 0);
+    return error;
   }
 
  private:
-  posix_spawn_file_actions_t files_;
-  posix_spawnattr_t attributes_;
+  // Other threads may hold any lock now: only system calls may follow.
+  [[noreturn]] void become(int to_parent) const {
+    ::setpgid(0, 0);
+    // Sent when the thread that forked ends, which waits for this process. The parent may have died
+    // before.
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (::getppid() != parent_) ::_exit(status_not_found);
+    // The worker ignores SIGPIPE, which a pipeline in the command counts on.
+    struct sigaction by_default {};
+    by_default.sa_handler = SIG_DFL;
+    ::sigaction(SIGPIPE, &by_default, nullptr);
+    ::pthread_sigmask(SIG_SETMASK, &signals_, nullptr);
+    if (::dup2(input_, STDIN_FILENO) >= 0)
+      ::execvpe(arguments_.front(), arguments_.data(), variables_.data());
+    const int error = errno;
+    (void)!::write(to_parent, &error, sizeof error);
+    ::_exit(status_not_found);
+  }
+
+  std::vector<std::string> command_;
+  std::vector<std::string> environment_;
+  const std::vector<char*> arguments_;  // Point into the two above.
+  const std::vector<char*> variables_;
+  const sigset_t signals_;
+  const int input_;
+  const pid_t parent_;
 };
 
 }  // namespace
@@ -94,11 +119,9 @@ Result<Child> Child::start(const ChildSetup& setup) {
   Result<common::Socket> input = input_file(setup.input);
   if (!input.ok()) return input.take_status();
   pid_t pid = -1;
-  const int error = SpawnPlan(input->fd(), setup.signals)
-                        .run(setup.command, environment_with(setup.environment), pid);
+  const int error = Exec(setup, input->fd()).run(pid);
   if (error != 0) {
-    return Status(error == ENOENT ? StatusCode::NotFound : StatusCode::Io,
-                  fmt::format("start {}: {}", setup.command.front(), std::strerror(error)));
+    return not_started(setup.command.front(), error);
   }
   // A system call, because glibc 2.36 declares its function for C only.
   common::Socket pidfd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));

@@ -21,10 +21,12 @@ struct ChildSetup {
 
 // A command that runs as a child process, in a process group of its own, so that a signal reaches
 // its children, too. Standard output and standard error are the worker's. Killed and reaped at the
-// latest when this object goes.
+// latest when this object goes, or when this process dies: the kernel kills it then, though not its
+// own children. REQUIRES: the thread that starts it reaps it.
 class Child {
  public:
-  // NotFound: there is no such program. Io: it could not be started for another reason.
+  // The failures of a program that cannot be started: see not_started(). Io: the system has no
+  // room.
   static Result<Child> start(const ChildSetup& setup);
 
   Child(Child&& other) noexcept;

@@ -40,6 +40,7 @@ std::string_view reason(Cause cause) {
     case Cause::Lost:
       return {};
     case Cause::NotStarted:
+    case Cause::NoProgram:
       return "not-started";
     case Cause::TimedOut:
       return "timeout";
@@ -74,7 +75,7 @@ LogFields job_fields(const Job& job, const Verdict& verdict, const Ending& endin
                       {"outcome", std::string(outcome_name(verdict.outcome))}};
   if (ending.signal != 0) {
     fields.emplace_back("signal", static_cast<uint64_t>(ending.signal));
-  } else if (ending.cause != Cause::NotStarted) {
+  } else if (ending.cause != Cause::NotStarted && ending.cause != Cause::NoProgram) {
     fields.emplace_back("status", static_cast<uint64_t>(ending.status));
   }
   fields.emplace_back("seconds", took);

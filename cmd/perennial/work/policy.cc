@@ -83,11 +83,15 @@ std::string_view outcome_name(Outcome outcome) {
   CHECK(false);
 }
 
+bool is_without_blame(Cause cause) {
+  return cause == Cause::Stopped || cause == Cause::NoProgram;
+}
+
 // A command that exits with 0 after it was told to end has not said that its work is done: many
 // programs end so on SIGTERM. Its job runs again, as after any other kill.
 Verdict judge(const Policy& policy, const Ending& ending, uint64_t failures_before) {
   if (ending.cause == Cause::Lost) return {.outcome = Outcome::Lost};
-  if (ending.cause == Cause::Stopped) return {.outcome = Outcome::Released};
+  if (is_without_blame(ending.cause)) return {.outcome = Outcome::Released};
   if (is_success(ending)) return {.outcome = Outcome::Deleted};
   const uint64_t failures = failures_before + 1;
   const bool exhausted = policy.tries_max > 0 && failures >= policy.tries_max;

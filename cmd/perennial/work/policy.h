@@ -34,11 +34,15 @@ struct Policy {
 // Why a command ended.
 enum class Cause : uint8_t {
   Exited,      // It ended without this worker.
-  NotStarted,  // It could not be started.
+  NotStarted,  // It could not be started, though another job's command may be.
+  NoProgram,   // It could not be started, and no other job's can.
   TimedOut,    // It was killed because it ran for too long.
   Stopped,     // It was killed because the worker ends.
   Lost,        // Its job is no longer reserved by this worker.
 };
+
+// Whether the job had no part in it. Such a run does not count as a failed attempt.
+bool is_without_blame(Cause cause);
 
 struct Ending {
   Cause cause = Cause::Exited;

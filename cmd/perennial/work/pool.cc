@@ -12,6 +12,7 @@
 #include <poll.h>
 #include <sys/eventfd.h>
 
+#include "cmd/common/exit_codes.h"
 #include "cmd/perennial/work/blocked_signals.h"
 #include "cmd/perennial/work/multiplexer.h"
 #include "cmd/perennial/work/runner.h"
@@ -31,27 +32,27 @@ class Pool {
         multiplexer_(multiplexer),
         ended_(std::move(ended)) {}
 
-  Status run() {
+  Result<int> run() {
     const uint64_t wanted =
         std::min<uint64_t>(settings_.runners, settings_.jobs_max.value_or(settings_.runners));
-    results_.resize(wanted);
+    results_.assign(wanted, 0);
     std::vector<std::thread> threads;
-    for (Status& result : results_) {
+    for (Result<int>& result : results_) {
       threads.emplace_back([this, &result] { run_one(result); });
     }
     wait_for_runners();
     for (std::thread& thread : threads) thread.join();
-    for (Status& result : results_)
-      if (!result.ok()) return std::move(result);
-    return {};
+    for (Result<int>& result : results_)
+      if (!result.ok() || *result != common::exit_clean) return std::move(result);
+    return common::exit_clean;
   }
 
  private:
   using Clock = std::chrono::steady_clock;
 
-  void run_one(Status& result) {
+  void run_one(Result<int>& result) {
     result = Runner(settings_, shared_, multiplexer_, signals_.before()).run();
-    if (!result.ok()) shared_.stop().finish();
+    if (!result.ok() || *result != common::exit_clean) shared_.stop().finish();
     CHECK(::eventfd_write(ended_.fd(), 1) == 0);
   }
 
@@ -96,15 +97,15 @@ class Pool {
   const BlockedSignals& signals_;
   Shared& shared_;
   Multiplexer* const multiplexer_;
-  const common::Socket ended_;   // An eventfd that counts the runners that have ended.
-  std::vector<Status> results_;  // One for each runner, written by its thread before it ends.
+  const common::Socket ended_;        // An eventfd that counts the runners that have ended.
+  std::vector<Result<int>> results_;  // One for each runner, written by its thread before it ends.
   bool stopping_ = false;
   std::optional<Clock::time_point> kill_at_;
 };
 
 }  // namespace
 
-Status run_pool(const Settings& settings, LogFormat format) {
+Result<int> run_pool(const Settings& settings, LogFormat format) {
   const Result<BlockedSignals> signals = BlockedSignals::make();
   if (!signals.ok()) return signals.status();
   Result<StopRequest> stop = StopRequest::make();

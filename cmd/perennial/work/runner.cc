@@ -5,8 +5,10 @@
 
 #include <poll.h>
 
+#include "cmd/common/exit_codes.h"
 #include "cmd/common/tool/requests.h"
 #include "cmd/perennial/work/attempt.h"
+#include "cmd/perennial/work/program.h"
 
 namespace perennial::tool::work {
 namespace {
@@ -48,14 +50,20 @@ Word success_of(Outcome outcome) {
 
 }  // namespace
 
-Status Runner::run() {
+Result<int> Runner::run() {
   while (shared_.take_turn()) {
+    if (const Status found = check_program(settings_.command); !found.ok()) return give_up(found);
     Result<std::optional<Job>> job = next_job();
     if (!job.ok()) return job.take_status();
-    if (!job->has_value()) return {};
-    work_on(**job);
+    if (!job->has_value()) return common::exit_clean;
+    if (const int status = work_on(**job); status != common::exit_clean) return status;
   }
-  return {};
+  return common::exit_clean;
+}
+
+int Runner::give_up(const Status& failure) {
+  shared_.log({{"level", "error"}, {"at", "work.no_command"}, {"error", failure.message()}});
+  return status_of(failure);
 }
 
 Result<std::optional<Job>> Runner::next_job() {
@@ -118,7 +126,7 @@ Result<std::optional<Job>> Runner::describe(JobId id, std::string body) {
   });
 }
 
-void Runner::work_on(const Job& job) {
+int Runner::work_on(const Job& job) {
   const auto begun = Clock::now();
   Attempt attempt(settings_, shared_.stop(), child_signals_, *server_, job);
   Ending ending = attempt.run();
@@ -127,11 +135,11 @@ void Runner::work_on(const Job& job) {
   Verdict verdict = judge(settings_.policy, ending, job.failures_before);
   if (verdict.outcome != Outcome::Lost) conclude(job, verdict, ending);
   shared_.log(job_fields(job, verdict, ending, took));
+  return ending.cause == Cause::NoProgram ? ending.status : common::exit_clean;
 }
 
 void Runner::conclude(const Job& job, Verdict& verdict, Ending& ending) {
-  // The job is not to blame for the end of its worker.
-  const bool is_counted = ending.cause != Cause::Stopped || !allowed_.allows(Extension::Attempts);
+  const bool is_counted = !is_without_blame(ending.cause) || !allowed_.allows(Extension::Attempts);
   const Result<wire::ClientReply> reply = server_->ask(command_of(job, verdict, is_counted));
   if (reply.ok() && reply->is(success_of(verdict.outcome))) return;
   if (reply.ok() && reply->is(Word::Buried)) {

@@ -28,8 +28,8 @@ class Runner {
 
   // Returns when the worker is stopped, when it has run as many jobs as it should, and when there
   // is none with --drain. Io: the server was away for longer than --retry allows. InvalidArgument:
-  // the address is none.
-  Status run();
+  // the address is none. The exit status is that of a shell if the command cannot be started.
+  Result<int> run();
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -40,7 +40,9 @@ class Runner {
   // None: there was no job for a while.
   Result<std::optional<Job>> reserve();
   Result<std::optional<Job>> describe(JobId id, std::string body);
-  void work_on(const Job& job);
+  // Not exit_clean: the command cannot be started, and no further job should be taken.
+  int work_on(const Job& job);
+  int give_up(const Status& failure);
   // Tells the server what becomes of the job. Changes the verdict when the server disagrees.
   void conclude(const Job& job, Verdict& verdict, Ending& ending);
   // Fails when the server has been away for too long; else waits, unless the worker is stopped.

@@ -2,9 +2,12 @@
 
 #include <utility>
 
+#include "cmd/common/exit_codes.h"
 #include "cmd/perennial/live/live.h"
+#include "cmd/perennial/output/readable.h"
 #include "cmd/perennial/work/dry_run.h"
 #include "cmd/perennial/work/pool.h"
+#include "cmd/perennial/work/program.h"
 
 namespace perennial::tool {
 namespace {
@@ -95,12 +98,19 @@ Result<work::Settings> work_settings(const WorkOptions& options) {
       .drain = options.drain};
 }
 
-Status run_worker(const WorkOptions& options) {
+Result<int> run_worker(const WorkOptions& options) {
   const Result<work::Settings> settings = work_settings(options);
   if (!settings.ok()) return settings.status();
-  if (options.dry_run) return work::dry_run(*settings);
-  return work::run_pool(*settings,
-                        options.log == "json" ? work::LogFormat::Json : work::LogFormat::Logfmt);
+  if (const Status found = work::check_program(settings->command); !found.ok()) {
+    complain("work", found.message());
+    return work::status_of(found);
+  }
+  if (!options.dry_run) {
+    return work::run_pool(*settings,
+                          options.log == "json" ? work::LogFormat::Json : work::LogFormat::Logfmt);
+  }
+  const Status shown = work::dry_run(*settings);
+  return shown.ok() ? Result<int>(common::exit_clean) : shown;
 }
 
 Subcommand work_command(WorkOptions& options) {
@@ -131,6 +141,13 @@ Subcommand work_command(WorkOptions& options) {
           "released without delay; that does not count as an attempt where the server counts "
           "them. The exit code is 0 then. When the server is away the worker "
           "connects again, for as long as --retry allows, and then exits with 1.\n\n"
+          "A command that cannot be started ends the worker before it takes a job, and also later, "
+          "when its file has gone; the job that it may just have taken is given back. The exit "
+          "code "
+          "is that of a shell. "
+          "A worker that is killed with SIGKILL cannot end its commands: the kernel kills them, "
+          "but "
+          "not what they have started.\n\n"
           "Each job that has ended is a line on standard error, with its outcome: deleted, "
           "released, buried or lost. What commands write goes where the worker's output goes.",
       .examples =
@@ -140,7 +157,9 @@ Subcommand work_command(WorkOptions& options) {
           "  # What is there now, then end:\n"
           "  perennial work --tube mail --drain -- sh -c 'cat >>mails.txt'\n",
       .flags = flags_of(options),
-      .run = [&options] { return run_worker(options); },
+      .run_to_exit_status = [&options] { return run_worker(options); },
+      .exit_statuses = {{work::status_not_executable, "when the command cannot be executed"},
+                        {work::status_not_found, "when the command does not exist"}},
   };
 }
 

@@ -34,8 +34,8 @@ struct WorkOptions {
 // cannot be read.
 Result<work::Settings> work_settings(const WorkOptions& options);
 
-// perennial work: runs a command for each job of some tubes.
-Status run_worker(const WorkOptions& options);
+// perennial work: runs a command for each job of some tubes. Returns the exit status.
+Result<int> run_worker(const WorkOptions& options);
 Subcommand work_command(WorkOptions& options);
 
 }  // namespace perennial::tool

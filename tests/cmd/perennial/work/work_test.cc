@@ -182,13 +182,78 @@ TEST_P(Work, ANamedStatusBuries) {
   EXPECT_THAT(stats(id), HasSubstr("state: buried\n"));
 }
 
-TEST_P(Work, AMissingCommandReleases) {
+// As a shell has it: 127 without a file, 126 for one that may not be executed.
+TEST_P(Work, ACommandThatCannotBeStartedEndsTheWorkerBeforeItReserves) {
   const std::string id = put("x");
-  const ToolRun done = run({"--once"}, {"/no/such/command"});
+  const std::string plain = server_.dir() + "/plain";
+  std::ofstream(plain) << "text";
+  struct Case {
+    std::string command;
+    int code;
+    std::string message;
+  };
+  for (const Case& c : {Case{"./send-mial", 127, "start ./send-mial: No such file or directory"},
+                        Case{"send-mial", 127, "start send-mial: No such file or directory"},
+                        Case{"/dev/null/x", 127, "start /dev/null/x: Not a directory"},
+                        Case{plain, 126, "start " + plain + ": Permission denied"},
+                        Case{"/tmp", 126, "start /tmp: Is a directory"}}) {
+    for (const std::string how : {"--drain", "--dry-run"}) {
+      const ToolRun done = run({how, "--tries", "1"}, {c.command});
+      EXPECT_EQ(done.code, c.code) << c.command;
+      EXPECT_EQ(done.err, "perennial work: " + c.message + "\n");
+      EXPECT_EQ(done.out, "");
+    }
+  }
+  EXPECT_THAT(stats(id), HasSubstr("state: ready\n"));
+  EXPECT_THAT(stats(id), HasSubstr("reserves: 0\n"));
+}
+
+// Here the file alone does not show it.
+TEST_P(Work, ACommandWithoutItsInterpreterGivesItsJobBackAndEndsTheWorker) {
+  const std::string first = put("x");
+  const std::string second = put("y");
+  const std::string path = server_.dir() + "/command";
+  std::ofstream(path) << "#!/no/such/interpreter\n";
+  std::filesystem::permissions(path, std::filesystem::perms::owner_all);
+  const ToolRun done = run({"--drain", "--tries", "1"}, {path});
+  EXPECT_EQ(done.code, 127);
+  EXPECT_THAT(done.err, HasSubstr("outcome=released"));
+  EXPECT_THAT(done.err, HasSubstr("why=not-started error=\"start " + path + ": No such file"));
+  for (const std::string& id : {first, second})
+    EXPECT_THAT(stats(id), HasSubstr("state: ready\n")) << id;
+}
+
+TEST_P(Work, ACommandThatGoesEndsTheWorkerBeforeTheNextJob) {
+  put("x");
+  const std::string second = put("y");
+  const std::string path = server_.dir() + "/command";
+  std::ofstream(path) << "#!/bin/sh\nrm \"$0\"\n";
+  std::filesystem::permissions(path, std::filesystem::perms::owner_all);
+  const ToolRun done = run({"--drain", "--tries", "1", "--jobs", "1"}, {path});
+  EXPECT_EQ(done.code, 127);
+  EXPECT_THAT(done.err, HasSubstr("outcome=deleted"));
+  EXPECT_THAT(done.err, HasSubstr("at=work.no_command"));
+  EXPECT_THAT(stats(second), HasSubstr("state: ready\n"));
+}
+
+// The job names it, so the next job may have one.
+TEST_P(Work, AMissingCommandOfOneJobReleases) {
+  const std::string id = put("x");
+  const ToolRun done = run({"--once"}, {"/no/such/command-{}"});
   EXPECT_EQ(done.code, 0);
   EXPECT_THAT(done.err, HasSubstr("outcome=released"));
-  EXPECT_THAT(done.err, HasSubstr("why=not-started error=\"start /no/such/command: No such file"));
+  EXPECT_THAT(done.err, HasSubstr("why=not-started error=\"start /no/such/command-"));
   EXPECT_THAT(stats(id), HasSubstr("state: delayed\n"));
+}
+
+TEST_P(Work, AKilledWorkerTakesItsCommandWithIt) {
+  put("x");
+  ToolProcess worker(arguments({}, script("echo $$ >\"$dir/new\"; mv \"$dir/new\" \"$dir/pid\"\n"
+                                          "while :; do sleep 0.1; done")));
+  await_file("pid");
+  worker.signal(SIGKILL);
+  EXPECT_EQ(worker.wait().code, -SIGKILL);
+  await_end(file("pid"));
 }
 
 TEST_P(Work, ALongJobIsTouched) {
@@ -387,9 +452,9 @@ TEST_P(Work, SeveralRunnersTouchShortJobsWhileOthersWait) {
 TEST_P(Work, ADryRunReservesNothing) {
   const std::string id = put("body");
   put("another");
-  const ToolRun done = run({"--tube", "none", "--dry-run"}, {"./handler", "{}", "two words"});
+  const ToolRun done = run({"--tube", "none", "--dry-run"}, {"/bin/echo", "{}", "two words"});
   EXPECT_EQ(done.code, 0) << done.err;
-  EXPECT_EQ(done.out, fmt::format("mail: 2 ready; next is job {} with 4 bytes: ./handler {} "
+  EXPECT_EQ(done.out, fmt::format("mail: 2 ready; next is job {} with 4 bytes: /bin/echo {} "
                                   "\"two words\"\nnone: no ready job\n",
                                   id, id));
   EXPECT_THAT(stats(id), HasSubstr("state: ready\n"));
