@@ -36,7 +36,7 @@ class BinlogFile {
   enum class End : uint8_t {
     Clean,    // The file ends after a record.
     Zeros,    // The rest was allocated and never written.
-    Torn,     // The file ends within a record, as a crash leaves it.
+    Torn,     // The file ends within a record, as a copy that was cut short does.
     Damaged,  // The record has an invalid field, which problem() names.
   };
 

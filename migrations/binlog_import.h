@@ -31,7 +31,8 @@ struct BinlogSummary {
   uint64_t tubes = 0;
   uint64_t body_bytes = 0;
   JobId next_id = 1;
-  // Where a file ends within a record, as a crash of beanstalkd leaves it.
+  // Where a file ends within a record. A crash does not leave it so: beanstalkd gives each file its
+  // full size first, and a crash leaves zeros.
   std::vector<std::string> torn;
   // Where a record has an invalid field. The rest of that file is not read.
   std::vector<std::string> damaged;

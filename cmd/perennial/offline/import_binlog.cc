@@ -45,8 +45,25 @@ void print_table(const migrations::BinlogSummary& summary) {
   fmt::print("tubes               {}\n", summary.tubes);
   fmt::print("bytes of bodies     {}\n", summary.body_bytes);
   fmt::print("next id             {}\n", summary.next_id);
-  for (const std::string& where : summary.torn) fmt::print("cut off by a crash  {}\n", where);
+  for (const std::string& where : summary.torn) fmt::print("cut off             {}\n", where);
   for (const std::string& where : summary.damaged) fmt::print("not readable        {}\n", where);
+}
+
+// A crash of beanstalkd leaves zeros behind the last record, because it gives each file its full
+// size before it writes there. A file that ends within a record is therefore not whole.
+Status check_whole(const migrations::BinlogSummary& summary) {
+  if (summary.torn.empty() && summary.damaged.empty()) return {};
+  std::string what;
+  if (!summary.damaged.empty())
+    what = fmt::format("{} of {} files are damaged; ", summary.damaged.size(), summary.files);
+  for (const std::string& where : summary.torn)
+    what +=
+        fmt::format("{} is cut off within a record, which no crash of beanstalkd does; ", where);
+  return {StatusCode::Corruption,
+          fmt::format("{}what stands behind cannot be read, and nothing was written. {} jobs could "
+                      "be read. Copy the binlog again, if this is a copy; --skip-damaged goes on "
+                      "with these jobs, as beanstalkd would",
+                      what, job_count(summary))};
 }
 
 }  // namespace
@@ -61,14 +78,8 @@ Status import_binlog(const ImportOptions& options) {
   (*binlog)->replay(now);
   const migrations::BinlogSummary& summary = (*binlog)->summary();
   options.json ? print_json(summary) : print_table(summary);
-  if (!summary.damaged.empty() && !options.skip_damaged) {
-    return {
-        StatusCode::Corruption,
-        fmt::format(
-            "{} of {} files are damaged, and nothing was written: what stands behind the damage "
-            "cannot be read; --skip-damaged goes on without it, as beanstalkd would",
-            summary.damaged.size(), summary.files)};
-  }
+  if (!options.skip_damaged)
+    if (Status whole = check_whole(summary); !whole.ok()) return whole;
   if (options.dry_run) return {};
   return (*binlog)->write_to(options.to, now);
 }
@@ -92,7 +103,7 @@ Subcommand import_binlog_command(ImportOptions& options) {
               {"--to", "DIR", "The data directory to make; it must not be there yet", &options.to},
               {"--dry-run", "", "Read and report, and write nothing", &options.dry_run},
               {"--skip-damaged", "",
-               "Go on where a file is damaged, without what stands behind the damage",
+               "Go on where a file is damaged or cut off, without what stands behind",
                &options.skip_damaged},
               {"--json", "", "Report as JSON", &options.json},
           },

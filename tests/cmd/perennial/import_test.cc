@@ -15,8 +15,10 @@
 
 #include "cmd/perennial/offline/import_binlog.h"
 #include "engine/types/basic.h"
+#include "tests/migrations/binlog_writer.h"
 #include "tests/support/seed.h"
 #include "tests/support/server_process.h"
+#include "tests/support/temp_dir.h"
 
 namespace perennial::tool {
 namespace {
@@ -147,6 +149,34 @@ TEST(ImportBinlog, HasTheJobsThatBeanstalkdHasAfterARestart) {
   EXPECT_GT(jobs, 50u);
   const Result<std::string> next = our_client.ask("put 0 0 1 0\r\n\r\n");
   EXPECT_EQ(*next, fmt::format("INSERTED {}\r\n", last_id + 1));
+}
+
+// A copy that was cut short ends within a record. A crash never does: it leaves zeros.
+TEST(ImportBinlog, ACutFileNeedsSkipDamaged) {
+  const support::TempDir dir;
+  migrations::BinlogBytes bytes(7);
+  for (JobId id = 1; id <= 100; ++id) bytes.add({.id = id, .tube = "mail", .body = "body"});
+  const std::string from = dir.path() + "/from";
+  fs::create_directory(from);
+  const auto write = [&](const std::string& content) {
+    std::ofstream(from + "/binlog.1", std::ios::binary) << content;
+  };
+  const std::string cut = bytes.bytes().substr(0, bytes.bytes().size() / 3);
+  const std::string to = dir.path() + "/to";
+  write(cut);
+  for (const bool dry_run : {true, false}) {
+    const Status refused = import_binlog({.from = from, .to = to, .dry_run = dry_run});
+    EXPECT_EQ(refused.code(), StatusCode::Corruption);
+    EXPECT_NE(refused.message().find("binlog.1 at byte "), std::string::npos);
+    EXPECT_NE(refused.message().find(" 33 jobs could be read"), std::string::npos)
+        << refused.message();
+    EXPECT_FALSE(fs::exists(to));
+  }
+  EXPECT_TRUE(import_binlog({.from = from, .to = to, .skip_damaged = true}).ok());
+  EXPECT_TRUE(fs::exists(to));
+  // As a crash leaves it.
+  write(bytes.zeros(5000).bytes());
+  EXPECT_TRUE(import_binlog({.from = from, .to = to + "2"}).ok());
 }
 
 }  // namespace
