@@ -54,6 +54,21 @@ Result<Socket> connect_to(const Address& address) {
   return socket;
 }
 
+bool is_local_peer(int fd) {
+  constexpr uint8_t loopback_network = 127;
+  sockaddr_storage peer{};
+  socklen_t size = sizeof peer;
+  if (::getpeername(fd, reinterpret_cast<sockaddr*>(&peer), &size) != 0) return false;
+  if (peer.ss_family == AF_UNIX) return true;
+  if (peer.ss_family == AF_INET) {
+    const in_addr& address = reinterpret_cast<sockaddr_in&>(peer).sin_addr;
+    return ntohl(address.s_addr) >> 24 == loopback_network;
+  }
+  const in6_addr& address = reinterpret_cast<sockaddr_in6&>(peer).sin6_addr;
+  if (IN6_IS_ADDR_V4MAPPED(&address)) return address.s6_addr[12] == loopback_network;
+  return IN6_IS_ADDR_LOOPBACK(&address);
+}
+
 Status system_error(const char* doing) {
   return Status(StatusCode::Io, fmt::format("{}: {}", doing, std::strerror(errno)));
 }

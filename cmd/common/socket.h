@@ -31,6 +31,9 @@ class Socket {
 // no address.
 Result<Socket> connect_to(const Address& address);
 
+// Whether the other end of a socket is on this machine: a unix socket or a loopback address.
+bool is_local_peer(int fd);
+
 // Returns Io with the text of errno. `doing` names what was being done.
 Status system_error(const char* doing);
 

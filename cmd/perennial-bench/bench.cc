@@ -96,6 +96,7 @@ class Run {
     subject.target.tls = tls_ ? &*tls_ : nullptr;
     subject.target.token_file = options_.token_file;
     subject.target.token = token_;
+    subject.target.insecure_token = options_.insecure_token;
     if (Status s = note_version(subject, place); !s.ok()) return s;
     findings_.use_server(place);
     return task.run(subject, findings_);

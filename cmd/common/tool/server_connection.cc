@@ -7,7 +7,6 @@
 #include <optional>
 
 #include <fmt/format.h>
-#include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/time.h>
@@ -49,6 +48,13 @@ Result<std::string> find_token(const std::string& file) {
                 fmt::format("the environment variable {} holds no token", token_variable));
 }
 
+Status check_token_way(const ServerAddress& server, bool is_local) {
+  if (server.tls.is_on || is_local || server.insecure_token) return {};
+  return {StatusCode::InvalidArgument,
+          "the token would go there readable for everybody on the way, to whoever answers: use "
+          "--tls, or --insecure-token if the network is yours alone"};
+}
+
 Result<common::Address> parse_server(const ServerAddress& server) {
   const bool is_default = server.tls.is_on && server.address == default_server;
   return common::parse_address(is_default ? default_tls_server : server.address,
@@ -73,6 +79,7 @@ Status ServerConnection::sign_in(const ServerAddress& server) {
   const Result<std::string> token = find_token(server.token_file);
   if (!token.ok()) return token.status();
   if (token->empty()) return {};
+  if (Status s = check_token_way(server, is_local()); !s.ok()) return std::move(s).with(address_);
   const Result<wire::ClientReply> reply = ask(Auth{*token});
   if (!reply.ok()) return reply.status();
   if (reply->is(Word::Authenticated)) return {};
@@ -134,19 +141,6 @@ Result<wire::ClientReply> ServerConnection::receive() {
 Result<wire::ClientReply> ServerConnection::ask(const Command& command, std::string_view body) {
   add(command, body);
   return receive();
-}
-
-bool ServerConnection::is_local() const {
-  sockaddr_storage peer{};
-  socklen_t size = sizeof peer;
-  if (::getpeername(fd(), reinterpret_cast<sockaddr*>(&peer), &size) != 0) return false;
-  if (peer.ss_family == AF_UNIX) return true;
-  if (peer.ss_family == AF_INET) {
-    constexpr uint32_t loopback_network = 127;
-    return ntohl(reinterpret_cast<sockaddr_in&>(peer).sin_addr.s_addr) >> 24 == loopback_network;
-  }
-  const in6_addr& address = reinterpret_cast<sockaddr_in6&>(peer).sin6_addr;
-  return IN6_IS_ADDR_LOOPBACK(&address);
 }
 
 Status ServerConnection::failed(const char* doing) const {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "cmd/common/address.h"
+#include "cmd/common/socket.h"
 #include "cmd/common/tls/client_stream.h"
 #include "engine/types/command.h"
 #include "engine/types/status.h"
@@ -23,6 +24,7 @@ struct ServerAddress {
   common::TlsClientSettings tls = {};
   // A file with a token. Empty: the environment variable PERENNIAL_TOKEN, if it is set.
   std::string token_file = {};
+  bool insecure_token = false;  // The token may go to another machine without TLS.
 
   ServerAddress() = default;
   ServerAddress(std::string text) : address(std::move(text)) {}  // NOLINT: implicit on purpose
@@ -33,6 +35,10 @@ struct ServerAddress {
 // none. InvalidArgument: it is no token, or others than its owner have access to the file.
 Result<std::string> find_token(const std::string& file);
 
+// Whether a token may be sent to a server: with TLS, on this machine (`is_local`), or where it is
+// asked for. InvalidArgument: it may not.
+Status check_token_way(const ServerAddress& server, bool is_local);
+
 // The address as the flags mean it: the default port, and the default server, follow from TLS.
 Result<common::Address> parse_server(const ServerAddress& server);
 
@@ -42,6 +48,7 @@ class ServerConnection {
  public:
   // InvalidArgument: the text is not an address, or a file of TLS cannot be used. Io and NotFound:
   // no server answers, or it is not the one that its certificate says, or it refuses the token.
+  // InvalidArgument also if there is a token that check_token_way() keeps back.
   static Result<ServerConnection> open(const ServerAddress& server);
 
   // The connection over a socket that is connected already. `address` is for messages.
@@ -75,7 +82,7 @@ class ServerConnection {
   // one are read already.
   int fd() const { return stream_.fd(); }
   // Whether the other end is on this machine: a unix socket or a loopback address.
-  bool is_local() const;
+  bool is_local() const { return common::is_local_peer(fd()); }
 
  private:
   ServerConnection(std::string address, common::ClientStream stream)

@@ -22,9 +22,16 @@ Flag token_flag(std::string& target) {
           &target};
 }
 
+Flag insecure_token_flag(bool& target) {
+  return {"--insecure-token", "",
+          "Send the token to another machine without TLS, where everybody on the way can read it",
+          &target};
+}
+
 std::vector<Flag> with_server_flags(ServerAddress& target, std::vector<Flag> flags) {
   flags = with_tls_flags(target.tls, std::move(flags));
   flags.push_back(token_flag(target.token_file));
+  flags.push_back(insecure_token_flag(target.insecure_token));
   return flags;
 }
 

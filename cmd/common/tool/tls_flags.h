@@ -11,6 +11,7 @@ namespace perennial::tool {
 // Adds the flags by which a subcommand reaches its server with TLS.
 std::vector<Flag> with_tls_flags(common::TlsClientSettings& target, std::vector<Flag> flags);
 Flag token_flag(std::string& target);
+Flag insecure_token_flag(bool& target);
 // The same, and how it shows the server who it is.
 std::vector<Flag> with_server_flags(ServerAddress& target, std::vector<Flag> flags);
 

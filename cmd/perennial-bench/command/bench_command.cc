@@ -103,6 +103,7 @@ tool::Subcommand bench_command(BenchOptions& options) {
   for (Flag& flag : run_flags(options)) flags.push_back(std::move(flag));
   flags = tool::with_tls_flags(options.tls, std::move(flags));
   flags.push_back(tool::token_flag(options.token_file));
+  flags.push_back(tool::insecure_token_flag(options.insecure_token));
   return {
       .name = "bench",
       .summary = "Measure servers that speak the protocol, side by side",

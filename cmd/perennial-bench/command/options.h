@@ -17,6 +17,7 @@ struct BenchOptions {
   std::string server = {};                // A running server. Empty: the local one.
   common::TlsClientSettings tls = {};     // For all servers.
   std::string token_file = {};            // For all servers. Empty: PERENNIAL_TOKEN, if it is set.
+  bool insecure_token = false;            // It may go to another machine without TLS.
   std::vector<std::string> against = {};  // NAME=COMMAND: servers to start and compare.
   std::string dir = {};      // The parent of the servers' directories. Empty: TMPDIR or /tmp.
   std::string preload = {};  // LD_PRELOAD for each server.

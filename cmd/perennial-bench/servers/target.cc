@@ -35,6 +35,8 @@ Status sign_in(common::ClientStream& stream, const std::string& token) {
 Result<common::ClientStream> open_stream(const Target& target) {
   Result<common::ClientStream> stream = common::ClientStream::connect(target.address, target.tls);
   if (!stream.ok() || target.token.empty()) return stream;
+  const bool is_local = common::is_local_peer(stream->fd());
+  if (Status s = tool::check_token_way(server_address(target), is_local); !s.ok()) return s;
   if (Status known = sign_in(*stream, target.token); !known.ok()) return known;
   return stream;
 }

@@ -16,7 +16,8 @@ struct Target {
   common::TlsClientSettings tls_settings = {};
   const common::TlsClient* tls = nullptr;  // Null: plain. It outlives this.
   std::string token_file = {};
-  std::string token = {};  // Of the file, or of the environment. Empty: there is none.
+  std::string token = {};       // Of the file, or of the environment. Empty: there is none.
+  bool insecure_token = false;  // It may go to another machine without TLS.
 
   Target() = default;
   Target(common::Address where) : address(std::move(where)) {}  // NOLINT: implicit on purpose
@@ -27,6 +28,7 @@ inline tool::ServerAddress server_address(const Target& target) {
   tool::ServerAddress server(common::to_text(target.address));
   server.tls = target.tls_settings;
   server.token_file = target.token_file;
+  server.insecure_token = target.insecure_token;
   return server;
 }
 
