@@ -17,7 +17,11 @@ Result<HttpFields> set_peer_access(CURL* request, const PeerAccess& access) {
     CHECK(curl_easy_setopt(request, option, value) == CURLE_OK);
   };
   set(CURLOPT_PROXY, "");
-  if (!access.ca_file.empty()) set(CURLOPT_CAINFO, access.ca_file.c_str());
+  if (!access.ca_file.empty()) {
+    set(CURLOPT_CAINFO, access.ca_file.c_str());
+    // Debian's curl trusts the CAs of this directory, too, which is /etc/ssl/certs.
+    set(CURLOPT_CAPATH, static_cast<const char*>(nullptr));
+  }
   if (!access.certificate_file.empty()) {
     set(CURLOPT_SSLCERT, access.certificate_file.c_str());
     set(CURLOPT_SSLKEY, access.key_file.c_str());
