@@ -29,6 +29,7 @@ int fd_of(BIO* bio) {
 
 int on_moved(BIO* bio, ssize_t count, void (*retry)(BIO*)) {
   BIO_clear_retry_flags(bio);
+  if (count == 0) errno = 0;  // The end of the connection, and not an error.
   if (count < 0 && (errno == EAGAIN || errno == EINTR)) retry(bio);
   return static_cast<int>(count);
 }
@@ -111,6 +112,7 @@ struct ClientStream::Tls {
     ERR_clear_error();
     // An end without notice is one of the connection. Replies have their own end.
     if (ERR_GET_REASON(error) == SSL_R_UNEXPECTED_EOF_WHILE_READING) return 0;
+    if (error == 0 && system_error == 0) return 0;
     failure = reason != nullptr ? reason : std::string();
     const long verified = SSL_get_verify_result(ssl);
     if (verified != X509_V_OK) failure = X509_verify_cert_error_string(verified);
@@ -156,7 +158,10 @@ Status ClientStream::shake_hands(const Address& address, const TlsClient& tls) {
   ERR_clear_error();
   const int done = SSL_connect(tls_->ssl);
   const ssize_t failed = done == 1 ? 1 : tls_->fail(done);
-  if (failed == 0) return {StatusCode::Io, "TLS: the server closed the connection"};
+  if (failed == 0) {
+    return {StatusCode::Io,
+            "TLS: the server closed the connection; does it speak TLS at this port?"};
+  }
   if (failed < 0) return error("TLS");
   limit_time(fd(), no_limit);
   return {};

@@ -87,4 +87,22 @@ Status use_tube(ServerConnection& server, const std::string& tube) {
   return unexpected(*reply, "use " + tube);
 }
 
+Status require_tube(ServerConnection& server, const std::string& tube) {
+  const Result<wire::ClientReply> reply = server.ask(StatsTube{tube});
+  if (!reply.ok()) return reply.status();
+  return reply->is(Word::NotFound) ? no_tube(server, tube) : Status();
+}
+
+Status no_tube(const ServerConnection& server, std::string_view tube) {
+  return {StatusCode::NotFound, fmt::format("there is no tube '{}' at {}", tube, server.address())};
+}
+
+Result<bool> is_drained(ServerConnection& server, const std::string& tube) {
+  const Result<wire::ClientReply> reply = server.ask(StatsTube{tube});
+  if (!reply.ok()) return reply.status();
+  if (!reply->is(Word::Ok)) return false;
+  const Result<StatsReply> stats = StatsReply::parse(reply->text);
+  return stats.ok() && stats->text("draining") == "true";
+}
+
 }  // namespace perennial::tool

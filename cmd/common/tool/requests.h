@@ -27,5 +27,10 @@ Result<ExtensionSet> ask_extensions(ServerConnection& server);
 Status require_extensions(ServerConnection& server, ExtensionSet needed);
 // Sends `use`. Fails if the server does not answer USING.
 Status use_tube(ServerConnection& server, const std::string& tube);
+// Fails if the tube certainly does not exist. A user who may not see its statistics is let on.
+Status require_tube(ServerConnection& server, const std::string& tube);
+Status no_tube(const ServerConnection& server, std::string_view tube);
+// Whether the tube's own settings refuse puts, as far as the server says. It explains DRAINING.
+Result<bool> is_drained(ServerConnection& server, const std::string& tube);
 
 }  // namespace perennial::tool

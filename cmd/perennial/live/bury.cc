@@ -32,6 +32,21 @@ Status bury_reserved(ServerConnection& server, const StatsReply& before, uint32_
   return {StatusCode::NotFound, failed.message() + "; " + back.message()};
 }
 
+// Why reserve-job was answered NOT_FOUND, as far as the job shows it now.
+Status why_not_taken(ServerConnection& server, JobId id) {
+  const Result<StatsReply> job = ask_stats(server, StatsJob{id});
+  if (!job.ok() && job.status().code() == StatusCode::NotFound)
+    return {StatusCode::NotFound, "was deleted in this moment"};
+  if (!job.ok()) return job.status();
+  if (job->text("state") == "reserved")
+    return {StatusCode::NotFound, "a worker has it; only that worker can bury it"};
+  if (job->text("parked") == "true") {
+    return {StatusCode::NotFound,
+            "is parked: as many jobs with its concurrency key are reserved as may be"};
+  }
+  return {StatusCode::NotFound, "was with a worker in this moment; try again"};
+}
+
 Status bury_one(ServerConnection& server, JobId id, std::optional<uint64_t> priority) {
   const Result<StatsReply> before = ask_stats(server, StatsJob{id});
   if (!before.ok() && before.status().code() == StatusCode::NotFound)
@@ -41,11 +56,7 @@ Status bury_one(ServerConnection& server, JobId id, std::optional<uint64_t> prio
     return {StatusCode::NotFound, "is buried already"};
   const Result<wire::ClientReply> taken = server.ask(ReserveJob{id});
   if (!taken.ok()) return taken.status();
-  if (taken->is(Word::NotFound)) {
-    const bool reserved = before->text("state") == "reserved";
-    return {StatusCode::NotFound, reserved ? "a worker has it; only that worker can bury it"
-                                           : "was taken by a worker or deleted in this moment"};
-  }
+  if (taken->is(Word::NotFound)) return why_not_taken(server, id);
   if (taken->is(Word::BadFormat) || taken->is(Word::UnknownCommand)) {
     return {StatusCode::NotFound,
             "the server does not know reserve-job: it is a beanstalkd before 1.12"};

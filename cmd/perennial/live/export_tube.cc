@@ -26,7 +26,6 @@ uint32_t delay_there(const TakenJob& job) {
 
 std::string reason_of(const wire::ClientReply& reply) {
   if (reply.is(Word::JobTooBig)) return "JOB_TOO_BIG: larger than the other server's max-job-size";
-  if (reply.is(Word::Draining)) return "DRAINING: the other server takes no more jobs";
   if (reply.is(Word::OutOfMemory)) return "OUT_OF_MEMORY: the other server is full";
   if (reply.is(Word::InsertedBuried)) return "BURIED: the other server could not queue it";
   return "the other server answered " + describe(reply);
@@ -78,7 +77,7 @@ Status ExportTube::copy_pause() {
 }
 
 Status ExportTube::walk(Walk how, JobState state) {
-  for (;;) {
+  while (closed_.empty()) {
     if (setup_.stopped()) {
       setup_.tally.stopped = true;
       return {};
@@ -94,6 +93,7 @@ Status ExportTube::walk(Walk how, JobState state) {
     if (!window->trouble.empty()) trouble_ = window->trouble;
     if (at_end) return {};
   }
+  return {};
 }
 
 // Removes jobs that the target has already refused: a timed-out reservation brings them again. The
@@ -158,16 +158,37 @@ Status ExportTube::receive_puts(std::vector<TakenJob>& jobs, std::vector<Copy>& 
     const Result<wire::ClientReply> reply = setup_.target.ask(Delete{id});
     if (!reply.ok()) return reply.status();
   }
+  return explain_draining();
+}
+
+// A tube that takes no jobs does not end the others. The reply is the same for a whole server.
+Status ExportTube::explain_draining() {
+  if (draining_jobs_ == 0) return {};
+  const Result<bool> is_tube = is_drained(setup_.target, setup_.tube);
+  if (!is_tube.ok()) return is_tube.status();
+  const std::string reason =
+      *is_tube
+          ? fmt::format("DRAINING: the tube '{}' of the other server takes no jobs", setup_.tube)
+          : "DRAINING: the other server takes no more jobs";
+  setup_.tally.left[reason] += std::exchange(draining_jobs_, 0);
+  if (*is_tube) {
+    closed_ = reason;
+  } else {
+    ended_ = Status(StatusCode::NoSpace, reason);
+  }
   return {};
 }
 
 void ExportTube::refuse(TakenJob& job, const wire::ClientReply& reply) {
-  const std::string reason = reason_of(reply);
   refused_.insert(job.id);
+  if (reply.is(Word::Draining)) {
+    ++draining_jobs_;
+    return;
+  }
+  const std::string reason = reason_of(reply);
   ++setup_.tally.left[reason];
   if (reply.is(Word::InsertedBuried)) unwanted_.push_back(reply.number);
-  if (reply.is(Word::Draining) || reply.is(Word::OutOfMemory))
-    ended_ = Status(StatusCode::NoSpace, reason);
+  if (reply.is(Word::OutOfMemory)) ended_ = Status(StatusCode::NoSpace, reason);
 }
 
 Status ExportTube::bury_copies(const std::vector<Copy>& copies) {
@@ -239,7 +260,9 @@ Status ExportTube::count_left() {
   }
   if (others <= refused_.size()) return {};
   const uint64_t unseen = others - refused_.size();
-  if (!trouble_.empty()) {
+  if (!closed_.empty()) {
+    note(closed_, unseen);
+  } else if (!trouble_.empty()) {
     note(fmt::format("could not be taken: the server here answered {}", trouble_), unseen);
   } else {
     note(setup_.tally.stopped ? "not yet moved" : "put or released meanwhile", unseen);

@@ -49,6 +49,7 @@ class ExportTube {
   Status copy(std::vector<TakenJob>& jobs, std::vector<Copy>& copies);
   void add_put(const TakenJob& job);
   Status receive_puts(std::vector<TakenJob>& jobs, std::vector<Copy>& copies);
+  Status explain_draining();
   void refuse(TakenJob& job, const wire::ClientReply& reply);
   Status bury_copies(const std::vector<Copy>& copies);
   Status delete_originals(const std::vector<Copy>& copies);
@@ -61,6 +62,8 @@ class ExportTube {
   std::set<JobId> refused_;      // Jobs that the target refused and that are not offered again.
   std::vector<JobId> unwanted_;  // Copies that the target buried because it could not queue them.
   std::string trouble_;          // The source's answer where it should have sent a job.
+  std::string closed_;           // Why the tube at the target takes no job. Empty: it does.
+  uint64_t draining_jobs_ = 0;   // Jobs that were answered DRAINING, not yet explained.
   Status ended_;                 // Why no further window is started.
 };
 

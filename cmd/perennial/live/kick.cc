@@ -44,6 +44,8 @@ Status kick_all(const KickOptions& options) {
 }
 
 Status kick_tube(ServerConnection& server, const KickOptions& options) {
+  // Otherwise `use` makes the tube, and nothing is kicked in it.
+  if (Status s = require_tube(server, options.tube); !s.ok()) return s;
   if (Status used = use_tube(server, options.tube); !used.ok()) return used;
   const Result<wire::ClientReply> reply = server.ask(Kick{static_cast<uint32_t>(*options.count)});
   if (!reply.ok()) return reply.status();

@@ -103,7 +103,7 @@ Result<int> put(const PutOptions& options) {
   // The body of a put with options that the server does not know would be run as commands.
   if (Status known = require_extensions(*server, request->needed); !known.ok()) return known;
   if (Status used = use_tube(*server, options.tube); !used.ok()) return used;
-  Putter putter(*server, std::move(request->put), options.lines);
+  Putter putter(*server, options.tube, std::move(request->put), options.lines);
   if (Status done = put_body(putter, options, file); !done.ok()) return done;
   return putter.is_duplicate() ? common::exit_duplicate : common::exit_clean;
 }

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <string>
 
 #include <fmt/format.h>
@@ -22,7 +24,7 @@ std::string refusal(const wire::ClientReply& reply) {
     return fmt::format("BURIED {}: the server was out of memory and has buried it", reply.number);
   if (reply.is(Word::JobTooBig))
     return "JOB_TOO_BIG: the body has more bytes than the server's max-job-size";
-  if (reply.is(Word::Draining)) return "DRAINING: the server takes no more jobs";
+  if (reply.is(Word::Draining)) return "DRAINING: no more jobs are taken";
   if (reply.is(Word::OutOfMemory))
     return "OUT_OF_MEMORY: the server is at a limit, or its disk is nearly full; see 'perennial "
            "stats'";
@@ -51,8 +53,21 @@ Status Putter::flush_batch() {
     }
     take(*reply);
   }
-  std::fflush(stdout);
+  // More puts would lose more ids.
+  if (std::fflush(stdout) != 0) {
+    return {StatusCode::Io,
+            fmt::format("write the output: {}; {} jobs were put", std::strerror(errno), done())};
+  }
+  if (is_draining_) return say_what_drains();
   return ended_;
+}
+
+// The reply is the same for a server and for a tube. Asked when no other reply is due.
+Status Putter::say_what_drains() {
+  const Result<bool> is_tube = is_drained(server_, tube_);
+  if (!is_tube.ok()) return ended_;
+  const std::string what = *is_tube ? fmt::format("the tube '{}'", tube_) : "the server";
+  return {StatusCode::Io, fmt::format("DRAINING: {} takes no more jobs", what)};
 }
 
 void Putter::take(const wire::ClientReply& reply) {
@@ -64,6 +79,7 @@ void Putter::take(const wire::ClientReply& reply) {
   ++failures_;
   const std::string message = refusal(reply);
   if (has_lines_) complain("put", fmt::format("line {}: {}", answered_, message));
+  is_draining_ = is_draining_ || reply.is(Word::Draining);
   const bool final = reply.is(Word::Draining) || reply.is(Word::OutOfMemory);
   if (final || !has_lines_) ended_ = Status(StatusCode::Io, message);
 }

@@ -2,7 +2,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
+#include <utility>
 
 #include "cmd/common/tool/server_connection.h"
 
@@ -12,10 +14,11 @@ namespace perennial::tool {
 // lines that the server refuses.
 class Putter {
  public:
-  // `server` outlives the putter. `put` has everything but the size of a body. `has_lines`: each
-  // body is a line of the input, and a line that is refused does not end the rest.
-  Putter(ServerConnection& server, Put put, bool has_lines)
-      : server_(server), put_(std::move(put)), has_lines_(has_lines) {}
+  // `server` outlives the putter, and uses `tube`. `put` has everything but the size of a body.
+  // `has_lines`: each body is a line of the input, and a line that is refused does not end the
+  // rest.
+  Putter(ServerConnection& server, std::string tube, Put put, bool has_lines)
+      : server_(server), tube_(std::move(tube)), put_(std::move(put)), has_lines_(has_lines) {}
 
   // Fails if further puts would fail, too.
   Status add(std::string_view body);
@@ -30,15 +33,18 @@ class Putter {
  private:
   uint64_t done() const { return answered_ - failures_; }
   void take(const wire::ClientReply& reply);
+  Status say_what_drains();
   void report_duplicate(const wire::ClientReply& reply);
 
   ServerConnection& server_;
+  const std::string tube_;
   Put put_;
   const bool has_lines_;
   size_t in_flight_ = 0;
   uint64_t answered_ = 0;
   uint64_t failures_ = 0;
   bool is_duplicate_ = false;
+  bool is_draining_ = false;
   Status ended_;
 };
 

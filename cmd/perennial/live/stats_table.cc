@@ -14,8 +14,9 @@
 namespace perennial::tool {
 namespace {
 
-// Setting: text, and 0 and the empty text are shown as none.
-enum class Unit : uint8_t { Text, Count, Seconds, Microseconds, Bytes, Setting };
+// Setting: text, and 0 and the empty text are shown as none. Until: seconds, and 0 is never. Since:
+// seconds, and -1 is that there was none.
+enum class Unit : uint8_t { Text, Count, Seconds, Microseconds, Bytes, Setting, Until, Since };
 
 struct Row {
   std::string_view key;
@@ -73,7 +74,7 @@ constexpr Row store_rows[] = {
     {"durability", "durability", Unit::Text},
     {"sync-us-p99", "p99 of a sync", Unit::Microseconds},
     {"batch-jobs-mean", "changes in a sync", Unit::Text},
-    {"checkpoint-age", "last checkpoint ago", Unit::Seconds},
+    {"checkpoint-age", "last checkpoint ago", Unit::Since},
     {"binlog-records-written", "records written"},
     {"binlog-records-migrated", "records migrated"},
     {"binlog-oldest-index", "oldest log"},
@@ -81,7 +82,8 @@ constexpr Row store_rows[] = {
     {"binlog-max-size", "bound of the log", Unit::Bytes},
 };
 constexpr Row process_rows[] = {
-    {"version", "version", Unit::Text},
+    {"perennial-version", "version", Unit::Text},
+    {"version", "version of beanstalkd", Unit::Text},
     {"uptime", "up", Unit::Seconds},
     {"draining", "draining", Unit::Text},
     {"pid", "pid", Unit::Text},
@@ -133,7 +135,7 @@ constexpr Row one_job_rows[] = {
     {"backoff", "back-off, s", Unit::Setting},
     {"dead", "when dead, goes to", Unit::Setting},
     {"from", "died in", Unit::Setting},
-    {"expire-left", "expires in", Unit::Seconds},
+    {"expire-left", "expires in", Unit::Until},
     {"idp", "key", Unit::Setting},
     {"idp-ttl", "key stays taken", Unit::Seconds},
 };
@@ -145,9 +147,13 @@ bool is_unset(std::string_view setting) {
 std::string value_text(const StatsReply& stats, const Row& row) {
   const std::optional<uint64_t> number = stats.number(row.key);
   if (row.unit == Unit::Setting && is_unset(*stats.text(row.key))) return "-";
+  if (row.unit == Unit::Until && *stats.text(row.key) == "0") return "never";
+  if (row.unit == Unit::Since && *stats.text(row.key) == "-1") return "none";
   if (row.unit == Unit::Text || !number) return printable(*stats.text(row.key));
   switch (row.unit) {
     case Unit::Seconds:
+    case Unit::Until:
+    case Unit::Since:
       return duration_text(*number);
     case Unit::Microseconds:
       return latency_text(*number);

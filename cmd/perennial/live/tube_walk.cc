@@ -15,10 +15,7 @@ Result<uint64_t> run_tube_walk(const ServerAddress& address, const TubeWalk& wal
   const Result<wire::ClientReply> reply = server->ask(walk.command);
   if (!reply.ok()) return reply.status();
   if (reply->is(walk.success)) return reply->number;
-  if (reply->is(Word::NotFound)) {
-    return Status(StatusCode::NotFound,
-                  fmt::format("there is no tube '{}' at {}", walk.tube, server->address()));
-  }
+  if (reply->is(Word::NotFound)) return no_tube(*server, walk.tube);
   if (reply->is(Word::Denied)) return denied();
   return unexpected(*reply, walk.tube);
 }

@@ -223,6 +223,29 @@ TEST_P(Export, EndsWhenTheOtherServerDrains) {
   EXPECT_EQ(support::stat(from_.address(), "current-jobs-ready"), 200U);
 }
 
+// The other tubes go on.
+TEST(ExportToADrainedTube, LeavesOnlyItsJobs) {
+  ServerProcess from;
+  ServerProcess to;
+  ASSERT_TRUE(from.start().ok());
+  ASSERT_TRUE(to.start().ok());
+  ServerConnection source = support::connect(from.address());
+  for (const std::string tube : {"a", "b", "c"}) {
+    ask(source, Use{tube});
+    for (int i = 0; i < 200; ++i) put(source, fmt::format("job {}", i));
+  }
+  ASSERT_EQ(
+      support::run_tool({"set", "tube", "b", "--drain", "yes", "--server", to.address()}).code, 0);
+  const ToolRun run = support::run_tool(
+      {"export-beanstalkd", "--server", from.address(), "--to", to.address(), "--json"});
+  EXPECT_EQ(run.code, 1);
+  EXPECT_THAT(run.err, HasSubstr("200 jobs are left here"));
+  EXPECT_THAT(run.out,
+              HasSubstr("DRAINING: the tube 'b' of the other server takes no jobs\": 200"));
+  EXPECT_EQ(support::stat(from.address(), "current-jobs-ready"), 200U);
+  EXPECT_EQ(support::stat(to.address(), "current-jobs-ready"), 400U);
+}
+
 TEST_P(Export, RefusesTheSameServer) {
   const ToolRun run = support::run_tool(arguments(from_, from_));
   EXPECT_EQ(run.code, 2);

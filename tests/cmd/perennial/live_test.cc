@@ -21,6 +21,7 @@ using support::Program;
 using support::ServerProcess;
 using support::ToolRun;
 using testing::HasSubstr;
+using testing::Not;
 using testing::StartsWith;
 
 class Live : public testing::TestWithParam<Program> {
@@ -143,6 +144,23 @@ TEST_P(Live, BuryTakesReadyAndDelayedJobsAndKickBringsThemBack) {
   EXPECT_THAT(run({"kick", ready}).err, HasSubstr("is ready, neither buried nor delayed"));
   EXPECT_EQ(run({"kick", "--tube", "default", "--count", "10"}).out, "kicked 1 jobs\n");
   EXPECT_EQ(field(delayed, "state"), "ready");
+}
+
+// `use` would make the tube, and "kicked 0 jobs" would hide a wrong name.
+TEST_P(Live, KickOfATubeThatDoesNotExistFails) {
+  const ToolRun none = run({"kick", "--tube", "mial", "--count", "10"});
+  EXPECT_EQ(none.code, 1);
+  EXPECT_EQ(none.out, "");
+  EXPECT_THAT(none.err, HasSubstr("there is no tube 'mial'"));
+  EXPECT_EQ(run({"kick", "--tube", "default", "--count", "10"}).out, "kicked 0 jobs\n");
+}
+
+TEST_P(Live, TlsAtAPlainPortIsNoSuccess) {
+  const ToolRun refused = run({"stats", "--tls"});
+  EXPECT_EQ(refused.code, 1);
+  EXPECT_THAT(refused.err, Not(HasSubstr("Success")));
+  if (GetParam() == Program::Perenniald)
+    EXPECT_THAT(refused.err, HasSubstr("does it speak TLS at this port?"));
 }
 
 TEST_P(Live, ReservedJobsAreLeftAlone) {

@@ -57,6 +57,38 @@ TEST_F(PutWithOptions, UntilSaysWhenTheKeyIsGivenUp) {
   EXPECT_EQ(run({"put", "y", "--idp", "k"}).code, 0);
 }
 
+// The reply is the same for a tube and for the server.
+TEST_F(PutWithOptions, IsToldWhetherTheTubeOrTheServerDrains) {
+  put("x", {"--tube", "mail"});
+  EXPECT_EQ(run({"set", "tube", "mail", "--drain", "yes"}).code, 0);
+  for (const Arguments& body : {Arguments{"y"}, Arguments{"--lines", "a"}}) {
+    Arguments line = {"put", "--tube", "mail"};
+    line.insert(line.end(), body.begin(), body.end());
+    const ToolRun refused = run(line);
+    EXPECT_EQ(refused.code, 1);
+    EXPECT_THAT(refused.err, HasSubstr("DRAINING: the tube 'mail' takes no more jobs"));
+  }
+  EXPECT_EQ(run({"drain"}).code, 0);
+  EXPECT_THAT(run({"put", "y"}).err, HasSubstr("DRAINING: the server takes no more jobs"));
+}
+
+TEST_F(PutWithOptions, NeverAndNoneAreWords) {
+  const std::string id = put("x");
+  EXPECT_THAT(run({"peek", id}).out, HasSubstr("expires in              never\n"));
+  EXPECT_THAT(run({"stats", "--job", id}).out, HasSubstr("expires in              never\n"));
+  EXPECT_THAT(run({"stats"}).out, HasSubstr("last checkpoint ago     none\n"));
+}
+
+TEST_F(PutWithOptions, AParkedJobIsNotSaidToBeTaken) {
+  support::ClientSocket worker = server_.connect();
+  EXPECT_EQ(*worker.ask("put 0 0 60 1 con:k\r\na\r\n"), "INSERTED 1\r\n");
+  EXPECT_EQ(*worker.ask("put 0 0 60 1 con:k\r\nb\r\n"), "INSERTED 2\r\n");
+  EXPECT_EQ(*worker.ask("reserve\r\n"), "RESERVED 1 1\r\na\r\n");
+  const ToolRun refused = run({"bury", "2"});
+  EXPECT_EQ(refused.code, 1);
+  EXPECT_THAT(refused.err, HasSubstr("job 2: is parked"));
+}
+
 TEST_F(PutWithOptions, AppliesThemToEachLine) {
   EXPECT_EQ(run({"put", "--lines", "--tries", "2"}, "a\nb\n").out, "1\n2\n");
   EXPECT_EQ(job("2")["tries"], 2);
