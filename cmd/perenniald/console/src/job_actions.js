@@ -32,7 +32,7 @@ async function for_each(jobs, action) {
         await action(job);
         ++done;
       } catch (error) {
-        if (error.status === 404) ++gone;
+        if (error.status === 404 || error.status === 409) ++gone;
         else problem ??= error;
       }
     }

@@ -117,6 +117,12 @@ class Api {
   // response then.
   Made change(const Ask& ask, std::vector<QueueCommand> commands, Word hoped,
               std::function<Json(const wire::ClientReply&)> value);
+  // The response to any other answer.
+  using Refusal = std::function<Response(const wire::ClientReply&)>;
+  Made change(const Ask& ask, std::vector<QueueCommand> commands, Word hoped,
+              std::function<Json(const wire::ClientReply&)> value, Refusal refusal);
+  // Tells a job that is not there (404) from one whose state is `forbidding` (409).
+  Refusal refusal_for(const Ask& ask, JobId id, std::vector<JobState> forbidding) const;
 
   Json server_json() const;
   // The same, with what the caller may do.

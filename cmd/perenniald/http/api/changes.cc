@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -41,17 +42,42 @@ uint32_t rest_of(Nanos time) {
 
 Api::Made Api::change(const Ask& ask, std::vector<QueueCommand> commands, Word hoped,
                       std::function<Json(const wire::ClientReply&)> value) {
-  return make_command_answer(sources_.queue, ask.caller, std::move(commands),
-                             [hoped, value = std::move(value)](const QueueReplies& replies) {
-                               // What comes before the last command only prepares it.
-                               for (const wire::ClientReply& reply : replies) {
-                                 const bool is_preparing =
-                                     &reply != &replies.back() &&
-                                     (reply.is(Word::Using) || reply.is(Word::Reserved));
-                                 if (!is_preparing && !reply.is(hoped)) return refusal_of(reply);
-                               }
-                               return json_response(Status::Ok, value(replies.back()));
-                             });
+  return change(ask, std::move(commands), hoped, std::move(value), refusal_of);
+}
+
+Api::Made Api::change(const Ask& ask, std::vector<QueueCommand> commands, Word hoped,
+                      std::function<Json(const wire::ClientReply&)> value, Refusal refusal) {
+  return make_command_answer(
+      sources_.queue, ask.caller, std::move(commands),
+      [hoped, value = std::move(value), refusal = std::move(refusal)](const QueueReplies& replies) {
+        // What comes before the last command only prepares it.
+        for (const wire::ClientReply& reply : replies) {
+          const bool is_preparing =
+              &reply != &replies.back() && (reply.is(Word::Using) || reply.is(Word::Reserved));
+          if (!is_preparing && !reply.is(hoped)) return refusal(reply);
+        }
+        return json_response(Status::Ok, value(replies.back()));
+      });
+}
+
+// The queue answers NOT_FOUND for both. Whoever may not see the job is told of none.
+Api::Refusal Api::refusal_for(const Ask& ask, JobId id, std::vector<JobState> forbidding) const {
+  const std::optional<JobStats> before = sources_.server.engine.job_statistics(id);
+  if (!before || !ask.caller.may_see(before->tube)) return refusal_of;
+  return [this, id, forbidding = std::move(forbidding)](const wire::ClientReply& reply) {
+    if (!reply.is(Word::NotFound)) return refusal_of(reply);
+    const std::optional<JobStats> now = sources_.server.engine.job_statistics(id);
+    if (!now || std::ranges::find(forbidding, now->state) == forbidding.end()) {
+      return problem_response(Status::NotFound, "There is no such job.");
+    }
+    if (now->state == JobState::Reserved) {
+      return problem_response(Status::Conflict,
+                              "The job is reserved: only the worker that holds it can do this.");
+    }
+    return problem_response(
+        Status::Conflict,
+        fmt::format("The job is {}, and this is not done to such a job.", state_name(now->state)));
+  };
 }
 
 Api::Made Api::sign_in(const Ask& ask) {
@@ -119,9 +145,12 @@ Api::Made Api::put(const Ask& ask) {
 Api::Made Api::delete_job(const Ask& ask) {
   const std::optional<uint64_t> id = id_of(ask.names.front());
   if (!id) return no_such_job();
-  return change(ask, {{Delete{.id = *id}}}, Word::Deleted, [](const auto&) {
-    return Json{{"deleted", true}};
-  });
+  return change(
+      ask, {{Delete{.id = *id}}}, Word::Deleted,
+      [](const auto&) {
+        return Json{{"deleted", true}};
+      },
+      refusal_for(ask, *id, {JobState::Reserved}));
 }
 
 Api::Made Api::kick_job(const Ask& ask) {
@@ -129,9 +158,12 @@ Api::Made Api::kick_job(const Ask& ask) {
   if (const std::optional<Response> problem = fields.problem()) return answer_now(*problem);
   const std::optional<uint64_t> id = id_of(ask.names.front());
   if (!id) return no_such_job();
-  return change(ask, {{KickJob{.id = *id}}}, Word::Kicked, [](const auto&) {
-    return Json{{"kicked", true}};
-  });
+  return change(
+      ask, {{KickJob{.id = *id}}}, Word::Kicked,
+      [](const auto&) {
+        return Json{{"kicked", true}};
+      },
+      refusal_for(ask, *id, {JobState::Reserved, JobState::Ready}));
 }
 
 // Only a job that is reserved can be buried, so the client reserves it first.
@@ -143,9 +175,12 @@ Api::Made Api::bury_job(const Ask& ask) {
   if (!id) return no_such_job();
   Bury bury = {.id = *id, .priority = {}};
   if (priority) bury.priority = static_cast<uint32_t>(*priority);
-  return change(ask, {{ReserveJob{.id = *id}}, {bury}}, Word::Buried, [](const auto&) {
-    return Json{{"buried", true}};
-  });
+  return change(
+      ask, {{ReserveJob{.id = *id}}, {bury}}, Word::Buried,
+      [](const auto&) {
+        return Json{{"buried", true}};
+      },
+      refusal_for(ask, *id, {JobState::Reserved, JobState::Ready}));
 }
 
 Api::Made Api::change_job(const Ask& ask) {
@@ -162,9 +197,13 @@ Api::Made Api::change_job(const Ask& ask) {
   }
   if (const std::optional<Response> problem = fields.problem()) return answer_now(*problem);
   if (set.id == 0) return no_such_job();
-  return change(ask, {{std::move(set)}}, Word::Set, [](const auto&) {
-    return Json{{"changed", true}};
-  });
+  const JobId id = set.id;
+  return change(
+      ask, {{std::move(set)}}, Word::Set,
+      [](const auto&) {
+        return Json{{"changed", true}};
+      },
+      refusal_for(ask, id, {JobState::Reserved}));
 }
 
 Api::Made Api::pause_tube(const Ask& ask) {

@@ -363,7 +363,7 @@ TEST_F(ApiTest, ChangesOneJob) {
   EXPECT_EQ(get_from("/api/v1/jobs/1").json()["priority"], 9);
   EXPECT_EQ(change("POST", "/api/v1/jobs/1/bury", "{}").json()["buried"], true);
   EXPECT_EQ(change("POST", "/api/v1/jobs/1/kick", "{}").json()["kicked"], true);
-  EXPECT_EQ(change("POST", "/api/v1/jobs/1/kick", "{}").status, 404u);
+  EXPECT_EQ(change("POST", "/api/v1/jobs/1/kick", "{}").status, 409u);
   EXPECT_EQ(
       change("POST", "/api/v1/jobs/1/change", R"({"delay_seconds":60,"tube":"other"})").status,
       200u);
@@ -380,9 +380,18 @@ TEST_F(ApiTest, LeavesReservedJobsAlone) {
   put("default", "a");
   const ConnId worker = harness_.open();
   harness_.send(worker, "reserve\r\n");
-  EXPECT_EQ(change("DELETE", "/api/v1/jobs/1").status, 404u);
-  EXPECT_EQ(change("POST", "/api/v1/jobs/1/bury", "{}").status, 404u);
-  EXPECT_EQ(change("POST", "/api/v1/jobs/1/change", R"({"priority":1})").status, 404u);
+  for (const auto& [method, path, body] :
+       {std::tuple("DELETE", "/api/v1/jobs/1", ""), std::tuple("POST", "/api/v1/jobs/1/kick", "{}"),
+        std::tuple("POST", "/api/v1/jobs/1/bury", "{}"),
+        std::tuple("POST", "/api/v1/jobs/1/change", R"({"priority":1})")}) {
+    const Got refused = change(method, path, body);
+    EXPECT_EQ(refused.status, 409u) << path;
+    EXPECT_EQ(refused.json()["message"],
+              "The job is reserved: only the worker that holds it can do this.")
+        << refused.body;
+  }
+  for (const std::string path : {"/api/v1/jobs/2/kick", "/api/v1/jobs/2/bury"})
+    EXPECT_EQ(change("POST", path, "{}").status, 404u) << path;
   harness_.receive(worker);
   harness_.send(worker, "delete 1\r\n");
   EXPECT_EQ(harness_.receive(worker), "DELETED\r\n");
