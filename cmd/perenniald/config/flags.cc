@@ -107,6 +107,13 @@ void define_actions(CLI::App& app, Raw& raw) {
   add_flag(app, "-n", raw.no_compact, "Do not compact the log: not possible")->group(group);
 }
 
+// "-z 524280" as one word, as the array of a Dockerfile may have it: getopt hands on the space, and
+// strtoul() passes over it.
+std::string_view without_leading_spaces(std::string_view text) {
+  text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
+  return text;
+}
+
 // The last of -f and -F counts, as in beanstalkd.
 void apply_durability(const CLI::App& app, const Raw& raw, Config& config, Problems& problems) {
   std::string_view last;
@@ -117,7 +124,7 @@ void apply_durability(const CLI::App& app, const Raw& raw, Config& config, Probl
   }
   if (last == "-F") config.durability = store::Durability::Never;
   if (last != "-f") return;
-  const Result<uint64_t> ms = common::parse_count(raw.sync_ms);
+  const Result<uint64_t> ms = common::parse_count(without_leading_spaces(raw.sync_ms));
   const uint64_t highest = config_field("sync_interval_ms").highest;
   if (!ms.ok() || *ms > highest) {
     problems.push_back(
@@ -126,6 +133,10 @@ void apply_durability(const CLI::App& app, const Raw& raw, Config& config, Probl
   }
   config.durability = *ms == 0 ? store::Durability::Commit : store::Durability::Interval;
   if (*ms != 0) config.sync_interval_ms = *ms;
+}
+
+bool is_number(ConfigUnit unit) {
+  return unit == ConfigUnit::Port || unit == ConfigUnit::Count || unit == ConfigUnit::Bytes;
 }
 
 // beanstalkd lowers a size that is too large and goes on, so a replacement must do the same.
@@ -139,6 +150,7 @@ bool is_to_clamp(const ConfigField& field, std::string_view text) {
 void apply_setting(const ConfigField& field, std::string_view text, Invocation& out,
                    Problems& problems) {
   const std::string_view flag = short_name(field.flag);
+  if (is_number(field.unit)) text = without_leading_spaces(text);
   if (is_to_clamp(field, text)) {
     out.config.*std::get<uint64_t Config::*>(field.member) = field.highest;
     out.warnings.push_back(
@@ -173,7 +185,7 @@ void apply(const CLI::App& app, const Raw& raw, Invocation& out, Problems& probl
     const uint64_t highest = config_field("verbosity").highest;
     config.verbosity = std::min<uint64_t>(static_cast<uint64_t>(raw.verbosity), highest);
   }
-  if (given("-s") && !common::parse_bytes(raw.log_file_bytes).ok()) {
+  if (given("-s") && !common::parse_bytes(without_leading_spaces(raw.log_file_bytes)).ok()) {
     problems.push_back(fmt::format("-s: '{}' is not a number of bytes", raw.log_file_bytes));
   }
   if (raw.compact) out.warnings.emplace_back("-c has no effect: the disk is always compacted");

@@ -6,6 +6,7 @@
 #include <memory>
 #include <utility>
 
+#include <arpa/inet.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <netdb.h>
@@ -98,9 +99,25 @@ bool seen_before(const addrinfo* list, const addrinfo& info) {
   return false;
 }
 
+// "::", which beanstalkd, too, serves for both families.
+bool is_any_ipv6(const addrinfo& info) {
+  if (info.ai_family != AF_INET6) return false;
+  return IN6_IS_ADDR_UNSPECIFIED(&reinterpret_cast<const sockaddr_in6*>(info.ai_addr)->sin6_addr);
+}
+
+// Whether another address of the list is one of IPv4 with this port. A socket that serves both
+// families would take its place.
+bool has_ipv4_beside(const std::vector<common::Address>& addresses, uint16_t port) {
+  return std::ranges::any_of(addresses, [port](const common::Address& other) {
+    in_addr number{};
+    return other.kind == common::Address::Kind::Internet && other.port == port && port != 0 &&
+           inet_pton(AF_INET, other.host.c_str(), &number) == 1;
+  });
+}
+
 // "localhost" may have an IPv6 address that no interface has. Such an address is skipped if another
 // one can be bound.
-Status bind_host(const common::Address& address, Sockets& out) {
+Status bind_host(const common::Address& address, bool with_ipv4, Sockets& out) {
   const std::string name = common::to_text(address);
   const Result<InfoList> list = look_up(address.host.c_str(), address.port, AF_UNSPEC, name);
   if (!list.ok()) return list.status();
@@ -108,7 +125,7 @@ Status bind_host(const common::Address& address, Sockets& out) {
   const size_t before = out.size();
   for (const addrinfo* info = list->get(); info != nullptr; info = info->ai_next) {
     if (seen_before(list->get(), *info)) continue;
-    const Attempt attempt = bind_one(*info, false, out);
+    const Attempt attempt = bind_one(*info, with_ipv4 && is_any_ipv6(*info), out);
     if (attempt.error == 0) {
       if (Status status = prepare_listener(out.back().fd(), false); !status.ok()) return status;
       continue;
@@ -225,7 +242,9 @@ Result<Sockets> bind_sockets(const std::vector<common::Address>& addresses, uint
     if (address.kind == common::Address::Kind::Unix) {
       status = bind_unix(address, out);
     } else {
-      status = address.host.empty() ? bind_everywhere(address.port, out) : bind_host(address, out);
+      const bool with_ipv4 = !has_ipv4_beside(addresses, address.port);
+      status = address.host.empty() ? bind_everywhere(address.port, out)
+                                    : bind_host(address, with_ipv4, out);
     }
   }
   if (!status.ok()) return status;

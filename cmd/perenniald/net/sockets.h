@@ -45,7 +45,8 @@ class BoundSocket {
 };
 
 // Binds all addresses. With none it binds every interface, for IPv4 and IPv6, at `port`. A name is
-// bound at every address that it has.
+// bound at every address that it has. "::" serves IPv4, too, unless an address of IPv4 with the
+// same port is among them.
 Result<std::vector<BoundSocket>> bind_sockets(const std::vector<common::Address>& addresses,
                                               uint16_t port);
 

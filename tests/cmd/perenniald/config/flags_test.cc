@@ -49,6 +49,17 @@ TEST(Flags, ShortFlagsCombineAsInGetopt) {
   EXPECT_THAT(b.listen, ElementsAre("unix:s"));
 }
 
+// As getopt and strtoul() take them.
+TEST(Flags, AFlagAndItsNumberMayBeOneWord) {
+  EXPECT_EQ(accepted({"-z 524280"}).job_bytes_max, 524280u);
+  EXPECT_EQ(accepted({"-z", " 524280"}).job_bytes_max, 524280u);
+  EXPECT_EQ(accepted({"-p 1234"}).port, 1234);
+  EXPECT_EQ(accepted({"-f 1000"}).sync_interval_ms, 1000u);
+  EXPECT_EQ(accepted({"-f 1000"}).durability, Durability::Interval);
+  EXPECT_EQ(parse({"-s 10485760"}).action, Invocation::Action::Serve);
+  EXPECT_THAT(parse({"-z 5 6"}).err, HasSubstr("-z: "));
+}
+
 TEST(Flags, LongFlagsAreAccepted) {
   const Config config = accepted({"--data-dir", "d", "--listen=127.0.0.1", "--listen", "[::1]:1",
                                   "--port=http", "--user", "u", "--job-bytes-max", "1MiB"});

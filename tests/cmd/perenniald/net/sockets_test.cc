@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <arpa/inet.h>
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
@@ -15,6 +16,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "cmd/common/socket.h"
 #include "tests/support/client_socket.h"
 #include "tests/support/temp_dir.h"
 
@@ -209,6 +211,40 @@ TEST(Sockets, AFileThatIsNoSocketStays) {
   std::ofstream(other + ".lock") << "text";
   EXPECT_THAT(error_at("unix:" + other), HasSubstr("no lock file"));
   EXPECT_TRUE(exists(other + ".lock"));
+}
+
+bool can_connect(const std::string& host, uint16_t port) {
+  return common::connect_to({.host = host, .port = port, .path = {}}).ok();
+}
+
+uint16_t port_of(const BoundSocket& socket) {
+  const std::string name = socket.name();
+  return static_cast<uint16_t>(std::stoi(name.substr(name.rfind(':') + 1)));
+}
+
+// As beanstalkd does.
+TEST(Sockets, TheWholeOfIpv6IsIpv4Too) {
+  Result<std::vector<BoundSocket>> sockets = bind_at({"[::]:0"});
+  if (!sockets.ok()) GTEST_SKIP() << "this machine has no IPv6";
+  ASSERT_EQ(sockets->size(), 1u);
+  ASSERT_TRUE((*sockets)[0].listen().ok());
+  const uint16_t port = port_of((*sockets)[0]);
+  EXPECT_TRUE(can_connect("127.0.0.1", port));
+  EXPECT_TRUE(can_connect("::1", port));
+}
+
+TEST(Sockets, TheWholeOfIpv6LeavesIpv4ToAnAddressOfItsOwn) {
+  Result<std::vector<BoundSocket>> first = bind_at({"[::]:0"});
+  if (!first.ok()) GTEST_SKIP() << "this machine has no IPv6";
+  const uint16_t port = port_of((*first)[0]);
+  first->clear();
+  for (const std::string ipv4 : {"0.0.0.0", "127.0.0.1"}) {
+    Result<std::vector<BoundSocket>> both =
+        bind_at({fmt::format("[::]:{}", port), fmt::format("{}:{}", ipv4, port)});
+    ASSERT_TRUE(both.ok()) << both.status().message();
+    for (BoundSocket& socket : *both) EXPECT_TRUE(socket.listen().ok());
+    EXPECT_TRUE(can_connect("127.0.0.1", port));
+  }
 }
 
 TEST(Sockets, WithoutAnAddressBothFamiliesAreServed) {
