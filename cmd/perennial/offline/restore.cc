@@ -7,6 +7,9 @@
 
 #include "cmd/common/tool/progress.h"
 #include "cmd/perennial/offline/manifest_json.h"
+#include "cmd/perennial/offline/wall_clock.h"
+#include "cmd/perennial/output/readable.h"
+#include "store/format/skipped_ids.h"
 #include "store/offline/restore.h"
 
 namespace perennial::tool {
@@ -24,6 +27,7 @@ void print_json(const RestoreOptions& options, const store::Restored& restored) 
     out["commit"] = manifest.commit.index;
     add_content(out, manifest);
     out["next_id"] = restored.next_id;
+    out["id_gap"] = restored.next_id - manifest.next_id;
   }
   std::puts(out.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace).c_str());
 }
@@ -37,13 +41,27 @@ void print_counts(const store::Restored& restored, bool exact) {
   fmt::print("  delayed  {}\n", manifest.jobs.delayed);
   fmt::print("  buried   {}\n", manifest.jobs.buried);
   fmt::print("tubes      {}\n", manifest.tubes.size());
+  const uint64_t gap = restored.next_id - manifest.next_id;
   fmt::print("next id    {}{}\n", restored.next_id,
-             exact ? ", as in the checkpoint" : ", moved on from that of the checkpoint");
+             exact ? ", as in the checkpoint"
+                   : fmt::format(", moved on by {} from that of the checkpoint", with_commas(gap)));
+}
+
+// Whether the skip takes the ids past what some clients can keep.
+bool needs_64_bits(const store::Restored& restored) {
+  return restored.manifest.has_counts && restored.manifest.next_id < store::id_limit_32_bits &&
+         restored.next_id >= store::id_limit_32_bits;
 }
 
 void print_table(const RestoreOptions& options, const store::Restored& restored) {
   fmt::print("restored   {}\n", options.to);
   if (restored.manifest.has_counts) print_counts(restored, options.exact);
+  if (needs_64_bits(restored)) {
+    fmt::print(
+        "\nIds have more than 31 bits from now on, and a client that keeps an id in 32 bits\n"
+        "cannot finish such a job. If you know that fewer ids were given out after the\n"
+        "checkpoint, restore again with --id-gap.\n");
+  }
   fmt::print("\nStart a server on it: perenniald -b {}\n", options.to);
   fmt::print(
       "Jobs that were put after the checkpoint are not in it, and jobs that were done\n"
@@ -53,9 +71,12 @@ void print_table(const RestoreOptions& options, const store::Restored& restored)
 }  // namespace
 
 Status restore(const RestoreOptions& options) {
+  if (options.exact && options.id_gap)
+    return {StatusCode::InvalidArgument, "--exact and --id-gap exclude each other"};
   const Result<CheckpointManifest> known = store::read_checkpoint(options.from);
   if (!known.ok()) return known.status();
   store::Restore how = {.from = options.from, .to = options.to, .copy = options.copy};
+  how.skip_ids = options.id_gap.value_or(store::skipped_ids_after(wall_clock() - known->created));
   if (options.exact) how.skip_ids = 0;
   Progress progress("bytes verified", known->bytes());
   how.progress = [&](uint64_t bytes) { progress.look(bytes); };
@@ -75,8 +96,12 @@ Subcommand restore_command(RestoreOptions& options) {
           "then nothing of the new directory is left. The checkpoint stays as it is, also when "
           "a server works on the new directory.\n\n"
           "Jobs that were reserved when the checkpoint was made become ready. The next id is "
-          "moved on by 2^40, so that ids which were given out after the checkpoint are not "
-          "given out again for other jobs; --exact leaves it.\n\n"
+          "moved on, so that ids which were given out after the checkpoint are not given out "
+          "again for other jobs: by 400,000 for each second since the checkpoint, which no server "
+          "exceeds, at least by 2^24 and at most by 2^40. So the ids of a fresh checkpoint stay "
+          "below 2^31, which some clients need. --id-gap moves it on by another number, which "
+          "must not be below the number of jobs that were put after the checkpoint; --exact leaves "
+          "it.\n\n"
           "The new directory is another database than the one the checkpoint was made of: a server "
           "counts and removes only its own database's checkpoints, so that those that are there "
           "stay until checkpoint prune or you remove them.\n\n"
@@ -95,6 +120,13 @@ Subcommand restore_command(RestoreOptions& options) {
                 {"--to", "DIR", "The data directory to make; it must not be there yet", &options.to,
                  true},
                 {"--exact", "", "Leave the next id as it is in the checkpoint", &options.exact},
+                {.name = "--id-gap",
+                 .value = "N",
+                 .help =
+                     "Move the next id on by N; without, as far as the checkpoint's age asks for",
+                 .target = &options.id_gap,
+                 .lowest = 1,
+                 .highest = store::skipped_ids},
                 {"--copy", "", "Copy all files, where tables could be hard links", &options.copy},
                 {"--json", "", "Report as JSON", &options.json}},
       .run = [&options] { return restore(options); },

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 
 #include "cmd/common/tool/subcommand.h"
@@ -11,6 +13,8 @@ struct RestoreOptions {
   std::string from;  // A checkpoint.
   std::string to;    // A data directory that does not exist yet.
   bool exact = false;
+  // How far the next id is moved on. None: as the age of the checkpoint asks for.
+  std::optional<uint64_t> id_gap = {};
   bool copy = false;
   bool json = false;
 };

@@ -3,6 +3,7 @@
 
 #include "cmd/perennial/offline/restore.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -18,6 +19,7 @@
 #include "cmd/perennial/offline/checkpoint_prune.h"
 #include "engine/types/check.h"
 #include "store/checkpoint/checkpoint.h"
+#include "store/format/skipped_ids.h"
 #include "store/offline/raw_store.h"
 #include "tests/support/server_process.h"
 
@@ -118,7 +120,33 @@ TEST_F(Restored, HasTheSameJobsAndLaterIds) {
   ASSERT_TRUE(started.ok()) << started.message();
   EXPECT_EQ(describe(after_), wanted_);
   EXPECT_EQ(manifest().job_count(), jobs - 1);
-  EXPECT_EQ(put(after_), fmt::format("INSERTED {}\r\n", manifest().next_id + (JobId{1} << 40)));
+  const std::string next = put(after_);
+  const JobId id = std::stoull(next.substr(std::string("INSERTED ").size()));
+  EXPECT_GE(id, manifest().next_id + store::skipped_ids_min);
+}
+
+// A client that keeps an id in 32 bits goes on after a restore of a fresh checkpoint.
+TEST_F(Restored, OfAFreshCheckpointKeepsIdsBelow31Bits) {
+  const std::string from = before_.data_dir() + "/checkpoints";
+  support::ClientSocket client = before_.connect();
+  const std::string made = ask(client, "checkpoint\r\n");
+  ASSERT_EQ(made.substr(0, 3), "OK ") << made;
+  std::string newest;
+  for (const auto& entry : fs::directory_iterator(from))
+    newest = std::max(newest, entry.path().string());
+  ASSERT_TRUE(restore({.from = newest, .to = after_.data_dir()}).ok());
+  ASSERT_TRUE(after_.start().ok());
+  const std::string next = put(after_);
+  EXPECT_LT(std::stoull(next.substr(std::string("INSERTED ").size())), JobId{1} << 31) << next;
+}
+
+TEST_F(Restored, MovesTheNextIdOnAsItIsTold) {
+  EXPECT_EQ(
+      restore({.from = checkpoint_, .to = after_.data_dir(), .exact = true, .id_gap = 5}).code(),
+      StatusCode::InvalidArgument);
+  ASSERT_TRUE(restore({.from = checkpoint_, .to = after_.data_dir(), .id_gap = 1'000}).ok());
+  ASSERT_TRUE(after_.start().ok());
+  EXPECT_EQ(put(after_), fmt::format("INSERTED {}\r\n", manifest().next_id + 1'000));
 }
 
 TEST_F(Restored, HasTheSameNextIdWhereItIsExact) {

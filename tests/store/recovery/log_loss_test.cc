@@ -1,5 +1,6 @@
 #include <filesystem>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <ostream>
 #include <string>
@@ -158,6 +159,22 @@ TEST(SkippedIds, StayBelowWhatJavaScriptCounts) {
   // Jobs with higher ids come from a beanstalkd.
   EXPECT_EQ(*skip_ids(id_limit), id_limit + skipped_ids);
   EXPECT_FALSE(skip_ids(~JobId{0}).ok());
+}
+
+TEST(SkippedIds, AreAsManyAsTheTimeAllows) {
+  constexpr Nanos hour = 3'600 * nanos_per_second;
+  struct Case {
+    Nanos age;
+    uint64_t want;
+  };
+  for (const Case& each :
+       {Case{0, skipped_ids_min}, Case{40 * nanos_per_second, skipped_ids_min},
+        Case{hour, 3'601 * ids_per_second_max}, Case{24 * hour, 86'401 * ids_per_second_max},
+        Case{1'000 * hour, skipped_ids}, Case{-1, skipped_ids},
+        Case{std::numeric_limits<Nanos>::max(), skipped_ids}})
+    EXPECT_EQ(skipped_ids_after(each.age), each.want) << each.age;
+  // With a checkpoint each hour, ids of a small queue fit into 32 bits after a restore.
+  EXPECT_LT(*skip_ids(1'000'000, skipped_ids_after(hour)), id_limit_32_bits);
 }
 
 // The log has lost its end, and an earlier version without the durable mark made the directory.
