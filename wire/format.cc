@@ -118,6 +118,7 @@ NamesSize size_of(const TubeNames& tubes) {
 
 struct Appender {
   std::string& out;
+  const StatsStyle style;
 
   void operator()(Word word) const {
     const ReplyRow& row = row_of(word);
@@ -177,10 +178,10 @@ struct Appender {
     out += names_tail;
   }
   void operator()(const std::unique_ptr<JobStats>& reply) const {
-    append_yaml(out, Word::Ok, job_yaml(*reply));
+    append_yaml(out, Word::Ok, job_yaml(*reply, style));
   }
   void operator()(const std::unique_ptr<TubeStats>& reply) const {
-    append_yaml(out, Word::Ok, tube_yaml(*reply));
+    append_yaml(out, Word::Ok, tube_yaml(*reply, style));
   }
   void operator()(const std::unique_ptr<EngineStats>& /*reply*/) const {
     CHECK(!"stats needs the facts of process and store");
@@ -195,8 +196,8 @@ struct Appender {
 
 }  // namespace
 
-void append_reply(std::string& out, const Reply& reply) {
-  std::visit(Appender{out}, reply);
+void append_reply(std::string& out, const Reply& reply, StatsStyle style) {
+  std::visit(Appender{out, style}, reply);
 }
 
 void append_job_head(std::string& out, const JobReply& reply) {
@@ -234,8 +235,8 @@ void append_names(std::string& out, const TubeNames& names) {
 }
 
 void append_stats(std::string& out, const EngineStats& engine, const ProcessFacts& process,
-                  const StoreFacts& store) {
-  append_yaml(out, Word::Ok, server_yaml(engine, process, store));
+                  const StoreFacts& store, StatsStyle style) {
+  append_yaml(out, Word::Ok, server_yaml(engine, process, store, style));
 }
 
 }  // namespace perennial::wire

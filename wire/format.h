@@ -6,13 +6,14 @@
 
 #include "engine/types/reply.h"
 #include "engine/types/stats.h"
+#include "wire/stats.h"
 
 namespace perennial::wire {
 
 // Appends the reply's bytes, as beanstalkd 1.13 sends them. REQUIRES: `reply` holds no JobReply
 // (see append_job_head), no JobsReserved with a job (see append_batch_head), and no EngineStats
 // (see append_stats).
-void append_reply(std::string& out, const Reply& reply);
+void append_reply(std::string& out, const Reply& reply, StatsStyle style = {});
 
 // Appends what comes before the body: "RESERVED <id> <bytes>\r\n", or the same with FOUND, and the
 // facts that were asked for in front of the CRLF. The
@@ -32,8 +33,9 @@ inline constexpr std::string_view names_tail = "\r\n";
 // The size of that reply in bytes, without its first line and its last CRLF.
 size_t names_bytes(const NamesSize& size);
 
-// Appends the reply to stats: all 51 keys of beanstalkd in its order, then those of this server.
+// Appends the reply to stats: all 51 keys of beanstalkd in its order, then those of this server if
+// `style` has them.
 void append_stats(std::string& out, const EngineStats& engine, const ProcessFacts& process,
-                  const StoreFacts& store);
+                  const StoreFacts& store, StatsStyle style = {});
 
 }  // namespace perennial::wire

@@ -12,6 +12,8 @@ namespace {
 // Writes one YAML document, one key after the other.
 class Document {
  public:
+  explicit Document(StatsStyle style) : style_(style) {}
+
   template <typename Facts>
   Document& add(std::span<const StatsRow<Facts>> rows, const Facts& facts) {
     for (const StatsRow<Facts>& row : rows) {
@@ -39,6 +41,9 @@ class Document {
     switch (form) {
       case Form::Plain:
         return std::visit([this](const auto& plain) { append("{}", plain); }, value);
+      case Form::Name:
+        if (!style_.quotes_names) return add_value(Form::Plain, value);
+        [[fallthrough]];
       case Form::Quoted:
         if (const auto* const text = std::get_if<std::string>(&value)) {
           return append("\"{}\"", *text);
@@ -60,33 +65,35 @@ class Document {
     fmt::format_to(std::back_inserter(text_), format, args...);
   }
 
+  const StatsStyle style_;
   std::string text_ = "---\n";
 };
 
 }  // namespace
 
-std::string job_yaml(const JobStats& job) {
-  Document document;
+std::string job_yaml(const JobStats& job, StatsStyle style) {
+  Document document(style);
   document.add(job_rows(), job);
-  if (job.more) document.add(job_more_rows(), job);
+  if (job.more && style.has_own_keys) document.add(job_more_rows(), job);
   return document.take();
 }
 
-std::string tube_yaml(const TubeStats& tube) {
-  Document document;
+std::string tube_yaml(const TubeStats& tube, StatsStyle style) {
+  Document document(style);
   document.add(tube_rows(), tube);
+  if (!style.has_own_keys) return document.take();
+  document.add(tube_own_rows(), tube);
   if (tube.more) document.add(tube_more_rows(), tube);
   return document.take();
 }
 
 std::string server_yaml(const EngineStats& engine, const ProcessFacts& process,
-                        const StoreFacts& store) {
+                        const StoreFacts& store, StatsStyle style) {
   const ServerFacts facts{engine, process, store};
-  Document out;
-  out.add(server_state_rows(), facts)
-      .add(engine.commands, false)
-      .add(server_rows(), facts)
-      .add(engine.commands, true);
+  Document out(style);
+  out.add(server_state_rows(), facts).add(engine.commands, false).add(server_rows(), facts);
+  if (!style.has_own_keys) return out.take();
+  out.add(server_own_rows(), facts).add(engine.commands, true);
   if (process.cluster) out.add(cluster_rows(), *process.cluster);
   return out.take();
 }

@@ -9,9 +9,18 @@
 // seconds, rounded down.
 namespace perennial::wire {
 
-std::string job_yaml(const JobStats& job);
-std::string tube_yaml(const TubeStats& tube);
+// What differs between versions of beanstalkd, and what clients of beanstalkd may stumble over.
+struct StatsStyle {
+  // Names of tubes, the host and the system in double quotes: beanstalkd 1.13 has them, and 1.12
+  // and earlier have not.
+  bool quotes_names = true;
+  // The keys that beanstalkd does not have.
+  bool has_own_keys = true;
+};
+
+std::string job_yaml(const JobStats& job, StatsStyle style = {});
+std::string tube_yaml(const TubeStats& tube, StatsStyle style = {});
 std::string server_yaml(const EngineStats& engine, const ProcessFacts& process,
-                        const StoreFacts& store);
+                        const StoreFacts& store, StatsStyle style = {});
 
 }  // namespace perennial::wire

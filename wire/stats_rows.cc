@@ -83,7 +83,9 @@ constexpr StatsRow<ServerFacts> of_server[] = {
     {"total-connections", Form::Plain, of<&EngineStats::total_connections>,
      "Connections since the start."},
     {"pid", Form::Plain, of<&ProcessFacts::pid>, "The process."},
-    {"version", Form::Quoted, of<&ProcessFacts::version>, "The server's version."},
+    {"version", Form::Quoted,
+     [](const ServerFacts& /*facts*/) -> StatsValue { return protocol_version; },
+     "The version of beanstalkd whose protocol this is; clients choose by it what they send."},
     {"rusage-utime", Form::ProcessorTime, of<&ProcessFacts::user_time>,
      "Processor time outside of the kernel, in seconds."},
     {"rusage-stime", Form::ProcessorTime, of<&ProcessFacts::system_time>,
@@ -103,10 +105,14 @@ constexpr StatsRow<ServerFacts> of_server[] = {
     // Not quoted, although YAML may read it as a number: clients expect it without quotes.
     {"id", Form::Plain, of<&ProcessFacts::instance_id>,
      "16 hexadecimal digits, new at each start."},
-    {"hostname", Form::Quoted, of<&ProcessFacts::hostname>, "The machine's name."},
-    {"os", Form::Quoted, of<&ProcessFacts::os>, "The kernel's version."},
-    {"platform", Form::Quoted, of<&ProcessFacts::platform>, "The machine's kind."},
-    // beanstalkd does not have the keys from here on.
+    {"hostname", Form::Name, of<&ProcessFacts::hostname>, "The machine's name."},
+    {"os", Form::Name, of<&ProcessFacts::os>, "The kernel's version."},
+    {"platform", Form::Name, of<&ProcessFacts::platform>, "The machine's kind."},
+};
+
+// beanstalkd does not have these.
+constexpr StatsRow<ServerFacts> of_server_own[] = {
+    {"perennial-version", Form::Quoted, of<&ProcessFacts::version>, "The server's own version."},
     {"durability", Form::Plain, of<&StoreFacts::durability>, "commit, interval or never."},
     {"store-state", Form::Plain, of<&StoreFacts::state>, "ok, or what is wrong in a word."},
     {"sync-us-p99", Form::Plain, of<&StoreFacts::sync_us_p99>,
@@ -133,7 +139,7 @@ constexpr StatsRow<ServerFacts> of_server[] = {
 };
 
 constexpr StatsRow<TubeStats> of_tube[] = {
-    {"name", Form::Quoted, of<&TubeStats::name>, "The tube."},
+    {"name", Form::Name, of<&TubeStats::name>, "The tube."},
     state_rows<TubeStats>[0],
     state_rows<TubeStats>[1],
     state_rows<TubeStats>[2],
@@ -155,14 +161,17 @@ constexpr StatsRow<TubeStats> of_tube[] = {
     {"cmd-pause-tube", Form::Plain, of<&TubeStats::cmd_pause_tube>, "How often it was paused."},
     {"pause", Form::Seconds, of<&TubeStats::pause>, "How long its pause is in all, in seconds."},
     {"pause-time-left", Form::Seconds, of<&TubeStats::pause_time_left>, "Seconds until it ends."},
-    // beanstalkd does not have the keys from here on.
+};
+
+// beanstalkd does not have this.
+constexpr StatsRow<TubeStats> of_tube_own[] = {
     {"next-ready-age", Form::Seconds, of<&TubeStats::next_ready_age>,
      "Seconds since the ready job that is next was put; 0 without one."},
 };
 
 constexpr StatsRow<JobStats> of_job[] = {
     {"id", Form::Plain, of<&JobStats::id>, "The job."},
-    {"tube", Form::Quoted, of<&JobStats::tube>, "Its tube."},
+    {"tube", Form::Name, of<&JobStats::tube>, "Its tube."},
     {"state", Form::Plain, of<&JobStats::state>, "ready, reserved, delayed or buried."},
     {"pri", Form::Plain, of<&JobStats::priority>, "Its priority."},
     {"age", Form::Seconds, of<&JobStats::age>, "Seconds since it was put."},
@@ -298,6 +307,14 @@ std::span<const StatsRow<TubeStats>> tube_more_rows() {
 
 std::span<const StatsRow<JobStats>> job_rows() {
   return of_job;
+}
+
+std::span<const StatsRow<TubeStats>> tube_own_rows() {
+  return of_tube_own;
+}
+
+std::span<const StatsRow<ServerFacts>> server_own_rows() {
+  return of_server_own;
 }
 
 std::span<const StatsRow<TubeStats>> tube_rows() {

@@ -13,6 +13,9 @@
 // counters of commands have their rows in engine/types/command.h.
 namespace perennial::wire {
 
+// Clients take a key `version` for that of beanstalkd, and choose by it which commands they send.
+inline constexpr std::string_view protocol_version = "1.13";
+
 // Everything that stats reports. The referenced objects must outlive it.
 struct ServerFacts {
   const EngineStats& engine;
@@ -23,7 +26,8 @@ struct ServerFacts {
 // How a value is written.
 enum class Form : uint8_t {
   Plain,
-  Quoted,         // In double quotes, as beanstalkd 1.13 writes names of tubes and hosts.
+  Quoted,         // In double quotes.
+  Name,           // In double quotes or without, as StatsStyle says.
   Seconds,        // A duration in whole seconds, rounded down.
   ProcessorTime,  // A duration in seconds, with six digits after the point.
   Hundredths,     // With two digits after the point.
@@ -41,13 +45,16 @@ struct StatsRow {
 
 std::span<const StatsRow<JobStats>> job_rows();
 std::span<const StatsRow<TubeStats>> tube_rows();
+// The key that follows those of beanstalkd.
+std::span<const StatsRow<TubeStats>> tube_own_rows();
 // The keys that follow them where extensions are on. REQUIRES of the facts: they have `more`.
 std::span<const StatsRow<JobStats>> job_more_rows();
 std::span<const StatsRow<TubeStats>> tube_more_rows();
-// The counters of beanstalkd's commands come between these two, and those of this server's own
-// commands after the second.
+// The counters of beanstalkd's commands come between the first two, and those of this server's own
+// commands after the last.
 std::span<const StatsRow<ServerFacts>> server_state_rows();
 std::span<const StatsRow<ServerFacts>> server_rows();
+std::span<const StatsRow<ServerFacts>> server_own_rows();
 // The last keys of a server that is part of a cluster.
 std::span<const StatsRow<ClusterStats>> cluster_rows();
 

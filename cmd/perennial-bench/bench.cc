@@ -109,7 +109,7 @@ class Run {
     if (!stats.ok()) return stats.status();
     const std::string& command = contenders_[place].launch.command;
     version = fmt::format("{}: {}version {}", subject.name, command.empty() ? "" : command + ", ",
-                          stats->text("version").value_or("unknown"));
+                          tool::server_version(*stats).value_or("unknown"));
     return {};
   }
 

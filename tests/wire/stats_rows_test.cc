@@ -24,6 +24,7 @@ TEST(StatsRows, ServerRowsAreDocumented) {
   std::vector<std::string> lines;
   add_lines(lines, server_state_rows());
   add_lines(lines, server_rows());
+  add_lines(lines, server_own_rows());
   add_lines(lines, cluster_rows());
   EXPECT_EQ(documented_rows("### stats"), lines);
 }
@@ -31,6 +32,7 @@ TEST(StatsRows, ServerRowsAreDocumented) {
 TEST(StatsRows, TubeRowsAreDocumented) {
   std::vector<std::string> lines;
   add_lines(lines, tube_rows());
+  add_lines(lines, tube_own_rows());
   add_lines(lines, tube_more_rows());
   EXPECT_EQ(documented_rows("### stats-tube"), lines);
 }
@@ -45,6 +47,7 @@ TEST(StatsRows, JobRowsAreDocumented) {
 TEST(StatsRows, EachServerKeyIsUsedOnce) {
   std::set<std::string_view> keys;
   for (const auto& row : server_state_rows()) EXPECT_TRUE(keys.insert(row.key).second) << row.key;
+  for (const auto& row : server_own_rows()) EXPECT_TRUE(keys.insert(row.key).second) << row.key;
   for (const auto& row : server_rows()) EXPECT_TRUE(keys.insert(row.key).second) << row.key;
   for_each_command([&](const auto& row) {
     if (row.stats_key.empty()) return;

@@ -1,7 +1,9 @@
 #include "wire/stats.h"
 
 #include <memory>
+#include <sstream>
 #include <string>
+#include <vector>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -155,11 +157,12 @@ std::string server_want() {
          "job-timeouts: 28\ntotal-jobs: 29\n"
          "max-job-size: 30\ncurrent-tubes: 31\ncurrent-connections: 32\ncurrent-producers: 33\n"
          "current-workers: 34\ncurrent-waiting: 35\ntotal-connections: 36\npid: 37\n"
-         "version: \"0.1.0\"\nrusage-utime: 38.001234\nrusage-stime: 0.999999\nuptime: 39\n"
+         "version: \"1.13\"\nrusage-utime: 38.001234\nrusage-stime: 0.999999\nuptime: 39\n"
          "binlog-oldest-index: 40\nbinlog-current-index: 41\nbinlog-records-migrated: 0\n"
          "binlog-records-written: 42\nbinlog-max-size: 67108864\ndraining: true\n"
          "id: 12e4500000000000\nhostname: \"host.example\"\nos: \"#1 SMP\"\nplatform: \"x86_64\"\n"
-         "durability: commit\nstore-state: ok\nsync-us-p99: 250\nbatch-jobs-mean: 12.35\n"
+         "perennial-version: \"0.1.0\"\ndurability: commit\nstore-state: ok\nsync-us-p99: "
+         "250\nbatch-jobs-mean: 12.35\n"
          "loop-lag-us: 43\njobs-damaged: 44\nconnections-refused: 45\ncheckpoint-age: 3600\n"
          "current-jobs-parked: 50\ncurrent-keys: 46\njobs-duplicate: 47\njobs-dead: "
          "48\njobs-expired: 49\n" +
@@ -178,6 +181,60 @@ TEST(Stats, ANodeOfAClusterHasThreeKeysMore) {
   process.cluster = {.role = "leader", .epoch = 7, .lag = 8};
   EXPECT_EQ(server_yaml(some_engine(), process, some_store()),
             server_want() + "cluster-role: leader\ncluster-epoch: 7\ncluster-lag: 8\n");
+}
+
+std::vector<std::string> keys_of(const std::string& yaml) {
+  std::vector<std::string> keys;
+  std::istringstream lines(yaml);
+  for (std::string line; std::getline(lines, line);)
+    if (const size_t end = line.find(": "); end != std::string::npos)
+      keys.push_back(line.substr(0, end));
+  return keys;
+}
+
+// Clients of beanstalkd count the keys. These are those of 1.12 and 1.13, in their order.
+TEST(Stats, WithoutItsOwnKeysItIsBeanstalkds) {
+  const StatsStyle style{.has_own_keys = false};
+  ProcessFacts process = some_process();
+  process.cluster = {.role = "leader", .epoch = 7, .lag = 8};
+  const std::vector<std::string> server =
+      keys_of(server_yaml(some_engine(), process, some_store(), style));
+  EXPECT_EQ(server.size(), 51u);
+  EXPECT_EQ(server.front(), "current-jobs-urgent");
+  EXPECT_EQ(server.back(), "platform");
+  TubeStats tube;
+  tube.more.make();
+  const std::vector<std::string> of_tube = {"name",
+                                            "current-jobs-urgent",
+                                            "current-jobs-ready",
+                                            "current-jobs-reserved",
+                                            "current-jobs-delayed",
+                                            "current-jobs-buried",
+                                            "total-jobs",
+                                            "current-using",
+                                            "current-watching",
+                                            "current-waiting",
+                                            "cmd-delete",
+                                            "cmd-pause-tube",
+                                            "pause",
+                                            "pause-time-left"};
+  EXPECT_EQ(keys_of(tube_yaml(tube, style)), of_tube);
+  JobStats job = some_job();
+  job.more.make();
+  EXPECT_EQ(keys_of(job_yaml(job, style)), keys_of(job_yaml(some_job())));
+}
+
+// As beanstalkd 1.12 writes them.
+TEST(Stats, NamesMayStandWithoutQuotes) {
+  const StatsStyle style{.quotes_names = false};
+  EXPECT_NE(job_yaml(some_job(), style).find("\ntube: t;1\n"), std::string::npos);
+  TubeStats tube;
+  tube.name = "mail";
+  EXPECT_NE(tube_yaml(tube, style).find("\nname: mail\n"), std::string::npos);
+  const std::string server = server_yaml(some_engine(), some_process(), some_store(), style);
+  EXPECT_NE(server.find("\nhostname: host.example\nos: #1 SMP\nplatform: x86_64\n"),
+            std::string::npos);
+  EXPECT_NE(server.find("\nversion: \"1.13\"\n"), std::string::npos);
 }
 
 TEST(Stats, ServerThatDoesNotDrainSaysFalse) {

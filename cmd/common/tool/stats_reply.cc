@@ -15,7 +15,8 @@ constexpr std::string_view empty_list = "--- []\n";
 
 // The values of these keys are text even if they consist of digits. The "id" of a job is a number;
 // stats-job differs from stats by its key "state".
-constexpr std::array text_keys = {"version", "id", "hostname", "os", "platform", "name", "tube"};
+constexpr std::array text_keys = {"version", "perennial-version", "id",   "hostname",
+                                  "os",      "platform",          "name", "tube"};
 
 template <typename Number>
 std::optional<Number> as_number(std::string_view text) {
@@ -87,6 +88,11 @@ std::optional<std::string_view> StatsReply::text(std::string_view key) const {
 std::optional<uint64_t> StatsReply::number(std::string_view key) const {
   const std::optional<std::string_view> value = text(key);
   return value ? as_number<uint64_t>(*value) : std::nullopt;
+}
+
+std::optional<std::string_view> server_version(const StatsReply& stats) {
+  const std::optional<std::string_view> own = stats.text("perennial-version");
+  return own ? own : stats.text("version");
 }
 
 Result<std::vector<std::string>> parse_names(std::string_view document) {

@@ -36,6 +36,9 @@ class StatsReply {
   std::vector<Field> fields_;
 };
 
+// The server's own version. What a perennial calls `version` is that of the protocol.
+std::optional<std::string_view> server_version(const StatsReply& stats);
+
 // Parses the answer to list-tubes or to extensions. Io: a line is not "- name".
 Result<std::vector<std::string>> parse_names(std::string_view document);
 

@@ -60,7 +60,7 @@ std::string fitted(std::string_view head, std::span<const std::string> parts, si
 std::string title(const TopView& view) {
   const StatsReply& server = view.after->server;
   std::string text =
-      fmt::format("{}  version {}  up {}", view.address, server.text("version").value_or(unknown),
+      fmt::format("{}  version {}  up {}", view.address, server_version(server).value_or(unknown),
                   duration_text(server.count("uptime")));
   if (server.text("draining") == "true") text += "  DRAINING: takes no jobs";
   return printable(text);

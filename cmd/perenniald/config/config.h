@@ -49,6 +49,7 @@ struct Config {
   uint64_t sync_interval_ms;
   uint64_t sync_idle_ms;
   ExtensionSet extensions;
+  bool stats_quotes = false;
   uint64_t job_bytes_max;
   uint64_t connections_max;
   uint64_t jobs_max;

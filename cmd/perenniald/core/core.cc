@@ -394,14 +394,20 @@ void Core::answer(BeanstalkSession& conn, const Reply& reply) {
   if (const auto* const stats = std::get_if<std::unique_ptr<EngineStats>>(&reply)) {
     ProcessFacts process = options_.process_facts();
     process.connections_refused = connections_refused_;
-    wire::append_stats(scratch_, **stats, process, options_.store_facts());
+    wire::append_stats(scratch_, **stats, process, options_.store_facts(), stats_style());
   } else if (const auto* const names = std::get_if<std::unique_ptr<TubeNames>>(&reply);
              names != nullptr && conn.access && conn.access->lists_all_tubes) {
     wire::append_reply(scratch_, std::make_unique<TubeNames>(visible_to(conn, **names)));
   } else {
-    wire::append_reply(scratch_, reply);
+    wire::append_reply(scratch_, reply, stats_style());
   }
   push_scratch(conn, after);
+}
+
+// Without extensions a client sees what beanstalkd has, and nothing else.
+wire::StatsStyle Core::stats_style() const {
+  return {.quotes_names = options_.stats_quotes,
+          .has_own_keys = options_.extensions.allows(Extension::Probe)};
 }
 
 }  // namespace perennial::core

@@ -56,6 +56,7 @@ struct Options {
   engine::Limits engine = {};
   uint32_t job_bytes_max = 65'535;
   ExtensionSet extensions = ExtensionSet::all();  // Those that clients may use.
+  bool stats_quotes = true;                       // wire::StatsStyle::quotes_names.
   AdminOn admin_on = AdminOn::Any;
   size_t pipeline_bytes_max = 64 << 10;
   size_t output_bytes_max = 4 << 20;
@@ -282,6 +283,7 @@ class Core {
   bool is_denied(const BeanstalkSession& conn, const Command& command) const;
   // -- Users: core_users.cc.
   ExtensionSet parsed_extensions(const ClientRights& rights) const;
+  wire::StatsStyle stats_style() const;
   void begin_sign_in(BeanstalkSession& conn, const ClientRights& rights, Nanos now);
   void on_auth(BeanstalkSession& conn, const Auth& auth, Nanos now);
   void on_wrong_token(BeanstalkSession& conn, Nanos now);
