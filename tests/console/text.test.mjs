@@ -6,7 +6,7 @@ import {test} from 'node:test';
 import {decode, hex_dump} from '../../cmd/perenniald/console/src/bytes_text.js';
 import {bytes, count, jobs, rate, time, visible, visible_line} from '../../cmd/perenniald/console/src/format.js';
 import {added, percentile} from '../../cmd/perenniald/console/src/percentile.js';
-import {format_json, looks_like_json} from '../../cmd/perenniald/console/src/json_text.js';
+import {format_json, json_fault, looks_like_json} from '../../cmd/perenniald/console/src/json_text.js';
 import {format_php} from '../../cmd/perenniald/console/src/php_text.js';
 
 const table = (name, of, cases) => test(name, () => {
@@ -67,6 +67,31 @@ test('JSON keeps every character that is no white space between values', () => {
     const bare = (value) => value.replace(/\s/g, '');
     assert.equal(bare(format_json(text)), bare(text), `of ${JSON.stringify(text)}, i ${i}`);
   }
+});
+
+table('What is no JSON is found at its first wrong character', json_fault, [
+  ['{}', null], ['[]', null], [' [ 1 , -2.5e+10 , "a\\u00e9\\n" , true, false, null ] \n', null], ['{"a":{"b":[{}]}}', null], ['0', null], ['"x"', null],
+  ['[1 2   3]', 3], ['[01]', 2], ['[1,]', 3], ['{"a":1,}', 7], ['{"a" 1}', 5], ['{1:2}', 1], ['[1]]', 3], ['[}', 1], ['{"a":1]', 6], ['[tru]', 1],
+  ['["a\nb"]', 3], ['["\\x"]', 2], ['[1.]', 2], ['[+1]', 1], ['[\'a\']', 1], ['[NaN]', 1], ['[1]\u00a0', 3], ['[1] x', 4],
+  // Cut off: the length.
+  ...['', '[', '[1', '[1,', '{"a', '{"a"', '{"a":', '{"a":1', '["a\\', '["a\\u00', '[-', '[1.', '[1e', '[1e+', '[t', '[fals', '[nul', '{"cut":[1,"of'].map((text) => [text, text.length]),
+]);
+
+test('What JSON.parse takes has no fault, and nothing else', () => {
+  let seed = 20260102;
+  const random = (n) => (seed = (seed * 1103515245 + 12345) % 2147483648) % n;
+  const pieces = ['{', '}', '[', ']', ',', ':', '"', '\\', '1', '0', '-', '.', 'e', ' ', '\n', '"x"', '"x":', 'true', 'null', '[]', '{}', '\\u0041'];
+  for (let i = 0; i < 50000; ++i) {
+    const text = Array.from({length: random(8)}, () => pieces[random(pieces.length)]).join('');
+    let is_json = true;
+    try { JSON.parse(text); } catch { is_json = false; }
+    assert.equal(json_fault(text) === null, is_json, `of ${JSON.stringify(text)}, i ${i}`);
+  }
+});
+
+test('JSON of 64 KiB of brackets has a fault only at its end', () => {
+  assert.equal(json_fault('['.repeat(65536)), 65536);
+  assert.equal(json_fault('['.repeat(65536) + ']'.repeat(65536)), null);
 });
 
 test('JSON of 64 KiB of brackets stays small', () => {

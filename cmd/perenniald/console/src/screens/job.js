@@ -8,7 +8,7 @@ import {bytes as bytes_text, count, time, visible, visible_line} from '../format
 import {html} from '../html.js';
 import {Badge, StateBadge} from '../icon.js';
 import {JobButtons} from '../job_list.js';
-import {format_json, looks_like_json} from '../json_text.js';
+import {format_json, json_fault, looks_like_json} from '../json_text.js';
 import {use_poll} from '../live.js';
 import {Facts, Heading, Problem, TubeLink} from '../parts.js';
 import {format_php} from '../php_text.js';
@@ -84,7 +84,7 @@ function Body({id, size}) {
   // A body never changes, so it is asked for once.
   const {value, error} = use_poll(async (signal) => ({offset, ...await get_body_window(id, offset, body_window_bytes, signal)}), [id, offset], {seconds: 0});
   const last = Math.max(0, Math.floor((size - 1) / body_window_bytes) * body_window_bytes);
-  const shown = value && show(value.bytes, value.offset, chosen);
+  const shown = value && show(value.bytes, value.offset, size, chosen);
   return html`
     <div class="heading"><h2 id="body">Body</h2>
       <div class="segments" role="group" aria-label="Show the body as">${views.filter(([view]) => view !== 'php' || shown?.is_php).map(([view, name]) => html`
@@ -103,8 +103,8 @@ function Body({id, size}) {
       : !error && html`<p class="quiet">Loading…</p>`}`;
 }
 
-/** @param {Uint8Array} bytes @param {number} offset @param {View|null} chosen */
-function show(bytes, offset, chosen) {
+/** @param {Uint8Array} bytes @param {number} offset @param {number} size Of the whole body. @param {View|null} chosen */
+function show(bytes, offset, size, chosen) {
   const {text, is_utf8} = decode(bytes);
   const is_json = is_utf8 && offset === 0 && looks_like_json(text);
   const php = offset === 0 ? format_php(bytes) : null;
@@ -116,5 +116,12 @@ function show(bytes, offset, chosen) {
   if (view === 'text') return {view, is_php, text: visible(text), note};
   if (view === 'php' && is_php) return {view, is_php, text: visible(php), note: `from serialize(); no value is changed${note && `; ${note}`}`};
   if (!is_json) return {view, is_php, text: visible(text), note: 'does not look like JSON, so it is shown as it is'};
-  return {view, is_php, text: visible(format_json(text)), note: 'formatted; no value is changed'};
+  const fault = json_fault(text);
+  if (fault === null) return {view, is_php, text: visible(format_json(text)), note: 'formatted; no value is changed'};
+  if (fault === text.length && bytes.length < size) {
+    return {view, is_php, text: visible(format_json(text)), note: 'the beginning, formatted; no value is changed'};
+  }
+  const byte = count(new TextEncoder().encode(text.slice(0, fault)).length);
+  const why = fault === text.length ? `it ends at byte ${byte}, before its end` : `byte ${byte}`;
+  return {view, is_php, text: visible(text), note: `not JSON: ${why}; shown as it is`};
 }
