@@ -51,7 +51,9 @@ install(FILES ${CMAKE_SOURCE_DIR}/README.md ${package_dir}/copyright
   ${made_dir}/changelog ${made_dir}/changelog.Debian DESTINATION ${CMAKE_INSTALL_DOCDIR})
 # Where README.md links to them.
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/etc/docs DESTINATION ${CMAKE_INSTALL_DOCDIR}/etc
-  FILES_MATCHING PATTERN "*.md" PATTERN "*.svg")
+  FILES_MATCHING PATTERN "*.md" PATTERN "*.svg" PATTERN "*.png")
+install(FILES ${CMAKE_SOURCE_DIR}/etc/CHANGES.md ${CMAKE_SOURCE_DIR}/etc/perennial.yaml
+  DESTINATION ${CMAKE_INSTALL_DOCDIR}/etc)
 install(FILES ${package_dir}/lintian-overrides
   DESTINATION ${CMAKE_INSTALL_DATADIR}/lintian/overrides RENAME perennial)
 # Without a time in them, so that the same sources give the same package.
@@ -80,7 +82,7 @@ power cuts. A start is fast, memory does not follow the size of the jobs, and
 a damaged data directory is refused and never guessed at.
 .
 The server is perenniald; perennial is the tool of its operators, and
-perennial-bench is what \"perennial bench\" runs.")
+perennial-bench compares the speed of servers.")
 set(CPACK_DEBIAN_PACKAGE_DEPENDS adduser)
 set(CPACK_DEBIAN_PACKAGE_PREDEPENDS "init-system-helpers (>= 1.54~)")
 # Only for drawing what a benchmark found.

@@ -8,6 +8,7 @@ import collections
 import json
 import os
 import re
+import socket
 import subprocess
 import unittest
 
@@ -33,6 +34,31 @@ def dashboard():
 def expressions():
     """Each expression of the dashboard with the title of its panel."""
     return [(panel["title"], target["expr"]) for panel in dashboard()["panels"] for target in panel.get("targets", [])]
+
+
+def probes():
+    """The commands of the probes in the document, by the path that they ask."""
+    text = text_of(os.path.join(ETC, "docs/http.md"))
+    section = text[text.index("livenessProbe:"):]
+    section = section[:section.index("```")]
+    commands = [re.sub(r"^ {8}", "", each, flags=re.MULTILINE) for each in re.findall(r"- \|\n((?: {8}.*\n)+)", section)]
+    return {re.search(r"GET (/\w+)", each)[1]: each for each in commands}
+
+
+class Probes(Port):
+    def run_probe(self, path):
+        command = probes()[path].replace("/11380", f"/{self.port}")
+        return subprocess.run(["bash", "-c", command], timeout=30).returncode
+
+    def test_the_probes_of_the_document_need_nothing_but_bash(self):
+        for path in ("/livez", "/readyz"):
+            self.assertNotIn("curl", probes()[path])
+            self.assertEqual(self.run_probe(path), 0, path)
+        with socket.create_connection(("127.0.0.1", self.queue), timeout=30) as client:
+            client.sendall(b"drain\r\n")
+            self.assertEqual(client.recv(100), b"DRAINING\r\n")
+        self.assertEqual(self.run_probe("/livez"), 0)
+        self.assertNotEqual(self.run_probe("/readyz"), 0)
 
 
 class Names(Port):

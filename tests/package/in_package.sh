@@ -79,6 +79,11 @@ test_install() {
   same 'programs' "$(here stat -c '%U:%G %a' /usr/bin/perenniald /usr/bin/perennial{,-bench,-bench-plot} | sort -u)" 'root:root 755'
   check 'the benchmark beside the tool' here perennial bench --list
   same 'conffiles' "$(here dpkg-query -W -f '${Conffiles}' perennial | awk '{ print $1 }' | xargs)" "$settings"
+  # What README.md links to in this tree is installed beside it, and the description is one text.
+  for link in $(here sed -nE 's/.*\]\((etc\/[^)#]+).*/\1/p' /usr/share/doc/perennial/README.md | sort -u); do
+    check "README.md links to $link" test -e "$folder/usr/share/doc/perennial/$link"
+  done
+  check 'description' grep -q 'perennial-bench compares the speed of servers\.$' <(here dpkg-query -W -f '${Description}' perennial)
   check 'alerts and a dashboard' test -s "$folder/usr/share/perennial/prometheus/perennial.rules.yml" -a \
     -s "$folder/usr/share/perennial/grafana/perennial.json"
   check 'unit is enabled' test -L "$folder$wanted_by"
