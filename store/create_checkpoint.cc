@@ -9,6 +9,7 @@
 #include "store/damage/damage_record.h"
 #include "store/disk/data_dir.h"
 #include "store/disk/file_tree.h"
+#include "store/rocks/log_files.h"
 #include "store/store_impl.h"
 #include "store/types/rocks_status.h"
 
@@ -56,6 +57,19 @@ Status copy_damage_record(const FileTree& tree, const std::string& from, const s
   return tree.sync_dir(to);
 }
 
+// RocksDB leaves out a log file without a record, although the MANIFEST may name it. The newest log
+// file has no record from a flush until the next batch. No other file is ever empty, because
+// RocksDB begins a file only when the one before it holds a record. The copy gets an empty file,
+// too. Accepting a copy without it is rejected, because then a copy that has lost its newest log
+// file would also be accepted. REQUIRES: nothing was written since the database was copied.
+Status add_empty_log(const FileTree& tree, const std::string& db_path, const std::string& to) {
+  const uint64_t newest = list_log_files(db_path).newest_index;
+  const std::string path = fmt::format("{}/{:06}.log", to, newest);
+  const Result<bool> is_there = tree.exists(path);
+  if (!is_there.ok()) return is_there.status();
+  return newest == 0 || *is_there ? Status() : tree.write(path, "");
+}
+
 }  // namespace
 
 Status Store::create_checkpoint(const std::string& dir) {
@@ -72,9 +86,10 @@ Status Store::create_checkpoint(const std::string& dir) {
   if (done.ok()) done = tree.make_dir(dir);
   if (done.ok()) {
     done = copy_database(**impl_->db, dir + "/db");
+    if (done.ok()) done = add_empty_log(tree, impl_->dir.db_path(), dir + "/db");
+    if (done.ok()) done = copy_damage_record(tree, impl_->dir.db_path(), dir + "/db");
     if (!done.ok()) ignore(tree.remove(dir), "the failure of the copy is reported");
   }
-  if (done.ok()) done = copy_damage_record(tree, impl_->dir.db_path(), dir + "/db");
   // RocksDB syncs only the directory of the copy. complete_checkpoint() syncs those above it,
   // because no batch waits for that function.
   return std::move(done).with(doing);

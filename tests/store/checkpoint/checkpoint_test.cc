@@ -1,5 +1,6 @@
 #include "store/checkpoint/checkpoint.h"
 
+#include <atomic>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -8,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "store/offline/restore.h"
+#include "store/reader.h"
 #include "store/rocks/log_env.h"
 #include "tests/store/checkpoint/checkpoint_maker.h"
 #include "tests/store/dir_state.h"
@@ -55,6 +57,24 @@ TEST(Checkpoint, TheManifestReadsBackAsWritten) {
   EXPECT_EQ(verified->commit, made->commit);
   EXPECT_EQ(verified->files, made->files);
   EXPECT_EQ(verified->server_version, "0.1.0");
+}
+
+// The newest log file holds no record after a flush, and RocksDB leaves such a file out.
+TEST(Checkpoint, OfAStoreThatWroteNothingSinceAFlushIsWhole) {
+  CheckpointMaker maker(support::seed());
+  maker.write(30);
+  ASSERT_TRUE(maker.store().flush().ok());
+  for (int i = 0; i < 2; ++i) {
+    const Result<CheckpointManifest> made = maker.make();
+    ASSERT_TRUE(made.ok()) << made.status().message();
+    EXPECT_EQ(made->commit.index, maker.model().index());
+    EXPECT_TRUE(verify_checkpoint(maker.path()).ok());
+    std::atomic<bool> cancelled = false;
+    ASSERT_TRUE(maker.store().compact_tombstones(cancelled, 0).ok());
+  }
+  const std::string newest = newest_log(maker.path());
+  fs::remove(newest);
+  EXPECT_FALSE(Reader::open({.path = maker.path()}).ok()) << newest;
 }
 
 TEST(Checkpoint, DoesNotChangeWhileTheStoreWrites) {
