@@ -120,6 +120,10 @@ Status Store::flush() {
   return impl_->fail_on_error(impl_->db->flush(), "flush");
 }
 
+Status Store::flush(Family family) {
+  return impl_->fail_on_error(impl_->db->flush(family), "flush");
+}
+
 Status Store::compact_tombstones(std::atomic<bool>& cancelled, uint64_t bytes_min) {
   const Database& db = *impl_->db;
   for (const Family family : compacted_families) {

@@ -177,6 +177,8 @@ class Store {
   // Makes the ballast if it is missing and enough is free for it. One thread calls it at a time.
   void make_ballast();
   Status flush();
+  // Flushes one family, as RocksDB does when its memtable is full. Only tests call it.
+  Status flush(Family family);
   // Compacts each family of at least `bytes_min` in which tombstones and the rows that they delete
   // are the larger part. While space is scarce it also compacts smaller families, and those with
   // fewer tombstones. It stops when another thread sets `cancelled`.

@@ -139,7 +139,8 @@ void LogRecovery::compare_with_mark(const DurableMark& mark, const Files& files,
   const CommitRow last = judgement_.last.value_or(CommitRow());
   const std::tuple reached(last.epoch, last.index);
   bool is_short = reached < std::tuple(mark.epoch, mark.index);
-  if (!files.empty() && mark.log_number >= files.front().number) {
+  // A mark of an empty file says no more than its commit row does.
+  if (!files.empty() && mark.log_bytes > 0 && mark.log_number >= files.front().number) {
     const std::tuple end(files[history.end.file].number, history.end.offset);
     is_short = is_short || end < std::tuple(mark.log_number, mark.log_bytes);
   }
