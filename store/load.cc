@@ -9,6 +9,7 @@
 #include <absl/container/flat_hash_set.h>
 #include <fmt/format.h>
 
+#include "store/disk/set_aside.h"
 #include "store/rocks/family_scan.h"
 #include "store/store_impl.h"
 #include "store/types/rocks_status.h"
@@ -198,6 +199,7 @@ Status Store::load(const LoadSink& sink) {
   bool counts_agree = false;
   Status same = check_counts(counts, loaded, damaged.difference_max(), counts_agree);
   if (same.ok() && !damaged.empty()) same = impl_->compare_bodies(damaged, counts_agree);
+  if (same.ok()) same = impl_->check_promise(loaded);
   if (!same.ok()) return std::move(same).with(doing);
   const auto count = [&](JobState state) { return loaded.jobs[static_cast<size_t>(state)]; };
   impl_->inform(
@@ -208,7 +210,9 @@ Status Store::load(const LoadSink& sink) {
                   count(JobState::Buried), loaded.tubes.size(), loaded.pauses.size(),
                   loaded.settings, loaded.keys,
                   (impl_->options.steady_clock() - begun) / nanos_per_ms));
-  return {};
+  // The directory is sound without a forced start, so what an earlier one kept is not needed.
+  if (impl_->options.recover != Recover::Strict) return {};
+  return SetAside(impl_->options.env, impl_->dir.path()).remove().with(doing);
 }
 
 }  // namespace perennial::store

@@ -8,6 +8,7 @@
 
 #include "store/disk/data_dir.h"
 #include "store/disk/hash.h"
+#include "store/forced_start.h"
 #include "store/load.h"
 #include "store/recovery/recovery.h"
 #include "store/rocks/database.h"
@@ -29,6 +30,8 @@ struct Reader::Impl {
   std::unique_ptr<Database> db;
   CommitRow commit;
   JobId next_id = 1;
+  // The jobs that a forced start would leave out.
+  absl::flat_hash_set<JobId> left_out;
 };
 
 struct Reader::Bodies::Impl {
@@ -74,7 +77,10 @@ Status Reader::Impl::open() {
   if (!found.ok()) return found.status();
   commit = *last;
   next_id = std::max(*found, plan->next_id_min);
-  return {};
+  if (!plan->compares_bodies()) return {};
+  const Result<ForcedOutcome> outcome = foresee(*db, true);
+  if (outcome.ok()) left_out = outcome->left_out();
+  return outcome.ok() ? Status() : outcome.status();
 }
 
 void Reader::Impl::report_truncations(const RecoveryPlan& plan) const {
@@ -100,12 +106,24 @@ JobId Reader::next_id() const {
 
 Status Reader::load(const LoadSink& sink) const {
   Loaded loaded;
-  return load_rows(*impl_->db, sink, loaded).with("read " + impl_->options.path);
+  const auto& left_out = impl_->left_out;
+  LoadSink kept = sink;
+  kept.job = [&](const JobRow& row) {
+    return left_out.contains(row.id) ? Status() : sink.job(row);
+  };
+  kept.key = [&](const KeyStored& key) {
+    return left_out.contains(key.job) ? Status() : sink.key(key);
+  };
+  return load_rows(*impl_->db, left_out.empty() ? sink : kept, loaded)
+      .with("read " + impl_->options.path);
 }
 
 Status Reader::load_keys(const std::function<Status(const KeyStored&)>& take) const {
   uint64_t count = 0;
-  return store::load_keys(*impl_->db, take, count).with("read " + impl_->options.path);
+  const auto take_kept = [&](const KeyStored& key) {
+    return impl_->left_out.contains(key.job) ? Status() : take(key);
+  };
+  return store::load_keys(*impl_->db, take_kept, count).with("read " + impl_->options.path);
 }
 
 Reader::Bodies Reader::bodies() const {

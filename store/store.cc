@@ -112,6 +112,7 @@ Status Store::Impl::open() {
   if (Status counted = count_rows(); !counted.ok()) return counted;
   if (Status begun = begin_epoch(); !begun.ok()) return begun;
   if (Status begun = begin_durable_mark(); !begun.ok()) return begun;
+  if (Status finished = finish_forced(); !finished.ok()) return finished;
   if (Status polled = poll_disk_space(); !polled.ok()) return polled;
   return failure.arm();
 }
@@ -153,23 +154,19 @@ void Store::Impl::poll_write_backlog() {
 
 // Judges the log and the tables before RocksDB changes either. The database is first opened
 // read-only, as it will be after the truncations, in the cases where these could do harm: a
-// MANIFEST is truncated only if the database opens without its end, and tables of another format
-// are opened only if the log completes a migration. Truncating first and looking afterwards would
+// MANIFEST is truncated only if the database opens without its end, tables of another format are
+// opened only if the log completes a migration, and a loss is accepted only if the rest loads.
+// Truncating first and looking afterwards would
 // destroy what a refused start must leave for the operator.
 Result<RecoveryPlan> Store::Impl::recover() {
   Result<RecoveryPlan> plan = plan_recovery(dir.db_path(), options, failure);
   if (!plan.ok()) return plan;
-  const bool has_losses = !plan->log.losses.empty();
-  if (plan->manifest_truncation || plan->is_old || plan->has_other_families || has_losses) {
+  if (plan->manifest_truncation || plan->is_old || plan->has_other_families || plan->is_forced()) {
     Result<Database> view = open_view(dir.db_path(), options, failure, *plan);
     if (!view.ok()) return view.take_status();
-    const Result<JobId> next_id = next_id_of(*view, *plan);
-    if (!next_id.ok()) return next_id.status();
+    Status begun = plan->is_forced() ? begin_forced(*view, *plan) : Status();
+    if (!begun.ok()) return begun;
     if (Status closed = view->close(); !closed.ok()) return closed;
-    if (has_losses) {
-      plan->next_id_min = std::max(plan->next_id_min, *next_id);
-      if (Status noted = note_loss(*plan, plan->next_id_min, options); !noted.ok()) return noted;
-    }
   }
   if (Status done = truncate_files(dir.db_path(), options, *plan); !done.ok()) return done;
   return plan;

@@ -23,6 +23,7 @@
 #include "store/damage/damaged_ids.h"
 #include "store/disk/data_dir.h"
 #include "store/disk/durable_mark.h"
+#include "store/forced_start.h"
 #include "store/format/format.h"
 #include "store/recovery/recovery.h"
 #include "store/rocks/database.h"
@@ -35,6 +36,8 @@
 
 // The members of a Store. Included by store's own files only.
 namespace perennial::store {
+
+struct Loaded;
 
 struct Store::Impl {
   Impl(Options given, DataDir locked)
@@ -56,6 +59,11 @@ struct Store::Impl {
   Status prepare_disk_space();
   Status create();
   Result<RecoveryPlan> recover();
+  // A forced start: announces its outcome and keeps the files that will be cut; removes the rows
+  // that the outcome leaves out; compares the outcome with what was loaded.
+  Status begin_forced(const Database& view, RecoveryPlan& plan);
+  Status finish_forced();
+  Status check_promise(const Loaded& loaded) const;
   Status read_meta(JobId next_id_min);
   Status count_rows();
   // The last step of load() of a database with damaged blocks: damaged_bodies.cc.
@@ -95,7 +103,8 @@ struct Store::Impl {
   std::unique_ptr<Database> db;
   std::unique_ptr<DurableMarkFile> durable_mark;  // From the last step of open() on.
   Opening opening;
-  JobId stored_next_id = 1;  // The row that open() found.
+  std::optional<ForcedOutcome> promised;  // Of a forced start.
+  JobId stored_next_id = 1;               // The row that open() found.
   std::string identity;
   std::string cluster_id;  // Empty: the directory belongs to no cluster.
   // The number of rows of each job family. open() sums it over the properties of the tables, and

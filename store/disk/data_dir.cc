@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "store/disk/replacement.h"
+#include "store/disk/set_aside.h"
 
 namespace perennial::store {
 namespace {
@@ -27,8 +28,8 @@ bool is_binlog(const std::string& name) {
 bool is_ours(const std::string& name) {
   return name == "lock" || name == "db" || name == "db.new" || name == "ballast" ||
          name == "checkpoints" || name == "durable" || name == "durable.new" ||
-         name == "lost+found" || name == "damaged" || name == incoming_name || name == replacement_name ||
-         name == peer_name;
+         name == "lost+found" || name == "damaged" || name == set_aside_name ||
+         name == incoming_name || name == replacement_name || name == peer_name;
 }
 
 Status not_ours(const std::string& path, const std::string& name) {

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "store/recovery/log_scan.h"
+#include "store/recovery/point_in_time.h"
 #include "store/rocks/log_env.h"
 #include "store/types/rocks_status.h"
 
@@ -15,6 +16,10 @@ namespace perennial::store {
 namespace {
 
 using Files = std::vector<LogFileName>;
+
+std::string log_name(uint64_t number) {
+  return fmt::format("{:06}.log", number);
+}
 
 class LogRecovery {
  public:
@@ -26,14 +31,17 @@ class LogRecovery {
 
  private:
   Result<uint64_t> read_mark() const;
-  std::string missing_file(const Files& files, uint64_t marked) const;
+  std::string missing_newest(const Files& files, uint64_t marked) const;
   std::string missing_oldest(const Files& files) const;
   bool exists(const Files& files, uint64_t number) const;
   void compare_with_mark(const DurableMark& mark, const Files& files, LogHistory& history) const;
-  Status find_end(const Files& files, const LogHistory& history);
-  Status refuse_or_lose(std::string message);
+  bool is_loss(const Files& files, const LogHistory& history) const;
+  Status refuse_or_lose(const std::string& missing, const LogFound& found);
+  std::string first_problem(const std::string& missing, const LogFound& found,
+                            bool has_point) const;
   std::string loss(const LogFileName& file, const LogHistory& history) const;
   void plan_truncation(const Files& files, const LogHistory& history);
+  void plan_empty_files(const LogFound& found, uint64_t marked);
   uint64_t size_of(const LogFileName& file) const;
 
   rocksdb::FileSystem& fs_;
@@ -50,9 +58,9 @@ Result<LogJudgement> LogRecovery::run(const LogEvidence& evidence) {
   if (!files.ok()) return files.status();
   const Result<uint64_t> marked = read_mark();
   if (!marked.ok()) return marked.status();
-  if (std::string missing = missing_file(*files, *marked); !missing.empty()) {
-    if (Status status = refuse_or_lose(std::move(missing)); !status.ok()) return status;
-  }
+  const std::string no_oldest = missing_oldest(*files);
+  std::string missing = missing_newest(*files, *marked);
+  if (missing.empty()) missing = no_oldest;
   const bool has_needed = exists(*files, needed);
   Result<LogHistory> history = scan_logs(fs_, db_path_, *files,
                                          {.flushed = flushed,
@@ -62,7 +70,17 @@ Result<LogJudgement> LogRecovery::run(const LogEvidence& evidence) {
   const bool is_behind = flushed && history->last && history->last->index < flushed->index;
   judgement_.last = is_behind ? flushed : history->last;
   if (evidence.durable) compare_with_mark(*evidence.durable, *files, *history);
-  if (Status ended = find_end(*files, *history); !ended.ok()) return ended;
+  if (!missing.empty() || is_loss(*files, *history)) {
+    // If no file ever had the oldest number, the first record opens an epoch and joins the tables.
+    const bool begins_late = !has_needed && history->damage && !history->has_records;
+    const LogFound found = {.files = *files,
+                            .history = *history,
+                            .lacks_oldest = !no_oldest.empty() || begins_late,
+                            .flushed = flushed};
+    if (Status status = refuse_or_lose(missing, found); !status.ok()) return status;
+    plan_empty_files(found, *marked);
+  }
+  if (history->damage) plan_truncation(*files, *history);
   return std::move(judgement_);
 }
 
@@ -84,7 +102,7 @@ bool LogRecovery::exists(const Files& files, uint64_t number) const {
 // proves less, and is checked because a checkpoint has no mark: RocksDB makes a log file, names it
 // or a number below it in the MANIFEST, and then deletes older files. So one file of that number or
 // above must exist.
-std::string LogRecovery::missing_file(const Files& files, uint64_t marked) const {
+std::string LogRecovery::missing_newest(const Files& files, uint64_t marked) const {
   if (marked >= manifest_.needed_from() && marked != 0 && !exists(files, marked)) {
     return fmt::format("the log file with number {} is missing, which was the newest", marked);
   }
@@ -96,7 +114,7 @@ std::string LogRecovery::missing_file(const Files& files, uint64_t marked) const
     return fmt::format("a log file is missing, or {} is cut off: none has a number from {} to {}",
                        manifest_.name, named_max, manifest_.next_file - 1);
   }
-  return missing_oldest(files);
+  return {};
 }
 
 // Returns what is wrong if the oldest needed log file is missing. It may be missing only if no file
@@ -105,7 +123,7 @@ std::string LogRecovery::missing_file(const Files& files, uint64_t marked) const
 // higher one. A missing file is not simply accepted, because RocksDB opens without it.
 std::string LogRecovery::missing_oldest(const Files& files) const {
   const uint64_t needed = manifest_.needed_from();
-  if (exists(files, needed)) return {};
+  if (exists(files, needed) || files.empty()) return {};  // missing_newest() reports no files.
   for (const auto& [family, flushed_to] : manifest_.flushed_to) {
     if (flushed_to && (*flushed_to == needed || *flushed_to >= files.front().number)) continue;
     return fmt::format("{} is cut off, or the log file with number {} is missing", manifest_.name,
@@ -116,7 +134,11 @@ std::string LogRecovery::missing_oldest(const Files& files) const {
 
 // Refuses the log, or notes a loss that the options accept. With a damaged MANIFEST no loss is
 // accepted: it could affect some families only, and the rows would contradict each other.
-Status LogRecovery::refuse_or_lose(std::string message) {
+// `missing` says which file is missing, if one is.
+Status LogRecovery::refuse_or_lose(const std::string& missing, const LogFound& found) {
+  const PointInTime point = find_point_in_time(manifest_, found);
+  const bool has_point = point.problem.empty();
+  std::string message = first_problem(missing, found, has_point);
   if (manifest_.damage) {
     return {
         StatusCode::Corruption,
@@ -124,11 +146,30 @@ Status LogRecovery::refuse_or_lose(std::string message) {
                     "{}; restore a checkpoint",
                     manifest_.name, manifest_.damage->offset, manifest_.damage->problem, message)};
   }
+  if (!has_point) {
+    return {StatusCode::Corruption,
+            fmt::format("{}; {}: {}", message, point.problem, salvage_advice)};
+  }
   if (recover_ == Recover::Strict) {
     return {StatusCode::Corruption, fmt::format("{}: {}", message, recovery_advice)};
   }
   judgement_.losses.push_back(std::move(message));
+  if (!missing.empty() && is_loss(found.files, found.history)) {
+    const size_t file = found.history.damage->place.file;
+    judgement_.losses.push_back(loss(found.files[file], found.history));
+  }
+  judgement_.has_later_bodies = point.has_later_bodies;
   return {};
+}
+
+std::string LogRecovery::first_problem(const std::string& missing, const LogFound& found,
+                                       bool has_point) const {
+  std::string message = missing.empty()
+                            ? loss(found.files[found.history.damage->place.file], found.history)
+                            : missing + "; commits could be lost";
+  if (!has_point) return message;
+  const BatchIndex last = judgement_.last ? judgement_.last->index : 0;
+  return message + fmt::format(", those up to {} can be kept", last);
 }
 
 // Compares the log with the durable mark. A log that ends before the mark has lost records that
@@ -144,7 +185,7 @@ void LogRecovery::compare_with_mark(const DurableMark& mark, const Files& files,
     const std::tuple end(files[history.end.file].number, history.end.offset);
     is_short = is_short || end < std::tuple(mark.log_number, mark.log_bytes);
   }
-  if (!is_short || files.empty()) return;  // missing_file() has reported a log without files.
+  if (!is_short || files.empty()) return;  // missing_newest() has reported a log without files.
   history.index_max = std::max(history.index_max, mark.index);
   if (!history.damage) {
     history.damage = LogDamage{
@@ -156,16 +197,12 @@ void LogRecovery::compare_with_mark(const DurableMark& mark, const Files& files,
   history.damage->lost_durable = true;
 }
 
-Status LogRecovery::find_end(const Files& files, const LogHistory& history) {
-  if (!history.damage) return {};
-  const LogDamage& damage = *history.damage;
-  const LogFileName& file = files[damage.place.file];
+// Whether the damage is one of acknowledged records.
+bool LogRecovery::is_loss(const Files& files, const LogHistory& history) const {
+  if (!history.damage) return false;
   // Before RocksDB flushes a family up to a later log file, it syncs the files before that.
-  if (damage.lost_durable || file.number < manifest_.named_max()) {
-    if (Status status = refuse_or_lose(loss(file, history)); !status.ok()) return status;
-  }
-  plan_truncation(files, history);
-  return {};
+  return history.damage->lost_durable ||
+         files[history.damage->place.file].number < manifest_.named_max();
 }
 
 std::string LogRecovery::loss(const LogFileName& file, const LogHistory& history) const {
@@ -173,8 +210,8 @@ std::string LogRecovery::loss(const LogFileName& file, const LogHistory& history
   const BatchIndex lost_max = std::max(history.index_max, last + 1);
   return fmt::format(
       "the log is damaged in {} at byte {}: {}; it was whole and on disk before: commits {} to {} "
-      "could be lost, those up to {} can be kept",
-      file.name, history.damage->place.offset, history.damage->problem, last + 1, lost_max, last);
+      "could be lost",
+      file.name, history.damage->place.offset, history.damage->problem, last + 1, lost_max);
 }
 
 void LogRecovery::plan_truncation(const Files& files, const LogHistory& history) {
@@ -192,6 +229,25 @@ void LogRecovery::plan_truncation(const Files& files, const LogHistory& history)
       fmt::format("file={} offset={} dropped_bytes={} last_kept={} first_dropped={} reason=\"{}\"",
                   file.name, damage.place.offset, dropped_bytes, last, last + 1, damage.problem);
   judgement_.truncation = std::move(truncation);
+}
+
+void LogRecovery::plan_empty_files(const LogFound& found, uint64_t marked) {
+  const auto& damage = found.history.damage;
+  std::vector<uint64_t> kept;
+  for (size_t i = 0; i < found.files.size() && (!damage || i <= damage->place.file); ++i) {
+    kept.push_back(found.files[i].number);
+  }
+  const auto keep_empty = [&](uint64_t number) {
+    if (number == 0 || std::ranges::count(kept, number) > 0) return;
+    kept.push_back(number);
+    judgement_.empty_files.push_back(log_name(number));
+  };
+  if (marked >= manifest_.needed_from()) keep_empty(marked);
+  const auto is_named = [this](uint64_t number) {
+    return number >= manifest_.named_max() && number < manifest_.next_file;
+  };
+  if (std::ranges::none_of(kept, is_named)) keep_empty(manifest_.named_max());
+  if (found.lacks_oldest && !found.history.has_records) keep_empty(manifest_.needed_from());
 }
 
 uint64_t LogRecovery::size_of(const LogFileName& file) const {

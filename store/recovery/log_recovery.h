@@ -31,6 +31,11 @@ struct LogJudgement {
   std::optional<LogTruncation> truncation;
   // Messages about losses that the options accept.
   std::vector<std::string> losses;
+  // If there are losses: names of log files that must exist after the truncation and be empty, so
+  // that the log has every file that the mark and the MANIFEST name. Otherwise the next start would
+  // find them missing.
+  std::vector<std::string> empty_files;
+  bool has_later_bodies = false;  // PointInTime.
 };
 
 // What the tables and the durable mark say about history.
@@ -41,11 +46,13 @@ struct LogEvidence {
 
 inline constexpr std::string_view recovery_advice =
     "restore a checkpoint; or copy the directory, and start with --recover=point-in-time";
+inline constexpr std::string_view salvage_advice =
+    "restore a checkpoint, or load what perennial dump can read into a new directory";
 
 // Judges the log of a database before RocksDB opens it. If only records that were never
 // acknowledged are damaged or missing, the log is to be truncated there. Corruption: any other
 // damage, in the strict mode. Otherwise `recover` accepts the loss, and the log is to be truncated,
-// too.
+// too; but a loss after which no state of the past can be restored is always refused.
 Result<LogJudgement> judge_log(rocksdb::FileSystem& fs, const std::string& db_path,
                                const Manifest& manifest, const LogEvidence& evidence,
                                Recover recover);

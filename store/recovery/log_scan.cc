@@ -166,6 +166,7 @@ std::string LogScan::joining_problem(const LogRecord& record, const CommitRow& r
 
 void LogScan::accept(const LogRecord& record, const std::optional<CommitRow>& row, size_t file) {
   history_.end = {.file = file, .offset = record.end};
+  history_.has_records = true;
   next_sequence_ = get<uint64_t>(record.head, 0) + get<uint32_t>(record.head, 8);
   if (!row) return;
   history_.last = row;

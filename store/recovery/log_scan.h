@@ -50,6 +50,7 @@ struct LogDamage {
 struct LogHistory {
   std::optional<CommitRow> last;    // The last commit row of unbroken history, or of the tables.
   LogPlace end;                     // The end of the last good record; else the log's beginning.
+  bool has_records = false;         // Whether there is a good record.
   std::optional<LogDamage> damage;  // The first damage.
   BatchIndex index_max = 0;         // The highest index in any record, also behind the damage.
 };

@@ -10,13 +10,12 @@
 #include <rocksdb/file_system.h>
 
 #include "store/disk/durable_mark.h"
-#include "store/disk/file_tree.h"
+#include "store/disk/set_aside.h"
 #include "store/format/skipped_ids.h"
 #include "store/recovery/log_scan.h"
 #include "store/recovery/manifest.h"
 #include "store/rocks/database.h"
 #include "store/rocks/log_env.h"
-#include "store/rocks/log_files.h"
 #include "store/rocks/meta_rows.h"
 #include "store/rocks/observer.h"
 #include "store/types/file_system_of.h"
@@ -106,56 +105,6 @@ Result<uint64_t> count_replay(rocksdb::FileSystem& fs, const std::string& db_pat
   return total;
 }
 
-Status truncate_in_place(rocksdb::FileSystem& fs, const std::string& path, uint64_t bytes) {
-  std::unique_ptr<rocksdb::FSWritableFile> file;
-  rocksdb::IOStatus status = fs.ReopenWritableFile(path, {}, &file, nullptr);
-  if (status.ok()) status = file->Truncate(bytes, {}, nullptr);
-  if (status.ok()) status = file->Fsync({}, nullptr);
-  if (status.ok()) status = file->Close({}, nullptr);
-  return from_rocksdb(status);
-}
-
-// Truncates a file. If a checkpoint holds a link to it, the database gets a shorter copy instead:
-// truncating in place would shorten the checkpoint's file, too.
-Status truncate(const std::string& path, uint64_t bytes, const Options& options) {
-  rocksdb::FileSystem& fs = file_system_of(options.env);
-  uint64_t links = 0;
-  const auto counted = fs.NumFileLinks(path, {}, &links, nullptr);
-  if (!counted.ok()) return from_rocksdb(counted);
-  if (links <= 1) return truncate_in_place(fs, path, bytes);
-  const FileTree tree(options.env);
-  const std::string shorter = path + ".cut";
-  if (Status copied = tree.copy(path, shorter, bytes); !copied.ok()) return copied;
-  if (Status renamed = tree.rename(shorter, path); !renamed.ok()) return renamed;
-  return tree.sync_dir(parent_of(path));
-}
-
-Status sync_names(rocksdb::FileSystem& fs, const std::string& path) {
-  std::unique_ptr<rocksdb::FSDirectory> directory;
-  rocksdb::IOStatus status = fs.NewDirectory(path, {}, &directory, nullptr);
-  if (status.ok()) status = directory->Fsync({}, nullptr);
-  return from_rocksdb(status);
-}
-
-// Truncates the damaged file first, then moves the mark, and removes the later files last. A crash
-// between two steps must leave a log that a start judges in the same way. Until the damaged file is
-// truncated, the later files show that history is damaged there. If the later files were removed
-// before the mark is moved, a start would find that the newest log file is missing, and refuse.
-Status truncate_log(const std::string& db_path, const LogTruncation& truncation,
-                    const Options& options) {
-  rocksdb::FileSystem& fs = file_system_of(options.env);
-  Status truncated = truncate(db_path + "/" + truncation.file, truncation.offset, options);
-  if (!truncated.ok() || truncation.later_files.empty()) return truncated;
-  const auto moved = move_log_mark(fs, db_path, log_index_of(truncation.file));
-  if (!moved.ok()) return from_rocksdb(moved);
-  if (Status synced = sync_names(fs, db_path); !synced.ok()) return synced;
-  for (const std::string& name : truncation.later_files) {
-    const auto removed = fs.DeleteFile(db_path + "/" + name, {}, nullptr);
-    if (!removed.ok()) return from_rocksdb(removed);
-  }
-  return sync_names(fs, db_path);
-}
-
 // Reads the durable mark. If the mark is damaged and the options accept that, it returns none and
 // sets `problem`.
 Result<std::optional<DurableMark>> read_mark(const Options& options, std::string& problem) {
@@ -169,8 +118,14 @@ Result<std::optional<DurableMark>> read_mark(const Options& options, std::string
   return std::optional<DurableMark>();
 }
 
-void inform(const Options& options, std::string_view at, std::string_view fields) {
-  if (options.events.info) options.events.info(at, fields);
+// Between the cut and the end of a forced start, the rows of bodies need not fit the jobs.
+Result<bool> is_unfinished(const Options& options) {
+  const Result<bool> found = SetAside(options.env, options.data_dir).is_unfinished();
+  if (!found.ok() || !*found || options.recover != Recover::Strict) return found;
+  return Status(StatusCode::Corruption,
+                fmt::format("a start with --recover=point-in-time was interrupted: start with it "
+                            "again; the files from before are in {}/{}",
+                            options.data_dir, set_aside_name));
 }
 
 }  // namespace
@@ -188,6 +143,8 @@ View RecoveryPlan::view() const {
 Result<RecoveryPlan> plan_recovery(const std::string& db_path, const Options& options,
                                    Failure& failure) {
   rocksdb::FileSystem& fs = file_system_of(options.env);
+  const Result<bool> unfinished = is_unfinished(options);
+  if (!unfinished.ok()) return unfinished.status();
   const Result<Manifest> manifest = read_manifest(fs, db_path);
   if (!manifest.ok()) return manifest.status();
   if (!manifest->says_enough()) return incomplete(*manifest);
@@ -195,6 +152,7 @@ Result<RecoveryPlan> plan_recovery(const std::string& db_path, const Options& op
                        .is_old = false,
                        .has_other_families = false,
                        .log = {},
+                       .is_unfinished = *unfinished,
                        .replay_bytes = 0};
   const Result<Flushed> flushed = read_flushed(db_path, options, failure, plan);
   if (!flushed.ok()) return flushed.status();
@@ -241,25 +199,6 @@ Result<Database> open_view(const std::string& db_path, const Options& options, F
   if (!commit.ok()) return commit.status();
   if (Status same = check_last(*commit, plan); !same.ok()) return same;
   return db;
-}
-
-Status truncate_files(const std::string& db_path, const Options& options,
-                      const RecoveryPlan& plan) {
-  for (const std::string& loss : plan.log.losses) {
-    inform(options, "store.log_forced", fmt::format("message=\"{}\"", loss));
-  }
-  if (const auto& truncation = plan.manifest_truncation) {
-    if (Status done = truncate(db_path + "/" + truncation->file, truncation->offset, options);
-        !done.ok()) {
-      return done;
-    }
-    inform(options, "store.manifest_cut", truncation->fields);
-  }
-  if (const auto& truncation = plan.log.truncation) {
-    if (Status done = truncate_log(db_path, *truncation, options); !done.ok()) return done;
-    inform(options, "store.log_cut", truncation->fields);
-  }
-  return {};
 }
 
 Status check_last(const CommitRow& found, const RecoveryPlan& plan) {

@@ -32,6 +32,8 @@ struct RecoveryPlan {
   // Whether there are more families than options.format has.
   bool has_other_families = false;
   LogJudgement log;
+  // Whether a start that accepted losses was interrupted, and is to be repeated.
+  bool is_unfinished = false;
   // No lower id may be given out, whatever the database says. It is above 1 if an earlier start has
   // lost history.
   JobId next_id_min = 1;
@@ -40,6 +42,10 @@ struct RecoveryPlan {
 
   // The database as it will be after the truncations.
   View view() const;
+  // Whether the start accepts losses, or goes on with one that did.
+  bool is_forced() const { return is_unfinished || !log.losses.empty(); }
+  // Whether there may be bodies without a job, and jobs without a body.
+  bool compares_bodies() const { return is_unfinished || log.has_later_bodies; }
 };
 
 // Makes the plan of a start. Io: a file cannot be read. Corruption: something that was durable is

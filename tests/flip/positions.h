@@ -10,4 +10,10 @@ inline uint64_t& positions() {
   return value;
 }
 
+// The number of random stores whose logs are damaged, which --runs sets.
+inline uint64_t& runs() {
+  static uint64_t value = 6;
+  return value;
+}
+
 }  // namespace perennial::store

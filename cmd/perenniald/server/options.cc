@@ -12,7 +12,8 @@ namespace {
 
 Level level_of(std::string_view at, std::string_view fields) {
   if (at == "store.load") return Level::Debug;  // store.recovered reports the same in one line.
-  if (at == "store.log_forced" || at.starts_with("store.damage")) return Level::Warning;
+  const bool is_loss = at == "store.log_forced" || at == "store.forced_start";
+  if (is_loss || at.starts_with("store.damage")) return Level::Warning;
   const bool is_scarce = at == "store.room" && !fields.starts_with("state=ok ");
   return is_scarce ? Level::Warning : Level::Info;
 }

@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int stores = 60;
+constexpr int stores = 25;
 
 // Runs in a child. Returns what is wrong with a directory that must have all batches up to `index`.
 std::string problem_of(const RandomStore& made, const std::string& path, BatchIndex index) {

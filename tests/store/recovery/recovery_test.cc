@@ -30,7 +30,8 @@ const RecoveryPlan plan = {
                                         .offset = 7,
                                         .later_files = {"000012.log", "000014.log"},
                                         .fields = "log"},
-            .losses = {"something"}}};
+            .losses = {},
+            .empty_files = {}}};
 
 std::string make_files(const std::string& dir) {
   const std::string db = dir + "/db";
@@ -62,9 +63,27 @@ TEST(Recovery, FilesAreTruncatedByThePlanAndReported) {
             (std::vector<std::string>{"000010.log", "MANIFEST-000009", "newest-log-10"}));
   EXPECT_EQ(content_of(db + "/000010.log"), "0123456");
   EXPECT_EQ(content_of(db + "/MANIFEST-000009"), "01234");
-  EXPECT_EQ(events,
-            "store.log_forced message=\"something\"\nstore.manifest_cut manifest\n"
-            "store.log_cut log\n");
+  EXPECT_EQ(events, "store.manifest_cut manifest\nstore.log_cut log\n");
+}
+
+// The next start must not find a file missing that the mark or the MANIFEST names.
+TEST(Recovery, AForcedCutKeepsTheNamesOfLogFiles) {
+  const TempDir dir;
+  const std::string db = make_files(dir.path());
+  RecoveryPlan forced = plan;
+  forced.log.losses = {"something"};
+  forced.log.empty_files = {"000014.log", "000016.log"};
+  std::string events;
+  Options options;
+  options.events.info = [&events](std::string_view at, std::string_view fields) {
+    events += std::string(at) + " " + std::string(fields) + "\n";
+  };
+  ASSERT_TRUE(truncate_files(db, options, forced).ok());
+  EXPECT_EQ(names_in(db), (std::vector<std::string>{"000010.log", "000014.log", "000016.log",
+                                                    "MANIFEST-000009", "newest-log-14"}));
+  EXPECT_EQ(content_of(db + "/000010.log"), "0123456");
+  EXPECT_EQ(content_of(db + "/000014.log"), "");
+  EXPECT_EQ(events.substr(0, events.find('\n')), "store.log_forced message=\"something\"");
 }
 
 // A checkpoint holds links to log files that RocksDB has closed.

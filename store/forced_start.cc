@@ -1,0 +1,185 @@
+#include "store/forced_start.h"
+
+#include <algorithm>
+#include <memory>
+
+#include <fmt/format.h>
+#include <rocksdb/iterator.h>
+
+#include "store/disk/set_aside.h"
+#include "store/load.h"
+#include "store/rocks/database.h"
+#include "store/store_impl.h"
+#include "store/types/rocks_status.h"
+
+namespace perennial::store {
+namespace {
+
+// How many rows are removed in one batch.
+constexpr size_t rows_per_batch = 10'000;
+
+// Compares the ids of bodies with those of jobs. Both come in the order of ids.
+class BodyMatch {
+ public:
+  BodyMatch(const Database& view, ForcedOutcome& outcome) : outcome_(outcome) {
+    rocksdb::ReadOptions how;
+    how.fill_cache = false;
+    how.readahead_size = 2 << 20;
+    at_.reset(view->NewIterator(how, view.family(Family::Bodies)));
+    at_->SeekToFirst();
+  }
+
+  void take(const JobRow& row) {
+    const auto key = job_key(row.id);
+    pass_until(view(key));
+    if (at_->Valid() && view(at_->key()) == view(key)) return at_->Next();
+    outcome_.deleted_later.push_back({.id = row.id, .state = row.state});
+  }
+  Status finish() {
+    pass_until({});
+    return from_rocksdb(at_->status());
+  }
+
+ private:
+  // Takes the bodies before `key`, or all that are left.
+  void pass_until(std::string_view key) {
+    for (; at_->Valid() && (key.empty() || view(at_->key()) < key); at_->Next()) {
+      const Result<JobId> id = decode_job_key(Family::Bodies, view(at_->key()));
+      if (id.ok()) outcome_.put_later.push_back(*id);
+    }
+  }
+
+  ForcedOutcome& outcome_;
+  std::unique_ptr<rocksdb::Iterator> at_;
+};
+
+LoadSink empty_sink() {
+  return {.tube = [](TubeId, std::string_view) { return Status(); },
+          .pause = [](const TubePaused&) { return Status(); },
+          .settings = [](const SettingsStored&) { return Status(); },
+          .job = [](const JobRow&) { return Status(); },
+          .key = [](const KeyStored&) { return Status(); }};
+}
+
+// Keys come after all jobs.
+Status take_key(const KeyStored& key, const absl::flat_hash_set<JobId>& left_out,
+                ForcedOutcome& outcome) {
+  if (left_out.contains(key.job)) outcome.keys_of_deleted.push_back(key);
+  return {};
+}
+
+}  // namespace
+
+std::string ForcedOutcome::fields() const {
+  const auto count = [this](JobState state) { return jobs[static_cast<size_t>(state)]; };
+  return fmt::format(
+      "ready={} reserved={} delayed={} buried={} tubes={} keys={} deleted_later={} put_later={}",
+      count(JobState::Ready), count(JobState::Reserved), count(JobState::Delayed),
+      count(JobState::Buried), tubes, keys, deleted_later.size(), put_later.size());
+}
+
+absl::flat_hash_set<JobId> ForcedOutcome::left_out() const {
+  absl::flat_hash_set<JobId> out;
+  for (const JobPlace& job : deleted_later) out.insert(job.id);
+  return out;
+}
+
+Result<ForcedOutcome> foresee(const Database& view, bool compares_bodies) {
+  ForcedOutcome outcome;
+  LoadSink sink = empty_sink();
+  std::unique_ptr<BodyMatch> bodies;
+  if (compares_bodies) bodies = std::make_unique<BodyMatch>(view, outcome);
+  sink.job = [&](const JobRow& row) {
+    if (bodies) bodies->take(row);
+    return Status();
+  };
+  absl::flat_hash_set<JobId> left_out;
+  bool has_key = false;
+  sink.key = [&](const KeyStored& key) {
+    if (!has_key) left_out = outcome.left_out();
+    has_key = true;
+    return take_key(key, left_out, outcome);
+  };
+  Loaded loaded;
+  if (Status rows = load_rows(view, sink, loaded); !rows.ok()) return rows;
+  if (Status compared = bodies ? bodies->finish() : Status(); !compared.ok()) return compared;
+  for (size_t state = 0; state < outcome.jobs.size(); ++state) {
+    outcome.jobs[state] = loaded.jobs[state];
+  }
+  for (const auto& job : outcome.deleted_later) --outcome.jobs[static_cast<size_t>(job.state)];
+  outcome.tubes = loaded.tubes.size();
+  outcome.keys = loaded.keys - outcome.keys_of_deleted.size();
+  return outcome;
+}
+
+// The outcome is announced before anything is changed. `unfinished` is there until finish_forced():
+// a start in between is refused unless it is forced, too, and that one comes to the same outcome.
+Status Store::Impl::begin_forced(const Database& view, RecoveryPlan& plan) {
+  const Result<JobId> next_id = next_id_of(view, plan);
+  if (!next_id.ok()) return next_id.status();
+  Result<ForcedOutcome> found = foresee(view, plan.compares_bodies());
+  if (!found.ok()) return found.take_status();
+  promised = found.take();
+  const BatchIndex last = plan.log.last ? plan.log.last->index : 0;
+  const std::string announced = fmt::format("last_kept={} {}", last, promised->fields());
+  inform("store.forced_start", announced);
+  std::vector<std::string> files = {dir.path() + "/durable"};
+  if (const auto& truncation = plan.log.truncation) {
+    files.push_back(dir.db_path() + "/" + truncation->file);
+    for (const std::string& name : truncation->later_files) {
+      files.push_back(dir.db_path() + "/" + name);
+    }
+  }
+  const SetAside aside(options.env, dir.path());
+  if (Status begun = aside.begin(files, announced + "\n"); !begun.ok()) return begun;
+  if (plan.log.losses.empty()) return {};
+  plan.next_id_min = std::max(plan.next_id_min, *next_id);
+  return note_loss(plan, plan.next_id_min, options);
+}
+
+Status Store::Impl::finish_forced() {
+  if (!promised) return {};
+  size_t added = 0;
+  const auto add = [&](const auto& remove) -> Status {
+    if (added++ % rows_per_batch == 0) {
+      if (Status written = added > 1 ? write(true) : Status(); !written.ok()) return written;
+      writes.Clear();
+      add_commit_row();
+    }
+    remove();
+    return {};
+  };
+  for (const auto& job : promised->deleted_later) {
+    const auto remove = [&] { remove_row(family_of(job.state), view(job_key(job.id))); };
+    if (Status done = add(remove); !done.ok()) return done;
+  }
+  for (const JobId id : promised->put_later) {
+    const auto remove = [&] { remove_row(Family::Bodies, view(job_key(id))); };
+    if (Status done = add(remove); !done.ok()) return done;
+  }
+  for (const KeyStored& key : promised->keys_of_deleted) {
+    const auto remove = [&] {
+      must(writes.Delete(db->family(Family::Keys), slice(key_row_key(key.tube, key.key))));
+    };
+    if (Status done = add(remove); !done.ok()) return done;
+  }
+  if (Status written = added > 0 ? write(true) : Status(); !written.ok()) return written;
+  return SetAside(options.env, dir.path()).finish();
+}
+
+// Whether the rows that were loaded are those that the forced start has announced.
+Status Store::Impl::check_promise(const Loaded& loaded) const {
+  if (!promised) return {};
+  ForcedOutcome found;
+  for (size_t state = 0; state < found.jobs.size(); ++state) found.jobs[state] = loaded.jobs[state];
+  found.tubes = loaded.tubes.size();
+  found.keys = loaded.keys;
+  if (found.jobs == promised->jobs && found.tubes == promised->tubes &&
+      found.keys == promised->keys) {
+    return {};
+  }
+  return {StatusCode::Corruption, fmt::format("the forced start has announced {}, and found {}",
+                                              promised->fields(), found.fields())};
+}
+
+}  // namespace perennial::store
