@@ -9,6 +9,9 @@ namespace {
 constexpr std::array<std::string_view, 9> methods = {
     "GET ", "HEAD ", "POST ", "PUT ", "DELETE ", "CONNECT ", "OPTIONS ", "TRACE ", "PATCH "};
 
+// haproxy, proxy-protocol.txt, section 2.1.
+constexpr std::string_view proxy_v1 = "PROXY ";
+
 // RFC 8446, section 5.1: the type of a record that holds a handshake.
 constexpr char tls_handshake = 0x16;
 
@@ -29,7 +32,13 @@ std::optional<ForeignProtocol> FirstBytes::take(std::string_view bytes) {
     if (seen.starts_with(method)) return ForeignProtocol::Http;
     if (method.starts_with(seen)) decided_ = false;
   }
+  if (seen.starts_with(proxy_v1)) return ForeignProtocol::Proxy;
+  if (proxy_v1.starts_with(seen)) decided_ = false;
   return std::nullopt;
+}
+
+bool is_proxy_signature(std::string_view line) {
+  return line == std::string_view("\0", 1);
 }
 
 bool is_host_header(std::string_view line) {

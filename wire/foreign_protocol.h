@@ -10,11 +10,21 @@ namespace perennial::wire {
 
 // A foreign protocol on the queue's port. A web page can make a browser send a POST whose body
 // holds commands, and a TLS record can be made to hold some; beanstalkd runs them. Such a
-// connection must be closed, and none of its bytes may be run as commands.
-enum class ForeignProtocol : uint8_t { Http, Tls };
+// connection must be closed, and none of its bytes may be run as commands. The header of the PROXY
+// protocol would be answered as a command, and each later answer would belong to the command before
+// its own.
+enum class ForeignProtocol : uint8_t { Http, Tls, Proxy };
 
 constexpr std::string_view protocol_name(ForeignProtocol foreign_protocol) {
-  return foreign_protocol == ForeignProtocol::Http ? "http" : "tls";
+  switch (foreign_protocol) {
+    case ForeignProtocol::Http:
+      return "http";
+    case ForeignProtocol::Tls:
+      return "tls";
+    case ForeignProtocol::Proxy:
+      return "proxy";
+  }
+  return "unknown";
 }
 
 // Checks the first bytes of a connection. Any split of the bytes gives the same result.
@@ -36,5 +46,8 @@ class FirstBytes {
 // Whether a line is the header that every browser sends in a request: "Host:", in upper or lower
 // case.
 bool is_host_header(std::string_view line);
+// Whether a line is the third of the bytes with which version 2 of the PROXY protocol begins:
+// "\r\n\r\n\0\r\nQUIT\n". The two before it are empty, as a client's might be.
+bool is_proxy_signature(std::string_view line);
 
 }  // namespace perennial::wire

@@ -45,6 +45,8 @@ void Parser::read_line(std::string_view& rest, Step& step) {
   const bool whole = got == LineReader::Got::Line;
   if (is_host_header(whole ? line : lines_.dropped_head())) {
     step.foreign_protocol = ForeignProtocol::Http;
+  } else if (whole && is_proxy_signature(line)) {
+    step.foreign_protocol = ForeignProtocol::Proxy;
   } else if (!whole || line.find('\0') != std::string_view::npos) {
     step.command = Malformed{Malformed::Kind::BadFormat};
   } else if (line.starts_with(put_prefix)) {

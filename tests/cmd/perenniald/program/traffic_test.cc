@@ -44,7 +44,8 @@ TEST(Traffic, ForeignProtocolsRunNoCommand) {
   for (const std::string& knock :
        {fmt::format("POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {}\r\n\r\n{}",
                     body.size(), body),
-        std::string("\x16\x03\x01\x02\r\n") + body, "use a\r\nHOST: b\r\n" + body}) {
+        std::string("\x16\x03\x01\x02\r\n") + body, "use a\r\nHOST: b\r\n" + body,
+        "PROXY TCP4 192.0.2.1 192.0.2.2 4711 11300\r\n" + body}) {
     ClientSocket client = server.connect();
     ASSERT_TRUE(client.send(knock).ok());
     const Result<std::string> answers = client.read_to_end();
@@ -55,9 +56,11 @@ TEST(Traffic, ForeignProtocolsRunNoCommand) {
   }
   const std::string stats = server.connect().ask("stats\r\n").take();
   EXPECT_THAT(stats, HasSubstr("\ntotal-jobs: 0\n"));
-  EXPECT_THAT(stats, HasSubstr("\nconnections-refused: 3\n"));
+  EXPECT_THAT(stats, HasSubstr("\nconnections-refused: 4\n"));
+  ASSERT_TRUE(server.terminate().ok());
   EXPECT_THAT(server.stderr_text(), HasSubstr(" peer=127.0.0.1:"));
   EXPECT_THAT(server.stderr_text(), HasSubstr("speaks=tls"));
+  EXPECT_THAT(server.stderr_text(), HasSubstr("speaks=proxy"));
 }
 
 TEST(Traffic, ALeftOverSocketFileIsReplaced) {
