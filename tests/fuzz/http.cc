@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cmd/perenniald/http/api/fields.h"
 #include "cmd/perenniald/http/message.h"
 #include "engine/types/check.h"
 #include "tests/fuzz/choices.h"
@@ -31,6 +32,18 @@ struct Outcome {
   std::optional<::perennial::http::Status> refused;
 };
 
+// Bodies are read as the API reads them, whatever they are said to be.
+void read_as_json(Request request) {
+  request.fields["content-type"] = "application/json";
+  ::perennial::http::Fields fields(request);
+  (void)fields.text("token");
+  (void)fields.states("states");
+  fields.object("match", [](::perennial::http::Fields& match) { (void)match.number("age", 7); });
+  (void)fields.problem();
+  ::perennial::http::Query query(request.query);
+  (void)query.text("match");
+}
+
 Outcome parse_requests(const Pieces& pieces, const MessageLimits& limits) {
   Outcome out;
   RequestParser parser(limits);
@@ -39,6 +52,7 @@ Outcome parse_requests(const Pieces& pieces, const MessageLimits& limits) {
     while (std::optional<Request> request = parser.next()) {
       CHECK(request->body.size() <= limits.body_bytes_max);
       CHECK(request->fields.size() <= limits.fields_max);
+      read_as_json(*request);
       out.requests.push_back(std::move(*request));
     }
     // Bodies are taken over as they come, so that only a header waits.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -17,13 +18,26 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr double seconds_max = 10;
+
+// Without the time in which others have the processor.
+double thread_seconds() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) / 1e9;
+}
+
 void run(const Target& target, const fs::path& path) {
   // A failure ends the process, so the last printed name is that of the input.
   std::printf("%s\n", path.c_str());
   std::fflush(stdout);
   std::ifstream file(path, std::ios::binary);
   ASSERT_TRUE(file.good());
-  target.run(std::string(std::istreambuf_iterator<char>(file), {}));
+  const std::string input(std::istreambuf_iterator<char>(file), {});
+  const double begun = thread_seconds();
+  target.run(input);
+  // As the fuzzers' -timeout does: no input of a few kilobytes may cost so much.
+  EXPECT_LT(thread_seconds() - begun, seconds_max) << path;
 }
 
 class Corpus : public testing::TestWithParam<Target> {};

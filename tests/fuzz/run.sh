@@ -84,7 +84,7 @@ fuzz() {
   [[ -f $dictionary ]] && words=("-dict=$dictionary")
   echo "fuzz: $target for $2 s"
   TMPDIR=$scratch "$folder/fuzz_$target" -max_total_time="$2" -max_len="$(length_of "$target")" \
-    -timeout=25 -rss_limit_mb=2048 -malloc_limit_mb=512 -print_final_stats=1 \
+    -timeout=10 -rss_limit_mb=2048 -malloc_limit_mb=512 -print_final_stats=1 \
     -entropic_scale_per_exec_time=1 \
     -artifact_prefix="$folder/artifacts/$target-" "${words[@]}" "$own" "$corpora/$target" "$folder/found/$target" \
     >"$folder/logs/$target" 2>&1 </dev/null || true

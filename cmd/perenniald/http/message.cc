@@ -67,11 +67,23 @@ RequestParser::RequestParser(const MessageLimits& limits) : limits_(limits) {}
 RequestParser::~RequestParser() = default;
 
 void RequestParser::add(std::string_view bytes) {
-  if (!refused_) in_ += bytes;
+  if (refused_) return;
+  in_.erase(0, taken_);
+  taken_ = 0;
+  in_ += bytes;
 }
 
 bool RequestParser::is_within() const {
-  return message_ != nullptr || !in_.empty();
+  return message_ != nullptr || held_bytes() > 0;
+}
+
+// Removing each request from the front would move all that are behind it, again and again.
+void RequestParser::take(size_t bytes) {
+  taken_ += bytes;
+  if (taken_ == in_.size()) {
+    in_.clear();
+    taken_ = 0;
+  }
 }
 
 std::optional<Request> RequestParser::next() {
@@ -100,29 +112,31 @@ bool RequestParser::parse() {
   const auto refuse = [&](Status status) {
     refused_ = status;
     in_.clear();
+    taken_ = 0;
     return false;
   };
   if (message_ == nullptr) {
     // RFC 9112, 2.2: empty lines before a request are passed over.
     size_t empty_bytes = 0;
-    while (std::string_view(in_).substr(empty_bytes).starts_with("\r\n")) empty_bytes += 2;
-    in_.erase(0, empty_bytes);
-    if (in_.empty() || in_ == "\r") return false;
+    while (rest().substr(empty_bytes).starts_with("\r\n")) empty_bytes += 2;
+    take(empty_bytes);
+    if (rest().empty() || rest() == "\r") return false;
     message_ = std::make_unique<Message>(limits_);
   }
   if (!message_->header_checked) {
-    const size_t end = in_.find("\r\n\r\n");
-    const size_t bytes = end == std::string::npos ? in_.size() : end + 4;
+    const size_t end = rest().find("\r\n\r\n");
+    const size_t bytes = end == std::string_view::npos ? rest().size() : end + 4;
     // What is wrong first is the reason, however much has arrived.
-    const auto header = std::string_view(in_).substr(0, std::min(bytes, limits_.header_bytes_max));
+    const auto header = rest().substr(0, std::min(bytes, limits_.header_bytes_max));
     if (!may_be_header(header)) return refuse(Status::BadRequest);
     if (bytes > limits_.header_bytes_max) return refuse(Status::FieldsTooLarge);
-    if (end == std::string::npos) return false;
+    if (end == std::string_view::npos) return false;
   }
-  while (!in_.empty() && !message_->parser.is_done()) {
+  while (!rest().empty() && !message_->parser.is_done()) {
     boost::system::error_code error;
-    const size_t used = message_->parser.put(boost::asio::buffer(in_), error);
-    in_.erase(0, used);
+    const size_t used =
+        message_->parser.put(boost::asio::buffer(rest().data(), rest().size()), error);
+    take(used);
     if (message_->parser.is_header_done() && !message_->header_checked) {
       if (const std::optional<Status> problem = problem_of_header()) return refuse(*problem);
       message_->header_checked = true;
@@ -149,6 +163,13 @@ std::optional<Status> RequestParser::problem_of_header() const {
   const size_t hosts = message.count(beast::field::host);
   if (hosts > 1 || (hosts == 0 && message.version() == 11)) return Status::BadRequest;
   if (!view(message.target()).starts_with('/')) return Status::BadRequest;
+  if (limits_.body_bytes_max_of == nullptr) return std::nullopt;
+  const std::string_view target = view(message.target());
+  const size_t body_bytes_max =
+      limits_.body_bytes_max_of(view(message.method_string()), target.substr(0, target.find('?')));
+  if (message_->parser.content_length().value_or(0) > body_bytes_max) {
+    return Status::ContentTooLarge;
+  }
   return std::nullopt;
 }
 

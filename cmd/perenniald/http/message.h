@@ -42,6 +42,9 @@ struct MessageLimits {
   size_t header_bytes_max = 8 << 10;
   size_t fields_max = 64;
   size_t body_bytes_max = 1 << 20;
+  // The largest body of a request with this method and path, where that is smaller. It is asked
+  // when the header is there. Null: all may be as large.
+  size_t (*body_bytes_max_of)(std::string_view method, std::string_view path) = nullptr;
 };
 
 struct Request {
@@ -72,16 +75,19 @@ class RequestParser {
   // Whether a request has begun that is not whole.
   bool is_within() const;
   // Bytes that are kept.
-  size_t held_bytes() const { return in_.size(); }
+  size_t held_bytes() const { return in_.size() - taken_; }
 
  private:
   struct Message;
 
   bool parse();
+  std::string_view rest() const { return std::string_view(in_).substr(taken_); }
+  void take(size_t bytes);
   std::optional<Status> problem_of_header() const;
 
   const MessageLimits limits_;
   std::string in_;
+  size_t taken_ = 0;  // Bytes of in_ that were parsed. They are removed with the last of them.
   std::unique_ptr<Message> message_;  // The one that has begun.
   std::optional<Status> refused_;
 };

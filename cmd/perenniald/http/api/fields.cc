@@ -22,6 +22,49 @@ std::optional<JobState> state_named(std::string_view name) {
   return std::nullopt;
 }
 
+// Reads a document without keeping any of it, and stops where it is deeper or has more members than
+// is allowed. The parser that makes a tree has a callback, too, but looks at all members of the
+// parent at the end of each value; and the tree looks for each name among all names of its object.
+// Both would make a small document cost seconds.
+class ShapeCheck final : public nlohmann::json_sax<Json> {
+ public:
+  bool is_too_deep() const { return depth_ > json_depth_max; }
+  bool has_too_many() const { return members_ > json_members_max; }
+
+  bool null() override { return true; }
+  bool boolean(bool /*value*/) override { return true; }
+  bool number_integer(number_integer_t /*value*/) override { return true; }
+  bool number_unsigned(number_unsigned_t /*value*/) override { return true; }
+  bool number_float(number_float_t /*value*/, const string_t& /*text*/) override { return true; }
+  bool string(string_t& /*value*/) override { return true; }
+  bool binary(binary_t& /*value*/) override { return true; }
+  bool start_object(size_t /*size*/) override { return open(); }
+  bool start_array(size_t /*size*/) override { return open(); }
+  bool end_object() override { return close(); }
+  bool end_array() override { return close(); }
+  bool key(string_t& /*name*/) override {
+    ++members_;
+    return !has_too_many();
+  }
+  bool parse_error(size_t /*at*/, const std::string& /*token*/,
+                   const nlohmann::detail::exception& /*error*/) override {
+    return false;
+  }
+
+ private:
+  bool open() {
+    ++depth_;
+    return !is_too_deep();
+  }
+  bool close() {
+    --depth_;
+    return true;
+  }
+
+  int depth_ = 0;
+  int members_ = 0;
+};
+
 }  // namespace
 
 Fields::Fields(const Request& request) {
@@ -31,18 +74,21 @@ Fields::Fields(const Request& request) {
     refusal_ = problem_response(Status::UnsupportedMediaType, "The body must be application/json.");
     return;
   }
-  bool is_too_deep = false;
-  const auto look = [&](int depth, Json::parse_event_t, Json&) {
-    is_too_deep = is_too_deep || depth > json_depth_max;
-    return !is_too_deep;
-  };
-  object_ = Json::parse(request.body, look, false);
-  if (is_too_deep || !object_.is_object()) {
-    refusal_ = problem_response(Status::BadRequest,
-                                is_too_deep ? "The JSON is nested too deeply."
-                                            : "The body must be one JSON object in UTF-8.");
-    object_ = Json::object();
+  ShapeCheck shape;
+  const bool is_json = Json::sax_parse(request.body, &shape);
+  if (is_json) object_ = Json::parse(request.body, nullptr, false);
+  if (shape.is_too_deep()) {
+    refuse("The JSON is nested too deeply.");
+  } else if (shape.has_too_many()) {
+    refuse("The JSON has too many members.");
+  } else if (!is_json || !object_.is_object()) {
+    refuse("The body must be one JSON object in UTF-8.");
   }
+}
+
+void Fields::refuse(std::string_view why) {
+  refusal_ = problem_response(Status::BadRequest, why);
+  object_ = Json::object();
 }
 
 const Json* Fields::find(const std::string& name) {

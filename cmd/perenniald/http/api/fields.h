@@ -17,6 +17,8 @@ namespace perennial::http {
 
 // The deepest JSON that is read (T32).
 inline constexpr int json_depth_max = 64;
+// The most members of all its objects together. No request has more than a tenth of them.
+inline constexpr int json_members_max = 200;
 
 // Reads the members of a JSON object. Whoever has taken all members that a request may have asks
 // problem(): a member of another name is one, too.
@@ -49,6 +51,7 @@ class Fields {
 
  private:
   Fields() = default;
+  void refuse(std::string_view why);
   const Json* find(const std::string& name);
   std::optional<Fields> object_named(const std::string& name);
   void take_problem(Fields& inner);

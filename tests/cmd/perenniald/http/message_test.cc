@@ -156,6 +156,29 @@ TEST(RequestParser, CountsFields) {
   }
 }
 
+// The largest body may depend on what is asked. It is refused before it has come.
+TEST(RequestParser, RefusesABodyThatIsTooLargeForItsPath) {
+  const MessageLimits limits = {
+      .body_bytes_max_of = [](std::string_view method, std::string_view path) -> size_t {
+        return method == "POST" && path == "/large" ? 100 : 10;
+      }};
+  struct Case {
+    std::string target;
+    size_t bytes;
+    std::optional<Status> refused;
+  };
+  for (const Case& each :
+       {Case{"/large?a=b", 100, std::nullopt}, Case{"/large", 101, Status::ContentTooLarge},
+        Case{"/small", 10, std::nullopt}, Case{"/small", 11, Status::ContentTooLarge},
+        Case{"/larger", 11, Status::ContentTooLarge}}) {
+    RequestParser parser(limits);
+    parser.add("POST " + each.target + " HTTP/1.1\r\n" + host +
+               "Content-Length: " + std::to_string(each.bytes) + "\r\n\r\n");
+    EXPECT_FALSE(parser.next());
+    EXPECT_EQ(parser.refused(), each.refused) << each.target << " " << each.bytes;
+  }
+}
+
 TEST(Render, KeepsBrowsersFromMisuse) {
   const std::string bytes = render({.body = "hello", .fields = {{"Allow", "GET"}}}, true, false);
   EXPECT_TRUE(bytes.starts_with("HTTP/1.1 200 OK\r\n"));
