@@ -452,6 +452,26 @@ page_test('Who is no administrator sees none of their actions', async (page, ser
   for (const name of ['Configuration in force', 'Audit']) assert.equal(await page.getByRole('heading', {name}).count(), 0);
 }, {needs_mock: true});
 
+// Each refusal is a line of the audit, and a page that stays open would write one every two seconds.
+page_test('A user of one tube asks for nothing that is refused', async (page, server) => {
+  await server.put('look', 'x');
+  server.mock.users = new Map([['prn_one_x', {name: 'one', may: {monitor: false, admin: false}, tubes: {look: ['inspect']}}]]);
+  await page.goto(`${server.url}/tubes/look`);
+  await page.getByLabel('Token').fill('prn_one_x');
+  await page.keyboard.press('Enter');
+  await page.getByRole('button', {name: 'Live'}).waitFor();
+  await page.goto(server.url);
+  await page.getByText('No grant of the user allows this.').waitFor();
+  await page.goto(`${server.url}/tubes/look`);
+  await page.getByRole('heading', {name: 'look', level: 1}).waitFor();
+  await page.waitForTimeout(5000);
+  const asked = server.mock.requests.filter(({path}) => path === '/server' || path.startsWith('/server/'));
+  assert.deepEqual(asked, []);
+  const topics = server.mock.requests.filter(({path}) => path === '/events').map(({query}) => query);
+  assert.ok(topics.length > 0);
+  assert.ok(topics.every((query) => !query.includes('server')), topics.join());
+}, {needs_mock: true});
+
 page_test('Nobody sees a button for what the server would refuse', async (page, server, t) => {
   const tubes = {look: ['inspect'], put: ['inspect', 'produce'], manage: ['inspect', 'manage'], work: ['inspect', 'consume']};
   server.mock.users = new Map([['prn_some_x', {name: 'some', may: {monitor: true, admin: false}, tubes: {...tubes, none: ['inspect'], new: ['inspect', 'produce']}}]]);

@@ -9,7 +9,7 @@ import {watch_frames} from './frames.js';
 import {html} from './html.js';
 import {Badge} from './icon.js';
 import {key_help, listen_to_keys} from './keys.js';
-import {deliver, refresh, toggle_pause, use_live_state} from './live.js';
+import {deliver, refresh, set_rights, toggle_pause, use_live_state} from './live.js';
 import {Operations} from './operations.js';
 import {Heading, Problem} from './parts.js';
 import {go, job_href, use_route} from './router.js';
@@ -36,6 +36,7 @@ const session_again_seconds = 2;
  */
 async function get_session() {
   const {server, ...session} = await get('/session?with=server');
+  set_rights(session.may);
   if (server) deliver('server', server);
   return session;
 }

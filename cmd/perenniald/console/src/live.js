@@ -21,6 +21,20 @@ const state_listeners = new Set();
 /** @type {Set<(changed?: Job[]) => void>} */
 const refreshers = new Set();
 
+/**
+ * Topics that this user may not see. They are not asked for, because each refusal is a line of the audit.
+ * @type {Set<string>}
+ */
+const refused = new Set();
+const wanted = () => [...watchers.keys()].filter((topic) => !refused.has(topic));
+
+/** @param {import('./types.js').May} may What the user may do. */
+export function set_rights(may) {
+  refused.clear();
+  if (!may.monitor) refused.add('server');
+  restart_soon();
+}
+
 /** @type {EventSource|null} */
 let source = null;
 let source_topics = '';
@@ -58,7 +72,7 @@ function stop() {
 }
 
 function open_stream() {
-  const topics = [...watchers.keys()];
+  const topics = wanted();
   source_topics = topics.join();
   const opened = new EventSource(`/api/v1/events?topics=${topics.map(encodeURIComponent).join()}`);
   source = opened;
@@ -69,6 +83,7 @@ function open_stream() {
     // Closed means refused: the browser does not try again.
     if (opened.readyState === EventSource.CLOSED) start_polling();
   };
+  opened.addEventListener('refused', (event) => JSON.parse(/** @type {MessageEvent} */ (event).data).forEach((topic) => refused.add(topic)));
   for (const topic of topics) {
     opened.addEventListener(topic, (event) => {
       set_state('live');
@@ -99,7 +114,7 @@ function start_polling() {
 async function poll(this_round) {
   let answered = false;
   let failed = false;
-  for (const topic of [...watchers.keys()]) {
+  for (const topic of wanted()) {
     try {
       const value = await ask(topic);
       if (this_round !== round) return;
@@ -107,6 +122,7 @@ async function poll(this_round) {
       deliver(topic, value);
     } catch (error) {
       if (this_round !== round) return;
+      if (error.status === 403) refused.add(topic);
       if (error.status === 0) failed = true;
       else answered = true;
     }
@@ -124,6 +140,7 @@ function restart() {
   stop();
   if (is_paused) return set_state('paused');
   if (document.hidden || watchers.size === 0) return;
+  if (wanted().length === 0) return set_state('polling');  // The screens ask for what they show.
   open_stream();
 }
 
@@ -131,7 +148,7 @@ function restart() {
 function restart_soon() {
   clearTimeout(restart_timer);
   restart_timer = setTimeout(() => {
-    if ([...watchers.keys()].join() !== source_topics) restart();
+    if (wanted().join() !== source_topics) restart();
   }, 20);
 }
 
@@ -215,6 +232,7 @@ export function use_poll(request, inputs, {seconds = poll_seconds_min} = {}) {
     let timer = 0;
     let controller = new AbortController();
     let stopped = false;
+    let is_refused = false;
     const run = async () => {
       clearTimeout(timer);
       controller.abort();
@@ -223,15 +241,18 @@ export function use_poll(request, inputs, {seconds = poll_seconds_min} = {}) {
         const value = await request(mine.signal);
         if (mine.signal.aborted) return;
         wait = seconds;
+        is_refused = false;
         set_result({value, error: null});
       } catch (error) {
         if (mine.signal.aborted) return;
         wait = Math.min(Math.max(wait, 1) * 2, poll_seconds_max);
+        is_refused = error.status === 403;
         // What was seen stays, unless the server says that it is not there or not for this user.
         const stays = error.status === 0 || error.status >= 500;
         set_result((before) => ({value: stays ? before.value : undefined, error}));
       }
-      if (seconds) timer = setTimeout(again, wait * 1000);
+      // What is refused stays refused until somebody asks again.
+      if (seconds && !is_refused) timer = setTimeout(again, wait * 1000);
     };
     const again = () => {
       if (stopped) return;

@@ -59,7 +59,7 @@ const Api::Row Api::rows[] = {
     {{"POST", "/api/v1/tubes/{tube}/pause"}, &Api::pause_tube},
     {{"POST", "/api/v1/tubes/{tube}/kick"}, &Api::kick_tube},
     {{"GET", "/api/v1/jobs"}, &Api::jobs},
-    {{"POST", "/api/v1/jobs"}, &Api::put},
+    {{"POST", "/api/v1/jobs", false, false, job_body_bytes_max}, &Api::put},
     {{"GET", "/api/v1/jobs/{id}"}, &Api::job},
     {{"DELETE", "/api/v1/jobs/{id}"}, &Api::delete_job},
     {{"GET", "/api/v1/jobs/{id}/body"}, &Api::body},
@@ -102,6 +102,13 @@ bool Api::is_early(const Request& request) {
       rows, [&](const Row& row) { return row.route.is_early && row.route.path == request.path; });
 }
 
+size_t Api::body_bytes_max_of(std::string_view method, std::string_view path) {
+  const auto row = std::ranges::find_if(rows, [&](const Row& each) {
+    return each.route.method == method && each.route.path == path;
+  });
+  return row == std::end(rows) ? small_body_bytes_max : row->route.body_bytes_max;
+}
+
 std::span<const Api::Route> Api::routes() {
   static const auto all = [] {
     std::array<Route, std::size(rows)> routes;
@@ -132,6 +139,18 @@ void Api::on_refused(const Ask& ask, std::optional<core::Verb> missing, std::str
                     .from = ask.caller.rights.address,
                     .subject = std::move(subject)},
                    missing);
+}
+
+void Api::audit_node(const Request& request, const Caller& caller, bool is_allowed) {
+  if (caller.users == nullptr) return;
+  core::AuditEvent event = {
+      .action = "GET /cluster/",
+      .user = caller.user != nullptr ? std::string_view(caller.user->name) : std::string_view(),
+      .from = caller.rights.address,
+      .subject = request.path,
+      .is_internal = true};
+  if (is_allowed) return sources_.audit(event);
+  sources_.refused(std::move(event), core::Verb::Admin);
 }
 
 Http::Handled Api::handle(const Request& request, const Caller& caller) {

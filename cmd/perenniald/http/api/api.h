@@ -21,6 +21,11 @@ namespace perennial::http {
 // The API below /api/v1, which openapi.json describes. Nothing is changed by a GET.
 class Api {
  public:
+  // What a request may have as its body. Only a job may be large; and whoever has not signed in has
+  // nothing to say but a token.
+  static constexpr size_t small_body_bytes_max = 4 << 10;
+  static constexpr size_t job_body_bytes_max = 1 << 20;
+
   // One method and path: "/api/v1/jobs/{id}" stands for every id.
   struct Route {
     std::string_view method;
@@ -29,6 +34,7 @@ class Api {
     bool is_open = false;
     // Whether it is answered before the jobs are loaded, which a standby waits for.
     bool is_early = false;
+    size_t body_bytes_max = small_body_bytes_max;
   };
 
   explicit Api(const ApiSources& sources);
@@ -37,7 +43,11 @@ class Api {
   static bool owns(std::string_view path);
   // Whether the request is answered before the jobs are loaded.
   static bool is_early(const Request& request);
+  // The largest body of a request: MessageLimits::body_bytes_max_of.
+  static size_t body_bytes_max_of(std::string_view method, std::string_view path);
   Http::Handled handle(const Request& request, const Caller& caller);
+  // A line of the audit for what another node has asked for, or whoever takes itself for one.
+  void audit_node(const Request& request, const Caller& caller, bool is_allowed);
   // Once a second.
   void on_time();
   // How many streams of events are open.

@@ -87,8 +87,7 @@ Api::Made Api::sign_in(const Ask& ask) {
   if (const std::optional<Response> problem = fields.problem()) return answer_now(*problem);
   const std::optional<std::string> cookie = sources_.sign_ins.sign_in(*token, ask.caller.rights);
   if (!cookie) {
-    return answer_now(problem_response(
-        Status::Unauthorized, "The token is not known, or too many wrong ones came from here."));
+    return answer_now(problem_response(Status::Unauthorized, "The token is not known."));
   }
   const core::User* const user = ask.caller.users->by_token(*token);
   Response response = json_response(Status::Ok, {{"user", user->name}});

@@ -8,10 +8,11 @@ namespace perennial::http {
 
 class Events::Stream final : public Answer {
  public:
-  Stream(Events& events, std::vector<std::string> topics, std::function<bool()> is_over,
-         std::function<std::string(const std::string&)> own)
+  Stream(Events& events, std::vector<std::string> topics, std::string first,
+         std::function<bool()> is_over, std::function<std::string(const std::string&)> own)
       : events_(events),
         topics_(std::move(topics)),
+        first_(std::move(first)),
         is_over_(std::move(is_over)),
         own_(std::move(own)) {
     events_.streams_.insert(this);
@@ -22,7 +23,7 @@ class Events::Stream final : public Answer {
   Response take() override {
     return {.is_endless = true,
             .content_type = "text/event-stream; charset=utf-8",
-            .body = "retry: 3000\n\n" + more(),
+            .body = "retry: 3000\n\n" + first_ + more(),
             .fields = {{"X-Accel-Buffering", "no"}}};
   }
   std::string more() override {
@@ -39,13 +40,16 @@ class Events::Stream final : public Answer {
  private:
   Events& events_;
   const std::vector<std::string> topics_;
+  const std::string first_;
   const std::function<bool()> is_over_;
   const std::function<std::string(const std::string&)> own_;
 };
 
-std::unique_ptr<Answer> Events::open(std::vector<std::string> topics, std::function<bool()> is_over,
+std::unique_ptr<Answer> Events::open(std::vector<std::string> topics, std::string first,
+                                     std::function<bool()> is_over,
                                      std::function<std::string(const std::string&)> own) {
-  return std::make_unique<Stream>(*this, std::move(topics), std::move(is_over), std::move(own));
+  return std::make_unique<Stream>(*this, std::move(topics), std::move(first), std::move(is_over),
+                                  std::move(own));
 }
 
 void Events::on_time() {

@@ -26,9 +26,11 @@ class Events {
       : frame_(std::move(frame)) {}
 
   bool has_slot() const { return streams_.size() < streams_max; }
-  // REQUIRES: has_slot(). `is_over`: whether the reader may read no longer. `own`: the data of a
-  // topic that depends on the reader; empty for all other topics.
-  std::unique_ptr<Answer> open(std::vector<std::string> topics, std::function<bool()> is_over,
+  // REQUIRES: has_slot(). `first`: comes once, before all topics. `is_over`: whether the reader may
+  // read no longer. `own`: the data of a topic that depends on the reader; empty for all other
+  // topics.
+  std::unique_ptr<Answer> open(std::vector<std::string> topics, std::string first,
+                               std::function<bool()> is_over,
                                std::function<std::string(const std::string& topic)> own);
   // Once a second.
   void on_time();

@@ -448,26 +448,41 @@ Api::Made Api::events(const Ask& ask) {
   Query query(ask.request.query);
   const std::string asked = query.text("topics").value_or("server");
   std::vector<std::string> topics;
-  std::optional<Verb> missing;
-  std::string_view refused;  // The tube of the first topic that is not allowed; empty: the server.
+  Json refused = Json::array();
+  std::optional<Verb> missing;    // For the first topic that is not allowed,
+  std::string_view refused_tube;  // and its tube; empty: it is the server.
   for (const std::string_view topic : common::list_items(asked)) {
+    std::optional<Verb> needed;
+    std::string_view tube;
     if (topic == "server") {
-      if (!missing && !ask.caller.may(Verb::Monitor)) missing = Verb::Monitor;
+      if (!ask.caller.may(Verb::Monitor)) needed = Verb::Monitor;
     } else if (topic.starts_with("tube:") && wire::is_tube_name(topic.substr(5))) {
-      if (!missing && !ask.caller.may_on(topic.substr(5), Verb::Inspect)) {
-        missing = Verb::Inspect;
-        refused = topic.substr(5);
-      }
+      tube = topic.substr(5);
+      if (!ask.caller.may_on(tube, Verb::Inspect)) needed = Verb::Inspect;
     } else if (topic != "operations") {
       query.add_problem("topics must be some of server, operations, tube:NAME.");
     }
-    topics.emplace_back(topic);
+    if (needed) {
+      if (!missing) refused_tube = tube;
+      missing = missing.value_or(*needed);
+      refused.push_back(topic);
+    } else {
+      topics.emplace_back(topic);
+    }
   }
-  if (topics.size() > Events::topics_max) query.add_problem("These are too many topics.");
+  if (topics.size() + refused.size() > Events::topics_max) {
+    query.add_problem("These are too many topics.");
+  }
   if (!query.problem().empty()) return refuse(Status::BadRequest, query.problem());
-  if (missing) return forbidden(ask, *missing, std::string(refused));
+  if (missing && topics.empty()) return forbidden(ask, *missing, std::string(refused_tube));
   if (!events_.has_slot()) {
     return refuse(Status::ServiceUnavailable, "Too many streams of events are open.");
+  }
+  // What is not allowed is named, and does not keep the others away.
+  std::string first;
+  if (missing) {
+    on_refused(ask, missing, std::string(refused_tube));
+    first = fmt::format("event: refused\ndata: {}\n\n", dumped(refused));
   }
   // After a change of users the browser connects again, and is judged anew.
   const auto is_over = [this, caller = ask.caller, request = ask.request] {
@@ -476,7 +491,7 @@ Api::Made Api::events(const Ask& ask) {
   const auto own = [this, caller = ask.caller](const std::string& topic) {
     return topic == "operations" ? dumped(operations_.list(caller)) : std::string();
   };
-  return events_.open(std::move(topics), is_over, own);
+  return events_.open(std::move(topics), std::move(first), is_over, own);
 }
 
 Api::Made Api::history(const Ask& ask) {

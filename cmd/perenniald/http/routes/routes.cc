@@ -140,7 +140,10 @@ Http::Handled Routes::handle(const Request& request, const core::ClientRights& r
                                  .body = "GET only.\n",
                                  .fields = {{"Allow", "GET"}}});
     }
-    if (!parts_.sign_ins.caller(request, rights).may(core::Verb::Admin)) {
+    const Caller caller = parts_.sign_ins.caller(request, rights);
+    const bool may = caller.may(core::Verb::Admin);
+    parts_.api.audit_node(request, caller, may);
+    if (!may) {
       return short_answer(path, {.status = Status::Unauthorized,
                                  .body = "A token of a user with the grant admin is needed.\n",
                                  .fields = {{"WWW-Authenticate", "Bearer"}}});

@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "cmd/perenniald/http/api/fields.h"
 #include "cmd/perenniald/http/api/job_counter.h"
 #include "tests/cmd/perenniald/http/port.h"
 
@@ -20,6 +21,7 @@ using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 
 class ApiTest : public Port {
  protected:
@@ -624,6 +626,9 @@ TEST_F(ApiTest, RefusesBadRequests) {
     std::string message;
   };
   const std::string deep = R"({"body":)" + std::string(70, '[') + std::string(70, ']') + "}";
+  std::string wide = R"({"a":0)";
+  for (int i = 0; i < json_members_max; ++i) wide += fmt::format(R"(,"m{}":{{}})", i);
+  wide += "}";
   const std::vector<Case> cases = {
       {"GET", "/api/v1/tubes?limit=0", "", 400, "limit must be a whole number from 1 to 1000"},
       {"GET", "/api/v1/tubes?limit=1001", "", 400, "limit"},
@@ -642,6 +647,7 @@ TEST_F(ApiTest, RefusesBadRequests) {
       {"POST", "/api/v1/jobs", "[1]", 400, "one JSON object"},
       {"POST", "/api/v1/jobs", "{", 400, "one JSON object"},
       {"POST", "/api/v1/jobs", deep, 400, "too deeply"},
+      {"POST", "/api/v1/jobs", wide, 400, "too many members"},
       {"POST", "/api/v1/jobs", R"({"body":1})", 400, "body must be a text"},
       {"POST", "/api/v1/jobs", R"({"body":"a","body_base64":"YQ=="})", 400, "Either"},
       {"POST", "/api/v1/jobs", R"({"body_base64":"YQ="})", 400, "well-formed"},
@@ -1147,7 +1153,7 @@ TEST_F(ApiUsers, AreCountedAndAuditedByWhatTheyAreRefused) {
       {"GET", "/api/v1/history?series=tube:secret", "", Verb::Inspect,
        "GET /api/v1/history secret"},
       {"GET", "/api/v1/history", "", Verb::Monitor, "GET /api/v1/history "},
-      {"GET", "/api/v1/events?topics=operations,tube:secret", "", Verb::Inspect,
+      {"GET", "/api/v1/events?topics=tube:secret,server", "", Verb::Inspect,
        "GET /api/v1/events secret"},
       {"GET", "/api/v1/events", "", Verb::Monitor, "GET /api/v1/events "},
       {"POST", "/api/v1/operations",
@@ -1179,6 +1185,53 @@ TEST_F(ApiUsers, AreCountedAndAuditedByWhatTheyAreRefused) {
   EXPECT_THAT(refusals_, ElementsAre("operator POST /api/v1/drain asked for by a page of another "
                                      "site"));
   EXPECT_EQ(harness_.core().access_counts().forbidden, before.forbidden);
+}
+
+// A topic that is refused is named, and does not refuse the others.
+TEST_F(ApiUsers, GetTheEventsThatTheyMaySee) {
+  refusals_.clear();
+  const auto stream =
+      open(get("/api/v1/events?topics=server,tube:mail,tube:secret,operations", bearer(mailer_)));
+  ASSERT_TRUE(run(*stream));
+  const std::string head = stream->take().body;
+  EXPECT_THAT(head,
+              AllOf(HasSubstr("event: refused\ndata: [\"server\",\"tube:secret\"]\n\n"),
+                    HasSubstr("event: tube:mail\ndata: {"), HasSubstr("event: operations\ndata: {"),
+                    Not(HasSubstr("event: server")), Not(HasSubstr("event: tube:secret"))));
+  EXPECT_THAT(stream->more(), Not(HasSubstr("refused")));
+  EXPECT_THAT(refusals_, ElementsAre("mailer GET /api/v1/events "));
+}
+
+// A checkpoint is the whole database: whoever gets it, and whoever does not, has a line.
+TEST_F(ApiUsers, WhoeverAsksForACheckpointIsInTheAudit) {
+  refusals_.clear();
+  const auto ask_with = [&](const std::string& fields) {
+    return got(get("/cluster/checkpoint", fields)).status;
+  };
+  EXPECT_EQ(ask_with("Host: localhost\r\n"), 401u);
+  EXPECT_EQ(ask_with(bearer(mailer_)), 401u);
+  EXPECT_THAT(refusals_, ElementsAre(" GET /cluster/ /cluster/checkpoint",
+                                     "mailer GET /cluster/ /cluster/checkpoint"));
+  EXPECT_EQ(ask_with(bearer(admin_)), 200u);
+  const Json lines = audit_lines_.to_json(harness_.now());
+  EXPECT_EQ(lines.front()["user"], "operator");
+  EXPECT_EQ(lines.front()["subject"], "/cluster/checkpoint");
+  EXPECT_EQ(lines.front()["refused"], false);
+}
+
+// Nobody from outside pushes out what users have done.
+TEST(AuditLines, OfUnknownClientsAreKeptApart) {
+  AuditLines lines;
+  lines.add({.action = "drain", .user = "operator"}, 1);
+  for (size_t i = 0; i < 10 * AuditLines::kept_max; ++i) {
+    lines.add({.action = "sign-in", .from = "192.0.2.1", .refused = true}, 2);
+  }
+  lines.add({.action = "undrain", .user = "operator"}, 3);
+  const Json shown = lines.to_json(3);
+  ASSERT_EQ(shown.size(), AuditLines::kept_of_unknown_max + 2);
+  EXPECT_EQ(shown.front()["action"], "undrain");
+  EXPECT_EQ(shown[1]["user"], nullptr);
+  EXPECT_EQ(shown.back()["action"], "drain");
 }
 
 // Somebody who asks in a loop does not fill the log.
