@@ -8,8 +8,11 @@ import base64
 import ctypes
 import json
 import os
+import shutil
 import signal
+import socket
 import sys
+import tempfile
 import time
 import unittest
 import urllib.error
@@ -22,6 +25,7 @@ from processes import Cluster  # noqa: E402
 PERENNIALD = os.environ["PERENNIALD"]
 ETCD = os.environ.get("ETCD", os.path.join(os.path.dirname(PERENNIALD), "etcd-server/usr/bin/etcd"))
 AWAY_SECONDS = float(os.environ.get("CLUSTER_AWAY_SECONDS", "15"))  # Three leases.
+LOOP_STOP = os.environ["LOOP_STOP"]
 EXIT_NOT_LEADER = 76
 EXIT_USAGE = 5
 EXIT_DAMAGED = 65
@@ -68,6 +72,27 @@ class Failures(unittest.TestCase):
         self.assertIn("at=cluster.lost exit=76", node.output())
         self.assertEqual(other.body(1), b"x")
         self.assertEqual(other.ask(b"delete 1\r\n"), [b"DELETED"])
+
+    def test_a_leader_whose_loop_stands_still_loses_the_lead(self):
+        """Its other threads go on, and would keep its lease alive."""
+        jobs = self.begin(members=1, nodes=2)
+        folder = tempfile.mkdtemp(prefix="perennial-loop-")
+        self.addCleanup(shutil.rmtree, folder)
+        for index, node in enumerate(jobs.nodes):
+            node.environment = {"LD_PRELOAD": LOOP_STOP, "LOOP_STOP_MS": "60000", "LOOP_STOP_IF": f"{folder}/{index}"}
+        jobs.start()
+        leader = jobs.wait_for_leader()
+        worker = Client([jobs.ports[leader]], timeout=60)
+        self.assertEqual(worker.ask(b"put 0 0 300 1\r\nx\r\n"), [b"INSERTED", b"1"])
+        node = jobs.nodes[leader]
+        with open(f"{folder}/{leader}", "w"):
+            pass
+        with socket.create_connection(("127.0.0.1", jobs.ports[leader]), 5):  # It is accepted after a minute.
+            self.assertEqual(node.wait(40), EXIT_NOT_LEADER)
+        self.assertIn("at=loop.turn lasts_s=", node.output())
+        self.assertIn("a turn of the loop has lasted for", node.output())
+        self.assertEqual(jobs.wait_for_leader(), 1 - leader)
+        self.assertEqual(Client([jobs.ports[1 - leader]]).body(1), b"x")
 
     def test_the_majority_of_etcd_comes_back(self):
         jobs = self.begin(nodes=2)

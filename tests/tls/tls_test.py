@@ -373,11 +373,14 @@ class Floods(TlsTest):
             slow[-1].sendall(hello[:50])
         with self.server.plain() as client:  # The limit is one of TLS only.
             self.assertEqual(client.ask(b"use a\r\n"), b"USING a\r\n")
-        # This one waits until some of the others are closed.
+        # The oldest have given way, so this one waits for nobody.
+        begun = time.monotonic()
         self.assert_serves()
+        self.assertLess(time.monotonic() - begun, 1.5)
         for each in slow:
             self.assertEqual(each.recv(100), b"")
             each.close()
+        self.assertIn("a newer client has its place", self.server.log())
         self.assertIn("the handshake took too long", self.server.log())
         self.assertEqual(self.server.stat("current-connections"), 1)
 

@@ -323,6 +323,14 @@ void Member::check_lease() const {
   end_process({common::exit_not_leader, "cluster.lost", "the lease in etcd is over"});
 }
 
+void Member::on_loop_stalled(Nanos stalled) const {
+  const auto lease = static_cast<Nanos>(config_.lease_s) * nanos_per_second;
+  if (stalled < lease || !facts().leads) return;
+  end_process({common::exit_not_leader, "cluster.lost",
+               fmt::format("a turn of the loop has lasted for {} s (turn_seconds_max, lease_s)",
+                           stalled / nanos_per_second)});
+}
+
 void Member::leave() {
   std::promise<void> left;
   etcd_->executor.post([this, &left] { node_->leave([&left] { left.set_value(); }); });

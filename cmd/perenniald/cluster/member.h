@@ -86,6 +86,9 @@ class Member {
 
   // Ends the process if another node may lead by now: C5. Called before anything is answered.
   void check_lease() const;
+  // Ends the process if it leads and its loop has stood still for as long as a lease: it serves
+  // nobody, while another thread keeps its lease alive. Any thread.
+  void on_loop_stalled(Nanos stalled) const;
   // Somebody has asked this leader to hand over; `wake` was called. The owner then stops to accept,
   // lets the log commit what it has, and calls leave(). Any thread.
   bool hands_over() const { return hands_over_.load(std::memory_order_acquire); }

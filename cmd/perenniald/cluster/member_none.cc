@@ -31,6 +31,7 @@ LatencyHistogram Member::append_times() const {
 }
 void Member::leader_has_ended(uint64_t /*epoch*/) {}
 void Member::check_lease() const {}
+void Member::on_loop_stalled(Nanos /*stalled*/) const {}
 void Member::leave() {}
 
 bool Member::is_behind() const {

@@ -39,6 +39,8 @@ struct Config {
   std::string http_listen;                // Empty: there is none. Else valid for http_address().
   std::string http_hosts;                 // Names with commas between them.
   std::vector<std::string> http_proxies;  // Addresses, networks, or unix_proxies.
+  uint64_t http_connections_max;
+  uint64_t http_connections_per_address_max;
   // Patterns of core::fits_pattern().
   std::vector<std::string> metrics_tubes;
   uint64_t metrics_tubes_max;
@@ -52,6 +54,7 @@ struct Config {
   bool stats_quotes = false;
   uint64_t job_bytes_max;
   uint64_t connections_max;
+  uint64_t connections_per_address_max;
   uint64_t jobs_max;
   uint64_t tubes_max;
   uint64_t memory_bytes_max;
@@ -74,6 +77,7 @@ struct Config {
   uint64_t ballast_bytes;
   uint64_t open_bytes_min;
   uint64_t stall_seconds_max;
+  uint64_t turn_seconds_max;
   uint64_t clock_behind_seconds_max;
   uint64_t clock_ahead_days_max;
   bool accept_clock;
@@ -86,6 +90,7 @@ struct Config {
   uint64_t tls_handshake_ms;
   uint64_t tls_handshakes_per_turn;
   uint64_t tls_handshakes_pending_max;
+  uint64_t tls_handshakes_per_address_max;
   bool io_uring;
   bool core_dumps;
   uint64_t verbosity;

@@ -6,6 +6,9 @@
 
 #include <fmt/format.h>
 
+#include "cmd/common/list.h"
+#include "cmd/common/network.h"
+
 namespace perennial::perenniald {
 namespace {
 
@@ -50,6 +53,16 @@ std::string set_client(TlsSettings& tls, std::string_view value) {
   return {};
 }
 
+std::string set_proxies(const std::string& value, ListenerConfig& out) {
+  for (const std::string_view network : common::list_items(value)) {
+    if (const auto parsed = common::parse_network(network); !parsed.ok()) {
+      return "proxy_from: " + parsed.status().message();
+    }
+  }
+  out.proxy_from = value;
+  return {};
+}
+
 std::string set_value(const std::string& key, const std::string& value, ListenerConfig& out) {
   if (key == "address") {
     out.address = value;
@@ -66,9 +79,19 @@ std::string set_value(const std::string& key, const std::string& value, Listener
     out.protocol = value == http_name ? ListenerProtocol::Http : ListenerProtocol::Beanstalk;
     return {};
   }
+  if (key == "proxy") {
+    if (value != "true" && value != "false") {
+      return fmt::format("proxy: '{}' is not one of true, false", value);
+    }
+    out.proxy = value == "true";
+    return {};
+  }
+  if (key == "proxy_from") return set_proxies(value, out);
   if (!key.starts_with("tls.")) {
-    return fmt::format("{}: there is no such setting of a listener: address, protocol, user, tls",
-                       key);
+    return fmt::format(
+        "{}: there is no such setting of a listener: address, protocol, user, proxy, proxy_from, "
+        "tls",
+        key);
   }
   if (key == "tls.client") return set_client(*out.tls, value);
   const auto* const file = std::ranges::find(files, key, &FileRow::key);
@@ -115,6 +138,11 @@ std::vector<std::string> parse_listener(const ListenerPairs& pairs, uint16_t por
     add("address: " + address.status().message());
   }
   if (out.tls && problems.empty()) add(combination(*out.tls));
+  if (out.proxy == out.proxy_from.empty()) {
+    add(out.proxy
+            ? "proxy needs proxy_from, the addresses of the proxies: anybody can send a header"
+            : "proxy_from is set, and proxy is not");
+  }
   if (out.tls && out.protocol == ListenerProtocol::Http) out.tls->protocol = "http/1.1";
   return problems;
 }
@@ -123,6 +151,10 @@ ListenerPairs listener_pairs(const ListenerConfig& listener) {
   ListenerPairs pairs = {{"address", listener.address}};
   if (listener.protocol == ListenerProtocol::Http) pairs.emplace_back("protocol", http_name);
   if (!listener.user.empty()) pairs.emplace_back("user", listener.user);
+  if (listener.proxy) {
+    pairs.emplace_back("proxy", "true");
+    pairs.emplace_back("proxy_from", listener.proxy_from);
+  }
   if (!listener.tls) return pairs;
   for (const FileRow& row : files) {
     const std::string& path = *listener.tls.*row.member;

@@ -20,6 +20,9 @@ struct ListenerConfig {
   ListenerProtocol protocol = ListenerProtocol::Beanstalk;
   std::optional<TlsSettings> tls;  // None: a plain stream.
   std::string user = {};           // Everybody who connects here is this user. Empty: nobody is.
+  // Each client is a proxy of these, which says first for whom it connects: net/proxy_header.h.
+  bool proxy = false;
+  std::string proxy_from = {};  // With commas between them; each is valid for parse_network().
 };
 
 // The settings of one listener by their names; those of TLS begin with "tls.".

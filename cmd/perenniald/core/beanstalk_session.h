@@ -27,9 +27,8 @@ struct SessionAccess {
   const std::string address;  // As in ClientRights.
   const bool may_send_token;
   std::shared_ptr<const Users> users;
-  const User* user = nullptr;    // Null: the client has not shown who it is.
-  bool is_unidentified = false;  // The session is counted in unidentified_.
-  bool may_auth = true;          // No other command has come yet.
+  const User* user = nullptr;  // Null: the client has not shown who it is.
+  bool may_auth = true;        // No other command has come yet.
   uint32_t wrong_tokens = 0;
   // The names that a listing in parts has brought so far, because the user may not see all of them.
   TubeNames listed = {};

@@ -175,7 +175,7 @@ void Core::end_session(BeanstalkSession& session, Nanos now) {
   const ConnId conn = session.id;
   const engine::Closed closed = {.after_quit = session.quitting && !session.foreign_protocol};
   catch_up(now);
-  if (session.access && session.access->is_unidentified) --unidentified_;
+  unidentified_.remove(session.id);
   if (session.queued_answers > 0) large_answers_.drop_connection(conn);
   sessions_.erase(conn);
   checkpoints_.on_close(conn);

@@ -14,6 +14,8 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "cmd/common/line_limit.h"
+#include "cmd/common/newcomers.h"
 #include "cmd/perenniald/core/answer_counts.h"
 #include "cmd/perenniald/core/batch_queue.h"
 #include "cmd/perenniald/core/body_cache.h"
@@ -80,8 +82,9 @@ struct Options {
   // How long recoverable transitions may wait in the open batch before it is written without a
   // promised transition.
   Nanos sync_idle = 100 * nanos_per_ms;
-  // The most connections that have not shown yet who they are, where there are users.
-  size_t unidentified_max = SIZE_MAX;
+  // The most connections that have not shown yet who they are, where there are users: together, and
+  // of one address.
+  common::Newcomers::Shares unidentified = {};
   std::function<void(const AuditEvent&)> audit = {};
   // Both functions are called when a client asks for stats.
   std::function<ProcessFacts()> process_facts = {};
@@ -110,6 +113,9 @@ struct Options {
 // connection is not run.
 class Core {
  public:
+  // The refusals that have a line of the audit in a second: of users, and of unknown clients.
+  static constexpr uint64_t refusals_per_second_max = 10;
+
   explicit Core(Options options);
   ~Core();
 
@@ -128,8 +134,8 @@ class Core {
   void set_users(std::shared_ptr<const Users> users);
   // Null: everybody may do everything.
   const std::shared_ptr<const Users>& users() const { return users_; }
-  // The user of a token that came over the HTTP port, as a bearer or for a cookie. Null: there is
-  // none, or the address has shown too many wrong ones.
+  // The user of a token that came over the HTTP port, as a bearer or for a cookie. Null: it is
+  // none.
   const User* user_of_token(std::string_view token, SignInMethod method, const std::string& address,
                             Nanos now);
   // A request of HTTP has come over a connection that shows who it is. No identity is a token.
@@ -300,9 +306,9 @@ class Core {
   void refuse_sign_in(BeanstalkSession& conn, SignInRefusal why);
   // Adds what is known of the connection.
   void audit(const BeanstalkSession& conn, AuditEvent event);
-  void audit_refusal(BeanstalkSession& conn, const Command& command, Nanos now);
-  // Whether a refusal has a line of its own: then, how many before it had none.
-  std::optional<uint64_t> take_refusal_line(Nanos now);
+  void audit_refusal(const BeanstalkSession& conn, AuditEvent event, Nanos now);
+  // Writes its line, unless there were too many in this second.
+  void audit_refused(AuditEvent event, Nanos now);
   // A sign-in over the HTTP port. `how`: for the audit.
   void count_sign_in(const User& user, SignInMethod method, const std::string& how,
                      const std::string& address, Nanos now);
@@ -340,16 +346,16 @@ class Core {
 
   std::shared_ptr<const Users> users_;  // Null: everybody may do everything.
   std::deque<ConnId> to_examine_;
-  size_t unidentified_ = 0;
+  common::Newcomers unidentified_{options_.unidentified};
   DueConns sign_in_due_{sign_in_time};
   DueConns wrong_token_due_{wrong_token_delay};
   SignInLimiter sign_in_limiter_;
   SeenSignIns seen_sign_ins_;
-  Nanos refusals_since_ = 0;  // The second in which refusals are counted.
-  uint64_t refusals_ = 0;
+  // Those of users, and of whoever has not shown who it is.
+  common::LineLimit user_refusals_{refusals_per_second_max};
+  common::LineLimit unknown_refusals_{refusals_per_second_max};
   AccessCounts access_counts_;
   AnswerCounts answer_counts_;
-  uint64_t refusals_not_logged_ = 0;
   static constexpr size_t scratch_bytes_max = 1 << 20;
   std::string scratch_;  // The reply that is being formatted.
 };

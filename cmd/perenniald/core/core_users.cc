@@ -17,8 +17,6 @@ namespace {
 
 // How many connections are looked up at once after a change of users.
 constexpr size_t examined_at_once = 64;
-// Refusals that have a line of their own in each second.
-constexpr uint64_t refusals_logged_max = 10;
 
 std::string how_of(const Identity& identity) {
   struct Text {
@@ -67,21 +65,16 @@ void Core::begin_sign_in(BeanstalkSession& conn, const ClientRights& rights, Nan
                                                     .users = users_});
   if (const User* const user = users_->by_identity(conn.access->identity))
     return set_user(conn, user);
-  if (sign_in_limiter_.is_refused(conn.access->address, now)) {
-    ++access_counts_.of(SignInMethod::Token).limited;
-    return refuse_sign_in(conn, SignInRefusal::Limited);
+  const std::optional<ConnId> gives_way = unidentified_.add(conn.id, conn.access->address);
+  if (BeanstalkSession* const oldest = gives_way ? find(*gives_way) : nullptr) {
+    refuse_sign_in(*oldest, SignInRefusal::Unidentified);
   }
-  if (unidentified_ >= options_.unidentified_max) {
-    return refuse_sign_in(conn, SignInRefusal::Unidentified);
-  }
-  conn.access->is_unidentified = true;
-  ++unidentified_;
   sign_in_due_.add(conn.id, now);
 }
 
 void Core::set_user(BeanstalkSession& conn, const User* user) {
   conn.access->user = user;
-  if (std::exchange(conn.access->is_unidentified, false)) --unidentified_;
+  unidentified_.remove(conn.id);
   const std::optional<SignInMethod> method = method_of(conn.access->identity);
   if (!method || conn.is_internal) return;
   ++access_counts_.of(*method).ok;
@@ -104,20 +97,20 @@ void Core::on_auth(BeanstalkSession& conn, const Auth& auth, Nanos now) {
 const User* Core::user_of_token(std::string_view token, SignInMethod method,
                                 const std::string& address, Nanos now) {
   if (users_ == nullptr) return nullptr;
-  if (sign_in_limiter_.is_refused(address, now)) {
-    ++access_counts_.of(method).limited;
-    return nullptr;
-  }
+  // A good token gets in, whoever else is at its address: nobody guesses 256 bits, so to look at
+  // one more gives nothing away.
   const User* const user = users_->by_token(token);
   if (user != nullptr) {
     count_sign_in(*user, method, how_of(common::token_record(token)), address, now);
     return user;
   }
+  if (sign_in_limiter_.is_refused(address, now)) {
+    ++access_counts_.of(method).limited;
+    return nullptr;
+  }
   ++access_counts_.of(method).failed;
   sign_in_limiter_.on_failure(address, now);
-  if (options_.audit) {
-    options_.audit({.action = "sign-in", .from = address, .refused = true, .is_internal = true});
-  }
+  audit_refused({.action = "sign-in", .from = address, .is_internal = true}, now);
   return nullptr;
 }
 
@@ -140,14 +133,19 @@ void Core::count_sign_in(const User& user, SignInMethod method, const std::strin
                   .is_internal = true});
 }
 
-// The connection may try again, and is not read until the answer has left.
+// The connection may try again, and is not read until the answer has left. It has only one try
+// where its address has shown too many wrong tokens already.
 void Core::on_wrong_token(BeanstalkSession& conn, Nanos now) {
+  if (sign_in_limiter_.is_refused(conn.access->address, now)) {
+    ++access_counts_.of(SignInMethod::Token).limited;
+    return refuse_sign_in(conn, SignInRefusal::Limited);
+  }
   conn.access->may_auth = conn.access->user == nullptr;
   ++conn.access->wrong_tokens;
   ++access_counts_.of(SignInMethod::Token).failed;
   sign_in_limiter_.on_failure(conn.access->address, now);
   wrong_token_due_.add(conn.id, now);
-  audit(conn, {.action = "sign-in", .refused = true});
+  audit_refusal(conn, {.action = "sign-in"}, now);
 }
 
 bool Core::is_admitted(BeanstalkSession& conn, Command& command) {
@@ -158,7 +156,7 @@ bool Core::is_admitted(BeanstalkSession& conn, Command& command) {
     if (std::holds_alternative<PutTooBig>(command)) {
       refuse_sign_in(conn, SignInRefusal::Unauthorized);
     } else {
-      audit_refusal(conn, command, caught_up_);
+      audit_refusal(conn, {.action = word_of(command), .subject = subject_of(command)}, caught_up_);
       if (kind_of(command) == CommandKind::Put) ++answer_counts_.puts_refused.unauthorized;
       reply_to(conn, Word::Unauthorized);
     }
@@ -175,7 +173,7 @@ bool Core::is_admitted(BeanstalkSession& conn, Command& command) {
   }
   ++access_counts_.forbidden[static_cast<size_t>(judgement.missing)];
   if (kind_of(command) == CommandKind::Put) ++answer_counts_.puts_refused.forbidden;
-  audit_refusal(conn, command, caught_up_);
+  audit_refusal(conn, {.action = word_of(command), .subject = subject_of(command)}, caught_up_);
   reply_to(conn, judgement.verdict == Verdict::Hidden ? Word::NotFound : Word::Forbidden);
   return false;
 }
@@ -217,6 +215,7 @@ void Core::close_now(BeanstalkSession& conn) {
 
 void Core::refuse_sign_in(BeanstalkSession& conn, SignInRefusal why) {
   ++access_counts_.of(why);
+  unidentified_.remove(conn.id);
   close_now(conn);
 }
 
@@ -224,7 +223,7 @@ void Core::refuse_sign_in(BeanstalkSession& conn, SignInRefusal why) {
 void Core::on_sign_in_time(Nanos now) {
   while (const std::optional<ConnId> id = sign_in_due_.take(now)) {
     BeanstalkSession* const conn = find(*id);
-    if (conn != nullptr && conn->access->is_unidentified) {
+    if (conn != nullptr && unidentified_.holds(conn->id)) {
       refuse_sign_in(*conn, SignInRefusal::Timeout);
     }
   }
@@ -253,33 +252,28 @@ void Core::audit(const BeanstalkSession& conn, AuditEvent event) {
   options_.audit(event);
 }
 
-std::optional<uint64_t> Core::take_refusal_line(Nanos now) {
-  if (now - refusals_since_ >= nanos_per_second) {
-    refusals_since_ = now;
-    refusals_ = 0;
-  }
-  if (++refusals_ <= refusals_logged_max) return std::exchange(refusals_not_logged_, 0);
-  ++refusals_not_logged_;
-  return std::nullopt;
+// Those of users have a share of their own, so that nobody who has not signed in can hide them.
+void Core::audit_refused(AuditEvent event, Nanos now) {
+  event.refused = true;
+  common::LineLimit& lines = event.user.empty() ? unknown_refusals_ : user_refusals_;
+  const std::optional<uint64_t> left_out = lines.take(now);
+  if (!left_out || !options_.audit) return;
+  event.not_logged = *left_out;
+  options_.audit(event);
 }
 
-void Core::audit_refusal(BeanstalkSession& conn, const Command& command, Nanos now) {
-  const std::optional<uint64_t> not_logged = take_refusal_line(now);
-  if (!not_logged) return;
-  audit(conn, {.action = word_of(command),
-               .subject = subject_of(command),
-               .refused = true,
-               .not_logged = *not_logged});
+void Core::audit_refusal(const BeanstalkSession& conn, AuditEvent event, Nanos now) {
+  event.conn = conn.id;
+  event.from = conn.access->address;
+  event.is_internal = conn.is_internal;
+  if (conn.access->user != nullptr) event.user = conn.access->user->name;
+  audit_refused(std::move(event), now);
 }
 
 void Core::on_refused(AuditEvent event, std::optional<Verb> missing, Nanos now) {
   if (missing) ++access_counts_.forbidden[static_cast<size_t>(*missing)];
-  const std::optional<uint64_t> not_logged = take_refusal_line(now);
-  if (!not_logged || !options_.audit) return;
-  event.refused = true;
   event.is_internal = true;
-  event.not_logged = *not_logged;
-  options_.audit(event);
+  audit_refused(std::move(event), now);
 }
 
 TubeNames Core::visible_to(const BeanstalkSession& conn, const TubeNames& names) const {

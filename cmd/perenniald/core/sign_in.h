@@ -36,7 +36,7 @@ constexpr bool has_secret(SignInMethod method) {
 
 // Why a connection was closed that had not shown who it is.
 enum class SignInRefusal : uint8_t {
-  Limited,       // Its address had shown too many wrong tokens.
+  Limited,       // It has shown a wrong token, and its address too many of them before.
   Unidentified,  // Too many connections had not shown it yet.
   Timeout,       // It did not show it in time.
   WrongTokens,   // It has shown too many wrong tokens.
@@ -48,7 +48,7 @@ inline constexpr std::array<std::string_view, 5> sign_in_refusal_names = {
 struct SignInCounts {
   uint64_t ok = 0;
   uint64_t failed = 0;   // Wrong tokens.
-  uint64_t limited = 0;  // Were not looked at, because of the wrong tokens of their address.
+  uint64_t limited = 0;  // The same, when their address had shown too many of them before.
 
   bool operator==(const SignInCounts&) const = default;
 };
@@ -75,9 +75,10 @@ inline constexpr uint32_t wrong_tokens_max = 3;
 // How long a connection may stay without showing who it is.
 inline constexpr Nanos sign_in_time = 10 * nanos_per_second;
 
-// Counts the wrong tokens of each address. After failures_max within a minute of the first one,
-// connections from there are closed at once until the minute is over. It remembers addresses_max
-// addresses, and forgets those that failed first.
+// Counts the wrong tokens of each address. After failures_max within a minute of the first one, a
+// further one closes its connection at once, without an answer and a line of its own, until the
+// minute is over. A good token is never refused. It remembers addresses_max addresses, and forgets
+// those that failed first.
 class SignInLimiter {
  public:
   static constexpr uint32_t failures_max = 10;

@@ -12,10 +12,11 @@ namespace perennial::http {
 // One connection. Requests are answered one after the other, in their order.
 class Http::Session final : public core::Session {
  public:
-  Session(Http& http, ConnId id, Nanos now, core::ClientRights rights)
+  Session(Http& http, ConnId id, Nanos now, core::ClientRights rights, std::string share)
       : http_(http),
         id_(id),
         rights_(std::move(rights)),
+        share_(std::move(share)),
         parser_(http.limits_.message),
         since_(now) {}
 
@@ -45,7 +46,11 @@ class Http::Session final : public core::Session {
     }
     changed();
   }
-  void on_close(Nanos /*now*/) override { http_.sessions_.erase(id_); }  // The last call.
+  void on_close(Nanos /*now*/) override {  // The last call.
+    http_.idle_.remove(id_);
+    if (is_leaving_) --http_.leaving_;
+    http_.sessions_.erase(id_);
+  }
 
   std::string_view output() const override { return std::string_view(out_).substr(sent_); }
   bool reading() override {
@@ -70,6 +75,7 @@ class Http::Session final : public core::Session {
     finish(answer_->take());
     if (is_endless_) return;
     answer_.reset();
+    http_.become_idle(*this);
     since_ = now;
     go_on(now);
   }
@@ -85,6 +91,16 @@ class Http::Session final : public core::Session {
     const Nanos time = within ? http_.limits_.request_time : http_.limits_.idle_time;
     if (now - since_ < time) return;
     if (within) refuse(Status::RequestTimeout);
+    close();
+  }
+
+  // Its place is needed. Whoever has sent a part of a request, or has not taken an answer, has had
+  // its time.
+  void give_way() {
+    is_leaving_ = true;
+    if (!out_.empty()) return give_up();
+    if (closing_) return;
+    if (parser_.is_within()) refuse(Status::ServiceUnavailable);
     close();
   }
 
@@ -128,6 +144,7 @@ class Http::Session final : public core::Session {
     CHECK(handled.answer != nullptr);
     route_ = handled.route;
     answer_ = std::move(handled.answer);
+    http_.idle_.remove(id_);
     answer_->wake = [this] { make_runnable(); };
     make_runnable();
     changed();
@@ -162,6 +179,7 @@ class Http::Session final : public core::Session {
   Http& http_;
   const ConnId id_;
   const core::ClientRights rights_;
+  const std::string share_;
   RequestParser parser_;
   std::unique_ptr<Answer> answer_;  // To the request that is being answered.
   std::string_view route_;          // Of that request.
@@ -177,17 +195,36 @@ class Http::Session final : public core::Session {
   Nanos begun_ = 0;  // When the request that is being answered was read.
   bool ended_ = false;
   bool closing_ = false;
+  bool is_leaving_ = false;  // It has given way.
 };
 
-Http::Http(const Limits& limits, Handler handler) : limits_(limits), handler_(std::move(handler)) {}
+Http::Http(const Limits& limits, Handler handler)
+    : limits_(limits),
+      handler_(std::move(handler)),
+      idle_({.connections_max = SIZE_MAX, .per_address_max = limits.per_address_max}) {}
 
 Http::~Http() = default;
 
-core::Session& Http::open(ConnId conn, Nanos now, core::ClientRights rights) {
+core::Session& Http::open(ConnId conn, Nanos now, core::ClientRights rights,
+                          const std::string& share) {
   auto& session = sessions_[conn];
   CHECK(session == nullptr);
-  session = std::make_unique<Session>(*this, conn, now, std::move(rights));
+  session = std::make_unique<Session>(*this, conn, now, std::move(rights), share);
+  become_idle(*session);
+  if (count() > limits_.connections_max && idle_.oldest() != conn) give_way(idle_.oldest());
   return *session;
+}
+
+void Http::become_idle(Session& session) {
+  if (!session.is_leaving_) give_way(idle_.add(session.id_, session.share_));
+}
+
+void Http::give_way(std::optional<ConnId> conn) {
+  if (!conn) return;
+  idle_.remove(*conn);
+  ++leaving_;
+  ++gave_way_;
+  sessions_.at(*conn)->give_way();
 }
 
 void Http::on_time(Nanos now) {

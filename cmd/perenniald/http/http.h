@@ -6,10 +6,13 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "cmd/common/newcomers.h"
 #include "cmd/perenniald/core/client_rights.h"
 #include "cmd/perenniald/core/session.h"
 #include "cmd/perenniald/http/answer.h"
@@ -22,7 +25,10 @@ namespace perennial::http {
 
 struct Limits {
   MessageLimits message = {};
-  size_t connections_max = 64;
+  // Past it the oldest connection without a request that is being answered gives way; and of the
+  // same address where that has so many.
+  size_t connections_max = 256;
+  size_t per_address_max = 64;
   // A header must be whole so soon after its first byte, and a body after its header.
   Nanos request_time = 10 * nanos_per_second;
   // How long a connection may be open without a request.
@@ -47,13 +53,21 @@ class Http {
   ~Http();
 
   // ---- What happened.
-  core::Session& open(ConnId conn, Nanos now, core::ClientRights rights = {});
+  // `share`: the address for which it counts: common::Newcomers.
+  core::Session& open(ConnId conn, Nanos now, core::ClientRights rights = {},
+                      const std::string& share = {});
   // Closes connections whose time is over. Call it about once a second while there are any.
   void on_time(Nanos now);
 
   // ---- What to do.
-  bool has_slot() const { return sessions_.size() < limits_.connections_max; }
-  size_t count() const { return sessions_.size(); }
+  // Whether one more connection has a place: one is free, or another gives way. `more`: places
+  // beyond those of all.
+  bool has_slot(size_t more = 0) const {
+    return idle_.count() > 0 || count() < limits_.connections_max + more;
+  }
+  size_t count() const { return sessions_.size() - leaving_; }
+  // How many have given way.
+  uint64_t gave_way() const { return gave_way_; }
   // Whether an answer waits for its next step.
   bool has_runnable() const { return !runnable_.empty(); }
   // REQUIRES: has_runnable().
@@ -73,10 +87,15 @@ class Http {
   class Session;
 
   void changed(Session& session);
+  void become_idle(Session& session);
+  void give_way(std::optional<ConnId> conn);
 
   const Limits limits_;
   const Handler handler_;
   std::map<ConnId, std::unique_ptr<Session>> sessions_;
+  common::Newcomers idle_;  // Those without a request that is being answered.
+  size_t leaving_ = 0;      // Of sessions_: those that have given way.
+  uint64_t gave_way_ = 0;
   std::deque<ConnId> runnable_;
   std::vector<ConnId> changed_;
   Counts counts_;

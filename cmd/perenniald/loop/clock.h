@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <optional>
 
@@ -35,7 +36,7 @@ class TurnClock {
   void continue_from(Nanos last) { start_ = later(start_, std::max<Nanos>(last - now(), 0)); }
 
   Nanos now() {
-    if (!turn_start_) turn_start_ = steady();
+    if (!turn_start_) begin_turn();
     return at(*turn_start_);
   }
 
@@ -47,6 +48,10 @@ class TurnClock {
 
   // How long this turn has taken so far. Unlike now() it does not stand still.
   Nanos turn_so_far() const { return turn_start_ ? steady() - *turn_start_ : 0; }
+
+  // When the present turn began, by steady(). 0: there is none, because the loop blocks. Any
+  // thread, for a watchdog.
+  Nanos turn_began() const { return turn_began_.load(std::memory_order_relaxed); }
 
   // Nanoseconds since the start.
   Nanos uptime() {
@@ -61,6 +66,7 @@ class TurnClock {
     lag_.on_turn(*turn_start_, end);
     turns_.record_time(end - *turn_start_);
     turn_start_.reset();
+    turn_began_.store(0, std::memory_order_relaxed);
   }
 
   // How long the turns took, each until the loop blocked.
@@ -76,8 +82,14 @@ class TurnClock {
   }
   Nanos at(Nanos steady_time) const { return later(start_, steady_time - steady_start_); }
 
+  void begin_turn() {
+    turn_start_ = steady();
+    turn_began_.store(*turn_start_, std::memory_order_relaxed);
+  }
+
   Nanos start_;  // The time of steady_start_.
   Nanos steady_start_;
+  std::atomic<Nanos> turn_began_ = 0;
   std::optional<Nanos> turn_start_;
   LoopLag lag_;
   LatencyHistogram turns_;

@@ -76,6 +76,7 @@ void Acceptor::take_clients(size_t index) {
       const Status taken_in = hooks_.accepted({.fd = fd,
                                                .is_local = listener.is_unix() || is_local(client),
                                                .is_unix = listener.is_unix(),
+                                               .address = ip_of(client),
                                                .role = listener.role(),
                                                .listener = listener.listener()});
       if (!taken_in.ok()) return pause_a_while(taken_in.message());

@@ -23,6 +23,10 @@ struct AcceptedSocket {
   bool to_leader = false;  // This node has opened it, to the leader of its cluster.
   bool is_local = false;   // The client is on this machine.
   bool is_unix = false;    // It came over a unix socket.
+  // Where the client is. None: it came over a unix socket, or this node has opened it.
+  std::optional<common::IpAddress> address = {};
+  bool wants_proxy_header = false;  // A proxy says first for whom it connects.
+  std::string proxied_peer = {};    // What it has said: "192.0.2.1:4711". Empty: nothing yet.
   ListenerRole role = ListenerRole::Queue;
   // Which of the setting `listeners` has its listening socket. None: an address of `listen`.
   std::optional<size_t> listener = {};

@@ -7,14 +7,26 @@
 
 #include <fmt/format.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "cmd/perenniald/net/sockets.h"
 #include "cmd/perenniald/process/log.h"
 #include "engine/types/check.h"
 
 namespace perennial::perenniald {
+namespace {
+
+constexpr std::string_view over_share = "connections_per_address_max";
+
+// Of HTTP all may come, because those that ask for nothing give way.
+std::string queue_share_of(const AcceptedSocket& socket) {
+  return socket.role == ListenerRole::Queue ? share_of(socket) : std::string();
+}
+
+}  // namespace
+
 Connections::Connections(uv_loop_t& loop, TurnClock& clock, const TurnBudget& budget,
-                         const HandshakeLimits& limits, std::unique_ptr<SocketBatch> batch,
+                         const ConnectionLimits& limits, std::unique_ptr<SocketBatch> batch,
                          Hooks hooks)
     : clock_(clock),
       budget_(budget),
@@ -23,7 +35,17 @@ Connections::Connections(uv_loop_t& loop, TurnClock& clock, const TurnBudget& bu
           loop, [this](std::span<const SocketSet::Report> reports) { on_ready(reports); },
           [this] { return budget_.may_read() && !handshakes_.have_had_their_turn(); }),
       batch_(std::move(batch)),
-      handshakes_(loop, clock, limits, [this](ConnId id) { on_handshake_expired(id); }),
+      handshakes_(loop, clock, limits.handshakes,
+                  {.expired =
+                       [this](ConnId id) {
+                         end_handshake(id, "the handshake took too long (tls_handshake_ms)");
+                       },
+                   .gives_way =
+                       [this](ConnId id) {
+                         end_handshake(id,
+                                       "a newer client has its place (tls_handshakes_pending_max)");
+                       }}),
+      shares_(limits.per_address_max),
       buffer_(TurnBudget::read_bytes_max + Stream::piece_bytes_max) {
   if (batch_) received_.resize(SocketSet::reports_max * TurnBudget::read_later_bytes_max);
 }
@@ -32,18 +54,41 @@ Connections::~Connections() {
   CHECK(connections_.empty());
 }
 
+// As it is in the log: of a client behind a proxy what that has said.
+std::string Connections::peer_of(const AcceptedSocket& socket) {
+  return socket.proxied_peer.empty() ? peer_name(socket.fd) : socket.proxied_peer;
+}
+
+Status Connections::refuse(const AcceptedSocket& socket, ClientLine line, std::string_view why) {
+  client_log_.log(line, clock_.now(), {{"peer", peer_of(socket)}, {"why", std::string(why)}});
+  ::close(socket.fd);
+  return {};
+}
+
 Status Connections::open(const AcceptedSocket& socket) {
+  const std::string share = queue_share_of(socket);
+  if (!shares_.has_place(share)) {
+    ++without_place_;
+    return refuse(socket, ClientLine::NoPlace, over_share);
+  }
   const ConnId id = ++last_id_;
   const SocketSet::Interest interest = {.reading = !stopped_};
-  Connection conn = {
-      .id = id, .socket = socket, .stream = hooks_.make_stream(socket), .watched_for = interest};
+  Connection conn = {.id = id, .socket = socket, .share = share, .watched_for = interest};
+  if (socket.wants_proxy_header) {
+    auto stream = std::make_unique<ProxyStream>(socket.fd);
+    conn.proxy = stream.get();
+    conn.stream = std::move(stream);
+  } else {
+    conn.stream = hooks_.make_stream(socket);
+  }
   if (Status status = sockets_.add(socket.fd, id, interest); !status.ok()) return status;
   Connection& opened = connections_.emplace(id, std::move(conn)).first->second;
+  shares_.add(share);
   log(Level::Debug, "conn.open", {{"conn", fmt::format("{}", id)}});
   if (opened.stream->is_open()) {
     begin_session(opened);
   } else {
-    handshakes_.begin(id);
+    handshakes_.begin(id, share_of(socket));
   }
   return {};
 }
@@ -60,10 +105,10 @@ void Connections::service(ConnId id) {
   watch(conn, conn.session->reading());
   if (conn.full || !conn.session->finished()) return;
   if (const std::string_view speaks = conn.session->speaks(); !speaks.empty()) {
-    log(Level::Warning, "conn.refused",
-        {{"conn", fmt::format("{}", id)},
-         {"peer", peer_name(conn.stream->fd())},
-         {"speaks", std::string(speaks)}});
+    client_log_.log(ClientLine::WrongProtocol, clock_.now(),
+                    {{"conn", fmt::format("{}", id)},
+                     {"peer", peer_of(conn.socket)},
+                     {"speaks", std::string(speaks)}});
   }
   conn.stream->end();
   close(conn);
@@ -155,17 +200,49 @@ bool Connections::is_served(Connection& conn, Stream::Outcome got) {
     close(conn);
     return false;
   }
+  if (conn.proxy != nullptr && conn.proxy->header() && !begin_behind_proxy(conn)) return false;
   if (!conn.stream->is_open()) {
     watch(conn, true);
     return false;
   }
-  handshakes_.end();
+  handshakes_.end(conn.id);
   ++(conn.stream->is_resumed() ? handshake_counts_.resumed : handshake_counts_.full);
   log(Level::Debug, "conn.handshake",
       {{"conn", fmt::format("{}", conn.id)}, {"stream", conn.stream->description()}});
   begin_session(conn);
   hooks_.on_slot_free();
   return true;
+}
+
+// The client has the stream that it would have had without a proxy. Bytes behind the header are
+// still in the socket. Returns false if the connection is closed, or has a session already.
+bool Connections::begin_behind_proxy(Connection& conn) {
+  const ProxyHeader header = *conn.proxy->header();
+  conn.socket.wants_proxy_header = false;
+  if (header.address) {
+    conn.socket.address = header.address;
+    conn.socket.proxied_peer = header.peer;
+    conn.socket.is_local = conn.socket.is_unix = false;
+  }
+  conn.stream->release();
+  conn.proxy = nullptr;
+  conn.stream = hooks_.make_stream(conn.socket);
+  conn.share = queue_share_of(conn.socket);
+  if (const bool has_place = shares_.has_place(conn.share); !has_place) {
+    conn.share.clear();
+    ++without_place_;
+    client_log_.log(ClientLine::NoPlace, clock_.now(),
+                    {{"peer", peer_of(conn.socket)}, {"why", std::string(over_share)}});
+    close(conn);
+    return false;
+  }
+  shares_.add(conn.share);
+  if (!conn.stream->is_open()) return true;  // Its handshake goes on.
+  handshakes_.end(conn.id);
+  begin_session(conn);
+  watch(conn, conn.session->reading());
+  hooks_.on_slot_free();
+  return false;
 }
 
 void Connections::on_last_byte(Connection& conn) {
@@ -190,22 +267,18 @@ void Connections::on_writable(Connection& conn) {
   service(conn.id);
 }
 
-void Connections::on_handshake_expired(ConnId id) {
+void Connections::end_handshake(ConnId id, const std::string& why) {
   const auto found = connections_.find(id);
   if (found == connections_.end() || found->second.session != nullptr) return;
-  on_handshake_refused(found->second, "the handshake took too long (tls_handshake_ms)");
+  on_handshake_refused(found->second, why);
   close(found->second);
 }
 
 void Connections::on_handshake_refused(const Connection& conn, const std::string& why) {
   ++handshake_counts_.failed;
-  const std::optional<uint64_t> left_out = refused_lines_.take(clock_.now());
-  if (!left_out) return;
-  log(Level::Warning, "tls.refused",
-      {{"conn", fmt::format("{}", conn.id)},
-       {"peer", peer_name(conn.stream->fd())},
-       {"why", why},
-       {"left_out", fmt::format("{}", *left_out)}});
+  client_log_.log(
+      ClientLine::HandshakeRefused, clock_.now(),
+      {{"conn", fmt::format("{}", conn.id)}, {"peer", peer_of(conn.socket)}, {"why", why}});
 }
 
 void Connections::set_full(Connection& conn, bool full) {
@@ -226,7 +299,7 @@ void Connections::watch(Connection& conn, bool reading) {
 
 std::string Connections::peer_of(ConnId id) const {
   const auto found = connections_.find(id);
-  return found == connections_.end() ? std::string() : peer_name(found->second.stream->fd());
+  return found == connections_.end() ? std::string() : peer_of(found->second.socket);
 }
 
 void Connections::end_output(ConnId id) {
@@ -249,7 +322,7 @@ void Connections::begin_anew(ConnId id, std::string_view early, bool ended) {
     conn.ended = ended;
     return watch(conn, conn.session->reading());
   }
-  handshakes_.begin(id);
+  handshakes_.begin(id, share_of(conn.socket));
   // Nothing says to a stream what was read before it was there.
   if (!early.empty() || ended) return close(conn);
   watch(conn, true);
@@ -268,11 +341,12 @@ void Connections::stop_reading() {
 void Connections::close(Connection& conn) {
   const ConnId id = conn.id;
   if (conn.session == nullptr) {
-    handshakes_.end();
+    handshakes_.end(id);
   } else {
     conn.session->on_close(clock_.now());
   }
   set_full(conn, false);
+  shares_.remove(conn.share);
   connections_.erase(id);
   log(Level::Debug, "conn.close", {{"conn", fmt::format("{}", id)}});
   hooks_.on_slot_free();

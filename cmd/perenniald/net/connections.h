@@ -15,13 +15,22 @@
 #include "cmd/perenniald/loop/clock.h"
 #include "cmd/perenniald/loop/turn_budget.h"
 #include "cmd/perenniald/net/acceptor.h"
+#include "cmd/perenniald/net/address_shares.h"
 #include "cmd/perenniald/net/handshakes.h"
+#include "cmd/perenniald/net/proxy_stream.h"
 #include "cmd/perenniald/net/socket_batch.h"
 #include "cmd/perenniald/net/socket_set.h"
 #include "cmd/perenniald/net/stream.h"
-#include "cmd/perenniald/process/log_limit.h"
+#include "cmd/perenniald/process/client_log.h"
 
 namespace perennial::perenniald {
+
+struct ConnectionLimits {
+  HandshakeLimits handshakes = {};
+  // Connections to the queue from one address; of IPv6, from one network of 64 bits. Clients on
+  // this machine are not limited.
+  uint64_t per_address_max = UINT64_MAX;
+};
 
 // The clients. Moves bytes between their streams and their sessions, and decides nothing: a session
 // says what to write, whether to read on, and when it is finished.
@@ -49,11 +58,14 @@ class Connections {
   // All of them outlive this.
   // `batch`: moves the bytes of several clients with one call. Null: each has a call of its own.
   Connections(uv_loop_t& loop, TurnClock& clock, const TurnBudget& budget,
-              const HandshakeLimits& limits, std::unique_ptr<SocketBatch> batch, Hooks hooks);
+              const ConnectionLimits& limits, std::unique_ptr<SocketBatch> batch, Hooks hooks);
   ~Connections();
 
-  // Takes over the socket. Io: it cannot be watched, and is closed.
+  // Takes over the socket, which is closed at once if its address has too many. Io: it cannot be
+  // watched, and is closed.
   Status open(const AcceptedSocket& socket);
+  // Closes a client that may not come, and says why in the log. Ok.
+  Status refuse(const AcceptedSocket& socket, ClientLine line, std::string_view why);
   // Writes what may leave, and reads on, stops reading, or closes the connection, as its session
   // says. Does nothing if the connection is closed.
   void service(ConnId id);
@@ -88,15 +100,17 @@ class Connections {
   const Bytes& queue_bytes() const { return queue_bytes_; }
   // Where a client comes from: "127.0.0.1:4711", "unix", or nothing if it is gone.
   std::string peer_of(ConnId id) const;
-  // Whether one more client may begin a handshake.
-  bool may_begin_handshake() const { return handshakes_.has_slot(); }
+  size_t handshakes_pending() const { return handshakes_.pending(); }
+  // Connections to the queue that were closed at once: their address had too many.
+  uint64_t without_place() const { return without_place_; }
 
  private:
-  static constexpr uint64_t refused_lines_per_second = 10;
   struct Connection {
     ConnId id = 0;
     AcceptedSocket socket;
-    std::unique_ptr<Stream> stream;
+    std::string share;  // It counts for this one in shares_.
+    std::unique_ptr<Stream> stream = {};
+    ProxyStream* proxy = nullptr;      // It is the stream, until the header is there.
     core::Session* session = nullptr;  // Null: the stream is not open yet.
     bool full = false;                 // Its stream takes no more of its output now.
     bool ended = false;                // Its session knows that the client will send nothing more.
@@ -117,7 +131,9 @@ class Connections {
   void on_last_byte(Connection& conn);
   void on_ending(Connection& conn);
   void on_writable(Connection& conn);
-  void on_handshake_expired(ConnId id);
+  void end_handshake(ConnId id, const std::string& why);
+  static std::string peer_of(const AcceptedSocket& socket);
+  bool begin_behind_proxy(Connection& conn);
   void on_handshake_refused(const Connection& conn, const std::string& why);
   // Returns false if the connection is closed, or will be visited again.
   bool write_out(Connection& conn);
@@ -140,7 +156,9 @@ class Connections {
   Handshakes handshakes_;
   HandshakeCounts handshake_counts_;
   Bytes queue_bytes_;
-  LogLimit refused_lines_{refused_lines_per_second};
+  ClientLog client_log_;
+  AddressShares shares_;  // Of connections to the queue.
+  uint64_t without_place_ = 0;
   absl::node_hash_map<ConnId, Connection> connections_;
   std::vector<char> buffer_;
   ConnId last_id_ = 0;

@@ -15,8 +15,12 @@ constexpr Nanos timer_step = 100 * nanos_per_ms;
 }  // namespace
 
 Handshakes::Handshakes(uv_loop_t& loop, TurnClock& clock, const HandshakeLimits& limits,
-                       std::function<void(ConnId)> expired)
-    : clock_(clock), limits_(limits), expired_(std::move(expired)), timer_(new uv_timer_t) {
+                       Hooks hooks)
+    : clock_(clock),
+      limits_(limits),
+      hooks_(std::move(hooks)),
+      timer_(new uv_timer_t),
+      pending_({.connections_max = limits.pending_max, .per_address_max = limits.per_address_max}) {
   CHECK(uv_timer_init(&loop, timer_) == 0);
   timer_->data = this;
 }
@@ -25,16 +29,17 @@ Handshakes::~Handshakes() {
   close();
 }
 
-void Handshakes::begin(ConnId conn) {
-  ++pending_;
+void Handshakes::begin(ConnId conn, const std::string& address) {
+  const std::optional<ConnId> gives_way = pending_.add(conn, address);
   const Nanos time_max = static_cast<Nanos>(limits_.ms_max) * nanos_per_ms;
   deadlines_.push_back({.conn = conn, .at = later(clock_.now(), time_max)});
   if (deadlines_.size() == 1) arm();
+  if (gives_way) hooks_.gives_way(*gives_way);
 }
 
-void Handshakes::end() {
-  CHECK(pending_ > 0);
-  --pending_;
+void Handshakes::end(ConnId conn) {
+  CHECK(pending_.holds(conn));
+  pending_.remove(conn);
 }
 
 bool Handshakes::may_go_on() {
@@ -54,7 +59,7 @@ void Handshakes::on_timer() {
   while (!deadlines_.empty() && deadlines_.front().at <= clock_.now()) {
     const ConnId conn = deadlines_.front().conn;
     deadlines_.pop_front();
-    expired_(conn);
+    hooks_.expired(conn);
   }
   if (!deadlines_.empty()) arm();
 }

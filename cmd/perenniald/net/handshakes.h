@@ -4,9 +4,11 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <string>
 
 #include <uv.h>
 
+#include "cmd/common/newcomers.h"
 #include "cmd/perenniald/loop/clock.h"
 #include "engine/types/basic.h"
 
@@ -15,7 +17,9 @@ namespace perennial::perenniald {
 struct HandshakeLimits {
   uint64_t ms_max = 10'000;      // How long one may take.
   uint64_t per_turn_max = 4;     // How many make progress in one turn of the loop.
-  uint64_t pending_max = 1'000;  // How many may be under way.
+  uint64_t pending_max = 1'000;  // How many may be under way. Past it the oldest gives way,
+  // and of the same address where that has so many.
+  uint64_t per_address_max = 250;
 };
 
 // The handshakes that have ended since the start.
@@ -30,23 +34,28 @@ struct HandshakeCounts {
 // hundred commands, so only a few are made in each turn, and other clients are served in between.
 class Handshakes {
  public:
-  // `expired` is called for each connection whose time is over, also if its handshake has ended
-  // before. `loop` and `clock` outlive this.
-  Handshakes(uv_loop_t& loop, TurnClock& clock, const HandshakeLimits& limits,
-             std::function<void(ConnId)> expired);
+  struct Hooks {
+    // The time of this connection is over. It is also called if its handshake has ended before.
+    std::function<void(ConnId)> expired;
+    // This one gives way to a newer one, and has to be closed.
+    std::function<void(ConnId)> gives_way;
+  };
+  // `loop` and `clock` outlive this.
+  Handshakes(uv_loop_t& loop, TurnClock& clock, const HandshakeLimits& limits, Hooks hooks);
   ~Handshakes();
   Handshakes(const Handshakes&) = delete;
   Handshakes& operator=(const Handshakes&) = delete;
 
-  bool has_slot() const { return pending_ < limits_.pending_max; }
-  void begin(ConnId conn);
+  size_t pending() const { return pending_.count(); }
+  // `address`: common::Newcomers.
+  void begin(ConnId conn, const std::string& address);
   // A handshake is finished or given up. REQUIRES: it began.
-  void end();
+  void end(ConnId conn);
   // Whether one more handshake may make progress in this turn. If so, it counts.
   bool may_go_on();
   // Whether all handshakes that could go on in this turn have been turned away once. Their sockets
   // stay ready, so a look at further ones would find the same.
-  bool have_had_their_turn() const { return turn_ == clock_.now() && refused_ >= pending_ + 1; }
+  bool have_had_their_turn() const { return turn_ == clock_.now() && refused_ >= pending() + 1; }
   // Closes its handle, which the loop needs to end.
   void close();
 
@@ -60,12 +69,12 @@ class Handshakes {
 
   TurnClock& clock_;
   const HandshakeLimits limits_;
-  const std::function<void(ConnId)> expired_;
+  const Hooks hooks_;
   uv_timer_t* timer_;  // Its close callback frees it. Null: closed.
   // In order, because all handshakes have the same time. Those that have ended stay until it is
   // over.
   std::deque<Deadline> deadlines_;
-  size_t pending_ = 0;
+  common::Newcomers pending_;
   Nanos turn_ = 0;  // The time of the turn that steps_ and refused_ count for.
   uint64_t steps_ = 0;
   uint64_t refused_ = 0;

@@ -166,14 +166,25 @@ std::string text_of(const sockaddr_storage& address, socklen_t length) {
   return fmt::format(fmt::runtime(std::strchr(host, ':') ? "[{}]:{}" : "{}:{}"), host, port);
 }
 
+bool is_bound_locally(int fd) {
+  sockaddr_storage where{};
+  socklen_t length = sizeof where;
+  return getsockname(fd, reinterpret_cast<sockaddr*>(&where), &length) == 0 && is_local(where);
+}
+
 }  // namespace
 
 BoundSocket::BoundSocket(int fd, bool is_unix, std::optional<SocketFile> file, ListenerRole role)
-    : fd_(fd), is_unix_(is_unix), role_(role), file_(std::move(file)) {}
+    : fd_(fd),
+      is_unix_(is_unix),
+      is_local_(is_unix || is_bound_locally(fd)),
+      role_(role),
+      file_(std::move(file)) {}
 
 BoundSocket::BoundSocket(BoundSocket&& other) noexcept
     : fd_(std::exchange(other.fd_, -1)),
       is_unix_(other.is_unix_),
+      is_local_(other.is_local_),
       role_(other.role_),
       listener_(other.listener_),
       file_(std::move(other.file_)) {}
@@ -249,6 +260,17 @@ Result<Sockets> bind_sockets(const std::vector<common::Address>& addresses, uint
   }
   if (!status.ok()) return status;
   return out;
+}
+
+std::optional<common::IpAddress> ip_of(const sockaddr_storage& client) {
+  if (client.ss_family == AF_INET) {
+    return common::ip_of_v4(reinterpret_cast<const sockaddr_in&>(client).sin_addr.s_addr);
+  }
+  if (client.ss_family != AF_INET6) return std::nullopt;
+  common::IpAddress address = {};
+  const auto& v6 = reinterpret_cast<const sockaddr_in6&>(client);
+  std::copy_n(v6.sin6_addr.s6_addr, address.size(), address.begin());
+  return address;
 }
 
 bool is_local(const sockaddr_storage& client) {

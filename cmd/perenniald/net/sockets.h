@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 
 #include "cmd/common/address.h"
+#include "cmd/common/network.h"
 #include "cmd/perenniald/net/listener_role.h"
 #include "cmd/perenniald/net/socket_file.h"
 #include "engine/types/status.h"
@@ -25,6 +26,8 @@ class BoundSocket {
 
   int fd() const { return fd_; }
   bool is_unix() const { return is_unix_; }
+  // Whether only this machine reaches it.
+  bool is_local() const { return is_local_; }
   ListenerRole role() const { return role_; }
   void set_role(ListenerRole role) { role_ = role; }
   // Which of the setting `listeners` this socket serves. None: an address of `listen`.
@@ -39,6 +42,7 @@ class BoundSocket {
  private:
   int fd_;
   bool is_unix_;
+  bool is_local_;
   ListenerRole role_;
   std::optional<size_t> listener_;
   std::optional<SocketFile> file_;
@@ -55,6 +59,8 @@ std::string peer_name(int fd);
 // Whether a client at this address is on this machine: 127.0.0.0/8, also as IPv6 writes it, ::1, or
 // a unix socket.
 bool is_local(const sockaddr_storage& client);
+// None: it is no address of the Internet.
+std::optional<common::IpAddress> ip_of(const sockaddr_storage& client);
 
 // When a connection whose client no longer answers is closed, which releases its reservations.
 struct KeepaliveSettings {

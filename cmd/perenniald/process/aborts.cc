@@ -40,6 +40,7 @@ Failure no_thread(std::string_view why) {
   } catch (...) {
     log(Level::Error, "abort", {{"error", "an exception of an unknown type"}});
   }
+  flush_log();
   std::abort();
 }
 
@@ -82,5 +83,6 @@ extern "C" [[noreturn]] void __assert_fail(const char* assertion, const char* fi
     perenniald::end_process({common::exit_io, "store.failed", text});
   }
   perenniald::log(perenniald::Level::Error, "abort", {{"error", text}});
+  perenniald::flush_log();
   std::abort();
 }

@@ -46,7 +46,9 @@ int report(const Failure& failure) {
 }
 
 void end_process(const Failure& failure) {
-  _exit(report(failure));
+  const int exit_code = report(failure);
+  flush_log();
+  _exit(exit_code);
 }
 
 }  // namespace perennial::perenniald

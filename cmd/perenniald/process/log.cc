@@ -1,21 +1,47 @@
 #include "cmd/perenniald/process/log.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <mutex>
 
 #include <fmt/format.h>
 #include <spdlog/logger.h>
-#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/sinks/base_sink.h>
+#include <unistd.h>
 
 #include "cmd/common/characters.h"
+#include "cmd/perenniald/process/log_writer.h"
 
 namespace perennial::perenniald {
 namespace {
 
+// How long a process that ends waits for the reader of its last lines.
+constexpr Nanos last_lines_time_max = nanos_per_second;
+
+// Neither it nor the logger is ever destroyed, because the committer's thread may log while the
+// process ends.
+LogWriter& writer() {
+  static LogWriter* const instance = [] {
+    std::atexit(flush_log);
+    return new LogWriter(STDERR_FILENO);
+  }();
+  return *instance;
+}
+
+class WriterSink final : public spdlog::sinks::base_sink<std::mutex> {
+ protected:
+  void sink_it_(const spdlog::details::log_msg& message) override {
+    spdlog::memory_buf_t line;
+    formatter_->format(message, line);
+    writer().add({line.data(), line.size()}, message.level >= spdlog::level::err);
+  }
+  void flush_() override {}
+};
+
 spdlog::logger& logger() {
-  // It is never destroyed, because the committer's thread may log while the process ends.
   static spdlog::logger* const instance = [] {
-    auto* made =
-        new spdlog::logger("perenniald", std::make_shared<spdlog::sinks::stderr_sink_mt>());
+    auto* made = new spdlog::logger("perenniald", std::make_shared<WriterSink>());
     made->set_pattern("level=%l %v");
     return made;
   }();
@@ -70,6 +96,10 @@ std::string logfmt_value(std::string_view value) {
     append_shown(out, character);
   }
   return out + '"';
+}
+
+void flush_log() {
+  writer().flush(last_lines_time_max);
 }
 
 void log(Level level, std::string_view at, std::initializer_list<Field> fields) {

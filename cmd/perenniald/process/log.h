@@ -5,7 +5,8 @@
 #include <string>
 #include <string_view>
 
-// The server's log: one logfmt line per event on standard error. Any thread may write to it.
+// The server's log: one logfmt line per event on standard error. Any thread may write to it, and
+// none waits for whoever reads it: log_writer.h.
 //   level=info at=store.recovered jobs=120 took_ms=8
 //   level=info at=store.recovered jobs=120 took_ms=8
 namespace perennial::perenniald {
@@ -23,6 +24,9 @@ void set_log_verbosity(uint64_t verbosity);
 void log(Level level, std::string_view at, std::initializer_list<Field> fields);
 // The same with fields that are in logfmt already.
 void log_fields(Level level, std::string_view at, std::string_view fields);
+
+// Waits until all lines are written, for a second at most. Exit does so by itself; _exit does not.
+void flush_log();
 
 // The value in logfmt: quoted and escaped unless it holds plain characters only.
 std::string logfmt_value(std::string_view value);

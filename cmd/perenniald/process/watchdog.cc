@@ -36,13 +36,19 @@ Watchdog::~Watchdog() {
 void Watchdog::run() {
   using Clock = std::chrono::steady_clock;
   StallCounter counter;
+  Nanos said = 0;  // For how long the work had been seen when it was called stalled.
   Clock::time_point last = Clock::now();
   std::unique_lock lock(mutex_);
   while (!changed_.wait_for(lock, look_interval, [this] { return stopping_; })) {
     const Clock::time_point now = Clock::now();
     const Nanos stuck = counter.look(look_(), std::chrono::nanoseconds(now - last).count());
     last = now;
-    if (stuck >= stall_max_) return stalled_();
+    if (stuck < said) said = 0;
+    if (stuck - said < stall_max_) continue;
+    said = stuck;
+    lock.unlock();
+    stalled_();
+    lock.lock();
   }
 }
 

@@ -8,8 +8,9 @@
 
 #include "engine/types/basic.h"
 
-// Notices when the disk no longer answers. A sync that hangs cannot be cancelled by the process, so
-// the only remedy is to end the process and let a supervisor act.
+// Notices when the disk no longer answers, or when a turn of the loop does not end. A sync that
+// hangs cannot be cancelled by the process, so the only remedy is to end the process and let a
+// supervisor act.
 namespace perennial::perenniald {
 
 // Whether work is under way, and a number that changes whenever work begins or ends.
@@ -37,7 +38,7 @@ class StallCounter {
 class Watchdog {
  public:
   // Both functions are called on that thread. `stalled` is called when the same work has been seen
-  // for `stall_max`, and should not return.
+  // for `stall_max`, and, if it returns, each time that so much has gone by again.
   Watchdog(Nanos stall_max, std::function<WorkSeen()> look, std::function<void()> stalled);
   ~Watchdog();
   Watchdog(const Watchdog&) = delete;

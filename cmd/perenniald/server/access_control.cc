@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 
 #include "cmd/common/address.h"
+#include "cmd/common/list.h"
 #include "cmd/common/network.h"
 #include "cmd/perenniald/http/api/audit_lines.h"
 #include "cmd/perenniald/process/log.h"
@@ -33,22 +34,6 @@ core::Identity identity_of(const ListenerConfig* listener, const AcceptedSocket&
   if (!socket.is_unix) return {};
   const std::optional<core::PeerProcess> process = process_of(socket.fd);
   return process ? core::Identity(*process) : core::Identity();
-}
-
-// None: it is gone, or came over a unix socket.
-std::optional<common::IpAddress> address_of(int fd) {
-  sockaddr_storage peer{};
-  socklen_t length = sizeof peer;
-  if (::getpeername(fd, reinterpret_cast<sockaddr*>(&peer), &length) != 0) return std::nullopt;
-  common::IpAddress address = {};
-  if (peer.ss_family == AF_INET) {
-    const auto& v4 = reinterpret_cast<const sockaddr_in&>(peer);
-    return common::ip_of_v4(v4.sin_addr.s_addr);
-  }
-  if (peer.ss_family != AF_INET6) return std::nullopt;
-  const auto& v6 = reinterpret_cast<const sockaddr_in6&>(peer);
-  std::copy_n(v6.sin6_addr.s6_addr, address.size(), address.begin());
-  return address;
 }
 
 std::string text_of_client(const std::optional<common::IpAddress>& address) {
@@ -128,7 +113,16 @@ core::ClientRights client_rights(const Config& config, const AcceptedSocket& soc
           .is_tls = is_tls,
           .identity = identity_of(listener, socket, peer),
           .may_send_token = is_tls || socket.is_local || config.auth_plaintext,
-          .address = text_of_client(address_of(socket.fd))};
+          .address = text_of_client(socket.address)};
+}
+
+bool is_believed_proxy(const ListenerConfig& listener, const AcceptedSocket& socket) {
+  if (socket.is_unix) return true;  // Who may open the file decides.
+  return std::ranges::any_of(
+      common::list_items(listener.proxy_from), [&](const std::string_view text) {
+        const Result<common::Network> network = common::parse_network(text);
+        return network.ok() && socket.address && network->holds(*socket.address);
+      });
 }
 
 http::Proxies proxies_of(const Config& config) {
@@ -147,8 +141,7 @@ http::Proxies proxies_of(const Config& config) {
 
 bool is_proxy(const http::Proxies& proxies, const AcceptedSocket& socket) {
   if (socket.is_unix) return proxies.on_unix_sockets;
-  const std::optional<common::IpAddress> address = address_of(socket.fd);
-  return address && proxies.holds(*address);
+  return socket.address && proxies.holds(*socket.address);
 }
 
 core::ClientRights forwarded_rights(const Config& config, const http::Forwarded& client,

@@ -25,6 +25,9 @@ std::shared_ptr<const core::Users> load_users(const Config& config, Problems& pr
 void warn_of_open_sockets(const Config& config, const std::vector<BoundSocket>& sockets,
                           const core::Users* users);
 
+// Whether this client is a proxy that the listener believes. REQUIRES: the listener has `proxy`.
+bool is_believed_proxy(const ListenerConfig& listener, const AcceptedSocket& socket);
+
 // What the connection and its listener show of who the client is: the user of the listener; or the
 // client's certificate; or, on a unix socket, the process at the other end. And whether it may send
 // a token: where nobody on the way reads it, or where the configuration says so.

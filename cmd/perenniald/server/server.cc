@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "cmd/perenniald/net/address_shares.h"
 #include "cmd/perenniald/net/tls_stream.h"
 #include "cmd/perenniald/process/failure.h"
 #include "cmd/perenniald/process/log.h"
@@ -20,6 +21,16 @@
 // turn.cc what a turn of the loop does.
 namespace perennial::perenniald {
 namespace {
+
+// Places of the HTTP port at addresses that only this machine reaches, so that its state can be
+// asked for whatever comes from outside. They are a part of the descriptors for files.
+constexpr size_t places_of_this_machine = 16;
+
+// As installed one address may have half of all, so that it leaves as many to the others.
+uint64_t per_address_max(const Config& config, const Descriptors& descriptors) {
+  if (config.connections_per_address_max > 0) return config.connections_per_address_max;
+  return std::max<uint64_t>(descriptors.connections / 2, 1);
+}
 
 double in_seconds(Nanos time) {
   return static_cast<double>(time / nanos_per_ms) / 1000;
@@ -106,7 +117,9 @@ Server::Server(const Config& config, std::vector<BoundSocket> sockets, TlsListen
                .api = api_,
                .now = [this] { return clock_.now(); },
                .hosts = http_hosts(config)}),
-      http_({},
+      http_({.message = {.body_bytes_max_of = &http::Api::body_bytes_max_of},
+             .connections_max = config.http_connections_max,
+             .per_address_max = config.http_connections_per_address_max},
             [this](const http::Request& request, const core::ClientRights& rights) {
               if (!rights.is_proxy) return routes_.handle(request, rights);
               const http::Forwarded client = http::forwarded_of(request, proxies_);
@@ -115,9 +128,11 @@ Server::Server(const Config& config, std::vector<BoundSocket> sockets, TlsListen
       tls_(loop_, clock_, config, std::move(tls)),
       connections_(
           loop_, clock_, budget_,
-          {.ms_max = config.tls_handshake_ms,
-           .per_turn_max = config.tls_handshakes_per_turn,
-           .pending_max = config.tls_handshakes_pending_max},
+          {.handshakes = {.ms_max = config.tls_handshake_ms,
+                          .per_turn_max = config.tls_handshakes_per_turn,
+                          .pending_max = config.tls_handshakes_pending_max,
+                          .per_address_max = config.tls_handshakes_per_address_max},
+           .per_address_max = per_address_max(config, descriptors)},
           make_batch(config),
           {.make_stream = [this](const AcceptedSocket& socket) { return make_stream(socket); },
            .open = [this](ConnId conn, const AcceptedSocket& socket, const PeerIdentity* peer)
@@ -128,10 +143,9 @@ Server::Server(const Config& config, std::vector<BoundSocket> sockets, TlsListen
                  if (turn_) turn_->hand_over_early();
                },
            .on_slot_free = [this] { acceptor_.on_slot_free(); }}),
-      acceptor_(
-          loop_, std::move(sockets), budget_,
-          {.has_slot = [this](const BoundSocket& listener) { return has_slot(listener); },
-           .accepted = [this](const AcceptedSocket& socket) { return connections_.open(socket); }}),
+      acceptor_(loop_, std::move(sockets), budget_,
+                {.has_slot = [this](const BoundSocket& listener) { return has_slot(listener); },
+                 .accepted = [this](AcceptedSocket socket) { return take_in(std::move(socket)); }}),
       body_reads_(
           loop_,
           [this](const core::BodyRead& read, Result<Body> body) { on_body(read, std::move(body)); },
@@ -148,11 +162,24 @@ TlsListener* Server::tls_of(std::optional<size_t> listener) const {
 }
 
 bool Server::has_slot(const BoundSocket& listener) const {
-  if (listener.role() == ListenerRole::Http && !http_.has_slot()) return false;
+  const bool is_http = listener.role() == ListenerRole::Http;
+  const size_t kept = listener.is_local() ? places_of_this_machine : 0;
+  if (is_http && !http_.has_slot(kept)) return false;
   // A client that is passed on has a connection to the leader, too.
-  const size_t needed = listener.role() == ListenerRole::Queue && !serves_queue() ? 2 : 1;
-  return connections_.count() + needed <= descriptors_.connections &&
-         (tls_of(listener.listener()) == nullptr || connections_.may_begin_handshake());
+  const size_t needed = !is_http && !serves_queue() ? 2 : 1;
+  return connections_.count() + needed <= descriptors_.connections + (is_http ? kept : 0);
+}
+
+Status Server::take_in(AcceptedSocket socket) {
+  const bool is_forwarded = socket.role == ListenerRole::Queue && !serves_queue();
+  if (socket.listener && config_.listeners[*socket.listener].proxy && !is_forwarded) {
+    socket.wants_proxy_header = true;
+    if (!is_believed_proxy(config_.listeners[*socket.listener], socket)) {
+      return connections_.refuse(socket, ClientLine::WrongProtocol,
+                                 "it is none of proxy_from of the listener");
+    }
+  }
+  return connections_.open(socket);
 }
 
 std::unique_ptr<Stream> Server::make_stream(const AcceptedSocket& socket) {
@@ -171,7 +198,8 @@ core::Session& Server::open_session(ConnId conn, const AcceptedSocket& socket,
   if (socket.role == ListenerRole::Http) {
     core::ClientRights rights = client_rights(config_, socket, peer);
     rights.is_proxy = is_proxy(proxies_, socket);
-    return http_.open(conn, clock_.now(), std::move(rights));
+    const std::string share = rights.is_proxy ? std::string() : share_of(socket);
+    return http_.open(conn, clock_.now(), std::move(rights), share);
   }
   return core_.open(conn, clock_.now(), client_rights(config_, socket, peer));
 }
@@ -186,7 +214,9 @@ bool Server::reads_hangup() const {
 core::Options Server::make_core_options() {
   core::Options options = core_options(config_);
   // A tenth of all connections, so that those who do not say who they are leave slots for others.
-  options.unidentified_max = std::max<size_t>(descriptors_.connections / 10, 1);
+  const size_t unidentified_max = std::max<size_t>(descriptors_.connections / 10, 1);
+  options.unidentified = {.connections_max = unidentified_max,
+                          .per_address_max = std::max<size_t>(unidentified_max / 2, 1)};
   options.audit = [this](const core::AuditEvent& event) { audit(event); };
   options.process_facts = [this] { return process_facts(); };
   options.store_facts = [this] { return store_facts(); };
@@ -430,7 +460,12 @@ void Server::on_prepare() {
 // libuv looks at its handles afterwards without blocking: socket_set.h. Before that libuv blocks
 // itself, because a standby gives it descriptors to watch.
 void Server::end_turn(bool at_once) {
+  const Nanos took = clock_.turn_so_far();
   clock_.end_turn();
+  const auto too_long = static_cast<Nanos>(config_.turn_seconds_max) * nanos_per_second;
+  if (too_long > 0 && took >= too_long) {
+    log(Level::Warning, "loop.turn", {{"took_ms", fmt::format("{}", took / nanos_per_ms)}});
+  }
   if (!waits_in_sockets_) return block_unless(at_once);
   block_unless(false);  // libuv is to say how long it would block.
   const int timeout_ms = at_once ? 0 : uv_backend_timeout(&loop_);

@@ -80,6 +80,7 @@ class Server {
   http::HealthFacts health_facts();
   BodyDamage::Hooks damage_hooks();
   StoreFacts store_facts() const;
+  Status take_in(AcceptedSocket socket);
   std::unique_ptr<Stream> make_stream(const AcceptedSocket& socket);
   core::Session& open_session(ConnId conn, const AcceptedSocket& socket, const PeerIdentity* peer);
   // Whether the jobs are loaded, and what was due before the start is done.
@@ -99,6 +100,7 @@ class Server {
   bool become_member();
   void on_loaded();
   void start_watchdog();
+  void watch_loop();
   void watch_closing();
   void begin_serving();
   void begin_stop(std::string_view why);
@@ -186,6 +188,7 @@ class Server {
   std::unique_ptr<store::Log> log_;
   std::optional<Turn> turn_;            // Set when the store is loaded.
   std::unique_ptr<Watchdog> watchdog_;  // Of the log, and later of the store's close.
+  std::unique_ptr<Watchdog> loop_watchdog_;
   std::optional<Startup> startup_;
 };
 

@@ -185,6 +185,7 @@ void Server::on_loaded() {
   turn_.emplace(core_, *log_, clock_, budget_, turn_hooks());
   serving_ = true;
   start_watchdog();
+  watch_loop();
   phase_ = Phase::CatchingUp;
   core_.resume(opening.epoch, opening.last_index, opening.next_id, clock_.now());
   if (drain_) core_.on_drain(clock_.now());
@@ -196,6 +197,27 @@ void Server::hand_over_if_asked() {
   if (member_ == nullptr || phase_ != Phase::Serving || !member_->hands_over()) return;
   exit_code_ = common::exit_not_leader;
   begin_stop("handover");
+}
+
+// A turn that does not end serves nobody, and the thread of the loop cannot say so itself.
+void Server::watch_loop() {
+  const uint64_t seconds = config_.turn_seconds_max;
+  if (seconds == 0) return;
+  const auto look = [this] {
+    const Nanos began = clock_.turn_began();
+    return WorkSeen{.busy = began != 0, .progress = static_cast<uint64_t>(began)};
+  };
+  const auto stalled = [this] {
+    const Nanos began = clock_.turn_began();
+    if (began == 0) return;
+    const Nanos lasts = TurnClock::steady() - began;
+    log(Level::Warning, "loop.turn",
+        {{"lasts_s", text(static_cast<uint64_t>(lasts / nanos_per_second))},
+         {"means", "nobody is served meanwhile"}});
+    if (member_ != nullptr) member_->on_loop_stalled(lasts);
+  };
+  loop_watchdog_ =
+      std::make_unique<Watchdog>(static_cast<Nanos>(seconds) * nanos_per_second, look, stalled);
 }
 
 void Server::start_watchdog() {
@@ -340,6 +362,7 @@ void Server::end() {
 }
 
 int Server::close_store() {
+  loop_watchdog_.reset();
   if (store_ == nullptr) return exit_code_;
   turn_.reset();
   if (member_ != nullptr) return close_member();

@@ -1,5 +1,6 @@
 #include "cmd/perenniald/core/sign_in.h"
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -51,7 +52,8 @@ class SignIn : public testing::Test {
   SignIn() { harness.core().set_users(users_of({mailer(), root()})); }
 
   static Options options(std::vector<std::string>& lines) {
-    return {.unidentified_max = 3, .audit = [&lines](const AuditEvent& event) {
+    return {.unidentified = {.connections_max = 3, .per_address_max = 2},
+            .audit = [&lines](const AuditEvent& event) {
               lines.push_back(fmt::format("{} {} {} {}", event.user.empty() ? "-" : event.user,
                                           event.action, event.subject,
                                           event.refused ? "refused" : "allowed"));
@@ -150,8 +152,8 @@ TEST_F(SignIn, WithWrongTokensIsSlowAndEnds) {
   EXPECT_EQ(refused(SignInRefusal::WrongTokens), 1u);
 }
 
-// T12: the eleventh try from an address within a minute is not even listened to. Others are, and
-// the user is not locked out.
+// T12: the eleventh wrong token from an address within a minute gets no answer, and ends its
+// connection. Nobody is locked out, there or elsewhere: a good token still gets in.
 TEST_F(SignIn, IsLimitedByAddress) {
   for (uint32_t i = 0; i < SignInLimiter::failures_max; ++i) {
     const ConnId conn = open("192.0.2.7");
@@ -159,13 +161,52 @@ TEST_F(SignIn, IsLimitedByAddress) {
     harness.send(conn, auth("k1", 'y'));
     harness.close(conn);
   }
-  EXPECT_TRUE(harness.closed_by_server(open("192.0.2.7")));
+  const ConnId good = open("192.0.2.7");
+  EXPECT_EQ(ask(good, auth("k1")), "AUTHENTICATED\r\n");
+  const size_t lines = audit.size();
+  const ConnId wrong = open("192.0.2.7");
+  EXPECT_EQ(ask(wrong, "stats\r\n"), "UNAUTHORIZED\r\n");
+  EXPECT_EQ(ask(wrong, auth("k1", 'y') + auth("k1")), "");
+  EXPECT_TRUE(harness.closed_by_server(wrong));
+  EXPECT_EQ(audit.size(), lines + 1);  // That of stats.
   EXPECT_EQ(refused(SignInRefusal::Limited), 1u);
   const ConnId other = open("192.0.2.8");
   EXPECT_EQ(ask(other, auth("k1")), "AUTHENTICATED\r\n");
   harness.advance(SignInLimiter::window);
   const ConnId again = open("192.0.2.7");
   EXPECT_EQ(ask(again, auth("k1")), "AUTHENTICATED\r\n");
+}
+
+// Each line that a client can cause is one of at most ten a second, and none of a user's.
+TEST_F(SignIn, UnknownClientsCannotFillTheLog) {
+  Core& core = harness.core();
+  const ConnId mailer_conn = signed_in("k1");
+  struct Flood {
+    std::string name;
+    std::function<void(int)> cause;
+  };
+  const std::vector<Flood> floods = {
+      {"a wrong token",
+       [&](int i) { ask(open(fmt::format("198.51.100.{}", i)), auth("k1", 'y')); }},
+      {"a command", [&](int) { ask(open(), "stats\r\n"); }},
+      {"a bearer",
+       [&](int i) {
+         core.user_of_token("x", SignInMethod::Bearer, fmt::format("{}", i), harness.now());
+       }},
+      {"a cookie",
+       [&](int i) {
+         core.user_of_token("x", SignInMethod::Cookie, fmt::format("{}", i), harness.now());
+       }},
+      {"a request", [&](int) { core.on_refused({.action = "GET"}, std::nullopt, harness.now()); }},
+  };
+  for (const Flood& flood : floods) {
+    harness.advance(2 * sign_in_time);
+    audit.clear();
+    for (int i = 0; i < 100; ++i) flood.cause(i);
+    EXPECT_EQ(audit.size(), Core::refusals_per_second_max) << flood.name;
+    EXPECT_EQ(ask(mailer_conn, "use other\r\n"), "FORBIDDEN\r\n");
+    EXPECT_EQ(audit.back(), "mailer use other refused") << flood.name;
+  }
 }
 
 // ---- What is counted.
@@ -184,21 +225,24 @@ TEST_F(SignIn, IsCountedByItsMethod) {
   EXPECT_EQ(counts.of(SignInMethod::Cookie), SignInCounts());
 }
 
-// The limiter is one for the queue and for HTTP.
-TEST_F(SignIn, ThatIsNotLookedAtIsCounted) {
+// The limiter is one for the queue and for HTTP. A good token gets in on both.
+TEST_F(SignIn, ThatIsLimitedIsCounted) {
   Core& core = harness.core();
   const std::string from = "192.0.2.7";
   for (uint32_t i = 0; i < SignInLimiter::failures_max; ++i) {
     EXPECT_EQ(core.user_of_token("x", SignInMethod::Bearer, from, harness.now()), nullptr);
   }
-  EXPECT_EQ(core.user_of_token(token("k1"), SignInMethod::Bearer, from, harness.now()), nullptr);
-  EXPECT_EQ(core.user_of_token(token("k1"), SignInMethod::Cookie, from, harness.now()), nullptr);
-  open(from);
+  for (const SignInMethod method : {SignInMethod::Bearer, SignInMethod::Cookie}) {
+    EXPECT_EQ(core.user_of_token(token("k1", 'y'), method, from, harness.now()), nullptr);
+    EXPECT_NE(core.user_of_token(token("k1"), method, from, harness.now()), nullptr);
+  }
+  ask(open(from), auth("k1", 'y'));
+  EXPECT_EQ(ask(open(from), auth("k1")), "AUTHENTICATED\r\n");
   const AccessCounts& counts = core.access_counts();
   EXPECT_EQ(counts.of(SignInMethod::Bearer),
-            (SignInCounts{.failed = SignInLimiter::failures_max, .limited = 1}));
-  EXPECT_EQ(counts.of(SignInMethod::Cookie), (SignInCounts{.limited = 1}));
-  EXPECT_EQ(counts.of(SignInMethod::Token), (SignInCounts{.limited = 1}));
+            (SignInCounts{.ok = 1, .failed = SignInLimiter::failures_max, .limited = 1}));
+  EXPECT_EQ(counts.of(SignInMethod::Cookie), (SignInCounts{.ok = 1, .limited = 1}));
+  EXPECT_EQ(counts.of(SignInMethod::Token), (SignInCounts{.ok = 1, .limited = 1}));
 }
 
 TEST_F(SignIn, ForbiddenCommandsAreCountedByVerb) {
@@ -295,19 +339,30 @@ TEST_F(SignIn, IsWaitedForOnlySoLong) {
   EXPECT_EQ(refused(SignInRefusal::Timeout), 1u);
 }
 
+// Whoever comes gets in: of those who are silent the one that came first gives way, and of the same
+// address where that has its share.
 TEST_F(SignIn, LeavesRoomForOthers) {
+  const ConnId other = open("192.0.2.9");
   const ConnId first = open();
-  open();
-  open();
-  EXPECT_TRUE(harness.closed_by_server(open()));
-  EXPECT_EQ(refused(SignInRefusal::Unidentified), 1u);
-  // Whoever is known already gets in, and a sign-in gives its place to the next.
+  const ConnId second = open();
+  const ConnId third = open();
+  EXPECT_TRUE(harness.closed_by_server(first));
+  EXPECT_FALSE(harness.closed_by_server(other));
+  const ConnId fourth = open("192.0.2.8");
+  EXPECT_TRUE(harness.closed_by_server(other));
+  EXPECT_EQ(refused(SignInRefusal::Unidentified), 2u);
+  // Whoever is known already takes no such place, and a sign-in gives its own to the next.
   EXPECT_FALSE(harness.closed_by_server(harness.open_as({.identity = PeerProcess{0, 0}})));
-  EXPECT_EQ(ask(first, auth("k1")), "AUTHENTICATED\r\n");
-  const ConnId next = open();
-  EXPECT_FALSE(harness.closed_by_server(next));
-  harness.close(next);
-  EXPECT_FALSE(harness.closed_by_server(open()));
+  EXPECT_EQ(ask(second, auth("k1")), "AUTHENTICATED\r\n");
+  const ConnId fifth = open();
+  for (const ConnId conn : {second, third, fourth, fifth}) {
+    EXPECT_FALSE(harness.closed_by_server(conn)) << conn;
+  }
+  for (int i = 0; i < 100; ++i) {
+    EXPECT_EQ(ask(open(fmt::format("198.51.100.{}", i)), auth("k1")), "AUTHENTICATED\r\n");
+    open(fmt::format("198.51.100.{}", i));
+  }
+  EXPECT_EQ(ask(second, "use mail\r\n"), "USING mail\r\n");
 }
 
 TEST_F(SignIn, WithATokenIsRefusedWhereItCouldBeRead) {

@@ -174,12 +174,69 @@ TEST_F(HttpTest, ReadsNoFurtherBehindALongPipeline) {
   session.on_close(now_);
 }
 
+// Whoever comes has a place, as long as one of the others asks for nothing.
+TEST_F(HttpTest, TheOldestIdleConnectionGivesWay) {
+  core::Session& idle = open(1);
+  core::Session& second_idle = open(2);
+  EXPECT_TRUE(http_.has_slot());
+  core::Session& third = open(3);
+  EXPECT_TRUE(idle.finished());
+  EXPECT_FALSE(second_idle.finished());
+  EXPECT_EQ(http_.count(), 2u);
+  EXPECT_EQ(http_.gave_way(), 1u);
+  // One with a part of a request is told why.
+  send(second_idle, "GET /a HTTP/1.1\r\n", now_);
+  core::Session& fourth = open(4);
+  EXPECT_THAT(take(second_idle), HasSubstr("503 Service Unavailable"));
+  EXPECT_TRUE(second_idle.finished());
+  // Those that are answered stay, and then there is no place, except for more than all.
+  send(third, get("/a"), now_);
+  send(fourth, get("/a"), now_);
+  EXPECT_FALSE(http_.has_slot());
+  EXPECT_TRUE(http_.has_slot(1));
+  core::Session& local = open(5);
+  EXPECT_FALSE(local.finished());
+  for (core::Session* const session : {&third, &fourth}) {
+    EXPECT_THAT(take(*session), HasSubstr("/a"));
+    EXPECT_FALSE(session->finished());
+  }
+  for (core::Session* const session : {&idle, &second_idle, &third, &fourth, &local}) {
+    session->on_close(now_);
+  }
+  EXPECT_EQ(http_.count(), 0u);
+}
+
+// Who does not take an answer is idle, too.
+TEST_F(HttpTest, WhoTakesNoAnswerGivesWay) {
+  core::Session& slow = open(1);
+  send(slow, get("/a"), now_);
+  run_all();
+  EXPECT_FALSE(slow.output().empty());
+  open(2);
+  open(3);
+  EXPECT_TRUE(slow.output().empty());
+  EXPECT_TRUE(slow.finished());
+}
+
+TEST_F(HttpTest, OfOneAddressOnlySoManyAreIdle) {
+  Http http({.connections_max = 100, .per_address_max = 2},
+            [](const Request&, const core::ClientRights&) { return Http::Handled{}; });
+  core::Session& other = http.open(1, now_, {}, "192.0.2.9");
+  core::Session& first = http.open(2, now_, {}, "192.0.2.1");
+  http.open(3, now_, {}, "192.0.2.1");
+  http.open(4, now_, {}, "192.0.2.1");
+  EXPECT_TRUE(first.finished());
+  EXPECT_FALSE(other.finished());
+  for (ConnId conn = 5; conn < 20; ++conn) http.open(conn, now_, {}, "");  // This machine.
+  EXPECT_EQ(http.gave_way(), 1u);
+}
+
 TEST_F(HttpTest, HasSlotsForSoManyConnections) {
   core::Session& first = open(1);
-  EXPECT_TRUE(http_.has_slot());
   core::Session& second_session = open(2);
-  EXPECT_FALSE(http_.has_slot());
   send(first, get("/a"), now_);
+  send(second_session, get("/a"), now_);
+  EXPECT_FALSE(http_.has_slot());
   first.on_close(now_);  // In the middle of its answer.
   run_all();
   EXPECT_TRUE(http_.has_slot());

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -93,7 +94,9 @@ class ConnectionsTest : public testing::TestWithParam<bool> {
   ConnectionsTest() {
     EXPECT_EQ(uv_loop_init(&loop_), 0);
     connections_.emplace(
-        loop_, clock_, budget_, HandshakeLimits{.ms_max = 100, .per_turn_max = 2, .pending_max = 3},
+        loop_, clock_, budget_,
+        ConnectionLimits{.handshakes = {.ms_max = 100, .per_turn_max = 2, .pending_max = 3},
+                         .per_address_max = 2},
         GetParam() ? SocketBatch::create().take() : nullptr,
         Connections::Hooks{
             .make_stream = [this](const AcceptedSocket& socket) -> std::unique_ptr<Stream> {
@@ -121,6 +124,15 @@ class ConnectionsTest : public testing::TestWithParam<bool> {
     std::array<int, 2> ends = {};
     EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends.data()), 0);
     EXPECT_TRUE(connections_->open({.fd = ends[0], .is_local = true, .role = role}).ok());
+    clients_.push_back(ends[1]);
+    return ends[1];
+  }
+  int open_from(const std::string& address, ListenerRole role = ListenerRole::Queue) {
+    std::array<int, 2> ends = {};
+    EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends.data()), 0);
+    EXPECT_TRUE(
+        connections_->open({.fd = ends[0], .address = common::parse_ip(address), .role = role})
+            .ok());
     clients_.push_back(ends[1]);
     return ends[1];
   }
@@ -318,17 +330,16 @@ TEST_P(ConnectionsTest, AHandshakeThatFailsClosesItsConnection) {
   turn();
   EXPECT_EQ(connections_->count(), 0U);
   EXPECT_TRUE(sessions_.empty());
-  EXPECT_TRUE(connections_->may_begin_handshake());
+  EXPECT_EQ(connections_->handshakes_pending(), 0U);
 }
 
 TEST_P(ConnectionsTest, HandshakesAreLimitedInNumberTimeAndPerTurn) {
   with_handshake_ = true;
   const std::array clients = {open(), open(), open()};
-  EXPECT_FALSE(connections_->may_begin_handshake());
   for (const int client : clients) say(client, "open ");
   turn();
   EXPECT_EQ(sessions_.size(), 2U);
-  EXPECT_TRUE(connections_->may_begin_handshake());
+  EXPECT_EQ(connections_->handshakes_pending(), 1U);
   turn();
   EXPECT_EQ(sessions_.size(), 3U);
   open();
@@ -337,6 +348,42 @@ TEST_P(ConnectionsTest, HandshakesAreLimitedInNumberTimeAndPerTurn) {
     turn();
   }
   EXPECT_EQ(connections_->count(), 3U);
+}
+
+// Whoever comes begins its handshake at once, however many are silent.
+TEST_P(ConnectionsTest, TheOldestHandshakeGivesWay) {
+  with_handshake_ = true;
+  for (int i = 0; i < 100; ++i) open();
+  EXPECT_EQ(connections_->count(), 3U);
+  EXPECT_EQ(connections_->handshake_counts().failed, 97U);
+  say(clients_.back(), "open hello");
+  turn();
+  EXPECT_EQ(session(100).heard, "hello");
+}
+
+// As of the limits for each address: two connections to the queue.
+TEST_P(ConnectionsTest, OneAddressHasItsShareOfTheQueue) {
+  const int first = open_from("192.0.2.1");
+  open_from("192.0.2.1");
+  const int third = open_from("192.0.2.1");
+  EXPECT_EQ(connections_->count(), 2U);
+  char byte = 0;
+  EXPECT_EQ(recv(third, &byte, 1, 0), 0);
+  EXPECT_EQ(connections_->without_place(), 1U);
+  // Another one, HTTP, and this machine are not concerned. Of IPv6 64 bits count.
+  open_from("192.0.2.2");
+  open_from("192.0.2.1", ListenerRole::Http);
+  for (int i = 0; i < 5; ++i) open();
+  for (int i = 0; i < 3; ++i) open_from(fmt::format("2001:db8::{}", i + 1));
+  EXPECT_EQ(connections_->count(), 2U + 2U + 5U + 2U);
+  EXPECT_EQ(connections_->without_place(), 2U);
+  // Who leaves makes a place.
+  say(first, "quit");
+  turn();
+  session(1).is_finished = true;
+  connections_->service(1);
+  open_from("192.0.2.1");
+  EXPECT_EQ(connections_->without_place(), 2U);
 }
 
 TEST_P(ConnectionsTest, HandshakesAreCountedByTheirResult) {

@@ -2,7 +2,10 @@
 
 #include <string>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+
+#include "cmd/perenniald/process/client_log.h"
 
 namespace perennial::perenniald {
 namespace {
@@ -47,12 +50,31 @@ TEST(Log, WritesOneLineOfFields) {
   log_fields(Level::Warning, "store.x", "a=1 b=2");
   log_fields(Level::Warning, "store.x", "error=\"two\nlines \x1b[2J\"");
   set_log_verbosity(0);
+  flush_log();
   EXPECT_EQ(testing::internal::GetCapturedStderr(),
             "level=info at=store.open format=3 dir=\"a b\"\n"
             "level=error at=stop\n"
             "level=debug at=conn.open conn=2\n"
             "level=warning at=store.x a=1 b=2\n"
             "level=warning at=store.x error=\"two\\nlines \\x1b[2J\"\n");
+}
+
+// Of each kind of line that a client can cause there are at most ten a second.
+TEST(ClientLog, LeavesOutAndCountsOfEveryKind) {
+  for (const ClientLineRow& row : client_lines) {
+    EXPECT_EQ(client_lines[static_cast<size_t>(row.line)].at, row.at);
+    ClientLog lines;
+    testing::internal::CaptureStderr();
+    for (int i = 0; i < 1000; ++i) lines.log(row.line, nanos_per_second, {{"peer", "a b"}});
+    lines.log(row.line, 2 * nanos_per_second, {{"peer", "c"}});
+    flush_log();
+    std::string wanted;
+    for (uint64_t i = 0; i < ClientLog::lines_per_second_max; ++i) {
+      wanted += fmt::format("level=warning at={} peer=\"a b\" left_out=0\n", row.at);
+    }
+    wanted += fmt::format("level=warning at={} peer=c left_out=990\n", row.at);
+    EXPECT_EQ(testing::internal::GetCapturedStderr(), wanted);
+  }
 }
 
 }  // namespace

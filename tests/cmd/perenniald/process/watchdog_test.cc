@@ -54,10 +54,14 @@ INSTANTIATE_TEST_SUITE_P(
                               StallCounter::look_counts_max}),
     [](const auto& stall) { return std::string(stall.param.name); });
 
-TEST(Watchdog, CallsStalledOnce) {
-  std::promise<void> called;  // A second call would throw.
+TEST(Watchdog, CallsStalledAgainAndAgain) {
+  std::promise<void> called;
+  int calls = 0;
   Watchdog watchdog(
-      nanos_per_ms, [] { return first; }, [&called] { called.set_value(); });
+      nanos_per_ms, [] { return first; },
+      [&] {
+        if (++calls == 3) called.set_value();
+      });
   called.get_future().wait();
 }
 

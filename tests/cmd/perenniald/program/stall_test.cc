@@ -51,6 +51,30 @@ class Stall : public testing::Test {
   const TempDir dir_;
 };
 
+// The watchdog says it while the turn lasts, since the loop itself cannot.
+TEST_F(Stall, ATurnThatIsTooLongIsSaidWhileItLasts) {
+  std::ofstream(dir_.path() + "/config") << "turn_seconds_max: 1\n";
+  Launch server(dir_.path(), {.flags = flags,
+                              .variables = {{"LD_PRELOAD", LOOP_STOP},
+                                            {"LOOP_STOP_MS", "4000"},
+                                            {"LOOP_STOP_IF", dir_.path() + "/slow"}}});
+  ClientSocket client = connect(server);
+  ASSERT_EQ(client.ask("put 0 0 60 1\r\na\r\n").take(), "INSERTED 1\r\n");
+  slow_down();
+  ClientSocket other = connect(server);
+  ASSERT_TRUE(client.send("use a\r\n").ok());
+  bool was_said = false;
+  Result<std::string> answer = client.read_reply(1);
+  for (; !answer.ok(); answer = client.read_reply(50)) {
+    was_said = was_said || server.stderr_text().find("at=loop.turn lasts_s=") != std::string::npos;
+  }
+  EXPECT_TRUE(was_said);
+  EXPECT_EQ(answer.take(), "USING a\r\n");
+  server.signal(SIGTERM);
+  EXPECT_EQ(server.wait().code, 0);
+  EXPECT_THAT(server.stderr_text(), HasSubstr("at=loop.turn took_ms="));
+}
+
 TEST_F(Stall, ASyncThatHangsEndsWith70AndNoAnswer) {
   configure(1);
   {

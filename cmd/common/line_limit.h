@@ -6,12 +6,13 @@
 
 #include "engine/types/basic.h"
 
-namespace perennial::perenniald {
+namespace perennial::common {
 
-// Limits the lines that clients can cause. Those that are left out are counted.
-class LogLimit {
+// Limits the lines of the log that clients can cause. Those that are left out are counted, and
+// said with the next one that is not.
+class LineLimit {
  public:
-  explicit LogLimit(uint64_t per_second_max) : per_second_max_(per_second_max) {}
+  explicit LineLimit(uint64_t per_second_max) : per_second_max_(per_second_max) {}
 
   // Returns nothing if no line may be written now, else how many were left out since the last one.
   std::optional<uint64_t> take(Nanos now) {
@@ -34,4 +35,4 @@ class LogLimit {
   uint64_t left_out_ = 0;
 };
 
-}  // namespace perennial::perenniald
+}  // namespace perennial::common

@@ -1,0 +1,113 @@
+#include "cmd/perenniald/process/log_writer.h"
+
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <system_error>
+#include <utility>
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <unistd.h>
+
+namespace perennial::perenniald {
+namespace {
+
+// The thread takes no signal that is meant for the server, and none of a pipe whose reader is gone.
+class SignalsBlocked {
+ public:
+  SignalsBlocked() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  SignalsBlocked(const SignalsBlocked&) = delete;
+  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+
+ private:
+  sigset_t before_{};
+};
+
+}  // namespace
+
+LogWriter::LogWriter(int fd) : fd_(fd) {
+  const SignalsBlocked blocked;
+  try {
+    thread_ = std::thread([this] { run(); });
+  } catch (const std::system_error&) {
+    // No thread can be had: each line is written by whoever adds it.
+  }
+}
+
+LogWriter::~LogWriter() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  added_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+void LogWriter::add(std::string_view line, bool is_important) {
+  const size_t capacity = bytes_max + (is_important ? bytes_max / 4 : 0);
+  std::unique_lock lock(mutex_);
+  if (!thread_.joinable()) return write_out(line);
+  // A line behind those that were dropped has to wait until they are said.
+  if (waiting_.size() + line.size() > capacity || (not_said_ > 0 && !is_important)) {
+    ++not_said_;
+    ++dropped_;
+  } else {
+    waiting_ += line;
+    ++lines_in_;
+  }
+  lock.unlock();
+  added_.notify_one();
+}
+
+bool LogWriter::flush(Nanos time_max) {
+  std::unique_lock lock(mutex_);
+  const uint64_t wanted = lines_in_;
+  return written_.wait_for(lock, std::chrono::nanoseconds(time_max),
+                           [&] { return lines_out_ >= wanted && not_said_ == 0; });
+}
+
+uint64_t LogWriter::dropped() const {
+  const std::lock_guard lock(mutex_);
+  return dropped_;
+}
+
+void LogWriter::run() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    added_.wait(lock, [this] { return stopping_ || !waiting_.empty() || not_said_ > 0; });
+    if (waiting_.empty() && not_said_ == 0) return;
+    std::string bytes = std::exchange(waiting_, {});
+    const uint64_t lines = lines_in_;
+    if (const uint64_t dropped = std::exchange(not_said_, 0); dropped > 0) {
+      bytes += fmt::format("level=warning at=log.dropped lines={}\n", dropped);
+    }
+    lock.unlock();
+    write_out(bytes);
+    lock.lock();
+    lines_out_ = lines;
+    written_.notify_all();
+  }
+}
+
+// What cannot be written is lost: there is nobody to say it to.
+void LogWriter::write_out(std::string_view bytes) const {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(fd_, bytes.data(), bytes.size());
+    if (written >= 0) {
+      bytes.remove_prefix(static_cast<size_t>(written));
+    } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+      pollfd ready = {.fd = fd_, .events = POLLOUT, .revents = 0};
+      ::poll(&ready, 1, -1);
+    } else if (errno != EINTR) {
+      return;
+    }
+  }
+}
+
+}  // namespace perennial::perenniald

@@ -1,0 +1,98 @@
+#include "cmd/perenniald/process/log_writer.h"
+
+#include <string>
+#include <thread>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "engine/types/check.h"
+
+namespace perennial::perenniald {
+namespace {
+
+using testing::EndsWith;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+class LogWriterTest : public testing::Test {
+ protected:
+  LogWriterTest() { CHECK(pipe(pipe_) == 0); }
+  ~LogWriterTest() override {
+    close(pipe_[0]);
+    close(pipe_[1]);
+  }
+
+  // More than the pipe and the queue hold.
+  static void add_too_many(LogWriter& writer) {
+    const std::string line = std::string(1023, 'x') + '\n';
+    for (int i = 0; i < 3000; ++i) writer.add(line, false);
+  }
+  // Everything, until nothing has come for a while.
+  std::string read_all(LogWriter& writer) const {
+    std::string all;
+    std::thread reader([&] {
+      char buffer[64 << 10];
+      for (ssize_t got = 0; (got = read(pipe_[0], buffer, sizeof buffer)) > 0;) {
+        all.append(buffer, static_cast<size_t>(got));
+        if (all.ends_with("the end\n")) return;
+      }
+    });
+    EXPECT_TRUE(writer.flush(10 * nanos_per_second));
+    writer.add("the end\n", false);
+    reader.join();
+    return all;
+  }
+
+  int pipe_[2] = {-1, -1};
+};
+
+TEST_F(LogWriterTest, WritesLinesInTheirOrder) {
+  LogWriter writer(pipe_[1]);
+  std::string all;
+  for (int i = 0; i < 100; ++i) {
+    const std::string line = fmt::format("line {}\n", i);
+    writer.add(line, i % 2 == 0);
+    all += line;
+  }
+  EXPECT_EQ(read_all(writer), all + "the end\n");
+  EXPECT_EQ(writer.dropped(), 0u);
+}
+
+TEST_F(LogWriterTest, NobodyWaitsForAReaderThatHangs) {
+  LogWriter writer(pipe_[1]);
+  writer.add("the first\n", false);
+  add_too_many(writer);  // Would never return.
+  EXPECT_FALSE(writer.flush(10 * nanos_per_ms));
+  const uint64_t dropped = writer.dropped();
+  EXPECT_GT(dropped, 1000u);
+  writer.add("the last\n", true);
+  const std::string all = read_all(writer);
+  EXPECT_THAT(all, StartsWith("the first\n"));
+  EXPECT_THAT(all,
+              HasSubstr(fmt::format("the last\nlevel=warning at=log.dropped lines={}\n", dropped)));
+  EXPECT_THAT(all, EndsWith("the end\n"));
+  EXPECT_LT(all.size(), LogWriter::bytes_max * 5 / 4 + (128 << 10));
+  EXPECT_EQ(writer.dropped(), dropped);
+}
+
+TEST_F(LogWriterTest, ALineThatNeverFitsIsDropped) {
+  LogWriter writer(pipe_[1]);
+  writer.add(std::string(2 * LogWriter::bytes_max, 'x') + '\n', true);
+  EXPECT_TRUE(writer.flush(10 * nanos_per_second));
+  EXPECT_EQ(read_all(writer), "level=warning at=log.dropped lines=1\nthe end\n");
+}
+
+TEST_F(LogWriterTest, AReaderThatIsGoneHoldsNobody) {
+  signal(SIGPIPE, SIG_IGN);
+  close(pipe_[0]);
+  LogWriter writer(pipe_[1]);
+  add_too_many(writer);
+  EXPECT_TRUE(writer.flush(10 * nanos_per_second));
+  pipe_[0] = dup(pipe_[1]);
+}
+
+}  // namespace
+}  // namespace perennial::perenniald

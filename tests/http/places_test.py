@@ -1,0 +1,156 @@
+"""Nobody from outside takes the places of others: connections that ask for nothing, sign-ins that cost much, a log that nobody reads, and clients
+behind a proxy of TCP. Most clients here are on this machine, where no address has a share, so that what one of them meets all meet."""
+
+import json
+import socket
+import ssl
+import struct
+import time
+import unittest
+
+from port import Port, free_port
+
+TOKEN = "prn_k1_" + "x" * 43
+
+
+def token_hash():
+    import hashlib
+    return hashlib.sha256(TOKEN.encode()).hexdigest()
+
+
+USERS = f"""
+users:
+  - {{{{name: operator, tokens: ["k1:sha256:{token_hash()}"], grants: [{{{{verbs: [monitor, admin]}}}}]}}}}
+"""
+
+
+class Places(Port):
+    def assert_lives(self, seconds=1.0):
+        begun = time.monotonic()
+        self.assertEqual(self.ask("/livez")[0], 200)
+        self.assertLess(time.monotonic() - begun, seconds)
+
+    def silent(self, count, port, first=b"", wrap=None):
+        for _ in range(count):
+            raw = socket.create_connection(("127.0.0.1", port), 10)
+            self.addCleanup(raw.close)
+            if wrap:
+                raw = wrap(raw)
+                self.addCleanup(raw.close)
+            if first:
+                raw.sendall(first)
+
+
+class Plain(Places):
+    def test_idle_connections_give_way(self):
+        self.silent(400, self.port)
+        self.assert_lives()
+
+    def test_parts_of_requests_give_way(self):
+        self.silent(400, self.port, b"POST /api/v1/jobs HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n{")
+        self.assert_lives()
+
+    def test_a_document_costs_as_much_as_it_has_bytes(self):
+        for value in ({"a": [{}] * 200_000}, {f"m{i}": 0 for i in range(60_000)}, {"a": [{"b": 1}] * 90_000}):
+            begun = time.monotonic()
+            status, _ = self.api("/jobs", "POST", value)
+            self.assertEqual(status, 400)
+            self.assertLess(time.monotonic() - begun, 2)
+
+
+class Users(Places):
+    settings = USERS + """listeners:
+  - {{address: "0.0.0.0:{https}", protocol: http, tls: {{certificate: {folder}/cert.pem, key: {folder}/key.pem}}}}
+"""
+
+    def start(self):
+        self.make_certificate()
+        super().start()
+
+    def setUp(self):
+        self.https = free_port()
+        super().setUp()
+
+    def test_idle_connections_from_outside_do_not_take_the_places_of_health(self):
+        context = ssl.create_default_context(cafile=f"{self.folder}/cert.pem")
+        context.set_alpn_protocols(["http/1.1"])
+        self.silent(64, self.https, wrap=lambda raw: context.wrap_socket(raw, server_hostname="localhost"))
+        self.assert_lives()
+        self.silent(300, self.https)  # Without a handshake.
+        self.assert_lives()
+
+    def test_a_sign_in_is_small(self):
+        body = json.dumps({"token": "x" * 5000})
+        status, _, _ = self.exchange("/api/v1/session", "POST", body, **{"Content-Type": "application/json"})
+        self.assertEqual(status, 413)
+
+    def test_a_good_token_gets_in_behind_wrong_ones(self):
+        wrong = {"Authorization": "Bearer prn_k1_" + "y" * 43}
+        for _ in range(30):
+            self.assertEqual(self.ask("/api/v1/server", **wrong)[0], 401)
+        self.assertEqual(self.ask("/api/v1/server", Authorization=f"Bearer {TOKEN}")[0], 200)
+        self.assertEqual(self.speak(b"auth " + TOKEN.encode() + b"\r\n"), b"AUTHENTICATED\r\n")
+
+
+class Proxy(Port):
+    settings = """listeners:
+  - {{address: "127.0.0.1:{https}", proxy: true, proxy_from: "127.0.0.1"}}
+"""
+
+    def setUp(self):
+        self.https = free_port()
+        super().setUp()
+
+    def ask_behind(self, header, port=None):
+        with socket.create_connection(("127.0.0.1", port or self.https), 10) as raw:
+            raw.sendall(header + b"use a\r\nquit\r\n")
+            try:
+                return raw.makefile("rb").read()
+            except ConnectionResetError:
+                return b""
+
+    def test_both_versions_are_read(self):
+        v2 = b"\r\n\r\n\0\r\nQUIT\n\x21\x11\0\x0c" + socket.inet_aton("192.0.2.7") + socket.inet_aton("192.0.2.2") + struct.pack("!HH", 4711, 1)
+        for header in (b"PROXY TCP4 192.0.2.7 192.0.2.2 4711 1\r\n", b"PROXY UNKNOWN\r\n", v2, b"\r\n\r\n\0\r\nQUIT\n\x20\0\0\0"):
+            self.assertEqual(self.ask_behind(header), b"USING a\r\n", header)
+
+    def test_the_address_in_it_is_the_client_s(self):
+        with socket.create_connection(("127.0.0.1", self.https), 10) as raw:
+            for byte in b"PROXY TCP4 192.0.2.7 192.0.2.2 4711 1\r\nuse a\r\n":
+                raw.sendall(bytes([byte]))
+            self.assertEqual(raw.recv(100), b"USING a\r\n")
+            addresses = [each["address"] for each in self.api("/connections")[1]["connections"]]
+            self.assertIn("192.0.2.7:4711", addresses)
+
+    def test_without_a_header_it_is_refused_and_named(self):
+        self.assertEqual(self.ask_behind(b""), b"")
+        self.stop()
+        self.assertIn("it sent no PROXY header", self.text_of_log())
+        self.start()
+
+    def test_elsewhere_it_is_refused_and_named(self):
+        self.assertEqual(self.ask_behind(b"PROXY TCP4 192.0.2.7 192.0.2.2 4711 1\r\n", self.queue), b"")
+        self.stop()
+        self.assertIn("speaks=proxy", self.text_of_log())
+        self.start()
+
+
+class OtherProxy(Proxy):
+    """The same from a proxy that is not named."""
+    settings = Proxy.settings.replace('"127.0.0.1"}}', '"192.0.2.1"}}')
+
+    def test_both_versions_are_read(self):
+        self.assertEqual(self.ask_behind(b"PROXY TCP4 192.0.2.7 192.0.2.2 4711 1\r\n"), b"")
+        self.stop()
+        self.assertIn("none of proxy_from", self.text_of_log())
+        self.start()
+
+    def test_the_address_in_it_is_the_client_s(self):
+        pass
+
+    def test_without_a_header_it_is_refused_and_named(self):
+        pass
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

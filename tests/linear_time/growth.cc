@@ -1,0 +1,62 @@
+#include "tests/linear_time/growth.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <ctime>
+
+#include <fmt/format.h>
+
+// The time of this thread alone is measured, so that a loaded machine does not count, and the
+// quickest of several runs counts. What is quadratic costs 64 times as much for 8 times the bytes.
+namespace perennial::linear_time {
+namespace {
+
+constexpr double growth_max = 28;
+constexpr int attempts_max = 5;
+constexpr size_t step = 8;
+constexpr size_t bytes_min = 1024;
+// What costs less cannot be measured well, and stops nobody.
+constexpr int64_t quick_ns = 1'000'000;
+
+int64_t thread_ns() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+}
+
+int64_t cost_of(const Case& parser, const std::string& input) {
+  int64_t best = INT64_MAX;
+  for (int run = 0; run < 3; ++run) {
+    const int64_t begun = thread_ns();
+    parser.parse(input);
+    best = std::min(best, thread_ns() - begun);
+    if (best > 200 * quick_ns) break;  // A slow one is slow enough to be measured once.
+  }
+  return best;
+}
+
+std::string compare(const Case& parser, size_t bytes) {
+  const int64_t large = cost_of(parser, parser.input(bytes));
+  if (large < quick_ns) return {};
+  const int64_t small = std::max<int64_t>(cost_of(parser, parser.input(bytes / step)), 1);
+  const double growth = static_cast<double>(large) / static_cast<double>(small);
+  if (growth <= growth_max) return {};
+  return fmt::format("{}: {} bytes cost {} us, {} cost {} us, which is {:.0f} times as much",
+                     parser.name, bytes / step, small / 1000, bytes, large / 1000, growth);
+}
+
+}  // namespace
+
+std::string problem_of(const Case& parser) {
+  for (size_t bytes = std::min(bytes_min * step, parser.bytes_max);;
+       bytes = std::min(bytes * step, parser.bytes_max)) {
+    std::string problem;
+    for (int attempt = 0; attempt < attempts_max; ++attempt) {
+      problem = compare(parser, bytes);
+      if (problem.empty()) break;
+    }
+    if (!problem.empty() || bytes == parser.bytes_max) return problem;
+  }
+}
+
+}  // namespace perennial::linear_time
