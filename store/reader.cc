@@ -1,6 +1,7 @@
 #include "store/reader.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -14,6 +15,7 @@
 #include "store/rocks/database.h"
 #include "store/rocks/meta_rows.h"
 #include "store/rocks/observer.h"
+#include "store/salvage/salvage.h"
 #include "store/types/rocks_status.h"
 
 namespace perennial::store {
@@ -28,6 +30,7 @@ struct Reader::Impl {
   std::unique_ptr<ReadLock> lock;
   Failure failure;
   std::unique_ptr<Database> db;
+  std::unique_ptr<Salvage> salvage;  // Instead of `db`.
   CommitRow commit;
   JobId next_id = 1;
   // The jobs that a forced start would leave out.
@@ -35,12 +38,14 @@ struct Reader::Impl {
 };
 
 struct Reader::Bodies::Impl {
-  explicit Impl(const Database& database) : db(database) {}
+  explicit Impl(const Database* database) : db(database) {}
 
   void go_to(std::string_view key);
   Status find(JobId id);
+  Status find_salvaged(JobId id);
 
-  const Database& db;  // The reader's, which outlives this.
+  const Database* const db;  // The reader's, which outlives this. Null if it salvages.
+  std::optional<Salvage::Bodies> salvaged;
   std::unique_ptr<rocksdb::Iterator> at;
   rocksdb::PinnableSlice got;
   std::string_view value;  // The row that find() found; empty if it cannot be read.
@@ -65,6 +70,14 @@ Status Reader::Impl::open() {
   how.env = options.env;
   how.recover = options.recover;
   how.open_tables_max = 16;  // A reader scans in key order, and may share its process with a store.
+  if (options.salvage) {
+    Result<std::unique_ptr<Salvage>> opened = Salvage::open(db_path, how, failure);
+    if (!opened.ok()) return opened.take_status();
+    salvage = opened.take();
+    commit = salvage->commit();
+    next_id = salvage->next_id();
+    return {};
+  }
   const Result<RecoveryPlan> plan = plan_recovery(db_path, how, failure);
   if (!plan.ok()) return plan.status();
   report_truncations(*plan);
@@ -104,7 +117,68 @@ JobId Reader::next_id() const {
   return impl_->next_id;
 }
 
+const Salvaged* Reader::salvaged() const {
+  return impl_->salvage == nullptr ? nullptr : &impl_->salvage->account();
+}
+
+namespace {
+
+Status load_salvaged(const Salvage& salvage, const LoadSink& sink) {
+  Status done;
+  for (const SettingsStored& settings : salvage.settings()) {
+    if (done.ok()) done = sink.settings(settings);
+  }
+  for (const auto& [id, name] : salvage.tubes()) {
+    if (done.ok()) done = sink.tube(id, name);
+  }
+  for (const TubePaused& pause : salvage.pauses()) {
+    if (done.ok()) done = sink.pause(pause);
+  }
+  if (done.ok()) done = salvage.each_job(sink.job);
+  return done.ok() ? salvage.each_key(sink.key) : done;
+}
+
+// Returns how many rows a family has by the account of its tables and of the log.
+Result<uint64_t> accounted_rows(const Database& db, Family family) {
+  const Result<TableCounts> tables = db.count_tables(family);
+  if (!tables.ok()) return tables.status();
+  using Properties = rocksdb::DB::Properties;
+  uint64_t entries = 0;
+  uint64_t removals = 0;
+  for (const auto* const property :
+       {&Properties::kNumEntriesActiveMemTable, &Properties::kNumEntriesImmMemTables}) {
+    uint64_t count = 0;
+    db->GetIntProperty(db.family(family), *property, &count);
+    entries += count;
+  }
+  for (const auto* const property :
+       {&Properties::kNumDeletesActiveMemTable, &Properties::kNumDeletesImmMemTables}) {
+    uint64_t count = 0;
+    db->GetIntProperty(db.family(family), *property, &count);
+    removals += count;
+  }
+  return tables->puts + entries - removals - tables->tombstones - removals;
+}
+
+Status check_states(const Database& db, const Loaded& loaded) {
+  for (const JobState state : job_states) {
+    const Family family = family_of(state);
+    const Result<uint64_t> rows = accounted_rows(db, family);
+    if (!rows.ok()) return rows.status();
+    const uint64_t found = loaded.jobs[static_cast<size_t>(state)];
+    if (*rows == found) continue;
+    return {StatusCode::Corruption, fmt::format("{} holds {} rows by the account of its tables, "
+                                                "and {} were found",
+                                                name_of(family), *rows, found)};
+  }
+  return {};
+}
+
+}  // namespace
+
 Status Reader::load(const LoadSink& sink) const {
+  const std::string doing = "read " + impl_->options.path;
+  if (impl_->salvage != nullptr) return load_salvaged(*impl_->salvage, sink).with(doing);
   Loaded loaded;
   const auto& left_out = impl_->left_out;
   LoadSink kept = sink;
@@ -114,11 +188,15 @@ Status Reader::load(const LoadSink& sink) const {
   kept.key = [&](const KeyStored& key) {
     return left_out.contains(key.job) ? Status() : sink.key(key);
   };
-  return load_rows(*impl_->db, left_out.empty() ? sink : kept, loaded)
-      .with("read " + impl_->options.path);
+  Status rows = load_rows(*impl_->db, left_out.empty() ? sink : kept, loaded);
+  if (rows.ok()) rows = check_states(*impl_->db, loaded);
+  return std::move(rows).with(doing);
 }
 
 Status Reader::load_keys(const std::function<Status(const KeyStored&)>& take) const {
+  if (impl_->salvage != nullptr) {
+    return impl_->salvage->each_key(take).with("read " + impl_->options.path);
+  }
   uint64_t count = 0;
   const auto take_kept = [&](const KeyStored& key) {
     return impl_->left_out.contains(key.job) ? Status() : take(key);
@@ -127,10 +205,15 @@ Status Reader::load_keys(const std::function<Status(const KeyStored&)>& take) co
 }
 
 Reader::Bodies Reader::bodies() const {
+  if (impl_->salvage != nullptr) {
+    auto bodies = std::make_unique<Bodies::Impl>(nullptr);
+    bodies->salvaged.emplace(*impl_->salvage);
+    return Bodies(std::move(bodies));
+  }
   rocksdb::ReadOptions options;
   options.fill_cache = false;
   options.readahead_size = 2 << 20;
-  auto bodies = std::make_unique<Bodies::Impl>(*impl_->db);
+  auto bodies = std::make_unique<Bodies::Impl>(impl_->db.get());
   bodies->at.reset((*impl_->db)->NewIterator(options, impl_->db->family(Family::Bodies)));
   return Bodies(std::move(bodies));
 }
@@ -214,6 +297,7 @@ void Reader::Bodies::Impl::go_to(std::string_view key) {
 // After the iterator has met a damaged table it fails for rows of other tables, too. Such rows are
 // then read with Get(), so that damage of one table does not hide the bodies in others.
 Status Reader::Bodies::Impl::find(JobId id) {
+  if (salvaged) return find_salvaged(id);
   const auto key = job_key(id);
   value = {};
   go_to(view(key));
@@ -227,9 +311,18 @@ Status Reader::Bodies::Impl::find(JobId id) {
   }
   if (!at->status().IsCorruption()) return from_rocksdb(at->status());
   got.Reset();
-  const auto asked = db->Get({}, db.family(Family::Bodies), slice(view(key)), &got);
+  const auto asked = (*db)->Get({}, db->family(Family::Bodies), slice(view(key)), &got);
   if (!asked.ok()) return from_rocksdb(asked).with(fmt::format("read the body of job {}", id));
   value = view(got);
+  return {};
+}
+
+Status Reader::Bodies::Impl::find_salvaged(JobId id) {
+  value = {};
+  const Result<std::optional<std::string_view>> found = salvaged->find(id);
+  if (!found.ok()) return found.status();
+  if (!*found) return {StatusCode::NotFound, fmt::format("the body of job {} is lost", id)};
+  value = **found;
   return {};
 }
 

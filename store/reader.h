@@ -10,6 +10,7 @@
 #include "engine/types/basic.h"
 #include "engine/types/status.h"
 #include "store/format/format.h"
+#include "store/salvage/salvaged.h"
 #include "store/store.h"
 #include "store/types/options.h"
 
@@ -34,6 +35,8 @@ class Reader {
   struct Options {
     std::string path = {};  // The directory that holds `db/`.
     Recover recover = Recover::Strict;
+    // Reads all that can be read of a damaged directory, instead of refusing it.
+    bool salvage = false;
     Events events = {};
     // The file system; null means that of the machine. It must outlive the reader.
     rocksdb::Env* env = nullptr;
@@ -49,7 +52,13 @@ class Reader {
   // Neither this id nor a higher one was ever used.
   JobId next_id() const;
 
-  // As Store::load(). It may be called several times.
+  // What cannot be read. Null unless the reader salvages. What the functions below pass on fits
+  // together nevertheless: each job has a tube, and each key that is held is held by its job.
+  const Salvaged* salvaged() const;
+
+  // As Store::load(). It may be called several times. Corruption also if a family has another
+  // number of rows than its tables say, because RocksDB may pass over a damaged block without an
+  // error.
   Status load(const LoadSink& sink) const;
   // Passes only the keys, in the order of load().
   Status load_keys(const std::function<Status(const KeyStored&)>& take) const;
@@ -78,7 +87,7 @@ class Reader {
   // nodes of a cluster that have applied the same batches. Of the commit row it takes the index and
   // the time of the batch only: each directory counts its own epochs, and knows for itself what its
   // disk holds. It reads every row. Io: `cancelled` has returned true, or the disk failed.
-  // Corruption: a row cannot be read.
+  // Corruption: a row cannot be read. REQUIRES: the reader does not salvage.
   Result<std::vector<FamilyDigest>> digests(const std::function<bool()>& cancelled = {}) const;
 
  private:

@@ -122,11 +122,20 @@ Result<Database> Database::open_to_read(const std::string& path, const Options& 
   return open_read_only(path, options, failure, std::move(view));
 }
 
-Result<Database> Database::open_read_only(const std::string& path, const Options& options,
+Result<Database> Database::open_leniently(const std::string& path, const Options& options,
                                           Failure& failure, View view) {
+  return open_read_only(path, options, failure, std::move(view), Damage::Skipped);
+}
+
+Result<Database> Database::open_read_only(const std::string& path, const Options& options,
+                                          Failure& failure, View view, Damage damage) {
   std::unique_ptr<rocksdb::Env> env = make_view_env(options.env, std::move(view));
   rocksdb::DBOptions how = db_options(options, make_logger(options.events), make_listener(failure));
   how.env = env.get();
+  if (damage == Damage::Skipped) {
+    how.paranoid_checks = false;
+    how.wal_recovery_mode = rocksdb::WALRecoveryMode::kSkipAnyCorruptedRecords;
+  }
   Result<std::vector<std::string>> names = list_families(path, how);
   if (!names.ok()) return names.take_status();
   Database database;

@@ -50,6 +50,10 @@ class Database {
   // Opens everything in the view, including the log, read-only.
   static Result<Database> open_to_read(const std::string& path, const Options& options,
                                        Failure& failure, View view);
+  // The same for a salvage: a table that cannot be opened is no error until a row of it is read,
+  // and records of the log that cannot be read are left out.
+  static Result<Database> open_leniently(const std::string& path, const Options& options,
+                                         Failure& failure, View view);
   static Result<Database> create(const std::string& path, const Options& options, Failure& failure);
   Database(Database&&) noexcept = default;
   Database& operator=(Database&&) = delete;
@@ -90,8 +94,10 @@ class Database {
 
  private:
   Database() = default;
+  enum class Damage : uint8_t { Refused, Skipped };
   static Result<Database> open_read_only(const std::string& path, const Options& options,
-                                         Failure& failure, View view);
+                                         Failure& failure, View view,
+                                         Damage damage = Damage::Refused);
   void place_families();
   static Result<Database> open_with(Database&& database, const rocksdb::DBOptions& how,
                                     const std::string& path,

@@ -72,6 +72,8 @@ struct View {
   bool has_logs = true;                       // False hides all log files.
   std::map<std::string, uint64_t> ends = {};  // By name: files that seem to end at this byte.
   std::set<std::string> hidden = {};          // The names of files that seem not to exist.
+  // By name: bytes that seem to follow the content of a file.
+  std::map<std::string, std::string> appended = {};
 };
 
 // Makes a read-only file system in which the directory is as the view says.

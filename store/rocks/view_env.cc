@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <cstring>
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,22 +20,37 @@ using rocksdb::IODebugContext;
 using rocksdb::IOOptions;
 using rocksdb::IOStatus;
 
-// A file that seems to end after `bytes`.
-class TruncatedFile : public rocksdb::FSSequentialFileOwnerWrapper {
+// A file that seems to end after `bytes`, and to go on with `appended` there.
+class ShownFile : public rocksdb::FSSequentialFileOwnerWrapper {
  public:
-  TruncatedFile(std::unique_ptr<rocksdb::FSSequentialFile>&& file, uint64_t bytes)
-      : FSSequentialFileOwnerWrapper(std::move(file)), left_(bytes) {}
+  ShownFile(std::unique_ptr<rocksdb::FSSequentialFile>&& file, uint64_t bytes, std::string appended)
+      : FSSequentialFileOwnerWrapper(std::move(file)),
+        left_(bytes),
+        appended_(std::move(appended)) {}
 
+  // Reads less than it was asked for only at the end, because RocksDB takes that for the end.
   IOStatus Read(size_t bytes, const IOOptions& options, rocksdb::Slice* got, char* scratch,
                 IODebugContext* debug) override {
-    IOStatus status = FSSequentialFileOwnerWrapper::Read(std::min<uint64_t>(bytes, left_), options,
-                                                         got, scratch, debug);
-    if (status.ok()) left_ -= got->size();
-    return status;
+    size_t filled = 0;
+    while (filled < bytes && left_ > 0) {
+      rocksdb::Slice piece;
+      IOStatus status = FSSequentialFileOwnerWrapper::Read(
+          std::min<uint64_t>(bytes - filled, left_), options, &piece, scratch + filled, debug);
+      if (!status.ok()) return status;
+      std::memmove(scratch + filled, piece.data(), piece.size());
+      filled += piece.size();
+      left_ = piece.empty() ? 0 : left_ - piece.size();
+    }
+    const size_t more = std::min(bytes - filled, appended_.size() - appended_read_);
+    std::memcpy(scratch + filled, appended_.data() + appended_read_, more);
+    appended_read_ += more;
+    *got = rocksdb::Slice(scratch, filled + more);
+    return IOStatus::OK();
   }
   IOStatus Skip(uint64_t bytes) override {
     const uint64_t skipped = std::min(bytes, left_);
     left_ -= skipped;
+    appended_read_ += std::min<uint64_t>(bytes - skipped, appended_.size() - appended_read_);
     return FSSequentialFileOwnerWrapper::Skip(skipped);
   }
   IOStatus PositionedRead(uint64_t, size_t, const IOOptions&, rocksdb::Slice*, char*,
@@ -43,6 +60,8 @@ class TruncatedFile : public rocksdb::FSSequentialFileOwnerWrapper {
 
  private:
   uint64_t left_;
+  const std::string appended_;
+  size_t appended_read_ = 0;
 };
 
 class ViewFileSystem : public rocksdb::FileSystemWrapper {
@@ -56,8 +75,13 @@ class ViewFileSystem : public rocksdb::FileSystemWrapper {
                              IODebugContext* debug) override {
     IOStatus status = target()->NewSequentialFile(path, options, file, debug);
     const auto end = view_.ends.find(name_of(path));
-    if (status.ok() && end != view_.ends.end()) {
-      *file = std::make_unique<TruncatedFile>(std::move(*file), end->second);
+    const auto appended = view_.appended.find(name_of(path));
+    const bool is_cut = end != view_.ends.end();
+    const bool is_longer = appended != view_.appended.end();
+    if (status.ok() && (is_cut || is_longer)) {
+      *file = std::make_unique<ShownFile>(
+          std::move(*file), is_cut ? end->second : std::numeric_limits<uint64_t>::max(),
+          is_longer ? appended->second : std::string());
     }
     return status;
   }
@@ -139,8 +163,11 @@ class ViewFileSystem : public rocksdb::FileSystemWrapper {
     return view_.hidden.contains(name) || (!view_.has_logs && log_index_of(name) != 0);
   }
   uint64_t shown_bytes(const std::string& path, uint64_t bytes) const {
-    const auto end = view_.ends.find(name_of(path));
-    return end == view_.ends.end() ? bytes : std::min(bytes, end->second);
+    const std::string name = name_of(path);
+    const auto end = view_.ends.find(name);
+    const auto appended = view_.appended.find(name);
+    const uint64_t kept = end == view_.ends.end() ? bytes : std::min(bytes, end->second);
+    return kept + (appended == view_.appended.end() ? 0 : appended->second.size());
   }
 
   const View view_;

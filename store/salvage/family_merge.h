@@ -1,0 +1,49 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/types/status.h"
+#include "store/format/format.h"
+#include "store/salvage/entry_cursor.h"
+#include "store/salvage/job_evidence.h"
+#include "store/salvage/salvaged.h"
+
+// Included by store's own files only.
+namespace perennial::store {
+
+// A table that is damaged: opened alone, so that it hides nothing of the others.
+struct OpenedTable {
+  DamagedTable found;
+  std::unique_ptr<Database> db;  // Null: nothing of it can be read.
+  std::vector<KeySpan> readable = {};
+};
+
+// All that can be read of one family, key by key in their order.
+class FamilyMerge {
+ public:
+  // `whole` has all tables but the damaged ones, and the log. Both outlive this.
+  FamilyMerge(const Database& whole, const std::vector<OpenedTable>& damaged, Family family);
+
+  // The lowest key that was not taken; none at the end.
+  std::optional<std::string_view> lowest();
+
+  struct Key {
+    KeyTrace trace;
+    std::string value;  // Of the newest put.
+  };
+  // Takes all entries of `key`. REQUIRES: no lower key is left.
+  Key take(std::string_view key);
+  const Status& status() const;
+
+ private:
+  uint64_t hidden_time(std::string_view key) const;
+
+  std::vector<std::unique_ptr<EntryCursor>> cursors_;
+  std::vector<const DamagedTable*> damaged_;  // Those of this family.
+};
+
+}  // namespace perennial::store

@@ -1,0 +1,82 @@
+#include "store/salvage/manifest_deletions.h"
+
+#include <algorithm>
+#include <map>
+#include <string_view>
+
+#include <rocksdb/file_checksum.h>
+
+namespace perennial::store {
+namespace {
+
+constexpr size_t block_bytes = 32 << 10;
+constexpr size_t header_bytes = 7;
+// The tags of an edit.
+constexpr uint64_t deleted_file = 6;
+constexpr uint64_t column_family = 200;
+
+enum class Kind : char { Full = 1, First = 2, Middle = 3, Last = 4 };
+
+void add_varint(std::string& out, uint64_t value) {
+  for (; value >= 0x80; value >>= 7) out.push_back(static_cast<char>(value | 0x80));
+  out.push_back(static_cast<char>(value));
+}
+
+// As log_records.cc checks it.
+uint32_t checksum_of(std::string_view bytes) {
+  const auto checksum = rocksdb::GetFileChecksumGenCrc32cFactory()->CreateFileChecksumGenerator({});
+  checksum->Update(bytes.data(), bytes.size());
+  checksum->Finalize();
+  uint32_t value = 0;
+  for (const char byte : checksum->GetChecksum()) value = value << 8 | static_cast<uint8_t>(byte);
+  return ((value >> 15) | (value << 17)) + 0xa282ead8U;
+}
+
+void add_piece(std::string& out, Kind kind, std::string_view bytes) {
+  std::string checked(1, static_cast<char>(kind));
+  checked += bytes;
+  const uint32_t checksum = checksum_of(checked);
+  for (int shift = 0; shift < 32; shift += 8) out.push_back(static_cast<char>(checksum >> shift));
+  out.push_back(static_cast<char>(bytes.size()));
+  out.push_back(static_cast<char>(bytes.size() >> 8));
+  out += checked;
+}
+
+void add_record(std::string& out, uint64_t begin, std::string_view record) {
+  bool is_first = true;
+  do {
+    size_t room = block_bytes - (begin + out.size()) % block_bytes;
+    if (room < header_bytes) {
+      out.append(room, '\0');
+      room = block_bytes;
+    }
+    const size_t bytes = std::min(record.size(), room - header_bytes);
+    const bool is_last = bytes == record.size();
+    const Kind kind =
+        is_first ? (is_last ? Kind::Full : Kind::First) : (is_last ? Kind::Last : Kind::Middle);
+    add_piece(out, kind, record.substr(0, bytes));
+    record.remove_prefix(bytes);
+    is_first = false;
+  } while (!record.empty());
+}
+
+}  // namespace
+
+std::string manifest_deletions(uint64_t manifest_bytes, const std::vector<ManifestTable>& tables) {
+  std::map<uint32_t, std::string> edits;  // By family.
+  for (const ManifestTable& table : tables) {
+    std::string& edit = edits[table.family];
+    if (edit.empty()) {
+      add_varint(edit, column_family);
+      add_varint(edit, table.family);
+    }
+    add_varint(edit, deleted_file);
+    add_varint(edit, static_cast<uint64_t>(table.level));
+    add_varint(edit, table.number);
+  }
+  std::string out;
+  for (const auto& [family, edit] : edits) add_record(out, manifest_bytes, edit);
+  return out;
+}
+
+}  // namespace perennial::store

@@ -1,0 +1,234 @@
+#include "store/salvage/salvage.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "store/disk/durable_mark.h"
+#include "store/format/skipped_ids.h"
+#include "store/recovery/recovery.h"
+#include "store/rocks/log_env.h"
+#include "store/rocks/meta_rows.h"
+#include "store/types/file_system_of.h"
+
+namespace perennial::store {
+
+// An id, and what is known of it.
+struct Salvage::Visit {
+  JobId id = 0;
+  JobFinding finding;
+  std::optional<JobRow> row;  // There if the job is found.
+  std::string_view body;      // Its value, if it has one.
+  bool has_body = false;
+};
+
+namespace {
+
+// The log is read as a start would read it. If a start would refuse it, all records are read that
+// can be read.
+struct LogView {
+  View view;
+  std::string problem;
+};
+
+LogView view_of_log(const std::string& db_path, const Options& options, Failure& failure) {
+  const Result<RecoveryPlan> plan = plan_recovery(db_path, options, failure);
+  if (plan.ok()) return {.view = plan->view(), .problem = {}};
+  return {.view = View(), .problem = plan.status().message()};
+}
+
+// A commit row for a database whose own cannot be read.
+CommitRow commit_without_row(const Options& options, Nanos now) {
+  const auto mark = read_durable_mark(options.env, options.data_dir);
+  CommitRow commit = {.epoch = 1, .index = 1, .known_durable = 0, .now = now};
+  if (!mark.ok() || !*mark) return commit;
+  commit.epoch = std::max(commit.epoch, (*mark)->epoch);
+  commit.index = std::max(commit.index, (*mark)->index);
+  return commit;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Salvage>> Salvage::open(const std::string& db_path, const Options& options,
+                                               Failure& failure) {
+  std::unique_ptr<Salvage> salvage(new Salvage);
+  if (Status opened = salvage->open_database(db_path, options, failure); !opened.ok())
+    return opened;
+  if (Status read = salvage->read_meta(); !read.ok()) return read;
+  if (salvage->format_ && *salvage->format_ != options.format) {
+    return Status(StatusCode::Unsupported,
+                  fmt::format("its format is {}, and this program salvages format {}",
+                              *salvage->format_, options.format));
+  }
+  if (Status read = salvage->read_jobs(); !read.ok()) return read;
+  if (Status read = salvage->read_rest(options); !read.ok()) return read;
+  return salvage;
+}
+
+Status Salvage::open_database(const std::string& db_path, const Options& options,
+                              Failure& failure) {
+  const Result<Manifest> manifest = read_manifest(file_system_of(options.env), db_path);
+  if (!manifest.ok()) return manifest.status();
+  Result<TableDamage> damage = find_damaged_tables(db_path, options, failure, *manifest);
+  if (!damage.ok()) return damage.take_status();
+  damage_ = damage.take();
+  for (const OpenedTable& table : damage_.tables) account_.tables.push_back(table.found);
+  const std::unique_ptr<rocksdb::Env> rest = make_view_env(options.env, damage_.rest);
+  Options how = options;
+  how.env = rest.get();
+  LogView log = view_of_log(db_path, how, failure);
+  // Without a table of meta the log does not seem to join the tables. That is no damage of the log.
+  const bool is_meta_damaged = std::ranges::any_of(
+      account_.tables, [](const DamagedTable& table) { return table.family == Family::Meta; });
+  if (!is_meta_damaged) account_.log_problem = std::move(log.problem);
+  Result<Database> whole = Database::open_leniently(db_path, how, failure, std::move(log.view));
+  if (!whole.ok()) return whole.take_status();
+  whole_ = std::make_unique<Database>(whole.take());
+  for (const std::string_view name : families_of(options.format, options.families)) {
+    if (whole_->has_family(name)) continue;
+    return {StatusCode::Unsupported, fmt::format("the family {} is missing", name)};
+  }
+  return {};
+}
+
+// Calls `visit` for each id of which anything can be read, in their order.
+Status Salvage::each_id(bool with_bodies, const std::function<Status(Visit&)>& visit) const {
+  std::vector<FamilyMerge> families;
+  for (const Family family : job_families) families.emplace_back(*whole_, damage_.tables, family);
+  while (true) {
+    std::optional<std::string> key;
+    for (FamilyMerge& family : families) {
+      const std::optional<std::string_view> lowest = family.lowest();
+      if (lowest && (!key || *lowest < *key)) key = *lowest;
+    }
+    if (!key) break;
+    std::array<FamilyMerge::Key, job_families.size()> found;
+    for (size_t place = 0; place < families.size(); ++place) {
+      found[place] = families[place].take(*key);
+    }
+    const Result<JobId> id = decode_job_key(Family::Bodies, *key);
+    if (!id.ok()) continue;
+    std::array<KeyTrace, job_states.size()> states;
+    for (size_t place = 0; place < states.size(); ++place) states[place] = found[place].trace;
+    const FamilyMerge::Key& body = found.back();
+    Visit one = {.id = *id, .finding = find_job(states, body.trace), .row = {}, .body = {}};
+    one.has_body = body.trace.is_put();
+    if (one.has_body && with_bodies) one.body = body.value;
+    if (one.finding.fate == JobFinding::Fate::Found) {
+      const JobState state = one.finding.state;
+      Result<JobRow> row = decode_job(state, *key, found[static_cast<size_t>(state)].value);
+      if (row.ok()) one.row = row.take();
+      if (!one.row) one.finding.fate = JobFinding::Fate::RowLost;
+    }
+    if (Status visited = visit(one); !visited.ok()) return visited;
+  }
+  for (const FamilyMerge& family : families) {
+    if (!family.status().ok()) return family.status();
+  }
+  return {};
+}
+
+// Also finds names for tubes that have lost theirs.
+Status Salvage::read_jobs() {
+  Status read = each_id(true, [&](Visit& visit) {
+    count(visit);
+    return Status();
+  });
+  account_.tubes_renamed = renamed_.size();
+  return read;
+}
+
+Status Salvage::read_rest(const Options& options) {
+  account_.meta_rows_dropped +=
+      std::erase_if(pauses_, [&](const TubePaused& pause) { return !tubes_.contains(pause.tube); });
+  commit_ = found_commit_ ? *found_commit_ : commit_without_row(options, created_max_);
+  Status read = merge_keys([](const KeyStored&) { return Status(); }, account_);
+  if (!read.ok()) return read;
+  const auto mark = read_durable_mark(options.env, options.data_dir);
+  if (mark.ok() && *mark) next_id_ = std::max(next_id_, (*mark)->next_id_min);
+  next_id_ = std::max(next_id_, id_max_ + 1);
+  if (account_.is_whole()) return {};
+  const Result<JobId> skipped = skip_ids(next_id_);
+  if (!skipped.ok()) return skipped.status();
+  next_id_ = *skipped;
+  return {};
+}
+
+void Salvage::count(const Visit& visit) {
+  id_max_ = std::max(id_max_, visit.id);
+  if (visit.finding.fate == JobFinding::Fate::Absent) return;
+  if (visit.finding.is_uncertain) account_.uncertain.add(visit.id);
+  if (!visit.row) return account_.rows_lost.add(visit.id);
+  ++account_.jobs[static_cast<size_t>(visit.row->state)];
+  created_max_ = std::max(created_max_, visit.row->created);
+  name_tube(*visit.row);
+  if (!whole_body(visit)) account_.bodies_lost.add(visit.id);
+  claim_key(*visit.row);
+}
+
+std::optional<std::string_view> Salvage::whole_body(const Visit& visit) {
+  if (!visit.has_body) return std::nullopt;
+  const Result<std::string_view> body = decode_body(visit.id, visit.body);
+  if (!body.ok() || (visit.row && body->size() != visit.row->body_bytes)) return std::nullopt;
+  return *body;
+}
+
+void Salvage::name_tube(const JobRow& row) {
+  if (renamed_.contains(row.tube)) ++account_.jobs_in_renamed;
+  if (tubes_.contains(row.tube)) return;
+  std::string name = row.tube == 0 ? "default" : fmt::format("tube-{}", row.tube);
+  const auto is_taken = [&] {
+    return std::ranges::any_of(tubes_, [&](const auto& tube) { return tube.second == name; });
+  };
+  while (is_taken()) name += "-lost";
+  tubes_[row.tube] = std::move(name);
+  if (row.tube == 0) return;  // Its name is always the same.
+  renamed_.insert(row.tube);
+  ++account_.jobs_in_renamed;
+}
+
+// Two jobs cannot hold one key: claim_key().
+void Salvage::drop_key(Visit& visit) const {
+  if (!visit.row || !without_key_.contains(visit.id)) return;
+  JobFields fields = *visit.row->fields;
+  fields.key->given_up = true;
+  visit.row->fields = std::move(fields);
+}
+
+Status Salvage::each_job(const std::function<Status(const JobRow&)>& take) const {
+  return each_id(false, [&](Visit& visit) {
+    if (!visit.row) return Status();
+    drop_key(visit);
+    return take(*visit.row);
+  });
+}
+
+Status Salvage::each_left(const TakeLeft& take) const {
+  return each_id(true, [&](Visit& visit) {
+    if (visit.finding.fate == JobFinding::Fate::Absent) return Status();
+    drop_key(visit);
+    return take(visit.id, visit.row ? &*visit.row : nullptr, whole_body(visit));
+  });
+}
+
+Salvage::Bodies::Bodies(const Salvage& salvage)
+    : merge_(*salvage.whole_, salvage.damage_.tables, Family::Bodies) {}
+
+Result<std::optional<std::string_view>> Salvage::Bodies::find(JobId id) {
+  const Bytes<8> wanted = job_key(id);
+  for (auto lowest = merge_.lowest(); lowest && *lowest <= view(wanted); lowest = merge_.lowest()) {
+    const std::string key(*lowest);
+    FamilyMerge::Key found = merge_.take(key);
+    if (key != view(wanted)) continue;
+    if (!found.trace.is_put()) return std::optional<std::string_view>();
+    value_ = std::move(found.value);
+    return std::optional<std::string_view>(value_);
+  }
+  if (!merge_.status().ok()) return merge_.status();
+  return std::optional<std::string_view>();
+}
+
+}  // namespace perennial::store

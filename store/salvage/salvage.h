@@ -1,0 +1,108 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <absl/container/flat_hash_map.h>
+#include <absl/container/flat_hash_set.h>
+
+#include "engine/types/status.h"
+#include "store/rocks/database.h"
+#include "store/rocks/observer.h"
+#include "store/salvage/damaged_tables.h"
+#include "store/salvage/family_merge.h"
+#include "store/salvage/salvaged.h"
+#include "store/types/options.h"
+
+// Included by store's own files only.
+namespace perennial::store {
+
+// Everything that can be read of a damaged database, as rows that fit together: each job is there
+// once and has a tube, and each key is held by its job. It writes nothing. Its memory grows with
+// the number of tubes and of jobs with a key, and not with the number of jobs.
+class Salvage {
+ public:
+  // Reads everything once. Corruption: it cannot be said which tables there are, or nothing can be
+  // read. Unsupported: the database has another format.
+  static Result<std::unique_ptr<Salvage>> open(const std::string& db_path, const Options& options,
+                                               Failure& failure);
+
+  const Salvaged& account() const { return account_; }
+  const CommitRow& commit() const { return commit_; }
+  // Beyond every id that may have been given out.
+  JobId next_id() const { return next_id_; }
+  const std::map<TubeId, std::string>& tubes() const { return tubes_; }
+  const std::vector<TubePaused>& pauses() const { return pauses_; }
+  const std::vector<SettingsStored>& settings() const { return settings_; }
+
+  // Visits the jobs in the order of ids.
+  Status each_job(const std::function<Status(const JobRow&)>& take) const;
+  // Visits all ids of which a row or a body is left, in their order. Of each it passes on the row,
+  // as each_job() does, or null; and the body if that is whole.
+  using TakeLeft =
+      std::function<Status(JobId id, const JobRow* row, std::optional<std::string_view> body)>;
+  Status each_left(const TakeLeft& take) const;
+  // Visits the keys in the order of the store.
+  Status each_key(const std::function<Status(const KeyStored&)>& take) const;
+
+  // Reads bodies in the order of ids.
+  class Bodies {
+   public:
+    explicit Bodies(const Salvage& salvage);
+    // Returns the stored value, which is valid until the next call, or none. REQUIRES: ids ascend.
+    Result<std::optional<std::string_view>> find(JobId id);
+
+   private:
+    FamilyMerge merge_;
+    std::string value_;
+  };
+
+ private:
+  // A job that holds a key.
+  struct Claim {
+    JobId job = 0;
+    KeyUntil until = KeyUntil::Deleted;
+    Nanos ends_at = 0;  // Of a key that is held for a time: when that is over.
+  };
+  struct Visit;  // What each_id() passes on.
+
+  Salvage() = default;
+  Status open_database(const std::string& db_path, const Options& options, Failure& failure);
+  Status read_meta();
+  void read_meta_row(std::string_view key, const std::string& value);
+  Status read_jobs();
+  Status read_rest(const Options& options);
+  Status each_id(bool with_bodies, const std::function<Status(Visit&)>& visit) const;
+  void count(const Visit& visit);
+  static std::optional<std::string_view> whole_body(const Visit& visit);
+  void drop_key(Visit& visit) const;
+  void name_tube(const JobRow& row);
+  void claim_key(const JobRow& row);
+  // Passes on the keys that fit the jobs, and counts what it drops and rebuilds.
+  Status merge_keys(const std::function<Status(const KeyStored&)>& take, Salvaged& account) const;
+  static bool fits(const KeyStored& row, const Claim& claim);
+  std::optional<KeyStored> rebuilt(const std::string& place, const Claim& claim) const;
+
+  TableDamage damage_;
+  std::unique_ptr<Database> whole_;  // Without the damaged tables.
+  Salvaged account_;
+  std::optional<CommitRow> found_commit_;
+  CommitRow commit_;
+  JobId next_id_ = 1;
+  mutable JobId id_max_ = 0;  // The highest id that is seen anywhere.
+  Nanos created_max_ = 0;
+  std::optional<uint32_t> format_;
+  std::map<TubeId, std::string> tubes_;
+  absl::flat_hash_set<TubeId> renamed_;
+  std::vector<TubePaused> pauses_;
+  std::vector<SettingsStored> settings_;
+  std::map<std::string, Claim> claims_;     // By key_row_key().
+  absl::flat_hash_set<JobId> without_key_;  // Jobs whose key belongs to another job.
+};
+
+}  // namespace perennial::store

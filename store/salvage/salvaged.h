@@ -1,0 +1,78 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "engine/types/basic.h"
+#include "store/format/format.h"
+
+// What a salvage has found: the account that tools print.
+namespace perennial::store {
+
+// Ids, of which only the first are kept.
+struct IdList {
+  static constexpr size_t kept_max = 100'000;
+
+  uint64_t count = 0;
+  std::vector<JobId> ids = {};
+
+  void add(JobId id) {
+    if (count++ < kept_max) ids.push_back(id);
+  }
+};
+
+// A part of a table that cannot be read.
+struct UnreadableRange {
+  // In the file, to within a few bytes: RocksDB tells the places of blocks in parts of the whole.
+  uint64_t begin_offset = 0;
+  uint64_t end_offset = 0;
+  std::string first_key;  // What lies in the range has no lower key,
+  std::string end_key;    // and only lower keys than this one.
+};
+
+struct DamagedTable {
+  Family family = Family::Meta;
+  std::string file;     // The name of the file.
+  std::string problem;  // Why it cannot be read whole.
+  // Entries are puts and removals of rows. 0 if even their number cannot be read.
+  uint64_t entries = 0;
+  uint64_t entries_read = 0;
+  uint64_t time_max = 0;  // The highest sequence number in the table, plus one.
+  std::vector<UnreadableRange> unreadable = {};
+
+  uint64_t skipped() const { return entries > entries_read ? entries - entries_read : 0; }
+};
+
+struct Salvaged {
+  std::vector<DamagedTable> tables = {};
+  bool has_cluster = false;      // Whether the directory belongs to a cluster.
+  std::string log_problem = {};  // Why a start would refuse the log; empty if it would not.
+  // Jobs with a row, by state. Those in bodies_lost are among them.
+  std::array<uint64_t, job_states.size()> jobs = {};
+  IdList rows_lost = {};    // There is a body, and the row cannot be read.
+  IdList bodies_lost = {};  // There is a row, and the body cannot be read or is not what was put.
+  // Jobs that may be in another state, or deleted: what would show it cannot be read.
+  IdList uncertain = {};
+  uint64_t tubes_renamed = 0;      // Tubes with jobs whose names cannot be read.
+  uint64_t jobs_in_renamed = 0;    // Jobs in these tubes.
+  uint64_t meta_rows_dropped = 0;  // Pauses and settings that are damaged or without a tube.
+  uint64_t keys_rebuilt = 0;       // From the jobs that hold them.
+  uint64_t keys_dropped = 0;       // Keys whose job is lost.
+
+  uint64_t job_count() const {
+    uint64_t sum = 0;
+    for (const uint64_t count : jobs) sum += count;
+    return sum;
+  }
+  // Jobs that can be put into a new database.
+  uint64_t whole_jobs() const { return job_count() - bodies_lost.count; }
+  uint64_t lost_jobs() const { return rows_lost.count + bodies_lost.count; }
+  bool is_whole() const {
+    return tables.empty() && log_problem.empty() && lost_jobs() == 0 && uncertain.count == 0 &&
+           tubes_renamed == 0 && meta_rows_dropped == 0 && keys_rebuilt == 0 && keys_dropped == 0;
+  }
+};
+
+}  // namespace perennial::store

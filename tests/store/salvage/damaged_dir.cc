@@ -1,0 +1,165 @@
+#include "tests/store/salvage/damaged_dir.h"
+
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <memory>
+
+#include <rocksdb/sst_file_reader.h>
+
+#include "engine/types/check.h"
+#include "store/offline/builder.h"
+#include "tests/store/store_model.h"
+#include "tests/store/temp_dir.h"
+
+namespace perennial::store {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr TubeId tubes = 400;
+
+std::string tube_name(uint64_t number) {
+  return "tube-of-a-name-that-takes-some-room-in-a-block-of-the-table-" + std::to_string(number);
+}
+
+std::string body_to_damage(JobId id) {
+  return body_of(id);
+}
+
+JobRow row_of(JobId id, TubeId tube, size_t body_bytes) {
+  JobRow row = {.id = id,
+                .state = job_states[id % job_states.size()],
+                .tube = tube,
+                .priority = static_cast<uint32_t>(id),
+                .ttr_s = 60,
+                .created = static_cast<Nanos>(id) * nanos_per_second,
+                .body_bytes = static_cast<uint32_t>(body_bytes)};
+  if (row.state == JobState::Delayed) row.order = (id + 1'000'000) * nanos_per_second;
+  if (row.state == JobState::Buried) row.order = id;
+  if (row.state == JobState::Buried) row.buries = 1;
+  if (id % 5 == 0) {
+    JobFields fields;
+    fields.key = JobKey{.key = "a-key-that-takes-some-room-" + std::to_string(id),
+                        .until = KeyUntil::Deleted};
+    row.fields = fields;
+  }
+  return row;
+}
+
+// What the properties of a table say of the places in it.
+struct Layout {
+  uint64_t data_bytes = 0;
+  uint64_t file_bytes = 0;
+};
+
+Layout layout_of(const std::string& path) {
+  rocksdb::SstFileReader table{rocksdb::Options()};
+  CHECK(table.Open(path).ok());
+  const auto properties = table.GetTableProperties();
+  return {.data_bytes = properties->data_size, .file_bytes = fs::file_size(path)};
+}
+
+std::string largest_table(const std::string& db_path, Family family) {
+  std::string largest;
+  for (const auto& file : fs::directory_iterator(db_path)) {
+    if (file.path().extension() != ".sst") continue;
+    rocksdb::SstFileReader table{rocksdb::Options()};
+    CHECK(table.Open(file.path()).ok());
+    const auto properties = table.GetTableProperties();
+    if (properties->column_family_name != family_names[place_of(family)]) continue;
+    if (largest.empty() || file.file_size() > fs::file_size(largest)) largest = file.path();
+  }
+  CHECK(!largest.empty());
+  return largest;
+}
+
+uint64_t byte_to_flip(Part part, const Layout& layout) {
+  switch (part) {
+    case Part::FirstBlock:
+      return 100;
+    case Part::LastBlock:
+      return layout.data_bytes - 100;
+    case Part::Index:
+      return layout.data_bytes + 20;
+    case Part::Properties:
+      return layout.file_bytes - 400;  // Between the index and the last blocks.
+    case Part::Footer:
+      return layout.file_bytes - 4;
+    default:
+      return layout.data_bytes / 2;
+  }
+}
+
+std::string read_all(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+}  // namespace
+
+void make_dir_to_damage(const std::string& path) {
+  auto builder = Builder::begin({.path = path});
+  CHECK(builder.ok());
+  std::vector<TubeId> numbers;
+  for (TubeId number = 0; number < tubes; ++number) {
+    const Result<TubeId> tube = (*builder)->tube(tube_name(number));
+    CHECK(tube.ok());
+    numbers.push_back(*tube);
+  }
+  CHECK((*builder)->add_settings({.tube = "mail", .settings = {.tries = 3}}).ok());
+  for (JobId id = 1; id <= damaged_dir_jobs; ++id) {
+    const std::string body = body_to_damage(id);
+    const JobRow row = row_of(id, numbers[id % tubes], body.size());
+    CHECK((*builder)->add_job(row, body).ok());
+    if (!row.fields) continue;
+    CHECK((*builder)
+              ->add_key({.tube = tube_name(id % tubes),
+                         .key = row.fields->key->key,
+                         .job = id,
+                         .until = KeyUntil::Deleted,
+                         .expires_at = 0})
+              .ok());
+  }
+  CHECK((*builder)
+            ->publish({.epoch = 1, .index = 2, .now = 1'000'000 * nanos_per_second},
+                      damaged_dir_jobs + 1)
+            .ok());
+}
+
+std::string name_of(const DamageCase& damage) {
+  constexpr std::array<const char*, 8> parts = {"DataBlock",  "FirstBlock", "LastBlock", "Index",
+                                                "Properties", "Footer",     "Missing",   "Cut"};
+  std::string name(name_of(damage.family));
+  name[0] = static_cast<char>(name[0] - 'a' + 'A');
+  return name + parts[static_cast<size_t>(damage.part)];
+}
+
+std::vector<DamageCase> all_damages() {
+  std::vector<DamageCase> out;
+  for (size_t family = 0; family < family_count; ++family) {
+    for (const Part part : {Part::DataBlock, Part::FirstBlock, Part::LastBlock, Part::Index,
+                            Part::Properties, Part::Footer, Part::Missing, Part::Cut}) {
+      out.push_back({.family = static_cast<Family>(family), .part = part});
+    }
+  }
+  return out;
+}
+
+void damage_table(const std::string& path, const DamageCase& damage) {
+  const std::string table = largest_table(path + "/db", damage.family);
+  const Layout layout = layout_of(table);
+  std::string content = read_all(table);
+  fs::remove(table);
+  if (damage.part == Part::Missing) return;
+  if (damage.part == Part::Cut) {
+    content.resize(content.size() / 2);
+  } else {
+    char& byte = content[byte_to_flip(damage.part, layout)];
+    byte = static_cast<char>(byte ^ 0x10);
+  }
+  write_file(table, content);
+}
+
+}  // namespace perennial::store

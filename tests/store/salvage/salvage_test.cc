@@ -1,0 +1,209 @@
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "store/reader.h"
+#include "tests/store/dir_state.h"
+#include "tests/store/salvage/damaged_dir.h"
+#include "tests/store/store_model.h"
+#include "tests/store/temp_dir.h"
+#include "tests/support/seed.h"
+
+// P11: damage costs what is damaged. One part of one table of each family is damaged.
+namespace perennial::store {
+namespace {
+
+class TableDamaged : public testing::TestWithParam<DamageCase> {
+ protected:
+  TableDamaged() {
+    make_dir_to_damage(dir_.data_dir());
+    const auto reader = Reader::open({.path = dir_.data_dir()});
+    EXPECT_TRUE(reader.ok());
+    const Result<Image> image = read_image(**reader);
+    EXPECT_TRUE(image.ok());
+    before_ = *image;
+  }
+
+  bool is_state() const {
+    return GetParam().family != Family::Meta && GetParam().family != Family::Keys &&
+           GetParam().family != Family::Bodies;
+  }
+  bool is_one_block() const {
+    return GetParam().part == Part::DataBlock || GetParam().part == Part::FirstBlock ||
+           GetParam().part == Part::LastBlock;
+  }
+
+  const TempDir dir_;
+  Image before_;
+};
+
+std::string name_of_tube(const Image& image, const JobRow& row) {
+  const auto tube = image.tubes.find(row.tube);
+  return tube == image.tubes.end() ? "" : tube->second;
+}
+
+TEST_P(TableDamaged, CostsTheRowsInWhatIsDamaged) {
+  damage_table(dir_.data_dir(), GetParam());
+  const auto state = state_of(dir_.data_dir());
+  auto reader = Reader::open({.path = dir_.data_dir(), .salvage = true});
+  ASSERT_TRUE(reader.ok()) << reader.status().message();
+  const Result<Image> found = read_image(**reader);
+  ASSERT_TRUE(found.ok()) << found.status().message();
+  const Salvaged& account = *(*reader)->salvaged();
+
+  std::set<JobId> lost;
+  for (const auto& [id, row] : before_.jobs) {
+    const auto again = found->jobs.find(id);
+    if (again == found->jobs.end()) {
+      lost.insert(id);
+      EXPECT_EQ(family_of(row.state), GetParam().family) << id;
+      continue;
+    }
+    EXPECT_EQ(again->second, row) << id;
+    const std::string name = name_of_tube(*found, row);
+    if (name != name_of_tube(before_, row)) {
+      EXPECT_EQ(GetParam().family, Family::Meta) << id;
+      EXPECT_EQ(name, fmt::format("tube-{}", row.tube));
+    }
+  }
+  EXPECT_LE(found->jobs.size(), before_.jobs.size());
+  const std::set<JobId> named(account.rows_lost.ids.begin(), account.rows_lost.ids.end());
+  EXPECT_EQ(lost, named);
+  EXPECT_EQ(account.uncertain.count, 0U);
+  if (is_state() && is_one_block()) {
+    EXPECT_GE(lost.size(), 1U);
+    EXPECT_LE(lost.size(), rows_of_block_max);
+    // They lie together.
+    EXPECT_EQ((*lost.rbegin() - *lost.begin()) / job_states.size() + 1, lost.size());
+  }
+  if (!is_state()) {
+    EXPECT_TRUE(lost.empty());
+  }
+  if (GetParam().family != Family::Meta && lost.empty()) {
+    EXPECT_EQ(found->keys, before_.keys);
+  }
+  EXPECT_EQ(state_of(dir_.data_dir()), state);  // It has changed nothing.
+
+  std::set<JobId> without_body;
+  Reader::Bodies bodies = (*reader)->bodies();
+  for (const auto& [id, row] : found->jobs) {
+    const Result<std::string_view> body = bodies.read(id);
+    if (!body.ok() || *body != body_of(id)) without_body.insert(id);
+  }
+  EXPECT_EQ(without_body,
+            std::set<JobId>(account.bodies_lost.ids.begin(), account.bodies_lost.ids.end()));
+  if (GetParam().family != Family::Bodies) {
+    EXPECT_TRUE(without_body.empty());
+  }
+  if (GetParam().family == Family::Bodies && is_one_block()) {
+    EXPECT_GE(without_body.size(), 1U);
+    EXPECT_LE(without_body.size(), 2 * rows_of_block_max);
+    EXPECT_EQ(*without_body.rbegin() - *without_body.begin() + 1, without_body.size());
+  }
+  EXPECT_GT((*reader)->next_id(), damaged_dir_jobs);
+}
+
+TEST_P(TableDamaged, IsAccountedFor) {
+  damage_table(dir_.data_dir(), GetParam());
+  const auto reader = Reader::open({.path = dir_.data_dir(), .salvage = true});
+  ASSERT_TRUE(reader.ok());
+  const Salvaged& account = *(*reader)->salvaged();
+  ASSERT_EQ(account.tables.size(), 1U);
+  EXPECT_EQ(account.log_problem, "");
+  const DamagedTable& table = account.tables.front();
+  EXPECT_EQ(table.family, GetParam().family);
+  EXPECT_FALSE(table.problem.empty());
+  if (GetParam().part == Part::Properties) return;
+  ASSERT_EQ(table.unreadable.size(), 1U);
+  EXPECT_LT(table.unreadable.front().begin_offset, table.unreadable.front().end_offset);
+  if (is_one_block()) {
+    EXPECT_GT(table.skipped(), 0U);
+  }
+  if (is_one_block() && is_state()) {
+    EXPECT_EQ(table.skipped(), account.rows_lost.count);
+  }
+}
+
+std::string case_name(const testing::TestParamInfo<DamageCase>& one) {
+  return name_of(one.param);
+}
+
+INSTANTIATE_TEST_SUITE_P(Salvage, TableDamaged, testing::ValuesIn(all_damages()), case_name);
+
+TEST(Salvage, OfAWholeDirectoryIsWhole) {
+  const TempDir dir;
+  make_dir_to_damage(dir.data_dir());
+  const auto whole = Reader::open({.path = dir.data_dir()});
+  const auto salvaged = Reader::open({.path = dir.data_dir(), .salvage = true});
+  ASSERT_TRUE(whole.ok() && salvaged.ok());
+  EXPECT_TRUE((*salvaged)->salvaged()->is_whole());
+  EXPECT_EQ((*salvaged)->next_id(), (*whole)->next_id());
+  EXPECT_EQ((*salvaged)->commit(), (*whole)->commit());
+  EXPECT_EQ(difference(**salvaged, *read_image(**whole)), "");
+}
+
+// Writes batches in several runs, so that rows and their removals are in several tables and the
+// log.
+Image write_history(const std::string& path, uint64_t seed) {
+  StoreModel model(seed);
+  for (int run = 0; run < 3; ++run) {
+    auto store = Store::open({.data_dir = path});
+    EXPECT_TRUE(store.ok());
+    model.reopened((*store)->opening());
+    for (int count = 0; count < 60; ++count) {
+      Batch batch;
+      model.next(batch, 30);
+      EXPECT_TRUE((*store)->write(batch, true).ok());
+      if (count % 20 == 7) {
+        EXPECT_TRUE((*store)->flush().ok());
+      }
+    }
+  }
+  return model.image();
+}
+
+std::vector<std::string> tables_in(const std::string& path) {
+  std::vector<std::string> out;
+  for (const auto& file : std::filesystem::directory_iterator(path + "/db")) {
+    if (file.path().extension() == ".sst") out.push_back(file.path());
+  }
+  std::ranges::sort(out);
+  return out;
+}
+
+// Whatever is damaged: a job is as it was, or it is named as lost, or as uncertain.
+TEST(Salvage, OfARandomHistoryIsRightAboutWhatItSaysIsCertain) {
+  std::mt19937_64 random(support::seed());
+  for (int round = 0; round < 20; ++round) {
+    const TempDir dir;
+    const Image before = write_history(dir.data_dir(), random());
+    const std::vector<std::string> tables = tables_in(dir.data_dir());
+    const std::string& table = tables[random() % tables.size()];
+    flip_byte(table, random() % std::filesystem::file_size(table));
+    const auto reader = Reader::open({.path = dir.data_dir(), .salvage = true});
+    ASSERT_TRUE(reader.ok()) << reader.status().message();
+    const Result<Image> found = read_image(**reader);
+    ASSERT_TRUE(found.ok()) << found.status().message();
+    const Salvaged& account = *(*reader)->salvaged();
+    std::set<JobId> named(account.rows_lost.ids.begin(), account.rows_lost.ids.end());
+    named.insert(account.uncertain.ids.begin(), account.uncertain.ids.end());
+    for (const auto& [id, row] : found->jobs) {
+      const auto was = before.jobs.find(id);
+      const bool is_right = was != before.jobs.end() && was->second.state == row.state;
+      EXPECT_TRUE(is_right || named.contains(id)) << table << ": job " << id;
+    }
+    for (const auto& [id, row] : before.jobs) {
+      EXPECT_TRUE(found->jobs.contains(id) || named.contains(id)) << table << ": job " << id;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace perennial::store
