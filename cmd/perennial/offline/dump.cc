@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -11,6 +12,7 @@
 #include "cmd/perennial/offline/dump_format.h"
 #include "cmd/perennial/offline/dump_server.h"
 #include "cmd/perennial/offline/dump_table.h"
+#include "cmd/perennial/offline/salvage_report.h"
 #include "cmd/perennial/offline/survey.h"
 #include "cmd/perennial/offline/wall_clock.h"
 #include "cmd/perennial/output/output.h"
@@ -136,21 +138,78 @@ Status dump(const DumpOptions& options, int fd) {
   return dump_directory(options.data_dir, options, fd);
 }
 
-Status dump_directory(const std::string& path, const DumpOptions& options, int fd) {
-  if (Status sensible = check_options(options); !sensible.ok()) return sensible;
+namespace {
+
+// A reader, and what the first pass over its rows has found.
+struct Source {
+  std::unique_ptr<store::Reader> reader;
+  Survey survey;
+};
+
+Result<Source> open_source(const std::string& path, const DumpOptions& options, bool salvage) {
   Result<std::unique_ptr<store::Reader>> reader =
       store::Reader::open({.path = path,
                            .recover = options.recover_point_in_time ? store::Recover::PointInTime
-                                                                    : store::Recover::Strict});
+                                                                    : store::Recover::Strict,
+                           .salvage = salvage});
   if (!reader.ok()) return reader.take_status();
-  const Result<Survey> survey = Survey::make(**reader, selection_of(options));
-  if (!survey.ok()) return survey.status();
-  Output out(fd);
-  if (options.summary) return write_summary(*survey, out, options.json);
-  if (options.format == "table") return write_table(**reader, *survey, out);
+  Result<Survey> survey = Survey::make(**reader, selection_of(options));
+  if (!survey.ok()) return survey.take_status();
+  return Source{.reader = reader.take(), .survey = survey.take()};
+}
+
+// Reads all that can be read of a directory that is refused. Damage of the log is another matter
+// than that of a table: what is behind it may have been deleted. So it must be asked for.
+Result<Source> open_damaged(const std::string& path, const DumpOptions& options, Status refused) {
+  Result<Source> source = open_source(path, options, true);
+  if (!source.ok()) {
+    return source.status().code() == StatusCode::Corruption ? refused : source.take_status();
+  }
+  if (options.salvage || source->reader->salvaged()->log_problem.empty()) return source;
+  return Status(refused.code(),
+                fmt::format("{}; perennial dump --salvage writes all the same what can be read",
+                            refused.message()));
+}
+
+Result<Source> open_any(const std::string& path, const DumpOptions& options) {
+  Result<Source> source = open_source(path, options, false);
+  if (source.ok() || source.status().code() != StatusCode::Corruption) return source;
+  return open_damaged(path, options, source.take_status());
+}
+
+Status write_source(const Source& source, const DumpOptions& options, Output& out) {
+  if (options.summary) return write_summary(source.survey, out, options.json);
+  if (options.format == "table") return write_table(*source.reader, source.survey, out);
   const auto syntax =
       options.format == "yaml" ? DumpWriter::Syntax::Yaml : DumpWriter::Syntax::Json;
-  return write_records(**reader, *survey, out, syntax);
+  return write_records(*source.reader, source.survey, out, syntax);
+}
+
+// Says what the dump lacks. A status that is already an error stays, unless it is of damaged
+// bodies, which are counted here, too.
+Status report_damage(const store::Salvaged& salvaged, Status written) {
+  if (!written.ok() && written.code() != StatusCode::Corruption) return written;
+  for (const std::string& line : damage_lines(salvaged)) {
+    fmt::print(stderr, "perennial dump: {}\n", line);
+  }
+  if (salvaged.is_whole()) return written;
+  return {
+      StatusCode::Corruption,
+      fmt::format("the dump has what can be read: of the whole directory these are {} jobs, and "
+                  "{} are lost; perennial load --skip-damaged takes it",
+                  salvaged.whole_jobs(), salvaged.lost_jobs())};
+}
+
+}  // namespace
+
+Status dump_directory(const std::string& path, const DumpOptions& options, int fd) {
+  if (Status sensible = check_options(options); !sensible.ok()) return sensible;
+  const Result<Source> source = open_any(path, options);
+  if (!source.ok()) return source.status();
+  Output out(fd);
+  Status written = write_source(*source, options, out);
+  const store::Salvaged* const salvaged = source->reader->salvaged();
+  return salvaged == nullptr ? written : report_damage(*salvaged, std::move(written));
 }
 
 Subcommand dump_command(DumpOptions& options) {
@@ -181,7 +240,13 @@ Subcommand dump_command(DumpOptions& options) {
           "for "
           "reading.\n\n"
           "A body that is not what was written is marked: \"body_damaged\" beside the bytes that "
-          "are there, or \"body_missing\". The dump goes on, warns, and ends with exit code 1.",
+          "are there, or \"body_missing\". The dump goes on, warns, and ends with exit code 1.\n\n"
+          "Of a damaged directory it writes all that can be read: a damaged block of a table costs "
+          "the rows in that block. It says which files, bytes and jobs are concerned, how many "
+          "jobs "
+          "are lost, and how many may be in another state or deleted; it ends with exit code 1. "
+          "Jobs of a tube whose name is lost are in tube-NUMBER. Where the log is damaged, jobs "
+          "may be in the dump that were deleted, so that it must be asked for: --salvage.",
       .examples =
           "  perennial dump --data-dir /var/lib/perennial > jobs.jsonl\n"
           "  perennial dump --server 127.0.0.1:11300 > jobs.jsonl\n"
@@ -218,6 +283,8 @@ Subcommand dump_command(DumpOptions& options) {
               {"--recover-point-in-time", "",
                "Where the log is damaged, show what is before the damage",
                &options.recover_point_in_time},
+              {"--salvage", "", "Where the log is damaged, too, write all that can be read",
+               &options.salvage},
           }),
       .run =
           [&options] {

@@ -25,11 +25,13 @@ struct DumpOptions {
   bool summary = false;
   bool json = false;  // For the summary.
   bool recover_point_in_time = false;
+  bool salvage = false;  // Also where the log is damaged.
 };
 
 // perennial dump: writes every job, with all its fields, of a data directory that no server uses,
 // of a checkpoint or of a running server; dump_format.h. Writes to `fd` and changes nothing.
-// Corruption: everything was written, but some bodies are damaged.
+// Corruption: some bodies are damaged, or the directory is: then everything was written that can be
+// read. Where the log is damaged, that is done only if options.salvage is set.
 Status dump(const DumpOptions& options, int fd = STDOUT_FILENO);
 // Dumps the given directory instead. options.data_dir and options.server are ignored.
 Status dump_directory(const std::string& path, const DumpOptions& options, int fd);

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "store/salvage/salvaged.h"
+
+// What a salvage has found, for people.
+namespace perennial::tool {
+
+// "1-3, 7, 9-12", at most so many runs of ids that follow each other.
+std::string runs_of_ids(const store::IdList& ids, size_t runs_max = 20);
+
+// A line for each damaged table with what cannot be read of it, and one for each kind of loss.
+// Empty if nothing is damaged.
+std::vector<std::string> damage_lines(const store::Salvaged& salvaged);
+
+}  // namespace perennial::tool
