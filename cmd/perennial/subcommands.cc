@@ -24,6 +24,7 @@ std::vector<Subcommand> all_commands(AllOptions& options) {
       dump_command(options.dump),
       load_command(options.load),
       check_command(options.check),
+      repair_command(options.repair),
       checkpoint_create_command(options.checkpoint_create),
       checkpoint_list_command(options.checkpoint_list),
       checkpoint_verify_command(options.checkpoint_verify),

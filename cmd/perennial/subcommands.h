@@ -36,6 +36,7 @@
 #include "cmd/perennial/offline/import_binlog.h"
 #include "cmd/perennial/offline/load.h"
 #include "cmd/perennial/offline/migrate.h"
+#include "cmd/perennial/offline/repair.h"
 #include "cmd/perennial/offline/restore.h"
 #include "cmd/perennial/offline/token_new.h"
 #include "cmd/perennial/offline/users_check.h"
@@ -48,6 +49,7 @@ struct AllOptions {
   DumpOptions dump;
   LoadOptions load;
   CheckOptions check;
+  RepairOptions repair;
   CheckpointCreateOptions checkpoint_create;
   CheckpointListOptions checkpoint_list;
   TokenNewOptions token_new;

@@ -23,13 +23,15 @@ bool is_binlog(const std::string& name) {
   return name.starts_with("binlog.");
 }
 
-// db.new and the directories of replacement.h belong to us, too: a start removes them. lost+found
+// db.new and the directories of replacement.h belong to us, too: a start removes them, except
+// those that keep a damaged database. lost+found
 // is in the root of a file system, where a data directory may be mounted.
 bool is_ours(const std::string& name) {
   return name == "lock" || name == "db" || name == "db.new" || name == "ballast" ||
          name == "checkpoints" || name == "durable" || name == "durable.new" ||
          name == "lost+found" || name == "damaged" || name == set_aside_name ||
-         name == incoming_name || name == replacement_name || name == peer_name;
+         name == incoming_name || name == replacement_name || name == peer_name ||
+         name == lost_jobs_name || name.starts_with(aside_prefix);
 }
 
 Status not_ours(const std::string& path, const std::string& name) {

@@ -18,6 +18,11 @@ namespace perennial::store {
 inline constexpr std::string_view incoming_name = "incoming";
 inline constexpr std::string_view replacement_name = "replacement";
 inline constexpr std::string_view peer_name = "peer";
+// What the name of a directory begins with that keeps a damaged database: a repair makes it below
+// `from`, and the exchange moves the old database into it and then the directory into the data
+// directory. It has the file of this name, too.
+inline constexpr std::string_view aside_prefix = "damaged-";
+inline constexpr std::string_view lost_jobs_name = "lost-jobs.jsonl";
 
 // Replaces the database by `from`/db. `from` is a directory below incoming/ and durable. After an
 // error the next open finishes the exchange, if it had begun.

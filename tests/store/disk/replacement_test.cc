@@ -104,5 +104,50 @@ TEST_F(Replacement, OfAnEmptyDirectoryIsItsFirstDatabase) {
   expect_replaced();
 }
 
+// A repair keeps the damaged database.
+class ReplacementAside : public Replacement {
+ protected:
+  void SetUp() override {
+    Replacement::SetUp();
+    fs::create_directories(dir_.data_dir() + "/incoming/fresh/damaged-1");
+    write("/incoming/fresh/damaged-1/lost-jobs.jsonl", "lost");
+  }
+  void expect_kept() {
+    expect_replaced();
+    EXPECT_EQ(content(dir_.data_dir() + "/damaged-1/db/CURRENT"), "old");
+    EXPECT_EQ(content(dir_.data_dir() + "/damaged-1/lost-jobs.jsonl"), "lost");
+    open();  // It is a directory of ours.
+  }
+  std::string replacement() const { return dir_.data_dir() + "/replacement"; }
+};
+
+TEST_F(ReplacementAside, KeepsTheOldDatabase) {
+  const Status done = replace_database(dir_.data_dir(), dir_.data_dir() + "/incoming/fresh");
+  ASSERT_TRUE(done.ok()) << done.message();
+  expect_kept();
+}
+
+TEST_F(ReplacementAside, IsFinishedAfterACrashAtTheBegin) {
+  fs::rename(dir_.data_dir() + "/incoming/fresh", replacement());
+  open();
+  expect_kept();
+}
+
+TEST_F(ReplacementAside, IsFinishedAfterACrashWithTheOldDatabaseAside) {
+  fs::rename(dir_.data_dir() + "/incoming/fresh", replacement());
+  fs::rename(dir_.data_dir() + "/db", replacement() + "/damaged-1/db");
+  open();
+  expect_kept();
+}
+
+TEST_F(ReplacementAside, IsFinishedAfterACrashWithTheNewDatabaseInPlace) {
+  fs::rename(dir_.data_dir() + "/incoming/fresh", replacement());
+  fs::rename(dir_.data_dir() + "/db", replacement() + "/damaged-1/db");
+  fs::rename(replacement() + "/db", dir_.data_dir() + "/db");
+  fs::remove(dir_.data_dir() + "/durable");
+  open();
+  expect_kept();
+}
+
 }  // namespace
 }  // namespace perennial::store

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <string>
+
+#include <unistd.h>
+
+#include "cmd/common/tool/subcommand.h"
+#include "engine/types/status.h"
+
+namespace perennial::tool {
+
+struct RepairOptions {
+  std::string data_dir = {};
+  bool yes = false;
+  bool json = false;
+};
+
+// perennial repair: makes a new database from all that can be read of a damaged one. Prints to `fd`
+// what will come of it, and asks before it changes anything.
+Status repair(const RepairOptions& options, int fd = STDOUT_FILENO);
+Subcommand repair_command(RepairOptions& options);
+
+}  // namespace perennial::tool

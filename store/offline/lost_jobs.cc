@@ -1,0 +1,69 @@
+#include "store/offline/lost_jobs.h"
+
+#include <algorithm>
+
+#include <nlohmann/json.hpp>
+
+#include "store/format/format.h"
+
+namespace perennial::store {
+namespace {
+
+using nlohmann::ordered_json;
+
+// The lines are in memory until they are complete.
+constexpr size_t lines_bytes_max = 256 << 20;
+
+std::string base64(std::string_view bytes) {
+  constexpr std::string_view letters =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string out;
+  for (size_t at = 0; at < bytes.size(); at += 3) {
+    const size_t count = std::min<size_t>(3, bytes.size() - at);
+    uint32_t group = 0;
+    for (size_t i = 0; i < 3; ++i) {
+      group = group << 8 | (i < count ? static_cast<uint8_t>(bytes[at + i]) : 0U);
+    }
+    for (size_t i = 0; i < 4; ++i) {
+      out.push_back(i <= count ? letters[group >> (18 - 6 * i) & 63] : '=');
+    }
+  }
+  return out;
+}
+
+void add_row(ordered_json& out, const JobRow& row) {
+  out["state"] = name_of(family_of(row.state));
+  out["pri"] = row.priority;
+  out["delay"] = row.delay_s;
+  out["ttr"] = row.ttr_s;
+  out["created"] = row.created;
+  if (row.state == JobState::Delayed) out["deadline"] = row.order;
+  if (row.state == JobState::Buried) out["bury_order"] = row.order;
+  out["reserves"] = row.reserves;
+  out["timeouts"] = row.timeouts;
+  out["releases"] = row.releases;
+  out["buries"] = row.buries;
+  out["kicks"] = row.kicks;
+  if (row.fields && row.fields->key) out["idp"] = row.fields->key->key;
+  out["bytes"] = row.body_bytes;
+}
+
+}  // namespace
+
+void LostJobs::add(JobId id, const JobRow* row, std::optional<std::string_view> body) {
+  ordered_json line = {{"id", id}, {"lost", row == nullptr ? "row" : "body"}};
+  if (row != nullptr) {
+    line["tube"] = tubes_.at(row->tube);
+    add_row(line, *row);
+  }
+  if (row == nullptr && body) {
+    if (lines_.size() + body->size() < lines_bytes_max) {
+      line["body_base64"] = base64(*body);
+    } else {
+      line["body_left_out"] = true;  // The damaged database still has it.
+    }
+  }
+  lines_ += line.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace perennial::store

@@ -1,0 +1,176 @@
+#include "store/offline/repair.h"
+
+#include <array>
+#include <map>
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include "store/disk/data_dir.h"
+#include "store/disk/file_tree.h"
+#include "store/disk/replacement.h"
+#include "store/offline/builder.h"
+#include "store/offline/lost_jobs.h"
+#include "store/rocks/observer.h"
+#include "store/salvage/salvage.h"
+
+namespace perennial::store {
+
+struct Repair::Impl {
+  Impl(DataDir locked, rocksdb::Env* env) : dir(std::move(locked)), tree(env), failure(events) {
+    options.data_dir = dir.path();
+    options.env = env;
+    options.open_tables_max = 16;
+  }
+
+  Status build(const std::string& to, LostJobs& lost);
+  Status add_tubes();
+  Status add_jobs(LostJobs& lost);
+  Status add_keys();
+  Status check_counts() const;
+  Status keep_aside(const std::string& aside, const LostJobs& lost);
+
+  DataDir dir;
+  FileTree tree;
+  const Events events;
+  Failure failure;
+  store::Options options;
+  std::unique_ptr<Salvage> salvage;
+  std::unique_ptr<Builder> builder;
+  std::map<TubeId, TubeId> tubes;  // In the new database, by number in the old one.
+  uint64_t jobs = 0;
+  uint64_t lost_count = 0;
+  std::set<JobId> lost_with_key;
+};
+
+Repair::Repair(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Repair::~Repair() = default;
+
+const Salvaged& Repair::account() const {
+  return impl_->salvage->account();
+}
+JobId Repair::next_id() const {
+  return impl_->salvage->next_id();
+}
+
+Result<std::unique_ptr<Repair>> Repair::open(const std::string& path, rocksdb::Env* env) {
+  ::umask(0077);  // Applies to all files that are made from here on, also by RocksDB.
+  const Result<bool> is_there = FileTree(env).exists(path + "/db");
+  if (!is_there.ok()) return is_there.status();
+  if (!*is_there) {
+    return Status(StatusCode::NotFound, path + " is no data directory: it holds no db");
+  }
+  Result<DataDir> dir = DataDir::open(path);
+  if (!dir.ok()) return dir.take_status();
+  auto impl = std::make_unique<Impl>(dir.take(), env);
+  Result<std::unique_ptr<Salvage>> salvage =
+      Salvage::open(impl->dir.db_path(), impl->options, impl->failure);
+  if (!salvage.ok()) return salvage.take_status().with("repair " + path);
+  impl->salvage = salvage.take();
+  if (impl->salvage->account().has_cluster) {
+    return Status(StatusCode::InvalidArgument,
+                  path +
+                      " belongs to a cluster: move it away, and the node gets its jobs from the "
+                      "others when it starts");
+  }
+  return std::unique_ptr<Repair>(new Repair(std::move(impl)));
+}
+
+Result<std::string> Repair::run(const std::string& time) {
+  Impl& impl = *impl_;
+  const std::string& path = impl.dir.path();
+  const std::string incoming = path + "/" + std::string(incoming_name);
+  const std::string made = incoming + "/new";
+  const std::string aside = std::string(aside_prefix) + time;
+  LostJobs lost(impl.salvage->tubes());
+  Status done = impl.tree.remove(incoming);
+  if (done.ok()) done = impl.tree.make_dir(incoming);
+  if (done.ok()) done = impl.build(made, lost);
+  if (done.ok()) done = impl.keep_aside(made + "/" + aside, lost);
+  if (!done.ok()) {
+    impl.builder.reset();
+    ignore(impl.tree.remove(incoming), "there is a failure to report already");
+    return std::move(done).with("repair " + path);
+  }
+  impl.salvage.reset();  // It has the old database open.
+  if (Status replaced = replace_database(path, made); !replaced.ok()) return replaced;
+  return path + "/" + aside;
+}
+
+Status Repair::Impl::build(const std::string& to, LostJobs& lost) {
+  Result<std::unique_ptr<Builder>> begun = Builder::begin({.path = to, .env = options.env});
+  if (!begun.ok()) return begun.take_status();
+  builder = begun.take();
+  Status done = add_tubes();
+  if (done.ok()) done = add_jobs(lost);
+  if (done.ok()) done = add_keys();
+  if (done.ok()) done = check_counts();
+  if (done.ok()) done = builder->publish(salvage->commit(), salvage->next_id());
+  builder.reset();
+  return done;
+}
+
+Status Repair::Impl::add_tubes() {
+  for (const auto& [number, name] : salvage->tubes()) {
+    const Result<TubeId> tube = builder->tube(name);
+    if (!tube.ok()) return tube.status();
+    tubes[number] = *tube;
+  }
+  for (TubePaused pause : salvage->pauses()) {
+    pause.tube = tubes.at(pause.tube);
+    if (Status added = builder->add_pause(pause); !added.ok()) return added;
+  }
+  for (const SettingsStored& settings : salvage->settings()) {
+    if (Status added = builder->add_settings(settings); !added.ok()) return added;
+  }
+  return {};
+}
+
+Status Repair::Impl::add_jobs(LostJobs& lost) {
+  return salvage->each_left([&](JobId id, const JobRow* row, std::optional<std::string_view> body) {
+    if (row == nullptr || !body) {
+      if (row != nullptr && row->fields && row->fields->key) lost_with_key.insert(id);
+      ++lost_count;
+      lost.add(id, row, body);
+      return Status();
+    }
+    JobRow moved = *row;
+    moved.tube = tubes.at(row->tube);
+    ++jobs;
+    return builder->add_job(moved, *body);
+  });
+}
+
+// A key whose job is lost is free again.
+Status Repair::Impl::add_keys() {
+  return salvage->each_key([&](const KeyStored& key) {
+    const bool is_free = key.expires_at == 0 && lost_with_key.contains(key.job);
+    return is_free ? Status() : builder->add_key(key);
+  });
+}
+
+Status Repair::Impl::check_counts() const {
+  const Salvaged& said = salvage->account();
+  if (jobs == said.whole_jobs() && lost_count == said.lost_jobs()) return {};
+  return {StatusCode::Corruption,
+          fmt::format("{} jobs can be read now and {} cannot, where {} and {} were announced; "
+                      "nothing was changed",
+                      jobs, lost_count, said.whole_jobs(), said.lost_jobs())};
+}
+
+// The durable mark goes with the database that it is of.
+Status Repair::Impl::keep_aside(const std::string& aside, const LostJobs& lost) {
+  const std::string mark = dir.path() + "/durable";
+  Status done = tree.make_dir(aside);
+  if (done.ok()) done = tree.write(aside + "/" + std::string(lost_jobs_name), lost.lines());
+  const Result<bool> has_mark = tree.exists(mark);
+  if (done.ok() && !has_mark.ok()) done = has_mark.status();
+  if (done.ok() && *has_mark) done = tree.copy(mark, aside + "/durable");
+  if (done.ok()) done = tree.sync_dir(aside);
+  if (done.ok()) done = tree.sync_dir(parent_of(aside));
+  return done.ok() ? tree.sync_dir(parent_of(parent_of(aside))) : done;
+}
+
+}  // namespace perennial::store
