@@ -86,11 +86,13 @@ Result<CheckSummary> check_directory(const CheckOptions& options) {
   }
   // If a row is the reason that the directory does not open, that row is already listed.
   if (!opened.ok() && faults.count() == 0) faults.add("directory", "", opened.message());
+  summary.starts = opened.ok() && !faults.stops_start();
   return summary;
 }
 
 void FaultList::add(std::string_view where, std::string key, std::string what) {
   ++summary_.faults;
+  if (where != name_of(Family::Bodies)) stops_start_ = true;
   if (options_.fault) options_.fault({std::string(where), std::move(key), std::move(what)});
 }
 

@@ -47,6 +47,8 @@ struct CheckSummary {
   uint64_t keys = 0;
   uint64_t tables = 0;
   uint64_t faults = 0;
+  // Whether a server starts nevertheless: the only faults are of bodies, and it contains those.
+  bool starts = false;
 };
 
 // Checks a whole data directory, changes nothing, and does not stop at a fault. It finds rows that

@@ -32,10 +32,14 @@ class FaultList {
   void check_name(Family family, std::string_view key, std::string_view name,
                   std::string_view what);
   uint64_t count() const { return summary_.faults; }
+  // Notes that a fault of bodies stops a start, as every other fault does.
+  void stop_start() { stops_start_ = true; }
+  bool stops_start() const { return stops_start_; }
 
  private:
   const CheckOptions& options_;
   CheckSummary& summary_;
+  bool stops_start_ = false;
 };
 
 // The content of meta with which the rows of jobs are compared.

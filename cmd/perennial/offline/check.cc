@@ -1,10 +1,15 @@
 #include "cmd/perennial/offline/check.h"
 
+#include <optional>
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "cmd/common/tool/progress.h"
+#include "cmd/perennial/offline/advice.h"
 #include "cmd/perennial/offline/dump_format.h"
+#include "cmd/perennial/offline/salvage_report.h"
+#include "cmd/perennial/offline/wall_clock.h"
 #include "cmd/perennial/output/output.h"
 #include "store/offline/check.h"
 #include "wire/command_line.h"
@@ -23,19 +28,20 @@ ordered_json jobs_json(const store::CheckSummary& summary) {
 }
 
 void print_json(Output& out, const store::CheckSummary& summary, const ordered_json& faults,
-                bool deep) {
-  const ordered_json json = {{"ok", summary.faults == 0},
-                             {"deep", deep},
-                             {"jobs", jobs_json(summary)},
-                             {"bodies", summary.bodies},
-                             {"body_bytes", summary.body_bytes},
-                             {"tubes", summary.tubes},
-                             {"pauses", summary.pauses},
-                             {"settings", summary.settings},
-                             {"keys", summary.keys},
-                             {"tables", summary.tables},
-                             {"fault_count", summary.faults},
-                             {"faults", faults}};
+                bool deep, const std::optional<Advice>& advice) {
+  ordered_json json = {{"ok", summary.faults == 0},
+                       {"deep", deep},
+                       {"jobs", jobs_json(summary)},
+                       {"bodies", summary.bodies},
+                       {"body_bytes", summary.body_bytes},
+                       {"tubes", summary.tubes},
+                       {"pauses", summary.pauses},
+                       {"settings", summary.settings},
+                       {"keys", summary.keys},
+                       {"tables", summary.tables},
+                       {"fault_count", summary.faults},
+                       {"faults", faults}};
+  if (advice) json["advice"] = advice_json(*advice, wall_clock());
   out.add(json.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n");
 }
 
@@ -61,6 +67,14 @@ void print_summary(Output& out, const store::CheckSummary& summary, uint64_t sho
                   summary.settings, summary.keys, summary.tables, summary.faults));
 }
 
+// What is lost, and in the last line the one command to type.
+void print_advice(Output& out, const Advice& advice) {
+  if (advice.salvaged) {
+    for (const std::string& line : damage_lines(*advice.salvaged)) out.add(line + "\n");
+  }
+  out.add(advice.line());
+}
+
 }  // namespace
 
 Status check(const CheckOptions& options, int fd) {
@@ -81,13 +95,15 @@ Status check(const CheckOptions& options, int fd) {
        .is_tube_name = wire::is_tube_name,
        .progress = [&](uint64_t jobs) { progress.look(jobs); }});
   if (!summary.ok()) return summary.status();
-  options.json ? print_json(out, *summary, faults, options.deep)
+  std::optional<Advice> advice;
+  if (summary->faults > 0) advice = advise(options.data_dir, *summary, wall_clock());
+  options.json ? print_json(out, *summary, faults, options.deep, advice)
                : print_summary(out, *summary, shown);
+  if (!options.json && advice) print_advice(out, *advice);
   if (Status finished = out.finish(); !finished.ok()) return finished;
   if (summary->faults == 0) return {};
-  return {StatusCode::Corruption, fmt::format("{} faults in {}; restore a checkpoint, or save with "
-                                              "perennial dump what can be read",
-                                              summary->faults, options.data_dir)};
+  return {StatusCode::Corruption,
+          fmt::format("{} faults in {}", summary->faults, options.data_dir)};
 }
 
 Subcommand check_command(CheckOptions& options) {
@@ -107,6 +123,13 @@ Subcommand check_command(CheckOptions& options) {
           "start would "
           "refuse. With --deep it also holds each body against its hash, and the tables with "
           "bodies against their checksums.\n\n"
+          "If there are faults, the last line is the one command to type, which loses least: to "
+          "start "
+          "the server, which contains damage of bodies; perennial repair or dump, with the numbers "
+          "of "
+          "jobs that it keeps and loses; or perennial restore, with the age of the newest "
+          "checkpoint "
+          "that is whole and what it lacks.\n\n"
           "Exit code 0: no fault. 1: there are some, or the directory cannot be read.",
       .examples =
           "  perennial check --data-dir /var/lib/perennial\n"

@@ -1,0 +1,179 @@
+#include "cmd/perennial/offline/advice.h"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <utility>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "cmd/perennial/offline/salvage_report.h"
+#include "store/checkpoint/checkpoint.h"
+#include "store/reader.h"
+
+namespace perennial::tool {
+namespace {
+
+using store::CheckpointEntry;
+
+bool is_checkpoint(const std::string& path) {
+  std::error_code error;
+  return std::filesystem::exists(path + "/manifest.json", error);
+}
+
+std::string age_of(Nanos age) {
+  const auto minutes = static_cast<uint64_t>(std::max<Nanos>(age, 0) / nanos_per_second / 60);
+  if (minutes < 60) return fmt::format("{} min", minutes);
+  return fmt::format("{} h {:02} min", minutes / 60, minutes % 60);
+}
+
+// Counts the jobs that can be read and were put after the checkpoint was made.
+uint64_t count_put_since(const store::Reader& reader, JobId next_id) {
+  uint64_t count = 0;
+  ignore(reader.load({.tube = [](TubeId, std::string_view) { return Status(); },
+                      .pause = [](const TubePaused&) { return Status(); },
+                      .settings = [](const SettingsStored&) { return Status(); },
+                      .job =
+                          [&](const JobRow& row) {
+                            count += row.id >= next_id;
+                            return Status();
+                          },
+                      .key = [](const KeyStored&) { return Status(); }}),
+         "what cannot be read is not counted");
+  return count;
+}
+
+// Finds the newest checkpoint that is whole. A checkpoint shares its tables with the database, so
+// that it may have the same damage.
+void find_checkpoint(const std::string& data_dir, Advice& advice) {
+  Result<std::vector<CheckpointEntry>> all = store::list_checkpoints(data_dir + "/checkpoints");
+  if (!all.ok()) return;
+  std::vector<CheckpointEntry> entries = all.take();
+  std::erase_if(entries, [](const CheckpointEntry& entry) { return !entry.complete; });
+  std::ranges::sort(entries, std::greater(), &CheckpointEntry::name);
+  for (const CheckpointEntry& entry : entries) {
+    const Result<store::CheckpointManifest> verified = store::verify_checkpoint(entry.path);
+    if (verified.ok() && verified->has_counts) {
+      advice.checkpoint = Advice::Checkpoint{.path = entry.path,
+                                             .created = verified->created,
+                                             .jobs = verified->job_count(),
+                                             .put_since = verified->next_id};  // For now.
+      return;
+    }
+    advice.damaged_checkpoints.push_back(entry.name);
+  }
+}
+
+void choose_start(Advice& advice, const std::string& data_dir) {
+  advice.action = Advice::Action::Start;
+  advice.command = "perenniald -b " + data_dir;
+  advice.reason = "a server starts and contains the damage";
+  if (!advice.salvaged) return;
+  const store::IdList& lost = advice.salvaged->bodies_lost;
+  advice.reason += lost.count == 0 ? "; no job is lost"
+                                   : fmt::format("; {} jobs have lost their bodies: {}", lost.count,
+                                                 runs_of_ids(lost));
+}
+
+std::string kept_text(const store::Salvaged& salvaged) {
+  std::string out =
+      fmt::format("keeps {} jobs and loses {}", salvaged.whole_jobs(), salvaged.lost_jobs());
+  if (salvaged.uncertain.count > 0) {
+    out += fmt::format(", {} may be in another state or deleted", salvaged.uncertain.count);
+  }
+  return out;
+}
+
+std::string checkpoint_text(const Advice::Checkpoint& checkpoint, Nanos now) {
+  return fmt::format(
+      "{}, {} old, has {} jobs and lacks {} that were put since and can be read here",
+      std::filesystem::path(checkpoint.path).filename().string(), age_of(now - checkpoint.created),
+      checkpoint.jobs, checkpoint.put_since);
+}
+
+void choose_restore(Advice& advice, const std::string& data_dir, Nanos now) {
+  advice.action = Advice::Action::Restore;
+  advice.command =
+      fmt::format("perennial restore --from {} --to {}.new", advice.checkpoint->path, data_dir);
+  advice.reason = "the checkpoint " + checkpoint_text(*advice.checkpoint, now);
+  advice.reason += advice.salvaged ? "; repair " + kept_text(*advice.salvaged)
+                                   : std::string("; the directory itself cannot be read");
+}
+
+void choose_salvage(Advice& advice, const std::string& data_dir, Nanos now) {
+  const store::Salvaged& salvaged = *advice.salvaged;
+  const bool is_to_dump = is_checkpoint(data_dir) || salvaged.has_cluster;
+  advice.action = is_to_dump ? Advice::Action::Dump : Advice::Action::Repair;
+  advice.command =
+      is_to_dump ? fmt::format("perennial dump --data-dir {} --salvage > jobs.jsonl", data_dir)
+                 : "perennial repair --data-dir " + data_dir;
+  advice.reason = kept_text(salvaged);
+  if (salvaged.has_cluster) advice.reason += "; a node of a cluster can get its jobs from others";
+  if (advice.checkpoint) {
+    advice.reason += "; the checkpoint " + checkpoint_text(*advice.checkpoint, now);
+  }
+  if (!advice.damaged_checkpoints.empty()) {
+    advice.reason +=
+        fmt::format("; {} newer checkpoints are damaged, too", advice.damaged_checkpoints.size());
+  }
+}
+
+}  // namespace
+
+std::optional<Advice> advise(const std::string& data_dir, const store::CheckSummary& summary,
+                             Nanos now) {
+  Advice advice;
+  const auto reader = store::Reader::open({.path = data_dir, .salvage = true});
+  if (!reader.ok() && reader.status().code() == StatusCode::Unsupported) return std::nullopt;
+  if (reader.ok()) advice.salvaged = *(*reader)->salvaged();
+  if (summary.starts && !is_checkpoint(data_dir)) {
+    choose_start(advice, data_dir);
+    return advice;
+  }
+  find_checkpoint(data_dir, advice);
+  if (advice.checkpoint) {
+    const JobId next_id = advice.checkpoint->put_since;
+    advice.checkpoint->put_since = reader.ok() ? count_put_since(**reader, next_id) : 0;
+  }
+  const bool restore_loses_less =
+      advice.checkpoint &&
+      (!advice.salvaged || advice.checkpoint->put_since < advice.salvaged->lost_jobs());
+  if (restore_loses_less) {
+    choose_restore(advice, data_dir, now);
+  } else if (advice.salvaged) {
+    choose_salvage(advice, data_dir, now);
+  } else {
+    advice.command = "perennial restore --from CHECKPOINT --to " + data_dir + ".new";
+    advice.reason = fmt::format(
+        "of this directory nothing can be read: {}; there is no whole "
+        "checkpoint in it, so take a copy from elsewhere",
+        reader.ok() ? "" : reader.status().message());
+  }
+  return advice;
+}
+
+nlohmann::ordered_json advice_json(const Advice& advice, Nanos now) {
+  constexpr std::array<const char*, 5> actions = {"start", "repair", "dump", "restore", "none"};
+  nlohmann::ordered_json out = {{"action", actions[static_cast<size_t>(advice.action)]},
+                                {"command", advice.command},
+                                {"reason", advice.reason}};
+  if (advice.salvaged) {
+    out["jobs_kept"] = advice.salvaged->whole_jobs();
+    out["jobs_lost"] = advice.salvaged->lost_jobs();
+    out["jobs_uncertain"] = advice.salvaged->uncertain.count;
+    out["rows_lost"] = advice.salvaged->rows_lost.ids;
+    out["bodies_lost"] = advice.salvaged->bodies_lost.ids;
+  }
+  if (advice.checkpoint) {
+    out["checkpoint"] = {{"path", advice.checkpoint->path},
+                         {"age_seconds", (now - advice.checkpoint->created) / nanos_per_second},
+                         {"jobs", advice.checkpoint->jobs},
+                         {"lacks", advice.checkpoint->put_since}};
+  }
+  return out;
+}
+
+}  // namespace perennial::tool

@@ -1,0 +1,147 @@
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "cmd/perennial/offline/check.h"
+#include "cmd/perennial/offline/dump.h"
+#include "cmd/perennial/offline/load.h"
+#include "cmd/perennial/offline/repair.h"
+#include "store/reader.h"
+#include "store/store.h"
+#include "tests/cmd/perennial/capture.h"
+#include "tests/store/salvage/damaged_dir.h"
+#include "tests/store/store_model.h"
+#include "tests/store/temp_dir.h"
+
+// P11, with the commands that an operator types: dump, load, check and repair.
+namespace perennial::tool {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using store::DamageCase;
+using store::Family;
+using store::Part;
+
+class DamagedDirectory : public testing::TestWithParam<DamageCase> {
+ protected:
+  DamagedDirectory() {
+    store::make_dir_to_damage(data());
+    store::damage_table(data(), GetParam());
+  }
+
+  std::string data() const { return dir_.data_dir(); }
+  Captured run_check() const {
+    return capture(dir_.path(), [&](int fd) { return check({.data_dir = data()}, fd); });
+  }
+  json check_json() const {
+    const Captured out =
+        capture(dir_.path(), [&](int fd) { return check({.data_dir = data(), .json = true}, fd); });
+    return json::parse(out.text, nullptr, false);
+  }
+
+  const store::TempDir dir_;
+};
+
+std::string last_line(std::string text) {
+  if (text.ends_with('\n')) text.pop_back();
+  return text.substr(text.rfind('\n') + 1);
+}
+
+// The ids of the jobs of a directory that a server would start on.
+std::set<JobId> jobs_of(const std::string& path) {
+  const auto opened = store::Store::open({.data_dir = path});
+  EXPECT_TRUE(opened.ok()) << opened.status().message();
+  if (!opened.ok()) return {};
+  const Result<store::Image> image = store::read_image(**opened);
+  EXPECT_TRUE(image.ok()) << image.status().message();
+  std::set<JobId> out;
+  if (!image.ok()) return out;
+  for (const auto& [id, row] : image->jobs) {
+    const auto body = (*opened)->read_body(id);
+    EXPECT_TRUE(body.ok() && body->view() == store::body_of(id)) << id;
+    out.insert(id);
+  }
+  return out;
+}
+
+std::set<JobId> ids_of(const json& ids) {
+  return ids.get<std::set<JobId>>();
+}
+
+TEST_P(DamagedDirectory, IsDumpedWithAllThatCanBeRead) {
+  const std::string jsonl = dir_.path() + "/jobs.jsonl";
+  const int file = ::open(jsonl.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+  const Status dumped = dump({.data_dir = data()}, file);
+  ::close(file);
+  const json advice = check_json()["advice"];
+  const bool costs_jobs = advice.is_object() && advice["jobs_lost"] > 0;
+  if (costs_jobs) {
+    EXPECT_EQ(dumped.code(), StatusCode::Corruption);
+  }
+  const std::string made = dir_.path() + "/made";
+  const Captured loaded = capture(dir_.path(), [&](int fd) {
+    return load({.data_dir = made, .from = jsonl, .skip_damaged = true}, fd);
+  });
+  ASSERT_TRUE(loaded.status.ok()) << loaded.status.message();
+  const uint64_t lost = costs_jobs ? advice["jobs_lost"].get<uint64_t>() : 0;
+  EXPECT_EQ(jobs_of(made).size(), store::damaged_dir_jobs - lost);
+}
+
+TEST_P(DamagedDirectory, IsRepairedAsAnnounced) {
+  const json advice = check_json()["advice"];
+  if (!advice.is_object() || advice["action"] != "repair") return;
+  const Captured refused =
+      capture(dir_.path(), [&](int fd) { return repair({.data_dir = data()}, fd); });
+  EXPECT_EQ(refused.status.code(), StatusCode::InvalidArgument);
+  const Captured repaired = capture(dir_.path(), [&](int fd) {
+    return repair({.data_dir = data(), .yes = true, .json = true}, fd);
+  });
+  ASSERT_TRUE(repaired.status.ok()) << repaired.status.message();
+  const json said = json::parse(repaired.text, nullptr, false);
+  EXPECT_EQ(said["jobs_kept"], advice["jobs_kept"]);
+  const std::set<JobId> kept = jobs_of(data());
+  std::set<JobId> lost = ids_of(said["rows_lost"]);
+  lost.merge(ids_of(said["bodies_lost"]));
+  EXPECT_EQ(kept.size(), said["jobs_kept"]);
+  for (JobId id = 1; id <= store::damaged_dir_jobs; ++id) {
+    EXPECT_NE(kept.contains(id), lost.contains(id)) << id;
+  }
+  const std::string aside = said["aside"].get<std::string>();
+  uint64_t lines = 0;
+  for (const char byte : read_file(aside + "/lost-jobs.jsonl")) lines += byte == '\n';
+  EXPECT_EQ(lines, lost.size());
+  // The damaged database is kept, and every tool reads it.
+  EXPECT_TRUE(store::Reader::open({.path = aside, .salvage = true}).ok());
+  EXPECT_TRUE(run_check().status.ok()) << run_check().text;
+}
+
+TEST_P(DamagedDirectory, IsCheckedAndTheLastLineSaysWhatToDo) {
+  const Captured out = run_check();
+  if (out.status.ok()) return;  // Nothing of it matters.
+  const std::string line = last_line(out.text);
+  EXPECT_TRUE(line.starts_with("to do: perenniald -b " + data()) ||
+              line.starts_with("to do: perennial repair --data-dir " + data()))
+      << out.text;
+  const bool is_block_of_bodies =
+      GetParam().family == Family::Bodies &&
+      (GetParam().part == Part::DataBlock || GetParam().part == Part::FirstBlock ||
+       GetParam().part == Part::LastBlock);
+  EXPECT_EQ(line.starts_with("to do: perenniald"), is_block_of_bodies) << out.text;
+}
+
+std::string case_name(const testing::TestParamInfo<DamageCase>& one) {
+  return store::name_of(one.param);
+}
+
+INSTANTIATE_TEST_SUITE_P(Salvage, DamagedDirectory, testing::ValuesIn(store::all_damages()),
+                         case_name);
+
+}  // namespace
+}  // namespace perennial::tool
