@@ -1,5 +1,8 @@
 #include "cmd/perenniald/process/failure.h"
 
+#include <string_view>
+#include <utility>
+
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -28,10 +31,24 @@ int open_exit_code(StatusCode code) {
   return common::exit_unreadable;
 }
 
+// Whether a database is damaged. A directory that is not one of ours has the same code, and so has
+// a checkpoint; their messages say so.
+bool is_damage(const Status& status) {
+  if (status.code() != StatusCode::Corruption) return false;
+  const auto says = [&](std::string_view what) {
+    return status.message().find(what) != std::string::npos;
+  };
+  return !says("is not a data directory") && !says("is a checkpoint") && !says("import-binlog");
+}
+
 }  // namespace
 
-Failure open_failure(const Status& status) {
-  return {open_exit_code(status.code()), "store.open", status.message()};
+Failure open_failure(const Status& status, const std::string& data_dir) {
+  std::string message = status.message();
+  if (is_damage(status)) {
+    message += fmt::format("; perennial check --data-dir {} says what loses least", data_dir);
+  }
+  return {open_exit_code(status.code()), "store.open", std::move(message)};
 }
 
 Failure running_failure(const Status& status) {

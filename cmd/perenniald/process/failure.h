@@ -14,8 +14,9 @@ struct Failure {
 };
 
 // The failure that ends the process when the store cannot be opened, or when a write, a read or a
-// sync fails while it runs.
-Failure open_failure(const Status& status);
+// sync fails while it runs. Of a damaged data directory the message ends with the one command that
+// says what to do.
+Failure open_failure(const Status& status, const std::string& data_dir);
 Failure running_failure(const Status& status);
 
 // Logs the failure, and returns its exit code.

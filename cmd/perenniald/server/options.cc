@@ -65,8 +65,8 @@ store::Options store_options(const Config& config, const std::atomic<bool>& serv
   options.events.info = [](std::string_view at, std::string_view fields) {
     log_fields(level_of(at, fields), at, fields);
   };
-  options.events.fatal = [&serving](const Status& status) {
-    end_process(serving ? running_failure(status) : open_failure(status));
+  options.events.fatal = [&serving, data_dir = options.data_dir](const Status& status) {
+    end_process(serving ? running_failure(status) : open_failure(status, data_dir));
   };
   return options;
 }

@@ -50,7 +50,7 @@ void Startup::run(const store::Options& options) {
   ClockCheck check(found_.opening.last_now, clock_.at_this_moment());
   if (status.ok()) status = load(**opened, check);
   if (!status.ok()) {
-    if (!cancelled_) failure_ = open_failure(status);
+    if (!cancelled_) failure_ = open_failure(status, options.data_dir);
   } else if (accept(check)) {
     found_.store = opened.take();
     found_.took = TurnClock::steady() - start;
