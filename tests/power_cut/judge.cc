@@ -1,0 +1,127 @@
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "tests/power_cut/found.h"
+
+namespace perennial::power_cut {
+namespace {
+
+std::string text_of(const JobFacts& facts) {
+  if (!facts.exists) return "gone";
+  return fmt::format("{} pri {} delay {} reserves {} releases {} buries {} kicks {}",
+                     state_name(facts.state), facts.priority, facts.delay_s, facts.reserves,
+                     facts.releases, facts.buries, facts.kicks);
+}
+
+// A reservation ends with a restart, and a short delay may be over by then.
+bool same_state(const JobFacts& allowed, JobState found) {
+  const auto awake = [](JobState state) {
+    return state == JobState::Reserved ? JobState::Ready : state;
+  };
+  const bool may_be_over = allowed.state == JobState::Delayed && allowed.delay_s < long_s;
+  return awake(allowed.state) == awake(found) || (may_be_over && found == JobState::Ready);
+}
+
+bool allows(const JobFacts& allowed, const JobFacts& found) {
+  if (!allowed.exists || !found.exists) return allowed.exists == found.exists;
+  return same_state(allowed, found.state) && allowed.priority == found.priority &&
+         allowed.delay_s == found.delay_s && allowed.reserves == found.reserves &&
+         allowed.releases == found.releases && allowed.buries == found.buries &&
+         allowed.kicks == found.kicks;
+}
+
+bool same_fields(const JobStory& job, const FoundJob& found) {
+  return found.tries == job.tries && found.dead == job.dead && found.key == job.key;
+}
+
+std::string judge_job(const JobStory& job, const Moment& cut, const FoundJob* found,
+                      bool has_fields) {
+  const JobFacts facts = found == nullptr ? JobFacts() : found->facts;
+  const std::vector<JobFacts> possible = job.facts.possible(cut);
+  const auto fits = [&](const JobFacts& allowed) { return allows(allowed, facts); };
+  if (std::ranges::none_of(possible, fits)) {
+    std::string text = fmt::format("job {} is {}; possible:", job.id, text_of(facts));
+    for (const JobFacts& allowed : possible) text += fmt::format("\n  {}", text_of(allowed));
+    return text + "\n its commands, with the events of arrival and answer:" + job.lines;
+  }
+  if (found == nullptr) return {};
+  if (found->body != job.body) return fmt::format("job {} has another body", job.id);
+  const bool same = found->tube == job.tube && found->ttr_s == job.ttr_s &&
+                    (!has_fields || same_fields(job, *found));
+  return same ? "" : fmt::format("job {} has other fields than were put{}", job.id, job.lines);
+}
+
+// A key is unique in the load, so its row follows from what became of its job.
+std::string judge_key(const JobStory& job, const Moment& cut, const Found& found) {
+  const auto key = found.keys.find(job.tube + " " + job.key);
+  const bool has_row = key != found.keys.end();
+  if (has_row && key->second.job != job.id) return fmt::format("key {} has another job", job.key);
+  if (found.jobs.contains(job.id)) {
+    const bool is_held = has_row && !key->second.in_cooldown;
+    return is_held ? "" : fmt::format("key {} of job {} is not held", job.key, job.id);
+  }
+  if (has_row) {
+    const bool may_cool_down = job.key_s > 0 && key->second.in_cooldown;
+    return may_cool_down ? ""
+                         : fmt::format("key {} is held by job {}, which is gone", job.key, job.id);
+  }
+  const bool must_cool_down = job.key_s > 0 && job.facts.is_known(cut);
+  return must_cool_down
+             ? fmt::format("key {} of job {}, which is deleted, has no cooldown", job.key, job.id)
+             : "";
+}
+
+std::string judge_batch(const Together& batch, const Moment& cut, const Found& found) {
+  const bool is_under_way = batch.arrived <= cut.begun && cut.known < batch.answered;
+  if (!is_under_way) return {};
+  const auto there =
+      std::ranges::count_if(batch.ids, [&](JobId id) { return found.jobs.contains(id); });
+  if (there == 0 || static_cast<size_t>(there) == batch.ids.size()) return {};
+  return fmt::format("{} of the {} jobs of one batch are there, the first is {}", there,
+                     batch.ids.size(), batch.ids.front());
+}
+
+template <typename Value>
+std::string judge_tubes(const char* what, const std::map<std::string, Timeline<Value>>& stories,
+                        const std::map<std::string, Value>& found, const Moment& cut) {
+  for (const auto& [tube, values] : stories) {
+    const auto row = found.find(tube);
+    const Value value = row == found.end() ? Value() : row->second;
+    const std::vector<Value> possible = values.possible(cut);
+    if (std::ranges::find(possible, value) == possible.end()) {
+      return fmt::format("{} of tube {} is {}", what, tube, value);
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string judge(const History& history, const Moment& cut, const Found& found) {
+  for (const auto& [id, job] : found.jobs) {
+    if (!history.jobs.contains(id)) return fmt::format("job {} was never put", id);
+    if (found.next_id != 0 && id >= found.next_id) return fmt::format("id {} is free again", id);
+  }
+  for (const auto& [id, job] : history.jobs) {
+    const auto there = found.jobs.find(id);
+    std::string problem =
+        judge_job(job, cut, there == found.jobs.end() ? nullptr : &there->second, found.has_fields);
+    if (!problem.empty()) return problem;
+    if (job.facts.is_known(cut) && found.next_id != 0 && id >= found.next_id) {
+      return fmt::format("id {}, which a client knows, is free again", id);
+    }
+    if (found.has_keys && !job.key.empty()) problem = judge_key(job, cut, found);
+    if (!problem.empty()) return problem;
+  }
+  for (const Together& batch : history.batches) {
+    if (std::string problem = judge_batch(batch, cut, found); !problem.empty()) return problem;
+  }
+  if (std::string problem = judge_tubes("the pause", history.pauses, found.pauses, cut);
+      !problem.empty()) {
+    return problem;
+  }
+  return judge_tubes("the setting tries", history.tries, found.tries, cut);
+}
+
+}  // namespace perennial::power_cut

@@ -1,0 +1,69 @@
+#include <fmt/format.h>
+
+#include "store/store.h"
+#include "tests/power_cut/found.h"
+
+namespace perennial::power_cut {
+namespace {
+
+FoundJob found_job(const JobRow& row, const std::map<TubeId, std::string>& tubes) {
+  FoundJob job = {.facts = {.exists = true,
+                            .state = row.state,
+                            .priority = row.priority,
+                            .delay_s = row.delay_s,
+                            .reserves = row.reserves,
+                            .releases = row.releases,
+                            .buries = row.buries,
+                            .kicks = row.kicks},
+                  .tube = tubes.at(row.tube),
+                  .ttr_s = row.ttr_s};
+  if (!row.fields) return job;
+  job.tries = row.fields->tries;
+  job.dead = row.fields->dead;
+  if (row.fields->key) job.key = row.fields->key->key;
+  return job;
+}
+
+}  // namespace
+
+Result<Found> read_store(const std::string& data_dir) {
+  Found found;
+  Status fatal;
+  store::Options options = {.data_dir = data_dir, .log_bytes_max = 8 << 20};
+  options.events.fatal = [&](const Status& status) { fatal = status; };
+  Result<std::unique_ptr<store::Store>> store = store::Store::open(std::move(options));
+  if (!store.ok()) return store.take_status();
+  found.next_id = (*store)->opening().next_id;
+  std::map<TubeId, std::string> tubes;
+  store::LoadSink sink;
+  sink.tube = [&](TubeId id, std::string_view name) {
+    tubes.emplace(id, name);
+    return Status();
+  };
+  sink.pause = [&](const TubePaused& pause) {
+    found.pauses[tubes.at(pause.tube)] = static_cast<uint64_t>(pause.pause / nanos_per_second);
+    return Status();
+  };
+  sink.settings = [&](const SettingsStored& stored) {
+    found.tries[stored.tube] = stored.settings.tries.value_or(0);
+    return Status();
+  };
+  sink.job = [&](const JobRow& row) {
+    found.jobs.emplace(row.id, found_job(row, tubes));
+    return Status();
+  };
+  sink.key = [&](const KeyStored& key) {
+    found.keys[key.tube + " " + key.key] = {.job = key.job, .in_cooldown = key.expires_at != 0};
+    return Status();
+  };
+  if (Status s = (*store)->load(sink); !s.ok()) return s;
+  for (auto& [id, job] : found.jobs) {
+    Result<Body> body = (*store)->read_body(id);
+    if (!body.ok()) return body.take_status();
+    job.body = body->view();
+  }
+  if (!fatal.ok()) return fatal;
+  return found;
+}
+
+}  // namespace perennial::power_cut
