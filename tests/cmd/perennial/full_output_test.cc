@@ -124,7 +124,7 @@ TEST(Output, HelpThatIsNotWrittenIsAFailure) {
   for (const Subcommand& command : all_commands(options))
     expect_failure(fmt::format("{} {} --help", support::tool_path(), command.name), dir.path());
   expect_failure(program("perennial-bench") + " --help", dir.path());
-  for (const std::string flag : {"--help", "-h", "-V", "--print-config", "--print-access"})
+  for (const std::string flag : {"--help", "-h", "-v", "--print-config", "--print-access"})
     expect_failure(program("perenniald") + " " + flag, dir.path());
 }
 
