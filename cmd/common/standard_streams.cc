@@ -8,10 +8,16 @@
 #include <unistd.h>
 
 namespace perennial::common {
+namespace {
+
+// Before the constructors of shared libraries: that of gRPC opens an eventfd.
+__attribute__((section(".preinit_array"), used)) void (*const before_all)() = open_standard_streams;
+
+}  // namespace
 
 // open() takes the lowest number that is free, so that the three are filled in their order.
 void open_standard_streams() {
-  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
     // Without a /dev/null nothing can be done, and nothing needs to be said.
     if (::fcntl(fd, F_GETFD) < 0) (void)::open("/dev/null", O_RDWR);
   }

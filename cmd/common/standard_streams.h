@@ -6,7 +6,8 @@
 namespace perennial::common {
 
 // Opens /dev/null in place of each of them that the parent process has closed. Otherwise the next
-// file or socket gets its number, and what the program prints goes there. Call it first of all.
+// file or socket gets its number, and what the program prints goes there. It runs by itself
+// before main() in every program that is linked with this file; main() calls it for clarity.
 void open_standard_streams();
 
 // Writes what stdout still holds, and closes it. Io or NoSpace: some of the output was not written,

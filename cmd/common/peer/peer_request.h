@@ -17,10 +17,10 @@ namespace perennial::common {
 std::string peer_url(const PeerAccess& access, std::string_view address, std::string_view path);
 
 using HttpFields = std::unique_ptr<curl_slist, void (*)(curl_slist*)>;
-// Makes the request show what `access` names, trust its CAs and no others, and use no proxy, because nodes reach each other.
-// Returns its header fields, which must outlive the transfer. InvalidArgument: the file of the
-// token cannot be read, or has none in its first line. Another file that cannot be used is an error
-// of the transfer, which names it.
+// Makes the request show what `access` names, trust its CAs and no others, and use no proxy,
+// because nodes reach each other. Returns its header fields, which must outlive the transfer.
+// InvalidArgument: the file of the token cannot be read, or has none in its first line. Another
+// file that cannot be used is an error of the transfer, which names it.
 Result<HttpFields> set_peer_access(CURL* request, const PeerAccess& access);
 
 }  // namespace perennial::common
