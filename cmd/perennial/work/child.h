@@ -25,8 +25,8 @@ struct ChildSetup {
 // own children. REQUIRES: the thread that starts it reaps it.
 class Child {
  public:
-  // The failures of a program that cannot be started: see not_started(). Io: the system has no
-  // room.
+  // The failures of a program that cannot be started: see not_started(). Io: the system is
+  // short of something.
   static Result<Child> start(const ChildSetup& setup);
 
   Child(Child&& other) noexcept;
