@@ -159,8 +159,9 @@ TEST_P(Live, TlsAtAPlainPortIsNoSuccess) {
   const ToolRun refused = run({"stats", "--tls"});
   EXPECT_EQ(refused.code, 1);
   EXPECT_THAT(refused.err, Not(HasSubstr("Success")));
-  if (GetParam() == Program::Perenniald)
+  if (GetParam() == Program::Perenniald) {
     EXPECT_THAT(refused.err, HasSubstr("does it speak TLS at this port?"));
+  }
 }
 
 TEST_P(Live, ReservedJobsAreLeftAlone) {
