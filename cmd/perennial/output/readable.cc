@@ -73,8 +73,7 @@ std::string truncate(std::string_view text, size_t columns) {
 void complain(std::string_view command, std::string_view message) {
   std::fflush(stdout);  // Both may go to the same place.
   // Not with fmt::print, which throws when nobody takes the message.
-  std::fputs(fmt::format("perennial {}: {}
-", command, printable(message)).c_str(), stderr);
+  std::fputs(fmt::format("perennial {}: {}\n", command, printable(message)).c_str(), stderr);
 }
 
 }  // namespace perennial::tool
