@@ -75,7 +75,7 @@ INSTANTIATE_TEST_SUITE_P(
                     },
                     "two pauses"},
         RefusedCase{"NextIdNotAboveJobs",
-                    [](Engine& engine) { return engine.finish_restore(5, ignored); },
+                    [](Engine& engine) { return engine.finish_restore(5, now, ignored); },
                     "next id is 5"}),
     [](const auto& test) { return test.param.name; });
 
@@ -103,7 +103,7 @@ TEST(Restore, EndsTubesWithoutJobsAndTheirPauses) {
   ASSERT_TRUE(engine.restore_tube(1, "empty").ok());
   ASSERT_TRUE(engine.restore_pause({1, 100, now}, now).ok());
   Output output;
-  ASSERT_TRUE(engine.finish_restore(1, output).ok());
+  ASSERT_TRUE(engine.finish_restore(1, now, output).ok());
   engine.check();
   ASSERT_EQ(output.transitions.size(), 1u);
   EXPECT_EQ(std::get<TubeEnded>(output.transitions[0]).tube, 1u);
@@ -119,7 +119,7 @@ TEST(Restore, ReusesFreedTubeNumbersLowestFirst) {
   job.tube = 3;
   ASSERT_TRUE(engine.restore_job(job, now).ok());
   Output output;
-  ASSERT_TRUE(engine.finish_restore(2, output).ok());
+  ASSERT_TRUE(engine.finish_restore(2, now, output).ok());
   engine.apply({.now = now, .conn = 1, .event = Opened{}}, output);
   for (const char* name : {"x", "y", "z"}) {
     engine.apply({.now = now, .conn = 1, .event = Command{Use{name}}}, output);
