@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -40,6 +41,7 @@ Connections::Connections(uv_loop_t& loop, TurnClock& clock, const TurnBudget& bu
                        [this](ConnId id) {
                          end_handshake(id, "the handshake took too long (tls_handshake_ms)");
                        },
+                   .is_silent = [this](ConnId id) { return is_silent(id); },
                    .gives_way =
                        [this](ConnId id) {
                          end_handshake(id,
@@ -202,7 +204,9 @@ bool Connections::is_served(Connection& conn, Stream::Outcome got) {
   }
   if (conn.proxy != nullptr && conn.proxy->header() && !begin_behind_proxy(conn)) return false;
   if (!conn.stream->is_open()) {
+    handshakes_.on_progress(conn.id, share_of(conn.socket));
     watch(conn, true);
+    hooks_.on_slot_free();  // It may give way now.
     return false;
   }
   handshakes_.end(conn.id);
@@ -265,6 +269,12 @@ void Connections::on_writable(Connection& conn) {
   if (conn.session == nullptr) return watch(conn, true);
   set_full(conn, false);
   service(conn.id);
+}
+
+bool Connections::is_silent(ConnId id) const {
+  int unread = 0;
+  const int fd = connections_.at(id).socket.fd;
+  return ::ioctl(fd, FIONREAD, &unread) == 0 && unread == 0;
 }
 
 void Connections::end_handshake(ConnId id, const std::string& why) {

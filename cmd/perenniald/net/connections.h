@@ -100,6 +100,8 @@ class Connections {
   const Bytes& queue_bytes() const { return queue_bytes_; }
   // Where a client comes from: "127.0.0.1:4711", "unix", or nothing if it is gone.
   std::string peer_of(ConnId id) const;
+  // Whether one more client may begin a handshake.
+  bool may_begin_handshake() const { return handshakes_.has_slot(); }
   size_t handshakes_pending() const { return handshakes_.pending(); }
   // Connections to the queue that were closed at once: their address had too many.
   uint64_t without_place() const { return without_place_; }
@@ -131,6 +133,7 @@ class Connections {
   void on_last_byte(Connection& conn);
   void on_ending(Connection& conn);
   void on_writable(Connection& conn);
+  bool is_silent(ConnId id) const;
   void end_handshake(ConnId id, const std::string& why);
   static std::string peer_of(const AcceptedSocket& socket);
   bool begin_behind_proxy(Connection& conn);

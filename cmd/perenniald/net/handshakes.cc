@@ -34,7 +34,12 @@ void Handshakes::begin(ConnId conn, const std::string& address) {
   const Nanos time_max = static_cast<Nanos>(limits_.ms_max) * nanos_per_ms;
   deadlines_.push_back({.conn = conn, .at = later(clock_.now(), time_max)});
   if (deadlines_.size() == 1) arm();
-  if (gives_way) hooks_.gives_way(*gives_way);
+  if (gives_way && hooks_.is_silent(*gives_way)) hooks_.gives_way(*gives_way);
+}
+
+void Handshakes::on_progress(ConnId conn, const std::string& address) {
+  pending_.remove(conn);
+  pending_.add(conn, address);
 }
 
 void Handshakes::end(ConnId conn) {

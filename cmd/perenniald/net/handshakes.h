@@ -37,6 +37,9 @@ class Handshakes {
   struct Hooks {
     // The time of this connection is over. It is also called if its handshake has ended before.
     std::function<void(ConnId)> expired;
+    // Whether nothing of this client waits to be read. One that has sent something waits for its
+    // turn, and never gives way: of a thousand clients that connect at once none may be closed.
+    std::function<bool(ConnId)> is_silent;
     // This one gives way to a newer one, and has to be closed.
     std::function<void(ConnId)> gives_way;
   };
@@ -47,8 +50,14 @@ class Handshakes {
   Handshakes& operator=(const Handshakes&) = delete;
 
   size_t pending() const { return pending_.count(); }
+  // Whether one more may begin: there is a place, or a silent one gives way.
+  bool has_slot() const {
+    return pending() < limits_.pending_max || hooks_.is_silent(*pending_.oldest());
+  }
   // `address`: common::Newcomers.
   void begin(ConnId conn, const std::string& address);
+  // Bytes of the client were read, so it gives way after all others.
+  void on_progress(ConnId conn, const std::string& address);
   // A handshake is finished or given up. REQUIRES: it began.
   void end(ConnId conn);
   // Whether one more handshake may make progress in this turn. If so, it counts.

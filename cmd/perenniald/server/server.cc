@@ -162,6 +162,7 @@ TlsListener* Server::tls_of(std::optional<size_t> listener) const {
 }
 
 bool Server::has_slot(const BoundSocket& listener) const {
+  if (tls_of(listener.listener()) != nullptr && !connections_.may_begin_handshake()) return false;
   const bool is_http = listener.role() == ListenerRole::Http;
   const size_t kept = listener.is_local() ? places_of_this_machine : 0;
   if (is_http && !http_.has_slot(kept)) return false;

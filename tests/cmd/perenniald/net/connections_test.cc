@@ -361,6 +361,19 @@ TEST_P(ConnectionsTest, TheOldestHandshakeGivesWay) {
   EXPECT_EQ(session(100).heard, "hello");
 }
 
+// Of many that connect at once none is closed: those that have sent something wait for their turn.
+TEST_P(ConnectionsTest, AHandshakeThatWaitsForItsTurnDoesNotGiveWay) {
+  with_handshake_ = true;
+  for (int i = 0; i < 3; ++i) say(open(), "open ");
+  EXPECT_FALSE(connections_->may_begin_handshake());
+  say(open(), "open ");
+  EXPECT_EQ(connections_->count(), 4U);
+  for (int i = 0; i < 2; ++i) turn();
+  EXPECT_EQ(sessions_.size(), 4U);
+  for (int i = 0; i < 3; ++i) open();
+  EXPECT_TRUE(connections_->may_begin_handshake());
+}
+
 // As of the limits for each address: two connections to the queue.
 TEST_P(ConnectionsTest, OneAddressHasItsShareOfTheQueue) {
   const int first = open_from("192.0.2.1");
