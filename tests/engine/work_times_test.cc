@@ -183,7 +183,7 @@ TEST_F(Times, JobsAreCountedAsTheyLeave) {
   apply(worker, Command{Bury{4, 0}});
   apply(producer, Command{Kick{10}});
   apply(producer, Command{KickJob{3}});
-  apply(producer, Command{FlushTube{"default", {JobState::Ready}}});
+  apply(producer, Command{FlushTube{"default", StateSet{JobState::Ready}}});
   EXPECT_EQ(engine_.statistics().job_ends,
             (JobEnds{.reserved = 5, .deleted = 5, .released = 1, .buried = 1, .kicked = 2}));
   EXPECT_EQ(engine_.job_count(), 1u);
