@@ -39,9 +39,10 @@ struct Advice {
   std::string line() const { return "to do: " + command + "    (" + reason + ")\n"; }
 };
 
-// `summary`: what a check of the directory has found. None if the directory has another format, whose
-// fault says what to do. REQUIRES: there are faults.
-std::optional<Advice> advise(const std::string& data_dir, const store::CheckSummary& summary, Nanos now);
+// `summary`: what a check of the directory has found. None if the directory has another format,
+// whose fault says what to do. REQUIRES: there are faults.
+std::optional<Advice> advise(const std::string& data_dir, const store::CheckSummary& summary,
+                             Nanos now);
 
 nlohmann::ordered_json advice_json(const Advice& advice, Nanos now);
 
