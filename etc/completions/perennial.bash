@@ -4,7 +4,7 @@ _perennial() {
   local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
   local command="${COMP_WORDS[*]:1:COMP_CWORD - 1} " words='' files=''
   case $command in
-    ' ') words='stats tubes top put peek kick bury delete pause drain undrain list flush move work dump load check restore migrate import-binlog export-beanstalkd bench manual completions set token users cluster checkpoint' ;;
+    ' ') words='stats tubes top put peek kick bury delete pause drain undrain list flush move work dump load check repair restore migrate import-binlog export-beanstalkd bench manual completions set token users cluster checkpoint' ;;
     'set ') words='job tube' ;;
     'token ') words='new' ;;
     'users ') words='check' ;;
@@ -20,7 +20,7 @@ _perennial() {
         --key) files=-f ;;
         --token-file) files=-f ;;
         *)
-          words='--help --server --tube --job --json --tls --ca --certificate --key --token-file --insecure-token'
+          words='--help --server --tube --job --json --tls --ca --certificate --key --token-file'
           ;;
       esac
       ;;
@@ -32,7 +32,7 @@ _perennial() {
         --key) files=-f ;;
         --token-file) files=-f ;;
         *)
-          words='--help --server --wide --json --tls --ca --certificate --key --token-file --insecure-token'
+          words='--help --server --wide --json --tls --ca --certificate --key --token-file'
           ;;
       esac
       ;;
@@ -45,7 +45,7 @@ _perennial() {
         --key) files=-f ;;
         --token-file) files=-f ;;
         *)
-          words='--help --server --interval --once --tls --ca --certificate --key --token-file --insecure-token'
+          words='--help --server --interval --once --tls --ca --certificate --key --token-file'
           ;;
       esac
       ;;
@@ -68,7 +68,7 @@ _perennial() {
         --key) files=-f ;;
         --token-file) files=-f ;;
         *)
-          words='--help --server --file --tube --pri --delay --ttr --lines --idp --until --tries --backoff --dead --expire --tls --ca --certificate --key --token-file --insecure-token'
+          words='--help --server --file --tube --pri --delay --ttr --lines --idp --until --tries --backoff --dead --expire --tls --ca --certificate --key --token-file'
           ;;
       esac
       ;;
@@ -81,7 +81,7 @@ _perennial() {
         --key) files=-f ;;
         --token-file) files=-f ;;
         *)
-          words='--help --server --ready --delayed --buried --reserved --tube --body --json --tls --ca --certificate --key --token-file --insecure-token'
+          words='--help --server --ready --delayed --buried --reserved --tube --body --json --tls --ca --certificate --key --token-file'
           ;;
       esac
       ;;
@@ -97,7 +97,7 @@ _perennial() {
         --key) files=-f ;;
         --token-file) files=-f ;;
         *)
-          words='--help --server --tube --count --all --state --match --tls --ca --certificate --key --token-file --insecure-token'
+          words='--help --server --tube --count --all --state --match --tls --ca --certificate --key --token-file'
           ;;
       esac
       ;;
@@ -110,7 +110,7 @@ _perennial() {
         --key) files=-f ;;
         --token-file) files=-f ;;
         *)
-          words='--help --server --pri --tls --ca --certificate --key --token-file --insecure-token'
+          words='--help --server --pri --tls --ca --certificate --key --token-file'
           ;;
       esac
       ;;
@@ -122,7 +122,7 @@ _perennial() {
         --key) files=-f ;;
         --token-file) files=-f ;;
         *)
-          words='--help --server --tls --ca --certificate --key --token-file --insecure-token'
+          words='--help --server --tls --ca --certificate --key --token-file'
           ;;
       esac
       ;;
@@ -134,7 +134,7 @@ _perennial() {
         --key) files=-f ;;
         --token-file) files=-f ;;
         *)
-          words='--help --server --tls --ca --certificate --key --token-file --insecure-token'
+          words='--help --server --tls --ca --certificate --key --token-file'
           ;;
       esac
       ;;
@@ -146,7 +146,7 @@ _perennial() {
         --key) files=-f ;;
         --token-file) files=-f ;;
         *)
-          words='--help --server --tls --ca --certificate --key --token-file --insecure-token'
+          words='--help --server --tls --ca --certificate --key --token-file'
           ;;
       esac
       ;;
@@ -158,7 +158,7 @@ _perennial() {
         --key) files=-f ;;
         --token-file) files=-f ;;
         *)
-          words='--help --server --tls --ca --certificate --key --token-file --insecure-token'
+          words='--help --server --tls --ca --certificate --key --token-file'
           ;;
       esac
       ;;
@@ -174,7 +174,7 @@ _perennial() {
         --key) files=-f ;;
         --token-file) files=-f ;;
         *)
-          words='--help --server --state --idp --after --limit --json --tls --ca --certificate --key --token-file --insecure-token'
+          words='--help --server --state --idp --after --limit --json --tls --ca --certificate --key --token-file'
           ;;
       esac
       ;;
@@ -188,7 +188,7 @@ _perennial() {
         --key) files=-f ;;
         --token-file) files=-f ;;
         *)
-          words='--help --server --state --match --tls --ca --certificate --key --token-file --insecure-token'
+          words='--help --server --state --match --tls --ca --certificate --key --token-file'
           ;;
       esac
       ;;
@@ -203,7 +203,7 @@ _perennial() {
         --key) files=-f ;;
         --token-file) files=-f ;;
         *)
-          words='--help --server --state --match --count --tls --ca --certificate --key --token-file --insecure-token'
+          words='--help --server --state --match --count --tls --ca --certificate --key --token-file'
           ;;
       esac
       ;;
@@ -223,7 +223,7 @@ _perennial() {
         --key) files=-f ;;
         --token-file) files=-f ;;
         *)
-          words='--help --server --tube --pri --delay --ttr --expire --tries --backoff --dead --tls --ca --certificate --key --token-file --insecure-token'
+          words='--help --server --tube --pri --delay --ttr --expire --tries --backoff --dead --tls --ca --certificate --key --token-file'
           ;;
       esac
       ;;
@@ -242,7 +242,7 @@ _perennial() {
         --key) files=-f ;;
         --token-file) files=-f ;;
         *)
-          words='--help --server --tries --backoff --dead --expire --reserved --rate --drain --tls --ca --certificate --key --token-file --insecure-token'
+          words='--help --server --tries --backoff --dead --expire --reserved --rate --drain --tls --ca --certificate --key --token-file'
           ;;
       esac
       ;;
@@ -265,7 +265,7 @@ _perennial() {
         --key) files=-f ;;
         --token-file) files=-f ;;
         *)
-          words='--help --server --tube --jobs --grace --timeout --touch --backoff --tries --bury-on --max --once --drain --retry --log --dry-run --tls --ca --certificate --key --token-file --insecure-token'
+          words='--help --server --tube --jobs --grace --timeout --touch --backoff --tries --bury-on --max --once --drain --retry --log --dry-run --tls --ca --certificate --key --token-file'
           ;;
       esac
       ;;
@@ -283,7 +283,7 @@ _perennial() {
         --key) files=-f ;;
         --token-file) files=-f ;;
         *)
-          words='--help --data-dir --server --format --tube --state --id --limit --no-body --summary --json --recover-point-in-time --tls --ca --certificate --key --token-file --insecure-token'
+          words='--help --data-dir --server --format --tube --state --id --limit --no-body --summary --json --recover-point-in-time --salvage --tls --ca --certificate --key --token-file'
           ;;
       esac
       ;;
@@ -305,6 +305,14 @@ _perennial() {
           ;;
       esac
       ;;
+    'repair '*)
+      case $before in
+        --data-dir) files=-d ;;
+        *)
+          words='--help --data-dir --yes --json'
+          ;;
+      esac
+      ;;
     'checkpoint create '*)
       case $before in
         --server) words='' ;;
@@ -313,7 +321,7 @@ _perennial() {
         --key) files=-f ;;
         --token-file) files=-f ;;
         *)
-          words='--help --server --json --tls --ca --certificate --key --token-file --insecure-token'
+          words='--help --server --json --tls --ca --certificate --key --token-file'
           ;;
       esac
       ;;
@@ -348,9 +356,8 @@ _perennial() {
       case $before in
         --from) files=-d ;;
         --to) files=-d ;;
-        --id-gap) words='' ;;
         *)
-          words='--help --from --to --exact --id-gap --copy --json'
+          words='--help --from --to --exact --copy --json'
           ;;
       esac
       ;;
@@ -398,7 +405,7 @@ _perennial() {
         --key) files=-f ;;
         --token-file) files=-f ;;
         *)
-          words='--help --server --to --tube --dry-run --json --tls --ca --certificate --key --token-file --insecure-token'
+          words='--help --server --to --tube --dry-run --json --tls --ca --certificate --key --token-file'
           ;;
       esac
       ;;
@@ -482,7 +489,7 @@ _perennial() {
         --key) files=-f ;;
         --token-file) files=-f ;;
         *)
-          words='--help all put put-pipelined cycle cycle-deep cycle-batch latency steady mixed backlog tubes bodies memory restart drain disk custom --against --server --dir --preload --preload-us --seconds --rounds --body-bytes --jobs --seed --quick --json --plot --check --list --rate --batch --connections --in-flight --tubes --idle --tls --ca --certificate --key --token-file --insecure-token'
+          words='--help all put put-pipelined cycle cycle-deep cycle-batch latency steady mixed backlog tubes bodies memory restart drain disk custom --against --server --dir --preload --preload-us --seconds --rounds --body-bytes --jobs --seed --quick --json --plot --check --list --rate --batch --connections --in-flight --tubes --idle --tls --ca --certificate --key --token-file'
           ;;
       esac
       ;;

@@ -45,12 +45,12 @@ void add_piece(std::string& out, Kind kind, std::string_view bytes) {
 void add_record(std::string& out, uint64_t begin, std::string_view record) {
   bool is_first = true;
   do {
-    size_t room = block_bytes - (begin + out.size()) % block_bytes;
-    if (room < header_bytes) {
-      out.append(room, '\0');
-      room = block_bytes;
+    size_t free_bytes = block_bytes - (begin + out.size()) % block_bytes;
+    if (free_bytes < header_bytes) {
+      out.append(free_bytes, '\0');
+      free_bytes = block_bytes;
     }
-    const size_t bytes = std::min(record.size(), room - header_bytes);
+    const size_t bytes = std::min(record.size(), free_bytes - header_bytes);
     const bool is_last = bytes == record.size();
     const Kind kind =
         is_first ? (is_last ? Kind::Full : Kind::First) : (is_last ? Kind::Last : Kind::Middle);

@@ -51,7 +51,7 @@ BEGIN {
   own["cmd/perennial/live"] = "cmd/common cmd/common/tool cmd/perennial/output wire engine/types"
   own["cmd/perennial/extensions"] = "cmd/common cmd/common/tool cmd/perennial/live cmd/perennial/output wire engine/types"
   own["cmd/perennial/cluster"] = "cmd/common cmd/common/peer cmd/common/tool cmd/perennial/output cmd/perenniald/config store store/batch store/cluster store/etcd store/format store/offline store/types engine/types"
-  own["cmd/perennial/offline"] = "cmd/common cmd/common/tool cmd/perennial/live cmd/perennial/output migrations store store/checkpoint store/disk store/format store/offline store/types wire engine/types"
+  own["cmd/perennial/offline"] = "cmd/common cmd/common/tool cmd/perennial/live cmd/perennial/output migrations store store/checkpoint store/disk store/format store/offline store/salvage store/types wire engine/types"
   own["cmd/perennial/work"] = "cmd/common cmd/common/tool cmd/perennial/live cmd/perennial/output wire engine/types"
   own["cmd/perennial"] = "cmd/common cmd/common/tool cmd/perennial-bench/command cmd/perennial/cluster cmd/perennial/extensions cmd/perennial/live cmd/perennial/offline cmd/perennial/output cmd/perennial/work engine/types"
   own["tests"] = "*"
