@@ -50,26 +50,17 @@ Status create_db(DataDir& dir, const Options& options, Failure& failure) {
   return dir.publish_new_db();
 }
 
-std::string reading_body(JobId id) {
-  return fmt::format("read the body of job {}", id);
-}
-
-// A disk that cannot read a table damages what is in it, as a wrong checksum does. Any other error
-// of the system is none of the table.
-bool is_damage(const rocksdb::Status& status, uint64_t failed_reads_before) {
-  return status.IsCorruption() ||
-         (status.IsIOError() && DamagedBlocks::failed_reads() > failed_reads_before);
-}
-
-Result<Body> get_body(const Database& db, const rocksdb::ReadOptions& options, JobId id) {
+// Sets `is_of_table` if a table could not be read. That is damage of the table, or the disk cannot
+// read a part of it. Any other error of the system is none of the table.
+Result<Body> get_body(const Database& db, const rocksdb::ReadOptions& options, JobId id,
+                      bool& is_of_table) {
   rocksdb::PinnableSlice value;
   const auto key = job_key(id);
   const uint64_t failed_reads = DamagedBlocks::failed_reads();
   const auto got = db->Get(options, db.family(Family::Bodies), slice(view(key)), &value);
-  if (is_damage(got, failed_reads)) {
-    return Status(StatusCode::Corruption, got.ToString()).with(reading_body(id));
-  }
-  if (!got.ok()) return from_rocksdb(got).with(reading_body(id));
+  is_of_table =
+      got.IsCorruption() || (got.IsIOError() && DamagedBlocks::failed_reads() > failed_reads);
+  if (!got.ok()) return from_rocksdb(got).with(fmt::format("read the body of job {}", id));
   Result<std::string_view> body = decode_body(id, view(value));
   if (!body.ok()) return body.take_status();
   return Body(*body);
@@ -354,19 +345,22 @@ Snapshot Store::snapshot() const {
 Result<Body> Store::read_body(JobId id, const Snapshot* snapshot) const {
   rocksdb::ReadOptions options;
   if (snapshot != nullptr) options.snapshot = snapshot->at_;
-  Result<Body> body = get_body(*impl_->db, options, id);
-  if (body.ok() || body.status().code() != StatusCode::Corruption) return body;
+  bool is_of_table = false;
+  Result<Body> body = get_body(*impl_->db, options, id, is_of_table);
+  if (!is_of_table) return body;
   // The damaged block need not be the body's: it may be one of a newer table that could have held
-  // its deletion. Once the block is contained, the read goes past it.
+  // its deletion. Once the block is contained, the read goes past it. A disk that cannot read the
+  // rest of the table either is no damage, but a disk that is gone.
   impl_->containment.suspect(id);
   if (!impl_->containment.check_suspects(**impl_->db)) return body;
-  return get_body(*impl_->db, options, id);
+  return get_body(*impl_->db, options, id, is_of_table);
 }
 
 std::optional<Body> Store::body_in_memory(JobId id) const {
   rocksdb::ReadOptions options;
   options.read_tier = rocksdb::kBlockCacheTier;
-  Result<Body> body = get_body(*impl_->db, options, id);
+  bool is_of_table = false;
+  Result<Body> body = get_body(*impl_->db, options, id, is_of_table);
   return body.ok() ? std::optional(body.take()) : std::nullopt;
 }
 

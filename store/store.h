@@ -126,8 +126,8 @@ class Store {
 
   // Thread-safe. read_body() reads the body as of `snapshot`, or the current one without it.
   // NotFound: there is no such body. Corruption: it is not what was written. Io: the disk cannot
-  // read it: an error of the system that is none of one table's. A table that cannot be read is
-  // Corruption. Readers should not take a snapshot for each read. When the oldest snapshot is
+  // read it, nor the rest of its table. A body that was in a damaged block is not there, which is
+  // NotFound. Readers should not take a snapshot for each read. When the oldest snapshot is
   // released, RocksDB 7.8 compacts each table that was moved to the last level without being
   // rewritten (compaction reason BottommostFiles).
   Snapshot snapshot() const;

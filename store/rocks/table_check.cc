@@ -40,23 +40,43 @@ Status check_table(const std::string& path, const rocksdb::Options& how, bool al
   return is_damage ? Status(StatusCode::Corruption, out.message()) : out;
 }
 
+std::string file_of(const rocksdb::LiveFileMetaData& table) {
+  return table.directory + "/" + table.relative_filename;
+}
+
+// With a logger RocksDB warns that tables opened by their path have no unique id to compare. The
+// status says what is wrong with a table.
+rocksdb::Options reading_options(rocksdb::DB& db) {
+  rocksdb::Options options(db.GetDBOptions(), rocksdb::ColumnFamilyOptions());
+  options.info_log.reset();
+  return options;
+}
+
 }  // namespace
+
+Status read_each_block(rocksdb::DB& db, Family family) {
+  std::vector<rocksdb::LiveFileMetaData> tables;
+  db.GetLiveFilesMetaData(&tables);
+  for (const rocksdb::LiveFileMetaData& table : tables) {
+    if (table.column_family_name != name_of(family)) continue;
+    if (Status read = check_table(file_of(table), reading_options(db), true); !read.ok())
+      return read;
+  }
+  return {};
+}
 
 Status open_each_table(rocksdb::DB& db) {
   std::vector<rocksdb::LiveFileMetaData> tables;
   db.GetLiveFilesMetaData(&tables);
-  rocksdb::Options options(db.GetDBOptions(), rocksdb::ColumnFamilyOptions());
-  // With a logger RocksDB warns that tables opened by their path have no unique id to compare. The
-  // status says what is wrong with a table.
-  options.info_log.reset();
+  const rocksdb::Options options = reading_options(db);
   std::atomic<size_t> next = 0;
   std::mutex mutex;  // Guards the result.
   Status result;
   const auto work = [&] {
     for (size_t at = next++; at < tables.size(); at = next++) {
       const rocksdb::LiveFileMetaData& table = tables[at];
-      Status checked = check_table(table.directory + "/" + table.relative_filename, options,
-                                   has_no_account(table.column_family_name));
+      Status checked =
+          check_table(file_of(table), options, has_no_account(table.column_family_name));
       const std::lock_guard lock(mutex);
       if (!checked.ok() && result.ok()) result = std::move(checked);
     }

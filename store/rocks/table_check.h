@@ -3,6 +3,7 @@
 #include <rocksdb/db.h>
 
 #include "engine/types/status.h"
+#include "store/format/format.h"
 
 // Included by store's own files only.
 namespace perennial::store {
@@ -12,5 +13,9 @@ namespace perennial::store {
 // families whose rows nobody can count, `meta` and `keys`, every block is read, too. Corruption: a
 // table cannot be opened or read. REQUIRES: no file is deleted meanwhile.
 Status open_each_table(rocksdb::DB& db);
+
+// Reads every block of the tables of a family. Corruption: one is damaged. REQUIRES: no file is
+// deleted meanwhile.
+Status read_each_block(rocksdb::DB& db, Family family);
 
 }  // namespace perennial::store
