@@ -40,7 +40,11 @@ int judge_directory(const std::string& data_dir, uint64_t known, uint64_t begun)
 // --record FILE [--after-round PROGRAM]; or
 // --judge DIRECTORY --recording FILE --known BYTES --begun BYTES.
 int main(int argc, char** argv) {
-  using namespace perennial::power_cut;  // NOLINT
+  using perennial::power_cut::judge_directory;
+  using perennial::power_cut::never;
+  using perennial::power_cut::record_to;
+  using perennial::power_cut::settings;
+  using perennial::power_cut::take_text;
   using perennial::support::take_number;
   testing::InitGoogleTest(&argc, argv);
   perennial::support::take_seed(argc, argv);

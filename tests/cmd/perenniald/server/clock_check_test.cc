@@ -45,7 +45,7 @@ INSTANTIATE_TEST_SUITE_P(
         BoundCase{"AMonthAhead", last + 31 * day, Verdict::Fits, Verdict::Fits},
         BoundCase{"AtTheBound", last + 60 * day, Verdict::Fits, Verdict::Fits},
         BoundCase{"PastTheBound", last + 60 * day + 1, Verdict::Ahead, Verdict::Refused}),
-    [](const testing::TestParamInfo<BoundCase>& info) { return info.param.name; });
+    [](const testing::TestParamInfo<BoundCase>& one) { return one.param.name; });
 
 TEST(ClockCheck, AnEmptyDirectoryFitsAnyClock) {
   EXPECT_EQ(ClockCheck(0, 100'000 * day).verdict(bounds), Verdict::Fits);
