@@ -46,8 +46,8 @@ class FirstBytes {
 // Whether a line is the header that every browser sends in a request: "Host:", in upper or lower
 // case.
 bool is_host_header(std::string_view line);
-// Whether a line is the third of the bytes with which version 2 of the PROXY protocol begins:
-// "\r\n\r\n\0\r\nQUIT\n". The two before it are empty, as a client's might be.
+// Whether a line is the third with which the header of version 2 of the PROXY protocol begins:
+// "\r\n\r\n\0\r\nQUIT\n". The two before it are empty.
 bool is_proxy_signature(std::string_view line);
 
 }  // namespace perennial::wire

@@ -43,9 +43,12 @@ void Parser::read_line(std::string_view& rest, Step& step) {
   if (got == LineReader::Got::Nothing) return;
   const std::string_view line = lines_.line();
   const bool whole = got == LineReader::Got::Line;
+  const bool after_two_empty = whole && empty_lines_ == 2;
+  const bool may_be_signature = whole && line.empty() && empty_lines_ < 2;
+  empty_lines_ = may_be_signature ? empty_lines_ + 1 : no_signature;
   if (is_host_header(whole ? line : lines_.dropped_head())) {
     step.foreign_protocol = ForeignProtocol::Http;
-  } else if (whole && is_proxy_signature(line)) {
+  } else if (after_two_empty && is_proxy_signature(line)) {
     step.foreign_protocol = ForeignProtocol::Proxy;
   } else if (!whole || line.find('\0') != std::string_view::npos) {
     step.command = Malformed{Malformed::Kind::BadFormat};

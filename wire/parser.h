@@ -83,6 +83,10 @@ class Parser {
   Body body_;
   LineReader lines_;
   FirstBytes first_;
+  // How many empty lines the connection has begun with, or no_signature: the header of version 2 of
+  // the PROXY protocol begins with two.
+  static constexpr int no_signature = 3;
+  int empty_lines_ = 0;
 };
 
 }  // namespace perennial::wire

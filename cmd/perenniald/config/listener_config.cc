@@ -138,7 +138,8 @@ std::vector<std::string> parse_listener(const ListenerPairs& pairs, uint16_t por
     add("address: " + address.status().message());
   }
   if (out.tls && problems.empty()) add(combination(*out.tls));
-  if (out.proxy == out.proxy_from.empty()) {
+  const bool is_refused = has_key(pairs, "proxy_from") && !problems.empty();
+  if (out.proxy == out.proxy_from.empty() && !is_refused) {
     add(out.proxy
             ? "proxy needs proxy_from, the addresses of the proxies: anybody can send a header"
             : "proxy_from is set, and proxy is not");

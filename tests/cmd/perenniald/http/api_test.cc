@@ -1196,7 +1196,7 @@ TEST_F(ApiUsers, GetTheEventsThatTheyMaySee) {
   const std::string head = stream->take().body;
   EXPECT_THAT(head,
               AllOf(HasSubstr("event: refused\ndata: [\"server\",\"tube:secret\"]\n\n"),
-                    HasSubstr("event: tube:mail\ndata: {"), HasSubstr("event: operations\ndata: {"),
+                    HasSubstr("event: tube:mail\ndata: "), HasSubstr("event: operations\ndata: {"),
                     Not(HasSubstr("event: server")), Not(HasSubstr("event: tube:secret"))));
   EXPECT_THAT(stream->more(), Not(HasSubstr("refused")));
   EXPECT_THAT(refusals_, ElementsAre("mailer GET /api/v1/events "));
@@ -1341,10 +1341,10 @@ TEST_F(ApiUsers, MayNotGuessForLong) {
   for (int i = 0; i < 10; ++i) {
     EXPECT_EQ(change("POST", "/api/v1/session", R"({"token":"prn_x_wrong"})").status, 401u);
   }
-  EXPECT_EQ(change("POST", "/api/v1/session", R"({"token":")" + admin_ + "\"}").status, 401u);
-  EXPECT_EQ(got(get("/api/v1/tubes", bearer(admin_))).status, 401u);
-  rights_.address = "192.0.2.2";
+  // A good token gets in all the same, so that nobody is locked out by others at the address.
+  EXPECT_EQ(change("POST", "/api/v1/session", R"({"token":")" + admin_ + "\"}").status, 200u);
   EXPECT_EQ(got(get("/api/v1/tubes", bearer(admin_))).status, 200u);
+  EXPECT_EQ(got(get("/api/v1/tubes", bearer("prn_x_wrong"))).status, 401u);
 }
 
 // An operation goes on with the rights of its user, and is its user's to see.
