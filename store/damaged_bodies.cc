@@ -57,11 +57,12 @@ Status Store::Impl::compare_bodies(const DamagedIds& damaged, bool counts_agree)
     for (const JobId id : found.orphans) remove_row(Family::Bodies, view(job_key(id)));
     if (Status written = write(true); !written.ok()) return written;
   }
-  inform("store.damage",
+  const bool is_over = found.lost.empty() && found.orphans.empty();
+  inform(is_over ? "store.damage_over" : "store.damage",
          fmt::format("blocks={} jobs_without_body={} bodies_without_job={}",
                      containment.blocks().size(), found.lost.size(), found.orphans.size()));
   lost_bodies = std::move(found.lost);
-  if (!lost_bodies.empty() || !found.orphans.empty() || !counts_agree) return {};
+  if (!is_over || !counts_agree) return {};
   return containment.forget(**db);
 }
 
@@ -71,6 +72,10 @@ std::vector<DamagedBlock> Store::damaged_blocks() const {
 
 uint64_t Store::damage_version() const {
   return impl_->containment.version();
+}
+
+void Store::suspect_bodies() {
+  impl_->containment.suspect_all();
 }
 
 void Store::repair_damage(std::atomic<bool>& cancelled) {

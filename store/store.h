@@ -167,6 +167,9 @@ class Store {
   std::vector<DamagedBlock> damaged_blocks() const;
   // A number that changes with damaged_blocks(). 0: there are none.
   uint64_t damage_version() const;
+  // Thread-safe. Lets the next repair_damage() check all tables of bodies: somebody who has read a
+  // copy of them has met damage.
+  void suspect_bodies();
   // Checks tables whose bodies could not be read, and writes damaged ones anew without what is
   // damaged. One thread calls it at a time. It stops when another thread sets `cancelled`.
   void repair_damage(std::atomic<bool>& cancelled);

@@ -270,13 +270,20 @@ void Containment::suspect(JobId id) {
   if (suspects_.size() < suspects_max) suspects_.push_back(id);
 }
 
+void Containment::suspect_all() {
+  const std::lock_guard lock(mutex_);
+  suspects_all_ = true;
+}
+
 bool Containment::check_suspects(rocksdb::DB& db) {
   std::vector<JobId> suspects;
+  bool all = false;
   {
     const std::lock_guard lock(mutex_);
     suspects.swap(suspects_);
+    all = std::exchange(suspects_all_, false);
   }
-  if (suspects.empty()) return false;
+  if (suspects.empty() && !all) return false;
   std::vector<uint64_t> tables;
   for (const rocksdb::LiveFileMetaData& table : body_tables(db)) {
     const JobId first = id_at(table.smallestkey);
@@ -284,7 +291,7 @@ bool Containment::check_suspects(rocksdb::DB& db) {
     const bool may_hold =
         std::ranges::any_of(suspects, [&](JobId id) { return first <= id && id <= last; });
     // Of few tables of level 0 RocksDB reads each, whatever ids it has.
-    if (may_hold || table.level == 0) tables.push_back(table.file_number);
+    if (all || may_hold || table.level == 0) tables.push_back(table.file_number);
   }
   return contain(db, tables);
 }

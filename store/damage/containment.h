@@ -60,6 +60,8 @@ class Containment {
 
   // A body could not be read: the tables that may hold it are to be checked.
   void suspect(JobId id);
+  // Something that read all of them has met damage: all tables are to be checked.
+  void suspect_all();
   // Checks the tables that may hold the suspected bodies, as contain() does.
   bool check_suspects(rocksdb::DB& db);
 
@@ -87,6 +89,7 @@ class Containment {
   mutable std::mutex mutex_;  // Guards what is below.
   std::vector<DamagedBlock> blocks_;
   std::vector<JobId> suspects_;
+  bool suspects_all_ = false;
 };
 
 }  // namespace perennial::store

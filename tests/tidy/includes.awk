@@ -19,7 +19,7 @@ BEGIN {
   own["store/etcd"] = "store/commit store/batch engine/types"
   own["store/cluster"] = "store store/batch store/commit store/etcd store/types engine/types"
   own["store/checkpoint"] = "store store/disk store/format store/types engine/types"
-  own["store/offline"] = "store store/salvage store/checkpoint store/disk store/format store/recovery store/rocks store/space store/types engine/types"
+  own["store/offline"] = "store store/salvage store/checkpoint store/damage store/disk store/format store/recovery store/rocks store/space store/types engine/types"
   own["migrations"] = "store store/disk store/format store/offline store/types engine/types"
   own["cmd/common"] = "engine/types"
   own["cmd/common/tls"] = "cmd/common engine/types"

@@ -46,6 +46,12 @@ uint64_t count_put_since(const store::Reader& reader, JobId next_id) {
   return count;
 }
 
+// Whether the checkpoint was made after blocks of bodies had been damaged: it lacks them, too.
+bool lacks_bodies(const std::string& path) {
+  std::error_code error;
+  return std::filesystem::exists(path + "/db/damaged-blocks", error);
+}
+
 // Finds the newest checkpoint that is whole. A checkpoint shares its tables with the database, so
 // that it may have the same damage.
 void find_checkpoint(const std::string& data_dir, Advice& advice) {
@@ -56,7 +62,7 @@ void find_checkpoint(const std::string& data_dir, Advice& advice) {
   std::ranges::sort(entries, std::greater(), &CheckpointEntry::name);
   for (const CheckpointEntry& entry : entries) {
     const Result<store::CheckpointManifest> verified = store::verify_checkpoint(entry.path);
-    if (verified.ok() && verified->has_counts) {
+    if (verified.ok() && verified->has_counts && !lacks_bodies(entry.path)) {
       advice.checkpoint = Advice::Checkpoint{.path = entry.path,
                                              .created = verified->created,
                                              .jobs = verified->job_count(),
@@ -81,6 +87,9 @@ void choose_start(Advice& advice, const std::string& data_dir) {
 std::string kept_text(const store::Salvaged& salvaged) {
   std::string out =
       fmt::format("keeps {} jobs and loses {}", salvaged.whole_jobs(), salvaged.lost_jobs());
+  if (!salvaged.log_problem.empty()) {
+    out += " that have left a trace, and an unknown number that only the damaged log had";
+  }
   if (salvaged.uncertain.count > 0) {
     out += fmt::format(", {} may be in another state or deleted", salvaged.uncertain.count);
   }

@@ -213,6 +213,7 @@ void Checkpoints::report_pruned(const Attempt& attempt) const {
 
 void Checkpoints::fail(const Attempt& attempt, const Status& status) {
   log(Level::Error, "checkpoint.failed", {{"error", status.message()}});
+  if (status.code() == StatusCode::Corruption && on_damage_) on_damage_();
   if (attempt.scheduled) schedule_.failed(clock_.now());
   auto failed = std::make_unique<CheckpointFailed>();
   failed->reason = status.message();

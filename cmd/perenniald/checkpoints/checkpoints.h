@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <uv.h>
@@ -52,6 +53,8 @@ class Checkpoints {
   // Refuses all further checkpoints: clients that wait are answered, and one that is being verified
   // is given up.
   void stop();
+  // Called when a checkpoint could not be made because something in it is damaged.
+  void on_damage(std::function<void()> hook) { on_damage_ = std::move(hook); }
   // Ends the thread, and closes the handles in the loop. This is the last call.
   void close();
 
@@ -96,6 +99,7 @@ class Checkpoints {
   std::optional<Attempt> verifying_;  // The thread verifies it, and owns it while it runs.
   std::atomic<bool> cancelled_ = false;
   std::thread thread_;
+  std::function<void()> on_damage_;
 };
 
 }  // namespace perennial::perenniald

@@ -13,7 +13,9 @@ namespace {
 Level level_of(std::string_view at, std::string_view fields) {
   if (at == "store.load") return Level::Debug;  // store.recovered reports the same in one line.
   const bool is_loss = at == "store.log_forced" || at == "store.forced_start";
-  if (is_loss || at.starts_with("store.damage")) return Level::Warning;
+  const bool is_damage = at == "store.damage" || at == "store.damage_contained" ||
+                         at == "store.damage_not_contained" || at == "store.damage_record";
+  if (is_loss || is_damage) return Level::Warning;
   const bool is_scarce = at == "store.room" && !fields.starts_with("state=ok ");
   return is_scarce ? Level::Warning : Level::Info;
 }

@@ -153,6 +153,9 @@ Server::Server(const Config& config, std::vector<BoundSocket> sockets, TlsListen
       body_search_(loop_, [](const Status& failed) { end_process(running_failure(failed)); }),
       body_damage_(body_search_, damage_hooks()),
       checkpoints_(loop_, core_, clock_, checkpoint_settings(config, process_facts_.version)) {
+  checkpoints_.on_damage([this] {
+    if (store_ != nullptr) store_->suspect_bodies();
+  });
   if (users != nullptr) core_.set_users(std::move(users));
   start_handles();
 }
@@ -343,7 +346,11 @@ BodyDamage::Hooks Server::damage_hooks() {
           .on_lost =
               [this](JobId job) {
                 log(Level::Error, "body.lost", {{"job", fmt::format("{}", job)}});
-                core_.on_lost_body(job, clock_.now());
+                // One that a read has found is buried and counted already.
+                const std::optional<JobStats> stats = core_.engine().job_statistics(job);
+                if (stats && stats->state != JobState::Buried) {
+                  core_.on_lost_body(job, clock_.now());
+                }
               },
           .on_over = [] { log(Level::Info, "body.lost_over", {}); }};
 }

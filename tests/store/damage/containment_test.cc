@@ -18,6 +18,7 @@
 #include "store/commit/housekeeper.h"
 #include "store/damage/damage_record.h"
 #include "store/damage/table_blocks.h"
+#include "store/offline/check.h"
 #include "store/reader.h"
 #include "store/store.h"
 #include "tests/store/raw_db.h"
@@ -324,6 +325,30 @@ INSTANTIATE_TEST_SUITE_P(Store, DamagedBlockTest,
                                          Where{"UnreadableFirst", 0, 1, true},
                                          Where{"UnreadableMiddle", 6, 1, true}),
                          [](const auto& one) { return std::string(one.param.name); });
+
+// A check of a directory knows of the damage as a start does: without it, the tables have more or
+// fewer rows than the check finds.
+TEST_P(DamagedBlockTest, ACheckFindsTheJobsWithoutABodyAndNoOtherFault) {
+  make(jobs_max);
+  damage();
+  open();
+  const std::set<JobId> lost_before = lost();
+  rewrite();
+  close();
+  disk_->set("", 0, 0);
+  const Result<CheckSummary> degraded = check_directory({.path = dir_.data_dir()});
+  ASSERT_TRUE(degraded.ok()) << degraded.status().message();
+  EXPECT_EQ(degraded->faults, lost_before.size());
+  EXPECT_TRUE(degraded->starts);
+  open();
+  remove({lost_before.begin(), lost_before.end()});
+  close();
+  std::string faults;
+  const Result<CheckSummary> over = check_directory(
+      {.path = dir_.data_dir(), .fault = [&](const Fault& fault) { faults += fault.what + "\n"; }});
+  ASSERT_TRUE(over.ok()) << over.status().message();
+  EXPECT_EQ(faults, "");
+}
 
 // Level 0 has the tombstones of jobs that are below. Where the block with them is damaged, the
 // deleted bodies are back. Their jobs are not, and the next start removes them.

@@ -170,5 +170,21 @@ TEST_F(BodyDamageTest, OneReadFindsAllJobsOfTheBlock) {
   EXPECT_EQ(server_.terminate()->code, 0) << server_.stderr_text();
 }
 
+// Nobody reads a body: a checkpoint meets the block, and is not made. Later ones are.
+TEST_F(BodyDamageTest, ACheckpointFindsTheBlock) {
+  ClientSocket client = server_.connect();
+  const std::string failed = client.ask("checkpoint\r\n", 30'000).take();
+  EXPECT_EQ(failed.substr(0, 7), "FAILED ") << failed;
+  wait_for(client, "store-state", "degraded");
+  std::string made;
+  for (int i = 0; i < 20 && !made.starts_with("OK "); ++i) {
+    usleep(500'000);  // The table is written anew about a second later.
+    made = client.ask("checkpoint\r\n", 30'000).take();
+  }
+  EXPECT_EQ(made.substr(0, 3), "OK ") << made << server_.stderr_text();
+  EXPECT_EQ(stat_of(client, "jobs-damaged"), std::to_string(lost().size()));
+  EXPECT_EQ(server_.terminate()->code, 0) << server_.stderr_text();
+}
+
 }  // namespace
 }  // namespace perennial::support
