@@ -40,6 +40,22 @@ LogView view_of_log(const std::string& db_path, const Options& options, Failure&
   return {.view = View(), .problem = plan.status().message()};
 }
 
+// RocksDB may join pieces of two records around the damage, and refuse what it gets. Then the log
+// is read up to the damage, as a forced start would, or not at all where that is no state.
+Result<Database> open_without_damage(const std::string& db_path, const Options& options,
+                                     Failure& failure) {
+  Options forced = options;
+  forced.recover = Recover::PointInTime;
+  const Result<RecoveryPlan> plan = plan_recovery(db_path, forced, failure);
+  if (plan.ok()) {
+    Result<Database> cut = Database::open_leniently(db_path, options, failure, plan->view());
+    if (cut.ok()) return cut;
+  }
+  View tables_only;
+  tables_only.has_logs = false;
+  return Database::open_leniently(db_path, options, failure, std::move(tables_only));
+}
+
 // A commit row for a database whose own cannot be read.
 CommitRow commit_without_row(const Options& options, Nanos now) {
   const auto mark = read_durable_mark(options.env, options.data_dir);
@@ -85,6 +101,8 @@ Status Salvage::open_database(const std::string& db_path, const Options& options
       account_.tables, [](const DamagedTable& table) { return table.family == Family::Meta; });
   if (!is_meta_damaged) account_.log_problem = std::move(log.problem);
   Result<Database> whole = Database::open_leniently(db_path, how, failure, std::move(log.view));
+  if (!whole.ok() && !account_.log_problem.empty())
+    whole = open_without_damage(db_path, how, failure);
   if (!whole.ok()) return whole.take_status();
   whole_ = std::make_unique<Database>(whole.take());
   for (const std::string_view name : families_of(options.format, options.families)) {

@@ -90,6 +90,9 @@ std::string kept_text(const store::Salvaged& salvaged) {
   if (!salvaged.log_problem.empty()) {
     out += " that have left a trace, and an unknown number that only the damaged log had";
   }
+  if (salvaged.jobs_in_renamed > 0) {
+    out += fmt::format(", {} are in tubes whose names are lost", salvaged.jobs_in_renamed);
+  }
   if (salvaged.uncertain.count > 0) {
     out += fmt::format(", {} may be in another state or deleted", salvaged.uncertain.count);
   }

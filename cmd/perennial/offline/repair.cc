@@ -30,6 +30,10 @@ void print_plan(Output& out, const store::Repair& repair) {
       "jobs kept           {}\njobs lost           {}\nuncertain jobs      {}\n"
       "next id             {}\n",
       salvaged.whole_jobs(), salvaged.lost_jobs(), salvaged.uncertain.count, repair.next_id()));
+  if (!salvaged.log_problem.empty()) {
+    out.add(
+        "not counted         what only the damaged log knew: jobs put, deleted and moved there\n");
+  }
 }
 
 nlohmann::ordered_json plan_json(const store::Repair& repair) {

@@ -34,10 +34,12 @@ int open_exit_code(StatusCode code) {
 // Whether a database is damaged. A directory that is not one of ours has the same code, and so has
 // a checkpoint; their messages say so.
 bool is_damage(const Status& status) {
-  if (status.code() != StatusCode::Corruption) return false;
   const auto says = [&](std::string_view what) {
     return status.message().find(what) != std::string::npos;
   };
+  // A disk that cannot read a part of a table damages it.
+  if (status.code() == StatusCode::Io) return says(".sst");
+  if (status.code() != StatusCode::Corruption) return false;
   return !says("is not a data directory") && !says("is a checkpoint") && !says("import-binlog");
 }
 
