@@ -56,6 +56,13 @@ Result<Database> open_without_damage(const std::string& db_path, const Options& 
   return Database::open_leniently(db_path, options, failure, std::move(tables_only));
 }
 
+Result<Database> open_whole(const std::string& db_path, const Options& options, Failure& failure,
+                            View view, bool is_log_damaged) {
+  Result<Database> all = Database::open_leniently(db_path, options, failure, std::move(view));
+  return all.ok() || !is_log_damaged ? std::move(all)
+                                     : open_without_damage(db_path, options, failure);
+}
+
 // A commit row for a database whose own cannot be read.
 CommitRow commit_without_row(const Options& options, Nanos now) {
   const auto mark = read_durable_mark(options.env, options.data_dir);
@@ -100,9 +107,8 @@ Status Salvage::open_database(const std::string& db_path, const Options& options
   const bool is_meta_damaged = std::ranges::any_of(
       account_.tables, [](const DamagedTable& table) { return table.family == Family::Meta; });
   if (!is_meta_damaged) account_.log_problem = std::move(log.problem);
-  Result<Database> whole = Database::open_leniently(db_path, how, failure, std::move(log.view));
-  if (!whole.ok() && !account_.log_problem.empty())
-    whole = open_without_damage(db_path, how, failure);
+  Result<Database> whole =
+      open_whole(db_path, how, failure, std::move(log.view), !account_.log_problem.empty());
   if (!whole.ok()) return whole.take_status();
   whole_ = std::make_unique<Database>(whole.take());
   for (const std::string_view name : families_of(options.format, options.families)) {
