@@ -25,6 +25,11 @@ void DamagedIds::take(JobId id) {
   if (next_ < ranges_.size() && ranges_[next_].first <= id) jobs_.push_back(id);
 }
 
+bool DamagedIds::contains(JobId id) const {
+  return std::ranges::any_of(
+      ranges_, [id](const Range& range) { return range.first <= id && id <= range.last; });
+}
+
 uint64_t DamagedIds::difference_max() const {
   uint64_t sum = 0;
   for (const Range& range : ranges_) sum += range.last - range.first + 1;

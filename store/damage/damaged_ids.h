@@ -23,6 +23,7 @@ class DamagedIds {
   // Notes a job if its id is in a range. REQUIRES: ids come in ascending order.
   void take(JobId id);
 
+  bool contains(JobId id) const;
   const std::vector<Range>& ranges() const { return ranges_; }
   bool empty() const { return ranges_.empty(); }
   // By how much the number of bodies may differ from that of jobs.

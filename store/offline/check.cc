@@ -96,6 +96,12 @@ void FaultList::add(std::string_view where, std::string key, std::string what) {
   if (options_.fault) options_.fault({std::string(where), std::move(key), std::move(what)});
 }
 
+void FaultList::add_contained(Family family, std::string_view key, std::string what) {
+  const bool stopped = stops_start_;
+  add(family, key, std::move(what));
+  stops_start_ = stopped;
+}
+
 void FaultList::add(Family family, std::string_view key, std::string what) {
   add(name_of(family), hex(key), std::move(what));
 }

@@ -31,6 +31,12 @@ struct Walk {
   bool is_at(std::string_view key) const { return at->Valid() && view(at->key()) == key; }
 };
 
+// A record that is damaged itself explains nothing.
+std::vector<DamagedBlock> known_damage(const Database& db, const CheckOptions& options) {
+  Result<std::vector<DamagedBlock>> blocks = read_damage_record(options.env, db->GetName());
+  return blocks.ok() ? blocks.take() : std::vector<DamagedBlock>();
+}
+
 class JobCheck {
  public:
   JobCheck(const Database& db, const CheckOptions& options, const MetaFacts& meta,
@@ -60,6 +66,7 @@ class JobCheck {
   const MetaFacts& meta_;
   CheckSummary& summary_;
   FaultList& faults_;
+  const DamagedIds damaged_;                     // What damaged blocks of bodies may have had.
   std::array<Walk, job_families.size()> walks_;  // In the order of job_families.
   std::string key_;
   std::optional<Family> state_family_;  // The first state family that has key_.
@@ -68,7 +75,12 @@ class JobCheck {
 
 JobCheck::JobCheck(const Database& db, const CheckOptions& options, const MetaFacts& meta,
                    CheckSummary& summary, FaultList& faults)
-    : db_(db), options_(options), meta_(meta), summary_(summary), faults_(faults) {
+    : db_(db),
+      options_(options),
+      meta_(meta),
+      summary_(summary),
+      faults_(faults),
+      damaged_(known_damage(db, options)) {
   rocksdb::ReadOptions how;
   how.fill_cache = false;
   how.readahead_size = 2 << 20;
@@ -161,7 +173,12 @@ void JobCheck::check_fields(const JobRow& row, Family family) {
 void JobCheck::check_pair(bool has_job) {
   const bool has_body = bodies().is_at(key_);
   if (has_job && !has_body && !bodies().is_broken) {
-    faults_.add(*state_family_, key_, "the job has no body");
+    const Result<JobId> id = decode_job_key(Family::Bodies, key_);
+    if (id.ok() && damaged_.contains(*id)) {
+      faults_.add_contained(*state_family_, key_, "the job has lost its body to a damaged block");
+    } else {
+      faults_.add(*state_family_, key_, "the job has no body");
+    }
   }
   if (has_body && !has_job && !is_any_state_broken()) {
     faults_.stop_start();
@@ -213,9 +230,8 @@ bool JobCheck::is_any_state_broken() const {
 // Whether damaged blocks of bodies account for the difference, as they do for a start.
 bool JobCheck::is_explained(const Walk& walk, uint64_t accounted) const {
   if (walk.family != Family::Bodies) return false;
-  const Result<std::vector<DamagedBlock>> blocks = read_damage_record(options_.env, db_->GetName());
   const uint64_t difference = std::max(accounted, walk.rows) - std::min(accounted, walk.rows);
-  return blocks.ok() && difference <= DamagedIds(*blocks).difference_max();
+  return difference <= damaged_.difference_max();
 }
 
 // Compares only families whose rows are all in tables, because rows that are only in the log are

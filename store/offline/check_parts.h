@@ -32,6 +32,8 @@ class FaultList {
   void check_name(Family family, std::string_view key, std::string_view name,
                   std::string_view what);
   uint64_t count() const { return summary_.faults; }
+  // Adds a fault with which a server starts nevertheless.
+  void add_contained(Family family, std::string_view key, std::string what);
   // Notes that a fault of bodies stops a start, as every other fault does.
   void stop_start() { stops_start_ = true; }
   bool stops_start() const { return stops_start_; }
