@@ -20,7 +20,7 @@ _perennial() {
         --key) files=-f ;;
         --token-file) files=-f ;;
         *)
-          words='--help --server --tube --job --json --tls --ca --certificate --key --token-file'
+          words='--help --server --tube --job --json --tls --ca --certificate --key --token-file --insecure-token'
           ;;
       esac
       ;;
@@ -32,7 +32,7 @@ _perennial() {
         --key) files=-f ;;
         --token-file) files=-f ;;
         *)
-          words='--help --server --wide --json --tls --ca --certificate --key --token-file'
+          words='--help --server --wide --json --tls --ca --certificate --key --token-file --insecure-token'
           ;;
       esac
       ;;
@@ -45,7 +45,7 @@ _perennial() {
         --key) files=-f ;;
         --token-file) files=-f ;;
         *)
-          words='--help --server --interval --once --tls --ca --certificate --key --token-file'
+          words='--help --server --interval --once --tls --ca --certificate --key --token-file --insecure-token'
           ;;
       esac
       ;;
@@ -68,7 +68,7 @@ _perennial() {
         --key) files=-f ;;
         --token-file) files=-f ;;
         *)
-          words='--help --server --file --tube --pri --delay --ttr --lines --idp --until --tries --backoff --dead --expire --tls --ca --certificate --key --token-file'
+          words='--help --server --file --tube --pri --delay --ttr --lines --idp --until --tries --backoff --dead --expire --tls --ca --certificate --key --token-file --insecure-token'
           ;;
       esac
       ;;
@@ -81,7 +81,7 @@ _perennial() {
         --key) files=-f ;;
         --token-file) files=-f ;;
         *)
-          words='--help --server --ready --delayed --buried --reserved --tube --body --json --tls --ca --certificate --key --token-file'
+          words='--help --server --ready --delayed --buried --reserved --tube --body --json --tls --ca --certificate --key --token-file --insecure-token'
           ;;
       esac
       ;;
@@ -97,7 +97,7 @@ _perennial() {
         --key) files=-f ;;
         --token-file) files=-f ;;
         *)
-          words='--help --server --tube --count --all --state --match --tls --ca --certificate --key --token-file'
+          words='--help --server --tube --count --all --state --match --tls --ca --certificate --key --token-file --insecure-token'
           ;;
       esac
       ;;
@@ -110,7 +110,7 @@ _perennial() {
         --key) files=-f ;;
         --token-file) files=-f ;;
         *)
-          words='--help --server --pri --tls --ca --certificate --key --token-file'
+          words='--help --server --pri --tls --ca --certificate --key --token-file --insecure-token'
           ;;
       esac
       ;;
@@ -122,7 +122,7 @@ _perennial() {
         --key) files=-f ;;
         --token-file) files=-f ;;
         *)
-          words='--help --server --tls --ca --certificate --key --token-file'
+          words='--help --server --tls --ca --certificate --key --token-file --insecure-token'
           ;;
       esac
       ;;
@@ -134,7 +134,7 @@ _perennial() {
         --key) files=-f ;;
         --token-file) files=-f ;;
         *)
-          words='--help --server --tls --ca --certificate --key --token-file'
+          words='--help --server --tls --ca --certificate --key --token-file --insecure-token'
           ;;
       esac
       ;;
@@ -146,7 +146,7 @@ _perennial() {
         --key) files=-f ;;
         --token-file) files=-f ;;
         *)
-          words='--help --server --tls --ca --certificate --key --token-file'
+          words='--help --server --tls --ca --certificate --key --token-file --insecure-token'
           ;;
       esac
       ;;
@@ -158,7 +158,7 @@ _perennial() {
         --key) files=-f ;;
         --token-file) files=-f ;;
         *)
-          words='--help --server --tls --ca --certificate --key --token-file'
+          words='--help --server --tls --ca --certificate --key --token-file --insecure-token'
           ;;
       esac
       ;;
@@ -174,7 +174,7 @@ _perennial() {
         --key) files=-f ;;
         --token-file) files=-f ;;
         *)
-          words='--help --server --state --idp --after --limit --json --tls --ca --certificate --key --token-file'
+          words='--help --server --state --idp --after --limit --json --tls --ca --certificate --key --token-file --insecure-token'
           ;;
       esac
       ;;
@@ -188,7 +188,7 @@ _perennial() {
         --key) files=-f ;;
         --token-file) files=-f ;;
         *)
-          words='--help --server --state --match --tls --ca --certificate --key --token-file'
+          words='--help --server --state --match --tls --ca --certificate --key --token-file --insecure-token'
           ;;
       esac
       ;;
@@ -203,7 +203,7 @@ _perennial() {
         --key) files=-f ;;
         --token-file) files=-f ;;
         *)
-          words='--help --server --state --match --count --tls --ca --certificate --key --token-file'
+          words='--help --server --state --match --count --tls --ca --certificate --key --token-file --insecure-token'
           ;;
       esac
       ;;
@@ -223,7 +223,7 @@ _perennial() {
         --key) files=-f ;;
         --token-file) files=-f ;;
         *)
-          words='--help --server --tube --pri --delay --ttr --expire --tries --backoff --dead --tls --ca --certificate --key --token-file'
+          words='--help --server --tube --pri --delay --ttr --expire --tries --backoff --dead --tls --ca --certificate --key --token-file --insecure-token'
           ;;
       esac
       ;;
@@ -242,7 +242,7 @@ _perennial() {
         --key) files=-f ;;
         --token-file) files=-f ;;
         *)
-          words='--help --server --tries --backoff --dead --expire --reserved --rate --drain --tls --ca --certificate --key --token-file'
+          words='--help --server --tries --backoff --dead --expire --reserved --rate --drain --tls --ca --certificate --key --token-file --insecure-token'
           ;;
       esac
       ;;
@@ -265,7 +265,7 @@ _perennial() {
         --key) files=-f ;;
         --token-file) files=-f ;;
         *)
-          words='--help --server --tube --jobs --grace --timeout --touch --backoff --tries --bury-on --max --once --drain --retry --log --dry-run --tls --ca --certificate --key --token-file'
+          words='--help --server --tube --jobs --grace --timeout --touch --backoff --tries --bury-on --max --once --drain --retry --log --dry-run --tls --ca --certificate --key --token-file --insecure-token'
           ;;
       esac
       ;;
@@ -283,7 +283,7 @@ _perennial() {
         --key) files=-f ;;
         --token-file) files=-f ;;
         *)
-          words='--help --data-dir --server --format --tube --state --id --limit --no-body --summary --json --recover-point-in-time --salvage --tls --ca --certificate --key --token-file'
+          words='--help --data-dir --server --format --tube --state --id --limit --no-body --summary --json --recover-point-in-time --salvage --tls --ca --certificate --key --token-file --insecure-token'
           ;;
       esac
       ;;
@@ -321,7 +321,7 @@ _perennial() {
         --key) files=-f ;;
         --token-file) files=-f ;;
         *)
-          words='--help --server --json --tls --ca --certificate --key --token-file'
+          words='--help --server --json --tls --ca --certificate --key --token-file --insecure-token'
           ;;
       esac
       ;;
@@ -356,8 +356,9 @@ _perennial() {
       case $before in
         --from) files=-d ;;
         --to) files=-d ;;
+        --id-gap) words='' ;;
         *)
-          words='--help --from --to --exact --copy --json'
+          words='--help --from --to --exact --id-gap --copy --json'
           ;;
       esac
       ;;
@@ -405,7 +406,7 @@ _perennial() {
         --key) files=-f ;;
         --token-file) files=-f ;;
         *)
-          words='--help --server --to --tube --dry-run --json --tls --ca --certificate --key --token-file'
+          words='--help --server --to --tube --dry-run --json --tls --ca --certificate --key --token-file --insecure-token'
           ;;
       esac
       ;;
@@ -489,7 +490,7 @@ _perennial() {
         --key) files=-f ;;
         --token-file) files=-f ;;
         *)
-          words='--help all put put-pipelined cycle cycle-deep cycle-batch latency steady mixed backlog tubes bodies memory restart drain disk custom --against --server --dir --preload --preload-us --seconds --rounds --body-bytes --jobs --seed --quick --json --plot --check --list --rate --batch --connections --in-flight --tubes --idle --tls --ca --certificate --key --token-file'
+          words='--help all put put-pipelined cycle cycle-deep cycle-batch latency steady mixed backlog tubes bodies memory restart drain disk custom --against --server --dir --preload --preload-us --seconds --rounds --body-bytes --jobs --seed --quick --json --plot --check --list --rate --batch --connections --in-flight --tubes --idle --tls --ca --certificate --key --token-file --insecure-token'
           ;;
       esac
       ;;
