@@ -101,7 +101,8 @@ TEST(Offline, AServerOnALoadedDumpAnswersAsTheOneBefore) {
 // way back is a restore of that checkpoint as it is.
 TEST(Offline, ADirectoryOfAnOlderFormatIsServedAfterItsMigration) {
   for (const std::string name : {"clean", "killed"}) {
-    ServerProcess server;
+    // These directories are years old, and a delay in them would end.
+    ServerProcess server({.flags = {"--accept-clock"}});
     const std::string data = server.data_dir();
     const std::string output = server.dir() + "/output";
     // Runs the tool. Returns its exit code, and all that it has printed.
