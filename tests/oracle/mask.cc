@@ -41,6 +41,7 @@ constexpr Row rows[] = {
     {"hostname", Rule::Unquoted},
     {"os", Rule::Unquoted},
     {"platform", Rule::Unquoted},
+    {"perennial-version", Rule::Ours},
     {"durability", Rule::Ours},
     {"store-state", Rule::Ours},
     {"sync-us-p99", Rule::Ours},
