@@ -1,5 +1,8 @@
 #include "tests/flip/seen.h"
 
+#include <sstream>
+#include <string>
+
 #include <fmt/format.h>
 
 #include "store/reader.h"
@@ -7,6 +10,17 @@
 
 namespace perennial::store {
 namespace {
+
+// Whether all ids of `some` are among those of `all`. A store reads past a damaged block in which a
+// newer table might have had the deletion of a body; a Reader finds that body damaged, too.
+bool are_among(const std::string& some, const std::string& all) {
+  std::istringstream words(some);
+  const std::string known = " " + all;
+  for (std::string id; words >> id;) {
+    if (known.find(" " + id + " ") == std::string::npos) return false;
+  }
+  return true;
+}
 
 std::string read_bodies(const Reader& reader, const Image& image) {
   std::string damaged;
@@ -65,7 +79,7 @@ std::string difference(const Seen& seen, const Opening& opening, const Result<Im
   }
   if (!seen.image.ok() || !found.ok()) return "";
   if (*seen.image != *found) return "the reader sees other rows";
-  if (seen.damaged_bodies == damaged_bodies) return "";
+  if (are_among(damaged_bodies, seen.damaged_bodies)) return "";
   return fmt::format("the reader finds damaged: {}; and the start: {}", seen.damaged_bodies,
                      damaged_bodies);
 }

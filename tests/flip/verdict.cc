@@ -40,7 +40,9 @@ Verdict judge_bodies(const Store& store, const Image& image, std::string& damage
     if (body.ok() && body->view() == body_of(id)) continue;
     damaged += fmt::format("{} ", id);
     message = body.ok() ? fmt::format("body of job {} is another", id) : body.status().message();
-    if (body.ok() || body.status().code() != StatusCode::Corruption) return Verdict::Wrong;
+    // The body of a damaged block is not there once the block is contained: store/damage.
+    const StatusCode code = body.ok() ? StatusCode::Ok : body.status().code();
+    if (code != StatusCode::Corruption && code != StatusCode::NotFound) return Verdict::Wrong;
     verdict = Verdict::BodyDamaged;
   }
   return verdict;
