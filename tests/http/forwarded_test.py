@@ -8,6 +8,7 @@ import contextlib
 import http.client
 import json
 import re
+import time
 import socket
 import unittest
 
@@ -42,7 +43,13 @@ class ThroughAProxy(api_test.Users):
         status, _, _ = self.exchange("/api/v1/jobs", "POST", value, **{"Content-Type": "application/json"},
                                      **self.shown("mailer"), **fields)
         self.assertEqual(status, 403)
-        return re.search(r"at=audit user=mailer action=put .* from=(\S+)", self.text_of_log()[before:])[1]
+        # A thread of the server writes the log.
+        for _ in range(500):
+            found = re.search(r"at=audit user=mailer action=put .* from=(\S+)\n", self.text_of_log()[before:])
+            if found:
+                return found[1]
+            time.sleep(0.01)
+        raise AssertionError("the put is not in the log")
 
     def refused(self, source, addresses):
         """How many of these requests, one for each address in X-Forwarded-For, are too many."""
