@@ -109,7 +109,7 @@ TEST_F(Documents, BashCompletesCommandsAndOptions) {
       {"import-b", "import-binlog"},
       {"ben", "bench"},
       {"bench cycle-d", "cycle-deep"},
-      {"bench put --in", "--in-flight"},
+      {"bench put --in", "--in-flight --insecure-token"},
       {"completions z", "zsh"},
       {"import-binlog --dry", "--dry-run"},
       {"import-binlog --from /us", "/usr"},

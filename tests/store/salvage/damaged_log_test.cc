@@ -32,7 +32,10 @@ std::string make_log(const TempDir& dir) {
   }
   std::string log;
   for (const auto& entry : std::filesystem::directory_iterator(dir.data_dir() + "/db")) {
-    if (entry.path().extension() == ".log") log = entry.path();
+    if (entry.path().extension() == ".log" &&
+        (log.empty() || entry.file_size() > std::filesystem::file_size(log))) {
+      log = entry.path();
+    }
   }
   return log;
 }
