@@ -83,8 +83,9 @@ std::string CoreHarness::receive(ConnId conn) {
 void CoreHarness::advance(Nanos by) {
   const Nanos end = later(now_, by);
   pump();
-  for (std::optional<Nanos> next = core_->next_deadline(); next && *next <= end;
-       next = core_->next_deadline()) {
+  // What is due at the last time that there is stays due, since nothing comes after it.
+  for (std::optional<Nanos> next = core_->next_deadline();
+       next && *next <= end && *next < last_time; next = core_->next_deadline()) {
     now_ = std::max(now_, *next);
     core_->on_timer(now_);
     pump();
