@@ -144,7 +144,11 @@ Server::Server(const Config& config, std::vector<BoundSocket> sockets, TlsListen
                },
            .on_slot_free = [this] { acceptor_.on_slot_free(); }}),
       acceptor_(loop_, std::move(sockets), budget_,
-                {.has_slot = [this](const BoundSocket& listener) { return has_slot(listener); },
+                {.has_slot =
+                     [this](const BoundSocket& listener) {
+                       clock_.now();  // The turn begins here, for the watchdog of the loop.
+                       return has_slot(listener);
+                     },
                  .accepted = [this](AcceptedSocket socket) { return take_in(std::move(socket)); }}),
       body_reads_(
           loop_,
