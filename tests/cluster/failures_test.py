@@ -92,7 +92,9 @@ class Failures(unittest.TestCase):
         self.assertIn("at=loop.turn lasts_s=", node.output())
         self.assertIn("a turn of the loop has lasted for", node.output())
         self.assertEqual(jobs.wait_for_leader(), 1 - leader)
-        self.assertEqual(Client([jobs.ports[1 - leader]]).body(1), b"x")
+        other = Client([jobs.ports[1 - leader]])
+        self.assertEqual(other.ask(b"peek 1\r\n"), [b"FOUND", b"1", b"1"])
+        self.assertEqual(other.body(1), b"x")
 
     def test_the_majority_of_etcd_comes_back(self):
         jobs = self.begin(nodes=2)
