@@ -8,6 +8,10 @@
 #include "engine/types/status.h"
 #include "store/salvage/salvaged.h"
 
+namespace rocksdb {
+class Env;
+}  // namespace rocksdb
+
 namespace perennial::store {
 
 // Makes a new database from all that can be read of a damaged one, and puts it in the place of
