@@ -1,5 +1,4 @@
 #include <memory>
-#include <utility>
 
 #include <fmt/format.h>
 
@@ -61,7 +60,6 @@ Status Store::Impl::compare_bodies(const DamagedIds& damaged, bool counts_agree)
   inform(is_over ? "store.damage_over" : "store.damage",
          fmt::format("blocks={} jobs_without_body={} bodies_without_job={}",
                      containment.blocks().size(), found.lost.size(), found.orphans.size()));
-  lost_bodies = std::move(found.lost);
   if (!is_over || !counts_agree) return {};
   return containment.forget(**db);
 }

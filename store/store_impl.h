@@ -127,8 +127,7 @@ struct Store::Impl {
   rocksdb::WriteBatch writes;
   std::atomic<uint64_t> bytes_written = 0;
   std::atomic<bool> write_stalled = false;
-  std::vector<JobId> lost_bodies;  // What load() has found.
-  std::mutex figures_mutex;        // The thread that writes sets figures, and others read them.
+  std::mutex figures_mutex;  // The thread that writes sets figures, and others read them.
   DatabaseFigures figures;
 };
 
