@@ -45,7 +45,7 @@ class ThroughAProxy(api_test.Users):
         self.assertEqual(status, 403)
         # A thread of the server writes the log.
         for _ in range(500):
-            found = re.search(r"at=audit user=mailer action=put .* from=(\S+)\n", self.text_of_log()[before:])
+            found = re.search(r"at=audit user=mailer action=put .* from=(\S+) ", self.text_of_log()[before:])
             if found:
                 return found[1]
             time.sleep(0.01)

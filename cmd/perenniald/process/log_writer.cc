@@ -54,7 +54,8 @@ void LogWriter::add(std::string_view line, bool is_important) {
   std::unique_lock lock(mutex_);
   if (!thread_.joinable()) return write_out(line);
   // A line behind those that were dropped has to wait until they are said.
-  if (waiting_.size() + line.size() > capacity || (not_said_ > 0 && !is_important)) {
+  const bool has_room = waiting_.size() + being_written_ + line.size() <= capacity;
+  if (!has_room || (not_said_ > 0 && !is_important)) {
     ++not_said_;
     ++dropped_;
   } else {
@@ -87,9 +88,11 @@ void LogWriter::run() {
     if (const uint64_t dropped = std::exchange(not_said_, 0); dropped > 0) {
       bytes += fmt::format("level=warning at=log.dropped lines={}\n", dropped);
     }
+    being_written_ = bytes.size();
     lock.unlock();
     write_out(bytes);
     lock.lock();
+    being_written_ = 0;
     lines_out_ = lines;
     written_.notify_all();
   }

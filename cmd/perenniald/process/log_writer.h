@@ -20,7 +20,8 @@ namespace perennial::perenniald {
 // end, which a process needs before it exits.
 class LogWriter {
  public:
-  // The lines that wait may have so many bytes. Important lines may have a quarter more.
+  // The lines that wait may have so many bytes, with those that are being written. Important lines
+  // may have a quarter more.
   static constexpr size_t bytes_max = 1 << 20;
 
   // `fd` outlives this, and is not closed.
@@ -47,6 +48,7 @@ class LogWriter {
   std::condition_variable added_;
   std::condition_variable written_;
   std::string waiting_;
+  size_t being_written_ = 0;  // Bytes.
   uint64_t not_said_ = 0;  // Of the lines that were dropped.
   uint64_t dropped_ = 0;
   uint64_t lines_in_ = 0;   // Added and not dropped,
