@@ -82,6 +82,17 @@ class LogFileSystem : public rocksdb::FileSystemWrapper {
     return status;
   }
 
+  // RocksDB makes a MANIFEST and names it in CURRENT, and syncs the directory only then. Of the two
+  // names a power cut may lose the first alone.
+  IOStatus RenameFile(const std::string& from, const std::string& to, const IOOptions& options,
+                      IODebugContext* debug) override {
+    if (name_here(to) == "CURRENT") {
+      IOStatus status = sync_names(directory_path(), options, debug);
+      if (!status.ok()) return status;
+    }
+    return target()->RenameFile(from, to, options, debug);
+  }
+
   IOStatus DeleteFile(const std::string& path, const IOOptions& options,
                       IODebugContext* debug) override {
     IOStatus status = target()->DeleteFile(path, options, debug);
@@ -98,6 +109,7 @@ class LogFileSystem : public rocksdb::FileSystemWrapper {
   uint64_t log_number(std::string_view path) const { return log_index_of(name_here(path)); }
   // The same for a table.
   uint64_t table_number(std::string_view path) const { return table_number_of(name_here(path)); }
+  std::string directory_path() const { return directory_.substr(0, directory_.size() - 1); }
   // Empty: the file is in another directory.
   std::string_view name_here(std::string_view path) const {
     if (!path.starts_with(directory_)) return {};
@@ -107,7 +119,7 @@ class LogFileSystem : public rocksdb::FileSystemWrapper {
 
   IOStatus begin_log(uint64_t number, const FileOptions& options,
                      std::unique_ptr<rocksdb::FSWritableFile>& file, IODebugContext* debug) {
-    const std::string directory(directory_, 0, directory_.size() - 1);
+    const std::string directory = directory_path();
     IOStatus status = sync_names(directory, options.io_options, debug);
     // The mark is set after the directory was synced, because a start takes a mark without its log
     // for a loss. If a power cut loses the new mark, the old one is still correct.

@@ -48,7 +48,8 @@ class DamagedBlocks;
 // for the database in the directory `db_path`, named as RocksDB names it. A log file in another
 // directory is like any other file: RocksDB makes one in a checkpoint. RocksDB alone names a new
 // log in its MANIFEST and deletes the older ones, and syncs the directory only later. A power cut
-// between the two would lose the log with everything in it. The file system also keeps a mark
+// between the two would lose the log with everything in it. For the same reason the name of a
+// MANIFEST is durable before CURRENT names it. The file system also keeps a mark
 // beside the log: an empty file whose name has the number of the newest log file. The MANIFEST
 // cannot replace the mark, because it names a log only after a flush.
 // `progress` must outlive the result, and receives each sync of a log file. The guard may be null;
