@@ -44,7 +44,7 @@ Status compare_range(const Database& db, const DamagedIds::Range& range,
 // Finds the jobs that have lost their bodies, and removes bodies without a job: such a body is back
 // when its deletion was in a damaged block. Its id is never used again, so it only takes space.
 // Where nothing is lost and the numbers agree, the damage is over.
-Status Store::Impl::compare_bodies(const DamagedIds& damaged, bool counts_agree) {
+Status Store::Impl::compare_bodies(const DamagedIds& damaged, uint64_t jobs, bool counts_agree) {
   Compared found;
   size_t at = 0;
   for (const DamagedIds::Range& range : damaged.ranges()) {
@@ -56,6 +56,8 @@ Status Store::Impl::compare_bodies(const DamagedIds& damaged, bool counts_agree)
     for (const JobId id : found.orphans) remove_row(Family::Bodies, view(job_key(id)));
     if (Status written = write(true); !written.ok()) return written;
   }
+  // Each job's end will take one from this number, whether its body was there or not.
+  rows[place_of(Family::Bodies)] = jobs;
   const bool is_over = found.lost.empty() && found.orphans.empty();
   inform(is_over ? "store.damage_over" : "store.damage",
          fmt::format("blocks={} jobs_without_body={} bodies_without_job={}",

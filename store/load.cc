@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -198,7 +199,10 @@ Status Store::load(const LoadSink& sink) {
   for (const Family family : job_families) counts[place_of(family)] = impl_->rows_of(family);
   bool counts_agree = false;
   Status same = check_counts(counts, loaded, damaged.difference_max(), counts_agree);
-  if (same.ok() && !damaged.empty()) same = impl_->compare_bodies(damaged, counts_agree);
+  if (same.ok() && !damaged.empty()) {
+    const uint64_t jobs = std::accumulate(loaded.jobs.begin(), loaded.jobs.end(), uint64_t{0});
+    same = impl_->compare_bodies(damaged, jobs, counts_agree);
+  }
   if (same.ok()) same = impl_->check_promise(loaded);
   if (!same.ok()) return std::move(same).with(doing);
   const auto count = [&](JobState state) { return loaded.jobs[static_cast<size_t>(state)]; };

@@ -66,8 +66,9 @@ struct Store::Impl {
   Status check_promise(const Loaded& loaded) const;
   Status read_meta(JobId next_id_min);
   Status count_rows();
-  // The last step of load() of a database with damaged blocks: damaged_bodies.cc.
-  Status compare_bodies(const DamagedIds& damaged, bool counts_agree);
+  // The last step of load() of a database with damaged blocks: damaged_bodies.cc. `jobs`: how many
+  // were loaded.
+  Status compare_bodies(const DamagedIds& damaged, uint64_t jobs, bool counts_agree);
   Status begin_epoch();
   Status begin_durable_mark();
   // Writes to the durable mark how far the log is synced. Called by the thread that writes.

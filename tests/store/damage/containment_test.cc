@@ -301,6 +301,24 @@ TEST_P(DamagedBlockTest, ItGoesOnOverRestartsUntilTheJobsAreGone) {
   expect_no_failure();
 }
 
+// P8: the number of bodies by which compactions are chosen is not that of the tables any more.
+TEST_P(DamagedBlockTest, ADegradedStoreGivesItsSpaceBackWhenTheJobsEnd) {
+  make(jobs_max);
+  damage();
+  open();
+  ASSERT_FALSE(lost().empty());
+  rewrite();
+  close();
+  disk_->set("", 0, 0);
+  open();
+  remove({jobs_.begin(), jobs_.end()});
+  ASSERT_TRUE(store_->flush().ok());
+  std::atomic<bool> cancelled = false;
+  ASSERT_TRUE(store_->compact_tombstones(cancelled, 0).ok());
+  EXPECT_EQ(tables(), std::vector<std::string>());
+  expect_no_failure();
+}
+
 TEST_P(DamagedBlockTest, ACheckpointOfWhatIsLeftStarts) {
   make(jobs_max);
   damage();
