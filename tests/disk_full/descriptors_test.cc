@@ -55,10 +55,9 @@ class FewDescriptors : public testing::Test {
   void fill_up() {
     clients_.clear();
     while (clients_.size() < connections) {
-      auto client = support::ClientSocket::connect("unix:" + dir_.path() + "/s");
-      if (client.ok() && client->ask("use mail\r\n").ok()) clients_.push_back(client.take());
-      ASSERT_EQ(kill(server_->pid(), 0), 0) << server_->stderr_text();
-      usleep(1'000);  // The server may not listen yet.
+      auto client = server_->connect("unix:" + dir_.path() + "/s");
+      ASSERT_TRUE(client.ok()) << client.status().message();
+      if (client->ask("use mail\r\n").ok()) clients_.push_back(client.take());
     }
   }
   std::string ask(size_t client, const std::string& bytes) {

@@ -24,10 +24,8 @@ TEST(Descriptors, MoreClientsThanDescriptorsAreAcceptedAsOthersLeave) {
   support::Launch server(dir.path(), {.flags = {"-b", "data", "-l", "unix:s"},
                                       .shell = fmt::format("ulimit -n {}", descriptors)});
   Probe probe;
-  while (!support::ClientSocket::connect(address).ok()) {
-    ASSERT_EQ(kill(server.pid(), 0), 0) << server.stderr_text();
-    usleep(1'000);  // The server does not listen yet.
-  }
+  const Result<support::ClientSocket> first = server.connect(address);
+  ASSERT_TRUE(first.ok()) << first.status().message();
   ASSERT_TRUE(probe.start(address, false).ok());
   const uint64_t before = resident_bytes(server.pid());
   // The listen queue holds 1,024.

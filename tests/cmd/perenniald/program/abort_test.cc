@@ -57,10 +57,8 @@ TEST_F(Abort, ASystemCallThatFailsLaterEndsWith74) {
     SCOPED_TRACE(call);
     std::remove((dir_.path() + "/fail").c_str());
     Launch server(dir_.path(), failing(call));
-    while (!ClientSocket::connect("unix:" + dir_.path() + "/s").ok()) {
-      ASSERT_EQ(kill(server.pid(), 0), 0) << server.stderr_text();
-      usleep(1'000);
-    }
+    const Result<ClientSocket> client = server.connect("unix:" + dir_.path() + "/s");
+    ASSERT_TRUE(client.ok()) << client.status().message();
     let_fail();
     server.signal(SIGTERM);  // A stop flushes, which makes tables.
     expect_end(server, 74, " exit=74 error=\"");

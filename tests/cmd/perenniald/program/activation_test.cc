@@ -91,12 +91,8 @@ TEST(Activation, BySystemdSocketActivate) {
                 {.flags = {"-b", "data"},
                  .shell = fmt::format("exec systemd-socket-activate -l {} -l {} \"$0\" \"$@\"",
                                       first, second)});
-  Result<ClientSocket> client = ClientSocket::connect(first);
-  while (!client.ok()) {
-    ASSERT_EQ(kill(server.pid(), 0), 0) << server.stderr_text();
-    usleep(1'000);  // It does not listen yet.
-    client = ClientSocket::connect(first);
-  }
+  Result<ClientSocket> client = server.connect(first);
+  ASSERT_TRUE(client.ok()) << client.status().message();
   EXPECT_EQ(client->ask("put 0 0 9 1\r\na\r\n", 30'000).take(), "INSERTED 1\r\n");
   EXPECT_EQ(ask_at("unix:" + second, "peek 1\r\n"), "FOUND 1 1\r\na\r\n");
   EXPECT_THAT(server.stderr_text(), Not(HasSubstr("level=warning")));

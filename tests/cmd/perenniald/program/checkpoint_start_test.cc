@@ -176,12 +176,8 @@ TEST(CheckpointStop, ACheckpointThatIsBeingMadeIsGivenUpAndItsClientToldSo) {
                              .variables = {{"LD_PRELOAD", SLOW_SYNC},
                                            {"SLOW_SYNC_US", "150000"},
                                            {"SLOW_SYNC_IF", slow}}});
-  Result<ClientSocket> client = Status(StatusCode::NotFound, "not yet");
-  while (!client.ok()) {
-    ASSERT_EQ(kill(server.pid(), 0), 0) << server.stderr_text();
-    usleep(1'000);  // It does not listen yet.
-    client = ClientSocket::connect("unix:" + dir.path() + "/s");
-  }
+  Result<ClientSocket> client = server.connect("unix:" + dir.path() + "/s");
+  ASSERT_TRUE(client.ok()) << client.status().message();
   ASSERT_EQ(client->ask(put_one).take(), "INSERTED 1\r\n");
   std::ofstream(slow) << "";
   ASSERT_TRUE(client->send("checkpoint\r\nlist-tube-used\r\n").ok());

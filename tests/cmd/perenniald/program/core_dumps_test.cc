@@ -42,11 +42,8 @@ class CoreDumps : public testing::Test {
     server_.emplace(dir_.path(), Launch::Setup{.flags = {"-b", "data", "-l", "unix:s", "--config",
                                                          "perennial.yaml"},
                                                .shell = "ulimit -S -c $(ulimit -H -c)"});
-    const std::string address = "unix:" + dir_.path() + "/s";
-    while (!ClientSocket::connect(address).ok()) {
-      ASSERT_EQ(kill(server_->pid(), 0), 0) << server_->stderr_text();
-      usleep(1'000);  // It does not listen yet.
-    }
+    const Result<ClientSocket> client = server_->connect("unix:" + dir_.path() + "/s");
+    ASSERT_TRUE(client.ok()) << client.status().message();
   }
   bool has_dump() const {
     for (const auto& entry : std::filesystem::directory_iterator(dir_.path())) {

@@ -17,15 +17,6 @@ namespace {
 
 using testing::HasSubstr;
 
-ClientSocket connect_when_up(const Launch& server, const std::string& address) {
-  for (;;) {
-    Result<ClientSocket> client = ClientSocket::connect(address);
-    if (client.ok()) return client.take();
-    CHECK(kill(server.pid(), 0) == 0);
-    usleep(1'000);  // It does not listen yet.
-  }
-}
-
 TEST(Failure, AFailedWriteEndsWith74AndLosesNothingAnswered) {
   TempDir dir;
   const std::string address = "unix:" + dir.path() + "/s";
@@ -36,7 +27,7 @@ TEST(Failure, AFailedWriteEndsWith74AndLosesNothingAnswered) {
   {
     // No file may grow past 2 MiB. A write past that fails and does not kill the process.
     Launch server(dir.path(), {.flags = flags, .shell = "trap '' XFSZ; ulimit -f 4096"});
-    ClientSocket client = connect_when_up(server, address);
+    ClientSocket client = server.connect(address).take();
     for (;; ++answered) {
       ASSERT_LT(answered, 1'000);
       const Result<std::string> reply = client.ask(put);
@@ -48,7 +39,7 @@ TEST(Failure, AFailedWriteEndsWith74AndLosesNothingAnswered) {
   }
   EXPECT_GT(answered, 100);
   Launch server(dir.path(), {.flags = flags});
-  ClientSocket client = connect_when_up(server, address);
+  ClientSocket client = server.connect(address).take();
   const std::string found = fmt::format("FOUND {} {}\r\n{}\r\n", answered, body.size(), body);
   EXPECT_TRUE(client.ask(fmt::format("peek {}\r\n", answered)).take() == found);
   EXPECT_THAT(server.stderr_text(),

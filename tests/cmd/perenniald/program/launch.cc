@@ -2,6 +2,7 @@
 
 #include <fstream>
 #include <sstream>
+#include <utility>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -45,6 +46,11 @@ std::string script(const Launch::Setup& setup) {
   _exit(126);
 }
 
+Ended ended_by(int status) {
+  return {.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1,
+          .signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0};
+}
+
 }  // namespace
 
 Launch::Launch(const std::string& dir, const Setup& setup) : dir_(dir) {
@@ -59,7 +65,7 @@ Launch::Launch(const std::string& dir, const Setup& setup) : dir_(dir) {
 }
 
 Launch::~Launch() {
-  if (pid_ <= 0) return;
+  if (pid_ <= 0 || ended_) return;
   signal(SIGKILL);
   wait();
 }
@@ -70,10 +76,23 @@ void Launch::signal(int number) {
 
 Ended Launch::wait() {
   int status = 0;
-  CHECK(waitpid(pid_, &status, 0) == pid_);
+  if (!ended_) CHECK(waitpid(pid_, &status, 0) == pid_);
   pid_ = -1;
-  return Ended{.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1,
-               .signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0};
+  return ended_ ? *std::exchange(ended_, std::nullopt) : ended_by(status);
+}
+
+// The process itself exists until somebody has waited for it, so kill() would not tell.
+Result<ClientSocket> Launch::connect(const std::string& address) {
+  constexpr int tries_max = 60'000;  // A millisecond each, and more.
+  for (int tries = 0; tries < tries_max && !ended_; ++tries) {
+    Result<ClientSocket> client = ClientSocket::connect(address);
+    if (client.ok()) return client;
+    int status = 0;
+    if (waitpid(pid_, &status, WNOHANG) == pid_) ended_ = ended_by(status);
+    usleep(1'000);
+  }
+  return Status(StatusCode::NotFound,
+                (ended_ ? "the server has ended: " : "nobody listens: ") + stderr_text());
 }
 
 std::string Launch::stderr_text() const {

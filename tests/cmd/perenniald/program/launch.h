@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,11 +32,15 @@ class Launch {
   void signal(int number);
   // Waits for its end. The caller has asked for the end, or expects it.
   Ended wait();
+  // Connects to `address` as soon as the server listens there. An error: it has ended before, or
+  // does not listen for a minute; the message has its standard error.
+  Result<ClientSocket> connect(const std::string& address);
   std::string stderr_text() const;
 
  private:
   std::string dir_;
   pid_t pid_ = -1;
+  std::optional<Ended> ended_;  // Seen by connect(), and not yet returned by wait().
 };
 
 }  // namespace perennial::support

@@ -44,13 +44,9 @@ TEST(ConnectionsMax, FollowsTheLimitOfFileDescriptors) {
                              .shell = fmt::format("ulimit -n {}", ten_clients)});
   std::vector<ClientSocket> clients;
   while (clients.size() < 20) {
-    Result<ClientSocket> client = ClientSocket::connect(address);
-    if (client.ok()) {
-      clients.push_back(client.take());
-      continue;
-    }
-    ASSERT_EQ(kill(server.pid(), 0), 0) << server.stderr_text();
-    usleep(1'000);  // It does not listen yet.
+    Result<ClientSocket> client = server.connect(address);
+    ASSERT_TRUE(client.ok()) << client.status().message();
+    clients.push_back(client.take());
   }
   for (ClientSocket& client : clients) ASSERT_TRUE(client.send(question).ok());
   // Ten clients are connected. The others are accepted as these leave.
@@ -70,11 +66,8 @@ TEST(Watches, RunningOutOfThemCostsAClientAndNotTheServer) {
   Launch server(dir.path(),
                 {.flags = {"-b", "data", "-l", "unix:s"},
                  .variables = {{"LD_PRELOAD", NO_WATCHES}, {"NO_WATCHES_IF", used_up}}});
-  Result<ClientSocket> inside = ClientSocket::connect(address);
-  for (; !inside.ok(); inside = ClientSocket::connect(address)) {
-    ASSERT_EQ(kill(server.pid(), 0), 0) << server.stderr_text();
-    usleep(1'000);  // It does not listen yet.
-  }
+  Result<ClientSocket> inside = server.connect(address);
+  ASSERT_TRUE(inside.ok()) << inside.status().message();
   ASSERT_EQ(inside->ask(question).take(), answer);
   std::ofstream(used_up).close();
   for (int i = 0; i < 3; ++i) {
@@ -99,10 +92,8 @@ TEST(ConnectionsMax, AValueAboveTheDescriptorsIsLowered) {
                 {.flags = {"-b", "data", "-l", "unix:s", "--config", "perennial.yaml"},
                  .shell = fmt::format("echo 'connections_max: 100' >perennial.yaml; ulimit -n {}",
                                       ten_clients)});
-  while (!ClientSocket::connect("unix:" + dir.path() + "/s").ok()) {
-    ASSERT_EQ(kill(server.pid(), 0), 0) << server.stderr_text();
-    usleep(1'000);
-  }
+  const Result<ClientSocket> client = server.connect("unix:" + dir.path() + "/s");
+  ASSERT_TRUE(client.ok()) << client.status().message();
   EXPECT_THAT(server.stderr_text(),
               testing::HasSubstr("level=warning at=connections_max asked=100 using=10"));
 }

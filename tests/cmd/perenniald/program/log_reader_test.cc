@@ -18,13 +18,8 @@
 namespace perennial::support {
 namespace {
 
-ClientSocket connect(const std::string& path, const Launch& server) {
-  for (;;) {
-    Result<ClientSocket> client = ClientSocket::connect("unix:" + path);
-    if (client.ok()) return client.take();
-    CHECK(kill(server.pid(), 0) == 0);
-    usleep(1'000);  // It does not listen yet.
-  }
+ClientSocket connect(const std::string& path, Launch& server) {
+  return server.connect("unix:" + path).take();
 }
 
 size_t count_of(const std::string& text, std::string_view part) {
@@ -33,7 +28,7 @@ size_t count_of(const std::string& text, std::string_view part) {
   return count;
 }
 
-// The pipe holds 64 KiB. Each connection has two lines with -v.
+// The pipe holds 64 KiB. Each connection has two lines with -V.
 TEST(LogReader, ThatHangsStopsNobody) {
   const TempDir dir;
   const std::string fifo = dir.path() + "/log";
@@ -41,7 +36,7 @@ TEST(LogReader, ThatHangsStopsNobody) {
   const int reader = open(fifo.c_str(), O_RDWR | O_CLOEXEC);
   ASSERT_GE(reader, 0);
   Launch server(dir.path(),
-                {.flags = {"-b", "data", "-l", "unix:s", "-v"}, .shell = "exec 2>log;"});
+                {.flags = {"-b", "data", "-l", "unix:s", "-V"}, .shell = "exec 2>log;"});
   const std::string path = dir.path() + "/s";
   ClientSocket waiting = connect(path, server);
   for (int i = 0; i < 2'000; ++i) {

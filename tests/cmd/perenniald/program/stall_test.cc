@@ -39,13 +39,8 @@ class Stall : public testing::Test {
   void slow_down() const { std::ofstream(dir_.path() + "/slow") << ""; }
   void speed_up() const { std::filesystem::remove(dir_.path() + "/slow"); }
 
-  ClientSocket connect(const Launch& server) const {
-    for (;;) {
-      Result<ClientSocket> client = ClientSocket::connect("unix:" + dir_.path() + "/s");
-      if (client.ok()) return client.take();
-      CHECK(kill(server.pid(), 0) == 0);
-      usleep(1'000);  // It does not listen yet.
-    }
+  ClientSocket connect(Launch& server) const {
+    return server.connect("unix:" + dir_.path() + "/s").take();
   }
 
   const TempDir dir_;
