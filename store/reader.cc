@@ -72,7 +72,8 @@ Status Reader::Impl::open() {
   how.recover = options.recover;
   how.open_tables_max = 16;  // A reader scans in key order, and may share its process with a store.
   if (options.salvage) {
-    Result<std::unique_ptr<Salvage>> opened = Salvage::open(db_path, how, failure);
+    Result<std::unique_ptr<Salvage>> opened =
+        Salvage::open(db_path, how, failure, options.checkpoint);
     if (!opened.ok()) return opened.take_status();
     salvage = opened.take();
     commit = salvage->commit();

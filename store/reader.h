@@ -37,6 +37,9 @@ class Reader {
     Recover recover = Recover::Strict;
     // Reads all that can be read of a damaged directory, instead of refusing it.
     bool salvage = false;
+    // With `salvage`: the path of a checkpoint, whose rows stand in for those that cannot be read.
+    // REQUIRES: it is whole, and of this database.
+    std::string checkpoint = {};
     Events events = {};
     // The file system; null means that of the machine. It must outlive the reader.
     rocksdb::Env* env = nullptr;

@@ -55,7 +55,8 @@ JobId Repair::next_id() const {
   return impl_->salvage->next_id();
 }
 
-Result<std::unique_ptr<Repair>> Repair::open(const std::string& path, rocksdb::Env* env) {
+Result<std::unique_ptr<Repair>> Repair::open(const std::string& path, const std::string& checkpoint,
+                                             rocksdb::Env* env) {
   ::umask(0077);  // Applies to all files that are made from here on, also by RocksDB.
   const Result<bool> is_there = FileTree(env).exists(path + "/db");
   if (!is_there.ok()) return is_there.status();
@@ -66,7 +67,7 @@ Result<std::unique_ptr<Repair>> Repair::open(const std::string& path, rocksdb::E
   if (!dir.ok()) return dir.take_status();
   auto impl = std::make_unique<Impl>(dir.take(), env);
   Result<std::unique_ptr<Salvage>> salvage =
-      Salvage::open(impl->dir.db_path(), impl->options, impl->failure);
+      Salvage::open(impl->dir.db_path(), impl->options, impl->failure, checkpoint);
   if (!salvage.ok()) return salvage.take_status().with("repair " + path);
   impl->salvage = salvage.take();
   if (impl->salvage->account().has_cluster) {

@@ -20,10 +20,12 @@ namespace perennial::store {
 class Repair {
  public:
   // Takes the lock of the directory and reads everything, and changes nothing. `env`: the file
-  // system, the machine's if null. NotFound: there is no database. Locked: a server uses it.
-  // Corruption: nothing can be read. InvalidArgument: it belongs to a cluster, whose nodes get
-  // their jobs from each other.
-  static Result<std::unique_ptr<Repair>> open(const std::string& path, rocksdb::Env* env = nullptr);
+  // system, the machine's if null. `checkpoint`: as in Reader::Options. NotFound: there is no
+  // database. Locked: a server uses it. Corruption: nothing can be read. InvalidArgument: it
+  // belongs to a cluster, whose nodes get their jobs from each other.
+  static Result<std::unique_ptr<Repair>> open(const std::string& path,
+                                              const std::string& checkpoint = {},
+                                              rocksdb::Env* env = nullptr);
   ~Repair();
 
   // What run() will keep and what it will lose.

@@ -26,7 +26,10 @@ void note(EntryCursor::Entry& entry, FamilyMerge::Key& key) {
 }  // namespace
 
 FamilyMerge::FamilyMerge(const Database& whole, const std::vector<OpenedTable>& damaged,
-                         Family family) {
+                         const Database* copy, Family family) {
+  if (copy != nullptr) {
+    copy_ = std::make_unique<EntryCursor>(*copy, family, std::vector<KeySpan>(1));
+  }
   cursors_.push_back(std::make_unique<EntryCursor>(whole, family, std::vector<KeySpan>(1)));
   for (const OpenedTable& table : damaged) {
     if (table.found.family != family) continue;
@@ -38,10 +41,12 @@ FamilyMerge::FamilyMerge(const Database& whole, const std::vector<OpenedTable>& 
 
 std::optional<std::string_view> FamilyMerge::lowest() {
   std::optional<std::string_view> out;
-  for (const auto& cursor : cursors_) {
-    const EntryCursor::Entry* const entry = cursor->peek();
+  const auto lower = [&](EntryCursor& cursor) {
+    const EntryCursor::Entry* const entry = cursor.peek();
     if (entry != nullptr && (!out || entry->user_key < *out)) out = entry->user_key;
-  }
+  };
+  for (const auto& cursor : cursors_) lower(*cursor);
+  if (copy_ != nullptr) lower(*copy_);
   return out;
 }
 
@@ -55,13 +60,37 @@ FamilyMerge::Key FamilyMerge::take(std::string_view key) {
     }
   }
   out.trace.hidden_time = hidden_time(key);
+  if (copy_ != nullptr) take_copy(key, out);
   return out;
+}
+
+// What is left says more than the copy, which is older. A compaction that reaches the lowest level
+// takes the time from an entry, so times of the copy are not compared with those of what is left.
+// Where nothing is hidden the copy's row is gone for good: the job was deleted or moved.
+void FamilyMerge::take_copy(std::string_view key, Key& out) {
+  Key copied;
+  EntryCursor::Entry* entry = copy_->peek();
+  for (; entry != nullptr && entry->user_key == key; entry = copy_->peek()) {
+    note(*entry, copied);
+    copy_->pop();
+  }
+  if (!copied.trace.is_put()) return;
+  out.copied = std::move(copied.value);
+  KeyTrace& trace = out.trace;
+  if (trace.put_time != 0) return;
+  out.value = *out.copied;
+  trace.is_of_copy = true;
+  trace.put_time = copied.trace.put_time;
+  if (trace.newest != KeyTrace::Newest::None || trace.hidden_time == 0) return;
+  trace.newest = KeyTrace::Newest::Put;
+  trace.newest_time = std::min(copied.trace.newest_time, trace.hidden_time);
 }
 
 const Status& FamilyMerge::status() const {
   for (const auto& cursor : cursors_) {
     if (!cursor->status().ok()) return cursor->status();
   }
+  if (copy_ != nullptr && !copy_->status().ok()) return copy_->status();
   return cursors_.front()->status();
 }
 

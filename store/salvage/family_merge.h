@@ -25,15 +25,18 @@ struct OpenedTable {
 // All that can be read of one family, key by key in their order.
 class FamilyMerge {
  public:
-  // `whole` has all tables but the damaged ones, and the log. Both outlive this.
-  FamilyMerge(const Database& whole, const std::vector<OpenedTable>& damaged, Family family);
+  // `whole` has all tables but the damaged ones, and the log. `copy`: an earlier state of the same
+  // database, or null. All outlive this.
+  FamilyMerge(const Database& whole, const std::vector<OpenedTable>& damaged, const Database* copy,
+              Family family);
 
   // The lowest key that was not taken; none at the end.
   std::optional<std::string_view> lowest();
 
   struct Key {
     KeyTrace trace;
-    std::string value;  // Of the newest put.
+    std::string value;                  // Of the newest put.
+    std::optional<std::string> copied;  // The value in the earlier state, if it has one.
   };
   // Takes all entries of `key`. REQUIRES: no lower key is left.
   Key take(std::string_view key);
@@ -41,8 +44,10 @@ class FamilyMerge {
 
  private:
   uint64_t hidden_time(std::string_view key) const;
+  void take_copy(std::string_view key, Key& out);
 
   std::vector<std::unique_ptr<EntryCursor>> cursors_;
+  std::unique_ptr<EntryCursor> copy_;         // Null: there is no earlier state.
   std::vector<const DamagedTable*> damaged_;  // Those of this family.
 };
 

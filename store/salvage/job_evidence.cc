@@ -37,8 +37,10 @@ JobFinding found(const States& states, size_t place, const KeyTrace& body) {
   JobFinding out = {.fate = Fate::Found, .state = job_states[place], .is_uncertain = false};
   const KeyTrace& row = states[place];
   if (!row.may_hide_newer()) return out;
+  out.may_be_older = true;
   const bool may_be_elsewhere = std::ranges::any_of(states, [&](const KeyTrace& other) {
-    return &other != &row && other.may_hide_newer() && other.hidden_time > row.newest_time;
+    if (&other == &row || !other.may_hide_newer()) return false;
+    return row.is_of_copy || other.hidden_time > row.newest_time;
   });
   out.is_uncertain = may_be_elsewhere || !body.is_put() || body.may_hide_newer();
   return out;

@@ -19,9 +19,12 @@ struct KeyTrace {
   uint64_t newest_time = 0;
   uint64_t put_time = 0;     // Of the newest put, which a newer entry may have removed.
   uint64_t hidden_time = 0;  // The latest time of an entry that may be there and cannot be read.
+  // Nothing that is left is a put: `put_time` is that of a put in an earlier copy of the database.
+  // Where the damage may hide that put, it counts as the newest entry.
+  bool is_of_copy = false;
 
   bool is_put() const { return newest == Newest::Put; }
-  bool may_hide_newer() const { return hidden_time > newest_time; }
+  bool may_hide_newer() const { return hidden_time > newest_time || (is_of_copy && is_put()); }
 };
 
 struct JobFinding {
@@ -34,6 +37,8 @@ struct JobFinding {
   JobState state = JobState::Ready;  // The family whose row to take.
   // The job may be in another state, or it may have been deleted.
   bool is_uncertain = false;
+  // A newer row of the same state may be hidden: other fields of the job may have changed.
+  bool may_be_older = false;
 };
 
 // `states` is in the order of job_states.

@@ -23,6 +23,10 @@ struct Salvage::Visit {
   std::optional<JobRow> row;  // There if the job is found.
   std::string_view body;      // Its value, if it has one.
   bool has_body = false;
+  // Whether the row and the body are those of the checkpoint.
+  bool row_is_copied = false;
+  bool body_is_copied = false;
+  std::optional<TubeId> copied_tube;  // Where the job was in the checkpoint.
 };
 
 namespace {
@@ -76,10 +80,14 @@ CommitRow commit_without_row(const Options& options, Nanos now) {
 }  // namespace
 
 Result<std::unique_ptr<Salvage>> Salvage::open(const std::string& db_path, const Options& options,
-                                               Failure& failure) {
+                                               Failure& failure, const std::string& checkpoint) {
   std::unique_ptr<Salvage> salvage(new Salvage);
   if (Status opened = salvage->open_database(db_path, options, failure); !opened.ok())
     return opened;
+  if (!checkpoint.empty() && !salvage->damage_.tables.empty()) {
+    Status opened = salvage->open_copy(checkpoint, options, failure);
+    if (!opened.ok()) return std::move(opened).with("read the checkpoint " + checkpoint);
+  }
   if (Status read = salvage->read_meta(); !read.ok()) return read;
   if (salvage->format_ && *salvage->format_ != options.format) {
     return Status(StatusCode::Unsupported,
@@ -118,10 +126,28 @@ Status Salvage::open_database(const std::string& db_path, const Options& options
   return {};
 }
 
+Status Salvage::open_copy(const std::string& checkpoint, const Options& options, Failure& failure) {
+  Options how = options;
+  how.data_dir = checkpoint;
+  how.recover = Recover::Strict;
+  const std::string path = checkpoint + "/db";
+  const Result<RecoveryPlan> plan = plan_recovery(path, how, failure);
+  if (!plan.ok()) return plan.status();
+  Result<Database> view = open_view(path, how, failure, *plan);
+  if (!view.ok()) return view.take_status();
+  copy_ = std::make_unique<Database>(view.take());
+  account_.checkpoint = checkpoint;
+  return {};
+}
+
+FamilyMerge Salvage::rows_of(Family family) const {
+  return {*whole_, damage_.tables, copy_.get(), family};
+}
+
 // Calls `visit` for each id of which anything can be read, in their order.
 Status Salvage::each_id(bool with_bodies, const std::function<Status(Visit&)>& visit) const {
   std::vector<FamilyMerge> families;
-  for (const Family family : job_families) families.emplace_back(*whole_, damage_.tables, family);
+  for (const Family family : job_families) families.push_back(rows_of(family));
   while (true) {
     std::optional<std::string> key;
     for (FamilyMerge& family : families) {
@@ -138,14 +164,27 @@ Status Salvage::each_id(bool with_bodies, const std::function<Status(Visit&)>& v
     std::array<KeyTrace, job_states.size()> states;
     for (size_t place = 0; place < states.size(); ++place) states[place] = found[place].trace;
     const FamilyMerge::Key& body = found.back();
-    Visit one = {.id = *id, .finding = find_job(states, body.trace), .row = {}, .body = {}};
+    Visit one;
+    one.id = *id;
+    one.finding = find_job(states, body.trace);
     one.has_body = body.trace.is_put();
+    one.body_is_copied = body.trace.is_of_copy;
     if (one.has_body && with_bodies) one.body = body.value;
+    for (size_t place = 0; place < states.size(); ++place) {
+      if (!found[place].copied) continue;
+      const Result<JobRow> row = decode_job(job_states[place], *key, *found[place].copied);
+      if (row.ok()) one.copied_tube = row->tube;
+    }
     if (one.finding.fate == JobFinding::Fate::Found) {
       const JobState state = one.finding.state;
-      Result<JobRow> row = decode_job(state, *key, found[static_cast<size_t>(state)].value);
+      const FamilyMerge::Key& source = found[static_cast<size_t>(state)];
+      Result<JobRow> row = decode_job(state, *key, source.value);
       if (row.ok()) one.row = row.take();
       if (!one.row) one.finding.fate = JobFinding::Fate::RowLost;
+      one.row_is_copied = source.trace.is_of_copy;
+      const auto place =
+          one.row_is_copied ? copied_places_.find(one.row->tube) : copied_places_.end();
+      if (place != copied_places_.end()) one.row->tube = place->second;
     }
     if (Status visited = visit(one); !visited.ok()) return visited;
   }
@@ -188,8 +227,17 @@ void Salvage::count(const Visit& visit) {
   if (!visit.row) return account_.rows_lost.add(visit.id);
   ++account_.jobs[static_cast<size_t>(visit.row->state)];
   created_max_ = std::max(created_max_, visit.row->created);
-  name_tube(*visit.row);
-  if (!whole_body(visit)) account_.bodies_lost.add(visit.id);
+  name_tube(visit);
+  if (visit.row_is_copied) {
+    account_.rows_copied.add(visit.id);
+  } else if (visit.finding.may_be_older && !visit.finding.is_uncertain) {
+    account_.rows_older.add(visit.id);
+  }
+  if (!whole_body(visit)) {
+    account_.bodies_lost.add(visit.id);
+  } else if (visit.body_is_copied) {
+    account_.bodies_copied.add(visit.id);
+  }
   claim_key(*visit.row);
 }
 
@@ -200,9 +248,30 @@ std::optional<std::string_view> Salvage::whole_body(const Visit& visit) {
   return *body;
 }
 
-void Salvage::name_tube(const JobRow& row) {
+// The number of a tube that has ended is given to another one. A job that was in the tube when the
+// checkpoint was made, and still is, shows that this did not happen.
+std::optional<std::string> Salvage::copied_name(const Visit& visit) const {
+  const TubeId tube = visit.row->tube;
+  for (const auto& [number, place] : copied_places_) {
+    if (visit.row_is_copied && place == tube) return copied_tubes_.at(number);
+  }
+  const auto found = copied_tubes_.find(tube);
+  const bool is_same = visit.copied_tube == tube && found != copied_tubes_.end();
+  const bool is_taken = is_same && std::ranges::any_of(tubes_, [&](const auto& other) {
+                          return other.first != tube && other.second == found->second;
+                        });
+  return is_same && !is_taken ? std::optional(found->second) : std::nullopt;
+}
+
+void Salvage::name_tube(const Visit& visit) {
+  const JobRow& row = *visit.row;
   if (renamed_.contains(row.tube)) ++account_.jobs_in_renamed;
   if (tubes_.contains(row.tube)) return;
+  if (const std::optional<std::string> copied = copied_name(visit)) {
+    tubes_[row.tube] = *copied;
+    ++account_.tubes_copied;
+    return;
+  }
   std::string name = row.tube == 0 ? "default" : fmt::format("tube-{}", row.tube);
   const auto is_taken = [&] {
     return std::ranges::any_of(tubes_, [&](const auto& tube) { return tube.second == name; });
@@ -238,8 +307,7 @@ Status Salvage::each_left(const TakeLeft& take) const {
   });
 }
 
-Salvage::Bodies::Bodies(const Salvage& salvage)
-    : merge_(*salvage.whole_, salvage.damage_.tables, Family::Bodies) {}
+Salvage::Bodies::Bodies(const Salvage& salvage) : merge_(salvage.rows_of(Family::Bodies)) {}
 
 Result<std::optional<std::string_view>> Salvage::Bodies::find(JobId id) {
   const Bytes<8> wanted = job_key(id);

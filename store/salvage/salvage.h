@@ -23,14 +23,17 @@
 namespace perennial::store {
 
 // Everything that can be read of a damaged database, as rows that fit together: each job is there
-// once and has a tube, and each key is held by its job. It writes nothing. Its memory grows with
-// the number of tubes and of jobs with a key, and not with the number of jobs.
+// once and has a tube, and each key is held by its job. A checkpoint of the same database adds what
+// it has of the rows that cannot be read. It writes nothing. Its memory grows with the number of
+// tubes and of jobs with a key, and not with the number of jobs.
 class Salvage {
  public:
-  // Reads everything once. Corruption: it cannot be said which tables there are, or nothing can be
-  // read. Unsupported: the database has another format.
+  // Reads everything once. `checkpoint`: the path of one, or empty. Corruption: it cannot be said
+  // which tables there are, or nothing can be read. Unsupported: the database has another format.
+  // REQUIRES: the checkpoint is whole, of this format and of this database.
   static Result<std::unique_ptr<Salvage>> open(const std::string& db_path, const Options& options,
-                                               Failure& failure);
+                                               Failure& failure,
+                                               const std::string& checkpoint = {});
 
   const Salvaged& account() const { return account_; }
   const CommitRow& commit() const { return commit_; }
@@ -73,15 +76,20 @@ class Salvage {
 
   Salvage() = default;
   Status open_database(const std::string& db_path, const Options& options, Failure& failure);
+  Status open_copy(const std::string& checkpoint, const Options& options, Failure& failure);
+  FamilyMerge rows_of(Family family) const;
   Status read_meta();
   void read_meta_row(std::string_view key, const std::string& value);
+  void read_copied_tube(std::string_view key, const std::string& value);
+  void find_places_of_copied_tubes();
   Status read_jobs();
   Status read_rest(const Options& options);
   Status each_id(bool with_bodies, const std::function<Status(Visit&)>& visit) const;
   void count(const Visit& visit);
   static std::optional<std::string_view> whole_body(const Visit& visit);
   void drop_key(Visit& visit) const;
-  void name_tube(const JobRow& row);
+  void name_tube(const Visit& visit);
+  std::optional<std::string> copied_name(const Visit& visit) const;
   void claim_key(const JobRow& row);
   // Passes on the keys that fit the jobs, and counts what it drops and rebuilds.
   Status merge_keys(const std::function<Status(const KeyStored&)>& take, Salvaged& account) const;
@@ -90,6 +98,7 @@ class Salvage {
 
   TableDamage damage_;
   std::unique_ptr<Database> whole_;  // Without the damaged tables.
+  std::unique_ptr<Database> copy_;   // The checkpoint. Null: there is none, or no table is damaged.
   Salvaged account_;
   std::optional<CommitRow> found_commit_;
   CommitRow commit_;
@@ -99,6 +108,9 @@ class Salvage {
   std::optional<uint32_t> format_;
   std::map<TubeId, std::string> tubes_;
   absl::flat_hash_set<TubeId> renamed_;
+  // Of the checkpoint. A number that is another tube's by now has a new one in `copied_places_`.
+  std::map<TubeId, std::string> copied_tubes_;
+  std::map<TubeId, TubeId> copied_places_;
   std::vector<TubePaused> pauses_;
   std::vector<SettingsStored> settings_;
   std::map<std::string, Claim> claims_;     // By key_row_key().

@@ -5,15 +5,50 @@
 
 // What a salvage reads of the families `meta` and `keys`.
 namespace perennial::store {
+namespace {
+
+// No row can have this number or a higher one: there are not so many tubes.
+constexpr TubeId first_free_tube = 1U << 31;
+
+// Whether a row of a checkpoint is worth having where the present one cannot be read. The commit
+// row is old for certain, the number of a tube may be another tube's, and a pause is soon over.
+bool is_true_for_long(std::string_view key) {
+  const auto tag = static_cast<MetaTag>(key.front());
+  return tag == MetaTag::Settings || tag == MetaTag::FormatVersion || tag == MetaTag::Cluster ||
+         tag == MetaTag::NextId;
+}
+
+}  // namespace
 
 Status Salvage::read_meta() {
-  FamilyMerge rows(*whole_, damage_.tables, Family::Meta);
+  FamilyMerge rows = rows_of(Family::Meta);
   for (auto lowest = rows.lowest(); lowest; lowest = rows.lowest()) {
     const std::string key(*lowest);
     const FamilyMerge::Key found = rows.take(key);
-    if (found.trace.is_put()) read_meta_row(key, found.value);
+    if (found.copied) read_copied_tube(key, *found.copied);
+    if (found.trace.is_put() && (!found.trace.is_of_copy || is_true_for_long(key))) {
+      read_meta_row(key, found.value);
+    }
   }
+  find_places_of_copied_tubes();
   return rows.status();
+}
+
+void Salvage::read_copied_tube(std::string_view key, const std::string& value) {
+  if (static_cast<MetaTag>(key.front()) != MetaTag::Tube) return;
+  if (auto tube = decode_tube(key, value); tube.ok()) copied_tubes_[tube->tube] = tube->name;
+}
+
+// A job of the checkpoint may have been in a tube whose number is another tube's by now.
+void Salvage::find_places_of_copied_tubes() {
+  TubeId free = first_free_tube;
+  for (const auto& [number, name] : copied_tubes_) {
+    const auto now = tubes_.find(number);
+    if (now == tubes_.end() || now->second == name) continue;
+    const auto same = std::ranges::find_if(
+        tubes_, [&, wanted = &name](const auto& tube) { return tube.second == *wanted; });
+    copied_places_[number] = same != tubes_.end() ? same->first : free++;
+  }
 }
 
 // A row that does not decode counts as lost.
@@ -85,7 +120,7 @@ Status Salvage::merge_keys(const std::function<Status(const KeyStored&)>& take,
     account.keys_rebuilt += row.has_value();
     return row ? take(*row) : Status();
   };
-  FamilyMerge rows(*whole_, damage_.tables, Family::Keys);
+  FamilyMerge rows = rows_of(Family::Keys);
   for (auto lowest = rows.lowest(); lowest; lowest = rows.lowest()) {
     const std::string key(*lowest);
     const FamilyMerge::Key found = rows.take(key);
@@ -100,7 +135,7 @@ Status Salvage::merge_keys(const std::function<Status(const KeyStored&)>& take,
     if (row.ok() && (is_claimed ? fits(*row, claim->second) : row->expires_at != 0)) {
       taken = take(*row);
     } else {
-      ++account.keys_dropped;
+      account.keys_dropped += found.trace.is_of_copy ? 0 : 1;
       if (is_claimed) taken = rebuild();
     }
     if (is_claimed) ++claim;

@@ -55,6 +55,13 @@ struct Salvaged {
   IdList bodies_lost = {};  // There is a row, and the body cannot be read or is not what was put.
   // Jobs that may be in another state, or deleted: what would show it cannot be read.
   IdList uncertain = {};
+  // Jobs that are not uncertain, and whose priority and counters may have changed since their row:
+  // a newer row of the same state may be in what cannot be read.
+  IdList rows_older = {};
+  std::string checkpoint = {};     // The path of the checkpoint that was read, too, if one was.
+  IdList rows_copied = {};         // Jobs with the rows that the checkpoint has.
+  IdList bodies_copied = {};       // Jobs with the bodies that the checkpoint has.
+  uint64_t tubes_copied = 0;       // Tubes with the names that the checkpoint has.
   uint64_t tubes_renamed = 0;      // Tubes with jobs whose names cannot be read.
   uint64_t jobs_in_renamed = 0;    // Jobs in these tubes.
   uint64_t meta_rows_dropped = 0;  // Pauses and settings that are damaged or without a tube.
@@ -71,7 +78,8 @@ struct Salvaged {
   uint64_t lost_jobs() const { return rows_lost.count + bodies_lost.count; }
   bool is_whole() const {
     return tables.empty() && log_problem.empty() && lost_jobs() == 0 && uncertain.count == 0 &&
-           tubes_renamed == 0 && meta_rows_dropped == 0 && keys_rebuilt == 0 && keys_dropped == 0;
+           rows_older.count == 0 && tubes_renamed == 0 && meta_rows_dropped == 0 &&
+           keys_rebuilt == 0 && keys_dropped == 0;
   }
 };
 

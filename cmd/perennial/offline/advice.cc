@@ -3,21 +3,18 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
-#include <functional>
 #include <memory>
 #include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "cmd/perennial/offline/checkpoint_choice.h"
 #include "cmd/perennial/offline/salvage_report.h"
-#include "store/checkpoint/checkpoint.h"
 #include "store/reader.h"
 
 namespace perennial::tool {
 namespace {
-
-using store::CheckpointEntry;
 
 bool is_checkpoint(const std::string& path) {
   std::error_code error;
@@ -46,31 +43,13 @@ uint64_t count_put_since(const store::Reader& reader, JobId next_id) {
   return count;
 }
 
-// Whether the checkpoint was made after blocks of bodies had been damaged: it lacks them, too.
-bool lacks_bodies(const std::string& path) {
-  std::error_code error;
-  return std::filesystem::exists(path + "/db/damaged-blocks", error);
-}
-
-// Finds the newest checkpoint that is whole. A checkpoint shares its tables with the database, so
-// that it may have the same damage.
-void find_checkpoint(const std::string& data_dir, Advice& advice) {
-  Result<std::vector<CheckpointEntry>> all = store::list_checkpoints(data_dir + "/checkpoints");
-  if (!all.ok()) return;
-  std::vector<CheckpointEntry> entries = all.take();
-  std::erase_if(entries, [](const CheckpointEntry& entry) { return !entry.complete; });
-  std::ranges::sort(entries, std::greater(), &CheckpointEntry::name);
-  for (const CheckpointEntry& entry : entries) {
-    const Result<store::CheckpointManifest> verified = store::verify_checkpoint(entry.path);
-    if (verified.ok() && verified->has_counts && !lacks_bodies(entry.path)) {
-      advice.checkpoint = Advice::Checkpoint{.path = entry.path,
-                                             .created = verified->created,
-                                             .jobs = verified->job_count(),
-                                             .put_since = verified->next_id};  // For now.
-      return;
-    }
-    advice.damaged_checkpoints.push_back(entry.name);
-  }
+// Opens what can be read, with the rows of the checkpoint for those that cannot.
+Result<std::unique_ptr<store::Reader>> open_salvage(const std::string& data_dir,
+                                                    const CheckpointChoice& choice) {
+  const bool fits = choice.chosen && choice.chosen->is_of_directory;
+  return store::Reader::open({.path = data_dir,
+                              .salvage = true,
+                              .checkpoint = fits ? choice.chosen->path : std::string()});
 }
 
 void choose_start(Advice& advice, const std::string& data_dir) {
@@ -87,6 +66,8 @@ void choose_start(Advice& advice, const std::string& data_dir) {
 std::string kept_text(const store::Salvaged& salvaged) {
   std::string out =
       fmt::format("keeps {} jobs and loses {}", salvaged.whole_jobs(), salvaged.lost_jobs());
+  if (const uint64_t copied = salvaged.rows_copied.count + salvaged.bodies_copied.count; copied > 0)
+    out += fmt::format(", {} rows and bodies are from the newest checkpoint", copied);
   if (!salvaged.log_problem.empty()) {
     out += " that have left a trace, and an unknown number that only the damaged log had";
   }
@@ -138,17 +119,23 @@ void choose_salvage(Advice& advice, const std::string& data_dir, Nanos now) {
 std::optional<Advice> advise(const std::string& data_dir, const store::CheckSummary& summary,
                              Nanos now) {
   Advice advice;
-  const auto reader = store::Reader::open({.path = data_dir, .salvage = true});
+  const bool is_for_start = summary.starts && !is_checkpoint(data_dir);
+  const CheckpointChoice choice = is_for_start ? CheckpointChoice() : choose_checkpoint(data_dir);
+  const Result<std::unique_ptr<store::Reader>> reader = open_salvage(data_dir, choice);
   if (!reader.ok() && reader.status().code() == StatusCode::Unsupported) return std::nullopt;
   if (reader.ok()) advice.salvaged = *(*reader)->salvaged();
-  if (summary.starts && !is_checkpoint(data_dir)) {
+  if (is_for_start) {
     choose_start(advice, data_dir);
     return advice;
   }
-  find_checkpoint(data_dir, advice);
-  if (advice.checkpoint) {
-    const JobId next_id = advice.checkpoint->put_since;
-    advice.checkpoint->put_since = reader.ok() ? count_put_since(**reader, next_id) : 0;
+  advice.damaged_checkpoints = choice.damaged;
+  if (choice.chosen) {
+    const store::CheckpointManifest& manifest = choice.chosen->manifest;
+    advice.checkpoint = {
+        .path = choice.chosen->path,
+        .created = manifest.created,
+        .jobs = manifest.job_count(),
+        .put_since = reader.ok() ? count_put_since(**reader, manifest.next_id) : 0};
   }
   const bool restore_loses_less =
       advice.checkpoint &&

@@ -9,6 +9,7 @@
 
 #include "cmd/common/tool/progress.h"
 #include "cmd/common/tool/tls_flags.h"
+#include "cmd/perennial/offline/checkpoint_choice.h"
 #include "cmd/perennial/offline/dump_format.h"
 #include "cmd/perennial/offline/dump_server.h"
 #include "cmd/perennial/offline/dump_table.h"
@@ -146,12 +147,15 @@ struct Source {
   Survey survey;
 };
 
-Result<Source> open_source(const std::string& path, const DumpOptions& options, bool salvage) {
+// `checkpoint`: for a salvage, or empty.
+Result<Source> open_source(const std::string& path, const DumpOptions& options, bool salvage,
+                           const std::string& checkpoint = {}) {
   Result<std::unique_ptr<store::Reader>> reader =
       store::Reader::open({.path = path,
                            .recover = options.recover_point_in_time ? store::Recover::PointInTime
                                                                     : store::Recover::Strict,
-                           .salvage = salvage});
+                           .salvage = salvage,
+                           .checkpoint = checkpoint});
   if (!reader.ok()) return reader.take_status();
   Result<Survey> survey = Survey::make(**reader, selection_of(options));
   if (!survey.ok()) return survey.take_status();
@@ -161,7 +165,9 @@ Result<Source> open_source(const std::string& path, const DumpOptions& options, 
 // Reads all that can be read of a directory that is refused. Damage of the log is another matter
 // than that of a table: what is behind it may have been deleted. So it must be asked for.
 Result<Source> open_damaged(const std::string& path, const DumpOptions& options, Status refused) {
-  Result<Source> source = open_source(path, options, true);
+  const Result<std::string> checkpoint = checkpoint_for_salvage(path, options.checkpoint);
+  if (!checkpoint.ok()) return checkpoint.status();
+  Result<Source> source = open_source(path, options, true, *checkpoint);
   if (!source.ok()) {
     return source.status().code() == StatusCode::Corruption ? refused : source.take_status();
   }
@@ -245,6 +251,8 @@ Subcommand dump_command(DumpOptions& options) {
           "the rows in that block. It says which files, bytes and jobs are concerned, how many "
           "jobs "
           "are lost, and how many may be in another state or deleted; it ends with exit code 1. "
+          "What a checkpoint has of these rows and bodies is taken from it, as perennial repair "
+          "does. "
           "Jobs of a tube whose name is lost are in tube-NUMBER. Where the log is damaged, jobs "
           "may be in the dump that were deleted, so that it must be asked for: --salvage.",
       .examples =
@@ -285,6 +293,9 @@ Subcommand dump_command(DumpOptions& options) {
                &options.recover_point_in_time},
               {"--salvage", "", "Where the log is damaged, too, write all that can be read",
                &options.salvage},
+              {"--checkpoint", "PATH",
+               "Of a damaged directory: its checkpoint for what cannot be read, or none",
+               &options.checkpoint},
           }),
       .run =
           [&options] {

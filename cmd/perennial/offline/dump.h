@@ -25,7 +25,8 @@ struct DumpOptions {
   bool summary = false;
   bool json = false;  // For the summary.
   bool recover_point_in_time = false;
-  bool salvage = false;  // Also where the log is damaged.
+  bool salvage = false;         // Also where the log is damaged.
+  std::string checkpoint = {};  // checkpoint_for_salvage().
 };
 
 // perennial dump: writes every job, with all its fields, of a data directory that no server uses,

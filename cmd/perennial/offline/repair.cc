@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "cmd/perennial/offline/checkpoint_choice.h"
 #include "cmd/perennial/offline/dump_format.h"
 #include "cmd/perennial/offline/salvage_report.h"
 #include "cmd/perennial/offline/wall_clock.h"
@@ -38,9 +39,15 @@ void print_plan(Output& out, const store::Repair& repair) {
 
 nlohmann::ordered_json plan_json(const store::Repair& repair) {
   const Salvaged& salvaged = repair.account();
-  return {{"jobs_kept", salvaged.whole_jobs()},         {"jobs_lost", salvaged.lost_jobs()},
-          {"jobs_uncertain", salvaged.uncertain.count}, {"rows_lost", salvaged.rows_lost.ids},
-          {"bodies_lost", salvaged.bodies_lost.ids},    {"next_id", repair.next_id()}};
+  nlohmann::ordered_json out = {
+      {"jobs_kept", salvaged.whole_jobs()},         {"jobs_lost", salvaged.lost_jobs()},
+      {"jobs_uncertain", salvaged.uncertain.count}, {"rows_lost", salvaged.rows_lost.ids},
+      {"bodies_lost", salvaged.bodies_lost.ids},    {"next_id", repair.next_id()}};
+  if (salvaged.checkpoint.empty()) return out;
+  out["checkpoint"] = {{"path", salvaged.checkpoint},
+                       {"rows", salvaged.rows_copied.ids},
+                       {"bodies", salvaged.bodies_copied.ids}};
+  return out;
 }
 
 // Asks on the terminal. Without one the answer is no.
@@ -54,7 +61,10 @@ bool is_agreed() {
 }  // namespace
 
 Status repair(const RepairOptions& options, int fd) {
-  const Result<std::unique_ptr<store::Repair>> opened = store::Repair::open(options.data_dir);
+  const Result<std::string> checkpoint =
+      checkpoint_for_salvage(options.data_dir, options.checkpoint);
+  if (!checkpoint.ok()) return checkpoint.status();
+  const auto opened = store::Repair::open(options.data_dir, *checkpoint);
   if (!opened.ok()) return opened.status();
   store::Repair& repair = **opened;
   Output out(fd);
@@ -92,6 +102,9 @@ Subcommand repair_command(RepairOptions& options) {
           "many jobs it will keep, which it will lose, and how many may be in another state or "
           "deleted. Then it asks. Without a terminal --yes is needed. The outcome is what it has "
           "said, or nothing changes.\n\n"
+          "Rows and bodies that cannot be read come from a checkpoint, where one has them. That is "
+          "the newest whole one in DIR/checkpoints, or the one that --checkpoint names. A body is "
+          "always what was put. A row may be older than the job: it is said for which jobs.\n\n"
           "It builds a new database in the directory, which takes as much disk space as the jobs, "
           "and "
           "exchanges the two. A crash leaves the old one or the new one. The damaged one becomes "
@@ -108,6 +121,9 @@ Subcommand repair_command(RepairOptions& options) {
           "  perennial repair --data-dir /var/lib/perennial\n"
           "  systemctl start perenniald\n",
       .flags = {{"--data-dir", "DIR", "The data directory", &options.data_dir, true},
+                {"--checkpoint", "PATH",
+                 "A checkpoint of this database for what cannot be read, or none",
+                 &options.checkpoint},
                 {"--yes", "", "Do not ask", &options.yes},
                 {"--json", "", "Report as JSON", &options.json}},
       .run = [&options] { return repair(options); },

@@ -11,6 +11,7 @@ namespace perennial::tool {
 
 struct RepairOptions {
   std::string data_dir = {};
+  std::string checkpoint = {};  // checkpoint_for_salvage().
   bool yes = false;
   bool json = false;
 };

@@ -90,6 +90,23 @@ std::vector<std::string> damage_lines(const Salvaged& salvaged) {
   add_ids(out, salvaged.uncertain,
           "jobs are kept that may be in another state or deleted, because what is newer cannot be "
           "read");
+  add_ids(out, salvaged.rows_older,
+          "jobs have a row that a newer one may have replaced, so that their priority and counters "
+          "may be older");
+  if (!salvaged.checkpoint.empty()) {
+    add_ids(
+        out, salvaged.rows_copied,
+        fmt::format("jobs have the rows of the checkpoint {}, so that their state, priority and "
+                    "counters may be older",
+                    salvaged.checkpoint));
+    add_ids(out, salvaged.bodies_copied,
+            fmt::format("jobs have the bodies of the checkpoint {}, which are what was put",
+                        salvaged.checkpoint));
+  }
+  if (salvaged.tubes_copied > 0) {
+    out.push_back(fmt::format("the names of {} tubes are those of the checkpoint {}",
+                              salvaged.tubes_copied, salvaged.checkpoint));
+  }
   if (salvaged.tubes_renamed > 0) {
     out.push_back(
         fmt::format("the names of {} tubes cannot be read: their {} jobs are in tubes "

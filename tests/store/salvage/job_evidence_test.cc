@@ -25,6 +25,15 @@ constexpr KeyTrace removed_at(uint64_t time, uint64_t put_time = 0, uint64_t hid
 constexpr KeyTrace hidden_to(uint64_t time) {
   return {.hidden_time = time};
 }
+// In the checkpoint, and hidden here if `hidden` is not 0.
+constexpr KeyTrace copied(uint64_t time, uint64_t hidden) {
+  if (hidden == 0) return {.put_time = time, .is_of_copy = true};
+  return {.newest = KeyTrace::Newest::Put,
+          .newest_time = time,
+          .put_time = time,
+          .hidden_time = hidden,
+          .is_of_copy = true};
+}
 
 struct EvidenceCase {
   const char* name;
@@ -113,6 +122,43 @@ INSTANTIATE_TEST_SUITE_P(
                      .ready = removed_at(9, 5),
                      .buried = hidden_to(20),
                      .body = put_at(5),
+                     .want = Fate::Found,
+                     .is_uncertain = true},
+        EvidenceCase{
+            .name = "RowOfTheCopy", .ready = copied(5, 20), .body = put_at(5), .want = Fate::Found},
+        // The time of what is hidden in `buried` says nothing: its table is of the lowest level.
+        EvidenceCase{.name = "RowOfTheCopyAndPerhapsElsewhere",
+                     .ready = copied(5, 20),
+                     .buried = hidden_to(1),
+                     .body = put_at(5),
+                     .want = Fate::Found,
+                     .is_uncertain = true},
+        EvidenceCase{.name = "MovedSinceTheCopy",
+                     .ready = copied(5, 0),
+                     .buried = hidden_to(20),
+                     .body = put_at(5),
+                     .want = Fate::Found,
+                     .is_uncertain = true},
+        EvidenceCase{.name = "MovedSinceTheCopyToWhatCanBeRead",
+                     .ready = copied(5, 20),
+                     .buried = put_at(9),
+                     .body = put_at(5),
+                     .want = Fate::Found,
+                     .state = JobState::Buried},
+        EvidenceCase{.name = "DeletedSinceTheCopy", .ready = copied(5, 20), .body = {}},
+        EvidenceCase{.name = "DeletedSinceTheCopyAndNothingIsHidden",
+                     .ready = copied(5, 0),
+                     .body = copied(5, 0)},
+        EvidenceCase{.name = "DeletedSinceTheCopyAsTheRowSays",
+                     .ready = copied(5, 0),
+                     .body = copied(5, 20)},
+        EvidenceCase{.name = "BodyOfTheCopy",
+                     .ready = put_at(5),
+                     .body = copied(5, 20),
+                     .want = Fate::Found},
+        EvidenceCase{.name = "BothOfTheCopy",
+                     .ready = copied(5, 20),
+                     .body = copied(5, 20),
                      .want = Fate::Found,
                      .is_uncertain = true}),
     case_name);
