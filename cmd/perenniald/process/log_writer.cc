@@ -54,8 +54,8 @@ void LogWriter::add(std::string_view line, bool is_important) {
   std::unique_lock lock(mutex_);
   if (!thread_.joinable()) return write_out(line);
   // A line behind those that were dropped has to wait until they are said.
-  const bool has_room = waiting_.size() + being_written_ + line.size() <= capacity;
-  if (!has_room || (not_said_ > 0 && !is_important)) {
+  const bool fits = waiting_.size() + being_written_ + line.size() <= capacity;
+  if (!fits || (not_said_ > 0 && !is_important)) {
     ++not_said_;
     ++dropped_;
   } else {

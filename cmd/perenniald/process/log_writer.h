@@ -49,7 +49,7 @@ class LogWriter {
   std::condition_variable written_;
   std::string waiting_;
   size_t being_written_ = 0;  // Bytes.
-  uint64_t not_said_ = 0;  // Of the lines that were dropped.
+  uint64_t not_said_ = 0;     // Of the lines that were dropped.
   uint64_t dropped_ = 0;
   uint64_t lines_in_ = 0;   // Added and not dropped,
   uint64_t lines_out_ = 0;  // and written.
