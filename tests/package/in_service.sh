@@ -19,6 +19,7 @@ main() {
   test_kill
   test_settings
   test_credential
+  test_other_user
   test_socket
   test_stop
   echo 'package: served under systemd'
@@ -166,6 +167,24 @@ test_credential() {
   check 'reload of units' inside systemctl daemon-reload
   check 'restart' inside systemctl restart "$unit"
   echo 'package: systemd hands the key of TLS to the service, which serves its console'
+}
+
+# Users of the machine get in by the group of the socket's file, and show their uid. Others do not get in.
+test_other_user() {
+  local server=unix:/run/perennial/perennial.sock
+  check 'group' inside usermod --append --groups games perennial
+  sed -i -e "s|^listeners:.*|listeners: [{address: \"$server\", mode: 0660, group: games}]|" \
+    -e 's|^users:.*|users: [{name: player, uids: [5], grants: [{tubes: ["*"], verbs: [produce]}]}]|' "$folder$settings"
+  check 'restart' inside systemctl restart "$unit"
+  until_is 'state' active property ActiveState
+  same 'the socket' "$(inside stat --format '%A %G' /run/perennial/perennial.sock)" 'srw-rw---- games'
+  [[ $(inside setpriv --reuid games --regid games --clear-groups perennial put --server "$server" 'a game') =~ ^[0-9]+$ ]] ||
+    fail 'a user of the group is not served'
+  ! inside setpriv --reuid nobody --regid nogroup --clear-groups perennial put --server "$server" 'a game' 2>/dev/null ||
+    fail 'a user who is not of the group is served'
+  cp "$folder/settings" "$folder$settings"
+  check 'restart' inside systemctl restart "$unit"
+  echo 'package: users of the machine come by the group of the socket'
 }
 
 test_socket() {

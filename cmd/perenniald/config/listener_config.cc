@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <string_view>
+#include <system_error>
 
 #include <fmt/format.h>
 
@@ -63,6 +65,19 @@ std::string set_proxies(const std::string& value, ListenerConfig& out) {
   return {};
 }
 
+// Three octal digits, with or without a zero before them. Without a right for the server's own user
+// nobody could remove the file.
+std::string set_mode(const std::string& value, ListenerConfig& out) {
+  uint32_t mode = 0;
+  const char* const end = value.data() + value.size();
+  const auto [at, error] = std::from_chars(value.data(), end, mode, 8);
+  if (value.size() < 3 || value.size() > 4 || error != std::errc() || at != end || mode > 0777) {
+    return fmt::format("mode: '{}' is not a mode such as 0660", value);
+  }
+  out.mode = mode;
+  return {};
+}
+
 std::string set_value(const std::string& key, const std::string& value, ListenerConfig& out) {
   if (key == "address") {
     out.address = value;
@@ -87,10 +102,16 @@ std::string set_value(const std::string& key, const std::string& value, Listener
     return {};
   }
   if (key == "proxy_from") return set_proxies(value, out);
+  if (key == "mode") return set_mode(value, out);
+  if (key == "owner" || key == "group") {
+    if (value.empty()) return fmt::format("{}: expected a name or a number", key);
+    (key == "owner" ? out.owner : out.group) = value;
+    return {};
+  }
   if (!key.starts_with("tls.")) {
     return fmt::format(
-        "{}: there is no such setting of a listener: address, protocol, user, proxy, proxy_from, "
-        "tls",
+        "{}: there is no such setting of a listener: address, protocol, user, mode, owner, group, "
+        "proxy, proxy_from, tls",
         key);
   }
   if (key == "tls.client") return set_client(*out.tls, value);
@@ -115,6 +136,10 @@ std::string combination(const TlsSettings& tls) {
   return {};
 }
 
+bool has_file_access(const ListenerConfig& listener) {
+  return listener.mode || !listener.owner.empty() || !listener.group.empty();
+}
+
 bool has_key(const ListenerPairs& pairs, std::string_view key) {
   return std::ranges::any_of(pairs, [&](const auto& pair) { return pair.first == key; });
 }
@@ -136,6 +161,8 @@ std::vector<std::string> parse_listener(const ListenerPairs& pairs, uint16_t por
     add("a listener needs an address");
   } else if (const Result<common::Address> address = listener_address(out, port); !address.ok()) {
     add("address: " + address.status().message());
+  } else if (has_file_access(out) && address->kind != common::Address::Kind::Unix) {
+    add("mode, owner and group are those of a socket file: only unix:PATH has one");
   }
   if (out.tls && problems.empty()) add(combination(*out.tls));
   const bool is_refused = has_key(pairs, "proxy_from") && !problems.empty();
@@ -156,6 +183,9 @@ ListenerPairs listener_pairs(const ListenerConfig& listener) {
     pairs.emplace_back("proxy", "true");
     pairs.emplace_back("proxy_from", listener.proxy_from);
   }
+  if (listener.mode) pairs.emplace_back("mode", fmt::format("{:04o}", *listener.mode));
+  if (!listener.owner.empty()) pairs.emplace_back("owner", listener.owner);
+  if (!listener.group.empty()) pairs.emplace_back("group", listener.group);
   if (!listener.tls) return pairs;
   for (const FileRow& row : files) {
     const std::string& path = *listener.tls.*row.member;

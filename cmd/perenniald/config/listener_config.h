@@ -23,6 +23,11 @@ struct ListenerConfig {
   // Each client is a proxy of these, which says first for whom it connects: net/proxy_header.h.
   bool proxy = false;
   std::string proxy_from = {};  // With commas between them; each is valid for parse_network().
+  // Of a unix socket's file: net/socket_file.h. None and empty: as it comes. Owner and group are
+  // names or numbers.
+  std::optional<uint32_t> mode = {};
+  std::string owner = {};
+  std::string group = {};
 };
 
 // The settings of one listener by their names; those of TLS begin with "tls.".

@@ -1,11 +1,16 @@
 #include "cmd/perenniald/net/socket_file.h"
 
 #include <cerrno>
+#include <charconv>
 #include <cstring>
+#include <limits>
+#include <system_error>
 #include <utility>
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <grp.h>
+#include <pwd.h>
 #include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -20,6 +25,29 @@ Status failed(std::string_view what, int error) {
 
 bool is_same(const struct stat& a, const struct stat& b) {
   return a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+// chown(2): this one stays as it is. Users and groups have the same.
+constexpr uid_t keeps_id = std::numeric_limits<uid_t>::max();
+
+bool parse_id(const std::string& text, uint32_t& out) {
+  const char* const end = text.data() + text.size();
+  const auto [at, error] = std::from_chars(text.data(), end, out);
+  return error == std::errc() && at == end && out != keeps_id;
+}
+
+bool find_owner(const std::string& text, uid_t& out) {
+  if (parse_id(text, out)) return true;
+  const passwd* const user = getpwnam(text.c_str());
+  if (user != nullptr) out = user->pw_uid;
+  return user != nullptr;
+}
+
+bool find_group(const std::string& text, gid_t& out) {
+  if (parse_id(text, out)) return true;
+  const ::group* const found = getgrnam(text.c_str());
+  if (found != nullptr) out = found->gr_gid;
+  return found != nullptr;
 }
 
 }  // namespace
@@ -88,7 +116,7 @@ Status SocketFile::clear() const {
   return unlink(path_.c_str()) == 0 ? Status() : failed("unlink", errno);
 }
 
-Status SocketFile::bind(int fd) {
+Status SocketFile::bind(int fd, const SocketAccess& access) {
   const sockaddr_un where = address();
   if (::bind(fd, reinterpret_cast<const sockaddr*>(&where), sizeof where) != 0) {
     return failed("bind", errno);
@@ -98,6 +126,25 @@ Status SocketFile::bind(int fd) {
   bound_ = true;
   device_ = info.st_dev;
   inode_ = info.st_ino;
+  return give(access);
+}
+
+Status SocketFile::give(const SocketAccess& access) const {
+  uid_t owner = keeps_id;
+  gid_t group = keeps_id;
+  if (!access.owner.empty() && !find_owner(access.owner, owner)) {
+    return {StatusCode::InvalidArgument, "there is no user " + access.owner};
+  }
+  if (!access.group.empty() && !find_group(access.group, group)) {
+    return {StatusCode::InvalidArgument, "there is no group " + access.group};
+  }
+  const bool is_given = owner == keeps_id && group == keeps_id;
+  if (!is_given && lchown(path_.c_str(), owner, group) != 0) {
+    return failed("give the socket file to its owner and group", errno);
+  }
+  if (access.mode && chmod(path_.c_str(), *access.mode) != 0) {
+    return failed("set the mode of the socket file", errno);
+  }
   return {};
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include <sys/types.h>
@@ -9,6 +10,13 @@
 #include "engine/types/status.h"
 
 namespace perennial::perenniald {
+
+// Who may connect to a unix socket: whoever may write to its file.
+struct SocketAccess {
+  std::optional<uint32_t> mode = {};  // None: by the mask of the process.
+  std::string owner = {};             // A name or a number. Empty: the user of the process.
+  std::string group = {};             // The same of groups.
+};
 
 // The file of a unix socket. A socket that is bound and does not listen yet cannot be told from one
 // that a killed server left. So a lock is held on a file beside it, PATH.lock, from before the bind
@@ -23,8 +31,9 @@ class SocketFile {
   SocketFile& operator=(SocketFile&&) = delete;
   ~SocketFile();
 
-  // Binds the socket to the file.
-  Status bind(int fd);
+  // Binds the socket to the file. InvalidArgument: also if there is no such owner or group, or the
+  // process may not give the file to them. Nobody can connect before the socket listens.
+  Status bind(int fd, const SocketAccess& access = {});
   // InvalidArgument: the path does not lead to the bound socket any more, so no client can reach
   // it.
   Status check_in_place() const;
@@ -38,6 +47,7 @@ class SocketFile {
   std::string lock_path() const { return path_ + ".lock"; }
   Status lock();
   Status clear() const;
+  Status give(const SocketAccess& access) const;
   sockaddr_un address() const;
   Place place() const;
 

@@ -138,14 +138,14 @@ Status bind_host(const common::Address& address, bool with_ipv4, Sockets& out) {
   return last.error != 0 && (none || fatal) ? failed(name, last.what, last.error) : Status();
 }
 
-Status bind_unix(const common::Address& address, Sockets& out) {
+Status bind_unix(const common::Address& address, const SocketAccess& access, Sockets& out) {
   const std::string name = common::to_text(address);
   const std::string doing = "cannot listen on " + name;
   Result<SocketFile> file = SocketFile::claim(address.path);
   if (!file.ok()) return file.take_status().with(doing);
   const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (fd < 0) return failed(name, "socket", errno);
-  if (Status status = file->bind(fd); !status.ok()) {
+  if (Status status = file->bind(fd, access); !status.ok()) {
     close(fd);
     return std::move(status).with(doing);
   }
@@ -244,14 +244,15 @@ Status set_keepalive(const Sockets& sockets, const KeepaliveSettings& keepalive)
   return {};
 }
 
-Result<Sockets> bind_sockets(const std::vector<common::Address>& addresses, uint16_t port) {
+Result<Sockets> bind_sockets(const std::vector<common::Address>& addresses, uint16_t port,
+                             const SocketAccess& access) {
   Sockets out;
   Status status;
   if (addresses.empty()) status = bind_everywhere(port, out);
   for (const common::Address& address : addresses) {
     if (!status.ok()) break;
     if (address.kind == common::Address::Kind::Unix) {
-      status = bind_unix(address, out);
+      status = bind_unix(address, access, out);
     } else {
       const bool with_ipv4 = !has_ipv4_beside(addresses, address.port);
       status = address.host.empty() ? bind_everywhere(address.port, out)

@@ -50,9 +50,9 @@ class BoundSocket {
 
 // Binds all addresses. With none it binds every interface, for IPv4 and IPv6, at `port`. A name is
 // bound at every address that it has. "::" serves IPv4, too, unless an address of IPv4 with the
-// same port is among them.
+// same port is among them. `access`: of the files of unix sockets.
 Result<std::vector<BoundSocket>> bind_sockets(const std::vector<common::Address>& addresses,
-                                              uint16_t port);
+                                              uint16_t port, const SocketAccess& access = {});
 
 // The address of a connected socket's peer, as BoundSocket::name() writes it.
 std::string peer_name(int fd);

@@ -34,11 +34,14 @@ void set_listener(BoundSocket& socket, const ListenerConfig& listener, size_t nu
 
 Status bind_listeners(const Config& config, Sockets& out) {
   for (size_t i = 0; i < config.listeners.size(); ++i) {
-    const Result<common::Address> address = listener_address(config.listeners[i], config.port);
+    const ListenerConfig& listener = config.listeners[i];
+    const Result<common::Address> address = listener_address(listener, config.port);
     if (!address.ok()) return address.status();
-    Result<Sockets> bound = bind_sockets({*address}, address->port);
+    const SocketAccess access = {
+        .mode = listener.mode, .owner = listener.owner, .group = listener.group};
+    Result<Sockets> bound = bind_sockets({*address}, address->port, access);
     if (!bound.ok()) return bound.take_status();
-    for (BoundSocket& socket : *bound) set_listener(socket, config.listeners[i], i);
+    for (BoundSocket& socket : *bound) set_listener(socket, listener, i);
     std::ranges::move(*bound, std::back_inserter(out));
   }
   return {};

@@ -146,6 +146,32 @@ int bind_bare(const std::string& path) {
   return fd;
 }
 
+TEST(Sockets, ASocketFileGetsItsModeOwnerAndGroup) {
+  const support::TempDir dir;
+  const std::string path = dir.path() + "/s";
+  const std::vector<common::Address> addresses = {common::parse_address("unix:" + path, 1).take()};
+  const std::string user = std::to_string(getuid());
+  const std::string group = std::to_string(getgid());
+  const auto bound = bind_sockets(addresses, 1, {.mode = 0660, .owner = user, .group = group});
+  ASSERT_TRUE(bound.ok()) << bound.status().message();
+  struct stat info {};
+  ASSERT_EQ(stat(path.c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 07777, 0660U);
+  EXPECT_EQ(info.st_uid, getuid());
+  EXPECT_EQ(info.st_gid, getgid());
+}
+
+TEST(Sockets, ASocketFileOfNobodyIsRefused) {
+  const support::TempDir dir;
+  const std::string path = dir.path() + "/s";
+  const std::vector<common::Address> addresses = {common::parse_address("unix:" + path, 1).take()};
+  EXPECT_THAT(bind_sockets(addresses, 1, {.owner = "no-such-user"}).status().message(),
+              HasSubstr("there is no user no-such-user"));
+  EXPECT_THAT(bind_sockets(addresses, 1, {.group = "no-such-group"}).status().message(),
+              HasSubstr("there is no group no-such-group"));
+  EXPECT_FALSE(std::filesystem::exists(path));
+}
+
 TEST(Sockets, ALeftOverSocketFileIsReplaced) {
   support::TempDir dir;
   const std::string path = dir.path() + "/s";
