@@ -27,4 +27,10 @@ Status check_private(const struct stat& facts, const std::string& path) {
                       path, facts.st_mode & 07777)};
 }
 
+Status check_private(const std::string& path) {
+  struct stat facts {};
+  if (path.empty() || ::stat(path.c_str(), &facts) != 0) return {};
+  return check_private(facts, path);
+}
+
 }  // namespace perennial::common

@@ -12,5 +12,7 @@ namespace perennial::common {
 // owner have access to it. A credential that systemd hands to this service is private, although its
 // mode shows a group.
 Status check_private(const struct stat& facts, const std::string& path);
+// The same for a file by its path. Whoever opens it reports that it does not exist; "" is no file.
+Status check_private(const std::string& path);
 
 }  // namespace perennial::common

@@ -23,7 +23,7 @@ BEGIN {
   own["migrations"] = "store store/disk store/format store/offline store/types engine/types"
   own["cmd/common"] = "engine/types"
   own["cmd/common/tls"] = "cmd/common engine/types"
-  own["cmd/common/peer"] = "engine/types"
+  own["cmd/common/peer"] = "cmd/common engine/types"
   own["cmd/common/tool"] = "cmd/common cmd/common/tls wire engine/types"
   own["cmd/perenniald/tls"] = "cmd/common engine/types"
   own["cmd/perenniald/process"] = "cmd/common engine/types"

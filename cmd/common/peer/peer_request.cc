@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "cmd/common/private_file.h"
 #include "engine/types/check.h"
 
 namespace perennial::common {
@@ -16,6 +17,9 @@ Result<HttpFields> set_peer_access(CURL* request, const PeerAccess& access) {
   const auto set = [request](CURLoption option, const auto* value) {
     CHECK(curl_easy_setopt(request, option, value) == CURLE_OK);
   };
+  for (const std::string& secret : {access.key_file, access.token_file}) {
+    if (Status is_private = check_private(secret); !is_private.ok()) return is_private;
+  }
   set(CURLOPT_PROXY, "");
   if (!access.ca_file.empty()) {
     set(CURLOPT_CAINFO, access.ca_file.c_str());

@@ -38,6 +38,7 @@ struct EtcdCalls::Etcd {
 };
 
 Result<std::unique_ptr<EtcdCalls>> EtcdCalls::open(const perenniald::ClusterConfig& cluster) {
+  if (Status secrets = perenniald::check_etcd_secrets(cluster); !secrets.ok()) return secrets;
   EtcdPointer etcd(new Etcd, [](Etcd* ended) { delete ended; });
   Result<std::unique_ptr<store::etcd::Client>> client =
       store::etcd::open_grpc_client(etcd->executor, {.endpoints = cluster.etcd,

@@ -41,13 +41,16 @@ std::vector<char*> pointers_to(std::vector<std::string>& words) {
   return pointers;
 }
 
+// The worker's right to the queue is not that of its commands.
+constexpr std::string_view kept_back = "PERENNIAL_TOKEN=";
+
 // The worker's own, without variables of these names, and these.
 std::vector<std::string> environment_with(const std::vector<std::string>& added) {
   std::vector<std::string> all = added;
   for (char** own = ::environ; *own != nullptr; ++own) {
     const std::string_view variable(*own);
     const std::string_view name = variable.substr(0, variable.find('=') + 1);
-    bool replaced = false;
+    bool replaced = name == kept_back;
     for (const std::string& other : added) replaced = replaced || other.starts_with(name);
     if (!replaced) all.emplace_back(variable);
   }

@@ -8,6 +8,7 @@ namespace perennial::perenniald {
 
 Result<std::unique_ptr<store::etcd::Client>> open_etcd(const ClusterConfig& config,
                                                        store::etcd::GrpcExecutor& executor) {
+  if (Status secrets = check_etcd_secrets(config); !secrets.ok()) return secrets;
   Result<std::unique_ptr<store::etcd::Client>> client =
       store::etcd::open_grpc_client(executor, {.endpoints = config.etcd,
                                                .ca_file = config.etcd_ca,

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "cmd/common/address.h"
+#include "cmd/common/private_file.h"
 #include "cmd/common/units.h"
 #include "cmd/perenniald/config/config.h"
 #include "engine/types/check.h"
@@ -147,6 +148,15 @@ common::PeerAccess peer_access(const ClusterConfig& config) {
           .token_file = config.peer_token_file};
 }
 
+Status check_etcd_secrets(const ClusterConfig& config) {
+  for (const std::string& secret : {config.etcd_key, config.etcd_password_file}) {
+    if (Status is_private = common::check_private(secret); !is_private.ok()) {
+      return std::move(is_private).with("cluster");
+    }
+  }
+  return {};
+}
+
 bool cluster_is_built() {
   return has_cluster;
 }
@@ -216,6 +226,9 @@ std::vector<std::string> check_cluster(const ClusterConfig& config) {
        "peer_certificate and peer_key go together");
   need(config.peer_certificate.empty() || !config.peer_ca.empty(),
        "peer_certificate needs peer_ca: without it the nodes speak HTTP without TLS");
+  need(
+      config.peer_token_file.empty() || !config.peer_ca.empty(),
+      "peer_token_file needs peer_ca: without it the token would travel where anybody can read it");
   need(config.peer_address.empty() || config.peer_address != config.client_address,
        "peer_address is the same as client_address: it is the port of HTTP");
   need(config.log_keep_bytes <= config.log_bytes_max,

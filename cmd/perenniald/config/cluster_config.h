@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cmd/common/peer/peer_access.h"
+#include "engine/types/status.h"
 
 // The setting `cluster`: the cluster that this server is a node of, and the etcd that has its log.
 // A name or an address that is valid here may still belong to nobody: nothing is looked up.
@@ -46,6 +47,8 @@ struct ClusterConfig {
 
 // What this node shows to others, and whom it trusts.
 common::PeerAccess peer_access(const ClusterConfig& config);
+// InvalidArgument: others than its owner have access to the key or the password for etcd.
+Status check_etcd_secrets(const ClusterConfig& config);
 
 // An append is one transaction of etcd, which takes 1.5 MiB at most (--max-request-bytes).
 inline constexpr uint64_t cluster_job_bytes_max = 1ull << 20;

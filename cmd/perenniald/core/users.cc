@@ -97,6 +97,18 @@ Users::Users(std::vector<User> users) : users_(std::move(users)) {
 
 namespace {
 
+// Names of one kind are not looked for among those of another. A certificate may have "CN=operator"
+// as a DNS name, which a CA that signs for hosts may well not refuse.
+bool is_common_name(std::string_view name) {
+  return name.starts_with("CN=");
+}
+bool is_uri(std::string_view name) {
+  return !is_common_name(name) && name.find(':') != std::string_view::npos;
+}
+bool is_dns_name(std::string_view name) {
+  return !is_common_name(name) && !is_uri(name);
+}
+
 template <typename Map, typename Key>
 const User* find_in(const Map& map, const Key& key) {
   const auto found = map.find(key);
@@ -119,14 +131,16 @@ const User* Users::by_token(std::string_view token) const {
 }
 
 const User* Users::by_certificate(const CertificateNames& names) const {
-  const auto first_of = [this](const std::vector<std::string>& any) -> const User* {
+  const auto first_of = [this](const std::vector<std::string>& any,
+                               bool (&is_kind)(std::string_view)) -> const User* {
     for (const std::string& name : any) {
-      if (const User* const user = find_in(by_certificate_, name)) return user;
+      const User* const user = is_kind(name) ? find_in(by_certificate_, name) : nullptr;
+      if (user != nullptr) return user;
     }
     return nullptr;
   };
-  if (!names.uris.empty()) return first_of(names.uris);
-  if (!names.dns.empty()) return first_of(names.dns);
+  if (!names.uris.empty()) return first_of(names.uris, is_uri);
+  if (!names.dns.empty()) return first_of(names.dns, is_dns_name);
   if (names.common_name.empty()) return nullptr;
   return find_in(by_certificate_, "CN=" + names.common_name);
 }

@@ -112,6 +112,7 @@ TEST(ClusterConfig, ASectionIsAcceptedOrRefusedWithItsKey) {
       {section(", peer_address: 'a:2', copies_min: 1, etcd_compact: false"), ""},
       {section(", standby_clients: refuse, etcd_user: u, etcd_password_file: /p"), ""},
       {section(", peer_ca: /ca, peer_token_file: /t"), ""},
+      {section(", peer_token_file: /t"), "f:1: cluster: peer_token_file needs peer_ca"},
       {section(", peer_ca: /ca, peer_certificate: /c, peer_key: /k"), ""},
       {section(", peer_ca: /ca, peer_certificate: /c"),
        "f:1: cluster: peer_certificate and peer_key go together"},

@@ -109,6 +109,11 @@ TEST(Users, ACertificateHasTheNameOfItsFirstKind) {
   EXPECT_EQ(name_of({.common_name = "CN=mailer"}), "");
   EXPECT_EQ(name_of({.common_name = "Mailer"}), "");
   EXPECT_EQ(name_of({.dns = {"*.corp.example"}}), "");
+  // A name of one kind is not one of another.
+  EXPECT_EQ(name_of({.dns = {"CN=mailer"}}), "");
+  EXPECT_EQ(name_of({.uris = {"CN=mailer"}}), "");
+  EXPECT_EQ(name_of({.uris = {"mailer.corp.example"}}), "");
+  EXPECT_EQ(name_of({.dns = {"spiffe://corp/mailer"}}), "");
   EXPECT_EQ(name_of({}), "");
 }
 
