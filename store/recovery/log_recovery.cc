@@ -32,7 +32,7 @@ class LogRecovery {
  private:
   Result<uint64_t> read_mark() const;
   std::string missing_newest(const Files& files, uint64_t marked) const;
-  std::string missing_oldest(const Files& files) const;
+  std::string missing_oldest(const Files& files, const LogHistory& history) const;
   bool exists(const Files& files, uint64_t number) const;
   void compare_with_mark(const DurableMark& mark, const Files& files, LogHistory& history) const;
   bool is_loss(const Files& files, const LogHistory& history) const;
@@ -58,15 +58,15 @@ Result<LogJudgement> LogRecovery::run(const LogEvidence& evidence) {
   if (!files.ok()) return files.status();
   const Result<uint64_t> marked = read_mark();
   if (!marked.ok()) return marked.status();
-  const std::string no_oldest = missing_oldest(*files);
-  std::string missing = missing_newest(*files, *marked);
-  if (missing.empty()) missing = no_oldest;
   const bool has_needed = exists(*files, needed);
   Result<LogHistory> history = scan_logs(fs_, db_path_, *files,
                                          {.flushed = flushed,
                                           .needs_epoch_begin = needed != 0 && !has_needed,
                                           .needs_first_file = has_needed});
   if (!history.ok()) return history.status();
+  const std::string no_oldest = missing_oldest(*files, *history);
+  std::string missing = missing_newest(*files, *marked);
+  if (missing.empty()) missing = no_oldest;
   const bool is_behind = flushed && history->last && history->last->index < flushed->index;
   judgement_.last = is_behind ? flushed : history->last;
   if (evidence.durable) compare_with_mark(*evidence.durable, *files, *history);
@@ -120,12 +120,16 @@ std::string LogRecovery::missing_newest(const Files& files, uint64_t marked) con
 // Returns what is wrong if the oldest needed log file is missing. It may be missing only if no file
 // ever had its number. An open that has replayed the log gives every family such a number, in one
 // synced write. Families that were flushed since have the number of the oldest existing file or a
-// higher one. A missing file is not simply accepted, because RocksDB opens without it.
-std::string LogRecovery::missing_oldest(const Files& files) const {
+// higher one. Then that file has a record, because it is the one that the open has begun: RocksDB
+// deletes it only when no family needs it, and then needs a higher number. A missing file is not
+// simply accepted, because RocksDB opens without it.
+std::string LogRecovery::missing_oldest(const Files& files, const LogHistory& history) const {
   const uint64_t needed = manifest_.needed_from();
   if (exists(files, needed) || files.empty()) return {};  // missing_newest() reports no files.
+  const bool is_empty = !history.has_records && !history.damage;
   for (const auto& [family, flushed_to] : manifest_.flushed_to) {
-    if (flushed_to && (*flushed_to == needed || *flushed_to >= files.front().number)) continue;
+    const bool is_flushed_since = flushed_to && *flushed_to >= files.front().number && !is_empty;
+    if (flushed_to == needed || is_flushed_since) continue;
     return fmt::format("{} is cut off, or the log file with number {} is missing", manifest_.name,
                        needed);
   }

@@ -105,6 +105,35 @@ TEST_F(LogRecovery, ATornEndIsTruncatedAndReported) {
       << events_;
 }
 
+// The newest file is empty, so that no record in it can tell of the missing file.
+TEST_F(LogRecovery, AMissingOldestLogFileIsNoticedIfTheOthersAreEmpty) {
+  const TempDir dir;
+  {
+    const auto store = Store::open({.data_dir = dir.data_dir()});
+    ASSERT_TRUE(store.ok());
+    StoreModel model(support::seed());
+    Batch batch;
+    while (model.index() < batches) {
+      model.next(batch, 20);
+      ASSERT_TRUE((*store)->write(batch, true).ok());
+    }
+    for (const Family family : {Family::Meta, Family::Ready, Family::Reserved, Family::Delayed,
+                                Family::Buried, Family::Bodies}) {
+      ASSERT_TRUE((*store)->flush(family).ok());
+    }
+  }
+  std::string oldest = newest_log(dir.data_dir());
+  for (const auto& entry : std::filesystem::directory_iterator(dir.data_dir() + "/db")) {
+    if (entry.path().extension() == ".log") oldest = std::min(oldest, entry.path().string());
+  }
+  ASSERT_NE(oldest, newest_log(dir.data_dir())) << "the rows of keys are in an older file";
+  std::filesystem::remove(oldest);
+  const auto store = Store::open({.data_dir = dir.data_dir()});
+  ASSERT_FALSE(store.ok()) << "the rows of keys are gone";
+  EXPECT_NE(store.status().message().find("is missing"), std::string::npos)
+      << store.status().message();
+}
+
 TEST_F(LogRecovery, AMissingNewestLogFileIsNoticed) {
   std::filesystem::remove(log_path());
   const auto store = open(Recover::Strict);
