@@ -10,7 +10,8 @@ inline uint64_t& positions() {
   return value;
 }
 
-// The number of random stores whose logs are damaged, which --runs sets.
+// The number of random stores whose logs are damaged, and of damages that a working store meets
+// for each family, which --runs sets.
 inline uint64_t& runs() {
   static uint64_t value = 6;
   return value;

@@ -48,11 +48,11 @@ bool is_of_compaction(const Status& refused) {
 
 }  // namespace
 
-Seen look_at(const std::string& path) {
+Seen look_at(const std::string& path, rocksdb::Env* env) {
   const auto before = state_of(path);
   Seen seen;
   {
-    const Result<std::unique_ptr<Reader>> reader = Reader::open({.path = path});
+    const Result<std::unique_ptr<Reader>> reader = Reader::open({.path = path, .env = env});
     if (reader.ok()) {
       seen.commit = (*reader)->commit();
       seen.next_id = (*reader)->next_id();

@@ -6,6 +6,10 @@
 #include "store/format/format.h"
 #include "tests/store/store_model.h"
 
+namespace rocksdb {
+class Env;
+}  // namespace rocksdb
+
 // What a Reader finds in a data directory, damaged or not.
 namespace perennial::store {
 
@@ -18,7 +22,8 @@ struct Seen {
   bool has_changed = false;    // Whether the directory changed while it was read.
 };
 
-Seen look_at(const std::string& path);
+// `env`: the file system, the machine's if null.
+Seen look_at(const std::string& path, rocksdb::Env* env = nullptr);
 
 // Describes how a later start differs, or returns an empty string. `found` and `damaged_bodies` are
 // what the start has loaded and read.

@@ -1,4 +1,8 @@
 // P1 to P4 on the real store, over a file system with failed calls, lost data and partial writes.
+// Blind to damage of what was synced: a failed read is one call that fails, and a block that stays
+// damaged or unreadable is not in the load, because the burial of jobs without a body is the work
+// of the server around core, which a simulation does not have. tests/flip/work_test.cc has it for a
+// store, and tests/crash for a server.
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,6 @@
 #include "tests/store/store_model.h"
 
+#include <algorithm>
 #include <iterator>
 #include <optional>
 #include <utility>
@@ -133,6 +134,14 @@ void StoreModel::next(Batch& batch, int transitions) {
 void StoreModel::reopened(const Opening& opening) {
   epoch_ = opening.epoch;
   next_id_ = mark_ = opening.next_id;
+}
+
+void StoreModel::begin_with(Image image, const Opening& opening) {
+  image_ = std::move(image);
+  reopened(opening);
+  index_ = opening.last_index;
+  now_ = std::max(now_, opening.last_now);
+  for (const auto& [id, row] : image_.jobs) order_ = std::max(order_, row.order);
 }
 
 void StoreModel::step(Batch& batch) {

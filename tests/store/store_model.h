@@ -48,6 +48,8 @@ class StoreModel {
   void next(Batch& batch, int transitions);
   // Continues after the store was opened again: ids from opening.next_id on are free.
   void reopened(const Opening& opening);
+  // Begins with what a store holds that something else has written.
+  void begin_with(Image image, const Opening& opening);
 
   const Image& image() const { return image_; }
   BatchIndex index() const { return index_; }

@@ -10,8 +10,8 @@
 
 namespace perennial::support {
 
-// A disk that cannot read a part of one file: each read of a table that touches the part fails with
-// EIO. rocksdb::NewCompositeEnv(bad_sectors).
+// A disk that cannot read a part of one file: each read that touches the part fails with EIO, be it
+// of a table or of a log. rocksdb::NewCompositeEnv(bad_sectors).
 class BadSectors : public rocksdb::FileSystemWrapper {
  public:
   explicit BadSectors(const std::shared_ptr<rocksdb::FileSystem>& base) : FileSystemWrapper(base) {}
@@ -38,6 +38,13 @@ class BadSectors : public rocksdb::FileSystemWrapper {
     if (status.ok()) *file = std::make_unique<File>(*this, path, std::move(*file));
     return status;
   }
+  rocksdb::IOStatus NewSequentialFile(const std::string& path, const rocksdb::FileOptions& options,
+                                      std::unique_ptr<rocksdb::FSSequentialFile>* file,
+                                      rocksdb::IODebugContext* debug) override {
+    rocksdb::IOStatus status = target()->NewSequentialFile(path, options, file, debug);
+    if (status.ok()) *file = std::make_unique<Sequence>(*this, path, std::move(*file));
+    return status;
+  }
 
  private:
   class File : public rocksdb::FSRandomAccessFileOwnerWrapper {
@@ -56,6 +63,31 @@ class BadSectors : public rocksdb::FileSystemWrapper {
    private:
     BadSectors& disk_;  // Outlives its files.
     const std::string path_;
+  };
+
+  // A file that is read from its beginning to its end.
+  class Sequence : public rocksdb::FSSequentialFileOwnerWrapper {
+   public:
+    Sequence(BadSectors& disk, std::string path, std::unique_ptr<rocksdb::FSSequentialFile> file)
+        : FSSequentialFileOwnerWrapper(std::move(file)), disk_(disk), path_(std::move(path)) {}
+    rocksdb::IOStatus Read(size_t bytes, const rocksdb::IOOptions& options, rocksdb::Slice* got,
+                           char* scratch, rocksdb::IODebugContext* debug) override {
+      if (disk_.fails(path_, place_, bytes)) {
+        return rocksdb::IOStatus::IOError(path_, "Input/output error");
+      }
+      rocksdb::IOStatus status = target()->Read(bytes, options, got, scratch, debug);
+      if (status.ok()) place_ += got->size();
+      return status;
+    }
+    rocksdb::IOStatus Skip(uint64_t bytes) override {
+      place_ += bytes;
+      return target()->Skip(bytes);
+    }
+
+   private:
+    BadSectors& disk_;  // Outlives its files.
+    const std::string path_;
+    uint64_t place_ = 0;
   };
 
   bool fails(const std::string& path, uint64_t offset, uint64_t bytes) {
