@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "tests/support/reply_text.h"
 
@@ -45,6 +46,7 @@ Status Checker::check(const support::ServerProcess& server) {
   in_tube_.assign(ledger_.tubes().size(), 0);
   if (Status s = adopt_unanswered(client, unanswered_puts()); !s.ok()) return s;
   if (Status s = probe(client); !s.ok()) return s;
+  if (Status s = await_burials(client); !s.ok()) return s;
   if (Status s = walk(client); !s.ok()) return s;
   for (size_t index = 0; index < ledger_.tubes().size(); ++index)
     if (Status s = check_tube(client, index); !s.ok()) return s;
@@ -86,6 +88,25 @@ Status Checker::probe(support::ClientSocket& client) {
   return *reply == "DELETED\r\n" ? Status() : corrupt("a delete after the crash: " + *reply);
 }
 
+Status Checker::await_burials(support::ClientSocket& client) {
+  for (Job& job : ledger_.jobs()) {
+    if (!job.is_damaged || !job.live.exists) continue;
+    const Result<std::string> peeked = client.ask(fmt::format("peek {}\r\n", job.id));
+    if (!peeked.ok()) return peeked.status();
+    if (*peeked != "INTERNAL_ERROR\r\n") return surprise(job, "has a body, and was damaged");
+    std::string state;
+    for (int tries = 0; tries < 500 && state != "buried"; ++tries) {
+      if (tries > 0) ::usleep(10'000);
+      const Result<std::string> stats = client.ask(fmt::format("stats-job {}\r\n", job.id));
+      if (!stats.ok()) return stats.status();
+      state = yaml_value(*stats, "state");
+    }
+    if (state != "buried") return surprise(job, "was damaged, and is not buried");
+    job.live.state = JobState::Buried;
+  }
+  return {};
+}
+
 Status Checker::walk(support::ClientSocket& client) {
   std::vector<Job*> round;
   for (Job& job : ledger_.jobs()) {
@@ -115,10 +136,11 @@ Status Checker::check_some(support::ClientSocket& client, const std::vector<Job*
 
 Status Checker::check_job(Job& job, std::string_view peeked, std::string_view stats) {
   Outcome seen;
-  seen.exists = peeked.starts_with("FOUND ");
+  const bool is_lost = job.is_damaged && job.live.exists && peeked == "INTERNAL_ERROR\r\n";
+  seen.exists = is_lost || peeked.starts_with("FOUND ");
   if (seen.exists != stats.starts_with("OK ")) return surprise(job, "is half there");
   if (seen.exists) {
-    if (body_in(peeked) != ledger_.body(job)) return surprise(job, "has another body");
+    if (!is_lost && body_in(peeked) != ledger_.body(job)) return surprise(job, "has another body");
     if (yaml_value(stats, "tube") != ledger_.tubes()[job.tube].name)
       return surprise(job, "is in another tube");
     if (!parse_state(yaml_value(stats, "state"), seen.state)) return surprise(job, "has no state");
@@ -130,6 +152,9 @@ Status Checker::check_job(Job& job, std::string_view peeked, std::string_view st
     ++states_[static_cast<size_t>(seen.state)];
     delays_ending_ += seen.state == JobState::Delayed && seen.delay_s < long_s ? 1 : 0;
   }
+  // The server decides what a burial leaves of its priority.
+  if (is_lost)
+    job.outcomes = {{.exists = true, .state = JobState::Buried, .priority = seen.priority}};
   const bool allowed = std::ranges::any_of(job.outcomes, [&seen](const Outcome& outcome) {
     return seen.exists ? outcome.allows(seen.state, seen.priority) : !outcome.exists;
   });

@@ -27,6 +27,8 @@ class Checker {
   // Finds the ids of puts that were not answered, among those that they may have received.
   Status adopt_unanswered(support::ClientSocket& client, size_t unanswered);
   Status probe(support::ClientSocket& client);
+  // Each damaged job is answered so, and is buried by that at the latest.
+  Status await_burials(support::ClientSocket& client);
   Status walk(support::ClientSocket& client);
   Status check_some(support::ClientSocket& client, const std::vector<Job*>& jobs);
   Status check_job(Job& job, std::string_view peeked, std::string_view stats);

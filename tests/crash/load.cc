@@ -231,7 +231,7 @@ bool Load::choose_anyones(Sent& out) {
 }
 
 bool Load::choose_kick(Sent& out) {
-  if (!tube_is_quiet(out.tube)) return false;
+  if (expects_damage_ || !tube_is_quiet(out.tube)) return false;
   out.kicked = buried_jobs(out.tube);
   out.line = "kick 1000000";
   return !out.kicked.empty();
@@ -300,6 +300,10 @@ Status Load::on_reply(size_t index, std::string_view reply) {
   const bool missed = sent.may_miss && head == "NOT_FOUND";
   const bool nothing = sent.verb == Verb::Reserve && head == "TIMED_OUT";
   if (missed || nothing) return {};
+  if (expects_damage_ && sent.verb == Verb::Reserve && head == "INTERNAL_ERROR") {
+    ++damage_met_;
+    return {};
+  }
   if (head.substr(0, head.find(' ')) == success_word(sent.verb)) return on_done(index, sent, reply);
   if (sent.job != nullptr) return surprise(*sent.job, fmt::format("got an odd reply: {}", head));
   return Status(StatusCode::Corruption, fmt::format("odd reply to {}: {}", sent.line, head));
@@ -407,7 +411,7 @@ Job* Load::pick_job(Wanted wanted) {
   for (uint32_t tries = 0; tries < aims_max && !present_.empty(); ++tries) {
     Job*& place = present_[pick(static_cast<uint32_t>(present_.size()))];
     Job* job = place;
-    if (job->busy || ledger_.tubes()[job->tube].kicking) continue;
+    if (job->busy || job->is_damaged || ledger_.tubes()[job->tube].kicking) continue;
     if (job->live.exists && wanted(*job)) return job;
     if (job->live.exists) continue;
     place = present_.back();

@@ -44,6 +44,13 @@ class Load {
   // the ledger.
   Status drain_replies();
 
+  // From now on some jobs are damaged. The load leaves them alone, and a reserve may meet one. It
+  // kicks no longer, because the server buries those jobs at any time.
+  void expect_damage() { expects_damage_ = true; }
+  bool expects_damage() const { return expects_damage_; }
+  // How often a reserve has met a damaged job.
+  size_t damage_met() const { return damage_met_; }
+
   // The number of commands that were executed and acknowledged, in the order of Verb.
   const std::array<size_t, verbs_count>& done() const { return done_; }
 
@@ -87,6 +94,8 @@ class Load {
   std::string address_;
   std::vector<Job*> present_;  // Every job that exists, and some that are deleted.
   std::array<size_t, verbs_count> done_{};
+  bool expects_damage_ = false;
+  size_t damage_met_ = 0;
 };
 
 }  // namespace perennial::crash

@@ -38,6 +38,8 @@ struct Job {
   Outcome live;
   int holder = -1;
   bool busy = false;
+  // Its body lies in a damaged block: whoever reads it is told so, and the job is buried.
+  bool is_damaged = false;
 
   // The possible states after a crash. There are several only if the last command was not
   // acknowledged or caused a recoverable transition.
