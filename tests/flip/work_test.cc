@@ -375,7 +375,7 @@ TEST_P(Work, GoesOnOverADamagedBlockOrStopsAndIsSalvaged) {
     make_ground(dir.path() + (is_worn ? "/worn" : "/new"), is_worn, grounds_seed);
   }
   std::map<std::string, int> tally;
-  const uint64_t count = std::max<uint64_t>(runs() * 2 / 3, 1) * (is_body ? 3 : 1);
+  const uint64_t count = std::max<uint64_t>(runs() * 2 / 3, 1) * (is_body ? 2 : 1);
   for (uint64_t run = 0; run < count; ++run) {
     WorkPlan plan = {.ground = dir.path() + (run % 3 == 0 ? "/new" : "/worn"),
                      .path = dir.path() + "/copy",
