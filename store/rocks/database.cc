@@ -127,12 +127,18 @@ Result<Database> Database::open_leniently(const std::string& path, const Options
   return open_read_only(path, options, failure, std::move(view), Damage::Skipped);
 }
 
+Result<Database> Database::open_without_properties(const std::string& path, const Options& options,
+                                                   Failure& failure, View view) {
+  return open_read_only(path, options, failure, std::move(view), Damage::SkippedWithoutProperties);
+}
+
 Result<Database> Database::open_read_only(const std::string& path, const Options& options,
                                           Failure& failure, View view, Damage damage) {
   std::unique_ptr<rocksdb::Env> env = make_view_env(options.env, std::move(view));
   rocksdb::DBOptions how = db_options(options, make_logger(options.events), make_listener(failure));
   how.env = env.get();
-  if (damage == Damage::Skipped) {
+  how.verify_sst_unique_id_in_manifest = damage != Damage::SkippedWithoutProperties;
+  if (damage != Damage::Refused) {
     how.paranoid_checks = false;
     how.wal_recovery_mode = rocksdb::WALRecoveryMode::kSkipAnyCorruptedRecords;
   }

@@ -54,6 +54,9 @@ class Database {
   // and records of the log that cannot be read are left out.
   static Result<Database> open_leniently(const std::string& path, const Options& options,
                                          Failure& failure, View view);
+  // The same for a table whose properties were lost, so that nothing says whose it was.
+  static Result<Database> open_without_properties(const std::string& path, const Options& options,
+                                                  Failure& failure, View view);
   static Result<Database> create(const std::string& path, const Options& options, Failure& failure);
   Database(Database&&) noexcept = default;
   Database& operator=(Database&&) = delete;
@@ -94,7 +97,7 @@ class Database {
 
  private:
   Database() = default;
-  enum class Damage : uint8_t { Refused, Skipped };
+  enum class Damage : uint8_t { Refused, Skipped, SkippedWithoutProperties };
   static Result<Database> open_read_only(const std::string& path, const Options& options,
                                          Failure& failure, View view,
                                          Damage damage = Damage::Refused);

@@ -75,6 +75,13 @@ struct View {
   std::set<std::string> hidden = {};          // The names of files that seem not to exist.
   // By name: bytes that seem to follow the content of a file.
   std::map<std::string, std::string> appended = {};
+  // Bytes that seem to lie in a table from this offset on, and also beyond its end. Between the two
+  // there seem to be zeros, and so where the disk cannot read: the checksum of a block shows it.
+  struct Patch {
+    uint64_t offset = 0;
+    std::string bytes = {};
+  };
+  std::map<std::string, Patch> patches = {};  // By name.
 };
 
 // Makes a read-only file system in which the directory is as the view says.

@@ -2,6 +2,7 @@
 #include <cstring>
 #include <limits>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -64,6 +65,69 @@ class ShownFile : public rocksdb::FSSequentialFileOwnerWrapper {
   size_t appended_read_ = 0;
 };
 
+// A table that has a patch.
+class PatchedFile : public rocksdb::FSRandomAccessFileOwnerWrapper {
+ public:
+  // The patch outlives this.
+  PatchedFile(std::unique_ptr<rocksdb::FSRandomAccessFile>&& file, const View::Patch& patch)
+      : FSRandomAccessFileOwnerWrapper(std::move(file)), patch_(patch) {}
+
+  IOStatus Read(uint64_t offset, size_t bytes, const IOOptions& options, rocksdb::Slice* got,
+                char* scratch, IODebugContext* debug) const override {
+    const uint64_t to_patch = patch_.offset - std::min(offset, patch_.offset);
+    const size_t of_file = std::min<uint64_t>(bytes, to_patch);
+    read_file(offset, of_file, options, scratch, debug);
+    const uint64_t in_patch = std::max(offset, patch_.offset) - patch_.offset;
+    const std::string_view rest =
+        std::string_view(patch_.bytes).substr(std::min<uint64_t>(in_patch, patch_.bytes.size()));
+    const size_t of_patch = std::min(bytes - of_file, rest.size());
+    std::memcpy(scratch + of_file, rest.data(), of_patch);
+    *got = rocksdb::Slice(scratch, of_file + of_patch);
+    return IOStatus::OK();
+  }
+  IOStatus MultiRead(rocksdb::FSReadRequest* requests, size_t count, const IOOptions& options,
+                     IODebugContext* debug) override {
+    for (size_t i = 0; i < count; ++i) {
+      rocksdb::FSReadRequest& one = requests[i];
+      one.status = Read(one.offset, one.len, options, &one.result, one.scratch, debug);
+    }
+    return IOStatus::OK();
+  }
+  IOStatus ReadAsync(rocksdb::FSReadRequest& request, const IOOptions& options,
+                     std::function<void(const rocksdb::FSReadRequest&, void*)> done, void* argument,
+                     void** handle, rocksdb::IOHandleDeleter* deleter,
+                     IODebugContext* debug) override {
+    return FSRandomAccessFile::ReadAsync(request, options, std::move(done), argument, handle,
+                                         deleter, debug);
+  }
+  IOStatus Prefetch(uint64_t, size_t, const IOOptions&, IODebugContext*) override {
+    return IOStatus::NotSupported("a patched table is read when it is needed");
+  }
+
+ private:
+  void read_file(uint64_t offset, size_t bytes, const IOOptions& options, char* into,
+                 IODebugContext* debug) const {
+    if (read_part(offset, bytes, options, into, debug)) return;
+    constexpr size_t page_bytes = 4096;
+    for (size_t at = 0; at < bytes;) {
+      const size_t part = std::min<size_t>(page_bytes - (offset + at) % page_bytes, bytes - at);
+      if (!read_part(offset + at, part, options, into + at, debug)) std::memset(into + at, 0, part);
+      at += part;
+    }
+  }
+  // False: the disk cannot read it.
+  bool read_part(uint64_t offset, size_t bytes, const IOOptions& options, char* into,
+                 IODebugContext* debug) const {
+    rocksdb::Slice got;
+    if (!target()->Read(offset, bytes, options, &got, into, debug).ok()) return false;
+    if (got.data() != into) std::memmove(into, got.data(), got.size());
+    std::memset(into + got.size(), 0, bytes - got.size());
+    return true;
+  }
+
+  const View::Patch& patch_;
+};
+
 class ViewFileSystem : public rocksdb::FileSystemWrapper {
  public:
   ViewFileSystem(const std::shared_ptr<rocksdb::FileSystem>& base, View view)
@@ -82,6 +146,16 @@ class ViewFileSystem : public rocksdb::FileSystemWrapper {
       *file = std::make_unique<ShownFile>(
           std::move(*file), is_cut ? end->second : std::numeric_limits<uint64_t>::max(),
           is_longer ? appended->second : std::string());
+    }
+    return status;
+  }
+  IOStatus NewRandomAccessFile(const std::string& path, const FileOptions& options,
+                               std::unique_ptr<rocksdb::FSRandomAccessFile>* file,
+                               IODebugContext* debug) override {
+    IOStatus status = target()->NewRandomAccessFile(path, options, file, debug);
+    const auto patch = view_.patches.find(name_of(path));
+    if (status.ok() && patch != view_.patches.end()) {
+      *file = std::make_unique<PatchedFile>(std::move(*file), patch->second);
     }
     return status;
   }
