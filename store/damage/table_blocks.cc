@@ -15,28 +15,21 @@
 namespace perennial::store {
 namespace {
 
-// A footer: the checksum's kind, two handles, the format's version and a magic number.
-constexpr uint64_t footer_bytes = 53;
+// The places in a footer.
 constexpr size_t handles_begin = 1;
 constexpr size_t version_begin = 41;
 constexpr size_t magic_begin = 45;
 constexpr uint64_t magic = 0x88e241b785f4cff7;
 constexpr uint32_t version = 5;  // table_options() in rocks/tuning.cc.
 constexpr char xxh3_checksum = 4;
-enum class Compression : char { None = 0, Lz4 = 4 };
 // The index of a table of 64 MiB has 4,096 entries of at most 40 bytes.
 constexpr uint64_t index_bytes_max = 64 << 20;
 
-struct Handle {
-  uint64_t offset = 0;
-  uint64_t bytes = 0;
-};
-
-std::optional<Handle> take_handle(std::string_view& rest) {
+std::optional<BlockHandle> take_handle(std::string_view& rest) {
   const std::optional<uint64_t> offset = take_varint(rest);
   const std::optional<uint64_t> bytes = take_varint(rest);
   if (!offset || !bytes) return std::nullopt;
-  return Handle{.offset = *offset, .bytes = *bytes};
+  return BlockHandle{.offset = *offset, .bytes = *bytes};
 }
 
 Status corrupt(std::string_view what) {
@@ -70,17 +63,10 @@ Result<std::string> decompress(std::string block) {
   block.pop_back();
   if (compression == Compression::None) return block;
   if (compression != Compression::Lz4) return Status(StatusCode::Unsupported, "its compression");
-  std::string_view rest = block;
-  const std::optional<uint64_t> bytes = take_varint(rest);
-  if (!bytes || *bytes > index_bytes_max) return corrupt("it has no length");
-  std::string out(*bytes, '\0');
-  const int got = LZ4_decompress_safe(rest.data(), out.data(), static_cast<int>(rest.size()),
-                                      static_cast<int>(out.size()));
-  if (got < 0 || static_cast<uint64_t>(got) != *bytes) return corrupt("it cannot be unpacked");
-  return out;
+  return unpack_block(block, index_bytes_max);
 }
 
-Result<Handle> read_footer(rocksdb::FSRandomAccessFile& file, uint64_t file_bytes) {
+Result<BlockHandle> read_footer(rocksdb::FSRandomAccessFile& file, uint64_t file_bytes) {
   if (file_bytes < footer_bytes) return corrupt("it has no footer");
   const Result<std::string> footer = read(file, file_bytes - footer_bytes, footer_bytes);
   if (!footer.ok()) return footer.status();
@@ -90,8 +76,8 @@ Result<Handle> read_footer(rocksdb::FSRandomAccessFile& file, uint64_t file_byte
   if (!is_ours) return Status(StatusCode::Unsupported, "it has another layout than our tables");
   std::string_view handles =
       std::string_view(*footer).substr(handles_begin, version_begin - handles_begin);
-  const std::optional<Handle> meta = take_handle(handles);
-  const std::optional<Handle> index = take_handle(handles);
+  const std::optional<BlockHandle> meta = take_handle(handles);
+  const std::optional<BlockHandle> index = take_handle(handles);
   const bool fits = meta && index && index->bytes <= index_bytes_max &&
                     index->offset <= file_bytes && index->bytes <= file_bytes - index->offset;
   if (!fits) return corrupt("its footer is damaged");
@@ -118,12 +104,34 @@ Result<TableBlock> take_entry(std::string_view& rest, IndexKeys keys) {
   std::string_view key = rest.substr(0, *key_bytes);
   rest.remove_prefix(key.size());
   if (keys == IndexKeys::WithNumbers) key.remove_suffix(std::min(number_bytes, key.size()));
-  const std::optional<Handle> handle = take_handle(rest);
+  const std::optional<BlockHandle> handle = take_handle(rest);
   if (!handle) return corrupt("the index has a damaged entry");
   return TableBlock{.offset = handle->offset, .bytes = handle->bytes, .until = std::string(key)};
 }
 
 }  // namespace
+
+std::string write_footer(const BlockHandle& metaindex, const BlockHandle& index) {
+  std::string out(1, xxh3_checksum);
+  for (const BlockHandle& handle : {metaindex, index}) {
+    add_varint(out, handle.offset);
+    add_varint(out, handle.bytes);
+  }
+  out.resize(footer_bytes, '\0');
+  put<uint32_t>(out.data() + version_begin, version);
+  put<uint64_t>(out.data() + magic_begin, magic);
+  return out;
+}
+
+Result<std::string> unpack_block(std::string_view block, uint64_t bytes_max) {
+  const std::optional<uint64_t> bytes = take_varint(block);
+  if (!bytes || *bytes > bytes_max) return corrupt("it has no length");
+  std::string out(*bytes, '\0');
+  const int got = LZ4_decompress_safe(block.data(), out.data(), static_cast<int>(block.size()),
+                                      static_cast<int>(out.size()));
+  if (got < 0 || static_cast<uint64_t>(got) != *bytes) return corrupt("it cannot be unpacked");
+  return out;
+}
 
 uint32_t block_checksum(std::string_view block) {
   constexpr uint32_t last_byte_prime = 0x6b9083d9;  // format.cc there.
@@ -133,7 +141,7 @@ uint32_t block_checksum(std::string_view block) {
 
 Result<std::vector<TableBlock>> list_blocks(rocksdb::FSRandomAccessFile& file, uint64_t file_bytes,
                                             IndexKeys keys) {
-  const Result<Handle> index = read_footer(file, file_bytes);
+  const Result<BlockHandle> index = read_footer(file, file_bytes);
   if (!index.ok()) return index.status();
   Result<std::string> packed = read_block(file, index->offset, index->bytes);
   if (!packed.ok()) return Status(packed.status()).with("read the index");

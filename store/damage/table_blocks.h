@@ -16,6 +16,20 @@ namespace perennial::store {
 // Behind each block: a byte for its compression, and four of a checksum.
 inline constexpr uint64_t block_trailer_bytes = 5;
 
+// A block in a table's file, without what is behind it: block_trailer_bytes.
+struct BlockHandle {
+  uint64_t offset = 0;
+  uint64_t bytes = 0;
+};
+
+// How a block is stored: the byte behind it.
+enum class Compression : char { None = 0, Lz4 = 4 };
+
+// A footer ends the file. It has the checksum's kind, two handles, the format's version and a magic
+// number.
+inline constexpr uint64_t footer_bytes = 53;
+std::string write_footer(const BlockHandle& metaindex, const BlockHandle& index);
+
 // The data block of a table. Keys are those of the family, without RocksDB's own numbers.
 struct TableBlock {
   uint64_t offset = 0;
@@ -35,6 +49,10 @@ Result<std::vector<TableBlock>> list_blocks(rocksdb::FSRandomAccessFile& file, u
 // Reads a block and compares its checksum. Corruption: it does not fit. Io: the block cannot be
 // read.
 Status check_block(rocksdb::FSRandomAccessFile& file, uint64_t offset, uint64_t bytes);
+
+// Unpacks a block that is compressed with LZ4. Corruption: it cannot be unpacked, or it has more
+// than `bytes_max` bytes then.
+Result<std::string> unpack_block(std::string_view block, uint64_t bytes_max);
 
 // Returns the checksum that belongs behind a block. `block` includes the byte of the compression.
 uint32_t block_checksum(std::string_view block);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstring>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "store/format/format.h"
@@ -41,6 +42,12 @@ Number get_big_endian(std::string_view bytes) {
     number = static_cast<Number>(number << 8 | static_cast<uint8_t>(byte));
   }
   return number;
+}
+
+// Adds a varint, as take_varint() takes it.
+inline void add_varint(std::string& out, uint64_t value) {
+  for (; value >= 0x80; value >>= 7) out.push_back(static_cast<char>(value | 0x80));
+  out.push_back(static_cast<char>(value));
 }
 
 // Takes a varint off the front of `rest`, as RocksDB writes it: seven bits in each byte, the lowest

@@ -6,6 +6,8 @@
 
 #include <rocksdb/file_checksum.h>
 
+#include "store/format/bytes.h"
+
 namespace perennial::store {
 namespace {
 
@@ -16,11 +18,6 @@ constexpr uint64_t deleted_file = 6;
 constexpr uint64_t column_family = 200;
 
 enum class Kind : char { Full = 1, First = 2, Middle = 3, Last = 4 };
-
-void add_varint(std::string& out, uint64_t value) {
-  for (; value >= 0x80; value >>= 7) out.push_back(static_cast<char>(value | 0x80));
-  out.push_back(static_cast<char>(value));
-}
 
 // As log_records.cc checks it.
 uint32_t checksum_of(std::string_view bytes) {
