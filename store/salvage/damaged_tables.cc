@@ -8,7 +8,10 @@
 #include <rocksdb/sst_file_reader.h>
 
 #include "store/rocks/database.h"
+#include "store/salvage/block_probe.h"
+#include "store/salvage/block_scan.h"
 #include "store/salvage/manifest_deletions.h"
+#include "store/salvage/new_index.h"
 #include "store/salvage/table_probe.h"
 #include "store/types/file_system_of.h"
 
@@ -37,14 +40,30 @@ ManifestTable in_manifest(const Live& table, const Manifest& manifest) {
   return out;
 }
 
-// Returns what is wrong with a table, or nothing.
-std::string problem_of(const Live& table, const Options& options) {
+// How what is left of a damaged table can be read.
+enum class Way : uint8_t {
+  ThroughIndex,
+  BlockByBlock,  // The footer, the index or what else RocksDB needs to open it is damaged.
+};
+
+struct TableProblem {
+  std::string text;  // Empty: there is none.
+  Way way = Way::BlockByBlock;
+};
+
+TableProblem problem_of(const Live& table, const Options& options) {
   rocksdb::Options how;
   if (options.env != nullptr) how.env = options.env;
   rocksdb::SstFileReader reader(how);
   rocksdb::Status status = reader.Open(table.directory + "/" + table.relative_filename);
-  if (status.ok()) status = reader.VerifyChecksum();
-  return status.ok() ? std::string() : status.ToString();
+  TableProblem out;
+  if (status.ok()) {
+    // Without its properties it is not known how the index is written.
+    if (reader.GetTableProperties() != nullptr) out.way = Way::ThroughIndex;
+    status = reader.VerifyChecksum();
+  }
+  if (!status.ok()) out.text = status.ToString();
+  return out;
 }
 
 // Shows a MANIFEST to its end or its first damage, and with these tables deleted at its end.
@@ -81,21 +100,67 @@ Result<std::vector<Live>> list_tables(const std::string& db_path, const Options&
   return tables;
 }
 
-// Opens the table without all others.
-OpenedTable open_alone(const std::string& db_path, const Options& options, Failure& failure,
-                       View view, const Live& table, std::string problem) {
-  OpenedTable out = {.found = {.family = family_named(table.column_family_name),
-                               .file = table.relative_filename,
-                               .problem = std::move(problem),
-                               .time_max = table.largest_seqno + 1},
-                     .db = nullptr};
-  view.has_logs = false;
-  Result<Database> db = Database::open_leniently(db_path, options, failure, std::move(view));
-  if (db.ok()) out.db = std::make_unique<Database>(db.take());
-  probe_table({.first_key = table.smallestkey, .last_key = table.largestkey, .bytes = table.size},
-              out);
-  return out;
+std::unique_ptr<Database> opened(Result<Database> db) {
+  return db.ok() ? std::make_unique<Database>(db.take()) : nullptr;
 }
+
+// Opens one damaged table without all others, and reads what can be read of it.
+class LoneTable {
+ public:
+  // `alone` shows the database with this table only.
+  LoneTable(const std::string& db_path, const Options& options, Failure& failure, View alone,
+            const Live& table)
+      : db_path_(db_path),
+        options_(options),
+        failure_(failure),
+        alone_(std::move(alone)),
+        name_(table.relative_filename),
+        bounds_({.first_key = table.smallestkey,
+                 .last_key = table.largestkey,
+                 .sequence_max = table.largest_seqno,
+                 .bytes = table.size}) {
+    alone_.has_logs = false;
+  }
+
+  void read(Way way, OpenedTable& out) {
+    way == Way::ThroughIndex ? read_through_index(out) : read_block_by_block(out);
+  }
+
+ private:
+  void read_through_index(OpenedTable& out) {
+    out.db = opened(Database::open_leniently(db_path_, options_, failure_, alone_));
+    probe_table(bounds_, out);
+  }
+
+  // The data blocks are looked for in the file, and RocksDB gets a new index of them.
+  void read_block_by_block(OpenedTable& out) {
+    const std::vector<BlockRun> runs = scan();
+    alone_.patches[name_].bytes = new_index(runs, place_of_footer(bounds_));
+    out.db = opened(Database::open_without_properties(db_path_, options_, failure_, alone_));
+    probe_blocks(bounds_, runs, out);
+  }
+
+  // Also shows the table so that a sector that the disk cannot read ends no read.
+  std::vector<BlockRun> scan() {
+    alone_.patches[name_] = {.offset = place_of_footer(bounds_)};
+    const std::unique_ptr<rocksdb::Env> shown = make_view_env(options_.env, alone_);
+    rocksdb::FileSystem& files = file_system_of(shown.get());
+    const std::string path = db_path_ + "/" + name_;
+    std::unique_ptr<rocksdb::FSRandomAccessFile> file;
+    uint64_t bytes = 0;
+    const bool is_there = files.NewRandomAccessFile(path, {}, &file, nullptr).ok() &&
+                          files.GetFileSize(path, {}, &bytes, nullptr).ok();
+    if (!is_there) return {};
+    return scan_blocks(*file, std::min(bytes, place_of_footer(bounds_)), bounds_);
+  }
+
+  const std::string& db_path_;
+  const Options& options_;
+  Failure& failure_;
+  View alone_;
+  const std::string name_;
+  const TableBounds bounds_;
+};
 
 }  // namespace
 
@@ -112,15 +177,19 @@ Result<TableDamage> find_damaged_tables(const std::string& db_path, const Option
   TableDamage out;
   std::vector<const Live*> damaged;
   for (const Live& table : *tables) {
-    std::string problem = problem_of(table, options);
-    if (problem.empty()) continue;
+    TableProblem problem = problem_of(table, options);
+    if (problem.text.empty()) continue;
     damaged.push_back(&table);
     std::vector<const Live*> others;
     for (const Live& other : *tables) {
       if (&other != &table) others.push_back(&other);
     }
-    out.tables.push_back(
-        open_alone(db_path, options, failure, views.without(others), table, std::move(problem)));
+    OpenedTable& opened = out.tables.emplace_back();
+    opened.found = {.family = family_named(table.column_family_name),
+                    .file = table.relative_filename,
+                    .problem = std::move(problem.text),
+                    .time_max = table.largest_seqno + 1};
+    LoneTable(db_path, options, failure, views.without(others), table).read(problem.way, opened);
   }
   out.rest = views.without(damaged);
   return out;

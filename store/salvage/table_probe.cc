@@ -43,9 +43,6 @@ std::string middle(std::string_view low, std::string_view high) {
   return out;
 }
 
-// Of the families `meta` and `keys`: store/format/README.md.
-constexpr size_t key_bytes_max = 401;
-
 class Probe {
  public:
   Probe(const TableBounds& bounds, OpenedTable& table)
@@ -53,7 +50,7 @@ class Probe {
         table_(table),
         db_(*table.db),
         // One byte more than the longest key, because key_after() adds one.
-        width_(keys_are_ids() ? 9 : key_bytes_max + 1) {}
+        width_(keys_are_ids() ? 9 : table_key_bytes_max + 1) {}
 
   void run() {
     count_entries();

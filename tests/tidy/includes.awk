@@ -13,7 +13,7 @@ BEGIN {
   own["store/damage"] = "store/disk store/format store/types engine/types"
   own["store/rocks"] = "store/damage store/format store/space store/types engine/types"
   own["store/recovery"] = "store/disk store/format store/rocks store/types engine/types"
-  own["store/salvage"] = "store/disk store/format store/recovery store/rocks store/types engine/types"
+  own["store/salvage"] = "store/damage store/disk store/format store/recovery store/rocks store/types engine/types"
   own["store"] = "store/batch store/damage store/disk store/format store/recovery store/rocks store/salvage store/space store/types engine/types"
   own["store/commit"] = "store store/batch store/rocks store/types engine/types"
   own["store/etcd"] = "store/commit store/batch engine/types"

@@ -2,14 +2,15 @@
 
 #include <array>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <memory>
+#include <string_view>
 
 #include <rocksdb/sst_file_reader.h>
 
 #include "engine/types/check.h"
+#include "store/format/bytes.h"
 #include "store/offline/builder.h"
+#include "tests/store/dir_state.h"
 #include "tests/store/store_model.h"
 #include "tests/store/temp_dir.h"
 
@@ -48,18 +49,26 @@ JobRow row_of(JobId id, TubeId tube, size_t body_bytes) {
   return row;
 }
 
-// What the properties of a table say of the places in it.
-struct Layout {
-  uint64_t data_bytes = 0;
-  uint64_t file_bytes = 0;
-};
-
-Layout layout_of(const std::string& path) {
-  rocksdb::SstFileReader table{rocksdb::Options()};
-  CHECK(table.Open(path).ok());
-  const auto properties = table.GetTableProperties();
-  return {.data_bytes = properties->data_size, .file_bytes = fs::file_size(path)};
+uint64_t byte_to_flip(Part part, const TableLayout& layout) {
+  switch (part) {
+    case Part::FirstBlock:
+      return 100;
+    case Part::LastBlock:
+      return layout.data_bytes - 100;
+    case Part::Index:
+      return layout.data_bytes + 20;
+    case Part::Properties:
+      return layout.file_bytes - 400;  // Between the index and the last blocks.
+    case Part::Metaindex:
+      return layout.metaindex + 10;
+    case Part::Footer:
+      return layout.file_bytes - 4;
+    default:
+      return layout.data_bytes / 2;
+  }
 }
+
+}  // namespace
 
 std::string largest_table(const std::string& db_path, Family family) {
   std::string largest;
@@ -75,29 +84,23 @@ std::string largest_table(const std::string& db_path, Family family) {
   return largest;
 }
 
-uint64_t byte_to_flip(Part part, const Layout& layout) {
-  switch (part) {
-    case Part::FirstBlock:
-      return 100;
-    case Part::LastBlock:
-      return layout.data_bytes - 100;
-    case Part::Index:
-      return layout.data_bytes + 20;
-    case Part::Properties:
-      return layout.file_bytes - 400;  // Between the index and the last blocks.
-    case Part::Footer:
-      return layout.file_bytes - 4;
-    default:
-      return layout.data_bytes / 2;
-  }
+TableLayout layout_of(const std::string& path) {
+  rocksdb::SstFileReader table{rocksdb::Options()};
+  CHECK(table.Open(path).ok());
+  const auto properties = table.GetTableProperties();
+  const IndexKeys keys =
+      properties->index_key_is_user_key != 0 ? IndexKeys::OfFamily : IndexKeys::WithNumbers;
+  std::unique_ptr<rocksdb::FSRandomAccessFile> file;
+  CHECK(rocksdb::FileSystem::Default()->NewRandomAccessFile(path, {}, &file, nullptr).ok());
+  Result<std::vector<TableBlock>> blocks = list_blocks(*file, fs::file_size(path), keys);
+  CHECK(blocks.ok());
+  const std::string content = content_of(path);
+  std::string_view handle = std::string_view(content).substr(content.size() - footer_bytes + 1);
+  return {.blocks = blocks.take(),
+          .data_bytes = properties->data_size,
+          .metaindex = *take_varint(handle),
+          .file_bytes = content.size()};
 }
-
-std::string read_all(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
-
-}  // namespace
 
 void make_dir_to_damage(const std::string& path) {
   auto builder = Builder::begin({.path = path});
@@ -129,8 +132,9 @@ void make_dir_to_damage(const std::string& path) {
 }
 
 std::string name_of(const DamageCase& damage) {
-  constexpr std::array<const char*, 8> parts = {"DataBlock",  "FirstBlock", "LastBlock", "Index",
-                                                "Properties", "Footer",     "Missing",   "Cut"};
+  constexpr std::array<const char*, 9> parts = {"DataBlock", "FirstBlock", "LastBlock",
+                                                "Index",     "Properties", "Metaindex",
+                                                "Footer",    "Missing",    "Cut"};
   std::string name(name_of(damage.family));
   name[0] = static_cast<char>(name[0] - 'a' + 'A');
   return name + parts[static_cast<size_t>(damage.part)];
@@ -139,8 +143,9 @@ std::string name_of(const DamageCase& damage) {
 std::vector<DamageCase> all_damages() {
   std::vector<DamageCase> out;
   for (size_t family = 0; family < family_count; ++family) {
-    for (const Part part : {Part::DataBlock, Part::FirstBlock, Part::LastBlock, Part::Index,
-                            Part::Properties, Part::Footer, Part::Missing, Part::Cut}) {
+    for (const Part part :
+         {Part::DataBlock, Part::FirstBlock, Part::LastBlock, Part::Index, Part::Properties,
+          Part::Metaindex, Part::Footer, Part::Missing, Part::Cut}) {
       out.push_back({.family = static_cast<Family>(family), .part = part});
     }
   }
@@ -149,8 +154,8 @@ std::vector<DamageCase> all_damages() {
 
 void damage_table(const std::string& path, const DamageCase& damage) {
   const std::string table = largest_table(path + "/db", damage.family);
-  const Layout layout = layout_of(table);
-  std::string content = read_all(table);
+  const TableLayout layout = layout_of(table);
+  std::string content = content_of(table);
   fs::remove(table);
   if (damage.part == Part::Missing) return;
   if (damage.part == Part::Cut) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "engine/types/basic.h"
+#include "store/damage/table_blocks.h"
 #include "store/format/format.h"
 
 // A data directory with a table for each family, and ways to damage one of them.
@@ -23,6 +24,7 @@ enum class Part : uint8_t {
   LastBlock,
   Index,
   Properties,
+  Metaindex,
   Footer,
   Missing,
   Cut
@@ -37,6 +39,16 @@ inline void PrintTo(const DamageCase& damage, std::ostream* out) {
   *out << name_of(damage);
 }
 std::vector<DamageCase> all_damages();
+
+// Returns the path of the largest table of the family.
+std::string largest_table(const std::string& db_path, Family family);
+struct TableLayout {
+  std::vector<TableBlock> blocks = {};  // Those of data.
+  uint64_t data_bytes = 0;
+  uint64_t metaindex = 0;  // Where it begins.
+  uint64_t file_bytes = 0;
+};
+TableLayout layout_of(const std::string& table);
 
 // Damages the table of the family. It becomes a file of its own, so that links to it stay whole.
 void damage_table(const std::string& path, const DamageCase& damage);

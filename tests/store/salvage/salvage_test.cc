@@ -40,6 +40,12 @@ class TableDamaged : public testing::TestWithParam<DamageCase> {
            GetParam().part == Part::LastBlock;
   }
 
+  // The data blocks are whole.
+  bool is_behind_data() const {
+    return GetParam().part == Part::Index || GetParam().part == Part::Properties ||
+           GetParam().part == Part::Metaindex || GetParam().part == Part::Footer;
+  }
+
   const TempDir dir_;
   Image before_;
 };
@@ -77,6 +83,13 @@ TEST_P(TableDamaged, CostsTheRowsInWhatIsDamaged) {
   const std::set<JobId> named(account.rows_lost.ids.begin(), account.rows_lost.ids.end());
   EXPECT_EQ(lost, named);
   EXPECT_EQ(account.uncertain.count, 0U);
+  if (is_behind_data()) {
+    EXPECT_EQ(*found, before_);
+    EXPECT_EQ(account.lost_jobs(), 0U);
+  }
+  if (GetParam().part == Part::Cut && is_state()) {  // About half of the jobs were cut off.
+    EXPECT_LE(lost.size(), damaged_dir_jobs / job_states.size() / 2 + rows_of_block_max);
+  }
   if (is_state() && is_one_block()) {
     EXPECT_GE(lost.size(), 1U);
     EXPECT_LE(lost.size(), rows_of_block_max);
@@ -120,9 +133,17 @@ TEST_P(TableDamaged, IsAccountedFor) {
   const DamagedTable& table = account.tables.front();
   EXPECT_EQ(table.family, GetParam().family);
   EXPECT_FALSE(table.problem.empty());
-  if (GetParam().part == Part::Properties) return;
+  if (is_behind_data()) {
+    EXPECT_TRUE(table.unreadable.empty());
+    EXPECT_EQ(table.skipped(), 0U);
+    EXPECT_GT(table.entries_read, 0U);
+    return;
+  }
   ASSERT_EQ(table.unreadable.size(), 1U);
   EXPECT_LT(table.unreadable.front().begin_offset, table.unreadable.front().end_offset);
+  if (GetParam().part == Part::Cut && GetParam().family != Family::Meta) {
+    EXPECT_GT(table.entries_read, 0U);  // Of meta the first of two blocks is cut.
+  }
   if (is_one_block()) {
     EXPECT_GT(table.skipped(), 0U);
   }
