@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
+#include <limits>
+#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -100,20 +103,36 @@ uint64_t bytes_of(const BlockRun& run) {
   return run.back().offset + run.back().bytes - run.front().offset;
 }
 
-bool ascend(const BlockRun& run, const BlockRun& next) {
-  return sorts_before(run.back().last_key, next.front().first_key);
-}
-
+// Returns the runs that ascend and have the most bytes together, of all choices of them.
 std::vector<BlockRun> in_order(std::vector<BlockRun> runs) {
-  std::vector<BlockRun> out;
-  for (BlockRun& run : runs) {
-    bool is_kept = true;
-    while (is_kept && !out.empty() && !ascend(out.back(), run)) {
-      is_kept = bytes_of(out.back()) < bytes_of(run);
-      if (is_kept) out.pop_back();
+  struct Choice {
+    uint64_t bytes = 0;
+    size_t run = 0;  // The last one of the choice.
+  };
+  // By the last key: the choices to which no other one with a lower key is better. So of any two
+  // the one with the higher key has more bytes.
+  std::map<std::string_view, Choice, decltype(&sorts_before)> best(&sorts_before);
+  constexpr size_t none = std::numeric_limits<size_t>::max();
+  std::vector<size_t> before(runs.size(), none);
+  for (size_t place = 0; place < runs.size(); ++place) {
+    Choice choice = {.bytes = bytes_of(runs[place]), .run = place};
+    const auto behind = best.lower_bound(runs[place].front().first_key);
+    if (behind != best.begin()) {
+      choice.bytes += std::prev(behind)->second.bytes;
+      before[place] = std::prev(behind)->second.run;
     }
-    if (is_kept) out.push_back(std::move(run));
+    const std::string_view key = runs[place].back().last_key;
+    auto at = best.upper_bound(key);
+    if (at != best.begin() && std::prev(at)->second.bytes >= choice.bytes) continue;
+    while (at != best.end() && at->second.bytes <= choice.bytes) at = best.erase(at);
+    best.insert_or_assign(key, choice);
   }
+  std::vector<BlockRun> out;
+  for (size_t place = best.empty() ? none : best.rbegin()->second.run; place != none;
+       place = before[place]) {
+    out.push_back(std::move(runs[place]));
+  }
+  std::ranges::reverse(out);
   return out;
 }
 

@@ -143,7 +143,7 @@ End follow_entries(Input& input, const TableBounds& bounds, DataBlock& block) {
 }
 
 // Whether an unpacked block could begin so: the first entry has a whole key.
-bool may_begin(std::string_view bytes, const TableBounds& bounds) {
+bool begins_with_key(std::string_view bytes, const TableBounds& bounds) {
   std::string key;
   std::string before;
   Input input(bytes, bytes.size());
@@ -151,9 +151,32 @@ bool may_begin(std::string_view bytes, const TableBounds& bounds) {
   return head && !head->is_wrong;
 }
 
+// Whether an entry that begins a block could begin so: it shares nothing with one before, and its
+// key has more than RocksDB's number.
+bool may_begin_entry(char shared, char unshared) {
+  return shared == '\0' && static_cast<uint8_t>(unshared) > key_number_bytes;
+}
+
+// The same for a block, packed or not, without the cost of following it: most places that are
+// tried begin none. LZ4 begins with literals, and with one of them alone a key would be empty.
+constexpr unsigned more_follows = 15;  // In a token: bytes with the rest of a length.
+bool may_begin_block(std::string_view bytes) {
+  constexpr size_t enough = 2 * sizeof(uint64_t);
+  if (bytes.size() < enough) return true;
+  if (bytes[0] == '\0') return may_begin_entry(bytes[0], bytes[1]);
+  if (!take_varint(bytes) || bytes.empty()) return false;
+  const unsigned literals = static_cast<uint8_t>(bytes.front()) >> 4;
+  bytes.remove_prefix(1);
+  for (bool goes_on = literals == more_follows; goes_on && !bytes.empty();) {
+    goes_on = bytes.front() == '\xff';
+    bytes.remove_prefix(1);
+  }
+  if (bytes.size() < 2) return true;
+  return literals >= 2 && may_begin_entry(bytes[0], bytes[1]);
+}
+
 // Adds the bytes of a length of LZ4's that does not fit into a token. None: input.end() says why.
 std::optional<uint64_t> lz4_length(Input& input, unsigned in_token) {
-  constexpr unsigned more_follows = 15;
   uint64_t length = in_token;
   for (bool goes_on = in_token == more_follows; goes_on;) {
     if (!input.has(1)) return std::nullopt;
@@ -199,14 +222,11 @@ End follow_sequences(Input& input, const TableBounds& bounds) {
     input.skip(1);
     const std::optional<uint64_t> literals = lz4_length(input, token >> 4);
     if (!literals || !input.has(*literals)) return input.end();
-    if (unpacked == 0 && (*literals == 0 || input.rest().front() != '\0')) {
-      return no_block(input.at());  // The first entry shares nothing with one before.
-    }
     if (!head.is_full()) head.add(input.rest().substr(0, *literals));
     input.skip(*literals);
     unpacked += *literals;
     if (!is_checked && (head.is_full() || unpacked >= *bytes)) {
-      if (!may_begin(head.bytes(), bounds)) return no_block(input.at());
+      if (!begins_with_key(head.bytes(), bounds)) return no_block(input.at());
       is_checked = true;
     }
     if (unpacked >= *bytes) {
@@ -256,7 +276,7 @@ bool sorts_before(std::string_view stored_key, std::string_view other) {
 BlockAttempt read_data_block(std::string_view bytes, uint64_t bytes_left,
                              const TableBounds& bounds) {
   BlockAttempt out;
-  if (bytes.empty()) return out;
+  if (bytes.empty() || !may_begin_block(bytes)) return out;
   Input input(bytes, bytes_left);
   const bool is_packed = bytes.front() != '\0';
   const End end =

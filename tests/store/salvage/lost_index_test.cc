@@ -241,9 +241,11 @@ TEST(LostIndexOfLargeBodies, CostsTheDamagedBlock) {
   for (const auto& [id, body] : found.bodies) EXPECT_TRUE(body == bodies[id - 1]) << id;
 }
 
-// A body that is a copy of another queue's table, in a block that is damaged. What it holds is
-// older than what lies before it, or not of this table at all.
-TEST(LostIndexOfABody, ThatHasBlocksOfATable) {
+// A body that is a copy of another queue's table, in a block that is damaged. The keys in it
+// contradict those around it.
+class LostIndexOfABody : public testing::TestWithParam<JobId> {};
+
+TEST_P(LostIndexOfABody, IsNoneOfItsTable) {
   std::mt19937_64 random(support::seed());
   const TempDir dir;
   std::vector<std::string> bodies;
@@ -251,7 +253,8 @@ TEST(LostIndexOfABody, ThatHasBlocksOfATable) {
   const std::string other = dir.path() + "/other";
   make_dir_of(other, bodies);
   for (std::string& body : bodies) body = random_bytes(random, 1000);
-  bodies[250] = content_of(largest_table(other + "/db", Family::Bodies)).substr(0, 200'000);
+  bodies[GetParam() - 1] =
+      content_of(largest_table(other + "/db", Family::Bodies)).substr(0, 200'000);
   make_dir_of(dir.data_dir(), bodies);
   const std::string table = largest_table(dir.data_dir() + "/db", Family::Bodies);
   const TableLayout layout = layout_of(table);
@@ -260,10 +263,15 @@ TEST(LostIndexOfABody, ThatHasBlocksOfATable) {
   flip_byte(table, large->offset + large->bytes - 100);
   const Found found = salvage(dir.data_dir());
   EXPECT_GE(found.bodies.size(), bodies.size() - 20);
-  EXPECT_FALSE(found.bodies.contains(251));
+  EXPECT_FALSE(found.bodies.contains(GetParam()));
   EXPECT_TRUE(found.bodies.contains(300));
+  ASSERT_EQ(found.account.tables.size(), 1U);
+  EXPECT_EQ(found.account.tables.front().entries_read, found.bodies.size());
+  EXPECT_EQ(found.account.tables.front().unreadable.size(), 1U);
   for (const auto& [id, body] : found.bodies) EXPECT_TRUE(body == bodies[id - 1]) << id;
 }
+
+INSTANTIATE_TEST_SUITE_P(Salvage, LostIndexOfABody, testing::Values(20, 150, 290));
 
 // The tables of a data directory, made as a store makes them but without compactions.
 class OurDb {
