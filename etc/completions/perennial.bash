@@ -63,12 +63,13 @@ _perennial() {
         --backoff) words='' ;;
         --dead) words='' ;;
         --expire) words='' ;;
+        --con) words='' ;;
         --ca) files=-f ;;
         --certificate) files=-f ;;
         --key) files=-f ;;
         --token-file) files=-f ;;
         *)
-          words='--help --server --file --tube --pri --delay --ttr --lines --idp --until --tries --backoff --dead --expire --tls --ca --certificate --key --token-file --insecure-token'
+          words='--help --server --file --tube --pri --delay --ttr --lines --idp --until --tries --backoff --dead --expire --con --tls --ca --certificate --key --token-file --insecure-token'
           ;;
       esac
       ;;

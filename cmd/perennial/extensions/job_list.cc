@@ -15,6 +15,7 @@ constexpr std::string_view no_jobs = "jobs: []\n";
 constexpr std::string_view some_jobs = "jobs:\n";
 constexpr std::string_view job_begin = "- {";
 constexpr std::string_view job_end = "}";
+constexpr std::string_view parked_field = ", parked: ";
 
 Status garbage(std::string_view line) {
   return {StatusCode::Io, fmt::format("the server sent a list with a line that is none: {:?}",
@@ -44,6 +45,8 @@ Result<StatsReply> parse_listed_job(std::string_view line) {
   // A field begins with the space that was behind the comma.
   for (size_t at = document.find("\n "); at != std::string::npos; at = document.find("\n ", at))
     document.erase(at + 1, 1);
+  // The server says only of parked jobs whether they are.
+  if (fields.find(parked_field) == std::string_view::npos) document += "\nparked: false";
   return StatsReply::parse(document);
 }
 
@@ -80,8 +83,10 @@ std::string job_list_heading(bool has_tube) {
 
 std::string job_list_line(const StatsReply& job, bool has_tube) {
   const auto text = [&job](std::string_view key) { return printable(job.text(key).value_or("?")); };
+  // A ready job that no worker gets, which the protocol calls ready.
+  const std::string state = job.text("parked") == "true" ? "parked" : text("state");
   const std::string line =
-      line_of(text("id"), text("state"), text("pri"), short_duration(job.count("age")),
+      line_of(text("id"), state, text("pri"), short_duration(job.count("age")),
               short_duration(job.count("time-left")), short_duration(job.count("ttr")),
               with_commas(job.count("bytes")), text("reserves"), text("attempts"));
   return line + (has_tube ? " " + text("tube") + "\n" : "\n");

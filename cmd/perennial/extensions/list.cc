@@ -105,7 +105,10 @@ Subcommand list_command(ListOptions& options) {
       .about =
           "LEFT is what is left of a delay or of a reservation. RESERVES counts how often the job "
           "was reserved, and ATTEMPTS those of them that have failed where 'tries' or 'backoff' is "
-          "in force. '-' is 0. Bodies are not shown: 'perennial peek ID' shows one.\n\n"
+          "in force. '-' is 0. A ready job is 'parked' while as many jobs with its concurrency key "
+          "are "
+          "reserved as may be; in JSON its state is 'ready', and 'parked' is true. Bodies are not "
+          "shown: 'perennial peek ID' shows one.\n\n"
           "The server looks at the jobs page by page, and serves others in between, so a list of "
           "many jobs is not one moment. If there are more jobs than --limit, the last line, on "
           "standard error, says how to go on; with --json it is 'cursor', which is 0 at the end. "

@@ -44,6 +44,9 @@ constexpr std::array option_texts = {
                "between them: 'age=3600-,reserves=3-5'"},
     OptionText{"reserved", "N", "number of jobs: 1 to 4294967295"},
     OptionText{"rate", "N:TIME", "rate: a number of jobs, ':' and a duration, both above 0", true},
+    OptionText{"con", "KEY[:JOBS]",
+               "concurrency key: 1 to 200 letters, digits and -+/;.$_(), the first of them no '-', "
+               "and perhaps ':' and a number of jobs above 0"},
     OptionText{"drain", "yes|no", "answer: yes or no"},
 };
 

@@ -125,7 +125,12 @@ Subcommand put_command(PutOptions& options) {
           "whose answer was lost can be repeated. If another job has it, the id of that job is "
           "printed, and its state on standard error, and the exit code is 3. The key is taken as "
           "long as the job exists, and SECONDS more. --until reserved gives it up at the first "
-          "reservation, and --until ttl SECONDS after the put.",
+          "reservation, and --until ttl SECONDS after the put.\n\n"
+          "With --con at most JOBS jobs of the tube that have this key are reserved at once, 1 if "
+          "it "
+          "is left out. While they are, the other ready jobs with the key are parked: no worker "
+          "gets "
+          "them, and 'perennial tubes' and 'perennial list' say so.",
       .examples =
           "  perennial put 'hello'\n"
           "  perennial put --tube mail --delay 60 --file message.json\n"
@@ -134,7 +139,9 @@ Subcommand put_command(PutOptions& options) {
           "  perennial put -- -v\n"
           "  # Only once, with five tries, and dropped if nobody takes it within an hour:\n"
           "  perennial put --tube mail --idp welcome-42:3600 --tries 5 --backoff 10:600 \\\n"
-          "    --expire 3600 'hello'\n",
+          "    --expire 3600 'hello'\n"
+          "  # Two jobs of this customer are worked on at once:\n"
+          "  perennial put --tube reports --con customer-42:2 'report'\n",
       .flags = with_server_flags(
           options.server,
           {
@@ -155,6 +162,8 @@ Subcommand put_command(PutOptions& options) {
                           options.dead),
               option_flag("expire", "It expires if nobody has taken it after so long",
                           options.expire),
+              option_flag("con", "At most so many jobs of the tube with this key are reserved; 1",
+                          options.concurrency),
           }),
       .run_to_exit_status = [&options] { return put(options); },
       .exit_statuses = {{common::exit_duplicate, "when another job has the key of --idp"}},

@@ -26,6 +26,7 @@ struct PutOptions {
   std::optional<std::string> backoff = {};
   std::optional<std::string> dead = {};
   std::optional<std::string> expire = {};
+  std::optional<std::string> concurrency = {};
 };
 
 // perennial put: puts a job, or one job for each line. Prints the ids. Returns the exit status:

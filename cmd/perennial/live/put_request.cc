@@ -40,7 +40,8 @@ Result<PutRequest> read_put(const PutOptions& options) {
                                      {"tries", options.tries},
                                      {"backoff", options.backoff},
                                      {"dead", options.dead},
-                                     {"expire", options.expire}},
+                                     {"expire", options.expire},
+                                     {"con", options.concurrency}},
                                     read, request.needed);
   if (status.ok()) status = check_key(options, read);
   if (!status.ok()) return status;

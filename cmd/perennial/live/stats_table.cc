@@ -32,6 +32,7 @@ struct Block {
 constexpr Row job_rows[] = {
     {"current-jobs-ready", "ready"},
     {"current-jobs-urgent", "of them urgent"},
+    {"current-jobs-parked", "of them parked"},
     {"current-jobs-reserved", "reserved"},
     {"current-jobs-delayed", "delayed"},
     {"current-jobs-buried", "buried"},
@@ -80,6 +81,11 @@ constexpr Row store_rows[] = {
     {"binlog-oldest-index", "oldest log"},
     {"binlog-current-index", "newest log"},
     {"binlog-max-size", "bound of the log", Unit::Bytes},
+};
+constexpr Row cluster_rows[] = {
+    {"cluster-role", "role", Unit::Text},
+    {"cluster-epoch", "epoch"},
+    {"cluster-lag", "entries behind"},
 };
 constexpr Row process_rows[] = {
     {"perennial-version", "version", Unit::Text},
@@ -138,6 +144,8 @@ constexpr Row one_job_rows[] = {
     {"expire-left", "expires in", Unit::Until},
     {"idp", "key", Unit::Setting},
     {"idp-ttl", "key stays taken", Unit::Seconds},
+    {"con", "concurrency key:jobs", Unit::Setting},
+    {"parked", "parked", Unit::Text},
 };
 
 bool is_unset(std::string_view setting) {
@@ -189,11 +197,9 @@ std::string blocks_text(const StatsReply& stats, std::span<const Block> blocks) 
 
 std::string server_table(const StatsReply& stats) {
   const std::vector<Row> traffic = traffic_rows();
-  const Block blocks[] = {{"jobs", job_rows},
-                          {"commands", traffic},
-                          {"connections", connection_rows},
-                          {"store", store_rows},
-                          {"process", process_rows}};
+  const Block blocks[] = {
+      {"jobs", job_rows},    {"commands", traffic},     {"connections", connection_rows},
+      {"store", store_rows}, {"cluster", cluster_rows}, {"process", process_rows}};
   return blocks_text(stats, blocks);
 }
 

@@ -70,10 +70,12 @@ std::string jobs_line(const StatsReply& server, size_t columns) {
   const auto count = [&server](std::string_view key, std::string_view label) {
     return fmt::format("{} {}", with_commas(server.count(key)), label);
   };
-  const std::array parts = {
+  std::vector<std::string> parts = {
       count("current-jobs-ready", "ready"), count("current-jobs-reserved", "reserved"),
       count("current-jobs-delayed", "delayed"), count("current-jobs-buried", "buried"),
       count("current-jobs-urgent", "urgent")};
+  if (server.count("current-jobs-parked") > 0)
+    parts.push_back(count("current-jobs-parked", "parked"));
   return fitted("jobs", parts, columns);
 }
 

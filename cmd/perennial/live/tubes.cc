@@ -50,7 +50,10 @@ Subcommand tubes_command(TubesOptions& options) {
       .summary = "List the tubes of a running server, a line each",
       .about =
           "Sorted by name, with a line of totals. READY to BURIED count jobs, WAIT workers that "
-          "wait for one, USE producers, WATCH workers. AGE is how long ago the ready job "
+          "wait for one, USE producers, WATCH workers. PARKED is there where there are parked "
+          "jobs: "
+          "ready ones that no worker gets, because as many jobs with their concurrency key are "
+          "reserved as may be. READY counts them, too. AGE is how long ago the ready job "
           "was put that is next: if it grows while workers are there, they are too slow or stuck. "
           "PAUSE is what is left of a pause. Only perennial tells AGE.\n\n"
           "--wide adds how many jobs have died, have expired, or were duplicates (DUP) since the "

@@ -22,11 +22,14 @@ struct Column {
   std::string_view title;
   std::string_view key;
   Kind kind = Kind::Count;
+  bool is_rare = false;  // Left out where all its counts are 0, unless the table is wide.
 };
 using Columns = std::vector<Column>;
 
 constexpr std::array usual_columns = {
     Column{"READY", "current-jobs-ready"},
+    // Few queues have concurrency keys, and a line has 80 columns.
+    Column{.title = "PARKED", .key = "current-jobs-parked", .is_rare = true},
     Column{"RESERVED", "current-jobs-reserved"},
     Column{"DELAYED", "current-jobs-delayed"},
     Column{"BURIED", "current-jobs-buried"},
@@ -51,6 +54,12 @@ constexpr std::array more_columns = {
 
 bool is_told(const std::vector<StatsReply>& tubes, const Column& column) {
   return tubes.empty() || tubes.front().text(column.key).has_value();
+}
+
+bool is_needed(const std::vector<StatsReply>& tubes, const Column& column) {
+  return !column.is_rare || std::ranges::any_of(tubes, [&column](const StatsReply& tube) {
+    return tube.count(column.key) > 0;
+  });
 }
 
 struct Cells {
@@ -139,7 +148,10 @@ std::string table_of(const std::vector<Cells>& lines, size_t columns) {
 }  // namespace
 
 std::string tubes_table(const std::vector<StatsReply>& tubes, size_t columns) {
-  return table_of(all_lines(tubes, {usual_columns.begin(), usual_columns.end()}), columns);
+  Columns needed;
+  std::ranges::copy_if(usual_columns, std::back_inserter(needed),
+                       [&tubes](const Column& column) { return is_needed(tubes, column); });
+  return table_of(all_lines(tubes, needed), columns);
 }
 
 std::string wide_tubes_table(const std::vector<StatsReply>& tubes) {

@@ -1,6 +1,8 @@
 #include "cmd/common/tool/stats_reply.h"
 
+#include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
@@ -8,6 +10,7 @@
 
 #include "cmd/perennial/live/stats_table.h"
 #include "engine/types/command.h"
+#include "wire/stats_rows.h"
 
 namespace perennial::tool {
 namespace {
@@ -99,6 +102,37 @@ TEST(StatsTable, HasEachCommandThatIsCounted) {
     EXPECT_GT(at, last) << word << " in\n" << table;
     last = at;
   }
+}
+
+// A number that the tables leave out is one that nobody looks for.
+template <typename Rows>
+void expect_shown(const Rows& rows, std::string (*table)(const StatsReply&),
+                  const std::set<std::string_view>& left_out) {
+  for (const auto& row : rows) {
+    const std::string with = table(*StatsReply::parse(fmt::format("---\n{}: 1\n", row.key)));
+    const bool is_shown = with.find("\n  ") != std::string::npos;
+    EXPECT_NE(is_shown, left_out.contains(row.key)) << row.key;
+  }
+}
+
+TEST(StatsTable, ShowsEachKeyOfAJob) {
+  // The id is the title. There are no files, and the times are those of other keys.
+  const std::set<std::string_view> left_out = {"id", "file", "delay-ms", "ttr-ms", "time-left-ms"};
+  expect_shown(wire::job_rows(), job_table, left_out);
+  expect_shown(wire::job_more_rows(), job_table, left_out);
+}
+
+TEST(StatsTable, ShowsEachKeyOfATube) {
+  expect_shown(wire::tube_rows(), tube_table, {"name"});
+  expect_shown(wire::tube_own_rows(), tube_table, {});
+  expect_shown(wire::tube_more_rows(), tube_table, {});
+}
+
+TEST(StatsTable, ShowsEachKeyOfTheServer) {
+  expect_shown(wire::server_state_rows(), server_table, {});
+  expect_shown(wire::server_rows(), server_table, {});
+  expect_shown(wire::server_own_rows(), server_table, {});
+  expect_shown(wire::cluster_rows(), server_table, {});
 }
 
 TEST(StatsTable, SaysDurationsAndSizesInWords) {

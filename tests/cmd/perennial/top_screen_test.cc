@@ -55,6 +55,18 @@ TEST(TopScreen, ComputesRatesFromTwoSamples) {
             "a                        1        0       0       0     0    -        0        0\n");
 }
 
+TEST(TopScreen, CountsParkedJobsWhereThereAreSome) {
+  const auto jobs_line = [](const std::string& parked) {
+    const TopSample after = {
+        .at = 0, .server = parsed("current-jobs-ready: 5\n" + parked), .tubes = {}};
+    return top_screen({.address = "here", .after = &after}, {})[1].text;
+  };
+  EXPECT_EQ(jobs_line("current-jobs-parked: 3\n"),
+            "jobs     5 ready  0 reserved  0 delayed  0 buried  0 urgent  3 parked");
+  EXPECT_EQ(jobs_line("current-jobs-parked: 0\n"),
+            "jobs     5 ready  0 reserved  0 delayed  0 buried  0 urgent");
+}
+
 TEST(TopScreen, ShowsJobsThatEndedWithoutAWorker) {
   const auto at = [](Nanos time, uint64_t dead, uint64_t batches) {
     return TopSample{.at = time,

@@ -27,6 +27,29 @@ TEST(TubesTable, HasALineForEachTubeAndTotals) {
             "total (2 tubes) 1,001        2       4      6   12   8    10          \n");
 }
 
+StatsReply parked_tube(std::string_view name, uint64_t parked) {
+  Result<StatsReply> stats = StatsReply::parse(
+      fmt::format("---\nname: \"{}\"\ncurrent-jobs-ready: 10000000\ncurrent-jobs-reserved: 1\n"
+                  "current-jobs-delayed: 2\ncurrent-jobs-buried: 3\ncurrent-using: 4\n"
+                  "current-watching: 5\ncurrent-waiting: 6\npause-time-left: 90\n"
+                  "next-ready-age: 7200\ncurrent-jobs-parked: {}\n",
+                  name, parked));
+  CHECK(stats.ok());
+  return stats.take();
+}
+
+TEST(TubesTable, CountsParkedJobsWhereThereAreSome) {
+  EXPECT_EQ(tubes_table({parked_tube("a", 0), parked_tube("mail", 1200)}, 90),
+            "TUBE                 READY PARKED RESERVED DELAYED BURIED WAIT USE WATCH AGE PAUSE\n"
+            "a               10,000,000      0        1       2      3    6   4     5  2h   90s\n"
+            "mail            10,000,000  1,200        1       2      3    6   4     5  2h   90s\n"
+            "total (2 tubes) 20,000,000  1,200        2       4      6   12   8    10          \n");
+  EXPECT_EQ(tubes_table({parked_tube("a", 0)}, 80).find("PARKED"), std::string::npos);
+  EXPECT_NE(wide_tubes_table({parked_tube("a", 0)}).find("PARKED"), std::string::npos);
+  std::istringstream lines(tubes_table({parked_tube(std::string(200, 'x'), 1200)}, 80));
+  for (std::string line; std::getline(lines, line);) EXPECT_EQ(line.size(), 80U) << line;
+}
+
 TEST(TubesTable, LeavesOutColumnsThatTheServerDoesNotReport) {
   const std::string table = tubes_table({tube("a", 1, false)}, 80);
   EXPECT_EQ(table.find("AGE"), std::string::npos) << table;

@@ -1,5 +1,6 @@
 #include "cmd/perennial/extensions/job_list.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace perennial::tool {
@@ -17,6 +18,19 @@ TEST(JobList, HasACursorAndJobs) {
   EXPECT_EQ(list->jobs[1].count("id"), 7U);
   EXPECT_EQ(list->jobs[1].text("tube"), "a-(b)");
   EXPECT_EQ(list->jobs[1].count("attempts"), 1U);
+}
+
+// The server names no job that is not parked.
+TEST(JobList, SaysOfEachJobWhetherItIsParked) {
+  std::string parked = one_job;
+  parked.insert(parked.find('}'), ", parked: true");
+  const auto list = parse_job_list(std::string("---\ncursor: 0\njobs:\n") + one_job + parked);
+  ASSERT_TRUE(list.ok()) << list.status().message();
+  EXPECT_THAT(to_json(list->jobs[0]), testing::HasSubstr("\"parked\": false"));
+  EXPECT_THAT(to_json(list->jobs[1]), testing::HasSubstr("\"parked\": true"));
+  EXPECT_THAT(to_json(list->jobs[1]), testing::HasSubstr("\"state\": \"ready\""));
+  EXPECT_EQ(job_list_line(list->jobs[1], false),
+            "         7 parked            5    3s     -   60s       1,234        2        1\n");
 }
 
 TEST(JobList, MayBeEmpty) {

@@ -10,7 +10,9 @@ namespace {
 
 using support::Program;
 using support::ToolRun;
+using testing::ContainsRegex;
 using testing::HasSubstr;
+using testing::Not;
 
 using Arguments = std::vector<std::string>;
 
@@ -89,6 +91,35 @@ TEST_F(PutWithOptions, AParkedJobIsNotSaidToBeTaken) {
   EXPECT_THAT(refused.err, HasSubstr("job 2: is parked"));
 }
 
+TEST_F(PutWithOptions, LimitsHowManyJobsOfAKeyAreReserved) {
+  for (const char* body : {"a", "b", "c"}) put(body, {"--tube", "mail", "--con", "anna:2"});
+  EXPECT_EQ(job("1")["con"], "anna:2");
+  EXPECT_EQ(job(put("x", {"--con", "ben"}))["con"], "ben:1");
+  EXPECT_THAT(run({"tubes"}).out, Not(HasSubstr("PARKED")));
+  support::ClientSocket worker = server_.connect();
+  EXPECT_EQ(*worker.ask("watch mail\r\n"), "WATCHING 2\r\n");
+  for (int id = 1; id <= 2; ++id)
+    EXPECT_THAT(*worker.ask("reserve-job " + std::to_string(id) + "\r\n"), HasSubstr("RESERVED"));
+
+  // Why no worker gets the third job.
+  EXPECT_THAT(run({"tubes"}).out, ContainsRegex("TUBE +READY PARKED RESERVED .*\n"
+                                                "default +1 +0 +0 .*\nmail +1 +1 +2 "));
+  const nlohmann::json tubes = nlohmann::json::parse(run({"tubes", "--json"}).out);
+  EXPECT_EQ(tubes[1]["current-jobs-parked"], 1);
+  EXPECT_THAT(run({"stats"}).out, HasSubstr("  of them parked          1\n"));
+  EXPECT_THAT(run({"stats", "--tube", "mail"}).out, HasSubstr("  of them parked          1\n"));
+  for (const ToolRun& shown : {run({"peek", "3"}), run({"stats", "--job", "3"})}) {
+    EXPECT_THAT(shown.out, HasSubstr("  parked                  true\n"));
+    EXPECT_THAT(shown.out, HasSubstr("  concurrency key:jobs    anna:2\n"));
+  }
+  EXPECT_THAT(run({"peek", "1"}).out, HasSubstr("  parked                  false\n"));
+  EXPECT_THAT(run({"list", "mail"}).out, HasSubstr("\n         3 parked "));
+  const nlohmann::json list = nlohmann::json::parse(run({"list", "mail", "--json"}).out);
+  EXPECT_EQ(list["jobs"][0]["parked"], false);
+  EXPECT_EQ(list["jobs"][2]["parked"], true);
+  EXPECT_EQ(list["jobs"][2]["state"], "ready");
+}
+
 TEST_F(PutWithOptions, AppliesThemToEachLine) {
   EXPECT_EQ(run({"put", "--lines", "--tries", "2"}, "a\nb\n").out, "1\n2\n");
   EXPECT_EQ(job("2")["tries"], 2);
@@ -107,6 +138,7 @@ class PutToAServerWithoutOptions : public ToolAndServer {
                                    {"--backoff", "1"},
                                    {"--dead", "t"},
                                    {"--expire", "5"},
+                                   {"--con", "k"},
                                    {"--delay", "250ms"}}) {
       Arguments arguments = {"put", "delete 1"};
       arguments.insert(arguments.end(), flags.begin(), flags.end());
