@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "engine/types/check.h"
 
 namespace perennial::http {
@@ -15,10 +17,10 @@ constexpr Column server_columns[] = {
     {"buried", Measure::Count},  {"puts", Measure::Rate},      {"deletes", Measure::Rate},
     {"timeouts", Measure::Rate},
 };
-constexpr Column tube_columns[] = {{"ready", Measure::Count},
-                                   {"buried", Measure::Count},
-                                   {"puts", Measure::Rate},
-                                   {"deletes", Measure::Rate}};
+constexpr Column tube_columns[] = {
+    {"ready", Measure::Count},  {"reserved", Measure::Count}, {"delayed", Measure::Count},
+    {"buried", Measure::Count}, {"puts", Measure::Rate},      {"deletes", Measure::Rate},
+};
 
 }  // namespace
 
@@ -67,9 +69,37 @@ Json Rows::to_json(Nanos now) const {
           {"series", series}};
 }
 
-History::History()
-    : server_{Rows(server_columns, second, 600), Rows(server_columns, 10 * second, 720),
-              Rows(server_columns, 60 * second, 1440)} {}
+Series::Series(std::span<const Column> columns, std::span<const HistorySpan> spans)
+    : spans_(spans) {
+  for (const HistorySpan& span : spans) {
+    rows_.emplace_back(columns, static_cast<Nanos>(span.step_seconds) * second,
+                       span.seconds / span.step_seconds);
+  }
+}
+
+void Series::add(Nanos now, std::span<const uint64_t> values) {
+  for (Rows& rows : rows_) rows.add(now, values);
+}
+
+std::optional<Json> Series::to_json(uint64_t span_seconds, Nanos now) const {
+  const uint64_t wanted = span_seconds == 0 ? spans_.front().seconds : span_seconds;
+  const auto found = std::ranges::find(spans_, wanted, &HistorySpan::seconds);
+  if (found == spans_.end()) return std::nullopt;
+  Json out = rows_[static_cast<size_t>(found - spans_.begin())].to_json(now);
+  out["span_seconds"] = wanted;
+  out["spans_seconds"] = Json::array();
+  for (const HistorySpan& span : spans_) out["spans_seconds"].push_back(span.seconds);
+  return out;
+}
+
+std::string Series::spans_text() const {
+  std::string out;
+  for (const HistorySpan& span : spans_)
+    out += fmt::format("{}{}", out.empty() ? "" : ", ", span.seconds);
+  return out;
+}
+
+History::History() : server_(server_columns, server_spans) {}
 
 void History::on_second(const engine::Engine& engine, Nanos now) {
   const EngineStats stats = engine.statistics();
@@ -78,7 +108,7 @@ void History::on_second(const engine::Engine& engine, Nanos now) {
   const uint64_t values[] = {stats.jobs.ready,  stats.jobs.reserved, stats.jobs.delayed,
                              stats.jobs.buried, stats.total_jobs,    deletes,
                              stats.job_timeouts};
-  for (Rows& rows : server_) rows.add(now, values);
+  server_.add(now, values);
   // At most so many at once, so that very many tubes do not hold the loop.
   constexpr TubeId tubes_per_call = 1'000;
   for (TubeId looked_at = 0; looked_at < tubes_per_call; ++looked_at, ++next_) {
@@ -100,14 +130,11 @@ void History::add_tube(const TubeStats& tube, Nanos now) {
   auto found = tubes_.find(tube.name);
   if (found == tubes_.end()) {
     if (tubes_.size() >= tubes_max) return;
-    found = tubes_
-                .emplace(tube.name, OfTube{Rows(tube_columns, 10 * second, 360),
-                                           Rows(tube_columns, 300 * second, 288)})
-                .first;
+    found = tubes_.emplace(tube.name, OfTube{Series(tube_columns, tube_spans)}).first;
   }
-  const uint64_t values[] = {tube.jobs.ready, tube.jobs.buried, tube.total_jobs, tube.cmd_delete};
-  found->second.fine.add(now, values);
-  found->second.coarse.add(now, values);
+  const uint64_t values[] = {tube.jobs.ready,  tube.jobs.reserved, tube.jobs.delayed,
+                             tube.jobs.buried, tube.total_jobs,    tube.cmd_delete};
+  found->second.series.add(now, values);
   found->second.seen = now;
 }
 
@@ -119,19 +146,9 @@ std::vector<History::Gone> History::gone(const engine::Engine& engine) const {
   return gone;
 }
 
-std::optional<Json> History::server(uint64_t span, Nanos now) const {
-  constexpr uint64_t spans[] = {600, 7'200, 86'400};
-  const auto* const found = std::ranges::find(spans, span);
-  if (found == std::end(spans)) return std::nullopt;
-  return server_[static_cast<size_t>(found - spans)].to_json(now);
-}
-
-std::optional<Json> History::tube(const std::string& name, uint64_t span, Nanos now) const {
+const Series* History::tube(const std::string& name) const {
   const auto found = tubes_.find(name);
-  if (found == tubes_.end()) return std::nullopt;
-  if (span == 3'600) return found->second.fine.to_json(now);
-  if (span == 86'400) return found->second.coarse.to_json(now);
-  return std::nullopt;
+  return found == tubes_.end() ? nullptr : &found->second.series;
 }
 
 }  // namespace perennial::http

@@ -1,7 +1,7 @@
 #pragma once
 
-#include <array>
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <span>
@@ -46,8 +46,36 @@ class Rows {
   Nanos last_at_ = 0;
 };
 
+// How far back a history goes, and the time from one value to the next, in seconds.
+struct HistorySpan {
+  uint64_t seconds;
+  uint64_t step_seconds;
+};
+
+// The same columns over several spans.
+class Series {
+ public:
+  // `spans`: from the shortest to the longest.
+  Series(std::span<const Column> columns, std::span<const HistorySpan> spans);
+
+  void add(Nanos now, std::span<const uint64_t> values);
+  // `span_seconds`: one of the spans, or 0 for the shortest. None: there is no such span. The
+  // answer names all of them.
+  std::optional<Json> to_json(uint64_t span_seconds, Nanos now) const;
+  // "600, 7200, 86400".
+  std::string spans_text() const;
+
+ private:
+  const std::span<const HistorySpan> spans_;
+  std::vector<Rows> rows_;  // One for each span.
+};
+
 class History {
  public:
+  // These are the spans that there are. The API tells them with each answer, and the console offers
+  // what it is told.
+  static constexpr HistorySpan server_spans[] = {{600, 1}, {7'200, 10}, {86'400, 60}};
+  static constexpr HistorySpan tube_spans[] = {{3'600, 10}, {86'400, 300}};
   static constexpr size_t tubes_max = 1'000;
   // A tube that has been gone for so long is forgotten.
   static constexpr Nanos kept_after_end = 3600 * nanos_per_second;
@@ -56,10 +84,9 @@ class History {
 
   // Once a second. It looks at a thousand tubes at each call.
   void on_second(const engine::Engine& engine, Nanos now);
-  // `span` in seconds: 600, 7200 or 86400. None: there is no such span.
-  std::optional<Json> server(uint64_t span, Nanos now) const;
-  // 3600 or 86400. None: there is no such span, or no history of the tube.
-  std::optional<Json> tube(const std::string& name, uint64_t span, Nanos now) const;
+  const Series& server() const { return server_; }
+  // Null: there is no history of the tube.
+  const Series* tube(const std::string& name) const;
   // How long the job that is next in its tube has been there, the longest of all tubes, as they
   // were when all were last looked at. 0: no job was ready.
   Nanos oldest_ready(Nanos now) const {
@@ -76,14 +103,13 @@ class History {
 
  private:
   struct OfTube {
-    Rows fine;
-    Rows coarse;
+    Series series;
     Nanos seen = 0;
   };
 
   void add_tube(const TubeStats& tube, Nanos now);
 
-  std::array<Rows, 3> server_;
+  Series server_;
   std::map<std::string, OfTube> tubes_;
   static constexpr Nanos none = INT64_MAX;
   Nanos oldest_ready_put_ = none;  // When that job was put.

@@ -497,7 +497,7 @@ Api::Made Api::events(const Ask& ask) {
 Api::Made Api::history(const Ask& ask) {
   Query query(ask.request.query);
   const std::string series = query.text("series").value_or("server");
-  const uint64_t span = query.number("span", 3'600, 1, UINT32_MAX);
+  const uint64_t span = query.number("span", 0, 1, UINT32_MAX);
   constexpr std::string_view of_tube = "tube:";
   const bool is_of_server = series == "server";
   if (!is_of_server && !series.starts_with(of_tube)) {
@@ -509,12 +509,13 @@ Api::Made Api::history(const Ask& ask) {
   if (!is_of_server && !ask.caller.may_on(tube, Verb::Inspect)) {
     return forbidden(ask, Verb::Inspect, tube);
   }
-  const std::optional<Json> found = is_of_server ? history_.server(span, sources_.now())
-                                                 : history_.tube(tube, span, sources_.now());
-  if (found) return answer_with(*found);
+  const Series* const found = is_of_server ? &history_.server() : history_.tube(tube);
+  if (found == nullptr) return not_found("There is no history of this tube.");
+  const std::optional<Json> history = found->to_json(span, sources_.now());
+  if (history) return answer_with(*history);
   return not_found(
-      "There is no history of this tube, or none of this span: 600, 7200 and 86400 "
-      "seconds of the server, 3600 and 86400 of a tube.");
+      fmt::format("There is no history of this span. There is one of these spans, in seconds: {}.",
+                  found->spans_text()));
 }
 
 // With `?with=server` it is all that the first page of the console shows of the server.

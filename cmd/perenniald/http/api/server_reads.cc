@@ -39,6 +39,7 @@ Json Api::server_json() const {
       {"hostname", process.hostname},
       {"uptime_seconds", in_seconds(process.uptime)},
       {"jobs", counts_json(stats.jobs)},
+      {"parked", stats.jobs_parked},
       {"oldest_ready_seconds", in_seconds(history_.oldest_ready(sources_.now()))},
       {"totals",
        {{"puts", stats.total_jobs},

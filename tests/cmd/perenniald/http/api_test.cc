@@ -142,6 +142,18 @@ TEST_F(ApiTest, ShowsHowLongJobsWaitedAndRan) {
   EXPECT_DOUBLE_EQ(times["run"]["timeout"]["sum_seconds"], 0.0);
 }
 
+TEST_F(ApiTest, CountsParkedJobs) {
+  const ConnId worker = harness_.open();
+  for (int i = 0; i < 3; ++i) harness_.send(worker, "put 0 0 60 1 con:anna tube:mail\r\na\r\n");
+  harness_.send(worker, "watch mail\r\nreserve\r\n");
+  EXPECT_EQ(get_from("/api/v1/server").json()["parked"], 2);
+  EXPECT_EQ(get_from("/api/v1/tubes/mail").json()["parked"], 2);
+  EXPECT_EQ(get_from("/api/v1/server").json()["jobs"]["ready"], 2);
+  const json jobs = get_from("/api/v1/tubes/mail/jobs").json()["jobs"];
+  EXPECT_EQ(jobs[0]["parked"], false);
+  EXPECT_EQ(jobs[1]["parked"], true);
+}
+
 TEST_F(ApiTest, ShowsTubesSortedAndInPages) {
   for (int i = 0; i < 1'200; ++i) put(fmt::format("t{:04}", i), "a");
   put("t0007", "b");

@@ -1,8 +1,11 @@
 #include "cmd/perenniald/http/api/history.h"
 
+#include <set>
 #include <string>
+#include <vector>
 
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tests/cmd/perenniald/http/port.h"
@@ -124,7 +127,37 @@ TEST_F(HistoryTest, IsThatOfAThousandTubes) {
   EXPECT_EQ(history.tubes(), History::tubes_max);
 }
 
+// Who asks for the first time is told what else there is to ask for.
+TEST_F(HistoryTest, NamesItsSpans) {
+  speak("use mail\r\nput 0 0 60 1\r\na\r\n");
+  go_on(20);
+  std::set<uint64_t> all;
+  for (const std::string series : {"server", "tube:mail"}) {
+    const nlohmann::json shortest = history("series=" + series);
+    const std::vector<uint64_t> spans = shortest["spans_seconds"];
+    ASSERT_GE(spans.size(), 2u) << series;
+    EXPECT_EQ(shortest["span_seconds"], spans.front()) << series;
+    for (const uint64_t span : spans) {
+      const nlohmann::json found = history(fmt::format("series={}&span={}", series, span));
+      EXPECT_EQ(found["span_seconds"], span) << series;
+      EXPECT_EQ(found["spans_seconds"], spans) << series;
+      for (const char* state : {"ready", "reserved", "delayed", "buried"})
+        EXPECT_TRUE(found["series"].contains(state)) << series << ' ' << state;
+      all.insert(span);
+    }
+  }
+  const nlohmann::json parameters =
+      get_from("/api/v1/openapi.json").json()["paths"]["/api/v1/history"]["get"]["parameters"];
+  EXPECT_EQ(parameters[1]["schema"]["enum"].get<std::set<uint64_t>>(), all);
+}
+
 TEST_F(HistoryTest, RefusesWhatItDoesNotHave) {
+  speak("use mail\r\nput 0 0 60 1\r\na\r\n");
+  go_on(1);
+  const Got wrong = get_from("/api/v1/history?series=tube:mail&span=600");
+  EXPECT_EQ(wrong.status, 404u);
+  EXPECT_THAT(wrong.json()["message"].get<std::string>(), testing::HasSubstr("3600, 86400"));
+  EXPECT_EQ(get_from("/api/v1/history?series=tube:other").status, 404u);
   EXPECT_EQ(get_from("/api/v1/history?span=5").status, 404u);
   EXPECT_EQ(get_from("/api/v1/history?series=job:1").status, 400u);
   EXPECT_EQ(get_from("/api/v1/history?span=x").status, 400u);
