@@ -93,6 +93,45 @@ page_test('A server that is gone is said to be, and what was seen stays', async 
   await eventually(() => ready(page), '2');
 }, {needs_mock: true});
 
+const no_answer = (page) => page.getByText('The server does not answer.');
+
+page_test('A page that says that the server does not answer is not live', async (page, server) => {
+  await server.put('t', 'x');
+  await page.goto(server.url);
+  await eventually(() => live(page), 'Live');
+  await page.route('**/api/v1/tubes?*', (route) => route.abort());  // The stream goes on.
+  await no_answer(page).waitFor();
+  await eventually(() => live(page), 'No connection');
+  await page.unroute('**/api/v1/tubes?*');
+  await eventually(() => live(page), 'Live');
+  assert.equal(await no_answer(page).count(), 0);
+});
+
+page_test('What was asked for while the server was gone is asked for again', async (page, server) => {
+  const id = await server.put('t', 'a letter');
+  await page.route('**/api/v1/jobs/*/body*', (route) => route.abort());
+  await page.goto(`${server.url}/jobs/${id}`);
+  await no_answer(page).waitFor();
+  await page.unroute('**/api/v1/jobs/*/body*');
+  await eventually(() => page.locator('pre.body').innerText(), 'a letter');
+  assert.equal(await no_answer(page).count(), 0);
+});
+
+page_test('A server that stands still is not live', async (page, server) => {
+  server.queue.put('t', 'x');
+  await page.goto(server.url);
+  await eventually(() => live(page), 'Live');
+  server.mock.is_silent = true;
+  await eventually(() => live(page), 'No connection');
+  assert.equal(await ready(page), '1');
+  server.queue.put('t', 'x');
+  server.mock.is_silent = false;
+  await server.mock.stop();  // What it was asked meanwhile it does not answer.
+  await server.mock.restart();
+  await eventually(() => live(page), 'Live');
+  await eventually(() => ready(page), '2');
+}, {needs_mock: true});
+
 page_test('A page that was opened while the server was gone comes up by itself', async (page, server) => {
   await page.route('**/api/v1/session*', (route) => route.abort());
   await page.goto(server.url);

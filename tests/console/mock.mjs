@@ -12,6 +12,7 @@ import {gzipSync} from 'node:zlib';
 
 export const states = ['ready', 'reserved', 'delayed', 'buried'];
 export const work_bounds = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 1800, 3600, 21600, 86400];
+const history_spans = {server: [600, 7200, 86400], tube: [3600, 86400]};
 const run_ends = ['deleted', 'released', 'buried', 'timeout', 'closed'];
 const json_bytes_max = 1024 * 1024;
 const body_window_bytes = 65536;
@@ -120,22 +121,25 @@ export class Queue {
   view_tube(tube) {
     let oldest = Infinity;
     let urgent = 0;
+    let parked = 0;
     for (const id of tube.ids.ready) {
-      const {put_at, priority} = this.jobs.get(id);
-      oldest = Math.min(oldest, put_at);
+      const {put_at, priority, parked: is_parked} = this.jobs.get(id);
+      if (is_parked) ++parked;
+      else oldest = Math.min(oldest, put_at);
       if (priority < 1024) ++urgent;
     }
     return {name: tube.name, ...Object.fromEntries(states.map((state) => [state, tube.ids[state].size])), urgent, puts: tube.puts, deletes: tube.deletes,
       using: tube.using, watching: tube.watching, waiting: tube.waiting, pause_left_seconds: Math.max(0, tube.paused_until - seconds()),
-      oldest_ready_seconds: oldest === Infinity ? 0 : seconds() - oldest, parked: 0, duplicates: 0, dead: 0, expired: 0};
+      oldest_ready_seconds: oldest === Infinity ? 0 : seconds() - oldest, parked, duplicates: 0, dead: 0, expired: 0};
   }
 
   view_server(user) {
     const jobs = {ready: 0, urgent: 0, reserved: 0, delayed: 0, buried: 0};
     for (const tube of this.tubes.values()) for (const state of states) jobs[state] += tube.ids[state].size;
+    const parked = [...this.jobs.values()].filter((job) => job.state === 'ready' && job.parked).length;
     const held = [...this.connections.values()];
-    const oldest = Math.min(...[...this.tubes.values()].flatMap((tube) => [...tube.ids.ready].slice(0, 1).map((id) => this.jobs.get(id).put_at)));
-    return {version: '1.0', instance: 'a1b2c3d4', hostname: 'q1', uptime_seconds: seconds() - this.started_at + 93784, jobs, oldest_ready_seconds: oldest === Infinity ? 0 : seconds() - oldest, totals: this.totals,
+    const oldest = Math.min(...[...this.tubes.values()].flatMap((tube) => [...tube.ids.ready].filter((id) => !this.jobs.get(id).parked).slice(0, 1).map((id) => this.jobs.get(id).put_at)));
+    return {version: '1.0', instance: 'a1b2c3d4', hostname: 'q1', uptime_seconds: seconds() - this.started_at + 93784, jobs, parked, oldest_ready_seconds: oldest === Infinity ? 0 : seconds() - oldest, totals: this.totals,
       connections: {all: held.length, producers: 1, workers: held.length - 1, waiting: held.filter(({waiting}) => waiting).length},
       tubes: this.tubes.size, draining: this.draining,
       store: {state: this.store_state, damaged_blocks: 0, jobs_without_body: 0, accepts_puts: this.store_state === 'ok', durability: 'commit', sync_p99_seconds: 0.0018, transitions: 123456, checkpoint_age_seconds: -1},
@@ -205,7 +209,8 @@ export class Mock {
   sessions = new Map();
   node = {state: 'serving', cluster: null};  // While it does not serve, there is only this, and who asks.
   refuse = null;  // (method, path) => sentence of a 403, or nothing.
-  history = null;  // What /history answers.
+  history = null;  // (series, span) => what /history answers, or null where there is none.
+  is_silent = false;  // It accepts connections and says nothing, as a process that stands still.
   streams_max = 32;
   frame_ms = 400;
   is_searching = false;  // There is one search at a time.
@@ -326,6 +331,7 @@ export class Mock {
     }
     this.requests.push({method, path, body, query: url.search});
     await this.before_answer(method, path);
+    if (this.is_silent) return;
     if (path === '/session') return this.#session(method, request, response, body, url.searchParams);
     const user = this.#user(request);
     if (!user) throw new Refusal(401, 'unauthorized', 'Sign in first.');
@@ -424,8 +430,8 @@ export class Mock {
     response.writeHead(200, {'Content-Type': 'text/event-stream', 'Cache-Control': 'no-store'});
     response.write('retry: 300\n\n');
     const send = () => {
+      if (this.is_silent) return;
       for (const [topic, value] of this.#frames(topics, user)) {
-        if (topic === 'operations' && !value.operations.some(({state}) => state === 'running')) continue;
         response.write(`event: ${topic}\ndata: ${JSON.stringify(value)}\n\n`);
       }
     };
@@ -477,7 +483,7 @@ export class Mock {
     if (is('GET', 'connections')) return {value: this.#connections(query)};
     if (is('GET', 'configuration')) return admin(), {value: {yaml: 'data_dir: perennial-data\nlisten: [127.0.0.1]\nport: 11300\n# <script>alert(1)</script>\n'}};
     if (is('GET', 'operations')) return {value: {operations: [...queue.operations.values()].map((each) => queue.view_operation(each))}};
-    if (is('GET', 'history') && this.history) return {value: this.history(query.get('series'), Number(query.get('span')))};
+    if (is('GET', 'history')) return {value: this.#history(query)};
     if (is('POST', 'jobs')) return this.#put(body);
     if (is('DELETE', 'jobs', null)) return queue.remove(job_in('ready', 'delayed', 'buried')), {value: {deleted: true}};
     if (is('POST', 'jobs', null, 'kick')) return queue.kick(job_in('delayed', 'buried')), {value: {kicked: true}};
@@ -511,6 +517,16 @@ export class Mock {
     if (is('POST', 'checkpoint')) return admin(), {value: {path: 'perennial-data/checkpoints/20260101T000000Z'}};
     if (method !== 'GET') throw new Refusal(405, 'method_not_allowed', 'This cannot be done here.');
     throw not_found('path');
+  }
+
+  #history(query) {
+    const series = query.get('series') ?? 'server';
+    const spans = history_spans[series === 'server' ? 'server' : 'tube'];
+    const span = Number(query.get('span') ?? spans[0]);
+    if (!spans.includes(span)) throw not_found('span');
+    const history = this.history?.(series, span);
+    if (!history) throw not_found('history');
+    return {span_seconds: span, spans_seconds: spans, ...history};
   }
 
   #tubes(query, user) {

@@ -30,6 +30,18 @@ page_test('Overview shows jobs by state, and the oldest ready job', async (page,
   assert.equal(await page.title(), 'Overview · Perennial');
 });
 
+page_test('Overview and Tube count parked jobs', async (page, server) => {
+  server.queue.put('calls', 'x', {parked: true});
+  server.queue.put('calls', 'x', {parked: true});
+  server.queue.put('calls', 'x', {state: 'reserved'});
+  await page.goto(server.url);
+  await eventually(() => page.locator('.tile', {hasText: 'Ready'}).last().innerText().then((text) => text.replace(/\s+/g, ' ').trim()), 'Ready 2 0 urgent, 2 parked');
+  await page.getByText('the ready jobs are parked').waitFor();
+  await page.goto(`${server.url}/tubes/calls`);
+  await page.locator('.facts.strip > div', {hasText: 'Parked'}).getByText('2', {exact: true}).waitFor();
+  assert.equal(await page.getByText('parked', {exact: true}).count(), 2);
+}, {needs_mock: true});
+
 page_test('Overview warns of a drain and of a full disk', async (page, server) => {
   server.queue.draining = true;
   server.queue.store_state = 'low-space';
@@ -49,6 +61,47 @@ page_test('Overview draws the history of a server that keeps one', async (page, 
   await eventually(() => page.locator('.legend').first().innerText().then((text) => text.replace(/\s+/g, ' ')), 'in 59 out 59');
 }, {needs_mock: true});
 
+/** A history of six series with these values of ready jobs, at the step of its span. */
+const history_of = (ready, step_seconds) => ({step_seconds, ends_seconds_ago: 0.3,
+  series: Object.fromEntries(['ready', 'reserved', 'delayed', 'buried', 'puts', 'deletes'].map((name) => [name, name === 'ready' ? ready : ready.map(() => 0)]))});
+const spans = (page) => page.getByRole('group', {name: 'Span of the charts'}).getByRole('button').allInnerTexts();
+const legend = (page) => page.locator('.legend').first().innerText().then((text) => text.replace(/\s+/g, ' '));
+
+page_test('Tube draws its history over the spans that the server names', async (page, server) => {
+  server.queue.put('mail', 'x');
+  server.mock.history = (series, span) => (series === 'tube:mail' ? history_of(Array(360).fill(span / 3600), 10) : null);
+  await page.goto(`${server.url}/tubes/mail`);
+  await eventually(() => spans(page), ['1 hour', '24 hours']);
+  await eventually(() => legend(page), 'ready 1 reserved 0 delayed 0 buried 0');
+  await page.getByRole('button', {name: '24 hours'}).click();
+  await eventually(() => legend(page), 'ready 24 reserved 0 delayed 0 buried 0');
+  assert.equal(await page.getByText('since this page was opened').count(), 0);
+}, {needs_mock: true});
+
+page_test('Tube of a real server has a history', async (page, server) => {
+  await server.put('remembered', 'x');
+  await eventually(async () => (await fetch(`${server.url}/api/v1/history?series=tube:remembered`)).status, 200);
+  await page.goto(`${server.url}/tubes/remembered`);
+  await eventually(() => spans(page), ['1 hour', '24 hours']);
+  await page.getByRole('link', {name: 'Overview'}).click();
+  await eventually(() => spans(page), ['10 minutes', '2 hours', '24 hours']);
+}, {needs_real: true});
+
+page_test('Tube whose history comes later shows it when it is there', async (page, server) => {
+  server.queue.put('mail', 'x');
+  await page.clock.install();
+  await page.goto(`${server.url}/tubes/mail`);
+  await page.getByText('since this page was opened').waitFor();
+  server.mock.history = () => history_of([7], 10);  // No line yet.
+  await page.clock.fastForward(11000);
+  await eventually(() => spans(page), ['1 hour', '24 hours']);
+  assert.equal(await page.getByText('since this page was opened').count(), 1);
+  server.mock.history = () => history_of([7, 8], 10);
+  await page.clock.fastForward(11000);
+  await eventually(() => legend(page), 'ready 8 reserved 0 delayed 0 buried 0');
+  await eventually(() => page.getByText('since this page was opened').count(), 0);
+}, {needs_mock: true});
+
 page_test('Overview shows how long jobs waited and ran', async (page, server) => {
   if (is_mock) {
     server.queue.waits[6] = 10;  // From 0.5 s to 1 s.
@@ -59,7 +112,7 @@ page_test('Overview shows how long jobs waited and ran', async (page, server) =>
   await page.goto(server.url);
   const row = async (name) => (await rows(page, 'Waits and runs of jobs')).find((cells) => cells[0] === name);
   if (is_mock) {
-    await eventually(() => row('Wait'), ['Wait', '10', '1 s', '750 ms', '950 ms', '995 ms']);
+    await eventually(() => row('Wait'), ['Wait', '10', '1 s', '1 s', '1 s', '1 s']);
     assert.deepEqual(await row('Run, timeout'), ['Run, timeout', '1', '1 d', 'over 1 d', 'over 1 d', 'over 1 d']);
     assert.deepEqual(await row('Run, closed'), ['Run, closed', '0', '–', '–', '–', '–']);
   } else {
@@ -189,7 +242,7 @@ page_test('Jobs of all tubes, with the first bytes of their bodies', async (page
   await eventually(() => seen(2), ['all-a', 'all-b']);
   if (is_mock) assert.equal(server.mock.requests.some(({path}) => path.endsWith('/body')), false);
   await page.getByLabel('Show bodies').check();
-  await eventually(() => seen(9), ['one two', 'z'.repeat(80)]);
+  await eventually(() => seen(10), ['one two', 'z'.repeat(80)]);
   if (is_mock) assert.deepEqual(server.mock.requests.filter(({path}) => path.endsWith('/body')).map(({query}) => query), Array(2).fill('?offset=0&length=80'));
 });
 
@@ -198,7 +251,7 @@ page_test('Jobs are filtered by their numbers, at an address of their own', asyn
   for (let i = 0; i < 130; ++i) ids.push(await server.put('numbers', 'x', {priority: i}));
   await page.goto(`${server.url}/tubes/numbers/ready`);
   await eventually(() => rows(page, 'Table of jobs').then((found) => found.length), 100);
-  await page.getByText('Filter by age, priority and tries').click();
+  await page.getByText('Filter by age, priority and reserves').click();
   await page.getByLabel('Priority, at least').fill('125');
   await page.getByLabel('Priority, at most').fill('127');
   await page.getByLabel('Reserves, at most').fill('0');
@@ -261,6 +314,30 @@ page_test('Job shows every field, and is found by its id', async (page, server) 
   await page.getByRole('button', {name: 'Hex'}).click();
   assert.match(await body.innerText(), /^00000000 {2}7b 22 62 22 .* {2}\{"b":/);
 });
+
+page_test('Jobs and Job say how often a job was reserved, and which of these attempts failed', async (page, server) => {
+  const job = {state: 'reserved', reserves: 1, attempts: 0, tries: 5, left_seconds: 60};
+  const {id} = server.queue.put('tries', 'x', job);
+  server.queue.put('tries', 'x', {...job, state: 'buried', reserves: 6, attempts: 5});
+  server.queue.put('tries', 'x', {reserves: 3, releases: 3});  // Nothing is counted without tries and back-off.
+  server.queue.put('tries', 'x', {reserves: 3, releases: 3, attempts: 2});
+  await page.goto(`${server.url}/tubes/tries`);
+  const column = (name) => page.locator('th', {hasText: new RegExp(`^${name}$`)}).evaluate((cell) => cell.cellIndex);
+  await eventually(async () => {
+    const [reserves, failed] = [await column('Reserves'), await column('Failed')];
+    return (await rows(page, 'Table of jobs')).map((cells) => [cells[reserves], cells[failed]]);
+  }, [['1', '0 of 5'], ['6', '5 of 5'], ['3', '–'], ['3', '2']]);
+  const fact = (name) => page.locator('.facts.list > div', {has: page.getByText(name, {exact: true})}).locator('dd').innerText();
+  await page.goto(`${server.url}/jobs/${id}`);
+  await eventually(() => fact('Tries'), 'number 1 of 5 is running');
+  assert.equal(await fact('Reserves'), '1');
+  assert.equal(await fact('Failed attempts'), '0 of 5');
+  await page.goto(`${server.url}/jobs/${Number(id) + 1}`);
+  await eventually(() => fact('Tries'), '5');
+  await page.goto(`${server.url}/jobs/${Number(id) + 2}`);
+  await eventually(() => fact('Tries'), 'no limit');
+  assert.equal(await fact('Failed attempts'), '–');
+}, {needs_mock: true});
 
 page_test('Job shows what PHP has serialized', async (page, server) => {
   const id = await server.put('php', 'O:4:"Send":2:{s:2:"to";s:3:"a@b";s:5:"\0*\0no";i:7;}');

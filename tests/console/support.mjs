@@ -210,8 +210,8 @@ async function open_page(options) {
  * @param {string} name
  * @param {(page: import('playwright-core').Page, server: any, t: any) => Promise<void>} body
  */
-export function page_test(name, body, {needs_mock = false, ...options} = {}) {
-  test(name, {skip: needs_mock && !is_mock && 'needs the mock'}, async (t) => {
+export function page_test(name, body, {needs_mock = false, needs_real = false, ...options} = {}) {
+  test(name, {skip: (needs_mock && !is_mock && 'needs the mock') || (needs_real && is_mock && 'needs a real server')}, async (t) => {
     const server = await open_server();
     const page = await open_page(options);
     page.problems.length = 0;

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import {readdirSync, readFileSync, statSync} from 'node:fs';
 import {test} from 'node:test';
 import {decode, hex_dump} from '../../cmd/perenniald/console/src/bytes_text.js';
-import {bytes, count, jobs, rate, time, visible, visible_line} from '../../cmd/perenniald/console/src/format.js';
+import {bytes, count, failed_attempts, jobs, rate, time, visible, visible_line} from '../../cmd/perenniald/console/src/format.js';
 import {added, percentile} from '../../cmd/perenniald/console/src/percentile.js';
 import {format_json, json_fault, looks_like_json} from '../../cmd/perenniald/console/src/json_text.js';
 import {format_php} from '../../cmd/perenniald/console/src/php_text.js';
@@ -44,15 +44,50 @@ table('What PHP has serialized is indented, and no value is changed', (text) => 
     Array.from({length: 63}, (_, level) => `\n${'  '.repeat(Math.min(62 - level, 20))}}`).join('')}`],
 ]);
 
-table('Percentiles lie where their bucket does', ([counts, part]) => percentile([1, 2, 4], counts, part), [
-  [[[0, 0, 0, 0], 0.5], null],
-  [[[10, 0, 0, 0], 0.5], {seconds: 0.5, is_longer: false}],
-  [[[0, 10, 0, 0], 0.5], {seconds: 1.5, is_longer: false}],
-  [[[0, 10, 0, 0], 1], {seconds: 2, is_longer: false}],
-  [[[5, 0, 5, 0], 0.5], {seconds: 1, is_longer: false}],
-  [[[5, 0, 5, 0], 0.9], {seconds: 3.6, is_longer: false}],
-  [[[1, 0, 0, 99], 0.5], {seconds: 4, is_longer: true}],
+/** The same values as counts and a sum. */
+const times_of = (bounds, values) => ({
+  counts: Array.from({length: bounds.length + 1}, (_, bucket) => values.filter((value) => value <= (bounds[bucket] ?? Infinity) && !(value <= (bounds[bucket - 1] ?? -1))).length),
+  sum_seconds: values.reduce((sum, value) => sum + value, 0),
+});
+
+// What is not known is spread evenly, within what the sum leaves.
+table('Percentiles lie where their bucket and the sum allow', ([counts, sum_seconds, part]) => percentile([1, 2, 4], {counts, sum_seconds}, part), [
+  [[[0, 0, 0, 0], 0, 0.5], null],
+  [[[10, 0, 0, 0], 5, 0.5], {seconds: 0.5, is_longer: false}],
+  [[[0, 10, 0, 0], 15, 0.5], {seconds: 1.5, is_longer: false}],
+  [[[0, 10, 0, 0], 15, 1], {seconds: 2, is_longer: false}],
+  [[[0, 10, 0, 0], 20, 0.5], {seconds: 2, is_longer: false}],  // All that the bucket has at most.
+  [[[5, 0, 5, 0], 18, 0.5], {seconds: 1, is_longer: false}],
+  [[[5, 0, 5, 0], 18, 0.9], {seconds: 3.6, is_longer: false}],
+  [[[1, 0, 0, 99], 500, 0.5], {seconds: 4, is_longer: true}],
+  [[[0, 0, 1, 0], 2.5, 0.5], {seconds: 2.5, is_longer: false}],  // A single value has its own, where the middle of its bucket is 3.
+  [[[0, 0, 2, 0], 4.25, 0.99], {seconds: 2.25, is_longer: false}],
 ]);
+
+test('No percentile is above the largest value that can have been, or below the one before', () => {
+  let seed = 20260103;
+  const random = () => (seed = (seed * 1103515245 + 12345) % 2147483648) / 2147483648;
+  const bounds = [0.001, 0.01, 0.1, 1, 5, 30];
+  for (let i = 0; i < 3000; ++i) {
+    const values = Array.from({length: 1 + Math.floor(random() * 12)}, () => 30 * random() ** (1 + 8 * random())).sort((a, b) => a - b);
+    const times = times_of(bounds, values);
+    const all = [0.5, 0.9, 0.99].map((part) => percentile(bounds, times, part).seconds);
+    const what = `of ${values}, i ${i}`;
+    // The largest, if all others were as short as their buckets allow.
+    const least = values.map((value) => bounds.findLast((bound) => bound < value) ?? 0);
+    const most = times.sum_seconds - least.slice(0, -1).reduce((sum, value) => sum + value, 0);
+    all.forEach((each) => assert.ok(each <= most + 1e-9, `${each} above ${most}, ${what}`));
+    assert.ok(all[0] <= all[1] && all[1] <= all[2], `${all}, ${what}`);
+    if (values.length === 1) all.forEach((each) => assert.ok(Math.abs(each - values[0]) < 1e-9, what));
+    // Each is in the bucket of the value that it stands for.
+    [0.5, 0.9, 0.99].forEach((part, index) => {
+      const value = values[Math.ceil(values.length * part - 1e-9) - 1];
+      const bucket = (of) => bounds.findIndex((bound) => of <= bound + 1e-9);
+      const [from, to] = [bounds[bucket(value) - 1] ?? 0, bounds[bucket(value)]];
+      assert.ok(all[index] >= from - 1e-9 && all[index] <= to + 1e-9, `p${part} ${all[index]} is not from ${from} to ${to}, ${what}`);
+    });
+  }
+});
 
 test('Histograms are added bucket by bucket', () => {
   assert.deepEqual(added([{counts: [1, 2], sum_seconds: 0}, {counts: [10, 0], sum_seconds: 0}]), [11, 2]);
@@ -109,6 +144,8 @@ table('Bytes', bytes, [[0, '0 B'], [1023, '1,023 B'], [1024, '1 KiB'], [1536, '1
 table('Counts', count, [[0, '0'], [999, '999'], [48211, '48,211'], [1234567, '1,234,567'], [-1234, '-1,234'], [0.5, '0.5'], [1234.0625, '1,234.063'],
   [9007199254740991, '9,007,199,254,740,991']]);
 table('Jobs', jobs, [[0, '0 jobs'], [1, '1 job'], [1000, '1,000 jobs']]);
+table('Failed attempts', failed_attempts, [[{attempts: 0, tries: 5}, '0 of 5'], [{attempts: 1200, tries: 5000}, '1,200 of 5,000'], [{attempts: 3, tries: 0}, '3'],
+  [{attempts: 0, tries: 0}, '–']]);
 table('Rates', rate, [[0, '0'], [0.25, '0.3'], [12.34, '12.3'], [1234.5, '1,235']]);
 
 table('What is not seen is made visible', visible, [

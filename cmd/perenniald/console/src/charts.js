@@ -2,14 +2,15 @@
 
 import {useEffect, useRef, useState} from 'preact/hooks';
 import {get, query} from './api.js';
+import {count} from './format.js';
 import {html} from './html.js';
 import {use_poll} from './live.js';
 import {use_theme} from './theme.js';
 
 /** @typedef {{name: string, kind: string}} Line The kind names its colour in style.css. */
 
-/** @type {[number, string][]} */
-const spans = [[600, '10 minutes'], [7200, '2 hours'], [86400, '24 hours']];
+// So many values make a line.
+const values_min = 2;
 
 /**
  * @param {{title: string, lines: Line[], times: number[], values: (number|null)[][], format: (value: number) => string}} props
@@ -50,36 +51,43 @@ export function Chart({title, lines, times, values, format}) {
   </figure>`;
 }
 
-// Series that the server keeps no history of. They are not asked for again.
-/** @type {Set<string>} */
-const missing = new Set();
-
-/** @param {string} series @param {number} span @param {AbortSignal} signal */
+/**
+ * Null: the server keeps no history of the series, or none yet.
+ * @param {string} series @param {number|null} span @param {AbortSignal} signal
+ * @returns {Promise<import('./types.js').History|null>}
+ */
 async function get_history(series, span, signal) {
-  if (missing.has(series)) return {history: null};
   try {
-    return {history: await get(`/history${query({series, span})}`, signal)};
+    return await get(`/history${query({series, span})}`, signal);
   } catch (error) {
     if (error.status !== 404) throw error;
-    missing.add(series);
-    return {history: null};
+    return null;
   }
 }
 
+/** How a span is called on its button. @param {number} seconds */
+const span_name = (seconds) => {
+  const [number, unit] = seconds < 3600 ? [seconds / 60, 'minute'] : [seconds / 3600, 'hour'];
+  return `${count(number)} ${unit}${number === 1 ? '' : 's'}`;
+};
+
 /**
- * The history of a series: undefined before the first answer, null where the server keeps none.
+ * The history of a series: undefined before the first answer, null where the server has nothing to draw of this span. Which spans there are, the server
+ * says.
  * @param {string} series
  */
 export function use_history(series) {
-  const [span, set_span] = useState(600);
-  const {value} = use_poll((signal) => get_history(series, span, signal), [series, span], {seconds: 10});
-  const history = value?.history;
-  const chooser = history && html`<div class="segments" role="group" aria-label="Span of the charts">${spans.map(([seconds, name]) => html`
-    <button key=${seconds} aria-pressed=${span === seconds} onClick=${() => set_span(seconds)}>${name}</button>`)}</div>`;
-  return {history, chooser};
+  const [chosen, set_chosen] = useState(/** @type {number|null} */ (null));  // Null: the shortest.
+  const {value, error} = use_poll((signal) => get_history(series, chosen, signal), [series, chosen], {seconds: 10});
+  const spans = useRef(/** @type {number[]} */ ([]));
+  if (value) spans.current = value.spans_seconds;
+  const has_line = value && Object.values(value.series)[0].length >= values_min;
+  const chooser = spans.current.length > 0 && html`<div class="segments" role="group" aria-label="Span of the charts">${spans.current.map((seconds) => html`
+    <button key=${seconds} aria-pressed=${(chosen ?? spans.current[0]) === seconds} onClick=${() => set_chosen(seconds)}>${span_name(seconds)}</button>`)}</div>`;
+  return {history: has_line ? value : value === undefined && !error ? undefined : null, chooser};
 }
 
-/** @param {any} history @param {string[]} names */
+/** @param {import('./types.js').History} history @param {string[]} names */
 export function history_series(history, names) {
   const length = history.series[names[0]]?.length ?? 0;
   const end = Date.now() / 1000 - history.ends_seconds_ago;

@@ -16,6 +16,13 @@ const tenths = (n) => decimal(n, 1);
 /** @param {number} n @param {string} [word] */
 export const jobs = (n, word = '') => `${count(n)} ${word ? word + ' ' : ''}${n === 1 ? 'job' : 'jobs'}`;
 
+/**
+ * How many attempts of a job have failed, as the engine counts them: where tries or a back-off are in force, since the put or the last kick. All
+ * reservations are in `reserves`.
+ * @param {import('./types.js').Job} job
+ */
+export const failed_attempts = ({attempts, tries}) => (tries ? `${count(attempts)} of ${count(tries)}` : attempts ? count(attempts) : '–');
+
 /** Per second. @param {number} n */
 export const rate = (n) => (n >= 100 ? count(Math.round(n)) : tenths(n));
 

@@ -62,11 +62,11 @@ function Bars({title, kind, bounds, counts}) {
 }
 
 /** @param {{name: string, bounds: number[], times: {counts: number[], sum_seconds: number}}} props */
-function Row({name, bounds, times: {counts, sum_seconds}}) {
-  const jobs = total_of(counts);
-  const shown = parts.map((part) => percentile(bounds, counts, part));
+function Row({name, bounds, times}) {
+  const jobs = total_of(times.counts);
+  const shown = parts.map((part) => percentile(bounds, times, part));
   return html`<tr data-row><th scope="row">${name}</th><td class="number">${count(jobs)}</td>
-    <td class="number">${jobs ? time(sum_seconds / jobs) : '–'}</td>
+    <td class="number">${jobs ? time(times.sum_seconds / jobs) : '–'}</td>
     ${shown.map((at, index) => html`<td key=${index} class="number">${at ? `${at.is_longer ? 'over ' : ''}${time(at.seconds)}` : '–'}</td>`)}</tr>`;
 }
 

@@ -21,7 +21,7 @@ export function JobFilter({filter, show}) {
   useEffect(() => set_values(filter), [given]);
   const set = Object.keys(filter).length;
   return html`<details class="filters" open=${set > 0 || undefined}>
-    <summary>Filter by age, priority and tries</summary>
+    <summary>Filter by age, priority and reserves</summary>
     <form class="search" onSubmit=${(event) => {
       event.preventDefault();
       show(Object.fromEntries(Object.entries(values).filter(([, value]) => value !== '')));

@@ -4,7 +4,7 @@ import {useEffect, useRef, useState} from 'preact/hooks';
 import {announce} from './announce.js';
 import {get, get_body_window, query, tube_path} from './api.js';
 import {first_line} from './bytes_text.js';
-import {bytes, count, jobs as jobs_text, time} from './format.js';
+import {bytes, count, failed_attempts, jobs as jobs_text, time} from './format.js';
 import {html} from './html.js';
 import {StateBadge} from './icon.js';
 import * as actions from './job_actions.js';
@@ -103,7 +103,7 @@ export function JobTable({jobs, shows_tube, unselected, all_selected, empty}) {
     set_selected(next);
   };
   const clear = () => set_selected(new Set());
-  const columns = 8 + (shows_tube ? 1 : 0) + (shows_bodies ? 1 : 0);
+  const columns = 9 + (shows_tube ? 1 : 0) + (shows_bodies ? 1 : 0);
 
   return html`
     <div class="toolbar">
@@ -122,7 +122,8 @@ export function JobTable({jobs, shows_tube, unselected, all_selected, empty}) {
           <th scope="col">State</th>
           <th class="number" scope="col">Age</th>
           <th class="number" scope="col">Priority</th>
-          <th class="number" scope="col">Tries</th>
+          <th class="number" scope="col">Reserves</th>
+          <th class="number" scope="col">Failed</th>
           <th class="number" scope="col">Time left</th>
           <th class="number" scope="col">Size</th>
           ${shows_bodies && html`<th scope="col">Body</th>`}
@@ -136,7 +137,8 @@ export function JobTable({jobs, shows_tube, unselected, all_selected, empty}) {
             <td><${StateBadge} state=${job.state} />${job.parked && html` <span class="quiet">parked</span>`}</td>
             <td class="number">${time(job.age_seconds)}</td>
             <td class="number">${count(job.priority)}</td>
-            <td class="number">${job.tries ? `${count(job.attempts)} of ${count(job.tries)}` : count(job.attempts)}</td>
+            <td class="number">${count(job.reserves)}</td>
+            <td class="number">${failed_attempts(job)}</td>
             <td class="number">${job.left_seconds > 0 ? time(job.left_seconds) : '–'}</td>
             <td class="number">${bytes(job.body_bytes)}</td>
             ${shows_bodies && html`<td class="preview"><bdi>${previews.get(job.id) ?? '…'}</bdi></td>`}

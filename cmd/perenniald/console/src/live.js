@@ -11,6 +11,8 @@ import {get, tube_path} from './api.js';
 const poll_seconds_min = 2;
 const poll_seconds_max = 30;
 const stream_again_seconds = 60;
+// A frame comes every second. After so long without one the server stands still, or nothing of it comes through any more.
+const silent_seconds_max = 5;
 
 /** @type {Map<string, Set<(value: any) => void>>} */
 const watchers = new Map();
@@ -43,15 +45,43 @@ let poll_seconds = poll_seconds_min;
 let polling_since = 0;
 let round = 0;  // A newer one makes the answers of older ones void.
 let restart_timer = 0;
+let silence_timer = 0;
 let is_paused = false;
-/** @type {LiveState} */
+/** What the stream, or the polling in its place, says. @type {LiveState} */
 let state = 'connecting';
+/**
+ * Requests of screens whose last try the server has not answered. The screen says so, and so does the state.
+ * @type {Set<() => void>}
+ */
+const unanswered = new Set();
+let asked_again_at = -Infinity;
+
+const tell_listeners = () => state_listeners.forEach((listener) => listener());
 
 /** @param {LiveState} next */
 function set_state(next) {
   if (state === next) return;
   state = next;
-  state_listeners.forEach((listener) => listener());
+  tell_listeners();
+}
+
+/** @returns {LiveState} */
+const shown_state = () => (unanswered.size && state !== 'paused' ? 'lost' : state);
+
+/** @param {() => void} run @param {boolean} is_answered */
+function set_answered(run, is_answered) {
+  const before = unanswered.size;
+  if (is_answered) unanswered.delete(run);
+  else unanswered.add(run);
+  if (before !== unanswered.size) tell_listeners();
+}
+
+/** The server has just said something, so what it has not answered is asked for again now, and not when its turn comes. */
+function ask_again() {
+  const now = performance.now();
+  if (!unanswered.size || now - asked_again_at < poll_seconds_min * 1000) return;
+  asked_again_at = now;
+  [...unanswered].forEach((run) => run());
 }
 
 export const is_running = () => !is_paused && !document.hidden;
@@ -68,7 +98,24 @@ function stop() {
   source = null;
   source_topics = '';
   clearTimeout(poll_timer);
+  clearTimeout(silence_timer);
   poll_timer = 0;
+}
+
+/** Something has come by the stream. */
+function heard() {
+  set_state('live');
+  expect_more();
+  ask_again();
+}
+
+function expect_more() {
+  clearTimeout(silence_timer);
+  silence_timer = setTimeout(() => {
+    set_state('lost');
+    stop();
+    open_stream();
+  }, silent_seconds_max * 1000);
 }
 
 function open_stream() {
@@ -76,9 +123,10 @@ function open_stream() {
   source_topics = topics.join();
   const opened = new EventSource(`/api/v1/events?topics=${topics.map(encodeURIComponent).join()}`);
   source = opened;
-  opened.onopen = () => set_state('live');
+  opened.onopen = heard;
   opened.onerror = () => {
     if (opened !== source) return;
+    clearTimeout(silence_timer);
     set_state('lost');
     // Closed means refused: the browser does not try again.
     if (opened.readyState === EventSource.CLOSED) start_polling();
@@ -86,7 +134,7 @@ function open_stream() {
   opened.addEventListener('refused', (event) => JSON.parse(/** @type {MessageEvent} */ (event).data).forEach((topic) => refused.add(topic)));
   for (const topic of topics) {
     opened.addEventListener(topic, (event) => {
-      set_state('live');
+      heard();
       deliver(topic, JSON.parse(/** @type {MessageEvent} */ (event).data));
     });
   }
@@ -128,7 +176,10 @@ async function poll(this_round) {
     }
   }
   if (failed) set_state('lost');
-  else if (answered) set_state('polling');
+  else if (answered) {
+    set_state('polling');
+    ask_again();
+  }
   poll_seconds = failed ? Math.min(poll_seconds * 2, poll_seconds_max) : poll_seconds_min;
   poll_timer = setTimeout(() => {
     if (Date.now() - polling_since > stream_again_seconds * 1000) restart();
@@ -142,6 +193,8 @@ function restart() {
   if (document.hidden || watchers.size === 0) return;
   if (wanted().length === 0) return set_state('polling');  // The screens ask for what they show.
   open_stream();
+  // Until the new stream is open the state is that of the one before.
+  if (state === 'live') expect_more();
 }
 
 // Several screens may come and go at once.
@@ -185,9 +238,9 @@ export function use_topic(topic) {
 }
 
 export function use_live_state() {
-  const [seen, set_seen] = useState(state);
+  const [seen, set_seen] = useState(shown_state);
   useEffect(() => {
-    const update = () => set_seen(state);
+    const update = () => set_seen(shown_state());
     update();
     state_listeners.add(update);
     return () => void state_listeners.delete(update);
@@ -237,22 +290,26 @@ export function use_poll(request, inputs, {seconds = poll_seconds_min} = {}) {
       clearTimeout(timer);
       controller.abort();
       const mine = (controller = new AbortController());
+      let is_unknown = false;
       try {
         const value = await request(mine.signal);
         if (mine.signal.aborted) return;
         wait = seconds;
         is_refused = false;
+        set_answered(run, true);
         set_result({value, error: null});
       } catch (error) {
         if (mine.signal.aborted) return;
         wait = Math.min(Math.max(wait, 1) * 2, poll_seconds_max);
         is_refused = error.status === 403;
+        set_answered(run, error.status !== 0);
         // What was seen stays, unless the server says that it is not there or not for this user.
         const stays = error.status === 0 || error.status >= 500;
         set_result((before) => ({value: stays ? before.value : undefined, error}));
+        is_unknown = stays;
       }
-      // What is refused stays refused until somebody asks again.
-      if (seconds && !is_refused) timer = setTimeout(again, wait * 1000);
+      // What is refused stays refused until somebody asks again, and an answer that never changes is asked for until it comes.
+      if ((seconds || is_unknown) && !is_refused) timer = setTimeout(again, wait * 1000);
     };
     const again = () => {
       if (stopped) return;
@@ -265,6 +322,7 @@ export function use_poll(request, inputs, {seconds = poll_seconds_min} = {}) {
     return () => {
       stopped = true;
       refreshers.delete(run);
+      set_answered(run, true);
       clearTimeout(timer);
       controller.abort();
     };

@@ -62,6 +62,7 @@
  * @property {string} hostname
  * @property {number} uptime_seconds
  * @property {{ready: number, urgent: number, reserved: number, delayed: number, buried: number}} jobs
+ * @property {number} parked Ready jobs whose concurrency key is full.
  * @property {number} oldest_ready_seconds
  * @property {Record<string, number>} totals Since the start.
  * @property {{all: number, producers: number, workers: number, waiting: number}} connections
@@ -103,6 +104,13 @@
  * @property {number[]} bounds_seconds
  * @property {Times} wait
  * @property {Record<string, Times>} run By what ended the reservation.
+ *
+ * @typedef {object} History
+ * @property {number} span_seconds How far it goes back.
+ * @property {number[]} spans_seconds The spans that this series has.
+ * @property {number} step_seconds
+ * @property {number} ends_seconds_ago
+ * @property {Record<string, number[]>} series
  *
  * @typedef {object} Connection
  * @property {string} id

@@ -4,7 +4,7 @@
 import {useRef, useState} from 'preact/hooks';
 import {body_window_bytes, get, get_body_window} from '../api.js';
 import {decode, hex_dump} from '../bytes_text.js';
-import {bytes as bytes_text, count, time, visible, visible_line} from '../format.js';
+import {bytes as bytes_text, count, failed_attempts, time, visible, visible_line} from '../format.js';
 import {html} from '../html.js';
 import {Badge, StateBadge} from '../icon.js';
 import {JobButtons} from '../job_list.js';
@@ -53,8 +53,9 @@ function facts(job) {
     ['Time to run', time(job.ttr_seconds)],
     ['Delay', time(job.delay_seconds)],
     ['Time left', job.left_seconds > 0 ? `${time(job.left_seconds)} until ${job.state === 'reserved' ? 'it times out' : 'it is ready'}` : '–'],
-    ['Attempts', job.tries ? `${count(job.attempts)} of ${count(job.tries)} tries` : `${count(job.attempts)}, no limit`],
     ['Reserves', count(job.reserves)],
+    ['Tries', !job.tries ? 'no limit' : job.state === 'reserved' ? `number ${count(job.attempts + 1)} of ${count(job.tries)} is running` : count(job.tries)],
+    ['Failed attempts', failed_attempts(job)],
     ['Timeouts', count(job.timeouts)],
     ['Releases', count(job.releases)],
     ['Buries', count(job.buries)],

@@ -38,8 +38,8 @@ export function Overview({may}) {
     ${!store.accepts_puts && html`<p class="banner warn"><${Icon} name="warning" /> The disk has no space for new jobs: the state of the store is ${store.state}.</p>`}
     <dl class="tiles">
       <div class=${`tile first ${age_kind(age)}`}><dt>Oldest ready job</dt><dd><${Oldest} seconds=${age} /></dd>
-        <dd class="quiet">${age > 0 ? first && html`in <${TubeLink} name=${first.name} />` : 'no job waits'}</dd></div>
-      <${Tile} name="Ready" icon="ready" value=${count(jobs.ready)} note=${`${count(jobs.urgent)} urgent`} />
+        <dd class="quiet">${age > 0 ? first && html`in <${TubeLink} name=${first.name} />` : server.parked ? 'the ready jobs are parked' : 'no job waits'}</dd></div>
+      <${Tile} name="Ready" icon="ready" value=${count(jobs.ready)} note=${`${count(jobs.urgent)} urgent${server.parked ? `, ${count(server.parked)} parked` : ''}`} />
       <${Tile} name="Reserved" icon="reserved" value=${count(jobs.reserved)} note=${`${count(connections.workers)} workers`} />
       <${Tile} name="Delayed" icon="delayed" value=${count(jobs.delayed)} />
       <${Tile} name="Buried" icon="buried" value=${count(jobs.buried)} note=${jobs.buried ? 'wait for a kick' : ''} />
