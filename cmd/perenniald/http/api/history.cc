@@ -103,10 +103,8 @@ History::History() : server_(server_columns, server_spans) {}
 
 void History::on_second(const engine::Engine& engine, Nanos now) {
   const EngineStats stats = engine.statistics();
-  const uint64_t deletes = stats.commands.at(row_index<Delete>(command_rows)) +
-                           stats.commands.at(row_index<DeleteBatch>(command_rows));
   const uint64_t values[] = {stats.jobs.ready,  stats.jobs.reserved, stats.jobs.delayed,
-                             stats.jobs.buried, stats.total_jobs,    deletes,
+                             stats.jobs.buried, stats.total_jobs,    stats.job_ends.deleted,
                              stats.job_timeouts};
   server_.add(now, values);
   // At most so many at once, so that very many tubes do not hold the loop.

@@ -15,11 +15,6 @@ namespace {
 
 using core::Verb;
 
-template <typename... Commands>
-uint64_t sum_of(const CommandCounts& commands) {
-  return (commands.at(row_index<Commands>(command_rows)) + ...);
-}
-
 // The counts of the buckets, and of what lies beyond the last one.
 Json counts_of(const HistogramView& view) {
   Json counts = Json::array();
@@ -43,8 +38,8 @@ Json Api::server_json() const {
       {"oldest_ready_seconds", in_seconds(history_.oldest_ready(sources_.now()))},
       {"totals",
        {{"puts", stats.total_jobs},
-        {"deletes", sum_of<Delete, DeleteBatch>(stats.commands)},
-        {"reserves", sum_of<Reserve, ReserveWithTimeout, ReserveBatch>(stats.commands)},
+        {"deletes", stats.job_ends.deleted},
+        {"reserves", stats.job_ends.reserved},
         {"timeouts", stats.job_timeouts},
         {"damaged", stats.jobs_damaged},
         {"duplicates", stats.jobs_duplicate},

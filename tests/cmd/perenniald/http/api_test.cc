@@ -142,6 +142,29 @@ TEST_F(ApiTest, ShowsHowLongJobsWaitedAndRan) {
   EXPECT_DOUBLE_EQ(times["run"]["timeout"]["sum_seconds"], 0.0);
 }
 
+// Commands are another number: one may delete many jobs, or none.
+TEST_F(ApiTest, CountsJobsAndNotCommands) {
+  for (int i = 0; i < 6; ++i) put("mail", "a");
+  const ConnId worker = harness_.open();
+  harness_.send(worker, "watch mail\r\nreserve-batch 2\r\nreserve-with-timeout 0\r\n");
+  harness_.send(worker, "reserve-job 4\r\nreserve-job 4\r\n");
+  harness_.send(worker, "delete 77\r\ndelete-batch 1 2 3 77\r\n");
+  harness_.send(worker, "flush-tube mail state:ready\r\n");
+  api_.on_time();
+  const json totals = get_from("/api/v1/server").json()["totals"];
+  const json tube = get_from("/api/v1/tubes/mail").json();
+  EXPECT_EQ(tube["ready"], 0);
+  EXPECT_EQ(totals["reserves"], 4);
+  EXPECT_EQ(totals["deletes"], 5);
+  EXPECT_EQ(tube["deletes"], totals["deletes"]);
+  EXPECT_EQ(tube["puts"], totals["puts"]);
+  harness_.advance(nanos_per_second);
+  const ConnId other = harness_.open();
+  harness_.send(other, "delete 77\r\n");
+  api_.on_time();
+  EXPECT_EQ(get_from("/api/v1/history").json()["series"]["deletes"].back(), 0.0);
+}
+
 TEST_F(ApiTest, CountsParkedJobs) {
   const ConnId worker = harness_.open();
   for (int i = 0; i < 3; ++i) harness_.send(worker, "put 0 0 60 1 con:anna tube:mail\r\na\r\n");
