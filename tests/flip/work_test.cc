@@ -269,7 +269,7 @@ std::map<JobId, std::pair<std::string, JobRow>> by_name(const Image& image) {
 }
 
 std::string repair(const WorkPlan& plan, const Disk& disk) {
-  const auto repair = Repair::open(plan.path, disk.env());
+  const auto repair = Repair::open(plan.path, {}, disk.env());
   if (!repair.ok()) return "it cannot be repaired: " + repair.status().message();
   const auto done = (*repair)->run("20260101T000000Z");
   if (!done.ok()) return "the repair failed: " + done.status().message();
