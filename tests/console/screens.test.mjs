@@ -39,7 +39,7 @@ page_test('Overview and Tube count parked jobs', async (page, server) => {
   await page.getByText('the ready jobs are parked').waitFor();
   await page.goto(`${server.url}/tubes/calls`);
   await page.locator('.facts.strip > div', {hasText: 'Parked'}).getByText('2', {exact: true}).waitFor();
-  assert.equal(await page.getByText('parked', {exact: true}).count(), 2);
+  await eventually(() => page.getByText('parked', {exact: true}).count(), 2);
 }, {needs_mock: true});
 
 page_test('Overview warns of a drain and of a full disk', async (page, server) => {

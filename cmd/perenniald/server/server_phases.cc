@@ -260,6 +260,8 @@ void Server::begin_serving() {
   tls_.start();
   connections_.take_over(loop_);
   waits_in_sockets_ = true;
+  // Whoever is answered can read what the start has logged. No client waits for a log after this.
+  flush_log();
   notify_manager("READY=1\nSTATUS=Serving");
 }
 
