@@ -66,7 +66,12 @@ INSTANTIATE_TEST_SUITE_P(
                      db.put(Family::Meta, "f", view(encode_format_version(format_version + 1)));
                    },
                    StatusCode::Unsupported, "its format is 3, which only a newer program reads"},
-        DamageCase{"UnknownFamily", [](RawDb& db) { db.add_family("tags"); },
+        // A newer program has also written to its log.
+        DamageCase{"UnknownFamily",
+                   [](RawDb& db) {
+                     db.add_family("tags");
+                     db.put(Family::Meta, "f", view(encode_format_version(format_version)));
+                   },
                    StatusCode::Unsupported, "it has a family tags"},
         DamageCase{"NoFormatVersion", [](RawDb& db) { db.remove(Family::Meta, "f"); },
                    StatusCode::Corruption, "meta, key 66: the row is missing"},
