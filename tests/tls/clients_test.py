@@ -98,7 +98,7 @@ class Peers(unittest.TestCase):
         # It came in by its certificate.
         with server.plain() as client:
             self.assertEqual(client.ask(b"stats\r\n"), b"UNAUTHORIZED\r\n")
-        self.assertIn("user=worker", server.log())
+        server.wait_for("user=worker")
 
     @classmethod
     def setUpClass(cls):

@@ -161,7 +161,7 @@ class Users(unittest.TestCase):
                                  stderr=subprocess.STDOUT, timeout=20).stdout
         for text in (said.decode(), printed.decode(), server.log()):
             self.assertNotIn(SECRET, text)
-        self.assertIn("action=sign-in subject=\"token k1\" result=allowed", server.log())
+        server.wait_for("action=sign-in subject=\"token k1\" result=allowed")
         # One that stands in the configuration by mistake is not repeated either.
         told = self.refused(f"[{{name: a, tokens: ['{token('k1')}'], {GRANTS}}}]")
         self.assertIn("a token is kept as", told)
