@@ -196,6 +196,18 @@ class Users(unittest.TestCase):
         os.chmod(kept, 0o640)
         self.assertIn("chmod 0600", run("stats", *where, "--token-file", kept)[1])
 
+    def test_a_worker_that_may_not_inspect_ends_and_says_so(self):
+        server = self.start(f"[{{name: mailer, tokens: ['{record('k1')}'], {GRANTS}}}]")
+        with server.plain() as client:
+            self.assertEqual(client.ask(auth("k1")), b"AUTHENTICATED\r\n")
+            client.ask(b"put 0 0 60 1 tube:mail\r\na\r\n")
+        done = subprocess.run([PERENNIAL, "work", "--server", f"127.0.0.1:{server.port}", "--tube", "mail", "--drain",
+                               "--", "cat"], capture_output=True, text=True, timeout=20,
+                              env={**os.environ, "PERENNIAL_TOKEN": token("k1")})
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("the right to inspect", done.stderr)
+        self.assertEqual(done.stdout, "")
+
     def test_users_check_shows_who_may_do_what(self):
         port = Server(self.folder, {}).port
         server = self.make(

@@ -74,6 +74,7 @@ Result<std::optional<Job>> Runner::next_job() {
         connected.ok() ? reserve() : Result<std::optional<Job>>(std::move(connected));
     if (!job.ok()) {
       server_.reset();
+      if (job.status().code() == StatusCode::InvalidArgument) return job;
       if (Status waited = wait_to_connect(job.take_status()); !waited.ok()) return waited;
       continue;
     }
@@ -113,7 +114,16 @@ Result<std::optional<Job>> Runner::reserve() {
 }
 
 Result<std::optional<Job>> Runner::describe(JobId id, std::string body) {
-  Result<StatsReply> stats = ask_stats(*server_, StatsJob{id});
+  Result<wire::ClientReply> reply = server_->ask(StatsJob{id});
+  if (!reply.ok()) return reply.take_status().with("stats-job");
+  // Each further job would be answered in the same way.
+  if (reply->is(Word::Forbidden)) {
+    return Status(StatusCode::InvalidArgument,
+                  "stats-job: FORBIDDEN: the user of this worker needs the right to inspect its "
+                  "tubes, too, to know tube, ttr and attempts of a job");
+  }
+  if (!reply->is(Word::Ok)) return unexpected(*reply, "stats-job");
+  Result<StatsReply> stats = StatsReply::parse(reply->text);
   if (!stats.ok()) return stats.take_status().with("stats-job");
   return std::optional(Job{
       .id = id,
