@@ -255,13 +255,13 @@ void Server::begin_serving() {
     exit_code_ = report({common::exit_usage, "checkpoint_dir", status.message()});
     return begin_stop("checkpoint_dir");
   }
+  // Whoever can connect can read what the start has logged. No client waits for a log after this.
+  flush_log();
   if (!listen([](const BoundSocket&) { return true; })) return begin_stop("listen");
   if (standby_) standby_->end();
   tls_.start();
   connections_.take_over(loop_);
   waits_in_sockets_ = true;
-  // Whoever is answered can read what the start has logged. No client waits for a log after this.
-  flush_log();
   notify_manager("READY=1\nSTATUS=Serving");
 }
 
