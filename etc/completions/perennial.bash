@@ -279,12 +279,13 @@ _perennial() {
         --state) words='ready reserved delayed buried' ;;
         --id) words='' ;;
         --limit) words='' ;;
+        --checkpoint) files=-d ;;
         --ca) files=-f ;;
         --certificate) files=-f ;;
         --key) files=-f ;;
         --token-file) files=-f ;;
         *)
-          words='--help --data-dir --server --format --tube --state --id --limit --no-body --summary --json --recover-point-in-time --salvage --tls --ca --certificate --key --token-file --insecure-token'
+          words='--help --data-dir --server --format --tube --state --id --limit --no-body --summary --json --recover-point-in-time --salvage --checkpoint --tls --ca --certificate --key --token-file --insecure-token'
           ;;
       esac
       ;;
@@ -309,8 +310,9 @@ _perennial() {
     'repair '*)
       case $before in
         --data-dir) files=-d ;;
+        --checkpoint) files=-d ;;
         *)
-          words='--help --data-dir --yes --json'
+          words='--help --data-dir --checkpoint --yes --json'
           ;;
       esac
       ;;

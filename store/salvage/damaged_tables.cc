@@ -6,6 +6,7 @@
 
 #include <rocksdb/metadata.h>
 #include <rocksdb/sst_file_reader.h>
+#include <rocksdb/table_properties.h>
 
 #include "store/rocks/database.h"
 #include "store/salvage/block_probe.h"
@@ -44,12 +45,21 @@ ManifestTable in_manifest(const Live& table, const Manifest& manifest) {
 enum class Way : uint8_t {
   ThroughIndex,
   BlockByBlock,  // The footer, the index or what else RocksDB needs to open it is damaged.
+  None,          // Its rows are those of another table, or of another database.
 };
 
 struct TableProblem {
   std::string text;  // Empty: there is none.
   Way way = Way::BlockByBlock;
 };
+
+// Whether these are the properties of the table that the MANIFEST names. RocksDB compares more, and
+// refuses what differs. A table has its number from its making on, also in a checkpoint.
+bool is_of(const rocksdb::TableProperties& found, uint64_t file_bytes, const Live& table) {
+  const bool has_number = found.orig_file_number == 0 || found.orig_file_number == number_of(table);
+  return has_number && file_bytes == table.size &&
+         found.column_family_name == table.column_family_name;
+}
 
 TableProblem problem_of(const Live& table, const Options& options) {
   rocksdb::Options how;
@@ -63,6 +73,16 @@ TableProblem problem_of(const Live& table, const Options& options) {
     status = reader.VerifyChecksum();
   }
   if (!status.ok()) out.text = status.ToString();
+  const auto properties = status.ok() ? reader.GetTableProperties() : nullptr;
+  uint64_t file_bytes = 0;
+  const bool is_known =
+      properties != nullptr &&
+      file_system_of(options.env)
+          .GetFileSize(table.directory + "/" + table.relative_filename, {}, &file_bytes, nullptr)
+          .ok();
+  if (is_known && !is_of(*properties, file_bytes, table)) {
+    out = {.text = "it is another table, which somebody has put in its place", .way = Way::None};
+  }
   return out;
 }
 
@@ -123,6 +143,7 @@ class LoneTable {
   }
 
   void read(Way way, OpenedTable& out) {
+    if (way == Way::None) return probe_table(bounds_, out);
     way == Way::ThroughIndex ? read_through_index(out) : read_block_by_block(out);
   }
 

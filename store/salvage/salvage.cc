@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "store/damage/damage_record.h"
 #include "store/disk/durable_mark.h"
 #include "store/format/skipped_ids.h"
 #include "store/recovery/recovery.h"
@@ -31,12 +32,10 @@ struct Salvage::Visit {
 
 namespace {
 
-// The log is read as a start would read it. If a start would refuse it, all records are read that
-// can be read.
-struct LogView {
-  View view;
-  std::string problem;
-};
+// Later than any entry.
+constexpr uint64_t in_a_block_left_out = std::numeric_limits<uint64_t>::max();
+
+using LogView = Salvage::LogView;
 
 LogView view_of_log(const std::string& db_path, const Options& options, Failure& failure) {
   const Result<RecoveryPlan> plan = plan_recovery(db_path, options, failure);
@@ -60,11 +59,17 @@ Result<Database> open_without_damage(const std::string& db_path, const Options& 
   return Database::open_leniently(db_path, options, failure, std::move(tables_only));
 }
 
+// Whatever was judged of the log before, RocksDB may refuse what it finds there.
 Result<Database> open_whole(const std::string& db_path, const Options& options, Failure& failure,
-                            View view, bool is_log_damaged) {
-  Result<Database> all = Database::open_leniently(db_path, options, failure, std::move(view));
-  return all.ok() || !is_log_damaged ? std::move(all)
-                                     : open_without_damage(db_path, options, failure);
+                            LogView& log) {
+  Result<Database> all = Database::open_leniently(db_path, options, failure, std::move(log.view));
+  if (all.ok()) return all;
+  if (log.problem.empty()) log.problem = all.status().message();
+  if (log.cut) {
+    Result<Database> cut = Database::open_leniently(db_path, options, failure, *log.cut);
+    if (cut.ok()) return cut;
+  }
+  return open_without_damage(db_path, options, failure);
 }
 
 // A commit row for a database whose own cannot be read.
@@ -106,23 +111,67 @@ Status Salvage::open_database(const std::string& db_path, const Options& options
   Result<TableDamage> damage = find_damaged_tables(db_path, options, failure, *manifest);
   if (!damage.ok()) return damage.take_status();
   damage_ = damage.take();
+  const Result<std::vector<DamagedBlock>> blocks = read_damage_record(options.env, db_path);
+  if (blocks.ok()) without_blocks_ = DamagedIds(*blocks);
   for (const OpenedTable& table : damage_.tables) account_.tables.push_back(table.found);
   const std::unique_ptr<rocksdb::Env> rest = make_view_env(options.env, damage_.rest);
   Options how = options;
   how.env = rest.get();
   LogView log = view_of_log(db_path, how, failure);
-  // Without a table of meta the log does not seem to join the tables. That is no damage of the log.
   const bool is_meta_damaged = std::ranges::any_of(
       account_.tables, [](const DamagedTable& table) { return table.family == Family::Meta; });
-  if (!is_meta_damaged) account_.log_problem = std::move(log.problem);
-  Result<Database> whole =
-      open_whole(db_path, how, failure, std::move(log.view), !account_.log_problem.empty());
+  if (is_meta_damaged && !log.problem.empty()) {
+    if (Status judged = judge_log_again(db_path, how, failure, *manifest, log); !judged.ok()) {
+      return judged;
+    }
+  }
+  Result<Database> whole = open_whole(db_path, how, failure, log);
   if (!whole.ok()) return whole.take_status();
+  account_.log_problem = std::move(log.problem);
   whole_ = std::make_unique<Database>(whole.take());
   for (const std::string_view name : families_of(options.format, options.families)) {
     if (whole_->has_family(name)) continue;
     return {StatusCode::Unsupported, fmt::format("the family {} is missing", name)};
   }
+  return {};
+}
+
+// Without a table of meta the log does not seem to join the tables, which is no damage of the log.
+// What is left of the damaged table may have the commit row by which that can be said.
+Status Salvage::judge_log_again(const std::string& db_path, const Options& options,
+                                Failure& failure, const Manifest& manifest, LogView& log) {
+  View no_logs;
+  no_logs.has_logs = false;
+  const Result<Database> tables =
+      Database::open_leniently(db_path, options, failure, std::move(no_logs));
+  if (!tables.ok()) return tables.status();
+  LogEvidence evidence;
+  FamilyMerge rows(*tables, damage_.tables, nullptr, Family::Meta);
+  for (auto lowest = rows.lowest(); lowest; lowest = rows.lowest()) {
+    const std::string key(*lowest);
+    const FamilyMerge::Key found = rows.take(key);
+    if (!found.trace.is_put() || static_cast<MetaTag>(key.front()) != MetaTag::Commit) continue;
+    if (const auto commit = decode_commit(found.value); commit.ok()) evidence.flushed = *commit;
+  }
+  log = LogView();
+  account_.log_is_judged = evidence.flushed.has_value();
+  if (!account_.log_is_judged) return {};
+  const auto mark = read_durable_mark(options.env, options.data_dir);
+  if (mark.ok()) evidence.durable = *mark;
+  Result<LogJudgement> judged =
+      judge_log(file_system_of(options.env), db_path, manifest, evidence, Recover::Strict);
+  RecoveryPlan plan;
+  if (judged.ok()) {
+    plan.log = judged.take();
+    log.view = plan.view();
+    return {};
+  }
+  log.problem = judged.status().message();
+  Result<LogJudgement> forced =
+      judge_log(file_system_of(options.env), db_path, manifest, evidence, Recover::PointInTime);
+  if (!forced.ok()) return {};
+  plan.log = forced.take();
+  log.cut = plan.view();
   return {};
 }
 
@@ -163,7 +212,9 @@ Status Salvage::each_id(bool with_bodies, const std::function<Status(Visit&)>& v
     if (!id.ok()) continue;
     std::array<KeyTrace, job_states.size()> states;
     for (size_t place = 0; place < states.size(); ++place) states[place] = found[place].trace;
-    const FamilyMerge::Key& body = found.back();
+    FamilyMerge::Key& body = found.back();
+    // Its deletion may have been in a block that is damaged and was left out of its table.
+    if (without_blocks_.contains(*id)) body.trace.hidden_time = in_a_block_left_out;
     Visit one;
     one.id = *id;
     one.finding = find_job(states, body.trace);

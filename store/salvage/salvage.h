@@ -12,7 +12,10 @@
 #include <absl/container/flat_hash_set.h>
 
 #include "engine/types/status.h"
+#include "store/damage/damaged_ids.h"
+#include "store/recovery/manifest.h"
 #include "store/rocks/database.h"
+#include "store/rocks/log_env.h"
 #include "store/rocks/observer.h"
 #include "store/salvage/damaged_tables.h"
 #include "store/salvage/family_merge.h"
@@ -65,6 +68,14 @@ class Salvage {
     std::string value_;
   };
 
+  // The log is read as a start would read it. If a start would refuse it, all records are read that
+  // can be read.
+  struct LogView {
+    View view;
+    std::string problem;
+    std::optional<View> cut = {};  // Up to the damage, where that was judged already.
+  };
+
  private:
   // A job that holds a key.
   struct Claim {
@@ -76,6 +87,8 @@ class Salvage {
 
   Salvage() = default;
   Status open_database(const std::string& db_path, const Options& options, Failure& failure);
+  Status judge_log_again(const std::string& db_path, const Options& options, Failure& failure,
+                         const Manifest& manifest, LogView& log);
   Status open_copy(const std::string& checkpoint, const Options& options, Failure& failure);
   FamilyMerge rows_of(Family family) const;
   Status read_meta();
@@ -97,6 +110,7 @@ class Salvage {
   std::optional<KeyStored> rebuilt(const std::string& place, const Claim& claim) const;
 
   TableDamage damage_;
+  DamagedIds without_blocks_{{}};    // What an open store has left out of tables.
   std::unique_ptr<Database> whole_;  // Without the damaged tables.
   std::unique_ptr<Database> copy_;   // The checkpoint. Null: there is none, or no table is damaged.
   Salvaged account_;

@@ -49,6 +49,8 @@ struct Salvaged {
   std::vector<DamagedTable> tables = {};
   bool has_cluster = false;      // Whether the directory belongs to a cluster.
   std::string log_problem = {};  // Why a start would refuse the log; empty if it would not.
+  // False: the row that shows whether the log is whole cannot be read.
+  bool log_is_judged = true;
   // Jobs with a row, by state. Those in bodies_lost are among them.
   std::array<uint64_t, job_states.size()> jobs = {};
   IdList rows_lost = {};    // There is a body, and the row cannot be read.

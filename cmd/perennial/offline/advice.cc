@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -27,19 +29,29 @@ std::string age_of(Nanos age) {
   return fmt::format("{} h {:02} min", minutes / 60, minutes % 60);
 }
 
-// Counts the jobs that can be read and were put after the checkpoint was made.
-uint64_t count_put_since(const store::Reader& reader, JobId next_id) {
-  uint64_t count = 0;
+void each_job(const store::Reader& reader, const std::function<void(JobId)>& take) {
   ignore(reader.load({.tube = [](TubeId, std::string_view) { return Status(); },
                       .pause = [](const TubePaused&) { return Status(); },
                       .settings = [](const SettingsStored&) { return Status(); },
                       .job =
                           [&](const JobRow& row) {
-                            count += row.id >= next_id;
+                            take(row.id);
                             return Status();
                           },
                       .key = [](const KeyStored&) { return Status(); }}),
          "what cannot be read is not counted");
+}
+
+// Counts the jobs that can be read here and are not in the checkpoint. Its next id would not tell:
+// ids are reserved by the thousand. Takes eight bytes for each job of the checkpoint.
+uint64_t count_lacking(const store::Reader& reader, const std::string& checkpoint) {
+  const auto opened = store::Reader::open({.path = checkpoint});
+  if (!opened.ok()) return 0;
+  std::vector<JobId> there;
+  each_job(**opened, [&](JobId id) { there.push_back(id); });
+  std::ranges::sort(there);
+  uint64_t count = 0;
+  each_job(reader, [&](JobId id) { count += std::ranges::binary_search(there, id) ? 0 : 1; });
   return count;
 }
 
@@ -67,7 +79,7 @@ std::string kept_text(const store::Salvaged& salvaged) {
   std::string out =
       fmt::format("keeps {} jobs and loses {}", salvaged.whole_jobs(), salvaged.lost_jobs());
   if (const uint64_t copied = salvaged.rows_copied.count + salvaged.bodies_copied.count; copied > 0)
-    out += fmt::format(", {} rows and bodies are from the newest checkpoint", copied);
+    out += fmt::format(" ({} rows and bodies are those of a checkpoint)", copied);
   if (!salvaged.log_problem.empty()) {
     out += " that have left a trace, and an unknown number that only the damaged log had";
   }
@@ -81,10 +93,9 @@ std::string kept_text(const store::Salvaged& salvaged) {
 }
 
 std::string checkpoint_text(const Advice::Checkpoint& checkpoint, Nanos now) {
-  return fmt::format(
-      "{}, {} old, has {} jobs and lacks {} that were put since and can be read here",
-      std::filesystem::path(checkpoint.path).filename().string(), age_of(now - checkpoint.created),
-      checkpoint.jobs, checkpoint.put_since);
+  return fmt::format("{}, {} old, has {} jobs and lacks {} that can be read here",
+                     std::filesystem::path(checkpoint.path).filename().string(),
+                     age_of(now - checkpoint.created), checkpoint.jobs, checkpoint.lacks);
 }
 
 void choose_restore(Advice& advice, const std::string& data_dir, Nanos now) {
@@ -110,7 +121,7 @@ void choose_salvage(Advice& advice, const std::string& data_dir, Nanos now) {
   }
   if (!advice.damaged_checkpoints.empty()) {
     advice.reason +=
-        fmt::format("; {} newer checkpoints are damaged, too", advice.damaged_checkpoints.size());
+        fmt::format("; {} checkpoints are damaged, too", advice.damaged_checkpoints.size());
   }
 }
 
@@ -119,9 +130,11 @@ void choose_salvage(Advice& advice, const std::string& data_dir, Nanos now) {
 std::optional<Advice> advise(const std::string& data_dir, const store::CheckSummary& summary,
                              Nanos now) {
   Advice advice;
-  const bool is_for_start = summary.starts && !is_checkpoint(data_dir);
-  const CheckpointChoice choice = is_for_start ? CheckpointChoice() : choose_checkpoint(data_dir);
+  const CheckpointChoice choice = choose_checkpoint(data_dir);
   const Result<std::unique_ptr<store::Reader>> reader = open_salvage(data_dir, choice);
+  // A start buries the jobs without a body. Where a checkpoint has bodies, a repair comes first.
+  const bool has_bodies = reader.ok() && (*reader)->salvaged()->bodies_copied.count > 0;
+  const bool is_for_start = summary.starts && !is_checkpoint(data_dir) && !has_bodies;
   if (!reader.ok() && reader.status().code() == StatusCode::Unsupported) return std::nullopt;
   if (reader.ok()) advice.salvaged = *(*reader)->salvaged();
   if (is_for_start) {
@@ -131,15 +144,17 @@ std::optional<Advice> advise(const std::string& data_dir, const store::CheckSumm
   advice.damaged_checkpoints = choice.damaged;
   if (choice.chosen) {
     const store::CheckpointManifest& manifest = choice.chosen->manifest;
-    advice.checkpoint = {
-        .path = choice.chosen->path,
-        .created = manifest.created,
-        .jobs = manifest.job_count(),
-        .put_since = reader.ok() ? count_put_since(**reader, manifest.next_id) : 0};
+    advice.checkpoint = {.path = choice.chosen->path,
+                         .created = manifest.created,
+                         .jobs = manifest.job_count(),
+                         .lacks = reader.ok() ? count_lacking(**reader, choice.chosen->path) : 0};
   }
+  // A repair takes from the checkpoint what it needs. Only where the log is damaged may the
+  // checkpoint have more than all that can be read.
   const bool restore_loses_less =
       advice.checkpoint &&
-      (!advice.salvaged || advice.checkpoint->put_since < advice.salvaged->lost_jobs());
+      (!advice.salvaged || (!advice.salvaged->log_problem.empty() &&
+                            advice.checkpoint->jobs > advice.salvaged->whole_jobs()));
   if (restore_loses_less) {
     choose_restore(advice, data_dir, now);
   } else if (advice.salvaged) {
@@ -163,6 +178,7 @@ nlohmann::ordered_json advice_json(const Advice& advice, Nanos now) {
     out["jobs_kept"] = advice.salvaged->whole_jobs();
     out["jobs_lost"] = advice.salvaged->lost_jobs();
     out["jobs_uncertain"] = advice.salvaged->uncertain.count;
+    out["log_problem"] = advice.salvaged->log_problem;
     out["rows_lost"] = advice.salvaged->rows_lost.ids;
     out["bodies_lost"] = advice.salvaged->bodies_lost.ids;
   }
@@ -170,7 +186,7 @@ nlohmann::ordered_json advice_json(const Advice& advice, Nanos now) {
     out["checkpoint"] = {{"path", advice.checkpoint->path},
                          {"age_seconds", (now - advice.checkpoint->created) / nanos_per_second},
                          {"jobs", advice.checkpoint->jobs},
-                         {"lacks", advice.checkpoint->put_since}};
+                         {"lacks", advice.checkpoint->lacks}};
   }
   return out;
 }

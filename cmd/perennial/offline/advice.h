@@ -26,7 +26,7 @@ struct Advice {
     std::string path;
     Nanos created = 0;
     uint64_t jobs = 0;
-    uint64_t put_since = 0;  // Jobs that can be read here and were put after it was made.
+    uint64_t lacks = 0;  // Jobs that can be read here and are not in it.
   };
 
   Action action = Action::None;

@@ -1,7 +1,6 @@
 #include "cmd/perennial/offline/checkpoint_choice.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <functional>
 
 #include <fmt/format.h>
@@ -14,16 +13,15 @@ namespace {
 using store::CheckpointEntry;
 using store::CheckpointManifest;
 
-bool lacks_bodies(const std::string& path) {
-  std::error_code error;
-  return std::filesystem::exists(path + "/db/damaged-blocks", error);
+// Times of rows can be compared only within one database. A restore makes another one.
+std::string identity_of(const std::string& data_dir) {
+  const Result<std::string> identity = store::read_identity(data_dir);
+  return identity.ok() ? *identity : std::string();
 }
 
-// Times of rows can be compared only within one database. A restore makes another one.
 bool is_of(const std::string& data_dir, const CheckpointManifest& manifest) {
-  const Result<std::string> identity = store::read_identity(data_dir);
-  return identity.ok() && !identity->empty() && manifest.database == *identity &&
-         manifest.format == store::format_version;
+  const std::string own = identity_of(data_dir);
+  return !own.empty() && manifest.database == own && manifest.format == store::format_version;
 }
 
 }  // namespace
@@ -33,11 +31,14 @@ CheckpointChoice choose_checkpoint(const std::string& data_dir) {
   Result<std::vector<CheckpointEntry>> all = store::list_checkpoints(data_dir + "/checkpoints");
   if (!all.ok()) return out;
   std::vector<CheckpointEntry> entries = all.take();
-  std::erase_if(entries, [](const CheckpointEntry& entry) { return !entry.complete; });
+  const std::string own = identity_of(data_dir);
+  std::erase_if(entries, [&](const CheckpointEntry& entry) {
+    return !entry.complete || (!own.empty() && entry.database != own);
+  });
   std::ranges::sort(entries, std::greater(), &CheckpointEntry::name);
   for (const CheckpointEntry& entry : entries) {
     Result<CheckpointManifest> verified = store::verify_checkpoint(entry.path);
-    if (verified.ok() && verified->has_counts && !lacks_bodies(entry.path)) {
+    if (verified.ok() && verified->has_counts) {
       const bool is_same = is_of(data_dir, *verified);
       out.chosen = {.path = entry.path, .manifest = verified.take(), .is_of_directory = is_same};
       return out;

@@ -22,8 +22,8 @@ struct CheckpointChoice {
 };
 
 // Verifies the checkpoints in DATA_DIR/checkpoints, the newest first, until one is whole. That
-// reads as many bytes as it has. One that was made after bodies had been lost does not count as
-// whole.
+// reads as many bytes as it has. Those of another database, and those from before a restore, are
+// left out, unless the directory has lost its identity, so that this cannot be told.
 CheckpointChoice choose_checkpoint(const std::string& data_dir);
 
 // What --checkpoint means: a path, "none", or empty for the choice above. Returns the path of a

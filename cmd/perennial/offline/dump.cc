@@ -293,7 +293,7 @@ Subcommand dump_command(DumpOptions& options) {
                &options.recover_point_in_time},
               {"--salvage", "", "Where the log is damaged, too, write all that can be read",
                &options.salvage},
-              {"--checkpoint", "PATH",
+              {"--checkpoint", "DIR",
                "Of a damaged directory: its checkpoint for what cannot be read, or none",
                &options.checkpoint},
           }),

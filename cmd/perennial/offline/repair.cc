@@ -39,10 +39,13 @@ void print_plan(Output& out, const store::Repair& repair) {
 
 nlohmann::ordered_json plan_json(const store::Repair& repair) {
   const Salvaged& salvaged = repair.account();
-  nlohmann::ordered_json out = {
-      {"jobs_kept", salvaged.whole_jobs()},         {"jobs_lost", salvaged.lost_jobs()},
-      {"jobs_uncertain", salvaged.uncertain.count}, {"rows_lost", salvaged.rows_lost.ids},
-      {"bodies_lost", salvaged.bodies_lost.ids},    {"next_id", repair.next_id()}};
+  nlohmann::ordered_json out = {{"jobs_kept", salvaged.whole_jobs()},
+                                {"jobs_lost", salvaged.lost_jobs()},
+                                {"jobs_uncertain", salvaged.uncertain.count},
+                                {"rows_lost", salvaged.rows_lost.ids},
+                                {"bodies_lost", salvaged.bodies_lost.ids},
+                                {"log_problem", salvaged.log_problem},
+                                {"next_id", repair.next_id()}};
   if (salvaged.checkpoint.empty()) return out;
   out["checkpoint"] = {{"path", salvaged.checkpoint},
                        {"rows", salvaged.rows_copied.ids},
@@ -121,7 +124,7 @@ Subcommand repair_command(RepairOptions& options) {
           "  perennial repair --data-dir /var/lib/perennial\n"
           "  systemctl start perenniald\n",
       .flags = {{"--data-dir", "DIR", "The data directory", &options.data_dir, true},
-                {"--checkpoint", "PATH",
+                {"--checkpoint", "DIR",
                  "A checkpoint of this database for what cannot be read, or none",
                  &options.checkpoint},
                 {"--yes", "", "Do not ask", &options.yes},

@@ -85,20 +85,24 @@ std::vector<std::string> damage_lines(const Salvaged& salvaged) {
                     "missing, and jobs that were deleted there may be here again",
                     salvaged.log_problem));
   }
+  if (!salvaged.log_is_judged) {
+    out.push_back(
+        "whether the log is whole cannot be said, because the commit row cannot be read: jobs that "
+        "were put last may be missing, and jobs that were deleted last may be here again");
+  }
   add_ids(out, salvaged.rows_lost, "jobs have a body, and their rows cannot be read");
   add_ids(out, salvaged.bodies_lost, "jobs have a row, and their bodies cannot be read");
   add_ids(out, salvaged.uncertain,
           "jobs are kept that may be in another state or deleted, because what is newer cannot be "
           "read");
   add_ids(out, salvaged.rows_older,
-          "jobs have a row that a newer one may have replaced, so that their priority and counters "
-          "may be older");
+          "jobs have a row that a newer one may have replaced, so that their tube, priority and "
+          "counters may be older");
   if (!salvaged.checkpoint.empty()) {
-    add_ids(
-        out, salvaged.rows_copied,
-        fmt::format("jobs have the rows of the checkpoint {}, so that their state, priority and "
-                    "counters may be older",
-                    salvaged.checkpoint));
+    add_ids(out, salvaged.rows_copied,
+            fmt::format("jobs have the rows of the checkpoint {}, so that their state, tube, "
+                        "priority and counters may be older",
+                        salvaged.checkpoint));
     add_ids(out, salvaged.bodies_copied,
             fmt::format("jobs have the bodies of the checkpoint {}, which are what was put",
                         salvaged.checkpoint));

@@ -131,6 +131,10 @@ void make_dir_to_damage(const std::string& path) {
             .ok());
 }
 
+std::string table_of(const std::string& path, Family family) {
+  return largest_table(path + "/db", family);
+}
+
 std::string name_of(const DamageCase& damage) {
   constexpr std::array<const char*, 9> parts = {"DataBlock", "FirstBlock", "LastBlock",
                                                 "Index",     "Properties", "Metaindex",

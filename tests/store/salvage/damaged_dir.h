@@ -50,6 +50,8 @@ struct TableLayout {
 };
 TableLayout layout_of(const std::string& table);
 
+// Returns the path of the family's table.
+std::string table_of(const std::string& path, Family family);
 // Damages the table of the family. It becomes a file of its own, so that links to it stay whole.
 void damage_table(const std::string& path, const DamageCase& damage);
 

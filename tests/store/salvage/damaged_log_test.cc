@@ -7,15 +7,28 @@
 
 #include "store/reader.h"
 #include "store/store.h"
+#include "tests/store/salvage/damaged_dir.h"
+#include "tests/store/store_model.h"
 #include "tests/store/temp_dir.h"
 
-// A damaged log whose records have several pieces. The load is of large bodies in one tube; it is
-// blind to tables, which the other tests damage.
+// A damaged log whose records have several pieces. The load is of large bodies in one tube. Of the
+// tables only that of meta is damaged here, in another test all.
 namespace perennial::store {
 namespace {
 
 constexpr JobId jobs = 4;
 constexpr size_t body_bytes = 60'000;
+
+std::string largest_log(const std::string& data_dir) {
+  std::string log;
+  for (const auto& entry : std::filesystem::directory_iterator(data_dir + "/db")) {
+    if (entry.path().extension() == ".log" &&
+        (log.empty() || entry.file_size() > std::filesystem::file_size(log))) {
+      log = entry.path();
+    }
+  }
+  return log;
+}
 
 // A directory whose log has a batch for each job, as a crash leaves it. Returns the log's path.
 std::string make_log(const TempDir& dir) {
@@ -31,14 +44,7 @@ std::string make_log(const TempDir& dir) {
     EXPECT_TRUE((*store)->write(batch, true).ok());
   }
   store->reset();  // Its threads may be removing the first log.
-  std::string log;
-  for (const auto& entry : std::filesystem::directory_iterator(dir.data_dir() + "/db")) {
-    if (entry.path().extension() == ".log" &&
-        (log.empty() || entry.file_size() > std::filesystem::file_size(log))) {
-      log = entry.path();
-    }
-  }
-  return log;
+  return largest_log(dir.data_dir());
 }
 
 std::set<JobId> salvaged_jobs(const std::string& path) {
@@ -66,6 +72,44 @@ TEST(DamagedLog, IsReadAtLeastUpToTheDamage) {
     const TempDir dir;
     flip_byte(make_log(dir), place);
     EXPECT_TRUE(salvaged_jobs(dir.data_dir()).contains(1)) << place;
+  }
+}
+
+// The table with the row by which a log is judged is damaged, too, and what is left of it has that
+// row: the damage of the log is still said.
+TEST(DamagedLog, IsNoticedBesideADamagedTableOfMeta) {
+  for (const bool is_log_damaged : {false, true}) {
+    SCOPED_TRACE(is_log_damaged);
+    const TempDir dir;
+    make_dir_to_damage(dir.data_dir());
+    {
+      auto store = Store::open({.data_dir = dir.data_dir()});
+      ASSERT_TRUE(store.ok());
+      ASSERT_TRUE(read_image(**store).ok());
+      const BatchIndex index = (*store)->opening().last_index;
+      for (JobId id = damaged_dir_jobs + 1; id <= damaged_dir_jobs + 9; ++id) {
+        const std::string body(body_bytes, 'b');
+        Batch batch;
+        const JobRow row = {.id = id, .ttr_s = 1, .body_bytes = body_bytes};
+        batch.add(JobMoved{.id = id, .before = {}, .after = row, .promised = true}, body);
+        const BatchIndex at = index + id - damaged_dir_jobs;
+        batch.seal(
+            {.epoch = (*store)->opening().epoch, .index = at, .known_durable = at - 1, .now = 5});
+        ASSERT_TRUE((*store)->write(batch, true).ok());
+      }
+      store->reset();
+    }
+    damage_table(dir.data_dir(), {.family = Family::Meta, .part = Part::LastBlock});
+    if (is_log_damaged) flip_byte(largest_log(dir.data_dir()), 3 * body_bytes);
+    const auto reader = Reader::open({.path = dir.data_dir(), .salvage = true});
+    ASSERT_TRUE(reader.ok()) << reader.status().message();
+    const Salvaged& account = *(*reader)->salvaged();
+    EXPECT_EQ(account.log_problem.empty(), !is_log_damaged) << account.log_problem;
+    EXPECT_TRUE(account.log_is_judged);
+    const Result<Image> found = read_image(**reader);
+    ASSERT_TRUE(found.ok()) << found.status().message();
+    EXPECT_TRUE(found->jobs.contains(damaged_dir_jobs + 1));
+    EXPECT_TRUE(is_log_damaged || found->jobs.contains(damaged_dir_jobs + 9));
   }
 }
 

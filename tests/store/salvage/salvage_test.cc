@@ -158,6 +158,33 @@ std::string case_name(const testing::TestParamInfo<DamageCase>& one) {
 
 INSTANTIATE_TEST_SUITE_P(Salvage, TableDamaged, testing::ValuesIn(all_damages()), case_name);
 
+// A whole table of another family, or of the same number of rows, is no part of this one.
+TEST(Salvage, ATableInThePlaceOfAnotherIsNotRead) {
+  const TempDir dir;
+  make_dir_to_damage(dir.data_dir());
+  const auto whole = Reader::open({.path = dir.data_dir()});
+  ASSERT_TRUE(whole.ok());
+  const Result<Image> before = read_image(**whole);
+  ASSERT_TRUE(before.ok());
+  const std::string buried = table_of(dir.data_dir(), Family::Buried);
+  std::filesystem::copy_file(table_of(dir.data_dir(), Family::Ready), buried,
+                             std::filesystem::copy_options::overwrite_existing);
+  const auto reader = Reader::open({.path = dir.data_dir(), .salvage = true});
+  ASSERT_TRUE(reader.ok()) << reader.status().message();
+  const Result<Image> found = read_image(**reader);
+  ASSERT_TRUE(found.ok()) << found.status().message();
+  const Salvaged& account = *(*reader)->salvaged();
+  const std::set<JobId> named(account.rows_lost.ids.begin(), account.rows_lost.ids.end());
+  for (const auto& [id, row] : before->jobs) {
+    const auto again = found->jobs.find(id);
+    EXPECT_EQ(again == found->jobs.end(), row.state == JobState::Buried) << id;
+    EXPECT_EQ(named.contains(id), row.state == JobState::Buried) << id;
+    if (again != found->jobs.end()) {
+      EXPECT_EQ(again->second, row) << id;
+    }
+  }
+}
+
 TEST(Salvage, OfAWholeDirectoryIsWhole) {
   const TempDir dir;
   make_dir_to_damage(dir.data_dir());
