@@ -49,9 +49,9 @@ Checkpoints::Settings checkpoint_settings(const Config& config, const std::strin
 }
 
 ClockBounds clock_bounds(const Config& config) {
-  constexpr Nanos day = 86'400 * nanos_per_second;
+  constexpr Nanos nanos_per_day = 86'400 * nanos_per_second;
   return {.behind_max = static_cast<Nanos>(config.clock_behind_seconds_max) * nanos_per_second,
-          .ahead_max = static_cast<Nanos>(config.clock_ahead_days_max) * day,
+          .ahead_max = static_cast<Nanos>(config.clock_ahead_days_max) * nanos_per_day,
           .is_accepted = config.accept_clock};
 }
 
