@@ -23,7 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int transitions = 20;
+constexpr int batch_transitions = 20;
 constexpr int steps_max = 16;
 
 enum class Did : uint8_t { Open, Write, Checkpoint };
@@ -78,7 +78,7 @@ class Life {
   void write(int batches) {
     for (int i = 0; i < batches; ++i) {
       Batch batch;
-      model_.next(batch, transitions);
+      model_.next(batch, batch_transitions);
       CHECK(store_->write(batch, true).ok());
       send(Did::Write);
     }
@@ -140,10 +140,10 @@ StoreModel RandomStore::model_at(BatchIndex at) const {
   StoreModel model(seed);
   Batch batch;
   for (const Opened& open : opened) {
-    while (model.index() < std::min(at, open.index)) model.next(batch, transitions);
+    while (model.index() < std::min(at, open.index)) model.next(batch, batch_transitions);
     if (open.index <= at) model.reopened({.epoch = open.epoch, .next_id = open.next_id});
   }
-  while (model.index() < at) model.next(batch, transitions);
+  while (model.index() < at) model.next(batch, batch_transitions);
   return model;
 }
 
