@@ -232,7 +232,7 @@ Status Salvage::each_id(bool with_bodies, const std::function<Status(Visit&)>& v
       Result<JobRow> row = decode_job(state, *key, source.value);
       if (row.ok()) one.row = row.take();
       if (!one.row) one.finding.fate = JobFinding::Fate::RowLost;
-      one.row_is_copied = source.trace.is_of_copy;
+      one.row_is_copied = one.row && source.trace.is_of_copy;
       const auto place =
           one.row_is_copied ? copied_places_.find(one.row->tube) : copied_places_.end();
       if (place != copied_places_.end()) one.row->tube = place->second;
