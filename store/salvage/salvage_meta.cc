@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/types/later.h"
 #include "store/salvage/salvage.h"
 
 // What a salvage reads of the families `meta` and `keys`.
@@ -87,8 +88,9 @@ void Salvage::read_meta_row(std::string_view key, const std::string& value) {
 void Salvage::claim_key(const JobRow& row) {
   if (!row.fields || !row.fields->key || row.fields->key->given_up) return;
   const JobKey& key = *row.fields->key;
-  const Nanos ends_at =
-      key.until == KeyUntil::Ttl ? row.created + Nanos{key.seconds} * nanos_per_second : Nanos{0};
+  const Nanos ends_at = key.until == KeyUntil::Ttl
+                            ? later(row.created, Nanos{key.seconds} * nanos_per_second)
+                            : Nanos{0};
   Claim& claim = claims_[key_row_key(tubes_.at(row.tube), key.key)];
   // A key that is held for a time can be another job's when that is over.
   if (claim.job != 0 && claim.until != KeyUntil::Ttl) without_key_.insert(claim.job);

@@ -75,8 +75,12 @@ void Launch::signal(int number) {
 }
 
 Ended Launch::wait() {
+  constexpr int tries_max = 120'000;  // A millisecond each, and more.
   int status = 0;
-  if (!ended_) CHECK(waitpid(pid_, &status, 0) == pid_);
+  for (int tries = 0; !ended_ && waitpid(pid_, &status, WNOHANG) != pid_; ++tries) {
+    if (tries == tries_max) signal(SIGKILL);
+    usleep(1'000);
+  }
   pid_ = -1;
   return ended_ ? *std::exchange(ended_, std::nullopt) : ended_by(status);
 }

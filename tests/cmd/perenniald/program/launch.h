@@ -30,7 +30,8 @@ class Launch {
 
   pid_t pid() const { return pid_; }
   void signal(int number);
-  // Waits for its end. The caller has asked for the end, or expects it.
+  // Waits for its end. The caller has asked for the end, or expects it: after two minutes the
+  // process is killed, and ended by that signal.
   Ended wait();
   // Connects to `address` as soon as the server listens there. An error: it has ended before, or
   // does not listen for a minute; the message has its standard error.
