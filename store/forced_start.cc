@@ -134,7 +134,7 @@ Status Store::Impl::begin_forced(const Database& view, RecoveryPlan& plan) {
   if (Status begun = aside.begin(files, announced + "\n"); !begun.ok()) return begun;
   if (plan.log.losses.empty()) return {};
   plan.next_id_min = std::max(plan.next_id_min, *next_id);
-  return note_loss(plan, plan.next_id_min, options);
+  return set_durable_mark(plan, plan.next_id_min, options);
 }
 
 Status Store::Impl::finish_forced() {

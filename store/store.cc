@@ -15,6 +15,7 @@
 #include "store/rocks/meta_rows.h"
 #include "store/rocks/observer.h"
 #include "store/store_impl.h"
+#include "store/types/file_system_of.h"
 #include "store/types/rocks_status.h"
 
 namespace perennial::store {
@@ -47,7 +48,8 @@ Status create_db(DataDir& dir, const Options& options, Failure& failure) {
   if (!db.ok()) return db.take_status();
   if (Status written = write_first_rows(*db); !written.ok()) return written;
   if (Status closed = db->close(); !closed.ok()) return closed;
-  return dir.publish_new_db();
+  const Status removed = remove_log_mark(file_system_of(options.env), dir.new_db_path());
+  return removed.ok() ? dir.publish_new_db() : removed;
 }
 
 // Sets `is_of_table` if a table could not be read. That is damage of the table, or the disk cannot
@@ -95,6 +97,7 @@ Status Store::Impl::open() {
   if (!plan.ok()) return plan.status();
   // Recovery comes before this check: a truncation needs no space, and may free what is missing.
   if (Status made = space->ensure_space_for_start(plan->replay_bytes); !made.ok()) return made;
+  if (Status made = ensure_durable_mark(*plan, options); !made.ok()) return made;
   Result<Database> opened = Database::open(dir.db_path(), options, failure, &containment);
   if (!opened.ok()) return opened.take_status();
   db = std::make_unique<Database>(opened.take());

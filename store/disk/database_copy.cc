@@ -12,11 +12,11 @@ bool is_table(std::string_view name) {
 
 Status copy_database(const FileTree& tree, const std::string& from, const std::string& to,
                      bool copy_tables,
-                     const std::function<bool(const std::string& table)>& is_orphan) {
+                     const std::function<bool(const std::string& name)>& is_left_out) {
   const Result<std::vector<std::string>> names = tree.list(from);
   if (!names.ok()) return names.status();
   for (const std::string& name : *names) {
-    if (name == identity_file || (is_orphan && is_table(name) && is_orphan(name))) continue;
+    if (name == identity_file || (is_left_out && is_left_out(name))) continue;
     const std::string source = from + "/" + name;
     const std::string target = to + "/" + name;
     // A link may fail for many reasons, such as another file system or another owner. Its error is

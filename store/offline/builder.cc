@@ -18,7 +18,9 @@
 
 #include "store/disk/data_dir.h"
 #include "store/rocks/database.h"
+#include "store/rocks/log_env.h"
 #include "store/rocks/observer.h"
+#include "store/types/file_system_of.h"
 #include "store/types/rocks_status.h"
 
 namespace perennial::store {
@@ -197,6 +199,9 @@ Status Builder::publish(const CommitRow& commit, JobId next_id) {
   if (Status written = impl.write(true); !written.ok()) return written;
   if (Status closed = impl.db->close(); !closed.ok()) return closed;
   if (Status failed = impl.failure.arm(); !failed.ok()) return failed;
+  rocksdb::FileSystem& files = file_system_of(impl.options.env);
+  if (Status removed = remove_log_mark(files, impl.dir.new_db_path()); !removed.ok())
+    return removed;
   if (Status named = impl.dir.publish_new_db(); !named.ok()) return named;
   if (std::rename(impl.dir.path().c_str(), impl.path.c_str()) != 0) {
     return from_errno(errno, "rename " + impl.dir.path() + " to " + impl.path);

@@ -13,6 +13,7 @@
 #include "store/disk/identity.h"
 #include "store/recovery/recovery.h"
 #include "store/rocks/database.h"
+#include "store/rocks/log_env.h"
 #include "store/rocks/meta_rows.h"
 #include "store/rocks/observer.h"
 #include "store/space/disk_space.h"
@@ -126,9 +127,12 @@ Result<std::string> RawStore::make_checkpoint(Nanos now, const std::string& serv
   if (done.ok()) done = remove_partial(plan);
   if (done.ok()) done = tree.make_dir(partial);
   if (done.ok()) done = tree.make_dir(partial + "/db");
-  const auto is_orphan = [&](const std::string& name) { return !impl_->tables.contains(name); };
+  // A crash has left tables that no MANIFEST names; and a checkpoint has no mark of its newest log.
+  const auto is_left_out = [&](const std::string& name) {
+    return is_table(name) ? !impl_->tables.contains(name) : log_mark_of(name) != 0;
+  };
   if (done.ok()) {
-    done = copy_database(tree, impl_->dir.db_path(), partial + "/db", false, is_orphan);
+    done = copy_database(tree, impl_->dir.db_path(), partial + "/db", false, is_left_out);
   }
   if (!done.ok()) {
     ignore(tree.remove(partial), "there is a failure to report already");
@@ -148,6 +152,7 @@ Status RawStore::Impl::begin() {
   const Result<RecoveryPlan> plan = plan_recovery(dir.db_path(), options, failure);
   if (!plan.ok()) return plan.status();
   if (Status done = truncate_files(dir.db_path(), options, *plan); !done.ok()) return done;
+  if (Status made = ensure_durable_mark(*plan, options); !made.ok()) return made;
   Result<Database> opened = Database::open(dir.db_path(), options, failure);
   if (!opened.ok()) return opened.take_status();
   db = std::make_unique<Database>(opened.take());

@@ -30,7 +30,6 @@ class LogRecovery {
   Result<LogJudgement> run(const LogEvidence& evidence);
 
  private:
-  Result<uint64_t> read_mark() const;
   std::string missing_newest(const Files& files, uint64_t marked) const;
   std::string missing_oldest(const Files& files, const LogHistory& history) const;
   bool exists(const Files& files, uint64_t number) const;
@@ -56,7 +55,7 @@ Result<LogJudgement> LogRecovery::run(const LogEvidence& evidence) {
   const uint64_t needed = manifest_.needed_from();
   const Result<Files> files = list_logs(fs_, db_path_, needed);
   if (!files.ok()) return files.status();
-  const Result<uint64_t> marked = read_mark();
+  const Result<uint64_t> marked = find_newest_log(fs_, db_path_);
   if (!marked.ok()) return marked.status();
   const bool has_needed = exists(*files, needed);
   Result<LogHistory> history = scan_logs(fs_, db_path_, *files,
@@ -82,16 +81,6 @@ Result<LogJudgement> LogRecovery::run(const LogEvidence& evidence) {
   }
   if (history->damage) plan_truncation(*files, *history);
   return std::move(judgement_);
-}
-
-// Returns the number of the newest log file; 0 in a checkpoint, which has no mark.
-Result<uint64_t> LogRecovery::read_mark() const {
-  std::vector<std::string> names;
-  const auto listed = fs_.GetChildren(db_path_, {}, &names, nullptr);
-  if (!listed.ok()) return from_rocksdb(listed);
-  uint64_t marked = 0;
-  for (const std::string& name : names) marked = std::max(marked, log_mark_of(name));
-  return marked;
 }
 
 bool LogRecovery::exists(const Files& files, uint64_t number) const {

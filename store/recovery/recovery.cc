@@ -105,10 +105,28 @@ Result<uint64_t> count_replay(rocksdb::FileSystem& fs, const std::string& db_pat
   return total;
 }
 
-// Reads the durable mark. If the mark is damaged and the options accept that, it returns none and
-// sets `problem`.
-Result<std::optional<DurableMark>> read_mark(const Options& options, std::string& problem) {
+// Reads the durable mark. A database that was started before has one: without it nothing would show
+// that the log has lost its end. The first versions, which wrote format 1, made none.
+Result<std::optional<DurableMark>> find_mark(const std::string& db_path, const Options& options,
+                                             const Flushed& flushed) {
   Result<std::optional<DurableMark>> mark = read_durable_mark(options.env, options.data_dir);
+  if (!mark.ok() || *mark) return mark;
+  const uint32_t format = flushed.format ? flushed.format->version : options.format;
+  if (format == 1) return mark;
+  const Result<uint64_t> newest_log = find_newest_log(file_system_of(options.env), db_path);
+  if (!newest_log.ok()) return newest_log.status();
+  if (*newest_log == 0) return mark;
+  return Status(StatusCode::Corruption,
+                fmt::format("{}/durable is missing, which says how far the log was synced; commits "
+                            "could be lost",
+                            options.data_dir));
+}
+
+// If the mark is damaged or missing and the options accept that, it returns none and sets
+// `problem`.
+Result<std::optional<DurableMark>> read_mark(const std::string& db_path, const Options& options,
+                                             const Flushed& flushed, std::string& problem) {
+  Result<std::optional<DurableMark>> mark = find_mark(db_path, options, flushed);
   if (mark.ok() || mark.status().code() != StatusCode::Corruption) return mark;
   if (options.recover == Recover::Strict) {
     return Status(StatusCode::Corruption,
@@ -152,6 +170,7 @@ Result<RecoveryPlan> plan_recovery(const std::string& db_path, const Options& op
                        .is_old = false,
                        .has_other_families = false,
                        .log = {},
+                       .has_durable_mark = false,
                        .is_unfinished = *unfinished,
                        .replay_bytes = 0};
   const Result<Flushed> flushed = read_flushed(db_path, options, failure, plan);
@@ -160,13 +179,14 @@ Result<RecoveryPlan> plan_recovery(const std::string& db_path, const Options& op
   plan.has_other_families =
       manifest->names.size() > families_of(options.format, options.families).size();
   std::string no_mark;
-  const Result<std::optional<DurableMark>> mark = read_mark(options, no_mark);
+  const Result<std::optional<DurableMark>> mark = read_mark(db_path, options, *flushed, no_mark);
   if (!mark.ok()) return mark.status();
   Result<LogJudgement> log = judge_log(
       fs, db_path, *manifest, {.flushed = flushed->commit, .durable = *mark}, options.recover);
   if (!log.ok()) return log.take_status();
   plan.log = log.take();
   if (!no_mark.empty()) plan.log.losses.push_back(std::move(no_mark));
+  plan.has_durable_mark = mark->has_value();
   if (*mark) plan.next_id_min = (*mark)->next_id_min;
   const Result<uint64_t> replay_bytes =
       count_replay(fs, db_path, manifest->needed_from(), plan.view());
@@ -181,12 +201,17 @@ Result<JobId> next_id_of(const Database& db, const RecoveryPlan& plan) {
   return skip_ids(*found);
 }
 
-Status note_loss(const RecoveryPlan& plan, JobId next_id, const Options& options) {
+Status set_durable_mark(const RecoveryPlan& plan, JobId next_id, const Options& options) {
   const CommitRow last = plan.log.last.value_or(CommitRow());
   const auto noted =
       DurableMarkFile::create(options.env, options.data_dir,
                               {.epoch = last.epoch, .index = last.index, .next_id_min = next_id});
   return noted.ok() ? Status() : noted.status();
+}
+
+Status ensure_durable_mark(const RecoveryPlan& plan, const Options& options) {
+  if (plan.has_durable_mark || plan.is_forced()) return {};  // A forced start has set one.
+  return set_durable_mark(plan, plan.next_id_min, options);
 }
 
 Result<Database> open_view(const std::string& db_path, const Options& options, Failure& failure,

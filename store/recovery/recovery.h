@@ -32,6 +32,7 @@ struct RecoveryPlan {
   // Whether there are more families than options.format has.
   bool has_other_families = false;
   LogJudgement log;
+  bool has_durable_mark = false;
   // Whether a start that accepted losses was interrupted, and is to be repeated.
   bool is_unfinished = false;
   // No lower id may be given out, whatever the database says. It is above 1 if an earlier start has
@@ -62,10 +63,14 @@ Result<Database> open_view(const std::string& db_path, const Options& options, F
 // in the database, because ids that were given out may be among what is lost.
 Result<JobId> next_id_of(const Database& db, const RecoveryPlan& plan);
 
-// Replaces the durable mark by one that forbids ids below `next_id`, durably. It is called before
-// truncate_files(). In the other order, a crash after the truncations would leave a database that
-// looks whole and gives out ids again. REQUIRES: the plan has losses.
-Status note_loss(const RecoveryPlan& plan, JobId next_id, const Options& options);
+// Replaces the durable mark by one of the plan's end of the log that forbids ids below `next_id`,
+// durably. If the plan has losses, it is called before truncate_files(): in the other order a crash
+// after the truncations would leave a database that looks whole and gives out ids again.
+Status set_durable_mark(const RecoveryPlan& plan, JobId next_id, const Options& options);
+
+// Makes a durable mark if there is none. It is called before the database is opened and begins a
+// log: from then on the lack of a durable mark is a loss.
+Status ensure_durable_mark(const RecoveryPlan& plan, const Options& options);
 
 // Truncates the files durably, and sends an event for each truncation and each accepted loss.
 Status truncate_files(const std::string& db_path, const Options& options, const RecoveryPlan& plan);

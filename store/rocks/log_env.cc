@@ -13,6 +13,7 @@
 #include "store/rocks/log_files.h"
 #include "store/space/compaction_guard.h"
 #include "store/types/damage.h"
+#include "store/types/rocks_status.h"
 
 namespace perennial::store {
 namespace {
@@ -36,6 +37,13 @@ IOStatus find_mark(rocksdb::FileSystem& fs, const std::string& db_path, std::str
 
 std::string mark_path(const std::string& db_path, uint64_t number) {
   return fmt::format("{}/{}{}", db_path, mark_prefix, number);
+}
+
+IOStatus sync_names(rocksdb::FileSystem& fs, const std::string& path, const IOOptions& options,
+                    IODebugContext* debug) {
+  std::unique_ptr<rocksdb::FSDirectory> directory;
+  IOStatus status = fs.NewDirectory(path, options, &directory, debug);
+  return status.ok() ? directory->Fsync(options, debug) : status;
 }
 
 IOStatus set_mark(rocksdb::FileSystem& fs, const std::string& db_path, uint64_t number) {
@@ -87,7 +95,7 @@ class LogFileSystem : public rocksdb::FileSystemWrapper {
   IOStatus RenameFile(const std::string& from, const std::string& to, const IOOptions& options,
                       IODebugContext* debug) override {
     if (name_here(to) == "CURRENT") {
-      IOStatus status = sync_names(directory_path(), options, debug);
+      IOStatus status = sync_names(*target(), directory_path(), options, debug);
       if (!status.ok()) return status;
     }
     return target()->RenameFile(from, to, options, debug);
@@ -120,7 +128,7 @@ class LogFileSystem : public rocksdb::FileSystemWrapper {
   IOStatus begin_log(uint64_t number, const FileOptions& options,
                      std::unique_ptr<rocksdb::FSWritableFile>& file, IODebugContext* debug) {
     const std::string directory = directory_path();
-    IOStatus status = sync_names(directory, options.io_options, debug);
+    IOStatus status = sync_names(*target(), directory, options.io_options, debug);
     // The mark is set after the directory was synced, because a start takes a mark without its log
     // for a loss. If a power cut loses the new mark, the old one is still correct.
     if (status.ok()) status = set_mark(*target(), directory, number);
@@ -131,12 +139,6 @@ class LogFileSystem : public rocksdb::FileSystemWrapper {
     if (guard_ != nullptr) guard_->on_log_begun(number);
     file = std::make_unique<LogFile>(std::move(file), number, progress_);
     return status;
-  }
-
-  IOStatus sync_names(const std::string& path, const IOOptions& options, IODebugContext* debug) {
-    std::unique_ptr<rocksdb::FSDirectory> directory;
-    IOStatus status = target()->NewDirectory(path, options, &directory, debug);
-    return status.ok() ? directory->Fsync(options, debug) : status;
   }
 
   const std::string directory_;  // Of the database, with a slash at the end.
@@ -154,6 +156,22 @@ const std::shared_ptr<rocksdb::FileSystem>& files_of(rocksdb::Env* base) {
 uint64_t log_mark_of(std::string_view name) {
   if (!name.starts_with(mark_prefix)) return 0;
   return log_index_of(std::string(name.substr(mark_prefix.size())) + ".log");
+}
+
+Result<uint64_t> find_newest_log(rocksdb::FileSystem& fs, const std::string& db_path) {
+  std::string mark;
+  const IOStatus status = find_mark(fs, db_path, mark);
+  if (!status.ok()) return from_rocksdb(status);
+  return log_mark_of(mark);
+}
+
+Status remove_log_mark(rocksdb::FileSystem& fs, const std::string& db_path) {
+  std::string mark;
+  IOStatus status = find_mark(fs, db_path, mark);
+  if (!status.ok() || mark.empty()) return from_rocksdb(status);
+  status = fs.DeleteFile(db_path + "/" + mark, {}, nullptr);
+  if (status.ok()) status = sync_names(fs, db_path, {}, nullptr);
+  return from_rocksdb(status);
 }
 
 IOStatus move_log_mark(rocksdb::FileSystem& fs, const std::string& db_path, uint64_t number) {

@@ -12,6 +12,8 @@
 #include <rocksdb/env.h>
 #include <rocksdb/file_system.h>
 
+#include "engine/types/status.h"
+
 // File systems between RocksDB and the disk. Included by store's own files only.
 namespace perennial::store {
 
@@ -62,6 +64,14 @@ std::unique_ptr<rocksdb::Env> make_log_env(rocksdb::Env* base, const std::string
 
 // Returns the number in the name of a mark, or 0 for any other file.
 uint64_t log_mark_of(std::string_view name);
+
+// Finds the number of the newest log file of a database, as the mark has it; 0 without a mark, as
+// in a checkpoint and in a database that was never opened by a start.
+Result<uint64_t> find_newest_log(rocksdb::FileSystem& fs, const std::string& db_path);
+
+// Removes the mark durably, from a database that is made and not yet started. So a database with a
+// mark has had a durable mark (disk/durable_mark.h) since before its log was begun.
+Status remove_log_mark(rocksdb::FileSystem& fs, const std::string& db_path);
 
 // Renames the mark in a database's directory to another number. A checkpoint has no mark, and none
 // is made for it.

@@ -177,8 +177,8 @@ TEST(SkippedIds, AreAsManyAsTheTimeAllows) {
   EXPECT_LT(*skip_ids(1'000'000, skipped_ids_after(hour)), id_limit_32_bits);
 }
 
-// The log has lost its end, and an earlier version without the durable mark made the directory.
-TEST(LogLossWithoutMark, AShortLogIsTakenForWhatACrashLeaves) {
+// Without the durable mark nothing would show that the log has lost its end.
+TEST(LogLossWithoutMark, AMarkThatIsMissingIsRefused) {
   const TempDir dir;
   {
     const auto store = Store::open({.data_dir = dir.data_dir()});
@@ -190,7 +190,29 @@ TEST(LogLossWithoutMark, AShortLogIsTakenForWhatACrashLeaves) {
   }
   std::filesystem::remove(dir.data_dir() + "/durable");
   write_file(newest_log(dir.data_dir()), "");
+  const auto store = Store::open({.data_dir = dir.data_dir()});
+  ASSERT_FALSE(store.ok());
+  EXPECT_EQ(store.status().code(), StatusCode::Corruption);
+  EXPECT_NE(store.status().message().find("/durable is missing"), std::string::npos)
+      << store.status().message();
+  EXPECT_TRUE(Store::open({.data_dir = dir.data_dir(), .recover = Recover::PointInTime}).ok());
   EXPECT_TRUE(Store::open({.data_dir = dir.data_dir()}).ok());
+}
+
+// As after a restore. power_cut_test has the crashes of a first start.
+TEST(LogLossWithoutMark, ADatabaseThatWasNeverStartedNeedsNone) {
+  const TempDir dir;
+  const std::string mark = dir.data_dir() + "/durable";
+  const auto has_newest_log = [&] {
+    return !newest_file(dir.data_dir(), "newest-log-", "").empty();
+  };
+  ASSERT_TRUE(Store::open({.data_dir = dir.data_dir()}).ok());
+  std::filesystem::remove(mark);
+  std::filesystem::remove(newest_file(dir.data_dir(), "newest-log-", ""));
+  ASSERT_FALSE(has_newest_log());
+  ASSERT_TRUE(Store::open({.data_dir = dir.data_dir()}).ok());
+  EXPECT_TRUE(std::filesystem::exists(mark));
+  EXPECT_TRUE(has_newest_log());
 }
 
 TEST(LogLossWithoutMark, AMarkThatCannotBeReadIsRefused) {
