@@ -39,8 +39,12 @@ class Http::Session final : public core::Session {
     sent_ += bytes;
     was_written_ = true;
     if (sent_ == out_.size()) {
-      out_.clear();
       sent_ = 0;
+      if (out_.capacity() > bytes_kept_max) out_ = {};
+      out_.clear();
+      out_.swap(body_);
+    }
+    if (out_.empty()) {
       // For the next request, or for what follows in a response without an end.
       if ((answer_ == nullptr && !closing_) || has_more_) make_runnable();
     }
@@ -107,6 +111,9 @@ class Http::Session final : public core::Session {
   bool listed = false;  // In changed_.
 
  private:
+  // Memory of an idle connection, and the longest body that is copied behind its head.
+  static constexpr size_t bytes_kept_max = 64 << 10;
+
   void changed() { http_.changed(*this); }
   void make_runnable() {
     if (std::exchange(runnable_, true)) return;
@@ -149,9 +156,14 @@ class Http::Session final : public core::Session {
     make_runnable();
     changed();
   }
-  void finish(const Response& response) {
+  void finish(Response response) {
     ++http_.counts_[{route_, static_cast<unsigned>(response.status)}];
-    out_ += render(response, keep_alive_, head_);
+    out_ += render_head(response, keep_alive_);
+    if (!head_ && response.body.size() > bytes_kept_max) {
+      body_ = std::move(response.body);
+    } else if (!head_) {
+      out_ += response.body;
+    }
     is_endless_ = response.is_endless && !head_;
     if (response.is_endless) keep_alive_ = false;
     if (!keep_alive_ && !is_endless_) closing_ = true;
@@ -170,6 +182,7 @@ class Http::Session final : public core::Session {
   // The client does not take its answer.
   void give_up() {
     out_.clear();
+    body_.clear();
     sent_ = 0;
     is_endless_ = false;
     answer_.reset();
@@ -189,6 +202,7 @@ class Http::Session final : public core::Session {
   bool has_more_ = false;    // answer_ has more, which waits until out_ has left.
   bool runnable_ = false;    // It is listed in Http::runnable_.
   std::string out_;
+  std::string body_;          // A long one, which follows out_ and is never copied.
   size_t sent_ = 0;           // Of out_.
   bool was_written_ = false;  // Since the last on_time().
   Nanos since_;      // When the request began, or the client last took bytes, or became idle.

@@ -173,8 +173,8 @@ std::optional<Status> RequestParser::problem_of_header() const {
   return std::nullopt;
 }
 
-std::string render(const Response& response, bool keep_alive, bool head) {
-  beast::response<beast::string_body> message;
+std::string render_head(const Response& response, bool keep_alive) {
+  beast::response<beast::empty_body> message;
   message.version(11);
   message.result(static_cast<unsigned>(response.status));
   message.set(beast::field::content_type, response.content_type);
@@ -190,9 +190,8 @@ std::string render(const Response& response, bool keep_alive, bool head) {
       response.status != Status::NoContent && response.status != Status::NotModified;
   if (!response.is_endless && has_body) message.content_length(response.body.size());
   message.keep_alive(keep_alive && !response.is_endless);
-  if (!head && !response.is_endless) message.body() = response.body;
   std::string out;
-  beast::serializer<false, beast::string_body> serializer(message);
+  beast::serializer<false, beast::empty_body> serializer(message);
   boost::system::error_code error;
   do {
     serializer.next(error, [&](boost::system::error_code&, const auto& buffers) {
@@ -206,7 +205,12 @@ std::string render(const Response& response, bool keep_alive, bool head) {
       serializer.consume(bytes);
     });
   } while (!error && !serializer.is_done());
-  if (response.is_endless && !head) out += response.body;
+  return out;
+}
+
+std::string render(const Response& response, bool keep_alive, bool head) {
+  std::string out = render_head(response, keep_alive);
+  if (!head) out += response.body;
   return out;
 }
 

@@ -102,8 +102,9 @@ struct Response {
   std::vector<std::pair<std::string, std::string>> fields = {};
 };
 
-// The bytes of a response, with the fields that keep browsers from misusing it. `head`: the request
-// was a HEAD, so that the body is only counted.
+// The bytes of a response before its body, with the fields that keep browsers from misusing it.
+std::string render_head(const Response& response, bool keep_alive);
+// All of it. `head`: the request was a HEAD, so that the body is only counted.
 std::string render(const Response& response, bool keep_alive, bool head);
 
 // The values of a name in a query such as "verbose&exclude=disk", as they were sent. A name without

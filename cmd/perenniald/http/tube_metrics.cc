@@ -82,11 +82,9 @@ MeasuredAs measured_as(std::vector<std::string> patterns, Groups groups) {
 }
 
 bool TubeCollector::step(const engine::Engine& engine) {
+  if (next_ >= engine.tube_numbers()) return join();
   for (size_t looked_at = 0; looked_at < tubes_per_step; ++looked_at, ++next_) {
-    if (next_ >= engine.tube_numbers()) {
-      join();
-      return true;
-    }
+    if (next_ >= engine.tube_numbers()) break;
     std::optional<TubeStats> tube = engine.tube_statistics(next_);
     if (tube && core::fits_pattern(choice_.match, tube->name)) add(std::move(*tube));
   }
@@ -136,20 +134,21 @@ void TubeCollector::add_to_sum(const std::string& name, const TubeStats& tube) {
 
 // The tubes with the lowest numbers take what those that come first have left. Numbers are nearly
 // the order of creation.
-void TubeCollector::join() {
-  const size_t left = choice_.tubes_max - std::min(choice_.tubes_max, listed_.size());
-  for (size_t i = 0; i < later_.size(); ++i) {
-    if (i < left) {
-      std::string name = later_[i].name;
-      listed_.emplace(std::move(name), std::move(later_[i]));
+bool TubeCollector::join() {
+  for (size_t joined = 0; joined < tubes_per_step && joined_ < later_.size(); ++joined) {
+    TubeStats& tube = later_[joined_++];
+    later_places_.erase(tube.name);
+    if (listed_.size() < choice_.tubes_max) {
+      std::string name = tube.name;
+      listed_.emplace(std::move(name), std::move(tube));
     } else {
       ++unlisted_;
-      add_to_sum(other_tubes, later_[i]);
+      add_to_sum(other_tubes, tube);
     }
   }
-  later_.clear();
-  later_places_.clear();
+  if (joined_ < later_.size()) return false;
   listed_.merge(sums_);
+  return true;
 }
 
 void add_states(MetricsWriter& out, const StateCounts& jobs, const std::string* tube) {

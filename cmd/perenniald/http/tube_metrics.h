@@ -41,7 +41,7 @@ class TubeCollector {
 
   static constexpr size_t tubes_per_step = 500;
 
-  // Returns whether all tubes were looked at.
+  // Returns whether all tubes were looked at, and tubes() is whole.
   bool step(const engine::Engine& engine);
 
   using Tubes = std::map<std::string, TubeStats>;
@@ -56,13 +56,14 @@ class TubeCollector {
  private:
   void add(TubeStats&& tube);
   void add_to_sum(const std::string& name, const TubeStats& tube);
-  void join();
+  bool join();
 
   const TubeChoice& choice_;
   TubeId next_ = 0;
   Tubes listed_;  // Those that come first. And, when all were looked at, all that have series.
   std::vector<TubeStats> later_;  // In the order of their numbers, at most tubes_max.
   std::map<std::string, size_t> later_places_;
+  size_t joined_ = 0;  // Of later_.
   Tubes sums_;
   uint64_t unlisted_ = 0;
   Nanos oldest_ready_ = 0;

@@ -17,6 +17,8 @@
 #include "cmd/perenniald/http/api/job_filter.h"
 #include "cmd/perenniald/http/api/job_view.h"
 #include "cmd/perenniald/http/api/json.h"
+#include "cmd/perenniald/http/api/row_text.h"
+#include "cmd/perenniald/http/api/tubes_page.h"
 #include "cmd/perenniald/http/json_path.h"
 #include "wire/command_line.h"
 
@@ -27,128 +29,6 @@ namespace {
 using core::Verb;
 
 constexpr uint64_t window_max = 64 << 10;
-
-struct SortKey {
-  std::string_view name;
-  double (*value)(const TubeStats&);
-};
-constexpr SortKey sort_keys[] = {
-    {"ready", [](const TubeStats& t) { return static_cast<double>(t.jobs.ready); }},
-    {"urgent", [](const TubeStats& t) { return static_cast<double>(t.jobs.urgent); }},
-    {"reserved", [](const TubeStats& t) { return static_cast<double>(t.jobs.reserved); }},
-    {"delayed", [](const TubeStats& t) { return static_cast<double>(t.jobs.delayed); }},
-    {"buried", [](const TubeStats& t) { return static_cast<double>(t.jobs.buried); }},
-    {"puts", [](const TubeStats& t) { return static_cast<double>(t.total_jobs); }},
-    {"deletes", [](const TubeStats& t) { return static_cast<double>(t.cmd_delete); }},
-    {"using", [](const TubeStats& t) { return static_cast<double>(t.using_count); }},
-    {"watching", [](const TubeStats& t) { return static_cast<double>(t.watching_count); }},
-    {"waiting", [](const TubeStats& t) { return static_cast<double>(t.waiting_count); }},
-    {"pause_left_seconds", [](const TubeStats& t) { return in_seconds(t.pause_time_left); }},
-    {"oldest_ready_seconds", [](const TubeStats& t) { return in_seconds(t.next_ready_age); }},
-};
-
-struct TubesAsked {
-  std::string match;
-  const SortKey* key = nullptr;  // Null: by name.
-  bool is_descending = false;
-  uint64_t limit = page_default;
-  uint64_t offset = 0;
-  bool with_gone = false;
-};
-
-// A page of the tubes, and of those that were there lately if they are asked for. The keys of all
-// tubes are collected in steps, and only the rows that are shown are formatted.
-class TubesAnswer final : public Answer {
- public:
-  // `history` outlives the answer.
-  TubesAnswer(const engine::Engine& engine, const History& history, const Caller& caller,
-              TubesAsked asked, Nanos now)
-      : engine_(engine), history_(history), caller_(caller), asked_(std::move(asked)), now_(now) {}
-
-  Step step() override {
-    constexpr int tubes_per_step = 500;
-    for (int looked_at = 0; looked_at < tubes_per_step; ++looked_at, ++next_) {
-      if (next_ >= engine_.tube_numbers()) {
-        if (asked_.with_gone) add_gone();
-        return Step::Whole;
-      }
-      if (const std::optional<TubeStats> tube = engine_.tube_statistics(next_)) add(*tube);
-    }
-    return Step::Again;
-  }
-  Response take() override {
-    const size_t begin = std::min<size_t>(asked_.offset, found_.size());
-    const size_t end = std::min<size_t>(begin + asked_.limit, found_.size());
-    std::ranges::partial_sort(found_, found_.begin() + static_cast<ptrdiff_t>(end),
-                              [&](const Found& one, const Found& other) {
-                                if (one.value != other.value) {
-                                  return (one.value < other.value) != asked_.is_descending;
-                                }
-                                const bool is_by_number = asked_.key != nullptr;
-                                if (is_by_number && one.is_gone != other.is_gone) {
-                                  return other.is_gone;
-                                }
-                                return asked_.key == nullptr && asked_.is_descending
-                                           ? one.name > other.name
-                                           : one.name < other.name;
-                              });
-    Json rows = Json::array();
-    for (size_t i = begin; i < end; ++i) {
-      if (found_[i].is_gone) {
-        TubeStats gone;
-        gone.name = found_[i].name;
-        rows.push_back(tube_json(gone));
-        rows.back()["may"] = may_json(caller_, found_[i].name);
-        rows.back()["gone_seconds"] = in_seconds(now_ - found_[i].seen);
-        continue;
-      }
-      // It may have ended meanwhile.
-      if (const auto tube = engine_.tube_statistics(found_[i].name)) {
-        rows.push_back(tube_json(*tube));
-        rows.back()["may"] = may_json(caller_, tube->name);
-      }
-    }
-    return json_response(
-        Status::Ok,
-        {{"total", total_}, {"matched", found_.size()}, {"gone", gone_}, {"tubes", rows}});
-  }
-
- private:
-  struct Found {
-    double value = 0;
-    std::string name;
-    bool is_gone = false;
-    Nanos seen = 0;  // Of one that is gone: when it was last there.
-  };
-
-  void add(const TubeStats& tube) {
-    if (!caller_.may_see(tube.name)) return;
-    ++total_;
-    if (!fits(tube.name)) return;
-    found_.push_back({asked_.key != nullptr ? asked_.key->value(tube) : 0, tube.name});
-  }
-
-  void add_gone() {
-    for (History::Gone& tube : history_.gone(engine_)) {
-      if (!caller_.may_see(tube.name) || !fits(tube.name)) continue;
-      ++gone_;
-      found_.push_back({.name = std::move(tube.name), .is_gone = true, .seen = tube.since});
-    }
-  }
-  bool fits(std::string_view name) const {
-    return asked_.match.empty() || core::fits_pattern(asked_.match, name);
-  }
-
-  const engine::Engine& engine_;
-  const History& history_;
-  const Caller caller_;
-  const TubesAsked asked_;
-  const Nanos now_;
-  TubeId next_ = 0;
-  uint64_t total_ = 0;
-  uint64_t gone_ = 0;
-  std::vector<Found> found_;
-};
 
 // A page of jobs, found in steps of so many that are looked at. A page ends early when very many
 // were looked at, and says where to go on.
@@ -165,37 +45,34 @@ class JobsAnswer final : public Answer {
   Step step() override {
     constexpr uint32_t jobs_per_step = 1'000;
     constexpr uint32_t jobs_per_request = 1'000'000;
-    constexpr uint64_t jobs_listed_per_step = 100;
-    asked_.count = {filter_.is_set() ? jobs_listed_per_step
-                                     : std::min(limit_ - found_.jobs.size(), jobs_listed_per_step)};
+    asked_.count = {filter_.is_set()
+                        ? RowText::rows_per_step
+                        : std::min<uint64_t>(limit_ - listed_, RowText::rows_per_step)};
     JobList part;
     const std::optional<uint32_t> looked_at = engine_.list_jobs(asked_, jobs_per_step, part);
     if (!looked_at) {
-      found_.cursor = 0;
+      cursor_ = 0;
       return Step::Whole;
     }
-    found_.cursor = asked_.after = part.cursor;
-    for (JobStats& job : part.jobs) {
+    cursor_ = asked_.after = part.cursor;
+    for (const JobStats& job : part.jobs) {
       if (!filter_.admits(job)) continue;
-      if (found_.jobs.size() == limit_) {
+      if (listed_ == limit_) {
         // The page is full, and the next one begins behind its last job.
-        found_.cursor = found_.jobs.back().id;
+        cursor_ = last_;
         return Step::Whole;
       }
-      found_.jobs.push_back(std::move(job));
+      text_.add(view_.of(job));
+      last_ = job.id;
+      ++listed_;
     }
     looked_at_ += *looked_at;
-    const bool is_whole =
-        part.cursor == 0 || found_.jobs.size() >= limit_ || looked_at_ >= jobs_per_request;
+    const bool is_whole = part.cursor == 0 || listed_ >= limit_ || looked_at_ >= jobs_per_request;
     return is_whole ? Step::Whole : Step::Again;
   }
   Response take() override {
-    Json jobs = Json::array();
-    for (const JobStats& job : found_.jobs) jobs.push_back(view_.of(job));
-    return json_response(
-        Status::Ok,
-        {{"jobs", jobs},
-         {"next", found_.cursor == 0 ? Json(nullptr) : Json(fmt::format("{}", found_.cursor))}});
+    return text_.response(
+        "jobs", {{"next", cursor_ == 0 ? Json(nullptr) : Json(fmt::format("{}", cursor_))}});
   }
 
  private:
@@ -205,7 +82,10 @@ class JobsAnswer final : public Answer {
   ListJobs asked_;
   const uint64_t limit_;
   uint64_t looked_at_ = 0;
-  JobList found_;
+  uint64_t listed_ = 0;
+  JobId last_ = 0;    // The last job that is listed.
+  JobId cursor_ = 0;  // Behind which the next page begins; 0: there is none.
+  RowText text_;
 };
 
 }  // namespace
@@ -218,8 +98,8 @@ Api::Made Api::tubes(const Ask& ask) {
   if (asked.match.size() > core::pattern_bytes_max) query.add_problem("match is too long.");
   const std::string sort = query.text("sort").value_or("name");
   if (sort != "name") {
-    asked.key = std::ranges::find(sort_keys, sort, &SortKey::name);
-    if (asked.key == std::end(sort_keys)) query.add_problem("sort names no column of tubes.");
+    asked.column = tube_column(sort);
+    if (asked.column == nullptr) query.add_problem("sort names no column of tubes.");
   }
   const std::string order = query.text("order").value_or("asc");
   if (order != "asc" && order != "desc") query.add_problem("order must be asc or desc.");
@@ -228,8 +108,8 @@ Api::Made Api::tubes(const Ask& ask) {
   if (gone != "yes" && gone != "no") query.add_problem("gone must be yes or no.");
   asked.with_gone = gone == "yes";
   if (!query.problem().empty()) return refuse(Status::BadRequest, query.problem());
-  return std::make_unique<TubesAnswer>(sources_.server.engine, history_, ask.caller,
-                                       std::move(asked), sources_.now());
+  return make_tubes_page(sources_.server.engine, history_, ask.caller, std::move(asked),
+                         sources_.now());
 }
 
 Api::Made Api::tube(const Ask& ask) {

@@ -1,11 +1,13 @@
 #include "cmd/perenniald/http/api/search.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "cmd/perenniald/http/api/json.h"
+#include "cmd/perenniald/http/api/row_text.h"
 
 namespace perennial::http {
 
@@ -27,19 +29,12 @@ class Searches::Search final : public Answer {
     if (is_reading_) return Step::Waits;
     const bool is_over = is_last_ || found_.size() >= limit_ || looked_at_ >= jobs_max ||
                          sources_.now() - begun_ >= time_max;
-    return is_over ? Step::Whole : read_on();
+    return is_over ? format() : read_on();
   }
   Response take() override {
-    Json jobs = Json::array();
-    for (const JobId id : found_) {
-      if (const auto job = sources_.server.engine.job_statistics(id)) {
-        jobs.push_back(view_.of(*job));
-      }
-    }
-    return json_response(
-        Status::Ok, {{"jobs", jobs},
-                     {"looked_at", looked_at_},
-                     {"next", is_last_ ? Json(nullptr) : Json(fmt::format("{}", jobs_.after))}});
+    return text_.response(
+        "jobs", {{"looked_at", looked_at_},
+                 {"next", is_last_ ? Json(nullptr) : Json(fmt::format("{}", jobs_.after))}});
   }
 
  private:
@@ -76,6 +71,14 @@ class Searches::Search final : public Answer {
                             });
     return Step::Waits;
   }
+  Step format() {
+    const size_t end = std::min(next_row_ + RowText::rows_per_step, found_.size());
+    for (; next_row_ < end; ++next_row_) {
+      const auto job = sources_.server.engine.job_statistics(found_[next_row_]);
+      if (job) text_.add(view_.of(*job));
+    }
+    return next_row_ == found_.size() ? Step::Whole : Step::Again;
+  }
   void add(const std::vector<JobId>& found) {
     for (const JobId id : found) {
       if (found_.size() == limit_) {
@@ -99,6 +102,8 @@ class Searches::Search final : public Answer {
   bool is_last_ = false;
   uint64_t looked_at_ = 0;
   std::vector<JobId> found_;
+  size_t next_row_ = 0;  // Of found_, to be formatted.
+  RowText text_;
   const std::shared_ptr<int> alive_ = std::make_shared<int>();
 };
 

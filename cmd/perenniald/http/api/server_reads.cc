@@ -8,6 +8,7 @@
 #include "cmd/perenniald/http/api/api.h"
 #include "cmd/perenniald/http/api/fields.h"
 #include "cmd/perenniald/http/api/json.h"
+#include "cmd/perenniald/http/api/row_text.h"
 
 // What the API says of the server as a whole.
 namespace perennial::http {
@@ -112,37 +113,66 @@ Api::Made Api::server(const Ask& ask) {
   return answer_with(server_json(ask.caller));
 }
 
+namespace {
+
+// A page of connections, some rows in each step.
+class ConnectionsAnswer final : public Answer {
+ public:
+  // `ids`: those of the page.
+  ConnectionsAnswer(const ApiSources& sources, std::vector<ConnId> ids, bool is_last)
+      : sources_(sources), ids_(std::move(ids)), is_last_(is_last) {}
+
+  Step step() override {
+    const size_t end = std::min(next_ + RowText::rows_per_step, ids_.size());
+    for (; next_ < end; ++next_) {
+      const auto stats = sources_.server.engine.connection_statistics(ids_[next_]);
+      if (stats) text_.add(row(*stats));
+    }
+    return next_ == ids_.size() ? Step::Whole : Step::Again;
+  }
+  Response take() override {
+    return text_.response(
+        "connections", {{"next", is_last_ ? Json(nullptr) : Json(fmt::format("{}", ids_.back()))}});
+  }
+
+ private:
+  Json row(const ConnStats& stats) const {
+    const std::string_view user = sources_.user_of(stats.id);
+    return {{"id", fmt::format("{}", stats.id)},
+            {"address", sources_.address_of(stats.id)},
+            {"user", user.empty() ? Json(nullptr) : Json(user)},
+            {"used", stats.used},
+            {"watched", stats.watched},
+            {"watched_count", stats.watched_count},
+            {"held", stats.held},
+            {"producer", stats.is_producer},
+            {"worker", stats.is_worker},
+            {"waiting", stats.is_waiting},
+            {"output_bytes", sources_.output_bytes_of(stats.id)}};
+  }
+
+  const ApiSources& sources_;
+  const std::vector<ConnId> ids_;
+  const bool is_last_;
+  size_t next_ = 0;
+  RowText text_;
+};
+
+}  // namespace
+
 Api::Made Api::connections(const Ask& ask) {
   if (!ask.caller.may(Verb::Admin)) return forbidden(ask, Verb::Admin);
   Query query(ask.request.query);
   const uint64_t limit = query.number("limit", page_default, 1, page_max);
   const uint64_t after = query.number("after", 0, 0, UINT64_MAX);
   if (!query.problem().empty()) return refuse(Status::BadRequest, query.problem());
-  const engine::Engine& engine = sources_.server.engine;
-  std::vector<ConnId> ids = engine.connections();
+  std::vector<ConnId> ids = sources_.server.engine.connections();
   std::erase_if(ids, [&](ConnId id) { return id <= after; });
   const size_t shown = std::min<size_t>(limit, ids.size());
   std::ranges::partial_sort(ids, ids.begin() + static_cast<ptrdiff_t>(shown));
-  Json found = Json::array();
-  for (size_t i = 0; i < shown; ++i) {
-    const std::optional<ConnStats> stats = engine.connection_statistics(ids[i]);
-    if (!stats) continue;
-    const std::string_view user = sources_.user_of(stats->id);
-    found.push_back({{"id", fmt::format("{}", stats->id)},
-                     {"address", sources_.address_of(stats->id)},
-                     {"user", user.empty() ? Json(nullptr) : Json(user)},
-                     {"used", stats->used},
-                     {"watched", stats->watched},
-                     {"watched_count", stats->watched_count},
-                     {"held", stats->held},
-                     {"producer", stats->is_producer},
-                     {"worker", stats->is_worker},
-                     {"waiting", stats->is_waiting},
-                     {"output_bytes", sources_.output_bytes_of(stats->id)}});
-  }
   const bool is_last = shown == ids.size();
-  return answer_with({{"connections", found},
-                      {"next", is_last ? Json(nullptr) : Json(fmt::format("{}", ids[shown - 1]))}});
+  ids.resize(shown);
+  return std::make_unique<ConnectionsAnswer>(sources_, std::move(ids), is_last);
 }
 
 Api::Made Api::configuration(const Ask& ask) {

@@ -194,6 +194,47 @@ TEST_F(ApiTest, ShowsTubesSortedAndInPages) {
   EXPECT_THAT(get_from("/api/v1/tubes?offset=5000").json()["tubes"], IsEmpty());
 }
 
+// More tubes than one step looks at, and many with the same number.
+TEST_F(ApiTest, SortsMoreTubesThanFitIntoAStep) {
+  constexpr int tubes = 1'700;
+  std::vector<std::pair<int, std::string>> wanted = {{0, "default"}};
+  std::string lines;
+  for (int i = 0; i < tubes; ++i) {
+    const std::string tube = fmt::format("tube-{}", i * 733 % tubes);
+    wanted.emplace_back(i % 3, tube);
+    lines += fmt::format("use {}\r\n", tube);
+    for (int job = 0; job < i % 3; ++job) lines += "put 1 0 60 1\r\na\r\n";
+    // A delayed job, so that the tube stays.
+    lines += "put 1 100 60 1\r\na\r\n";
+  }
+  speak(lines);
+  const auto names_of = [&](const std::string& query) {
+    std::vector<std::string> names;
+    size_t matched = 0;
+    do {
+      const json page =
+          get_from(fmt::format("/api/v1/tubes?{}&limit=600&offset={}", query, names.size())).json();
+      matched = page["matched"];
+      for (const json& tube : page["tubes"]) names.push_back(tube["name"]);
+    } while (names.size() < matched);
+    return names;
+  };
+  const auto in_order = [&](auto before) {
+    std::ranges::sort(wanted, before);
+    std::vector<std::string> names;
+    for (const auto& [ready, name] : wanted) names.push_back(name);
+    return names;
+  };
+  EXPECT_EQ(names_of("sort=name"),
+            in_order([](const auto& a, const auto& b) { return a.second < b.second; }));
+  EXPECT_EQ(names_of("sort=name&order=desc"),
+            in_order([](const auto& a, const auto& b) { return a.second > b.second; }));
+  EXPECT_EQ(names_of("sort=ready"), in_order(std::less<>()));
+  EXPECT_EQ(names_of("sort=ready&order=desc"), in_order([](const auto& a, const auto& b) {
+              return std::pair(-a.first, a.second) < std::pair(-b.first, b.second);
+            }));
+}
+
 TEST_F(ApiTest, ShowsATubeAndItsSettings) {
   ASSERT_EQ(speak("set-tube mail tries:3 dead:graves rate:5:2\r\n"), "SET\r\n");
   put("mail", "a");
