@@ -100,6 +100,7 @@ Status Reader::Impl::open() {
 
 void Reader::Impl::report_truncations(const RecoveryPlan& plan) const {
   if (!options.events.info) return;
+  if (plan.current) options.events.info("store.current_would_be_made", plan.current->fields());
   if (plan.manifest_truncation) {
     options.events.info("store.manifest_would_cut", plan.manifest_truncation->fields);
   }

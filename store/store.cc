@@ -155,7 +155,8 @@ void Store::Impl::poll_write_backlog() {
 Result<RecoveryPlan> Store::Impl::recover() {
   Result<RecoveryPlan> plan = plan_recovery(dir.db_path(), options, failure);
   if (!plan.ok()) return plan;
-  if (plan->manifest_truncation || plan->is_old || plan->has_other_families || plan->is_forced()) {
+  if (plan->current || plan->manifest_truncation || plan->is_old || plan->has_other_families ||
+      plan->is_forced()) {
     Result<Database> view = open_view(dir.db_path(), options, failure, *plan);
     if (!view.ok()) return view.take_status();
     Status begun = plan->is_forced() ? begin_forced(*view, *plan) : Status();

@@ -12,10 +12,12 @@
 
 #include "store/offline/check_parts.h"
 #include "store/reader.h"
+#include "store/recovery/manifest.h"
 #include "store/recovery/recovery.h"
 #include "store/rocks/database.h"
 #include "store/rocks/log_env.h"
 #include "store/rocks/observer.h"
+#include "store/types/file_system_of.h"
 #include "store/types/rocks_status.h"
 
 namespace perennial::store {
@@ -45,7 +47,11 @@ Status open_once(const CheckOptions& options) {
 Result<Database> open_database(const std::string& db_path, const Options& how, Failure& failure) {
   const Result<RecoveryPlan> plan = plan_recovery(db_path, how, failure);
   if (plan.ok()) return open_view(db_path, how, failure, *plan);
-  Result<Database> db = Database::open_to_read(db_path, how, failure, View());
+  const Result<Manifest> manifest = read_manifest(file_system_of(how.env), db_path);
+  if (!manifest.ok()) return manifest.status();
+  View view;
+  if (!manifest->current_problem.empty()) view.current = manifest->name;
+  Result<Database> db = Database::open_to_read(db_path, how, failure, view);
   if (!db.ok()) return db;
   for (const std::string_view name : families_of(how.format, how.families)) {
     if (db->has_family(name)) continue;
@@ -64,6 +70,12 @@ Status check_rows(const CheckOptions& options, CheckSummary& summary, FaultList&
   Failure failure(how.events);
   const Result<Database> db = open_database(options.path + "/db", how, failure);
   if (!db.ok()) return db.status();
+  const Result<Manifest> manifest = read_manifest(file_system_of(how.env), options.path + "/db");
+  if (manifest.ok() && !manifest->current_problem.empty()) {
+    faults.add_contained("directory", "",
+                         fmt::format("{}; a start writes it again, for {} is the only one",
+                                     manifest->current_problem, manifest->name));
+  }
   check_tables(*db, options, summary, faults);
   const MetaFacts meta = check_meta(*db, summary, faults);
   check_jobs(*db, options, meta, summary, faults);
@@ -96,10 +108,14 @@ void FaultList::add(std::string_view where, std::string key, std::string what) {
   if (options_.fault) options_.fault({std::string(where), std::move(key), std::move(what)});
 }
 
-void FaultList::add_contained(Family family, std::string_view key, std::string what) {
+void FaultList::add_contained(std::string_view where, std::string key, std::string what) {
   const bool stopped = stops_start_;
-  add(family, key, std::move(what));
+  add(where, std::move(key), std::move(what));
   stops_start_ = stopped;
+}
+
+void FaultList::add_contained(Family family, std::string_view key, std::string what) {
+  add_contained(name_of(family), hex(key), std::move(what));
 }
 
 void FaultList::add(Family family, std::string_view key, std::string what) {

@@ -33,6 +33,7 @@ class FaultList {
                   std::string_view what);
   uint64_t count() const { return summary_.faults; }
   // Adds a fault with which a server starts nevertheless.
+  void add_contained(std::string_view where, std::string key, std::string what);
   void add_contained(Family family, std::string_view key, std::string what);
   // Notes that a fault of bodies stops a start, as every other fault does.
   void stop_start() { stops_start_ = true; }

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <limits>
 #include <memory>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -20,13 +22,43 @@ Status reading_status(const rocksdb::Status& status, const std::string& name) {
   return {StatusCode::Corruption, name + " is missing; restore a checkpoint"};
 }
 
+constexpr std::string_view manifest_prefix = "MANIFEST-";
+
 // CURRENT holds the name of the MANIFEST and a newline.
-Result<std::string> current_manifest(rocksdb::FileSystem& fs, const std::string& db_path) {
-  std::string name;
-  const auto read = rocksdb::ReadFileToString(&fs, db_path + "/CURRENT", &name);
-  if (!read.ok()) return reading_status(read, "CURRENT");
-  if (name.starts_with("MANIFEST-") && name.ends_with('\n')) return name.substr(0, name.size() - 1);
-  return Status(StatusCode::Corruption, "CURRENT names no MANIFEST; restore a checkpoint");
+bool names_manifest(std::string_view content) {
+  if (!content.starts_with(manifest_prefix) || !content.ends_with('\n')) return false;
+  const std::string_view number =
+      content.substr(manifest_prefix.size(), content.size() - manifest_prefix.size() - 1);
+  return !number.empty() &&
+         std::ranges::all_of(number, [](char c) { return c >= '0' && c <= '9'; });
+}
+
+// Sets manifest.name, and manifest.current_problem if CURRENT does not say it.
+Status find_name(rocksdb::FileSystem& fs, const std::string& db_path, Manifest& manifest) {
+  std::string content;
+  const auto read = rocksdb::ReadFileToString(&fs, db_path + "/CURRENT", &content);
+  const bool is_missing = read.IsNotFound() || read.IsPathNotFound();
+  if (!read.ok() && !is_missing) return from_rocksdb(read);
+  if (read.ok() && names_manifest(content)) {
+    manifest.name = content.substr(0, content.size() - 1);
+    const auto found = fs.FileExists(db_path + "/" + manifest.name, {}, nullptr);
+    if (!found.IsNotFound()) return from_rocksdb(found);
+    manifest.current_problem =
+        fmt::format("CURRENT names {}, which is missing", std::exchange(manifest.name, {}));
+  } else {
+    manifest.current_problem = is_missing ? "CURRENT is missing" : "CURRENT names no MANIFEST";
+  }
+  std::vector<std::string> names;
+  const auto listed = fs.GetChildren(db_path, {}, &names, nullptr);
+  if (!listed.ok()) return from_rocksdb(listed);
+  std::erase_if(names, [](const std::string& name) { return !names_manifest(name + "\n"); });
+  if (names.size() == 1) {
+    manifest.name = std::move(names.front());
+    return {};
+  }
+  return {StatusCode::Corruption,
+          fmt::format("{}, and there are {} MANIFEST files; restore a checkpoint",
+                      manifest.current_problem, names.size())};
 }
 
 // Numbers of log files only grow. RocksDB ignores a lower number, too.
@@ -100,10 +132,8 @@ uint64_t Manifest::named_max() const {
 }
 
 Result<Manifest> read_manifest(rocksdb::FileSystem& fs, const std::string& db_path) {
-  Result<std::string> name = current_manifest(fs, db_path);
-  if (!name.ok()) return name.take_status();
   Manifest manifest;
-  manifest.name = name.take();
+  if (Status found = find_name(fs, db_path, manifest); !found.ok()) return found;
   std::unique_ptr<rocksdb::FSSequentialFile> file;
   const auto opened = fs.NewSequentialFile(db_path + "/" + manifest.name, {}, &file, nullptr);
   if (!opened.ok()) return reading_status(opened, manifest.name);

@@ -33,6 +33,8 @@ struct Manifest {
   std::map<uint32_t, std::optional<uint64_t>> flushed_to = {{0, std::nullopt}};
   std::map<uint32_t, std::string> names = {{0, "default"}};  // By the id of a family.
   std::optional<ManifestDamage> damage;                      // The first damage.
+  // What is wrong with CURRENT, which this MANIFEST was found without; empty: nothing.
+  std::string current_problem = {};
 
   // RocksDB deletes no log file with this number or a higher one.
   uint64_t needed_from() const;
@@ -43,7 +45,9 @@ struct Manifest {
   uint64_t named_max() const;
 };
 
-// Reads the MANIFEST that CURRENT names, up to its end or its first damage.
+// Reads the MANIFEST that CURRENT names, up to its end or its first damage. If CURRENT is missing
+// or names none, and there is exactly one MANIFEST, it is that one: RocksDB removes an older one
+// only when CURRENT names its successor, and a database is not published before it has a CURRENT.
 Result<Manifest> read_manifest(rocksdb::FileSystem& fs, const std::string& db_path);
 
 }  // namespace perennial::store

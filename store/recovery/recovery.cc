@@ -148,8 +148,13 @@ Result<bool> is_unfinished(const Options& options) {
 
 }  // namespace
 
+std::string CurrentRepair::fields() const {
+  return fmt::format("problem=\"{}\" now_names={}", problem, manifest);
+}
+
 View RecoveryPlan::view() const {
   View view;
+  if (current) view.current = current->manifest;
   if (manifest_truncation) view.ends[manifest_truncation->file] = manifest_truncation->offset;
   if (log.truncation) {
     view.ends[log.truncation->file] = log.truncation->offset;
@@ -166,7 +171,12 @@ Result<RecoveryPlan> plan_recovery(const std::string& db_path, const Options& op
   const Result<Manifest> manifest = read_manifest(fs, db_path);
   if (!manifest.ok()) return manifest.status();
   if (!manifest->says_enough()) return incomplete(*manifest);
-  RecoveryPlan plan = {.manifest_truncation = truncation_of(*manifest),
+  std::optional<CurrentRepair> current;
+  if (!manifest->current_problem.empty()) {
+    current = CurrentRepair{.manifest = manifest->name, .problem = manifest->current_problem};
+  }
+  RecoveryPlan plan = {.current = std::move(current),
+                       .manifest_truncation = truncation_of(*manifest),
                        .is_old = false,
                        .has_other_families = false,
                        .log = {},

@@ -24,7 +24,16 @@ struct ManifestTruncation {
   std::string fields;  // The fields of the event that reports the truncation.
 };
 
+// CURRENT is lost, and names the only MANIFEST again after the start.
+struct CurrentRepair {
+  std::string manifest;
+  std::string problem;
+
+  std::string fields() const;  // Of the event that reports it.
+};
+
 struct RecoveryPlan {
+  std::optional<CurrentRepair> current = {};
   std::optional<ManifestTruncation> manifest_truncation;
   // Whether the tables have an older format or a migration that is not done. The log may hold the
   // end of that migration.
@@ -72,7 +81,8 @@ Status set_durable_mark(const RecoveryPlan& plan, JobId next_id, const Options& 
 // log: from then on the lack of a durable mark is a loss.
 Status ensure_durable_mark(const RecoveryPlan& plan, const Options& options);
 
-// Truncates the files durably, and sends an event for each truncation and each accepted loss.
+// Truncates the files durably, and writes CURRENT again if it is lost. Sends an event for each, and
+// for each accepted loss.
 Status truncate_files(const std::string& db_path, const Options& options, const RecoveryPlan& plan);
 
 // Corruption: an opened database does not end with the commit row that the plan has found.

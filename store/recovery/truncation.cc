@@ -92,6 +92,14 @@ Status cut_log(const std::string& db_path, const LogJudgement& log, const Option
   return truncate(db_path + "/" + log.truncation->file, log.truncation->offset, options);
 }
 
+Status write_current(const FileTree& tree, const std::string& db_path,
+                     const std::string& manifest) {
+  const std::string path = db_path + "/CURRENT";
+  Status done = tree.write(path + ".new", manifest + "\n");
+  if (done.ok()) done = tree.rename(path + ".new", path);
+  return done.ok() ? tree.sync_dir(db_path) : done;
+}
+
 void inform(const Options& options, std::string_view at, std::string_view fields) {
   if (options.events.info) options.events.info(at, fields);
 }
@@ -100,6 +108,11 @@ void inform(const Options& options, std::string_view at, std::string_view fields
 
 Status truncate_files(const std::string& db_path, const Options& options,
                       const RecoveryPlan& plan) {
+  if (plan.current) {
+    Status written = write_current(FileTree(options.env), db_path, plan.current->manifest);
+    if (!written.ok()) return written;
+    inform(options, "store.current_made", plan.current->fields());
+  }
   for (const std::string& loss : plan.log.losses) {
     inform(options, "store.log_forced", fmt::format("message=\"{}\"", loss));
   }

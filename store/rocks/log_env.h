@@ -92,6 +92,8 @@ struct View {
     std::string bytes = {};
   };
   std::map<std::string, Patch> patches = {};  // By name.
+  // The MANIFEST that CURRENT seems to name; empty: the one that it names.
+  std::string current = {};
 };
 
 // Makes a read-only file system in which the directory is as the view says.

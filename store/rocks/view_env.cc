@@ -137,6 +137,7 @@ class ViewFileSystem : public rocksdb::FileSystemWrapper {
   IOStatus NewSequentialFile(const std::string& path, const FileOptions& options,
                              std::unique_ptr<rocksdb::FSSequentialFile>* file,
                              IODebugContext* debug) override {
+    if (is_made_current(path)) return show_current(path, options, file, debug);
     IOStatus status = target()->NewSequentialFile(path, options, file, debug);
     const auto end = view_.ends.find(name_of(path));
     const auto appended = view_.appended.find(name_of(path));
@@ -161,6 +162,10 @@ class ViewFileSystem : public rocksdb::FileSystemWrapper {
   }
   IOStatus GetFileSize(const std::string& path, const IOOptions& options, uint64_t* bytes,
                        IODebugContext* debug) override {
+    if (is_made_current(path)) {
+      *bytes = view_.current.size() + 1;
+      return IOStatus::OK();
+    }
     IOStatus status = target()->GetFileSize(path, options, bytes, debug);
     if (status.ok()) *bytes = shown_bytes(path, *bytes);
     return status;
@@ -168,6 +173,7 @@ class ViewFileSystem : public rocksdb::FileSystemWrapper {
   IOStatus FileExists(const std::string& path, const IOOptions& options,
                       IODebugContext* debug) override {
     if (is_hidden(name_of(path))) return IOStatus::NotFound(path);
+    if (is_made_current(path)) return IOStatus::OK();
     return target()->FileExists(path, options, debug);
   }
   IOStatus GetChildren(const std::string& path, const IOOptions& options,
@@ -232,6 +238,19 @@ class ViewFileSystem : public rocksdb::FileSystemWrapper {
   static std::string name_of(const std::string& path) { return path.substr(path.rfind('/') + 1); }
   static IOStatus refuse(const std::string& path) {
     return IOStatus::NotSupported(path, "this directory is only read");
+  }
+  bool is_made_current(const std::string& path) const {
+    return !view_.current.empty() && name_of(path) == "CURRENT";
+  }
+  // Of the MANIFEST nothing is shown before the name that is appended.
+  IOStatus show_current(const std::string& path, const FileOptions& options,
+                        std::unique_ptr<rocksdb::FSSequentialFile>* file, IODebugContext* debug) {
+    const std::string manifest = path.substr(0, path.rfind('/') + 1) + view_.current;
+    IOStatus status = target()->NewSequentialFile(manifest, options, file, debug);
+    if (status.ok()) {
+      *file = std::make_unique<ShownFile>(std::move(*file), 0, view_.current + "\n");
+    }
+    return status;
   }
   bool is_hidden(const std::string& name) const {
     return view_.hidden.contains(name) || (!view_.has_logs && log_index_of(name) != 0);

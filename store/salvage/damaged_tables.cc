@@ -4,14 +4,16 @@
 #include <charconv>
 #include <utility>
 
+#include <fmt/format.h>
 #include <rocksdb/metadata.h>
 #include <rocksdb/sst_file_reader.h>
 #include <rocksdb/table_properties.h>
 
 #include "store/rocks/database.h"
+#include "store/rocks/log_files.h"
 #include "store/salvage/block_probe.h"
 #include "store/salvage/block_scan.h"
-#include "store/salvage/manifest_deletions.h"
+#include "store/salvage/manifest_changes.h"
 #include "store/salvage/new_index.h"
 #include "store/salvage/table_probe.h"
 #include "store/types/file_system_of.h"
@@ -92,13 +94,15 @@ class Views {
   Views(const Manifest& manifest, uint64_t file_bytes)
       : manifest_(manifest), bytes_(manifest.damage ? manifest.damage->offset : file_bytes) {}
 
-  View without(const std::vector<const Live*>& tables) const {
+  // `added`: a table that seems to be named, too, or null.
+  View without(const std::vector<const Live*>& tables, const UnlistedTable* added = nullptr) const {
     View view;
     if (manifest_.damage) view.ends[manifest_.name] = bytes_;
-    std::vector<ManifestTable> deleted;
-    deleted.reserve(tables.size());
-    for (const Live* const table : tables) deleted.push_back(in_manifest(*table, manifest_));
-    if (!deleted.empty()) view.appended[manifest_.name] = manifest_deletions(bytes_, deleted);
+    ManifestChanges changes = {.with_numbers = manifest_.next_file == 0, .added = added};
+    for (const Live* const table : tables) {
+      changes.removed.push_back(in_manifest(*table, manifest_));
+    }
+    if (!changes.is_empty()) view.appended[manifest_.name] = manifest_changes(bytes_, changes);
     return view;
   }
 
@@ -183,6 +187,98 @@ class LoneTable {
   const TableBounds bounds_;
 };
 
+// Finds the tables in the directory that the MANIFEST does not name, and reads them. They are read
+// if the MANIFEST has lost what it said of them. Of one that is whole, only those with numbers that
+// it has never given out are: a crash during a flush or a compaction leaves them, with rows that
+// are elsewhere, too. Others have been replaced, and would bring back what was removed since.
+class UnlistedTables {
+ public:
+  UnlistedTables(const std::string& db_path, const Options& options, Failure& failure,
+                 const Manifest& manifest, const Views& views, const std::vector<Live>& listed)
+      : db_path_(db_path),
+        options_(options),
+        failure_(failure),
+        manifest_(manifest),
+        views_(views),
+        listed_(listed) {}
+
+  Status read(bool is_manifest_damaged, std::vector<OpenedTable>& out) {
+    std::vector<std::string> names;
+    const auto found = file_system_of(options_.env).GetChildren(db_path_, {}, &names, nullptr);
+    if (!found.ok()) return {StatusCode::Io, found.ToString()};
+    std::ranges::sort(names);
+    for (const std::string& name : names) {
+      const uint64_t number = table_number_of(name);
+      const bool is_listed = std::ranges::any_of(
+          listed_, [&](const Live& table) { return number_of(table) == number; });
+      const bool is_new = number >= manifest_.next_file;
+      if (number == 0 || is_listed || (!is_manifest_damaged && !is_new)) continue;
+      read(name, number, is_manifest_damaged, out);
+    }
+    return {};
+  }
+
+ private:
+  void read(const std::string& name, uint64_t number, bool is_manifest_damaged,
+            std::vector<OpenedTable>& out) {
+    rocksdb::Options how;
+    if (options_.env != nullptr) how.env = options_.env;
+    rocksdb::SstFileReader reader(how);
+    // Without its properties it is not known to which family it belongs.
+    if (!reader.Open(db_path_ + "/" + name).ok() || reader.GetTableProperties() == nullptr) return;
+    const rocksdb::Status whole = reader.VerifyChecksum();
+    // A crash has left it half written.
+    if (!whole.ok() && !is_manifest_damaged) return;
+    const std::string& family = reader.GetTableProperties()->column_family_name;
+    const auto known = std::ranges::find_if(
+        manifest_.names, [&](const auto& named) { return named.second == family; });
+    const bool is_ours = std::ranges::count(family_names, family) > 0;
+    uint64_t bytes = 0;
+    const auto asked =
+        file_system_of(options_.env).GetFileSize(db_path_ + "/" + name, {}, &bytes, nullptr);
+    if (known == manifest_.names.end() || !is_ours || !asked.ok()) return;
+    const UnlistedTable added = {.family = known->first, .number = number, .bytes = bytes};
+    std::vector<const Live*> others;
+    for (const Live& other : listed_) others.push_back(&other);
+    Live table;
+    table.relative_filename = name;
+    table.smallestkey = "";
+    table.largestkey = std::string(table_key_bytes_max, '\xff');
+    table.largest_seqno = sequence_unknown;
+    table.size = bytes;
+    OpenedTable opened;
+    opened.found = {.family = family_named(family),
+                    .file = name,
+                    .problem = whole.ok() ? "" : whole.ToString(),
+                    .time_max = sequence_unknown,
+                    .is_unlisted = true};
+    LoneTable(db_path_, options_, failure_, views_.without(others, &added), table)
+        .read(Way::ThroughIndex, opened);
+    out.push_back(std::move(opened));
+  }
+
+  static constexpr uint64_t sequence_unknown = uint64_t{1} << 56;
+
+  const std::string& db_path_;
+  const Options& options_;
+  Failure& failure_;
+  const Manifest& manifest_;
+  const Views& views_;
+  const std::vector<Live>& listed_;
+};
+
+std::string problem_of(const Manifest& manifest) {
+  if (!manifest.damage) return {};
+  return fmt::format("{} is damaged at byte {}: {}", manifest.name, manifest.damage->offset,
+                     manifest.damage->problem);
+}
+
+bool is_missing(const std::string& db_path, const Live& table, const Options& options) {
+  return file_system_of(options.env)
+      .FileExists(db_path + "/" + table.relative_filename, {}, nullptr)
+      .IsNotFound();
+}
+
 }  // namespace
 
 Result<TableDamage> find_damaged_tables(const std::string& db_path, const Options& options,
@@ -196,10 +292,15 @@ Result<TableDamage> find_damaged_tables(const std::string& db_path, const Option
       list_tables(db_path, options, failure, views.without({}));
   if (!tables.ok()) return tables.status();
   TableDamage out;
+  out.manifest_problem = problem_of(manifest);
   std::vector<const Live*> damaged;
   for (const Live& table : *tables) {
     TableProblem problem = problem_of(table, options);
     if (problem.text.empty()) continue;
+    if (out.manifest_problem.empty() && is_missing(db_path, table, options)) {
+      out.manifest_problem =
+          fmt::format("{} names {}, which is missing", manifest.name, table.relative_filename);
+    }
     damaged.push_back(&table);
     std::vector<const Live*> others;
     for (const Live& other : *tables) {
@@ -213,6 +314,9 @@ Result<TableDamage> find_damaged_tables(const std::string& db_path, const Option
     LoneTable(db_path, options, failure, views.without(others), table).read(problem.way, opened);
   }
   out.rest = views.without(damaged);
+  UnlistedTables unlisted(db_path, options, failure, manifest, views, *tables);
+  Status read = unlisted.read(!out.manifest_problem.empty(), out.tables);
+  if (!read.ok()) return read;
   return out;
 }
 

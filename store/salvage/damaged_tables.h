@@ -13,9 +13,12 @@
 // Included by store's own files only.
 namespace perennial::store {
 
-// The tables of a database that cannot be read whole.
+// The tables of a database that cannot be read whole, and those that its MANIFEST does not name
+// because it is damaged or an older one.
 struct TableDamage {
   std::vector<OpenedTable> tables;
+  // What is wrong with the MANIFEST; empty: nothing that this has found.
+  std::string manifest_problem;
   // The directory without these tables: what is to be read of them is in `tables`.
   View rest;
 };

@@ -1,4 +1,4 @@
-#include "store/salvage/manifest_deletions.h"
+#include "store/salvage/manifest_changes.h"
 
 #include <algorithm>
 #include <map>
@@ -7,6 +7,7 @@
 #include <rocksdb/file_checksum.h>
 
 #include "store/format/bytes.h"
+#include "store/salvage/table_bounds.h"
 
 namespace perennial::store {
 namespace {
@@ -14,8 +15,15 @@ namespace {
 constexpr size_t block_bytes = 32 << 10;
 constexpr size_t header_bytes = 7;
 // The tags of an edit.
+constexpr uint64_t log_number = 2;
+constexpr uint64_t next_file_number = 3;
+constexpr uint64_t last_sequence = 4;
 constexpr uint64_t deleted_file = 6;
+constexpr uint64_t new_file = 103;
 constexpr uint64_t column_family = 200;
+constexpr uint64_t end_of_file_fields = 1;
+// RocksDB takes one more for none.
+constexpr uint64_t sequence_max = (uint64_t{1} << 56) - 2;
 
 enum class Kind : char { Full = 1, First = 2, Middle = 3, Last = 4 };
 
@@ -57,11 +65,57 @@ void add_record(std::string& out, uint64_t begin, std::string_view record) {
   } while (!record.empty());
 }
 
+void add_bytes(std::string& out, std::string_view bytes) {
+  add_varint(out, bytes.size());
+  out += bytes;
+}
+
+// A key with the number of its entry, which is the lowest or the highest of all that there can be.
+std::string internal_key(std::string_view key, uint64_t sequence) {
+  constexpr uint64_t value_kind = 1;
+  std::string out(key);
+  const uint64_t rest = sequence << 8 | value_kind;
+  for (int shift = 0; shift < 64; shift += 8) out.push_back(static_cast<char>(rest >> shift));
+  return out;
+}
+
+// Numbers of files count only where files are made, and all entries are read.
+std::string needed_numbers() {
+  std::string edit;
+  add_varint(edit, log_number);
+  add_varint(edit, 0);
+  add_varint(edit, next_file_number);
+  add_varint(edit, 1);
+  add_varint(edit, last_sequence);
+  add_varint(edit, sequence_max);
+  return edit;
+}
+
+std::string edit_of(const UnlistedTable& table) {
+  std::string edit;
+  add_varint(edit, column_family);
+  add_varint(edit, table.family);
+  add_varint(edit, next_file_number);
+  add_varint(edit, table.number + 1);
+  add_varint(edit, last_sequence);
+  add_varint(edit, sequence_max);
+  add_varint(edit, new_file);
+  add_varint(edit, 0);  // The level.
+  add_varint(edit, table.number);
+  add_varint(edit, table.bytes);
+  add_bytes(edit, internal_key({}, sequence_max));
+  add_bytes(edit, internal_key(std::string(table_key_bytes_max + 1, '\xff'), 0));
+  add_varint(edit, 0);  // The lowest sequence number in the table.
+  add_varint(edit, sequence_max);
+  add_varint(edit, end_of_file_fields);
+  return edit;
+}
+
 }  // namespace
 
-std::string manifest_deletions(uint64_t manifest_bytes, const std::vector<ManifestTable>& tables) {
+std::string manifest_changes(uint64_t manifest_bytes, const ManifestChanges& changes) {
   std::map<uint32_t, std::string> edits;  // By family.
-  for (const ManifestTable& table : tables) {
+  for (const ManifestTable& table : changes.removed) {
     std::string& edit = edits[table.family];
     if (edit.empty()) {
       add_varint(edit, column_family);
@@ -72,7 +126,9 @@ std::string manifest_deletions(uint64_t manifest_bytes, const std::vector<Manife
     add_varint(edit, table.number);
   }
   std::string out;
+  if (changes.with_numbers) add_record(out, manifest_bytes, needed_numbers());
   for (const auto& [family, edit] : edits) add_record(out, manifest_bytes, edit);
+  if (changes.added != nullptr) add_record(out, manifest_bytes, edit_of(*changes.added));
   return out;
 }
 

@@ -104,22 +104,30 @@ Result<std::unique_ptr<Salvage>> Salvage::open(const std::string& db_path, const
   return salvage;
 }
 
-Status Salvage::open_database(const std::string& db_path, const Options& options,
-                              Failure& failure) {
-  const Result<Manifest> manifest = read_manifest(file_system_of(options.env), db_path);
+Status Salvage::open_database(const std::string& db_path, const Options& given, Failure& failure) {
+  const Result<Manifest> manifest = read_manifest(file_system_of(given.env), db_path);
   if (!manifest.ok()) return manifest.status();
+  const bool has_current = manifest->current_problem.empty();
+  const std::unique_ptr<rocksdb::Env> shown =
+      make_view_env(given.env, View{.current = has_current ? std::string() : manifest->name});
+  Options options = given;
+  options.env = shown.get();
   Result<TableDamage> damage = find_damaged_tables(db_path, options, failure, *manifest);
   if (!damage.ok()) return damage.take_status();
   damage_ = damage.take();
   const Result<std::vector<DamagedBlock>> blocks = read_damage_record(options.env, db_path);
   if (blocks.ok()) without_blocks_ = DamagedIds(*blocks);
-  for (const OpenedTable& table : damage_.tables) account_.tables.push_back(table.found);
+  account_.manifest_problem = damage_.manifest_problem;
+  bool is_meta_damaged = false;
+  for (const OpenedTable& table : damage_.tables) {
+    is_meta_damaged = is_meta_damaged || table.found.family == Family::Meta;
+    account_.tables_unlisted += table.found.is_unlisted ? 1 : 0;
+    if (!table.found.problem.empty()) account_.tables.push_back(table.found);
+  }
   const std::unique_ptr<rocksdb::Env> rest = make_view_env(options.env, damage_.rest);
   Options how = options;
   how.env = rest.get();
   LogView log = view_of_log(db_path, how, failure);
-  const bool is_meta_damaged = std::ranges::any_of(
-      account_.tables, [](const DamagedTable& table) { return table.family == Family::Meta; });
   if (is_meta_damaged && !log.problem.empty()) {
     if (Status judged = judge_log_again(db_path, how, failure, *manifest, log); !judged.ok()) {
       return judged;

@@ -41,12 +41,16 @@ struct DamagedTable {
   uint64_t entries_read = 0;
   uint64_t time_max = 0;  // The highest sequence number in the table, plus one.
   std::vector<UnreadableRange> unreadable = {};
+  bool is_unlisted = false;  // The MANIFEST does not name it.
 
   uint64_t skipped() const { return entries > entries_read ? entries - entries_read : 0; }
 };
 
 struct Salvaged {
   std::vector<DamagedTable> tables = {};
+  // What is wrong with the MANIFEST, so that tables may be missing of which nobody knows.
+  std::string manifest_problem = {};
+  uint64_t tables_unlisted = 0;  // Tables that were read, and that the MANIFEST does not name.
   bool has_cluster = false;      // Whether the directory belongs to a cluster.
   std::string log_problem = {};  // Why a start would refuse the log; empty if it would not.
   // False: the row that shows whether the log is whole cannot be read.
@@ -79,7 +83,8 @@ struct Salvaged {
   uint64_t whole_jobs() const { return job_count() - bodies_lost.count; }
   uint64_t lost_jobs() const { return rows_lost.count + bodies_lost.count; }
   bool is_whole() const {
-    return tables.empty() && log_problem.empty() && lost_jobs() == 0 && uncertain.count == 0 &&
+    return tables.empty() && manifest_problem.empty() && tables_unlisted == 0 &&
+           log_problem.empty() && lost_jobs() == 0 && uncertain.count == 0 &&
            rows_older.count == 0 && tubes_renamed == 0 && meta_rows_dropped == 0 &&
            keys_rebuilt == 0 && keys_dropped == 0;
   }

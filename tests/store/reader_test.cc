@@ -271,10 +271,9 @@ INSTANTIATE_TEST_SUITE_P(
         RefusedCase{"EmptyDatabase",
                     [](const std::string& path) { fs::create_directories(path + "/db"); },
                     StatusCode::Corruption, "CURRENT is missing"},
-        RefusedCase{"NoCurrent", [](const std::string& path) { remove_files(path, "CURRENT"); },
-                    StatusCode::Corruption, "CURRENT is missing; restore a checkpoint"},
         RefusedCase{"NoManifest", [](const std::string& path) { remove_files(path, "MANIFEST"); },
-                    StatusCode::Corruption, "is missing; restore a checkpoint"},
+                    StatusCode::Corruption,
+                    "which is missing, and there are 0 MANIFEST files; restore a checkpoint"},
         RefusedCase{"DamagedManifest",
                     [](const std::string& path) {
                       make_store(path);

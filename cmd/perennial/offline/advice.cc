@@ -67,7 +67,10 @@ Result<std::unique_ptr<store::Reader>> open_salvage(const std::string& data_dir,
 void choose_start(Advice& advice, const std::string& data_dir) {
   advice.action = Advice::Action::Start;
   advice.command = "perenniald -b " + data_dir;
-  advice.reason = "a server starts and contains the damage";
+  advice.reason =
+      "a server starts and contains the damage; give it the configuration and the user that it "
+      "had, "
+      "as \"systemctl start perenniald\" does";
   if (!advice.salvaged) return;
   const store::IdList& lost = advice.salvaged->bodies_lost;
   advice.reason += lost.count == 0 ? "; no job is lost"
@@ -80,8 +83,10 @@ std::string kept_text(const store::Salvaged& salvaged) {
       fmt::format("keeps {} jobs and loses {}", salvaged.whole_jobs(), salvaged.lost_jobs());
   if (const uint64_t copied = salvaged.rows_copied.count + salvaged.bodies_copied.count; copied > 0)
     out += fmt::format(" ({} rows and bodies are those of a checkpoint)", copied);
-  if (!salvaged.log_problem.empty()) {
+  if (!salvaged.log_problem.empty() || !salvaged.log_is_judged) {
     out += " that have left a trace, and an unknown number that only the damaged log had";
+  } else if (!salvaged.manifest_problem.empty()) {
+    out += " that have left a trace, and an unknown number that were in missing tables";
   }
   if (salvaged.jobs_in_renamed > 0) {
     out += fmt::format(", {} are in tubes whose names are lost", salvaged.jobs_in_renamed);
@@ -93,9 +98,12 @@ std::string kept_text(const store::Salvaged& salvaged) {
 }
 
 std::string checkpoint_text(const Advice::Checkpoint& checkpoint, Nanos now) {
-  return fmt::format("{}, {} old, has {} jobs and lacks {} that can be read here",
-                     std::filesystem::path(checkpoint.path).filename().string(),
-                     age_of(now - checkpoint.created), checkpoint.jobs, checkpoint.lacks);
+  std::string out = fmt::format("{}, {} old, has {} jobs",
+                                std::filesystem::path(checkpoint.path).filename().string(),
+                                age_of(now - checkpoint.created), checkpoint.jobs);
+  if (checkpoint.lacks)
+    out += fmt::format(" and lacks {} that can be read here", *checkpoint.lacks);
+  return out;
 }
 
 void choose_restore(Advice& advice, const std::string& data_dir, Nanos now) {
@@ -118,6 +126,9 @@ void choose_salvage(Advice& advice, const std::string& data_dir, Nanos now) {
   if (salvaged.has_cluster) advice.reason += "; a node of a cluster can get its jobs from others";
   if (advice.checkpoint) {
     advice.reason += "; the checkpoint " + checkpoint_text(*advice.checkpoint, now);
+  }
+  if (salvaged.lost_jobs() > 0 && salvaged.checkpoint.empty()) {
+    advice.reason += "; if a copy of a checkpoint is elsewhere, add --checkpoint DIR";
   }
   if (!advice.damaged_checkpoints.empty()) {
     advice.reason +=
@@ -147,13 +158,18 @@ std::optional<Advice> advise(const std::string& data_dir, const store::CheckSumm
     advice.checkpoint = {.path = choice.chosen->path,
                          .created = manifest.created,
                          .jobs = manifest.job_count(),
-                         .lacks = reader.ok() ? count_lacking(**reader, choice.chosen->path) : 0};
+                         .lacks = {}};
+    if (reader.ok()) advice.checkpoint->lacks = count_lacking(**reader, choice.chosen->path);
   }
-  // A repair takes from the checkpoint what it needs. Only where the log is damaged may the
+  // A repair takes from the checkpoint what it needs. Only where nobody knows what is lost may the
   // checkpoint have more than all that can be read.
+  const auto may_lack_more = [](const store::Salvaged& salvaged) {
+    return !salvaged.log_problem.empty() || !salvaged.log_is_judged ||
+           !salvaged.manifest_problem.empty();
+  };
   const bool restore_loses_less =
       advice.checkpoint &&
-      (!advice.salvaged || (!advice.salvaged->log_problem.empty() &&
+      (!advice.salvaged || (may_lack_more(*advice.salvaged) &&
                             advice.checkpoint->jobs > advice.salvaged->whole_jobs()));
   if (restore_loses_less) {
     choose_restore(advice, data_dir, now);
@@ -183,10 +199,12 @@ nlohmann::ordered_json advice_json(const Advice& advice, Nanos now) {
     out["bodies_lost"] = advice.salvaged->bodies_lost.ids;
   }
   if (advice.checkpoint) {
-    out["checkpoint"] = {{"path", advice.checkpoint->path},
-                         {"age_seconds", (now - advice.checkpoint->created) / nanos_per_second},
-                         {"jobs", advice.checkpoint->jobs},
-                         {"lacks", advice.checkpoint->lacks}};
+    out["checkpoint"] = {
+        {"path", advice.checkpoint->path},
+        {"age_seconds", (now - advice.checkpoint->created) / nanos_per_second},
+        {"jobs", advice.checkpoint->jobs},
+        {"lacks", advice.checkpoint->lacks ? nlohmann::ordered_json(*advice.checkpoint->lacks)
+                                           : nlohmann::ordered_json(nullptr)}};
   }
   return out;
 }

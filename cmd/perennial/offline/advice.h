@@ -26,7 +26,8 @@ struct Advice {
     std::string path;
     Nanos created = 0;
     uint64_t jobs = 0;
-    uint64_t lacks = 0;  // Jobs that can be read here and are not in it.
+    // Jobs that can be read here and are not in it; none: nothing can be read here.
+    std::optional<uint64_t> lacks = {};
   };
 
   Action action = Action::None;

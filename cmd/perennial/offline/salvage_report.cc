@@ -78,7 +78,15 @@ std::string runs_of_ids(const IdList& ids, size_t runs_max) {
 
 std::vector<std::string> damage_lines(const Salvaged& salvaged) {
   std::vector<std::string> out;
+  if (!salvaged.manifest_problem.empty()) {
+    out.push_back(salvaged.manifest_problem +
+                  "; it says which tables there are, so some may be missing that nothing names");
+  }
   for (const DamagedTable& table : salvaged.tables) out.push_back(table_line(table));
+  if (salvaged.tables_unlisted > 0) {
+    out.push_back(fmt::format("{} tables were read that the MANIFEST does not name",
+                              salvaged.tables_unlisted));
+  }
   if (!salvaged.log_problem.empty()) {
     out.push_back(
         fmt::format("the log cannot be read whole ({}); jobs that were put there may be "

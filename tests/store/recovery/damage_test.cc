@@ -213,7 +213,7 @@ TEST_P(Loss, LostFilesAreRefused) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Store, Loss,
-                         testing::Values(LossCase{"Tables", ".sst"}, LossCase{"Current", "CURRENT"},
+                         testing::Values(LossCase{"Tables", ".sst"},
                                          LossCase{"Manifest", "MANIFEST"}),
                          [](const auto& one) { return one.param.name; });
 

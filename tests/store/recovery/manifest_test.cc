@@ -9,6 +9,8 @@
 #include <rocksdb/env.h>
 
 #include "engine/types/check.h"
+#include "store/offline/check.h"
+#include "store/reader.h"
 #include "store/store.h"
 #include "tests/store/dir_state.h"
 #include "tests/store/log_bytes.h"
@@ -49,7 +51,7 @@ class ManifestTest : public testing::Test {
   std::string visit(Recover recover = Recover::Strict) {
     Options options = {.data_dir = dir_.data_dir(), .recover = recover};
     options.events.info = [this](std::string_view at, std::string_view fields) {
-      if (at == "store.manifest_cut") events_ += std::string(fields);
+      if (at == "store.manifest_cut" || at == "store.current_made") events_ += std::string(fields);
     };
     const auto store = Store::open(options);
     return store.ok() ? difference(**store, model_.image()) : store.status().message();
@@ -60,6 +62,49 @@ class ManifestTest : public testing::Test {
   std::string content_;
   std::string events_;
 };
+
+TEST_F(ManifestTest, IsFoundWithoutCurrentWhereThereIsOne) {
+  const std::string db = dir_.data_dir() + "/db";
+  for (const char* const content : {"", "rubbish", "MANIFEST-\n", "MANIFEST-999999\n"}) {
+    const std::string name = std::filesystem::path(path()).filename();
+    write_file(db + "/CURRENT", content);
+    if (*content == '\0') std::filesystem::remove(db + "/CURRENT");
+    const auto before = state_of(dir_.path());
+    EXPECT_NE(read().current_problem, "");
+    EXPECT_EQ(read().name, name);
+    {
+      const auto reader = Reader::open({.path = dir_.data_dir()});
+      ASSERT_TRUE(reader.ok()) << reader.status().message();
+      const auto checked = check_directory({.path = dir_.data_dir()});
+      ASSERT_TRUE(checked.ok());
+      EXPECT_EQ(checked->faults, 1u);
+      EXPECT_TRUE(checked->starts);
+      const auto salvage = Reader::open({.path = dir_.data_dir(), .salvage = true});
+      ASSERT_TRUE(salvage.ok()) << salvage.status().message();
+      EXPECT_EQ((*salvage)->salvaged()->lost_jobs(), 0u);
+    }
+    EXPECT_TRUE(before == state_of(dir_.path()));
+    events_.clear();
+    EXPECT_EQ(visit(), "");
+    EXPECT_TRUE(events_.ends_with(" now_names=" + name)) << events_;
+    EXPECT_EQ(read().current_problem, "");
+  }
+  // Of two it is not known which one it was.
+  std::filesystem::copy(path(), db + "/MANIFEST-000001");
+  write_file(db + "/CURRENT", "rubbish");
+  EXPECT_NE(visit().find("CURRENT names no MANIFEST, and there are 2 MANIFEST files"),
+            std::string::npos)
+      << visit();
+}
+
+// What else is damaged is found first, and a start that is refused has written nothing.
+TEST_F(ManifestTest, CurrentIsNotWrittenByAStartThatIsRefused) {
+  std::filesystem::remove(dir_.data_dir() + "/db/CURRENT");
+  write_file(newest_log(dir_.data_dir()), "");
+  const auto before = state_of(dir_.path());
+  EXPECT_NE(visit(), "");
+  EXPECT_TRUE(before == state_of(dir_.path()));
+}
 
 TEST_F(ManifestTest, EachFamilyHasTheLogNumberOfItsLastFlush) {
   const Manifest manifest = read();
