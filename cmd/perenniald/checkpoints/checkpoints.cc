@@ -175,6 +175,7 @@ void Checkpoints::on_completed() {
   const Attempt attempt = *std::exchange(verifying_, std::nullopt);
   const Result<store::CheckpointManifest>& result = *attempt.result;
   if (!result.ok()) return fail(attempt, result.status());
+  is_damaged_ = false;
   schedule_.made(attempt.plan.created, clock_.now());
   watch_.watch(settings_.dir + "/" + attempt.plan.name);
   report_pruned(attempt);
@@ -213,6 +214,7 @@ void Checkpoints::report_pruned(const Attempt& attempt) const {
 
 void Checkpoints::fail(const Attempt& attempt, const Status& status) {
   log(Level::Error, "checkpoint.failed", {{"error", status.message()}});
+  is_damaged_ = is_damaged_ || status.code() == StatusCode::Corruption;
   if (status.code() == StatusCode::Corruption && on_damage_) on_damage_();
   if (attempt.scheduled) schedule_.failed(clock_.now());
   auto failed = std::make_unique<CheckpointFailed>();

@@ -55,6 +55,8 @@ class Checkpoints {
   void stop();
   // Called when a checkpoint could not be made because something in it is damaged.
   void on_damage(std::function<void()> hook) { on_damage_ = std::move(hook); }
+  // Whether that was so with the last one that was read.
+  bool is_damaged() const { return is_damaged_; }
   // Ends the thread, and closes the handles in the loop. This is the last call.
   void close();
 
@@ -100,6 +102,7 @@ class Checkpoints {
   std::atomic<bool> cancelled_ = false;
   std::thread thread_;
   std::function<void()> on_damage_;
+  bool is_damaged_ = false;
 };
 
 }  // namespace perennial::perenniald

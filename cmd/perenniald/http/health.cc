@@ -98,7 +98,12 @@ Response readyz(const HealthFacts& facts, const ClusterHealth& cluster, std::str
       {.name = "disk",
        .reason =
            facts.accepts_puts ? "" : "degraded: puts are refused, since the disk is nearly full"},
-      {.name = "bodies", .reason = lost_bodies(facts.jobs_without_body)}};
+      {.name = "bodies", .reason = lost_bodies(facts.jobs_without_body)},
+      {.name = "tables",
+       .reason =
+           facts.is_table_damaged
+               ? "degraded: the last checkpoint has met damage: see checkpoint.failed in the log"
+               : ""}};
   if (cluster.is_member) checks.push_back(cluster_check(cluster));
   return answer_of("readyz", std::move(checks), query);
 }

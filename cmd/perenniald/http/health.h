@@ -20,6 +20,7 @@ struct HealthFacts {
   bool is_stopping = false;
   bool accepts_puts = true;        // The disk has space for jobs.
   uint64_t jobs_without_body = 0;  // Damage on disk has cost them.
+  bool is_table_damaged = false;   // A checkpoint could not read it whole.
 };
 
 // A server that is no part of a cluster leads itself.

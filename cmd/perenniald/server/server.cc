@@ -364,7 +364,8 @@ StoreFacts Server::store_facts() const {
   StoreFacts facts = turn_->store_facts();
   facts.damaged_blocks = body_damage_.blocks();
   facts.jobs_without_body = body_damage_.jobs().size();
-  if (facts.state == "ok" && body_damage_.is_degraded()) facts.state = "degraded";
+  const bool is_degraded = body_damage_.is_degraded() || checkpoints_.is_damaged();
+  if (facts.state == "ok" && is_degraded) facts.state = "degraded";
   return facts;
 }
 
@@ -384,7 +385,8 @@ http::HealthFacts Server::health_facts() {
           .is_draining = turn_ ? core_.is_draining() : drain_,
           .is_stopping = phase_ == Phase::Stopping,
           .accepts_puts = core_.disk_accepts_puts(),
-          .jobs_without_body = body_damage_.jobs().size()};
+          .jobs_without_body = body_damage_.jobs().size(),
+          .is_table_damaged = checkpoints_.is_damaged()};
 }
 
 http::ClusterHealth Server::cluster_health() {

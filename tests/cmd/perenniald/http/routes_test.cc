@@ -41,6 +41,10 @@ TEST_F(RoutesTest, TellsWhetherTheServerIsReady) {
   health().jobs_without_body = 1;
   EXPECT_THAT(ask(get("/readyz?verbose")),
               HasSubstr("[+]bodies ok, degraded: damage on disk has cost 1 job the body\n"));
+  EXPECT_THAT(full, HasSubstr("[+]tables ok\n"));
+  health().is_table_damaged = true;
+  EXPECT_THAT(ask(get("/readyz?verbose")),
+              HasSubstr("[+]tables ok, degraded: the last checkpoint has met damage"));
   health().is_draining = true;
   EXPECT_TRUE(ask(get("/readyz")).starts_with("HTTP/1.1 503 "));
   EXPECT_TRUE(ask(get("/readyz?exclude=drain")).starts_with("HTTP/1.1 200 "));
