@@ -1,5 +1,6 @@
 #include "cmd/common/newcomers.h"
 
+#include <algorithm>
 #include <iterator>
 #include <utility>
 
@@ -12,9 +13,9 @@ std::optional<ConnId> Newcomers::add(ConnId conn, const std::string& address) {
   Conns& own = of_addresses_[address];
   std::optional<ConnId> gives_way;
   if (!address.empty() && !own.empty() && own.size() >= shares_.per_address_max) {
-    gives_way = own.front();
+    gives_way = first_to_give_way(own);
   } else if (count() >= shares_.connections_max) {
-    gives_way = oldest();
+    gives_way = first_to_give_way();
   }
   by_age_.push_back(conn);
   own.push_back(conn);
@@ -33,6 +34,13 @@ void Newcomers::remove(ConnId conn) {
   const auto own = of_addresses_.find(place.address);
   own->second.erase(place.of_address);
   if (own->second.empty()) of_addresses_.erase(own);
+}
+
+std::optional<ConnId> Newcomers::first_to_give_way(const Conns& conns) const {
+  const auto found = std::ranges::find_if(
+      conns, [this](ConnId conn) { return !shares_.is_unread || !shares_.is_unread(conn); });
+  if (found == conns.end()) return std::nullopt;
+  return *found;
 }
 
 std::optional<ConnId> Newcomers::oldest() const {

@@ -2,6 +2,7 @@
 behind a proxy of TCP. Most clients here are on this machine, where no address has a share, so that what one of them meets all meet."""
 
 import json
+import signal
 import socket
 import ssl
 import struct
@@ -90,6 +91,30 @@ class Users(Places):
             self.assertEqual(self.ask("/api/v1/server", **wrong)[0], 401)
         self.assertEqual(self.ask("/api/v1/server", Authorization=f"Bearer {TOKEN}")[0], 200)
         self.assertEqual(self.speak(b"auth " + TOKEN.encode() + b"\r\n"), b"AUTHENTICATED\r\n")
+
+
+class Behind(Places):
+    """The server is behind with reading, here because it is stopped, while many others connect."""
+    settings = USERS + """connections_max: 300
+http_connections_max: 16
+"""
+
+    def expect_answer(self, port, request, answer):
+        self.process.send_signal(signal.SIGSTOP)
+        try:
+            raw = socket.create_connection(("127.0.0.1", port), 10)
+            self.addCleanup(raw.close)
+            raw.sendall(request)
+            self.silent(60, port)
+        finally:
+            self.process.send_signal(signal.SIGCONT)
+        self.assertEqual(raw.recv(len(answer)), answer)
+
+    def test_a_good_token_that_was_not_read_yet_gets_in(self):
+        self.expect_answer(self.queue, b"auth " + TOKEN.encode() + b"\r\n", b"AUTHENTICATED\r\n")
+
+    def test_a_request_that_was_not_read_yet_is_answered(self):
+        self.expect_answer(self.port, b"GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n", b"HTTP/1.1 200 ")
 
 
 class Proxy(Port):

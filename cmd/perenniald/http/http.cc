@@ -215,7 +215,9 @@ class Http::Session final : public core::Session {
 Http::Http(const Limits& limits, Handler handler)
     : limits_(limits),
       handler_(std::move(handler)),
-      idle_({.connections_max = SIZE_MAX, .per_address_max = limits.per_address_max}) {}
+      idle_({.connections_max = SIZE_MAX,
+             .per_address_max = limits.per_address_max,
+             .is_unread = limits.is_unread}) {}
 
 Http::~Http() = default;
 
@@ -225,7 +227,10 @@ core::Session& Http::open(ConnId conn, Nanos now, core::ClientRights rights,
   CHECK(session == nullptr);
   session = std::make_unique<Session>(*this, conn, now, std::move(rights), share);
   become_idle(*session);
-  if (count() > limits_.connections_max && idle_.oldest() != conn) give_way(idle_.oldest());
+  if (count() > limits_.connections_max) {
+    const std::optional<ConnId> first = idle_.first_to_give_way();
+    if (first != conn) give_way(first);
+  }
   return *session;
 }
 

@@ -29,6 +29,8 @@ struct Limits {
   // same address where that has so many.
   size_t connections_max = 256;
   size_t per_address_max = 64;
+  // common::Newcomers::Shares.
+  std::function<bool(ConnId)> is_unread = {};
   // A header must be whole so soon after its first byte, and a body after its header.
   Nanos request_time = 10 * nanos_per_second;
   // How long a connection may be open without a request.

@@ -184,6 +184,7 @@ void Connections::on_read(Connection& conn, Stream::Outcome got, std::span<const
       on_last_byte(conn);
       break;
     case Stream::State::Done:
+      conn.was_read = true;
       conn.session->on_bytes(bytes, clock_.now(), later);
       if (got.is_last) on_last_byte(conn);
       break;
@@ -275,6 +276,11 @@ bool Connections::is_silent(ConnId id) const {
   int unread = 0;
   const int fd = connections_.at(id).socket.fd;
   return ::ioctl(fd, FIONREAD, &unread) == 0 && unread == 0;
+}
+
+bool Connections::is_unread(ConnId id) const {
+  const auto found = connections_.find(id);
+  return found != connections_.end() && !found->second.was_read && !is_silent(id);
 }
 
 void Connections::end_handshake(ConnId id, const std::string& why) {

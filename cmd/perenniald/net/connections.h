@@ -98,6 +98,8 @@ class Connections {
     uint64_t out = 0;
   };
   const Bytes& queue_bytes() const { return queue_bytes_; }
+  // Whether a client has sent something, and its session was given nothing yet.
+  bool is_unread(ConnId id) const;
   // Where a client comes from: "127.0.0.1:4711", "unix", or nothing if it is gone.
   std::string peer_of(ConnId id) const;
   // Whether one more client may begin a handshake.
@@ -115,6 +117,7 @@ class Connections {
     ProxyStream* proxy = nullptr;      // It is the stream, until the header is there.
     core::Session* session = nullptr;  // Null: the stream is not open yet.
     bool full = false;                 // Its stream takes no more of its output now.
+    bool was_read = false;             // Its session was given bytes.
     bool ended = false;                // Its session knows that the client will send nothing more.
     SocketSet::Interest watched_for;
   };

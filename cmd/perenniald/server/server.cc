@@ -119,7 +119,8 @@ Server::Server(const Config& config, std::vector<BoundSocket> sockets, TlsListen
                .hosts = http_hosts(config)}),
       http_({.message = {.body_bytes_max_of = &http::Api::body_bytes_max_of},
              .connections_max = config.http_connections_max,
-             .per_address_max = config.http_connections_per_address_max},
+             .per_address_max = config.http_connections_per_address_max,
+             .is_unread = [this](ConnId conn) { return connections_.is_unread(conn); }},
             [this](const http::Request& request, const core::ClientRights& rights) {
               if (!rights.is_proxy) return routes_.handle(request, rights);
               const http::Forwarded client = http::forwarded_of(request, proxies_);
@@ -223,8 +224,10 @@ core::Options Server::make_core_options() {
   core::Options options = core_options(config_);
   // A tenth of all connections, so that those who do not say who they are leave slots for others.
   const size_t unidentified_max = std::max<size_t>(descriptors_.connections / 10, 1);
-  options.unidentified = {.connections_max = unidentified_max,
-                          .per_address_max = std::max<size_t>(unidentified_max / 2, 1)};
+  options.unidentified = {
+      .connections_max = unidentified_max,
+      .per_address_max = std::max<size_t>(unidentified_max / 2, 1),
+      .is_unread = [this](ConnId conn) { return connections_.is_unread(conn); }};
   options.audit = [this](const core::AuditEvent& event) { audit(event); };
   options.process_facts = [this] { return process_facts(); };
   options.store_facts = [this] { return store_facts(); };

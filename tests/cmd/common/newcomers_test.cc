@@ -1,5 +1,8 @@
 #include "cmd/common/newcomers.h"
 
+#include <optional>
+#include <set>
+
 #include <gtest/gtest.h>
 
 namespace perennial::common {
@@ -33,6 +36,21 @@ TEST(Newcomers, OfTheSameAddressWhereThatHasItsShare) {
   EXPECT_EQ(newcomers.oldest(), 1u);
   newcomers.remove(1);
   EXPECT_EQ(newcomers.oldest_of("other"), std::nullopt);
+}
+
+TEST(Newcomers, NoneGivesWayThatWasNotReadYet) {
+  std::set<ConnId> unread = {1, 2};
+  Newcomers newcomers({.connections_max = 3, .per_address_max = 2, .is_unread = [&](ConnId conn) {
+                         return unread.contains(conn);
+                       }});
+  for (const ConnId conn : {1, 2}) EXPECT_EQ(newcomers.add(conn, "a"), std::nullopt);
+  EXPECT_EQ(newcomers.add(3, "a"), std::nullopt);
+  EXPECT_EQ(newcomers.add(4, "b"), 3u);
+  newcomers.remove(3);
+  EXPECT_EQ(newcomers.oldest(), 1u);
+  EXPECT_EQ(newcomers.first_to_give_way(), 4u);
+  unread.erase(2);
+  EXPECT_EQ(newcomers.add(5, "a"), 2u);
 }
 
 }  // namespace

@@ -231,6 +231,16 @@ TEST_F(HttpTest, OfOneAddressOnlySoManyAreIdle) {
   EXPECT_EQ(http.gave_way(), 1u);
 }
 
+TEST_F(HttpTest, WhoseRequestWasNotReadYetDoesNotGiveWay) {
+  Http http({.connections_max = 2, .is_unread = [](ConnId conn) { return conn == 1; }},
+            [](const Request&, const core::ClientRights&) { return Http::Handled{}; });
+  core::Session& asks = http.open(1, now_);
+  core::Session& idle = http.open(2, now_);
+  http.open(3, now_);
+  EXPECT_FALSE(asks.finished());
+  EXPECT_TRUE(idle.finished());
+}
+
 TEST_F(HttpTest, HasSlotsForSoManyConnections) {
   core::Session& first = open(1);
   core::Session& second_session = open(2);
