@@ -85,6 +85,11 @@ class Users(Places):
         status, _, _ = self.exchange("/api/v1/session", "POST", body, **{"Content-Type": "application/json"})
         self.assertEqual(status, 413)
 
+    def test_strangers_do_not_use_up_what_a_user_may_ask(self):
+        while self.ask("/api/v1/session")[0] != 429:
+            pass
+        self.assertEqual(self.ask("/api/v1/server", Authorization=f"Bearer {TOKEN}")[0], 200)
+
     def test_a_good_token_gets_in_behind_wrong_ones(self):
         wrong = {"Authorization": "Bearer prn_k1_" + "y" * 43}
         for _ in range(30):

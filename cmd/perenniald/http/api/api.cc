@@ -17,6 +17,8 @@ namespace {
 
 constexpr std::string_view root = "/api/v1/";
 
+constexpr std::string_view sign_in_path = "/api/v1/session";
+
 // The texts at the places of the names in braces, without percent-encoding. None: the path does not
 // fit.
 std::optional<std::vector<std::string>> fit(std::string_view pattern, std::string_view path) {
@@ -81,7 +83,7 @@ const Api::Row Api::rows[] = {
     {{"GET", "/api/v1/history"}, &Api::history},
     {{"GET", "/api/v1/search"}, &Api::search},
     {{"GET", "/api/v1/session", true, true}, &Api::session},
-    {{"POST", "/api/v1/session", true, true}, &Api::sign_in},
+    {{"POST", sign_in_path, true, true}, &Api::sign_in},
     {{"DELETE", "/api/v1/session", true, true}, &Api::sign_out},
     {{"GET", "/api/v1/openapi.json", true, true}, &Api::description},
 };
@@ -100,6 +102,10 @@ bool Api::owns(std::string_view path) {
 bool Api::is_early(const Request& request) {
   return std::ranges::any_of(
       rows, [&](const Row& row) { return row.route.is_early && row.route.path == request.path; });
+}
+
+bool Api::is_sign_in(const Request& request) {
+  return request.method == "POST" && request.path == sign_in_path;
 }
 
 size_t Api::body_bytes_max_of(std::string_view method, std::string_view path) {

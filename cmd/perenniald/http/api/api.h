@@ -43,6 +43,8 @@ class Api {
   static bool owns(std::string_view path);
   // Whether the request is answered before the jobs are loaded.
   static bool is_early(const Request& request);
+  // Whether the request shows a token in its body.
+  static bool is_sign_in(const Request& request);
   // The largest body of a request: MessageLimits::body_bytes_max_of.
   static size_t body_bytes_max_of(std::string_view method, std::string_view path);
   Http::Handled handle(const Request& request, const Caller& caller);

@@ -55,6 +55,13 @@ bool is_called_rightly(const Request& request, const std::vector<std::string>& h
   return host == "localhost" || is_number(host) || std::ranges::find(hosts, host) != hosts.end();
 }
 
+// For whom a request counts: a user at an address, or whoever there has not shown who it is. So
+// nobody takes from a user what the address may send. Empty: a unix socket has no limit.
+std::string rate_share(const Caller& caller, const std::string& address) {
+  if (address.empty() || caller.user == nullptr) return address;
+  return fmt::format("{} {}", address, caller.user->name);
+}
+
 bool wants_open_metrics(const Request& request) {
   return request.field("accept").find("application/openmetrics-text") != std::string_view::npos;
 }
@@ -108,12 +115,15 @@ Http::Handled Routes::handle(const Request& request, const core::ClientRights& r
     return refuse(Status::MisdirectedRequest, "This port is not called by that name: http_hosts.");
   }
   if (Api::owns(request.path)) {
-    if (!rate_.allows(rights.address, parts_.now())) {
+    const Caller caller = parts_.sign_ins.caller(request, rights);
+    // A person who signs in has a good token, perhaps, at an address from which too much comes.
+    if (!Api::is_sign_in(request) &&
+        !rate_.allows(rate_share(caller, rights.address), parts_.now())) {
       return refuse(Status::TooManyRequests, "Too many requests come from this address.");
     }
     if (!parts_.is_loaded() && !Api::is_early(request))
       return refuse(Status::ServiceUnavailable, reason_not_loaded(parts_.cluster()));
-    return parts_.api.handle(request, parts_.sign_ins.caller(request, rights));
+    return parts_.api.handle(request, caller);
   }
   struct Route {
     std::string_view path;

@@ -1053,6 +1053,21 @@ class ApiUsers : public ApiTest {
   const std::string mailer_ = *common::make_token("mailer");
 };
 
+// Whoever has not shown who it is uses up what its address may send, and nobody else's requests.
+TEST_F(ApiUsers, AreAllowedAsManyRequestsAsTheirAddress) {
+  rights_.address = "192.0.2.1";
+  rights_.may_send_token = true;
+  for (int i = 0; i < 200; ++i) ASSERT_EQ(get_from("/api/v1/session").status, 200u);
+  EXPECT_EQ(got(get("/api/v1/session", bearer("wrong"))).status, 429u);
+  const std::string cookie = "Host: localhost\r\n" + sign_in(admin_);
+  for (const std::string& who : {bearer(admin_), bearer(mailer_)}) {
+    EXPECT_EQ(got(get("/api/v1/session", who)).status, 200u);
+  }
+  for (int i = 1; i < 200; ++i) ASSERT_EQ(got(get("/api/v1/session", cookie)).status, 200u);
+  EXPECT_EQ(got(get("/api/v1/session", bearer(admin_))).status, 429u);
+  EXPECT_EQ(got(get("/api/v1/session", bearer(mailer_))).status, 200u);
+}
+
 TEST_F(ApiUsers, SeeOfTheServerAndTheLogWhatTheyMay) {
   const std::string path = "/api/v1/session?with=server";
   EXPECT_FALSE(get_from(path).json().contains("server"));
