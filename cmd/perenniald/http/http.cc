@@ -1,7 +1,9 @@
 #include "cmd/perenniald/http/http.h"
 
+#include <list>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -43,6 +45,7 @@ class Http::Session final : public core::Session {
       if (out_.capacity() > bytes_kept_max) out_ = {};
       out_.clear();
       out_.swap(body_);
+      http_.on_output(*this);
     }
     if (out_.empty()) {
       // For the next request, or for what follows in a response without an end.
@@ -51,6 +54,8 @@ class Http::Session final : public core::Session {
     changed();
   }
   void on_close(Nanos /*now*/) override {  // The last call.
+    drop_output();
+    http_.end_long_answer(*this);
     http_.idle_.remove(id_);
     if (is_leaving_) --http_.leaving_;
     http_.sessions_.erase(id_);
@@ -69,10 +74,13 @@ class Http::Session final : public core::Session {
     if (is_endless_) return add_more();
     switch (answer_->step()) {
       case Answer::Step::Again:
-        return make_runnable();
-      case Answer::Step::Waits:
+        if (http_.begin_long_answer(*this)) make_runnable();
         return;
+      case Answer::Step::Waits:
+        // It may wait for long, and others need none of what it waits for.
+        return http_.end_long_answer(*this);
       case Answer::Step::Whole:
+        http_.end_long_answer(*this);
         break;
     }
     http_.begun_.push_back(begun_);
@@ -126,6 +134,7 @@ class Http::Session final : public core::Session {
     if (has_more_ || closing_) return;
     if (answer_->is_over()) return give_up();
     out_ += answer_->more();
+    http_.on_output(*this);
     changed();
   }
   friend class Http;
@@ -164,6 +173,8 @@ class Http::Session final : public core::Session {
     } else if (!head_) {
       out_ += response.body;
     }
+    http_.on_output(*this);
+    http_.keep_output_bounded(*this);
     is_endless_ = response.is_endless && !head_;
     if (response.is_endless) keep_alive_ = false;
     if (!keep_alive_ && !is_endless_) closing_ = true;
@@ -181,12 +192,18 @@ class Http::Session final : public core::Session {
   }
   // The client does not take its answer.
   void give_up() {
-    out_.clear();
-    body_.clear();
-    sent_ = 0;
+    drop_output();
+    http_.end_long_answer(*this);
     is_endless_ = false;
     answer_.reset();
     close();
+  }
+  // Its memory, too: a connection may be idle for long behind a large answer.
+  void drop_output() {
+    std::string().swap(out_);
+    std::string().swap(body_);
+    sent_ = 0;
+    http_.on_output(*this);
   }
 
   Http& http_;
@@ -202,9 +219,13 @@ class Http::Session final : public core::Session {
   bool has_more_ = false;    // answer_ has more, which waits until out_ has left.
   bool runnable_ = false;    // It is listed in Http::runnable_.
   std::string out_;
-  std::string body_;          // A long one, which follows out_ and is never copied.
-  size_t sent_ = 0;           // Of out_.
-  bool was_written_ = false;  // Since the last on_time().
+  std::string body_;    // A long one, which follows out_ and is never copied.
+  size_t sent_ = 0;     // Of out_.
+  size_t counted_ = 0;  // Of both, in Http::output_bytes_.
+  std::optional<std::list<ConnId>::iterator> untaken_;  // Its place in Http::untaken_.
+  bool is_long_ = false;                                // Its answer counts in Http::long_answers_.
+  bool waits_for_turn_ = false;                         // It is listed in Http::long_waiting_.
+  bool was_written_ = false;                            // Since the last on_time().
   Nanos since_;      // When the request began, or the client last took bytes, or became idle.
   Nanos begun_ = 0;  // When the request that is being answered was read.
   bool ended_ = false;
@@ -244,6 +265,53 @@ void Http::give_way(std::optional<ConnId> conn) {
   ++leaving_;
   ++gave_way_;
   sessions_.at(*conn)->give_way();
+}
+
+// Whether the answer, which needs several steps, may go on. Else it does so when another has ended.
+bool Http::begin_long_answer(Session& session) {
+  if (session.is_long_) return true;
+  if (long_answers_ < limits_.long_answers_max) {
+    ++long_answers_;
+    session.waits_for_turn_ = false;
+    return session.is_long_ = true;
+  }
+  if (!std::exchange(session.waits_for_turn_, true)) long_waiting_.push_back(session.id_);
+  return false;
+}
+
+// The answer is whole, has to wait, or is given up.
+void Http::end_long_answer(Session& session) {
+  session.waits_for_turn_ = false;
+  if (!std::exchange(session.is_long_, false)) return;
+  --long_answers_;
+  while (!long_waiting_.empty()) {
+    const auto next = sessions_.find(long_waiting_.front());
+    long_waiting_.pop_front();
+    if (next == sessions_.end() || !std::exchange(next->second->waits_for_turn_, false)) continue;
+    return next->second->make_runnable();
+  }
+}
+
+// The output of a session has become more, or is gone.
+void Http::on_output(Session& session) {
+  const size_t bytes = session.out_.size() + session.body_.size();
+  output_bytes_ += bytes - std::exchange(session.counted_, bytes);
+  if (session.out_.empty() && session.untaken_) {
+    untaken_.erase(*std::exchange(session.untaken_, std::nullopt));
+  } else if (!session.out_.empty() && !session.untaken_) {
+    session.untaken_ = untaken_.insert(untaken_.end(), session.id_);
+  }
+}
+
+void Http::keep_output_bounded(const Session& newest) {
+  while (output_bytes_ > limits_.output_bytes_max && untaken_.front() != newest.id_) {
+    Session& oldest = *sessions_.at(untaken_.front());
+    if (oldest.is_leaving_) {
+      oldest.give_up();
+    } else {
+      give_way(oldest.id_);
+    }
+  }
 }
 
 void Http::on_time(Nanos now) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <list>
 #include <map>
 #include <memory>
 #include <optional>
@@ -31,6 +32,12 @@ struct Limits {
   size_t per_address_max = 64;
   // common::Newcomers::Shares.
   std::function<bool(ConnId)> is_unread = {};
+  // Answers that clients have not taken, of all connections together. Past it the one is given up
+  // that has waited longest for its client.
+  size_t output_bytes_max = 256 << 20;
+  // Answers of several steps that are made at the same time. The others have made one step, and
+  // wait for their turn.
+  size_t long_answers_max = 8;
   // A header must be whole so soon after its first byte, and a body after its header.
   Nanos request_time = 10 * nanos_per_second;
   // How long a connection may be open without a request.
@@ -91,6 +98,10 @@ class Http {
   void changed(Session& session);
   void become_idle(Session& session);
   void give_way(std::optional<ConnId> conn);
+  bool begin_long_answer(Session& session);
+  void end_long_answer(Session& session);
+  void on_output(Session& session);
+  void keep_output_bounded(const Session& newest);
 
   const Limits limits_;
   const Handler handler_;
@@ -98,6 +109,10 @@ class Http {
   common::Newcomers idle_;  // Those without a request that is being answered.
   size_t leaving_ = 0;      // Of sessions_: those that have given way.
   uint64_t gave_way_ = 0;
+  size_t long_answers_ = 0;          // That are being made.
+  std::deque<ConnId> long_waiting_;  // Those that wait for that, and some that do no more.
+  size_t output_bytes_ = 0;          // Of all sessions.
+  std::list<ConnId> untaken_;        // Sessions with output, by the time since they have some.
   std::deque<ConnId> runnable_;
   std::vector<ConnId> changed_;
   Counts counts_;

@@ -218,6 +218,49 @@ TEST_F(HttpTest, WhoTakesNoAnswerGivesWay) {
   EXPECT_TRUE(slow.finished());
 }
 
+TEST_F(HttpTest, AnswersThatNobodyTakesAreBoundedTogether) {
+  Http http({.output_bytes_max = 3000}, [](const Request&, const core::ClientRights&) {
+    return Http::Handled{"/r", std::make_unique<SlowAnswer>(1, std::string(1000, 'x'))};
+  });
+  std::vector<core::Session*> sessions;
+  for (ConnId conn = 1; conn <= 4; ++conn) {
+    sessions.push_back(&http.open(conn, now_));
+    send(*sessions.back(), get("/a"), now_);
+    while (http.has_runnable()) http.run_next(now_);
+  }
+  // The first one has waited longest, and one that is larger than all may go alone.
+  EXPECT_TRUE(sessions[0]->output().empty());
+  EXPECT_TRUE(sessions[0]->finished());
+  EXPECT_TRUE(sessions[1]->finished());
+  EXPECT_GT(sessions[2]->output().size(), 1000u);
+  sessions[2]->on_written(sessions[2]->output().size());
+  EXPECT_FALSE(sessions[2]->finished());
+  EXPECT_GT(sessions[3]->output().size(), 1000u);
+  for (core::Session* const session : sessions) session->on_close(now_);
+  EXPECT_EQ(http.count(), 0u);
+}
+
+TEST_F(HttpTest, OnlySoManyLongAnswersAreMadeAtTheSameTime) {
+  Http http({.long_answers_max = 1}, [](const Request& request, const core::ClientRights&) {
+    return Http::Handled{
+        "/r", std::make_unique<SlowAnswer>(request.path == "/short" ? 1 : 3, request.path)};
+  });
+  std::vector<core::Session*> sessions;
+  for (const char* path : {"/a", "/b", "/c", "/short"}) {
+    sessions.push_back(&http.open(sessions.size() + 1, now_));
+    send(*sessions.back(), get(path), now_);
+  }
+  for (int step = 0; step < 4; ++step) http.run_next(now_);
+  EXPECT_THAT(std::string(sessions[3]->output()), HasSubstr("/short"));
+  // One that waits, and then the one that is made, go away.
+  sessions[1]->on_close(now_);
+  sessions[0]->on_close(now_);
+  while (http.has_runnable()) http.run_next(now_);
+  EXPECT_THAT(std::string(sessions[2]->output()), HasSubstr("/c"));
+  sessions[2]->on_close(now_);
+  sessions[3]->on_close(now_);
+}
+
 TEST_F(HttpTest, OfOneAddressOnlySoManyAreIdle) {
   Http http({.connections_max = 100, .per_address_max = 2},
             [](const Request&, const core::ClientRights&) { return Http::Handled{}; });
