@@ -122,6 +122,16 @@ http_connections_max: 16
         self.expect_answer(self.port, b"GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n", b"HTTP/1.1 200 ")
 
 
+class Full(Places):
+    """Clients of the queue have all places."""
+    settings = "connections_max: 100\n"
+
+    def test_health_is_answered_beside_idle_connections(self):
+        self.silent(130, self.queue)
+        self.silent(40, self.port)
+        self.assert_lives()
+
+
 class Proxy(Port):
     settings = """listeners:
   - {{address: "127.0.0.1:{https}", proxy: true, proxy_from: "127.0.0.1"}}

@@ -74,6 +74,9 @@ class Http {
   bool has_slot(size_t more = 0) const {
     return idle_.count() > 0 || count() < limits_.connections_max + more;
   }
+  bool has_idle() const { return idle_.count() > 0; }
+  // The oldest connection gives way on which nothing is asked, if there is one.
+  void make_place() { give_way(idle_.first_to_give_way()); }
   size_t count() const { return sessions_.size() - leaving_; }
   // How many have given way.
   uint64_t gave_way() const { return gave_way_; }

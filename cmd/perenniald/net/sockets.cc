@@ -175,11 +175,7 @@ bool is_bound_locally(int fd) {
 }  // namespace
 
 BoundSocket::BoundSocket(int fd, bool is_unix, std::optional<SocketFile> file, ListenerRole role)
-    : fd_(fd),
-      is_unix_(is_unix),
-      is_local_(is_unix || is_bound_locally(fd)),
-      role_(role),
-      file_(std::move(file)) {}
+    : fd_(fd), is_unix_(is_unix), is_local_(is_unix), role_(role), file_(std::move(file)) {}
 
 BoundSocket::BoundSocket(BoundSocket&& other) noexcept
     : fd_(std::exchange(other.fd_, -1)),
@@ -195,6 +191,7 @@ BoundSocket::~BoundSocket() {
 
 Status BoundSocket::listen() {
   if (::listen(fd_, backlog) != 0) return failed(name(), "listen", errno);
+  is_local_ = is_unix_ || is_bound_locally(fd_);
   if (!file_) return {};
   return file_->check_in_place().with("cannot listen on " + name());
 }

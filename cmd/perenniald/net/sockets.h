@@ -26,7 +26,7 @@ class BoundSocket {
 
   int fd() const { return fd_; }
   bool is_unix() const { return is_unix_; }
-  // Whether only this machine reaches it.
+  // Whether only this machine reaches it. REQUIRES: it listens.
   bool is_local() const { return is_local_; }
   ListenerRole role() const { return role_; }
   void set_role(ListenerRole role) { role_ = role; }

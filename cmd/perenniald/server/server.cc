@@ -177,7 +177,10 @@ bool Server::has_slot(const BoundSocket& listener) const {
   if (is_http && !http_.has_slot(kept)) return false;
   // A client that is passed on has a connection to the leader, too.
   const size_t needed = !is_http && !serves_queue() ? 2 : 1;
-  return connections_.count() + needed <= descriptors_.connections + (is_http ? kept : 0);
+  // Where clients of the queue have all places, those of this machine are full of connections that
+  // ask for nothing, and one of them gives way: open_session().
+  const size_t own = is_http ? kept * (http_.has_idle() ? 2 : 1) : 0;
+  return connections_.count() + needed <= descriptors_.connections + own;
 }
 
 Status Server::take_in(AcceptedSocket socket) {
@@ -209,6 +212,9 @@ core::Session& Server::open_session(ConnId conn, const AcceptedSocket& socket,
     core::ClientRights rights = client_rights(config_, socket, peer);
     rights.is_proxy = is_proxy(proxies_, socket);
     const std::string share = rights.is_proxy ? std::string() : share_of(socket);
+    if (connections_.count() > descriptors_.connections + places_of_this_machine) {
+      http_.make_place();
+    }
     return http_.open(conn, clock_.now(), std::move(rights), share);
   }
   return core_.open(conn, clock_.now(), client_rights(config_, socket, peer));

@@ -58,6 +58,14 @@ TEST(Sockets, EveryAddressIsBoundAndNamed) {
   for (BoundSocket& socket : *sockets) EXPECT_TRUE(socket.listen().ok());
 }
 
+TEST(Sockets, OnlyThisMachineReachesALoopbackAddress) {
+  Result<std::vector<BoundSocket>> sockets = bind_at({"127.0.0.1:0", "0.0.0.0:0"});
+  ASSERT_TRUE(sockets.ok()) << sockets.status().message();
+  for (BoundSocket& socket : *sockets) ASSERT_TRUE(socket.listen().ok());
+  EXPECT_TRUE((*sockets)[0].is_local());
+  EXPECT_FALSE((*sockets)[1].is_local());
+}
+
 struct LocalCase {
   std::string address;  // A number, or "unix".
   bool local;
