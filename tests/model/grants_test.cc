@@ -60,12 +60,14 @@ class GrantsRun {
     }
     if (auto* const command = std::get_if<Command>(&input.event)) {
       const User& user = users_.at(input.conn);
-      // A refused command never reaches the engine.
-      if (core::judge(user, input.conn, *command, engine_).verdict != Verdict::Allowed) {
+      const Verdict verdict = core::judge(user, input.conn, *command, engine_).verdict;
+      if (verdict != Verdict::Allowed) {
         ++refused_;
         ASSERT_NE(user.name, "all");
-        return;
       }
+      // A forbidden command never reaches the engine, and a hidden one names no job there.
+      if (verdict == Verdict::Forbidden) return;
+      if (verdict == Verdict::Hidden) core::hide(*command);
     }
     const engine::Image before = engine_.image();
     holds_.clear();
@@ -147,6 +149,7 @@ class GrantsRun {
       }
     } else if (const auto* const tube = std::get_if<std::unique_ptr<TubeStats>>(&reply.reply)) {
       ++told_;
+      if (users_.at(reply.conn).may(Verb::Monitor)) return;
       expect(reply.conn, {Verb::Inspect}, (*tube)->name);
     } else if (std::holds_alternative<std::unique_ptr<EngineStats>>(reply.reply)) {
       ++told_;

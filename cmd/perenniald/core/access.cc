@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "engine/types/check.h"
+
 namespace perennial::core {
 namespace {
 
@@ -40,17 +42,19 @@ struct Judge {
     return user.may(verb) ? Judgement() : Judgement{Verdict::Forbidden, verb};
   }
 
-  // ---- By the id of a job.
+  // ---- By the id of a job. FORBIDDEN for whoever may do this with no job at all, whether the job
+  // exists or not; and to the holder, who has been told of the job.
   Judgement on_job(JobId id, Verb verb) const {
-    const std::string* const tube = engine.tube_of_job(id);
-    if (tube == nullptr) return {};  // The engine answers NOT_FOUND.
-    const VerbSet verbs = user.verbs_on(*tube);
-    if (!verbs.holds_any(of_tubes)) return {Verdict::Hidden, verb};
-    return verbs.holds(verb) ? Judgement() : Judgement{Verdict::Forbidden, verb};
+    if (!user.may(verb)) return {Verdict::Forbidden, verb};
+    const Judgement judgement = on_job_or_hidden(id, verb);
+    const bool is_known = !is_allowed(judgement) && engine.holds(conn, id);
+    return is_known ? Judgement{Verdict::Forbidden, verb} : judgement;
   }
   // The same, but without the word that says that the job is there.
   Judgement on_job_or_hidden(JobId id, Verb verb) const {
-    return is_allowed(on_job(id, verb)) ? Judgement() : Judgement{Verdict::Hidden, verb};
+    const std::string* const tube = engine.tube_of_job(id);
+    if (tube == nullptr) return {};  // The engine answers NOT_FOUND.
+    return user.verbs_on(*tube).holds(verb) ? Judgement() : Judgement{Verdict::Hidden, verb};
   }
   // A job that the connection holds is its own to finish. Of a job that it does not hold the engine
   // says NOT_FOUND, as a worker whose reservation has ended expects.
@@ -109,9 +113,12 @@ struct Judge {
   Judgement operator()(const Kick& /*kick*/) const { return on_used({Verb::Manage}); }
   Judgement operator()(const KickJob& kick) const { return on_job(kick.id, Verb::Manage); }
   Judgement operator()(const StatsJob& stats) const { return on_job(stats.id, Verb::Inspect); }
-  Judgement operator()(const StatsTube& stats) const { return on(stats.tube, {Verb::Inspect}); }
+  Judgement operator()(const StatsTube& stats) const {
+    if (may_count(user, stats.tube)) return {};
+    return {Verdict::Forbidden, Verb::Inspect};
+  }
   Judgement operator()(const Stats& /*stats*/) const { return for_all(Verb::Monitor); }
-  // Core leaves out the tubes on which the user has no grant.
+  // Core leaves out the tubes that are not for the user: may_list().
   Judgement operator()(const ListTubes& /*list*/) const { return {}; }
   Judgement operator()(const ListTubeUsed& /*list*/) const { return {}; }
   Judgement operator()(const ListTubesWatched& /*list*/) const { return {}; }
@@ -126,9 +133,10 @@ struct Judge {
     return worse(on(move.from, {Verb::Manage}), into(move.to));
   }
   Judgement operator()(const KickTube& kick) const { return on(kick.tube, {Verb::Manage}); }
+  // The names come first, so that their answer does not depend on the job.
   Judgement operator()(const SetJob& set) const {
     const Judgement dead = set.dead.value ? into(*set.dead.value) : Judgement();
-    return worse(on_job(set.id, Verb::Manage), worse(into(set.tube), dead));
+    return worse(worse(into(set.tube), dead), on_job(set.id, Verb::Manage));
   }
   Judgement operator()(const SetTube& set) const {
     const Judgement dead = set.dead.value ? into(*set.dead.value) : Judgement();
@@ -152,6 +160,27 @@ struct Judge {
 
 Judgement judge(const User& user, ConnId conn, Command& command, const engine::Engine& engine) {
   return std::visit(Judge{user, conn, engine}, command);
+}
+
+void hide(Command& command) {
+  std::visit(
+      []<typename C>(C& any) {
+        if constexpr (requires { JobId{any.id}; }) {
+          any.id = 0;  // No job has it.
+        } else {
+          CHECK(false);
+        }
+      },
+      command);
+}
+
+bool may_list(const User& user, std::string_view tube) {
+  return user.may(Verb::Monitor) || user.verbs_on(tube).holds_any(of_tubes);
+}
+
+// The metrics show the counters of all tubes to whoever may see the server's.
+bool may_count(const User& user, std::string_view tube) {
+  return user.may(Verb::Monitor) || user.verbs_on(tube).holds(Verb::Inspect);
 }
 
 bool is_of_operator(const Command& command) {

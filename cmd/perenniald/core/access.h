@@ -15,8 +15,8 @@ namespace perennial::core {
 enum class Verdict : uint8_t {
   Allowed,
   Forbidden,  // FORBIDDEN.
-  // NOT_FOUND, as if the job did not exist: nobody learns which ids there are in tubes that are not
-  // theirs.
+  // NOT_FOUND, as if the job did not exist. The answer and every counter are those of an id that is
+  // not there, so nobody learns which ids there are in tubes that are not theirs.
   Hidden,
 };
 
@@ -31,7 +31,19 @@ struct Judgement {
 //
 // A connection watches only tubes that it may reserve from, except `default`, which it watches from
 // the beginning.
+//
+// What a user may not do does not depend on what there is: FORBIDDEN answers by the names that the
+// command has, or because no grant of the user has the verb; Hidden is as an id that is not there.
+// The API over HTTP judges by this function, too.
 Judgement judge(const User& user, ConnId conn, Command& command, const engine::Engine& engine);
+
+// Makes a command that is Hidden one on a job that does not exist. REQUIRES: it names a job.
+void hide(Command& command);
+
+// Whether lists of tubes have the name of this one for the user, and whether its counters are shown
+// to the user: the rule of stats-tube.
+bool may_list(const User& user, std::string_view tube);
+bool may_count(const User& user, std::string_view tube);
 
 // Whether the command changes what belongs to others, so that the audit names it.
 bool is_of_operator(const Command& command);

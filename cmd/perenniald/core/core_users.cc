@@ -171,10 +171,15 @@ bool Core::is_admitted(BeanstalkSession& conn, Command& command) {
     }
     return true;
   }
+  audit_refusal(conn, {.action = word_of(command), .subject = subject_of(command)}, caught_up_);
+  if (judgement.verdict == Verdict::Hidden) {
+    // The engine answers and counts it as any other job that is not there. Only the audit knows.
+    hide(command);
+    return true;
+  }
   ++access_counts_.forbidden[static_cast<size_t>(judgement.missing)];
   if (kind_of(command) == CommandKind::Put) ++answer_counts_.puts_refused.forbidden;
-  audit_refusal(conn, {.action = word_of(command), .subject = subject_of(command)}, caught_up_);
-  reply_to(conn, judgement.verdict == Verdict::Hidden ? Word::NotFound : Word::Forbidden);
+  reply_to(conn, Word::Forbidden);
   return false;
 }
 
@@ -277,11 +282,10 @@ void Core::on_refused(AuditEvent event, std::optional<Verb> missing, Nanos now) 
 }
 
 TubeNames Core::visible_to(const BeanstalkSession& conn, const TubeNames& names) const {
-  constexpr VerbSet any = {Verb::Produce, Verb::Consume, Verb::Inspect, Verb::Manage};
   TubeNames visible;
   if (conn.access->user == nullptr) return visible;  // It is about to be closed.
   for (const auto& name : names.names) {
-    if (conn.access->user->verbs_on(name).holds_any(any)) visible.names.push_back(name);
+    if (may_list(*conn.access->user, name)) visible.names.push_back(name);
   }
   return visible;
 }

@@ -25,7 +25,7 @@ enum class Verb : uint8_t {
   Consume,  // Reserve the jobs of a tube, and finish them.
   Inspect,  // Look at a tube and its jobs.
   Manage,   // Kick, change, move, flush; pause and set the tube.
-  Monitor,  // See the statistics of the server. Belongs to no tube.
+  Monitor,  // See the statistics of the server and of every tube. Belongs to no tube.
   Admin,    // Drain, checkpoints. Belongs to no tube.
 };
 struct VerbRow {
@@ -110,7 +110,9 @@ struct User {
   VerbSet verbs_on(std::string_view tube) const;
   // Whether a verb is allowed on every tube, also on those that do not exist yet.
   bool may_everywhere(Verb verb) const;
-  bool may(Verb verb) const;  // A verb that belongs to no tube.
+  // Whether any grant has the verb, on whatever tubes. Of a verb that belongs to no tube that says
+  // all.
+  bool may(Verb verb) const;
 };
 
 // All users. It never changes: a new configuration makes another one.

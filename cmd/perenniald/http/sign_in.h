@@ -33,8 +33,18 @@ struct Caller {
   bool may_on(std::string_view tube, core::Verb verb) const {
     return users == nullptr || (user && user->verbs_on(tube).holds(verb));
   }
-  bool may_see(std::string_view tube) const {
-    return users == nullptr || (user && !user->verbs_on(tube).empty());
+  // Whether lists of tubes have this one, and whether they show its counters: core::may_list.
+  bool may_list(std::string_view tube) const {
+    return users == nullptr || (user && core::may_list(*user, tube));
+  }
+  bool may_count(std::string_view tube) const {
+    return users == nullptr || (user && core::may_count(*user, tube));
+  }
+  // What the queue would say to a command of this caller.
+  core::Judgement judged(Command command, const engine::Engine& engine) const {
+    if (users == nullptr) return {};
+    if (user == nullptr) return {core::Verdict::Forbidden, core::Verb::Produce};
+    return core::judge(*user, 0, command, engine);
   }
 };
 

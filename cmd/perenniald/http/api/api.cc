@@ -135,6 +135,21 @@ Api::Made Api::forbidden(const Ask& ask, core::Verb missing, std::string subject
   return refuse(Status::Forbidden, "No grant of the user allows this.");
 }
 
+// As in the queue a job that is hidden is counted as one that is not there.
+Api::Made Api::refused(const Ask& ask, const Command& command, std::string_view absent) {
+  const core::Judgement judgement = ask.caller.judged(command, sources_.server.engine);
+  switch (judgement.verdict) {
+    case core::Verdict::Allowed:
+      break;
+    case core::Verdict::Forbidden:
+      return forbidden(ask, judgement.missing, core::subject_of(command));
+    case core::Verdict::Hidden:
+      on_refused(ask, std::nullopt, core::subject_of(command));
+      return not_found(absent);
+  }
+  return nullptr;
+}
+
 // As for commands there is an audit where there are users.
 void Api::on_refused(const Ask& ask, std::optional<core::Verb> missing, std::string subject) {
   if (ask.caller.users == nullptr) return;

@@ -122,6 +122,10 @@ class Api {
   // Refuses what no grant of the caller allows, counts that by the verb that is missing, and writes
   // a line of the audit. `subject`: the tube, "job 7", or nothing.
   Made forbidden(const Ask& ask, core::Verb missing, std::string subject = {});
+  // Refuses what the queue would refuse if the caller sent it this command. Null: it is allowed.
+  // `absent`: what a job that is not there is answered, and one that the caller may not see.
+  Made refused(const Ask& ask, const Command& command,
+               std::string_view absent = "There is no such job.");
   void on_refused(const Ask& ask, std::optional<core::Verb> missing, std::string subject);
   // Writes a line of the audit for a change that is no command of the queue.
   void audit_change(const Ask& ask, std::string_view action, std::string subject);
@@ -133,8 +137,10 @@ class Api {
   using Refusal = std::function<Response(const wire::ClientReply&)>;
   Made change(const Ask& ask, std::vector<QueueCommand> commands, Word hoped,
               std::function<Json(const wire::ClientReply&)> value, Refusal refusal);
-  // Tells a job that is not there (404) from one whose state is `forbidding` (409).
-  Refusal refusal_for(const Ask& ask, JobId id, std::vector<JobState> forbidding) const;
+  // Tells a job that is not there (404) from one whose state is `forbidding` (409), but only to a
+  // caller who has this verb on the tube of the job.
+  Refusal refusal_for(const Ask& ask, JobId id, core::Verb verb,
+                      std::vector<JobState> forbidding) const;
 
   Json server_json() const;
   // The same, with what the caller may do.

@@ -60,10 +60,11 @@ Api::Made Api::change(const Ask& ask, std::vector<QueueCommand> commands, Word h
       });
 }
 
-// The queue answers NOT_FOUND for both. Whoever may not see the job is told of none.
-Api::Refusal Api::refusal_for(const Ask& ask, JobId id, std::vector<JobState> forbidding) const {
+// The queue answers NOT_FOUND for both. Whoever may not do this to the job is told of none.
+Api::Refusal Api::refusal_for(const Ask& ask, JobId id, core::Verb verb,
+                              std::vector<JobState> forbidding) const {
   const std::optional<JobStats> before = sources_.server.engine.job_statistics(id);
-  if (!before || !ask.caller.may_see(before->tube)) return refusal_of;
+  if (!before || !ask.caller.may_on(before->tube, verb)) return refusal_of;
   return [this, id, forbidding = std::move(forbidding)](const wire::ClientReply& reply) {
     if (!reply.is(Word::NotFound)) return refusal_of(reply);
     const std::optional<JobStats> now = sources_.server.engine.job_statistics(id);
@@ -149,7 +150,7 @@ Api::Made Api::delete_job(const Ask& ask) {
       [](const auto&) {
         return Json{{"deleted", true}};
       },
-      refusal_for(ask, *id, {JobState::Reserved}));
+      refusal_for(ask, *id, core::Verb::Manage, {JobState::Reserved}));
 }
 
 Api::Made Api::kick_job(const Ask& ask) {
@@ -162,7 +163,7 @@ Api::Made Api::kick_job(const Ask& ask) {
       [](const auto&) {
         return Json{{"kicked", true}};
       },
-      refusal_for(ask, *id, {JobState::Reserved, JobState::Ready}));
+      refusal_for(ask, *id, core::Verb::Manage, {JobState::Reserved, JobState::Ready}));
 }
 
 // Only a job that is reserved can be buried, so the client reserves it first.
@@ -179,7 +180,7 @@ Api::Made Api::bury_job(const Ask& ask) {
       [](const auto&) {
         return Json{{"buried", true}};
       },
-      refusal_for(ask, *id, {JobState::Reserved, JobState::Ready}));
+      refusal_for(ask, *id, core::Verb::Consume, {JobState::Reserved, JobState::Ready}));
 }
 
 Api::Made Api::change_job(const Ask& ask) {
@@ -202,7 +203,7 @@ Api::Made Api::change_job(const Ask& ask) {
       [](const auto&) {
         return Json{{"changed", true}};
       },
-      refusal_for(ask, id, {JobState::Reserved}));
+      refusal_for(ask, id, core::Verb::Manage, {JobState::Reserved}));
 }
 
 Api::Made Api::pause_tube(const Ask& ask) {
@@ -228,14 +229,15 @@ Api::Made Api::kick_tube(const Ask& ask) {
   if (!count) fields.add_problem("count is missing.");
   if (const std::optional<Response> problem = fields.problem()) return answer_now(*problem);
   const std::string& tube = ask.names.front();
+  const Kick kick = {.bound = static_cast<uint32_t>(*count)};
+  if (Made refusal = refused(ask, KickTube{.tube = tube})) return refusal;
   // To use a tube would make it.
   if (!sources_.server.engine.tube_statistics(tube)) {
     return answer_now(problem_response(Status::NotFound, "There is no such tube."));
   }
-  return change(ask, {{Use{.tube = tube}}, {Kick{.bound = static_cast<uint32_t>(*count)}}},
-                Word::KickedCount, [](const auto& reply) {
-                  return Json{{"kicked", reply.number}};
-                });
+  return change(ask, {{Use{.tube = tube}}, {kick}}, Word::KickedCount, [](const auto& reply) {
+    return Json{{"kicked", reply.number}};
+  });
 }
 
 Api::Made Api::start_operation(const Ask& ask) {
@@ -276,9 +278,8 @@ Api::Made Api::start_operation(const Ask& ask) {
   asked.states = *states;
   asked.to = to.value_or("");
   asked.confirmed = *confirmed;
-  if (!ask.caller.may_on(asked.tube, core::Verb::Manage)) {
-    return forbidden(ask, core::Verb::Manage, asked.tube);
-  }
+  const Command command = Operations::command_of(asked);
+  if (Made refusal = refused(ask, command)) return refusal;
   return operations_.start(ask.caller, std::move(asked));
 }
 

@@ -49,6 +49,21 @@ class Operations::Start final : public Answer {
   JobCounter counter_;
 };
 
+Command Operations::command_of(const OperationAsked& asked) {
+  switch (asked.action) {
+    case Action::Move:
+      return MoveTube{
+          .from = asked.tube, .to = asked.to, .states = asked.states, .match = asked.match};
+    case Action::Kick:
+      return KickTube{.tube = asked.tube, .states = asked.states, .match = asked.match};
+    case Action::Delete:
+      break;
+  }
+  FlushTube flush = {.tube = asked.tube, .match = asked.match};
+  if (asked.states != StateSet::all()) flush.states = asked.states;
+  return flush;
+}
+
 std::unique_ptr<Answer> Operations::start(const Caller& caller, OperationAsked asked) {
   return std::make_unique<Start>(*this, caller, std::move(asked));
 }
@@ -66,22 +81,13 @@ Response Operations::begin(const Caller& caller, const OperationAsked& asked, ui
     return problem_response(Status::TooManyRequests,
                             "Too many operations run. Wait for one, or cancel it.");
   }
-  FlushTube flush = {.tube = asked.tube, .match = asked.match};
-  if (asked.states != StateSet::all()) flush.states = asked.states;
-  Command command = std::move(flush);
-  if (asked.action == Action::Move) {
-    command =
-        MoveTube{.from = asked.tube, .to = asked.to, .states = asked.states, .match = asked.match};
-  } else if (asked.action == Action::Kick) {
-    command = KickTube{.tube = asked.tube, .states = asked.states, .match = asked.match};
-  }
   const uint64_t id = next_id_++;
   Operation& operation = operations_[id];
   operation.asked = asked;
   if (caller.user != nullptr) operation.user = caller.user->name;
   operation.begun = sources_.now();
   operation.client = sources_.queue.open(caller.rights, [this, id] { on_reply(id); });
-  operation.client->send(command);
+  operation.client->send(command_of(asked));
   ++running_;
   return json_response(Status::Accepted, json_of(id, operation));
 }

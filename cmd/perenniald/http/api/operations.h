@@ -38,8 +38,10 @@ class Operations {
   explicit Operations(const ApiSources& sources) : sources_(sources) {}
 
   // An operation, once the jobs are counted that it would take; or why there is none. They are
-  // counted in steps. REQUIRES: the caller may manage the tube.
+  // counted in steps. REQUIRES: the caller may do command_of(asked).
   std::unique_ptr<Answer> start(const Caller& caller, OperationAsked asked);
+  // What its client sends to the queue.
+  static Command command_of(const OperationAsked& asked);
   // None: there is no such operation of a tube that the caller may manage.
   std::optional<Json> find(const Caller& caller, uint64_t id);
   std::optional<Json> cancel(const Caller& caller, uint64_t id);

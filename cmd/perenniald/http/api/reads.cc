@@ -114,9 +114,7 @@ Api::Made Api::tubes(const Ask& ask) {
 
 Api::Made Api::tube(const Ask& ask) {
   const std::string& name = ask.names.front();
-  if (!ask.caller.may_on(name, Verb::Inspect)) {
-    return forbidden(ask, Verb::Inspect, name);
-  }
+  if (Made refusal = refused(ask, StatsTube{.tube = name})) return refusal;
   const std::optional<TubeStats> stats = sources_.server.engine.tube_statistics(name);
   if (!stats) {
     // Whoever may put makes it.
@@ -146,13 +144,9 @@ std::optional<ListJobs> Api::asked_jobs(const Ask& ask, std::string tube, Made& 
     refusal = refuse(Status::BadRequest, query.problem());
     return std::nullopt;
   }
-  Command command = asked;
-  if (ask.caller.users == nullptr) return asked;
-  const core::Judgement judgement =
-      core::judge(*ask.caller.user, 0, command, sources_.server.engine);
-  if (judgement.verdict == core::Verdict::Allowed) return asked;
-  refusal = forbidden(ask, judgement.missing, core::subject_of(command));
-  return std::nullopt;
+  refusal = refused(ask, asked);
+  if (refusal != nullptr) return std::nullopt;
+  return asked;
 }
 
 Api::Made Api::list_jobs(const Ask& ask, std::string tube) {
@@ -254,16 +248,10 @@ Api::Made Api::jobs_of_tube(const Ask& ask) {
 
 Api::Made Api::job(const Ask& ask) {
   constexpr std::string_view absent = "There is no such job: it was deleted, or never put.";
-  const std::optional<uint64_t> id = number_of(ask.names.front(), UINT64_MAX);
-  const std::optional<JobStats> stats =
-      id ? sources_.server.engine.job_statistics(*id) : std::nullopt;
+  const JobId id = number_of(ask.names.front(), UINT64_MAX).value_or(0);
+  if (Made refusal = refused(ask, StatsJob{.id = id}, absent)) return refusal;
+  const std::optional<JobStats> stats = sources_.server.engine.job_statistics(id);
   if (!stats) return not_found(absent);
-  if (!ask.caller.may_on(stats->tube, Verb::Inspect)) {
-    const std::string subject = fmt::format("job {}", stats->id);
-    if (ask.caller.may_see(stats->tube)) return forbidden(ask, Verb::Inspect, subject);
-    on_refused(ask, Verb::Inspect, subject);
-    return not_found(absent);
-  }
   return answer_with(JobView(sources_, ask.caller).of(*stats));
 }
 
@@ -338,7 +326,7 @@ Api::Made Api::events(const Ask& ask) {
       if (!ask.caller.may(Verb::Monitor)) needed = Verb::Monitor;
     } else if (topic.starts_with("tube:") && wire::is_tube_name(topic.substr(5))) {
       tube = topic.substr(5);
-      if (!ask.caller.may_on(tube, Verb::Inspect)) needed = Verb::Inspect;
+      if (!ask.caller.may_count(tube)) needed = Verb::Inspect;
     } else if (topic != "operations") {
       query.add_problem("topics must be some of server, operations, tube:NAME.");
     }
@@ -386,8 +374,8 @@ Api::Made Api::history(const Ask& ask) {
   if (!query.problem().empty()) return refuse(Status::BadRequest, query.problem());
   const std::string tube = is_of_server ? "" : series.substr(of_tube.size());
   if (is_of_server && !ask.caller.may(Verb::Monitor)) return forbidden(ask, Verb::Monitor);
-  if (!is_of_server && !ask.caller.may_on(tube, Verb::Inspect)) {
-    return forbidden(ask, Verb::Inspect, tube);
+  if (!is_of_server) {
+    if (Made refusal = refused(ask, StatsTube{.tube = tube})) return refusal;
   }
   const Series* const found = is_of_server ? &history_.server() : history_.tube(tube);
   if (found == nullptr) return not_found("There is no history of this tube.");

@@ -97,15 +97,17 @@ class TubesPage final : public Answer {
     if (!run.empty()) keep(std::move(run));
   }
   void add(Run& run, const TubeStats& tube) {
-    if (!caller_.may_see(tube.name)) return;
+    if (!caller_.may_list(tube.name)) return;
     ++total_;
     if (!fits(tube.name)) return;
     ++matched_;
-    run.push_back({asked_.column != nullptr ? asked_.column->value(tube) : 0, tube.name});
+    // The order of the rows says nothing of counters that are not shown.
+    const bool has_value = asked_.column != nullptr && caller_.may_count(tube.name);
+    run.push_back({has_value ? asked_.column->value(tube) : 0, tube.name});
   }
   void add_gone(Run& run) {
     for (History::Gone& tube : history_.gone(engine_)) {
-      if (!caller_.may_see(tube.name) || !fits(tube.name)) continue;
+      if (!caller_.may_count(tube.name) || !fits(tube.name)) continue;
       ++gone_;
       ++matched_;
       run.push_back({.name = std::move(tube.name), .is_gone = true, .seen = tube.since});
@@ -146,7 +148,8 @@ class TubesPage final : public Answer {
       std::optional<TubeStats> tube = engine_.tube_statistics(found.name);
       if (!tube && !found.is_gone) continue;  // It has ended meanwhile.
       if (found.is_gone) tube.emplace().name = found.name;
-      Json row = tube_json(*tube);
+      const bool is_counted = caller_.may_count(found.name);
+      Json row = is_counted ? tube_json(*tube) : Json{{"name", found.name}};
       row["may"] = may_json(caller_, found.name);
       if (found.is_gone) row["gone_seconds"] = in_seconds(now_ - found.seen);
       text_.add(row);

@@ -98,86 +98,119 @@ Http::Handled tube_metrics_answer(const MetricSources& sources, const Request& r
                                                    .tubes = std::move(choice)})};
 }
 
+constexpr std::string_view below_cluster = "/cluster/";
+
+Http::Handled refuse(const Request& request, Status status, std::string_view message) {
+  Response response = problem_response(status, message);
+  if (!Api::owns(request.path)) {
+    response = {.status = status, .body = fmt::format("{}\n", message)};
+  }
+  if (status == Status::TooManyRequests || status == Status::ServiceUnavailable) {
+    response.fields = {{"Retry-After", "1"}};
+  }
+  return short_answer("none", std::move(response));
+}
+
+Http::Handled needs_token(std::string_view path, std::string_view verb) {
+  return short_answer(
+      path, {.status = Status::Unauthorized,
+             .body = fmt::format("A token of a user with the grant {} is needed.\n", verb),
+             .fields = {{"WWW-Authenticate", "Bearer"}}});
+}
+
+Http::Handled not_allowed(std::string_view path, std::string_view allowed) {
+  std::string body = fmt::format("{} only.\n", allowed == "GET" ? "GET" : "GET and HEAD");
+  return short_answer(path, {.status = Status::MethodNotAllowed,
+                             .body = std::move(body),
+                             .fields = {{"Allow", std::string(allowed)}}});
+}
+
 }  // namespace
 
+const Routes::Row Routes::rows[] = {
+    {"/livez", &Routes::live},
+    {"/readyz", &Routes::ready},
+    {"/leader", &Routes::leads},
+    {"/metrics", &Routes::metrics},
+    {"/metrics/tubes", &Routes::metrics_of_tubes},
+};
+
+std::vector<std::string_view> Routes::paths() {
+  std::vector<std::string_view> paths = {below_cluster};
+  for (const Row& row : rows) paths.push_back(row.path);
+  return paths;
+}
+
+Http::Handled Routes::live(const Request& request, const core::ClientRights& /*rights*/) {
+  return short_answer("/livez", livez(parts_.health(), request.query));
+}
+
+Http::Handled Routes::ready(const Request& request, const core::ClientRights& /*rights*/) {
+  return short_answer("/readyz", readyz(parts_.health(), parts_.cluster(), request.query));
+}
+
+Http::Handled Routes::leads(const Request& /*request*/, const core::ClientRights& /*rights*/) {
+  return short_answer("/leader", leader(parts_.cluster()));
+}
+
+std::optional<Http::Handled> Routes::refuse_metrics(std::string_view path, const Request& request,
+                                                    const core::ClientRights& rights) {
+  if (!parts_.sign_ins.caller(request, rights).may(core::Verb::Monitor)) {
+    return needs_token(path, "monitor");
+  }
+  if (parts_.is_loaded()) return std::nullopt;
+  return refuse(request, Status::ServiceUnavailable, reason_not_loaded(parts_.cluster()));
+}
+
+Http::Handled Routes::metrics(const Request& request, const core::ClientRights& rights) {
+  std::optional<Http::Handled> refusal = refuse_metrics("/metrics", request, rights);
+  if (!refusal) return metrics_answer(parts_.metrics, request);
+  const bool is_standby = refusal->route == "none" && parts_.cluster().is_member;
+  if (!is_standby) return *std::move(refusal);
+  return {"/metrics", make_standby_metrics(parts_.metrics, wants_open_metrics(request))};
+}
+
+Http::Handled Routes::metrics_of_tubes(const Request& request, const core::ClientRights& rights) {
+  std::optional<Http::Handled> refusal = refuse_metrics("/metrics/tubes", request, rights);
+  return refusal ? *std::move(refusal) : tube_metrics_answer(parts_.metrics, request);
+}
+
+std::optional<Http::Handled> Routes::for_nodes(const Request& request,
+                                               const core::ClientRights& rights) {
+  if (request.method != "GET") return not_allowed(below_cluster, "GET");
+  const Caller caller = parts_.sign_ins.caller(request, rights);
+  const bool may = caller.may(core::Verb::Admin);
+  parts_.api.audit_node(request, caller, may);
+  if (!may) return needs_token(below_cluster, "admin");
+  return parts_.for_nodes(request);
+}
+
 Http::Handled Routes::handle(const Request& request, const core::ClientRights& rights) {
-  const auto refuse = [&](Status status, std::string_view message) {
-    Response response = problem_response(status, message);
-    if (!Api::owns(request.path)) {
-      response = {.status = status, .body = fmt::format("{}\n", message)};
-    }
-    if (status == Status::TooManyRequests || status == Status::ServiceUnavailable) {
-      response.fields = {{"Retry-After", "1"}};
-    }
-    return short_answer("none", std::move(response));
-  };
   if (!is_called_rightly(request, parts_.hosts)) {
-    return refuse(Status::MisdirectedRequest, "This port is not called by that name: http_hosts.");
+    return refuse(request, Status::MisdirectedRequest,
+                  "This port is not called by that name: http_hosts.");
   }
   if (Api::owns(request.path)) {
     const Caller caller = parts_.sign_ins.caller(request, rights);
     // A person who signs in has a good token, perhaps, at an address from which too much comes.
     if (!Api::is_sign_in(request) &&
         !rate_.allows(rate_share(caller, rights.address), parts_.now())) {
-      return refuse(Status::TooManyRequests, "Too many requests come from this address.");
+      return refuse(request, Status::TooManyRequests, "Too many requests come from this address.");
     }
-    if (!parts_.is_loaded() && !Api::is_early(request))
-      return refuse(Status::ServiceUnavailable, reason_not_loaded(parts_.cluster()));
+    if (!parts_.is_loaded() && !Api::is_early(request)) {
+      return refuse(request, Status::ServiceUnavailable, reason_not_loaded(parts_.cluster()));
+    }
     return parts_.api.handle(request, caller);
   }
-  struct Route {
-    std::string_view path;
-    std::function<Http::Handled()> answer;
-  };
-  const auto for_monitors = [&](std::string_view path, auto answer) {
-    if (parts_.sign_ins.caller(request, rights).may(core::Verb::Monitor)) {
-      if (parts_.is_loaded()) return answer(parts_.metrics, request);
-      const ClusterHealth cluster = parts_.cluster();
-      if (path == "/metrics" && cluster.is_member) {
-        return Http::Handled{path,
-                             make_standby_metrics(parts_.metrics, wants_open_metrics(request))};
-      }
-      return refuse(Status::ServiceUnavailable, reason_not_loaded(cluster));
-    }
-    return short_answer(path, {.status = Status::Unauthorized,
-                               .body = "A token of a user with the grant monitor is needed.\n",
-                               .fields = {{"WWW-Authenticate", "Bearer"}}});
-  };
-  if (request.path.starts_with("/cluster/") && parts_.for_nodes != nullptr) {
-    constexpr std::string_view path = "/cluster/";
-    if (request.method != "GET") {
-      return short_answer(path, {.status = Status::MethodNotAllowed,
-                                 .body = "GET only.\n",
-                                 .fields = {{"Allow", "GET"}}});
-    }
-    const Caller caller = parts_.sign_ins.caller(request, rights);
-    const bool may = caller.may(core::Verb::Admin);
-    parts_.api.audit_node(request, caller, may);
-    if (!may) {
-      return short_answer(path, {.status = Status::Unauthorized,
-                                 .body = "A token of a user with the grant admin is needed.\n",
-                                 .fields = {{"WWW-Authenticate", "Bearer"}}});
-    }
-    if (std::optional<Http::Handled> answer = parts_.for_nodes(request)) return *std::move(answer);
+  if (request.path.starts_with(below_cluster) && parts_.for_nodes != nullptr) {
+    if (std::optional<Http::Handled> answer = for_nodes(request, rights)) return *std::move(answer);
   }
-  const Route routes[] = {
-      {"/livez", [&] { return short_answer("/livez", livez(parts_.health(), request.query)); }},
-      {"/readyz",
-       [&] {
-         return short_answer("/readyz", readyz(parts_.health(), parts_.cluster(), request.query));
-       }},
-      {"/leader", [&] { return short_answer("/leader", leader(parts_.cluster())); }},
-      {"/metrics", [&] { return for_monitors("/metrics", metrics_answer); }},
-      {"/metrics/tubes", [&] { return for_monitors("/metrics/tubes", tube_metrics_answer); }},
-  };
-  for (const Route& route : routes) {
-    if (route.path != request.path) continue;
-    if (request.method == "GET" || request.method == "HEAD") return route.answer();
-    return short_answer(route.path, {.status = Status::MethodNotAllowed,
-                                     .body = "GET and HEAD only.\n",
-                                     .fields = {{"Allow", "GET, HEAD"}}});
+  const bool is_read = request.method == "GET" || request.method == "HEAD";
+  for (const Row& row : rows) {
+    if (row.path != request.path) continue;
+    return is_read ? (this->*row.function)(request, rights) : not_allowed(row.path, "GET, HEAD");
   }
-  if (request.method == "GET" || request.method == "HEAD") {
+  if (is_read) {
     if (std::optional<Response> page = page_of(request)) {
       return short_answer("/", *std::move(page));
     }

@@ -3,6 +3,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cmd/perenniald/http/api/api.h"
@@ -38,8 +39,29 @@ class Routes {
 
   // `rights`: of the connection.
   Http::Handled handle(const Request& request, const core::ClientRights& rights);
+  // The paths that are neither of the API nor of the console. One that ends in "/" stands for all
+  // that are below it.
+  static std::vector<std::string_view> paths();
 
  private:
+  using Function = Http::Handled (Routes::*)(const Request&, const core::ClientRights&);
+  struct Row {
+    std::string_view path;
+    Function function;
+  };
+  static const Row rows[];
+
+  Http::Handled live(const Request& request, const core::ClientRights& rights);
+  Http::Handled ready(const Request& request, const core::ClientRights& rights);
+  Http::Handled leads(const Request& request, const core::ClientRights& rights);
+  Http::Handled metrics(const Request& request, const core::ClientRights& rights);
+  Http::Handled metrics_of_tubes(const Request& request, const core::ClientRights& rights);
+  // None: the caller may see the server, whose jobs are loaded.
+  std::optional<Http::Handled> refuse_metrics(std::string_view path, const Request& request,
+                                              const core::ClientRights& rights);
+  // None: there is nothing at this path.
+  std::optional<Http::Handled> for_nodes(const Request& request, const core::ClientRights& rights);
+
   const Parts parts_;
   RateLimit rate_;
 };

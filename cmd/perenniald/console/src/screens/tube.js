@@ -71,7 +71,8 @@ export function TubeScreen({name, state, route}) {
       <${Tab} name=${name} state="" now=${state} jobs=${job_states.reduce((sum, each) => sum + tube[each], 0)} />
       ${job_states.map((each) => html`<${Tab} key=${each} name=${name} state=${each} now=${state} jobs=${tube[each]} />`)}
     </nav>
-    <${JobList} key=${state} tube=${name} states=${states} path=${tube_href(name, state)} route=${route} matching=${matching} may=${may} />
+    ${may && !may.inspect ? html`<p class="quiet">No grant of the user shows the jobs of this tube.</p>`
+      : html`<${JobList} key=${state} tube=${name} states=${states} path=${tube_href(name, state)} route=${route} matching=${matching} may=${may} />`}
     <${TubeChart} name=${name} samples=${samples} />`;
 }
 

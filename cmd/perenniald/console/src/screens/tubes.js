@@ -90,8 +90,8 @@ export function Tubes({route}) {
             <th scope="row"><${TubeLink} name=${tube.name} /> <${PausedBadge} seconds=${tube.pause_left_seconds} />${
               tube.gone_seconds !== undefined && html`<${Badge} kind="" icon="gone">gone, seen ${time(tube.gone_seconds)} ago<//>`}</th>
             <td class="number"><${Oldest} seconds=${tube.oldest_ready_seconds} /></td>
-            <td class="number">${count(tube.ready)}</td><td class="number">${count(tube.reserved)}</td><td class="number">${count(tube.delayed)}</td>
-            <td class="number">${count(tube.buried)}</td><td class="number">${count(tube.waiting)}</td>
+            <td class="number">${shown(tube.ready)}</td><td class="number">${shown(tube.reserved)}</td><td class="number">${shown(tube.delayed)}</td>
+            <td class="number">${shown(tube.buried)}</td><td class="number">${shown(tube.waiting)}</td>
             <td class="number">${trends.rate(tube.name, 'puts')}</td><td class="number">${trends.rate(tube.name, 'deletes')}</td>
             <td><${Spark} values=${trends.ready(tube.name)} /></td>
           </tr>`)}
@@ -102,6 +102,9 @@ export function Tubes({route}) {
       </table>
     </div>`;
 }
+
+/** A counter; those of a tube that is only named are not told. @param {number|undefined} n */
+const shown = (n) => (n === undefined ? '–' : count(n));
 
 /** @param {{name: string, label: string, sort: string, order: string, show: (changes: Record<string, string>) => void, number?: boolean}} props */
 function SortHeader({name, label, sort, order, show, number}) {
@@ -123,7 +126,7 @@ function use_trends(tubes) {
     last.current = tubes;
     const at = Date.now() / 1000;
     for (const {name, puts, deletes, ready, gone_seconds} of tubes) {
-      if (gone_seconds !== undefined) {
+      if (gone_seconds !== undefined || ready === undefined) {
         seen.delete(name);
         continue;
       }
