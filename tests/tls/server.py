@@ -46,6 +46,20 @@ class Certificates:
         openssl(*words)
         return certificate, key
 
+    def revoke(self, *certificates):
+        """Writes the list of these certificates, and returns its path."""
+        index, settings = os.path.join(self.folder, "index.txt"), os.path.join(self.folder, "ca.cnf")
+        with open(index, "w") as file:
+            for certificate in certificates:
+                serial = openssl("x509", "-in", certificate, "-noout", "-serial", text=True).stdout.strip().partition("=")[2]
+                file.write(f"R\t400101000000Z\t200101000000Z\t{serial}\tunknown\t/CN=revoked\n")
+        with open(settings, "w") as file:
+            file.write(f"[ca]\ndefault_ca = own\n[own]\ndatabase = {index}\ndefault_md = sha256\ndefault_crl_days = 30\n")
+        path = os.path.join(self.folder, "crl.pem")
+        openssl("ca", "-gencrl", "-config", settings, "-cert", self.ca, "-keyfile", self._key, "-out", path + ".new")
+        os.rename(path + ".new", path)
+        return path
+
 
 class Server:
     """Listens at a plain port, and at one TLS port for each of `listeners`, whose values are settings.

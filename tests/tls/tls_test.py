@@ -314,6 +314,39 @@ class ClientCertificates(TlsTest):
                 self.assertEqual(client.ask(b"use a\r\n"), b"USING a\r\n")
 
 
+class Revocation(TlsTest):
+    listeners = {"tls": {"client_ca": "{ca}", "crl": "{ca}.crl"}}
+
+    def start(self):
+        self.renew()
+        super().start()
+
+    def renew(self, *revoked):
+        os.rename(self.ca.revoke(*revoked), self.ca.ca + ".crl")
+
+    def test_T18_a_connection_ends_with_its_certificate(self):
+        bad, good = (self.ca.issue(name, "clientAuth") for name in ("bad", "good"))
+        clients = {name: self.server.connect(context(self.ca, own)) for name, own in (("bad", bad), ("good", good))}
+        self.addCleanup(lambda: [client.close() for client in clients.values()])
+        clients["good"].send(b"reserve\r\n")
+        self.assertEqual(clients["bad"].put(b"a job"), b"INSERTED 1\r\n")
+        self.assertEqual(clients["good"].line(), b"RESERVED 1 5\r\n")
+        self.assertEqual(clients["good"].read(7), b"a job\r\n")
+        clients["good"].ask(b"release 1 0 0\r\n")
+        clients["bad"].send(b"reserve\r\n")
+        self.assertEqual(clients["bad"].line(), b"RESERVED 1 5\r\n")
+        self.assertEqual(clients["bad"].read(7), b"a job\r\n")
+        self.renew()
+        self.server.reload()
+        self.assertEqual(clients["bad"].ask(b"touch 1\r\n"), b"TOUCHED\r\n")
+        self.renew(bad[0])
+        self.server.reload()
+        self.assertEqual(clients["bad"].read(), b"")
+        # Its job is back, and the other one is served.
+        self.assertEqual(clients["good"].body(b"reserve\r\n"), b"a job")
+        self.assertIn("at=conn.revoked", self.server.log())
+
+
 class Reloads(TlsTest):
     def serial(self):
         with self.server.connect(context(self.ca)) as client:

@@ -1,5 +1,6 @@
 #include "cmd/perenniald/net/connections.h"
 
+#include <algorithm>
 #include <span>
 #include <string>
 #include <string_view>
@@ -342,6 +343,20 @@ void Connections::begin_anew(ConnId id, std::string_view early, bool ended) {
   // Nothing says to a stream what was read before it was there.
   if (!early.empty() || ended) return close(conn);
   watch(conn, true);
+}
+
+void Connections::close_revoked() {
+  std::vector<ConnId> revoked;
+  for (const auto& [id, conn] : connections_) {
+    if (conn.session != nullptr && conn.stream->is_revoked()) revoked.push_back(id);
+  }
+  std::ranges::sort(revoked);
+  for (const ConnId id : revoked) {
+    Connection& conn = connections_.at(id);
+    log(Level::Info, "conn.revoked",
+        {{"conn", fmt::format("{}", id)}, {"peer", peer_of(conn.socket)}});
+    close(conn);
+  }
 }
 
 void Connections::stop_reading() {

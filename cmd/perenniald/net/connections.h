@@ -82,6 +82,9 @@ class Connections {
   // From here on the loop blocks in wait(): socket_set.h.
   void take_over(uv_loop_t& loop) { sockets_.take_over(loop); }
   void wait(int timeout_ms) { sockets_.wait(timeout_ms); }
+  // Closes the clients whose certificates are revoked, and says so in the log. It is not called
+  // while a session is.
+  void close_revoked();
   // Reads nothing from any client from now on, and closes those whose handshake is not finished.
   void stop_reading();
   // Whether any client has output that its stream did not take yet.

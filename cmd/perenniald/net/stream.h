@@ -71,6 +71,8 @@ class Stream {
   // Who the client has proved to be. Null: it was not asked, or has nothing to show. REQUIRES: the
   // stream is open.
   virtual const PeerIdentity* peer() const { return nullptr; }
+  // Whether what peer() has proved to own is revoked by now. REQUIRES: the stream is open.
+  virtual bool is_revoked() const { return false; }
   // How bytes travel, for the log. REQUIRES: the stream is open.
   virtual std::string description() const { return "plain"; }
   // Whether it goes on with what an earlier connection agreed on. REQUIRES: the stream is open.

@@ -27,6 +27,7 @@ class TlsStream final : public Stream {
   int fd() const override { return socket_.fd(); }
   const PeerIdentity* peer() const override;
   std::string description() const override;
+  bool is_revoked() const override { return channel_->is_revoked(); }
   bool is_resumed() const override { return channel_->is_resumed(); }
   std::string failure() const override { return channel_->failure(); }
 

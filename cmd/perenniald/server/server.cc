@@ -127,7 +127,7 @@ Server::Server(const Config& config, std::vector<BoundSocket> sockets, TlsListen
               const http::Forwarded client = http::forwarded_of(request, proxies_);
               return routes_.handle(request, forwarded_rights(config_, client, rights));
             }),
-      tls_(loop_, clock_, config, std::move(tls)),
+      tls_(loop_, clock_, config, std::move(tls), [this] { looks_for_revoked_ = true; }),
       connections_(
           loop_, clock_, budget_,
           {.handshakes = {.ms_max = config.tls_handshake_ms,
@@ -461,6 +461,7 @@ void Server::start_handles() {
 
 // Called just before the loop blocks.
 void Server::on_prepare() {
+  if (std::exchange(looks_for_revoked_, false)) connections_.close_revoked();
   if (!turn_) {  // The engine belongs to the thread of Startup until then.
     if (standby_) standby_->serve();
     return end_turn(!serve_http());
@@ -475,8 +476,8 @@ void Server::on_prepare() {
   const bool http_rests = serve_http();
   // A request may have left core work for the next turn: commands, or connections that were closed
   // or have lost their users.
-  const bool has_work =
-      queue_clients_.take_has_spoken() || core_.has_runnable() || core_.has_changed();
+  const bool has_work = queue_clients_.take_has_spoken() || core_.has_runnable() ||
+                        core_.has_changed() || looks_for_revoked_;
   end_turn(result.at_once || !http_rests || has_work);
 }
 

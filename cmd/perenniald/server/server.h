@@ -135,6 +135,9 @@ class Server {
   const http::Proxies proxies_;
   bool users_are_current_ = true;  // The file of users was good when it was read last.
   Nanos users_reloaded_at_ = 0;    // When it was good and was read again; 0: never yet.
+  // Files of TLS were read again, perhaps with other revocation lists. The next turn looks, because
+  // a request of HTTP may have asked for that.
+  bool looks_for_revoked_ = false;
   TurnClock clock_;
   TurnBudget budget_{clock_};
   Loop loop_;

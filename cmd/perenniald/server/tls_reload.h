@@ -1,6 +1,7 @@
 #pragma once
 
 #include <ctime>
+#include <functional>
 #include <set>
 #include <string>
 #include <utility>
@@ -19,8 +20,9 @@ namespace perennial::perenniald {
 // Bad files change nothing, and are one line in the log.
 class TlsReload {
  public:
-  // `loop` and `clock` outlive this.
-  TlsReload(uv_loop_t& loop, TurnClock& clock, const Config& config, TlsListeners listeners);
+  // `loop` and `clock` outlive this. `reloaded`: called after files were read again and are in use.
+  TlsReload(uv_loop_t& loop, TurnClock& clock, const Config& config, TlsListeners listeners,
+            std::function<void()> reloaded);
 
   // Says which listeners have TLS, and begins to look at their files every minute.
   void start();
@@ -47,6 +49,7 @@ class TlsReload {
   TurnClock& clock_;
   std::vector<std::string> names_;  // The addresses, for the log.
   const TlsListeners listeners_;
+  const std::function<void()> reloaded_;
   std::set<size_t> bad_;  // Those whose files could not be used when they were read last.
   Nanos reloaded_at_ = 0;
   uv_timer_t timer_;

@@ -62,6 +62,16 @@ const BIO_METHOD* channel_method() {
   return method.get();
 }
 
+// Whether the list of the certificate's issuer names it.
+bool is_listed(const std::vector<CrlPtr>& lists, X509* certificate) {
+  return std::ranges::any_of(lists, [&](const CrlPtr& list) {
+    X509_REVOKED* entry = nullptr;
+    const bool is_of_issuer =
+        X509_NAME_cmp(X509_CRL_get_issuer(list.get()), X509_get_issuer_name(certificate)) == 0;
+    return is_of_issuer && X509_CRL_get0_by_cert(list.get(), &entry, certificate) == 1;
+  });
+}
+
 // OpenSSL refuses to renegotiate with a warning that costs it an answer each time, and goes on. In
 // TLS 1.2 any record of a handshake behind the first handshake asks for that.
 void watch_records(int writing, int /*version*/, int content, const void* bytes, size_t size,
@@ -75,7 +85,8 @@ void watch_records(int writing, int /*version*/, int content, const void* bytes,
 
 }  // namespace
 
-TlsChannel::Impl::Impl(SSL_CTX& context) : ssl(SSL_new(&context)) {
+TlsChannel::Impl::Impl(SSL_CTX& context, const std::vector<CrlPtr>& lists)
+    : revocations(lists), ssl(SSL_new(&context)) {
   CHECK(ssl != nullptr);
   BIO* const bio = BIO_new(channel_method());
   CHECK(bio != nullptr);
@@ -103,6 +114,22 @@ void TlsChannel::Impl::on_open() {
   if (certificate == nullptr) return;
   peer = names_of(*certificate);
   CHECK(peer);  // A certificate with other names was refused.
+  if (!is_revoked()) return;
+  // The handshake began with the lists of before.
+  state = State::Failed;
+  failure = "the handshake failed: certificate revoked";
+}
+
+// Of a session that was resumed only the client's own certificate is known.
+bool TlsChannel::Impl::is_revoked() const {
+  X509* const own = SSL_get0_peer_certificate(ssl.get());
+  if (own == nullptr || revocations.empty()) return false;
+  const STACK_OF(X509)* const chain = SSL_get0_verified_chain(ssl.get());
+  if (chain == nullptr) return is_listed(revocations, own);
+  for (int i = 0; i < sk_X509_num(chain); ++i) {
+    if (is_listed(revocations, sk_X509_value(chain, i))) return true;
+  }
+  return false;
 }
 
 bool TlsChannel::Impl::read(std::span<char> plain, size_t& bytes) {
@@ -184,6 +211,10 @@ std::string TlsChannel::description() const {
 
 bool TlsChannel::is_resumed() const {
   return SSL_session_reused(impl_->ssl.get()) == 1;
+}
+
+bool TlsChannel::is_revoked() const {
+  return impl_->is_revoked();
 }
 
 const std::optional<PeerIdentity>& TlsChannel::peer() const {

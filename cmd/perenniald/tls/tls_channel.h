@@ -54,6 +54,9 @@ class TlsChannel {
   bool is_resumed() const;
   // Nothing: the client has shown no certificate. REQUIRES: the handshake is finished.
   const std::optional<PeerIdentity>& peer() const;
+  // Whether the lists that the listener has now revoke the client's certificate, or one between it
+  // and its CA. REQUIRES: the handshake is finished.
+  bool is_revoked() const;
 
  private:
   const std::unique_ptr<Impl> impl_;

@@ -3,6 +3,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "cmd/perenniald/tls/openssl.h"
 #include "cmd/perenniald/tls/tls_channel.h"
@@ -10,7 +11,8 @@
 namespace perennial::perenniald {
 
 struct TlsChannel::Impl {
-  explicit Impl(SSL_CTX& context);
+  // `revocations`: those of the listener, which outlives the channel. They change at a reload.
+  Impl(SSL_CTX& context, const std::vector<CrlPtr>& revocations);
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
 
@@ -19,7 +21,9 @@ struct TlsChannel::Impl {
   bool read(std::span<char> plain, size_t& bytes);
   void on_open();
   void fail(const char* otherwise);
+  bool is_revoked() const;
 
+  const std::vector<CrlPtr>& revocations;
   std::span<const char> received;  // What OpenSSL has not read. Empty outside of receive().
   std::string output;
   State state = State::Handshaking;

@@ -58,7 +58,8 @@ int verify_client(int good, X509_STORE_CTX* chain) {
 void set_rules(SSL_CTX& context, const std::string& protocol) {
   CHECK(SSL_CTX_set_min_proto_version(&context, TLS1_2_VERSION) == 1);
   SSL_CTX_set_options(&context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION |
-                                    SSL_OP_CIPHER_SERVER_PREFERENCE | SSL_OP_PRIORITIZE_CHACHA);
+                                    SSL_OP_CIPHER_SERVER_PREFERENCE | SSL_OP_PRIORITIZE_CHACHA |
+                                    SSL_OP_CLEANSE_PLAINTEXT);
   // Of TLS 1.2. All suites of TLS 1.3 are of this kind.
   CHECK(SSL_CTX_set_cipher_list(&context, "ECDHE+AESGCM:ECDHE+CHACHA20") == 1);
   CHECK(SSL_CTX_set1_groups_list(&context, "X25519:P-256:P-384") == 1);
@@ -197,7 +198,8 @@ Status add_authorities(SSL_CTX& context, const std::string& path) {
   return valid > 0 ? Status() : bad_file(path, "all of its certificates have expired: renew them");
 }
 
-Status add_revocation_lists(SSL_CTX& context, const std::string& path) {
+Status add_revocation_lists(SSL_CTX& context, const std::string& path,
+                            std::vector<CrlPtr>& revocations) {
   Result<std::vector<CrlPtr>> lists = read_revocation_lists(path);
   if (!lists.ok()) return lists.take_status();
   X509_STORE* const store = SSL_CTX_get_cert_store(&context);
@@ -211,14 +213,15 @@ Status add_revocation_lists(SSL_CTX& context, const std::string& path) {
     }
   }
   CHECK(X509_STORE_set_flags(store, X509_V_FLAG_CRL_CHECK | X509_V_FLAG_CRL_CHECK_ALL) == 1);
+  revocations = lists.take();
   return {};
 }
 
-Status set_clients(SSL_CTX& context, const TlsSettings& settings) {
+Status set_clients(SSL_CTX& context, const TlsSettings& settings, TlsContext& out) {
   if (settings.client == ClientCertificate::None) return {};
   if (Status s = add_authorities(context, settings.client_ca); !s.ok()) return s;
   if (!settings.crl.empty()) {
-    if (Status s = add_revocation_lists(context, settings.crl); !s.ok()) return s;
+    if (Status s = add_revocation_lists(context, settings.crl, out.revocations); !s.ok()) return s;
   }
   const bool required = settings.client == ClientCertificate::Require;
   SSL_CTX_set_verify(&context, SSL_VERIFY_PEER | (required ? SSL_VERIFY_FAIL_IF_NO_PEER_CERT : 0),
@@ -234,12 +237,13 @@ Result<TlsContext> make_context(const TlsSettings& settings, const TicketKeys& k
                                 const std::string& session_context) {
   TlsContext out{.context = ContextPtr(SSL_CTX_new(TLS_server_method())),
                  .certificate_end = {},
-                 .certificate_end_at = 0};
+                 .certificate_end_at = 0,
+                 .revocations = {}};
   CHECK(out.context != nullptr);
   set_rules(*out.context, settings.protocol);
   set_sessions(*out.context, keys, session_context);
   if (Status s = set_certificate(*out.context, settings, out); !s.ok()) return s;
-  if (Status s = set_clients(*out.context, settings); !s.ok()) return s;
+  if (Status s = set_clients(*out.context, settings, out); !s.ok()) return s;
   return out;
 }
 

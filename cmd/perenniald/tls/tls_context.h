@@ -2,6 +2,7 @@
 
 #include <ctime>
 #include <string>
+#include <vector>
 
 #include "cmd/perenniald/tls/openssl.h"
 #include "cmd/perenniald/tls/ticket_keys.h"
@@ -15,6 +16,7 @@ struct TlsContext {
   ContextPtr context;
   std::string certificate_end;         // When the server's certificate expires.
   std::time_t certificate_end_at = 0;  // The same in seconds since the epoch.
+  std::vector<CrlPtr> revocations;     // The lists of revoked certificates of clients.
 };
 
 // Reads the files, and checks that they are complete, fit together and are valid now.

@@ -63,7 +63,8 @@ Result<std::unique_ptr<TlsListener>> TlsListener::load(const TlsSettings& settin
 
 std::unique_ptr<TlsChannel> TlsListener::open(Nanos now) {
   impl_->keys.rotate(now);
-  return std::make_unique<TlsChannel>(std::make_unique<TlsChannel::Impl>(*impl_->current.context));
+  return std::make_unique<TlsChannel>(
+      std::make_unique<TlsChannel::Impl>(*impl_->current.context, impl_->current.revocations));
 }
 
 bool TlsListener::files_changed() const {

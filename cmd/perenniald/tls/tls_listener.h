@@ -32,8 +32,8 @@ class TlsListener {
 
   // Whether a file is another than at the last load or reload, also if that failed.
   bool files_changed() const;
-  // Reads the files again. Channels of before keep what they have. After a failure new channels
-  // begin with the old files, too.
+  // Reads the files again. Channels of before keep what they have, but for the revocation lists:
+  // TlsChannel::is_revoked(). After a failure new channels begin with the old files, too.
   Status reload(Nanos now);
 
   // When the server's certificate expires, as text.

@@ -272,11 +272,48 @@ TEST_F(TlsChannelTest, T19ASessionIsNotResumedAfterAChangeOfTheCaOrTheRevocation
   EXPECT_FALSE(listener->files_changed());
   EXPECT_THAT(refusal(*listener, {.certificate = &own, .resumes = &first}),
               HasSubstr("certificate revoked"));
-  // A handshake of before the reload ends with the old list, and its session is worth nothing.
+  // A handshake of before the reload began with the old list.
   under_way.exchange(*slow);
-  ASSERT_EQ(slow->state(), State::Open);
-  EXPECT_THAT(refusal(*listener, {.certificate = &own, .resumes = &under_way}),
-              HasSubstr("certificate revoked"));
+  EXPECT_EQ(slow->state(), State::Failed);
+  EXPECT_THAT(slow->failure(), HasSubstr("certificate revoked"));
+}
+
+// Also one whose session was resumed, and one with a certificate between its own and the CA.
+TEST_F(TlsChannelTest, T18ARevocationListSaysWhichConnectionsAreToEnd) {
+  const Certificate good = authority_.issue({.common_name = "good"});
+  const Certificate bad = authority_.issue({.common_name = "bad"});
+  support::write_file(path("crl.pem"), authority_.revocation_list({}));
+  const std::unique_ptr<TlsListener> listener = listen(ClientCertificate::Request, path("crl.pem"));
+  for (const int version : {TLS1_2_VERSION, TLS1_3_VERSION}) {
+    support::write_file(path("crl.pem"), authority_.revocation_list({}));
+    ASSERT_TRUE(listener->reload(hour).ok());
+    TlsPeer of_good({.certificate = &good, .version_max = version});
+    TlsPeer of_bad({.certificate = &bad, .version_max = version});
+    TlsPeer without({.version_max = version});
+    const std::unique_ptr<TlsChannel> stays = connect(*listener, of_good);
+    const std::unique_ptr<TlsChannel> ends = connect(*listener, of_bad);
+    const std::unique_ptr<TlsChannel> nameless = connect(*listener, without);
+    TlsPeer again({.version_max = version, .resumes = &of_bad});
+    const std::unique_ptr<TlsChannel> resumed = connect(*listener, again);
+    ASSERT_TRUE(resumed->is_resumed());
+    for (const auto* each : {&stays, &ends, &nameless, &resumed}) {
+      EXPECT_FALSE((*each)->is_revoked());
+    }
+    support::write_file(path("crl.pem"), authority_.revocation_list({bad.serial}));
+    EXPECT_FALSE(ends->is_revoked());  // Nobody has read it.
+    ASSERT_TRUE(listener->reload(hour).ok());
+    EXPECT_FALSE(stays->is_revoked());
+    EXPECT_TRUE(ends->is_revoked());
+    EXPECT_FALSE(nameless->is_revoked());
+    EXPECT_TRUE(resumed->is_revoked());
+    // A list of another CA with the same number says nothing.
+    const support::Authority other("another CA");
+    support::write_file(path("crl.pem"),
+                        authority_.revocation_list({}) + other.revocation_list({good.serial}));
+    ASSERT_TRUE(listener->reload(hour).ok());
+    EXPECT_FALSE(stays->is_revoked());
+    EXPECT_FALSE(ends->is_revoked());
+  }
 }
 
 TEST_F(TlsChannelTest, T20AnExpiredCertificateIsNotResumed) {
