@@ -352,6 +352,63 @@ class Users(Described):
         self.assertNotIn(self.tokens["operator"], self.text_of_log())
         self.assertNotIn(cookie["Cookie"].partition("=")[2], self.text_of_log())
 
+    def test_a_cookie_does_not_come_back_with_its_user(self):
+        value = json.dumps({"token": self.tokens["mailer"]})
+        page = {"Content-Type": "application/json", "Sec-Fetch-Site": "same-origin"}
+        cookie = {"Cookie": self.exchange("/api/v1/session", "POST", value, **page)[1]["set-cookie"].partition(";")[0]}
+        self.assertEqual(self.call("/session", **cookie)[1]["user"], "mailer")
+        path = os.path.join(self.folder, "users.yaml")
+        with open(path) as file:
+            good = file.read()
+        without = good[:good.index("- name: mailer")]
+        for text in (without, good):
+            with open(path, "w") as file:
+                file.write(text)
+            self.assertEqual(self.call("/reload", "POST", {}, **self.shown("operator"))[0], 200)
+        self.assertEqual(self.call("/tubes", **self.shown("mailer"))[0], 200)
+        self.assertEqual(self.call("/session", **cookie)[1]["user"], None)
+
+    def test_T25_no_token_stays_in_memory(self):
+        secret = self.tokens["operator"]
+        for _ in range(3):
+            self.assertEqual(self.call("/server", **self.shown("operator"))[0], 200)
+            self.assertEqual(self.call("/jobs", "POST", {"body": "a"}, **self.shown("operator"))[0], 201)
+            for text in (f'{{"token": "{secret}"}}', f'{{"token": "{secret}", "more": 1}}'):
+                self.exchange("/api/v1/session", "POST", text, **{"Content-Type": "application/json", "Sec-Fetch-Site": "same-origin"})
+        # A connection that stays open, and one whose request comes in pieces.
+        with socket.create_connection(("127.0.0.1", self.port), 10) as raw:
+            head = f"GET /api/v1/server HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {secret}\r\n\r\n".encode()
+            for piece in (head[:70], head[70:] + head[:60], head[60:]):
+                raw.sendall(piece)
+                time.sleep(0.1)
+            got = b""
+            while got.count(b"HTTP/1.1 200") < 2:
+                more = raw.recv(1 << 16)
+                self.assertTrue(more, got)
+                got += more
+            try:
+                self.assertEqual(self.found_in_memory(secret.split("_", 2)[2]), [])
+            except PermissionError as error:
+                self.skipTest(f"another process's memory may not be read here: {error}")
+
+    def found_in_memory(self, text):
+        """Where the server has this text in memory that it may write to."""
+        found = []
+        with open(f"/proc/{self.process.pid}/maps") as maps, open(f"/proc/{self.process.pid}/mem", "rb", 0) as memory:
+            for line in maps:
+                area, rights = line.split()[:2]
+                if not rights.startswith("rw") or "[v" in line:
+                    continue
+                begin, end = (int(each, 16) for each in area.split("-"))
+                memory.seek(begin)
+                try:
+                    content = memory.read(end - begin)
+                except OSError:
+                    continue
+                if text.encode() in content:
+                    found.append(line.strip())
+        return found
+
     def test_T27_other_machines_need_users_and_tls(self):
         cases = (("{address: '0.0.0.0:0', protocol: http}", "", "there are no users"),
                  ("{address: '0.0.0.0:0', protocol: http}", "users_file: {folder}/users.yaml", "set tls"),
@@ -421,7 +478,8 @@ listeners:
         value = json.dumps({"token": self.tokens["operator"]})
         status, fields, _ = self.exchange("/api/v1/session", "POST", value, **page)
         self.assertEqual(status, 200)
-        self.assertRegex(fields["set-cookie"], r"^__Host-perennial=[^;]+; Path=/; HttpOnly; SameSite=Strict; Max-Age=43200; Secure$")
+        self.assertRegex(fields["set-cookie"], r"^__Host-perennial-1=[^;]+; Path=/; HttpOnly; SameSite=Strict; Max-Age=43200; Secure$")
+        self.assertEqual(fields["strict-transport-security"], "max-age=2592000")
         cookie = {"Cookie": fields["set-cookie"].partition(";")[0]}
         self.assertEqual(self.call("/drain", "POST", {}, **{**page, **cookie})[0], 200)
         self.assertEqual(self.call("/drain", "POST", {}, **{**page, **cookie, "Origin": "http://queue.test:1"})[0], 403)

@@ -68,7 +68,7 @@ class ThroughAProxy(api_test.Users):
         self.assertEqual(self.sign_in(Origin="https://queue.test", **claims)[0], 403)
         status, cookie = self.sign_in(Origin="http://queue.test", **claims)
         self.assertEqual(status, 200)
-        self.assertRegex(cookie, r"^perennial=[^;]+; Path=/; HttpOnly; SameSite=Strict; Max-Age=43200$")
+        self.assertRegex(cookie, r"^perennial-80=[^;]+; Path=/; HttpOnly; SameSite=Strict; Max-Age=43200$")
         self.assertGreater(self.refused(STRANGER, [f"203.0.113.{n % 250}" for n in range(400)]), 0)
 
     def test_T33_a_proxy_is_believed(self):
@@ -77,7 +77,7 @@ class ThroughAProxy(api_test.Users):
         self.assertEqual(self.sign_in(Origin="http://queue.test", **claims)[0], 403)
         status, cookie = self.sign_in(Origin="https://queue.test", **claims)
         self.assertEqual(status, 200)
-        self.assertRegex(cookie, r"^__Host-perennial=[^;]+; Path=/; HttpOnly; SameSite=Strict; Max-Age=43200; Secure$")
+        self.assertRegex(cookie, r"^__Host-perennial-443=[^;]+; Path=/; HttpOnly; SameSite=Strict; Max-Age=43200; Secure$")
         self.assertGreater(self.refused(PROXY, ["203.0.113.8"] * 400), 0)
         self.assertEqual(self.refused(PROXY, [f"203.0.113.{n}" for n in range(9, 250)]), 0)
 

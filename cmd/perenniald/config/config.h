@@ -34,10 +34,11 @@ struct Config {
   std::vector<ListenerConfig> listeners;
   uint16_t port;
   std::string user;
-  std::vector<core::User> users;          // Without those of users_file.
-  std::string users_file;                 // Empty: there is none.
-  std::string http_listen;                // Empty: there is none. Else valid for http_address().
-  std::string http_hosts;                 // Names with commas between them.
+  std::vector<core::User> users;  // Without those of users_file.
+  std::string users_file;         // Empty: there is none.
+  std::string http_listen;        // Empty: there is none. Else valid for http_address().
+  std::string http_hosts;         // Names with commas between them.
+  uint64_t http_hsts_seconds;
   std::vector<std::string> http_proxies;  // Addresses, networks, or unix_proxies.
   uint64_t http_connections_max;
   uint64_t http_connections_per_address_max;

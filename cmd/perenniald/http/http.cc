@@ -19,6 +19,7 @@ class Http::Session final : public core::Session {
         id_(id),
         rights_(std::move(rights)),
         share_(std::move(share)),
+        is_tls_(rights_.is_tls),
         parser_(http.limits_.message),
         since_(now) {}
 
@@ -159,6 +160,7 @@ class Http::Session final : public core::Session {
     Handled handled = http_.handler_(*request, rights_);
     CHECK(handled.answer != nullptr);
     route_ = handled.route;
+    is_tls_ = handled.is_tls;
     answer_ = std::move(handled.answer);
     http_.idle_.remove(id_);
     answer_->wake = [this] { make_runnable(); };
@@ -167,7 +169,9 @@ class Http::Session final : public core::Session {
   }
   void finish(Response response) {
     ++http_.counts_[{route_, static_cast<unsigned>(response.status)}];
-    out_ += render_head(response, keep_alive_);
+    std::optional<uint64_t> hsts_seconds;
+    if (is_tls_) hsts_seconds = http_.limits_.hsts_seconds;
+    out_ += render_head(response, keep_alive_, hsts_seconds);
     if (!head_ && response.body.size() > bytes_kept_max) {
       body_ = std::move(response.body);
     } else if (!head_) {
@@ -183,6 +187,7 @@ class Http::Session final : public core::Session {
   void refuse(Status status) {
     keep_alive_ = false;
     head_ = false;
+    is_tls_ = rights_.is_tls;
     route_ = "none";
     finish({.status = status, .body = "The request is refused.\n"});
   }
@@ -210,6 +215,7 @@ class Http::Session final : public core::Session {
   const ConnId id_;
   const core::ClientRights rights_;
   const std::string share_;
+  bool is_tls_;  // Of the request that is being answered.
   RequestParser parser_;
   std::unique_ptr<Answer> answer_;  // To the request that is being answered.
   std::string_view route_;          // Of that request.

@@ -44,6 +44,8 @@ struct Limits {
   Nanos idle_time = 60 * nanos_per_second;
   // Requests behind one that is being answered: a connection with so many bytes is not read.
   size_t pipeline_bytes_max = 64 << 10;
+  // For how long browsers that have come by TLS come by nothing else. 0: they forget that.
+  uint64_t hsts_seconds = 0;
 };
 
 class Http {
@@ -52,6 +54,7 @@ class Http {
   struct Handled {
     std::string_view route;  // For the counts: a constant, never what a client has sent.
     std::unique_ptr<Answer> answer;
+    bool is_tls = false;  // The client has come by TLS, perhaps to a proxy.
   };
   // `rights`: who the client is, as far as its connection shows that.
   using Handler = std::function<Handled(const Request&, const core::ClientRights& rights)>;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <span>
+#include <string>
 
 #include <boost/beast/http.hpp>
 
@@ -58,7 +60,10 @@ struct RequestParser::Message {
     parser.body_limit(limits.body_bytes_max);
   }
 
-  beast::request_parser<beast::string_body> parser;
+  using Body =
+      beast::basic_string_body<char, std::char_traits<char>, common::WipingAllocator<char>>;
+
+  beast::request_parser<Body, common::WipingAllocator<char>> parser;
   bool header_checked = false;
 };
 
@@ -68,8 +73,12 @@ RequestParser::~RequestParser() = default;
 
 void RequestParser::add(std::string_view bytes) {
   if (refused_) return;
-  in_.erase(0, taken_);
-  taken_ = 0;
+  if (taken_ > 0) {
+    // To erase the front would leave a copy of what is behind it.
+    common::SecretText kept(rest());
+    in_.swap(kept);
+    taken_ = 0;
+  }
   in_ += bytes;
 }
 
@@ -79,6 +88,7 @@ bool RequestParser::is_within() const {
 
 // Removing each request from the front would move all that are behind it, again and again.
 void RequestParser::take(size_t bytes) {
+  common::wipe(std::span(in_).subspan(taken_, bytes));
   taken_ += bytes;
   if (taken_ == in_.size()) {
     in_.clear();
@@ -95,7 +105,7 @@ std::optional<Request> RequestParser::next() {
                  .body = std::move(message.body()),
                  .keep_alive = message.keep_alive()};
   for (const auto& field : message) {
-    std::string& value = out.fields[in_small_letters(view(field.name_string()))];
+    common::SecretText& value = out.fields[in_small_letters(view(field.name_string()))];
     if (!value.empty()) value += ", ";
     value += view(field.value());
   }
@@ -111,8 +121,7 @@ std::optional<Request> RequestParser::next() {
 bool RequestParser::parse() {
   const auto refuse = [&](Status status) {
     refused_ = status;
-    in_.clear();
-    taken_ = 0;
+    take(held_bytes());
     return false;
   };
   if (message_ == nullptr) {
@@ -173,7 +182,8 @@ std::optional<Status> RequestParser::problem_of_header() const {
   return std::nullopt;
 }
 
-std::string render_head(const Response& response, bool keep_alive) {
+std::string render_head(const Response& response, bool keep_alive,
+                        std::optional<uint64_t> hsts_seconds) {
   beast::response<beast::empty_body> message;
   message.version(11);
   message.result(static_cast<unsigned>(response.status));
@@ -184,6 +194,10 @@ std::string render_head(const Response& response, bool keep_alive) {
   message.set("Cross-Origin-Opener-Policy", "same-origin");
   message.set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'");
   message.set(beast::field::cache_control, "no-store");
+  if (hsts_seconds) {
+    message.set(beast::field::strict_transport_security,
+                "max-age=" + std::to_string(*hsts_seconds));
+  }
   for (const auto& [name, value] : response.fields) message.set(name, value);
   // RFC 9110, 8.6: 204 has no length, and that of 304 would be another's.
   const bool has_body =
@@ -208,8 +222,9 @@ std::string render_head(const Response& response, bool keep_alive) {
   return out;
 }
 
-std::string render(const Response& response, bool keep_alive, bool head) {
-  std::string out = render_head(response, keep_alive);
+std::string render(const Response& response, bool keep_alive, bool head,
+                   std::optional<uint64_t> hsts_seconds) {
+  std::string out = render_head(response, keep_alive, hsts_seconds);
   if (!head) out += response.body;
   return out;
 }

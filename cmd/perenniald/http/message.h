@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "cmd/common/secret.h"
+
 // HTTP/1.1 messages: RFC 9112. Boost.Beast parses and writes them, and message.cc alone includes
 // it. Beast lets some requests pass that proxies read in different ways; this refuses them (T9).
 namespace perennial::http {
@@ -52,15 +54,16 @@ struct Request {
   std::string path;    // Of the target, before the "?", as it was sent.
   std::string query;   // Behind the "?", as it was sent. Empty: there is none.
   // By the names in small letters. Of a name that came more than once the values are joined by ",
-  // ".
-  std::map<std::string, std::string, std::less<>> fields = {};
-  std::string body = {};
+  // ". They and the body may hold a token, so their memory is wiped.
+  std::map<std::string, common::SecretText, std::less<>> fields = {};
+  common::SecretText body = {};
   bool keep_alive = true;
 
   std::string_view field(std::string_view name) const;
 };
 
-// Finds the requests in the bytes of one connection, however they are divided.
+// Finds the requests in the bytes of one connection, however they are divided. What it has read it
+// wipes.
 class RequestParser {
  public:
   explicit RequestParser(const MessageLimits& limits = {});
@@ -86,8 +89,9 @@ class RequestParser {
   std::optional<Status> problem_of_header() const;
 
   const MessageLimits limits_;
-  std::string in_;
-  size_t taken_ = 0;  // Bytes of in_ that were parsed. They are removed with the last of them.
+  common::SecretText in_;
+  // Bytes of in_ that were parsed. They are wiped at once, and removed with the last of them.
+  size_t taken_ = 0;
   std::unique_ptr<Message> message_;  // The one that has begun.
   std::optional<Status> refused_;
 };
@@ -103,9 +107,13 @@ struct Response {
 };
 
 // The bytes of a response before its body, with the fields that keep browsers from misusing it.
-std::string render_head(const Response& response, bool keep_alive);
+// `hsts_seconds`: for so long a browser calls this host by TLS only (RFC 6797); only where the
+// client has come by TLS.
+std::string render_head(const Response& response, bool keep_alive,
+                        std::optional<uint64_t> hsts_seconds = {});
 // All of it. `head`: the request was a HEAD, so that the body is only counted.
-std::string render(const Response& response, bool keep_alive, bool head);
+std::string render(const Response& response, bool keep_alive, bool head,
+                   std::optional<uint64_t> hsts_seconds = {});
 
 // The values of a name in a query such as "verbose&exclude=disk", as they were sent. A name without
 // "=" has the empty value.

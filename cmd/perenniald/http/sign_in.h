@@ -26,8 +26,10 @@ struct Caller {
   const core::User* user = nullptr;               // Null: nobody has shown who it is.
   // For its clients of the queue. Their identity is that of the user.
   core::ClientRights rights = {};
-  bool is_by_cookie = false;
+  // The hash of the cookie that has shown it. None: something else has.
+  std::optional<common::TokenHash> cookie = {};
 
+  bool is_by_cookie() const { return cookie.has_value(); }
   bool is_known() const { return users == nullptr || user != nullptr; }
   bool may(core::Verb verb) const { return users == nullptr || (user && user->may(verb)); }
   bool may_on(std::string_view tube, core::Verb verb) const {
@@ -72,10 +74,14 @@ class SignIns {
 
   // `rights`: of the connection.
   Caller caller(const Request& request, const core::ClientRights& rights);
-  // Whether a caller is still who it was when it sent this request, whose answer has no end.
-  bool is_current(const Caller& caller, const Request& request);
+  // Whether a caller is still who it was when it sent a request whose answer has no end.
+  bool is_current(const Caller& caller);
   // The value of Set-Cookie for a browser whose person has shown this token. None: it is wrong.
-  std::optional<std::string> sign_in(std::string_view token, const core::ClientRights& rights);
+  std::optional<std::string> sign_in(std::string_view token, const Request& request,
+                                     const core::ClientRights& rights);
+  // Ends the sessions of users who are gone, or whose token is. They do not begin again when such a
+  // user comes back. Called after each change of the users.
+  void on_users();
   // Ends what the cookie of the request stands for, and returns the Set-Cookie that forgets it.
   std::string sign_out(const Request& request, const core::ClientRights& rights);
   size_t count() const { return sessions_.size(); }
@@ -83,13 +89,14 @@ class SignIns {
  private:
   struct Signed {
     common::TokenRecord token;
+    std::string user;
     Nanos since = 0;
     Nanos used = 0;
   };
 
   void forget_old(Nanos now);
-  // What the cookie of the request stands for. Null: it has none, or that has ended.
-  const Signed* find(const Request& request, bool is_tls);
+  // What a cookie stands for. Null: that has ended.
+  const Signed* find(const common::TokenHash& cookie);
 
   const Hooks hooks_;
   // By the hash of what the browser keeps.

@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "cmd/common/secret.h"
 #include "cmd/perenniald/net/sockets.h"
 #include "cmd/perenniald/process/log.h"
 #include "engine/types/check.h"
@@ -169,8 +170,11 @@ void Connections::read(Connection& conn) {
   const bool later = must_read_later();
   const Stream::Outcome got = conn.stream->read(
       buffer_, later ? TurnBudget::read_later_bytes_max : TurnBudget::read_bytes_max);
-  if (conn.session == nullptr && !is_served(conn, got)) return;
-  on_read(conn, got, std::span(buffer_).first(got.bytes), later);
+  const bool is_http = conn.socket.role == ListenerRole::Http;
+  const std::span<char> bytes = std::span(buffer_).first(got.bytes);
+  if (conn.session != nullptr || is_served(conn, got)) on_read(conn, got, bytes, later);
+  // A request may hold a token. The connection may be closed now.
+  if (is_http) common::wipe(bytes);
 }
 
 void Connections::on_read(Connection& conn, Stream::Outcome got, std::span<const char> bytes,

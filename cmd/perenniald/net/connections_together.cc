@@ -2,6 +2,7 @@
 #include <string_view>
 #include <utility>
 
+#include "cmd/common/secret.h"
 #include "cmd/perenniald/net/connections.h"
 #include "cmd/perenniald/process/log.h"
 
@@ -68,12 +69,16 @@ void Connections::receive_together(std::span<const SocketSet::Report> reports) {
       continue;
     }
     const Stream::Outcome got = outcomes[next];
-    const std::span<const char> bytes =
-        std::span(received_).subspan(next++ * received_bytes, got.bytes);
+    const std::span<char> bytes = std::span(received_).subspan(next++ * received_bytes, got.bytes);
     const auto found = connections_.find(reports[i].conn);
-    if (found == connections_.end()) continue;  // The end of another client has closed it.
+    if (found == connections_.end()) {  // The end of another client has closed it.
+      common::wipe(bytes);
+      continue;
+    }
+    const bool is_http = found->second.socket.role == ListenerRole::Http;
     const bool later = must_read_later();
     on_read(found->second, got, bytes, later);
+    if (is_http) common::wipe(bytes);  // A request may hold a token.
     if (bytes.size() == received_bytes && !later) on_ready(reports[i]);
   }
 }

@@ -121,7 +121,8 @@ Server::Server(const Config& config, std::vector<BoundSocket> sockets, TlsListen
              .connections_max = config.http_connections_max,
              .per_address_max = config.http_connections_per_address_max,
              .is_unread = [this](ConnId conn) { return connections_.is_unread(conn); },
-             .output_bytes_max = config.output_total_bytes_max},
+             .output_bytes_max = config.output_total_bytes_max,
+             .hsts_seconds = config.http_hsts_seconds},
             [this](const http::Request& request, const core::ClientRights& rights) {
               if (!rights.is_proxy) return routes_.handle(request, rights);
               const http::Forwarded client = http::forwarded_of(request, proxies_);

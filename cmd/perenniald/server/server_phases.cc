@@ -314,6 +314,7 @@ std::string Server::reload_users() {
   log(Level::Info, "users.reload",
       {{"file", config_.users_file}, {"users", text(users->all().size())}});
   core_.set_users(std::move(users));
+  sign_ins_.on_users();
   users_reloaded_at_ = clock_.now();
   return {};
 }

@@ -82,15 +82,17 @@ Api::Refusal Api::refusal_for(const Ask& ask, JobId id, core::Verb verb,
 }
 
 Api::Made Api::sign_in(const Ask& ask) {
-  Fields fields(ask.request);
-  const std::optional<std::string> token = fields.text("token");
-  if (!token) fields.add_problem("token is missing.");
+  Request request = ask.request;
+  const common::SecretText token = take_token(request.body);
+  Fields fields(request);
+  if (!fields.text("token") || token.empty()) fields.add_problem("token is missing.");
   if (const std::optional<Response> problem = fields.problem()) return answer_now(*problem);
-  const std::optional<std::string> cookie = sources_.sign_ins.sign_in(*token, ask.caller.rights);
+  const std::optional<std::string> cookie =
+      sources_.sign_ins.sign_in(token, ask.request, ask.caller.rights);
   if (!cookie) {
     return answer_now(problem_response(Status::Unauthorized, "The token is not known."));
   }
-  const core::User* const user = ask.caller.users->by_token(*token);
+  const core::User* const user = ask.caller.users->by_token(token);
   Response response = json_response(Status::Ok, {{"user", user->name}});
   response.fields = {{"Set-Cookie", *cookie}};
   return answer_now(std::move(response));

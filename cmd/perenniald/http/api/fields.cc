@@ -67,6 +67,23 @@ class ShapeCheck final : public nlohmann::json_sax<Json> {
 
 }  // namespace
 
+common::SecretText take_token(common::SecretText& body) {
+  constexpr std::string_view name = "\"token\"";
+  constexpr std::string_view space = " \t\r\n";
+  size_t at = body.find(name);
+  if (at == std::string_view::npos) return {};
+  at = body.find_first_not_of(space, at + name.size());
+  if (at == std::string_view::npos || body[at] != ':') return {};
+  at = body.find_first_not_of(space, at + 1);
+  if (at == std::string_view::npos || body[at] != '"') return {};
+  const size_t begin = at + 1;
+  const size_t end = body.find_first_of("\"\\", begin);
+  if (end == std::string_view::npos || body[end] != '"') return {};
+  common::SecretText token = body.substr(begin, end - begin);
+  std::fill_n(body.begin() + static_cast<ptrdiff_t>(begin), token.size(), 'x');
+  return token;
+}
+
 Fields::Fields(const Request& request) {
   if (request.body.empty()) return;
   const std::string_view type = request.field("content-type");

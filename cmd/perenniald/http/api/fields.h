@@ -20,6 +20,11 @@ inline constexpr int json_depth_max = 64;
 // The most members of all its objects together. No request has more than a tenth of them.
 inline constexpr int json_members_max = 200;
 
+// Takes the token out of the body of a sign-in, {"token": "..."}: a parser of JSON would leave
+// copies of it in memory. The other text stays in its place. Empty: there is none that has the
+// letters of a token; then the body is as it was.
+common::SecretText take_token(common::SecretText& body);
+
 // Reads the members of a JSON object. Whoever has taken all members that a request may have asks
 // problem(): a member of another name is one, too.
 class Fields {

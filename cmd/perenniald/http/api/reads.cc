@@ -353,8 +353,8 @@ Api::Made Api::events(const Ask& ask) {
     first = fmt::format("event: refused\ndata: {}\n\n", dumped(refused));
   }
   // After a change of users the browser connects again, and is judged anew.
-  const auto is_over = [this, caller = ask.caller, request = ask.request] {
-    return !sources_.sign_ins.is_current(caller, request);
+  const auto is_over = [this, caller = ask.caller] {
+    return !sources_.sign_ins.is_current(caller);
   };
   const auto own = [this, caller = ask.caller](const std::string& topic) {
     return topic == "operations" ? dumped(operations_.list(caller)) : std::string();

@@ -186,6 +186,12 @@ std::optional<Http::Handled> Routes::for_nodes(const Request& request,
 }
 
 Http::Handled Routes::handle(const Request& request, const core::ClientRights& rights) {
+  Http::Handled handled = answer(request, rights);
+  handled.is_tls = rights.is_tls;
+  return handled;
+}
+
+Http::Handled Routes::answer(const Request& request, const core::ClientRights& rights) {
   if (!is_called_rightly(request, parts_.hosts)) {
     return refuse(request, Status::MisdirectedRequest,
                   "This port is not called by that name: http_hosts.");

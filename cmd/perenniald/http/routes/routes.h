@@ -51,6 +51,7 @@ class Routes {
   };
   static const Row rows[];
 
+  Http::Handled answer(const Request& request, const core::ClientRights& rights);
   Http::Handled live(const Request& request, const core::ClientRights& rights);
   Http::Handled ready(const Request& request, const core::ClientRights& rights);
   Http::Handled leads(const Request& request, const core::ClientRights& rights);

@@ -1024,6 +1024,7 @@ class ApiUsers : public ApiTest {
   }
   void users(std::vector<core::User> users) {
     harness_.core().set_users(std::make_shared<const core::Users>(std::move(users)));
+    sign_ins_.on_users();
     harness_.pump();
   }
   static std::string bearer(const std::string& token) {
@@ -1411,6 +1412,89 @@ TEST_F(ApiUsers, AreSignedOutWhenTheyAreGone) {
   users({{.name = "operator", .tokens = {common::token_record(admin_)}}});
   EXPECT_TRUE(stream->is_over());
   EXPECT_EQ(got(get("/api/v1/tubes", "Host: localhost\r\n" + cookie)).status, 401u);
+}
+
+// Whoever was shut out stays so, also when a user of this name and this token is there again, and
+// when nobody has asked meanwhile.
+TEST_F(ApiUsers, AreSignedOutForEverWhenTheyAreGone) {
+  const core::User admin = {.name = "operator", .tokens = {common::token_record(admin_)}};
+  const core::User mailer = {.name = "mailer", .tokens = {common::token_record(mailer_)}};
+  const core::User other = {.name = "other", .tokens = {common::token_record(mailer_)}};
+  const core::User without = {.name = "mailer"};
+  const auto status = [&](const std::string& cookie) {
+    return got(get("/api/v1/tubes", "Host: localhost\r\n" + cookie)).status;
+  };
+  // The user is gone; its token is gone; its token is another's.
+  for (const std::vector<core::User>& between :
+       {std::vector{admin}, std::vector{admin, without}, std::vector{admin, other}}) {
+    const std::string cookie = sign_in(mailer_);
+    const std::string of_admin = sign_in(admin_);
+    users({admin, mailer});
+    EXPECT_EQ(status(cookie), 200u);  // A reload alone ends nothing.
+    users(between);
+    users({admin, mailer});
+    EXPECT_EQ(status(cookie), 401u);
+    EXPECT_EQ(status(of_admin), 200u);
+  }
+}
+
+// Browsers keep the cookies of all ports of a host together.
+TEST_F(ApiUsers, HaveACookieForEachPort) {
+  struct Case {
+    bool is_tls;
+    std::string host;
+    std::string name;
+  };
+  const Case cases[] = {{false, "localhost:11380", "perennial-11380"},
+                        {false, "localhost", "perennial-80"},
+                        {false, "[::1]:11380", "perennial-11380"},
+                        {false, "[::1]", "perennial-80"},
+                        {false, "localhost:", "perennial-80"},
+                        {false, "localhost:a;b", "perennial-80"},
+                        {false, "localhost:123456", "perennial-80"},
+                        {true, "queue.test:11380", "__Host-perennial-11380"},
+                        {true, "queue.test", "__Host-perennial-443"}};
+  const std::string body = R"({"token":")" + admin_ + "\"}";
+  for (const Case& each : cases) {
+    rights_.is_tls = each.is_tls;
+    const std::string host = "Host: " + each.host + "\r\n";
+    const Got made =
+        got(fmt::format("POST /api/v1/session HTTP/1.1\r\n{}Sec-Fetch-Site: same-origin\r\n"
+                        "Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{}",
+                        host, body.size(), body));
+    ASSERT_EQ(made.status, 200u) << each.host;
+    const std::string set = made.fields.at("set-cookie");
+    EXPECT_EQ(set.substr(0, set.find('=')), each.name) << each.host;
+    const std::string cookie = "Cookie: " + set.substr(0, set.find(';')) + "\r\n";
+    EXPECT_EQ(got(get("/api/v1/session", host + cookie)).json()["user"], "operator") << each.host;
+    // The same value under the name of another port.
+    EXPECT_EQ(got(get("/api/v1/session", "Host: localhost:7\r\n" + cookie)).json()["user"],
+              nullptr);
+  }
+}
+
+TEST(Fields, TakeTheTokenOutOfTheBodyOfASignIn) {
+  struct Case {
+    std::string body;
+    std::string token;
+    std::string left;
+  };
+  const Case cases[] = {
+      {R"({"token":"abc"})", "abc", R"({"token":"xxx"})"},
+      {"{ \"token\" :\n \"abc\" }", "abc", "{ \"token\" :\n \"xxx\" }"},
+      {R"({"token":""})", "", R"({"token":""})"},
+      {R"({"token":"a\u0062c"})", "", R"({"token":"a\u0062c"})"},
+      {R"({"token":7})", "", R"({"token":7})"},
+      {R"({"token":"abc)", "", R"({"token":"abc)"},
+      {R"({"token")", "", R"({"token")"},
+      {R"({"token":)", "", R"({"token":)"},
+      {"", "", ""},
+  };
+  for (const Case& each : cases) {
+    common::SecretText body(each.body);
+    EXPECT_EQ(std::string_view(take_token(body)), each.token) << each.body;
+    EXPECT_EQ(std::string_view(body), each.left) << each.body;
+  }
 }
 
 TEST_F(ApiUsers, AreForgottenAfterAnHourWithoutARequest) {

@@ -64,6 +64,25 @@ class HttpTest : public testing::Test {
              }};
 };
 
+// RFC 6797: only over TLS, where nobody on the way can have made it up.
+TEST(Hsts, IsSaidOverTlsOnly) {
+  for (const bool is_tls : {false, true}) {
+    Http http({.hsts_seconds = 60}, [](const Request&, const core::ClientRights& rights) {
+      return Http::Handled{"/r", std::make_unique<SlowAnswer>(1, "a"), rights.is_tls};
+    });
+    for (const std::string& request : {get("/a"), std::string("nonsense\r\n\r\n")}) {
+      const ConnId conn = request.size();
+      core::Session& session = http.open(conn, 1, {.is_tls = is_tls});
+      session.on_bytes({request.data(), request.size()}, 1);
+      while (http.has_runnable()) http.run_next(1);
+      const bool is_said = session.output().find("\r\nStrict-Transport-Security: max-age=60\r\n") !=
+                           std::string::npos;
+      EXPECT_EQ(is_said, is_tls) << request;
+      session.on_close(1);
+    }
+  }
+}
+
 TEST_F(HttpTest, AnswersInTheOrderOfTheRequests) {
   core::Session& session = open();
   send(session, get("/a") + get("/b") + get("/c"), now_);
