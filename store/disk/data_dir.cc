@@ -150,10 +150,14 @@ uint64_t DataDir::ballast_bytes() const {
 
 Status DataDir::make_ballast(uint64_t bytes) const {
   const std::string name = ballast_path();
+  ::unlink(name.c_str());  // It may be another user's, who has given the directory to the group.
   const int file = ::open(name.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
   if (file < 0) return from_errno(errno, "make " + name);
+  // A group that has access to the lock has it to the ballast: types/group_access.h.
+  struct stat lock = {};
+  const bool is_given = ::fstat(lock_file_, &lock) == 0 && ::fchmod(file, lock.st_mode & 0660) == 0;
   // This allocates blocks; a sparse file would reserve no space.
-  const int error = ::posix_fallocate(file, 0, static_cast<off_t>(bytes));
+  const int error = is_given ? ::posix_fallocate(file, 0, static_cast<off_t>(bytes)) : errno;
   ::close(file);
   if (error == 0) return sync_dir(path_);
   ignore(remove_ballast(), "there is a failure to report already");

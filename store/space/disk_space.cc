@@ -10,6 +10,7 @@
 
 #include "engine/types/stats.h"
 #include "store/space/compaction_guard.h"
+#include "store/types/group_access.h"
 #include "store/types/rocks_status.h"
 
 namespace perennial::store {
@@ -90,7 +91,7 @@ Result<Space> disk_size_of(const std::string& path) {
 }
 
 Result<Space> free_space_of(const std::string& path, const Options& options) {
-  if (options.env == nullptr) {
+  if (is_of_machine(options.env)) {
     // RocksDB's GetFreeSpace() is not used here. For root it returns f_bfree, which includes blocks
     // that no process may use: 16 MiB and more on ext4.
     struct statvfs disk = {};

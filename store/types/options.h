@@ -14,7 +14,7 @@ namespace rocksdb {
 class Env;
 }  // namespace rocksdb
 
-// The options of a store. The programs fill them in; only tests set `env`.
+// The options of a store. The programs fill them in. `env` is a group_env() or one of a test.
 namespace perennial::store {
 
 // Says when a reply may leave: etc/docs/durability.md.

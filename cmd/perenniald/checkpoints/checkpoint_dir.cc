@@ -25,8 +25,12 @@ std::string checkpoint_dir(const std::string& set, const std::string& data_dir) 
   return set.empty() ? data_dir + "/checkpoints" : set;
 }
 
-Status prepare_checkpoint_dir(const std::string& dir, const std::string& data_dir) {
+Status prepare_checkpoint_dir(const std::string& dir, const std::string& data_dir,
+                              store::GroupAccess group_access) {
   if (mkdir(dir.c_str(), 0700) != 0 && errno != EEXIST) return cannot("made", dir, errno);
+  if (group_access != store::GroupAccess::None) {
+    if (Status given = store::give_group_access(dir, group_access); !given.ok()) return given;
+  }
   struct stat there {};
   struct stat here {};
   if (stat(dir.c_str(), &there) != 0) return cannot("looked at", dir, errno);

@@ -48,7 +48,8 @@ Checkpoints::Checkpoints(uv_loop_t& loop, core::Core& core, TurnClock& clock, Se
 }
 
 Status Checkpoints::open(const std::string& database) {
-  Status prepared = prepare_checkpoint_dir(settings_.dir, settings_.data_dir);
+  Status prepared =
+      prepare_checkpoint_dir(settings_.dir, settings_.data_dir, settings_.group_access);
   if (!prepared.ok()) {
     if (prepared.code() != StatusCode::NoSpace) return prepared;
     // If the disk is full, the server starts all the same, so that clients can delete jobs. Each
@@ -99,7 +100,9 @@ void Checkpoints::order_checkpoint(store::Log& log) {
   if (!point) return;
   Attempt attempt = begin(*point, now);
   // The directory may have been removed since the start.
-  if (Status ready = prepare_checkpoint_dir(settings_.dir, settings_.data_dir); !ready.ok()) {
+  if (Status ready =
+          prepare_checkpoint_dir(settings_.dir, settings_.data_dir, settings_.group_access);
+      !ready.ok()) {
     return fail(attempt, ready);
   }
   creating_.emplace(std::move(attempt));
@@ -117,7 +120,8 @@ Checkpoints::Attempt Checkpoints::begin(const core::CheckpointPoint& point, Nano
                               .server_version = settings_.server_version,
                               .database = owner_.database,
                               .index = point.index,
-                              .jobs = point.jobs}};
+                              .jobs = point.jobs,
+                              .env = store::group_env(settings_.group_access)}};
   attempt.plan.cancelled = [this] { return cancelled_.load(std::memory_order_relaxed); };
   if (!point.temporary) attempt.scheduled = std::exchange(due_, false);
   return attempt;

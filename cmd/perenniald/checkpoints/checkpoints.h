@@ -19,6 +19,7 @@
 #include "engine/types/status.h"
 #include "store/checkpoint/checkpoint.h"
 #include "store/commit/log.h"
+#include "store/types/group_access.h"
 
 namespace perennial::perenniald {
 
@@ -32,6 +33,7 @@ class Checkpoints {
   struct Settings {
     std::string dir;
     std::string data_dir;
+    store::GroupAccess group_access = store::GroupAccess::None;
     std::string server_version;
     Nanos every = 0;  // 0: there is no schedule.
     size_t keep = 0;  // 0: all.

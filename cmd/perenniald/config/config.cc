@@ -94,6 +94,15 @@ Status set_admin(AdminOn& member, std::string_view text) {
   return bad(fmt::format("'{}' is not one of any, unix, none", text));
 }
 
+Status set_group(GroupAccess& member, std::string_view text) {
+  for (const GroupAccess value : {GroupAccess::None, GroupAccess::Read, GroupAccess::Write}) {
+    if (text != store::group_access_name(value)) continue;
+    member = value;
+    return {};
+  }
+  return bad(fmt::format("'{}' is not one of none, read, write", text));
+}
+
 std::string extension_names(const ExtensionSet& allowed) {
   std::vector<std::string_view> names;
   for (const ExtensionRow& row : extension_rows) {
@@ -229,6 +238,8 @@ Status set_config(Config& config, const ConfigField& field, std::string_view tex
       return set_from(config.*std::get<CheckpointFrom Config::*>(field.member), text);
     case Unit::AdminOn:
       return set_admin(config.*std::get<AdminOn Config::*>(field.member), text);
+    case Unit::Group:
+      return set_group(config.*std::get<GroupAccess Config::*>(field.member), text);
     case Unit::Tubes:
       return bad("expected lines of the form 'tube: {tries: 3}'");
     case Unit::Extensions:
@@ -271,6 +282,8 @@ std::string config_text(const Config& config, const ConfigField& field) {
       return std::string(from_name(config.checkpoint_from));
     case Unit::AdminOn:
       return std::string(admin_name(config.admin_on));
+    case Unit::Group:
+      return std::string(store::group_access_name(config.data_group_access));
     case Unit::Tubes:
       return tubes_text(config.tubes);
     case Unit::Extensions: {

@@ -15,6 +15,7 @@
 #include "engine/types/extension.h"
 #include "engine/types/job_fields.h"
 #include "engine/types/status.h"
+#include "store/types/group_access.h"
 #include "store/types/options.h"
 
 // The server's settings. One table lists all of them. Reading a file, --print-config and the test
@@ -24,6 +25,7 @@ namespace perennial::perenniald {
 // From which clients the command `checkpoint` is accepted: those on the same machine, or all.
 enum class CheckpointFrom : uint8_t { Local, Any };
 using core::AdminOn;
+using store::GroupAccess;
 
 // A pattern, and the name under which the tubes that fit it are summed up.
 using TubeGroups = std::vector<std::pair<std::string, std::string>>;
@@ -64,6 +66,7 @@ struct Config {
   uint64_t keys_max;
   uint64_t settings_max;
   AdminOn admin_on;
+  GroupAccess data_group_access;
   std::vector<TubeDefaults> tubes;
   uint64_t pipeline_bytes_max;
   uint64_t output_bytes_max;
@@ -104,9 +107,9 @@ using ConfigMember =
     std::variant<uint64_t Config::*, uint16_t Config::*, std::string Config::*,
                  std::vector<std::string> Config::*, std::vector<ListenerConfig> Config::*,
                  store::Durability Config::*, CheckpointFrom Config::*, AdminOn Config::*,
-                 std::vector<TubeDefaults> Config::*, std::vector<core::User> Config::*,
-                 TubeGroups Config::*, ExtensionSet Config::*, ClusterConfig Config::*,
-                 bool Config::*>;
+                 GroupAccess Config::*, std::vector<TubeDefaults> Config::*,
+                 std::vector<core::User> Config::*, TubeGroups Config::*, ExtensionSet Config::*,
+                 ClusterConfig Config::*, bool Config::*>;
 
 // The type of a value, which decides how it is written and which values are accepted.
 enum class ConfigUnit : uint8_t {
@@ -122,6 +125,7 @@ enum class ConfigUnit : uint8_t {
   Durability,
   From,
   AdminOn,
+  Group,
   Tubes,
   Extensions,
   Cluster,

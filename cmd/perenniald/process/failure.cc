@@ -47,6 +47,14 @@ bool is_damage(const Status& status) {
 
 Failure open_failure(const Status& status, const std::string& data_dir) {
   std::string message = status.message();
+  if (status.code() == StatusCode::Io &&
+      status.message().find("Permission denied") != std::string::npos) {
+    message += fmt::format(
+        "; this is uid {} with gid {}, and the directory and its files must be its own, or those "
+        "of a "
+        "server of this group with data_group_access: write",
+        ::geteuid(), ::getegid());
+  }
   if (is_damage(status)) {
     message += fmt::format("; perennial check --data-dir {} says what loses least", data_dir);
   }

@@ -43,6 +43,7 @@ http::TubeChoice metrics_tubes(const Config& config) {
 Checkpoints::Settings checkpoint_settings(const Config& config, const std::string& version) {
   return {.dir = checkpoint_dir(config.checkpoint_dir, config.data_dir),
           .data_dir = config.data_dir,
+          .group_access = config.data_group_access,
           .server_version = version,
           .every = static_cast<Nanos>(config.checkpoint_every_s) * nanos_per_second,
           .keep = config.checkpoint_keep};
@@ -64,6 +65,7 @@ store::Options store_options(const Config& config, const std::atomic<bool>& serv
     options.durability = store::Durability::Interval;
     options.sync_interval_ms = static_cast<uint32_t>(config.cluster.sync_ms);
   }
+  options.env = store::group_env(config.data_group_access);
   options.events.info = [](std::string_view at, std::string_view fields) {
     log_fields(level_of(at, fields), at, fields);
   };

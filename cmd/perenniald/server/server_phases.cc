@@ -54,8 +54,8 @@ int Server::run() {
     start_second_timer();
     store::Options options = store_options(config_, serving_);
     options.open_tables_max = descriptors_.tables;
-    startup_.emplace(std::move(options), member_.get(), core_.engine(), clock_,
-                     clock_bounds(config_), [this] { uv_async_send(&loaded_); });
+    startup_.emplace(std::move(options), config_.data_group_access, member_.get(), core_.engine(),
+                     clock_, clock_bounds(config_), [this] { uv_async_send(&loaded_); });
   } else {
     end();
   }

@@ -11,9 +11,11 @@
 
 namespace perennial::perenniald {
 
-Startup::Startup(store::Options options, Member* member, engine::Engine& engine,
-                 const TurnClock& clock, const ClockBounds& bounds, std::function<void()> done)
-    : member_(member),
+Startup::Startup(store::Options options, store::GroupAccess group_access, Member* member,
+                 engine::Engine& engine, const TurnClock& clock, const ClockBounds& bounds,
+                 std::function<void()> done)
+    : group_access_(group_access),
+      member_(member),
       engine_(engine),
       clock_(clock),
       bounds_(bounds),
@@ -37,13 +39,13 @@ std::optional<Startup::Found> Startup::take() {
 
 void Startup::run(const store::Options& options) {
   Nanos start = TurnClock::steady();
-  Result<std::unique_ptr<store::Store>> opened = store::Store::open(options);
+  Result<std::unique_ptr<store::Store>> opened = open(options);
   Status status = opened.ok() ? follow(**opened) : opened.take_status();
   while (!status.ok() && member_ != nullptr && member_->is_behind()) {
     opened = Status(status);  // Closes the store, in whose directory another one comes.
     status = member_->get_copy(options.data_dir);
     if (!status.ok()) break;
-    opened = store::Store::open(options);
+    opened = open(options);
     status = opened.ok() ? follow(**opened) : opened.take_status();
   }
   if (member_ != nullptr) start = TurnClock::steady();  // It was a standby until now.
@@ -56,6 +58,15 @@ void Startup::run(const store::Options& options) {
     found_.took = TurnClock::steady() - start;
   }
   done_();
+}
+
+// What was made without the setting, or by tools, gets its modes here.
+Result<std::unique_ptr<store::Store>> Startup::open(const store::Options& options) const {
+  Result<std::unique_ptr<store::Store>> opened = store::Store::open(options);
+  if (!opened.ok() || group_access_ == store::GroupAccess::None) return opened;
+  Status given = store::give_group_access(options.data_dir, group_access_);
+  if (given.ok()) return opened;
+  return given;
 }
 
 // Until then the node is a standby, if the server is part of a cluster.

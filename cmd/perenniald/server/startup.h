@@ -33,8 +33,9 @@ class Startup {
   // `done` is called once, on that thread, when it has finished.
   // `member`: null if the server is no part of a cluster. Otherwise the thread loads when this node
   // leads.
-  Startup(store::Options options, Member* member, engine::Engine& engine, const TurnClock& clock,
-          const ClockBounds& bounds, std::function<void()> done);
+  Startup(store::Options options, store::GroupAccess group_access, Member* member,
+          engine::Engine& engine, const TurnClock& clock, const ClockBounds& bounds,
+          std::function<void()> done);
   ~Startup();
 
   // Makes the thread end early. take() then returns nothing.
@@ -47,6 +48,7 @@ class Startup {
 
  private:
   void run(const store::Options& options);
+  Result<std::unique_ptr<store::Store>> open(const store::Options& options) const;
   Status follow(store::Store& store);
   Status load(store::Store& store, ClockCheck& check);
   // Logs where the wall clock and the newest batch do not fit. Returns false if the start is to end
@@ -54,6 +56,7 @@ class Startup {
   bool accept(const ClockCheck& check);
   Status restore(const JobRow& row);
 
+  const store::GroupAccess group_access_;
   Member* const member_;
   engine::Engine& engine_;
   const TurnClock& clock_;
