@@ -23,7 +23,7 @@ bool Engine::is_in_its_heap(const Job& job) const {
     case JobState::Reserved:
       break;
   }
-  return conns_.at(job.holder)->reserved.holds(job);
+  return conns_.at(job.place.holder)->reserved.holds(job);
 }
 
 Image Engine::image() const {
@@ -63,7 +63,8 @@ void Engine::check_jobs() const {
     CHECK(job->id == id);
     CHECK(is_in_its_heap(*job));
     CHECK(id < next_id_);
-    CHECK(job->state == JobState::Reserved || job->holder == 0);
+    const bool is_waiting = job->state == JobState::Delayed || job->state == JobState::Buried;
+    CHECK(!is_waiting || job->place.holder == 0);
     CHECK(job->state != JobState::Ready ||
           static_cast<Nanos>(job->order) <= std::max(now_, restored_at_));
     CHECK(job->state != JobState::Buried || job->order < next_bury_order_);
@@ -141,6 +142,7 @@ void Engine::check_tubes() const {
   size_t urgent = 0;
   size_t name_bytes = 0;
   size_t measured = 0;
+  size_t apart = 0;
   for (size_t i = 0; i < tube_list_.size(); ++i) {
     const Tube& tube = *tube_list_[i];
     CHECK(tube.list_index == i);
@@ -155,6 +157,8 @@ void Engine::check_tubes() const {
     CHECK(!buckets_.contains(tube.name));
     CHECK((tube.settings ? *tube.settings : TubeSettings()) == settings_of(tube.name));
     tube.ready.check();
+    CHECK(tube.ready_order.check(pool_) == tube.ready_count());
+    apart += tube.ready_order.apart();
     tube.delayed.check();
     tube.buried.check();
     tubes_delayed += !tube.delayed.empty();
@@ -176,6 +180,7 @@ void Engine::check_tubes() const {
   }
   CHECK(buckets_.size() <= limits_.tubes_max);
   CHECK(name_bytes == name_bytes_);
+  CHECK(apart == ready_apart_);
   CHECK(measured_tubes_.records().size() <= limits_.measured_max);
   const auto alone = std::ranges::count_if(measured_tubes_.records(),
                                            [](const auto& each) { return !each.second.is_group; });

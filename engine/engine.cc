@@ -126,7 +126,7 @@ std::vector<const std::string*> Engine::watched_tubes(ConnId conn) const {
 
 bool Engine::holds(ConnId conn, JobId id) const {
   const Job* const* const job = jobs_.find(id);
-  return job != nullptr && (*job)->state == JobState::Reserved && (*job)->holder == conn;
+  return job != nullptr && (*job)->state == JobState::Reserved && (*job)->place.holder == conn;
 }
 
 std::vector<const std::string*> Engine::held_tubes(ConnId conn) const {
@@ -152,11 +152,12 @@ size_t Engine::memory_bytes() const {
   constexpr size_t fields_extra_bytes = 64;  // Of strings, and of the order of expiries.
   constexpr size_t settings_bytes = sizeof(TubeSettings) + 128;
   constexpr size_t reserved_bytes = 2 * (sizeof(JobId) + sizeof(Nanos));  // In the map of its tube.
+  constexpr size_t apart_bytes = 2 * (sizeof(JobId) + sizeof(Nanos));     // In a ReadyOrder.
   return pool_.bytes() + jobs_.memory_bytes() + jobs_.size() * heap_entry_bytes +
          (tube_list_.size() + ended_tubes_.size()) * tube_bytes + conns_.size() * conn_bytes +
-         counts_.reserved * reserved_bytes + watched_bytes_ + fields_.memory_bytes() +
-         fields_.size() * (sizeof(JobFields) + fields_extra_bytes) + keys_.memory_bytes() +
-         settings_.size() * settings_bytes + buckets_.memory_bytes();
+         counts_.reserved * reserved_bytes + ready_apart_ * apart_bytes + watched_bytes_ +
+         fields_.memory_bytes() + fields_.size() * (sizeof(JobFields) + fields_extra_bytes) +
+         keys_.memory_bytes() + settings_.size() * settings_bytes + buckets_.memory_bytes();
 }
 
 void Engine::answer(const Conn& conn, Reply reply) {

@@ -248,6 +248,8 @@ class Engine {
   // Moves the job to another tube, which is stored. Frees its key, whose scope is the tube.
   void put_into(Job& job, Tube& to);
 
+  // Whether the job counts as ready since its put, unless its row says otherwise.
+  bool is_ready_since_put(const Job& job) const;
   Nanos since_restored(const Job& job, Nanos now) const;
 
   // -- Optional fields. Null: the job has none.
@@ -554,7 +556,9 @@ class Engine {
   PutRefusals puts_refused_ = {};
   WorkTimes work_times_;
   MeasuredTubes measured_tubes_;
-  Nanos restored_at_ = 0;  // 0: nothing was there before.
+  size_t ready_apart_ = 0;     // The ready jobs that are apart: ready_order.h.
+  bool is_restoring_ = false;  // Jobs are restored, and finish_restore() is to come.
+  Nanos restored_at_ = 0;      // 0: nothing was there before.
 
   // The input that is being applied, and the turn that it belongs to.
   Nanos now_ = 0;

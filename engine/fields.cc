@@ -29,6 +29,11 @@ void Engine::drop_empty_fields(Job& job) {
 
 JobRow Engine::row_of(const Job& job) const {
   JobRow row = to_row(job);
+  if (job.state == JobState::Ready) {
+    const bool is_implied =
+        is_ready_since_put(job) && job.order == static_cast<uint64_t>(job.created);
+    row.order = is_implied ? 0 : job.order;
+  }
   if (const JobFields* const fields = fields_of(job)) row.fields = *fields;
   return row;
 }

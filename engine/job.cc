@@ -24,7 +24,6 @@ Job from_row(const JobRow& row) {
   return {.id = row.id,
           .created = row.created,
           .order = row.order,
-          .holder = 0,
           .tube = row.tube,
           .priority = row.priority,
           .delay_s = row.delay_s,

@@ -6,14 +6,23 @@
 
 namespace perennial::engine {
 
+// The neighbours of a ready job in the ReadyOrder of its tube, as numbers of the pool.
+struct ReadyNeighbours {
+  uint32_t older = 0;
+  uint32_t newer = 0;
+};
+
 // A job in memory: 80 bytes, without its body. It is in exactly one heap, the one of its state.
 struct Job {
   JobId id = 0;
   Nanos created = 0;
-  // Delayed and reserved: the deadline. Buried: the bury sequence. Ready: since when it is ready,
-  // which is not stored.
+  // Delayed and reserved: the deadline. Buried: the bury sequence. Ready: since when it is ready.
   uint64_t order = 0;
-  ConnId holder = 0;  // The connection of a reserved job. Otherwise 0.
+  // Where the job is, apart from its heap. A job is never ready and reserved at once.
+  union Place {
+    ConnId holder = 0;      // The connection of a reserved job. Of a delayed or buried one 0.
+    ReadyNeighbours ready;  // Of a ready job.
+  } place = {};
   TubeId tube = 0;
   uint32_t priority = 0;
   uint32_t delay_s = 0;
@@ -33,7 +42,8 @@ static_assert(sizeof(Job) == 80);
 using JobHeap = IndexedHeap<Job, &Job::heap_index>;
 
 // Conversions between a job in memory, without its optional fields, and its row on disk. The
-// deadline and the holder of a reservation are not kept: they end with the process.
+// deadline and the holder of a reservation are not kept: they end with the process. Since when a
+// job is ready is kept by Engine::row_of().
 JobRow to_row(const Job& job);
 Job from_row(const JobRow& row);
 

@@ -1,6 +1,5 @@
 #include "engine/job_pool.h"
 
-#include <cstdint>
 #include <cstdlib>
 #include <new>
 #include <type_traits>
@@ -8,22 +7,6 @@
 namespace perennial::engine {
 
 static_assert(std::is_trivially_destructible_v<Job>);
-
-struct JobPool::Chunk {
-  union Slot {
-    Slot* next_free;
-    alignas(Job) unsigned char job[sizeof(Job)];
-  };
-  static constexpr size_t slot_count = (chunk_bytes - 64) / sizeof(Job);
-
-  Chunk* previous = nullptr;
-  Chunk* next = nullptr;
-  Slot* free = nullptr;
-  size_t used = 0;
-  Slot slots[slot_count];
-
-  bool full() const { return free == nullptr; }
-};
 
 JobPool::~JobPool() {
   for (Chunk* list : {open_, full_}) {
@@ -53,9 +36,7 @@ Job* JobPool::take(const Job& job) {
 }
 
 void JobPool::release(Job* job) {
-  // Chunks are aligned to their size, so the chunk of a job is found from its address.
-  const uintptr_t offset = reinterpret_cast<uintptr_t>(job) % chunk_bytes;
-  auto* const chunk = reinterpret_cast<Chunk*>(reinterpret_cast<char*>(job) - offset);
+  Chunk* const chunk = chunk_of(*job);
   auto* const slot = reinterpret_cast<Chunk::Slot*>(job);
   const bool was_full = chunk->full();
   if (was_full) unlink(chunk);
@@ -68,6 +49,8 @@ void JobPool::release(Job* job) {
     return;
   }
   unlink(chunk);
+  chunks_[chunk->number] = nullptr;
+  free_numbers_.push_back(chunk->number);
   std::free(chunk);
   --chunk_count_;
 }
@@ -96,6 +79,14 @@ JobPool::Chunk* JobPool::add_chunk() {
     chunk->slots[i - 1].next_free = chunk->free;
     chunk->free = &chunk->slots[i - 1];
   }
+  if (free_numbers_.empty()) {
+    free_numbers_.push_back(static_cast<uint32_t>(chunks_.size()));
+    chunks_.push_back(nullptr);
+  }
+  chunk->number = free_numbers_.back();
+  free_numbers_.pop_back();
+  CHECK(chunk->number < numbers_max >> slot_bits);
+  chunks_[chunk->number] = chunk;
   ++chunk_count_;
   ++empty_count_;
   link(chunk);

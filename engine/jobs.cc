@@ -24,7 +24,8 @@ Job* Engine::find_job(JobId id) {
 
 Job* Engine::find_reserved(const Conn& conn, JobId id) {
   Job* const job = find_job(id);
-  const bool held = job != nullptr && job->state == JobState::Reserved && job->holder == conn.id;
+  const bool held =
+      job != nullptr && job->state == JobState::Reserved && job->place.holder == conn.id;
   return held ? job : nullptr;
 }
 
@@ -144,7 +145,8 @@ void Engine::run(Conn& conn, const PutNoCrlf& /*put*/) {
 // connection delete a job that no other connection has reserved, and clients rely on it.
 Job* Engine::find_free(const Conn& conn, JobId id) {
   Job* const job = find_job(id);
-  const bool is_held = job != nullptr && job->state == JobState::Reserved && job->holder != conn.id;
+  const bool is_held =
+      job != nullptr && job->state == JobState::Reserved && job->place.holder != conn.id;
   return is_held ? nullptr : job;
 }
 
@@ -325,6 +327,7 @@ Nanos Engine::leave(Job& job) {
   switch (job.state) {
     case JobState::Ready:
       since = static_cast<Nanos>(job.order);
+      ready_apart_ -= tube.ready_order.remove(pool_, job) ? 1 : 0;
       if (key != nullptr) {
         leave_group(tube, job, *key);
       } else {
@@ -340,7 +343,7 @@ Nanos Engine::leave(Job& job) {
       schedule_delayed(tube);
       break;
     case JobState::Reserved:
-      Conn& conn = conn_of(job.holder);
+      Conn& conn = conn_of(job.place.holder);
       conn.reserved.remove(job);
       const auto place = tube.reserved.find(job.id);
       since = place->second;
@@ -356,12 +359,18 @@ Nanos Engine::leave(Job& job) {
 void Engine::enter(Job& job, Nanos since) {
   Tube& tube = tube_of(job.tube);
   count(job, 1);
-  if (job.state != JobState::Reserved) job.holder = 0;
+  const bool is_waiting = job.state == JobState::Delayed || job.state == JobState::Buried;
+  if (is_waiting) job.place.holder = 0;
   if (const Nanos expires_at = expiry_of(job)) expiries_.emplace(expires_at, job.id);
   const ConcurrencyKey* const key = concurrency_of(job);
   switch (job.state) {
     case JobState::Ready:
       job.order = static_cast<uint64_t>(since);
+      if (is_restoring_) {
+        tube.ready_order.append(pool_, job);
+      } else {
+        ready_apart_ += tube.ready_order.add(pool_, job) ? 1 : 0;
+      }
       if (key != nullptr) return enter_group(tube, job, *key);
       tube.ready.push(job.priority, job.id, job);
       return update_has_ready(tube);
@@ -371,7 +380,7 @@ void Engine::enter(Job& job, Nanos since) {
       tube.delayed.push(job);
       return schedule_delayed(tube);
     case JobState::Reserved:
-      Conn& conn = conn_of(job.holder);
+      Conn& conn = conn_of(job.place.holder);
       conn.reserved.push(job.order, job.id, job);
       tube.reserved.emplace(job.id, since);
       if (key != nullptr) enter_group(tube, job, *key);

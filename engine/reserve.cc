@@ -149,7 +149,7 @@ void Engine::reserve(Conn& conn, Job& job) {
   give_up_key(job);
   // The holder is set inside: the job leaves the heap of its former state first.
   change(job, false, [&] {
-    job.holder = conn.id;
+    job.place.holder = conn.id;
     job.state = JobState::Reserved;
     job.order = static_cast<uint64_t>(later(now_, ttr_of(job)));
   });

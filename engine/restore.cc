@@ -72,6 +72,7 @@ Status Engine::restore_job(const JobRow& row, Nanos now) {
     conn->uses_tube = false;
     give_back_later(*conns_.emplace(former_conns, std::move(conn)).first->second);
   }
+  is_restoring_ = true;
   Job* const kept = pool_.take(job);
   jobs_.insert(row.id, kept);
   if (row.fields) make_fields(*kept) = *row.fields;
@@ -83,12 +84,17 @@ Status Engine::restore_job(const JobRow& row, Nanos now) {
   return {};
 }
 
-// Since when a job counts as ready that was restored. A job that was never anything else is ready
-// since its put. It is not stored since when others are. The run of a reserved job does not count.
+bool Engine::is_ready_since_put(const Job& job) const {
+  return job.reserves + job.buries + job.kicks == 0 && delay_of(job) == 0;
+}
+
+// Since when a ready job counts as ready that was restored: as its row says. A row without a time
+// is that of a job that was never anything but ready, or it was not written by an engine. Where
+// nothing is known the job is ready since the start. The run of a reserved job does not count.
 Nanos Engine::since_restored(const Job& job, Nanos now) const {
   if (job.state != JobState::Ready) return 0;
-  const bool was_always = job.reserves + job.buries + job.kicks == 0 && delay_of(job) == 0;
-  return was_always ? std::min(job.created, now) : now;
+  if (job.order > 0) return std::min(static_cast<Nanos>(job.order), now);
+  return is_ready_since_put(job) ? std::min(job.created, now) : now;
 }
 
 Status Engine::restore_key(const KeyStored& key, Nanos /*now*/) {
@@ -119,7 +125,11 @@ Status Engine::finish_restore(JobId next_id, Nanos now, Output& out) {
   for (TubeId id = 1; id < tubes_.size(); ++id) {
     if (tubes_[id] == nullptr) free_tube_ids_.push(id);
   }
-  for (Tube* const tube : tube_list_) apply_settings(*tube);
+  for (Tube* const tube : tube_list_) {
+    apply_settings(*tube);
+    tube->ready_order.sort(pool_);
+  }
+  is_restoring_ = false;
   const bool is_new = next_id_ == 1 && settings_.empty();
   if (!is_new) {
     restored_at_ = now_ = now;

@@ -89,7 +89,7 @@ JobStats Engine::stats_of(const Job& job) const {
       .buries = job.buries,
       .kicks = job.kicks,
       .body_bytes = job.body_bytes,
-      .holder = job.holder};
+      .holder = job.state == JobState::Reserved ? job.place.holder : 0};
   if (limits_.has_extensions) stats.more = more_of(job);
   return stats;
 }
@@ -226,7 +226,7 @@ TubeStats Engine::stats_of(const Tube& tube) const {
       .cmd_pause_tube = tube.cmd_pause_tube,
       .pause = tube.pause,
       .pause_time_left = tube.paused() ? std::max<Nanos>(tube.pause_until - now_, 0) : 0,
-      .next_ready_age = tube.ready.empty() ? 0 : now_ - tube.ready.top().item->created,
+      .oldest_ready_age = now_ - tube.ready_order.first(pool_).value_or(now_),
       .next_buried_age = tube.buried.empty() ? 0 : now_ - tube.buried.top().item->created,
       .timeouts = tube.timeouts};
   if (limits_.has_extensions) {

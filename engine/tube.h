@@ -10,6 +10,7 @@
 #include "engine/concurrency.h"
 #include "engine/delayed_jobs.h"
 #include "engine/job.h"
+#include "engine/ready_order.h"
 #include "engine/types/boxed.h"
 #include "engine/types/job_fields.h"
 #include "engine/types/stats.h"
@@ -67,6 +68,7 @@ struct Tube {
   // The jobs with concurrency keys. The ready ones that are behind others of their key are not in
   // `ready`. Null: the tube has had no such job.
   std::unique_ptr<ConcurrencyGroups> groups;
+  ReadyOrder ready_order;  // All ready jobs, by the time since which they are ready.
   DelayedJobs delayed;
   JobHeap buried;  // By bury sequence.
   // The ids of its reserved jobs, and since when each is reserved; 0: since before the restart. The

@@ -165,8 +165,7 @@ constexpr StatsRow<TubeStats> of_tube[] = {
 
 // beanstalkd does not have this.
 constexpr StatsRow<TubeStats> of_tube_own[] = {
-    {"next-ready-age", Form::Seconds, of<&TubeStats::next_ready_age>,
-     "Seconds since the ready job that is next was put; 0 without one."},
+    {"next-ready-age", Form::Seconds, of<&TubeStats::oldest_ready_age>, oldest_ready_meaning},
 };
 
 constexpr StatsRow<JobStats> of_job[] = {

@@ -79,6 +79,12 @@ inline uint64_t& count_of(StateCounts& counts, JobState state) {
   return counts.ready;
 }
 
+// What TubeStats::oldest_ready_age is. Every place that shows the number and says what it is has
+// this text; tests compare those that cannot include it (etc/docs/protocol.md, openapi.json).
+inline constexpr std::string_view oldest_ready_meaning =
+    "Seconds since the oldest ready job became ready, also where another one is next or the oldest "
+    "is parked; 0 without one.";
+
 // stats-tube.
 struct TubeStats {
   std::string name;
@@ -91,8 +97,11 @@ struct TubeStats {
   uint64_t cmd_pause_tube = 0;
   Nanos pause = 0;
   Nanos pause_time_left = 0;
-  // The time since the next ready job was put; 0 if there is none.
-  Nanos next_ready_age = 0;
+  // The longest time, in nanoseconds, for which a job has been ready without a break, of all ready
+  // jobs of the tube: also where another one is next, and where a pause, a limit or a concurrency
+  // key (a parked job) keeps it from being reserved. A delay does not count. 0: no job is ready.
+  // Every number that is called "oldest ready" is this one: oldest_ready_meaning.
+  Nanos oldest_ready_age = 0;
   // The time since the job was put that was buried first; 0 if there is none.
   Nanos next_buried_age = 0;
   uint64_t timeouts = 0;  // Reservations whose time was over.

@@ -24,7 +24,9 @@ struct JobRow {
   uint32_t ttr_s = 0;    // At least 1, but 0 if ttr is below a second: JobFields.
   Nanos created = 0;
   // Of a delayed job: when it becomes ready, in nanoseconds since the epoch. Of a buried job: its
-  // place in the bury order, which is one sequence over all tubes. Otherwise 0.
+  // place in the bury order, which is one sequence over all tubes. Of a ready job: since when it is
+  // ready, in nanoseconds since the epoch, or 0: since its put if it was never delayed, reserved,
+  // buried or kicked, and otherwise it is not known. Of a reserved job 0.
   uint64_t order = 0;
   uint32_t reserves = 0;
   uint32_t timeouts = 0;

@@ -24,6 +24,12 @@ bool has_fields(const JobEffect& job) {
   return job.after && job.after->fields;
 }
 
+// Whether its row is one that a program of format 1 refuses.
+bool has_row_of_format_2(const JobEffect& job) {
+  const bool has_ready_since = job.after && job.after->state == JobState::Ready && job.after->order;
+  return has_fields(job) || has_ready_since;
+}
+
 uint8_t code_of(std::optional<JobState> state) {
   if (!state) return static_cast<uint8_t>(BatchState::None);
   switch (*state) {
@@ -156,7 +162,7 @@ bool needs_format_2(const Batch& batch) {
     return std::holds_alternative<SettingsStored>(effect);
   };
   return !batch.keys().empty() || std::ranges::any_of(batch.metas(), is_of_settings) ||
-         std::ranges::any_of(batch.jobs(), has_fields);
+         std::ranges::any_of(batch.jobs(), has_row_of_format_2);
 }
 
 void encode_batch(const Batch& batch, std::string& out) {

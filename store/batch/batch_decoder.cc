@@ -284,8 +284,9 @@ Result<Batch> Decoder::decode() {
     part_ = at_;
     if (!failed() && at_ != bytes_.size()) fail("there is more than it counts");
     // The same batch always has the same bytes.
-    if (!failed() && format_ != batch_format && !needs_format_2(batch_)) {
-      fail("nothing in it needs its format");
+    const bool is_format_2 = format_ != batch_format;
+    if (!failed() && is_format_2 != needs_format_2(batch_)) {
+      fail(is_format_2 ? "nothing in it needs its format" : "it needs format 2");
     }
   }
   if (failed()) return Status(StatusCode::Corruption, problem_);

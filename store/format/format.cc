@@ -36,12 +36,12 @@ bool has_ttr(const JobRow& row) {
 }  // namespace
 
 std::string_view problem(const JobRow& row) {
-  const bool ordered = row.state == JobState::Delayed || row.state == JobState::Buried;
   if (row.id == 0) return "job id is 0";
   if (!has_ttr(row)) return "ttr is 0";
   if (row.created < 0) return "created before the epoch";
-  if (!ordered && row.order != 0) return "order without being delayed or buried";
+  if (row.state == JobState::Reserved && row.order != 0) return "order of a reserved job";
   if (row.state == JobState::Delayed && row.order > INT64_MAX) return "deadline out of range";
+  if (row.state == JobState::Ready && row.order > INT64_MAX) return "ready since out of range";
   return row.fields ? problem(*row.fields) : "";
 }
 

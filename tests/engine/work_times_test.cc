@@ -324,8 +324,9 @@ struct RestartCase {
 };
 class RestartTest : public testing::TestWithParam<RestartCase> {};
 
-// The job was put 100 s before the restart.
-TEST_P(RestartTest, AJobWaitsSinceItsPutOnlyIfItWasNothingButReady) {
+// The job was put 100 s before the restart. Its row says since when it is ready, or that was
+// always.
+TEST_P(RestartTest, AReadyJobHasWaitedAlsoBefore) {
   Engine engine((Limits()));
   ASSERT_TRUE(engine.restore_tube(0, "default").ok());
   JobRow row = GetParam().row;
@@ -347,8 +348,11 @@ TEST_P(RestartTest, AJobWaitsSinceItsPutOnlyIfItWasNothingButReady) {
 
 INSTANTIATE_TEST_SUITE_P(
     Times, RestartTest,
-    testing::Values(RestartCase{"Ready", {}, 110}, RestartCase{"Released", {.reserves = 1}, 10},
-                    RestartCase{"Delayed", {.delay_s = 5}, 10},
+    testing::Values(RestartCase{"Ready", {}, 110},
+                    RestartCase{"Released", {.order = start - 30 * s, .reserves = 1}, 40},
+                    RestartCase{"Delayed", {.delay_s = 5, .order = start - 95 * s}, 105},
+                    RestartCase{"NotKnown", {.reserves = 1}, 10},
+                    RestartCase{"InTheFuture", {.order = start + 30 * s, .reserves = 1}, 10},
                     RestartCase{"Reserved", {.state = JobState::Reserved, .reserves = 1}, 10}),
     [](const auto& param) { return param.param.name; });
 

@@ -298,8 +298,8 @@ struct ModelEngine::Apply {
       }
       n.leaves(job);
       n.put_into(job, command.to);
-      job.row.state = JobState::Ready;
-      job.row.order = 0;
+      // A job that was ready before has been so without a break.
+      if (job.row.state != JobState::Ready) n.now_is_ready(job);
       n.end_if_unused(command.from);
       n.serve(job.row.tube);
     }
@@ -357,7 +357,8 @@ struct ModelEngine::Apply {
     if (command.ttr) set_ttr(*job, command.ttr->nanos);
     if (command.delay) {
       set_delay(*job, command.delay->nanos);
-      row.state = command.delay->nanos > 0 ? JobState::Delayed : JobState::Ready;
+      if (command.delay->nanos == 0 && row.state != JobState::Ready) n.now_is_ready(*job);
+      if (command.delay->nanos > 0) row.state = JobState::Delayed;
       job->deadline = later(n.now_, command.delay->nanos);
     }
     JobFields& fields = row.fields.make();
@@ -547,8 +548,9 @@ struct ModelEngine::Apply {
     stats->cmd_pause_tube = tube->pauses;
     stats->pause = tube->pause;
     stats->pause_time_left = tube->pause > 0 ? std::max<Nanos>(tube->pause_until - n.now_, 0) : 0;
-    const std::vector<Job*> ready = n.servable_in(tube->name);
-    stats->next_ready_age = ready.empty() ? 0 : n.now_ - ready.front()->row.created;
+    for (const Job* const job : n.jobs_in(tube->name, JobState::Ready)) {
+      stats->oldest_ready_age = std::max(stats->oldest_ready_age, n.now_ - job->ready_since);
+    }
     say(std::move(stats));
   }
   void operator()(const Stats&) const {
@@ -782,10 +784,15 @@ bool ModelEngine::deadline_soon(ConnId conn) {
   return !held.empty() && now_ >= held.front()->deadline - margin(ttr_of(*held.front()));
 }
 
+void ModelEngine::now_is_ready(Job& job) const {
+  job.row.state = JobState::Ready;
+  job.row.order = 0;  // image() makes it from ready_since.
+  job.ready_since = now_;
+}
+
 void ModelEngine::make_ready(Job& job) {
   leaves(job);
-  job.row.state = JobState::Ready;
-  job.row.order = 0;
+  now_is_ready(job);
   job.holder = 0;
   serve(job.row.tube);
 }
@@ -865,7 +872,8 @@ void ModelEngine::add_job(const Put& put, const std::string& name, ConnId conn) 
   const Nanos ttr = put.ttr_s * second + options.ttr_rest_ns;
   set_delay(job, delay);
   set_ttr(job, ttr == 0 ? second : ttr);
-  job.row.state = delay > 0 ? JobState::Delayed : JobState::Ready;
+  if (delay == 0) now_is_ready(job);
+  if (delay > 0) job.row.state = JobState::Delayed;
   job.deadline = later(now_, delay);
   JobFields& fields = job.row.fields.make();
   if (options.tries) fields.tries = static_cast<uint32_t>(options.tries->value);
@@ -1149,8 +1157,7 @@ bool ModelEngine::move_to_dead_tube(Job& job) {
   job.row.fields =
       JobFields{.from = from, .concurrency = fields.concurrency, .ttr_rest_ns = fields.ttr_rest_ns};
   job.row.delay_s = 0;
-  job.row.state = JobState::Ready;
-  job.row.order = 0;
+  if (job.row.state != JobState::Ready) now_is_ready(job);
   job.holder = 0;
   const TubeId to = job.row.tube;
   end_if_unused(from);
@@ -1344,7 +1351,13 @@ engine::Image ModelEngine::image() const {
   for (const auto& [id, job] : jobs_) {
     JobRow row = job.row;
     if (row.state == JobState::Delayed) row.order = static_cast<uint64_t>(job.deadline);
-    if (row.state == JobState::Ready || row.state == JobState::Reserved) row.order = 0;
+    if (row.state == JobState::Reserved) row.order = 0;
+    if (row.state == JobState::Ready) {
+      const bool was_nothing_else =
+          row.reserves + row.buries + row.kicks == 0 && delay_of(job) == 0;
+      const bool is_implied = was_nothing_else && job.ready_since == row.created;
+      row.order = is_implied ? 0 : static_cast<uint64_t>(job.ready_since);
+    }
     image.jobs.emplace(id, row);
   }
   for (const Tube& tube : tubes_) {

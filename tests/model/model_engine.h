@@ -38,6 +38,7 @@ class ModelEngine {
     JobRow row;
     ConnId holder = 0;
     Nanos deadline = 0;
+    Nanos ready_since = 0;
   };
   struct Tube {
     TubeId id = 0;
@@ -93,6 +94,7 @@ class ModelEngine {
   std::vector<Job*> held_by(ConnId conn);
   bool deadline_soon(ConnId conn);
   void make_ready(Job& job);
+  void now_is_ready(Job& job) const;
   void reserve(Conn& conn, Job& job);
   void reserve_batch(Conn& conn, uint32_t count, const JobFacts& with);
   void answer_no_job(ConnId conn, bool is_batch);

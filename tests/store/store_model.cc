@@ -184,7 +184,8 @@ void StoreModel::move(Batch& batch, JobRow row) {
   row.state = job_states[below(job_states.size())];  // Sometimes the same state.
   row.priority = static_cast<uint32_t>(random_());
   row.kicks += 1;
-  const bool is_ordered = row.state == JobState::Delayed || row.state == JobState::Buried;
+  const bool is_ordered =
+      row.state != JobState::Reserved && (row.state != JobState::Ready || below(2) == 0);
   row.order = is_ordered ? ++order_ : 0;
   if (row.fields && below(4) == 0) give_up_key(batch, row);
   if (below(8) == 0) row.fields.make().attempts = 1 + static_cast<uint32_t>(below(5));

@@ -69,7 +69,7 @@ TEST(Stats, TubeHasEveryKeyAndValue) {
                        .cmd_pause_tube = 11,
                        .pause = 1,  // From "pause-tube default 0": less than a second.
                        .pause_time_left = 13 * nanos_per_second - 1,
-                       .next_ready_age = 14 * nanos_per_second};
+                       .oldest_ready_age = 14 * nanos_per_second};
   const std::string want =
       "---\nname: \"default\"\ncurrent-jobs-urgent: 1\ncurrent-jobs-ready: 2\n"
       "current-jobs-reserved: 3\ncurrent-jobs-delayed: 4\ncurrent-jobs-buried: 5\ntotal-jobs: 6\n"

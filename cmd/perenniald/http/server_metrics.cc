@@ -61,8 +61,7 @@ void add_jobs(MetricsWriter& out, const EngineStats& stats, const TubeCollector&
   out.single("perennial_jobs_kicked", MetricType::Counter, "", "Jobs that were kicked.",
              stats.job_ends.kicked);
   out.single("perennial_oldest_ready_seconds", MetricType::Gauge, "seconds",
-             "The time since the put of the job that is next in its tube, the longest of all "
-             "tubes.",
+             "The longest of all tubes. " + std::string(oldest_ready_meaning),
              in_seconds(tubes.oldest_ready()));
   out.single("perennial_oldest_buried_seconds", MetricType::Gauge, "seconds",
              "The time since the put of the job that was buried first in its tube, the longest of "
@@ -71,9 +70,10 @@ void add_jobs(MetricsWriter& out, const EngineStats& stats, const TubeCollector&
 }
 
 void add_work(MetricsWriter& out, const WorkTimes& times) {
-  out.family("perennial_job_wait_seconds", MetricType::Histogram, "seconds",
-             "From the time when a job became ready to its reservation. After a restart: from its "
-             "put if it was never delayed, reserved, buried or kicked, else from the restart.");
+  out.family(
+      "perennial_job_wait_seconds", MetricType::Histogram, "seconds",
+      "From the time when a job became ready to its reservation. A job that was reserved at a "
+      "restart became ready by it.");
   out.histogram(times.wait.view(), nanos_to_seconds);
   out.family("perennial_job_run_seconds", MetricType::Histogram, "seconds",
              "From the reservation of a job to its end, by what ended it.");

@@ -22,9 +22,8 @@ struct TubeFamily {
   double (*value)(const TubeStats&);
 };
 constexpr TubeFamily tube_families[] = {
-    {"perennial_tube_oldest_ready_seconds", MetricType::Gauge, "seconds",
-     "The time since the put of the job that is next.",
-     [](const TubeStats& t) { return in_seconds(t.next_ready_age); }},
+    {"perennial_tube_oldest_ready_seconds", MetricType::Gauge, "seconds", oldest_ready_meaning,
+     [](const TubeStats& t) { return in_seconds(t.oldest_ready_age); }},
     {"perennial_tube_puts", MetricType::Counter, "", "Jobs that came into the tube.",
      [](const TubeStats& t) { return static_cast<double>(t.total_jobs); }},
     {"perennial_tube_deletes", MetricType::Counter, "", "Jobs that were deleted from the tube.",
@@ -92,7 +91,7 @@ bool TubeCollector::step(const engine::Engine& engine) {
 }
 
 void TubeCollector::add(TubeStats&& tube) {
-  oldest_ready_ = std::max(oldest_ready_, tube.next_ready_age);
+  oldest_ready_ = std::max(oldest_ready_, tube.oldest_ready_age);
   oldest_buried_ = std::max(oldest_buried_, tube.next_buried_age);
   if (const std::string* const group = group_of(choice_.groups, tube.name)) {
     return add_to_sum(*group, tube);
@@ -128,7 +127,7 @@ void TubeCollector::add_to_sum(const std::string& name, const TubeStats& tube) {
   sum.waiting_count += tube.waiting_count;
   sum.cmd_delete += tube.cmd_delete;
   sum.timeouts += tube.timeouts;
-  sum.next_ready_age = std::max(sum.next_ready_age, tube.next_ready_age);
+  sum.oldest_ready_age = std::max(sum.oldest_ready_age, tube.oldest_ready_age);
   sum.pause_time_left = std::max(sum.pause_time_left, tube.pause_time_left);
 }
 

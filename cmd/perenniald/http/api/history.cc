@@ -112,14 +112,15 @@ void History::on_second(const engine::Engine& engine, Nanos now) {
   for (TubeId looked_at = 0; looked_at < tubes_per_call; ++looked_at, ++next_) {
     if (next_ >= engine.tube_numbers()) {
       next_ = 0;
-      oldest_ready_put_ = std::exchange(oldest_so_far_, none);
+      oldest_ready_since_ = std::exchange(oldest_so_far_, none);
       std::erase_if(tubes_,
                     [&](const auto& entry) { return now - entry.second.seen > kept_after_end; });
       break;
     }
     const std::optional<TubeStats> tube = engine.tube_statistics(next_);
     if (!tube) continue;
-    if (tube->jobs.ready > 0) oldest_so_far_ = std::min(oldest_so_far_, now - tube->next_ready_age);
+    if (tube->jobs.ready > 0)
+      oldest_so_far_ = std::min(oldest_so_far_, now - tube->oldest_ready_age);
     add_tube(*tube, now);
   }
 }

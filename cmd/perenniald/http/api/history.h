@@ -87,10 +87,10 @@ class History {
   const Series& server() const { return server_; }
   // Null: there is no history of the tube.
   const Series* tube(const std::string& name) const;
-  // How long the job that is next in its tube has been there, the longest of all tubes, as they
-  // were when all were last looked at. 0: no job was ready.
+  // The longest oldest_ready_age of all tubes, as they were when all were last looked at. 0: no job
+  // was ready.
   Nanos oldest_ready(Nanos now) const {
-    return oldest_ready_put_ == none ? 0 : now - oldest_ready_put_;
+    return oldest_ready_since_ == none ? 0 : now - oldest_ready_since_;
   }
   struct Gone {
     std::string name;
@@ -112,9 +112,9 @@ class History {
   Series server_;
   std::map<std::string, OfTube> tubes_;
   static constexpr Nanos none = INT64_MAX;
-  Nanos oldest_ready_put_ = none;  // When that job was put.
-  Nanos oldest_so_far_ = none;     // The same of the tubes that this walk has looked at.
-  TubeId next_ = 0;                // The first tube that the next call looks at.
+  Nanos oldest_ready_since_ = none;  // Since when that job was ready.
+  Nanos oldest_so_far_ = none;       // The same of the tubes that this walk has looked at.
+  TubeId next_ = 0;                  // The first tube that the next call looks at.
 };
 
 }  // namespace perennial::http

@@ -79,7 +79,7 @@ Json tube_json(const TubeStats& tube) {
               {"watching", tube.watching_count},
               {"waiting", tube.waiting_count},
               {"pause_left_seconds", in_seconds(tube.pause_time_left)},
-              {"oldest_ready_seconds", in_seconds(tube.next_ready_age)},
+              {"oldest_ready_seconds", in_seconds(tube.oldest_ready_age)},
               {"parked", more.jobs_parked},
               {"duplicates", more.jobs_duplicate},
               {"dead", more.jobs_dead},

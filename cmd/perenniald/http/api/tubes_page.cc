@@ -26,7 +26,7 @@ constexpr TubeColumn columns[] = {
     {"watching", [](const TubeStats& t) { return static_cast<double>(t.watching_count); }},
     {"waiting", [](const TubeStats& t) { return static_cast<double>(t.waiting_count); }},
     {"pause_left_seconds", [](const TubeStats& t) { return in_seconds(t.pause_time_left); }},
-    {"oldest_ready_seconds", [](const TubeStats& t) { return in_seconds(t.next_ready_age); }},
+    {"oldest_ready_seconds", [](const TubeStats& t) { return in_seconds(t.oldest_ready_age); }},
 };
 
 struct Found {

@@ -1008,6 +1008,16 @@ TEST_F(ApiTest, DescribesItself) {
   }
 }
 
+TEST_F(ApiTest, DescribesTheOldestReadyJobAsItIsCounted) {
+  const json schemas = get_from("/api/v1/openapi.json").json()["components"]["schemas"];
+  for (const char* const schema : {"Tube", "Server"}) {
+    const json& row = schemas[schema]["properties"]["oldest_ready_seconds"];
+    EXPECT_THAT(row["description"].get<std::string>(),
+                testing::EndsWith(std::string(oldest_ready_meaning)))
+        << schema;
+  }
+}
+
 // ---- Users.
 
 class ApiUsers : public ApiTest {

@@ -118,6 +118,20 @@ TEST_F(HistoryTest, KnowsTheOldestReadyJobOfAllTubes) {
   EXPECT_DOUBLE_EQ(oldest(), 10.5);  // Of the others.
 }
 
+// The job that is next is young, and the delay of the oldest does not count. One number everywhere.
+TEST_F(HistoryTest, TheOldestReadyJobIsTheSameEverywhere) {
+  speak("use mail\r\nput 4000 100 60 1\r\na\r\n");
+  go_on(100);
+  harness_.advance(1'440 * second);
+  speak("use mail\r\nput 0 0 60 1\r\na\r\n");
+  go_on(2);
+  const double age = 1'442;
+  EXPECT_THAT(speak("stats-tube mail\r\n"), testing::HasSubstr("next-ready-age: 1442\n"));
+  EXPECT_DOUBLE_EQ(get_from("/api/v1/tubes/mail").json()["oldest_ready_seconds"], age);
+  EXPECT_DOUBLE_EQ(get_from("/api/v1/tubes").json()["tubes"][1]["oldest_ready_seconds"], age);
+  EXPECT_DOUBLE_EQ(get_from("/api/v1/server").json()["oldest_ready_seconds"], age);
+}
+
 TEST_F(HistoryTest, IsThatOfAThousandTubes) {
   History history;
   for (int i = 0; i < 1'500; ++i) speak(fmt::format("use t{}\r\nput 0 0 60 1\r\na\r\n", i));

@@ -267,6 +267,22 @@ TEST_F(MetricsTest, TellsTheHighestAgesOfAllTubes) {
   EXPECT_THAT(out, HasSubstr("perennial_oldest_ready_seconds 4\n"));
 }
 
+// The alert and the dashboard are made of these.
+TEST_F(MetricsTest, TheOldestReadyJobIsNotTheNextOne) {
+  apply(1, engine::Opened{});
+  put(1, 4000);
+  now_ += 1'440 * second;
+  put(1, 0);
+  now_ += 6 * second;
+  const std::string out = text({});
+  EXPECT_THAT(out, HasSubstr("perennial_oldest_ready_seconds 1446\n"));
+  EXPECT_THAT(out, HasSubstr("perennial_tube_oldest_ready_seconds{tube=\"default\"} 1446\n"));
+  EXPECT_THAT(out, HasSubstr("perennial_tube_oldest_ready_seconds " +
+                             std::string(oldest_ready_meaning) + "\n"));
+  EXPECT_THAT(out, HasSubstr("perennial_oldest_ready_seconds The longest of all tubes. " +
+                             std::string(oldest_ready_meaning) + "\n"));
+}
+
 // ---- Which tubes have series.
 TEST_F(MetricsTest, PutsTubesFirstThatFit) {
   put_into({"a1", "a2", "b1", "b2", "b3"});
