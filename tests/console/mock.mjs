@@ -84,7 +84,7 @@ export class Queue {
     const tube = this.tube(tube_name);
     const job = {id, tube: tube_name, state, priority: 1024, delay_seconds: 0, ttr_seconds: 60, left_seconds: 0, reserves: 0, timeouts: 0, releases: 0,
       buries: state === 'buried' ? 1 : 0, kicks: 0, attempts: 0, tries: 0, dead: '', from: '', key: '', expire_left_seconds: 0, parked: false,
-      ...fields, body: Buffer.from(body), put_at: seconds() - age_seconds};
+      ...fields, body: Buffer.from(body), put_at: seconds() - age_seconds, ready_at: seconds() - age_seconds};
     this.jobs.set(job.id, job);
     this.next_id = Math.max(this.next_id, Number(id)) + 1;
     tube.ids[state].add(job.id);
@@ -103,6 +103,7 @@ export class Queue {
   place(job, {tube = job.tube, state = job.state}) {
     this.tube(job.tube).ids[job.state].delete(job.id);
     this.tube(tube).ids[state].add(job.id);
+    if (job.state !== state) job.ready_at = seconds();
     Object.assign(job, {tube, state});
   }
 
@@ -113,7 +114,7 @@ export class Queue {
   }
 
   view_job(job, user) {
-    const {body, put_at, holder, ...rest} = job;
+    const {body, put_at, ready_at, holder, ...rest} = job;
     const held = user?.may.admin && this.connections.get(holder);
     return {...rest, may: may_on(user, job.tube), ...(held ? {held_by: {id: held.id, address: held.address, user: held.user}} : {}), id: String(job.id), age_seconds: seconds() - put_at, body_bytes: body.length};
   }
@@ -123,9 +124,9 @@ export class Queue {
     let urgent = 0;
     let parked = 0;
     for (const id of tube.ids.ready) {
-      const {put_at, priority, parked: is_parked} = this.jobs.get(id);
+      const {ready_at, priority, parked: is_parked} = this.jobs.get(id);
       if (is_parked) ++parked;
-      else oldest = Math.min(oldest, put_at);
+      oldest = Math.min(oldest, ready_at);
       if (priority < 1024) ++urgent;
     }
     return {name: tube.name, ...Object.fromEntries(states.map((state) => [state, tube.ids[state].size])), urgent, puts: tube.puts, deletes: tube.deletes,
@@ -138,7 +139,7 @@ export class Queue {
     for (const tube of this.tubes.values()) for (const state of states) jobs[state] += tube.ids[state].size;
     const parked = [...this.jobs.values()].filter((job) => job.state === 'ready' && job.parked).length;
     const held = [...this.connections.values()];
-    const oldest = Math.min(...[...this.tubes.values()].flatMap((tube) => [...tube.ids.ready].filter((id) => !this.jobs.get(id).parked).slice(0, 1).map((id) => this.jobs.get(id).put_at)));
+    const oldest = Math.min(...[...this.tubes.values()].flatMap((tube) => [...tube.ids.ready].map((id) => this.jobs.get(id).ready_at)));
     return {version: '1.0', instance: 'a1b2c3d4', hostname: 'q1', uptime_seconds: seconds() - this.started_at + 93784, jobs, parked, oldest_ready_seconds: oldest === Infinity ? 0 : seconds() - oldest, totals: this.totals,
       connections: {all: held.length, producers: 1, workers: held.length - 1, waiting: held.filter(({waiting}) => waiting).length},
       tubes: this.tubes.size, draining: this.draining,

@@ -36,7 +36,7 @@ constexpr Row job_rows[] = {
     {"current-jobs-reserved", "reserved"},
     {"current-jobs-delayed", "delayed"},
     {"current-jobs-buried", "buried"},
-    {"next-ready-age", "age of the next ready", Unit::Seconds},
+    {"next-ready-age", "oldest ready", Unit::Seconds},
     {"total-jobs", "put in all"},
     {"job-timeouts", "timed out in all"},
     {"jobs-dead", "dead in all"},

@@ -131,9 +131,11 @@ Subcommand top_command(TopOptions& options) {
           "'per s' are commands per second since the last look; a batch is one command. 'ended' "
           "are "
           "jobs that have died, because they used up their tries, and that have expired, since the "
-          "start of the server. 'next' is the oldest job that is "
-          "next in its tube: if it grows while workers wait, they watch other tubes or the tube is "
-          "paused; if it grows and none waits, there are too few. AGE is the same for each tube. "
+          "start of the server. 'oldest' is the ready job that has been ready longest: if it grows "
+          "while workers wait, they watch other tubes, the tube is paused, or the job is parked; "
+          "if "
+          "it grows and none waits, there are too few, or other jobs always come first. AGE is the "
+          "same for each tube. "
           "'ended', 'store' and ages are told by perennial only.",
       .examples =
           "  perennial top\n"

@@ -159,8 +159,8 @@ std::string oldest_line(const TopSample& sample, size_t columns) {
         oldest == nullptr || tube.count("next-ready-age") > oldest->count("next-ready-age");
     if (older) oldest = &tube;
   }
-  if (oldest == nullptr) return "next     no job is ready";
-  return truncate(fmt::format("{:<9}oldest next ready job: {} old, in {}", "next",
+  if (oldest == nullptr) return "oldest   no job is ready";
+  return truncate(fmt::format("{:<9}a job has been ready for {}, in {}", "oldest",
                               duration_text(oldest->count("next-ready-age")),
                               printable(oldest->text("name").value_or(unknown))),
                   columns);

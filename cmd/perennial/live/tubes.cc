@@ -7,6 +7,7 @@
 
 #include "cmd/perennial/live/tube_stats.h"
 #include "cmd/perennial/live/tubes_table.h"
+#include "engine/types/stats.h"
 
 namespace perennial::tool {
 namespace {
@@ -53,8 +54,10 @@ Subcommand tubes_command(TubesOptions& options) {
           "wait for one, USE producers, WATCH workers. PARKED is there where there are parked "
           "jobs: "
           "ready ones that no worker gets, because as many jobs with their concurrency key are "
-          "reserved as may be. READY counts them, too. AGE is how long ago the ready job "
-          "was put that is next: if it grows while workers are there, they are too slow or stuck. "
+          "reserved as may be. READY counts them, too. AGE: " +
+          std::string(oldest_ready_meaning) +
+          " If it grows while workers are there, they are too slow or stuck, or other jobs always "
+          "come first. "
           "PAUSE is what is left of a pause. Only perennial tells AGE.\n\n"
           "--wide adds how many jobs have died, have expired, or were duplicates (DUP) since the "
           "start, and the settings in force: after how many TRIES a job is dead, its BACKOFF in "

@@ -48,7 +48,7 @@ TEST(TopScreen, ComputesRatesFromTwoSamples) {
             "per s    put 100  reserve 200  delete 0  timeout 0  release 0  bury 0  kick 0\n"
             "clients  3 of 5 workers wait  0 producers  0 connections\n"
             "store    ok  sync p99 6.4 ms  checkpoint 2 h ago\n"
-            "next     oldest next ready job: 1 min 15 s old, in b\n"
+            "oldest   a job has been ready for 1 min 15 s, in b\n"
             "\n"
             "2 TUBES              READY RESERVED DELAYED  BURIED  WAIT  AGE    PUT/S    DEL/S\n"
             "b                        5        0       0       0     0  75s      5.0      2.0\n"
