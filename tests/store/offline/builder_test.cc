@@ -137,7 +137,7 @@ TEST(Builder, RefusesInvalidRows) {
   bad.ttr_s = 0;
   EXPECT_EQ((*builder)->add_job(bad, "").code(), StatusCode::InvalidArgument);
   bad = row;
-  bad.order = 1;
+  bad.order = UINT64_MAX;
   EXPECT_EQ((*builder)->add_job(bad, "").code(), StatusCode::InvalidArgument);
   EXPECT_EQ((*builder)->add_pause({.tube = 0, .pause = -1, .until = 0}).code(),
             StatusCode::InvalidArgument);

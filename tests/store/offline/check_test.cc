@@ -139,11 +139,11 @@ INSTANTIATE_TEST_SUITE_P(
         PlantCase{"RowThatMakesNoSense",
                   [](RawDb& db) {
                     std::string row(view(encode(row_four)));
-                    row[32] = 1;  // Sets `order` in a ready job.
+                    row[39] = '\x80';  // The job is ready since before the epoch.
                     db.put(Family::Ready, view(key_four), row);
                     db.put(Family::Bodies, view(key_four), stored_body(4, ""));
                   },
-                  {"ready 0000000000000004: order without"}},
+                  {"ready 0000000000000004: ready since out of range"}},
         PlantCase{"InTwoStates",
                   [](RawDb& db) { db.put(Family::Buried, view(key_one), view(encode(row_one))); },
                   {"buried 0000000000000001: the job is also in ready"}},
