@@ -38,7 +38,7 @@ export function Overview({may}) {
     ${!store.accepts_puts && html`<p class="banner warn"><${Icon} name="warning" /> The disk has no space for new jobs: the state of the store is ${store.state}.</p>`}
     <dl class="tiles">
       <div class=${`tile first ${age_kind(age)}`}><dt>Oldest ready job</dt><dd><${Oldest} seconds=${age} /></dd>
-        <dd class="quiet">${age > 0 ? first && html`in <${TubeLink} name=${first.name} />` : server.parked ? 'the ready jobs are parked' : 'no job waits'}</dd></div>
+        <dd class="quiet">${server.parked > 0 && server.parked === jobs.ready ? 'the ready jobs are parked' : age > 0 ? first && html`in <${TubeLink} name=${first.name} />` : 'no job waits'}</dd></div>
       <${Tile} name="Ready" icon="ready" value=${count(jobs.ready)} note=${`${count(jobs.urgent)} urgent${server.parked ? `, ${count(server.parked)} parked` : ''}`} />
       <${Tile} name="Reserved" icon="reserved" value=${count(jobs.reserved)} note=${`${count(connections.workers)} workers`} />
       <${Tile} name="Delayed" icon="delayed" value=${count(jobs.delayed)} />
