@@ -1,20 +1,22 @@
 """Ports for servers that a test starts."""
 
-import random
+import os
 import socket
 
-given = set()
+FIRST, END = 10_000, 32_000  # Below net.ipv4.ip_local_port_range.
+# Tests run beside each other, and a server binds its port some time after it was chosen. So each process begins at a place of its own.
+next_port = FIRST + os.getpid() * 50 % (END - FIRST)
 
 
 def free_port():
     """A port of 127.0.0.1 that the kernel gives to no connection of another test before it is bound."""
+    global next_port
     while True:
-        port = random.randrange(10_000, 32_000)  # Below net.ipv4.ip_local_port_range.
+        port = next_port
+        next_port = port + 1 if port + 1 < END else FIRST
         with socket.socket() as probe:
             try:
                 probe.bind(("127.0.0.1", port))
             except OSError:
                 continue
-        if port not in given:
-            given.add(port)
-            return port
+        return port
