@@ -8,7 +8,7 @@ require 'tmpdir'
 ROOT = File.realpath("#{__dir__}/../..")
 NO_RIGHT = 77
 
-options = { build: "#{ROOT}/build", seconds: 30 }
+options = { build: "#{ROOT}/build", seconds: 90 }
 OptionParser.new do |flags|
   flags.on('--build FOLDER', 'where the programs are') { |folder| options[:build] = File.realpath(folder) }
   flags.on('--seconds N', Integer, 'for each block') { |seconds| options[:seconds] = seconds }
