@@ -16,6 +16,7 @@
 #include <signal.h>
 
 #include "tests/cmd/perenniald/program/checkpoint_support.h"
+#include "tests/cmd/perenniald/program/log_with.h"
 #include "tests/support/server_process.h"
 
 namespace perennial::support {
@@ -63,9 +64,9 @@ TEST(Checkpoint, UnderLoadItHoldsWhatWasAnsweredBeforeAndWhatItsManifestSays) {
     EXPECT_EQ(manifest->jobs.ready, answer.jobs);
   }
   EXPECT_LT(answers[0].jobs, answers[3].jobs);
-  EXPECT_THAT(server.stderr_text(),
-              HasSubstr(fmt::format("at=checkpoint name={} commit={} jobs={}", answers[0].name,
-                                    answers[0].commit, answers[0].jobs)));
+  const std::string line = fmt::format("at=checkpoint name={} commit={} jobs={}", answers[0].name,
+                                       answers[0].commit, answers[0].jobs);
+  EXPECT_THAT(log_with(server, line), HasSubstr(line));
 }
 
 TEST(Checkpoint, TwoClientsThatAskAtOnceAreBothAnswered) {
@@ -188,7 +189,8 @@ TEST(Checkpoint, AFailureIsReportedAndTheServerGoesOn) {
   std::ofstream(dir) << "not a directory\n";
   EXPECT_THAT(ask_checkpoint(client).text,
               testing::AllOf(StartsWith("FAILED "), HasSubstr("Not a directory")));
-  EXPECT_THAT(server.stderr_text(), HasSubstr("level=error at=checkpoint.failed"));
+  EXPECT_THAT(log_with(server, "at=checkpoint.failed"),
+              HasSubstr("level=error at=checkpoint.failed"));
   ASSERT_EQ(client.ask(put_one).take(), "INSERTED 1\r\n");
   EXPECT_EQ(stats_value(client, "checkpoint-age"), "-1");
   std::filesystem::remove(dir);
