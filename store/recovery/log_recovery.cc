@@ -133,11 +133,9 @@ Status LogRecovery::refuse_or_lose(const std::string& missing, const LogFound& f
   const bool has_point = point.problem.empty();
   std::string message = first_problem(missing, found, has_point);
   if (manifest_.damage) {
-    return {
-        StatusCode::Corruption,
-        fmt::format("{} is damaged at byte {}: {}; and what stands before does not fit the log: "
-                    "{}; restore a checkpoint",
-                    manifest_.name, manifest_.damage->offset, manifest_.damage->problem, message)};
+    return {StatusCode::Corruption,
+            fmt::format("{}; and what stands before does not fit the log: {}; restore a checkpoint",
+                        manifest_.damage_text(), message)};
   }
   if (!has_point) {
     return {StatusCode::Corruption,

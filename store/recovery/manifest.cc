@@ -107,6 +107,10 @@ Status read_records(LogReader& reader, Manifest& manifest) {
 
 }  // namespace
 
+std::string Manifest::damage_text() const {
+  return fmt::format("{} is damaged at byte {}: {}", name, damage->offset, damage->problem);
+}
+
 uint64_t Manifest::needed_from() const {
   uint64_t lowest = std::numeric_limits<uint64_t>::max();
   for (const auto& [family, log] : flushed_to) lowest = std::min(lowest, log.value_or(0));

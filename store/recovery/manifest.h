@@ -36,6 +36,8 @@ struct Manifest {
   // What is wrong with CURRENT, which this MANIFEST was found without; empty: nothing.
   std::string current_problem = {};
 
+  // "MANIFEST-000012 is damaged at byte 650: ...". REQUIRES: it is damaged.
+  std::string damage_text() const;
   // RocksDB deletes no log file with this number or a higher one.
   uint64_t needed_from() const;
   // Whether the log can be judged with it: every family has a number. It may lack whole families.

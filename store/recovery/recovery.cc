@@ -31,9 +31,7 @@ Status incomplete(const Manifest& manifest) {
     return {StatusCode::Corruption,
             manifest.name + " is cut off: it does not name all families; restore a checkpoint"};
   }
-  return {StatusCode::Corruption,
-          fmt::format("{} is damaged at byte {}: {}; restore a checkpoint", manifest.name,
-                      manifest.damage->offset, manifest.damage->problem)};
+  return {StatusCode::Corruption, manifest.damage_text() + "; restore a checkpoint"};
 }
 
 // What the tables say without the log. Both are none if nothing was ever flushed.

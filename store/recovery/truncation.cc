@@ -40,13 +40,6 @@ Status truncate(const std::string& path, uint64_t bytes, const Options& options)
   return tree.sync_dir(parent_of(path));
 }
 
-Status sync_names(rocksdb::FileSystem& fs, const std::string& path) {
-  std::unique_ptr<rocksdb::FSDirectory> directory;
-  rocksdb::IOStatus status = fs.NewDirectory(path, {}, &directory, nullptr);
-  if (status.ok()) status = directory->Fsync({}, nullptr);
-  return from_rocksdb(status);
-}
-
 // Truncates the damaged file first, then moves the mark, and removes the later files last. A crash
 // between two steps must leave a log that a start judges in the same way. Until the damaged file is
 // truncated, the later files show that history is damaged there. If the later files were removed
@@ -58,12 +51,13 @@ Status truncate_log(const std::string& db_path, const LogTruncation& truncation,
   if (!truncated.ok() || truncation.later_files.empty()) return truncated;
   const auto moved = move_log_mark(fs, db_path, log_index_of(truncation.file));
   if (!moved.ok()) return from_rocksdb(moved);
-  if (Status synced = sync_names(fs, db_path); !synced.ok()) return synced;
+  const FileTree tree(options.env);
+  if (Status synced = tree.sync_dir(db_path); !synced.ok()) return synced;
   for (const std::string& name : truncation.later_files) {
     const auto removed = fs.DeleteFile(db_path + "/" + name, {}, nullptr);
     if (!removed.ok()) return from_rocksdb(removed);
   }
-  return sync_names(fs, db_path);
+  return tree.sync_dir(db_path);
 }
 
 bool is_in(const std::vector<std::string>& names, const std::string& name) {

@@ -267,12 +267,6 @@ class UnlistedTables {
   const std::vector<Live>& listed_;
 };
 
-std::string problem_of(const Manifest& manifest) {
-  if (!manifest.damage) return {};
-  return fmt::format("{} is damaged at byte {}: {}", manifest.name, manifest.damage->offset,
-                     manifest.damage->problem);
-}
-
 bool is_missing(const std::string& db_path, const Live& table, const Options& options) {
   return file_system_of(options.env)
       .FileExists(db_path + "/" + table.relative_filename, {}, nullptr)
@@ -292,7 +286,7 @@ Result<TableDamage> find_damaged_tables(const std::string& db_path, const Option
       list_tables(db_path, options, failure, views.without({}));
   if (!tables.ok()) return tables.status();
   TableDamage out;
-  out.manifest_problem = problem_of(manifest);
+  if (manifest.damage) out.manifest_problem = manifest.damage_text();
   std::vector<const Live*> damaged;
   for (const Live& table : *tables) {
     TableProblem problem = problem_of(table, options);
