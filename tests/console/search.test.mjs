@@ -242,6 +242,26 @@ page_test('Jobs that are found are acted on, and the rows show it', async (page,
   }
 });
 
+page_test('What is typed as soon as a screen is there stays in its field', async (page, server) => {
+  await page.goto(server.url);
+  await page.getByRole('heading', {name: 'Overview'}).waitFor();
+  // Before the first frame of the new screen, when nobody has told its effects yet.
+  await page.evaluate(() => new MutationObserver((_changes, observer) => {
+    const field = document.querySelector('main form[role=search] [data-filter]');
+    if (!(field instanceof HTMLInputElement)) return;
+    observer.disconnect();
+    field.focus();
+    document.execCommand('insertText', false, 'needle');
+  }).observe(document.body, {childList: true, subtree: true}));
+  await page.keyboard.press('g');
+  await page.keyboard.press('f');
+  const field = page.getByLabel('Text', {exact: true});
+  await field.waitFor();
+  await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => setTimeout(() => requestAnimationFrame(done), 100))));
+  await page.keyboard.type(' of keys');
+  assert.equal(await field.inputValue(), 'needle of keys');
+});
+
 page_test('Search by the keyboard alone', async (page, server) => {
   const put = [await server.put('keys', 'needle of keys'), await server.put('keys', 'needle of keys')];
   await page.goto(server.url);

@@ -91,10 +91,11 @@ function Console({session, sign_out}) {
     },
   }), []);
 
-  // A new screen is read from its heading on. Tabs and pages of a list are no new screen.
+  // A new screen is read from its heading on. Tabs and pages of a list are no new screen. The heading has the focus when it is first
+  // seen: a frame later it would take it from a field that a quick user is already typing into.
   const screen = route.parts.slice(0, 2).join('/');
   const first = useRef(true);
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (first.current) first.current = false;
     else /** @type {HTMLElement|null} */ (document.querySelector('main h1'))?.focus();
     scrollTo(0, 0);

@@ -1,6 +1,6 @@
 // Which jobs of a list are shown, by their numbers. The address has them, so a filtered list can be linked.
 
-import {useEffect, useState} from 'preact/hooks';
+import {useLayoutEffect, useState} from 'preact/hooks';
 import {html} from './html.js';
 
 /** @typedef {Record<string, string>} Filter The parameters of the API: what is not given is left out. */
@@ -17,8 +17,8 @@ export const filter_of = (address) => Object.fromEntries(names.map((name) => [na
 export function JobFilter({filter, show}) {
   const [values, set_values] = useState(filter);
   const given = JSON.stringify(filter);
-  // The address may change by itself: back, forward, a link.
-  useEffect(() => set_values(filter), [given]);
+  // The address may change by itself: back, forward, a link. Before the next key, or it would undo what was typed.
+  useLayoutEffect(() => set_values(filter), [given]);
   const set = Object.keys(filter).length;
   return html`<details class="filters" open=${set > 0 || undefined}>
     <summary>Filter by age, priority and reserves</summary>

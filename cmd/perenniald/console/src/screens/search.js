@@ -1,6 +1,6 @@
 // Jobs by what their bodies hold.
 
-import {useEffect, useState} from 'preact/hooks';
+import {useEffect, useLayoutEffect, useState} from 'preact/hooks';
 import {announce} from '../announce.js';
 import {query} from '../api.js';
 import {count, jobs as jobs_text, visible_line} from '../format.js';
@@ -58,8 +58,8 @@ function use_search({q, path, tube, state}, times) {
 /** @param {{asked: Asked, submit: (next: Asked) => void}} props */
 function SearchForm({asked, submit}) {
   const [values, set_values] = useState(asked);
-  // The address may change by itself: back, forward, the link to this screen.
-  useEffect(() => set_values(asked), [asked.q, asked.path, asked.tube, asked.state]);
+  // The address may change by itself: back, forward, the link to this screen. Before the next key, or it would undo what was typed.
+  useLayoutEffect(() => set_values(asked), [asked.q, asked.path, asked.tube, asked.state]);
   const chosen = values.state.split(',').filter(Boolean);
   const toggle = (state) => set_values({...values, state: job_states.filter((each) => chosen.includes(each) !== (each === state)).join()});
   const put = (name) => (event) => {
@@ -110,7 +110,8 @@ function Found({search}) {
     if (['stopped', 'full', 'done', 'waiting'].includes(state)) announce(sentence);
   }, [state]);
 
-  useEffect(() => {
+  // With the sentence, and not a frame later: whoever has read that it ended has left with Escape.
+  useLayoutEffect(() => {
     if (!is_running) return;
     // Before the keys of all screens, for which Escape leaves the field or the screen.
     const on_key = (event) => {
