@@ -21,7 +21,9 @@ compare with. On a machine that others use the line of the server says for how l
 printed; only --strict asserts them (99 of 100 answers within 50 ms, and 100 ms for health and metrics).
 
 Witnesses: workers whose connection stays, newcomers who connect, show a good token and put, over each door and also from the strangers'
-address, and probes of /livez, /readyz and /metrics. None of them may be refused, lost or starved (ten seconds, and thirty for a handshake or a scrape). Memory and the log stay within what the
+address, and probes of /livez, /readyz and /metrics. None of them may be refused, lost or starved (ten seconds, and thirty for a
+handshake or a scrape); only at the strangers' own address a newcomer may be turned away before it has shown its token, asks again at
+once, and has to be served in that time. Memory and the log stay within what the
 limits say, and afterwards connections, descriptors and memory are given back, the jobs of the witnesses are accounted for, and SIGTERM
 ends the server while strangers go on.
 
@@ -216,7 +218,8 @@ class Trial:
             columns = ""
             for times in (sorted(under_attack[witness.name]), sorted(quiet[witness.name])):
                 columns += "".join(f" {percentile(times, share) * 1e3:7.1f}" for share in (0.5, 0.99, 1)) + f" {len(times):7} |"
-            print(f"  {witness.name:30}{columns[:-2]}")
+            turned_away = f" | {witness.turned_away} times turned away" if witness.turned_away else ""
+            print(f"  {witness.name:30}{columns[:-2]}{turned_away}")
             times = sorted(under_attack[witness.name])
             self.check(not witness.failure_count, f"{witness.name}: {witness.failure_count} failures:\n    " + "\n    ".join(witness.failures))
             self.check(len(times) > 0, f"{witness.name} was never served")
