@@ -540,8 +540,9 @@ class Engine {
   StateCounts counts_;
   CommandCounts commands_;
   uint64_t job_timeouts_ = 0;
-  uint64_t total_jobs_ = 0;
-  uint64_t body_bytes_ = 0;  // Of all jobs.
+  uint64_t total_jobs_ = 0;   // Loaded and put.
+  uint64_t loaded_jobs_ = 0;  // By the start.
+  uint64_t body_bytes_ = 0;   // Of all jobs.
   uint64_t connections_ = 0;
   uint64_t producers_ = 0;
   uint64_t workers_ = 0;

@@ -78,7 +78,9 @@ Status Engine::restore_job(const JobRow& row, Nanos now) {
   if (row.fields) make_fields(*kept) = *row.fields;
   enter(*kept, since_restored(*kept, now));
   ++tube_of(row.tube).total_jobs;
+  ++tube_of(row.tube).loaded_jobs;
   ++total_jobs_;
+  ++loaded_jobs_;
   body_bytes_ += row.body_bytes;
   next_id_ = std::max(next_id_, row.id + 1);
   return {};

@@ -85,7 +85,8 @@ struct Tube {
   Nanos pause = 0;  // The length of the pause; 0 when the tube is not paused.
   Nanos pause_until = 0;
 
-  uint64_t total_jobs = 0;
+  uint64_t total_jobs = 0;   // Loaded and put.
+  uint64_t loaded_jobs = 0;  // By the start.
   uint64_t cmd_delete = 0;
   uint64_t cmd_pause_tube = 0;
   uint64_t jobs_duplicate = 0;

@@ -89,7 +89,10 @@ inline constexpr std::string_view oldest_ready_meaning =
 struct TubeStats {
   std::string name;
   StateCounts jobs;
+  // As beanstalkd counts: jobs that were loaded into the tube at the start, and `puts`.
   uint64_t total_jobs = 0;
+  // Jobs that were put into the tube since the start. A move and a death into it count for neither.
+  uint64_t puts = 0;
   uint64_t using_count = 0;
   uint64_t watching_count = 0;
   uint64_t waiting_count = 0;
@@ -195,7 +198,8 @@ struct EngineStats {
   StateCounts jobs;
   CommandCounts commands;
   uint64_t job_timeouts = 0;
-  uint64_t total_jobs = 0;
+  uint64_t total_jobs = 0;  // As beanstalkd counts: jobs that were loaded at the start, and `puts`.
+  uint64_t puts = 0;        // Jobs that were put since the start.
   uint64_t tubes = 0;
   uint64_t connections = 0;
   uint64_t producers = 0;

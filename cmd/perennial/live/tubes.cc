@@ -51,10 +51,10 @@ Subcommand tubes_command(TubesOptions& options) {
       .summary = "List the tubes of a running server, a line each",
       .about =
           "Sorted by name, with a line of totals. READY to BURIED count jobs, WAIT workers that "
-          "wait for one, USE producers, WATCH workers. PARKED is there where there are parked "
-          "jobs: "
-          "ready ones that no worker gets, because as many jobs with their concurrency key are "
-          "reserved as may be. READY counts them, too. AGE: " +
+          "wait for one, USE connections whose puts go there, WATCH those that watch it; a worker "
+          "of several tubes counts in each of them, so there is no total. PARKED is there where "
+          "there are parked jobs: ready ones that no worker gets, because as many jobs with their "
+          "concurrency key are reserved as may be. READY counts them, too. AGE: " +
           std::string(oldest_ready_meaning) +
           " If it grows while workers are there, they are too slow or stuck, or other jobs always "
           "come first. "

@@ -16,7 +16,8 @@ namespace {
 constexpr size_t name_columns_min = 12;
 constexpr std::string_view total_label = "total";
 
-enum class Kind : uint8_t { Count, Duration, Setting };
+// Workers: a connection counts in each tube that it watches, so a sum would count it several times.
+enum class Kind : uint8_t { Count, Workers, Duration, Setting };
 
 struct Column {
   std::string_view title;
@@ -33,9 +34,9 @@ constexpr std::array usual_columns = {
     Column{"RESERVED", "current-jobs-reserved"},
     Column{"DELAYED", "current-jobs-delayed"},
     Column{"BURIED", "current-jobs-buried"},
-    Column{"WAIT", "current-waiting"},
+    Column{"WAIT", "current-waiting", Kind::Workers},
     Column{"USE", "current-using"},
-    Column{"WATCH", "current-watching"},
+    Column{"WATCH", "current-watching", Kind::Workers},
     Column{"AGE", "next-ready-age", Kind::Duration},
     Column{"PAUSE", "pause-time-left", Kind::Duration},
 };
@@ -76,6 +77,7 @@ std::string setting_text(std::string_view value) {
 std::string value_text(const StatsReply& tube, const Column& column) {
   switch (column.kind) {
     case Kind::Count:
+    case Kind::Workers:
       return with_commas(tube.count(column.key));
     case Kind::Duration:
       return short_duration(tube.count(column.key));

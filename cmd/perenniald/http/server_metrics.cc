@@ -35,7 +35,7 @@ void add_jobs(MetricsWriter& out, const EngineStats& stats, const TubeCollector&
   out.single("perennial_jobs_bytes", MetricType::Gauge, "bytes", "The bodies of all jobs.",
              stats.body_bytes);
   out.single("perennial_jobs_put", MetricType::Counter, "", "Jobs that were put since the start.",
-             stats.total_jobs);
+             stats.puts);
   out.single("perennial_jobs_timeouts", MetricType::Counter, "",
              "Reservations whose time was over.", stats.job_timeouts);
   out.single("perennial_jobs_damaged", MetricType::Counter, "",

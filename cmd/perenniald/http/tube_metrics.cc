@@ -24,8 +24,9 @@ struct TubeFamily {
 constexpr TubeFamily tube_families[] = {
     {"perennial_tube_oldest_ready_seconds", MetricType::Gauge, "seconds", oldest_ready_meaning,
      [](const TubeStats& t) { return in_seconds(t.oldest_ready_age); }},
-    {"perennial_tube_puts", MetricType::Counter, "", "Jobs that came into the tube.",
-     [](const TubeStats& t) { return static_cast<double>(t.total_jobs); }},
+    {"perennial_tube_puts", MetricType::Counter, "",
+     "Jobs that were put into the tube since the start.",
+     [](const TubeStats& t) { return static_cast<double>(t.puts); }},
     {"perennial_tube_deletes", MetricType::Counter, "", "Jobs that were deleted from the tube.",
      [](const TubeStats& t) { return static_cast<double>(t.cmd_delete); }},
     {"perennial_tube_timeouts", MetricType::Counter, "", "Reservations whose time was over.",
@@ -122,7 +123,7 @@ void TubeCollector::add_to_sum(const std::string& name, const TubeStats& tube) {
   sum.jobs.reserved += tube.jobs.reserved;
   sum.jobs.delayed += tube.jobs.delayed;
   sum.jobs.buried += tube.jobs.buried;
-  sum.total_jobs += tube.total_jobs;
+  sum.puts += tube.puts;
   sum.watching_count += tube.watching_count;
   sum.waiting_count += tube.waiting_count;
   sum.cmd_delete += tube.cmd_delete;

@@ -104,7 +104,7 @@ History::History() : server_(server_columns, server_spans) {}
 void History::on_second(const engine::Engine& engine, Nanos now) {
   const EngineStats stats = engine.statistics();
   const uint64_t values[] = {stats.jobs.ready,  stats.jobs.reserved, stats.jobs.delayed,
-                             stats.jobs.buried, stats.total_jobs,    stats.job_ends.deleted,
+                             stats.jobs.buried, stats.puts,          stats.job_ends.deleted,
                              stats.job_timeouts};
   server_.add(now, values);
   // At most so many at once, so that very many tubes do not hold the loop.
@@ -132,7 +132,7 @@ void History::add_tube(const TubeStats& tube, Nanos now) {
     found = tubes_.emplace(tube.name, OfTube{Series(tube_columns, tube_spans)}).first;
   }
   const uint64_t values[] = {tube.jobs.ready,  tube.jobs.reserved, tube.jobs.delayed,
-                             tube.jobs.buried, tube.total_jobs,    tube.cmd_delete};
+                             tube.jobs.buried, tube.puts,          tube.cmd_delete};
   found->second.series.add(now, values);
   found->second.seen = now;
 }

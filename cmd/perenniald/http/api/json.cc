@@ -73,7 +73,7 @@ Json tube_json(const TubeStats& tube) {
   const TubeStats::More& more = tube.more ? *tube.more : none;
   Json out = {{"name", tube.name}};
   out.update(counts_json(tube.jobs));
-  out.update({{"puts", tube.total_jobs},
+  out.update({{"puts", tube.puts},
               {"deletes", tube.cmd_delete},
               {"using", tube.using_count},
               {"watching", tube.watching_count},

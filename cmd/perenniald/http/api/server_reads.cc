@@ -38,7 +38,7 @@ Json Api::server_json() const {
       {"parked", stats.jobs_parked},
       {"oldest_ready_seconds", in_seconds(history_.oldest_ready(sources_.now()))},
       {"totals",
-       {{"puts", stats.total_jobs},
+       {{"puts", stats.puts},
         {"deletes", stats.job_ends.deleted},
         {"reserves", stats.job_ends.reserved},
         {"timeouts", stats.job_timeouts},

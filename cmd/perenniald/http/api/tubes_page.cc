@@ -20,7 +20,7 @@ constexpr TubeColumn columns[] = {
     {"reserved", [](const TubeStats& t) { return static_cast<double>(t.jobs.reserved); }},
     {"delayed", [](const TubeStats& t) { return static_cast<double>(t.jobs.delayed); }},
     {"buried", [](const TubeStats& t) { return static_cast<double>(t.jobs.buried); }},
-    {"puts", [](const TubeStats& t) { return static_cast<double>(t.total_jobs); }},
+    {"puts", [](const TubeStats& t) { return static_cast<double>(t.puts); }},
     {"deletes", [](const TubeStats& t) { return static_cast<double>(t.cmd_delete); }},
     {"using", [](const TubeStats& t) { return static_cast<double>(t.using_count); }},
     {"watching", [](const TubeStats& t) { return static_cast<double>(t.watching_count); }},
