@@ -1,8 +1,9 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
-#include <list>
+#include <map>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -13,49 +14,74 @@
 namespace perennial::common {
 
 // Connections that have not shown yet what their place is good for: they have not signed in, have
-// not finished a handshake, or ask for nothing. When there are too many, the oldest gives way, and
-// never whoever comes. It knows their addresses, so that one of the same address gives way where
-// that has more than its share.
+// not finished a handshake, or ask for nothing. When there are too many, one gives way, and never
+// whoever comes: the oldest one of the address that has the most, so that no address pushes out
+// those of an address that has fewer. Where an address has its share, it is one of its own.
+//
+// Each call takes logarithmic time, but for connections that are found to be unread: each is found
+// so at most once after add(), renew() or on_read().
 class Newcomers {
  public:
   struct Shares {
     size_t connections_max = SIZE_MAX;
     size_t per_address_max = SIZE_MAX;
-    // Whether a connection has sent something, and nothing of it was read yet. It never gives way,
-    // since it may hold what it came for, such as a good token. So there may be as many more as the
-    // server is behind with reading. None: no connection is.
+    // Whether a connection has sent something that has to be read first. It does not give way,
+    // since it may have sent what it came for, such as a good token. So there may be as many more
+    // as the server is behind with reading. None: no connection is.
     std::function<bool(ConnId)> is_unread = {};
   };
   explicit Newcomers(Shares shares) : shares_(std::move(shares)) {}
 
   // The newest. Returns the one that has to give way for it, which stays until remove(). An empty
-  // address, which stands for many clients or for this machine, has no share. REQUIRES: it is not
-  // there.
+  // address, which stands for many clients or for this machine, has no share, and its connections
+  // give way by their age alone. REQUIRES: it is not there.
   std::optional<ConnId> add(ConnId conn, const std::string& address);
+  // Something of it was read, and it goes on as the newest, at this address. None gives way for it.
+  // REQUIRES: it is there.
+  void renew(ConnId conn, const std::string& address);
+  // Something of it was read, and it keeps its age. Does nothing if it is not there.
+  void on_read(ConnId conn);
   // Does nothing if it is not there.
   void remove(ConnId conn);
 
   size_t count() const { return places_.size(); }
   bool holds(ConnId conn) const { return places_.contains(conn); }
-  // None: there is none.
-  std::optional<ConnId> oldest() const;
-  std::optional<ConnId> oldest_of(const std::string& address) const;
-  // The oldest one that may give way. None: there is none.
-  std::optional<ConnId> first_to_give_way() const { return first_to_give_way(by_age_); }
+  // The one that gives way when there are too many. None: there is none that may.
+  std::optional<ConnId> first_to_give_way();
 
  private:
-  using Conns = std::list<ConnId>;
+  using ByAge = std::map<uint64_t, ConnId>;  // By Place::age: the oldest first.
+  struct Address {
+    size_t count = 0;
+    ByAge may_give_way;  // Those that are not set aside.
+  };
+  using Addresses = std::map<std::string, Address>;
   struct Place {
-    std::string address;
-    Conns::iterator by_age;
-    Conns::iterator of_address;
+    Addresses::iterator address;
+    uint64_t age = 0;
+    bool is_set_aside = false;  // It was found to be unread.
+  };
+  // Whose turn it is to give way: the most first, and of as many the one whose first is the oldest.
+  struct Rank {
+    size_t count = 0;
+    uint64_t oldest = 0;
+    bool operator<(const Rank& other) const {
+      return count != other.count ? count > other.count : oldest < other.oldest;
+    }
   };
 
-  std::optional<ConnId> first_to_give_way(const Conns& conns) const;
+  void insert(ConnId conn, const std::string& address);
+  void admit(ConnId conn, const Place& place);
+  void withdraw(const Place& place);
+  std::optional<ConnId> first_of(const ByAge& conns);
+  void rank(const Addresses::value_type& address);
+  void unrank(const Addresses::value_type& address);
 
   const Shares shares_;
-  Conns by_age_;  // The oldest first, here and below.
-  std::unordered_map<std::string, Conns> of_addresses_;
+  uint64_t added_ = 0;
+  ByAge may_give_way_;                    // Of all addresses.
+  std::map<Rank, const Address*> ranks_;  // Those of which one may give way, but the empty one.
+  Addresses addresses_;
   std::unordered_map<ConnId, Place> places_;
 };
 

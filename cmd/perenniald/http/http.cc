@@ -250,14 +250,14 @@ Http::~Http() = default;
 
 core::Session& Http::open(ConnId conn, Nanos now, core::ClientRights rights,
                           const std::string& share) {
+  std::optional<ConnId> gives_way;
+  if (count() >= limits_.connections_max) gives_way = idle_.first_to_give_way();
   auto& session = sessions_[conn];
   CHECK(session == nullptr);
   session = std::make_unique<Session>(*this, conn, now, std::move(rights), share);
   become_idle(*session);
-  if (count() > limits_.connections_max) {
-    const std::optional<ConnId> first = idle_.first_to_give_way();
-    if (first != conn) give_way(first);
-  }
+  // Unless one of its own address has gone already.
+  if (count() > limits_.connections_max) give_way(gives_way);
   return *session;
 }
 

@@ -26,8 +26,7 @@ namespace perennial::http {
 
 struct Limits {
   MessageLimits message = {};
-  // Past it the oldest connection without a request that is being answered gives way; and of the
-  // same address where that has so many.
+  // Past it a connection without a request that is being answered gives way: common::Newcomers.
   size_t connections_max = 256;
   size_t per_address_max = 64;
   // common::Newcomers::Shares.
@@ -68,6 +67,8 @@ class Http {
   // `share`: the address for which it counts: common::Newcomers.
   core::Session& open(ConnId conn, Nanos now, core::ClientRights rights = {},
                       const std::string& share = {});
+  // common::Newcomers::on_read().
+  void on_first_read(ConnId conn) { idle_.on_read(conn); }
   // Closes connections whose time is over. Call it about once a second while there are any.
   void on_time(Nanos now);
 
@@ -78,7 +79,7 @@ class Http {
     return idle_.count() > 0 || count() < limits_.connections_max + more;
   }
   bool has_idle() const { return idle_.count() > 0; }
-  // The oldest connection gives way on which nothing is asked, if there is one.
+  // A connection gives way on which nothing is asked, if there is one.
   void make_place() { give_way(idle_.first_to_give_way()); }
   size_t count() const { return sessions_.size() - leaving_; }
   // How many have given way.

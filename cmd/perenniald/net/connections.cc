@@ -172,6 +172,7 @@ void Connections::read(Connection& conn) {
       buffer_, later ? TurnBudget::read_later_bytes_max : TurnBudget::read_bytes_max);
   const bool is_http = conn.socket.role == ListenerRole::Http;
   const std::span<char> bytes = std::span(buffer_).first(got.bytes);
+  if (conn.session != nullptr) mark_read(conn);  // Also if that was half a record of TLS.
   if (conn.session != nullptr || is_served(conn, got)) on_read(conn, got, bytes, later);
   // A request may hold a token. The connection may be closed now.
   if (is_http) common::wipe(bytes);
@@ -189,7 +190,7 @@ void Connections::on_read(Connection& conn, Stream::Outcome got, std::span<const
       on_last_byte(conn);
       break;
     case Stream::State::Done:
-      conn.was_read = true;
+      mark_read(conn);
       conn.session->on_bytes(bytes, clock_.now(), later);
       if (got.is_last) on_last_byte(conn);
       break;
@@ -197,6 +198,10 @@ void Connections::on_read(Connection& conn, Stream::Outcome got, std::span<const
   // The session may stop the reading here: the turn may bring more bytes of this client.
   watch(conn, conn.session->reading());
   hooks_.on_bytes();
+}
+
+void Connections::mark_read(Connection& conn) {
+  if (!std::exchange(conn.was_read, true)) hooks_.on_first_read(conn.id);
 }
 
 // What a handshake has come to. Returns whether the client is served from now on.

@@ -50,6 +50,8 @@ class Connections {
         open;
     // Whether sessions wait for their turn. They come before clients that are read now.
     std::function<bool()> has_waiting;
+    // Something was read for the first time that a client has sent to its session: is_unread().
+    std::function<void(ConnId conn)> on_first_read;
     // A session was given bytes, and more may come in this turn.
     std::function<void()> on_bytes;
     // A connection was closed, or a handshake has ended, so one more client may be accepted.
@@ -101,12 +103,12 @@ class Connections {
     uint64_t out = 0;
   };
   const Bytes& queue_bytes() const { return queue_bytes_; }
-  // Whether a client has sent something, and its session was given nothing yet.
+  // Whether a client has sent something, and nothing of it was read for its session yet.
   bool is_unread(ConnId id) const;
   // Where a client comes from: "127.0.0.1:4711", "unix", or nothing if it is gone.
   std::string peer_of(ConnId id) const;
   // Whether one more client may begin a handshake.
-  bool may_begin_handshake() const { return handshakes_.has_slot(); }
+  bool may_begin_handshake() { return handshakes_.has_slot(); }
   size_t handshakes_pending() const { return handshakes_.pending(); }
   // Connections to the queue that were closed at once: their address had too many.
   uint64_t without_place() const { return without_place_; }
@@ -120,7 +122,7 @@ class Connections {
     ProxyStream* proxy = nullptr;      // It is the stream, until the header is there.
     core::Session* session = nullptr;  // Null: the stream is not open yet.
     bool full = false;                 // Its stream takes no more of its output now.
-    bool was_read = false;             // Its session was given bytes.
+    bool was_read = false;             // Something of it was read for its session.
     bool ended = false;                // Its session knows that the client will send nothing more.
     SocketSet::Interest watched_for;
   };
@@ -135,6 +137,7 @@ class Connections {
   bool must_read_later() const;
   void read(Connection& conn);
   void on_read(Connection& conn, Stream::Outcome got, std::span<const char> bytes, bool later);
+  void mark_read(Connection& conn);
   bool is_served(Connection& conn, Stream::Outcome got);
   void on_last_byte(Connection& conn);
   void on_ending(Connection& conn);

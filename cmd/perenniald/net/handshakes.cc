@@ -20,7 +20,9 @@ Handshakes::Handshakes(uv_loop_t& loop, TurnClock& clock, const HandshakeLimits&
       limits_(limits),
       hooks_(std::move(hooks)),
       timer_(new uv_timer_t),
-      pending_({.connections_max = limits.pending_max, .per_address_max = limits.per_address_max}) {
+      pending_({.connections_max = limits.pending_max,
+                .per_address_max = limits.per_address_max,
+                .is_unread = [this](ConnId conn) { return !hooks_.is_silent(conn); }}) {
   CHECK(uv_timer_init(&loop, timer_) == 0);
   timer_->data = this;
 }
@@ -34,12 +36,11 @@ void Handshakes::begin(ConnId conn, const std::string& address) {
   const Nanos time_max = static_cast<Nanos>(limits_.ms_max) * nanos_per_ms;
   deadlines_.push_back({.conn = conn, .at = later(clock_.now(), time_max)});
   if (deadlines_.size() == 1) arm();
-  if (gives_way && hooks_.is_silent(*gives_way)) hooks_.gives_way(*gives_way);
+  if (gives_way) hooks_.gives_way(*gives_way);
 }
 
 void Handshakes::on_progress(ConnId conn, const std::string& address) {
-  pending_.remove(conn);
-  pending_.add(conn, address);
+  pending_.renew(conn, address);
 }
 
 void Handshakes::end(ConnId conn) {

@@ -17,8 +17,7 @@ namespace perennial::perenniald {
 struct HandshakeLimits {
   uint64_t ms_max = 10'000;      // How long one may take.
   uint64_t per_turn_max = 4;     // How many make progress in one turn of the loop.
-  uint64_t pending_max = 1'000;  // How many may be under way. Past it the oldest gives way,
-  // and of the same address where that has so many.
+  uint64_t pending_max = 1'000;  // How many may be under way. Past it one gives way: Newcomers.
   uint64_t per_address_max = 250;
 };
 
@@ -51,12 +50,10 @@ class Handshakes {
 
   size_t pending() const { return pending_.count(); }
   // Whether one more may begin: there is a place, or a silent one gives way.
-  bool has_slot() const {
-    return pending() < limits_.pending_max || hooks_.is_silent(*pending_.oldest());
-  }
+  bool has_slot() { return pending() < limits_.pending_max || pending_.first_to_give_way(); }
   // `address`: common::Newcomers.
   void begin(ConnId conn, const std::string& address);
-  // Bytes of the client were read, so it gives way after all others.
+  // Bytes of the client were read, so it gives way after all others of its address.
   void on_progress(ConnId conn, const std::string& address);
   // A handshake is finished or given up. REQUIRES: it began.
   void end(ConnId conn);

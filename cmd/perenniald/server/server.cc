@@ -141,6 +141,11 @@ Server::Server(const Config& config, std::vector<BoundSocket> sockets, TlsListen
            .open = [this](ConnId conn, const AcceptedSocket& socket, const PeerIdentity* peer)
                -> core::Session& { return open_session(conn, socket, peer); },
            .has_waiting = [this] { return core_.has_runnable(); },
+           .on_first_read =
+               [this](ConnId conn) {
+                 core_.on_first_read(conn);
+                 http_.on_first_read(conn);
+               },
            .on_bytes =
                [this] {
                  if (turn_) turn_->hand_over_early();
@@ -171,7 +176,7 @@ TlsListener* Server::tls_of(std::optional<size_t> listener) const {
   return listener ? tls_.find(*listener) : nullptr;
 }
 
-bool Server::has_slot(const BoundSocket& listener) const {
+bool Server::has_slot(const BoundSocket& listener) {
   if (tls_of(listener.listener()) != nullptr && !connections_.may_begin_handshake()) return false;
   const bool is_http = listener.role() == ListenerRole::Http;
   const size_t kept = listener.is_local() ? places_of_this_machine : 0;

@@ -88,7 +88,7 @@ class Server {
   // Whether clients of the queue are this node's own. Before that those that are accepted are
   // passed on to the leader.
   bool serves_queue() const { return phase_ != Phase::Loading && phase_ != Phase::CatchingUp; }
-  bool has_slot(const BoundSocket& listener) const;
+  bool has_slot(const BoundSocket& listener);
   TlsListener* tls_of(std::optional<size_t> listener) const;
   bool reads_hangup() const;
   std::vector<http::FileRead> reload();

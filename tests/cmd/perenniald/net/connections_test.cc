@@ -46,7 +46,7 @@ class FakeSession final : public core::Session {
 };
 
 // A stream that is open once the client has said "open " or "back ", which is a resumed session.
-// Anything else is refused. It says "busy" when the socket can be written, if it is told to.
+// Anything else is refused. Then "half" is half a record. It says "busy" when the socket can be written, if it is told to.
 class FakeHandshake final : public Stream {
  public:
   FakeHandshake(int fd, bool has_output) : plain_(fd), has_unsent_(has_output) {}
@@ -54,9 +54,11 @@ class FakeHandshake final : public Stream {
   bool is_open() const override { return is_open_; }
   Outcome read(std::span<char> buffer, size_t bytes_max) override {
     Outcome got = plain_.read(buffer, bytes_max);
-    if (is_open_ || got.state != State::Done) return got;
+    if (got.state != State::Done) return got;
     const std::string_view word = "open ";
     const std::string_view said(buffer.data(), got.bytes);
+    if (is_open_ && said == "half") return {.state = State::Blocked};
+    if (is_open_) return got;
     is_resumed_ = said.starts_with("back ");
     if (!is_resumed_ && !said.starts_with(word)) {
       failure_ = "that is no greeting";
@@ -108,6 +110,7 @@ class ConnectionsTest : public testing::TestWithParam<bool> {
             .open = [this](ConnId conn, const AcceptedSocket&,
                            const PeerIdentity*) -> core::Session& { return sessions_[conn]; },
             .has_waiting = [this] { return others_wait_; },
+            .on_first_read = [this](ConnId conn) { first_reads_.push_back(conn); },
             .on_bytes = [this] { ++bytes_calls_; },
             .on_slot_free = [this] { ++slot_calls_; }});
   }
@@ -158,6 +161,7 @@ class ConnectionsTest : public testing::TestWithParam<bool> {
   std::map<ConnId, FakeSession> sessions_;
   std::optional<Connections> connections_;
   std::vector<int> clients_;
+  std::vector<ConnId> first_reads_;
   bool others_wait_ = false;
   int bytes_calls_ = 0;
   int slot_calls_ = 0;
@@ -359,6 +363,34 @@ TEST_P(ConnectionsTest, TheOldestHandshakeGivesWay) {
   say(clients_.back(), "open hello");
   turn();
   EXPECT_EQ(session(100).heard, "hello");
+}
+
+TEST_P(ConnectionsTest, AHandshakeOfTheAddressWithTheMostGivesWay) {
+  with_handshake_ = true;
+  const int single = open_from("192.0.2.9", ListenerRole::Http);
+  for (int i = 0; i < 100; ++i) open_from("192.0.2.1", ListenerRole::Http);
+  EXPECT_EQ(connections_->count(), 3U);
+  say(single, "open hello");
+  turn();
+  EXPECT_EQ(session(1).heard, "hello");
+}
+
+TEST_P(ConnectionsTest, WhatIsReadFirstIsTold) {
+  say(open(), "one");
+  with_handshake_ = true;
+  const int client = open();
+  say(client, "open ");
+  open();
+  turn();
+  EXPECT_EQ(first_reads_, std::vector<ConnId>{1});
+  say(client, "half");
+  EXPECT_TRUE(connections_->is_unread(2));
+  turn();
+  EXPECT_EQ(first_reads_, (std::vector<ConnId>{1, 2}));
+  say(client, "more");
+  EXPECT_FALSE(connections_->is_unread(2));
+  turn();
+  EXPECT_EQ(first_reads_.size(), 2U);
 }
 
 // Of many that connect at once none is closed: those that have sent something wait for their turn.
