@@ -1,6 +1,7 @@
 #include "cmd/perenniald/net/connections.h"
 
 #include <algorithm>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -36,7 +37,7 @@ Connections::Connections(uv_loop_t& loop, TurnClock& clock, const TurnBudget& bu
       hooks_(std::move(hooks)),
       sockets_(
           loop, [this](std::span<const SocketSet::Report> reports) { on_ready(reports); },
-          [this] { return budget_.may_read() && !handshakes_.have_had_their_turn(); }),
+          [this] { return budget_.may_read(); }),
       batch_(std::move(batch)),
       handshakes_(loop, clock, limits.handshakes,
                   {.expired =
@@ -166,7 +167,17 @@ bool Connections::must_read_later() const {
 }
 
 void Connections::read(Connection& conn) {
-  if (conn.session == nullptr && !handshakes_.may_go_on()) return;  // In one of the next turns.
+  if (conn.session == nullptr && !handshakes_.may_go_on(conn.id, share_of(conn.socket))) {
+    return watch(conn, true);  // Not before its turn.
+  }
+  read_now(conn);
+}
+
+void Connections::continue_handshakes() {
+  while (const std::optional<ConnId> id = handshakes_.next()) read_now(connections_.at(*id));
+}
+
+void Connections::read_now(Connection& conn) {
   const bool later = must_read_later();
   const Stream::Outcome got = conn.stream->read(
       buffer_, later ? TurnBudget::read_later_bytes_max : TurnBudget::read_bytes_max);
@@ -314,10 +325,12 @@ void Connections::set_full(Connection& conn, bool full) {
 }
 
 void Connections::watch(Connection& conn, bool reading) {
-  const bool reads = reading && !stopped_;
+  // One that waits for its turn is known to have sent something.
+  const bool waits = conn.session == nullptr && handshakes_.waits(conn.id);
+  const bool reads = reading && !stopped_ && !waits;
   const SocketSet::Interest interest = {.reading = reads,
                                         .writing = conn.full || conn.stream->has_unsent(),
-                                        .ending = !reads && !stopped_ && !conn.ended};
+                                        .ending = !reads && !stopped_ && !waits && !conn.ended};
   if (interest == conn.watched_for) return;
   conn.watched_for = interest;
   sockets_.change(conn.stream->fd(), conn.id, interest);

@@ -107,6 +107,10 @@ class Connections {
   bool is_unread(ConnId id) const;
   // Where a client comes from: "127.0.0.1:4711", "unix", or nothing if it is gone.
   std::string peer_of(ConnId id) const;
+  // Handshakes that wait for their turn go on, as many as may in this turn of the loop. Call it
+  // once in each turn, while has_waiting_handshakes().
+  void continue_handshakes();
+  bool has_waiting_handshakes() const { return handshakes_.has_waiting(); }
   // Whether one more client may begin a handshake.
   bool may_begin_handshake() { return handshakes_.has_slot(); }
   size_t handshakes_pending() const { return handshakes_.pending(); }
@@ -136,6 +140,7 @@ class Connections {
   std::span<const Stream::Outcome> run_batch();
   bool must_read_later() const;
   void read(Connection& conn);
+  void read_now(Connection& conn);
   void on_read(Connection& conn, Stream::Outcome got, std::span<const char> bytes, bool later);
   void mark_read(Connection& conn);
   bool is_served(Connection& conn, Stream::Outcome got);

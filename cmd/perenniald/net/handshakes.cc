@@ -46,13 +46,28 @@ void Handshakes::on_progress(ConnId conn, const std::string& address) {
 void Handshakes::end(ConnId conn) {
   CHECK(pending_.holds(conn));
   pending_.remove(conn);
+  waiting_.remove(conn);
 }
 
-bool Handshakes::may_go_on() {
-  if (std::exchange(turn_, clock_.now()) != clock_.now()) steps_ = refused_ = 0;
-  const bool may = steps_ < limits_.per_turn_max;
-  ++(may ? steps_ : refused_);
-  return may;
+bool Handshakes::may_go_on(ConnId conn, const std::string& address) {
+  if (waiting_.empty() && has_steps()) {
+    ++steps_;
+    return true;
+  }
+  if (!waiting_.holds(conn)) waiting_.add(conn, address);
+  return false;
+}
+
+std::optional<ConnId> Handshakes::next() {
+  if (waiting_.empty() || !has_steps()) return std::nullopt;
+  ++steps_;
+  return waiting_.take();
+}
+
+// Whether one more may make progress in this turn.
+bool Handshakes::has_steps() {
+  if (std::exchange(turn_, clock_.now()) != clock_.now()) steps_ = 0;
+  return steps_ < limits_.per_turn_max;
 }
 
 void Handshakes::arm() {

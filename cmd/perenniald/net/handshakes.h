@@ -4,11 +4,13 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include <uv.h>
 
 #include "cmd/common/newcomers.h"
+#include "cmd/common/round_robin.h"
 #include "cmd/perenniald/loop/clock.h"
 #include "engine/types/basic.h"
 
@@ -31,6 +33,7 @@ struct HandshakeCounts {
 
 // The handshakes of clients whose stream is not open yet. A step of a handshake costs as much as a
 // hundred commands, so only a few are made in each turn, and other clients are served in between.
+// Addresses take turns, so that nobody waits behind all handshakes of another address.
 class Handshakes {
  public:
   struct Hooks {
@@ -57,11 +60,14 @@ class Handshakes {
   void on_progress(ConnId conn, const std::string& address);
   // A handshake is finished or given up. REQUIRES: it began.
   void end(ConnId conn);
-  // Whether one more handshake may make progress in this turn. If so, it counts.
-  bool may_go_on();
-  // Whether all handshakes that could go on in this turn have been turned away once. Their sockets
-  // stay ready, so a look at further ones would find the same.
-  bool have_had_their_turn() const { return turn_ == clock_.now() && refused_ >= pending() + 1; }
+  // Whether this one may make progress now. If so, it counts. Else it waits until next() returns
+  // it, and need not be watched meanwhile.
+  bool may_go_on(ConnId conn, const std::string& address);
+  bool waits(ConnId conn) const { return waiting_.holds(conn); }
+  bool has_waiting() const { return !waiting_.empty(); }
+  // The next one that waits. It counts as one that makes progress. None: none waits, or as many as
+  // may have made progress in this turn.
+  std::optional<ConnId> next();
   // Closes its handle, which the loop needs to end.
   void close();
 
@@ -72,6 +78,7 @@ class Handshakes {
   };
   void arm();
   void on_timer();
+  bool has_steps();
 
   TurnClock& clock_;
   const HandshakeLimits limits_;
@@ -81,9 +88,9 @@ class Handshakes {
   // over.
   std::deque<Deadline> deadlines_;
   common::Newcomers pending_;
-  Nanos turn_ = 0;  // The time of the turn that steps_ and refused_ count for.
+  common::RoundRobin waiting_;
+  Nanos turn_ = 0;  // The time of the turn that steps_ counts for.
   uint64_t steps_ = 0;
-  uint64_t refused_ = 0;
 };
 
 }  // namespace perennial::perenniald

@@ -468,9 +468,10 @@ void Server::start_handles() {
 // Called just before the loop blocks.
 void Server::on_prepare() {
   if (std::exchange(looks_for_revoked_, false)) connections_.close_revoked();
+  connections_.continue_handshakes();
   if (!turn_) {  // The engine belongs to the thread of Startup until then.
     if (standby_) standby_->serve();
-    return end_turn(!serve_http());
+    return end_turn(!serve_http() || connections_.has_waiting_handshakes());
   }
   if (phase_ == Phase::CatchingUp && core_.is_caught_up(clock_.now())) begin_serving();
   const Turn::TurnResult result = turn_->before_poll();
@@ -483,7 +484,8 @@ void Server::on_prepare() {
   // A request may have left core work for the next turn: commands, or connections that were closed
   // or have lost their users.
   const bool has_work = queue_clients_.take_has_spoken() || core_.has_runnable() ||
-                        core_.has_changed() || looks_for_revoked_;
+                        core_.has_changed() || looks_for_revoked_ ||
+                        connections_.has_waiting_handshakes();
   end_turn(result.at_once || !http_rests || has_work);
 }
 

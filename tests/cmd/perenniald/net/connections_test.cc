@@ -46,7 +46,8 @@ class FakeSession final : public core::Session {
 };
 
 // A stream that is open once the client has said "open " or "back ", which is a resumed session.
-// Anything else is refused. Then "half" is half a record. It says "busy" when the socket can be written, if it is told to.
+// Anything else is refused. Then "half" is half a record. It says "busy" when the socket can be
+// written, if it is told to.
 class FakeHandshake final : public Stream {
  public:
   FakeHandshake(int fd, bool has_output) : plain_(fd), has_unsent_(has_output) {}
@@ -141,6 +142,7 @@ class ConnectionsTest : public testing::TestWithParam<bool> {
   }
   void turn() {
     uv_run(&loop_, UV_RUN_NOWAIT);
+    connections_->continue_handshakes();
     clock_.end_turn();
   }
   static void say(int client, std::string_view bytes) {
@@ -352,6 +354,37 @@ TEST_P(ConnectionsTest, HandshakesAreLimitedInNumberTimeAndPerTurn) {
     turn();
   }
   EXPECT_EQ(connections_->count(), 3U);
+}
+
+// Whoever comes from another address waits for one of each address, and not for all.
+TEST_P(ConnectionsTest, AddressesTakeTurnsWithTheirHandshakes) {
+  with_handshake_ = true;
+  for (int i = 0; i < 20; ++i) say(open_from("192.0.2.1", ListenerRole::Http), "open ");
+  say(open_from("192.0.2.9", ListenerRole::Http), "open hello");
+  turn();
+  EXPECT_EQ(sessions_.size(), 2U);
+  EXPECT_TRUE(connections_->has_waiting_handshakes());
+  turn();
+  EXPECT_EQ(sessions_.size(), 4U);
+  EXPECT_EQ(session(21).heard, "hello");
+  for (int turns = 0; turns < 9; ++turns) turn();
+  EXPECT_EQ(sessions_.size(), 21U);
+  EXPECT_FALSE(connections_->has_waiting_handshakes());
+}
+
+// Its client may leave meanwhile, or its time may be over.
+TEST_P(ConnectionsTest, AHandshakeMayEndWhileItWaitsForItsTurn) {
+  with_handshake_ = true;
+  for (int i = 0; i < 6; ++i) say(open(), "open bye.");
+  turn();
+  EXPECT_EQ(sessions_.size(), 2U);
+  shutdown(clients_[2], SHUT_WR);
+  turn();
+  EXPECT_EQ(session(3).heard, "bye.");
+  usleep(250'000);  // More than limits.handshakes.ms_max, and the step of its timer.
+  turn();
+  EXPECT_EQ(connections_->count(), 4U);
+  EXPECT_FALSE(connections_->has_waiting_handshakes());
 }
 
 // Whoever comes begins its handshake at once, however many are silent.
