@@ -76,6 +76,7 @@ Result<ServerConnection> ServerConnection::open(const ServerAddress& server) {
 }
 
 Status ServerConnection::sign_in(const ServerAddress& server) {
+  if (!server.gets_token) return {};
   const Result<std::string> token = find_token(server.token_file);
   if (!token.ok()) return token.status();
   if (token->empty()) return {};

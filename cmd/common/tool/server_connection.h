@@ -25,6 +25,7 @@ struct ServerAddress {
   // A file with a token. Empty: the environment variable PERENNIAL_TOKEN, if it is set.
   std::string token_file = {};
   bool insecure_token = false;  // The token may go to another machine without TLS.
+  bool gets_token = true;       // Otherwise it is shown none, whatever is set.
 
   ServerAddress() = default;
   ServerAddress(std::string text) : address(std::move(text)) {}  // NOLINT: implicit on purpose

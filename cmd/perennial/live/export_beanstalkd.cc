@@ -35,7 +35,10 @@ Result<bool> knows_reserve_job(ServerConnection& server) {
 Result<Route> open_route(const ExportOptions& options) {
   Result<ServerConnection> source = open_server(options.server);
   if (!source.ok()) return source.take_status();
-  Result<ServerConnection> target = open_server(options.to);
+  // The token is the source's. A beanstalkd has none, and would only learn it.
+  ServerAddress to = options.to;
+  to.gets_token = false;
+  Result<ServerConnection> target = open_server(to);
   if (!target.ok()) return target.take_status();
   const Result<StatsReply> here = ask_stats(*source, Stats{});
   if (!here.ok()) return here.status();
@@ -172,7 +175,8 @@ Subcommand export_beanstalkd_command(ExportOptions& options) {
           "kept: ids, ages and counters.\n\n"
           "Jobs that a worker has reserved are left here, and those that the other server refuses; "
           "the table says how many and why, and the exit code is then 1. Buried jobs need a "
-          "beanstalkd of at least 1.12 there. Stop producers and workers first, or run it again "
+          "beanstalkd of at least 1.12 there. The other server is shown no token. Stop producers "
+          "and workers first, or run it again "
           "until nothing is left.",
       .examples =
           "  perennial export-beanstalkd --to other:11300 --dry-run\n"

@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include <arpa/inet.h>
 #include <fmt/format.h>
@@ -39,10 +41,11 @@ std::string other_address() {
   return found;
 }
 
-// Whoever answers there: it takes one connection, and keeps what it hears.
+// Whoever answers there: it takes one connection, keeps what it hears, and answers once.
 class FalseServer {
  public:
-  explicit FalseServer(const std::string& host) : listener_(::socket(AF_INET, SOCK_STREAM, 0)) {
+  explicit FalseServer(const std::string& host, std::string answer = {})
+      : listener_(::socket(AF_INET, SOCK_STREAM, 0)), answer_(std::move(answer)) {
     sockaddr_in address = {};
     address.sin_family = AF_INET;
     ::inet_pton(AF_INET, host.c_str(), &address.sin_addr);
@@ -72,10 +75,12 @@ class FalseServer {
     char bytes[1024];
     const ssize_t count = ::recv(client, bytes, sizeof bytes, 0);
     if (count > 0) heard_.assign(bytes, static_cast<size_t>(count));
+    ::send(client, answer_.data(), answer_.size(), MSG_NOSIGNAL);
     ::close(client);
   }
 
   const int listener_;
+  const std::string answer_;
   std::string address_;
   std::string heard_;
   std::thread thread_;
@@ -116,6 +121,15 @@ TEST_F(TokenWay, ToTheLoopbackAddress) {
   FalseServer server("127.0.0.1");
   support::run_tool({"stats", "--server", server.address()});
   EXPECT_EQ(server.heard(), fmt::format("auth {}\r\n", token));
+}
+
+// Where jobs are moved to is another server, which may be a beanstalkd.
+TEST_F(TokenWay, NotToTheTargetOfAnExport) {
+  FalseServer source("127.0.0.1", "AUTHENTICATED\r\n");
+  FalseServer target("127.0.0.1");
+  support::run_tool({"export-beanstalkd", "--server", source.address(), "--to", target.address()});
+  EXPECT_EQ(source.heard(), fmt::format("auth {}\r\n", token));
+  EXPECT_EQ(target.heard(), "");
 }
 
 }  // namespace
