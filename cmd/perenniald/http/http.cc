@@ -161,6 +161,7 @@ class Http::Session final : public core::Session {
     CHECK(handled.answer != nullptr);
     route_ = handled.route;
     is_tls_ = handled.is_tls;
+    is_for_monitor_ = handled.is_for_monitor;
     answer_ = std::move(handled.answer);
     http_.idle_.remove(id_);
     answer_->wake = [this] { make_runnable(); };
@@ -229,8 +230,7 @@ class Http::Session final : public core::Session {
   size_t sent_ = 0;     // Of out_.
   size_t counted_ = 0;  // Of both, in Http::output_bytes_.
   std::optional<std::list<ConnId>::iterator> untaken_;  // Its place in Http::untaken_.
-  bool is_long_ = false;                                // Its answer counts in Http::long_answers_.
-  bool waits_for_turn_ = false;                         // It is listed in Http::long_waiting_.
+  bool is_for_monitor_ = false;                         // As in Handled.
   bool was_written_ = false;                            // Since the last on_time().
   Nanos since_;      // When the request began, or the client last took bytes, or became idle.
   Nanos begun_ = 0;  // When the request that is being answered was read.
@@ -244,7 +244,9 @@ Http::Http(const Limits& limits, Handler handler)
       handler_(std::move(handler)),
       idle_({.connections_max = SIZE_MAX,
              .per_address_max = limits.per_address_max,
-             .is_unread = limits.is_unread}) {}
+             .is_unread = limits.is_unread}),
+      long_answers_(limits.long_answers_max),
+      monitor_answers_(limits.monitor_answers_max) {}
 
 Http::~Http() = default;
 
@@ -273,29 +275,19 @@ void Http::give_way(std::optional<ConnId> conn) {
   sessions_.at(*conn)->give_way();
 }
 
+LongAnswers& Http::long_answers_of(const Session& session) {
+  return session.is_for_monitor_ ? monitor_answers_ : long_answers_;
+}
+
 // Whether the answer, which needs several steps, may go on. Else it does so when another has ended.
-bool Http::begin_long_answer(Session& session) {
-  if (session.is_long_) return true;
-  if (long_answers_ < limits_.long_answers_max) {
-    ++long_answers_;
-    session.waits_for_turn_ = false;
-    return session.is_long_ = true;
-  }
-  if (!std::exchange(session.waits_for_turn_, true)) long_waiting_.push_back(session.id_);
-  return false;
+bool Http::begin_long_answer(const Session& session) {
+  return long_answers_of(session).begin(session.id_, session.share_);
 }
 
 // The answer is whole, has to wait, or is given up.
-void Http::end_long_answer(Session& session) {
-  session.waits_for_turn_ = false;
-  if (!std::exchange(session.is_long_, false)) return;
-  --long_answers_;
-  while (!long_waiting_.empty()) {
-    const auto next = sessions_.find(long_waiting_.front());
-    long_waiting_.pop_front();
-    if (next == sessions_.end() || !std::exchange(next->second->waits_for_turn_, false)) continue;
-    return next->second->make_runnable();
-  }
+void Http::end_long_answer(const Session& session) {
+  const std::optional<ConnId> next = long_answers_of(session).end(session.id_);
+  if (next) sessions_.at(*next)->make_runnable();
 }
 
 // The output of a session has become more, or is gone.

@@ -17,6 +17,7 @@
 #include "cmd/perenniald/core/client_rights.h"
 #include "cmd/perenniald/core/session.h"
 #include "cmd/perenniald/http/answer.h"
+#include "cmd/perenniald/http/long_answers.h"
 #include "cmd/perenniald/http/message.h"
 #include "engine/types/basic.h"
 #include "engine/types/histogram.h"
@@ -35,8 +36,10 @@ struct Limits {
   // that has waited longest for its client.
   size_t output_bytes_max = 256 << 20;
   // Answers of several steps that are made at the same time. The others have made one step, and
-  // wait for their turn.
+  // wait for their turn: LongAnswers.
   size_t long_answers_max = 8;
+  // The same of those that watch over the server, which have places of their own.
+  size_t monitor_answers_max = 2;
   // A header must be whole so soon after its first byte, and a body after its header.
   Nanos request_time = 10 * nanos_per_second;
   // How long a connection may be open without a request.
@@ -53,7 +56,8 @@ class Http {
   struct Handled {
     std::string_view route;  // For the counts: a constant, never what a client has sent.
     std::unique_ptr<Answer> answer;
-    bool is_tls = false;  // The client has come by TLS, perhaps to a proxy.
+    bool is_tls = false;          // The client has come by TLS, perhaps to a proxy.
+    bool is_for_monitor = false;  // It waits for no long answer of another kind.
   };
   // `rights`: who the client is, as far as its connection shows that.
   using Handler = std::function<Handled(const Request&, const core::ClientRights& rights)>;
@@ -105,8 +109,9 @@ class Http {
   void changed(Session& session);
   void become_idle(Session& session);
   void give_way(std::optional<ConnId> conn);
-  bool begin_long_answer(Session& session);
-  void end_long_answer(Session& session);
+  LongAnswers& long_answers_of(const Session& session);
+  bool begin_long_answer(const Session& session);
+  void end_long_answer(const Session& session);
   void on_output(Session& session);
   void keep_output_bounded(const Session& newest);
 
@@ -116,10 +121,10 @@ class Http {
   common::Newcomers idle_;  // Those without a request that is being answered.
   size_t leaving_ = 0;      // Of sessions_: those that have given way.
   uint64_t gave_way_ = 0;
-  size_t long_answers_ = 0;          // That are being made.
-  std::deque<ConnId> long_waiting_;  // Those that wait for that, and some that do no more.
-  size_t output_bytes_ = 0;          // Of all sessions.
-  std::list<ConnId> untaken_;        // Sessions with output, by the time since they have some.
+  LongAnswers long_answers_;
+  LongAnswers monitor_answers_;
+  size_t output_bytes_ = 0;    // Of all sessions.
+  std::list<ConnId> untaken_;  // Sessions with output, by the time since they have some.
   std::deque<ConnId> runnable_;
   std::vector<ConnId> changed_;
   Counts counts_;

@@ -68,10 +68,12 @@ bool wants_open_metrics(const Request& request) {
 
 Http::Handled metrics_answer(const MetricSources& sources, const Request& request) {
   const std::vector<std::string> names = query_values(request.query, "names");
-  return {"/metrics", make_metrics(sources, {.open_metrics = wants_open_metrics(request),
-                                             .names_of_beanstalkd =
-                                                 !names.empty() && names.front() == "beanstalkd",
-                                             .tubes = sources.tubes})};
+  const bool are_old = !names.empty() && names.front() == "beanstalkd";
+  return {.route = "/metrics",
+          .answer = make_metrics(sources, {.open_metrics = wants_open_metrics(request),
+                                           .names_of_beanstalkd = are_old,
+                                           .tubes = sources.tubes}),
+          .is_for_monitor = true};
 }
 
 // The tubes that fit ?match=PATTERN, and at most ?limit=N of them.
@@ -167,7 +169,9 @@ Http::Handled Routes::metrics(const Request& request, const core::ClientRights& 
   if (!refusal) return metrics_answer(parts_.metrics, request);
   const bool is_standby = refusal->route == "none" && parts_.cluster().is_member;
   if (!is_standby) return *std::move(refusal);
-  return {"/metrics", make_standby_metrics(parts_.metrics, wants_open_metrics(request))};
+  return {.route = "/metrics",
+          .answer = make_standby_metrics(parts_.metrics, wants_open_metrics(request)),
+          .is_for_monitor = true};
 }
 
 Http::Handled Routes::metrics_of_tubes(const Request& request, const core::ClientRights& rights) {

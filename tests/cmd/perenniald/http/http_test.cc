@@ -1,5 +1,6 @@
 #include "cmd/perenniald/http/http.h"
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -278,6 +279,46 @@ TEST_F(HttpTest, OnlySoManyLongAnswersAreMadeAtTheSameTime) {
   EXPECT_THAT(std::string(sessions[2]->output()), HasSubstr("/c"));
   sessions[2]->on_close(now_);
   sessions[3]->on_close(now_);
+}
+
+// Those that watch over the server have places of their own.
+TEST_F(HttpTest, LongAnswersForAMonitorWaitForNoOthers) {
+  Http http({.long_answers_max = 1, .monitor_answers_max = 1},
+            [](const Request& request, const core::ClientRights&) {
+              return Http::Handled{.route = "/r",
+                                   .answer = std::make_unique<SlowAnswer>(3, request.path),
+                                   .is_for_monitor = request.path == "/metrics"};
+            });
+  std::vector<core::Session*> sessions;
+  for (const char* path : {"/a", "/b", "/metrics", "/metrics"}) {
+    sessions.push_back(&http.open(sessions.size() + 1, now_));
+    send(*sessions.back(), get(path), now_);
+  }
+  for (int step = 0; step < 8; ++step) http.run_next(now_);
+  EXPECT_THAT(std::string(sessions[0]->output()), HasSubstr("/a"));
+  EXPECT_THAT(std::string(sessions[2]->output()), HasSubstr("/metrics"));
+  EXPECT_TRUE(sessions[1]->output().empty());
+  EXPECT_TRUE(sessions[3]->output().empty());
+  while (http.has_runnable()) http.run_next(now_);
+  EXPECT_THAT(std::string(sessions[3]->output()), HasSubstr("/metrics"));
+  for (core::Session* const session : sessions) session->on_close(now_);
+}
+
+TEST_F(HttpTest, AddressesTakeTurnsWithTheirLongAnswers) {
+  Http http({.long_answers_max = 1}, [](const Request& request, const core::ClientRights&) {
+    return Http::Handled{"/r", std::make_unique<SlowAnswer>(3, request.path)};
+  });
+  std::vector<core::Session*> sessions;
+  for (ConnId conn = 1; conn <= 10; ++conn) {
+    sessions.push_back(&http.open(conn, now_, {}, conn < 10 ? "192.0.2.1" : "192.0.2.9"));
+    send(*sessions.back(), get("/a"), now_);
+  }
+  while (sessions[9]->output().empty()) http.run_next(now_);
+  const auto is_answered = [](const core::Session* each) { return !each->output().empty(); };
+  EXPECT_LE(std::ranges::count_if(sessions, is_answered), 3);
+  while (http.has_runnable()) http.run_next(now_);
+  EXPECT_EQ(std::ranges::count_if(sessions, is_answered), 10);
+  for (core::Session* const session : sessions) session->on_close(now_);
 }
 
 TEST_F(HttpTest, OfOneAddressOnlySoManyAreIdle) {
