@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <string.h>
+
 #include "wire/command_line.h"
 
 namespace perennial::wire {
@@ -39,6 +41,7 @@ LineReader::Got LineReader::take(std::string_view& rest) {
   }
   rest.remove_prefix(window.size());
   if (window.size() < bytes_max_) {
+    held_.reserve(line_bytes_max);  // No copy of a token is left behind when it grows.
     held_.assign(window);
     return Got::Nothing;
   }
@@ -82,6 +85,11 @@ void LineReader::forget() {
   } else {
     held_.clear();
   }
+}
+
+void LineReader::wipe() {
+  ::explicit_bzero(held_.data(), held_.size());
+  line_ = {};
 }
 
 void LineReader::begin_drop(std::string_view line) {

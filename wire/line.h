@@ -39,6 +39,9 @@ class LineReader {
   bool too_long() const { return too_long_; }
   size_t held_bytes() const { return held_.capacity(); }
 
+  // Overwrites what is held. REQUIRES: the last line is complete and used, or no more is read.
+  void wipe();
+
  private:
   Got take_more(std::string_view& rest);
   Got drop(std::string_view& rest);

@@ -46,6 +46,10 @@ class Parser {
   // `bytes` is not empty.
   Step feed(std::span<const char> bytes, size_t body_bytes_left = SIZE_MAX);
 
+  // Overwrites what is held of lines, which may be a secret. REQUIRES: the last line is complete,
+  // or no further bytes are fed.
+  void wipe_line() { lines_.wipe(); }
+
   // The memory of the incomplete line and the incomplete body, in bytes.
   size_t held_bytes() const { return lines_.held_bytes() + body_.capacity(); }
 

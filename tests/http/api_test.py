@@ -391,6 +391,30 @@ class Users(Described):
             except PermissionError as error:
                 self.skipTest(f"another process's memory may not be read here: {error}")
 
+    def test_T25_no_token_of_the_queue_stays_in_memory(self):
+        secret = self.tokens["operator"]
+        line = f"auth {secret}\r\n".encode()
+        use = b"use mail\r\n"
+        cases = {"whole": [line], "in pieces": [line[:25], line[25:40], line[40:]], "not the last": [line + 200 * use],
+                 "not the first": [line, use + line], "behind much": [line + 2000 * use + line], "not whole": [line[:-2]],
+                 "badly written": [line.replace(b" ", b"  ")]}
+        for name, pieces in cases.items():
+            with self.subTest(name), socket.create_connection(("127.0.0.1", self.queue), 10) as raw:
+                for piece in pieces:
+                    raw.sendall(piece)
+                    time.sleep(0.1)
+                raw.settimeout(0.5)
+                with contextlib.suppress(TimeoutError):  # All that it answers.
+                    while raw.recv(1 << 16):
+                        pass
+                if name == "not whole":
+                    raw.close()
+                    time.sleep(0.2)
+                try:
+                    self.assertEqual(self.found_in_memory(secret.split("_", 2)[2]), [])
+                except PermissionError as error:
+                    self.skipTest(f"another process's memory may not be read here: {error}")
+
     def found_in_memory(self, text):
         """Where the server has this text in memory that it may write to."""
         found = []

@@ -6,6 +6,7 @@
 
 #include "tests/support/seed.h"
 #include "tests/wire/describe.h"
+#include "wire/parser.h"
 
 // Any split of the bytes gives the same commands.
 namespace perennial::wire {
@@ -88,6 +89,32 @@ TEST(Split, RandomPiecesGiveTheSameCommands) {
     const std::vector<std::string> want = describe_all({bytes}, job_bytes_max);
     ASSERT_EQ(describe_all(split_randomly(random, bytes), job_bytes_max), want)
         << "round " << round;
+  }
+}
+
+// Where a token may be among them.
+TEST(Split, WhatIsHeldMayBeWipedAfterEachCommand) {
+  Random random(support::seed());
+  for (int round = 0; round < 500; ++round) {
+    const std::string bytes = conversation(random, 1 + below(random, 40));
+    const std::vector<std::string_view> pieces = split_randomly(random, bytes);
+    Parser wiped(job_bytes_max);
+    Parser kept(job_bytes_max);
+    for (std::string_view rest : pieces) {
+      while (!rest.empty()) {
+        const Step one = wiped.feed(rest);
+        const Step other = kept.feed(rest);
+        ASSERT_EQ(one.consumed, other.consumed);
+        ASSERT_EQ(one.command.has_value(), other.command.has_value()) << "round " << round;
+        if (one.command) {
+          ASSERT_EQ(describe(*one.command, one.body.view()),
+                    describe(*other.command, other.body.view()))
+              << "round " << round;
+          wiped.wipe_line();
+        }
+        rest.remove_prefix(one.consumed);
+      }
+    }
   }
 }
 

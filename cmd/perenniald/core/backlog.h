@@ -3,15 +3,16 @@
 #include <algorithm>
 #include <cstddef>
 #include <span>
-#include <string>
 #include <utility>
 
+#include "cmd/common/secret.h"
 #include "cmd/perenniald/core/memory_budget.h"
 
 namespace perennial::core {
 
 // The bytes of one connection that were read and not parsed yet. They followed an unanswered
-// command, or were too many for one turn. The budget counts them.
+// command, or were too many for one turn. The budget counts them. There may be a token among them,
+// so memory that it gives back is wiped.
 class Backlog {
  public:
   Backlog() = default;
@@ -33,13 +34,13 @@ class Backlog {
   bool holds_line() {
     searched_ = std::max(searched_, at_);
     const size_t end = bytes_.find("\r\n", searched_ > at_ ? searched_ - 1 : at_);
-    searched_ = end == std::string::npos ? bytes_.size() : end;
-    return end != std::string::npos;
+    searched_ = end == common::SecretText::npos ? bytes_.size() : end;
+    return end != common::SecretText::npos;
   }
 
   // All of the bytes, to be parsed. keep() must not be called before put_back().
   struct Taken {
-    std::string bytes;
+    common::SecretText bytes;
     size_t at = 0;  // The first byte that has not been parsed.
   };
   Taken take() {
@@ -61,7 +62,7 @@ class Backlog {
  private:
   void recount() { charge_.set({.memory = memory_bytes()}); }
 
-  std::string bytes_;
+  common::SecretText bytes_;
   size_t at_ = 0;
   size_t searched_ = 0;  // No line ends before this byte.
   MemoryBudget::Charge charge_;

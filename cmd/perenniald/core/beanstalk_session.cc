@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cmd/common/secret.h"
 #include "wire/parser.h"
 
 namespace perennial::core {
@@ -55,6 +56,7 @@ size_t Core::BeanstalkSession::run(std::span<const char> bytes, Nanos now) {
   while (taken < bytes.size() && run.may_go_on() && core_.may_run(*this)) {
     // A body of somebody who has not shown who that is is dropped as it arrives.
     const bool is_known = !access || access->user != nullptr;
+    const bool is_secret = may_hear_secret();
     const size_t body_bytes_max =
         is_known ? core_.admission_.body_bytes_max(parser.held_bytes()) : 0;
     wire::Step step = parser.feed(bytes.subspan(taken), body_bytes_max);
@@ -63,6 +65,7 @@ size_t Core::BeanstalkSession::run(std::span<const char> bytes, Nanos now) {
     core_.run_budget_.spend_on_command(step.consumed);
     if (step.foreign_protocol) refuse(*step.foreign_protocol);
     if (step.command) core_.handle(*this, std::move(step), now);
+    if (is_secret && step.command) parser.wipe_line();
   }
   return taken;
 }
@@ -77,7 +80,11 @@ void Core::BeanstalkSession::end_run() {
 void Core::BeanstalkSession::run_backlog(Nanos now) {
   // The parser reads from the backlog's own bytes, so they are not copied.
   Backlog::Taken taken = backlog.take();
-  taken.at += run(std::span(taken.bytes).subspan(taken.at), now);
+  const std::span<char> rest = std::span(taken.bytes).subspan(taken.at);
+  const bool is_secret = may_hear_secret();
+  const size_t run_bytes = run(rest, now);
+  if (is_secret) common::wipe(rest.first(run_bytes));
+  taken.at += run_bytes;
   if (!quitting) backlog.put_back(std::move(taken));
   abort_wait(now);
   end_run();

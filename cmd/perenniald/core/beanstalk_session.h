@@ -63,6 +63,7 @@ class Core::BeanstalkSession final : public Session {
   bool reading() override;
   bool finished() const override;
   std::string_view speaks() const override;
+  bool may_hear_secret() const override { return access != nullptr; }
 
   // Runs commands from the backlog, within one run budget.
   void run_backlog(Nanos now);

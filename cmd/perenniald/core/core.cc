@@ -4,6 +4,7 @@
 #include <iterator>
 #include <utility>
 
+#include "cmd/common/secret.h"
 #include "cmd/perenniald/core/beanstalk_session.h"
 #include "engine/types/check.h"
 
@@ -176,6 +177,7 @@ void Core::end_session(BeanstalkSession& session, Nanos now) {
   const engine::Closed closed = {.after_quit = session.quitting && !session.foreign_protocol};
   catch_up(now);
   unidentified_.remove(session.id);
+  if (session.may_hear_secret()) session.parser.wipe_line();
   if (session.queued_answers > 0) large_answers_.drop_connection(conn);
   sessions_.erase(conn);
   checkpoints_.on_close(conn);
@@ -233,7 +235,10 @@ void Core::handle(BeanstalkSession& conn, wire::Step&& step, Nanos now) {
   }
   conn.unanswered = true;
   conn.command = {.at = now, .kind = kind_of(*step.command)};
-  if (const auto* const auth = std::get_if<Auth>(&*step.command)) return on_auth(conn, *auth, now);
+  if (auto* const auth = std::get_if<Auth>(&*step.command)) {
+    on_auth(conn, *auth, now);
+    return common::wipe(auth->token);
+  }
   if (users_ != nullptr && !is_admitted(conn, *step.command)) return;
   if (const auto* const asked = std::get_if<Checkpoint>(&*step.command)) {
     return on_checkpoint_asked(conn, *asked, now);

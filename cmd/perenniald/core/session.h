@@ -45,6 +45,9 @@ class Session {
   // The foreign protocol of a session that is finished because its client speaks one, for the log.
   // Empty for all other sessions.
   virtual std::string_view speaks() const = 0;
+  // Whether the client's bytes may hold a secret, such as a token. Whoever has given them to
+  // on_bytes() wipes them then.
+  virtual bool may_hear_secret() const = 0;
 
  protected:
   ~Session() = default;  // The session's owner destroys it, not its user.

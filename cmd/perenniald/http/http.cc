@@ -68,6 +68,7 @@ class Http::Session final : public core::Session {
   }
   bool finished() const override { return closing_ && answer_ == nullptr && out_.empty(); }
   std::string_view speaks() const override { return {}; }
+  bool may_hear_secret() const override { return true; }
 
   void step(Nanos now) {
     runnable_ = false;

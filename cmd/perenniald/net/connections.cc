@@ -181,15 +181,12 @@ void Connections::read_now(Connection& conn) {
   const bool later = must_read_later();
   const Stream::Outcome got = conn.stream->read(
       buffer_, later ? TurnBudget::read_later_bytes_max : TurnBudget::read_bytes_max);
-  const bool is_http = conn.socket.role == ListenerRole::Http;
   const std::span<char> bytes = std::span(buffer_).first(got.bytes);
   if (conn.session != nullptr) mark_read(conn);  // Also if that was half a record of TLS.
   if (conn.session != nullptr || is_served(conn, got)) on_read(conn, got, bytes, later);
-  // A request may hold a token. The connection may be closed now.
-  if (is_http) common::wipe(bytes);
 }
 
-void Connections::on_read(Connection& conn, Stream::Outcome got, std::span<const char> bytes,
+void Connections::on_read(Connection& conn, Stream::Outcome got, std::span<char> bytes,
                           bool later) {
   if (conn.socket.role == ListenerRole::Queue) queue_bytes_.in += got.bytes;
   switch (got.state) {
@@ -203,6 +200,7 @@ void Connections::on_read(Connection& conn, Stream::Outcome got, std::span<const
     case Stream::State::Done:
       mark_read(conn);
       conn.session->on_bytes(bytes, clock_.now(), later);
+      if (conn.session->may_hear_secret()) common::wipe(bytes);
       if (got.is_last) on_last_byte(conn);
       break;
   }

@@ -141,7 +141,7 @@ class Connections {
   bool must_read_later() const;
   void read(Connection& conn);
   void read_now(Connection& conn);
-  void on_read(Connection& conn, Stream::Outcome got, std::span<const char> bytes, bool later);
+  void on_read(Connection& conn, Stream::Outcome got, std::span<char> bytes, bool later);
   void mark_read(Connection& conn);
   bool is_served(Connection& conn, Stream::Outcome got);
   void on_last_byte(Connection& conn);

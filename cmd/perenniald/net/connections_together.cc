@@ -75,10 +75,8 @@ void Connections::receive_together(std::span<const SocketSet::Report> reports) {
       common::wipe(bytes);
       continue;
     }
-    const bool is_http = found->second.socket.role == ListenerRole::Http;
     const bool later = must_read_later();
     on_read(found->second, got, bytes, later);
-    if (is_http) common::wipe(bytes);  // A request may hold a token.
     if (bytes.size() == received_bytes && !later) on_ready(reports[i]);
   }
 }

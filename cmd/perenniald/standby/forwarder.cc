@@ -74,6 +74,7 @@ class Forwarder::Side final : public core::Session {
            (closing_ || (ended_ && other_ != nullptr && other_->ended_ && other_->out_.empty()));
   }
   std::string_view speaks() const override { return {}; }
+  bool may_hear_secret() const override { return false; }
 
   // Ends it, whatever it has to say.
   void drop() {

@@ -15,7 +15,7 @@ class BacklogTest : public testing::Test {
   // Parses this many bytes.
   std::string parse(size_t count) {
     Backlog::Taken taken = backlog_.take();
-    const std::string parsed = taken.bytes.substr(taken.at, count);
+    const std::string parsed(std::string_view(taken.bytes).substr(taken.at, count));
     taken.at += count;
     backlog_.put_back(std::move(taken));
     return parsed;

@@ -34,6 +34,7 @@ class FakeSession final : public core::Session {
   bool reading() override { return reads; }
   bool finished() const override { return is_finished && says.empty(); }
   std::string_view speaks() const override { return {}; }
+  bool may_hear_secret() const override { return false; }
 
   std::string says;
   std::string heard;
