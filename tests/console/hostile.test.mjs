@@ -154,7 +154,7 @@ page_test('T7 Addresses, users and refusals are text', async (page, server) => {
   await is_text(page);
   server.mock.refuse = null;
   server.queue.certificates = markup.map((text) => ({listener: text, left_seconds: 1}));
-  server.queue.audit = markup.map((text) => ({age_seconds: 1, user: text, action: text, subject: text, refused: false, via: 'queue', connection: '1', from: text, refused_before: 0}));
+  server.queue.audit = markup.map((text) => ({age_seconds: 1, user: text, action: text, subject: text, refused: false, via: 'queue', connection: '1', from: text, left_out: 0}));
   await page.goto(`${server.url}/server`);
   await eventually(() => rows(page, 'Table of the audit').then((found) => found.map((cells) => cells.slice(1, 4).concat(cells[6]))), markup.map((text) => Array(4).fill(text)));
   await is_text(page);

@@ -628,8 +628,8 @@ export function fill(queue, {tubes = 300, buried = 250, ready = 40} = {}) {
   queue.runs.deleted = [0, 120, 2200, 9100, 7420, 3300, 480, 60, 9, 0, 0, 0, 0, 0, 0, 0, 0];
   queue.runs.timeout = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 41, 3, 0, 0, 0, 0, 0];
   queue.certificates = [{listener: '0.0.0.0:11400', left_seconds: 86400 * 60}, {listener: '[::]:11401', left_seconds: 86400 * 3}, {listener: '10.0.0.5:11402', left_seconds: -5}];
-  const line = {user: 'anna', action: 'flush-tube', subject: 'mail', refused: false, via: 'http', connection: '9223372036854775900', from: '10.0.0.9', refused_before: 0};
-  queue.audit = [{...line, age_seconds: 12}, {...line, age_seconds: 70, user: 'mailer', action: 'kick', refused: true, via: 'queue', connection: '4', refused_before: 17},
+  const line = {user: 'anna', action: 'flush-tube', subject: 'mail', refused: false, via: 'http', connection: '9223372036854775900', from: '10.0.0.9', left_out: 0};
+  queue.audit = [{...line, age_seconds: 12}, {...line, age_seconds: 70, user: 'mailer', action: 'kick', refused: true, via: 'queue', connection: '4', left_out: 17},
     {...line, age_seconds: 4000, user: null, action: 'sign-in', subject: '', refused: true, connection: '0'}];
   queue.gone = ['imports/2024', 'one-off'];
   queue.tube('images').paused_until = seconds() + 250;

@@ -445,8 +445,8 @@ page_test('Server shows the store, certificates and the audit', async (page, ser
   if (is_mock) {
     server.queue.files_in_use = false;
     server.queue.certificates = [{listener: '0.0.0.0:1', left_seconds: 86400 * 60}, {listener: '0.0.0.0:2', left_seconds: 86400}, {listener: '0.0.0.0:3', left_seconds: -1}];
-    server.queue.audit = [{age_seconds: 3, user: 'anna', action: 'kick', subject: 'mail', refused: false, via: 'queue', connection: '7', from: '10.0.0.1', refused_before: 0},
-      {age_seconds: 90, user: null, action: 'sign-in', subject: '', refused: true, via: 'http', connection: '0', from: 'unix', refused_before: 4}];
+    server.queue.audit = [{age_seconds: 3, user: 'anna', action: 'kick', subject: 'mail', refused: false, via: 'queue', connection: '7', from: '10.0.0.1', left_out: 0},
+      {age_seconds: 90, user: null, action: 'sign-in', subject: '', refused: true, via: 'http', connection: '0', from: 'unix', left_out: 4}];
   }
   const {value: details} = await api(server, '/server/details');
   await page.goto(`${server.url}/server`);

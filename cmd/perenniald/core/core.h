@@ -50,7 +50,7 @@ struct AuditEvent {
   std::string subject = {};    // The tube or job that the command names, or how the user signed in.
   bool refused = false;
   bool is_internal = false;  // As in ClientRights: the HTTP port has asked.
-  uint64_t not_logged = 0;   // Earlier refusals that were too many for lines of their own.
+  uint64_t not_logged = 0;   // Earlier ones of its kind that were too many for lines of their own.
 };
 
 // Sizes are in bytes. etc/docs/limits.md says what each limit means and what happens past it.
@@ -353,6 +353,7 @@ class Core {
   DueConns wrong_token_due_{wrong_token_delay};
   SignInLimiter sign_in_limiter_;
   SeenSignIns seen_sign_ins_;
+  SignInLines sign_in_lines_;
   // Those of users, and of whoever has not shown who it is.
   common::LineLimit user_refusals_{refusals_per_second_max};
   common::LineLimit unknown_refusals_{refusals_per_second_max};

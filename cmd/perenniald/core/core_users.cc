@@ -78,7 +78,11 @@ void Core::set_user(BeanstalkSession& conn, const User* user) {
   const std::optional<SignInMethod> method = method_of(conn.access->identity);
   if (!method || conn.is_internal) return;
   ++access_counts_.of(*method).ok;
-  audit(conn, {.action = "sign-in", .subject = how_of(conn.access->identity)});
+  const std::optional<uint64_t> left_out =
+      sign_in_lines_.take(user->name, conn.access->address, caught_up_);
+  if (!left_out) return;
+  audit(conn,
+        {.action = "sign-in", .subject = how_of(conn.access->identity), .not_logged = *left_out});
 }
 
 // A token may replace what the listener knows, but only as the first command.
@@ -125,12 +129,14 @@ void Core::count_sign_in(const User& user, SignInMethod method, const std::strin
   ++access_counts_.of(method).ok;
   const bool is_person = method == SignInMethod::Cookie;
   if (!is_person && !seen_sign_ins_.is_news(user.name + ' ' + how, address, now)) return;
-  if (!options_.audit) return;
+  const std::optional<uint64_t> left_out = sign_in_lines_.take(user.name, address, now);
+  if (!left_out || !options_.audit) return;
   options_.audit({.action = "sign-in",
                   .user = user.name,
                   .from = address,
                   .subject = is_person ? how + " (console)" : how,
-                  .is_internal = true});
+                  .is_internal = true,
+                  .not_logged = *left_out});
 }
 
 // The connection may try again, and is not read until the answer has left. It has only one try

@@ -30,19 +30,14 @@ void SignInLimiter::on_failure(const std::string& address, Nanos now) {
 }
 
 bool SeenSignIns::is_news(const std::string& who, const std::string& address, Nanos now) {
-  const std::string pair = who + '\n' + address;
-  const auto found = seen_.find(pair);
-  if (found != seen_.end()) {
-    by_time_.splice(by_time_.end(), by_time_, found->second.place);
-    return now - std::exchange(found->second.at, now) >= idle;
-  }
-  if (seen_.size() >= pairs_max) {
-    seen_.erase(by_time_.front());
-    by_time_.pop_front();
-  }
-  by_time_.push_back(pair);
-  seen_.emplace(pair, Seen{.at = now, .place = std::prev(by_time_.end())});
-  return true;
+  std::optional<Nanos>& at = seen_.of(who + '\n' + address, std::nullopt);
+  const std::optional<Nanos> before = std::exchange(at, now);
+  return !before || now - *before >= idle;
+}
+
+std::optional<uint64_t> SignInLines::take(const std::string& user, const std::string& address,
+                                          Nanos now) {
+  return lines_.of(user + '\n' + address, common::LineLimit(per_second_max)).take(now);
 }
 
 }  // namespace perennial::core

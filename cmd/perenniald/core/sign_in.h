@@ -10,6 +10,8 @@
 #include <string_view>
 
 #include "absl/container/flat_hash_map.h"
+#include "cmd/common/line_limit.h"
+#include "cmd/perenniald/core/recent.h"
 #include "cmd/perenniald/core/users.h"
 #include "engine/types/basic.h"
 #include "engine/types/later.h"
@@ -114,13 +116,22 @@ class SeenSignIns {
   size_t size() const { return seen_.size(); }
 
  private:
-  struct Seen {
-    Nanos at = 0;
-    std::list<std::string>::iterator place;
-  };
+  Recent<std::optional<Nanos>> seen_{pairs_max};  // When it was seen last. None: not yet.
+};
 
-  absl::flat_hash_map<std::string, Seen> seen_;
-  std::list<std::string> by_time_;  // What was seen longest ago is the first.
+// The lines of sign-ins that were allowed: of each user so many in a second from each address. So a
+// client that signs in all the time does not fill the log, and hides no other sign-in. It remembers
+// pairs_max of them, and forgets those that were seen longest ago.
+class SignInLines {
+ public:
+  static constexpr uint64_t per_second_max = 10;
+  static constexpr size_t pairs_max = 10'000;
+
+  // As common::LineLimit::take().
+  std::optional<uint64_t> take(const std::string& user, const std::string& address, Nanos now);
+
+ private:
+  Recent<common::LineLimit> lines_{pairs_max};
 };
 
 // Connections that are each due the same time after they were added, so that they are due in the

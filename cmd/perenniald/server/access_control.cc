@@ -172,7 +172,7 @@ void log_audit(const core::AuditEvent& event) {
        {"via", event.is_internal ? "http" : "queue"},
        {"conn", fmt::format("{}", event.conn)},
        {"from", std::string(event.from.empty() ? "unix" : event.from)},
-       {"refused_before", fmt::format("{}", event.not_logged)}});
+       {"left_out", fmt::format("{}", event.not_logged)}});
 }
 
 }  // namespace perennial::perenniald

@@ -96,7 +96,7 @@
  * @property {'queue'|'http'} via
  * @property {string} connection
  * @property {string} from
- * @property {number} refused_before
+ * @property {number} left_out
  *
  * @typedef {{counts: number[], sum_seconds: number}} Times
  *

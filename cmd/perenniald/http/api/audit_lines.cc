@@ -41,7 +41,7 @@ Json AuditLines::to_json(const Line& line, Nanos now) {
           {"via", line.is_internal ? "http" : "queue"},
           {"connection", fmt::format("{}", line.conn)},
           {"from", line.from.empty() ? "unix" : line.from},
-          {"refused_before", line.not_logged}};
+          {"left_out", line.not_logged}};
 }
 
 }  // namespace perennial::http

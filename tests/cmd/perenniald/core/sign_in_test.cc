@@ -290,6 +290,39 @@ TEST_F(SignIn, WithEachRequestHasALineAnHour) {
   EXPECT_EQ(core.access_counts().of(SignInMethod::Certificate), (SignInCounts{.ok = 2}));
 }
 
+// Of each user from each address. The next line says how many had none.
+TEST_F(SignIn, HasOnlySoManyLinesInASecond) {
+  uint64_t left_out = 0;
+  Options counting = options(audit);
+  counting.audit = [&, add = counting.audit](const AuditEvent& event) {
+    left_out = event.not_logged;
+    add(event);
+  };
+  counting.unidentified = {};
+  CoreHarness other{counting};
+  other.core().set_users(users_of({mailer(), root()}));
+  const auto sign_in = [&](const std::string& id, const std::string& address) {
+    const ConnId conn = other.open_as({.address = address});
+    other.send(conn, auth(id));
+    EXPECT_EQ(other.receive(conn), "AUTHENTICATED\r\n");
+  };
+  for (int i = 0; i < 100; ++i) sign_in("k1", "192.0.2.1");
+  EXPECT_EQ(audit.size(), SignInLines::per_second_max);
+  sign_in("k1", "192.0.2.2");
+  sign_in("r1", "192.0.2.1");
+  EXPECT_EQ(audit.size(), SignInLines::per_second_max + 2);
+  EXPECT_EQ(left_out, 0u);
+  other.advance(2 * nanos_per_second);
+  sign_in("k1", "192.0.2.1");
+  EXPECT_EQ(audit.size(), SignInLines::per_second_max + 3);
+  EXPECT_EQ(left_out, 90u);
+  EXPECT_EQ(other.core().access_counts().of(SignInMethod::Token).ok, 103u);
+  for (int i = 0; i < 100; ++i) {
+    other.core().user_of_token(token("k1"), SignInMethod::Cookie, "192.0.2.3", other.now());
+  }
+  EXPECT_EQ(audit.size(), 2 * SignInLines::per_second_max + 3);
+}
+
 TEST_F(SignIn, ToTheConsoleHasALineEachTime) {
   Core& core = harness.core();
   for (int i = 0; i < 2; ++i) {

@@ -96,7 +96,7 @@ function Audit() {
         <th scope="row">${line.user === null ? html`<span class="quiet">nobody</span>` : html`<bdi>${visible_line(line.user)}</bdi>`}</th>
         <td>${visible_line(line.action || '–')}</td><td class="preview"><bdi>${visible_line(line.subject || '–')}</bdi></td>
         <td>${line.refused ? html`<${Badge} kind="warn" icon="gone">refused<//>` : html`<${Badge} kind="good" icon="ok">allowed<//>`}${
-          line.refused_before > 0 && html` <span class="quiet">and ${count(line.refused_before)} before</span>`}</td>
+          line.left_out > 0 && html` <span class="quiet">and ${count(line.left_out)} before</span>`}</td>
         <td>${line.via}</td><td><bdi class="name">${visible_line(line.from)}</bdi></td><td class="number">${line.via === 'http' ? '–' : line.connection}</td></tr>`)}
         ${value && !lines.length && html`<${EmptyRow} columns=${8} empty="Nothing is recorded. There is an audit where there are users." />`}
         ${!value && !error && html`<${EmptyRow} columns=${8} empty="Loading…" />`}</tbody>
