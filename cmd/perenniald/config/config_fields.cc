@@ -106,7 +106,7 @@ constexpr ConfigField fields[] = {
      "Past it, clients wait to be accepted. 0: three quarters of the file descriptors."},
     {"connections_per_address_max", &Config::connections_per_address_max, Unit::Count,
      text_default("0"), 0, 1ull << 24,
-     "Of them, from one address of another machine. Past it: closed. 0: half of all."},
+     "Of them, from one address and not signed in. Past it: closed. 0: half of all."},
     {"jobs_max", &Config::jobs_max, Unit::Count,
      engine_option<&Config::jobs_max, &Limits::jobs_max>(), 0, 1'000'000'000'000,
      "The most jobs. Past it: OUT_OF_MEMORY. 0: no limit."},

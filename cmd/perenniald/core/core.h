@@ -86,6 +86,8 @@ struct Options {
   // of one address.
   common::Newcomers::Shares unidentified = {};
   std::function<void(const AuditEvent&)> audit = {};
+  // The client of a connection has shown who it is, where there are users.
+  std::function<void(ConnId)> on_signed_in = {};
   // Both functions are called when a client asks for stats.
   std::function<ProcessFacts()> process_facts = {};
   std::function<StoreFacts()> store_facts = {};

@@ -78,6 +78,7 @@ void Core::set_user(BeanstalkSession& conn, const User* user) {
   const std::optional<SignInMethod> method = method_of(conn.access->identity);
   if (!method || conn.is_internal) return;
   ++access_counts_.of(*method).ok;
+  if (options_.on_signed_in) options_.on_signed_in(conn.id);
   const std::optional<uint64_t> left_out =
       sign_in_lines_.take(user->name, conn.access->address, caught_up_);
   if (!left_out) return;

@@ -379,6 +379,11 @@ void Connections::close_revoked() {
   }
 }
 
+void Connections::leave_share(ConnId id) {
+  const auto found = connections_.find(id);
+  if (found != connections_.end()) shares_.remove(std::exchange(found->second.share, {}));
+}
+
 void Connections::stop_reading() {
   stopped_ = true;
   std::vector<ConnId> unfinished;

@@ -28,7 +28,7 @@ namespace perennial::perenniald {
 struct ConnectionLimits {
   HandshakeLimits handshakes = {};
   // Connections to the queue from one address; of IPv6, from one network of 64 bits. Clients on
-  // this machine are not limited.
+  // this machine are not limited, and leave_share() takes one out.
   uint64_t per_address_max = UINT64_MAX;
 };
 
@@ -87,6 +87,9 @@ class Connections {
   // Closes the clients whose certificates are revoked, and says so in the log. It is not called
   // while a session is.
   void close_revoked();
+  // The connection no longer counts for its address, because its client has shown who it is. Does
+  // nothing if the connection is closed.
+  void leave_share(ConnId id);
   // Reads nothing from any client from now on, and closes those whose handshake is not finished.
   void stop_reading();
   // Whether any client has output that its stream did not take yet.

@@ -242,6 +242,7 @@ core::Options Server::make_core_options() {
       .per_address_max = std::max<size_t>(unidentified_max / 2, 1),
       .is_unread = [this](ConnId conn) { return connections_.is_unread(conn); }};
   options.audit = [this](const core::AuditEvent& event) { audit(event); };
+  options.on_signed_in = [this](ConnId conn) { connections_.leave_share(conn); };
   options.process_facts = [this] { return process_facts(); };
   options.store_facts = [this] { return store_facts(); };
   return options;

@@ -400,6 +400,24 @@ TEST_F(SignIn, LeavesRoomForOthers) {
   EXPECT_EQ(ask(other, "use mail\r\n"), "USING mail\r\n");
 }
 
+// Whoever only came by the listener of a user has shown nothing.
+TEST_F(SignIn, IsToldToTheOwnerOfConnections) {
+  std::vector<ConnId> told;
+  Options telling = options(audit);
+  telling.on_signed_in = [&](ConnId conn) { told.push_back(conn); };
+  CoreHarness other{telling};
+  other.core().set_users(users_of({mailer(), root()}));
+  const ConnId by_token = other.open_as({.address = "192.0.2.1"});
+  EXPECT_THAT(told, ElementsAre());
+  other.send(by_token, auth("k1"));
+  other.open_as({.identity = UserName{"mailer"}});
+  const ConnId by_certificate =
+      other.open_as({.identity = CertificateNames{.uris = {}, .dns = {}, .common_name = "mailer"}});
+  const ConnId unknown = other.open_as({.address = "192.0.2.1"});
+  other.send(unknown, auth("k2"));
+  EXPECT_THAT(told, ElementsAre(by_token, by_certificate));
+}
+
 TEST_F(SignIn, WithATokenIsRefusedWhereItCouldBeRead) {
   const ConnId conn = harness.open_as({.may_send_token = false, .address = "192.0.2.1"});
   EXPECT_EQ(ask(conn, auth("k1")), "");

@@ -465,6 +465,25 @@ TEST_P(ConnectionsTest, OneAddressHasItsShareOfTheQueue) {
   EXPECT_EQ(connections_->without_place(), 2U);
 }
 
+// Whoever has shown who it is does not count for its address any more.
+TEST_P(ConnectionsTest, AConnectionMayLeaveTheShareOfItsAddress) {
+  for (ConnId id = 1; id <= 5; ++id) {
+    open_from("192.0.2.1");
+    connections_->leave_share(id);
+    connections_->leave_share(id);
+  }
+  for (int i = 0; i < 3; ++i) open_from("192.0.2.1");
+  EXPECT_EQ(connections_->without_place(), 1U);
+  // When it closes, nobody else's place is free.
+  say(clients_[0], "quit");
+  turn();
+  session(1).is_finished = true;
+  connections_->service(1);
+  open_from("192.0.2.1");
+  EXPECT_EQ(connections_->without_place(), 2U);
+  connections_->leave_share(99);
+}
+
 TEST_P(ConnectionsTest, HandshakesAreCountedByTheirResult) {
   say(open(), "x");  // Without one.
   with_handshake_ = true;
