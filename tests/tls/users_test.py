@@ -193,7 +193,7 @@ class Users(unittest.TestCase):
         wrong = made.stdout.strip()[:-1] + ("a" if made.stdout.strip()[-1] != "a" else "b")
         self.assertIn("the server refuses the token", run("stats", *where, PERENNIAL_TOKEN=wrong)[1])
         self.assertIn("holds no token", run("stats", *where, PERENNIAL_TOKEN="secret")[1])
-        os.chmod(kept, 0o640)
+        os.chmod(kept, 0o644)
         self.assertIn("chmod 0600", run("stats", *where, "--token-file", kept)[1])
 
     def test_a_worker_that_may_not_inspect_ends_and_says_so(self):
@@ -254,7 +254,18 @@ remarks:
         self.assertIn("a server would not start with this configuration", done.stderr)
 
     def test_t26_a_file_of_users_that_others_read_is_refused(self):
-        self.assertIn("chmod 0600", self.refused(f"[{{name: a, {GRANTS}}}]", mode=0o640))
+        for mode in (0o644, 0o660):
+            self.assertIn("chmod 0600", self.refused(f"[{{name: a, {GRANTS}}}]", mode=mode))
+
+    def test_t26_a_group_of_the_server_may_read_the_files(self):
+        """As Kubernetes mounts secrets: root's, and readable for a group that the process was given."""
+        users = f"[{{name: a, tokens: ['{record('k1')}'], {GRANTS}}}]"
+        server = self.make(users)
+        os.chmod(self.users_file, 0o440)
+        server.start()
+        self.addCleanup(server.stop)
+        with server.plain() as client:
+            self.assertEqual(client.ask(auth("k1")), b"AUTHENTICATED\r\n")
 
     def test_t27_a_plain_port_that_others_reach_is_warned_of(self):
         def warned(address, settings=""):

@@ -84,7 +84,7 @@ constexpr ConfigField fields[] = {
      "Who may do what: {name: ..., tokens: [...], grants: [{tubes: [...], verbs: [...]}]}. None: all."},
     {"users_file", &Config::users_file, Unit::Text,
      text_default(""), 0, 4096,
-     "A file with more users, read again by SIGHUP. Mode 0600. Empty: none."},
+     "A file with more users, read again by SIGHUP. Mode 0600 or 0440. Empty: none."},
     {"auth_plaintext", &Config::auth_plaintext, Unit::Switch,
      text_default("false"), 0, 0,
      "Whether tokens are accepted from other machines without TLS."},
