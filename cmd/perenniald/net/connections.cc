@@ -234,6 +234,7 @@ bool Connections::is_served(Connection& conn, Stream::Outcome got) {
   log(Level::Debug, "conn.handshake",
       {{"conn", fmt::format("{}", conn.id)}, {"stream", conn.stream->description()}});
   begin_session(conn);
+  watch(conn, true);  // It was not, while it waited for its turn.
   hooks_.on_slot_free();
   return true;
 }

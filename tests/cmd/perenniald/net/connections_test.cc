@@ -99,7 +99,10 @@ class ConnectionsTest : public testing::TestWithParam<bool> {
     EXPECT_EQ(uv_loop_init(&loop_), 0);
     connections_.emplace(
         loop_, clock_, budget_,
-        ConnectionLimits{.handshakes = {.ms_max = 100, .per_turn_max = 2, .pending_max = 3},
+        ConnectionLimits{.handshakes = {.ms_max = 100,
+                                        .per_turn_max = 2,
+                                        .pending_max = 3,
+                                        .per_address_max = 7},
                          .per_address_max = 2},
         GetParam() ? SocketBatch::create().take() : nullptr,
         Connections::Hooks{
@@ -371,6 +374,17 @@ TEST_P(ConnectionsTest, AddressesTakeTurnsWithTheirHandshakes) {
   for (int turns = 0; turns < 9; ++turns) turn();
   EXPECT_EQ(sessions_.size(), 21U);
   EXPECT_FALSE(connections_->has_waiting_handshakes());
+}
+
+// It was not watched while it waited.
+TEST_P(ConnectionsTest, WhoHasWaitedForItsHandshakeIsReadAfterIt) {
+  with_handshake_ = true;
+  for (int i = 0; i < 4; ++i) say(open(), "open ");
+  for (int i = 0; i < 2; ++i) turn();
+  EXPECT_EQ(sessions_.size(), 4U);
+  for (const int client : clients_) say(client, "hello");
+  turn();
+  for (ConnId id = 1; id <= 4; ++id) EXPECT_EQ(session(id).heard, "hello") << id;
 }
 
 // Its client may leave meanwhile, or its time may be over.
