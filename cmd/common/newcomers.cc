@@ -3,8 +3,21 @@
 #include "engine/types/check.h"
 
 namespace perennial::common {
+namespace {
 
-std::optional<ConnId> Newcomers::add(ConnId conn, const std::string& address) {
+// An address with fewer is no crowd. A client with a few connections would otherwise give way to
+// strangers who have come from as many addresses as there are places, with one connection each.
+constexpr size_t few_part_of_share = 8;
+
+// Whether one of this address may give way before the oldest of all. `own`: Newcomers::Address.
+bool may_be_ranked(const auto& own, size_t share) {
+  const bool are_few = own.count <= share / few_part_of_share;
+  return !own.by_age && !are_few && !own.may_give_way.empty();
+}
+
+}  // namespace
+
+std::optional<ConnId> Newcomers::add(ConnId conn, const std::string& address, bool by_age) {
   CHECK(!holds(conn));
   const auto own = addresses_.find(address);
   std::optional<ConnId> gives_way;
@@ -13,23 +26,23 @@ std::optional<ConnId> Newcomers::add(ConnId conn, const std::string& address) {
   } else if (count() >= shares_.connections_max) {
     gives_way = first_to_give_way();
   }
-  insert(conn, address);
+  insert(conn, address, by_age || address.empty());
   return gives_way;
 }
 
 void Newcomers::renew(ConnId conn, const std::string& address) {
   CHECK(holds(conn));
   remove(conn);
-  insert(conn, address);
+  insert(conn, address, address.empty());
 }
 
 void Newcomers::on_read(ConnId conn) {
   const auto found = places_.find(conn);
   if (found == places_.end() || !found->second.is_set_aside) return;
   Place& place = found->second;
-  unrank(*place.address);
+  unrank(place.address->second);
   admit(conn, place);
-  rank(*place.address);
+  rank(place.address->second);
   place.is_set_aside = false;
 }
 
@@ -38,18 +51,18 @@ void Newcomers::remove(ConnId conn) {
   if (found == places_.end()) return;
   const Place place = found->second;
   places_.erase(found);
-  unrank(*place.address);
+  unrank(place.address->second);
   withdraw(place);
   --place.address->second.count;
-  rank(*place.address);
+  rank(place.address->second);
   if (place.address->second.count == 0) addresses_.erase(place.address);
 }
 
-// Those of the empty address are many clients, of which each may have only this one. They are not
-// compared with the others by their number.
+// Where an address stands for many clients, each may have only this connection. So its connections
+// are not compared with the others by their number.
 std::optional<ConnId> Newcomers::first_to_give_way() {
   const std::optional<ConnId> oldest = first_of(may_give_way_);
-  if (!oldest || places_.at(*oldest).address->first.empty()) return oldest;
+  if (!oldest || places_.at(*oldest).address->second.by_age) return oldest;
   while (!ranks_.empty()) {
     const std::optional<ConnId> found = first_of(ranks_.begin()->second->may_give_way);
     if (found) return found;
@@ -57,12 +70,13 @@ std::optional<ConnId> Newcomers::first_to_give_way() {
   return first_of(may_give_way_);
 }
 
-void Newcomers::insert(ConnId conn, const std::string& address) {
-  const Place place = {.address = addresses_.try_emplace(address).first, .age = ++added_};
-  unrank(*place.address);
+void Newcomers::insert(ConnId conn, const std::string& address, bool by_age) {
+  const Place place = {.address = addresses_.try_emplace(address, Address{.by_age = by_age}).first,
+                       .age = ++added_};
+  unrank(place.address->second);
   ++place.address->second.count;
   admit(conn, place);
-  rank(*place.address);
+  rank(place.address->second);
   places_.emplace(conn, place);
 }
 
@@ -83,24 +97,22 @@ std::optional<ConnId> Newcomers::first_of(const ByAge& conns) {
     const ConnId conn = conns.begin()->second;
     if (!shares_.is_unread || !shares_.is_unread(conn)) return conn;
     Place& place = places_.at(conn);
-    unrank(*place.address);
+    unrank(place.address->second);
     withdraw(place);
-    rank(*place.address);
+    rank(place.address->second);
     place.is_set_aside = true;
   }
   return std::nullopt;
 }
 
-void Newcomers::rank(const Addresses::value_type& address) {
-  const auto& [name, own] = address;
-  if (name.empty() || own.may_give_way.empty()) return;
+void Newcomers::rank(const Address& own) {
+  if (!may_be_ranked(own, shares_.per_address_max)) return;
   ranks_.emplace(Rank{.count = own.count, .oldest = own.may_give_way.begin()->first}, &own);
 }
 
 // REQUIRES: nothing has changed since rank().
-void Newcomers::unrank(const Addresses::value_type& address) {
-  const auto& [name, own] = address;
-  if (name.empty() || own.may_give_way.empty()) return;
+void Newcomers::unrank(const Address& own) {
+  if (!may_be_ranked(own, shares_.per_address_max)) return;
   ranks_.erase(Rank{.count = own.count, .oldest = own.may_give_way.begin()->first});
 }
 

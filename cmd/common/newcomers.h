@@ -15,8 +15,8 @@ namespace perennial::common {
 
 // Connections that have not shown yet what their place is good for: they have not signed in, have
 // not finished a handshake, or ask for nothing. When there are too many, one gives way, and never
-// whoever comes: the oldest one of the address that has the most, so that no address pushes out
-// those of an address that has fewer. Where an address has its share, it is one of its own.
+// whoever comes: the oldest one of the address that has the most, if that has more than an eighth
+// of a share, and else the oldest of all. Where an address has its share, it is one of its own.
 //
 // Each call takes logarithmic time, but for connections that are found to be unread: each is found
 // so at most once after add(), renew() or on_read().
@@ -32,10 +32,11 @@ class Newcomers {
   };
   explicit Newcomers(Shares shares) : shares_(std::move(shares)) {}
 
-  // The newest. Returns the one that has to give way for it, which stays until remove(). An empty
-  // address, which stands for many clients or for this machine, has no share, and its connections
-  // give way by their age alone. REQUIRES: it is not there.
-  std::optional<ConnId> add(ConnId conn, const std::string& address);
+  // The newest. Returns the one that has to give way for it, which stays until remove(). With
+  // `by_age` the address tells nothing of who is there, as that of this machine, and its
+  // connections give way by their age alone, within their share. So do those of an empty address,
+  // which stands for many, and has no share. REQUIRES: it is not there.
+  std::optional<ConnId> add(ConnId conn, const std::string& address, bool by_age = false);
   // Something of it was read, and it goes on as the newest, at this address. None gives way for it.
   // REQUIRES: it is there.
   void renew(ConnId conn, const std::string& address);
@@ -52,8 +53,9 @@ class Newcomers {
  private:
   using ByAge = std::map<uint64_t, ConnId>;  // By Place::age: the oldest first.
   struct Address {
+    bool by_age = false;
     size_t count = 0;
-    ByAge may_give_way;  // Those that are not set aside.
+    ByAge may_give_way = {};  // Those that are not set aside.
   };
   using Addresses = std::map<std::string, Address>;
   struct Place {
@@ -70,17 +72,17 @@ class Newcomers {
     }
   };
 
-  void insert(ConnId conn, const std::string& address);
+  void insert(ConnId conn, const std::string& address, bool by_age);
   void admit(ConnId conn, const Place& place);
   void withdraw(const Place& place);
   std::optional<ConnId> first_of(const ByAge& conns);
-  void rank(const Addresses::value_type& address);
-  void unrank(const Addresses::value_type& address);
+  void rank(const Address& own);
+  void unrank(const Address& own);
 
   const Shares shares_;
   uint64_t added_ = 0;
   ByAge may_give_way_;                    // Of all addresses.
-  std::map<Rank, const Address*> ranks_;  // Those of which one may give way, but the empty one.
+  std::map<Rank, const Address*> ranks_;  // Those of which one may give way, but not by_age.
   Addresses addresses_;
   std::unordered_map<ConnId, Place> places_;
 };

@@ -9,8 +9,8 @@ import time
 
 from hostile_server import HONEST, LOCAL_HONEST, LOCAL_ONE, ONE
 
-# Whoever waits longer is starved. A handshake waits behind those of strangers, of which so many go on in a turn, and a scrape
-# behind theirs, of which eight are made at the same time: with little processor time that takes long.
+# Whoever waits longer is starved. A handshake waits for one of each other address, of which so many go on in a turn, and a scrape
+# for those of strangers, of which two are made at the same time: with little processor time that takes long.
 SECONDS_MAX = 10
 SECONDS_MAX_IN_LINE = 30
 FAILURES_KEPT = 5
@@ -168,10 +168,10 @@ class Line:
 
     def expect(self, command, *words):
         """The words behind those that the answer has to begin with."""
-        self.sock.sendall(command)
         try:
+            self.sock.sendall(command)
             line = self.file.readline()
-        except ConnectionError as error:
+        except (ssl.SSLEOFError, ConnectionError) as error:
             if command.startswith(b"auth "):
                 raise TurnedAway(f"before the token: {error}") from error
             raise
@@ -273,9 +273,12 @@ class Newcomer(Witness):
 
 def exchange(sock, request):
     """The status and the body of an answer behind which the connection is closed."""
-    sock.sendall(request)
     with sock.makefile("rb") as file:
-        answer = file.read()
+        try:
+            sock.sendall(request)
+            answer = file.read()
+        except ssl.SSLEOFError as error:  # With TLS 1.3 the server's handshake ends after the client's.
+            raise TurnedAway(f"before an answer: {error}") from error
     head, _, body = answer.partition(b"\r\n\r\n")
     words = head.split(b" ", 2)
     return int(words[1]) if len(words) == 3 else 0, body

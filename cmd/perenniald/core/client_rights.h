@@ -15,6 +15,7 @@ enum class AdminOn : uint8_t { Any, Unix, None };
 struct ClientRights {
   bool may_checkpoint = false;  // For all others `checkpoint` is an unknown command.
   bool is_unix = false;         // It came over a unix socket.
+  bool is_local = false;        // It is on this machine.
   bool is_tls = false;          // Nobody on the way reads it.
   // What the listener and the connection show of who it is.
   Identity identity = {};

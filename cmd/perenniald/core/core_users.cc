@@ -65,7 +65,8 @@ void Core::begin_sign_in(BeanstalkSession& conn, const ClientRights& rights, Nan
                                                     .users = users_});
   if (const User* const user = users_->by_identity(conn.access->identity))
     return set_user(conn, user);
-  const std::optional<ConnId> gives_way = unidentified_.add(conn.id, conn.access->address);
+  const std::optional<ConnId> gives_way =
+      unidentified_.add(conn.id, conn.access->address, rights.is_local);
   if (BeanstalkSession* const oldest = gives_way ? find(*gives_way) : nullptr) {
     refuse_sign_in(*oldest, SignInRefusal::Unidentified);
   }

@@ -110,6 +110,7 @@ core::ClientRights client_rights(const Config& config, const AcceptedSocket& soc
   const bool is_tls = listener != nullptr && listener->tls;
   return {.may_checkpoint = socket.is_local || config.checkpoint_from == CheckpointFrom::Any,
           .is_unix = socket.is_unix,
+          .is_local = socket.is_local,
           .is_tls = is_tls,
           .identity = identity_of(listener, socket, peer),
           .may_send_token = is_tls || socket.is_local || config.auth_plaintext,
@@ -151,6 +152,7 @@ core::ClientRights forwarded_rights(const Config& config, const http::Forwarded&
   if (client.address) {
     out.address = text_of_client(client.address);
     out.is_unix = false;
+    out.is_local = is_local;
     out.may_checkpoint = is_local || config.checkpoint_from == CheckpointFrom::Any;
   }
   if (client.is_tls) {

@@ -10,7 +10,7 @@ namespace perennial::common {
 namespace {
 
 TEST(Newcomers, TheOldestGivesWay) {
-  Newcomers newcomers({.connections_max = 3});
+  Newcomers newcomers({.connections_max = 3, .per_address_max = 3});
   EXPECT_EQ(newcomers.first_to_give_way(), std::nullopt);
   EXPECT_EQ(newcomers.add(1, "a"), std::nullopt);
   EXPECT_EQ(newcomers.add(2, "b"), std::nullopt);
@@ -57,6 +57,16 @@ TEST(Newcomers, OfTheAddressThatHasTheMost) {
   EXPECT_EQ(newcomers.first_to_give_way(), 998u);
 }
 
+// Strangers from as many addresses as there are places do not push out whoever has two.
+TEST(Newcomers, OfNoAddressThatHasAFew) {
+  Newcomers newcomers({.connections_max = 10, .per_address_max = 24});
+  for (ConnId conn = 1; conn <= 7; ++conn) newcomers.add(conn, "single " + std::to_string(conn));
+  for (const ConnId conn : {8, 9, 10}) newcomers.add(conn, "few");
+  EXPECT_EQ(newcomers.first_to_give_way(), 1u);
+  newcomers.add(11, "few");
+  EXPECT_EQ(newcomers.first_to_give_way(), 8u);
+}
+
 // They stand for many, so their number tells nothing.
 TEST(Newcomers, WithoutAnAddressGiveWayByTheirAgeAlone) {
   Newcomers newcomers({.connections_max = 5, .per_address_max = 1});
@@ -70,6 +80,20 @@ TEST(Newcomers, WithoutAnAddressGiveWayByTheirAgeAlone) {
   EXPECT_EQ(newcomers.first_to_give_way(), 4u);
   for (const ConnId conn : {4, 5, 6}) newcomers.remove(conn);
   EXPECT_EQ(newcomers.first_to_give_way(), 2u);
+}
+
+// Those of this machine have an address, and a share of it, that tell nothing of who is there.
+TEST(Newcomers, MayGiveWayByTheirAgeWithinTheirShare) {
+  Newcomers newcomers({.connections_max = 5, .per_address_max = 3});
+  newcomers.add(1, "a");
+  for (const ConnId conn : {2, 3, 4}) newcomers.add(conn, "local", true);
+  newcomers.add(5, "b");
+  EXPECT_EQ(newcomers.add(6, "c"), 1u);
+  EXPECT_EQ(newcomers.add(7, "local", true), 2u);
+  newcomers.remove(1);
+  EXPECT_EQ(newcomers.first_to_give_way(), 2u);
+  for (const ConnId conn : {2, 3, 4, 7}) newcomers.remove(conn);
+  EXPECT_EQ(newcomers.first_to_give_way(), 5u);
 }
 
 TEST(Newcomers, NoneGivesWayThatWasNotReadYet) {

@@ -418,6 +418,21 @@ TEST_F(SignIn, IsToldToTheOwnerOfConnections) {
   EXPECT_THAT(told, ElementsAre(by_token, by_certificate));
 }
 
+// The addresses of this machine tell nothing of who is there.
+TEST_F(SignIn, OnThisMachineGivesWayByItsAgeAlone) {
+  const auto open_local = [&] {
+    return harness.open_as({.is_local = true, .address = "127.0.0.1"});
+  };
+  const ConnId other = open("192.0.2.9");
+  const ConnId first = open_local();
+  open_local();
+  const ConnId third = open_local();
+  EXPECT_TRUE(harness.closed_by_server(first));
+  open("192.0.2.8");
+  EXPECT_TRUE(harness.closed_by_server(other));
+  EXPECT_EQ(ask(third, auth("k1")), "AUTHENTICATED\r\n");
+}
+
 TEST_F(SignIn, WithATokenIsRefusedWhereItCouldBeRead) {
   const ConnId conn = harness.open_as({.may_send_token = false, .address = "192.0.2.1"});
   EXPECT_EQ(ask(conn, auth("k1")), "");
