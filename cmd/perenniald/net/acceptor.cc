@@ -65,6 +65,7 @@ Status Acceptor::listen(const Choice& is_chosen, std::vector<std::string>& names
 }
 
 void Acceptor::take_clients(size_t index) {
+  if (!listens_[index]) return;  // It was closed in this turn.
   const BoundSocket& listener = sockets_[index];
   for (size_t accepted = 0; budget_.may_accept(accepted) && !paused_[index]; ++accepted) {
     if (!hooks_.has_slot(listener)) return watch(index, false);
@@ -110,6 +111,14 @@ void Acceptor::watch(size_t index, bool reading) {
   if (!listens_[index] || paused_[index] != reading) return;
   paused_[index] = !reading;
   listeners_.change(sockets_[index].fd(), index, {.reading = reading});
+}
+
+void Acceptor::close(const Choice& is_chosen) {
+  for (size_t i = 0; i < sockets_.size(); ++i) {
+    if (!is_chosen(sockets_[i])) continue;
+    listens_[i] = false;
+    sockets_[i].close();  // So it leaves the set.
+  }
 }
 
 void Acceptor::close() {

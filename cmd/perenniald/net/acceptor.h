@@ -58,7 +58,8 @@ class Acceptor {
   Status listen(const Choice& is_chosen, std::vector<std::string>& names);
   // A client has left, or its handshake has ended, so a slot may be free.
   void on_slot_free();
-  // Closes the listening sockets for good. Socket files are removed with this object.
+  // Closes the chosen sockets for good, or all of them. Socket files are removed with this object.
+  void close(const Choice& is_chosen);
   void close();
 
   // Whether one of the sockets has this role.

@@ -186,7 +186,11 @@ BoundSocket::BoundSocket(BoundSocket&& other) noexcept
       file_(std::move(other.file_)) {}
 
 BoundSocket::~BoundSocket() {
-  if (fd_ >= 0) close(fd_);
+  close();
+}
+
+void BoundSocket::close() {
+  if (fd_ >= 0) ::close(std::exchange(fd_, -1));
 }
 
 Status BoundSocket::listen() {

@@ -36,6 +36,8 @@ class BoundSocket {
   // Begins to listen. InvalidArgument: another process took the port meanwhile, or removed or
   // replaced the socket file.
   Status listen();
+  // Refuses further clients. The socket file stays until this object goes.
+  void close();
   // The address, as parse_address reads it; with the real port where any port was asked for.
   std::string name() const;
 

@@ -325,7 +325,11 @@ void Server::begin_stop(std::string_view why) {
   notify_manager("STOPPING=1\nSTATUS=Stopping");
   phase_ = Phase::Stopping;
   turn_->begin_stop();
-  acceptor_.close();
+  // Other nodes would take an HTTP port that refuses for the end of this process. It stays until the
+  // lead is given up.
+  acceptor_.close([this](const BoundSocket& socket) {
+    return member_ == nullptr || socket.role() != ListenerRole::Http;
+  });
   connections_.stop_reading();
   checkpoints_.stop();
   const auto fired = [](uv_timer_t* handle) {
@@ -344,6 +348,7 @@ void Server::end() {
   phase_ = Phase::Ended;
   watch_closing();
   if (log_ != nullptr) log_->stop();
+  if (member_ != nullptr && store_ != nullptr) member_->leave();  // Before others see it end.
   checkpoints_.close();
   connections_.close_all();
   acceptor_.close();
@@ -380,7 +385,6 @@ int Server::close_store() {
 // The directory of a node is left as its log has it: the row of the next id, which a clean stop
 // makes exact elsewhere, stays the same as on the other nodes.
 int Server::close_member() {
-  member_->leave();
   log_.reset();
   member_.reset();
   const Status flushed = store_->flush();

@@ -11,8 +11,10 @@
 namespace perennial::perenniald {
 namespace {
 
-// Less than the time that a TLS listener gives a client for its handshake.
+// Less than the time that a listener gives a client for its handshake or its first request.
 constexpr uint64_t renewal_ms = 4'000;
+// A line that is older may have been closed for its silence. It is less than that time, too.
+constexpr uint64_t line_ms_max = 4'500;
 // How soon a machine is tried again that did not answer.
 constexpr uint64_t retry_ms = 500;
 // A refusal counts when it is confirmed so soon after.
@@ -22,7 +24,8 @@ constexpr int refusals_needed = 2;
 }  // namespace
 
 struct LeaderWatch::Line {
-  Line(LeaderWatch& watch, int socket) : owner(&watch), fd(socket) {
+  Line(LeaderWatch& watch, int socket)
+      : owner(&watch), fd(socket), opened_at(uv_now(&watch.loop_)) {
     CHECK(uv_poll_init(&watch.loop_, &poll, fd) == 0);
     poll.data = this;
     const auto on_readable = [](uv_poll_t* handle, int /*status*/, int /*events*/) {
@@ -34,10 +37,7 @@ struct LeaderWatch::Line {
     char byte = 0;
     const ssize_t count = ::recv(fd, &byte, 1, 0);
     if (count > 0 || (count < 0 && (errno == EAGAIN || errno == EINTR))) return;
-    // It has ended. Whether the process has, another try says.
-    LeaderWatch& watch = *owner;
-    watch.drop_line();
-    watch.dial();
+    owner->on_line_ended(count == 0 && uv_now(&owner->loop_) - opened_at <= line_ms_max);
   }
   void close() {
     uv_close(reinterpret_cast<uv_handle_t*>(&poll), [](uv_handle_t* handle) {
@@ -49,6 +49,7 @@ struct LeaderWatch::Line {
 
   LeaderWatch* const owner;
   const int fd;
+  const uint64_t opened_at;  // By uv_now().
   uv_poll_t poll = {};
 };
 
@@ -64,6 +65,7 @@ void LeaderWatch::set_leader(const std::string& address, uint64_t epoch) {
   epoch_ = epoch;
   ++life_;
   refusals_ = 0;
+  is_closed_ = false;
   is_dialling_ = false;
   drop_line();
   uv_timer_stop(&timer_);
@@ -87,18 +89,28 @@ void LeaderWatch::on_dialled(int fd, int error) {
   is_dialling_ = false;
   if (fd >= 0) {
     refusals_ = 0;
+    is_closed_ = false;
     drop_line();
     line_ = new Line(*this, fd);
     return dial_after(renewal_ms);
   }
-  drop_line();
-  if (error != ECONNREFUSED) {
+  // A line that is there stays: it says more than this.
+  if (error != ECONNREFUSED || !is_closed_) {
     refusals_ = 0;
     return dial_after(retry_ms);
   }
   if (++refusals_ < refusals_needed) return dial_after(confirmation_ms);
   if (refusals_ == refusals_needed) ended_(epoch_);
   dial_after(retry_ms);  // Its restart may lead again in the same epoch, for all that is known.
+}
+
+// Whether the process has ended, another try says.
+void LeaderWatch::on_line_ended(bool with_fin) {
+  drop_line();
+  refusals_ = 0;
+  is_closed_ = with_fin;
+  uv_timer_stop(&timer_);
+  dial();
 }
 
 void LeaderWatch::drop_line() {

@@ -11,13 +11,23 @@
 
 namespace perennial::perenniald {
 
-// Notices that the leader's process has ended, long before its lease has: a connection to its peer
-// address is kept open, and when that ends it is opened again at once. A machine that answers and
-// refuses the connection has no such process any more. A machine that is silent says nothing, and
-// its lease decides (C5).
+// Notices that the leader's process has ended, long before its lease has. A connection to its peer
+// address, a line, is kept open. The process is known to have ended if
+// - the line ended with a FIN: the kernel of the leader's machine has closed the socket. Nothing
+//   was sent over it, so the end of the process closes it so, however it ends;
+// - and after that the address refuses connections, twice: the process has no socket that listens
+//   either, and has not merely closed a connection that was silent.
 //
-// Nothing is sent over the connection. It is replaced every few seconds, before the other side
-// closes it for its silence.
+// A refusal alone proves nothing: a firewall that answers with a reset refuses, too, while the
+// process goes on behind it. Such a firewall resets a line at most, and never sends a FIN. A
+// process whose line ended by a reset, or that was never reached, is not known to have ended, and
+// its lease decides, as for a machine that is silent (C5).
+//
+// The line must reach the process itself. Where something ends TCP connections on the way, the end
+// of that looks like the end of the process: leave `peer_address` of such a node empty.
+//
+// A line is replaced every few seconds, before the other side closes it for its silence. A FIN of
+// one that could not be replaced in time may be such a close, and proves nothing.
 class LeaderWatch {
  public:
   // `ended`: the process that led in this epoch has ended. Called from the loop, once for an epoch.
@@ -32,11 +42,12 @@ class LeaderWatch {
   void close();
 
  private:
-  struct Line;  // An open connection.
+  struct Line;
 
   void dial();
   void dial_after(uint64_t milliseconds);
   void on_dialled(int fd, int error);
+  void on_line_ended(bool with_fin);
   void drop_line();
 
   uv_loop_t& loop_;
@@ -47,6 +58,8 @@ class LeaderWatch {
   uint64_t epoch_ = 0;
   uint64_t life_ = 0;  // Counts set_leader(), so that what was dialled before does nothing.
   int refusals_ = 0;   // In a row.
+  // The last line ended with a FIN of the process's own end, for all that is known.
+  bool is_closed_ = false;
   bool is_dialling_ = false;
   Line* line_ = nullptr;  // Its close callback frees it.
 };
