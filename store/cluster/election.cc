@@ -117,7 +117,9 @@ void Election::judge() {
   }
   if (!ready_) return;
   if (leader_revision_ == 0) return stand_in_turn();
-  if (leader_ended_ || (leader_ && leader_->directory == me_.directory)) stand();
+  const bool was_this_node =
+      leader_ && leader_->directory == me_.directory && is_same_boot(leader_->boot, me_.boot);
+  if (leader_ended_ || was_this_node) stand();
 }
 
 void Election::watch(etcd::Revision from) {

@@ -19,8 +19,9 @@ namespace perennial::store::cluster {
 // election that comes too early harms nobody: the old leader can append nothing after it.
 //
 // A node tries
-// - at once, if the key names its own data directory: its lock proves that the former process
-// ended;
+// - at once, if the key names its own data directory on the same kernel: the directory's lock
+// proves
+//   that the former process ended;
 // - at once, when it is told that the leader's process has ended: leader_has_ended();
 // - if there is no leader: the standby that has applied most first, each other one place_delay
 // later. A leader that hands over to a certain node leaves its name in the key `next`, and the

@@ -17,7 +17,8 @@ LeaderRecord leader_record(const NodeOptions& options) {
   return {.node = options.node,
           .directory = options.directory,
           .client_address = options.client_address,
-          .peer_address = options.peer_address};
+          .peer_address = options.peer_address,
+          .boot = options.boot};
 }
 
 }  // namespace
@@ -103,9 +104,24 @@ void Node::on_current() {
   judge_readiness();
 }
 
-// A node may lead when it is current and has its name to itself.
+// A node may lead when it is current, has its name to itself, and knows the time.
 void Node::judge_readiness() {
-  election_.set_ready(is_current_ && !waits_for_replica_ && node_revision_ != 0);
+  election_.set_ready(is_current_ && !waits_for_replica_ && node_revision_ != 0 &&
+                      may_lead_by_clock_);
+}
+
+// Called at each look at the other nodes. A clock that is ahead would end what has days to go, and
+// nobody can take that back. One that is behind does no harm: time goes on from the newest batch.
+//
+// If nobody has told the cluster's time, all nodes may have been started together: the clocks are
+// compared at the second look, when they have told theirs.
+void Node::judge_clock() {
+  const Nanos wall = executor_.wall();
+  const std::optional<Nanos> time = time_.at(executor_.now());
+  const Nanos ahead = time ? wall - *time : ahead_of_median(wall, clocks_of_others_);
+  const bool is_first = !std::exchange(compares_clocks_, true);
+  may_lead_by_clock_ = time || (!is_first && ahead <= options_.clock_offset_max);
+  events_.clock({.ahead = ahead, .may_lead = may_lead_by_clock_ || is_first});
 }
 
 void Node::on_behind() {
@@ -138,6 +154,10 @@ void Node::lead_if_applied() {
   appender_.lead(won_->token, last_, last_ == base_);
   look_at_members();
   after(upkeep_interval, &Node::upkeep);
+  const Nanos now = executor_.now();
+  takeover_time_ =
+      cluster::takeover_time(time_.at(now), executor_.wall(), options_.clock_offset_max);
+  time_.set(takeover_time_.time, now);
   events_.elected(won_->epoch, last_);
 }
 

@@ -11,6 +11,7 @@
 #include "engine/types/basic.h"
 #include "engine/types/status.h"
 #include "store/cluster/appender.h"
+#include "store/cluster/cluster_time.h"
 #include "store/cluster/election.h"
 #include "store/cluster/follower.h"
 #include "store/cluster/keys.h"
@@ -26,6 +27,7 @@ struct NodeOptions {
   std::string cluster;  // is_cluster_name(), as `node`.
   std::string node;
   std::string directory;       // The identity of the data directory.
+  std::string boot = {};       // LeaderRecord::boot
   std::string client_address;  // Where clients and other nodes reach this one.
   std::string peer_address;
   std::string version;
@@ -34,6 +36,8 @@ struct NodeOptions {
   TrimLimits trim;
   bool compacts_etcd = true;
   uint64_t etcd_quota_bytes = uint64_t{2} << 30;  // etcd's --quota-backend-bytes.
+  // How far a wall clock may be from the cluster's time to be believed.
+  Nanos clock_offset_max = 10 * nanos_per_second;
   // Random, and used only if this node is the first of its cluster.
   std::string new_cluster_id;
 };
@@ -84,6 +88,8 @@ class Node {
     std::function<void(Status)> refused;
     // A call of etcd has failed. The node goes on by itself.
     std::function<void(const etcd::Failure&)> failed;
+    // Each second: how far the wall clock is off.
+    std::function<void(const WallClock&)> clock;
   };
 
   // `executor` and `client` outlive this; its functions are called on the executor's thread, but
@@ -102,6 +108,11 @@ class Node {
   void set_progress(BatchIndex applied, BatchIndex flushed);
   // REQUIRES: it was elected, and the last entry was committed.
   void append(BatchIndex index, std::string bytes);
+  // With which it leads. REQUIRES: it was elected.
+  const TakeoverTime& takeover_time() const { return takeover_time_; }
+  // This leader has loaded its jobs with this time, which is not before takeover_time(): what the
+  // database holds may be later.
+  void set_time(Nanos time) { time_.set(time, executor_.now()); }
   // The process that leads in this epoch has ended, although its lease has not.
   void leader_has_ended(uint64_t epoch) { election_.leader_has_ended(epoch); }
 
@@ -125,6 +136,7 @@ class Node {
   void on_entry(BatchIndex index, std::string bytes);
   void on_current();
   void judge_readiness();
+  void judge_clock();
   void on_behind();
   void on_won(const Election::Won& won);
   void on_finished();
@@ -137,6 +149,7 @@ class Node {
   void publish();
   void on_published(const etcd::Outcome<etcd::TransactionDone>& outcome);
   void on_other_name(const etcd::TransactionDone& done);
+  std::string other_node_message(const NodeRecord& other) const;
   void see_nodes(const etcd::Found& nodes);
   void see_handover(const etcd::Found& handover);
   void upkeep();
@@ -164,7 +177,12 @@ class Node {
   etcd::Revision node_revision_ = 0;  // Of this node's key, as it was seen last.
   Nanos name_taken_since_ = 0;        // 0: no other directory has this node's name.
   bool publishes_ = false;
-  bool is_current_ = false;  // What the log had when it was last read was passed on.
+  std::vector<Nanos> clocks_of_others_;  // Of those that follow or lead.
+  ClusterTime time_;
+  TakeoverTime takeover_time_;
+  bool may_lead_by_clock_ = false;
+  bool compares_clocks_ = false;  // Other nodes had an interval to tell theirs.
+  bool is_current_ = false;       // What the log had when it was last read was passed on.
 
   // Entries that were passed on and not yet applied.
   struct Passed {

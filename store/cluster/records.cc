@@ -33,6 +33,10 @@ class Fields {
     good_ = good_ && field != nullptr && field->is_number_unsigned();
     return good_ ? field->get<uint64_t>() : 0;
   }
+  std::string text_or_empty(const char* name) {
+    return find(name) == nullptr ? std::string() : text(name);
+  }
+  uint64_t number_or_zero(const char* name) { return find(name) == nullptr ? 0 : number(name); }
 
  private:
   const Json* find(const char* name) const {
@@ -54,6 +58,10 @@ std::optional<Role> role_of(std::string_view name) {
 
 }  // namespace
 
+bool is_same_boot(std::string_view one, std::string_view other) {
+  return one == other || one.empty() || other.empty();
+}
+
 std::string_view name_of(Role role) {
   return role_names.at(static_cast<size_t>(role));
 }
@@ -63,7 +71,8 @@ std::string encode(const LeaderRecord& record) {
                {"directory", record.directory},
                {"client_address", record.client_address},
                {"peer_address", record.peer_address},
-               {"epoch", record.epoch}})
+               {"epoch", record.epoch},
+               {"boot", record.boot}})
       .dump();
 }
 
@@ -73,7 +82,8 @@ std::optional<LeaderRecord> decode_leader(std::string_view text) {
                          .directory = fields.text("directory"),
                          .client_address = fields.text("client_address"),
                          .peer_address = fields.text("peer_address"),
-                         .epoch = fields.number("epoch")};
+                         .epoch = fields.number("epoch"),
+                         .boot = fields.text_or_empty("boot")};
   return fields.good() ? std::optional(std::move(record)) : std::nullopt;
 }
 
@@ -86,7 +96,10 @@ std::string encode(const NodeRecord& record) {
                {"role", name_of(record.role)},
                {"format", record.format},
                {"applied", record.applied},
-               {"flushed", record.flushed}})
+               {"flushed", record.flushed},
+               {"boot", record.boot},
+               {"clock_ms", record.clock_ms},
+               {"time_ms", record.time_ms}})
       .dump();
 }
 
@@ -99,7 +112,10 @@ std::optional<NodeRecord> decode_node(std::string_view text) {
                        .version = fields.text("version"),
                        .format = static_cast<uint32_t>(fields.number("format")),
                        .applied = fields.number("applied"),
-                       .flushed = fields.number("flushed")};
+                       .flushed = fields.number("flushed"),
+                       .boot = fields.text_or_empty("boot"),
+                       .clock_ms = fields.number_or_zero("clock_ms"),
+                       .time_ms = fields.number_or_zero("time_ms")};
   const std::optional<Role> role = role_of(fields.text("role"));
   if (!fields.good() || !role) return std::nullopt;
   record.role = *role;

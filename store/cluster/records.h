@@ -12,6 +12,10 @@
 // are not known are passed over, so that a newer version can add some.
 namespace perennial::store::cluster {
 
+// Whether a process of the same data directory runs on the same kernel: then the directory's lock
+// proves that it is this one, or has ended. Elsewhere the directory may have been cloned.
+bool is_same_boot(std::string_view one, std::string_view other);
+
 struct LeaderRecord {
   std::string node;
   // The identity of the node's data directory: store/disk/identity.h. No two directories have the
@@ -20,6 +24,8 @@ struct LeaderRecord {
   std::string client_address;
   std::string peer_address;
   uint64_t epoch = 0;
+  // The boot of the machine: its kernel's boot_id. Empty: not told, as by a version without it.
+  std::string boot = {};
 
   bool operator==(const LeaderRecord&) const = default;
 };
@@ -40,6 +46,10 @@ struct NodeRecord {
   uint32_t format = 0;     // The newest format of batches that the node can apply.
   BatchIndex applied = 0;  // The newest batch that its database holds,
   BatchIndex flushed = 0;  // and that its disk holds.
+  // Milliseconds since the epoch. 0: not told, as by a version that has no such field.
+  std::string boot = {};
+  uint64_t clock_ms = 0;  // What the machine's wall clock says.
+  uint64_t time_ms = 0;   // Of the leader: the cluster's time.
 
   bool operator==(const NodeRecord&) const = default;
 };

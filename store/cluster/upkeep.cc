@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "engine/types/check.h"
+#include "engine/types/later.h"
 #include "store/cluster/node.h"
 #include "store/cluster/timing.h"
 
@@ -21,7 +22,21 @@ using etcd::Compare;
 constexpr int64_t other_node_leases = 3;
 constexpr int64_t former_node_leases = 60;
 
+namespace {
+
+uint64_t to_ms(Nanos time) {
+  return static_cast<uint64_t>(time / nanos_per_ms);
+}
+
+Nanos from_ms(uint64_t milliseconds) {
+  constexpr auto most = static_cast<uint64_t>(last_time / nanos_per_ms);
+  return static_cast<Nanos>(std::min(milliseconds, most)) * nanos_per_ms;
+}
+
+}  // namespace
+
 NodeRecord Node::record() const {
+  const Nanos time = role_ == Role::Leader ? time_.at(executor_.now()).value_or(0) : 0;
   return {.node = options_.node,
           .directory = options_.directory,
           .client_address = options_.client_address,
@@ -30,7 +45,10 @@ NodeRecord Node::record() const {
           .role = role_,
           .format = options_.format,
           .applied = applied_,
-          .flushed = flushed_};
+          .flushed = flushed_,
+          .boot = options_.boot,
+          .clock_ms = to_ms(executor_.wall()),
+          .time_ms = to_ms(time)};
 }
 
 // The key is written only as it was seen last, so that a second node of the same name is noticed.
@@ -58,8 +76,9 @@ void Node::on_published(const etcd::Outcome<etcd::TransactionDone>& outcome) {
   CHECK(done.gets.size() == 2);
   node_revision_ = done.revision;
   name_taken_since_ = 0;
-  judge_readiness();
   see_nodes(done.gets[0]);
+  judge_clock();
+  judge_readiness();
   if (role_ == Role::Leader) see_handover(done.gets[1]);
   after(publish_interval, &Node::publish);
 }
@@ -67,35 +86,53 @@ void Node::on_published(const etcd::Outcome<etcd::TransactionDone>& outcome) {
 void Node::on_other_name(const etcd::TransactionDone& done) {
   const auto& keys = done.gets[0].keys;
   const std::optional<NodeRecord> other = keys.empty() ? std::nullopt : decode_node(keys[0].value);
-  if (!other || other->directory == options_.directory) {
+  const bool is_own_directory = other && other->directory == options_.directory;
+  if (!other || (is_own_directory && is_same_boot(other->boot, options_.boot))) {
     // Gone, or this directory's own: a former process, or a write whose outcome was not known.
     node_revision_ = keys.empty() ? 0 : keys[0].mod_revision;
+    // What a former process of this node has told as the leader, before it is written over.
+    if (other && other->time_ms != 0) time_.on_heard(from_ms(other->time_ms), executor_.now());
     return after(retry_delay, &Node::publish);
   }
   // Its lease may be about to end: the directory of this node may have been replaced. Then the
   // other one has this node's address, too. Each election of etcd renews all leases, so such a
   // lease may last as long as elections follow each other.
-  const bool is_former = other->client_address == options_.client_address;
+  const bool is_former = is_own_directory || other->client_address == options_.client_address;
   const int64_t leases = is_former ? former_node_leases : other_node_leases;
   const Nanos patience = leases * options_.lease_s * nanos_per_second;
   if (name_taken_since_ == 0) name_taken_since_ = executor_.now();
   if (executor_.now() - name_taken_since_ > patience) {
-    return refuse(StatusCode::InvalidArgument,
-                  fmt::format("another node of cluster {} is called {}: it has another data "
-                              "directory, and clients reach it at {}; give each node a name of its "
-                              "own (`cluster.node`)",
-                              options_.cluster, options_.node, other->client_address));
+    return refuse(StatusCode::InvalidArgument, other_node_message(*other));
   }
   after(publish_interval, &Node::publish);
 }
 
+std::string Node::other_node_message(const NodeRecord& other) const {
+  if (other.directory != options_.directory) {
+    return fmt::format(
+        "another node of cluster {} is called {}: it has another data directory, and clients reach "
+        "it at {}; give each node a name of its own (`cluster.node`)",
+        options_.cluster, options_.node, other.client_address);
+  }
+  return fmt::format(
+      "another machine has a copy of this data directory, and runs as node {} of cluster {}: "
+      "clients "
+      "reach it at {}; stop one of the two, empty its directory, and give it a name of its own "
+      "(`cluster.node`)",
+      options_.node, options_.cluster, other.client_address);
+}
+
 void Node::see_nodes(const etcd::Found& nodes) {
   flushed_by_others_.clear();
+  clocks_of_others_.clear();
   for (const etcd::KeyValue& key : nodes.keys) {
     const std::optional<NodeRecord> other = decode_node(key.value);
-    if (other && other->directory != options_.directory) {
-      flushed_by_others_.push_back(other->flushed);
-    }
+    if (!other || other->directory == options_.directory) continue;
+    flushed_by_others_.push_back(other->flushed);
+    if (other->time_ms != 0) time_.on_heard(from_ms(other->time_ms), executor_.now());
+    // One that joins may wait for this node.
+    const bool counts = other->clock_ms != 0 && other->role != Role::Joining;
+    if (counts) clocks_of_others_.push_back(from_ms(other->clock_ms));
   }
   if (role_ == Role::Leader) judge_space();
 }

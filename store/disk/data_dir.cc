@@ -13,6 +13,7 @@
 
 #include "store/disk/replacement.h"
 #include "store/disk/set_aside.h"
+#include "store/disk/wanted_copy.h"
 
 namespace perennial::store {
 namespace {
@@ -31,7 +32,7 @@ bool is_ours(const std::string& name) {
          name == "checkpoints" || name == "durable" || name == "durable.new" ||
          name == "lost+found" || name == "damaged" || name == set_aside_name ||
          name == incoming_name || name == replacement_name || name == peer_name ||
-         name == lost_jobs_name || name.starts_with(aside_prefix);
+         name == wanted_copy_name || name == lost_jobs_name || name.starts_with(aside_prefix);
 }
 
 Status not_ours(const std::string& path, const std::string& name) {

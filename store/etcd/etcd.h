@@ -158,6 +158,9 @@ class Executor {
   // The time since the machine was booted, with the time in which it was suspended
   // (CLOCK_BOOTTIME), in nanoseconds. Thread-safe.
   virtual Nanos now() const = 0;
+  // The machine's time of day, in nanoseconds since the epoch. It may be wrong, and jump.
+  // Thread-safe.
+  virtual Nanos wall() const = 0;
   // Calls `run` on the thread, after what was posted before. Thread-safe.
   virtual void post(std::function<void()> run) = 0;
   // Calls `run` once after `delay`. Called on the thread.

@@ -1,6 +1,7 @@
 #include "store/etcd/grpc_executor.h"
 
 #include <algorithm>
+#include <chrono>
 
 #include <grpc/support/time.h>
 #include <time.h>
@@ -47,6 +48,11 @@ Nanos GrpcExecutor::now() const {
   timespec time{};
   CHECK(::clock_gettime(CLOCK_BOOTTIME, &time) == 0);
   return time.tv_sec * nanos_per_second + time.tv_nsec;
+}
+
+Nanos GrpcExecutor::wall() const {
+  const auto time = std::chrono::system_clock::now().time_since_epoch();
+  return std::max<Nanos>(std::chrono::duration_cast<std::chrono::nanoseconds>(time).count(), 0);
 }
 
 void GrpcExecutor::post(std::function<void()> run) {

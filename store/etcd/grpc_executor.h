@@ -41,6 +41,7 @@ class GrpcExecutor final : public Executor {
   void stop();
 
   Nanos now() const override;
+  Nanos wall() const override;
   void post(std::function<void()> run) override;
   TimerId after(Nanos delay, std::function<void()> run) override;
   void cancel_timer(TimerId timer) override;

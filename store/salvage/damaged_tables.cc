@@ -16,6 +16,7 @@
 #include "store/salvage/manifest_changes.h"
 #include "store/salvage/new_index.h"
 #include "store/salvage/table_probe.h"
+#include "store/types/damage.h"
 #include "store/types/file_system_of.h"
 
 namespace perennial::store {

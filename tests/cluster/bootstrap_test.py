@@ -202,6 +202,66 @@ class Bootstrap(unittest.TestCase):
         self.assertEqual(verified.returncode, 0, verified.stdout + verified.stderr)
         self.expect_all_at_the_third(jobs)
 
+    def wait_for_leader_at(self, jobs, number):
+        deadline = time.monotonic() + 30
+        while jobs.leader() != number:
+            self.assertLess(time.monotonic(), deadline, jobs.logs())
+            time.sleep(0.05)
+
+    def damage_ready_jobs(self, folder):
+        """A bit in the middle of each table of the family `ready`, which nothing reads before the jobs are loaded. A table ends with its properties: the name of its family among them."""
+        damaged = 0
+        for name in os.listdir(folder):
+            with open(os.path.join(folder, name), "r+b") as file:
+                bytes_of_table = file.read()
+                if not name.endswith(".sst") or b"nameready" not in bytes_of_table[-4096:]:
+                    continue
+                at = len(bytes_of_table) // 2
+                byte = bytes_of_table[at:]
+                file.seek(at)
+                file.write(bytes([byte[0] ^ 1]))
+                damaged += 1
+        self.assertGreater(damaged, 0)
+
+    def hand_over_to(self, jobs, number):
+        arguments = [jobs.tool(), "cluster", "handover", "--to", f"n{number}", "--config", f"{jobs.folder}/n0.yaml"]
+        return subprocess.run(arguments, capture_output=True, text=True, timeout=60, check=False)
+
+    def test_a_damaged_node_that_is_elected_gets_a_copy(self):
+        """It was elected again and again, while two healthy nodes were there."""
+        jobs = self.begin()
+        self.start_two(jobs)
+        jobs.nodes[2].start()
+        self.wait_for_output(jobs.nodes[2], "at=cluster.standby")
+        self.put(jobs, 400)
+        # A leader that is stopped flushes its tables.
+        former = jobs.leader()
+        self.hand_over_to(jobs, 2)
+        self.assertEqual(jobs.nodes[former].wait(30), 76)
+        jobs.nodes[former].start()
+        self.wait_for_leader_at(jobs, 2)
+        jobs.nodes[2].signal(signal.SIGTERM)
+        self.assertEqual(jobs.nodes[2].wait(30), 0)
+        self.damage_ready_jobs(f"{jobs.data_dir(2)}/db")
+        jobs.nodes[2].start()
+        deadline = time.monotonic() + 30
+        while not any(node["node"] == "n2" and node["role"] == "standby" for node in jobs.status()["nodes"]):
+            self.assertLess(time.monotonic(), deadline, jobs.nodes[2].output()[-3000:])
+            time.sleep(0.1)
+        former = jobs.wait_for_leader(10)
+        self.hand_over_to(jobs, 2)
+        self.assertEqual(jobs.nodes[2].wait(30), 76, jobs.nodes[2].output()[-3000:])
+        self.assertIn("at=cluster.damaged", jobs.nodes[2].output())
+        self.assertIn("copy-wanted", os.listdir(jobs.data_dir(2)))
+        self.assertEqual(jobs.nodes[former].wait(30), 76)
+        jobs.nodes[former].start()
+        jobs.wait_for_leader(10)
+        self.put(jobs, 10)
+        self.assertLess(jobs.status()["epoch"], 6)
+        jobs.nodes[2].start()
+        self.expect_all_at_the_third(jobs)
+        self.assertNotIn("copy-wanted", os.listdir(jobs.data_dir(2)))
+
     def test_a_node_that_was_away_for_long_comes_back(self):
         jobs = self.begin()
         self.start_two(jobs)

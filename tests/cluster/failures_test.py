@@ -29,6 +29,7 @@ LOOP_STOP = os.environ["LOOP_STOP"]
 EXIT_NOT_LEADER = 76
 EXIT_USAGE = 5
 EXIT_DAMAGED = 65
+SHIFTED_CLOCK = os.environ["SHIFTED_CLOCK"]
 SMALL_LOG = "  log_keep_bytes: 1MiB\n  log_bytes_max: 8MiB\n"
 
 
@@ -170,6 +171,40 @@ class Failures(unittest.TestCase):
         for alarm in self.etcd(jobs, "maintenance/alarm", {"action": "GET"})["alarms"]:
             self.etcd(jobs, "maintenance/alarm", {"action": "DEACTIVATE"} | alarm)
         self.assertEqual(client.file.readline(), b"INSERTED 1\r\n", jobs.logs())
+
+    def test_time_goes_on_at_a_takeover_whatever_the_next_clock_says(self):
+        """A standby that was up for a while made the time jump by that; one whose clock is ahead aged every job."""
+        jobs = self.begin(members=1, nodes=2)
+        jobs.nodes[1].environment = {"LD_PRELOAD": SHIFTED_CLOCK, "SHIFT_CLOCK_S": str(10 * 86_400)}
+        jobs.members[0].start()
+        jobs.nodes[0].start()
+        jobs.wait_for_leader()
+        jobs.nodes[1].start()
+        self.wait_for(lambda: "at=cluster.standby" in jobs.nodes[1].output())
+        client = Client(jobs.ports[:1])
+        self.assertEqual(client.ask(b"put 0 0 60 1 expire:120\r\nx\r\n"), [b"INSERTED", b"1"])
+        self.assertEqual(client.ask(b"put 0 3600 60 1\r\nx\r\n"), [b"INSERTED", b"2"])
+        self.assertEqual(client.ask(b"put 0 0 60 1 idp:key:120\r\nx\r\n"), [b"INSERTED", b"3"])
+        self.assertEqual(client.ask(b"pause-tube default 120\r\n"), [b"PAUSED"])
+        begun = time.monotonic()
+        time.sleep(8)  # So long the standby was up.
+        off = [node["clock_ahead_s"] for node in jobs.status()["nodes"] if node["node"] == "n1"]
+        self.assertAlmostEqual(off[0], 10 * 86_400, delta=3)
+        jobs.nodes[0].kill()
+        self.wait_for(lambda: jobs.ask(1, "/leader")[0] == 200, 30, jobs.logs)
+        self.assertIn("at=cluster.clock", jobs.nodes[1].output())
+        client = Client(jobs.ports[1:])
+        self.assertEqual(client.ask(b"peek 1\r\n")[0], b"FOUND")
+        client.body(1)
+        self.assertEqual(client.ask(b"put 0 0 60 1 idp:key:120\r\nx\r\n")[:2], [b"INSERTED", b"3"])
+        passed = time.monotonic() - begun
+        self.assertAlmostEqual(self.row_of(client, b"stats-job 2", b"time-left"), 3600 - passed, delta=4)
+        self.assertAlmostEqual(self.row_of(client, b"stats-tube default", b"pause-time-left"), 120 - passed, delta=4)
+
+    @staticmethod
+    def row_of(client, command, key):
+        size = int(client.ask(command + b"\r\n")[1])
+        return int(dict(row.split(b": ", 1) for row in client.body(size).splitlines()[1:])[key])
 
     def test_two_nodes_of_one_name(self):
         jobs = self.begin(members=1, nodes=2)

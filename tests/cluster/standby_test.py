@@ -238,6 +238,26 @@ class LeaderWatch(unittest.TestCase):
             self.assertEqual(jobs.ask(standby, "/leader")[0], 200)
             self.assertNotIn("cluster.leader_ended", jobs.nodes[standby].output())
 
+    def test_a_planned_stop_gives_the_lead_up_before_its_port_closes(self):
+        """A client that takes no answers keeps the leader for two seconds. Standbys took its closed port for its death."""
+        with cluster(nodes=2) as jobs:
+            jobs.start()
+            leader = jobs.wait_for_leader()
+            standby = standbys_of(jobs, leader)[0]
+            slow = Client([jobs.ports[leader]])
+            self.addCleanup(slow.close)
+            slow.ask(b"put 0 0 300 60000\r\n%s\r\n" % (b"x" * 60_000))
+            slow.socket.sendall(b"peek 1\r\n" * 500)
+            time.sleep(1.5)
+            jobs.nodes[leader].signal(signal.SIGTERM)
+            self.assertEqual(jobs.nodes[leader].wait(20), 0, jobs.logs())
+            deadline = time.monotonic() + 10
+            while jobs.ask(standby, "/leader")[0] != 200 and time.monotonic() < deadline:
+                time.sleep(0.05)
+            self.assertEqual(jobs.ask(standby, "/leader")[0], 200, jobs.logs())
+            self.assertNotIn("cluster.leader_ended", jobs.nodes[standby].output())
+            self.assertNotIn("cluster.lost", jobs.nodes[leader].output())
+
 
 if __name__ == "__main__":
     if not os.access(ETCD, os.X_OK):

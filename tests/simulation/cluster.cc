@@ -77,6 +77,7 @@ store::cluster::Node::Events Replica::events() {
   events.lost = [this](const std::string&) { is_over_ = true; };
   events.refused = [this](const Status& status) { fault_ = status.message(); };
   events.failed = [](const store::etcd::Failure&) {};
+  events.clock = [](const store::cluster::WallClock&) {};
   return events;
 }
 

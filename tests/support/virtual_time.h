@@ -25,6 +25,8 @@ class VirtualTime {
   // The boot time at which every run begins. It is far from 0, so that a duration cannot be taken
   // for a point in time.
   static constexpr Nanos start = 1'000'000 * nanos_per_second;
+  // The time of day at boot.
+  static constexpr Nanos epoch = 1'700'000'000 * nanos_per_second;
   // What is posted runs at most this much later.
   static constexpr Nanos turn_max = 20'000;
 
@@ -71,6 +73,9 @@ class VirtualTime::Node final : public store::etcd::Executor {
   Node(VirtualTime& time, size_t number) : time_(time), number_(number) {}
 
   Nanos now() const override { return time_.now_; }
+  Nanos wall() const override { return epoch + time_.now_ + wall_offset_; }
+  // By how much the wall clock is ahead of the right time from now on.
+  void set_wall_offset(Nanos offset) { wall_offset_ = offset; }
   void post(std::function<void()> run) override;
   store::etcd::TimerId after(Nanos delay, std::function<void()> run) override;
   void cancel_timer(store::etcd::TimerId timer) override;
@@ -92,6 +97,7 @@ class VirtualTime::Node final : public store::etcd::Executor {
 
   VirtualTime& time_;
   size_t number_;
+  Nanos wall_offset_ = 0;
   bool is_paused_ = false;
   bool is_killed_ = false;
   store::etcd::TimerId last_timer_ = 0;

@@ -1,6 +1,7 @@
 #include "cmd/perennial/cluster/cluster_state.h"
 
 #include <algorithm>
+#include <cmath>
 #include <random>
 #include <utility>
 
@@ -19,6 +20,15 @@ using store::etcd::KeyValue;
 using store::etcd::Put;
 using store::etcd::Transaction;
 using store::etcd::TransactionDone;
+
+std::optional<int64_t> ClusterState::clock_ahead_s(const NodeRecord& node) const {
+  const auto tells_time = [](const NodeRecord& each) { return each.time_ms != 0; };
+  const auto teller = std::ranges::find_if(nodes, tells_time);
+  if (node.clock_ms == 0 || teller == nodes.end()) return std::nullopt;
+  constexpr double ms_per_second = 1000;
+  return std::llround((static_cast<double>(node.clock_ms) - static_cast<double>(teller->time_ms)) /
+                      ms_per_second);
+}
 
 const NodeRecord* ClusterState::find_node(const std::string& name) const {
   const auto node = std::ranges::find(nodes, name, &NodeRecord::node);

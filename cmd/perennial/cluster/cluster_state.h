@@ -37,6 +37,9 @@ struct ClusterState {
   uint64_t behind(const store::cluster::NodeRecord& node) const {
     return last > node.applied ? last - node.applied : 0;
   }
+  // By how many seconds a node's wall clock is ahead of the cluster's time, which its leader has
+  // told. Both were told within a second or two. None: one of them is not told.
+  std::optional<int64_t> clock_ahead_s(const store::cluster::NodeRecord& node) const;
   // Null: there is none.
   const store::cluster::NodeRecord* find_node(const std::string& name) const;
 };

@@ -21,6 +21,7 @@ Result<ClusterReport> read_report(const perenniald::ClusterConfig& cluster) {
   ClusterReport report = {.name = cluster.name,
                           .state = state.take(),
                           .copies_min = cluster.copies_min,
+                          .clock_offset_max_s = cluster.clock_offset_max_s,
                           .quota_bytes = cluster.etcd_quota_bytes};
   auto statuses = (*etcd)->member_statuses();
   for (size_t i = 0; i < statuses.size(); ++i) {
@@ -60,10 +61,13 @@ Subcommand cluster_status_command(ClusterStatusOptions& options) {
       .about =
           "Reads etcd, and needs no node. It shows who leads, how far each node is, which entries "
           "the log has, and how the members of etcd are. A node publishes how far it is once a "
-          "second; so under load all of them seem to be some entries behind.\n\n"
+          "second; so under load all of them seem to be some entries behind. CLOCK is by how many "
+          "seconds a "
+          "node's wall clock is ahead of the cluster's time, to a second or two.\n\n"
           "A warning is what needs somebody: no node leads; a standby is 1,000 entries or more "
-          "behind; fewer nodes than copies_min are there; the nodes have different versions; a "
-          "member of etcd does not answer or has no leader; its database has more than half of "
+          "behind; fewer nodes than copies_min are there; the nodes have different versions; the "
+          "wall clock of one is off by more than clock_offset_max_s; a member of etcd does not "
+          "answer or has no leader; its database has more than half of "
           "etcd_quota_bytes.\n\n"
           "Exit code 0: no warning. 1: there are some, etcd does not answer within 3 s, or it "
           "holds no such cluster.",

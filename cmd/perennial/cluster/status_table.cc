@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
+#include <optional>
 #include <set>
 #include <variant>
 
@@ -68,21 +70,27 @@ std::string copying_text(const CopyRecord& node) {
   return fmt::format("copying {:.0f}%", 100 * share);
 }
 
+std::string clock_text(const ClusterState& state, const NodeRecord& node) {
+  const std::optional<int64_t> ahead = state.clock_ahead_s(node);
+  return ahead ? fmt::format("{:+} s", *ahead) : "-";
+}
+
 std::string node_table(const ClusterState& state) {
-  std::vector<TableLine> lines = {
-      {"NODE", "ROLE", "APPLIED", "FLUSHED", "BEHIND", "FORMAT", "VERSION", "CLIENTS", "PEERS"}};
+  std::vector<TableLine> lines = {{"NODE", "ROLE", "APPLIED", "FLUSHED", "BEHIND", "CLOCK",
+                                   "FORMAT", "VERSION", "CLIENTS", "PEERS"}};
   for (const NodeRecord& node : state.nodes) {
-    lines.push_back(
-        {printable(node.node), std::string(name_of(node.role)), with_commas(node.applied),
-         with_commas(node.flushed), with_commas(state.behind(node)), std::to_string(node.format),
-         or_dash(node.version), or_dash(node.client_address), or_dash(node.peer_address)});
+    lines.push_back({printable(node.node), std::string(name_of(node.role)),
+                     with_commas(node.applied), with_commas(node.flushed),
+                     with_commas(state.behind(node)), clock_text(state, node),
+                     std::to_string(node.format), or_dash(node.version),
+                     or_dash(node.client_address), or_dash(node.peer_address)});
   }
   for (const CopyRecord& node : state.copies) {
-    lines.push_back({printable(node.node), copying_text(node), "-", "-", "-", "-",
+    lines.push_back({printable(node.node), copying_text(node), "-", "-", "-", "-", "-",
                      or_dash(node.version), or_dash(node.client_address),
                      or_dash(node.peer_address)});
   }
-  return aligned(lines, 2, 6);
+  return aligned(lines, 2, 7);
 }
 
 double share_of_quota(const ClusterReport& report, const MemberStatus& status) {
@@ -121,6 +129,16 @@ void warn_of_nodes(const ClusterReport& report, std::vector<std::string>& out) {
         "{} of at least {} nodes are there (copies_min): the log is not trimmed, and above "
         "log_bytes_max puts are refused",
         state.nodes.size(), report.copies_min));
+  }
+  for (const NodeRecord& node : state.nodes) {
+    const int64_t ahead = state.clock_ahead_s(node).value_or(0);
+    // It is known to a second or two.
+    if (std::abs(ahead) <= static_cast<int64_t>(report.clock_offset_max_s) + 2) continue;
+    out.push_back(fmt::format(
+        "the wall clock of node {} is {} s {} the cluster's time (clock_offset_max_s: {}): set the "
+        "clock that is wrong",
+        printable(node.node), std::abs(ahead), ahead > 0 ? "ahead of" : "behind",
+        report.clock_offset_max_s));
   }
   std::set<std::string> versions;
   for (const NodeRecord& node : state.nodes) {
@@ -221,7 +239,11 @@ ordered_json status_json(const ClusterReport& report) {
                             {"format", node.format},
                             {"applied", node.applied},
                             {"flushed", node.flushed},
-                            {"behind", state.behind(node)}});
+                            {"behind", state.behind(node)},
+                            {"clock_ahead_s", nullptr}});
+    if (const std::optional<int64_t> ahead = state.clock_ahead_s(node)) {
+      out["nodes"].back()["clock_ahead_s"] = *ahead;
+    }
   }
   out["copies"] = ordered_json::array();
   for (const CopyRecord& node : state.copies) {

@@ -22,6 +22,7 @@ struct ClusterReport {
   ClusterState state;
   std::vector<MemberState> members = {};
   uint64_t copies_min = 0;
+  uint64_t clock_offset_max_s = 0;
   uint64_t quota_bytes = 0;  // Of each member's database.
 };
 

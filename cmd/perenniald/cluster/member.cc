@@ -1,6 +1,7 @@
 #include "cmd/perenniald/cluster/member.h"
 
 #include <algorithm>
+#include <fstream>
 #include <future>
 #include <random>
 #include <utility>
@@ -10,8 +11,9 @@
 #include "cmd/common/exit_codes.h"
 #include "cmd/perenniald/cluster/etcd_connection.h"
 #include "cmd/perenniald/cluster/first_copy.h"
-#include "cmd/perenniald/process/failure.h"
 #include "cmd/perenniald/process/log.h"
+#include "engine/types/later.h"
+#include "store/disk/wanted_copy.h"
 #include "store/etcd/grpc_executor.h"
 #include "store/format/format.h"
 
@@ -26,6 +28,18 @@ constexpr Nanos failure_log_interval = 10 * nanos_per_second;
 
 std::string text(uint64_t number) {
   return fmt::format("{}", number);
+}
+
+// Of the kernel, random at each boot. Containers of one machine share it. Empty: it cannot be read.
+std::string boot_id() {
+  std::ifstream file("/proc/sys/kernel/random/boot_id");
+  std::string id;
+  std::getline(file, id);
+  return id;
+}
+
+std::string text_of_seconds(Nanos time) {
+  return fmt::format("{}", time / nanos_per_second);
 }
 
 // The identity of a cluster, if this node is to found one: 128 bits.
@@ -85,6 +99,7 @@ store::cluster::NodeOptions Member::node_options(const store::Store& store) cons
   return {.cluster = config_.name,
           .node = config_.node,
           .directory = store.identity(),
+          .boot = boot_id(),
           .client_address = config_.client_address,
           .peer_address = config_.peer_address,
           .version = version_,
@@ -95,6 +110,7 @@ store::cluster::NodeOptions Member::node_options(const store::Store& store) cons
                    .bytes_max = config_.log_bytes_max},
           .compacts_etcd = config_.etcd_compact,
           .etcd_quota_bytes = config_.etcd_quota_bytes,
+          .clock_offset_max = static_cast<Nanos>(config_.clock_offset_max_s) * nanos_per_second,
           .new_cluster_id = random_id()};
 }
 
@@ -123,6 +139,34 @@ Status Member::follow(store::Store& store) {
   lock.lock();
   outcome_.reset();
   return outcome;
+}
+
+void Member::give_up() {
+  {
+    const std::lock_guard lock(mutex_);
+    leads_ = false;
+  }
+  leave();
+  stop_threads();
+}
+
+Status Member::get_wanted_copy(const std::string& data_dir) {
+  const Result<bool> is_wanted = store::is_copy_wanted(data_dir);
+  if (!is_wanted.ok() || !*is_wanted) return {};  // What cannot be read has its error when opened.
+  log(Level::Warning, "cluster.copy_wanted", {{"file", std::string(store::wanted_copy_name)}});
+  Status copied = get_copy(data_dir);
+  if (copied.ok()) copied = store::end_wanted_copy(data_dir);
+  return copied;
+}
+
+std::optional<Failure> Member::want_copy(const std::string& data_dir, const Status& loaded) {
+  if (loaded.code() != StatusCode::Corruption) return std::nullopt;
+  if (!store::want_copy(data_dir, loaded.message()).ok()) return std::nullopt;
+  return Failure{
+      common::exit_not_leader, "cluster.damaged",
+      fmt::format("{}; another node leads, and the next start of this one gets a copy of "
+                  "its database",
+                  loaded.message())};
 }
 
 Status Member::get_copy(const std::string& data_dir) {
@@ -217,6 +261,7 @@ Node::Events Member::node_events() {
   };
   events.refused = [this](Status status) { finish(std::move(status)); };
   events.failed = [this](const store::etcd::Failure& failure) { on_failed(failure); };
+  events.clock = [this](const store::cluster::WallClock& clock) { on_clock(clock); };
   return events;
 }
 
@@ -241,9 +286,17 @@ void Member::cancel() {
 }
 
 void Member::on_elected(uint64_t epoch) {
+  const store::cluster::TakeoverTime takeover = node_->takeover_time();
+  if (takeover.is_wall_off) {
+    log(Level::Warning, "cluster.clock",
+        {{"ahead_s", text_of_seconds(takeover.wall_ahead)},
+         {"effect", "the wall clock of this machine is not used: the cluster's time goes on"}});
+  }
   {
     const std::lock_guard lock(mutex_);
     epoch_ = epoch;
+    takeover_ = takeover;
+    elected_at_ = etcd_->executor.now();
     leads_ = true;
     facts_.epoch = epoch;
     facts_.leader = {.node = config_.node,
@@ -301,6 +354,37 @@ void Member::on_leader(const std::optional<LeaderRecord>& leader) {
   } else {
     log(Level::Info, "cluster.no_leader", {});
   }
+}
+
+Nanos Member::time() const {
+  const std::lock_guard lock(mutex_);
+  return later(takeover_.time, etcd_->executor.now() - elected_at_);
+}
+
+void Member::set_time(Nanos time) {
+  const std::lock_guard lock(mutex_);
+  // What passes until then does not count, which is a turn of a thread.
+  etcd_->executor.post([this, time] {
+    if (node_ != nullptr) node_->set_time(time);
+  });
+}
+
+void Member::on_clock(const store::cluster::WallClock& clock) {
+  bool could_lead = true;
+  {
+    const std::lock_guard lock(mutex_);
+    could_lead = std::exchange(facts_.clock, clock).may_lead;
+  }
+  if (clock.may_lead == could_lead) return;
+  if (clock.may_lead) return log(Level::Info, "cluster.clock", {{"may_lead", "yes"}});
+  log(Level::Error, "cluster.clock",
+      {{"ahead_s", text_of_seconds(clock.ahead)},
+       {"may_lead", "no"},
+       {"message",
+        fmt::format(
+            "the wall clock of this machine is ahead of that of most nodes by more than {} s "
+            "(clock_offset_max_s): set it; this node follows meanwhile",
+            config_.clock_offset_max_s)}});
 }
 
 void Member::on_hand_over(const std::string& to) {

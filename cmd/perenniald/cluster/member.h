@@ -10,6 +10,7 @@
 #include <string>
 
 #include "cmd/perenniald/config/cluster_config.h"
+#include "cmd/perenniald/process/failure.h"
 #include "engine/types/basic.h"
 #include "engine/types/histogram.h"
 #include "engine/types/status.h"
@@ -31,6 +32,8 @@ struct MemberFacts {
   BatchIndex newest = 0;   // In the log, as far as this node has read it.
   BatchIndex applied = 0;  // Of it, what the database of this node holds,
   BatchIndex flushed = 0;  // and what its disk holds.
+  // How far its wall clock is off, and whether it may lead with it.
+  store::cluster::WallClock clock = {};
 
   // Entries that this node has read and not yet applied.
   uint64_t lag() const { return newest > applied ? newest - applied : 0; }
@@ -62,14 +65,28 @@ class Member {
   // Whether follow() has ended because the log does not hold what follows the store's last batch
   // any more.
   bool is_behind() const;
+  // This node leads and could not load what it has applied. Gives up the lead, so that another node
+  // takes it at once, and ends all use of the store. Nothing but want_copy() and ~Member() follows.
+  void give_up();
+  // Of a node whose load has failed: one whose rows are damaged is of no use to the cluster, and
+  // would be elected again. Returns how the process ends, if its next start shall get a copy.
+  static std::optional<Failure> want_copy(const std::string& data_dir, const Status& loaded);
+  // Gets a copy, if a former process has wanted one. As get_copy().
+  Status get_wanted_copy(const std::string& data_dir);
   // Replaces the database of this node by a copy of another's: first_copy.h. REQUIRES: is_behind(),
-  // and no process has the directory open.
+  // or nothing was followed; and no process has the directory open.
   Status get_copy(const std::string& data_dir);
   // Any thread.
   void cancel();
 
   // The epoch of this leader. REQUIRES: follow() has returned without an error.
   uint64_t epoch() const { return epoch_; }
+  // The cluster's time now, with which this leader loads its jobs: what a former leader has handed
+  // on, or else the wall clock. In nanoseconds since the epoch. REQUIRES: as epoch().
+  Nanos time() const;
+  bool is_time_handed_on() const { return takeover_.is_handed_on; }
+  // The time with which it has loaded them, which what they hold may have moved on.
+  void set_time(Nanos time);
   // The log that the loop appends to. It ends before this does, and after leave().
   std::unique_ptr<store::Log> take_log() { return std::move(log_); }
 
@@ -109,6 +126,7 @@ class Member {
   void on_leader(const std::optional<store::cluster::LeaderRecord>& leader);
   void on_entry(BatchIndex index);
   void on_progress(BatchIndex applied, BatchIndex flushed);
+  void on_clock(const store::cluster::WallClock& clock);
   void on_hand_over(const std::string& to);
   void on_failed(const store::etcd::Failure& failure);
 
@@ -136,6 +154,8 @@ class Member {
   bool leads_ = false;
   bool cancelled_ = false;
   uint64_t epoch_ = 0;
+  store::cluster::TakeoverTime takeover_;
+  Nanos elected_at_ = 0;  // By the executor's clock, with takeover_.time.
   MemberFacts facts_;
   LatencyHistogram append_times_;
 };

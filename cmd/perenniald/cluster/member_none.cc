@@ -20,6 +20,14 @@ Status Member::get_copy(const std::string& /*data_dir*/) {
   CHECK(!"there is no member");
 }
 
+void Member::give_up() {}
+std::optional<Failure> Member::want_copy(const std::string& /*data_dir*/,
+                                         const Status& /*loaded*/) {
+  return std::nullopt;
+}
+Status Member::get_wanted_copy(const std::string& /*data_dir*/) {
+  return {};
+}
 void Member::cancel() {}
 void Member::checkpoint_at(BatchIndex /*index*/, std::string /*dir*/,
                            std::function<void(Result<BatchIndex>)> /*done*/) {}
@@ -30,6 +38,10 @@ LatencyHistogram Member::append_times() const {
   return {};
 }
 void Member::leader_has_ended(uint64_t /*epoch*/) {}
+Nanos Member::time() const {
+  return 0;
+}
+void Member::set_time(Nanos /*time*/) {}
 void Member::check_lease() const {}
 void Member::on_loop_stalled(Nanos /*stalled*/) const {}
 void Member::leave() {}

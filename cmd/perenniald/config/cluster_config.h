@@ -33,6 +33,7 @@ struct ClusterConfig {
   std::string peer_key;
   std::string peer_token_file;  // With a token that the other nodes know. Empty: none is needed.
   uint64_t lease_s = 10;
+  uint64_t clock_offset_max_s = 10;       // How far a wall clock may be off to be believed.
   uint64_t copies_min = 2;                // Nodes that have flushed an entry before it is trimmed.
   uint64_t log_keep_bytes = 64ull << 20;  // At most log_bytes_max.
   uint64_t log_bytes_max = 256ull << 20;  // At most half of etcd_quota_bytes.

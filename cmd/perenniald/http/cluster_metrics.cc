@@ -19,6 +19,11 @@ void add_cluster(MetricsWriter& out, const ClusterFacts& cluster) {
   out.sample(cluster.flushed, {{"stage", "flushed"}});
   out.single("perennial_cluster_forwarded_connections", MetricType::Gauge, "",
              "Clients that this node passes on to the leader.", cluster.forwarded);
+  out.single(
+      "perennial_cluster_clock_ahead_seconds", MetricType::Gauge, "seconds",
+      "How far the wall clock of this node's machine is ahead of the cluster's time, or of the "
+      "median of all nodes while nobody has led; below zero: behind.",
+      in_seconds(cluster.clock_ahead));
   out.family("perennial_cluster_append_seconds", MetricType::Histogram, "seconds",
              "From the append of a batch until a majority of etcd had it, while this node led.");
   out.histogram(cluster.appends.view(), nanos_to_seconds);

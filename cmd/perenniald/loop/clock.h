@@ -12,8 +12,9 @@
 
 namespace perennial::perenniald {
 
-// The time of the loop: the wall clock at the start, plus the steady time since. So it never goes
-// back, and a change of the wall clock triggers no deadline. It is read once per turn, when first
+// The time of the loop: the wall clock at the start, or what the newest batch or the cluster says,
+// plus the steady time since. So it never goes back, and a change of the wall clock triggers no
+// deadline. It is read once per turn, when first
 // asked for, and stands still until end_turn(). Core and the loop decide by this clock only. Other
 // threads measure durations: with steady(), the store with the clock in its options, and the
 // watchdog, which observes the loop from outside, with its own.
@@ -28,8 +29,12 @@ class TurnClock {
   }
 
   // The time of this moment, if nothing was continued. Another thread may call it while the loop
-  // uses all of the others but continue_from().
+  // uses all of the others but set() and continue_from().
   Nanos at_this_moment() const { return at(steady()); }
+  // At `steady_time` it was `time`. Nothing that decides about jobs has used the clock before.
+  void set(Nanos time, Nanos steady_time) {
+    start_ = std::max<Nanos>(time - (steady_time - steady_start_), 0);
+  }
   // Continues from `last`, if it is not as late yet. Nothing that decides about jobs has used the
   // clock before. `last` is a time of this moment or of an earlier one, so the time since the
   // start, which a standby may have spent following, is not added to it.

@@ -297,6 +297,7 @@ http::ClusterFacts Server::cluster_facts() const {
           .applied = facts.applied,
           .flushed = facts.flushed,
           .forwarded = standby_->forwarded(),
+          .clock_ahead = facts.clock.ahead,
           .appends = member_->append_times()};
 }
 

@@ -176,10 +176,12 @@ void Server::on_loaded() {
   recovered_jobs_ = core_.engine().job_count();
   store_ = std::move(found->store);
   const store::Opening& opening = found->opening;
-  clock_.continue_from(found->now);
   if (member_ != nullptr) {
+    clock_.set(found->now, found->measured_at);
+    member_->set_time(clock_.now());
     log_ = member_->take_log();
   } else {
+    clock_.continue_from(found->now);
     log_ = std::make_unique<store::LocalLog>(*store_, [this] { uv_async_send(&committed_); });
   }
   turn_.emplace(core_, *log_, clock_, budget_, turn_hooks());
@@ -325,8 +327,8 @@ void Server::begin_stop(std::string_view why) {
   notify_manager("STOPPING=1\nSTATUS=Stopping");
   phase_ = Phase::Stopping;
   turn_->begin_stop();
-  // Other nodes would take an HTTP port that refuses for the end of this process. It stays until the
-  // lead is given up.
+  // Other nodes would take an HTTP port that refuses for the end of this process. It stays until
+  // the lead is given up.
   acceptor_.close([this](const BoundSocket& socket) {
     return member_ == nullptr || socket.role() != ListenerRole::Http;
   });

@@ -39,8 +39,10 @@ std::optional<Startup::Found> Startup::take() {
 
 void Startup::run(const store::Options& options) {
   Nanos start = TurnClock::steady();
-  Result<std::unique_ptr<store::Store>> opened = open(options);
-  Status status = opened.ok() ? follow(**opened) : opened.take_status();
+  Status status;
+  if (member_ != nullptr) status = member_->get_wanted_copy(options.data_dir);
+  Result<std::unique_ptr<store::Store>> opened = status.ok() ? open(options) : Status(status);
+  status = opened.ok() ? follow(**opened) : opened.take_status();
   while (!status.ok() && member_ != nullptr && member_->is_behind()) {
     opened = Status(status);  // Closes the store, in whose directory another one comes.
     status = member_->get_copy(options.data_dir);
@@ -49,7 +51,9 @@ void Startup::run(const store::Options& options) {
     status = opened.ok() ? follow(**opened) : opened.take_status();
   }
   if (member_ != nullptr) start = TurnClock::steady();  // It was a standby until now.
-  ClockCheck check(found_.opening.last_now, clock_.at_this_moment());
+  found_.measured_at = TurnClock::steady();
+  ClockCheck check(found_.opening.last_now, time(status.ok()));
+  const bool leads = status.ok() && member_ != nullptr;
   if (status.ok()) status = load(**opened, check);
   if (!status.ok()) {
     if (!cancelled_) failure_ = open_failure(status, options.data_dir);
@@ -57,7 +61,24 @@ void Startup::run(const store::Options& options) {
     found_.store = opened.take();
     found_.took = TurnClock::steady() - start;
   }
+  if (leads && found_.store == nullptr) give_up(status, options.data_dir);
   done_();
+}
+
+// Before the store ends, which the log of the member uses.
+void Startup::give_up(const Status& loaded, const std::string& data_dir) {
+  member_->give_up();
+  if (cancelled_) return;
+  if (std::optional<Failure> wants_copy = Member::want_copy(data_dir, loaded))
+    failure_ = *wants_copy;
+}
+
+// The cluster's if it leads one, else that of the wall clock.
+Nanos Startup::time(bool leads) {
+  if (member_ == nullptr || !leads) return clock_.at_this_moment();
+  // What a former leader has handed on is right, however long ago the newest batch was.
+  if (member_->is_time_handed_on()) bounds_.is_accepted = true;
+  return member_->time();
 }
 
 // What was made without the setting, or by tools, gets its modes here.

@@ -27,7 +27,8 @@ class Startup {
     StateCounts jobs;        // By their state on disk.
     uint64_t tubes = 0;
     Nanos took = 0;  // Of a node of a cluster: from its election on.
-    Nanos now = 0;   // The time with which it was loaded. The clock must continue from it.
+    Nanos now = 0;   // The time with which it was loaded, at `measured_at` by TurnClock::steady().
+    Nanos measured_at = 0;
   };
 
   // `done` is called once, on that thread, when it has finished.
@@ -50,7 +51,9 @@ class Startup {
   void run(const store::Options& options);
   Result<std::unique_ptr<store::Store>> open(const store::Options& options) const;
   Status follow(store::Store& store);
+  Nanos time(bool leads);
   Status load(store::Store& store, ClockCheck& check);
+  void give_up(const Status& loaded, const std::string& data_dir);
   // Logs where the wall clock and the newest batch do not fit. Returns false if the start is to end
   // with `failure_`.
   bool accept(const ClockCheck& check);
@@ -60,7 +63,7 @@ class Startup {
   Member* const member_;
   engine::Engine& engine_;
   const TurnClock& clock_;
-  const ClockBounds bounds_;
+  ClockBounds bounds_;
   const std::function<void()> done_;
   std::atomic<bool> cancelled_ = false;
   std::optional<Failure> failure_;

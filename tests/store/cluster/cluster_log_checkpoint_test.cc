@@ -28,6 +28,7 @@ using testing::HasSubstr;
 class HandExecutor final : public etcd::Executor {
  public:
   Nanos now() const override { return 0; }
+  Nanos wall() const override { return 0; }
   void post(std::function<void()> run) override {
     const std::lock_guard lock(mutex_);
     posts_.push_back(std::move(run));

@@ -165,9 +165,10 @@ TEST_F(NodeTest, TheEndOfAnEarlierLeaderMeansNothing) {
   EXPECT_TRUE(a->leads());
 }
 
+// It has told the time before it ended, so that nobody need compare clocks.
 TEST_F(NodeTest, ARestartedLeaderLeadsAtOnce) {
   auto a = start_leader("a", disk_a_);
-  run_for(second);
+  run_for(3 * second);
   a->kill();
   const auto again = start("a", disk_a_);
   EXPECT_LT(time_until([&] { return again->leads(); }), second);
@@ -469,6 +470,38 @@ TEST_F(NodeTest, TwoNodesOfOneNameAndAddressAreNoticedLater) {
   EXPECT_THAT(other->refused()->message(), HasSubstr("another node of cluster jobs is called a"));
 }
 
+// The two deposed each other for ever.
+TEST_F(NodeTest, ADirectoryThatWasClonedToAnotherMachineIsRefusedThere) {
+  NodeOptions own = options("a");
+  own.boot = "boot-1";
+  const auto a = start(own, disk_a_);
+  ASSERT_TRUE(run_until([&] { return a->leads(); }, 30 * second));
+  a->write_always(true);
+  run_for(second);
+  SimulatedDisk clone = disk_a_;
+  own.boot = "boot-2";
+  const auto other = start(own, clone);
+  ASSERT_TRUE(run_until([&] { return other->has_ended(); }, 65 * lease_s * second));
+  EXPECT_THAT(other->refused()->message(), HasSubstr("a copy of this data directory"));
+  EXPECT_TRUE(a->leads());
+  EXPECT_EQ(a->epoch(), 1U);
+}
+
+// Its key tells nobody that its process has ended there, so its lease decides.
+TEST_F(NodeTest, ADirectoryThatWasMovedToAnotherMachineWaitsForTheLease) {
+  NodeOptions own = options("a");
+  own.boot = "boot-1";
+  auto a = start(own, disk_a_);
+  ASSERT_TRUE(run_until([&] { return a->leads(); }, 30 * second));
+  run_for(second);
+  a->kill();
+  own.boot = "boot-2";
+  const auto moved = start(own, disk_a_);
+  const Nanos took = time_until([&] { return moved->leads(); });
+  EXPECT_GT(took, (lease_s - lease_s / 5 - 2) * second);
+  EXPECT_LT(took, (lease_s + 3) * second);
+}
+
 TEST_F(NodeTest, EntriesThatTwoNodesHaveAreTrimmed) {
   NodeOptions small = options("a");
   small.trim = {.copies_min = 2, .keep_bytes = 1000, .bytes_max = 100'000};
@@ -481,7 +514,10 @@ TEST_F(NodeTest, EntriesThatTwoNodesHaveAreTrimmed) {
     const auto found = etcd_.model().get({.range = keys.entries_from(0), .keys_only = true});
     return std::get<etcd::Found>(found).keys.size();
   };
+  a->write_always(false);
+  run_for(second / 10);  // Until nothing is on its way.
   EXPECT_EQ(entries(), acknowledged_.size()) << "one copy is not enough";
+  a->write_always(true);
   small.node = "b";
   const auto b = start(small, disk_b_);
   run_for(5 * second);
@@ -628,6 +664,92 @@ TEST_F(NodeTest, AnEntryThatSomebodyDeletesEndsTheLead) {
   client->commit(remove, other.now() + second, [](const auto&) {});
   ASSERT_TRUE(run_until([&] { return a->has_ended(); }, 5 * second));
   EXPECT_THAT(a->lost(), HasSubstr("deleted from etcd"));
+}
+
+// -- Whose clock counts.
+
+class ClockTest : public NodeTest {
+ protected:
+  static constexpr Nanos day = 86'400 * second;
+  Nanos right() const { return VirtualTime::epoch + time_.now(); }
+  std::unique_ptr<SimulatedNode> start_with_clock(const std::string& name, SimulatedDisk& disk,
+                                                  Nanos ahead) {
+    std::unique_ptr<SimulatedNode> node = start(name, disk);
+    node->process().set_wall_offset(ahead);
+    return node;
+  }
+  // Between what it may be late and what it may be early, in seconds.
+  void expect_time(const SimulatedNode& node, double least, double most) {
+    const double off = static_cast<double>(node.time() - right()) / second;
+    EXPECT_GE(off, least);
+    EXPECT_LE(off, most);
+  }
+};
+
+// A standby that was up for a month before it led made the time jump ahead by that month.
+TEST_F(ClockTest, GoesOnAtATakeoverWhateverTheNextClockSays) {
+  struct Row {
+    Nanos ahead;  // Of the next leader's wall clock.
+    double least, most;
+  };
+  for (const Row& row : {Row{0, -0.01, 0.01}, Row{10 * day, -1.5, 0.01}, Row{-10 * day, -1.5, 0.01},
+                         Row{5 * second, 4.9, 5.01}, Row{-5 * second, -1.5, 0.01}}) {
+    SimulatedDisk disk_a{.directory = "directory-a"};
+    SimulatedDisk disk_b{.directory = "directory-b"};
+    etcd_.replace();
+    acknowledged_.clear();
+    auto a = start_leader("a", disk_a);
+    const auto b = start_with_clock("b", disk_b, row.ahead);
+    run_for(10 * second);
+    a->write_always(false);
+    run_for(600 * second);
+    a->kill();
+    ASSERT_TRUE(run_until([&] { return b->leads(); }, 30 * second)) << row.ahead / second;
+    expect_time(*b, row.least, row.most);
+    EXPECT_EQ(b->node().takeover_time().is_wall_off, std::abs(row.ahead) > 10 * second);
+  }
+}
+
+// Nobody has heard the cluster's time. The one that has most of the log has a clock that is ahead.
+TEST_F(ClockTest, OfOneThatIsAheadOfMostIsNotBelieved) {
+  SimulatedDisk disk_c{.directory = "directory-c"};
+  auto a = start_leader("a", disk_a_);
+  auto b = start("b", disk_b_);
+  auto c = start("c", disk_c);
+  run_for(10 * second);
+  b->kill();
+  c->kill();
+  run_for(second);
+  a->kill();
+  run_for(60 * second);
+  disk_a_.flushed = disk_a_.last();
+  a = start_with_clock("a", disk_a_, 10 * day);
+  b = start("b", disk_b_);
+  c = start("c", disk_c);
+  ASSERT_TRUE(run_until([&] { return !a->clock().may_lead; }, 10 * second));
+  EXPECT_NEAR(static_cast<double>(a->clock().ahead), static_cast<double>(10 * day),
+              static_cast<double>(2 * second));
+  ASSERT_TRUE(run_until([&] { return a->leads() || b->leads() || c->leads(); }, 60 * second));
+  ASSERT_FALSE(a->leads());
+  expect_time(b->leads() ? *b : *c, -0.01, 0.01);
+  // Once it has heard the time, its clock is of no interest.
+  run_for(5 * second);
+  EXPECT_TRUE(a->clock().may_lead);
+  b->kill();
+  c->kill();
+  ASSERT_TRUE(run_until([&] { return a->leads(); }, 60 * second));
+  expect_time(*a, -1.5, 0.01);
+}
+
+// A former process of it has told the time.
+TEST_F(ClockTest, GoesOnAtTheLeadersOwnRestart) {
+  auto a = start_leader("a", disk_a_);
+  run_for(10 * second);
+  a->kill();
+  disk_a_.flushed = disk_a_.last();
+  a = start_with_clock("a", disk_a_, 10 * day);
+  ASSERT_TRUE(run_until([&] { return a->leads(); }, 5 * second));
+  expect_time(*a, -1.5, 0.01);
 }
 
 }  // namespace

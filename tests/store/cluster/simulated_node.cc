@@ -81,6 +81,7 @@ Node::Events SimulatedNode::events() {
       fault_ = fmt::format("elected at {}, and {} was acknowledged", last, all.rbegin()->first);
     }
     epoch_ = epoch;
+    time_offset_ = node_->takeover_time().time - process_.now();
     write_next();
     hand_out_always();
   };
@@ -107,6 +108,7 @@ Node::Events SimulatedNode::events() {
   events.lost = [this](std::string why) { lost_ = std::move(why); };
   events.refused = [this](Status status) { refused_ = std::move(status); };
   events.failed = [](const etcd::Failure&) {};
+  events.clock = [this](const WallClock& clock) { clock_ = clock; };
   return events;
 }
 

@@ -83,6 +83,9 @@ class SimulatedNode {
   const std::optional<LeaderRecord>& leader() const { return leader_; }
   // What the handovers that it was asked for named, in order.
   const std::vector<std::string>& handovers() const { return handovers_; }
+  // The cluster's time. REQUIRES: it leads.
+  Nanos time() const { return process_.now() + time_offset_; }
+  const WallClock& clock() const { return clock_; }
   // How often it was told who leads.
   int leaders_told() const { return leaders_told_; }
 
@@ -113,6 +116,8 @@ class SimulatedNode {
   std::optional<LeaderRecord> leader_;
   int leaders_told_ = 0;
   std::vector<std::string> handovers_;
+  Nanos time_offset_ = 0;
+  WallClock clock_;
   bool handing_over_ = false;
   bool is_behind_ = false;
   Puts puts_ = Puts::Accepted;

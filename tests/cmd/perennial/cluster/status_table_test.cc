@@ -41,6 +41,7 @@ ClusterReport healthy() {
   report.name = "jobs";
   report.copies_min = 2;
   report.quota_bytes = 100'000'000;
+  report.clock_offset_max_s = 10;
   ClusterState& state = report.state;
   state.id = "1f";
   state.epoch = 3;
@@ -53,6 +54,8 @@ ClusterReport healthy() {
   state.last = 5234;
   state.entries = 4234;
   state.nodes = {node("a", Role::Leader, 5234), node("b", Role::Standby, 5200)};
+  state.nodes[0].clock_ms = state.nodes[0].time_ms = 1'700'000'000'000;
+  state.nodes[1].clock_ms = 1'699'999'999'400;  // Told a moment earlier.
   report.members = {{"http://x:2379", member("http://x:2379", true)},
                     {"http://y:2379", member("http://y:2379", false)}};
   return report;
@@ -65,13 +68,31 @@ TEST(StatusTable, HasTheLeaderTheLogTheNodesAndTheMembers) {
             "leader   a at a:11300, epoch 3\n"
             "log      1,001 to 5,234: 4,234 entries\n"
             "\n"
-            "NODE  ROLE     APPLIED  FLUSHED  BEHIND  FORMAT  VERSION  CLIENTS  PEERS\n"
-            "a     leader     5,234    5,224       0       2  0.1.0    a:11300  -\n"
-            "b     standby    5,200    5,190      34       2  0.1.0    b:11300  -\n"
+            "NODE  ROLE     APPLIED  FLUSHED  BEHIND  CLOCK  FORMAT  VERSION  CLIENTS  PEERS\n"
+            "a     leader     5,234    5,224       0   +0 s       2  0.1.0    a:11300  -\n"
+            "b     standby    5,200    5,190      34   -1 s       2  0.1.0    b:11300  -\n"
             "\n"
             "MEMBER OF ETCD  ROLE      DATABASE  QUOTA  VERSION\n"
             "http://x:2379   leader     12.3 MB    12%  3.4.23\n"
             "http://y:2379   follower   12.3 MB    12%  3.4.23\n");
+}
+
+TEST(StatusTable, WarnsOfClocksThatAreOff) {
+  ClusterReport report = healthy();
+  EXPECT_TRUE(cluster_warnings(report).empty());
+  report.state.nodes[1].clock_ms += 864'000'000;
+  ASSERT_EQ(cluster_warnings(report).size(), 1U);
+  EXPECT_EQ(cluster_warnings(report)[0],
+            "the wall clock of node b is 863999 s ahead of the cluster's time (clock_offset_max_s: "
+            "10): set the clock that is wrong");
+  EXPECT_EQ(status_json(report)["nodes"][1]["clock_ahead_s"], 863'999);
+  report.state.nodes[1].clock_ms = 1'699'999'900'000;
+  ASSERT_EQ(cluster_warnings(report).size(), 1U);
+  EXPECT_NE(cluster_warnings(report)[0].find("100 s behind"), std::string::npos);
+  // An older version tells none.
+  report.state.nodes[1].clock_ms = 0;
+  EXPECT_TRUE(cluster_warnings(report).empty());
+  EXPECT_TRUE(status_json(report)["nodes"][1]["clock_ahead_s"].is_null());
 }
 
 TEST(StatusTable, SaysThatNobodyIsThere) {

@@ -77,6 +77,7 @@ TEST(ClusterConfig, EachNumberIsAcceptedAtItsBoundsAndNotPastThem) {
   constexpr uint64_t mib = 1ull << 20;
   const NumberCase cases[] = {
       {"lease_s", &ClusterConfig::lease_s, 5, 300},
+      {"clock_offset_max_s", &ClusterConfig::clock_offset_max_s, 1, 3600},
       {"copies_min", &ClusterConfig::copies_min, 1, 9},
       {"log_keep_bytes", &ClusterConfig::log_keep_bytes, mib, mib << 14},
       {"log_bytes_max", &ClusterConfig::log_bytes_max, 8 * mib, mib << 14},

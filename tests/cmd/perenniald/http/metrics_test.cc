@@ -113,7 +113,8 @@ TEST_F(MetricsTest, GivesWhatANodeOfAClusterKnows) {
                         .newest = 30,
                         .applied = 29,
                         .flushed = 20,
-                        .forwarded = 3};
+                        .forwarded = 3,
+                        .clock_ahead = -3 * second / 2};
   facts.appends.record_time(2 * second);
   MetricSources sources = sources_;
   sources.cluster = [&] { return facts; };
@@ -130,6 +131,7 @@ TEST_F(MetricsTest, GivesWhatANodeOfAClusterKnows) {
           "perennial_cluster_log_index{stage=\"applied\"} 29\n",
           "perennial_cluster_log_index{stage=\"flushed\"} 20\n",
           "perennial_cluster_forwarded_connections 3\n",
+          "perennial_cluster_clock_ahead_seconds -1.5\n",
           "perennial_cluster_append_seconds_sum 2\n"}) {
       EXPECT_THAT(out, HasSubstr(line));
     }

@@ -28,6 +28,19 @@ TEST(TurnClock, AnEarlierTimeChangesNothing) {
   EXPECT_EQ(clock.now(), now);
 }
 
+// Also one that is earlier: a cluster's time does not follow this machine's wall clock.
+TEST(TurnClock, GoesOnFromATimeThatIsSet) {
+  TurnClock clock;
+  const Nanos day = 86'400 * nanos_per_second;
+  for (const Nanos offset : {-10 * day, 10 * day}) {
+    const Nanos time = clock.now() + offset;
+    const Nanos uptime = clock.uptime();
+    clock.set(time, TurnClock::steady() - 5 * nanos_per_second);
+    EXPECT_NEAR(static_cast<double>(clock.actual() - time), 5e9, 1e9);
+    EXPECT_EQ(clock.uptime(), uptime);
+  }
+}
+
 TEST(TurnClock, ContinuingChangesNoUptime) {
   TurnClock clock;
   const Nanos uptime = clock.uptime();
