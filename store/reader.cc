@@ -104,6 +104,9 @@ void Reader::Impl::report_truncations(const RecoveryPlan& plan) const {
   if (plan.manifest_truncation) {
     options.events.info("store.manifest_would_cut", plan.manifest_truncation->fields);
   }
+  if (!plan.mark_damage.empty()) {
+    options.events.info("store.mark_damaged", fmt::format("problem=\"{}\"", plan.mark_damage));
+  }
   for (const std::string& loss : plan.log.losses) {
     options.events.info("store.log_would_force", fmt::format("message=\"{}\"", loss));
   }

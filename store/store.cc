@@ -386,6 +386,8 @@ Status Store::close(JobId next_id, Nanos now) {
   impl.add_commit_row();
   if (Status written = impl.write(true); !written.ok()) return written;
   if (Status synced = sync_durable_mark(); !synced.ok()) return synced;
+  // Nothing is written between the two, so that this one puts the mark into the other slot, too.
+  if (Status copied = sync_durable_mark(); !copied.ok()) return copied;
   return impl.db->close();
 }
 

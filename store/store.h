@@ -114,7 +114,8 @@ class Store {
   // mark tells a start how far the log was synced, so that the start notices a loss:
   // durable_mark.h. write() and sync() update it, too. Called by the thread that writes.
   Status note_durable();
-  // Syncs the file of the durable mark. Called by the thread that writes.
+  // Syncs the file of the durable mark: DurableMarkFile::sync(). A call while the log is idle makes
+  // both slots of the file name the newest mark. Called by the thread that writes.
   Status sync_durable_mark();
 
   // Reads figures() anew. Called by the thread that writes.

@@ -3,6 +3,8 @@
 #include <string_view>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "store/disk/file_tree.h"
 #include "store/types/file_system_of.h"
 #include "store/types/rocks_status.h"
@@ -52,17 +54,26 @@ DurableMarkFile::~DurableMarkFile() {
 
 Status DurableMarkFile::write(const DurableMark& mark) {
   if (mark == last_) return {};
-  const Bytes<durable_mark_bytes> slot = encode(mark, ++sequence_);
+  last_ = mark;
+  is_in_both_ = false;
+  return write_slot();
+}
+
+Status DurableMarkFile::write_slot() {
+  const Bytes<durable_mark_bytes> slot = encode(last_, ++sequence_);
   const IOStatus written =
       file_->Write(slot_ * slot_bytes, Slice(slot.data(), slot.size()), {}, nullptr);
   if (!written.ok()) return from_rocksdb(written).with("write the durable mark");
-  last_ = mark;
   is_synced_ = false;
   return {};
 }
 
 Status DurableMarkFile::sync() {
-  if (is_synced_) return {};
+  if (is_synced_ && is_in_both_) return {};
+  if (is_synced_) {
+    if (Status copied = write_slot(); !copied.ok()) return copied;
+    is_in_both_ = true;
+  }
   const IOStatus synced = file_->Sync({}, nullptr);
   if (!synced.ok()) return from_rocksdb(synced).with("sync the durable mark");
   is_synced_ = true;
@@ -70,8 +81,45 @@ Status DurableMarkFile::sync() {
   return {};
 }
 
-Result<std::optional<DurableMark>> read_durable_mark(rocksdb::Env* env,
-                                                     const std::string& data_dir) {
+namespace {
+
+struct Slot {
+  DurableMark mark;
+  uint64_t sequence = 0;
+};
+
+std::optional<Slot> decode_slot(std::string_view bytes) {
+  Slot slot;
+  const std::optional<DurableMark> mark = decode_durable_mark(bytes, slot.sequence);
+  if (!mark) return std::nullopt;
+  slot.mark = *mark;
+  return slot;
+}
+
+// Finds the slot that differs from this one in one byte. The hash of 64 bits says whether it is
+// right: that one of 16,320 attempts fits by chance need not be feared.
+std::optional<Slot> mend_slot(std::string_view bytes) {
+  std::string attempt(bytes);
+  for (size_t at = 0; at < attempt.size(); ++at) {
+    for (int difference = 1; difference < 256; ++difference) {
+      attempt[at] = static_cast<char>(bytes[at] ^ difference);
+      if (std::optional<Slot> slot = decode_slot(attempt)) return slot;
+    }
+    attempt[at] = bytes[at];
+  }
+  return std::nullopt;
+}
+
+std::string damage_of(uint64_t at, bool is_mended) {
+  return fmt::format("the slot at byte {} of durable is damaged{}", at,
+                     is_mended ? ", in one byte" : " and cannot be read");
+}
+
+}  // namespace
+
+Result<std::optional<DurableMark>> read_durable_mark(rocksdb::Env* env, const std::string& data_dir,
+                                                     std::string* damage) {
+  if (damage != nullptr) damage->clear();
   const FileTree tree(env);
   const std::string path = mark_path(data_dir);
   const Result<bool> is_there = tree.exists(path);
@@ -80,17 +128,18 @@ Result<std::optional<DurableMark>> read_durable_mark(rocksdb::Env* env,
   const Result<std::string> read = tree.read(path);
   if (!read.ok()) return read.status();
   const std::string_view bytes = *read;
-  std::optional<DurableMark> newest;
-  uint64_t newest_sequence = 0;
-  for (uint64_t slot = 0; slot < slot_count && bytes.size() == slot_count * slot_bytes; ++slot) {
-    uint64_t sequence = 0;
-    const std::optional<DurableMark> mark =
-        decode_durable_mark(bytes.substr(slot * slot_bytes, durable_mark_bytes), sequence);
-    if (!mark || (newest && sequence < newest_sequence)) continue;
-    newest = mark;
-    newest_sequence = sequence;
+  std::optional<Slot> newest;
+  for (uint64_t at = 0; at < bytes.size() && bytes.size() == slot_count * slot_bytes;
+       at += slot_bytes) {
+    const std::string_view slot_at = bytes.substr(at, durable_mark_bytes);
+    std::optional<Slot> slot = decode_slot(slot_at);
+    if (!slot) {
+      slot = mend_slot(slot_at);
+      if (damage != nullptr) *damage = damage_of(at, slot.has_value());
+    }
+    if (slot && (!newest || slot->sequence >= newest->sequence)) newest = slot;
   }
-  if (newest) return newest;
+  if (newest) return std::optional(newest->mark);
   return Status(StatusCode::Corruption,
                 path + " is damaged, which says how far the log must reach");
 }

@@ -18,6 +18,13 @@
 // ahead of the log. It may be behind the log, and after a power cut by about a second. The file has
 // two slots, each with a hash. Between two syncs only one slot is written, so that a power cut
 // never tears the slot that was synced.
+//
+// While the log is idle, and after a clean stop, both slots hold the newest mark, so that damage of
+// one slot hides no loss. A slot with one wrong byte can be read all the same. What remains unseen:
+// the log has lost its end, the newer slot has several wrong bytes, and the server was killed at
+// most two seconds after a commit. Then the older slot counts, and at most the commits of these
+// seconds are lost without an error. A start cannot refuse this case, because a power cut may leave
+// a torn slot, too; it says that a slot is damaged.
 namespace perennial::store {
 
 class DurableMarkFile {
@@ -32,11 +39,14 @@ class DurableMarkFile {
   // Writes the mark without a sync, or does nothing if `mark` equals the last mark. Only one thread
   // at a time may call this.
   Status write(const DurableMark& mark);
-  // Syncs what was written since the last sync, if anything. REQUIRES: no write() runs.
+  // Syncs what was written since the last sync. If nothing was, the log is idle: then it copies the
+  // mark to the other slot, once, and syncs that. REQUIRES: no write() runs.
   Status sync();
 
  private:
   DurableMarkFile(std::unique_ptr<rocksdb::FSRandomRWFile> file, const DurableMark& mark);
+
+  Status write_slot();
 
   const std::unique_ptr<rocksdb::FSRandomRWFile> file_;
   DurableMark last_;
@@ -44,10 +54,12 @@ class DurableMarkFile {
   uint64_t sequence_ = 0;
   uint64_t slot_ = 0;  // The slot that the next write uses. The other slot is synced.
   bool is_synced_ = true;
+  bool is_in_both_ = true;  // Whether both slots hold the last mark.
 };
 
-// Returns none if there is no such file, as in a copy. Corruption: neither slot is valid.
-Result<std::optional<DurableMark>> read_durable_mark(rocksdb::Env* env,
-                                                     const std::string& data_dir);
+// Returns none if there is no such file, as in a copy. Corruption: neither slot can be read. If one
+// slot is damaged and the mark can be read nevertheless, `damage` says so; otherwise it is empty.
+Result<std::optional<DurableMark>> read_durable_mark(rocksdb::Env* env, const std::string& data_dir,
+                                                     std::string* damage = nullptr);
 
 }  // namespace perennial::store

@@ -10,6 +10,7 @@
 #include <rocksdb/options.h>
 #include <rocksdb/sst_file_reader.h>
 
+#include "store/disk/durable_mark.h"
 #include "store/offline/check_parts.h"
 #include "store/reader.h"
 #include "store/recovery/manifest.h"
@@ -75,6 +76,11 @@ Status check_rows(const CheckOptions& options, CheckSummary& summary, FaultList&
     faults.add_contained("directory", "",
                          fmt::format("{}; a start writes it again, for {} is the only one",
                                      manifest->current_problem, manifest->name));
+  }
+  std::string mark_damage;
+  const auto mark = read_durable_mark(how.env, how.data_dir, &mark_damage);
+  if (mark.ok() && !mark_damage.empty()) {
+    faults.add_contained("directory", "", mark_damage + "; a start writes it again");
   }
   check_tables(*db, options, summary, faults);
   const MetaFacts meta = check_meta(*db, summary, faults);

@@ -106,8 +106,9 @@ Result<uint64_t> count_replay(rocksdb::FileSystem& fs, const std::string& db_pat
 // Reads the durable mark. A database that was started before has one: without it nothing would show
 // that the log has lost its end. The first versions, which wrote format 1, made none.
 Result<std::optional<DurableMark>> find_mark(const std::string& db_path, const Options& options,
-                                             const Flushed& flushed) {
-  Result<std::optional<DurableMark>> mark = read_durable_mark(options.env, options.data_dir);
+                                             const Flushed& flushed, std::string& damage) {
+  Result<std::optional<DurableMark>> mark =
+      read_durable_mark(options.env, options.data_dir, &damage);
   if (!mark.ok() || *mark) return mark;
   const uint32_t format = flushed.format ? flushed.format->version : options.format;
   if (format == 1) return mark;
@@ -120,11 +121,12 @@ Result<std::optional<DurableMark>> find_mark(const std::string& db_path, const O
                             options.data_dir));
 }
 
-// If the mark is damaged or missing and the options accept that, it returns none and sets
-// `problem`.
+// If the mark cannot be read or is missing and the options accept that, it returns none and sets
+// `problem`. `damage` is that of read_durable_mark().
 Result<std::optional<DurableMark>> read_mark(const std::string& db_path, const Options& options,
-                                             const Flushed& flushed, std::string& problem) {
-  Result<std::optional<DurableMark>> mark = find_mark(db_path, options, flushed);
+                                             const Flushed& flushed, std::string& problem,
+                                             std::string& damage) {
+  Result<std::optional<DurableMark>> mark = find_mark(db_path, options, flushed, damage);
   if (mark.ok() || mark.status().code() != StatusCode::Corruption) return mark;
   if (options.recover == Recover::Strict) {
     return Status(StatusCode::Corruption,
@@ -187,7 +189,8 @@ Result<RecoveryPlan> plan_recovery(const std::string& db_path, const Options& op
   plan.has_other_families =
       manifest->names.size() > families_of(options.format, options.families).size();
   std::string no_mark;
-  const Result<std::optional<DurableMark>> mark = read_mark(db_path, options, *flushed, no_mark);
+  const Result<std::optional<DurableMark>> mark =
+      read_mark(db_path, options, *flushed, no_mark, plan.mark_damage);
   if (!mark.ok()) return mark.status();
   Result<LogJudgement> log = judge_log(
       fs, db_path, *manifest, {.flushed = flushed->commit, .durable = *mark}, options.recover);

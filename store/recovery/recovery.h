@@ -42,6 +42,8 @@ struct RecoveryPlan {
   bool has_other_families = false;
   LogJudgement log;
   bool has_durable_mark = false;
+  // What is damaged of the durable mark, which can be read nevertheless. Empty: nothing.
+  std::string mark_damage = {};
   // Whether a start that accepted losses was interrupted, and is to be repeated.
   bool is_unfinished = false;
   // No lower id may be given out, whatever the database says. It is above 1 if an earlier start has
@@ -81,8 +83,8 @@ Status set_durable_mark(const RecoveryPlan& plan, JobId next_id, const Options& 
 // log: from then on the lack of a durable mark is a loss.
 Status ensure_durable_mark(const RecoveryPlan& plan, const Options& options);
 
-// Truncates the files durably, and writes CURRENT again if it is lost. Sends an event for each, and
-// for each accepted loss.
+// Truncates the files durably, and writes CURRENT again if it is lost. Sends an event for each, for
+// each accepted loss, and for damage of the durable mark.
 Status truncate_files(const std::string& db_path, const Options& options, const RecoveryPlan& plan);
 
 // Corruption: an opened database does not end with the commit row that the plan has found.

@@ -107,6 +107,9 @@ Status truncate_files(const std::string& db_path, const Options& options,
     if (!written.ok()) return written;
     inform(options, "store.current_made", plan.current->fields());
   }
+  if (!plan.mark_damage.empty()) {
+    inform(options, "store.mark_damaged", fmt::format("problem=\"{}\"", plan.mark_damage));
+  }
   for (const std::string& loss : plan.log.losses) {
     inform(options, "store.log_forced", fmt::format("message=\"{}\"", loss));
   }

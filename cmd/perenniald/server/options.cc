@@ -14,7 +14,8 @@ Level level_of(std::string_view at, std::string_view fields) {
   if (at == "store.load") return Level::Debug;  // store.recovered reports the same in one line.
   const bool is_loss = at == "store.log_forced" || at == "store.forced_start";
   const bool is_damage = at == "store.damage" || at == "store.damage_contained" ||
-                         at == "store.damage_not_contained" || at == "store.damage_record";
+                         at == "store.damage_not_contained" || at == "store.damage_record" ||
+                         at == "store.mark_damaged";
   if (is_loss || is_damage) return Level::Warning;
   const bool is_scarce = at == "store.room" && !fields.starts_with("state=ok ");
   return is_scarce ? Level::Warning : Level::Info;

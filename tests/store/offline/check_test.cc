@@ -12,6 +12,7 @@
 
 #include "store/offline/builder.h"
 #include "store/store.h"
+#include "tests/store/dir_state.h"
 #include "tests/store/raw_db.h"
 #include "tests/store/store_model.h"
 #include "tests/store/temp_dir.h"
@@ -503,6 +504,23 @@ TEST(CheckDirectory, ADirectoryThatDoesNotOpenIsOneFault) {
     ASSERT_EQ(faults.size(), 1u) << text_of(faults);
     EXPECT_TRUE(faults[0].starts_with("directory : read " + dir.data_dir())) << faults[0];
   }
+}
+
+// A start makes the file anew.
+TEST(CheckDirectory, ADamagedSlotOfTheDurableMarkIsAFaultWithWhichAServerStarts) {
+  const TempDir dir;
+  ASSERT_TRUE(Store::open({.data_dir = dir.data_dir()}).ok());
+  const std::string path = dir.data_dir() + "/durable";
+  std::string content = content_of(path);
+  content[4096 + 30] ^= 1;
+  write_file(path, content);
+  Faults faults;
+  const Result<CheckSummary> summary = run_check(dir.data_dir(), false, faults);
+  ASSERT_TRUE(summary.ok()) << summary.status().message();
+  EXPECT_EQ(text_of(faults),
+            "directory : the slot at byte 4096 of durable is damaged, in one byte; a start writes "
+            "it again\n");
+  EXPECT_TRUE(summary->starts);
 }
 
 TEST(CheckDirectory, AForeignDirectoryIsOneFault) {

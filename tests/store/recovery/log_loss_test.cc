@@ -7,11 +7,13 @@
 #include <utility>
 #include <vector>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rocksdb/env.h>
 
 #include "engine/types/check.h"
 #include "store/format/skipped_ids.h"
+#include "store/reader.h"
 #include "store/store.h"
 #include "tests/store/dir_state.h"
 #include "tests/store/log_ends.h"
@@ -144,6 +146,108 @@ INSTANTIATE_TEST_SUITE_P(
                     LossCase{"NeverCut", never, zeros_after(19), true, 19},
                     LossCase{"NeverCutBehindTheSync", never, cut_after(25), false, 25}),
     [](const auto& one) { return one.param.name; });
+
+enum class Stop { Killed, KilledWhenIdle, Clean };
+
+struct SlotDamageCase {
+  const char* name;
+  Stop stop;
+  size_t bytes;  // How many of the slot are wrong.
+  bool hides_newer = false;
+};
+
+void PrintTo(const SlotDamageCase& damage, std::ostream* out) {
+  *out << damage.name;
+}
+
+// The newest log file has lost its end, which the older slot of the durable mark does not know of,
+// and one of the two slots is damaged.
+class SlotDamage : public testing::TestWithParam<SlotDamageCase> {
+ protected:
+  void write_batches() const {
+    const auto store = Store::open({.data_dir = dir_.data_dir()});
+    CHECK(store.ok());
+    StoreModel model(support::seed());
+    while (model.index() < batches) {
+      Batch batch;
+      model.next(batch, 20);
+      CHECK((*store)->write(batch, true).ok());
+      if (model.index() == durable_batches) CHECK((*store)->sync_durable_mark().ok());
+    }
+    if (GetParam().stop == Stop::Clean) CHECK((*store)->close(model.next_id()).ok());
+    if (GetParam().stop != Stop::KilledWhenIdle) return;
+    CHECK((*store)->sync_durable_mark().ok());
+    CHECK((*store)->sync_durable_mark().ok());
+  }
+  void damage_slot(size_t slot) const {
+    const std::string path = dir_.data_dir() + "/durable";
+    std::string content = content_of(path);
+    for (size_t i = 0; i < GetParam().bytes; ++i) {
+      char& byte = content[slot * content.size() / 2 + 20 + i];
+      byte = static_cast<char>(byte ^ 1);
+    }
+    write_file(path, content);
+  }
+
+  const TempDir dir_;
+};
+
+TEST_P(SlotDamage, DoesNotHideALoss) {
+  write_batches();
+  const std::string log = newest_log(dir_.data_dir());
+  const std::string mark = content_of(dir_.data_dir() + "/durable");
+  // A clean stop leaves one record.
+  write_file(log, GetParam().stop == Stop::Clean ? "" : ending_with(log, durable_batches + 1));
+  for (const size_t slot : {0, 1}) {
+    write_file(dir_.data_dir() + "/durable", mark);
+    damage_slot(slot);
+    const bool is_hidden = slot == 1 && GetParam().hides_newer;
+    std::vector<std::string> events;
+    const auto store = Store::open({.data_dir = dir_.data_dir(),
+                                    .events = {.info = [&](std::string_view at, std::string_view) {
+                                      events.emplace_back(at);
+                                    }}});
+    ASSERT_EQ(store.ok(), is_hidden) << slot;
+    if (store.ok()) {
+      EXPECT_THAT(events, testing::Contains("store.mark_damaged"));
+      continue;
+    }
+    EXPECT_EQ(store.status().code(), StatusCode::Corruption);
+    EXPECT_THAT(store.status().message(), testing::HasSubstr("could be lost"));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Store, SlotDamage,
+                         testing::Values(SlotDamageCase{"OneByteKilled", Stop::Killed, 1},
+                                         SlotDamageCase{"OneByteIdle", Stop::KilledWhenIdle, 1},
+                                         SlotDamageCase{"OneByteClean", Stop::Clean, 1},
+                                         // What durable_mark.h says remains unseen.
+                                         SlotDamageCase{"WholeKilled", Stop::Killed, 40, true},
+                                         SlotDamageCase{"WholeIdle", Stop::KilledWhenIdle, 40},
+                                         SlotDamageCase{"WholeClean", Stop::Clean, 40}),
+                         [](const auto& one) { return one.param.name; });
+
+// A whole log starts with either slot, and the start says that one is damaged and makes it anew.
+TEST(LogLossAndMark, AStartSaysThatASlotIsDamagedAndMakesItAnew) {
+  for (const size_t at : {20, 4096 + 20}) {
+    const TempDir dir;
+    const std::string path = dir.data_dir() + "/durable";
+    ASSERT_TRUE(Store::open({.data_dir = dir.data_dir()}).ok());
+    std::string content = content_of(path);
+    content.replace(at, 20, 20, 'x');
+    write_file(path, content);
+    std::vector<std::string> said;
+    Events events = {.info = [&](std::string_view event, std::string_view fields) {
+      if (event == "store.mark_damaged") said.emplace_back(fields);
+    }};
+    EXPECT_TRUE(Reader::open({.path = dir.data_dir(), .events = events}).ok());
+    EXPECT_THAT(said, testing::SizeIs(1));
+    ASSERT_TRUE(Store::open({.data_dir = dir.data_dir(), .events = events}).ok());
+    EXPECT_THAT(said, testing::SizeIs(2));
+    ASSERT_TRUE(Store::open({.data_dir = dir.data_dir(), .events = events}).ok());
+    EXPECT_THAT(said, testing::SizeIs(2));
+  }
+}
 
 TEST(SkippedIds, StayBelowWhatJavaScriptCounts) {
   EXPECT_EQ(*skip_ids(1), skipped_ids + 1);
