@@ -169,18 +169,21 @@ void JobCheck::check_fields(const JobRow& row, Family family) {
   if (!fields.key->given_up) check_key_of(db_, row, meta_, faults_);
 }
 
-// A family that could not be read to its end is not blamed for missing partners.
+// A family that could not be read to its end is not blamed for missing partners. A body without a
+// job whose deletion may have been in a damaged block is no fault: no job needs it, and the next
+// start removes it.
 void JobCheck::check_pair(bool has_job) {
   const bool has_body = bodies().is_at(key_);
+  const Result<JobId> id = decode_job_key(Family::Bodies, key_);
+  const bool is_of_block = id.ok() && damaged_.contains(*id);
   if (has_job && !has_body && !bodies().is_broken) {
-    const Result<JobId> id = decode_job_key(Family::Bodies, key_);
-    if (id.ok() && damaged_.contains(*id)) {
+    if (is_of_block) {
       faults_.add_contained(*state_family_, key_, "the job has lost its body to a damaged block");
     } else {
       faults_.add(*state_family_, key_, "the job has no body");
     }
   }
-  if (has_body && !has_job && !is_any_state_broken()) {
+  if (has_body && !has_job && !is_of_block && !is_any_state_broken()) {
     faults_.stop_start();
     faults_.add(Family::Bodies, key_, "the body has no job");
   }

@@ -394,6 +394,13 @@ TEST_F(ContainmentTest, ABodyWhoseDeletionIsLostIsRemoved) {
   EXPECT_EQ(lost(), (std::set<JobId>{201, 202})) << "what lies below the block can be read";
   rewrite();
   store_.reset();
+  std::string faults;
+  const Result<CheckSummary> summary = check_directory(
+      {.path = dir_.data_dir(), .fault = [&](const Fault& fault) { faults += fault.what + "\n"; }});
+  ASSERT_TRUE(summary.ok()) << summary.status().message();
+  const std::string lost_body = "the job has lost its body to a damaged block\n";
+  EXPECT_EQ(faults, lost_body + lost_body) << "the bodies that are back are no faults";
+  EXPECT_TRUE(summary->starts);
   open();
   expect_no_failure();
   EXPECT_EQ(jobs_, (std::set<JobId>{1, 200, 201, 202}));
