@@ -15,6 +15,7 @@
 #include "store/reader.h"
 #include "store/recovery/manifest.h"
 #include "store/recovery/recovery.h"
+#include "store/recovery/repeated_records.h"
 #include "store/rocks/database.h"
 #include "store/rocks/log_env.h"
 #include "store/rocks/observer.h"
@@ -52,6 +53,7 @@ Result<Database> open_database(const std::string& db_path, const Options& how, F
   if (!manifest.ok()) return manifest.status();
   View view;
   if (!manifest->current_problem.empty()) view.current = manifest->name;
+  view.ends = find_repeated_records(file_system_of(how.env), db_path, manifest->needed_from()).ends;
   Result<Database> db = Database::open_to_read(db_path, how, failure, view);
   if (!db.ok()) return db;
   for (const std::string_view name : families_of(how.format, how.families)) {

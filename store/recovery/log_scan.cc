@@ -16,9 +16,7 @@
 namespace perennial::store {
 namespace {
 
-// A record is RocksDB's WriteBatch: sequence number, count, and the rows. Our batches begin with
-// the commit row. So the first piece of a torn record still names the batch.
-constexpr size_t batch_header_bytes = 12;
+// Our batches begin with the commit row. So the first piece of a torn record still names the batch.
 constexpr std::string_view commit_prefix =
     "\x01\x01"
     "c\x28";  // Put, key, length of the value.

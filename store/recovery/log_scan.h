@@ -17,6 +17,10 @@
 // missing. Included by store's own files only.
 namespace perennial::store {
 
+// A record is RocksDB's WriteBatch: the sequence number of its first row and the number of rows,
+// which are this many bytes, and the rows.
+inline constexpr size_t batch_header_bytes = 12;
+
 struct LogFileName {
   uint64_t number = 0;
   std::string name;

@@ -11,6 +11,7 @@
 #include "store/disk/durable_mark.h"
 #include "store/format/skipped_ids.h"
 #include "store/recovery/recovery.h"
+#include "store/recovery/repeated_records.h"
 #include "store/rocks/log_env.h"
 #include "store/rocks/meta_rows.h"
 #include "store/types/file_system_of.h"
@@ -37,10 +38,23 @@ constexpr uint64_t in_a_block_left_out = std::numeric_limits<uint64_t>::max();
 
 using LogView = Salvage::LogView;
 
-LogView view_of_log(const std::string& db_path, const Options& options, Failure& failure) {
+// All records that can be read, each once.
+LogView view_of_refused_log(const std::string& db_path, const Options& options,
+                            const Manifest& manifest, const std::string& problem) {
+  RepeatedRecords repeated =
+      find_repeated_records(file_system_of(options.env), db_path, manifest.needed_from());
+  LogView log;
+  log.view.ends = std::move(repeated.ends);
+  const bool has_both = !problem.empty() && !repeated.problem.empty();
+  log.problem = problem + (has_both ? "; " : "") + repeated.problem;
+  return log;
+}
+
+LogView view_of_log(const std::string& db_path, const Options& options, Failure& failure,
+                    const Manifest& manifest) {
   const Result<RecoveryPlan> plan = plan_recovery(db_path, options, failure);
   if (plan.ok()) return {.view = plan->view(), .problem = {}};
-  return {.view = View(), .problem = plan.status().message()};
+  return view_of_refused_log(db_path, options, manifest, plan.status().message());
 }
 
 // RocksDB may join pieces of two records around the damage, and refuse what it gets. Then the log
@@ -127,7 +141,7 @@ Status Salvage::open_database(const std::string& db_path, const Options& given, 
   const std::unique_ptr<rocksdb::Env> rest = make_view_env(options.env, damage_.rest);
   Options how = options;
   how.env = rest.get();
-  LogView log = view_of_log(db_path, how, failure);
+  LogView log = view_of_log(db_path, how, failure, *manifest);
   if (is_meta_damaged && !log.problem.empty()) {
     if (Status judged = judge_log_again(db_path, how, failure, *manifest, log); !judged.ok()) {
       return judged;
@@ -163,7 +177,10 @@ Status Salvage::judge_log_again(const std::string& db_path, const Options& optio
   }
   log = LogView();
   account_.log_is_judged = evidence.flushed.has_value();
-  if (!account_.log_is_judged) return {};
+  if (!account_.log_is_judged) {
+    log = view_of_refused_log(db_path, options, manifest, "");
+    return {};
+  }
   const auto mark = read_durable_mark(options.env, options.data_dir);
   if (mark.ok()) evidence.durable = *mark;
   Result<LogJudgement> judged =
@@ -174,7 +191,7 @@ Status Salvage::judge_log_again(const std::string& db_path, const Options& optio
     log.view = plan.view();
     return {};
   }
-  log.problem = judged.status().message();
+  log = view_of_refused_log(db_path, options, manifest, judged.status().message());
   Result<LogJudgement> forced =
       judge_log(file_system_of(options.env), db_path, manifest, evidence, Recover::PointInTime);
   if (!forced.ok()) return {};

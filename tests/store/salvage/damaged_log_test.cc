@@ -3,10 +3,15 @@
 #include <set>
 #include <string>
 
+#include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "store/offline/check.h"
+#include "store/offline/repair.h"
 #include "store/reader.h"
 #include "store/store.h"
+#include "tests/store/dir_state.h"
 #include "tests/store/salvage/damaged_dir.h"
 #include "tests/store/store_model.h"
 #include "tests/store/temp_dir.h"
@@ -72,6 +77,34 @@ TEST(DamagedLog, IsReadAtLeastUpToTheDamage) {
     const TempDir dir;
     flip_byte(make_log(dir), place);
     EXPECT_TRUE(salvaged_jobs(dir.data_dir()).contains(1)) << place;
+  }
+}
+
+std::string other_log(const std::string& log, int number) {
+  return fmt::format("{}/{:06}.log", std::filesystem::path(log).parent_path().string(), number);
+}
+
+// A start leaves the second one out, but for a damaged MANIFEST it is refused. RocksDB aborts the
+// process if it is shown both.
+TEST(DamagedLog, ThatIsThereTwiceIsReadOnce) {
+  for (const int distance : {-1, 1, 2, 50}) {
+    const TempDir dir;
+    const std::string log = make_log(dir);
+    const int number = std::stoi(std::filesystem::path(log).filename());
+    std::filesystem::copy_file(log, other_log(log, number + distance));
+    const std::string manifest = manifest_of(dir.data_dir());
+    flip_byte(manifest, std::filesystem::file_size(manifest) - 10);
+    EXPECT_EQ(salvaged_jobs(dir.data_dir()), (std::set<JobId>{1, 2, 3, 4})) << distance;
+    std::string faults;
+    const Result<CheckSummary> summary =
+        check_directory({.path = dir.data_dir(),
+                         .fault = [&](const Fault& fault) { faults += fault.what + "\n"; }});
+    ASSERT_TRUE(summary.ok()) << summary.status().message();
+    EXPECT_THAT(faults, testing::HasSubstr("MANIFEST-")) << distance;
+    const auto repair = Repair::open(dir.data_dir());
+    ASSERT_TRUE(repair.ok()) << repair.status().message();
+    EXPECT_EQ((*repair)->account().whole_jobs(), jobs);
+    EXPECT_THAT((*repair)->account().log_problem, testing::HasSubstr("is left out from byte 0 on"));
   }
 }
 
