@@ -1,10 +1,12 @@
 #include "cmd/perennial/offline/checkpoint_choice.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <functional>
 
 #include <fmt/format.h>
 
+#include "store/checkpoint/table_identity.h"
 #include "store/disk/identity.h"
 
 namespace perennial::tool {
@@ -22,6 +24,16 @@ std::string identity_of(const std::string& data_dir) {
 bool is_of(const std::string& data_dir, const CheckpointManifest& manifest) {
   const std::string own = identity_of(data_dir);
   return !own.empty() && manifest.database == own && manifest.format == store::format_version;
+}
+
+// A person who names a checkpoint of a directory that has lost its identity is believed, unless the
+// tables say that they were made by another database.
+Result<bool> is_taken_at_word(const std::string& data_dir, const CheckpointManifest& manifest) {
+  const Result<std::string> own = store::read_identity(data_dir);
+  if (!own.ok() || !own->empty() || manifest.format != store::format_version) return false;
+  const Result<std::string> of_tables = store::identity_of_newest_table(data_dir + "/db");
+  if (!of_tables.ok()) return of_tables.status();
+  return of_tables->empty() || *of_tables == manifest.database;
 }
 
 }  // namespace
@@ -58,6 +70,16 @@ Result<std::string> checkpoint_for_salvage(const std::string& data_dir, const st
   const Result<CheckpointManifest> verified = store::verify_checkpoint(asked);
   if (!verified.ok()) return verified.status();
   if (is_of(data_dir, *verified)) return asked;
+  const Result<bool> is_believed = is_taken_at_word(data_dir, *verified);
+  if (!is_believed.ok()) return is_believed.status();
+  if (*is_believed) {
+    fmt::print(
+        stderr,
+        "perennial: warning: {}/db has lost its file IDENTITY; {} is taken for a checkpoint of "
+        "this database, because it was named\n",
+        data_dir, asked);
+    return asked;
+  }
   return Status(StatusCode::InvalidArgument,
                 fmt::format("{} is no checkpoint of the database in {}: give one that its server "
                             "has made since the last restore, or --checkpoint none",

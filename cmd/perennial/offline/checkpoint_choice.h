@@ -28,8 +28,9 @@ CheckpointChoice choose_checkpoint(const std::string& data_dir);
 
 // What --checkpoint means: a path, "none", or empty for the choice above. Returns the path of a
 // checkpoint whose rows may stand in for rows of the directory that cannot be read, or an empty
-// text. InvalidArgument: the path names a checkpoint of another database. Corruption: it is
-// damaged.
+// text. A directory that has lost its identity takes a checkpoint that is named, with a warning on
+// the standard error, unless its tables say that it is of another database. InvalidArgument: the
+// path names a checkpoint of another database. Corruption: it is damaged.
 Result<std::string> checkpoint_for_salvage(const std::string& data_dir, const std::string& asked);
 
 }  // namespace perennial::tool

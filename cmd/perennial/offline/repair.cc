@@ -81,6 +81,8 @@ Status repair(const RepairOptions& options, int fd) {
     if (Status shown = out.finish(); !shown.ok()) return shown;
   }
   if (!options.yes && !is_agreed()) {
+    if (options.json) out.add(json.dump(2) + "\n");
+    if (Status shown = out.finish(); !shown.ok()) return shown;
     return {StatusCode::InvalidArgument, "nothing was changed: run it again with --yes"};
   }
   const Result<std::string> aside = repair.run(store::checkpoint_name(wall_clock()));

@@ -12,6 +12,8 @@
 #include "cmd/perennial/offline/dump.h"
 #include "cmd/perennial/offline/load.h"
 #include "cmd/perennial/offline/repair.h"
+#include "store/checkpoint/checkpoint.h"
+#include "store/checkpoint/checkpoint_names.h"
 #include "store/reader.h"
 #include "store/store.h"
 #include "tests/cmd/perennial/capture.h"
@@ -134,6 +136,76 @@ TEST_P(DamagedDirectory, IsCheckedAndTheLastLineSaysWhatToDo) {
       (GetParam().part == Part::DataBlock || GetParam().part == Part::FirstBlock ||
        GetParam().part == Part::LastBlock);
   EXPECT_EQ(line.starts_with("to do: perenniald"), is_block_of_bodies) << out.text;
+}
+
+// The directory of one damaged table, a checkpoint from before the damage, and one of another
+// database.
+class LostIdentity : public testing::Test {
+ protected:
+  LostIdentity() {
+    own_ = make_with_checkpoint(dir_.data_dir());
+    other_ = make_with_checkpoint(dir_.path() + "/other");
+    store::damage_table(dir_.data_dir(), {.family = Family::Bodies, .part = Part::DataBlock});
+    fs::remove(dir_.data_dir() + "/db/IDENTITY");
+  }
+
+  std::string make_with_checkpoint(const std::string& path) const {
+    store::make_dir_to_damage(path);
+    store::CheckpointPlan plan = {.dir = path + "/checkpoints",
+                                  .name = store::checkpoint_name(nanos_per_second)};
+    auto store = store::Store::open({.data_dir = path});
+    EXPECT_TRUE(store.ok());
+    EXPECT_TRUE(store::read_image(**store).ok());
+    plan.database = (*store)->identity();
+    plan.index = (*store)->opening().last_index;
+    fs::create_directories(plan.dir);
+    EXPECT_TRUE((*store)->create_checkpoint(store::partial_path(plan)).ok());
+    EXPECT_TRUE((*store)->close(store::damaged_dir_jobs + 1).ok());
+    EXPECT_TRUE(store::complete_checkpoint(plan).ok());
+    return plan.dir + "/" + plan.name;
+  }
+  Captured run_repair(const std::string& checkpoint) const {
+    return capture(dir_.path(), [&](int fd) {
+      return repair(
+          {.data_dir = dir_.data_dir(), .checkpoint = checkpoint, .yes = true, .json = true}, fd);
+    });
+  }
+
+  const store::TempDir dir_;
+  std::string own_;
+  std::string other_;
+};
+
+TEST_F(LostIdentity, TheTablesStillSayWhoseTheyAre) {
+  const Captured out = run_repair(other_);
+  EXPECT_EQ(out.status.code(), StatusCode::InvalidArgument);
+  EXPECT_NE(out.status.message().find("is no checkpoint of the database"), std::string::npos)
+      << out.status.message();
+}
+
+TEST_F(LostIdentity, ACheckpointIsTakenWhereItIsNamed) {
+  testing::internal::CaptureStderr();
+  const Captured out = run_repair(own_);
+  const std::string said = testing::internal::GetCapturedStderr();
+  ASSERT_TRUE(out.status.ok()) << out.status.message();
+  EXPECT_EQ(json::parse(out.text)["jobs_lost"], 0);
+  EXPECT_NE(said.find("warning: " + dir_.data_dir() + "/db has lost its file IDENTITY"),
+            std::string::npos)
+      << said;
+  EXPECT_EQ(jobs_of(dir_.data_dir()).size(), store::damaged_dir_jobs);
+}
+
+// Without --yes it says what it would do, and changes nothing.
+TEST_F(LostIdentity, ThePlanIsJsonToo) {
+  const Captured out = capture(dir_.path(), [&](int fd) {
+    return repair({.data_dir = dir_.data_dir(), .checkpoint = own_, .json = true}, fd);
+  });
+  EXPECT_EQ(out.status.code(), StatusCode::InvalidArgument);
+  const json plan = json::parse(out.text, nullptr, false);
+  ASSERT_TRUE(plan.is_object()) << out.text;
+  EXPECT_EQ(plan["jobs_lost"], 0);
+  EXPECT_EQ(plan["jobs_kept"], store::damaged_dir_jobs);
+  EXPECT_FALSE(plan.contains("aside"));
 }
 
 std::string case_name(const testing::TestParamInfo<DamageCase>& one) {
