@@ -102,6 +102,7 @@ Result<ForcedOutcome> foresee(const Database& view, bool compares_bodies) {
   };
   Loaded loaded;
   if (Status rows = load_rows(view, sink, loaded); !rows.ok()) return rows;
+  if (Status same = check_states(view, loaded); !same.ok()) return same;
   if (Status compared = bodies ? bodies->finish() : Status(); !compared.ok()) return compared;
   for (size_t state = 0; state < outcome.jobs.size(); ++state) {
     outcome.jobs[state] = loaded.jobs[state];

@@ -30,6 +30,9 @@ struct Loaded {
 // others. It reads no body, and does not compare the numbers of rows with those in the tables'
 // properties.
 Status load_rows(const Database& db, const LoadSink& sink, Loaded& loaded);
+// Corruption: load_rows() has found fewer or more jobs than the tables of a state say, or a block
+// of them is damaged, where the log has rows that they do not count.
+Status check_states(const Database& db, const Loaded& loaded);
 // Passes only the keys.
 Status load_keys(const Database& db, const std::function<Status(const KeyStored&)>& take,
                  uint64_t& count);

@@ -15,7 +15,6 @@
 #include "store/rocks/database.h"
 #include "store/rocks/meta_rows.h"
 #include "store/rocks/observer.h"
-#include "store/rocks/table_check.h"
 #include "store/salvage/salvage.h"
 #include "store/types/rocks_status.h"
 
@@ -142,40 +141,6 @@ Status load_salvaged(const Salvage& salvage, const LoadSink& sink) {
   }
   if (done.ok()) done = salvage.each_job(sink.job);
   return done.ok() ? salvage.each_key(sink.key) : done;
-}
-
-// Whether rows of the family are in memory, because the log has them. How many of these delete
-// others is not known: RocksDB 7.8 does not count a SingleDelete there.
-bool has_rows_of_log(const Database& db, Family family) {
-  using Properties = rocksdb::DB::Properties;
-  uint64_t entries = 0;
-  for (const auto* const property :
-       {&Properties::kNumEntriesActiveMemTable, &Properties::kNumEntriesImmMemTables}) {
-    uint64_t count = 0;
-    db->GetIntProperty(db.family(family), *property, &count);
-    entries += count;
-  }
-  return entries > 0;
-}
-
-// RocksDB 7.8 may skip a damaged block without an error: table_check.cc. So the rows are compared
-// with the account of the tables, or each block is read where nothing can be counted.
-Status check_state(const Database& db, Family family, uint64_t found) {
-  if (has_rows_of_log(db, family)) return read_each_block(*db, family);
-  const Result<TableCounts> tables = db.count_tables(family);
-  if (!tables.ok()) return tables.status();
-  if (tables->rows() == found) return {};
-  return {StatusCode::Corruption,
-          fmt::format("{} holds {} rows by the account of its tables, and {} were found",
-                      name_of(family), tables->rows(), found)};
-}
-
-Status check_states(const Database& db, const Loaded& loaded) {
-  for (const JobState state : job_states) {
-    const uint64_t found = loaded.jobs[static_cast<size_t>(state)];
-    if (Status same = check_state(db, family_of(state), found); !same.ok()) return same;
-  }
-  return {};
 }
 
 }  // namespace

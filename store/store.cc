@@ -149,17 +149,24 @@ void Store::Impl::poll_write_backlog() {
 // Judges the log and the tables before RocksDB changes either. The database is first opened
 // read-only, as it will be after the truncations, in the cases where these could do harm: a
 // MANIFEST is truncated only if the database opens without its end, tables of another format are
-// opened only if the log completes a migration, and a loss is accepted only if the rest loads.
+// opened only if the log completes a migration, and a start that may accept a loss goes on only if
+// the rows load, also where nothing is lost.
 // Truncating first and looking afterwards would
 // destroy what a refused start must leave for the operator.
 Result<RecoveryPlan> Store::Impl::recover() {
   Result<RecoveryPlan> plan = plan_recovery(dir.db_path(), options, failure);
   if (!plan.ok()) return plan;
   if (plan->current || plan->manifest_truncation || plan->is_old || plan->has_other_families ||
-      plan->is_forced()) {
+      plan->is_forced() || options.recover != Recover::Strict) {
     Result<Database> view = open_view(dir.db_path(), options, failure, *plan);
     if (!view.ok()) return view.take_status();
-    Status begun = plan->is_forced() ? begin_forced(*view, *plan) : Status();
+    Status begun;
+    if (plan->is_forced()) {
+      begun = begin_forced(*view, *plan);
+    } else if (options.recover != Recover::Strict) {
+      const Result<ForcedOutcome> outcome = foresee(*view, false);
+      if (!outcome.ok()) begun = outcome.status();
+    }
     if (!begun.ok()) return begun;
     if (Status closed = view->close(); !closed.ok()) return closed;
   }

@@ -20,8 +20,27 @@ namespace perennial::store {
 namespace {
 
 // In a database that exists, a missing file or family is damage.
+// RocksDB names the tables that it cannot find in lines such as "Can't access /000012.sst: ERROR".
+std::string names_of_missing_tables(std::string_view message) {
+  constexpr std::string_view head = "Can't access /";
+  std::string names;
+  for (size_t at = message.find(head); at != std::string_view::npos; at = message.find(head, at)) {
+    at += head.size();
+    if (!names.empty()) names += ", ";
+    names += message.substr(at, message.find(':', at) - at);
+  }
+  return names;
+}
+
 Status opening_status(const rocksdb::Status& status) {
   Status out = from_rocksdb(status);
+  const std::string missing = names_of_missing_tables(out.message());
+  if (!missing.empty()) {
+    return {StatusCode::Corruption,
+            fmt::format("tables that the MANIFEST names are missing, or their sizes cannot be "
+                        "read: {}",
+                        missing)};
+  }
   const bool is_damage = status.IsInvalidArgument() || status.IsPathNotFound() ||
                          status.IsNotFound() || status.IsNotSupported();
   if (out.ok() || !is_damage) return out;

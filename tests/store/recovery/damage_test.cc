@@ -1,6 +1,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <ostream>
 #include <string>
@@ -11,6 +12,7 @@
 #include "store/format/format.h"
 #include "store/reader.h"
 #include "store/store.h"
+#include "tests/store/dir_state.h"
 #include "tests/store/raw_db.h"
 #include "tests/store/store_model.h"
 #include "tests/store/temp_dir.h"
@@ -171,6 +173,46 @@ TEST(Damage, ABlockThatAScanSkipsIsRefused) {
   EXPECT_EQ(reader.status().code(), StatusCode::Corruption);
 }
 
+// A forced start is refused before RocksDB writes the log to tables, also if the log is whole.
+class RefusedForcedStart : public testing::TestWithParam<bool> {};
+
+TEST_P(RefusedForcedStart, ChangesNothing) {
+  const bool has_lost_log = GetParam();
+  const TempDir dir;
+  make_store(dir.data_dir());
+  std::string second;
+  {
+    RawDb db(dir.data_dir());
+    for (const JobId id : {2, 3}) {
+      const JobRow row = {.id = id, .tube = 1, .ttr_s = 1, .body_bytes = 5};
+      const Bytes<8> key = job_key(id);
+      db.put(Family::Ready, view(key), view(encode(row)));
+      db.put(Family::Bodies, view(key), std::string(view(body_hash(id, "hello"))) + "hello");
+      db.flush();
+      db.compact(Family::Ready, view(key), view(key));
+      second = db.table_from(Family::Ready, view(key));
+    }
+    db.put(Family::Meta, "n", view(encode_next_id(4)));
+  }
+  const Status whole = visit(dir.data_dir());
+  ASSERT_TRUE(whole.ok()) << whole.message();
+  if (has_lost_log) write_file(newest_log(dir.data_dir()), "");
+  flip_byte(second, 21);
+  const std::map<std::string, FileBytes> before = state_of(dir.data_dir() + "/db");
+  std::string events;
+  const Result<std::unique_ptr<Store>> store = Store::open(
+      {.data_dir = dir.data_dir(),
+       .recover = Recover::PointInTime,
+       .events = {.info = [&](std::string_view at, std::string_view) { events += at; }}});
+  EXPECT_EQ(store.status().code(), StatusCode::Corruption) << store.status().message();
+  EXPECT_EQ(events.find("store.forced_start"), std::string::npos) << events;
+  EXPECT_EQ(state_of(dir.data_dir() + "/db"), before);
+  EXPECT_FALSE(std::filesystem::exists(dir.data_dir() + "/set-aside"));
+}
+
+INSTANTIATE_TEST_SUITE_P(Store, RefusedForcedStart, testing::Bool(),
+                         [](const auto& one) { return one.param ? "LostLog" : "WholeLog"; });
+
 // A read error is not damage: the disk may still hold the row.
 TEST(Damage, AReadErrorIsReported) {
   const TempDir dir;
@@ -210,6 +252,8 @@ TEST_P(Loss, LostFilesAreRefused) {
   ASSERT_GT(lost, 0);
   const Status status = visit(dir.data_dir());
   EXPECT_EQ(status.code(), StatusCode::Corruption) << status.message();
+  EXPECT_EQ(status.message().find('\n'), std::string::npos) << status.message();
+  EXPECT_EQ(status.message().find("Can't access"), std::string::npos) << status.message();
 }
 
 INSTANTIATE_TEST_SUITE_P(Store, Loss,
