@@ -1,5 +1,6 @@
 #include "cmd/perenniald/server/clock_check.h"
 
+#include <algorithm>
 #include <ctime>
 
 #include <fmt/chrono.h>
@@ -30,7 +31,9 @@ void ClockCheck::pause(const TubePaused& pause) {
 ClockCheck::Verdict ClockCheck::verdict(const ClockBounds& bounds) const {
   if (last_ == 0) return Verdict::Fits;
   if (last_ - clock_ > bounds.behind_max) return Verdict::Behind;
-  if (bounds.ahead_max == 0 || clock_ - last_ <= bounds.ahead_max) return Verdict::Fits;
+  const Nanos ahead = clock_ - last_;
+  if (bounds.ahead_max == 0 || ahead <= std::min(day, bounds.ahead_max)) return Verdict::Fits;
+  if (ahead <= bounds.ahead_max) return Verdict::Ahead;
   const bool ends_something = expiries_ + keys_ + delays_ + pauses_ > 0;
   return ends_something && !bounds.is_accepted ? Verdict::Refused : Verdict::Ahead;
 }

@@ -7,10 +7,11 @@
 
 namespace perennial::perenniald {
 
-// How far the wall clock may be from the time of the newest batch before a start says so.
+// How far the wall clock may be from the time of the newest batch.
 struct ClockBounds {
-  Nanos behind_max = 60 * nanos_per_second;
-  Nanos ahead_max = 0;       // 0: any time.
+  Nanos behind_max = 60 * nanos_per_second;  // Farther behind, a start says so.
+  // Farther ahead, a start asks first; from a day on it says so. 0: any time, and it says nothing.
+  Nanos ahead_max = 0;
   bool is_accepted = false;  // Go on however far ahead it is.
 };
 

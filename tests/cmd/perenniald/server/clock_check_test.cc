@@ -42,8 +42,9 @@ INSTANTIATE_TEST_SUITE_P(
         BoundCase{"AMinuteBehind", last - 60 * second, Verdict::Fits, Verdict::Fits},
         BoundCase{"MoreBehind", last - 60 * second - 1, Verdict::Behind, Verdict::Behind},
         BoundCase{"AtTheEpoch", 0, Verdict::Behind, Verdict::Behind},
-        BoundCase{"AMonthAhead", last + 31 * day, Verdict::Fits, Verdict::Fits},
-        BoundCase{"AtTheBound", last + 60 * day, Verdict::Fits, Verdict::Fits},
+        BoundCase{"ADayAhead", last + day, Verdict::Fits, Verdict::Fits},
+        BoundCase{"MoreThanADayAhead", last + day + 1, Verdict::Ahead, Verdict::Ahead},
+        BoundCase{"AtTheBound", last + 60 * day, Verdict::Ahead, Verdict::Ahead},
         BoundCase{"PastTheBound", last + 60 * day + 1, Verdict::Ahead, Verdict::Refused}),
     [](const testing::TestParamInfo<BoundCase>& one) { return one.param.name; });
 
