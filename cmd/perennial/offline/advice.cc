@@ -11,12 +11,15 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "cmd/common/shell_word.h"
 #include "cmd/perennial/offline/checkpoint_choice.h"
 #include "cmd/perennial/offline/salvage_report.h"
 #include "store/reader.h"
 
 namespace perennial::tool {
 namespace {
+
+using common::shell_word;
 
 bool is_checkpoint(const std::string& path) {
   std::error_code error;
@@ -66,7 +69,7 @@ Result<std::unique_ptr<store::Reader>> open_salvage(const std::string& data_dir,
 
 void choose_start(Advice& advice, const std::string& data_dir) {
   advice.action = Advice::Action::Start;
-  advice.command = "perenniald -b " + data_dir;
+  advice.command = "perenniald -b " + shell_word(data_dir);
   advice.reason =
       "a server starts and contains the damage; give it the configuration and the user that it "
       "had, "
@@ -108,8 +111,8 @@ std::string checkpoint_text(const Advice::Checkpoint& checkpoint, Nanos now) {
 
 void choose_restore(Advice& advice, const std::string& data_dir, Nanos now) {
   advice.action = Advice::Action::Restore;
-  advice.command =
-      fmt::format("perennial restore --from {} --to {}.new", advice.checkpoint->path, data_dir);
+  advice.command = fmt::format("perennial restore --from {} --to {}",
+                               shell_word(advice.checkpoint->path), shell_word(data_dir + ".new"));
   advice.reason = "the checkpoint " + checkpoint_text(*advice.checkpoint, now);
   advice.reason += advice.salvaged ? "; repair " + kept_text(*advice.salvaged)
                                    : std::string("; the directory itself cannot be read");
@@ -119,9 +122,9 @@ void choose_salvage(Advice& advice, const std::string& data_dir, Nanos now) {
   const store::Salvaged& salvaged = *advice.salvaged;
   const bool is_to_dump = is_checkpoint(data_dir) || salvaged.has_cluster;
   advice.action = is_to_dump ? Advice::Action::Dump : Advice::Action::Repair;
-  advice.command =
-      is_to_dump ? fmt::format("perennial dump --data-dir {} --salvage > jobs.jsonl", data_dir)
-                 : "perennial repair --data-dir " + data_dir;
+  advice.command = is_to_dump ? fmt::format("perennial dump --data-dir {} --salvage > jobs.jsonl",
+                                            shell_word(data_dir))
+                              : "perennial repair --data-dir " + shell_word(data_dir);
   advice.reason = kept_text(salvaged);
   if (salvaged.has_cluster) advice.reason += "; a node of a cluster can get its jobs from others";
   if (advice.checkpoint) {
@@ -176,7 +179,7 @@ std::optional<Advice> advise(const std::string& data_dir, const store::CheckSumm
   } else if (advice.salvaged) {
     choose_salvage(advice, data_dir, now);
   } else {
-    advice.command = "perennial restore --from CHECKPOINT --to " + data_dir + ".new";
+    advice.command = "perennial restore --from CHECKPOINT --to " + shell_word(data_dir + ".new");
     advice.reason = fmt::format(
         "of this directory nothing can be read: {}; there is no whole "
         "checkpoint in it, so take a copy from elsewhere",

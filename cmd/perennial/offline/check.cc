@@ -113,7 +113,7 @@ Subcommand check_command(CheckOptions& options) {
       .about =
           "Reads all of a data directory that no server uses, or of a checkpoint, and changes "
           "nothing in it. Every fault is a line, \"family key: what\", with the key in hexadecimal "
-          "(a job's is its id), and nothing stops at the first.\n\n"
+          "(a job's is its id). It goes on behind each fault.\n\n"
           "It looks for rows that do not decode, jobs in two states, jobs without a body and "
           "bodies without a job, bodies of another size than their job says, ids that are not "
           "below "

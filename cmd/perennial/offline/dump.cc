@@ -202,8 +202,9 @@ Status report_damage(const store::Salvaged& salvaged, Status written) {
   return {
       StatusCode::Corruption,
       fmt::format("the dump has what can be read: of the whole directory these are {} jobs, and "
-                  "{} are lost; perennial load --skip-damaged takes it",
-                  salvaged.whole_jobs(), salvaged.lost_jobs())};
+                  "{} are lost; to load it: perennial load --data-dir NEW-DIR --from FILE{}",
+                  salvaged.whole_jobs(), salvaged.lost_jobs(),
+                  salvaged.bodies_lost.count > 0 ? " --skip-damaged" : "")};
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "cmd/common/exit_codes.h"
+#include "cmd/common/shell_word.h"
 #include "cmd/perenniald/process/log.h"
 
 namespace perennial::perenniald {
@@ -56,7 +57,8 @@ Failure open_failure(const Status& status, const std::string& data_dir) {
         ::geteuid(), ::getegid());
   }
   if (is_damage(status)) {
-    message += fmt::format("; perennial check --data-dir {} says what loses least", data_dir);
+    message += fmt::format("; perennial check --data-dir {} says what loses least",
+                           common::shell_word(data_dir));
   }
   return {open_exit_code(status.code()), "store.open", std::move(message)};
 }
