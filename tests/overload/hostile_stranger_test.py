@@ -22,8 +22,8 @@ printed; only --strict asserts them (99 of 100 answers within 50 ms, and 100 ms 
 
 Witnesses: workers whose connection stays, newcomers who connect, show a good token and put, over each door and also from the strangers'
 address, and probes of /livez, /readyz and /metrics. None of them may be refused, lost or starved (ten seconds, and thirty for a
-handshake or a scrape); only at the strangers' own address a newcomer may be turned away before it has shown its token, asks again at
-once, and has to be served in that time. Memory and the log stay within what the
+handshake or a scrape); only at the strangers' own address, and in a handshake, a newcomer may be turned away before it has shown its token,
+asks again at once, and has to be served in that time. Memory and the log stay within what the
 limits say, and afterwards connections, descriptors and memory are given back, the jobs of the witnesses are accounted for, and SIGTERM
 ends the server while strangers go on.
 
