@@ -11,8 +11,10 @@
 namespace perennial::perenniald {
 namespace {
 
-// Less than the time that a listener gives a client for its handshake or its first request.
-constexpr uint64_t renewal_ms = 4'000;
+// A line is replaced after renewal_ms, and stays for overlap_ms beside its successor. Together they
+// are less than the time that a listener gives a client for its handshake or its first request.
+constexpr uint64_t renewal_ms = 3'000;
+constexpr uint64_t overlap_ms = 1'000;
 // A line that is older may have been closed for its silence. It is less than that time, too.
 constexpr uint64_t line_ms_max = 4'500;
 // How soon a machine is tried again that did not answer.
@@ -37,7 +39,7 @@ struct LeaderWatch::Line {
     char byte = 0;
     const ssize_t count = ::recv(fd, &byte, 1, 0);
     if (count > 0 || (count < 0 && (errno == EAGAIN || errno == EINTR))) return;
-    owner->on_line_ended(count == 0 && uv_now(&owner->loop_) - opened_at <= line_ms_max);
+    owner->on_line_ended(this, count == 0 && uv_now(&owner->loop_) - opened_at <= line_ms_max);
   }
   void close() {
     uv_close(reinterpret_cast<uv_handle_t*>(&poll), [](uv_handle_t* handle) {
@@ -67,7 +69,7 @@ void LeaderWatch::set_leader(const std::string& address, uint64_t epoch) {
   refusals_ = 0;
   is_closed_ = false;
   is_dialling_ = false;
-  drop_line();
+  drop_lines();
   uv_timer_stop(&timer_);
   if (!address_.empty()) dial();
 }
@@ -81,8 +83,14 @@ void LeaderWatch::dial() {
 }
 
 void LeaderWatch::dial_after(uint64_t milliseconds) {
-  const auto fired = [](uv_timer_t* timer) { static_cast<LeaderWatch*>(timer->data)->dial(); };
+  const auto fired = [](uv_timer_t* timer) { static_cast<LeaderWatch*>(timer->data)->on_timer(); };
   CHECK(uv_timer_start(&timer_, fired, milliseconds, 0) == 0);
+}
+
+void LeaderWatch::on_timer() {
+  if (former_ == nullptr) return dial();
+  std::exchange(former_, nullptr)->close();
+  dial_after(renewal_ms - overlap_ms);
 }
 
 void LeaderWatch::on_dialled(int fd, int error) {
@@ -90,12 +98,13 @@ void LeaderWatch::on_dialled(int fd, int error) {
   if (fd >= 0) {
     refusals_ = 0;
     is_closed_ = false;
-    drop_line();
-    line_ = new Line(*this, fd);
-    return dial_after(renewal_ms);
+    if (former_ != nullptr) former_->close();
+    former_ = std::exchange(line_, new Line(*this, fd));
+    return dial_after(former_ == nullptr ? renewal_ms : overlap_ms);
   }
   // A line that is there stays: it says more than this.
-  if (error != ECONNREFUSED || !is_closed_) {
+  const bool is_connected = line_ != nullptr || former_ != nullptr;
+  if (error != ECONNREFUSED || !is_closed_ || is_connected) {
     refusals_ = 0;
     return dial_after(retry_ms);
   }
@@ -105,22 +114,24 @@ void LeaderWatch::on_dialled(int fd, int error) {
 }
 
 // Whether the process has ended, another try says.
-void LeaderWatch::on_line_ended(bool with_fin) {
-  drop_line();
+void LeaderWatch::on_line_ended(Line* line, bool with_fin) {
+  (line == former_ ? former_ : line_) = nullptr;
+  line->close();
   refusals_ = 0;
-  is_closed_ = with_fin;
+  is_closed_ = is_closed_ || with_fin;
   uv_timer_stop(&timer_);
   dial();
 }
 
-void LeaderWatch::drop_line() {
+void LeaderWatch::drop_lines() {
   if (line_ != nullptr) std::exchange(line_, nullptr)->close();
+  if (former_ != nullptr) std::exchange(former_, nullptr)->close();
 }
 
 void LeaderWatch::close() {
   ++life_;
   address_.clear();
-  drop_line();
+  drop_lines();
   uv_close(reinterpret_cast<uv_handle_t*>(&timer_), nullptr);
 }
 

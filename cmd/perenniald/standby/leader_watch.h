@@ -27,7 +27,9 @@ namespace perennial::perenniald {
 // of that looks like the end of the process: leave `peer_address` of such a node empty.
 //
 // A line is replaced every few seconds, before the other side closes it for its silence. A FIN of
-// one that could not be replaced in time may be such a close, and proves nothing.
+// one that could not be replaced in time may be such a close, and proves nothing. The one before
+// stays for a second beside the new one, which the process may not have accepted yet: then its end
+// resets that one.
 class LeaderWatch {
  public:
   // `ended`: the process that led in this epoch has ended. Called from the loop, once for an epoch.
@@ -47,8 +49,9 @@ class LeaderWatch {
   void dial();
   void dial_after(uint64_t milliseconds);
   void on_dialled(int fd, int error);
-  void on_line_ended(bool with_fin);
-  void drop_line();
+  void on_timer();
+  void on_line_ended(Line* line, bool with_fin);
+  void drop_lines();
 
   uv_loop_t& loop_;
   Dialer& dialer_;
@@ -58,10 +61,13 @@ class LeaderWatch {
   uint64_t epoch_ = 0;
   uint64_t life_ = 0;  // Counts set_leader(), so that what was dialled before does nothing.
   int refusals_ = 0;   // In a row.
-  // The last line ended with a FIN of the process's own end, for all that is known.
+  // Since the last line was opened, one has ended with a FIN of the process's own end, for all that
+  // is known.
   bool is_closed_ = false;
   bool is_dialling_ = false;
-  Line* line_ = nullptr;  // Its close callback frees it.
+  // The newest line, and the one before while that stays. Close callbacks free them.
+  Line* line_ = nullptr;
+  Line* former_ = nullptr;
 };
 
 }  // namespace perennial::perenniald

@@ -125,11 +125,11 @@ TEST(StatusTable, ShowsNodesThatGetACopy) {
       {.node = "d", .from = {}, .client_address = "d:11300", .peer_address = {}, .version = {}}};
   const std::string table = status_table(report);
   const std::string nodes =
-      "NODE  ROLE         APPLIED  FLUSHED  BEHIND  FORMAT  VERSION  CLIENTS  PEERS\n"
-      "a     leader         5,234    5,224       0       2  0.1.0    a:11300  -\n"
-      "b     standby        5,200    5,190      34       2  0.1.0    b:11300  -\n"
-      "c     copying 42%        -        -       -       -  0.1.0    c:11300  c:11380\n"
-      "d     copying            -        -       -       -  -        d:11300  -\n";
+      "NODE  ROLE         APPLIED  FLUSHED  BEHIND  CLOCK  FORMAT  VERSION  CLIENTS  PEERS\n"
+      "a     leader         5,234    5,224       0   +0 s       2  0.1.0    a:11300  -\n"
+      "b     standby        5,200    5,190      34   -1 s       2  0.1.0    b:11300  -\n"
+      "c     copying 42%        -        -       -      -       -  0.1.0    c:11300  c:11380\n"
+      "d     copying            -        -       -      -       -  -        d:11300  -\n";
   EXPECT_NE(table.find(nodes), std::string::npos) << table;
   EXPECT_TRUE(cluster_warnings(report).empty());
   const nlohmann::ordered_json json = status_json(report);

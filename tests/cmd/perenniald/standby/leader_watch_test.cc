@@ -119,6 +119,17 @@ TEST_F(LeaderWatchTest, TheEndOfTheProcessIsNoticed) {
   EXPECT_EQ(ended_, std::vector<uint64_t>{7});
 }
 
+// The process ends before it has accepted the newest line, whose end is a reset then.
+TEST_F(LeaderWatchTest, TheEndIsNoticedWhileALineIsReplaced) {
+  std::optional<Listener> leader(std::in_place);
+  watch_->set_leader(leader->address(), 7);
+  ASSERT_TRUE(wait_for_connection(*leader));
+  run_for(3'300);  // It is dialled again after three seconds.
+  leader->stop_listening();
+  leader->drop_clients();
+  EXPECT_TRUE(wait_until([this] { return !ended_.empty(); }));
+}
+
 // A server closes connections that say nothing, and its restart resets them.
 TEST_F(LeaderWatchTest, AConnectionThatEndsIsOpenedAgain) {
   Listener leader;
