@@ -54,13 +54,14 @@ DurableMarkFile::~DurableMarkFile() {
 
 Status DurableMarkFile::write(const DurableMark& mark) {
   if (mark == last_) return {};
+  if (Status written = write_slot(mark); !written.ok()) return written;
   last_ = mark;
   is_in_both_ = false;
-  return write_slot();
+  return {};
 }
 
-Status DurableMarkFile::write_slot() {
-  const Bytes<durable_mark_bytes> slot = encode(last_, ++sequence_);
+Status DurableMarkFile::write_slot(const DurableMark& mark) {
+  const Bytes<durable_mark_bytes> slot = encode(mark, ++sequence_);
   const IOStatus written =
       file_->Write(slot_ * slot_bytes, Slice(slot.data(), slot.size()), {}, nullptr);
   if (!written.ok()) return from_rocksdb(written).with("write the durable mark");
@@ -71,7 +72,7 @@ Status DurableMarkFile::write_slot() {
 Status DurableMarkFile::sync() {
   if (is_synced_ && is_in_both_) return {};
   if (is_synced_) {
-    if (Status copied = write_slot(); !copied.ok()) return copied;
+    if (Status copied = write_slot(last_); !copied.ok()) return copied;
     is_in_both_ = true;
   }
   const IOStatus synced = file_->Sync({}, nullptr);

@@ -46,7 +46,7 @@ class DurableMarkFile {
  private:
   DurableMarkFile(std::unique_ptr<rocksdb::FSRandomRWFile> file, const DurableMark& mark);
 
-  Status write_slot();
+  Status write_slot(const DurableMark& mark);
 
   const std::unique_ptr<rocksdb::FSRandomRWFile> file_;
   DurableMark last_;
