@@ -70,6 +70,8 @@ void Election::look() {
   read.then.emplace_back(etcd::Get{.range = {.key = keys_.epoch(), .end = {}}});
   read.then.emplace_back(etcd::Get{.range = etcd::keys_with_prefix(keys_.nodes())});
   read.then.emplace_back(etcd::Get{.range = {.key = keys_.next(), .end = {}}});
+  read.then.emplace_back(etcd::Get{.range = {.key = keys_.base(), .end = {}}});
+  read.then.emplace_back(etcd::Get{.range = etcd::keys_with_prefix(keys_.refusals())});
   client_.commit(std::move(read), executor_.now() + call_timeout,
                  [this, life = life_, look = look_](const auto& outcome) {
                    if (life == life_ && look == look_) on_seen(outcome);
@@ -82,7 +84,7 @@ void Election::on_seen(const etcd::Outcome<etcd::TransactionDone>& outcome) {
     return after(retry_delay, &Election::look);
   }
   const auto& seen = std::get<etcd::TransactionDone>(outcome);
-  CHECK(seen.gets.size() == 4);
+  CHECK(seen.gets.size() == 6);
   const std::vector<etcd::KeyValue>& leader = seen.gets[0].keys;
   const std::vector<etcd::KeyValue>& epoch = seen.gets[1].keys;
   const etcd::Revision revision = leader.empty() ? 0 : leader[0].mod_revision;
@@ -97,6 +99,14 @@ void Election::on_seen(const etcd::Outcome<etcd::TransactionDone>& outcome) {
     if (std::optional<NodeRecord> record = decode_node(node.value)) nodes_.push_back(*record);
   }
   next_ = seen.gets[3].keys.empty() ? std::string() : seen.gets[3].keys[0].value;
+  const std::vector<etcd::KeyValue>& base = seen.gets[4].keys;
+  base_ = base.empty() ? 0 : decode_number(base[0].value).value_or(0);
+  refusals_.clear();
+  for (const etcd::KeyValue& refusal : seen.gets[5].keys) {
+    if (std::optional<RefusalRecord> record = decode_refusal(refusal.value)) {
+      refusals_.push_back(*std::move(record));
+    }
+  }
   if (watch_ == 0) watch(seen.revision + 1);
   judge();
 }
@@ -162,6 +172,16 @@ void Election::stand_in_turn() {
   });
 }
 
+Election::Claim Election::newest_claim() const {
+  Claim newest;
+  const auto take = [&newest](const std::string& node, BatchIndex index) {
+    if (index > newest.index) newest = {.node = node, .index = index};
+  };
+  for (const NodeRecord& node : nodes_) take(node.node, node.applied);
+  for (const RefusalRecord& refusal : refusals_) take(refusal.node, refusal.holds);
+  return newest;
+}
+
 void Election::stand() {
   LeaderRecord record = me_;
   record.epoch = epoch_ + 1;
@@ -169,24 +189,41 @@ void Election::stand() {
   elect.conditions = {
       {.key = keys_.leader(), .field = Compare::Field::ModRevision, .number = leader_revision_},
       {.key = keys_.epoch(), .field = Compare::Field::ModRevision, .number = epoch_revision_}};
+  // Where the log begins with a directory, the base has no entry.
+  const Claim claim = newest_claim();
+  const etcd::KeyRange claimed = {.key = keys_.entry(claim.index), .end = {}};
+  if (claim.index > base_) {
+    elect.conditions.push_back({.key = claimed.key,
+                                .field = Compare::Field::Version,
+                                .is = Compare::Is::NotEqual,
+                                .number = 0});
+    elect.otherwise.emplace_back(etcd::Get{.range = claimed, .keys_only = true});
+  }
   elect.then.emplace_back(
       etcd::Put{.key = keys_.leader(), .value = encode(record), .lease = lease_});
   elect.then.emplace_back(etcd::Put{.key = keys_.epoch(), .value = encode(record.epoch)});
   elect.then.emplace_back(etcd::Delete{{.key = keys_.next(), .end = {}}});
   client_.commit(std::move(elect), executor_.now() + call_timeout,
-                 [this, life = life_, epoch = record.epoch](const auto& outcome) {
-                   if (life == life_) on_stood(epoch, outcome);
+                 [this, life = life_, epoch = record.epoch, claim](const auto& outcome) {
+                   if (life == life_) on_stood(epoch, claim, outcome);
                  });
 }
 
-void Election::on_stood(uint64_t epoch, const etcd::Outcome<etcd::TransactionDone>& outcome) {
+void Election::on_stood(uint64_t epoch, const Claim& claim,
+                        const etcd::Outcome<etcd::TransactionDone>& outcome) {
   if (won_) return;
   if (const auto* failure = std::get_if<etcd::Failure>(&outcome)) {
     events_.failed(*failure);
     return after(retry_delay, &Election::look);
   }
   const auto& done = std::get<etcd::TransactionDone>(outcome);
-  if (!done.held) return look();  // Another node was faster.
+  if (!done.held) {
+    const bool is_outrun = !done.gets.empty() && done.gets[0].keys.empty();
+    if (!is_outrun) return look();  // Another node was faster.
+    // Or the entry was trimmed since the node has told its place, which it soon does again.
+    events_.outrun(claim);
+    return after(publish_interval, &Election::look);
+  }
   win(done.revision, epoch);
 }
 

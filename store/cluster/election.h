@@ -26,11 +26,20 @@ namespace perennial::store::cluster {
 // - if there is no leader: the standby that has applied most first, each other one place_delay
 // later. A leader that hands over to a certain node leaves its name in the key `next`, and the
 // others let that one try first. The election that follows, whoever wins it, deletes `next`.
+//
+// It is elected only if the log holds the newest batch that any node is known to hold: one that is
+// there, or one that was refused (RefusalRecord). Otherwise etcd was restored from an older
+// snapshot, and a leader would go on without what was acknowledged.
 class Election {
  public:
   struct Won {
     etcd::Revision token = 0;
     uint64_t epoch = 0;
+  };
+  // The newest batch that a node says it holds.
+  struct Claim {
+    std::string node;
+    BatchIndex index = 0;
   };
   struct Events {
     std::function<void(const Won&)> won;
@@ -38,6 +47,8 @@ class Election {
     std::function<void(std::string why)> lost;
     // Another node leads, or none. Called when that changes, and once in the beginning.
     std::function<void(const std::optional<LeaderRecord>&)> leader;
+    // This node may not lead, because the log does not hold the batch that another node holds.
+    std::function<void(const Claim&)> outrun;
     std::function<void(const etcd::Failure&)> failed;  // A try has failed. It goes on by itself.
   };
 
@@ -68,11 +79,14 @@ class Election {
   void watch(etcd::Revision from);
   void stand();
   void stand_in_turn();
+  // The newest one of all nodes.
+  Claim newest_claim() const;
   // How many standbys come before this one.
   size_t place() const;
   // How long this node lets others try first.
   Nanos turn_delay() const;
-  void on_stood(uint64_t epoch, const etcd::Outcome<etcd::TransactionDone>& outcome);
+  void on_stood(uint64_t epoch, const Claim& claim,
+                const etcd::Outcome<etcd::TransactionDone>& outcome);
   void win(etcd::Revision token, uint64_t epoch);
   void after(Nanos delay, void (Election::*step)());
 
@@ -94,7 +108,9 @@ class Election {
   etcd::LeaseId leader_lease_ = 0;
   uint64_t epoch_ = 0;
   etcd::Revision epoch_revision_ = 0;
+  BatchIndex base_ = 0;
   std::vector<NodeRecord> nodes_;
+  std::vector<RefusalRecord> refusals_;
   std::string next_;           // The node that shall lead next. Empty: any.
   bool leader_ended_ = false;  // The leader that was seen last is known to have ended.
 

@@ -5,7 +5,10 @@
 #include <utility>
 #include <variant>
 
+#include <fmt/format.h>
+
 #include "engine/types/check.h"
+#include "store/cluster/entry.h"
 #include "store/cluster/timing.h"
 
 namespace perennial::store::cluster {
@@ -37,10 +40,10 @@ Follower::Follower(etcd::Executor& executor, etcd::Client& client, const Keys& k
       events_(std::move(events)),
       page_(page_entries) {}
 
-void Follower::start(BatchIndex next) {
+void Follower::start(const Position& position) {
   CHECK(!running_);
-  CHECK(next != 0);
-  next_ = next;
+  CHECK(position.next != 0);
+  position_ = position;
   resume();
 }
 
@@ -64,7 +67,7 @@ void Follower::finish() {
 }
 
 void Follower::read() {
-  etcd::Get page = {.range = keys_.entries_from(next_), .limit = page_};
+  etcd::Get page = {.range = keys_.entries_from(position_.next - 1), .limit = page_};
   client_.get(std::move(page), executor_.now() + call_timeout,
               [this, life = life_](const auto& outcome) {
                 if (life == life_) on_read(outcome);
@@ -92,19 +95,64 @@ void Follower::on_read(const etcd::Outcome<etcd::Found>& outcome) {
 }
 
 bool Follower::take(const etcd::Found& found) {
+  if (!begins_as_expected(found)) return false;
   const uint64_t life = life_;
   for (const etcd::KeyValue& entry : found.keys) {
     const std::optional<BatchIndex> index = keys_.index_of(entry.key);
-    if (!index || *index != next_) {
+    if (index && *index + 1 == position_.next) continue;  // The one that was passed on last.
+    if (!index || *index != position_.next) {
       pause();
       events_.behind(index.value_or(0));
       return false;
     }
-    ++next_;
-    events_.entry(*index, entry.value);
+    if (!pass_on(entry)) return false;
     if (life != life_) break;
   }
   return true;
+}
+
+// The newest entry is never deleted, so a log that does not reach to what this node holds is
+// another one.
+bool Follower::begins_as_expected(const etcd::Found& found) {
+  const BatchIndex last = position_.next - 1;
+  if (found.keys.empty()) {
+    if (last == position_.base) return true;
+    end_with(StatusCode::Corruption,
+             fmt::format("this node holds batch {}, and the log in etcd ends before it", last));
+    return false;
+  }
+  const etcd::KeyValue& first = found.keys[0];
+  if (keys_.index_of(first.key) != last || position_.previous == 0) return true;
+  if (hash_of_entry(first.value) == position_.previous) return true;
+  end_with(StatusCode::Corruption,
+           fmt::format("batch {} of this node is not that of the log in etcd", last));
+  return false;
+}
+
+bool Follower::pass_on(const etcd::KeyValue& entry) {
+  const BatchIndex index = position_.next;
+  const Result<Entry> opened = open_entry(entry.value);
+  if (!opened.ok()) {
+    end_with(opened.status().code(),
+             fmt::format("entry {} of the log in etcd: {}", index, opened.status().message()));
+    return false;
+  }
+  const bool is_told = opened->previous != 0 && position_.previous != 0;
+  if (is_told && opened->previous != position_.previous) {
+    end_with(StatusCode::Corruption,
+             fmt::format("batch {} of the log in etcd does not follow batch {} of this node", index,
+                         index - 1));
+    return false;
+  }
+  position_.next = index + 1;
+  position_.previous = hash_of_entry(entry.value);
+  events_.entry(index, std::string(opened->batch));
+  return true;
+}
+
+void Follower::end_with(StatusCode code, std::string why) {
+  pause();
+  events_.other_history({code, std::move(why)});
 }
 
 void Follower::watch(etcd::Revision from) {
@@ -125,16 +173,14 @@ void Follower::on_report(const etcd::WatchReport& report) {
   for (const etcd::WatchEvent& event : std::get<etcd::WatchEvents>(report).events) {
     if (event.is_delete) continue;  // Trimmed, after it was applied here or not.
     const std::optional<BatchIndex> index = keys_.index_of(event.key.key);
-    if (!index || *index < next_) continue;
-    if (*index > next_) {
+    if (!index || *index < position_.next) continue;
+    if (*index > position_.next) {
       // Entries are written in order, so this one is not followed by the one that is missing.
       // Reading tells whether it was trimmed.
       pause();
       return resume();
     }
-    ++next_;
-    events_.entry(*index, event.key.value);
-    if (life != life_) return;
+    if (!pass_on(event.key) || life != life_) return;
   }
 }
 

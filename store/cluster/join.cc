@@ -6,6 +6,7 @@
 
 #include "engine/types/check.h"
 #include "store/batch/batch_codec.h"
+#include "store/cluster/entry.h"
 #include "store/cluster/node.h"
 #include "store/cluster/timing.h"
 
@@ -15,15 +16,30 @@ namespace perennial::store::cluster {
 using etcd::Compare;
 using etcd::Get;
 
+BatchIndex Node::newest() const {
+  return follows_ ? follower_.next() - 1 : holding_.index;
+}
+
+// etcd was out of reach, or has gone back in time. It may be another than before: restored from a
+// snapshot, or replaced.
+void Node::join_again() {
+  is_current_ = false;
+  judge_readiness();
+  follower_.pause();
+  join();
+}
+
 void Node::join() {
   etcd::Transaction read;
   read.then.emplace_back(Get{.range = {.key = keys_.id(), .end = {}}});
   read.then.emplace_back(Get{.range = {.key = keys_.base(), .end = {}}});
   read.then.emplace_back(keys_.log_span());
-  read.then.emplace_back(Get{.range = {.key = keys_.entry(holding_.index), .end = {}}});
-  client_.commit(std::move(read), executor_.now() + call_timeout, [this](const auto& outcome) {
-    if (!ended_) on_joining(outcome);
-  });
+  read.then.emplace_back(Get{.range = {.key = keys_.entry(newest()), .end = {}}});
+  read.then.emplace_back(Get{.range = {.key = keys_.refusal(options_.node), .end = {}}});
+  client_.commit(std::move(read), executor_.now() + call_timeout,
+                 [this, joining = ++joining_](const auto& outcome) {
+                   if (!ended_ && joining == joining_) on_joining(outcome);
+                 });
 }
 
 void Node::on_joining(const etcd::Outcome<etcd::TransactionDone>& outcome) {
@@ -32,11 +48,11 @@ void Node::on_joining(const etcd::Outcome<etcd::TransactionDone>& outcome) {
     return after(retry_delay, &Node::join);
   }
   const auto& seen = std::get<etcd::TransactionDone>(outcome);
-  CHECK(seen.gets.size() == 4);
+  CHECK(seen.gets.size() == 5);
   const auto& id = seen.gets[0].keys;
   const auto& base = seen.gets[1].keys;
   if (id.empty()) return found_cluster();
-  if (holding_.cluster_id.empty() && holding_.index != 0) {
+  if (cluster_id_.empty() && holding_.index != 0) {
     return refuse(
         StatusCode::InvalidArgument,
         fmt::format(
@@ -46,56 +62,88 @@ void Node::on_joining(const etcd::Outcome<etcd::TransactionDone>& outcome) {
             "`perennial export-beanstalkd`",
             options_.cluster));
   }
-  if (!holding_.cluster_id.empty() && holding_.cluster_id != id[0].value) {
+  if (!cluster_id_.empty() && cluster_id_ != id[0].value) {
     return refuse(StatusCode::InvalidArgument,
                   fmt::format("the data directory belongs to another cluster: its id is {}, and "
                               "that of cluster {} in etcd is {}; check `cluster.name` and "
                               "`cluster.etcd`; after a `perennial cluster recover` of another "
                               "node, empty this directory",
-                              holding_.cluster_id, options_.cluster, id[0].value));
+                              cluster_id_, options_.cluster, id[0].value));
   }
   base_ = base.empty() ? 0 : decode_number(base[0].value).value_or(0);
   const BatchIndex last = std::max(keys_.last_of(seen.gets[2]), base_);
   if (Status same = compare(seen.gets[3].keys, last); !same.ok()) {
-    return refuse(same.code(), same.message());
+    if (same.code() == StatusCode::Corruption) return refuse_history(same);
+    return refuse(same.code(), same.message());  // An entry of a newer version.
   }
-  if (holding_.cluster_id.empty()) {
+  if (cluster_id_.empty()) {
     if (Status adopted = events_.adopt(id[0].value); !adopted.ok()) {
       return refuse(adopted.code(), adopted.message());
     }
+    cluster_id_ = id[0].value;
   }
-  if (holding_.index < base_) return on_behind();
-  follower_.start(holding_.index + 1);
-  lease_.start();
+  delete_refusal(seen.gets[4].keys);
+  go_on(seen.gets[3].keys);
+}
+
+// `entry`: the newest one that this node holds, if the log still has it.
+void Node::go_on(const std::vector<etcd::KeyValue>& entry) {
+  const bool is_known = follows_ || !entry.empty() || holding_.index == base_;
+  // Without the entry nobody can tell whether the next one follows.
+  if (newest() < base_ || !is_known) return on_behind();
+  if (!std::exchange(follows_, true)) {
+    follower_.start({.next = holding_.index + 1,
+                     .previous = entry.empty() ? 0 : hash_of_entry(entry[0].value),
+                     .base = base_});
+  } else if (!waits_for_replica_) {
+    follower_.resume();
+  }
+  if (!std::exchange(has_lease_, true)) lease_.start();
+}
+
+// This node was refused once, and is a part of the cluster again, or was emptied.
+void Node::delete_refusal(const std::vector<etcd::KeyValue>& refusal) {
+  if (refusal.empty()) return;
+  etcd::Transaction remove;
+  remove.then.emplace_back(etcd::Delete{{.key = refusal[0].key, .end = {}}});
+  client_.commit(std::move(remove), executor_.now() + call_timeout, [this](const auto& outcome) {
+    const auto* failure = std::get_if<etcd::Failure>(&outcome);
+    if (failure != nullptr && !ended_) events_.failed(*failure);
+  });
 }
 
 Status Node::compare(const std::vector<etcd::KeyValue>& entry, BatchIndex last) const {
-  constexpr std::string_view way_out =
-      "etcd was restored from an older snapshot, or its log belongs to another history; `perennial "
-      "cluster recover` makes this directory the beginning of a new log, and etc/docs/cluster.md "
-      "says what it cannot know";
-  if (holding_.index > last) {
+  const BatchIndex index = newest();
+  if (index > last) {
     return {StatusCode::Corruption,
-            fmt::format("the data directory holds batch {}, and the log in etcd ends at {}: {}",
-                        holding_.index, last, way_out)};
+            fmt::format("the data directory holds batch {}, and the log in etcd ends at {}", index,
+                        last)};
   }
   if (entry.empty()) return {};
-  const Result<Batch> batch = decode_batch(entry[0].value);
+  const auto differs = [index] {
+    return Status(
+        StatusCode::Corruption,
+        fmt::format("batch {} of the data directory is not that of the log in etcd", index));
+  };
+  if (follows_ && follower_.hash() != 0) {
+    return hash_of_entry(entry[0].value) == follower_.hash() ? Status() : differs();
+  }
+  // A directory keeps no hash. The time of a batch, in nanoseconds, tells it from others.
+  const Result<Entry> opened = open_entry(entry[0].value);
+  if (!opened.ok()) return Status(opened.status()).with("the log in etcd");
+  const Result<Batch> batch = decode_batch(opened->batch);
   if (!batch.ok()) return Status(batch.status()).with("the log in etcd");
-  if (batch->now() == holding_.now) return {};
-  return {StatusCode::Corruption,
-          fmt::format("batch {} of the data directory is not that of the log in etcd: {}",
-                      holding_.index, way_out)};
+  return batch->now() == holding_.now ? Status() : differs();
 }
 
 // The first node of a cluster makes it, if it holds nothing.
 void Node::found_cluster() {
-  if (!holding_.cluster_id.empty()) {
+  if (!cluster_id_.empty()) {
     return refuse(StatusCode::NotFound,
                   fmt::format("etcd holds no cluster {}, and the data directory belongs to one (id "
                               "{}); check `cluster.name` and `cluster.etcd`; if etcd was lost, see "
                               "`perennial cluster recover`",
-                              options_.cluster, holding_.cluster_id));
+                              options_.cluster, cluster_id_));
   }
   if (holding_.index != 0) {
     return refuse(StatusCode::InvalidArgument,

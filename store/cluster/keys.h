@@ -28,6 +28,9 @@ class Keys {
   // Of nodes that get a copy of another node's database.
   std::string copies() const { return prefix_ + "copies/"; }
   std::string copy(std::string_view name) const { return copies() + std::string(name); }
+  // Of nodes that were refused because the log lacks what they hold.
+  std::string refusals() const { return prefix_ + "refused/"; }
+  std::string refusal(std::string_view name) const { return refusals() + std::string(name); }
   std::string log() const { return prefix_ + "log/"; }
   // Keys of entries sort like their indices.
   std::string entry(BatchIndex index) const;

@@ -1,8 +1,13 @@
 #include "store/cluster/node.h"
 
+#include <string_view>
 #include <utility>
+#include <variant>
+
+#include <fmt/format.h>
 
 #include "engine/types/check.h"
+#include "store/cluster/entry.h"
 #include "store/cluster/timing.h"
 #include "store/types/cluster_name.h"
 
@@ -31,6 +36,7 @@ Node::Node(etcd::Executor& executor, etcd::Client& client, NodeOptions options, 
       keys_(options_.cluster),
       holding_(std::move(holding)),
       events_(std::move(events)),
+      cluster_id_(holding_.cluster_id),
       applied_(holding_.index),
       flushed_(holding_.index),
       log_(options_.trim),
@@ -40,7 +46,8 @@ Node::Node(etcd::Executor& executor, etcd::Client& client, NodeOptions options, 
                   [this](std::string why) {
                     if (won_) return lose(std::move(why));
                     election_.stop();
-                    lease_.start();
+                    has_lease_ = false;
+                    join_again();
                   },
               .failed = events_.failed}),
       follower_(executor, client, keys_,
@@ -49,11 +56,13 @@ Node::Node(etcd::Executor& executor, etcd::Client& client, NodeOptions options, 
                  .current = [this] { on_current(); },
                  .finished = [this] { on_finished(); },
                  .behind = [this](BatchIndex) { on_behind(); },
+                 .other_history = [this](const Status& why) { refuse_history(why); },
                  .failed = events_.failed}),
       election_(executor, client, keys_, leader_record(options_),
                 {.won = [this](const Election::Won& won) { on_won(won); },
                  .lost = [this](std::string why) { lose(std::move(why)); },
                  .leader = events_.leader,
+                 .outrun = events_.outrun,
                  .failed = events_.failed}),
       appender_(executor, client, keys_,
                 {.committed = [this](BatchIndex index) { on_committed(index); },
@@ -143,6 +152,7 @@ void Node::on_won(const Election::Won& won) {
 
 void Node::on_finished() {
   last_ = follower_.next() - 1;
+  newest_hash_ = follower_.hash();
   tail_is_read_ = true;
   lead_if_applied();
 }
@@ -166,6 +176,8 @@ void Node::append(BatchIndex index, std::string bytes) {
   CHECK(role_ == Role::Leader);
   const BatchIndex trim = log_.trim_before(flushed_by_all());
   trimming_ = trim == log_.first() ? 0 : trim;
+  if (others_read_chains_) bytes = chain_entry(bytes, newest_hash_);
+  newest_hash_ = hash_of_entry(bytes);
   log_.add(index, bytes.size());
   appender_.append(index, std::move(bytes), trimming_);
   judge_space();
@@ -224,6 +236,30 @@ void Node::refuse(StatusCode code, std::string why) {
   end();
   lease_.revoke();
   events_.refused({code, std::move(why)});
+}
+
+void Node::refuse_history(const Status& why) {
+  if (ended_) return;
+  constexpr std::string_view way_out =
+      "etcd was restored from an older snapshot, or its log belongs to another history; `perennial "
+      "cluster recover` makes this directory the beginning of a new log, and etc/docs/cluster.md "
+      "says what it cannot know";
+  end();
+  Status refused(why.code(), fmt::format("{}: {}", why.message(), way_out));
+  etcd::Transaction tell;
+  const RefusalRecord record = {.node = options_.node,
+                                .directory = options_.directory,
+                                .version = options_.version,
+                                .holds = newest(),
+                                .why = why.message()};
+  tell.then.emplace_back(etcd::Put{.key = keys_.refusal(options_.node), .value = encode(record)});
+  client_.commit(std::move(tell), executor_.now() + call_timeout,
+                 [this, refused = std::move(refused)](const auto& outcome) {
+                   const auto* failure = std::get_if<etcd::Failure>(&outcome);
+                   if (failure != nullptr) events_.failed(*failure);
+                   lease_.revoke();
+                   events_.refused(refused);
+                 });
 }
 
 void Node::after(Nanos delay, void (Node::*step)()) {

@@ -86,6 +86,9 @@ class Node {
     // This directory cannot be part of the cluster. The message says why, and what to do (C7).
     // Nothing follows.
     std::function<void(Status)> refused;
+    // This node would lead, and may not: the log in etcd does not hold the batch that another node
+    // holds. Called at each try, once a second at most.
+    std::function<void(const Election::Claim&)> outrun;
     // A call of etcd has failed. The node goes on by itself.
     std::function<void(const etcd::Failure&)> failed;
     // Each second: how far the wall clock is off.
@@ -124,12 +127,17 @@ class Node {
   uint64_t log_bytes() const { return log_.bytes(); }
 
  private:
-  // -- Joining.
+  // -- Joining: at the start, and again whenever etcd may be another than before.
   void join();
   void on_joining(const etcd::Outcome<etcd::TransactionDone>& outcome);
+  void join_again();
   void found_cluster();
-  // Checks what the directory holds against the log, whose last entry is `last`.
+  // The newest batch that this node holds or has passed on.
+  BatchIndex newest() const;
+  // Checks it against the log, whose last entry is `last`.
   Status compare(const std::vector<etcd::KeyValue>& entry, BatchIndex last) const;
+  void go_on(const std::vector<etcd::KeyValue>& entry);
+  void delete_refusal(const std::vector<etcd::KeyValue>& refusal);
   void on_granted(etcd::LeaseId lease);
 
   // -- Following and leading.
@@ -159,6 +167,8 @@ class Node {
   void end();
   void lose(std::string why);
   void refuse(StatusCode code, std::string why);
+  // The log is not that of this node: the others are told what it holds.
+  void refuse_history(const Status& why);
   void after(Nanos delay, void (Node::*step)());
   NodeRecord record() const;
 
@@ -171,9 +181,15 @@ class Node {
   Role role_ = Role::Joining;
   bool ended_ = false;
 
+  std::string cluster_id_;  // Empty: the directory belongs to no cluster yet.
+  uint64_t joining_ = 0;    // Counts join(): only what the newest one has read counts.
+  bool has_lease_ = false;  // Or has asked for one.
+  bool follows_ = false;    // The follower was started.
+
   BatchIndex base_ = 0;  // The log begins after it.
   BatchIndex applied_ = 0;
   BatchIndex flushed_ = 0;
+  etcd::Revision revision_ = 0;       // Of etcd, when this node published what it holds.
   etcd::Revision node_revision_ = 0;  // Of this node's key, as it was seen last.
   Nanos name_taken_since_ = 0;        // 0: no other directory has this node's name.
   bool publishes_ = false;
@@ -197,6 +213,8 @@ class Node {
   BatchIndex last_ = 0;        // When it was elected: the end of the log.
   bool tail_is_read_ = false;  // It was elected, and has passed on the whole log.
   BatchIndex trimming_ = 0;    // What the append under way deletes up to.
+  uint64_t newest_hash_ = 0;   // hash_of_entry() of the newest entry. 0: there is none.
+  bool others_read_chains_ = false;
   LogSize log_;
   std::vector<BatchIndex> flushed_by_others_;
   std::optional<HandoverRecord> handover_;  // What was asked of this leader.

@@ -145,6 +145,25 @@ std::optional<CopyRecord> decode_copy(std::string_view text) {
   return fields.good() ? std::optional(std::move(record)) : std::nullopt;
 }
 
+std::string encode(const RefusalRecord& record) {
+  return Json({{"node", record.node},
+               {"directory", record.directory},
+               {"version", record.version},
+               {"holds", record.holds},
+               {"why", record.why}})
+      .dump();
+}
+
+std::optional<RefusalRecord> decode_refusal(std::string_view text) {
+  Fields fields(text);
+  RefusalRecord record = {.node = fields.text("node"),
+                          .directory = fields.text("directory"),
+                          .version = fields.text("version"),
+                          .holds = fields.number("holds"),
+                          .why = fields.text("why")};
+  return fields.good() ? std::optional(std::move(record)) : std::nullopt;
+}
+
 std::string encode(const HandoverRecord& record) {
   return Json({{"epoch", record.epoch}, {"to", record.to}}).dump();
 }

@@ -73,6 +73,21 @@ struct CopyRecord {
 std::string encode(const CopyRecord& record);
 std::optional<CopyRecord> decode_copy(std::string_view text);
 
+// A node that holds what the log in etcd does not, and has ended for it. The record stays until the
+// node joins again or the log begins anew, and nobody is elected meanwhile whose log does not reach
+// as far: what the node holds was acknowledged.
+struct RefusalRecord {
+  std::string node;
+  std::string directory;
+  std::string version;
+  BatchIndex holds = 0;  // Its newest batch.
+  std::string why;       // For people.
+
+  bool operator==(const RefusalRecord&) const = default;
+};
+std::string encode(const RefusalRecord& record);
+std::optional<RefusalRecord> decode_refusal(std::string_view text);
+
 // Asks the leader of this epoch to give up the lead.
 struct HandoverRecord {
   uint64_t epoch = 0;

@@ -7,6 +7,7 @@
 
 #include "engine/types/check.h"
 #include "engine/types/later.h"
+#include "store/cluster/entry.h"
 #include "store/cluster/node.h"
 #include "store/cluster/timing.h"
 
@@ -72,6 +73,10 @@ void Node::on_published(const etcd::Outcome<etcd::TransactionDone>& outcome) {
     return after(publish_interval, &Node::publish);
   }
   const auto& done = std::get<etcd::TransactionDone>(outcome);
+  // Revisions only grow, unless etcd was restored from an older snapshot. A leader notices by its
+  // next append.
+  const bool has_gone_back = done.revision < std::exchange(revision_, done.revision);
+  if (has_gone_back && !won_) join_again();
   if (!done.held) return on_other_name(done);
   CHECK(done.gets.size() == 2);
   node_revision_ = done.revision;
@@ -125,10 +130,12 @@ std::string Node::other_node_message(const NodeRecord& other) const {
 void Node::see_nodes(const etcd::Found& nodes) {
   flushed_by_others_.clear();
   clocks_of_others_.clear();
+  others_read_chains_ = true;
   for (const etcd::KeyValue& key : nodes.keys) {
     const std::optional<NodeRecord> other = decode_node(key.value);
     if (!other || other->directory == options_.directory) continue;
     flushed_by_others_.push_back(other->flushed);
+    others_read_chains_ = others_read_chains_ && other->format >= chained_entry_format;
     if (other->time_ms != 0) time_.on_heard(from_ms(other->time_ms), executor_.now());
     // One that joins may wait for this node.
     const bool counts = other->clock_ms != 0 && other->role != Role::Joining;

@@ -11,6 +11,7 @@ import os
 import shutil
 import signal
 import socket
+import subprocess
 import sys
 import tempfile
 import time
@@ -19,7 +20,7 @@ import urllib.error
 import urllib.request
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from ledger import Client, Load, all_jobs  # noqa: E402
+from ledger import Client, Closed, Load, all_jobs  # noqa: E402
 from processes import Cluster  # noqa: E402
 
 PERENNIALD = os.environ["PERENNIALD"]
@@ -205,6 +206,99 @@ class Failures(unittest.TestCase):
     def row_of(client, command, key):
         size = int(client.ask(command + b"\r\n")[1])
         return int(dict(row.split(b": ", 1) for row in client.body(size).splitlines()[1:])[key])
+
+    def go_back(self, jobs, folder):
+        """etcd is restored from what snapshot() has put into `folder`."""
+        jobs.members[0].kill()
+        shutil.rmtree(f"{jobs.folder}/m0")
+        shutil.copytree(folder, f"{jobs.folder}/m0")
+        jobs.members[0].start()
+
+    def snapshot(self, jobs):
+        """Of etcd's only member, whose directory says all. The nodes do not notice."""
+        jobs.members[0].kill()
+        shutil.copytree(f"{jobs.folder}/m0", f"{jobs.folder}/snapshot")
+        jobs.members[0].start()
+        return f"{jobs.folder}/snapshot"
+
+    def test_etcd_is_restored_from_an_older_snapshot_while_nodes_live(self):
+        """A node that was emptied led the old log: twenty jobs were lost, and five deleted ones were back."""
+        jobs = self.begin(members=1, nodes=3)
+        jobs.start()
+        leader = jobs.wait_for_leader()
+        client = Client([jobs.ports[leader]])
+        for number in range(1, 11):
+            self.assertEqual(client.ask(b"put 0 0 60 1\r\nx\r\n"), [b"INSERTED", b"%d" % number])
+        snapshot = self.snapshot(jobs)
+        for number in range(11, 31):
+            self.assertEqual(client.ask(b"put 0 0 60 1\r\ny\r\n"), [b"INSERTED", b"%d" % number])
+        for number in range(1, 6):
+            self.assertEqual(client.ask(b"delete %d\r\n" % number), [b"DELETED"])
+        jobs.wait_until_equal()
+        emptied = (leader + 1) % 3
+        jobs.nodes[emptied].kill()
+        shutil.rmtree(jobs.data_dir(emptied))
+        self.go_back(jobs, snapshot)
+        others = [number for number in range(3) if number != emptied]
+        # The leader writes before it notices.
+        try:
+            client.ask(b"put 0 0 60 1\r\nz\r\n")
+        except (Closed, OSError):
+            pass
+        if jobs.nodes[leader].wait(30) == EXIT_NOT_LEADER:
+            jobs.nodes[leader].start()
+        for number in others:
+            self.assertEqual(jobs.nodes[number].wait(30), EXIT_DAMAGED, jobs.logs())
+            self.assertIn("etcd was restored from an older snapshot", jobs.nodes[number].output())
+        jobs.nodes[emptied].start()
+        self.wait_for(lambda: "at=cluster.outrun" in jobs.nodes[emptied].output(), 60, jobs.logs)
+        time.sleep(10)  # Two leases.
+        self.assertIsNone(jobs.leader(), jobs.logs())
+        refused = jobs.status()["refused"]
+        self.assertEqual({node["node"] for node in refused}, {f"n{number}" for number in others})
+        # As the message says.
+        jobs.nodes[emptied].signal(signal.SIGTERM)
+        jobs.nodes[emptied].wait(30)
+        shutil.rmtree(jobs.data_dir(emptied))
+        config = f"{jobs.folder}/n{leader}.yaml"
+        recover = [jobs.tool(), "cluster", "recover", "--config", config, "--data-dir", jobs.data_dir(leader), "--yes"]
+        self.wait_for(lambda: subprocess.run(recover, capture_output=True, check=False).returncode == 0, 30, jobs.logs)
+        self.assertEqual(jobs.status()["refused"], [])
+        jobs.nodes[leader].start()
+        self.wait_for(lambda: jobs.leader() == leader, 30, jobs.logs)
+        self.assertEqual(sorted(all_jobs([jobs.ports[leader]])), list(range(6, 31)))
+
+    def test_a_standby_that_slept_while_etcd_went_back_mixes_no_histories(self):
+        """It passed over what it thought to have, applied the other history's next batch, and led without ten jobs."""
+        jobs = self.begin(members=1, nodes=3)
+        jobs.start()
+        leader = jobs.wait_for_leader()
+        sleeper, emptied = [number for number in range(3) if number != leader]
+        client = Client([jobs.ports[leader]])
+        client.ask(b"put 0 0 60 1\r\nx\r\n")
+        snapshot = self.snapshot(jobs)
+        for _ in range(10):
+            self.assertEqual(client.ask(b"put 0 0 60 1\r\ny\r\n")[0], b"INSERTED")
+        jobs.wait_until_equal()
+        jobs.nodes[sleeper].signal(signal.SIGSTOP)
+        jobs.nodes[emptied].kill()
+        shutil.rmtree(jobs.data_dir(emptied))
+        jobs.nodes[leader].kill()
+        self.go_back(jobs, snapshot)
+        jobs.nodes[emptied].start()
+        self.wait_for(lambda: jobs.leader() == emptied, 60, jobs.logs)
+        client = Client([jobs.ports[emptied]])
+        for _ in range(30):
+            self.assertEqual(client.ask(b"put 0 0 60 1\r\nz\r\n")[0], b"INSERTED")
+        jobs.nodes[sleeper].signal(signal.SIGCONT)
+        self.assertEqual(jobs.nodes[sleeper].wait(30), EXIT_DAMAGED, jobs.logs())
+        dump = subprocess.run(
+            [jobs.tool(), "dump", "--data-dir", jobs.data_dir(sleeper)], capture_output=True, text=True, check=True
+        ).stdout
+        self.assertEqual({json.loads(line).get("body") for line in dump.splitlines()} - {None}, {"x", "y"})
+        # The one that leads goes on, and status says what the other one holds.
+        self.assertEqual(jobs.leader(), emptied)
+        self.assertEqual([node["node"] for node in jobs.status()["refused"]], [f"n{sleeper}"])
 
     def test_two_nodes_of_one_name(self):
         jobs = self.begin(members=1, nodes=2)

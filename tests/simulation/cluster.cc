@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "store/batch/batch_codec.h"
+#include "store/cluster/entry.h"
 #include "tests/simulation/history.h"
 
 namespace perennial::simulation {
@@ -21,6 +22,7 @@ store::cluster::NodeOptions options(const std::string& name, const std::string& 
   made.cluster = "jobs";
   made.node = name;
   made.directory = directory;
+  made.format = store::cluster::chained_entry_format;
   made.lease_s = lease_s;
   made.new_cluster_id = "id-of-" + name;
   return made;
@@ -77,6 +79,7 @@ store::cluster::Node::Events Replica::events() {
   events.lost = [this](const std::string&) { is_over_ = true; };
   events.refused = [this](const Status& status) { fault_ = status.message(); };
   events.failed = [](const store::etcd::Failure&) {};
+  events.outrun = [](const store::cluster::Election::Claim&) {};
   events.clock = [](const store::cluster::WallClock&) {};
   return events;
 }

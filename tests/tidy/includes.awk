@@ -17,7 +17,7 @@ BEGIN {
   own["store"] = "store/batch store/damage store/disk store/format store/recovery store/rocks store/salvage store/space store/types engine/types"
   own["store/commit"] = "store store/batch store/rocks store/types engine/types"
   own["store/etcd"] = "store/commit store/batch engine/types"
-  own["store/cluster"] = "store store/batch store/commit store/etcd store/types engine/types"
+  own["store/cluster"] = "store store/batch store/commit store/etcd store/format store/types engine/types"
   own["store/checkpoint"] = "store store/disk store/format store/types engine/types"
   own["store/offline"] = "store store/salvage store/checkpoint store/damage store/disk store/format store/recovery store/rocks store/space store/types engine/types"
   own["migrations"] = "store store/disk store/format store/offline store/types engine/types"

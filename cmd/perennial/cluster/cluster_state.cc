@@ -12,6 +12,7 @@ namespace perennial::tool {
 using store::cluster::CopyRecord;
 using store::cluster::Keys;
 using store::cluster::NodeRecord;
+using store::cluster::RefusalRecord;
 using store::cluster::Role;
 using store::etcd::Compare;
 using store::etcd::Delete;
@@ -44,6 +45,7 @@ Result<ClusterState> read_cluster_state(EtcdCalls& etcd, const Keys& keys) {
   read.then.emplace_back(Get{.range = store::etcd::keys_with_prefix(keys.nodes())});
   read.then.emplace_back(keys.log_span());
   read.then.emplace_back(Get{.range = store::etcd::keys_with_prefix(keys.copies())});
+  read.then.emplace_back(Get{.range = store::etcd::keys_with_prefix(keys.refusals())});
   const Result<TransactionDone> done = etcd.commit(read);
   if (!done.ok()) return done.status();
   const auto first_of = [&](size_t get) -> const KeyValue* {
@@ -78,6 +80,10 @@ Result<ClusterState> read_cluster_state(EtcdCalls& etcd, const Keys& keys) {
     // Its key may outlast the copy by a lease.
     if (copy && state.find_node(copy->node) == nullptr) state.copies.push_back(*std::move(copy));
   }
+  for (const KeyValue& key : done->gets[8].keys) {
+    std::optional<RefusalRecord> refusal = store::cluster::decode_refusal(key.value);
+    if (refusal) state.refusals.push_back(*std::move(refusal));
+  }
   if (const KeyValue* const first = first_of(6)) {
     state.first = keys.index_of(first->key).value_or(0);
   }
@@ -104,6 +110,7 @@ Status begin_log(EtcdCalls& etcd, const Keys& keys, const ClusterState& seen, co
   begin.then.emplace_back(Delete{keys.entries_from(0)});
   begin.then.emplace_back(Delete{{.key = keys.handover(), .end = {}}});
   begin.then.emplace_back(Delete{{.key = keys.next(), .end = {}}});
+  begin.then.emplace_back(Delete{store::etcd::keys_with_prefix(keys.refusals())});
   begin.otherwise.emplace_back(Get{.range = {.key = keys.id(), .end = {}}});
   const Result<TransactionDone> done = etcd.commit(begin);
   if (!done.ok()) return done.status();

@@ -30,8 +30,10 @@ struct ClusterState {
   store::etcd::Revision leader_revision = 0;  // 0: there is no leader.
   std::vector<store::cluster::NodeRecord> nodes;
   std::vector<store::cluster::CopyRecord> copies;  // Nodes that come in.
-  BatchIndex first = 0;                            // Of the log's entries; 0: it has none.
-  BatchIndex last = 0;  // The end of the log: the base, where it has no entry.
+  // Nodes that hold what the log does not, and have ended for it.
+  std::vector<store::cluster::RefusalRecord> refusals;
+  BatchIndex first = 0;  // Of the log's entries; 0: it has none.
+  BatchIndex last = 0;   // The end of the log: the base, where it has no entry.
   uint64_t entries = 0;
 
   uint64_t behind(const store::cluster::NodeRecord& node) const {

@@ -20,6 +20,7 @@ namespace {
 using nlohmann::ordered_json;
 using store::cluster::CopyRecord;
 using store::cluster::NodeRecord;
+using store::cluster::RefusalRecord;
 using store::cluster::Role;
 using store::etcd::Failure;
 using store::etcd::MemberStatus;
@@ -130,6 +131,15 @@ void warn_of_nodes(const ClusterReport& report, std::vector<std::string>& out) {
         "log_bytes_max puts are refused",
         state.nodes.size(), report.copies_min));
   }
+  for (const RefusalRecord& node : state.refusals) {
+    out.push_back(fmt::format(
+        "node {} was refused, because it holds batch {} and the log in etcd does not ({}): nobody "
+        "is "
+        "elected whose log ends before that batch; recover with the directory of that node "
+        "(`perennial cluster recover`), or empty it and start the node, which loses what only it "
+        "holds",
+        printable(node.node), with_commas(node.holds), printable(node.why)));
+  }
   for (const NodeRecord& node : state.nodes) {
     const int64_t ahead = state.clock_ahead_s(node).value_or(0);
     // It is known to a second or two.
@@ -143,6 +153,12 @@ void warn_of_nodes(const ClusterReport& report, std::vector<std::string>& out) {
   std::set<std::string> versions;
   for (const NodeRecord& node : state.nodes) {
     versions.insert(printable(node.version));
+    if (node.applied > state.last) {
+      out.push_back(fmt::format(
+          "node {} holds batch {}, and the log in etcd ends at {}: etcd was restored from an older "
+          "snapshot, or its log belongs to another history",
+          printable(node.node), with_commas(node.applied), with_commas(state.last)));
+    }
     if (node.role != Role::Leader && state.behind(node) >= entries_behind_max) {
       out.push_back(fmt::format("node {} is {} entries behind the end of the log",
                                 printable(node.node), with_commas(state.behind(node))));
@@ -254,6 +270,11 @@ ordered_json status_json(const ClusterReport& report) {
                              {"version", node.version},
                              {"bytes", node.bytes},
                              {"received_bytes", node.received_bytes}});
+  }
+  out["refused"] = ordered_json::array();
+  for (const RefusalRecord& node : state.refusals) {
+    out["refused"].push_back(
+        {{"node", node.node}, {"version", node.version}, {"holds", node.holds}, {"why", node.why}});
   }
   out["members"] = ordered_json::array();
   for (const MemberState& member : report.members) {

@@ -13,9 +13,9 @@
 #include "cmd/perenniald/cluster/first_copy.h"
 #include "cmd/perenniald/process/log.h"
 #include "engine/types/later.h"
+#include "store/cluster/entry.h"
 #include "store/disk/wanted_copy.h"
 #include "store/etcd/grpc_executor.h"
-#include "store/format/format.h"
 
 namespace perennial::perenniald {
 namespace {
@@ -103,7 +103,7 @@ store::cluster::NodeOptions Member::node_options(const store::Store& store) cons
           .client_address = config_.client_address,
           .peer_address = config_.peer_address,
           .version = version_,
-          .format = store::batch_format_with_fields,
+          .format = store::cluster::chained_entry_format,
           .lease_s = static_cast<int64_t>(config_.lease_s),
           .trim = {.copies_min = config_.copies_min,
                    .keep_bytes = config_.log_keep_bytes,
@@ -260,6 +260,7 @@ Node::Events Member::node_events() {
     end_process({common::exit_not_leader, "cluster.lost", std::move(why)});
   };
   events.refused = [this](Status status) { finish(std::move(status)); };
+  events.outrun = [this](const store::cluster::Election::Claim& claim) { on_outrun(claim); };
   events.failed = [this](const store::etcd::Failure& failure) { on_failed(failure); };
   events.clock = [this](const store::cluster::WallClock& clock) { on_clock(clock); };
   return events;
@@ -385,6 +386,19 @@ void Member::on_clock(const store::cluster::WallClock& clock) {
             "the wall clock of this machine is ahead of that of most nodes by more than {} s "
             "(clock_offset_max_s): set it; this node follows meanwhile",
             config_.clock_offset_max_s)}});
+}
+
+void Member::on_outrun(const store::cluster::Election::Claim& claim) {
+  const Nanos now = etcd_->executor.now();
+  if (outrun_at_ != 0 && now - outrun_at_ < failure_log_interval) return;
+  outrun_at_ = now;
+  log(Level::Error, "cluster.outrun",
+      {{"node", claim.node},
+       {"holds", text(claim.index)},
+       {"message",
+        "nobody may lead: this node holds a batch that the log in etcd does not, which was "
+        "restored "
+        "from an older snapshot; etc/docs/cluster.md, \"Recover from the loss of etcd\""}});
 }
 
 void Member::on_hand_over(const std::string& to) {

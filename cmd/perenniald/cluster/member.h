@@ -127,6 +127,7 @@ class Member {
   void on_entry(BatchIndex index);
   void on_progress(BatchIndex applied, BatchIndex flushed);
   void on_clock(const store::cluster::WallClock& clock);
+  void on_outrun(const store::cluster::Election::Claim& claim);
   void on_hand_over(const std::string& to);
   void on_failed(const store::etcd::Failure& failure);
 
@@ -143,6 +144,7 @@ class Member {
   // What the executor's thread alone uses.
   std::string failed_before_;  // What was logged last.
   Nanos failed_at_ = 0;
+  Nanos outrun_at_ = 0;  // When that was logged last; 0: never.
   Nanos appended_at_ = 0;
 
   std::atomic<bool> hands_over_ = false;

@@ -71,8 +71,9 @@ class FollowerPages : public testing::Test {
                        .current = [&is_current] { is_current = true; },
                        .finished = [] {},
                        .behind = [](BatchIndex) { FAIL(); },
+                       .other_history = [](const Status&) { FAIL(); },
                        .failed = [this](const etcd::Failure&) { ++failures_; }});
-    follower.start(1);
+    follower.start({.next = 1});
     EXPECT_TRUE(time_.run_until([&is_current] { return is_current; }, 100 * second));
     EXPECT_EQ(next, last_ + 1);
     follower.stop();

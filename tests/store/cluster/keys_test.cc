@@ -75,6 +75,18 @@ TEST(Records, Copy) {
   }
 }
 
+TEST(Records, Refusal) {
+  const RefusalRecord record = {.node = "c",
+                                .directory = "5f",
+                                .version = "0.1.0",
+                                .holds = 2000,
+                                .why = "the log ends at 1990"};
+  EXPECT_EQ(decode_refusal(encode(record)), std::optional(record));
+  for (const char* bad : {"", "7", "{}", R"({"node":"c"})"}) {
+    EXPECT_EQ(decode_refusal(bad), std::nullopt) << bad;
+  }
+}
+
 TEST(Keys, NamesOfClustersAndNodes) {
   const std::pair<std::string, bool> cases[] = {
       {"a", true},         {"A-z_0.9", true},

@@ -10,6 +10,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/store/cluster/node_fixture.h"
 #include "tests/store/cluster/simulated_node.h"
 #include "tests/support/etcd_client_wrapper.h"
 
@@ -27,73 +28,6 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 using testing::StartsWith;
-
-constexpr int64_t lease_s = 10;
-constexpr Nanos second = nanos_per_second;
-
-NodeOptions options(const std::string& name) {
-  NodeOptions made;
-  made.cluster = "jobs";
-  made.node = name;
-  made.client_address = name + ":11300";
-  made.lease_s = lease_s;
-  made.new_cluster_id = "id-of-" + name;
-  return made;
-}
-
-class NodeTest : public testing::Test {
- protected:
-  std::unique_ptr<SimulatedNode> start(const std::string& name, SimulatedDisk& disk) {
-    return start(options(name), disk);
-  }
-  std::unique_ptr<SimulatedNode> start(NodeOptions made, SimulatedDisk& disk) {
-    return std::make_unique<SimulatedNode>(world_, std::move(made), disk);
-  }
-  // A node that leads and appends.
-  std::unique_ptr<SimulatedNode> start_leader(const std::string& name, SimulatedDisk& disk) {
-    std::unique_ptr<SimulatedNode> node = start(name, disk);
-    EXPECT_TRUE(time_.run_until([&] { return node->leads(); }, 30 * second));
-    node->write_always(true);
-    return node;
-  }
-  void run_for(Nanos time) { time_.run_for(time); }
-  bool run_until(const std::function<bool()>& done, Nanos limit) {
-    return time_.run_until(done, limit);
-  }
-  // As `perennial cluster handover` asks.
-  void ask_to_hand_over(const std::string& value) {
-    etcd::Transaction ask;
-    ask.then.emplace_back(etcd::Put{.key = Keys("jobs").handover(), .value = value});
-    client_->commit(ask, operator_.now() + second, [](const auto&) {});
-  }
-  bool has_key(const std::string& key) {
-    const auto found = etcd_.model().get({.range = {.key = key, .end = {}}});
-    return !std::get<etcd::Found>(found).keys.empty();
-  }
-  // How long it takes.
-  Nanos time_until(const std::function<bool()>& done) {
-    const Nanos begun = time_.now();
-    EXPECT_TRUE(time_.run_until(done, 100 * second));
-    return time_.now() - begun;
-  }
-  // Every acknowledged entry is on the disk as it was acknowledged.
-  void expect_all(const SimulatedDisk& disk) {
-    for (const auto& [index, bytes] : acknowledged_) {
-      const auto at = disk.entries.find(index);
-      ASSERT_NE(at, disk.entries.end()) << index;
-      EXPECT_EQ(at->second, bytes) << index;
-    }
-  }
-
-  VirtualTime time_{7};
-  FakeEtcd etcd_{time_, {.seed = 7}};
-  Acknowledged acknowledged_;
-  VirtualTime::Node& operator_ = time_.add_node();
-  const std::unique_ptr<etcd::Client> client_ = etcd_.connect(operator_);
-  SimulatedNode::World world_{time_, etcd_, acknowledged_};
-  SimulatedDisk disk_a_{.directory = "directory-a"};
-  SimulatedDisk disk_b_{.directory = "directory-b"};
-};
 
 TEST_F(NodeTest, TheFirstNodeFoundsTheClusterAndLeads) {
   const auto node = start("a", disk_a_);

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "store/batch/batch_codec.h"
+#include "store/cluster/entry.h"
 #include "store/cluster/keys.h"
 #include "store/cluster/records.h"
 
@@ -73,6 +74,7 @@ void RandomCluster::start(size_t i) {
   NodeOptions options;
   options.cluster = "jobs";
   options.node = fmt::format("node-{}", i);
+  options.format = chained_entry_format;
   options.lease_s = 5;
   options.new_cluster_id = fmt::format("id-of-{}", i);
   // Small enough for entries to be trimmed, and large enough that who was away can follow.
@@ -189,7 +191,7 @@ std::string RandomCluster::check_log() {
   if (std::string broken = check_copies(first); !broken.empty()) return broken;
   for (const etcd::KeyValue& entry : keys_of({.range = keys.entries_from(checked_ + 1)})) {
     checked_ = *keys.index_of(entry.key);
-    const auto next = elections_.upper_bound(decode_batch(entry.value)->epoch());
+    const auto next = elections_.upper_bound(decode_batch(open_entry(entry.value)->batch)->epoch());
     if (next != elections_.end() && next->second < entry.create_revision) {
       return fmt::format("entry {} was written by a leader that was overtaken", checked_);
     }

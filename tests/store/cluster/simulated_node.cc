@@ -105,6 +105,7 @@ Node::Events SimulatedNode::events() {
     process_.post([this] { leave_if_idle(); });
   };
   events.behind = [this] { is_behind_ = true; };
+  events.outrun = [this](const Election::Claim& claim) { outrun_ = claim; };
   events.lost = [this](std::string why) { lost_ = std::move(why); };
   events.refused = [this](Status status) { refused_ = std::move(status); };
   events.failed = [](const etcd::Failure&) {};

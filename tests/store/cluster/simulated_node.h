@@ -77,6 +77,8 @@ class SimulatedNode {
   const std::string& lost() const { return lost_; }
   const std::optional<Status>& refused() const { return refused_; }
   bool is_behind() const { return is_behind_; }
+  // Why it could not be elected when it stood last: what another node holds.
+  const std::optional<Election::Claim>& outrun() const { return outrun_; }
   Puts puts() const { return puts_; }
   // What is wrong with an entry that was passed on; empty: nothing.
   const std::string& fault() const { return fault_; }
@@ -120,6 +122,7 @@ class SimulatedNode {
   WallClock clock_;
   bool handing_over_ = false;
   bool is_behind_ = false;
+  std::optional<Election::Claim> outrun_;
   Puts puts_ = Puts::Accepted;
   std::string fault_;
 };

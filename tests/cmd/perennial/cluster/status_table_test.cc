@@ -147,7 +147,11 @@ TEST(StatusTable, JsonHasWhatTheTableHas) {
   EXPECT_EQ(json["nodes"][1]["behind"], 34);
   EXPECT_EQ(json["members"][1]["is_leader"], false);
   EXPECT_EQ(json["warnings"], nlohmann::ordered_json::array());
+  EXPECT_EQ(json["refused"], nlohmann::ordered_json::array());
   ClusterReport report = healthy();
+  report.state.refusals.push_back(
+      {.node = "c", .directory = {}, .version = "0.1.0", .holds = 9000, .why = "end"});
+  EXPECT_EQ(status_json(report)["refused"][0]["holds"], 9000);
   report.state.leader.reset();
   report.members[0].status = Failure{.error = CallError::Unknown, .message = "x: gone"};
   EXPECT_TRUE(status_json(report)["leader"].is_null());
@@ -188,6 +192,17 @@ INSTANTIATE_TEST_SUITE_P(
                     ""},
         WarningCase{"Behind", [](ClusterReport& r) { r.state.nodes[1].applied = 5234 - 1000; },
                     "node b is 1,000 entries behind"},
+        WarningCase{"AboveTheEndOfTheLog",
+                    [](ClusterReport& r) { r.state.nodes[1].applied = 5235; },
+                    "node b holds batch 5,235, and the log in etcd ends at 5,234"},
+        WarningCase{
+            "Refused",
+            [](ClusterReport& r) {
+              r.state.refusals.push_back(
+                  {.node = "c", .directory = {}, .version = {}, .holds = 9000, .why = "the end"});
+            },
+            "node c was refused, because it holds batch 9,000 and the log in etcd does not "
+            "(the end)"},
         WarningCase{"TooFewNodes", [](ClusterReport& r) { r.state.nodes.pop_back(); },
                     "1 of at least 2 nodes are there"},
         WarningCase{"Versions", [](ClusterReport& r) { r.state.nodes[1].version = "0.2.0"; },

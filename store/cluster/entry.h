@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "engine/types/status.h"
+#include "store/format/format.h"
+
+// An entry of the log in etcd: a batch as bytes, and the hash of the entry before it. So the
+// entries form a chain: two logs that differ in one entry differ in all that follow, and a node
+// notices when what comes next was not written behind what it holds. Without it an entry is known
+// by its index alone, which begins anew when etcd is restored from an older snapshot.
+//
+//  0: 3, seven 0  | 8: hash of the entry before; 0: there is none | 16: the batch | XXH3_64bits of
+//  all before it
+//
+// A version without the chain wrote the batch alone (store/format/README.md, "A batch as bytes"),
+// whose first byte is another number, and whose last eight bytes are a hash of the rest, too.
+namespace perennial::store::cluster {
+
+inline constexpr uint8_t chained_entry_format = 3;
+static_assert(chained_entry_format > batch_format_with_fields, "the first byte tells them apart");
+
+struct Entry {
+  uint64_t previous = 0;   // The hash of the entry before. 0: not told.
+  std::string_view batch;  // As bytes, for decode_batch(). A part of what was opened.
+};
+
+// The hash by which the next entry names this one: its last eight bytes. 0: it is too short for
+// one.
+uint64_t hash_of_entry(std::string_view entry);
+
+// Returns the batch as an entry that follows the one with this hash. 0: it is the first one.
+std::string chain_entry(std::string_view batch, uint64_t previous);
+
+// Returns the parts of an entry, chained or not. The batch may still be damaged, or unknown.
+// Corruption: the hash of a chained entry does not fit.
+Result<Entry> open_entry(std::string_view entry);
+
+}  // namespace perennial::store::cluster
