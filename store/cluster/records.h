@@ -12,8 +12,8 @@
 // are not known are passed over, so that a newer version can add some.
 namespace perennial::store::cluster {
 
-// Whether a process of the same data directory runs on the same kernel: then the directory's lock
-// proves that it is this one, or has ended. Elsewhere the directory may have been cloned.
+// Whether a process runs on the same kernel in the very same directory: then the directory's lock
+// proves that it is this one, or has ended. Otherwise the directory may have been cloned.
 bool is_same_boot(std::string_view one, std::string_view other);
 
 struct LeaderRecord {
@@ -24,7 +24,8 @@ struct LeaderRecord {
   std::string client_address;
   std::string peer_address;
   uint64_t epoch = 0;
-  // The boot of the machine: its kernel's boot_id. Empty: not told, as by a version without it.
+  // The boot of the machine, its kernel's boot_id, and the inode of the directory. Empty: not told,
+  // as by a version without it.
   std::string boot = {};
 
   bool operator==(const LeaderRecord&) const = default;

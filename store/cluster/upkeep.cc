@@ -95,7 +95,7 @@ void Node::on_other_name(const etcd::TransactionDone& done) {
   if (!other || (is_own_directory && is_same_boot(other->boot, options_.boot))) {
     // Gone, or this directory's own: a former process, or a write whose outcome was not known.
     node_revision_ = keys.empty() ? 0 : keys[0].mod_revision;
-    // What a former process of this node has told as the leader, before it is written over.
+    // What a former process of this node has told, before it is written over.
     if (other && other->time_ms != 0) time_.on_heard(from_ms(other->time_ms), executor_.now());
     return after(retry_delay, &Node::publish);
   }
@@ -133,8 +133,9 @@ void Node::see_nodes(const etcd::Found& nodes) {
   others_read_chains_ = true;
   for (const etcd::KeyValue& key : nodes.keys) {
     const std::optional<NodeRecord> other = decode_node(key.value);
-    if (!other || other->directory == options_.directory) continue;
-    flushed_by_others_.push_back(other->flushed);
+    if (!other || other->node == options_.node) continue;
+    // A copy of this directory under another name tells the time, and is no second disk.
+    if (other->directory != options_.directory) flushed_by_others_.push_back(other->flushed);
     others_read_chains_ = others_read_chains_ && other->format >= chained_entry_format;
     if (other->time_ms != 0) time_.on_heard(from_ms(other->time_ms), executor_.now());
     // One that joins may wait for this node.

@@ -1,28 +1,44 @@
 """Three members of etcd and three nodes under load, while machines, disks, clocks and cables fail: C1 to C4, C6 and C8.
 
-PERENNIALD names the server, and SHIFTED_CLOCK the library of tests/support/shifted_clock.cc. ETCD names etcd, which is otherwise looked
+PERENNIALD names the server, and SHIFTED_CLOCK and SLOW_SYNC the libraries of tests/support. ETCD names etcd, which is otherwise looked
 for beside the server, where tests/run unpacks it. CLUSTER_SECONDS is how long the faults go on, and CLUSTER_SEED what
-draws them. As root each process is on a machine of its own (network.py), with a disk that can be full; otherwise
-processes fail, and the network does not.
+draws them; CLUSTER_FAULTS names some of them, separated by commas, which are then the only ones. As root each process is on a machine of
+its own (network.py), with a disk that can be full; otherwise processes fail, and the network does not.
+
+Fields: bodies, and in a second load delays, expiries, keys, pauses, tries and rates (timed_load.py), which knows the time. Doors: the
+ports for clients of all nodes. Blind to: two faults at once, but for those that are named so; TLS of clients and HTTP; errors of time
+below the bounds of timed_load.py; versions that are mixed; a leader's tables that are damaged while it serves.
 """
 
+import base64
+import json
 import os
 import random
+import re
+import shutil
 import signal
 import subprocess
 import sys
 import time
 import unittest
+import urllib.request
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import network  # noqa: E402
 from ledger import Load, all_jobs  # noqa: E402
 from processes import Cluster  # noqa: E402
+from timed_load import TimedLoad  # noqa: E402
 
 PERENNIALD = os.environ["PERENNIALD"]
 ETCD = os.environ.get("ETCD", os.path.join(os.path.dirname(PERENNIALD), "etcd-server/usr/bin/etcd"))
 SHIFTED_CLOCK = os.environ["SHIFTED_CLOCK"]
+SLOW_SYNC = os.environ["SLOW_SYNC"]
 SECONDS = float(os.environ.get("CLUSTER_SECONDS", "60"))
+ONLY = os.environ.get("CLUSTER_FAULTS")
+DAY_S = 86_400
+# A wall clock that is within clock_offset_max_s (2) of the cluster's time is believed.
+CLOCK_OFFSETS_S = [-DAY_S, -3600, -30, -1, 0, 1, 30, 3600, 3 * DAY_S, 10 * DAY_S]
+EXIT_DAMAGED = 65
 EXIT_NO_SPACE = 75
 EXIT_NOT_LEADER = 76
 # Killed, stopped, out of space, or no longer the leader.
@@ -39,15 +55,19 @@ class Faults:
         self.of_processes = [
             self.kill_leader, self.kill_standby, self.stop_leader, self.stop_standby, self.kill_member, self.stop_member,
             self.slow_member, self.lose_directory, self.kill_leader_and_member, self.kill_leader_and_stop_member,
-            self.hand_over, self.restart_one_by_one, self.lose_majority, self.set_clock,
+            self.hand_over, self.restart_one_by_one, self.lose_majority, self.set_clock, self.clock_jumps, self.damage_standby,
+            self.restore_etcd, self.alarm, self.compact_etcd, self.slow_disk, self.wrong_peer_address, self.swap_directories,
+            self.clone_directory,
         ]  # fmt: skip
         self.of_machines = [
             self.pull_cable_of_leader, self.pull_cable_of_standby, self.pull_cable_of_member, self.cut_leader_from_etcd,
             self.hear_but_not_speak, self.speak_but_not_hear, self.split, self.flap, self.fill_disk,
+            self.leader_resets_and_is_cut_from_etcd, self.leader_drops_its_peers,
         ]  # fmt: skip
 
     def all(self):
-        return self.of_processes + (self.of_machines if self.jobs.network else [])
+        faults = self.of_processes + (self.of_machines if self.jobs.network else [])
+        return [fault for fault in faults if not ONLY or fault.__name__ in ONLY.split(",")]
 
     def node(self, is_leader):
         leader = self.jobs.leader()
@@ -132,15 +152,201 @@ class Faults:
         """Of a standby: it gets everything again."""
         number = self.node(False)
         self.jobs.nodes[number].kill()
-        subprocess.run(["find", self.jobs.data_dir(number), "-mindepth", "1", "-delete"], check=True)
+        self.empty(number)
 
     def set_clock(self):
-        """A node starts again, up to three days before or after the others."""
-        node = self.jobs.nodes[self.random.randrange(3)]
-        node.kill()
-        offset = self.random.choice([-3 * 86400, -3600, -30, 0, 30, 3600, 3 * 86400])
-        node.environment = {"LD_PRELOAD": SHIFTED_CLOCK, "SHIFT_CLOCK_S": str(offset)}
-        node.start()
+        """A node starts again, with another clock."""
+        number = self.random.randrange(3)
+        self.jobs.nodes[number].kill()
+        self.write_clock(number)
+        self.jobs.nodes[number].start()
+
+    def clock_jumps(self):
+        """Of a node that runs, the leader perhaps, which may be followed by another one."""
+        number = self.random.randrange(3)
+        self.write_clock(number)
+        if self.random.random() < 0.5:
+            self.wait(2)
+            self.kill_leader()
+            self.wait(6)
+
+    def write_clock(self, number):
+        offset = self.random.choice(CLOCK_OFFSETS_S)
+        print(f"  n{number}: {offset:+} s")
+        with open(f"{self.jobs.folder}/n{number}.clock.new", "w", encoding="ascii") as file:
+            file.write(str(offset))
+        os.replace(f"{self.jobs.folder}/n{number}.clock.new", f"{self.jobs.folder}/n{number}.clock")
+
+    def slow_disk(self):
+        """Each sync takes a fifth of a second."""
+        number = self.random.randrange(3)
+        with open(f"{self.jobs.folder}/n{number}.slow", "w", encoding="ascii"):
+            pass
+        self.wait(12)
+        os.remove(f"{self.jobs.folder}/n{number}.slow")
+
+    def damage_standby(self):
+        """A flipped byte in a file of a standby, which is then the only one to follow the leader."""
+        number = self.node(False)
+        self.jobs.nodes[number].kill()
+        files = [
+            os.path.join(folder, name)
+            for folder, _, names in os.walk(self.jobs.data_dir(number))
+            for name in names
+            if re.search(r"MANIFEST|CURRENT|\.log$|\.sst$|durable|newest", name)
+        ]
+        path = self.random.choice(files)
+        with open(path, "r+b") as file:
+            size = os.path.getsize(path)
+            if size:
+                at = self.random.randrange(size)
+                file.seek(at)
+                byte = file.read(1)
+                file.seek(at)
+                file.write(bytes([byte[0] ^ (1 << self.random.randrange(8))]))
+        print(f"  {path} of {size} bytes")
+        self.jobs.nodes[number].start()
+        self.wait(3)
+        self.kill_leader()
+        self.wait(6)
+        # As an operator does in the end, whether it has noticed or not.
+        self.jobs.nodes[number].kill()
+        self.empty(number)
+        self.jobs.nodes[number].start()
+
+    def empty(self, number):
+        subprocess.run(["find", self.jobs.data_dir(number), "-mindepth", "1", "-delete"], check=True)
+
+    def rewrite(self, number, old, new):
+        path = f"{self.jobs.folder}/n{number}.yaml"
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        assert old in text, text
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text.replace(old, new))
+
+    def wrong_peer_address(self):
+        """The others cannot reach this node, which leads perhaps."""
+        number = self.node(False)
+        right = f"peer_address: {self.jobs.host(f'n{number}')}:{self.jobs.peer_ports[number]}\n"
+        wrong = f"peer_address: {self.jobs.host(f'n{number}')}:1\n"
+        self.jobs.nodes[number].kill()
+        self.rewrite(number, right, wrong)
+        self.jobs.nodes[number].start()
+        self.wait(3)
+        self.kill_leader()
+        self.wait(10)
+        self.jobs.nodes[number].kill()
+        self.rewrite(number, wrong, right)
+        self.jobs.nodes[number].start()
+
+    def swap_directories(self):
+        """Of two nodes."""
+        one, other = self.random.sample(range(3), 2)
+        directories = [f"data_dir: {self.jobs.data_dir(number)}\n" for number in (one, other)]
+        for number in (one, other):
+            self.jobs.nodes[number].kill()
+        self.jobs.directories[one], self.jobs.directories[other] = self.jobs.directories[other], self.jobs.directories[one]
+        self.rewrite(one, *directories)
+        self.rewrite(other, *reversed(directories))
+        for number in (one, other):
+            self.jobs.nodes[number].start()
+
+    def clone_directory(self):
+        """A standby gets a copy of another node's directory, made with cp, while that node is down for a moment."""
+        source, target = self.random.sample(range(3), 2)
+        for number in (source, target):
+            self.jobs.nodes[number].kill()
+        self.empty(target)
+        subprocess.run(["cp", "-a", f"{self.jobs.data_dir(source)}/.", self.jobs.data_dir(target)], check=True)
+        for number in (source, target):
+            self.jobs.nodes[number].start()
+        self.wait(20)
+        self.jobs.nodes[target].kill()
+        self.empty(target)
+        self.jobs.nodes[target].start()
+
+    # -- etcd.
+
+    def etcd(self, path, request):
+        url = f"{self.jobs.endpoints[0]}/v3/{path}"
+        with urllib.request.urlopen(url, json.dumps(request).encode(), timeout=10) as answer:
+            return json.load(answer)
+
+    def alarm(self):
+        """As if a quota was used up: no entry can be written."""
+        member = self.etcd("maintenance/status", {})["header"]["member_id"]
+        self.etcd("maintenance/alarm", {"action": "ACTIVATE", "alarm": "NOSPACE", "memberID": member})
+        self.wait(8)
+        self.etcd("maintenance/alarm", {"action": "DEACTIVATE", "alarm": "NOSPACE", "memberID": member})
+
+    def compact_etcd(self):
+        key = base64.b64encode(b"/perennial/jobs/id").decode()
+        revision = self.etcd("kv/range", {"key": key})["header"]["revision"]
+        self.etcd("kv/compaction", {"revision": revision})
+
+    def restore_etcd(self):
+        """From a snapshot of some seconds ago, and the nodes' operator does what their messages say."""
+        self.replace_members(lambda member: shutil.copytree(member, f"{member}.snapshot"))
+        self.jobs.restart_ended_nodes()
+        self.jobs.wait_for_leader(60)
+        time.sleep(1)
+        self.wait(8)
+
+        def go_back(member):
+            shutil.rmtree(member)
+            os.rename(f"{member}.snapshot", member)
+
+        self.replace_members(go_back)
+        ends = time.monotonic() + 40
+        while any(node.is_running() for node in self.jobs.nodes) and time.monotonic() < ends:
+            for node in self.jobs.nodes:
+                if not node.is_running() and node.process.returncode != EXIT_DAMAGED:
+                    node.start()
+            time.sleep(0.2)
+        for node in self.jobs.nodes:  # What had not followed further than the snapshot waits for ever.
+            node.kill()
+        self.recover()
+
+    def replace_members(self, change):
+        for member in self.jobs.members:
+            member.kill()
+        for number, member in enumerate(self.jobs.members):
+            change(f"{self.jobs.folder}/m{number}")
+            member.start()
+
+    def recover(self):
+        """`perennial cluster recover` with the directory whose last batch is the highest."""
+        lasts = {}
+        for number in range(3):
+            plan = self.run_recover(number)
+            if "nothing is lost" in plan.stderr:  # It had followed no further than the snapshot.
+                lasts[number] = 0
+                continue
+            found = re.search(r"last batch ([\d,]+)", plan.stdout)
+            assert found, plan.stdout + plan.stderr + self.jobs.logs()
+            lasts[number] = int(found[1].replace(",", ""))
+        best = max(lasts, key=lasts.get)
+        done = self.run_recover(best, "--yes")
+        assert done.returncode == 0, done.stdout + done.stderr
+        print(f"  recovered n{best} of {lasts}")
+        for number in range(3):
+            if number != best:
+                self.empty(number)
+        for number in [best] + [number for number in range(3) if number != best]:
+            self.jobs.nodes[number].start()
+        self.jobs.wait_for_leader(60)
+
+    def run_recover(self, number, *more):
+        command = [self.jobs.tool(), "cluster", "recover", "--config", f"{self.jobs.folder}/n{number}.yaml",
+                   "--data-dir", self.jobs.data_dir(number), *more]  # fmt: skip
+        ends = time.monotonic() + 60
+        while True:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+            # The leases of the snapshot end.
+            if "nodes of the cluster are there" not in done.stderr or time.monotonic() > ends:
+                return done
+            time.sleep(1)
 
     # -- Machines.
 
@@ -192,6 +398,22 @@ class Faults:
         self.wait(12)
         self.jobs.network.mend()
 
+    def leader_resets_and_is_cut_from_etcd(self):
+        """A firewall answers with a reset, and the process goes on behind it: that is no proof of its end."""
+        leader = self.node(True)
+        for member in range(3):
+            self.jobs.network.cut(f"n{leader}", f"m{member}")
+        self.jobs.network.reset(f"n{leader}", self.jobs.http_ports[leader])
+        self.wait(12)
+        self.jobs.network.mend()
+
+    def leader_drops_its_peers(self):
+        """Its port for other nodes is filtered, and it reaches etcd and its clients."""
+        leader = self.node(True)
+        self.jobs.network.filter(f"n{leader}", self.jobs.http_ports[leader])
+        self.wait(12)
+        self.jobs.network.mend()
+
     def flap(self):
         """A bad contact."""
         machine = self.random.choice(MACHINES)
@@ -216,10 +438,18 @@ class Nemesis(unittest.TestCase):
     def begin(self):
         machines = network.Network(MACHINES) if network.is_inside() else None
         # So little of the log is kept that a node which has lost its directory needs another one's copy.
-        jobs = Cluster(ETCD, PERENNIALD, network=machines, settings="  log_keep_bytes: 1MiB\n")
+        jobs = Cluster(
+            ETCD, PERENNIALD, network=machines, settings="  log_keep_bytes: 1MiB\n  clock_offset_max_s: 2\n"
+        )
         self.addCleanup(jobs.__exit__, None, None, None)
         for number in range(3):
             os.mkdir(jobs.data_dir(number))
+            jobs.nodes[number].environment = {
+                "LD_PRELOAD": f"{SHIFTED_CLOCK}:{SLOW_SYNC}",
+                "SHIFT_CLOCK_FILE": f"{jobs.folder}/n{number}.clock",
+                "SLOW_SYNC_US": "200000",
+                "SLOW_SYNC_IF": f"{jobs.folder}/n{number}.slow",
+            }
             if machines:
                 # A disk of its own.
                 network.run("mount", "-t", "tmpfs", "-o", "size=400m", "tmpfs", jobs.data_dir(number))
@@ -238,11 +468,24 @@ class Nemesis(unittest.TestCase):
         self.assertLessEqual(set(codes), EXPECTED, jobs.logs())  # One may have ended since.
         return codes
 
+    @staticmethod
+    def clocks(jobs):
+        """Whose clock counted when, by each node's log."""
+        lines = [
+            f"n{number}: {line}"
+            for number, node in enumerate(jobs.nodes)
+            for line in node.output().splitlines()
+            if re.search(r"at=cluster\.(clock|leader|standby|join)|at=store.recovered", line)
+        ]
+        return "\n".join(lines)
+
     def test_nothing_acknowledged_is_lost(self):
         jobs = self.begin()
         faults = Faults(jobs, self.random)
         load = Load(jobs.addresses)
         self.addCleanup(load.stop)
+        timed = TimedLoad(jobs.addresses, load.ledger.fault)
+        self.addCleanup(timed.stop)
         counts, codes = {}, []
         deadline = time.monotonic() + SECONDS
         left = []
@@ -253,18 +496,26 @@ class Nemesis(unittest.TestCase):
             fault()
             counts[fault.__name__] = counts.get(fault.__name__, 0) + 1
             codes += self.restart_ended_nodes(jobs)
+            for text in load.ledger.faults[:20]:
+                print(f"  FOUND: {text}", flush=True)
+            if load.ledger.faults:
+                print(self.clocks(jobs), flush=True)
+            self.assertEqual(load.ledger.faults, [], jobs.logs())
             time.sleep(self.random.random() * 2)
         codes += self.restart_ended_nodes(jobs)
         jobs.wait_for_leader(60)
         time.sleep(3)
+        timed.stop()
         load.stop()
         codes += self.restart_ended_nodes(jobs)
         jobs.wait_for_leader(60)
+        timed.clean()
         stored = len(load.ledger.stored)
         found = all_jobs(jobs.addresses)
         wrong = load.ledger.judge(found)
         print(f"{stored} stored, {len(load.ledger.deleted)} deleted, {len(found)} left; {counts}; "
-              f"exit codes {({code: codes.count(code) for code in sorted(set(codes))})}")  # fmt: skip
+              f"exit codes {({code: codes.count(code) for code in sorted(set(codes))})}; "
+              f"timed {timed.counts}, of what is allowed {timed.worst}")  # fmt: skip
         self.assertEqual(wrong, [], jobs.logs())
         jobs.wait_until_equal()
         verified = subprocess.run(

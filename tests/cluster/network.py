@@ -49,6 +49,7 @@ class Network:
     def __init__(self, machines):
         self.addresses = {name: f"{PREFIX}{number + 11}" for number, name in enumerate(machines)}
         self.holders = {}
+        self.filtering = set()  # Machines with a filter of their own.
         run("ip", "link", "set", "lo", "up")
         run("ip", "link", "add", "switch", "type", "bridge")
         run("ip", "address", "add", f"{PREFIX}1/24", "dev", "switch")
@@ -85,9 +86,26 @@ class Network:
         self.drop(one, other)
         self.drop(other, one)
 
+    def reset(self, name, port):
+        """The machine answers connections to this port, old and new ones, with a reset."""
+        self._filter_there(name, port, "reject with tcp reset")
+
+    def filter(self, name, port):
+        """What comes to this port of the machine is lost."""
+        self._filter_there(name, port, "drop")
+
+    def _filter_there(self, name, port, verdict):
+        run(*self.inside(name), "nft", "add table inet faults; "
+            "add chain inet faults arrives { type filter hook input priority 0; }; "
+            f"add rule inet faults arrives tcp dport {port} {verdict}")  # fmt: skip
+        self.filtering.add(name)
+
     def mend(self):
         """Cables are plugged in, and nothing is dropped."""
         run("nft", "flush chain bridge faults drops")
+        for name in self.filtering:
+            run(*self.inside(name), "nft", "delete table inet faults")
+        self.filtering.clear()
         for name in self.addresses:
             run("ip", "link", "set", name, "up")
 

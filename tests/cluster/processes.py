@@ -87,6 +87,7 @@ class Cluster:
                 "--initial-cluster", initial, "--snapshot-count", "2000",
             ]  # fmt: skip
             self.members.append(Process(arguments, f"{self.folder}/m{i}.log", {"GOGC": "40"}))
+        self.directories = [f"{self.folder}/n{number}" for number in range(nodes)]
         self.ports = [free_port() for _ in range(nodes)]
         self.http_ports = [free_port() for _ in range(nodes)]
         self.peer_ports = peer_ports or self.http_ports
@@ -139,7 +140,7 @@ class Cluster:
         return (
             f'listeners:\n  - {{address: "{client}", user: load}}\n'
             f'  - {{address: "{http}", protocol: http, tls: {{{files}}}}}\n'
-            'users:\n  - {name: load, grants: [{tubes: ["*"], verbs: [produce, consume, inspect]}]}\n'
+            'users:\n  - {name: load, grants: [{tubes: ["*"], verbs: [produce, consume, inspect, manage, monitor]}]}\n'
             f"  - {{name: node, {shown}, grants: [{{verbs: [admin]}}]}}\n"
         )
 
@@ -166,7 +167,7 @@ class Cluster:
         return Process([*self.inside(f"n{number}"), self.perenniald, "--config", config], f"{self.folder}/n{number}.log")
 
     def data_dir(self, number):
-        return f"{self.folder}/n{number}"
+        return self.directories[number]
 
     def start(self):
         for process in self.members + self.nodes:

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include "cmd/common/exit_codes.h"
 #include "cmd/perenniald/cluster/etcd_connection.h"
@@ -30,12 +31,15 @@ std::string text(uint64_t number) {
   return fmt::format("{}", number);
 }
 
-// Of the kernel, random at each boot. Containers of one machine share it. Empty: it cannot be read.
-std::string boot_id() {
+// Where this directory is: the kernel's boot, which is random and which containers of one machine
+// share, and the directory's inode, which a copy of it has not. Empty: it cannot be known.
+std::string boot_of(const std::string& data_dir) {
   std::ifstream file("/proc/sys/kernel/random/boot_id");
   std::string id;
   std::getline(file, id);
-  return id;
+  struct stat found {};
+  if (id.empty() || ::stat(data_dir.c_str(), &found) != 0) return {};
+  return fmt::format("{}/{}:{}", id, found.st_dev, found.st_ino);
 }
 
 std::string text_of_seconds(Nanos time) {
@@ -99,7 +103,7 @@ store::cluster::NodeOptions Member::node_options(const store::Store& store) cons
   return {.cluster = config_.name,
           .node = config_.node,
           .directory = store.identity(),
-          .boot = boot_id(),
+          .boot = boot_of(store.options().data_dir),
           .client_address = config_.client_address,
           .peer_address = config_.peer_address,
           .version = version_,

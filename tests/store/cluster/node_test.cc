@@ -620,6 +620,26 @@ class ClockTest : public NodeTest {
   }
 };
 
+// It took the leader for itself, heard no time, and believed its own clock.
+TEST_F(ClockTest, GoesOnInACopyOfTheLeadersDirectoryUnderAnotherName) {
+  NodeOptions original = options("a");
+  original.boot = "one";
+  const auto a = start(original, disk_a_);
+  ASSERT_TRUE(run_until([&] { return a->leads(); }, 30 * second));
+  a->write_always(true);
+  run_for(second);
+  disk_b_ = disk_a_;
+  NodeOptions copy = options("b");
+  copy.boot = "another";
+  const auto b = start(copy, disk_b_);
+  b->process().set_wall_offset(10 * day);
+  run_for(5 * second);
+  EXPECT_TRUE(a->leads());
+  a->kill();
+  ASSERT_TRUE(run_until([&] { return b->leads(); }, 30 * second));
+  expect_time(*b, -2, 1);
+}
+
 // A standby that was up for a month before it led made the time jump ahead by that month.
 TEST_F(ClockTest, GoesOnAtATakeoverWhateverTheNextClockSays) {
   struct Row {
