@@ -220,10 +220,11 @@ bool Engine::touch(Conn& conn, JobId id, Nanos left) {
   return true;
 }
 
+// Whoever looks at a job that is buried already is told the same again, and nothing is counted.
 void Engine::on_damaged(JobId id) {
-  ++jobs_damaged_;
   Job* const job = find_job(id);
   if (job == nullptr || job->state == JobState::Buried) return;
+  ++jobs_damaged_;
   end_run(*job, RunEnd::Buried);
   bury(*job, false);
 }

@@ -307,6 +307,10 @@ class Users(Described):
         self.assertEqual(len(re.findall(line, log)), 1)
         metrics = self.ask("/metrics", **operator)[1]
         self.assertRegex(metrics, r'perennial_auth_total\{method="bearer",result="ok"\} [6-9]\n')
+        for path in ("/metrics", "/metrics/tubes"):
+            self.assertEqual(self.ask(path, **mailer)[0], 403)
+            lines = self.call("/audit", **operator)[1]["lines"]
+            self.assertIn((f"GET {path}", "mailer"), [(line["action"], line["user"]) for line in lines])
         self.assertIn('perennial_forbidden_total{verb="produce"} 1\n', metrics)
 
     def test_a_reload_says_what_came_of_it(self):

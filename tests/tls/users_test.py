@@ -257,6 +257,17 @@ remarks:
         for mode in (0o644, 0o660):
             self.assertIn("chmod 0600", self.refused(f"[{{name: a, {GRANTS}}}]", mode=mode))
 
+    def test_a_pipe_in_the_place_of_the_file_changes_nothing(self):
+        """A reload would wait until somebody writes into it, and nobody would be served."""
+        users = f"[{{name: a, tokens: ['{record('k1')}'], {GRANTS}}}]"
+        server = self.start(users)
+        os.remove(self.users_file)
+        os.mkfifo(self.users_file, 0o600)
+        server.process.send_signal(signal.SIGHUP)
+        server.wait_for("is a pipe, and not a file", 1)
+        with server.plain() as client:
+            self.assertEqual(client.ask(auth("k1")), b"AUTHENTICATED\r\n")
+
     def test_t26_a_group_of_the_server_may_read_the_files(self):
         """As Kubernetes mounts secrets: root's, and readable for a group that the process was given."""
         users = f"[{{name: a, tokens: ['{record('k1')}'], {GRANTS}}}]"

@@ -337,6 +337,8 @@ Problems read_config_file(Config& config, const std::string& path) {
 Problems read_users_file(std::vector<core::User>& users, const std::string& path) {
   struct stat found {};
   if (::stat(path.c_str(), &found) == 0) {
+    // A server reads it again while it serves, and would wait until somebody writes into the pipe.
+    if (S_ISFIFO(found.st_mode)) return {fmt::format("{}: is a pipe, and not a file", path)};
     if (Status secret = common::check_private(found, path); !secret.ok()) return {secret.message()};
   }
   std::string yaml;

@@ -30,6 +30,7 @@ struct SessionAccess {
   const User* user = nullptr;  // Null: the client has not shown who it is.
   bool may_auth = true;        // No other command has come yet.
   uint32_t wrong_tokens = 0;
+  uint32_t refused_commands = 0;  // Commands that came while `user` was null.
   // The names that a listing in parts has brought so far, because the user may not see all of them.
   TubeNames listed = {};
   bool lists_all_tubes = false;  // The unanswered command is list-tubes.

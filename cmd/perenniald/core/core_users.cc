@@ -161,7 +161,8 @@ bool Core::is_admitted(BeanstalkSession& conn, Command& command) {
   if (conn.is_cut) return false;
   if (conn.access->user == nullptr) {
     // A body that is too large was not kept, but whoever sends it need not be listened to.
-    if (std::holds_alternative<PutTooBig>(command)) {
+    if (std::holds_alternative<PutTooBig>(command) ||
+        ++conn.access->refused_commands >= refused_commands_max) {
       refuse_sign_in(conn, SignInRefusal::Unauthorized);
     } else {
       audit_refusal(conn, {.action = word_of(command), .subject = subject_of(command)}, caught_up_);
@@ -237,6 +238,7 @@ void Core::on_sign_in_time(Nanos now) {
   while (const std::optional<ConnId> id = sign_in_due_.take(now)) {
     BeanstalkSession* const conn = find(*id);
     if (conn != nullptr && unidentified_.holds(conn->id)) {
+      audit_refusal(*conn, {.action = "sign-in", .subject = "nobody within 10 s"}, now);
       refuse_sign_in(*conn, SignInRefusal::Timeout);
     }
   }

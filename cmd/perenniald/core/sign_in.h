@@ -42,7 +42,7 @@ enum class SignInRefusal : uint8_t {
   Unidentified,  // Too many connections had not shown it yet.
   Timeout,       // It did not show it in time.
   WrongTokens,   // It has shown too many wrong tokens.
-  Unauthorized,  // It has sent a body that is larger than that of any job.
+  Unauthorized,  // It has sent a body that is larger than that of any job, or too many commands.
 };
 inline constexpr std::array<std::string_view, 5> sign_in_refusal_names = {
     "limited", "unidentified", "timeout", "wrong_tokens", "unauthorized"};
@@ -74,6 +74,9 @@ struct AccessCounts {
 inline constexpr Nanos wrong_token_delay = nanos_per_second;
 // The wrong token of a connection with which it is closed.
 inline constexpr uint32_t wrong_tokens_max = 3;
+// The command with which a connection is closed that has not shown who it is. A client shows it
+// first, so more than a few commands are a flood: each would have its turn beside those of users.
+inline constexpr uint32_t refused_commands_max = 100;
 // How long a connection may stay without showing who it is.
 inline constexpr Nanos sign_in_time = 10 * nanos_per_second;
 

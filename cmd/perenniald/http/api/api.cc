@@ -162,16 +162,16 @@ void Api::on_refused(const Ask& ask, std::optional<core::Verb> missing, std::str
                    missing);
 }
 
-void Api::audit_node(const Request& request, const Caller& caller, bool is_allowed) {
+void Api::audit_other(std::string_view action, const Request& request, const Caller& caller,
+                      std::optional<core::Verb> missing) {
   if (caller.users == nullptr) return;
   core::AuditEvent event = {
-      .action = "GET /cluster/",
+      .action = action,
       .user = caller.user != nullptr ? std::string_view(caller.user->name) : std::string_view(),
       .from = caller.rights.address,
       .subject = request.path,
       .is_internal = true};
-  if (is_allowed) return sources_.audit(event);
-  sources_.refused(std::move(event), core::Verb::Admin);
+  missing ? sources_.refused(std::move(event), missing) : sources_.audit(event);
 }
 
 Http::Handled Api::handle(const Request& request, const Caller& caller) {

@@ -48,8 +48,10 @@ class Api {
   // The largest body of a request: MessageLimits::body_bytes_max_of.
   static size_t body_bytes_max_of(std::string_view method, std::string_view path);
   Http::Handled handle(const Request& request, const Caller& caller);
-  // A line of the audit for what another node has asked for, or whoever takes itself for one.
-  void audit_node(const Request& request, const Caller& caller, bool is_allowed);
+  // A line of the audit for a request beyond the API's paths. `missing`: the verb for want of which
+  // it is refused, which counts it; none: it is allowed. Nothing without users.
+  void audit_other(std::string_view action, const Request& request, const Caller& caller,
+                   std::optional<core::Verb> missing);
   // Once a second.
   void on_time();
   // How many streams of events are open.

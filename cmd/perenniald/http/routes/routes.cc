@@ -113,7 +113,12 @@ Http::Handled refuse(const Request& request, Status status, std::string_view mes
   return short_answer("none", std::move(response));
 }
 
-Http::Handled needs_token(std::string_view path, std::string_view verb) {
+// 401 asks whoever is unknown for a token; a user who has not the grant needs another one.
+Http::Handled needs_grant(std::string_view path, std::string_view verb, const Caller& caller) {
+  if (caller.user != nullptr) {
+    return short_answer(path, {.status = Status::Forbidden,
+                               .body = fmt::format("The grant {} is needed.\n", verb)});
+  }
   return short_answer(
       path, {.status = Status::Unauthorized,
              .body = fmt::format("A token of a user with the grant {} is needed.\n", verb),
@@ -157,8 +162,10 @@ Http::Handled Routes::leads(const Request& /*request*/, const core::ClientRights
 
 std::optional<Http::Handled> Routes::refuse_metrics(std::string_view path, const Request& request,
                                                     const core::ClientRights& rights) {
-  if (!parts_.sign_ins.caller(request, rights).may(core::Verb::Monitor)) {
-    return needs_token(path, "monitor");
+  const Caller caller = parts_.sign_ins.caller(request, rights);
+  if (!caller.may(core::Verb::Monitor)) {
+    parts_.api.audit_other(fmt::format("GET {}", path), request, caller, core::Verb::Monitor);
+    return needs_grant(path, "monitor", caller);
   }
   if (parts_.is_loaded()) return std::nullopt;
   return refuse(request, Status::ServiceUnavailable, reason_not_loaded(parts_.cluster()));
@@ -183,9 +190,10 @@ std::optional<Http::Handled> Routes::for_nodes(const Request& request,
                                                const core::ClientRights& rights) {
   if (request.method != "GET") return not_allowed(below_cluster, "GET");
   const Caller caller = parts_.sign_ins.caller(request, rights);
-  const bool may = caller.may(core::Verb::Admin);
-  parts_.api.audit_node(request, caller, may);
-  if (!may) return needs_token(below_cluster, "admin");
+  const auto missing =
+      caller.may(core::Verb::Admin) ? std::nullopt : std::optional(core::Verb::Admin);
+  parts_.api.audit_other("GET /cluster/", request, caller, missing);
+  if (missing) return needs_grant(below_cluster, "admin", caller);
   return parts_.for_nodes(request);
 }
 

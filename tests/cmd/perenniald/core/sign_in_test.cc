@@ -100,6 +100,29 @@ TEST_F(SignIn, OfEveryCommandIsAskedFor) {
   EXPECT_TRUE(harness.closed_by_server(conn));
 }
 
+// Fifty connections that sent lines without an end had a millisecond each beside every turn of a
+// user.
+TEST_F(SignIn, OnlySoManyCommandsComeBeforeIt) {
+  const ConnId conn = open();
+  for (uint32_t i = 1; i < refused_commands_max; ++i) {
+    ASSERT_EQ(ask(conn, i % 2 == 0 ? "\r\n" : "stats\r\n"), "UNAUTHORIZED\r\n") << i;
+  }
+  EXPECT_EQ(refused(SignInRefusal::Unauthorized), 0u);
+  EXPECT_EQ(ask(conn, "\r\n"), "");
+  EXPECT_TRUE(harness.closed_by_server(conn));
+  EXPECT_EQ(refused(SignInRefusal::Unauthorized), 1u);
+  // Many of them at once are no way around it, and whoever signs in before is not concerned.
+  const ConnId fast = open();
+  std::string lines;
+  for (int i = 0; i < 30'000; ++i) lines += "\r\n";
+  harness.send(fast, lines);
+  EXPECT_TRUE(harness.closed_by_server(fast));
+  const ConnId user = signed_in("k1");
+  for (uint32_t i = 0; i < 2 * refused_commands_max; ++i) {
+    ASSERT_EQ(ask(user, "put 0 0 60 1 tube:other\r\na\r\n"), "FORBIDDEN\r\n");
+  }
+}
+
 TEST_F(SignIn, ABodyBeforeItTakesNoMemory) {
   const ConnId conn = open();
   const size_t before = harness.core().memory_bytes();
@@ -371,6 +394,7 @@ TEST_F(SignIn, IsWaitedForOnlySoLong) {
   harness.advance(1);
   EXPECT_TRUE(harness.closed_by_server(silent));
   EXPECT_EQ(refused(SignInRefusal::Timeout), 1u);
+  EXPECT_THAT(audit, ElementsAre("- sign-in nobody within 10 s refused"));
 }
 
 // Whoever comes gets in: of those who are silent the one that came first gives way, and of the same
