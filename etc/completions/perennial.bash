@@ -409,7 +409,7 @@ _perennial() {
         --key) files=-f ;;
         --token-file) files=-f ;;
         *)
-          words='--help --server --to --tube --dry-run --json --tls --ca --certificate --key --token-file --insecure-token'
+          words='--help --server --to --tube --drop-options --dry-run --json --tls --ca --certificate --key --token-file --insecure-token'
           ;;
       esac
       ;;

@@ -22,6 +22,7 @@ struct Route {
   ServerConnection source;
   ServerConnection target;
   bool target_reserves_by_id = true;
+  ExtensionSet target_allows;
   size_t window_jobs = 1;
 };
 
@@ -56,11 +57,14 @@ Result<Route> open_route(const ExportOptions& options) {
   }
   const Result<bool> target_knows = knows_reserve_job(*target);
   if (!target_knows.ok()) return target_knows.status();
+  const Result<ExtensionSet> allowed = ask_extensions(*target);
+  if (!allowed.ok()) return allowed.status();
   const uint64_t body_bytes_max = std::max<uint64_t>(here->count("max-job-size"), 1);
   return Route{
       .source = source.take(),
       .target = target.take(),
       .target_reserves_by_id = *target_knows,
+      .target_allows = *allowed,
       .window_jobs = std::clamp<uint64_t>(window_bytes_max / body_bytes_max, 1, window_jobs_max)};
 }
 
@@ -107,7 +111,8 @@ ExportTally foresee(const std::vector<StatsReply>& tubes, bool target_reserves_b
   return tally;
 }
 
-Status move_all(Route& route, const std::vector<StatsReply>& tubes, ExportTally& tally) {
+Status move_all(Route& route, const std::vector<StatsReply>& tubes, bool drops_extras,
+                ExportTally& tally) {
   StopSignals signals;
   Progress progress("jobs moved", foresee(tubes, route.target_reserves_by_id).moved.total());
   for (const StatsReply& tube : tubes) {
@@ -120,6 +125,8 @@ Status move_all(Route& route, const std::vector<StatsReply>& tubes, ExportTally&
                      .tube = std::string(*tube.text("name")),
                      .window_jobs = route.window_jobs,
                      .target_reserves_by_id = route.target_reserves_by_id,
+                     .target_allows = route.target_allows,
+                     .drops_extras = drops_extras,
                      .tally = tally,
                      .stopped = [&signals] { return signals.stopped(); },
                      .progress = [&] { progress.look(tally.moved.total()); }});
@@ -152,7 +159,7 @@ Status export_beanstalkd(const ExportOptions& options) {
   if (options.dry_run) {
     tally = foresee(*tubes, route->target_reserves_by_id);
   } else {
-    moved = move_all(*route, *tubes, tally);
+    moved = move_all(*route, *tubes, options.drops_options, tally);
   }
   const bool dry_run = options.dry_run;
   std::fputs((options.json ? tally_json(tally, dry_run) : tally_table(tally, dry_run)).c_str(),
@@ -171,9 +178,14 @@ Subcommand export_beanstalkd_command(ExportOptions& options) {
           "and ends; run it again to go on. If it or a server is killed, no job is lost; at most "
           "64 are on both sides, and delayed or buried ones among them may be ready here.\n\n"
           "Kept: tube, priority, ttr, body, what is left of a delay (rounded up to a second), the "
-          "buried state, pauses of tubes with jobs, and the order of ready and of buried jobs. Not "
-          "kept: ids, ages and counters.\n\n"
-          "Jobs that a worker has reserved are left here, and those that the other server refuses; "
+          "buried state, pauses of tubes with jobs, and the order of ready and of buried jobs. To "
+          "another Perennial also the options of jobs (--tries, --backoff, --dead, --expire, --idp "
+          "and --con of put) and the settings of tubes. Not kept: ids, ages, counters and "
+          "attempts, "
+          "keys of jobs that are gone, and how long a key is held if that is not until the job is "
+          "deleted.\n\n"
+          "Jobs that a worker has reserved are left here, and those that the other server refuses, "
+          "or whose options it does not know, if you do not say --drop-options; "
           "the table says how many and why, and the exit code is then 1. Buried jobs need a "
           "beanstalkd of at least 1.12 there. The other server is shown no token. Stop producers "
           "and workers first, or run it again "
@@ -189,6 +201,10 @@ Subcommand export_beanstalkd_command(ExportOptions& options) {
               {"--to", "ADDR", "The server that gets them: HOST:PORT or unix:PATH", &options.to,
                true},
               {"--tube", "TUBE", "Only this tube; may be given several times", &options.tubes},
+              {"--drop-options", "",
+               "Move jobs with options that the other server does not know, "
+               "without them",
+               &options.drops_options},
               {"--dry-run", "", "Count and report, and move nothing", &options.dry_run},
               {"--json", "", "Report as JSON", &options.json},
           }),

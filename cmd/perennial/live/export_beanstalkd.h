@@ -12,6 +12,7 @@ struct ExportOptions {
   ServerAddress server = {};
   std::string to;
   std::vector<std::string> tubes;  // Empty: all tubes.
+  bool drops_options = false;      // Move also jobs that lose options by it.
   bool dry_run = false;
   bool json = false;
 };

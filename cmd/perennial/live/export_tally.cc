@@ -30,6 +30,9 @@ std::string tally_table(const ExportTally& tally, bool dry_run) {
   for (const auto& [reason, count] : tally.left)
     out += fmt::format("  {:<18} {}\n", with_commas(count), reason);
   if (tally.not_buried > 0) out += row("moved, not buried", tally.not_buried);
+  if (tally.tubes_without_settings > 0) {
+    out += row("tubes, no settings", tally.tubes_without_settings);
+  }
   if (tally.possible_duplicates > 0) out += row("perhaps on both", tally.possible_duplicates);
   return out;
 }
@@ -48,6 +51,7 @@ std::string tally_json(const ExportTally& tally, bool dry_run) {
       {"left_total", tally.left_total()},
       {"left", left},
       {"not_buried", tally.not_buried},
+      {"tubes_without_settings", tally.tubes_without_settings},
       {"possible_duplicates", tally.possible_duplicates},
   };
   return out.dump(2) + "\n";

@@ -28,7 +28,9 @@ struct ExportTally {
   // Jobs that may exist on both servers, because an answer is missing.
   uint64_t possible_duplicates = 0;
   uint64_t not_buried = 0;  // Jobs that were moved but not buried at the target.
-  bool stopped = false;     // Whether a signal stopped the export early.
+  // Tubes with settings that the target does not allow.
+  uint64_t tubes_without_settings = 0;
+  bool stopped = false;  // Whether a signal stopped the export early.
 
   uint64_t left_total() const;
 };

@@ -10,18 +10,11 @@
 namespace perennial::tool {
 namespace {
 
-// The delay of a copy that is to be buried, so that no worker reserves the copy first.
-constexpr uint32_t until_buried_s = 3600;
 constexpr size_t export_queued_bytes_max = size_t{1} << 20;
 
 // Servers truncate times to whole seconds. One second is added, so that no job is early.
 uint32_t rounded_up(uint64_t seconds) {
   return static_cast<uint32_t>(std::min<uint64_t>(seconds + 1, u32_max));
-}
-
-uint32_t delay_there(const TakenJob& job) {
-  if (job.state == JobState::Buried) return until_buried_s;
-  return job.state == JobState::Delayed ? rounded_up(job.delay_left_s) : 0;
 }
 
 std::string reason_of(const wire::ClientReply& reply) {
@@ -62,13 +55,28 @@ Status ExportTube::prepare() {
     if (!reply.ok()) return reply.take_status();
   }
   if (Status used = use_tube(setup_.target, setup_.tube); !used.ok()) return used;
-  return copy_pause();
+  const Result<StatsReply> stats = ask_stats(source, StatsTube{setup_.tube});
+  if (!stats.ok()) return stats.status();
+  Status done = copy_settings(*stats);
+  return done.ok() ? copy_pause(*stats) : done;
 }
 
-Status ExportTube::copy_pause() {
-  const Result<StatsReply> stats = ask_stats(setup_.source, StatsTube{setup_.tube});
-  if (!stats.ok()) return stats.status();
-  const uint64_t left_s = stats->count("pause-time-left");
+Status ExportTube::copy_settings(const StatsReply& stats) {
+  const Result<Extras<SetTube>> settings = extras_of_tube(stats, setup_.tube);
+  if (!settings.ok()) return settings.status();
+  if (settings->names.empty()) return {};
+  if (!allows_all(setup_.target_allows, settings->needed)) {
+    ++setup_.tally.tubes_without_settings;
+    return {};
+  }
+  const Result<wire::ClientReply> reply = setup_.target.ask(settings->options);
+  if (!reply.ok()) return reply.status();
+  if (!reply->is(Word::Set)) ++setup_.tally.tubes_without_settings;
+  return {};
+}
+
+Status ExportTube::copy_pause(const StatsReply& stats) {
+  const uint64_t left_s = stats.count("pause-time-left");
   if (left_s == 0) return {};
   const Result<wire::ClientReply> reply =
       setup_.target.ask(PauseTube{setup_.tube, rounded_up(left_s)});
@@ -87,7 +95,8 @@ Status ExportTube::walk(Walk how, JobState state) {
     if (!window.ok()) return window.take_status();
     std::vector<TakenJob> jobs = without_refused(std::move(window->jobs));
     const bool at_end = jobs.empty();
-    if (!at_end)
+    leave_extras(jobs);
+    if (!jobs.empty())
       if (Status moved = move(std::move(jobs)); !moved.ok()) return moved;
     setup_.progress();
     if (!window->trouble.empty()) trouble_ = window->trouble;
@@ -104,6 +113,25 @@ std::vector<TakenJob> ExportTube::without_refused(std::vector<TakenJob> jobs) {
     if (!refused_.contains(job.id)) fresh.push_back(std::move(job));
   }
   return fresh;
+}
+
+// Takes away the jobs that would lose something at the target.
+void ExportTube::leave_extras(std::vector<TakenJob>& jobs) {
+  if (setup_.drops_extras) return;
+  std::vector<TakenJob> movable;
+  for (TakenJob& job : jobs) {
+    if (allows_all(setup_.target_allows, job.extras.needed)) {
+      movable.push_back(std::move(job));
+      continue;
+    }
+    ++setup_.tally.left[fmt::format(
+        "with options that the other server does not know ({}): --drop-options moves them without",
+        job.extras.names)];
+    refused_.insert(job.id);
+    job.body = {};
+    held_.push_back(std::move(job));
+  }
+  jobs = std::move(movable);
 }
 
 Status ExportTube::move(std::vector<TakenJob> jobs) {
@@ -137,11 +165,13 @@ Status ExportTube::copy(std::vector<TakenJob>& jobs, std::vector<Copy>& copies) 
 }
 
 void ExportTube::add_put(const TakenJob& job) {
-  setup_.target.add(Put{.priority = job.priority,
-                        .delay_s = delay_there(job),
-                        .ttr_s = job.ttr_s,
-                        .body_bytes = static_cast<uint32_t>(job.body.size())},
-                    job.body);
+  Put put = {.priority = job.priority,
+             .delay_s = delay_of_copy(job.state, job.delay_left_s),
+             .ttr_s = job.ttr_s,
+             .body_bytes = static_cast<uint32_t>(job.body.size())};
+  const bool keeps = allows_all(setup_.target_allows, job.extras.needed);
+  if (keeps && !job.extras.names.empty()) put.options = job.extras.options;
+  setup_.target.add(std::move(put), job.body);
 }
 
 Status ExportTube::receive_puts(std::vector<TakenJob>& jobs, std::vector<Copy>& copies) {

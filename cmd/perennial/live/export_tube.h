@@ -23,6 +23,10 @@ class ExportTube {
     size_t window_jobs = 64;
     // Without reserve-job a buried job cannot be buried at the target.
     bool target_reserves_by_id = true;
+    // What the target can be given beside beanstalkd's protocol.
+    ExtensionSet target_allows = {};
+    // Moves also jobs with options that the target does not allow, without them.
+    bool drops_extras = false;
     ExportTally& tally;
     std::function<bool()> stopped;   // Called between two windows.
     std::function<void()> progress;  // Called after each window.
@@ -42,10 +46,12 @@ class ExportTube {
   };
 
   Status prepare();
-  Status copy_pause();
+  Status copy_settings(const StatsReply& stats);
+  Status copy_pause(const StatsReply& stats);
   Status walk(Walk how, JobState state);
   Status move(std::vector<TakenJob> jobs);
   std::vector<TakenJob> without_refused(std::vector<TakenJob> jobs);
+  void leave_extras(std::vector<TakenJob>& jobs);
   Status copy(std::vector<TakenJob>& jobs, std::vector<Copy>& copies);
   void add_put(const TakenJob& job);
   Status receive_puts(std::vector<TakenJob>& jobs, std::vector<Copy>& copies);

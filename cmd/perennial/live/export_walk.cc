@@ -15,16 +15,29 @@ Command peek_first(JobState state) {
 
 // Sets the fields of a job from stats-job. If the job is reserved already, its state is left
 // unchanged.
-void fill(TakenJob& job, const StatsReply& stats) {
+Status fill(TakenJob& job, const StatsReply& stats) {
   job.priority = static_cast<uint32_t>(stats.count("pri"));
   job.ttr_s = static_cast<uint32_t>(stats.count("ttr"));
   if (stats.text("state") == "buried") job.state = JobState::Buried;
-  if (stats.text("state") != "delayed") return;
-  job.state = JobState::Delayed;
-  job.delay_left_s = static_cast<uint32_t>(stats.count("time-left"));
+  if (stats.text("state") == "delayed") {
+    job.state = JobState::Delayed;
+    job.delay_left_s = static_cast<uint32_t>(stats.count("time-left"));
+  }
+  Result<Extras<perennial::PutOptions>> extras =
+      extras_of_job(stats, delay_of_copy(job.state, job.delay_left_s));
+  if (!extras.ok()) return extras.take_status();
+  job.extras = extras.take();
+  return {};
 }
 
 }  // namespace
+
+// Servers truncate times to whole seconds. One second is added, so that no job is early.
+uint32_t delay_of_copy(JobState state, uint32_t delay_left_s) {
+  constexpr uint32_t until_buried_s = 3600;
+  if (state == JobState::Buried) return until_buried_s;
+  return state == JobState::Delayed && delay_left_s < u32_max ? delay_left_s + 1 : delay_left_s;
+}
 
 Result<ExportWalk::Window> ExportWalk::take_ready() {
   Window window;
@@ -54,7 +67,7 @@ Status ExportWalk::fill_in(std::vector<TakenJob>& jobs) {
     if (!reply->is(Word::Ok)) return unexpected(*reply, "stats-job");
     const Result<StatsReply> stats = StatsReply::parse(reply->text);
     if (!stats.ok()) return stats.status();
-    fill(job, *stats);
+    if (Status filled = fill(job, *stats); !filled.ok()) return filled;
     found.push_back(std::move(job));
   }
   jobs = std::move(found);
@@ -103,7 +116,7 @@ Result<std::optional<TakenJob>> ExportWalk::receive_taken(JobId id) {
   const Result<StatsReply> stats = StatsReply::parse(before->text);
   if (!stats.ok()) return stats.status();
   TakenJob job{.id = id, .body = std::move(taken->text)};
-  fill(job, *stats);
+  if (Status filled = fill(job, *stats); !filled.ok()) return filled;
   return std::optional<TakenJob>(std::move(job));
 }
 

@@ -7,9 +7,14 @@
 
 #include "cmd/common/tool/server_connection.h"
 #include "cmd/common/tool/stats_reply.h"
+#include "cmd/perennial/live/export_options.h"
 #include "engine/types/basic.h"
 
 namespace perennial::tool {
+
+// The delay of a copy of the job elsewhere, in seconds. A copy that is to be buried has an hour, so
+// that no worker reserves it first.
+uint32_t delay_of_copy(JobState state, uint32_t delay_left_s);
 
 // A job that an export has reserved, with its earlier state.
 struct TakenJob {
@@ -18,6 +23,7 @@ struct TakenJob {
   uint32_t priority = 0;
   uint32_t ttr_s = 0;
   uint32_t delay_left_s = 0;  // For a delayed job.
+  Extras<perennial::PutOptions> extras = {};
   std::string body;
 };
 

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "cmd/common/shell_word.h"
 #include "cmd/common/tool/progress.h"
 #include "cmd/perennial/offline/manifest_json.h"
 #include "cmd/perennial/offline/wall_clock.h"
@@ -62,7 +63,10 @@ void print_table(const RestoreOptions& options, const store::Restored& restored)
         "cannot finish such a job. If you know that fewer ids were given out after the\n"
         "checkpoint, restore again with --id-gap.\n");
   }
-  fmt::print("\nStart a server on it: perenniald -b {}\n", options.to);
+  fmt::print(
+      "\nStart a server on it with the configuration of yours, which says who may connect:\n"
+      "perenniald --config /etc/perennial/perennial.yaml -b {}\n",
+      common::shell_word(options.to));
   fmt::print(
       "Jobs that were put after the checkpoint are not in it, and jobs that were done\n"
       "after it are there again.\n");

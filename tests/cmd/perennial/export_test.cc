@@ -123,6 +123,73 @@ TEST_P(Export, KeepsTubePriorityTtrDelayStateAndBytes) {
   check("aside", "other", "buried", 11, 60);
 }
 
+// An operator moves a queue to a second server while its disk goes bad.
+TEST(ExportOfOptions, KeepsThemAtAPerennial) {
+  ServerProcess from({.flags = {"-F"}});
+  ServerProcess to({.flags = {"-F"}});
+  ASSERT_TRUE(from.start().ok());
+  ASSERT_TRUE(to.start().ok());
+  const auto run = [](const ServerProcess& server, std::vector<std::string> arguments) {
+    arguments.insert(arguments.end(), {"--server", server.address()});
+    const ToolRun ran = support::run_tool(arguments);
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    return ran.out;
+  };
+  const std::vector<std::string> full = {
+      "put",   "--tube", "mail",      "--expire", "3600",   "--tries", "5",   "--backoff",
+      "10:60", "--dead", "graveyard", "--idp",    "k1:300", "--con",   "c:2", "full"};
+  const std::string id = run(from, full);
+  std::vector<std::string> later = full;
+  later[12] = "k2";
+  later.insert(later.begin() + 1, {"--delay", "1000"});
+  run(from, later);
+  run(from, {"set", "tube", "mail", "--rate", "5:1", "--tries", "7", "--reserved", "9"});
+  const ToolRun moved = support::run_tool(arguments(from, to, {"--json"}));
+  EXPECT_EQ(moved.code, 0) << moved.err << moved.out;
+  const auto of = [&](const ServerProcess& server, const std::string& job) {
+    return nlohmann::json::parse(run(server, {"peek", "--json", job}));
+  };
+  for (const char* const job : {"1", "2"}) {
+    const auto copy = of(to, job);
+    EXPECT_EQ(copy["tries"], 5) << copy;
+    EXPECT_EQ(copy["backoff"], "10:60") << copy;
+    EXPECT_EQ(copy["dead"], "graveyard") << copy;
+    EXPECT_EQ(copy["con"], "c:2") << copy;
+    const bool is_delayed = copy["state"] == "delayed";
+    EXPECT_EQ(copy["idp"], is_delayed ? "k2" : "k1") << copy;
+    EXPECT_EQ(copy["idp-ttl"], is_delayed ? 0 : 300) << copy;
+    const double whole = is_delayed ? 4600 : 3600;
+    EXPECT_NEAR(copy["expire-left"].get<double>(), whole, 20) << copy;
+  }
+  const auto tube = nlohmann::json::parse(run(to, {"stats", "--json", "--tube", "mail"}));
+  EXPECT_EQ(tube["tries"], 7) << tube;
+  EXPECT_EQ(tube["rate"], "5:1") << tube;
+  EXPECT_EQ(tube["reserved-max"], 9) << tube;
+}
+
+TEST(ExportOfOptions, LeavesThemIfTheOtherServerDoesNotKnowThem) {
+  ServerProcess from({.flags = {"-F"}});
+  ServerProcess to({.program = Program::Beanstalkd, .flags = {"-F"}});
+  ASSERT_TRUE(from.start().ok());
+  ASSERT_TRUE(to.start().ok());
+  ServerConnection source = support::connect(from.address());
+  ASSERT_EQ(support::run_tool({"put", "--server", from.address(), "--tries", "5", "kept"}).code, 0);
+  for (int i = 0; i < 100; ++i) {
+    put(source, fmt::format("plain-{}", i));
+    support::run_tool({"put", "--server", from.address(), "--con", "c", fmt::format("con-{}", i)});
+  }
+  const ToolRun moved = support::run_tool(arguments(from, to));
+  EXPECT_EQ(moved.code, 1);
+  EXPECT_THAT(moved.out, HasSubstr("options that the other server does not know (tries)"));
+  EXPECT_THAT(moved.out, HasSubstr("options that the other server does not know (con)"));
+  EXPECT_EQ(by_body(to).size(), 100U);
+  EXPECT_EQ(by_body(from).size(), 101U);
+  EXPECT_EQ(by_body(from).at("kept").second.state, "ready");
+  const ToolRun dropped = support::run_tool(arguments(from, to, {"--drop-options"}));
+  EXPECT_EQ(dropped.code, 0) << dropped.err << dropped.out;
+  EXPECT_EQ(by_body(to).size(), 201U);
+}
+
 TEST_P(Export, KeepsTheOrderOfReadyAndOfBuriedJobs) {
   constexpr int jobs = 300;  // Several windows.
   ServerConnection source = support::connect(from_.address());
