@@ -23,7 +23,8 @@ LeaderRecord leader_record(const NodeOptions& options) {
           .directory = options.directory,
           .client_address = options.client_address,
           .peer_address = options.peer_address,
-          .boot = options.boot};
+          .boot = options.boot,
+          .reads_forward_header = options.reads_forward_header};
 }
 
 }  // namespace

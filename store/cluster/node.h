@@ -30,6 +30,7 @@ struct NodeOptions {
   std::string boot = {};       // LeaderRecord::boot
   std::string client_address;  // Where clients and other nodes reach this one.
   std::string peer_address;
+  bool reads_forward_header = false;  // LeaderRecord::reads_forward_header
   std::string version;
   uint32_t format = 0;  // The newest format of batches that this node can apply.
   int64_t lease_s = 10;

@@ -36,6 +36,11 @@ class Fields {
   std::string text_or_empty(const char* name) {
     return find(name) == nullptr ? std::string() : text(name);
   }
+  bool flag_or_false(const char* name) {
+    const Json* const field = find(name);
+    good_ = good_ && (field == nullptr || field->is_boolean());
+    return good_ && field != nullptr && field->get<bool>();
+  }
   uint64_t number_or_zero(const char* name) { return find(name) == nullptr ? 0 : number(name); }
 
  private:
@@ -72,7 +77,8 @@ std::string encode(const LeaderRecord& record) {
                {"client_address", record.client_address},
                {"peer_address", record.peer_address},
                {"epoch", record.epoch},
-               {"boot", record.boot}})
+               {"boot", record.boot},
+               {"reads_forward_header", record.reads_forward_header}})
       .dump();
 }
 
@@ -83,7 +89,8 @@ std::optional<LeaderRecord> decode_leader(std::string_view text) {
                          .client_address = fields.text("client_address"),
                          .peer_address = fields.text("peer_address"),
                          .epoch = fields.number("epoch"),
-                         .boot = fields.text_or_empty("boot")};
+                         .boot = fields.text_or_empty("boot"),
+                         .reads_forward_header = fields.flag_or_false("reads_forward_header")};
   return fields.good() ? std::optional(std::move(record)) : std::nullopt;
 }
 

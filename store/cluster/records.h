@@ -27,6 +27,9 @@ struct LeaderRecord {
   // The boot of the machine, its kernel's boot_id, and the inode of the directory. Empty: not told,
   // as by a version without it.
   std::string boot = {};
+  // It removes the header that a standby puts in front of a client's bytes. False: a version
+  // without it, to which none is sent.
+  bool reads_forward_header = false;
 
   bool operator==(const LeaderRecord&) const = default;
 };

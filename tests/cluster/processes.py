@@ -60,9 +60,12 @@ class Cluster:
     """`members` of etcd and `nodes` of Perennial. Use it in a with statement."""
 
     def __init__(self, etcd, perenniald, members=3, nodes=3, lease_s=5, standby_clients="forward", settings="",
-                 peer_ports=None, network=None, folder=None, peers_show=None):  # fmt: skip
+                 peer_ports=None, network=None, folder=None, peers_show=None, clients_go_to=None,
+                 client_tls=False):  # fmt: skip
         """`settings`: more lines of the section `cluster`. `peer_ports`: what the nodes say of their HTTP ports.
 
+        `clients_go_to`: of a node's number the one whose address it says to be its own `client_address`.
+        `client_tls`: clients of the queue speak TLS. It needs `peers_show`.
         `folder`: where everything is kept, if not in memory.
         `network`: a Network with the machines m0, m1 and so on for the members, and n0 and so on for the nodes.
         `peers_show`: "token" or "certificate": the nodes speak TLS among each other, and show that. With a network
@@ -91,6 +94,8 @@ class Cluster:
         self.ports = [free_port() for _ in range(nodes)]
         self.http_ports = [free_port() for _ in range(nodes)]
         self.peer_ports = peer_ports or self.http_ports
+        self.clients_go_to = clients_go_to or {}
+        self.client_tls = client_tls
         self.addresses = [(self.host(f"n{i}"), port) for i, port in enumerate(self.ports)]
         self.peers_show = peers_show or ("token" if network else None)
         self.tls = self._make_certificate(nodes) if self.peers_show else None
@@ -137,8 +142,9 @@ class Cluster:
         if self.peers_show == "certificate":
             files += f", client_ca: {self.folder}/nodes.pem, client: require"
             shown = 'certificates: ["CN=nodes"]'
+        client_tls = f", tls: {{certificate: {self.folder}/nodes.pem, key: {self.folder}/nodes.key}}"
         return (
-            f'listeners:\n  - {{address: "{client}", user: load}}\n'
+            f'listeners:\n  - {{address: "{client}", user: load{client_tls if self.client_tls else ""}}}\n'
             f'  - {{address: "{http}", protocol: http, tls: {{{files}}}}}\n'
             'users:\n  - {name: load, grants: [{tubes: ["*"], verbs: [produce, consume, inspect, manage, monitor]}]}\n'
             f"  - {{name: node, {shown}, grants: [{{verbs: [admin]}}]}}\n"
@@ -147,6 +153,7 @@ class Cluster:
     def _node(self, number, lease_s, standby_clients, settings):
         config = f"{self.folder}/n{number}.yaml"
         host = self.host(f"n{number}")
+        clients_go_to = self.clients_go_to.get(number, number)
         if self.peers_show:
             settings += f"  peer_ca: {self.folder}/nodes.pem\n"
         if self.peers_show == "token":
@@ -160,7 +167,7 @@ class Cluster:
                 f"{self._addresses_of(number)}"
                 "low_water_bytes: 0\nballast_bytes: 0\n"
                 f"cluster:\n  name: jobs\n  node: n{number}\n  etcd: [{endpoints}]\n"
-                f"  client_address: {host}:{self.ports[number]}\n"
+                f"  client_address: {self.host(f'n{clients_go_to}')}:{self.ports[clients_go_to]}\n"
                 f"  peer_address: {host}:{self.peer_ports[number]}\n"
                 f"  lease_s: {lease_s}\n  standby_clients: {standby_clients}\n{settings}"
             )

@@ -119,6 +119,78 @@ class Forwarding(unittest.TestCase):
             self.assertGreater(len(load.ledger.stored), 100)
 
 
+class ForwardingWithTls(unittest.TestCase):
+    def test_a_client_may_connect_to_any_node(self):
+        with cluster(nodes=2, peers_show="token", client_tls=True) as jobs:
+            jobs.start()
+            leader = jobs.wait_for_leader()
+            standby = standbys_of(jobs, leader)[0]
+            for number in (leader, standby):
+                client = Client([jobs.ports[number]])
+                self.addCleanup(client.close)
+                client.socket = jobs.tls.wrap_socket(client.socket, server_hostname="127.0.0.1")
+                client.file = client.socket.makefile("rb")
+                self.assertEqual(client.ask(b"put 0 0 60 1\r\nx\r\n")[0], b"INSERTED")
+
+
+class Circle(unittest.TestCase):
+    """The leader's `client_address` leads to a standby. With one client that took 14,983 descriptors."""
+
+    def begin(self, **how):
+        jobs = cluster(nodes=3, clients_go_to={0: 1}, **how)
+        self.addCleanup(jobs.__exit__, None, None, None)
+        for process in (*jobs.members, jobs.nodes[0]):
+            process.start()
+        self.assertEqual(jobs.wait_for_leader(), 0)
+        for node in jobs.nodes[1:]:
+            node.start()
+        self.assertEqual(standbys_of(jobs, 0), [1, 2])
+        return jobs
+
+    @staticmethod
+    def descriptors(jobs):
+        return sum(len(os.listdir(f"/proc/{node.process.pid}/fd")) for node in jobs.nodes)
+
+    def check_a_client(self, jobs, says):
+        before = self.descriptors(jobs)
+        started = time.monotonic()
+        most = 0
+        with socket.create_connection(("127.0.0.1", jobs.ports[2]), timeout=10) as client:
+            client.sendall(says)
+            while not select.select([client], [], [], 0)[0]:
+                most = max(most, self.descriptors(jobs) - before)
+                self.assertLess(most, 50)
+                self.assertLess(time.monotonic() - started, 5, jobs.logs())
+            try:
+                self.assertEqual(client.recv(100), b"")
+            except ConnectionResetError:
+                pass
+        print(f"closed after {time.monotonic() - started:.3f} s, {most} descriptors")
+        deadline = time.monotonic() + 5
+        while "at=cluster.circle " not in (logs := jobs.nodes[1].output() + jobs.nodes[2].output()):
+            self.assertLess(time.monotonic(), deadline, jobs.logs())
+            time.sleep(0.02)
+        self.assertRegex(logs, f"at=cluster.circle .* leader=n0 client_address=127.0.0.1:{jobs.ports[1]} ")
+        while self.descriptors(jobs) > before:
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.02)
+
+    def test_it_is_refused_and_named(self):
+        jobs = self.begin()
+        self.check_a_client(jobs, b"stats\r\n")
+        self.check_a_client(jobs, b"")  # It has a header in front of it, too.
+        metrics = [jobs.ask(number, "/metrics")[1] for number in (1, 2)]
+        self.assertRegex("".join(metrics), r"(?m)^perennial_cluster_circles_total [1-9]")
+        # The leader itself serves.
+        client = Client([jobs.ports[0]])
+        self.addCleanup(client.close)
+        self.assertEqual(client.ask(b"put 0 0 60 1\r\nx\r\n")[0], b"INSERTED")
+
+    def test_it_is_refused_behind_tls(self):
+        jobs = self.begin(peers_show="token", client_tls=True)
+        self.check_a_client(jobs, b"\x16\x03\x01\x02\x00")  # The beginning of a handshake.
+
+
 class Console(unittest.TestCase):
     def test_a_standby_says_what_it_is_until_it_leads(self):
         def node(number):

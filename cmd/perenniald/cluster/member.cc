@@ -106,6 +106,7 @@ store::cluster::NodeOptions Member::node_options(const store::Store& store) cons
           .boot = boot_of(store.options().data_dir),
           .client_address = config_.client_address,
           .peer_address = config_.peer_address,
+          .reads_forward_header = true,
           .version = version_,
           .format = store::cluster::chained_entry_format,
           .lease_s = static_cast<int64_t>(config_.lease_s),

@@ -19,6 +19,10 @@ void add_cluster(MetricsWriter& out, const ClusterFacts& cluster) {
   out.sample(cluster.flushed, {{"stage", "flushed"}});
   out.single("perennial_cluster_forwarded_connections", MetricType::Gauge, "",
              "Clients that this node passes on to the leader.", cluster.forwarded);
+  out.single("perennial_cluster_circles", MetricType::Counter, "",
+             "Clients that this node has refused, because standbys passed them on in a circle: the "
+             "leader's client_address leads to a standby.",
+             cluster.circles);
   out.single(
       "perennial_cluster_clock_ahead_seconds", MetricType::Gauge, "seconds",
       "How far the wall clock of this node's machine is ahead of the cluster's time, or of the "

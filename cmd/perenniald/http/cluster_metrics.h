@@ -17,6 +17,7 @@ struct ClusterFacts {
   BatchIndex applied = 0;   // Of these, what its database holds,
   BatchIndex flushed = 0;   // and what its disk holds.
   uint64_t forwarded = 0;   // Clients that it passes on.
+  uint64_t circles = 0;     // Clients that it has refused, because they were passed on in a circle.
   Nanos clock_ahead = 0;    // Of its wall clock, of the cluster's time. Below zero: behind.
   LatencyHistogram appends = {};
 };

@@ -350,6 +350,7 @@ void Connections::begin_anew(ConnId id, std::string_view early, bool ended) {
   CHECK(found != connections_.end());
   Connection& conn = found->second;
   conn.session = nullptr;
+  conn.was_read = false;
   const int fd = conn.stream->release();
   conn.stream = hooks_.make_stream(conn.socket);
   CHECK(conn.stream->fd() == fd);

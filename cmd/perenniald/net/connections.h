@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <span>
 #include <string>
@@ -68,6 +69,10 @@ class Connections {
   Status open(const AcceptedSocket& socket);
   // Closes a client that may not come, and says why in the log. Ok.
   Status refuse(const AcceptedSocket& socket, ClientLine line, std::string_view why);
+  // Writes a line that a client has caused, as refuse() does: ClientLog.
+  void log_client(ClientLine line, std::initializer_list<Field> fields) {
+    client_log_.log(line, clock_.now(), fields);
+  }
   // Writes what may leave, and reads on, stops reading, or closes the connection, as its session
   // says. Does nothing if the connection is closed.
   void service(ConnId id);

@@ -25,6 +25,11 @@ Stream::Outcome ProxyStream::read(std::span<char> buffer, size_t bytes_max) {
   const ssize_t got = ::recv(fd(), buffer.data(), taken, 0);
   if (got <= 0) return outcome_of(got < 0 ? -errno : got);
   held_ = bytes.substr(0, held_.size() + static_cast<size_t>(got));
+  if (held_ == forward_header && forwards_ < forward_hops_max) {
+    ++forwards_;
+    held_.clear();
+    return {.state = State::Blocked};
+  }
   if (is_whole) header_ = std::move(read.header);
   return {.state = State::Blocked};
 }

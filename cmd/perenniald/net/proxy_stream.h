@@ -10,8 +10,8 @@
 namespace perennial::perenniald {
 
 // The stream of a client whose proxy has not said yet for whom it connects. It reads the header and
-// no byte behind it, and never opens: the caller takes the header, releases the socket, and gives
-// it to the stream of the client.
+// no byte behind it, removes the headers of standbys in front of it, and never opens: the caller
+// takes the header, releases the socket, and gives it to the stream of the client.
 class ProxyStream final : public Stream {
  public:
   // Takes over the socket, and closes it.
@@ -29,7 +29,8 @@ class ProxyStream final : public Stream {
 
  private:
   PlainStream plain_;
-  std::string held_;  // Of a header that is not whole.
+  std::string held_;     // Of a header that is not whole.
+  size_t forwards_ = 0;  // Headers of standbys.
   std::optional<ProxyHeader> header_;
   std::string failure_;
 };

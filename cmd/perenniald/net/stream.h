@@ -9,6 +9,7 @@
 
 #include <sys/types.h>
 
+#include "cmd/perenniald/net/forward_header.h"
 #include "cmd/perenniald/tls/peer_identity.h"
 
 namespace perennial::perenniald {
@@ -17,7 +18,7 @@ namespace perennial::perenniald {
 class Stream {
  public:
   enum class State : uint8_t {
-    Done,     // `bytes` were moved, at least one.
+    Done,     // `bytes` were moved, at least one; none with PlainStream::Head::ForwardsFirst.
     Blocked,  // No bytes now: the socket set reports when to try again.
     Ended,    // Of a read: the client will send nothing more.
     Failed,   // The connection is broken.
@@ -48,7 +49,7 @@ class Stream {
   // REQUIRES: `bytes_max` is not 0, and `buffer` holds that many bytes and piece_bytes_max more.
   virtual Outcome read(std::span<char> buffer, size_t bytes_max) = 0;
   // Whether the socket carries the bytes of the session as they are, and the stream has none of its
-  // own. Then the caller may send on fd() instead of calling write().
+  // own, from now on. Then the caller may send on fd() instead of calling write().
   virtual bool is_plain() const { return false; }
   // Bytes count as moved when the kernel has all that stands for them. Until then they are the
   // first of the next call. REQUIRES: `bytes` is not empty.
@@ -84,18 +85,34 @@ class Stream {
 // A stream without encryption.
 class PlainStream final : public Stream {
  public:
+  // What may be in front of a client's bytes, and what becomes of it.
+  enum class Head : uint8_t {
+    Nothing,
+    // Headers of standbys, which are removed: forward_header.h.
+    Forwards,
+    // The same, and the first bytes that are read are these headers and none of the client's, which
+    // stay in the socket: perhaps there are no headers, and the client has sent something. It looks
+    // once, at what is there.
+    ForwardsFirst,
+  };
+
   // Takes over the socket, and closes it.
-  explicit PlainStream(int fd) : fd_(fd) {}
+  explicit PlainStream(int fd, Head head = Head::Nothing) : fd_(fd), head_(head) {}
   ~PlainStream() override;
 
   Outcome read(std::span<char> buffer, size_t bytes_max) override;
-  bool is_plain() const override { return true; }
+  bool is_plain() const override { return head_ == Head::Nothing; }
   Outcome write(std::string_view bytes) override;
   int fd() const override { return fd_; }
   int release() override { return std::exchange(fd_, -1); }
 
  private:
+  Outcome without_forwards(std::span<char> buffer, Outcome got);
+  Outcome read_forwards(std::span<char> buffer, size_t bytes_max);
+
   int fd_;
+  Head head_;  // Nothing, once it is known what is in front.
+  ForwardHeaders forwards_;
 };
 
 }  // namespace perennial::perenniald

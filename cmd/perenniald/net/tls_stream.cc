@@ -21,8 +21,8 @@ constexpr size_t idle_bytes_max = 1 << 10;
 
 static_assert(Stream::piece_bytes_max >= TlsChannel::record_bytes_max);
 
-TlsStream::TlsStream(int fd, std::unique_ptr<TlsChannel> channel)
-    : socket_(fd), channel_(std::move(channel)) {}
+TlsStream::TlsStream(int fd, std::unique_ptr<TlsChannel> channel, PlainStream::Head head)
+    : socket_(fd, head), channel_(std::move(channel)) {}
 
 bool TlsStream::is_open() const {
   const TlsChannel::State state = channel_->state();

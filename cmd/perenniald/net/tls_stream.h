@@ -15,8 +15,8 @@ namespace perennial::perenniald {
 // is counted once, and its ciphertext is bounded.
 class TlsStream final : public Stream {
  public:
-  // Takes over the socket, and closes it.
-  TlsStream(int fd, std::unique_ptr<TlsChannel> channel);
+  // Takes over the socket, and closes it. `head`: what may be in front of the handshake.
+  TlsStream(int fd, std::unique_ptr<TlsChannel> channel, PlainStream::Head head);
 
   bool is_open() const override;
   Outcome read(std::span<char> buffer, size_t bytes_max) override;

@@ -19,6 +19,7 @@ enum class ClientLine : uint8_t {
   WrongProtocol,     // A client speaks another protocol than the listener's.
   HandshakeRefused,  // TLS.
   NoPlace,           // Its address has too many connections.
+  Circle,            // Standbys have passed it on to each other.
 };
 struct ClientLineRow {
   ClientLine line;
@@ -28,6 +29,7 @@ inline constexpr std::array client_lines = {
     ClientLineRow{ClientLine::WrongProtocol, "conn.refused"},
     ClientLineRow{ClientLine::HandshakeRefused, "tls.refused"},
     ClientLineRow{ClientLine::NoPlace, "conn.no_place"},
+    ClientLineRow{ClientLine::Circle, "cluster.circle"},
 };
 
 // Writes at most so many lines of each kind in a second. The next one says how many were left out.

@@ -205,9 +205,15 @@ std::unique_ptr<Stream> Server::make_stream(const AcceptedSocket& socket) {
   TlsListener* const tls = tls_of(socket.listener);
   // A standby passes on what it does not read.
   const bool is_forwarded = socket.role == ListenerRole::Queue && !serves_queue();
-  if (tls == nullptr || socket.to_leader || is_forwarded)
-    return std::make_unique<PlainStream>(socket.fd);
-  return std::make_unique<TlsStream>(socket.fd, tls->open(clock_.now()));
+  if (socket.to_leader) return std::make_unique<PlainStream>(socket.fd);
+  if (is_forwarded) {
+    return std::make_unique<PlainStream>(socket.fd, PlainStream::Head::ForwardsFirst);
+  }
+  const bool is_for_queue = socket.role == ListenerRole::Queue;
+  const auto head = is_for_queue && config_.cluster.is_set() ? PlainStream::Head::Forwards
+                                                             : PlainStream::Head::Nothing;
+  if (tls == nullptr) return std::make_unique<PlainStream>(socket.fd, head);
+  return std::make_unique<TlsStream>(socket.fd, tls->open(clock_.now()), head);
 }
 
 core::Session& Server::open_session(ConnId conn, const AcceptedSocket& socket,
@@ -297,6 +303,7 @@ http::ClusterFacts Server::cluster_facts() const {
           .applied = facts.applied,
           .flushed = facts.flushed,
           .forwarded = standby_->forwarded(),
+          .circles = standby_->circles(),
           .clock_ahead = facts.clock.ahead,
           .appends = member_->append_times()};
 }

@@ -141,7 +141,9 @@ void Server::on_member_news() {
   std::optional<OtherLeader> other;
   const bool is_other = facts.leader && facts.leader->node != config_.cluster.node;
   if (is_other) {
-    other = {.client_address = facts.leader->client_address,
+    other = {.node = facts.leader->node,
+             .client_address = facts.leader->client_address,
+             .reads_forward_header = facts.leader->reads_forward_header,
              .peer_address = facts.leader->peer_address,
              .epoch = facts.leader->epoch};
     if (!listen([this](const BoundSocket& socket) { return is_forwarded(socket); })) {

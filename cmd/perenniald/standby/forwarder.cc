@@ -1,11 +1,13 @@
 #include "cmd/perenniald/standby/forwarder.h"
 
+#include <algorithm>
 #include <span>
 #include <string_view>
 #include <utility>
 
 #include <unistd.h>
 
+#include "cmd/perenniald/net/forward_header.h"
 #include "engine/types/check.h"
 
 namespace perennial::perenniald {
@@ -14,26 +16,36 @@ namespace {
 // A side is not read while the other one has so many bytes that it could not write.
 constexpr size_t held_bytes_max = 256 << 10;
 
+// A client that is silent for so long is connected with the leader as it is.
+constexpr Nanos silence_max = nanos_per_second / 2;
+
 }  // namespace
 
 // One of the two connections. The other one is null while a client waits, and after it is closed.
 class Forwarder::Side final : public core::Session {
  public:
   Side(Forwarder& forwarder, ConnId id, Nanos now)
-      : since(now), forwarder_(forwarder), id_(id), waits_(true) {}
-  Side(Forwarder& forwarder, ConnId id, Side& client) : forwarder_(forwarder), id_(id) {
+      : since(now), forwarder_(forwarder), id_(id), is_client_(true), waits_(true) {}
+  Side(Forwarder& forwarder, ConnId id, Side& client)
+      : forwarder_(forwarder), id_(id), is_client_(false), waits_(false) {
     join(client);
     client.join(*this);
+    if (forwarder.leader_reads_header_) out_ = forward_header;
     client.pass_early_on();
   }
 
   void on_bytes(std::span<const char> bytes, Nanos /*now*/, bool /*later*/) override {
-    if (waits_) {
-      early_.append(bytes.data(), bytes.size());
-    } else if (other_ != nullptr) {
-      other_->add({bytes.data(), bytes.size()});
-    }
+    const std::string_view text(bytes.data(), bytes.size());
     forwarder_.changed(*this);
+    if (is_client_) forwards_.take(text);
+    if (forwards_.count() == forward_hops_max) return refuse_circle();
+    if (waits_) {
+      early_ += text;
+      has_spoken_ = is_due = true;
+      forwarder_.dial_if_due(*this);
+    } else if (other_ != nullptr) {
+      other_->add(text);
+    }
   }
   // Its commands are read, so that it is seen whether the client is only done with sending.
   void on_half_close(Nanos /*now*/) override {
@@ -42,6 +54,7 @@ class Forwarder::Side final : public core::Session {
   }
   void on_eof(Nanos /*now*/) override {
     ended_ = true;
+    if (waits_ && !has_spoken_) closing_ = true;  // As a check of its health.
     if (other_ != nullptr) other_->on_other_ended();
     forwarder_.changed(*this);
   }
@@ -66,7 +79,7 @@ class Forwarder::Side final : public core::Session {
   std::string_view output() const override { return std::string_view(out_).substr(sent_); }
   bool reading() override {
     if (closing_ || ended_) return false;
-    if (waits_) return reads_early_ && early_.size() < held_bytes_max;
+    if (waits_) return !has_spoken_ || (reads_early_ && early_.size() < held_bytes_max);
     return other_ != nullptr && other_->output().size() < held_bytes_max;
   }
   bool finished() const override {
@@ -85,9 +98,13 @@ class Forwarder::Side final : public core::Session {
   }
   bool waits() const { return waits_; }
   ConnId id() const { return id_; }
-  Early take_early() { return {.bytes = std::move(early_), .ended = ended_}; }
+  // Headers in front of it have come to their end here.
+  Early take_early() {
+    return {.bytes = early_.substr(forwards_.count() * forward_header.size()), .ended = ended_};
+  }
 
   const Nanos since = 0;  // When it began to wait.
+  bool is_due = false;    // The leader may be dialled.
   bool dials = false;
   bool listed = false;  // In changed_.
 
@@ -100,6 +117,11 @@ class Forwarder::Side final : public core::Session {
   void pass_early_on() {
     if (!early_.empty()) other_->add(std::exchange(early_, {}));
     if (ended_) other_->on_other_ended();
+  }
+  void refuse_circle() {
+    forwarder_.hooks_.on_circle(id_);
+    if (other_ != nullptr) other_->drop();
+    drop();
   }
   void add(std::string_view bytes) {
     out_ += bytes;
@@ -124,9 +146,12 @@ class Forwarder::Side final : public core::Session {
 
   Forwarder& forwarder_;
   const ConnId id_;
+  const bool is_client_;
   Side* other_ = nullptr;
-  bool waits_ = false;
-  std::string early_;  // Of a client that waits and has ended its sending side.
+  bool waits_;
+  ForwardHeaders forwards_;  // In front of a client's bytes.
+  bool has_spoken_ = false;
+  std::string early_;  // Of a client that waits: its headers; all, if its sending side has ended.
   bool reads_early_ = false;
   std::string out_;
   size_t sent_ = 0;  // Of out_.
@@ -135,7 +160,10 @@ class Forwarder::Side final : public core::Session {
   bool closing_ = false;
 };
 
-Forwarder::Forwarder(Nanos wait_max, Hooks hooks) : wait_max_(wait_max), hooks_(std::move(hooks)) {}
+Forwarder::Forwarder(Nanos wait_max, Hooks hooks)
+    : wait_max_(wait_max),
+      silence_max_(std::min(silence_max, wait_max / 2)),
+      hooks_(std::move(hooks)) {}
 
 Forwarder::~Forwarder() = default;
 
@@ -143,7 +171,8 @@ core::Session& Forwarder::open_client(ConnId conn, Nanos now) {
   auto& side = sides_[conn];
   CHECK(side == nullptr);
   side = std::make_unique<Side>(*this, conn, now);
-  if (!leader_.empty()) dial_for(*side);
+  side->is_due = silence_max_ == 0;
+  dial_if_due(*side);
   return *side;
 }
 
@@ -156,20 +185,21 @@ core::Session& Forwarder::open_leader_side(ConnId conn) {
   return *side;
 }
 
-void Forwarder::set_leader(std::string address) {
+void Forwarder::set_leader(std::string address, bool reads_forward_header) {
+  leader_reads_header_ = reads_forward_header;
   if (address == leader_) return;
   leader_ = std::move(address);
   for (auto& [id, side] : sides_) {
-    if (!side->waits()) {
+    if (side->waits()) {
+      dial_if_due(*side);
+    } else {
       side->drop();
-    } else if (!leader_.empty()) {
-      dial_for(*side);
     }
   }
 }
 
-void Forwarder::dial_for(Side& client) {
-  if (std::exchange(client.dials, true)) return;
+void Forwarder::dial_if_due(Side& client) {
+  if (leader_.empty() || !client.is_due || std::exchange(client.dials, true)) return;
   hooks_.dial(leader_,
               [this, id = client.id(), address = leader_](int fd) { on_dialled(id, address, fd); });
 }
@@ -192,10 +222,12 @@ void Forwarder::on_dialled(ConnId client, const std::string& address, int fd) {
 void Forwarder::on_time(Nanos now) {
   for (auto& [id, side] : sides_) {
     if (!side->waits()) continue;
-    if (now - side->since >= wait_max_) {
+    const Nanos waited = now - side->since;
+    if (waited >= wait_max_) {
       side->drop();
-    } else if (!leader_.empty()) {
-      dial_for(*side);
+    } else {
+      side->is_due = side->is_due || waited >= silence_max_;
+      dial_if_due(*side);
     }
   }
 }

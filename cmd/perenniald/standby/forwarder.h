@@ -16,9 +16,15 @@ namespace perennial::perenniald {
 // no clock. Each client has a connection of its own to the leader, and each of the two is a
 // session, whose output is what the other one has read.
 //
-// A client is not read before the leader is connected, so that nothing of it is here if there is no
-// leader: it waits for one for a bounded time, or for this node to serve it. Who is connected to a
-// leader that is followed by another loses the connection, as after a restart of a server.
+// The connection to the leader begins with the header of net/forward_header.h. A client that comes
+// with too many of them was passed on in a circle, and is closed. So the leader is not dialled
+// before the client has sent something, which begins with the headers if there are some, or was
+// silent for a while: a standby sends its header at once, so whoever is silent comes from none.
+//
+// But for these headers a client is not read before the leader is connected, so that nothing of it
+// is here if there is no leader: it waits for one for a bounded time, or for this node to serve it.
+// Who is connected to a leader that is followed by another loses the connection, as after a restart
+// of a server.
 class Forwarder {
  public:
   struct Hooks {
@@ -29,6 +35,8 @@ class Forwarder {
     std::function<bool(int fd)> adopt;
     // Ends the sending side of a connection: its session has no more to say, and still reads.
     std::function<void(ConnId)> end_output;
+    // This client was passed on in a circle. It is about to be closed.
+    std::function<void(ConnId client)> on_circle;
   };
   // What of a client was read while it waited: only of one that has ended its sending side.
   struct Early {
@@ -36,7 +44,8 @@ class Forwarder {
     bool ended = false;
   };
 
-  // `wait_max`: how long a client waits for a leader.
+  // `wait_max`: how long a client waits for a leader. It gives its first bytes to its session when
+  // it has sent something: the headers in front, perhaps none (PlainStream::Head::ForwardsFirst).
   Forwarder(Nanos wait_max, Hooks hooks);
   ~Forwarder();
 
@@ -44,8 +53,9 @@ class Forwarder {
   // REQUIRES: it is called by Hooks::adopt.
   core::Session& open_leader_side(ConnId conn);
 
-  // Who leads, "HOST:PORT". Empty: nobody, or this node. Ends the connections to any other.
-  void set_leader(std::string address);
+  // Who leads, "HOST:PORT", and whether it reads the header. Empty: nobody, or this node. Ends the
+  // connections to any other.
+  void set_leader(std::string address, bool reads_forward_header);
   // Tries again to reach the leader, and gives up those who have waited for too long. Call it
   // several times a second.
   void on_time(Nanos now);
@@ -65,13 +75,15 @@ class Forwarder {
  private:
   class Side;
 
-  void dial_for(Side& client);
+  void dial_if_due(Side& client);
   void on_dialled(ConnId client, const std::string& address, int fd);
   void changed(Side& side);
 
   const Nanos wait_max_;
+  const Nanos silence_max_;
   const Hooks hooks_;
   std::string leader_;
+  bool leader_reads_header_ = false;
   std::map<ConnId, std::unique_ptr<Side>> sides_;
   std::vector<ConnId> changed_;
   Side* adopting_ = nullptr;  // The client whose connection to the leader is being opened.

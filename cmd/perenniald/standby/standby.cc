@@ -25,7 +25,8 @@ Standby::Standby(uv_loop_t& loop, Connections& connections, Nanos wait_max, Hook
                },
            .adopt =
                [this](int fd) { return connections_.open({.fd = fd, .to_leader = true}).ok(); },
-           .end_output = [this](ConnId conn) { connections_.end_output(conn); }}),
+           .end_output = [this](ConnId conn) { connections_.end_output(conn); },
+           .on_circle = [this](ConnId client) { on_circle(client); }}),
       leader_watch_(loop, dialer_, hooks_.leader_has_ended) {
   CHECK(uv_timer_init(&loop, &timer_) == 0);
   timer_.data = this;
@@ -42,9 +43,20 @@ core::Session& Standby::open(ConnId conn, const AcceptedSocket& socket) {
 }
 
 void Standby::set_leader(const std::optional<OtherLeader>& leader) {
-  const OtherLeader now = leader.value_or(OtherLeader());
-  forwarder_.set_leader(now.client_address);
-  leader_watch_.set_leader(now.peer_address, now.epoch);
+  leader_ = leader.value_or(OtherLeader());
+  forwarder_.set_leader(leader_.client_address, leader_.reads_forward_header);
+  leader_watch_.set_leader(leader_.peer_address, leader_.epoch);
+}
+
+void Standby::on_circle(ConnId client) {
+  ++circles_;
+  connections_.log_client(ClientLine::Circle,
+                          {{"peer", connections_.peer_of(client)},
+                           {"leader", leader_.node},
+                           {"client_address", leader_.client_address},
+                           {"means",
+                            "it leads to a standby, so clients go round; set client_address of "
+                            "that node to an address that leads to the node itself"}});
 }
 
 void Standby::serve() {

@@ -17,8 +17,10 @@ namespace perennial::perenniald {
 
 // Who leads instead of this node.
 struct OtherLeader {
+  std::string node;
   std::string client_address;
-  std::string peer_address;  // Empty: it has none.
+  bool reads_forward_header = false;  // net/forward_header.h
+  std::string peer_address;           // Empty: it has none.
   uint64_t epoch = 0;
 
   bool operator==(const OtherLeader&) const = default;
@@ -46,16 +48,22 @@ class Standby {
   void end();
 
   size_t forwarded() const { return forwarder_.forwarded(); }
+  // Clients that were refused, because they were passed on in a circle.
+  uint64_t circles() const { return circles_; }
   // Closes its handles, which the loop needs to end. It may be destroyed when the loop has ended.
   void close();
 
  private:
+  void on_circle(ConnId client);
+
   Connections& connections_;
   const Hooks hooks_;
   Dialer dialer_;
   Forwarder forwarder_;
   LeaderWatch leader_watch_;
   uv_timer_t timer_;
+  OtherLeader leader_;
+  uint64_t circles_ = 0;
   std::vector<ConnId> changed_;
 };
 

@@ -104,13 +104,20 @@ TEST(Records, Leader) {
                                .directory = "d",
                                .client_address = "10.0.0.1:11300",
                                .peer_address = "10.0.0.1:11380",
-                               .epoch = 7};
+                               .epoch = 7,
+                               .reads_forward_header = true};
   EXPECT_EQ(decode_leader(encode(record)), record);
-  EXPECT_TRUE(decode_leader(R"({"node":"a","directory":"d","client_address":"","peer_address":"",)"
-                            R"("epoch":1,"of a newer version":[]})"));
+  // As an older version has written it; of a newer one something is passed over.
+  const auto other =
+      decode_leader(R"({"node":"a","directory":"d","client_address":"","peer_address":"",)"
+                    R"("epoch":1,"of a newer version":[]})");
+  ASSERT_TRUE(other);
+  EXPECT_FALSE(other->reads_forward_header);
   for (const char* bad : {"", "{}", "[]", "7", "{\"node\":\"a\"", R"({"node":7})",
                           R"({"node":"a","directory":"d","client_address":"","peer_address":"",)"
-                          R"("epoch":-1})"}) {
+                          R"("epoch":-1})",
+                          R"({"node":"a","directory":"d","client_address":"","peer_address":"",)"
+                          R"("epoch":1,"reads_forward_header":1})"}) {
     EXPECT_EQ(decode_leader(bad), std::nullopt) << bad;
   }
 }

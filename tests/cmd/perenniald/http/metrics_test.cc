@@ -114,6 +114,7 @@ TEST_F(MetricsTest, GivesWhatANodeOfAClusterKnows) {
                         .applied = 29,
                         .flushed = 20,
                         .forwarded = 3,
+                        .circles = 4,
                         .clock_ahead = -3 * second / 2};
   facts.appends.record_time(2 * second);
   MetricSources sources = sources_;
@@ -130,7 +131,7 @@ TEST_F(MetricsTest, GivesWhatANodeOfAClusterKnows) {
           "perennial_cluster_epoch 7\n", "perennial_cluster_log_index{stage=\"read\"} 30\n",
           "perennial_cluster_log_index{stage=\"applied\"} 29\n",
           "perennial_cluster_log_index{stage=\"flushed\"} 20\n",
-          "perennial_cluster_forwarded_connections 3\n",
+          "perennial_cluster_forwarded_connections 3\n", "perennial_cluster_circles_total 4\n",
           "perennial_cluster_clock_ahead_seconds -1.5\n",
           "perennial_cluster_append_seconds_sum 2\n"}) {
       EXPECT_THAT(out, HasSubstr(line));

@@ -11,6 +11,8 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include "cmd/perenniald/net/forward_header.h"
+
 namespace perennial::perenniald {
 namespace {
 
@@ -32,7 +34,8 @@ class ForwarderTest : public testing::Test {
                           to_leader_ = &forwarder_.open_leader_side(next_leader_side_++);
                           return true;
                         },
-                    .end_output = [this](ConnId conn) { output_ended_.push_back(conn); }}) {}
+                    .end_output = [this](ConnId conn) { output_ended_.push_back(conn); },
+                    .on_circle = [this](ConnId client) { circles_.push_back(client); }}) {}
 
   static int some_fd() { return ::open("/dev/null", O_RDONLY | O_CLOEXEC); }
   // The leader has accepted, or could not be reached.
@@ -42,9 +45,15 @@ class ForwarderTest : public testing::Test {
     dialled_.erase(dialled_.begin());
     done(reached ? some_fd() : -1);
   }
-  core::Session& connected_client() {
-    forwarder_.set_leader("leader:1");
-    core::Session& client = forwarder_.open_client(1, now_);
+  // It has sent something, which is still in its socket, and no headers.
+  core::Session& open_speaking(ConnId id) {
+    core::Session& client = forwarder_.open_client(id, now_);
+    say(client, "");
+    return client;
+  }
+  core::Session& connected_client(bool reads_header = false) {
+    forwarder_.set_leader("leader:1", reads_header);
+    core::Session& client = open_speaking(1);
     answer_dial();
     return client;
   }
@@ -60,6 +69,7 @@ class ForwarderTest : public testing::Test {
   Nanos now_ = second;
   std::vector<std::pair<std::string, std::function<void(int)>>> dialled_;
   std::vector<ConnId> output_ended_;
+  std::vector<ConnId> circles_;
   ConnId next_leader_side_ = leader_side;
   core::Session* to_leader_ = nullptr;
   bool refuses_ = false;
@@ -82,10 +92,10 @@ TEST_F(ForwarderTest, PassesBytesOnInBothDirections) {
 
 // Its bytes stay in the kernel, so that nothing is lost if there is never a leader.
 TEST_F(ForwarderTest, AClientIsNotReadBeforeTheLeaderIsThere) {
-  core::Session& client = forwarder_.open_client(1, now_);
+  core::Session& client = open_speaking(1);
   EXPECT_FALSE(client.reading());
   EXPECT_TRUE(dialled_.empty());
-  forwarder_.set_leader("leader:1");
+  forwarder_.set_leader("leader:1", false);
   ASSERT_EQ(dialled_.size(), 1U);
   EXPECT_EQ(dialled_[0].first, "leader:1");
   EXPECT_FALSE(client.reading());
@@ -149,8 +159,8 @@ TEST_F(ForwarderTest, WhatTheLeaderHasSaidIsWrittenAfterItsEnd) {
 TEST_F(ForwarderTest, AnotherLeaderEndsConnections) {
   core::Session& client = connected_client();
   say(client, "reserve\r\n");
-  core::Session& waiting = forwarder_.open_client(9, now_);
-  forwarder_.set_leader("leader:2");
+  core::Session& waiting = open_speaking(9);
+  forwarder_.set_leader("leader:2", false);
   EXPECT_TRUE(client.finished());
   EXPECT_TRUE(to_leader_->finished());
   EXPECT_FALSE(waiting.finished());
@@ -166,8 +176,8 @@ TEST_F(ForwarderTest, AnotherLeaderEndsConnections) {
 }
 
 TEST_F(ForwarderTest, AClientThatLeavesMeanwhileIsForgotten) {
-  forwarder_.set_leader("leader:1");
-  forwarder_.open_client(1, now_).on_close(now_);
+  forwarder_.set_leader("leader:1", false);
+  open_speaking(1).on_close(now_);
   answer_dial();
   EXPECT_EQ(to_leader_, nullptr);
   EXPECT_EQ(forwarder_.forwarded(), 0U);
@@ -202,11 +212,132 @@ TEST_F(ForwarderTest, WhatWasReadEarlyIsPassedOn) {
   client.on_half_close(now_);
   say(client, "stats\r\n");
   client.on_eof(now_);
-  forwarder_.set_leader("leader:1");
+  forwarder_.set_leader("leader:1", false);
   answer_dial();
   EXPECT_EQ(to_leader_->output(), "stats\r\n");
   to_leader_->on_written(7);
   EXPECT_EQ(output_ended_, std::vector<ConnId>{leader_side});
+}
+
+const std::string header(forward_header);
+
+// It leaves at once, so that a client that says nothing is counted, too.
+TEST_F(ForwarderTest, AHeaderIsInFrontOfWhatAClientSends) {
+  core::Session& client = connected_client(true);
+  EXPECT_EQ(to_leader_->output(), header);
+  say(client, "stats\r\n");
+  EXPECT_EQ(to_leader_->output(), header + "stats\r\n");
+}
+
+TEST_F(ForwarderTest, ALeaderThatDoesNotReadItGetsNoHeader) {
+  core::Session& client = connected_client(false);
+  EXPECT_EQ(to_leader_->output(), "");
+  say(client, "stats\r\n");
+  EXPECT_EQ(to_leader_->output(), "stats\r\n");
+}
+
+// Two nodes have one address, as behind a balancer, and the second one is older.
+TEST_F(ForwarderTest, TheNextLeaderAtTheSameAddressMayNotReadTheHeader) {
+  forwarder_.set_leader("leader:1", true);
+  open_speaking(1);
+  forwarder_.set_leader("leader:1", false);
+  answer_dial();
+  EXPECT_EQ(to_leader_->output(), "");
+}
+
+TEST_F(ForwarderTest, HeadersOfOtherStandbysArePassedOn) {
+  core::Session& client = connected_client(true);
+  say(client, header + header);
+  EXPECT_EQ(to_leader_->output(), header + header + header);
+  // What is no header in front of its bytes is the client's.
+  say(client, "put 0 0 1 38\r\n" + header);
+  EXPECT_EQ(to_leader_->output(), header + header + header + "put 0 0 1 38\r\n" + header);
+  EXPECT_FALSE(client.finished());
+  EXPECT_TRUE(circles_.empty());
+}
+
+// Split anywhere but where a client's empty lines could be: forward_header_test.cc.
+TEST_F(ForwarderTest, AClientThatWasPassedOnTooOftenIsClosed) {
+  std::string much;
+  for (size_t hop = 0; hop < forward_hops_max; ++hop) much += header;
+  for (size_t cut = 5; cut < header.size(); ++cut) {
+    SCOPED_TRACE(cut);
+    forwarder_.set_leader("leader:1", true);
+    const ConnId id = 1'000 + cut;
+    core::Session& client = open_speaking(id);
+    answer_dial();
+    say(client, std::string_view(much).substr(0, 2 * header.size() + cut));
+    EXPECT_FALSE(client.finished());
+    say(client, std::string_view(much).substr(2 * header.size() + cut));
+    EXPECT_EQ(circles_, std::vector<ConnId>{id});
+    EXPECT_TRUE(client.finished());
+    EXPECT_TRUE(to_leader_->finished());
+    client.on_close(now_);
+    to_leader_->on_close(now_);
+    EXPECT_EQ(forwarder_.forwarded(), 0U);
+    circles_.clear();
+  }
+}
+
+// Else the next one in the circle would have dialled before it hears of it, and so on.
+TEST_F(ForwarderTest, ACircleEndsBeforeTheLeaderIsDialled) {
+  forwarder_.set_leader("leader:1", true);
+  core::Session& client = forwarder_.open_client(1, now_);
+  EXPECT_TRUE(client.reading());
+  EXPECT_TRUE(dialled_.empty());
+  say(client, header + header + header);
+  EXPECT_EQ(circles_, std::vector<ConnId>{1});
+  EXPECT_TRUE(client.finished());
+  EXPECT_FALSE(client.reading());
+  EXPECT_TRUE(dialled_.empty());
+}
+
+TEST_F(ForwarderTest, HeadersThatWereReadFirstArePassedOn) {
+  forwarder_.set_leader("leader:1", true);
+  core::Session& client = forwarder_.open_client(1, now_);
+  say(client, header);
+  EXPECT_FALSE(client.reading());
+  answer_dial();
+  EXPECT_EQ(to_leader_->output(), header + header);
+  say(client, header + "stats\r\n");
+  EXPECT_EQ(to_leader_->output(), header + header + header + "stats\r\n");
+  EXPECT_TRUE(circles_.empty());
+}
+
+// No standby is silent, so it is a client, and has its connection to the leader after a while.
+TEST_F(ForwarderTest, ASilentClientIsConnectedAfterAWhile) {
+  forwarder_.set_leader("leader:1", true);
+  core::Session& client = forwarder_.open_client(1, now_);
+  forwarder_.on_time(now_ + second / 2 - 1);
+  EXPECT_TRUE(dialled_.empty());
+  forwarder_.on_time(now_ + second / 2);
+  answer_dial();
+  EXPECT_EQ(to_leader_->output(), header);
+  EXPECT_TRUE(client.reading());
+}
+
+TEST_F(ForwarderTest, AClientThatLeavesWithoutAWordIsClosed) {
+  forwarder_.set_leader("leader:1", true);
+  core::Session& client = forwarder_.open_client(1, now_);
+  client.on_eof(now_);
+  EXPECT_TRUE(client.finished());
+  EXPECT_TRUE(dialled_.empty());
+}
+
+// Answers are no client's bytes: a job may be such headers.
+TEST_F(ForwarderTest, WhatTheLeaderSaysIsNotCounted) {
+  core::Session& client = connected_client(true);
+  say(*to_leader_, header + header + header);
+  EXPECT_EQ(client.output(), header + header + header);
+  EXPECT_FALSE(client.finished());
+}
+
+TEST_F(ForwarderTest, HeadersEndAtTheNodeThatServes) {
+  core::Session& client = forwarder_.open_client(1, now_);
+  client.on_half_close(now_);
+  say(client, header + header + "stats\r\n");
+  client.on_eof(now_);
+  EXPECT_EQ(forwarder_.take(1).bytes, "stats\r\n");
 }
 
 }  // namespace
