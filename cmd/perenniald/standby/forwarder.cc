@@ -52,7 +52,10 @@ class Forwarder::Side final : public core::Session {
     reads_early_ = true;
     forwarder_.changed(*this);
   }
+  // A server ends its sending side only by closing the connection, so what a client has to say to
+  // it is of no use any more. The client still gets what it has said.
   void on_eof(Nanos /*now*/) override {
+    if (!is_client_) return drop();
     ended_ = true;
     if (waits_ && !has_spoken_) closing_ = true;  // As a check of its health.
     if (other_ != nullptr) other_->on_other_ended();
@@ -82,10 +85,7 @@ class Forwarder::Side final : public core::Session {
     if (waits_) return !has_spoken_ || (reads_early_ && early_.size() < held_bytes_max);
     return other_ != nullptr && other_->output().size() < held_bytes_max;
   }
-  bool finished() const override {
-    return out_.empty() &&
-           (closing_ || (ended_ && other_ != nullptr && other_->ended_ && other_->out_.empty()));
-  }
+  bool finished() const override { return closing_ && out_.empty(); }
   std::string_view speaks() const override { return {}; }
   bool may_hear_secret() const override { return false; }
 

@@ -140,10 +140,21 @@ TEST_F(ForwarderTest, AClientThatHasSentAllStillGetsItsAnswers) {
   EXPECT_FALSE(client.finished());
   say(*to_leader_, "OK 0\r\n\r\n");
   to_leader_->on_eof(now_);
+  EXPECT_TRUE(to_leader_->finished());
+  to_leader_->on_close(now_);
   EXPECT_FALSE(client.finished());
   client.on_written(8);
   EXPECT_TRUE(client.finished());
+}
+
+// The server ends its sending side only by closing, as it does with those who do not sign in.
+TEST_F(ForwarderTest, AClientIsClosedWhenTheLeaderHasClosed) {
+  core::Session& client = connected_client();
+  say(client, "stats\r\n");
+  to_leader_->on_eof(now_);
   EXPECT_TRUE(to_leader_->finished());
+  to_leader_->on_close(now_);
+  EXPECT_TRUE(client.finished());
 }
 
 TEST_F(ForwarderTest, WhatTheLeaderHasSaidIsWrittenAfterItsEnd) {
