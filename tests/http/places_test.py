@@ -154,6 +154,14 @@ class Proxy(Port):
         for header in (b"PROXY TCP4 192.0.2.7 192.0.2.2 4711 1\r\n", b"PROXY UNKNOWN\r\n", v2, b"\r\n\r\n\0\r\nQUIT\n\x20\0\0\0"):
             self.assertEqual(self.ask_behind(header), b"USING a\r\n", header)
 
+    def test_whom_the_proxy_does_not_name_has_no_right_of_this_machine(self):
+        unix = b"\r\n\r\n\0\r\nQUIT\n\x21\x31\0\xd8" + bytes(216)
+        own = b"\r\n\r\n\0\r\nQUIT\n\x20\0\0\0"
+        for header, word in ((b"PROXY UNKNOWN\r\n", b"UNKNOWN_COMMAND"), (unix, b"UNKNOWN_COMMAND"), (own, b"BAD_FORMAT")):
+            with socket.create_connection(("127.0.0.1", self.https), 10) as raw:
+                raw.sendall(header + b"checkpoint junk\r\nquit\r\n")  # A local client may ask, and rightly.
+                self.assertEqual(raw.makefile("rb").read(), word + b"\r\n", header)
+
     def test_the_address_in_it_is_the_client_s(self):
         with socket.create_connection(("127.0.0.1", self.https), 10) as raw:
             for byte in b"PROXY TCP4 192.0.2.7 192.0.2.2 4711 1\r\nuse a\r\n":

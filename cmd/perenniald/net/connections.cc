@@ -247,8 +247,9 @@ bool Connections::begin_behind_proxy(Connection& conn) {
   if (header.address) {
     conn.socket.address = header.address;
     conn.socket.proxied_peer = header.peer;
-    conn.socket.is_local = conn.socket.is_unix = false;
   }
+  // Somebody whom the proxy does not name may be anywhere.
+  if (!header.is_own) conn.socket.is_local = conn.socket.is_unix = false;
   conn.stream->release();
   conn.proxy = nullptr;
   conn.stream = hooks_.make_stream(conn.socket);

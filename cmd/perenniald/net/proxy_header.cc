@@ -80,7 +80,8 @@ ProxyHeaderRead read_v2(std::string_view bytes) {
   if ((command != local && command != proxied) || size > proxy_header_bytes_max) return {};
   if (bytes.size() < size) return {.state = State::Incomplete};
   ProxyHeaderRead out = {.state = State::Whole, .header = {.bytes = size}};
-  if (command == local) return out;
+  out.header.is_own = command == local;
+  if (out.header.is_own) return out;
   const std::string_view addresses = bytes.substr(v2_bytes_min, size - v2_bytes_min);
   constexpr uint8_t tcp_v4 = 0x11;
   constexpr uint8_t tcp_v6 = 0x21;

@@ -14,7 +14,9 @@ namespace perennial::perenniald {
 
 struct ProxyHeader {
   size_t bytes = 0;  // Its length. What follows is the client's.
-  // None: the proxy speaks for itself, as for a check of its health, or does not say for whom.
+  // The proxy speaks for itself, as for a check of its health: LOCAL of version 2.
+  bool is_own = false;
+  // None: it does so, or does not say for whom it speaks.
   std::optional<common::IpAddress> address = {};
   std::string peer = {};  // With the port: "192.0.2.1:4711".
 };

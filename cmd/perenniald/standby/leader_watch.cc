@@ -19,6 +19,9 @@ constexpr uint64_t overlap_ms = 1'000;
 constexpr uint64_t line_ms_max = 4'500;
 // How soon a machine is tried again that did not answer.
 constexpr uint64_t retry_ms = 500;
+// The kernel closes the sockets of a process that ends one after the other. One that listens may
+// still take a connection, which is then reset, and soon.
+constexpr uint64_t accepted_ms_max = 1'000;
 // A refusal counts when it is confirmed so soon after.
 constexpr uint64_t confirmation_ms = 30;
 constexpr int refusals_needed = 2;
@@ -26,8 +29,9 @@ constexpr int refusals_needed = 2;
 }  // namespace
 
 struct LeaderWatch::Line {
-  Line(LeaderWatch& watch, int socket)
-      : owner(&watch), fd(socket), opened_at(uv_now(&watch.loop_)) {
+  // `after_end`: the line before it has ended as that of a process that ends.
+  Line(LeaderWatch& watch, int socket, bool after_end)
+      : owner(&watch), fd(socket), follows_end(after_end), opened_at(uv_now(&watch.loop_)) {
     CHECK(uv_poll_init(&watch.loop_, &poll, fd) == 0);
     poll.data = this;
     const auto on_readable = [](uv_poll_t* handle, int /*status*/, int /*events*/) {
@@ -39,7 +43,10 @@ struct LeaderWatch::Line {
     char byte = 0;
     const ssize_t count = ::recv(fd, &byte, 1, 0);
     if (count > 0 || (count < 0 && (errno == EAGAIN || errno == EINTR))) return;
-    owner->on_line_ended(this, count == 0 && uv_now(&owner->loop_) - opened_at <= line_ms_max);
+    const uint64_t age_ms = uv_now(&owner->loop_) - opened_at;
+    const bool is_end = count == 0 && age_ms <= line_ms_max;
+    const bool was_not_accepted = count < 0 && follows_end && age_ms <= accepted_ms_max;
+    owner->on_line_ended(this, is_end || was_not_accepted);
   }
   void close() {
     uv_close(reinterpret_cast<uv_handle_t*>(&poll), [](uv_handle_t* handle) {
@@ -51,6 +58,7 @@ struct LeaderWatch::Line {
 
   LeaderWatch* const owner;
   const int fd;
+  const bool follows_end;
   const uint64_t opened_at;  // By uv_now().
   uv_poll_t poll = {};
 };
@@ -97,9 +105,8 @@ void LeaderWatch::on_dialled(int fd, int error) {
   is_dialling_ = false;
   if (fd >= 0) {
     refusals_ = 0;
-    is_closed_ = false;
     if (former_ != nullptr) former_->close();
-    former_ = std::exchange(line_, new Line(*this, fd));
+    former_ = std::exchange(line_, new Line(*this, fd, std::exchange(is_closed_, false)));
     return dial_after(former_ == nullptr ? renewal_ms : overlap_ms);
   }
   // A line that is there stays: it says more than this.
@@ -114,11 +121,11 @@ void LeaderWatch::on_dialled(int fd, int error) {
 }
 
 // Whether the process has ended, another try says.
-void LeaderWatch::on_line_ended(Line* line, bool with_fin) {
+void LeaderWatch::on_line_ended(Line* line, bool is_end) {
   (line == former_ ? former_ : line_) = nullptr;
   line->close();
   refusals_ = 0;
-  is_closed_ = is_closed_ || with_fin;
+  is_closed_ = is_closed_ || is_end;
   uv_timer_stop(&timer_);
   dial();
 }

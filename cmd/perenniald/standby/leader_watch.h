@@ -29,7 +29,8 @@ namespace perennial::perenniald {
 // A line is replaced every few seconds, before the other side closes it for its silence. A FIN of
 // one that could not be replaced in time may be such a close, and proves nothing. The one before
 // stays for a second beside the new one, which the process may not have accepted yet: then its end
-// resets that one.
+// resets that one. For the same reason a line that is opened right after such a FIN, and is reset
+// within a second, leaves the FIN as it was.
 class LeaderWatch {
  public:
   // `ended`: the process that led in this epoch has ended. Called from the loop, once for an epoch.
@@ -50,7 +51,8 @@ class LeaderWatch {
   void dial_after(uint64_t milliseconds);
   void on_dialled(int fd, int error);
   void on_timer();
-  void on_line_ended(Line* line, bool with_fin);
+  // `is_end`: as that of a process that ends.
+  void on_line_ended(Line* line, bool is_end);
   void drop_lines();
 
   uv_loop_t& loop_;

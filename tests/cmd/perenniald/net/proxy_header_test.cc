@@ -69,6 +69,7 @@ TEST_P(HeaderTest, IsReadAsItIsMeant) {
     ASSERT_EQ(read.state, test.state);
     EXPECT_EQ(read.header.peer, test.peer);
     EXPECT_EQ(read.header.address.has_value(), !test.peer.empty());
+    EXPECT_EQ(read.header.is_own, std::string_view(test.name).starts_with("Version2Local"));
     EXPECT_EQ(read.header.bytes, test.state == State::Whole ? test.bytes.size() : 0u);
   }
   if (test.state != State::Whole) return;

@@ -130,6 +130,29 @@ TEST_F(LeaderWatchTest, TheEndIsNoticedWhileALineIsReplaced) {
   EXPECT_TRUE(wait_until([this] { return !ended_.empty(); }));
 }
 
+// Its line is closed before its port, which takes another line and never accepts it.
+TEST_F(LeaderWatchTest, TheEndIsNoticedWhileThePortStillTakesLines) {
+  std::optional<Listener> leader(std::in_place);
+  watch_->set_leader(leader->address(), 7);
+  ASSERT_TRUE(wait_for_connection(*leader));
+  leader->drop_clients();
+  run_for(100);
+  leader.reset();
+  EXPECT_TRUE(wait_until([this] { return !ended_.empty(); }));
+}
+
+// The same a while later: the process lives, and its firewall changes.
+TEST_F(LeaderWatchTest, AResetLongAfterAnotherLineWasClosedSaysNothing) {
+  std::optional<Listener> leader(std::in_place);
+  watch_->set_leader(leader->address(), 7);
+  ASSERT_TRUE(wait_for_connection(*leader));
+  leader->drop_clients();
+  run_for(1'500);
+  leader.reset();
+  run_for(1'200);
+  EXPECT_TRUE(ended_.empty());
+}
+
 // A server closes connections that say nothing, and its restart resets them.
 TEST_F(LeaderWatchTest, AConnectionThatEndsIsOpenedAgain) {
   Listener leader;
