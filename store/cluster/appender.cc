@@ -32,7 +32,10 @@ void Appender::append(BatchIndex index, std::string bytes, BatchIndex trim_befor
   CHECK(idle());
   CHECK(index == last_ + 1);
   CHECK(trim_before <= last_);
-  entry_ = {.index = index, .bytes = std::move(bytes), .trim_before = trim_before};
+  entry_ = {.index = index,
+            .bytes = std::move(bytes),
+            .trim_before = trim_before,
+            .begun_at = executor_.now()};
   send();
 }
 
@@ -66,11 +69,10 @@ void Appender::on_sent(const etcd::Outcome<etcd::TransactionDone>& outcome) {
                       "least 1572864: {}",
                       entry_->bytes.size(), failure->message));
     }
-    events_.failed(*failure);
-    return retry(&Appender::look);
+    return fail(*failure);
   }
   const auto& done = std::get<etcd::TransactionDone>(outcome);
-  if (done.held) return commit(done.revision);
+  if (done.held) return commit();
   // Refused for certain. Reading tells whether an earlier try has done it, and else why.
   look();
 }
@@ -90,8 +92,7 @@ void Appender::look() {
 void Appender::on_seen(const etcd::Outcome<etcd::TransactionDone>& outcome) {
   if (!entry_) return;
   if (const auto* failure = std::get_if<etcd::Failure>(&outcome)) {
-    events_.failed(*failure);
-    return retry(&Appender::look);
+    return fail(*failure);
   }
   judge(std::get<etcd::TransactionDone>(outcome));
 }
@@ -101,7 +102,7 @@ void Appender::judge(const etcd::TransactionDone& seen) {
   const std::vector<etcd::KeyValue>& entry = seen.gets[0].keys;
   const std::vector<etcd::KeyValue>& leader = seen.gets[1].keys;
   if (!entry.empty()) {
-    if (entry[0].value == entry_->bytes) return commit(seen.revision);
+    if (entry[0].value == entry_->bytes) return commit();
     return lose(fmt::format("another leader has written entry {}", entry_->index));
   }
   if (leader.empty() || leader[0].mod_revision != token_) {
@@ -119,12 +120,23 @@ void Appender::retry(void (Appender::*step)()) {
   });
 }
 
-void Appender::commit(etcd::Revision revision) {
-  revision_ = revision;
+void Appender::fail(const etcd::Failure& failure) {
+  events_.failed(failure);
+  const bool is_late = executor_.now() - entry_->begun_at >= append_patience;
+  if (is_late) set_waits(failure.error);
+  retry(&Appender::look);
+}
+
+void Appender::set_waits(std::optional<etcd::CallError> waits_for) {
+  if (std::exchange(waits_, waits_for) != waits_for) events_.waits(waits_for);
+}
+
+void Appender::commit() {
   last_ = entry_->index;
   is_empty_ = false;
   const BatchIndex index = entry_->index;
   entry_.reset();
+  set_waits(std::nullopt);
   events_.committed(index);
 }
 

@@ -30,6 +30,9 @@ class Appender {
     std::function<void(std::string why)> lost;
     // A try has failed. It goes on by itself.
     std::function<void(const etcd::Failure&)> failed;
+    // The entry has waited for append_patience and its tries fail, the last one for this reason;
+    // none: it is committed. Called when that changes.
+    std::function<void(std::optional<etcd::CallError>)> waits;
   };
 
   // `executor`, `client` and `keys` outlive this.
@@ -42,8 +45,6 @@ class Appender {
   void stop();
 
   bool idle() const { return !entry_; }
-  // The newest revision of etcd that an append has seen.
-  etcd::Revision revision() const { return revision_; }
   // Appends the next entry, and deletes the entries before `trim_before` in the same transaction; 0
   // deletes none. The newest entry must stay. REQUIRES: idle(), after lead().
   void append(BatchIndex index, std::string bytes, BatchIndex trim_before);
@@ -53,6 +54,7 @@ class Appender {
     BatchIndex index = 0;
     std::string bytes;
     BatchIndex trim_before = 0;
+    Nanos begun_at = 0;
   };
 
   void send();
@@ -62,7 +64,9 @@ class Appender {
   // Judges what was read of the entry and of the leader.
   void judge(const etcd::TransactionDone& seen);
   void retry(void (Appender::*step)());
-  void commit(etcd::Revision revision);
+  void fail(const etcd::Failure& failure);
+  void set_waits(std::optional<etcd::CallError> waits_for);
+  void commit();
   void lose(std::string why);
 
   etcd::Executor& executor_;
@@ -72,8 +76,8 @@ class Appender {
   etcd::Revision token_ = 0;  // 0: does not lead.
   BatchIndex last_ = 0;
   bool is_empty_ = false;
-  etcd::Revision revision_ = 0;
-  std::optional<Entry> entry_;  // The one under way.
+  std::optional<Entry> entry_;            // The one under way.
+  std::optional<etcd::CallError> waits_;  // By the last event of this name.
 };
 
 }  // namespace perennial::store::cluster

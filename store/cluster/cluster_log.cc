@@ -130,6 +130,14 @@ void ClusterLog::set_puts(Puts puts) {
   links_.wake();
 }
 
+void ClusterLog::set_waits(bool waits) {
+  {
+    const std::lock_guard lock(mutex_);
+    waits_ = waits;
+  }
+  links_.wake();
+}
+
 void ClusterLog::checkpoint(std::string dir) {
   under_way_.fetch_add(1, std::memory_order_relaxed);
   executor_.post([this, dir = std::move(dir)]() mutable {
@@ -176,10 +184,9 @@ Log::Update ClusterLog::collect() {
                 .checkpoint = std::exchange(update_.checkpoint, std::nullopt),
                 .store = update_.store};
   if (puts_ == Puts::Refused) out.store.accepts_puts = false;
-  if (puts_ == Puts::Held) {
-    out.store.write_stalled = true;
-    if (out.store.facts.state == "ok") out.store.facts.state = "behind";
-  }
+  if (puts_ == Puts::Held) out.store.write_stalled = true;
+  const bool is_behind = puts_ == Puts::Held || waits_;
+  if (is_behind && out.store.facts.state == "ok") out.store.facts.state = "behind";
   return out;
 }
 

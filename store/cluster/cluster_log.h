@@ -55,6 +55,8 @@ class ClusterLog final : public Log {
   // The batch that was appended last is in the log.
   void on_committed(BatchIndex index);
   void set_puts(Puts puts);
+  // Appends have failed for a while (Node::Events::waits), or succeed again.
+  void set_waits(bool waits);
 
   // -- On any thread.
   // Makes `dir` with a copy of the database as it is right after batch `index`: as
@@ -121,9 +123,10 @@ class ClusterLog final : public Log {
   bool is_damaged_ = false;
   std::function<void()> on_drained_;  // Set by stop().
 
-  std::mutex mutex_;  // Guards update_ and puts_.
+  std::mutex mutex_;  // Guards update_, puts_ and waits_.
   Update update_;
   Puts puts_ = Puts::Accepted;
+  bool waits_ = false;
 
   LocalLog local_;  // Last: its thread calls on_local().
 };

@@ -37,6 +37,7 @@ void Election::stop() {
   ++life_;
   lease_ = 0;
   won_.reset();
+  leader_.reset();
   if (watch_ != 0) client_.cancel_watch(std::exchange(watch_, 0));
 }
 

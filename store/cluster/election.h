@@ -69,6 +69,7 @@ class Election {
   void resign(const std::string& next, std::function<void()> done);
 
   bool leads() const { return won_.has_value(); }
+  // Who leads, as far as is known. None: nobody, or this node does not observe it (start()).
   const std::optional<LeaderRecord>& leader() const { return leader_; }
 
  private:

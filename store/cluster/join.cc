@@ -95,6 +95,7 @@ void Node::go_on(const std::vector<etcd::KeyValue>& entry) {
     follower_.start({.next = holding_.index + 1,
                      .previous = entry.empty() ? 0 : hash_of_entry(entry[0].value),
                      .base = base_});
+    after(upkeep_interval, &Node::upkeep);
   } else if (!waits_for_replica_) {
     follower_.resume();
   }

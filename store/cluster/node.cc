@@ -68,7 +68,8 @@ Node::Node(etcd::Executor& executor, etcd::Client& client, NodeOptions options, 
       appender_(executor, client, keys_,
                 {.committed = [this](BatchIndex index) { on_committed(index); },
                  .lost = [this](std::string why) { lose(std::move(why)); },
-                 .failed = events_.failed}) {
+                 .failed = events_.failed,
+                 .waits = events_.waits}) {
   CHECK(is_cluster_name(options_.cluster));
   CHECK(is_cluster_name(options_.node));
 }
@@ -164,7 +165,6 @@ void Node::lead_if_applied() {
   if (log_.last() != last_) log_.reset(last_);
   appender_.lead(won_->token, last_, last_ == base_);
   look_at_members();
-  after(upkeep_interval, &Node::upkeep);
   const Nanos now = executor_.now();
   takeover_time_ =
       cluster::takeover_time(time_.at(now), executor_.wall(), options_.clock_offset_max);

@@ -5,6 +5,7 @@
 #include <deque>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -52,6 +53,14 @@ struct Holding {
   Nanos now = 0;
 };
 
+// How many members of etcd have raised each alarm.
+struct EtcdAlarms {
+  size_t no_space = 0;
+  size_t corrupt = 0;
+
+  bool operator==(const EtcdAlarms&) const = default;
+};
+
 // One node of a cluster: it follows the log in etcd as a standby, and becomes the leader when there
 // is none. It joins the parts of this folder, and decides nothing about jobs. README.md says how.
 //
@@ -94,6 +103,11 @@ class Node {
     std::function<void(const etcd::Failure&)> failed;
     // Each second: how far the wall clock is off.
     std::function<void(const WallClock&)> clock;
+    // Of a leader. Appends have failed for append_patience, and for what reason; none: they succeed
+    // again. Called when that changes.
+    std::function<void(std::optional<etcd::CallError>)> waits;
+    // What the members of etcd say of alarms, as often as this node looks at them (upkeep.cc).
+    std::function<void(const EtcdAlarms&)> alarms;
   };
 
   // `executor` and `client` outlive this; its functions are called on the executor's thread, but
@@ -162,8 +176,13 @@ class Node {
   void see_nodes(const etcd::Found& nodes);
   void see_handover(const etcd::Found& handover);
   void upkeep();
+  bool looks_after_etcd() const;
+  void compact();
+  void compact_to(etcd::Revision newest);
   void look_at_members();
   void see_member(size_t member, const etcd::Outcome<etcd::MemberStatus>& outcome);
+  void judge_members();
+  void disarm(const std::set<etcd::Alarm>& alarms);
 
   void end();
   void lose(std::string why);
@@ -220,7 +239,11 @@ class Node {
   std::vector<BatchIndex> flushed_by_others_;
   std::optional<HandoverRecord> handover_;  // What was asked of this leader.
   etcd::Revision compact_next_ = 0;
-  std::vector<uint64_t> database_bytes_;  // Of each member of etcd; 0: it did not answer.
+  // What the members of etcd said when they were asked last. Not all of it has come yet while
+  // members_asked_ is not 0.
+  std::vector<etcd::MemberStatus> members_;
+  size_t members_asked_ = 0;
+  Nanos may_disarm_at_ = 0;
   bool etcd_has_space_ = true;
   Puts puts_ = Puts::Accepted;
 

@@ -12,8 +12,15 @@ inline constexpr Nanos call_timeout = nanos_per_second;
 inline constexpr Nanos retry_delay = 75 * nanos_per_ms;
 // How often a node publishes what it holds.
 inline constexpr Nanos publish_interval = nanos_per_second;
-// How often the leader compacts etcd's history and looks at the size of its database.
+// How often etcd's history is compacted, and the size of its database and its alarms are looked at.
 inline constexpr Nanos upkeep_interval = 5 * nanos_per_second;
+// An alarm of etcd is not disarmed more often. Where etcd's quota is less than `etcd_quota_bytes`,
+// it is raised again at once.
+inline constexpr Nanos disarm_interval = 30 * nanos_per_second;
+// Appends that have failed for so long are reported. The death of etcd's leader costs about three
+// seconds (a deadline, an election, another try) and heals by itself; a leader that is cut off from
+// etcd gives up at four fifths of its lease, after 8 s by default.
+inline constexpr Nanos append_patience = 5 * nanos_per_second;
 // How often a standby reads who leads, besides its watch: a watch that begins at a revision that is
 // compacted meanwhile may miss the deletes of that revision (etcd 3.4.23).
 inline constexpr Nanos look_interval = 5 * nanos_per_second;

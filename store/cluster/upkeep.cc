@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <utility>
 #include <variant>
 
@@ -12,8 +13,8 @@
 #include "store/cluster/timing.h"
 
 // What a node does each second: it publishes what it holds, and sees what the others hold and, as
-// the leader, whether it shall hand over. Less often the leader compacts etcd's history and looks
-// at its size.
+// the leader, whether it shall hand over. Less often etcd is looked after: its history is
+// compacted, its size and its alarms are looked at.
 namespace perennial::store::cluster {
 
 using etcd::Compare;
@@ -165,26 +166,49 @@ void Node::see_handover(const etcd::Found& handover) {
 }
 
 void Node::upkeep() {
-  // What was new at the last time is old enough now: no watch that keeps up needs it. Without
-  // appends the history grows, too: by what the nodes publish.
-  const etcd::Revision compacted =
-      std::exchange(compact_next_, std::max(appender_.revision(), node_revision_));
-  if (options_.compacts_etcd && compacted != 0) {
-    client_.compact(compacted, executor_.now() + call_timeout, [this](const auto& outcome) {
-      const auto* failure = std::get_if<etcd::Failure>(&outcome);
-      // Compacted already: by a former leader, or by somebody else.
-      if (failure != nullptr && failure->error != etcd::CallError::Compacted) {
-        events_.failed(*failure);
-      }
-    });
+  if (looks_after_etcd()) {
+    if (options_.compacts_etcd) compact();
+    look_at_members();
   }
-  look_at_members();
   after(upkeep_interval, &Node::upkeep);
+}
+
+// The leader does. While nobody leads, all do: in an etcd without space nobody can be elected.
+bool Node::looks_after_etcd() const {
+  return role_ == Role::Leader || !election_.leader();
+}
+
+// How far etcd is follows from a read, because this node's own writes need not succeed: an etcd
+// without space would stay as it is.
+void Node::compact() {
+  etcd::Get read = {.range = {.key = keys_.leader(), .end = {}}, .keys_only = true};
+  client_.get(std::move(read), executor_.now() + call_timeout, [this](const auto& outcome) {
+    if (ended_) return;
+    const auto* failure = std::get_if<etcd::Failure>(&outcome);
+    if (failure != nullptr) return events_.failed(*failure);
+    compact_to(std::get<etcd::Found>(outcome).revision);
+  });
+}
+
+// What was new at the last time is old enough now: no watch that keeps up needs it. Without appends
+// the history grows, too: by what the nodes publish. An etcd that was restored has gone back.
+void Node::compact_to(etcd::Revision newest) {
+  const etcd::Revision compacted = std::min(std::exchange(compact_next_, newest), newest);
+  if (compacted == 0) return;
+  client_.compact(compacted, executor_.now() + call_timeout, [this](const auto& outcome) {
+    const auto* failure = std::get_if<etcd::Failure>(&outcome);
+    // Compacted already: by a former leader, or by somebody else.
+    if (failure != nullptr && failure->error != etcd::CallError::Compacted && !ended_) {
+      events_.failed(*failure);
+    }
+  });
 }
 
 // Asks all members, because any of them may be etcd's leader, and any may be short of space.
 void Node::look_at_members() {
-  database_bytes_.resize(client_.members());
+  if (members_asked_ != 0) return;
+  members_.clear();
+  members_asked_ = client_.members();
   for (size_t member = 0; member < client_.members(); ++member) {
     client_.member_status(member, executor_.now() + call_timeout,
                           [this, member](const auto& outcome) {
@@ -193,14 +217,49 @@ void Node::look_at_members() {
   }
 }
 
+void Node::see_member(size_t member, const etcd::Outcome<etcd::MemberStatus>& outcome) {
+  if (const auto* status = std::get_if<etcd::MemberStatus>(&outcome)) {
+    if (status->is_leader && role_ == Role::Leader) client_.prefer(member);
+    members_.push_back(*status);
+  }
+  if (--members_asked_ == 0) judge_members();
+}
+
 // Puts are refused while the database of a member is above three quarters of its quota. Past the
 // quota of one of them etcd takes no entry at all, and deletes are entries, too.
-void Node::see_member(size_t member, const etcd::Outcome<etcd::MemberStatus>& outcome) {
-  const auto* status = std::get_if<etcd::MemberStatus>(&outcome);
-  database_bytes_[member] = status == nullptr ? 0 : static_cast<uint64_t>(status->database_bytes);
-  if (status != nullptr && status->is_leader) client_.prefer(member);
-  etcd_has_space_ = std::ranges::max(database_bytes_) < options_.etcd_quota_bytes / 4 * 3;
-  judge_space();
+void Node::judge_members() {
+  if (members_.empty()) return;  // Nothing is known.
+  std::set<etcd::Alarm> alarms;
+  bool has_space = true;
+  for (const etcd::MemberStatus& member : members_) {
+    alarms.insert(member.alarms.begin(), member.alarms.end());
+    const auto bytes = static_cast<uint64_t>(member.database_bytes);
+    has_space = has_space && bytes < options_.etcd_quota_bytes / 4 * 3;
+  }
+  const auto count = [&](etcd::Alarm::Kind kind) {
+    return static_cast<size_t>(std::ranges::count(alarms, kind, &etcd::Alarm::kind));
+  };
+  const EtcdAlarms raised = {.no_space = count(etcd::Alarm::Kind::NoSpace),
+                             .corrupt = count(etcd::Alarm::Kind::Corrupt)};
+  etcd_has_space_ = has_space && raised.no_space == 0;
+  if (role_ == Role::Leader) judge_space();
+  events_.alarms(raised);
+  // The database of a member that does not answer may be as large as ever.
+  if (has_space && members_.size() == client_.members()) disarm(alarms);
+}
+
+// An operator has made space. Only that alarm: whose data is right is not for a program to say.
+void Node::disarm(const std::set<etcd::Alarm>& alarms) {
+  if (!options_.compacts_etcd || executor_.now() < may_disarm_at_) return;
+  for (const etcd::Alarm& alarm : alarms) {
+    if (alarm.kind != etcd::Alarm::Kind::NoSpace) continue;
+    may_disarm_at_ = executor_.now() + disarm_interval;
+    client_.disarm(alarm, executor_.now() + call_timeout, [this](const auto& outcome) {
+      if (ended_) return;
+      if (const auto* failure = std::get_if<etcd::Failure>(&outcome)) events_.failed(*failure);
+      look_at_members();
+    });
+  }
 }
 
 }  // namespace perennial::store::cluster

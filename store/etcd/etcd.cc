@@ -23,6 +23,17 @@ std::string_view name_of(CallError error) {
   return {};
 }
 
+std::string_view name_of(Alarm::Kind kind) {
+  switch (kind) {
+    case Alarm::Kind::NoSpace:
+      return "NOSPACE";
+    case Alarm::Kind::Corrupt:
+      return "CORRUPT";
+  }
+  CHECK(!"an alarm that is none");
+  return {};
+}
+
 // The end is the smallest key that is greater than all with the prefix. Where the prefix has only
 // bytes of 255, there is none: then etcd takes one zero byte for the end of all keys.
 KeyRange keys_with_prefix(std::string_view prefix) {

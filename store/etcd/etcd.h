@@ -120,14 +120,32 @@ struct LeaseKept {
 struct Compacted {};
 struct LeaseRevoked {};
 
+struct AlarmDisarmed {};
+
+// What stops etcd until somebody disarms it. An alarm of one member stops all of them.
+struct Alarm {
+  enum class Kind : uint8_t {
+    NoSpace,  // The database of the member has reached its quota. Only deletes are taken.
+    Corrupt,  // What the member holds is not what the others hold. Nothing is answered.
+  };
+  uint64_t member = 0;  // MemberStatus::id. It may be none of the client's endpoints.
+  Kind kind = Kind::NoSpace;
+
+  auto operator<=>(const Alarm&) const = default;
+};
+// As etcd and etcdctl call it.
+std::string_view name_of(Alarm::Kind kind);
+
 // What one member says of itself.
 struct MemberStatus {
   std::string endpoint;
+  uint64_t id = 0;
   std::string version;
   int64_t database_bytes = 0;
   bool is_leader = false;
   bool has_leader = false;
   uint64_t term = 0;
+  std::vector<Alarm> alarms = {};  // Of all members, as far as this one knows.
 };
 
 struct WatchEvent {
@@ -202,6 +220,8 @@ class Client {
 
   // Asks the member with this number in the list of endpoints, and no other.
   virtual void member_status(size_t member, Nanos deadline, Done<MemberStatus> done) = 0;
+  // etcd goes on. Where nothing has changed, it raises the alarm again.
+  virtual void disarm(Alarm alarm, Nanos deadline, Done<AlarmDisarmed> done) = 0;
   virtual size_t members() const = 0;
   // Calls go to this member from now on, until one of them fails without a known outcome. etcd's
   // leader answers a transaction soonest: any other member passes it on to the leader, and answers

@@ -43,6 +43,7 @@ class GrpcClient final : public Client {
   WatchId watch(KeyRange range, Revision from, std::function<void(WatchReport)> report) override;
   void cancel_watch(WatchId watch) override;
   void member_status(size_t member, Nanos deadline, Done<MemberStatus> done) override;
+  void disarm(Alarm alarm, Nanos deadline, Done<AlarmDisarmed> done) override;
   size_t members() const override { return channels_.size(); }
   void prefer(size_t member) override { channels_.prefer(member); }
 
@@ -168,6 +169,15 @@ void GrpcClient::member_status(size_t member, Nanos deadline, Done<MemberStatus>
       [endpoint = channels_.member(member).endpoint](pb::StatusResponse& reply) {
         return member_status_of(reply, endpoint);
       });
+}
+
+void GrpcClient::disarm(Alarm alarm, Nanos deadline, Done<AlarmDisarmed> done) {
+  call<pb::AlarmResponse>(
+      deadline, std::move(done),
+      [message = disarm_request(alarm)](const Member& member, auto* context, auto* queue) {
+        return member.maintenance->PrepareAsyncAlarm(context, message, queue);
+      },
+      [](pb::AlarmResponse&) { return AlarmDisarmed{}; });
 }
 
 // Calls the current member as soon as there is a token.

@@ -1,5 +1,9 @@
 #include "store/etcd/messages.h"
 
+#include <charconv>
+#include <optional>
+#include <string_view>
+#include <system_error>
 #include <utility>
 
 namespace perennial::store::etcd {
@@ -71,6 +75,31 @@ void set_operations(google::protobuf::RepeatedPtrField<pb::RequestOp>& messages,
     std::visit([&](auto& one) { set_operation(*messages.Add(), std::move(one)); }, operation);
 }
 
+// As in "memberID:10276657743932975437 alarm:NOSPACE ": an alarm as Go's protobuf prints it, whose
+// spaces are not fixed. Other errors of a status have no member.
+std::optional<Alarm> alarm_of(std::string_view error) {
+  constexpr std::string_view member_label = "memberID:";
+  const size_t member_at = error.find(member_label);
+  if (member_at == std::string_view::npos) return std::nullopt;
+  Alarm alarm;
+  const char* const digits = error.data() + member_at + member_label.size();
+  const char* const end = error.data() + error.size();
+  if (std::from_chars(digits, end, alarm.member).ec != std::errc()) return std::nullopt;
+  for (const Alarm::Kind kind : {Alarm::Kind::NoSpace, Alarm::Kind::Corrupt}) {
+    alarm.kind = kind;
+    if (error.find(name_of(kind)) != std::string_view::npos) return alarm;
+  }
+  return std::nullopt;
+}
+
+std::vector<Alarm> alarms_of(const pb::StatusResponse& answer) {
+  std::vector<Alarm> alarms;
+  for (const std::string& error : answer.errors()) {
+    if (const std::optional<Alarm> alarm = alarm_of(error)) alarms.push_back(*alarm);
+  }
+  return alarms;
+}
+
 }  // namespace
 
 // It asks for no order: etcd reads a range in ascending order anyway. If it were asked, it would
@@ -91,6 +120,14 @@ pb::TxnRequest transaction_request(Transaction transaction) {
     set_condition(*message.add_compare(), std::move(condition));
   set_operations(*message.mutable_success(), transaction.then);
   set_operations(*message.mutable_failure(), transaction.otherwise);
+  return message;
+}
+
+pb::AlarmRequest disarm_request(const Alarm& alarm) {
+  pb::AlarmRequest message;
+  message.set_action(pb::AlarmRequest::DEACTIVATE);
+  message.set_memberid(alarm.member);
+  message.set_alarm(alarm.kind == Alarm::Kind::NoSpace ? pb::NOSPACE : pb::CORRUPT);
   return message;
 }
 
@@ -118,11 +155,13 @@ TransactionDone transaction_done_of(pb::TxnResponse& answer) {
 
 MemberStatus member_status_of(const pb::StatusResponse& answer, std::string endpoint) {
   return {.endpoint = std::move(endpoint),
+          .id = answer.header().member_id(),
           .version = answer.version(),
           .database_bytes = answer.dbsize(),
           .is_leader = answer.leader() != 0 && answer.leader() == answer.header().member_id(),
           .has_leader = answer.leader() != 0,
-          .term = answer.raftterm()};
+          .term = answer.raftterm(),
+          .alarms = alarms_of(answer)};
 }
 
 WatchEvent event_of(pb::Event& event) {

@@ -47,6 +47,10 @@ class EtcdClientWrapper : public store::etcd::Client {
                      store::etcd::Done<store::etcd::MemberStatus> done) override {
     real_->member_status(member, deadline, std::move(done));
   }
+  void disarm(store::etcd::Alarm alarm, Nanos deadline,
+              store::etcd::Done<store::etcd::AlarmDisarmed> done) override {
+    real_->disarm(alarm, deadline, std::move(done));
+  }
   size_t members() const override { return real_->members(); }
   void prefer(size_t member) override { real_->prefer(member); }
 

@@ -7,7 +7,17 @@
 
 namespace perennial::support {
 
-enum class CallKind : uint8_t { Get, Commit, Compact, Grant, KeepAlive, Revoke, Status, Watch };
+enum class CallKind : uint8_t {
+  Get,
+  Commit,
+  Compact,
+  Grant,
+  KeepAlive,
+  Revoke,
+  Status,
+  Disarm,
+  Watch
+};
 
 // What becomes of one call.
 struct CallFate {

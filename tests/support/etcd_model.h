@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -53,8 +54,13 @@ class EtcdModel {
   int64_t database_bytes() const { return database_bytes_; }
   // The quota is used up: set by the first request that would pass it, and stays set.
   bool has_alarm() const { return has_alarm_; }
-  void set_alarm(bool has_alarm) { has_alarm_ = has_alarm; }
+  void disarm() { has_alarm_ = false; }
   void defragment() { database_bytes_ = used_bytes_; }
+  // Another program has used up the quota, and deleted and compacted what it wrote.
+  void fill() {
+    database_bytes_ = std::max(database_bytes_, limits_.quota_bytes);
+    has_alarm_ = true;
+  }
 
  private:
   struct Applied;

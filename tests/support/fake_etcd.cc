@@ -12,6 +12,12 @@ namespace {
 // etcd 3.4: how long an election takes at most.
 constexpr Nanos election_max = 1400 * nanos_per_ms;
 
+constexpr uint64_t id_of(size_t member) {
+  return 1000 + member;
+}
+// The first member is the one that notices.
+constexpr etcd::Alarm full_alarm = {.member = id_of(0), .kind = etcd::Alarm::Kind::NoSpace};
+
 }  // namespace
 
 FakeEtcd::FakeEtcd(VirtualTime& time, Options options)
@@ -113,7 +119,14 @@ FakeEtcd::Answer FakeEtcd::status(size_t member) const {
   status.has_leader = has_majority_;
   status.is_leader = has_majority_ && member == leader_;
   status.term = term_;
+  status.id = id_of(member);
+  if (model_.has_alarm()) status.alarms = {full_alarm};
   return status;
+}
+
+FakeEtcd::Answer FakeEtcd::disarm(const etcd::Alarm& alarm) {
+  if (alarm == full_alarm) model_.disarm();
+  return etcd::AlarmDisarmed{};
 }
 
 void FakeEtcd::start_clock(etcd::LeaseId lease, int64_t ttl_s) {
@@ -169,8 +182,13 @@ void FakeEtcd::compact(etcd::Revision revision) {
 }
 
 void FakeEtcd::set_full(bool is_full) {
-  if (!is_full) model_.defragment();
-  model_.set_alarm(is_full);
+  if (is_full) return model_.fill();
+  model_.defragment();
+  model_.disarm();
+}
+
+void FakeEtcd::defragment() {
+  model_.defragment();
 }
 
 void FakeEtcd::restore(EtcdModel snapshot) {

@@ -74,6 +74,8 @@ class FakeEtcd {
   void compact(etcd::Revision revision);
   // Another program has filled the quota; or it is defragmented and the alarm disarmed.
   void set_full(bool is_full);
+  // As an operator does at each member.
+  void defragment();
   // Puts a snapshot, which is a copy of model(), in the place of what is there. What was on its way
   // is lost, and watches end.
   void restore(EtcdModel snapshot);
@@ -83,9 +85,9 @@ class FakeEtcd {
  private:
   class NodeClient;
   using ClientId = uint64_t;
-  using Answer =
-      std::variant<etcd::Found, etcd::TransactionDone, etcd::Compacted, etcd::LeaseGranted,
-                   etcd::LeaseKept, etcd::LeaseRevoked, etcd::MemberStatus, etcd::Failure>;
+  using Answer = std::variant<etcd::Found, etcd::TransactionDone, etcd::Compacted,
+                              etcd::LeaseGranted, etcd::LeaseKept, etcd::LeaseRevoked,
+                              etcd::MemberStatus, etcd::AlarmDisarmed, etcd::Failure>;
   using Act = std::function<Answer(FakeEtcd&)>;
   struct Call {
     ClientId client = 0;
@@ -122,6 +124,7 @@ class FakeEtcd {
   Answer keep_alive(etcd::LeaseId lease);
   Answer revoke(etcd::LeaseId lease);
   Answer status(size_t member) const;
+  Answer disarm(const etcd::Alarm& alarm);
   void start_clock(etcd::LeaseId lease, int64_t ttl_s);
   void set_clock(etcd::LeaseId lease, Nanos expires_at);
 

@@ -83,6 +83,12 @@ void FakeEtcd::NodeClient::member_status(size_t member, Nanos deadline,
   call(CallKind::Status, deadline, act, std::move(done));
 }
 
+void FakeEtcd::NodeClient::disarm(etcd::Alarm alarm, Nanos deadline,
+                                  etcd::Done<etcd::AlarmDisarmed> done) {
+  const auto act = [alarm](FakeEtcd& etcd) { return etcd.disarm(alarm); };
+  call(CallKind::Disarm, deadline, act, std::move(done));
+}
+
 etcd::WatchId FakeEtcd::NodeClient::watch(etcd::KeyRange range, etcd::Revision from,
                                           std::function<void(etcd::WatchReport)> report) {
   const etcd::WatchId watch = ++last_watch_;

@@ -28,6 +28,7 @@ class FakeEtcd::NodeClient final : public etcd::Client {
                       std::function<void(etcd::WatchReport)> report) override;
   void cancel_watch(etcd::WatchId watch) override;
   void member_status(size_t member, Nanos deadline, etcd::Done<etcd::MemberStatus> done) override;
+  void disarm(etcd::Alarm alarm, Nanos deadline, etcd::Done<etcd::AlarmDisarmed> done) override;
   size_t members() const override { return etcd_.options_.members; }
   void prefer(size_t member) override { member_ = member; }
   bool has_watch(etcd::WatchId watch) const { return watches_.contains(watch); }

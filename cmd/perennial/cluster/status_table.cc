@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <map>
 #include <optional>
 #include <set>
 #include <variant>
@@ -22,6 +23,7 @@ using store::cluster::CopyRecord;
 using store::cluster::NodeRecord;
 using store::cluster::RefusalRecord;
 using store::cluster::Role;
+using store::etcd::Alarm;
 using store::etcd::Failure;
 using store::etcd::MemberStatus;
 
@@ -99,12 +101,22 @@ double share_of_quota(const ClusterReport& report, const MemberStatus& status) {
          static_cast<double>(std::max<uint64_t>(report.quota_bytes, 1));
 }
 
+// The member's own.
+std::vector<std::string_view> alarms_of(const MemberStatus& status) {
+  std::vector<std::string_view> names;
+  for (const Alarm& alarm : status.alarms) {
+    if (alarm.member == status.id) names.push_back(name_of(alarm.kind));
+  }
+  return names;
+}
+
 std::string member_table(const ClusterReport& report) {
-  std::vector<TableLine> lines = {{"MEMBER OF ETCD", "ROLE", "DATABASE", "QUOTA", "VERSION"}};
+  std::vector<TableLine> lines = {
+      {"MEMBER OF ETCD", "ROLE", "DATABASE", "QUOTA", "ALARMS", "VERSION"}};
   for (const MemberState& member : report.members) {
     const auto* const status = std::get_if<MemberStatus>(&member.status);
     if (status == nullptr) {
-      lines.push_back({member.endpoint, "unreachable", "-", "-", "-"});
+      lines.push_back({member.endpoint, "unreachable", "-", "-", "-", "-"});
       continue;
     }
     const bool is_lost = !status->is_leader && !status->has_leader;
@@ -114,6 +126,7 @@ std::string member_table(const ClusterReport& report) {
                                        : "follower",
                      fmt::format("{:.1f} MB", static_cast<double>(status->database_bytes) / 1e6),
                      fmt::format("{:.0f}%", 100 * share_of_quota(report, *status)),
+                     or_dash(fmt::format("{}", fmt::join(alarms_of(*status), ","))),
                      or_dash(status->version)});
   }
   return aligned(lines, 2, 4);
@@ -169,6 +182,30 @@ void warn_of_nodes(const ClusterReport& report, std::vector<std::string>& out) {
   }
 }
 
+// An alarm is known to all members, also that of one that cannot be reached.
+void warn_of_alarms(const ClusterReport& report, std::vector<std::string>& out) {
+  std::map<Alarm, std::string> raised;  // By whom.
+  for (const MemberState& member : report.members) {
+    const auto* const status = std::get_if<MemberStatus>(&member.status);
+    if (status == nullptr) continue;
+    for (const Alarm& alarm : status->alarms) {
+      std::string& name = raised[alarm];
+      if (alarm.member == status->id) name = member.endpoint;
+      if (name.empty()) name = fmt::format("member {:x}", alarm.member);
+    }
+  }
+  for (const auto& [alarm, name] : raised) {
+    const std::string_view meaning =
+        alarm.kind == Alarm::Kind::NoSpace
+            ? "etcd takes no entry, so clients wait: etc/docs/cluster.md, \"When etcd is nearly "
+              "full\""
+            : "it holds something else than the others, and etcd answers nothing: replace that "
+              "member";
+    out.push_back(
+        fmt::format("{} has raised the alarm {}: {}", name, name_of(alarm.kind), meaning));
+  }
+}
+
 void warn_of_members(const ClusterReport& report, std::vector<std::string>& out) {
   for (const MemberState& member : report.members) {
     if (const auto* const failure = std::get_if<Failure>(&member.status)) {
@@ -202,6 +239,7 @@ ordered_json member_json(const ClusterReport& report, const MemberState& member)
   out["has_leader"] = status->is_leader || status->has_leader;
   out["database_bytes"] = status->database_bytes;
   out["quota_share"] = share_of_quota(report, *status);
+  out["alarms"] = alarms_of(*status);
   return out;
 }
 
@@ -210,6 +248,7 @@ ordered_json member_json(const ClusterReport& report, const MemberState& member)
 std::vector<std::string> cluster_warnings(const ClusterReport& report) {
   std::vector<std::string> out;
   warn_of_nodes(report, out);
+  warn_of_alarms(report, out);
   warn_of_members(report, out);
   return out;
 }

@@ -267,6 +267,8 @@ Node::Events Member::node_events() {
   events.refused = [this](Status status) { finish(std::move(status)); };
   events.outrun = [this](const store::cluster::Election::Claim& claim) { on_outrun(claim); };
   events.failed = [this](const store::etcd::Failure& failure) { on_failed(failure); };
+  events.waits = [this](std::optional<store::etcd::CallError> waits_for) { on_waits(waits_for); };
+  events.alarms = [this](const store::cluster::EtcdAlarms& alarms) { on_alarms(alarms); };
   events.clock = [this](const store::cluster::WallClock& clock) { on_clock(clock); };
   return events;
 }
@@ -352,6 +354,7 @@ void Member::on_leader(const std::optional<LeaderRecord>& leader) {
     const std::lock_guard lock(mutex_);
     facts_.leader = leader;
     if (leader) facts_.epoch = leader->epoch;
+    if (leader) facts_.alarms = {};  // That one looks at them.
   }
   wake_();
   if (leader) {
@@ -419,6 +422,32 @@ void Member::on_failed(const store::etcd::Failure& failure) {
   failed_at_ = now;
   log(Level::Warning, "cluster.etcd",
       {{"error", std::string(name_of(failure.error))}, {"message", failure.message}});
+}
+
+void Member::on_waits(std::optional<store::etcd::CallError> waits_for) {
+  const std::string why = waits_for ? std::string(name_of(*waits_for)) : std::string();
+  if (waits_for) {
+    log(Level::Error, "cluster.append", {{"state", "failing"}, {"error", why}});
+  } else {
+    log(Level::Info, "cluster.append", {{"state", "ok"}});
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    facts_.append_failure = why;
+  }
+  entries_->set_waits(waits_for.has_value());
+}
+
+void Member::on_alarms(const store::cluster::EtcdAlarms& alarms) {
+  store::cluster::EtcdAlarms before;
+  {
+    const std::lock_guard lock(mutex_);
+    before = std::exchange(facts_.alarms, alarms);
+  }
+  if (before == alarms) return;
+  const bool is_over = alarms == store::cluster::EtcdAlarms();
+  log(is_over ? Level::Info : Level::Error, "cluster.etcd_alarm",
+      {{"no_space", text(alarms.no_space)}, {"corrupt", text(alarms.corrupt)}});
 }
 
 void Member::check_lease() const {

@@ -34,6 +34,10 @@ struct MemberFacts {
   BatchIndex flushed = 0;  // and what its disk holds.
   // How far its wall clock is off, and whether it may lead with it.
   store::cluster::WallClock clock = {};
+  // Of the leader: why its appends have failed for a while. Empty: they have not.
+  std::string append_failure = {};
+  // As the leader sees them, or while nobody leads.
+  store::cluster::EtcdAlarms alarms = {};
 
   // Entries that this node has read and not yet applied.
   uint64_t lag() const { return newest > applied ? newest - applied : 0; }
@@ -130,6 +134,8 @@ class Member {
   void on_outrun(const store::cluster::Election::Claim& claim);
   void on_hand_over(const std::string& to);
   void on_failed(const store::etcd::Failure& failure);
+  void on_waits(std::optional<store::etcd::CallError> waits_for);
+  void on_alarms(const store::cluster::EtcdAlarms& alarms);
 
   const ClusterConfig config_;
   const std::string version_;

@@ -28,6 +28,14 @@ void add_cluster(MetricsWriter& out, const ClusterFacts& cluster) {
       "How far the wall clock of this node's machine is ahead of the cluster's time, or of the "
       "median of all nodes while nobody has led; below zero: behind.",
       in_seconds(cluster.clock_ahead));
+  out.single("perennial_cluster_appends_failing", MetricType::Gauge, "",
+             "1 while this node leads and etcd has taken no entry of its log for 5 seconds.",
+             cluster.appends_fail ? 1 : 0);
+  out.family("perennial_cluster_etcd_alarms", MetricType::Gauge, "",
+             "Members of etcd that have raised this alarm, as the leader sees it, and while nobody "
+             "leads, each node.");
+  out.sample(cluster.alarms_no_space, {{"alarm", "NOSPACE"}});
+  out.sample(cluster.alarms_corrupt, {{"alarm", "CORRUPT"}});
   out.family("perennial_cluster_append_seconds", MetricType::Histogram, "seconds",
              "From the append of a batch until a majority of etcd had it, while this node led.");
   out.histogram(cluster.appends.view(), nanos_to_seconds);

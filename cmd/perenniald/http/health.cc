@@ -42,6 +42,12 @@ Response answer_of(std::string_view path, std::vector<Check> checks, std::string
 constexpr uint64_t lag_max = 10'000;
 
 Check cluster_check(const ClusterHealth& cluster) {
+  if (cluster.leads && !cluster.append_failure.empty()) {
+    return {"cluster", false,
+            fmt::format("the leader, and etcd takes no entry of its log: {}; see cluster.etcd in "
+                        "the log",
+                        cluster.append_failure)};
+  }
   if (cluster.leads) return {.name = "cluster", .reason = "leader"};
   if (cluster.leader.empty()) return {"cluster", false, "no node leads"};
   if (!cluster.forwards) return {"cluster", false, "a standby, which refuses clients"};

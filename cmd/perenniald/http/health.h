@@ -32,6 +32,7 @@ struct ClusterHealth {
   bool leads = false;               // It serves, and its lease is not over.
   bool forwards = false;            // Clients that come to a standby are passed on.
   uint64_t lag = 0;                 // Entries of the log that this node has not applied yet.
+  std::string append_failure = {};  // Why etcd takes no entry for a while. Empty: it does.
   std::string leader = {};          // The leader's name. Empty: nobody leads.
   std::string leader_address = {};  // Where clients reach it.
   std::string leader_url = {};      // Of its HTTP. Empty: it has none.
@@ -46,7 +47,8 @@ Response leader(const ClusterHealth& cluster);
 // the loop answers at all is one of its checks.
 Response livez(const HealthFacts& facts, std::string_view query);
 // /readyz: a server whose disk is full, or has lost bodies, stays ready and says "degraded":
-// otherwise nobody could delete jobs. A standby that passes clients on is ready.
+// otherwise nobody could delete jobs. A standby that passes clients on is ready. A leader whose
+// entries etcd does not take is not: no client would be answered.
 Response readyz(const HealthFacts& facts, const ClusterHealth& cluster, std::string_view query);
 
 }  // namespace perennial::http

@@ -305,6 +305,9 @@ http::ClusterFacts Server::cluster_facts() const {
           .forwarded = standby_->forwarded(),
           .circles = standby_->circles(),
           .clock_ahead = facts.clock.ahead,
+          .appends_fail = !facts.append_failure.empty(),
+          .alarms_no_space = facts.alarms.no_space,
+          .alarms_corrupt = facts.alarms.corrupt,
           .appends = member_->append_times()};
 }
 
@@ -425,6 +428,7 @@ http::ClusterHealth Server::cluster_health() {
   health.leads = facts.leads && has_jobs();
   health.forwards = config_.cluster.standby_clients == StandbyClients::Forward;
   health.lag = facts.lag();
+  health.append_failure = facts.append_failure;
   if (!facts.leader) return health;
   health.leader = facts.leader->node;
   health.leader_address = facts.leader->client_address;

@@ -33,6 +33,9 @@ inline NodeOptions options(const std::string& name) {
 
 class NodeTest : public testing::Test {
  protected:
+  explicit NodeTest(support::EtcdModel::Limits limits = {})
+      : etcd_(time_, {.seed = 7, .limits = limits}) {}
+
   std::unique_ptr<SimulatedNode> start(const std::string& name, SimulatedDisk& disk) {
     return start(options(name), disk);
   }
@@ -76,7 +79,7 @@ class NodeTest : public testing::Test {
   }
 
   support::VirtualTime time_{7};
-  support::FakeEtcd etcd_{time_, {.seed = 7}};
+  support::FakeEtcd etcd_;
   Acknowledged acknowledged_;
   support::VirtualTime::Node& operator_ = time_.add_node();
   const std::unique_ptr<etcd::Client> client_ = etcd_.connect(operator_);

@@ -221,6 +221,8 @@ TEST_F(OtherHistory, WithoutTheChainWhileANodeCannotReadIt) {
   run_for(5 * second);
   EXPECT_TRUE(is_chained(keys_of(keys.entries_from(0)).back()));
   EXPECT_FALSE(b->has_ended());
+  a->write_always(false);
+  run_for(second);
   expect_all(disk_b_);
 }
 

@@ -109,6 +109,8 @@ Node::Events SimulatedNode::events() {
   events.lost = [this](std::string why) { lost_ = std::move(why); };
   events.refused = [this](Status status) { refused_ = std::move(status); };
   events.failed = [](const etcd::Failure&) {};
+  events.waits = [this](std::optional<etcd::CallError> waits_for) { waits_ = waits_for; };
+  events.alarms = [this](const EtcdAlarms& alarms) { alarms_ = alarms; };
   events.clock = [this](const WallClock& clock) { clock_ = clock; };
   return events;
 }

@@ -80,6 +80,9 @@ class SimulatedNode {
   // Why it could not be elected when it stood last: what another node holds.
   const std::optional<Election::Claim>& outrun() const { return outrun_; }
   Puts puts() const { return puts_; }
+  // Why its appends have failed for a while. None: they have not.
+  const std::optional<etcd::CallError>& waits() const { return waits_; }
+  const EtcdAlarms& alarms() const { return alarms_; }
   // What is wrong with an entry that was passed on; empty: nothing.
   const std::string& fault() const { return fault_; }
   const std::optional<LeaderRecord>& leader() const { return leader_; }
@@ -124,6 +127,8 @@ class SimulatedNode {
   bool is_behind_ = false;
   std::optional<Election::Claim> outrun_;
   Puts puts_ = Puts::Accepted;
+  std::optional<etcd::CallError> waits_;
+  EtcdAlarms alarms_;
   std::string fault_;
 };
 

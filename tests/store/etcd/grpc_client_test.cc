@@ -280,6 +280,27 @@ TEST_F(GrpcClientTest, AFullDatabaseTakesOnlyDeletes) {
   EXPECT_EQ(std::get<Found>(session.get({.range = {.key = "0"}})).count, 0);
 }
 
+// As an operator makes space: a compaction, `etcdctl defrag`, and the alarm.
+TEST_F(GrpcClientTest, AnAlarmStaysUntilItIsDisarmed) {
+  EtcdCluster small(1, {"--quota-backend-bytes=2097152"});
+  Session session(small.endpoints());
+  session.wait_until_ready();
+  const auto status = [&] { return std::get<MemberStatus>(session.status(0)); };
+  EXPECT_TRUE(status().alarms.empty());
+  const auto fill = [&] { return result_of(session.put("0", std::string(mebibyte / 2, 'x'))); };
+  for (int i = 0; i < 200 && fill() == "ok"; ++i) continue;
+  const Alarm alarm = {.member = status().id, .kind = Alarm::Kind::NoSpace};
+  EXPECT_NE(alarm.member, 0U);
+  EXPECT_EQ(status().alarms, std::vector{alarm});
+  const auto found = std::get<Found>(session.get({.range = {.key = "0"}}));
+  EXPECT_EQ(result_of(session.compact(found.revision)), "ok");
+  ASSERT_TRUE(small.control({"defrag"}));
+  EXPECT_EQ(result_of(session.put("a", "1")), "no space");
+  EXPECT_EQ(result_of(session.disarm(alarm)), "ok");
+  EXPECT_TRUE(status().alarms.empty());
+  EXPECT_EQ(result_of(session.put("a", "1")), "ok");
+}
+
 // What was answered is there afterwards, and all that was not is unknown.
 TEST_F(GrpcClientTest, AnEndOfEtcdInTheMiddleLeavesUnknownOutcomes) {
   constexpr int puts = 400;

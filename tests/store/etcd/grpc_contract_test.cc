@@ -76,6 +76,9 @@ class OtherThreadsClient final : public Client {
   void member_status(size_t member, Nanos deadline, Done<MemberStatus> done) override {
     call(&Client::member_status, member, deadline, std::move(done));
   }
+  void disarm(Alarm alarm, Nanos deadline, Done<AlarmDisarmed> done) override {
+    call(&Client::disarm, alarm, deadline, std::move(done));
+  }
   size_t members() const override { return session_.client().members(); }
   void prefer(size_t member) override {
     session_.run([&] { session_.client().prefer(member); });

@@ -90,6 +90,11 @@ class Session {
     });
   }
 
+  Outcome<AlarmDisarmed> disarm(Alarm alarm, Nanos within = patience) {
+    return call<AlarmDisarmed>(
+        [&](Done<AlarmDisarmed> done) { client_->disarm(alarm, in(within), std::move(done)); });
+  }
+
   // The deadline of a call that begins now.
   Nanos in(Nanos within = patience) const { return executor_.now() + within; }
 

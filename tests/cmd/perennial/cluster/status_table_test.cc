@@ -12,6 +12,7 @@ namespace {
 
 using store::cluster::NodeRecord;
 using store::cluster::Role;
+using store::etcd::Alarm;
 using store::etcd::CallError;
 using store::etcd::Failure;
 using store::etcd::MemberStatus;
@@ -30,10 +31,13 @@ NodeRecord node(const std::string& name, Role role, BatchIndex applied) {
 
 MemberStatus member(const std::string& endpoint, bool is_leader) {
   return {.endpoint = endpoint,
+          .id = is_leader ? 0x1fU : 0x2fU,
           .version = "3.4.23",
           .database_bytes = 12'300'000,
           .is_leader = is_leader,
-          .has_leader = true};
+          .has_leader = true,
+          .term = 2,
+          .alarms = {}};
 }
 
 ClusterReport healthy() {
@@ -72,9 +76,30 @@ TEST(StatusTable, HasTheLeaderTheLogTheNodesAndTheMembers) {
             "a     leader     5,234    5,224       0   +0 s       2  0.1.0    a:11300  -\n"
             "b     standby    5,200    5,190      34   -1 s       2  0.1.0    b:11300  -\n"
             "\n"
-            "MEMBER OF ETCD  ROLE      DATABASE  QUOTA  VERSION\n"
-            "http://x:2379   leader     12.3 MB    12%  3.4.23\n"
-            "http://y:2379   follower   12.3 MB    12%  3.4.23\n");
+            "MEMBER OF ETCD  ROLE      DATABASE  QUOTA  ALARMS  VERSION\n"
+            "http://x:2379   leader     12.3 MB    12%  -       3.4.23\n"
+            "http://y:2379   follower   12.3 MB    12%  -       3.4.23\n");
+}
+
+// All members name the alarm, whoever has raised it.
+TEST(StatusTable, HasTheAlarmsOfEachMember) {
+  ClusterReport report = healthy();
+  for (MemberState& member : report.members) {
+    std::get<MemberStatus>(member.status).alarms = {{.member = 0x2f, .kind = Alarm::Kind::NoSpace},
+                                                    {.member = 0x2f, .kind = Alarm::Kind::Corrupt},
+                                                    {.member = 0x3f, .kind = Alarm::Kind::NoSpace}};
+  }
+  EXPECT_NE(status_table(report).find("http://x:2379   leader     12.3 MB    12%  -  "),
+            std::string::npos);
+  EXPECT_NE(status_table(report).find("12%  NOSPACE,CORRUPT  3.4.23\n"), std::string::npos);
+  const nlohmann::ordered_json json = status_json(report);
+  EXPECT_EQ(json["members"][0]["alarms"], nlohmann::ordered_json::array());
+  EXPECT_EQ(json["members"][1]["alarms"], (nlohmann::ordered_json{"NOSPACE", "CORRUPT"}));
+  const std::vector<std::string> warnings = cluster_warnings(report);
+  ASSERT_EQ(warnings.size(), 3U);
+  EXPECT_EQ(warnings[0].substr(0, 47), "http://y:2379 has raised the alarm NOSPACE: etc");
+  EXPECT_EQ(warnings[1].substr(0, 47), "http://y:2379 has raised the alarm CORRUPT: it ");
+  EXPECT_EQ(warnings[2].substr(0, 44), "member 3f has raised the alarm NOSPACE: etcd");
 }
 
 TEST(StatusTable, WarnsOfClocksThatAreOff) {

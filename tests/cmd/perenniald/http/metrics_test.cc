@@ -115,7 +115,10 @@ TEST_F(MetricsTest, GivesWhatANodeOfAClusterKnows) {
                         .flushed = 20,
                         .forwarded = 3,
                         .circles = 4,
-                        .clock_ahead = -3 * second / 2};
+                        .clock_ahead = -3 * second / 2,
+                        .appends_fail = true,
+                        .alarms_no_space = 2,
+                        .alarms_corrupt = 1};
   facts.appends.record_time(2 * second);
   MetricSources sources = sources_;
   sources.cluster = [&] { return facts; };
@@ -132,7 +135,9 @@ TEST_F(MetricsTest, GivesWhatANodeOfAClusterKnows) {
           "perennial_cluster_log_index{stage=\"applied\"} 29\n",
           "perennial_cluster_log_index{stage=\"flushed\"} 20\n",
           "perennial_cluster_forwarded_connections 3\n", "perennial_cluster_circles_total 4\n",
-          "perennial_cluster_clock_ahead_seconds -1.5\n",
+          "perennial_cluster_clock_ahead_seconds -1.5\n", "perennial_cluster_appends_failing 1\n",
+          "perennial_cluster_etcd_alarms{alarm=\"NOSPACE\"} 2\n",
+          "perennial_cluster_etcd_alarms{alarm=\"CORRUPT\"} 1\n",
           "perennial_cluster_append_seconds_sum 2\n"}) {
       EXPECT_THAT(out, HasSubstr(line));
     }

@@ -98,6 +98,18 @@ TEST_F(RoutesTest, AStandbyThatPassesClientsOnIsReady) {
   EXPECT_THAT(ask(get("/readyz")), HasSubstr("[-]cluster a standby, which refuses clients\n"));
 }
 
+// It does not leave: nobody else could append either.
+TEST_F(RoutesTest, ALeaderWhoseEntriesEtcdDoesNotTakeIsNotReady) {
+  cluster_ = {.is_member = true, .leads = true, .append_failure = "no space", .leader = "a"};
+  EXPECT_THAT(ask(get("/readyz")), HasSubstr("[-]cluster the leader, and etcd takes no entry of "
+                                             "its log: no space; see cluster.etcd in the log\n"));
+  EXPECT_TRUE(ask(get("/readyz")).starts_with("HTTP/1.1 503 "));
+  EXPECT_TRUE(ask(get("/livez")).starts_with("HTTP/1.1 200 "));
+  EXPECT_TRUE(ask(get("/leader")).starts_with("HTTP/1.1 200 "));
+  cluster_.append_failure.clear();
+  EXPECT_TRUE(ask(get("/readyz")).starts_with("HTTP/1.1 200 "));
+}
+
 // The console asks for these two, and has something to show then.
 TEST_F(RoutesTest, SaysWhatItIsBeforeTheJobsAreLoaded) {
   using nlohmann::json;
