@@ -236,6 +236,7 @@ void ClusterLog::take_progress() {
   }
   if (created) finish_checkpoint(*std::move(created));
   links_.progress(indices.applied, indices.durable);
+  links_.space(seen.store.accepts_puts);
 }
 
 void ClusterLog::finish_checkpoint(CheckpointCreated created) {

@@ -39,6 +39,8 @@ class ClusterLog final : public Log {
     // These are called on the executor's thread.
     std::function<void(BatchIndex, std::string bytes)> append;
     std::function<void(BatchIndex applied, BatchIndex flushed)> progress;
+    // Whether the disk has space for the jobs of puts. Called every 100 ms.
+    std::function<void(bool has_space)> space;
     // An entry is not what a leader has written, or comes from a newer version. Nothing follows.
     std::function<void(Status)> damaged;
     std::function<void()> wake;  // Of the loop, on any thread.

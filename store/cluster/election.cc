@@ -49,7 +49,7 @@ void Election::set_ready(bool ready) {
 void Election::leader_has_ended(uint64_t epoch) {
   if (lease_ == 0 || won_ || !leader_ || leader_->epoch != epoch) return;
   leader_ended_ = true;
-  if (ready_) stand();
+  if (ready_) stand_after(space_wait());
 }
 
 void Election::resign(const std::string& next, std::function<void()> done) {
@@ -127,10 +127,12 @@ void Election::judge() {
     events_.leader(leader_);
   }
   if (!ready_) return;
-  if (leader_revision_ == 0) return stand_in_turn();
+  if (leader_revision_ == 0) return stand_after(turn_delay());
   const bool was_this_node =
       leader_ && leader_->directory == me_.directory && is_same_boot(leader_->boot, me_.boot);
-  if (leader_ended_ || was_this_node) stand();
+  // Nobody else stands while the key of this node's former process is there.
+  if (was_this_node) return stand();
+  if (leader_ended_) stand_after(space_wait());
 }
 
 void Election::watch(etcd::Revision from) {
@@ -150,7 +152,7 @@ void Election::watch(etcd::Revision from) {
 
 size_t Election::place() const {
   const auto rank = [](const NodeRecord& node) {
-    return std::tuple(~node.applied, std::string_view(node.node));
+    return std::tuple(!node.has_space, ~node.applied, std::string_view(node.node));
   };
   const auto mine = std::ranges::find(nodes_, me_.directory, &NodeRecord::directory);
   if (mine == nodes_.end()) return nodes_.size();
@@ -164,11 +166,19 @@ Nanos Election::turn_delay() const {
   if (next_ == me_.node) return 0;
   const bool is_next_live =
       !next_.empty() && std::ranges::find(nodes_, next_, &NodeRecord::node) != nodes_.end();
-  return static_cast<Nanos>(place()) * place_delay + (is_next_live ? next_delay : 0);
+  return static_cast<Nanos>(place()) * place_delay + (is_next_live ? next_delay : 0) + space_wait();
 }
 
-void Election::stand_in_turn() {
-  executor_.after(turn_delay(), [this, life = life_, look = look_] {
+Nanos Election::space_wait() const {
+  const auto mine = std::ranges::find(nodes_, me_.directory, &NodeRecord::directory);
+  if (mine == nodes_.end() || mine->has_space) return 0;
+  const bool has_other = std::ranges::any_of(
+      nodes_, [](const NodeRecord& node) { return node.role == Role::Standby && node.has_space; });
+  return has_other ? space_delay : 0;
+}
+
+void Election::stand_after(Nanos delay) {
+  executor_.after(delay, [this, life = life_, look = look_] {
     if (life == life_ && look == look_ && ready_ && !won_) stand();
   });
 }
@@ -184,6 +194,7 @@ Election::Claim Election::newest_claim() const {
 }
 
 void Election::stand() {
+  stands_as_named_ = next_ == me_.node;
   LeaderRecord record = me_;
   record.epoch = epoch_ + 1;
   etcd::Transaction elect;
@@ -230,7 +241,7 @@ void Election::on_stood(uint64_t epoch, const Claim& claim,
 
 void Election::win(etcd::Revision token, uint64_t epoch) {
   ++look_;  // What was read before this says nothing about it.
-  won_ = Won{.token = token, .epoch = epoch};
+  won_ = Won{.token = token, .epoch = epoch, .is_named = stands_as_named_};
   leader_ = me_;
   leader_->epoch = epoch;
   leader_revision_ = token;

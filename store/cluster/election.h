@@ -26,6 +26,7 @@ namespace perennial::store::cluster {
 // - if there is no leader: the standby that has applied most first, each other one place_delay
 // later. A leader that hands over to a certain node leaves its name in the key `next`, and the
 // others let that one try first. The election that follows, whoever wins it, deletes `next`.
+//   A node whose disk has no space for puts comes last, and waits space_delay longer.
 //
 // It is elected only if the log holds the newest batch that any node is known to hold: one that is
 // there, or one that was refused (RefusalRecord). Otherwise etcd was restored from an older
@@ -35,6 +36,7 @@ class Election {
   struct Won {
     etcd::Revision token = 0;
     uint64_t epoch = 0;
+    bool is_named = false;  // The former leader has handed over to this node.
   };
   // The newest batch that a node says it holds.
   struct Claim {
@@ -79,13 +81,15 @@ class Election {
   void judge();
   void watch(etcd::Revision from);
   void stand();
-  void stand_in_turn();
+  void stand_after(Nanos delay);
   // The newest one of all nodes.
   Claim newest_claim() const;
   // How many standbys come before this one.
   size_t place() const;
   // How long this node lets others try first.
   Nanos turn_delay() const;
+  // Of that, how long it does so because its disk has no space for puts, and another one has.
+  Nanos space_wait() const;
   void on_stood(uint64_t epoch, const Claim& claim,
                 const etcd::Outcome<etcd::TransactionDone>& outcome);
   void win(etcd::Revision token, uint64_t epoch);
@@ -112,7 +116,9 @@ class Election {
   BatchIndex base_ = 0;
   std::vector<NodeRecord> nodes_;
   std::vector<RefusalRecord> refusals_;
-  std::string next_;           // The node that shall lead next. Empty: any.
+  std::string next_;  // The node that shall lead next. Empty: any.
+  // Of the last try, which deletes `next` before its outcome is known.
+  bool stands_as_named_ = false;
   bool leader_ended_ = false;  // The leader that was seen last is known to have ended.
 
   std::optional<std::optional<LeaderRecord>> reported_;  // By the last event `leader`.

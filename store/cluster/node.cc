@@ -162,6 +162,7 @@ void Node::on_finished() {
 void Node::lead_if_applied() {
   if (!tail_is_read_ || role_ == Role::Leader || applied_ != last_) return;
   role_ = Role::Leader;
+  may_hand_over_at_ = executor_.now() + (won_->is_named ? space_handover_interval : 0);
   if (log_.last() != last_) log_.reset(last_);
   appender_.lead(won_->token, last_, last_ == base_);
   look_at_members();

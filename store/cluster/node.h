@@ -53,6 +53,8 @@ struct Holding {
   Nanos now = 0;
 };
 
+enum class HandoverCause : uint8_t { Asked, NoSpace };
+
 // How many members of etcd have raised each alarm.
 struct EtcdAlarms {
   size_t no_space = 0;
@@ -83,10 +85,11 @@ class Node {
     std::function<void(const std::optional<LeaderRecord>&)> leader;
     // Of a leader. Called when it changes; at first they are accepted.
     std::function<void(Puts)> puts;
-    // Somebody asks this leader to give up the lead, for the node `to` or, if that is empty, for
-    // any. Called once. The owner stops serving, lets what was appended be committed, and calls
-    // leave(), which names `to` to the others.
-    std::function<void(const std::string& to)> hand_over;
+    // This leader shall give up the lead, for the node `to` or, if that is empty, for any: somebody
+    // asks for it, or the disk of `to` has space for puts and this one's has not. Called once. The
+    // owner stops serving, lets what was appended be committed, and calls leave(), which names `to`
+    // to the others.
+    std::function<void(const std::string& to, HandoverCause)> hand_over;
     // The log does not hold the next entry any more: the directory needs a checkpoint of another
     // node. Nothing follows.
     std::function<void()> behind;
@@ -124,6 +127,8 @@ class Node {
   // The database of this node holds the entries up to `applied`, and its disk those up to
   // `flushed`.
   void set_progress(BatchIndex applied, BatchIndex flushed);
+  // Whether the disk has space for the jobs of puts. At first it has.
+  void set_space(bool has_space) { has_space_ = has_space; }
   // REQUIRES: it was elected, and the last entry was committed.
   void append(BatchIndex index, std::string bytes);
   // With which it leads. REQUIRES: it was elected.
@@ -175,6 +180,8 @@ class Node {
   std::string other_node_message(const NodeRecord& other) const;
   void see_nodes(const etcd::Found& nodes);
   void see_handover(const etcd::Found& handover);
+  void judge_disk();
+  void hand_over(HandoverRecord to, HandoverCause cause);
   void upkeep();
   bool looks_after_etcd() const;
   void compact();
@@ -237,7 +244,11 @@ class Node {
   bool others_read_chains_ = false;
   LogSize log_;
   std::vector<BatchIndex> flushed_by_others_;
-  std::optional<HandoverRecord> handover_;  // What was asked of this leader.
+  std::optional<HandoverRecord> handover_;  // To whom this leader hands over.
+  bool has_space_ = true;
+  Nanos may_hand_over_at_ = 0;  // Because of its disk.
+  // Of the standbys whose disks have space, the one that holds most.
+  std::optional<NodeRecord> standby_with_space_;
   etcd::Revision compact_next_ = 0;
   // What the members of etcd said when they were asked last. Not all of it has come yet while
   // members_asked_ is not 0.

@@ -42,6 +42,12 @@ class Fields {
     return good_ && field != nullptr && field->get<bool>();
   }
   uint64_t number_or_zero(const char* name) { return find(name) == nullptr ? 0 : number(name); }
+  bool flag_or(const char* name, bool missing) {
+    const Json* const field = find(name);
+    if (field == nullptr) return missing;
+    good_ = good_ && field->is_boolean();
+    return good_ && field->get<bool>();
+  }
 
  private:
   const Json* find(const char* name) const {
@@ -106,7 +112,8 @@ std::string encode(const NodeRecord& record) {
                {"flushed", record.flushed},
                {"boot", record.boot},
                {"clock_ms", record.clock_ms},
-               {"time_ms", record.time_ms}})
+               {"time_ms", record.time_ms},
+               {"has_space", record.has_space}})
       .dump();
 }
 
@@ -122,7 +129,8 @@ std::optional<NodeRecord> decode_node(std::string_view text) {
                        .flushed = fields.number("flushed"),
                        .boot = fields.text_or_empty("boot"),
                        .clock_ms = fields.number_or_zero("clock_ms"),
-                       .time_ms = fields.number_or_zero("time_ms")};
+                       .time_ms = fields.number_or_zero("time_ms"),
+                       .has_space = fields.flag_or("has_space", true)};
   const std::optional<Role> role = role_of(fields.text("role"));
   if (!fields.good() || !role) return std::nullopt;
   record.role = *role;

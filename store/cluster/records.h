@@ -37,6 +37,10 @@ std::string encode(const LeaderRecord& record);
 // None: the text is not such a record.
 std::optional<LeaderRecord> decode_leader(std::string_view text);
 
+// A standby that is further behind the end of the log is not up to date. A node publishes how far
+// it is once a second, so some entries are always missing under load.
+inline constexpr uint64_t entries_behind_max = 1000;
+
 enum class Role : uint8_t { Joining, Standby, Leader };
 std::string_view name_of(Role role);
 
@@ -54,6 +58,9 @@ struct NodeRecord {
   std::string boot = {};
   uint64_t clock_ms = 0;  // What the machine's wall clock says.
   uint64_t time_ms = 0;   // Of the leader: the cluster's time.
+  // Its disk has space for the jobs of puts. A version that has no such field is taken for one that
+  // has.
+  bool has_space = true;
 
   bool operator==(const NodeRecord&) const = default;
 };

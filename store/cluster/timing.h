@@ -29,6 +29,13 @@ inline constexpr Nanos place_delay = 200 * nanos_per_ms;
 // After a handover to one node, each other one waits this much longer. It is less than
 // look_interval, since each look begins the wait anew.
 inline constexpr Nanos next_delay = 2 * nanos_per_second;
-static_assert(next_delay < look_interval);
+// A node whose disk has no space for puts waits this much longer, while another one that has space
+// is there.
+inline constexpr Nanos space_delay = 2 * nanos_per_second;
+static_assert(next_delay + space_delay < look_interval);
+// A node to which the lead was handed over keeps it for so long before it hands over for want of
+// disk space. So where all disks are nearly full, and each has space for a moment, the lead does
+// not go round.
+inline constexpr Nanos space_handover_interval = 180 * nanos_per_second;
 
 }  // namespace perennial::store::cluster

@@ -13,8 +13,8 @@
 #include "store/cluster/timing.h"
 
 // What a node does each second: it publishes what it holds, and sees what the others hold and, as
-// the leader, whether it shall hand over. Less often etcd is looked after: its history is
-// compacted, its size and its alarms are looked at.
+// the leader, whether it shall hand over: it is asked, or its disk is full and another's is not.
+// Less often etcd is looked after: its history is compacted, its size and its alarms are looked at.
 namespace perennial::store::cluster {
 
 using etcd::Compare;
@@ -50,7 +50,8 @@ NodeRecord Node::record() const {
           .flushed = flushed_,
           .boot = options_.boot,
           .clock_ms = to_ms(executor_.wall()),
-          .time_ms = to_ms(time)};
+          .time_ms = to_ms(time),
+          .has_space = has_space_};
 }
 
 // The key is written only as it was seen last, so that a second node of the same name is noticed.
@@ -85,7 +86,10 @@ void Node::on_published(const etcd::Outcome<etcd::TransactionDone>& outcome) {
   see_nodes(done.gets[0]);
   judge_clock();
   judge_readiness();
-  if (role_ == Role::Leader) see_handover(done.gets[1]);
+  if (role_ == Role::Leader) {
+    see_handover(done.gets[1]);
+    judge_disk();
+  }
   after(publish_interval, &Node::publish);
 }
 
@@ -131,6 +135,7 @@ std::string Node::other_node_message(const NodeRecord& other) const {
 void Node::see_nodes(const etcd::Found& nodes) {
   flushed_by_others_.clear();
   clocks_of_others_.clear();
+  standby_with_space_.reset();
   others_read_chains_ = true;
   for (const etcd::KeyValue& key : nodes.keys) {
     const std::optional<NodeRecord> other = decode_node(key.value);
@@ -142,6 +147,9 @@ void Node::see_nodes(const etcd::Found& nodes) {
     // One that joins may wait for this node.
     const bool counts = other->clock_ms != 0 && other->role != Role::Joining;
     if (counts) clocks_of_others_.push_back(from_ms(other->clock_ms));
+    const bool may_lead = other->role == Role::Standby && other->has_space;
+    const bool holds_more = !standby_with_space_ || other->applied > standby_with_space_->applied;
+    if (may_lead && holds_more) standby_with_space_ = other;
   }
   if (role_ == Role::Leader) judge_space();
 }
@@ -160,9 +168,22 @@ void Node::see_handover(const etcd::Found& handover) {
     if (failure != nullptr && !ended_) events_.failed(*failure);
   });
   const std::optional<HandoverRecord> asked = decode_handover(key.value);
-  if (!asked || asked->epoch != won_->epoch || handover_) return;
-  handover_ = asked;
-  events_.hand_over(asked->to);
+  if (asked && asked->epoch == won_->epoch) hand_over(*asked, HandoverCause::Asked);
+}
+
+// Puts are refused here, and another disk has space for them. Where the standbys are behind this
+// node stays: a takeover would take long.
+void Node::judge_disk() {
+  if (has_space_ || !standby_with_space_) return;
+  if (executor_.now() < may_hand_over_at_) return;
+  if (standby_with_space_->applied + entries_behind_max <= log_.last()) return;
+  hand_over({.epoch = won_->epoch, .to = standby_with_space_->node}, HandoverCause::NoSpace);
+}
+
+void Node::hand_over(HandoverRecord to, HandoverCause cause) {
+  if (handover_) return;
+  handover_ = std::move(to);
+  events_.hand_over(handover_->to, cause);
 }
 
 void Node::upkeep() {

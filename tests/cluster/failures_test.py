@@ -209,6 +209,44 @@ class Failures(unittest.TestCase):
         self.assertRegex(said, r"\d+ other\n")
         return said
 
+    def test_a_full_disk_of_the_leader_lets_a_standby_lead(self):
+        """Puts were refused for as long as it was full, although the standby had space."""
+        jobs = self.begin(members=1, nodes=2)
+        for number in range(2):
+            disk = f"{jobs.folder}/disk{number}"
+            os.mkdir(disk)
+            mount = ["mount", "-t", "tmpfs", "-o", "size=300m", "tmpfs", disk]
+            if os.geteuid() != 0 or subprocess.run(mount, stderr=subprocess.DEVNULL, check=False).returncode != 0:
+                self.skipTest("only root mounts a file system")
+            self.addCleanup(subprocess.run, ["umount", "-l", disk])
+            with open(f"{jobs.folder}/n{number}.yaml", encoding="utf-8") as file:
+                text = file.read().replace(f"data_dir: {jobs.data_dir(number)}\n", f"data_dir: {disk}/data\n")
+            text = text.replace("low_water_bytes: 0\nballast_bytes: 0\n", "low_water_bytes: 60MiB\nlog_bytes_max: 8MiB\n")
+            with open(f"{jobs.folder}/n{number}.yaml", "w", encoding="utf-8") as file:
+                file.write(text)
+        jobs.start()
+        leader = jobs.wait_for_leader()
+        client = Client([jobs.ports[leader]])
+        self.assertEqual(client.ask(b"put 0 0 60 1\r\nx\r\n"), [b"INSERTED", b"1"])
+        other = 1 - leader
+        self.wait_for(lambda: len(jobs.status()["nodes"]) == 2 and not jobs.status()["warnings"], trouble=jobs.logs)
+        with open(f"{jobs.folder}/disk{leader}/of_others", "wb") as file:
+            os.posix_fallocate(file.fileno(), 0, 230 << 20)
+        self.assertEqual(jobs.nodes[leader].wait(30), EXIT_NOT_LEADER, jobs.logs())
+        self.assertIn(f"level=warning at=cluster.handover to=n{other}", jobs.nodes[leader].output())
+        self.assertEqual(jobs.wait_for_leader(), other)
+        client = Client([jobs.ports[other]])
+        self.assertEqual(client.ask(b"put 0 0 60 1\r\ny\r\n")[0], b"INSERTED")
+        jobs.nodes[leader].start()
+        warning = f"the disk of node n{leader} is nearly full: it leads only if no other node can"
+        self.wait_for(lambda: any(each.startswith(warning) for each in jobs.status()["warnings"]), trouble=jobs.logs)
+        # Somebody must lead.
+        jobs.nodes[other].kill()
+        self.assertEqual(jobs.wait_for_leader(), leader)
+        client = Client([jobs.ports[leader]])
+        self.assertEqual(client.ask(b"put 0 0 60 1\r\nz\r\n"), [b"OUT_OF_MEMORY"])
+        self.assertEqual(client.ask(b"delete 1\r\n"), [b"DELETED"])
+
     def test_time_goes_on_at_a_takeover_whatever_the_next_clock_says(self):
         """A standby that was up for a while made the time jump by that; one whose clock is ahead aged every job."""
         jobs = self.begin(members=1, nodes=2)

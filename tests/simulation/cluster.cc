@@ -74,7 +74,7 @@ store::cluster::Node::Events Replica::events() {
   };
   events.leader = [](const auto&) {};
   events.puts = [](store::cluster::Puts) {};
-  events.hand_over = [](const std::string&) {};
+  events.hand_over = [](const std::string&, store::cluster::HandoverCause) {};
   events.behind = [this] { fault_ = "a node is behind the trim"; };
   events.lost = [this](const std::string&) { is_over_ = true; };
   events.refused = [this](const Status& status) { fault_ = status.message(); };

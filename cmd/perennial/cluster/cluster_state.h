@@ -14,9 +14,7 @@
 
 namespace perennial::tool {
 
-// A standby that is further behind the end of the log is not up to date. A node publishes how far
-// it is once a second, so some entries are always missing under load.
-inline constexpr uint64_t entries_behind_max = 1000;
+using store::cluster::entries_behind_max;
 
 // What etcd holds of a cluster, all of one revision.
 struct ClusterState {

@@ -172,6 +172,12 @@ void warn_of_nodes(const ClusterReport& report, std::vector<std::string>& out) {
           "snapshot, or its log belongs to another history",
           printable(node.node), with_commas(node.applied), with_commas(state.last)));
     }
+    if (!node.has_space) {
+      out.push_back(fmt::format(
+          "the disk of node {} is nearly full: {}; make space on it", printable(node.node),
+          node.role == Role::Leader ? "puts are refused, until a standby that has space takes over"
+                                    : "it leads only if no other node can"));
+    }
     if (node.role != Role::Leader && state.behind(node) >= entries_behind_max) {
       out.push_back(fmt::format("node {} is {} entries behind the end of the log",
                                 printable(node.node), with_commas(state.behind(node))));
@@ -295,6 +301,7 @@ ordered_json status_json(const ClusterReport& report) {
                             {"applied", node.applied},
                             {"flushed", node.flushed},
                             {"behind", state.behind(node)},
+                            {"has_space", node.has_space},
                             {"clock_ahead_s", nullptr}});
     if (const std::optional<int64_t> ahead = state.clock_ahead_s(node)) {
       out["nodes"].back()["clock_ahead_s"] = *ahead;

@@ -208,6 +208,10 @@ void Member::start(store::Store& store) {
     node_->set_progress(applied, flushed);
     on_progress(applied, flushed);
   };
+  links.space = [this](bool has_space) {
+    node_->set_space(has_space);
+    on_space(has_space);
+  };
   links.damaged = [this](Status status) { finish(std::move(status)); };
   links.wake = wake_;
   const store::Opening& opening = store.opening();
@@ -252,7 +256,9 @@ Node::Events Member::node_events() {
         {{"state", std::string(puts_name(puts))}});
     entries_->set_puts(puts);
   };
-  events.hand_over = [this](const std::string& to) { on_hand_over(to); };
+  events.hand_over = [this](const std::string& to, store::cluster::HandoverCause cause) {
+    on_hand_over(to, cause);
+  };
   events.behind = [this] {
     {
       const std::lock_guard lock(mutex_);
@@ -409,8 +415,21 @@ void Member::on_outrun(const store::cluster::Election::Claim& claim) {
         "from an older snapshot; etc/docs/cluster.md, \"Recover from the loss of etcd\""}});
 }
 
-void Member::on_hand_over(const std::string& to) {
-  log(Level::Info, "cluster.handover", {{"to", to.empty() ? "any" : to}});
+void Member::on_space(bool has_space) {
+  const std::lock_guard lock(mutex_);
+  facts_.has_space = has_space;
+}
+
+void Member::on_hand_over(const std::string& to, store::cluster::HandoverCause cause) {
+  if (cause == store::cluster::HandoverCause::Asked) {
+    log(Level::Info, "cluster.handover", {{"to", to.empty() ? "any" : to}});
+  } else {
+    log(Level::Warning, "cluster.handover",
+        {{"to", to},
+         {"message",
+          "the disk of this node is nearly full, so that puts are refused, and the disk "
+          "of that one has space: make space on this one"}});
+  }
   hands_over_.store(true, std::memory_order_release);
   wake_();
 }

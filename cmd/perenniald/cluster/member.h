@@ -36,6 +36,7 @@ struct MemberFacts {
   store::cluster::WallClock clock = {};
   // Of the leader: why its appends have failed for a while. Empty: they have not.
   std::string append_failure = {};
+  bool has_space = true;  // On its disk, for the jobs of puts.
   // As the leader sees them, or while nobody leads.
   store::cluster::EtcdAlarms alarms = {};
 
@@ -132,7 +133,8 @@ class Member {
   void on_progress(BatchIndex applied, BatchIndex flushed);
   void on_clock(const store::cluster::WallClock& clock);
   void on_outrun(const store::cluster::Election::Claim& claim);
-  void on_hand_over(const std::string& to);
+  void on_hand_over(const std::string& to, store::cluster::HandoverCause cause);
+  void on_space(bool has_space);
   void on_failed(const store::etcd::Failure& failure);
   void on_waits(std::optional<store::etcd::CallError> waits_for);
   void on_alarms(const store::cluster::EtcdAlarms& alarms);

@@ -55,6 +55,14 @@ Check cluster_check(const ClusterHealth& cluster) {
   return {.name = "cluster", .reason = "a standby, which passes clients on"};
 }
 
+std::string disk_reason(const HealthFacts& facts, const ClusterHealth& cluster) {
+  const bool is_standby = cluster.is_member && !cluster.leads;
+  if (is_standby && !cluster.has_space) {
+    return "degraded: the disk is nearly full, so this node leads only if no other can";
+  }
+  return facts.accepts_puts ? "" : "degraded: puts are refused, since the disk is nearly full";
+}
+
 std::string lost_bodies(uint64_t jobs) {
   if (jobs == 0) return {};
   return fmt::format("degraded: damage on disk has cost {} job{} the body", jobs,
@@ -101,9 +109,7 @@ Response readyz(const HealthFacts& facts, const ClusterHealth& cluster, std::str
       {.name = "stop",
        .is_good = !facts.is_stopping,
        .reason = facts.is_stopping ? "the server is stopping" : ""},
-      {.name = "disk",
-       .reason =
-           facts.accepts_puts ? "" : "degraded: puts are refused, since the disk is nearly full"},
+      {.name = "disk", .reason = disk_reason(facts, cluster)},
       {.name = "bodies", .reason = lost_bodies(facts.jobs_without_body)},
       {.name = "tables",
        .reason =

@@ -33,6 +33,7 @@ struct ClusterHealth {
   bool forwards = false;            // Clients that come to a standby are passed on.
   uint64_t lag = 0;                 // Entries of the log that this node has not applied yet.
   std::string append_failure = {};  // Why etcd takes no entry for a while. Empty: it does.
+  bool has_space = true;            // Its disk has space for the jobs of puts, also as a standby.
   std::string leader = {};          // The leader's name. Empty: nobody leads.
   std::string leader_address = {};  // Where clients reach it.
   std::string leader_url = {};      // Of its HTTP. Empty: it has none.

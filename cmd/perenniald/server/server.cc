@@ -429,6 +429,7 @@ http::ClusterHealth Server::cluster_health() {
   health.forwards = config_.cluster.standby_clients == StandbyClients::Forward;
   health.lag = facts.lag();
   health.append_failure = facts.append_failure;
+  health.has_space = facts.has_space;
   if (!facts.leader) return health;
   health.leader = facts.leader->node;
   health.leader_address = facts.leader->client_address;

@@ -70,6 +70,7 @@ class ClusterLogCheckpoint : public testing::Test {
     ClusterLog::Links links;
     links.append = [this](BatchIndex index, std::string) { appended_ = index; };
     links.progress = [this](BatchIndex applied, BatchIndex) { applied_ = applied; };
+    links.space = [](bool) {};
     links.damaged = [](const Status& status) { ADD_FAILURE() << status.message(); };
     links.wake = [] {};
     log_ = std::make_unique<ClusterLog>(*store_, executor_, std::move(links));

@@ -131,8 +131,14 @@ TEST(Records, Node) {
                              .role = Role::Standby,
                              .format = 2,
                              .applied = 12,
-                             .flushed = 11};
+                             .flushed = 11,
+                             .has_space = false};
   EXPECT_EQ(decode_node(encode(record)), record);
+  // As a version without the field writes it.
+  std::string older = encode(record);
+  const std::string_view field = ",\"has_space\":false";
+  older.erase(older.find(field), field.size());
+  EXPECT_TRUE(decode_node(older)->has_space);
   std::string bad = encode(record);
   bad.replace(bad.find("standby"), 7, "nothing");
   EXPECT_EQ(decode_node(bad), std::nullopt);

@@ -99,8 +99,9 @@ Node::Events SimulatedNode::events() {
     ++leaders_told_;
   };
   events.puts = [this](Puts puts) { puts_ = puts; };
-  events.hand_over = [this](const std::string& to) {
+  events.hand_over = [this](const std::string& to, HandoverCause cause) {
     handovers_.push_back(to);
+    handover_cause_ = cause;
     handing_over_ = true;
     process_.post([this] { leave_if_idle(); });
   };

@@ -88,6 +88,8 @@ class SimulatedNode {
   const std::optional<LeaderRecord>& leader() const { return leader_; }
   // What the handovers that it was asked for named, in order.
   const std::vector<std::string>& handovers() const { return handovers_; }
+  // Of the last one.
+  HandoverCause handover_cause() const { return handover_cause_; }
   // The cluster's time. REQUIRES: it leads.
   Nanos time() const { return process_.now() + time_offset_; }
   const WallClock& clock() const { return clock_; }
@@ -121,6 +123,7 @@ class SimulatedNode {
   std::optional<LeaderRecord> leader_;
   int leaders_told_ = 0;
   std::vector<std::string> handovers_;
+  HandoverCause handover_cause_ = HandoverCause::Asked;
   Nanos time_offset_ = 0;
   WallClock clock_;
   bool handing_over_ = false;

@@ -98,6 +98,15 @@ TEST_F(RoutesTest, AStandbyThatPassesClientsOnIsReady) {
   EXPECT_THAT(ask(get("/readyz")), HasSubstr("[-]cluster a standby, which refuses clients\n"));
 }
 
+TEST_F(RoutesTest, AStandbyWithoutDiskSpaceSaysThatItIsTheLastToLead) {
+  health().is_recovered = false;
+  cluster_ = {.is_member = true, .forwards = true, .has_space = false, .leader = "b"};
+  EXPECT_TRUE(ask(get("/readyz")).starts_with("HTTP/1.1 200 "));
+  EXPECT_THAT(ask(get("/readyz?verbose")),
+              HasSubstr("[+]disk ok, degraded: the disk is nearly full, so this node leads only if "
+                        "no other can\n"));
+}
+
 // It does not leave: nobody else could append either.
 TEST_F(RoutesTest, ALeaderWhoseEntriesEtcdDoesNotTakeIsNotReady) {
   cluster_ = {.is_member = true, .leads = true, .append_failure = "no space", .leader = "a"};
