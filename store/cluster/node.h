@@ -129,6 +129,8 @@ class Node {
   void set_progress(BatchIndex applied, BatchIndex flushed);
   // Whether the disk has space for the jobs of puts. At first it has.
   void set_space(bool has_space) { has_space_ = has_space; }
+  // Whether this standby reaches the leader at its peer_address. None: it is not known.
+  void set_reaches_leader(std::optional<bool> reaches) { reaches_leader_ = reaches; }
   // REQUIRES: it was elected, and the last entry was committed.
   void append(BatchIndex index, std::string bytes);
   // With which it leads. REQUIRES: it was elected.
@@ -246,6 +248,7 @@ class Node {
   std::vector<BatchIndex> flushed_by_others_;
   std::optional<HandoverRecord> handover_;  // To whom this leader hands over.
   bool has_space_ = true;
+  std::optional<bool> reaches_leader_;
   Nanos may_hand_over_at_ = 0;  // Because of its disk.
   // Of the standbys whose disks have space, the one that holds most.
   std::optional<NodeRecord> standby_with_space_;

@@ -36,12 +36,10 @@ class Fields {
   std::string text_or_empty(const char* name) {
     return find(name) == nullptr ? std::string() : text(name);
   }
-  bool flag_or_false(const char* name) {
-    const Json* const field = find(name);
-    good_ = good_ && (field == nullptr || field->is_boolean());
-    return good_ && field != nullptr && field->get<bool>();
-  }
   uint64_t number_or_zero(const char* name) { return find(name) == nullptr ? 0 : number(name); }
+  std::optional<bool> flag_if_there(const char* name) {
+    return find(name) == nullptr ? std::nullopt : std::optional(flag_or(name, false));
+  }
   bool flag_or(const char* name, bool missing) {
     const Json* const field = find(name);
     if (field == nullptr) return missing;
@@ -96,25 +94,26 @@ std::optional<LeaderRecord> decode_leader(std::string_view text) {
                          .peer_address = fields.text("peer_address"),
                          .epoch = fields.number("epoch"),
                          .boot = fields.text_or_empty("boot"),
-                         .reads_forward_header = fields.flag_or_false("reads_forward_header")};
+                         .reads_forward_header = fields.flag_or("reads_forward_header", false)};
   return fields.good() ? std::optional(std::move(record)) : std::nullopt;
 }
 
 std::string encode(const NodeRecord& record) {
-  return Json({{"node", record.node},
-               {"directory", record.directory},
-               {"client_address", record.client_address},
-               {"peer_address", record.peer_address},
-               {"version", record.version},
-               {"role", name_of(record.role)},
-               {"format", record.format},
-               {"applied", record.applied},
-               {"flushed", record.flushed},
-               {"boot", record.boot},
-               {"clock_ms", record.clock_ms},
-               {"time_ms", record.time_ms},
-               {"has_space", record.has_space}})
-      .dump();
+  Json out({{"node", record.node},
+            {"directory", record.directory},
+            {"client_address", record.client_address},
+            {"peer_address", record.peer_address},
+            {"version", record.version},
+            {"role", name_of(record.role)},
+            {"format", record.format},
+            {"applied", record.applied},
+            {"flushed", record.flushed},
+            {"boot", record.boot},
+            {"clock_ms", record.clock_ms},
+            {"time_ms", record.time_ms},
+            {"has_space", record.has_space}});
+  if (record.reaches_leader) out["reaches_leader"] = *record.reaches_leader;
+  return out.dump();
 }
 
 std::optional<NodeRecord> decode_node(std::string_view text) {
@@ -130,7 +129,8 @@ std::optional<NodeRecord> decode_node(std::string_view text) {
                        .boot = fields.text_or_empty("boot"),
                        .clock_ms = fields.number_or_zero("clock_ms"),
                        .time_ms = fields.number_or_zero("time_ms"),
-                       .has_space = fields.flag_or("has_space", true)};
+                       .has_space = fields.flag_or("has_space", true),
+                       .reaches_leader = fields.flag_if_there("reaches_leader")};
   const std::optional<Role> role = role_of(fields.text("role"));
   if (!fields.good() || !role) return std::nullopt;
   record.role = *role;

@@ -51,7 +51,8 @@ NodeRecord Node::record() const {
           .boot = options_.boot,
           .clock_ms = to_ms(executor_.wall()),
           .time_ms = to_ms(time),
-          .has_space = has_space_};
+          .has_space = has_space_,
+          .reaches_leader = role_ == Role::Leader ? std::nullopt : reaches_leader_};
 }
 
 // The key is written only as it was seen last, so that a second node of the same name is noticed.

@@ -172,6 +172,14 @@ void warn_of_nodes(const ClusterReport& report, std::vector<std::string>& out) {
           "snapshot, or its log belongs to another history",
           printable(node.node), with_commas(node.applied), with_commas(state.last)));
     }
+    if (node.reaches_leader == false && state.leader) {
+      out.push_back(fmt::format(
+          "node {} does not reach the leader at its peer_address {}: it would notice the end of "
+          "the "
+          "leader by its lease only; set cluster.peer_address of node {}, or open the way",
+          printable(node.node), printable(state.leader->peer_address),
+          printable(state.leader->node)));
+    }
     if (!node.has_space) {
       out.push_back(fmt::format(
           "the disk of node {} is nearly full: {}; make space on it", printable(node.node),
@@ -302,7 +310,9 @@ ordered_json status_json(const ClusterReport& report) {
                             {"flushed", node.flushed},
                             {"behind", state.behind(node)},
                             {"has_space", node.has_space},
+                            {"reaches_leader", nullptr},
                             {"clock_ahead_s", nullptr}});
+    if (node.reaches_leader) out["nodes"].back()["reaches_leader"] = *node.reaches_leader;
     if (const std::optional<int64_t> ahead = state.clock_ahead_s(node)) {
       out["nodes"].back()["clock_ahead_s"] = *ahead;
     }

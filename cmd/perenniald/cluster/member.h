@@ -105,6 +105,9 @@ class Member {
   LatencyHistogram append_times() const;
   // The process that leads in this epoch has ended, although its lease has not. Any thread.
   void leader_has_ended(uint64_t epoch);
+  // Whether this standby reaches the leader at its peer_address. None: it is not known, or has
+  // none.
+  void on_leader_reached(std::optional<bool> reached);
 
   // Ends the process if another node may lead by now: C5. Called before anything is answered.
   void check_lease() const;

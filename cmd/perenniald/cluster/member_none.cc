@@ -38,6 +38,7 @@ LatencyHistogram Member::append_times() const {
   return {};
 }
 void Member::leader_has_ended(uint64_t /*epoch*/) {}
+void Member::on_leader_reached(std::optional<bool> /*reached*/) {}
 Nanos Member::time() const {
   return 0;
 }

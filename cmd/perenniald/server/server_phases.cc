@@ -121,7 +121,9 @@ void Server::become_standby() {
       loop_, connections_, wait_max,
       Standby::Hooks{
           .now = [this] { return clock_.now(); },
-          .leader_has_ended = [this](uint64_t epoch) { member_->leader_has_ended(epoch); }});
+          .leader_has_ended = [this](uint64_t epoch) { member_->leader_has_ended(epoch); },
+          .leader_reached =
+              [this](std::optional<bool> reached) { member_->on_leader_reached(reached); }});
 }
 
 // A leader is reached at one address, so clients are passed on who speak as those at this node's

@@ -22,6 +22,8 @@ constexpr uint64_t retry_ms = 500;
 // The kernel closes the sockets of a process that ends one after the other. One that listens may
 // still take a connection, which is then reset, and soon.
 constexpr uint64_t accepted_ms_max = 1'000;
+// A leader whose process ends is another's matter after some seconds: so long this is no news.
+constexpr uint64_t unreached_ms = 5'000;
 // A refusal counts when it is confirmed so soon after.
 constexpr uint64_t confirmation_ms = 30;
 constexpr int refusals_needed = 2;
@@ -63,8 +65,8 @@ struct LeaderWatch::Line {
   uv_poll_t poll = {};
 };
 
-LeaderWatch::LeaderWatch(uv_loop_t& loop, Dialer& dialer, std::function<void(uint64_t epoch)> ended)
-    : loop_(loop), dialer_(dialer), ended_(std::move(ended)) {
+LeaderWatch::LeaderWatch(uv_loop_t& loop, Dialer& dialer, Hooks hooks)
+    : loop_(loop), dialer_(dialer), hooks_(std::move(hooks)) {
   CHECK(uv_timer_init(&loop_, &timer_) == 0);
   timer_.data = this;
 }
@@ -77,6 +79,8 @@ void LeaderWatch::set_leader(const std::string& address, uint64_t epoch) {
   refusals_ = 0;
   is_closed_ = false;
   is_dialling_ = false;
+  reached_at_ = uv_now(&loop_);
+  set_reached(std::nullopt);
   drop_lines();
   uv_timer_stop(&timer_);
   if (!address_.empty()) dial();
@@ -105,18 +109,21 @@ void LeaderWatch::on_dialled(int fd, int error) {
   is_dialling_ = false;
   if (fd >= 0) {
     refusals_ = 0;
+    reached_at_ = uv_now(&loop_);
+    set_reached(true);
     if (former_ != nullptr) former_->close();
     former_ = std::exchange(line_, new Line(*this, fd, std::exchange(is_closed_, false)));
     return dial_after(former_ == nullptr ? renewal_ms : overlap_ms);
   }
   // A line that is there stays: it says more than this.
   const bool is_connected = line_ != nullptr || former_ != nullptr;
+  if (!is_connected && uv_now(&loop_) - reached_at_ >= unreached_ms) set_reached(false);
   if (error != ECONNREFUSED || !is_closed_ || is_connected) {
     refusals_ = 0;
     return dial_after(retry_ms);
   }
   if (++refusals_ < refusals_needed) return dial_after(confirmation_ms);
-  if (refusals_ == refusals_needed) ended_(epoch_);
+  if (refusals_ == refusals_needed) hooks_.ended(epoch_);
   dial_after(retry_ms);  // Its restart may lead again in the same epoch, for all that is known.
 }
 
@@ -128,6 +135,10 @@ void LeaderWatch::on_line_ended(Line* line, bool is_end) {
   is_closed_ = is_closed_ || is_end;
   uv_timer_stop(&timer_);
   dial();
+}
+
+void LeaderWatch::set_reached(std::optional<bool> reached) {
+  if (std::exchange(reached_, reached) != reached) hooks_.reached(reached);
 }
 
 void LeaderWatch::drop_lines() {

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include <uv.h>
@@ -33,8 +34,15 @@ namespace perennial::perenniald {
 // within a second, leaves the FIN as it was.
 class LeaderWatch {
  public:
-  // `ended`: the process that led in this epoch has ended. Called from the loop, once for an epoch.
-  LeaderWatch(uv_loop_t& loop, Dialer& dialer, std::function<void(uint64_t epoch)> ended);
+  // Called from the loop.
+  struct Hooks {
+    // The process that led in this epoch has ended. Called once for an epoch.
+    std::function<void(uint64_t epoch)> ended;
+    // Whether the leader is reached at its peer address: a line to it was opened, or could not be
+    // for unreached_ms. None: it is not known yet. Called when that changes.
+    std::function<void(std::optional<bool>)> reached;
+  };
+  LeaderWatch(uv_loop_t& loop, Dialer& dialer, Hooks hooks);
   LeaderWatch(const LeaderWatch&) = delete;
   LeaderWatch& operator=(const LeaderWatch&) = delete;
 
@@ -54,15 +62,18 @@ class LeaderWatch {
   // `is_end`: as that of a process that ends.
   void on_line_ended(Line* line, bool is_end);
   void drop_lines();
+  void set_reached(std::optional<bool> reached);
 
   uv_loop_t& loop_;
   Dialer& dialer_;
-  const std::function<void(uint64_t epoch)> ended_;
+  const Hooks hooks_;
   uv_timer_t timer_;  // When to dial next.
   std::string address_;
   uint64_t epoch_ = 0;
-  uint64_t life_ = 0;  // Counts set_leader(), so that what was dialled before does nothing.
-  int refusals_ = 0;   // In a row.
+  uint64_t life_ = 0;        // Counts set_leader(), so that what was dialled before does nothing.
+  int refusals_ = 0;         // In a row.
+  uint64_t reached_at_ = 0;  // By uv_now(): when a line was opened last, or the watch began.
+  std::optional<bool> reached_;
   // Since the last line was opened, one has ended with a FIN of the process's own end, for all that
   // is known.
   bool is_closed_ = false;

@@ -27,7 +27,8 @@ Standby::Standby(uv_loop_t& loop, Connections& connections, Nanos wait_max, Hook
                [this](int fd) { return connections_.open({.fd = fd, .to_leader = true}).ok(); },
            .end_output = [this](ConnId conn) { connections_.end_output(conn); },
            .on_circle = [this](ConnId client) { on_circle(client); }}),
-      leader_watch_(loop, dialer_, hooks_.leader_has_ended) {
+      leader_watch_(loop, dialer_,
+                    {.ended = hooks_.leader_has_ended, .reached = hooks_.leader_reached}) {
   CHECK(uv_timer_init(&loop, &timer_) == 0);
   timer_.data = this;
   const auto fired = [](uv_timer_t* timer) {

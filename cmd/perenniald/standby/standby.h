@@ -34,6 +34,8 @@ class Standby {
     std::function<Nanos()> now;
     // The process that led in this epoch has ended.
     std::function<void(uint64_t epoch)> leader_has_ended;
+    // LeaderWatch::Hooks::reached
+    std::function<void(std::optional<bool>)> leader_reached;
   };
   // `loop` and `connections` outlive this. `wait_max`: how long a client waits for a leader.
   Standby(uv_loop_t& loop, Connections& connections, Nanos wait_max, Hooks hooks);

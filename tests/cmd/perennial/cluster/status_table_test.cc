@@ -228,6 +228,10 @@ INSTANTIATE_TEST_SUITE_P(
             },
             "node c was refused, because it holds batch 9,000 and the log in etcd does not "
             "(the end)"},
+        WarningCase{"Unreached", [](ClusterReport& r) { r.state.nodes[1].reaches_leader = false; },
+                    "node b does not reach the leader at its peer_address"},
+        WarningCase{"Reached", [](ClusterReport& r) { r.state.nodes[1].reaches_leader = true; },
+                    ""},
         WarningCase{"TooFewNodes", [](ClusterReport& r) { r.state.nodes.pop_back(); },
                     "1 of at least 2 nodes are there"},
         WarningCase{"Versions", [](ClusterReport& r) { r.state.nodes[1].version = "0.2.0"; },

@@ -74,7 +74,10 @@ class LeaderWatchTest : public testing::Test {
   LeaderWatchTest() {
     EXPECT_EQ(uv_loop_init(&loop_), 0);
     dialer_.emplace(loop_);
-    watch_.emplace(loop_, *dialer_, [this](uint64_t epoch) { ended_.push_back(epoch); });
+    watch_.emplace(
+        loop_, *dialer_,
+        LeaderWatch::Hooks{.ended = [this](uint64_t epoch) { ended_.push_back(epoch); },
+                           .reached = [this](std::optional<bool> reached) { reached_ = reached; }});
   }
   ~LeaderWatchTest() override {
     watch_->close();
@@ -106,6 +109,7 @@ class LeaderWatchTest : public testing::Test {
   std::optional<Dialer> dialer_;
   std::optional<LeaderWatch> watch_;
   std::vector<uint64_t> ended_;
+  std::optional<bool> reached_;  // As was told last.
 };
 
 TEST_F(LeaderWatchTest, TheEndOfTheProcessIsNoticed) {
@@ -210,6 +214,22 @@ TEST_F(LeaderWatchTest, AFormerLeaderIsOfNoInterest) {
   watch_->set_leader("", 0);
   run_for(50);
   EXPECT_TRUE(ended_.empty());
+}
+
+TEST_F(LeaderWatchTest, TellsWhetherTheLeaderIsReached) {
+  std::optional<Listener> leader(std::in_place);
+  const std::string address = leader->address();
+  watch_->set_leader(address, 7);
+  EXPECT_EQ(reached_, std::nullopt);
+  ASSERT_TRUE(wait_for_connection(*leader));
+  EXPECT_TRUE(wait_until([this] { return reached_ == true; }));
+  leader.reset();
+  run_for(3'000);
+  EXPECT_EQ(reached_, true);  // Its restart may be on the way.
+  run_for(4'000);
+  EXPECT_EQ(reached_, false);
+  watch_->set_leader("", 0);
+  EXPECT_EQ(reached_, std::nullopt);
 }
 
 TEST_F(LeaderWatchTest, ANameWithoutAnAddressSaysNothing) {
