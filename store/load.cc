@@ -4,6 +4,7 @@
 #include <array>
 #include <memory>
 #include <numeric>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -174,7 +175,7 @@ bool has_rows_of_log(const Database& db, Family family) {
 // RocksDB 7.8 may skip a damaged block without an error: table_check.cc. So the rows are compared
 // with the account of the tables, or each block is read where nothing can be counted.
 Status check_state(const Database& db, Family family, uint64_t found) {
-  if (has_rows_of_log(db, family)) return read_each_block(*db, family);
+  if (has_rows_of_log(db, family)) return read_each_block(*db, std::span(&family, 1));
   const Result<TableCounts> tables = db.count_tables(family);
   if (!tables.ok()) return tables.status();
   if (tables->rows() == found) return {};

@@ -154,7 +154,7 @@ void Store::Impl::poll_write_backlog() {
 // Truncating first and looking afterwards would
 // destroy what a refused start must leave for the operator.
 Result<RecoveryPlan> Store::Impl::recover() {
-  Result<RecoveryPlan> plan = plan_recovery(dir.db_path(), options, failure);
+  Result<RecoveryPlan> plan = plan_recovery(dir.db_path(), options, failure, Purpose::Write);
   if (!plan.ok()) return plan;
   if (plan->current || plan->manifest_truncation || plan->is_old || plan->has_other_families ||
       plan->is_forced() || options.recover != Recover::Strict) {

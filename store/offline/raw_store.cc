@@ -149,7 +149,7 @@ Status RawStore::begin() {
 
 // Does the same steps as Store::open().
 Status RawStore::Impl::begin() {
-  const Result<RecoveryPlan> plan = plan_recovery(dir.db_path(), options, failure);
+  const Result<RecoveryPlan> plan = plan_recovery(dir.db_path(), options, failure, Purpose::Write);
   if (!plan.ok()) return plan.status();
   if (Status done = truncate_files(dir.db_path(), options, *plan); !done.ok()) return done;
   if (Status made = ensure_durable_mark(*plan, options); !made.ok()) return made;

@@ -1,6 +1,7 @@
 #include "store/recovery/recovery.h"
 
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -18,6 +19,7 @@
 #include "store/rocks/log_env.h"
 #include "store/rocks/meta_rows.h"
 #include "store/rocks/observer.h"
+#include "store/rocks/table_check.h"
 #include "store/types/file_system_of.h"
 #include "store/types/rocks_status.h"
 
@@ -75,12 +77,24 @@ Result<Flushed> read_flushed(const Database& tables, const Options& options, boo
   return Flushed{.commit = *commit, .format = found.take()};
 }
 
+// A node of a cluster replaces what it cannot load by a copy of another node's, so it need not be
+// repaired.
+Status read_states(const Database& tables) {
+  const Result<std::string> cluster = read_cluster_id(tables);
+  if (!cluster.ok()) return cluster.status();
+  if (!cluster->empty()) return {};
+  constexpr std::array states = {Family::Ready, Family::Reserved, Family::Delayed, Family::Buried};
+  return read_each_block(*tables, states);
+}
+
 Result<Flushed> read_flushed(const std::string& db_path, const Options& options, Failure& failure,
-                             RecoveryPlan& plan) {
+                             RecoveryPlan& plan, Purpose purpose) {
   Result<Database> tables = Database::open_tables(db_path, options, failure, plan.view());
   if (!tables.ok()) return tables.take_status();
   Result<Flushed> flushed = read_flushed(*tables, options, plan.is_old);
   if (!flushed.ok()) return flushed;
+  const Status whole = purpose == Purpose::Write ? read_states(*tables) : Status();
+  if (!whole.ok()) return whole;
   if (Status closed = tables->close(); !closed.ok()) return closed;
   return flushed;
 }
@@ -164,7 +178,7 @@ View RecoveryPlan::view() const {
 }
 
 Result<RecoveryPlan> plan_recovery(const std::string& db_path, const Options& options,
-                                   Failure& failure) {
+                                   Failure& failure, Purpose purpose) {
   rocksdb::FileSystem& fs = file_system_of(options.env);
   const Result<bool> unfinished = is_unfinished(options);
   if (!unfinished.ok()) return unfinished.status();
@@ -183,7 +197,7 @@ Result<RecoveryPlan> plan_recovery(const std::string& db_path, const Options& op
                        .has_durable_mark = false,
                        .is_unfinished = *unfinished,
                        .replay_bytes = 0};
-  const Result<Flushed> flushed = read_flushed(db_path, options, failure, plan);
+  const Result<Flushed> flushed = read_flushed(db_path, options, failure, plan, purpose);
   if (!flushed.ok()) return flushed.status();
   if (!names_families(*manifest, *flushed, options)) return incomplete(*manifest);
   plan.has_other_families =

@@ -60,11 +60,20 @@ struct RecoveryPlan {
   bool compares_bodies() const { return is_unfinished || log.has_later_bodies; }
 };
 
+// What the plan is for.
+enum class Purpose : uint8_t {
+  Read,
+  // The database will be opened to be written. RocksDB then writes the log to tables, compacts, and
+  // deletes what it has replaced, before anybody meets a damaged row. So every block of the state
+  // families is read first: what a refusal would cost could still be repaired.
+  Write,
+};
+
 // Makes the plan of a start. Io: a file cannot be read. Corruption: something that was durable is
 // damaged or missing, and the options do not accept that. Unsupported: a newer version has written
 // the database.
 Result<RecoveryPlan> plan_recovery(const std::string& db_path, const Options& options,
-                                   Failure& failure);
+                                   Failure& failure, Purpose purpose = Purpose::Read);
 
 // Opens the database read-only as it will be after the truncations, and truncates nothing.
 Result<Database> open_view(const std::string& db_path, const Options& options, Failure& failure,

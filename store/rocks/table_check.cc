@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <functional>
 #include <mutex>
 #include <string>
-#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -21,12 +21,16 @@ namespace {
 // More threads than cores are useful, because most of the time is spent waiting for the disk.
 constexpr size_t threads_max = 8;
 
+bool is_of(const rocksdb::LiveFileMetaData& table, Family family) {
+  return table.column_family_name == family_names[place_of(family)];
+}
+
 // Rows of these two families are overwritten, so their number is not in the properties of tables,
 // and no count shows that a scan has missed a damaged block. RocksDB 7.8.3 skips one without an
 // error at the beginning of a table, if it is not the first of its level (pull request 11782). The
 // families are small, so all their blocks are read.
-bool has_no_account(std::string_view family) {
-  return family == name_of(Family::Meta) || family == name_of(Family::Keys);
+bool has_no_account(const rocksdb::LiveFileMetaData& table) {
+  return is_of(table, Family::Meta) || is_of(table, Family::Keys);
 }
 
 Status check_table(const std::string& path, const rocksdb::Options& how, bool all_blocks) {
@@ -52,22 +56,9 @@ rocksdb::Options reading_options(rocksdb::DB& db) {
   return options;
 }
 
-}  // namespace
-
-Status read_each_block(rocksdb::DB& db, Family family) {
-  std::vector<rocksdb::LiveFileMetaData> tables;
-  db.GetLiveFilesMetaData(&tables);
-  for (const rocksdb::LiveFileMetaData& table : tables) {
-    if (table.column_family_name != name_of(family)) continue;
-    if (Status read = check_table(file_of(table), reading_options(db), true); !read.ok())
-      return read;
-  }
-  return {};
-}
-
-Status open_each_table(rocksdb::DB& db) {
-  std::vector<rocksdb::LiveFileMetaData> tables;
-  db.GetLiveFilesMetaData(&tables);
+// Several threads share the tables. Those of which `reads_all` is true are read, too.
+Status check_tables(rocksdb::DB& db, const std::vector<rocksdb::LiveFileMetaData>& tables,
+                    const std::function<bool(const rocksdb::LiveFileMetaData&)>& reads_all) {
   const rocksdb::Options options = reading_options(db);
   std::atomic<size_t> next = 0;
   std::mutex mutex;  // Guards the result.
@@ -75,8 +66,7 @@ Status open_each_table(rocksdb::DB& db) {
   const auto work = [&] {
     for (size_t at = next++; at < tables.size(); at = next++) {
       const rocksdb::LiveFileMetaData& table = tables[at];
-      Status checked =
-          check_table(file_of(table), options, has_no_account(table.column_family_name));
+      Status checked = check_table(file_of(table), options, reads_all(table));
       const std::lock_guard lock(mutex);
       if (!checked.ok() && result.ok()) result = std::move(checked);
     }
@@ -86,6 +76,24 @@ Status open_each_table(rocksdb::DB& db) {
   work();
   for (std::thread& thread : threads) thread.join();
   return result;
+}
+
+}  // namespace
+
+Status read_each_block(rocksdb::DB& db, std::span<const Family> families) {
+  const auto is_wanted = [&](const rocksdb::LiveFileMetaData& table) {
+    return std::ranges::any_of(families, [&](Family family) { return is_of(table, family); });
+  };
+  std::vector<rocksdb::LiveFileMetaData> tables;
+  db.GetLiveFilesMetaData(&tables);
+  std::erase_if(tables, [&](const auto& table) { return !is_wanted(table); });
+  return check_tables(db, tables, is_wanted);
+}
+
+Status open_each_table(rocksdb::DB& db) {
+  std::vector<rocksdb::LiveFileMetaData> tables;
+  db.GetLiveFilesMetaData(&tables);
+  return check_tables(db, tables, has_no_account);
 }
 
 }  // namespace perennial::store

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <span>
+
 #include <rocksdb/db.h>
 
 #include "engine/types/status.h"
@@ -14,8 +16,8 @@ namespace perennial::store {
 // table cannot be opened or read. REQUIRES: no file is deleted meanwhile.
 Status open_each_table(rocksdb::DB& db);
 
-// Reads every block of the tables of a family. Corruption: one is damaged. REQUIRES: no file is
-// deleted meanwhile.
-Status read_each_block(rocksdb::DB& db, Family family);
+// Reads every block of the tables of these families. Corruption: one is damaged. REQUIRES: no file
+// is deleted meanwhile.
+Status read_each_block(rocksdb::DB& db, std::span<const Family> families);
 
 }  // namespace perennial::store

@@ -4,10 +4,12 @@
 #include <map>
 #include <memory>
 #include <ostream>
+#include <random>
 #include <string>
 
 #include <gtest/gtest.h>
 #include <rocksdb/env.h>
+#include <rocksdb/sst_file_reader.h>
 
 #include "store/format/format.h"
 #include "store/reader.h"
@@ -17,6 +19,7 @@
 #include "tests/store/store_model.h"
 #include "tests/store/temp_dir.h"
 #include "tests/support/fault_fs.h"
+#include "tests/support/seed.h"
 
 // P9: a damaged directory does not open, and the message says what is damaged.
 namespace perennial::store {
@@ -28,6 +31,13 @@ Status visit(const std::string& path) {
   if (!store.ok()) return store.take_status();
   Result<Image> image = read_image(**store);
   return image.ok() ? Status() : image.take_status();
+}
+
+std::string family_of_table(const std::string& path) {
+  rocksdb::SstFileReader table{rocksdb::Options()};
+  if (!table.Open(path).ok()) return {};
+  const std::string name = table.GetTableProperties()->column_family_name;
+  return name == rocksdb::kDefaultColumnFamilyName ? std::string(name_of(Family::Meta)) : name;
 }
 
 struct DamageCase {
@@ -212,6 +222,51 @@ TEST_P(RefusedForcedStart, ChangesNothing) {
 
 INSTANTIATE_TEST_SUITE_P(Store, RefusedForcedStart, testing::Bool(),
                          [](const auto& one) { return one.param ? "LostLog" : "WholeLog"; });
+
+// A directory as a kill leaves it: its rows are in several tables of each family and in the log.
+void make_killed_store(const std::string& path, uint64_t seed) {
+  StoreModel model(seed);
+  const auto store = Store::open({.data_dir = path});
+  ASSERT_TRUE(store.ok());
+  for (int i = 0; i < 20; ++i) {
+    Batch batch;
+    model.next(batch, 30);
+    ASSERT_TRUE((*store)->write(batch, true).ok());
+    if (i % 5 != 4 || i == 19) continue;
+    ASSERT_TRUE((*store)->flush().ok());
+  }
+}
+
+// A start that a damaged table refuses leaves the log, the other tables and the MANIFEST to a
+// repair. Flips in bodies do not refuse it: they are contained.
+TEST(Damage, ARefusedStartChangesNothing) {
+  std::mt19937_64 random(support::seed());
+  std::map<std::string, int> refused;
+  for (int round = 0; round < 3; ++round) {
+    const TempDir dir;
+    const std::string made = dir.path() + "/made";
+    make_killed_store(made, random());
+    for (const auto& file : std::filesystem::directory_iterator(made + "/db")) {
+      if (file.path().extension() != ".sst") continue;
+      const std::string name = file.path().filename();
+      std::filesystem::copy(made, dir.data_dir(), std::filesystem::copy_options::recursive);
+      const uint64_t at = random() % file.file_size();
+      flip_byte(dir.data_dir() + "/db/" + name, at);
+      const auto before = state_of(dir.data_dir() + "/db");
+      const std::string mark = content_of(dir.data_dir() + "/durable");
+      if (!visit(dir.data_dir()).ok()) {
+        ++refused[family_of_table(file.path())];
+        EXPECT_EQ(state_of(dir.data_dir() + "/db"), before) << name << " at " << at;
+        EXPECT_EQ(content_of(dir.data_dir() + "/durable"), mark) << name << " at " << at;
+      }
+      std::filesystem::remove_all(dir.data_dir());
+    }
+  }
+  for (const Family family : {Family::Meta, Family::Ready, Family::Reserved, Family::Delayed,
+                              Family::Buried, Family::Keys}) {
+    EXPECT_GT(refused[std::string(name_of(family))], 0) << name_of(family);
+  }
+}
 
 // A read error is not damage: the disk may still hold the row.
 TEST(Damage, AReadErrorIsReported) {
