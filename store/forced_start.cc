@@ -113,6 +113,21 @@ Result<ForcedOutcome> foresee(const Database& view, bool compares_bodies) {
   return outcome;
 }
 
+Status load_foreseen(const Database& view, bool compares_bodies, const LoadSink& sink) {
+  const Result<ForcedOutcome> outcome = foresee(view, compares_bodies);
+  if (!outcome.ok()) return outcome.status();
+  const absl::flat_hash_set<JobId> left_out = outcome->left_out();
+  LoadSink kept = sink;
+  kept.job = [&](const JobRow& row) {
+    return left_out.contains(row.id) ? Status() : sink.job(row);
+  };
+  kept.key = [&](const KeyStored& key) {
+    return left_out.contains(key.job) ? Status() : sink.key(key);
+  };
+  Loaded loaded;
+  return load_rows(view, kept, loaded);
+}
+
 // The outcome is announced before anything is changed. `unfinished` is there until finish_forced():
 // a start in between is refused unless it is forced, too, and that one comes to the same outcome.
 Status Store::Impl::begin_forced(const Database& view, RecoveryPlan& plan) {

@@ -16,6 +16,7 @@
 namespace perennial::store {
 
 class Database;
+struct LoadSink;
 
 struct ForcedOutcome {
   struct JobPlace {
@@ -41,5 +42,8 @@ struct ForcedOutcome {
 // Loads the rows of a database that is open as the start will leave it. With `compares_bodies` it
 // reads all bodies, too. Corruption: the start would refuse to load the rows.
 Result<ForcedOutcome> foresee(const Database& view, bool compares_bodies);
+
+// Passes on the rows that the start will load.
+Status load_foreseen(const Database& view, bool compares_bodies, const LoadSink& sink);
 
 }  // namespace perennial::store

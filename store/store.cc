@@ -70,7 +70,7 @@ Result<Body> get_body(const Database& db, const rocksdb::ReadOptions& options, J
 
 }  // namespace
 
-Result<std::unique_ptr<Store>> Store::open(Options options) {
+Result<std::unique_ptr<Store>> Store::open(Options options, const StartReview& review) {
   // RocksDB creates its files with the mask of the process. It stays set while the process runs.
   ::umask(0077);
   if (!options.steady_clock) options.steady_clock = machine_clock;
@@ -80,7 +80,7 @@ Result<std::unique_ptr<Store>> Store::open(Options options) {
   Result<DataDir> dir = DataDir::open(path);
   if (!dir.ok()) return dir.take_status();
   auto impl = std::make_unique<Impl>(std::move(options), dir.take());
-  if (Status opened = impl->open(); !opened.ok()) return std::move(opened).with(doing);
+  if (Status opened = impl->open(review); !opened.ok()) return std::move(opened).with(doing);
   const Opening& found = impl->opening;
   impl->inform("store.open",
                fmt::format("format={} epoch={} index={} next_id={} took_ms={}", format_version,
@@ -89,11 +89,11 @@ Result<std::unique_ptr<Store>> Store::open(Options options) {
   return std::unique_ptr<Store>(new Store(std::move(impl)));
 }
 
-Status Store::Impl::open() {
+Status Store::Impl::open(const StartReview& review) {
   if (Status prepared = prepare_disk_space(); !prepared.ok()) return prepared;
   if (Status created = create(); !created.ok()) return created;
   if (Status read = containment.open(); !read.ok()) return read;
-  const Result<RecoveryPlan> plan = recover();
+  const Result<RecoveryPlan> plan = recover(review);
   if (!plan.ok()) return plan.status();
   // Recovery comes before this check: a truncation needs no space, and may free what is missing.
   if (Status made = space->ensure_space_for_start(plan->replay_bytes); !made.ok()) return made;
@@ -146,32 +146,48 @@ void Store::Impl::poll_write_backlog() {
                      log_bytes));
 }
 
-// Judges the log and the tables before RocksDB changes either. The database is first opened
-// read-only, as it will be after the truncations, in the cases where these could do harm: a
-// MANIFEST is truncated only if the database opens without its end, tables of another format are
-// opened only if the log completes a migration, and a start that may accept a loss goes on only if
-// the rows load, also where nothing is lost.
-// Truncating first and looking afterwards would
-// destroy what a refused start must leave for the operator.
-Result<RecoveryPlan> Store::Impl::recover() {
+// Judges the log and the tables before RocksDB changes either. Truncating first and looking
+// afterwards would destroy what a refused start must leave for the operator.
+Result<RecoveryPlan> Store::Impl::recover(const StartReview& review) {
   Result<RecoveryPlan> plan = plan_recovery(dir.db_path(), options, failure, Purpose::Write);
   if (!plan.ok()) return plan;
-  if (plan->current || plan->manifest_truncation || plan->is_old || plan->has_other_families ||
-      plan->is_forced() || options.recover != Recover::Strict) {
-    Result<Database> view = open_view(dir.db_path(), options, failure, *plan);
-    if (!view.ok()) return view.take_status();
-    Status begun;
-    if (plan->is_forced()) {
-      begun = begin_forced(*view, *plan);
-    } else if (options.recover != Recover::Strict) {
-      const Result<ForcedOutcome> outcome = foresee(*view, false);
-      if (!outcome.ok()) begun = outcome.status();
-    }
-    if (!begun.ok()) return begun;
-    if (Status closed = view->close(); !closed.ok()) return closed;
-  }
+  if (Status prepared = prepare_recovery(*plan, review); !prepared.ok()) return prepared;
   if (Status done = truncate_files(dir.db_path(), options, *plan); !done.ok()) return done;
   return plan;
+}
+
+// The database is first opened read-only, as it will be after the truncations, in the cases where
+// these could do harm: a MANIFEST is truncated only if the database opens without its end, tables
+// of another format are opened only if the log completes a migration, and a start that may accept a
+// loss goes on only if the rows load, also where nothing is lost. A review may ask for it, too.
+Status Store::Impl::prepare_recovery(RecoveryPlan& plan, const StartReview& review) {
+  std::optional<Database> view;
+  const auto open = [&]() -> Status {
+    Result<Database> opened = open_view(dir.db_path(), options, failure, plan);
+    if (!opened.ok()) return opened.take_status();
+    view.emplace(opened.take());
+    return {};
+  };
+  const bool may_lose = plan.is_forced() || options.recover != Recover::Strict;
+  if (plan.current || plan.manifest_truncation || plan.is_old || plan.has_other_families ||
+      may_lose) {
+    if (Status opened = open(); !opened.ok()) return opened;
+  }
+  const auto load = [&](const LoadSink& sink) {
+    Status opened = view ? Status() : open();
+    return opened.ok() ? load_foreseen(*view, plan.compares_bodies(), sink) : opened;
+  };
+  if (review) {
+    Status accepted = review(plan.log.last ? plan.log.last->now : 0, load);
+    if (!accepted.ok()) return accepted;
+  }
+  if (plan.is_forced()) {
+    if (Status begun = begin_forced(*view, plan); !begun.ok()) return begun;
+  } else if (may_lose) {
+    const Result<ForcedOutcome> outcome = foresee(*view, false);
+    if (!outcome.ok()) return outcome.status();
+  }
+  return view ? view->close() : Status();
 }
 
 Status Store::Impl::read_meta(JobId next_id_min) {

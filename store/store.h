@@ -49,6 +49,12 @@ struct LoadSink {
   std::function<Status(const KeyStored&)> key;
 };
 
+// Judges a start before it changes anything. `newest`: the time of the newest batch; 0: there is
+// none. `load` passes the rows that the start would load, in the order of Store::load(), and takes
+// as long. An error refuses the start, which then leaves the directory as it was.
+using StartReview =
+    std::function<Status(Nanos newest, const std::function<Status(const LoadSink&)>& load)>;
+
 // The content of the store at one moment. It is movable, and must end before its store.
 class Snapshot {
  public:
@@ -72,7 +78,8 @@ class Store {
   // Makes the directory if there is none, locks it, recovers it and increments the epoch.
   // Locked: another process has it open. NoSpace: the disk is full. Io: it cannot be read or
   // written. Corruption: it is damaged, or not ours. Unsupported: a newer version made it.
-  static Result<std::unique_ptr<Store>> open(Options options);
+  // Any other error is that of `review`, which may be empty.
+  static Result<std::unique_ptr<Store>> open(Options options, const StartReview& review = {});
   // Without close() the destructor leaves the directory as a crash would leave it.
   ~Store();
 

@@ -55,10 +55,11 @@ struct Store::Impl {
   class SpaceReservation;
 
   // The steps of open().
-  Status open();
+  Status open(const StartReview& review);
   Status prepare_disk_space();
   Status create();
-  Result<RecoveryPlan> recover();
+  Result<RecoveryPlan> recover(const StartReview& review);
+  Status prepare_recovery(RecoveryPlan& plan, const StartReview& review);
   // A forced start: announces its outcome and keeps the files that will be cut; removes the rows
   // that the outcome leaves out; compares the outcome with what was loaded.
   Status begin_forced(const Database& view, RecoveryPlan& plan);

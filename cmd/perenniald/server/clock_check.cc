@@ -28,14 +28,18 @@ void ClockCheck::pause(const TubePaused& pause) {
   if (is_between(pause.until)) ++pauses_;
 }
 
+bool ClockCheck::needs_rows(const ClockBounds& bounds) const {
+  return last_ != 0 && bounds.ahead_max != 0 && clock_ - last_ > bounds.ahead_max &&
+         !bounds.is_accepted;
+}
+
 ClockCheck::Verdict ClockCheck::verdict(const ClockBounds& bounds) const {
   if (last_ == 0) return Verdict::Fits;
   if (last_ - clock_ > bounds.behind_max) return Verdict::Behind;
   const Nanos ahead = clock_ - last_;
   if (bounds.ahead_max == 0 || ahead <= std::min(day, bounds.ahead_max)) return Verdict::Fits;
-  if (ahead <= bounds.ahead_max) return Verdict::Ahead;
   const bool ends_something = expiries_ + keys_ + delays_ + pauses_ > 0;
-  return ends_something && !bounds.is_accepted ? Verdict::Refused : Verdict::Ahead;
+  return needs_rows(bounds) && ends_something ? Verdict::Refused : Verdict::Ahead;
 }
 
 std::string ClockCheck::ends_text() const {

@@ -27,6 +27,8 @@ class ClockCheck {
   // `last`: the time of the newest batch; 0: there is none. `clock`: what the wall clock says.
   ClockCheck(Nanos last, Nanos clock) : last_(last), clock_(clock) {}
 
+  // Whether the rows decide the verdict.
+  bool needs_rows(const ClockBounds& bounds) const;
   // Every row is passed before the verdict is asked for.
   void job(const JobRow& row);
   void key(const KeyStored& key);

@@ -10,6 +10,17 @@
 #include "cmd/perenniald/process/log.h"
 
 namespace perennial::perenniald {
+namespace {
+
+Status stopped() {
+  return {StatusCode::InvalidArgument, "asked to stop"};
+}
+
+Failure clock_failure(const ClockCheck& check, const ClockBounds& bounds) {
+  return {common::exit_system, "clock", check.refusal(bounds)};
+}
+
+}  // namespace
 
 Startup::Startup(store::Options options, store::GroupAccess group_access, Member* member,
                  engine::Engine& engine, const TurnClock& clock, const ClockBounds& bounds,
@@ -56,7 +67,7 @@ void Startup::run(const store::Options& options) {
   const bool leads = status.ok() && member_ != nullptr;
   if (status.ok()) status = load(**opened, check);
   if (!status.ok()) {
-    if (!cancelled_) failure_ = open_failure(status, options.data_dir);
+    if (!cancelled_ && !failure_) failure_ = open_failure(status, options.data_dir);
   } else if (accept(check)) {
     found_.store = opened.take();
     found_.took = TurnClock::steady() - start;
@@ -82,12 +93,43 @@ Nanos Startup::time(bool leads) {
 }
 
 // What was made without the setting, or by tools, gets its modes here.
-Result<std::unique_ptr<store::Store>> Startup::open(const store::Options& options) const {
-  Result<std::unique_ptr<store::Store>> opened = store::Store::open(options);
+Result<std::unique_ptr<store::Store>> Startup::open(const store::Options& options) {
+  store::StartReview review;
+  // A node of a cluster does not know before it leads which time will count.
+  if (member_ == nullptr) {
+    review = [this](Nanos newest, const auto& load) { return this->review(newest, load); };
+  }
+  Result<std::unique_ptr<store::Store>> opened = store::Store::open(options, review);
   if (!opened.ok() || group_access_ == store::GroupAccess::None) return opened;
   Status given = store::give_group_access(options.data_dir, group_access_);
   if (given.ok()) return opened;
   return given;
+}
+
+// Reads the rows only where they decide.
+Status Startup::review(Nanos newest, const std::function<Status(const store::LoadSink&)>& load) {
+  ClockCheck check(newest, time(false));
+  if (!check.needs_rows(bounds_)) return {};
+  Status read = load({.tube = [](TubeId, std::string_view) { return Status(); },
+                      .pause =
+                          [&](const TubePaused& pause) {
+                            check.pause(pause);
+                            return Status();
+                          },
+                      .settings = [](const SettingsStored&) { return Status(); },
+                      .job =
+                          [&](const JobRow& row) {
+                            check.job(row);
+                            return cancelled_ ? stopped() : Status();
+                          },
+                      .key =
+                          [&](const KeyStored& key) {
+                            check.key(key);
+                            return Status();
+                          }});
+  if (!read.ok() || check.verdict(bounds_) != ClockCheck::Verdict::Refused) return read;
+  failure_ = clock_failure(check, bounds_);
+  return {StatusCode::InvalidArgument, failure_->message};
 }
 
 // Until then the node is a standby, if the server is part of a cluster.
@@ -150,14 +192,14 @@ bool Startup::accept(const ClockCheck& check) {
            {"effect", check.ends_text()}});
       return true;
     case Verdict::Refused:
-      failure_ = Failure{common::exit_system, "clock", check.refusal(bounds_)};
+      failure_ = clock_failure(check, bounds_);
       return false;
   }
   return false;
 }
 
 Status Startup::restore(const JobRow& row) {
-  if (cancelled_) return {StatusCode::InvalidArgument, "asked to stop"};
+  if (cancelled_) return stopped();
   ++count_of(found_.jobs, row.state);
   return engine_.restore_job(row, found_.now);
 }

@@ -49,7 +49,9 @@ class Startup {
 
  private:
   void run(const store::Options& options);
-  Result<std::unique_ptr<store::Store>> open(const store::Options& options) const;
+  Result<std::unique_ptr<store::Store>> open(const store::Options& options);
+  // Refuses a start whose clock is not believed, before the start changes anything.
+  Status review(Nanos newest, const std::function<Status(const store::LoadSink&)>& load);
   Status follow(store::Store& store);
   Nanos time(bool leads);
   Status load(store::Store& store, ClockCheck& check);

@@ -268,6 +268,49 @@ TEST(Damage, ARefusedStartChangesNothing) {
   }
 }
 
+// A review refuses a plain start and a forced one, with the rows that it would load, before either
+// changes anything.
+class ReviewedStart : public testing::TestWithParam<bool> {};
+
+TEST_P(ReviewedStart, ThatIsRefusedChangesNothing) {
+  const TempDir dir;
+  make_killed_store(dir.data_dir(), support::seed());
+  if (GetParam()) write_file(newest_log(dir.data_dir()), "");
+  const auto before = state_of(dir.data_dir() + "/db");
+  const std::string mark = content_of(dir.data_dir() + "/durable");
+  Nanos newest_seen = 0;
+  std::map<JobId, JobRow> seen;
+  const Options options = {.data_dir = dir.data_dir(),
+                           .recover = GetParam() ? Recover::PointInTime : Recover::Strict};
+  const auto review = [&](Nanos newest, const std::function<Status(const LoadSink&)>& load) {
+    newest_seen = newest;
+    Status read = load({.tube = [](TubeId, std::string_view) { return Status(); },
+                        .pause = [](const TubePaused&) { return Status(); },
+                        .settings = [](const SettingsStored&) { return Status(); },
+                        .job =
+                            [&](const JobRow& row) {
+                              seen[row.id] = row;
+                              return Status();
+                            },
+                        .key = [](const KeyStored&) { return Status(); }});
+    return read.ok() ? Status(StatusCode::InvalidArgument, "not now") : read;
+  };
+  const auto refused = Store::open(options, review);
+  EXPECT_EQ(refused.status().code(), StatusCode::InvalidArgument) << refused.status().message();
+  EXPECT_EQ(state_of(dir.data_dir() + "/db"), before);
+  EXPECT_EQ(content_of(dir.data_dir() + "/durable"), mark);
+  EXPECT_FALSE(std::filesystem::exists(dir.data_dir() + "/set-aside"));
+  const auto store = Store::open(options);
+  ASSERT_TRUE(store.ok()) << store.status().message();
+  EXPECT_EQ((*store)->opening().last_now, newest_seen);
+  const Result<Image> image = read_image(**store);
+  ASSERT_TRUE(image.ok());
+  EXPECT_EQ(image->jobs, seen);
+}
+
+INSTANTIATE_TEST_SUITE_P(Store, ReviewedStart, testing::Bool(),
+                         [](const auto& one) { return one.param ? "Forced" : "Plain"; });
+
 // A read error is not damage: the disk may still hold the row.
 TEST(Damage, AReadErrorIsReported) {
   const TempDir dir;

@@ -1,6 +1,8 @@
 // A wall clock that is wrong at a start: the real program with a clock that is shifted.
 
 #include <cstdint>
+#include <fstream>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -11,6 +13,7 @@
 #include <unistd.h>
 
 #include "tests/cmd/perenniald/program/launch.h"
+#include "tests/store/dir_state.h"
 #include "tests/support/server_process.h"
 
 namespace perennial::support {
@@ -51,6 +54,15 @@ class Clock : public testing::Test {
     return ended.code;
   }
 
+  // All but the lock, and the ballast, which has no content.
+  std::map<std::string, store::FileBytes> files() const {
+    auto out = store::state_of(dir_.path() + "/data");
+    std::erase_if(out, [](const auto& file) {
+      return file.first.ends_with("/lock") || file.first.ends_with("/ballast");
+    });
+    return out;
+  }
+
   const TempDir dir_;
   std::string log_;  // Of all servers so far.
 };
@@ -68,15 +80,38 @@ TEST_F(Clock, AStartThatWouldEndThingsByAClockFarAheadIsRefusedUnlessItIsAccepte
   EXPECT_THAT(log_, HasSubstr("jobs that expire: 0, keys that end: 0, delays that end: 0"));
 
   constexpr int64_t century = 36'500;
+  const auto before = files();
   EXPECT_EQ(refused(shifted(2 * century)), 71);
+  EXPECT_TRUE(files() == before);
   EXPECT_THAT(log_, HasSubstr("level=error at=clock exit=71 error=\"the clock says 22"));
   EXPECT_THAT(log_, HasSubstr("jobs that expire: 1, keys that end: 1, delays that end: 1"));
   EXPECT_THAT(log_, HasSubstr("--accept-clock"));
-  // The start has changed nothing.
   EXPECT_EQ(serve(shifted(96), {"peek 1", "put 0 0 60 1 idp:k\r\nd"}),
             "FOUND 1 1\r\na\r\nINSERTED 3 DELETED\r\n");
   EXPECT_EQ(serve(shifted(2 * century, {"--accept-clock"}), {"peek 1", "peek-delayed"}),
             "NOT_FOUND\r\nNOT_FOUND\r\n");
+}
+
+// The clock is judged before the log is cut.
+TEST_F(Clock, AForcedStartThatItRefusesChangesNothing) {
+  {
+    Launch server(dir_.path(), shifted(0));
+    ClientSocket client = connect(server);
+    for (const char* const body : {"first", "other", "third"}) {
+      ASSERT_TRUE(client.ask(fmt::format("put 0 0 60 5 expire:86400\r\n{}\r\n", body)).ok());
+    }
+    server.signal(SIGKILL);
+    server.wait();
+  }
+  const std::string log = store::newest_log(dir_.path() + "/data");
+  std::string content = store::content_of(log);
+  content.replace(content.find("other"), 5, "OTHER");
+  std::ofstream(log, std::ios::binary) << content;
+  const auto before = files();
+  EXPECT_EQ(refused(shifted(95, {"--recover=point-in-time"})), 71) << log_;
+  EXPECT_THAT(log_, HasSubstr("jobs that expire: 1"));
+  EXPECT_THAT(log_, Not(HasSubstr("at=store.forced_start")));
+  EXPECT_TRUE(files() == before);
 }
 
 TEST_F(Clock, TimeGoesOnFromTheNewestBatchAndTheLogSaysSo) {
