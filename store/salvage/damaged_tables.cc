@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <rocksdb/iterator.h>
 #include <rocksdb/metadata.h>
 #include <rocksdb/sst_file_reader.h>
 #include <rocksdb/table_properties.h>
@@ -56,6 +57,10 @@ struct TableProblem {
   Way way = Way::BlockByBlock;
 };
 
+TableProblem another_table() {
+  return {.text = "it is another table, which somebody has put in its place", .way = Way::None};
+}
+
 // Whether these are the properties of the table that the MANIFEST names. RocksDB compares more, and
 // refuses what differs. A table has its number from its making on, also in a checkpoint.
 bool is_of(const rocksdb::TableProperties& found, uint64_t file_bytes, const Live& table) {
@@ -83,10 +88,7 @@ TableProblem problem_of(const Live& table, const Options& options) {
       file_system_of(options.env)
           .GetFileSize(table.directory + "/" + table.relative_filename, {}, &file_bytes, nullptr)
           .ok();
-  if (is_known && !is_of(*properties, file_bytes, table)) {
-    out = {.text = "it is another table, which somebody has put in its place", .way = Way::None};
-  }
-  return out;
+  return is_known && !is_of(*properties, file_bytes, table) ? another_table() : out;
 }
 
 // Shows a MANIFEST to its end or its first damage, and with these tables deleted at its end.
@@ -112,17 +114,43 @@ class Views {
   const uint64_t bytes_;
 };
 
-Result<std::vector<Live>> list_tables(const std::string& db_path, const Options& options,
-                                      Failure& failure, View view) {
-  view.has_logs = false;
-  const Result<Database> db = Database::open_leniently(db_path, options, failure, std::move(view));
-  if (!db.ok()) return db.status();
+std::vector<Live> tables_of(const Database& db) {
   std::vector<Live> tables;
-  (*db)->GetLiveFilesMetaData(&tables);
+  db->GetLiveFilesMetaData(&tables);
   std::erase_if(tables, [](const Live& table) {
     return std::ranges::count(family_names, table.column_family_name) == 0;
   });
   return tables;
+}
+
+// Whether RocksDB opens every table for reading, and finds the id in it that the MANIFEST has. It
+// does not compare them where it reads only properties.
+bool opens_each(const Database& db) {
+  const rocksdb::ReadOptions how;
+  for (const Live& table : tables_of(db)) {
+    rocksdb::ColumnFamilyHandle* const family = db.family(family_named(table.column_family_name));
+    const std::unique_ptr<rocksdb::Iterator> at(db->NewIterator(how, family));
+    at->Seek(table.smallestkey);
+    if (!at->status().ok()) return false;
+  }
+  return true;
+}
+
+struct Listed {
+  std::vector<Live> tables = {};
+  bool opens_each = false;
+};
+
+Result<Listed> list_tables(const std::string& db_path, const Options& options, Failure& failure,
+                           View view) {
+  view.has_logs = false;
+  const Result<Database> db = Database::open_leniently(db_path, options, failure, view);
+  if (db.ok()) return Listed{.tables = tables_of(*db), .opens_each = opens_each(*db)};
+  // It does not open with a table that is another one than the MANIFEST names.
+  const Result<Database> any =
+      Database::open_without_properties(db_path, options, failure, std::move(view));
+  if (!any.ok()) return any.status();
+  return Listed{.tables = tables_of(*any)};
 }
 
 std::unique_ptr<Database> opened(Result<Database> db) {
@@ -283,24 +311,30 @@ Result<TableDamage> find_damaged_tables(const std::string& db_path, const Option
                          .GetFileSize(db_path + "/" + manifest.name, {}, &manifest_bytes, nullptr);
   if (!asked.ok()) return Status(StatusCode::Io, asked.ToString());
   const Views views(manifest, manifest_bytes);
-  const Result<std::vector<Live>> tables =
-      list_tables(db_path, options, failure, views.without({}));
-  if (!tables.ok()) return tables.status();
+  Result<Listed> listed = list_tables(db_path, options, failure, views.without({}));
+  if (!listed.ok()) return listed.take_status();
+  const std::vector<Live>& tables = listed->tables;
   TableDamage out;
   if (manifest.damage) out.manifest_problem = manifest.damage_text();
   std::vector<const Live*> damaged;
-  for (const Live& table : *tables) {
+  for (const Live& table : tables) {
+    std::vector<const Live*> others;
+    for (const Live& other : tables) {
+      if (&other != &table) others.push_back(&other);
+    }
     TableProblem problem = problem_of(table, options);
+    if (problem.text.empty() && !listed->opens_each) {
+      View alone = views.without(others);
+      alone.has_logs = false;
+      const auto db = Database::open_leniently(db_path, options, failure, std::move(alone));
+      if (!db.ok() || !opens_each(*db)) problem = another_table();
+    }
     if (problem.text.empty()) continue;
     if (out.manifest_problem.empty() && is_missing(db_path, table, options)) {
       out.manifest_problem =
           fmt::format("{} names {}, which is missing", manifest.name, table.relative_filename);
     }
     damaged.push_back(&table);
-    std::vector<const Live*> others;
-    for (const Live& other : *tables) {
-      if (&other != &table) others.push_back(&other);
-    }
     OpenedTable& opened = out.tables.emplace_back();
     opened.found = {.family = family_named(table.column_family_name),
                     .file = table.relative_filename,
@@ -309,7 +343,7 @@ Result<TableDamage> find_damaged_tables(const std::string& db_path, const Option
     LoneTable(db_path, options, failure, views.without(others), table).read(problem.way, opened);
   }
   out.rest = views.without(damaged);
-  UnlistedTables unlisted(db_path, options, failure, manifest, views, *tables);
+  UnlistedTables unlisted(db_path, options, failure, manifest, views, tables);
   Status read = unlisted.read(!out.manifest_problem.empty(), out.tables);
   if (!read.ok()) return read;
   return out;

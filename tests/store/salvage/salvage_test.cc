@@ -123,6 +123,25 @@ TEST_P(TableDamaged, CostsTheRowsInWhatIsDamaged) {
   EXPECT_GT((*reader)->next_id(), damaged_dir_jobs);
 }
 
+// A table of another database with the same name and the same number costs what it would cost if
+// the table were missing.
+TEST_P(TableDamaged, ByAnotherTableIsAsIfItWereMissing) {
+  if (GetParam().part != Part::Missing) return;
+  const std::string table = table_of(dir_.data_dir(), GetParam().family);
+  const std::string other = dir_.path() + "/other";
+  make_dir_to_damage(other);
+  const std::string content = content_of(table_of(other, GetParam().family));
+  std::filesystem::remove(table);
+  const auto missing = Reader::open({.path = dir_.data_dir(), .salvage = true});
+  ASSERT_TRUE(missing.ok()) << missing.status().message();
+  write_file(table, content);
+  const auto foreign = Reader::open({.path = dir_.data_dir(), .salvage = true});
+  ASSERT_TRUE(foreign.ok()) << foreign.status().message();
+  EXPECT_EQ((*foreign)->salvaged()->jobs, (*missing)->salvaged()->jobs);
+  EXPECT_EQ((*foreign)->salvaged()->lost_jobs(), (*missing)->salvaged()->lost_jobs());
+  EXPECT_EQ((*foreign)->salvaged()->uncertain.ids, (*missing)->salvaged()->uncertain.ids);
+}
+
 TEST_P(TableDamaged, IsAccountedFor) {
   damage_table(dir_.data_dir(), GetParam());
   const auto reader = Reader::open({.path = dir_.data_dir(), .salvage = true});
