@@ -1,6 +1,7 @@
 #include "store/recovery/log_scan.h"
 
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <string_view>
 #include <tuple>
@@ -204,6 +205,26 @@ LogHistory LogScan::finish() {
   return std::move(history_);
 }
 
+// Passes on the records of all files in order, until `take` returns false.
+Status each_record(rocksdb::FileSystem& fs, const std::string& db_path,
+                   const std::vector<LogFileName>& files,
+                   const std::function<bool(const LogRecord& record, size_t file)>& take) {
+  for (size_t place = 0; place < files.size(); ++place) {
+    std::unique_ptr<rocksdb::FSSequentialFile> file;
+    const auto opened = fs.NewSequentialFile(db_path + "/" + files[place].name, {}, &file, nullptr);
+    if (!opened.ok()) return from_rocksdb(opened);
+    LogReader reader(std::move(file), commit_head_bytes);
+    LogRecord record;
+    while (true) {
+      const Result<bool> more = reader.next(record);
+      if (!more.ok()) return more.status();
+      if (!*more) break;
+      if (!take(record, place)) return {};
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<std::vector<LogFileName>> list_logs(rocksdb::FileSystem& fs, const std::string& db_path,
@@ -222,22 +243,43 @@ Result<std::vector<LogFileName>> list_logs(rocksdb::FileSystem& fs, const std::s
   return files;
 }
 
+Result<std::optional<uint64_t>> first_sequence(rocksdb::FileSystem& fs, const std::string& db_path,
+                                               uint64_t number_min) {
+  const Result<std::vector<LogFileName>> files = list_logs(fs, db_path, number_min);
+  if (!files.ok()) return files.status();
+  std::optional<uint64_t> first;
+  Status read = each_record(fs, db_path, *files, [&](const LogRecord& record, size_t) {
+    if (record.is_whole() && record.head.size() >= batch_header_bytes)
+      first = get<uint64_t>(record.head, 0);
+    return !first;
+  });
+  if (!read.ok()) return read;
+  return first;
+}
+
+Result<std::optional<std::string>> find_unreadable_record(rocksdb::FileSystem& fs,
+                                                          const std::string& db_path,
+                                                          const std::vector<LogFileName>& files) {
+  std::optional<std::string> found;
+  Status read = each_record(fs, db_path, files, [&](const LogRecord& record, size_t file) {
+    if (!record.is_whole()) {
+      found = fmt::format("the log is damaged in {} at byte {}: {}", files[file].name, record.begin,
+                          record.problem);
+    }
+    return !found;
+  });
+  if (!read.ok()) return read;
+  return found;
+}
+
 Result<LogHistory> scan_logs(rocksdb::FileSystem& fs, const std::string& db_path,
                              const std::vector<LogFileName>& files, const LogStart& start) {
   LogScan scan(start);
-  for (size_t place = 0; place < files.size(); ++place) {
-    std::unique_ptr<rocksdb::FSSequentialFile> file;
-    const auto opened = fs.NewSequentialFile(db_path + "/" + files[place].name, {}, &file, nullptr);
-    if (!opened.ok()) return from_rocksdb(opened);
-    LogReader reader(std::move(file), commit_head_bytes);
-    LogRecord record;
-    while (true) {
-      const Result<bool> more = reader.next(record);
-      if (!more.ok()) return more.status();
-      if (!*more) break;
-      scan.take(record, place);
-    }
-  }
+  Status read = each_record(fs, db_path, files, [&](const LogRecord& record, size_t file) {
+    scan.take(record, file);
+    return true;
+  });
+  if (!read.ok()) return read;
   return scan.finish();
 }
 

@@ -63,6 +63,17 @@ struct LogHistory {
 Result<std::vector<LogFileName>> list_logs(rocksdb::FileSystem& fs, const std::string& db_path,
                                            uint64_t number_min);
 
+// Returns the sequence number of the first record in the log files with at least this number. None:
+// they have no whole record.
+Result<std::optional<uint64_t>> first_sequence(rocksdb::FileSystem& fs, const std::string& db_path,
+                                               uint64_t number_min);
+
+// Returns where the first record is that cannot be read, in words. None: there is none. The end of
+// a file may be one that was never complete.
+Result<std::optional<std::string>> find_unreadable_record(rocksdb::FileSystem& fs,
+                                                          const std::string& db_path,
+                                                          const std::vector<LogFileName>& files);
+
 // Reads all files once, in order. Damage is no error: an error means that a file cannot be read.
 Result<LogHistory> scan_logs(rocksdb::FileSystem& fs, const std::string& db_path,
                              const std::vector<LogFileName>& files, const LogStart& start);

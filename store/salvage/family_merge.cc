@@ -23,12 +23,22 @@ void note(EntryCursor::Entry& entry, FamilyMerge::Key& key) {
   key.value = std::move(entry.value);
 }
 
+// Takes an entry of the copy's log. The log may still have it.
+void note_lost(EntryCursor::Entry entry, FamilyMerge::Key& key) {
+  const uint64_t newest = key.trace.newest_time;
+  note(entry, key);
+  if (key.trace.newest_time == newest) return;
+  key.trace.is_of_lost_log = true;
+  key.trace.is_of_copy = key.trace.is_put();
+}
+
 }  // namespace
 
 FamilyMerge::FamilyMerge(const Database& whole, const std::vector<OpenedTable>& damaged,
-                         const Database* copy, Family family) {
-  if (copy != nullptr) {
-    copy_ = std::make_unique<EntryCursor>(*copy, family, std::vector<KeySpan>(1));
+                         const Copy& copy, Family family)
+    : lost_from_(copy.lost_from) {
+  if (copy.db != nullptr) {
+    copy_ = std::make_unique<EntryCursor>(*copy.db, family, std::vector<KeySpan>(1));
   }
   cursors_.push_back(std::make_unique<EntryCursor>(whole, family, std::vector<KeySpan>(1)));
   for (const OpenedTable& table : damaged) {
@@ -66,15 +76,18 @@ FamilyMerge::Key FamilyMerge::take(std::string_view key) {
 
 // What is left says more than the copy, which is older. A compaction that reaches the lowest level
 // takes the time from an entry, so times of the copy are not compared with those of what is left.
-// Where nothing is hidden the copy's row is gone for good: the job was deleted or moved.
+// Where nothing is hidden the copy's row is gone for good: the job was deleted or moved. But what
+// the log has lost is compared by its times, which no compaction has touched.
 void FamilyMerge::take_copy(std::string_view key, Key& out) {
   Key copied;
   EntryCursor::Entry* entry = copy_->peek();
   for (; entry != nullptr && entry->user_key == key; entry = copy_->peek()) {
+    if (entry->sequence + 1 >= lost_from_) note_lost(*entry, out);
     note(*entry, copied);
     copy_->pop();
   }
-  if (!copied.trace.is_put()) return;
+  if (copied.trace.is_put() && out.trace.is_of_lost_log) out.copied = std::move(copied.value);
+  if (!copied.trace.is_put() || out.trace.is_of_lost_log) return;
   out.copied = std::move(copied.value);
   KeyTrace& trace = out.trace;
   if (trace.put_time != 0) return;

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -25,9 +27,15 @@ struct OpenedTable {
 // All that can be read of one family, key by key in their order.
 class FamilyMerge {
  public:
-  // `whole` has all tables but the damaged ones, and the log. `copy`: an earlier state of the same
-  // database, or null. All outlive this.
-  FamilyMerge(const Database& whole, const std::vector<OpenedTable>& damaged, const Database* copy,
+  // An earlier state of the same database.
+  struct Copy {
+    const Database* db = nullptr;  // Null: there is none.
+    // Entries from this time on are of its log, and of the family were in no table since. If the
+    // log is damaged, they are what it has lost. The highest number: there are none.
+    uint64_t lost_from = std::numeric_limits<uint64_t>::max();
+  };
+  // `whole` has all tables but the damaged ones, and the log. All outlive this.
+  FamilyMerge(const Database& whole, const std::vector<OpenedTable>& damaged, const Copy& copy,
               Family family);
 
   // The lowest key that was not taken; none at the end.
@@ -48,6 +56,7 @@ class FamilyMerge {
 
   std::vector<std::unique_ptr<EntryCursor>> cursors_;
   std::unique_ptr<EntryCursor> copy_;         // Null: there is no earlier state.
+  const uint64_t lost_from_;                  // Copy::lost_from.
   std::vector<const DamagedTable*> damaged_;  // Those of this family.
 };
 

@@ -42,7 +42,8 @@ JobFinding found(const States& states, size_t place, const KeyTrace& body) {
     if (&other == &row || !other.may_hide_newer()) return false;
     return row.is_of_copy || other.hidden_time > row.newest_time;
   });
-  out.is_uncertain = may_be_elsewhere || !body.is_put() || body.may_hide_newer();
+  out.is_uncertain =
+      may_be_elsewhere || row.is_of_lost_log || !body.is_put() || body.may_hide_newer();
   return out;
 }
 

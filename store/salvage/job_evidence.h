@@ -22,6 +22,9 @@ struct KeyTrace {
   // Nothing that is left is a put: `put_time` is that of a put in an earlier copy of the database.
   // Where the damage may hide that put, it counts as the newest entry.
   bool is_of_copy = false;
+  // The newest entry is one of the copy's log, which the damaged log has lost. What came after it
+  // may be lost, too.
+  bool is_of_lost_log = false;
 
   bool is_put() const { return newest == Newest::Put; }
   bool may_hide_newer() const { return hidden_time > newest_time || (is_of_copy && is_put()); }

@@ -10,6 +10,7 @@
 #include "store/damage/damage_record.h"
 #include "store/disk/durable_mark.h"
 #include "store/format/skipped_ids.h"
+#include "store/recovery/log_scan.h"
 #include "store/recovery/recovery.h"
 #include "store/recovery/repeated_records.h"
 #include "store/rocks/log_env.h"
@@ -55,6 +56,17 @@ LogView view_of_log(const std::string& db_path, const Options& options, Failure&
   const Result<RecoveryPlan> plan = plan_recovery(db_path, options, failure);
   if (plan.ok()) return {.view = plan->view(), .problem = {}};
   return view_of_refused_log(db_path, options, manifest, plan.status().message());
+}
+
+// Where the log is damaged, without the row that says where it begins; empty: nowhere.
+std::string first_damage(const std::string& db_path, const Options& options,
+                         const Manifest& manifest) {
+  rocksdb::FileSystem& fs = file_system_of(options.env);
+  const auto files = list_logs(fs, db_path, manifest.needed_from());
+  if (!files.ok()) return files.status().message();
+  const Result<std::optional<std::string>> found = find_unreadable_record(fs, db_path, *files);
+  if (!found.ok()) return found.status().message();
+  return found->value_or(std::string());
 }
 
 // RocksDB may join pieces of two records around the damage, and refuse what it gets. Then the log
@@ -103,8 +115,10 @@ Result<std::unique_ptr<Salvage>> Salvage::open(const std::string& db_path, const
   std::unique_ptr<Salvage> salvage(new Salvage);
   if (Status opened = salvage->open_database(db_path, options, failure); !opened.ok())
     return opened;
-  if (!checkpoint.empty() && !salvage->damage_.tables.empty()) {
-    Status opened = salvage->open_copy(checkpoint, options, failure);
+  const bool is_damaged =
+      !salvage->damage_.tables.empty() || salvage->account_.log_may_be_damaged();
+  if (!checkpoint.empty() && is_damaged) {
+    Status opened = salvage->open_copy(checkpoint, db_path, options, failure);
     if (!opened.ok()) return std::move(opened).with("read the checkpoint " + checkpoint);
   }
   if (Status read = salvage->read_meta(); !read.ok()) return read;
@@ -121,6 +135,9 @@ Result<std::unique_ptr<Salvage>> Salvage::open(const std::string& db_path, const
 Status Salvage::open_database(const std::string& db_path, const Options& given, Failure& failure) {
   const Result<Manifest> manifest = read_manifest(file_system_of(given.env), db_path);
   if (!manifest.ok()) return manifest.status();
+  if (manifest->damage && !manifest->names_all(families_of(given.format, given.families))) {
+    return {StatusCode::Corruption, manifest->damage_text()};
+  }
   const bool has_current = manifest->current_problem.empty();
   const std::unique_ptr<rocksdb::Env> shown =
       make_view_env(given.env, View{.current = has_current ? std::string() : manifest->name});
@@ -150,6 +167,7 @@ Status Salvage::open_database(const std::string& db_path, const Options& given, 
   Result<Database> whole = open_whole(db_path, how, failure, log);
   if (!whole.ok()) return whole.take_status();
   account_.log_problem = std::move(log.problem);
+  if (!account_.log_problem.empty()) find_lost_commits(db_path, how, failure, *manifest);
   whole_ = std::make_unique<Database>(whole.take());
   for (const std::string_view name : families_of(options.format, options.families)) {
     if (whole_->has_family(name)) continue;
@@ -162,23 +180,13 @@ Status Salvage::open_database(const std::string& db_path, const Options& given, 
 // What is left of the damaged table may have the commit row by which that can be said.
 Status Salvage::judge_log_again(const std::string& db_path, const Options& options,
                                 Failure& failure, const Manifest& manifest, LogView& log) {
-  View no_logs;
-  no_logs.has_logs = false;
-  const Result<Database> tables =
-      Database::open_leniently(db_path, options, failure, std::move(no_logs));
-  if (!tables.ok()) return tables.status();
-  LogEvidence evidence;
-  FamilyMerge rows(*tables, damage_.tables, nullptr, Family::Meta);
-  for (auto lowest = rows.lowest(); lowest; lowest = rows.lowest()) {
-    const std::string key(*lowest);
-    const FamilyMerge::Key found = rows.take(key);
-    if (!found.trace.is_put() || static_cast<MetaTag>(key.front()) != MetaTag::Commit) continue;
-    if (const auto commit = decode_commit(found.value); commit.ok()) evidence.flushed = *commit;
-  }
+  Result<std::optional<CommitRow>> flushed = flushed_commit(db_path, options, failure);
+  if (!flushed.ok()) return flushed.take_status();
+  LogEvidence evidence = {.flushed = *flushed, .durable = {}};
   log = LogView();
   account_.log_is_judged = evidence.flushed.has_value();
   if (!account_.log_is_judged) {
-    log = view_of_refused_log(db_path, options, manifest, "");
+    log = view_of_refused_log(db_path, options, manifest, first_damage(db_path, options, manifest));
     return {};
   }
   const auto mark = read_durable_mark(options.env, options.data_dir);
@@ -200,7 +208,67 @@ Status Salvage::judge_log_again(const std::string& db_path, const Options& optio
   return {};
 }
 
-Status Salvage::open_copy(const std::string& checkpoint, const Options& options, Failure& failure) {
+// The commit row in the tables, also where a table of meta is damaged.
+Result<std::optional<CommitRow>> Salvage::flushed_commit(const std::string& db_path,
+                                                         const Options& options,
+                                                         Failure& failure) const {
+  View no_logs;
+  no_logs.has_logs = false;
+  const Result<Database> tables =
+      Database::open_leniently(db_path, options, failure, std::move(no_logs));
+  if (!tables.ok()) return tables.status();
+  std::optional<CommitRow> out;
+  FamilyMerge rows(*tables, damage_.tables, {}, Family::Meta);
+  for (auto lowest = rows.lowest(); lowest; lowest = rows.lowest()) {
+    const std::string key(*lowest);
+    const FamilyMerge::Key found = rows.take(key);
+    if (!found.trace.is_put() || static_cast<MetaTag>(key.front()) != MetaTag::Commit) continue;
+    if (const auto commit = decode_commit(found.value); commit.ok()) out = *commit;
+  }
+  return out;
+}
+
+// Which commits the damaged part of the log may have had: those behind the last one before it, up
+// to the newest of which anything is left.
+void Salvage::find_lost_commits(const std::string& db_path, const Options& options,
+                                Failure& failure, const Manifest& manifest) {
+  const Result<std::optional<CommitRow>> flushed = flushed_commit(db_path, options, failure);
+  rocksdb::FileSystem& fs = file_system_of(options.env);
+  const auto files = list_logs(fs, db_path, manifest.needed_from());
+  if (!flushed.ok() || !*flushed || !files.ok()) return;
+  const Result<LogHistory> history = scan_logs(fs, db_path, *files, {.flushed = *flushed});
+  // Of a file that is missing nobody knows how many it had.
+  if (!history.ok() || !history->last || !history->damage) return;
+  const auto mark = read_durable_mark(options.env, options.data_dir);
+  const BatchIndex synced = mark.ok() && *mark ? (*mark)->index : 0;
+  const BatchIndex last = std::max(history->index_max, synced);
+  if (last <= history->last->index) return;
+  account_.commits_lost_first = history->last->index + 1;
+  account_.commits_lost_last = last;
+}
+
+// What the log had when the checkpoint was made is in the checkpoint's own log files, which have
+// the same names. A family needs those that it was not flushed up to.
+Status Salvage::find_lost_log(const std::string& copy_path, const std::string& db_path,
+                              const Options& options) {
+  rocksdb::FileSystem& fs = file_system_of(options.env);
+  const Result<Manifest> manifest = read_manifest(fs, db_path);
+  if (!manifest.ok()) return manifest.status();
+  if (manifest->damage || !account_.log_may_be_damaged()) return {};
+  for (const auto& [id, name] : manifest->names) {
+    const auto place = std::ranges::find(family_names, name) - family_names.begin();
+    const auto flushed_to = manifest->flushed_to.find(id);
+    const bool is_known = flushed_to != manifest->flushed_to.end() && flushed_to->second;
+    if (static_cast<size_t>(place) == family_count || !is_known) continue;
+    const auto first = first_sequence(fs, copy_path, *flushed_to->second);
+    if (!first.ok()) return first.status();
+    if (*first) copies_[place].lost_from = **first + 1;
+  }
+  return {};
+}
+
+Status Salvage::open_copy(const std::string& checkpoint, const std::string& db_path,
+                          const Options& options, Failure& failure) {
   Options how = options;
   how.data_dir = checkpoint;
   how.recover = Recover::Strict;
@@ -210,12 +278,13 @@ Status Salvage::open_copy(const std::string& checkpoint, const Options& options,
   Result<Database> view = open_view(path, how, failure, *plan);
   if (!view.ok()) return view.take_status();
   copy_ = std::make_unique<Database>(view.take());
+  for (FamilyMerge::Copy& copy : copies_) copy.db = copy_.get();
   account_.checkpoint = checkpoint;
-  return {};
+  return find_lost_log(path, db_path, options);
 }
 
 FamilyMerge Salvage::rows_of(Family family) const {
-  return {*whole_, damage_.tables, copy_.get(), family};
+  return {*whole_, damage_.tables, copies_[place_of(family)], family};
 }
 
 // Calls `visit` for each id of which anything can be read, in their order.
@@ -341,7 +410,7 @@ std::optional<std::string> Salvage::copied_name(const Visit& visit) const {
 
 void Salvage::name_tube(const Visit& visit) {
   const JobRow& row = *visit.row;
-  if (renamed_.contains(row.tube)) ++account_.jobs_in_renamed;
+  if (renamed_.contains(row.tube)) account_.jobs_in_renamed.add(row.id);
   if (tubes_.contains(row.tube)) return;
   if (const std::optional<std::string> copied = copied_name(visit)) {
     tubes_[row.tube] = *copied;
@@ -356,7 +425,7 @@ void Salvage::name_tube(const Visit& visit) {
   tubes_[row.tube] = std::move(name);
   if (row.tube == 0) return;  // Its name is always the same.
   renamed_.insert(row.tube);
-  ++account_.jobs_in_renamed;
+  account_.jobs_in_renamed.add(row.id);
 }
 
 // Two jobs cannot hold one key: claim_key().

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <functional>
 #include <map>
 #include <memory>
@@ -89,7 +90,14 @@ class Salvage {
   Status open_database(const std::string& db_path, const Options& options, Failure& failure);
   Status judge_log_again(const std::string& db_path, const Options& options, Failure& failure,
                          const Manifest& manifest, LogView& log);
-  Status open_copy(const std::string& checkpoint, const Options& options, Failure& failure);
+  Status open_copy(const std::string& checkpoint, const std::string& db_path,
+                   const Options& options, Failure& failure);
+  Status find_lost_log(const std::string& copy_path, const std::string& db_path,
+                       const Options& options);
+  Result<std::optional<CommitRow>> flushed_commit(const std::string& db_path,
+                                                  const Options& options, Failure& failure) const;
+  void find_lost_commits(const std::string& db_path, const Options& options, Failure& failure,
+                         const Manifest& manifest);
   FamilyMerge rows_of(Family family) const;
   Status read_meta();
   void read_meta_row(std::string_view key, const std::string& value);
@@ -112,7 +120,8 @@ class Salvage {
   TableDamage damage_;
   DamagedIds without_blocks_{{}};    // What an open store has left out of tables.
   std::unique_ptr<Database> whole_;  // Without the damaged tables.
-  std::unique_ptr<Database> copy_;   // The checkpoint. Null: there is none, or no table is damaged.
+  std::unique_ptr<Database> copy_;   // The checkpoint. Null: there is none, or nothing is damaged.
+  std::array<FamilyMerge::Copy, family_count> copies_;  // Of each family.
   Salvaged account_;
   std::optional<CommitRow> found_commit_;
   CommitRow commit_;

@@ -55,6 +55,10 @@ struct Salvaged {
   std::string log_problem = {};  // Why a start would refuse the log; empty if it would not.
   // False: the row that shows whether the log is whole cannot be read.
   bool log_is_judged = true;
+  // The commits of which not all can be read, where the log is damaged. 0: their numbers are not
+  // known, or there are none.
+  BatchIndex commits_lost_first = 0;
+  BatchIndex commits_lost_last = 0;
   // Jobs with a row, by state. Those in bodies_lost are among them.
   std::array<uint64_t, job_states.size()> jobs = {};
   IdList rows_lost = {};    // There is a body, and the row cannot be read.
@@ -69,7 +73,7 @@ struct Salvaged {
   IdList bodies_copied = {};       // Jobs with the bodies that the checkpoint has.
   uint64_t tubes_copied = 0;       // Tubes with the names that the checkpoint has.
   uint64_t tubes_renamed = 0;      // Tubes with jobs whose names cannot be read.
-  uint64_t jobs_in_renamed = 0;    // Jobs in these tubes.
+  IdList jobs_in_renamed = {};     // Jobs in these tubes.
   uint64_t meta_rows_dropped = 0;  // Pauses and settings that are damaged or without a tube.
   uint64_t keys_rebuilt = 0;       // From the jobs that hold them.
   uint64_t keys_dropped = 0;       // Keys whose job is lost.
@@ -82,6 +86,8 @@ struct Salvaged {
   // Jobs that can be put into a new database.
   uint64_t whole_jobs() const { return job_count() - bodies_lost.count; }
   uint64_t lost_jobs() const { return rows_lost.count + bodies_lost.count; }
+  // Whether jobs may be lost, or be back, of which nothing is left that says so.
+  bool log_may_be_damaged() const { return !log_problem.empty() || !log_is_judged; }
   bool is_whole() const {
     return tables.empty() && manifest_problem.empty() && tables_unlisted == 0 &&
            log_problem.empty() && lost_jobs() == 0 && uncertain.count == 0 &&

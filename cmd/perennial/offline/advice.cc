@@ -86,13 +86,13 @@ std::string kept_text(const store::Salvaged& salvaged) {
       fmt::format("keeps {} jobs and loses {}", salvaged.whole_jobs(), salvaged.lost_jobs());
   if (const uint64_t copied = salvaged.rows_copied.count + salvaged.bodies_copied.count; copied > 0)
     out += fmt::format(" ({} rows and bodies are those of a checkpoint)", copied);
-  if (!salvaged.log_problem.empty() || !salvaged.log_is_judged) {
+  if (salvaged.log_may_be_damaged()) {
     out += " that have left a trace, and an unknown number that only the damaged log had";
   } else if (!salvaged.manifest_problem.empty()) {
     out += " that have left a trace, and an unknown number that were in missing tables";
   }
-  if (salvaged.jobs_in_renamed > 0) {
-    out += fmt::format(", {} are in tubes whose names are lost", salvaged.jobs_in_renamed);
+  if (salvaged.jobs_in_renamed.count > 0) {
+    out += fmt::format(", {} are in tubes whose names are lost", salvaged.jobs_in_renamed.count);
   }
   if (salvaged.uncertain.count > 0) {
     out += fmt::format(", {} may be in another state or deleted", salvaged.uncertain.count);
@@ -167,8 +167,7 @@ std::optional<Advice> advise(const std::string& data_dir, const store::CheckSumm
   // A repair takes from the checkpoint what it needs. Only where nobody knows what is lost may the
   // checkpoint have more than all that can be read.
   const auto may_lack_more = [](const store::Salvaged& salvaged) {
-    return !salvaged.log_problem.empty() || !salvaged.log_is_judged ||
-           !salvaged.manifest_problem.empty();
+    return salvaged.log_may_be_damaged() || !salvaged.manifest_problem.empty();
   };
   const bool restore_loses_less =
       advice.checkpoint &&
@@ -194,12 +193,7 @@ nlohmann::ordered_json advice_json(const Advice& advice, Nanos now) {
                                 {"command", advice.command},
                                 {"reason", advice.reason}};
   if (advice.salvaged) {
-    out["jobs_kept"] = advice.salvaged->whole_jobs();
-    out["jobs_lost"] = advice.salvaged->lost_jobs();
-    out["jobs_uncertain"] = advice.salvaged->uncertain.count;
-    out["log_problem"] = advice.salvaged->log_problem;
-    out["rows_lost"] = advice.salvaged->rows_lost.ids;
-    out["bodies_lost"] = advice.salvaged->bodies_lost.ids;
+    out.update(salvaged_json(*advice.salvaged));
   }
   if (advice.checkpoint) {
     out["checkpoint"] = {

@@ -31,21 +31,18 @@ void print_plan(Output& out, const store::Repair& repair) {
       "jobs kept           {}\njobs lost           {}\nuncertain jobs      {}\n"
       "next id             {}\n",
       salvaged.whole_jobs(), salvaged.lost_jobs(), salvaged.uncertain.count, repair.next_id()));
-  if (!salvaged.log_problem.empty()) {
+  if (salvaged.log_may_be_damaged()) {
     out.add(
-        "not counted         what only the damaged log knew: jobs put, deleted and moved there\n");
+        fmt::format("not counted         what only the damaged log knew{}: jobs put, deleted and "
+                    "moved there\n",
+                    lost_commits_text(salvaged)));
   }
 }
 
 nlohmann::ordered_json plan_json(const store::Repair& repair) {
   const Salvaged& salvaged = repair.account();
-  nlohmann::ordered_json out = {{"jobs_kept", salvaged.whole_jobs()},
-                                {"jobs_lost", salvaged.lost_jobs()},
-                                {"jobs_uncertain", salvaged.uncertain.count},
-                                {"rows_lost", salvaged.rows_lost.ids},
-                                {"bodies_lost", salvaged.bodies_lost.ids},
-                                {"log_problem", salvaged.log_problem},
-                                {"next_id", repair.next_id()}};
+  nlohmann::ordered_json out = salvaged_json(salvaged);
+  out["next_id"] = repair.next_id();
   if (salvaged.checkpoint.empty()) return out;
   out["checkpoint"] = {{"path", salvaged.checkpoint},
                        {"rows", salvaged.rows_copied.ids},
@@ -107,7 +104,8 @@ Subcommand repair_command(RepairOptions& options) {
           "many jobs it will keep, which it will lose, and how many may be in another state or "
           "deleted. Then it asks. Without a terminal --yes is needed. The outcome is what it has "
           "said, or nothing changes.\n\n"
-          "Rows and bodies that cannot be read come from a checkpoint, where one has them. That is "
+          "Rows and bodies that cannot be read, or that only a damaged log had, come from a "
+          "checkpoint, where one has them. That is "
           "the newest whole one in DIR/checkpoints, or the one that --checkpoint names. A body is "
           "always what was put. A row may be older than the job: it is said for which jobs.\n\n"
           "It builds a new database in the directory, which takes as much disk space as the jobs, "

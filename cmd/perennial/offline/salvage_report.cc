@@ -1,6 +1,7 @@
 #include "cmd/perennial/offline/salvage_report.h"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 namespace perennial::tool {
 namespace {
@@ -10,6 +11,9 @@ using store::Family;
 using store::IdList;
 using store::Salvaged;
 using store::UnreadableRange;
+
+constexpr std::string_view log_is_not_judged =
+    "whether the log is whole cannot be said, because the commit row cannot be read";
 
 bool has_ids(Family family) {
   return family != Family::Meta && family != Family::Keys;
@@ -76,6 +80,36 @@ std::string runs_of_ids(const IdList& ids, size_t runs_max) {
   return ids.count > ids.ids.size() ? out + ", ..." : out;
 }
 
+std::string lost_commits_text(const Salvaged& salvaged) {
+  if (salvaged.commits_lost_first == 0) return {};
+  return fmt::format(" (commits {} to {})", salvaged.commits_lost_first,
+                     salvaged.commits_lost_last);
+}
+
+nlohmann::ordered_json salvaged_json(const Salvaged& salvaged) {
+  using nlohmann::ordered_json;
+  std::string log_problem = salvaged.log_problem;
+  if (!salvaged.log_is_judged) {
+    log_problem = std::string(log_is_not_judged) + (log_problem.empty() ? "" : "; ") + log_problem;
+  }
+  ordered_json out = {{"jobs_kept", salvaged.whole_jobs()},
+                      {"jobs_lost", salvaged.lost_jobs()},
+                      {"jobs_uncertain", salvaged.uncertain.count},
+                      {"uncertain", salvaged.uncertain.ids},
+                      {"rows_lost", salvaged.rows_lost.ids},
+                      {"bodies_lost", salvaged.bodies_lost.ids},
+                      {"rows_older", salvaged.rows_older.ids},
+                      {"tubes_renamed", salvaged.tubes_renamed},
+                      {"jobs_in_renamed_tubes", salvaged.jobs_in_renamed.ids},
+                      {"log_problem", log_problem},
+                      {"commits_lost", nullptr}};
+  if (salvaged.commits_lost_first > 0) {
+    out["commits_lost"] = {{"first", salvaged.commits_lost_first},
+                           {"last", salvaged.commits_lost_last}};
+  }
+  return out;
+}
+
 std::vector<std::string> damage_lines(const Salvaged& salvaged) {
   std::vector<std::string> out;
   if (!salvaged.manifest_problem.empty()) {
@@ -95,8 +129,9 @@ std::vector<std::string> damage_lines(const Salvaged& salvaged) {
   }
   if (!salvaged.log_is_judged) {
     out.push_back(
-        "whether the log is whole cannot be said, because the commit row cannot be read: jobs that "
-        "were put last may be missing, and jobs that were deleted last may be here again");
+        std::string(log_is_not_judged) +
+        ": jobs that were put last may be missing, and jobs that were deleted last may be "
+        "here again");
   }
   add_ids(out, salvaged.rows_lost, "jobs have a body, and their rows cannot be read");
   add_ids(out, salvaged.bodies_lost, "jobs have a row, and their bodies cannot be read");
@@ -123,7 +158,7 @@ std::vector<std::string> damage_lines(const Salvaged& salvaged) {
     out.push_back(
         fmt::format("the names of {} tubes cannot be read: their {} jobs are in tubes "
                     "with the names tube-NUMBER",
-                    salvaged.tubes_renamed, salvaged.jobs_in_renamed));
+                    salvaged.tubes_renamed, salvaged.jobs_in_renamed.count));
   }
   if (salvaged.meta_rows_dropped > 0) {
     out.push_back(fmt::format("{} pauses or settings of tubes are left out, which are damaged",

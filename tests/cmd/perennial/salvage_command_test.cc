@@ -17,6 +17,7 @@
 #include "store/reader.h"
 #include "store/store.h"
 #include "tests/cmd/perennial/capture.h"
+#include "tests/store/dir_state.h"
 #include "tests/store/salvage/damaged_dir.h"
 #include "tests/store/store_model.h"
 #include "tests/store/temp_dir.h"
@@ -195,6 +196,37 @@ TEST_F(LostIdentity, ACheckpointIsTakenWhereItIsNamed) {
             std::string::npos)
       << said;
   EXPECT_EQ(jobs_of(dir_.data_dir()).size(), store::damaged_dir_jobs);
+}
+
+// Without the names of the families nothing can be read, and the checkpoint can.
+TEST_F(LostIdentity, DamageAtTheBeginningOfTheManifestIsToBeRestored) {
+  const std::string path = dir_.path() + "/manifest";
+  const std::string checkpoint = make_with_checkpoint(path);
+  const std::string manifest = store::manifest_of(path);
+  const std::string content = store::content_of(manifest);
+  for (const uint64_t at : {5, 60, 120, 200}) {
+    store::write_file(manifest, content);
+    store::flip_byte(manifest, at);
+    const Captured out =
+        capture(dir_.path(), [&](int fd) { return check({.data_dir = path}, fd); });
+    EXPECT_TRUE(last_line(out.text).starts_with("to do: perennial restore --from " + checkpoint))
+        << at << ": " << out.text;
+  }
+}
+
+// The names of the tubes are lost, and the report has the ids of their jobs.
+TEST_F(LostIdentity, TheJobsOfTubesWithoutANameAreListed) {
+  const std::string path = dir_.path() + "/names";
+  store::make_dir_to_damage(path);
+  store::damage_table(path, {.family = Family::Meta, .part = Part::DataBlock});
+  const Captured out = capture(dir_.path(), [&](int fd) {
+    return repair({.data_dir = path, .checkpoint = "none", .json = true}, fd);
+  });
+  const json plan = json::parse(out.text, nullptr, false);
+  ASSERT_TRUE(plan.is_object()) << out.text;
+  EXPECT_GT(plan["tubes_renamed"], 0);
+  EXPECT_GE(plan["jobs_in_renamed_tubes"].size(), plan["tubes_renamed"]);
+  EXPECT_TRUE(plan["rows_older"].is_array());
 }
 
 // Without --yes it says what it would do, and changes nothing.

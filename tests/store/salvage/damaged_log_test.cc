@@ -1,5 +1,6 @@
 #include <filesystem>
 #include <memory>
+#include <random>
 #include <set>
 #include <string>
 
@@ -11,10 +12,12 @@
 #include "store/offline/repair.h"
 #include "store/reader.h"
 #include "store/store.h"
+#include "tests/store/checkpoint/checkpoint_maker.h"
 #include "tests/store/dir_state.h"
 #include "tests/store/salvage/damaged_dir.h"
 #include "tests/store/store_model.h"
 #include "tests/store/temp_dir.h"
+#include "tests/support/seed.h"
 
 // A damaged log whose records have several pieces. The load is of large bodies in one tube. Of the
 // tables only that of meta is damaged here, in another test all.
@@ -108,6 +111,89 @@ TEST(DamagedLog, ThatIsThereTwiceIsReadOnce) {
   }
 }
 
+// Adds nine jobs after those of make_dir_to_damage(), which only the log has.
+void write_to_log(const TempDir& dir) {
+  auto store = Store::open({.data_dir = dir.data_dir()});
+  ASSERT_TRUE(store.ok());
+  ASSERT_TRUE(read_image(**store).ok());
+  const BatchIndex index = (*store)->opening().last_index;
+  for (JobId id = damaged_dir_jobs + 1; id <= damaged_dir_jobs + 9; ++id) {
+    const std::string body(body_bytes, 'b');
+    Batch batch;
+    const JobRow row = {.id = id, .ttr_s = 1, .body_bytes = body_bytes};
+    batch.add(JobMoved{.id = id, .before = {}, .after = row, .promised = true}, body);
+    const BatchIndex at = index + id - damaged_dir_jobs;
+    batch.seal(
+        {.epoch = (*store)->opening().epoch, .index = at, .known_durable = at - 1, .now = 5});
+    ASSERT_TRUE((*store)->write(batch, true).ok());
+  }
+}
+
+// Without that row nobody can say whether the log is whole, but that it is damaged.
+TEST(DamagedLog, IsNoticedWithoutATableOfMeta) {
+  const TempDir dir;
+  make_dir_to_damage(dir.data_dir());
+  write_to_log(dir);
+  for (int tables = 0; tables < 2; ++tables) {  // The start has written another one.
+    damage_table(dir.data_dir(), {.family = Family::Meta, .part = Part::Missing});
+  }
+  flip_byte(largest_log(dir.data_dir()), 3 * body_bytes);
+  const auto reader = Reader::open({.path = dir.data_dir(), .salvage = true});
+  ASSERT_TRUE(reader.ok()) << reader.status().message();
+  const Salvaged& account = *(*reader)->salvaged();
+  EXPECT_FALSE(account.log_is_judged);
+  EXPECT_THAT(account.log_problem, testing::HasSubstr("the log is damaged in "));
+}
+
+// A body in the log is damaged. What the checkpoint has of the log is not lost, and what came later
+// may have been.
+TEST(DamagedLog, TakesWhatACheckpointHas) {
+  std::mt19937_64 random(support::seed());
+  uint64_t lost_without = 0;
+  for (int round = 0; round < 12; ++round) {
+    CheckpointMaker maker(random());
+    maker.write(20, round % 3 != 0);
+    maker.write(20, false);
+    ASSERT_TRUE(maker.make().ok());
+    const Image at_checkpoint = maker.model().image();
+    if (round % 2 == 1) maker.write(15, false);
+    const Image before = maker.model().image();
+    const TempDir killed;
+    std::filesystem::copy(maker.data_dir(), killed.data_dir(),
+                          std::filesystem::copy_options::recursive);
+    const std::string log = largest_log(killed.data_dir());
+    const uint64_t used = content_of(log).find_last_not_of('\0');
+    flip_byte(log, 100 + random() % (used - 100));
+    const auto without = Reader::open({.path = killed.data_dir(), .salvage = true});
+    const auto with =
+        Reader::open({.path = killed.data_dir(), .salvage = true, .checkpoint = maker.path()});
+    ASSERT_TRUE(without.ok() && with.ok()) << with.status().message();
+    const Salvaged& account = *(*with)->salvaged();
+    if (account.log_problem.empty()) continue;  // The flip was in what nobody was told about.
+    EXPECT_GT(account.commits_lost_first, 0U);
+    EXPECT_EQ(account.commits_lost_last, maker.model().index());
+    const Result<Image> found = read_image(**with);
+    const Result<Image> bare = read_image(**without);
+    ASSERT_TRUE(found.ok() && bare.ok()) << found.status().message();
+    const std::set<JobId> uncertain(account.uncertain.ids.begin(), account.uncertain.ids.end());
+    Reader::Bodies bodies = (*with)->bodies();
+    for (const auto& [id, row] : at_checkpoint.jobs) {
+      if (!before.jobs.contains(id)) continue;
+      EXPECT_TRUE(found->jobs.contains(id)) << round << ": job " << id;
+      lost_without += bare->jobs.contains(id) ? 0 : 1;
+      const Result<std::string_view> body = bodies.read(id);
+      EXPECT_TRUE(body.ok() && *body == body_of(id)) << round << ": job " << id;
+    }
+    for (const JobId id : account.rows_copied.ids) {
+      EXPECT_TRUE(uncertain.contains(id)) << round << ": job " << id;
+      EXPECT_TRUE(at_checkpoint.jobs.contains(id)) << round << ": job " << id;
+    }
+    const bool is_newest = round % 2 == 0;
+    EXPECT_TRUE(!is_newest || found->jobs == before.jobs) << round;
+  }
+  EXPECT_GT(lost_without, 0U);
+}
+
 // The table with the row by which a log is judged is damaged, too, and what is left of it has that
 // row: the damage of the log is still said.
 TEST(DamagedLog, IsNoticedBesideADamagedTableOfMeta) {
@@ -115,23 +201,7 @@ TEST(DamagedLog, IsNoticedBesideADamagedTableOfMeta) {
     SCOPED_TRACE(is_log_damaged);
     const TempDir dir;
     make_dir_to_damage(dir.data_dir());
-    {
-      auto store = Store::open({.data_dir = dir.data_dir()});
-      ASSERT_TRUE(store.ok());
-      ASSERT_TRUE(read_image(**store).ok());
-      const BatchIndex index = (*store)->opening().last_index;
-      for (JobId id = damaged_dir_jobs + 1; id <= damaged_dir_jobs + 9; ++id) {
-        const std::string body(body_bytes, 'b');
-        Batch batch;
-        const JobRow row = {.id = id, .ttr_s = 1, .body_bytes = body_bytes};
-        batch.add(JobMoved{.id = id, .before = {}, .after = row, .promised = true}, body);
-        const BatchIndex at = index + id - damaged_dir_jobs;
-        batch.seal(
-            {.epoch = (*store)->opening().epoch, .index = at, .known_durable = at - 1, .now = 5});
-        ASSERT_TRUE((*store)->write(batch, true).ok());
-      }
-      store->reset();
-    }
+    write_to_log(dir);
     damage_table(dir.data_dir(), {.family = Family::Meta, .part = Part::LastBlock});
     if (is_log_damaged) flip_byte(largest_log(dir.data_dir()), 3 * body_bytes);
     const auto reader = Reader::open({.path = dir.data_dir(), .salvage = true});
