@@ -33,8 +33,10 @@ std::string read_bodies(const Reader& reader, const Image& image) {
 }
 
 // The reason without the prefix, since a start and a reader each name their operation and the
-// directory first.
+// directory first, and a start the table, whose blocks it reads before it opens the database.
 std::string_view reason(std::string_view message) {
+  const size_t begin = message.find("Corruption: ");
+  if (begin != std::string_view::npos) return message.substr(begin);
   const size_t end = message.find(": ");
   return end == std::string_view::npos ? message : message.substr(end + 2);
 }
