@@ -193,6 +193,9 @@ class OtherProxy(Proxy):
         self.assertIn("none of proxy_from", self.text_of_log())
         self.start()
 
+    def test_whom_the_proxy_does_not_name_has_no_right_of_this_machine(self):
+        pass
+
     def test_the_address_in_it_is_the_client_s(self):
         pass
 

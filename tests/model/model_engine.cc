@@ -72,9 +72,10 @@ struct ModelEngine::Apply {
   void operator()(const engine::Tick&) const { n.tick(); }
   void operator()(const engine::DrainSignal&) const { n.draining_ = true; }
   void operator()(const engine::Damaged& damaged) const {
-    ++n.damaged_;
     Job* const job = find(damaged.id);
-    if (job != nullptr && job->row.state != JobState::Buried) n.bury(*job);
+    if (job == nullptr || job->row.state == JobState::Buried) return;
+    ++n.damaged_;
+    n.bury(*job);
   }
   void operator()(const Command& command) const { std::visit(*this, command); }
 

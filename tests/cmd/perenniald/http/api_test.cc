@@ -1111,7 +1111,7 @@ TEST_F(ApiUsers, SignInBeforeTheJobsAreLoaded) {
 TEST_F(ApiUsers, NeedAllRightsForWhatNodesAskFor) {
   const std::string path = "/cluster/checkpoint";
   EXPECT_EQ(get_from(path).status, 401u);
-  EXPECT_EQ(got(get(path, bearer(mailer_))).status, 401u);
+  EXPECT_EQ(got(get(path, bearer(mailer_))).status, 403u);
   EXPECT_EQ(got(get(path, bearer(admin_))).body, "a copy");
   EXPECT_EQ(route(), path);
   EXPECT_EQ(got(get("/cluster/other", bearer(admin_))).status, 404u);
@@ -1133,8 +1133,8 @@ TEST_F(ApiUsers, AreAskedForAToken) {
   EXPECT_EQ(got(get("/api/v1/server", bearer(admin_))).json()["user"], "operator");
   EXPECT_EQ(got(get("/metrics", bearer(admin_))).status, 200u);
   EXPECT_EQ(got(get("/metrics/tubes", bearer(admin_))).status, 200u);
-  EXPECT_EQ(got(get("/metrics/tubes", bearer(mailer_))).status, 401u);
-  EXPECT_EQ(got(get("/metrics", bearer(mailer_))).status, 401u);
+  EXPECT_EQ(got(get("/metrics/tubes", bearer(mailer_))).status, 403u);
+  EXPECT_EQ(got(get("/metrics", bearer(mailer_))).status, 403u);
 }
 
 // A request counts once, however long its answer goes on.
@@ -1314,7 +1314,7 @@ TEST_F(ApiUsers, WhoeverAsksForACheckpointIsInTheAudit) {
     return got(get("/cluster/checkpoint", fields)).status;
   };
   EXPECT_EQ(ask_with("Host: localhost\r\n"), 401u);
-  EXPECT_EQ(ask_with(bearer(mailer_)), 401u);
+  EXPECT_EQ(ask_with(bearer(mailer_)), 403u);
   EXPECT_THAT(refusals_, ElementsAre(" GET /cluster/ /cluster/checkpoint",
                                      "mailer GET /cluster/ /cluster/checkpoint"));
   EXPECT_EQ(ask_with(bearer(admin_)), 200u);
