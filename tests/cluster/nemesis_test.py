@@ -7,7 +7,8 @@ its own (network.py), with a disk that can be full; otherwise processes fail, an
 
 Fields: bodies, and in a second load delays, expiries, keys, pauses, tries and rates (timed_load.py), which knows the time. Doors: the
 ports for clients of all nodes. Blind to: two faults at once, but for those that are named so; TLS of clients and HTTP; errors of time
-below the bounds of timed_load.py; versions that are mixed; a leader's tables that are damaged while it serves.
+below the bounds of timed_load.py; versions that are mixed; a leader's tables that are damaged while it serves; tables of
+bodies.
 """
 
 import base64
@@ -39,6 +40,7 @@ DAY_S = 86_400
 # A wall clock that is within clock_offset_max_s (2) of the cluster's time is believed.
 CLOCK_OFFSETS_S = [-DAY_S, -3600, -30, -1, 0, 1, 30, 3600, 3 * DAY_S, 10 * DAY_S]
 EXIT_DAMAGED = 65
+TABLE_BYTES_MAX = 64 << 10  # Tables of states are smaller than this, and those of bodies are larger.
 EXIT_NO_SPACE = 75
 EXIT_NOT_LEADER = 76
 # Killed, stopped, out of space, or no longer the leader.
@@ -194,6 +196,8 @@ class Faults:
             for folder, _, names in os.walk(self.jobs.data_dir(number))
             for name in names
             if re.search(r"MANIFEST|CURRENT|\.log$|\.sst$|durable|newest", name)
+            # Not the tables of bodies: a leader buries a job whose body is damaged, on all nodes.
+            and not (name.endswith(".sst") and os.path.getsize(os.path.join(folder, name)) > TABLE_BYTES_MAX)
         ]
         path = self.random.choice(files)
         with open(path, "r+b") as file:
