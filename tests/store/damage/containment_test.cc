@@ -54,6 +54,8 @@ class ContainmentTest : public testing::Test {
   ContainmentTest()
       : disk_(std::make_shared<support::BadSectors>(rocksdb::FileSystem::Default())),
         env_(rocksdb::NewCompositeEnv(disk_)) {}
+  // Its threads call the events, which write into what is declared below.
+  ~ContainmentTest() override { store_.reset(); }
 
   std::string db_path() const { return dir_.data_dir() + "/db"; }
 
