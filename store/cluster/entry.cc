@@ -4,6 +4,7 @@
 
 #include <xxhash.h>
 
+#include "store/batch/batch_codec.h"
 #include "store/format/bytes.h"
 
 namespace perennial::store::cluster {
@@ -45,6 +46,12 @@ Result<Entry> open_entry(std::string_view entry) {
   }
   if (!all_zero(hashed.substr(1, previous_at - 1))) return damaged("unused bytes are not zero");
   return Entry{.previous = get<uint64_t>(hashed, previous_at), .batch = hashed.substr(batch_at)};
+}
+
+Result<Batch> decode_entry(std::string_view entry) {
+  const Result<Entry> opened = open_entry(entry);
+  if (!opened.ok()) return opened.status();
+  return decode_batch(opened->batch);
 }
 
 }  // namespace perennial::store::cluster

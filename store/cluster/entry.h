@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "engine/types/status.h"
+#include "store/batch/batch.h"
 #include "store/format/format.h"
 
 // An entry of the log in etcd: a batch as bytes, and the hash of the entry before it. So the
@@ -37,5 +38,7 @@ std::string chain_entry(std::string_view batch, uint64_t previous);
 // Returns the parts of an entry, chained or not. The batch may still be damaged, or unknown.
 // Corruption: the hash of a chained entry does not fit.
 Result<Entry> open_entry(std::string_view entry);
+// Returns the batch of an entry, as decode_batch() does: its bodies are views of `entry`.
+Result<Batch> decode_entry(std::string_view entry);
 
 }  // namespace perennial::store::cluster

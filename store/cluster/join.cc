@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include "engine/types/check.h"
-#include "store/batch/batch_codec.h"
 #include "store/cluster/entry.h"
 #include "store/cluster/node.h"
 #include "store/cluster/timing.h"
@@ -105,12 +104,7 @@ void Node::go_on(const std::vector<etcd::KeyValue>& entry) {
 // This node was refused once, and is a part of the cluster again, or was emptied.
 void Node::delete_refusal(const std::vector<etcd::KeyValue>& refusal) {
   if (refusal.empty()) return;
-  etcd::Transaction remove;
-  remove.then.emplace_back(etcd::Delete{{.key = refusal[0].key, .end = {}}});
-  client_.commit(std::move(remove), executor_.now() + call_timeout, [this](const auto& outcome) {
-    const auto* failure = std::get_if<etcd::Failure>(&outcome);
-    if (failure != nullptr && !ended_) events_.failed(*failure);
-  });
+  remove(refusal[0]);
 }
 
 Status Node::compare(const std::vector<etcd::KeyValue>& entry, BatchIndex last) const {
@@ -130,9 +124,7 @@ Status Node::compare(const std::vector<etcd::KeyValue>& entry, BatchIndex last) 
     return hash_of_entry(entry[0].value) == follower_.hash() ? Status() : differs();
   }
   // A directory keeps no hash. The time of a batch, in nanoseconds, tells it from others.
-  const Result<Entry> opened = open_entry(entry[0].value);
-  if (!opened.ok()) return Status(opened.status()).with("the log in etcd");
-  const Result<Batch> batch = decode_batch(opened->batch);
+  const Result<Batch> batch = decode_entry(entry[0].value);
   if (!batch.ok()) return Status(batch.status()).with("the log in etcd");
   return batch->now() == holding_.now ? Status() : differs();
 }

@@ -182,6 +182,8 @@ class Node {
   std::string other_node_message(const NodeRecord& other) const;
   void see_nodes(const etcd::Found& nodes);
   void see_handover(const etcd::Found& handover);
+  // Deletes the key, if it is still as it was seen. Nobody waits for it.
+  void remove(const etcd::KeyValue& key);
   void judge_disk();
   void hand_over(HandoverRecord to, HandoverCause cause);
   void upkeep();

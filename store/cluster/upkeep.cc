@@ -159,17 +159,20 @@ void Node::see_nodes(const etcd::Found& nodes) {
 // is what cannot be read. A delete without a known outcome does no harm: the epoch is this one's.
 void Node::see_handover(const etcd::Found& handover) {
   if (handover.keys.empty()) return;
-  const etcd::KeyValue& key = handover.keys[0];
-  etcd::Transaction remove;
-  remove.conditions = {
+  remove(handover.keys[0]);
+  const std::optional<HandoverRecord> asked = decode_handover(handover.keys[0].value);
+  if (asked && asked->epoch == won_->epoch) hand_over(*asked, HandoverCause::Asked);
+}
+
+void Node::remove(const etcd::KeyValue& key) {
+  etcd::Transaction deletion;
+  deletion.conditions = {
       {.key = key.key, .field = Compare::Field::ModRevision, .number = key.mod_revision}};
-  remove.then.emplace_back(etcd::Delete{{.key = key.key, .end = {}}});
-  client_.commit(std::move(remove), executor_.now() + call_timeout, [this](const auto& outcome) {
+  deletion.then.emplace_back(etcd::Delete{{.key = key.key, .end = {}}});
+  client_.commit(std::move(deletion), executor_.now() + call_timeout, [this](const auto& outcome) {
     const auto* failure = std::get_if<etcd::Failure>(&outcome);
     if (failure != nullptr && !ended_) events_.failed(*failure);
   });
-  const std::optional<HandoverRecord> asked = decode_handover(key.value);
-  if (asked && asked->epoch == won_->epoch) hand_over(*asked, HandoverCause::Asked);
 }
 
 // Puts are refused here, and another disk has space for them. Where the standbys are behind this

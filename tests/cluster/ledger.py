@@ -56,6 +56,22 @@ class Client:
         self.socket.close()
 
 
+def keep_connected(addresses, stopping, use):
+    """Calls `use` with a client, and with another one whenever its connection has ended, until `stopping` is set."""
+    while not stopping.is_set():
+        try:
+            client = Client(addresses)
+        except Closed:
+            time.sleep(0.05)
+            continue
+        try:
+            use(client)
+        except Closed:
+            time.sleep(0.02)
+        finally:
+            client.close()
+
+
 class Ledger:
     """What clients did and were told. A body is unique, so it tells jobs from each other."""
 
@@ -129,20 +145,14 @@ class Load:
 
     def _run(self, run, number):
         count = 0
-        while not self.stopping.is_set():
-            try:
-                client = Client(self.addresses)
-            except Closed:
-                time.sleep(0.05)
-                continue
-            try:
-                while not self.stopping.is_set():
-                    count += 1
-                    run(client, f"{number}-{count}-".encode())
-            except Closed:
-                time.sleep(0.02)
-            finally:
-                client.close()
+
+        def use(client):
+            nonlocal count
+            while not self.stopping.is_set():
+                count += 1
+                run(client, f"{number}-{count}-".encode())
+
+        keep_connected(self.addresses, self.stopping, use)
 
     def _produce(self, client, name):
         if len(self.ledger.stored) - len(self.ledger.deleted) > BACKLOG_MAX:

@@ -14,7 +14,7 @@ import random
 import threading
 import time
 
-from ledger import Client, Closed
+from ledger import Client, keep_connected
 
 EARLY_S = 2.5  # clock_offset_max_s of the nodes is 2.
 LATE_S = 4.0
@@ -35,21 +35,20 @@ class Heartbeat:
 
     def between(self, begin, end):
         """Seconds without an answer, and takeovers."""
-        with self.lock:
-            answers = self.answers[:]
-        # Newest first, since what is asked for was a moment ago.
         silent, takeovers, after = 0.0, 0, None
-        for when, epoch in reversed(answers):
-            if after is None:
-                silent += max(0.0, end - max(when, begin) - GAP_S)
-            else:
-                gap = min(after[0], end) - max(when, begin)
-                silent += gap if gap > GAP_S else 0.0
-                takeovers += max(0, after[1] - epoch)
-            after = (when, epoch)
-            if when < begin:
-                break
-        # One that is under way has no answer yet.
+        with self.lock:
+            # Newest first, since what is asked for was a moment ago.
+            for when, epoch in reversed(self.answers):
+                if after is None:
+                    silent += max(0.0, end - max(when, begin) - GAP_S)
+                else:
+                    gap = min(after[0], end) - max(when, begin)
+                    silent += gap if gap > GAP_S else 0.0
+                    takeovers += max(0, after[1] - epoch)
+                after = (when, epoch)
+                if when < begin:
+                    break
+        # A takeover that is under way shows as silence only.
         return silent, takeovers + (1 if silent > 0 else 0)
 
 
@@ -81,22 +80,15 @@ class TimedLoad:
         client.close()
 
     def _run(self, checker):
-        while not self.stopping.is_set():
-            try:
-                client = Client(self.addresses)
-            except Closed:
-                time.sleep(0.1)
-                continue
+        def use(client):
             try:
                 checker.begin(client)
                 while not self.stopping.is_set():
                     checker.step(client)
-            except Closed:
-                time.sleep(0.05)
             except (ValueError, IndexError) as error:
                 self.fault(f"{type(checker).__name__}: an answer that cannot be: {error!r}")
-            finally:
-                client.close()
+
+        keep_connected(self.addresses, self.stopping, use)
 
     def put(self, client, tube, options, pri=0, delay=0):
         """The times before and after, and the words of the answer."""

@@ -66,9 +66,9 @@ Subcommand cluster_status_command(ClusterStatusOptions& options) {
           "A warning is what needs somebody: no node leads; a standby is 1,000 entries or more "
           "behind; fewer nodes than copies_min are there; a node was refused, because it holds "
           "what the log does not; a standby does not reach the leader at its peer_address; the "
-          "nodes have different versions; the "
-          "wall clock of one is off by more than clock_offset_max_s; the disk of one is "
-          "nearly full; a member of etcd has raised an alarm, does not answer or has no leader; "
+          "nodes have different versions; the wall clock of one is off by more than "
+          "clock_offset_max_s; the disk of one is nearly full; a member of etcd has raised an "
+          "alarm, does not answer or has no leader; "
           "its database has more than half of etcd_quota_bytes.\n\n"
           "Exit code 0: no warning. 1: there are some, etcd does not answer within 3 s, or it "
           "holds no such cluster.",

@@ -13,7 +13,6 @@
 #include "cmd/perennial/cluster/etcd_calls.h"
 #include "cmd/perennial/output/readable.h"
 #include "store/batch/batch.h"
-#include "store/batch/batch_codec.h"
 #include "store/cluster/entry.h"
 #include "store/format/skipped_ids.h"
 
@@ -51,9 +50,7 @@ Result<bool> has_all_of(EtcdCalls& etcd, const Keys& keys, const ClusterState& s
   if (!done.ok()) return done.status();
   const auto& entry = done->gets.at(0).keys;
   if (entry.empty()) return true;
-  const Result<store::cluster::Entry> opened = store::cluster::open_entry(entry[0].value);
-  if (!opened.ok()) return false;
-  const Result<store::Batch> batch = store::decode_batch(opened->batch);
+  const Result<store::Batch> batch = store::cluster::decode_entry(entry[0].value);
   return batch.ok() && batch->now() == opening.last_now;
 }
 

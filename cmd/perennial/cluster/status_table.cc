@@ -147,8 +147,7 @@ void warn_of_nodes(const ClusterReport& report, std::vector<std::string>& out) {
   for (const RefusalRecord& node : state.refusals) {
     out.push_back(fmt::format(
         "node {} was refused, because it holds batch {} and the log in etcd does not ({}): nobody "
-        "is "
-        "elected whose log ends before that batch; recover with the directory of that node "
+        "is elected whose log ends before that batch; recover with the directory of that node "
         "(`perennial cluster recover`), or empty it and start the node, which loses what only it "
         "holds",
         printable(node.node), with_commas(node.holds), printable(node.why)));
@@ -175,8 +174,7 @@ void warn_of_nodes(const ClusterReport& report, std::vector<std::string>& out) {
     if (node.reaches_leader == false && state.leader) {
       out.push_back(fmt::format(
           "node {} does not reach the leader at its peer_address {}: it would notice the end of "
-          "the "
-          "leader by its lease only; set cluster.peer_address of node {}, or open the way",
+          "the leader by its lease only; set cluster.peer_address of node {}, or open the way",
           printable(node.node), printable(state.leader->peer_address),
           printable(state.leader->node)));
     }

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "cmd/perennial/live/live.h"
 #include "cmd/perennial/live/protocol_option.h"
 
 namespace perennial::tool {
@@ -33,6 +34,10 @@ Status read_extras(std::initializer_list<GivenOption> options, Extras<Options>& 
 
 }  // namespace
 
+uint32_t rounded_up(uint64_t seconds) {
+  return static_cast<uint32_t>(std::min<uint64_t>(seconds + 1, u32_max));
+}
+
 bool allows_all(ExtensionSet allowed, ExtensionSet needed) {
   return std::ranges::all_of(extension_rows, [&](const ExtensionRow& row) {
     return !needed.allows(row.extension) || allowed.allows(row.extension);
@@ -45,9 +50,9 @@ Result<Extras<perennial::PutOptions>> extras_of_job(const StatsReply& job, uint3
   if (key && job.count("idp-ttl") == 0) key->resize(key->rfind(':'));
   std::optional<std::string> expire = given(job, "expire-left");
   if (expire) {
-    // Truncated to a second, and counted from the end of the copy's delay on.
-    const uint64_t left = job.count("expire-left") + 1;
-    expire = fmt::format("{}", std::max<uint64_t>(left > delay_s ? left - delay_s : 0, 1));
+    // It counts from the end of the copy's delay on.
+    const uint32_t left = rounded_up(job.count("expire-left"));
+    expire = fmt::format("{}", std::max<uint32_t>(left > delay_s ? left - delay_s : 0, 1));
   }
   Extras<perennial::PutOptions> extras;
   Status read = read_extras<Put>({{"tries", given(job, "tries")},

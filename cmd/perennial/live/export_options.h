@@ -17,6 +17,9 @@ struct Extras {
   std::string names = {};    // "tries, expire", for people.
 };
 
+// Servers truncate times to whole seconds. One second is added, so that nothing is early.
+uint32_t rounded_up(uint64_t seconds);
+
 bool allows_all(ExtensionSet allowed, ExtensionSet needed);
 
 // The options of a put that makes a copy of the job, from its stats-job. Those of its tube that are

@@ -12,11 +12,6 @@ namespace {
 
 constexpr size_t export_queued_bytes_max = size_t{1} << 20;
 
-// Servers truncate times to whole seconds. One second is added, so that no job is early.
-uint32_t rounded_up(uint64_t seconds) {
-  return static_cast<uint32_t>(std::min<uint64_t>(seconds + 1, u32_max));
-}
-
 std::string reason_of(const wire::ClientReply& reply) {
   if (reply.is(Word::JobTooBig)) return "JOB_TOO_BIG: larger than the other server's max-job-size";
   if (reply.is(Word::OutOfMemory)) return "OUT_OF_MEMORY: the other server is full";

@@ -32,11 +32,10 @@ Status fill(TakenJob& job, const StatsReply& stats) {
 
 }  // namespace
 
-// Servers truncate times to whole seconds. One second is added, so that no job is early.
 uint32_t delay_of_copy(JobState state, uint32_t delay_left_s) {
   constexpr uint32_t until_buried_s = 3600;
   if (state == JobState::Buried) return until_buried_s;
-  return state == JobState::Delayed && delay_left_s < u32_max ? delay_left_s + 1 : delay_left_s;
+  return state == JobState::Delayed ? rounded_up(delay_left_s) : 0;
 }
 
 Result<ExportWalk::Window> ExportWalk::take_ready() {

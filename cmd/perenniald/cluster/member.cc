@@ -356,13 +356,14 @@ void Member::leader_has_ended(uint64_t epoch) {
 }
 
 void Member::on_leader_reached(std::optional<bool> reached) {
-  const std::lock_guard lock(mutex_);
-  if (reached == false && facts_.leader) {
+  const std::optional<LeaderRecord> leader = facts().leader;
+  if (reached == false && leader) {
     log(Level::Warning, "cluster.unreachable",
-        {{"leader", facts_.leader->node},
-         {"peer_address", facts_.leader->peer_address},
+        {{"leader", leader->node},
+         {"peer_address", leader->peer_address},
          {"means", "this node would notice the end of that one by its lease only"}});
   }
+  const std::lock_guard lock(mutex_);
   etcd_->executor.post([this, reached] {
     if (node_ != nullptr) node_->set_reaches_leader(reached);
   });

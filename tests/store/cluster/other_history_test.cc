@@ -39,6 +39,13 @@ class OtherHistory : public NodeTest {
     run_for(second);
     return snapshot;
   }
+  // Node a ends, etcd is what it was, and node a starts again.
+  void refuse_after(SimulatedNode& a, const EtcdModel& snapshot) {
+    a.kill();
+    etcd_.restore(snapshot);
+    const auto again = start("a", disk_a_);
+    ASSERT_TRUE(run_until([&] { return again->has_ended(); }, 10 * second));
+  }
 
   SimulatedDisk disk_c_{.directory = "directory-c"};
 };
@@ -99,10 +106,7 @@ TEST_F(OtherHistory, IsNotLedWhileANodeIsThereThatHoldsMore) {
 TEST_F(OtherHistory, IsNotLedAfterANodeWasRefusedThatHoldsMore) {
   std::unique_ptr<SimulatedNode> a;
   const EtcdModel snapshot = snapshot_of_a_leader(a);
-  a->kill();
-  etcd_.restore(snapshot);
-  const auto again = start("a", disk_a_);
-  ASSERT_TRUE(run_until([&] { return again->has_ended(); }, 10 * second));
+  refuse_after(*a, snapshot);
   const std::optional<RefusalRecord> refusal = refusal_of("a");
   ASSERT_TRUE(refusal);
   EXPECT_EQ(refusal->directory, "directory-a");
@@ -117,10 +121,7 @@ TEST_F(OtherHistory, IsNotLedAfterANodeWasRefusedThatHoldsMore) {
 TEST_F(OtherHistory, IsLedWhenTheNodeThatHoldsMoreWasEmptied) {
   std::unique_ptr<SimulatedNode> a;
   const EtcdModel snapshot = snapshot_of_a_leader(a);
-  a->kill();
-  etcd_.restore(snapshot);
-  const auto refused = start("a", disk_a_);
-  ASSERT_TRUE(run_until([&] { return refused->has_ended(); }, 10 * second));
+  refuse_after(*a, snapshot);
   const auto c = start("c", disk_c_);
   run_for(30 * second);
   ASSERT_FALSE(c->leads());
@@ -136,9 +137,7 @@ TEST_F(OtherHistory, EndsWhenEtcdHasTheRightOneAgain) {
   const EtcdModel snapshot = snapshot_of_a_leader(a);
   a->kill();
   const EtcdModel newest = etcd_.model();
-  etcd_.restore(snapshot);
-  const auto refused = start("a", disk_a_);
-  ASSERT_TRUE(run_until([&] { return refused->has_ended(); }, 10 * second));
+  refuse_after(*a, snapshot);
   etcd_.restore(newest);
   const auto again = start("a", disk_a_);
   ASSERT_TRUE(run_until([&] { return again->leads(); }, 30 * second));

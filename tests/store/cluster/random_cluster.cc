@@ -191,7 +191,7 @@ std::string RandomCluster::check_log() {
   if (std::string broken = check_copies(first); !broken.empty()) return broken;
   for (const etcd::KeyValue& entry : keys_of({.range = keys.entries_from(checked_ + 1)})) {
     checked_ = *keys.index_of(entry.key);
-    const auto next = elections_.upper_bound(decode_batch(open_entry(entry.value)->batch)->epoch());
+    const auto next = elections_.upper_bound(decode_entry(entry.value)->epoch());
     if (next != elections_.end() && next->second < entry.create_revision) {
       return fmt::format("entry {} was written by a leader that was overtaken", checked_);
     }
