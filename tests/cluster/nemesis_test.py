@@ -426,7 +426,10 @@ class Faults:
             self.wait(0.5)
 
     def fill_disk(self):
-        path = os.path.join(self.jobs.data_dir(self.random.randrange(3)), "other-data")
+        # A node that starts meanwhile would refuse a directory with a file of another name.
+        folder = os.path.join(self.jobs.data_dir(self.random.randrange(3)), "lost+found")
+        os.makedirs(folder, exist_ok=True)
+        path = os.path.join(folder, "other-data")
         fill = ["dd", "if=/dev/zero", f"of={path}", "bs=1M"]  # Ends when there is no space.
         subprocess.run(fill, stderr=subprocess.DEVNULL, check=False)
         self.wait(6)

@@ -6,8 +6,10 @@ the clock of this process, which is right.
 
 How early it may be: a takeover may move the time on to a wall clock that is believed, which is right within EARLY_S, and before that each
 takeover may have cost TAKEOVER_S of time. How late: as long as nobody answered, that cost again, and LATE_S for this process and its turns.
+It is late when a command that was sent by then was told that it has not happened; a checker that was cut off meanwhile has seen nothing.
 
-Blind to: errors below these bounds, and what happens on a connection that ends while a command's answer is on its way (it is not judged).
+Blind to: errors below these bounds, what happens on a connection that ends while a command's answer is on its way (it is not judged), and
+what is late only while its checker is cut off.
 """
 
 import random
@@ -101,23 +103,26 @@ class TimedLoad:
             raise ValueError(f"put: {answer}")
         return sent, time.monotonic(), answer
 
-    def check(self, what, sent, answered, after_s, happened):
-        """`happened`: a time at which it was seen for the first time, or None if it was not by now."""
-        now = time.monotonic()
-        silent, takeovers = self.heartbeat.between(sent, now)
-        if happened is not None:
-            early = sent + after_s - happened
-            allowed = EARLY_S + TAKEOVER_S * takeovers
-            if early > allowed:
-                self.fault(f"{what} after {after_s:.1f} s: {early:.1f} s too early ({takeovers} takeovers, {silent:.1f} s silent)")
-            self._note(what, "early", early, allowed)
-        late = (happened or now) - answered - after_s
+    def happened(self, what, sent, after_s, when):
+        """It was asked for at `sent`, and was seen for the first time at `when`."""
+        silent, takeovers = self.heartbeat.between(sent, when)
+        early = sent + after_s - when
+        allowed = EARLY_S + TAKEOVER_S * takeovers
+        if early > allowed:
+            self.fault(f"{what} after {after_s:.1f} s: {early:.1f} s too early ({takeovers} takeovers, {silent:.1f} s silent)")
+        self._note(what, "early", early, allowed)
+        self.counts[what] = self.counts.get(what, 0) + 1
+
+    def has_not_happened(self, what, sent, answered, after_s, asked):
+        """The answer to what was asked for at `sent` came at `answered`; a command that was sent at `asked` did not find it done."""
+        late = asked - answered - after_s
+        if late <= 0:
+            return
+        silent, takeovers = self.heartbeat.between(sent, asked)
         allowed = LATE_S + silent + TAKEOVER_S * takeovers
         if late > allowed:
             self.fault(f"{what} after {after_s:.1f} s: {late:.1f} s too late ({takeovers} takeovers, {silent:.1f} s silent)")
         self._note(what, "late", late, allowed)
-        if happened is not None:
-            self.counts[what] = self.counts.get(what, 0) + 1
 
     def _note(self, what, how, seconds, allowed):
         key = f"{what} {how}"
@@ -158,18 +163,19 @@ class _Delays(_Checker):
             put = self.load.put(client, b"delays", b"", delay=delay)
             if put:
                 self.open[int(put[2][1])] = (put[0], put[1], delay)
-        for job, (sent, answered, delay) in list(self.open.items()):
-            if time.monotonic() > answered + delay + LATE_S:
-                self.load.check("a delay", sent, answered, delay, None)
+        asked = time.monotonic()
         answer = client.ask(b"reserve-with-timeout 1\r\n")
         seen = time.monotonic()
         if answer[0] != b"RESERVED":
+            for known in self.open.values():
+                self.load.has_not_happened("a delay", *known, asked)
             return
         client.body(int(answer[2]))
         job = int(answer[1])
         known = self.open.pop(job, None)
         if known:
-            self.load.check("a delay", *known, seen)
+            sent, _, delay = known
+            self.load.happened("a delay", sent, delay, seen)
         client.ask(b"delete %d\r\n" % job)
 
 
@@ -186,13 +192,14 @@ class _Expiries(_Checker):
             put = self.load.put(client, b"expiries", b" expire:%d" % seconds)
             if put:
                 self.open[int(put[2][1])] = (put[0], put[1], seconds)
-        for job, known in list(self.open.items()):
+        for job, (sent, answered, seconds) in list(self.open.items()):
+            asked = time.monotonic()
             answer = client.ask(b"peek %d\r\n" % job)
             if answer[0] == b"FOUND":
                 client.body(int(answer[2]))
-                self.load.check("an expiry", *known, None)
+                self.load.has_not_happened("an expiry", sent, answered, seconds, asked)
             elif answer[0] == b"NOT_FOUND":
-                self.load.check("an expiry", *known, time.monotonic())
+                self.load.happened("an expiry", sent, seconds, time.monotonic())
                 del self.open[job]
         time.sleep(0.3)
 
@@ -214,9 +221,9 @@ class _Keys(_Checker):
             if not put:
                 return
             if len(put[2]) == 3 and int(put[2][1]) == job:
-                self.load.check("a key", sent, answered, seconds, None)
+                self.load.has_not_happened("a key", sent, answered, seconds, put[0])
                 continue
-            self.load.check("a key", sent, answered, seconds, put[1])
+            self.load.happened("a key", sent, seconds, put[1])
             del self.open[key]
             client.ask(b"delete %d\r\n" % int(put[2][1]))
         time.sleep(0.3)
@@ -254,13 +261,15 @@ class _Pauses(_Checker):
             sent = time.monotonic()
             client.ask(b"pause-tube %s %d\r\n" % (self.tube, seconds))
             self.known = (sent, time.monotonic(), seconds)
+        asked = time.monotonic()
         answer = client.ask(b"reserve-with-timeout 1\r\n")
         seen = time.monotonic()
         if answer[0] != b"RESERVED":
-            self.load.check("a pause", *self.known, None)
+            self.load.has_not_happened("a pause", *self.known, asked)
             return
         client.body(int(answer[2]))
-        self.load.check("a pause", *self.known, seen)
+        sent, _, seconds = self.known
+        self.load.happened("a pause", sent, seconds, seen)
         client.ask(b"delete %s\r\n" % answer[1])
         self.known = None
 
