@@ -86,4 +86,32 @@ void Store::repair_damage(std::atomic<bool>& cancelled) {
   impl.containment.rewrite(**impl.db, *impl.db->family(Family::Bodies), cancelled);
 }
 
+void Store::scrub(Nanos now) {
+  const uint64_t bytes = options().scrub_bytes_per_second;
+  if (bytes == 0) return;
+  const std::vector<uint64_t> tables = impl_->scrub.step(**impl_->db, now, bytes);
+  if (!tables.empty()) impl_->containment.contain(**impl_->db, tables);
+}
+
+std::vector<DamagedRows> Store::damaged_rows() const {
+  return impl_->scrub.damaged();
+}
+
+ScrubFigures Store::scrub_figures() const {
+  return impl_->scrub.figures();
+}
+
+std::string Store::damage() const {
+  const std::vector<DamagedRows> rows = damaged_rows();
+  if (!rows.empty()) {
+    return fmt::format("the block at {} of {} ({}): {}", rows[0].offset, table_name(rows[0].table),
+                       rows[0].family, rows[0].problem);
+  }
+  if (damage_version() == 0) return {};
+  const std::vector<DamagedBlock> blocks = damaged_blocks();
+  if (blocks.empty()) return {};
+  return fmt::format("the block at {} of {} (bodies): {}", blocks[0].offset,
+                     table_name(blocks[0].table), blocks[0].problem);
+}
+
 }  // namespace perennial::store

@@ -181,6 +181,16 @@ class Store {
   // Checks tables whose bodies could not be read, and writes damaged ones anew without what is
   // damaged. One thread calls it at a time. It stops when another thread sets `cancelled`.
   void repair_damage(std::atomic<bool>& cancelled);
+  // Reads some tables again (scrub_bytes_per_second), and lets repair_damage() do what is to be
+  // done about damaged bodies. One thread calls it about once a second.
+  void scrub(Nanos now);
+  // Damaged blocks of all other families that it has found. Their rows are in memory, and the next
+  // start is refused.
+  std::vector<DamagedRows> damaged_rows() const;
+  ScrubFigures scrub_figures() const;
+  // What of the database on disk is known not to be what was written, for a person to read. Empty:
+  // nothing is.
+  std::string damage() const;
   // Whether puts should wait for flushes and compactions: write_backlog.h.
   bool write_stalled() const;
   // DiskSpace::is_scarce() in disk_space.h.

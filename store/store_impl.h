@@ -21,6 +21,7 @@
 #include "store/batch/batch.h"
 #include "store/damage/containment.h"
 #include "store/damage/damaged_ids.h"
+#include "store/damage/scrub.h"
 #include "store/disk/data_dir.h"
 #include "store/disk/durable_mark.h"
 #include "store/forced_start.h"
@@ -44,7 +45,8 @@ struct Store::Impl {
       : options(std::move(given)),
         dir(std::move(locked)),
         failure(options.events),
-        containment(options, dir.db_path()) {}
+        containment(options, dir.db_path()),
+        scrub(options) {}
 
   // A compaction that lacked space, and what the rows and the free space were then: compact.cc.
   struct HeldUp {
@@ -101,6 +103,7 @@ struct Store::Impl {
   DataDir dir;
   Failure failure;
   Containment containment;
+  Scrub scrub;
   std::optional<DiskSpace> space;  // From the first step of open() on.
   std::unique_ptr<Database> db;
   std::unique_ptr<DurableMarkFile> durable_mark;  // From the last step of open() on.

@@ -47,7 +47,10 @@ void Housekeeper::poll(Nanos now) {
   const LogFiles logs = store_.log_files();
   note_logs(logs);
   store_.make_ballast();
-  if (!store_.failed()) store_.repair_damage(cancelled_);
+  if (!store_.failed()) {
+    store_.scrub(now);
+    store_.repair_damage(cancelled_);
+  }
   const uint64_t written = store_.bytes_written();
   if (!is_time(now, written)) return;
   // While disk space is scarce this repeats without new writes, because the last compaction may

@@ -13,8 +13,8 @@
 namespace perennial::store {
 
 // Frees disk space while few bytes are written: it flushes everything when the log is long, and
-// compacts tables that are mostly tombstones. It has its own thread, because a compaction may be
-// long and no commit may wait for it. P8.
+// compacts tables that are mostly tombstones. It reads tables again to find damage. It has its own
+// thread, because a compaction may be long and no commit may wait for it. P8.
 class Housekeeper {
  public:
   explicit Housekeeper(Store& store);

@@ -9,11 +9,10 @@
 #include <rocksdb/db.h>
 #include <rocksdb/metadata.h>
 #include <rocksdb/options.h>
-#include <rocksdb/sst_file_reader.h>
-#include <rocksdb/table_properties.h>
 
 #include "store/damage/damage_record.h"
 #include "store/damage/table_blocks.h"
+#include "store/damage/table_file.h"
 #include "store/disk/file_tree.h"
 #include "store/format/bytes.h"
 #include "store/format/format.h"
@@ -24,10 +23,6 @@ namespace perennial::store {
 namespace {
 
 constexpr std::string_view aside_name = "damaged";
-
-std::string path_of(const rocksdb::LiveFileMetaData& table) {
-  return table.directory + "/" + table.relative_filename;
-}
 
 std::vector<rocksdb::LiveFileMetaData> body_tables(rocksdb::DB& db) {
   std::vector<rocksdb::LiveFileMetaData> tables;
@@ -86,17 +81,6 @@ bool is_damage(const rocksdb::Status& status) {
   if (!compaction.of_bodies) return false;
   return status.IsCorruption() ||
          (status.IsIOError() && DamagedBlocks::failed_reads() > compaction.failed_reads);
-}
-
-// Which keys the index has is said by the properties of the table.
-Result<IndexKeys> index_keys_of(const std::string& path, rocksdb::Env* env) {
-  rocksdb::Options how;
-  if (env != nullptr) how.env = env;
-  rocksdb::SstFileReader reader(how);
-  const auto opened = reader.Open(path);
-  if (!opened.ok()) return from_rocksdb(opened);
-  return reader.GetTableProperties()->index_key_is_user_key != 0 ? IndexKeys::OfFamily
-                                                                 : IndexKeys::WithNumbers;
 }
 
 }  // namespace

@@ -23,6 +23,23 @@ struct DamagedBlock {
   bool operator==(const DamagedBlock&) const = default;
 };
 
+// A block of a table of any other family, which is the state of the queue. The rows are in memory
+// as long as the server runs, and the next start is refused.
+struct DamagedRows {
+  std::string family;
+  uint64_t table = 0;   // As above,
+  uint64_t offset = 0;  // and 0 if the table as a whole cannot be read.
+  std::string problem;
+
+  bool operator==(const DamagedRows&) const = default;
+};
+
+// How far all tables were read again since the start (scrub_bytes_per_second).
+struct ScrubFigures {
+  uint64_t bytes = 0;
+  uint64_t passes = 0;  // Over all tables that there were when the pass began.
+};
+
 // Returns the name of a table's file in `db/`, "000012.sst".
 std::string table_name(uint64_t number);
 // Returns the number in such a name, or 0 for any other file.

@@ -91,6 +91,8 @@ struct Options {
   // The number of tables that stay open, at least open_tables_min. Others are opened when they are
   // read, so a few more are open while many are read at once.
   uint32_t open_tables_max = 64;
+  // So many bytes of tables are read again each second, to find damage. 0: none.
+  uint64_t scrub_bytes_per_second = 0;
   Recover recover = Recover::Strict;
   // The format that the database must have. With takes_older, older formats and an interrupted
   // migration are accepted, too; only migrations set that.

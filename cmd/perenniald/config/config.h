@@ -80,6 +80,7 @@ struct Config {
   uint64_t low_water_files;
   uint64_t ballast_bytes;
   uint64_t open_bytes_min;
+  uint64_t scrub_bytes_per_second;
   uint64_t stall_seconds_max;
   uint64_t turn_seconds_max;
   uint64_t clock_behind_seconds_max;

@@ -69,6 +69,15 @@ std::string lost_bodies(uint64_t jobs) {
                      jobs == 1 ? "" : "s");
 }
 
+std::string damaged_tables(const HealthFacts& facts) {
+  if (facts.damaged_rows > 0) {
+    return "degraded: rows of jobs are damaged on disk, and whole in memory: see "
+           "store.damaged_rows in the log";
+  }
+  if (!facts.is_table_damaged) return {};
+  return "degraded: the last checkpoint has met damage: see checkpoint.failed in the log";
+}
+
 }  // namespace
 
 Response livez(const HealthFacts& facts, std::string_view query) {
@@ -97,25 +106,20 @@ Response leader(const ClusterHealth& cluster) {
 
 Response readyz(const HealthFacts& facts, const ClusterHealth& cluster, std::string_view query) {
   const bool is_standby = cluster.is_member && !facts.is_recovered && !cluster.leader.empty();
-  std::vector<Check> checks = {
-      {.name = "recovery",
-       .is_good = facts.is_recovered || is_standby,
-       .reason = facts.is_recovered ? ""
-                 : is_standby       ? "standby"
-                                    : "the data directory is being read"},
-      {.name = "drain",
-       .is_good = !facts.is_draining,
-       .reason = facts.is_draining ? "puts are refused: drain" : ""},
-      {.name = "stop",
-       .is_good = !facts.is_stopping,
-       .reason = facts.is_stopping ? "the server is stopping" : ""},
-      {.name = "disk", .reason = disk_reason(facts, cluster)},
-      {.name = "bodies", .reason = lost_bodies(facts.jobs_without_body)},
-      {.name = "tables",
-       .reason =
-           facts.is_table_damaged
-               ? "degraded: the last checkpoint has met damage: see checkpoint.failed in the log"
-               : ""}};
+  std::vector<Check> checks = {{.name = "recovery",
+                                .is_good = facts.is_recovered || is_standby,
+                                .reason = facts.is_recovered ? ""
+                                          : is_standby       ? "standby"
+                                                             : "the data directory is being read"},
+                               {.name = "drain",
+                                .is_good = !facts.is_draining,
+                                .reason = facts.is_draining ? "puts are refused: drain" : ""},
+                               {.name = "stop",
+                                .is_good = !facts.is_stopping,
+                                .reason = facts.is_stopping ? "the server is stopping" : ""},
+                               {.name = "disk", .reason = disk_reason(facts, cluster)},
+                               {.name = "bodies", .reason = lost_bodies(facts.jobs_without_body)},
+                               {.name = "tables", .reason = damaged_tables(facts)}};
   if (cluster.is_member) checks.push_back(cluster_check(cluster));
   return answer_of("readyz", std::move(checks), query);
 }

@@ -20,6 +20,7 @@ struct HealthFacts {
   bool is_stopping = false;
   bool accepts_puts = true;        // The disk has space for jobs.
   uint64_t jobs_without_body = 0;  // Damage on disk has cost them.
+  uint64_t damaged_rows = 0;       // Blocks of other tables that are damaged on disk.
   bool is_table_damaged = false;   // A checkpoint could not read it whole.
 };
 

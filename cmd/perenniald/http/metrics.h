@@ -65,6 +65,9 @@ struct ServerFacts {
     uint64_t value = 0;
   };
   std::vector<Property> properties = {};  // Those of a family come one after the other.
+  uint64_t damaged_rows = 0;              // Blocks of tables other than bodies.
+  uint64_t scrub_bytes = 0;               // Read again, since the start.
+  uint64_t scrub_passes = 0;
   uint64_t log_bytes = 0;
   uint64_t body_bytes = 0;   // In tables.
   uint64_t state_bytes = 0;  // In tables: all but bodies.

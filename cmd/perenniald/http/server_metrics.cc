@@ -204,6 +204,14 @@ void add_store(MetricsWriter& out, const StoreFacts& store, const ServerFacts& s
   }
   out.single("perennial_damaged_blocks", MetricType::Gauge, "",
              "Blocks of bodies on disk that were found damaged.", store.damaged_blocks);
+  out.single("perennial_damaged_rows", MetricType::Gauge, "",
+             "Blocks with rows of jobs, tubes or keys that were found damaged on disk. They are "
+             "whole in memory, and the next start is refused.",
+             server.damaged_rows);
+  out.single("perennial_scrub_bytes", MetricType::Counter, "bytes",
+             "Tables that were read again to find damage.", server.scrub_bytes);
+  out.single("perennial_scrub_passes", MetricType::Counter, "",
+             "How often all tables were read again.", server.scrub_passes);
   out.single("perennial_jobs_without_body", MetricType::Gauge, "",
              "Jobs whose bodies were in damaged blocks, and that are buried.",
              store.jobs_without_body);

@@ -16,6 +16,7 @@ Level level_of(std::string_view at, std::string_view fields) {
   const bool is_damage = at == "store.damage" || at == "store.damage_contained" ||
                          at == "store.damage_not_contained" || at == "store.damage_record" ||
                          at == "store.mark_damaged";
+  if (at == "store.damaged_rows") return Level::Error;
   if (is_loss || is_damage) return Level::Warning;
   const bool is_scarce = at == "store.room" && !fields.starts_with("state=ok ");
   return is_scarce ? Level::Warning : Level::Info;

@@ -45,6 +45,10 @@ TEST_F(RoutesTest, TellsWhetherTheServerIsReady) {
   health().is_table_damaged = true;
   EXPECT_THAT(ask(get("/readyz?verbose")),
               HasSubstr("[+]tables ok, degraded: the last checkpoint has met damage"));
+  health().damaged_rows = 1;
+  EXPECT_THAT(ask(get("/readyz?verbose")),
+              HasSubstr("[+]tables ok, degraded: rows of jobs are damaged on disk, and whole in "
+                        "memory"));
   health().is_draining = true;
   EXPECT_TRUE(ask(get("/readyz")).starts_with("HTTP/1.1 503 "));
   EXPECT_TRUE(ask(get("/readyz?exclude=drain")).starts_with("HTTP/1.1 200 "));
