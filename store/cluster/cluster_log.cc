@@ -237,6 +237,10 @@ void ClusterLog::take_progress() {
   if (created) finish_checkpoint(*std::move(created));
   links_.progress(indices.applied, indices.durable);
   links_.space(seen.store.accepts_puts);
+  if (disk_is_damaged_) return;
+  const std::string damage = store_.damage();
+  disk_is_damaged_ = !damage.empty();
+  if (disk_is_damaged_) links_.disk_damaged(damage);
 }
 
 void ClusterLog::finish_checkpoint(CheckpointCreated created) {

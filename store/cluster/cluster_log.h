@@ -41,6 +41,8 @@ class ClusterLog final : public Log {
     std::function<void(BatchIndex applied, BatchIndex flushed)> progress;
     // Whether the disk has space for the jobs of puts. Called every 100 ms.
     std::function<void(bool has_space)> space;
+    // What the database has on disk is not what was written: Store::damage(). Called once.
+    std::function<void(const std::string& what)> disk_damaged;
     // An entry is not what a leader has written, or comes from a newer version. Nothing follows.
     std::function<void(Status)> damaged;
     std::function<void()> wake;  // Of the loop, on any thread.
@@ -123,6 +125,7 @@ class ClusterLog final : public Log {
   BatchIndex given_ = 0;  // The newest batch that was given to the local log.
   uint64_t epoch_ = 0;    // Of the newest entry.
   bool is_damaged_ = false;
+  bool disk_is_damaged_ = false;
   std::function<void()> on_drained_;  // Set by stop().
 
   std::mutex mutex_;  // Guards update_, puts_ and waits_.

@@ -53,7 +53,7 @@ struct Holding {
   Nanos now = 0;
 };
 
-enum class HandoverCause : uint8_t { Asked, NoSpace };
+enum class HandoverCause : uint8_t { Asked, NoSpace, Damaged };
 
 // How many members of etcd have raised each alarm.
 struct EtcdAlarms {
@@ -86,13 +86,20 @@ class Node {
     // Of a leader. Called when it changes; at first they are accepted.
     std::function<void(Puts)> puts;
     // This leader shall give up the lead, for the node `to` or, if that is empty, for any: somebody
-    // asks for it, or the disk of `to` has space for puts and this one's has not. Called once. The
-    // owner stops serving, lets what was appended be committed, and calls leave(), which names `to`
-    // to the others.
+    // asks for it, or the disk of `to` has space for puts and this one's has not, or this node's
+    // database is damaged and that of `to` is not known to be. Called once. The owner stops
+    // serving, lets what was appended be committed, and calls leave(), which names `to` to the
+    // others.
     std::function<void(const std::string& to, HandoverCause)> hand_over;
     // The log does not hold the next entry any more: the directory needs a checkpoint of another
     // node. Nothing follows.
     std::function<void()> behind;
+    // Of a standby whose database is damaged: another node has a whole one and gives copies of it,
+    // so that this one is to be replaced. Nothing follows.
+    std::function<void()> replace;
+    // Of a leader, each second: whether a standby could lead at once whose database is not known to
+    // be damaged.
+    std::function<void(bool)> has_successor;
     // This node led and does not any more. The process ends: what it holds in memory may differ
     // from what the log holds. Nothing follows.
     std::function<void(std::string why)> lost;
@@ -129,6 +136,8 @@ class Node {
   void set_progress(BatchIndex applied, BatchIndex flushed);
   // Whether the disk has space for the jobs of puts. At first it has.
   void set_space(bool has_space) { has_space_ = has_space; }
+  // What the database has on disk is not what was written. For good.
+  void set_damaged() { is_damaged_ = true; }
   // Whether this standby reaches the leader at its peer_address. None: it is not known.
   void set_reaches_leader(std::optional<bool> reaches) { reaches_leader_ = reaches; }
   // REQUIRES: it was elected, and the last entry was committed.
@@ -185,6 +194,8 @@ class Node {
   // Deletes the key, if it is still as it was seen. Nobody waits for it.
   void remove(const etcd::KeyValue& key);
   void judge_disk();
+  void judge_damage();
+  bool is_close(const NodeRecord& standby) const;
   void hand_over(HandoverRecord to, HandoverCause cause);
   void upkeep();
   bool looks_after_etcd() const;
@@ -250,10 +261,14 @@ class Node {
   std::vector<BatchIndex> flushed_by_others_;
   std::optional<HandoverRecord> handover_;  // To whom this leader hands over.
   bool has_space_ = true;
+  bool is_damaged_ = false;
   std::optional<bool> reaches_leader_;
   Nanos may_hand_over_at_ = 0;  // Because of its disk.
-  // Of the standbys whose disks have space, the one that holds most.
+  // Of the standbys whose databases are not known to be damaged, the one that holds most: of all,
+  // and of those whose disks have space.
+  std::optional<NodeRecord> successor_;
   std::optional<NodeRecord> standby_with_space_;
+  bool others_give_copies_ = false;  // One does, whose database is not known to be damaged.
   etcd::Revision compact_next_ = 0;
   // What the members of etcd said when they were asked last. Not all of it has come yet while
   // members_asked_ is not 0.

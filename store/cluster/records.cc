@@ -112,6 +112,7 @@ std::string encode(const NodeRecord& record) {
             {"clock_ms", record.clock_ms},
             {"time_ms", record.time_ms},
             {"has_space", record.has_space}});
+  if (record.is_damaged) out["is_damaged"] = true;
   if (record.reaches_leader) out["reaches_leader"] = *record.reaches_leader;
   return out.dump();
 }
@@ -130,6 +131,7 @@ std::optional<NodeRecord> decode_node(std::string_view text) {
                        .clock_ms = fields.number_or_zero("clock_ms"),
                        .time_ms = fields.number_or_zero("time_ms"),
                        .has_space = fields.flag_or("has_space", true),
+                       .is_damaged = fields.flag_or("is_damaged", false),
                        .reaches_leader = fields.flag_if_there("reaches_leader")};
   const std::optional<Role> role = role_of(fields.text("role"));
   if (!fields.good() || !role) return std::nullopt;

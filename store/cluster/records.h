@@ -61,6 +61,9 @@ struct NodeRecord {
   // Its disk has space for the jobs of puts. A version that has no such field is taken for one that
   // has.
   bool has_space = true;
+  // What its database has on disk is known not to be what was written. A version that has no such
+  // field does not look.
+  bool is_damaged = false;
   // Of a standby: whether it reaches the leader at its peer_address, by which it notices the
   // leader's end. None: it is not known, or not told.
   std::optional<bool> reaches_leader = std::nullopt;

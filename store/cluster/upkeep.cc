@@ -13,7 +13,8 @@
 #include "store/cluster/timing.h"
 
 // What a node does each second: it publishes what it holds, and sees what the others hold and, as
-// the leader, whether it shall hand over: it is asked, or its disk is full and another's is not.
+// the leader, whether it shall hand over: it is asked, or its disk is full and another's is not, or
+// its database is damaged.
 // Less often etcd is looked after: its history is compacted, its size and its alarms are looked at.
 namespace perennial::store::cluster {
 
@@ -52,6 +53,7 @@ NodeRecord Node::record() const {
           .clock_ms = to_ms(executor_.wall()),
           .time_ms = to_ms(time),
           .has_space = has_space_,
+          .is_damaged = is_damaged_,
           .reaches_leader = role_ == Role::Leader ? std::nullopt : reaches_leader_};
 }
 
@@ -90,7 +92,10 @@ void Node::on_published(const etcd::Outcome<etcd::TransactionDone>& outcome) {
   if (role_ == Role::Leader) {
     see_handover(done.gets[1]);
     judge_disk();
+    events_.has_successor(successor_ && is_close(*successor_));
   }
+  judge_damage();
+  if (ended_) return;
   after(publish_interval, &Node::publish);
 }
 
@@ -136,7 +141,9 @@ std::string Node::other_node_message(const NodeRecord& other) const {
 void Node::see_nodes(const etcd::Found& nodes) {
   flushed_by_others_.clear();
   clocks_of_others_.clear();
+  successor_.reset();
   standby_with_space_.reset();
+  others_give_copies_ = false;
   others_read_chains_ = true;
   for (const etcd::KeyValue& key : nodes.keys) {
     const std::optional<NodeRecord> other = decode_node(key.value);
@@ -148,9 +155,15 @@ void Node::see_nodes(const etcd::Found& nodes) {
     // One that joins may wait for this node.
     const bool counts = other->clock_ms != 0 && other->role != Role::Joining;
     if (counts) clocks_of_others_.push_back(from_ms(other->clock_ms));
-    const bool may_lead = other->role == Role::Standby && other->has_space;
-    const bool holds_more = !standby_with_space_ || other->applied > standby_with_space_->applied;
-    if (may_lead && holds_more) standby_with_space_ = other;
+    if (other->is_damaged) continue;
+    others_give_copies_ =
+        others_give_copies_ || (other->role != Role::Joining && !other->peer_address.empty());
+    if (other->role != Role::Standby) continue;
+    const auto holds_more = [&other](const std::optional<NodeRecord>& than) {
+      return !than || other->applied > than->applied;
+    };
+    if (holds_more(successor_)) successor_ = other;
+    if (other->has_space && holds_more(standby_with_space_)) standby_with_space_ = other;
   }
   if (role_ == Role::Leader) judge_space();
 }
@@ -175,13 +188,31 @@ void Node::remove(const etcd::KeyValue& key) {
   });
 }
 
-// Puts are refused here, and another disk has space for them. Where the standbys are behind this
-// node stays: a takeover would take long.
+// Else a takeover would take long.
+bool Node::is_close(const NodeRecord& standby) const {
+  return standby.applied + entries_behind_max > log_.last();
+}
+
+// Puts are refused here, and another disk has space for them.
 void Node::judge_disk() {
   if (has_space_ || !standby_with_space_) return;
   if (executor_.now() < may_hand_over_at_) return;
-  if (standby_with_space_->applied + entries_behind_max <= log_.last()) return;
+  if (!is_close(*standby_with_space_)) return;
   hand_over({.epoch = won_->epoch, .to = standby_with_space_->node}, HandoverCause::NoSpace);
+}
+
+// A standby gets another database at once. A leader lets another node lead first; where there is
+// none it goes on, since what it has in memory is whole.
+void Node::judge_damage() {
+  if (!is_damaged_) return;
+  if (role_ == Role::Leader) {
+    if (!successor_ || !is_close(*successor_)) return;
+    return hand_over({.epoch = won_->epoch, .to = successor_->node}, HandoverCause::Damaged);
+  }
+  if (won_ || !others_give_copies_) return;
+  end();
+  lease_.revoke();  // The directory that follows has another identity.
+  events_.replace();
 }
 
 void Node::hand_over(HandoverRecord to, HandoverCause cause) {

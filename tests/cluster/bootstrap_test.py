@@ -16,7 +16,7 @@ import unittest
 import urllib.request
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from ledger import Client, all_jobs  # noqa: E402
+from ledger import Client, Closed, all_jobs  # noqa: E402
 from processes import Cluster, free_port  # noqa: E402
 
 PERENNIALD = os.environ["PERENNIALD"]
@@ -88,7 +88,7 @@ def body_of(number):
 class Bootstrap(unittest.TestCase):
     def begin(self, **how):
         """Two nodes that serve, and a third that has not started."""
-        jobs = Cluster(ETCD, PERENNIALD, members=1, nodes=3, settings=SMALL_LOG, **how)
+        jobs = Cluster(ETCD, PERENNIALD, members=1, nodes=3, **({"settings": SMALL_LOG} | how))
         self.addCleanup(jobs.__exit__, None, None, None)
         jobs.members[0].start()
         self.put_count = 0
@@ -208,15 +208,15 @@ class Bootstrap(unittest.TestCase):
             self.assertLess(time.monotonic(), deadline, jobs.logs())
             time.sleep(0.05)
 
-    def damage_ready_jobs(self, folder):
-        """A bit in the middle of each table of the family `ready`, which nothing reads before the jobs are loaded. A table ends with its properties: the name of its family among them."""
+    def damage_tables(self, folder, family, place=lambda size: size // 2):
+        """A bit of each table of the family. A table ends with its properties: the name of its family among them."""
         damaged = 0
         for name in os.listdir(folder):
             with open(os.path.join(folder, name), "r+b") as file:
                 bytes_of_table = file.read()
-                if not name.endswith(".sst") or b"nameready" not in bytes_of_table[-4096:]:
+                if not name.endswith(".sst") or b"name" + family not in bytes_of_table[-4096:]:
                     continue
-                at = len(bytes_of_table) // 2
+                at = place(len(bytes_of_table))
                 byte = bytes_of_table[at:]
                 file.seek(at)
                 file.write(bytes([byte[0] ^ 1]))
@@ -227,9 +227,9 @@ class Bootstrap(unittest.TestCase):
         arguments = [jobs.tool(), "cluster", "handover", "--to", f"n{number}", "--config", f"{jobs.folder}/n0.yaml"]
         return subprocess.run(arguments, capture_output=True, text=True, timeout=60, check=False)
 
-    def test_a_damaged_node_that_is_elected_gets_a_copy(self):
-        """It was elected again and again, while two healthy nodes were there."""
-        jobs = self.begin()
+    def begin_with_tables(self, settings):
+        """Three nodes, of which the third has all jobs in tables and is down. `settings`: of the server."""
+        jobs = self.begin(settings=SMALL_LOG + settings)
         self.start_two(jobs)
         jobs.nodes[2].start()
         self.wait_for_output(jobs.nodes[2], "at=cluster.standby")
@@ -242,12 +242,73 @@ class Bootstrap(unittest.TestCase):
         self.wait_for_leader_at(jobs, 2)
         jobs.nodes[2].signal(signal.SIGTERM)
         self.assertEqual(jobs.nodes[2].wait(30), 0)
-        self.damage_ready_jobs(f"{jobs.data_dir(2)}/db")
-        jobs.nodes[2].start()
+        jobs.wait_for_leader(10)
+        return jobs
+
+    def wait_for_standby(self, jobs, number):
         deadline = time.monotonic() + 30
-        while not any(node["node"] == "n2" and node["role"] == "standby" for node in jobs.status()["nodes"]):
-            self.assertLess(time.monotonic(), deadline, jobs.nodes[2].output()[-3000:])
+        while not any(
+            node["node"] == f"n{number}" and node["role"] == "standby" for node in jobs.status()["nodes"]
+        ):
+            self.assertLess(time.monotonic(), deadline, jobs.nodes[number].output()[-3000:])
             time.sleep(0.1)
+
+    def test_a_damaged_standby_is_replaced_before_it_is_elected(self):
+        """The tables are read again from the first second on."""
+        for family in (b"ready", b"bodies"):
+            with self.subTest(family):
+                jobs = self.begin_with_tables("scrub_bytes_per_second: 1GiB\n")
+                self.damage_tables(f"{jobs.data_dir(2)}/db", family)
+                epoch = jobs.status()["epoch"]
+                jobs.nodes[2].start()
+                self.assertEqual(jobs.nodes[2].wait(30), 76, jobs.nodes[2].output()[-3000:])
+                self.assertIn("at=cluster.damaged", jobs.nodes[2].output())
+                self.assertEqual(jobs.status()["epoch"], epoch)
+                jobs.nodes[2].start()
+                self.expect_all_at_the_third(jobs)
+                jobs.__exit__(None, None, None)
+
+    def test_a_database_that_cannot_be_opened_is_replaced_and_kept(self):
+        jobs = self.begin_with_tables("")
+        # The footer of each table.
+        self.damage_tables(f"{jobs.data_dir(2)}/db", b"ready", lambda size: size - 1)
+        jobs.nodes[2].start()
+        self.expect_all_at_the_third(jobs)
+        self.assertIn("at=cluster.damaged", jobs.nodes[2].output())
+        kept = [name for name in os.listdir(jobs.data_dir(2)) if name.startswith("damaged-")]
+        self.assertEqual(len(kept), 1)
+        self.assertIn("CURRENT", os.listdir(f"{jobs.data_dir(2)}/{kept[0]}/db"))
+
+    def test_a_leader_that_cannot_read_a_body_lets_a_node_lead_that_has_it(self):
+        """It buried the job, on all nodes."""
+        jobs = self.begin_with_tables("scrub_bytes_per_second: 0\n")
+        self.damage_tables(f"{jobs.data_dir(2)}/db", b"bodies")
+        jobs.nodes[2].start()
+        self.wait_for_standby(jobs, 2)
+        former = jobs.wait_for_leader(10)
+        self.hand_over_to(jobs, 2)
+        self.assertEqual(jobs.nodes[former].wait(30), 76)
+        jobs.nodes[former].start()
+        self.wait_for_leader_at(jobs, 2)
+        time.sleep(2)  # Until the leader knows its standbys.
+        client = Client(jobs.ports[2:])
+        with self.assertRaises(Closed):
+            for job in self.stored:
+                answer = client.ask(b"peek %d\r\n" % job)
+                self.assertEqual(answer[0], b"FOUND", answer)
+                self.assertEqual(client.body(int(answer[2])), self.stored[job])
+        self.assertEqual(jobs.nodes[2].wait(30), 76, jobs.nodes[2].output()[-3000:])
+        self.assertIn("at=cluster.damaged", jobs.nodes[2].output())
+        jobs.wait_for_leader(10)
+        jobs.nodes[2].start()
+        self.expect_all_at_the_third(jobs)
+
+    def test_a_damaged_node_that_is_elected_gets_a_copy(self):
+        """It was elected again and again, while two healthy nodes were there."""
+        jobs = self.begin_with_tables("scrub_bytes_per_second: 0\n")
+        self.damage_tables(f"{jobs.data_dir(2)}/db", b"ready")
+        jobs.nodes[2].start()
+        self.wait_for_standby(jobs, 2)
         former = jobs.wait_for_leader(10)
         self.hand_over_to(jobs, 2)
         self.assertEqual(jobs.nodes[2].wait(30), 76, jobs.nodes[2].output()[-3000:])

@@ -7,11 +7,11 @@ its own (network.py), with a disk that can be full; otherwise processes fail, an
 
 Fields: bodies, and in a second load delays, expiries, keys, pauses, tries and rates (timed_load.py), which knows the time. Doors: the
 ports for clients of all nodes. Blind to: two faults at once, but for those that are named so; TLS of clients and HTTP; errors of time
-below the bounds of timed_load.py; versions that are mixed; a leader's tables that are damaged while it serves; tables of
-bodies.
+below the bounds of timed_load.py; versions that are mixed; two nodes that are damaged at once.
 """
 
 import base64
+import contextlib
 import json
 import os
 import random
@@ -40,7 +40,6 @@ DAY_S = 86_400
 # A wall clock that is within clock_offset_max_s (2) of the cluster's time is believed.
 CLOCK_OFFSETS_S = [-DAY_S, -3600, -30, -1, 0, 1, 30, 3600, 3 * DAY_S, 10 * DAY_S]
 EXIT_DAMAGED = 65
-TABLE_BYTES_MAX = 64 << 10  # Tables of states are smaller than this, and those of bodies are larger.
 EXIT_NO_SPACE = 75
 EXIT_NOT_LEADER = 76
 # Killed, stopped, out of space, or no longer the leader.
@@ -59,7 +58,7 @@ class Faults:
             self.slow_member, self.lose_directory, self.kill_leader_and_member, self.kill_leader_and_stop_member,
             self.hand_over, self.restart_one_by_one, self.lose_majority, self.set_clock, self.clock_jumps, self.damage_standby,
             self.restore_etcd, self.alarm, self.compact_etcd, self.slow_disk, self.wrong_peer_address, self.swap_directories,
-            self.clone_directory,
+            self.clone_directory, self.damage_leader,
         ]  # fmt: skip
         self.of_machines = [
             self.pull_cable_of_leader, self.pull_cable_of_standby, self.pull_cable_of_member, self.cut_leader_from_etcd,
@@ -187,20 +186,18 @@ class Faults:
         self.wait(12)
         os.remove(f"{self.jobs.folder}/n{number}.slow")
 
-    def damage_standby(self):
-        """A flipped byte in a file of a standby, which is then the only one to follow the leader."""
-        number = self.node(False)
-        self.jobs.nodes[number].kill()
+    def flip(self, number, names):
+        """A bit in one of a node's files with such a name."""
         files = [
             os.path.join(folder, name)
-            for folder, _, names in os.walk(self.jobs.data_dir(number))
-            for name in names
-            if re.search(r"MANIFEST|CURRENT|\.log$|\.sst$|durable|newest", name)
-            # Not the tables of bodies: a leader buries a job whose body is damaged, on all nodes.
-            and not (name.endswith(".sst") and os.path.getsize(os.path.join(folder, name)) > TABLE_BYTES_MAX)
+            for folder, _, names_there in os.walk(self.jobs.data_dir(number))
+            for name in names_there
+            if re.search(names, name)
         ]
+        if not files:
+            return
         path = self.random.choice(files)
-        with open(path, "r+b") as file:
+        with contextlib.suppress(FileNotFoundError), open(path, "r+b") as file:  # A compaction may delete it.
             size = os.path.getsize(path)
             if size:
                 at = self.random.randrange(size)
@@ -208,7 +205,22 @@ class Faults:
                 byte = file.read(1)
                 file.seek(at)
                 file.write(bytes([byte[0] ^ (1 << self.random.randrange(8))]))
-        print(f"  {path} of {size} bytes")
+        print(f"  {path}")
+
+    def damage_leader(self):
+        """A flipped bit in a table while it serves, which a worker, a compaction or the scrub may meet."""
+        number = self.node(True)
+        self.flip(number, r"\.sst$")
+        self.wait(12)
+        self.jobs.nodes[number].kill()
+        self.empty(number)
+        self.jobs.nodes[number].start()
+
+    def damage_standby(self):
+        """A flipped bit in a file of a standby, which is then the only one to follow the leader."""
+        number = self.node(False)
+        self.jobs.nodes[number].kill()
+        self.flip(number, r"MANIFEST|CURRENT|\.log$|\.sst$|durable|newest")
         self.jobs.nodes[number].start()
         self.wait(3)
         self.kill_leader()
@@ -446,7 +458,7 @@ class Nemesis(unittest.TestCase):
         machines = network.Network(MACHINES) if network.is_inside() else None
         # So little of the log is kept that a node which has lost its directory needs another one's copy.
         jobs = Cluster(
-            ETCD, PERENNIALD, network=machines, settings="  log_keep_bytes: 1MiB\n  clock_offset_max_s: 2\n"
+            ETCD, PERENNIALD, network=machines, settings="  log_keep_bytes: 1MiB\n  clock_offset_max_s: 2\nscrub_bytes_per_second: 1GiB\n"
         )
         self.addCleanup(jobs.__exit__, None, None, None)
         for number in range(3):

@@ -178,6 +178,13 @@ void warn_of_nodes(const ClusterReport& report, std::vector<std::string>& out) {
           printable(node.node), printable(state.leader->peer_address),
           printable(state.leader->node)));
     }
+    if (node.is_damaged) {
+      out.push_back(
+          fmt::format("the database of node {} is damaged on disk: see at=cluster.damaged in its "
+                      "log; it gets a "
+                      "copy of another node's as soon as a whole one with a peer_address is there",
+                      printable(node.node)));
+    }
     if (!node.has_space) {
       out.push_back(fmt::format(
           "the disk of node {} is nearly full: {}; make space on it", printable(node.node),
@@ -308,6 +315,7 @@ ordered_json status_json(const ClusterReport& report) {
                             {"flushed", node.flushed},
                             {"behind", state.behind(node)},
                             {"has_space", node.has_space},
+                            {"is_damaged", node.is_damaged},
                             {"reaches_leader", nullptr},
                             {"clock_ahead_s", nullptr}});
     if (node.reaches_leader) out["nodes"].back()["reaches_leader"] = *node.reaches_leader;

@@ -62,12 +62,15 @@ Result<std::vector<NodeRecord>> read_nodes(const ClusterConfig& config) {
   return nodes;
 }
 
-// Those that have a copy: standbys first, and among them the one that has applied most.
+// Those that have a copy: whole ones first, of these standbys, and of these the one that has
+// applied most.
 void choose(std::vector<NodeRecord>& nodes, const std::string& own_name) {
   std::erase_if(nodes, [&](const NodeRecord& node) {
     return node.node == own_name || node.peer_address.empty() || node.role == Role::Joining;
   });
   std::ranges::sort(nodes, [](const NodeRecord& a, const NodeRecord& b) {
+    // What it lacks may be lacking everywhere. What can be noticed is, before the copy is used.
+    if (a.is_damaged != b.is_damaged) return b.is_damaged;
     if (a.role != b.role) return a.role == Role::Standby;
     return a.applied > b.applied;
   });
@@ -75,6 +78,10 @@ void choose(std::vector<NodeRecord>& nodes, const std::string& own_name) {
 
 std::string decimal(uint64_t number) {
   return fmt::format("{}", number);
+}
+
+Nanos wall_clock() {
+  return std::chrono::nanoseconds(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
 // The time that the parts of a copy take.
@@ -95,11 +102,12 @@ class Stopwatch {
 class Copying {
  public:
   Copying(const ClusterConfig& config, const std::string& version, std::string data_dir,
-          const std::function<bool()>& cancelled)
+          OldDatabase old, const std::function<bool()>& cancelled)
       : config_(config),
         status_(config, version),
         data_dir_(std::move(data_dir)),
         incoming_(data_dir_ + "/" + std::string(store::incoming_name)),
+        old_(old),
         cancelled_(cancelled) {}
 
   Status run() {
@@ -157,6 +165,11 @@ class Copying {
     const Nanos read = watch.lap();
     if (Status synced = sync(checkpoint, fetched->files); !synced.ok()) return synced;
     const Nanos written = watch.lap();
+    if (old_ == OldDatabase::Kept) {
+      const std::string aside = checkpoint + "/" + std::string(store::aside_prefix) +
+                                store::checkpoint_name(wall_clock());
+      if (Status made = tree_.make_dir(aside); !made.ok()) return made;
+    }
     // The files belong to nobody else, so they need not be copied again.
     if (Status done = store::replace_database(data_dir_, checkpoint); !done.ok()) return done;
     log(Level::Info, "cluster.copied",
@@ -199,6 +212,7 @@ class Copying {
   CopyStatus status_;
   const std::string data_dir_;
   const std::string incoming_;
+  const OldDatabase old_;
   const std::function<bool()>& cancelled_;
   const store::FileTree tree_{nullptr};
   std::string said_;
@@ -208,12 +222,15 @@ class Copying {
 }  // namespace
 
 Status get_copy(const ClusterConfig& config, const std::string& version,
-                const std::string& data_dir, const std::function<bool()>& cancelled) {
-  log(Level::Warning, "cluster.behind",
-      {{"message",
-        "the log in etcd begins after what this directory holds: a copy of another "
-        "node's is needed"}});
-  return Copying(config, version, data_dir, cancelled).run();
+                const std::string& data_dir, OldDatabase old,
+                const std::function<bool()>& cancelled) {
+  if (old == OldDatabase::Removed) {
+    log(Level::Warning, "cluster.behind",
+        {{"message",
+          "the log in etcd begins after what this directory holds: a copy of another "
+          "node's is needed"}});
+  }
+  return Copying(config, version, data_dir, old, cancelled).run();
 }
 
 }  // namespace perennial::perenniald

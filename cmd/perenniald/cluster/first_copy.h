@@ -8,14 +8,20 @@
 
 namespace perennial::perenniald {
 
+// What becomes of the database that a copy replaces: it is removed, or moved to damaged-TIME in the
+// data directory. Of one that cannot be read nobody knows whether others have all that is in it.
+enum class OldDatabase : uint8_t { Removed, Kept };
+
 // Replaces the database in `data_dir` by a copy of another node's, which the log in etcd reaches.
 // It asks the nodes that are in etcd: standbys first, whom a copy costs no client's time, then the
 // leader. It goes on until a copy is in its place; no attempt changes what is there before.
 // A key in etcd says how far it is: copy_status.h. Returns an error after `cancelled` returned
 // true, or if `data_dir` cannot be used at all. `version`: of this program.
 //
-// REQUIRES: the directory is empty or belongs to the cluster, and nobody has it open.
+// REQUIRES: nobody has the directory open; and it is empty or belongs to the cluster, or the old
+// database is kept.
 Status get_copy(const ClusterConfig& config, const std::string& version,
-                const std::string& data_dir, const std::function<bool()>& cancelled);
+                const std::string& data_dir, OldDatabase old,
+                const std::function<bool()>& cancelled);
 
 }  // namespace perennial::perenniald

@@ -175,7 +175,18 @@ std::optional<Failure> Member::want_copy(const std::string& data_dir, const Stat
 }
 
 Status Member::get_copy(const std::string& data_dir) {
-  return perenniald::get_copy(config_, version_, data_dir, [this] { return is_cancelled(); });
+  return perenniald::get_copy(config_, version_, data_dir, OldDatabase::Removed,
+                              [this] { return is_cancelled(); });
+}
+
+Status Member::replace_damaged(const std::string& data_dir, const Status& opened) {
+  log(Level::Error, "cluster.damaged",
+      {{"error", opened.message()},
+       {"effect",
+        "a copy of another node's database takes the place of this one, which is kept beside it as "
+        "damaged-TIME"}});
+  return perenniald::get_copy(config_, version_, data_dir, OldDatabase::Kept,
+                              [this] { return is_cancelled(); });
 }
 
 bool Member::is_behind() const {
@@ -211,6 +222,10 @@ void Member::start(store::Store& store) {
   links.space = [this](bool has_space) {
     node_->set_space(has_space);
     on_space(has_space);
+  };
+  links.disk_damaged = [this](const std::string& what) {
+    node_->set_damaged();
+    on_disk_damaged(what);
   };
   links.damaged = [this](Status status) { finish(std::move(status)); };
   links.wake = wake_;
@@ -266,6 +281,11 @@ Node::Events Member::node_events() {
     }
     finish({StatusCode::NotFound,
             "the log in etcd does not hold the next entry of this data directory any more"});
+  };
+  events.replace = [this] { on_replace(); };
+  events.has_successor = [this](bool has_successor) {
+    const std::lock_guard lock(mutex_);
+    facts_.has_successor = has_successor;
   };
   events.lost = [](std::string why) {
     end_process({common::exit_not_leader, "cluster.lost", std::move(why)});
@@ -434,15 +454,47 @@ void Member::on_space(bool has_space) {
   facts_.has_space = has_space;
 }
 
+void Member::on_disk_damaged(const std::string& what) {
+  damage_ = what;
+  log(Level::Error, "cluster.damaged",
+      {{"error", what},
+       {"effect", "this node gets a copy of another one's database as soon as it can"}});
+}
+
+void Member::on_replace() {
+  const std::string& data_dir = store_->options().data_dir;
+  if (const auto failure = want_copy(data_dir, {StatusCode::Corruption, damage_})) {
+    end_process(*failure);
+  }
+  end_process({common::exit_io, "cluster.damaged", "the file copy-wanted cannot be written"});
+}
+
+void Member::on_lost_body(const Status& why) const {
+  if (!facts().has_successor) return;
+  const Status damage(StatusCode::Corruption, why.message());
+  if (const auto failure = want_copy(store_->options().data_dir, damage)) end_process(*failure);
+}
+
 void Member::on_hand_over(const std::string& to, store::cluster::HandoverCause cause) {
-  if (cause == store::cluster::HandoverCause::Asked) {
-    log(Level::Info, "cluster.handover", {{"to", to.empty() ? "any" : to}});
-  } else {
-    log(Level::Warning, "cluster.handover",
-        {{"to", to},
-         {"message",
-          "the disk of this node is nearly full, so that puts are refused, and the disk "
-          "of that one has space: make space on this one"}});
+  using store::cluster::HandoverCause;
+  switch (cause) {
+    case HandoverCause::Asked:
+      log(Level::Info, "cluster.handover", {{"to", to.empty() ? "any" : to}});
+      break;
+    case HandoverCause::NoSpace:
+      log(Level::Warning, "cluster.handover",
+          {{"to", to},
+           {"message",
+            "the disk of this node is nearly full, so that puts are refused, and the disk "
+            "of that one has space: make space on this one"}});
+      break;
+    case HandoverCause::Damaged:
+      log(Level::Warning, "cluster.handover",
+          {{"to", to},
+           {"message", "the database of this node is damaged: its next start gets a copy"}});
+      ignore(store::want_copy(store_->options().data_dir, damage_),
+             "then the next start finds the damage again");
+      break;
   }
   hands_over_.store(true, std::memory_order_release);
   wake_();

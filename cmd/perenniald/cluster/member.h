@@ -36,7 +36,8 @@ struct MemberFacts {
   store::cluster::WallClock clock = {};
   // Of the leader: why its appends have failed for a while. Empty: they have not.
   std::string append_failure = {};
-  bool has_space = true;  // On its disk, for the jobs of puts.
+  bool has_space = true;       // On its disk, for the jobs of puts.
+  bool has_successor = false;  // Of a leader: Node::Events::has_successor.
   // As the leader sees them, or while nobody leads.
   store::cluster::EtcdAlarms alarms = {};
 
@@ -81,6 +82,8 @@ class Member {
   // Replaces the database of this node by a copy of another's: first_copy.h. REQUIRES: is_behind(),
   // or nothing was followed; and no process has the directory open.
   Status get_copy(const std::string& data_dir);
+  // The same for a database that cannot be opened, which is kept as damaged-TIME.
+  Status replace_damaged(const std::string& data_dir, const Status& opened);
   // Any thread.
   void cancel();
 
@@ -111,6 +114,10 @@ class Member {
 
   // Ends the process if another node may lead by now: C5. Called before anything is answered.
   void check_lease() const;
+  // The body of a job is not on this leader's disk as it was put. Ends the process if another node
+  // can lead at once, which has the body; that node goes on, and the next start of this one gets a
+  // copy. Otherwise it returns, and the job is lost.
+  void on_lost_body(const Status& why) const;
   // Ends the process if it leads and its loop has stood still for as long as a lease: it serves
   // nobody, while another thread keeps its lease alive. Any thread.
   void on_loop_stalled(Nanos stalled) const;
@@ -138,6 +145,8 @@ class Member {
   void on_outrun(const store::cluster::Election::Claim& claim);
   void on_hand_over(const std::string& to, store::cluster::HandoverCause cause);
   void on_space(bool has_space);
+  void on_disk_damaged(const std::string& what);
+  void on_replace();
   void on_failed(const store::etcd::Failure& failure);
   void on_waits(std::optional<store::etcd::CallError> waits_for);
   void on_alarms(const store::cluster::EtcdAlarms& alarms);
@@ -157,6 +166,7 @@ class Member {
   Nanos failed_at_ = 0;
   Nanos outrun_at_ = 0;  // When that was logged last; 0: never.
   Nanos appended_at_ = 0;
+  std::string damage_;  // Of the database on disk. Empty: none is known.
 
   std::atomic<bool> hands_over_ = false;
 

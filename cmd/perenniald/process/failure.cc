@@ -32,8 +32,10 @@ int open_exit_code(StatusCode code) {
   return common::exit_unreadable;
 }
 
-// Whether a database is damaged. A directory that is not one of ours has the same code, and so has
-// a checkpoint; their messages say so.
+}  // namespace
+
+// A directory that is not one of ours has the same code, and so has a checkpoint; their messages
+// say so.
 bool is_damage(const Status& status) {
   const auto says = [&](std::string_view what) {
     return status.message().find(what) != std::string::npos;
@@ -43,8 +45,6 @@ bool is_damage(const Status& status) {
   if (status.code() != StatusCode::Corruption) return false;
   return !says("is not a data directory") && !says("is a checkpoint") && !says("import-binlog");
 }
-
-}  // namespace
 
 Failure open_failure(const Status& status, const std::string& data_dir) {
   std::string message = status.message();

@@ -13,6 +13,10 @@ struct Failure {
   std::string message;
 };
 
+// Whether a store could not be opened because its database is damaged. A directory that is not one
+// of ours is not, nor is a checkpoint.
+bool is_damage(const Status& status);
+
 // The failure that ends the process when the store cannot be opened, or when a write, a read or a
 // sync fails while it runs. Of a damaged data directory the message ends with the one command that
 // says what to do.

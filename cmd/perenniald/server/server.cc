@@ -341,6 +341,10 @@ http::ServerFacts Server::server_facts() {
     facts.disk_free_files = store_->disk_free_files();
     facts.disk_low_water_bytes = store_->options().low_water_bytes;
     add_figures(facts, store_->figures());
+    const store::ScrubFigures scrub = store_->scrub_figures();
+    facts.damaged_rows = store_->damaged_rows().size();
+    facts.scrub_bytes = scrub.bytes;
+    facts.scrub_passes = scrub.passes;
   }
   for (auto& [listener, expires_at] : tls_.certificate_ends()) {
     facts.certificates.push_back({std::move(listener), expires_at});
@@ -392,7 +396,8 @@ StoreFacts Server::store_facts() const {
   StoreFacts facts = turn_->store_facts();
   facts.damaged_blocks = body_damage_.blocks();
   facts.jobs_without_body = body_damage_.jobs().size();
-  const bool is_degraded = body_damage_.is_degraded() || checkpoints_.is_damaged();
+  const bool is_degraded =
+      body_damage_.is_degraded() || checkpoints_.is_damaged() || !store_->damaged_rows().empty();
   if (facts.state == "ok" && is_degraded) facts.state = "degraded";
   return facts;
 }
@@ -414,6 +419,7 @@ http::HealthFacts Server::health_facts() {
           .is_stopping = phase_ == Phase::Stopping,
           .accepts_puts = core_.disk_accepts_puts(),
           .jobs_without_body = body_damage_.jobs().size(),
+          .damaged_rows = store_ == nullptr ? 0 : store_->damaged_rows().size(),
           .is_table_damaged = checkpoints_.is_damaged()};
 }
 
@@ -552,7 +558,9 @@ void Server::start_second_timer() {
 }
 
 void Server::on_second_timer() {
-  if (phase_ == Phase::Serving) body_damage_.poll(*store_);
+  // A leader lets another node lead, which has the bodies.
+  const bool is_replaced = member_ != nullptr && member_->facts().has_successor;
+  if (phase_ == Phase::Serving && !is_replaced) body_damage_.poll(*store_);
   if (!acceptor_.has_role(ListenerRole::Http)) return;
   http_.on_time(clock_.now());
   if (!turn_) return;
@@ -590,6 +598,7 @@ void Server::on_body(const core::BodyRead& read, Result<Body> body) {
   if (!body.ok()) {
     log(Level::Error, "body.damaged",
         {{"job", fmt::format("{}", read.job)}, {"error", body.status().message()}});
+    if (member_ != nullptr) member_->on_lost_body(body.status());
   }
   core_.on_body(read.job, std::move(body), clock_.now());
 }

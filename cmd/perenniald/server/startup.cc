@@ -53,6 +53,10 @@ void Startup::run(const store::Options& options) {
   Status status;
   if (member_ != nullptr) status = member_->get_wanted_copy(options.data_dir);
   Result<std::unique_ptr<store::Store>> opened = status.ok() ? open(options) : Status(status);
+  if (member_ != nullptr && !opened.ok() && is_damage(opened.status())) {
+    status = member_->replace_damaged(options.data_dir, opened.status());
+    opened = status.ok() ? open(options) : Status(status);
+  }
   status = opened.ok() ? follow(**opened) : opened.take_status();
   while (!status.ok() && member_ != nullptr && member_->is_behind()) {
     opened = Status(status);  // Closes the store, in whose directory another one comes.

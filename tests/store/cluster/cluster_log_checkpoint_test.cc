@@ -71,6 +71,7 @@ class ClusterLogCheckpoint : public testing::Test {
     links.append = [this](BatchIndex index, std::string) { appended_ = index; };
     links.progress = [this](BatchIndex applied, BatchIndex) { applied_ = applied; };
     links.space = [](bool) {};
+    links.disk_damaged = [](const std::string& what) { ADD_FAILURE() << what; };
     links.damaged = [](const Status& status) { ADD_FAILURE() << status.message(); };
     links.wake = [] {};
     log_ = std::make_unique<ClusterLog>(*store_, executor_, std::move(links));

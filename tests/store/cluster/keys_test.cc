@@ -132,7 +132,8 @@ TEST(Records, Node) {
                              .format = 2,
                              .applied = 12,
                              .flushed = 11,
-                             .has_space = false};
+                             .has_space = false,
+                             .is_damaged = true};
   EXPECT_EQ(decode_node(encode(record)), record);
   // As a version without the field writes it.
   std::string older = encode(record);

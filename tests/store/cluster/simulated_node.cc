@@ -45,6 +45,7 @@ SimulatedNode::SimulatedNode(World world, NodeOptions options, SimulatedDisk& di
       disk_(disk),
       process_(world_.time.add_node()),
       client_(world_.etcd.connect(process_)),
+      begun_(process_.now()),
       seen_(disk.last()) {
   if (world_.wrap) client_ = world_.wrap(std::move(client_));
   options_.directory = disk.directory;
@@ -82,6 +83,8 @@ Node::Events SimulatedNode::events() {
     }
     epoch_ = epoch;
     time_offset_ = node_->takeover_time().time - process_.now();
+    if (world_.plant == Plant::TakeoverAddsUptime) time_offset_ += process_.now() - begun_;
+    if (disk_.is_damaged) return process_.post([this] { give_up(); });
     write_next();
     hand_out_always();
   };
@@ -103,9 +106,12 @@ Node::Events SimulatedNode::events() {
     handovers_.push_back(to);
     handover_cause_ = cause;
     handing_over_ = true;
+    if (world_.hands_over) world_.hands_over(epoch_, to);
     process_.post([this] { leave_if_idle(); });
   };
   events.behind = [this] { is_behind_ = true; };
+  events.replace = [this] { is_replaced_ = true; };
+  events.has_successor = [this](bool has_successor) { has_successor_ = has_successor; };
   events.outrun = [this](const Election::Claim& claim) { outrun_ = claim; };
   events.lost = [this](std::string why) { lost_ = std::move(why); };
   events.refused = [this](Status status) { refused_ = std::move(status); };
@@ -143,8 +149,35 @@ void SimulatedNode::keep(BatchIndex index, std::string bytes) {
 void SimulatedNode::flush_later() {
   process_.after(flush_interval, [this] {
     disk_.flushed = disk_.last();
+    look_at_disk();
     node_->set_progress(disk_.last(), disk_.flushed);
     flush_later();
+  });
+}
+
+// What the server's store would tell.
+void SimulatedNode::look_at_disk() {
+  if (std::exchange(has_space_, disk_.has_space) != disk_.has_space) {
+    node_->set_space(disk_.has_space);
+  }
+  const bool is_known = disk_.is_damaged && disk_.is_noticed;
+  const bool is_planted =
+      world_.plant == Plant::DamageNotTold || world_.plant == Plant::DamagedStandsAgain;
+  if (!is_known || is_damaged_ || is_planted) return;
+  is_damaged_ = true;
+  node_->set_damaged();
+}
+
+// It could not load its jobs. Its next start gets a copy.
+void SimulatedNode::give_up() {
+  if (has_ended()) return;
+  handing_over_ = true;
+  node_->leave([this] {
+    if (world_.plant == Plant::DamagedStandsAgain) {
+      lost_ = "cannot load";
+    } else {
+      is_replaced_ = true;
+    }
   });
 }
 
@@ -177,6 +210,9 @@ void SimulatedNode::write_next() {
   std::string bytes = entry_bytes(epoch_, index, process_.now(),
                                   fmt::format("{}-{}", options_.node, process_.now()));
   appended_[index] = bytes;
+  if (world_.appends) {
+    world_.appends(disk_.entries.empty() ? std::string() : disk_.entries.rbegin()->second, bytes);
+  }
   if (world_.plant == Plant::AnswersBeforeTheCommit) world_.acknowledged.emplace(index, bytes);
   is_appending_ = true;
   process_.post([this, index, sent = std::move(bytes)]() mutable {

@@ -24,6 +24,9 @@ struct SimulatedDisk {
   std::string cluster_id = {};
   std::map<BatchIndex, std::string> entries = {};
   BatchIndex flushed = 0;
+  bool has_space = true;
+  bool is_damaged = false;  // So that no leader can load it.
+  bool is_noticed = true;   // The damage, before anybody needs what is damaged.
 
   BatchIndex last() const { return entries.empty() ? 0 : entries.rbegin()->first; }
   Holding holding() const;
@@ -47,6 +50,9 @@ class SimulatedNode {
     SkipsAnEntry,      // Of each hundred that others have appended.
     LeaseNotLookedAt,  // Before something is answered.
     TrimsAtOneCopy,
+    TakeoverAddsUptime,  // To the cluster's time.
+    DamagedStandsAgain,  // After its database could not be loaded, of which it knows nothing.
+    DamageNotTold,       // To the node.
   };
   struct World {
     support::VirtualTime& time;
@@ -55,6 +61,10 @@ class SimulatedNode {
     Nanos write_gap = 0;  // Between an answer and the next append.
     // The leader of this epoch hands out a reservation.
     std::function<void(uint64_t epoch)> hand_out = [](uint64_t) {};
+    // The leader of this epoch hands over to the node `to`; empty: any.
+    std::function<void(uint64_t epoch, const std::string& to)> hands_over = {};
+    // A leader appends `entry` behind `before`, which is empty if it is the first.
+    std::function<void(const std::string& before, const std::string& entry)> appends = {};
     // Between a node's client and etcd; none: etcd itself.
     std::function<std::unique_ptr<etcd::Client>(std::unique_ptr<etcd::Client>)> wrap = {};
     Plant plant = Plant::None;
@@ -63,7 +73,7 @@ class SimulatedNode {
   SimulatedNode(World world, NodeOptions options, SimulatedDisk& disk);
   ~SimulatedNode();
 
-  support::VirtualTime::Node& process() { return process_; }
+  support::VirtualTime::Node& process() const { return process_; }
   Node& node() { return *node_; }
   // Appends entries for as long as the node leads. Others only follow.
   void write_always(bool writes);
@@ -73,10 +83,14 @@ class SimulatedNode {
   bool leads() const { return epoch_ != 0 && lost_.empty() && !handing_over_; }
   uint64_t epoch() const { return epoch_; }
   // The process has ended by itself.
-  bool has_ended() const { return !lost_.empty() || refused_.has_value() || is_behind_; }
+  bool has_ended() const {
+    return !lost_.empty() || refused_.has_value() || is_behind_ || is_replaced_;
+  }
   const std::string& lost() const { return lost_; }
   const std::optional<Status>& refused() const { return refused_; }
   bool is_behind() const { return is_behind_; }
+  bool is_replaced() const { return is_replaced_; }
+  bool has_successor() const { return has_successor_; }
   // Why it could not be elected when it stood last: what another node holds.
   const std::optional<Election::Claim>& outrun() const { return outrun_; }
   Puts puts() const { return puts_; }
@@ -104,6 +118,8 @@ class SimulatedNode {
   void leave_if_idle();
   void keep(BatchIndex index, std::string bytes);
   void flush_later();
+  void look_at_disk();
+  void give_up();
 
   World world_;
   NodeOptions options_;
@@ -112,6 +128,9 @@ class SimulatedNode {
   std::unique_ptr<etcd::Client> client_;
   std::unique_ptr<Node> node_;
 
+  const Nanos begun_;
+  bool has_space_ = true;  // What the node was told.
+  bool is_damaged_ = false;
   bool writes_ = false;
   bool is_appending_ = false;
   uint64_t epoch_ = 0;
@@ -128,6 +147,8 @@ class SimulatedNode {
   WallClock clock_;
   bool handing_over_ = false;
   bool is_behind_ = false;
+  bool is_replaced_ = false;
+  bool has_successor_ = false;
   std::optional<Election::Claim> outrun_;
   Puts puts_ = Puts::Accepted;
   std::optional<etcd::CallError> waits_;
