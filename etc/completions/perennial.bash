@@ -453,7 +453,7 @@ _perennial() {
         --name) words='' ;;
         --data-dir) files=-d ;;
         *)
-          words='--help -c --config --etcd --name --data-dir --yes'
+          words='--help -c --config --etcd --name --data-dir --go-back --yes'
           ;;
       esac
       ;;

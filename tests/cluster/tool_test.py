@@ -315,6 +315,45 @@ class Recover(ToolTest):
             self.assertEqual(all_jobs(jobs.ports), dict(zip(ids, [b"a", b"b", b"c"])))
 
 
+class GoBack(ToolTest):
+    def test_a_cluster_goes_back_to_a_checkpoint(self):
+        """As cluster.md says, "Go back to a checkpoint"."""
+        with Cluster(ETCD, PERENNIALD, members=1, nodes=2) as jobs:
+            jobs.start()
+            leader = jobs.wait_for_leader()
+            self.wait_until(lambda: run("status", "-c", config_of(jobs, 0)).returncode == 0)
+            ids = self.put(jobs.ports, [b"%d" % number for number in range(20)])
+            # By way of the standby.
+            made = subprocess.run(
+                [jobs.tool(), "checkpoint", "create", "--server", f"127.0.0.1:{jobs.ports[1 - leader]}"],
+                capture_output=True, text=True, timeout=60, check=False,
+            )  # fmt: skip
+            self.assertEqual(made.returncode, 0, made.stderr)
+            made_by = f"{jobs.data_dir(leader)}/checkpoints"
+            checkpoint = f"{jobs.folder}/backup"
+            shutil.copytree(f"{made_by}/{os.listdir(made_by)[0]}", checkpoint)
+            self.put(jobs.ports, [b"a mistake"])
+            for node in jobs.nodes:
+                node.signal(signal.SIGTERM)
+                node.wait(30)
+            self.wait_for_no_leader(jobs)
+            for number in range(2):
+                shutil.move(jobs.data_dir(number), f"{jobs.data_dir(number)}.before")
+            restored = subprocess.run(
+                [jobs.tool(), "restore", "--from", checkpoint, "--to", jobs.data_dir(0)],
+                capture_output=True, text=True, timeout=60, check=False,
+            )  # fmt: skip
+            self.assertEqual(restored.returncode, 0, restored.stderr)
+            arguments = ("recover", "-c", config_of(jobs, 0), "--data-dir", jobs.data_dir(0))
+            self.assertIn("--go-back gives up what came after", self.refuse(*arguments, "--yes"))
+            self.assertIn("Done: the id of the cluster is", self.succeed(*arguments, "--go-back", "--yes"))
+            jobs.nodes[0].start()
+            jobs.wait_for_leader()
+            jobs.nodes[1].start()
+            self.wait_until(lambda: run("status", "-c", config_of(jobs, 0)).returncode == 0)
+            self.assertEqual(all_jobs(jobs.ports), {job: b"%d" % number for number, job in enumerate(ids)})
+
+
 class Verify(ToolTest):
     def test_it_compares_all_nodes_while_they_serve(self):
         with Cluster(ETCD, PERENNIALD, members=1, nodes=3) as jobs:

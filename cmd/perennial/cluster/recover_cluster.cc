@@ -66,7 +66,7 @@ Status check_need(EtcdCalls& etcd, const Keys& keys, const ClusterState& seen, c
   if (!*has_all) return {};
   return {StatusCode::InvalidArgument,
           fmt::format("etcd holds the log of {}, up to batch {}, and the directory goes to batch "
-                      "{}: nothing is lost, so start its node",
+                      "{}: nothing is lost, so start its node; --go-back gives up what came after",
                       path, with_commas(seen.last), with_commas(store.opening().last_index))};
 }
 
@@ -106,7 +106,8 @@ Status cluster_recover(const ClusterRecoverOptions& options) {
   const Result<std::unique_ptr<Store>> opened = open_directory(options.data_dir);
   if (!opened.ok()) return opened.status();
   Store& store = **opened;
-  if (Status needed = check_need(**etcd, keys, *seen, store); !needed.ok()) return needed;
+  Status needed = check_need(**etcd, keys, *seen, store);
+  if (!needed.ok() && !(options.goes_back && !store.cluster_id().empty())) return needed;
   // P3: the batches that are lost may have given out ids.
   const Result<JobId> next_id = store::skip_ids(store.opening().next_id);
   if (!next_id.ok()) return next_id.status();
@@ -141,6 +142,8 @@ Subcommand cluster_recover_command(ClusterRecoverOptions& options) {
           "each node, without --yes, and recover the one whose last batch is highest. The next id "
           "is moved on by 2^40, so that an id that a lost batch has given out is not given out "
           "again.\n\n"
+          "To go back to a checkpoint, restore it into the directory of one node, and give "
+          "--go-back: what came after the checkpoint is lost.\n\n"
           "All nodes must be stopped. It refuses while a node is there, and where etcd holds the "
           "directory's log, because nothing is lost then. If it is interrupted, run it again. The "
           "directories of the other nodes must be emptied, after a copy of them was made if they "
@@ -150,10 +153,15 @@ Subcommand cluster_recover_command(ClusterRecoverOptions& options) {
           "  # On each node: which has the highest last batch?\n"
           "  perennial cluster recover --data-dir /var/lib/perennial\n"
           "  # On that one.\n"
-          "  perennial cluster recover --data-dir /var/lib/perennial --yes\n",
+          "  perennial cluster recover --data-dir /var/lib/perennial --yes\n"
+          "  # After a checkpoint was restored there.\n"
+          "  perennial cluster recover --data-dir /var/lib/perennial --go-back --yes\n",
       .flags = cluster_flags(
           options.place,
           {{"--data-dir", "DIR", "The directory of a node", &options.data_dir, true},
+           {"--go-back", "",
+            "Also where etcd holds all of the directory's batches: what came after them is lost",
+            &options.goes_back},
            {"--yes", "", "Do it; otherwise it only says what it would do", &options.yes}}),
       .run = [&options] { return cluster_recover(options); },
   };
