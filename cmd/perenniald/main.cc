@@ -56,9 +56,9 @@ int serve(const Config& config) {
   }
   const KeepaliveSettings keepalive = {.keepalive_s = config.tcp_keepalive_s,
                                        .user_timeout_s = config.tcp_user_timeout_s};
-  if (Status set = set_keepalive(*sockets, keepalive); !set.ok()) {
-    return report({common::exit_address, "listen", set.message()});
-  }
+  Status set = set_keepalive(*sockets, keepalive);
+  if (set.ok() && !config.cluster.is_set()) set = defer_accept(*sockets);
+  if (!set.ok()) return report({common::exit_address, "listen", set.message()});
   // After the change of the user, so that a reload can read the files, too.
   Problems problems;
   TlsListeners tls = load_tls(config, problems);

@@ -6,6 +6,7 @@ import signal
 import socket
 import ssl
 import struct
+import threading
 import time
 import unittest
 
@@ -46,6 +47,35 @@ class Plain(Places):
     def test_idle_connections_give_way(self):
         self.silent(400, self.port)
         self.assert_lives()
+
+    def test_a_client_that_is_slow_to_ask_does_not_give_way_to_silent_ones(self):
+        """It was closed without an answer, once in ten thousand requests among strangers who took all places."""
+        stop = threading.Event()
+
+        def crowd():
+            held = []
+            while not stop.is_set():
+                held.append(socket.create_connection(("127.0.0.1", self.port), 10))
+                for raw in held[:-300]:
+                    raw.close()
+                del held[:-300]
+            for raw in held:
+                raw.close()
+
+        threads = [threading.Thread(target=crowd) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        try:
+            for _ in range(100):
+                with socket.create_connection(("127.0.0.1", self.port), 10) as raw:
+                    raw.settimeout(10)
+                    time.sleep(0.03)
+                    raw.sendall(b"GET /livez HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+                    self.assertTrue(raw.recv(100).startswith(b"HTTP/1.1 200"))
+        finally:
+            stop.set()
+            for thread in threads:
+                thread.join()
 
     def test_parts_of_requests_give_way(self):
         self.silent(400, self.port, b"POST /api/v1/jobs HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n{")

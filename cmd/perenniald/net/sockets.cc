@@ -245,6 +245,17 @@ Status set_keepalive(const Sockets& sockets, const KeepaliveSettings& keepalive)
   return {};
 }
 
+Status defer_accept(const Sockets& sockets) {
+  constexpr int silent_max_s = 3;
+  for (const BoundSocket& socket : sockets) {
+    if (socket.is_unix() || socket.role() != ListenerRole::Http) continue;
+    if (set_number(socket.fd(), IPPROTO_TCP, TCP_DEFER_ACCEPT, silent_max_s) != 0) {
+      return failed(socket.name(), "TCP_DEFER_ACCEPT", errno);
+    }
+  }
+  return {};
+}
+
 Result<Sockets> bind_sockets(const std::vector<common::Address>& addresses, uint16_t port,
                              const SocketAccess& access) {
   Sockets out;

@@ -79,6 +79,13 @@ struct KeepaliveSettings {
 // InvalidArgument: the system refuses it.
 Status set_keepalive(const std::vector<BoundSocket>& sockets, const KeepaliveSettings& keepalive);
 
+// Has the kernel keep a client of HTTP until it has sent something, or is silent for some seconds
+// (tcp(7), TCP_DEFER_ACCEPT). A client that takes a few milliseconds to ask would otherwise give
+// way to those that have come to be silent. Not for a node of a cluster: its standbys hold silent
+// connections to that port, by whose end they notice that of the process (standby/leader_watch.h).
+// InvalidArgument: the system refuses it.
+Status defer_accept(const std::vector<BoundSocket>& sockets);
+
 // Sets the options that every listening socket needs, also one from systemd. Clients inherit them.
 Status prepare_listener(int fd, bool is_unix);
 
