@@ -7,7 +7,10 @@
 #include "cmd/perennial/cluster/begin_cluster.h"
 #include "cmd/perennial/cluster/cluster_status.h"
 #include "cmd/perennial/cluster/handover.h"
+#include "cmd/perennial/cluster/pause_takeovers.h"
 #include "cmd/perennial/cluster/recover_cluster.h"
+#include "cmd/perennial/cluster/repair_node.h"
+#include "cmd/perennial/cluster/resign.h"
 #include "cmd/perennial/cluster/verify.h"
 #include "cmd/perennial/completions.h"
 #include "cmd/perennial/extensions/flush.h"
@@ -79,6 +82,10 @@ struct AllOptions {
   ExportOptions export_beanstalkd;
   ClusterStatusOptions cluster_status;
   HandoverOptions cluster_handover;
+  ResignOptions cluster_resign;
+  ClusterRepairOptions cluster_repair;
+  ClusterPauseOptions cluster_pause;
+  ClusterResumeOptions cluster_resume;
   ClusterInitOptions cluster_init;
   ClusterRecoverOptions cluster_recover;
   ClusterVerifyOptions cluster_verify;

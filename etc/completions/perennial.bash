@@ -8,7 +8,7 @@ _perennial() {
     'set ') words='job tube' ;;
     'token ') words='new' ;;
     'users ') words='check' ;;
-    'cluster ') words='status handover init recover verify' ;;
+    'cluster ') words='status handover resign pause resume repair init recover verify' ;;
     'checkpoint ') words='create list verify prune' ;;
     'stats '*)
       case $before in
@@ -432,6 +432,50 @@ _perennial() {
         --wait) words='' ;;
         *)
           words='--help -c --config --etcd --name --to --wait'
+          ;;
+      esac
+      ;;
+    'cluster resign '*)
+      case $before in
+        -c | --config) files=-f ;;
+        --etcd) words='' ;;
+        --name) words='' ;;
+        --for) words='' ;;
+        --wait) words='' ;;
+        *)
+          words='--help -c --config --etcd --name --for --end --force --wait'
+          ;;
+      esac
+      ;;
+    'cluster pause '*)
+      case $before in
+        -c | --config) files=-f ;;
+        --etcd) words='' ;;
+        --name) words='' ;;
+        --for) words='' ;;
+        *)
+          words='--help -c --config --etcd --name --for'
+          ;;
+      esac
+      ;;
+    'cluster resume '*)
+      case $before in
+        -c | --config) files=-f ;;
+        --etcd) words='' ;;
+        --name) words='' ;;
+        *)
+          words='--help -c --config --etcd --name'
+          ;;
+      esac
+      ;;
+    'cluster repair '*)
+      case $before in
+        -c | --config) files=-f ;;
+        --etcd) words='' ;;
+        --name) words='' ;;
+        --wait) words='' ;;
+        *)
+          words='--help -c --config --etcd --name --end --wait'
           ;;
       esac
       ;;

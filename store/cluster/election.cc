@@ -1,6 +1,7 @@
 #include "store/cluster/election.h"
 
 #include <algorithm>
+#include <iterator>
 #include <tuple>
 #include <utility>
 #include <variant>
@@ -49,7 +50,7 @@ void Election::set_ready(bool ready) {
 void Election::leader_has_ended(uint64_t epoch) {
   if (lease_ == 0 || won_ || !leader_ || leader_->epoch != epoch) return;
   leader_ended_ = true;
-  if (ready_) stand_after(space_wait());
+  if (ready_) stand_after(ended_delay());
 }
 
 void Election::resign(const std::string& next, std::function<void()> done) {
@@ -73,6 +74,7 @@ void Election::look() {
   read.then.emplace_back(etcd::Get{.range = {.key = keys_.next(), .end = {}}});
   read.then.emplace_back(etcd::Get{.range = {.key = keys_.base(), .end = {}}});
   read.then.emplace_back(etcd::Get{.range = etcd::keys_with_prefix(keys_.refusals())});
+  std::ranges::move(maintenance_reads(keys_), std::back_inserter(read.then));
   client_.commit(std::move(read), executor_.now() + call_timeout,
                  [this, life = life_, look = look_](const auto& outcome) {
                    if (life == life_ && look == look_) on_seen(outcome);
@@ -85,7 +87,7 @@ void Election::on_seen(const etcd::Outcome<etcd::TransactionDone>& outcome) {
     return after(retry_delay, &Election::look);
   }
   const auto& seen = std::get<etcd::TransactionDone>(outcome);
-  CHECK(seen.gets.size() == 6);
+  CHECK(seen.gets.size() == 8);
   const std::vector<etcd::KeyValue>& leader = seen.gets[0].keys;
   const std::vector<etcd::KeyValue>& epoch = seen.gets[1].keys;
   const etcd::Revision revision = leader.empty() ? 0 : leader[0].mod_revision;
@@ -108,6 +110,7 @@ void Election::on_seen(const etcd::Outcome<etcd::TransactionDone>& outcome) {
       refusals_.push_back(*std::move(record));
     }
   }
+  maintenance_ = maintenance_of(keys_, seen.gets, 6);
   if (watch_ == 0) watch(seen.revision + 1);
   judge();
 }
@@ -132,7 +135,7 @@ void Election::judge() {
       leader_ && leader_->directory == me_.directory && is_same_boot(leader_->boot, me_.boot);
   // Nobody else stands while the key of this node's former process is there.
   if (was_this_node) return stand();
-  if (leader_ended_) stand_after(space_wait());
+  if (leader_ended_) stand_after(ended_delay());
 }
 
 void Election::watch(etcd::Revision from) {
@@ -152,28 +155,39 @@ void Election::watch(etcd::Revision from) {
 
 size_t Election::place() const {
   const auto rank = [](const NodeRecord& node) {
-    return std::tuple(!node.has_space, ~node.applied, std::string_view(node.node));
+    return std::tuple(node.is_damaged, !node.has_space, ~node.priority, ~node.applied,
+                      std::string_view(node.node));
   };
   const auto mine = std::ranges::find(nodes_, me_.directory, &NodeRecord::directory);
   if (mine == nodes_.end()) return nodes_.size();
-  // A node that joins cannot lead yet, and one that led does not stand again.
   return static_cast<size_t>(std::ranges::count_if(nodes_, [&](const auto& node) {
-    return node.role == Role::Standby && rank(node) < rank(*mine);
+    return maintenance_.may_stand(node) && rank(node) < rank(*mine);
   }));
 }
 
 Nanos Election::turn_delay() const {
   if (next_ == me_.node) return 0;
-  const bool is_next_live =
-      !next_.empty() && std::ranges::find(nodes_, next_, &NodeRecord::node) != nodes_.end();
+  const auto next = std::ranges::find(nodes_, next_, &NodeRecord::node);
+  const bool is_next_live = !next_.empty() && next != nodes_.end() && maintenance_.may_lead(*next);
   return static_cast<Nanos>(place()) * place_delay + (is_next_live ? next_delay : 0) + space_wait();
+}
+
+Nanos Election::ended_delay() const {
+  const auto mine = std::ranges::find(nodes_, me_.directory, &NodeRecord::directory);
+  if (mine == nodes_.end()) return 0;
+  const auto preferred = std::ranges::count_if(nodes_, [&](const NodeRecord& node) {
+    return maintenance_.may_stand(node) && node.has_space == mine->has_space &&
+           node.priority > mine->priority;
+  });
+  return static_cast<Nanos>(preferred) * place_delay + space_wait();
 }
 
 Nanos Election::space_wait() const {
   const auto mine = std::ranges::find(nodes_, me_.directory, &NodeRecord::directory);
   if (mine == nodes_.end() || mine->has_space) return 0;
-  const bool has_other = std::ranges::any_of(
-      nodes_, [](const NodeRecord& node) { return node.role == Role::Standby && node.has_space; });
+  const bool has_other = std::ranges::any_of(nodes_, [&](const NodeRecord& node) {
+    return maintenance_.may_stand(node) && node.has_space;
+  });
   return has_other ? space_delay : 0;
 }
 
@@ -193,14 +207,35 @@ Election::Claim Election::newest_claim() const {
   return newest;
 }
 
+std::optional<Election::Abstention> Election::abstention() const {
+  if (maintenance_.resigned.contains(me_.node)) return Abstention::Resigned;
+  if (!maintenance_.may_lead_in_pause(me_.directory)) return Abstention::Paused;
+  return std::nullopt;
+}
+
+// Nothing is heard when the reason ends.
+void Election::look_again() {
+  executor_.after(publish_interval, [this, life = life_, look = look_] {
+    if (life == life_ && look == look_) this->look();
+  });
+}
+
 void Election::stand() {
+  if (const std::optional<Abstention> why = abstention()) {
+    events_.abstains(*why);
+    return look_again();
+  }
   stands_as_named_ = next_ == me_.node;
   LeaderRecord record = me_;
   record.epoch = epoch_ + 1;
   etcd::Transaction elect;
   elect.conditions = {
       {.key = keys_.leader(), .field = Compare::Field::ModRevision, .number = leader_revision_},
-      {.key = keys_.epoch(), .field = Compare::Field::ModRevision, .number = epoch_revision_}};
+      {.key = keys_.epoch(), .field = Compare::Field::ModRevision, .number = epoch_revision_},
+      {.key = keys_.resignation(me_.node), .field = Compare::Field::Version, .number = 0},
+      {.key = keys_.pause(),
+       .field = Compare::Field::ModRevision,
+       .number = maintenance_.pause_revision}};
   // Where the log begins with a directory, the base has no entry.
   const Claim claim = newest_claim();
   const etcd::KeyRange claimed = {.key = keys_.entry(claim.index), .end = {}};

@@ -8,6 +8,7 @@
 
 #include "engine/types/basic.h"
 #include "store/cluster/keys.h"
+#include "store/cluster/maintenance.h"
 #include "store/cluster/records.h"
 #include "store/etcd/etcd.h"
 
@@ -23,10 +24,14 @@ namespace perennial::store::cluster {
 // proves
 //   that the former process ended;
 // - at once, when it is told that the leader's process has ended: leader_has_ended();
-// - if there is no leader: the standby that has applied most first, each other one place_delay
-// later. A leader that hands over to a certain node leaves its name in the key `next`, and the
-// others let that one try first. The election that follows, whoever wins it, deletes `next`.
-//   A node whose disk has no space for puts comes last, and waits space_delay longer.
+// - if there is no leader: each standby in its turn, place_delay after the one before. Those whose
+//   disks have space for puts come before those whose disks have none, which wait space_delay
+//   longer; among them the one with the higher priority comes first, then the one that has applied
+//   more, then the one with the earlier name. A leader that hands over to a certain node leaves its
+//   name in the key `next`, and the others let that one try first. The election that follows,
+//   whoever wins it, deletes `next`.
+// A node that shall never lead is never ready: set_ready(). One that somebody has asked not to lead
+// for a while (Maintenance) does not stand.
 //
 // It is elected only if the log holds the newest batch that any node is known to hold: one that is
 // there, or one that was refused (RefusalRecord). Otherwise etcd was restored from an older
@@ -38,6 +43,8 @@ class Election {
     uint64_t epoch = 0;
     bool is_named = false;  // The former leader has handed over to this node.
   };
+  // Why a node does not stand, although it could.
+  enum class Abstention : uint8_t { Resigned, Paused };
   // The newest batch that a node says it holds.
   struct Claim {
     std::string node;
@@ -51,6 +58,8 @@ class Election {
     std::function<void(const std::optional<LeaderRecord>&)> leader;
     // This node may not lead, because the log does not hold the batch that another node holds.
     std::function<void(const Claim&)> outrun;
+    // It is this node's turn to stand, and it does not. Called again and again while that is so.
+    std::function<void(Abstention)> abstains;
     std::function<void(const etcd::Failure&)> failed;  // A try has failed. It goes on by itself.
   };
 
@@ -82,12 +91,16 @@ class Election {
   void watch(etcd::Revision from);
   void stand();
   void stand_after(Nanos delay);
+  std::optional<Abstention> abstention() const;
+  void look_again();
   // The newest one of all nodes.
   Claim newest_claim() const;
   // How many standbys come before this one.
   size_t place() const;
-  // How long this node lets others try first.
+  // How long this node lets others try first: where there is no leader, and where the leader's
+  // process has ended, which the others learn in the same moment.
   Nanos turn_delay() const;
+  Nanos ended_delay() const;
   // Of that, how long it does so because its disk has no space for puts, and another one has.
   Nanos space_wait() const;
   void on_stood(uint64_t epoch, const Claim& claim,
@@ -116,6 +129,7 @@ class Election {
   BatchIndex base_ = 0;
   std::vector<NodeRecord> nodes_;
   std::vector<RefusalRecord> refusals_;
+  Maintenance maintenance_;
   std::string next_;  // The node that shall lead next. Empty: any.
   // Of the last try, which deletes `next` before its outcome is known.
   bool stands_as_named_ = false;

@@ -23,6 +23,16 @@ class Keys {
   std::string epoch() const { return prefix_ + "epoch"; }
   std::string handover() const { return prefix_ + "handover"; }
   std::string next() const { return prefix_ + "next"; }
+  // Of nodes that do not lead for a while, because somebody has asked for it.
+  std::string resignations() const { return prefix_ + "resigned/"; }
+  std::string resignation(std::string_view name) const {
+    return resignations() + std::string(name);
+  }
+  // Takeovers are paused.
+  std::string pause() const { return prefix_ + "paused"; }
+  // Of nodes that shall get a copy of another node's database.
+  std::string repairs() const { return prefix_ + "repair/"; }
+  std::string repair(std::string_view name) const { return repairs() + std::string(name); }
   std::string nodes() const { return prefix_ + "nodes/"; }
   std::string node(std::string_view name) const { return nodes() + std::string(name); }
   // Of nodes that get a copy of another node's database.

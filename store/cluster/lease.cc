@@ -19,9 +19,10 @@ void Lease::start() {
   grant();
 }
 
-void Lease::revoke() {
-  if (id_ == 0) return;
-  client_.revoke(id_, executor_.now() + call_timeout, [](const auto&) {});
+void Lease::revoke(std::function<void()> done) {
+  if (id_ == 0) return done();
+  client_.revoke(id_, executor_.now() + call_timeout,
+                 [done = std::move(done)](const auto&) { done(); });
   ++life_;
   id_ = 0;
   held_until_ = 0;

@@ -30,7 +30,8 @@ class Lease {
   // Asks for a lease until there is one. REQUIRES: there is none.
   void start();
   // Gives the lease up: its keys vanish at once if etcd can be reached, else when it is over.
-  void revoke();
+  // `done` is called when etcd has answered or cannot be reached.
+  void revoke(std::function<void()> done = [] {});
 
   etcd::LeaseId id() const { return id_; }
   // By Executor::now(). 0: there is no lease. Thread-safe.

@@ -64,6 +64,7 @@ Node::Node(etcd::Executor& executor, etcd::Client& client, NodeOptions options, 
                  .lost = [this](std::string why) { lose(std::move(why)); },
                  .leader = events_.leader,
                  .outrun = events_.outrun,
+                 .abstains = events_.abstains,
                  .failed = events_.failed}),
       appender_(executor, client, keys_,
                 {.committed = [this](BatchIndex index) { on_committed(index); },
@@ -115,10 +116,11 @@ void Node::on_current() {
   judge_readiness();
 }
 
-// A node may lead when it is current, has its name to itself, and knows the time.
+// A node may lead when it is current, has its name to itself, and knows the time. One with the
+// priority 0 never does, and one that is about to get another database does not any more.
 void Node::judge_readiness() {
-  election_.set_ready(is_current_ && !waits_for_replica_ && node_revision_ != 0 &&
-                      may_lead_by_clock_);
+  election_.set_ready(options_.priority != 0 && !repair_ && is_current_ && !waits_for_replica_ &&
+                      node_revision_ != 0 && may_lead_by_clock_);
 }
 
 // Called at each look at the other nodes. A clock that is ahead would end what has days to go, and

@@ -18,6 +18,7 @@
 #include "store/cluster/keys.h"
 #include "store/cluster/lease.h"
 #include "store/cluster/log_size.h"
+#include "store/cluster/maintenance.h"
 #include "store/cluster/puts.h"
 #include "store/cluster/records.h"
 #include "store/etcd/etcd.h"
@@ -33,7 +34,8 @@ struct NodeOptions {
   std::string peer_address;
   bool reads_forward_header = false;  // LeaderRecord::reads_forward_header
   std::string version;
-  uint32_t format = 0;  // The newest format of batches that this node can apply.
+  uint32_t format = 0;                   // The newest format of batches that this node can apply.
+  uint32_t priority = priority_default;  // NodeRecord::priority
   int64_t lease_s = 10;
   TrimLimits trim;
   bool compacts_etcd = true;
@@ -53,7 +55,7 @@ struct Holding {
   Nanos now = 0;
 };
 
-enum class HandoverCause : uint8_t { Asked, NoSpace, Damaged };
+enum class HandoverCause : uint8_t { Asked, NoSpace, Resigned, Repair, Damaged };
 
 // How many members of etcd have raised each alarm.
 struct EtcdAlarms {
@@ -86,11 +88,14 @@ class Node {
     // Of a leader. Called when it changes; at first they are accepted.
     std::function<void(Puts)> puts;
     // This leader shall give up the lead, for the node `to` or, if that is empty, for any: somebody
-    // asks for it, or the disk of `to` has space for puts and this one's has not, or this node's
+    // asks for it, or that this node does not lead for a while, or that it gets a copy of another
+    // node's database, or the disk of `to` has space for puts and this one's has not, or this node's
     // database is damaged and that of `to` is not known to be. Called once. The owner stops
     // serving, lets what was appended be committed, and calls leave(), which names `to` to the
     // others.
     std::function<void(const std::string& to, HandoverCause)> hand_over;
+    // This leader was asked to hand over, and does not.
+    std::function<void(std::string why)> declined;
     // The log does not hold the next entry any more: the directory needs a checkpoint of another
     // node. Nothing follows.
     std::function<void()> behind;
@@ -100,6 +105,9 @@ class Node {
     // Of a leader, each second: whether a standby could lead at once whose database is not known to
     // be damaged.
     std::function<void(bool)> has_successor;
+    // Somebody has asked that a copy of another node's database takes the place of this one's, and
+    // another node has one. The request, with this identity, is taken. Nothing follows.
+    std::function<void(const std::string& id)> repair;
     // This node led and does not any more. The process ends: what it holds in memory may differ
     // from what the log holds. Nothing follows.
     std::function<void(std::string why)> lost;
@@ -109,6 +117,8 @@ class Node {
     // This node would lead, and may not: the log in etcd does not hold the batch that another node
     // holds. Called at each try, once a second at most.
     std::function<void(const Election::Claim&)> outrun;
+    // Election::Events::abstains.
+    std::function<void(Election::Abstention)> abstains;
     // A call of etcd has failed. The node goes on by itself.
     std::function<void(const etcd::Failure&)> failed;
     // Each second: how far the wall clock is off.
@@ -191,11 +201,18 @@ class Node {
   std::string other_node_message(const NodeRecord& other) const;
   void see_nodes(const etcd::Found& nodes);
   void see_handover(const etcd::Found& handover);
+  void see_resignation();
+  void see_repair(const etcd::Found& repairs);
+  bool has_copy_elsewhere(const etcd::Found& repairs) const;
+  void take_repair(const etcd::KeyValue& request);
+  void begin_repair();
   // Deletes the key, if it is still as it was seen. Nobody waits for it.
   void remove(const etcd::KeyValue& key);
   void judge_disk();
   void judge_damage();
-  bool is_close(const NodeRecord& standby) const;
+  // Of the standbys that are up to date and may lead, and whose databases are not known to be
+  // damaged, the one that would stand first.
+  std::optional<NodeRecord> successor(bool needs_space) const;
   void hand_over(HandoverRecord to, HandoverCause cause);
   void upkeep();
   bool looks_after_etcd() const;
@@ -258,17 +275,17 @@ class Node {
   uint64_t newest_hash_ = 0;   // hash_of_entry() of the newest entry. 0: there is none.
   bool others_read_chains_ = false;
   LogSize log_;
+  std::vector<NodeRecord> others_;  // The other nodes that are there.
+  Maintenance maintenance_;
+  // The identity of the request for a repair that this node takes. Whether etcd has done it may not
+  // be known.
+  std::optional<std::string> repair_;
   std::vector<BatchIndex> flushed_by_others_;
   std::optional<HandoverRecord> handover_;  // To whom this leader hands over.
   bool has_space_ = true;
   bool is_damaged_ = false;
   std::optional<bool> reaches_leader_;
   Nanos may_hand_over_at_ = 0;  // Because of its disk.
-  // Of the standbys whose databases are not known to be damaged, the one that holds most: of all,
-  // and of those whose disks have space.
-  std::optional<NodeRecord> successor_;
-  std::optional<NodeRecord> standby_with_space_;
-  bool others_give_copies_ = false;  // One does, whose database is not known to be damaged.
   etcd::Revision compact_next_ = 0;
   // What the members of etcd said when they were asked last. Not all of it has come yet while
   // members_asked_ is not 0.

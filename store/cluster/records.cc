@@ -1,5 +1,6 @@
 #include "store/cluster/records.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 
@@ -36,7 +37,9 @@ class Fields {
   std::string text_or_empty(const char* name) {
     return find(name) == nullptr ? std::string() : text(name);
   }
-  uint64_t number_or_zero(const char* name) { return find(name) == nullptr ? 0 : number(name); }
+  uint64_t number_or(const char* name, uint64_t missing) {
+    return find(name) == nullptr ? missing : number(name);
+  }
   std::optional<bool> flag_if_there(const char* name) {
     return find(name) == nullptr ? std::nullopt : std::optional(flag_or(name, false));
   }
@@ -111,7 +114,8 @@ std::string encode(const NodeRecord& record) {
             {"boot", record.boot},
             {"clock_ms", record.clock_ms},
             {"time_ms", record.time_ms},
-            {"has_space", record.has_space}});
+            {"has_space", record.has_space},
+            {"priority", record.priority}});
   if (record.is_damaged) out["is_damaged"] = true;
   if (record.reaches_leader) out["reaches_leader"] = *record.reaches_leader;
   return out.dump();
@@ -128,11 +132,13 @@ std::optional<NodeRecord> decode_node(std::string_view text) {
                        .applied = fields.number("applied"),
                        .flushed = fields.number("flushed"),
                        .boot = fields.text_or_empty("boot"),
-                       .clock_ms = fields.number_or_zero("clock_ms"),
-                       .time_ms = fields.number_or_zero("time_ms"),
+                       .clock_ms = fields.number_or("clock_ms", 0),
+                       .time_ms = fields.number_or("time_ms", 0),
                        .has_space = fields.flag_or("has_space", true),
                        .is_damaged = fields.flag_or("is_damaged", false),
-                       .reaches_leader = fields.flag_if_there("reaches_leader")};
+                       .reaches_leader = fields.flag_if_there("reaches_leader"),
+                       .priority = static_cast<uint32_t>(std::min<uint64_t>(
+                           fields.number_or("priority", priority_default), priority_max))};
   const std::optional<Role> role = role_of(fields.text("role"));
   if (!fields.good() || !role) return std::nullopt;
   record.role = *role;
@@ -188,6 +194,16 @@ std::string encode(const HandoverRecord& record) {
 std::optional<HandoverRecord> decode_handover(std::string_view text) {
   Fields fields(text);
   HandoverRecord record = {.epoch = fields.number("epoch"), .to = fields.text("to")};
+  return fields.good() ? std::optional(std::move(record)) : std::nullopt;
+}
+
+std::string encode(const PauseRecord& record) {
+  return Json({{"node", record.node}, {"directory", record.directory}}).dump();
+}
+
+std::optional<PauseRecord> decode_pause(std::string_view text) {
+  Fields fields(text);
+  PauseRecord record = {.node = fields.text("node"), .directory = fields.text("directory")};
   return fields.good() ? std::optional(std::move(record)) : std::nullopt;
 }
 

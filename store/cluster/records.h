@@ -41,6 +41,11 @@ std::optional<LeaderRecord> decode_leader(std::string_view text);
 // it is once a second, so some entries are always missing under load.
 inline constexpr uint64_t entries_behind_max = 1000;
 
+// Which standby stands first in an election: the one whose number is higher. A node with 0 never
+// leads.
+inline constexpr uint32_t priority_max = 100;
+inline constexpr uint32_t priority_default = 50;
+
 enum class Role : uint8_t { Joining, Standby, Leader };
 std::string_view name_of(Role role);
 
@@ -67,7 +72,16 @@ struct NodeRecord {
   // Of a standby: whether it reaches the leader at its peer_address, by which it notices the
   // leader's end. None: it is not known, or not told.
   std::optional<bool> reaches_leader = std::nullopt;
+  // 0 to priority_max. A version that has no such field is taken for one with the default.
+  uint32_t priority = priority_default;
 
+  bool never_leads() const { return priority == 0; }
+  // Whether it can send a copy of its database to a node that holds the log up to `applied`, which
+  // then holds about as much.
+  bool has_copy_for(BatchIndex applied_there) const {
+    return role != Role::Joining && !peer_address.empty() &&
+           applied + entries_behind_max > applied_there;
+  }
   bool operator==(const NodeRecord&) const = default;
 };
 std::string encode(const NodeRecord& record);
@@ -114,6 +128,16 @@ struct HandoverRecord {
 };
 std::string encode(const HandoverRecord& record);
 std::optional<HandoverRecord> decode_handover(std::string_view text);
+
+// Takeovers are paused, and this node alone may lead meanwhile: it led when somebody asked for it.
+struct PauseRecord {
+  std::string node;
+  std::string directory;  // NodeRecord::directory
+
+  bool operator==(const PauseRecord&) const = default;
+};
+std::string encode(const PauseRecord& record);
+std::optional<PauseRecord> decode_pause(std::string_view text);
 
 // Numbers that stand alone: `epoch` and `base`.
 std::string encode(uint64_t number);

@@ -1,6 +1,8 @@
 #include <algorithm>
+#include <iterator>
 #include <optional>
 #include <set>
+#include <tuple>
 #include <utility>
 #include <variant>
 
@@ -54,7 +56,8 @@ NodeRecord Node::record() const {
           .time_ms = to_ms(time),
           .has_space = has_space_,
           .is_damaged = is_damaged_,
-          .reaches_leader = role_ == Role::Leader ? std::nullopt : reaches_leader_};
+          .reaches_leader = role_ == Role::Leader ? std::nullopt : reaches_leader_,
+          .priority = options_.priority};
 }
 
 // The key is written only as it was seen last, so that a second node of the same name is noticed.
@@ -66,6 +69,8 @@ void Node::publish() {
   write.then.emplace_back(etcd::Put{.key = key, .value = encode(record()), .lease = lease_.id()});
   write.then.emplace_back(etcd::Get{.range = etcd::keys_with_prefix(keys_.nodes())});
   write.then.emplace_back(etcd::Get{.range = {.key = keys_.handover(), .end = {}}});
+  std::ranges::move(maintenance_reads(keys_), std::back_inserter(write.then));
+  write.then.emplace_back(etcd::Get{.range = etcd::keys_with_prefix(keys_.repairs())});
   write.otherwise.emplace_back(etcd::Get{.range = {.key = key, .end = {}}});
   client_.commit(std::move(write), executor_.now() + call_timeout, [this](const auto& outcome) {
     if (!ended_) on_published(outcome);
@@ -83,18 +88,21 @@ void Node::on_published(const etcd::Outcome<etcd::TransactionDone>& outcome) {
   const bool has_gone_back = done.revision < std::exchange(revision_, done.revision);
   if (has_gone_back && !won_) join_again();
   if (!done.held) return on_other_name(done);
-  CHECK(done.gets.size() == 2);
+  CHECK(done.gets.size() == 5);
   node_revision_ = done.revision;
   name_taken_since_ = 0;
+  maintenance_ = maintenance_of(keys_, done.gets, 2);
   see_nodes(done.gets[0]);
   judge_clock();
   judge_readiness();
   if (role_ == Role::Leader) {
     see_handover(done.gets[1]);
+    see_resignation();
     judge_disk();
-    events_.has_successor(successor_ && is_close(*successor_));
+    events_.has_successor(successor(false).has_value());
   }
-  judge_damage();
+  see_repair(done.gets[4]);
+  if (!ended_) judge_damage();
   if (ended_) return;
   after(publish_interval, &Node::publish);
 }
@@ -139,11 +147,9 @@ std::string Node::other_node_message(const NodeRecord& other) const {
 }
 
 void Node::see_nodes(const etcd::Found& nodes) {
+  others_.clear();
   flushed_by_others_.clear();
   clocks_of_others_.clear();
-  successor_.reset();
-  standby_with_space_.reset();
-  others_give_copies_ = false;
   others_read_chains_ = true;
   for (const etcd::KeyValue& key : nodes.keys) {
     const std::optional<NodeRecord> other = decode_node(key.value);
@@ -155,15 +161,7 @@ void Node::see_nodes(const etcd::Found& nodes) {
     // One that joins may wait for this node.
     const bool counts = other->clock_ms != 0 && other->role != Role::Joining;
     if (counts) clocks_of_others_.push_back(from_ms(other->clock_ms));
-    if (other->is_damaged) continue;
-    others_give_copies_ =
-        others_give_copies_ || (other->role != Role::Joining && !other->peer_address.empty());
-    if (other->role != Role::Standby) continue;
-    const auto holds_more = [&other](const std::optional<NodeRecord>& than) {
-      return !than || other->applied > than->applied;
-    };
-    if (holds_more(successor_)) successor_ = other;
-    if (other->has_space && holds_more(standby_with_space_)) standby_with_space_ = other;
+    others_.push_back(*other);
   }
   if (role_ == Role::Leader) judge_space();
 }
@@ -174,7 +172,71 @@ void Node::see_handover(const etcd::Found& handover) {
   if (handover.keys.empty()) return;
   remove(handover.keys[0]);
   const std::optional<HandoverRecord> asked = decode_handover(handover.keys[0].value);
-  if (asked && asked->epoch == won_->epoch) hand_over(*asked, HandoverCause::Asked);
+  if (!asked || asked->epoch != won_->epoch) return;
+  if (maintenance_.is_paused()) return events_.declined("takeovers are paused");
+  const auto to = std::ranges::find(others_, asked->to, &NodeRecord::node);
+  if (to != others_.end() && !maintenance_.may_lead(*to)) {
+    return events_.declined(
+        asked->to + (to->never_leads() ? " never leads: its priority is 0" : " has resigned"));
+  }
+  hand_over(*asked, HandoverCause::Asked);
+}
+
+// Whoever has asked for it has seen whether another node may lead. While takeovers are paused none
+// may.
+void Node::see_resignation() {
+  if (!maintenance_.resigned.contains(options_.node) || maintenance_.is_paused()) return;
+  hand_over({.epoch = won_->epoch, .to = {}}, HandoverCause::Resigned);
+}
+
+// The database of this node is thrown away for it. So a node that is alone, or that holds more than
+// the others, waits until one of them has as much, and a leader hands over first.
+void Node::see_repair(const etcd::Found& repairs) {
+  const auto mine =
+      std::ranges::find(repairs.keys, keys_.repair(options_.node), &etcd::KeyValue::key);
+  const bool is_asked = mine != repairs.keys.end();
+  // It was taken, and the outcome was not known.
+  if (repair_ && (!is_asked || mine->value != *repair_)) return begin_repair();
+  if (!is_asked || !has_copy_elsewhere(repairs)) return;
+  if (role_ == Role::Standby && !won_) return take_repair(*mine);
+  const bool may_hand_over = std::ranges::any_of(others_, [&](const NodeRecord& other) {
+    return maintenance_.may_stand(other) && other.has_copy_for(applied_);
+  });
+  if (role_ != Role::Leader || !may_hand_over) return;
+  hand_over({.epoch = won_->epoch, .to = {}}, HandoverCause::Repair);
+}
+
+// Not one that shall get a copy itself.
+bool Node::has_copy_elsewhere(const etcd::Found& repairs) const {
+  return std::ranges::any_of(others_, [&](const NodeRecord& other) {
+    const auto asked =
+        std::ranges::find(repairs.keys, keys_.repair(other.node), &etcd::KeyValue::key);
+    return asked == repairs.keys.end() && other.directory != options_.directory &&
+           !other.is_damaged && other.has_copy_for(applied_);
+  });
+}
+
+void Node::take_repair(const etcd::KeyValue& request) {
+  repair_ = request.value;
+  judge_readiness();
+  etcd::Transaction take;
+  take.conditions = {
+      {.key = request.key, .field = Compare::Field::ModRevision, .number = request.mod_revision}};
+  take.then.emplace_back(etcd::Delete{{.key = request.key, .end = {}}});
+  client_.commit(std::move(take), executor_.now() + call_timeout, [this](const auto& outcome) {
+    if (ended_) return;
+    // What came of it shows when this node publishes again.
+    if (const auto* failure = std::get_if<etcd::Failure>(&outcome)) return events_.failed(*failure);
+    if (std::get<etcd::TransactionDone>(outcome).held) return begin_repair();
+    repair_.reset();  // It was taken back, or asked for anew.
+    judge_readiness();
+  });
+}
+
+// The directory that follows has another identity, and the same name.
+void Node::begin_repair() {
+  end();
+  lease_.revoke([this] { events_.repair(*repair_); });
 }
 
 void Node::remove(const etcd::KeyValue& key) {
@@ -188,17 +250,26 @@ void Node::remove(const etcd::KeyValue& key) {
   });
 }
 
-// Else a takeover would take long.
-bool Node::is_close(const NodeRecord& standby) const {
-  return standby.applied + entries_behind_max > log_.last();
-}
-
 // Puts are refused here, and another disk has space for them.
 void Node::judge_disk() {
-  if (has_space_ || !standby_with_space_) return;
-  if (executor_.now() < may_hand_over_at_) return;
-  if (!is_close(*standby_with_space_)) return;
-  hand_over({.epoch = won_->epoch, .to = standby_with_space_->node}, HandoverCause::NoSpace);
+  if (has_space_ || executor_.now() < may_hand_over_at_) return;
+  const std::optional<NodeRecord> to = successor(true);
+  if (to) hand_over({.epoch = won_->epoch, .to = to->node}, HandoverCause::NoSpace);
+}
+
+// Where the standbys are behind, a takeover would take long.
+std::optional<NodeRecord> Node::successor(bool needs_space) const {
+  std::optional<NodeRecord> first;
+  const auto rank = [](const NodeRecord& node) {
+    return std::tuple(node.has_space, node.priority, node.applied);
+  };
+  for (const NodeRecord& other : others_) {
+    const bool is_up_to_date = other.applied + entries_behind_max > log_.last();
+    const bool is_well = !other.is_damaged && (other.has_space || !needs_space);
+    if (!maintenance_.may_stand(other) || !is_up_to_date || !is_well) continue;
+    if (!first || rank(other) > rank(*first)) first = other;
+  }
+  return first;
 }
 
 // A standby gets another database at once. A leader lets another node lead first; where there is
@@ -206,10 +277,14 @@ void Node::judge_disk() {
 void Node::judge_damage() {
   if (!is_damaged_) return;
   if (role_ == Role::Leader) {
-    if (!successor_ || !is_close(*successor_)) return;
-    return hand_over({.epoch = won_->epoch, .to = successor_->node}, HandoverCause::Damaged);
+    const std::optional<NodeRecord> to = successor(false);
+    if (to) hand_over({.epoch = won_->epoch, .to = to->node}, HandoverCause::Damaged);
+    return;
   }
-  if (won_ || !others_give_copies_) return;
+  const bool others_give_copies = std::ranges::any_of(others_, [this](const NodeRecord& other) {
+    return !other.is_damaged && other.has_copy_for(applied_);
+  });
+  if (won_ || !others_give_copies) return;
   end();
   lease_.revoke();  // The directory that follows has another identity.
   events_.replace();

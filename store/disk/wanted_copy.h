@@ -5,8 +5,9 @@
 
 #include "engine/types/status.h"
 
-// The file `copy-wanted` in a data directory: a node of a cluster could not load its database, and
-// shall get a copy of another node's before it follows the log again. So it is not elected anew
+// The file `copy-wanted` in a data directory: a node of a cluster could not load its database, or
+// somebody has asked for it, and it shall get a copy of another node's before it follows the log
+// again. So it is not elected anew
 // with a database that it cannot serve. The damaged database stays until the copy is in its place.
 //
 // Whoever has mended the directory by other means removes the file.

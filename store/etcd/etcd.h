@@ -117,6 +117,9 @@ struct LeaseGranted {
 struct LeaseKept {
   int64_t ttl_s = 0;  // What is left after the renewal.
 };
+struct LeaseLeft {
+  int64_t ttl_s = 0;  // 0: it is over, or there was none.
+};
 struct Compacted {};
 struct LeaseRevoked {};
 
@@ -210,6 +213,9 @@ class Client {
   virtual void keep_alive(LeaseId lease, Nanos deadline, Done<LeaseKept> done) = 0;
   // Deletes the lease's keys.
   virtual void revoke(LeaseId lease, Nanos deadline, Done<LeaseRevoked> done) = 0;
+  // What is left of a lease, which is not renewed by that. It may last longer: each election of
+  // etcd gives it its whole time again.
+  virtual void time_to_live(LeaseId lease, Nanos deadline, Done<LeaseLeft> done) = 0;
 
   // Reports the changes of the range's keys from `from`, at least 1, on, in order. A watch on a
   // member that has lost its leader ends. One without a report for 15 s ends, too: the client asks

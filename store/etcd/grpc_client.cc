@@ -40,6 +40,7 @@ class GrpcClient final : public Client {
   void grant(int64_t ttl_s, Nanos deadline, Done<LeaseGranted> done) override;
   void keep_alive(LeaseId lease, Nanos deadline, Done<LeaseKept> done) override;
   void revoke(LeaseId lease, Nanos deadline, Done<LeaseRevoked> done) override;
+  void time_to_live(LeaseId lease, Nanos deadline, Done<LeaseLeft> done) override;
   WatchId watch(KeyRange range, Revision from, std::function<void(WatchReport)> report) override;
   void cancel_watch(WatchId watch) override;
   void member_status(size_t member, Nanos deadline, Done<MemberStatus> done) override;
@@ -156,6 +157,20 @@ void GrpcClient::revoke(LeaseId lease, Nanos deadline, Done<LeaseRevoked> done) 
         return member.leases->PrepareAsyncLeaseRevoke(context, message, queue);
       },
       [](pb::LeaseRevokeResponse&) { return LeaseRevoked{}; });
+}
+
+void GrpcClient::time_to_live(LeaseId lease, Nanos deadline, Done<LeaseLeft> done) {
+  pb::LeaseTimeToLiveRequest message;
+  message.set_id(lease);
+  call<pb::LeaseTimeToLiveResponse>(
+      deadline, std::move(done),
+      [message](const Member& member, auto* context, auto* queue) {
+        return member.leases->PrepareAsyncLeaseTimeToLive(context, message, queue);
+      },
+      // etcd says -1 of a lease that it does not know.
+      [](pb::LeaseTimeToLiveResponse& reply) {
+        return LeaseLeft{.ttl_s = std::max<int64_t>(reply.ttl(), 0)};
+      });
 }
 
 // No user is needed for it.

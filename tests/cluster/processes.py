@@ -1,5 +1,6 @@
 """Members of etcd and nodes of a cluster, as processes on loopback."""
 
+import contextlib
 import json
 import os
 import re
@@ -9,6 +10,7 @@ import ssl
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import urllib.error
 import urllib.request
@@ -61,9 +63,10 @@ class Cluster:
 
     def __init__(self, etcd, perenniald, members=3, nodes=3, lease_s=5, standby_clients="forward", settings="",
                  peer_ports=None, network=None, folder=None, peers_show=None, clients_go_to=None,
-                 client_tls=False):  # fmt: skip
+                 client_tls=False, priorities=None):  # fmt: skip
         """`settings`: more lines of the section `cluster`. `peer_ports`: what the nodes say of their HTTP ports.
 
+        `priorities`: those of nodes by their numbers; the others have the default.
         `clients_go_to`: of a node's number the one whose address it says to be its own `client_address`.
         `client_tls`: clients of the queue speak TLS. It needs `peers_show`.
         `folder`: where everything is kept, if not in memory.
@@ -99,7 +102,8 @@ class Cluster:
         self.addresses = [(self.host(f"n{i}"), port) for i, port in enumerate(self.ports)]
         self.peers_show = peers_show or ("token" if network else None)
         self.tls = self._make_certificate(nodes) if self.peers_show else None
-        self.nodes = [self._node(i, lease_s, standby_clients, settings) for i in range(nodes)]
+        of_nodes = {i: f"  priority: {priority}\n" for i, priority in (priorities or {}).items()}
+        self.nodes = [self._node(i, lease_s, standby_clients, settings + of_nodes.get(i, "")) for i in range(nodes)]
 
     def host(self, machine):
         return self.network.addresses[machine] if self.network else "127.0.0.1"
@@ -188,6 +192,26 @@ class Cluster:
                 codes.append(node.process.returncode)
                 node.start()
         return codes
+
+    @contextlib.contextmanager
+    def supervised(self):
+        """Starts nodes again as they end, like a supervisor. Gives the list of pairs of number and exit code."""
+        ended, is_over = [], threading.Event()
+
+        def watch():
+            while not is_over.wait(0.1):
+                for number, node in enumerate(self.nodes):
+                    if node.process is not None and not node.is_running():
+                        ended.append((number, node.process.returncode))
+                        node.start()
+
+        watcher = threading.Thread(target=watch)
+        watcher.start()
+        try:
+            yield ended
+        finally:
+            is_over.set()
+            watcher.join()
 
     def leader(self):
         """The number of the node that serves; None: none does."""

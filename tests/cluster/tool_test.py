@@ -143,7 +143,7 @@ class Handover(ToolTest):
             jobs.members[0].start()
             leader = jobs.wait_for_leader()
             config = config_of(jobs, 0)
-            self.assertIn("no standby is up to date", self.refuse("handover", "-c", config, code=1))
+            self.assertIn("no standby that may lead is up to date", self.refuse("handover", "-c", config, code=1))
             jobs.nodes[1].start()
             self.wait_until(lambda: run("status", "-c", config).stdout.count(" standby ") == 1)
             self.assertIn("there is no node x; there are: n0, n1", self.refuse("handover", "-c", config, "--to", "x"))

@@ -80,6 +80,9 @@ store::cluster::Node::Events Replica::events() {
   events.refused = [this](const Status& status) { fault_ = status.message(); };
   events.failed = [](const store::etcd::Failure&) {};
   events.outrun = [](const store::cluster::Election::Claim&) {};
+  events.declined = [](const std::string&) {};
+  events.repair = [](const std::string&) {};
+  events.abstains = [](store::cluster::Election::Abstention) {};
   events.waits = [](std::optional<store::etcd::CallError>) {};
   events.alarms = [](const store::cluster::EtcdAlarms&) {};
   events.clock = [](const store::cluster::WallClock&) {};

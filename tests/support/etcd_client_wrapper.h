@@ -38,6 +38,10 @@ class EtcdClientWrapper : public store::etcd::Client {
               store::etcd::Done<store::etcd::LeaseRevoked> done) override {
     real_->revoke(lease, deadline, std::move(done));
   }
+  void time_to_live(store::etcd::LeaseId lease, Nanos deadline,
+                    store::etcd::Done<store::etcd::LeaseLeft> done) override {
+    real_->time_to_live(lease, deadline, std::move(done));
+  }
   store::etcd::WatchId watch(store::etcd::KeyRange range, store::etcd::Revision from,
                              std::function<void(store::etcd::WatchReport)> report) override {
     return real_->watch(std::move(range), from, std::move(report));

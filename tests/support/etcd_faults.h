@@ -14,6 +14,7 @@ enum class CallKind : uint8_t {
   Grant,
   KeepAlive,
   Revoke,
+  TimeToLive,
   Status,
   Disarm,
   Watch

@@ -111,6 +111,13 @@ FakeEtcd::Answer FakeEtcd::revoke(etcd::LeaseId lease) {
   return etcd::LeaseRevoked{};
 }
 
+FakeEtcd::Answer FakeEtcd::time_to_live(etcd::LeaseId lease) const {
+  const auto clock = clocks_.find(lease);
+  if (clock == clocks_.end()) return etcd::LeaseLeft{};
+  const Nanos left = std::max<Nanos>(clock->second.expires_at - machine_.now(), 0);
+  return etcd::LeaseLeft{.ttl_s = left / nanos_per_second};
+}
+
 FakeEtcd::Answer FakeEtcd::status(size_t member) const {
   etcd::MemberStatus status;
   status.endpoint = "member " + std::to_string(member);

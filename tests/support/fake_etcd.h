@@ -85,9 +85,10 @@ class FakeEtcd {
  private:
   class NodeClient;
   using ClientId = uint64_t;
-  using Answer = std::variant<etcd::Found, etcd::TransactionDone, etcd::Compacted,
-                              etcd::LeaseGranted, etcd::LeaseKept, etcd::LeaseRevoked,
-                              etcd::MemberStatus, etcd::AlarmDisarmed, etcd::Failure>;
+  using Answer =
+      std::variant<etcd::Found, etcd::TransactionDone, etcd::Compacted, etcd::LeaseGranted,
+                   etcd::LeaseKept, etcd::LeaseRevoked, etcd::LeaseLeft, etcd::MemberStatus,
+                   etcd::AlarmDisarmed, etcd::Failure>;
   using Act = std::function<Answer(FakeEtcd&)>;
   struct Call {
     ClientId client = 0;
@@ -123,6 +124,7 @@ class FakeEtcd {
   Answer grant(int64_t ttl_s);
   Answer keep_alive(etcd::LeaseId lease);
   Answer revoke(etcd::LeaseId lease);
+  Answer time_to_live(etcd::LeaseId lease) const;
   Answer status(size_t member) const;
   Answer disarm(const etcd::Alarm& alarm);
   void start_clock(etcd::LeaseId lease, int64_t ttl_s);

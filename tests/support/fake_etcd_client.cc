@@ -76,6 +76,12 @@ void FakeEtcd::NodeClient::revoke(etcd::LeaseId lease, Nanos deadline,
   call(CallKind::Revoke, deadline, act, std::move(done));
 }
 
+void FakeEtcd::NodeClient::time_to_live(etcd::LeaseId lease, Nanos deadline,
+                                        etcd::Done<etcd::LeaseLeft> done) {
+  const auto act = [lease](FakeEtcd& etcd) { return etcd.time_to_live(lease); };
+  call(CallKind::TimeToLive, deadline, act, std::move(done));
+}
+
 void FakeEtcd::NodeClient::member_status(size_t member, Nanos deadline,
                                          etcd::Done<etcd::MemberStatus> done) {
   CHECK(member < members());

@@ -24,6 +24,7 @@ class FakeEtcd::NodeClient final : public etcd::Client {
   void grant(int64_t ttl_s, Nanos deadline, etcd::Done<etcd::LeaseGranted> done) override;
   void keep_alive(etcd::LeaseId lease, Nanos deadline, etcd::Done<etcd::LeaseKept> done) override;
   void revoke(etcd::LeaseId lease, Nanos deadline, etcd::Done<etcd::LeaseRevoked> done) override;
+  void time_to_live(etcd::LeaseId lease, Nanos deadline, etcd::Done<etcd::LeaseLeft> done) override;
   etcd::WatchId watch(etcd::KeyRange range, etcd::Revision from,
                       std::function<void(etcd::WatchReport)> report) override;
   void cancel_watch(etcd::WatchId watch) override;

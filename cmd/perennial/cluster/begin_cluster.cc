@@ -63,7 +63,7 @@ Status cluster_init(const ClusterInitOptions& options) {
   Store& store = **opened;
   if (Status fit = check_fit(*seen, store, cluster->name); !fit.ok()) return fit;
   if (seen->id.empty()) {
-    const NewLog log = {.id = new_cluster_id(),
+    const NewLog log = {.id = random_identity(),
                         .origin = store.identity(),
                         .base = store.opening().last_index,
                         .epoch = seen->epoch};

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <random>
 #include <utility>
 
@@ -21,6 +22,26 @@ using store::etcd::KeyValue;
 using store::etcd::Put;
 using store::etcd::Transaction;
 using store::etcd::TransactionDone;
+
+namespace {
+
+// What is left of what was asked for for a while.
+Status read_leases(EtcdCalls& etcd, const Keys& keys, const TransactionDone& done,
+                   ClusterState& state) {
+  for (const KeyValue& key : done.gets.at(9).keys) {
+    const auto left = etcd.time_to_live(key.lease);
+    if (!left.ok()) return left.status();
+    state.resigned_left_s[key.key.substr(keys.resignations().size())] = left->ttl_s;
+  }
+  for (const KeyValue& key : done.gets.at(10).keys) {
+    const auto left = etcd.time_to_live(key.lease);
+    if (!left.ok()) return left.status();
+    state.paused_left_s = left->ttl_s;
+  }
+  return {};
+}
+
+}  // namespace
 
 std::optional<int64_t> ClusterState::clock_ahead_s(const NodeRecord& node) const {
   const auto tells_time = [](const NodeRecord& each) { return each.time_ms != 0; };
@@ -46,6 +67,8 @@ Result<ClusterState> read_cluster_state(EtcdCalls& etcd, const Keys& keys) {
   read.then.emplace_back(keys.log_span());
   read.then.emplace_back(Get{.range = store::etcd::keys_with_prefix(keys.copies())});
   read.then.emplace_back(Get{.range = store::etcd::keys_with_prefix(keys.refusals())});
+  std::ranges::move(store::cluster::maintenance_reads(keys), std::back_inserter(read.then));
+  read.then.emplace_back(Get{.range = store::etcd::keys_with_prefix(keys.repairs())});
   const Result<TransactionDone> done = etcd.commit(read);
   if (!done.ok()) return done.status();
   const auto first_of = [&](size_t get) -> const KeyValue* {
@@ -89,6 +112,11 @@ Result<ClusterState> read_cluster_state(EtcdCalls& etcd, const Keys& keys) {
   }
   state.last = std::max(keys.last_of(done->gets[6]), state.base);
   state.entries = static_cast<uint64_t>(done->gets[6].count);
+  state.maintenance = store::cluster::maintenance_of(keys, done->gets, 9);
+  for (const KeyValue& key : done->gets[11].keys) {
+    state.repairs.insert(key.key.substr(keys.repairs().size()));
+  }
+  if (Status read_left = read_leases(etcd, keys, *done, state); !read_left.ok()) return read_left;
   return state;
 }
 
@@ -111,6 +139,9 @@ Status begin_log(EtcdCalls& etcd, const Keys& keys, const ClusterState& seen, co
   begin.then.emplace_back(Delete{{.key = keys.handover(), .end = {}}});
   begin.then.emplace_back(Delete{{.key = keys.next(), .end = {}}});
   begin.then.emplace_back(Delete{store::etcd::keys_with_prefix(keys.refusals())});
+  begin.then.emplace_back(Delete{store::etcd::keys_with_prefix(keys.resignations())});
+  begin.then.emplace_back(Delete{{.key = keys.pause(), .end = {}}});
+  begin.then.emplace_back(Delete{store::etcd::keys_with_prefix(keys.repairs())});
   begin.otherwise.emplace_back(Get{.range = {.key = keys.id(), .end = {}}});
   const Result<TransactionDone> done = etcd.commit(begin);
   if (!done.ok()) return done.status();
@@ -123,7 +154,7 @@ Status begin_log(EtcdCalls& etcd, const Keys& keys, const ClusterState& seen, co
           "look at it with `perennial cluster status`"};
 }
 
-std::string new_cluster_id() {
+std::string random_identity() {
   std::random_device random;
   std::string id;
   for (int i = 0; i < 4; ++i) id += fmt::format("{:08x}", random());

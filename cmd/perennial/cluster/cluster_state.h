@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -9,6 +11,7 @@
 #include "engine/types/basic.h"
 #include "engine/types/status.h"
 #include "store/cluster/keys.h"
+#include "store/cluster/maintenance.h"
 #include "store/cluster/records.h"
 #include "store/etcd/etcd.h"
 
@@ -16,7 +19,8 @@ namespace perennial::tool {
 
 using store::cluster::entries_behind_max;
 
-// What etcd holds of a cluster, all of one revision.
+// What etcd holds of a cluster, all of one revision. What is left of leases is asked for right
+// after.
 struct ClusterState {
   std::string id;  // Empty: etcd holds no such cluster.
   store::etcd::Revision id_revision = 0;
@@ -30,12 +34,20 @@ struct ClusterState {
   std::vector<store::cluster::CopyRecord> copies;  // Nodes that come in.
   // Nodes that hold what the log does not, and have ended for it.
   std::vector<store::cluster::RefusalRecord> refusals;
-  BatchIndex first = 0;  // Of the log's entries; 0: it has none.
-  BatchIndex last = 0;   // The end of the log: the base, where it has no entry.
+  store::cluster::Maintenance maintenance;
+  std::map<std::string, int64_t> resigned_left_s;  // For how long each resigned node still is.
+  int64_t paused_left_s = 0;                       // For how long takeovers are still paused.
+  std::set<std::string> repairs;  // Nodes that were asked to get a copy, and have not begun.
+  BatchIndex first = 0;           // Of the log's entries; 0: it has none.
+  BatchIndex last = 0;            // The end of the log: the base, where it has no entry.
   uint64_t entries = 0;
 
   uint64_t behind(const store::cluster::NodeRecord& node) const {
     return last > node.applied ? last - node.applied : 0;
+  }
+  // Whether it is a standby that would serve soon after it was elected.
+  bool may_lead(const store::cluster::NodeRecord& node) const {
+    return maintenance.may_stand(node) && behind(node) < entries_behind_max;
   }
   // By how many seconds a node's wall clock is ahead of the cluster's time, which its leader has
   // told. Both were told within a second or two. None: one of them is not told.
@@ -58,7 +70,7 @@ struct NewLog {
 Status begin_log(EtcdCalls& etcd, const store::cluster::Keys& keys, const ClusterState& seen,
                  const NewLog& log);
 
-// 128 random bits.
-std::string new_cluster_id();
+// 128 random bits: the identity of a cluster or of a request.
+std::string random_identity();
 
 }  // namespace perennial::tool

@@ -17,7 +17,12 @@ namespace perennial::tool {
 namespace {
 
 using store::etcd::CallError;
+using store::etcd::Client;
+using store::etcd::Done;
 using store::etcd::Failure;
+using store::etcd::LeaseGranted;
+using store::etcd::LeaseId;
+using store::etcd::LeaseLeft;
 using store::etcd::MemberStatus;
 using store::etcd::Outcome;
 using store::etcd::Transaction;
@@ -58,14 +63,32 @@ EtcdCalls::EtcdCalls(std::vector<std::string> endpoints, EtcdPointer etcd)
 EtcdCalls::~EtcdCalls() = default;
 
 Result<TransactionDone> EtcdCalls::commit(const Transaction& transaction) {
+  return call<TransactionDone>([&](Client& client, Nanos deadline, Done<TransactionDone> done) {
+    client.commit(transaction, deadline, std::move(done));
+  });
+}
+
+Result<LeaseGranted> EtcdCalls::grant(int64_t ttl_s) {
+  return call<LeaseGranted>([&](Client& client, Nanos deadline, Done<LeaseGranted> done) {
+    client.grant(ttl_s, deadline, std::move(done));
+  });
+}
+
+Result<LeaseLeft> EtcdCalls::time_to_live(LeaseId lease) {
+  return call<LeaseLeft>([&](Client& client, Nanos deadline, Done<LeaseLeft> done) {
+    client.time_to_live(lease, deadline, std::move(done));
+  });
+}
+
+template <typename T>
+Result<T> EtcdCalls::call(const Ask<T>& ask) {
   const Nanos end = etcd_->executor.now() + etcd_timeout;
   // Each member gets a try.
   const Nanos each = std::min(
       try_timeout, etcd_timeout / static_cast<Nanos>(std::max<size_t>(endpoints_.size(), 1)));
   for (;;) {
-    Outcome<TransactionDone> outcome =
-        commit_once(transaction, std::min(etcd_->executor.now() + each, end));
-    if (auto* done = std::get_if<TransactionDone>(&outcome)) return std::move(*done);
+    Outcome<T> outcome = call_once<T>(ask, std::min(etcd_->executor.now() + each, end));
+    if (auto* done = std::get_if<T>(&outcome)) return std::move(*done);
     const Failure& failure = std::get<Failure>(outcome);
     const bool may_retry = etcd_->executor.now() + retry_delay < end;
     if (failure.error == CallError::Unknown && may_retry) {
@@ -79,12 +102,12 @@ Result<TransactionDone> EtcdCalls::commit(const Transaction& transaction) {
   }
 }
 
-Outcome<TransactionDone> EtcdCalls::commit_once(const Transaction& transaction, Nanos deadline) {
-  std::promise<Outcome<TransactionDone>> answered;
+template <typename T>
+Outcome<T> EtcdCalls::call_once(const Ask<T>& ask, Nanos deadline) {
+  std::promise<Outcome<T>> answered;
   etcd_->executor.post([&] {
-    etcd_->client->commit(transaction, deadline, [&](Outcome<TransactionDone> outcome) {
-      answered.set_value(std::move(outcome));
-    });
+    ask(*etcd_->client, deadline,
+        [&](Outcome<T> outcome) { answered.set_value(std::move(outcome)); });
   });
   return answered.get_future().get();
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -27,6 +28,12 @@ class EtcdCalls {
   // means the same twice. An error names all endpoints.
   Result<store::etcd::TransactionDone> commit(const store::etcd::Transaction& transaction);
 
+  // A lease that nobody renews. Where a first try was not known to be done, its lease ends without
+  // a key.
+  Result<store::etcd::LeaseGranted> grant(int64_t ttl_s);
+  // What is left of it.
+  Result<store::etcd::LeaseLeft> time_to_live(store::etcd::LeaseId lease);
+
   // What each member says of itself, in the order of the endpoints. Asks all at once.
   std::vector<store::etcd::Outcome<store::etcd::MemberStatus>> member_statuses();
 
@@ -35,8 +42,14 @@ class EtcdCalls {
   using EtcdPointer = std::unique_ptr<Etcd, void (*)(Etcd*)>;
   EtcdCalls(std::vector<std::string> endpoints, EtcdPointer etcd);
 
-  store::etcd::Outcome<store::etcd::TransactionDone> commit_once(
-      const store::etcd::Transaction& transaction, Nanos deadline);
+  // Begins a call on the executor's thread.
+  template <typename T>
+  using Ask =
+      std::function<void(store::etcd::Client& client, Nanos deadline, store::etcd::Done<T> done)>;
+  template <typename T>
+  Result<T> call(const Ask<T>& ask);
+  template <typename T>
+  store::etcd::Outcome<T> call_once(const Ask<T>& ask, Nanos deadline);
 
   const std::vector<std::string> endpoints_;
   const EtcdPointer etcd_;

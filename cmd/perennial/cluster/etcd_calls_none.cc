@@ -15,6 +15,14 @@ Result<store::etcd::TransactionDone> EtcdCalls::commit(
   CHECK(!"there is no client");
 }
 
+Result<store::etcd::LeaseGranted> EtcdCalls::grant(int64_t /*ttl_s*/) {
+  CHECK(!"there is no client");
+}
+
+Result<store::etcd::LeaseLeft> EtcdCalls::time_to_live(store::etcd::LeaseId /*lease*/) {
+  CHECK(!"there is no client");
+}
+
 std::vector<store::etcd::Outcome<store::etcd::MemberStatus>> EtcdCalls::member_statuses() {
   CHECK(!"there is no client");
 }

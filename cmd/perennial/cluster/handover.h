@@ -11,7 +11,7 @@ namespace perennial::tool {
 
 struct HandoverOptions {
   ClusterPlace place;
-  std::string to;  // Empty: the standby that holds most.
+  std::string to;  // Empty: the standby that comes first.
   uint64_t wait_s = 30;
 };
 

@@ -115,7 +115,7 @@ Status cluster_recover(const ClusterRecoverOptions& options) {
   if (!options.yes) {
     return {StatusCode::InvalidArgument, "nothing was changed: run it again with --yes"};
   }
-  const NewLog log = {.id = new_cluster_id(),
+  const NewLog log = {.id = random_identity(),
                       .origin = store.identity(),
                       .base = store.opening().last_index,
                       .epoch = std::max(seen->epoch, store.opening().epoch) + 1};

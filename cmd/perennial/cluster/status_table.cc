@@ -67,12 +67,6 @@ std::string log_text(const ClusterState& state) {
                      with_commas(state.entries));
 }
 
-std::string copying_text(const CopyRecord& node) {
-  if (node.bytes == 0) return "copying";
-  const double share = static_cast<double>(node.received_bytes) / static_cast<double>(node.bytes);
-  return fmt::format("copying {:.0f}%", 100 * share);
-}
-
 std::string clock_text(const ClusterState& state, const NodeRecord& node) {
   const std::optional<int64_t> ahead = state.clock_ahead_s(node);
   return ahead ? fmt::format("{:+} s", *ahead) : "-";
@@ -80,20 +74,20 @@ std::string clock_text(const ClusterState& state, const NodeRecord& node) {
 
 std::string node_table(const ClusterState& state) {
   std::vector<TableLine> lines = {{"NODE", "ROLE", "APPLIED", "FLUSHED", "BEHIND", "CLOCK",
-                                   "FORMAT", "VERSION", "CLIENTS", "PEERS"}};
+                                   "PRIORITY", "FORMAT", "VERSION", "CLIENTS", "PEERS"}};
   for (const NodeRecord& node : state.nodes) {
-    lines.push_back({printable(node.node), std::string(name_of(node.role)),
-                     with_commas(node.applied), with_commas(node.flushed),
-                     with_commas(state.behind(node)), clock_text(state, node),
-                     std::to_string(node.format), or_dash(node.version),
-                     or_dash(node.client_address), or_dash(node.peer_address)});
+    lines.push_back(
+        {printable(node.node), std::string(name_of(node.role)), with_commas(node.applied),
+         with_commas(node.flushed), with_commas(state.behind(node)), clock_text(state, node),
+         std::to_string(node.priority), std::to_string(node.format), or_dash(node.version),
+         or_dash(node.client_address), or_dash(node.peer_address)});
   }
   for (const CopyRecord& node : state.copies) {
-    lines.push_back({printable(node.node), copying_text(node), "-", "-", "-", "-", "-",
+    lines.push_back({printable(node.node), copying_text(node), "-", "-", "-", "-", "-", "-",
                      or_dash(node.version), or_dash(node.client_address),
                      or_dash(node.peer_address)});
   }
-  return aligned(lines, 2, 7);
+  return aligned(lines, 2, 8);
 }
 
 double share_of_quota(const ClusterReport& report, const MemberStatus& status) {
@@ -137,6 +131,33 @@ void warn_of_nodes(const ClusterReport& report, std::vector<std::string>& out) {
   if (state.leader_revision == 0) {
     out.push_back(
         "no node leads, so nothing is served: start the nodes, or read their logs if they run");
+  }
+  const bool may_any_lead = std::ranges::any_of(
+      state.nodes, [&](const NodeRecord& node) { return state.maintenance.may_lead(node); });
+  const store::cluster::Maintenance& maintenance = state.maintenance;
+  if (maintenance.is_paused()) {
+    out.push_back(fmt::format(
+        "takeovers are paused for another {}: only node {} may lead; `perennial cluster resume` "
+        "ends that",
+        duration_text(static_cast<uint64_t>(state.paused_left_s)),
+        maintenance.pause ? printable(maintenance.pause->node) : "-"));
+  } else if (!state.nodes.empty() && !may_any_lead) {
+    out.emplace_back(
+        "no node that is there may lead: each has the priority 0 (cluster.priority) or has "
+        "resigned; start another one");
+  }
+  for (const std::string& node : state.repairs) {
+    out.push_back(fmt::format(
+        "node {} shall get a copy of another node's database, and has not begun: start it if it is "
+        "down; it waits where no other node holds as much; `perennial cluster repair {} --end` "
+        "takes the request back",
+        printable(node), printable(node)));
+  }
+  for (const auto& [node, left_s] : state.resigned_left_s) {
+    out.push_back(fmt::format(
+        "node {} has resigned, and does not lead for another {}: `perennial cluster resign {} "
+        "--end` takes that back",
+        printable(node), duration_text(static_cast<uint64_t>(left_s)), printable(node)));
   }
   if (state.nodes.size() < report.copies_min) {
     out.push_back(fmt::format(
@@ -264,6 +285,12 @@ ordered_json member_json(const ClusterReport& report, const MemberState& member)
 
 }  // namespace
 
+std::string copying_text(const CopyRecord& node) {
+  if (node.bytes == 0) return "copying";
+  const double share = static_cast<double>(node.received_bytes) / static_cast<double>(node.bytes);
+  return fmt::format("copying {:.0f}%", 100 * share);
+}
+
 std::vector<std::string> cluster_warnings(const ClusterReport& report) {
   std::vector<std::string> out;
   warn_of_nodes(report, out);
@@ -316,6 +343,7 @@ ordered_json status_json(const ClusterReport& report) {
                             {"behind", state.behind(node)},
                             {"has_space", node.has_space},
                             {"is_damaged", node.is_damaged},
+                            {"priority", node.priority},
                             {"reaches_leader", nullptr},
                             {"clock_ahead_s", nullptr}});
     if (node.reaches_leader) out["nodes"].back()["reaches_leader"] = *node.reaches_leader;
@@ -337,6 +365,15 @@ ordered_json status_json(const ClusterReport& report) {
   for (const RefusalRecord& node : state.refusals) {
     out["refused"].push_back(
         {{"node", node.node}, {"version", node.version}, {"holds", node.holds}, {"why", node.why}});
+  }
+  out["resigned"] = ordered_json::array();
+  for (const auto& [node, left_s] : state.resigned_left_s) {
+    out["resigned"].push_back({{"node", node}, {"left_s", left_s}});
+  }
+  out["repairs"] = state.repairs;
+  out["paused"] = nullptr;
+  if (state.maintenance.pause) {
+    out["paused"] = {{"node", state.maintenance.pause->node}, {"left_s", state.paused_left_s}};
   }
   out["members"] = ordered_json::array();
   for (const MemberState& member : report.members) {

@@ -26,6 +26,9 @@ struct ClusterReport {
   uint64_t quota_bytes = 0;  // Of each member's database.
 };
 
+// How far the copy is that a node gets: "copying 42%".
+std::string copying_text(const store::cluster::CopyRecord& node);
+
 // What needs somebody, in full sentences. Empty: the cluster is healthy.
 std::vector<std::string> cluster_warnings(const ClusterReport& report);
 std::string status_table(const ClusterReport& report);

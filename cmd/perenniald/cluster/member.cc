@@ -5,6 +5,7 @@
 #include <future>
 #include <random>
 #include <utility>
+#include <variant>
 
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -15,6 +16,8 @@
 #include "cmd/perenniald/process/log.h"
 #include "engine/types/later.h"
 #include "store/cluster/entry.h"
+#include "store/cluster/keys.h"
+#include "store/cluster/timing.h"
 #include "store/disk/wanted_copy.h"
 #include "store/etcd/grpc_executor.h"
 
@@ -109,6 +112,7 @@ store::cluster::NodeOptions Member::node_options(const store::Store& store) cons
           .reads_forward_header = true,
           .version = version_,
           .format = store::cluster::chained_entry_format,
+          .priority = static_cast<uint32_t>(config_.priority),
           .lease_s = static_cast<int64_t>(config_.lease_s),
           .trim = {.copies_min = config_.copies_min,
                    .keep_bytes = config_.log_keep_bytes,
@@ -153,6 +157,23 @@ void Member::give_up() {
   }
   leave();
   stop_threads();
+}
+
+bool Member::takes_repair(const std::string& data_dir, const Status& opened) {
+  if (opened.code() != StatusCode::Corruption) return false;
+  store::etcd::Transaction take;
+  const std::string key = store::cluster::Keys(config_.name).repair(config_.node);
+  take.conditions = {{.key = key, .is = store::etcd::Compare::Is::NotEqual, .number = 0}};
+  take.then.emplace_back(store::etcd::Delete{{.key = key, .end = {}}});
+  using Outcome = store::etcd::Outcome<store::etcd::TransactionDone>;
+  std::promise<Outcome> answered;
+  etcd_->executor.post([&] {
+    etcd_->client->commit(take, etcd_->executor.now() + store::cluster::call_timeout,
+                          [&](Outcome outcome) { answered.set_value(std::move(outcome)); });
+  });
+  const Outcome outcome = answered.get_future().get();
+  const auto* done = std::get_if<store::etcd::TransactionDone>(&outcome);
+  return done != nullptr && done->held && store::want_copy(data_dir, opened.message()).ok();
 }
 
 Status Member::get_wanted_copy(const std::string& data_dir) {
@@ -235,7 +256,10 @@ void Member::start(store::Store& store) {
   holding.index = opening.last_index;
   holding.now = opening.last_now;
   log(Level::Info, "cluster.join",
-      {{"cluster", config_.name}, {"node", config_.node}, {"index", text(holding.index)}});
+      {{"cluster", config_.name},
+       {"node", config_.node},
+       {"priority", text(config_.priority)},
+       {"index", text(holding.index)}});
   std::promise<void> started;
   etcd_->executor.post([&] {
     node_ = std::make_unique<Node>(etcd_->executor, *etcd_->client, node_options(store), holding,
@@ -274,6 +298,9 @@ Node::Events Member::node_events() {
   events.hand_over = [this](const std::string& to, store::cluster::HandoverCause cause) {
     on_hand_over(to, cause);
   };
+  events.declined = [](const std::string& why) {
+    log(Level::Warning, "cluster.handover", {{"state", "declined"}, {"why", why}});
+  };
   events.behind = [this] {
     {
       const std::lock_guard lock(mutex_);
@@ -287,11 +314,13 @@ Node::Events Member::node_events() {
     const std::lock_guard lock(mutex_);
     facts_.has_successor = has_successor;
   };
+  events.repair = [this](const std::string& id) { on_repair(id); };
   events.lost = [](std::string why) {
     end_process({common::exit_not_leader, "cluster.lost", std::move(why)});
   };
   events.refused = [this](Status status) { finish(std::move(status)); };
   events.outrun = [this](const store::cluster::Election::Claim& claim) { on_outrun(claim); };
+  events.abstains = [this](store::cluster::Election::Abstention why) { on_abstains(why); };
   events.failed = [this](const store::etcd::Failure& failure) { on_failed(failure); };
   events.waits = [this](std::optional<store::etcd::CallError> waits_for) { on_waits(waits_for); };
   events.alarms = [this](const store::cluster::EtcdAlarms& alarms) { on_alarms(alarms); };
@@ -436,10 +465,29 @@ void Member::on_clock(const store::cluster::WallClock& clock) {
             config_.clock_offset_max_s)}});
 }
 
-void Member::on_outrun(const store::cluster::Election::Claim& claim) {
+bool Member::is_due(Nanos& logged_at) const {
   const Nanos now = etcd_->executor.now();
-  if (outrun_at_ != 0 && now - outrun_at_ < failure_log_interval) return;
-  outrun_at_ = now;
+  if (logged_at != 0 && now - logged_at < failure_log_interval) return false;
+  logged_at = now;
+  return true;
+}
+
+void Member::on_abstains(store::cluster::Election::Abstention why) {
+  if (!is_due(abstained_at_)) return;
+  if (why == store::cluster::Election::Abstention::Paused) {
+    return log(Level::Warning, "cluster.paused",
+               {{"message",
+                 "the leader is gone, and this node does not stand, because takeovers are paused: "
+                 "`perennial cluster resume` ends that"}});
+  }
+  log(Level::Warning, "cluster.resigned",
+      {{"message",
+        "the leader is gone, and this node does not stand, because it was asked not to lead for a "
+        "while: `perennial cluster resign NODE --end` takes that back"}});
+}
+
+void Member::on_outrun(const store::cluster::Election::Claim& claim) {
+  if (!is_due(outrun_at_)) return;
   log(Level::Error, "cluster.outrun",
       {{"node", claim.node},
        {"holds", text(claim.index)},
@@ -447,6 +495,16 @@ void Member::on_outrun(const store::cluster::Election::Claim& claim) {
         "nobody may lead: this node holds a batch that the log in etcd does not, which was "
         "restored "
         "from an older snapshot; etc/docs/cluster.md, \"Recover from the loss of etcd\""}});
+}
+
+// As after damage: the next start gets the copy.
+void Member::on_repair(const std::string& id) {
+  const std::string why = fmt::format("asked for by `perennial cluster repair` ({})", id);
+  if (Status wanted = store::want_copy(store_->options().data_dir, why); !wanted.ok()) {
+    return finish(std::move(wanted).with("repair"));
+  }
+  end_process({common::exit_not_leader, "cluster.repair",
+               why + "; the next start of this node gets a copy of another node's database"});
 }
 
 void Member::on_space(bool has_space) {
@@ -494,6 +552,10 @@ void Member::on_hand_over(const std::string& to, store::cluster::HandoverCause c
            {"message", "the database of this node is damaged: its next start gets a copy"}});
       ignore(store::want_copy(store_->options().data_dir, damage_),
              "then the next start finds the damage again");
+      break;
+    case HandoverCause::Resigned:
+      log(Level::Info, "cluster.handover",
+          {{"to", "any"}, {"why", "this node was asked not to lead for a while"}});
       break;
   }
   hands_over_.store(true, std::memory_order_release);

@@ -77,6 +77,10 @@ class Member {
   // Of a node whose load has failed: one whose rows are damaged is of no use to the cluster, and
   // would be elected again. Returns how the process ends, if its next start shall get a copy.
   static std::optional<Failure> want_copy(const std::string& data_dir, const Status& loaded);
+  // Of a node whose database does not open, for this reason: whether its rows are damaged and
+  // somebody has asked for a repair. Then get_wanted_copy() gets a copy. Waits for etcd for a
+  // second at most.
+  bool takes_repair(const std::string& data_dir, const Status& opened);
   // Gets a copy, if a former process has wanted one. As get_copy().
   Status get_wanted_copy(const std::string& data_dir);
   // Replaces the database of this node by a copy of another's: first_copy.h. REQUIRES: is_behind(),
@@ -143,11 +147,15 @@ class Member {
   void on_progress(BatchIndex applied, BatchIndex flushed);
   void on_clock(const store::cluster::WallClock& clock);
   void on_outrun(const store::cluster::Election::Claim& claim);
+  void on_abstains(store::cluster::Election::Abstention why);
   void on_hand_over(const std::string& to, store::cluster::HandoverCause cause);
+  void on_repair(const std::string& id);
   void on_space(bool has_space);
   void on_disk_damaged(const std::string& what);
   void on_replace();
   void on_failed(const store::etcd::Failure& failure);
+  // Whether what comes again and again is logged again. Then it was logged now.
+  bool is_due(Nanos& logged_at) const;
   void on_waits(std::optional<store::etcd::CallError> waits_for);
   void on_alarms(const store::cluster::EtcdAlarms& alarms);
 
@@ -165,6 +173,7 @@ class Member {
   std::string failed_before_;  // What was logged last.
   Nanos failed_at_ = 0;
   Nanos outrun_at_ = 0;  // When that was logged last; 0: never.
+  Nanos abstained_at_ = 0;
   Nanos appended_at_ = 0;
   std::string damage_;  // Of the database on disk. Empty: none is known.
 

@@ -20,10 +20,17 @@ Status Member::get_copy(const std::string& /*data_dir*/) {
   CHECK(!"there is no member");
 }
 
+Status Member::replace_damaged(const std::string& /*data_dir*/, const Status& /*opened*/) {
+  CHECK(!"there is no member");
+}
+
 void Member::give_up() {}
 std::optional<Failure> Member::want_copy(const std::string& /*data_dir*/,
                                          const Status& /*loaded*/) {
   return std::nullopt;
+}
+bool Member::takes_repair(const std::string& /*data_dir*/, const Status& /*opened*/) {
+  return false;
 }
 Status Member::get_wanted_copy(const std::string& /*data_dir*/) {
   return {};
@@ -44,6 +51,7 @@ Nanos Member::time() const {
 }
 void Member::set_time(Nanos /*time*/) {}
 void Member::check_lease() const {}
+void Member::on_lost_body(const Status& /*why*/) const {}
 void Member::on_loop_stalled(Nanos /*stalled*/) const {}
 void Member::leave() {}
 

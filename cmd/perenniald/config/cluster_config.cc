@@ -58,6 +58,7 @@ constexpr std::array cluster_rows = {
     ClusterRow{"peer_certificate", Kind::File, &ClusterConfig::peer_certificate},
     ClusterRow{"peer_key", Kind::File, &ClusterConfig::peer_key},
     ClusterRow{"peer_token_file", Kind::File, &ClusterConfig::peer_token_file},
+    ClusterRow{"priority", Kind::Count, &ClusterConfig::priority, 0, 100},
     ClusterRow{"lease_s", Kind::Count, &ClusterConfig::lease_s, 5, 300},
     ClusterRow{"clock_offset_max_s", Kind::Count, &ClusterConfig::clock_offset_max_s, 1, 3600},
     ClusterRow{"copies_min", Kind::Count, &ClusterConfig::copies_min, 1, 9},

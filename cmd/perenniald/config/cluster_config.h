@@ -32,6 +32,7 @@ struct ClusterConfig {
                                  // it and its key are empty.
   std::string peer_key;
   std::string peer_token_file;  // With a token that the other nodes know. Empty: none is needed.
+  uint64_t priority = 50;       // Who leads first: store::cluster::NodeRecord::priority. 0: never.
   uint64_t lease_s = 10;
   uint64_t clock_offset_max_s = 10;       // How far a wall clock may be off to be believed.
   uint64_t copies_min = 2;                // Nodes that have flushed an entry before it is trimmed.

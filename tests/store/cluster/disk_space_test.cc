@@ -17,15 +17,7 @@ using testing::IsEmpty;
 
 constexpr Nanos minute = 60 * second;
 
-class DiskSpaceOfNodes : public NodeTest {
- protected:
-  // As the node's disk says.
-  static void set_space(SimulatedNode& node, bool has_space) {
-    node.process().post([&node, has_space] { node.node().set_space(has_space); });
-  }
-
-  SimulatedDisk disk_c_{.directory = "directory-c"};
-};
+class DiskSpaceOfNodes : public NodeTest {};
 
 // Its puts were refused for as long as its disk was full, although both standbys had space.
 TEST_F(DiskSpaceOfNodes, ALeaderWithoutSpaceHandsOverToAStandbyThatHasSome) {
@@ -112,10 +104,10 @@ TEST_F(DiskSpaceOfNodes, AStandbyWithoutSpaceLetsAnotherOneTakeOver) {
   set_space(*b, false);
   run_for(6 * second);
   a->kill();
-  b->process().post([&] { b->node().leader_has_ended(1); });
+  learn_of_the_end(*b, 1);
   run_for(second);
   EXPECT_FALSE(b->leads());
-  c->process().post([&] { c->node().leader_has_ended(1); });
+  learn_of_the_end(*c, 1);
   EXPECT_LT(time_until([&] { return c->leads(); }), second);
   EXPECT_FALSE(b->leads());
 }
@@ -129,7 +121,7 @@ TEST_F(DiskSpaceOfNodes, AStandbyWithoutSpaceLeadsWhereTheOtherOneDoesNotStand) 
   run_for(6 * second);
   c->process().pause();
   a->kill();
-  b->process().post([&] { b->node().leader_has_ended(1); });
+  learn_of_the_end(*b, 1);
   const Nanos took = time_until([&] { return b->leads(); });
   EXPECT_GT(took, 2 * second - second / 10);
   EXPECT_LT(took, 8 * second);

@@ -61,6 +61,14 @@ TEST(Records, Handover) {
   }
 }
 
+TEST(Records, Pause) {
+  const PauseRecord record = {.node = "a", .directory = "5f"};
+  EXPECT_EQ(decode_pause(encode(record)), std::optional(record));
+  for (const char* bad : {"", "7", "{}", R"({"node":"c"})"}) {
+    EXPECT_EQ(decode_pause(bad), std::nullopt) << bad;
+  }
+}
+
 TEST(Records, Copy) {
   const CopyRecord record = {.node = "c",
                              .from = "a",
@@ -133,13 +141,16 @@ TEST(Records, Node) {
                              .applied = 12,
                              .flushed = 11,
                              .has_space = false,
-                             .is_damaged = true};
+                             .is_damaged = true,
+                             .priority = 7};
   EXPECT_EQ(decode_node(encode(record)), record);
-  // As a version without the field writes it.
+  // As a version without the fields writes it.
   std::string older = encode(record);
-  const std::string_view field = ",\"has_space\":false";
-  older.erase(older.find(field), field.size());
+  for (const std::string_view field : {",\"has_space\":false", ",\"priority\":7"}) {
+    older.erase(older.find(field), field.size());
+  }
   EXPECT_TRUE(decode_node(older)->has_space);
+  EXPECT_EQ(decode_node(older)->priority, priority_default);
   std::string bad = encode(record);
   bad.replace(bad.find("standby"), 7, "nothing");
   EXPECT_EQ(decode_node(bad), std::nullopt);

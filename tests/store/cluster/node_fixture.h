@@ -59,6 +59,28 @@ class NodeTest : public testing::Test {
     ask.then.emplace_back(etcd::Put{.key = Keys("jobs").handover(), .value = value});
     client_->commit(ask, operator_.now() + second, [](const auto&) {});
   }
+  // With a lease that nobody renews.
+  void put_for(const std::string& key, const std::string& value, int64_t seconds) {
+    client_->grant(seconds, operator_.now() + second, [this, key, value](const auto& granted) {
+      const etcd::LeaseId lease = std::get<etcd::LeaseGranted>(granted).lease;
+      etcd::Transaction put;
+      put.then.emplace_back(etcd::Put{.key = key, .value = value, .lease = lease});
+      client_->commit(put, operator_.now() + second, [](const auto&) {});
+    });
+  }
+  void remove(const std::string& key) {
+    etcd::Transaction deletion;
+    deletion.then.emplace_back(etcd::Delete{{.key = key, .end = {}}});
+    client_->commit(deletion, operator_.now() + second, [](const auto&) {});
+  }
+  // As the node's disk says.
+  static void set_space(SimulatedNode& node, bool has_space) {
+    node.process().post([&node, has_space] { node.node().set_space(has_space); });
+  }
+  // The node notices that the process that led in this epoch has ended.
+  static void learn_of_the_end(SimulatedNode& node, uint64_t epoch) {
+    node.process().post([&node, epoch] { node.node().leader_has_ended(epoch); });
+  }
   bool has_key(const std::string& key) {
     const auto found = etcd_.model().get({.range = {.key = key, .end = {}}});
     return !std::get<etcd::Found>(found).keys.empty();
@@ -86,6 +108,7 @@ class NodeTest : public testing::Test {
   SimulatedNode::World world_{time_, etcd_, acknowledged_};
   SimulatedDisk disk_a_{.directory = "directory-a"};
   SimulatedDisk disk_b_{.directory = "directory-b"};
+  SimulatedDisk disk_c_{.directory = "directory-c"};
 };
 
 }  // namespace perennial::store::cluster

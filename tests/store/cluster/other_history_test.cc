@@ -46,8 +46,6 @@ class OtherHistory : public NodeTest {
     const auto again = start("a", disk_a_);
     ASSERT_TRUE(run_until([&] { return again->has_ended(); }, 10 * second));
   }
-
-  SimulatedDisk disk_c_{.directory = "directory-c"};
 };
 
 // It passed over what it thought to have, applied the next entry, and led.

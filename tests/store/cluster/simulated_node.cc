@@ -109,10 +109,13 @@ Node::Events SimulatedNode::events() {
     if (world_.hands_over) world_.hands_over(epoch_, to);
     process_.post([this] { leave_if_idle(); });
   };
+  events.declined = [this](std::string why) { declined_ = std::move(why); };
   events.behind = [this] { is_behind_ = true; };
   events.replace = [this] { is_replaced_ = true; };
   events.has_successor = [this](bool has_successor) { has_successor_ = has_successor; };
   events.outrun = [this](const Election::Claim& claim) { outrun_ = claim; };
+  events.repair = [this](const std::string& id) { repair_ = id; };
+  events.abstains = [this](Election::Abstention why) { abstention_ = why; };
   events.lost = [this](std::string why) { lost_ = std::move(why); };
   events.refused = [this](Status status) { refused_ = std::move(status); };
   events.failed = [](const etcd::Failure&) {};

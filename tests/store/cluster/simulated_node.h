@@ -84,8 +84,10 @@ class SimulatedNode {
   uint64_t epoch() const { return epoch_; }
   // The process has ended by itself.
   bool has_ended() const {
-    return !lost_.empty() || refused_.has_value() || is_behind_ || is_replaced_;
+    return !lost_.empty() || refused_.has_value() || is_behind_ || is_replaced_ || !repair_.empty();
   }
+  // The request for a repair that it has taken. Empty: none.
+  const std::string& repair() const { return repair_; }
   const std::string& lost() const { return lost_; }
   const std::optional<Status>& refused() const { return refused_; }
   bool is_behind() const { return is_behind_; }
@@ -93,6 +95,8 @@ class SimulatedNode {
   bool has_successor() const { return has_successor_; }
   // Why it could not be elected when it stood last: what another node holds.
   const std::optional<Election::Claim>& outrun() const { return outrun_; }
+  // Why it did not stand when it was its turn last.
+  const std::optional<Election::Abstention>& abstention() const { return abstention_; }
   Puts puts() const { return puts_; }
   // Why its appends have failed for a while. None: they have not.
   const std::optional<etcd::CallError>& waits() const { return waits_; }
@@ -104,6 +108,8 @@ class SimulatedNode {
   const std::vector<std::string>& handovers() const { return handovers_; }
   // Of the last one.
   HandoverCause handover_cause() const { return handover_cause_; }
+  // Why it did not hand over when it was asked last. Empty: it was not, or did.
+  const std::string& declined() const { return declined_; }
   // The cluster's time. REQUIRES: it leads.
   Nanos time() const { return process_.now() + time_offset_; }
   const WallClock& clock() const { return clock_; }
@@ -143,6 +149,8 @@ class SimulatedNode {
   int leaders_told_ = 0;
   std::vector<std::string> handovers_;
   HandoverCause handover_cause_ = HandoverCause::Asked;
+  std::string declined_;
+  std::string repair_;
   Nanos time_offset_ = 0;
   WallClock clock_;
   bool handing_over_ = false;
@@ -150,6 +158,7 @@ class SimulatedNode {
   bool is_replaced_ = false;
   bool has_successor_ = false;
   std::optional<Election::Claim> outrun_;
+  std::optional<Election::Abstention> abstention_;
   Puts puts_ = Puts::Accepted;
   std::optional<etcd::CallError> waits_;
   EtcdAlarms alarms_;

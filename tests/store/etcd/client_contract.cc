@@ -183,6 +183,11 @@ Outcome<LeaseRevoked> ClientContract::revoke(LeaseId lease) {
   return wait<LeaseRevoked>(
       [&](Done<LeaseRevoked> done) { client().revoke(lease, deadline(), std::move(done)); });
 }
+int64_t ClientContract::time_to_live(LeaseId lease) {
+  const auto outcome = wait<LeaseLeft>(
+      [&](Done<LeaseLeft> done) { client().time_to_live(lease, deadline(), std::move(done)); });
+  return std::get<LeaseLeft>(outcome).ttl_s;
+}
 
 Revision ClientContract::put(const std::string& name, const std::string& value, LeaseId lease) {
   const Do transaction = {.then = {put_of(name, value, lease)}};
@@ -453,6 +458,17 @@ TEST_P(ClientContract, ALeaseExpiresUnlessItIsKept) {
   EXPECT_EQ(content(), "a=1");
   EXPECT_EQ(text(keep_alive(expired), 0), "LeaseNotFound");
   EXPECT_EQ(text(revoke(kept), 0), "done");
+}
+
+// Whoever asks does not renew it.
+TEST_P(ClientContract, SaysWhatIsLeftOfALease) {
+  const LeaseId lease = granted(60);
+  EXPECT_GE(time_to_live(lease), 59);
+  EXPECT_LE(time_to_live(lease), 61);
+  run_for(3 * nanos_per_second);
+  EXPECT_LE(time_to_live(lease), 58);
+  EXPECT_EQ(text(revoke(lease), 0), "done");
+  EXPECT_EQ(time_to_live(lease), 0);
 }
 
 TEST_P(ClientContract, AWatchReportsWhatWasAndWhatComes) {

@@ -70,6 +70,8 @@ class ClientContract : public testing::TestWithParam<ContractCase> {
   Outcome<LeaseGranted> grant(int64_t ttl_s);
   Outcome<LeaseKept> keep_alive(LeaseId lease);
   Outcome<LeaseRevoked> revoke(LeaseId lease);
+  // In seconds.
+  int64_t time_to_live(LeaseId lease);
 
   // These fail the test unless they succeed.
   Revision put(const std::string& key, const std::string& value, LeaseId lease = 0);

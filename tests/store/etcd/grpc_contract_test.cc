@@ -73,6 +73,9 @@ class OtherThreadsClient final : public Client {
   void revoke(LeaseId lease, Nanos deadline, Done<LeaseRevoked> done) override {
     call(&Client::revoke, lease, deadline, std::move(done));
   }
+  void time_to_live(LeaseId lease, Nanos deadline, Done<LeaseLeft> done) override {
+    call(&Client::time_to_live, lease, deadline, std::move(done));
+  }
   void member_status(size_t member, Nanos deadline, Done<MemberStatus> done) override {
     call(&Client::member_status, member, deadline, std::move(done));
   }

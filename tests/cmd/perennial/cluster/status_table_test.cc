@@ -66,19 +66,20 @@ ClusterReport healthy() {
 }
 
 TEST(StatusTable, HasTheLeaderTheLogTheNodesAndTheMembers) {
-  EXPECT_EQ(status_table(healthy()),
-            "cluster  jobs\n"
-            "id       1f\n"
-            "leader   a at a:11300, epoch 3\n"
-            "log      1,001 to 5,234: 4,234 entries\n"
-            "\n"
-            "NODE  ROLE     APPLIED  FLUSHED  BEHIND  CLOCK  FORMAT  VERSION  CLIENTS  PEERS\n"
-            "a     leader     5,234    5,224       0   +0 s       2  0.1.0    a:11300  -\n"
-            "b     standby    5,200    5,190      34   -1 s       2  0.1.0    b:11300  -\n"
-            "\n"
-            "MEMBER OF ETCD  ROLE      DATABASE  QUOTA  ALARMS  VERSION\n"
-            "http://x:2379   leader     12.3 MB    12%  -       3.4.23\n"
-            "http://y:2379   follower   12.3 MB    12%  -       3.4.23\n");
+  EXPECT_EQ(
+      status_table(healthy()),
+      "cluster  jobs\n"
+      "id       1f\n"
+      "leader   a at a:11300, epoch 3\n"
+      "log      1,001 to 5,234: 4,234 entries\n"
+      "\n"
+      "NODE  ROLE     APPLIED  FLUSHED  BEHIND  CLOCK  PRIORITY  FORMAT  VERSION  CLIENTS  PEERS\n"
+      "a     leader     5,234    5,224       0   +0 s        50       2  0.1.0    a:11300  -\n"
+      "b     standby    5,200    5,190      34   -1 s        50       2  0.1.0    b:11300  -\n"
+      "\n"
+      "MEMBER OF ETCD  ROLE      DATABASE  QUOTA  ALARMS  VERSION\n"
+      "http://x:2379   leader     12.3 MB    12%  -       3.4.23\n"
+      "http://y:2379   follower   12.3 MB    12%  -       3.4.23\n");
 }
 
 // All members name the alarm, whoever has raised it.
@@ -150,11 +151,14 @@ TEST(StatusTable, ShowsNodesThatGetACopy) {
       {.node = "d", .from = {}, .client_address = "d:11300", .peer_address = {}, .version = {}}};
   const std::string table = status_table(report);
   const std::string nodes =
-      "NODE  ROLE         APPLIED  FLUSHED  BEHIND  CLOCK  FORMAT  VERSION  CLIENTS  PEERS\n"
-      "a     leader         5,234    5,224       0   +0 s       2  0.1.0    a:11300  -\n"
-      "b     standby        5,200    5,190      34   -1 s       2  0.1.0    b:11300  -\n"
-      "c     copying 42%        -        -       -      -       -  0.1.0    c:11300  c:11380\n"
-      "d     copying            -        -       -      -       -  -        d:11300  -\n";
+      "NODE  ROLE         APPLIED  FLUSHED  BEHIND  CLOCK  PRIORITY  FORMAT  VERSION  CLIENTS  "
+      "PEERS\n"
+      "a     leader         5,234    5,224       0   +0 s        50       2  0.1.0    a:11300  -\n"
+      "b     standby        5,200    5,190      34   -1 s        50       2  0.1.0    b:11300  -\n"
+      "c     copying 42%        -        -       -      -         -       -  0.1.0    c:11300  "
+      "c:11380\n"
+      "d     copying            -        -       -      -         -       -  -        d:11300  "
+      "-\n";
   EXPECT_NE(table.find(nodes), std::string::npos) << table;
   EXPECT_TRUE(cluster_warnings(report).empty());
   const nlohmann::ordered_json json = status_json(report);
@@ -170,10 +174,20 @@ TEST(StatusTable, JsonHasWhatTheTableHas) {
   EXPECT_EQ(json["leader"]["node"], "a");
   EXPECT_EQ(json["log"]["first"], 1001);
   EXPECT_EQ(json["nodes"][1]["behind"], 34);
+  EXPECT_EQ(json["nodes"][1]["priority"], 50);
   EXPECT_EQ(json["members"][1]["is_leader"], false);
   EXPECT_EQ(json["warnings"], nlohmann::ordered_json::array());
   EXPECT_EQ(json["refused"], nlohmann::ordered_json::array());
   ClusterReport report = healthy();
+  report.state.resigned_left_s = {{"b", 90}};
+  EXPECT_EQ(status_json(report)["resigned"],
+            (nlohmann::ordered_json::array({{{"node", "b"}, {"left_s", 90}}})));
+  report.state.repairs = {"b"};
+  EXPECT_EQ(status_json(report)["repairs"], nlohmann::ordered_json::array({"b"}));
+  EXPECT_TRUE(status_json(report)["paused"].is_null());
+  report.state.maintenance.pause = {.node = "a", .directory = "5f"};
+  report.state.paused_left_s = 60;
+  EXPECT_EQ(status_json(report)["paused"], (nlohmann::ordered_json{{"node", "a"}, {"left_s", 60}}));
   report.state.refusals.push_back(
       {.node = "c", .directory = {}, .version = "0.1.0", .holds = 9000, .why = "end"});
   EXPECT_EQ(status_json(report)["refused"][0]["holds"], 9000);
@@ -232,6 +246,27 @@ INSTANTIATE_TEST_SUITE_P(
                     "node b does not reach the leader at its peer_address"},
         WarningCase{"Reached", [](ClusterReport& r) { r.state.nodes[1].reaches_leader = true; },
                     ""},
+        WarningCase{"OneNeverLeads", [](ClusterReport& r) { r.state.nodes[1].priority = 0; }, ""},
+        WarningCase{"NobodyMayLead",
+                    [](ClusterReport& r) {
+                      for (NodeRecord& each : r.state.nodes) each.priority = 0;
+                    },
+                    "no node that is there may lead: each has the priority 0"},
+        WarningCase{"Resigned",
+                    [](ClusterReport& r) {
+                      r.state.maintenance.resigned = {"b"};
+                      r.state.resigned_left_s = {{"b", 90}};
+                    },
+                    "node b has resigned, and does not lead for another 1 min 30 s"},
+        WarningCase{"Paused",
+                    [](ClusterReport& r) {
+                      r.state.maintenance.pause = {.node = "a", .directory = "5f"};
+                      r.state.maintenance.pause_revision = 7;
+                      r.state.paused_left_s = 90;
+                    },
+                    "takeovers are paused for another 1 min 30 s: only node a may lead"},
+        WarningCase{"Repair", [](ClusterReport& r) { r.state.repairs = {"b"}; },
+                    "node b shall get a copy of another node's database, and has not begun"},
         WarningCase{"TooFewNodes", [](ClusterReport& r) { r.state.nodes.pop_back(); },
                     "1 of at least 2 nodes are there"},
         WarningCase{"Versions", [](ClusterReport& r) { r.state.nodes[1].version = "0.2.0"; },

@@ -76,6 +76,7 @@ struct NumberCase {
 TEST(ClusterConfig, EachNumberIsAcceptedAtItsBoundsAndNotPastThem) {
   constexpr uint64_t mib = 1ull << 20;
   const NumberCase cases[] = {
+      {"priority", &ClusterConfig::priority, 0, 100},
       {"lease_s", &ClusterConfig::lease_s, 5, 300},
       {"clock_offset_max_s", &ClusterConfig::clock_offset_max_s, 1, 3600},
       {"copies_min", &ClusterConfig::copies_min, 1, 9},
