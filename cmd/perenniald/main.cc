@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -46,7 +47,8 @@ int report_files(const Invocation& invocation) {
 
 // The order of a start: bind, drop the user, open, recover, listen. Steps that need privileges come
 // first, and clients are accepted last, so none of them waits for a server that cannot start.
-int serve(const Config& config) {
+// `read_settings` reads the flags and the file again.
+int serve(const Config& config, std::function<Invocation()> read_settings) {
   Result<std::vector<BoundSocket>> sockets = open_sockets(config);
   if (!sockets.ok()) {
     return report({common::exit_address, "listen", sockets.status().message()});
@@ -84,7 +86,8 @@ int serve(const Config& config) {
                      "must be at least {}",
                      descriptors, descriptors_min(sockets->size()))});
   }
-  Server server(config, sockets.take(), std::move(tls), std::move(users), *shares);
+  Server server(config, sockets.take(), std::move(tls), std::move(users), *shares,
+                std::move(read_settings));
   return server.run();
 }
 
@@ -112,7 +115,7 @@ int run(int argc, char** argv) {
   }
   handle_aborts();
   std::signal(SIGPIPE, SIG_IGN);  // A closed connection shows as an error of the write.
-  return serve(invocation.config);
+  return serve(invocation.config, [argc, argv] { return parse_command_line(argc, argv); });
 }
 
 }  // namespace

@@ -75,6 +75,7 @@ void Election::look() {
   read.then.emplace_back(etcd::Get{.range = {.key = keys_.base(), .end = {}}});
   read.then.emplace_back(etcd::Get{.range = etcd::keys_with_prefix(keys_.refusals())});
   std::ranges::move(maintenance_reads(keys_), std::back_inserter(read.then));
+  read.then.emplace_back(etcd::Get{.range = {.key = keys_.elections(), .end = {}}});
   client_.commit(std::move(read), executor_.now() + call_timeout,
                  [this, life = life_, look = look_](const auto& outcome) {
                    if (life == life_ && look == look_) on_seen(outcome);
@@ -87,7 +88,7 @@ void Election::on_seen(const etcd::Outcome<etcd::TransactionDone>& outcome) {
     return after(retry_delay, &Election::look);
   }
   const auto& seen = std::get<etcd::TransactionDone>(outcome);
-  CHECK(seen.gets.size() == 8);
+  CHECK(seen.gets.size() == 9);
   const std::vector<etcd::KeyValue>& leader = seen.gets[0].keys;
   const std::vector<etcd::KeyValue>& epoch = seen.gets[1].keys;
   const etcd::Revision revision = leader.empty() ? 0 : leader[0].mod_revision;
@@ -111,6 +112,8 @@ void Election::on_seen(const etcd::Outcome<etcd::TransactionDone>& outcome) {
     }
   }
   maintenance_ = maintenance_of(keys_, seen.gets, 6);
+  const std::vector<etcd::KeyValue>& elections = seen.gets[8].keys;
+  elections_ = elections.empty() ? ElectionTimes() : decode_elections(elections[0].value);
   if (watch_ == 0) watch(seen.revision + 1);
   judge();
 }
@@ -249,11 +252,19 @@ void Election::stand() {
   elect.then.emplace_back(
       etcd::Put{.key = keys_.leader(), .value = encode(record), .lease = lease_});
   elect.then.emplace_back(etcd::Put{.key = keys_.epoch(), .value = encode(record.epoch)});
+  elect.then.emplace_back(etcd::Put{.key = keys_.elections(), .value = encode(with_this_one())});
   elect.then.emplace_back(etcd::Delete{{.key = keys_.next(), .end = {}}});
   client_.commit(std::move(elect), executor_.now() + call_timeout,
                  [this, life = life_, epoch = record.epoch, claim](const auto& outcome) {
                    if (life == life_) on_stood(epoch, claim, outcome);
                  });
+}
+
+ElectionTimes Election::with_this_one() const {
+  ElectionTimes times = elections_;
+  times.push_back(static_cast<uint64_t>(executor_.wall() / nanos_per_ms));
+  if (times.size() > election_times_max) times.erase(times.begin());
+  return times;
 }
 
 void Election::on_stood(uint64_t epoch, const Claim& claim,

@@ -105,6 +105,8 @@ class Election {
   Nanos space_wait() const;
   void on_stood(uint64_t epoch, const Claim& claim,
                 const etcd::Outcome<etcd::TransactionDone>& outcome);
+  // The times of the elections that are known, and of one at this moment.
+  ElectionTimes with_this_one() const;
   void win(etcd::Revision token, uint64_t epoch);
   void after(Nanos delay, void (Election::*step)());
 
@@ -130,6 +132,7 @@ class Election {
   std::vector<NodeRecord> nodes_;
   std::vector<RefusalRecord> refusals_;
   Maintenance maintenance_;
+  ElectionTimes elections_;
   std::string next_;  // The node that shall lead next. Empty: any.
   // Of the last try, which deletes `next` before its outcome is known.
   bool stands_as_named_ = false;

@@ -21,6 +21,7 @@ class Keys {
   std::string base() const { return prefix_ + "base"; }
   std::string leader() const { return prefix_ + "leader"; }
   std::string epoch() const { return prefix_ + "epoch"; }
+  std::string elections() const { return prefix_ + "elections"; }
   std::string handover() const { return prefix_ + "handover"; }
   std::string next() const { return prefix_ + "next"; }
   // Of nodes that do not lead for a while, because somebody has asked for it.

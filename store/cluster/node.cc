@@ -116,11 +116,13 @@ void Node::on_current() {
   judge_readiness();
 }
 
-// A node may lead when it is current, has its name to itself, and knows the time. One with the
-// priority 0 never does, and one that is about to get another database does not any more.
+// A node may lead when it is current, has its name to itself, and knows the time; and, if that is
+// asked for, has the settings of the last leader. One with the priority 0 never does, and one that
+// is about to get another database does not any more.
 void Node::judge_readiness() {
+  const bool may_lead_by_settings = differing_.empty() || !options_.refuses_other_settings;
   election_.set_ready(options_.priority != 0 && !repair_ && is_current_ && !waits_for_replica_ &&
-                      node_revision_ != 0 && may_lead_by_clock_);
+                      node_revision_ != 0 && may_lead_by_clock_ && may_lead_by_settings);
 }
 
 // Called at each look at the other nodes. A clock that is ahead would end what has days to go, and

@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/types/basic.h"
@@ -42,6 +43,8 @@ struct NodeOptions {
   uint64_t etcd_quota_bytes = uint64_t{2} << 30;  // etcd's --quota-backend-bytes.
   // How far a wall clock may be from the cluster's time to be believed.
   Nanos clock_offset_max = 10 * nanos_per_second;
+  // Whether this node does not stand for election while its settings differ from the leader's.
+  bool refuses_other_settings = false;
   // Random, and used only if this node is the first of its cluster.
   std::string new_cluster_id;
 };
@@ -89,8 +92,8 @@ class Node {
     std::function<void(Puts)> puts;
     // This leader shall give up the lead, for the node `to` or, if that is empty, for any: somebody
     // asks for it, or that this node does not lead for a while, or that it gets a copy of another
-    // node's database, or the disk of `to` has space for puts and this one's has not, or this node's
-    // database is damaged and that of `to` is not known to be. Called once. The owner stops
+    // node's database, or the disk of `to` has space for puts and this one's has not, or this
+    // node's database is damaged and that of `to` is not known to be. Called once. The owner stops
     // serving, lets what was appended be committed, and calls leave(), which names `to` to the
     // others.
     std::function<void(const std::string& to, HandoverCause)> hand_over;
@@ -128,6 +131,9 @@ class Node {
     std::function<void(std::optional<etcd::CallError>)> waits;
     // What the members of etcd say of alarms, as often as this node looks at them (upkeep.cc).
     std::function<void(const EtcdAlarms&)> alarms;
+    // The names of settings that differ from the leader's. Called when they change; at first there
+    // are none. While nobody leads, those of the last leader count.
+    std::function<void(const std::vector<std::string>&)> settings_differ;
   };
 
   // `executor` and `client` outlive this; its functions are called on the executor's thread, but
@@ -150,6 +156,8 @@ class Node {
   void set_damaged() { is_damaged_ = true; }
   // Whether this standby reaches the leader at its peer_address. None: it is not known.
   void set_reaches_leader(std::optional<bool> reaches) { reaches_leader_ = reaches; }
+  // What is compared with the other nodes from now on. At first nothing is.
+  void set_settings(SettingDigests settings) { settings_ = std::move(settings); }
   // REQUIRES: it was elected, and the last entry was committed.
   void append(BatchIndex index, std::string bytes);
   // With which it leads. REQUIRES: it was elected.
@@ -200,6 +208,7 @@ class Node {
   void on_other_name(const etcd::TransactionDone& done);
   std::string other_node_message(const NodeRecord& other) const;
   void see_nodes(const etcd::Found& nodes);
+  void judge_settings();
   void see_handover(const etcd::Found& handover);
   void see_resignation();
   void see_repair(const etcd::Found& repairs);
@@ -285,7 +294,10 @@ class Node {
   bool has_space_ = true;
   bool is_damaged_ = false;
   std::optional<bool> reaches_leader_;
-  Nanos may_hand_over_at_ = 0;  // Because of its disk.
+  SettingDigests settings_;
+  SettingDigests leader_settings_;      // Of the leader that was seen last.
+  std::vector<std::string> differing_;  // From the leader's settings.
+  Nanos may_hand_over_at_ = 0;          // Because of its disk.
   etcd::Revision compact_next_ = 0;
   // What the members of etcd said when they were asked last. Not all of it has come yet while
   // members_asked_ is not 0.

@@ -40,6 +40,17 @@ class Fields {
   uint64_t number_or(const char* name, uint64_t missing) {
     return find(name) == nullptr ? missing : number(name);
   }
+  SettingDigests texts_or_none(const char* name) {
+    const Json* const field = find(name);
+    SettingDigests texts;
+    if (field == nullptr) return texts;
+    good_ = good_ && field->is_object();
+    if (!good_) return texts;
+    for (const auto& [key, value] : field->items()) {
+      if (value.is_string()) texts.emplace(key, value.get<std::string>());
+    }
+    return texts;
+  }
   std::optional<bool> flag_if_there(const char* name) {
     return find(name) == nullptr ? std::nullopt : std::optional(flag_or(name, false));
   }
@@ -72,6 +83,15 @@ std::optional<Role> role_of(std::string_view name) {
 
 bool is_same_boot(std::string_view one, std::string_view other) {
   return one == other || one.empty() || other.empty();
+}
+
+std::vector<std::string> differing(const SettingDigests& one, const SettingDigests& other) {
+  std::vector<std::string> names;
+  for (const auto& [name, digest] : one) {
+    const auto found = other.find(name);
+    if (found != other.end() && found->second != digest) names.push_back(name);
+  }
+  return names;
 }
 
 std::string_view name_of(Role role) {
@@ -118,6 +138,8 @@ std::string encode(const NodeRecord& record) {
             {"priority", record.priority}});
   if (record.is_damaged) out["is_damaged"] = true;
   if (record.reaches_leader) out["reaches_leader"] = *record.reaches_leader;
+  if (!record.puts.empty()) out["puts"] = record.puts;
+  if (!record.settings.empty()) out["settings"] = record.settings;
   return out.dump();
 }
 
@@ -138,7 +160,9 @@ std::optional<NodeRecord> decode_node(std::string_view text) {
                        .is_damaged = fields.flag_or("is_damaged", false),
                        .reaches_leader = fields.flag_if_there("reaches_leader"),
                        .priority = static_cast<uint32_t>(std::min<uint64_t>(
-                           fields.number_or("priority", priority_default), priority_max))};
+                           fields.number_or("priority", priority_default), priority_max)),
+                       .puts = fields.text_or_empty("puts"),
+                       .settings = fields.texts_or_none("settings")};
   const std::optional<Role> role = role_of(fields.text("role"));
   if (!fields.good() || !role) return std::nullopt;
   record.role = *role;
@@ -205,6 +229,20 @@ std::optional<PauseRecord> decode_pause(std::string_view text) {
   Fields fields(text);
   PauseRecord record = {.node = fields.text("node"), .directory = fields.text("directory")};
   return fields.good() ? std::optional(std::move(record)) : std::nullopt;
+}
+
+std::string encode(const ElectionTimes& times) {
+  return Json(times).dump();
+}
+
+ElectionTimes decode_elections(std::string_view text) {
+  const Json list = Json::parse(text, nullptr, false);
+  ElectionTimes times;
+  if (!list.is_array()) return times;
+  for (const Json& each : list) {
+    if (each.is_number_unsigned()) times.push_back(each.get<uint64_t>());
+  }
+  return times;
 }
 
 std::string encode(uint64_t number) {

@@ -1,9 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "engine/types/basic.h"
 #include "store/etcd/etcd.h"
@@ -45,6 +47,10 @@ inline constexpr uint64_t entries_behind_max = 1000;
 // leads.
 inline constexpr uint32_t priority_max = 100;
 inline constexpr uint32_t priority_default = 50;
+// By the name of a setting, a digest of its value. The same digest: the same value.
+using SettingDigests = std::map<std::string, std::string>;
+// The names that both have with different digests, in their order.
+std::vector<std::string> differing(const SettingDigests& one, const SettingDigests& other);
 
 enum class Role : uint8_t { Joining, Standby, Leader };
 std::string_view name_of(Role role);
@@ -74,6 +80,10 @@ struct NodeRecord {
   std::optional<bool> reaches_leader = std::nullopt;
   // 0 to priority_max. A version that has no such field is taken for one with the default.
   uint32_t priority = priority_default;
+  // Of the leader: what becomes of puts, as puts_name() has it. Empty: not told.
+  std::string puts = {};
+  // Of the settings in which all nodes should be alike. Empty: not told.
+  SettingDigests settings = {};
 
   bool never_leads() const { return priority == 0; }
   // Whether it can send a copy of its database to a node that holds the log up to `applied`, which
@@ -138,6 +148,14 @@ struct PauseRecord {
 };
 std::string encode(const PauseRecord& record);
 std::optional<PauseRecord> decode_pause(std::string_view text);
+// When nodes were elected, oldest first, in milliseconds since the epoch by the wall clocks of
+// their machines. Each election writes the key `elections` anew, with itself, and keeps the newest
+// ones: etcd itself knows the former leaders only until its history is compacted.
+using ElectionTimes = std::vector<uint64_t>;
+inline constexpr size_t election_times_max = 20;
+std::string encode(const ElectionTimes& times);
+// What cannot be read is no times.
+ElectionTimes decode_elections(std::string_view text);
 
 // Numbers that stand alone: `epoch` and `base`.
 std::string encode(uint64_t number);

@@ -57,7 +57,9 @@ NodeRecord Node::record() const {
           .has_space = has_space_,
           .is_damaged = is_damaged_,
           .reaches_leader = role_ == Role::Leader ? std::nullopt : reaches_leader_,
-          .priority = options_.priority};
+          .priority = options_.priority,
+          .puts = role_ == Role::Leader ? std::string(puts_name(puts_)) : std::string(),
+          .settings = settings_};
 }
 
 // The key is written only as it was seen last, so that a second node of the same name is noticed.
@@ -158,12 +160,23 @@ void Node::see_nodes(const etcd::Found& nodes) {
     if (other->directory != options_.directory) flushed_by_others_.push_back(other->flushed);
     others_read_chains_ = others_read_chains_ && other->format >= chained_entry_format;
     if (other->time_ms != 0) time_.on_heard(from_ms(other->time_ms), executor_.now());
+    const bool leads = election_.leader() && election_.leader()->node == other->node;
+    if (leads) leader_settings_ = other->settings;
     // One that joins may wait for this node.
     const bool counts = other->clock_ms != 0 && other->role != Role::Joining;
     if (counts) clocks_of_others_.push_back(from_ms(other->clock_ms));
     others_.push_back(*other);
   }
+  judge_settings();
   if (role_ == Role::Leader) judge_space();
+}
+
+// While nobody leads, what was seen last of a leader counts: a node that is corrected then may
+// lead.
+void Node::judge_settings() {
+  std::vector<std::string> names;
+  if (role_ != Role::Leader) names = differing(settings_, leader_settings_);
+  if (std::exchange(differing_, names) != names) events_.settings_differ(names);
 }
 
 // Whoever may write to etcd may ask for it. What was asked of another leader is done with, and so

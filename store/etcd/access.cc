@@ -50,6 +50,14 @@ void Access::forget(const std::string& token) {
   token_.clear();
 }
 
+// Calls that wait go on as soon as somebody calls with the new user's token, or without one.
+void Access::change_user(bool has_user) {
+  has_user_ = has_user;
+  is_ready_ = !has_user;
+  token_.clear();
+  if (is_ready_) release_all(std::nullopt);
+}
+
 // Each has a turn of its own, because any of them may end the client.
 void Access::release_all(const std::optional<Failure>& failure) {
   for (auto& [id, waiting] : waiting_) {

@@ -36,6 +36,8 @@ class Access {
   void fail(const Failure& failure);
   // etcd does not take this token any more. Later calls wait for a new one.
   void forget(const std::string& token);
+  // Another user, or none, calls from now on.
+  void change_user(bool has_user);
 
  private:
   struct Waiting {
@@ -47,7 +49,7 @@ class Access {
   void release(WaitId wait, std::optional<Failure> failure);
 
   Executor& executor_;
-  const bool has_user_;
+  bool has_user_;
   const std::function<void()> fetch_;
   bool is_ready_;
   bool is_fetching_ = false;

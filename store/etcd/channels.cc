@@ -1,7 +1,6 @@
 #include "store/etcd/channels.h"
 
-#include <fstream>
-#include <sstream>
+#include <algorithm>
 
 #include <fmt/format.h>
 #include <grpc/grpc.h>
@@ -15,34 +14,6 @@ constexpr std::string_view tls_scheme = "https://";
 // How long a channel waits between attempts to connect.
 constexpr int first_backoff_ms = 100;
 constexpr int backoff_max_ms = 1'000;
-
-Result<std::string> read_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream content;
-  content << file.rdbuf();
-  if (!file || content.str().empty())
-    return Status(StatusCode::Io, fmt::format("{} is not readable or empty", path));
-  return content.str();
-}
-
-Status read_into(std::string& content, const std::string& path) {
-  if (path.empty()) return {};
-  Result<std::string> read = read_file(path);
-  if (!read.ok()) return read.take_status();
-  content = read.take();
-  return {};
-}
-
-Result<std::shared_ptr<grpc::ChannelCredentials>> tls_credentials(
-    const GrpcClientOptions& options) {
-  if (options.certificate_file.empty() != options.key_file.empty())
-    return Status(StatusCode::InvalidArgument, "a certificate for etcd and its key go together");
-  grpc::SslCredentialsOptions files;
-  if (Status s = read_into(files.pem_root_certs, options.ca_file); !s.ok()) return s;
-  if (Status s = read_into(files.pem_cert_chain, options.certificate_file); !s.ok()) return s;
-  if (Status s = read_into(files.pem_private_key, options.key_file); !s.ok()) return s;
-  return grpc::SslCredentials(files);
-}
 
 // HOST:PORT of http://HOST:PORT or https://HOST:PORT, or nothing.
 std::string_view host_and_port(std::string_view endpoint) {
@@ -84,10 +55,13 @@ grpc::ChannelArguments channel_arguments(const GrpcClientOptions& options) {
 
 }  // namespace
 
-Result<Channels> Channels::open(const GrpcClientOptions& options) {
+Result<Channels> Channels::open(const GrpcClientOptions& options, const TlsFiles& files) {
   if (options.endpoints.empty()) return Status(StatusCode::InvalidArgument, "etcd has no endpoint");
-  Result<std::shared_ptr<grpc::ChannelCredentials>> tls = tls_credentials(options);
-  if (!tls.ok()) return tls.take_status();
+  grpc::SslCredentialsOptions pem;
+  pem.pem_root_certs = files.ca;
+  pem.pem_cert_chain = files.certificate;
+  pem.pem_private_key = files.key;
+  const std::shared_ptr<grpc::ChannelCredentials> tls = grpc::SslCredentials(pem);
   Channels channels;
   channels.arguments_ = channel_arguments(options);
   for (const std::string& endpoint : options.endpoints) {
@@ -97,30 +71,36 @@ Result<Channels> Channels::open(const GrpcClientOptions& options) {
           StatusCode::InvalidArgument,
           fmt::format("\"{}\" is no endpoint of etcd: http://HOST:PORT or https://HOST:PORT",
                       endpoint));
-    Member& member = channels.members_.emplace_back();
-    member.endpoint = endpoint;
-    member.target = "dns:///" + std::string(target);
     const bool is_tls = endpoint.starts_with(tls_scheme);
-    member.credentials = is_tls ? *tls : grpc::InsecureChannelCredentials();
-    channels.connect(member);
+    channels.members_.push_back(
+        channels.connect(endpoint, "dns:///" + std::string(target),
+                         is_tls ? tls : grpc::InsecureChannelCredentials()));
   }
   return channels;
 }
 
-void Channels::failed(size_t member, bool missed_deadline) {
-  CHECK(member < members_.size());
-  if (member == current_) current_ = (current_ + 1) % members_.size();
-  if (missed_deadline) connect(members_[member]);
+void Channels::failed(const std::shared_ptr<const Member>& member, bool missed_deadline) {
+  const auto found = std::ranges::find(members_, member);
+  if (found == members_.end()) return;
+  if (member == current()) current_ = (current_ + 1) % members_.size();
+  if (missed_deadline) *found = connect(member->endpoint, member->target, member->credentials);
 }
 
 // It connects with the first call.
-void Channels::connect(Member& member) const {
-  member.channel = grpc::CreateCustomChannel(member.target, member.credentials, arguments_);
-  member.keys = etcdserverpb::KV::NewStub(member.channel);
-  member.leases = etcdserverpb::Lease::NewStub(member.channel);
-  member.watches = etcdserverpb::Watch::NewStub(member.channel);
-  member.maintenance = etcdserverpb::Maintenance::NewStub(member.channel);
-  member.authentication = etcdserverpb::Auth::NewStub(member.channel);
+std::shared_ptr<const Member> Channels::connect(
+    const std::string& endpoint, const std::string& target,
+    const std::shared_ptr<grpc::ChannelCredentials>& credentials) const {
+  auto member = std::make_shared<Member>();
+  member->endpoint = endpoint;
+  member->target = target;
+  member->credentials = credentials;
+  member->channel = grpc::CreateCustomChannel(target, credentials, arguments_);
+  member->keys = etcdserverpb::KV::NewStub(member->channel);
+  member->leases = etcdserverpb::Lease::NewStub(member->channel);
+  member->watches = etcdserverpb::Watch::NewStub(member->channel);
+  member->maintenance = etcdserverpb::Maintenance::NewStub(member->channel);
+  member->authentication = etcdserverpb::Auth::NewStub(member->channel);
+  return member;
 }
 
 }  // namespace perennial::store::etcd

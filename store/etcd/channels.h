@@ -9,10 +9,10 @@
 #include <grpcpp/security/credentials.h>
 #include <grpcpp/support/channel_arguments.h>
 
-#include "engine/types/check.h"
 #include "engine/types/status.h"
 #include "store/etcd/etcd.grpc.pb.h"
 #include "store/etcd/grpc_client.h"
+#include "store/etcd/tls_files.h"
 
 namespace perennial::store::etcd {
 
@@ -20,7 +20,8 @@ namespace perennial::store::etcd {
 // in etcd as it comes, a part of a watch's answer as much, and callers read ranges in pages.
 inline constexpr int receive_bytes_max = 32 << 20;
 
-// A member of the etcd cluster and the connection to it.
+// A member of the etcd cluster and a connection to it. Calls share it, so it may outlive its place
+// among the channels.
 struct Member {
   std::string endpoint;  // As it was given.
   std::string target;    // As gRPC wants it.
@@ -37,28 +38,31 @@ struct Member {
 // nothing: it would stay with a member that is stopped.
 class Channels {
  public:
-  static Result<Channels> open(const GrpcClientOptions& options);
+  // `files`: what is in those that the options name.
+  static Result<Channels> open(const GrpcClientOptions& options, const TlsFiles& files);
 
   size_t size() const { return members_.size(); }
-  const Member& member(size_t member) const { return members_[member]; }
-  size_t current() const { return current_; }
-  // Calls go to this member from now on.
+  const std::shared_ptr<const Member>& member(size_t member) const { return members_[member]; }
+  const std::shared_ptr<const Member>& current() const { return members_[current_]; }
+  // Calls go to this member from now on. A number past the end is that of a longer list of before,
+  // and does nothing.
   void prefer(size_t member) {
-    CHECK(member < members_.size());
-    current_ = member;
+    if (member < members_.size()) current_ = member;
   }
 
   // A call to this member has failed without a known outcome. If calls still go to it, they go to
   // the next member from now on. After a missed deadline the member gets a new channel, because
   // nobody else notices that the machine behind a connection is gone. Calls that are under way stay
-  // where they are.
-  void failed(size_t member, bool missed_deadline);
+  // where they are. Does nothing for a connection that was replaced already.
+  void failed(const std::shared_ptr<const Member>& member, bool missed_deadline);
 
  private:
-  void connect(Member& member) const;
+  std::shared_ptr<const Member> connect(
+      const std::string& endpoint, const std::string& target,
+      const std::shared_ptr<grpc::ChannelCredentials>& credentials) const;
 
   grpc::ChannelArguments arguments_;
-  std::vector<Member> members_;
+  std::vector<std::shared_ptr<const Member>> members_;
   size_t current_ = 0;
 };
 

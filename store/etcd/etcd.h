@@ -229,7 +229,8 @@ class Client {
   // etcd goes on. Where nothing has changed, it raises the alarm again.
   virtual void disarm(Alarm alarm, Nanos deadline, Done<AlarmDisarmed> done) = 0;
   virtual size_t members() const = 0;
-  // Calls go to this member from now on, until one of them fails without a known outcome. etcd's
+  // Calls go to this member from now on, until one of them fails without a known outcome. The list
+  // of endpoints may change: a number that is past it does nothing. etcd's
   // leader answers a transaction soonest: any other member passes it on to the leader, and answers
   // when it hears from there that it was done.
   virtual void prefer(size_t member) = 0;

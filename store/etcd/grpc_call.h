@@ -1,14 +1,15 @@
 #pragma once
 
-#include <cstddef>
 #include <functional>
 #include <memory>
 #include <string>
 
+#include <grpc/support/time.h>
 #include <grpcpp/client_context.h>
 #include <grpcpp/support/async_stream.h>
 #include <grpcpp/support/async_unary_call.h>
 
+#include "store/etcd/channels.h"
 #include "store/etcd/etcd.pb.h"
 #include "store/etcd/grpc_executor.h"
 
@@ -19,11 +20,16 @@ namespace perennial::store::etcd {
 struct GrpcCall {
   grpc::ClientContext context;
   grpc::Status status;
-  size_t member = 0;
+  std::shared_ptr<const Member> member;
   std::string token;          // It was called with this. Empty: with none.
   bool is_abandoned = false;  // The client has ended, and nobody waits for the result.
   Completion completion;
 
+  // Negative: gRPC fails the call at once.
+  void set_deadline_in(Nanos left) {
+    context.set_deadline(
+        gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), gpr_time_from_nanos(left, GPR_TIMESPAN)));
+  }
   void abandon() {
     is_abandoned = true;
     context.TryCancel();

@@ -1,20 +1,21 @@
 #include "store/etcd/grpc_client.h"
 
-#include <algorithm>
-#include <fstream>
 #include <map>
 #include <optional>
+#include <tuple>
 #include <unordered_set>
 #include <utility>
 
 #include <fmt/format.h>
-#include <grpc/support/time.h>
 
 #include "store/etcd/access.h"
 #include "store/etcd/call_failure.h"
 #include "store/etcd/channels.h"
 #include "store/etcd/grpc_call.h"
 #include "store/etcd/messages.h"
+#include "store/etcd/password.h"
+#include "store/etcd/tls_files.h"
+#include "store/etcd/trial.h"
 #include "store/etcd/watch_stream.h"
 
 namespace perennial::store::etcd {
@@ -26,13 +27,22 @@ namespace pb = etcdserverpb;
 constexpr Nanos authenticate_deadline = 2 * nanos_per_second;
 constexpr Nanos watch_token_deadline = 5 * nanos_per_second;
 
+bool is_same(const GrpcClientOptions& one, const GrpcClientOptions& other) {
+  const auto all = [](const GrpcClientOptions& options) {
+    return std::tie(options.endpoints, options.ca_file, options.certificate_file, options.key_file,
+                    options.user, options.password, options.password_file);
+  };
+  return all(one) == all(other);
+}
+
 template <typename Reply>
 using Reader = std::unique_ptr<grpc::ClientAsyncResponseReader<Reply>>;
 
-class GrpcClient final : public Client {
+class ChannelsClient final : public GrpcClient {
  public:
-  GrpcClient(GrpcExecutor& executor, GrpcClientOptions options, Channels channels);
-  ~GrpcClient() override;
+  ChannelsClient(GrpcExecutor& executor, GrpcClientOptions options, TlsFiles files,
+                 Channels channels, GrpcClientEvents events);
+  ~ChannelsClient() override;
 
   void get(Get request, Nanos deadline, Done<Found> done) override;
   void commit(Transaction transaction, Nanos deadline, Done<TransactionDone> done) override;
@@ -47,6 +57,9 @@ class GrpcClient final : public Client {
   void disarm(Alarm alarm, Nanos deadline, Done<AlarmDisarmed> done) override;
   size_t members() const override { return channels_.size(); }
   void prefer(size_t member) override { channels_.prefer(member); }
+  void reconfigure(GrpcClientOptions options) override;
+  // Files may change at any time, and refused options become usable. Looks again and again.
+  void look();
 
  private:
   // A watch waits for a token first and then has a stream.
@@ -56,46 +69,74 @@ class GrpcClient final : public Client {
     std::function<void(WatchReport)> report;
     Access::WaitId wait = 0;
     WatchStream* stream = nullptr;
-    size_t member = 0;
+    std::shared_ptr<const Member> member;
     std::string token;
   };
 
   template <typename Reply, typename T, typename Begin, typename Read>
   void call(Nanos deadline, Done<T> done, Begin begin, Read read);
   template <typename Reply, typename T, typename Begin, typename Read>
-  void call_member(size_t member, Nanos deadline, Done<T> done, Begin begin, Read read);
+  void call_member(std::shared_ptr<const Member> member, Nanos deadline, Done<T> done, Begin begin,
+                   Read read);
   void begin_keep_alive(LeaseId lease, Nanos deadline, Done<LeaseKept> done);
   void proceed_keep_alive(KeepAliveCall* call, bool ok, const Done<LeaseKept>& done);
-  void prepare(GrpcCall& call, size_t member, Nanos deadline);
+  void prepare(GrpcCall& call, std::shared_ptr<const Member> member, Nanos deadline);
   Failure failed(const GrpcCall& call);
 
   void authenticate();
+  void authenticated(const UnaryCall<pb::AuthenticateResponse>& call, const std::string& user,
+                     const std::string& password);
   void begin_watch(WatchId id);
   void watch_ended(WatchId id, WatchStream::End end);
   void end_watch(WatchId id, WatchEnded report);
 
+  void try_options();
+  void tried(const Trial::Outcome& outcome);
+  void refuse_options(const std::string& why);
+
   GrpcExecutor& executor_;
-  const GrpcClientOptions options_;
+  const GrpcClientEvents events_;
+  const Nanos look_interval_;
+  GrpcClientOptions options_;
+  TlsFiles files_;  // Of the options.
   Channels channels_;
   Access access_;
+  Password password_;
+  uint64_t etcd_cluster_ = 0;  // The identity of the one that has answered last. 0: none has.
+
+  // Options that were asked for, and are tried until they can be used.
+  struct Wanted {
+    GrpcClientOptions options;
+    TlsFiles files;                // As they were read last.
+    std::unique_ptr<Trial> trial;  // Null: none is under way.
+  };
+  std::optional<Wanted> wanted_;
+  std::string refused_;  // What was reported last. Empty: nothing since options could be used.
+  TimerId look_timer_ = 0;
+
   std::unordered_set<GrpcCall*> calls_;
   std::map<WatchId, Watch> watches_;
   WatchId next_watch_ = 1;
 };
 
-GrpcClient::GrpcClient(GrpcExecutor& executor, GrpcClientOptions options, Channels channels)
+ChannelsClient::ChannelsClient(GrpcExecutor& executor, GrpcClientOptions options, TlsFiles files,
+                               Channels channels, GrpcClientEvents events)
     : executor_(executor),
+      events_(std::move(events)),
+      look_interval_(options.look_interval),
       options_(std::move(options)),
+      files_(std::move(files)),
       channels_(std::move(channels)),
       access_(executor, !options_.user.empty(), [this] { authenticate(); }) {}
 
-GrpcClient::~GrpcClient() {
+ChannelsClient::~ChannelsClient() {
+  if (look_timer_ != 0) executor_.cancel_timer(look_timer_);
   for (GrpcCall* call : calls_) call->abandon();
   for (const auto& [id, watch] : watches_)
     if (watch.stream != nullptr) watch.stream->abandon();
 }
 
-void GrpcClient::get(Get request, Nanos deadline, Done<Found> done) {
+void ChannelsClient::get(Get request, Nanos deadline, Done<Found> done) {
   call<pb::RangeResponse>(
       deadline, std::move(done),
       [message = range_request(std::move(request))](const Member& member, auto* context,
@@ -105,7 +146,7 @@ void GrpcClient::get(Get request, Nanos deadline, Done<Found> done) {
       found_of);
 }
 
-void GrpcClient::commit(Transaction transaction, Nanos deadline, Done<TransactionDone> done) {
+void ChannelsClient::commit(Transaction transaction, Nanos deadline, Done<TransactionDone> done) {
   call<pb::TxnResponse>(
       deadline, std::move(done),
       [message = transaction_request(std::move(transaction))](const Member& member, auto* context,
@@ -115,7 +156,7 @@ void GrpcClient::commit(Transaction transaction, Nanos deadline, Done<Transactio
       transaction_done_of);
 }
 
-void GrpcClient::compact(Revision revision, Nanos deadline, Done<Compacted> done) {
+void ChannelsClient::compact(Revision revision, Nanos deadline, Done<Compacted> done) {
   pb::CompactionRequest message;
   message.set_revision(revision);
   call<pb::CompactionResponse>(
@@ -126,7 +167,7 @@ void GrpcClient::compact(Revision revision, Nanos deadline, Done<Compacted> done
       [](pb::CompactionResponse&) { return Compacted{}; });
 }
 
-void GrpcClient::grant(int64_t ttl_s, Nanos deadline, Done<LeaseGranted> done) {
+void ChannelsClient::grant(int64_t ttl_s, Nanos deadline, Done<LeaseGranted> done) {
   CHECK(ttl_s > 0);
   pb::LeaseGrantRequest message;
   message.set_ttl(ttl_s);
@@ -140,7 +181,7 @@ void GrpcClient::grant(int64_t ttl_s, Nanos deadline, Done<LeaseGranted> done) {
       });
 }
 
-void GrpcClient::keep_alive(LeaseId lease, Nanos deadline, Done<LeaseKept> done) {
+void ChannelsClient::keep_alive(LeaseId lease, Nanos deadline, Done<LeaseKept> done) {
   access_.when_ready(
       deadline, [this, lease, deadline, done = std::move(done)](std::optional<Failure> failure) {
         if (failure) return done(*std::move(failure));
@@ -148,7 +189,7 @@ void GrpcClient::keep_alive(LeaseId lease, Nanos deadline, Done<LeaseKept> done)
       });
 }
 
-void GrpcClient::revoke(LeaseId lease, Nanos deadline, Done<LeaseRevoked> done) {
+void ChannelsClient::revoke(LeaseId lease, Nanos deadline, Done<LeaseRevoked> done) {
   pb::LeaseRevokeRequest message;
   message.set_id(lease);
   call<pb::LeaseRevokeResponse>(
@@ -159,7 +200,7 @@ void GrpcClient::revoke(LeaseId lease, Nanos deadline, Done<LeaseRevoked> done) 
       [](pb::LeaseRevokeResponse&) { return LeaseRevoked{}; });
 }
 
-void GrpcClient::time_to_live(LeaseId lease, Nanos deadline, Done<LeaseLeft> done) {
+void ChannelsClient::time_to_live(LeaseId lease, Nanos deadline, Done<LeaseLeft> done) {
   pb::LeaseTimeToLiveRequest message;
   message.set_id(lease);
   call<pb::LeaseTimeToLiveResponse>(
@@ -174,19 +215,19 @@ void GrpcClient::time_to_live(LeaseId lease, Nanos deadline, Done<LeaseLeft> don
 }
 
 // No user is needed for it.
-void GrpcClient::member_status(size_t member, Nanos deadline, Done<MemberStatus> done) {
+void ChannelsClient::member_status(size_t member, Nanos deadline, Done<MemberStatus> done) {
   CHECK(member < channels_.size());
   call_member<pb::StatusResponse>(
-      member, deadline, std::move(done),
+      channels_.member(member), deadline, std::move(done),
       [](const Member& asked, auto* context, auto* queue) {
         return asked.maintenance->PrepareAsyncStatus(context, pb::StatusRequest(), queue);
       },
-      [endpoint = channels_.member(member).endpoint](pb::StatusResponse& reply) {
+      [endpoint = channels_.member(member)->endpoint](pb::StatusResponse& reply) {
         return member_status_of(reply, endpoint);
       });
 }
 
-void GrpcClient::disarm(Alarm alarm, Nanos deadline, Done<AlarmDisarmed> done) {
+void ChannelsClient::disarm(Alarm alarm, Nanos deadline, Done<AlarmDisarmed> done) {
   call<pb::AlarmResponse>(
       deadline, std::move(done),
       [message = disarm_request(alarm)](const Member& member, auto* context, auto* queue) {
@@ -197,7 +238,7 @@ void GrpcClient::disarm(Alarm alarm, Nanos deadline, Done<AlarmDisarmed> done) {
 
 // Calls the current member as soon as there is a token.
 template <typename Reply, typename T, typename Begin, typename Read>
-void GrpcClient::call(Nanos deadline, Done<T> done, Begin begin, Read read) {
+void ChannelsClient::call(Nanos deadline, Done<T> done, Begin begin, Read read) {
   access_.when_ready(deadline, [this, deadline, done = std::move(done), begin = std::move(begin),
                                 read](std::optional<Failure> failure) mutable {
     if (failure) return done(*std::move(failure));
@@ -207,22 +248,24 @@ void GrpcClient::call(Nanos deadline, Done<T> done, Begin begin, Read read) {
 
 // `done` may destroy the client, so it comes last.
 template <typename Reply, typename T, typename Begin, typename Read>
-void GrpcClient::call_member(size_t member, Nanos deadline, Done<T> done, Begin begin, Read read) {
+void ChannelsClient::call_member(std::shared_ptr<const Member> member, Nanos deadline, Done<T> done,
+                                 Begin begin, Read read) {
   auto* const call = new UnaryCall<Reply>;
-  prepare(*call, member, deadline);
+  prepare(*call, std::move(member), deadline);
   call->completion.run = [this, call, done = std::move(done), read](bool) {
     const std::unique_ptr<UnaryCall<Reply>> own(call);
     if (call->is_abandoned) return;
     calls_.erase(call);
     if (!call->status.ok()) return done(failed(*call));
+    etcd_cluster_ = call->reply.header().cluster_id();
     done(read(call->reply));
   };
-  call->reader = begin(channels_.member(member), &call->context, &executor_.queue());
+  call->reader = begin(*call->member, &call->context, &executor_.queue());
   call->reader->StartCall();
   call->reader->Finish(&call->reply, &call->status, &call->completion);
 }
 
-void GrpcClient::begin_keep_alive(LeaseId lease, Nanos deadline, Done<LeaseKept> done) {
+void ChannelsClient::begin_keep_alive(LeaseId lease, Nanos deadline, Done<LeaseKept> done) {
   auto* const call = new KeepAliveCall;
   prepare(*call, channels_.current(), deadline);
   call->request.set_id(lease);
@@ -232,24 +275,23 @@ void GrpcClient::begin_keep_alive(LeaseId lease, Nanos deadline, Done<LeaseKept>
     else
       proceed_keep_alive(call, ok, done);
   };
-  call->stream = channels_.member(call->member)
-                     .leases->PrepareAsyncLeaseKeepAlive(&call->context, &executor_.queue());
+  call->stream =
+      call->member->leases->PrepareAsyncLeaseKeepAlive(&call->context, &executor_.queue());
   call->stream->StartCall(&call->completion);
 }
 
 // Start, Write, Read; and Finish as soon as one of them fails, which says why, or the answer is
 // there. A lease that etcd does not know has no time left.
-void GrpcClient::proceed_keep_alive(KeepAliveCall* call, bool ok, const Done<LeaseKept>& done) {
+void ChannelsClient::proceed_keep_alive(KeepAliveCall* call, bool ok, const Done<LeaseKept>& done) {
   using Step = KeepAliveCall::Step;
   if (call->step == Step::Finish) {
     const std::unique_ptr<KeepAliveCall> own(call);
     calls_.erase(call);
     if (!call->is_answered) return done(failed(*call));
     if (call->reply.ttl() > 0) return done(LeaseKept{.ttl_s = call->reply.ttl()});
-    return done(Failure{
-        .error = CallError::LeaseNotFound,
-        .message = fmt::format("{}: there is no lease {:x}",
-                               channels_.member(call->member).endpoint, call->request.id())});
+    return done(Failure{.error = CallError::LeaseNotFound,
+                        .message = fmt::format("{}: there is no lease {:x}", call->member->endpoint,
+                                               call->request.id())});
   }
   call->is_answered = ok && call->step == Step::Read;
   if (!ok || call->is_answered) {
@@ -265,19 +307,17 @@ void GrpcClient::proceed_keep_alive(KeepAliveCall* call, bool ok, const Done<Lea
   }
 }
 
-void GrpcClient::prepare(GrpcCall& call, size_t member, Nanos deadline) {
-  call.member = member;
+void ChannelsClient::prepare(GrpcCall& call, std::shared_ptr<const Member> member, Nanos deadline) {
+  call.member = std::move(member);
   call.token = access_.token();
   if (!call.token.empty()) call.context.AddMetadata("token", call.token);
-  const Nanos left = deadline - executor_.now();  // Negative: gRPC fails the call at once.
-  call.context.set_deadline(
-      gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), gpr_time_from_nanos(left, GPR_TIMESPAN)));
+  call.set_deadline_in(deadline - executor_.now());
   calls_.insert(&call);
 }
 
 // Also decides where the next call goes, and with which token.
-Failure GrpcClient::failed(const GrpcCall& call) {
-  const std::string& endpoint = channels_.member(call.member).endpoint;
+Failure ChannelsClient::failed(const GrpcCall& call) {
+  const std::string& endpoint = call.member->endpoint;
   // The stream of a keepalive may end in good order without an answer.
   if (call.status.ok()) return {.error = CallError::Unknown, .message = endpoint + ": no answer"};
   CallFailure failure = call_failure(call.status);
@@ -291,28 +331,47 @@ Failure GrpcClient::failed(const GrpcCall& call) {
           .message = fmt::format("{}: {}", endpoint, call.status.error_message())};
 }
 
-void GrpcClient::authenticate() {
+void ChannelsClient::authenticate() {
+  const Result<std::string> password = password_.next(options_, executor_.now());
+  if (!password.ok()) {
+    return access_.fail({.error = CallError::Denied, .message = password.status().message()});
+  }
   pb::AuthenticateRequest message;
   message.set_name(options_.user);
-  message.set_password(options_.password);
+  message.set_password(*password);
   auto* const call = new UnaryCall<pb::AuthenticateResponse>;
   prepare(*call, channels_.current(), executor_.now() + authenticate_deadline);
-  call->completion.run = [this, call](bool) {
+  call->completion.run = [this, call, user = options_.user, password = *password](bool) {
     const std::unique_ptr<UnaryCall<pb::AuthenticateResponse>> own(call);
     if (call->is_abandoned) return;
     calls_.erase(call);
-    if (call->status.ok()) return access_.set(call->reply.token());
-    if (is_authentication_off(call->status)) return access_.set({});
-    access_.fail(failed(*call));
+    authenticated(*call, user, password);
   };
-  call->reader =
-      channels_.member(call->member)
-          .authentication->PrepareAsyncAuthenticate(&call->context, message, &executor_.queue());
+  call->reader = call->member->authentication->PrepareAsyncAuthenticate(&call->context, message,
+                                                                        &executor_.queue());
   call->reader->StartCall();
   call->reader->Finish(&call->reply, &call->status, &call->completion);
 }
 
-WatchId GrpcClient::watch(KeyRange range, Revision from, std::function<void(WatchReport)> report) {
+void ChannelsClient::authenticated(const UnaryCall<pb::AuthenticateResponse>& call,
+                                   const std::string& user, const std::string& password) {
+  if (user != options_.user) {  // It has changed meanwhile.
+    return options_.user.empty() ? access_.set({}) : authenticate();
+  }
+  if (is_authentication_off(call.status)) return access_.set({});
+  if (call.status.ok()) {
+    if (password_.taken(password) && events_.password_used) events_.password_used();
+    return access_.set(call.reply.token());
+  }
+  const Failure failure = failed(call);
+  if (failure.error != CallError::Denied) return access_.fail(failure);
+  const bool is_news = password_.refused(password, executor_.now());
+  if (is_news && events_.password_refused) events_.password_refused(failure.message);
+  authenticate();  // With the other one, if there is one.
+}
+
+WatchId ChannelsClient::watch(KeyRange range, Revision from,
+                              std::function<void(WatchReport)> report) {
   CHECK(from > 0);
   const WatchId id = next_watch_++;
   Watch& watch = watches_[id];
@@ -327,7 +386,7 @@ WatchId GrpcClient::watch(KeyRange range, Revision from, std::function<void(Watc
   return id;
 }
 
-void GrpcClient::cancel_watch(WatchId watch) {
+void ChannelsClient::cancel_watch(WatchId watch) {
   const auto found = watches_.find(watch);
   if (found == watches_.end()) return;
   access_.cancel(found->second.wait);
@@ -335,17 +394,17 @@ void GrpcClient::cancel_watch(WatchId watch) {
   watches_.erase(found);
 }
 
-void GrpcClient::begin_watch(WatchId id) {
+void ChannelsClient::begin_watch(WatchId id) {
   Watch& watch = watches_.at(id);
   watch.member = channels_.current();
   watch.token = access_.token();
   watch.stream = WatchStream::begin(
-      executor_, *channels_.member(watch.member).watches, watch.token, watch.range, watch.from,
+      executor_, *watch.member->watches, watch.token, watch.range, watch.from,
       {.events = [report = watch.report](WatchEvents events) { report(std::move(events)); },
        .end = [this, id](WatchStream::End end) { watch_ended(id, std::move(end)); }});
 }
 
-void GrpcClient::watch_ended(WatchId id, WatchStream::End end) {
+void ChannelsClient::watch_ended(WatchId id, WatchStream::End end) {
   const Watch& watch = watches_.at(id);
   const bool is_refused = end.is_cancelled && end.report.compact_revision == 0;
   // A watch whose token etcd does not know is cancelled like one that is denied.
@@ -353,33 +412,91 @@ void GrpcClient::watch_ended(WatchId id, WatchStream::End end) {
     access_.forget(watch.token);
   else if (!end.is_cancelled)
     channels_.failed(watch.member, end.is_silent);
-  end.report.message = channels_.member(watch.member).endpoint + ": " + end.report.message;
+  end.report.message = watch.member->endpoint + ": " + end.report.message;
   end_watch(id, std::move(end.report));
 }
 
-void GrpcClient::end_watch(WatchId id, WatchEnded report) {
+void ChannelsClient::end_watch(WatchId id, WatchEnded report) {
   const std::function<void(WatchReport)> last = std::move(watches_.at(id).report);
   watches_.erase(id);
   last(std::move(report));
 }
 
-Status read_password(GrpcClientOptions& options) {
-  if (options.password_file.empty()) return {};
-  std::ifstream file(options.password_file);
-  if (std::getline(file, options.password) && !options.password.empty()) return {};
-  return {StatusCode::InvalidArgument,
-          options.password_file + " has no password in its first line, or cannot be read"};
+void ChannelsClient::reconfigure(GrpcClientOptions options) {
+  password_.forget_refusals();
+  refused_.clear();
+  wanted_ = Wanted{.options = std::move(options), .files = {}, .trial = nullptr};
+  try_options();
+}
+
+void ChannelsClient::look() {
+  look_timer_ = executor_.after(look_interval_, [this] { look(); });
+  if (!wanted_) wanted_ = Wanted{.options = options_, .files = {}, .trial = nullptr};
+  if (wanted_->trial == nullptr) try_options();
+}
+
+void ChannelsClient::try_options() {
+  Result<TlsFiles> files = read_tls_files(wanted_->options, files_);
+  if (!files.ok()) return refuse_options(files.status().message());
+  if (*files == files_ && is_same(wanted_->options, options_)) {
+    wanted_.reset();
+    refused_.clear();
+    return;
+  }
+  Result<Channels> channels = Channels::open(wanted_->options, *files);
+  CHECK(channels.ok());
+  wanted_->files = files.take();
+  wanted_->trial = std::make_unique<Trial>(executor_, channels.take(),
+                                           [this](const Trial::Outcome& out) { tried(out); });
+}
+
+void ChannelsClient::tried(const Trial::Outcome& outcome) {
+  const std::unique_ptr<Trial> trial = std::move(wanted_->trial);
+  if (!outcome.is_answered) {
+    return refuse_options("no member of etcd answers: " + outcome.failure);
+  }
+  if (etcd_cluster_ != 0 && outcome.etcd_cluster != etcd_cluster_) {
+    return refuse_options(fmt::format("{} is a member of another etcd cluster",
+                                      wanted_->options.endpoints[outcome.member]));
+  }
+  channels_ = trial->take_channels();
+  channels_.prefer(outcome.member);
+  const bool is_other_user = wanted_->options.user != options_.user;
+  options_ = std::move(wanted_->options);
+  files_ = std::move(wanted_->files);
+  wanted_.reset();
+  refused_.clear();
+  if (is_other_user) {
+    password_ = {};
+    access_.change_user(!options_.user.empty());
+  }
+  if (events_.options_used) events_.options_used();
+}
+
+void ChannelsClient::refuse_options(const std::string& why) {
+  if (std::exchange(refused_, why) != why && events_.options_refused) events_.options_refused(why);
 }
 
 }  // namespace
 
-Result<std::unique_ptr<Client>> open_grpc_client(GrpcExecutor& executor,
-                                                 GrpcClientOptions options) {
-  if (Status password = read_password(options); !password.ok()) return password;
-  Result<Channels> channels = Channels::open(options);
+Result<std::unique_ptr<GrpcClient>> open_grpc_client(GrpcExecutor& executor,
+                                                     GrpcClientOptions options,
+                                                     GrpcClientEvents events) {
+  if (Result<std::string> password = Password::read(options); !password.ok())
+    return password.take_status();
+  Result<TlsFiles> files = read_tls_files(options);
+  if (!files.ok()) return files.take_status();
+  Result<Channels> channels = Channels::open(options, *files);
   if (!channels.ok()) return channels.take_status();
-  return std::unique_ptr<Client>(
-      std::make_unique<GrpcClient>(executor, std::move(options), channels.take()));
+  // There is nothing else to begin with, and the files may be replaced while it runs.
+  const Status checked = options.check_files ? options.check_files() : Status();
+  if (!checked.ok() && events.options_refused) events.options_refused(checked.message());
+  const bool is_looking = options.look_interval > 0;
+  auto client = std::make_unique<ChannelsClient>(executor, std::move(options), files.take(),
+                                                 channels.take(), std::move(events));
+  // The client ends on that thread, or when nothing is run there any more.
+  if (is_looking) executor.post([first = client.get()] { first->look(); });
+  return std::unique_ptr<GrpcClient>(std::move(client));
 }
 
 }  // namespace perennial::store::etcd

@@ -63,12 +63,13 @@ class Cluster:
 
     def __init__(self, etcd, perenniald, members=3, nodes=3, lease_s=5, standby_clients="forward", settings="",
                  peer_ports=None, network=None, folder=None, peers_show=None, clients_go_to=None,
-                 client_tls=False, priorities=None):  # fmt: skip
+                 client_tls=False, priorities=None, etcd_scheme="http", etcd_flags=()):  # fmt: skip
         """`settings`: more lines of the section `cluster`. `peer_ports`: what the nodes say of their HTTP ports.
 
         `priorities`: those of nodes by their numbers; the others have the default.
         `clients_go_to`: of a node's number the one whose address it says to be its own `client_address`.
         `client_tls`: clients of the queue speak TLS. It needs `peers_show`.
+        `etcd_scheme`: with https, `etcd_flags` hold the certificate of each member.
         `folder`: where everything is kept, if not in memory.
         `network`: a Network with the machines m0, m1 and so on for the members, and n0 and so on for the nodes.
         `peers_show`: "token" or "certificate": the nodes speak TLS among each other, and show that. With a network
@@ -83,14 +84,14 @@ class Cluster:
         clients = [free_port() for _ in range(members)]
         peer_urls = [f"http://{self.host(f'm{i}')}:{port}" for i, port in enumerate(peers)]
         initial = ",".join(f"m{i}={url}" for i, url in enumerate(peer_urls))
-        self.endpoints = [f"http://{self.host(f'm{i}')}:{port}" for i, port in enumerate(clients)]
+        self.endpoints = [f"{etcd_scheme}://{self.host(f'm{i}')}:{port}" for i, port in enumerate(clients)]
         self.members = []
         for i in range(members):
             arguments = [
                 *self.inside(f"m{i}"), etcd, "--name", f"m{i}", "--data-dir", f"{self.folder}/m{i}",
                 "--listen-client-urls", self.endpoints[i], "--advertise-client-urls", self.endpoints[i],
                 "--listen-peer-urls", peer_urls[i], "--initial-advertise-peer-urls", peer_urls[i],
-                "--initial-cluster", initial, "--snapshot-count", "2000",
+                "--initial-cluster", initial, "--snapshot-count", "2000", *etcd_flags,
             ]  # fmt: skip
             self.members.append(Process(arguments, f"{self.folder}/m{i}.log", {"GOGC": "40"}))
         self.directories = [f"{self.folder}/n{number}" for number in range(nodes)]

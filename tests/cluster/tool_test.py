@@ -120,6 +120,20 @@ class Status(ToolTest):
             self.assertIn("no node is there", status.stdout)
             self.assertIn("no node leads", self.refuse("handover", "-c", config_of(jobs, 0), code=1))
 
+    def test_it_warns_of_leaders_that_follow_each_other(self):
+        """A cluster whose leader changed every minute looked healthy."""
+        with Cluster(ETCD, PERENNIALD, members=1, nodes=1, settings="  copies_min: 1\n") as jobs:
+            jobs.start()
+            for count in range(1, 4):
+                jobs.wait_for_leader()
+                self.wait_until(lambda: jobs.status()["leader"] and jobs.status()["leader"]["puts"] == "accepted")
+                status = jobs.status()
+                self.assertEqual(status["elections"]["count"], count)
+                self.assertEqual(len(status["warnings"]), 1 if count == 3 else 0, status["warnings"])
+                jobs.nodes[0].kill()
+                jobs.nodes[0].start()
+            self.assertIn("3 nodes were elected in the last ten minutes", status["warnings"][0])
+
     def test_it_names_the_endpoints_of_a_silent_etcd(self):
         with socket.socket() as silent:
             silent.bind(("127.0.0.1", 0))

@@ -85,6 +85,7 @@ store::cluster::Node::Events Replica::events() {
   events.abstains = [](store::cluster::Election::Abstention) {};
   events.waits = [](std::optional<store::etcd::CallError>) {};
   events.alarms = [](const store::cluster::EtcdAlarms&) {};
+  events.settings_differ = [](const std::vector<std::string>&) {};
   events.clock = [](const store::cluster::WallClock&) {};
   return events;
 }

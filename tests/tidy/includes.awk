@@ -36,7 +36,7 @@ BEGIN {
   own["cmd/perenniald/console"] = ""
   own["cmd/perenniald/http/routes"] = "cmd/common cmd/perenniald/console cmd/perenniald/core cmd/perenniald/http cmd/perenniald/http/api engine/types"
   own["cmd/perenniald/checkpoints"] = "cmd/perenniald/core cmd/perenniald/loop cmd/perenniald/process store store/batch store/checkpoint store/commit store/types engine/types"
-  own["cmd/perenniald/cluster"] = "cmd/common cmd/common/peer cmd/perenniald/config cmd/perenniald/http cmd/perenniald/process store store/batch store/checkpoint store/cluster store/commit store/disk store/etcd store/format store/types engine/types"
+  own["cmd/perenniald/cluster"] = "cmd/common cmd/common/peer cmd/perenniald/config cmd/perenniald/http cmd/perenniald/process cmd/perenniald/tls store store/batch store/checkpoint store/cluster store/commit store/disk store/etcd store/format store/types engine/types"
   own["cmd/perenniald/standby"] = "cmd/common cmd/perenniald/core cmd/perenniald/net engine/types"
   own["cmd/perenniald/server"] = "cmd/common cmd/perenniald/checkpoints cmd/perenniald/cluster cmd/perenniald/config cmd/perenniald/core cmd/perenniald/http cmd/perenniald/http/api cmd/perenniald/http/routes cmd/perenniald/loop cmd/perenniald/net cmd/perenniald/process cmd/perenniald/standby cmd/perenniald/tls engine wire store store/batch store/checkpoint store/commit store/types engine/types"
   own["cmd/perenniald"] = "cmd/common cmd/perenniald/config cmd/perenniald/net cmd/perenniald/process cmd/perenniald/server cmd/perenniald/tls engine/types"

@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "cmd/perenniald/config/config.h"
+#include "store/etcd/discovery.h"
 
 namespace perennial::tool {
 namespace {
@@ -26,6 +27,16 @@ Result<perenniald::ClusterConfig> read_section(const std::string& path) {
                     "cluster with --name and --etcd");
 }
 
+Status find_endpoints(perenniald::ClusterConfig& cluster) {
+  using store::etcd::DiscoveryOf;
+  if (cluster.etcd_discovery.empty()) return {};
+  Result<std::vector<std::string>> found = store::etcd::discover_endpoints(
+      cluster.etcd_discovery, cluster.has_etcd_tls() ? DiscoveryOf::Tls : DiscoveryOf::Either);
+  if (!found.ok()) return std::move(found.take_status()).with("cluster: etcd_discovery");
+  cluster.etcd = found.take();
+  return {};
+}
+
 }  // namespace
 
 Result<perenniald::ClusterConfig> cluster_of(const ClusterPlace& place) {
@@ -39,16 +50,21 @@ Result<perenniald::ClusterConfig> cluster_of(const ClusterPlace& place) {
     if (!section.ok()) return section.take_status();
     cluster = section.take();
   }
-  if (!place.etcd.empty()) cluster.etcd.clear();
+  if (!place.etcd.empty()) {
+    cluster.etcd.clear();
+    cluster.etcd_discovery.clear();
+  }
   for (const std::string& endpoint : place.etcd) {
     if (const std::string what = set_cluster(cluster, "etcd", endpoint); !what.empty()) {
       return Status(StatusCode::InvalidArgument, "--etcd: " + what);
     }
   }
-  if (place.name.empty()) return cluster;
-  if (const std::string what = set_cluster(cluster, "name", place.name); !what.empty()) {
-    return Status(StatusCode::InvalidArgument, "--name: " + what);
+  if (!place.name.empty()) {
+    if (const std::string what = set_cluster(cluster, "name", place.name); !what.empty()) {
+      return Status(StatusCode::InvalidArgument, "--name: " + what);
+    }
   }
+  if (Status found = find_endpoints(cluster); !found.ok()) return found;
   return cluster;
 }
 

@@ -57,6 +57,21 @@ const NodeRecord* ClusterState::find_node(const std::string& name) const {
   return node == nodes.end() ? nullptr : &*node;
 }
 
+size_t ClusterState::recent_elections() const {
+  uint64_t now_ms = 0;
+  for (const NodeRecord& node : nodes) now_ms = std::max(now_ms, node.clock_ms);
+  constexpr uint64_t window_ms = election_window_s * 1000;
+  if (now_ms == 0) return 0;
+  return static_cast<size_t>(std::ranges::count_if(
+      elections, [&](uint64_t time_ms) { return time_ms + window_ms >= now_ms; }));
+}
+
+std::vector<std::string> ClusterState::settings_differ(const NodeRecord& node) const {
+  const NodeRecord* const leading = leader ? find_node(leader->node) : nullptr;
+  if (leading == nullptr) return {};
+  return store::cluster::differing(node.settings, leading->settings);
+}
+
 Result<ClusterState> read_cluster_state(EtcdCalls& etcd, const Keys& keys) {
   Transaction read;
   for (const std::string& key :
@@ -69,6 +84,7 @@ Result<ClusterState> read_cluster_state(EtcdCalls& etcd, const Keys& keys) {
   read.then.emplace_back(Get{.range = store::etcd::keys_with_prefix(keys.refusals())});
   std::ranges::move(store::cluster::maintenance_reads(keys), std::back_inserter(read.then));
   read.then.emplace_back(Get{.range = store::etcd::keys_with_prefix(keys.repairs())});
+  read.then.emplace_back(Get{.range = {.key = keys.elections(), .end = {}}});
   const Result<TransactionDone> done = etcd.commit(read);
   if (!done.ok()) return done.status();
   const auto first_of = [&](size_t get) -> const KeyValue* {
@@ -85,6 +101,9 @@ Result<ClusterState> read_cluster_state(EtcdCalls& etcd, const Keys& keys) {
   }
   if (const KeyValue* const origin = first_of(1)) state.origin = origin->value;
   state.base = number_of(first_of(2));
+  if (const KeyValue* const elections = first_of(12)) {
+    state.elections = store::cluster::decode_elections(elections->value);
+  }
   state.epoch = number_of(first_of(3));
   if (const KeyValue* const epoch = first_of(3)) state.epoch_revision = epoch->mod_revision;
   if (const KeyValue* const leader = first_of(4)) {

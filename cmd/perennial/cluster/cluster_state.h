@@ -19,6 +19,10 @@ namespace perennial::tool {
 
 using store::cluster::entries_behind_max;
 
+inline constexpr uint64_t election_window_s = 600;
+// So many elections in that time are too many: nodes take the lead from each other.
+inline constexpr size_t elections_warned = 3;
+
 // What etcd holds of a cluster, all of one revision. What is left of leases is asked for right
 // after.
 struct ClusterState {
@@ -38,8 +42,9 @@ struct ClusterState {
   std::map<std::string, int64_t> resigned_left_s;  // For how long each resigned node still is.
   int64_t paused_left_s = 0;                       // For how long takeovers are still paused.
   std::set<std::string> repairs;  // Nodes that were asked to get a copy, and have not begun.
-  BatchIndex first = 0;           // Of the log's entries; 0: it has none.
-  BatchIndex last = 0;            // The end of the log: the base, where it has no entry.
+  store::cluster::ElectionTimes elections;
+  BatchIndex first = 0;  // Of the log's entries; 0: it has none.
+  BatchIndex last = 0;   // The end of the log: the base, where it has no entry.
   uint64_t entries = 0;
 
   uint64_t behind(const store::cluster::NodeRecord& node) const {
@@ -52,6 +57,11 @@ struct ClusterState {
   // By how many seconds a node's wall clock is ahead of the cluster's time, which its leader has
   // told. Both were told within a second or two. None: one of them is not told.
   std::optional<int64_t> clock_ahead_s(const store::cluster::NodeRecord& node) const;
+  // How many nodes were elected in the last election_window_s, as far as the nodes' clocks say. 0
+  // if no node is there.
+  size_t recent_elections() const;
+  // The names of the node's settings that are others than the leader's.
+  std::vector<std::string> settings_differ(const store::cluster::NodeRecord& node) const;
   // Null: there is none.
   const store::cluster::NodeRecord* find_node(const std::string& name) const;
 };

@@ -45,7 +45,7 @@ struct EtcdCalls::Etcd {
 Result<std::unique_ptr<EtcdCalls>> EtcdCalls::open(const perenniald::ClusterConfig& cluster) {
   if (Status secrets = perenniald::check_etcd_secrets(cluster); !secrets.ok()) return secrets;
   EtcdPointer etcd(new Etcd, [](Etcd* ended) { delete ended; });
-  Result<std::unique_ptr<store::etcd::Client>> client =
+  Result<std::unique_ptr<store::etcd::GrpcClient>> client =
       store::etcd::open_grpc_client(etcd->executor, {.endpoints = cluster.etcd,
                                                      .ca_file = cluster.etcd_ca,
                                                      .certificate_file = cluster.etcd_certificate,

@@ -14,6 +14,7 @@
 
 #include "cmd/common/units.h"
 #include "cmd/perennial/output/readable.h"
+#include "store/cluster/puts.h"
 
 namespace perennial::tool {
 namespace {
@@ -126,6 +127,21 @@ std::string member_table(const ClusterReport& report) {
   return aligned(lines, 2, 4);
 }
 
+// Why the leader takes no puts, if it says so.
+std::string puts_problem(const NodeRecord& node) {
+  using store::cluster::Puts;
+  if (node.role != Role::Leader) return {};
+  if (node.puts == store::cluster::puts_name(Puts::Held)) {
+    return "puts wait: the log in etcd has reached log_bytes_max, and fewer than copies_min nodes "
+           "have its beginning on their disks; bring the standbys back, or lower copies_min";
+  }
+  if (node.puts == store::cluster::puts_name(Puts::Refused)) {
+    return "puts are refused: the database of etcd is above three quarters of etcd_quota_bytes, or "
+           "has raised an alarm; etc/docs/cluster.md, \"When etcd is nearly full\"";
+  }
+  return {};
+}
+
 void warn_of_nodes(const ClusterReport& report, std::vector<std::string>& out) {
   const ClusterState& state = report.state;
   if (state.leader_revision == 0) {
@@ -158,6 +174,12 @@ void warn_of_nodes(const ClusterReport& report, std::vector<std::string>& out) {
         "node {} has resigned, and does not lead for another {}: `perennial cluster resign {} "
         "--end` takes that back",
         printable(node), duration_text(static_cast<uint64_t>(left_s)), printable(node)));
+  }
+  if (const size_t elections = state.recent_elections(); elections >= elections_warned) {
+    out.push_back(fmt::format(
+        "{} nodes were elected in the last ten minutes: each election ends all connections; the "
+        "logs of the nodes say why the leaders lost the lead (at=cluster.lost, at=cluster.etcd)",
+        elections));
   }
   if (state.nodes.size() < report.copies_min) {
     out.push_back(fmt::format(
@@ -205,6 +227,14 @@ void warn_of_nodes(const ClusterReport& report, std::vector<std::string>& out) {
                       "log; it gets a "
                       "copy of another node's as soon as a whole one with a peer_address is there",
                       printable(node.node)));
+    }
+    if (const std::string why = puts_problem(node); !why.empty()) out.push_back(why);
+    if (const std::vector<std::string> names = state.settings_differ(node); !names.empty()) {
+      out.push_back(
+          fmt::format("settings of node {} are others than the leader's, and clients would meet "
+                      "them if it led: "
+                      "{}; etc/docs/cluster.md, \"Change settings\"",
+                      printable(node.node), printable(fmt::format("{}", fmt::join(names, ", ")))));
     }
     if (!node.has_space) {
       out.push_back(fmt::format(
@@ -319,6 +349,10 @@ ordered_json status_json(const ClusterReport& report) {
                       {"id", state.id},
                       {"epoch", state.epoch},
                       {"leader", nullptr},
+                      {"elections",
+                       {{"in_the_last_s", election_window_s},
+                        {"count", state.recent_elections()},
+                        {"times_ms", state.elections}}},
                       {"log",
                        {{"base", state.base},
                         {"first", state.entries == 0 ? ordered_json() : ordered_json(state.first)},
@@ -328,7 +362,10 @@ ordered_json status_json(const ClusterReport& report) {
     out["leader"] = {{"node", state.leader->node},
                      {"client_address", state.leader->client_address},
                      {"peer_address", state.leader->peer_address},
-                     {"epoch", state.leader->epoch}};
+                     {"epoch", state.leader->epoch},
+                     {"puts", nullptr}};
+    const NodeRecord* const leading = state.find_node(state.leader->node);
+    if (leading != nullptr && !leading->puts.empty()) out["leader"]["puts"] = leading->puts;
   }
   out["nodes"] = ordered_json::array();
   for (const NodeRecord& node : state.nodes) {
@@ -344,6 +381,7 @@ ordered_json status_json(const ClusterReport& report) {
                             {"has_space", node.has_space},
                             {"is_damaged", node.is_damaged},
                             {"priority", node.priority},
+                            {"settings_differ", state.settings_differ(node)},
                             {"reaches_leader", nullptr},
                             {"clock_ahead_s", nullptr}});
     if (node.reaches_leader) out["nodes"].back()["reaches_leader"] = *node.reaches_leader;

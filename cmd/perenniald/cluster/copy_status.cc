@@ -21,7 +21,7 @@ CopyStatus::CopyStatus(const ClusterConfig& config, const std::string& version)
                .client_address = config.client_address,
                .peer_address = config.peer_address,
                .version = version}) {
-  Result<std::unique_ptr<store::etcd::Client>> client = open_etcd(config, executor_);
+  Result<std::unique_ptr<store::etcd::GrpcClient>> client = open_etcd(config, executor_);
   if (!client.ok()) return;  // Whoever looks for the other nodes meets the same, and says so.
   client_ = client.take();
   executor_.post([this] { begin(); });

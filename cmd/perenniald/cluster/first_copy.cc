@@ -38,7 +38,7 @@ constexpr std::chrono::seconds behind_log_interval{10};
 // All nodes that are in etcd.
 Result<std::vector<NodeRecord>> read_nodes(const ClusterConfig& config) {
   store::etcd::GrpcExecutor executor;
-  Result<std::unique_ptr<store::etcd::Client>> client = open_etcd(config, executor);
+  Result<std::unique_ptr<store::etcd::GrpcClient>> client = open_etcd(config, executor);
   if (!client.ok()) return client.take_status();
   const store::cluster::Keys keys(config.name);
   using Answer = store::etcd::Outcome<store::etcd::Found>;

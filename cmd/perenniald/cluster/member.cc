@@ -8,10 +8,13 @@
 #include <variant>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/stat.h>
 
+#include "cmd/common/digest.h"
 #include "cmd/common/exit_codes.h"
 #include "cmd/perenniald/cluster/etcd_connection.h"
+#include "cmd/perenniald/cluster/etcd_discovery.h"
 #include "cmd/perenniald/cluster/first_copy.h"
 #include "cmd/perenniald/process/log.h"
 #include "engine/types/later.h"
@@ -61,13 +64,14 @@ std::string random_id() {
 
 struct Member::Etcd {
   store::etcd::GrpcExecutor executor;
-  std::unique_ptr<store::etcd::Client> client;
+  std::unique_ptr<store::etcd::GrpcClient> client;
 };
 
 Result<std::unique_ptr<Member>> Member::create(const ClusterConfig& config,
                                                const std::string& version,
                                                std::function<void()> wake) {
   std::unique_ptr<Member> member(new Member(config, version, std::move(wake)));
+  if (Status found = member->discover(); !found.ok()) return found;
   if (Status connected = member->connect(); !connected.ok()) return connected;
   return member;
 }
@@ -76,20 +80,69 @@ Member::Member(const ClusterConfig& config, std::string version, std::function<v
     : config_(config),
       version_(std::move(version)),
       wake_(std::move(wake)),
-      etcd_(nullptr, [](Etcd* etcd) { delete etcd; }) {}
+      etcd_(nullptr, [](Etcd* etcd) { delete etcd; }),
+      discovery_(nullptr, [](EtcdDiscovery* discovery) { delete discovery; }),
+      etcd_settings_(config) {}
 
 Member::~Member() {
+  discovery_.reset();
   stop_threads();
 }
 
 Status Member::connect() {
   std::unique_ptr<Etcd, void (*)(Etcd*)> etcd(new Etcd, etcd_.get_deleter());
-  Result<std::unique_ptr<store::etcd::Client>> client = open_etcd(config_, etcd->executor);
+  Result<std::unique_ptr<store::etcd::GrpcClient>> client = open_etcd(settings(), etcd->executor);
   if (!client.ok()) return client.take_status();
   etcd->client = client.take();
   const std::lock_guard lock(mutex_);
   etcd_ = std::move(etcd);
   return {};
+}
+
+// Once before the start, and again and again from then on.
+Status Member::discover() {
+  if (config_.etcd_discovery.empty()) return {};
+  Result<std::vector<std::string>> found = discover_etcd(config_);
+  if (!found.ok()) return {StatusCode::NotFound, found.status().message()};
+  etcd_settings_.etcd = found.take();
+  discovery_.reset(new EtcdDiscovery(
+      config_, etcd_settings_.etcd,
+      [this](std::vector<std::string> endpoints) { use_endpoints(std::move(endpoints)); }));
+  return {};
+}
+
+void Member::use_endpoints(std::vector<std::string> endpoints) {
+  const std::lock_guard lock(mutex_);
+  etcd_settings_.etcd = std::move(endpoints);
+  reconfigure_client();
+}
+
+ClusterConfig Member::settings() const {
+  const std::lock_guard lock(mutex_);
+  ClusterConfig settings = config_;
+  set_etcd_settings(settings, etcd_settings_);
+  return settings;
+}
+
+Status Member::reconfigure(const ClusterConfig& config) {
+  {
+    const std::lock_guard lock(mutex_);
+    std::vector<std::string> discovered = std::move(etcd_settings_.etcd);
+    etcd_settings_ = config;
+    if (discovery_ != nullptr) etcd_settings_.etcd = std::move(discovered);
+    reconfigure_client();
+  }
+  if (discovery_ != nullptr) discovery_->look_now();
+  return check_etcd_files(config);
+}
+
+// REQUIRES: mutex_ is held.
+void Member::reconfigure_client() {
+  if (etcd_ == nullptr) return;  // Another thread connects.
+  // Without a client the next one is made with the settings of then.
+  etcd_->executor.post([this] {
+    if (etcd_->client != nullptr) etcd_->client->reconfigure(etcd_options(settings()));
+  });
 }
 
 // The node and the log are used on the executor's thread only until it has ended.
@@ -120,6 +173,7 @@ store::cluster::NodeOptions Member::node_options(const store::Store& store) cons
           .compacts_etcd = config_.etcd_compact,
           .etcd_quota_bytes = config_.etcd_quota_bytes,
           .clock_offset_max = static_cast<Nanos>(config_.clock_offset_max_s) * nanos_per_second,
+          .refuses_other_settings = config_.settings_differ == SettingsDiffer::Refuse,
           .new_cluster_id = random_id()};
 }
 
@@ -196,7 +250,7 @@ std::optional<Failure> Member::want_copy(const std::string& data_dir, const Stat
 }
 
 Status Member::get_copy(const std::string& data_dir) {
-  return perenniald::get_copy(config_, version_, data_dir, OldDatabase::Removed,
+  return perenniald::get_copy(settings(), version_, data_dir, OldDatabase::Removed,
                               [this] { return is_cancelled(); });
 }
 
@@ -206,7 +260,7 @@ Status Member::replace_damaged(const std::string& data_dir, const Status& opened
        {"effect",
         "a copy of another node's database takes the place of this one, which is kept beside it as "
         "damaged-TIME"}});
-  return perenniald::get_copy(config_, version_, data_dir, OldDatabase::Kept,
+  return perenniald::get_copy(settings(), version_, data_dir, OldDatabase::Kept,
                               [this] { return is_cancelled(); });
 }
 
@@ -266,6 +320,7 @@ void Member::start(store::Store& store) {
                                    node_events());
     log_ = std::make_unique<store::cluster::ClusterLog>(store, etcd_->executor, std::move(links));
     entries_ = log_.get();
+    tell_settings();
     node_->start();
     started.set_value();
   });
@@ -274,7 +329,8 @@ void Member::start(store::Store& store) {
 
 Node::Events Member::node_events() {
   Node::Events events;
-  events.adopt = [this](const std::string& id) { return store_->join_cluster(id); };
+  events.adopt = [this](const std::string& id) { return adopt(id); };
+  events.settings_differ = [this](const auto& names) { on_settings_differ(names); };
   events.entry = [this](BatchIndex index, std::string bytes) {
     on_entry(index);
     entries_->add_entry(index, std::move(bytes));
@@ -326,6 +382,29 @@ Node::Events Member::node_events() {
   events.alarms = [this](const store::cluster::EtcdAlarms& alarms) { on_alarms(alarms); };
   events.clock = [this](const store::cluster::WallClock& clock) { on_clock(clock); };
   return events;
+}
+
+Status Member::adopt(const std::string& cluster_id) {
+  Status joined = store_->join_cluster(cluster_id);
+  if (joined.ok()) tell_settings();
+  return joined;
+}
+
+void Member::set_shared_settings(std::map<std::string, std::string> settings) {
+  const std::lock_guard lock(mutex_);
+  shared_settings_ = std::move(settings);
+  etcd_->executor.post([this] { tell_settings(); });
+}
+
+// The identity of the cluster makes the digests, so a node tells none before it has one.
+void Member::tell_settings() {
+  if (node_ == nullptr || store_->cluster_id().empty()) return;
+  store::cluster::SettingDigests digests;
+  const std::lock_guard lock(mutex_);
+  for (const auto& [name, text] : shared_settings_) {
+    digests.emplace(name, common::keyed_digest(store_->cluster_id(), name + "=" + text));
+  }
+  node_->set_settings(std::move(digests));
 }
 
 // The end of follow(). What ends a leader ends its process.
@@ -557,6 +636,10 @@ void Member::on_hand_over(const std::string& to, store::cluster::HandoverCause c
       log(Level::Info, "cluster.handover",
           {{"to", "any"}, {"why", "this node was asked not to lead for a while"}});
       break;
+    case HandoverCause::Repair:
+      log(Level::Info, "cluster.handover",
+          {{"to", "any"}, {"why", "this node shall get a copy of another node's database"}});
+      break;
   }
   hands_over_.store(true, std::memory_order_release);
   wake_();
@@ -595,6 +678,21 @@ void Member::on_alarms(const store::cluster::EtcdAlarms& alarms) {
   const bool is_over = alarms == store::cluster::EtcdAlarms();
   log(is_over ? Level::Info : Level::Error, "cluster.etcd_alarm",
       {{"no_space", text(alarms.no_space)}, {"corrupt", text(alarms.corrupt)}});
+}
+
+void Member::on_settings_differ(const std::vector<std::string>& names) {
+  {
+    const std::lock_guard lock(mutex_);
+    facts_.settings_differ = names.size();
+  }
+  if (names.empty()) return log(Level::Info, "cluster.settings", {{"differ", "none"}});
+  const bool refuses = config_.settings_differ == SettingsDiffer::Refuse;
+  log(Level::Warning, "cluster.settings",
+      {{"differ", fmt::format("{}", fmt::join(names, ","))},
+       {"means", refuses
+                     ? "they are others than the leader's: this node does not stand for election"
+                     : "they are others than the leader's: clients will meet them when this "
+                       "node leads"}});
 }
 
 void Member::check_lease() const {

@@ -4,10 +4,12 @@
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "cmd/perenniald/config/cluster_config.h"
 #include "cmd/perenniald/process/failure.h"
@@ -22,6 +24,8 @@
 #include "store/store.h"
 
 namespace perennial::perenniald {
+
+class EtcdDiscovery;
 
 // What is known of a node at a moment.
 struct MemberFacts {
@@ -40,6 +44,7 @@ struct MemberFacts {
   bool has_successor = false;  // Of a leader: Node::Events::has_successor.
   // As the leader sees them, or while nobody leads.
   store::cluster::EtcdAlarms alarms = {};
+  size_t settings_differ = 0;  // So many settings are others than the leader's.
 
   // Entries that this node has read and not yet applied.
   uint64_t lag() const { return newest > applied ? newest - applied : 0; }
@@ -57,7 +62,7 @@ class Member {
   // `wake` is called on another thread when the log has an update for the loop, or another node
   // leads. InvalidArgument:
   // the settings name a file that cannot be used. Unsupported: the program was built without
-  // clusters.
+  // clusters. NotFound: DNS does not name the members of etcd.
   static Result<std::unique_ptr<Member>> create(const ClusterConfig& config,
                                                 const std::string& version,
                                                 std::function<void()> wake);
@@ -90,6 +95,13 @@ class Member {
   Status replace_damaged(const std::string& data_dir, const Status& opened);
   // Any thread.
   void cancel();
+  // Reaches etcd by these settings (set_etcd_settings) as soon as it answers by them, and reads all
+  // files again. The log says what becomes of it. Running watches and the lease go on.
+  // InvalidArgument: a file cannot be used, and nothing changes until it can. Any thread.
+  Status reconfigure(const ClusterConfig& config);
+  // The settings in which all nodes should be alike, as text by their names. Only digests of them
+  // leave the process. Any thread.
+  void set_shared_settings(std::map<std::string, std::string> settings);
 
   // The epoch of this leader. REQUIRES: follow() has returned without an error.
   uint64_t epoch() const { return epoch_; }
@@ -141,6 +153,10 @@ class Member {
   void stop_threads();
   Status connect();
   bool is_cancelled() const;
+  ClusterConfig settings() const;
+  Status discover();
+  void use_endpoints(std::vector<std::string> endpoints);
+  void reconfigure_client();
   void on_elected(uint64_t epoch);
   void on_leader(const std::optional<store::cluster::LeaderRecord>& leader);
   void on_entry(BatchIndex index);
@@ -158,12 +174,17 @@ class Member {
   bool is_due(Nanos& logged_at) const;
   void on_waits(std::optional<store::etcd::CallError> waits_for);
   void on_alarms(const store::cluster::EtcdAlarms& alarms);
+  void on_settings_differ(const std::vector<std::string>& names);
+  Status adopt(const std::string& cluster_id);
+  void tell_settings();
 
-  const ClusterConfig config_;
+  const ClusterConfig config_;  // Of the start. settings() has what may have changed.
   const std::string version_;
   const std::function<void()> wake_;
   struct Etcd;  // Its client and the thread of that.
   std::unique_ptr<Etcd, void (*)(Etcd*)> etcd_;
+  // Null: the settings name the endpoints.
+  std::unique_ptr<EtcdDiscovery, void (*)(EtcdDiscovery*)> discovery_;
   std::unique_ptr<store::cluster::Node> node_;
   std::unique_ptr<store::cluster::ClusterLog> log_;
   store::cluster::ClusterLog* entries_ = nullptr;  // The log, also when it was taken.
@@ -187,7 +208,9 @@ class Member {
   bool cancelled_ = false;
   uint64_t epoch_ = 0;
   store::cluster::TakeoverTime takeover_;
-  Nanos elected_at_ = 0;  // By the executor's clock, with takeover_.time.
+  Nanos elected_at_ = 0;         // By the executor's clock, with takeover_.time.
+  ClusterConfig etcd_settings_;  // Of it, how etcd is reached.
+  std::map<std::string, std::string> shared_settings_;
   MemberFacts facts_;
   LatencyHistogram append_times_;
 };

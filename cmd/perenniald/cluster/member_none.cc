@@ -36,6 +36,10 @@ Status Member::get_wanted_copy(const std::string& /*data_dir*/) {
   return {};
 }
 void Member::cancel() {}
+void Member::set_shared_settings(std::map<std::string, std::string> /*settings*/) {}
+Status Member::reconfigure(const ClusterConfig& /*config*/) {
+  return {};
+}
 void Member::checkpoint_at(BatchIndex /*index*/, std::string /*dir*/,
                            std::function<void(Result<BatchIndex>)> /*done*/) {}
 MemberFacts Member::facts() const {

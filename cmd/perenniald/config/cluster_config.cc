@@ -32,7 +32,19 @@ using TextMember = std::string ClusterConfig::*;
 using NumberMember = uint64_t ClusterConfig::*;
 using ListMember = std::vector<std::string> ClusterConfig::*;
 
-enum class Kind : uint8_t { Name, Endpoints, File, Text, Address, Count, Bytes, Switch, Clients };
+enum class Kind : uint8_t {
+  Name,
+  Endpoints,
+  File,
+  Text,
+  Address,
+  Count,
+  Bytes,
+  Switch,
+  Clients,
+  Differ,
+  Domain
+};
 
 struct ClusterRow {
   std::string_view key;
@@ -47,6 +59,7 @@ constexpr std::array cluster_rows = {
     ClusterRow{"name", Kind::Name, &ClusterConfig::name},
     ClusterRow{"node", Kind::Name, &ClusterConfig::node},
     ClusterRow{"etcd", Kind::Endpoints, &ClusterConfig::etcd},
+    ClusterRow{"etcd_discovery", Kind::Domain, &ClusterConfig::etcd_discovery},
     ClusterRow{"etcd_tls.ca", Kind::File, &ClusterConfig::etcd_ca},
     ClusterRow{"etcd_tls.certificate", Kind::File, &ClusterConfig::etcd_certificate},
     ClusterRow{"etcd_tls.key", Kind::File, &ClusterConfig::etcd_key},
@@ -71,7 +84,17 @@ constexpr std::array cluster_rows = {
                64 * cluster_gib},
     ClusterRow{"sync_ms", Kind::Count, &ClusterConfig::sync_ms, 1, 10'000},
     ClusterRow{"standby_clients", Kind::Clients},
-    ClusterRow{"forward_wait_s", Kind::Count, &ClusterConfig::forward_wait_s, 0, 300}};
+    ClusterRow{"forward_wait_s", Kind::Count, &ClusterConfig::forward_wait_s, 0, 300},
+    ClusterRow{"settings_differ", Kind::Differ}};
+
+// How etcd is reached.
+constexpr std::array<std::string_view, 6> etcd_keys = {
+    "etcd",         "etcd_tls.ca", "etcd_tls.certificate",
+    "etcd_tls.key", "etcd_user",   "etcd_password_file"};
+
+bool is_etcd_key(std::string_view key) {
+  return std::ranges::find(etcd_keys, key) != etcd_keys.end();
+}
 
 const ClusterRow* row_of(std::string_view key) {
   const auto* const row = std::ranges::find(cluster_rows, key, &ClusterRow::key);
@@ -105,9 +128,23 @@ std::string add_endpoint(std::vector<std::string>& member, const std::string& te
   return {};
 }
 
+bool is_host_byte(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+         std::string_view("-_.:").find(c) != std::string_view::npos;
+}
+
+std::string check_domain(std::string_view text) {
+  constexpr size_t domain_bytes_max = 200;
+  const bool is_domain = !text.empty() && text.size() <= domain_bytes_max &&
+                         std::ranges::all_of(text, is_host_byte) &&
+                         text.find(':') == std::string_view::npos;
+  return is_domain ? "" : fmt::format("'{}' is no domain, as in example.org", text);
+}
+
 // What is wrong with the text of a row that has one.
 std::string check_cluster_text(Kind kind, std::string_view text) {
   if (kind == Kind::Address) return check_node_address(text);
+  if (kind == Kind::Domain) return check_domain(text);
   if (kind == Kind::Name) {
     if (store::is_cluster_name(text)) return {};
     return fmt::format("'{}' is not 1 to {} letters, digits and -_.", text,
@@ -126,15 +163,17 @@ std::string set_clients(StandbyClients& member, std::string_view text) {
   return {};
 }
 
+std::string set_differ(SettingsDiffer& member, std::string_view text) {
+  if (text != "warn" && text != "refuse")
+    return fmt::format("'{}' is not one of warn, refuse", text);
+  member = text == "warn" ? SettingsDiffer::Warn : SettingsDiffer::Refuse;
+  return {};
+}
+
 std::string set_compact(bool& member, std::string_view text) {
   if (text != "true" && text != "false") return fmt::format("'{}' is not true or false", text);
   member = text == "true";
   return {};
-}
-
-bool is_host_byte(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-         std::string_view("-_.:").find(c) != std::string_view::npos;
 }
 
 bool is_https(std::string_view endpoint) {
@@ -157,6 +196,35 @@ Status check_etcd_secrets(const ClusterConfig& config) {
     }
   }
   return {};
+}
+
+void set_etcd_settings(ClusterConfig& config, const ClusterConfig& from) {
+  for (const std::string_view key : etcd_keys) {
+    const ClusterRow& row = *row_of(key);
+    if (const auto* const list = std::get_if<ListMember>(&row.member)) {
+      config.** list = from.**list;
+    } else {
+      const TextMember text = std::get<TextMember>(row.member);
+      config.*text = from.*text;
+    }
+  }
+}
+
+std::vector<std::string> other_cluster_differences(const ClusterConfig& one,
+                                                   const ClusterConfig& other) {
+  // No row but that of the endpoints has more than one value.
+  const auto value_of = [](const std::vector<ClusterPair>& pairs, std::string_view key) {
+    const auto found = std::ranges::find(pairs, key, &ClusterPair::key);
+    return found == pairs.end() ? std::string() : found->value;
+  };
+  const std::vector<ClusterPair> ones = cluster_pairs(one);
+  const std::vector<ClusterPair> others = cluster_pairs(other);
+  std::vector<std::string> names;
+  for (const ClusterRow& row : cluster_rows) {
+    if (is_etcd_key(row.key) || value_of(ones, row.key) == value_of(others, row.key)) continue;
+    names.emplace_back(row.key);
+  }
+  return names;
 }
 
 bool cluster_is_built() {
@@ -192,10 +260,13 @@ std::string set_cluster(ClusterConfig& config, std::string_view key, const std::
       return set_compact(config.etcd_compact, value);
     case Kind::Clients:
       return set_clients(config.standby_clients, value);
+    case Kind::Differ:
+      return set_differ(config.settings_differ, value);
     case Kind::Name:
     case Kind::File:
     case Kind::Text:
     case Kind::Address:
+    case Kind::Domain:
       break;
   }
   if (std::string problem = check_cluster_text(row->kind, value); !problem.empty()) return problem;
@@ -210,11 +281,13 @@ std::vector<std::string> check_cluster(const ClusterConfig& config) {
   };
   need(!config.name.empty(), "a cluster needs a name");
   need(!config.node.empty(), "node: this server needs a name in the cluster");
-  need(!config.etcd.empty(), "etcd: the endpoints of etcd are needed");
+  need(!config.etcd.empty() || !config.etcd_discovery.empty(),
+       "etcd: the endpoints of etcd are needed, or etcd_discovery");
+  need(config.etcd.empty() || config.etcd_discovery.empty(),
+       "etcd_discovery takes the place of etcd: leave one of the two out");
   need(!config.client_address.empty(),
        "client_address: the HOST:PORT where clients and other nodes reach this one is needed");
-  const bool has_tls =
-      !config.etcd_ca.empty() || !config.etcd_certificate.empty() || !config.etcd_key.empty();
+  const bool has_tls = config.has_etcd_tls();
   const auto https = std::ranges::count_if(config.etcd, is_https);
   need(https == 0 || static_cast<size_t>(https) == config.etcd.size(),
        "etcd: some endpoints are http and some https: all must be alike");
@@ -250,6 +323,9 @@ std::vector<ClusterPair> cluster_pairs(const ClusterConfig& config) {
     } else if (row.kind == Kind::Clients) {
       const bool forward = config.standby_clients == StandbyClients::Forward;
       pairs.push_back({key, forward ? "forward" : "refuse", false});
+    } else if (row.kind == Kind::Differ) {
+      const bool warn = config.settings_differ == SettingsDiffer::Warn;
+      pairs.push_back({key, warn ? "warn" : "refuse", false});
     } else if (const auto* const number = std::get_if<NumberMember>(&row.member)) {
       pairs.push_back({key, cluster_number_text(row.kind, config.**number), false});
     } else if (const auto* const list = std::get_if<ListMember>(&row.member)) {

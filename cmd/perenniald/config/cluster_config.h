@@ -15,9 +15,14 @@ namespace perennial::perenniald {
 // What a standby does with clients: forward them to the leader, or refuse their connections.
 enum class StandbyClients : uint8_t { Forward, Refuse };
 
+// What a node does whose settings differ from the leader's: it says so, or it does not stand for
+// election either.
+enum class SettingsDiffer : uint8_t { Warn, Refuse };
+
 struct ClusterConfig {
   std::string name;               // Empty: the server is no part of a cluster.
   std::string node;               // This server's name in it.
+  std::string etcd_discovery;     // A domain that names its members by SRV records, in place of:
   std::vector<std::string> etcd;  // "http://HOST:PORT" or "https://HOST:PORT", all alike.
   std::string etcd_ca;            // This and the next two are files, and need https. Empty: the
                                   // CAs of the system.
@@ -42,15 +47,27 @@ struct ClusterConfig {
   uint64_t etcd_quota_bytes = 2ull << 30;  // etcd's own --quota-backend-bytes.
   uint64_t sync_ms = 100;                  // The longest time from a write to its sync on a node.
   StandbyClients standby_clients = StandbyClients::Forward;
+  SettingsDiffer settings_differ = SettingsDiffer::Warn;
   uint64_t forward_wait_s = 10;  // How long a forwarded client waits for a leader.
 
   bool is_set() const { return !name.empty(); }
+  // `etcd_tls` is set.
+  bool has_etcd_tls() const {
+    return !etcd_ca.empty() || !etcd_certificate.empty() || !etcd_key.empty();
+  }
 };
 
 // What this node shows to others, and whom it trusts.
 common::PeerAccess peer_access(const ClusterConfig& config);
 // InvalidArgument: others than its owner have access to the key or the password for etcd.
 Status check_etcd_secrets(const ClusterConfig& config);
+
+// How etcd is reached: its endpoints, certificates, user and password. These settings may change
+// while the server runs. Copies them.
+void set_etcd_settings(ClusterConfig& config, const ClusterConfig& from);
+// The names of all other settings that differ, in the order of the section.
+std::vector<std::string> other_cluster_differences(const ClusterConfig& one,
+                                                   const ClusterConfig& other);
 
 // An append is one transaction of etcd, which takes 1.5 MiB at most (--max-request-bytes).
 inline constexpr uint64_t cluster_job_bytes_max = 1ull << 20;

@@ -254,6 +254,20 @@ Status set_config(Config& config, const ConfigField& field, std::string_view tex
   return {};
 }
 
+std::vector<std::string> settings_to_restart(const Config& running, const Config& read) {
+  std::vector<std::string> names;
+  for (const ConfigField& field : config_fields()) {
+    if (field.unit == ConfigUnit::Cluster) {
+      for (const std::string& key : other_cluster_differences(running.cluster, read.cluster)) {
+        names.push_back("cluster." + key);
+      }
+    } else if (config_text(running, field) != config_text(read, field)) {
+      names.emplace_back(field.key);
+    }
+  }
+  return names;
+}
+
 std::string config_text(const Config& config, const ConfigField& field) {
   switch (field.unit) {
     case Unit::LocalAddress:

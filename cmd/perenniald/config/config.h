@@ -224,6 +224,10 @@ std::string cluster_text(const ClusterConfig& cluster);
 // Whether YAML, as print_config() writes it, preserves this text. It does if the text is UTF-8.
 bool fits_yaml(std::string_view text);
 
+// The names of the settings that differ and that a reload does not use, in the order of the table.
+// Those of the section `cluster` are "cluster.KEY".
+std::vector<std::string> settings_to_restart(const Config& running, const Config& read);
+
 // The value of one key, as the file has it.
 std::string config_text(const Config& config, const ConfigField& field);
 // The highest value, in the same form. REQUIRES: the setting is a Count or Bytes.

@@ -195,6 +195,7 @@ void apply(const CLI::App& app, const Raw& raw, Invocation& out, Problems& probl
 Invocation usage_error(const Problems& problems) {
   Invocation out;
   out.exit_code = common::exit_usage;
+  out.problems = problems;
   for (const std::string& problem : problems) out.err += fmt::format("{}: {}\n", program, problem);
   out.err += fmt::format("{}: for help: {} -h\n", program, program);
   return out;

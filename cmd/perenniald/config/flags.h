@@ -19,6 +19,7 @@ struct Invocation {
                       // Check, `out` is for when all is good.
   std::string out;
   std::string err;
+  Problems problems;  // Of Exit: what is wrong with the flags or the file. Empty: nothing.
 };
 
 // Reads beanstalkd's flags, combined as getopt allows (-Vb DIR, -f0, -VVV), and the long flags.

@@ -36,6 +36,11 @@ void add_cluster(MetricsWriter& out, const ClusterFacts& cluster) {
              "leads, each node.");
   out.sample(cluster.alarms_no_space, {{"alarm", "NOSPACE"}});
   out.sample(cluster.alarms_corrupt, {{"alarm", "CORRUPT"}});
+  out.single(
+      "perennial_cluster_settings_differ", MetricType::Gauge, "",
+      "Settings of this node that are others than the leader's, and which clients would meet "
+      "if it led.",
+      cluster.settings_differ);
   out.family("perennial_cluster_append_seconds", MetricType::Histogram, "seconds",
              "From the append of a batch until a majority of etcd had it, while this node led.");
   out.histogram(cluster.appends.view(), nanos_to_seconds);

@@ -82,8 +82,10 @@ Server::Loop::~Loop() {
 }
 
 Server::Server(const Config& config, std::vector<BoundSocket> sockets, TlsListeners tls,
-               std::shared_ptr<const core::Users> users, const Descriptors& descriptors)
+               std::shared_ptr<const core::Users> users, const Descriptors& descriptors,
+               std::function<Invocation()> read_settings)
     : config_(config),
+      read_settings_(std::move(read_settings)),
       proxies_(proxies_of(config)),
       timer_(loop_, [this] { turn_->on_timer(); }),
       process_facts_(fixed_process_facts(config.job_bytes_max)),
@@ -232,11 +234,11 @@ core::Session& Server::open_session(ConnId conn, const AcceptedSocket& socket,
   return core_.open(conn, clock_.now(), client_rights(config_, socket, peer));
 }
 
-// Without TLS and a file of users there is nothing to read again, and SIGHUP ends the server as it
-// ends any program whose terminal is gone. Under a service manager there is no terminal, so a
-// reload does no harm.
+// Without TLS, a cluster and a file of users there is nothing to read again, and SIGHUP ends the
+// server as it ends any program whose terminal is gone. Under a service manager there is no
+// terminal, so a reload does no harm.
 bool Server::reads_hangup() const {
-  return tls_.has_any() || !config_.users_file.empty() || has_manager();
+  return tls_.has_any() || !config_.users_file.empty() || config_.cluster.is_set() || has_manager();
 }
 
 core::Options Server::make_core_options() {
@@ -308,6 +310,7 @@ http::ClusterFacts Server::cluster_facts() const {
           .appends_fail = !facts.append_failure.empty(),
           .alarms_no_space = facts.alarms.no_space,
           .alarms_corrupt = facts.alarms.corrupt,
+          .settings_differ = facts.settings_differ,
           .appends = member_->append_times()};
 }
 

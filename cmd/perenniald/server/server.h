@@ -2,8 +2,10 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -13,6 +15,7 @@
 #include "cmd/perenniald/cluster/member.h"
 #include "cmd/perenniald/cluster/peer_checkpoints.h"
 #include "cmd/perenniald/config/config.h"
+#include "cmd/perenniald/config/flags.h"
 #include "cmd/perenniald/core/core.h"
 #include "cmd/perenniald/http/api/api.h"
 #include "cmd/perenniald/http/forwarded.h"
@@ -55,9 +58,11 @@ namespace perennial::perenniald {
 // wait until the next poll is over.
 class Server {
  public:
-  // `users`: null if everybody may do everything.
+  // `users`: null if everybody may do everything. `read_settings`: reads the flags and the file
+  // again.
   Server(const Config& config, std::vector<BoundSocket> sockets, TlsListeners tls,
-         std::shared_ptr<const core::Users> users, const Descriptors& descriptors);
+         std::shared_ptr<const core::Users> users, const Descriptors& descriptors,
+         std::function<Invocation()> read_settings);
 
   // Serves until a signal ends it. Returns the exit code.
   int run();
@@ -92,6 +97,9 @@ class Server {
   TlsListener* tls_of(std::optional<size_t> listener) const;
   bool reads_hangup() const;
   std::vector<http::FileRead> reload();
+  // Of a cluster's node. Why the settings could not be used. Empty: they are.
+  std::string reload_settings();
+  void tell_shared_settings();
   // Why the file could not be used. Empty: it is in use.
   std::string reload_users();
   void audit(const core::AuditEvent& event);
@@ -131,7 +139,8 @@ class Server {
   void on_phase_timer();
   void on_signal(int number);
 
-  const Config config_;
+  Config config_;  // After a reload it has the new settings of how a cluster's etcd is reached.
+  const std::function<Invocation()> read_settings_;
   const http::Proxies proxies_;
   bool users_are_current_ = true;  // The file of users was good when it was read last.
   Nanos users_reloaded_at_ = 0;    // When it was good and was read again; 0: never yet.

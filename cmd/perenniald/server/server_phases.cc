@@ -13,6 +13,7 @@
 #include "cmd/perenniald/server/access_control.h"
 #include "cmd/perenniald/server/options.h"
 #include "cmd/perenniald/server/server.h"
+#include "cmd/perenniald/server/shared_settings.h"
 #include "engine/types/check.h"
 #include "store/commit/local_log.h"
 
@@ -81,7 +82,10 @@ bool Server::become_member() {
   Result<std::unique_ptr<Member>> member = Member::create(config_.cluster, process_facts_.version,
                                                           [this] { uv_async_send(&committed_); });
   if (!member.ok()) {
-    exit_code_ = report({common::exit_usage, "cluster", member.status().message()});
+    const StatusCode code = member.status().code();
+    const bool is_of_dns = code == StatusCode::NotFound;  // Which may answer later.
+    exit_code_ = report({is_of_dns ? common::exit_system : common::exit_usage, "cluster",
+                         member.status().message()});
     return false;
   }
   member_ = member.take();
@@ -93,7 +97,9 @@ bool Server::become_member() {
             member_->checkpoint_at(at, std::move(dir), std::move(done));
           },
       .wake = [this] { uv_async_send(&peer_); }});
+  tell_shared_settings();
   become_standby();
+  tls_.start();  // Other nodes come to a standby, too.
   return true;
 }
 
@@ -265,7 +271,7 @@ void Server::begin_serving() {
   flush_log();
   if (!listen([](const BoundSocket&) { return true; })) return begin_stop("listen");
   if (standby_) standby_->end();
-  tls_.start();
+  if (member_ == nullptr) tls_.start();
   connections_.take_over(loop_);
   waits_in_sockets_ = true;
   notify_manager("READY=1\nSTATUS=Serving");
@@ -279,8 +285,9 @@ void Server::on_signal(int number) {
     return;
   }
   if (number == SIGHUP) {
-    // Before that the files were just read, and start() looks at them again.
-    if (phase_ == Phase::Serving) reload();
+    // Before that the files were just read, and start() looks at them again. A standby may be one
+    // for months.
+    if (phase_ == Phase::Serving || (phase_ == Phase::Loading && member_ != nullptr)) reload();
     return;
   }
   switch (phase_) {
@@ -304,7 +311,38 @@ std::vector<http::FileRead> Server::reload() {
   if (!config_.users_file.empty()) {
     read.push_back({.name = config_.users_file, .error = reload_users()});
   }
+  if (member_ != nullptr) {
+    read.push_back({.name = "cluster", .error = reload_settings()});
+    tell_shared_settings();  // Users, and the files of peers.
+  }
   return read;
+}
+
+// To the other nodes, as digests.
+void Server::tell_shared_settings() {
+  member_->set_shared_settings(shared_settings(config_, core_.users().get()));
+}
+
+std::string Server::reload_settings() {
+  const Invocation read = read_settings_();
+  if (!read.problems.empty()) {
+    std::string error = fmt::format("{}", fmt::join(read.problems, "; "));
+    log(Level::Error, "config.reload", {{"error", error}});
+    return error;
+  }
+  const std::vector<std::string> others = settings_to_restart(config_, read.config);
+  if (!others.empty()) {
+    log(Level::Warning, "config.reload",
+        {{"needs_restart", fmt::format("{}", fmt::join(others, ","))}});
+  }
+  if (!read.config.cluster.is_set()) return {};
+  set_etcd_settings(config_.cluster, read.config.cluster);
+  const std::string& domain = config_.cluster.etcd_discovery;
+  log(Level::Info, "config.reload",
+      {{"etcd",
+        domain.empty() ? fmt::format("{}", fmt::join(config_.cluster.etcd, ",")) : domain}});
+  const Status used = member_->reconfigure(config_.cluster);
+  return used.ok() ? "" : used.message();
 }
 
 // With a bad file the users stay as they are.

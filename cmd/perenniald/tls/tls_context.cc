@@ -7,11 +7,11 @@
 
 #include <fmt/format.h>
 #include <openssl/core_names.h>
-#include <openssl/err.h>
 #include <openssl/params.h>
 #include <openssl/rand.h>
 #include <openssl/x509v3.h>
 
+#include "cmd/perenniald/tls/certificate_checks.h"
 #include "cmd/perenniald/tls/certificate_names.h"
 #include "cmd/perenniald/tls/pem_files.h"
 #include "engine/types/check.h"
@@ -136,16 +136,7 @@ void set_sessions(SSL_CTX& context, const TicketKeys& keys, const std::string& s
 // ---- The server's certificate.
 
 Status check_server_certificate(X509& certificate, const std::string& path) {
-  switch (validity_of(certificate)) {
-    case Validity::Expired:
-      return bad_file(path, fmt::format("expired at {}: renew it",
-                                        time_text(X509_get0_notAfter(&certificate))));
-    case Validity::Future:
-      return bad_file(path, fmt::format("is not valid before {}: wait, or correct the clock",
-                                        time_text(X509_get0_notBefore(&certificate))));
-    case Validity::Valid:
-      break;
-  }
+  if (Status s = check_dates(certificate, path); !s.ok()) return s;
   if (X509_check_purpose(&certificate, X509_PURPOSE_SSL_SERVER, 0) == 0) {
     return bad_file(path,
                     "is not for servers: its extended key usage must have serverAuth, or none");
@@ -168,11 +159,9 @@ Status set_certificate(SSL_CTX& context, const TlsSettings& settings, TlsContext
       return bad_file(settings.certificate, take_openssl_error("is refused by OpenSSL"));
     }
   }
-  if (X509_check_private_key(&own, key->get()) != 1 ||
-      SSL_CTX_use_PrivateKey(&context, key->get()) != 1) {
-    ERR_clear_error();
-    return bad_file(settings.key, fmt::format("is not the key of the first certificate in {}",
-                                              settings.certificate));
+  if (Status s = check_pair(own, settings.certificate, **key, settings.key); !s.ok()) return s;
+  if (SSL_CTX_use_PrivateKey(&context, key->get()) != 1) {
+    return bad_file(settings.key, take_openssl_error("is refused by OpenSSL"));
   }
   out.certificate_end = time_text(X509_get0_notAfter(&own));
   out.certificate_end_at = seconds_of(X509_get0_notAfter(&own));
@@ -184,18 +173,16 @@ Status set_certificate(SSL_CTX& context, const TlsSettings& settings, TlsContext
 Status add_authorities(SSL_CTX& context, const std::string& path) {
   Result<std::vector<X509Ptr>> authorities = read_certificates(path);
   if (!authorities.ok()) return authorities.take_status();
-  size_t valid = 0;
   for (const X509Ptr& authority : *authorities) {
     if (X509_check_ca(authority.get()) == 0) {
       return bad_file(path, "holds a certificate that is none of a CA (basicConstraints CA:TRUE)");
     }
-    if (validity_of(*authority) == Validity::Valid) ++valid;
     if (X509_STORE_add_cert(SSL_CTX_get_cert_store(&context), authority.get()) != 1 ||
         SSL_CTX_add_client_CA(&context, authority.get()) != 1) {
       return bad_file(path, take_openssl_error("is refused by OpenSSL"));
     }
   }
-  return valid > 0 ? Status() : bad_file(path, "all of its certificates have expired: renew them");
+  return check_any_valid(*authorities, path);
 }
 
 Status add_revocation_lists(SSL_CTX& context, const std::string& path,

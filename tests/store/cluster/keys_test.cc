@@ -142,7 +142,9 @@ TEST(Records, Node) {
                              .flushed = 11,
                              .has_space = false,
                              .is_damaged = true,
-                             .priority = 7};
+                             .priority = 7,
+                             .puts = "held",
+                             .settings = {{"users", "1f"}, {"jobs_max", "2f"}}};
   EXPECT_EQ(decode_node(encode(record)), record);
   // As a version without the fields writes it.
   std::string older = encode(record);
@@ -155,6 +157,23 @@ TEST(Records, Node) {
   bad.replace(bad.find("standby"), 7, "nothing");
   EXPECT_EQ(decode_node(bad), std::nullopt);
   EXPECT_EQ(decode_node("{}"), std::nullopt);
+}
+
+TEST(Records, SettingsDifferWhereBothHaveThem) {
+  const SettingDigests one = {{"a", "1"}, {"b", "1"}, {"c", "1"}};
+  EXPECT_TRUE(differing(one, {}).empty());
+  EXPECT_TRUE(differing(one, {{"a", "1"}, {"d", "1"}}).empty());
+  EXPECT_EQ(differing(one, {{"c", "2"}, {"b", "2"}, {"d", "2"}}),
+            (std::vector<std::string>{"b", "c"}));
+}
+
+TEST(Records, Elections) {
+  const ElectionTimes times = {1, 1'700'000'000'000};
+  EXPECT_EQ(decode_elections(encode(times)), times);
+  EXPECT_EQ(decode_elections(encode(ElectionTimes())), ElectionTimes());
+  for (const char* bad : {"", "{}", "7", "[\"a\",-1]"}) {
+    EXPECT_EQ(decode_elections(bad), ElectionTimes()) << bad;
+  }
 }
 
 TEST(Records, Numbers) {

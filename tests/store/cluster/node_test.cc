@@ -487,6 +487,30 @@ TEST_F(NodeTest, PutsWaitWhileNobodyHasTheLog) {
   ASSERT_TRUE(run_until([&] { return a->puts() == Puts::Accepted; }, 20 * second));
 }
 
+// The history of etcd, which is compacted, knows the former leaders for seconds only.
+TEST_F(NodeTest, EachElectionIsRemembered) {
+  const auto times = [&] {
+    const auto found = etcd_.model().get({.range = {.key = Keys("jobs").elections(), .end = {}}});
+    const auto& keys = std::get<etcd::Found>(found).keys;
+    return keys.empty() ? ElectionTimes() : decode_elections(keys[0].value);
+  };
+  auto a = start_leader("a", disk_a_);
+  ASSERT_EQ(times().size(), 1U);
+  auto b = start("b", disk_b_);
+  run_for(60 * second);
+  a->kill();
+  ASSERT_TRUE(run_until([&] { return b->leads(); }, 30 * second));
+  ASSERT_EQ(times().size(), 2U);
+  EXPECT_NEAR(static_cast<double>(times()[1] - times()[0]), 70'000, 10'000);
+  // The oldest go.
+  for (size_t i = 0; i < election_times_max; ++i) {
+    b->kill();
+    b = start("b", disk_b_);
+    ASSERT_TRUE(run_until([&] { return b->leads(); }, 30 * second));
+  }
+  EXPECT_EQ(times().size(), election_times_max);
+}
+
 // Each node writes its own key each second, so a cluster without work would fill etcd in weeks.
 TEST_F(NodeTest, ALeaderWithoutWorkCompactsEtcdsHistory) {
   const auto a = start("a", disk_a_);

@@ -121,6 +121,7 @@ Node::Events SimulatedNode::events() {
   events.failed = [](const etcd::Failure&) {};
   events.waits = [this](std::optional<etcd::CallError> waits_for) { waits_ = waits_for; };
   events.alarms = [this](const EtcdAlarms& alarms) { alarms_ = alarms; };
+  events.settings_differ = [this](const auto& names) { settings_differ_ = names; };
   events.clock = [this](const WallClock& clock) { clock_ = clock; };
   return events;
 }

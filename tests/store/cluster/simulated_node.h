@@ -93,6 +93,7 @@ class SimulatedNode {
   bool is_behind() const { return is_behind_; }
   bool is_replaced() const { return is_replaced_; }
   bool has_successor() const { return has_successor_; }
+  const std::vector<std::string>& settings_differ() const { return settings_differ_; }
   // Why it could not be elected when it stood last: what another node holds.
   const std::optional<Election::Claim>& outrun() const { return outrun_; }
   // Why it did not stand when it was its turn last.
@@ -162,6 +163,7 @@ class SimulatedNode {
   Puts puts_ = Puts::Accepted;
   std::optional<etcd::CallError> waits_;
   EtcdAlarms alarms_;
+  std::vector<std::string> settings_differ_;
   std::string fault_;
 };
 

@@ -25,8 +25,9 @@ class Session {
   // How long a call may take that says nothing else.
   static constexpr Nanos patience = 5 * nanos_per_second;
 
-  explicit Session(GrpcClientOptions options) {
-    Result<std::unique_ptr<Client>> opened = open_grpc_client(executor_, std::move(options));
+  explicit Session(GrpcClientOptions options, GrpcClientEvents events = {}) {
+    Result<std::unique_ptr<GrpcClient>> opened =
+        open_grpc_client(executor_, std::move(options), std::move(events));
     CHECK(opened.ok());
     client_ = opened.take();
   }
@@ -36,7 +37,7 @@ class Session {
   Session& operator=(const Session&) = delete;
 
   GrpcExecutor& executor() { return executor_; }
-  Client& client() const { return *client_; }
+  GrpcClient& client() const { return *client_; }
   void end_client() {
     run([this] { drop_client(); });
   }
@@ -133,7 +134,7 @@ class Session {
   }
 
   GrpcExecutor executor_;
-  std::unique_ptr<Client> client_;
+  std::unique_ptr<GrpcClient> client_;
 };
 
 // What a watch has reported so far. It outlives its watch.

@@ -121,6 +121,56 @@ TEST(StatusTable, WarnsOfClocksThatAreOff) {
   EXPECT_TRUE(status_json(report)["nodes"][1]["clock_ahead_s"].is_null());
 }
 
+TEST(StatusTable, WarnsOfSettingsThatAreOthersThanTheLeaders) {
+  ClusterReport report = healthy();
+  report.state.nodes[0].settings = {{"jobs_max", "1"}, {"users", "1"}, {"extensions", "1"}};
+  EXPECT_TRUE(cluster_warnings(report).empty());  // An older version tells none.
+  report.state.nodes[1].settings = {{"jobs_max", "2"}, {"users", "2"}, {"extensions", "1"}};
+  ASSERT_EQ(cluster_warnings(report).size(), 1U);
+  EXPECT_EQ(cluster_warnings(report)[0],
+            "settings of node b are others than the leader's, and clients would meet them if it "
+            "led: jobs_max, users; etc/docs/cluster.md, \"Change settings\"");
+  EXPECT_EQ(status_json(report)["nodes"][0]["settings_differ"], nlohmann::ordered_json::array());
+  EXPECT_EQ(status_json(report)["nodes"][1]["settings_differ"],
+            (nlohmann::ordered_json{"jobs_max", "users"}));
+  // Nobody leads.
+  report.state.leader.reset();
+  EXPECT_TRUE(report.state.settings_differ(report.state.nodes[1]).empty());
+}
+
+TEST(StatusTable, WarnsOfElectionsThatFollowEachOther) {
+  ClusterReport report = healthy();
+  const uint64_t now_ms = report.state.nodes[0].clock_ms;
+  report.state.elections = {now_ms - 3'600'000, now_ms - 600'001, now_ms - 600'000, now_ms - 1};
+  EXPECT_EQ(report.state.recent_elections(), 2U);
+  EXPECT_TRUE(cluster_warnings(report).empty());
+  report.state.elections.push_back(now_ms + 5'000);  // By a clock that is ahead.
+  ASSERT_EQ(cluster_warnings(report).size(), 1U);
+  EXPECT_TRUE(cluster_warnings(report)[0].starts_with(
+      "3 nodes were elected in the last ten minutes: each election ends all connections; "));
+  EXPECT_EQ(status_json(report)["elections"]["count"], 3);
+  EXPECT_EQ(status_json(report)["elections"]["times_ms"].size(), 5U);
+  report.state.nodes.clear();
+  EXPECT_EQ(report.state.recent_elections(), 0U);
+}
+
+TEST(StatusTable, SaysWhyTheLeaderTakesNoPuts) {
+  ClusterReport report = healthy();
+  EXPECT_TRUE(status_json(report)["leader"]["puts"].is_null());  // An older version tells nothing.
+  report.state.nodes[0].puts = "accepted";
+  EXPECT_TRUE(cluster_warnings(report).empty());
+  EXPECT_EQ(status_json(report)["leader"]["puts"], "accepted");
+  report.state.nodes[0].puts = "held";
+  ASSERT_EQ(cluster_warnings(report).size(), 1U);
+  EXPECT_TRUE(cluster_warnings(report)[0].starts_with("puts wait: the log in etcd has reached "));
+  report.state.nodes[0].puts = "refused";
+  ASSERT_EQ(cluster_warnings(report).size(), 1U);
+  EXPECT_TRUE(cluster_warnings(report)[0].starts_with("puts are refused: the database of etcd "));
+  // What a former leader has said last counts no more.
+  report.state.nodes[0].role = Role::Standby;
+  EXPECT_TRUE(cluster_warnings(report).empty());
+}
+
 TEST(StatusTable, SaysThatNobodyIsThere) {
   ClusterReport report = healthy();
   report.state.leader.reset();

@@ -144,6 +144,11 @@ TEST(ClusterConfig, ASectionIsAcceptedOrRefusedWithItsKey) {
       {"cluster: {etcd_user: ''}", "f:1: cluster: etcd_user: expected a name of 1 to 4096 bytes"},
       {"cluster: {etcd_user: \"a\\0\"}", "f:1: cluster: etcd_user: must not hold a NUL byte"},
       {"cluster: {etcd_compact: yes}", "f:1: cluster: etcd_compact: 'yes' is not true or false"},
+      {"cluster: {settings_differ: no}", "f:1: cluster: settings_differ: 'no' is not one of warn"},
+      {section(", etcd_discovery: example.org"),
+       "f:1: cluster: etcd_discovery takes the place of etcd"},
+      {"cluster: {etcd_discovery: 'http://example.org'}",
+       "f:1: cluster: etcd_discovery: 'http://ex"},
       {"cluster: {standby_clients: no}", "f:1: cluster: standby_clients: 'no' is not one of"},
       {"cluster: {client_address: ':1'}", "f:1: cluster: client_address: ':1' is not HOST:PORT"},
       {"cluster: {peer_address: '0.0.0.0:1'}",
@@ -203,6 +208,7 @@ TEST(ClusterConfig, EveryTextIsPrintedSoThatItReadsBack) {
   config.cluster.etcd_user = "~";
   config.cluster.etcd_password_file = "[a";
   config.cluster.standby_clients = StandbyClients::Refuse;
+  config.cluster.settings_differ = SettingsDiffer::Refuse;
   config.cluster.etcd_compact = false;
   Config again = default_config();
   EXPECT_THAT(read(again, print_config(config)), IsEmpty());
@@ -210,6 +216,7 @@ TEST(ClusterConfig, EveryTextIsPrintedSoThatItReadsBack) {
   EXPECT_EQ(again.cluster.etcd_ca, config.cluster.etcd_ca);
   EXPECT_EQ(again.cluster.etcd_key, config.cluster.etcd_key);
   EXPECT_EQ(again.cluster.standby_clients, StandbyClients::Refuse);
+  EXPECT_EQ(again.cluster.settings_differ, SettingsDiffer::Refuse);
   EXPECT_FALSE(again.cluster.etcd_compact);
   EXPECT_EQ(cluster_text(again.cluster), cluster_text(config.cluster));
 }
@@ -259,6 +266,36 @@ TEST(ClusterConfig, AClusterLimitsOtherSettings) {
       EXPECT_THAT(check_cluster_limits(config), ElementsAre(HasSubstr(c.problem))) << c.name;
     }
   }
+}
+
+TEST(ClusterConfig, HowEtcdIsReachedMayChangeAndTheRestNeedsARestart) {
+  Config running = default_config();
+  ASSERT_THAT(read(running, section()), IsEmpty());
+  Config changed = default_config();
+  ASSERT_THAT(read(changed,
+                   "memory_bytes_max: 1GiB\n"
+                   "cluster: {name: jobs, node: b, etcd: ['https://10.0.0.2:2379', "
+                   "'https://10.0.0.3:2379'], etcd_tls: {ca: /ca, certificate: /c, key: /k}, "
+                   "etcd_user: u, etcd_password_file: /p, client_address: '10.0.0.1:11300', "
+                   "peer_address: '10.0.0.1:11380', lease_s: 20, etcd_compact: false}"),
+              IsEmpty());
+  EXPECT_THAT(settings_to_restart(running, running), IsEmpty());
+  EXPECT_THAT(settings_to_restart(running, changed),
+              ElementsAre("memory_bytes_max", "cluster.node", "cluster.peer_address",
+                          "cluster.lease_s", "cluster.etcd_compact"));
+  set_etcd_settings(running.cluster, changed.cluster);
+  EXPECT_EQ(running.cluster.etcd, changed.cluster.etcd);
+  EXPECT_EQ(running.cluster.etcd_ca, "/ca");
+  EXPECT_EQ(running.cluster.etcd_certificate, "/c");
+  EXPECT_EQ(running.cluster.etcd_key, "/k");
+  EXPECT_EQ(running.cluster.etcd_user, "u");
+  EXPECT_EQ(running.cluster.etcd_password_file, "/p");
+  EXPECT_EQ(running.cluster.node, "a");
+  EXPECT_EQ(running.cluster.lease_s, 10U);
+  // A section that is gone is named, too.
+  EXPECT_THAT(
+      settings_to_restart(running, default_config()),
+      ElementsAre("batch_bytes_max", "cluster.name", "cluster.node", "cluster.client_address"));
 }
 
 }  // namespace

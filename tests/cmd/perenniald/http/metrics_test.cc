@@ -118,7 +118,8 @@ TEST_F(MetricsTest, GivesWhatANodeOfAClusterKnows) {
                         .clock_ahead = -3 * second / 2,
                         .appends_fail = true,
                         .alarms_no_space = 2,
-                        .alarms_corrupt = 1};
+                        .alarms_corrupt = 1,
+                        .settings_differ = 6};
   facts.appends.record_time(2 * second);
   MetricSources sources = sources_;
   sources.cluster = [&] { return facts; };
@@ -138,7 +139,7 @@ TEST_F(MetricsTest, GivesWhatANodeOfAClusterKnows) {
           "perennial_cluster_clock_ahead_seconds -1.5\n", "perennial_cluster_appends_failing 1\n",
           "perennial_cluster_etcd_alarms{alarm=\"NOSPACE\"} 2\n",
           "perennial_cluster_etcd_alarms{alarm=\"CORRUPT\"} 1\n",
-          "perennial_cluster_append_seconds_sum 2\n"}) {
+          "perennial_cluster_settings_differ 6\n", "perennial_cluster_append_seconds_sum 2\n"}) {
       EXPECT_THAT(out, HasSubstr(line));
     }
   }

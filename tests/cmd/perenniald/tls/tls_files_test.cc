@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cmd/perenniald/tls/client_files.h"
 #include "cmd/perenniald/tls/tls_listener.h"
 #include "tests/cmd/perenniald/tls/tls_peer.h"
 #include "tests/support/certificates.h"
@@ -216,6 +217,31 @@ TEST_F(TlsFilesTest, T21ABadReloadKeepsTheOldFiles) {
   write_own(own);
   EXPECT_TRUE(listener.files_changed());
   EXPECT_TRUE(listener.reload(1).ok());
+}
+
+// As those with which a node of a cluster goes to etcd.
+TEST_F(TlsFilesTest, FilesOfAClientAreLookedAtBeforeTheyAreUsed) {
+  const ClientFiles files = {
+      .authorities = path("ca.pem"), .certificate = path("own.pem"), .key = path("own.key")};
+  const auto refusal_of = [](const ClientFiles& each) {
+    return check_client_files(each).message();
+  };
+  write_own(authority_.issue({.usage = "clientAuth"}));
+  EXPECT_EQ(refusal_of(files), "");
+  EXPECT_EQ(refusal_of({}), "");
+  EXPECT_EQ(refusal_of({.authorities = files.authorities, .certificate = {}, .key = {}}), "");
+  const Certificate other = authority_.issue({});
+  write_file(files.key, other.key);
+  EXPECT_EQ(refusal_of(files),
+            files.key + ": is not the key of the first certificate in " + files.certificate);
+  write_file(files.key, other.key.substr(0, 60));
+  EXPECT_THAT(refusal_of(files), StartsWith(files.key + ": holds no whole private key"));
+  write_file(files.key, other.key, 0644);
+  EXPECT_THAT(refusal_of(files), StartsWith(files.key + ": "));
+  write_own(authority_.issue({.ends_s = -60}));
+  EXPECT_THAT(refusal_of(files), StartsWith(files.certificate + ": expired at "));
+  write_file(files.authorities, "nothing");
+  EXPECT_THAT(refusal_of(files), StartsWith(files.authorities + ": holds no certificate"));
 }
 
 }  // namespace

@@ -1,0 +1,28 @@
+#include "cmd/common/digest.h"
+
+#include <array>
+#include <cstdint>
+#include <span>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
+#include <openssl/sha.h>
+
+#include "engine/types/check.h"
+
+namespace perennial::common {
+
+std::string keyed_digest(std::string_view key, std::string_view text) {
+  constexpr size_t digest_bytes = 8;
+  std::array<uint8_t, SHA256_DIGEST_LENGTH> whole = {};
+  unsigned bytes = 0;
+  CHECK(::HMAC(::EVP_sha256(), key.data(), static_cast<int>(key.size()),
+               reinterpret_cast<const unsigned char*>(text.data()), text.size(), whole.data(),
+               &bytes) != nullptr);
+  CHECK(bytes == whole.size());
+  return fmt::format("{:02x}", fmt::join(std::span(whole).first(digest_bytes), ""));
+}
+
+}  // namespace perennial::common

@@ -1,0 +1,12 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace perennial::common {
+
+// The first 64 bits of HMAC-SHA-256 as 16 hexadecimal digits. It tells whether two texts are alike,
+// and nothing about a text that cannot be guessed.
+std::string keyed_digest(std::string_view key, std::string_view text);
+
+}  // namespace perennial::common
