@@ -96,6 +96,7 @@ TEST_F(PausedTakeovers, AnotherDirectoryOfTheSameNameDoesNotLead) {
   const auto other = start("a", disk_c_);
   run_for(60 * second);
   EXPECT_FALSE(other->leads());
+  EXPECT_FALSE(b->leads());
   remove(Keys("jobs").pause());
   EXPECT_TRUE(run_until([&] { return other->leads() || b->leads(); }, 5 * second));
 }

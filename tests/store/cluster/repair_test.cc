@@ -135,7 +135,7 @@ TEST_F(RepairOfNodes, ALeaderDoesNotHandOverWhileTakeoversArePaused) {
 TEST_F(RepairOfNodes, ARequestWhoseOutcomeIsNotKnownIsTaken) {
   const auto a = start_leader_with_peer_address();
   const auto b = start_with_peer_address("b", disk_b_);
-  run_for(5 * second);
+  run_for(6 * second + second / 2);  // Not when it looks who leads.
   ask_to_repair("b");
   ASSERT_TRUE(run_until([&] { return has_key(Keys("jobs").repair("b")); }, second));
   // The next one publishes, and the one after takes the request.
