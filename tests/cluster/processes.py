@@ -64,7 +64,7 @@ class Cluster:
     def __init__(self, etcd, perenniald, members=3, nodes=3, lease_s=5, standby_clients="forward", settings="",
                  peer_ports=None, network=None, folder=None, peers_show=None, clients_go_to=None,
                  client_tls=False, priorities=None, etcd_scheme="http", etcd_flags=()):  # fmt: skip
-        """`settings`: more lines of the section `cluster`. `peer_ports`: what the nodes say of their HTTP ports.
+        """`settings`: more lines of the section `cluster` and, without an indent, behind it. `peer_ports`: what the nodes say of their HTTP ports.
 
         `priorities`: those of nodes by their numbers; the others have the default.
         `clients_go_to`: of a node's number the one whose address it says to be its own `client_address`.
@@ -159,12 +159,13 @@ class Cluster:
         config = f"{self.folder}/n{number}.yaml"
         host = self.host(f"n{number}")
         clients_go_to = self.clients_go_to.get(number, number)
+        peers = ""
         if self.peers_show:
-            settings += f"  peer_ca: {self.folder}/nodes.pem\n"
+            peers += f"  peer_ca: {self.folder}/nodes.pem\n"
         if self.peers_show == "token":
-            settings += f"  peer_token_file: {self.folder}/token\n"
+            peers += f"  peer_token_file: {self.folder}/token\n"
         if self.peers_show == "certificate":
-            settings += f"  peer_certificate: {self.folder}/nodes.pem\n  peer_key: {self.folder}/nodes.key\n"
+            peers += f"  peer_certificate: {self.folder}/nodes.pem\n  peer_key: {self.folder}/nodes.key\n"
         endpoints = ", ".join(f'"{endpoint}"' for endpoint in self.endpoints)
         with open(config, "w", encoding="utf-8") as file:
             file.write(
@@ -174,7 +175,7 @@ class Cluster:
                 f"cluster:\n  name: jobs\n  node: n{number}\n  etcd: [{endpoints}]\n"
                 f"  client_address: {self.host(f'n{clients_go_to}')}:{self.ports[clients_go_to]}\n"
                 f"  peer_address: {host}:{self.peer_ports[number]}\n"
-                f"  lease_s: {lease_s}\n  standby_clients: {standby_clients}\n{settings}"
+                f"  lease_s: {lease_s}\n  standby_clients: {standby_clients}\n{peers}{settings}"
             )
         return Process([*self.inside(f"n{number}"), self.perenniald, "--config", config], f"{self.folder}/n{number}.log")
 
