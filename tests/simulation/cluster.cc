@@ -81,6 +81,8 @@ store::cluster::Node::Events Replica::events() {
   events.failed = [](const store::etcd::Failure&) {};
   events.outrun = [](const store::cluster::Election::Claim&) {};
   events.declined = [](const std::string&) {};
+  events.replace = [] {};
+  events.has_successor = [](bool) {};
   events.repair = [](const std::string&) {};
   events.abstains = [](store::cluster::Election::Abstention) {};
   events.waits = [](std::optional<store::etcd::CallError>) {};

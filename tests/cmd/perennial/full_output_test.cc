@@ -68,11 +68,15 @@ const std::vector<Case>& cases() {
       {"users check", "users check --config DIR/empty.yaml", Needs::DataDir},
       {"import-binlog", "import-binlog --dry-run --from DIR/binlog", Needs::DataDir},
       {"export-beanstalkd", "export-beanstalkd --dry-run --to OTHER --server SERVER"},
-      {"cluster status", "", Needs::Nothing},  // These five need a cluster.
+      {"cluster status", "", Needs::Nothing},  // These need a cluster.
       {"cluster handover", "", Needs::Nothing},
       {"cluster init", "", Needs::Nothing},
       {"cluster recover", "", Needs::Nothing},
       {"cluster verify", "", Needs::Nothing},
+      {"cluster resign", "", Needs::Nothing},
+      {"cluster pause", "", Needs::Nothing},
+      {"cluster resume", "", Needs::Nothing},
+      {"cluster repair", "", Needs::Nothing},
       {"bench", "bench --list", Needs::Nothing},
       {"manual", "manual", Needs::Nothing},
       {"completions", "completions bash", Needs::Nothing},
