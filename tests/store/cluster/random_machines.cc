@@ -333,7 +333,6 @@ void RandomMachines::clone(size_t i) {
 void RandomMachines::ask_to_hand_over(size_t to) {
   count("handover");
   causes_ += 1;
-  named_until_ = time_.now() + 200 * second;
   const HandoverRecord asked = {.epoch = epoch_, .to = fmt::format("node-{}", to)};
   etcd::Transaction ask;
   ask.then.emplace_back(etcd::Put{.key = Keys("jobs").handover(), .value = encode(asked)});
@@ -413,6 +412,7 @@ std::string RandomMachines::check_histories() const {
 }
 
 void RandomMachines::on_hand_over(uint64_t epoch, const std::string& to) {
+  if (!to.empty()) named_until_ = time_.now() + 200 * second;  // space_handover_interval
   for (size_t i = 0; i < machine_count; ++i) {
     const SimulatedNode& node = *machines_[i].node;
     const bool is_named = to == fmt::format("node-{}", i);
