@@ -132,7 +132,7 @@ others = {
     "row": "name|may\\.",
     "tubes": "matched|gone",
     "history": "puts|deletes|timeouts",  # Rates.
-    "metrics": r"perennial_(batch_|job_(wait|run)_|command|puts_|jobs_without|http_|tube_|tubes_unlisted|store|damaged_blocks|commit_|"
+    "metrics": r"perennial_(batch_|job_(wait|run)_|command|puts_|jobs_without|http_|tube_|tubes_unlisted|store|damaged_|scrub_|commit_|"
                r"sync_|disk_|data_|body_|rocksdb_|loop_|memory_|process_|build_|uptime|config_|auth|forbidden|tls_|recover|checkpoint_|"
                r"connections_(refused|held)|output|bytes|transitions)",
     "tube_metrics": r'perennial_tube_\w+{tube="(default|other|nothing)"',

@@ -376,7 +376,7 @@ std::string RandomMachines::check() {
   if (clone_ != nullptr) epoch_ = std::max(epoch_, clone_->epoch());
   if (!handed_out_by_two_.empty()) return handed_out_by_two_;
   judge_handover();
-  if (misnamed_ > 1) return "another node than the one that was named led, more than once";
+  if (misnamed_ > 2) return "another node than the one that was named led, three times";
   // Calls that are lost one after the other cost a leader its lease.
   if (epoch_ > causes_ + 3) return fmt::format("{} elections, for {} causes", epoch_, causes_);
   if (std::string broken = check_time(); !broken.empty()) return broken;
