@@ -167,8 +167,8 @@ Subcommand cluster_repair_command(ClusterRepairOptions& options) {
           "verify` or `perennial check` has found something. The node takes the request within a "
           "second, ends with exit code 76, and gets the copy when its supervisor starts it again, "
           "as after damage that it finds itself. Its old database stays until the copy is whole "
-          "and verified. A leader hands over first. A node that is down takes the request at its "
-          "next start, also if its database does not open. It is done once.\n\n"
+          "and verified. A leader hands over first. A node that is down takes the request when it "
+          "starts. It is done once.\n\n"
           "It is refused where no other node that has a peer_address holds as much, and the node "
           "itself waits for such a node. --end takes back a request that the node has not taken.",
       .examples =

@@ -213,23 +213,6 @@ void Member::give_up() {
   stop_threads();
 }
 
-bool Member::takes_repair(const std::string& data_dir, const Status& opened) {
-  if (opened.code() != StatusCode::Corruption) return false;
-  store::etcd::Transaction take;
-  const std::string key = store::cluster::Keys(config_.name).repair(config_.node);
-  take.conditions = {{.key = key, .is = store::etcd::Compare::Is::NotEqual, .number = 0}};
-  take.then.emplace_back(store::etcd::Delete{{.key = key, .end = {}}});
-  using Outcome = store::etcd::Outcome<store::etcd::TransactionDone>;
-  std::promise<Outcome> answered;
-  etcd_->executor.post([&] {
-    etcd_->client->commit(take, etcd_->executor.now() + store::cluster::call_timeout,
-                          [&](Outcome outcome) { answered.set_value(std::move(outcome)); });
-  });
-  const Outcome outcome = answered.get_future().get();
-  const auto* done = std::get_if<store::etcd::TransactionDone>(&outcome);
-  return done != nullptr && done->held && store::want_copy(data_dir, opened.message()).ok();
-}
-
 Status Member::get_wanted_copy(const std::string& data_dir) {
   const Result<bool> is_wanted = store::is_copy_wanted(data_dir);
   if (!is_wanted.ok() || !*is_wanted) return {};  // What cannot be read has its error when opened.

@@ -82,10 +82,6 @@ class Member {
   // Of a node whose load has failed: one whose rows are damaged is of no use to the cluster, and
   // would be elected again. Returns how the process ends, if its next start shall get a copy.
   static std::optional<Failure> want_copy(const std::string& data_dir, const Status& loaded);
-  // Of a node whose database does not open, for this reason: whether its rows are damaged and
-  // somebody has asked for a repair. Then get_wanted_copy() gets a copy. Waits for etcd for a
-  // second at most.
-  bool takes_repair(const std::string& data_dir, const Status& opened);
   // Gets a copy, if a former process has wanted one. As get_copy().
   Status get_wanted_copy(const std::string& data_dir);
   // Replaces the database of this node by a copy of another's: first_copy.h. REQUIRES: is_behind(),

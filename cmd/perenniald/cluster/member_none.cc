@@ -29,9 +29,6 @@ std::optional<Failure> Member::want_copy(const std::string& /*data_dir*/,
                                          const Status& /*loaded*/) {
   return std::nullopt;
 }
-bool Member::takes_repair(const std::string& /*data_dir*/, const Status& /*opened*/) {
-  return false;
-}
 Status Member::get_wanted_copy(const std::string& /*data_dir*/) {
   return {};
 }

@@ -56,10 +56,6 @@ void Startup::run(const store::Options& options) {
   if (member_ != nullptr && !opened.ok() && is_damage(opened.status())) {
     status = member_->replace_damaged(options.data_dir, opened.status());
     opened = status.ok() ? open(options) : Status(status);
-  } else if (member_ != nullptr && !opened.ok() &&
-             member_->takes_repair(options.data_dir, opened.status())) {
-    status = member_->get_wanted_copy(options.data_dir);
-    opened = status.ok() ? open(options) : Status(status);
   }
   status = opened.ok() ? follow(**opened) : opened.take_status();
   while (!status.ok() && member_ != nullptr && member_->is_behind()) {
