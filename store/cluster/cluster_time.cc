@@ -7,14 +7,17 @@
 
 namespace perennial::store::cluster {
 
-void ClusterTime::on_heard(Nanos time, Nanos at) {
+void ClusterTime::on_heard(Nanos time, uint64_t epoch, Nanos at) {
   if (is_exact_) return;
   const std::optional<Nanos> known = this->at(at);
-  if (!known || time >= *known) heard_ = Heard{.time = time, .at = at};
+  if (known && (epoch < epoch_ || (epoch == epoch_ && time < *known))) return;
+  heard_ = Heard{.time = time, .at = at};
+  epoch_ = epoch;
 }
 
-void ClusterTime::set(Nanos time, Nanos at) {
+void ClusterTime::set(Nanos time, uint64_t epoch, Nanos at) {
   heard_ = Heard{.time = time, .at = at};
+  epoch_ = epoch;
   is_exact_ = true;
 }
 

@@ -173,7 +173,7 @@ void Node::lead_if_applied() {
   const Nanos now = executor_.now();
   takeover_time_ =
       cluster::takeover_time(time_.at(now), executor_.wall(), options_.clock_offset_max);
-  time_.set(takeover_time_.time, now);
+  set_time(takeover_time_.time);
   events_.elected(won_->epoch, last_);
 }
 

@@ -164,7 +164,7 @@ class Node {
   const TakeoverTime& takeover_time() const { return takeover_time_; }
   // This leader has loaded its jobs with this time, which is not before takeover_time(): what the
   // database holds may be later.
-  void set_time(Nanos time) { time_.set(time, executor_.now()); }
+  void set_time(Nanos time) { time_.set(time, won_->epoch, executor_.now()); }
   // The process that leads in this epoch has ended, although its lease has not.
   void leader_has_ended(uint64_t epoch) { election_.leader_has_ended(epoch); }
 
@@ -208,6 +208,8 @@ class Node {
   void on_other_name(const etcd::TransactionDone& done);
   std::string other_node_message(const NodeRecord& other) const;
   void see_nodes(const etcd::Found& nodes);
+  bool leads(const NodeRecord& other) const;
+  void hear_time(const NodeRecord& other);
   void judge_settings();
   void see_handover(const etcd::Found& handover);
   void see_resignation();
@@ -218,7 +220,7 @@ class Node {
   // Deletes the key, if it is still as it was seen. Nobody waits for it.
   void remove(const etcd::KeyValue& key);
   void judge_disk();
-  void judge_damage();
+  void judge_damage(const etcd::Found& repairs);
   // Of the standbys that are up to date and may lead, and whose databases are not known to be
   // damaged, the one that would stand first.
   std::optional<NodeRecord> successor(bool needs_space) const;

@@ -134,6 +134,7 @@ std::string encode(const NodeRecord& record) {
             {"boot", record.boot},
             {"clock_ms", record.clock_ms},
             {"time_ms", record.time_ms},
+            {"time_epoch", record.time_epoch},
             {"has_space", record.has_space},
             {"priority", record.priority}});
   if (record.is_damaged) out["is_damaged"] = true;
@@ -156,6 +157,7 @@ std::optional<NodeRecord> decode_node(std::string_view text) {
                        .boot = fields.text_or_empty("boot"),
                        .clock_ms = fields.number_or("clock_ms", 0),
                        .time_ms = fields.number_or("time_ms", 0),
+                       .time_epoch = fields.number_or("time_epoch", 0),
                        .has_space = fields.flag_or("has_space", true),
                        .is_damaged = fields.flag_or("is_damaged", false),
                        .reaches_leader = fields.flag_if_there("reaches_leader"),

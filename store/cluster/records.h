@@ -68,7 +68,9 @@ struct NodeRecord {
   // Milliseconds since the epoch. 0: not told, as by a version that has no such field.
   std::string boot = {};
   uint64_t clock_ms = 0;  // What the machine's wall clock says.
-  uint64_t time_ms = 0;   // Of the leader: the cluster's time.
+  uint64_t time_ms = 0;   // The cluster's time, as the node knows it.
+  // ClusterTime::epoch(). 0: not told, as by a version of which only leaders tell the time.
+  uint64_t time_epoch = 0;
   // Its disk has space for the jobs of puts. A version that has no such field is taken for one that
   // has.
   bool has_space = true;

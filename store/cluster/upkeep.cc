@@ -41,7 +41,7 @@ Nanos from_ms(uint64_t milliseconds) {
 }  // namespace
 
 NodeRecord Node::record() const {
-  const Nanos time = role_ == Role::Leader ? time_.at(executor_.now()).value_or(0) : 0;
+  const Nanos time = time_.at(executor_.now()).value_or(0);
   return {.node = options_.node,
           .directory = options_.directory,
           .client_address = options_.client_address,
@@ -54,6 +54,7 @@ NodeRecord Node::record() const {
           .boot = options_.boot,
           .clock_ms = to_ms(executor_.wall()),
           .time_ms = to_ms(time),
+          .time_epoch = time_.epoch(),
           .has_space = has_space_,
           .is_damaged = is_damaged_,
           .reaches_leader = role_ == Role::Leader ? std::nullopt : reaches_leader_,
@@ -88,7 +89,10 @@ void Node::on_published(const etcd::Outcome<etcd::TransactionDone>& outcome) {
   // Revisions only grow, unless etcd was restored from an older snapshot. A leader notices by its
   // next append.
   const bool has_gone_back = done.revision < std::exchange(revision_, done.revision);
-  if (has_gone_back && !won_) join_again();
+  if (has_gone_back && !won_) {
+    time_.forget_epoch();
+    join_again();
+  }
   if (!done.held) return on_other_name(done);
   CHECK(done.gets.size() == 5);
   node_revision_ = done.revision;
@@ -104,7 +108,7 @@ void Node::on_published(const etcd::Outcome<etcd::TransactionDone>& outcome) {
     events_.has_successor(successor(false).has_value());
   }
   see_repair(done.gets[4]);
-  if (!ended_) judge_damage();
+  if (!ended_) judge_damage(done.gets[4]);
   if (ended_) return;
   after(publish_interval, &Node::publish);
 }
@@ -117,7 +121,7 @@ void Node::on_other_name(const etcd::TransactionDone& done) {
     // Gone, or this directory's own: a former process, or a write whose outcome was not known.
     node_revision_ = keys.empty() ? 0 : keys[0].mod_revision;
     // What a former process of this node has told, before it is written over.
-    if (other && other->time_ms != 0) time_.on_heard(from_ms(other->time_ms), executor_.now());
+    if (other) hear_time(*other);
     return after(retry_delay, &Node::publish);
   }
   // Its lease may be about to end: the directory of this node may have been replaced. Then the
@@ -159,9 +163,8 @@ void Node::see_nodes(const etcd::Found& nodes) {
     // A copy of this directory under another name tells the time, and is no second disk.
     if (other->directory != options_.directory) flushed_by_others_.push_back(other->flushed);
     others_read_chains_ = others_read_chains_ && other->format >= chained_entry_format;
-    if (other->time_ms != 0) time_.on_heard(from_ms(other->time_ms), executor_.now());
-    const bool leads = election_.leader() && election_.leader()->node == other->node;
-    if (leads) leader_settings_ = other->settings;
+    hear_time(*other);
+    if (leads(*other)) leader_settings_ = other->settings;
     // One that joins may wait for this node.
     const bool counts = other->clock_ms != 0 && other->role != Role::Joining;
     if (counts) clocks_of_others_.push_back(from_ms(other->clock_ms));
@@ -169,6 +172,18 @@ void Node::see_nodes(const etcd::Found& nodes) {
   }
   judge_settings();
   if (role_ == Role::Leader) judge_space();
+}
+
+bool Node::leads(const NodeRecord& other) const {
+  return election_.leader() && election_.leader()->node == other.node;
+}
+
+// Of an earlier version only the leader tells the time, and not under whom.
+void Node::hear_time(const NodeRecord& other) {
+  if (other.time_ms == 0) return;
+  const uint64_t epoch =
+      other.time_epoch == 0 && leads(other) ? election_.leader()->epoch : other.time_epoch;
+  time_.on_heard(from_ms(other.time_ms), epoch, executor_.now());
 }
 
 // While nobody leads, what was seen last of a leader counts: a node that is corrected then may
@@ -287,20 +302,16 @@ std::optional<NodeRecord> Node::successor(bool needs_space) const {
 
 // A standby gets another database at once. A leader lets another node lead first; where there is
 // none it goes on, since what it has in memory is whole.
-void Node::judge_damage() {
+void Node::judge_damage(const etcd::Found& repairs) {
   if (!is_damaged_) return;
   if (role_ == Role::Leader) {
     const std::optional<NodeRecord> to = successor(false);
     if (to) hand_over({.epoch = won_->epoch, .to = to->node}, HandoverCause::Damaged);
     return;
   }
-  const bool others_give_copies = std::ranges::any_of(others_, [this](const NodeRecord& other) {
-    return !other.is_damaged && other.has_copy_for(applied_);
-  });
-  if (won_ || !others_give_copies) return;
+  if (won_ || !has_copy_elsewhere(repairs)) return;
   end();
-  lease_.revoke();  // The directory that follows has another identity.
-  events_.replace();
+  lease_.revoke([this] { events_.replace(); });  // The directory that follows has another identity.
 }
 
 void Node::hand_over(HandoverRecord to, HandoverCause cause) {

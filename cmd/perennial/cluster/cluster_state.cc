@@ -44,7 +44,9 @@ Status read_leases(EtcdCalls& etcd, const Keys& keys, const TransactionDone& don
 }  // namespace
 
 std::optional<int64_t> ClusterState::clock_ahead_s(const NodeRecord& node) const {
-  const auto tells_time = [](const NodeRecord& each) { return each.time_ms != 0; };
+  const auto tells_time = [](const NodeRecord& each) {
+    return each.time_ms != 0 && each.role == store::cluster::Role::Leader;
+  };
   const auto teller = std::ranges::find_if(nodes, tells_time);
   if (node.clock_ms == 0 || teller == nodes.end()) return std::nullopt;
   constexpr double ms_per_second = 1000;

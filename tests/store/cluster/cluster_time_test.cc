@@ -19,7 +19,7 @@ TEST(ClusterTime, IsNotKnownBeforeALeaderWasHeard) {
 
 TEST(ClusterTime, GoesOnFromWhatWasHeard) {
   ClusterTime time;
-  time.on_heard(noon, 100 * second);
+  time.on_heard(noon, 1, 100 * second);
   EXPECT_EQ(time.at(100 * second), noon);
   const Nanos later = *time.at(160 * second);
   EXPECT_LE(later, noon + 60 * second);
@@ -29,11 +29,11 @@ TEST(ClusterTime, GoesOnFromWhatWasHeard) {
 // What is heard late promises less, and the record of a leader that has died stands still.
 TEST(ClusterTime, DoesNotGoBackForWhatIsHeardLate) {
   ClusterTime time;
-  time.on_heard(noon, 100 * second);
-  for (int i = 1; i <= 10; ++i) time.on_heard(noon, (100 + i) * second);
+  time.on_heard(noon, 1, 100 * second);
+  for (int i = 1; i <= 10; ++i) time.on_heard(noon, 1, (100 + i) * second);
   EXPECT_NEAR(static_cast<double>(*time.at(110 * second)), static_cast<double>(noon + 10 * second),
               static_cast<double>(second / 100));
-  time.on_heard(noon + 12 * second, 111 * second);
+  time.on_heard(noon + 12 * second, 1, 111 * second);
   EXPECT_EQ(time.at(111 * second), noon + 12 * second);
 }
 
@@ -42,7 +42,7 @@ TEST(ClusterTime, FollowsALeaderWhoseClockIsSlower) {
   ClusterTime time;
   constexpr Nanos slow = 10'000;
   for (Nanos passed = 0; passed <= 30 * day; passed += 60 * second) {
-    time.on_heard(noon + passed - passed / slow, passed);
+    time.on_heard(noon + passed - passed / slow, 1, passed);
   }
   const Nanos right = noon + 30 * day - 30 * day / slow;
   EXPECT_NEAR(static_cast<double>(*time.at(30 * day)), static_cast<double>(right),
@@ -51,9 +51,35 @@ TEST(ClusterTime, FollowsALeaderWhoseClockIsSlower) {
 
 TEST(ClusterTime, OfALeaderIsItsOwn) {
   ClusterTime time;
-  time.set(noon, 5 * second);
-  time.on_heard(noon + day, 6 * second);
+  time.set(noon, 1, 5 * second);
+  time.on_heard(noon + day, 1, 6 * second);
   EXPECT_EQ(time.at(65 * second), noon + 60 * second);
+}
+
+// What clients ask a leader for counts by its time, and it may be behind the one before it.
+TEST(ClusterTime, IsThatOfTheNewestLeader) {
+  ClusterTime time;
+  time.on_heard(noon, 3, 100 * second);
+  time.on_heard(noon - 4 * second, 4, 101 * second);
+  EXPECT_EQ(time.at(101 * second), noon - 4 * second);
+  EXPECT_EQ(time.epoch(), 4U);
+  time.on_heard(noon + day, 3, 102 * second);
+  EXPECT_LE(*time.at(102 * second), noon - 3 * second);
+  time.on_heard(noon, 5, 103 * second);
+  EXPECT_EQ(time.at(103 * second), noon);
+}
+
+TEST(ClusterTime, CountsForNothingWhereNobodySaysUnderWhom) {
+  ClusterTime time;
+  time.on_heard(noon + day, 0, 100 * second);
+  EXPECT_EQ(time.at(100 * second), noon + day);
+  time.on_heard(noon, 1, 101 * second);
+  EXPECT_EQ(time.at(101 * second), noon);
+  // Epochs have gone back.
+  time.forget_epoch();
+  EXPECT_LE(*time.at(102 * second), noon + second);
+  time.on_heard(noon - second, 1, 102 * second);
+  EXPECT_EQ(time.at(102 * second), noon - second);
 }
 
 struct Takeover {

@@ -65,6 +65,7 @@ TEST_P(MendedLineTest, IsMissedWhenItIsTakenOut) {
 INSTANTIATE_TEST_SUITE_P(Bugs, MendedLineTest,
                          testing::Values(Planted{"TakeoverAddsUptime", Bug::TakeoverAddsUptime},
                                          Planted{"WallClockBelieved", Bug::WallClockBelieved},
+                                         Planted{"EarlierTimeBelieved", Bug::EarlierTimeBelieved},
                                          Planted{"ClaimNotCompared", Bug::ClaimNotCompared,
                                                  Faults::Restore},
                                          Planted{"ResetIsProof", Bug::ResetIsProof},

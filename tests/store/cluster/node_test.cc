@@ -719,6 +719,49 @@ TEST_F(ClockTest, OfOneThatIsAheadOfMostIsNotBelieved) {
   expect_time(*a, -1.5, 0.01);
 }
 
+// It heard a record that was as old as the leader had stood still, and the cluster's time fell
+// behind by that.
+TEST_F(ClockTest, OfANewNodeIsWhatTheOthersKnow) {
+  const auto a = start_leader("a", disk_a_);
+  const auto b = start("b", disk_b_);
+  run_for(5 * second);
+  a->process().pause();
+  run_for(6 * second);
+  NodeOptions first = options("c");
+  first.priority = 90;
+  const auto c = start(first, disk_c_);
+  c->process().set_wall_offset(10 * day);
+  run_for(3 * second);
+  a->kill();
+  ASSERT_TRUE(run_until([&] { return b->leads() || c->leads(); }, 30 * second));
+  ASSERT_TRUE(c->leads());
+  expect_time(*c, -2.5, 0.01);
+}
+
+// What it knew of the leader before the last one was more: everything that was asked for meanwhile
+// ended too early.
+TEST_F(ClockTest, DoesNotJumpBackToThatOfAnEarlierLeader) {
+  const auto a = start_leader("a", disk_a_);
+  const auto b = start_with_clock("b", disk_b_, 10 * day);
+  run_for(5 * second);
+  a->process().pause();
+  b->process().pause();
+  run_for(7 * second);
+  const auto c = start_with_clock("c", disk_c_, 10 * day);
+  run_for(second);
+  a->kill();
+  ASSERT_TRUE(run_until([&] { return c->leads(); }, 30 * second));
+  expect_time(*c, -10, -5);
+  c->write_always(true);
+  run_for(second);
+  b->process().resume();
+  run_for(5 * second);
+  const double behind = static_cast<double>(c->time() - right()) / second;
+  c->kill();
+  ASSERT_TRUE(run_until([&] { return b->leads(); }, 30 * second));
+  expect_time(*b, behind - 2, behind + 0.01);
+}
+
 // A former process of it has told the time.
 TEST_F(ClockTest, GoesOnAtTheLeadersOwnRestart) {
   auto a = start_leader("a", disk_a_);

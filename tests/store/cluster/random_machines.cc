@@ -21,7 +21,7 @@ using Bug = RandomMachines::Bug;
 constexpr Nanos second = nanos_per_second;
 constexpr Nanos day = 86'400 * second;
 constexpr int64_t lease_s = 5;
-constexpr Nanos offset_max = 10 * second;
+constexpr Nanos offset_max = 2 * second;
 // A leader whose disk is full or damaged hands over within this time, if it can.
 constexpr Nanos patience = 15 * second;
 
@@ -58,6 +58,11 @@ class OmittingClient final : public support::EtcdClientWrapper {
       const bool is_node = put != nullptr && put->key.find("/nodes/") != std::string::npos;
       if (bug_ == Bug::SpaceNotTold && is_node)
         replace(put->value, "\"has_space\":true", "\"has_space\":false");
+      if (bug_ == Bug::EarlierTimeBelieved && is_node) {
+        replace(put->value, "\"time_epoch\":", "\"time_epoch\":1,\"left_out\":");
+        if (put->value.find("\"role\":\"leader\"") == std::string::npos)
+          replace(put->value, "\"time_ms\":", "\"time_ms\":0,\"left_out_too\":");
+      }
     }
     EtcdClientWrapper::commit(std::move(transaction), deadline, std::move(done));
   }
@@ -99,6 +104,8 @@ RandomMachines::RandomMachines(uint64_t seed, Bug bug, Faults faults)
     machines_[i].disk.directory = fmt::format("directory-{}", i);
     start(i);
   }
+  // The node that founds the cluster has nobody to compare its clock with.
+  fault_ends_at_ = time_.now() + 5 * second;
 }
 
 void RandomMachines::start(size_t i) {
@@ -236,7 +243,7 @@ void RandomMachines::act() {
   const size_t i = random_() % machine_count;
   Machine& machine = machines_[i];
   fault_ends_at_ = time_.now() + 12 * second + static_cast<Nanos>(random_() % (12 * second));
-  switch (random_() % 12) {
+  switch (random_() % 13) {
     case 0:
       return kill(i, false);
     case 1:
@@ -275,6 +282,8 @@ void RandomMachines::act() {
       return kill(leader().value_or(i), false);
     case 10:
       return clone(i);
+    case 11:
+      return restart_beside_still_leader(i);
     default:
       return set_clock(0);
   }
@@ -302,6 +311,16 @@ void RandomMachines::kill(size_t i, bool power) {
   // A machine without power proves nothing.
   if (led && !power && !machine.is_unreachable) report_end(epoch, i);
   start(i);
+}
+
+// What the leader has told last is old when the other one comes and hears it.
+void RandomMachines::restart_beside_still_leader(size_t i) {
+  count("restart beside a leader that stands still");
+  causes_ += 1;
+  const size_t still = leader().value_or(i);
+  machines_[still].node->process().pause();
+  time_.run_for(static_cast<Nanos>(random_() % (5 * second)));
+  kill((still + 1 + random_() % (machine_count - 1)) % machine_count, false);
 }
 
 void RandomMachines::cut(size_t i) {
@@ -384,14 +403,22 @@ std::string RandomMachines::check() {
   return check_leader();
 }
 
-std::string RandomMachines::check_time() const {
+std::string RandomMachines::check_time() {
   for (const Machine& machine : machines_) {
-    const SimulatedNode& node = *machine.node;
+    SimulatedNode& node = *machine.node;
     if (!node.leads() || node.has_ended() || node.process().is_paused()) continue;
     const Nanos ahead = node.time() - support::VirtualTime::epoch - time_.now();
     if (ahead > offset_max + second) {
       return fmt::format("the time of the cluster is {} s ahead", ahead / second);
     }
+    // What was asked of the leader before it would happen too early.
+    const Nanos jump = ahead - led_ahead_;
+    const bool is_next = led_epoch_ != 0 && node.epoch() > led_epoch_;
+    if (is_next && node.node().takeover_time().is_handed_on && jump > offset_max + second) {
+      return fmt::format("the time of the cluster jumped ahead by {} s", jump / second);
+    }
+    led_epoch_ = node.epoch();
+    led_ahead_ = ahead;
   }
   return {};
 }

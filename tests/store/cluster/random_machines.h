@@ -31,16 +31,17 @@ class RandomMachines {
  public:
   enum class Bug : uint8_t {
     None,
-    TakeoverAddsUptime,  // The time jumps by the uptime of the node that takes over.
-    WallClockBelieved,   // However far it is off.
-    ClaimNotCompared,    // An election does not ask for the newest batch that a node holds.
-    ResetIsProof,        // A port that resets is taken for a process that has ended.
-    SilenceIsProof,      // So is a port that cannot be reached.
-    DamagedStandsAgain,  // A node that could not load its database is elected with it again.
-    DamageNotTold,       // A node does not know that its disk is damaged.
-    CloneBelieved,       // A copy of a directory on another machine is taken for the node itself.
-    PortClosesFirst,     // At a handover standbys take the closed port for the process's end.
-    SpaceNotTold,        // Others do not hear that a disk has space.
+    TakeoverAddsUptime,   // The time jumps by the uptime of the node that takes over.
+    WallClockBelieved,    // However far it is off.
+    EarlierTimeBelieved,  // Leaders alone tell the time, and that of an earlier one counts, too.
+    ClaimNotCompared,     // An election does not ask for the newest batch that a node holds.
+    ResetIsProof,         // A port that resets is taken for a process that has ended.
+    SilenceIsProof,       // So is a port that cannot be reached.
+    DamagedStandsAgain,   // A node that could not load its database is elected with it again.
+    DamageNotTold,        // A node does not know that its disk is damaged.
+    CloneBelieved,        // A copy of a directory on another machine is taken for the node itself.
+    PortClosesFirst,      // At a handover standbys take the closed port for the process's end.
+    SpaceNotTold,         // Others do not hear that a disk has space.
   };
   enum class Faults : uint8_t {
     All,  // But for a restore.
@@ -83,6 +84,7 @@ class RandomMachines {
   void act();
   void end_fault();
   void kill(size_t i, bool power);
+  void restart_beside_still_leader(size_t i);
   void cut(size_t i);
   void set_clock(size_t i);
   void clone(size_t i);
@@ -91,7 +93,7 @@ class RandomMachines {
   void wake();
 
   std::string check();
-  std::string check_time() const;
+  std::string check_time();
   std::string check_histories() const;
   std::string check_leader();
   void judge_handover();
@@ -105,6 +107,8 @@ class RandomMachines {
   const Bug bug_;
   const Faults faults_;
   std::string handed_out_by_two_;
+  uint64_t led_epoch_ = 0;  // Of the last leader that was seen,
+  Nanos led_ahead_ = 0;     // and by how much its time was ahead.
   Acknowledged acknowledged_;
   std::map<std::string, std::string> parents_;  // Of each entry that was appended: the one before.
   std::array<Machine, machine_count> machines_;
