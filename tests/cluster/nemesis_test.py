@@ -1,13 +1,14 @@
 """Three members of etcd and three nodes under load, while machines, disks, clocks and cables fail: C1 to C4, C6 and C8.
 
 PERENNIALD names the server, and SHIFTED_CLOCK and SLOW_SYNC the libraries of tests/support. ETCD names etcd, which is otherwise looked
-for beside the server, where tests/run unpacks it. CLUSTER_SECONDS is how long the faults go on, and CLUSTER_SEED what
-draws them; CLUSTER_FAULTS names some of them, separated by commas, which are then the only ones. As root each process is on a machine of
-its own (network.py), with a disk that can be full; otherwise processes fail, and the network does not.
+for beside the server, where tests/run unpacks it. CLUSTER_SECONDS is how long the faults go on, and CLUSTER_SEED what draws them;
+CLUSTER_FAULTS names some of them, separated by commas, which are then the only ones. OLD_PERENNIALD names a server of an earlier
+version, which then runs beside this one; times are only printed then, since it may have faults of its own. As root each process is on a
+machine of its own (network.py), with a disk that can be full; otherwise processes fail, and the network does not.
 
 Fields: bodies, and in a second load delays, expiries, keys, pauses, tries and rates (timed_load.py), which knows the time. Doors: the
-ports for clients of all nodes. Blind to: two faults at once, but for those that are named so; TLS of clients and HTTP; errors of time
-below the bounds of timed_load.py; versions that are mixed; two nodes that are damaged at once.
+ports for clients of all nodes. Blind to: two faults at once, but for those that are named so; TLS of clients, of etcd and HTTP; errors
+of time below the bounds of timed_load.py; two nodes that are damaged at once.
 """
 
 import base64
@@ -36,6 +37,7 @@ SHIFTED_CLOCK = os.environ["SHIFTED_CLOCK"]
 SLOW_SYNC = os.environ["SLOW_SYNC"]
 SECONDS = float(os.environ.get("CLUSTER_SECONDS", "60"))
 ONLY = os.environ.get("CLUSTER_FAULTS")
+OLD_PERENNIALD = os.environ.get("OLD_PERENNIALD")
 DAY_S = 86_400
 # A wall clock that is within clock_offset_max_s (2) of the cluster's time is believed.
 CLOCK_OFFSETS_S = [-DAY_S, -3600, -30, -1, 0, 1, 30, 3600, 3 * DAY_S, 10 * DAY_S]
@@ -58,8 +60,10 @@ class Faults:
             self.slow_member, self.lose_directory, self.kill_leader_and_member, self.kill_leader_and_stop_member,
             self.hand_over, self.restart_one_by_one, self.lose_majority, self.set_clock, self.clock_jumps, self.damage_standby,
             self.restore_etcd, self.alarm, self.compact_etcd, self.slow_disk, self.wrong_peer_address, self.swap_directories,
-            self.clone_directory, self.damage_leader,
+            self.clone_directory, self.damage_leader, self.rotate_password,
         ]  # fmt: skip
+        if OLD_PERENNIALD:
+            self.of_processes.append(self.change_version)
         self.of_machines = [
             self.pull_cable_of_leader, self.pull_cable_of_standby, self.pull_cable_of_member, self.cut_leader_from_etcd,
             self.hear_but_not_speak, self.speak_but_not_hear, self.split, self.flap, self.fill_disk,
@@ -140,14 +144,26 @@ class Faults:
 
     def restart_one_by_one(self):
         for node in self.jobs.nodes:
-            if not node.is_running():
-                continue
-            node.signal(signal.SIGTERM)
-            code = node.wait(60)
-            # One that has just been started may not handle the signal yet.
-            assert code in (0, EXIT_NOT_LEADER, -signal.SIGTERM), f"a stop ended with {code}:\n{self.jobs.logs()}"
-            node.start()
-            self.wait(1)
+            if node.is_running():
+                self.restart(node)
+                self.wait(1)
+
+    def restart(self, node):
+        node.signal(signal.SIGTERM)
+        code = node.wait(60)
+        # One that has just been started may not handle the signal yet.
+        assert code in (0, EXIT_NOT_LEADER, -signal.SIGTERM), f"a stop ended with {code}:\n{self.jobs.logs()}"
+        node.start()
+
+    def change_version(self):
+        """Of one node, up or down: the other two go on with the one that they have."""
+        node = self.jobs.nodes[self.random.randrange(3)]
+        if not node.is_running():
+            return
+        at = next(at for at, word in enumerate(node.arguments) if word in (PERENNIALD, OLD_PERENNIALD))
+        node.arguments[at] = OLD_PERENNIALD if node.arguments[at] == PERENNIALD else PERENNIALD
+        print(f"  {node.log}: {node.arguments[at]}")
+        self.restart(node)
 
     def lose_directory(self):
         """Of a standby: it gets everything again."""
@@ -285,9 +301,24 @@ class Faults:
     # -- etcd.
 
     def etcd(self, path, request):
-        url = f"{self.jobs.endpoints[0]}/v3/{path}"
-        with urllib.request.urlopen(url, json.dumps(request).encode(), timeout=10) as answer:
-            return json.load(answer)
+        def ask():
+            token = call_etcd(self.jobs, "auth/authenticate", {"name": "root", "password": "root"})["token"]
+            return call_etcd(self.jobs, path, request, token)
+
+        return until_it_answers(self.jobs, ask)
+
+    def rotate_password(self):
+        """At the nodes first, as the document says, or at etcd first, or at neither for some seconds."""
+        password = f"password{self.random.randrange(10**6)}"
+        steps = [
+            lambda: write_password(self.jobs, password),
+            lambda: self.etcd("auth/user/changepw", {"name": "perennial", "password": password}),
+        ]
+        if self.random.random() < 0.5:
+            steps.reverse()
+        for step in steps:
+            step()
+            self.wait(4)
 
     def alarm(self):
         """As if a quota was used up: no entry can be written."""
@@ -448,6 +479,55 @@ class Faults:
         os.remove(path)
 
 
+def call_etcd(jobs, path, request, token=None):
+    request = urllib.request.Request(f"{jobs.endpoints[0]}/v3/{path}", json.dumps(request).encode())
+    if token:
+        request.add_header("Authorization", token)
+    with urllib.request.urlopen(request, timeout=10) as answer:
+        return json.load(answer)
+
+
+def until_it_answers(jobs, ask):
+    """Members that were away elect first."""
+    ends = time.monotonic() + 30
+    while True:
+        try:
+            return ask()
+        except OSError:
+            assert time.monotonic() < ends, jobs.describe()
+            time.sleep(0.1)
+
+
+def write_password(jobs, password):
+    path = f"{jobs.folder}/password"
+    with open(f"{path}.new", "w", encoding="ascii") as file:
+        os.chmod(file.fileno(), 0o600)
+        file.write(password)
+    os.replace(f"{path}.new", path)
+
+
+def ask_for_passwords(jobs):
+    """The members of etcd want to know who asks, and have a user for the nodes."""
+    write_password(jobs, "first")
+    for number in range(len(jobs.nodes)):
+        with open(f"{jobs.folder}/n{number}.yaml", encoding="utf-8") as file:
+            text = file.read()
+        with open(f"{jobs.folder}/n{number}.yaml", "w", encoding="utf-8") as file:
+            file.write(text.replace("cluster:\n", f"cluster:\n  etcd_user: perennial\n  etcd_password_file: {jobs.folder}/password\n"))
+    until_it_answers(jobs, lambda: call_etcd(jobs, "kv/range", {"key": "YQ=="}))
+    keys = {"key": base64.b64encode(b"/perennial/jobs/").decode(), "range_end": base64.b64encode(b"/perennial/jobs0").decode()}
+    for path, request in (
+        ("user/add", {"name": "root", "password": "root"}),
+        ("user/grant", {"user": "root", "role": "root"}),
+        ("role/add", {"name": "perennial"}),
+        ("role/grant", {"name": "perennial", "perm": {"permType": "READWRITE", **keys}}),
+        ("user/add", {"name": "perennial", "password": "first"}),
+        ("user/grant", {"user": "perennial", "role": "perennial"}),
+        ("enable", {}),
+    ):
+        call_etcd(jobs, f"auth/{path}", request)
+
+
 class Nemesis(unittest.TestCase):
     def setUp(self):
         seed = int(os.environ.get("CLUSTER_SEED", time.time_ns() % 10**6))
@@ -457,9 +537,10 @@ class Nemesis(unittest.TestCase):
     def begin(self):
         machines = network.Network(MACHINES) if network.is_inside() else None
         # So little of the log is kept that a node which has lost its directory needs another one's copy.
-        jobs = Cluster(
-            ETCD, PERENNIALD, network=machines, settings="  log_keep_bytes: 1MiB\n  clock_offset_max_s: 2\nscrub_bytes_per_second: 1GiB\n"
-        )
+        settings = "  log_keep_bytes: 1MiB\n  clock_offset_max_s: 2\n"
+        if not OLD_PERENNIALD:  # Which may not know it.
+            settings += "scrub_bytes_per_second: 1GiB\n"
+        jobs = Cluster(ETCD, PERENNIALD, network=machines, settings=settings)
         self.addCleanup(jobs.__exit__, None, None, None)
         for number in range(3):
             os.mkdir(jobs.data_dir(number))
@@ -473,7 +554,11 @@ class Nemesis(unittest.TestCase):
                 # A disk of its own.
                 network.run("mount", "-t", "tmpfs", "-o", "size=400m", "tmpfs", jobs.data_dir(number))
                 self.addCleanup(network.run, "umount", "-l", jobs.data_dir(number))
-        jobs.start()
+        for member in jobs.members:
+            member.start()
+        ask_for_passwords(jobs)
+        for node in jobs.nodes:
+            node.start()
         jobs.wait_for_leader()
         return jobs
 
@@ -503,7 +588,7 @@ class Nemesis(unittest.TestCase):
         faults = Faults(jobs, self.random)
         load = Load(jobs.addresses)
         self.addCleanup(load.stop)
-        timed = TimedLoad(jobs.addresses, load.ledger.fault)
+        timed = TimedLoad(jobs.addresses, print if OLD_PERENNIALD else load.ledger.fault)
         self.addCleanup(timed.stop)
         counts, codes = {}, []
         deadline = time.monotonic() + SECONDS
