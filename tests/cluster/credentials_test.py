@@ -18,12 +18,11 @@ import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../tls"))
+from cluster_case import ETCD, PERENNIALD, ClusterCase  # noqa: E402
 from ledger import Load, all_jobs  # noqa: E402
-from processes import Cluster, free_port  # noqa: E402
+from processes import free_port  # noqa: E402
 from server import Certificates  # noqa: E402
 
-PERENNIALD = os.environ["PERENNIALD"]
-ETCD = os.environ.get("ETCD", os.path.join(os.path.dirname(PERENNIALD), "etcd-server/usr/bin/etcd"))
 ETCDCTL = os.environ.get("ETCDCTL", os.path.join(os.path.dirname(PERENNIALD), "etcd-client/usr/bin/etcdctl"))
 
 
@@ -38,18 +37,7 @@ def write(path, text):
         file.write(text)
 
 
-class CredentialsTest(unittest.TestCase):
-    def begin(self, **how):
-        jobs = Cluster(ETCD, PERENNIALD, **how)
-        self.addCleanup(jobs.__exit__, None, None, None)
-        return jobs
-
-    def wait_for(self, what, seconds=30, trouble=lambda: ""):
-        deadline = time.monotonic() + seconds
-        while not what():
-            self.assertLess(time.monotonic(), deadline, trouble())
-            time.sleep(0.05)
-
+class CredentialsTest(ClusterCase):
     def wait_for_line(self, jobs, text, times=1):
         """In the log of each node."""
         self.wait_for(lambda: all(node.output().count(text) >= times for node in jobs.nodes), trouble=jobs.logs)

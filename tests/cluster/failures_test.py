@@ -21,11 +21,9 @@ import urllib.error
 import urllib.request
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from cluster_case import ETCD, PERENNIALD, ClusterCase  # noqa: E402
 from ledger import Client, Closed, Load, all_jobs  # noqa: E402
-from processes import Cluster  # noqa: E402
 
-PERENNIALD = os.environ["PERENNIALD"]
-ETCD = os.environ.get("ETCD", os.path.join(os.path.dirname(PERENNIALD), "etcd-server/usr/bin/etcd"))
 ETCDCTL = os.environ.get("ETCDCTL", os.path.join(os.path.dirname(PERENNIALD), "etcd-client/usr/bin/etcdctl"))
 DOCUMENT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../etc/docs/cluster.md")
 AWAY_SECONDS = float(os.environ.get("CLUSTER_AWAY_SECONDS", "15"))  # Three leases.
@@ -37,18 +35,7 @@ SHIFTED_CLOCK = os.environ["SHIFTED_CLOCK"]
 SMALL_LOG = "  log_keep_bytes: 1MiB\n  log_bytes_max: 8MiB\n"
 
 
-class Failures(unittest.TestCase):
-    def begin(self, **how):
-        jobs = Cluster(ETCD, PERENNIALD, **how)
-        self.addCleanup(jobs.__exit__, None, None, None)
-        return jobs
-
-    def wait_for(self, what, seconds=30, trouble=lambda: ""):
-        deadline = time.monotonic() + seconds
-        while not what():
-            self.assertLess(time.monotonic(), deadline, trouble())
-            time.sleep(0.05)
-
+class Failures(ClusterCase):
     def etcd(self, jobs, path, request, timeout=10):
         url = f"{jobs.endpoints[0]}/v3/{path}"
         with urllib.request.urlopen(url, json.dumps(request).encode(), timeout=timeout) as answer:

@@ -128,14 +128,9 @@ Subcommand cluster_handover_command(HandoverOptions& options) {
           "  perennial cluster handover\n"
           "  # Before the machine of the leader is restarted.\n"
           "  perennial cluster handover --to b\n",
-      .flags =
-          cluster_flags(options.place, {{"--to", "NODE", "The node that shall lead", &options.to},
-                                        {.name = "--wait",
-                                         .value = "SECONDS",
-                                         .help = "How long to wait until another node leads",
-                                         .target = &options.wait_s,
-                                         .lowest = 1,
-                                         .highest = 3600}}),
+      .flags = cluster_flags(
+          options.place,
+          {{"--to", "NODE", "The node that shall lead", &options.to}, wait_flag(options.wait_s)}),
       .run = [&options] { return cluster_handover(options); },
   };
 }

@@ -49,4 +49,13 @@ void NextLeader::print(const LeaderRecord& leader) const {
   fmt::print("\n");
 }
 
+Flag wait_flag(uint64_t& seconds) {
+  return {.name = "--wait",
+          .value = "SECONDS",
+          .help = "How long to wait until another node leads",
+          .target = &seconds,
+          .lowest = 1,
+          .highest = 3600};
+}
+
 }  // namespace perennial::tool

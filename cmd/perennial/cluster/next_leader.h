@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "cmd/common/tool/subcommand.h"
 #include "cmd/perennial/cluster/etcd_calls.h"
 #include "engine/types/status.h"
 #include "store/cluster/keys.h"
@@ -35,5 +36,8 @@ class NextLeader {
   const Clock::time_point begun_ = Clock::now();
   std::optional<Clock::time_point> gone_at_;  // Since when no node led.
 };
+
+// --wait SECONDS, for NextLeader::wait().
+Flag wait_flag(uint64_t& seconds);
 
 }  // namespace perennial::tool

@@ -129,12 +129,7 @@ Subcommand cluster_resign_command(ResignOptions& options) {
                           {"--end", "", "Take it back: the node may lead again", &options.end},
                           {"--force", "", "Also where nobody would serve, or the node is not there",
                            &options.force},
-                          {.name = "--wait",
-                           .value = "SECONDS",
-                           .help = "How long to wait until another node leads",
-                           .target = &options.wait_s,
-                           .lowest = 1,
-                           .highest = 3600}}),
+                          wait_flag(options.wait_s)}),
       .run = [&options] { return cluster_resign(options); },
   };
 }
