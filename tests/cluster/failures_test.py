@@ -88,6 +88,27 @@ class Failures(ClusterCase):
         self.assertEqual(other.ask(b"peek 1\r\n"), [b"FOUND", b"1", b"1"])
         self.assertEqual(other.body(1), b"x")
 
+    def test_nodes_that_are_stopped_as_they_are_elected_end_as_others_do(self):
+        """Where the signal came when the jobs were loaded and nobody was served yet, the store ended before the log that uses it."""
+        jobs = self.begin(members=1)
+        jobs.members[0].start()
+        for _ in range(4):
+            for node in jobs.nodes:
+                node.start()
+            leader = jobs.wait_for_leader()
+            self.wait_for(lambda: len(jobs.status()["nodes"]) == 3, trouble=jobs.logs)
+            led = [node.output().count("at=cluster.leader ") for node in jobs.nodes]
+            jobs.nodes[leader].signal(signal.SIGTERM)
+            left = {0, 1, 2} - {leader}
+            deadline = time.monotonic() + 30
+            while left:
+                self.assertLess(time.monotonic(), deadline, jobs.logs())
+                for number in left:
+                    if jobs.nodes[number].output().count("at=cluster.leader ") > led[number]:
+                        jobs.nodes[number].signal(signal.SIGTERM)
+                        left = left - {number}
+            self.assertEqual([node.wait(60) for node in jobs.nodes], [0, 0, 0], jobs.logs())
+
     def test_the_majority_of_etcd_comes_back(self):
         jobs = self.begin(nodes=2)
         jobs.start()

@@ -44,8 +44,12 @@ void Startup::cancel() {
 
 std::optional<Startup::Found> Startup::take() {
   if (thread_.joinable()) thread_.join();
-  if (found_.store == nullptr || cancelled_) return std::nullopt;
-  return std::move(found_);
+  if (found_.store == nullptr) return std::nullopt;
+  if (!cancelled_) return std::move(found_);
+  // Asked to stop after it was loaded. The log of the member uses the store until it is given up.
+  if (member_ != nullptr) member_->give_up();
+  found_.store.reset();
+  return std::nullopt;
 }
 
 void Startup::run(const store::Options& options) {
