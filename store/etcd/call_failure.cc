@@ -30,7 +30,9 @@ constexpr Known known_failures[] = {
      "etcdserver: mvcc: required revision has been compacted",
      {.error = CallError::Compacted}},
     {Code::NOT_FOUND, "etcdserver: requested lease not found", {.error = CallError::LeaseNotFound}},
-    {Code::PERMISSION_DENIED, "etcdserver: permission denied", {.error = CallError::Denied}},
+    {Code::PERMISSION_DENIED,
+     "etcdserver: permission denied",
+     {.error = CallError::Denied, .is_forbidden = true}},
     {Code::INVALID_ARGUMENT, "etcdserver: authentication failed", {.error = CallError::Denied}},
     // etcd answers this to a call without a token.
     {Code::INVALID_ARGUMENT,

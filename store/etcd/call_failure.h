@@ -12,6 +12,8 @@ struct CallFailure {
   // etcd does not know the call's token any more, and has done nothing. The error is Unknown, so
   // that the caller looks and repeats the call, which then has a new token.
   bool is_token_invalid = false;
+  // The user who calls may not do it. Without a token that is whom a client's certificate names.
+  bool is_forbidden = false;
   // Only etcd's own words prove that it did nothing. All else is Unknown: what gRPC itself says of
   // a call, and errors that etcd gives when it has given up waiting.
 };

@@ -321,11 +321,17 @@ Failure ChannelsClient::failed(const GrpcCall& call) {
   // The stream of a keepalive may end in good order without an answer.
   if (call.status.ok()) return {.error = CallError::Unknown, .message = endpoint + ": no answer"};
   CallFailure failure = call_failure(call.status);
-  if (failure.is_token_invalid && !options_.user.empty()) {
+  const bool is_late = call.status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED;
+  // Authentication was turned on since etcd was asked for a token, and gave none.
+  const bool lacks_token = failure.is_forbidden && call.token.empty();
+  if ((failure.is_token_invalid || lacks_token) && !options_.user.empty()) {
     access_.forget(call.token);
     failure.error = CallError::Unknown;
   } else if (failure.error == CallError::Unknown) {
-    channels_.failed(call.member, call.status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED);
+    channels_.failed(call.member, is_late);
+    // A token names the entry of etcd's log with which it was given. An etcd that was restored from
+    // before waits for that entry, and answers nothing.
+    if (is_late && !call.token.empty()) access_.forget(call.token);
   }
   return {.error = failure.error,
           .message = fmt::format("{}: {}", endpoint, call.status.error_message())};

@@ -90,7 +90,8 @@ class Credentials(CredentialsTest):
         done, said = self.control(jobs, "user", "passwd", "perennial", "--interactive=false", password=password + "\n")
         self.assertTrue(done, said)
 
-    def start(self):
+    def start(self, asks=True):
+        """`asks`: etcd wants to know who calls from the start on."""
         self.put_in_place(self.authority.ca, *self.authority.issue("node", usage="clientAuth"))
         write(self.password, "first\n")
         jobs = self.begin(
@@ -103,15 +104,27 @@ class Credentials(CredentialsTest):
         for member in jobs.members:
             member.start()
         self.wait_for(lambda: self.control(jobs, "endpoint", "health")[0], trouble=jobs.logs)
+        if asks:
+            self.turn_authentication_on(jobs)
+        for node in jobs.nodes:
+            node.start()
+        jobs.wait_for_leader()
+        return jobs
+
+    def turn_authentication_on(self, jobs):
         for words in ("user add root:root", "user grant-role root root", "role add perennial",
                       "role grant-permission perennial --prefix=true readwrite /perennial/jobs/",
                       "user add perennial:first", "user grant-role perennial perennial", "auth enable"):  # fmt: skip
             done, said = self.control(jobs, *words.split())
             self.assertTrue(done, said)
-        for node in jobs.nodes:
-            node.start()
-        jobs.wait_for_leader()
-        return jobs
+
+    def test_authentication_is_turned_on_under_load(self):
+        """etcd took the certificate's name for the user, who may do nothing, and nobody signed in."""
+        jobs = self.start(asks=False)
+        load = self.begin_load(jobs)
+        epoch = jobs.status()["epoch"]
+        self.turn_authentication_on(jobs)
+        self.judge(jobs, load, epoch)
 
     def test_certificates_are_replaced_under_load(self):
         """They were read at the start: etcd that did not trust them any more stopped the cluster."""

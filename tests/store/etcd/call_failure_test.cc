@@ -52,6 +52,7 @@ TEST(CallFailure, OnlyEtcdsOwnWordsSayMoreThanUnknown) {
     const CallFailure failure = call_failure(grpc::Status(c.code, c.message));
     EXPECT_EQ(name_of(failure.error), name_of(c.error)) << c.message;
     EXPECT_EQ(failure.is_token_invalid, c.is_token_invalid) << c.message;
+    EXPECT_EQ(failure.is_forbidden, c.message == "etcdserver: permission denied") << c.message;
   }
 }
 
