@@ -119,6 +119,7 @@ class Restoration {
     const Result<JobId> raised = skip_ids(opening.next_id, how_.skip_ids);
     if (!raised.ok()) return raised.status();
     restored_.next_id = *raised;
+    restored_.is_of_cluster = !(*store)->cluster_id().empty();
     return (*store)->close(restored_.next_id);
   }
 

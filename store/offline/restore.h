@@ -26,6 +26,8 @@ struct Restore {
 struct Restored {
   CheckpointManifest manifest;
   JobId next_id = 1;
+  // It was made by a node of a cluster, whose log goes on behind it. Not known of an exact copy.
+  bool is_of_cluster = false;
 };
 
 // Verifies a checkpoint, links its tables and copies its other files to `to`.restoring, syncs, and

@@ -306,7 +306,13 @@ class Recover(ToolTest):
             jobs.nodes[0].kill()
             jobs.nodes[0].start()
             jobs.wait_for_leader()
-            ids += self.put(jobs.ports, [b"b", b"c"])
+            ids += self.put(jobs.ports, [b"b"])
+            jobs.nodes[0].kill()
+            copy = f"{jobs.folder}/copy"
+            shutil.copytree(jobs.data_dir(0), copy)
+            jobs.nodes[0].start()
+            jobs.wait_for_leader()
+            ids += self.put(jobs.ports, [b"c"])
             jobs.nodes[0].signal(signal.SIGTERM)
             jobs.nodes[0].wait(20)
             jobs.members[0].kill()
@@ -319,6 +325,11 @@ class Recover(ToolTest):
             self.assertEqual(jobs.nodes[0].wait(20), 65)
             self.assertIn("perennial cluster recover", jobs.nodes[0].output())
             self.wait_for_no_leader(jobs)
+            # The directory of a node that was away since then.
+            older = f"{jobs.folder}/older"
+            shutil.copytree(copy, older)
+            said = self.refuse("recover", "-c", config_of(jobs, 0), "--data-dir", older, "--yes")
+            self.assertIn("node n0 has told that it holds batch", said)
             said = self.succeed("recover", "-c", config_of(jobs, 0), "--data-dir", jobs.data_dir(0), "--yes")
             self.assertIn("holds a log of this cluster up to batch", said)
             status = json.loads(run("status", "-c", config_of(jobs, 0), "--json").stdout)
@@ -358,6 +369,7 @@ class GoBack(ToolTest):
                 capture_output=True, text=True, timeout=60, check=False,
             )  # fmt: skip
             self.assertEqual(restored.returncode, 0, restored.stderr)
+            self.assertIn(f"perennial cluster recover --data-dir {jobs.data_dir(0)} --go-back --yes", restored.stdout)
             arguments = ("recover", "-c", config_of(jobs, 0), "--data-dir", jobs.data_dir(0))
             self.assertIn("--go-back gives up what came after", self.refuse(*arguments, "--yes"))
             self.assertIn("Done: the id of the cluster is", self.succeed(*arguments, "--go-back", "--yes"))

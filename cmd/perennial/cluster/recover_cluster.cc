@@ -23,6 +23,7 @@ using store::Store;
 using store::cluster::CopyRecord;
 using store::cluster::Keys;
 using store::cluster::NodeRecord;
+using store::cluster::RefusalRecord;
 
 // A node that is there may hold more, and may lead at any moment.
 Status check_nobody_is_there(const ClusterState& seen) {
@@ -70,8 +71,22 @@ Status check_need(EtcdCalls& etcd, const Keys& keys, const ClusterState& seen, c
                       path, with_commas(seen.last), with_commas(store.opening().last_index))};
 }
 
+// What nodes have told of themselves before they ended.
+Status check_others(const ClusterState& seen, const Store& store) {
+  if (seen.refusals.empty()) return {};
+  const auto most = std::ranges::max_element(seen.refusals, {}, &RefusalRecord::holds);
+  const BatchIndex last = store.opening().last_index;
+  if (most->holds <= last) return {};
+  return {StatusCode::InvalidArgument,
+          fmt::format("node {} has told that it holds batch {}, and this directory ends with {}: "
+                      "recover with the directory of {}, or give up what only that one holds with "
+                      "--go-back",
+                      printable(most->node), with_commas(most->holds), with_commas(last),
+                      printable(most->node))};
+}
+
 void print_plan(const std::string& cluster, const ClusterState& seen, const Store& store,
-                JobId next_id) {
+                JobId next_id, bool goes_back) {
   const BatchIndex last = store.opening().last_index;
   fmt::print("cluster    {}\ndirectory  {}\nlast batch {}\nnext id    {}, moved on from {}\n",
              cluster, store.options().data_dir, with_commas(last), next_id,
@@ -83,6 +98,12 @@ void print_plan(const std::string& cluster, const ClusterState& seen, const Stor
                seen.id == store.cluster_id() ? "of this cluster"
                                              : "of another cluster (id " + printable(seen.id) + ")",
                with_commas(seen.last));
+  }
+  if (goes_back) {
+    return fmt::print(
+        "\nGiven up: all that was acknowledged after batch {}. Jobs that were put then are gone, "
+        "and\njobs that were deleted then are there again.\n",
+        with_commas(last));
   }
   fmt::print(
       "\nNot known: whether the lost log had batches after {}, and what was acknowledged with "
@@ -107,11 +128,12 @@ Status cluster_recover(const ClusterRecoverOptions& options) {
   if (!opened.ok()) return opened.status();
   Store& store = **opened;
   Status needed = check_need(**etcd, keys, *seen, store);
+  if (needed.ok()) needed = check_others(*seen, store);
   if (!needed.ok() && !(options.goes_back && !store.cluster_id().empty())) return needed;
   // P3: the batches that are lost may have given out ids.
   const Result<JobId> next_id = store::skip_ids(store.opening().next_id);
   if (!next_id.ok()) return next_id.status();
-  print_plan(cluster->name, *seen, store, *next_id);
+  print_plan(cluster->name, *seen, store, *next_id, options.goes_back);
   if (!options.yes) {
     return {StatusCode::InvalidArgument, "nothing was changed: run it again with --yes"};
   }
@@ -160,7 +182,7 @@ Subcommand cluster_recover_command(ClusterRecoverOptions& options) {
           options.place,
           {{"--data-dir", "DIR", "The directory of a node", &options.data_dir, true},
            {"--go-back", "",
-            "Also where etcd holds all of the directory's batches: what came after them is lost",
+            "Also where etcd or another node holds later batches: what came after is lost",
             &options.goes_back},
            {"--yes", "", "Do it; otherwise it only says what it would do", &options.yes}}),
       .run = [&options] { return cluster_recover(options); },

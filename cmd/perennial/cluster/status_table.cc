@@ -142,6 +142,36 @@ std::string puts_problem(const NodeRecord& node) {
   return {};
 }
 
+// Where all clocks agree, the cluster's time is what is off: it fell behind while nobody could hand
+// it on.
+void warn_of_clocks(const ClusterReport& report, std::vector<std::string>& out) {
+  const ClusterState& state = report.state;
+  // It is known to a second or two.
+  const int64_t most = static_cast<int64_t>(report.clock_offset_max_s) + 2;
+  std::vector<int64_t> all;
+  for (const NodeRecord& node : state.nodes) {
+    if (const auto ahead = state.clock_ahead_s(node)) all.push_back(*ahead);
+  }
+  if (all.empty()) return;
+  const auto [least, furthest] = std::ranges::minmax(all);
+  if (all.size() > 1 && least > most && furthest - least <= most) {
+    return out.push_back(fmt::format(
+        "the cluster's time is {} s behind the wall clocks of all nodes, which agree: delays, ttrs "
+        "and expiries last as much longer; it stays so until all nodes were stopped for longer "
+        "than lease_s: etc/docs/cluster.md, \"Whose clock counts\"",
+        least));
+  }
+  for (const NodeRecord& node : state.nodes) {
+    const int64_t ahead = state.clock_ahead_s(node).value_or(0);
+    if (std::abs(ahead) <= most) continue;
+    out.push_back(fmt::format(
+        "the wall clock of node {} is {} s {} the cluster's time (clock_offset_max_s: {}): set the "
+        "clock that is wrong",
+        printable(node.node), std::abs(ahead), ahead > 0 ? "ahead of" : "behind",
+        report.clock_offset_max_s));
+  }
+}
+
 void warn_of_nodes(const ClusterReport& report, std::vector<std::string>& out) {
   const ClusterState& state = report.state;
   if (state.leader_revision == 0) {
@@ -192,19 +222,10 @@ void warn_of_nodes(const ClusterReport& report, std::vector<std::string>& out) {
         "node {} was refused, because it holds batch {} and the log in etcd does not ({}): nobody "
         "is elected whose log ends before that batch; recover with the directory of that node "
         "(`perennial cluster recover`), or empty it and start the node, which loses what only it "
-        "holds",
+        "holds, and needs another node that was not refused",
         printable(node.node), with_commas(node.holds), printable(node.why)));
   }
-  for (const NodeRecord& node : state.nodes) {
-    const int64_t ahead = state.clock_ahead_s(node).value_or(0);
-    // It is known to a second or two.
-    if (std::abs(ahead) <= static_cast<int64_t>(report.clock_offset_max_s) + 2) continue;
-    out.push_back(fmt::format(
-        "the wall clock of node {} is {} s {} the cluster's time (clock_offset_max_s: {}): set the "
-        "clock that is wrong",
-        printable(node.node), std::abs(ahead), ahead > 0 ? "ahead of" : "behind",
-        report.clock_offset_max_s));
-  }
+  warn_of_clocks(report, out);
   std::set<std::string> versions;
   for (const NodeRecord& node : state.nodes) {
     versions.insert(printable(node.version));

@@ -26,8 +26,8 @@ std::string refusal(const wire::ClientReply& reply) {
     return "JOB_TOO_BIG: the body has more bytes than the server's max-job-size";
   if (reply.is(Word::Draining)) return "DRAINING: no more jobs are taken";
   if (reply.is(Word::OutOfMemory))
-    return "OUT_OF_MEMORY: the server is at a limit, or its disk is nearly full; see 'perennial "
-           "stats'";
+    return "OUT_OF_MEMORY: the server is at a limit, or its disk is nearly full, or the etcd of "
+           "its cluster; see 'perennial stats' and 'perennial cluster status'";
   return "the server answered " + describe(reply);
 }
 

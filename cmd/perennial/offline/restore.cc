@@ -26,6 +26,7 @@ void print_json(const RestoreOptions& options, const store::Restored& restored) 
                                 {"format", manifest.format}};
   if (manifest.has_counts) {
     out["commit"] = manifest.commit.index;
+    out["is_of_cluster"] = restored.is_of_cluster;
     add_content(out, manifest);
     out["next_id"] = restored.next_id;
     out["id_gap"] = restored.next_id - manifest.next_id;
@@ -62,6 +63,15 @@ void print_table(const RestoreOptions& options, const store::Restored& restored)
         "\nIds have more than 31 bits from now on, and a client that keeps an id in 32 bits\n"
         "cannot finish such a job. If you know that fewer ids were given out after the\n"
         "checkpoint, restore again with --id-gap.\n");
+  }
+  if (restored.is_of_cluster) {
+    return fmt::print(
+        "\nIt belongs to a node of a cluster, which would do again all that was done after the\n"
+        "checkpoint, as the log in etcd says. To go back to the checkpoint, stop all nodes, put\n"
+        "it into the place of the directory of one of them, and begin a new log with it:\n"
+        "perennial cluster recover --data-dir {} --go-back --yes\n"
+        "etc/docs/cluster.md, \"Go back to a checkpoint\", has all of it.\n",
+        common::shell_word(options.to));
   }
   fmt::print(
       "\nStart a server on it with the configuration of yours, which says who may connect:\n"

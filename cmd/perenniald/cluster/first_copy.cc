@@ -224,12 +224,6 @@ class Copying {
 Status get_copy(const ClusterConfig& config, const std::string& version,
                 const std::string& data_dir, OldDatabase old,
                 const std::function<bool()>& cancelled) {
-  if (old == OldDatabase::Removed) {
-    log(Level::Warning, "cluster.behind",
-        {{"message",
-          "the log in etcd begins after what this directory holds: a copy of another "
-          "node's is needed"}});
-  }
   return Copying(config, version, data_dir, old, cancelled).run();
 }
 

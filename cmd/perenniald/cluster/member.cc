@@ -217,7 +217,7 @@ Status Member::get_wanted_copy(const std::string& data_dir) {
   const Result<bool> is_wanted = store::is_copy_wanted(data_dir);
   if (!is_wanted.ok() || !*is_wanted) return {};  // What cannot be read has its error when opened.
   log(Level::Warning, "cluster.copy_wanted", {{"file", std::string(store::wanted_copy_name)}});
-  Status copied = get_copy(data_dir);
+  Status copied = fetch_copy(data_dir, OldDatabase::Removed);
   if (copied.ok()) copied = store::end_wanted_copy(data_dir);
   return copied;
 }
@@ -233,7 +233,15 @@ std::optional<Failure> Member::want_copy(const std::string& data_dir, const Stat
 }
 
 Status Member::get_copy(const std::string& data_dir) {
-  return perenniald::get_copy(settings(), version_, data_dir, OldDatabase::Removed,
+  log(Level::Warning, "cluster.behind",
+      {{"message",
+        "the log in etcd begins after what this directory holds: a copy of another node's is "
+        "needed"}});
+  return fetch_copy(data_dir, OldDatabase::Removed);
+}
+
+Status Member::fetch_copy(const std::string& data_dir, OldDatabase old) {
+  return perenniald::get_copy(settings(), version_, data_dir, old,
                               [this] { return is_cancelled(); });
 }
 
@@ -243,8 +251,7 @@ Status Member::replace_damaged(const std::string& data_dir, const Status& opened
        {"effect",
         "a copy of another node's database takes the place of this one, which is kept beside it as "
         "damaged-TIME"}});
-  return perenniald::get_copy(settings(), version_, data_dir, OldDatabase::Kept,
-                              [this] { return is_cancelled(); });
+  return fetch_copy(data_dir, OldDatabase::Kept);
 }
 
 bool Member::is_behind() const {

@@ -25,6 +25,8 @@
 
 namespace perennial::perenniald {
 
+enum class OldDatabase : uint8_t;
+
 class EtcdDiscovery;
 
 // What is known of a node at a moment.
@@ -140,6 +142,7 @@ class Member {
   void leave();
 
  private:
+  Status fetch_copy(const std::string& data_dir, OldDatabase old);
   Member(const ClusterConfig& config, std::string version, std::function<void()> wake);
 
   store::cluster::Node::Events node_events();

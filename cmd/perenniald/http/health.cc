@@ -60,7 +60,12 @@ std::string disk_reason(const HealthFacts& facts, const ClusterHealth& cluster) 
   if (is_standby && !cluster.has_space) {
     return "degraded: the disk is nearly full, so this node leads only if no other can";
   }
-  return facts.accepts_puts ? "" : "degraded: puts are refused, since the disk is nearly full";
+  if (facts.accepts_puts) return {};
+  if (cluster.is_member && cluster.has_space) {
+    return "degraded: puts are refused, since the database of etcd is nearly full, or has raised "
+           "an alarm: see `perennial cluster status`";
+  }
+  return "degraded: puts are refused, since the disk is nearly full";
 }
 
 std::string lost_bodies(uint64_t jobs) {

@@ -166,6 +166,13 @@ void Server::on_member_news() {
 void Server::on_phase_timer() {
   if (phase_ == Phase::Stopping) {
     waits_for_clients_ = false;
+    if (member_ != nullptr && !log_->idle()) {
+      log(Level::Warning, "stop.waits",
+          {{"for", "etcd, which has not taken the last entry of the log"},
+           {"effect",
+            "what waits for that is not answered; whoever kills the process loses nothing that was "
+            "answered"}});
+    }
   } else {
     notify_manager(progress);
   }

@@ -121,6 +121,21 @@ TEST(StatusTable, WarnsOfClocksThatAreOff) {
   EXPECT_TRUE(status_json(report)["nodes"][1]["clock_ahead_s"].is_null());
 }
 
+// Each of them was called wrong, where the cluster's time was.
+TEST(StatusTable, SetsNoClockWhereAllOfThemAgree) {
+  ClusterReport report = healthy();
+  for (auto& node : report.state.nodes) node.clock_ms += 196'000;
+  ASSERT_EQ(cluster_warnings(report).size(), 1U);
+  EXPECT_EQ(cluster_warnings(report)[0].substr(0, 79),
+            "the cluster's time is 195 s behind the wall clocks of all nodes, which agree: d");
+  // One alone proves nothing.
+  report.state.nodes.resize(1);
+  report.copies_min = 1;
+  ASSERT_EQ(cluster_warnings(report).size(), 1U);
+  EXPECT_NE(cluster_warnings(report)[0].find("the wall clock of node a is 196 s ahead"),
+            std::string::npos);
+}
+
 TEST(StatusTable, WarnsOfSettingsThatAreOthersThanTheLeaders) {
   ClusterReport report = healthy();
   report.state.nodes[0].settings = {{"jobs_max", "1"}, {"users", "1"}, {"extensions", "1"}};

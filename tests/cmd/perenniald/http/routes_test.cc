@@ -111,6 +111,18 @@ TEST_F(RoutesTest, AStandbyWithoutDiskSpaceSaysThatItIsTheLastToLead) {
                         "no other can\n"));
 }
 
+// It named the disk, which had all the space that there is.
+TEST_F(RoutesTest, ALeaderThatRefusesPutsForEtcdNamesEtcd) {
+  health().accepts_puts = false;
+  cluster_ = {.is_member = true, .leads = true, .leader = "a"};
+  EXPECT_THAT(ask(get("/readyz?verbose")),
+              HasSubstr("[+]disk ok, degraded: puts are refused, since the database of etcd is "
+                        "nearly full"));
+  cluster_.has_space = false;
+  EXPECT_THAT(ask(get("/readyz?verbose")),
+              HasSubstr("[+]disk ok, degraded: puts are refused, since the disk is nearly full\n"));
+}
+
 // It does not leave: nobody else could append either.
 TEST_F(RoutesTest, ALeaderWhoseEntriesEtcdDoesNotTakeIsNotReady) {
   cluster_ = {.is_member = true, .leads = true, .append_failure = "no space", .leader = "a"};
