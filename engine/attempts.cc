@@ -4,27 +4,27 @@
 #include <algorithm>
 #include <utility>
 
-#include "engine/engine.h"
 #include "engine/long_operation.h"
+#include "engine/state.h"
 #include "engine/types/later.h"
 
 namespace perennial::engine {
 
-uint32_t Engine::tries_of(const Job& job) const {
+uint32_t State::tries_of(const Job& job) const {
   const JobFields* const fields = fields_of(job);
   if (fields != nullptr && fields->tries > 0) return fields->tries;
   const Tube& tube = tube_of(job.tube);
   return tube.settings ? tube.settings->tries.value_or(0) : 0;
 }
 
-Backoff Engine::backoff_of(const Job& job) const {
+Backoff State::backoff_of(const Job& job) const {
   const JobFields* const fields = fields_of(job);
   if (fields != nullptr && fields->backoff) return *fields->backoff;
   const Tube& tube = tube_of(job.tube);
   return tube.settings ? tube.settings->backoff.value_or(Backoff()) : Backoff();
 }
 
-const std::string& Engine::dead_tube_of(const Job& job) const {
+const std::string& State::dead_tube_of(const Job& job) const {
   static const std::string none;
   const JobFields* const fields = fields_of(job);
   if (fields != nullptr && !fields->dead.empty()) return fields->dead;
@@ -32,7 +32,7 @@ const std::string& Engine::dead_tube_of(const Job& job) const {
   return tube.settings && tube.settings->dead ? *tube.settings->dead : none;
 }
 
-Engine::Return Engine::end_attempt(Job& job, bool counts, Nanos delay) {
+State::Return State::end_attempt(Job& job, bool counts, Nanos delay) {
   using To = Return::To;
   const Return plain = {.to = delay > 0 ? To::Delayed : To::Ready, .delay = delay};
   if (!job.has_fields && !tube_of(job.tube).settings) return plain;
@@ -53,7 +53,7 @@ Engine::Return Engine::end_attempt(Job& job, bool counts, Nanos delay) {
   return {.to = To::Delayed, .delay = std::min(next, backoff.cap)};
 }
 
-void Engine::give_back(Job& job, const Return& how, bool promised) {
+void State::give_back(Job& job, const Return& how, bool promised) {
   switch (how.to) {
     case Return::To::Ready:
       return move_to_ready(job, promised);
@@ -68,7 +68,7 @@ void Engine::give_back(Job& job, const Return& how, bool promised) {
 }
 
 // A kick gives the job all its tries again, and takes its expiry away.
-void Engine::kicked(Job& job) {
+void State::kicked(Job& job) {
   ++job.kicks;
   ++job_ends_.kicked;
   JobFields* const fields = fields_of(job);
@@ -79,14 +79,14 @@ void Engine::kicked(Job& job) {
   drop_empty_fields(job);
 }
 
-void Engine::die(Job& job, bool promised) {
+void State::die(Job& job, bool promised) {
   ++jobs_dead_;
   ++tube_of(job.tube).jobs_dead;
   if (!move_to_dead_tube(job, promised)) bury(job, promised);
 }
 
 // A job that died once is not moved again, so that no job moves in a circle.
-bool Engine::move_to_dead_tube(Job& job, bool promised) {
+bool State::move_to_dead_tube(Job& job, bool promised) {
   const JobFields* const fields = fields_of(job);
   const std::string& name = dead_tube_of(job);
   if (name.empty() || (fields != nullptr && !fields->from.empty())) return false;
@@ -115,7 +115,7 @@ bool Engine::move_to_dead_tube(Job& job, bool promised) {
 
 // ---- Expiry.
 
-void Engine::expire(Job& job) {
+void State::expire(Job& job) {
   ++jobs_expired_;
   Tube& tube = tube_of(job.tube);
   ++tube.jobs_expired;
@@ -124,12 +124,12 @@ void Engine::expire(Job& job) {
   end_if_unused(tube);
 }
 
-Job* Engine::next(const Expiring& /*jobs*/) {
+Job* State::next(const Expiring& /*jobs*/) {
   if (expiries_.empty() || expiries_.begin()->first > now_) return nullptr;
   return find_job(expiries_.begin()->second);
 }
 
-void Engine::step(const Expiring& /*jobs*/, Job& job) {
+void State::step(const Expiring& /*jobs*/, Job& job) {
   expire(job);
 }
 

@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
-#include "engine/engine.h"
+#include "engine/state.h"
 
 namespace perennial::engine {
 
-void Engine::run(Conn& conn, const PutBatch& batch) {
+void State::run(Conn& conn, const PutBatch& batch) {
   make_producer(conn);
   if (draining_) return refuse_put(conn, PutRefusal::Draining);
   // Without items: there was no memory for them.
@@ -44,7 +44,7 @@ void Engine::run(Conn& conn, const PutBatch& batch) {
   for (const TubeId id : ids) end_if_unused(tube_of(id));
 }
 
-void Engine::put_items(Conn& conn, const PutBatch& batch, std::span<Tube* const> tubes) {
+void State::put_items(Conn& conn, const PutBatch& batch, std::span<Tube* const> tubes) {
   auto inserted = std::make_unique<BatchInserted>();
   for (size_t i = 0; i < tubes.size(); ++i) {
     const Put& item = batch.items[i];
@@ -59,7 +59,7 @@ void Engine::put_items(Conn& conn, const PutBatch& batch, std::span<Tube* const>
   for (Tube* const tube : tubes) hand_out(*tube);
 }
 
-void Engine::run(Conn& conn, const PutBatchRefused& batch) {
+void State::run(Conn& conn, const PutBatchRefused& batch) {
   switch (batch.why) {
     case PutBatchRefused::Why::BadFormat:
       return answer(conn, Word::BadFormat);
@@ -70,7 +70,7 @@ void Engine::run(Conn& conn, const PutBatchRefused& batch) {
   }
 }
 
-void Engine::run(Conn& conn, const DeleteBatch& batch) {
+void State::run(Conn& conn, const DeleteBatch& batch) {
   auto done = std::make_unique<BatchDone>(BatchDone{.word = Word::DeletedBatch});
   const absl::flat_hash_set<JobId> hidden(batch.hidden.begin(), batch.hidden.end());
   for (const JobId id : batch.ids) {
@@ -83,7 +83,7 @@ void Engine::run(Conn& conn, const DeleteBatch& batch) {
   answer(conn, std::move(done));
 }
 
-void Engine::run(Conn& conn, const TouchBatch& batch) {
+void State::run(Conn& conn, const TouchBatch& batch) {
   auto done = std::make_unique<BatchDone>(BatchDone{.word = Word::TouchedBatch});
   // An id that is there twice is missing the second time, as in delete-batch.
   absl::flat_hash_set<JobId> seen;
@@ -97,12 +97,12 @@ void Engine::run(Conn& conn, const TouchBatch& batch) {
   answer(conn, std::move(done));
 }
 
-void Engine::run(Conn& conn, const Drain& /*drain*/) {
+void State::run(Conn& conn, const Drain& /*drain*/) {
   draining_ = true;
   answer(conn, Word::Draining);
 }
 
-void Engine::run(Conn& conn, const Undrain& /*undrain*/) {
+void State::run(Conn& conn, const Undrain& /*undrain*/) {
   draining_ = false;
   answer(conn, Word::NotDraining);
 }

@@ -4,11 +4,11 @@
 #include <string>
 
 #include "absl/container/btree_map.h"
-#include "engine/engine.h"
+#include "engine/state.h"
 
 namespace perennial::engine {
 
-bool Engine::is_in_its_heap(const Job& job) const {
+bool State::is_in_its_heap(const Job& job) const {
   const Tube& tube = tube_of(job.tube);
   switch (job.state) {
     case JobState::Ready:
@@ -26,7 +26,7 @@ bool Engine::is_in_its_heap(const Job& job) const {
   return conns_.at(job.place.holder)->reserved.holds(job);
 }
 
-Image Engine::image() const {
+Image State::image() const {
   Image image;
   image.id_limit = id_limit_;
   const auto add = [&](const Job& job) { image.jobs.emplace(job.id, row_of(job)); };
@@ -47,13 +47,13 @@ Image Engine::image() const {
   return image;
 }
 
-void Engine::check() const {
+void State::check() const {
   check_jobs();
   check_tubes();
   check_conns();
 }
 
-void Engine::check_jobs() const {
+void State::check_jobs() const {
   const Image all = image();
   CHECK(all.jobs.size() == jobs_.size());
   StateCounts counts;
@@ -87,14 +87,14 @@ void Engine::check_jobs() const {
 
 // Each job with fields has them in the table, and no other. Each key that is held without an end is
 // that of a job that has not given it up, and each such job holds its key.
-void Engine::check_fields(const Image& all) const {
+void State::check_fields(const Image& all) const {
   size_t with_fields = 0;
   size_t expiring = 0;
   for (const auto& [id, row] : all.jobs) {
     with_fields += row.fields ? 1 : 0;
     if (!row.fields) continue;
     CHECK(*row.fields != JobFields());
-    const Job& job = **const_cast<Engine*>(this)->jobs_.find(id);
+    const Job& job = **const_cast<State*>(this)->jobs_.find(id);
     if (const Nanos at = expiry_of(job)) {
       ++expiring;
       CHECK(expiries_.contains({at, id}));
@@ -114,7 +114,7 @@ void Engine::check_fields(const Image& all) const {
   }
 }
 
-void Engine::check_groups(const Image& all) const {
+void State::check_groups(const Image& all) const {
   absl::flat_hash_map<TubeId, absl::btree_map<std::string, uint64_t>> reserved;
   for (const auto& [id, row] : all.jobs) {
     if (row.state != JobState::Reserved || !row.fields || !row.fields->concurrency) continue;
@@ -122,7 +122,7 @@ void Engine::check_groups(const Image& all) const {
   }
   uint64_t parked = 0;
   for (const auto& [id, row] : all.jobs) {
-    parked += is_parked(**const_cast<Engine*>(this)->jobs_.find(id)) ? 1 : 0;
+    parked += is_parked(**const_cast<State*>(this)->jobs_.find(id)) ? 1 : 0;
   }
   CHECK(parked == jobs_parked_);
   for (const Tube* const tube : tube_list_) {
@@ -135,7 +135,7 @@ void Engine::check_groups(const Image& all) const {
   CHECK(parked == 0);
 }
 
-void Engine::check_tubes() const {
+void State::check_tubes() const {
   size_t tubes_delayed = 0;
   size_t tubes_paused = 0;
   size_t reserved = 0;
@@ -195,7 +195,7 @@ void Engine::check_tubes() const {
   tubes_by_pause_.check();
 }
 
-void Engine::check_conns() const {
+void State::check_conns() const {
   uint64_t open = 0;
   uint64_t producers = 0;
   uint64_t workers = 0;

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <memory>
 
-#include "engine/engine.h"
+#include "engine/state.h"
 #include "engine/types/later.h"
 
 namespace perennial::engine {
 
-JobFields& Engine::make_fields(Job& job) {
+JobFields& State::make_fields(Job& job) {
   if (!job.has_fields) {
     fields_.insert(job.id, new JobFields());
     job.has_fields = true;
@@ -16,18 +16,18 @@ JobFields& Engine::make_fields(Job& job) {
   return **fields_.find(job.id);
 }
 
-void Engine::drop_fields(Job& job) {
+void State::drop_fields(Job& job) {
   if (!job.has_fields) return;
   delete *fields_.find(job.id);
   fields_.erase(job.id);
   job.has_fields = false;
 }
 
-void Engine::drop_empty_fields(Job& job) {
+void State::drop_empty_fields(Job& job) {
   if (job.has_fields && *fields_of(job) == JobFields()) drop_fields(job);
 }
 
-JobRow Engine::row_of(const Job& job) const {
+JobRow State::row_of(const Job& job) const {
   JobRow row = to_row(job);
   if (job.state == JobState::Ready) {
     const bool is_implied =
@@ -39,7 +39,7 @@ JobRow Engine::row_of(const Job& job) const {
 }
 
 // A tube's `expire` is applied when a job is put, because it counts from there.
-void Engine::set_fields(Job& job, const PutOptions& options, const Tube& tube) {
+void State::set_fields(Job& job, const PutOptions& options, const Tube& tube) {
   JobFields fields;
   fields.delay_rest_ns = options.delay_rest_ns;
   fields.ttr_rest_ns = options.ttr_rest_ns;
@@ -62,12 +62,12 @@ void Engine::set_fields(Job& job, const PutOptions& options, const Tube& tube) {
   make_fields(job) = std::move(fields);
 }
 
-const ConcurrencyKey* Engine::concurrency_of(const Job& job) const {
+const ConcurrencyKey* State::concurrency_of(const Job& job) const {
   const JobFields* const fields = fields_of(job);
   return fields != nullptr && fields->concurrency ? &*fields->concurrency : nullptr;
 }
 
-void Engine::enter_group(Tube& tube, Job& job, const ConcurrencyKey& key) {
+void State::enter_group(Tube& tube, Job& job, const ConcurrencyKey& key) {
   if (!tube.groups) tube.groups = std::make_unique<ConcurrencyGroups>(tube.ready);
   jobs_parked_ -= tube.groups->parked();
   const auto jobs_max = [this](const Job& each) { return concurrency_of(each)->jobs_max; };
@@ -80,7 +80,7 @@ void Engine::enter_group(Tube& tube, Job& job, const ConcurrencyKey& key) {
   update_has_ready(tube);
 }
 
-void Engine::leave_group(Tube& tube, Job& job, const ConcurrencyKey& key) {
+void State::leave_group(Tube& tube, Job& job, const ConcurrencyKey& key) {
   jobs_parked_ -= tube.groups->parked();
   const auto jobs_max = [this](const Job& each) { return concurrency_of(each)->jobs_max; };
   if (job.state == JobState::Ready) {
@@ -93,24 +93,24 @@ void Engine::leave_group(Tube& tube, Job& job, const ConcurrencyKey& key) {
   on_slot_freed(tube);
 }
 
-bool Engine::is_parked(const Job& job) const {
+bool State::is_parked(const Job& job) const {
   const ConcurrencyKey* const key = concurrency_of(job);
   return key != nullptr && job.state == JobState::Ready && tube_of(job.tube).groups->is_full(*key);
 }
 
-Nanos Engine::delay_of(const Job& job) const {
+Nanos State::delay_of(const Job& job) const {
   const JobFields* const fields = fields_of(job);
   const Nanos rest = fields != nullptr ? fields->delay_rest_ns : 0;
   return static_cast<Nanos>(job.delay_s) * nanos_per_second + rest;
 }
 
-Nanos Engine::ttr_of(const Job& job) const {
+Nanos State::ttr_of(const Job& job) const {
   const JobFields* const fields = fields_of(job);
   const Nanos rest = fields != nullptr ? fields->ttr_rest_ns : 0;
   return static_cast<Nanos>(job.ttr_s) * nanos_per_second + rest;
 }
 
-void Engine::set_delay(Job& job, Nanos delay) {
+void State::set_delay(Job& job, Nanos delay) {
   job.delay_s = static_cast<uint32_t>(delay / nanos_per_second);
   const auto rest = static_cast<uint32_t>(delay % nanos_per_second);
   if (rest == 0 && !job.has_fields) return;
@@ -118,7 +118,7 @@ void Engine::set_delay(Job& job, Nanos delay) {
   drop_empty_fields(job);
 }
 
-void Engine::set_ttr(Job& job, Nanos ttr) {
+void State::set_ttr(Job& job, Nanos ttr) {
   job.ttr_s = static_cast<uint32_t>(ttr / nanos_per_second);
   const auto rest = static_cast<uint32_t>(ttr % nanos_per_second);
   if (rest == 0 && !job.has_fields) return;
@@ -126,7 +126,7 @@ void Engine::set_ttr(Job& job, Nanos ttr) {
   drop_empty_fields(job);
 }
 
-Nanos Engine::expiry_of(const Job& job) const {
+Nanos State::expiry_of(const Job& job) const {
   const JobFields* const fields = fields_of(job);
   const bool counts = job.state == JobState::Ready || job.state == JobState::Delayed;
   return fields != nullptr && counts ? fields->expires_at : 0;

@@ -43,7 +43,7 @@ using JobHeap = IndexedHeap<Job, &Job::heap_index>;
 
 // Conversions between a job in memory, without its optional fields, and its row on disk. The
 // deadline and the holder of a reservation are not kept: they end with the process. Since when a
-// job is ready is kept by Engine::row_of().
+// job is ready is kept by State::row_of().
 JobRow to_row(const Job& job);
 Job from_row(const JobRow& row);
 

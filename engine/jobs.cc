@@ -5,7 +5,7 @@
 #include <array>
 #include <tuple>
 
-#include "engine/engine.h"
+#include "engine/state.h"
 #include "engine/types/later.h"
 
 namespace perennial::engine {
@@ -17,42 +17,42 @@ Nanos seconds(uint32_t count) {
 
 }  // namespace
 
-Job* Engine::find_job(JobId id) {
+Job* State::find_job(JobId id) {
   Job** const job = jobs_.find(id);
   return job != nullptr ? *job : nullptr;
 }
 
-Job* Engine::find_reserved(const Conn& conn, JobId id) {
+Job* State::find_reserved(const Conn& conn, JobId id) {
   Job* const job = find_job(id);
   const bool held =
       job != nullptr && job->state == JobState::Reserved && job->place.holder == conn.id;
   return held ? job : nullptr;
 }
 
-JobId Engine::take_id() {
+JobId State::take_id() {
   return next_id_++;
 }
 
-void Engine::make_producer(Conn& conn) {
+void State::make_producer(Conn& conn) {
   if (conn.producer || conn.is_internal) return;
   conn.producer = true;
   ++producers_;
 }
 
-void Engine::make_worker(Conn& conn) {
+void State::make_worker(Conn& conn) {
   if (conn.worker || conn.is_internal) return;
   conn.worker = true;
   ++workers_;
 }
 
-const std::string& Engine::put_tube(const Conn& conn, const std::string& batch_tube,
-                                    const Put& put) const {
+const std::string& State::put_tube(const Conn& conn, const std::string& batch_tube,
+                                   const Put& put) const {
   if (put.options && !put.options->tube.empty()) return put.options->tube;
   return batch_tube.empty() ? tube_of(conn.used).name : batch_tube;
 }
 
-std::optional<PutRefusal> Engine::put_refusal(std::string_view tube, size_t jobs,
-                                              size_t keys) const {
+std::optional<PutRefusal> State::put_refusal(std::string_view tube, size_t jobs,
+                                             size_t keys) const {
   if (draining_ || is_draining(tube)) return PutRefusal::Draining;
   if (!accepts_puts_) return PutRefusal::Space;
   if (limits_.jobs_max != 0 && jobs_.size() + jobs > limits_.jobs_max) return PutRefusal::Jobs;
@@ -61,7 +61,7 @@ std::optional<PutRefusal> Engine::put_refusal(std::string_view tube, size_t jobs
   return std::nullopt;
 }
 
-void Engine::refuse_put(const Conn& conn, PutRefusal why) {
+void State::refuse_put(const Conn& conn, PutRefusal why) {
   ++puts_refused_[static_cast<size_t>(why)];
   constexpr std::array words = {Word::Draining,    Word::OutOfMemory, Word::OutOfMemory,
                                 Word::OutOfMemory, Word::OutOfMemory, Word::JobTooBig,
@@ -70,7 +70,7 @@ void Engine::refuse_put(const Conn& conn, PutRefusal why) {
   answer(conn, words[static_cast<size_t>(why)]);
 }
 
-void Engine::run(Conn& conn, const Put& put) {
+void State::run(Conn& conn, const Put& put) {
   make_producer(conn);
   static const std::string no_tube;
   const std::string& name = put_tube(conn, no_tube, put);
@@ -93,7 +93,7 @@ void Engine::run(Conn& conn, const Put& put) {
   hand_out(*tube);
 }
 
-JobId Engine::add_job(Tube& tube, const Put& put) {
+JobId State::add_job(Tube& tube, const Put& put) {
   const JobId id = take_id();
   if (id >= id_limit_) {
     id_limit_ = id + limits_.id_block;
@@ -127,15 +127,15 @@ JobId Engine::add_job(Tube& tube, const Put& put) {
   return id;
 }
 
-void Engine::run(Conn& conn, const PutTooBig& /*put*/) {
+void State::run(Conn& conn, const PutTooBig& /*put*/) {
   refuse_put(conn, PutRefusal::Size);
 }
 
-void Engine::run(Conn& conn, const PutTrailingJunk& /*put*/) {
+void State::run(Conn& conn, const PutTrailingJunk& /*put*/) {
   answer(conn, Word::BadFormat);
 }
 
-void Engine::run(Conn& conn, const PutNoCrlf& /*put*/) {
+void State::run(Conn& conn, const PutNoCrlf& /*put*/) {
   make_producer(conn);
   take_id();
   refuse_put(conn, PutRefusal::Crlf);
@@ -143,19 +143,19 @@ void Engine::run(Conn& conn, const PutNoCrlf& /*put*/) {
 
 // protocol.txt says that a job must be reserved or buried to be deleted. beanstalkd lets any
 // connection delete a job that no other connection has reserved, and clients rely on it.
-Job* Engine::find_free(const Conn& conn, JobId id) {
+Job* State::find_free(const Conn& conn, JobId id) {
   Job* const job = find_job(id);
   const bool is_held =
       job != nullptr && job->state == JobState::Reserved && job->place.holder != conn.id;
   return is_held ? nullptr : job;
 }
 
-void Engine::run(Conn& conn, const Delete& command) {
+void State::run(Conn& conn, const Delete& command) {
   answer(conn, remove_for(conn, command.id) ? Word::Deleted : Word::NotFound);
 }
 
 // Returns whether the connection may delete the job; if so, it is deleted.
-bool Engine::remove_for(Conn& conn, JobId id) {
+bool State::remove_for(Conn& conn, JobId id) {
   Job* const job = find_free(conn, id);
   if (job == nullptr) return false;
   Tube& tube = tube_of(job->tube);
@@ -166,7 +166,7 @@ bool Engine::remove_for(Conn& conn, JobId id) {
   return true;
 }
 
-void Engine::remove(Job& job, KeyEnd key_end, bool promised) {
+void State::remove(Job& job, KeyEnd key_end, bool promised) {
   const JobId id = job.id;
   leave(job);
   if (promised) ++job_ends_.deleted;
@@ -179,7 +179,7 @@ void Engine::remove(Job& job, KeyEnd key_end, bool promised) {
   pool_.release(&job);
 }
 
-void Engine::run(Conn& conn, const Release& release) {
+void State::run(Conn& conn, const Release& release) {
   Job* const job = find_reserved(conn, release.id);
   if (job == nullptr) return answer(conn, Word::NotFound);
   end_run(*job, RunEnd::Released);
@@ -196,7 +196,7 @@ void Engine::run(Conn& conn, const Release& release) {
   give_back(*job, how, true);
 }
 
-void Engine::run(Conn& conn, const Bury& command) {
+void State::run(Conn& conn, const Bury& command) {
   Job* const job = find_reserved(conn, command.id);
   if (job == nullptr) return answer(conn, Word::NotFound);
   end_run(*job, RunEnd::Buried);
@@ -205,13 +205,13 @@ void Engine::run(Conn& conn, const Bury& command) {
   answer(conn, Word::Buried);
 }
 
-void Engine::run(Conn& conn, const Touch& command) {
+void State::run(Conn& conn, const Touch& command) {
   answer(conn, touch(conn, command.id, command.ttr.nanos) ? Word::Touched : Word::NotFound);
 }
 
 // Returns whether this connection has reserved the job; if so, `left` is left of the reservation,
 // or the job's ttr if `left` is 0.
-bool Engine::touch(Conn& conn, JobId id, Nanos left) {
+bool State::touch(Conn& conn, JobId id, Nanos left) {
   Job* const job = find_reserved(conn, id);
   if (job == nullptr) return false;
   job->order = static_cast<uint64_t>(later(now_, left > 0 ? left : ttr_of(*job)));
@@ -221,7 +221,7 @@ bool Engine::touch(Conn& conn, JobId id, Nanos left) {
 }
 
 // Whoever looks at a job that is buried already is told the same again, and nothing is counted.
-void Engine::on_damaged(JobId id) {
+void State::on_damaged(JobId id) {
   Job* const job = find_job(id);
   if (job == nullptr || job->state == JobState::Buried) return;
   ++jobs_damaged_;
@@ -229,7 +229,7 @@ void Engine::on_damaged(JobId id) {
   bury(*job, false);
 }
 
-void Engine::run(Conn& conn, const KickJob& kick) {
+void State::run(Conn& conn, const KickJob& kick) {
   Job* const job = find_job(kick.id);
   if (job == nullptr || (job->state != JobState::Buried && job->state != JobState::Delayed)) {
     return answer(conn, Word::NotFound);
@@ -239,25 +239,25 @@ void Engine::run(Conn& conn, const KickJob& kick) {
   move_to_ready(*job, true);
 }
 
-void Engine::move_to_ready(Job& job, bool promised) {
+void State::move_to_ready(Job& job, bool promised) {
   move(job, JobState::Ready, 0, promised);
   hand_out(tube_of(job.tube));
 }
 
-void Engine::bury(Job& job, bool promised) {
+void State::bury(Job& job, bool promised) {
   ++job.buries;
   ++job_ends_.buried;
   move(job, JobState::Buried, next_bury_order_++, promised);
 }
 
-void Engine::move(Job& job, JobState to, uint64_t order, bool promised) {
+void State::move(Job& job, JobState to, uint64_t order, bool promised) {
   change(job, promised, [&] {
     job.state = to;
     job.order = order;
   });
 }
 
-void Engine::move_to_tube(Job& job, Tube& to, bool promised) {
+void State::move_to_tube(Job& job, Tube& to, bool promised) {
   change(job, promised, [&] {
     put_into(job, to);
     job.state = JobState::Ready;
@@ -265,7 +265,7 @@ void Engine::move_to_tube(Job& job, Tube& to, bool promised) {
   });
 }
 
-void Engine::put_into(Job& job, Tube& to) {
+void State::put_into(Job& job, Tube& to) {
   if (job.tube == to.id) return;
   end_key(job, KeyEnd::Free);
   if (JobFields* const fields = fields_of(job)) {
@@ -279,11 +279,11 @@ void Engine::put_into(Job& job, Tube& to) {
 // ---- set-job.
 
 // A delay only for a job that is ready or delayed.
-bool Engine::allows(const SetJob& set, const Job& job) {
+bool State::allows(const SetJob& set, const Job& job) {
   return !set.delay || job.state == JobState::Ready || job.state == JobState::Delayed;
 }
 
-void Engine::run(Conn& conn, const SetJob& set) {
+void State::run(Conn& conn, const SetJob& set) {
   Job* const job = find_free(conn, set.id);
   if (job == nullptr || !allows(set, *job)) return answer(conn, Word::NotFound);
   Tube* const to = set.tube.empty() ? nullptr : find_or_make_tube(set.tube);
@@ -297,7 +297,7 @@ void Engine::run(Conn& conn, const SetJob& set) {
 }
 
 // A new ttr is used by the next touch or reservation.
-void Engine::edit(Job& job, const SetJob& set, Tube* to) {
+void State::edit(Job& job, const SetJob& set, Tube* to) {
   job.priority = set.priority.value_or(job.priority);
   if (set.ttr) set_ttr(job, set.ttr->nanos);
   if (to != nullptr) put_into(job, *to);
@@ -319,7 +319,7 @@ void Engine::edit(Job& job, const SetJob& set, Tube* to) {
 }
 
 // The holder of a reserved job stays, so that a job that only changes can enter again.
-Nanos Engine::leave(Job& job) {
+Nanos State::leave(Job& job) {
   Tube& tube = tube_of(job.tube);
   count(job, -1);
   if (const Nanos expires_at = expiry_of(job)) expiries_.erase({expires_at, job.id});
@@ -357,7 +357,7 @@ Nanos Engine::leave(Job& job) {
   return since;
 }
 
-void Engine::enter(Job& job, Nanos since) {
+void State::enter(Job& job, Nanos since) {
   Tube& tube = tube_of(job.tube);
   count(job, 1);
   const bool is_waiting = job.state == JobState::Delayed || job.state == JobState::Buried;
@@ -390,7 +390,7 @@ void Engine::enter(Job& job, Nanos since) {
   }
 }
 
-void Engine::end_run(const Job& job, RunEnd how) {
+void State::end_run(const Job& job, RunEnd how) {
   if (job.state != JobState::Reserved) return;
   const Tube& tube = tube_of(job.tube);
   const Nanos since = tube.reserved.at(job.id);
@@ -401,7 +401,7 @@ void Engine::end_run(const Job& job, RunEnd how) {
 
 // Adds `by` to the counts that a job in this state is part of. leave() counts with the current
 // priority, so the priority of a ready job must not be changed while it is in its heap.
-void Engine::count(const Job& job, int64_t by) {
+void State::count(const Job& job, int64_t by) {
   const auto add = [by](uint64_t& value) { value += static_cast<uint64_t>(by); };
   Tube& tube = tube_of(job.tube);
   switch (job.state) {

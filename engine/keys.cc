@@ -4,19 +4,19 @@
 #include <string_view>
 #include <utility>
 
-#include "engine/engine.h"
+#include "engine/state.h"
 #include "engine/types/later.h"
 
 namespace perennial::engine {
 
 // An entry whose time is over is free, even before its Tick.
-const KeyTable::Entry* Engine::taken_key(std::string_view tube, std::string_view key) const {
+const KeyTable::Entry* State::taken_key(std::string_view tube, std::string_view key) const {
   const KeyTable::Entry* const entry = keys_.find(tube, key);
   const bool is_over = entry != nullptr && entry->expires_at > 0 && entry->expires_at <= now_;
   return is_over ? nullptr : entry;
 }
 
-std::optional<Duplicate> Engine::find_duplicate(const std::string& name, const Put& put) {
+std::optional<Duplicate> State::find_duplicate(const std::string& name, const Put& put) {
   if (!put.options || !put.options->key) return std::nullopt;
   const KeyTable::Entry* const entry = taken_key(name, put.options->key->key);
   if (entry == nullptr) return std::nullopt;
@@ -28,20 +28,20 @@ std::optional<Duplicate> Engine::find_duplicate(const std::string& name, const P
   return duplicate;
 }
 
-void Engine::store_key(const std::string& tube, const std::string& key,
-                       const KeyTable::Entry& entry) {
+void State::store_key(const std::string& tube, const std::string& key,
+                      const KeyTable::Entry& entry) {
   keys_.store(tube, key, entry);
   out_->transitions.emplace_back(KeyStored{tube, key, entry.job, entry.until, entry.expires_at});
 }
 
-void Engine::free_key(const std::string& tube, const std::string& key) {
+void State::free_key(const std::string& tube, const std::string& key) {
   keys_.erase(tube, key);
   ++transitions_;
   out_->transitions.emplace_back(KeyFreed{tube, key});
 }
 
 // The rows of jobs and keys are written together, so they differ only if some were lost.
-Status Engine::check_restored_keys() {
+Status State::check_restored_keys() {
   const auto damaged = [](std::string_view tube, std::string_view key, JobId job) {
     return Status(StatusCode::Corruption,
                   "key " + std::string(key) + " of tube " + std::string(tube) + " and job " +
@@ -68,7 +68,7 @@ Status Engine::check_restored_keys() {
 }
 
 // A new job takes its key.
-void Engine::hold_key(const Job& job) {
+void State::hold_key(const Job& job) {
   const JobFields* const fields = fields_of(job);
   if (fields == nullptr || !fields->key) return;
   const JobKey& key = *fields->key;
@@ -81,7 +81,7 @@ void Engine::hold_key(const Job& job) {
 
 // The job leaves. It frees only a key that is its own: one that it has given up, or whose time was
 // over, may be that of a newer job.
-void Engine::end_key(Job& job, KeyEnd key_end) {
+void State::end_key(Job& job, KeyEnd key_end) {
   const JobFields* const fields = fields_of(job);
   if (fields == nullptr || !fields->key || fields->key->given_up) return;
   const JobKey& key = *fields->key;
@@ -97,7 +97,7 @@ void Engine::end_key(Job& job, KeyEnd key_end) {
 }
 
 // The first reservation of a job whose key is held until then.
-void Engine::give_up_key(Job& job) {
+void State::give_up_key(Job& job) {
   JobFields* const fields = fields_of(job);
   if (fields == nullptr || !fields->key) return;
   if (fields->key->until != KeyUntil::Reserved || fields->key->given_up) return;
@@ -105,7 +105,7 @@ void Engine::give_up_key(Job& job) {
   fields->key->given_up = true;
 }
 
-void Engine::tick_keys() {
+void State::tick_keys() {
   while (!turn_is_over()) {
     const std::optional<Nanos> soonest = keys_.soonest();
     if (!soonest || *soonest > now_) return;

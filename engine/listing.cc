@@ -5,23 +5,18 @@
 #include <algorithm>
 #include <utility>
 
-#include "engine/engine.h"
+#include "engine/state.h"
 
 namespace perennial::engine {
 
-NamesSize Engine::watched_size(ConnId conn) const {
-  const WatchList& watched = conns_.at(conn)->watched;
-  return {watched.size(), watched.name_bytes()};
-}
-
 // All connections that ask for all tubes before that listing begins share one listing.
-void Engine::list(ConnId asker, ConnId watcher) {
+void State::list(ConnId asker, ConnId watcher) {
   const bool is_shared = watcher == 0 && !list_askers_.empty();
   if (watcher == 0) list_askers_.push_back(asker);
   if (!is_shared) listings_.push_back({.watcher = watcher});
 }
 
-void Engine::tick_listings() {
+void State::tick_listings() {
   while (!is_listing() && !ended_tubes_.empty() && !cost_is_spent()) {
     cost_ += cost::tube_freed;
     ended_tubes_.pop_back();
@@ -34,15 +29,15 @@ void Engine::tick_listings() {
   }
 }
 
-void Engine::begin(Listing& listing) {
+void State::begin(Listing& listing) {
   listing.begun = true;
   if (listing.watcher == 0) {
     listing.askers = std::exchange(list_askers_, {});
     listing.tubes.assign(tube_list_.begin(), tube_list_.end());
-    listing.size = tubes_size();
+    listing.size = view().tubes_size();
   } else if (conns_.contains(listing.watcher)) {
     listing.askers = {listing.watcher};
-    listing.size = watched_size(listing.watcher);
+    listing.size = view().watched_size(listing.watcher);
     listing.tubes.reserve(listing.size.count);
     const Conn& watcher = conn_of(listing.watcher);
     for (const WatchLink& link : watcher.watched.links()) {
@@ -52,7 +47,7 @@ void Engine::begin(Listing& listing) {
   cost_ += listing.tubes.size() * cost::tube_collected;
 }
 
-void Engine::give_part(Listing& listing) {
+void State::give_part(Listing& listing) {
   std::erase_if(listing.askers, [this](ConnId id) {
     const auto found = conns_.find(id);
     return found == conns_.end() || found->second->closing;

@@ -6,14 +6,14 @@
 #include <algorithm>
 #include <utility>
 
-#include "engine/engine.h"
+#include "engine/state.h"
 
 namespace perennial::engine {
 
 // Returns whether the operation is done. next() is called before the bound is checked, so that an
 // operation whose last step ends the turn is done and needs no further turn.
 template <typename Operation>
-bool Engine::advance(Operation& operation) {
+bool State::advance(Operation& operation) {
   if (!operation.begun) operation.begun = begin(operation);
   if (!operation.begun) return false;
   operation.interrupted = false;
@@ -27,7 +27,7 @@ bool Engine::advance(Operation& operation) {
   return !operation.interrupted;
 }
 
-void Engine::go_on(Conn& conn) {
+void State::go_on(Conn& conn) {
   // finish() may delete the connection, so `conn` is not used after it.
   const auto done = [&](auto& operation) {
     if (!advance(operation)) return left_over_.push_back(conn.id);
@@ -36,17 +36,17 @@ void Engine::go_on(Conn& conn) {
   std::visit(done, *conn.operation);
 }
 
-void Engine::start(Conn& conn, LongOperation operation) {
+void State::start(Conn& conn, LongOperation operation) {
   conn.operation = std::move(operation);
   go_on(conn);
 }
 
-void Engine::give_back_later(Conn& conn) {
+void State::give_back_later(Conn& conn) {
   conn.operation = GivingBack{{}, &conn, conn.attempts_count};
   left_over_.push_back(conn.id);
 }
 
-void Engine::abandon(Conn& conn) {
+void State::abandon(Conn& conn) {
   if (!conn.operation) return;
   if (const auto* const kick = std::get_if<Kicking>(&*conn.operation)) release_split(*kick);
   std::erase(left_over_, conn.id);
@@ -55,14 +55,14 @@ void Engine::abandon(Conn& conn) {
 
 // ---- kick.
 
-void Engine::run(Conn& conn, const Kick& kick) {
+void State::run(Conn& conn, const Kick& kick) {
   start(conn, Kicking{{}, &conn, kick.bound});
 }
 
 // protocol.txt, "kick": if there are any buried jobs it only kicks buried jobs, otherwise delayed
 // ones. A kick moves no job that was buried or delayed after it began. When several kicks of one
 // tube's delayed jobs take several turns, each waits for those before it.
-bool Engine::begin(Kicking& kick) {
+bool State::begin(Kicking& kick) {
   Tube& tube = tube_of(kick.conn->used);
   kick.buried = !tube.buried.empty();
   const size_t count = kick.buried ? tube.buried.size() : tube.delayed.size();
@@ -82,7 +82,7 @@ bool Engine::begin(Kicking& kick) {
   return true;
 }
 
-Job* Engine::next(const Kicking& kick) {
+Job* State::next(const Kicking& kick) {
   if (kick.remaining == 0) return nullptr;
   Tube& tube = tube_of(kick.conn->used);
   if (kick.is_splitting) return tube.delayed.first_of_before();
@@ -94,35 +94,35 @@ Job* Engine::next(const Kicking& kick) {
   return job->order < kick.order_end ? job : nullptr;
 }
 
-void Engine::step(Kicking& kick, Job& job) {
+void State::step(Kicking& kick, Job& job) {
   kicked(job);
   ++kick.kicked;
   --kick.remaining;
   move_to_ready(job, true);
 }
 
-void Engine::suspend(Kicking& kick) {
+void State::suspend(Kicking& kick) {
   if (kick.buried || kick.is_splitting) return;
   tube_of(kick.conn->used).delayed.split();
   kick.is_splitting = true;
 }
 
-void Engine::finish(const Kicking& kick) {
+void State::finish(const Kicking& kick) {
   Conn& conn = *kick.conn;
   answer(conn, NumberReply{Word::KickedCount, kick.kicked});
   release_split(kick);
   conn.operation.reset();
 }
 
-void Engine::release_split(const Kicking& kick) {
+void State::release_split(const Kicking& kick) {
   if (kick.is_splitting) tube_of(kick.conn->used).delayed.end_split();
 }
 
 // ---- flush-tube, move-tube and kick-tube.
 
 template <typename Operation, typename C>
-Operation Engine::walk_of(Conn& conn, const std::string& tube, StateSet states,
-                          const C& command) const {
+Operation State::walk_of(Conn& conn, const std::string& tube, StateSet states,
+                         const C& command) const {
   Operation walk;
   walk.conn = &conn;
   walk.tube = tube;
@@ -132,7 +132,7 @@ Operation Engine::walk_of(Conn& conn, const std::string& tube, StateSet states,
   return walk;
 }
 
-void Engine::run(Conn& conn, const FlushTube& flush) {
+void State::run(Conn& conn, const FlushTube& flush) {
   const bool is_there = find_tube(flush.tube) != nullptr || keys_.any_that_expires(flush.tube);
   if (!is_there) return answer(conn, Word::NotFound);
   auto flushing =
@@ -141,12 +141,12 @@ void Engine::run(Conn& conn, const FlushTube& flush) {
   start(conn, std::move(flushing));
 }
 
-void Engine::run(Conn& conn, const KickTube& kick) {
+void State::run(Conn& conn, const KickTube& kick) {
   if (find_tube(kick.tube) == nullptr) return answer(conn, Word::NotFound);
   start(conn, walk_of<KickingTube>(conn, kick.tube, kick.states, kick));
 }
 
-void Engine::run(Conn& conn, const MoveTube& move) {
+void State::run(Conn& conn, const MoveTube& move) {
   if (find_tube(move.from) == nullptr) return answer(conn, Word::NotFound);
   const bool has_tube = find_tube(move.to) != nullptr || tube_list_.size() < limits_.tubes_max;
   if (!has_tube) return answer(conn, Word::OutOfMemory);
@@ -156,22 +156,22 @@ void Engine::run(Conn& conn, const MoveTube& move) {
   start(conn, std::move(moving));
 }
 
-bool Engine::begin(Flushing& flush) {
+bool State::begin(Flushing& flush) {
   flush.end_id = next_id_;
   return true;
 }
 
-bool Engine::begin(Moving& move) {
+bool State::begin(Moving& move) {
   move.end_id = next_id_;
   return true;
 }
 
-bool Engine::begin(KickingTube& kick) {
+bool State::begin(KickingTube& kick) {
   kick.end_id = next_id_;
   return true;
 }
 
-bool Engine::is_matched(const Job& job, const JobMatch& match, Nanos now) {
+bool State::is_matched(const Job& job, const JobMatch& match, Nanos now) {
   const auto age = static_cast<uint64_t>(std::max<Nanos>(now - job.created, 0) / nanos_per_second);
   return match.of(JobNumber::Age).admits(age) &&
          match.of(JobNumber::Priority).admits(job.priority) &&
@@ -179,7 +179,7 @@ bool Engine::is_matched(const Job& job, const JobMatch& match, Nanos now) {
          match.of(JobNumber::Timeouts).admits(job.timeouts);
 }
 
-bool Engine::has_any(const Tube& tube, StateSet states) {
+bool State::has_any(const Tube& tube, StateSet states) {
   return (states.holds(JobState::Ready) && tube.ready_count() > 0) ||
          (states.holds(JobState::Reserved) && !tube.reserved.empty()) ||
          (states.holds(JobState::Delayed) && !tube.delayed.empty()) ||
@@ -188,7 +188,7 @@ bool Engine::has_any(const Tube& tube, StateSet states) {
 
 // The tube's own heaps are not used: they are not in the order of ids, so jobs that were put after
 // the walk began could not be told from the others without looking at each of them again and again.
-Job* Engine::next(Walk& walk) {
+Job* State::next(Walk& walk) {
   const Tube* const tube = find_tube(walk.tube);
   if (tube == nullptr || !has_any(*tube, walk.states)) return nullptr;
   for (;;) {
@@ -208,7 +208,7 @@ Job* Engine::next(Walk& walk) {
 }
 
 // After the jobs the cooldowns of the tube end, unless only some jobs are flushed.
-Job* Engine::next(Flushing& flush) {
+Job* State::next(Flushing& flush) {
   Job* const job = next(static_cast<Walk&>(flush));
   if (job != nullptr || flush.interrupted || !flush.ends_cooldowns) return job;
   while (const auto name = keys_.any_that_expires(flush.tube)) {
@@ -219,7 +219,7 @@ Job* Engine::next(Flushing& flush) {
   return nullptr;
 }
 
-void Engine::step(Flushing& flush, Job& job) {
+void State::step(Flushing& flush, Job& job) {
   Tube& tube = tube_of(job.tube);
   flush.next_id = job.id + 1;
   ++flush.flushed;
@@ -231,17 +231,17 @@ void Engine::step(Flushing& flush, Job& job) {
   ++transitions_;
 }
 
-void Engine::finish(const Flushing& flush) {
+void State::finish(const Flushing& flush) {
   Conn& conn = *flush.conn;
   answer(conn, NumberReply{Word::Flushed, flush.flushed});
   conn.operation.reset();
 }
 
-Job* Engine::next(Moving& move) {
+Job* State::next(Moving& move) {
   return move.remaining > 0 ? next(static_cast<Walk&>(move)) : nullptr;
 }
 
-void Engine::step(Moving& move, Job& job) {
+void State::step(Moving& move, Job& job) {
   move.next_id = job.id + 1;
   // It is made for the first job, and may end between two turns.
   Tube* const to = find_or_make_tube(move.to);
@@ -267,25 +267,25 @@ void Engine::step(Moving& move, Job& job) {
   hand_out(*to);
 }
 
-void Engine::finish(const Moving& move) {
+void State::finish(const Moving& move) {
   Conn& conn = *move.conn;
   answer(conn, NumberReply{Word::Moved, move.moved});
   conn.operation.reset();
 }
 
-Job* Engine::next(KickingTube& kick) {
+Job* State::next(KickingTube& kick) {
   return next(static_cast<Walk&>(kick));
 }
 
 // A job that is buried or delayed again is behind the walk, so none is kicked twice.
-void Engine::step(KickingTube& kick, Job& job) {
+void State::step(KickingTube& kick, Job& job) {
   kick.next_id = job.id + 1;
   ++kick.kicked;
   kicked(job);
   move_to_ready(job, true);
 }
 
-void Engine::finish(const KickingTube& kick) {
+void State::finish(const KickingTube& kick) {
   Conn& conn = *kick.conn;
   answer(conn, NumberReply{Word::KickedCount, kick.kicked});
   conn.operation.reset();
@@ -293,54 +293,54 @@ void Engine::finish(const KickingTube& kick) {
 
 // ---- The end of a connection. protocol.txt, "reserve". No counter of the job counts it.
 
-Job* Engine::next(const GivingBack& closed) {
+Job* State::next(const GivingBack& closed) {
   return closed.conn->reserved.empty() ? nullptr : closed.conn->reserved.top().item;
 }
 
-void Engine::step(const GivingBack& closed, Job& job) {
+void State::step(const GivingBack& closed, Job& job) {
   end_run(job, RunEnd::Closed);
   give_back(job, end_attempt(job, closed.counts, 0), false);
 }
 
-void Engine::finish(const GivingBack& closed) {
+void State::finish(const GivingBack& closed) {
   conns_.erase(closed.conn->id);
 }
 
 // ---- Time. What is left over is due at once, because its deadline has passed.
 
-void Engine::tick_delayed() {
+void State::tick_delayed() {
   EndingDelays delays;
   advance(delays);
 }
 
-void Engine::tick_expiries() {
+void State::tick_expiries() {
   Expiring jobs;
   advance(jobs);
 }
 
-Job* Engine::next(const EndingDelays& /*delays*/) {
+Job* State::next(const EndingDelays& /*delays*/) {
   if (tubes_by_delay_.empty()) return nullptr;
   const auto& soonest = tubes_by_delay_.top();
   return static_cast<Nanos>(soonest.key) > now_ ? nullptr : soonest.item->delayed.top().item;
 }
 
-void Engine::step(const EndingDelays& /*delays*/, Job& job) {
+void State::step(const EndingDelays& /*delays*/, Job& job) {
   move_to_ready(job, false);
 }
 
-void Engine::time_out(Conn& conn) {
+void State::time_out(Conn& conn) {
   TimingOut reservations{{}, &conn};
   advance(reservations);
 }
 
-Job* Engine::next(const TimingOut& reservations) {
+Job* State::next(const TimingOut& reservations) {
   const JobHeap& reserved = reservations.conn->reserved;
   if (reserved.empty()) return nullptr;
   Job* const job = reserved.top().item;
   return static_cast<Nanos>(job->order) > now_ ? nullptr : job;
 }
 
-void Engine::step(const TimingOut& /*reservations*/, Job& job) {
+void State::step(const TimingOut& /*reservations*/, Job& job) {
   ++job.timeouts;
   ++job_timeouts_;
   ++tube_of(job.tube).timeouts;
@@ -348,7 +348,7 @@ void Engine::step(const TimingOut& /*reservations*/, Job& job) {
   give_back(job, end_attempt(job, true, 0), false);
 }
 
-void Engine::tick_left_over() {
+void State::tick_left_over() {
   // go_on() appends a connection again whose operation is not done.
   for (const ConnId id : std::exchange(left_over_, {})) go_on(conn_of(id));
 }

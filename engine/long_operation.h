@@ -13,7 +13,7 @@ namespace perennial::engine {
 struct Conn;
 
 // An operation that may move many jobs is a long operation: it goes on step by step until the turn
-// is over, and continues in later turns. Each kind is a struct with its state, and Engine has these
+// is over, and continues in later turns. Each kind is a struct with its state, and State has these
 // functions, overloaded for each kind:
 //
 //   begin()    runs before the first step. False: the operation waits until a later turn.
@@ -22,7 +22,7 @@ struct Conn;
 //   step()     makes one transition of that job, or two if a connection waits for it.
 //   suspend()  runs when the turn is over before the operation is done.
 //
-// Engine::advance() alone calls these functions, so it is the one place that keeps the bound of a
+// State::advance() alone calls these functions, so it is the one place that keeps the bound of a
 // turn.
 
 // The state that every long operation has.

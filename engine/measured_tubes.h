@@ -1,13 +1,11 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
-#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
 
-#include "engine/types/stats.h"
+#include "engine/view/measured_times.h"
 
 namespace perennial::engine {
 
@@ -20,12 +18,6 @@ namespace perennial::engine {
 // back when one of its tubes ends.
 class MeasuredTubes {
  public:
-  struct Record {
-    bool is_group = false;
-    TubeTimes times = {};
-  };
-  using Records = std::map<std::string, Record, std::less<>>;
-
   MeasuredTubes(MeasuredAs measured_as, uint32_t records_max)
       : measured_as_(std::move(measured_as)), records_max_(records_max) {}
 
@@ -38,7 +30,7 @@ class MeasuredTubes {
     const auto found = records_.find(name.name);
     if (found != records_.end()) return &found->second.times;
     if (records_.size() >= records_max_) return nullptr;
-    Record& record = records_[std::move(name.name)];
+    MeasuredTimes& record = records_[std::move(name.name)];
     record.is_group = name.is_group;
     return &record.times;
   }
@@ -50,12 +42,12 @@ class MeasuredTubes {
   }
 
   // By name.
-  const Records& records() const { return records_; }
+  const TimesByName& records() const { return records_; }
 
  private:
   const MeasuredAs measured_as_;
   const uint32_t records_max_;
-  Records records_;
+  TimesByName records_;
 };
 
 }  // namespace perennial::engine

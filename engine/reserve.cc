@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "engine/engine.h"
+#include "engine/state.h"
 #include "engine/types/later.h"
 
 namespace perennial::engine {
@@ -18,13 +18,13 @@ JobFacts facts_of(const auto& reserve) {
 
 }  // namespace
 
-Conn& Engine::conn_of(ConnId id) {
+Conn& State::conn_of(ConnId id) {
   const auto found = conns_.find(id);
   CHECK(found != conns_.end());
   return *found->second;
 }
 
-void Engine::on_opened(ConnId id, const Opened& opened) {
+void State::on_opened(ConnId id, const Opened& opened) {
   CHECK(id != 0);
   auto conn = std::make_unique<Conn>();
   conn->id = id;
@@ -38,28 +38,28 @@ void Engine::on_opened(ConnId id, const Opened& opened) {
   ++total_connections_;
 }
 
-void Engine::on_half_closed(Conn& conn) {
+void State::on_half_closed(Conn& conn) {
   conn.half_closed = true;
   if (conn.waiting) end_wait(conn);
 }
 
 // A job may have ended the wait just before.
-void Engine::on_wait_aborted(Conn& conn) {
+void State::on_wait_aborted(Conn& conn) {
   if (conn.waiting) end_wait(conn);
 }
 
-void Engine::end_wait(Conn& conn) {
+void State::end_wait(Conn& conn) {
   const bool is_batch = conn.wait_batch > 0;
   stop_waiting(conn);
   answer_no_job(conn, is_batch);
 }
 
-void Engine::answer_no_job(const Conn& conn, bool is_batch) {
+void State::answer_no_job(const Conn& conn, bool is_batch) {
   if (is_batch) return answer(conn, std::make_unique<JobsReserved>());
   answer(conn, Word::TimedOut);
 }
 
-void Engine::on_closed(Conn& conn, const Closed& closed) {
+void State::on_closed(Conn& conn, const Closed& closed) {
   if (conn.waiting) stop_waiting(conn);
   if (!conn.is_internal) --connections_;
   producers_ -= conn.producer ? 1 : 0;
@@ -75,7 +75,7 @@ void Engine::on_closed(Conn& conn, const Closed& closed) {
 }
 
 // A connection leaves the tubes that it watches, and then the tube that it uses.
-void Engine::leave_next_tube(Conn& conn) {
+void State::leave_next_tube(Conn& conn) {
   cost_ += cost::tube_left;
   conn.uses_tube = !conn.watched.empty();
   Tube& tube = tube_of(conn.uses_tube ? conn.watched.leave_next() : conn.used);
@@ -86,23 +86,23 @@ void Engine::leave_next_tube(Conn& conn) {
   conn.watched = WatchList();
 }
 
-void Engine::run(Conn& conn, const Reserve& reserve) {
+void State::run(Conn& conn, const Reserve& reserve) {
   wait_or_reserve(conn, {.timeout = {}, .with = facts_of(reserve)});
 }
 
-void Engine::run(Conn& conn, const ReserveWithTimeout& reserve) {
+void State::run(Conn& conn, const ReserveWithTimeout& reserve) {
   const Nanos timeout =
       static_cast<Nanos>(reserve.timeout_s) * nanos_per_second + reserve.timeout_rest_ns;
   wait_or_reserve(conn, {.timeout = timeout, .with = facts_of(reserve)});
 }
 
-void Engine::run(Conn& conn, const ReserveBatch& reserve) {
+void State::run(Conn& conn, const ReserveBatch& reserve) {
   wait_or_reserve(conn, {.timeout = reserve.wait.nanos,
                          .with = facts_of(reserve),
                          .batch = static_cast<uint32_t>(reserve.count.value)});
 }
 
-void Engine::wait_or_reserve(Conn& conn, const Wait& wait) {
+void State::wait_or_reserve(Conn& conn, const Wait& wait) {
   make_worker(conn);
   if (conn.reserved.size() >= limits_.reserved_max) return answer(conn, Word::OutOfMemory);
   // A ready job comes before DEADLINE_SOON. beanstalkd's code does so, and its protocol.txt says
@@ -120,7 +120,7 @@ void Engine::wait_or_reserve(Conn& conn, const Wait& wait) {
   start_waiting(conn, wait);
 }
 
-void Engine::run(Conn& conn, const ReserveJob& command) {
+void State::run(Conn& conn, const ReserveJob& command) {
   Job* const job = find_job(command.id);
   const bool is_free = job != nullptr && job->state != JobState::Reserved;
   if (!is_free || has_expired(*job) || is_parked(*job)) {
@@ -133,12 +133,12 @@ void Engine::run(Conn& conn, const ReserveJob& command) {
 }
 
 // A job that has expired may still be there until its Tick, if very many expire at once.
-bool Engine::has_expired(const Job& job) const {
+bool State::has_expired(const Job& job) const {
   const Nanos expires_at = expiry_of(job);
   return expires_at > 0 && expires_at <= now_;
 }
 
-void Engine::reserve(Conn& conn, Job& job) {
+void State::reserve(Conn& conn, Job& job) {
   ++job.reserves;
   ++job_ends_.reserved;
   if (job.state == JobState::Ready) {
@@ -156,7 +156,7 @@ void Engine::reserve(Conn& conn, Job& job) {
   if (tube_of(job.tube).settings) take_from_rate(tube_of(job.tube));
 }
 
-Job* Engine::best_ready(Conn& conn) {
+Job* State::best_ready(Conn& conn) {
   Choice best;
   cost_ += conn.watched.size() * cost::tube_checked;
   if (conn.mode == ReserveMode::Weighted) begin_choice(conn, nullptr);
@@ -169,14 +169,14 @@ Job* Engine::best_ready(Conn& conn) {
   return best.tube != nullptr ? best.tube->ready.top().item : nullptr;
 }
 
-bool Engine::comes_before(const Conn& conn, const Choice& one, const Choice& other) {
+bool State::comes_before(const Conn& conn, const Choice& one, const Choice& other) {
   if (conn.mode == ReserveMode::Fifo) return one.tube->ready.top().before(other.tube->ready.top());
   const uint64_t pass = conn.watched.weights().pass_of(one.tube->id);
   const uint64_t other_pass = conn.watched.weights().pass_of(other.tube->id);
   return pass != other_pass ? pass < other_pass : one.place < other.place;
 }
 
-void Engine::begin_choice(Conn& conn, const Tube* served) {
+void State::begin_choice(Conn& conn, const Tube* served) {
   std::vector<TubeId> tubes;
   for (const WatchLink& link : conn.watched.links()) {
     if (has_ready_[link.tube] || (served != nullptr && served->id == link.tube)) {
@@ -189,18 +189,18 @@ void Engine::begin_choice(Conn& conn, const Tube* served) {
   watched_bytes_ += conn.watched.memory_bytes() - before;
 }
 
-void Engine::count_share(Conn& conn, TubeId tube) {
+void State::count_share(Conn& conn, TubeId tube) {
   if (conn.mode == ReserveMode::Fifo) return;
   const size_t before = conn.watched.memory_bytes();
   conn.watched.weights().serve(tube);
   watched_bytes_ += conn.watched.memory_bytes() - before;
 }
 
-void Engine::hand_out(Tube& tube) {
+void State::hand_out(Tube& tube) {
   while (!tube.paused() && tube.has_servable() && !tube.waiting.empty()) serve(tube);
 }
 
-void Engine::serve(Tube& tube) {
+void State::serve(Tube& tube) {
   Conn& conn = tube.waiting.longest();
   Job& job = *tube.ready.top().item;
   const JobFacts with = conn.wait_with;
@@ -214,8 +214,8 @@ void Engine::serve(Tube& tube) {
 
 // Reserves up to `count` ready jobs of the watched tubes, the best first. Each tube is looked at
 // once, and the tubes with a ready job are a heap by their best job.
-std::unique_ptr<JobsReserved> Engine::reserve_batch(Conn& conn, uint32_t count,
-                                                    const JobFacts& with, const Tube* served) {
+std::unique_ptr<JobsReserved> State::reserve_batch(Conn& conn, uint32_t count, const JobFacts& with,
+                                                   const Tube* served) {
   constexpr uint64_t head_bytes = 64;
   auto batch = std::make_unique<JobsReserved>();
   std::vector<Choice> tubes;
@@ -249,7 +249,7 @@ std::unique_ptr<JobsReserved> Engine::reserve_batch(Conn& conn, uint32_t count,
   return batch;
 }
 
-void Engine::start_waiting(Conn& conn, const Wait& wait) {
+void State::start_waiting(Conn& conn, const Wait& wait) {
   CHECK(!conn.waiting);
   conn.waiting = true;
   conn.wait_until.reset();
@@ -262,7 +262,7 @@ void Engine::start_waiting(Conn& conn, const Wait& wait) {
   schedule(conn);
 }
 
-void Engine::stop_waiting(Conn& conn) {
+void State::stop_waiting(Conn& conn) {
   conn.waiting = false;
   conn.wait_until.reset();
   cost_ += cost::wait_ended + conn.watched.size() * cost::tube_waited_on;
@@ -271,21 +271,21 @@ void Engine::stop_waiting(Conn& conn) {
   schedule(conn);
 }
 
-bool Engine::deadline_soon(const Conn& conn) const {
+bool State::deadline_soon(const Conn& conn) const {
   if (conn.reserved.empty()) return false;
   const JobHeap::Entry& first = conn.reserved.top();
   return now_ >= static_cast<Nanos>(first.key) - deadline_margin(ttr_of(*first.item));
 }
 
 // A second, as in beanstalkd. A ttr that is not of whole seconds may be shorter than that.
-Nanos Engine::deadline_margin(Nanos ttr) {
+Nanos State::deadline_margin(Nanos ttr) {
   return ttr % nanos_per_second == 0 ? safety_margin : std::min(safety_margin, ttr / 2);
 }
 
 // The order of conn.reserved gives the first reservation that ends. Its deadline comes earlier for
 // a connection that waits, by deadline_margin(), because DEADLINE_SOON is due then. A closing
 // connection has no deadline: its reservations are given back by a long operation.
-void Engine::schedule(Conn& conn) {
+void State::schedule(Conn& conn) {
   std::optional<Nanos> at;
   if (!conn.closing) {
     if (!conn.reserved.empty()) {

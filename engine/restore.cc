@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <string>
 
-#include "engine/engine.h"
+#include "engine/state.h"
 #include "engine/types/later.h"
 
 namespace perennial::engine {
@@ -20,7 +20,7 @@ Status corrupt(std::string message) {
 
 }  // namespace
 
-Status Engine::restore_tube(TubeId id, std::string_view name) {
+Status State::restore_tube(TubeId id, std::string_view name) {
   const std::string what = "tube " + std::to_string(id) + " named \"" + std::string(name) + "\"";
   if (id >= tube_id_limit) return corrupt(what + " has a number out of range");
   if ((id == 0) != (name == "default")) return corrupt(what + ": number 0 is that of default");
@@ -35,7 +35,7 @@ Status Engine::restore_tube(TubeId id, std::string_view name) {
   return {};
 }
 
-Status Engine::restore_pause(const TubePaused& pause, Nanos now) {
+Status State::restore_pause(const TubePaused& pause, Nanos now) {
   if (pause.tube >= tubes_.size() || tubes_[pause.tube] == nullptr) {
     return corrupt("a pause of tube " + std::to_string(pause.tube) + ", which is not there");
   }
@@ -50,7 +50,7 @@ Status Engine::restore_pause(const TubePaused& pause, Nanos now) {
   return {};
 }
 
-Status Engine::restore_job(const JobRow& row, Nanos now) {
+Status State::restore_job(const JobRow& row, Nanos now) {
   const std::string what = "job " + std::to_string(row.id);
   if (row.id == 0) return corrupt(what + " is no job's number");
   if (row.tube >= tubes_.size() || tubes_[row.tube] == nullptr) {
@@ -86,20 +86,20 @@ Status Engine::restore_job(const JobRow& row, Nanos now) {
   return {};
 }
 
-bool Engine::is_ready_since_put(const Job& job) const {
+bool State::is_ready_since_put(const Job& job) const {
   return job.reserves + job.buries + job.kicks == 0 && delay_of(job) == 0;
 }
 
 // Since when a ready job counts as ready that was restored: as its row says. A row without a time
 // is that of a job that was never anything but ready, or it was not written by an engine. Where
 // nothing is known the job is ready since the start. The run of a reserved job does not count.
-Nanos Engine::since_restored(const Job& job, Nanos now) const {
+Nanos State::since_restored(const Job& job, Nanos now) const {
   if (job.state != JobState::Ready) return 0;
   if (job.order > 0) return std::min(static_cast<Nanos>(job.order), now);
   return is_ready_since_put(job) ? std::min(job.created, now) : now;
 }
 
-Status Engine::restore_key(const KeyStored& key, Nanos /*now*/) {
+Status State::restore_key(const KeyStored& key, Nanos /*now*/) {
   if (keys_.find(key.tube, key.key) != nullptr) {
     return corrupt("two entries of key " + key.key + " of tube " + key.tube);
   }
@@ -109,14 +109,14 @@ Status Engine::restore_key(const KeyStored& key, Nanos /*now*/) {
 }
 
 // The tube gets its settings in finish_restore(), or when it is made.
-Status Engine::restore_settings(const SettingsStored& settings) {
+Status State::restore_settings(const SettingsStored& settings) {
   if (!settings_.emplace(settings.tube, settings.settings).second) {
     return corrupt("two records of the settings of tube " + settings.tube);
   }
   return {};
 }
 
-Status Engine::finish_restore(JobId next_id, Nanos now, Output& out) {
+Status State::finish_restore(JobId next_id, Nanos now, Output& out) {
   if (next_id < next_id_) {
     return corrupt("the next id is " + std::to_string(next_id) + ", but job " +
                    std::to_string(next_id_ - 1) + " is there");

@@ -5,7 +5,7 @@
 #include <memory>
 #include <utility>
 
-#include "engine/engine.h"
+#include "engine/state.h"
 #include "engine/types/later.h"
 
 namespace perennial::engine {
@@ -37,7 +37,7 @@ Nanos interval_of(const Rate& rate) {
 
 }  // namespace
 
-TubeSettings Engine::settings_of(std::string_view tube) const {
+TubeSettings State::settings_of(std::string_view tube) const {
   TubeSettings settings;
   const auto found = settings_.find(tube);
   if (found != settings_.end()) settings = found->second;
@@ -54,12 +54,12 @@ TubeSettings Engine::settings_of(std::string_view tube) const {
   return settings;
 }
 
-bool Engine::is_draining(std::string_view tube) const {
+bool State::is_draining(std::string_view tube) const {
   if (settings_.empty() && limits_.tube_defaults.empty()) return false;
   return settings_of(tube).drain.value_or(false);
 }
 
-void Engine::apply_settings(Tube& tube) {
+void State::apply_settings(Tube& tube) {
   if (settings_.empty() && limits_.tube_defaults.empty() && !tube.settings) return;
   TubeSettings settings = settings_of(tube.name);
   const bool had_rate = tube.settings && tube.settings->rate;
@@ -75,7 +75,7 @@ void Engine::apply_settings(Tube& tube) {
   update_has_ready(tube);
 }
 
-void Engine::run(Conn& conn, const SetTube& set) {
+void State::run(Conn& conn, const SetTube& set) {
   const auto found = settings_.find(set.tube);
   TubeSettings settings = found == settings_.end() ? TubeSettings() : found->second;
   change_settings(settings, set);
@@ -98,7 +98,7 @@ void Engine::run(Conn& conn, const SetTube& set) {
 
 // A token bucket, as the time at which it is full again: it holds `jobs` tokens, and one comes back
 // in each interval.
-void Engine::take_from_rate(Tube& tube) {
+void State::take_from_rate(Tube& tube) {
   if (!tube.settings || !tube.settings->rate) return;
   const Rate& rate = *tube.settings->rate;
   tube.rate_full_at = later(std::max(tube.rate_full_at, now_), interval_of(rate));
@@ -107,7 +107,7 @@ void Engine::take_from_rate(Tube& tube) {
 
 // A bucket that is not kept is full. But that of a rate from the configuration was there at the
 // restart, whatever the name of its tube, and none of those is kept.
-void Engine::find_bucket(Tube& tube) {
+void State::find_bucket(Tube& tube) {
   std::optional<Nanos> full_at = buckets_.take(tube.name);
   if (!tube.settings || !tube.settings->rate) return;
   const auto set = settings_.find(tube.name);
@@ -120,13 +120,13 @@ void Engine::find_bucket(Tube& tube) {
   refill_later(tube);
 }
 
-void Engine::keep_bucket(const Tube& tube) {
+void State::keep_bucket(const Tube& tube) {
   if (!tube.settings || !tube.settings->rate) return;
   buckets_.keep(tube.name, *tube.settings->rate, tube.rate_full_at, now_);
 }
 
 // Nobody knows how many were reserved just before the restart.
-void Engine::empty_buckets() {
+void State::empty_buckets() {
   for (Tube* const tube : tube_list_) {
     if (!tube->settings || !tube->settings->rate) continue;
     tube->rate_full_at = later(restored_at_, tube->settings->rate->period);
@@ -138,7 +138,7 @@ void Engine::empty_buckets() {
   }
 }
 
-void Engine::refill_later(Tube& tube) {
+void State::refill_later(Tube& tube) {
   const Rate& rate = *tube.settings->rate;
   const Nanos next_at = tube.rate_full_at - static_cast<Nanos>(rate.jobs - 1) * interval_of(rate);
   // Only a Tick ends the wait for the next token, and serves the connections that wait for it.
@@ -148,7 +148,7 @@ void Engine::refill_later(Tube& tube) {
   update_has_ready(tube);
 }
 
-void Engine::tick_rates() {
+void State::tick_rates() {
   while (!turn_is_over() && !tubes_by_rate_.empty()) {
     const auto& first = tubes_by_rate_.top();
     if (static_cast<Nanos>(first.key) > now_) return;
@@ -161,13 +161,13 @@ void Engine::tick_rates() {
   }
 }
 
-void Engine::on_slot_freed(const Tube& tube) {
+void State::on_slot_freed(const Tube& tube) {
   update_has_ready(tube);
   if (freed_slots_.empty() || freed_slots_.back() != tube.id) freed_slots_.push_back(tube.id);
 }
 
 // The list may grow meanwhile: a job that is reserved leaves its group.
-void Engine::serve_freed_slots() {
+void State::serve_freed_slots() {
   for (size_t i = 0; i < freed_slots_.size(); ++i) {
     const TubeId id = freed_slots_[i];
     if (tubes_[id] != nullptr) hand_out(tube_of(id));

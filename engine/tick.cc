@@ -2,11 +2,11 @@
 // connections, tubes that closed connections leave, jobs that earlier turns left over, and
 // listings.
 
-#include "engine/engine.h"
+#include "engine/state.h"
 
 namespace perennial::engine {
 
-void Engine::on_tick(const Tick& tick) {
+void State::on_tick(const Tick& tick) {
   if (tick.go_on) {
     tick_expiries();
     tick_keys();
@@ -20,7 +20,7 @@ void Engine::on_tick(const Tick& tick) {
   tick_listings();
 }
 
-void Engine::tick_pauses() {
+void State::tick_pauses() {
   while (!turn_is_over() && !tubes_by_pause_.empty()) {
     const auto& first = tubes_by_pause_.top();
     if (static_cast<Nanos>(first.key) > now_) return;
@@ -36,7 +36,7 @@ void Engine::tick_pauses() {
   }
 }
 
-void Engine::tick_conns() {
+void State::tick_conns() {
   while (!turn_is_over() && !conns_by_deadline_.empty()) {
     const auto& first = conns_by_deadline_.top();
     if (static_cast<Nanos>(first.key) > now_) return;
@@ -44,7 +44,7 @@ void Engine::tick_conns() {
   }
 }
 
-void Engine::tick_conn(Conn& conn) {
+void State::tick_conn(Conn& conn) {
   if (conn.waiting) {
     // protocol.txt, "reserve": a waiting connection gets DEADLINE_SOON a second before its
     // reservation ends.
@@ -58,7 +58,7 @@ void Engine::tick_conn(Conn& conn) {
   time_out(conn);
 }
 
-void Engine::tick_leaving() {
+void State::tick_leaving() {
   while (!leaving_.empty() && !cost_is_spent()) {
     Conn& conn = conn_of(leaving_.front());
     leave_next_tube(conn);

@@ -5,22 +5,22 @@
 #include <string>
 #include <utility>
 
-#include "engine/engine.h"
+#include "engine/state.h"
 #include "engine/types/later.h"
 
 namespace perennial::engine {
 
-Tube* Engine::find_tube(std::string_view name) {
+Tube* State::find_tube(std::string_view name) {
   return tubes_by_name_.find(name);
 }
 
-Tube* Engine::find_or_make_tube(std::string_view name) {
+Tube* State::find_or_make_tube(std::string_view name) {
   if (Tube* const tube = find_tube(name)) return tube;
   if (tube_list_.size() >= limits_.tubes_max) return nullptr;
   return &make_tube(next_tube_id(), name);
 }
 
-TubeId Engine::next_tube_id() {
+TubeId State::next_tube_id() {
   if (free_tube_ids_.empty()) {
     tubes_.emplace_back();
     return static_cast<TubeId>(tubes_.size() - 1);
@@ -30,7 +30,7 @@ TubeId Engine::next_tube_id() {
   return id;
 }
 
-Tube& Engine::make_tube(TubeId id, std::string_view name) {
+Tube& State::make_tube(TubeId id, std::string_view name) {
   CHECK(tubes_[id] == nullptr);
   tubes_[id] = std::make_unique<Tube>();
   Tube& tube = *tubes_[id];
@@ -47,13 +47,13 @@ Tube& Engine::make_tube(TubeId id, std::string_view name) {
   return tube;
 }
 
-void Engine::store_tube(Tube& tube) {
+void State::store_tube(Tube& tube) {
   if (tube.stored) return;
   tube.stored = true;
   out_->transitions.emplace_back(TubeStored{tube.id, tube.name});
 }
 
-void Engine::end_if_unused(Tube& tube) {
+void State::end_if_unused(Tube& tube) {
   // protocol.txt, "Tubes": the tube named default is always there.
   if (tube.id == 0 || tube.referenced()) return;
   if (tube.stored) out_->transitions.emplace_back(TubeEnded{tube.id});
@@ -75,7 +75,7 @@ void Engine::end_if_unused(Tube& tube) {
   free_tube_ids_.push(id);
 }
 
-void Engine::schedule_delayed(Tube& tube) {
+void State::schedule_delayed(Tube& tube) {
   const bool listed = tube.delayed_index != not_in_heap;
   if (tube.delayed.empty()) {
     if (listed) tubes_by_delay_.remove(tube);
@@ -86,7 +86,7 @@ void Engine::schedule_delayed(Tube& tube) {
   tubes_by_delay_.push(soonest.key, soonest.tie, tube);
 }
 
-void Engine::set_using(Conn& conn, Tube& tube) {
+void State::set_using(Conn& conn, Tube& tube) {
   Tube& old = tube_of(conn.used);
   ++tube.using_count;
   conn.used = tube.id;
@@ -94,28 +94,28 @@ void Engine::set_using(Conn& conn, Tube& tube) {
   end_if_unused(old);
 }
 
-void Engine::add_watch(Conn& conn, Tube& tube) {
+void State::add_watch(Conn& conn, Tube& tube) {
   const size_t before = conn.watched.memory_bytes();
   conn.watched.add(conn, tube);
   watched_bytes_ += conn.watched.memory_bytes() - before;
   ++tube.watching_count;
 }
 
-void Engine::remove_watch(Conn& conn, Tube& tube) {
+void State::remove_watch(Conn& conn, Tube& tube) {
   const size_t before = conn.watched.memory_bytes();
   conn.watched.remove(tube);
   watched_bytes_ += conn.watched.memory_bytes() - before;
   --tube.watching_count;
 }
 
-void Engine::run(Conn& conn, const Use& command) {
+void State::run(Conn& conn, const Use& command) {
   Tube* const tube = find_or_make_tube(command.tube);
   if (tube == nullptr) return answer(conn, Word::OutOfMemory);
   set_using(conn, *tube);
   answer(conn, Using{command.tube});
 }
 
-void Engine::run(Conn& conn, const Watch& command) {
+void State::run(Conn& conn, const Watch& command) {
   Tube* tube = find_tube(command.tube);
   if (tube == nullptr || !conn.watched.contains(*tube)) {
     if (conn.watched.size() >= limits_.watched_max) return answer(conn, Word::OutOfMemory);
@@ -131,12 +131,12 @@ void Engine::run(Conn& conn, const Watch& command) {
   answer(conn, NumberReply{Word::Watching, conn.watched.size()});
 }
 
-void Engine::run(Conn& conn, const SetReserveMode& set) {
+void State::run(Conn& conn, const SetReserveMode& set) {
   conn.mode = set.mode;
   answer(conn, Using{std::string(reserve_mode_rows[static_cast<size_t>(set.mode)].name)});
 }
 
-void Engine::run(Conn& conn, const Ignore& command) {
+void State::run(Conn& conn, const Ignore& command) {
   Tube* const tube = find_tube(command.tube);
   if (tube != nullptr && conn.watched.contains(*tube)) {
     if (conn.watched.size() == 1) return answer(conn, Word::NotIgnored);
@@ -146,7 +146,7 @@ void Engine::run(Conn& conn, const Ignore& command) {
   answer(conn, NumberReply{Word::Watching, conn.watched.size()});
 }
 
-void Engine::run(Conn& conn, const PauseTube& command) {
+void State::run(Conn& conn, const PauseTube& command) {
   Tube* const tube = find_tube(command.tube);
   if (tube == nullptr) return answer(conn, Word::NotFound);
   ++tube->cmd_pause_tube;
@@ -170,7 +170,7 @@ void Engine::run(Conn& conn, const PauseTube& command) {
   if (asked == 0) tick_pauses();
 }
 
-void Engine::end_pause(Tube& tube) {
+void State::end_pause(Tube& tube) {
   tubes_by_pause_.remove(tube);
   tube.pause = 0;
   tube.pause_until = 0;

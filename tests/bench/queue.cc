@@ -18,7 +18,7 @@ Queue::Queue(uint32_t tubes, uint32_t jobs)
   worker_ = connect("handed-on");
   producer_ = connect("handed-on");
   for (uint32_t i = 0; i < jobs; ++i) put();
-  CHECK(engine_.state_counts().ready == jobs);
+  CHECK(engine_.view().state_counts().ready == jobs);
 }
 
 JobId Queue::put(uint32_t delay_s) {

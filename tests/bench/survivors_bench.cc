@@ -53,9 +53,10 @@ void find(benchmark::State& state) {
     engine->apply({.now = start, .conn = 1, .event = Command{Peek{(i + 1) * spacing}}}, out);
     CHECK(std::holds_alternative<JobReply>(out.replies[0].reply));
   }
-  state.counters["counted"] = static_cast<double>(engine->memory_bytes()) / jobs;
+  state.counters["counted"] = static_cast<double>(engine->view().memory_bytes()) / jobs;
   state.counters["resident"] = static_cast<double>(resident) / jobs;
-  if (engine->memory_bytes() > jobs * bytes_a_job_max) state.SkipWithError("over 200 bytes a job");
+  if (engine->view().memory_bytes() > jobs * bytes_a_job_max)
+    state.SkipWithError("over 200 bytes a job");
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "engine/cost.h"
 #include "engine/engine.h"
 
 namespace perennial::engine {
@@ -62,7 +63,7 @@ class Costs : public testing::Test {
     parts_.clear();
     return names;
   }
-  size_t tube_count() const { return engine_.tubes_size().count; }
+  size_t tube_count() const { return engine_.view().tubes_size().count; }
   bool exists(const std::string& tube) {
     apply_in_turn(other, Command{StatsTube{tube}});
     return !std::holds_alternative<Word>(output_.replies.at(0).reply);
@@ -137,7 +138,7 @@ TEST_F(SmallCosts, AClosedConnectionGetsNoJobWhileItLeavesItsTubes) {
   apply(other, Command{Use{name(tubes - 1)}});
   apply_in_turn(other, Command{Put{0, 0, 60, 1}});
   EXPECT_EQ(output_.replies.size(), 1u);
-  EXPECT_EQ(engine_.state_counts().ready, 1u);
+  EXPECT_EQ(engine_.view().state_counts().ready, 1u);
   tick_until_done();
   EXPECT_EQ(tube_count(), 2u);
 }
@@ -155,9 +156,9 @@ TEST_F(SmallCosts, AConnectionThatClosesDuringItsKickGivesItsJobsBack) {
   EXPECT_EQ(output_.replies[0].conn, other);
   apply(client, Closed{});
   while (engine_.next_deadline() && *engine_.next_deadline() <= now_) apply_in_turn(0, Tick{});
-  EXPECT_EQ(engine_.state_counts().delayed, 1u);
-  EXPECT_EQ(engine_.state_counts().reserved, 2u);
-  EXPECT_EQ(engine_.state_counts().ready, 4u);
+  EXPECT_EQ(engine_.view().state_counts().delayed, 1u);
+  EXPECT_EQ(engine_.view().state_counts().reserved, 2u);
+  EXPECT_EQ(engine_.view().state_counts().ready, 4u);
   EXPECT_EQ(tube_count(), 1u);
 }
 
@@ -202,8 +203,8 @@ TEST_F(SmallCosts, AKickThatServesWaitingConnectionsTakesSeveralTurns) {
     }
   }
   EXPECT_EQ(kicked, jobs);
-  EXPECT_EQ(engine_.state_counts().delayed, 1u);
-  EXPECT_EQ(engine_.state_counts().reserved, jobs - 1);
+  EXPECT_EQ(engine_.view().state_counts().delayed, 1u);
+  EXPECT_EQ(engine_.view().state_counts().reserved, jobs - 1);
 }
 
 TEST_F(SmallCosts, AListOfAtMostOnePartIsAnsweredAtOnce) {

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/engine.h"
+#include "engine/tube.h"
 
 namespace perennial::engine {
 namespace {
@@ -21,7 +22,7 @@ size_t bytes_with(uint64_t jobs, JobId spacing) {
         .id = i * spacing, .state = JobState::Buried, .ttr_s = 60, .order = i, .body_bytes = 1};
     EXPECT_TRUE(engine.restore_job(row, now).ok());
   }
-  return engine.memory_bytes();
+  return engine.view().memory_bytes();
 }
 
 TEST(EngineMemory, IsAtMost200BytesAJobForAnyDistanceOfTheIds) {
@@ -54,23 +55,23 @@ class WatchListMemory : public testing::Test {
 };
 
 TEST_F(WatchListMemory, IsCountedUntilTheTubesAreIgnored) {
-  const size_t before = engine_.memory_bytes();
+  const size_t before = engine_.view().memory_bytes();
   for (int i = 0; i < tubes_count; ++i) {
     apply(Command{Use{tube(i)}});
     apply(Command{Put{0, 0, 60, 1}});
   }
-  const size_t tubes = engine_.memory_bytes() - before;
+  const size_t tubes = engine_.view().memory_bytes() - before;
   watch(tubes_count);
-  EXPECT_GE(engine_.memory_bytes(), before + tubes + tubes_count * sizeof(WatchLink));
+  EXPECT_GE(engine_.view().memory_bytes(), before + tubes + tubes_count * sizeof(WatchLink));
   for (int i = 0; i < tubes_count; ++i) apply(Command{Ignore{tube(i)}});
-  EXPECT_LE(engine_.memory_bytes(), before + tubes + 8 * sizeof(WatchLink));
+  EXPECT_LE(engine_.view().memory_bytes(), before + tubes + 8 * sizeof(WatchLink));
 }
 
 TEST_F(WatchListMemory, IsCountedUntilTheConnectionCloses) {
   watch(tubes_count);
-  EXPECT_GE(engine_.memory_bytes(), tubes_count * sizeof(WatchLink));
+  EXPECT_GE(engine_.view().memory_bytes(), tubes_count * sizeof(WatchLink));
   apply(Closed{});
-  EXPECT_EQ(engine_.memory_bytes(), Engine(Limits()).memory_bytes());
+  EXPECT_EQ(engine_.view().memory_bytes(), Engine(Limits()).view().memory_bytes());
 }
 
 }  // namespace

@@ -45,7 +45,7 @@ class World {
   }
 
   double age(std::string_view tube = "default") const {
-    const auto stats = engine_->tube_statistics(tube);
+    const auto stats = engine_->view().tube_statistics(tube);
     return stats ? static_cast<double>(stats->oldest_ready_age) / s : -1;
   }
   const Engine& engine() const { return *engine_; }

@@ -88,7 +88,7 @@ TEST_F(Turns, DelaysEndOverSeveralTurns) {
   put_jobs(5);
   now_ += 5 * nanos_per_second;
   EXPECT_EQ(tick_until_done(), jobs);
-  EXPECT_EQ(engine_.state_counts().ready, jobs);
+  EXPECT_EQ(engine_.view().state_counts().ready, jobs);
 }
 
 TEST_F(Turns, ReservationsTimeOutOverSeveralTurns) {
@@ -96,7 +96,7 @@ TEST_F(Turns, ReservationsTimeOutOverSeveralTurns) {
   reserve_jobs(2);
   now_ += 60 * nanos_per_second;
   EXPECT_EQ(tick_until_done(), jobs);
-  EXPECT_EQ(engine_.state_counts().ready, jobs);
+  EXPECT_EQ(engine_.view().state_counts().ready, jobs);
 }
 
 TEST_F(Turns, AClosedConnectionGivesItsJobsBackOverSeveralTurns) {
@@ -105,7 +105,7 @@ TEST_F(Turns, AClosedConnectionGivesItsJobsBackOverSeveralTurns) {
   const size_t first = apply(2, Closed{});
   EXPECT_EQ(first, transitions_max);
   EXPECT_EQ(first + tick_until_done(), jobs);
-  EXPECT_EQ(engine_.state_counts().ready, jobs);
+  EXPECT_EQ(engine_.view().state_counts().ready, jobs);
 }
 
 TEST_F(Turns, AKickAnswersWhenItIsDone) {
@@ -123,8 +123,8 @@ TEST_F(Turns, AKickEndsWithItsConnection) {
   apply(1, Command{Kick{UINT32_MAX}});
   apply(1, Closed{});
   tick_until_done();
-  EXPECT_EQ(engine_.state_counts().ready, transitions_max);
-  EXPECT_EQ(engine_.state_counts().delayed, jobs - transitions_max);
+  EXPECT_EQ(engine_.view().state_counts().ready, transitions_max);
+  EXPECT_EQ(engine_.view().state_counts().delayed, jobs - transitions_max);
 }
 
 TEST_F(Turns, AKickDoesNotKickAJobThatWasBuriedAgain) {
@@ -137,8 +137,8 @@ TEST_F(Turns, AKickDoesNotKickAJobThatWasBuriedAgain) {
   tick_until_done();
   ASSERT_TRUE(std::holds_alternative<NumberReply>(last_reply_));
   EXPECT_EQ(kicked(), jobs);
-  EXPECT_EQ(engine_.state_counts().buried, 1U);
-  EXPECT_EQ(engine_.state_counts().ready, jobs - 1);
+  EXPECT_EQ(engine_.view().state_counts().buried, 1U);
+  EXPECT_EQ(engine_.view().state_counts().ready, jobs - 1);
 }
 
 // A worker that reserves a kicked job and releases it with a delay, while the kick continues,
@@ -150,8 +150,8 @@ TEST_F(Turns, AKickDoesNotKickAJobThatWasDelayedAgain) {
   delay_again(2, 200);
   tick_until_done();
   EXPECT_EQ(kicked(), jobs);
-  EXPECT_EQ(engine_.state_counts().delayed, 2U);
-  EXPECT_EQ(engine_.state_counts().ready, jobs - 2);
+  EXPECT_EQ(engine_.view().state_counts().delayed, 2U);
+  EXPECT_EQ(engine_.view().state_counts().ready, jobs - 2);
   for (const JobId id : {1, 2}) {
     apply(1, Command{PeekDelayed{}});
     EXPECT_EQ(peeked(), id);
@@ -167,7 +167,7 @@ TEST_F(Turns, AKickOfSomeDelayedJobsKicksTheSoonestOfThoseBeforeIt) {
   EXPECT_EQ(peeked(), 1U);  // During the kick: the soonest of all jobs.
   tick_until_done();
   EXPECT_EQ(kicked(), jobs / 2);
-  EXPECT_EQ(engine_.state_counts().delayed, jobs / 2 + 1);
+  EXPECT_EQ(engine_.view().state_counts().delayed, jobs / 2 + 1);
   apply(1, Command{PeekDelayed{}});
   EXPECT_EQ(peeked(), 1U);
   now_ += 5 * nanos_per_second;
@@ -190,7 +190,7 @@ TEST_F(Turns, TwoKicksOfDelayedJobsRunOneAfterTheOther) {
     if (!output_.replies.empty()) counts.push_back(kicked_now());
   }
   EXPECT_EQ(counts, (std::vector<uint64_t>{jobs / 2, jobs / 2 - 1}));
-  EXPECT_EQ(engine_.state_counts().ready, jobs);
+  EXPECT_EQ(engine_.view().state_counts().ready, jobs);
 }
 
 // A kick decides which jobs it kicks when it begins, not when it was sent.
@@ -204,8 +204,8 @@ TEST_F(Turns, AKickThatWaitedForAnotherKicksBuriedJobsFirst) {
   delay_again(1, 5);
   tick_until_done();
   EXPECT_EQ(kicked(), 1U);
-  EXPECT_EQ(engine_.state_counts().buried, 0U);
-  EXPECT_EQ(engine_.state_counts().delayed, 1U);
+  EXPECT_EQ(engine_.view().state_counts().buried, 0U);
+  EXPECT_EQ(engine_.view().state_counts().delayed, 1U);
 }
 
 TEST_F(Turns, AKickOfDelayedJobsThatEndsWithItsConnectionLetsOthersKickThem) {
@@ -216,7 +216,7 @@ TEST_F(Turns, AKickOfDelayedJobsThatEndsWithItsConnectionLetsOthersKickThem) {
   apply(1, Closed{});
   EXPECT_EQ(tick_until_done(), jobs);
   EXPECT_EQ(kicked(), jobs);
-  EXPECT_EQ(engine_.state_counts().ready, jobs);
+  EXPECT_EQ(engine_.view().state_counts().ready, jobs);
 }
 
 // A turn moves at most transitions_max jobs, for any number of kicks.
@@ -230,7 +230,7 @@ TEST_F(Turns, AllKicksOfATurnShareItsBound) {
   EXPECT_TRUE(output_.replies.empty());
   EXPECT_EQ(apply_in_turn(0, Tick{}), transitions_max);
   EXPECT_EQ(output_.replies.size(), 2U);
-  EXPECT_EQ(engine_.state_counts().ready, 2U + 2U + 2U);
+  EXPECT_EQ(engine_.view().state_counts().ready, 2U + 2U + 2U);
 }
 
 TEST_F(Turns, AKickWithinATurnAnswersAtOnce) {
@@ -249,7 +249,7 @@ TEST_F(Turns, APauseEndsOverSeveralTurnsAndServesEveryWaitingConnection) {
   }
   now_ += 5 * nanos_per_second;
   EXPECT_EQ(tick_until_done(), jobs);
-  EXPECT_EQ(engine_.state_counts().reserved, jobs);
+  EXPECT_EQ(engine_.view().state_counts().reserved, jobs);
 }
 
 TEST_F(Turns, ARestartMakesReservedJobsReadyOverSeveralTurns) {
@@ -260,13 +260,13 @@ TEST_F(Turns, ARestartMakesReservedJobsReadyOverSeveralTurns) {
   for (const auto& [id, name] : image.tubes) ASSERT_TRUE(restarted.restore_tube(id, name).ok());
   for (const auto& [id, row] : image.jobs) ASSERT_TRUE(restarted.restore_job(row, now_).ok());
   ASSERT_TRUE(restarted.finish_restore(image.id_limit, now_, output_).ok());
-  EXPECT_EQ(restarted.state_counts().reserved, jobs);
+  EXPECT_EQ(restarted.view().state_counts().reserved, jobs);
   int turns = 0;
   for (; restarted.next_deadline() && *restarted.next_deadline() <= now_; ++turns) {
     restarted.apply({.now = now_, .event = Tick{}}, output_);
     restarted.check();
   }
-  EXPECT_EQ(restarted.state_counts().ready, jobs);
+  EXPECT_EQ(restarted.view().state_counts().ready, jobs);
   EXPECT_EQ(turns, static_cast<int>((jobs + transitions_max - 1) / transitions_max));
 }
 

@@ -38,11 +38,11 @@ class Times : public testing::Test {
     EXPECT_LE(histogram.count(), 1u);
     return histogram.count() == 0 ? -1 : histogram.view().sum / 1e9;
   }
-  double wait() const { return only(engine_.work_times().wait); }
-  double run(RunEnd how) const { return only(engine_.work_times().run_of(how)); }
+  double wait() const { return only(engine_.view().work_times().wait); }
+  double run(RunEnd how) const { return only(engine_.view().work_times().run_of(how)); }
   uint64_t runs() const {
     uint64_t all = 0;
-    for (const WorkHistogram& each : engine_.work_times().run) all += each.count();
+    for (const WorkHistogram& each : engine_.view().work_times().run) all += each.count();
     return all;
   }
 
@@ -88,8 +88,8 @@ TEST_F(Times, AJobWaitsAnewAfterEachReturn) {
   apply(producer, Command{KickJob{1}});
   advance(2 * s);
   reserve();  // 2.
-  EXPECT_EQ(engine_.work_times().wait.count(), 3u);
-  EXPECT_EQ(engine_.work_times().wait.view().sum, 6e9);
+  EXPECT_EQ(engine_.view().work_times().wait.count(), 3u);
+  EXPECT_EQ(engine_.view().work_times().wait.view().sum, 6e9);
 }
 
 TEST_F(Times, AChangeOfAReadyJobDoesNotEndItsWait) {
@@ -184,20 +184,20 @@ TEST_F(Times, JobsAreCountedAsTheyLeave) {
   apply(producer, Command{Kick{10}});
   apply(producer, Command{KickJob{3}});
   apply(producer, Command{FlushTube{"default", StateSet{JobState::Ready}}});
-  EXPECT_EQ(engine_.statistics().job_ends,
+  EXPECT_EQ(engine_.view().statistics().job_ends,
             (JobEnds{.reserved = 5, .deleted = 5, .released = 1, .buried = 1, .kicked = 2}));
-  EXPECT_EQ(engine_.job_count(), 1u);
+  EXPECT_EQ(engine_.view().job_count(), 1u);
 }
 
 TEST_F(Times, ATubeCountsItsTimeouts) {
   put();
   reserve();
   advance(60 * s);
-  EXPECT_EQ(engine_.tube_statistics(0)->timeouts, 1u);
+  EXPECT_EQ(engine_.view().tube_statistics(0)->timeouts, 1u);
   reserve();
   apply(worker, Command{Bury{1, 0}});
-  EXPECT_EQ(engine_.tube_statistics(0)->next_buried_age, 60 * s);
-  EXPECT_EQ(engine_.tube_statistics(0)->timeouts, 1u);
+  EXPECT_EQ(engine_.view().tube_statistics(0)->next_buried_age, 60 * s);
+  EXPECT_EQ(engine_.view().tube_statistics(0)->timeouts, 1u);
 }
 
 // Tubes whose names begin with m are measured, those of a group under its name.
@@ -215,7 +215,7 @@ class Measured : public Times {
   void work(const std::string& tube) {
     use(tube);
     put();
-    const JobId id = engine_.next_id() - 1;
+    const JobId id = engine_.view().next_id() - 1;
     advance(2 * s);
     apply(worker, Command{Watch{tube}});
     reserve();
@@ -230,7 +230,7 @@ class Measured : public Times {
       return " " + std::to_string(times.count()) + " " +
              std::to_string(static_cast<int>(times.view().sum / 1e9));
     };
-    for (const auto& [name, record] : engine_.measured_tubes()) {
+    for (const auto& [name, record] : engine_.view().measured_tubes()) {
       out.push_back(name + ":" + text(record.times.wait) + text(record.times.run));
     }
     return out;
@@ -249,7 +249,7 @@ TEST_F(Measured, ATubeHasWaitsAndRunsOfItsOwn) {
   work("m1");
   work("other");
   EXPECT_EQ(counts(), Counts{"m1: 2 4 2 6"});
-  EXPECT_EQ(engine_.work_times().wait.count(), 6u);
+  EXPECT_EQ(engine_.view().work_times().wait.count(), 6u);
 }
 
 TEST_F(Measured, EveryEndOfARunCounts) {
@@ -302,7 +302,7 @@ TEST_F(Measured, NoMoreThanTheLimitAreMeasured) {
 TEST_F(Times, NothingIsMeasuredUnlessItIsAskedFor) {
   put();
   reserve();
-  EXPECT_TRUE(engine_.measured_tubes().empty());
+  EXPECT_TRUE(engine_.view().measured_tubes().empty());
 }
 
 // The bodies of all jobs, whatever becomes of them.
@@ -310,11 +310,11 @@ TEST_F(Times, TheBodiesOfAllJobsAreSummedUp) {
   apply(producer, Command{Put{0, 0, 60, 100}});
   apply(producer, Command{Put{0, 0, 60, 30}});
   reserve();
-  EXPECT_EQ(engine_.statistics().body_bytes, 130u);
+  EXPECT_EQ(engine_.view().statistics().body_bytes, 130u);
   apply(worker, Command{Delete{1}});
-  EXPECT_EQ(engine_.statistics().body_bytes, 30u);
+  EXPECT_EQ(engine_.view().statistics().body_bytes, 30u);
   apply(producer, Command{FlushTube{"default"}});
-  EXPECT_EQ(engine_.statistics().body_bytes, 0u);
+  EXPECT_EQ(engine_.view().statistics().body_bytes, 0u);
 }
 
 struct RestartCase {
@@ -340,10 +340,10 @@ TEST_P(RestartTest, AReadyJobHasWaitedAlsoBefore) {
   engine.apply({.now = start + 10 * s, .conn = 1, .event = Opened{}}, out);
   engine.apply({.now = start + 10 * s, .conn = 1, .event = Command{Reserve{}}}, out);
   engine.check();
-  EXPECT_EQ(engine.work_times().wait.count(), 1u);
-  EXPECT_EQ(engine.work_times().wait.view().sum, GetParam().wait * 1e9);
+  EXPECT_EQ(engine.view().work_times().wait.count(), 1u);
+  EXPECT_EQ(engine.view().work_times().wait.view().sum, GetParam().wait * 1e9);
   // How long the job was reserved before the restart is not known.
-  for (const WorkHistogram& each : engine.work_times().run) EXPECT_EQ(each.count(), 0u);
+  for (const WorkHistogram& each : engine.view().work_times().run) EXPECT_EQ(each.count(), 0u);
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -60,7 +60,7 @@ class GrantsRun {
     }
     if (auto* const command = std::get_if<Command>(&input.event)) {
       const User& user = users_.at(input.conn);
-      const Verdict verdict = core::judge(user, input.conn, *command, engine_).verdict;
+      const Verdict verdict = core::judge(user, input.conn, *command, engine_.view()).verdict;
       if (verdict != Verdict::Allowed) {
         ++refused_;
         ASSERT_NE(user.name, "all");
@@ -71,7 +71,7 @@ class GrantsRun {
     }
     const engine::Image before = engine_.image();
     holds_.clear();
-    for (const auto& [id, row] : before.jobs) holds_[id] = engine_.holds(input.conn, id);
+    for (const auto& [id, row] : before.jobs) holds_[id] = engine_.view().holds(input.conn, id);
     output_.clear();
     engine_.apply(input, output_);
     model_.apply(input);
@@ -129,7 +129,7 @@ class GrantsRun {
   // ---- What a reply tells.
   void expect_allowed(const engine::ConnReply& reply) {
     const auto job = [&](JobId id, Verb verb) {
-      const std::string* const tube = engine_.tube_of_job(id);
+      const std::string* const tube = engine_.view().tube_of_job(id);
       ASSERT_NE(tube, nullptr);
       ++told_;
       expect(reply.conn, {verb}, *tube);

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/input.h"
+#include "engine/types/input.h"
 #include "tests/model/model_engine.h"
 
 namespace perennial::model {

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "engine/image.h"
-#include "engine/input.h"
+#include "engine/types/image.h"
+#include "engine/types/input.h"
 
 namespace perennial::model {
 

@@ -3,9 +3,9 @@
 #include <utility>
 #include <vector>
 
-#include "engine/image.h"
 #include "engine/types/basic.h"
 #include "engine/types/body.h"
+#include "engine/types/image.h"
 #include "engine/types/status.h"
 #include "store/batch/batch.h"
 #include "store/store.h"

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/image.h"
+#include "engine/types/image.h"
 #include "tests/simulation/checker.h"
 
 namespace perennial::simulation {

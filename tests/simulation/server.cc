@@ -188,7 +188,7 @@ Status Server::stop() {
   pump();
   run_until_idle();
   if (!failure_.ok()) return failure_;
-  return disk_.close(core_->engine().next_id());
+  return disk_.close(core_->engine().view().next_id());
 }
 
 void Server::pump() {

@@ -150,7 +150,7 @@ void CoreHarness::crash() {
 
 void CoreHarness::restart() {
   commit();
-  store_.set_next_id(core_->engine().next_id());
+  store_.set_next_id(core_->engine().view().next_id());
   open_.clear();
   core_.reset();
   start();

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/image.h"
 #include "engine/types/basic.h"
+#include "engine/types/image.h"
 #include "store/batch/batch.h"
 
 namespace perennial::support {

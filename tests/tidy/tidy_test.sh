@@ -43,6 +43,13 @@ plant; write engine/a.cc '#include "store/store.h"'
 expect 'an edge upwards' 'engine/a.cc:1: engine may not include store/store.h'
 plant; write engine/types/a.h '#include "engine/engine.h"'
 expect 'types include engine' 'engine/types may not include'
+plant; write cmd/perenniald/core/a.cc '#include "engine/engine.h"'
+expect 'access rules include the engine' 'a.cc:1: only cmd/perenniald/core/core.h may include engine/engine.h'
+plant; write cmd/perenniald/core/a.cc '#include "engine/view/engine_view.h"'
+expect 'access rules include the view' clean
+plant; mkdir -p "$tree/cmd/perenniald/http"
+write cmd/perenniald/http/a.cc '#include "engine/engine.h"'
+expect 'HTTP includes the engine' 'cmd/perenniald/http may not include engine/engine.h'
 plant; write cmd/perenniald/core/a.cc '#include <uv.h>'
 expect 'core includes libuv' 'core may not include <uv.h>'
 plant; write cmd/perenniald/net/a.cc '#include <openssl/ssl.h>'

@@ -26,7 +26,7 @@ Judgement worse(Judgement one, Judgement other) {
 struct Judge {
   const User& user;
   const ConnId conn;
-  const engine::Engine& engine;
+  const engine::EngineView engine;
 
   // ---- By the name of a tube. Whether the tube exists makes no difference.
   Judgement on(std::string_view tube, VerbSet verbs) const {
@@ -158,7 +158,7 @@ struct Judge {
 
 }  // namespace
 
-Judgement judge(const User& user, ConnId conn, Command& command, const engine::Engine& engine) {
+Judgement judge(const User& user, ConnId conn, Command& command, engine::EngineView engine) {
   return std::visit(Judge{user, conn, engine}, command);
 }
 

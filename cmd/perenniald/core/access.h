@@ -5,8 +5,8 @@
 #include <string_view>
 
 #include "cmd/perenniald/core/users.h"
-#include "engine/engine.h"
 #include "engine/types/command.h"
+#include "engine/view/engine_view.h"
 
 // What a user may do: one function for every command. A new command without its rule does not
 // compile. etc/docs/security.md shows the rules as a table.
@@ -35,7 +35,7 @@ struct Judgement {
 // What a user may not do does not depend on what there is: FORBIDDEN answers by the names that the
 // command has, or because no grant of the user has the verb; Hidden is as an id that is not there.
 // The API over HTTP judges by this function, too.
-Judgement judge(const User& user, ConnId conn, Command& command, const engine::Engine& engine);
+Judgement judge(const User& user, ConnId conn, Command& command, engine::EngineView engine);
 
 // Makes a command that is Hidden one on a job that does not exist. REQUIRES: it names a job.
 void hide(Command& command);

@@ -12,7 +12,7 @@ Reply failed(std::string reason) {
 
 }  // namespace
 
-CheckpointCoordinator::CheckpointCoordinator(const engine::Engine& engine, BatchQueue& batches,
+CheckpointCoordinator::CheckpointCoordinator(engine::EngineView engine, BatchQueue& batches,
                                              size_t temporary_max, Answer answer)
     : engine_(engine), batches_(batches), requests_(temporary_max), answer_(std::move(answer)) {}
 

@@ -7,9 +7,9 @@
 
 #include "cmd/perenniald/core/batch_queue.h"
 #include "cmd/perenniald/core/checkpoint_requests.h"
-#include "engine/engine.h"
 #include "engine/types/basic.h"
 #include "engine/types/reply.h"
+#include "engine/view/engine_view.h"
 
 namespace perennial::core {
 
@@ -23,7 +23,7 @@ class CheckpointCoordinator {
 
   // `engine` and `batches` outlive this. `temporary_max`: the most temporary checkpoints that may
   // exist or be waited for.
-  CheckpointCoordinator(const engine::Engine& engine, BatchQueue& batches, size_t temporary_max,
+  CheckpointCoordinator(engine::EngineView engine, BatchQueue& batches, size_t temporary_max,
                         Answer answer);
 
   // ---- Requests.
@@ -62,7 +62,7 @@ class CheckpointCoordinator {
  private:
   void answer_all(const std::vector<ConnId>& conns, const Reply& reply);
 
-  const engine::Engine& engine_;
+  const engine::EngineView engine_;
   BatchQueue& batches_;
   CheckpointRequests requests_;
   const Answer answer_;

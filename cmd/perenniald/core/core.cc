@@ -93,12 +93,12 @@ Core::Core(Options options)
       run_budget_(options_.run_cost_max),
       batches_({.bytes_max = options_.batch_bytes_max, .idle = options_.sync_idle}),
       held_(batches_),
-      admission_(engine_, budget_, batches_, options_.pending_bytes_max),
-      checkpoints_(engine_, batches_, options_.temporary_checkpoints_max,
+      admission_(engine_.view(), budget_, batches_, options_.pending_bytes_max),
+      checkpoints_(engine_.view(), batches_, options_.temporary_checkpoints_max,
                    [this](ConnId id, const Reply& reply) {
                      if (BeanstalkSession* const conn = find(id)) reply_to(*conn, reply);
                    }),
-      large_answers_(engine_, budget_, shared_bodies_, waits_) {}
+      large_answers_(engine_.view(), budget_, shared_bodies_, waits_) {}
 
 Core::~Core() = default;
 
@@ -205,7 +205,7 @@ void Core::on_write_stall(bool stalled, Nanos now) {
 }
 
 uint64_t Core::jobs_damaged() const {
-  return engine_.jobs_damaged();
+  return engine_.view().jobs_damaged();
 }
 
 void Core::make_runnable(BeanstalkSession& conn) {
@@ -245,7 +245,7 @@ void Core::handle(BeanstalkSession& conn, wire::Step&& step, Nanos now) {
   }
   if (std::holds_alternative<Extensions>(*step.command)) return reply_to(conn, options_.extensions);
   if (is_denied(conn, *step.command)) return reply_to(conn, Word::Denied);
-  const size_t listed_bytes = engine_.listed_bytes(conn.id, *step.command);
+  const size_t listed_bytes = engine_.view().listed_bytes(conn.id, *step.command);
   if (large_answers_.must_wait(listed_bytes)) {
     ++conn.queued_answers;
     large_answers_.add(
@@ -333,9 +333,9 @@ void Core::apply_without_space(engine::Input&& input, std::span<Body> bodies) {
   constexpr auto space = static_cast<size_t>(PutRefusal::Space);
   input.accepts_puts = false;
   const bool lacks_disk = admission_.lacks_disk(body_bytes_of(std::get<Command>(input.event)));
-  const uint64_t before = engine_.puts_refused()[space];
+  const uint64_t before = engine_.view().puts_refused()[space];
   apply(std::move(input), bodies);
-  if (engine_.puts_refused()[space] == before) return;
+  if (engine_.view().puts_refused()[space] == before) return;
   ++(lacks_disk ? answer_counts_.puts_refused.disk : answer_counts_.puts_refused.memory);
 }
 

@@ -221,7 +221,7 @@ class Core {
   // Which checkpoints are wanted, and the checkpoint point of each.
   CheckpointCoordinator& checkpoints() { return checkpoints_; }
 
-  bool is_draining() const { return engine_.is_draining(); }
+  bool is_draining() const { return engine_.view().is_draining(); }
   // Whether all transitions are committed, so that no reply waits for a batch.
   bool quiet() const { return batches_.all_committed(); }
   uint64_t jobs_damaged() const;

@@ -172,7 +172,7 @@ bool Core::is_admitted(BeanstalkSession& conn, Command& command) {
     return false;
   }
   conn.access->may_auth = false;
-  const Judgement judgement = judge(*conn.access->user, conn.id, command, engine_);
+  const Judgement judgement = judge(*conn.access->user, conn.id, command, engine_.view());
   if (judgement.verdict == Verdict::Allowed) {
     conn.access->lists_all_tubes = std::holds_alternative<ListTubes>(command);
     if (is_of_operator(command)) {
@@ -206,11 +206,11 @@ void Core::examine(BeanstalkSession& conn) {
   };
   const auto is_lost = [&](const std::string* tube) {
     // Each connection watches `default` from the beginning, whether it may reserve from it or not.
-    return !may_consume(tube) && (*tube != "default" || engine_.is_waiting(conn.id));
+    return !may_consume(tube) && (*tube != "default" || engine_.view().is_waiting(conn.id));
   };
   const bool is_cut = conn.access->user == nullptr ||
-                      std::ranges::any_of(engine_.watched_tubes(conn.id), is_lost) ||
-                      !std::ranges::all_of(engine_.held_tubes(conn.id), may_consume);
+                      std::ranges::any_of(engine_.view().watched_tubes(conn.id), is_lost) ||
+                      !std::ranges::all_of(engine_.view().held_tubes(conn.id), may_consume);
   if (is_cut) close_now(conn);
 }
 

@@ -7,9 +7,9 @@
 #include "cmd/perenniald/core/body_waits.h"
 #include "cmd/perenniald/core/memory_budget.h"
 #include "cmd/perenniald/core/shared_bodies.h"
-#include "engine/engine.h"
 #include "engine/types/basic.h"
 #include "engine/types/command.h"
+#include "engine/view/engine_view.h"
 
 namespace perennial::core {
 
@@ -29,7 +29,7 @@ class LargeAnswers {
   };
 
   // All of them outlive this.
-  LargeAnswers(const engine::Engine& engine, const MemoryBudget& budget,
+  LargeAnswers(engine::EngineView engine, const MemoryBudget& budget,
                const SharedBodies& shared_bodies, BodyWaits& waits)
       : engine_(engine), budget_(budget), shared_bodies_(shared_bodies), waits_(waits) {}
 
@@ -53,7 +53,7 @@ class LargeAnswers {
  private:
   bool has_memory(size_t bytes) const { return budget_.admits(bytes, engine_.memory_bytes()); }
 
-  const engine::Engine& engine_;
+  const engine::EngineView engine_;
   const MemoryBudget& budget_;
   const SharedBodies& shared_bodies_;
   BodyWaits& waits_;

@@ -35,7 +35,7 @@ bool Core::may_run(const BeanstalkSession& conn) const {
 }
 
 size_t Core::memory_bytes() const {
-  return engine_.memory_bytes() + budget_.used().memory;
+  return engine_.view().memory_bytes() + budget_.used().memory;
 }
 
 }  // namespace perennial::core

@@ -8,8 +8,8 @@
 
 #include "cmd/perenniald/core/batch_queue.h"
 #include "cmd/perenniald/core/memory_budget.h"
-#include "engine/engine.h"
 #include "engine/types/body.h"
+#include "engine/view/engine_view.h"
 #include "store/types/options.h"
 
 namespace perennial::core {
@@ -21,7 +21,7 @@ class PutAdmission {
  public:
   // All of them outlive this. `pending_bytes_max`: bytes of uncommitted batches past which puts
   // wait.
-  PutAdmission(const engine::Engine& engine, const MemoryBudget& budget, const BatchQueue& batches,
+  PutAdmission(engine::EngineView engine, const MemoryBudget& budget, const BatchQueue& batches,
                size_t pending_bytes_max)
       : engine_(engine),
         budget_(budget),
@@ -92,7 +92,7 @@ class PutAdmission {
     return std::min(left, std::max(disk_left_.bytes / times_written, small_body_bytes));
   }
 
-  const engine::Engine& engine_;
+  const engine::EngineView engine_;
   const MemoryBudget& budget_;
   const BatchQueue& batches_;
   const size_t pending_bytes_max_;

@@ -16,9 +16,9 @@
 #include "cmd/perenniald/http/cluster_metrics.h"
 #include "cmd/perenniald/http/http.h"
 #include "cmd/perenniald/http/tube_metrics.h"
-#include "engine/engine.h"
 #include "engine/types/histogram.h"
 #include "engine/types/stats.h"
+#include "engine/view/engine_view.h"
 
 // Metrics for Prometheus: OpenMetrics 1.0 where it is asked for, or else the text format 0.0.4.
 // Names begin with perennial_, units are seconds and bytes, and no label but `tube` has values that
@@ -82,7 +82,7 @@ struct Times {
 
 // What the metrics are made of.
 struct MetricSources {
-  const engine::Engine& engine;
+  const engine::EngineView engine;
   std::function<ProcessFacts()> process;
   std::function<StoreFacts()> store;
   std::function<ServerFacts()> server;

@@ -43,7 +43,7 @@ struct Caller {
     return users == nullptr || (user && core::may_count(*user, tube));
   }
   // What the queue would say to a command of this caller.
-  core::Judgement judged(Command command, const engine::Engine& engine) const {
+  core::Judgement judged(Command command, engine::EngineView engine) const {
     if (users == nullptr) return {};
     if (user == nullptr) return {core::Verdict::Forbidden, core::Verb::Produce};
     return core::judge(*user, 0, command, engine);

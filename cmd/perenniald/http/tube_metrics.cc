@@ -81,7 +81,7 @@ MeasuredAs measured_as(std::vector<std::string> patterns, Groups groups) {
   };
 }
 
-bool TubeCollector::step(const engine::Engine& engine) {
+bool TubeCollector::step(engine::EngineView engine) {
   if (next_ >= engine.tube_numbers()) return join();
   for (size_t looked_at = 0; looked_at < tubes_per_step; ++looked_at, ++next_) {
     if (next_ >= engine.tube_numbers()) break;
@@ -189,7 +189,7 @@ bool TubeFamilies::step(MetricsWriter& out, const TubeCollector::Tubes& tubes) {
   return ++family_ == 1 + std::size(tube_families);
 }
 
-bool TubeTimesFamilies::step(MetricsWriter& out, const engine::MeasuredTubes::Records& records) {
+bool TubeTimesFamilies::step(MetricsWriter& out, const engine::TimesByName& records) {
   const TimesFamily& family = times_families[family_];
   if (!has_begun_) {
     // Without a tube there is no family: nobody has asked for it.

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "cmd/perenniald/http/metrics_writer.h"
-#include "engine/engine.h"
 #include "engine/types/stats.h"
+#include "engine/view/engine_view.h"
 
 namespace perennial::http {
 
@@ -42,7 +42,7 @@ class TubeCollector {
   static constexpr size_t tubes_per_step = 500;
 
   // Returns whether all tubes were looked at, and tubes() is whole.
-  bool step(const engine::Engine& engine);
+  bool step(engine::EngineView engine);
 
   using Tubes = std::map<std::string, TubeStats>;
   // Those that have series, by name. REQUIRES: step() has returned true.
@@ -88,7 +88,7 @@ class TubeTimesFamilies {
   // `asked`: only tubes that fit it, under their own names. Null: all of them, and groups, too.
   explicit TubeTimesFamilies(const TubeChoice* asked) : asked_(asked) {}
   // Returns whether all are written.
-  bool step(MetricsWriter& out, const engine::MeasuredTubes::Records& records);
+  bool step(MetricsWriter& out, const engine::TimesByName& records);
 
   static constexpr size_t histograms_per_step = 10;
 

@@ -271,7 +271,7 @@ ProcessFacts Server::process_facts() {
 
 // Metrics and API are asked for what they show only while there is a turn: Routes::Parts.
 http::MetricSources Server::make_metric_sources() {
-  return {.engine = core_.engine(),
+  return {.engine = core_.engine().view(),
           .process =
               [this] {
                 ProcessFacts facts = process_facts();
@@ -381,12 +381,12 @@ http::ApiSources Server::make_api_sources() {
 }
 
 BodyDamage::Hooks Server::damage_hooks() {
-  return {.exists = [this](JobId job) { return core_.engine().tube_of_job(job) != nullptr; },
+  return {.exists = [this](JobId job) { return core_.engine().view().tube_of_job(job) != nullptr; },
           .on_lost =
               [this](JobId job) {
                 log(Level::Error, "body.lost", {{"job", fmt::format("{}", job)}});
                 // One that a read has found is buried and counted already.
-                const std::optional<JobStats> stats = core_.engine().job_statistics(job);
+                const std::optional<JobStats> stats = core_.engine().view().job_statistics(job);
                 if (stats && stats->state != JobState::Buried) {
                   core_.on_lost_body(job, clock_.now());
                 }

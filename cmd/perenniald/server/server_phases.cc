@@ -190,7 +190,7 @@ void Server::on_loaded() {
        {"tubes", text(found->tubes)},
        {"took_ms", text(static_cast<uint64_t>(found->took / nanos_per_ms))}});
   recovery_took_ = found->took;
-  recovered_jobs_ = core_.engine().job_count();
+  recovered_jobs_ = core_.engine().view().job_count();
   store_ = std::move(found->store);
   const store::Opening& opening = found->opening;
   if (member_ != nullptr) {
@@ -426,10 +426,10 @@ int Server::close_store() {
   turn_.reset();
   if (member_ != nullptr) return close_member();
   log_.reset();
-  const Status closed = store_->close(core_.engine().next_id(), clock_.now());
+  const Status closed = store_->close(core_.engine().view().next_id(), clock_.now());
   watchdog_.reset();
   if (!closed.ok()) return report(running_failure(closed));
-  log(Level::Info, "stopped", {{"jobs", text(core_.engine().job_count())}});
+  log(Level::Info, "stopped", {{"jobs", text(core_.engine().view().job_count())}});
   return exit_code_;
 }
 
@@ -442,7 +442,7 @@ int Server::close_member() {
   watchdog_.reset();
   if (!flushed.ok()) return report(running_failure(flushed));
   store_.reset();
-  log(Level::Info, "stopped", {{"jobs", text(core_.engine().job_count())}});
+  log(Level::Info, "stopped", {{"jobs", text(core_.engine().view().job_count())}});
   return exit_code_;
 }
 

@@ -101,7 +101,7 @@ std::string Series::spans_text() const {
 
 History::History() : server_(server_columns, server_spans) {}
 
-void History::on_second(const engine::Engine& engine, Nanos now) {
+void History::on_second(engine::EngineView engine, Nanos now) {
   const EngineStats stats = engine.statistics();
   const uint64_t values[] = {stats.jobs.ready,  stats.jobs.reserved, stats.jobs.delayed,
                              stats.jobs.buried, stats.puts,          stats.job_ends.deleted,
@@ -137,7 +137,7 @@ void History::add_tube(const TubeStats& tube, Nanos now) {
   found->second.seen = now;
 }
 
-std::vector<History::Gone> History::gone(const engine::Engine& engine) const {
+std::vector<History::Gone> History::gone(engine::EngineView engine) const {
   std::vector<Gone> gone;
   for (const auto& [name, tube] : tubes_) {
     if (!engine.tube_statistics(name)) gone.push_back({name, tube.seen});

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "cmd/perenniald/http/api/json.h"
-#include "engine/engine.h"
 #include "engine/types/basic.h"
+#include "engine/view/engine_view.h"
 
 // The recent past, for the charts of the console. It is in memory only: a restart loses it, and
 // Prometheus is for the long run.
@@ -83,7 +83,7 @@ class History {
   History();
 
   // Once a second. It looks at a thousand tubes at each call.
-  void on_second(const engine::Engine& engine, Nanos now);
+  void on_second(engine::EngineView engine, Nanos now);
   const Series& server() const { return server_; }
   // Null: there is no history of the tube.
   const Series* tube(const std::string& name) const;
@@ -98,7 +98,7 @@ class History {
   };
   // The tubes that are no longer there, in the order of their names. One is remembered for
   // kept_after_end.
-  std::vector<Gone> gone(const engine::Engine& engine) const;
+  std::vector<Gone> gone(engine::EngineView engine) const;
   size_t tubes() const { return tubes_.size(); }
 
  private:

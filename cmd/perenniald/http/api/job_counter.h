@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "engine/engine.h"
+#include "engine/view/engine_view.h"
 
 namespace perennial::http {
 
@@ -11,7 +11,7 @@ namespace perennial::http {
 class JobCounter {
  public:
   // `engine` outlives this.
-  JobCounter(const engine::Engine& engine, engine::Engine::CountJobs asked)
+  JobCounter(engine::EngineView engine, engine::EngineView::CountJobs asked)
       : engine_(engine), asked_(std::move(asked)) {}
 
   static constexpr uint32_t jobs_per_step = 5'000;
@@ -21,9 +21,9 @@ class JobCounter {
   uint64_t count() const { return counted_.count; }
 
  private:
-  const engine::Engine& engine_;
-  const engine::Engine::CountJobs asked_;
-  engine::Engine::JobCount counted_;
+  const engine::EngineView engine_;
+  const engine::EngineView::CountJobs asked_;
+  engine::EngineView::JobCount counted_;
 };
 
 }  // namespace perennial::http

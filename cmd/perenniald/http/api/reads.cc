@@ -34,7 +34,7 @@ constexpr uint64_t window_max = 64 << 10;
 // were looked at, and says where to go on.
 class JobsAnswer final : public Answer {
  public:
-  JobsAnswer(const engine::Engine& engine, JobView view, const JobFilter& filter, ListJobs asked,
+  JobsAnswer(engine::EngineView engine, JobView view, const JobFilter& filter, ListJobs asked,
              uint64_t limit)
       : engine_(engine),
         view_(std::move(view)),
@@ -76,7 +76,7 @@ class JobsAnswer final : public Answer {
   }
 
  private:
-  const engine::Engine& engine_;
+  const engine::EngineView engine_;
   const JobView view_;
   const JobFilter filter_;
   ListJobs asked_;
@@ -212,7 +212,7 @@ namespace {
 
 class CountAnswer final : public Answer {
  public:
-  CountAnswer(const engine::Engine& engine, engine::Engine::CountJobs asked)
+  CountAnswer(engine::EngineView engine, engine::EngineView::CountJobs asked)
       : counter_(engine, std::move(asked)) {}
 
   Step step() override { return counter_.step() ? Step::Whole : Step::Again; }
@@ -234,7 +234,7 @@ Api::Made Api::count_jobs(const Ask& ask) {
   if (!asked) return refusal;
   return std::make_unique<CountAnswer>(
       sources_.server.engine,
-      engine::Engine::CountJobs{
+      engine::EngineView::CountJobs{
           .tube = asked->tube, .states = asked->states, .match = filter.match()});
 }
 

@@ -41,7 +41,7 @@ struct Found {
 // step grows with the number of tubes, except by the logarithm of the number of runs.
 class TubesPage final : public Answer {
  public:
-  TubesPage(const engine::Engine& engine, const History& history, const Caller& caller,
+  TubesPage(engine::EngineView engine, const History& history, const Caller& caller,
             TubesAsked asked, Nanos now)
       : engine_(engine), history_(history), caller_(caller), asked_(std::move(asked)), now_(now) {}
 
@@ -163,7 +163,7 @@ class TubesPage final : public Answer {
     return runs_.empty();
   }
 
-  const engine::Engine& engine_;
+  const engine::EngineView engine_;
   const History& history_;
   const Caller caller_;
   const TubesAsked asked_;
@@ -188,7 +188,7 @@ const TubeColumn* tube_column(std::string_view name) {
   return found == std::end(columns) ? nullptr : found;
 }
 
-std::unique_ptr<Answer> make_tubes_page(const engine::Engine& engine, const History& history,
+std::unique_ptr<Answer> make_tubes_page(engine::EngineView engine, const History& history,
                                         const Caller& caller, TubesAsked asked, Nanos now) {
   return std::make_unique<TubesPage>(engine, history, caller, std::move(asked), now);
 }

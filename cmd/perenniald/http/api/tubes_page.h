@@ -7,7 +7,7 @@
 #include "cmd/perenniald/http/answer.h"
 #include "cmd/perenniald/http/api/answers.h"
 #include "cmd/perenniald/http/api/history.h"
-#include "engine/engine.h"
+#include "engine/view/engine_view.h"
 
 namespace perennial::http {
 
@@ -30,7 +30,7 @@ struct TubesAsked {
 
 // Answers with a page of the tubes that the caller may see. `engine` and `history` outlive the
 // answer.
-std::unique_ptr<Answer> make_tubes_page(const engine::Engine& engine, const History& history,
+std::unique_ptr<Answer> make_tubes_page(engine::EngineView engine, const History& history,
                                         const Caller& caller, TubesAsked asked, Nanos now);
 
 }  // namespace perennial::http

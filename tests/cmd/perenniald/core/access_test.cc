@@ -24,7 +24,7 @@ class World {
     apply(ReserveJob{1});
     apply(Put{.priority = 0, .delay_s = 0, .ttr_s = 60, .body_bytes = 0});
   }
-  const engine::Engine& engine() const { return engine_; }
+  engine::EngineView engine() const { return engine_.view(); }
 
  private:
   void apply(engine::Event event) {
@@ -237,10 +237,10 @@ TEST(Access, ADefaultTubeThatIsWatchedCountsForReservations) {
   engine.apply({.now = 1, .conn = 1, .accepts_puts = true, .event = engine::Opened{}}, out);
   const User user = {.name = "u", .grants = {{{"t"}, {Verb::Consume}}}};
   Command reserve = Reserve{};
-  EXPECT_EQ(judge(user, 1, reserve, engine).verdict, Verdict::Forbidden);
+  EXPECT_EQ(judge(user, 1, reserve, engine.view()).verdict, Verdict::Forbidden);
   engine.apply({.now = 1, .conn = 1, .accepts_puts = true, .event = Watch{"t"}}, out);
   engine.apply({.now = 1, .conn = 1, .accepts_puts = true, .event = Ignore{"default"}}, out);
-  EXPECT_EQ(judge(user, 1, reserve, engine).verdict, Verdict::Allowed);
+  EXPECT_EQ(judge(user, 1, reserve, engine.view()).verdict, Verdict::Allowed);
 }
 
 }  // namespace

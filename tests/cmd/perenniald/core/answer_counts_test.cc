@@ -95,7 +95,7 @@ class Refusals : public testing::TestWithParam<RefusalCase> {};
 
 // By PutRefusal.
 PutRefusals refused_of(Core& core) {
-  return core.engine().puts_refused();
+  return core.engine().view().puts_refused();
 }
 
 uint64_t sum_of(Core& core) {

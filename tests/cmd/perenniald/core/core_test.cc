@@ -155,14 +155,14 @@ TEST_F(RunCost, HeldPutsAreResumedInSteps) {
   for (int i = 0; i < producers; ++i) conns.push_back(harness_.open());
   harness_.set_behind(true);
   for (const ConnId conn : conns) harness_.send(conn, put(1));
-  EXPECT_EQ(core_.engine().job_count(), 0u);
+  EXPECT_EQ(core_.engine().view().job_count(), 0u);
   EXPECT_FALSE(core_.has_runnable());
   harness_.set_behind(false);
-  EXPECT_GT(core_.engine().job_count(), 0u);
-  EXPECT_LT(core_.engine().job_count(), size_t{producers});
+  EXPECT_GT(core_.engine().view().job_count(), 0u);
+  EXPECT_LT(core_.engine().view().job_count(), size_t{producers});
   EXPECT_TRUE(core_.has_runnable());
   harness_.pump();
-  EXPECT_EQ(core_.engine().job_count(), size_t{producers});
+  EXPECT_EQ(core_.engine().view().job_count(), size_t{producers});
 }
 
 TEST_F(RunCost, NothingIsRunAfterQuit) {
@@ -172,7 +172,7 @@ TEST_F(RunCost, NothingIsRunAfterQuit) {
   harness_.pump();
   EXPECT_EQ(harness_.receive(costly_), times(100, "USING default\r\n"));
   EXPECT_TRUE(harness_.closed_by_server(costly_));
-  EXPECT_EQ(core_.engine().job_count(), 0u);
+  EXPECT_EQ(core_.engine().view().job_count(), 0u);
 }
 
 TEST(Listing, OfManyTubesIsOneReplyForAllWhoAskedAndWaitsForTheNewestBatch) {
@@ -214,7 +214,7 @@ TEST(Later, AClosedConnectionIsSkipped) {
                                          true);
   harness.close(gone);
   harness.run_commands();
-  EXPECT_EQ(harness.core().engine().job_count(), 0u);
+  EXPECT_EQ(harness.core().engine().view().job_count(), 0u);
 }
 
 TEST(Output, AClientThatDoesNotReadIsNeitherReadNorRun) {
@@ -240,12 +240,12 @@ TEST(Pending, PutsAreHeldPastTheLimitOfSealedBatches) {
   constexpr size_t puts = 20;
   for (size_t i = 0; i < puts; ++i) harness.send(producer, put(50));
   // A put fills a batch, which the next put seals. With the sixth put five are sealed.
-  EXPECT_EQ(harness.core().engine().job_count(), 6u);
+  EXPECT_EQ(harness.core().engine().view().job_count(), 6u);
   harness.commit_one();
-  EXPECT_EQ(harness.core().engine().job_count(), 7u);
+  EXPECT_EQ(harness.core().engine().view().job_count(), 7u);
   harness.set_committing(true);
   harness.receive(producer);
-  EXPECT_EQ(harness.core().engine().job_count(), puts);
+  EXPECT_EQ(harness.core().engine().view().job_count(), puts);
 }
 
 TEST(Pending, PutsAndNothingElseAreHeldPastTheLimitOfBytes) {
@@ -257,9 +257,9 @@ TEST(Pending, PutsAndNothingElseAreHeldPastTheLimitOfBytes) {
   EXPECT_FALSE(harness.reading(producer));
   EXPECT_EQ(harness.core().held_connections().pending, 1u);
   EXPECT_GT(harness.core().pending_bytes(), 2000u);
-  EXPECT_EQ(harness.core().engine().job_count(), 1u);
+  EXPECT_EQ(harness.core().engine().view().job_count(), 1u);
   harness.send(other, "delete 1\r\n");
-  EXPECT_EQ(harness.core().engine().job_count(), 0u);
+  EXPECT_EQ(harness.core().engine().view().job_count(), 0u);
   EXPECT_TRUE(harness.reading(other));
   harness.set_committing(true);
   harness.commit();
@@ -279,7 +279,7 @@ TEST(Pending, AHeldPutIsDroppedWithItsConnection) {
   harness.close(producer);
   EXPECT_EQ(harness.core().held_connections().pending, 0u);
   harness.commit();
-  EXPECT_EQ(harness.core().engine().job_count(), 1u);
+  EXPECT_EQ(harness.core().engine().view().job_count(), 1u);
 }
 
 TEST(WriteStall, OnlyPutsWait) {
@@ -513,7 +513,7 @@ TEST_F(LongOperations, DelaysThatEndWaitForTheDisk) {
   put_jobs(other);
   harness_.skip(delay_s * nanos_per_second);
   EXPECT_LT(turn_until_held(), 50);
-  EXPECT_LT(harness_.core().engine().state_counts().ready, size_t{jobs} / 2);
+  EXPECT_LT(harness_.core().engine().view().state_counts().ready, size_t{jobs} / 2);
   // A reply that a client waits for is not delayed.
   harness_.send(other, "watch empty\r\nignore default\r\nreserve-with-timeout 1\r\n");
   harness_.skip(nanos_per_second);
@@ -523,7 +523,7 @@ TEST_F(LongOperations, DelaysThatEndWaitForTheDisk) {
   EXPECT_TRUE(goes_on());
   harness_.set_committing(true);
   harness_.advance(nanos_per_second);
-  EXPECT_EQ(harness_.core().engine().state_counts().ready, size_t{jobs});
+  EXPECT_EQ(harness_.core().engine().view().state_counts().ready, size_t{jobs});
 }
 
 // Other clients keep the log busy all the time.
@@ -595,7 +595,7 @@ TEST(Quit, HeldRepliesAreSentAndLaterCommandsDropped) {
   harness.set_committing(true);
   EXPECT_EQ(harness.receive(conn), "INSERTED 1\r\n");
   EXPECT_TRUE(harness.closed_by_server(conn));
-  EXPECT_EQ(harness.core().engine().job_count(), 1u);
+  EXPECT_EQ(harness.core().engine().view().job_count(), 1u);
 }
 
 TEST(Damage, AReadForAClosedConnectionStillBuriesTheJob) {
@@ -608,7 +608,7 @@ TEST(Damage, AReadForAClosedConnectionStillBuriesTheJob) {
   ASSERT_EQ(reads.size(), 1u);
   harness.close(conn);
   harness.core().on_body(reads[0].job, Status(StatusCode::Corruption, "test"), harness.now());
-  EXPECT_EQ(harness.core().engine().state_counts().buried, 1u);
+  EXPECT_EQ(harness.core().engine().view().state_counts().buried, 1u);
   EXPECT_EQ(harness.core().jobs_damaged(), 1u);
 }
 

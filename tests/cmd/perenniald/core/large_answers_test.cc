@@ -121,7 +121,7 @@ TEST_F(LargeAnswers, KeepTheOrderOfTheirOwnConnection) {
   ask(command("peek", 1));
   const ConnId reader = ask(command("reserve-job", 2) + command("delete", 2) + command("peek", 2));
   EXPECT_FALSE(is_answered(reader));
-  EXPECT_EQ(core().engine().job_count(), jobs);  // The delete waits for the first answer.
+  EXPECT_EQ(core().engine().view().job_count(), jobs);  // The delete waits for the first answer.
   harness_->close(1 + producer_);
   EXPECT_EQ(take(reader), found(2, "RESERVED") + "DELETED\r\nNOT_FOUND\r\n");
 }

@@ -86,7 +86,7 @@ TEST_F(SignIn, ComesBeforeEverything) {
             "UNAUTHORIZED\r\nAUTHENTICATED\r\nUSING mail\r\n");
   EXPECT_EQ(ask(conn, "put 0 0 60 1\r\na\r\n"), "INSERTED 1\r\n");
   EXPECT_EQ(ask(conn, "put 0 0 60 1 tube:other\r\na\r\n"), "FORBIDDEN\r\n");
-  EXPECT_EQ(harness.core().engine().job_count(), 1u);
+  EXPECT_EQ(harness.core().engine().view().job_count(), 1u);
 }
 
 TEST_F(SignIn, OfEveryCommandIsAskedFor) {
@@ -507,7 +507,7 @@ TEST_F(SignIn, EndsWithTheUser) {
     EXPECT_TRUE(harness.closed_by_server(conn)) << conn;
   }
   EXPECT_EQ(ask(other, "reserve-job 1\r\n"), "RESERVED 1 1\r\na\r\n");
-  EXPECT_EQ(harness.core().engine().job_count(), 1u);
+  EXPECT_EQ(harness.core().engine().view().job_count(), 1u);
 }
 
 TEST_F(SignIn, EndsWithTheRightThatIsInUse) {

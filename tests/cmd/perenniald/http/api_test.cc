@@ -36,7 +36,7 @@ class ApiTest : public Port {
     for (int i = 0; i < count; ++i) lines += "put 1 0 60 1\r\na\r\nreserve\r\n";
     const ConnId conn = harness_.open();
     harness_.send(conn, lines);
-    const auto first = static_cast<int>(harness_.core().engine().next_id()) - count;
+    const auto first = static_cast<int>(harness_.core().engine().view().next_id()) - count;
     for (int i = 0; i < count; ++i) harness_.send(conn, fmt::format("bury {} 1\r\n", first + i));
     harness_.close(conn);
   }
@@ -389,10 +389,10 @@ TEST_F(ApiTest, ShowsAJobAndItsBody) {
 // To look is no command, and what looks is no connection.
 TEST_F(ApiTest, LookingCountsAsNothing) {
   put("mail", "hello");
-  const EngineStats before = harness_.core().engine().statistics();
+  const EngineStats before = harness_.core().engine().view().statistics();
   get_from("/api/v1/jobs/1/body");
   get_from("/api/v1/tubes/mail/jobs");
-  const EngineStats after = harness_.core().engine().statistics();
+  const EngineStats after = harness_.core().engine().view().statistics();
   for (size_t row = 0; row < commands_count; ++row) {
     EXPECT_EQ(before.commands.at(row), after.commands.at(row)) << row;
   }
@@ -450,7 +450,7 @@ TEST_F(ApiTest, ChangesOneJob) {
   EXPECT_EQ(job["tube"], "other");
   EXPECT_EQ(change("DELETE", "/api/v1/jobs/1").json()["deleted"], true);
   EXPECT_EQ(change("DELETE", "/api/v1/jobs/1").status, 404u);
-  EXPECT_EQ(harness_.core().engine().job_count(), 0u);
+  EXPECT_EQ(harness_.core().engine().view().job_count(), 0u);
 }
 
 // What a worker holds is the worker's.
@@ -596,9 +596,9 @@ TEST_F(ApiTest, AsksAgainWhenManyMoreHaveCome) {
   EXPECT_EQ(refused.status, 409u);
   EXPECT_EQ(refused.json()["error"], "conflict");
   EXPECT_EQ(refused.json()["count"], 111);
-  EXPECT_EQ(harness_.core().engine().job_count(), 111u);
+  EXPECT_EQ(harness_.core().engine().view().job_count(), 111u);
   EXPECT_EQ(operation(rest + "101").status, 202u);
-  EXPECT_EQ(harness_.core().engine().job_count(), 0u);
+  EXPECT_EQ(harness_.core().engine().view().job_count(), 0u);
 }
 
 TEST_F(ApiTest, KicksTheStatesThatAreAskedFor) {
@@ -669,7 +669,7 @@ TEST_F(ApiTest, AsksAgainWhenManyMoreFit) {
   EXPECT_EQ(refused.status, 409u);
   EXPECT_EQ(refused.json()["count"], 100);
   EXPECT_EQ(operation(rest + "90").status, 202u);
-  EXPECT_EQ(harness_.core().engine().job_count(), 100u);
+  EXPECT_EQ(harness_.core().engine().view().job_count(), 100u);
 }
 
 // The count of a tube with very many jobs takes many steps.
@@ -681,7 +681,7 @@ TEST_F(ApiTest, CountsManyJobsInSteps) {
     for (int job = 0; job < 500; ++job) batches += "0 0 60 1\r\na\r\n";
   }
   speak(batches);
-  EXPECT_EQ(harness_.core().engine().job_count(), jobs);
+  EXPECT_EQ(harness_.core().engine().view().job_count(), jobs);
   const int before = steps();
   EXPECT_EQ(get_from("/api/v1/tubes/mail/jobs/count?priority_max=0").json()["count"], jobs);
   EXPECT_GE(steps() - before, 4);
@@ -777,7 +777,7 @@ TEST_F(ApiTest, RefusesBadRequests) {
       got("POST /api/v1/jobs HTTP/1.1\r\nHost: localhost\r\nContent-Length: 12\r\n\r\n"
           R"({"body":"a"})");
   EXPECT_EQ(plain.status, 415u);
-  EXPECT_EQ(harness_.core().engine().job_count(), 1u);
+  EXPECT_EQ(harness_.core().engine().view().job_count(), 1u);
 }
 
 TEST_F(ApiTest, AllowsAnAddressSoManyRequests) {
@@ -812,7 +812,7 @@ TEST_F(ApiTest, IsChangedByNoOtherSite) {
                          {"", 201}}) {
     EXPECT_EQ(change("POST", "/api/v1/jobs", body, each.fields).status, each.status) << each.fields;
   }
-  const uint64_t jobs = harness_.core().engine().job_count();
+  const uint64_t jobs = harness_.core().engine().view().job_count();
   EXPECT_EQ(jobs, 3u);
   for (const Api::Route& each : Api::routes()) {
     std::string path(each.path);
@@ -821,7 +821,7 @@ TEST_F(ApiTest, IsChangedByNoOtherSite) {
     }
     if (path != "/api/v1/events") get_from(path);
   }
-  EXPECT_EQ(harness_.core().engine().job_count(), jobs);
+  EXPECT_EQ(harness_.core().engine().view().job_count(), jobs);
   EXPECT_FALSE(harness_.core().is_draining());
 }
 
@@ -1195,7 +1195,7 @@ TEST_F(ApiUsers, SeeAndChangeWhatTheyAreGranted) {
                        R"({"action":"delete","tube":"mail","states":["ready"],"confirmed":1})"),
       403u);
   EXPECT_THAT(as_mailer("/api/v1/operations").json()["operations"], IsEmpty());
-  EXPECT_EQ(harness_.core().engine().job_count(), 3u);
+  EXPECT_EQ(harness_.core().engine().view().job_count(), 3u);
 }
 
 TEST_F(ApiUsers, AreToldOfTubesThatAreGoneIfTheySeeThem) {
@@ -1542,7 +1542,7 @@ TEST_F(ApiUsers, OperateOnTheirTubes) {
   const Got begun = change("POST", "/api/v1/operations", body, shown(admin_));
   EXPECT_EQ(begun.status, 202u);
   EXPECT_EQ(begun.json()["user"], "operator");
-  EXPECT_EQ(harness_.core().engine().job_count(), 0u);
+  EXPECT_EQ(harness_.core().engine().view().job_count(), 0u);
   EXPECT_EQ(got(get("/api/v1/operations/1", bearer(mailer_))).status, 404u);
   EXPECT_EQ(change("DELETE", "/api/v1/operations/1", "", shown(mailer_)).status, 404u);
 }

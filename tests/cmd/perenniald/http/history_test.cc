@@ -136,7 +136,7 @@ TEST_F(HistoryTest, IsThatOfAThousandTubes) {
   History history;
   for (int i = 0; i < 1'500; ++i) speak(fmt::format("use t{}\r\nput 0 0 60 1\r\na\r\n", i));
   for (int i = 0; i < 20; ++i) {
-    history.on_second(harness_.core().engine(), harness_.now() + i * second);
+    history.on_second(harness_.core().engine().view(), harness_.now() + i * second);
   }
   EXPECT_EQ(history.tubes(), History::tubes_max);
 }

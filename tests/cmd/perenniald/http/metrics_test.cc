@@ -50,7 +50,7 @@ class MetricsTest : public testing::Test {
   LatencyHistogram requests_;
   StoreFacts store_;
   ServerFacts server_;
-  const MetricSources sources_ = {.engine = engine_,
+  const MetricSources sources_ = {.engine = engine_.view(),
                                   .process =
                                       [] {
                                         ProcessFacts facts;
@@ -370,13 +370,13 @@ TEST_F(MeasuredTubesTest, ComeAndEndBetweenTwoSteps) {
   put_into(tubes);
   TubeTimesFamilies families(nullptr);
   MetricsWriter out(false);
-  EXPECT_FALSE(families.step(out, engine_.measured_tubes()));
+  EXPECT_FALSE(families.step(out, engine_.view().measured_tubes()));
   apply(1, Command{Use{"default"}});
   apply(1, Command{FlushTube{"mail-109"}});  // The last of the first step.
   apply(1, Command{FlushTube{"mail-110"}});
   apply(1, Command{Use{"mail-05"}});
   int steps = 1;
-  while (!families.step(out, engine_.measured_tubes())) ++steps;
+  while (!families.step(out, engine_.view().measured_tubes())) ++steps;
   EXPECT_EQ(steps, 5);
   const std::string all = out.take();
   const auto count = [&](const std::string& tube) {

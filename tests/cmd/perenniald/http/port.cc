@@ -37,7 +37,7 @@ Port::Port()
                                                 harness_.now());
                      },
                  .now = [this] { return harness_.now(); }}),
-      metrics_({.engine = harness_.core().engine(),
+      metrics_({.engine = harness_.core().engine().view(),
                 .process =
                     [] {
                       ProcessFacts facts;

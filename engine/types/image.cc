@@ -1,4 +1,4 @@
-#include "engine/image.h"
+#include "engine/types/image.h"
 
 #include "engine/types/check.h"
 
