@@ -37,7 +37,7 @@ State::Return State::end_attempt(Job& job, bool counts, Nanos delay) {
   const Return plain = {.to = delay > 0 ? To::Delayed : To::Ready, .delay = delay};
   if (!job.has_fields && !tube_of(job.tube).settings) return plain;
   const JobFields* const fields = fields_of(job);
-  if (fields != nullptr && fields->expires_at > 0 && fields->expires_at <= now_) {
+  if (fields != nullptr && fields->expires_at > 0 && fields->expires_at <= turn_.now()) {
     return {.to = To::Expired};
   }
   const uint32_t tries = tries_of(job);
@@ -59,7 +59,8 @@ void State::give_back(Job& job, const Return& how, bool promised) {
       return move_to_ready(job, promised);
     case Return::To::Delayed:
       set_delay(job, how.delay);
-      return move(job, JobState::Delayed, static_cast<uint64_t>(later(now_, how.delay)), promised);
+      return move(job, JobState::Delayed, static_cast<uint64_t>(later(turn_.now(), how.delay)),
+                  promised);
     case Return::To::Dead:
       return die(job, promised);
     case Return::To::Expired:
@@ -125,7 +126,7 @@ void State::expire(Job& job) {
 }
 
 Job* State::next(const Expiring& /*jobs*/) {
-  if (expiries_.empty() || expiries_.begin()->first > now_) return nullptr;
+  if (expiries_.empty() || expiries_.begin()->first > turn_.now()) return nullptr;
   return find_job(expiries_.begin()->second);
 }
 

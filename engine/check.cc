@@ -66,7 +66,7 @@ void State::check_jobs() const {
     const bool is_waiting = job->state == JobState::Delayed || job->state == JobState::Buried;
     CHECK(!is_waiting || job->place.holder == 0);
     CHECK(job->state != JobState::Ready ||
-          static_cast<Nanos>(job->order) <= std::max(now_, restored_at_));
+          static_cast<Nanos>(job->order) <= std::max(turn_.now(), restored_at_));
     CHECK(job->state != JobState::Buried || job->order < next_bury_order_);
     counts.ready += job->state == JobState::Ready;
     counts.urgent += job->state == JobState::Ready && job->priority < urgent_priority_limit;
@@ -165,7 +165,7 @@ void State::check_tubes() const {
     tubes_paused += tube.paused();
     reserved += tube.reserved.size();
     for (const auto& [id, since] : tube.reserved) {
-      CHECK(since <= now_);
+      CHECK(since <= turn_.now());
       const Job* const job = *jobs_.find(id);
       CHECK(job->state == JobState::Reserved && job->tube == tube.id);
     }

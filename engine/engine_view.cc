@@ -215,7 +215,7 @@ bool EngineView::count_jobs(const CountJobs& asked, uint32_t scan_max, JobCount&
     return true;
   }
   const auto is_wanted = [&](const Job& job) {
-    return State::is_matched(job, asked.match, state_->now_);
+    return State::is_matched(job, asked.match, state_->turn_.now());
   };
   if (counted.cursor == 0 && count_in(*tube, asked.states) <= few_jobs_max) {
     state_->for_each_in(*tube, asked.states,

@@ -50,7 +50,7 @@ void State::set_fields(Job& job, const PutOptions& options, const Tube& tube) {
   if (expire == 0 && tube.settings) expire = tube.settings->expire.value_or(0);
   if (expire > 0) {
     const Nanos delay = static_cast<Nanos>(job.delay_s) * nanos_per_second + options.delay_rest_ns;
-    fields.expires_at = later(later(now_, delay), expire);
+    fields.expires_at = later(later(turn_.now(), delay), expire);
   }
   if (options.key) {
     fields.key = JobKey{.key = options.key->key,

@@ -54,7 +54,7 @@ const std::string& State::put_tube(const Conn& conn, const std::string& batch_tu
 std::optional<PutRefusal> State::put_refusal(std::string_view tube, size_t jobs,
                                              size_t keys) const {
   if (draining_ || is_draining(tube)) return PutRefusal::Draining;
-  if (!accepts_puts_) return PutRefusal::Space;
+  if (!turn_.accepts_puts()) return PutRefusal::Space;
   if (limits_.jobs_max != 0 && jobs_.size() + jobs > limits_.jobs_max) return PutRefusal::Jobs;
   const bool has_keys = limits_.keys_max == 0 || keys_.size() + keys <= limits_.keys_max;
   if (keys > 0 && !has_keys) return PutRefusal::Keys;
@@ -97,12 +97,12 @@ JobId State::add_job(Tube& tube, const Put& put) {
   const JobId id = take_id();
   if (id >= id_limit_) {
     id_limit_ = id + limits_.id_block;
-    out_->transitions.emplace_back(NextIdRaised{id_limit_});
+    turn_.emit(NextIdRaised{id_limit_});
   }
   store_tube(tube);
   const bool has_ttr_rest = put.options && put.options->ttr_rest_ns > 0;
   Job* const job = pool_.take({.id = id,
-                               .created = now_,
+                               .created = turn_.now(),
                                .tube = tube.id,
                                .priority = put.priority,
                                .delay_s = put.delay_s,
@@ -118,11 +118,10 @@ JobId State::add_job(Tube& tube, const Put& put) {
   const Nanos delay = delay_of(*job);
   if (delay > 0) {
     job->state = JobState::Delayed;
-    job->order = static_cast<uint64_t>(later(now_, delay));
+    job->order = static_cast<uint64_t>(later(turn_.now(), delay));
   }
-  enter(*job, now_);
-  ++transitions_;
-  out_->transitions.emplace_back(JobMoved{id, std::nullopt, row_of(*job), true});
+  enter(*job, turn_.now());
+  turn_.emit_counted(JobMoved{id, std::nullopt, row_of(*job), true});
   hold_key(*job);
   return id;
 }
@@ -171,8 +170,7 @@ void State::remove(Job& job, KeyEnd key_end, bool promised) {
   leave(job);
   if (promised) ++job_ends_.deleted;
   body_bytes_ -= job.body_bytes;
-  ++transitions_;
-  out_->transitions.emplace_back(JobMoved{id, job.state, std::nullopt, promised});
+  turn_.emit_counted(JobMoved{id, job.state, std::nullopt, promised});
   end_key(job, key_end);
   drop_fields(job);
   jobs_.erase(id);
@@ -214,7 +212,7 @@ void State::run(Conn& conn, const Touch& command) {
 bool State::touch(Conn& conn, JobId id, Nanos left) {
   Job* const job = find_reserved(conn, id);
   if (job == nullptr) return false;
-  job->order = static_cast<uint64_t>(later(now_, left > 0 ? left : ttr_of(*job)));
+  job->order = static_cast<uint64_t>(later(turn_.now(), left > 0 ? left : ttr_of(*job)));
   conn.reserved.update(job->order, job->id, *job);
   schedule(conn);
   return true;
@@ -304,12 +302,13 @@ void State::edit(Job& job, const SetJob& set, Tube* to) {
   if (set.delay) {
     set_delay(job, set.delay->nanos);
     job.state = set.delay->nanos > 0 ? JobState::Delayed : JobState::Ready;
-    job.order = set.delay->nanos > 0 ? static_cast<uint64_t>(later(now_, set.delay->nanos)) : 0;
+    job.order =
+        set.delay->nanos > 0 ? static_cast<uint64_t>(later(turn_.now(), set.delay->nanos)) : 0;
   }
   if (!set.expire.given && !set.tries.given && !set.backoff.given && !set.dead.given) return;
   JobFields& fields = make_fields(job);
   if (set.expire.given)
-    fields.expires_at = set.expire.value ? later(now_, set.expire.value->nanos) : 0;
+    fields.expires_at = set.expire.value ? later(turn_.now(), set.expire.value->nanos) : 0;
   if (set.tries.given) {
     fields.tries = set.tries.value ? static_cast<uint32_t>(set.tries.value->value) : 0;
   }
@@ -395,8 +394,8 @@ void State::end_run(const Job& job, RunEnd how) {
   const Tube& tube = tube_of(job.tube);
   const Nanos since = tube.reserved.at(job.id);
   if (since == 0) return;
-  work_times_.run_of(how).record_time(now_ - since);
-  if (tube.times != nullptr) tube.times->run.record_time(now_ - since);
+  work_times_.run_of(how).record_time(turn_.now() - since);
+  if (tube.times != nullptr) tube.times->run.record_time(turn_.now() - since);
 }
 
 // Adds `by` to the counts that a job in this state is part of. leave() counts with the current

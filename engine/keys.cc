@@ -12,7 +12,8 @@ namespace perennial::engine {
 // An entry whose time is over is free, even before its Tick.
 const KeyTable::Entry* State::taken_key(std::string_view tube, std::string_view key) const {
   const KeyTable::Entry* const entry = keys_.find(tube, key);
-  const bool is_over = entry != nullptr && entry->expires_at > 0 && entry->expires_at <= now_;
+  const bool is_over =
+      entry != nullptr && entry->expires_at > 0 && entry->expires_at <= turn_.now();
   return is_over ? nullptr : entry;
 }
 
@@ -31,13 +32,12 @@ std::optional<Duplicate> State::find_duplicate(const std::string& name, const Pu
 void State::store_key(const std::string& tube, const std::string& key,
                       const KeyTable::Entry& entry) {
   keys_.store(tube, key, entry);
-  out_->transitions.emplace_back(KeyStored{tube, key, entry.job, entry.until, entry.expires_at});
+  turn_.emit(KeyStored{tube, key, entry.job, entry.until, entry.expires_at});
 }
 
 void State::free_key(const std::string& tube, const std::string& key) {
   keys_.erase(tube, key);
-  ++transitions_;
-  out_->transitions.emplace_back(KeyFreed{tube, key});
+  turn_.emit_counted(KeyFreed{tube, key});
 }
 
 // The rows of jobs and keys are written together, so they differ only if some were lost.
@@ -76,7 +76,7 @@ void State::hold_key(const Job& job) {
   store_key(tube_of(job.tube).name, key.key,
             {.job = job.id,
              .until = key.until,
-             .expires_at = key.until == KeyUntil::Ttl ? later(now_, seconds) : 0});
+             .expires_at = key.until == KeyUntil::Ttl ? later(turn_.now(), seconds) : 0});
 }
 
 // The job leaves. It frees only a key that is its own: one that it has given up, or whose time was
@@ -92,7 +92,7 @@ void State::end_key(Job& job, KeyEnd key_end) {
     return free_key(tube, key.key);
   }
   if (key.until == KeyUntil::Ttl) return;  // It stays taken for as long as it was asked for.
-  const Nanos expires_at = later(now_, static_cast<Nanos>(key.seconds) * nanos_per_second);
+  const Nanos expires_at = later(turn_.now(), static_cast<Nanos>(key.seconds) * nanos_per_second);
   store_key(tube, key.key, {.job = job.id, .until = key.until, .expires_at = expires_at});
 }
 
@@ -106,9 +106,9 @@ void State::give_up_key(Job& job) {
 }
 
 void State::tick_keys() {
-  while (!turn_is_over()) {
+  while (!turn_.is_over()) {
     const std::optional<Nanos> soonest = keys_.soonest();
-    if (!soonest || *soonest > now_) return;
+    if (!soonest || *soonest > turn_.now()) return;
     const KeyTable::Name name = keys_.first_to_expire();
     free_key(name.tube, name.key);
   }

@@ -17,11 +17,11 @@ void State::list(ConnId asker, ConnId watcher) {
 }
 
 void State::tick_listings() {
-  while (!is_listing() && !ended_tubes_.empty() && !cost_is_spent()) {
-    cost_ += cost::tube_freed;
+  while (!is_listing() && !ended_tubes_.empty() && !turn_.cost_is_spent()) {
+    turn_.spend(cost::tube_freed);
     ended_tubes_.pop_back();
   }
-  while (!listings_.empty() && (is_listing() || ended_tubes_.empty()) && !cost_is_spent()) {
+  while (!listings_.empty() && (is_listing() || ended_tubes_.empty()) && !turn_.cost_is_spent()) {
     Listing& listing = listings_.front();
     if (!listing.begun) begin(listing);
     give_part(listing);
@@ -44,7 +44,7 @@ void State::begin(Listing& listing) {
       listing.tubes.push_back(&tube_of(link.tube));
     }
   }
-  cost_ += listing.tubes.size() * cost::tube_collected;
+  turn_.spend(listing.tubes.size() * cost::tube_collected);
 }
 
 void State::give_part(Listing& listing) {
@@ -58,7 +58,7 @@ void State::give_part(Listing& listing) {
   }
   const size_t end =
       std::min<size_t>(listing.next + limits_.names_per_part_max, listing.tubes.size());
-  cost_ += (end - listing.next) * cost::name_listed + listing.askers.size() * cost::part_sent;
+  turn_.spend((end - listing.next) * cost::name_listed + listing.askers.size() * cost::part_sent);
   NamesPart part = {.conns = listing.askers,
                     .size = listing.size,
                     .is_first = listing.next == 0,
@@ -68,8 +68,8 @@ void State::give_part(Listing& listing) {
   for (; listing.next < end; ++listing.next) {
     bytes += part.names.names.emplace_back(listing.tubes[listing.next]->name).size();
   }
-  cost_ += bytes / cost::name_bytes_per_cost;
-  out_->names_parts.push_back(std::move(part));
+  turn_.spend(bytes / cost::name_bytes_per_cost);
+  turn_.give_part(std::move(part));
 }
 
 }  // namespace perennial::engine

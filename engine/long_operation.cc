@@ -18,7 +18,7 @@ bool State::advance(Operation& operation) {
   if (!operation.begun) return false;
   operation.interrupted = false;
   while (Job* const job = next(operation)) {
-    if (turn_is_over() && !operation.whole) {
+    if (turn_.is_over() && !operation.whole) {
       suspend(operation);
       return false;
     }
@@ -70,13 +70,12 @@ bool State::begin(Kicking& kick) {
   kick.order_end = next_bury_order_;
   if (kick.buried || tube.delayed.may_split()) return true;
   // Only waiting connections could make this kick cost more than one transition for each job.
-  kick.whole =
-      tube.waiting.empty() && transitions_ + kick.remaining <= limits_.transitions_per_turn_max;
+  kick.whole = tube.waiting.empty() && turn_.has_place_for(kick.remaining);
   if (kick.whole) return true;
   if (tube.delayed.is_split()) return false;
   // A job that is joined counts as a transition, so that the bound of a turn limits this loop, too.
-  for (; !tube.delayed.is_joined(); ++transitions_) {
-    if (turn_is_over()) return false;
+  for (; !tube.delayed.is_joined(); turn_.count_transition()) {
+    if (turn_.is_over()) return false;
     tube.delayed.join_one();
   }
   return true;
@@ -128,7 +127,7 @@ Operation State::walk_of(Conn& conn, const std::string& tube, StateSet states,
   walk.tube = tube;
   walk.states = states;
   walk.match = command.match;
-  walk.asked_at = now_;
+  walk.asked_at = turn_.now();
   return walk;
 }
 
@@ -198,11 +197,11 @@ Job* State::next(Walk& walk) {
     const bool is_wanted = job.tube == tube->id && walk.states.holds(job.state) &&
                            is_matched(job, walk.match, walk.asked_at);
     if (is_wanted) return &job;
-    if (turn_is_over()) {
+    if (turn_.is_over()) {
       walk.interrupted = true;
       return nullptr;
     }
-    cost_ += cost::job_looked_at;
+    turn_.spend(cost::job_looked_at);
     walk.next_id = entry.id + 1;
   }
 }
@@ -212,7 +211,7 @@ Job* State::next(Flushing& flush) {
   Job* const job = next(static_cast<Walk&>(flush));
   if (job != nullptr || flush.interrupted || !flush.ends_cooldowns) return job;
   while (const auto name = keys_.any_that_expires(flush.tube)) {
-    flush.interrupted = turn_is_over();
+    flush.interrupted = turn_.is_over();
     if (flush.interrupted) break;
     free_key(name->tube, name->key);
   }
@@ -228,7 +227,7 @@ void State::step(Flushing& flush, Job& job) {
   remove(job, KeyEnd::Free, true);
   end_if_unused(tube);
   // The deletion of a row and a body costs the disk as much as two moves.
-  ++transitions_;
+  turn_.count_transition();
 }
 
 void State::finish(const Flushing& flush) {
@@ -321,7 +320,7 @@ void State::tick_expiries() {
 Job* State::next(const EndingDelays& /*delays*/) {
   if (tubes_by_delay_.empty()) return nullptr;
   const auto& soonest = tubes_by_delay_.top();
-  return static_cast<Nanos>(soonest.key) > now_ ? nullptr : soonest.item->delayed.top().item;
+  return static_cast<Nanos>(soonest.key) > turn_.now() ? nullptr : soonest.item->delayed.top().item;
 }
 
 void State::step(const EndingDelays& /*delays*/, Job& job) {
@@ -337,7 +336,7 @@ Job* State::next(const TimingOut& reservations) {
   const JobHeap& reserved = reservations.conn->reserved;
   if (reserved.empty()) return nullptr;
   Job* const job = reserved.top().item;
-  return static_cast<Nanos>(job->order) > now_ ? nullptr : job;
+  return static_cast<Nanos>(job->order) > turn_.now() ? nullptr : job;
 }
 
 void State::step(const TimingOut& /*reservations*/, Job& job) {

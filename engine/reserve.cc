@@ -69,14 +69,14 @@ void State::on_closed(Conn& conn, const Closed& closed) {
   conn.closing = true;
   conn.attempts_count = !closed.after_quit;
   schedule(conn);
-  while (conn.uses_tube && !cost_is_spent()) leave_next_tube(conn);
+  while (conn.uses_tube && !turn_.cost_is_spent()) leave_next_tube(conn);
   if (conn.uses_tube) return leaving_.push_back(conn.id);
   start(conn, GivingBack{{}, &conn, conn.attempts_count});
 }
 
 // A connection leaves the tubes that it watches, and then the tube that it uses.
 void State::leave_next_tube(Conn& conn) {
-  cost_ += cost::tube_left;
+  turn_.spend(cost::tube_left);
   conn.uses_tube = !conn.watched.empty();
   Tube& tube = tube_of(conn.uses_tube ? conn.watched.leave_next() : conn.used);
   --(conn.uses_tube ? tube.watching_count : tube.using_count);
@@ -135,14 +135,14 @@ void State::run(Conn& conn, const ReserveJob& command) {
 // A job that has expired may still be there until its Tick, if very many expire at once.
 bool State::has_expired(const Job& job) const {
   const Nanos expires_at = expiry_of(job);
-  return expires_at > 0 && expires_at <= now_;
+  return expires_at > 0 && expires_at <= turn_.now();
 }
 
 void State::reserve(Conn& conn, Job& job) {
   ++job.reserves;
   ++job_ends_.reserved;
   if (job.state == JobState::Ready) {
-    const Nanos waited = now_ - static_cast<Nanos>(job.order);
+    const Nanos waited = turn_.now() - static_cast<Nanos>(job.order);
     work_times_.wait.record_time(waited);
     if (TubeTimes* const times = tube_of(job.tube).times) times->wait.record_time(waited);
   }
@@ -151,18 +151,18 @@ void State::reserve(Conn& conn, Job& job) {
   change(job, false, [&] {
     job.place.holder = conn.id;
     job.state = JobState::Reserved;
-    job.order = static_cast<uint64_t>(later(now_, ttr_of(job)));
+    job.order = static_cast<uint64_t>(later(turn_.now(), ttr_of(job)));
   });
   if (tube_of(job.tube).settings) take_from_rate(tube_of(job.tube));
 }
 
 Job* State::best_ready(Conn& conn) {
   Choice best;
-  cost_ += conn.watched.size() * cost::tube_checked;
+  turn_.spend(conn.watched.size() * cost::tube_checked);
   if (conn.mode == ReserveMode::Weighted) begin_choice(conn, nullptr);
   for (const WatchLink& link : conn.watched.links()) {
     if (!has_ready_[link.tube]) continue;
-    cost_ += cost::ready_tube;
+    turn_.spend(cost::ready_tube);
     const Choice next = {&tube_of(link.tube), 0};
     if (best.tube == nullptr || comes_before(conn, next, best)) best = next;
   }
@@ -183,7 +183,7 @@ void State::begin_choice(Conn& conn, const Tube* served) {
       tubes.push_back(link.tube);
     }
   }
-  cost_ += conn.watched.size() * cost::tube_checked + tubes.size() * cost::ready_tube;
+  turn_.spend(conn.watched.size() * cost::tube_checked + tubes.size() * cost::ready_tube);
   const size_t before = conn.watched.memory_bytes();
   conn.watched.weights().begin(tubes);
   watched_bytes_ += conn.watched.memory_bytes() - before;
@@ -219,14 +219,14 @@ std::unique_ptr<JobsReserved> State::reserve_batch(Conn& conn, uint32_t count, c
   constexpr uint64_t head_bytes = 64;
   auto batch = std::make_unique<JobsReserved>();
   std::vector<Choice> tubes;
-  cost_ += conn.watched.size() * cost::tube_checked;
+  turn_.spend(conn.watched.size() * cost::tube_checked);
   if (conn.mode == ReserveMode::Weighted) begin_choice(conn, served);
   for (const WatchLink& link : conn.watched.links()) {
     const bool is_served = served != nullptr && served->id == link.tube;
     if (!has_ready_[link.tube] && !is_served) continue;
     tubes.push_back({&tube_of(link.tube), static_cast<uint32_t>(tubes.size())});
   }
-  cost_ += tubes.size() * cost::ready_tube;
+  turn_.spend(tubes.size() * cost::ready_tube);
   const auto after = [&conn](const Choice& a, const Choice& b) { return comes_before(conn, b, a); };
   std::make_heap(tubes.begin(), tubes.end(), after);
   uint64_t bytes = 0;
@@ -253,10 +253,10 @@ void State::start_waiting(Conn& conn, const Wait& wait) {
   CHECK(!conn.waiting);
   conn.waiting = true;
   conn.wait_until.reset();
-  if (wait.timeout) conn.wait_until = later(now_, *wait.timeout);
+  if (wait.timeout) conn.wait_until = later(turn_.now(), *wait.timeout);
   conn.wait_with = wait.with;
   conn.wait_batch = wait.batch;
-  cost_ += conn.watched.size() * cost::tube_waited_on;
+  turn_.spend(conn.watched.size() * cost::tube_waited_on);
   for (WatchLink& link : conn.watched.links()) tube_of(link.tube).waiting.push_back(link);
   ++waiting_;
   schedule(conn);
@@ -265,7 +265,7 @@ void State::start_waiting(Conn& conn, const Wait& wait) {
 void State::stop_waiting(Conn& conn) {
   conn.waiting = false;
   conn.wait_until.reset();
-  cost_ += cost::wait_ended + conn.watched.size() * cost::tube_waited_on;
+  turn_.spend(cost::wait_ended + conn.watched.size() * cost::tube_waited_on);
   for (WatchLink& link : conn.watched.links()) tube_of(link.tube).waiting.remove(link);
   --waiting_;
   schedule(conn);
@@ -274,7 +274,7 @@ void State::stop_waiting(Conn& conn) {
 bool State::deadline_soon(const Conn& conn) const {
   if (conn.reserved.empty()) return false;
   const JobHeap::Entry& first = conn.reserved.top();
-  return now_ >= static_cast<Nanos>(first.key) - deadline_margin(ttr_of(*first.item));
+  return turn_.now() >= static_cast<Nanos>(first.key) - deadline_margin(ttr_of(*first.item));
 }
 
 // A second, as in beanstalkd. A ttr that is not of whole seconds may be shorter than that.

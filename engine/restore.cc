@@ -133,15 +133,15 @@ Status State::finish_restore(JobId next_id, Nanos now, Output& out) {
   }
   is_restoring_ = false;
   const bool is_new = next_id_ == 1 && settings_.empty();
+  turn_.begin(is_new ? turn_.now() : now, true, out);
   if (!is_new) {
-    restored_at_ = now_ = now;
+    restored_at_ = now;
     empty_buckets();
   }
-  out_ = &out;
   // The loop starts at the last tube, so that none is skipped when the last takes the place of one
   // that ends.
   for (size_t i = tube_list_.size(); i > 0; --i) end_if_unused(*tube_list_[i - 1]);
-  out_ = nullptr;
+  turn_.end();
   // After a start list-tubes is ordered by the number of the tube, whichever tubes have ended.
   std::sort(tube_list_.begin(), tube_list_.end(),
             [](const Tube* a, const Tube* b) { return a->id < b->id; });

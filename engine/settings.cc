@@ -86,7 +86,7 @@ void State::run(Conn& conn, const SetTube& set) {
   } else {
     settings_[set.tube] = settings;
   }
-  out_->transitions.emplace_back(SettingsStored{set.tube, std::move(settings)});
+  turn_.emit(SettingsStored{set.tube, std::move(settings)});
   answer(conn, Word::Set);
   Tube* const tube = find_tube(set.tube);
   if (tube == nullptr) return buckets_.on_rate(set.tube, settings_of(set.tube).rate);
@@ -101,7 +101,7 @@ void State::run(Conn& conn, const SetTube& set) {
 void State::take_from_rate(Tube& tube) {
   if (!tube.settings || !tube.settings->rate) return;
   const Rate& rate = *tube.settings->rate;
-  tube.rate_full_at = later(std::max(tube.rate_full_at, now_), interval_of(rate));
+  tube.rate_full_at = later(std::max(tube.rate_full_at, turn_.now()), interval_of(rate));
   refill_later(tube);
 }
 
@@ -115,14 +115,14 @@ void State::find_bucket(Tube& tube) {
   if (!full_at && is_default && restored_at_ > 0) {
     full_at = later(restored_at_, tube.settings->rate->period);
   }
-  if (!full_at || *full_at <= now_) return;
+  if (!full_at || *full_at <= turn_.now()) return;
   tube.rate_full_at = *full_at;
   refill_later(tube);
 }
 
 void State::keep_bucket(const Tube& tube) {
   if (!tube.settings || !tube.settings->rate) return;
-  buckets_.keep(tube.name, *tube.settings->rate, tube.rate_full_at, now_);
+  buckets_.keep(tube.name, *tube.settings->rate, tube.rate_full_at, turn_.now());
 }
 
 // Nobody knows how many were reserved just before the restart.
@@ -134,7 +134,7 @@ void State::empty_buckets() {
   }
   for (const auto& [name, settings] : settings_) {
     if (!settings.rate || find_tube(name) != nullptr) continue;
-    buckets_.keep(name, *settings.rate, later(restored_at_, settings.rate->period), now_);
+    buckets_.keep(name, *settings.rate, later(restored_at_, settings.rate->period), turn_.now());
   }
 }
 
@@ -142,21 +142,21 @@ void State::refill_later(Tube& tube) {
   const Rate& rate = *tube.settings->rate;
   const Nanos next_at = tube.rate_full_at - static_cast<Nanos>(rate.jobs - 1) * interval_of(rate);
   // Only a Tick ends the wait for the next token, and serves the connections that wait for it.
-  tube.rate_spent = tube.rate_spent || next_at > now_;
+  tube.rate_spent = tube.rate_spent || next_at > turn_.now();
   if (tube.rate_index != not_in_heap) tubes_by_rate_.remove(tube);
   if (tube.rate_spent) tubes_by_rate_.push(static_cast<uint64_t>(next_at), tube.id, tube);
   update_has_ready(tube);
 }
 
 void State::tick_rates() {
-  while (!turn_is_over() && !tubes_by_rate_.empty()) {
+  while (!turn_.is_over() && !tubes_by_rate_.empty()) {
     const auto& first = tubes_by_rate_.top();
-    if (static_cast<Nanos>(first.key) > now_) return;
+    if (static_cast<Nanos>(first.key) > turn_.now()) return;
     Tube& tube = *first.item;
     tubes_by_rate_.remove(tube);
     tube.rate_spent = false;
     update_has_ready(tube);
-    cost_ += cost::tube_left;
+    turn_.spend(cost::tube_left);
     hand_out(tube);
   }
 }

@@ -53,6 +53,7 @@ void State::run(Conn& conn, const Malformed& malformed) {
 
 State::State(const Limits& limits)
     : limits_(limits),
+      turn_(limits_),
       buckets_(limits.tubes_max),
       measured_tubes_(limits.measured_as, limits.measured_max) {
   CHECK(limits.transitions_per_turn_max > 0);
@@ -71,22 +72,16 @@ State::~State() {
 }
 
 void State::apply(const Input& input, Output& out) {
-  CHECK(input.now >= now_);
-  if (input.now > now_ || std::holds_alternative<Tick>(input.event)) transitions_ = cost_ = 0;
-  const uint32_t transitions_before = transitions_;
-  const uint64_t cost_before = cost_;
-  now_ = input.now;
-  accepts_puts_ = input.accepts_puts;
-  out_ = &out;
+  if (std::holds_alternative<Tick>(input.event)) turn_.restart();
+  turn_.begin(input.now, input.accepts_puts, out);
   std::visit(Visitor{*this, input.conn}, input.event);
   serve_freed_slots();
-  out_ = nullptr;
-  out.cost += cost_ - cost_before + (transitions_ - transitions_before) * cost::job_moved;
+  turn_.end();
 }
 
 std::optional<Nanos> State::next_deadline(bool go_on) const {
-  if (go_on && !left_over_.empty()) return now_;
-  if (!leaving_.empty() || !listings_.empty() || !ended_tubes_.empty()) return now_;
+  if (go_on && !left_over_.empty()) return turn_.now();
+  if (!leaving_.empty() || !listings_.empty() || !ended_tubes_.empty()) return turn_.now();
   std::optional<Nanos> soonest;
   const auto consider = [&soonest](const auto& heap) {
     if (heap.empty()) return;
@@ -108,7 +103,7 @@ std::optional<Nanos> State::next_deadline(bool go_on) const {
 }
 
 void State::answer(const Conn& conn, Reply reply) {
-  out_->replies.push_back({conn.id, std::move(reply)});
+  turn_.answer(conn.id, std::move(reply));
 }
 
 }  // namespace perennial::engine

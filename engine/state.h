@@ -16,13 +16,13 @@
 #include "absl/container/btree_set.h"
 #include "absl/container/flat_hash_map.h"
 #include "engine/conn.h"
-#include "engine/cost.h"
 #include "engine/heap.h"
 #include "engine/job_pool.h"
 #include "engine/kept_buckets.h"
 #include "engine/key_table.h"
 #include "engine/listing.h"
 #include "engine/measured_tubes.h"
+#include "engine/tables/turn.h"
 #include "engine/tube.h"
 #include "engine/tubes_by_name.h"
 #include "engine/types/id_map.h"
@@ -242,9 +242,8 @@ class State {
     const JobState before = job.state;
     const Nanos since = leave(job);
     edit();
-    enter(job, job.state == before ? since : now_);
-    ++transitions_;
-    out_->transitions.emplace_back(JobMoved{job.id, before, row_of(job), promised});
+    enter(job, job.state == before ? since : turn_.now());
+    turn_.emit_counted(JobMoved{job.id, before, row_of(job), promised});
   }
   // `order` becomes the job's order: a deadline, a bury sequence, or 0 for a ready job, whose order
   // enter() sets.
@@ -276,11 +275,6 @@ class State {
   // `served`: the tube that is being served, which may be a paused one whose pause is about to end.
   std::unique_ptr<JobsReserved> reserve_batch(Conn& conn, uint32_t count, const JobFacts& with,
                                               const Tube* served = nullptr);
-  bool turn_is_over() const {
-    return transitions_ >= limits_.transitions_per_turn_max || cost_is_spent();
-  }
-  // Work that moves no job checks only this bound, because it need not wait for the disk.
-  bool cost_is_spent() const { return cost_ >= limits_.cost_per_turn_max; }
 
   // -- Connections.
   Conn& conn_of(ConnId id);
@@ -404,6 +398,7 @@ class State {
   bool is_in_its_heap(const Job& job) const;
 
   const Limits limits_;
+  Turn turn_;
 
   JobPool pool_;
   IdMap<Job*> jobs_;
@@ -474,13 +469,6 @@ class State {
   size_t ready_apart_ = 0;     // The ready jobs that are apart: ready_order.h.
   bool is_restoring_ = false;  // Jobs are restored, and finish_restore() is to come.
   Nanos restored_at_ = 0;      // 0: nothing was there before.
-
-  // The input that is being applied, and the turn that it belongs to.
-  Nanos now_ = 0;
-  bool accepts_puts_ = true;
-  uint32_t transitions_ = 0;  // The transitions of this turn.
-  uint64_t cost_ = 0;         // The cost of this turn, without its transitions.
-  Output* out_ = nullptr;
 };
 
 }  // namespace perennial::engine

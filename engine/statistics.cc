@@ -56,10 +56,10 @@ JobStats State::stats_of(const Job& job) const {
       .tube = tube_of(job.tube).name,
       .state = job.state,
       .priority = job.priority,
-      .age = now_ - job.created,
+      .age = turn_.now() - job.created,
       .delay = delay_of(job),
       .ttr = ttr_of(job),
-      .time_left = timed ? std::max<Nanos>(static_cast<Nanos>(job.order) - now_, 0) : 0,
+      .time_left = timed ? std::max<Nanos>(static_cast<Nanos>(job.order) - turn_.now(), 0) : 0,
       .reserves = job.reserves,
       .timeouts = job.timeouts,
       .releases = job.releases,
@@ -78,7 +78,8 @@ JobStats::More State::more_of(const Job& job) const {
   if (fields == nullptr) return more;
   more.attempts = fields->attempts;
   more.from = fields->from;
-  if (fields->expires_at > 0) more.expire_left = std::max<Nanos>(fields->expires_at - now_, 0);
+  if (fields->expires_at > 0)
+    more.expire_left = std::max<Nanos>(fields->expires_at - turn_.now(), 0);
   if (fields->key) {
     more.key = fields->key->key;
     more.key_seconds = fields->key->seconds;
@@ -99,7 +100,7 @@ void State::run(Conn& conn, const ListJobs& list) {
   auto found = std::make_unique<JobList>();
   const std::optional<uint32_t> looked_at = view().list_jobs(list, list_scan_max, *found);
   if (!looked_at) return answer(conn, Word::NotFound);
-  cost_ += *looked_at * cost::job_looked_at + found->jobs.size() * cost::job_listed;
+  turn_.spend(*looked_at * cost::job_looked_at + found->jobs.size() * cost::job_listed);
   answer(conn, std::move(found));
 }
 
@@ -119,9 +120,9 @@ TubeStats State::stats_of(const Tube& tube) const {
       .cmd_delete = tube.cmd_delete,
       .cmd_pause_tube = tube.cmd_pause_tube,
       .pause = tube.pause,
-      .pause_time_left = tube.paused() ? std::max<Nanos>(tube.pause_until - now_, 0) : 0,
-      .oldest_ready_age = now_ - tube.ready_order.first(pool_).value_or(now_),
-      .next_buried_age = tube.buried.empty() ? 0 : now_ - tube.buried.top().item->created,
+      .pause_time_left = tube.paused() ? std::max<Nanos>(tube.pause_until - turn_.now(), 0) : 0,
+      .oldest_ready_age = turn_.now() - tube.ready_order.first(pool_).value_or(turn_.now()),
+      .next_buried_age = tube.buried.empty() ? 0 : turn_.now() - tube.buried.top().item->created,
       .timeouts = tube.timeouts};
   if (limits_.has_extensions) {
     stats.more = TubeStats::More{.jobs_parked = tube.parked_count(),
@@ -153,7 +154,7 @@ void State::run(Conn& conn, const Stats& /*stats*/) {
 
 void State::run(Conn& conn, const ListTubes& /*list*/) {
   if (tube_list_.size() > limits_.names_per_part_max) return list(conn.id, 0);
-  cost_ += tube_list_.size() * cost::name_listed;
+  turn_.spend(tube_list_.size() * cost::name_listed);
   auto names = std::make_unique<TubeNames>();
   names->names.reserve(tube_list_.size());
   for (const Tube* tube : tube_list_) names->names.push_back(tube->name);
@@ -166,7 +167,7 @@ void State::run(Conn& conn, const ListTubeUsed& /*list*/) {
 
 void State::run(Conn& conn, const ListTubesWatched& /*list*/) {
   if (conn.watched.size() > limits_.names_per_part_max) return list(conn.id, conn.id);
-  cost_ += conn.watched.size() * cost::name_listed;
+  turn_.spend(conn.watched.size() * cost::name_listed);
   auto names = std::make_unique<TubeNames>();
   names->names.reserve(conn.watched.size());
   for (const WatchLink& link : conn.watched.links()) {

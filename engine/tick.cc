@@ -21,15 +21,15 @@ void State::on_tick(const Tick& tick) {
 }
 
 void State::tick_pauses() {
-  while (!turn_is_over() && !tubes_by_pause_.empty()) {
+  while (!turn_.is_over() && !tubes_by_pause_.empty()) {
     const auto& first = tubes_by_pause_.top();
-    if (static_cast<Nanos>(first.key) > now_) return;
+    if (static_cast<Nanos>(first.key) > turn_.now()) return;
     Tube& tube = *first.item;
     // The pause ends only when the tube no longer has both a ready job and a waiting connection.
     // Otherwise a new reserve between two turns would get a job before the connections that have
     // waited longer.
     while (tube.has_servable() && !tube.waiting.empty()) {
-      if (turn_is_over()) return;
+      if (turn_.is_over()) return;
       serve(tube);
     }
     end_pause(tube);
@@ -37,9 +37,9 @@ void State::tick_pauses() {
 }
 
 void State::tick_conns() {
-  while (!turn_is_over() && !conns_by_deadline_.empty()) {
+  while (!turn_.is_over() && !conns_by_deadline_.empty()) {
     const auto& first = conns_by_deadline_.top();
-    if (static_cast<Nanos>(first.key) > now_) return;
+    if (static_cast<Nanos>(first.key) > turn_.now()) return;
     tick_conn(*first.item);
   }
 }
@@ -59,7 +59,7 @@ void State::tick_conn(Conn& conn) {
 }
 
 void State::tick_leaving() {
-  while (!leaving_.empty() && !cost_is_spent()) {
+  while (!leaving_.empty() && !turn_.cost_is_spent()) {
     Conn& conn = conn_of(leaving_.front());
     leave_next_tube(conn);
     if (conn.uses_tube) continue;

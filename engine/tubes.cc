@@ -50,13 +50,13 @@ Tube& State::make_tube(TubeId id, std::string_view name) {
 void State::store_tube(Tube& tube) {
   if (tube.stored) return;
   tube.stored = true;
-  out_->transitions.emplace_back(TubeStored{tube.id, tube.name});
+  turn_.emit(TubeStored{tube.id, tube.name});
 }
 
 void State::end_if_unused(Tube& tube) {
   // protocol.txt, "Tubes": the tube named default is always there.
   if (tube.id == 0 || tube.referenced()) return;
-  if (tube.stored) out_->transitions.emplace_back(TubeEnded{tube.id});
+  if (tube.stored) turn_.emit(TubeEnded{tube.id});
   if (tube.paused()) tubes_by_pause_.remove(tube);
   keep_bucket(tube);
   if (tube.rate_index != not_in_heap) tubes_by_rate_.remove(tube);
@@ -156,7 +156,7 @@ void State::run(Conn& conn, const PauseTube& command) {
       static_cast<Nanos>(command.delay_s) * nanos_per_second + command.delay_rest_ns;
   const bool was_paused = tube->paused();
   tube->pause = asked > 0 ? asked : 1;
-  tube->pause_until = later(now_, asked);
+  tube->pause_until = later(turn_.now(), asked);
   update_has_ready(*tube);
   const auto key = static_cast<uint64_t>(tube->pause_until);
   if (was_paused) {
@@ -165,7 +165,7 @@ void State::run(Conn& conn, const PauseTube& command) {
     tubes_by_pause_.push(key, tube->id, *tube);
   }
   store_tube(*tube);
-  out_->transitions.emplace_back(TubePaused{tube->id, tube->pause, tube->pause_until});
+  turn_.emit(TubePaused{tube->id, tube->pause, tube->pause_until});
   answer(conn, Word::Paused);
   if (asked == 0) tick_pauses();
 }
@@ -175,7 +175,7 @@ void State::end_pause(Tube& tube) {
   tube.pause = 0;
   tube.pause_until = 0;
   update_has_ready(tube);
-  out_->transitions.emplace_back(PauseEnded{tube.id});
+  turn_.emit(PauseEnded{tube.id});
 }
 
 }  // namespace perennial::engine

@@ -6,8 +6,8 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/cost.h"
 #include "engine/engine.h"
+#include "engine/tables/cost.h"
 
 namespace perennial::engine {
 namespace {

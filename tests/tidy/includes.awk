@@ -4,7 +4,8 @@ BEGIN {
   # Ours, besides its own.
   own["engine/types"] = ""
   own["engine/view"] = "engine/types"
-  own["engine"] = "engine/types engine/view"
+  own["engine/tables"] = "engine/types"
+  own["engine"] = "engine/tables engine/types engine/view"
   own["wire"] = "engine/types"
   own["store/format"] = "engine/types"
   own["store/types"] = "store/format engine/types"
