@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/engine.h"
-#include "engine/tube.h"
+#include "engine/tables/tube.h"
 
 namespace perennial::engine {
 namespace {

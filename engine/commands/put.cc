@@ -1,0 +1,161 @@
+// put and put-batch, and who refuses them: drain and undrain. A put-batch is its puts, in order, in
+// one input: so it is in one batch on disk, whole or not at all.
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "engine/commands/commands.h"
+#include "engine/rules/jobs.h"
+#include "engine/rules/serving.h"
+
+namespace perennial::engine {
+namespace {
+
+// The name of the tube that a put goes to.
+const std::string& put_tube(const State& state, const Conn& conn, const std::string& batch_tube,
+                            const Put& put) {
+  if (put.options && !put.options->tube.empty()) return put.options->tube;
+  return batch_tube.empty() ? state.tubes.of(conn.used).name : batch_tube;
+}
+
+// Why a put into the tube is refused, as far as that is known before the tube is made.
+std::optional<PutRefusal> put_refusal(const State& state, std::string_view tube, size_t jobs,
+                                      size_t keys) {
+  const Limits& limits = state.limits;
+  if (state.is_draining || state.tubes.settings().is_draining(tube)) return PutRefusal::Draining;
+  if (!state.turn.accepts_puts()) return PutRefusal::Space;
+  if (limits.jobs_max != 0 && state.jobs.size() + jobs > limits.jobs_max) return PutRefusal::Jobs;
+  const bool has_keys = limits.keys_max == 0 || state.keys.size() + keys <= limits.keys_max;
+  if (keys > 0 && !has_keys) return PutRefusal::Keys;
+  return std::nullopt;
+}
+
+// Counts and answers it.
+void refuse_put(State& state, const Conn& conn, PutRefusal why) {
+  ++state.counters.puts_refused[static_cast<size_t>(why)];
+  constexpr std::array words = {Word::Draining,    Word::OutOfMemory, Word::OutOfMemory,
+                                Word::OutOfMemory, Word::OutOfMemory, Word::JobTooBig,
+                                Word::ExpectedCrlf};
+  static_assert(words.size() == std::tuple_size_v<PutRefusals>);
+  state.turn.answer(conn.id, words[static_cast<size_t>(why)]);
+}
+
+// `tubes`: that of each item.
+void put_items(State& state, Conn& conn, const PutBatch& batch, std::span<Tube* const> tubes) {
+  auto inserted = std::make_unique<BatchInserted>();
+  for (size_t i = 0; i < tubes.size(); ++i) {
+    const Put& item = batch.items[i];
+    if (const auto duplicate = find_duplicate(state, tubes[i]->name, item)) {
+      inserted->items.push_back(
+          {.id = duplicate->id, .is_duplicate = true, .state = duplicate->state});
+    } else {
+      inserted->items.push_back({.id = add_job(state, *tubes[i], item)});
+    }
+  }
+  state.turn.answer(conn.id, std::move(inserted));
+  for (Tube* const tube : tubes) hand_out(state, *tube);
+}
+
+}  // namespace
+
+void run(State& state, Conn& conn, const Put& put) {
+  state.conns.count_as_producer(conn);
+  static const std::string no_tube;
+  const std::string& name = put_tube(state, conn, no_tube, put);
+  // A producer that has lost its answer gets it even where no put is accepted.
+  if (const auto duplicate = find_duplicate(state, name, put)) {
+    return state.turn.answer(conn.id, *duplicate);
+  }
+  const std::optional<PutRefusal> refusal =
+      put_refusal(state, name, 1, put.options && put.options->key ? 1 : 0);
+  Tube* tube = nullptr;
+  if (!refusal) {
+    const bool is_named = put.options && !put.options->tube.empty();
+    tube = is_named ? state.tubes.find_or_make(name) : &state.tubes.of(conn.used);
+  }
+  if (tube == nullptr) {
+    // A put that is refused uses up an id. So it does in beanstalkd, which gives a job its id when
+    // the header is read.
+    state.jobs.take_id();
+    return refuse_put(state, conn, refusal.value_or(PutRefusal::Tubes));
+  }
+  state.turn.answer(conn.id, NumberReply{Word::Inserted, add_job(state, *tube, put)});
+  hand_out(state, *tube);
+}
+
+void run(State& state, Conn& conn, const PutTooBig& /*put*/) {
+  refuse_put(state, conn, PutRefusal::Size);
+}
+
+void run(State& state, Conn& conn, const PutTrailingJunk& /*put*/) {
+  state.turn.answer(conn.id, Word::BadFormat);
+}
+
+void run(State& state, Conn& conn, const PutNoCrlf& /*put*/) {
+  state.conns.count_as_producer(conn);
+  state.jobs.take_id();
+  refuse_put(state, conn, PutRefusal::Crlf);
+}
+
+void run(State& state, Conn& conn, const PutBatch& batch) {
+  state.conns.count_as_producer(conn);
+  if (state.is_draining) return refuse_put(state, conn, PutRefusal::Draining);
+  // Without items: there was no memory for them.
+  if (batch.items.empty()) return refuse_put(state, conn, PutRefusal::Space);
+  const auto has_key = [](const Put& item) { return item.options && item.options->key; };
+  const auto keys = static_cast<size_t>(std::ranges::count_if(batch.items, has_key));
+  std::vector<Tube*> tubes;
+  std::optional<PutRefusal> refusal;
+  for (const Put& item : batch.items) {
+    const std::string& name = put_tube(state, conn, batch.tube, item);
+    refusal = put_refusal(state, name, batch.items.size(), keys);
+    if (refusal) break;
+    tubes.push_back(state.tubes.find_or_make(name));
+    if (tubes.back() != nullptr) continue;
+    tubes.pop_back();
+    refusal = PutRefusal::Tubes;
+    break;
+  }
+  if (refusal) {
+    refuse_put(state, conn, *refusal);
+  } else {
+    put_items(state, conn, batch, tubes);
+  }
+  // A tube may have been made for a batch that is refused, or for a duplicate. The order in which
+  // tubes end is visible, so it is that of their numbers and not of their addresses.
+  std::set<TubeId> ids;
+  for (const Tube* const tube : tubes) ids.insert(tube->id);
+  for (const TubeId id : ids) state.tubes.end_if_unused(state.tubes.of(id));
+}
+
+void run(State& state, Conn& conn, const PutBatchRefused& batch) {
+  switch (batch.why) {
+    case PutBatchRefused::Why::BadFormat:
+      return state.turn.answer(conn.id, Word::BadFormat);
+    case PutBatchRefused::Why::JobTooBig:
+      return refuse_put(state, conn, PutRefusal::Size);
+    case PutBatchRefused::Why::ExpectedCrlf:
+      return refuse_put(state, conn, PutRefusal::Crlf);
+  }
+}
+
+void run(State& state, Conn& conn, const Drain& /*drain*/) {
+  state.is_draining = true;
+  state.turn.answer(conn.id, Word::Draining);
+}
+
+void run(State& state, Conn& conn, const Undrain& /*undrain*/) {
+  state.is_draining = false;
+  state.turn.answer(conn.id, Word::NotDraining);
+}
+
+}  // namespace perennial::engine

@@ -1,0 +1,56 @@
+#include "engine/rules/jobs.h"
+
+#include "engine/rules/serving.h"
+
+namespace perennial::engine {
+
+JobId add_job(State& state, Tube& tube, const Put& put) {
+  const Job& job = state.jobs.add(tube, put);
+  hold_key(state, job);
+  return job.id;
+}
+
+void remove(State& state, Job& job, KeyEnd key_end, bool promised) {
+  if (promised) ++state.counters.job_ends.deleted;
+  state.jobs.remove(job, promised, [&] { end_key(state, job, key_end); });
+}
+
+void bury(State& state, Job& job, bool promised) {
+  ++job.buries;
+  ++state.counters.job_ends.buried;
+  state.jobs.bury(job, promised);
+}
+
+void move_to_ready(State& state, Job& job, bool promised) {
+  state.jobs.move(job, JobState::Ready, 0, promised);
+  hand_out(state, state.tube_of(job));
+}
+
+void count_kick(State& state, Job& job) {
+  ++job.kicks;
+  ++state.counters.job_ends.kicked;
+  state.jobs.renew(job);
+}
+
+void put_into(State& state, Job& job, Tube& to) {
+  if (job.tube == to.id) return;
+  end_key(state, job, KeyEnd::Free);
+  if (JobFields* const fields = state.fields.of(job)) {
+    fields->key.reset();
+    fields->from.clear();
+    state.fields.drop_if_empty(job);
+  }
+  job.tube = to.id;
+}
+
+void end_run(State& state, const Job& job, RunEnd how) {
+  if (job.state != JobState::Reserved) return;
+  const Tube& tube = state.tube_of(job);
+  const Nanos since = tube.reserved->at(job.id);
+  if (since == 0) return;
+  const Nanos length = state.turn.now() - since;
+  state.counters.work_times.run_of(how).record_time(length);
+  if (tube.times != nullptr) tube.times->run.record_time(length);
+}
+
+}  // namespace perennial::engine

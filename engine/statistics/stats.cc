@@ -1,0 +1,91 @@
+#include "engine/statistics/stats.h"
+
+#include <algorithm>
+
+namespace perennial::engine {
+namespace {
+
+JobStats::More more_of(const State& state, const Job& job) {
+  const Tube& tube = state.tube_of(job);
+  JobStats::More more = {.tries = state.fields.tries_of(job, tube),
+                         .backoff = state.fields.backoff_of(job, tube),
+                         .dead = state.fields.dead_tube_of(job, tube)};
+  const JobFields* const fields = state.fields.of(job);
+  if (fields == nullptr) return more;
+  more.attempts = fields->attempts;
+  more.from = fields->from;
+  if (fields->expires_at > 0) {
+    more.expire_left = std::max<Nanos>(fields->expires_at - state.turn.now(), 0);
+  }
+  if (fields->key) {
+    more.key = fields->key->key;
+    more.key_seconds = fields->key->seconds;
+  }
+  more.concurrency = fields->concurrency;
+  more.parked = state.jobs.is_parked(job);
+  return more;
+}
+
+}  // namespace
+
+JobStats stats_of(const State& state, const Job& job) {
+  const Nanos now = state.turn.now();
+  const bool timed = job.state == JobState::Delayed || job.state == JobState::Reserved;
+  JobStats stats = {
+      .id = job.id,
+      .tube = state.tube_of(job).name,
+      .state = job.state,
+      .priority = job.priority,
+      .age = now - job.created,
+      .delay = state.fields.delay_of(job),
+      .ttr = state.fields.ttr_of(job),
+      .time_left = timed ? std::max<Nanos>(static_cast<Nanos>(job.order) - now, 0) : 0,
+      .reserves = job.reserves,
+      .timeouts = job.timeouts,
+      .releases = job.releases,
+      .buries = job.buries,
+      .kicks = job.kicks,
+      .body_bytes = job.body_bytes,
+      .holder = job.state == JobState::Reserved ? job.place.holder : 0};
+  if (state.limits.has_extensions) stats.more = more_of(state, job);
+  return stats;
+}
+
+TubeStats stats_of(const State& state, const Tube& tube) {
+  const Nanos now = state.turn.now();
+  TubeStats stats = {
+      .name = tube.name,
+      .jobs = {.urgent = *tube.urgent_count,
+               .ready = tube.ready_count(),
+               .reserved = tube.reserved->size(),
+               .delayed = tube.delayed->size(),
+               .buried = tube.buried->size()},
+      .total_jobs = tube.total_jobs,
+      .puts = tube.total_jobs - tube.loaded_jobs,
+      .using_count = tube.using_count,
+      .watching_count = tube.watching_count,
+      .waiting_count = tube.waiting.size(),
+      .cmd_delete = tube.cmd_delete,
+      .cmd_pause_tube = tube.cmd_pause_tube,
+      .pause = tube.pause,
+      .pause_time_left = tube.paused() ? std::max<Nanos>(tube.pause_until - now, 0) : 0,
+      .oldest_ready_age = now - state.jobs.oldest_ready(tube).value_or(now),
+      .next_buried_age = tube.buried->empty() ? 0 : now - tube.buried->top().item->created,
+      .timeouts = tube.timeouts};
+  if (state.limits.has_extensions) {
+    stats.more = TubeStats::More{.jobs_parked = tube.parked_count(),
+                                 .jobs_duplicate = tube.jobs_duplicate,
+                                 .jobs_dead = tube.jobs_dead,
+                                 .jobs_expired = tube.jobs_expired,
+                                 .settings = tube.settings ? *tube.settings : TubeSettings()};
+  }
+  return stats;
+}
+
+JobReply job_reply(const State& state, Word word, const Job& job, const JobFacts& with) {
+  JobReply reply = {.word = word, .id = job.id, .body_bytes = job.body_bytes};
+  if (!with.empty()) reply.facts = JobReply::Facts{.asked = with, .stats = stats_of(state, job)};
+  return reply;
+}
+
+}  // namespace perennial::engine

@@ -1,0 +1,16 @@
+#pragma once
+
+#include "engine/tables/state.h"
+#include "engine/types/option_values.h"
+#include "engine/types/reply.h"
+#include "engine/types/stats.h"
+
+namespace perennial::engine {
+
+// What stats-job and stats-tube answer.
+JobStats stats_of(const State& state, const Job& job);
+TubeStats stats_of(const State& state, const Tube& tube);
+// The reply that gives a job to a client, with the facts that it asked for.
+JobReply job_reply(const State& state, Word word, const Job& job, const JobFacts& with);
+
+}  // namespace perennial::engine
