@@ -10,8 +10,8 @@
 #include <gtest/gtest.h>
 
 #include "engine/types/command.h"
+#include "tests/support/documents.h"
 #include "tests/wire/describe.h"
-#include "tests/wire/documents.h"
 #include "wire/arguments.h"
 #include "wire/client.h"
 #include "wire/command_line.h"
@@ -19,6 +19,9 @@
 // The table of commands, compared with the documents, the parser and the client.
 namespace perennial::wire {
 namespace {
+
+using support::code;
+using support::documented_rows;
 
 template <typename Row>
 std::string usage(const Row& row) {
@@ -42,7 +45,7 @@ std::string flags_text(const CommandFlags& flags) {
 }
 
 TEST(Commands, AreDocumentedAsTheirRowsSay) {
-  const std::vector<std::string> documented = documented_rows("## Commands");
+  const std::vector<std::string> documented = documented_rows("protocol.md", "## Commands");
   ASSERT_EQ(documented.size(), commands_count);
   size_t at = 0;
   for_each_command([&](const auto& row) {

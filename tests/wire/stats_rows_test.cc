@@ -7,11 +7,14 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "tests/wire/documents.h"
+#include "tests/support/documents.h"
 
 // The rows of statistics, compared with the documents.
 namespace perennial::wire {
 namespace {
+
+using support::code;
+using support::documented_rows;
 
 template <typename Facts>
 void add_lines(std::vector<std::string>& lines, std::span<const StatsRow<Facts>> rows) {
@@ -26,7 +29,7 @@ TEST(StatsRows, ServerRowsAreDocumented) {
   add_lines(lines, server_rows());
   add_lines(lines, server_own_rows());
   add_lines(lines, cluster_rows());
-  EXPECT_EQ(documented_rows("### stats"), lines);
+  EXPECT_EQ(documented_rows("protocol.md", "### stats"), lines);
 }
 
 TEST(StatsRows, TubeRowsAreDocumented) {
@@ -34,14 +37,14 @@ TEST(StatsRows, TubeRowsAreDocumented) {
   add_lines(lines, tube_rows());
   add_lines(lines, tube_own_rows());
   add_lines(lines, tube_more_rows());
-  EXPECT_EQ(documented_rows("### stats-tube"), lines);
+  EXPECT_EQ(documented_rows("protocol.md", "### stats-tube"), lines);
 }
 
 TEST(StatsRows, JobRowsAreDocumented) {
   std::vector<std::string> lines;
   add_lines(lines, job_rows());
   add_lines(lines, job_more_rows());
-  EXPECT_EQ(documented_rows("### stats-job"), lines);
+  EXPECT_EQ(documented_rows("protocol.md", "### stats-job"), lines);
 }
 
 TEST(StatsRows, EachServerKeyIsUsedOnce) {

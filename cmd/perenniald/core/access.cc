@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <tuple>
 #include <variant>
 
 #include <fmt/format.h>
@@ -12,6 +13,8 @@ namespace perennial::core {
 namespace {
 
 constexpr VerbSet of_tubes = {Verb::Produce, Verb::Consume, Verb::Inspect, Verb::Manage};
+// Of these verbs alone are commands that change what belongs to others.
+constexpr VerbSet of_operators = {Verb::Manage, Verb::Admin};
 // Either lets jobs come into a tube.
 constexpr VerbSet adds = {Verb::Produce, Verb::Manage};
 
@@ -56,105 +59,214 @@ struct Judge {
     if (tube == nullptr) return {};  // The engine answers NOT_FOUND.
     return user.verbs_on(*tube).holds(verb) ? Judgement() : Judgement{Verdict::Hidden, verb};
   }
-  // A job that the connection holds is its own to finish. Of a job that it does not hold the engine
-  // says NOT_FOUND, as a worker whose reservation has ended expects.
-  Judgement on_own_job(JobId id) const { return on_job_or_hidden(id, Verb::Consume); }
-  Judgement delete_job(JobId id) const {
-    return on_job_or_hidden(id, engine.holds(conn, id) ? Verb::Consume : Verb::Manage);
-  }
 
-  // ---- The rules, one for each command.
+  // ---- The rules that the scope alone does not tell. Only delete_batch() changes its command.
   // `tube`: where the put goes if it names no tube.
   Judgement put_into(std::string_view tube, const Put& put) const {
     if (!put.options) return on(tube, {Verb::Produce});
     const std::string& named = put.options->tube;
     return worse(on(named.empty() ? tube : named, {Verb::Produce}), into(put.options->dead));
   }
-  Judgement operator()(const Put& put) const { return put_into(engine.used_tube(conn), put); }
-  Judgement operator()(const PutBatch& batch) const {
+  Judgement put(Put& put) const { return put_into(engine.used_tube(conn), put); }
+  Judgement put_batch(PutBatch& batch) const {
     const std::string& tube = batch.tube.empty() ? engine.used_tube(conn) : batch.tube;
     Judgement verdict;
     for (const Put& put : batch.items) verdict = worse(verdict, put_into(tube, put));
     return verdict;
   }
-  // A tube is used to put, to look at its jobs, and to kick them.
-  Judgement operator()(const Use& use) const {
-    return on(use.tube, {Verb::Produce, Verb::Inspect, Verb::Manage});
-  }
-  Judgement operator()(const Watch& watch) const { return on(watch.tube, {Verb::Consume}); }
-  Judgement operator()(const Ignore& /*ignore*/) const { return {}; }
-  Judgement operator()(const SetReserveMode& /*set*/) const { return {}; }
-  Judgement reserve() const {
+  template <typename C>
+  Judgement reserve(C& /*reserve*/) const {
     return engine.watches(conn, "default") ? on("default", {Verb::Consume}) : Judgement();
   }
-  Judgement operator()(const Reserve& /*reserve*/) const { return reserve(); }
-  Judgement operator()(const ReserveWithTimeout& /*reserve*/) const { return reserve(); }
-  Judgement operator()(const ReserveBatch& /*reserve*/) const { return reserve(); }
-  Judgement operator()(const ReserveJob& command) const {
-    return on_job(command.id, Verb::Consume);
+  Judgement delete_id(JobId id) const {
+    return on_job_or_hidden(id, engine.holds(conn, id) ? Verb::Consume : Verb::Manage);
   }
-  Judgement operator()(const Delete& command) const { return delete_job(command.id); }
-  Judgement operator()(const Release& release) const { return on_own_job(release.id); }
-  Judgement operator()(const Bury& bury) const { return on_own_job(bury.id); }
-  Judgement operator()(const Touch& touch) const { return on_own_job(touch.id); }
-  Judgement operator()(DeleteBatch& batch) const {
+  Judgement delete_job(Delete& command) const { return delete_id(command.id); }
+  Judgement delete_batch(DeleteBatch& batch) const {
     for (const JobId id : batch.ids) {
-      if (!is_allowed(delete_job(id))) batch.hidden.push_back(id);
+      if (!is_allowed(delete_id(id))) batch.hidden.push_back(id);
     }
     return {};
   }
-  // Only jobs that the connection holds are touched. The engine sees to that.
-  Judgement operator()(const TouchBatch& /*batch*/) const { return {}; }
-  Judgement operator()(const Peek& peek) const { return on_job(peek.id, Verb::Inspect); }
-  Judgement operator()(const PeekReady& /*peek*/) const { return on_used({Verb::Inspect}); }
-  Judgement operator()(const PeekDelayed& /*peek*/) const { return on_used({Verb::Inspect}); }
-  Judgement operator()(const PeekBuried& /*peek*/) const { return on_used({Verb::Inspect}); }
-  Judgement operator()(const PeekReserved& /*peek*/) const { return on_used({Verb::Inspect}); }
-  Judgement operator()(const Kick& /*kick*/) const { return on_used({Verb::Manage}); }
-  Judgement operator()(const KickJob& kick) const { return on_job(kick.id, Verb::Manage); }
-  Judgement operator()(const StatsJob& stats) const { return on_job(stats.id, Verb::Inspect); }
-  Judgement operator()(const StatsTube& stats) const {
+  Judgement stats_tube(StatsTube& stats) const {
     if (may_count(user, stats.tube)) return {};
     return {Verdict::Forbidden, Verb::Inspect};
   }
-  Judgement operator()(const Stats& /*stats*/) const { return for_all(Verb::Monitor); }
-  // Core leaves out the tubes that are not for the user: may_list().
-  Judgement operator()(const ListTubes& /*list*/) const { return {}; }
-  Judgement operator()(const ListTubeUsed& /*list*/) const { return {}; }
-  Judgement operator()(const ListTubesWatched& /*list*/) const { return {}; }
-  Judgement operator()(const ListJobs& list) const {
+  Judgement list_jobs(ListJobs& list) const {
     if (!list.tube.empty()) return on(list.tube, {Verb::Inspect});
     if (user.may_everywhere(Verb::Inspect)) return {};
     return {Verdict::Forbidden, Verb::Inspect};
   }
-  Judgement operator()(const PauseTube& pause) const { return on(pause.tube, {Verb::Manage}); }
-  Judgement operator()(const FlushTube& flush) const { return on(flush.tube, {Verb::Manage}); }
-  Judgement operator()(const MoveTube& move) const {
+  Judgement move_tube(MoveTube& move) const {
     return worse(on(move.from, {Verb::Manage}), into(move.to));
   }
-  Judgement operator()(const KickTube& kick) const { return on(kick.tube, {Verb::Manage}); }
   // The names come first, so that their answer does not depend on the job.
-  Judgement operator()(const SetJob& set) const {
+  Judgement set_job(SetJob& set) const {
     const Judgement dead = set.dead.value ? into(*set.dead.value) : Judgement();
     return worse(worse(into(set.tube), dead), on_job(set.id, Verb::Manage));
   }
-  Judgement operator()(const SetTube& set) const {
+  Judgement set_tube(SetTube& set) const {
     const Judgement dead = set.dead.value ? into(*set.dead.value) : Judgement();
     return worse(on(set.tube, {Verb::Manage}), dead);
   }
-  Judgement operator()(const Drain& /*drain*/) const { return for_all(Verb::Admin); }
-  Judgement operator()(const Undrain& /*undrain*/) const { return for_all(Verb::Admin); }
-  Judgement operator()(const Checkpoint& /*checkpoint*/) const { return for_all(Verb::Admin); }
-  Judgement operator()(const Extensions& /*extensions*/) const { return {}; }
-  Judgement operator()(const Auth& /*auth*/) const { return {}; }
-  Judgement operator()(const Quit& /*quit*/) const { return {}; }
-  // What was refused already does nothing.
-  Judgement operator()(const PutTooBig& /*put*/) const { return {}; }
-  Judgement operator()(const PutTrailingJunk& /*put*/) const { return {}; }
-  Judgement operator()(const PutNoCrlf& /*put*/) const { return {}; }
-  Judgement operator()(const PutBatchRefused& /*batch*/) const { return {}; }
-  Judgement operator()(const Malformed& /*line*/) const { return {}; }
+
+  template <typename C>
+  Judgement operator()(C& command) const;
 };
+
+// ---- The table.
+
+// On which tube, or for which job, a user needs one of the verbs of a rule.
+enum class Scope : uint8_t {
+  Nothing,   // No verb is needed.
+  Server,    // No tube: the verb belongs to none.
+  Tube,      // The tube that the command names.
+  UsedTube,  // The tube that the connection uses.
+  Job,       // The tube of the job: on_job().
+  // The tube of the job, which the connection holds: on_job_or_hidden(). Of a job that it does not
+  // hold the engine says NOT_FOUND, as a worker whose reservation has ended expects.
+  OwnJob,
+  Function,  // A function of Judge says so, because it depends on options or on the job.
+};
+constexpr std::string_view text_of(Scope scope) {
+  switch (scope) {
+    case Scope::Server:
+      return "no tube";
+    case Scope::Tube:
+      return "the tube that the command names";
+    case Scope::UsedTube:
+      return "the tube that the connection uses";
+    case Scope::Job:
+      return "the tube of the job";
+    case Scope::OwnJob:
+      return "the tube of the job, which the connection holds";
+    case Scope::Nothing:
+    case Scope::Function:
+      break;
+  }
+  return {};
+}
+
+template <typename C>
+struct Rule {
+  using Type = C;
+  using Function = Judgement (Judge::*)(C&) const;
+
+  Scope scope;
+  VerbSet verbs;                // Any of them suffices.
+  std::string_view where;       // The scope in words.
+  Function function = nullptr;  // Of Scope::Function.
+};
+template <typename C>
+constexpr Rule<C> needs(VerbSet verbs, Scope scope) {
+  return {scope, verbs, text_of(scope)};
+}
+template <typename C>
+constexpr Rule<C> needs_nothing(std::string_view why) {
+  return {Scope::Nothing, {}, why};
+}
+// `function` judges. `verbs`: those that it asks for, on what `where` says.
+template <typename C>
+constexpr Rule<C> judged_by(typename Rule<C>::Function function, VerbSet verbs,
+                            std::string_view where) {
+  return {Scope::Function, verbs, where, function};
+}
+
+constexpr std::string_view of_the_connection = "what belongs to the connection";
+constexpr std::string_view target =
+    "the tube that the job goes to; `produce` or `manage` on the tube of `dead:`";
+constexpr std::string_view watched =
+    "the tubes that are watched: `default` while it is, others since `watch`";
+constexpr std::string_view deleted =
+    "the tube of the job: `consume` if the connection holds it, else `manage`";
+
+// clang-format off
+constexpr std::tuple rules{
+    judged_by<Put>(&Judge::put, {Verb::Produce}, target),
+    judged_by<PutBatch>(&Judge::put_batch, {Verb::Produce}, target),
+    // A tube is used to put, to look at its jobs, and to kick them.
+    needs<Use>({Verb::Produce, Verb::Inspect, Verb::Manage}, Scope::Tube),
+    needs<Watch>({Verb::Consume}, Scope::Tube),
+    judged_by<Reserve>(&Judge::reserve<Reserve>, {Verb::Consume}, watched),
+    judged_by<ReserveWithTimeout>(&Judge::reserve<ReserveWithTimeout>, {Verb::Consume}, watched),
+    judged_by<ReserveBatch>(&Judge::reserve<ReserveBatch>, {Verb::Consume}, watched),
+    needs<ReserveJob>({Verb::Consume}, Scope::Job),
+    needs<Release>({Verb::Consume}, Scope::OwnJob),
+    needs<Bury>({Verb::Consume}, Scope::OwnJob),
+    needs<Touch>({Verb::Consume}, Scope::OwnJob),
+    judged_by<Delete>(&Judge::delete_job, {Verb::Consume, Verb::Manage}, deleted),
+    judged_by<DeleteBatch>(&Judge::delete_batch, {Verb::Consume, Verb::Manage}, deleted),
+    needs<Peek>({Verb::Inspect}, Scope::Job),
+    needs<StatsJob>({Verb::Inspect}, Scope::Job),
+    needs<PeekReady>({Verb::Inspect}, Scope::UsedTube),
+    needs<PeekDelayed>({Verb::Inspect}, Scope::UsedTube),
+    needs<PeekBuried>({Verb::Inspect}, Scope::UsedTube),
+    needs<PeekReserved>({Verb::Inspect}, Scope::UsedTube),
+    judged_by<ListJobs>(&Judge::list_jobs, {Verb::Inspect},
+                        "the tube that the command names; of `*` on the pattern `*`"),
+    judged_by<StatsTube>(&Judge::stats_tube, {Verb::Inspect, Verb::Monitor},
+                         "`inspect` on the tube that the command names; `monitor` on no tube"),
+    needs<PauseTube>({Verb::Manage}, Scope::Tube),
+    needs<FlushTube>({Verb::Manage}, Scope::Tube),
+    needs<KickTube>({Verb::Manage}, Scope::Tube),
+    needs<Kick>({Verb::Manage}, Scope::UsedTube),
+    needs<KickJob>({Verb::Manage}, Scope::Job),
+    judged_by<SetTube>(&Judge::set_tube, {Verb::Manage},
+                       "the tube that the command names; `produce` or `manage` on that of `dead:`"),
+    judged_by<MoveTube>(&Judge::move_tube, {Verb::Manage},
+                        "the tube that jobs leave; `produce` or `manage` on the one they go to"),
+    judged_by<SetJob>(&Judge::set_job, {Verb::Manage},
+                      "the tube of the job; `produce` or `manage` on those of `tube:` and `dead:`"),
+    needs<Stats>({Verb::Monitor}, Scope::Server),
+    needs<Drain>({Verb::Admin}, Scope::Server),
+    needs<Undrain>({Verb::Admin}, Scope::Server),
+    needs<Checkpoint>({Verb::Admin}, Scope::Server),
+    needs_nothing<Auth>(of_the_connection),
+    needs_nothing<Quit>(of_the_connection),
+    needs_nothing<Ignore>(of_the_connection),
+    needs_nothing<SetReserveMode>(of_the_connection),
+    // The engine touches only jobs that the connection holds.
+    needs_nothing<TouchBatch>(of_the_connection),
+    needs_nothing<ListTubeUsed>(of_the_connection),
+    needs_nothing<ListTubesWatched>(of_the_connection),
+    needs_nothing<Extensions>("the same for everybody"),
+    // Core leaves out the others: may_list().
+    needs_nothing<ListTubes>("names the tubes on which the user has a grant; all with `monitor`"),
+};
+// clang-format on
+
+// A command without a rule, or with two, does not compile.
+static_assert(std::tuple_size_v<decltype(rules)> == commands_count,
+              "each command of command_rows has one rule");
+template <typename C>
+constexpr const Rule<C>& rule_of() {
+  return std::get<Rule<C>>(rules);
+}
+
+template <typename C>
+Judgement Judge::operator()(C& command) const {
+  if constexpr (is_refused<C>) {
+    return {};  // What was refused already does nothing.
+  } else {
+    constexpr Rule<C> rule = rule_of<C>();
+    if constexpr (rule.scope == Scope::Server) {
+      return for_all(rule.verbs.first());
+    } else if constexpr (rule.scope == Scope::Tube) {
+      return on(command.tube, rule.verbs);
+    } else if constexpr (rule.scope == Scope::UsedTube) {
+      return on_used(rule.verbs);
+    } else if constexpr (rule.scope == Scope::Job) {
+      return on_job(command.id, rule.verbs.first());
+    } else if constexpr (rule.scope == Scope::OwnJob) {
+      return on_job_or_hidden(command.id, rule.verbs.first());
+    } else if constexpr (rule.scope == Scope::Function) {
+      return (this->*rule.function)(command);
+    } else {
+      static_assert(rule.scope == Scope::Nothing);
+      return {};
+    }
+  }
+}
 
 }  // namespace
 
@@ -186,14 +298,24 @@ bool may_count(const User& user, std::string_view tube) {
 bool is_of_operator(const Command& command) {
   return std::visit(
       []<typename C>(const C& /*command*/) {
-        return std::is_same_v<C, Kick> || std::is_same_v<C, KickJob> ||
-               std::is_same_v<C, PauseTube> || std::is_same_v<C, FlushTube> ||
-               std::is_same_v<C, MoveTube> || std::is_same_v<C, KickTube> ||
-               std::is_same_v<C, SetJob> || std::is_same_v<C, SetTube> ||
-               std::is_same_v<C, Drain> || std::is_same_v<C, Undrain> ||
-               std::is_same_v<C, Checkpoint>;
+        if constexpr (is_refused<C>) {
+          return false;
+        } else {
+          constexpr VerbSet verbs = rule_of<C>().verbs;
+          return !verbs.empty() && of_operators.holds_all(verbs);
+        }
       },
       command);
+}
+
+std::vector<CommandRule> command_rules() {
+  std::vector<CommandRule> out;
+  std::apply(
+      [&]<typename... C>(const Rule<C>&... rule) {
+        (out.push_back({command_row<C>().word(), rule.verbs, rule.where}), ...);
+      },
+      rules);
+  return out;
 }
 
 std::string_view word_of(const Command& command) {

@@ -3,13 +3,18 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "cmd/perenniald/core/users.h"
 #include "engine/types/command.h"
 #include "engine/view/engine_view.h"
 
-// What a user may do: one function for every command. A new command without its rule does not
-// compile. etc/docs/security.md shows the rules as a table.
+// What a user may do: one rule for every command, in the table of access.cc. A new command without
+// its rule does not compile. etc/docs/security.md shows the rules as a table.
+//
+// The table is here and not in engine/types/command.h, because the engine, the client and the tools
+// read that one, too, and know no users; and because a rule may name a function that asks the
+// engine about a job.
 namespace perennial::core {
 
 enum class Verdict : uint8_t {
@@ -45,8 +50,18 @@ void hide(Command& command);
 bool may_list(const User& user, std::string_view tube);
 bool may_count(const User& user, std::string_view tube);
 
-// Whether the command changes what belongs to others, so that the audit names it.
+// Whether the command changes what belongs to others, so that the audit names it: nothing but
+// `manage` or `admin` allows it.
 bool is_of_operator(const Command& command);
+
+// The rule of a command, for its documents.
+struct CommandRule {
+  std::string_view word;   // As a client writes it.
+  VerbSet verbs;           // Any of them suffices. Empty: the command needs none.
+  std::string_view where;  // On which tubes, in Markdown; or why it needs none.
+};
+// One for each command, those with the same rule beside each other.
+std::vector<CommandRule> command_rules();
 
 // The word of the command, as a client writes it; "" for a line that was refused.
 std::string_view word_of(const Command& command);

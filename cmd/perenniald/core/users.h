@@ -39,6 +39,9 @@ inline constexpr std::array verb_rows = {
     VerbRow{Verb::Monitor, "monitor", false}, VerbRow{Verb::Admin, "admin", false},
 };
 std::optional<Verb> verb_named(std::string_view name);
+constexpr std::string_view name_of(Verb verb) {
+  return verb_rows[static_cast<size_t>(verb)].name;
+}
 
 class VerbSet {
  public:
@@ -50,6 +53,7 @@ class VerbSet {
   constexpr void add(VerbSet verbs) { bits_ |= verbs.bits_; }
   constexpr bool holds(Verb verb) const { return (bits_ & bit(verb)) != 0; }
   constexpr bool holds_any(VerbSet verbs) const { return (bits_ & verbs.bits_) != 0; }
+  constexpr bool holds_all(VerbSet verbs) const { return (verbs.bits_ & ~bits_) == 0; }
   constexpr bool empty() const { return bits_ == 0; }
   // REQUIRES: it is not empty.
   constexpr Verb first() const { return static_cast<Verb>(std::countr_zero(bits_)); }

@@ -1,9 +1,10 @@
 #include "cmd/perenniald/http/api/api.h"
 
 #include <algorithm>
-#include <array>
+#include <iterator>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -45,47 +46,63 @@ std::optional<std::vector<std::string>> fit(std::string_view pattern, std::strin
   return names;
 }
 
+constexpr Needs of_monitors = Needs::verb(core::Verb::Monitor);
+constexpr Needs of_admins = Needs::verb(core::Verb::Admin);
+constexpr Needs of_operations =
+    Needs::nothing("nothing; only operations on tubes with `manage` are there");
+constexpr Needs of_everybody = Needs::nothing_of_anybody();
+
 }  // namespace
 
 // clang-format off
 const Api::Row Api::rows[] = {
-    {{"GET", "/api/v1/node", false, true}, &Api::node},
-    {{"GET", "/api/v1/server"}, &Api::server},
-    {{"GET", "/api/v1/server/details"}, &Api::server_details},
-    {{"GET", "/api/v1/work-times"}, &Api::work_times},
-    {{"GET", "/api/v1/audit"}, &Api::audit},
-    {{"GET", "/api/v1/tubes"}, &Api::tubes},
-    {{"GET", "/api/v1/tubes/{tube}"}, &Api::tube},
-    {{"GET", "/api/v1/tubes/{tube}/jobs"}, &Api::jobs_of_tube},
-    {{"GET", "/api/v1/tubes/{tube}/jobs/count"}, &Api::count_jobs},
-    {{"POST", "/api/v1/tubes/{tube}/pause"}, &Api::pause_tube},
-    {{"POST", "/api/v1/tubes/{tube}/kick"}, &Api::kick_tube},
-    {{"GET", "/api/v1/jobs"}, &Api::jobs},
-    {{"POST", "/api/v1/jobs", false, false, job_body_bytes_max}, &Api::put},
-    {{"GET", "/api/v1/jobs/{id}"}, &Api::job},
-    {{"DELETE", "/api/v1/jobs/{id}"}, &Api::delete_job},
-    {{"GET", "/api/v1/jobs/{id}/body"}, &Api::body},
-    {{"POST", "/api/v1/jobs/{id}/kick"}, &Api::kick_job},
-    {{"POST", "/api/v1/jobs/{id}/bury"}, &Api::bury_job},
-    {{"POST", "/api/v1/jobs/{id}/change"}, &Api::change_job},
-    {{"GET", "/api/v1/operations"}, &Api::operations},
-    {{"POST", "/api/v1/operations"}, &Api::start_operation},
-    {{"GET", "/api/v1/operations/{id}"}, &Api::operation},
-    {{"DELETE", "/api/v1/operations/{id}"}, &Api::cancel_operation},
-    {{"GET", "/api/v1/connections"}, &Api::connections},
-    {{"DELETE", "/api/v1/connections/{id}"}, &Api::close_connection},
-    {{"GET", "/api/v1/configuration"}, &Api::configuration},
-    {{"POST", "/api/v1/drain"}, &Api::drain},
-    {{"POST", "/api/v1/undrain"}, &Api::undrain},
-    {{"POST", "/api/v1/checkpoint"}, &Api::checkpoint},
-    {{"POST", "/api/v1/reload"}, &Api::reload},
-    {{"GET", "/api/v1/events"}, &Api::events},
-    {{"GET", "/api/v1/history"}, &Api::history},
-    {{"GET", "/api/v1/search"}, &Api::search},
-    {{"GET", "/api/v1/session", true, true}, &Api::session},
-    {{"POST", sign_in_path, true, true}, &Api::sign_in},
-    {{"DELETE", "/api/v1/session", true, true}, &Api::sign_out},
-    {{"GET", "/api/v1/openapi.json", true, true}, &Api::description},
+    {{"GET", "/api/v1/node", Needs::nothing("nothing; the log of the node only with `monitor`"), false, true},
+     &Api::node},
+    {{"GET", "/api/v1/server", of_monitors}, &Api::server},
+    {{"GET", "/api/v1/server/details", of_monitors}, &Api::server_details},
+    {{"GET", "/api/v1/work-times", of_monitors}, &Api::work_times},
+    {{"GET", "/api/v1/audit", of_admins}, &Api::audit},
+    {{"GET", "/api/v1/tubes",
+      Needs::nothing("as `list-tubes`; the counters of a tube as `stats-tube`")},
+     &Api::tubes},
+    {{"GET", "/api/v1/tubes/{tube}", Needs::commands<StatsTube>()}, &Api::tube},
+    {{"GET", "/api/v1/tubes/{tube}/jobs", Needs::commands<ListJobs>()}, &Api::jobs_of_tube},
+    {{"GET", "/api/v1/tubes/{tube}/jobs/count", Needs::commands<ListJobs>()}, &Api::count_jobs},
+    {{"POST", "/api/v1/tubes/{tube}/pause", Needs::commands<PauseTube>()}, &Api::pause_tube},
+    {{"POST", "/api/v1/tubes/{tube}/kick", Needs::commands<Kick>()}, &Api::kick_tube},
+    {{"GET", "/api/v1/jobs", Needs::commands<ListJobs>()}, &Api::jobs},
+    {{"POST", "/api/v1/jobs", Needs::commands<Put>(), false, false, job_body_bytes_max},
+     &Api::put},
+    {{"GET", "/api/v1/jobs/{id}", Needs::commands<StatsJob>()}, &Api::job},
+    {{"DELETE", "/api/v1/jobs/{id}", Needs::commands<Delete>()}, &Api::delete_job},
+    {{"GET", "/api/v1/jobs/{id}/body", Needs::commands<Peek>()}, &Api::body},
+    {{"POST", "/api/v1/jobs/{id}/kick", Needs::commands<KickJob>()}, &Api::kick_job},
+    {{"POST", "/api/v1/jobs/{id}/bury", Needs::commands<ReserveJob>()}, &Api::bury_job},
+    {{"POST", "/api/v1/jobs/{id}/change", Needs::commands<SetJob>()}, &Api::change_job},
+    {{"GET", "/api/v1/operations", of_operations}, &Api::operations},
+    {{"POST", "/api/v1/operations", Needs::commands<FlushTube, KickTube, MoveTube>()},
+     &Api::start_operation},
+    {{"GET", "/api/v1/operations/{id}", of_operations}, &Api::operation},
+    {{"DELETE", "/api/v1/operations/{id}", of_operations}, &Api::cancel_operation},
+    {{"GET", "/api/v1/connections", of_admins}, &Api::connections},
+    {{"DELETE", "/api/v1/connections/{id}", of_admins}, &Api::close_connection},
+    {{"GET", "/api/v1/configuration", of_admins}, &Api::configuration},
+    {{"POST", "/api/v1/drain", Needs::commands<Drain>()}, &Api::drain},
+    {{"POST", "/api/v1/undrain", Needs::commands<Undrain>()}, &Api::undrain},
+    {{"POST", "/api/v1/checkpoint", Needs::commands<Checkpoint>()}, &Api::checkpoint},
+    {{"POST", "/api/v1/reload", of_admins}, &Api::reload},
+    {{"GET", "/api/v1/events",
+      Needs::judged("by topic: `monitor` for `server`, as `stats-tube` for `tube:NAME`; `operations` "
+                    "has those on tubes with `manage`")},
+     &Api::events},
+    {{"GET", "/api/v1/history",
+      Needs::judged("by series: `monitor` for `server`, as `stats-tube` for `tube:NAME`")},
+     &Api::history},
+    {{"GET", "/api/v1/search", Needs::commands<ListJobs>()}, &Api::search},
+    {{"GET", "/api/v1/session", of_everybody, true, true}, &Api::session},
+    {{"POST", sign_in_path, of_everybody, true, true}, &Api::sign_in},
+    {{"DELETE", "/api/v1/session", of_everybody, true, true}, &Api::sign_out},
+    {{"GET", "/api/v1/openapi.json", of_everybody, true, true}, &Api::description},
 };
 // clang-format on
 
@@ -117,8 +134,8 @@ size_t Api::body_bytes_max_of(std::string_view method, std::string_view path) {
 
 std::span<const Api::Route> Api::routes() {
   static const auto all = [] {
-    std::array<Route, std::size(rows)> routes;
-    std::ranges::transform(rows, routes.begin(), &Row::route);
+    std::vector<Route> routes;
+    std::ranges::transform(rows, std::back_inserter(routes), &Row::route);
     return routes;
   }();
   return all;
@@ -201,6 +218,9 @@ Http::Handled Api::handle(const Request& request, const Caller& caller) {
       return {route, answer_now(problem_response(Status::Forbidden,
                                                  "A page of another site may not change "
                                                  "anything here."))};
+    }
+    if (const std::optional<core::Verb> verb = row.route.needs.verb(); verb && !caller.may(*verb)) {
+      return {route, forbidden(ask, *verb)};
     }
     return {route, (this->*row.function)(ask)};
   }

@@ -14,6 +14,7 @@
 #include "cmd/perenniald/http/api/search.h"
 #include "cmd/perenniald/http/api/sources.h"
 #include "cmd/perenniald/http/http.h"
+#include "cmd/perenniald/http/needs.h"
 #include "cmd/perenniald/http/sign_in.h"
 
 namespace perennial::http {
@@ -30,6 +31,7 @@ class Api {
   struct Route {
     std::string_view method;
     std::string_view path;
+    Needs needs;
     // Whether it is answered before anybody has signed in.
     bool is_open = false;
     // Whether it is answered before the jobs are loaded, which a standby waits for.

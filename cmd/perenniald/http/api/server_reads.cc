@@ -109,7 +109,6 @@ Api::Made Api::node(const Ask& ask) {
 }
 
 Api::Made Api::server(const Ask& ask) {
-  if (!ask.caller.may(Verb::Monitor)) return forbidden(ask, Verb::Monitor);
   return answer_with(server_json(ask.caller));
 }
 
@@ -161,7 +160,6 @@ class ConnectionsAnswer final : public Answer {
 }  // namespace
 
 Api::Made Api::connections(const Ask& ask) {
-  if (!ask.caller.may(Verb::Admin)) return forbidden(ask, Verb::Admin);
   Query query(ask.request.query);
   const uint64_t limit = query.number("limit", page_default, 1, page_max);
   const uint64_t after = query.number("after", 0, 0, UINT64_MAX);
@@ -175,14 +173,12 @@ Api::Made Api::connections(const Ask& ask) {
   return std::make_unique<ConnectionsAnswer>(sources_, std::move(ids), is_last);
 }
 
-Api::Made Api::configuration(const Ask& ask) {
-  if (!ask.caller.may(Verb::Admin)) return forbidden(ask, Verb::Admin);
+Api::Made Api::configuration(const Ask& /*ask*/) {
   return answer_with({{"yaml", sources_.configuration()}});
 }
 
 // What is too dear to be told every second.
-Api::Made Api::server_details(const Ask& ask) {
-  if (!ask.caller.may(Verb::Monitor)) return forbidden(ask, Verb::Monitor);
+Api::Made Api::server_details(const Ask& /*ask*/) {
   const StoreFacts store = sources_.server.store();
   const ServerFacts facts = sources_.server.server();
   const Nanos now = sources_.now();
@@ -210,15 +206,13 @@ Api::Made Api::server_details(const Ask& ask) {
        {"files_in_use", facts.reload_success}});
 }
 
-Api::Made Api::audit(const Ask& ask) {
-  if (!ask.caller.may(Verb::Admin)) return forbidden(ask, Verb::Admin);
+Api::Made Api::audit(const Ask& /*ask*/) {
   return answer_with({{"lines", sources_.audit_lines.to_json(sources_.now())}});
 }
 
 // The buckets are those of /metrics. Percentiles are for the reader to make: those of several
 // servers cannot be added up.
-Api::Made Api::work_times(const Ask& ask) {
-  if (!ask.caller.may(Verb::Monitor)) return forbidden(ask, Verb::Monitor);
+Api::Made Api::work_times(const Ask& /*ask*/) {
   const WorkTimes& times = sources_.server.engine.work_times();
   Json bounds = Json::array();
   for (const uint64_t bound : times.wait.view().bounds) {

@@ -100,8 +100,6 @@ Http::Handled tube_metrics_answer(const MetricSources& sources, const Request& r
                                                    .tubes = std::move(choice)})};
 }
 
-constexpr std::string_view below_cluster = "/cluster/";
-
 Http::Handled refuse(const Request& request, Status status, std::string_view message) {
   Response response = problem_response(status, message);
   if (!Api::owns(request.path)) {
@@ -113,8 +111,13 @@ Http::Handled refuse(const Request& request, Status status, std::string_view mes
   return short_answer("none", std::move(response));
 }
 
+Http::Handled refuse_unloaded(const Request& request, const ClusterHealth& cluster) {
+  return refuse(request, Status::ServiceUnavailable, reason_not_loaded(cluster));
+}
+
 // 401 asks whoever is unknown for a token; a user who has not the grant needs another one.
-Http::Handled needs_grant(std::string_view path, std::string_view verb, const Caller& caller) {
+Http::Handled needs_grant(std::string_view path, core::Verb needed, const Caller& caller) {
+  const std::string_view verb = core::name_of(needed);
   if (caller.user != nullptr) {
     return short_answer(path, {.status = Status::Forbidden,
                                .body = fmt::format("The grant {} is needed.\n", verb)});
@@ -135,65 +138,56 @@ Http::Handled not_allowed(std::string_view path, std::string_view allowed) {
 }  // namespace
 
 const Routes::Row Routes::rows[] = {
-    {"/livez", &Routes::live},
-    {"/readyz", &Routes::ready},
-    {"/leader", &Routes::leads},
-    {"/metrics", &Routes::metrics},
-    {"/metrics/tubes", &Routes::metrics_of_tubes},
+    {"/cluster/", Needs::verb(core::Verb::Admin), &Routes::for_nodes, "GET"},
+    {"/livez", Needs::nothing_of_anybody(), &Routes::live},
+    {"/readyz", Needs::nothing_of_anybody(), &Routes::ready},
+    {"/leader", Needs::nothing_of_anybody(), &Routes::leads},
+    {"/metrics", Needs::verb(core::Verb::Monitor), &Routes::metrics},
+    {"/metrics/tubes", Needs::verb(core::Verb::Monitor), &Routes::metrics_of_tubes},
 };
 
-std::vector<std::string_view> Routes::paths() {
-  std::vector<std::string_view> paths = {below_cluster};
-  for (const Row& row : rows) paths.push_back(row.path);
+bool Routes::Row::fits(const Request& request) const {
+  return path.ends_with('/') ? request.path.starts_with(path) : request.path == path;
+}
+
+bool Routes::Row::allows(std::string_view method) const {
+  return method == "GET" || (method == "HEAD" && methods != "GET");
+}
+
+std::vector<Routes::Path> Routes::paths() {
+  std::vector<Path> paths;
+  for (const Row& row : rows) paths.push_back({row.path, row.needs});
   return paths;
 }
 
-Http::Handled Routes::live(const Request& request, const core::ClientRights& /*rights*/) {
+std::optional<Http::Handled> Routes::live(const Request& request, const Caller& /*caller*/) {
   return short_answer("/livez", livez(parts_.health(), request.query));
 }
 
-Http::Handled Routes::ready(const Request& request, const core::ClientRights& /*rights*/) {
+std::optional<Http::Handled> Routes::ready(const Request& request, const Caller& /*caller*/) {
   return short_answer("/readyz", readyz(parts_.health(), parts_.cluster(), request.query));
 }
 
-Http::Handled Routes::leads(const Request& /*request*/, const core::ClientRights& /*rights*/) {
+std::optional<Http::Handled> Routes::leads(const Request& /*request*/, const Caller& /*caller*/) {
   return short_answer("/leader", leader(parts_.cluster()));
 }
 
-std::optional<Http::Handled> Routes::refuse_metrics(std::string_view path, const Request& request,
-                                                    const core::ClientRights& rights) {
-  const Caller caller = parts_.sign_ins.caller(request, rights);
-  if (!caller.may(core::Verb::Monitor)) {
-    parts_.api.audit_other(fmt::format("GET {}", path), request, caller, core::Verb::Monitor);
-    return needs_grant(path, "monitor", caller);
-  }
-  if (parts_.is_loaded()) return std::nullopt;
-  return refuse(request, Status::ServiceUnavailable, reason_not_loaded(parts_.cluster()));
+std::optional<Http::Handled> Routes::metrics(const Request& request, const Caller& /*caller*/) {
+  if (parts_.is_loaded()) return metrics_answer(parts_.metrics, request);
+  if (!parts_.cluster().is_member) return refuse_unloaded(request, parts_.cluster());
+  return Http::Handled{.route = "/metrics",
+                       .answer = make_standby_metrics(parts_.metrics, wants_open_metrics(request)),
+                       .is_for_monitor = true};
 }
 
-Http::Handled Routes::metrics(const Request& request, const core::ClientRights& rights) {
-  std::optional<Http::Handled> refusal = refuse_metrics("/metrics", request, rights);
-  if (!refusal) return metrics_answer(parts_.metrics, request);
-  const bool is_standby = refusal->route == "none" && parts_.cluster().is_member;
-  if (!is_standby) return *std::move(refusal);
-  return {.route = "/metrics",
-          .answer = make_standby_metrics(parts_.metrics, wants_open_metrics(request)),
-          .is_for_monitor = true};
+std::optional<Http::Handled> Routes::metrics_of_tubes(const Request& request,
+                                                      const Caller& /*caller*/) {
+  if (!parts_.is_loaded()) return refuse_unloaded(request, parts_.cluster());
+  return tube_metrics_answer(parts_.metrics, request);
 }
 
-Http::Handled Routes::metrics_of_tubes(const Request& request, const core::ClientRights& rights) {
-  std::optional<Http::Handled> refusal = refuse_metrics("/metrics/tubes", request, rights);
-  return refusal ? *std::move(refusal) : tube_metrics_answer(parts_.metrics, request);
-}
-
-std::optional<Http::Handled> Routes::for_nodes(const Request& request,
-                                               const core::ClientRights& rights) {
-  if (request.method != "GET") return not_allowed(below_cluster, "GET");
-  const Caller caller = parts_.sign_ins.caller(request, rights);
-  const auto missing =
-      caller.may(core::Verb::Admin) ? std::nullopt : std::optional(core::Verb::Admin);
-  parts_.api.audit_other("GET /cluster/", request, caller, missing);
-  if (missing) return needs_grant(below_cluster, "admin", caller);
+std::optional<Http::Handled> Routes::for_nodes(const Request& request, const Caller& caller) {
+  parts_.api.audit_other("GET /cluster/", request, caller, std::nullopt);
   return parts_.for_nodes(request);
 }
 
@@ -201,6 +195,22 @@ Http::Handled Routes::handle(const Request& request, const core::ClientRights& r
   Http::Handled handled = answer(request, rights);
   handled.is_tls = rights.is_tls;
   return handled;
+}
+
+std::optional<Http::Handled> Routes::answer_by_row(const Request& request,
+                                                   const core::ClientRights& rights) {
+  const auto row = std::ranges::find_if(rows, [&](const Row& each) { return each.fits(request); });
+  if (row == std::end(rows)) return std::nullopt;
+  if (!row->allows(request.method)) return not_allowed(row->path, row->methods);
+  Caller caller;
+  if (const std::optional<core::Verb> verb = row->needs.verb()) {
+    caller = parts_.sign_ins.caller(request, rights);
+    if (!caller.may(*verb)) {
+      parts_.api.audit_other(fmt::format("GET {}", row->path), request, caller, *verb);
+      return needs_grant(row->path, *verb, caller);
+    }
+  }
+  return (this->*row->function)(request, caller);
 }
 
 Http::Handled Routes::answer(const Request& request, const core::ClientRights& rights) {
@@ -216,18 +226,14 @@ Http::Handled Routes::answer(const Request& request, const core::ClientRights& r
       return refuse(request, Status::TooManyRequests, "Too many requests come from this address.");
     }
     if (!parts_.is_loaded() && !Api::is_early(request)) {
-      return refuse(request, Status::ServiceUnavailable, reason_not_loaded(parts_.cluster()));
+      return refuse_unloaded(request, parts_.cluster());
     }
     return parts_.api.handle(request, caller);
   }
-  if (request.path.starts_with(below_cluster) && parts_.for_nodes != nullptr) {
-    if (std::optional<Http::Handled> answer = for_nodes(request, rights)) return *std::move(answer);
+  if (std::optional<Http::Handled> answer = answer_by_row(request, rights)) {
+    return *std::move(answer);
   }
   const bool is_read = request.method == "GET" || request.method == "HEAD";
-  for (const Row& row : rows) {
-    if (row.path != request.path) continue;
-    return is_read ? (this->*row.function)(request, rights) : not_allowed(row.path, "GET, HEAD");
-  }
   if (is_read) {
     if (std::optional<Response> page = page_of(request)) {
       return short_answer("/", *std::move(page));

@@ -1,5 +1,6 @@
 #include "cmd/perenniald/core/access.h"
 
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -8,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/engine.h"
+#include "tests/support/documents.h"
 
 namespace perennial::core {
 namespace {
@@ -136,6 +138,61 @@ undrain               F  F  F  F  F  F  A  | F  F  F  F  F  F  A
 
 TEST(Access, OfEveryCommandVerbAndTubeIsAsWritten) {
   EXPECT_EQ("\n" + matrix(), golden);
+}
+
+// The verbs of a rule, which the documents show, are those that change a verdict.
+TEST(Access, NeedsNoVerbThatTheRuleDoesNotName) {
+  const World world;
+  std::map<std::string_view, CommandRule> rules;
+  for (const CommandRule& rule : command_rules()) rules.emplace(rule.word, rule);
+  for_each_command([&]<typename Row>(const Row& row) {
+    ASSERT_TRUE(rules.contains(row.word())) << row.word();
+    const VerbSet verbs = rules.at(row.word()).verbs;
+    const Command command = about_t<typename Row::Type>();
+    const std::string without = verdict_of({.name = "u"}, command, world);
+    EXPECT_TRUE(!verbs.empty() || without.starts_with('A')) << row.word();
+    for (const VerbRow& verb : verb_rows) {
+      if (verbs.holds(verb.verb)) continue;
+      const User user = {.name = "u", .grants = {{{"t"}, {verb.verb}}}};
+      EXPECT_EQ(verdict_of(user, command, world), without) << row.word() << " " << verb.name;
+    }
+  });
+}
+
+TEST(Access, AuditNamesWhatOnlyManageAndAdminAllow) {
+  EXPECT_TRUE(is_of_operator(Kick{}));
+  EXPECT_TRUE(is_of_operator(SetJob{}));
+  EXPECT_TRUE(is_of_operator(Checkpoint{}));
+  EXPECT_FALSE(is_of_operator(Delete{}));
+  EXPECT_FALSE(is_of_operator(Use{}));
+  EXPECT_FALSE(is_of_operator(Stats{}));
+  EXPECT_FALSE(is_of_operator(Quit{}));
+  EXPECT_FALSE(is_of_operator(PutNoCrlf{}));
+}
+
+TEST(Access, OfTheDocumentIsThatOfTheRules) {
+  std::vector<std::string> lines;
+  std::string words;
+  const std::vector<CommandRule> rules = command_rules();
+  for (size_t i = 0; i < rules.size(); ++i) {
+    const CommandRule& rule = rules[i];
+    words += (words.empty() ? "" : ", ") + support::code(rule.word);
+    const bool is_last = i + 1 == rules.size() || rules[i + 1].verbs != rule.verbs ||
+                         rules[i + 1].where != rule.where;
+    if (!is_last) continue;
+    std::vector<std::string_view> verbs;
+    for (const VerbRow& verb : verb_rows) {
+      if (rule.verbs.holds(verb.verb)) verbs.push_back(verb.name);
+    }
+    lines.push_back(fmt::format("| {} | {} | {} |", words,
+                                verbs.empty() ? "nothing" : support::one_of(verbs), rule.where));
+    words.clear();
+  }
+  EXPECT_EQ(
+      fmt::format(
+          "{}",
+          fmt::join(support::documented_rows("security.md", "#### What each command needs"), "\n")),
+      fmt::format("{}", fmt::join(lines, "\n")));
 }
 
 std::string judged(const User& user, Command command) {

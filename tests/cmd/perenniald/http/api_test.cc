@@ -1117,6 +1117,14 @@ TEST_F(ApiUsers, NeedAllRightsForWhatNodesAskFor) {
   EXPECT_EQ(got(get("/cluster/other", bearer(admin_))).status, 404u);
 }
 
+// What the row of a path needs comes before anything of the request is looked at.
+TEST_F(ApiUsers, NeedTheVerbOfAPathWhateverTheyAsk) {
+  EXPECT_EQ(change("POST", "/api/v1/reload", R"({"odd":1})", shown(mailer_)).status, 403u);
+  EXPECT_EQ(change("POST", "/api/v1/reload", R"({"odd":1})", shown(admin_)).status, 400u);
+  EXPECT_EQ(got(get("/api/v1/connections?limit=x", bearer(mailer_))).status, 403u);
+  EXPECT_EQ(got(get("/api/v1/connections?limit=x", bearer(admin_))).status, 400u);
+}
+
 TEST_F(ApiUsers, AreAskedForAToken) {
   for (const Api::Route& each : Api::routes()) {
     std::string path(each.path);

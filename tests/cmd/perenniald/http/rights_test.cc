@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -14,6 +15,7 @@
 #include "cmd/common/token.h"
 #include "engine/types/command.h"
 #include "tests/cmd/perenniald/http/port.h"
+#include "tests/support/documents.h"
 
 // T16 and T17, for the queue and for HTTP at once: every command and every path, for every verb, on
 // a tube that exists and on one that does not. Whoever has no right to something is told the same
@@ -538,10 +540,59 @@ TEST(RightsTable, HasEveryCommandAndPath) {
   for (const Api::Route& route : Api::routes()) {
     paths.insert(fmt::format("{} {}", route.method, route.path));
   }
-  for (const std::string_view path : Routes::paths()) paths.insert(fmt::format("GET {}", path));
+  for (const Routes::Path& each : Routes::paths()) paths.insert(fmt::format("GET {}", each.path));
   tested.clear();
   for (const Row& row : requests()) tested.insert(row.name);
   EXPECT_EQ(tested, paths);
+}
+
+// What the rows of the program say is what the requests of this test are judged by.
+TEST(RightsTable, IsThatOfTheRowsOfTheProgram) {
+  std::map<std::string, Needs> rows;
+  for (const Api::Route& each : Api::routes()) {
+    rows.emplace(fmt::format("{} {}", each.method, each.path), each.needs);
+  }
+  for (const Routes::Path& each : Routes::paths()) {
+    rows.emplace(fmt::format("GET {}", each.path), each.needs);
+  }
+  for (const Row& row : requests()) {
+    const Needs& needs = rows.at(row.name);
+    if (needs.verb()) {
+      EXPECT_EQ(row.on_server, VerbSet{*needs.verb()}) << row.name;
+      EXPECT_EQ(row.on_tube, nothing) << row.name;
+    }
+    if (needs.commands().front().empty()) continue;
+    const std::string word = row.like.substr(0, row.like.find_first_of(" \r"));
+    EXPECT_NE(std::ranges::find(needs.commands(), word), needs.commands().end())
+        << row.name << " " << word;
+  }
+}
+
+std::string text_of(const Needs& needs) {
+  if (needs.verb()) return support::code(core::name_of(*needs.verb()));
+  std::vector<std::string_view> words;
+  for (const std::string_view word : needs.commands()) {
+    if (!word.empty()) words.push_back(word);
+  }
+  return words.empty() ? std::string(needs.text()) : "as " + support::one_of(words);
+}
+
+TEST(RightsTable, OfTheDocumentIsThatOfTheRows) {
+  std::vector<std::pair<std::string, std::string>> rows;  // What is needed, and for which paths.
+  const auto add = [&](std::string_view method, std::string_view path, const Needs& needs) {
+    const std::string text = text_of(needs);
+    auto row = std::ranges::find(rows, text, &std::pair<std::string, std::string>::first);
+    if (row == rows.end()) row = rows.insert(row, {text, ""});
+    row->second += fmt::format("{}`{} {}`", row->second.empty() ? "" : ", ", method, path);
+  };
+  for (const Routes::Path& each : Routes::paths()) add("GET", each.path, each.needs);
+  for (const Api::Route& each : Api::routes()) add(each.method, each.path, each.needs);
+  std::vector<std::string> lines;
+  for (const auto& [text, paths] : rows) lines.push_back(fmt::format("| {} | {} |", paths, text));
+  EXPECT_EQ(
+      fmt::format("{}",
+                  fmt::join(support::documented_rows("http.md", "### What each path needs"), "\n")),
+      fmt::format("{}", fmt::join(lines, "\n")));
 }
 
 // Whoever may put into a tube or reserve from it is told its name, and no number.
