@@ -51,14 +51,14 @@ class Turn {
   // Each REQUIRES: an input is being applied. Transitions and replies are in the order in which
   // they happen.
   template <typename T>
-  void emit(T transition) {
-    out_->transitions.emplace_back(std::move(transition));
+  void emit(T&& transition) {
+    out_->transitions.emplace_back(std::forward<T>(transition));
   }
   // One that counts for the bound of the turn.
   template <typename T>
-  void emit_counted(T transition) {
+  void emit_counted(T&& transition) {
     count_transition();
-    emit(std::move(transition));
+    emit(std::forward<T>(transition));
   }
   void answer(ConnId conn, Reply reply) { out_->replies.push_back({conn, std::move(reply)}); }
   void give_part(NamesPart part) { out_->names_parts.push_back(std::move(part)); }
