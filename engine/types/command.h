@@ -285,7 +285,8 @@ struct Malformed {
 // begins with decides.
 // clang-format off
 inline constexpr std::tuple command_rows{
-    command<Put>("put ", "cmd-put", {.has_body = true, .adds_jobs = true},
+    command<Put>("put ", "cmd-put",
+                 {.has_body = true, .adds_jobs = true, .kind = CommandKind::Put},
                  arg("pri", &Put::priority), arg("delay", &Put::delay_s), arg("ttr", &Put::ttr_s),
                  arg("bytes", &Put::body_bytes))
         .with(option("tube", &PutOptions::tube, Extension::PutTube),
@@ -304,24 +305,28 @@ inline constexpr std::tuple command_rows{
         .with(option("with", &PeekDelayed::with, Extension::With)),
     command<PeekBuried>("peek-buried", "cmd-peek-buried", {})
         .with(option("with", &PeekBuried::with, Extension::With)),
-    command<Reserve>("reserve", "cmd-reserve", {})
+    command<Reserve>("reserve", "cmd-reserve", {.kind = CommandKind::Reserve})
         .with(option("with", &ReserveOptions::with, Extension::With),
               option("abort", &ReserveOptions::abort, Extension::Abort)),
     command<ReserveWithTimeout>("reserve-with-timeout ", "cmd-reserve-with-timeout",
-                                {.own_grammar = true},
+                                {.own_grammar = true, .kind = CommandKind::Reserve},
                                 arg("seconds", &ReserveWithTimeout::timeout_s))
         .with(option("with", &ReserveOptions::with, Extension::With),
               option("abort", &ReserveOptions::abort, Extension::Abort)),
-    command<ReserveJob>("reserve-job ", "", {}, arg("id", &ReserveJob::id))
+    command<ReserveJob>("reserve-job ", "", {.kind = CommandKind::Reserve},
+                        arg("id", &ReserveJob::id))
         .with(option("with", &ReserveJob::with, Extension::With)),
-    command<Delete>("delete ", "cmd-delete", {}, arg("id", &Delete::id)),
-    command<Release>("release ", "cmd-release", {.own_grammar = true}, arg("id", &Release::id),
+    command<Delete>("delete ", "cmd-delete", {.kind = CommandKind::Delete},
+                    arg("id", &Delete::id)),
+    command<Release>("release ", "cmd-release",
+                     {.own_grammar = true, .kind = CommandKind::Release}, arg("id", &Release::id),
                      arg("pri", &Release::priority), arg("delay", &Release::delay_s))
         .with(option("count", &Release::count, Extension::Attempts)),
     command<Use>("use ", "cmd-use", {}, arg("tube", &Use::tube)),
     command<Watch>("watch ", "cmd-watch", {.own_grammar = true}, arg("tube", &Watch::tube)),
     command<Ignore>("ignore ", "cmd-ignore", {}, arg("tube", &Ignore::tube)),
-    command<Bury>("bury ", "cmd-bury", {}, arg("id", &Bury::id), arg("pri", &Bury::priority)),
+    command<Bury>("bury ", "cmd-bury", {.kind = CommandKind::Bury}, arg("id", &Bury::id),
+                  arg("pri", &Bury::priority)),
     command<Kick>("kick ", "cmd-kick", {.own_grammar = true, .many_jobs = true},
                   arg("n", &Kick::bound)),
     command<KickJob>("kick-job ", "", {}, arg("id", &KickJob::id)),
@@ -345,16 +350,18 @@ inline constexpr std::tuple command_rows{
                   arg("token", &Auth::token)),
     command<PutBatch>("put-batch ", "cmd-put-batch",
                       {.has_body = true, .adds_jobs = true, .ours = true,
-                       .extension = Extension::Batch},
+                       .kind = CommandKind::Put, .extension = Extension::Batch},
                       arg("count", &PutBatch::count), arg("bytes", &PutBatch::bytes))
         .with(option("tube", &PutBatch::tube, Extension::PutTube)),
     command<ReserveBatch>("reserve-batch ", "cmd-reserve-batch",
-                          {.own_grammar = true, .ours = true, .extension = Extension::Batch},
+                          {.own_grammar = true, .ours = true, .kind = CommandKind::Reserve,
+                           .extension = Extension::Batch},
                           arg("count", &ReserveBatch::count), arg("wait", &ReserveBatch::wait))
         .with(option("with", &ReserveOptions::with, Extension::With),
               option("abort", &ReserveOptions::abort, Extension::Abort)),
     command<DeleteBatch>("delete-batch ", "cmd-delete-batch",
-                         {.ours = true, .extension = Extension::Batch},
+                         {.ours = true, .kind = CommandKind::Delete,
+                          .extension = Extension::Batch},
                          arg("id", &DeleteBatch::ids)),
     command<TouchBatch>("touch-batch ", "cmd-touch-batch",
                         {.ours = true, .extension = Extension::Batch},

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string_view>
 #include <tuple>
@@ -39,6 +40,9 @@ constexpr Option<Of, Value> option(std::string_view name, Value Of::*member,
   return {name, member, extension};
 }
 
+// The commands that the metrics tell apart. Those about several jobs belong to those about one.
+enum class CommandKind : uint8_t { Put, Delete, Release, Bury, Reserve, Other };
+
 struct CommandFlags {
   // The common rules do not apply to its arguments: wire/command_line.cc has a function for it.
   bool own_grammar = false;
@@ -52,6 +56,7 @@ struct CommandFlags {
   bool in_core = false;  // Core answers it. The engine never gets it.
   // DENIED to clients of listeners where `admin_on` does not allow it.
   bool admin = false;
+  CommandKind kind = CommandKind::Other;
   // The extension that it belongs to. Where the extension is not allowed, the parser skips the row,
   // so that its line is answered as beanstalkd answers it. Without a value it is always allowed.
   std::optional<Extension> extension = {};

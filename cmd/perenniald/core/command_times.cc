@@ -1,27 +1,19 @@
 #include "cmd/perenniald/core/command_times.h"
 
-#include <type_traits>
-#include <utility>
 #include <variant>
 
 namespace perennial::core {
 namespace {
 
-template <typename C, typename... Others>
-constexpr bool is_one_of = (std::is_same_v<C, Others> || ...);
-
 template <typename C>
 constexpr CommandKind kind_of_type() {
-  if (is_one_of<C, Put, PutTooBig, PutTrailingJunk, PutNoCrlf, PutBatch, PutBatchRefused>) {
-    return CommandKind::Put;
+  if constexpr (!is_refused<C>) {
+    return command_row<C>().flags.kind;
+  } else if constexpr (requires { typename C::CountsAs; }) {
+    return kind_of_type<typename C::CountsAs>();
+  } else {
+    return CommandKind::Other;
   }
-  if (is_one_of<C, Delete, DeleteBatch>) return CommandKind::Delete;
-  if (is_one_of<C, Release>) return CommandKind::Release;
-  if (is_one_of<C, Bury>) return CommandKind::Bury;
-  if (is_one_of<C, Reserve, ReserveWithTimeout, ReserveJob, ReserveBatch>) {
-    return CommandKind::Reserve;
-  }
-  return CommandKind::Other;
 }
 
 // Indexed as the variant is.

@@ -12,11 +12,10 @@
 
 namespace perennial::core {
 
-// The commands that the metrics tell apart. Those about several jobs belong to those about one, and
-// so do commands that are refused because of their form.
-enum class CommandKind : uint8_t { Put, Delete, Release, Bury, Reserve, Other };
+// Of CommandKind, in its order.
 inline constexpr std::array<std::string_view, 6> command_kind_names = {"put",  "delete",  "release",
                                                                        "bury", "reserve", "other"};
+// A line that is refused because of its form is of the kind of the command that it counts as.
 CommandKind kind_of(const Command& command);
 
 // How long commands take: from the turn that runs a command to the time when its reply may leave.

@@ -72,7 +72,7 @@ class MetricsTest : public testing::Test {
 
 // Histograms are the same in both formats, and each bucket holds all below it.
 TEST_F(MetricsTest, GivesHistograms) {
-  auto& puts = commands_[static_cast<size_t>(core::CommandKind::Put)];
+  auto& puts = commands_[static_cast<size_t>(CommandKind::Put)];
   puts.record_time(50'000);
   puts.record_time(150'000, 2);
   puts.record_time(100 * second);
@@ -150,7 +150,7 @@ TEST_F(MetricsTest, GivesWhatANodeOfAClusterKnows) {
 
 TEST_F(MetricsTest, GivesWhatTheServerKnows) {
   core::AnswerCounts answers;
-  answers.on_word(Word::NotFound, core::CommandKind::Delete);
+  answers.on_word(Word::NotFound, CommandKind::Delete);
   answers.puts_refused = {.disk = 10, .memory = 11, .forbidden = 12, .unauthorized = 13};
   answers.bodies_found = 14;
   answers.bodies_missed = 15;
