@@ -5,9 +5,9 @@
 #include <memory>
 #include <optional>
 
-#include "engine/tables/job.h"
+#include "engine/containers/job.h"
+#include "engine/containers/owned_by.h"
 #include "engine/tables/operation.h"
-#include "engine/tables/owned_by.h"
 #include "engine/tables/tube.h"
 #include "engine/tables/watch_list.h"
 #include "engine/types/option_values.h"

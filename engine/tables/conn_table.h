@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "engine/containers/heap.h"
 #include "engine/tables/conn.h"
 #include "engine/tables/field_table.h"
-#include "engine/tables/heap.h"
 #include "engine/tables/tube_table.h"
 #include "engine/tables/turn.h"
 #include "engine/types/basic.h"

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "engine/tables/job.h"
+#include "engine/containers/job.h"
 #include "engine/tables/tube.h"
 #include "engine/types/basic.h"
 #include "engine/types/command.h"

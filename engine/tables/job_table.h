@@ -6,10 +6,10 @@
 #include <utility>
 
 #include "absl/container/btree_set.h"
+#include "engine/containers/job.h"
+#include "engine/containers/job_pool.h"
 #include "engine/tables/conn_table.h"
 #include "engine/tables/field_table.h"
-#include "engine/tables/job.h"
-#include "engine/tables/job_pool.h"
 #include "engine/tables/tube_table.h"
 #include "engine/tables/turn.h"
 #include "engine/types/basic.h"

@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
-#include "engine/tables/heap.h"
-#include "engine/tables/kept_buckets.h"
+#include "engine/containers/heap.h"
+#include "engine/containers/kept_buckets.h"
 #include "engine/tables/tube.h"
 #include "engine/types/basic.h"
 #include "engine/types/job_fields.h"

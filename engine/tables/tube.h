@@ -7,11 +7,11 @@
 #include <utility>
 
 #include "absl/container/btree_map.h"
-#include "engine/tables/concurrency.h"
-#include "engine/tables/delayed_jobs.h"
-#include "engine/tables/job.h"
-#include "engine/tables/owned_by.h"
-#include "engine/tables/ready_order.h"
+#include "engine/containers/concurrency.h"
+#include "engine/containers/delayed_jobs.h"
+#include "engine/containers/job.h"
+#include "engine/containers/owned_by.h"
+#include "engine/containers/ready_order.h"
 #include "engine/types/boxed.h"
 #include "engine/types/job_fields.h"
 #include "engine/types/option_values.h"

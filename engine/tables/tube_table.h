@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/tables/heap.h"
+#include "engine/containers/heap.h"
 #include "engine/tables/measured_tubes.h"
 #include "engine/tables/rate_table.h"
 #include "engine/tables/settings_table.h"

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "engine/containers/weights.h"
 #include "engine/tables/tube.h"
-#include "engine/tables/weights.h"
 
 namespace perennial::engine {
 

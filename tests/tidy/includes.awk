@@ -4,7 +4,8 @@ BEGIN {
   # Ours, besides its own.
   own["engine/types"] = ""
   own["engine/view"] = "engine/types"
-  own["engine/tables"] = "engine/types engine/view"
+  own["engine/containers"] = "engine/types"
+  own["engine/tables"] = "engine/containers engine/types engine/view"
   own["engine/statistics"] = "engine/tables engine/types engine/view"
   own["engine/rules"] = "engine/statistics engine/tables engine/types"
   own["engine/operations"] = "engine/rules engine/tables engine/types"

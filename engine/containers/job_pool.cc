@@ -1,4 +1,4 @@
-#include "engine/tables/job_pool.h"
+#include "engine/containers/job_pool.h"
 
 #include <cstdlib>
 #include <new>

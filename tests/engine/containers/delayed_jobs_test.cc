@@ -1,4 +1,4 @@
-#include "engine/tables/delayed_jobs.h"
+#include "engine/containers/delayed_jobs.h"
 
 #include <memory>
 #include <random>

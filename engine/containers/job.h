@@ -1,6 +1,6 @@
 #pragma once
 
-#include "engine/tables/heap.h"
+#include "engine/containers/heap.h"
 #include "engine/types/basic.h"
 #include "engine/types/option_values.h"
 #include "engine/types/transition.h"

@@ -1,4 +1,4 @@
-#include "engine/tables/heap.h"
+#include "engine/containers/heap.h"
 
 #include <algorithm>
 #include <memory>

@@ -1,4 +1,4 @@
-#include "engine/tables/concurrency.h"
+#include "engine/containers/concurrency.h"
 
 #include "engine/types/check.h"
 

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <utility>
 
-#include "engine/tables/job.h"
+#include "engine/containers/job.h"
 
 namespace perennial::engine {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "engine/tables/job.h"
+#include "engine/containers/job.h"
 
 namespace perennial::engine {
 

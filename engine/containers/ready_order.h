@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "absl/container/btree_set.h"
-#include "engine/tables/job_pool.h"
+#include "engine/containers/job_pool.h"
 
 namespace perennial::engine {
 

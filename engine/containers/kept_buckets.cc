@@ -1,4 +1,4 @@
-#include "engine/tables/kept_buckets.h"
+#include "engine/containers/kept_buckets.h"
 
 #include "engine/types/check.h"
 

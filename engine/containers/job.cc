@@ -1,4 +1,4 @@
-#include "engine/tables/job.h"
+#include "engine/containers/job.h"
 
 #include <algorithm>
 

@@ -8,7 +8,7 @@
 #include "absl/container/btree_map.h"
 #include "absl/container/node_hash_map.h"
 #include "absl/functional/function_ref.h"
-#include "engine/tables/job.h"
+#include "engine/containers/job.h"
 #include "engine/types/job_fields.h"
 
 namespace perennial::engine {

@@ -1,4 +1,4 @@
-#include "engine/tables/ready_order.h"
+#include "engine/containers/ready_order.h"
 
 #include <algorithm>
 #include <random>
