@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <rocksdb/iterator.h>
 
+#include "engine/types/logfmt.h"
 #include "store/disk/data_dir.h"
 #include "store/disk/hash.h"
 #include "store/forced_start.h"
@@ -104,10 +105,11 @@ void Reader::Impl::report_truncations(const RecoveryPlan& plan) const {
     options.events.info("store.manifest_would_cut", plan.manifest_truncation->fields);
   }
   if (!plan.mark_damage.empty()) {
-    options.events.info("store.mark_damaged", fmt::format("problem=\"{}\"", plan.mark_damage));
+    options.events.info("store.mark_damaged",
+                        fmt::format("problem={}", logfmt_text(plan.mark_damage)));
   }
   for (const std::string& loss : plan.log.losses) {
-    options.events.info("store.log_would_force", fmt::format("message=\"{}\"", loss));
+    options.events.info("store.log_would_force", fmt::format("message={}", logfmt_text(loss)));
   }
   if (plan.log.truncation) options.events.info("store.log_would_cut", plan.log.truncation->fields);
 }

@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "engine/types/logfmt.h"
+
 namespace perennial::common {
 namespace {
 
@@ -51,6 +53,15 @@ size_t decode(std::string_view text, uint32_t& point) {
   return point < lowest[length] || point > 0x10ffff || is_surrogate ? 0 : length;
 }
 
+// What cannot be shown is written byte by byte.
+std::string& append_shown(std::string& out, const Character& character) {
+  if (character.is_printable) return out += character.bytes;
+  for (const char byte : character.bytes) {
+    out += fmt::format("\\x{:02x}", static_cast<unsigned char>(byte));
+  }
+  return out;
+}
+
 }  // namespace
 
 Character take_character(std::string_view& text) {
@@ -68,15 +79,26 @@ std::string printable(std::string_view text) {
   std::string out;
   while (!text.empty()) {
     const Character character = take_character(text);
-    if (character.is_printable || character.bytes == "\n" || character.bytes == "\t") {
-      out += character.bytes;
-      continue;
-    }
-    for (const char byte : character.bytes) {
-      out += fmt::format("\\x{:02x}", static_cast<unsigned char>(byte));
-    }
+    const bool is_space = character.bytes == "\n" || character.bytes == "\t";
+    is_space ? out += character.bytes : append_shown(out, character);
   }
   return out;
+}
+
+std::string printable_line(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const Character character = take_character(text);
+    character.bytes == "\n" ? out += "\\n" : append_shown(out, character);
+  }
+  return out;
+}
+
+std::string logfmt_value(std::string_view value) {
+  const bool is_plain = !value.empty() && std::ranges::all_of(value, [](char c) {
+    return c > ' ' && c < 0x7f && c != '"' && c != '=' && c != '\\';
+  });
+  return is_plain ? std::string(value) : printable_line(logfmt_text(value));
 }
 
 }  // namespace perennial::common

@@ -21,4 +21,10 @@ Character take_character(std::string_view& text);
 // Text that is safe for a terminal: what it cannot show, except line feed and tab, becomes "\x1b".
 std::string printable(std::string_view text);
 
+// The same on one line: a line feed becomes "\n", a tab "\x09".
+std::string printable_line(std::string_view text);
+
+// The value in logfmt: as it is if it holds plain characters only, else quoted and printable.
+std::string logfmt_value(std::string_view value);
+
 }  // namespace perennial::common

@@ -10,6 +10,7 @@
 #include <rocksdb/metadata.h>
 #include <rocksdb/options.h>
 
+#include "engine/types/logfmt.h"
 #include "store/damage/damage_record.h"
 #include "store/damage/table_blocks.h"
 #include "store/damage/table_file.h"
@@ -96,7 +97,7 @@ Status Containment::open() {
   Result<std::vector<DamagedBlock>> found = read_damage_record(options_.env, db_path_);
   if (!found.ok()) {
     if (found.status().code() != StatusCode::Corruption) return found.take_status();
-    inform("store.damage_record", fmt::format("problem=\"{}\"", found.status().message()));
+    inform("store.damage_record", fmt::format("problem={}", logfmt_text(found.status().message())));
     return {};
   }
   const std::lock_guard lock(mutex_);
@@ -116,15 +117,15 @@ bool Containment::contain(rocksdb::DB& db, const std::vector<uint64_t>& tables) 
     const Result<std::vector<DamagedBlock>> found = check(table, substitutes);
     if (!found.ok()) {
       inform("store.damage_not_contained",
-             fmt::format("table={} problem=\"{}\"", table_name(table.file_number),
-                         found.status().message()));
+             fmt::format("table={} problem={}", table_name(table.file_number),
+                         logfmt_text(found.status().message())));
       continue;
     }
     if (found->empty()) continue;
     set_aside(table);
     // Before a compaction may drop what the blocks held.
     if (Status noted = note(*found); !noted.ok()) {
-      inform("store.damage_not_contained", fmt::format("problem=\"{}\"", noted.message()));
+      inform("store.damage_not_contained", fmt::format("problem={}", logfmt_text(noted.message())));
       return false;
     }
     substitutes_.add(table.file_number, std::move(substitutes));
@@ -178,9 +179,9 @@ Status Containment::note(const std::vector<DamagedBlock>& found) {
   }
   for (const DamagedBlock& block : found) {
     inform("store.damage_contained",
-           fmt::format("table={} offset={} bytes={} first_id={} last_id={} problem=\"{}\"",
+           fmt::format("table={} offset={} bytes={} first_id={} last_id={} problem={}",
                        table_name(block.table), block.offset, block.bytes, block.first, block.last,
-                       block.problem));
+                       logfmt_text(block.problem)));
   }
   blocks_ = std::move(all);
   version_.fetch_add(1, std::memory_order_acq_rel);
@@ -199,7 +200,8 @@ void Containment::set_aside(const rocksdb::LiveFileMetaData& table) const {
   const Result<bool> is_there = tree.exists(to);
   if (is_there.ok() && *is_there) return;
   if (done.ok()) done = tree.link(path_of(table), to);
-  if (!done.ok()) inform("store.not_set_aside", fmt::format("problem=\"{}\"", done.message()));
+  if (!done.ok())
+    inform("store.not_set_aside", fmt::format("problem={}", logfmt_text(done.message())));
 }
 
 void Containment::begin_compaction(bool of_bodies) {
@@ -242,8 +244,8 @@ void Containment::rewrite(rocksdb::DB& db, rocksdb::ColumnFamilyHandle& bodies,
       contain(db, {table.file_number});
     } else if (!done.IsAborted()) {  // Another compaction has the table.
       inform("store.damaged_table_left",
-             fmt::format("table={} problem=\"{}\"", table_name(table.file_number),
-                         from_rocksdb(done).message()));
+             fmt::format("table={} problem={}", table_name(table.file_number),
+                         logfmt_text(from_rocksdb(done).message())));
     }
   }
 }

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <rocksdb/db.h>
 
+#include "engine/types/logfmt.h"
 #include "store/damage/table_file.h"
 #include "store/format/format.h"
 #include "store/types/file_system_of.h"
@@ -135,8 +136,8 @@ void Scrub::note(rocksdb::DB& db, const Reading& reading, uint64_t offset, const
   if (!options_.events.info) return;
   options_.events.info(
       "store.damaged_rows",
-      fmt::format("family={} table={} offset={} problem=\"{}\"", table.column_family_name,
-                  table_name(table.file_number), offset, problem.message()));
+      fmt::format("family={} table={} offset={} problem={}", table.column_family_name,
+                  table_name(table.file_number), offset, logfmt_text(problem.message())));
 }
 
 void Scrub::forget_gone(const Tables& tables) {

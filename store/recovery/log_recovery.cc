@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "engine/types/logfmt.h"
 #include "store/recovery/log_scan.h"
 #include "store/recovery/point_in_time.h"
 #include "store/rocks/log_env.h"
@@ -216,9 +217,9 @@ void LogRecovery::plan_truncation(const Files& files, const LogHistory& history)
     truncation.later_files.push_back(files[place].name);
   }
   const BatchIndex last = history.last ? history.last->index : 0;
-  truncation.fields =
-      fmt::format("file={} offset={} dropped_bytes={} last_kept={} first_dropped={} reason=\"{}\"",
-                  file.name, damage.place.offset, dropped_bytes, last, last + 1, damage.problem);
+  truncation.fields = fmt::format(
+      "file={} offset={} dropped_bytes={} last_kept={} first_dropped={} reason={}", file.name,
+      damage.place.offset, dropped_bytes, last, last + 1, logfmt_text(damage.problem));
   judgement_.truncation = std::move(truncation);
 }
 

@@ -10,6 +10,7 @@
 #include <rocksdb/env.h>
 #include <rocksdb/file_system.h>
 
+#include "engine/types/logfmt.h"
 #include "store/disk/durable_mark.h"
 #include "store/disk/set_aside.h"
 #include "store/format/skipped_ids.h"
@@ -57,8 +58,8 @@ std::optional<ManifestTruncation> truncation_of(const Manifest& manifest) {
   return ManifestTruncation{
       .file = manifest.name,
       .offset = damage.offset,
-      .fields = fmt::format("file={} offset={} dropped_bytes={} reason=\"{}\"", manifest.name,
-                            damage.offset, damage.bytes, damage.problem)};
+      .fields = fmt::format("file={} offset={} dropped_bytes={} reason={}", manifest.name,
+                            damage.offset, damage.bytes, logfmt_text(damage.problem))};
 }
 
 Result<Flushed> read_flushed(const Database& tables, const Options& options, bool& is_old) {
@@ -163,7 +164,7 @@ Result<bool> is_unfinished(const Options& options) {
 }  // namespace
 
 std::string CurrentRepair::fields() const {
-  return fmt::format("problem=\"{}\" now_names={}", problem, manifest);
+  return fmt::format("problem={} now_names={}", logfmt_text(problem), manifest);
 }
 
 View RecoveryPlan::view() const {

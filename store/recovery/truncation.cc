@@ -6,6 +6,7 @@
 #include <rocksdb/env.h>
 #include <rocksdb/file_system.h>
 
+#include "engine/types/logfmt.h"
 #include "store/disk/file_tree.h"
 #include "store/recovery/recovery.h"
 #include "store/rocks/log_files.h"
@@ -108,10 +109,10 @@ Status truncate_files(const std::string& db_path, const Options& options,
     inform(options, "store.current_made", plan.current->fields());
   }
   if (!plan.mark_damage.empty()) {
-    inform(options, "store.mark_damaged", fmt::format("problem=\"{}\"", plan.mark_damage));
+    inform(options, "store.mark_damaged", fmt::format("problem={}", logfmt_text(plan.mark_damage)));
   }
   for (const std::string& loss : plan.log.losses) {
-    inform(options, "store.log_forced", fmt::format("message=\"{}\"", loss));
+    inform(options, "store.log_forced", fmt::format("message={}", logfmt_text(loss)));
   }
   if (const auto& truncation = plan.manifest_truncation) {
     if (Status done = truncate(db_path + "/" + truncation->file, truncation->offset, options);

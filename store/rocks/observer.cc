@@ -13,6 +13,7 @@
 #include <rocksdb/listener.h>
 
 #include "engine/types/check.h"
+#include "engine/types/logfmt.h"
 #include "store/damage/containment.h"
 #include "store/format/format.h"
 #include "store/space/compaction_guard.h"
@@ -20,16 +21,6 @@
 
 namespace perennial::store {
 namespace {
-
-// Returns the text as one line in double quotes, which logfmt requires.
-std::string quoted(std::string_view text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') out += '\\';
-    out += c == '\n' || c == '\r' ? ' ' : c;
-  }
-  return out + '"';
-}
 
 // Whether a warning of RocksDB belongs to normal operation, and is not passed on.
 bool is_usual(std::string_view message) {
@@ -60,7 +51,7 @@ class EventLogger : public rocksdb::Logger {
     const bool is_warning = level == rocksdb::InfoLogLevel::WARN_LEVEL;
     events_.info("store.rocksdb",
                  fmt::format("severity={} message={}", is_warning ? "warning" : "error",
-                             quoted(text.data())));
+                             logfmt_text(text.data())));
   }
 
  private:

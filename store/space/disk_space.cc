@@ -8,6 +8,7 @@
 #include <rocksdb/env.h>
 #include <sys/statvfs.h>
 
+#include "engine/types/logfmt.h"
 #include "engine/types/stats.h"
 #include "store/space/compaction_guard.h"
 #include "store/types/group_access.h"
@@ -199,7 +200,7 @@ void DiskSpace::make_ballast() {
   }
   retry_at_ = options_.steady_clock() + ballast_retry_interval;
   if (std::exchange(reported_failure_, made.message()) == made.message()) return;
-  inform("store.ballast", fmt::format("made_bytes=0 error=\"{}\"", made.message()));
+  inform("store.ballast", fmt::format("made_bytes=0 error={}", logfmt_text(made.message())));
 }
 
 Status DiskSpace::release_ballast() {

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "cmd/common/characters.h"
+
 namespace perennial::perenniald {
 
 void ClientLog::log(ClientLine line, Nanos now, std::initializer_list<Field> fields) {
@@ -13,7 +15,7 @@ void ClientLog::log(ClientLine line, Nanos now, std::initializer_list<Field> fie
   if (!left_out) return;
   std::string text;
   for (const Field& field : fields) {
-    text += fmt::format("{}={} ", field.key, logfmt_value(field.value));
+    text += fmt::format("{}={} ", field.key, common::logfmt_value(field.value));
   }
   text += fmt::format("left_out={}", *left_out);
   log_fields(Level::Warning, client_lines[index].at, text);

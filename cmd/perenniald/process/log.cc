@@ -1,6 +1,5 @@
 #include "cmd/perenniald/process/log.h"
 
-#include <algorithm>
 #include <cstdlib>
 #include <memory>
 #include <mutex>
@@ -62,40 +61,10 @@ spdlog::level::level_enum to_spdlog(Level level) {
   return spdlog::level::err;
 }
 
-bool is_plain(char c) {
-  return c > ' ' && c < 0x7f && c != '"' && c != '=' && c != '\\';
-}
-
-// What cannot be shown is written byte by byte, so that each event stays one line that reads as it
-// is. File names, certificates and messages of other programs may hold anything.
-void append_shown(std::string& out, const common::Character& character) {
-  if (character.is_printable) {
-    out += character.bytes;
-  } else if (character.bytes == "\n") {
-    out += "\\n";
-  } else {
-    for (const char byte : character.bytes) {
-      out += fmt::format("\\x{:02x}", static_cast<unsigned char>(byte));
-    }
-  }
-}
-
 }  // namespace
 
 void set_log_verbosity(uint64_t verbosity) {
   logger().set_level(verbosity == 0 ? spdlog::level::info : spdlog::level::debug);
-}
-
-std::string logfmt_value(std::string_view value) {
-  if (!value.empty() && std::all_of(value.begin(), value.end(), is_plain))
-    return std::string(value);
-  std::string out = "\"";
-  while (!value.empty()) {
-    const common::Character character = common::take_character(value);
-    if (character.bytes == "\"" || character.bytes == "\\") out += '\\';
-    append_shown(out, character);
-  }
-  return out + '"';
 }
 
 void flush_log() {
@@ -106,16 +75,14 @@ void log(Level level, std::string_view at, std::initializer_list<Field> fields) 
   std::string text;
   for (const Field& field : fields) {
     if (!text.empty()) text += ' ';
-    text += fmt::format("{}={}", field.key, logfmt_value(field.value));
+    text += fmt::format("{}={}", field.key, common::logfmt_value(field.value));
   }
   log_fields(level, at, text);
 }
 
 void log_fields(Level level, std::string_view at, std::string_view fields) {
-  std::string shown;
-  for (std::string_view rest = fields; !rest.empty();) {
-    append_shown(shown, common::take_character(rest));
-  }
+  // File names, certificates and messages of other programs may hold anything.
+  const std::string shown = common::printable_line(fields);
   logger().log(to_spdlog(level), "at={}{}{}", at, shown.empty() ? "" : " ", shown);
 }
 

@@ -28,7 +28,4 @@ void log_fields(Level level, std::string_view at, std::string_view fields);
 // Waits until all lines are written, for a second at most. Exit does so by itself; _exit does not.
 void flush_log();
 
-// The value in logfmt: quoted and escaped unless it holds plain characters only.
-std::string logfmt_value(std::string_view value);
-
 }  // namespace perennial::perenniald

@@ -315,6 +315,16 @@ TEST_F(DiskSpaceTest, ABallastThatCannotBeMadeIsReportedOnceAndTriedAgain) {
   EXPECT_TRUE(has_ballast());
 }
 
+// A value of logfmt is one value, whatever the path has.
+TEST_F(DiskSpaceTest, AnEventQuotesThePathThatItNames) {
+  options_.data_dir = dir_.path() + "/a \"b\" error=none";
+  open();
+  std::filesystem::create_directories(options_.data_dir + "/ballast/in the way");
+  store_->make_ballast();
+  const std::string event = take_events();
+  EXPECT_NE(event.find("/a \\\"b\\\" error=none/ballast"), std::string::npos) << event;
+}
+
 TEST_F(DiskSpaceTest, AStartRemovesTheBallastBeforeItIsRefused) {
   open();
   store_->make_ballast();

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "cmd/common/characters.h"
 #include "cmd/perenniald/process/client_log.h"
 
 namespace perennial::perenniald {
@@ -36,7 +37,7 @@ TEST(Log, QuotesValuesThatAreNotPlain) {
       {"\xc0\xaf", "\"\\xc0\\xaf\""},           // Too long a form.
       {"\xed\xa0\x80", "\"\\xed\\xa0\\x80\""},  // Half of a pair.
   };
-  for (const auto& [value, wanted] : cases) EXPECT_EQ(logfmt_value(value), wanted);
+  for (const auto& [value, wanted] : cases) EXPECT_EQ(common::logfmt_value(value), wanted);
 }
 
 TEST(Log, WritesOneLineOfFields) {
