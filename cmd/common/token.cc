@@ -5,6 +5,7 @@
 #include <cstring>
 #include <span>
 
+#include <absl/strings/escaping.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <openssl/crypto.h>
@@ -31,18 +32,6 @@ bool is_secret_byte(char c) {
 Status fill_random(std::span<uint8_t> bytes) {
   if (::getrandom(bytes.data(), bytes.size(), 0) == static_cast<ssize_t>(bytes.size())) return {};
   return {StatusCode::Io, fmt::format("no random numbers: {}", std::strerror(errno))};
-}
-
-// Without padding, and with the alphabet that is safe in URLs.
-std::string base64url(std::span<const uint8_t> bytes) {
-  std::string text(4 * ((bytes.size() + 2) / 3) + 1, '\0');
-  const int length = ::EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data()), bytes.data(),
-                                       static_cast<int>(bytes.size()));
-  text.resize(static_cast<size_t>(length));
-  text.erase(text.find_last_not_of('=') + 1);
-  std::ranges::replace(text, '+', '-');
-  std::ranges::replace(text, '/', '_');
-  return text;
 }
 
 int hex_digit(char c) {
@@ -73,7 +62,8 @@ Result<std::string> make_token(std::string_view id) {
   std::array<uint8_t, random_id_bytes / 2> random_id = {};
   if (Status filled = fill_random(secret); !filled.ok()) return filled;
   if (Status filled = fill_random(random_id); !filled.ok()) return filled;
-  const std::string text = base64url(secret);
+  const std::string text =
+      absl::WebSafeBase64Escape({reinterpret_cast<const char*>(secret.data()), secret.size()});
   CHECK(text.size() == token_secret_bytes);
   if (!id.empty()) return fmt::format("{}{}_{}", token_prefix, id, text);
   return fmt::format("{}{:02x}_{}", token_prefix, fmt::join(random_id, ""), text);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include <absl/strings/escaping.h>
 #include <nlohmann/json.hpp>
 
 #include "store/format/format.h"
@@ -13,23 +14,6 @@ using nlohmann::ordered_json;
 
 // The lines are in memory until they are complete.
 constexpr size_t lines_bytes_max = 256 << 20;
-
-std::string base64(std::string_view bytes) {
-  constexpr std::string_view letters =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string out;
-  for (size_t at = 0; at < bytes.size(); at += 3) {
-    const size_t count = std::min<size_t>(3, bytes.size() - at);
-    uint32_t group = 0;
-    for (size_t i = 0; i < 3; ++i) {
-      group = group << 8 | (i < count ? static_cast<uint8_t>(bytes[at + i]) : 0U);
-    }
-    for (size_t i = 0; i < 4; ++i) {
-      out.push_back(i <= count ? letters[group >> (18 - 6 * i) & 63] : '=');
-    }
-  }
-  return out;
-}
 
 void add_row(ordered_json& out, const JobRow& row) {
   out["state"] = name_of(family_of(row.state));
@@ -58,7 +42,7 @@ void LostJobs::add(JobId id, const JobRow* row, std::optional<std::string_view> 
   }
   if (row == nullptr && body) {
     if (lines_.size() + body->size() < lines_bytes_max) {
-      line["body_base64"] = base64(*body);
+      line["body_base64"] = absl::Base64Escape({body->data(), body->size()});
     } else {
       line["body_left_out"] = true;  // The damaged database still has it.
     }

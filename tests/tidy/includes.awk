@@ -71,7 +71,7 @@ BEGIN {
   lib["store"] = "rocksdb lz4.h xxhash.h fmt absl nlohmann"
   lib["store/etcd"] = "fmt grpc grpcpp"
   lib["migrations"] = "rocksdb xxhash.h fmt"
-  lib["cmd/common"] = "fmt openssl"
+  lib["cmd/common"] = "fmt absl openssl"
   lib["cmd/common/tls"] = "fmt openssl"
   lib["cmd/common/peer"] = "fmt curl"
   lib["cmd/common/tool"] = "fmt CLI nlohmann"
