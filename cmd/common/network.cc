@@ -47,6 +47,10 @@ std::optional<IpAddress> parse_ip(std::string_view text) {
   return std::nullopt;
 }
 
+bool is_ipv4(std::string_view text) {
+  return text.find(':') == std::string_view::npos && parse_ip(text).has_value();
+}
+
 IpAddress ip_of_v4(uint32_t address) {
   IpAddress out = mapped;
   std::memcpy(out.data() + mapped_bits / 8, &address, sizeof address);

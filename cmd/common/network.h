@@ -15,6 +15,8 @@ using IpAddress = std::array<uint8_t, 16>;
 
 // Parses a number such as 10.0.0.5 or fd00::5, without brackets. None: it is something else.
 std::optional<IpAddress> parse_ip(std::string_view text);
+// Whether it is a number of IPv4 as a person writes it: 10.0.0.5.
+bool is_ipv4(std::string_view text);
 // REQUIRES: `address` is in the order of the network, as in in_addr.
 IpAddress ip_of_v4(uint32_t address);
 std::string to_text(const IpAddress& address);

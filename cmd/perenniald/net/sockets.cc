@@ -16,6 +16,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "cmd/common/network.h"
+
 namespace perennial::perenniald {
 namespace {
 
@@ -109,9 +111,8 @@ bool is_any_ipv6(const addrinfo& info) {
 // families would take its place.
 bool has_ipv4_beside(const std::vector<common::Address>& addresses, uint16_t port) {
   return std::ranges::any_of(addresses, [port](const common::Address& other) {
-    in_addr number{};
     return other.kind == common::Address::Kind::Internet && other.port == port && port != 0 &&
-           inet_pton(AF_INET, other.host.c_str(), &number) == 1;
+           common::is_ipv4(other.host);
   });
 }
 

@@ -7,9 +7,9 @@
 #include <string_view>
 #include <utility>
 
-#include <arpa/inet.h>
 #include <fmt/format.h>
 
+#include "cmd/common/network.h"
 #include "cmd/perenniald/core/users.h"
 #include "cmd/perenniald/http/api/json.h"
 #include "cmd/perenniald/http/routes/pages.h"
@@ -40,12 +40,9 @@ std::string_view without_port(std::string_view host) {
 
 // An address in numbers: no name, so nobody can have made a name lead here.
 bool is_number(std::string_view host) {
-  in6_addr address{};
-  if (host.starts_with('[') && host.ends_with(']')) {
-    return ::inet_pton(AF_INET6, std::string(host.substr(1, host.size() - 2)).c_str(), &address) ==
-           1;
-  }
-  return ::inet_pton(AF_INET, std::string(host).c_str(), &address) == 1;
+  if (!host.starts_with('[') || !host.ends_with(']')) return common::is_ipv4(host);
+  const std::string_view number = host.substr(1, host.size() - 2);
+  return common::parse_ip(number) && !common::is_ipv4(number);
 }
 
 // Only an old client, which is no browser, names no host.
