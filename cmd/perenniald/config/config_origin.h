@@ -4,10 +4,17 @@
 #include <type_traits>
 
 #include "cmd/perenniald/config/config.h"
-#include "cmd/perenniald/config/layers.h"
+#include "cmd/perenniald/core/core.h"
+#include "store/types/options.h"
 
 // Connects a row of the table to the option of a layer.
 namespace perennial::perenniald {
+
+// The options of the layers below, made from the configuration.
+struct LayerOptions {
+  core::Options core;
+  store::Options store;
+};
 
 constexpr ConfigOrigin text_default(std::string_view text) {
   return {text, nullptr, nullptr};

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "cmd/perenniald/checkpoints/checkpoint_dir.h"
-#include "cmd/perenniald/config/layers.h"
+#include "cmd/perenniald/config/config_origin.h"
 #include "cmd/perenniald/process/failure.h"
 #include "cmd/perenniald/process/log.h"
 

@@ -116,11 +116,10 @@ void Operations::on_reply(uint64_t id) {
       default:
         end("failed", Json::parse(refusal_of(*reply).body).at("message"));
     }
-    return changed_();
+    return;
   }
   if (operation.client->is_closed()) {
     end("failed", "The user is gone.");
-    changed_();
   }
 }
 
@@ -175,7 +174,6 @@ std::optional<Json> Operations::cancel(const Caller& caller, uint64_t id) {
     operation.state = "cancelled";
     operation.client.reset();
     --running_;
-    changed_();
   }
   return json_of(id, operation);
 }

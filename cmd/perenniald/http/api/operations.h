@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -47,9 +46,6 @@ class Operations {
   std::optional<Json> cancel(const Caller& caller, uint64_t id);
   // The newest first.
   Json list(const Caller& caller);
-  bool has_running() const { return running_ > 0; }
-  // Called by whoever waits for a change.
-  void on_change(std::function<void()> changed) { changed_ = std::move(changed); }
 
  private:
   struct Operation {
@@ -77,7 +73,6 @@ class Operations {
   std::map<uint64_t, Operation> operations_;
   uint64_t next_id_ = 1;
   size_t running_ = 0;
-  std::function<void()> changed_ = [] {};
 };
 
 }  // namespace perennial::http

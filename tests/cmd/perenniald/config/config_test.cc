@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "cmd/common/units.h"
-#include "cmd/perenniald/config/layers.h"
+#include "cmd/perenniald/config/config_origin.h"
 
 namespace perennial::perenniald {
 namespace {
