@@ -5,12 +5,12 @@
 #include <climits>
 #include <utility>
 
-#include <arpa/inet.h>
 #include <openssl/err.h>
 #include <openssl/x509v3.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 
+#include "cmd/common/network.h"
 #include "cmd/common/tls/tls_client_impl.h"
 #include "engine/types/check.h"
 
@@ -72,10 +72,7 @@ void limit_time(int fd, const timeval& limit) {
 
 // The certificate must have this name or number. Only names are told to the server.
 void expect_host(SSL* ssl, const std::string& host) {
-  in6_addr number{};
-  const bool is_number = ::inet_pton(AF_INET, host.c_str(), &number) == 1 ||
-                         ::inet_pton(AF_INET6, host.c_str(), &number) == 1;
-  if (is_number) {
+  if (parse_ip(host)) {
     CHECK(X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), host.c_str()) == 1);
     return;
   }

@@ -48,11 +48,11 @@ Result<bool> DumpLines::next(std::string_view& line) {
     if (!*more) break;
     end = buffer_.find('\n', begin_ + searched);
   }
-  is_ended_ = end != std::string::npos;
-  if (!is_ended_) end = buffer_.size();
-  if (!is_ended_ && begin_ == end) return false;
+  const bool has_end = end != std::string::npos;
+  if (!has_end) end = buffer_.size();
+  if (!has_end && begin_ == end) return false;
   line = std::string_view(buffer_).substr(begin_, end - begin_);
-  line_bytes_ = line.size() + (is_ended_ ? 1 : 0);
+  line_bytes_ = line.size() + (has_end ? 1 : 0);
   begin_ += line_bytes_;
   ++number_;
   return true;

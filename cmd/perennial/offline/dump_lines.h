@@ -29,8 +29,6 @@ class DumpLines {
   Result<bool> next(std::string_view& line);
   // The number of the last line, from 1.
   uint64_t number() const { return number_; }
-  // Whether the last line had a line feed.
-  bool is_ended() const { return is_ended_; }
   // The hash of every byte before the last line.
   std::string hash_before() const { return hasher_.hex(); }
 
@@ -44,7 +42,6 @@ class DumpLines {
   size_t begin_ = 0;       // The offset of the next line in the buffer.
   size_t line_bytes_ = 0;  // The length of the last line with its end, which is just before begin_.
   uint64_t number_ = 0;
-  bool is_ended_ = true;
   store::Hasher hasher_;
 };
 

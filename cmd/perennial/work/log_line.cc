@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "cmd/perennial/output/readable.h"
+#include "cmd/common/characters.h"
 
 namespace perennial::tool::work {
 namespace {
@@ -12,15 +12,8 @@ std::string seconds_text(std::chrono::milliseconds time) {
   return fmt::format("{}.{:03}", time.count() / 1000, time.count() % 1000);
 }
 
-std::string logfmt_text(std::string_view text) {
-  const bool plain = !text.empty() && text.find_first_of(" =\"\\") == std::string_view::npos &&
-                     printable(text) == text &&
-                     text.find_first_of("\n\t") == std::string_view::npos;
-  return plain ? std::string(text) : fmt::format("{:?}", text);
-}
-
 struct AsLogfmt {
-  std::string operator()(const std::string& text) const { return logfmt_text(text); }
+  std::string operator()(const std::string& text) const { return common::logfmt_value(text); }
   std::string operator()(uint64_t number) const { return fmt::format("{}", number); }
   std::string operator()(std::chrono::milliseconds time) const { return seconds_text(time); }
 };
