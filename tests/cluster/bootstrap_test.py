@@ -232,11 +232,12 @@ class Bootstrap(unittest.TestCase):
         jobs = self.begin(settings=SMALL_LOG + settings)
         self.start_two(jobs)
         jobs.nodes[2].start()
-        self.wait_for_output(jobs.nodes[2], "at=cluster.standby")
         self.put(jobs, 400)
+        self.wait_for_standby(jobs, 2)  # A handover to one that is joining, for all that etcd knows, is refused.
         # A leader that is stopped flushes its tables.
         former = jobs.leader()
-        self.hand_over_to(jobs, 2)
+        asked = self.hand_over_to(jobs, 2)
+        self.assertEqual(asked.returncode, 0, asked.stderr)
         self.assertEqual(jobs.nodes[former].wait(30), 76)
         jobs.nodes[former].start()
         self.wait_for_leader_at(jobs, 2)

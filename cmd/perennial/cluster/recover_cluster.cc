@@ -128,12 +128,14 @@ Status cluster_recover(const ClusterRecoverOptions& options) {
   if (!opened.ok()) return opened.status();
   Store& store = **opened;
   Status needed = check_need(**etcd, keys, *seen, store);
-  if (needed.ok()) needed = check_others(*seen, store);
   if (!needed.ok() && !(options.goes_back && !store.cluster_id().empty())) return needed;
   // P3: the batches that are lost may have given out ids.
   const Result<JobId> next_id = store::skip_ids(store.opening().next_id);
   if (!next_id.ok()) return next_id.status();
   print_plan(cluster->name, *seen, store, *next_id, options.goes_back);
+  if (!options.goes_back) {
+    if (Status best = check_others(*seen, store); !best.ok()) return best;
+  }
   if (!options.yes) {
     return {StatusCode::InvalidArgument, "nothing was changed: run it again with --yes"};
   }
