@@ -69,7 +69,7 @@ TEST(ClusterTime, IsThatOfTheNewestLeader) {
   EXPECT_EQ(time.at(103 * second), noon);
 }
 
-TEST(ClusterTime, CountsForNothingWhereNobodySaysUnderWhom) {
+TEST(ClusterTime, CountsLeastWhereNobodySaysUnderWhom) {
   ClusterTime time;
   time.on_heard(noon + day, 0, 100 * second);
   EXPECT_EQ(time.at(100 * second), noon + day);
