@@ -5,8 +5,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "cmd/perennial/offline/dump_format.h"
-#include "cmd/perennial/offline/dump_parser.h"
+#include "cmd/perennial/dump/dump_format.h"
+#include "cmd/perennial/dump/dump_parser.h"
 #include "engine/types/check.h"
 #include "store/format/format.h"
 #include "tests/fuzz/targets.h"

@@ -1,4 +1,4 @@
-#include "cmd/perennial/offline/load.h"
+#include "cmd/perennial/dump/load.h"
 
 #include <filesystem>
 #include <string>
@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "cmd/perennial/offline/dump.h"
+#include "cmd/perennial/dump/dump.h"
 #include "engine/types/check.h"
 #include "store/disk/hash.h"
 #include "tests/fuzz/targets.h"

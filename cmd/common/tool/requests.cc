@@ -18,6 +18,25 @@ std::string names_without(ExtensionSet needed, ExtensionSet allowed) {
   return fmt::format("{}", fmt::join(missing, " and "));
 }
 
+// The number of commands without a reply. Their replies, of about 400 bytes each, fit into the
+// buffers on the way, so that neither side blocks.
+constexpr size_t stats_in_flight_max = 200;
+
+Status ask_some(ServerConnection& server, std::span<const std::string> names,
+                std::vector<StatsReply>& tubes) {
+  for (const std::string& name : names) server.add(StatsTube{name});
+  for (size_t left = names.size(); left > 0; --left) {
+    Result<wire::ClientReply> reply = server.receive();
+    if (!reply.ok()) return reply.take_status();
+    if (reply->is(Word::NotFound)) continue;
+    if (!reply->is(Word::Ok)) return unexpected(*reply, "stats-tube");
+    Result<StatsReply> stats = StatsReply::parse(reply->text);
+    if (!stats.ok()) return stats.take_status();
+    tubes.push_back(stats.take());
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<ServerConnection> open_server(const ServerAddress& address) {
@@ -37,6 +56,11 @@ Status unexpected(const wire::ClientReply& reply, std::string_view doing) {
     return {StatusCode::Io, fmt::format("{}: FORBIDDEN: the user has no right to this", doing)};
   }
   return {StatusCode::Io, fmt::format("{}: the server answered {}", doing, describe(reply))};
+}
+
+Status denied() {
+  return {StatusCode::Unsupported,
+          "DENIED: the server's setting 'admin_on' does not allow this command at this address"};
 }
 
 Result<StatsReply> ask_stats(ServerConnection& server, const Command& command) {
@@ -103,6 +127,27 @@ Result<bool> is_drained(ServerConnection& server, const std::string& tube) {
   if (!reply->is(Word::Ok)) return false;
   const Result<StatsReply> stats = StatsReply::parse(reply->text);
   return stats.ok() && stats->text("draining") == "true";
+}
+
+Result<std::vector<std::string>> ask_tube_names(ServerConnection& server) {
+  Result<wire::ClientReply> reply = server.ask(ListTubes{});
+  if (!reply.ok()) return reply.take_status();
+  if (!reply->is(Word::Ok)) return unexpected(*reply, "list-tubes");
+  Result<std::vector<std::string>> names = parse_names(reply->text);
+  if (names.ok()) std::ranges::sort(*names);
+  return names;
+}
+
+Result<std::vector<StatsReply>> ask_all_tubes(ServerConnection& server) {
+  const Result<std::vector<std::string>> names = ask_tube_names(server);
+  if (!names.ok()) return names.status();
+  std::vector<StatsReply> tubes;
+  for (std::span<const std::string> rest = *names; !rest.empty();) {
+    const size_t count = std::min(rest.size(), stats_in_flight_max);
+    if (Status s = ask_some(server, rest.first(count), tubes); !s.ok()) return s;
+    rest = rest.subspan(count);
+  }
+  return tubes;
 }
 
 }  // namespace perennial::tool

@@ -2,6 +2,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "cmd/common/tool/server_connection.h"
 #include "cmd/common/tool/stats_reply.h"
@@ -16,6 +17,8 @@ Result<ServerConnection> open_server(const ServerAddress& address);
 
 // The error for a reply that was not expected. It is Io, because the server is at fault.
 Status unexpected(const wire::ClientReply& reply, std::string_view doing);
+// The error for DENIED, which answers the commands of an operator.
+Status denied();
 
 // Asks for one of the three statistics. NotFound: the server answered NOT_FOUND.
 Result<StatsReply> ask_stats(ServerConnection& server, const Command& command);
@@ -32,5 +35,11 @@ Status require_tube(ServerConnection& server, const std::string& tube);
 Status no_tube(const ServerConnection& server, std::string_view tube);
 // Whether the tube's own settings refuse puts, as far as the server says. It explains DRAINING.
 Result<bool> is_drained(ServerConnection& server, const std::string& tube);
+
+// The reply to list-tubes, sorted.
+Result<std::vector<std::string>> ask_tube_names(ServerConnection& server);
+// The statistics of all tubes, sorted by name. Pipelines the requests, so that ten thousand tubes
+// take a few round trips. A tube that ended after the names were listed is left out.
+Result<std::vector<StatsReply>> ask_all_tubes(ServerConnection& server);
 
 }  // namespace perennial::tool

@@ -12,7 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cmd/common/shell_word.h"
-#include "cmd/perennial/offline/checkpoint_choice.h"
+#include "cmd/perennial/checkpoints/checkpoint_choice.h"
 #include "cmd/perennial/offline/salvage_report.h"
 #include "store/reader.h"
 

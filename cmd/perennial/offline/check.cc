@@ -2,14 +2,13 @@
 
 #include <optional>
 
+#include <absl/time/clock.h>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "cmd/common/tool/progress.h"
 #include "cmd/perennial/offline/advice.h"
-#include "cmd/perennial/offline/dump_format.h"
 #include "cmd/perennial/offline/salvage_report.h"
-#include "cmd/perennial/offline/wall_clock.h"
 #include "cmd/perennial/output/output.h"
 #include "store/offline/check.h"
 #include "wire/command_line.h"
@@ -41,7 +40,7 @@ void print_json(Output& out, const store::CheckSummary& summary, const ordered_j
                        {"tables", summary.tables},
                        {"fault_count", summary.faults},
                        {"faults", faults}};
-  if (advice) json["advice"] = advice_json(*advice, wall_clock());
+  if (advice) json["advice"] = advice_json(*advice, absl::GetCurrentTimeNanos());
   out.add(json.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n");
 }
 
@@ -96,7 +95,7 @@ Status check(const CheckOptions& options, int fd) {
        .progress = [&](uint64_t jobs) { progress.look(jobs); }});
   if (!summary.ok()) return summary.status();
   std::optional<Advice> advice;
-  if (summary->faults > 0) advice = advise(options.data_dir, *summary, wall_clock());
+  if (summary->faults > 0) advice = advise(options.data_dir, *summary, absl::GetCurrentTimeNanos());
   options.json ? print_json(out, *summary, faults, options.deep, advice)
                : print_summary(out, *summary, shown);
   if (!options.json && advice) print_advice(out, *advice);

@@ -3,10 +3,10 @@
 #include <cstdio>
 #include <memory>
 
+#include <absl/time/clock.h>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "cmd/perennial/offline/wall_clock.h"
 #include "migrations/binlog_import.h"
 
 namespace perennial::tool {
@@ -74,7 +74,7 @@ Status import_binlog(const ImportOptions& options) {
   }
   Result<std::unique_ptr<migrations::Binlog>> binlog = migrations::Binlog::open(options.from);
   if (!binlog.ok()) return binlog.take_status();
-  const Nanos now = wall_clock();
+  const Nanos now = absl::GetCurrentTimeNanos();
   (*binlog)->replay(now);
   const migrations::BinlogSummary& summary = (*binlog)->summary();
   options.json ? print_json(summary) : print_table(summary);

@@ -2,10 +2,10 @@
 
 #include <cstdio>
 
+#include <absl/time/clock.h>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "cmd/perennial/offline/wall_clock.h"
 #include "migrations/steps.h"
 
 namespace perennial::tool {
@@ -42,7 +42,7 @@ void print_text(const MigrateOptions& options, const Migrated& migrated) {
 Status migrate(const MigrateOptions& options) {
   const Result<Migrated> migrated = migrations::migrate({.data_dir = options.data_dir,
                                                          .dry_run = options.dry_run,
-                                                         .now = wall_clock(),
+                                                         .now = absl::GetCurrentTimeNanos(),
                                                          .server_version = PERENNIAL_VERSION});
   if (!migrated.ok()) return migrated.status();
   options.json ? print_json(options, *migrated) : print_text(options, *migrated);

@@ -4,13 +4,12 @@
 #include <iostream>
 #include <memory>
 
+#include <absl/time/clock.h>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "cmd/perennial/offline/checkpoint_choice.h"
-#include "cmd/perennial/offline/dump_format.h"
+#include "cmd/perennial/checkpoints/checkpoint_choice.h"
 #include "cmd/perennial/offline/salvage_report.h"
-#include "cmd/perennial/offline/wall_clock.h"
 #include "cmd/perennial/output/output.h"
 #include "store/checkpoint/checkpoint.h"
 #include "store/offline/repair.h"
@@ -82,7 +81,7 @@ Status repair(const RepairOptions& options, int fd) {
     if (Status shown = out.finish(); !shown.ok()) return shown;
     return {StatusCode::InvalidArgument, "nothing was changed: run it again with --yes"};
   }
-  const Result<std::string> aside = repair.run(store::checkpoint_name(wall_clock()));
+  const Result<std::string> aside = repair.run(store::checkpoint_name(absl::GetCurrentTimeNanos()));
   if (!aside.ok()) return aside.status();
   if (options.json) {
     json["aside"] = *aside;

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "cmd/common/exit_codes.h"
-#include "cmd/perennial/live/live.h"
+#include "cmd/perennial/arguments/arguments.h"
 #include "cmd/perennial/output/readable.h"
 #include "cmd/perennial/work/dry_run.h"
 #include "cmd/perennial/work/pool.h"

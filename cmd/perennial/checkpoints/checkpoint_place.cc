@@ -1,0 +1,25 @@
+#include "cmd/perennial/checkpoints/checkpoint_place.h"
+
+#include <utility>
+
+namespace perennial::tool {
+
+Result<std::string> dir_of(const CheckpointPlace& place) {
+  if (!place.dir.empty()) return place.dir;
+  if (!place.data_dir.empty()) return place.data_dir + "/checkpoints";
+  return Status(StatusCode::InvalidArgument,
+                "say where the checkpoints are: --data-dir DIR, or --dir CHECKPOINT_DIR if "
+                "checkpoint_dir is set in the server's configuration");
+}
+
+std::vector<Flag> place_flags(CheckpointPlace& place, std::vector<Flag> others) {
+  std::vector<Flag> flags = {
+      {"--data-dir", "DIR", "The data directory, whose checkpoints are in DIR/checkpoints",
+       &place.data_dir},
+      {"--dir", "DIR", "Where the checkpoints are, if checkpoint_dir says another place",
+       &place.dir}};
+  for (Flag& flag : others) flags.push_back(std::move(flag));
+  return flags;
+}
+
+}  // namespace perennial::tool

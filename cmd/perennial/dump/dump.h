@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include <unistd.h>
+
+#include "cmd/common/tool/server_connection.h"
+#include "cmd/common/tool/subcommand.h"
+#include "engine/types/basic.h"
+#include "engine/types/status.h"
+
+namespace perennial::tool {
+
+struct DumpOptions {
+  std::string data_dir = {};  // Or a checkpoint.
+  ServerAddress server = "";  // Instead of a data directory.
+  std::string format = "jsonl";
+  std::string tube = {};
+  std::string state = {};
+  std::optional<uint64_t> id = {};
+  std::optional<uint64_t> limit = {};
+  bool no_body = false;
+  bool summary = false;
+  bool json = false;  // For the summary.
+  bool recover_point_in_time = false;
+  bool salvage = false;         // Also where the log is damaged.
+  std::string checkpoint = {};  // checkpoint_for_salvage().
+};
+
+// perennial dump: writes every job, with all its fields, of a data directory that no server uses,
+// of a checkpoint or of a running server; dump_format.h. Writes to `fd` and changes nothing.
+// Corruption: some bodies are damaged, or the directory is: then everything was written that can be
+// read. Where the log is damaged, that is done only if options.salvage is set.
+Status dump(const DumpOptions& options, int fd = STDOUT_FILENO);
+// Dumps the given directory instead. options.data_dir and options.server are ignored.
+Status dump_directory(const std::string& path, const DumpOptions& options, int fd);
+// Dumps the server at options.server, which keeps running. Requests a temporary checkpoint and
+// dumps that. The server removes the checkpoint when the connection closes, however this process
+// ends. Io: there is no server, or the checkpoint cannot be read from here.
+Status dump_server(const DumpOptions& options, int fd);
+Subcommand dump_command(DumpOptions& options);
+
+}  // namespace perennial::tool

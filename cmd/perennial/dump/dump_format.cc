@@ -1,0 +1,242 @@
+#include "cmd/perennial/dump/dump_format.h"
+
+#include <numeric>
+
+#include <nlohmann/json.hpp>
+
+#include "cmd/perennial/output/text.h"
+#include "engine/types/check.h"
+
+namespace perennial::tool {
+namespace {
+
+using nlohmann::ordered_json;
+
+ordered_json jobs_json(const DumpHeader& header) {
+  ordered_json out;
+  for (const JobState state : store::job_states) {
+    out[std::string(state_name(state))] = header.jobs[static_cast<size_t>(state)];
+  }
+  return out;
+}
+
+ordered_json pauses_json(const DumpHeader& header) {
+  ordered_json out = ordered_json::array();
+  for (const DumpPause& pause : header.pauses) {
+    out.push_back({{"tube", pause.tube}, {"duration", pause.duration}, {"end", pause.end}});
+  }
+  return out;
+}
+
+ordered_json settings_json(const SettingsStored& stored) {
+  const TubeSettings& settings = stored.settings;
+  ordered_json out = {{"tube", stored.tube}};
+  if (settings.tries) out["tries"] = *settings.tries;
+  if (settings.backoff) {
+    out["backoff"] = settings.backoff->first;
+    out["backoff_cap"] = settings.backoff->cap;
+  }
+  if (settings.dead) out["dead"] = *settings.dead;
+  if (settings.expire) out["expire"] = *settings.expire;
+  if (settings.reserved) out["reserved"] = *settings.reserved;
+  if (settings.rate) {
+    out["rate"] = settings.rate->jobs;
+    out["rate_period"] = settings.rate->period;
+  }
+  if (settings.drain) out["drain"] = *settings.drain;
+  return out;
+}
+
+ordered_json settings_json(const DumpHeader& header) {
+  ordered_json out = ordered_json::array();
+  for (const SettingsStored& stored : header.settings) out.push_back(settings_json(stored));
+  return out;
+}
+
+ordered_json commit_json(const store::CommitRow& commit) {
+  return {{"epoch", commit.epoch},
+          {"index", commit.index},
+          {"known_durable", commit.known_durable},
+          {"now", commit.now}};
+}
+
+ordered_json selection_json(const DumpSelection& selection) {
+  ordered_json out;
+  if (!selection.tube.empty()) out["tube"] = selection.tube;
+  if (selection.state) out["state"] = state_name(*selection.state);
+  if (selection.id) out["id"] = *selection.id;
+  if (selection.limit) out["limit"] = *selection.limit;
+  if (selection.no_body) out["no_body"] = true;
+  return out;
+}
+
+}  // namespace
+
+std::optional<JobState> state_of(std::string_view name) {
+  for (const JobState state : store::job_states) {
+    if (state_name(state) == name) return state;
+  }
+  return std::nullopt;
+}
+
+std::string_view until_name(KeyUntil until) {
+  switch (until) {
+    case KeyUntil::Deleted:
+      return "deleted";
+    case KeyUntil::Reserved:
+      return "reserved";
+    case KeyUntil::Ttl:
+      return "ttl";
+  }
+  CHECK(!"a time outside the enumeration");
+  return {};
+}
+
+std::optional<KeyUntil> until_of(std::string_view name) {
+  for (const KeyUntil until : {KeyUntil::Deleted, KeyUntil::Reserved, KeyUntil::Ttl}) {
+    if (until_name(until) == name) return until;
+  }
+  return std::nullopt;
+}
+
+uint64_t DumpHeader::job_count() const {
+  return std::accumulate(jobs.begin(), jobs.end(), uint64_t{0});
+}
+
+void DumpWriter::header(const DumpHeader& header) {
+  begin();
+  text("format", dump_format_name);
+  number("version", dump_version);
+  json("jobs", jobs_json(header).dump());
+  json("tubes", ordered_json(header.tubes).dump());
+  json("pauses", pauses_json(header).dump());
+  json("settings", settings_json(header).dump());
+  number("next_id", header.next_id);
+  json("commit", commit_json(header.commit).dump());
+  if (!header.selection.is_everything()) json("selection", selection_json(header.selection).dump());
+  end();
+}
+
+void DumpWriter::job(const JobRow& row, std::string_view tube, const DumpBody& body_of_it) {
+  begin();
+  number("id", row.id);
+  text("tube", tube);
+  text("state", state_name(row.state));
+  number("pri", row.priority);
+  number("delay", row.delay_s);
+  number("ttr", row.ttr_s);
+  number("created", static_cast<uint64_t>(row.created));
+  if (row.state == JobState::Delayed) number("deadline", row.order);
+  if (row.state == JobState::Buried) number("bury_order", row.order);
+  number("reserves", row.reserves);
+  number("timeouts", row.timeouts);
+  number("releases", row.releases);
+  number("buries", row.buries);
+  number("kicks", row.kicks);
+  if (row.fields) fields(*row.fields);
+  number("bytes", row.body_bytes);
+  body(body_of_it);
+  end();
+  ++jobs_;
+  body_bytes_ += row.body_bytes;
+}
+
+// A field that is not set is left out.
+void DumpWriter::fields(const JobFields& fields) {
+  const auto number_if_set = [this](std::string_view name, uint64_t value) {
+    if (value != 0) number(name, value);
+  };
+  const auto text_if_set = [this](std::string_view name, std::string_view value) {
+    if (!value.empty()) text(name, value);
+  };
+  number_if_set("attempts", fields.attempts);
+  number_if_set("tries", fields.tries);
+  if (fields.backoff) {
+    number("backoff", static_cast<uint64_t>(fields.backoff->first));
+    number("backoff_cap", static_cast<uint64_t>(fields.backoff->cap));
+  }
+  text_if_set("dead", fields.dead);
+  text_if_set("from", fields.from);
+  number_if_set("expires", static_cast<uint64_t>(fields.expires_at));
+  if (fields.key) {
+    text("idp", fields.key->key);
+    text("idp_until", until_name(fields.key->until));
+    number_if_set("idp_ttl", fields.key->seconds);
+    if (fields.key->given_up) flag("idp_given_up");
+  }
+  if (fields.concurrency) {
+    text("con", fields.concurrency->key);
+    number("con_max", fields.concurrency->jobs_max);
+  }
+  number_if_set("delay_rest", fields.delay_rest_ns);
+  number_if_set("ttr_rest", fields.ttr_rest_ns);
+}
+
+void DumpWriter::key(const KeyStored& key) {
+  begin();
+  text("idp", key.key);
+  text("tube", key.tube);
+  number("job", key.job);
+  text("until", until_name(key.until));
+  if (key.expires_at != 0) number("expires", static_cast<uint64_t>(key.expires_at));
+  end();
+  ++keys_;
+}
+
+void DumpWriter::footer() {
+  const std::string hash = out_.hash();
+  begin();
+  number("jobs", jobs_);
+  number("keys", keys_);
+  number("body_bytes", body_bytes_);
+  text("xxh3_128", hash);
+  end();
+}
+
+void DumpWriter::body(const DumpBody& body) {
+  if (body.kind == DumpBody::Kind::NotAskedFor) return;
+  if (body.kind == DumpBody::Kind::Missing) return flag("body_missing");
+  if (body.kind == DumpBody::Kind::Damaged) flag("body_damaged");
+  if (is_utf8(body.bytes)) return text("body", body.bytes);
+  begin_field("body_base64");
+  add_base64(out_, body.bytes);
+}
+
+void DumpWriter::begin() {
+  out_.add(syntax_ == Syntax::Json ? "{" : "---\n");
+  has_field_ = false;
+}
+
+void DumpWriter::end() {
+  out_.add(syntax_ == Syntax::Json ? "}\n" : "\n");
+}
+
+void DumpWriter::begin_field(std::string_view name) {
+  if (has_field_) out_.add(syntax_ == Syntax::Json ? "," : "\n");
+  has_field_ = true;
+  if (syntax_ == Syntax::Json) out_.add("\"");
+  out_.add(name);
+  out_.add(syntax_ == Syntax::Json ? "\":" : ": ");
+}
+
+void DumpWriter::number(std::string_view name, uint64_t value) {
+  begin_field(name);
+  out_.add_number(value);
+}
+
+void DumpWriter::text(std::string_view name, std::string_view value) {
+  begin_field(name);
+  add_quoted(out_, value);
+}
+
+void DumpWriter::flag(std::string_view name) {
+  begin_field(name);
+  out_.add("true");
+}
+
+void DumpWriter::json(std::string_view name, const std::string& value) {
+  begin_field(name);
+  out_.add(value);
+}
+
+}  // namespace perennial::tool

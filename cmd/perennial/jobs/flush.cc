@@ -1,0 +1,58 @@
+#include "cmd/perennial/jobs/flush.h"
+
+#include <fmt/format.h>
+
+#include "cmd/perennial/arguments/protocol_option.h"
+#include "cmd/perennial/jobs/tube_walk.h"
+
+namespace perennial::tool {
+
+Status flush(const FlushOptions& options) {
+  if (Status checked = check_tube_name(options.tube); !checked.ok()) return checked;
+  FlushTube command{.tube = options.tube};
+  ExtensionSet needed = ExtensionSet().with(Extension::FlushTube);
+  Status read = read_options<FlushTube>({{"state", options.states}, {"match", options.match}},
+                                        command, needed);
+  if (!read.ok()) return read;
+  const Result<uint64_t> flushed = run_tube_walk(
+      options.server,
+      {.command = command, .tube = options.tube, .needed = needed, .success = Word::Flushed});
+  if (!flushed.ok()) return flushed.status();
+  fmt::print("{}: deleted {} jobs\n", options.tube, *flushed);
+  return {};
+}
+
+Subcommand flush_command(FlushOptions& options) {
+  return {
+      .name = "flush",
+      .summary = "Delete all jobs of a tube",
+      .about =
+          "Jobs in all states, those that workers have reserved among them: their next command "
+          "about the job is answered NOT_FOUND. With --state only the jobs in these states, and "
+          "with --match only those whose age in seconds, priority, number of reservations or of "
+          "timeouts is in the ranges given: 3-5, 3-, -5 or 3. There is no way back: 'perennial "
+          "dump --server localhost --tube TUBE > FILE' saves the jobs "
+          "first.\n\n"
+          "Jobs that are put meanwhile stay. Millions of jobs take a while, in which the server "
+          "serves others; if the connection ends before, run it again. The keys of the jobs are "
+          "free afterwards, and without --state and --match so are those whose time is not over. "
+          "The settings "
+          "of the tube stay. A beanstalkd has no such command.",
+      .examples =
+          "  perennial flush mail\n"
+          "  perennial flush mail --state buried,delayed\n"
+          "  # Jobs of more than a day that were tried three times or more:\n"
+          "  perennial flush mail --match age=86400-,reserves=3-\n",
+      .flags =
+          with_server_flags(options.server,
+                            {
+                                {"TUBE", "TUBE", "The tube", &options.tube, true},
+                                server_flag(options.server),
+                                option_flag("state", "Only jobs in these states", options.states),
+                                option_flag("match", "Only jobs in these ranges", options.match),
+                            }),
+      .run = [&options] { return flush(options); },
+  };
+}
+
+}  // namespace perennial::tool

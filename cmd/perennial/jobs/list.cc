@@ -1,0 +1,139 @@
+#include "cmd/perennial/jobs/list.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include <fmt/format.h>
+
+#include "cmd/perennial/arguments/protocol_option.h"
+#include "cmd/perennial/jobs/job_list.h"
+#include "cmd/perennial/output/readable.h"
+
+namespace perennial::tool {
+namespace {
+
+constexpr std::string_view all_tubes = "*";
+
+// What the command asks for, apart from the cursor and the count.
+Result<ListJobs> read_list(const ListOptions& options, ExtensionSet& needed) {
+  ListJobs command;
+  const bool all = options.tube == all_tubes;
+  if (all && options.key)
+    return Status(StatusCode::InvalidArgument, "--idp is a key of one tube, and not of all");
+  if (!all) {
+    if (Status checked = check_tube_name(options.tube); !checked.ok()) return checked;
+    command.tube = options.tube;
+  }
+  command.after = options.after;
+  Status read =
+      read_options<ListJobs>({{"state", options.states}, {"idp", options.key}}, command, needed);
+  if (!read.ok()) return read;
+  return command;
+}
+
+Result<JobList> ask_page(ServerConnection& server, const ListJobs& command) {
+  const Result<wire::ClientReply> reply = server.ask(command);
+  if (!reply.ok()) return reply.status();
+  if (reply->is(Word::NotFound)) {
+    return Status(StatusCode::NotFound,
+                  fmt::format("there is no tube '{}' at {}", command.tube, server.address()));
+  }
+  if (!reply->is(Word::Ok)) return unexpected(*reply, "list-jobs");
+  return parse_job_list(reply->text);
+}
+
+// Prints jobs as they come, because there may be millions.
+class Printer {
+ public:
+  Printer(bool json, bool has_tube) : json_(json), has_tube_(has_tube) {}
+
+  void begin() const {
+    std::fputs(json_ ? "{\"jobs\": [" : job_list_heading(has_tube_).c_str(), stdout);
+  }
+  void add(const StatsReply& job) {
+    if (json_) std::fputs(printed_ == 0 ? "\n" : ",\n", stdout);
+    std::fputs((json_ ? to_json(job) : job_list_line(job, has_tube_)).c_str(), stdout);
+    ++printed_;
+  }
+  // `cursor` is 0 if these were all.
+  void end(JobId cursor) const {
+    if (json_) {
+      fmt::print("{}], \"cursor\": {}}}\n", printed_ == 0 ? "" : "\n", cursor);
+    } else if (cursor != 0) {
+      complain("list", fmt::format("there may be more: --after {}", cursor));
+    }
+  }
+
+ private:
+  const bool json_;
+  const bool has_tube_;
+  uint64_t printed_ = 0;
+};
+
+}  // namespace
+
+Status list(const ListOptions& options) {
+  ExtensionSet needed = ExtensionSet().with(Extension::ListJobs);
+  Result<ListJobs> command = read_list(options, needed);
+  if (!command.ok()) return command.take_status();
+  Result<ServerConnection> server = open_server(options.server);
+  if (!server.ok()) return server.take_status();
+  if (Status known = require_extensions(*server, needed); !known.ok()) return known;
+  Printer printer(options.json, options.tube == all_tubes);
+  uint64_t left = options.limit == 0 ? UINT64_MAX : options.limit;
+  bool begun = false;
+  do {
+    command->count.value = std::min<uint64_t>(left, list_count_max);
+    const Result<JobList> page = ask_page(*server, *command);
+    // A tube that ends between two pages has no more jobs.
+    const bool is_missing = !page.ok() && page.status().code() == StatusCode::NotFound;
+    if (!page.ok() && !(begun && is_missing)) return page.status();
+    if (!std::exchange(begun, true)) printer.begin();
+    command->after = page.ok() ? page->cursor : 0;
+    if (!page.ok()) break;
+    for (const StatsReply& job : page->jobs) printer.add(job);
+    left -= page->jobs.size();
+  } while (left > 0 && command->after != 0);
+  printer.end(command->after);
+  return {};
+}
+
+Subcommand list_command(ListOptions& options) {
+  return {
+      .name = "list",
+      .summary = "List the jobs of a tube, a line each, in the order of their ids",
+      .about =
+          "LEFT is what is left of a delay or of a reservation. RESERVES counts how often the job "
+          "was reserved, and ATTEMPTS those of them that have failed where 'tries' or 'backoff' is "
+          "in force. '-' is 0. A ready job is 'parked' while as many jobs with its concurrency key "
+          "are "
+          "reserved as may be; in JSON its state is 'ready', and 'parked' is true. Bodies are not "
+          "shown: 'perennial peek ID' shows one.\n\n"
+          "The server looks at the jobs page by page, and serves others in between, so a list of "
+          "many jobs is not one moment. If there are more jobs than --limit, the last line, on "
+          "standard error, says how to go on; with --json it is 'cursor', which is 0 at the end. "
+          "A beanstalkd has no such command.",
+      .examples =
+          "  perennial list mail\n"
+          "  perennial list mail --state buried,delayed --limit 0\n"
+          "  # Which job has the key?\n"
+          "  perennial list mail --idp welcome-42\n"
+          "  # Delete the buried jobs that were tried more than ten times:\n"
+          "  perennial list mail --state buried --limit 0 --json |\n"
+          "    jq '.jobs[] | select(.reserves > 10).id' | xargs perennial delete\n",
+      .flags =
+          with_server_flags(options.server,
+                            {
+                                {"TUBE", "TUBE", "The tube; '*': all tubes", &options.tube, true},
+                                server_flag(options.server),
+                                option_flag("state", "Only jobs in these states", options.states),
+                                {"--idp", "KEY", "Only the job that has this key", &options.key},
+                                {"--after", "ID", "Only jobs with higher ids", &options.after},
+                                {"--limit", "N", "At most so many jobs; 0: all", &options.limit},
+                                {"--json", "", "As JSON", &options.json},
+                            }),
+      .run = [&options] { return list(options); },
+  };
+}
+
+}  // namespace perennial::tool

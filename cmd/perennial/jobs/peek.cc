@@ -1,0 +1,123 @@
+#include "cmd/perennial/jobs/peek.h"
+
+#include <cstdio>
+
+#include <absl/strings/escaping.h>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
+#include "cmd/perennial/output/output.h"
+#include "cmd/perennial/output/readable.h"
+#include "cmd/perennial/output/text.h"
+#include "cmd/perennial/stats/stats_table.h"
+
+namespace perennial::tool {
+namespace {
+
+Status check(const PeekOptions& options) {
+  const int given =
+      options.id.has_value() + options.ready + options.delayed + options.buried + options.reserved;
+  if (given != 1) {
+    return {StatusCode::InvalidArgument,
+            "say which job: an ID, or one of --ready, --delayed, --buried and --reserved"};
+  }
+  if (options.body && options.json)
+    return {StatusCode::InvalidArgument, "--body and --json exclude each other"};
+  return check_tube_name(options.tube);
+}
+
+Command question(const PeekOptions& options) {
+  if (options.id) return Peek{*options.id};
+  if (options.ready) return PeekReady{};
+  if (options.delayed) return PeekDelayed{};
+  if (options.reserved) return PeekReserved{};
+  return PeekBuried{};
+}
+
+Status not_there(const PeekOptions& options) {
+  if (options.id) return {StatusCode::NotFound, fmt::format("there is no job {}", *options.id)};
+  const char* const state = options.ready      ? "ready"
+                            : options.delayed  ? "delayed"
+                            : options.reserved ? "reserved"
+                                               : "buried";
+  return {StatusCode::NotFound, fmt::format("tube '{}' has no {} job", options.tube, state)};
+}
+
+void print_json(const StatsReply& stats, const std::string& body) {
+  nlohmann::ordered_json out = nlohmann::ordered_json::parse(to_json(stats));
+  if (is_utf8(body)) {
+    out["body"] = body;
+  } else {
+    out["body_base64"] = absl::Base64Escape(body);
+  }
+  std::puts(out.dump(2).c_str());
+}
+
+void print_text(const StatsReply& stats, const std::string& body) {
+  fmt::print("{}  {:<22}  {} bytes\n\n{}", job_table(stats), "body", with_commas(body.size()),
+             printable(body));
+  if (!body.ends_with('\n')) fmt::print("\n");
+}
+
+}  // namespace
+
+Status peek(const PeekOptions& options) {
+  if (Status checked = check(options); !checked.ok()) return checked;
+  Result<ServerConnection> server = open_server(options.server);
+  if (!server.ok()) return server.take_status();
+  const ExtensionSet needed =
+      options.reserved ? ExtensionSet().with(Extension::PeekReserved) : ExtensionSet();
+  if (Status known = require_extensions(*server, needed); !known.ok()) return known;
+  if (!options.id)
+    if (Status used = use_tube(*server, options.tube); !used.ok()) return used;
+  const Result<wire::ClientReply> found = server->ask(question(options));
+  if (!found.ok()) return found.status();
+  if (found->is(Word::NotFound)) return not_there(options);
+  if (!found->is(Word::Found)) return unexpected(*found, "peek");
+  if (options.body) {
+    Output out(STDOUT_FILENO);
+    out.add(found->text);
+    return out.finish();
+  }
+  const Result<StatsReply> stats = ask_stats(*server, StatsJob{found->number});
+  if (!stats.ok() && stats.status().code() == StatusCode::NotFound)
+    return {StatusCode::NotFound, fmt::format("job {} was deleted meanwhile", found->number)};
+  if (!stats.ok()) return stats.status();
+  options.json ? print_json(*stats, found->text) : print_text(*stats, found->text);
+  return {};
+}
+
+Subcommand peek_command(PeekOptions& options) {
+  return {
+      .name = "peek",
+      .summary = "Look at a job and its body, without taking it",
+      .about =
+          "A job by its id, or the next one of a tube in one of its states: the ready job that a "
+          "worker would get, the delayed one that is due first, the buried one that a kick would "
+          "take, the reserved one with the lowest id, whoever has it. A beanstalkd does not tell "
+          "of reserved jobs.\n\n"
+          "Bytes of the body that a terminal might obey are shown as '\\x1b'; --body writes the "
+          "bytes as they are. In JSON a body that is no UTF-8 is 'body_base64'.",
+      .examples =
+          "  perennial peek 4711\n"
+          "  perennial peek --buried --tube mail\n"
+          "  perennial peek 4711 --body > body.bin\n",
+      .flags = with_server_flags(
+          options.server,
+          {
+              {"ID", "ID", "The number of the job", &options.id},
+              server_flag(options.server),
+              {"--ready", "", "The next ready job of the tube", &options.ready},
+              {"--delayed", "", "The delayed job that is due first", &options.delayed},
+              {"--buried", "", "The job that was buried first", &options.buried},
+              {"--reserved", "", "The reserved job with the lowest id", &options.reserved},
+              tube_flag(options.tube),
+              {"--body", "", "The body and nothing else, byte by byte", &options.body},
+              {"--json", "", "As JSON", &options.json},
+          }),
+      .run = [&options] { return peek(options); },
+  };
+}
+
+}  // namespace perennial::tool

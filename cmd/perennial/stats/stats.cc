@@ -1,0 +1,76 @@
+#include "cmd/perennial/stats/stats.h"
+
+#include <cstdio>
+
+#include <fmt/format.h>
+
+#include "cmd/perennial/stats/stats_table.h"
+
+namespace perennial::tool {
+namespace {
+
+Status check(const StatsOptions& options) {
+  if (!options.tube.empty() && options.job)
+    return {StatusCode::InvalidArgument, "--tube and --job exclude each other"};
+  return options.tube.empty() ? Status() : check_tube_name(options.tube);
+}
+
+Command question(const StatsOptions& options) {
+  if (options.job) return StatsJob{*options.job};
+  if (!options.tube.empty()) return StatsTube{options.tube};
+  return Stats{};
+}
+
+std::string table(const StatsOptions& options, const StatsReply& reply) {
+  if (options.job) return job_table(reply);
+  return options.tube.empty() ? server_table(reply) : tube_table(reply);
+}
+
+Status not_there(const StatsOptions& options, const std::string& server) {
+  const std::string what =
+      options.job ? fmt::format("job {}", *options.job) : fmt::format("tube '{}'", options.tube);
+  return {StatusCode::NotFound, fmt::format("there is no {} at {}", what, server)};
+}
+
+}  // namespace
+
+Status stats(const StatsOptions& options) {
+  if (Status checked = check(options); !checked.ok()) return checked;
+  Result<ServerConnection> server = open_server(options.server);
+  if (!server.ok()) return server.take_status();
+  Result<StatsReply> reply = ask_stats(*server, question(options));
+  if (!reply.ok())
+    return reply.status().code() == StatusCode::NotFound ? not_there(options, server->address())
+                                                         : reply.take_status();
+  std::fputs((options.json ? to_json(*reply) + "\n" : table(options, *reply)).c_str(), stdout);
+  return {};
+}
+
+Subcommand stats_command(StatsOptions& options) {
+  return {
+      .name = "stats",
+      .summary = "Show what a running server says of itself, of a tube or of a job",
+      .about =
+          "Jobs by state, commands since the start, connections, the state of the store, and the "
+          "process. Works with beanstalkd, too; what a server does not know is not shown.\n\n"
+          "What to look at first: 'state' under 'store' is 'ok' unless the disk is nearly full and "
+          "puts are refused; 'draining' is 'true' when somebody has asked the server to take no "
+          "more jobs; a 'damaged' above 0 counts bodies that could not be read.\n\n"
+          "With --json every key is there, as the protocol names it.",
+      .examples =
+          "  perennial stats\n"
+          "  perennial stats --tube mail\n"
+          "  perennial stats --job 4711 --server unix:/run/perennial.sock\n"
+          "  perennial stats --json | jq '.\"current-jobs-buried\"'\n",
+      .flags = with_server_flags(options.server,
+                                 {
+                                     server_flag(options.server),
+                                     {"--tube", "TUBE", "Of this tube", &options.tube},
+                                     {"--job", "ID", "Of this job", &options.job},
+                                     {"--json", "", "All keys, as JSON", &options.json},
+                                 }),
+      .run = [&options] { return stats(options); },
+  };
+}
+
+}  // namespace perennial::tool

@@ -1,0 +1,111 @@
+#include "cmd/perennial/tubes/drain.h"
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstring>
+#include <fstream>
+#include <thread>
+
+#include <fmt/format.h>
+#include <limits.h>
+#include <unistd.h>
+
+namespace perennial::tool {
+namespace {
+
+constexpr auto patience = std::chrono::seconds(10);
+constexpr auto poll_interval = std::chrono::milliseconds(20);
+
+std::string own_hostname() {
+  std::array<char, HOST_NAME_MAX + 1> name{};
+  ::gethostname(name.data(), name.size() - 1);
+  return name.data();
+}
+
+// Compares the name of the process, because the pid may be one of another machine or container and
+// belong to another process here.
+Result<pid_t> process_of(const ServerConnection& server, const StatsReply& stats) {
+  const std::string manual =
+      "; on its own machine, send SIGUSR1 to its process to drain it (systemctl kill "
+      "--signal=SIGUSR1 perenniald)";
+  if (!server.is_local() || stats.text("hostname") != own_hostname()) {
+    return Status(StatusCode::Unsupported,
+                  fmt::format("{} is on another machine, and drain works by a signal{}",
+                              server.address(), manual));
+  }
+  const std::optional<uint64_t> pid = stats.number("pid");
+  if (!pid || *pid == 0 || *pid > INT_MAX)
+    return Status(StatusCode::Io, "the server does not say the number of its process");
+  std::string name;
+  std::getline(std::ifstream(fmt::format("/proc/{}/comm", *pid)), name);
+  if (name == "perenniald" || name == "beanstalkd") return static_cast<pid_t>(*pid);
+  return Status(
+      StatusCode::NotFound,
+      fmt::format("the server says that it is process {}, which here is {}: it may run in "
+                  "a container{}",
+                  *pid, name.empty() ? "none" : "'" + name + "'", manual));
+}
+
+Status send_signal(pid_t pid) {
+  if (::kill(pid, SIGUSR1) == 0) return {};
+  return {StatusCode::Io,
+          fmt::format("signal process {}: {}; run this as root, or as the user that it runs as",
+                      pid, std::strerror(errno))};
+}
+
+Status wait_until_draining(ServerConnection& server) {
+  const auto end = std::chrono::steady_clock::now() + patience;
+  while (std::chrono::steady_clock::now() < end) {
+    const Result<StatsReply> stats = ask_stats(server, Stats{});
+    if (!stats.ok()) return stats.status();
+    if (stats->text("draining") == "true") return {};
+    std::this_thread::sleep_for(poll_interval);
+  }
+  return {StatusCode::Io, "the signal was sent, and the server is still not draining"};
+}
+
+}  // namespace
+
+Status drain(const DrainOptions& options) {
+  Result<ServerConnection> server = open_server(options.server);
+  if (!server.ok()) return server.take_status();
+  const Result<StatsReply> stats = ask_stats(*server, Stats{});
+  if (!stats.ok()) return stats.status();
+  if (!stats->text("draining")) {
+    return {StatusCode::Unsupported,
+            "the server does not say whether it is draining: it is a beanstalkd before 1.12"};
+  }
+  if (stats->text("draining") == "true") {
+    fmt::print("{} was draining already\n", server->address());
+    return {};
+  }
+  const Result<pid_t> pid = process_of(*server, *stats);
+  if (!pid.ok()) return pid.status();
+  if (Status sent = send_signal(*pid); !sent.ok()) return sent;
+  if (Status waited = wait_until_draining(*server); !waited.ok()) return waited;
+  fmt::print("{} is draining: it takes no more jobs\n", server->address());
+  return {};
+}
+
+Subcommand drain_command(DrainOptions& options) {
+  return {
+      .name = "drain",
+      .summary = "Let a server on this machine take no more jobs",
+      .about =
+          "Every put is then answered DRAINING, and all else works, so that workers can empty the "
+          "queue. 'perennial undrain' ends it, and so does a restart. It works by "
+          "SIGUSR1 to the process that 'stats' names, so it must run on the server's machine, as "
+          "root or as "
+          "the server's user. It returns when the server says that it is draining.",
+      .examples =
+          "  perennial drain\n"
+          "  # What is left:\n"
+          "  perennial stats\n",
+      .flags = with_server_flags(options.server, {server_flag(options.server)}),
+      .run = [&options] { return drain(options); },
+  };
+}
+
+}  // namespace perennial::tool

@@ -1,0 +1,51 @@
+#include "cmd/perennial/tubes/pause.h"
+
+#include <fmt/format.h>
+
+#include "cmd/perennial/output/readable.h"
+
+namespace perennial::tool {
+
+Status pause(const PauseOptions& options) {
+  if (Status checked = check_tube_name(options.tube); !checked.ok()) return checked;
+  Result<ServerConnection> server = open_server(options.server);
+  if (!server.ok()) return server.take_status();
+  const Result<wire::ClientReply> reply = server->ask(PauseTube{options.tube, options.seconds});
+  if (!reply.ok()) return reply.status();
+  if (reply->is(Word::NotFound)) {
+    return {StatusCode::NotFound,
+            fmt::format("there is no tube '{}' at {}", options.tube, server->address())};
+  }
+  if (!reply->is(Word::Paused)) return unexpected(*reply, "pause-tube");
+  if (options.seconds == 0) {
+    fmt::print("{}: not paused\n", options.tube);
+  } else {
+    fmt::print("{}: paused for {}\n", options.tube, duration_text(options.seconds));
+  }
+  return {};
+}
+
+Subcommand pause_command(PauseOptions& options) {
+  return {
+      .name = "pause",
+      .summary = "Pause a tube, or end its pause",
+      .about =
+          "While a tube is paused no worker gets a job of it; producers put as before. A pause "
+          "ends "
+          "by itself after so many seconds, or at once with 0. Workers that have a job keep it.",
+      .examples =
+          "  perennial pause mail 600\n"
+          "  # On with it:\n"
+          "  perennial pause mail 0\n",
+      .flags = with_server_flags(
+          options.server,
+          {
+              {"TUBE", "TUBE", "The tube", &options.tube, true},
+              {"SECONDS", "SECONDS", "For how long; 0 ends a pause", &options.seconds, true},
+              server_flag(options.server),
+          }),
+      .run = [&options] { return pause(options); },
+  };
+}
+
+}  // namespace perennial::tool

@@ -1,0 +1,85 @@
+#include "cmd/perennial/tubes/set_tube.h"
+
+#include <fmt/format.h>
+
+#include "cmd/perennial/arguments/protocol_option.h"
+
+namespace perennial::tool {
+namespace {
+
+Result<SetTube> read_set(const SetTubeOptions& options, ExtensionSet& needed) {
+  if (Status checked = check_tube_name(options.tube); !checked.ok()) return checked;
+  const std::initializer_list<GivenOption> given = {
+      {"tries", options.tries},   {"backoff", options.backoff},   {"dead", options.dead},
+      {"expire", options.expire}, {"reserved", options.reserved}, {"rate", options.rate},
+      {"drain", options.drain}};
+  if (!is_any_given(given))
+    return Status(StatusCode::InvalidArgument, "say what to set: give at least one option");
+  SetTube command{.tube = options.tube};
+  Status read = read_options<SetTube>(given, command, needed);
+  if (!read.ok()) return read;
+  return command;
+}
+
+}  // namespace
+
+Status set_tube_settings(const SetTubeOptions& options) {
+  ExtensionSet needed = ExtensionSet().with(Extension::SetTube);
+  const Result<SetTube> command = read_set(options, needed);
+  if (!command.ok()) return command.status();
+  Result<ServerConnection> server = open_server(options.server);
+  if (!server.ok()) return server.take_status();
+  if (Status known = require_extensions(*server, needed); !known.ok()) return known;
+  const Result<wire::ClientReply> reply = server->ask(*command);
+  if (!reply.ok()) return reply.status();
+  if (reply->is(Word::Denied)) return denied();
+  if (reply->is(Word::OutOfMemory)) {
+    return {StatusCode::Io,
+            "OUT_OF_MEMORY: the server has settings of as many tubes as 'settings_max' allows"};
+  }
+  if (!reply->is(Word::Set)) return unexpected(*reply, "set-tube");
+  fmt::print("changed the settings of {}\n", options.tube);
+  return {};
+}
+
+Subcommand set_tube_command(SetTubeOptions& options) {
+  return {
+      .name = "set tube",
+      .summary = "Change the settings of a tube",
+      .about =
+          "What all jobs of the tube have in common. A setting is in force at once, for jobs that "
+          "exist, too, except --expire, which is for jobs that are put from then on. It belongs to "
+          "the name: the tube need not exist, and a restart does not end it. What a job says "
+          "itself wins, then these settings, then 'tubes' in the server's configuration. '-' takes "
+          "away what was set here. 'perennial stats --tube TUBE' shows what is in force.\n\n"
+          "A time is in seconds, as '10' or '10s', or in milliseconds, as '250ms'. A beanstalkd "
+          "has no such command.",
+      .examples =
+          "  perennial set tube mail --tries 5 --backoff 10:600 --dead mail-dead\n"
+          "  # At most 20 at once, and ten a second:\n"
+          "  perennial set tube mail --reserved 20 --rate 10:1\n"
+          "  perennial set tube mail --rate -\n"
+          "  # No more puts:\n"
+          "  perennial set tube mail --drain yes\n",
+      .flags = with_server_flags(
+          options.server,
+          {
+              {"TUBE", "TUBE", "The tube", &options.tube, true},
+              server_flag(options.server),
+              option_flag("tries", "A job is dead after so many failed attempts", options.tries),
+              option_flag("backoff", "The delay after each failed attempt, doubled up to CAP",
+                          options.backoff),
+              option_flag("dead", "Dead jobs move to this tube; without, they are buried",
+                          options.dead),
+              option_flag("expire", "Jobs expire if nobody has taken them after so long",
+                          options.expire),
+              option_flag("reserved", "At most so many jobs are reserved at once",
+                          options.reserved),
+              option_flag("rate", "So many reservations in each such time", options.rate),
+              option_flag("drain", "Whether puts into the tube are refused", options.drain),
+          }),
+      .run = [&options] { return set_tube_settings(options); },
+  };
+}
+
+}  // namespace perennial::tool

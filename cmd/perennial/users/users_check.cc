@@ -1,0 +1,35 @@
+#include "cmd/perennial/users/users_check.h"
+
+#include <unistd.h>
+
+#include "cmd/common/tool/program_beside.h"
+
+namespace perennial::tool {
+
+Status users_check(const UsersCheckOptions& options) {
+  const Result<int> exit_status = wait_for_program_beside(
+      "perenniald", {"--config", options.config, "--print-access"}, STDIN_FILENO, STDOUT_FILENO);
+  if (!exit_status.ok()) return exit_status.status();
+  if (*exit_status == 0) return {};
+  return {StatusCode::Corruption, "a server would not start with this configuration"};
+}
+
+Subcommand users_check_command(UsersCheckOptions& options) {
+  return {
+      .name = "users check",
+      .summary = "Show who gets in where, as whom, and may do what",
+      .about =
+          "Reads a configuration as the server would, with its users, their file and the "
+          "certificates, and shows each listener with the ways to prove who one is, each user with "
+          "what it may do, and remarks on what is hardly meant, such as a user whom no listener "
+          "lets in. Run it as the server's user before a reload. It starts nothing.",
+      .examples = "  perennial users check --config /etc/perennial/perennial.yaml\n",
+      .flags =
+          {
+              {"-c,--config", "FILE", "The configuration of the server", &options.config},
+          },
+      .run = [&options] { return users_check(options); },
+  };
+}
+
+}  // namespace perennial::tool
