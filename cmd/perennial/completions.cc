@@ -196,7 +196,16 @@ std::string zsh_completions(const std::vector<Subcommand>& commands,
   return out + "_perennial \"$@\"\n";
 }
 
-Subcommand completions_command(CompletionsOptions& options) {
+namespace {
+
+struct CompletionsOptions {
+  std::string shell;
+};
+
+}  // namespace
+
+Subcommand completions_command() {
+  const auto options = std::make_shared<CompletionsOptions>();
   return {
       .name = "completions",
       .summary = "Print the completions for a shell",
@@ -211,14 +220,13 @@ Subcommand completions_command(CompletionsOptions& options) {
       .flags = {{.name = "SHELL",
                  .value = "",
                  .help = "The shell",
-                 .target = &options.shell,
+                 .target = &options->shell,
                  .required = true,
                  .choices = {"bash", "zsh"}}},
       .run =
-          [&options] {
-            AllOptions all;
-            const std::vector<Subcommand> commands = all_commands(all);
-            const bool bash = options.shell == "bash";
+          [options] {
+            const std::vector<Subcommand> commands = all_commands();
+            const bool bash = options->shell == "bash";
             const std::string text = bash ? bash_completions(commands, all_groups())
                                           : zsh_completions(commands, all_groups());
             std::fputs(text.c_str(), stdout);

@@ -14,10 +14,7 @@ std::string bash_completions(const std::vector<Subcommand>& commands,
 std::string zsh_completions(const std::vector<Subcommand>& commands,
                             const std::vector<Group>& groups);
 
-struct CompletionsOptions {
-  std::string shell;
-};
 // perennial completions: prints one of the files.
-Subcommand completions_command(CompletionsOptions& options);
+Subcommand completions_command();
 
 }  // namespace perennial::tool

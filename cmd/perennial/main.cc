@@ -2,7 +2,6 @@
 #include "cmd/perennial/subcommands.h"
 
 int main(int argc, char** argv) {
-  perennial::tool::AllOptions options;
-  return perennial::tool::run_command_line(perennial::tool::all_commands(options),
+  return perennial::tool::run_command_line(perennial::tool::all_commands(),
                                            perennial::tool::all_groups(), argc, argv);
 }

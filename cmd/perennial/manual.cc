@@ -171,9 +171,12 @@ std::string manual_page(const std::vector<Subcommand>& commands) {
 
 namespace {
 
+struct ManualOptions {
+  std::vector<std::string> command;  // The words of the command. Empty: the tool itself.
+};
+
 Status print_manual(const ManualOptions& options) {
-  AllOptions all;
-  const std::vector<Subcommand> commands = all_commands(all);
+  const std::vector<Subcommand> commands = all_commands();
   const std::string wanted = fmt::format("{}", fmt::join(options.command, " "));
   const auto found = std::ranges::find(commands, wanted, &Subcommand::name);
   if (!wanted.empty() && found == commands.end()) {
@@ -185,7 +188,8 @@ Status print_manual(const ManualOptions& options) {
 
 }  // namespace
 
-Subcommand manual_command(ManualOptions& options) {
+Subcommand manual_command() {
+  const auto options = std::make_shared<ManualOptions>();
   return {
       .name = "manual",
       .summary = "Print a page of the manual",
@@ -195,8 +199,8 @@ Subcommand manual_command(ManualOptions& options) {
       .examples =
           "  perennial manual dump | man -l -\n"
           "  perennial manual checkpoint create | man -l -\n",
-      .flags = {{"COMMAND", "", "The command", &options.command}},
-      .run = [&options] { return print_manual(options); },
+      .flags = {{"COMMAND", "", "The command", &options->command}},
+      .run = [options] { return print_manual(*options); },
   };
 }
 

@@ -15,10 +15,7 @@ std::string manual_page(const std::vector<Subcommand>& commands);
 // The file name of a page: "perennial-checkpoint-create.1".
 std::string manual_file(const Subcommand& command);
 
-struct ManualOptions {
-  std::vector<std::string> command;  // The words of the command. Empty: the tool itself.
-};
 // perennial manual: prints one page.
-Subcommand manual_command(ManualOptions& options);
+Subcommand manual_command();
 
 }  // namespace perennial::tool

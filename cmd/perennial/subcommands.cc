@@ -1,52 +1,79 @@
 #include "cmd/perennial/subcommands.h"
 
-namespace perennial::tool {
+#include <memory>
 
-std::vector<Subcommand> all_commands(AllOptions& options) {
+#include "cmd/perennial-bench/command/bench_command.h"
+#include "cmd/perennial/checkpoints/commands.h"
+#include "cmd/perennial/cluster/commands.h"
+#include "cmd/perennial/completions.h"
+#include "cmd/perennial/dump/commands.h"
+#include "cmd/perennial/export/commands.h"
+#include "cmd/perennial/jobs/commands.h"
+#include "cmd/perennial/manual.h"
+#include "cmd/perennial/offline/commands.h"
+#include "cmd/perennial/stats/commands.h"
+#include "cmd/perennial/tubes/commands.h"
+#include "cmd/perennial/users/commands.h"
+#include "cmd/perennial/work/work.h"
+
+namespace perennial::tool {
+namespace {
+
+// Another program runs it. The tool has its flags for the help, the manual and the completions.
+Subcommand bench_command() {
+  const auto options = std::make_shared<bench::BenchOptions>();
+  Subcommand command = bench::bench_command(*options);
+  command.holds = options;
+  return command;
+}
+
+}  // namespace
+
+std::vector<Subcommand> all_commands() {
   return {
-      stats_command(options.stats),
-      tubes_command(options.tubes),
-      top_command(options.top),
-      put_command(options.put),
-      peek_command(options.peek),
-      kick_command(options.kick),
-      bury_command(options.bury),
-      delete_command(options.delete_jobs),
-      pause_command(options.pause),
-      drain_command(options.drain),
-      undrain_command(options.undrain),
-      list_command(options.list),
-      flush_command(options.flush),
-      move_command(options.move),
-      set_job_command(options.set_job),
-      set_tube_command(options.set_tube),
-      work_command(options.work),
-      dump_command(options.dump),
-      load_command(options.load),
-      check_command(options.check),
-      repair_command(options.repair),
-      checkpoint_create_command(options.checkpoint_create),
-      checkpoint_list_command(options.checkpoint_list),
-      checkpoint_verify_command(options.checkpoint_verify),
-      checkpoint_prune_command(options.checkpoint_prune),
-      restore_command(options.restore),
-      migrate_command(options.migrate),
-      token_new_command(options.token_new),
-      users_check_command(options.users_check),
-      import_binlog_command(options.import_binlog),
-      export_beanstalkd_command(options.export_beanstalkd),
-      cluster_status_command(options.cluster_status),
-      cluster_handover_command(options.cluster_handover),
-      cluster_resign_command(options.cluster_resign),
-      cluster_pause_command(options.cluster_pause),
-      cluster_resume_command(options.cluster_resume),
-      cluster_repair_command(options.cluster_repair),
-      cluster_init_command(options.cluster_init),
-      cluster_recover_command(options.cluster_recover),
-      cluster_verify_command(options.cluster_verify),
-      bench::bench_command(options.bench),
-      manual_command(options.manual),
-      completions_command(options.completions),
+      stats_command(),
+      tubes_command(),
+      top_command(),
+      put_command(),
+      peek_command(),
+      kick_command(),
+      bury_command(),
+      delete_command(),
+      pause_command(),
+      drain_command(),
+      undrain_command(),
+      list_command(),
+      flush_command(),
+      move_command(),
+      set_job_command(),
+      set_tube_command(),
+      work_command(),
+      dump_command(),
+      load_command(),
+      check_command(),
+      repair_command(),
+      checkpoint_create_command(),
+      checkpoint_list_command(),
+      checkpoint_verify_command(),
+      checkpoint_prune_command(),
+      restore_command(),
+      migrate_command(),
+      token_new_command(),
+      users_check_command(),
+      import_binlog_command(),
+      export_beanstalkd_command(),
+      cluster_status_command(),
+      cluster_handover_command(),
+      cluster_resign_command(),
+      cluster_pause_command(),
+      cluster_resume_command(),
+      cluster_repair_command(),
+      cluster_init_command(),
+      cluster_recover_command(),
+      cluster_verify_command(),
+      bench_command(),
+      manual_command(),
+      completions_command(),
   };
 }
 

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <variant>
@@ -55,6 +56,8 @@ struct Subcommand {
   std::vector<ExitStatus> exit_statuses = {};  // Those besides 0, 1 and 2.
   // Set instead of `run`: a program in the same directory, which gets all arguments after the name.
   std::string program = {};
+  // What the flags point to, where `run` does not own it.
+  std::shared_ptr<void> holds = {};
 };
 
 // The help of a first word that several commands share: "checkpoint" of "checkpoint create".

@@ -1,6 +1,7 @@
 #include "cmd/perennial/checkpoints/checkpoint_create.h"
 
 #include <cstdio>
+#include <memory>
 #include <optional>
 
 #include <fmt/format.h>
@@ -9,6 +10,7 @@
 
 #include "cmd/common/tool/server_connection.h"
 #include "cmd/common/tool/tls_flags.h"
+#include "cmd/perennial/checkpoints/commands.h"
 #include "wire/client.h"
 
 namespace perennial::tool {
@@ -79,6 +81,14 @@ Result<CheckpointMade> request_temporary_checkpoint(ServerConnection& connection
   return request(connection, true);
 }
 
+namespace {
+
+struct CheckpointCreateOptions {
+  ServerAddress server = {};
+  bool json = false;
+};
+
+// Prints the path of the checkpoint.
 Status checkpoint_create(const CheckpointCreateOptions& options) {
   const Result<CheckpointMade> made = request_checkpoint(options.server);
   if (!made.ok()) return made.status();
@@ -97,7 +107,10 @@ Status checkpoint_create(const CheckpointCreateOptions& options) {
   return {};
 }
 
-Subcommand checkpoint_create_command(CheckpointCreateOptions& options) {
+}  // namespace
+
+Subcommand checkpoint_create_command() {
+  const auto options = std::make_shared<CheckpointCreateOptions>();
   return {
       .name = "checkpoint create",
       .summary = "Make a checkpoint of a running server",
@@ -122,14 +135,14 @@ Subcommand checkpoint_create_command(CheckpointCreateOptions& options) {
           "  path=$(perennial checkpoint create --server unix:/run/perennial.sock)\n"
           "  rsync -a \"$path\" backup.example:/srv/perennial/\n",
       .flags = with_server_flags(
-          options.server,
+          options->server,
           {
               {"--server", "ADDR", "Where the server is: HOST:PORT or unix:PATH",
-               &options.server.address},
+               &options->server.address},
               {"--json", "", "Print name, path, commit, jobs, bytes and took_ms as JSON",
-               &options.json},
+               &options->json},
           }),
-      .run = [&options] { return checkpoint_create(options); },
+      .run = [options] { return checkpoint_create(*options); },
   };
 }
 

@@ -3,7 +3,6 @@
 #include <string>
 
 #include "cmd/common/tool/server_connection.h"
-#include "cmd/common/tool/subcommand.h"
 #include "engine/types/reply.h"
 #include "engine/types/status.h"
 
@@ -15,14 +14,5 @@ namespace perennial::tool {
 Result<CheckpointMade> request_checkpoint(const ServerAddress& server);
 // Requests a temporary checkpoint, which exists as long as this connection is open.
 Result<CheckpointMade> request_temporary_checkpoint(ServerConnection& connection);
-
-struct CheckpointCreateOptions {
-  ServerAddress server = {};
-  bool json = false;
-};
-
-// perennial checkpoint create: prints the path of the checkpoint.
-Status checkpoint_create(const CheckpointCreateOptions& options);
-Subcommand checkpoint_create_command(CheckpointCreateOptions& options);
 
 }  // namespace perennial::tool

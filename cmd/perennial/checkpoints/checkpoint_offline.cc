@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <memory>
 #include <optional>
 
 #include <absl/time/clock.h>
@@ -9,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cmd/common/tool/progress.h"
+#include "cmd/perennial/checkpoints/commands.h"
 #include "store/checkpoint/checkpoint.h"
 #include "store/disk/identity.h"
 
@@ -201,7 +203,8 @@ Status checkpoint_verify(const CheckpointVerifyOptions& options) {
   return {StatusCode::Corruption, fmt::format("{} of {} are not good", bad, verdicts.size())};
 }
 
-Subcommand checkpoint_list_command(CheckpointListOptions& options) {
+Subcommand checkpoint_list_command() {
+  const auto options = std::make_shared<CheckpointListOptions>();
   return {
       .name = "checkpoint list",
       .summary = "List checkpoints with their age, jobs and size",
@@ -221,12 +224,13 @@ Subcommand checkpoint_list_command(CheckpointListOptions& options) {
           "  # The newest one that is complete, for a script:\n"
           "  perennial checkpoint list --data-dir /var/lib/perennial --json |\n"
           "    jq -r 'map(select(.state == \"complete\")) | last | .path'\n",
-      .flags = place_flags(options.place, {{"--json", "", "List as JSON", &options.json}}),
-      .run = [&options] { return checkpoint_list(options); },
+      .flags = place_flags(options->place, {{"--json", "", "List as JSON", &options->json}}),
+      .run = [options] { return checkpoint_list(*options); },
   };
 }
 
-Subcommand checkpoint_verify_command(CheckpointVerifyOptions& options) {
+Subcommand checkpoint_verify_command() {
+  const auto options = std::make_shared<CheckpointVerifyOptions>();
   return {
       .name = "checkpoint verify",
       .summary = "Prove that checkpoints can be restored",
@@ -240,9 +244,9 @@ Subcommand checkpoint_verify_command(CheckpointVerifyOptions& options) {
           "  perennial checkpoint verify /var/lib/perennial/checkpoints/*Z\n"
           "  # After it was copied to another machine:\n"
           "  perennial checkpoint verify /backup/2026-11-21T12-40-05.123Z\n",
-      .flags = {{"PATH", "DIR", "A checkpoint; there may be several", &options.paths, true},
-                {"--json", "", "Report as JSON", &options.json}},
-      .run = [&options] { return checkpoint_verify(options); },
+      .flags = {{"PATH", "DIR", "A checkpoint; there may be several", &options->paths, true},
+                {"--json", "", "Report as JSON", &options->json}},
+      .run = [options] { return checkpoint_verify(*options); },
   };
 }
 

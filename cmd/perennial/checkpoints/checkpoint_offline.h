@@ -1,16 +1,16 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "cmd/common/tool/subcommand.h"
 #include "cmd/perennial/checkpoints/checkpoint_place.h"
 #include "engine/types/status.h"
 #include "store/checkpoint/checkpoint_manifest.h"
 
-// Subcommands that read checkpoints. None of them connects to a server.
+// Subcommands that list, verify and remove checkpoints. None of them connects to a server.
 namespace perennial::tool {
 
 struct CheckpointListOptions {
@@ -29,7 +29,14 @@ void add_content(nlohmann::ordered_json& out, const store::CheckpointManifest& m
 Status checkpoint_list(const CheckpointListOptions& options);
 Status checkpoint_verify(const CheckpointVerifyOptions& options);
 
-Subcommand checkpoint_list_command(CheckpointListOptions& options);
-Subcommand checkpoint_verify_command(CheckpointVerifyOptions& options);
+struct CheckpointPruneOptions {
+  CheckpointPlace place;
+  uint64_t keep = 0;
+  bool json = false;
+};
+
+// perennial checkpoint prune: removes old and partial checkpoints of one data directory, or of each
+// database in a directory separately. Prints what it removed.
+Status checkpoint_prune(const CheckpointPruneOptions& options);
 
 }  // namespace perennial::tool

@@ -1,7 +1,6 @@
-#include "cmd/perennial/checkpoints/checkpoint_prune.h"
-
 #include <algorithm>
 #include <cstdio>
+#include <memory>
 #include <set>
 #include <string>
 #include <utility>
@@ -10,6 +9,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "cmd/perennial/checkpoints/checkpoint_offline.h"
+#include "cmd/perennial/checkpoints/commands.h"
 #include "store/checkpoint/checkpoint.h"
 #include "store/disk/data_dir.h"
 #include "store/disk/identity.h"
@@ -152,12 +153,13 @@ Status checkpoint_prune(const CheckpointPruneOptions& options) {
   return {};
 }
 
-Subcommand checkpoint_prune_command(CheckpointPruneOptions& options) {
+Subcommand checkpoint_prune_command() {
+  const auto options = std::make_shared<CheckpointPruneOptions>();
   std::vector<Flag> flags =
-      place_flags(options.place, {{"--json", "", "Report as JSON", &options.json}});
+      place_flags(options->place, {{"--json", "", "Report as JSON", &options->json}});
   flags.insert(
       flags.begin(),
-      {"--keep", "N", "How many to keep, at least 1", &options.keep, true, {}, 1, 1'000'000});
+      {"--keep", "N", "How many to keep, at least 1", &options->keep, true, {}, 1, 1'000'000});
   return {
       .name = "checkpoint prune",
       .summary = "Remove old checkpoints, and half-made ones",
@@ -176,7 +178,7 @@ Subcommand checkpoint_prune_command(CheckpointPruneOptions& options) {
           "  perennial checkpoint prune --data-dir /var/lib/perennial --keep 7\n"
           "  perennial checkpoint prune --dir /srv/checkpoints --keep 24\n",
       .flags = std::move(flags),
-      .run = [&options] { return checkpoint_prune(options); },
+      .run = [options] { return checkpoint_prune(*options); },
   };
 }
 

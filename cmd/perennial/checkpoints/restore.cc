@@ -1,6 +1,7 @@
 #include "cmd/perennial/checkpoints/restore.h"
 
 #include <cstdio>
+#include <memory>
 
 #include <absl/time/clock.h>
 #include <fmt/format.h>
@@ -9,6 +10,7 @@
 #include "cmd/common/shell_word.h"
 #include "cmd/common/tool/progress.h"
 #include "cmd/perennial/checkpoints/checkpoint_offline.h"
+#include "cmd/perennial/checkpoints/commands.h"
 #include "cmd/perennial/output/readable.h"
 #include "store/format/skipped_ids.h"
 #include "store/offline/restore.h"
@@ -101,7 +103,8 @@ Status restore(const RestoreOptions& options) {
   return {};
 }
 
-Subcommand restore_command(RestoreOptions& options) {
+Subcommand restore_command() {
+  const auto options = std::make_shared<RestoreOptions>();
   return {
       .name = "restore",
       .summary = "Make a data directory from a checkpoint",
@@ -131,20 +134,20 @@ Subcommand restore_command(RestoreOptions& options) {
           "  perennial restore --to /var/lib/perennial \\\n"
           "    --from /var/lib/perennial.before/checkpoints/2026-11-21T12-40-05.123Z\n"
           "  systemctl start perenniald\n",
-      .flags = {{"--from", "DIR", "The checkpoint", &options.from, true},
-                {"--to", "DIR", "The data directory to make; it must not be there yet", &options.to,
-                 true},
-                {"--exact", "", "Leave the next id as it is in the checkpoint", &options.exact},
+      .flags = {{"--from", "DIR", "The checkpoint", &options->from, true},
+                {"--to", "DIR", "The data directory to make; it must not be there yet",
+                 &options->to, true},
+                {"--exact", "", "Leave the next id as it is in the checkpoint", &options->exact},
                 {.name = "--id-gap",
                  .value = "N",
                  .help =
                      "Move the next id on by N; without, as far as the checkpoint's age asks for",
-                 .target = &options.id_gap,
+                 .target = &options->id_gap,
                  .lowest = 1,
                  .highest = store::skipped_ids},
-                {"--copy", "", "Copy all files, where tables could be hard links", &options.copy},
-                {"--json", "", "Report as JSON", &options.json}},
-      .run = [&options] { return restore(options); },
+                {"--copy", "", "Copy all files, where tables could be hard links", &options->copy},
+                {"--json", "", "Report as JSON", &options->json}},
+      .run = [options] { return restore(*options); },
   };
 }
 

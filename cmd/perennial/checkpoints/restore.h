@@ -4,7 +4,6 @@
 #include <optional>
 #include <string>
 
-#include "cmd/common/tool/subcommand.h"
 #include "engine/types/status.h"
 
 namespace perennial::tool {
@@ -22,6 +21,5 @@ struct RestoreOptions {
 // perennial restore: makes a new data directory from a checkpoint. Prints its content to standard
 // output.
 Status restore(const RestoreOptions& options);
-Subcommand restore_command(RestoreOptions& options);
 
 }  // namespace perennial::tool

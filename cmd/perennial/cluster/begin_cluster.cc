@@ -1,19 +1,26 @@
-#include "cmd/perennial/cluster/begin_cluster.h"
-
 #include <memory>
+#include <string>
 
 #include <fmt/format.h>
 
+#include "cmd/perennial/cluster/cluster_place.h"
 #include "cmd/perennial/cluster/cluster_state.h"
+#include "cmd/perennial/cluster/commands.h"
 #include "cmd/perennial/cluster/directory.h"
 #include "cmd/perennial/cluster/etcd_calls.h"
 #include "cmd/perennial/output/readable.h"
+#include "engine/types/status.h"
 
 namespace perennial::tool {
 namespace {
 
 using store::Store;
 using store::cluster::Keys;
+
+struct ClusterInitOptions {
+  ClusterPlace place;
+  std::string data_dir;
+};
 
 // Whether this command has put the cluster into etcd, and was stopped before it reached the
 // directory.
@@ -48,8 +55,13 @@ void print_done(const std::string& cluster, const ClusterState& seen, const Stor
       "with empty directories.\n");
 }
 
-}  // namespace
-
+// perennial cluster init: makes the directory of a single server the beginning of a cluster.
+//
+// etcd gets the cluster first, with the identity of the directory (`origin`), and then the
+// directory gets the cluster's id. After a crash between the two no node can lead: an empty
+// directory lacks what is before the base, and this one has no id. The command, run again, knows
+// the directory by its identity and does the second step. In the other order a directory with an id
+// that etcd does not know would look like one whose etcd was lost.
 Status cluster_init(const ClusterInitOptions& options) {
   const Result<perenniald::ClusterConfig> cluster = cluster_of(options.place);
   if (!cluster.ok()) return cluster.status();
@@ -75,7 +87,10 @@ Status cluster_init(const ClusterInitOptions& options) {
   return store.close(store.opening().next_id);
 }
 
-Subcommand cluster_init_command(ClusterInitOptions& options) {
+}  // namespace
+
+Subcommand cluster_init_command() {
+  const auto options = std::make_shared<ClusterInitOptions>();
   return {
       .name = "cluster init",
       .summary = "Make the directory of a single server the beginning of a cluster",
@@ -92,9 +107,9 @@ Subcommand cluster_init_command(ClusterInitOptions& options) {
           "  # With the section cluster in /etc/perennial/perennial.yaml.\n"
           "  perennial cluster init --data-dir /var/lib/perennial\n"
           "  systemctl start perenniald\n",
-      .flags = cluster_flags(options.place, {{"--data-dir", "DIR", "The directory of the server",
-                                              &options.data_dir, true}}),
-      .run = [&options] { return cluster_init(options); },
+      .flags = cluster_flags(options->place, {{"--data-dir", "DIR", "The directory of the server",
+                                               &options->data_dir, true}}),
+      .run = [options] { return cluster_init(*options); },
   };
 }
 

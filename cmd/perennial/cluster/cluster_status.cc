@@ -1,5 +1,3 @@
-#include "cmd/perennial/cluster/cluster_status.h"
-
 #include <cstdio>
 #include <memory>
 #include <utility>
@@ -8,10 +6,18 @@
 #include <nlohmann/json.hpp>
 
 #include "cmd/common/exit_codes.h"
+#include "cmd/perennial/cluster/cluster_place.h"
+#include "cmd/perennial/cluster/commands.h"
 #include "cmd/perennial/cluster/status_table.h"
+#include "engine/types/status.h"
 
 namespace perennial::tool {
 namespace {
+
+struct ClusterStatusOptions {
+  ClusterPlace place;
+  bool json = false;
+};
 
 Result<ClusterReport> read_report(const perenniald::ClusterConfig& cluster) {
   const Result<std::unique_ptr<EtcdCalls>> etcd = EtcdCalls::open(cluster);
@@ -30,8 +36,8 @@ Result<ClusterReport> read_report(const perenniald::ClusterConfig& cluster) {
   return report;
 }
 
-}  // namespace
-
+// perennial cluster status: what etcd holds of a cluster, and how its members are. Prints it to
+// standard output. Returns the exit status: 1 if something needs somebody.
 Result<int> cluster_status(const ClusterStatusOptions& options) {
   const Result<perenniald::ClusterConfig> cluster = cluster_of(options.place);
   if (!cluster.ok()) return cluster.status();
@@ -54,7 +60,10 @@ Result<int> cluster_status(const ClusterStatusOptions& options) {
   return cluster_warnings(*report).empty() ? common::exit_clean : common::exit_failed;
 }
 
-Subcommand cluster_status_command(ClusterStatusOptions& options) {
+}  // namespace
+
+Subcommand cluster_status_command() {
+  const auto options = std::make_shared<ClusterStatusOptions>();
   return {
       .name = "cluster status",
       .summary = "Show the leader, the nodes and the log of a cluster, and its etcd",
@@ -79,8 +88,8 @@ Subcommand cluster_status_command(ClusterStatusOptions& options) {
           "  perennial cluster status\n"
           "  # From a machine without a node.\n"
           "  perennial cluster status --name jobs --etcd http://10.0.0.1:2379\n",
-      .flags = cluster_flags(options.place, {{"--json", "", "Report as JSON", &options.json}}),
-      .run_to_exit_status = [&options] { return cluster_status(options); },
+      .flags = cluster_flags(options->place, {{"--json", "", "Report as JSON", &options->json}}),
+      .run_to_exit_status = [options] { return cluster_status(*options); },
   };
 }
 

@@ -1,14 +1,18 @@
-#include "cmd/perennial/cluster/handover.h"
-
 #include <algorithm>
+#include <cstdint>
+#include <memory>
 #include <optional>
+#include <string>
 
 #include <fmt/format.h>
 
+#include "cmd/perennial/cluster/cluster_place.h"
+#include "cmd/perennial/cluster/commands.h"
 #include "cmd/perennial/cluster/expiring_key.h"
 #include "cmd/perennial/cluster/next_leader.h"
 #include "cmd/perennial/cluster/open_cluster.h"
 #include "cmd/perennial/output/readable.h"
+#include "engine/types/status.h"
 
 namespace perennial::tool {
 namespace {
@@ -19,6 +23,12 @@ using store::cluster::LeaderRecord;
 using store::cluster::NodeRecord;
 using store::cluster::Role;
 using store::etcd::Compare;
+
+struct HandoverOptions {
+  ClusterPlace place;
+  std::string to;  // Empty: the standby that comes first.
+  uint64_t wait_s = 30;
+};
 
 Status check_target(const ClusterState& state, const std::string& to) {
   const Result<NodeRecord> node = find_node(state, to);
@@ -92,8 +102,7 @@ Status give_up(OpenCluster& cluster, const HandoverOptions& options) {
                       leader, options.wait_s)};
 }
 
-}  // namespace
-
+// perennial cluster handover: asks the leader to give up the lead, and waits for the next one.
 Status cluster_handover(const HandoverOptions& options) {
   Result<OpenCluster> cluster = open_cluster(options.place);
   if (!cluster.ok()) return cluster.take_status();
@@ -111,7 +120,10 @@ Status cluster_handover(const HandoverOptions& options) {
           fmt::format("{} was asked for and did not stand in time: read its log", options.to)};
 }
 
-Subcommand cluster_handover_command(HandoverOptions& options) {
+}  // namespace
+
+Subcommand cluster_handover_command() {
+  const auto options = std::make_shared<HandoverOptions>();
   return {
       .name = "cluster handover",
       .summary = "Let another node of a cluster lead",
@@ -129,9 +141,9 @@ Subcommand cluster_handover_command(HandoverOptions& options) {
           "  # Before the machine of the leader is restarted.\n"
           "  perennial cluster handover --to b\n",
       .flags = cluster_flags(
-          options.place,
-          {{"--to", "NODE", "The node that shall lead", &options.to}, wait_flag(options.wait_s)}),
-      .run = [&options] { return cluster_handover(options); },
+          options->place,
+          {{"--to", "NODE", "The node that shall lead", &options->to}, wait_flag(options->wait_s)}),
+      .run = [options] { return cluster_handover(*options); },
   };
 }
 

@@ -1,16 +1,31 @@
-#include "cmd/perennial/cluster/pause_takeovers.h"
+#include <cstdint>
+#include <memory>
 
 #include <fmt/format.h>
 
+#include "cmd/perennial/cluster/cluster_place.h"
+#include "cmd/perennial/cluster/commands.h"
 #include "cmd/perennial/cluster/expiring_key.h"
 #include "cmd/perennial/cluster/open_cluster.h"
 #include "cmd/perennial/output/readable.h"
+#include "engine/types/status.h"
 
 namespace perennial::tool {
+namespace {
 
 using store::cluster::PauseRecord;
 using store::etcd::Compare;
 
+struct ClusterPauseOptions {
+  ClusterPlace place;
+  uint64_t for_s = 0;
+};
+
+struct ClusterResumeOptions {
+  ClusterPlace place;
+};
+
+// perennial cluster pause: no other node leads for a while, whatever becomes of the leader.
 Status cluster_pause(const ClusterPauseOptions& options) {
   const Result<OpenCluster> cluster = open_cluster(options.place);
   if (!cluster.ok()) return cluster.status();
@@ -38,6 +53,7 @@ Status cluster_pause(const ClusterPauseOptions& options) {
   return {};
 }
 
+// perennial cluster resume: ends that.
 Status cluster_resume(const ClusterResumeOptions& options) {
   const Result<OpenCluster> cluster = open_cluster(options.place);
   if (!cluster.ok()) return cluster.status();
@@ -48,7 +64,10 @@ Status cluster_resume(const ClusterResumeOptions& options) {
   return {};
 }
 
-Subcommand cluster_pause_command(ClusterPauseOptions& options) {
+}  // namespace
+
+Subcommand cluster_pause_command() {
+  const auto options = std::make_shared<ClusterPauseOptions>();
   return {
       .name = "cluster pause",
       .summary = "Let no other node of a cluster take over for a while",
@@ -66,18 +85,19 @@ Subcommand cluster_pause_command(ClusterPauseOptions& options) {
           "  # While a switch is replaced, half an hour at most.\n"
           "  perennial cluster pause --for 1800\n"
           "  perennial cluster resume\n",
-      .flags = cluster_flags(options.place, {{.name = "--for",
-                                              .value = "SECONDS",
-                                              .help = "For how long",
-                                              .target = &options.for_s,
-                                              .required = true,
-                                              .lowest = for_s_min,
-                                              .highest = for_s_max}}),
-      .run = [&options] { return cluster_pause(options); },
+      .flags = cluster_flags(options->place, {{.name = "--for",
+                                               .value = "SECONDS",
+                                               .help = "For how long",
+                                               .target = &options->for_s,
+                                               .required = true,
+                                               .lowest = for_s_min,
+                                               .highest = for_s_max}}),
+      .run = [options] { return cluster_pause(*options); },
   };
 }
 
-Subcommand cluster_resume_command(ClusterResumeOptions& options) {
+Subcommand cluster_resume_command() {
+  const auto options = std::make_shared<ClusterResumeOptions>();
   return {
       .name = "cluster resume",
       .summary = "Let nodes of a cluster take over again",
@@ -85,8 +105,8 @@ Subcommand cluster_resume_command(ClusterResumeOptions& options) {
           "Ends what `perennial cluster pause` began. Where no node leads, the standbys stand "
           "within a second.",
       .examples = "  perennial cluster resume\n",
-      .flags = cluster_flags(options.place, {}),
-      .run = [&options] { return cluster_resume(options); },
+      .flags = cluster_flags(options->place, {}),
+      .run = [options] { return cluster_resume(*options); },
   };
 }
 

@@ -1,5 +1,3 @@
-#include "cmd/perennial/cluster/recover_cluster.h"
-
 #include <algorithm>
 #include <memory>
 #include <set>
@@ -8,10 +6,13 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "cmd/perennial/cluster/cluster_place.h"
 #include "cmd/perennial/cluster/cluster_state.h"
+#include "cmd/perennial/cluster/commands.h"
 #include "cmd/perennial/cluster/directory.h"
 #include "cmd/perennial/cluster/etcd_calls.h"
 #include "cmd/perennial/output/readable.h"
+#include "engine/types/status.h"
 #include "store/batch/batch.h"
 #include "store/cluster/entry.h"
 #include "store/format/skipped_ids.h"
@@ -24,6 +25,13 @@ using store::cluster::CopyRecord;
 using store::cluster::Keys;
 using store::cluster::NodeRecord;
 using store::cluster::RefusalRecord;
+
+struct ClusterRecoverOptions {
+  ClusterPlace place;
+  std::string data_dir;
+  bool yes = false;
+  bool goes_back = false;  // Also where etcd holds all of the directory's batches, and later ones.
+};
 
 // A node that is there may hold more, and may lead at any moment.
 Status check_nobody_is_there(const ClusterState& seen) {
@@ -113,8 +121,12 @@ void print_plan(const std::string& cluster, const ClusterState& seen, const Stor
       with_commas(last));
 }
 
-}  // namespace
-
+// perennial cluster recover: etcd was lost, or restored from an older snapshot, or the cluster goes
+// back to a checkpoint. Makes a node's directory the beginning of a new log with a new id.
+//
+// etcd gets the new log first, then the directory gets its id together with the next id. After a
+// crash between the two the directory has the old id, so that its node is refused; the command, run
+// again, begins another log.
 Status cluster_recover(const ClusterRecoverOptions& options) {
   const Result<perenniald::ClusterConfig> cluster = cluster_of(options.place);
   if (!cluster.ok()) return cluster.status();
@@ -153,7 +165,10 @@ Status cluster_recover(const ClusterRecoverOptions& options) {
   return store.close(*next_id);
 }
 
-Subcommand cluster_recover_command(ClusterRecoverOptions& options) {
+}  // namespace
+
+Subcommand cluster_recover_command() {
+  const auto options = std::make_shared<ClusterRecoverOptions>();
   return {
       .name = "cluster recover",
       .summary = "Begin a new log with a node's directory, after etcd was lost",
@@ -181,13 +196,13 @@ Subcommand cluster_recover_command(ClusterRecoverOptions& options) {
           "  # After a checkpoint was restored there.\n"
           "  perennial cluster recover --data-dir /var/lib/perennial --go-back --yes\n",
       .flags = cluster_flags(
-          options.place,
-          {{"--data-dir", "DIR", "The directory of a node", &options.data_dir, true},
+          options->place,
+          {{"--data-dir", "DIR", "The directory of a node", &options->data_dir, true},
            {"--go-back", "",
             "Also where etcd or another node holds later batches: what came after is lost",
-            &options.goes_back},
-           {"--yes", "", "Do it; otherwise it only says what it would do", &options.yes}}),
-      .run = [&options] { return cluster_recover(options); },
+            &options->goes_back},
+           {"--yes", "", "Do it; otherwise it only says what it would do", &options->yes}}),
+      .run = [options] { return cluster_recover(*options); },
   };
 }
 

@@ -1,18 +1,22 @@
-#include "cmd/perennial/cluster/repair_node.h"
-
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <cstdio>
+#include <memory>
 #include <optional>
+#include <string>
 #include <thread>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "cmd/perennial/cluster/cluster_place.h"
+#include "cmd/perennial/cluster/commands.h"
 #include "cmd/perennial/cluster/expiring_key.h"
 #include "cmd/perennial/cluster/open_cluster.h"
 #include "cmd/perennial/cluster/status_table.h"
 #include "cmd/perennial/output/readable.h"
+#include "engine/types/status.h"
 
 namespace perennial::tool {
 namespace {
@@ -21,6 +25,13 @@ using std::chrono::steady_clock;
 using store::cluster::CopyRecord;
 using store::cluster::NodeRecord;
 using store::cluster::Role;
+
+struct ClusterRepairOptions {
+  ClusterPlace place;
+  std::string node;
+  bool end = false;
+  uint64_t wait_s = 0;  // 0: the command does not wait.
+};
 
 constexpr auto progress_interval = std::chrono::milliseconds(200);
 // A process that has taken the request ends within a second.
@@ -132,8 +143,7 @@ class RepairProgress {
   std::string said_;
 };
 
-}  // namespace
-
+// perennial cluster repair: a node gets a copy of another node's database.
 Status cluster_repair(const ClusterRepairOptions& options) {
   const Result<OpenCluster> cluster = open_cluster(options.place);
   if (!cluster.ok()) return cluster.status();
@@ -158,7 +168,10 @@ Status cluster_repair(const ClusterRepairOptions& options) {
   return {};
 }
 
-Subcommand cluster_repair_command(ClusterRepairOptions& options) {
+}  // namespace
+
+Subcommand cluster_repair_command() {
+  const auto options = std::make_shared<ClusterRepairOptions>();
   return {
       .name = "cluster repair",
       .summary = "Let a node of a cluster get a copy of another node's database",
@@ -175,15 +188,15 @@ Subcommand cluster_repair_command(ClusterRepairOptions& options) {
           "  perennial cluster repair b --wait 3600\n"
           "  perennial cluster repair b --end\n",
       .flags = cluster_flags(
-          options.place,
-          {{"NODE", "NODE", "The node", &options.node, true},
-           {"--end", "", "Take the request back", &options.end},
+          options->place,
+          {{"NODE", "NODE", "The node", &options->node, true},
+           {"--end", "", "Take the request back", &options->end},
            {.name = "--wait",
             .value = "SECONDS",
             .help = "Wait until the node is a standby again, and show how far it is; 0: do not",
-            .target = &options.wait_s,
+            .target = &options->wait_s,
             .highest = 7 * 24 * 3600}}),
-      .run = [&options] { return cluster_repair(options); },
+      .run = [options] { return cluster_repair(*options); },
   };
 }
 

@@ -1,20 +1,33 @@
-#include "cmd/perennial/cluster/resign.h"
-
 #include <algorithm>
+#include <cstdint>
+#include <memory>
 #include <optional>
+#include <string>
 
 #include <fmt/format.h>
 
+#include "cmd/perennial/cluster/cluster_place.h"
+#include "cmd/perennial/cluster/commands.h"
 #include "cmd/perennial/cluster/expiring_key.h"
 #include "cmd/perennial/cluster/next_leader.h"
 #include "cmd/perennial/cluster/open_cluster.h"
 #include "cmd/perennial/output/readable.h"
+#include "engine/types/status.h"
 
 namespace perennial::tool {
 namespace {
 
 using store::cluster::LeaderRecord;
 using store::cluster::NodeRecord;
+
+struct ResignOptions {
+  ClusterPlace place;
+  std::string node;               // Empty: the leader.
+  std::optional<uint64_t> for_s;  // Set, unless `end` is.
+  bool end = false;
+  bool force = false;
+  uint64_t wait_s = 30;
+};
 
 Status check_options(const ResignOptions& options) {
   if (options.end == options.for_s.has_value()) {
@@ -75,8 +88,7 @@ Status wait_for_next(OpenCluster& cluster, const ResignOptions& options, const s
                       node, options.wait_s, node)};
 }
 
-}  // namespace
-
+// perennial cluster resign: a node does not lead for a while, and hands over if it does.
 Status cluster_resign(const ResignOptions& options) {
   if (Status fit = check_options(options); !fit.ok()) return fit;
   Result<OpenCluster> cluster = open_cluster(options.place);
@@ -97,7 +109,10 @@ Status cluster_resign(const ResignOptions& options) {
   return wait_for_next(*cluster, options, *node);
 }
 
-Subcommand cluster_resign_command(ResignOptions& options) {
+}  // namespace
+
+Subcommand cluster_resign_command() {
+  const auto options = std::make_shared<ResignOptions>();
   return {
       .name = "cluster resign",
       .summary = "Let a node of a cluster not lead for a while",
@@ -118,19 +133,20 @@ Subcommand cluster_resign_command(ResignOptions& options) {
           "  perennial cluster resign --for 3600\n"
           "  perennial cluster resign b --for 3600\n"
           "  perennial cluster resign b --end\n",
-      .flags = cluster_flags(
-          options.place, {{"NODE", "NODE", "The node; without it, the leader", &options.node},
-                          {.name = "--for",
-                           .value = "SECONDS",
-                           .help = "For how long",
-                           .target = &options.for_s,
-                           .lowest = for_s_min,
-                           .highest = for_s_max},
-                          {"--end", "", "Take it back: the node may lead again", &options.end},
-                          {"--force", "", "Also where nobody would serve, or the node is not there",
-                           &options.force},
-                          wait_flag(options.wait_s)}),
-      .run = [&options] { return cluster_resign(options); },
+      .flags =
+          cluster_flags(options->place,
+                        {{"NODE", "NODE", "The node; without it, the leader", &options->node},
+                         {.name = "--for",
+                          .value = "SECONDS",
+                          .help = "For how long",
+                          .target = &options->for_s,
+                          .lowest = for_s_min,
+                          .highest = for_s_max},
+                         {"--end", "", "Take it back: the node may lead again", &options->end},
+                         {"--force", "", "Also where nobody would serve, or the node is not there",
+                          &options->force},
+                         wait_flag(options->wait_s)}),
+      .run = [options] { return cluster_resign(*options); },
   };
 }
 

@@ -11,7 +11,9 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "cmd/perennial/cluster/cluster_place.h"
 #include "cmd/perennial/cluster/cluster_state.h"
+#include "cmd/perennial/cluster/commands.h"
 #include "cmd/perennial/cluster/etcd_calls.h"
 #include "cmd/perennial/cluster/node_calls.h"
 #include "cmd/perennial/output/readable.h"
@@ -155,6 +157,14 @@ std::vector<std::string> differences(const std::vector<NodeDigests>& nodes) {
   return out;
 }
 
+namespace {
+
+struct ClusterVerifyOptions {
+  ClusterPlace place;
+  bool json = false;
+};
+
+// Compares the rows of all nodes right after one batch. Corruption: they differ.
 Status cluster_verify(const ClusterVerifyOptions& options) {
   const Result<perenniald::ClusterConfig> cluster = cluster_of(options.place);
   if (!cluster.ok()) return cluster.status();
@@ -186,7 +196,10 @@ Status cluster_verify(const ClusterVerifyOptions& options) {
   return failed;
 }
 
-Subcommand cluster_verify_command(ClusterVerifyOptions& options) {
+}  // namespace
+
+Subcommand cluster_verify_command() {
+  const auto options = std::make_shared<ClusterVerifyOptions>();
   return {
       .name = "cluster verify",
       .summary = "Compare the rows of all nodes of a cluster",
@@ -200,8 +213,8 @@ Subcommand cluster_verify_command(ClusterVerifyOptions& options) {
           "Exit code 0: all nodes hold the same rows. 1: they do not, and the output says which "
           "family differs on which node; or a node could not be asked.",
       .examples = "  perennial cluster verify\n",
-      .flags = cluster_flags(options.place, {{"--json", "", "Report as JSON", &options.json}}),
-      .run = [&options] { return cluster_verify(options); },
+      .flags = cluster_flags(options->place, {{"--json", "", "Report as JSON", &options->json}}),
+      .run = [options] { return cluster_verify(*options); },
   };
 }
 

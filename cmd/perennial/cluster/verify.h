@@ -5,17 +5,10 @@
 #include <string_view>
 #include <vector>
 
-#include "cmd/common/tool/subcommand.h"
-#include "cmd/perennial/cluster/cluster_place.h"
 #include "engine/types/basic.h"
 #include "engine/types/status.h"
 
 namespace perennial::tool {
-
-struct ClusterVerifyOptions {
-  ClusterPlace place;
-  bool json = false;
-};
 
 // What a node says of its rows right after a batch.
 struct NodeDigests {
@@ -36,9 +29,5 @@ Result<NodeDigests> parse_digests(const std::string& node, std::string_view json
 
 // One line for each family of each node that is not as on the first node. Empty: all are equal.
 std::vector<std::string> differences(const std::vector<NodeDigests>& nodes);
-
-// Compares the rows of all nodes right after one batch. Corruption: they differ.
-Status cluster_verify(const ClusterVerifyOptions& options);
-Subcommand cluster_verify_command(ClusterVerifyOptions& options);
 
 }  // namespace perennial::tool

@@ -11,6 +11,7 @@
 #include "cmd/common/tool/progress.h"
 #include "cmd/common/tool/tls_flags.h"
 #include "cmd/perennial/checkpoints/checkpoint_choice.h"
+#include "cmd/perennial/dump/commands.h"
 #include "cmd/perennial/dump/dump_format.h"
 #include "cmd/perennial/dump/dump_table.h"
 #include "cmd/perennial/dump/survey.h"
@@ -219,7 +220,8 @@ Status dump_directory(const std::string& path, const DumpOptions& options, int f
   return salvaged == nullptr ? written : report_damage(*salvaged, std::move(written));
 }
 
-Subcommand dump_command(DumpOptions& options) {
+Subcommand dump_command() {
+  const auto options = std::make_shared<DumpOptions>();
   return {
       .name = "dump",
       .summary = "Show every job of a data directory or a checkpoint, with all its fields",
@@ -265,43 +267,43 @@ Subcommand dump_command(DumpOptions& options) {
           "  # The body of one job, as it was put.\n"
           "  perennial dump --data-dir /var/lib/perennial --id 12 | jq -rj 'select(.id).body'\n",
       .flags = with_server_flags(
-          options.server,
+          options->server,
           {
-              {"--data-dir", "DIR", "The data directory, or a checkpoint", &options.data_dir},
+              {"--data-dir", "DIR", "The data directory, or a checkpoint", &options->data_dir},
               {"--server", "ADDR", "A running server instead: HOST:PORT or unix:PATH",
-               &options.server.address},
+               &options->server.address},
               {"--format",
                "FORMAT",
                "How to write it",
-               &options.format,
+               &options->format,
                false,
                {"jsonl", "yaml", "table"}},
-              {"--tube", "TUBE", "Only the jobs of this tube", &options.tube},
+              {"--tube", "TUBE", "Only the jobs of this tube", &options->tube},
               {"--state",
                "STATE",
                "Only the jobs in this state",
-               &options.state,
+               &options->state,
                false,
                {"ready", "reserved", "delayed", "buried"}},
-              {"--id", "ID", "Only this job", &options.id},
-              {"--limit", "COUNT", "Only the first so many of those", &options.limit},
-              {"--no-body", "", "Without bodies, which are then not read", &options.no_body},
+              {"--id", "ID", "Only this job", &options->id},
+              {"--limit", "COUNT", "Only the first so many of those", &options->limit},
+              {"--no-body", "", "Without bodies, which are then not read", &options->no_body},
               {"--summary", "", "A line for each tube instead: jobs by state, bytes, oldest job",
-               &options.summary},
-              {"--json", "", "With --summary: as JSON", &options.json},
+               &options->summary},
+              {"--json", "", "With --summary: as JSON", &options->json},
               {"--recover-point-in-time", "",
                "Where the log is damaged, show what is before the damage",
-               &options.recover_point_in_time},
+               &options->recover_point_in_time},
               {"--salvage", "", "Where the log is damaged, too, write all that can be read",
-               &options.salvage},
+               &options->salvage},
               {"--checkpoint", "DIR",
                "Of a damaged directory: its checkpoint for what cannot be read, or none",
-               &options.checkpoint},
+               &options->checkpoint},
           }),
       .run =
-          [&options] {
+          [options] {
             ignore_closed_pipes();
-            return dump(options);
+            return dump(*options);
           },
   };
 }

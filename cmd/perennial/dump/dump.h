@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "cmd/common/tool/server_connection.h"
-#include "cmd/common/tool/subcommand.h"
 #include "engine/types/basic.h"
 #include "engine/types/status.h"
 
@@ -40,6 +39,5 @@ Status dump_directory(const std::string& path, const DumpOptions& options, int f
 // dumps that. The server removes the checkpoint when the connection closes, however this process
 // ends. Io: there is no server, or the checkpoint cannot be read from here.
 Status dump_server(const DumpOptions& options, int fd);
-Subcommand dump_command(DumpOptions& options);
 
 }  // namespace perennial::tool

@@ -13,6 +13,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cmd/common/tool/progress.h"
+#include "cmd/perennial/dump/commands.h"
 #include "cmd/perennial/dump/dump_lines.h"
 #include "cmd/perennial/dump/dump_parser.h"
 #include "cmd/perennial/output/output.h"
@@ -273,7 +274,8 @@ Status load(const LoadOptions& options, int fd) {
   return out.finish();
 }
 
-Subcommand load_command(LoadOptions& options) {
+Subcommand load_command() {
+  const auto options = std::make_shared<LoadOptions>();
   return {
       .name = "load",
       .summary = "Make a data directory of a dump",
@@ -293,16 +295,16 @@ Subcommand load_command(LoadOptions& options) {
       .flags =
           {
               {"--data-dir", "DIR", "The data directory to make; empty, or not there yet",
-               &options.data_dir, true},
-              {"--from", "FILE", "The dump; - is standard input", &options.from},
+               &options->data_dir, true},
+              {"--from", "FILE", "The dump; - is standard input", &options->from},
               {"--skip-damaged", "", "Leave jobs out whose bodies the dump marks as damaged",
-               &options.skip_damaged},
-              {"--json", "", "Report as JSON", &options.json},
+               &options->skip_damaged},
+              {"--json", "", "Report as JSON", &options->json},
           },
       .run =
-          [&options] {
+          [options] {
             ignore_closed_pipes();
-            return load(options);
+            return load(*options);
           },
   };
 }

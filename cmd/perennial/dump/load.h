@@ -4,7 +4,6 @@
 
 #include <unistd.h>
 
-#include "cmd/common/tool/subcommand.h"
 #include "engine/types/status.h"
 
 namespace perennial::tool {
@@ -20,6 +19,5 @@ struct LoadOptions {
 // to `fd` what was loaded. Corruption: the dump is incomplete or invalid. InvalidArgument: the
 // directory cannot be used. After an error nothing is changed.
 Status load(const LoadOptions& options, int fd = STDOUT_FILENO);
-Subcommand load_command(LoadOptions& options);
 
 }  // namespace perennial::tool

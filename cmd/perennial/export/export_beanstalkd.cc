@@ -1,17 +1,29 @@
-#include "cmd/perennial/export/export_beanstalkd.h"
-
 #include <algorithm>
 #include <cstdio>
+#include <memory>
+#include <string>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "cmd/common/tool/progress.h"
 #include "cmd/common/tool/stop_signals.h"
+#include "cmd/perennial/arguments/arguments.h"
+#include "cmd/perennial/export/commands.h"
 #include "cmd/perennial/export/export_tube.h"
 #include "cmd/perennial/output/readable.h"
 
 namespace perennial::tool {
 namespace {
+
+struct ExportOptions {
+  ServerAddress server = {};
+  std::string to;
+  std::vector<std::string> tubes;  // Empty: all tubes.
+  bool drops_options = false;      // Move also jobs that lose options by it.
+  bool dry_run = false;
+  bool json = false;
+};
 
 constexpr uint64_t window_jobs_max = 64;
 // The limit of a window, in bytes of the largest bodies that the server allows.
@@ -144,8 +156,8 @@ Status verdict(const ExportTally& tally) {
           fmt::format("{} jobs are perhaps on both sides", tally.possible_duplicates)};
 }
 
-}  // namespace
-
+// perennial export-beanstalkd: moves jobs to any server that speaks the protocol. Prints what was
+// moved and what was left, and fails if anything was left.
 Status export_beanstalkd(const ExportOptions& options) {
   for (const std::string& tube : options.tubes)
     if (Status checked = check_tube_name(tube); !checked.ok()) return checked;
@@ -167,7 +179,10 @@ Status export_beanstalkd(const ExportOptions& options) {
   return moved.ok() ? verdict(tally) : moved;
 }
 
-Subcommand export_beanstalkd_command(ExportOptions& options) {
+}  // namespace
+
+Subcommand export_beanstalkd_command() {
+  const auto options = std::make_shared<ExportOptions>();
   return {
       .name = "export-beanstalkd",
       .summary = "Move jobs out, to a beanstalkd or any server that speaks its protocol",
@@ -194,20 +209,20 @@ Subcommand export_beanstalkd_command(ExportOptions& options) {
           "  perennial export-beanstalkd --to other:11300\n"
           "  perennial export-beanstalkd --to other:11300 --tube mail --tube invoices\n",
       .flags = with_server_flags(
-          options.server,
+          options->server,
           {
-              server_flag(options.server),
-              {"--to", "ADDR", "The server that gets them: HOST:PORT or unix:PATH", &options.to,
+              server_flag(options->server),
+              {"--to", "ADDR", "The server that gets them: HOST:PORT or unix:PATH", &options->to,
                true},
-              {"--tube", "TUBE", "Only this tube; may be given several times", &options.tubes},
+              {"--tube", "TUBE", "Only this tube; may be given several times", &options->tubes},
               {"--drop-options", "",
                "Move jobs with options that the other server does not know, "
                "without them",
-               &options.drops_options},
-              {"--dry-run", "", "Count and report, and move nothing", &options.dry_run},
-              {"--json", "", "Report as JSON", &options.json},
+               &options->drops_options},
+              {"--dry-run", "", "Count and report, and move nothing", &options->dry_run},
+              {"--json", "", "Report as JSON", &options->json},
           }),
-      .run = [&options] { return export_beanstalkd(options); },
+      .run = [options] { return export_beanstalkd(*options); },
   };
 }
 

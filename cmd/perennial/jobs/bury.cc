@@ -1,12 +1,23 @@
-#include "cmd/perennial/jobs/bury.h"
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include <fmt/format.h>
 
+#include "cmd/perennial/arguments/arguments.h"
+#include "cmd/perennial/jobs/commands.h"
 #include "cmd/perennial/jobs/each_job.h"
 #include "cmd/perennial/output/readable.h"
 
 namespace perennial::tool {
 namespace {
+
+struct BuryOptions {
+  ServerAddress server = {};
+  std::vector<std::string> ids;
+  std::optional<uint64_t> priority;  // None: each job keeps its own.
+};
 
 constexpr std::string_view no_such_job = "there is no such job";
 
@@ -66,8 +77,7 @@ Status bury_one(ServerConnection& server, JobId id, std::optional<uint64_t> prio
                        static_cast<uint32_t>(priority.value_or(before->count("pri"))));
 }
 
-}  // namespace
-
+// perennial bury: buries ready and delayed jobs.
 Status bury(const BuryOptions& options) {
   const Result<std::vector<JobId>> ids = parse_ids(options.ids);
   if (!ids.ok()) return ids.status();
@@ -91,7 +101,10 @@ Status bury(const BuryOptions& options) {
   return count_failures(failed, ids->size());
 }
 
-Subcommand bury_command(BuryOptions& options) {
+}  // namespace
+
+Subcommand bury_command() {
+  const auto options = std::make_shared<BuryOptions>();
   return {
       .name = "bury",
       .summary = "Set ready or delayed jobs aside, so that no worker gets them",
@@ -108,13 +121,13 @@ Subcommand bury_command(BuryOptions& options) {
           "  # And back:\n"
           "  perennial kick 4711\n",
       .flags = with_server_flags(
-          options.server,
+          options->server,
           {
-              {"ID", "ID", "The numbers of the jobs", &options.ids, true},
-              server_flag(options.server),
-              {"--pri", "N", "A new priority; without it each keeps its own", &options.priority},
+              {"ID", "ID", "The numbers of the jobs", &options->ids, true},
+              server_flag(options->server),
+              {"--pri", "N", "A new priority; without it each keeps its own", &options->priority},
           }),
-      .run = [&options] { return bury(options); },
+      .run = [options] { return bury(*options); },
   };
 }
 

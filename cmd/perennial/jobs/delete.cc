@@ -1,9 +1,20 @@
-#include "cmd/perennial/jobs/delete.h"
+#include <memory>
+#include <string>
+#include <vector>
 
+#include "cmd/perennial/arguments/arguments.h"
+#include "cmd/perennial/jobs/commands.h"
 #include "cmd/perennial/jobs/each_job.h"
 
 namespace perennial::tool {
+namespace {
 
+struct DeleteOptions {
+  ServerAddress server = {};
+  std::vector<std::string> ids;
+};
+
+// perennial delete: deletes jobs by their ids.
 Status delete_jobs(const DeleteOptions& options) {
   const Result<std::vector<JobId>> ids = parse_ids(options.ids);
   if (!ids.ok()) return ids.status();
@@ -22,7 +33,10 @@ Status delete_jobs(const DeleteOptions& options) {
                           }});
 }
 
-Subcommand delete_command(DeleteOptions& options) {
+}  // namespace
+
+Subcommand delete_command() {
+  const auto options = std::make_shared<DeleteOptions>();
   return {
       .name = "delete",
       .summary = "Delete jobs by their ids",
@@ -34,12 +48,12 @@ Subcommand delete_command(DeleteOptions& options) {
       .examples =
           "  perennial delete 4711\n"
           "  perennial delete 4711 4712 4713 --server unix:/run/perennial.sock\n",
-      .flags = with_server_flags(options.server,
+      .flags = with_server_flags(options->server,
                                  {
-                                     {"ID", "ID", "The numbers of the jobs", &options.ids, true},
-                                     server_flag(options.server),
+                                     {"ID", "ID", "The numbers of the jobs", &options->ids, true},
+                                     server_flag(options->server),
                                  }),
-      .run = [&options] { return delete_jobs(options); },
+      .run = [options] { return delete_jobs(*options); },
   };
 }
 

@@ -1,12 +1,25 @@
-#include "cmd/perennial/jobs/flush.h"
+#include <memory>
+#include <optional>
+#include <string>
 
 #include <fmt/format.h>
 
+#include "cmd/perennial/arguments/arguments.h"
 #include "cmd/perennial/arguments/protocol_option.h"
+#include "cmd/perennial/jobs/commands.h"
 #include "cmd/perennial/jobs/tube_walk.h"
 
 namespace perennial::tool {
+namespace {
 
+struct FlushOptions {
+  ServerAddress server = {};
+  std::string tube;
+  std::optional<std::string> states = {};
+  std::optional<std::string> match = {};
+};
+
+// perennial flush: deletes the jobs of a tube.
 Status flush(const FlushOptions& options) {
   if (Status checked = check_tube_name(options.tube); !checked.ok()) return checked;
   FlushTube command{.tube = options.tube};
@@ -22,7 +35,10 @@ Status flush(const FlushOptions& options) {
   return {};
 }
 
-Subcommand flush_command(FlushOptions& options) {
+}  // namespace
+
+Subcommand flush_command() {
+  const auto options = std::make_shared<FlushOptions>();
   return {
       .name = "flush",
       .summary = "Delete all jobs of a tube",
@@ -44,14 +60,14 @@ Subcommand flush_command(FlushOptions& options) {
           "  # Jobs of more than a day that were tried three times or more:\n"
           "  perennial flush mail --match age=86400-,reserves=3-\n",
       .flags =
-          with_server_flags(options.server,
+          with_server_flags(options->server,
                             {
-                                {"TUBE", "TUBE", "The tube", &options.tube, true},
-                                server_flag(options.server),
-                                option_flag("state", "Only jobs in these states", options.states),
-                                option_flag("match", "Only jobs in these ranges", options.match),
+                                {"TUBE", "TUBE", "The tube", &options->tube, true},
+                                server_flag(options->server),
+                                option_flag("state", "Only jobs in these states", options->states),
+                                option_flag("match", "Only jobs in these ranges", options->match),
                             }),
-      .run = [&options] { return flush(options); },
+      .run = [options] { return flush(*options); },
   };
 }
 

@@ -1,13 +1,28 @@
-#include "cmd/perennial/jobs/kick.h"
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include <fmt/format.h>
 
+#include "cmd/perennial/arguments/arguments.h"
 #include "cmd/perennial/arguments/protocol_option.h"
+#include "cmd/perennial/jobs/commands.h"
 #include "cmd/perennial/jobs/each_job.h"
 #include "cmd/perennial/jobs/tube_walk.h"
 
 namespace perennial::tool {
 namespace {
+
+struct KickOptions {
+  ServerAddress server = {};
+  std::vector<std::string> ids;
+  std::string tube;  // Instead of ids, together with one of the next two.
+  std::optional<uint64_t> count = {};
+  bool all = false;  // Perennial only, as are the states and ranges of these jobs.
+  std::optional<std::string> states = {};
+  std::optional<std::string> match = {};
+};
 
 bool is_walk(const KickOptions& options) {
   return options.all || options.states || options.match;
@@ -54,8 +69,7 @@ Status kick_tube(ServerConnection& server, const KickOptions& options) {
   return {};
 }
 
-}  // namespace
-
+// perennial kick: makes buried and delayed jobs ready.
 Status kick(const KickOptions& options) {
   if (Status checked = check(options); !checked.ok()) return checked;
   if (is_walk(options)) return kick_all(options);
@@ -75,7 +89,10 @@ Status kick(const KickOptions& options) {
                           }});
 }
 
-Subcommand kick_command(KickOptions& options) {
+}  // namespace
+
+Subcommand kick_command() {
+  const auto options = std::make_shared<KickOptions>();
   return {
       .name = "kick",
       .summary = "Make buried or delayed jobs ready again",
@@ -96,17 +113,17 @@ Subcommand kick_command(KickOptions& options) {
           "  perennial kick --tube mail --all\n"
           "  perennial kick --tube mail --state buried --match age=-3600,reserves=-3\n",
       .flags =
-          with_server_flags(options.server,
+          with_server_flags(options->server,
                             {
-                                {"ID", "ID", "The numbers of the jobs", &options.ids},
-                                server_flag(options.server),
-                                {"--tube", "TUBE", "Jobs of this tube", &options.tube},
-                                {"--count", "N", "At most so many", &options.count},
-                                {"--all", "", "All that can be kicked", &options.all},
-                                option_flag("state", "Only jobs in these states", options.states),
-                                option_flag("match", "Only jobs in these ranges", options.match),
+                                {"ID", "ID", "The numbers of the jobs", &options->ids},
+                                server_flag(options->server),
+                                {"--tube", "TUBE", "Jobs of this tube", &options->tube},
+                                {"--count", "N", "At most so many", &options->count},
+                                {"--all", "", "All that can be kicked", &options->all},
+                                option_flag("state", "Only jobs in these states", options->states),
+                                option_flag("match", "Only jobs in these ranges", options->match),
                             }),
-      .run = [&options] { return kick(options); },
+      .run = [options] { return kick(*options); },
   };
 }
 

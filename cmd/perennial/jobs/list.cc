@@ -1,16 +1,30 @@
-#include "cmd/perennial/jobs/list.h"
-
 #include <algorithm>
+#include <cstdint>
 #include <cstdio>
+#include <memory>
+#include <optional>
+#include <string>
 
 #include <fmt/format.h>
 
+#include "cmd/perennial/arguments/arguments.h"
 #include "cmd/perennial/arguments/protocol_option.h"
+#include "cmd/perennial/jobs/commands.h"
 #include "cmd/perennial/jobs/job_list.h"
 #include "cmd/perennial/output/readable.h"
 
 namespace perennial::tool {
 namespace {
+
+struct ListOptions {
+  ServerAddress server = {};
+  std::string tube;  // "*": all tubes.
+  std::optional<std::string> states = {};
+  std::optional<std::string> key = {};
+  uint64_t after = 0;
+  uint64_t limit = 100;  // 0: none.
+  bool json = false;
+};
 
 constexpr std::string_view all_tubes = "*";
 
@@ -70,8 +84,7 @@ class Printer {
   uint64_t printed_ = 0;
 };
 
-}  // namespace
-
+// perennial list: prints a line for each job of a tube.
 Status list(const ListOptions& options) {
   ExtensionSet needed = ExtensionSet().with(Extension::ListJobs);
   Result<ListJobs> command = read_list(options, needed);
@@ -98,7 +111,10 @@ Status list(const ListOptions& options) {
   return {};
 }
 
-Subcommand list_command(ListOptions& options) {
+}  // namespace
+
+Subcommand list_command() {
+  const auto options = std::make_shared<ListOptions>();
   return {
       .name = "list",
       .summary = "List the jobs of a tube, a line each, in the order of their ids",
@@ -122,17 +138,17 @@ Subcommand list_command(ListOptions& options) {
           "  perennial list mail --state buried --limit 0 --json |\n"
           "    jq '.jobs[] | select(.reserves > 10).id' | xargs perennial delete\n",
       .flags =
-          with_server_flags(options.server,
+          with_server_flags(options->server,
                             {
-                                {"TUBE", "TUBE", "The tube; '*': all tubes", &options.tube, true},
-                                server_flag(options.server),
-                                option_flag("state", "Only jobs in these states", options.states),
-                                {"--idp", "KEY", "Only the job that has this key", &options.key},
-                                {"--after", "ID", "Only jobs with higher ids", &options.after},
-                                {"--limit", "N", "At most so many jobs; 0: all", &options.limit},
-                                {"--json", "", "As JSON", &options.json},
+                                {"TUBE", "TUBE", "The tube; '*': all tubes", &options->tube, true},
+                                server_flag(options->server),
+                                option_flag("state", "Only jobs in these states", options->states),
+                                {"--idp", "KEY", "Only the job that has this key", &options->key},
+                                {"--after", "ID", "Only jobs with higher ids", &options->after},
+                                {"--limit", "N", "At most so many jobs; 0: all", &options->limit},
+                                {"--json", "", "As JSON", &options->json},
                             }),
-      .run = [&options] { return list(options); },
+      .run = [options] { return list(*options); },
   };
 }
 

@@ -1,12 +1,26 @@
-#include "cmd/perennial/jobs/move.h"
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
 
 #include <fmt/format.h>
 
+#include "cmd/perennial/arguments/arguments.h"
 #include "cmd/perennial/arguments/protocol_option.h"
+#include "cmd/perennial/jobs/commands.h"
 #include "cmd/perennial/jobs/tube_walk.h"
 
 namespace perennial::tool {
 namespace {
+
+struct MoveOptions {
+  ServerAddress server = {};
+  std::string from;
+  std::string to;
+  std::optional<std::string> states = {};
+  std::optional<std::string> match = {};
+  std::optional<uint64_t> count = {};
+};
 
 Result<MoveTube> read_move(const MoveOptions& options, ExtensionSet& needed) {
   for (const std::string& tube : {options.from, options.to})
@@ -25,8 +39,7 @@ Result<MoveTube> read_move(const MoveOptions& options, ExtensionSet& needed) {
   return command;
 }
 
-}  // namespace
-
+// perennial move: moves the jobs of a tube to another one.
 Status move_jobs(const MoveOptions& options) {
   ExtensionSet needed = ExtensionSet().with(Extension::MoveTube);
   const Result<MoveTube> command = read_move(options, needed);
@@ -39,7 +52,10 @@ Status move_jobs(const MoveOptions& options) {
   return {};
 }
 
-Subcommand move_command(MoveOptions& options) {
+}  // namespace
+
+Subcommand move_command() {
+  const auto options = std::make_shared<MoveOptions>();
   return {
       .name = "move",
       .summary = "Move the jobs of a tube to another one, where they are ready",
@@ -59,21 +75,21 @@ Subcommand move_command(MoveOptions& options) {
           "  perennial move mail-dead mail\n"
           "  # What was put in the last hour:\n"
           "  perennial move mail-dead mail --match age=-3600\n",
-      .flags =
-          with_server_flags(options.server,
-                            {
-                                {"TUBE", "TUBE", "The tube that has the jobs", &options.from, true},
-                                {"TO", "TUBE", "The tube that gets them", &options.to, true},
-                                server_flag(options.server),
-                                option_flag("state", "Only jobs in these states", options.states),
-                                option_flag("match", "Only jobs in these ranges", options.match),
-                                {.name = "--count",
-                                 .value = "N",
-                                 .help = "At most so many",
-                                 .target = &options.count,
-                                 .lowest = 1},
-                            }),
-      .run = [&options] { return move_jobs(options); },
+      .flags = with_server_flags(
+          options->server,
+          {
+              {"TUBE", "TUBE", "The tube that has the jobs", &options->from, true},
+              {"TO", "TUBE", "The tube that gets them", &options->to, true},
+              server_flag(options->server),
+              option_flag("state", "Only jobs in these states", options->states),
+              option_flag("match", "Only jobs in these ranges", options->match),
+              {.name = "--count",
+               .value = "N",
+               .help = "At most so many",
+               .target = &options->count,
+               .lowest = 1},
+          }),
+      .run = [options] { return move_jobs(*options); },
   };
 }
 

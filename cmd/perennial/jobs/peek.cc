@@ -1,12 +1,15 @@
-#include "cmd/perennial/jobs/peek.h"
-
 #include <cstdio>
+#include <memory>
+#include <optional>
+#include <string>
 
 #include <absl/strings/escaping.h>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
+#include "cmd/perennial/arguments/arguments.h"
+#include "cmd/perennial/jobs/commands.h"
 #include "cmd/perennial/output/output.h"
 #include "cmd/perennial/output/readable.h"
 #include "cmd/perennial/output/text.h"
@@ -14,6 +17,19 @@
 
 namespace perennial::tool {
 namespace {
+
+struct PeekOptions {
+  ServerAddress server = {};
+  std::optional<uint64_t> id;
+  // The next job of the tube in this state. Exactly one of the four is given.
+  bool ready = false;
+  bool delayed = false;
+  bool buried = false;
+  bool reserved = false;
+  std::string tube = "default";
+  bool body = false;
+  bool json = false;
+};
 
 Status check(const PeekOptions& options) {
   const int given =
@@ -60,8 +76,7 @@ void print_text(const StatsReply& stats, const std::string& body) {
   if (!body.ends_with('\n')) fmt::print("\n");
 }
 
-}  // namespace
-
+// perennial peek: prints the fields and the body of a job without reserving it.
 Status peek(const PeekOptions& options) {
   if (Status checked = check(options); !checked.ok()) return checked;
   Result<ServerConnection> server = open_server(options.server);
@@ -88,7 +103,10 @@ Status peek(const PeekOptions& options) {
   return {};
 }
 
-Subcommand peek_command(PeekOptions& options) {
+}  // namespace
+
+Subcommand peek_command() {
+  const auto options = std::make_shared<PeekOptions>();
   return {
       .name = "peek",
       .summary = "Look at a job and its body, without taking it",
@@ -104,19 +122,19 @@ Subcommand peek_command(PeekOptions& options) {
           "  perennial peek --buried --tube mail\n"
           "  perennial peek 4711 --body > body.bin\n",
       .flags = with_server_flags(
-          options.server,
+          options->server,
           {
-              {"ID", "ID", "The number of the job", &options.id},
-              server_flag(options.server),
-              {"--ready", "", "The next ready job of the tube", &options.ready},
-              {"--delayed", "", "The delayed job that is due first", &options.delayed},
-              {"--buried", "", "The job that was buried first", &options.buried},
-              {"--reserved", "", "The reserved job with the lowest id", &options.reserved},
-              tube_flag(options.tube),
-              {"--body", "", "The body and nothing else, byte by byte", &options.body},
-              {"--json", "", "As JSON", &options.json},
+              {"ID", "ID", "The number of the job", &options->id},
+              server_flag(options->server),
+              {"--ready", "", "The next ready job of the tube", &options->ready},
+              {"--delayed", "", "The delayed job that is due first", &options->delayed},
+              {"--buried", "", "The job that was buried first", &options->buried},
+              {"--reserved", "", "The reserved job with the lowest id", &options->reserved},
+              tube_flag(options->tube),
+              {"--body", "", "The body and nothing else, byte by byte", &options->body},
+              {"--json", "", "As JSON", &options->json},
           }),
-      .run = [&options] { return peek(options); },
+      .run = [options] { return peek(*options); },
   };
 }
 

@@ -1,19 +1,24 @@
-#include "cmd/perennial/jobs/put.h"
-
 #include <cerrno>
+#include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <iostream>
 #include <iterator>
+#include <memory>
+#include <optional>
 #include <sstream>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include "cmd/common/exit_codes.h"
+#include "cmd/perennial/arguments/arguments.h"
 #include "cmd/perennial/arguments/protocol_option.h"
+#include "cmd/perennial/jobs/commands.h"
 #include "cmd/perennial/jobs/put_request.h"
 #include "cmd/perennial/jobs/putter.h"
 
@@ -84,8 +89,8 @@ Flag until_flag(std::optional<std::string>& target) {
   return flag;
 }
 
-}  // namespace
-
+// perennial put: puts a job, or one job for each line. Prints the ids. Returns the exit status:
+// exit_duplicate if another job has the key.
 Result<int> put(const PutOptions& options) {
   if (Status checked = check(options); !checked.ok()) return checked;
   Result<PutRequest> request = read_put(options);
@@ -108,7 +113,10 @@ Result<int> put(const PutOptions& options) {
   return putter.is_duplicate() ? common::exit_duplicate : common::exit_clean;
 }
 
-Subcommand put_command(PutOptions& options) {
+}  // namespace
+
+Subcommand put_command() {
+  const auto options = std::make_shared<PutOptions>();
   return {
       .name = "put",
       .summary = "Put a job, or one for each line of the input",
@@ -143,29 +151,29 @@ Subcommand put_command(PutOptions& options) {
           "  # Two jobs of this customer are worked on at once:\n"
           "  perennial put --tube reports --con customer-42:2 'report'\n",
       .flags = with_server_flags(
-          options.server,
+          options->server,
           {
-              {"BODY", "TEXT", "The body; '-' or nothing: standard input", &options.body},
-              server_flag(options.server),
-              {"--file", "FILE", "The body is in this file", &options.file},
-              tube_flag(options.tube),
-              {"--pri", "N", "The priority; 0 is the most urgent", &options.priority},
-              option_flag("delay", "How long before it becomes ready", options.delay),
-              option_flag("ttr", "How long a worker may hold it", options.ttr),
-              {"--lines", "", "Each line of the body is a job", &options.lines},
-              option_flag("idp", "Put it only if no job of the tube has this key", options.idp),
-              until_flag(options.until),
-              option_flag("tries", "It is dead after so many failed attempts", options.tries),
+              {"BODY", "TEXT", "The body; '-' or nothing: standard input", &options->body},
+              server_flag(options->server),
+              {"--file", "FILE", "The body is in this file", &options->file},
+              tube_flag(options->tube),
+              {"--pri", "N", "The priority; 0 is the most urgent", &options->priority},
+              option_flag("delay", "How long before it becomes ready", options->delay),
+              option_flag("ttr", "How long a worker may hold it", options->ttr),
+              {"--lines", "", "Each line of the body is a job", &options->lines},
+              option_flag("idp", "Put it only if no job of the tube has this key", options->idp),
+              until_flag(options->until),
+              option_flag("tries", "It is dead after so many failed attempts", options->tries),
               option_flag("backoff", "Its delay after each failed attempt, doubled up to CAP",
-                          options.backoff),
+                          options->backoff),
               option_flag("dead", "It moves to this tube when it is dead; without, it is buried",
-                          options.dead),
+                          options->dead),
               option_flag("expire", "It expires if nobody has taken it after so long",
-                          options.expire),
+                          options->expire),
               option_flag("con", "At most so many jobs of the tube with this key are reserved; 1",
-                          options.concurrency),
+                          options->concurrency),
           }),
-      .run_to_exit_status = [&options] { return put(options); },
+      .run_to_exit_status = [options] { return put(*options); },
       .exit_statuses = {{common::exit_duplicate, "when another job has the key of --idp"}},
   };
 }

@@ -1,10 +1,35 @@
 #pragma once
 
-#include "cmd/perennial/jobs/put.h"
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cmd/common/tool/server_connection.h"
 #include "engine/types/command.h"
 #include "engine/types/extension.h"
 
 namespace perennial::tool {
+
+// The flags and arguments of `perennial put`.
+struct PutOptions {
+  ServerAddress server = {};
+  std::vector<std::string> body;  // At most one element; "-" is standard input.
+  std::string file;               // Instead of `body`.
+  std::string tube = "default";
+  uint32_t priority = 1024;
+  std::string delay = "0";
+  std::string ttr = "60";
+  bool lines = false;
+  // Options of the protocol, as they were given.
+  std::optional<std::string> idp = {};
+  std::optional<std::string> until = {};
+  std::optional<std::string> tries = {};
+  std::optional<std::string> backoff = {};
+  std::optional<std::string> dead = {};
+  std::optional<std::string> expire = {};
+  std::optional<std::string> concurrency = {};
+};
 
 // What `perennial put` sends, apart from the bodies.
 struct PutRequest {

@@ -1,12 +1,31 @@
-#include "cmd/perennial/jobs/set_job.h"
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include <fmt/format.h>
 
+#include "cmd/perennial/arguments/arguments.h"
 #include "cmd/perennial/arguments/protocol_option.h"
+#include "cmd/perennial/jobs/commands.h"
 #include "cmd/perennial/jobs/each_job.h"
 
 namespace perennial::tool {
 namespace {
+
+struct SetJobOptions {
+  ServerAddress server = {};
+  std::vector<std::string> ids;
+  // Options of the protocol, as they were given.
+  std::optional<std::string> tube = {};
+  std::optional<std::string> priority = {};
+  std::optional<std::string> delay = {};
+  std::optional<std::string> ttr = {};
+  std::optional<std::string> expire = {};
+  std::optional<std::string> tries = {};
+  std::optional<std::string> backoff = {};
+  std::optional<std::string> dead = {};
+};
 
 // What is to be changed, without an id.
 Result<SetJob> read_set(const SetJobOptions& options, ExtensionSet& needed) {
@@ -30,8 +49,7 @@ std::string why_without_delay(std::string_view state) {
   return fmt::format("is {}, and cannot have a delay", state);
 }
 
-}  // namespace
-
+// perennial set job: changes jobs.
 Status set_jobs(const SetJobOptions& options) {
   const Result<std::vector<JobId>> ids = parse_ids(options.ids);
   if (!ids.ok()) return ids.status();
@@ -53,7 +71,10 @@ Status set_jobs(const SetJobOptions& options) {
                       .reason = why_without_delay});
 }
 
-Subcommand set_job_command(SetJobOptions& options) {
+}  // namespace
+
+Subcommand set_job_command() {
+  const auto options = std::make_shared<SetJobOptions>();
   return {
       .name = "set job",
       .summary = "Change priority, delay, ttr, tube and other fields of jobs",
@@ -74,21 +95,21 @@ Subcommand set_job_command(SetJobOptions& options) {
           "  # It never expires:\n"
           "  perennial set job 4711 --expire -\n",
       .flags = with_server_flags(
-          options.server,
+          options->server,
           {
-              {"ID", "ID", "The numbers of the jobs", &options.ids, true},
-              server_flag(options.server),
-              option_flag("tube", "It moves to this tube", options.tube),
-              option_flag("pri", "Its priority", options.priority),
-              option_flag("delay", "It is delayed from now on; 0: it is ready", options.delay),
-              option_flag("ttr", "How long a worker may hold it", options.ttr),
+              {"ID", "ID", "The numbers of the jobs", &options->ids, true},
+              server_flag(options->server),
+              option_flag("tube", "It moves to this tube", options->tube),
+              option_flag("pri", "Its priority", options->priority),
+              option_flag("delay", "It is delayed from now on; 0: it is ready", options->delay),
+              option_flag("ttr", "How long a worker may hold it", options->ttr),
               option_flag("expire", "It expires so much later than now; '-': never",
-                          options.expire),
-              option_flag("tries", "It is dead after so many failed attempts; '-'", options.tries),
-              option_flag("backoff", "Its delay after each failed attempt; '-'", options.backoff),
-              option_flag("dead", "It moves to this tube when it is dead; '-'", options.dead),
+                          options->expire),
+              option_flag("tries", "It is dead after so many failed attempts; '-'", options->tries),
+              option_flag("backoff", "Its delay after each failed attempt; '-'", options->backoff),
+              option_flag("dead", "It moves to this tube when it is dead; '-'", options->dead),
           }),
-      .run = [&options] { return set_jobs(options); },
+      .run = [options] { return set_jobs(*options); },
   };
 }
 

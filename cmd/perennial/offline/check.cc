@@ -1,5 +1,6 @@
 #include "cmd/perennial/offline/check.h"
 
+#include <memory>
 #include <optional>
 
 #include <absl/time/clock.h>
@@ -8,6 +9,7 @@
 
 #include "cmd/common/tool/progress.h"
 #include "cmd/perennial/offline/advice.h"
+#include "cmd/perennial/offline/commands.h"
 #include "cmd/perennial/offline/salvage_report.h"
 #include "cmd/perennial/output/output.h"
 #include "store/offline/check.h"
@@ -105,7 +107,8 @@ Status check(const CheckOptions& options, int fd) {
           fmt::format("{} faults in {}", summary->faults, options.data_dir)};
 }
 
-Subcommand check_command(CheckOptions& options) {
+Subcommand check_command() {
+  const auto options = std::make_shared<CheckOptions>();
   return {
       .name = "check",
       .summary = "Look for damage in a data directory or a checkpoint",
@@ -136,15 +139,16 @@ Subcommand check_command(CheckOptions& options) {
           "  perennial check --deep --data-dir /var/lib/perennial/checkpoints/NAME\n",
       .flags =
           {
-              {"--data-dir", "DIR", "The data directory, or a checkpoint", &options.data_dir, true},
-              {"--deep", "", "Also hash every body", &options.deep},
-              {"--limit", "COUNT", "Show so many faults; all are counted", &options.limit},
-              {"--json", "", "Report as JSON", &options.json},
+              {"--data-dir", "DIR", "The data directory, or a checkpoint", &options->data_dir,
+               true},
+              {"--deep", "", "Also hash every body", &options->deep},
+              {"--limit", "COUNT", "Show so many faults; all are counted", &options->limit},
+              {"--json", "", "Report as JSON", &options->json},
           },
       .run =
-          [&options] {
+          [options] {
             ignore_closed_pipes();
-            return check(options);
+            return check(*options);
           },
   };
 }

@@ -5,7 +5,6 @@
 
 #include <unistd.h>
 
-#include "cmd/common/tool/subcommand.h"
 #include "engine/types/status.h"
 
 namespace perennial::tool {
@@ -20,6 +19,5 @@ struct CheckOptions {
 // perennial check: finds every fault in a data directory that no server uses, or in a checkpoint.
 // Prints the faults to `fd` and changes nothing. Corruption: there are faults.
 Status check(const CheckOptions& options, int fd = STDOUT_FILENO);
-Subcommand check_command(CheckOptions& options);
 
 }  // namespace perennial::tool

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "cmd/perennial/offline/commands.h"
 #include "migrations/binlog_import.h"
 
 namespace perennial::tool {
@@ -84,7 +85,8 @@ Status import_binlog(const ImportOptions& options) {
   return (*binlog)->write_to(options.to, now);
 }
 
-Subcommand import_binlog_command(ImportOptions& options) {
+Subcommand import_binlog_command() {
+  const auto options = std::make_shared<ImportOptions>();
   return {
       .name = "import-binlog",
       .summary = "Bring the jobs of a beanstalkd into a new data directory",
@@ -98,16 +100,16 @@ Subcommand import_binlog_command(ImportOptions& options) {
           "  perenniald -b /var/lib/perennial\n",
       .flags =
           {
-              {"--from", "DIR", "The directory that beanstalkd was given with -b", &options.from,
+              {"--from", "DIR", "The directory that beanstalkd was given with -b", &options->from,
                true},
-              {"--to", "DIR", "The data directory to make; it must not be there yet", &options.to},
-              {"--dry-run", "", "Read and report, and write nothing", &options.dry_run},
+              {"--to", "DIR", "The data directory to make; it must not be there yet", &options->to},
+              {"--dry-run", "", "Read and report, and write nothing", &options->dry_run},
               {"--skip-damaged", "",
                "Go on where a file is damaged or cut off, without what stands behind",
-               &options.skip_damaged},
-              {"--json", "", "Report as JSON", &options.json},
+               &options->skip_damaged},
+              {"--json", "", "Report as JSON", &options->json},
           },
-      .run = [&options] { return import_binlog(options); },
+      .run = [options] { return import_binlog(*options); },
   };
 }
 

@@ -2,7 +2,6 @@
 
 #include <string>
 
-#include "cmd/common/tool/subcommand.h"
 #include "engine/types/status.h"
 
 namespace perennial::tool {
@@ -18,6 +17,5 @@ struct ImportOptions {
 // perennial import-binlog: imports the jobs of a beanstalkd into a new data directory. Prints to
 // standard output what was found. Never writes into the directory that it reads.
 Status import_binlog(const ImportOptions& options);
-Subcommand import_binlog_command(ImportOptions& options);
 
 }  // namespace perennial::tool

@@ -1,17 +1,25 @@
-#include "cmd/perennial/offline/migrate.h"
-
 #include <cstdio>
+#include <memory>
+#include <string>
 
 #include <absl/time/clock.h>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "cmd/perennial/offline/commands.h"
+#include "engine/types/status.h"
 #include "migrations/steps.h"
 
 namespace perennial::tool {
 namespace {
 
 using migrations::Migrated;
+
+struct MigrateOptions {
+  std::string data_dir;
+  bool dry_run = false;
+  bool json = false;
+};
 
 void print_json(const MigrateOptions& options, const Migrated& migrated) {
   const nlohmann::ordered_json out = {
@@ -37,8 +45,8 @@ void print_text(const MigrateOptions& options, const Migrated& migrated) {
   fmt::print("To go back, restore it with --exact, and start the version that made it.\n");
 }
 
-}  // namespace
-
+// perennial migrate: migrates a data directory to the format of this program. Prints to standard
+// output what it did.
 Status migrate(const MigrateOptions& options) {
   const Result<Migrated> migrated = migrations::migrate({.data_dir = options.data_dir,
                                                          .dry_run = options.dry_run,
@@ -49,7 +57,10 @@ Status migrate(const MigrateOptions& options) {
   return {};
 }
 
-Subcommand migrate_command(MigrateOptions& options) {
+}  // namespace
+
+Subcommand migrate_command() {
+  const auto options = std::make_shared<MigrateOptions>();
   return {
       .name = "migrate",
       .summary = "Bring a data directory of an older version to this one's format",
@@ -66,10 +77,10 @@ Subcommand migrate_command(MigrateOptions& options) {
           "  perennial migrate --data-dir /var/lib/perennial --dry-run\n"
           "  perennial migrate --data-dir /var/lib/perennial\n"
           "  systemctl start perenniald\n",
-      .flags = {{"--data-dir", "DIR", "The data directory", &options.data_dir, true},
-                {"--dry-run", "", "Say what would be done, and change nothing", &options.dry_run},
-                {"--json", "", "Report as JSON", &options.json}},
-      .run = [&options] { return migrate(options); },
+      .flags = {{"--data-dir", "DIR", "The data directory", &options->data_dir, true},
+                {"--dry-run", "", "Say what would be done, and change nothing", &options->dry_run},
+                {"--json", "", "Report as JSON", &options->json}},
+      .run = [options] { return migrate(*options); },
   };
 }
 

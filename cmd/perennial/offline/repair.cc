@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cmd/perennial/checkpoints/checkpoint_choice.h"
+#include "cmd/perennial/offline/commands.h"
 #include "cmd/perennial/offline/salvage_report.h"
 #include "cmd/perennial/output/output.h"
 #include "store/checkpoint/checkpoint.h"
@@ -93,7 +94,8 @@ Status repair(const RepairOptions& options, int fd) {
   return out.finish();
 }
 
-Subcommand repair_command(RepairOptions& options) {
+Subcommand repair_command() {
+  const auto options = std::make_shared<RepairOptions>();
   return {
       .name = "repair",
       .summary = "Make a damaged data directory whole, with all jobs that can be read",
@@ -122,13 +124,13 @@ Subcommand repair_command(RepairOptions& options) {
           "  perennial check --data-dir /var/lib/perennial\n"
           "  perennial repair --data-dir /var/lib/perennial\n"
           "  systemctl start perenniald\n",
-      .flags = {{"--data-dir", "DIR", "The data directory", &options.data_dir, true},
+      .flags = {{"--data-dir", "DIR", "The data directory", &options->data_dir, true},
                 {"--checkpoint", "DIR",
                  "A checkpoint of this database for what cannot be read, or none",
-                 &options.checkpoint},
-                {"--yes", "", "Do not ask", &options.yes},
-                {"--json", "", "Report as JSON", &options.json}},
-      .run = [&options] { return repair(options); },
+                 &options->checkpoint},
+                {"--yes", "", "Do not ask", &options->yes},
+                {"--json", "", "Report as JSON", &options->json}},
+      .run = [options] { return repair(*options); },
   };
 }
 

@@ -4,7 +4,6 @@
 
 #include <unistd.h>
 
-#include "cmd/common/tool/subcommand.h"
 #include "engine/types/status.h"
 
 namespace perennial::tool {
@@ -19,6 +18,5 @@ struct RepairOptions {
 // perennial repair: makes a new database from all that can be read of a damaged one. Prints to `fd`
 // what will come of it, and asks before it changes anything.
 Status repair(const RepairOptions& options, int fd = STDOUT_FILENO);
-Subcommand repair_command(RepairOptions& options);
 
 }  // namespace perennial::tool

@@ -1,13 +1,23 @@
-#include "cmd/perennial/stats/stats.h"
-
 #include <cstdio>
+#include <memory>
+#include <optional>
+#include <string>
 
 #include <fmt/format.h>
 
+#include "cmd/perennial/arguments/arguments.h"
+#include "cmd/perennial/stats/commands.h"
 #include "cmd/perennial/stats/stats_table.h"
 
 namespace perennial::tool {
 namespace {
+
+struct StatsOptions {
+  ServerAddress server = {};
+  std::string tube;             // Statistics of this tube instead of the server.
+  std::optional<uint64_t> job;  // Statistics of this job instead of the server.
+  bool json = false;
+};
 
 Status check(const StatsOptions& options) {
   if (!options.tube.empty() && options.job)
@@ -32,8 +42,7 @@ Status not_there(const StatsOptions& options, const std::string& server) {
   return {StatusCode::NotFound, fmt::format("there is no {} at {}", what, server)};
 }
 
-}  // namespace
-
+// perennial stats: prints the statistics of a running server, a tube or a job.
 Status stats(const StatsOptions& options) {
   if (Status checked = check(options); !checked.ok()) return checked;
   Result<ServerConnection> server = open_server(options.server);
@@ -46,7 +55,10 @@ Status stats(const StatsOptions& options) {
   return {};
 }
 
-Subcommand stats_command(StatsOptions& options) {
+}  // namespace
+
+Subcommand stats_command() {
+  const auto options = std::make_shared<StatsOptions>();
   return {
       .name = "stats",
       .summary = "Show what a running server says of itself, of a tube or of a job",
@@ -62,14 +74,14 @@ Subcommand stats_command(StatsOptions& options) {
           "  perennial stats --tube mail\n"
           "  perennial stats --job 4711 --server unix:/run/perennial.sock\n"
           "  perennial stats --json | jq '.\"current-jobs-buried\"'\n",
-      .flags = with_server_flags(options.server,
+      .flags = with_server_flags(options->server,
                                  {
-                                     server_flag(options.server),
-                                     {"--tube", "TUBE", "Of this tube", &options.tube},
-                                     {"--job", "ID", "Of this job", &options.job},
-                                     {"--json", "", "All keys, as JSON", &options.json},
+                                     server_flag(options->server),
+                                     {"--tube", "TUBE", "Of this tube", &options->tube},
+                                     {"--job", "ID", "Of this job", &options->job},
+                                     {"--json", "", "All keys, as JSON", &options->json},
                                  }),
-      .run = [&options] { return stats(options); },
+      .run = [options] { return stats(*options); },
   };
 }
 

@@ -1,15 +1,16 @@
-#include "cmd/perennial/stats/top.h"
-
 #include <algorithm>
 #include <chrono>
 #include <memory>
 #include <optional>
+#include <string>
 #include <thread>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "cmd/common/tool/stop_signals.h"
+#include "cmd/perennial/arguments/arguments.h"
+#include "cmd/perennial/stats/commands.h"
 #include "cmd/perennial/stats/terminal.h"
 #include "cmd/perennial/stats/top_screen.h"
 
@@ -18,6 +19,12 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
+
+struct TopOptions {
+  ServerAddress server = {};
+  double interval_s = 2;
+  bool once = false;
+};
 
 constexpr double interval_s_min = 0.1;
 constexpr double interval_s_max = 3600;
@@ -121,8 +128,7 @@ Status show_always(Watch& watch, const TopOptions& options) {
   }
 }
 
-}  // namespace
-
+// perennial top: shows the activity of a server on a screen that is updated.
 Status top(const TopOptions& options) {
   if (options.interval_s < interval_s_min || options.interval_s > interval_s_max) {
     return {StatusCode::InvalidArgument,
@@ -132,7 +138,10 @@ Status top(const TopOptions& options) {
   return options.once ? print_once(watch, options) : show_always(watch, options);
 }
 
-Subcommand top_command(TopOptions& options) {
+}  // namespace
+
+Subcommand top_command() {
+  const auto options = std::make_shared<TopOptions>();
   return {
       .name = "top",
       .summary = "Watch a running server: rates, depths and the busiest tubes",
@@ -155,17 +164,17 @@ Subcommand top_command(TopOptions& options) {
           "  # For a script or a ticket:\n"
           "  perennial top --once\n",
       .flags = with_server_flags(
-          options.server,
+          options->server,
           {
-              server_flag(options.server),
+              server_flag(options->server),
               {.name = "--interval",
                .value = "SECONDS",
                .help = "Between two looks, at least 0.1",
-               .target = &options.interval_s,
+               .target = &options->interval_s,
                .highest = static_cast<uint64_t>(interval_s_max)},
-              {"--once", "", "Print one screen, of one interval, and end", &options.once},
+              {"--once", "", "Print one screen, of one interval, and end", &options->once},
           }),
-      .run = [&options] { return top(options); },
+      .run = [options] { return top(*options); },
   };
 }
 

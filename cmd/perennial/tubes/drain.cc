@@ -1,19 +1,27 @@
-#include "cmd/perennial/tubes/drain.h"
-
 #include <array>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstring>
 #include <fstream>
+#include <memory>
+#include <string>
 #include <thread>
 
 #include <fmt/format.h>
 #include <limits.h>
 #include <unistd.h>
 
+#include "cmd/perennial/arguments/arguments.h"
+#include "cmd/perennial/tubes/commands.h"
+
 namespace perennial::tool {
 namespace {
+
+// The options of both commands.
+struct DrainOptions {
+  ServerAddress server = {};
+};
 
 constexpr auto patience = std::chrono::seconds(10);
 constexpr auto poll_interval = std::chrono::milliseconds(20);
@@ -66,9 +74,9 @@ Status wait_until_draining(ServerConnection& server) {
   return {StatusCode::Io, "the signal was sent, and the server is still not draining"};
 }
 
-}  // namespace
-
-Status drain(const DrainOptions& options) {
+// perennial drain: a server on this machine refuses puts until it is started again, or undrained.
+// It works by a signal, which a beanstalkd knows, too.
+Status drain_by_signal(const DrainOptions& options) {
   Result<ServerConnection> server = open_server(options.server);
   if (!server.ok()) return server.take_status();
   const Result<StatsReply> stats = ask_stats(*server, Stats{});
@@ -89,7 +97,25 @@ Status drain(const DrainOptions& options) {
   return {};
 }
 
-Subcommand drain_command(DrainOptions& options) {
+// perennial undrain: lets a server take jobs again. It works by a command of the protocol, because
+// no signal means that.
+Status undrain_by_command(const DrainOptions& options) {
+  Result<ServerConnection> server = open_server(options.server);
+  if (!server.ok()) return server.take_status();
+  const ExtensionSet needed = ExtensionSet().with(Extension::Drain);
+  if (Status known = require_extensions(*server, needed); !known.ok()) return known;
+  const Result<wire::ClientReply> reply = server->ask(Undrain{});
+  if (!reply.ok()) return reply.status();
+  if (reply->is(Word::Denied)) return denied();
+  if (!reply->is(Word::NotDraining)) return unexpected(*reply, "undrain");
+  fmt::print("{} takes jobs\n", server->address());
+  return {};
+}
+
+}  // namespace
+
+Subcommand drain_command() {
+  const auto options = std::make_shared<DrainOptions>();
   return {
       .name = "drain",
       .summary = "Let a server on this machine take no more jobs",
@@ -103,8 +129,23 @@ Subcommand drain_command(DrainOptions& options) {
           "  perennial drain\n"
           "  # What is left:\n"
           "  perennial stats\n",
-      .flags = with_server_flags(options.server, {server_flag(options.server)}),
-      .run = [&options] { return drain(options); },
+      .flags = with_server_flags(options->server, {server_flag(options->server)}),
+      .run = [options] { return drain_by_signal(*options); },
+  };
+}
+
+Subcommand undrain_command() {
+  const auto options = std::make_shared<DrainOptions>();
+  return {
+      .name = "undrain",
+      .summary = "Let a server that drains take jobs again",
+      .about =
+          "Ends what 'perennial drain' has begun. It works over the protocol, so the server may be "
+          "on another machine. For one tube there is 'perennial set tube TUBE --drain no'. A "
+          "beanstalkd has no such command: it drains until it is started again.",
+      .examples = "  perennial undrain\n",
+      .flags = with_server_flags(options->server, {server_flag(options->server)}),
+      .run = [options] { return undrain_by_command(*options); },
   };
 }
 

@@ -1,11 +1,23 @@
-#include "cmd/perennial/tubes/pause.h"
+#include <cstdint>
+#include <memory>
+#include <string>
 
 #include <fmt/format.h>
 
+#include "cmd/perennial/arguments/arguments.h"
 #include "cmd/perennial/output/readable.h"
+#include "cmd/perennial/tubes/commands.h"
 
 namespace perennial::tool {
+namespace {
 
+struct PauseOptions {
+  ServerAddress server = {};
+  std::string tube;
+  uint32_t seconds = 0;  // 0 ends a pause.
+};
+
+// perennial pause: for a time no job of the tube can be reserved.
 Status pause(const PauseOptions& options) {
   if (Status checked = check_tube_name(options.tube); !checked.ok()) return checked;
   Result<ServerConnection> server = open_server(options.server);
@@ -25,7 +37,10 @@ Status pause(const PauseOptions& options) {
   return {};
 }
 
-Subcommand pause_command(PauseOptions& options) {
+}  // namespace
+
+Subcommand pause_command() {
+  const auto options = std::make_shared<PauseOptions>();
   return {
       .name = "pause",
       .summary = "Pause a tube, or end its pause",
@@ -38,13 +53,13 @@ Subcommand pause_command(PauseOptions& options) {
           "  # On with it:\n"
           "  perennial pause mail 0\n",
       .flags = with_server_flags(
-          options.server,
+          options->server,
           {
-              {"TUBE", "TUBE", "The tube", &options.tube, true},
-              {"SECONDS", "SECONDS", "For how long; 0 ends a pause", &options.seconds, true},
-              server_flag(options.server),
+              {"TUBE", "TUBE", "The tube", &options->tube, true},
+              {"SECONDS", "SECONDS", "For how long; 0 ends a pause", &options->seconds, true},
+              server_flag(options->server),
           }),
-      .run = [&options] { return pause(options); },
+      .run = [options] { return pause(*options); },
   };
 }
 

@@ -1,11 +1,28 @@
-#include "cmd/perennial/tubes/set_tube.h"
+#include <memory>
+#include <optional>
+#include <string>
 
 #include <fmt/format.h>
 
+#include "cmd/perennial/arguments/arguments.h"
 #include "cmd/perennial/arguments/protocol_option.h"
+#include "cmd/perennial/tubes/commands.h"
 
 namespace perennial::tool {
 namespace {
+
+struct SetTubeOptions {
+  ServerAddress server = {};
+  std::string tube;
+  // Options of the protocol, as they were given.
+  std::optional<std::string> tries = {};
+  std::optional<std::string> backoff = {};
+  std::optional<std::string> dead = {};
+  std::optional<std::string> expire = {};
+  std::optional<std::string> reserved = {};
+  std::optional<std::string> rate = {};
+  std::optional<std::string> drain = {};
+};
 
 Result<SetTube> read_set(const SetTubeOptions& options, ExtensionSet& needed) {
   if (Status checked = check_tube_name(options.tube); !checked.ok()) return checked;
@@ -21,8 +38,7 @@ Result<SetTube> read_set(const SetTubeOptions& options, ExtensionSet& needed) {
   return command;
 }
 
-}  // namespace
-
+// perennial set tube: changes the settings of a tube.
 Status set_tube_settings(const SetTubeOptions& options) {
   ExtensionSet needed = ExtensionSet().with(Extension::SetTube);
   const Result<SetTube> command = read_set(options, needed);
@@ -42,7 +58,10 @@ Status set_tube_settings(const SetTubeOptions& options) {
   return {};
 }
 
-Subcommand set_tube_command(SetTubeOptions& options) {
+}  // namespace
+
+Subcommand set_tube_command() {
+  const auto options = std::make_shared<SetTubeOptions>();
   return {
       .name = "set tube",
       .summary = "Change the settings of a tube",
@@ -62,23 +81,23 @@ Subcommand set_tube_command(SetTubeOptions& options) {
           "  # No more puts:\n"
           "  perennial set tube mail --drain yes\n",
       .flags = with_server_flags(
-          options.server,
+          options->server,
           {
-              {"TUBE", "TUBE", "The tube", &options.tube, true},
-              server_flag(options.server),
-              option_flag("tries", "A job is dead after so many failed attempts", options.tries),
+              {"TUBE", "TUBE", "The tube", &options->tube, true},
+              server_flag(options->server),
+              option_flag("tries", "A job is dead after so many failed attempts", options->tries),
               option_flag("backoff", "The delay after each failed attempt, doubled up to CAP",
-                          options.backoff),
+                          options->backoff),
               option_flag("dead", "Dead jobs move to this tube; without, they are buried",
-                          options.dead),
+                          options->dead),
               option_flag("expire", "Jobs expire if nobody has taken them after so long",
-                          options.expire),
+                          options->expire),
               option_flag("reserved", "At most so many jobs are reserved at once",
-                          options.reserved),
-              option_flag("rate", "So many reservations in each such time", options.rate),
-              option_flag("drain", "Whether puts into the tube are refused", options.drain),
+                          options->reserved),
+              option_flag("rate", "So many reservations in each such time", options->rate),
+              option_flag("drain", "Whether puts into the tube are refused", options->drain),
           }),
-      .run = [&options] { return set_tube_settings(options); },
+      .run = [options] { return set_tube_settings(*options); },
   };
 }
 

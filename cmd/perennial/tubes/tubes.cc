@@ -1,15 +1,23 @@
-#include "cmd/perennial/tubes/tubes.h"
-
 #include <cstdio>
+#include <memory>
+#include <string>
 
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "cmd/perennial/arguments/arguments.h"
+#include "cmd/perennial/tubes/commands.h"
 #include "cmd/perennial/tubes/tubes_table.h"
 #include "engine/types/stats.h"
 
 namespace perennial::tool {
 namespace {
+
+struct TubesOptions {
+  ServerAddress server = {};
+  bool wide = false;  // All columns.
+  bool json = false;
+};
 
 // A pipe or a file has no width, so names are not truncated.
 size_t terminal_columns() {
@@ -27,8 +35,7 @@ void print_json(const std::vector<StatsReply>& tubes) {
   std::puts((out + "\n]").c_str());
 }
 
-}  // namespace
-
+// perennial tubes: prints a line for each tube of a running server.
 Status tubes(const TubesOptions& options) {
   Result<ServerConnection> server = open_server(options.server);
   if (!server.ok()) return server.take_status();
@@ -44,7 +51,10 @@ Status tubes(const TubesOptions& options) {
   return {};
 }
 
-Subcommand tubes_command(TubesOptions& options) {
+}  // namespace
+
+Subcommand tubes_command() {
+  const auto options = std::make_shared<TubesOptions>();
   return {
       .name = "tubes",
       .summary = "List the tubes of a running server, a line each",
@@ -69,13 +79,13 @@ Subcommand tubes_command(TubesOptions& options) {
           "  # Tubes with buried jobs:\n"
           "  perennial tubes --json | jq -r '.[] | select(.\"current-jobs-buried\" > 0) | .name'\n",
       .flags = with_server_flags(
-          options.server,
+          options->server,
           {
-              server_flag(options.server),
-              {"--wide", "", "More columns: dead jobs and others, and settings", &options.wide},
-              {"--json", "", "All keys of all tubes, as JSON", &options.json},
+              server_flag(options->server),
+              {"--wide", "", "More columns: dead jobs and others, and settings", &options->wide},
+              {"--json", "", "All keys of all tubes, as JSON", &options->json},
           }),
-      .run = [&options] { return tubes(options); },
+      .run = [options] { return tubes(*options); },
   };
 }
 

@@ -1,13 +1,22 @@
-#include "cmd/perennial/users/token_new.h"
-
 #include <cstdio>
+#include <memory>
+#include <string>
 
 #include <fmt/format.h>
 
 #include "cmd/common/token.h"
+#include "cmd/perennial/users/commands.h"
+#include "engine/types/status.h"
 
 namespace perennial::tool {
+namespace {
 
+struct TokenNewOptions {
+  std::string user = "NAME";
+  std::string id;  // Empty: a random one.
+};
+
+// perennial token new: prints a new token, and what the server keeps of it.
 Status token_new(const TokenNewOptions& options) {
   if (!options.id.empty() && !common::is_token_id(options.id)) {
     return {StatusCode::InvalidArgument,
@@ -21,7 +30,10 @@ Status token_new(const TokenNewOptions& options) {
   return {};
 }
 
-Subcommand token_new_command(TokenNewOptions& options) {
+}  // namespace
+
+Subcommand token_new_command() {
+  const auto options = std::make_shared<TokenNewOptions>();
   return {
       .name = "token new",
       .summary = "Make a token for a user of the server",
@@ -36,11 +48,11 @@ Subcommand token_new_command(TokenNewOptions& options) {
           "  perennial put --token-file mailer.token --tube mail hello\n",
       .flags =
           {
-              {"--user", "NAME", "The name of the user, for the lines", &options.user},
+              {"--user", "NAME", "The name of the user, for the lines", &options->user},
               {"--id", "ID", "The id of the token: small letters and digits; random if not given",
-               &options.id},
+               &options->id},
           },
-      .run = [&options] { return token_new(options); },
+      .run = [options] { return token_new(*options); },
   };
 }
 

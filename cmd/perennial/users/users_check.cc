@@ -1,11 +1,21 @@
-#include "cmd/perennial/users/users_check.h"
+#include <memory>
+#include <string>
 
 #include <unistd.h>
 
 #include "cmd/common/tool/program_beside.h"
+#include "cmd/perennial/users/commands.h"
+#include "engine/types/status.h"
 
 namespace perennial::tool {
+namespace {
 
+struct UsersCheckOptions {
+  std::string config = "/etc/perennial/perennial.yaml";
+};
+
+// perennial users check: who gets in where, as whom, and may do what. The server knows that, so
+// perenniald prints it.
 Status users_check(const UsersCheckOptions& options) {
   const Result<int> exit_status = wait_for_program_beside(
       "perenniald", {"--config", options.config, "--print-access"}, STDIN_FILENO, STDOUT_FILENO);
@@ -14,7 +24,10 @@ Status users_check(const UsersCheckOptions& options) {
   return {StatusCode::Corruption, "a server would not start with this configuration"};
 }
 
-Subcommand users_check_command(UsersCheckOptions& options) {
+}  // namespace
+
+Subcommand users_check_command() {
+  const auto options = std::make_shared<UsersCheckOptions>();
   return {
       .name = "users check",
       .summary = "Show who gets in where, as whom, and may do what",
@@ -26,9 +39,9 @@ Subcommand users_check_command(UsersCheckOptions& options) {
       .examples = "  perennial users check --config /etc/perennial/perennial.yaml\n",
       .flags =
           {
-              {"-c,--config", "FILE", "The configuration of the server", &options.config},
+              {"-c,--config", "FILE", "The configuration of the server", &options->config},
           },
-      .run = [&options] { return users_check(options); },
+      .run = [options] { return users_check(*options); },
   };
 }
 

@@ -1,5 +1,6 @@
 #include "cmd/perennial/work/work.h"
 
+#include <memory>
 #include <utility>
 
 #include "cmd/common/exit_codes.h"
@@ -113,7 +114,8 @@ Result<int> run_worker(const WorkOptions& options) {
   return shown.ok() ? Result<int>(common::exit_clean) : shown;
 }
 
-Subcommand work_command(WorkOptions& options) {
+Subcommand work_command() {
+  const auto options = std::make_shared<WorkOptions>();
   return {
       .name = "work",
       .summary = "Run a command for each job of some tubes",
@@ -157,8 +159,8 @@ Subcommand work_command(WorkOptions& options) {
           "{}\n"
           "  # What is there now, then end:\n"
           "  perennial work --tube mail --drain -- sh -c 'cat >>mails.txt'\n",
-      .flags = flags_of(options),
-      .run_to_exit_status = [&options] { return run_worker(options); },
+      .flags = flags_of(*options),
+      .run_to_exit_status = [options] { return run_worker(*options); },
       .exit_statuses = {{work::status_not_executable, "when the command cannot be executed"},
                         {work::status_not_found, "when the command does not exist"}},
   };

@@ -36,6 +36,6 @@ Result<work::Settings> work_settings(const WorkOptions& options);
 
 // perennial work: runs a command for each job of some tubes. Returns the exit status.
 Result<int> run_worker(const WorkOptions& options);
-Subcommand work_command(WorkOptions& options);
+Subcommand work_command();
 
 }  // namespace perennial::tool

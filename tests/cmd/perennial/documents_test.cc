@@ -43,8 +43,7 @@ std::string output_of(const std::string& command) {
 
 class Documents : public testing::Test {
  protected:
-  AllOptions options_;
-  const std::vector<Subcommand> commands_ = all_commands(options_);
+  const std::vector<Subcommand> commands_ = all_commands();
   const std::vector<Group> groups_ = all_groups();
 
   std::map<fs::path, std::string> expected() const {

@@ -114,8 +114,7 @@ std::string filled_in(std::string line, const ServerProcess& server, const std::
 }
 
 TEST(Output, EverySubcommandHasARow) {
-  AllOptions options;
-  for (const Subcommand& command : all_commands(options)) {
+  for (const Subcommand& command : all_commands()) {
     const auto named = [&](const Case& one) { return one.command == command.name; };
     EXPECT_EQ(std::ranges::count_if(cases(), named), 1)
         << command.name << ": add a line for it to cases()";
@@ -124,9 +123,8 @@ TEST(Output, EverySubcommandHasARow) {
 
 TEST(Output, HelpThatIsNotWrittenIsAFailure) {
   const support::TempDir dir;
-  AllOptions options;
   expect_failure(support::tool_path() + " --help", dir.path());
-  for (const Subcommand& command : all_commands(options))
+  for (const Subcommand& command : all_commands())
     expect_failure(fmt::format("{} {} --help", support::tool_path(), command.name), dir.path());
   expect_failure(program("perennial-bench") + " --help", dir.path());
   for (const std::string flag : {"--help", "-h", "-v", "--print-config", "--print-access"})

@@ -10,7 +10,6 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "cmd/perennial/checkpoints/checkpoint_prune.h"
 #include "store/checkpoint/checkpoint.h"
 #include "store/disk/identity.h"
 #include "store/store.h"

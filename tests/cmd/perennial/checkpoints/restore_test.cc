@@ -16,7 +16,6 @@
 #include <sys/wait.h>
 
 #include "cmd/perennial/checkpoints/checkpoint_offline.h"
-#include "cmd/perennial/checkpoints/checkpoint_prune.h"
 #include "engine/types/check.h"
 #include "store/checkpoint/checkpoint.h"
 #include "store/format/skipped_ids.h"

@@ -1,0 +1,18 @@
+#pragma once
+
+#include "cmd/common/tool/subcommand.h"
+
+// Subcommands about the jobs of a running server.
+namespace perennial::tool {
+
+Subcommand put_command();
+Subcommand peek_command();
+Subcommand kick_command();
+Subcommand bury_command();
+Subcommand delete_command();
+Subcommand list_command();
+Subcommand flush_command();
+Subcommand move_command();
+Subcommand set_job_command();
+
+}  // namespace perennial::tool

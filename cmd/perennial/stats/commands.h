@@ -1,0 +1,11 @@
+#pragma once
+
+#include "cmd/common/tool/subcommand.h"
+
+// Subcommands that show what a running server does.
+namespace perennial::tool {
+
+Subcommand stats_command();
+Subcommand top_command();
+
+}  // namespace perennial::tool
