@@ -14,6 +14,7 @@
 
 #include "cmd/common/units.h"
 #include "cmd/perennial/output/readable.h"
+#include "cmd/perennial/output/table.h"
 #include "store/cluster/puts.h"
 
 namespace perennial::tool {
@@ -27,28 +28,6 @@ using store::cluster::Role;
 using store::etcd::Alarm;
 using store::etcd::Failure;
 using store::etcd::MemberStatus;
-
-using TableLine = std::vector<std::string>;
-
-// The columns from `numbers` on to `numbers_end` are aligned to the right.
-std::string aligned(const std::vector<TableLine>& lines, size_t numbers, size_t numbers_end) {
-  std::vector<size_t> widths(lines[0].size());
-  for (const TableLine& line : lines) {
-    for (size_t i = 0; i < line.size(); ++i) widths[i] = std::max(widths[i], line[i].size());
-  }
-  std::string out;
-  for (const TableLine& line : lines) {
-    std::string text;
-    for (size_t i = 0; i < line.size(); ++i) {
-      if (i > 0) text += "  ";
-      text += numbers <= i && i < numbers_end ? fmt::format("{:>{}}", line[i], widths[i])
-                                              : fmt::format("{:<{}}", line[i], widths[i]);
-    }
-    text.erase(text.find_last_not_of(' ') + 1);
-    out += text + "\n";
-  }
-  return out;
-}
 
 std::string or_dash(const std::string& text) {
   return text.empty() ? "-" : printable(text);
@@ -88,7 +67,7 @@ std::string node_table(const ClusterState& state) {
                      or_dash(node.version), or_dash(node.client_address),
                      or_dash(node.peer_address)});
   }
-  return aligned(lines, 2, 8);
+  return text_table(lines, {.numbers = 2, .numbers_end = 8});
 }
 
 double share_of_quota(const ClusterReport& report, const MemberStatus& status) {
@@ -124,7 +103,7 @@ std::string member_table(const ClusterReport& report) {
                      or_dash(fmt::format("{}", fmt::join(alarms_of(*status), ","))),
                      or_dash(status->version)});
   }
-  return aligned(lines, 2, 4);
+  return text_table(lines, {.numbers = 2, .numbers_end = 4});
 }
 
 // Why the leader takes no puts, if it says so.

@@ -48,10 +48,7 @@ Result<ListJobs> read_list(const ListOptions& options, ExtensionSet& needed) {
 Result<JobList> ask_page(ServerConnection& server, const ListJobs& command) {
   const Result<wire::ClientReply> reply = server.ask(command);
   if (!reply.ok()) return reply.status();
-  if (reply->is(Word::NotFound)) {
-    return Status(StatusCode::NotFound,
-                  fmt::format("there is no tube '{}' at {}", command.tube, server.address()));
-  }
+  if (reply->is(Word::NotFound)) return no_tube(server, command.tube);
   if (!reply->is(Word::Ok)) return unexpected(*reply, "list-jobs");
   return parse_job_list(reply->text);
 }

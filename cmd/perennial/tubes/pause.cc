@@ -24,10 +24,7 @@ Status pause(const PauseOptions& options) {
   if (!server.ok()) return server.take_status();
   const Result<wire::ClientReply> reply = server->ask(PauseTube{options.tube, options.seconds});
   if (!reply.ok()) return reply.status();
-  if (reply->is(Word::NotFound)) {
-    return {StatusCode::NotFound,
-            fmt::format("there is no tube '{}' at {}", options.tube, server->address())};
-  }
+  if (reply->is(Word::NotFound)) return no_tube(*server, options.tube);
   if (!reply->is(Word::Paused)) return unexpected(*reply, "pause-tube");
   if (options.seconds == 0) {
     fmt::print("{}: not paused\n", options.tube);

@@ -4,11 +4,11 @@
 #include <array>
 #include <cstdint>
 #include <iterator>
-#include <numeric>
 
 #include <fmt/format.h>
 
 #include "cmd/perennial/output/readable.h"
+#include "cmd/perennial/output/table.h"
 
 namespace perennial::tool {
 namespace {
@@ -63,11 +63,6 @@ bool is_needed(const std::vector<StatsReply>& tubes, const Column& column) {
   });
 }
 
-struct Cells {
-  std::string name;
-  std::vector<std::string> values;
-};
-
 // A setting that does not apply is 0, false or empty.
 std::string setting_text(std::string_view value) {
   const bool is_unset = value.empty() || value == "0" || value == "false";
@@ -87,64 +82,33 @@ std::string value_text(const StatsReply& tube, const Column& column) {
   return setting_text(tube.text(column.key).value_or(""));
 }
 
-Cells cells_of(const StatsReply& tube, const Columns& columns) {
-  Cells cells{.name = printable(tube.text("name").value_or("?")), .values = {}};
-  for (const Column& column : columns) cells.values.push_back(value_text(tube, column));
-  return cells;
+TableLine line_of(const StatsReply& tube, const Columns& columns) {
+  TableLine line = {printable(tube.text("name").value_or("?"))};
+  for (const Column& column : columns) line.push_back(value_text(tube, column));
+  return line;
 }
 
-Cells totals_of(const std::vector<StatsReply>& tubes, const Columns& columns) {
-  Cells cells{.name = fmt::format("{} ({} tubes)", total_label, with_commas(tubes.size())),
-              .values = {}};
+TableLine totals_of(const std::vector<StatsReply>& tubes, const Columns& columns) {
+  TableLine line = {fmt::format("{} ({} tubes)", total_label, with_commas(tubes.size()))};
   for (const Column& column : columns) {
     uint64_t sum = 0;
     for (const StatsReply& tube : tubes) sum += tube.count(column.key);
-    cells.values.push_back(column.kind == Kind::Count ? with_commas(sum) : "");
+    line.push_back(column.kind == Kind::Count ? with_commas(sum) : "");
   }
-  return cells;
+  return line;
 }
 
-std::vector<Cells> all_lines(const std::vector<StatsReply>& tubes, const Columns& columns) {
+std::string table_of(const std::vector<StatsReply>& tubes, const Columns& columns,
+                     size_t columns_max) {
   Columns shown;
   std::ranges::copy_if(columns, std::back_inserter(shown),
                        [&tubes](const Column& column) { return is_told(tubes, column); });
-  std::vector<Cells> lines{{.name = "TUBE", .values = {}}};
-  for (const Column& column : shown) lines.front().values.emplace_back(column.title);
-  for (const StatsReply& tube : tubes) lines.push_back(cells_of(tube, shown));
+  std::vector<TableLine> lines = {{"TUBE"}};
+  for (const Column& column : shown) lines.front().emplace_back(column.title);
+  for (const StatsReply& tube : tubes) lines.push_back(line_of(tube, shown));
   lines.push_back(totals_of(tubes, shown));
-  return lines;
-}
-
-// The width of each column, with a leading space.
-std::vector<size_t> widths_of(const std::vector<Cells>& lines) {
-  std::vector<size_t> widths(lines.front().values.size());
-  for (const Cells& line : lines) {
-    for (size_t i = 0; i < widths.size(); ++i)
-      widths[i] = std::max(widths[i], line.values[i].size() + 1);
-  }
-  return widths;
-}
-
-// The length of the longest name, or the space that the other columns leave.
-size_t name_columns_of(const std::vector<Cells>& lines, size_t columns, size_t others) {
-  size_t longest = 0;
-  for (const Cells& line : lines) longest = std::max(longest, line.name.size());
-  return std::min(longest,
-                  columns > others + name_columns_min ? columns - others : name_columns_min);
-}
-
-std::string table_of(const std::vector<Cells>& lines, size_t columns) {
-  const std::vector<size_t> widths = widths_of(lines);
-  const size_t others = std::accumulate(widths.begin(), widths.end(), size_t{0});
-  const size_t name_columns = name_columns_of(lines, columns, others);
-  std::string out;
-  for (const Cells& line : lines) {
-    out += fmt::format("{:<{}}", truncate(line.name, name_columns), name_columns);
-    for (size_t i = 0; i < widths.size(); ++i)
-      out += fmt::format("{:>{}}", line.values[i], widths[i]);
-    out += '\n';
-  }
-  return out;
+  return text_table(lines,
+                    {.gap = 1, .columns_max = columns_max, .first_column_min = name_columns_min});
 }
 
 }  // namespace
@@ -153,13 +117,13 @@ std::string tubes_table(const std::vector<StatsReply>& tubes, size_t columns) {
   Columns needed;
   std::ranges::copy_if(usual_columns, std::back_inserter(needed),
                        [&tubes](const Column& column) { return is_needed(tubes, column); });
-  return table_of(all_lines(tubes, needed), columns);
+  return table_of(tubes, needed, columns);
 }
 
 std::string wide_tubes_table(const std::vector<StatsReply>& tubes) {
   Columns columns(usual_columns.begin(), usual_columns.end());
   columns.insert(columns.end(), more_columns.begin(), more_columns.end());
-  return table_of(all_lines(tubes, columns), SIZE_MAX / 2);
+  return table_of(tubes, columns, SIZE_MAX);
 }
 
 }  // namespace perennial::tool
