@@ -28,19 +28,29 @@ string(TIMESTAMP PERENNIAL_DATE "%a, %d %b %Y %H:%M:%S +0000" UTC)
 configure_file(${package_dir}/changelog.in ${made_dir}/changelog.Debian @ONLY)
 configure_file(${CMAKE_SOURCE_DIR}/etc/CHANGES.md ${made_dir}/changelog COPYONLY)
 
+# The pages of the manual and the completions that are made, and not written: one second.
+set(documents_dir ${CMAKE_BINARY_DIR}/documents)
+add_custom_command(OUTPUT ${documents_dir}/made
+  COMMAND ${package_dir}/documents.sh $<TARGET_FILE:perennial> ${documents_dir}
+  COMMAND ${CMAKE_COMMAND} -E touch ${documents_dir}/made
+  DEPENDS perennial ${package_dir}/documents.sh ${package_dir}/settings_page.awk ${CMAKE_SOURCE_DIR}/etc/perennial.yaml
+  COMMENT "The manual and the completions" VERBATIM)
+add_custom_target(perennial_documents ALL DEPENDS ${documents_dir}/made)
+
 install(TARGETS perenniald perennial perennial-bench RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(PROGRAMS ${CMAKE_SOURCE_DIR}/cmd/perennial-bench/perennial-bench-plot
   DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(FILES ${made_dir}/perennial.yaml DESTINATION ${CMAKE_INSTALL_FULL_SYSCONFDIR}/perennial)
 install(FILES ${CMAKE_SOURCE_DIR}/etc/perenniald.service ${CMAKE_SOURCE_DIR}/etc/perenniald.socket
   DESTINATION ${PERENNIAL_UNIT_DIR})
-foreach(section 1 5 8)
-  file(GLOB pages CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/etc/man/*.${section})
-  install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man${section})
+install(FILES ${CMAKE_SOURCE_DIR}/etc/man/perenniald.8 DESTINATION ${CMAKE_INSTALL_MANDIR}/man8)
+foreach(section 1 5)
+  install(DIRECTORY ${documents_dir}/man/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man${section}
+    FILES_MATCHING PATTERN "*.${section}")
 endforeach()
-install(FILES ${CMAKE_SOURCE_DIR}/etc/completions/perennial.bash
+install(FILES ${documents_dir}/completions/perennial.bash
   DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME perennial)
-install(FILES ${CMAKE_SOURCE_DIR}/etc/completions/_perennial
+install(FILES ${documents_dir}/completions/_perennial
   DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions)
 # For Prometheus and Grafana, which may be on another machine.
 install(FILES ${CMAKE_SOURCE_DIR}/etc/prometheus/perennial.rules.yml

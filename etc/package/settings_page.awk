@@ -1,5 +1,5 @@
 # Makes perennial.yaml(5) of etc/perennial.yaml:
-#   awk -f etc/package/settings_page.awk etc/perennial.yaml >etc/man/perennial.yaml.5
+#   awk -f etc/package/settings_page.awk etc/perennial.yaml >perennial.yaml.5
 #
 # "# ---- Title." begins a part, other comments are text, and a setting ends its text. Two settings in a row
 # share one.
