@@ -1,6 +1,7 @@
 #include "cmd/perennial/completions.h"
 
 #include <cstdio>
+#include <memory>
 #include <string_view>
 
 #include <fmt/format.h>

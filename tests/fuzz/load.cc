@@ -1,4 +1,3 @@
-#include "cmd/perennial/dump/load.h"
 
 #include <filesystem>
 #include <string>
@@ -8,7 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "cmd/perennial/dump/dump.h"
+#include "cmd/perennial/dump/commands.h"
 #include "engine/types/check.h"
 #include "store/disk/hash.h"
 #include "tests/fuzz/targets.h"

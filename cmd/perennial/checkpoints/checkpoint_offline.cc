@@ -1,5 +1,3 @@
-#include "cmd/perennial/checkpoints/checkpoint_offline.h"
-
 #include <algorithm>
 #include <cstdio>
 #include <memory>
@@ -160,15 +158,6 @@ void print_verdict(const Verdict& verdict) {
 }
 
 }  // namespace
-
-void add_content(ordered_json& out, const CheckpointManifest& manifest) {
-  out["jobs"] = manifest.job_count();
-  out["ready"] = manifest.jobs.ready;
-  out["reserved"] = manifest.jobs.reserved;
-  out["delayed"] = manifest.jobs.delayed;
-  out["buried"] = manifest.jobs.buried;
-  out["tubes"] = manifest.tubes.size();
-}
 
 Status checkpoint_list(const CheckpointListOptions& options) {
   const Result<std::string> dir = dir_of(options.place);

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include <nlohmann/json.hpp>
+
 namespace perennial::tool {
 
 Result<std::string> dir_of(const CheckpointPlace& place) {
@@ -20,6 +22,15 @@ std::vector<Flag> place_flags(CheckpointPlace& place, std::vector<Flag> others) 
        &place.dir}};
   for (Flag& flag : others) flags.push_back(std::move(flag));
   return flags;
+}
+
+void add_content(nlohmann::ordered_json& out, const store::CheckpointManifest& manifest) {
+  out["jobs"] = manifest.job_count();
+  out["ready"] = manifest.jobs.ready;
+  out["reserved"] = manifest.jobs.reserved;
+  out["delayed"] = manifest.jobs.delayed;
+  out["buried"] = manifest.jobs.buried;
+  out["tubes"] = manifest.tubes.size();
 }
 
 }  // namespace perennial::tool

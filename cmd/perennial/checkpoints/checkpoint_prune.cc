@@ -9,7 +9,6 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "cmd/perennial/checkpoints/checkpoint_offline.h"
 #include "cmd/perennial/checkpoints/commands.h"
 #include "store/checkpoint/checkpoint.h"
 #include "store/disk/data_dir.h"

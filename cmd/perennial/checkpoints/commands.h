@@ -1,8 +1,15 @@
 #pragma once
 
-#include "cmd/common/tool/subcommand.h"
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
 
-// Subcommands about checkpoints.
+#include "cmd/common/tool/subcommand.h"
+#include "cmd/perennial/checkpoints/checkpoint_place.h"
+#include "engine/types/status.h"
+
+// Subcommands about checkpoints, and what those do that tests call.
 namespace perennial::tool {
 
 Subcommand checkpoint_create_command();
@@ -10,5 +17,42 @@ Subcommand checkpoint_list_command();
 Subcommand checkpoint_verify_command();
 Subcommand checkpoint_prune_command();
 Subcommand restore_command();
+
+struct CheckpointListOptions {
+  CheckpointPlace place;
+  bool json = false;
+};
+struct CheckpointVerifyOptions {
+  std::vector<std::string> paths;
+  bool json = false;
+};
+
+// Each prints its result to standard output.
+Status checkpoint_list(const CheckpointListOptions& options);
+Status checkpoint_verify(const CheckpointVerifyOptions& options);
+
+struct CheckpointPruneOptions {
+  CheckpointPlace place;
+  uint64_t keep = 0;
+  bool json = false;
+};
+
+// perennial checkpoint prune: removes old and partial checkpoints of one data directory, or of each
+// database in a directory separately. Prints what it removed.
+Status checkpoint_prune(const CheckpointPruneOptions& options);
+
+struct RestoreOptions {
+  std::string from;  // A checkpoint.
+  std::string to;    // A data directory that does not exist yet.
+  bool exact = false;
+  // How far the next id is moved on. None: as the age of the checkpoint asks for.
+  std::optional<uint64_t> id_gap = {};
+  bool copy = false;
+  bool json = false;
+};
+
+// perennial restore: makes a new data directory from a checkpoint. Prints its content to standard
+// output.
+Status restore(const RestoreOptions& options);
 
 }  // namespace perennial::tool

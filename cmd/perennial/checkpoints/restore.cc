@@ -1,4 +1,4 @@
-#include "cmd/perennial/checkpoints/restore.h"
+#include "store/offline/restore.h"
 
 #include <cstdio>
 #include <memory>
@@ -9,11 +9,9 @@
 
 #include "cmd/common/shell_word.h"
 #include "cmd/common/tool/progress.h"
-#include "cmd/perennial/checkpoints/checkpoint_offline.h"
 #include "cmd/perennial/checkpoints/commands.h"
 #include "cmd/perennial/output/readable.h"
 #include "store/format/skipped_ids.h"
-#include "store/offline/restore.h"
 
 namespace perennial::tool {
 namespace {

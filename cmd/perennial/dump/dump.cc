@@ -1,5 +1,3 @@
-#include "cmd/perennial/dump/dump.h"
-
 #include <cstdio>
 #include <memory>
 #include <optional>

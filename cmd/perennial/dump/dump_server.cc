@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "cmd/perennial/checkpoints/checkpoint_create.h"
-#include "cmd/perennial/dump/dump.h"
+#include "cmd/perennial/dump/commands.h"
 
 namespace perennial::tool {
 namespace {

@@ -1,5 +1,3 @@
-#include "cmd/perennial/dump/load.h"
-
 #include <array>
 #include <cstdint>
 #include <map>

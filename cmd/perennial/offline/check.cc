@@ -1,4 +1,4 @@
-#include "cmd/perennial/offline/check.h"
+#include "store/offline/check.h"
 
 #include <memory>
 #include <optional>
@@ -12,7 +12,6 @@
 #include "cmd/perennial/offline/commands.h"
 #include "cmd/perennial/offline/salvage_report.h"
 #include "cmd/perennial/output/output.h"
-#include "store/offline/check.h"
 #include "wire/command_line.h"
 
 namespace perennial::tool {

@@ -1,5 +1,3 @@
-#include "cmd/perennial/offline/import_binlog.h"
-
 #include <cstdio>
 #include <memory>
 

@@ -1,4 +1,4 @@
-#include "cmd/perennial/offline/repair.h"
+#include "store/offline/repair.h"
 
 #include <cstdio>
 #include <iostream>
@@ -13,7 +13,6 @@
 #include "cmd/perennial/offline/salvage_report.h"
 #include "cmd/perennial/output/output.h"
 #include "store/checkpoint/checkpoint.h"
-#include "store/offline/repair.h"
 
 namespace perennial::tool {
 namespace {

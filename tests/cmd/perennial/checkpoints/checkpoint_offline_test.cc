@@ -1,7 +1,5 @@
 // Lists and removes checkpoints of several databases in one directory.
 
-#include "cmd/perennial/checkpoints/checkpoint_offline.h"
-
 #include <algorithm>
 #include <filesystem>
 #include <string>
@@ -10,6 +8,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "cmd/perennial/checkpoints/commands.h"
 #include "store/checkpoint/checkpoint.h"
 #include "store/disk/identity.h"
 #include "store/store.h"

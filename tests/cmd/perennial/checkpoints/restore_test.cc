@@ -1,8 +1,6 @@
 // Kills a real server, copies its data directory as a checkpoint, and starts another server on the
 // restored directory.
 
-#include "cmd/perennial/checkpoints/restore.h"
-
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
@@ -15,7 +13,7 @@
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
-#include "cmd/perennial/checkpoints/checkpoint_offline.h"
+#include "cmd/perennial/checkpoints/commands.h"
 #include "engine/types/check.h"
 #include "store/checkpoint/checkpoint.h"
 #include "store/format/skipped_ids.h"

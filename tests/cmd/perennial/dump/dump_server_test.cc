@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "cmd/perennial/checkpoints/checkpoint_create.h"
-#include "cmd/perennial/dump/dump.h"
+#include "cmd/perennial/dump/commands.h"
 #include "store/checkpoint/checkpoint.h"
 #include "tests/cmd/perennial/canned_server.h"
 #include "tests/cmd/perennial/tool_process.h"

@@ -1,5 +1,3 @@
-#include "cmd/perennial/dump/dump.h"
-
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -13,9 +11,9 @@
 #include <nlohmann/json.hpp>
 #include <yaml-cpp/yaml.h>
 
+#include "cmd/perennial/dump/commands.h"
 #include "cmd/perennial/dump/dump_parser.h"
 #include "cmd/perennial/dump/dump_table.h"
-#include "cmd/perennial/dump/load.h"
 #include "store/offline/builder.h"
 #include "store/store.h"
 #include "tests/cmd/perennial/capture.h"

@@ -1,4 +1,3 @@
-#include "cmd/perennial/dump/load.h"
 
 #include <filesystem>
 #include <fstream>
@@ -11,7 +10,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "cmd/perennial/dump/dump.h"
+#include "cmd/perennial/dump/commands.h"
 #include "store/disk/hash.h"
 #include "tests/cmd/perennial/capture.h"
 #include "tests/support/seed.h"

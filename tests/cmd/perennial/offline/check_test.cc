@@ -1,11 +1,10 @@
-#include "cmd/perennial/offline/check.h"
-
 #include <string>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "cmd/perennial/offline/commands.h"
 #include "tests/cmd/perennial/capture.h"
 #include "tests/cmd/perennial/dump/edge_cases.h"
 #include "tests/store/raw_db.h"

@@ -13,7 +13,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "cmd/perennial/offline/import_binlog.h"
+#include "cmd/perennial/offline/commands.h"
 #include "engine/types/basic.h"
 #include "tests/migrations/binlog_writer.h"
 #include "tests/support/seed.h"

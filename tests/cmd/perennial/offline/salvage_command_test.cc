@@ -8,10 +8,8 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "cmd/perennial/dump/dump.h"
-#include "cmd/perennial/dump/load.h"
-#include "cmd/perennial/offline/check.h"
-#include "cmd/perennial/offline/repair.h"
+#include "cmd/perennial/dump/commands.h"
+#include "cmd/perennial/offline/commands.h"
 #include "store/checkpoint/checkpoint.h"
 #include "store/checkpoint/checkpoint_names.h"
 #include "store/reader.h"
