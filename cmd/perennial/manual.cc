@@ -101,6 +101,8 @@ std::string option(const Flag& flag) {
   if (!flag.choices.empty()) {
     text += fmt::format("; one of {}", troff(fmt::format("{}", fmt::join(flag.choices, ", "))));
   }
+  if (!flag.environment.empty())
+    text += fmt::format("; else what the environment variable {} says", troff(flag.environment));
   const std::string initial = std::visit(DefaultText(), flag.target);
   if (!initial.empty()) text += fmt::format(" (default {})", troff(initial));
   if (flag.required) text += " (required)";

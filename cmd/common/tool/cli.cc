@@ -4,8 +4,10 @@
 #include <cstdio>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -13,6 +15,7 @@
 #include "cmd/common/characters.h"
 #include "cmd/common/exit_codes.h"
 #include "cmd/common/standard_streams.h"
+#include "cmd/common/tool/command_words.h"
 #include "cmd/common/tool/program_beside.h"
 #include "cmd/common/units.h"
 
@@ -60,6 +63,7 @@ struct AddFlag {
     CLI::Option* const option = app.add_option(flag.name, *target, flag.help);
     option->type_name(flag.value);
     if (!target->empty()) option->capture_default_str();
+    if (!flag.environment.empty()) option->envname(flag.environment);
     if (!flag.choices.empty()) option->check(CLI::IsMember(flag.choices));
     return option;
   }
@@ -163,10 +167,46 @@ int run(const Subcommand& command) {
   }
 }
 
-// What CLI11 ends with: help that was asked for, or bad usage.
-int end_parse(const CLI::App& app, const CLI::ParseError& error) {
-  const int code = app.exit(error) == 0 ? common::exit_clean : common::exit_tool_usage;
-  return with_output_written("perennial", code);
+// What is said of an argument that the command does not have. CLI11 would list all such in an order
+// of its own.
+std::string say_unexpected(const CLI::App& app, const std::vector<std::string>& unexpected) {
+  const auto is_option = [](const std::string& text) { return text.starts_with('-'); };
+  const auto found = std::ranges::find_if(unexpected, is_option);
+  if (found == unexpected.end())
+    return fmt::format("'{}' is one argument too many", unexpected.front());
+  const std::string name = found->substr(0, found->find('='));
+  std::vector<std::string> known;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& lname : option->get_lnames()) known.push_back("--" + lname);
+  }
+  return fmt::format("there is no option '{}'{}", name, suggestion(name, known));
+}
+
+// One line that names the command and what is wrong, and one that says where help is.
+std::string say_failure(const CLI::App* app, const CLI::Error& error) {
+  std::string name = app->get_name();
+  while (!app->get_subcommands().empty()) {
+    app = app->get_subcommands().front();
+    name += " " + app->get_name();
+  }
+  const std::vector<std::string> unexpected = app->remaining();
+  const std::string what = unexpected.empty() ? error.what() : say_unexpected(*app, unexpected);
+  return fmt::format("{0}: {1}\n'{0} --help' says how it is used.\n", name,
+                     common::printable(what));
+}
+
+// Parses the command line. Nothing: the command is to be run. Otherwise the exit code: help was
+// asked for, or the usage is bad.
+std::optional<int> parse(CLI::App& app, std::vector<std::string> arguments) {
+  app.failure_message(say_failure);
+  std::ranges::reverse(arguments);  // As CLI11 wants a vector.
+  try {
+    app.parse(std::move(arguments));
+    return std::nullopt;
+  } catch (const CLI::ParseError& error) {
+    const int code = app.exit(error) == 0 ? common::exit_clean : common::exit_tool_usage;
+    return with_output_written(app.get_name(), code);
+  }
 }
 
 // Shows each command as one line in the list of commands, without the rest of its own help.
@@ -180,16 +220,39 @@ class Formatter : public CLI::Formatter {
   }
 };
 
+// "help set tube" is "set tube --help".
+std::vector<std::string> arguments_of(int argc, char** argv) {
+  std::vector<std::string> arguments(argv + (argc > 0 ? 1 : 0), argv + argc);
+  if (arguments.empty() || arguments.front() != "help") return arguments;
+  arguments.erase(arguments.begin());
+  arguments.emplace_back("--help");
+  return arguments;
+}
+
+int run_program(const Subcommand& command, std::vector<std::string>& arguments) {
+  std::vector<char*> pointers;
+  for (std::string& argument : arguments) pointers.push_back(argument.data());
+  pointers.push_back(nullptr);
+  return report(command, run_program_beside(command.program, pointers.data() + 1));
+}
+
 }  // namespace
 
 int run_command_line(const std::vector<Subcommand>& commands, const std::vector<Group>& groups,
                      int argc, char** argv) {
   common::open_standard_streams();
-  for (const Subcommand& command : commands) {
-    if (argc > 1 && !command.program.empty() && command.name == argv[1])
-      return report(command, run_program_beside(command.program, argv + 2));
+  std::vector<std::string> arguments = arguments_of(argc, argv);
+  if (const std::string why = why_no_command(commands, groups, arguments); !why.empty()) {
+    std::fprintf(stderr, "perennial: %s\n", common::printable(why).c_str());
+    return common::exit_tool_usage;
   }
-  CLI::App app("The operator's tool of perennial, the work queue");
+  for (const Subcommand& command : commands) {
+    if (!command.program.empty() && command.name == arguments[0])
+      return run_program(command, arguments);
+  }
+  CLI::App app("The operator's tool of perennial, the work queue", "perennial");
+  app.set_version_flag("-v,--version", "perennial " PERENNIAL_VERSION, "Print the version");
+  app.footer("'perennial help COMMAND' says more about one, and so does 'man perennial-COMMAND'.");
   app.formatter(std::make_shared<Formatter>());
   app.require_subcommand(1);
   for (const Group& group : groups) {
@@ -205,11 +268,7 @@ int run_command_line(const std::vector<Subcommand>& commands, const std::vector<
     apps.push_back(parent.add_subcommand(name));
     describe(*apps.back(), command);
   }
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return end_parse(app, error);
-  }
+  if (const std::optional<int> code = parse(app, std::move(arguments))) return *code;
   for (size_t place = 0; place < apps.size(); ++place) {
     if (apps[place]->parsed()) return run(commands[place]);
   }
@@ -219,12 +278,9 @@ int run_command_line(const std::vector<Subcommand>& commands, const std::vector<
 int run_command_line(const Subcommand& command, int argc, char** argv) {
   common::open_standard_streams();
   CLI::App app("", "perennial " + command.name);
+  app.set_version_flag("--version", "perennial " PERENNIAL_VERSION, "Print the version");
   describe(app, command);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return end_parse(app, error);
-  }
+  if (const std::optional<int> code = parse(app, arguments_of(argc, argv))) return *code;
   return run(command);
 }
 

@@ -15,6 +15,7 @@
 #include "cmd/common/private_file.h"
 #include "cmd/common/socket.h"
 #include "cmd/common/token.h"
+#include "cmd/common/tool/named_servers.h"
 
 namespace perennial::tool {
 namespace {
@@ -55,13 +56,19 @@ Status check_token_way(const ServerAddress& server, bool is_local) {
           "--tls, or --insecure-token if the network is yours alone"};
 }
 
-Result<common::Address> parse_server(const ServerAddress& server) {
+Result<common::Address> parse_server(const ServerAddress& given) {
+  const Result<ServerAddress> resolved = resolve_server(given);
+  if (!resolved.ok()) return resolved.status();
+  const ServerAddress& server = *resolved;
   const bool is_default = server.tls.is_on && server.address == default_server;
   return common::parse_address(is_default ? default_tls_server : server.address,
                                server.tls.is_on ? common::default_tls_port : common::default_port);
 }
 
-Result<ServerConnection> ServerConnection::open(const ServerAddress& server) {
+Result<ServerConnection> ServerConnection::open(const ServerAddress& given) {
+  const Result<ServerAddress> resolved = resolve_server(given);
+  if (!resolved.ok()) return resolved.status();
+  const ServerAddress& server = *resolved;
   const Result<common::Address> address = parse_server(server);
   if (!address.ok()) return address.status();
   const Result<std::optional<common::TlsClient>> tls = common::TlsClient::load_if_on(server.tls);

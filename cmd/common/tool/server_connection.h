@@ -20,7 +20,7 @@ inline constexpr std::string_view default_tls_server = "127.0.0.1:11400";
 
 // Where a server is, and how it is reached: what --server, --tls and their like say.
 struct ServerAddress {
-  std::string address{default_server};  // HOST:PORT or unix:PATH.
+  std::string address{default_server};  // HOST:PORT, unix:PATH, or @NAME: named_servers.h.
   common::TlsClientSettings tls = {};
   // A file with a token. Empty: the environment variable PERENNIAL_TOKEN, if it is set.
   std::string token_file = {};
@@ -41,7 +41,8 @@ Result<std::string> find_token(const std::string& file);
 Status check_token_way(const ServerAddress& server, bool is_local);
 
 // The address as the flags mean it: the default port, and the default server, follow from TLS.
-Result<common::Address> parse_server(const ServerAddress& server);
+// InvalidArgument: it is none, or no server has such a name.
+Result<common::Address> parse_server(const ServerAddress& given);
 
 // One blocking connection to a server that speaks the protocol, for the subcommands. Several
 // commands may be sent before their replies are read. Replies come in the order of the commands.
@@ -50,7 +51,7 @@ class ServerConnection {
   // InvalidArgument: the text is not an address, or a file of TLS cannot be used. Io and NotFound:
   // no server answers, or it is not the one that its certificate says, or it refuses the token.
   // InvalidArgument also if there is a token that check_token_way() keeps back.
-  static Result<ServerConnection> open(const ServerAddress& server);
+  static Result<ServerConnection> open(const ServerAddress& given);
 
   // The connection over a socket that is connected already. `address` is for messages.
   static ServerConnection over(std::string address, common::Socket socket) {

@@ -32,6 +32,8 @@ struct Flag {
   // The bounds of a number, both inclusive.
   uint64_t lowest = 0;
   uint64_t highest = ~uint64_t{0};
+  // The environment variable that has the value of a text where the command line does not say it.
+  std::string environment = {};
 
   bool is_argument() const { return !name.starts_with('-'); }
 };

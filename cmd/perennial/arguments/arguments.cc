@@ -8,7 +8,11 @@
 namespace perennial::tool {
 
 Flag server_flag(ServerAddress& target) {
-  return {"--server", "ADDR", "The server: HOST:PORT or unix:PATH", &target.address};
+  return {.name = "--server",
+          .value = "ADDR",
+          .help = "The server: HOST:PORT, unix:PATH, or @NAME of servers.yaml",
+          .target = &target.address,
+          .environment = "PERENNIAL_SERVER"};
 }
 
 Flag tube_flag(std::string& target) {

@@ -10,6 +10,7 @@
 
 #include "cmd/common/tool/server_connection.h"
 #include "cmd/common/tool/tls_flags.h"
+#include "cmd/perennial/arguments/arguments.h"
 #include "cmd/perennial/checkpoints/commands.h"
 #include "wire/client.h"
 
@@ -137,8 +138,7 @@ Subcommand checkpoint_create_command() {
       .flags = with_server_flags(
           options->server,
           {
-              {"--server", "ADDR", "Where the server is: HOST:PORT or unix:PATH",
-               &options->server.address},
+              server_flag(options->server),
               {"--json", "", "Print name, path, commit, jobs, bytes and took_ms as JSON",
                &options->json},
           }),
