@@ -17,7 +17,7 @@ SOURCE_DATE_EPOCH=$(git -C "$root" log -1 --format=%ct 2>/dev/null || stat -c %Y
 export SOURCE_DATE_EPOCH
 folder=$root/build-package
 configure "$folder" -DPERENNIAL_TESTS=OFF -DPERENNIAL_CONSOLE=ON -DCMAKE_INSTALL_PREFIX=/usr -DPERENNIAL_REVISION="$revision"
-build "$folder" perenniald perennial perennial-bench perennial_documents
+build "$folder" perenniald perennial perennial-bench perennial_manual
 umask 022
 (cd "$folder" && cpack >&2)
 ls "$folder/perennial_"*"-${revision}_$(dpkg --print-architecture).deb"

@@ -35,7 +35,7 @@ add_custom_command(OUTPUT ${documents_dir}/made
   COMMAND ${CMAKE_COMMAND} -E touch ${documents_dir}/made
   DEPENDS perennial ${package_dir}/documents.sh ${package_dir}/settings_page.awk ${CMAKE_SOURCE_DIR}/etc/perennial.yaml
   COMMENT "The manual and the completions" VERBATIM)
-add_custom_target(perennial_documents ALL DEPENDS ${documents_dir}/made)
+add_custom_target(perennial_manual ALL DEPENDS ${documents_dir}/made)
 
 install(TARGETS perenniald perennial perennial-bench RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(PROGRAMS ${CMAKE_SOURCE_DIR}/cmd/perennial-bench/perennial-bench-plot

@@ -29,20 +29,20 @@ ordered_json jobs_json(const store::CheckSummary& summary) {
 
 void print_json(Output& out, const store::CheckSummary& summary, const ordered_json& faults,
                 bool deep, const std::optional<Advice>& advice) {
-  ordered_json json = {{"ok", summary.faults == 0},
-                       {"deep", deep},
-                       {"jobs", jobs_json(summary)},
-                       {"bodies", summary.bodies},
-                       {"body_bytes", summary.body_bytes},
-                       {"tubes", summary.tubes},
-                       {"pauses", summary.pauses},
-                       {"settings", summary.settings},
-                       {"keys", summary.keys},
-                       {"tables", summary.tables},
-                       {"fault_count", summary.faults},
-                       {"faults", faults}};
-  if (advice) json["advice"] = advice_json(*advice, absl::GetCurrentTimeNanos());
-  out.add(json.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n");
+  ordered_json report = {{"ok", summary.faults == 0},
+                         {"deep", deep},
+                         {"jobs", jobs_json(summary)},
+                         {"bodies", summary.bodies},
+                         {"body_bytes", summary.body_bytes},
+                         {"tubes", summary.tubes},
+                         {"pauses", summary.pauses},
+                         {"settings", summary.settings},
+                         {"keys", summary.keys},
+                         {"tables", summary.tables},
+                         {"fault_count", summary.faults},
+                         {"faults", faults}};
+  if (advice) report["advice"] = advice_json(*advice, absl::GetCurrentTimeNanos());
+  out.add(report.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n");
 }
 
 void print_fault(Output& out, const store::Fault& fault) {

@@ -207,10 +207,10 @@ std::vector<TubeRow> busiest(const TopView& view, const Rates& rates, size_t cou
 std::string table_line(std::string_view name, const std::array<std::string, 8>& values,
                        size_t columns) {
   constexpr std::array<size_t, 8> widths = {8, 9, 8, 8, 6, 5, 9, 9};
-  constexpr size_t name_columns_min = 8;
+  constexpr size_t name_min = 8;
   size_t rest = 0;
   for (const size_t width : widths) rest += width;
-  const size_t name_columns = std::max(columns, rest + name_columns_min) - rest;
+  const size_t name_columns = std::max(columns, rest + name_min) - rest;
   std::string line = fmt::format("{:<{}}", truncate(name, name_columns), name_columns);
   for (size_t i = 0; i < widths.size(); ++i) line += fmt::format("{:>{}}", values[i], widths[i]);
   return truncate(line, columns);
