@@ -13,10 +13,10 @@
 
 #include "cmd/common/digest.h"
 #include "cmd/common/exit_codes.h"
-#include "cmd/perenniald/cluster/etcd_connection.h"
-#include "cmd/perenniald/cluster/etcd_discovery.h"
-#include "cmd/perenniald/cluster/first_copy.h"
+#include "cmd/perenniald/etcd/etcd_connection.h"
+#include "cmd/perenniald/etcd/etcd_discovery.h"
 #include "cmd/perenniald/process/log.h"
+#include "cmd/perenniald/snapshot/get_copy.h"
 #include "engine/types/later.h"
 #include "store/cluster/entry.h"
 #include "store/cluster/keys.h"

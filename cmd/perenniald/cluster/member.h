@@ -86,7 +86,7 @@ class Member {
   static std::optional<Failure> want_copy(const std::string& data_dir, const Status& loaded);
   // Gets a copy, if a former process has wanted one. As get_copy().
   Status get_wanted_copy(const std::string& data_dir);
-  // Replaces the database of this node by a copy of another's: first_copy.h. REQUIRES: is_behind(),
+  // Replaces the database of this node by a copy of another's: get_copy.h. REQUIRES: is_behind(),
   // or nothing was followed; and no process has the directory open.
   Status get_copy(const std::string& data_dir);
   // The same for a database that cannot be opened, which is kept as damaged-TIME.

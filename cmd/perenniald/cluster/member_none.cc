@@ -1,5 +1,4 @@
 #include "cmd/perenniald/cluster/member.h"
-#include "cmd/perenniald/cluster/peer_checkpoints.h"
 
 // For a program that is built without clusters (-DPERENNIAL_CLUSTER=OFF). No member is ever made.
 namespace perennial::perenniald {
@@ -59,17 +58,5 @@ void Member::leave() {}
 bool Member::is_behind() const {
   return false;
 }
-
-// Without a member nothing is made for other nodes.
-PeerCheckpoints::PeerCheckpoints(Parts parts) : parts_(std::move(parts)) {}
-PeerCheckpoints::~PeerCheckpoints() = default;
-std::unique_ptr<http::Answer> PeerCheckpoints::checkpoint() {
-  CHECK(!"there is no member");
-}
-std::unique_ptr<http::Answer> PeerCheckpoints::digest(BatchIndex /*at*/) {
-  CHECK(!"there is no member");
-}
-void PeerCheckpoints::on_wake() {}
-void PeerCheckpoints::stop() {}
 
 }  // namespace perennial::perenniald

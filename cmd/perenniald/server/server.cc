@@ -443,7 +443,7 @@ http::ClusterHealth Server::cluster_health() {
   health.leader = facts.leader->node;
   health.leader_address = facts.leader->client_address;
   if (!facts.leader->peer_address.empty()) {
-    // The nodes of a cluster speak alike: first_copy.h.
+    // The nodes of a cluster speak alike: get_copy.h.
     const char* const scheme = config_.cluster.peer_ca.empty() ? "http" : "https";
     health.leader_url = fmt::format("{}://{}/", scheme, facts.leader->peer_address);
   }

@@ -13,7 +13,6 @@
 
 #include "cmd/perenniald/checkpoints/checkpoints.h"
 #include "cmd/perenniald/cluster/member.h"
-#include "cmd/perenniald/cluster/peer_checkpoints.h"
 #include "cmd/perenniald/config/config.h"
 #include "cmd/perenniald/config/flags.h"
 #include "cmd/perenniald/core/core.h"
@@ -38,6 +37,7 @@
 #include "cmd/perenniald/server/startup.h"
 #include "cmd/perenniald/server/tls_reload.h"
 #include "cmd/perenniald/server/turn.h"
+#include "cmd/perenniald/snapshot/peer_checkpoints.h"
 #include "cmd/perenniald/standby/standby.h"
 #include "store/commit/log.h"
 

@@ -1,4 +1,4 @@
-#include "cmd/perenniald/cluster/first_copy.h"
+#include "cmd/perenniald/snapshot/get_copy.h"
 
 #include <algorithm>
 #include <chrono>
@@ -11,10 +11,10 @@
 #include <fmt/format.h>
 
 #include "cmd/common/peer/peer_request.h"
-#include "cmd/perenniald/cluster/checkpoint_fetch.h"
-#include "cmd/perenniald/cluster/copy_status.h"
-#include "cmd/perenniald/cluster/etcd_connection.h"
+#include "cmd/perenniald/etcd/etcd_connection.h"
 #include "cmd/perenniald/process/log.h"
+#include "cmd/perenniald/snapshot/checkpoint_fetch.h"
+#include "cmd/perenniald/snapshot/copy_status.h"
 #include "store/checkpoint/checkpoint.h"
 #include "store/cluster/keys.h"
 #include "store/cluster/records.h"

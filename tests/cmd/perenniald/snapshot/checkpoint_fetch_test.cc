@@ -1,4 +1,4 @@
-#include "cmd/perenniald/cluster/checkpoint_fetch.h"
+#include "cmd/perenniald/snapshot/checkpoint_fetch.h"
 
 #include <filesystem>
 #include <fstream>
@@ -19,7 +19,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "cmd/perenniald/cluster/tar_writer.h"
+#include "cmd/perenniald/snapshot/tar_writer.h"
 #include "store/checkpoint/checkpoint.h"
 #include "store/checkpoint/checkpoint_manifest.h"
 #include "store/disk/hash.h"

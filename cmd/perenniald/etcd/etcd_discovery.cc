@@ -1,4 +1,4 @@
-#include "cmd/perenniald/cluster/etcd_discovery.h"
+#include "cmd/perenniald/etcd/etcd_discovery.h"
 
 #include <chrono>
 #include <utility>

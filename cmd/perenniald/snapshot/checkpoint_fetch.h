@@ -5,7 +5,7 @@
 #include <string>
 
 #include "cmd/common/peer/peer_access.h"
-#include "cmd/perenniald/cluster/copied_files.h"
+#include "cmd/perenniald/snapshot/copied_files.h"
 #include "engine/types/status.h"
 #include "store/checkpoint/checkpoint.h"
 

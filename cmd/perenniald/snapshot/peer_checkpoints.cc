@@ -1,4 +1,4 @@
-#include "cmd/perenniald/cluster/peer_checkpoints.h"
+#include "cmd/perenniald/snapshot/peer_checkpoints.h"
 
 #include <atomic>
 #include <chrono>
@@ -13,8 +13,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "cmd/perenniald/cluster/tar_writer.h"
 #include "cmd/perenniald/process/log.h"
+#include "cmd/perenniald/snapshot/tar_writer.h"
 #include "engine/types/check.h"
 #include "store/checkpoint/checkpoint.h"
 #include "store/checkpoint/checkpoint_manifest.h"

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "cmd/perenniald/cluster/checkpoint_fetch.h"
+#include "cmd/perenniald/snapshot/checkpoint_fetch.h"
 #include "engine/types/status.h"
 
 namespace perennial::perenniald {

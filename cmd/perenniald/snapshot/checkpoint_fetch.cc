@@ -1,4 +1,4 @@
-#include "cmd/perenniald/cluster/checkpoint_fetch.h"
+#include "cmd/perenniald/snapshot/checkpoint_fetch.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -13,7 +13,7 @@
 #include <archive_entry.h>
 #include <fmt/format.h>
 
-#include "cmd/perenniald/cluster/http_download.h"
+#include "cmd/perenniald/snapshot/http_download.h"
 #include "engine/types/check.h"
 #include "store/checkpoint/checkpoint_manifest.h"
 #include "store/disk/file_tree.h"

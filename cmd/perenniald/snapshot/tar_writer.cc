@@ -1,4 +1,4 @@
-#include "cmd/perenniald/cluster/tar_writer.h"
+#include "cmd/perenniald/snapshot/tar_writer.h"
 
 #include <algorithm>
 #include <cerrno>

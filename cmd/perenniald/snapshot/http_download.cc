@@ -1,4 +1,4 @@
-#include "cmd/perenniald/cluster/http_download.h"
+#include "cmd/perenniald/snapshot/http_download.h"
 
 #include <chrono>
 

@@ -1,4 +1,4 @@
-#include "cmd/perenniald/cluster/etcd_connection.h"
+#include "cmd/perenniald/etcd/etcd_connection.h"
 
 #include <string>
 #include <utility>

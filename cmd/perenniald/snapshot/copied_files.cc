@@ -1,4 +1,4 @@
-#include "cmd/perenniald/cluster/copied_files.h"
+#include "cmd/perenniald/snapshot/copied_files.h"
 
 #include <cerrno>
 

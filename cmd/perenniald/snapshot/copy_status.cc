@@ -1,10 +1,10 @@
-#include "cmd/perenniald/cluster/copy_status.h"
+#include "cmd/perenniald/snapshot/copy_status.h"
 
 #include <future>
 #include <utility>
 #include <variant>
 
-#include "cmd/perenniald/cluster/etcd_connection.h"
+#include "cmd/perenniald/etcd/etcd_connection.h"
 #include "store/cluster/keys.h"
 #include "store/cluster/timing.h"
 
