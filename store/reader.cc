@@ -29,7 +29,7 @@ struct Reader::Impl {
 
   Options options;
   std::unique_ptr<ReadLock> lock;
-  Failure failure;
+  StoreFailure failure;
   std::unique_ptr<Database> db;
   std::unique_ptr<Salvage> salvage;  // Instead of `db`.
   CommitRow commit;

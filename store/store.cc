@@ -42,7 +42,7 @@ Status write_first_rows(Database& db) {
   return from_rocksdb(db->Write(synced, &writes));
 }
 
-Status create_db(DataDir& dir, const Options& options, Failure& failure) {
+Status create_db(DataDir& dir, const Options& options, StoreFailure& failure) {
   if (Status begun = dir.begin_new_db(); !begun.ok()) return begun;
   Result<Database> db = Database::create(dir.new_db_path(), options, failure);
   if (!db.ok()) return db.take_status();
@@ -255,12 +255,6 @@ void Store::Impl::inform(std::string_view at, std::string_view fields) const {
   if (options.events.info) options.events.info(at, fields);
 }
 
-Status Store::Impl::fail_on_error(const rocksdb::Status& status, std::string_view doing) {
-  Status out = from_rocksdb(status).with(doing);
-  if (!out.ok()) failure.fail(out);
-  return out;
-}
-
 Store::Store(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Store::~Store() = default;
 
@@ -339,9 +333,7 @@ void Store::make_ballast() {
   impl_->space->make_ballast();
 }
 Status Store::poll_disk_space() {
-  Status polled = impl_->poll_disk_space();
-  if (!polled.ok()) impl_->failure.fail(polled);
-  return polled;
+  return impl_->fail_on_error(impl_->poll_disk_space());
 }
 bool Store::write_stalled() const {
   return impl_->write_stalled.load(std::memory_order_relaxed);

@@ -94,14 +94,16 @@ struct Store::Impl {
   Status compact(Family family, const TableCounts& tables, std::atomic<bool>& cancelled);
   // Compacts the whole family if `range` is null.
   rocksdb::Status compact_range(Family family, const KeyRange* range, std::atomic<bool>& cancelled);
-  // Turns a status of RocksDB into ours. An error becomes the store's failure.
+  // Returns what it is given. An error becomes the failure of the store, which ends the process:
+  // write.cc says why. Any thread.
+  Status fail_on_error(Status status);
   Status fail_on_error(const rocksdb::Status& status, std::string_view doing);
   uint64_t rows_of(Family family) const { return rows[place_of(family)].load(); }
   void inform(std::string_view at, std::string_view fields) const;
 
   Options options;
   DataDir dir;
-  Failure failure;
+  StoreFailure failure;
   Containment containment;
   Scrub scrub;
   std::optional<DiskSpace> space;  // From the first step of open() on.

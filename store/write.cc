@@ -121,6 +121,29 @@ Status Store::Impl::write(bool sync) {
   return note_durable();
 }
 
+// What becomes of a fault of the disk, such as EIO from the write or the sync of the log. It is
+// final, and the process ends:
+//
+// - A second try proves nothing. After a failed fsync(2) the kernel counts the pages as clean, and
+//   the next fsync succeeds although their bytes never reached the disk (fsync(2), "EIO"). Of a
+//   failed write nobody knows how much is in the file, and RocksDB would append behind that.
+// - The engine cannot take transitions back: memory is ahead of the disk from here on.
+// - Clients have no answer to what is in this batch, and get none. So nothing acknowledged is lost.
+//
+// `failure` keeps the first fault. Each later write and sync is refused with it; the log raises no
+// index any more, so that no reply leaves (LocalLog::publish()). The fatal event ends the process
+// with exit code 74, or 75 for a full disk, without destructors: end_process(). The next start
+// reads what the disk really has (store/recovery). RocksDB's own recovery from errors is switched
+// off, and the errors of its threads end here, too: FailureListener in rocks/observer.cc.
+Status Store::Impl::fail_on_error(Status status) {
+  if (!status.ok()) failure.fail(status);
+  return status;
+}
+
+Status Store::Impl::fail_on_error(const rocksdb::Status& status, std::string_view doing) {
+  return fail_on_error(from_rocksdb(status).with(doing));
+}
+
 // A start takes a batch of a later epoch as proof that everything before that epoch was durable:
 // log_scan.cc.
 Status Store::Impl::finish_epoch(uint64_t next) {
@@ -138,12 +161,10 @@ Status Store::Impl::sync() {
 Status Store::Impl::note_durable() {
   if (durable_mark == nullptr) return {};  // The store is not open yet.
   const LogProgress::Place synced = db->synced_log();
-  Status noted = durable_mark->write({.epoch = durable.epoch,
-                                      .index = durable.index,
-                                      .log_number = synced.number,
-                                      .log_bytes = synced.bytes});
-  if (!noted.ok()) failure.fail(noted);
-  return noted;
+  return fail_on_error(durable_mark->write({.epoch = durable.epoch,
+                                            .index = durable.index,
+                                            .log_number = synced.number,
+                                            .log_bytes = synced.bytes}));
 }
 
 Status Store::write(const Batch& batch, bool sync) {
@@ -183,9 +204,7 @@ Status Store::note_durable() {
 }
 
 Status Store::sync_durable_mark() {
-  Status synced = impl_->durable_mark->sync();
-  if (!synced.ok()) impl_->failure.fail(synced);
-  return synced;
+  return impl_->fail_on_error(impl_->durable_mark->sync());
 }
 
 }  // namespace perennial::store

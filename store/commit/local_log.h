@@ -33,7 +33,8 @@ namespace perennial::store {
 // The handover to the committer and back costs half the time of a quick sync, and several times
 // that of a write without one, so always handing over would make such commits slower.
 //
-// After a failure, which the store has reported, the log reports nothing and is never idle again.
+// After a failure, which the store has reported, the log reports nothing and is never idle again:
+// Store::Impl::fail_on_error() in write.cc says why.
 class LocalLog final : public Log {
  public:
   // `wake` is called on the committer's thread. `store` outlives this.

@@ -82,7 +82,7 @@ struct Builder::Impl {
   const std::string path;
   store::Options options;
   DataDir dir;
-  Failure failure;
+  StoreFailure failure;
   std::optional<Database> db;
   rocksdb::WriteBatch writes;
   std::map<std::string, TubeId, std::less<>> tubes;

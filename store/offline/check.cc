@@ -46,7 +46,8 @@ Status open_once(const CheckOptions& options) {
 
 // Opens the database as a start would see it. If a start would refuse it, opens what RocksDB can
 // read.
-Result<Database> open_database(const std::string& db_path, const Options& how, Failure& failure) {
+Result<Database> open_database(const std::string& db_path, const Options& how,
+                               StoreFailure& failure) {
   const Result<RecoveryPlan> plan = plan_recovery(db_path, how, failure);
   if (plan.ok()) return open_view(db_path, how, failure, *plan);
   const Result<Manifest> manifest = read_manifest(file_system_of(how.env), db_path);
@@ -70,7 +71,7 @@ Status check_rows(const CheckOptions& options, CheckSummary& summary, FaultList&
   how.data_dir = options.path;
   how.events = options.events;
   how.env = options.env;
-  Failure failure(how.events);
+  StoreFailure failure(how.events);
   const Result<Database> db = open_database(options.path + "/db", how, failure);
   if (!db.ok()) return db.status();
   const Result<Manifest> manifest = read_manifest(file_system_of(how.env), options.path + "/db");

@@ -58,7 +58,7 @@ struct RawStore::Impl {
 
   store::Options options;
   DataDir dir;
-  Failure failure;
+  StoreFailure failure;
   StoredFormat format;
   std::set<std::string> tables;  // The tables that belong to the database.
   std::unique_ptr<Database> db;

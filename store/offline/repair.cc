@@ -35,7 +35,7 @@ struct Repair::Impl {
   DataDir dir;
   FileTree tree;
   const Events events;
-  Failure failure;
+  StoreFailure failure;
   store::Options options;
   std::unique_ptr<Salvage> salvage;
   std::unique_ptr<Builder> builder;

@@ -88,8 +88,8 @@ Status read_states(const Database& tables) {
   return read_each_block(*tables, states);
 }
 
-Result<Flushed> read_flushed(const std::string& db_path, const Options& options, Failure& failure,
-                             RecoveryPlan& plan, Purpose purpose) {
+Result<Flushed> read_flushed(const std::string& db_path, const Options& options,
+                             StoreFailure& failure, RecoveryPlan& plan, Purpose purpose) {
   Result<Database> tables = Database::open_tables(db_path, options, failure, plan.view());
   if (!tables.ok()) return tables.take_status();
   Result<Flushed> flushed = read_flushed(*tables, options, plan.is_old);
@@ -179,7 +179,7 @@ View RecoveryPlan::view() const {
 }
 
 Result<RecoveryPlan> plan_recovery(const std::string& db_path, const Options& options,
-                                   Failure& failure, Purpose purpose) {
+                                   StoreFailure& failure, Purpose purpose) {
   rocksdb::FileSystem& fs = file_system_of(options.env);
   const Result<bool> unfinished = is_unfinished(options);
   if (!unfinished.ok()) return unfinished.status();
@@ -240,8 +240,8 @@ Status ensure_durable_mark(const RecoveryPlan& plan, const Options& options) {
   return set_durable_mark(plan, plan.next_id_min, options);
 }
 
-Result<Database> open_view(const std::string& db_path, const Options& options, Failure& failure,
-                           const RecoveryPlan& plan) {
+Result<Database> open_view(const std::string& db_path, const Options& options,
+                           StoreFailure& failure, const RecoveryPlan& plan) {
   Result<Database> db = Database::open_to_read(db_path, options, failure, plan.view());
   if (!db.ok()) return db;
   if (Status known = check_version(*db, options); !known.ok()) return known;

@@ -16,7 +16,7 @@
 namespace perennial::store {
 
 class Database;
-class Failure;
+class StoreFailure;
 
 struct ManifestTruncation {
   std::string file;
@@ -73,11 +73,11 @@ enum class Purpose : uint8_t {
 // damaged or missing, and the options do not accept that. Unsupported: a newer version has written
 // the database.
 Result<RecoveryPlan> plan_recovery(const std::string& db_path, const Options& options,
-                                   Failure& failure, Purpose purpose = Purpose::Read);
+                                   StoreFailure& failure, Purpose purpose = Purpose::Read);
 
 // Opens the database read-only as it will be after the truncations, and truncates nothing.
-Result<Database> open_view(const std::string& db_path, const Options& options, Failure& failure,
-                           const RecoveryPlan& plan);
+Result<Database> open_view(const std::string& db_path, const Options& options,
+                           StoreFailure& failure, const RecoveryPlan& plan);
 
 // Returns the next id that a start gives out. If the plan has losses, it is skip_ids() of the one
 // in the database, because ids that were given out may be among what is lost.

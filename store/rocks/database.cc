@@ -102,8 +102,8 @@ std::vector<std::string> names_of(const Options& options) {
 
 }  // namespace
 
-Result<Database> Database::open(const std::string& path, const Options& options, Failure& failure,
-                                Containment* containment) {
+Result<Database> Database::open(const std::string& path, const Options& options,
+                                StoreFailure& failure, Containment* containment) {
   Database database;
   database.guard_ = std::make_shared<CompactionGuard>(options);
   database.env_ = make_log_env(options.env, path, *database.log_progress_, database.guard_,
@@ -125,7 +125,7 @@ Result<Database> Database::open(const std::string& path, const Options& options,
 }
 
 Result<Database> Database::open_tables(const std::string& path, const Options& options,
-                                       Failure& failure, View view) {
+                                       StoreFailure& failure, View view) {
   view.has_logs = false;
   // open_each_table() opens every table below, so RocksDB need not keep many open.
   Options few_open = options;
@@ -137,22 +137,22 @@ Result<Database> Database::open_tables(const std::string& path, const Options& o
 }
 
 Result<Database> Database::open_to_read(const std::string& path, const Options& options,
-                                        Failure& failure, View view) {
+                                        StoreFailure& failure, View view) {
   return open_read_only(path, options, failure, std::move(view));
 }
 
 Result<Database> Database::open_leniently(const std::string& path, const Options& options,
-                                          Failure& failure, View view) {
+                                          StoreFailure& failure, View view) {
   return open_read_only(path, options, failure, std::move(view), Damage::Skipped);
 }
 
 Result<Database> Database::open_without_properties(const std::string& path, const Options& options,
-                                                   Failure& failure, View view) {
+                                                   StoreFailure& failure, View view) {
   return open_read_only(path, options, failure, std::move(view), Damage::SkippedWithoutProperties);
 }
 
 Result<Database> Database::open_read_only(const std::string& path, const Options& options,
-                                          Failure& failure, View view, Damage damage) {
+                                          StoreFailure& failure, View view, Damage damage) {
   std::unique_ptr<rocksdb::Env> env = make_view_env(options.env, std::move(view));
   rocksdb::DBOptions how = db_options(options, make_logger(options.events), make_listener(failure));
   how.env = env.get();
@@ -180,7 +180,7 @@ Result<Database> Database::open_read_only(const std::string& path, const Options
 // The families are made after the open and not by DB::Open: if DB::Open fails to make one of them,
 // RocksDB 7.8 aborts the process.
 Result<Database> Database::create(const std::string& path, const Options& options,
-                                  Failure& failure) {
+                                  StoreFailure& failure) {
   Database created;
   created.env_ = make_log_env(options.env, path, *created.log_progress_, nullptr);
   rocksdb::DBOptions how = db_options(options, make_logger(options.events), make_listener(failure));

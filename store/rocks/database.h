@@ -41,23 +41,24 @@ struct TableCounts {
 class Database {
  public:
   // `containment` may be null, and must outlive the result.
-  static Result<Database> open(const std::string& path, const Options& options, Failure& failure,
-                               Containment* containment = nullptr);
+  static Result<Database> open(const std::string& path, const Options& options,
+                               StoreFailure& failure, Containment* containment = nullptr);
   // Opens the tables without the log, read-only, and opens each table once. Corruption: a table
   // cannot be opened.
   static Result<Database> open_tables(const std::string& path, const Options& options,
-                                      Failure& failure, View view);
+                                      StoreFailure& failure, View view);
   // Opens everything in the view, including the log, read-only.
   static Result<Database> open_to_read(const std::string& path, const Options& options,
-                                       Failure& failure, View view);
+                                       StoreFailure& failure, View view);
   // The same for a salvage: a table that cannot be opened is no error until a row of it is read,
   // and records of the log that cannot be read are left out.
   static Result<Database> open_leniently(const std::string& path, const Options& options,
-                                         Failure& failure, View view);
+                                         StoreFailure& failure, View view);
   // The same for a table whose properties were lost, so that nothing says whose it was.
   static Result<Database> open_without_properties(const std::string& path, const Options& options,
-                                                  Failure& failure, View view);
-  static Result<Database> create(const std::string& path, const Options& options, Failure& failure);
+                                                  StoreFailure& failure, View view);
+  static Result<Database> create(const std::string& path, const Options& options,
+                                 StoreFailure& failure);
   Database(Database&&) noexcept = default;
   Database& operator=(Database&&) = delete;
   ~Database();
@@ -99,7 +100,7 @@ class Database {
   Database() = default;
   enum class Damage : uint8_t { Refused, Skipped, SkippedWithoutProperties };
   static Result<Database> open_read_only(const std::string& path, const Options& options,
-                                         Failure& failure, View view,
+                                         StoreFailure& failure, View view,
                                          Damage damage = Damage::Refused);
   void place_families();
   static Result<Database> open_with(Database&& database, const rocksdb::DBOptions& how,

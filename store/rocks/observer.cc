@@ -12,7 +12,6 @@
 #include <rocksdb/env.h>
 #include <rocksdb/listener.h>
 
-#include "engine/types/check.h"
 #include "engine/types/logfmt.h"
 #include "store/damage/containment.h"
 #include "store/format/format.h"
@@ -60,7 +59,7 @@ class EventLogger : public rocksdb::Logger {
 
 class FailureListener : public rocksdb::EventListener {
  public:
-  FailureListener(Failure& failure, std::shared_ptr<CompactionGuard> guard,
+  FailureListener(StoreFailure& failure, std::shared_ptr<CompactionGuard> guard,
                   Containment* containment)
       : failure_(failure), guard_(std::move(guard)), containment_(containment) {}
 
@@ -96,42 +95,18 @@ class FailureListener : public rocksdb::EventListener {
   }
 
  private:
-  Failure& failure_;  // The store's, which outlives its database.
+  StoreFailure& failure_;  // The store's, which outlives its database.
   const std::shared_ptr<CompactionGuard> guard_;
   Containment* const containment_;
 };
 
 }  // namespace
 
-void Failure::fail(const Status& status) {
-  bool report = false;
-  {
-    const std::lock_guard lock(mutex_);
-    if (failed()) return;
-    first_ = status;
-    failed_.store(true, std::memory_order_release);
-    report = armed_;
-  }
-  if (report && events_.fatal) events_.fatal(status);
-}
-
-Status Failure::refusal() {
-  const std::lock_guard lock(mutex_);
-  CHECK(failed());
-  return Status(first_).with("the store has failed before");
-}
-
-Status Failure::arm() {
-  const std::lock_guard lock(mutex_);
-  armed_ = true;
-  return first_;
-}
-
 std::shared_ptr<rocksdb::Logger> make_logger(const Events& events) {
   return std::make_shared<EventLogger>(events);
 }
 
-std::shared_ptr<rocksdb::EventListener> make_listener(Failure& failure,
+std::shared_ptr<rocksdb::EventListener> make_listener(StoreFailure& failure,
                                                       std::shared_ptr<CompactionGuard> guard,
                                                       Containment* containment) {
   return std::make_shared<FailureListener>(failure, std::move(guard), containment);

@@ -141,8 +141,8 @@ struct Listed {
   bool opens_each = false;
 };
 
-Result<Listed> list_tables(const std::string& db_path, const Options& options, Failure& failure,
-                           View view) {
+Result<Listed> list_tables(const std::string& db_path, const Options& options,
+                           StoreFailure& failure, View view) {
   view.has_logs = false;
   const Result<Database> db = Database::open_leniently(db_path, options, failure, view);
   if (db.ok()) return Listed{.tables = tables_of(*db), .opens_each = opens_each(*db)};
@@ -161,7 +161,7 @@ std::unique_ptr<Database> opened(Result<Database> db) {
 class LoneTable {
  public:
   // `alone` shows the database with this table only.
-  LoneTable(const std::string& db_path, const Options& options, Failure& failure, View alone,
+  LoneTable(const std::string& db_path, const Options& options, StoreFailure& failure, View alone,
             const Live& table)
       : db_path_(db_path),
         options_(options),
@@ -210,7 +210,7 @@ class LoneTable {
 
   const std::string& db_path_;
   const Options& options_;
-  Failure& failure_;
+  StoreFailure& failure_;
   View alone_;
   const std::string name_;
   const TableBounds bounds_;
@@ -222,7 +222,7 @@ class LoneTable {
 // are elsewhere, too. Others have been replaced, and would bring back what was removed since.
 class UnlistedTables {
  public:
-  UnlistedTables(const std::string& db_path, const Options& options, Failure& failure,
+  UnlistedTables(const std::string& db_path, const Options& options, StoreFailure& failure,
                  const Manifest& manifest, const Views& views, const std::vector<Live>& listed)
       : db_path_(db_path),
         options_(options),
@@ -290,7 +290,7 @@ class UnlistedTables {
 
   const std::string& db_path_;
   const Options& options_;
-  Failure& failure_;
+  StoreFailure& failure_;
   const Manifest& manifest_;
   const Views& views_;
   const std::vector<Live>& listed_;
@@ -305,7 +305,7 @@ bool is_missing(const std::string& db_path, const Live& table, const Options& op
 }  // namespace
 
 Result<TableDamage> find_damaged_tables(const std::string& db_path, const Options& options,
-                                        Failure& failure, const Manifest& manifest) {
+                                        StoreFailure& failure, const Manifest& manifest) {
   uint64_t manifest_bytes = 0;
   const auto asked = file_system_of(options.env)
                          .GetFileSize(db_path + "/" + manifest.name, {}, &manifest_bytes, nullptr);

@@ -25,6 +25,6 @@ struct TableDamage {
 
 // Reads every block of every table. Corruption: the MANIFEST does not say which tables there are.
 Result<TableDamage> find_damaged_tables(const std::string& db_path, const Options& options,
-                                        Failure& failure, const Manifest& manifest);
+                                        StoreFailure& failure, const Manifest& manifest);
 
 }  // namespace perennial::store

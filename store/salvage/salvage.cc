@@ -51,7 +51,7 @@ LogView view_of_refused_log(const std::string& db_path, const Options& options,
   return log;
 }
 
-LogView view_of_log(const std::string& db_path, const Options& options, Failure& failure,
+LogView view_of_log(const std::string& db_path, const Options& options, StoreFailure& failure,
                     const Manifest& manifest) {
   const Result<RecoveryPlan> plan = plan_recovery(db_path, options, failure);
   if (plan.ok()) return {.view = plan->view(), .problem = {}};
@@ -72,7 +72,7 @@ std::string first_damage(const std::string& db_path, const Options& options,
 // RocksDB may join pieces of two records around the damage, and refuse what it gets. Then the log
 // is read up to the damage, as a forced start would, or not at all where that is no state.
 Result<Database> open_without_damage(const std::string& db_path, const Options& options,
-                                     Failure& failure) {
+                                     StoreFailure& failure) {
   Options forced = options;
   forced.recover = Recover::PointInTime;
   const Result<RecoveryPlan> plan = plan_recovery(db_path, forced, failure);
@@ -86,8 +86,8 @@ Result<Database> open_without_damage(const std::string& db_path, const Options& 
 }
 
 // Whatever was judged of the log before, RocksDB may refuse what it finds there.
-Result<Database> open_whole(const std::string& db_path, const Options& options, Failure& failure,
-                            LogView& log) {
+Result<Database> open_whole(const std::string& db_path, const Options& options,
+                            StoreFailure& failure, LogView& log) {
   Result<Database> all = Database::open_leniently(db_path, options, failure, std::move(log.view));
   if (all.ok()) return all;
   if (log.problem.empty()) log.problem = all.status().message();
@@ -111,7 +111,8 @@ CommitRow commit_without_row(const Options& options, Nanos now) {
 }  // namespace
 
 Result<std::unique_ptr<Salvage>> Salvage::open(const std::string& db_path, const Options& options,
-                                               Failure& failure, const std::string& checkpoint) {
+                                               StoreFailure& failure,
+                                               const std::string& checkpoint) {
   std::unique_ptr<Salvage> salvage(new Salvage);
   if (Status opened = salvage->open_database(db_path, options, failure); !opened.ok())
     return opened;
@@ -132,7 +133,8 @@ Result<std::unique_ptr<Salvage>> Salvage::open(const std::string& db_path, const
   return salvage;
 }
 
-Status Salvage::open_database(const std::string& db_path, const Options& given, Failure& failure) {
+Status Salvage::open_database(const std::string& db_path, const Options& given,
+                              StoreFailure& failure) {
   const Result<Manifest> manifest = read_manifest(file_system_of(given.env), db_path);
   if (!manifest.ok()) return manifest.status();
   if (manifest->damage && !manifest->names_all(families_of(given.format, given.families))) {
@@ -179,7 +181,7 @@ Status Salvage::open_database(const std::string& db_path, const Options& given, 
 // Without a table of meta the log does not seem to join the tables, which is no damage of the log.
 // What is left of the damaged table may have the commit row by which that can be said.
 Status Salvage::judge_log_again(const std::string& db_path, const Options& options,
-                                Failure& failure, const Manifest& manifest, LogView& log) {
+                                StoreFailure& failure, const Manifest& manifest, LogView& log) {
   Result<std::optional<CommitRow>> flushed = flushed_commit(db_path, options, failure);
   if (!flushed.ok()) return flushed.take_status();
   LogEvidence evidence = {.flushed = *flushed, .durable = {}};
@@ -211,7 +213,7 @@ Status Salvage::judge_log_again(const std::string& db_path, const Options& optio
 // The commit row in the tables, also where a table of meta is damaged.
 Result<std::optional<CommitRow>> Salvage::flushed_commit(const std::string& db_path,
                                                          const Options& options,
-                                                         Failure& failure) const {
+                                                         StoreFailure& failure) const {
   View no_logs;
   no_logs.has_logs = false;
   const Result<Database> tables =
@@ -231,7 +233,7 @@ Result<std::optional<CommitRow>> Salvage::flushed_commit(const std::string& db_p
 // Which commits the damaged part of the log may have had: those behind the last one before it, up
 // to the newest of which anything is left.
 void Salvage::find_lost_commits(const std::string& db_path, const Options& options,
-                                Failure& failure, const Manifest& manifest) {
+                                StoreFailure& failure, const Manifest& manifest) {
   const Result<std::optional<CommitRow>> flushed = flushed_commit(db_path, options, failure);
   rocksdb::FileSystem& fs = file_system_of(options.env);
   const auto files = list_logs(fs, db_path, manifest.needed_from());
@@ -268,7 +270,7 @@ Status Salvage::find_lost_log(const std::string& copy_path, const std::string& d
 }
 
 Status Salvage::open_copy(const std::string& checkpoint, const std::string& db_path,
-                          const Options& options, Failure& failure) {
+                          const Options& options, StoreFailure& failure) {
   Options how = options;
   how.data_dir = checkpoint;
   how.recover = Recover::Strict;

@@ -36,7 +36,7 @@ class Salvage {
   // which tables there are, or nothing can be read. Unsupported: the database has another format.
   // REQUIRES: the checkpoint is whole, of this format and of this database.
   static Result<std::unique_ptr<Salvage>> open(const std::string& db_path, const Options& options,
-                                               Failure& failure,
+                                               StoreFailure& failure,
                                                const std::string& checkpoint = {});
 
   const Salvaged& account() const { return account_; }
@@ -87,16 +87,17 @@ class Salvage {
   struct Visit;  // What each_id() passes on.
 
   Salvage() = default;
-  Status open_database(const std::string& db_path, const Options& options, Failure& failure);
-  Status judge_log_again(const std::string& db_path, const Options& options, Failure& failure,
+  Status open_database(const std::string& db_path, const Options& options, StoreFailure& failure);
+  Status judge_log_again(const std::string& db_path, const Options& options, StoreFailure& failure,
                          const Manifest& manifest, LogView& log);
   Status open_copy(const std::string& checkpoint, const std::string& db_path,
-                   const Options& options, Failure& failure);
+                   const Options& options, StoreFailure& failure);
   Status find_lost_log(const std::string& copy_path, const std::string& db_path,
                        const Options& options);
   Result<std::optional<CommitRow>> flushed_commit(const std::string& db_path,
-                                                  const Options& options, Failure& failure) const;
-  void find_lost_commits(const std::string& db_path, const Options& options, Failure& failure,
+                                                  const Options& options,
+                                                  StoreFailure& failure) const;
+  void find_lost_commits(const std::string& db_path, const Options& options, StoreFailure& failure,
                          const Manifest& manifest);
   FamilyMerge rows_of(Family family) const;
   Status read_meta();

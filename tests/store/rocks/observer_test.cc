@@ -17,9 +17,9 @@ struct Observed {
   Events events = {.fatal = [this](const Status& status) { fatal.push_back(status); }};
 };
 
-TEST(Failure, AFailureBeforeArmingIsKept) {
+TEST(StoreFailure, AFailureBeforeArmingIsKept) {
   Observed observed;
-  Failure failure(observed.events);
+  StoreFailure failure(observed.events);
   EXPECT_FALSE(failure.failed());
   failure.fail({StatusCode::Corruption, "block 7 is damaged"});
   EXPECT_TRUE(failure.failed());
@@ -27,9 +27,9 @@ TEST(Failure, AFailureBeforeArmingIsKept) {
   EXPECT_EQ(failure.arm().message(), "block 7 is damaged");
 }
 
-TEST(Failure, AnArmedStoreReportsItsFailureOnce) {
+TEST(StoreFailure, AnArmedStoreReportsItsFailureOnce) {
   Observed observed;
-  Failure failure(observed.events);
+  StoreFailure failure(observed.events);
   EXPECT_TRUE(failure.arm().ok());
   failure.fail({StatusCode::Io, "the first"});
   failure.fail({StatusCode::NoSpace, "the second"});
@@ -39,9 +39,9 @@ TEST(Failure, AnArmedStoreReportsItsFailureOnce) {
 
 // After a background failure during an open the next write is refused. open() must name the
 // failure.
-TEST(Failure, LaterRefusalsNameTheFirstFailure) {
+TEST(StoreFailure, LaterRefusalsNameTheFirstFailure) {
   const Events events;
-  Failure failure(events);
+  StoreFailure failure(events);
   failure.fail({StatusCode::Corruption, "block 7 is damaged"});
   failure.fail({StatusCode::Io, "the second"});
   const Status refusal = failure.refusal();
@@ -54,7 +54,7 @@ TEST(Failure, LaterRefusalsNameTheFirstFailure) {
 TEST(Listener, OnlyACompactionThatTheGuardHasStoppedIsNoFailure) {
   const auto fails = [](const rocksdb::Status& reported) {
     const Events events;
-    Failure failure(events);
+    StoreFailure failure(events);
     rocksdb::Status error = reported;
     make_listener(failure)->OnBackgroundError(rocksdb::BackgroundErrorReason::kCompaction, &error);
     EXPECT_EQ(failure.failed(), !error.ok());
