@@ -97,7 +97,7 @@ class Store {
   // one durable write. REQUIRES: next_id is not below opening().next_id, and is what close() gets.
   // Called by the thread that writes.
   Status begin_cluster(const std::string& id, JobId next_id);
-  // What a start would find now, but for the epoch, which is that of this open. For a standby that
+  // What a start would find now, except the epoch, which is that of this open. For a standby that
   // becomes the leader. Called while nothing is written.
   Result<Opening> reached() const;
 

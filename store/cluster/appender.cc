@@ -46,7 +46,8 @@ void Appender::send() {
       {.key = keys_.leader(), .field = Compare::Field::ModRevision, .number = token_},
       {.key = key, .field = Compare::Field::Version, .number = 0}};
   if (!is_empty_) {
-    // A net under the other two conditions: the log never has a gap.
+    // The entry before must be there. The two conditions above imply it; this one makes sure that
+    // the log never has a gap, even where somebody deletes keys in etcd by hand.
     append.conditions.push_back({.key = keys_.entry(last_),
                                  .field = Compare::Field::Version,
                                  .is = Compare::Is::NotEqual,
@@ -61,7 +62,7 @@ void Appender::send() {
 }
 
 void Appender::on_sent(const etcd::Outcome<etcd::TransactionDone>& outcome) {
-  if (!entry_) return;  // Stopped meanwhile.
+  if (!entry_) return;  // stop() was called meanwhile.
   if (const auto* failure = std::get_if<etcd::Failure>(&outcome)) {
     if (failure->error == etcd::CallError::TooLarge) {
       return lose(
@@ -73,11 +74,12 @@ void Appender::on_sent(const etcd::Outcome<etcd::TransactionDone>& outcome) {
   }
   const auto& done = std::get<etcd::TransactionDone>(outcome);
   if (done.held) return commit();
-  // Refused for certain. Reading tells whether an earlier try has done it, and else why.
-  look();
+  // A condition did not hold, so this attempt wrote nothing for certain. An earlier attempt whose
+  // outcome was unknown may have written the entry, which then is why the index is taken.
+  read_outcome();
 }
 
-void Appender::look() {
+void Appender::read_outcome() {
   etcd::Transaction read;
   read.then.emplace_back(etcd::Get{.range = {.key = keys_.entry(entry_->index), .end = {}}});
   read.then.emplace_back(etcd::Get{.range = {.key = keys_.leader(), .end = {}}});
@@ -86,18 +88,18 @@ void Appender::look() {
         etcd::Get{.range = {.key = keys_.entry(last_), .end = {}}, .keys_only = true});
   }
   client_.commit(std::move(read), executor_.now() + call_timeout,
-                 [this](const auto& outcome) { on_seen(outcome); });
+                 [this](const auto& outcome) { on_outcome_read(outcome); });
 }
 
-void Appender::on_seen(const etcd::Outcome<etcd::TransactionDone>& outcome) {
+void Appender::on_outcome_read(const etcd::Outcome<etcd::TransactionDone>& outcome) {
   if (!entry_) return;
   if (const auto* failure = std::get_if<etcd::Failure>(&outcome)) {
     return fail(*failure);
   }
-  judge(std::get<etcd::TransactionDone>(outcome));
+  decide(std::get<etcd::TransactionDone>(outcome));
 }
 
-void Appender::judge(const etcd::TransactionDone& seen) {
+void Appender::decide(const etcd::TransactionDone& seen) {
   CHECK(seen.gets.size() >= 2);
   const std::vector<etcd::KeyValue>& entry = seen.gets[0].keys;
   const std::vector<etcd::KeyValue>& leader = seen.gets[1].keys;
@@ -124,7 +126,7 @@ void Appender::fail(const etcd::Failure& failure) {
   events_.failed(failure);
   const bool is_late = executor_.now() - entry_->begun_at >= append_patience;
   if (is_late) set_waits(failure.error);
-  retry(&Appender::look);
+  retry(&Appender::read_outcome);
 }
 
 void Appender::set_waits(std::optional<etcd::CallError> waits_for) {

@@ -10,17 +10,17 @@
 
 namespace perennial::store::cluster {
 
-// Appends entries to the log in etcd as its leader, one at a time. This is where C1 and C2 are kept
-// (specification, section 1):
+// Appends entries to the log in etcd as its leader, one at a time. It keeps the promises C1 and C2
+// (etc/docs/cluster.md, "What a cluster promises"):
 //
 // - An entry is written only by a transaction that compares the leader's key with the revision of
 //   this node's election (its fencing token) and finds the entry's key free. So two leaders cannot
 //   both write an index, whatever their clocks say.
-// - After any error the outcome is unknown, because etcd has done transactions that it had answered
-//   with an error. The appender then reads the entry and the leader's key together. An entry with
-//   these bytes is committed; an entry with others, or another leader, is the end of this
-//   leadership; and if there is none while this node still leads, the same bytes are sent again. A
-//   late first try and its repetition cannot both happen, since each needs the index to be free.
+// - After any error the outcome is unknown, because etcd has committed transactions that it had
+//   answered with an error. The appender then reads the entry and the leader's key together. An
+//   entry with these bytes is committed. An entry with others, or another leader, ends this
+//   leadership. If there is no entry and this node still leads, the same bytes are sent again. A
+//   late first attempt and its retry cannot both succeed, since each needs the index to be free.
 // - Only an answer commits. An unknown outcome is never reported and never guessed.
 class Appender {
  public:
@@ -28,18 +28,19 @@ class Appender {
     std::function<void(BatchIndex)> committed;
     // This node does not lead any more, or can never commit the entry. Nothing is reported after.
     std::function<void(std::string why)> lost;
-    // A try has failed. It goes on by itself.
+    // An attempt failed and will be retried.
     std::function<void(const etcd::Failure&)> failed;
-    // The entry has waited for append_patience and its tries fail, the last one for this reason;
-    // none: it is committed. Called when that changes.
+    // The entry has waited for append_patience, and the last attempt failed with this error. None:
+    // the entry is committed. Called when that changes.
     std::function<void(std::optional<etcd::CallError>)> waits;
   };
 
   // `executor`, `client` and `keys` outlive this.
   Appender(etcd::Executor& executor, etcd::Client& client, const Keys& keys, Events events);
 
-  // Begins with the leader's key at this revision, after the last entry of the log. `is_empty`: the
-  // log has no entry, so that `last` is the base.
+  // Starts to append after entry `last`, which is the last one of the log. `token`: the fencing
+  // token, the revision of the leader's key. `is_empty`: the log has no entry, and `last` is the
+  // base.
   void lead(etcd::Revision token, BatchIndex last, bool is_empty);
   // Nothing is sent or reported from now on.
   void stop();
@@ -59,10 +60,10 @@ class Appender {
 
   void send();
   void on_sent(const etcd::Outcome<etcd::TransactionDone>& outcome);
-  void look();
-  void on_seen(const etcd::Outcome<etcd::TransactionDone>& outcome);
-  // Judges what was read of the entry and of the leader.
-  void judge(const etcd::TransactionDone& seen);
+  void read_outcome();
+  void on_outcome_read(const etcd::Outcome<etcd::TransactionDone>& outcome);
+  // Commits, retries or ends the leadership, by what was read of the entry and of the leader's key.
+  void decide(const etcd::TransactionDone& seen);
   void retry(void (Appender::*step)());
   void fail(const etcd::Failure& failure);
   void set_waits(std::optional<etcd::CallError> waits_for);
@@ -73,11 +74,11 @@ class Appender {
   etcd::Client& client_;
   const Keys& keys_;
   const Events events_;
-  etcd::Revision token_ = 0;  // 0: does not lead.
+  etcd::Revision token_ = 0;  // The fencing token. 0: does not lead.
   BatchIndex last_ = 0;
   bool is_empty_ = false;
   std::optional<Entry> entry_;            // The one under way.
-  std::optional<etcd::CallError> waits_;  // By the last event of this name.
+  std::optional<etcd::CallError> waits_;  // What the last event `waits` reported.
 };
 
 }  // namespace perennial::store::cluster

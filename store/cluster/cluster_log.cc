@@ -13,7 +13,7 @@
 namespace perennial::store::cluster {
 namespace {
 
-// The local log does not say when it has synced. So often it is asked.
+// How often the local log is asked what it has synced, which it does not report by itself.
 constexpr Nanos refresh_interval = 100 * nanos_per_ms;
 
 }  // namespace
@@ -35,7 +35,8 @@ ClusterLog::~ClusterLog() = default;
 void ClusterLog::add_entry(BatchIndex index, std::string bytes) {
   if (is_damaged_) return;
   Step step = {.batch = {}, .entry = std::move(bytes), .checkpoint = {}};
-  // The batch's bodies stay where they are: a string this long does not move its bytes.
+  // The batch points into step.entry, and `step` is moved below. That is safe: moving a string
+  // moves no bytes unless it is short enough to be stored inside, and an entry never is.
   Result<Batch> batch = decode_batch(step.entry);
   const Status good = batch.ok() ? check(*batch, index) : batch.take_status();
   if (!good.ok()) {
@@ -50,7 +51,7 @@ void ClusterLog::add_entry(BatchIndex index, std::string bytes) {
   pump();
 }
 
-// Of a batch. Checkpoints that wait for it follow it.
+// `step` has a batch. Checkpoints that wait for this batch follow it.
 void ClusterLog::add_step(Step step) {
   const BatchIndex index = step.index;
   steps_.push_back(std::move(step));
@@ -165,7 +166,7 @@ void ClusterLog::place_checkpoint(Awaited checkpoint) {
         Status(StatusCode::InvalidArgument,
                fmt::format("batch {} has passed: the newest applied is {}", index, given_)));
   }
-  // Before the first batch that must not be in it.
+  // Its place is before the first batch that must not be in it.
   const auto place = std::ranges::find_if(
       steps_, [&](const Step& step) { return step.checkpoint.empty() && step.index > index; });
   steps_.insert(place, {.batch = {},
@@ -194,7 +195,7 @@ Log::Update ClusterLog::collect() {
 // taken before anything follows it.
 void ClusterLog::pump() {
   if (steps_.empty() || !local_.idle()) return;
-  if (!applying_.empty() && !applying_.back().checkpoint.empty()) return;
+  if (!applying_.empty() && !applying_.back().checkpoint.empty()) return;  // Not collected yet.
   applying_.push_back(std::move(steps_.front()));
   steps_.pop_front();
   Step& step = applying_.back();

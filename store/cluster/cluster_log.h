@@ -11,7 +11,7 @@
 #include "engine/types/basic.h"
 #include "engine/types/status.h"
 #include "store/batch/batch.h"
-#include "store/cluster/puts.h"
+#include "store/cluster/log_size.h"
 #include "store/commit/local_log.h"
 #include "store/commit/log.h"
 #include "store/etcd/etcd.h"
@@ -22,15 +22,15 @@ namespace perennial::store::cluster {
 // The log of a cluster, as one node's server and database see it. A leader's batch is encoded,
 // appended to the log in etcd, and applied to the database of this node when it is committed there.
 // An entry of another leader is decoded, checked and applied. So nothing enters the database that
-// is not committed, and there is never anything to roll back.
+// is not committed, and nothing is ever rolled back.
 //
-// Behind it stands the local log in the mode `interval`: it writes each batch without a sync, and
-// syncs later. What it calls durable is what this node has flushed, which lets the log be trimmed.
+// It writes to the local log in the mode `interval`: each batch is written without a sync, and
+// synced later. What is durable there is what this node publishes as flushed, so that the leader
+// may trim the log in etcd.
 //
-// The rows of a batch are the same on all nodes. What a batch says of its place is not: each
-// directory counts its own epochs, and knows for itself what its disk holds, because a start judges
-// the directory's own log by them (recovery/README.md). So a batch is applied with the epoch of its
-// store and with what is durable here.
+// All nodes apply the same rows. The epoch and the durable index of a batch differ between nodes:
+// each directory counts its own epochs and knows what its own disk holds, because recovery checks
+// the directory's log by them (recovery/README.md). So a batch gets both anew before it is applied.
 //
 // Two threads use it: the loop, by the functions of Log, and the executor's, by the others.
 class ClusterLog final : public Log {
@@ -41,15 +41,15 @@ class ClusterLog final : public Log {
     std::function<void(BatchIndex applied, BatchIndex flushed)> progress;
     // Whether the disk has space for the jobs of puts. Called every 100 ms.
     std::function<void(bool has_space)> space;
-    // What the database has on disk is not what was written: Store::damage(). Called once.
+    // The database is damaged on disk: Store::damage(). Called once.
     std::function<void(const std::string& what)> disk_damaged;
-    // An entry is not what a leader has written, or comes from a newer version. Nothing follows.
+    // An entry is damaged, or was written by a newer version. Nothing follows.
     std::function<void(Status)> damaged;
     std::function<void()> wake;  // Of the loop, on any thread.
   };
 
-  // `store` and `executor` outlive this. The executor does not run what was posted before this
-  // ended.
+  // `store` and `executor` outlive this. REQUIRES: the executor is stopped before this ends, so
+  // that it runs nothing that was posted here.
   ClusterLog(Store& store, etcd::Executor& executor, Links links);
   ~ClusterLog() override;
 
@@ -59,7 +59,7 @@ class ClusterLog final : public Log {
   // The batch that was appended last is in the log.
   void on_committed(BatchIndex index);
   void set_puts(Puts puts);
-  // Appends have failed for a while (Node::Events::waits), or succeed again.
+  // Whether appends have failed for a while: Node::Events::waits.
   void set_waits(bool waits);
 
   // -- On any thread.
@@ -76,16 +76,16 @@ class ClusterLog final : public Log {
   Appended append(Batch&& batch) override;
   void checkpoint(std::string dir) override;
   Update collect() override;
-  // The watchdog looks at the disk only. A majority of etcd may be away for longer.
+  // The watchdog watches the disk only. A majority of etcd may be out of reach for longer.
   bool busy() const override { return local_.busy(); }
   uint64_t progress() const override { return local_.progress(); }
   void stop() override;
 
  private:
-  // What is to be done to the database, in order.
+  // One step to apply to the database, in order: a batch, or a checkpoint.
   struct Step {
     Batch batch;
-    std::string entry;       // The bytes that the batch's bodies are in; empty: the server's own.
+    std::string entry;       // Holds the bodies of the batch; empty: the batch is the server's own.
     std::string checkpoint;  // Its directory; empty: none.
     // Of a checkpoint that the server has not asked for; otherwise null.
     CheckpointDone done = nullptr;
@@ -119,7 +119,7 @@ class ClusterLog final : public Log {
   Nanos sent_at_ = 0;
   std::string checkpoint_after_sent_;  // Its directory; empty: none.
   std::deque<Step> steps_;
-  std::deque<Step> applying_;  // Given to the local log; its batch is moved out.
+  std::deque<Step> applying_;  // Given to the local log; their batches are moved out.
   std::vector<Awaited> awaited_;
   BatchIndex added_ = 0;  // The newest batch in steps_ or before.
   BatchIndex given_ = 0;  // The newest batch that was given to the local log.

@@ -24,18 +24,18 @@ Election::Election(etcd::Executor& executor, etcd::Client& client, const Keys& k
 void Election::start(etcd::LeaseId lease) {
   CHECK(lease != 0);
   CHECK(!won_);
-  ++life_;
+  ++generation_;
   lease_ = lease;
-  look_always();
+  read_periodically();
 }
 
-void Election::look_always() {
-  look();
-  after(look_interval, &Election::look_always);
+void Election::read_periodically() {
+  read_keys();
+  after(reread_interval, &Election::read_periodically);
 }
 
 void Election::stop() {
-  ++life_;
+  ++generation_;
   lease_ = 0;
   won_.reset();
   leader_.reset();
@@ -44,13 +44,13 @@ void Election::stop() {
 
 void Election::set_ready(bool ready) {
   if (std::exchange(ready_, ready) == ready || !ready || lease_ == 0) return;
-  look();
+  read_keys();
 }
 
 void Election::leader_has_ended(uint64_t epoch) {
   if (lease_ == 0 || won_ || !leader_ || leader_->epoch != epoch) return;
   leader_ended_ = true;
-  if (ready_) stand_after(ended_delay());
+  if (ready_) campaign_after(ended_delay());
 }
 
 void Election::resign(const std::string& next, std::function<void()> done) {
@@ -65,8 +65,8 @@ void Election::resign(const std::string& next, std::function<void()> done) {
                  [done = std::move(done)](const auto&) { done(); });
 }
 
-void Election::look() {
-  ++look_;
+void Election::read_keys() {
+  ++reading_;
   etcd::Transaction read;
   read.then.emplace_back(etcd::Get{.range = {.key = keys_.leader(), .end = {}}});
   read.then.emplace_back(etcd::Get{.range = {.key = keys_.epoch(), .end = {}}});
@@ -77,18 +77,18 @@ void Election::look() {
   std::ranges::move(maintenance_reads(keys_), std::back_inserter(read.then));
   read.then.emplace_back(etcd::Get{.range = {.key = keys_.elections(), .end = {}}});
   client_.commit(std::move(read), executor_.now() + call_timeout,
-                 [this, life = life_, look = look_](const auto& outcome) {
-                   if (life == life_ && look == look_) on_seen(outcome);
+                 [this, generation = generation_, reading = reading_](const auto& outcome) {
+                   if (generation == generation_ && reading == reading_) on_read(outcome);
                  });
 }
 
-void Election::on_seen(const etcd::Outcome<etcd::TransactionDone>& outcome) {
+void Election::on_read(const etcd::Outcome<etcd::TransactionDone>& outcome) {
   if (const auto* failure = std::get_if<etcd::Failure>(&outcome)) {
     events_.failed(*failure);
-    return after(retry_delay, &Election::look);
+    return after(retry_delay, &Election::read_keys);
   }
   const auto& seen = std::get<etcd::TransactionDone>(outcome);
-  CHECK(seen.gets.size() == 9);
+  CHECK(seen.gets.size() == 9);  // In the order of read_keys().
   const std::vector<etcd::KeyValue>& leader = seen.gets[0].keys;
   const std::vector<etcd::KeyValue>& epoch = seen.gets[1].keys;
   const etcd::Revision revision = leader.empty() ? 0 : leader[0].mod_revision;
@@ -115,17 +115,18 @@ void Election::on_seen(const etcd::Outcome<etcd::TransactionDone>& outcome) {
   const std::vector<etcd::KeyValue>& elections = seen.gets[8].keys;
   elections_ = elections.empty() ? ElectionTimes() : decode_elections(elections[0].value);
   if (watch_ == 0) watch(seen.revision + 1);
-  judge();
+  decide();
 }
 
-void Election::judge() {
+void Election::decide() {
   if (won_) {
     if (leader_revision_ == won_->token) return;
     stop();
     return events_.lost("another node leads, or this node's lease is over");
   }
   if (leader_revision_ != 0 && leader_lease_ == lease_) {
-    // An election whose outcome was not known. The lease is this process's own.
+    // An earlier campaign whose outcome was unknown has won: the key belongs to the lease of this
+    // very process.
     return win(leader_revision_, leader_ ? leader_->epoch : epoch_);
   }
   if (!reported_ || *reported_ != leader_) {
@@ -133,27 +134,28 @@ void Election::judge() {
     events_.leader(leader_);
   }
   if (!ready_) return;
-  if (leader_revision_ == 0) return stand_after(turn_delay());
+  if (leader_revision_ == 0) return campaign_after(turn_delay());
   const bool was_this_node =
       leader_ && leader_->directory == me_.directory && is_same_boot(leader_->boot, me_.boot);
-  // Nobody else stands while the key of this node's former process is there.
-  if (was_this_node) return stand();
-  if (leader_ended_) stand_after(ended_delay());
+  // Nobody else campaigns while the key of this node's former process is there, so no delay.
+  if (was_this_node) return campaign();
+  if (leader_ended_) campaign_after(ended_delay());
 }
 
 void Election::watch(etcd::Revision from) {
   const etcd::KeyRange range = {.key = keys_.leader(), .end = {}};
-  watch_ = client_.watch(range, from, [this, life = life_](const etcd::WatchReport& report) {
-    if (life != life_) return;
-    if (const auto* events = std::get_if<etcd::WatchEvents>(&report)) {
-      if (!events->events.empty()) look();
-      return;
-    }
-    watch_ = 0;
-    events_.failed(
-        {.message = "watching the leader: " + std::get<etcd::WatchEnded>(report).message});
-    after(retry_delay, &Election::look);
-  });
+  watch_ =
+      client_.watch(range, from, [this, generation = generation_](const etcd::WatchReport& report) {
+        if (generation != generation_) return;
+        if (const auto* events = std::get_if<etcd::WatchEvents>(&report)) {
+          if (!events->events.empty()) read_keys();
+          return;
+        }
+        watch_ = 0;
+        events_.failed(
+            {.message = "watching the leader: " + std::get<etcd::WatchEnded>(report).message});
+        after(retry_delay, &Election::read_keys);
+      });
 }
 
 size_t Election::place() const {
@@ -164,7 +166,7 @@ size_t Election::place() const {
   const auto mine = std::ranges::find(nodes_, me_.directory, &NodeRecord::directory);
   if (mine == nodes_.end()) return nodes_.size();
   return static_cast<size_t>(std::ranges::count_if(nodes_, [&](const auto& node) {
-    return maintenance_.may_stand(node) && rank(node) < rank(*mine);
+    return maintenance_.may_campaign(node) && rank(node) < rank(*mine);
   }));
 }
 
@@ -179,7 +181,7 @@ Nanos Election::ended_delay() const {
   const auto mine = std::ranges::find(nodes_, me_.directory, &NodeRecord::directory);
   if (mine == nodes_.end()) return 0;
   const auto preferred = std::ranges::count_if(nodes_, [&](const NodeRecord& node) {
-    return maintenance_.may_stand(node) && node.has_space == mine->has_space &&
+    return maintenance_.may_campaign(node) && node.has_space == mine->has_space &&
            node.priority > mine->priority;
   });
   return static_cast<Nanos>(preferred) * place_delay + space_wait();
@@ -189,14 +191,14 @@ Nanos Election::space_wait() const {
   const auto mine = std::ranges::find(nodes_, me_.directory, &NodeRecord::directory);
   if (mine == nodes_.end() || mine->has_space) return 0;
   const bool has_other = std::ranges::any_of(nodes_, [&](const NodeRecord& node) {
-    return maintenance_.may_stand(node) && node.has_space;
+    return maintenance_.may_campaign(node) && node.has_space;
   });
   return has_other ? space_delay : 0;
 }
 
-void Election::stand_after(Nanos delay) {
-  executor_.after(delay, [this, life = life_, look = look_] {
-    if (life == life_ && look == look_ && ready_ && !won_) stand();
+void Election::campaign_after(Nanos delay) {
+  executor_.after(delay, [this, generation = generation_, reading = reading_] {
+    if (generation == generation_ && reading == reading_ && ready_ && !won_) campaign();
   });
 }
 
@@ -216,19 +218,19 @@ std::optional<Election::Abstention> Election::abstention() const {
   return std::nullopt;
 }
 
-// Nothing is heard when the reason ends.
-void Election::look_again() {
-  executor_.after(publish_interval, [this, life = life_, look = look_] {
-    if (life == life_ && look == look_) this->look();
+// No watch tells when the reason ends, so the keys are read again.
+void Election::read_later() {
+  executor_.after(publish_interval, [this, generation = generation_, reading = reading_] {
+    if (generation == generation_ && reading == reading_) this->read_keys();
   });
 }
 
-void Election::stand() {
+void Election::campaign() {
   if (const std::optional<Abstention> why = abstention()) {
     events_.abstains(*why);
-    return look_again();
+    return read_later();
   }
-  stands_as_named_ = next_ == me_.node;
+  campaigns_as_named_ = next_ == me_.node;
   LeaderRecord record = me_;
   record.epoch = epoch_ + 1;
   etcd::Transaction elect;
@@ -239,7 +241,7 @@ void Election::stand() {
       {.key = keys_.pause(),
        .field = Compare::Field::ModRevision,
        .number = maintenance_.pause_revision}};
-  // Where the log begins with a directory, the base has no entry.
+  // A log that was begun from a directory has no entry for its base, so that is not compared.
   const Claim claim = newest_claim();
   const etcd::KeyRange claimed = {.key = keys_.entry(claim.index), .end = {}};
   if (claim.index > base_) {
@@ -254,10 +256,11 @@ void Election::stand() {
   elect.then.emplace_back(etcd::Put{.key = keys_.epoch(), .value = encode(record.epoch)});
   elect.then.emplace_back(etcd::Put{.key = keys_.elections(), .value = encode(with_this_one())});
   elect.then.emplace_back(etcd::Delete{{.key = keys_.next(), .end = {}}});
-  client_.commit(std::move(elect), executor_.now() + call_timeout,
-                 [this, life = life_, epoch = record.epoch, claim](const auto& outcome) {
-                   if (life == life_) on_stood(epoch, claim, outcome);
-                 });
+  client_.commit(
+      std::move(elect), executor_.now() + call_timeout,
+      [this, generation = generation_, epoch = record.epoch, claim](const auto& outcome) {
+        if (generation == generation_) on_campaigned(epoch, claim, outcome);
+      });
 }
 
 ElectionTimes Election::with_this_one() const {
@@ -267,27 +270,28 @@ ElectionTimes Election::with_this_one() const {
   return times;
 }
 
-void Election::on_stood(uint64_t epoch, const Claim& claim,
-                        const etcd::Outcome<etcd::TransactionDone>& outcome) {
+void Election::on_campaigned(uint64_t epoch, const Claim& claim,
+                             const etcd::Outcome<etcd::TransactionDone>& outcome) {
   if (won_) return;
   if (const auto* failure = std::get_if<etcd::Failure>(&outcome)) {
     events_.failed(*failure);
-    return after(retry_delay, &Election::look);
+    return after(retry_delay, &Election::read_keys);
   }
   const auto& done = std::get<etcd::TransactionDone>(outcome);
   if (!done.held) {
     const bool is_outrun = !done.gets.empty() && done.gets[0].keys.empty();
-    if (!is_outrun) return look();  // Another node was faster.
-    // Or the entry was trimmed since the node has told its place, which it soon does again.
+    if (!is_outrun) return read_keys();  // Another node was faster.
+    // The log does not hold the claimed entry. Or it held it and was trimmed after the node had
+    // published its index, which is old then; the node publishes again within a second.
     events_.outrun(claim);
-    return after(publish_interval, &Election::look);
+    return after(publish_interval, &Election::read_keys);
   }
   win(done.revision, epoch);
 }
 
 void Election::win(etcd::Revision token, uint64_t epoch) {
-  ++look_;  // What was read before this says nothing about it.
-  won_ = Won{.token = token, .epoch = epoch, .is_named = stands_as_named_};
+  ++reading_;  // An answer to a read from before the election must not end the leadership.
+  won_ = Won{.token = token, .epoch = epoch, .is_named = campaigns_as_named_};
   leader_ = me_;
   leader_->epoch = epoch;
   leader_revision_ = token;
@@ -296,8 +300,8 @@ void Election::win(etcd::Revision token, uint64_t epoch) {
 }
 
 void Election::after(Nanos delay, void (Election::*step)()) {
-  executor_.after(delay, [this, step, life = life_] {
-    if (life == life_) (this->*step)();
+  executor_.after(delay, [this, step, generation = generation_] {
+    if (generation == generation_) (this->*step)();
   });
 }
 

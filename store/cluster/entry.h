@@ -10,8 +10,8 @@
 
 // An entry of the log in etcd: a batch as bytes, and the hash of the entry before it. So the
 // entries form a chain: two logs that differ in one entry differ in all that follow, and a node
-// notices when what comes next was not written behind what it holds. Without it an entry is known
-// by its index alone, which begins anew when etcd is restored from an older snapshot.
+// notices when the next entry was not written after the one that it holds. Indices alone would not
+// show that: they are given out again when etcd is restored from an older snapshot.
 //
 //  0: 3, seven 0  | 8: hash of the entry before; 0: there is none | 16: the batch | XXH3_64bits of
 //  all before it
@@ -24,15 +24,15 @@ inline constexpr uint8_t chained_entry_format = 3;
 static_assert(chained_entry_format > batch_format_with_fields, "the first byte tells them apart");
 
 struct Entry {
-  uint64_t previous = 0;   // The hash of the entry before. 0: not told.
+  uint64_t previous = 0;   // The hash of the entry before. 0: unknown.
   std::string_view batch;  // As bytes, for decode_batch(). A part of what was opened.
 };
 
-// The hash by which the next entry names this one: its last eight bytes. 0: it is too short for
-// one.
+// The hash by which the next entry names this one: its last eight bytes. 0: the entry is too short
+// to have one.
 uint64_t hash_of_entry(std::string_view entry);
 
-// Returns the batch as an entry that follows the one with this hash. 0: it is the first one.
+// Returns an entry with this batch that follows the entry with hash `previous`. 0: it is the first.
 std::string chain_entry(std::string_view batch, uint64_t previous);
 
 // Returns the parts of an entry, chained or not. The batch may still be damaged, or unknown.

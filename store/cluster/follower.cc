@@ -15,10 +15,10 @@ namespace perennial::store::cluster {
 namespace {
 
 // The entries of the first page, and of one after a failure. An entry is at most 1.5 MiB, so these
-// fit the 32 MiB that the client takes as an answer.
+// fit the largest response that the client accepts, which is 32 MiB.
 constexpr int64_t page_entries = 16;
-// A page may have more where entries are small: as many as the last page's size lets expect to fit
-// this, and at most twice as many as that had. Small entries are most of what a long log holds.
+// Where entries are small a page may have more: as many as would fill page_bytes if they were like
+// those of the last page, and at most twice as many as that had.
 constexpr uint64_t page_bytes = 4 << 20;
 constexpr int64_t page_entries_max = 512;
 
@@ -48,14 +48,14 @@ void Follower::start(const Position& position) {
 }
 
 void Follower::pause() {
-  ++life_;
+  ++generation_;
   running_ = false;
   if (watch_ != 0) client_.cancel_watch(std::exchange(watch_, 0));
 }
 
 void Follower::resume() {
   if (running_) return;
-  ++life_;
+  ++generation_;
   running_ = true;
   read();
 }
@@ -69,8 +69,8 @@ void Follower::finish() {
 void Follower::read() {
   etcd::Get page = {.range = keys_.entries_from(position_.next - 1), .limit = page_};
   client_.get(std::move(page), executor_.now() + call_timeout,
-              [this, life = life_](const auto& outcome) {
-                if (life == life_) on_read(outcome);
+              [this, generation = generation_](const auto& outcome) {
+                if (generation == generation_) on_read(outcome);
               });
 }
 
@@ -82,9 +82,9 @@ void Follower::on_read(const etcd::Outcome<etcd::Found>& outcome) {
   }
   const auto& found = std::get<etcd::Found>(outcome);
   page_ = next_page(page_, found);
-  const uint64_t life = life_;
+  const uint64_t generation = generation_;
   if (!take(found)) return;
-  if (life != life_) return;  // Whoever took an entry has paused this.
+  if (generation != generation_) return;  // The owner has paused this from inside an event.
   if (found.more) return read();
   if (!finishing_) {
     watch(found.revision + 1);
@@ -96,7 +96,7 @@ void Follower::on_read(const etcd::Outcome<etcd::Found>& outcome) {
 
 bool Follower::take(const etcd::Found& found) {
   if (!begins_as_expected(found)) return false;
-  const uint64_t life = life_;
+  const uint64_t generation = generation_;
   for (const etcd::KeyValue& entry : found.keys) {
     const std::optional<BatchIndex> index = keys_.index_of(entry.key);
     if (index && *index + 1 == position_.next) continue;  // The one that was passed on last.
@@ -106,13 +106,14 @@ bool Follower::take(const etcd::Found& found) {
       return false;
     }
     if (!pass_on(entry)) return false;
-    if (life != life_) break;
+    if (generation != generation_) break;
   }
   return true;
 }
 
-// The newest entry is never deleted, so a log that does not reach to what this node holds is
-// another one.
+// The page was asked for from the entry that this node has passed on last, and the newest entry of
+// a log is never trimmed. So an empty page means that the log ends before what this node holds:
+// it has another history. The exception is a log that begins right after what this node holds.
 bool Follower::begins_as_expected(const etcd::Found& found) {
   const BatchIndex last = position_.next - 1;
   if (found.keys.empty()) {
@@ -157,36 +158,36 @@ void Follower::end_with(StatusCode code, std::string why) {
 
 void Follower::watch(etcd::Revision from) {
   watch_ = client_.watch(keys_.entries_from(0), from,
-                         [this, life = life_](const etcd::WatchReport& report) {
-                           if (life == life_) on_report(report);
+                         [this, generation = generation_](const etcd::WatchReport& report) {
+                           if (generation == generation_) on_report(report);
                          });
 }
 
 void Follower::on_report(const etcd::WatchReport& report) {
   if (const auto* ended = std::get_if<etcd::WatchEnded>(&report)) {
     watch_ = 0;
-    // A watch that ends at once must not be made again and again.
+    // The retry waits, because a watch that ends at once would otherwise be created in a loop.
     events_.failed({.message = "watching the log: " + ended->message});
     return read_later();
   }
-  const uint64_t life = life_;
+  const uint64_t generation = generation_;
   for (const etcd::WatchEvent& event : std::get<etcd::WatchEvents>(report).events) {
-    if (event.is_delete) continue;  // Trimmed, after it was applied here or not.
+    if (event.is_delete) continue;  // The leader has trimmed the log.
     const std::optional<BatchIndex> index = keys_.index_of(event.key.key);
     if (!index || *index < position_.next) continue;
     if (*index > position_.next) {
-      // Entries are written in order, so this one is not followed by the one that is missing.
+      // An entry is missing, and since entries are written in order it will not come by the watch.
       // Reading tells whether it was trimmed.
       pause();
       return resume();
     }
-    if (!pass_on(event.key) || life != life_) return;
+    if (!pass_on(event.key) || generation != generation_) return;
   }
 }
 
 void Follower::read_later() {
-  executor_.after(retry_delay, [this, life = life_] {
-    if (life == life_) read();
+  executor_.after(retry_delay, [this, generation = generation_] {
+    if (generation == generation_) read();
   });
 }
 

@@ -11,11 +11,11 @@
 
 namespace perennial::store::cluster {
 
-// Reads the log's entries in order, each once: first what is there, in pages, then what comes, by a
-// watch. It looks at keys and at the chain (entry.h), so that it notices when the log is not that
-// of the entries before: etcd may have been restored from an older snapshot while this node was
-// paused or cut off. Each page begins with the entry that was passed on last, which has to be the
-// same. Whoever applies a batch checks what is in it.
+// Reads the entries of the log in order, each once: first those that are there, in pages, then new
+// ones, by a watch. It compares keys and the chain of hashes (entry.h), so that it notices when the
+// log has another history than the entries before: etcd may have been restored from an older
+// snapshot while this node was paused or cut off. Each page begins with the entry that was passed
+// on last, which has to be the same. It does not decode batches: whoever applies one checks it.
 class Follower {
  public:
   struct Events {
@@ -25,20 +25,22 @@ class Follower {
     std::function<void()> current;
     // After finish(): every entry of the log has been passed on.
     std::function<void()> finished;
-    // The next entry has been trimmed; the first that is left is this one. Nothing follows.
+    // This node lags too far: the next entry was trimmed, and `first` is the oldest that is left.
+    // Nothing follows.
     std::function<void(BatchIndex first)> behind;
     // The log does not go on from what was passed on: it is another history. Nothing follows.
     std::function<void(Status why)> other_history;
-    std::function<void(const etcd::Failure&)> failed;  // A try has failed. It goes on by itself.
+    // An attempt failed and will be retried.
+    std::function<void(const etcd::Failure&)> failed;
   };
 
   // `executor`, `client` and `keys` outlive this.
   Follower(etcd::Executor& executor, etcd::Client& client, const Keys& keys, Events events);
 
-  // Where the log goes on.
+  // Where to read on.
   struct Position {
     BatchIndex next = 0;    // The entry that comes next, at least 1.
-    uint64_t previous = 0;  // hash_of_entry() of the one before. 0: there is none, or not known.
+    uint64_t previous = 0;  // hash_of_entry() of the entry before. 0: there is none, or unknown.
     BatchIndex base = 0;    // The log begins after it: the entry with this index was never there.
   };
   // REQUIRES: not started, or stopped.
@@ -78,10 +80,10 @@ class Follower {
   Position position_;
   bool running_ = false;
   bool finishing_ = false;
-  int64_t page_;             // The entries that the next page may have.
+  int64_t page_;             // How many entries the next page may have.
   etcd::WatchId watch_ = 0;  // 0: none.
-  // Counts start(), pause(), resume() and finish(), so that what was asked for before does nothing.
-  uint64_t life_ = 0;
+  // Counts start(), pause(), resume() and finish(). An answer to an earlier call is ignored.
+  uint64_t generation_ = 0;
 };
 
 }  // namespace perennial::store::cluster

@@ -9,21 +9,22 @@
 #include "store/cluster/node.h"
 #include "store/cluster/timing.h"
 
-// How a node joins its cluster, and when it may not (C7).
+// How a node joins its cluster, and when it is refused (C7: etc/docs/cluster.md, "What a cluster
+// promises").
 namespace perennial::store::cluster {
 
 using etcd::Compare;
 using etcd::Get;
 
 BatchIndex Node::newest() const {
-  return follows_ ? follower_.next() - 1 : holding_.index;
+  return follows_ ? follower_.next() - 1 : start_position_.index;
 }
 
-// etcd was out of reach, or has gone back in time. It may be another than before: restored from a
-// snapshot, or replaced.
+// etcd was out of reach, or its revision has gone back. It may have been restored from a snapshot
+// or replaced meanwhile, so everything is compared as at the start.
 void Node::join_again() {
   is_current_ = false;
-  judge_readiness();
+  update_readiness();
   follower_.pause();
   join();
 }
@@ -51,7 +52,7 @@ void Node::on_joining(const etcd::Outcome<etcd::TransactionDone>& outcome) {
   const auto& id = seen.gets[0].keys;
   const auto& base = seen.gets[1].keys;
   if (id.empty()) return found_cluster();
-  if (cluster_id_.empty() && holding_.index != 0) {
+  if (cluster_id_.empty() && start_position_.index != 0) {
     return refuse(
         StatusCode::InvalidArgument,
         fmt::format(
@@ -85,13 +86,13 @@ void Node::on_joining(const etcd::Outcome<etcd::TransactionDone>& outcome) {
   go_on(seen.gets[3].keys);
 }
 
-// `entry`: the newest one that this node holds, if the log still has it.
+// `entry`: the entry of the newest batch that this node holds, if the log still has it.
 void Node::go_on(const std::vector<etcd::KeyValue>& entry) {
-  const bool is_known = follows_ || !entry.empty() || holding_.index == base_;
-  // Without the entry nobody can tell whether the next one follows.
+  const bool is_known = follows_ || !entry.empty() || start_position_.index == base_;
+  // Without that entry nobody can tell whether the next one of the log follows this node's batch.
   if (newest() < base_ || !is_known) return on_behind();
   if (!std::exchange(follows_, true)) {
-    follower_.start({.next = holding_.index + 1,
+    follower_.start({.next = start_position_.index + 1,
                      .previous = entry.empty() ? 0 : hash_of_entry(entry[0].value),
                      .base = base_});
     after(upkeep_interval, &Node::upkeep);
@@ -101,7 +102,7 @@ void Node::go_on(const std::vector<etcd::KeyValue>& entry) {
   if (!std::exchange(has_lease_, true)) lease_.start();
 }
 
-// This node was refused once, and is a part of the cluster again, or was emptied.
+// The node was refused once. It is a part of the cluster again, or its directory was emptied.
 void Node::delete_refusal(const std::vector<etcd::KeyValue>& refusal) {
   if (refusal.empty()) return;
   remove(refusal[0]);
@@ -123,13 +124,14 @@ Status Node::compare(const std::vector<etcd::KeyValue>& entry, BatchIndex last) 
   if (follows_ && follower_.hash() != 0) {
     return hash_of_entry(entry[0].value) == follower_.hash() ? Status() : differs();
   }
-  // A directory keeps no hash. The time of a batch, in nanoseconds, tells it from others.
+  // A directory keeps no hashes of entries, so right after a start the batches are compared by
+  // their times, which are in nanoseconds and differ between histories.
   const Result<Batch> batch = decode_entry(entry[0].value);
   if (!batch.ok()) return Status(batch.status()).with("the log in etcd");
-  return batch->now() == holding_.now ? Status() : differs();
+  return batch->now() == start_position_.now ? Status() : differs();
 }
 
-// The first node of a cluster makes it, if it holds nothing.
+// Bootstraps the cluster: its first node does that, with an empty directory.
 void Node::found_cluster() {
   if (!cluster_id_.empty()) {
     return refuse(StatusCode::NotFound,
@@ -138,7 +140,7 @@ void Node::found_cluster() {
                               "`perennial cluster recover`",
                               options_.cluster, cluster_id_));
   }
-  if (holding_.index != 0) {
+  if (start_position_.index != 0) {
     return refuse(StatusCode::InvalidArgument,
                   fmt::format("the data directory holds jobs, and etcd holds no cluster {}; "
                               "`perennial cluster init` makes the directory its beginning",
@@ -150,7 +152,7 @@ void Node::found_cluster() {
   found.then.emplace_back(etcd::Put{.key = keys_.base(), .value = encode(0)});
   client_.commit(std::move(found), executor_.now() + call_timeout, [this](const auto& outcome) {
     if (const auto* failure = std::get_if<etcd::Failure>(&outcome)) events_.failed(*failure);
-    // Whatever came of it, reading says who has founded it.
+    // Two nodes may do this at once, and the outcome may be unknown: reading the id says which won.
     after(retry_delay, &Node::join);
   });
 }

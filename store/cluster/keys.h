@@ -24,22 +24,22 @@ class Keys {
   std::string elections() const { return prefix_ + "elections"; }
   std::string handover() const { return prefix_ + "handover"; }
   std::string next() const { return prefix_ + "next"; }
-  // Of nodes that do not lead for a while, because somebody has asked for it.
+  // Nodes that do not lead for a while, because an operator has asked for it.
   std::string resignations() const { return prefix_ + "resigned/"; }
   std::string resignation(std::string_view name) const {
     return resignations() + std::string(name);
   }
-  // Takeovers are paused.
+  // It exists while takeovers are paused.
   std::string pause() const { return prefix_ + "paused"; }
-  // Of nodes that shall get a copy of another node's database.
+  // Requests that a node gets a copy of another node's database.
   std::string repairs() const { return prefix_ + "repair/"; }
   std::string repair(std::string_view name) const { return repairs() + std::string(name); }
   std::string nodes() const { return prefix_ + "nodes/"; }
   std::string node(std::string_view name) const { return nodes() + std::string(name); }
-  // Of nodes that get a copy of another node's database.
+  // Nodes that are getting a copy of another node's database.
   std::string copies() const { return prefix_ + "copies/"; }
   std::string copy(std::string_view name) const { return copies() + std::string(name); }
-  // Of nodes that were refused because the log lacks what they hold.
+  // Nodes that were refused because the log lacks batches that they hold.
   std::string refusals() const { return prefix_ + "refused/"; }
   std::string refusal(std::string_view name) const { return refusals() + std::string(name); }
   std::string log() const { return prefix_ + "log/"; }
@@ -49,11 +49,12 @@ class Keys {
   std::optional<BatchIndex> index_of(std::string_view key) const;
   // All entries from `first` on.
   etcd::KeyRange entries_from(BatchIndex first) const;
-  // Asks where the log begins and how many entries it has. To ask for the newest entry by its order
-  // would be dear: etcd reads the whole log for that, with all values, before it applies the limit.
+  // Reads the first key of the log and the number of entries. Asking etcd for the last key, in
+  // descending order, would be expensive: etcd then reads the whole log with all values before it
+  // applies the limit.
   etcd::Get log_span() const;
-  // The index of the newest entry, from the answer to log_span(): the log has no gaps. 0: it is
-  // empty.
+  // The index of the newest entry, from the result of log_span(): the log has no gaps. 0: the log
+  // is empty.
   BatchIndex last_of(const etcd::Found& span) const;
   // All entries before `end`.
   etcd::KeyRange entries_before(BatchIndex end) const;

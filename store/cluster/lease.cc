@@ -15,7 +15,7 @@ Lease::Lease(etcd::Executor& executor, etcd::Client& client, int64_t lease_s, Ev
 
 void Lease::start() {
   CHECK(id_ == 0);
-  ++life_;
+  ++generation_;
   grant();
 }
 
@@ -23,7 +23,7 @@ void Lease::revoke(std::function<void()> done) {
   if (id_ == 0) return done();
   client_.revoke(id_, executor_.now() + call_timeout,
                  [done = std::move(done)](const auto&) { done(); });
-  ++life_;
+  ++generation_;
   id_ = 0;
   held_until_ = 0;
 }
@@ -31,11 +31,11 @@ void Lease::revoke(std::function<void()> done) {
 void Lease::grant() {
   const Nanos asked_at = executor_.now();
   client_.grant(lease_s_, executor_.now() + call_timeout,
-                [this, asked_at, life = life_](const auto& outcome) {
-                  if (life != life_) return;
+                [this, asked_at, generation = generation_](const auto& outcome) {
+                  if (generation != generation_) return;
                   if (const auto* failure = std::get_if<etcd::Failure>(&outcome)) {
-                    // The grant may have happened. A lease without keys harms nobody, and ends by
-                    // itself.
+                    // etcd may have granted a lease all the same. One without keys harms nobody,
+                    // and expires.
                     events_.failed(*failure);
                     return after(retry_delay, &Lease::grant);
                   }
@@ -44,16 +44,16 @@ void Lease::grant() {
                   renew(asked_at, granted.ttl_s);
                   after(lease_s_ * nanos_per_second / 5, &Lease::keep_alive);
                   watch_end();
-                  // It is over already, if this process was stopped meanwhile.
-                  if (life == life_) events_.granted(id_);
+                  // watch_end() may have lost it already: this process was suspended meanwhile.
+                  if (generation == generation_) events_.granted(id_);
                 });
 }
 
 void Lease::keep_alive() {
   const Nanos asked_at = executor_.now();
   client_.keep_alive(id_, executor_.now() + call_timeout,
-                     [this, asked_at, life = life_](const auto& outcome) {
-                       if (life == life_) on_kept(asked_at, outcome);
+                     [this, asked_at, generation = generation_](const auto& outcome) {
+                       if (generation == generation_) on_kept(asked_at, outcome);
                      });
 }
 
@@ -68,12 +68,14 @@ void Lease::on_kept(Nanos asked_at, const etcd::Outcome<etcd::LeaseKept>& outcom
 }
 
 void Lease::renew(Nanos asked_at, int64_t ttl_s) {
-  // etcd may grant more than was asked for, and never counts with less.
+  // etcd may grant a longer lease than was asked for, never a shorter one. The shorter time is the
+  // safe one to count with.
   const Nanos ttl = std::min(ttl_s, lease_s_) * nanos_per_second;
   held_until_ = std::max(held_until_.load(), asked_at + ttl - ttl / 5);
 }
 
-// Fires when the lease would be over if nothing had renewed it since.
+// Its timer fires at held_until() as that was when the timer was set. If the lease was renewed
+// since, the timer is set again; otherwise the lease is lost.
 void Lease::watch_end() {
   const Nanos left = held_until_ - executor_.now();
   if (left <= 0)
@@ -82,15 +84,15 @@ void Lease::watch_end() {
 }
 
 void Lease::lose(std::string why) {
-  ++life_;
+  ++generation_;
   id_ = 0;
   held_until_ = 0;
   events_.lost(std::move(why));
 }
 
 void Lease::after(Nanos delay, void (Lease::*step)()) {
-  executor_.after(delay, [this, step, life = life_] {
-    if (life == life_) (this->*step)();
+  executor_.after(delay, [this, step, generation = generation_] {
+    if (generation == generation_) (this->*step)();
   });
 }
 

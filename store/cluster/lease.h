@@ -9,19 +9,20 @@
 
 namespace perennial::store::cluster {
 
-// The lease of this node in etcd, kept alive. Its keys vanish when it ends.
+// The lease of this node in etcd, kept alive. etcd deletes its keys when it expires.
 //
-// held_until() is when the lease is over by this machine's own clock, at the latest: counted from
-// before the call that renewed it, less a margin of a fifth for a clock that runs slow (C5). etcd
-// counts from later, so nobody else sees the lease end before this node does.
+// Until held_until() this node may rely on the lease, by this machine's own clock: the time is
+// counted from before the call that renewed it, less a margin of a fifth for a clock that runs slow
+// (C5). etcd counts from later, so nobody else sees the lease expire before this node does.
 class Lease {
  public:
   struct Events {
     std::function<void(etcd::LeaseId)> granted;
-    // The lease has ended, or held_until() has passed. A leader stops at once. It may be granted
-    // anew by start().
+    // The lease has expired, or held_until() has passed. A leader stops at once. start() asks for
+    // another lease.
     std::function<void(std::string why)> lost;
-    std::function<void(const etcd::Failure&)> failed;  // A try has failed. It goes on by itself.
+    // An attempt failed and will be retried.
+    std::function<void(const etcd::Failure&)> failed;
   };
 
   // `executor` and `client` outlive this. lease_s: 5 or more.
@@ -29,7 +30,7 @@ class Lease {
 
   // Asks for a lease until there is one. REQUIRES: there is none.
   void start();
-  // Gives the lease up: its keys vanish at once if etcd can be reached, else when it is over.
+  // Revokes the lease, which deletes its keys. If etcd cannot be reached, the lease expires.
   // `done` is called when etcd has answered or cannot be reached.
   void revoke(std::function<void()> done = [] {});
 
@@ -51,8 +52,8 @@ class Lease {
   const int64_t lease_s_;
   const Events events_;
   etcd::LeaseId id_ = 0;
-  // Counts start(), lose() and revoke(), so that what an earlier lease has asked for does nothing.
-  uint64_t life_ = 0;
+  // Counts start(), lose() and revoke(). An answer to a call for an earlier lease is ignored.
+  uint64_t generation_ = 0;
   std::atomic<Nanos> held_until_ = 0;
 };
 

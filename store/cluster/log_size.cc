@@ -51,7 +51,7 @@ BatchIndex LogSize::trim_before(std::span<const BatchIndex> flushed) const {
   return end;
 }
 
-bool LogSize::is_behind(std::span<const BatchIndex> flushed) const {
+bool LogSize::must_hold_puts(std::span<const BatchIndex> flushed) const {
   return bytes_ > limits_.bytes_max && trim_before(flushed) == first_;
 }
 

@@ -4,20 +4,43 @@
 #include <cstdint>
 #include <deque>
 #include <span>
+#include <string_view>
 
 #include "engine/types/basic.h"
 
 namespace perennial::store::cluster {
 
+// Whether the leader accepts new jobs. All other commands are served in any case.
+enum class Puts : uint8_t {
+  Accepted,
+  // They wait, as for a slow disk, until enough nodes have the entries of a log that is too large
+  // (`copies_min`, `log_bytes_max`).
+  Held,
+  Refused,  // etcd's database is nearly as large as its quota.
+};
+
+constexpr std::string_view puts_name(Puts puts) {
+  switch (puts) {
+    case Puts::Accepted:
+      return "accepted";
+    case Puts::Held:
+      return "held";
+    case Puts::Refused:
+      break;
+  }
+  return "refused";
+}
+
 struct TrimLimits {
-  // An entry is kept until so many nodes have it on their disks, 1 or more.
+  // How many nodes must have an entry on disk before it may be trimmed, 1 or more.
   size_t copies_min = 2;
-  uint64_t keep_bytes = 64 << 20;  // So much of the newest stays for nodes that are away shortly.
-  // Past this much, nodes that are behind are not waited for.
+  uint64_t keep_bytes = 64 << 20;  // Newest bytes kept for nodes that are briefly down.
+  // Above this size lagging nodes are not waited for: copies_min nodes suffice.
   uint64_t bytes_max = 256 << 20;
 };
 
-// The sizes of the log's entries, and which of them may be deleted. Pure.
+// The sizes of the entries of the log, and which of them may be trimmed. It is pure: it calls
+// nobody.
 class LogSize {
  public:
   explicit LogSize(const TrimLimits& limits) : limits_(limits) {}
@@ -37,8 +60,9 @@ class LogSize {
   // node has; first() if none may. An entry may go when it is older than the newest keep_bytes and
   // all live nodes, copies_min at least, have it; past bytes_max, when copies_min have it.
   BatchIndex trim_before(std::span<const BatchIndex> flushed) const;
-  // Whether the log is past bytes_max for want of nodes that have it: puts should wait.
-  bool is_behind(std::span<const BatchIndex> flushed) const;
+  // Whether the log is larger than bytes_max and cannot be trimmed, because too few nodes have it:
+  // puts should wait.
+  bool must_hold_puts(std::span<const BatchIndex> flushed) const;
 
  private:
   // The newest index that at least `copies` nodes have; 0: none.

@@ -12,12 +12,12 @@
 
 namespace perennial::store::cluster {
 
-// What operators have asked for, which says who may lead. Its keys hang on leases that nobody
-// renews, so that it ends by itself, also when everybody has forgotten it.
+// What operators have asked for that limits who may lead. The keys belong to leases that nobody
+// renews, so that a request expires even if everybody has forgotten it.
 struct Maintenance {
   std::set<std::string> resigned;  // Nodes that do not lead for a while.
-  // While takeovers are paused. It may be missing then: its text cannot be read, so nobody is
-  // elected.
+  // Who may lead while takeovers are paused. None although is_paused(): its text cannot be read,
+  // and nobody is elected.
   std::optional<PauseRecord> pause;
   etcd::Revision pause_revision = 0;  // 0: takeovers are not paused.
 
@@ -30,15 +30,15 @@ struct Maintenance {
     return !node.never_leads() && !resigned.contains(node.node) &&
            may_lead_in_pause(node.directory);
   }
-  // A node that joins cannot lead yet, and one that leads does not stand.
-  bool may_stand(const NodeRecord& node) const {
+  // A node that is joining cannot lead yet, and a leader does not campaign.
+  bool may_campaign(const NodeRecord& node) const {
     return node.role == Role::Standby && may_lead(node);
   }
 };
 
-// The reads, for a transaction.
+// The operations that read these keys, for a transaction.
 std::vector<etcd::Operation> maintenance_reads(const Keys& keys);
-// From their answers, of which the first is `gets[first]`.
+// Decodes their results, of which the first is `gets[first]`.
 Maintenance maintenance_of(const Keys& keys, const std::vector<etcd::Found>& gets, size_t first);
 
 }  // namespace perennial::store::cluster

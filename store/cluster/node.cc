@@ -15,7 +15,7 @@
 namespace perennial::store::cluster {
 namespace {
 
-// Entries are passed on until so much waits to be applied, and again below half of it.
+// A standby stops reading entries when so many bytes wait to be applied, and goes on below half.
 constexpr size_t passed_bytes_max = 32 << 20;
 
 LeaderRecord leader_record(const NodeOptions& options) {
@@ -29,17 +29,17 @@ LeaderRecord leader_record(const NodeOptions& options) {
 
 }  // namespace
 
-Node::Node(etcd::Executor& executor, etcd::Client& client, NodeOptions options, Holding holding,
-           Events events)
+Node::Node(etcd::Executor& executor, etcd::Client& client, NodeOptions options,
+           LocalPosition holding, Events events)
     : executor_(executor),
       client_(client),
       options_(std::move(options)),
       keys_(options_.cluster),
-      holding_(std::move(holding)),
+      start_position_(std::move(holding)),
       events_(std::move(events)),
-      cluster_id_(holding_.cluster_id),
-      applied_(holding_.index),
-      flushed_(holding_.index),
+      cluster_id_(start_position_.cluster_id),
+      applied_(start_position_.index),
+      flushed_(start_position_.index),
       log_(options_.trim),
       lease_(executor, client, options_.lease_s,
              {.granted = [this](etcd::LeaseId lease) { on_granted(lease); },
@@ -84,11 +84,11 @@ void Node::on_entry(BatchIndex index, std::string bytes) {
   log_.add(index, bytes.size());
   passed_.push_back({.index = index, .bytes = bytes.size()});
   passed_bytes_ += bytes.size();
-  // A leader has no other way to go on than to read to the end.
+  // A node that was elected does not pause: it must read to the end of the log before it serves.
   if (passed_bytes_ > passed_bytes_max && !won_) {
     waits_for_replica_ = true;
     is_current_ = false;
-    judge_readiness();
+    update_readiness();
     follower_.pause();
   }
   events_.entry(index, std::move(bytes));
@@ -113,24 +113,25 @@ void Node::set_progress(BatchIndex applied, BatchIndex flushed) {
 void Node::on_current() {
   if (role_ == Role::Joining) role_ = Role::Standby;
   is_current_ = true;
-  judge_readiness();
+  update_readiness();
 }
 
 // A node may lead when it is current, has its name to itself, and knows the time; and, if that is
 // asked for, has the settings of the last leader. One with the priority 0 never does, and one that
 // is about to get another database does not any more.
-void Node::judge_readiness() {
+void Node::update_readiness() {
   const bool may_lead_by_settings = differing_.empty() || !options_.refuses_other_settings;
   election_.set_ready(options_.priority != 0 && !repair_ && is_current_ && !waits_for_replica_ &&
                       node_revision_ != 0 && may_lead_by_clock_ && may_lead_by_settings);
 }
 
-// Called at each look at the other nodes. A clock that is ahead would end what has days to go, and
-// nobody can take that back. One that is behind does no harm: time goes on from the newest batch.
+// Called whenever the records of the other nodes were read. A clock that is ahead would end delays
+// and expiries that have days to go, and nobody could take that back. A clock that is behind does
+// no harm: time goes on from the newest batch.
 //
-// If nobody has told the cluster's time, all nodes may have been started together: the clocks are
-// compared at the second look, when they have told theirs.
-void Node::judge_clock() {
+// If no node knows the cluster's time, all nodes may have been started together. Clocks are then
+// compared at the second call, after an interval in which the others could publish theirs.
+void Node::check_clock() {
   const Nanos wall = executor_.wall();
   const std::optional<Nanos> time = time_.at(executor_.now());
   const Nanos ahead = time ? wall - *time : ahead_of_median(wall, clocks_of_others_);
@@ -146,7 +147,8 @@ void Node::on_behind() {
     events_.behind();
   };
   if (!won_) return say();
-  // Another node has the entries. It shall lead.
+  // Won an election, and yet the log was trimmed past what this node holds. Others have the
+  // entries, so one of them shall lead.
   election_.resign({}, say);
 }
 
@@ -169,7 +171,7 @@ void Node::lead_if_applied() {
   may_hand_over_at_ = executor_.now() + (won_->is_named ? space_handover_interval : 0);
   if (log_.last() != last_) log_.reset(last_);
   appender_.lead(won_->token, last_, last_ == base_);
-  look_at_members();
+  poll_members();
   const Nanos now = executor_.now();
   takeover_time_ =
       cluster::takeover_time(time_.at(now), executor_.wall(), options_.clock_offset_max);
@@ -186,7 +188,7 @@ void Node::append(BatchIndex index, std::string bytes) {
   newest_hash_ = hash_of_entry(bytes);
   log_.add(index, bytes.size());
   appender_.append(index, std::move(bytes), trimming_);
-  judge_space();
+  update_puts();
 }
 
 void Node::on_committed(BatchIndex index) {
@@ -200,10 +202,10 @@ std::vector<BatchIndex> Node::flushed_by_all() const {
   return flushed;
 }
 
-// Also after each entry: a fast producer writes far more than `log_bytes_max` in the second between
-// two looks at the other nodes.
-void Node::judge_space() {
-  Puts puts = log_.is_behind(flushed_by_all()) ? Puts::Held : Puts::Accepted;
+// Also called after each append: a fast producer writes far more than `log_bytes_max` in the second
+// between two reads of the other nodes' records.
+void Node::update_puts() {
+  Puts puts = log_.must_hold_puts(flushed_by_all()) ? Puts::Held : Puts::Accepted;
   if (!etcd_has_space_) puts = Puts::Refused;
   if (std::exchange(puts_, puts) != puts) events_.puts(puts);
 }

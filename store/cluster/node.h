@@ -20,7 +20,6 @@
 #include "store/cluster/lease.h"
 #include "store/cluster/log_size.h"
 #include "store/cluster/maintenance.h"
-#include "store/cluster/puts.h"
 #include "store/cluster/records.h"
 #include "store/etcd/etcd.h"
 
@@ -43,17 +42,18 @@ struct NodeOptions {
   uint64_t etcd_quota_bytes = uint64_t{2} << 30;  // etcd's --quota-backend-bytes.
   // How far a wall clock may be from the cluster's time to be believed.
   Nanos clock_offset_max = 10 * nanos_per_second;
-  // Whether this node does not stand for election while its settings differ from the leader's.
+  // Whether this node does not campaign while its settings differ from the leader's.
   bool refuses_other_settings = false;
   // Random, and used only if this node is the first of its cluster.
   std::string new_cluster_id;
 };
 
-// What the data directory holds when the node starts.
-struct Holding {
+// The place in the log that the data directory has reached when the node starts.
+struct LocalPosition {
   std::string cluster_id;  // Empty: it belongs to no cluster.
-  // Of its last batch; both zero: it holds none. A directory counts its own epochs, so the time, in
-  // nanoseconds, tells the batch from another with its index.
+  // The index and time, in nanoseconds, of its last batch; both zero: it holds none. The time tells
+  // this batch from another one with the same index. An epoch would not, because each directory
+  // counts its own.
   BatchIndex index = 0;
   Nanos now = 0;
 };
@@ -77,7 +77,7 @@ struct EtcdAlarms {
 class Node {
  public:
   struct Events {
-    // The data directory shall belong to this cluster from now on. Called before any entry.
+    // Makes the data directory a part of this cluster. Called before any entry is passed on.
     std::function<Status(const std::string& cluster_id)> adopt;
     // The next entry of the log, to be checked and applied. For every entry that this node has not
     // appended itself.
@@ -90,17 +90,16 @@ class Node {
     std::function<void(const std::optional<LeaderRecord>&)> leader;
     // Of a leader. Called when it changes; at first they are accepted.
     std::function<void(Puts)> puts;
-    // This leader shall give up the lead, for the node `to` or, if that is empty, for any: somebody
-    // asks for it, or that this node does not lead for a while, or that it gets a copy of another
-    // node's database, or the disk of `to` has space for puts and this one's has not, or this
-    // node's database is damaged and that of `to` is not known to be. Called once. The owner stops
-    // serving, lets what was appended be committed, and calls leave(), which names `to` to the
-    // others.
+    // This leader shall give up the lead to the node `to` or, if that is empty, to any. The cause:
+    // an operator asks for it, for a resignation or for a repair of this node; or the disk of `to`
+    // has space for puts and this one's has not; or this node's database is damaged, and that of
+    // `to` is not known to be. Called once. The owner stops serving, lets what was appended be
+    // committed, and calls leave(), which tells the others about `to`.
     std::function<void(const std::string& to, HandoverCause)> hand_over;
     // This leader was asked to hand over, and does not.
     std::function<void(std::string why)> declined;
-    // The log does not hold the next entry any more: the directory needs a checkpoint of another
-    // node. Nothing follows.
+    // This node lags too far: the log does not hold the next entry any more, and the directory
+    // needs a snapshot of another node. Nothing follows.
     std::function<void()> behind;
     // Of a standby whose database is damaged: another node has a whole one and gives copies of it,
     // so that this one is to be replaced. Nothing follows.
@@ -108,28 +107,29 @@ class Node {
     // Of a leader, each second: whether a standby could lead at once whose database is not known to
     // be damaged.
     std::function<void(bool)> has_successor;
-    // Somebody has asked that a copy of another node's database takes the place of this one's, and
-    // another node has one. The request, with this identity, is taken. Nothing follows.
+    // An operator has asked that this node replaces its database by a copy of another node's, and
+    // another node can send one. This node has accepted the request with this identity. Nothing
+    // follows.
     std::function<void(const std::string& id)> repair;
     // This node led and does not any more. The process ends: what it holds in memory may differ
     // from what the log holds. Nothing follows.
     std::function<void(std::string why)> lost;
-    // This directory cannot be part of the cluster. The message says why, and what to do (C7).
+    // This directory cannot be part of the cluster. The message says why and what to do (C7).
     // Nothing follows.
     std::function<void(Status)> refused;
-    // This node would lead, and may not: the log in etcd does not hold the batch that another node
-    // holds. Called at each try, once a second at most.
+    // This node campaigns, and must not win: the log in etcd does not hold a batch that another
+    // node holds. Called at each campaign, once a second at most.
     std::function<void(const Election::Claim&)> outrun;
     // Election::Events::abstains.
     std::function<void(Election::Abstention)> abstains;
-    // A call of etcd has failed. The node goes on by itself.
+    // A call to etcd failed and will be retried.
     std::function<void(const etcd::Failure&)> failed;
     // Each second: how far the wall clock is off.
     std::function<void(const WallClock&)> clock;
-    // Of a leader. Appends have failed for append_patience, and for what reason; none: they succeed
+    // Of a leader. Appends have failed for append_patience, with this error. None: they succeed
     // again. Called when that changes.
     std::function<void(std::optional<etcd::CallError>)> waits;
-    // What the members of etcd say of alarms, as often as this node looks at them (upkeep.cc).
+    // The alarms that the members of etcd report, each time that this node asks them (upkeep.cc).
     std::function<void(const EtcdAlarms&)> alarms;
     // The names of settings that differ from the leader's. Called when they change; at first there
     // are none. While nobody leads, those of the last leader count.
@@ -138,7 +138,7 @@ class Node {
 
   // `executor` and `client` outlive this; its functions are called on the executor's thread, but
   // for held_until().
-  Node(etcd::Executor& executor, etcd::Client& client, NodeOptions options, Holding holding,
+  Node(etcd::Executor& executor, etcd::Client& client, NodeOptions options, LocalPosition holding,
        Events events);
 
   void start();
@@ -168,8 +168,8 @@ class Node {
   // The process that leads in this epoch has ended, although its lease has not.
   void leader_has_ended(uint64_t epoch) { election_.leader_has_ended(epoch); }
 
-  // Until then no other node can lead instead of this one while it is not known to have ended
-  // (C5), by Executor::now(). Thread-safe.
+  // Until this time, by Executor::now(), no other node can be elected, unless this process is known
+  // to have ended (C5). Thread-safe.
   Nanos held_until() const { return lease_.held_until(); }
 
   Role role() const { return role_; }
@@ -181,9 +181,9 @@ class Node {
   void on_joining(const etcd::Outcome<etcd::TransactionDone>& outcome);
   void join_again();
   void found_cluster();
-  // The newest batch that this node holds or has passed on.
+  // The newest batch that this node holds or has passed on to its owner.
   BatchIndex newest() const;
-  // Checks it against the log, whose last entry is `last`.
+  // Compares that batch with `entry`, the entry of its index in the log, whose last one is `last`.
   Status compare(const std::vector<etcd::KeyValue>& entry, BatchIndex last) const;
   void go_on(const std::vector<etcd::KeyValue>& entry);
   void delete_refusal(const std::vector<etcd::KeyValue>& refusal);
@@ -192,46 +192,46 @@ class Node {
   // -- Following and leading.
   void on_entry(BatchIndex index, std::string bytes);
   void on_current();
-  void judge_readiness();
-  void judge_clock();
+  void update_readiness();
+  void check_clock();
   void on_behind();
   void on_won(const Election::Won& won);
   void on_finished();
   void lead_if_applied();
   void on_committed(BatchIndex index);
   std::vector<BatchIndex> flushed_by_all() const;
-  void judge_space();
+  void update_puts();
 
   // -- Each second, and less often.
   void publish();
   void on_published(const etcd::Outcome<etcd::TransactionDone>& outcome);
   void on_other_name(const etcd::TransactionDone& done);
   std::string other_node_message(const NodeRecord& other) const;
-  void see_nodes(const etcd::Found& nodes);
+  void on_nodes(const etcd::Found& nodes);
   bool leads(const NodeRecord& other) const;
-  void hear_time(const NodeRecord& other);
-  void judge_settings();
-  void see_handover(const etcd::Found& handover);
-  void see_resignation();
-  void see_repair(const etcd::Found& repairs);
+  void learn_time(const NodeRecord& other);
+  void compare_settings();
+  void handle_handover(const etcd::Found& handover);
+  void handle_resignation();
+  void handle_repair(const etcd::Found& repairs);
   bool has_copy_elsewhere(const etcd::Found& repairs) const;
   void take_repair(const etcd::KeyValue& request);
   void begin_repair();
   // Deletes the key, if it is still as it was seen. Nobody waits for it.
   void remove(const etcd::KeyValue& key);
-  void judge_disk();
-  void judge_damage(const etcd::Found& repairs);
+  void hand_over_for_space();
+  void handle_damage(const etcd::Found& repairs);
   // Of the standbys that are up to date and may lead, and whose databases are not known to be
-  // damaged, the one that would stand first.
+  // damaged, the one that would campaign first.
   std::optional<NodeRecord> successor(bool needs_space) const;
   void hand_over(HandoverRecord to, HandoverCause cause);
   void upkeep();
-  bool looks_after_etcd() const;
+  bool maintains_etcd() const;
   void compact();
   void compact_to(etcd::Revision newest);
-  void look_at_members();
-  void see_member(size_t member, const etcd::Outcome<etcd::MemberStatus>& outcome);
-  void judge_members();
+  void poll_members();
+  void on_member_status(size_t member, const etcd::Outcome<etcd::MemberStatus>& outcome);
+  void check_members();
   void disarm(const std::set<etcd::Alarm>& alarms);
 
   void end();
@@ -246,31 +246,31 @@ class Node {
   etcd::Client& client_;
   const NodeOptions options_;
   const Keys keys_;
-  const Holding holding_;
+  const LocalPosition start_position_;
   const Events events_;
   Role role_ = Role::Joining;
   bool ended_ = false;
 
   std::string cluster_id_;  // Empty: the directory belongs to no cluster yet.
-  uint64_t joining_ = 0;    // Counts join(): only what the newest one has read counts.
-  bool has_lease_ = false;  // Or has asked for one.
+  uint64_t joining_ = 0;    // Counts join(). Only the answer to the newest call counts.
+  bool has_lease_ = false;  // There is a lease, or one is asked for.
   bool follows_ = false;    // The follower was started.
 
   BatchIndex base_ = 0;  // The log begins after it.
   BatchIndex applied_ = 0;
   BatchIndex flushed_ = 0;
-  etcd::Revision revision_ = 0;       // Of etcd, when this node published what it holds.
-  etcd::Revision node_revision_ = 0;  // Of this node's key, as it was seen last.
+  etcd::Revision revision_ = 0;       // Of etcd, when this node last published its record.
+  etcd::Revision node_revision_ = 0;  // Of this node's key, as it was read last.
   Nanos name_taken_since_ = 0;        // 0: no other directory has this node's name.
   bool publishes_ = false;
   std::vector<Nanos> clocks_of_others_;  // Of those that follow or lead.
   ClusterTime time_;
   TakeoverTime takeover_time_;
   bool may_lead_by_clock_ = false;
-  bool compares_clocks_ = false;  // Other nodes had an interval to tell theirs.
-  bool is_current_ = false;       // What the log had when it was last read was passed on.
+  bool compares_clocks_ = false;  // Other nodes have had an interval to publish theirs.
+  bool is_current_ = false;       // All that the log had when it was last read was passed on.
 
-  // Entries that were passed on and not yet applied.
+  // Entries that were passed on to the owner and are not applied yet.
   struct Passed {
     BatchIndex index = 0;
     size_t bytes = 0;
@@ -280,16 +280,16 @@ class Node {
   bool waits_for_replica_ = false;
 
   std::optional<Election::Won> won_;
-  BatchIndex last_ = 0;        // When it was elected: the end of the log.
-  bool tail_is_read_ = false;  // It was elected, and has passed on the whole log.
-  BatchIndex trimming_ = 0;    // What the append under way deletes up to.
+  BatchIndex last_ = 0;        // The last entry of the log when this node was elected.
+  bool tail_is_read_ = false;  // This node was elected, and has passed on the whole log.
+  BatchIndex trimming_ = 0;    // The append under way deletes the entries before it. 0: none.
   uint64_t newest_hash_ = 0;   // hash_of_entry() of the newest entry. 0: there is none.
   bool others_read_chains_ = false;
   LogSize log_;
   std::vector<NodeRecord> others_;  // The other nodes that are there.
   Maintenance maintenance_;
-  // The identity of the request for a repair that this node takes. Whether etcd has done it may not
-  // be known.
+  // The identity of the repair request that this node is accepting, by deleting its key. Whether
+  // etcd has deleted it may be unknown.
   std::optional<std::string> repair_;
   std::vector<BatchIndex> flushed_by_others_;
   std::optional<HandoverRecord> handover_;  // To whom this leader hands over.
@@ -297,12 +297,12 @@ class Node {
   bool is_damaged_ = false;
   std::optional<bool> reaches_leader_;
   SettingDigests settings_;
-  SettingDigests leader_settings_;      // Of the leader that was seen last.
+  SettingDigests leader_settings_;      // Of the last leader whose record was read.
   std::vector<std::string> differing_;  // From the leader's settings.
-  Nanos may_hand_over_at_ = 0;          // Because of its disk.
+  Nanos may_hand_over_at_ = 0;          // Before that it does not hand over for disk space.
   etcd::Revision compact_next_ = 0;
-  // What the members of etcd said when they were asked last. Not all of it has come yet while
-  // members_asked_ is not 0.
+  // What the members of etcd answered when they were asked last. members_asked_ counts the answers
+  // that have not come yet.
   std::vector<etcd::MemberStatus> members_;
   size_t members_asked_ = 0;
   Nanos may_disarm_at_ = 0;

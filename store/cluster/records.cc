@@ -16,7 +16,8 @@ using Json = nlohmann::json;
 
 constexpr std::array<std::string_view, 3> role_names = {"joining", "standby", "leader"};
 
-// Reads the fields of one object. A field that is missing or of another type makes it bad.
+// Reads the fields of one object. After a field that is missing or has another type good() is
+// false.
 class Fields {
  public:
   explicit Fields(std::string_view text) : object_(Json::parse(text, nullptr, false)) {

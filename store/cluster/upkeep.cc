@@ -14,16 +14,16 @@
 #include "store/cluster/node.h"
 #include "store/cluster/timing.h"
 
-// What a node does each second: it publishes what it holds, and sees what the others hold and, as
-// the leader, whether it shall hand over: it is asked, or its disk is full and another's is not, or
-// its database is damaged.
-// Less often etcd is looked after: its history is compacted, its size and its alarms are looked at.
+// What a node does each second: it publishes its record, reads those of the others, and decides
+// whether it hands over as the leader: because it is asked to, because its disk is full and another
+// is not, or because its database is damaged. Every five seconds it maintains etcd: it compacts the
+// history, and reads the size of the database and the alarms.
 namespace perennial::store::cluster {
 
 using etcd::Compare;
 
-// For how many leases a node waits while its name is taken, before it gives up: by another node,
-// and by one that has its own address.
+// For how many leases a node waits while its name is taken, before it gives up: when another node
+// has the name, and when that node has this one's address, so that it may be its former process.
 constexpr int64_t other_node_leases = 3;
 constexpr int64_t former_node_leases = 60;
 
@@ -63,7 +63,8 @@ NodeRecord Node::record() const {
           .settings = settings_};
 }
 
-// The key is written only as it was seen last, so that a second node of the same name is noticed.
+// The key is written only if it is unchanged since it was read, so that a second node with the same
+// name is noticed.
 void Node::publish() {
   if (lease_.id() == 0) return after(publish_interval, &Node::publish);
   etcd::Transaction write;
@@ -98,17 +99,17 @@ void Node::on_published(const etcd::Outcome<etcd::TransactionDone>& outcome) {
   node_revision_ = done.revision;
   name_taken_since_ = 0;
   maintenance_ = maintenance_of(keys_, done.gets, 2);
-  see_nodes(done.gets[0]);
-  judge_clock();
-  judge_readiness();
+  on_nodes(done.gets[0]);
+  check_clock();
+  update_readiness();
   if (role_ == Role::Leader) {
-    see_handover(done.gets[1]);
-    see_resignation();
-    judge_disk();
+    handle_handover(done.gets[1]);
+    handle_resignation();
+    hand_over_for_space();
     events_.has_successor(successor(false).has_value());
   }
-  see_repair(done.gets[4]);
-  if (!ended_) judge_damage(done.gets[4]);
+  handle_repair(done.gets[4]);
+  if (!ended_) handle_damage(done.gets[4]);
   if (ended_) return;
   after(publish_interval, &Node::publish);
 }
@@ -118,15 +119,16 @@ void Node::on_other_name(const etcd::TransactionDone& done) {
   const std::optional<NodeRecord> other = keys.empty() ? std::nullopt : decode_node(keys[0].value);
   const bool is_own_directory = other && other->directory == options_.directory;
   if (!other || (is_own_directory && is_same_boot(other->boot, options_.boot))) {
-    // Gone, or this directory's own: a former process, or a write whose outcome was not known.
+    // The key is gone, or was written by this directory: by a former process, or by a write whose
+    // outcome was unknown.
     node_revision_ = keys.empty() ? 0 : keys[0].mod_revision;
-    // What a former process of this node has told, before it is written over.
-    if (other) hear_time(*other);
+    // The former process knew the cluster's time, which the next write replaces.
+    if (other) learn_time(*other);
     return after(retry_delay, &Node::publish);
   }
-  // Its lease may be about to end: the directory of this node may have been replaced. Then the
-  // other one has this node's address, too. Each election of etcd renews all leases, so such a
-  // lease may last as long as elections follow each other.
+  // The other one may be a former process of this node, from before its directory was replaced. It
+  // then has this node's address, and its lease expires soon. But each election of etcd's leader
+  // renews all leases, so the lease may last as long as such elections follow each other.
   const bool is_former = is_own_directory || other->client_address == options_.client_address;
   const int64_t leases = is_former ? former_node_leases : other_node_leases;
   const Nanos patience = leases * options_.lease_s * nanos_per_second;
@@ -152,7 +154,7 @@ std::string Node::other_node_message(const NodeRecord& other) const {
       options_.node, options_.cluster, other.client_address);
 }
 
-void Node::see_nodes(const etcd::Found& nodes) {
+void Node::on_nodes(const etcd::Found& nodes) {
   others_.clear();
   flushed_by_others_.clear();
   clocks_of_others_.clear();
@@ -160,43 +162,43 @@ void Node::see_nodes(const etcd::Found& nodes) {
   for (const etcd::KeyValue& key : nodes.keys) {
     const std::optional<NodeRecord> other = decode_node(key.value);
     if (!other || other->node == options_.node) continue;
-    // A copy of this directory under another name tells the time, and is no second disk.
+    // A node whose directory is a clone of this one is no second copy of the entries.
     if (other->directory != options_.directory) flushed_by_others_.push_back(other->flushed);
     others_read_chains_ = others_read_chains_ && other->format >= chained_entry_format;
-    hear_time(*other);
+    learn_time(*other);
     if (leads(*other)) leader_settings_ = other->settings;
-    // One that joins may wait for this node.
+    // A node that is joining may itself wait to learn the time from this node.
     const bool counts = other->clock_ms != 0 && other->role != Role::Joining;
     if (counts) clocks_of_others_.push_back(from_ms(other->clock_ms));
     others_.push_back(*other);
   }
-  judge_settings();
-  if (role_ == Role::Leader) judge_space();
+  compare_settings();
+  if (role_ == Role::Leader) update_puts();
 }
 
 bool Node::leads(const NodeRecord& other) const {
   return election_.leader() && election_.leader()->node == other.node;
 }
 
-// Of an earlier version only the leader tells the time, and not under whom.
-void Node::hear_time(const NodeRecord& other) {
+// In an earlier version only the leader publishes the time, without the epoch.
+void Node::learn_time(const NodeRecord& other) {
   if (other.time_ms == 0) return;
   const uint64_t epoch =
       other.time_epoch == 0 && leads(other) ? election_.leader()->epoch : other.time_epoch;
   time_.on_heard(from_ms(other.time_ms), epoch, executor_.now());
 }
 
-// While nobody leads, what was seen last of a leader counts: a node that is corrected then may
-// lead.
-void Node::judge_settings() {
+// While nobody leads, the settings of the last leader count, so that a node whose settings are
+// corrected then may lead.
+void Node::compare_settings() {
   std::vector<std::string> names;
   if (role_ != Role::Leader) names = differing(settings_, leader_settings_);
   if (std::exchange(differing_, names) != names) events_.settings_differ(names);
 }
 
-// Whoever may write to etcd may ask for it. What was asked of another leader is done with, and so
-// is what cannot be read. A delete without a known outcome does no harm: the epoch is this one's.
-void Node::see_handover(const etcd::Found& handover) {
+// A request to another leader is stale and is removed, and so is one that cannot be read. A delete
+// whose outcome is unknown does no harm, because the request names the epoch that it is for.
+void Node::handle_handover(const etcd::Found& handover) {
   if (handover.keys.empty()) return;
   remove(handover.keys[0]);
   const std::optional<HandoverRecord> asked = decode_handover(handover.keys[0].value);
@@ -210,31 +212,32 @@ void Node::see_handover(const etcd::Found& handover) {
   hand_over(*asked, HandoverCause::Asked);
 }
 
-// Whoever has asked for it has seen whether another node may lead. While takeovers are paused none
-// may.
-void Node::see_resignation() {
+// `perennial cluster resign` has checked that another node may lead. While takeovers are paused no
+// other may, so this leader stays.
+void Node::handle_resignation() {
   if (!maintenance_.resigned.contains(options_.node) || maintenance_.is_paused()) return;
   hand_over({.epoch = won_->epoch, .to = {}}, HandoverCause::Resigned);
 }
 
-// The database of this node is thrown away for it. So a node that is alone, or that holds more than
-// the others, waits until one of them has as much, and a leader hands over first.
-void Node::see_repair(const etcd::Found& repairs) {
+// A repair throws the database of this node away. So a node that is alone, or that holds more than
+// the others, waits until one of them holds as much, and a leader hands over first.
+void Node::handle_repair(const etcd::Found& repairs) {
   const auto mine =
       std::ranges::find(repairs.keys, keys_.repair(options_.node), &etcd::KeyValue::key);
   const bool is_asked = mine != repairs.keys.end();
-  // It was taken, and the outcome was not known.
+  // This node has accepted the request before, with an unknown outcome: the key is gone, so that
+  // has succeeded.
   if (repair_ && (!is_asked || mine->value != *repair_)) return begin_repair();
   if (!is_asked || !has_copy_elsewhere(repairs)) return;
   if (role_ == Role::Standby && !won_) return take_repair(*mine);
   const bool may_hand_over = std::ranges::any_of(others_, [&](const NodeRecord& other) {
-    return maintenance_.may_stand(other) && other.has_copy_for(applied_);
+    return maintenance_.may_campaign(other) && other.has_copy_for(applied_);
   });
   if (role_ != Role::Leader || !may_hand_over) return;
   hand_over({.epoch = won_->epoch, .to = {}}, HandoverCause::Repair);
 }
 
-// Not one that shall get a copy itself.
+// A node that is to be repaired itself does not count.
 bool Node::has_copy_elsewhere(const etcd::Found& repairs) const {
   return std::ranges::any_of(others_, [&](const NodeRecord& other) {
     const auto asked =
@@ -246,22 +249,23 @@ bool Node::has_copy_elsewhere(const etcd::Found& repairs) const {
 
 void Node::take_repair(const etcd::KeyValue& request) {
   repair_ = request.value;
-  judge_readiness();
+  update_readiness();
   etcd::Transaction take;
   take.conditions = {
       {.key = request.key, .field = Compare::Field::ModRevision, .number = request.mod_revision}};
   take.then.emplace_back(etcd::Delete{{.key = request.key, .end = {}}});
   client_.commit(std::move(take), executor_.now() + call_timeout, [this](const auto& outcome) {
     if (ended_) return;
-    // What came of it shows when this node publishes again.
+    // The outcome is unknown. handle_repair() sees it at the next publication.
     if (const auto* failure = std::get_if<etcd::Failure>(&outcome)) return events_.failed(*failure);
     if (std::get<etcd::TransactionDone>(outcome).held) return begin_repair();
-    repair_.reset();  // It was taken back, or asked for anew.
-    judge_readiness();
+    repair_.reset();  // The request was withdrawn, or made anew.
+    update_readiness();
   });
 }
 
-// The directory that follows has another identity, and the same name.
+// The lease is revoked first, because the directory with the copy has another identity and the same
+// name: the key of this process would keep it out.
 void Node::begin_repair() {
   end();
   lease_.revoke([this] { events_.repair(*repair_); });
@@ -278,14 +282,14 @@ void Node::remove(const etcd::KeyValue& key) {
   });
 }
 
-// Puts are refused here, and another disk has space for them.
-void Node::judge_disk() {
+// Hands over when puts are refused for want of space here, and another node has space.
+void Node::hand_over_for_space() {
   if (has_space_ || executor_.now() < may_hand_over_at_) return;
   const std::optional<NodeRecord> to = successor(true);
   if (to) hand_over({.epoch = won_->epoch, .to = to->node}, HandoverCause::NoSpace);
 }
 
-// Where the standbys are behind, a takeover would take long.
+// Lagging standbys do not count: their takeover would take long.
 std::optional<NodeRecord> Node::successor(bool needs_space) const {
   std::optional<NodeRecord> first;
   const auto rank = [](const NodeRecord& node) {
@@ -294,15 +298,15 @@ std::optional<NodeRecord> Node::successor(bool needs_space) const {
   for (const NodeRecord& other : others_) {
     const bool is_up_to_date = other.applied + entries_behind_max > log_.last();
     const bool is_well = !other.is_damaged && (other.has_space || !needs_space);
-    if (!maintenance_.may_stand(other) || !is_up_to_date || !is_well) continue;
+    if (!maintenance_.may_campaign(other) || !is_up_to_date || !is_well) continue;
     if (!first || rank(other) > rank(*first)) first = other;
   }
   return first;
 }
 
-// A standby gets another database at once. A leader lets another node lead first; where there is
-// none it goes on, since what it has in memory is whole.
-void Node::judge_damage(const etcd::Found& repairs) {
+// A standby leaves to get a copy of another database at once. A leader hands over first. Where
+// nobody can take over it goes on serving, since the jobs that it has in memory are whole.
+void Node::handle_damage(const etcd::Found& repairs) {
   if (!is_damaged_) return;
   if (role_ == Role::Leader) {
     const std::optional<NodeRecord> to = successor(false);
@@ -321,20 +325,21 @@ void Node::hand_over(HandoverRecord to, HandoverCause cause) {
 }
 
 void Node::upkeep() {
-  if (looks_after_etcd()) {
+  if (maintains_etcd()) {
     if (options_.compacts_etcd) compact();
-    look_at_members();
+    poll_members();
   }
   after(upkeep_interval, &Node::upkeep);
 }
 
-// The leader does. While nobody leads, all do: in an etcd without space nobody can be elected.
-bool Node::looks_after_etcd() const {
+// The leader maintains etcd. While nobody leads all nodes do, because in an etcd without space
+// nobody can be elected.
+bool Node::maintains_etcd() const {
   return role_ == Role::Leader || !election_.leader();
 }
 
-// How far etcd is follows from a read, because this node's own writes need not succeed: an etcd
-// without space would stay as it is.
+// The current revision is taken from a read and not from this node's own writes, because an etcd
+// without space takes no writes, and compaction is what makes space.
 void Node::compact() {
   etcd::Get read = {.range = {.key = keys_.leader(), .end = {}}, .keys_only = true};
   client_.get(std::move(read), executor_.now() + call_timeout, [this](const auto& outcome) {
@@ -345,45 +350,46 @@ void Node::compact() {
   });
 }
 
-// What was new at the last time is old enough now: no watch that keeps up needs it. Without appends
-// the history grows, too: by what the nodes publish. An etcd that was restored has gone back.
+// Compacts to the revision that was the newest one at the last call, five seconds ago: no watch
+// that keeps up needs older ones. The history also grows without appends, by the records of the
+// nodes. The minimum is for an etcd that was restored, whose revision has gone back.
 void Node::compact_to(etcd::Revision newest) {
   const etcd::Revision compacted = std::min(std::exchange(compact_next_, newest), newest);
   if (compacted == 0) return;
   client_.compact(compacted, executor_.now() + call_timeout, [this](const auto& outcome) {
     const auto* failure = std::get_if<etcd::Failure>(&outcome);
-    // Compacted already: by a former leader, or by somebody else.
+    // It was compacted already, by a former leader or by somebody else: no failure.
     if (failure != nullptr && failure->error != etcd::CallError::Compacted && !ended_) {
       events_.failed(*failure);
     }
   });
 }
 
-// Asks all members, because any of them may be etcd's leader, and any may be short of space.
-void Node::look_at_members() {
+// Asks all members of etcd, because any of them may be etcd's leader or short of space.
+void Node::poll_members() {
   if (members_asked_ != 0) return;
   members_.clear();
   members_asked_ = client_.members();
   for (size_t member = 0; member < client_.members(); ++member) {
     client_.member_status(member, executor_.now() + call_timeout,
                           [this, member](const auto& outcome) {
-                            if (!ended_) see_member(member, outcome);
+                            if (!ended_) on_member_status(member, outcome);
                           });
   }
 }
 
-void Node::see_member(size_t member, const etcd::Outcome<etcd::MemberStatus>& outcome) {
+void Node::on_member_status(size_t member, const etcd::Outcome<etcd::MemberStatus>& outcome) {
   if (const auto* status = std::get_if<etcd::MemberStatus>(&outcome)) {
     if (status->is_leader && role_ == Role::Leader) client_.prefer(member);
     members_.push_back(*status);
   }
-  if (--members_asked_ == 0) judge_members();
+  if (--members_asked_ == 0) check_members();
 }
 
 // Puts are refused while the database of a member is above three quarters of its quota. Past the
 // quota of one of them etcd takes no entry at all, and deletes are entries, too.
-void Node::judge_members() {
-  if (members_.empty()) return;  // Nothing is known.
+void Node::check_members() {
+  if (members_.empty()) return;  // No member has answered.
   std::set<etcd::Alarm> alarms;
   bool has_space = true;
   for (const etcd::MemberStatus& member : members_) {
@@ -397,13 +403,14 @@ void Node::judge_members() {
   const EtcdAlarms raised = {.no_space = count(etcd::Alarm::Kind::NoSpace),
                              .corrupt = count(etcd::Alarm::Kind::Corrupt)};
   etcd_has_space_ = has_space && raised.no_space == 0;
-  if (role_ == Role::Leader) judge_space();
+  if (role_ == Role::Leader) update_puts();
   events_.alarms(raised);
   // The database of a member that does not answer may be as large as ever.
   if (has_space && members_.size() == client_.members()) disarm(alarms);
 }
 
-// An operator has made space. Only that alarm: whose data is right is not for a program to say.
+// Called when all databases have space again: an operator has made it. Only NOSPACE is disarmed.
+// After CORRUPT somebody has to decide whose data is right.
 void Node::disarm(const std::set<etcd::Alarm>& alarms) {
   if (!options_.compacts_etcd || executor_.now() < may_disarm_at_) return;
   for (const etcd::Alarm& alarm : alarms) {
@@ -412,7 +419,7 @@ void Node::disarm(const std::set<etcd::Alarm>& alarms) {
     client_.disarm(alarm, executor_.now() + call_timeout, [this](const auto& outcome) {
       if (ended_) return;
       if (const auto* failure = std::get_if<etcd::Failure>(&outcome)) events_.failed(*failure);
-      look_at_members();
+      poll_members();
     });
   }
 }

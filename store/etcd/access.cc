@@ -50,7 +50,8 @@ void Access::forget(const std::string& token) {
   token_.clear();
 }
 
-// Calls that wait go on as soon as somebody calls with the new user's token, or without one.
+// If the new settings have no user, waiting calls continue at once. Otherwise they continue when
+// the new user's token arrives.
 void Access::change_user(bool has_user) {
   has_user_ = has_user;
   is_ready_ = !has_user;
@@ -58,7 +59,8 @@ void Access::change_user(bool has_user) {
   if (is_ready_) release_all(std::nullopt);
 }
 
-// Each has a turn of its own, because any of them may end the client.
+// Each runs from a timer of its own and not from this loop, because any of them may destroy the
+// client.
 void Access::release_all(const std::optional<Failure>& failure) {
   for (auto& [id, waiting] : waiting_) {
     executor_.cancel_timer(waiting.timer);

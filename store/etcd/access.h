@@ -10,31 +10,31 @@
 
 namespace perennial::store::etcd {
 
-// The token with which calls show whose they are, and the calls that wait for one. Without a user
-// there is nothing to wait for.
+// The authentication token of calls, and the calls that wait for one. Without a user no token is
+// needed, and no call waits.
 class Access {
  public:
   using Go = std::function<void(std::optional<Failure>)>;
   using WaitId = uint64_t;
 
-  // `fetch` asks etcd for a token, and has set() or fail() called when etcd has answered.
+  // `fetch` requests a token from etcd. set() or fail() must be called when etcd has answered.
   Access(Executor& executor, bool has_user, std::function<void()> fetch);
-  // Calls none that wait.
+  // Drops the calls that wait, without calling them.
   ~Access();
   Access(const Access&) = delete;
   Access& operator=(const Access&) = delete;
 
-  // Calls `go` at once where there is a token or none is needed. Otherwise it is called later, at
-  // `deadline` at the latest, with a failure if there is no token then.
+  // Calls `go` at once if there is a token or none is needed. Otherwise calls it later, by
+  // `deadline` at the latest, with a failure if there is still no token.
   WaitId when_ready(Nanos deadline, Go go);
   // `go` is not called any more. Does nothing if it was called.
   void cancel(WaitId wait);
 
   const std::string& token() const { return token_; }
-  // Empty: etcd wants none.
+  // Empty: etcd has authentication switched off.
   void set(std::string token);
   void fail(const Failure& failure);
-  // etcd does not take this token any more. Later calls wait for a new one.
+  // etcd does not accept this token any more. Later calls wait for a new one.
   void forget(const std::string& token);
   // Another user, or none, calls from now on.
   void change_user(bool has_user);

@@ -15,9 +15,9 @@ struct Known {
   std::string_view message;
   CallFailure failure;
 };
-// api/v3rpc/rpctypes/error.go in etcd. The size of a whole message is limited by etcd's gRPC, too,
-// which says so in words that differ from those of our own limit, as they must: a reply that is too
-// large for us is that of a call that was done.
+// The messages are from api/v3rpc/rpctypes/error.go in etcd; the third is of etcd's gRPC, which
+// limits a request as well. It must not be mistaken for the error of our own gRPC when a response
+// is too large for us (channels.h), which has another wording: that call was executed.
 constexpr Known known_failures[] = {
     {Code::RESOURCE_EXHAUSTED,
      "etcdserver: mvcc: database space exceeded",
@@ -34,12 +34,13 @@ constexpr Known known_failures[] = {
      "etcdserver: permission denied",
      {.error = CallError::Denied, .is_forbidden = true}},
     {Code::INVALID_ARGUMENT, "etcdserver: authentication failed", {.error = CallError::Denied}},
-    // etcd answers this to a call without a token.
+    // The answer to a call without a token.
     {Code::INVALID_ARGUMENT,
      "etcdserver: user name is empty",
      {.error = CallError::Denied, .is_token_invalid = true}},
     {Code::UNAUTHENTICATED, "etcdserver: invalid auth token", {.is_token_invalid = true}},
-    // Rights have changed since the token was given. 3.4 has no words of its own for it.
+    // Permissions have changed since the token was issued. etcd 3.4 has no code of its own for
+    // that.
     {Code::INVALID_ARGUMENT,
      "etcdserver: revision of auth store is old",
      {.is_token_invalid = true}},

@@ -19,7 +19,7 @@ constexpr size_t answer_bytes_max = 65'535;
 constexpr int tries_max = 2;
 constexpr int seconds_of_a_try = 2;
 
-// Whoever answers may write what he likes.
+// A forged answer may hold any bytes, so a host is checked before anybody sees it.
 bool is_host_byte(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
          c == '_' || c == '.';
@@ -46,7 +46,7 @@ class Resolver {
   Resolver(const Resolver&) = delete;
   Resolver& operator=(const Resolver&) = delete;
 
-  // An empty list: there is no such name, or it has no such records.
+  // An empty list: the name does not exist, or has no SRV records.
   Result<std::vector<SrvRecord>> services(const std::string& name) {
     if (!is_open_) return Status(StatusCode::Io, "the resolver's configuration cannot be read");
     std::vector<uint8_t> answer(answer_bytes_max);

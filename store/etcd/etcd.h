@@ -22,12 +22,11 @@ using TimerId = uint64_t;
 
 // Why a call has no result.
 enum class CallError : uint8_t {
-  // Whether etcd did it is not known: no answer by the deadline, a broken connection, a member
-  // without its leader. What was called may have happened, or may still happen. Every error that is
-  // not listed below is this one: etcd has answered UNAVAILABLE to transactions that were in the
-  // log later.
+  // The outcome is unknown: no answer by the deadline, a broken connection, a member without its
+  // leader. etcd may have executed the call, or may still do so. Every error that is not listed
+  // below is this one: etcd has answered UNAVAILABLE to transactions that it committed later.
   Unknown,
-  NoSpace,        // The quota of etcd's database is used up. Only deletes are taken.
+  NoSpace,        // The quota of etcd's database is used up. etcd accepts deletes only.
   TooLarge,       // The request has more than etcd's --max-request-bytes.
   Compacted,      // The revision that was asked for has been compacted.
   LeaseNotFound,  // The lease has expired or was revoked.
@@ -52,7 +51,7 @@ struct KeyValue {
   std::string value;
   Revision create_revision = 0;
   Revision mod_revision = 0;
-  int64_t version = 0;  // How often the key was written since it was made. 0: there is no such key.
+  int64_t version = 0;  // How often the key was written since its creation. 0: no such key.
   LeaseId lease = 0;
 };
 
@@ -66,7 +65,7 @@ struct Compare {
   int64_t number = 0;  // A key that does not exist has 0 in all fields.
 };
 
-// `end` empty: the key alone. Otherwise all keys from `key` up to and without `end`.
+// All keys from `key` up to, but not including, `end`. `end` empty: `key` alone.
 struct KeyRange {
   std::string key;
   std::string end = {};
@@ -99,13 +98,13 @@ struct Transaction {
 struct Found {
   std::vector<KeyValue> keys;  // In the order that was asked for.
   int64_t count = 0;           // Of all keys in the range, also of those past the limit.
-  bool more = false;           // The limit has left keys out.
-  // Of the key space when it was read. In a transaction: that of the transaction.
+  bool more = false;           // There are more keys than the limit.
+  // The revision at which it was read. In a transaction: that of the transaction.
   Revision revision = 0;
 };
 
 struct TransactionDone {
-  bool held = false;  // Whether the conditions held, so that `then` was done, else `otherwise`.
+  bool held = false;  // The conditions held, and `then` was executed. False: `otherwise` was.
   Revision revision = 0;
   std::vector<Found> gets;  // One for each Get, in order.
 };
@@ -115,10 +114,10 @@ struct LeaseGranted {
   int64_t ttl_s = 0;
 };
 struct LeaseKept {
-  int64_t ttl_s = 0;  // What is left after the renewal.
+  int64_t ttl_s = 0;  // How long it lasts after the renewal.
 };
 struct LeaseLeft {
-  int64_t ttl_s = 0;  // 0: it is over, or there was none.
+  int64_t ttl_s = 0;  // 0: the lease has expired, or never existed.
 };
 struct Compacted {};
 struct LeaseRevoked {};
@@ -128,18 +127,18 @@ struct AlarmDisarmed {};
 // What stops etcd until somebody disarms it. An alarm of one member stops all of them.
 struct Alarm {
   enum class Kind : uint8_t {
-    NoSpace,  // The database of the member has reached its quota. Only deletes are taken.
-    Corrupt,  // What the member holds is not what the others hold. Nothing is answered.
+    NoSpace,  // The database of the member has reached its quota. etcd accepts deletes only.
+    Corrupt,  // The data of the member differs from that of the others. etcd answers nothing.
   };
-  uint64_t member = 0;  // MemberStatus::id. It may be none of the client's endpoints.
+  uint64_t member = 0;  // MemberStatus::id. The client may not have this member as an endpoint.
   Kind kind = Kind::NoSpace;
 
   auto operator<=>(const Alarm&) const = default;
 };
-// As etcd and etcdctl call it.
+// The name that etcd and etcdctl print.
 std::string_view name_of(Alarm::Kind kind);
 
-// What one member says of itself.
+// The status that one member reports.
 struct MemberStatus {
   std::string endpoint;
   uint64_t id = 0;
@@ -158,20 +157,20 @@ struct WatchEvent {
 
 // What a watch reports. All events of one revision come in one report.
 struct WatchEvents {
-  std::vector<WatchEvent> events;  // May be empty: a sign of life.
-  // Everything up to it has been reported: that of the last event so far. It does not follow
-  // changes of other keys, so it may be compacted while nothing happens to these.
+  std::vector<WatchEvent> events;  // May be empty: the watch is alive.
+  // The revision of the last event so far: all changes up to it have been reported. Changes of
+  // other keys do not raise it, so it may have been compacted if the watched keys do not change.
   Revision revision = 0;
 };
-// The watch has ended and reports nothing more. Whoever still wants to know reads a range, and
-// watches again from the revision after it.
+// The watch has ended and reports nothing more. To continue, read the range and watch it again from
+// the revision after that read.
 struct WatchEnded {
-  Revision compact_revision = 0;  // Not 0: what the watch asked for was compacted up to this.
+  Revision compact_revision = 0;  // Not 0: the requested revision was compacted, up to this one.
   std::string message;
 };
 using WatchReport = std::variant<WatchEvents, WatchEnded>;
 
-// Time and turns of the one thread on which a client of etcd and all that uses it run.
+// The one thread on which a client of etcd and its users run, with its clock and its timers.
 class Executor {
  public:
   virtual ~Executor() = default;
@@ -186,7 +185,7 @@ class Executor {
   virtual void post(std::function<void()> run) = 0;
   // Calls `run` once after `delay`. Called on the thread.
   virtual TimerId after(Nanos delay, std::function<void()> run) = 0;
-  // The timer does not fire any more. Does nothing if it has fired. Called on the thread.
+  // Cancels the timer. Does nothing if it has fired. Called on the thread.
   virtual void cancel_timer(TimerId timer) = 0;
 };
 
@@ -194,45 +193,43 @@ class Executor {
 //
 // All functions are called on the executor's thread, return at once, and call `done` there exactly
 // once, never from inside the call. Each call has a deadline, a point in time of Executor::now(),
-// by which `done` is called; the client then turns to another member for the next call. The client
-// never repeats a call: a repetition is for the caller to decide, who knows what it means. Reads
-// are linearizable.
+// by which `done` is called; the client then sends the next call to another member. The client
+// never retries a call: only the caller knows whether a retry is safe. Reads are linearizable.
 //
-// The client ends before its executor. Its destructor calls no `done`.
+// The client is destroyed before its executor. Its destructor calls no `done`.
 class Client {
  public:
   virtual ~Client() = default;
 
   virtual void get(Get request, Nanos deadline, Done<Found> done) = 0;
   virtual void commit(Transaction transaction, Nanos deadline, Done<TransactionDone> done) = 0;
-  // Forgets all revisions before `revision`.
+  // Compacts the history: etcd discards all revisions before `revision`.
   virtual void compact(Revision revision, Nanos deadline, Done<Compacted> done) = 0;
 
   // ttl_s: at least 1; etcd may grant more.
   virtual void grant(int64_t ttl_s, Nanos deadline, Done<LeaseGranted> done) = 0;
   virtual void keep_alive(LeaseId lease, Nanos deadline, Done<LeaseKept> done) = 0;
-  // Deletes the lease's keys.
+  // Revokes the lease, which deletes its keys.
   virtual void revoke(LeaseId lease, Nanos deadline, Done<LeaseRevoked> done) = 0;
-  // What is left of a lease, which is not renewed by that. It may last longer: each election of
-  // etcd gives it its whole time again.
+  // Reads how long a lease lasts, without renewing it. It may last longer: each election of etcd's
+  // leader renews all leases.
   virtual void time_to_live(LeaseId lease, Nanos deadline, Done<LeaseLeft> done) = 0;
 
-  // Reports the changes of the range's keys from `from`, at least 1, on, in order. A watch on a
-  // member that has lost its leader ends. One without a report for 15 s ends, too: the client asks
-  // for progress more often than that.
+  // Watches the keys of the range, and reports their changes in order, from revision `from` on,
+  // which is at least 1. The watch ends when its member loses etcd's leader, and after 15 s without
+  // an answer; the client asks for progress more often than that.
   virtual WatchId watch(KeyRange range, Revision from, std::function<void(WatchReport)> report) = 0;
-  // Nothing more is reported. Does nothing if the watch has ended.
+  // Cancels the watch. Does nothing if it has ended.
   virtual void cancel_watch(WatchId watch) = 0;
 
-  // Asks the member with this number in the list of endpoints, and no other.
+  // Asks the member with this place in the list of endpoints, and no other.
   virtual void member_status(size_t member, Nanos deadline, Done<MemberStatus> done) = 0;
-  // etcd goes on. Where nothing has changed, it raises the alarm again.
+  // Disarms the alarm, so that etcd serves again. If its cause persists, etcd raises it again.
   virtual void disarm(Alarm alarm, Nanos deadline, Done<AlarmDisarmed> done) = 0;
   virtual size_t members() const = 0;
-  // Calls go to this member from now on, until one of them fails without a known outcome. The list
-  // of endpoints may change: a number that is past it does nothing. etcd's
-  // leader answers a transaction soonest: any other member passes it on to the leader, and answers
-  // when it hears from there that it was done.
+  // Sends calls to this member from now on, until one of them fails with an unknown outcome. Does
+  // nothing if the list of endpoints has become shorter. etcd's leader answers a transaction
+  // soonest: any other member forwards it to the leader first.
   virtual void prefer(size_t member) = 0;
 };
 

@@ -15,17 +15,17 @@
 
 namespace perennial::store::etcd {
 
-// What all calls that are under way have. A call belongs to itself: gRPC writes to it until its
-// last operation is over, which may be after the client's end, and then it deletes itself.
+// The base of all calls. A call owns itself: gRPC writes to it until its last operation has ended,
+// which may be after the client was destroyed, and then it deletes itself.
 struct GrpcCall {
   grpc::ClientContext context;
   grpc::Status status;
   std::shared_ptr<const Member> member;
-  std::string token;          // It was called with this. Empty: with none.
-  bool is_abandoned = false;  // The client has ended, and nobody waits for the result.
+  std::string token;          // The token that it was sent with. Empty: none.
+  bool is_abandoned = false;  // The client is destroyed, and nobody waits for the result.
   Completion completion;
 
-  // Negative: gRPC fails the call at once.
+  // If `left` is negative, gRPC fails the call at once.
   void set_deadline_in(Nanos left) {
     context.set_deadline(
         gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), gpr_time_from_nanos(left, GPR_TIMESPAN)));
@@ -36,15 +36,15 @@ struct GrpcCall {
   }
 };
 
-// One request, one answer.
-template <typename Reply>
+// One request, one response.
+template <typename Response>
 struct UnaryCall : GrpcCall {
-  std::unique_ptr<grpc::ClientAsyncResponseReader<Reply>> reader;
-  Reply reply;
+  std::unique_ptr<grpc::ClientAsyncResponseReader<Response>> reader;
+  Response response;
 };
 
-// etcd renews leases by a stream. This one serves a single renewal, so that it has a deadline like
-// any other call.
+// etcd renews leases over a stream. Each of ours is for a single renewal, so that the renewal has a
+// deadline like any other call.
 struct KeepAliveCall : GrpcCall {
   enum class Step : unsigned char { Start, Write, Read, Finish };
 
@@ -52,9 +52,9 @@ struct KeepAliveCall : GrpcCall {
                                                 etcdserverpb::LeaseKeepAliveResponse>>
       stream;
   etcdserverpb::LeaseKeepAliveRequest request;
-  etcdserverpb::LeaseKeepAliveResponse reply;
+  etcdserverpb::LeaseKeepAliveResponse response;
   Step step = Step::Start;
-  bool is_answered = false;  // There is a reply.
+  bool is_answered = false;  // `response` has been read.
 };
 
 }  // namespace perennial::store::etcd

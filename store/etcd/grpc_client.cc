@@ -23,7 +23,7 @@ namespace {
 
 namespace pb = etcdserverpb;
 
-// etcd hashes the password slowly on purpose.
+// etcd uses a slow hash for passwords on purpose.
 constexpr Nanos authenticate_deadline = 2 * nanos_per_second;
 constexpr Nanos watch_token_deadline = 5 * nanos_per_second;
 
@@ -35,8 +35,8 @@ bool is_same(const GrpcClientOptions& one, const GrpcClientOptions& other) {
   return all(one) == all(other);
 }
 
-template <typename Reply>
-using Reader = std::unique_ptr<grpc::ClientAsyncResponseReader<Reply>>;
+template <typename Response>
+using Reader = std::unique_ptr<grpc::ClientAsyncResponseReader<Response>>;
 
 class ChannelsClient final : public GrpcClient {
  public:
@@ -58,8 +58,8 @@ class ChannelsClient final : public GrpcClient {
   size_t members() const override { return channels_.size(); }
   void prefer(size_t member) override { channels_.prefer(member); }
   void reconfigure(GrpcClientOptions options) override;
-  // Files may change at any time, and refused options become usable. Looks again and again.
-  void look();
+  // Reads the files again and retries refused options, from now on every reread_interval_.
+  void reread_files();
 
  private:
   // A watch waits for a token first and then has a stream.
@@ -73,9 +73,9 @@ class ChannelsClient final : public GrpcClient {
     std::string token;
   };
 
-  template <typename Reply, typename T, typename Begin, typename Read>
+  template <typename Response, typename T, typename Begin, typename Read>
   void call(Nanos deadline, Done<T> done, Begin begin, Read read);
-  template <typename Reply, typename T, typename Begin, typename Read>
+  template <typename Response, typename T, typename Begin, typename Read>
   void call_member(std::shared_ptr<const Member> member, Nanos deadline, Done<T> done, Begin begin,
                    Read read);
   void begin_keep_alive(LeaseId lease, Nanos deadline, Done<LeaseKept> done);
@@ -96,23 +96,23 @@ class ChannelsClient final : public GrpcClient {
 
   GrpcExecutor& executor_;
   const GrpcClientEvents events_;
-  const Nanos look_interval_;
+  const Nanos reread_interval_;
   GrpcClientOptions options_;
   TlsFiles files_;  // Of the options.
   Channels channels_;
   Access access_;
   Password password_;
-  uint64_t etcd_cluster_ = 0;  // The identity of the one that has answered last. 0: none has.
+  uint64_t etcd_cluster_ = 0;  // The identity of the etcd cluster. 0: no member has answered yet.
 
-  // Options that were asked for, and are tried until they can be used.
+  // New options, which are retried until they can be used.
   struct Wanted {
     GrpcClientOptions options;
     TlsFiles files;                // As they were read last.
     std::unique_ptr<Trial> trial;  // Null: none is under way.
   };
   std::optional<Wanted> wanted_;
-  std::string refused_;  // What was reported last. Empty: nothing since options could be used.
-  TimerId look_timer_ = 0;
+  std::string refused_;  // The refusal that was reported last. Empty: the options are in use.
+  TimerId reread_timer_ = 0;
 
   std::unordered_set<GrpcCall*> calls_;
   std::map<WatchId, Watch> watches_;
@@ -123,14 +123,14 @@ ChannelsClient::ChannelsClient(GrpcExecutor& executor, GrpcClientOptions options
                                Channels channels, GrpcClientEvents events)
     : executor_(executor),
       events_(std::move(events)),
-      look_interval_(options.look_interval),
+      reread_interval_(options.reread_interval),
       options_(std::move(options)),
       files_(std::move(files)),
       channels_(std::move(channels)),
       access_(executor, !options_.user.empty(), [this] { authenticate(); }) {}
 
 ChannelsClient::~ChannelsClient() {
-  if (look_timer_ != 0) executor_.cancel_timer(look_timer_);
+  if (reread_timer_ != 0) executor_.cancel_timer(reread_timer_);
   for (GrpcCall* call : calls_) call->abandon();
   for (const auto& [id, watch] : watches_)
     if (watch.stream != nullptr) watch.stream->abandon();
@@ -176,8 +176,8 @@ void ChannelsClient::grant(int64_t ttl_s, Nanos deadline, Done<LeaseGranted> don
       [message](const Member& member, auto* context, auto* queue) {
         return member.leases->PrepareAsyncLeaseGrant(context, message, queue);
       },
-      [](pb::LeaseGrantResponse& reply) {
-        return LeaseGranted{.lease = reply.id(), .ttl_s = reply.ttl()};
+      [](pb::LeaseGrantResponse& response) {
+        return LeaseGranted{.lease = response.id(), .ttl_s = response.ttl()};
       });
 }
 
@@ -208,9 +208,9 @@ void ChannelsClient::time_to_live(LeaseId lease, Nanos deadline, Done<LeaseLeft>
       [message](const Member& member, auto* context, auto* queue) {
         return member.leases->PrepareAsyncLeaseTimeToLive(context, message, queue);
       },
-      // etcd says -1 of a lease that it does not know.
-      [](pb::LeaseTimeToLiveResponse& reply) {
-        return LeaseLeft{.ttl_s = std::max<int64_t>(reply.ttl(), 0)};
+      // etcd returns -1 for a lease that it does not know.
+      [](pb::LeaseTimeToLiveResponse& response) {
+        return LeaseLeft{.ttl_s = std::max<int64_t>(response.ttl(), 0)};
       });
 }
 
@@ -222,8 +222,8 @@ void ChannelsClient::member_status(size_t member, Nanos deadline, Done<MemberSta
       [](const Member& asked, auto* context, auto* queue) {
         return asked.maintenance->PrepareAsyncStatus(context, pb::StatusRequest(), queue);
       },
-      [endpoint = channels_.member(member)->endpoint](pb::StatusResponse& reply) {
-        return member_status_of(reply, endpoint);
+      [endpoint = channels_.member(member)->endpoint](pb::StatusResponse& response) {
+        return member_status_of(response, endpoint);
       });
 }
 
@@ -237,32 +237,32 @@ void ChannelsClient::disarm(Alarm alarm, Nanos deadline, Done<AlarmDisarmed> don
 }
 
 // Calls the current member as soon as there is a token.
-template <typename Reply, typename T, typename Begin, typename Read>
+template <typename Response, typename T, typename Begin, typename Read>
 void ChannelsClient::call(Nanos deadline, Done<T> done, Begin begin, Read read) {
   access_.when_ready(deadline, [this, deadline, done = std::move(done), begin = std::move(begin),
                                 read](std::optional<Failure> failure) mutable {
     if (failure) return done(*std::move(failure));
-    call_member<Reply>(channels_.current(), deadline, std::move(done), std::move(begin), read);
+    call_member<Response>(channels_.current(), deadline, std::move(done), std::move(begin), read);
   });
 }
 
 // `done` may destroy the client, so it comes last.
-template <typename Reply, typename T, typename Begin, typename Read>
+template <typename Response, typename T, typename Begin, typename Read>
 void ChannelsClient::call_member(std::shared_ptr<const Member> member, Nanos deadline, Done<T> done,
                                  Begin begin, Read read) {
-  auto* const call = new UnaryCall<Reply>;
+  auto* const call = new UnaryCall<Response>;
   prepare(*call, std::move(member), deadline);
   call->completion.run = [this, call, done = std::move(done), read](bool) {
-    const std::unique_ptr<UnaryCall<Reply>> own(call);
+    const std::unique_ptr<UnaryCall<Response>> own(call);
     if (call->is_abandoned) return;
     calls_.erase(call);
     if (!call->status.ok()) return done(failed(*call));
-    etcd_cluster_ = call->reply.header().cluster_id();
-    done(read(call->reply));
+    etcd_cluster_ = call->response.header().cluster_id();
+    done(read(call->response));
   };
   call->reader = begin(*call->member, &call->context, &executor_.queue());
   call->reader->StartCall();
-  call->reader->Finish(&call->reply, &call->status, &call->completion);
+  call->reader->Finish(&call->response, &call->status, &call->completion);
 }
 
 void ChannelsClient::begin_keep_alive(LeaseId lease, Nanos deadline, Done<LeaseKept> done) {
@@ -280,15 +280,15 @@ void ChannelsClient::begin_keep_alive(LeaseId lease, Nanos deadline, Done<LeaseK
   call->stream->StartCall(&call->completion);
 }
 
-// Start, Write, Read; and Finish as soon as one of them fails, which says why, or the answer is
-// there. A lease that etcd does not know has no time left.
+// The steps are Start, Write, Read and Finish. Finish comes early if one before it fails, and its
+// status says why. For a lease that etcd does not know the response has a time of 0.
 void ChannelsClient::proceed_keep_alive(KeepAliveCall* call, bool ok, const Done<LeaseKept>& done) {
   using Step = KeepAliveCall::Step;
   if (call->step == Step::Finish) {
     const std::unique_ptr<KeepAliveCall> own(call);
     calls_.erase(call);
     if (!call->is_answered) return done(failed(*call));
-    if (call->reply.ttl() > 0) return done(LeaseKept{.ttl_s = call->reply.ttl()});
+    if (call->response.ttl() > 0) return done(LeaseKept{.ttl_s = call->response.ttl()});
     return done(Failure{.error = CallError::LeaseNotFound,
                         .message = fmt::format("{}: there is no lease {:x}", call->member->endpoint,
                                                call->request.id())});
@@ -303,7 +303,7 @@ void ChannelsClient::proceed_keep_alive(KeepAliveCall* call, bool ok, const Done
     call->stream->Write(call->request, &call->completion);
   } else {
     call->step = Step::Read;
-    call->stream->Read(&call->reply, &call->completion);
+    call->stream->Read(&call->response, &call->completion);
   }
 }
 
@@ -315,22 +315,22 @@ void ChannelsClient::prepare(GrpcCall& call, std::shared_ptr<const Member> membe
   calls_.insert(&call);
 }
 
-// Also decides where the next call goes, and with which token.
+// Returns what the failure means, and chooses the member and the token of the next call.
 Failure ChannelsClient::failed(const GrpcCall& call) {
   const std::string& endpoint = call.member->endpoint;
-  // The stream of a keepalive may end in good order without an answer.
+  // The stream of a keepalive may end with status OK and without a response.
   if (call.status.ok()) return {.error = CallError::Unknown, .message = endpoint + ": no answer"};
   CallFailure failure = call_failure(call.status);
   const bool is_late = call.status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED;
-  // Authentication was turned on since etcd was asked for a token, and gave none.
+  // When a token was requested, authentication was switched off. It is on now.
   const bool lacks_token = failure.is_forbidden && call.token.empty();
   if ((failure.is_token_invalid || lacks_token) && !options_.user.empty()) {
     access_.forget(call.token);
     failure.error = CallError::Unknown;
   } else if (failure.error == CallError::Unknown) {
     channels_.failed(call.member, is_late);
-    // A token names the entry of etcd's log with which it was given. An etcd that was restored from
-    // before waits for that entry, and answers nothing.
+    // A token names the index of etcd's log at which it was issued. An etcd that was restored to an
+    // earlier state waits for that index, and answers nothing. So a new token is requested.
     if (is_late && !call.token.empty()) access_.forget(call.token);
   }
   return {.error = failure.error,
@@ -356,24 +356,24 @@ void ChannelsClient::authenticate() {
   call->reader = call->member->authentication->PrepareAsyncAuthenticate(&call->context, message,
                                                                         &executor_.queue());
   call->reader->StartCall();
-  call->reader->Finish(&call->reply, &call->status, &call->completion);
+  call->reader->Finish(&call->response, &call->status, &call->completion);
 }
 
 void ChannelsClient::authenticated(const UnaryCall<pb::AuthenticateResponse>& call,
                                    const std::string& user, const std::string& password) {
-  if (user != options_.user) {  // It has changed meanwhile.
+  if (user != options_.user) {  // The options have changed meanwhile.
     return options_.user.empty() ? access_.set({}) : authenticate();
   }
   if (is_authentication_off(call.status)) return access_.set({});
   if (call.status.ok()) {
     if (password_.taken(password) && events_.password_used) events_.password_used();
-    return access_.set(call.reply.token());
+    return access_.set(call.response.token());
   }
   const Failure failure = failed(call);
   if (failure.error != CallError::Denied) return access_.fail(failure);
   const bool is_news = password_.refused(password, executor_.now());
   if (is_news && events_.password_refused) events_.password_refused(failure.message);
-  authenticate();  // With the other one, if there is one.
+  authenticate();  // Now with the other password, if there is one: password.h.
 }
 
 WatchId ChannelsClient::watch(KeyRange range, Revision from,
@@ -413,7 +413,7 @@ void ChannelsClient::begin_watch(WatchId id) {
 void ChannelsClient::watch_ended(WatchId id, WatchStream::End end) {
   const Watch& watch = watches_.at(id);
   const bool is_refused = end.is_cancelled && end.report.compact_revision == 0;
-  // A watch whose token etcd does not know is cancelled like one that is denied.
+  // etcd cancels a watch with an unknown token like one that is denied, so the cause may be either.
   if (is_refused || (!end.status.ok() && call_failure(end.status).is_token_invalid))
     access_.forget(watch.token);
   else if (!end.is_cancelled)
@@ -435,8 +435,8 @@ void ChannelsClient::reconfigure(GrpcClientOptions options) {
   try_options();
 }
 
-void ChannelsClient::look() {
-  look_timer_ = executor_.after(look_interval_, [this] { look(); });
+void ChannelsClient::reread_files() {
+  reread_timer_ = executor_.after(reread_interval_, [this] { reread_files(); });
   if (!wanted_) wanted_ = Wanted{.options = options_, .files = {}, .trial = nullptr};
   if (wanted_->trial == nullptr) try_options();
 }
@@ -494,14 +494,15 @@ Result<std::unique_ptr<GrpcClient>> open_grpc_client(GrpcExecutor& executor,
   if (!files.ok()) return files.take_status();
   Result<Channels> channels = Channels::open(options, *files);
   if (!channels.ok()) return channels.take_status();
-  // There is nothing else to begin with, and the files may be replaced while it runs.
+  // Bad files are no error here: there are none from before to go on with, and they may be mended
+  // while the client runs.
   const Status checked = options.check_files ? options.check_files() : Status();
   if (!checked.ok() && events.options_refused) events.options_refused(checked.message());
-  const bool is_looking = options.look_interval > 0;
+  const bool rereads_files = options.reread_interval > 0;
   auto client = std::make_unique<ChannelsClient>(executor, std::move(options), files.take(),
                                                  channels.take(), std::move(events));
-  // The client ends on that thread, or when nothing is run there any more.
-  if (is_looking) executor.post([first = client.get()] { first->look(); });
+  // The client is destroyed on the executor's thread or after its end, so it outlives this call.
+  if (rereads_files) executor.post([first = client.get()] { first->reread_files(); });
   return std::unique_ptr<GrpcClient>(std::move(client));
 }
 

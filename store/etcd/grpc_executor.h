@@ -16,9 +16,9 @@
 
 namespace perennial::store::etcd {
 
-// The tag of an operation of gRPC: what the executor's thread calls when the operation is over.
-// `ok` is gRPC's, whose meaning depends on the operation. It stays alive until then, and may be
-// destroyed from inside of `run`.
+// The tag of a gRPC operation: the executor's thread calls `run` when the operation has ended. `ok`
+// is gRPC's, and its meaning depends on the operation. A Completion must live until then, and may
+// be destroyed from inside `run`.
 struct Completion {
   std::function<void(bool ok)> run;
 };
@@ -30,14 +30,14 @@ struct Completion {
 class GrpcExecutor final : public Executor {
  public:
   GrpcExecutor();
-  // REQUIRES: no client is left. Operations that those have left behind are completed.
+  // Waits for operations that clients have abandoned. REQUIRES: all clients are destroyed.
   ~GrpcExecutor() override;
   GrpcExecutor(const GrpcExecutor&) = delete;
   GrpcExecutor& operator=(const GrpcExecutor&) = delete;
 
-  // Ends the thread. What has been posted and has not begun is dropped, and so is what is posted
-  // from now on. A client that is left may then be destroyed on any thread. Does nothing the second
-  // time. Not called on the executor's thread.
+  // Ends the thread. Functions that were posted and have not begun are dropped, and so are later
+  // ones. A remaining client may then be destroyed on any thread. Does nothing the second time. Not
+  // called on the executor's thread.
   void stop();
 
   Nanos now() const override;
@@ -46,11 +46,11 @@ class GrpcExecutor final : public Executor {
   TimerId after(Nanos delay, std::function<void()> run) override;
   void cancel_timer(TimerId timer) override;
 
-  // Operations may be begun on it on the executor's thread only. Their tags are Completions.
+  // Operations may be started on it on the executor's thread only. Their tags are Completions.
   grpc::CompletionQueue& queue() { return queue_; }
 
  private:
-  // Timers of one time fire in the order in which they were made.
+  // Timers that are due at the same time fire in the order in which they were set.
   using TimerKey = std::pair<Nanos, TimerId>;
 
   void run();
@@ -68,7 +68,7 @@ class GrpcExecutor final : public Executor {
   std::mutex mutex_;
   std::vector<std::function<void()>> posts_;
   bool is_stopping_ = false;
-  // An alarm that is set and not yet completed wakes the thread. It cannot be set again before.
+  // The alarm is set and has not completed. It cannot be set again before.
   bool is_waking_ = false;
   grpc::Alarm alarm_;
   Completion woken_;

@@ -92,9 +92,9 @@ std::optional<Alarm> alarm_of(std::string_view error) {
   return std::nullopt;
 }
 
-std::vector<Alarm> alarms_of(const pb::StatusResponse& answer) {
+std::vector<Alarm> alarms_of(const pb::StatusResponse& response) {
   std::vector<Alarm> alarms;
-  for (const std::string& error : answer.errors()) {
+  for (const std::string& error : response.errors()) {
     if (const std::optional<Alarm> alarm = alarm_of(error)) alarms.push_back(*alarm);
   }
   return alarms;
@@ -102,8 +102,8 @@ std::vector<Alarm> alarms_of(const pb::StatusResponse& answer) {
 
 }  // namespace
 
-// It asks for no order: etcd reads a range in ascending order anyway. If it were asked, it would
-// read the whole range first, with all values, and apply the limit afterwards.
+// No sort order is set: etcd reads a range in ascending order anyway, but with a sort order it
+// would read the whole range with all values first, and apply the limit afterwards.
 pb::RangeRequest range_request(Get request) {
   pb::RangeRequest message;
   message.set_key(std::move(request.range.key));
@@ -131,21 +131,22 @@ pb::AlarmRequest disarm_request(const Alarm& alarm) {
   return message;
 }
 
-Found found_of(pb::RangeResponse& answer) {
+Found found_of(pb::RangeResponse& response) {
   Found found{.keys = {},
-              .count = answer.count(),
-              .more = answer.more(),
-              .revision = answer.header().revision()};
-  found.keys.reserve(static_cast<size_t>(answer.kvs_size()));
-  for (pb::KeyValue& key : *answer.mutable_kvs()) found.keys.push_back(key_value_of(key));
+              .count = response.count(),
+              .more = response.more(),
+              .revision = response.header().revision()};
+  found.keys.reserve(static_cast<size_t>(response.kvs_size()));
+  for (pb::KeyValue& key : *response.mutable_kvs()) found.keys.push_back(key_value_of(key));
   return found;
 }
 
-// Answers inside of a transaction's answer have no header of their own in all versions of etcd.
-TransactionDone transaction_done_of(pb::TxnResponse& answer) {
+// The responses inside a transaction's response have no header of their own in some versions of
+// etcd.
+TransactionDone transaction_done_of(pb::TxnResponse& response) {
   TransactionDone done{
-      .held = answer.succeeded(), .revision = answer.header().revision(), .gets = {}};
-  for (pb::ResponseOp& operation : *answer.mutable_responses()) {
+      .held = response.succeeded(), .revision = response.header().revision(), .gets = {}};
+  for (pb::ResponseOp& operation : *response.mutable_responses()) {
     if (!operation.has_response_range()) continue;
     Found& found = done.gets.emplace_back(found_of(*operation.mutable_response_range()));
     found.revision = done.revision;
@@ -153,15 +154,15 @@ TransactionDone transaction_done_of(pb::TxnResponse& answer) {
   return done;
 }
 
-MemberStatus member_status_of(const pb::StatusResponse& answer, std::string endpoint) {
+MemberStatus member_status_of(const pb::StatusResponse& response, std::string endpoint) {
   return {.endpoint = std::move(endpoint),
-          .id = answer.header().member_id(),
-          .version = answer.version(),
-          .database_bytes = answer.dbsize(),
-          .is_leader = answer.leader() != 0 && answer.leader() == answer.header().member_id(),
-          .has_leader = answer.leader() != 0,
-          .term = answer.raftterm(),
-          .alarms = alarms_of(answer)};
+          .id = response.header().member_id(),
+          .version = response.version(),
+          .database_bytes = response.dbsize(),
+          .is_leader = response.leader() != 0 && response.leader() == response.header().member_id(),
+          .has_leader = response.leader() != 0,
+          .term = response.raftterm(),
+          .alarms = alarms_of(response)};
 }
 
 WatchEvent event_of(pb::Event& event) {

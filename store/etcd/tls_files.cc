@@ -30,7 +30,8 @@ Result<TlsFiles> read_tls_files(const GrpcClientOptions& options) {
   return files;
 }
 
-// What is checked are the files by their names, so what was read before must be there after it.
+// check_files() opens the files by their names, so they are read again after it: it must have
+// checked the same contents.
 Result<TlsFiles> read_tls_files(const GrpcClientOptions& options, const TlsFiles& used) {
   Result<TlsFiles> files = read_tls_files(options);
   if (!files.ok() || *files == used || !options.check_files) return files;

@@ -19,8 +19,8 @@ struct TlsFiles {
 // Io: one of them cannot be read, or is empty. InvalidArgument: a certificate without a key, or the
 // other way round.
 Result<TlsFiles> read_tls_files(const GrpcClientOptions& options);
-// The same for files that take the place of `used`: what differs from that is checked, too
-// (`check_files`), and refused where it changes while it is looked at.
+// The same for files that replace `used`: files that differ are also checked by `check_files`, and
+// are refused if they change during the check.
 Result<TlsFiles> read_tls_files(const GrpcClientOptions& options, const TlsFiles& used);
 
 }  // namespace perennial::store::etcd

@@ -12,7 +12,7 @@ namespace {
 namespace pb = etcdserverpb;
 
 // With the time to connect.
-constexpr Nanos answer_within = 3 * nanos_per_second;
+constexpr Nanos response_within = 3 * nanos_per_second;
 
 }  // namespace
 
@@ -29,23 +29,24 @@ Trial::~Trial() {
 void Trial::ask(size_t member) {
   auto* const call = new UnaryCall<pb::StatusResponse>;
   call->member = channels_.member(member);
-  call->set_deadline_in(answer_within);
+  call->set_deadline_in(response_within);
   call->completion.run = [this, call, member](bool) {
     const std::unique_ptr<UnaryCall<pb::StatusResponse>> own(call);
-    if (!call->is_abandoned) on_answer(member, *call);
+    if (!call->is_abandoned) on_response(member, *call);
   };
   calls_.push_back(call);
   call->reader = call->member->maintenance->PrepareAsyncStatus(&call->context, pb::StatusRequest(),
                                                                &executor_.queue());
   call->reader->StartCall();
-  call->reader->Finish(&call->reply, &call->status, &call->completion);
+  call->reader->Finish(&call->response, &call->status, &call->completion);
 }
 
-void Trial::on_answer(size_t member, const UnaryCall<pb::StatusResponse>& call) {
+void Trial::on_response(size_t member, const UnaryCall<pb::StatusResponse>& call) {
   std::erase(calls_, &call);
   if (call.status.ok()) {
-    return end(
-        {.is_answered = true, .member = member, .etcd_cluster = call.reply.header().cluster_id()});
+    return end({.is_answered = true,
+                .member = member,
+                .etcd_cluster = call.response.header().cluster_id()});
   }
   if (!calls_.empty()) return;
   end({.failure = fmt::format("{}: {}", call.member->endpoint, call.status.error_message())});

@@ -13,13 +13,13 @@
 
 namespace perennial::store::etcd {
 
-// Whether etcd answers with other options: all members that they name are asked for their status,
-// by connections of their own. No user is needed for that.
+// Tries whether etcd answers with new options: asks all members that they name for their status,
+// over connections of its own. That needs no user.
 class Trial {
  public:
   struct Outcome {
     bool is_answered = false;
-    size_t member = 0;          // The first that answered,
+    size_t member = 0;          // The first member that answered,
     uint64_t etcd_cluster = 0;  // and the identity of its etcd cluster.
     std::string failure = {};   // Of the last member, if none has answered.
   };
@@ -27,17 +27,17 @@ class Trial {
   // `done` is called once, on the executor's thread and not in here, and may destroy this.
   // `channels` are those of the options.
   Trial(GrpcExecutor& executor, Channels channels, std::function<void(const Outcome&)> done);
-  // Calls nothing.
+  // Does not call `done`.
   ~Trial();
   Trial(const Trial&) = delete;
   Trial& operator=(const Trial&) = delete;
 
-  // REQUIRES: it is over, and was not called before.
+  // REQUIRES: `done` was called. Called once.
   Channels take_channels() { return std::move(channels_); }
 
  private:
   void ask(size_t member);
-  void on_answer(size_t member, const UnaryCall<etcdserverpb::StatusResponse>& call);
+  void on_response(size_t member, const UnaryCall<etcdserverpb::StatusResponse>& call);
   void end(const Outcome& outcome);
 
   GrpcExecutor& executor_;

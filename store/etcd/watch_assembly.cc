@@ -8,11 +8,11 @@
 
 namespace perennial::store::etcd {
 
-std::optional<WatchEvents> WatchAssembly::add(etcdserverpb::WatchResponse& answer) {
-  if (answer.events().empty()) return WatchEvents{.events = {}, .revision = reported_};
-  for (etcdserverpb::Event& event : *answer.mutable_events()) held_.push_back(event_of(event));
+std::optional<WatchEvents> WatchAssembly::add(etcdserverpb::WatchResponse& response) {
+  if (response.events().empty()) return WatchEvents{.events = {}, .revision = reported_};
+  for (etcdserverpb::Event& event : *response.mutable_events()) held_.push_back(event_of(event));
   std::vector<WatchEvent> complete = std::exchange(held_, {});
-  if (answer.fragment()) {
+  if (response.fragment()) {
     const Revision newest = complete.back().key.mod_revision;
     const auto is_newest = [&](const WatchEvent& e) { return e.key.mod_revision == newest; };
     const auto first = std::find_if(complete.begin(), complete.end(), is_newest);

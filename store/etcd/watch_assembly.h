@@ -8,18 +8,18 @@
 
 namespace perennial::store::etcd {
 
-// Makes reports of the answers to a watch. etcd divides an answer that is too large into fragments,
-// anywhere; so the events of the newest revision are held back until it is known to be complete.
+// Assembles the responses of a watch to reports. etcd splits a large response into fragments, also
+// within a revision; so the events of the newest revision are held back until it is complete.
 class WatchAssembly {
  public:
   explicit WatchAssembly(Revision from) : reported_(from - 1) {}
 
-  // Returns what can be reported now. Nothing: a fragment has completed no revision.
+  // Returns the events that can be reported now. None: the fragment has completed no revision.
   //
-  // What has been reported follows from the events alone. The revision in an answer's header may be
-  // ahead of events that are still to come: in etcd up to 3.4.24 that of an answer to a progress
-  // request (issue 15220), and in all versions that of a watch which is catching up.
-  std::optional<WatchEvents> add(etcdserverpb::WatchResponse& answer);
+  // The reported revision is that of the events and not that of the response's header, which may be
+  // ahead of events that are still to come: in etcd up to 3.4.24 after a progress request (issue
+  // 15220), and in all versions while a watch is catching up.
+  std::optional<WatchEvents> add(etcdserverpb::WatchResponse& response);
 
  private:
   Revision reported_;

@@ -7,7 +7,7 @@ namespace {
 
 namespace pb = etcdserverpb;
 
-// Until etcd has confirmed the watch, connecting included.
+// How long etcd may take to confirm the watch, with the time to connect.
 constexpr Nanos confirmed_within = 5 * nanos_per_second;
 // Three requests for progress without an answer end the watch.
 constexpr Nanos progress_interval = 5 * nanos_per_second;
@@ -24,13 +24,13 @@ WatchStream* WatchStream::begin(GrpcExecutor& executor, pb::Watch::Stub& stub,
   create.set_range_end(range.end);
   create.set_start_revision(from);
   create.set_fragment(true);
-  // A member that has lost its leader then ends the stream. Else it would be silent.
+  // With this a member that loses etcd's leader ends the stream. Otherwise it would stay silent.
   watch->context_.AddMetadata("hasleader", "true");
   if (!token.empty()) watch->context_.AddMetadata("token", token);
   watch->stream_ = stub.PrepareAsyncWatch(&watch->context_, &executor.queue());
   ++watch->operations_;
   watch->stream_->StartCall(&watch->proceeds_);
-  watch->expect_answer(confirmed_within);
+  watch->expect_response(confirmed_within);
   return watch;
 }
 
@@ -40,12 +40,13 @@ WatchStream::WatchStream(GrpcExecutor& executor, Revision from, Handlers handler
   writes_.run = [this](bool ok) { written(ok); };
 }
 
-// There is always an operation under way here, or its completion is calling: it deletes this.
+// It does not delete this: there is always an operation under way here, or its completion is the
+// caller, and the last operation to end does it.
 void WatchStream::abandon() {
   close();
 }
 
-// Start, then reads until one fails, then Finish, which says why.
+// The steps of the stream: Start, then Read until one fails, then Finish, whose status says why.
 void WatchStream::proceed(bool ok) {
   if (is_closed_) return operation_is_over();
   if (step_ == Step::Finish) {
@@ -60,27 +61,27 @@ void WatchStream::proceed(bool ok) {
     create_.Clear();
     read();
   } else {
-    on_answer();
+    on_response();
     if (!is_closed_) read();
   }
   operation_is_over();
 }
 
-void WatchStream::on_answer() {
-  if (answer_.canceled()) {
-    const Revision compacted = answer_.compact_revision();
-    std::string why = answer_.cancel_reason();
+void WatchStream::on_response() {
+  if (response_.canceled()) {
+    const Revision compacted = response_.compact_revision();
+    std::string why = response_.cancel_reason();
     if (why.empty()) why = compacted != 0 ? "compacted" : "cancelled by etcd";
     return end({.report = {.compact_revision = compacted, .message = std::move(why)},
                 .is_cancelled = true,
                 .is_silent = false,
                 .status = {}});
   }
-  if (answer_.created()) {
+  if (response_.created()) {
     progress_timer_ = executor_.after(progress_interval, [this] { ask_for_progress(); });
   }
-  expect_answer(silence_max);
-  std::optional<WatchEvents> events = assembly_.add(answer_);
+  expect_response(silence_max);
+  std::optional<WatchEvents> events = assembly_.add(response_);
   if (events) handlers_.events(*std::move(events));
 }
 
@@ -92,7 +93,7 @@ void WatchStream::on_failed() {
        .status = status_});
 }
 
-// A failed write is seen by the read that is under way.
+// `ok` is ignored: after a failed write the read that is under way fails, too.
 void WatchStream::written(bool /*ok*/) {
   is_writing_ = false;
   operation_is_over();
@@ -100,7 +101,7 @@ void WatchStream::written(bool /*ok*/) {
 
 void WatchStream::read() {
   ++operations_;
-  stream_->Read(&answer_, &proceeds_);
+  stream_->Read(&response_, &proceeds_);
 }
 
 void WatchStream::write(const pb::WatchRequest& request) {
@@ -117,7 +118,7 @@ void WatchStream::ask_for_progress() {
   write(request);
 }
 
-void WatchStream::expect_answer(Nanos within) {
+void WatchStream::expect_response(Nanos within) {
   executor_.cancel_timer(silence_timer_);
   silence_timer_ = executor_.after(within, [this] {
     end({.report = {.compact_revision = 0, .message = "no answer in time"},

@@ -14,14 +14,14 @@
 
 namespace perennial::store::etcd {
 
-// One watch, on a stream of its own to one member. It belongs to itself: gRPC writes to it until
-// the last operation is over, and then it deletes itself.
+// One watch, on a stream of its own to one member. It owns itself: gRPC writes to it until the last
+// operation has ended, and then it deletes itself.
 class WatchStream {
  public:
   // Why the watch has ended: etcd has cancelled it and said why, or the stream has failed.
   struct End {
     WatchEnded report;
-    bool is_cancelled = false;  // By etcd, so the member is well.
+    bool is_cancelled = false;  // etcd cancelled it, so the member is healthy.
     bool is_silent = false;     // The member has not answered in time.
     grpc::Status status;        // Of the stream, if it has failed.
   };
@@ -35,7 +35,8 @@ class WatchStream {
   static WatchStream* begin(GrpcExecutor& executor, etcdserverpb::Watch::Stub& stub,
                             const std::string& token, const KeyRange& range, Revision from,
                             Handlers handlers);
-  // No handler is called any more. The stream must not be used after this, or after its end.
+  // Cancels the watch: no handler is called any more. The stream must not be used after this, or
+  // after its end.
   void abandon();
 
  private:
@@ -47,13 +48,13 @@ class WatchStream {
   ~WatchStream() = default;
 
   void proceed(bool ok);
-  void on_answer();
+  void on_response();
   void on_failed();
   void written(bool ok);
   void read();
   void write(const etcdserverpb::WatchRequest& request);
   void ask_for_progress();
-  void expect_answer(Nanos within);
+  void expect_response(Nanos within);
   void end(End end);
   void close();
   void operation_is_over();
@@ -65,7 +66,7 @@ class WatchStream {
 
   grpc::ClientContext context_;
   std::unique_ptr<Stream> stream_;
-  etcdserverpb::WatchResponse answer_;
+  etcdserverpb::WatchResponse response_;
   grpc::Status status_;
   Step step_ = Step::Start;
   Completion proceeds_;

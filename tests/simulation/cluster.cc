@@ -44,9 +44,9 @@ Replica::Replica(Cluster& cluster, const std::string& name, Directory& directory
       directory_(directory),
       process_(cluster.time().add_node()),
       client_(cluster.etcd().connect(process_)) {
-  const store::cluster::Holding holding = {.cluster_id = directory.cluster_id,
-                                           .index = directory.rows.last_index(),
-                                           .now = directory.rows.last_now()};
+  const store::cluster::LocalPosition holding = {.cluster_id = directory.cluster_id,
+                                                 .index = directory.rows.last_index(),
+                                                 .now = directory.rows.last_now()};
   node_ = std::make_unique<store::cluster::Node>(
       process_, *client_, options(name, directory.identity), holding, events());
   process_.post([this] { node_->start(); });

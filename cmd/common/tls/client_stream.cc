@@ -17,7 +17,8 @@
 namespace perennial::common {
 namespace {
 
-// A server that does not speak TLS may wait for more bytes than a handshake has.
+// A server that does not speak TLS may read the handshake as a part of a command, and wait for
+// more.
 constexpr timeval handshake_time = {.tv_sec = 15, .tv_usec = 0};
 constexpr timeval no_limit = {};
 
@@ -70,7 +71,7 @@ void limit_time(int fd, const timeval& limit) {
   }
 }
 
-// The certificate must have this name or number. Only names are told to the server.
+// The certificate must be for this name or IP address. Only a name is sent to the server (SNI).
 void expect_host(SSL* ssl, const std::string& host) {
   if (parse_ip(host)) {
     CHECK(X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), host.c_str()) == 1);
@@ -84,10 +85,10 @@ void expect_host(SSL* ssl, const std::string& host) {
 
 struct ClientStream::Tls {
   SSL* ssl = nullptr;
-  std::string failure;  // Of the last call. Empty: errno has it.
+  std::string failure;  // The reason why the last call failed. Empty: errno has it.
 
   ~Tls() {
-    // Says that nothing more will come, if the kernel takes that at once.
+    // Sends close_notify, if the kernel takes it without blocking.
     if (failure.empty() && SSL_is_init_finished(ssl) != 0) SSL_shutdown(ssl);
     SSL_free(ssl);
   }
@@ -107,7 +108,7 @@ struct ClientStream::Tls {
     const unsigned long error = ERR_peek_error();
     const char* const reason = ERR_reason_error_string(error);
     ERR_clear_error();
-    // An end without notice is one of the connection. Replies have their own end.
+    // The connection ended without close_notify. That is no error: each reply says where it ends.
     if (ERR_GET_REASON(error) == SSL_R_UNEXPECTED_EOF_WHILE_READING) return 0;
     if (error == 0 && system_error == 0) return 0;
     failure = reason != nullptr ? reason : std::string();
@@ -122,7 +123,8 @@ ClientStream::ClientStream() = default;
 ClientStream::ClientStream(Socket socket) : socket_(std::move(socket)) {}
 ClientStream::ClientStream(ClientStream&&) noexcept = default;
 ClientStream& ClientStream::operator=(ClientStream&& other) noexcept {
-  // The end of TLS is said on a socket that is still open.
+  // Swapped and not moved: close_notify is sent when `other` is destroyed, while its socket is
+  // open.
   std::swap(tls_, other.tls_);
   std::swap(socket_, other.socket_);
   return *this;

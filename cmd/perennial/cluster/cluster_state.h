@@ -52,7 +52,7 @@ struct ClusterState {
   }
   // Whether it is a standby that would serve soon after it was elected.
   bool may_lead(const store::cluster::NodeRecord& node) const {
-    return maintenance.may_stand(node) && behind(node) < entries_behind_max;
+    return maintenance.may_campaign(node) && behind(node) < entries_behind_max;
   }
   // By how many seconds a node's wall clock is ahead of the cluster's time, which its leader has
   // told. Both were told within a second or two. None: one of them is not told.

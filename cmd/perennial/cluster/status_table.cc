@@ -15,7 +15,7 @@
 #include "cmd/common/units.h"
 #include "cmd/perennial/output/readable.h"
 #include "cmd/perennial/output/table.h"
-#include "store/cluster/puts.h"
+#include "store/cluster/log_size.h"
 
 namespace perennial::tool {
 namespace {

@@ -295,7 +295,7 @@ void Member::start(store::Store& store) {
   links.damaged = [this](Status status) { finish(std::move(status)); };
   links.wake = wake_;
   const store::Opening& opening = store.opening();
-  store::cluster::Holding holding;
+  store::cluster::LocalPosition holding;
   holding.cluster_id = store.cluster_id();
   holding.index = opening.last_index;
   holding.now = opening.last_now;

@@ -58,7 +58,7 @@ store::etcd::GrpcClientOptions etcd_options(const ClusterConfig& config) {
           .key_file = config.etcd_key,
           .user = config.etcd_user,
           .password_file = config.etcd_password_file,
-          .look_interval = files_interval,
+          .reread_interval = files_interval,
           .check_files = [config] { return check_etcd_files(config); }};
 }
 

@@ -47,7 +47,7 @@ void EtcdDiscovery::look_now() {
 }
 
 void EtcdDiscovery::run() {
-  while (wait()) look();
+  while (wait()) look_up();
 }
 
 // Returns false when this ends.
@@ -58,7 +58,7 @@ bool EtcdDiscovery::wait() {
   return !is_ending_;
 }
 
-void EtcdDiscovery::look() {
+void EtcdDiscovery::look_up() {
   Result<std::vector<std::string>> found = discover_etcd(config_);
   if (!found.ok()) {
     const std::string& why = found.status().message();

@@ -32,7 +32,7 @@ class EtcdDiscovery {
 
  private:
   void run();
-  void look();
+  void look_up();
   bool wait();
 
   const ClusterConfig config_;

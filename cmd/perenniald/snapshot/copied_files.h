@@ -33,7 +33,7 @@ class CopiedFiles {
   Status sync(const std::function<bool()>& cancelled);
 
  private:
-  // An open file that is written from its begin to its end.
+  // An open file that is written from its beginning to its end.
   class File {
    public:
     explicit File(const std::string& path);
@@ -54,7 +54,7 @@ class CopiedFiles {
     const int open_error_;
     store::Hasher hasher_;
     uint64_t bytes_ = 0;
-    uint64_t bytes_at_disk_ = 0;  // So many have been handed to the disk.
+    uint64_t bytes_at_disk_ = 0;  // How many have been handed to the disk.
   };
 
   std::deque<File> files_;  // Those that are not yet synced, the oldest first.

@@ -16,12 +16,12 @@
 namespace perennial::perenniald {
 
 // Says in etcd that this node gets a copy of another one's database, and how far it is, for
-// `perennial cluster status`. The key hangs on a lease of its own. What fails is tried again, and
-// nobody waits for it.
+// `perennial cluster status`. The key belongs to a lease of its own. Failed calls are retried, and
+// nobody waits for them.
 class CopyStatus {
  public:
   CopyStatus(const ClusterConfig& config, const std::string& version);
-  // Deletes the key. If etcd does not answer within a second, the end of the lease does.
+  // Revokes the lease, which deletes the key. If etcd does not answer within a second, it expires.
   ~CopyStatus();
   CopyStatus(const CopyStatus&) = delete;
   CopyStatus& operator=(const CopyStatus&) = delete;

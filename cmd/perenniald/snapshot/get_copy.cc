@@ -29,10 +29,10 @@ namespace {
 using store::cluster::NodeRecord;
 using store::cluster::Role;
 
-// After an attempt with all nodes.
+// How long to wait after an attempt in which no node could send a copy.
 constexpr std::chrono::seconds pause_between{2};
-constexpr std::chrono::milliseconds look_interval{100};
-// How often is said that there is no copy yet.
+constexpr std::chrono::milliseconds cancel_poll_interval{100};
+// How often the same reason why there is no copy yet is logged.
 constexpr std::chrono::seconds behind_log_interval{10};
 
 // All nodes that are in etcd.
@@ -69,7 +69,8 @@ void choose(std::vector<NodeRecord>& nodes, const std::string& own_name) {
     return node.node == own_name || node.peer_address.empty() || node.role == Role::Joining;
   });
   std::ranges::sort(nodes, [](const NodeRecord& a, const NodeRecord& b) {
-    // What it lacks may be lacking everywhere. What can be noticed is, before the copy is used.
+    // A damaged node is asked last, but it is asked: the jobs that it has lost may be missing on
+    // all nodes, and damage that can be found is found when the copy is verified.
     if (a.is_damaged != b.is_damaged) return b.is_damaged;
     if (a.role != b.role) return a.role == Role::Standby;
     return a.applied > b.applied;
@@ -204,7 +205,7 @@ class Copying {
   void wait() const {
     const auto end = std::chrono::steady_clock::now() + pause_between;
     while (!cancelled_() && std::chrono::steady_clock::now() < end) {
-      std::this_thread::sleep_for(look_interval);
+      std::this_thread::sleep_for(cancel_poll_interval);
     }
   }
 

@@ -13,8 +13,9 @@ namespace perennial::perenniald {
 enum class OldDatabase : uint8_t { Removed, Kept };
 
 // Replaces the database in `data_dir` by a copy of another node's, which the log in etcd reaches.
-// It asks the nodes that are in etcd: standbys first, whom a copy costs no client's time, then the
-// leader. It goes on until a copy is in its place; no attempt changes what is there before.
+// It asks the nodes that are in etcd: standbys first, since a copy from one of them slows no client
+// down, then the leader. It retries until a copy is in place. A failed attempt leaves the old
+// database as it was.
 // A key in etcd says how far it is: copy_status.h. Returns an error after `cancelled` returned
 // true, or if `data_dir` cannot be used at all. `version`: of this program.
 //

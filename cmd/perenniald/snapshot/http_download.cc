@@ -13,7 +13,7 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
-// How often is looked at whether it was cancelled.
+// How often cancellation is checked.
 constexpr int poll_ms = 200;
 constexpr long connect_ms = 5'000;
 constexpr long buffer_bytes = 256 << 10;

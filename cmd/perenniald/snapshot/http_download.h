@@ -9,7 +9,7 @@
 
 namespace perennial::perenniald {
 
-// The body of a response to a GET, as it comes.
+// Downloads the body of the response to a GET, piece by piece.
 class HttpDownload {
  public:
   explicit HttpDownload(const FetchOptions& options);
@@ -29,7 +29,7 @@ class HttpDownload {
 
   const FetchOptions& options_;
   std::unique_ptr<Handles> handles_;
-  Status begun_;  // Whether there is a request at all.
+  Status begun_;  // An error: the request could not be made.
   std::string received_;
   std::string given_;
   bool has_ended_ = false;

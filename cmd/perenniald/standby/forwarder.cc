@@ -13,10 +13,10 @@
 namespace perennial::perenniald {
 namespace {
 
-// A side is not read while the other one has so many bytes that it could not write.
+// One side is not read while so many bytes wait to be written to the other side.
 constexpr size_t held_bytes_max = 256 << 10;
 
-// A client that is silent for so long is connected with the leader as it is.
+// A client that sends nothing for so long is connected with the leader nevertheless.
 constexpr Nanos silence_max = nanos_per_second / 2;
 
 }  // namespace
@@ -47,13 +47,14 @@ class Forwarder::Side final : public core::Session {
       other_->add(text);
     }
   }
-  // Its commands are read, so that it is seen whether the client is only done with sending.
+  // The client's commands are read on, which shows whether it has closed the connection or has only
+  // shut down its sending side.
   void on_half_close(Nanos /*now*/) override {
     reads_early_ = true;
     forwarder_.changed(*this);
   }
-  // A server ends its sending side only by closing the connection, so what a client has to say to
-  // it is of no use any more. The client still gets what it has said.
+  // A server ends its sending side only by closing the connection. So the rest of the client's
+  // bytes is of no use any more, but the client still gets what the server has sent.
   void on_eof(Nanos /*now*/) override {
     if (!is_client_) return drop();
     ended_ = true;
@@ -137,7 +138,7 @@ class Forwarder::Side final : public core::Session {
     ends_output_ = false;
     forwarder_.hooks_.end_output(id_);
   }
-  // What the other one has said is still written.
+  // What the other side has sent is still written.
   void on_other_gone() {
     other_ = nullptr;
     closing_ = true;

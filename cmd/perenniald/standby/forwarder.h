@@ -21,10 +21,9 @@ namespace perennial::perenniald {
 // before the client has sent something, which begins with the headers if there are some, or was
 // silent for a while: a standby sends its header at once, so whoever is silent comes from none.
 //
-// But for these headers a client is not read before the leader is connected, so that nothing of it
-// is here if there is no leader: it waits for one for a bounded time, or for this node to serve it.
-// Who is connected to a leader that is followed by another loses the connection, as after a restart
-// of a server.
+// Except for these headers a client is not read before the leader is connected. So no command of it
+// is lost if there is no leader: it waits for one for a bounded time, or until this node serves it.
+// When the leader changes, old connections are closed, as after a restart of a server.
 class Forwarder {
  public:
   struct Hooks {
@@ -33,12 +32,12 @@ class Forwarder {
     // Takes over the socket, and calls open_leader_side() with its connection. Returns false if
     // the system lacks the means: the socket is closed.
     std::function<bool(int fd)> adopt;
-    // Ends the sending side of a connection: its session has no more to say, and still reads.
+    // Shuts down the sending side of a connection: its session sends nothing more, and still reads.
     std::function<void(ConnId)> end_output;
     // This client was passed on in a circle. It is about to be closed.
     std::function<void(ConnId client)> on_circle;
   };
-  // What of a client was read while it waited: only of one that has ended its sending side.
+  // What was read from a client while it waited, if it has shut down its sending side meanwhile.
   struct Early {
     std::string bytes;
     bool ended = false;
@@ -56,12 +55,12 @@ class Forwarder {
   // Who leads, "HOST:PORT", and whether it reads the header. Empty: nobody, or this node. Ends the
   // connections to any other.
   void set_leader(std::string address, bool reads_forward_header);
-  // Tries again to reach the leader, and gives up those who have waited for too long. Call it
-  // several times a second.
+  // Retries to reach the leader, and closes clients that have waited for too long. Call it several
+  // times a second.
   void on_time(Nanos now);
 
-  // The clients that no leader has heard of. After take() this forwarder has no part in one: its
-  // session is gone without a call of on_close().
+  // The clients that are connected with no leader yet. take() removes one from this forwarder: its
+  // session is destroyed without a call of on_close().
   std::vector<ConnId> waiting() const;
   Early take(ConnId client);
 
@@ -69,7 +68,7 @@ class Forwarder {
   bool has_changed() const { return !changed_.empty(); }
   void take_changed(std::vector<ConnId>& changed);
 
-  // Clients that are connected with the leader.
+  // How many clients are connected with the leader.
   size_t forwarded() const { return forwarded_; }
 
  private:

@@ -17,14 +17,15 @@ constexpr uint64_t renewal_ms = 3'000;
 constexpr uint64_t overlap_ms = 1'000;
 // A line that is older may have been closed for its silence. It is less than that time, too.
 constexpr uint64_t line_ms_max = 4'500;
-// How soon a machine is tried again that did not answer.
+// How soon a machine that did not answer is dialled again.
 constexpr uint64_t retry_ms = 500;
 // The kernel closes the sockets of a process that ends one after the other. One that listens may
 // still take a connection, which is then reset, and soon.
 constexpr uint64_t accepted_ms_max = 1'000;
-// A leader whose process ends is another's matter after some seconds: so long this is no news.
+// A leader that cannot be dialled is not reported before this time: if its process has ended,
+// another node leads by then.
 constexpr uint64_t unreached_ms = 5'000;
-// A refusal counts when it is confirmed so soon after.
+// How long after a refusal the address is dialled again, to confirm it.
 constexpr uint64_t confirmation_ms = 30;
 constexpr int refusals_needed = 2;
 
@@ -75,7 +76,7 @@ void LeaderWatch::set_leader(const std::string& address, uint64_t epoch) {
   if (address == address_ && epoch == epoch_) return;
   address_ = address;
   epoch_ = epoch;
-  ++life_;
+  ++generation_;
   refusals_ = 0;
   is_closed_ = false;
   is_dialling_ = false;
@@ -88,8 +89,8 @@ void LeaderWatch::set_leader(const std::string& address, uint64_t epoch) {
 
 void LeaderWatch::dial() {
   if (address_.empty() || std::exchange(is_dialling_, true)) return;
-  dialer_.dial(address_, [this, life = life_](int fd, int error) {
-    if (life == life_) return on_dialled(fd, error);
+  dialer_.dial(address_, [this, generation = generation_](int fd, int error) {
+    if (generation == generation_) return on_dialled(fd, error);
     if (fd >= 0) ::close(fd);
   });
 }
@@ -115,7 +116,7 @@ void LeaderWatch::on_dialled(int fd, int error) {
     former_ = std::exchange(line_, new Line(*this, fd, std::exchange(is_closed_, false)));
     return dial_after(former_ == nullptr ? renewal_ms : overlap_ms);
   }
-  // A line that is there stays: it says more than this.
+  // An open line stays. It proves more than a failed dial.
   const bool is_connected = line_ != nullptr || former_ != nullptr;
   if (!is_connected && uv_now(&loop_) - reached_at_ >= unreached_ms) set_reached(false);
   if (error != ECONNREFUSED || !is_closed_ || is_connected) {
@@ -127,7 +128,7 @@ void LeaderWatch::on_dialled(int fd, int error) {
   dial_after(retry_ms);  // Its restart may lead again in the same epoch, for all that is known.
 }
 
-// Whether the process has ended, another try says.
+// Whether the process has ended is decided by the next dial.
 void LeaderWatch::on_line_ended(Line* line, bool is_end) {
   (line == former_ ? former_ : line_) = nullptr;
   line->close();
@@ -147,7 +148,7 @@ void LeaderWatch::drop_lines() {
 }
 
 void LeaderWatch::close() {
-  ++life_;
+  ++generation_;
   address_.clear();
   drop_lines();
   uv_close(reinterpret_cast<uv_handle_t*>(&timer_), nullptr);

@@ -22,16 +22,16 @@ namespace perennial::perenniald {
 // A refusal alone proves nothing: a firewall that answers with a reset refuses, too, while the
 // process goes on behind it. Such a firewall resets a line at most, and never sends a FIN. A
 // process whose line ended by a reset, or that was never reached, is not known to have ended, and
-// its lease decides, as for a machine that is silent (C5).
+// its lease decides, as for a machine that is silent (C5: etc/docs/cluster.md).
 //
 // The line must reach the process itself. Where something ends TCP connections on the way, the end
 // of that looks like the end of the process: leave `peer_address` of such a node empty.
 //
-// A line is replaced every few seconds, before the other side closes it for its silence. A FIN of
-// one that could not be replaced in time may be such a close, and proves nothing. The one before
-// stays for a second beside the new one, which the process may not have accepted yet: then its end
-// resets that one. For the same reason a line that is opened right after such a FIN, and is reset
-// within a second, leaves the FIN as it was.
+// A line is replaced every few seconds, before the other side closes it as idle. If it could not be
+// replaced in time, its FIN may be such a close, and proves nothing. The old line stays open for a
+// second beside the new one: the process may not have accepted the new one yet, and its end would
+// then reset that one, while the old one gets the FIN. For the same reason a new line that is reset
+// within a second after such a FIN does not take the FIN's meaning away.
 class LeaderWatch {
  public:
   // Called from the loop.
@@ -70,12 +70,12 @@ class LeaderWatch {
   uv_timer_t timer_;  // When to dial next.
   std::string address_;
   uint64_t epoch_ = 0;
-  uint64_t life_ = 0;        // Counts set_leader(), so that what was dialled before does nothing.
+  uint64_t generation_ = 0;  // Counts set_leader(). The outcome of an earlier dial is ignored.
   int refusals_ = 0;         // In a row.
   uint64_t reached_at_ = 0;  // By uv_now(): when a line was opened last, or the watch began.
   std::optional<bool> reached_;
-  // Since the last line was opened, one has ended with a FIN of the process's own end, for all that
-  // is known.
+  // Since the last line was opened, a line has ended with a FIN that may be from the end of the
+  // process.
   bool is_closed_ = false;
   bool is_dialling_ = false;
   // The newest line, and the one before while that stays. Close callbacks free them.

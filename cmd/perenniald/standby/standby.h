@@ -40,17 +40,17 @@ class Standby {
   // `loop` and `connections` outlive this. `wait_max`: how long a client waits for a leader.
   Standby(uv_loop_t& loop, Connections& connections, Nanos wait_max, Hooks hooks);
 
-  // The session of a client, or of a connection to the leader.
+  // Makes the session of a client, or of a connection to the leader.
   core::Session& open(ConnId conn, const AcceptedSocket& socket);
-  // None: nobody leads, or this node does, and does not serve yet.
+  // None: nobody leads, or this node leads and does not serve yet.
   void set_leader(const std::optional<OtherLeader>& leader);
-  // Serves what has changed. Call it before the loop blocks.
+  // Writes the output of sessions that have changed. Call it before the loop blocks.
   void serve();
   // This node serves from now on: clients that wait for a leader are served here.
   void end();
 
   size_t forwarded() const { return forwarder_.forwarded(); }
-  // Clients that were refused, because they were passed on in a circle.
+  // How many clients were refused because they were passed on in a circle.
   uint64_t circles() const { return circles_; }
   // Closes its handles, which the loop needs to end. It may be destroyed when the loop has ended.
   void close();

@@ -57,11 +57,11 @@ TEST(LogSize, Trimmed) {
 TEST(LogSize, BehindIsPastTheBoundWithNothingToTrim) {
   const TrimLimits limits = {.copies_min = 2, .keep_bytes = 100, .bytes_max = 999};
   const LogSize log = ten_entries(limits);
-  EXPECT_TRUE(log.is_behind(std::vector<BatchIndex>{60}));
-  EXPECT_TRUE(log.is_behind(std::vector<BatchIndex>{60, 50}));
-  EXPECT_FALSE(log.is_behind(std::vector<BatchIndex>{60, 51}));
+  EXPECT_TRUE(log.must_hold_puts(std::vector<BatchIndex>{60}));
+  EXPECT_TRUE(log.must_hold_puts(std::vector<BatchIndex>{60, 50}));
+  EXPECT_FALSE(log.must_hold_puts(std::vector<BatchIndex>{60, 51}));
   EXPECT_FALSE(ten_entries({.copies_min = 2, .keep_bytes = 100, .bytes_max = 1000})
-                   .is_behind(std::vector<BatchIndex>{60}));
+                   .must_hold_puts(std::vector<BatchIndex>{60}));
 }
 
 }  // namespace

@@ -24,7 +24,7 @@ constexpr Nanos hand_out_interval = 20 * nanos_per_ms;
 
 }  // namespace
 
-Holding SimulatedDisk::holding() const {
+LocalPosition SimulatedDisk::holding() const {
   if (entries.empty()) return {.cluster_id = cluster_id};
   const Result<Batch> last_batch = decode_batch(entries.rbegin()->second);
   return {.cluster_id = cluster_id, .index = last_batch->index(), .now = last_batch->now()};

@@ -29,7 +29,7 @@ struct SimulatedDisk {
   bool is_noticed = true;   // The damage, before anybody needs what is damaged.
 
   BatchIndex last() const { return entries.empty() ? 0 : entries.rbegin()->first; }
-  Holding holding() const;
+  LocalPosition holding() const;
   // What was not flushed is gone.
   void lose_power() { entries.erase(entries.upper_bound(flushed), entries.end()); }
 };

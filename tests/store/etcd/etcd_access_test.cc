@@ -27,7 +27,7 @@ using Users = EtcdTest;
 using Certificates = EtcdTest;
 using Options = EtcdTest;
 
-constexpr Nanos look_interval = 50 * nanos_per_ms;
+constexpr Nanos reread_interval = 50 * nanos_per_ms;
 
 // What a client has said of its options and passwords, for the thread of a test.
 class Said {
@@ -239,7 +239,7 @@ TEST_F(Certificates, AreReplacedWhileTheClientRuns) {
   options.ca_file = write("client_ca", first.certificate());
   options.certificate_file = write("own", own.certificate);
   options.key_file = write("own.key", own.key);
-  options.look_interval = look_interval;
+  options.reread_interval = reread_interval;
   options.check_files = [&] {
     const bool is_whole = std::filesystem::file_size(options.key_file) >= own.key.size();
     return is_whole ? Status() : Status(StatusCode::InvalidArgument, "half of a key");
@@ -283,7 +283,7 @@ TEST_F(Options, EndpointsChangeToOtherMembersOfTheSameCluster) {
   Session(etcd.endpoints()).wait_until_ready();
   Session(other.endpoints()).wait_until_ready();
   GrpcClientOptions options;
-  options.look_interval = look_interval;
+  options.reread_interval = reread_interval;
   options.endpoints = {etcd.endpoints()[0]};
   Said said;
   Session session(options, said.events());
