@@ -173,7 +173,7 @@ Status DiskSpace::poll(uint64_t log_bytes) {
   if (free->files != unlimited_files) {
     files = fmt::format(" free_files={} low_water_files={}", free->files, limits_.low_water_files);
   }
-  inform("store.room",
+  inform("store.space",
          fmt::format("state={} free_bytes={} low_water_bytes={}{}", space_state_name(now),
                      free->bytes, limits_.low_water_bytes, files));
   return {};

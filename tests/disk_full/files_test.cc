@@ -54,7 +54,7 @@ TEST_F(Files, PutsAreRefusedWhileAFewCanStillBeMade) {
   ASSERT_TRUE(becomes("stats", "\nstore-state: low-space\n")) << server_->stderr_text();
   EXPECT_EQ(ask("put 0 0 60 1\r\nc"), "OUT_OF_MEMORY\r\n");
   EXPECT_EQ(ask("delete 1"), "DELETED\r\n");
-  EXPECT_THAT(server_->stderr_text(), HasSubstr("at=store.room state=low-space"));
+  EXPECT_THAT(server_->stderr_text(), HasSubstr("at=store.space state=low-space"));
   EXPECT_THAT(server_->stderr_text(), HasSubstr(" low_water_files=100\n"));
   disk_->clear_files();
   ASSERT_TRUE(becomes("stats", "\nstore-state: ok\n")) << server_->stderr_text();

@@ -121,6 +121,8 @@ plant; mkdir -p "$tree/etc/docs"
 write etc/docs/glossary.md '| term | meaning |' '| --- | --- |' '| tube | A queue. |' '## Retired words' '| `door` | listener |'
 write engine/a.cc 'int indoors = 0;' 'const char* text = "the door";'
 expect 'no retired word' clean
+write engine/a.cc 'inform("store.door", "state=the door");'
+expect 'a retired word in the name of an event' 'engine/a.cc:1: "door" is a retired word: listener'
 write engine/a.cc 'int door_count = 0;'
 expect 'a retired word' 'engine/a.cc:1: "door" is a retired word: listener'
 write engine/a.cc '// The Door is open.'

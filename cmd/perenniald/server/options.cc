@@ -18,7 +18,7 @@ Level level_of(std::string_view at, std::string_view fields) {
                          at == "store.mark_damaged";
   if (at == "store.damaged_rows") return Level::Error;
   if (is_loss || is_damage) return Level::Warning;
-  const bool is_scarce = at == "store.room" && !fields.starts_with("state=ok ");
+  const bool is_scarce = at == "store.space" && !fields.starts_with("state=ok ");
   return is_scarce ? Level::Warning : Level::Info;
 }
 

@@ -207,7 +207,7 @@ class DiskSpaceTest : public testing::Test {
     options_.env = env_.get();
     options_.events.info = [this](std::string_view at, std::string_view fields) {
       const std::lock_guard lock(mutex_);
-      if (at == "store.room" || at == "store.ballast") events_ += std::string(fields) + "\n";
+      if (at == "store.space" || at == "store.ballast") events_ += std::string(fields) + "\n";
     };
     set_free(1000 * unit);
   }
