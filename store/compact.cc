@@ -88,7 +88,7 @@ Status Store::Impl::compact(Family family, const TableCounts& tables,
   if (!spans.ok()) return spans.status();
   constexpr int held_up_max = 4;  // Each one may have written much for nothing.
   int held_up_count = 0;
-  for (const KeyRange& piece : pieces_to_compact(*spans, options.compaction_bytes_max / 2)) {
+  for (const CompactionPiece& piece : pieces_to_compact(*spans, options.compaction_bytes_max / 2)) {
     const auto done = compact_range(family, &piece, cancelled);
     if (done.ok()) continue;
     if (failure.failed()) return failure.refusal();
@@ -105,7 +105,7 @@ Status Store::Impl::compact(Family family, const TableCounts& tables,
   return {};
 }
 
-rocksdb::Status Store::Impl::compact_range(Family family, const KeyRange* range,
+rocksdb::Status Store::Impl::compact_range(Family family, const CompactionPiece* range,
                                            std::atomic<bool>& cancelled) {
   rocksdb::CompactRangeOptions how;
   how.canceled = &cancelled;

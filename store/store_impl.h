@@ -93,7 +93,8 @@ struct Store::Impl {
   bool may_compact(Family family) const;
   Status compact(Family family, const TableCounts& tables, std::atomic<bool>& cancelled);
   // Compacts the whole family if `range` is null.
-  rocksdb::Status compact_range(Family family, const KeyRange* range, std::atomic<bool>& cancelled);
+  rocksdb::Status compact_range(Family family, const CompactionPiece* range,
+                                std::atomic<bool>& cancelled);
   // Returns what it is given. An error becomes the failure of the store, which ends the process:
   // write.cc says why. Any thread.
   Status fail_on_error(Status status);

@@ -89,7 +89,7 @@ std::string tube_yaml(const TubeStats& tube, StatsStyle style) {
 
 std::string server_yaml(const EngineStats& engine, const ProcessFacts& process,
                         const StoreFacts& store, StatsStyle style) {
-  const ServerFacts facts{engine, process, store};
+  const StatsSources facts{engine, process, store};
   Document out(style);
   out.add(server_state_rows(), facts).add(engine.commands, false).add(server_rows(), facts);
   if (!style.has_own_keys) return out.take();

@@ -16,7 +16,7 @@ const Part& part_of(const Facts& facts) {
   if constexpr (std::is_same_v<Part, Facts>) {
     return facts;
   } else if constexpr (std::is_same_v<Part, StateCounts>) {
-    if constexpr (std::is_same_v<Facts, ServerFacts>) return facts.engine.jobs;
+    if constexpr (std::is_same_v<Facts, StatsSources>) return facts.engine.jobs;
     if constexpr (std::is_same_v<Facts, TubeStats>) return facts.jobs;
   } else if constexpr (std::is_same_v<Part, EngineStats>) {
     return facts.engine;
@@ -66,7 +66,7 @@ constexpr StatsRow<Facts> state_rows[] = {
     {"current-jobs-buried", Form::Plain, of<&StateCounts::buried>, "Buried jobs."},
 };
 
-constexpr StatsRow<ServerFacts> of_server[] = {
+constexpr StatsRow<StatsSources> of_server[] = {
     {"job-timeouts", Form::Plain, of<&EngineStats::job_timeouts>,
      "Reservations that ran out, since the start."},
     {"total-jobs", Form::Plain, of<&EngineStats::total_jobs>,
@@ -84,7 +84,7 @@ constexpr StatsRow<ServerFacts> of_server[] = {
      "Connections since the start."},
     {"pid", Form::Plain, of<&ProcessFacts::pid>, "The process."},
     {"version", Form::Quoted,
-     [](const ServerFacts& /*facts*/) -> StatsValue { return protocol_version; },
+     [](const StatsSources& /*facts*/) -> StatsValue { return protocol_version; },
      "The version of beanstalkd whose protocol this is; clients choose by it what they send."},
     {"rusage-utime", Form::ProcessorTime, of<&ProcessFacts::user_time>,
      "Processor time outside of the kernel, in seconds."},
@@ -111,7 +111,7 @@ constexpr StatsRow<ServerFacts> of_server[] = {
 };
 
 // beanstalkd does not have these.
-constexpr StatsRow<ServerFacts> of_server_own[] = {
+constexpr StatsRow<StatsSources> of_server_own[] = {
     {"perennial-version", Form::Quoted, of<&ProcessFacts::version>, "The server's own version."},
     {"durability", Form::Plain, of<&StoreFacts::durability>, "commit, interval or never."},
     {"store-state", Form::Plain, of<&StoreFacts::state>, "ok, or what is wrong in a word."},
@@ -312,7 +312,7 @@ std::span<const StatsRow<TubeStats>> tube_own_rows() {
   return of_tube_own;
 }
 
-std::span<const StatsRow<ServerFacts>> server_own_rows() {
+std::span<const StatsRow<StatsSources>> server_own_rows() {
   return of_server_own;
 }
 
@@ -320,14 +320,14 @@ std::span<const StatsRow<TubeStats>> tube_rows() {
   return of_tube;
 }
 
-std::span<const StatsRow<ServerFacts>> server_state_rows() {
-  return state_rows<ServerFacts>;
+std::span<const StatsRow<StatsSources>> server_state_rows() {
+  return state_rows<StatsSources>;
 }
 
 std::span<const StatsRow<ClusterStats>> cluster_rows() {
   return of_cluster;
 }
-std::span<const StatsRow<ServerFacts>> server_rows() {
+std::span<const StatsRow<StatsSources>> server_rows() {
   return of_server;
 }
 

@@ -17,7 +17,7 @@ namespace perennial::wire {
 inline constexpr std::string_view protocol_version = "1.13";
 
 // Everything that stats reports. The referenced objects must outlive it.
-struct ServerFacts {
+struct StatsSources {
   const EngineStats& engine;
   const ProcessFacts& process;
   const StoreFacts& store;
@@ -52,9 +52,9 @@ std::span<const StatsRow<JobStats>> job_more_rows();
 std::span<const StatsRow<TubeStats>> tube_more_rows();
 // The counters of beanstalkd's commands come between the first two, and those of this server's own
 // commands after the last.
-std::span<const StatsRow<ServerFacts>> server_state_rows();
-std::span<const StatsRow<ServerFacts>> server_rows();
-std::span<const StatsRow<ServerFacts>> server_own_rows();
+std::span<const StatsRow<StatsSources>> server_state_rows();
+std::span<const StatsRow<StatsSources>> server_rows();
+std::span<const StatsRow<StatsSources>> server_own_rows();
 // The last keys of a server that is part of a cluster.
 std::span<const StatsRow<ClusterStats>> cluster_rows();
 

@@ -7,8 +7,8 @@ namespace perennial::store {
 namespace {
 
 // Each piece ends at the last key of a table, so that no table is compacted twice without need.
-std::vector<KeyRange> split(const std::vector<TableSpan>& by_largest, uint64_t piece_bytes) {
-  std::vector<KeyRange> pieces;
+std::vector<CompactionPiece> split(const std::vector<TableSpan>& by_largest, uint64_t piece_bytes) {
+  std::vector<CompactionPiece> pieces;
   std::string first = std::ranges::min(by_largest, {}, &TableSpan::smallest).smallest;
   uint64_t bytes = 0;
   for (const TableSpan& table : by_largest) {
@@ -24,16 +24,17 @@ std::vector<KeyRange> split(const std::vector<TableSpan>& by_largest, uint64_t p
 
 }  // namespace
 
-std::vector<KeyRange> pieces_to_compact(std::vector<TableSpan> tables, uint64_t piece_bytes) {
+std::vector<CompactionPiece> pieces_to_compact(std::vector<TableSpan> tables,
+                                               uint64_t piece_bytes) {
   if (tables.empty()) return {};
   std::ranges::sort(tables, {}, &TableSpan::largest);
-  std::vector<KeyRange> pieces = split(tables, piece_bytes);
-  const auto has_tombstones = [&tables](const KeyRange& piece) {
+  std::vector<CompactionPiece> pieces = split(tables, piece_bytes);
+  const auto has_tombstones = [&tables](const CompactionPiece& piece) {
     return std::ranges::any_of(tables, [&piece](const TableSpan& table) {
       return table.tombstones > 0 && table.smallest <= piece.last && piece.first <= table.largest;
     });
   };
-  std::erase_if(pieces, [&](const KeyRange& piece) { return !has_tombstones(piece); });
+  std::erase_if(pieces, [&](const CompactionPiece& piece) { return !has_tombstones(piece); });
   return pieces;
 }
 

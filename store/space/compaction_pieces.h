@@ -16,17 +16,17 @@ struct TableSpan {
   uint64_t tombstones = 0;
 };
 
-struct KeyRange {
+struct CompactionPiece {
   std::string first;
-  std::string last;  // Is part of the range.
+  std::string last;  // Inclusive.
 
-  friend bool operator==(const KeyRange&, const KeyRange&) = default;
+  friend bool operator==(const CompactionPiece&, const CompactionPiece&) = default;
 };
 
 // Returns the key ranges of a family that contain tombstones, in key order. Each range covers about
 // `piece_bytes` of tables below level 0. When little space is free, the store compacts one range
 // after the other. Each compaction then frees space for the next, and ranges without tombstones are
 // not rewritten. One compaction of the whole family would need the space of all its tables at once.
-std::vector<KeyRange> pieces_to_compact(std::vector<TableSpan> tables, uint64_t piece_bytes);
+std::vector<CompactionPiece> pieces_to_compact(std::vector<TableSpan> tables, uint64_t piece_bytes);
 
 }  // namespace perennial::store

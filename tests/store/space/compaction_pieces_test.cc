@@ -8,7 +8,7 @@
 
 namespace perennial::store {
 
-void PrintTo(const KeyRange& range, std::ostream* out) {
+void PrintTo(const CompactionPiece& range, std::ostream* out) {
   *out << range.first << ".." << range.last;
 }
 
@@ -19,7 +19,7 @@ const std::string after_c = std::string("c") + '\0';
 struct PieceCase {
   const char* name;
   std::vector<TableSpan> tables;  // level, smallest, largest, bytes, tombstones.
-  std::vector<KeyRange> want;
+  std::vector<CompactionPiece> want;
 };
 
 void PrintTo(const PieceCase& piece, std::ostream* out) {
