@@ -10,7 +10,6 @@
 #include <sys/stat.h>
 
 #include "store/disk/identity.h"
-#include "store/rocks/figures.h"
 #include "store/rocks/log_env.h"
 #include "store/rocks/meta_rows.h"
 #include "store/rocks/observer.h"

@@ -13,7 +13,6 @@
 #include "store/commit/housekeeper.h"
 #include "store/commit/log.h"
 #include "store/commit/log_queue.h"
-#include "store/commit/quick_commits.h"
 #include "store/commit/sync_state.h"
 #include "store/store.h"
 

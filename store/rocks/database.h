@@ -20,6 +20,7 @@
 #include "store/space/compaction_guard.h"
 #include "store/space/compaction_pieces.h"
 #include "store/space/write_backlog.h"
+#include "store/types/database_figures.h"
 #include "store/types/options.h"
 
 // Included by store's own files only.
@@ -129,5 +130,9 @@ inline std::string_view view(const rocksdb::Slice& bytes) {
 inline void must(const rocksdb::Status& status) {
   CHECK(status.ok());
 }
+
+// Reads all figures. It takes the lock of the database some twenty times, and so it is called once
+// a second. REQUIRES: the database was opened to be written.
+DatabaseFigures read_figures(const Database& db);
 
 }  // namespace perennial::store

@@ -1,9 +1,9 @@
-#include "store/rocks/figures.h"
-
 #include <string>
 
 #include <fmt/format.h>
 #include <rocksdb/statistics.h>
+
+#include "store/rocks/database.h"
 
 namespace perennial::store {
 namespace {

@@ -1,8 +1,8 @@
-#include "store/rocks/tombstones.h"
-
 #include <cstdint>
 
 #include <rocksdb/table_properties.h>
+
+#include "store/rocks/tuning.h"
 
 namespace perennial::store {
 namespace {

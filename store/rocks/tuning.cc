@@ -9,7 +9,6 @@
 
 #include "store/rocks/id_memtable.h"
 #include "store/rocks/rocksdb_versions.h"
-#include "store/rocks/tombstones.h"
 #include "store/space/write_backlog.h"
 
 namespace perennial::store {

@@ -1,5 +1,3 @@
-#include "store/salvage/block_probe.h"
-
 #include <string>
 #include <string_view>
 #include <utility>
@@ -7,6 +5,7 @@
 #include "store/damage/table_blocks.h"
 #include "store/rocks/database.h"
 #include "store/salvage/entry_cursor.h"
+#include "store/salvage/table_probe.h"
 
 namespace perennial::store {
 namespace {

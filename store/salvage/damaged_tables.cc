@@ -12,10 +12,8 @@
 
 #include "store/rocks/database.h"
 #include "store/rocks/log_files.h"
-#include "store/salvage/block_probe.h"
 #include "store/salvage/block_scan.h"
 #include "store/salvage/manifest_changes.h"
-#include "store/salvage/new_index.h"
 #include "store/salvage/table_probe.h"
 #include "store/types/damage.h"
 #include "store/types/file_system_of.h"

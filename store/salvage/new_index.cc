@@ -1,9 +1,8 @@
-#include "store/salvage/new_index.h"
-
 #include <string_view>
 
 #include "store/damage/table_blocks.h"
 #include "store/format/bytes.h"
+#include "store/salvage/table_probe.h"
 
 namespace perennial::store {
 namespace {

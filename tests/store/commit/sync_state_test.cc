@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "store/commit/quick_commits.h"
-
 namespace perennial::store {
 namespace {
 
