@@ -153,6 +153,9 @@ Status Store::Impl::begin_forced(const Database& view, RecoveryPlan& plan) {
   return set_durable_mark(plan, plan.next_id_min, options);
 }
 
+// Removes the rows that the outcome leaves out, in synced batches. Each batch has a commit row,
+// like any other, and the first one is begun before anything is added. A crash in between leaves
+// `unfinished`, and the next forced start removes the rest.
 Status Store::Impl::finish_forced() {
   if (!promised) return {};
   size_t added = 0;

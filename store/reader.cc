@@ -197,7 +197,8 @@ void add_sized(Hasher& hasher, std::string_view bytes) {
   hasher.add(bytes);
 }
 
-// What of a row is the same on all nodes.
+// The part of a row that is the same on all nodes of a cluster. In the commit row the epoch and the
+// durable index are each node's own.
 Result<std::string> common_part(Family family, std::string_view key, std::string_view value) {
   if (family != Family::Meta || key != view(meta_key(MetaTag::Commit))) return std::string(value);
   const Result<CommitRow> commit = decode_commit(value);
@@ -250,6 +251,7 @@ Result<std::string_view> Reader::Bodies::read(JobId id) {
   return decode_body(id, impl_->value);
 }
 
+// The value begins with the hash of the body, which does not fit.
 std::string_view Reader::Bodies::damaged() const {
   return impl_->value.substr(std::min<size_t>(impl_->value.size(), sizeof(uint64_t)));
 }

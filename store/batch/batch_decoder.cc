@@ -119,6 +119,7 @@ bool Decoder::take_head() {
   if (place_.index == 0) fail("its index is 0");
   if (place_.known_durable >= place_.index) fail("it was known to be durable before it was made");
   if (place_.now < 0) fail("time before the epoch");
+  // A wrong count is found here and not after a loop of up to four billion steps.
   const uint64_t least = uint64_t{metas_} * meta_at::end + uint64_t{jobs_} * job_effect_at::end +
                          uint64_t{keys_} * key_effect_at::end;
   if (least > bytes_.size() - at_) fail("it counts more effects than it has room for");
@@ -212,6 +213,7 @@ void Decoder::take_key() {
     default:
       return fail("a key effect of an unknown kind");
   }
+  // The batch keeps one effect for each key, so a second one has replaced the first.
   if (batch_.keys().size() == before) fail("a key twice");
 }
 

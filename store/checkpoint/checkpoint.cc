@@ -57,7 +57,9 @@ class Completion {
     if (!files.ok()) return files.take_status();
     manifest_.files = files.take();
     for (const CheckpointFile& file : manifest_.files) {
-      if (is_table(file.name)) continue;  // RocksDB synced the table when it wrote it.
+      // A table is a hard link to a file that RocksDB synced when it wrote it. The others are
+      // copies.
+      if (is_table(file.name)) continue;
       if (Status synced = tree_.sync(db_path() + "/" + file.name); !synced.ok()) return synced;
     }
     return check_tables(db_path(), manifest_.files, reading_);
@@ -76,6 +78,8 @@ class Completion {
                                       counts_text(manifest_.jobs), counts_text(*plan_.jobs)));
   }
 
+  // The manifest is durable before the directory gets its final name. So a directory with such a
+  // name is always a whole checkpoint.
   Status publish() {
     const std::string to = plan_.dir + "/" + plan_.name;
     const Result<bool> is_taken = tree_.exists(to);
@@ -160,7 +164,9 @@ Result<CheckpointManifest> compare_rows(const std::string& path, const Checkpoin
   return found;
 }
 
-// Whoever made a checkpoint with counts has read the checksums of its tables.
+// The checksums of the tables were read when a checkpoint was completed, and its hashes show that
+// the tables have not changed since. A checkpoint without counts was sent by another node, and not
+// completed.
 Result<CheckpointManifest> compare_content(const std::string& path,
                                            const CheckpointManifest& wanted,
                                            const Reading& reading) {

@@ -14,7 +14,7 @@ constexpr Nanos mark_interval = nanos_per_second;
 // The loop's thread does not write a batch with more bytes itself.
 constexpr size_t quick_bytes_max = 64 << 10;
 
-// Counts up at the begin and at the end of a piece of work, for the watchdog.
+// Counts up at the beginning and at the end of a piece of work, for the watchdog.
 class WorkMarker {
  public:
   explicit WorkMarker(std::atomic<uint64_t>& progress) : progress_(progress) { ++progress_; }

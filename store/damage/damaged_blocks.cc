@@ -22,6 +22,8 @@ constexpr uint8_t single_delete = 7;  // db/dbformat.h there: kTypeSingleDeletio
 constexpr char no_compression = 0;
 constexpr size_t restarts_bytes = 2 * sizeof(uint32_t);  // One restart point, and their number.
 
+// Per thread, so that a reader can tell whether one of its own reads has failed below RocksDB,
+// whose status does not say which file an error is of.
 thread_local uint64_t failed_reads_of_thread = 0;
 
 // A varint of `width` bytes. RocksDB also accepts one that begins with more zeros than it needs.
@@ -57,6 +59,7 @@ class SubstitutingFile : public rocksdb::FSRandomAccessFileOwnerWrapper {
     }
     return IOStatus::OK();
   }
+  // The base's implementation calls Read() of this class. The wrapper's would pass substitutes by.
   IOStatus ReadAsync(rocksdb::FSReadRequest& request, const IOOptions& options,
                      std::function<void(const rocksdb::FSReadRequest&, void*)> done, void* argument,
                      void** handle, rocksdb::IOHandleDeleter* deleter,
@@ -103,6 +106,10 @@ class SubstitutingFile : public rocksdb::FSRandomAccessFileOwnerWrapper {
 
 }  // namespace
 
+// A data block with one entry and one restart point (RocksDB wiki, "Rocksdb BlockBasedTable
+// Format"). It must have exactly as many bytes as the damaged block, because the index says where
+// the next one begins. So the value is padded. The varint with its length takes bytes of the block,
+// too: its width is chosen first, and then how long the value is.
 Result<std::string> make_substitute(uint64_t bytes, std::string_view key, uint64_t sequence) {
   std::string block;
   block.reserve(bytes + block_trailer_bytes);
@@ -141,6 +148,7 @@ std::string key_between(std::string_view after, uint32_t place) {
 
 void DamagedBlocks::add(uint64_t table, Substitutes substitutes) {
   const std::lock_guard lock(mutex_);
+  // Readers may hold the former map, so it is replaced and never changed.
   std::shared_ptr<const Substitutes>& known = tables_[table];
   if (known != nullptr) substitutes.insert(known->begin(), known->end());
   known = std::make_shared<const Substitutes>(std::move(substitutes));

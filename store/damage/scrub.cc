@@ -30,6 +30,7 @@ bool has(const std::vector<rocksdb::LiveFileMetaData>& tables, uint64_t number) 
 
 }  // namespace
 
+// Goes on where the last step ended, which may be within a table: `reading_` keeps the place.
 std::vector<uint64_t> Scrub::step(rocksdb::DB& db, Nanos now, uint64_t bytes_max) {
   const Tables tables = live_tables(db);
   forget_gone(tables);
@@ -101,17 +102,20 @@ Status Scrub::open_table(Reading& reading) const {
   return {};
 }
 
+// Makes the kernel forget its copy of the block, so that the disk is read and not the page cache. A
+// block is damaged when two reads in a row fail, because an error of one read may pass.
 Status Scrub::check(Reading& reading, const TableBlock& block) const {
   const uint64_t begin = block.offset / page_bytes * page_bytes;
   const uint64_t end = block.offset + block.bytes + block_trailer_bytes + page_bytes - 1;
-  // Not every file system can. Then it may be the kernel's copy that is checked.
+  // Not every file system supports it. Then the kernel's copy may be what is checked.
   reading.file->InvalidateCache(begin, end / page_bytes * page_bytes - begin)
       .PermitUncheckedError();
   if (check_block(*reading.file, block.offset, block.bytes).ok()) return {};
   return check_block(*reading.file, block.offset, block.bytes);
 }
 
-// A table that a compaction has replaced meanwhile may be cut off or gone.
+// A failure is no damage if a compaction has replaced the table meanwhile: its file may be cut or
+// gone. Damage of bodies can be contained, which the caller does; damage of rows is reported here.
 void Scrub::note(rocksdb::DB& db, const Reading& reading, uint64_t offset, const Status& problem,
                  std::vector<uint64_t>& of_bodies) {
   const rocksdb::LiveFileMetaData& table = reading.table;

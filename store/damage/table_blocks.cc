@@ -133,6 +133,8 @@ Result<std::string> unpack_block(std::string_view block, uint64_t bytes_max) {
   return out;
 }
 
+// The last byte says how the block is compressed. RocksDB does not hash it with the others, because
+// it does not lie behind them in memory there, and mixes it in by a multiplication.
 uint32_t block_checksum(std::string_view block) {
   constexpr uint32_t last_byte_prime = 0x6b9083d9;  // format.cc there.
   const auto hash = static_cast<uint32_t>(XXH3_64bits(block.data(), block.size() - 1));
@@ -153,6 +155,7 @@ Result<std::vector<TableBlock>> list_blocks(rocksdb::FSRandomAccessFile& file, u
   for (std::string_view rest = *entries; !rest.empty();) {
     Result<TableBlock> entry = take_entry(rest, keys);
     if (!entry.ok()) return entry.take_status();
+    // An index has only the upper bound of each block. The lower one is that of the block before.
     if (!out.empty()) entry->after = out.back().until;
     out.push_back(entry.take());
   }

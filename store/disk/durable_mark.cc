@@ -25,7 +25,8 @@ std::string mark_path(const std::string& data_dir) {
 
 }  // namespace
 
-// Writes a new file and renames it. Writing both slots in place instead could tear both.
+// Writes a new file and renames it. Writing both slots in place instead could tear both. Both get
+// the sequence number 0, which is right: they hold the same mark.
 Result<std::unique_ptr<DurableMarkFile>> DurableMarkFile::create(rocksdb::Env* env,
                                                                  const std::string& data_dir,
                                                                  const DurableMark& mark) {
@@ -71,13 +72,15 @@ Status DurableMarkFile::write_slot(const DurableMark& mark) {
 
 Status DurableMarkFile::sync() {
   if (is_synced_ && is_in_both_) return {};
-  if (is_synced_) {
+  if (is_synced_) {  // Idle: the mark goes to the other slot, too.
     if (Status copied = write_slot(last_); !copied.ok()) return copied;
     is_in_both_ = true;
   }
   const IOStatus synced = file_->Sync({}, nullptr);
   if (!synced.ok()) return from_rocksdb(synced).with("sync the durable mark");
   is_synced_ = true;
+  // The slot that was just synced must not be written before the other one is synced, too: a power
+  // cut may tear the slot that is being written, and then this one counts.
   slot_ = (slot_ + 1) % slot_count;
   return {};
 }

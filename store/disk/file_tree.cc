@@ -117,6 +117,8 @@ Status FileTree::copy(const std::string& from, const std::string& to, uint64_t b
   return outcome(status, "sync", to);
 }
 
+// Opens the file anew, because whoever wrote it has closed it: fsync(2) makes all written bytes of
+// a file durable, through whichever descriptor they were written.
 Status FileTree::sync(const std::string& path) const {
   std::unique_ptr<rocksdb::FSWritableFile> file;
   rocksdb::IOStatus status = fs_.ReopenWritableFile(path, {}, &file, nullptr);

@@ -275,8 +275,8 @@ Status RawStore::Impl::drop_others() {
   return done.ok() ? note({}, {}) : done;
 }
 
-// Ends as Store::close() does: the last commit row in the log must not look like the begin of an
-// epoch, whose known_durable equals its index.
+// Ends as Store::close() does: the last commit row in the log must not look like the beginning of
+// an epoch, whose known_durable equals its index.
 Status RawStore::close() {
   Status done = from_rocksdb(impl_->db->flush()).with("flush");
   if (!done.ok()) return done;

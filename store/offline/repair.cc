@@ -89,6 +89,7 @@ Result<std::string> Repair::run(const std::string& time) {
   Status done = impl.tree.remove(incoming);
   if (done.ok()) done = impl.tree.make_dir(incoming);
   if (done.ok()) done = impl.build(made, lost);
+  // Inside of what becomes replacement/, so that one rename decides about all of it.
   if (done.ok()) done = impl.keep_aside(made + "/" + aside, lost);
   if (!done.ok()) {
     impl.builder.reset();
@@ -119,6 +120,7 @@ Status Repair::Impl::add_tubes() {
     if (!tube.ok()) return tube.status();
     tubes[number] = *tube;
   }
+  // The builder has given the tubes new numbers.
   for (TubePaused pause : salvage->pauses()) {
     pause.tube = tubes.at(pause.tube);
     if (Status added = builder->add_pause(pause); !added.ok()) return added;
@@ -152,6 +154,8 @@ Status Repair::Impl::add_keys() {
   });
 }
 
+// The database was read twice: when it was opened, for the account that was announced, and
+// now. A disk that fails may read differently.
 Status Repair::Impl::check_counts() const {
   const Salvaged& said = salvage->account();
   if (jobs == said.whole_jobs() && lost_count == said.lost_jobs()) return {};
@@ -161,7 +165,8 @@ Status Repair::Impl::check_counts() const {
                       jobs, lost_count, said.whole_jobs(), said.lost_jobs())};
 }
 
-// The durable mark goes with the database that it is of.
+// Writes what is kept beside the old database. Its durable mark is copied, because the exchange
+// removes the mark in the data directory.
 Status Repair::Impl::keep_aside(const std::string& aside, const LostJobs& lost) {
   const std::string mark = dir.path() + "/durable";
   Status done = tree.make_dir(aside);

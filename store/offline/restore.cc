@@ -106,7 +106,8 @@ class Restoration {
     return done;
   }
 
-  // Does a start and a clean stop, as a server would.
+  // Does a start and a clean stop, as a server would: the start finds all damage that a start can
+  // find, and the stop writes the next id.
   Status raise_next_id() {
     Result<std::unique_ptr<Store>> store = Store::open({.data_dir = temporary_, .env = how_.env});
     if (!store.ok()) return store.take_status();

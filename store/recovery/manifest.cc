@@ -48,6 +48,7 @@ Status find_name(rocksdb::FileSystem& fs, const std::string& db_path, Manifest& 
   } else {
     manifest.current_problem = is_missing ? "CURRENT is missing" : "CURRENT names no MANIFEST";
   }
+  // If CURRENT does not name it, the MANIFEST is known only if there is exactly one.
   std::vector<std::string> names;
   const auto listed = fs.GetChildren(db_path, {}, &names, nullptr);
   if (!listed.ok()) return from_rocksdb(listed);
@@ -90,6 +91,8 @@ Status read_records(LogReader& reader, Manifest& manifest) {
       manifest.damage =
           ManifestDamage{.offset = end, .bytes = 0, .problem = std::string(record.problem)};
     }
+    // Records behind the damage are read on only to learn how long the damaged part is. None of
+    // them counts, because a record is a change of what all records before it have said.
     if (manifest.damage) {
       manifest.damage->bytes = record.end - manifest.damage->offset;
       continue;
@@ -111,6 +114,8 @@ std::string Manifest::damage_text() const {
   return fmt::format("{} is damaged at byte {}: {}", name, damage->offset, damage->problem);
 }
 
+// A log file is needed while a family has not flushed what is in it. A family without a log number
+// has flushed nothing, so it needs all files.
 uint64_t Manifest::needed_from() const {
   uint64_t lowest = std::numeric_limits<uint64_t>::max();
   for (const auto& [family, log] : flushed_to) lowest = std::min(lowest, log.value_or(0));

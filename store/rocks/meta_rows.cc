@@ -124,6 +124,8 @@ Result<CommitRow> read_commit(const Database& db) {
   return row.ok() ? decode_commit(*row) : row.status();
 }
 
+// The row is written durably before any id above it is given out. Jobs are looked at nevertheless:
+// an id that a job has must never be given out again, even if the row is wrong.
 Result<JobId> find_next_id(const Database& db) {
   const Result<std::string> row = read_row(db, MetaTag::NextId);
   if (!row.ok()) return row.status();

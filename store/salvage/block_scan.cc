@@ -59,7 +59,7 @@ class Scan {
 
   std::vector<BlockRun> run() {
     std::vector<BlockRun> out;
-    bool goes_on = false;  // The run, at this place.
+    bool goes_on = false;  // Whether the block before this place belongs to the last run.
     for (uint64_t at = 0; at < file_bytes_ && work() < scan_work_max * file_bytes_;) {
       BlockAttempt attempt = try_block(at);
       if (attempt.outcome != Outcome::Block) {
@@ -83,6 +83,8 @@ class Scan {
   }
   uint64_t work() const { return examined_bytes_ + window_.loaded_bytes(); }
 
+  // Nearly all attempts fail within a few bytes, so it begins with a short view, and doubles it
+  // only while the bytes look like a block that goes on.
   BlockAttempt try_block(uint64_t at) {
     const uint64_t left = std::min(file_bytes_ - at, data_block_bytes_max + block_trailer_bytes);
     for (uint64_t bytes = std::min(first_view_bytes, left);; bytes = std::min(2 * bytes, left)) {
@@ -103,7 +105,9 @@ uint64_t bytes_of(const BlockRun& run) {
   return run.back().offset + run.back().bytes - run.front().offset;
 }
 
-// Returns the runs that ascend and have the most bytes together, of all choices of them.
+// Returns the runs that ascend and have the most bytes together, of all choices of them: the
+// longest increasing subsequence, weighted with bytes. For each run the best choice that it can
+// continue is the one that ends with the greatest key below its first one.
 std::vector<BlockRun> in_order(std::vector<BlockRun> runs) {
   struct Choice {
     uint64_t bytes = 0;

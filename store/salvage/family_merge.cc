@@ -12,7 +12,7 @@ namespace {
 constexpr int put_kind = 1;
 
 void note(EntryCursor::Entry& entry, FamilyMerge::Key& key) {
-  const uint64_t time = entry.sequence + 1;
+  const uint64_t time = entry.sequence + 1;  // Time 0 means never; 0 is a sequence number, too.
   const bool is_put = entry.type == put_kind;
   if (time > key.trace.newest_time) {
     key.trace.newest_time = time;

@@ -47,6 +47,8 @@ void add_piece(std::string& out, Kind kind, std::string_view bytes) {
   out += checked;
 }
 
+// Adds a record in the layout of RocksDB's logs, which a MANIFEST has, too: blocks of 32 KiB, and
+// no piece crosses the end of one. `begin`: the offset of `out` in the file.
 void add_record(std::string& out, uint64_t begin, std::string_view record) {
   bool is_first = true;
   do {
@@ -79,7 +81,8 @@ std::string internal_key(std::string_view key, uint64_t sequence) {
   return out;
 }
 
-// Numbers of files count only where files are made, and all entries are read.
+// RocksDB refuses a MANIFEST without these numbers. Their values do not matter: no file is made,
+// and with the highest sequence number all entries are visible.
 std::string needed_numbers() {
   std::string edit;
   add_varint(edit, log_number);
@@ -91,6 +94,8 @@ std::string needed_numbers() {
   return edit;
 }
 
+// The bounds are those of all possible keys and sequence numbers, because the MANIFEST does not
+// know the table. Level 0 is the only one whose tables may overlap.
 std::string edit_of(const UnlistedTable& table) {
   std::string edit;
   add_varint(edit, column_family);

@@ -46,7 +46,7 @@ class WatchedTable : public rocksdb::FSWritableFileOwnerWrapper {
     if (!is_output_) return IOStatus::OK();
     unchecked_bytes_ += bytes;
     if (unchecked_bytes_ <= small_compaction_bytes) return IOStatus::OK();
-    unchecked_bytes_ = bytes;
+    unchecked_bytes_ = bytes;  // This append belongs to the next mebibyte.
     if (guard_.has_space_for(bytes)) return IOStatus::OK();
     return IOStatus::NoSpace(too_little_space);
   }
@@ -79,6 +79,8 @@ void CompactionGuard::on_log_removed(uint64_t number) {
   logs_.erase(number);
 }
 
+// Only the thread that writes adds to the log, so the bytes written since the oldest log file was
+// begun are those of all log files.
 uint64_t CompactionGuard::log_bytes() const {
   const std::lock_guard lock(mutex_);
   return logs_.empty() ? 0 : written_bytes_ - logs_.begin()->second;

@@ -33,7 +33,7 @@ mode_t mode_of(GroupAccess access, bool is_dir) {
   return is_dir ? 0700 : 0600;
 }
 
-// Returns an errno; 0: the file has the mode, or is another user's, or is gone.
+// Returns an errno; 0: the file has the mode now, or belongs to another user, or is gone.
 int give_mode(const std::string& path, GroupAccess access) {
   struct stat info = {};
   if (::lstat(path.c_str(), &info) != 0) return errno == ENOENT ? 0 : errno;
@@ -41,7 +41,7 @@ int give_mode(const std::string& path, GroupAccess access) {
   if ((!is_dir && !S_ISREG(info.st_mode)) || info.st_uid != ::geteuid()) return 0;
   const mode_t wanted = mode_of(access, is_dir);
   if ((info.st_mode & permissions) == wanted) return 0;
-  // A directory that hands its group down goes on with that.
+  // The set-group-ID bit stays: by it new files in the directory get its group.
   const mode_t others = info.st_mode & ~(S_IFMT | permissions);
   return ::chmod(path.c_str(), others | wanted) == 0 ? 0 : errno;
 }
@@ -104,6 +104,7 @@ Status failed_to(const std::string& doing, int error) {
 
 }  // namespace
 
+// The environments live as long as the process: stores keep pointers to them.
 rocksdb::Env* group_env(GroupAccess access) {
   static const auto make = [](GroupAccess of) {
     return rocksdb::NewCompositeEnv(std::make_shared<GroupFileSystem>(of)).release();
