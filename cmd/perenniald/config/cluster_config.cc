@@ -1,8 +1,7 @@
 #include "cmd/perenniald/config/cluster_config.h"
 
 #include <algorithm>
-#include <array>
-#include <variant>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -10,6 +9,7 @@
 #include "cmd/common/private_file.h"
 #include "cmd/common/units.h"
 #include "cmd/perenniald/config/config.h"
+#include "cmd/perenniald/config/value_types.h"
 #include "engine/types/check.h"
 #include "store/types/cluster_name.h"
 
@@ -24,157 +24,132 @@ namespace {
 constexpr bool has_cluster = PERENNIAL_HAS_CLUSTER != 0;
 
 constexpr size_t endpoints_max = 9;
-constexpr size_t cluster_text_bytes_max = 4096;
+constexpr size_t etcd_user_bytes_max = 4096;
 constexpr uint64_t cluster_mib = 1ull << 20;
 constexpr uint64_t cluster_gib = 1ull << 30;
-
-using TextMember = std::string ClusterConfig::*;
-using NumberMember = uint64_t ClusterConfig::*;
-using ListMember = std::vector<std::string> ClusterConfig::*;
-
-enum class Kind : uint8_t {
-  Name,
-  Endpoints,
-  File,
-  Text,
-  Address,
-  Count,
-  Bytes,
-  Switch,
-  Clients,
-  Differ,
-  Domain
-};
-
-struct ClusterRow {
-  std::string_view key;
-  Kind kind;
-  std::variant<std::monostate, TextMember, NumberMember, ListMember> member = {};
-  uint64_t lowest = 0;
-  uint64_t highest = 0;
-};
-
-// In the order in which they are printed. Those of a map in the section have its name in front.
-constexpr std::array cluster_rows = {
-    ClusterRow{"name", Kind::Name, &ClusterConfig::name},
-    ClusterRow{"node", Kind::Name, &ClusterConfig::node},
-    ClusterRow{"etcd", Kind::Endpoints, &ClusterConfig::etcd},
-    ClusterRow{"etcd_discovery", Kind::Domain, &ClusterConfig::etcd_discovery},
-    ClusterRow{"etcd_tls.ca", Kind::File, &ClusterConfig::etcd_ca},
-    ClusterRow{"etcd_tls.certificate", Kind::File, &ClusterConfig::etcd_certificate},
-    ClusterRow{"etcd_tls.key", Kind::File, &ClusterConfig::etcd_key},
-    ClusterRow{"etcd_user", Kind::Text, &ClusterConfig::etcd_user},
-    ClusterRow{"etcd_password_file", Kind::File, &ClusterConfig::etcd_password_file},
-    ClusterRow{"client_address", Kind::Address, &ClusterConfig::client_address},
-    ClusterRow{"peer_address", Kind::Address, &ClusterConfig::peer_address},
-    ClusterRow{"peer_ca", Kind::File, &ClusterConfig::peer_ca},
-    ClusterRow{"peer_certificate", Kind::File, &ClusterConfig::peer_certificate},
-    ClusterRow{"peer_key", Kind::File, &ClusterConfig::peer_key},
-    ClusterRow{"peer_token_file", Kind::File, &ClusterConfig::peer_token_file},
-    ClusterRow{"priority", Kind::Count, &ClusterConfig::priority, 0, 100},
-    ClusterRow{"lease_s", Kind::Count, &ClusterConfig::lease_s, 5, 300},
-    ClusterRow{"clock_offset_max_s", Kind::Count, &ClusterConfig::clock_offset_max_s, 1, 3600},
-    ClusterRow{"copies_min", Kind::Count, &ClusterConfig::copies_min, 1, 9},
-    ClusterRow{"log_keep_bytes", Kind::Bytes, &ClusterConfig::log_keep_bytes, cluster_mib,
-               16 * cluster_gib},
-    ClusterRow{"log_bytes_max", Kind::Bytes, &ClusterConfig::log_bytes_max, 8 * cluster_mib,
-               16 * cluster_gib},
-    ClusterRow{"etcd_compact", Kind::Switch},
-    ClusterRow{"etcd_quota_bytes", Kind::Bytes, &ClusterConfig::etcd_quota_bytes, 64 * cluster_mib,
-               64 * cluster_gib},
-    ClusterRow{"sync_ms", Kind::Count, &ClusterConfig::sync_ms, 1, 10'000},
-    ClusterRow{"standby_clients", Kind::Clients},
-    ClusterRow{"forward_wait_s", Kind::Count, &ClusterConfig::forward_wait_s, 0, 300},
-    ClusterRow{"settings_differ", Kind::Differ}};
-
-// How etcd is reached.
-constexpr std::array<std::string_view, 6> etcd_keys = {
-    "etcd",         "etcd_tls.ca", "etcd_tls.certificate",
-    "etcd_tls.key", "etcd_user",   "etcd_password_file"};
-
-bool is_etcd_key(std::string_view key) {
-  return std::ranges::find(etcd_keys, key) != etcd_keys.end();
-}
-
-const ClusterRow* row_of(std::string_view key) {
-  const auto* const row = std::ranges::find(cluster_rows, key, &ClusterRow::key);
-  return row == cluster_rows.end() ? nullptr : row;
-}
-
-std::string cluster_number_text(Kind kind, uint64_t value) {
-  return kind == Kind::Bytes ? common::format_bytes(value) : fmt::format("{}", value);
-}
-
-std::string set_cluster_number(uint64_t& member, const ClusterRow& row, std::string_view text) {
-  const Result<uint64_t> value =
-      row.kind == Kind::Bytes ? common::parse_bytes(text) : common::parse_count(text);
-  if (value.ok() && row.lowest <= *value && *value <= row.highest) {
-    member = *value;
-    return {};
-  }
-  return fmt::format("'{}' is not a {} from {} to {}", text,
-                     row.kind == Kind::Bytes ? "number of bytes" : "whole number",
-                     cluster_number_text(row.kind, row.lowest),
-                     cluster_number_text(row.kind, row.highest));
-}
-
-std::string add_endpoint(std::vector<std::string>& member, const std::string& text) {
-  if (std::string problem = check_endpoint(text); !problem.empty()) return problem;
-  if (std::ranges::find(member, text) != member.end()) {
-    return fmt::format("'{}' is there twice", text);
-  }
-  if (member.size() >= endpoints_max) return fmt::format("at most {} endpoints", endpoints_max);
-  member.push_back(text);
-  return {};
-}
 
 bool is_host_byte(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
          std::string_view("-_.:").find(c) != std::string_view::npos;
 }
 
-std::string check_domain(std::string_view text) {
+bool is_domain(std::string_view text) {
   constexpr size_t domain_bytes_max = 200;
-  const bool is_domain = !text.empty() && text.size() <= domain_bytes_max &&
-                         std::ranges::all_of(text, is_host_byte) &&
-                         text.find(':') == std::string_view::npos;
-  return is_domain ? "" : fmt::format("'{}' is no domain, as in example.org", text);
+  return !text.empty() && text.size() <= domain_bytes_max &&
+         std::ranges::all_of(text, is_host_byte) && text.find(':') == std::string_view::npos;
 }
 
-// What is wrong with the text of a row that has one.
-std::string check_cluster_text(Kind kind, std::string_view text) {
-  if (kind == Kind::Address) return check_node_address(text);
-  if (kind == Kind::Domain) return check_domain(text);
-  if (kind == Kind::Name) {
-    if (store::is_cluster_name(text)) return {};
-    return fmt::format("'{}' is not 1 to {} letters, digits and -_.", text,
-                       store::cluster_name_bytes_max);
+// Sets a text with which this is wrong, or nothing.
+Status set_checked(std::string& member, std::string_view text, std::string problem) {
+  if (!problem.empty()) return bad_value(std::move(problem));
+  member = text;
+  return {};
+}
+
+Status set_domain(std::string& member, const ConfigField&, std::string_view text) {
+  return set_checked(
+      member, text,
+      is_domain(text) ? "" : fmt::format("'{}' is no domain, as in example.org", text));
+}
+
+Status set_cluster_name(std::string& member, const ConfigField&, std::string_view text) {
+  return set_checked(member, text,
+                     store::is_cluster_name(text)
+                         ? ""
+                         : fmt::format("'{}' is not 1 to {} letters, digits and -_.", text,
+                                       store::cluster_name_bytes_max));
+}
+
+Status set_etcd_user(std::string& member, const ConfigField&, std::string_view text) {
+  const bool is_good = !text.empty() && text.size() <= etcd_user_bytes_max;
+  return set_checked(
+      member, text,
+      is_good ? "" : fmt::format("expected a name of 1 to {} bytes", etcd_user_bytes_max));
+}
+
+Status set_node_address(std::string& member, const ConfigField&, std::string_view text) {
+  return set_checked(member, text, check_node_address(text));
+}
+
+Status add_endpoint(std::vector<std::string>& member, const ConfigField&, std::string_view text) {
+  if (std::string problem = check_endpoint(text); !problem.empty()) {
+    return bad_value(std::move(problem));
   }
-  if (!text.empty() && text.size() <= cluster_text_bytes_max) return {};
-  return fmt::format("expected {} of 1 to {} bytes",
-                     kind == Kind::File ? "the path of a file" : "a name", cluster_text_bytes_max);
-}
-
-std::string set_clients(StandbyClients& member, std::string_view text) {
-  if (text != "forward" && text != "refuse") {
-    return fmt::format("'{}' is not one of forward, refuse", text);
+  if (std::ranges::find(member, text) != member.end()) {
+    return bad_value(fmt::format("'{}' is there twice", text));
   }
-  member = text == "forward" ? StandbyClients::Forward : StandbyClients::Refuse;
+  if (member.size() >= endpoints_max) {
+    return bad_value(fmt::format("at most {} endpoints", endpoints_max));
+  }
+  member.emplace_back(text);
   return {};
 }
 
-std::string set_differ(SettingsDiffer& member, std::string_view text) {
-  if (text != "warn" && text != "refuse")
-    return fmt::format("'{}' is not one of warn, refuse", text);
-  member = text == "warn" ? SettingsDiffer::Warn : SettingsDiffer::Refuse;
-  return {};
-}
+constexpr auto cluster_name_type = value_type<std::string, set_cluster_name, text_of>(true);
+constexpr auto domain_type = value_type<std::string, set_domain, text_of>(true);
+constexpr auto etcd_user_type = value_type<std::string, set_etcd_user, text_of>(true);
+constexpr auto node_address_type = value_type<std::string, set_node_address, text_of>(true);
+constexpr auto endpoints_type =
+    list_type<std::vector<std::string>, add_endpoint, texts_of>("one value", true);
 
-std::string set_compact(bool& member, std::string_view text) {
-  if (text != "true" && text != "false") return fmt::format("'{}' is not true or false", text);
-  member = text == "true";
-  return {};
-}
+constexpr Word<StandbyClients> clients_words[] = {{"forward", StandbyClients::Forward},
+                                                  {"refuse", StandbyClients::Refuse}};
+constexpr auto clients_type = word_type<StandbyClients, clients_words>();
+constexpr Word<SettingsDiffer> differ_words[] = {{"warn", SettingsDiffer::Warn},
+                                                 {"refuse", SettingsDiffer::Refuse}};
+constexpr auto differ_type = word_type<SettingsDiffer, differ_words>();
+
+constexpr ConfigField etcd_tls_rows[] = {
+    row("ca", at<&ClusterConfig::etcd_ca>(file_type)),
+    row("certificate", at<&ClusterConfig::etcd_certificate>(file_type)),
+    row("key", at<&ClusterConfig::etcd_key>(file_type)),
+};
+// Its values are members of the ClusterConfig.
+constexpr TypeOf<ClusterConfig> etcd_tls_type = {{
+    .shape = Shape::Section,
+    .form = "{ca: ..., certificate: ..., key: ...}",
+    .copy =
+        [](void* to, const void* from) {
+          for (const ConfigField& file : etcd_tls_rows) {
+            file.type().copy(file.value(to), file.value(from));
+          }
+        },
+    .fields = [] { return ConfigFields(etcd_tls_rows); },
+    .object = [](void* value) { return value; },
+    .objects = [](const void* value) { return std::vector<const void*>{value}; },
+}};
+constexpr ValuePlace in_cluster = {&etcd_tls_type, [](void* object) { return object; }};
+
+constexpr ConfigField cluster_rows[] = {
+    row("name", at<&ClusterConfig::name>(cluster_name_type)),
+    row("node", at<&ClusterConfig::node>(cluster_name_type)),
+    reloaded(always_shown(row("etcd", at<&ClusterConfig::etcd>(endpoints_type)))),
+    row("etcd_discovery", at<&ClusterConfig::etcd_discovery>(domain_type)),
+    reloaded(row("etcd_tls", in_cluster)),
+    reloaded(row("etcd_user", at<&ClusterConfig::etcd_user>(etcd_user_type))),
+    reloaded(row("etcd_password_file", at<&ClusterConfig::etcd_password_file>(file_type))),
+    row("client_address", at<&ClusterConfig::client_address>(node_address_type)),
+    row("peer_address", at<&ClusterConfig::peer_address>(node_address_type)),
+    row("peer_ca", at<&ClusterConfig::peer_ca>(file_type)),
+    row("peer_certificate", at<&ClusterConfig::peer_certificate>(file_type)),
+    row("peer_key", at<&ClusterConfig::peer_key>(file_type)),
+    row("peer_token_file", at<&ClusterConfig::peer_token_file>(file_type)),
+    row("priority", at<&ClusterConfig::priority>(count_type), 0, 100),
+    row("lease_s", at<&ClusterConfig::lease_s>(count_type), 5, 300),
+    row("clock_offset_max_s", at<&ClusterConfig::clock_offset_max_s>(count_type), 1, 3600),
+    row("copies_min", at<&ClusterConfig::copies_min>(count_type), 1, 9),
+    row("log_keep_bytes", at<&ClusterConfig::log_keep_bytes>(bytes_type), cluster_mib,
+        16 * cluster_gib),
+    row("log_bytes_max", at<&ClusterConfig::log_bytes_max>(bytes_type), 8 * cluster_mib,
+        16 * cluster_gib),
+    row("etcd_compact", at<&ClusterConfig::etcd_compact>(switch_type)),
+    row("etcd_quota_bytes", at<&ClusterConfig::etcd_quota_bytes>(bytes_type), 64 * cluster_mib,
+        64 * cluster_gib),
+    row("sync_ms", at<&ClusterConfig::sync_ms>(count_type), 1, 10'000),
+    row("standby_clients", at<&ClusterConfig::standby_clients>(clients_type)),
+    row("forward_wait_s", at<&ClusterConfig::forward_wait_s>(count_type), 0, 300),
+    row("settings_differ", at<&ClusterConfig::settings_differ>(differ_type)),
+};
 
 bool is_https(std::string_view endpoint) {
   return endpoint.starts_with("https://");
@@ -199,32 +174,11 @@ Status check_etcd_secrets(const ClusterConfig& config) {
 }
 
 void set_etcd_settings(ClusterConfig& config, const ClusterConfig& from) {
-  for (const std::string_view key : etcd_keys) {
-    const ClusterRow& row = *row_of(key);
-    if (const auto* const list = std::get_if<ListMember>(&row.member)) {
-      config.** list = from.**list;
-    } else {
-      const TextMember text = std::get<TextMember>(row.member);
-      config.*text = from.*text;
-    }
-  }
+  copy_reloaded(cluster_rows, &config, &from);
 }
 
-std::vector<std::string> other_cluster_differences(const ClusterConfig& one,
-                                                   const ClusterConfig& other) {
-  // No row but that of the endpoints has more than one value.
-  const auto value_of = [](const std::vector<ClusterPair>& pairs, std::string_view key) {
-    const auto found = std::ranges::find(pairs, key, &ClusterPair::key);
-    return found == pairs.end() ? std::string() : found->value;
-  };
-  const std::vector<ClusterPair> ones = cluster_pairs(one);
-  const std::vector<ClusterPair> others = cluster_pairs(other);
-  std::vector<std::string> names;
-  for (const ClusterRow& row : cluster_rows) {
-    if (is_etcd_key(row.key) || value_of(ones, row.key) == value_of(others, row.key)) continue;
-    names.emplace_back(row.key);
-  }
-  return names;
+ConfigFields cluster_fields() {
+  return cluster_rows;
 }
 
 bool cluster_is_built() {
@@ -237,45 +191,14 @@ std::string check_cluster_is_built(bool is_built) {
          "-DPERENNIAL_CLUSTER=ON";
 }
 
-bool is_cluster_key(std::string_view key) {
-  return row_of(key) != nullptr;
+std::string set_cluster(ClusterConfig& config, std::string_view key, std::string_view value) {
+  const ConfigField* const field = find_field(cluster_rows, key);
+  CHECK(field != nullptr);
+  return set_value(*field, &config, value).message();
 }
 
-std::string cluster_keys() {
-  std::vector<std::string_view> keys;
-  for (const ClusterRow& row : cluster_rows) keys.push_back(row.key);
-  return fmt::format("{}", fmt::join(keys, ", "));
-}
-
-std::string set_cluster(ClusterConfig& config, std::string_view key, const std::string& value) {
-  const ClusterRow* const row = row_of(key);
-  CHECK(row != nullptr);
-  switch (row->kind) {
-    case Kind::Endpoints:
-      return add_endpoint(config.*std::get<ListMember>(row->member), value);
-    case Kind::Count:
-    case Kind::Bytes:
-      return set_cluster_number(config.*std::get<NumberMember>(row->member), *row, value);
-    case Kind::Switch:
-      return set_compact(config.etcd_compact, value);
-    case Kind::Clients:
-      return set_clients(config.standby_clients, value);
-    case Kind::Differ:
-      return set_differ(config.settings_differ, value);
-    case Kind::Name:
-    case Kind::File:
-    case Kind::Text:
-    case Kind::Address:
-    case Kind::Domain:
-      break;
-  }
-  if (std::string problem = check_cluster_text(row->kind, value); !problem.empty()) return problem;
-  config.*std::get<TextMember>(row->member) = value;
-  return {};
-}
-
-std::vector<std::string> check_cluster(const ClusterConfig& config) {
-  std::vector<std::string> problems;
+Problems check_cluster(const ClusterConfig& config) {
+  Problems problems;
   const auto need = [&](bool is_there, const char* problem) {
     if (!is_there) problems.emplace_back(problem);
   };
@@ -312,29 +235,6 @@ std::vector<std::string> check_cluster(const ClusterConfig& config) {
        "log_bytes_max is more than half of etcd_quota_bytes: etcd needs the rest for what it has "
        "not compacted");
   return problems;
-}
-
-std::vector<ClusterPair> cluster_pairs(const ClusterConfig& config) {
-  std::vector<ClusterPair> pairs;
-  for (const ClusterRow& row : cluster_rows) {
-    const std::string key(row.key);
-    if (row.kind == Kind::Switch) {
-      pairs.push_back({key, config.etcd_compact ? "true" : "false", false});
-    } else if (row.kind == Kind::Clients) {
-      const bool forward = config.standby_clients == StandbyClients::Forward;
-      pairs.push_back({key, forward ? "forward" : "refuse", false});
-    } else if (row.kind == Kind::Differ) {
-      const bool warn = config.settings_differ == SettingsDiffer::Warn;
-      pairs.push_back({key, warn ? "warn" : "refuse", false});
-    } else if (const auto* const number = std::get_if<NumberMember>(&row.member)) {
-      pairs.push_back({key, cluster_number_text(row.kind, config.**number), false});
-    } else if (const auto* const list = std::get_if<ListMember>(&row.member)) {
-      for (const std::string& value : config.**list) pairs.push_back({key, value, true});
-    } else if (const std::string& text = config.*std::get<TextMember>(row.member); !text.empty()) {
-      pairs.push_back({key, text, true});
-    }
-  }
-  return pairs;
 }
 
 std::string check_node_address(std::string_view text) {

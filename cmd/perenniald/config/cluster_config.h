@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cmd/common/peer/peer_access.h"
+#include "cmd/perenniald/config/field.h"
 #include "engine/types/status.h"
 
 // The setting `cluster`: the cluster that this server is a node of, and the etcd that has its log.
@@ -65,37 +66,24 @@ Status check_etcd_secrets(const ClusterConfig& config);
 // How etcd is reached: its endpoints, certificates, user and password. These settings may change
 // while the server runs. Copies them.
 void set_etcd_settings(ClusterConfig& config, const ClusterConfig& from);
-// The names of all other settings that differ, in the order of the section.
-std::vector<std::string> other_cluster_differences(const ClusterConfig& one,
-                                                   const ClusterConfig& other);
 
 // An append is one transaction of etcd, which takes 1.5 MiB at most (--max-request-bytes).
 inline constexpr uint64_t cluster_job_bytes_max = 1ull << 20;
 inline constexpr uint64_t cluster_batch_bytes_max = 256ull << 10;
 
-// One value of the section by its name: "lease_s", "etcd_tls.ca". A list has one for each value.
-struct ClusterPair {
-  std::string key;
-  std::string value;
-  bool is_text;  // Neither a number, nor a size, nor one of a few words.
-};
-
 // Whether this program is built with clusters (PERENNIAL_HAS_CLUSTER).
 bool cluster_is_built();
 // Returns what is wrong with a section, whatever is in it, or nothing. `is_built`: as above.
 std::string check_cluster_is_built(bool is_built);
+// Returns every problem of settings that are each valid.
+Problems check_cluster(const ClusterConfig& config);
 
-// Whether the section has this key.
-bool is_cluster_key(std::string_view key);
-// Returns all keys, for a message.
-std::string cluster_keys();
+// The rows of the section.
+ConfigFields cluster_fields();
+
 // Sets one key, or adds to its list. Returns what is wrong with the value, or nothing.
 // REQUIRES: the section has this key.
-std::string set_cluster(ClusterConfig& config, std::string_view key, const std::string& value);
-// Returns every problem of settings that are each valid.
-std::vector<std::string> check_cluster(const ClusterConfig& config);
-// The inverse of set_cluster(). Texts that are empty are left out.
-std::vector<ClusterPair> cluster_pairs(const ClusterConfig& config);
+std::string set_cluster(ClusterConfig& config, std::string_view key, std::string_view value);
 
 // Each returns what is wrong with a text, or nothing. A HOST is a name, an IPv4 number, or an IPv6
 // number in brackets, and is not one of "every interface". A PORT is a number from 1 to 65535.

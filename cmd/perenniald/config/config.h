@@ -1,17 +1,16 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "cmd/perenniald/config/cluster_config.h"
+#include "cmd/perenniald/config/field.h"
 #include "cmd/perenniald/config/listener_config.h"
-#include "cmd/perenniald/config/user_config.h"
 #include "cmd/perenniald/core/client_rights.h"
+#include "cmd/perenniald/core/users.h"
 #include "engine/types/extension.h"
 #include "engine/types/job_fields.h"
 #include "engine/types/status.h"
@@ -104,71 +103,8 @@ struct Config {
   store::Recover recover;
 };
 
-using ConfigMember =
-    std::variant<uint64_t Config::*, uint16_t Config::*, std::string Config::*,
-                 std::vector<std::string> Config::*, std::vector<ListenerConfig> Config::*,
-                 store::Durability Config::*, CheckpointFrom Config::*, AdminOn Config::*,
-                 GroupAccess Config::*, std::vector<TubeDefaults> Config::*,
-                 std::vector<core::User> Config::*, TubeGroups Config::*, ExtensionSet Config::*,
-                 ClusterConfig Config::*, bool Config::*>;
-
-// The type of a value, which decides how it is written and which values are accepted.
-enum class ConfigUnit : uint8_t {
-  Text,
-  Addresses,
-  LocalAddress,  // One that only this machine reaches, or nothing.
-  Listeners,
-  Proxies,   // Addresses and networks, or unix_proxies.
-  Patterns,  // Of tubes.
-  Groups,    // Names for patterns of tubes.
-  Users,
-  Port,
-  Durability,
-  From,
-  AdminOn,
-  Group,
-  Tubes,
-  Extensions,
-  Cluster,
-  Switch,
-  Count,
-  Bytes
-};
-
-struct LayerOptions;
-
-// Where a setting's default is written, and which option of a layer it sets: config_origin.h.
-struct ConfigOrigin {
-  std::string_view text;  // The default as the file has it; empty if a layer has it.
-  // Copies the setting to a layer's option. Null: only the server itself reads the setting.
-  void (*to_layers)(const Config&, LayerOptions&);
-  // Copies the default from the initialiser of the layer's option. Null: the default is `text`.
-  void (*from_layers)(const LayerOptions&, Config&);
-};
-
-// The flag that sets the setting as well.
-struct ConfigFlag {
-  std::string_view names = {};  // "-b,--data-dir". Empty: there is none.
-  std::string_view type = {};
-  std::string_view help = {};  // {0} is the default, and {1} the highest value.
-  bool clamps = false;         // Lower a value to the highest, with a warning, as beanstalkd does.
-};
-
-// A row of the table: everything about one setting.
-struct ConfigField {
-  std::string_view key;
-  ConfigMember member;
-  ConfigUnit unit;
-  ConfigOrigin origin;
-  uint64_t lowest;  // Of a Count or Bytes: the value; of a Text: its length.
-  uint64_t highest;
-  std::string_view help;
-  ConfigFlag flag = {};
-  std::string_view former_key = {};  // A name that older files may use.
-};
-
-// All settings, in the order in which they are printed.
-std::span<const ConfigField> config_fields();
+// All settings, in the order in which they are printed. Their object is a Config.
+ConfigFields config_fields();
 // REQUIRES: the table has this key.
 const ConfigField& config_field(std::string_view key);
 
@@ -176,16 +112,6 @@ Config default_config();
 
 // Sets the options of the layers that have a setting.
 void set_layer_options(const Config& config, LayerOptions& layers);
-
-// What is wrong with a configuration: one line for each problem, ready to be shown.
-using Problems = std::vector<std::string>;
-
-// Sets one key from text, as a flag gives it. InvalidArgument: the message says what is accepted.
-// An address is added to those that are set already, and so is the name of an extension.
-Status set_config(Config& config, const ConfigField& field, std::string_view text);
-
-// Adds a group to the setting metrics_tube_groups. InvalidArgument as in set_config().
-Status add_tube_group(TubeGroups& groups, std::string_view pattern, std::string_view name);
 
 // Reads YAML over `config`. Returns every problem, each with `name`, its line and its key. A
 // cluster lowers batch_bytes_max, unless that has a value there.
@@ -205,7 +131,6 @@ Problems read_users_file(std::vector<core::User>& users, const std::string& path
 
 // The member of http_proxies that stands for whoever comes over a unix socket.
 inline constexpr std::string_view unix_proxies = "unix";
-inline constexpr size_t proxies_max = 50;
 
 // The names of http_hosts.
 std::vector<std::string> http_hosts(const Config& config);
@@ -213,24 +138,15 @@ std::vector<std::string> http_hosts(const Config& config);
 // Returns the configuration as a file, from which read_config() reads the same configuration.
 std::string print_config(const Config& config);
 
-// Rejects text that print_config() could not write so that it reads back.
-Status check_text(std::string_view text);
-// All of them as one line of YAML, as read_config() reads it.
-std::string listeners_text(const std::vector<ListenerConfig>& listeners);
-std::string patterns_text(const std::vector<std::string>& patterns);
-std::string tube_groups_text(const TubeGroups& groups);
-std::string users_text(const std::vector<core::User>& users);
-std::string cluster_text(const ClusterConfig& cluster);
-// Whether YAML, as print_config() writes it, preserves this text. It does if the text is UTF-8.
-bool fits_yaml(std::string_view text);
-
 // The names of the settings that differ and that a reload does not use, in the order of the table.
 // Those of the section `cluster` are "cluster.KEY".
 std::vector<std::string> settings_to_restart(const Config& running, const Config& read);
 
-// The value of one key, as the file has it.
+// The value of one key: a single one as text, others as YAML.
 std::string config_text(const Config& config, const ConfigField& field);
-// The highest value, in the same form. REQUIRES: the setting is a Count or Bytes.
+// The highest value, in the same form. REQUIRES: the setting is bounded.
 std::string highest_text(const ConfigField& field);
+// All users as one line of YAML.
+std::string users_text(const std::vector<core::User>& users);
 
 }  // namespace perennial::perenniald

@@ -10,6 +10,7 @@
 
 #include "cmd/common/exit_codes.h"
 #include "cmd/common/units.h"
+#include "engine/types/check.h"
 
 // The only file that includes CLI11, which takes seconds to compile. Its exceptions are caught
 // here.
@@ -49,6 +50,10 @@ std::string_view short_name(const ConfigFlag& flag) {
   return flag.names.substr(0, flag.names.find(','));
 }
 
+bool is_list(const ConfigField& field) {
+  return field.type().shape == Shape::List;
+}
+
 // Adds the flags of all settings that have one.
 void define_rows(CLI::App& app, Raw& raw) {
   const Config defaults = default_config();
@@ -56,12 +61,12 @@ void define_rows(CLI::App& app, Raw& raw) {
     if (field.flag.names.empty()) continue;
     const std::string help =
         fmt::format(fmt::runtime(field.flag.help), config_text(defaults, field),
-                    field.unit == ConfigUnit::Bytes ? highest_text(field) : std::string());
+                    field.is_bounded() ? highest_text(field) : std::string());
     CLI::Option* const option =
         app.add_option(std::string(field.flag.names), raw.settings[field.key], help)
             ->type_name(std::string(field.flag.type))
             ->allow_extra_args(false);
-    if (field.unit != ConfigUnit::Addresses) {
+    if (!is_list(field)) {
       option->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
     }
   }
@@ -135,10 +140,6 @@ void apply_durability(const CLI::App& app, const Raw& raw, Config& config, Probl
   if (*ms != 0) config.sync_interval_ms = *ms;
 }
 
-bool is_number(ConfigUnit unit) {
-  return unit == ConfigUnit::Port || unit == ConfigUnit::Count || unit == ConfigUnit::Bytes;
-}
-
 // beanstalkd lowers a size that is too large and goes on, so a replacement must do the same.
 bool is_to_clamp(const ConfigField& field, std::string_view text) {
   if (!field.flag.clamps) return false;
@@ -150,14 +151,14 @@ bool is_to_clamp(const ConfigField& field, std::string_view text) {
 void apply_setting(const ConfigField& field, std::string_view text, Invocation& out,
                    Problems& problems) {
   const std::string_view flag = short_name(field.flag);
-  if (is_number(field.unit)) text = without_leading_spaces(text);
+  if (field.type().is_number) text = without_leading_spaces(text);
   if (is_to_clamp(field, text)) {
-    out.config.*std::get<uint64_t Config::*>(field.member) = field.highest;
+    CHECK(set_value(field, &out.config, fmt::format("{}", field.highest)).ok());
     out.warnings.push_back(
         fmt::format("{} {} is over the limit: using {} bytes", flag, text, field.highest));
     return;
   }
-  const Status status = set_config(out.config, field, text);
+  const Status status = set_value(field, &out.config, text);
   if (!status.ok()) problems.push_back(fmt::format("{}: {}", flag, status.message()));
 }
 
@@ -166,7 +167,7 @@ void apply_settings(const Raw& raw, Invocation& out, Problems& problems) {
   for (const bool addresses : {false, true}) {
     for (const ConfigField& field : config_fields()) {
       const auto given = raw.settings.find(field.key);
-      if ((field.unit == ConfigUnit::Addresses) != addresses) continue;
+      if (is_list(field) != addresses) continue;
       if (given == raw.settings.end() || given->second.empty()) continue;
       if (addresses) out.config.listen.clear();
       for (const std::string& text : given->second) apply_setting(field, text, out, problems);

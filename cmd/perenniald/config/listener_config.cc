@@ -1,126 +1,107 @@
 #include "cmd/perenniald/config/listener_config.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "cmd/common/list.h"
 #include "cmd/common/network.h"
+#include "cmd/perenniald/config/value_types.h"
 
 namespace perennial::perenniald {
 namespace {
 
-struct FileRow {
-  std::string_view key;
-  std::string TlsSettings::*member;
-};
-constexpr std::array files = {
-    FileRow{"tls.certificate", &TlsSettings::certificate}, FileRow{"tls.key", &TlsSettings::key},
-    FileRow{"tls.client_ca", &TlsSettings::client_ca}, FileRow{"tls.crl", &TlsSettings::crl}};
-constexpr size_t path_bytes_max = 4096;
-constexpr std::string_view beanstalk_name = "beanstalk";
-constexpr std::string_view http_name = "http";
-
-struct ClientRow {
-  std::string_view name;
-  ClientCertificate value;
-};
-constexpr std::array clients = {ClientRow{"none", ClientCertificate::None},
-                                ClientRow{"request", ClientCertificate::Request},
-                                ClientRow{"require", ClientCertificate::Require}};
-
-// Without a value of its own the setting follows from whether there is a CA.
-ClientCertificate default_client(const TlsSettings& tls) {
-  return tls.client_ca.empty() ? ClientCertificate::None : ClientCertificate::Require;
-}
-
-std::string set_file(TlsSettings& tls, const FileRow& row, const std::string& value) {
-  if (value.empty() || value.size() > path_bytes_max) {
-    return fmt::format("{}: expected the path of a file", row.key);
-  }
-  tls.*row.member = value;
+// An address and a user are checked with the rest: finish_listener() and main.cc.
+Status set_as_is(std::string& member, const ConfigField&, std::string_view text) {
+  member = text;
   return {};
 }
 
-std::string set_client(TlsSettings& tls, std::string_view value) {
-  const auto* const row = std::ranges::find(clients, value, &ClientRow::name);
-  if (row == clients.end()) {
-    return fmt::format("tls.client: '{}' is not one of none, request, require", value);
+Status set_networks(std::string& member, const ConfigField&, std::string_view text) {
+  for (const std::string_view network : common::list_items(text)) {
+    if (const auto parsed = common::parse_network(network); !parsed.ok()) return parsed.status();
   }
-  tls.client = row->value;
-  return {};
-}
-
-std::string set_proxies(const std::string& value, ListenerConfig& out) {
-  for (const std::string_view network : common::list_items(value)) {
-    if (const auto parsed = common::parse_network(network); !parsed.ok()) {
-      return "proxy_from: " + parsed.status().message();
-    }
-  }
-  out.proxy_from = value;
+  member = text;
   return {};
 }
 
 // Three octal digits, with or without a zero before them. Without a right for the server's own user
 // nobody could remove the file.
-std::string set_mode(const std::string& value, ListenerConfig& out) {
+Status set_mode(std::optional<uint32_t>& member, const ConfigField&, std::string_view text) {
   uint32_t mode = 0;
-  const char* const end = value.data() + value.size();
-  const auto [at, error] = std::from_chars(value.data(), end, mode, 8);
-  if (value.size() < 3 || value.size() > 4 || error != std::errc() || at != end || mode > 0777) {
-    return fmt::format("mode: '{}' is not a mode such as 0660", value);
+  const char* const end = text.data() + text.size();
+  const auto [at, error] = std::from_chars(text.data(), end, mode, 8);
+  if (text.size() < 3 || text.size() > 4 || error != std::errc() || at != end || mode > 0777) {
+    return bad_value(fmt::format("'{}' is not a mode such as 0660", text));
   }
-  out.mode = mode;
+  member = mode;
   return {};
 }
 
-std::string set_value(const std::string& key, const std::string& value, ListenerConfig& out) {
-  if (key == "address") {
-    out.address = value;
-    return {};
-  }
-  if (key == "user") {
-    out.user = value;
-    return {};
-  }
-  if (key == "protocol") {
-    if (value != beanstalk_name && value != http_name) {
-      return fmt::format("protocol: '{}' is not one of beanstalk, http", value);
-    }
-    out.protocol = value == http_name ? ListenerProtocol::Http : ListenerProtocol::Beanstalk;
-    return {};
-  }
-  if (key == "proxy") {
-    if (value != "true" && value != "false") {
-      return fmt::format("proxy: '{}' is not one of true, false", value);
-    }
-    out.proxy = value == "true";
-    return {};
-  }
-  if (key == "proxy_from") return set_proxies(value, out);
-  if (key == "mode") return set_mode(value, out);
-  if (key == "owner" || key == "group") {
-    if (value.empty()) return fmt::format("{}: expected a name or a number", key);
-    (key == "owner" ? out.owner : out.group) = value;
-    return {};
-  }
-  if (!key.starts_with("tls.")) {
-    return fmt::format(
-        "{}: there is no such setting of a listener: address, protocol, user, mode, owner, group, "
-        "proxy, proxy_from, tls",
-        key);
-  }
-  if (key == "tls.client") return set_client(*out.tls, value);
-  const auto* const file = std::ranges::find(files, key, &FileRow::key);
-  if (file == files.end()) {
-    return fmt::format("{}: there is no such setting: certificate, key, client_ca, client, crl",
-                       key);
-  }
-  return set_file(*out.tls, *file, value);
+std::string mode_text(const std::optional<uint32_t>& value, const ConfigField&) {
+  return value ? fmt::format("{:04o}", *value) : std::string();
+}
+
+Status set_owner(std::string& member, const ConfigField&, std::string_view text) {
+  if (text.empty()) return bad_value("expected a name or a number");
+  member = text;
+  return {};
+}
+
+constexpr auto as_is_type = value_type<std::string, set_as_is, text_of>(true);
+constexpr auto networks_type = value_type<std::string, set_networks, text_of>(true);
+constexpr auto mode_type = value_type<std::optional<uint32_t>, set_mode, mode_text>(true);
+constexpr auto owner_type = value_type<std::string, set_owner, text_of>(true);
+
+constexpr Word<ListenerProtocol> protocol_words[] = {{"beanstalk", ListenerProtocol::Beanstalk},
+                                                     {"http", ListenerProtocol::Http}};
+constexpr auto protocol_type = word_type<ListenerProtocol, protocol_words>(true);
+constexpr Word<bool> proxy_words[] = {{"true", true}, {"false", false}};
+constexpr auto proxy_type = word_type<bool, proxy_words>(true);
+constexpr Word<ClientCertificate> client_words[] = {{"none", ClientCertificate::None},
+                                                    {"request", ClientCertificate::Request},
+                                                    {"require", ClientCertificate::Require}};
+constexpr auto client_type = word_type<ClientCertificate, client_words>(true);
+
+constexpr ConfigField tls_rows[] = {
+    row("certificate", at<&TlsSettings::certificate>(file_type)),
+    row("key", at<&TlsSettings::key>(file_type)),
+    row("client_ca", at<&TlsSettings::client_ca>(file_type)),
+    row("crl", at<&TlsSettings::crl>(file_type)),
+    row("client", at<&TlsSettings::client>(client_type)),
+};
+using Tls = std::optional<TlsSettings>;
+constexpr TypeOf<Tls> tls_type = {{
+    .shape = Shape::Section,
+    .form = "{certificate: ..., key: ...}",
+    .fields = [] { return ConfigFields(tls_rows); },
+    .object = [](void* value) -> void* { return &static_cast<Tls*>(value)->emplace(); },
+    .objects =
+        [](const void* value) {
+          const Tls& tls = *static_cast<const Tls*>(value);
+          return tls ? std::vector<const void*>{&*tls} : std::vector<const void*>{};
+        },
+}};
+
+constexpr ConfigField listener_rows[] = {
+    row("address", at<&ListenerConfig::address>(as_is_type)),
+    hidden_at("beanstalk", row("protocol", at<&ListenerConfig::protocol>(protocol_type))),
+    row("user", at<&ListenerConfig::user>(as_is_type)),
+    hidden_at("false", row("proxy", at<&ListenerConfig::proxy>(proxy_type))),
+    row("proxy_from", at<&ListenerConfig::proxy_from>(networks_type)),
+    row("mode", at<&ListenerConfig::mode>(mode_type)),
+    row("owner", at<&ListenerConfig::owner>(owner_type)),
+    row("group", at<&ListenerConfig::group>(owner_type)),
+    row("tls", at<&ListenerConfig::tls>(tls_type)),
+};
+
+// Without a value of its own the setting follows from whether there is a CA.
+ClientCertificate default_client(const TlsSettings& tls) {
+  return tls.client_ca.empty() ? ClientCertificate::None : ClientCertificate::Require;
 }
 
 // What is wrong with settings that are each valid.
@@ -140,60 +121,36 @@ bool has_file_access(const ListenerConfig& listener) {
   return listener.mode || !listener.owner.empty() || !listener.group.empty();
 }
 
-bool has_key(const ListenerPairs& pairs, std::string_view key) {
-  return std::ranges::any_of(pairs, [&](const auto& pair) { return pair.first == key; });
-}
-
 }  // namespace
 
-std::vector<std::string> parse_listener(const ListenerPairs& pairs, uint16_t port,
-                                        ListenerConfig& out) {
-  std::vector<std::string> problems;
+ConfigFields listener_fields() {
+  return listener_rows;
+}
+
+Problems finish_listener(ListenerConfig& listener, const GivenKeys& given) {
+  Problems problems;
   const auto add = [&](std::string problem) {
     if (!problem.empty()) problems.push_back(std::move(problem));
   };
-  const bool has_tls =
-      std::ranges::any_of(pairs, [](const auto& pair) { return pair.first.starts_with("tls."); });
-  if (has_tls) out.tls.emplace();
-  for (const auto& [key, value] : pairs) add(set_value(key, value, out));
-  if (out.tls && !has_key(pairs, "tls.client")) out.tls->client = default_client(*out.tls);
-  if (!has_key(pairs, "address")) {
+  if (listener.tls && !given.contains("tls.client")) {
+    listener.tls->client = default_client(*listener.tls);
+  }
+  if (!given.contains("address")) {
     add("a listener needs an address");
-  } else if (const Result<common::Address> address = listener_address(out, port); !address.ok()) {
+  } else if (const auto address = listener_address(listener, 0); !address.ok()) {
     add("address: " + address.status().message());
-  } else if (has_file_access(out) && address->kind != common::Address::Kind::Unix) {
+  } else if (has_file_access(listener) && address->kind != common::Address::Kind::Unix) {
     add("mode, owner and group are those of a socket file: only unix:PATH has one");
   }
-  if (out.tls && problems.empty()) add(combination(*out.tls));
-  const bool is_refused = has_key(pairs, "proxy_from") && !problems.empty();
-  if (out.proxy == out.proxy_from.empty() && !is_refused) {
-    add(out.proxy
+  if (listener.tls && problems.empty()) add(combination(*listener.tls));
+  if (listener.proxy == listener.proxy_from.empty()) {
+    add(listener.proxy
             ? "proxy needs proxy_from, the addresses of the proxies: anybody can send a header"
             : "proxy_from is set, and proxy is not");
   }
-  if (out.tls && out.protocol == ListenerProtocol::Http) out.tls->protocol = "http/1.1";
+  const bool is_http = listener.protocol == ListenerProtocol::Http;
+  if (listener.tls && is_http) listener.tls->protocol = "http/1.1";
   return problems;
-}
-
-ListenerPairs listener_pairs(const ListenerConfig& listener) {
-  ListenerPairs pairs = {{"address", listener.address}};
-  if (listener.protocol == ListenerProtocol::Http) pairs.emplace_back("protocol", http_name);
-  if (!listener.user.empty()) pairs.emplace_back("user", listener.user);
-  if (listener.proxy) {
-    pairs.emplace_back("proxy", "true");
-    pairs.emplace_back("proxy_from", listener.proxy_from);
-  }
-  if (listener.mode) pairs.emplace_back("mode", fmt::format("{:04o}", *listener.mode));
-  if (!listener.owner.empty()) pairs.emplace_back("owner", listener.owner);
-  if (!listener.group.empty()) pairs.emplace_back("group", listener.group);
-  if (!listener.tls) return pairs;
-  for (const FileRow& row : files) {
-    const std::string& path = *listener.tls.*row.member;
-    if (!path.empty()) pairs.emplace_back(row.key, path);
-  }
-  const auto* const row = std::ranges::find(clients, listener.tls->client, &ClientRow::value);
-  pairs.emplace_back("tls.client", row->name);
-  return pairs;
 }
 
 Result<common::Address> listener_address(const ListenerConfig& listener, uint16_t port) {

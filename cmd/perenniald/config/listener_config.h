@@ -3,10 +3,9 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "cmd/common/address.h"
+#include "cmd/perenniald/config/field.h"
 #include "cmd/perenniald/tls/tls_settings.h"
 #include "engine/types/status.h"
 
@@ -30,13 +29,10 @@ struct ListenerConfig {
   std::string group = {};
 };
 
-// The settings of one listener by their names; those of TLS begin with "tls.".
-using ListenerPairs = std::vector<std::pair<std::string, std::string>>;
-
-// `port` is that of the setting. Returns every problem.
-std::vector<std::string> parse_listener(const ListenerPairs& pairs, uint16_t port,
-                                        ListenerConfig& out);
-ListenerPairs listener_pairs(const ListenerConfig& listener);
+// The rows of a listener.
+ConfigFields listener_fields();
+// Completes a listener, and returns every problem of settings that are each valid.
+Problems finish_listener(ListenerConfig& listener, const GivenKeys& given);
 
 // Where HTTP is spoken, if the setting http_listen names no port.
 inline constexpr uint16_t default_http_port = 11380;

@@ -4,7 +4,6 @@
 #include <variant>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "wire/client.h"
 #include "wire/command_line.h"
@@ -21,49 +20,60 @@ bool is_name_or_beginning(std::string_view pattern) {
   return beginning.empty() || wire::is_tube_name(beginning);
 }
 
-// The options of a set-tube as "key: value", with the value in quotes.
-std::vector<std::string> yaml_options(const TubeSettings& settings) {
+// The options of a set-tube.
+std::vector<std::pair<std::string, std::string>> options_of(const TubeSettings& settings) {
   std::string line;
   wire::append_command(line, set_tube(any_name, settings));
-  std::vector<std::string> options;
+  std::vector<std::pair<std::string, std::string>> options;
   std::string_view rest = std::string_view(line).substr(0, line.size() - 2);
   for (size_t space = rest.find(' '); space != std::string_view::npos; space = rest.find(' ')) {
     rest.remove_prefix(space + 1);
     const std::string_view option = rest.substr(0, rest.find(' '));
     const size_t colon = option.find(':');
     if (colon == std::string_view::npos) continue;  // The name.
-    options.push_back(fmt::format("{}: \"{}\"", option.substr(0, colon), option.substr(colon + 1)));
+    options.emplace_back(option.substr(0, colon), option.substr(colon + 1));
   }
   return options;
 }
 
-}  // namespace
-
-Result<TubeDefaults> parse_tube_defaults(std::string_view pattern, const std::string& options) {
-  if (!is_name_or_beginning(pattern)) {
-    return Status(StatusCode::InvalidArgument,
-                  "this is neither the name of a tube nor the beginning of one with '*' behind it");
+// Returns what is wrong with one entry.
+Status parse(const MapEntry& entry, TubeDefaults& defaults) {
+  if (!is_name_or_beginning(entry.name)) {
+    return bad_value(
+        "this is neither the name of a tube nor the beginning of one with '*' behind it");
   }
+  std::string options;
+  for (const auto& [key, value] : entry.options) options += fmt::format(" {}:{}", key, value);
   const Command command = wire::parse_command_line(fmt::format("set-tube {}{}", any_name, options));
   const auto* const set = std::get_if<SetTube>(&command);
   if (set == nullptr) {
-    return Status(StatusCode::InvalidArgument,
-                  fmt::format("'{}' are not settings of a tube: tries, backoff, dead, expire, "
-                              "reserved, rate, drain, each with a value as in set-tube",
-                              options.empty() ? options : options.substr(1)));
+    return bad_value(
+        fmt::format("'{}' are not settings of a tube: tries, backoff, dead, expire, "
+                    "reserved, rate, drain, each with a value as in set-tube",
+                    options.empty() ? options : options.substr(1)));
   }
-  TubeDefaults defaults{.pattern = std::string(pattern), .settings = {}};
+  defaults.pattern = entry.name;
   change_settings(defaults.settings, *set);
-  return defaults;
+  return {};
 }
 
-std::string tubes_text(const std::vector<TubeDefaults>& tubes) {
-  std::vector<std::string> entries;
-  for (const TubeDefaults& tube : tubes) {
-    entries.push_back(
-        fmt::format("\"{}\": {{{}}}", tube.pattern, fmt::join(yaml_options(tube.settings), ", ")));
+}  // namespace
+
+Status add_tube_defaults(std::vector<TubeDefaults>& tubes, const MapEntry& entry) {
+  TubeDefaults defaults;
+  if (Status status = parse(entry, defaults); !status.ok()) {
+    return bad_value(fmt::format("{}: {}", entry.name, status.message()));
   }
-  return fmt::format("{{{}}}", fmt::join(entries, ", "));
+  tubes.push_back(std::move(defaults));
+  return {};
+}
+
+std::vector<MapEntry> tube_entries(const std::vector<TubeDefaults>& tubes) {
+  std::vector<MapEntry> entries;
+  for (const TubeDefaults& tube : tubes) {
+    entries.push_back({.name = tube.pattern, .options = options_of(tube.settings)});
+  }
+  return entries;
 }
 
 }  // namespace perennial::perenniald

@@ -1,21 +1,22 @@
 #pragma once
 
-#include <string>
-#include <string_view>
 #include <vector>
 
+#include "cmd/perenniald/config/value_types.h"
 #include "engine/types/job_fields.h"
 #include "engine/types/status.h"
 
 // The setting `tubes`: what tubes have without a set-tube.
 namespace perennial::perenniald {
 
-// `pattern`: the name of a tube, or its beginning with "*" behind it. `options`: those of set-tube,
-// as on its line, with a space before each. InvalidArgument: one of them is not valid, or there is
-// none.
-Result<TubeDefaults> parse_tube_defaults(std::string_view pattern, const std::string& options);
+// Adds the settings of one name, or of all names with one beginning: "mail-*: {tries: 3}". The
+// options are those of set-tube. InvalidArgument: one of them is not valid, or there is none.
+Status add_tube_defaults(std::vector<TubeDefaults>& tubes, const MapEntry& entry);
+std::vector<MapEntry> tube_entries(const std::vector<TubeDefaults>& tubes);
 
-// All of them as one line of YAML: "{mail: {tries: 3}}".
-std::string tubes_text(const std::vector<TubeDefaults>& tubes);
+inline constexpr auto tubes_type =
+    map_type<std::vector<TubeDefaults>, add_tube_defaults, tube_entries>(
+        "lines of the form 'tube: {tries: 3}'", "a name and settings, as in 'mail: {tries: 3}'",
+        true);
 
 }  // namespace perennial::perenniald

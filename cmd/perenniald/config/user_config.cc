@@ -7,7 +7,7 @@
 
 #include "cmd/common/token.h"
 #include "cmd/common/units.h"
-#include "wire/command_line.h"
+#include "cmd/perenniald/config/value_types.h"
 
 namespace perennial::perenniald {
 namespace {
@@ -24,65 +24,71 @@ bool is_user_name(std::string_view name) {
   return !name.empty() && name.size() <= name_bytes_max && std::ranges::all_of(name, is_good);
 }
 
-std::string set_id(std::vector<uint32_t>& ids, const std::string& key, const std::string& value) {
-  const Result<uint64_t> id = common::parse_count(value);
+Status set_user_name(std::string& member, const ConfigField&, std::string_view text) {
+  if (!is_user_name(text)) {
+    return bad_value(
+        fmt::format("'{}' is not 1 to {} letters, digits and -_.@", text, name_bytes_max));
+  }
+  member = text;
+  return {};
+}
+
+using Tokens = std::vector<common::TokenRecord>;
+
+Status add_token(Tokens& tokens, const ConfigField&, std::string_view text) {
+  Result<common::TokenRecord> record = common::parse_token_record(text);
+  if (!record.ok()) return record.take_status();
+  tokens.push_back(record.take());
+  return {};
+}
+
+std::vector<std::string> token_texts(const Tokens& tokens) {
+  std::vector<std::string> texts;
+  for (const common::TokenRecord& token : tokens) texts.push_back(common::token_text(token));
+  return texts;
+}
+
+Status add_certificate(std::vector<std::string>& names, const ConfigField&, std::string_view text) {
+  if (text.empty() || text.size() > certificate_bytes_max) {
+    return bad_value(fmt::format("a name has 1 to {} bytes", certificate_bytes_max));
+  }
+  names.emplace_back(text);
+  return {};
+}
+
+using Ids = std::vector<uint32_t>;
+
+Status add_id(Ids& ids, const ConfigField&, std::string_view text) {
+  const Result<uint64_t> id = common::parse_count(text);
   if (!id.ok() || *id >= std::numeric_limits<uint32_t>::max()) {
-    return fmt::format("{}: '{}' is not the number of a user or a group", key, value);
+    return bad_value(fmt::format("'{}' is not the number of a user or a group", text));
   }
   ids.push_back(static_cast<uint32_t>(*id));
   return {};
 }
 
-std::string set_value(const std::string& key, const std::string& value, core::User& out) {
-  if (key == "name") {
-    if (!is_user_name(value)) {
-      return fmt::format("name: '{}' is not 1 to {} letters, digits and -_.@", value,
-                         name_bytes_max);
-    }
-    out.name = value;
-    return {};
-  }
-  if (key == "tokens") {
-    Result<common::TokenRecord> record = common::parse_token_record(value);
-    if (!record.ok()) return "tokens: " + record.status().message();
-    out.tokens.push_back(record.take());
-    return {};
-  }
-  if (key == "certificates") {
-    if (value.empty() || value.size() > certificate_bytes_max) {
-      return fmt::format("certificates: a name has 1 to {} bytes", certificate_bytes_max);
-    }
-    out.certificates.push_back(value);
-    return {};
-  }
-  if (key == "uids") return set_id(out.uids, key, value);
-  if (key == "gids") return set_id(out.gids, key, value);
-  return fmt::format(
-      "{}: there is no such setting of a user: name, tokens, certificates, uids, gids, grants",
-      key);
+std::vector<std::string> id_texts(const Ids& ids) {
+  std::vector<std::string> texts;
+  for (const uint32_t id : ids) texts.push_back(fmt::format("{}", id));
+  return texts;
 }
 
-std::string set_grant(const std::string& key, const std::string& value, core::Grant& out) {
-  if (key == "tubes") {
-    if (!is_tube_pattern(value)) {
-      return fmt::format(
-          "tubes: '{}' is not the name of a tube, in which '*' may stand for "
-          "any bytes",
-          value);
-    }
-    out.tubes.push_back(value);
-    return {};
+Status add_verb(core::VerbSet& verbs, const ConfigField&, std::string_view text) {
+  const auto verb = core::verb_named(text);
+  if (!verb) {
+    return bad_value(
+        fmt::format("'{}' is not one of produce, consume, inspect, manage, monitor, admin", text));
   }
-  if (key == "verbs") {
-    const auto verb = core::verb_named(value);
-    if (!verb) {
-      return fmt::format(
-          "verbs: '{}' is not one of produce, consume, inspect, manage, monitor, admin", value);
-    }
-    out.verbs.add(*verb);
-    return {};
+  verbs.add(*verb);
+  return {};
+}
+
+std::vector<std::string> verb_texts(const core::VerbSet& verbs) {
+  std::vector<std::string> texts;
+  for (const core::VerbRow& row : core::verb_rows) {
+    if (verbs.holds(row.verb)) texts.emplace_back(row.name);
   }
-  return fmt::format("{}: there is no such setting of a grant: tubes, verbs", key);
+  return texts;
 }
 
 bool needs_tubes(core::VerbSet verbs) {
@@ -91,55 +97,58 @@ bool needs_tubes(core::VerbSet verbs) {
   });
 }
 
+Problems finish_grant(core::Grant& grant, const GivenKeys&) {
+  if (grant.verbs.empty()) return {"a grant needs verbs"};
+  if (needs_tubes(grant.verbs) && grant.tubes.empty()) {
+    return {"a grant needs tubes: all its verbs but monitor and admin are of tubes"};
+  }
+  return {};
+}
+
+// A list that says "expected a list of words".
+template <typename T, Status (*Add)(T&, const ConfigField&, std::string_view),
+          std::vector<std::string> (*Texts)(const T&)>
+constexpr TypeOf<T> words_type() {
+  TypeOf<T> type = list_type<T, Add, Texts>("a list of words", true);
+  type.item = type.form;
+  return type;
+}
+using Texts = std::vector<std::string>;
+constexpr auto user_name_type = value_type<std::string, set_user_name, text_of>(true);
+constexpr auto tokens_type = words_type<Tokens, add_token, token_texts>();
+constexpr auto certificates_type = words_type<Texts, add_certificate, texts_of>();
+constexpr auto ids_type = words_type<Ids, add_id, id_texts>();
+constexpr auto granted_tubes_type = words_type<Texts, add_pattern, texts_of>();
+constexpr auto verbs_type = words_type<core::VerbSet, add_verb, verb_texts>();
+
+constexpr ConfigField grant_rows[] = {
+    row("tubes", at<&core::Grant::tubes>(granted_tubes_type)),
+    row("verbs", at<&core::Grant::verbs>(verbs_type)),
+};
+ConfigFields grant_fields() {
+  return grant_rows;
+}
+constexpr auto grants_type = sections_type<core::Grant, grant_fields, finish_grant>(
+    "{tubes: [...], verbs: [...]}", "a grant");
+
+constexpr ConfigField user_rows[] = {
+    row("name", at<&core::User::name>(user_name_type)),
+    row("tokens", at<&core::User::tokens>(tokens_type)),
+    row("certificates", at<&core::User::certificates>(certificates_type)),
+    row("uids", at<&core::User::uids>(ids_type)),
+    row("gids", at<&core::User::gids>(ids_type)),
+    always_shown(row("grants", at<&core::User::grants>(grants_type))),
+};
+
 }  // namespace
 
-bool is_tube_pattern(std::string_view pattern) {
-  if (pattern.empty() || pattern.size() > core::pattern_bytes_max) return false;
-  std::string name(pattern);
-  std::ranges::replace(name, '*', 'x');
-  return wire::is_tube_name(name);
+ConfigFields user_fields() {
+  return user_rows;
 }
 
-std::vector<std::string> parse_user(const UserPairs& pairs, core::User& out) {
-  std::vector<std::string> problems;
-  for (const auto& [key, value] : pairs) {
-    std::string problem = set_value(key, value, out);
-    if (!problem.empty()) problems.push_back(std::move(problem));
-  }
-  if (out.name.empty() && problems.empty()) problems.emplace_back("a user needs a name");
-  return problems;
-}
-
-std::vector<std::string> parse_grant(const GrantPairs& pairs, core::Grant& out) {
-  std::vector<std::string> problems;
-  for (const auto& [key, value] : pairs) {
-    std::string problem = set_grant(key, value, out);
-    if (!problem.empty()) problems.push_back(std::move(problem));
-  }
-  if (!problems.empty()) return problems;
-  if (out.verbs.empty()) problems.emplace_back("a grant needs verbs");
-  if (needs_tubes(out.verbs) && out.tubes.empty()) {
-    problems.emplace_back("a grant needs tubes: all its verbs but monitor and admin are of tubes");
-  }
-  return problems;
-}
-
-UserPairs user_pairs(const core::User& user) {
-  UserPairs pairs = {{"name", user.name}};
-  for (const auto& token : user.tokens) pairs.emplace_back("tokens", common::token_text(token));
-  for (const std::string& name : user.certificates) pairs.emplace_back("certificates", name);
-  for (const uint32_t uid : user.uids) pairs.emplace_back("uids", fmt::format("{}", uid));
-  for (const uint32_t gid : user.gids) pairs.emplace_back("gids", fmt::format("{}", gid));
-  return pairs;
-}
-
-GrantPairs grant_pairs(const core::Grant& grant) {
-  GrantPairs pairs;
-  for (const std::string& tube : grant.tubes) pairs.emplace_back("tubes", tube);
-  for (const core::VerbRow& row : core::verb_rows) {
-    if (grant.verbs.holds(row.verb)) pairs.emplace_back("verbs", row.name);
-  }
-  return pairs;
+Problems finish_user(core::User& user, const GivenKeys&) {
+  if (user.name.empty()) return {"a user needs a name"};
+  return {};
 }
 
 }  // namespace perennial::perenniald

@@ -1,6 +1,8 @@
 #include "cmd/perenniald/config/cluster_config.h"
 
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -25,6 +27,10 @@ std::string section(const std::string& more = {}) {
 
 Problems read(Config& config, const std::string& yaml) {
   return read_config(config, yaml, "f");
+}
+
+std::string cluster_line(const Config& config) {
+  return config_text(config, config_field("cluster"));
 }
 
 TEST(ClusterConfig, ABadNameIsNamed) {
@@ -66,40 +72,44 @@ TEST(ClusterConfig, WithoutClustersInTheBuildASectionIsRefused) {
   }
 }
 
-struct NumberCase {
-  std::string key;
-  uint64_t ClusterConfig::*member;
-  uint64_t lowest;
-  uint64_t highest;
-};
+uint64_t number_of(ClusterConfig config, const ConfigField& field) {
+  return *static_cast<uint64_t*>(field.value(&config));
+}
 
 TEST(ClusterConfig, EachNumberIsAcceptedAtItsBoundsAndNotPastThem) {
-  constexpr uint64_t mib = 1ull << 20;
-  const NumberCase cases[] = {
-      {"priority", &ClusterConfig::priority, 0, 100},
-      {"lease_s", &ClusterConfig::lease_s, 5, 300},
-      {"clock_offset_max_s", &ClusterConfig::clock_offset_max_s, 1, 3600},
-      {"copies_min", &ClusterConfig::copies_min, 1, 9},
-      {"log_keep_bytes", &ClusterConfig::log_keep_bytes, mib, mib << 14},
-      {"log_bytes_max", &ClusterConfig::log_bytes_max, 8 * mib, mib << 14},
-      {"etcd_quota_bytes", &ClusterConfig::etcd_quota_bytes, 64 * mib, mib << 16},
-      {"sync_ms", &ClusterConfig::sync_ms, 1, 10'000},
-      {"forward_wait_s", &ClusterConfig::forward_wait_s, 0, 300},
-  };
-  for (const NumberCase& c : cases) {
-    for (const uint64_t value : {c.lowest, c.highest}) {
+  for (const ConfigField& field : cluster_fields()) {
+    if (!field.is_bounded()) continue;
+    for (const uint64_t value : {field.lowest, field.highest}) {
       ClusterConfig config;
-      EXPECT_EQ(set_cluster(config, c.key, fmt::format("{}", value)), "");
-      EXPECT_EQ(config.*c.member, value) << c.key;
+      EXPECT_EQ(set_cluster(config, field.key, fmt::format("{}", value)), "");
+      EXPECT_EQ(number_of(config, field), value) << field.key;
     }
-    const std::string below = c.lowest == 0 ? "-1" : fmt::format("{}", c.lowest - 1);
-    for (const std::string& value : {below, fmt::format("{}", c.highest + 1), std::string("x")}) {
+    const std::string below = field.lowest == 0 ? "-1" : fmt::format("{}", field.lowest - 1);
+    const std::string past = fmt::format("{}", field.highest + 1);
+    for (const std::string& value : {below, past, std::string("x")}) {
       ClusterConfig config;
-      EXPECT_THAT(set_cluster(config, c.key, value),
+      EXPECT_THAT(set_cluster(config, field.key, value),
                   testing::StartsWith(fmt::format("'{}' is not a ", value)));
-      EXPECT_EQ(config.*c.member, ClusterConfig().*c.member) << c.key;
+      EXPECT_EQ(number_of(config, field), number_of({}, field)) << field.key;
     }
   }
+}
+
+TEST(ClusterConfig, BoundsAreThoseOfTheDesign) {
+  const auto bounds_of = [](std::string_view key) {
+    const ConfigField* const field = find_field(cluster_fields(), key);
+    return std::pair(field->lowest, field->highest);
+  };
+  EXPECT_EQ(bounds_of("priority"), std::pair(uint64_t{0}, uint64_t{100}));
+  EXPECT_EQ(bounds_of("lease_s"), std::pair(uint64_t{5}, uint64_t{300}));
+  EXPECT_EQ(bounds_of("clock_offset_max_s"), std::pair(uint64_t{1}, uint64_t{3600}));
+  EXPECT_EQ(bounds_of("copies_min"), std::pair(uint64_t{1}, uint64_t{9}));
+  EXPECT_EQ(bounds_of("sync_ms"), std::pair(uint64_t{1}, uint64_t{10'000}));
+  EXPECT_EQ(bounds_of("forward_wait_s"), std::pair(uint64_t{0}, uint64_t{300}));
+  constexpr uint64_t mib = 1ull << 20;
+  EXPECT_EQ(bounds_of("log_keep_bytes"), std::pair(mib, mib << 14));
+  EXPECT_EQ(bounds_of("log_bytes_max"), std::pair(8 * mib, mib << 14));
+  EXPECT_EQ(bounds_of("etcd_quota_bytes"), std::pair(64 * mib, mib << 16));
 }
 
 TEST(ClusterConfig, ASectionIsAcceptedOrRefusedWithItsKey) {
@@ -126,7 +136,7 @@ TEST(ClusterConfig, ASectionIsAcceptedOrRefusedWithItsKey) {
       {tls + "etcd: 'https://a:1', etcd_tls: {ca: /c}}", ""},
       {tls + "etcd: 'https://a:1', etcd_tls: {certificate: /c, key: /k}}", ""},
       {"cluster: a", "f:1: cluster: expected {name: ..., node: ..., etcd: [...], client_address"},
-      {"cluster: [a]", "f:1: cluster: expected one value"},
+      {"cluster: [a]", "f:1: cluster: expected {name: ..., node: ..., etcd: [...], client_address"},
       {"cluster: {[a]: b}", "f:1: cluster: expected the name of a setting"},
       {"cluster:\n  name: a b", "f:2: cluster: name: 'a b' is not 1 to 64 letters, digits and"},
       {"cluster:\n  node: ''", "f:2: cluster: node: '' is not 1 to 64 letters, digits and -_."},
@@ -174,7 +184,7 @@ TEST(ClusterConfig, ASectionIsAcceptedOrRefusedWithItsKey) {
       Config again = default_config();
       EXPECT_THAT(read(again, print_config(config)), IsEmpty()) << print_config(config);
       EXPECT_EQ(print_config(again), print_config(config));
-      EXPECT_EQ(cluster_text(again.cluster), cluster_text(config.cluster));
+      EXPECT_EQ(cluster_line(again), cluster_line(config));
     } else {
       EXPECT_THAT(problems, ElementsAre(HasSubstr(c.problem))) << c.yaml;
     }
@@ -218,7 +228,7 @@ TEST(ClusterConfig, EveryTextIsPrintedSoThatItReadsBack) {
   EXPECT_EQ(again.cluster.standby_clients, StandbyClients::Refuse);
   EXPECT_EQ(again.cluster.settings_differ, SettingsDiffer::Refuse);
   EXPECT_FALSE(again.cluster.etcd_compact);
-  EXPECT_EQ(cluster_text(again.cluster), cluster_text(config.cluster));
+  EXPECT_EQ(cluster_line(again), cluster_line(config));
 }
 
 TEST(ClusterConfig, AClusterLowersBatchesThatHaveNoSizeOfTheirOwn) {

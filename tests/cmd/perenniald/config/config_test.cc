@@ -18,8 +18,8 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-bool is_number(const ConfigField& field) {
-  return field.unit == ConfigUnit::Count || field.unit == ConfigUnit::Bytes;
+uint64_t& number_of(Config& config, const ConfigField& field) {
+  return *static_cast<uint64_t*>(field.value(&config));
 }
 
 Problems read(Config& config, const std::string& yaml) {
@@ -37,11 +37,11 @@ std::string all_of(const Config& config) {
 
 TEST(Config, EachNumberIsAcceptedAtItsBoundsAndNotPastThem) {
   for (const ConfigField& field : config_fields()) {
-    if (!is_number(field)) continue;
+    if (!field.is_bounded()) continue;
     for (const uint64_t value : {field.lowest, field.highest}) {
       Config config = default_config();
       EXPECT_THAT(read(config, fmt::format("{}: {}", field.key, value)), IsEmpty());
-      EXPECT_EQ(config.*std::get<uint64_t Config::*>(field.member), value) << field.key;
+      EXPECT_EQ(number_of(config, field), value) << field.key;
     }
     const std::string past = fmt::format("{}", field.highest + 1);
     const std::string below = field.lowest == 0 ? "-1" : fmt::format("{}", field.lowest - 1);
@@ -149,7 +149,7 @@ TEST(Config, SettingsOfOtherKindsAreAcceptedAndRefused) {
       {"listeners: [{}]", "f:1: listeners: a listener needs an address"},
       {"listeners: [{address: a/b}]", "f:1: listeners: address: 'a/b' is no address"},
       {"listeners: [{address: [a]}]", "f:1: listeners: address: expected one value"},
-      {"listeners: [{[a]: b}]", "f:1: listeners: : expected one value"},
+      {"listeners: [{[a]: b}]", "f:1: listeners: expected the name of a setting"},
       {"listeners: [{address: a, address: b}]", "f:1: listeners: address: set twice"},
       {"listeners: [{address: a, user: u}]", ""},
       {"listeners: [{address: a, proxy: true, proxy_from: '10.0.0.0/8, 192.0.2.1'}]", ""},
@@ -206,6 +206,7 @@ TEST(Config, SettingsOfOtherKindsAreAcceptedAndRefused) {
       {"users: [{}]", "f:1: users: a user needs a name"},
       {"users: [{name: 'a b'}]", "f:1: users: name: 'a b' is not 1 to 64 letters, digits and"},
       {"users: [{name: a, name: b}]", "f:1: users: name: set twice"},
+      {"users: [{name: [a, b]}]", "f:1: users: name: expected one value"},
       {"users: [{name: a, password: b}]", "f:1: users: password: there is no such setting of a"},
       {"users: [{name: a, uids: [x]}]", "f:1: users: uids: 'x' is not the number of a user or a"},
       {"users: [{name: a, uids: [4294967295]}]", "f:1: users: uids: '4294967295' is not the"},
@@ -229,7 +230,7 @@ TEST(Config, SettingsOfOtherKindsAreAcceptedAndRefused) {
       {"listeners: [{address: a, tls: {pem: b}}]", "f:1: listeners: tls.pem: there is no such"},
       {"listeners: [{address: a, tls: {key: ''}}]", "f:1: listeners: tls.key: expected the path"},
       {"listeners: [{address: a, tls: {tls: {key: b}}}]",
-       "f:1: listeners: tls.tls: expected one value"},
+       "f:1: listeners: tls.tls: there is no such setting: certificate, key"},
       {"listeners: [{address: a, tls: {certificate: b, key: c, client: yes}}]",
        "f:1: listeners: tls.client: 'yes' is not one of none, request, require"},
       {"listeners: [{address: a, tls: {certificate: b, key: c, client: require}}]",
@@ -425,15 +426,15 @@ TEST(Config, DefaultsAreThoseOfTheDesign) {
 // At both ends of its range: no option of a layer is narrower than its setting.
 TEST(Config, EverySettingReachesItsLayer) {
   for (const ConfigField& field : config_fields()) {
-    if (!is_number(field) || field.origin.from_layers == nullptr) continue;
+    if (!field.is_bounded() || field.origin.from_layers == nullptr) continue;
     for (const uint64_t value : {field.lowest, field.highest}) {
       Config config = default_config();
-      config.*std::get<uint64_t Config::*>(field.member) = value;
+      number_of(config, field) = value;
       LayerOptions layers;
       set_layer_options(config, layers);
       Config again{};
       field.origin.from_layers(layers, again);
-      EXPECT_EQ(again.*std::get<uint64_t Config::*>(field.member), value) << field.key;
+      EXPECT_EQ(number_of(again, field), value) << field.key;
     }
   }
 }
