@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "cmd/perenniald/core/users.h"
@@ -18,7 +19,7 @@ class Needs {
   static constexpr size_t commands_max = 3;
 
   // No verb. `text`, in Markdown, says so, and which part of the answer is for whom.
-  static constexpr Needs nothing(std::string_view text) { return Needs({}, {}, text); }
+  static constexpr Needs nothing(std::string_view text) { return Needs({}, {}, text, true); }
   // Also of whoever has not signed in.
   static constexpr Needs nothing_of_anybody() {
     return nothing("nothing; before anybody signs in, too");
@@ -35,6 +36,8 @@ class Needs {
   static constexpr Needs judged(std::string_view how) { return Needs({}, {}, how); }
 
   constexpr std::optional<core::Verb> verb() const { return verb_; }
+  // Nobody is refused, whatever is asked for.
+  constexpr bool is_nothing() const { return is_nothing_; }
   // The words of the commands. Those behind the last one are empty.
   constexpr const std::array<std::string_view, commands_max>& commands() const { return commands_; }
   // Empty: verb() or commands() say all.
@@ -42,12 +45,17 @@ class Needs {
 
  private:
   constexpr Needs(std::optional<core::Verb> verb,
-                  std::array<std::string_view, commands_max> commands, std::string_view text)
-      : verb_(verb), commands_(commands), text_(text) {}
+                  std::array<std::string_view, commands_max> commands, std::string_view text,
+                  bool is_nothing = false)
+      : verb_(verb), commands_(commands), text_(text), is_nothing_(is_nothing) {}
 
   std::optional<core::Verb> verb_;
   std::array<std::string_view, commands_max> commands_;
   std::string_view text_;
+  bool is_nothing_;
 };
+
+// What openapi.json and the table of etc/docs/http.md say: "`admin`", "as `peek`", or the text.
+std::string text_of(const Needs& needs);
 
 }  // namespace perennial::http

@@ -159,7 +159,4 @@ class Api {
   BodyWindows body_windows_;
 };
 
-// The description of the API in OpenAPI 3.1: openapi.json.
-std::string_view openapi_document();
-
 }  // namespace perennial::http

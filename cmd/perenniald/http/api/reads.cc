@@ -12,6 +12,7 @@
 #include "cmd/perenniald/http/api/answers.h"
 #include "cmd/perenniald/http/api/api.h"
 #include "cmd/perenniald/http/api/commands.h"
+#include "cmd/perenniald/http/api/description.h"
 #include "cmd/perenniald/http/api/fields.h"
 #include "cmd/perenniald/http/api/job_counter.h"
 #include "cmd/perenniald/http/api/job_filter.h"
@@ -402,8 +403,7 @@ Api::Made Api::session(const Ask& ask) {
 }
 
 Api::Made Api::description(const Ask& /*ask*/) {
-  return answer_now(
-      Response{.content_type = "application/json", .body = std::string(openapi_document())});
+  return answer_now(Response{.content_type = "application/json", .body = api_description()});
 }
 
 }  // namespace perennial::http

@@ -994,30 +994,6 @@ TEST_F(ApiTest, SaysInOneAnswerWhoAsksAndWhatTheServerSays) {
   EXPECT_EQ(get_from("/api/v1/session?with=tubes").status, 400u);
 }
 
-TEST_F(ApiTest, DescribesItself) {
-  const Got description = get_from("/api/v1/openapi.json");
-  const json document = description.json();
-  EXPECT_EQ(document["openapi"], "3.1.0");
-  size_t described = 0;
-  for (const auto& path : document["paths"]) described += path.size();
-  EXPECT_EQ(described, Api::routes().size());
-  for (const Api::Route& each : Api::routes()) {
-    std::string method(each.method);
-    std::ranges::transform(method, method.begin(), [](unsigned char c) { return std::tolower(c); });
-    EXPECT_TRUE(document["paths"][std::string(each.path)].contains(method)) << each.path;
-  }
-}
-
-TEST_F(ApiTest, DescribesTheOldestReadyJobAsItIsCounted) {
-  const json schemas = get_from("/api/v1/openapi.json").json()["components"]["schemas"];
-  for (const char* const schema : {"Tube", "Server"}) {
-    const json& row = schemas[schema]["properties"]["oldest_ready_seconds"];
-    EXPECT_THAT(row["description"].get<std::string>(),
-                testing::EndsWith(std::string(oldest_ready_meaning)))
-        << schema;
-  }
-}
-
 // ---- Users.
 
 class ApiUsers : public ApiTest {

@@ -1,11 +1,14 @@
 #include "tests/cmd/perenniald/http/port.h"
 
+#include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <iterator>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "cmd/perenniald/http/api/description.h"
 #include "engine/types/check.h"
 
 namespace perennial::http {
@@ -153,7 +156,18 @@ Port::Got Port::got(const std::string& bytes) {
     at = end + 2;
   }
   got.body = out.substr(at + 2);
+  check_described(bytes.substr(0, bytes.find(' ')), got.status);
   return got;
+}
+
+void Port::check_described(std::string method, unsigned status) const {
+  static const Json paths = Json::parse(api_description())["paths"];
+  constexpr unsigned of_any_path[] = {405, 421};
+  if (std::ranges::find(of_any_path, status) != std::end(of_any_path)) return;
+  for (char& c : method) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  if (!paths.contains(route_) || !paths[route_].contains(method)) return;
+  EXPECT_TRUE(paths[route_][method]["responses"].contains(fmt::format("{}", status)))
+      << method << " " << route_ << " answers " << status;
 }
 
 Port::Got Port::change(const std::string& method, const std::string& path, const std::string& body,

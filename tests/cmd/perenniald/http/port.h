@@ -74,6 +74,9 @@ class Port : public testing::Test {
   Routes routes_;
 
  private:
+  // Fails if openapi.json does not list the status of an answer.
+  void check_described(std::string method, unsigned status) const;
+
   bool woken_ = false;
   HealthFacts health_;
   std::string route_;

@@ -112,40 +112,11 @@ const std::vector<Row>& commands() {
   return rows;
 }
 
-const std::vector<Row>& requests() {
+// Requests whose row of the program does not say all.
+std::vector<Row> written_requests() {
   const std::string operation = R"("tube":"t","states":["buried"],"confirmed":4)";
-  static const std::vector<Row> rows = {
-      {"GET /api/v1/node", "/api/v1/node"},
-      {.name = "GET /api/v1/server",
-       .ask = "/api/v1/server",
-       .on_server = {Verb::Monitor},
-       .like = "stats\r\n"},
-      {.name = "GET /api/v1/server/details",
-       .ask = "/api/v1/server/details",
-       .on_server = {Verb::Monitor},
-       .like = "stats\r\n"},
-      {.name = "GET /api/v1/work-times",
-       .ask = "/api/v1/work-times",
-       .on_server = {Verb::Monitor},
-       .like = "stats\r\n"},
-      {.name = "GET /api/v1/audit",
-       .ask = "/api/v1/audit",
-       .on_server = {Verb::Admin},
-       .like = "drain\r\n"},
+  return {
       {"GET /api/v1/tubes", "/api/v1/tubes?gone=yes&sort=ready", of_tubes, {Verb::Monitor}},
-      {.name = "GET /api/v1/tubes/{tube}",
-       .ask = "/api/v1/tubes/t",
-       .on_tube = {Verb::Inspect},
-       .on_server = {Verb::Monitor},
-       .like = "stats-tube t\r\n"},
-      {.name = "GET /api/v1/tubes/{tube}/jobs",
-       .ask = "/api/v1/tubes/t/jobs",
-       .on_tube = {Verb::Inspect},
-       .like = "list-jobs t\r\n"},
-      {.name = "GET /api/v1/tubes/{tube}/jobs/count",
-       .ask = "/api/v1/tubes/t/jobs/count",
-       .on_tube = {Verb::Inspect},
-       .like = "list-jobs t\r\n"},
       {.name = "POST /api/v1/tubes/{tube}/pause",
        .ask = "/api/v1/tubes/t/pause",
        .on_tube = {Verb::Manage},
@@ -163,18 +134,10 @@ const std::vector<Row>& requests() {
        .on_tube = {Verb::Produce},
        .body = R"({"tube":"t","body":"a"})",
        .like = "put 0 0 60 1 tube:t\r\na\r\n"},
-      {.name = "GET /api/v1/jobs/{id}",
-       .ask = "/api/v1/jobs/{id}",
-       .on_tube = {Verb::Inspect},
-       .like = "stats-job {id}\r\n"},
       {.name = "DELETE /api/v1/jobs/{id}",
        .ask = "/api/v1/jobs/{id}",
        .on_tube = {Verb::Manage},
        .like = "delete {id}\r\n"},
-      {.name = "GET /api/v1/jobs/{id}/body",
-       .ask = "/api/v1/jobs/{id}/body",
-       .on_tube = {Verb::Inspect},
-       .like = "peek {id}\r\n"},
       {.name = "POST /api/v1/jobs/{id}/kick",
        .ask = "/api/v1/jobs/{id}/kick",
        .on_tube = {Verb::Manage},
@@ -195,7 +158,6 @@ const std::vector<Row>& requests() {
        .body = R"({"tube":"elsewhere"})",
        .like = "set-job {id} tube:elsewhere\r\n",
        .never = true},
-      {"GET /api/v1/operations", "/api/v1/operations"},
       {.name = "POST /api/v1/operations",
        .ask = "/api/v1/operations",
        .on_tube = {Verb::Manage},
@@ -213,19 +175,11 @@ const std::vector<Row>& requests() {
        .never = true},
       {"GET /api/v1/operations/{id}", "/api/v1/operations/1"},
       {"DELETE /api/v1/operations/{id}", "/api/v1/operations/1"},
-      {.name = "GET /api/v1/connections",
-       .ask = "/api/v1/connections",
-       .on_server = {Verb::Admin},
-       .like = "drain\r\n"},
       {.name = "DELETE /api/v1/connections/{id}",
        .ask = "/api/v1/connections/99",
        .on_server = {Verb::Admin},
        .like = "drain\r\n",
        .never = true},
-      {.name = "GET /api/v1/configuration",
-       .ask = "/api/v1/configuration",
-       .on_server = {Verb::Admin},
-       .like = "drain\r\n"},
       {.name = "POST /api/v1/drain",
        .ask = "/api/v1/drain",
        .on_server = {Verb::Admin},
@@ -281,7 +235,6 @@ const std::vector<Row>& requests() {
        .ask = "/api/v1/session",
        .body = R"({"token":"prn_x_wrong"})"},
       {"DELETE /api/v1/session", "/api/v1/session"},
-      {"GET /api/v1/openapi.json", "/api/v1/openapi.json"},
       // Those that are not of the API.
       {"GET /livez", "/livez?verbose"},
       {"GET /readyz", "/readyz?verbose"},
@@ -291,7 +244,42 @@ const std::vector<Row>& requests() {
       {"GET /metrics/tubes", "/metrics/tubes?match=t", nothing, {Verb::Monitor}},
       {"GET /cluster/", "/cluster/checkpoint", nothing, {Verb::Admin}},
   };
-  return rows;
+}
+
+// A GET is asked for as its path stands. It is judged by the verb of its row in the program, or
+// like the command of that row.
+Row implied_request(const Api::Route& route) {
+  const std::string name = fmt::format("{} {}", route.method, route.path);
+  std::string path(route.path);
+  constexpr std::string_view tube = "{tube}";
+  if (const size_t at = path.find(tube); at != std::string::npos)
+    path.replace(at, tube.size(), "t");
+  if (const auto verb = route.needs.verb()) {
+    const std::string like = *verb == Verb::Monitor ? "stats\r\n" : "drain\r\n";
+    return {.name = name, .ask = path, .on_server = {*verb}, .like = like};
+  }
+  const std::string word(route.needs.commands().front());
+  if (word.empty()) return {.name = name, .ask = path};
+  const auto command = std::ranges::find(commands(), word, &Row::name);
+  return {.name = name,
+          .ask = path,
+          .on_tube = command->on_tube,
+          .on_server = command->on_server,
+          .like = command->ask,
+          .prepare_like = command->prepare};
+}
+
+const std::vector<Row>& requests() {
+  static const std::vector<Row> all = [] {
+    std::vector<Row> rows = written_requests();
+    for (const Api::Route& route : Api::routes()) {
+      Row row = implied_request(route);
+      const bool is_written = std::ranges::find(rows, row.name, &Row::name) != rows.end();
+      if (route.method == "GET" && !is_written) rows.push_back(std::move(row));
+    }
+    return rows;
+  }();
+  return all;
 }
 
 bool may(const User& user, const Row& row) {
@@ -568,15 +556,6 @@ TEST(RightsTable, IsThatOfTheRowsOfTheProgram) {
   }
 }
 
-std::string text_of(const Needs& needs) {
-  if (needs.verb()) return support::code(core::name_of(*needs.verb()));
-  std::vector<std::string_view> words;
-  for (const std::string_view word : needs.commands()) {
-    if (!word.empty()) words.push_back(word);
-  }
-  return words.empty() ? std::string(needs.text()) : "as " + support::one_of(words);
-}
-
 TEST(RightsTable, OfTheDocumentIsThatOfTheRows) {
   std::vector<std::pair<std::string, std::string>> rows;  // What is needed, and for which paths.
   const auto add = [&](std::string_view method, std::string_view path, const Needs& needs) {
@@ -589,10 +568,7 @@ TEST(RightsTable, OfTheDocumentIsThatOfTheRows) {
   for (const Api::Route& each : Api::routes()) add(each.method, each.path, each.needs);
   std::vector<std::string> lines;
   for (const auto& [text, paths] : rows) lines.push_back(fmt::format("| {} | {} |", paths, text));
-  EXPECT_EQ(
-      fmt::format("{}",
-                  fmt::join(support::documented_rows("http.md", "### What each path needs"), "\n")),
-      fmt::format("{}", fmt::join(lines, "\n")));
+  EXPECT_EQ(support::documented_rows("http.md", "### What each path needs", lines), lines);
 }
 
 // Whoever may put into a tube or reserve from it is told its name, and no number.

@@ -1,0 +1,218 @@
+#include "cmd/perenniald/http/api/description.h"
+
+#include <algorithm>
+#include <cctype>
+#include <map>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "engine/types/check.h"
+
+namespace perennial::http {
+namespace {
+
+Json reference(std::string_view kind, std::string_view name) {
+  return {{"$ref", fmt::format("#/components/{}/{}", kind, name)}};
+}
+
+// Whether a path with this operation can be refused so.
+using Applies = bool (*)(const Api::Route& route, const Json& operation);
+struct ErrorRow {
+  std::string_view status;
+  std::string_view meaning;
+  Applies applies;
+};
+
+bool has_body(const Api::Route& /*route*/, const Json& operation) {
+  return operation.contains("requestBody");
+}
+
+// Refusals that belong to one path alone, such as 409, are in openapi.json.
+constexpr ErrorRow error_rows[] = {
+    {"400", "The request is not well-formed, or a value is out of its range.",
+     [](const Api::Route&, const Json& operation) {
+       return operation.contains("requestBody") || operation.contains("parameters");
+     }},
+    {"401", "The caller has not signed in, or shows a token that no user has.",
+     [](const Api::Route& route, const Json&) { return !route.is_open; }},
+    {"403", "No grant of the user allows it, or a page of another site asks.",
+     [](const Api::Route& route, const Json&) {
+       return route.method != "GET" || !route.needs.is_nothing();
+     }},
+    {"404", "What the path or the query names is not there, or the user may not see it.",
+     [](const Api::Route& route, const Json&) {
+       return route.path.find('{') != std::string_view::npos || !route.needs.is_nothing();
+     }},
+    {"413", "The body is too large.", has_body},
+    {"415", "The body is not application/json.", has_body},
+    {"429", "Too many requests come from this address, or too much of this kind is under way.",
+     [](const Api::Route&, const Json&) { return true; }},
+    {"503",
+     "The server does not do this now: it loads the jobs, is a standby, is draining, or is full.",
+     [](const Api::Route& route, const Json&) { return !route.is_early; }},
+};
+constexpr std::string_view other_error = "An error: a word and a sentence.";
+
+Json json_content(Json schema) {
+  return {{"application/json", {{"schema", std::move(schema)}}}};
+}
+
+// A schema with properties is an object, which has no other ones. All must be there, unless the
+// schema lists those that must.
+void complete_schemas(Json& value) {
+  if (value.is_object() && value.contains("properties")) {
+    Json names = Json::array();
+    for (const auto& [name, property] : value["properties"].items()) names.push_back(name);
+    for (Json& property : value["properties"]) complete_schemas(property);
+    if (!value.contains("required")) value["required"] = std::move(names);
+    value["type"] = "object";
+    value["additionalProperties"] = false;
+    return;
+  }
+  if (!value.is_structured()) return;
+  for (Json& inner : value) complete_schemas(inner);
+}
+
+// Makes a value that fits a schema: from its examples, or else from its type.
+class ExampleMaker {
+ public:
+  explicit ExampleMaker(const Json& schemas) : schemas_(schemas) {}
+
+  Json of(const Json& schema) const {
+    if (schema.contains("$ref")) {
+      const std::string name = schema["$ref"];
+      return of(schemas_.at(name.substr(name.rfind('/') + 1)));
+    }
+    if (schema.contains("examples")) return schema["examples"].front();
+    if (schema.contains("default")) return schema["default"];
+    if (schema.contains("enum")) return schema["enum"].front();
+    for (const char* const choice : {"oneOf", "anyOf"}) {
+      if (schema.contains(choice)) return of_choice(schema[choice]);
+    }
+    const Json& type = schema["type"];
+    return of_type(schema, type.is_array() ? type.front() : type);
+  }
+
+ private:
+  Json of_choice(const Json& choices) const {
+    const auto is_value = [](const Json& each) { return each.value("type", Json()) != "null"; };
+    return of(*std::ranges::find_if(choices, is_value));
+  }
+
+  Json of_type(const Json& schema, const std::string& type) const {
+    if (type == "object") return of_object(schema);
+    if (type == "array") return Json::array({of(schema["items"])});
+    if (type == "boolean") return false;
+    if (type == "null") return nullptr;
+    if (type == "string") return schema.contains("pattern") ? "1" : "";
+    return schema.contains("minimum") ? schema["minimum"] : Json(0);
+  }
+
+  // Properties that may be left out are there if they have an example.
+  Json of_object(const Json& schema) const {
+    Json out = Json::object();
+    if (!schema.contains("properties")) return out;
+    const Json& required = schema["required"];
+    for (const auto& [name, property] : schema["properties"].items()) {
+      const bool is_required =
+          std::find(required.begin(), required.end(), Json(name)) != required.end();
+      if (is_required || property.contains("examples")) out[name] = of(property);
+    }
+    return out;
+  }
+
+  const Json& schemas_;
+};
+
+// {"schema": ...} stands for content of JSON, which gets an example.
+void complete_content(Json& holder, const ExampleMaker& examples) {
+  if (!holder.contains("schema")) return;
+  Json content = json_content(std::move(holder["schema"]));
+  Json& json = content["application/json"];
+  json["example"] = holder.contains("example") ? holder["example"] : examples.of(json["schema"]);
+  holder.erase("schema");
+  holder.erase("example");
+  holder["content"] = std::move(content);
+}
+
+Json path_parameters(std::string_view path) {
+  Json parameters = Json::array();
+  for (size_t at = path.find('{'); at != std::string_view::npos; at = path.find('{', at + 1)) {
+    const size_t end = path.find('}', at);
+    parameters.push_back(reference("parameters", path.substr(at + 1, end - at - 1)));
+  }
+  return parameters;
+}
+
+// In ascending order, with what all paths have in common.
+Json all_responses(const Api::Route& route, const Json& operation, const ExampleMaker& examples) {
+  std::map<std::string, Json, std::less<>> responses;
+  for (const auto& [status, written] : operation["responses"].items()) {
+    Json response = written;
+    if (!response.contains("description")) response["description"] = "The answer.";
+    if (status[0] >= '4') response["content"] = json_content(reference("schemas", "Error"));
+    complete_content(response, examples);
+    responses[status] = std::move(response);
+  }
+  for (const ErrorRow& error : error_rows) {
+    if (error.applies(route, operation) && !responses.contains(error.status)) {
+      responses[std::string(error.status)] = reference("responses", error.status);
+    }
+  }
+  Json out = Json::object();
+  for (auto& [status, response] : responses) out[status] = std::move(response);
+  out["default"] = reference("responses", "default");
+  return out;
+}
+
+void complete_operation(Json& operation, const Api::Route& route, const ExampleMaker& examples) {
+  operation["responses"] = all_responses(route, operation, examples);
+  Json parameters = path_parameters(route.path);
+  if (operation.contains("parameters")) {
+    for (Json& written : operation["parameters"]) parameters.push_back(std::move(written));
+  }
+  if (!parameters.empty()) operation["parameters"] = std::move(parameters);
+  if (operation.contains("requestBody")) {
+    operation["requestBody"]["required"] = true;
+    complete_content(operation["requestBody"], examples);
+  }
+  operation["x-needs"] = text_of(route.needs);
+  if (route.is_open) operation["security"] = Json::array();
+}
+
+Json error_responses() {
+  Json responses = Json::object();
+  const auto add = [&](std::string_view name, std::string_view meaning) {
+    responses[std::string(name)] = {{"description", meaning},
+                                    {"content", json_content(reference("schemas", "Error"))}};
+  };
+  for (const ErrorRow& error : error_rows) add(error.status, error.meaning);
+  add("default", other_error);
+  return responses;
+}
+
+}  // namespace
+
+Json describe(Json document, std::span<const Api::Route> routes) {
+  complete_schemas(document["components"]["schemas"]);
+  complete_schemas(document["paths"]);
+  document["components"]["responses"] = error_responses();
+  const ExampleMaker examples(document["components"]["schemas"]);
+  for (const Api::Route& route : routes) {
+    std::string method(route.method);
+    std::ranges::transform(method, method.begin(), [](unsigned char c) { return std::tolower(c); });
+    Json& path = document["paths"][std::string(route.path)];
+    if (path.contains(method)) complete_operation(path[method], route, examples);
+  }
+  return document;
+}
+
+const std::string& api_description() {
+  static const std::string text =
+      dumped(describe(Json::parse(written_description()), Api::routes()));
+  return text;
+}
+
+}  // namespace perennial::http

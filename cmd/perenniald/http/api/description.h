@@ -1,0 +1,23 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "cmd/perenniald/http/api/api.h"
+#include "cmd/perenniald/http/api/json.h"
+
+// The description of the API in OpenAPI 3.1, made of what is written by hand and of what the
+// program knows. README.md says which is which.
+namespace perennial::http {
+
+// openapi.json, which has what the table of the paths does not know.
+std::string_view written_description();
+
+// Adds what the rows and the schemas imply. Rows that `written` does not mention stay out.
+Json describe(Json written, std::span<const Api::Route> routes);
+
+// The whole description as JSON. Made once.
+const std::string& api_description();
+
+}  // namespace perennial::http
