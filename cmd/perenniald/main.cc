@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <unistd.h>
 
 #include "cmd/common/exit_codes.h"
 #include "cmd/common/standard_streams.h"
@@ -19,6 +20,7 @@
 #include "cmd/perenniald/process/failure.h"
 #include "cmd/perenniald/process/log.h"
 #include "cmd/perenniald/process/process.h"
+#include "cmd/perenniald/process/service_manager.h"
 #include "cmd/perenniald/process/user.h"
 #include "cmd/perenniald/server/access_control.h"
 #include "cmd/perenniald/server/access_report.h"
@@ -109,6 +111,8 @@ int run(int argc, char** argv) {
   }
   std::fputs(invocation.out.c_str(), stdout);
   if (invocation.action == Invocation::Action::Exit) return end_of_output(invocation.exit_code);
+  set_log_form({.is_json = invocation.config.log_format == LogFormat::Json,
+                .has_time = !is_journal(STDERR_FILENO)});
   set_log_verbosity(invocation.config.verbosity);
   for (const std::string& warning : invocation.warnings) {
     log(Level::Warning, "flags", {{"warning", warning}});

@@ -85,7 +85,7 @@ BEGIN {
   lib["cmd/common/tool"] = "fmt CLI nlohmann yaml-cpp"
   lib["cmd/perenniald/core"] = "fmt absl"
   lib["cmd/perenniald/tls"] = "fmt openssl"
-  lib["cmd/perenniald/process"] = "fmt spdlog systemd"
+  lib["cmd/perenniald/process"] = "fmt nlohmann spdlog systemd"
   lib["cmd/perenniald/config"] = "fmt yaml-cpp CLI"
   lib["cmd/perenniald/loop"] = "uv.h"
   lib["cmd/perenniald/net"] = "fmt absl uv.h systemd"

@@ -23,6 +23,8 @@ namespace perennial::perenniald {
 
 // From which clients the command `checkpoint` is accepted: those on the same machine, or all.
 enum class CheckpointFrom : uint8_t { Local, Any };
+// How lines of the log are written.
+enum class LogFormat : uint8_t { Logfmt, Json };
 using core::AdminOn;
 using store::GroupAccess;
 
@@ -98,6 +100,7 @@ struct Config {
   bool io_uring;
   bool core_dumps;
   uint64_t verbosity;
+  LogFormat log_format;
   ClusterConfig cluster;
   // A flag and no setting: a value that stays in a file would hide later damage.
   store::Recover recover;

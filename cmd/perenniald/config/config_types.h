@@ -65,6 +65,9 @@ inline constexpr auto durability_type = word_type<store::Durability, durability_
 inline constexpr Word<CheckpointFrom> checkpoint_from_words[] = {{"local", CheckpointFrom::Local},
                                                                  {"any", CheckpointFrom::Any}};
 inline constexpr auto checkpoint_from_type = word_type<CheckpointFrom, checkpoint_from_words>();
+inline constexpr Word<LogFormat> log_format_words[] = {{"logfmt", LogFormat::Logfmt},
+                                                       {"json", LogFormat::Json}};
+inline constexpr auto log_format_type = word_type<LogFormat, log_format_words>();
 inline constexpr Word<AdminOn> admin_on_words[] = {
     {"any", AdminOn::Any}, {"unix", AdminOn::Unix}, {"none", AdminOn::None}};
 inline constexpr auto admin_on_type = word_type<AdminOn, admin_on_words>();

@@ -5,10 +5,9 @@
 #include <string>
 #include <string_view>
 
-// The server's log: one logfmt line per event on standard error. Any thread may write to it, and
-// none waits for whoever reads it: log_writer.h.
-//   level=info at=store.recovered jobs=120 took_ms=8
-//   level=info at=store.recovered jobs=120 took_ms=8
+// The server's log: one line per event on standard error, as logfmt or as JSON. Any thread may
+// write to it, and none waits for whoever reads it: log_writer.h.
+//   time=2026-03-01T12:00:00.123Z level=info at=store.recovered jobs=120 took_ms=8
 namespace perennial::perenniald {
 
 enum class Level : uint8_t { Debug, Info, Warning, Error };
@@ -20,6 +19,14 @@ struct Field {
 
 // 0 shows Info and above; 1 and more show Debug too.
 void set_log_verbosity(uint64_t verbosity);
+
+struct LogForm {
+  bool is_json = false;
+  bool has_time = false;  // UTC, with milliseconds.
+};
+
+// How lines are written from now on. Without this call they are logfmt without a time.
+void set_log_form(LogForm form);
 
 void log(Level level, std::string_view at, std::initializer_list<Field> fields);
 // The same with fields that are in logfmt already.

@@ -6,7 +6,6 @@
 #include <system_error>
 #include <utility>
 
-#include <fmt/format.h>
 #include <poll.h>
 #include <unistd.h>
 
@@ -31,7 +30,8 @@ class SignalsBlocked {
 
 }  // namespace
 
-LogWriter::LogWriter(int fd) : fd_(fd) {
+LogWriter::LogWriter(int fd, std::function<std::string(uint64_t)> say_dropped)
+    : fd_(fd), say_dropped_(std::move(say_dropped)) {
   const SignalsBlocked blocked;
   try {
     thread_ = std::thread([this] { run(); });
@@ -86,7 +86,7 @@ void LogWriter::run() {
     std::string bytes = std::exchange(waiting_, {});
     const uint64_t lines = lines_in_;
     if (const uint64_t dropped = std::exchange(not_said_, 0); dropped > 0) {
-      bytes += fmt::format("level=warning at=log.dropped lines={}\n", dropped);
+      bytes += say_dropped_(dropped);
     }
     being_written_ = bytes.size();
     lock.unlock();

@@ -3,6 +3,7 @@
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -24,8 +25,9 @@ class LogWriter {
   // may have a quarter more.
   static constexpr size_t bytes_max = 1 << 20;
 
-  // `fd` outlives this, and is not closed.
-  explicit LogWriter(int fd);
+  // `fd` outlives this, and is not closed. `say_dropped` makes the line that says how many were
+  // dropped; it is called on the writer's thread.
+  LogWriter(int fd, std::function<std::string(uint64_t)> say_dropped);
   // Waits for the line that is being written.
   ~LogWriter();
   LogWriter(const LogWriter&) = delete;
@@ -44,6 +46,7 @@ class LogWriter {
   void write_out(std::string_view bytes) const;
 
   const int fd_;
+  const std::function<std::string(uint64_t)> say_dropped_;
   mutable std::mutex mutex_;  // Guards what follows.
   std::condition_variable added_;
   std::condition_variable written_;

@@ -2,6 +2,8 @@
 
 #include <cstdlib>
 
+#include <fmt/format.h>
+#include <sys/stat.h>
 #include <systemd/sd-daemon.h>
 
 namespace perennial::perenniald {
@@ -12,6 +14,14 @@ void notify_manager(const std::string& state) {
 
 bool has_manager() {
   return std::getenv("NOTIFY_SOCKET") != nullptr;
+}
+
+bool is_journal(int fd) {
+  const char* const stream = std::getenv("JOURNAL_STREAM");
+  struct stat found {};
+  // A program that the service starts has the variable, too, and perhaps another file.
+  return stream != nullptr && ::fstat(fd, &found) == 0 &&
+         stream == fmt::format("{}:{}", found.st_dev, found.st_ino);
 }
 
 }  // namespace perennial::perenniald

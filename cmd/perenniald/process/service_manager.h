@@ -8,5 +8,8 @@ namespace perennial::perenniald {
 void notify_manager(const std::string& state);
 // Whether there is one.
 bool has_manager();
+// Whether what is written to the descriptor goes to the journal of systemd, which knows the time of
+// each line (JOURNAL_STREAM of systemd.exec).
+bool is_journal(int fd);
 
 }  // namespace perennial::perenniald

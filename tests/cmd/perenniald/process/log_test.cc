@@ -3,10 +3,12 @@
 #include <string>
 
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "cmd/common/characters.h"
 #include "cmd/perenniald/process/client_log.h"
+#include "cmd/perenniald/process/log_json.h"
 
 namespace perennial::perenniald {
 namespace {
@@ -58,6 +60,53 @@ TEST(Log, WritesOneLineOfFields) {
             "level=debug at=conn.open conn=2\n"
             "level=warning at=store.x a=1 b=2\n"
             "level=warning at=store.x error=\"two\\nlines \\x1b[2J\"\n");
+}
+
+struct JsonCase {
+  const char* fields;
+  const char* members;
+};
+
+TEST(Log, FieldsAreMembersOfJson) {
+  const JsonCase cases[] = {
+      {"at=stop", R"("at":"stop")"},
+      {"at=listen address=[::]:11300 jobs=12",
+       R"("at":"listen","address":"[::]:11300","jobs":"12")"},
+      {R"(at=x why="two words" n=1)", R"("at":"x","why":"two words","n":"1")"},
+      {R"(at=x why="say \"hi\"" path="back\\slash")",
+       R"("at":"x","why":"say \"hi\"","path":"back\\slash")"},
+      {R"(at=x why="two\nlines")", R"("at":"x","why":"two\nlines")"},
+      {R"(at=x why="clear \x1b[2J")", R"("at":"x","why":"clear \\x1b[2J")"},
+      {R"(at=x why="")", R"("at":"x","why":"")"},
+      {R"(at=x why=)", R"("at":"x","why":"")"},
+      // What no line of ours has: it must not break the object.
+      {R"(at=x why="no end)", R"("at":"x","why":"no end")"},
+      {"at=x word", R"("at":"x","word":"")"},
+      {"at=x why=\"\xff\"", "\"at\":\"x\",\"why\":\"\xef\xbf\xbd\""},
+  };
+  for (const auto& [fields, members] : cases) EXPECT_EQ(json_members(fields), members);
+}
+
+// Lines with a time, and as JSON, in each form.
+TEST(Log, HasTheFormThatIsAskedFor) {
+  testing::internal::CaptureStderr();
+  for (const LogForm form : {LogForm{.has_time = true}, LogForm{.is_json = true},
+                             LogForm{.is_json = true, .has_time = true}}) {
+    set_log_form(form);
+    log(Level::Warning, "flags", {{"warning", "a \"b\""}});
+  }
+  set_log_form({});
+  log(Level::Info, "stop", {});
+  flush_log();
+  const std::string time = "20[0-9]{2}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\\.[0-9]{3}Z";
+  const std::string members = R"("level":"warning","at":"flags","warning":"a \\\"b\\\"")";
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              testing::MatchesRegex("time=" + time +
+                                    R"( level=warning at=flags warning="a \\\"b\\\""
+)"
+                                    "\\{" +
+                                    members + "\\}\n\\{\"time\":\"" + time + "\"," + members +
+                                    "\\}\nlevel=info at=stop\n"));
 }
 
 // Of each kind of line that a client can cause there are at most ten a second.

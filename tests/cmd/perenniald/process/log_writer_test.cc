@@ -17,6 +17,10 @@ using testing::EndsWith;
 using testing::HasSubstr;
 using testing::StartsWith;
 
+std::string say_dropped(uint64_t lines) {
+  return fmt::format("dropped {}\n", lines);
+}
+
 class LogWriterTest : public testing::Test {
  protected:
   LogWriterTest() { CHECK(pipe(pipe_) == 0); }
@@ -50,7 +54,7 @@ class LogWriterTest : public testing::Test {
 };
 
 TEST_F(LogWriterTest, WritesLinesInTheirOrder) {
-  LogWriter writer(pipe_[1]);
+  LogWriter writer(pipe_[1], say_dropped);
   std::string all;
   for (int i = 0; i < 100; ++i) {
     const std::string line = fmt::format("line {}\n", i);
@@ -62,7 +66,7 @@ TEST_F(LogWriterTest, WritesLinesInTheirOrder) {
 }
 
 TEST_F(LogWriterTest, NobodyWaitsForAReaderThatHangs) {
-  LogWriter writer(pipe_[1]);
+  LogWriter writer(pipe_[1], say_dropped);
   writer.add("the first\n", false);
   add_too_many(writer);  // Would never return.
   EXPECT_FALSE(writer.flush(10 * nanos_per_ms));
@@ -72,23 +76,23 @@ TEST_F(LogWriterTest, NobodyWaitsForAReaderThatHangs) {
   const std::string all = read_all(writer);
   EXPECT_THAT(all, StartsWith("the first\n"));
   EXPECT_THAT(all, HasSubstr("\nthe last\n"));
-  EXPECT_THAT(all, HasSubstr(fmt::format("\nlevel=warning at=log.dropped lines={}\n", dropped)));
+  EXPECT_THAT(all, HasSubstr(fmt::format("\ndropped {}\n", dropped)));
   EXPECT_THAT(all, EndsWith("the end\n"));
   EXPECT_LT(all.size(), LogWriter::bytes_max * 5 / 4 + (128 << 10));
   EXPECT_EQ(writer.dropped(), dropped);
 }
 
 TEST_F(LogWriterTest, ALineThatNeverFitsIsDropped) {
-  LogWriter writer(pipe_[1]);
+  LogWriter writer(pipe_[1], say_dropped);
   writer.add(std::string(2 * LogWriter::bytes_max, 'x') + '\n', true);
   EXPECT_TRUE(writer.flush(10 * nanos_per_second));
-  EXPECT_EQ(read_all(writer), "level=warning at=log.dropped lines=1\nthe end\n");
+  EXPECT_EQ(read_all(writer), "dropped 1\nthe end\n");
 }
 
 TEST_F(LogWriterTest, AReaderThatIsGoneHoldsNobody) {
   signal(SIGPIPE, SIG_IGN);
   close(pipe_[0]);
-  LogWriter writer(pipe_[1]);
+  LogWriter writer(pipe_[1], say_dropped);
   add_too_many(writer);
   EXPECT_TRUE(writer.flush(10 * nanos_per_second));
   pipe_[0] = dup(pipe_[1]);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <ctime>
+#include <sstream>
 #include <string>
 
 #include <fcntl.h>
@@ -73,6 +74,45 @@ TEST(LogReader, GetsFewLinesOfOneClient) {
   const std::string log = server.stderr_text();
   EXPECT_LE(count_of(log, "at=conn.refused"), 10 * (seconds + 2));
   EXPECT_EQ(log.find("left_out=0\n", log.rfind("at=conn.refused")), std::string::npos);
+}
+
+// The lines of a start and a stop, each of which has this form (a regular expression of POSIX).
+void expect_lines(const Launch::Setup& setup, const std::string& form) {
+  const TempDir dir;
+  Launch server(dir.path(), setup);
+  connect(dir.path() + "/s", server);
+  server.signal(SIGTERM);
+  EXPECT_EQ(server.wait().code, 0);
+  std::istringstream lines(server.stderr_text());
+  size_t count = 0;
+  for (std::string line; std::getline(lines, line); ++count) {
+    EXPECT_THAT(line, testing::MatchesRegex(form));
+  }
+  EXPECT_GT(count, 3u);
+}
+
+constexpr const char* time_form =
+    "20[0-9]{2}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\\.[0-9]{3}Z";
+
+TEST(LogReader, GetsTheTimeOfEachLine) {
+  expect_lines({.flags = {"-b", "data", "-l", "unix:s"}},
+               std::string("time=") + time_form + " level=info at=[a-z_.]+( .*)?");
+}
+
+TEST(LogReader, GetsNoTimeIfItIsTheJournalWhichKnowsIt) {
+  const std::string launch = "export JOURNAL_STREAM=$(stat -Lc %d:%i /dev/stderr);";
+  expect_lines({.flags = {"-b", "data", "-l", "unix:s"}, .shell = launch},
+               "level=info at=[a-z_.]+( .*)?");
+  // That of another program, which has started this one.
+  expect_lines({.flags = {"-b", "data", "-l", "unix:s"}, .shell = "export JOURNAL_STREAM=1:2;"},
+               "time=.*");
+}
+
+TEST(LogReader, GetsJson) {
+  expect_lines({.flags = {"-b", "data", "-l", "unix:s", "--config", "c"},
+                .shell = "echo 'log_format: json' >c;"},
+               std::string("\\{\"time\":\"") + time_form +
+                   R"(","level":"info","at":"[a-z_.]+"(,"[a-z_]+":"([^"\\]|\\.)*")*})");
 }
 
 }  // namespace
